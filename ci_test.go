@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/stintdb/stint/internal/child"
+	"github.com/stintdb/stint/internal/testprocess"
 	"github.com/stintdb/stint/internal/testwait"
 )
 
@@ -34,7 +34,7 @@ func ciRun(t *testing.T, steps string) (run *exec.Cmd, folder string) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), testwait.Limit)
 	t.Cleanup(cancel)
-	run = child.Command(ctx, "bash", filepath.Join(folder, ".ci", "run"))
+	run = testprocess.Command(ctx, "bash", filepath.Join(folder, ".ci", "run"))
 	for _, variable := range os.Environ() {
 		if !strings.HasPrefix(variable, "CI_") {
 			run.Env = append(run.Env, variable)
@@ -107,7 +107,7 @@ func TestRunThatIsEnded(t *testing.T) {
 	if err := run.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	if err := child.Wait(run); err == nil || !strings.Contains(output.String(), "came this far") {
+	if err := testprocess.Wait(run); err == nil || !strings.Contains(output.String(), "came this far") {
 		t.Errorf("%v, wanted a failure that shows how far the step came:\n%s", err, output.String())
 	}
 	mustHaveEnded(t, left)

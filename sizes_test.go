@@ -9,21 +9,20 @@ import (
 
 // What a reader has to hold in mind at once is bounded. Packages and types that are larger may shrink, and not grow.
 const (
-	mostLines   = 3500 // of a package of the engine, without tests
+	mostLines   = 3500 // of a package of the engine or cluster, without tests
 	mostMethods = 40   // of a type
 )
 
 var largerPackages = map[string]int{"engine/script": 6430}
 
 var largerTypes = map[string]int{
-	"engine/script.parser":      59, // a method for each form of the language
-	"engine/script.run":         51, // a method for each group of functions that scripts call
-	"internal/exactmodel.Calls": 54, // a method for each command
-	"internal/exactmodel.Model": 46,
-	"clients/go.Limiter":        45,
-	"cluster.Node":              42,
-	"server.Server":             56,
-	"server/conn.Session":       68,
+	"engine/script.parser":     59, // a method for each form of the language
+	"engine/script.run":        51, // a method for each group of functions that scripts call
+	"internal/testmodel.Calls": 54, // a method for each command
+	"internal/testmodel.Model": 46,
+	"clients/go.Limiter":       45,
+	"server.Server":            56,
+	"server/conn.Session":      68,
 }
 
 func TestPackagesAndTypesAreSmall(t *testing.T) {
@@ -33,7 +32,7 @@ func TestPackagesAndTypesAreSmall(t *testing.T) {
 			continue
 		}
 		dir := path.Dir(f.name)
-		if dir == "engine" || strings.HasPrefix(dir, "engine/") {
+		if part, _, _ := strings.Cut(dir, "/"); part == "engine" || part == "cluster" {
 			lines[dir] += f.set.File(f.tree.FileStart).LineCount() - 1
 		}
 		for _, d := range f.tree.Decls {

@@ -37,7 +37,7 @@ readonly steps=(
 )
 
 readonly client_modules=(clients/go clients/go/otelstint clients/go/grpclimit clients/go/examples clients/go/migrating) # have tests
-readonly modules=(. bench clients/compat/go server/admin/browser "${client_modules[@]}" docker packaging)
+readonly modules=(. bench clients/compattest/go server/admin/browser "${client_modules[@]}" docker packaging)
 readonly linted=(. clients/go)
 readonly artifacts="${CI_ARTIFACTS:-$PWD/.ci/artifacts}" # files that a run leaves for inspection
 
@@ -79,7 +79,7 @@ step_format() {
 # step_vet looks at the modules that golangci-lint, of which go vet is a part, does not look at.
 step_vet() {
     local module
-    for module in "${modules[@]}" clients/compat/limiters/go; do # not in modules: its dependencies are what users run
+    for module in "${modules[@]}" clients/compattest/limiters/go; do # not in modules: its dependencies are what users run
         [[ " ${linted[*]} " == *" $module "* ]] || (cd "$module" && go vet ./...)
     done
 }
@@ -113,12 +113,12 @@ step_vulnerabilities() {
 
 step_test() { watched go test ./...; }
 
-# step_e2e runs the tests behind the tag e2e, except clients/compat and those of steps of their own. The others of their
+# step_e2e runs the tests behind the tag e2e, except clients/compattest and those of steps of their own. The others of their
 # packages have run in step_test.
 step_e2e() {
     local -x PATH="$(redis_py):$PATH"
     local files packages
-    mapfile -t files < <(git grep -l '^//go:build e2e' -- '*_test.go' ':!clients/compat')
+    mapfile -t files < <(git grep -l '^//go:build e2e' -- '*_test.go' ':!clients/compattest')
     mapfile -t packages < <(dirname "${files[@]}" | sort -u)
     watched go test -tags e2e -timeout 20m -run "$(tests_of "${files[@]}")" -skip '^(TestExact.*|TestRepliesAreThoseOfRedis|TestHostileUsers|TestWellFormedRequests|TestFaults)$' "${packages[@]/#/./}"
 }
@@ -127,12 +127,12 @@ step_compat() {
     local -x PATH="$(redis_py):$PATH"
     (
         flock 9 # another run on this machine builds the same programs in the cache
-        watched go test -tags e2e -timeout 20m ./clients/compat # may have to download many libraries first
+        watched go test -tags e2e -timeout 20m ./clients/compattest # may have to download many libraries first
     ) 9>"$cache/compat.lock"
 }
 
-# redis_py prints the folder of a python3 with redis-py, at the version that clients/compat pins.
-redis_py() { python_environment clients/compat/python/requirements.txt; }
+# redis_py prints the folder of a python3 with redis-py, at the version that clients/compattest pins.
+redis_py() { python_environment clients/compattest/python/requirements.txt; }
 
 step_faults() { watched go test ./cluster -run TestFaults -faults "$(size faults)" -timeout 2h; }
 
@@ -161,11 +161,14 @@ step_race() {
     # which crashes the race detector itself. Goroutines are still interleaved and their accesses still compared. The run
     # leaves the other processors to the packages below.
     watched go test -race -timeout 20m -cpu 1 ./cluster -faults 60 -skip 'WhatCannotBeCarriedOut|LogOperationsOfAHotKey' &
-    local nodes=$! folder
-    watched go test -race -timeout 20m -skip "$slow" ./server/...
-    for folder in ./engine/store ./engine/glob ./engine/script; do watched go test -race -run "$(racing "$folder")" "$folder"; done
-    watched go test -race -cpu 1 ./cluster/call ./cluster/forward ./cluster/notifier ./cluster/purses ./cluster/raftstore ./cluster/transport
-    wait "$nodes"
+    local nodes=$! folder others=passed
+    (
+        watched go test -race -timeout 20m -skip "$slow" ./server/...
+        for folder in ./engine/store ./engine/glob ./engine/script; do watched go test -race -run "$(racing "$folder")" "$folder"; done
+        watched go test -race -cpu 1 ./cluster/call ./cluster/forward ./cluster/notifier ./cluster/raftstore ./cluster/purses ./cluster/transport
+    ) || others=failed
+    wait "$nodes" # also where the others failed: nothing is left running
+    [[ $others == passed ]]
 }
 
 step_clients() {
@@ -247,7 +250,7 @@ step_loans() { watched go test ./engine/store -timeout 2h -run TestLoansNeverExc
 
 step_crashes() { watched go test -tags e2e ./cmd/stint -timeout 1h -run Killed -crashes 200; }
 
-step_upstream() { watched go test -tags e2e ./clients/compat -timeout 3h -run TestUpstreamSuites -upstream all; }
+step_upstream() { watched go test -tags e2e ./clients/compattest -timeout 3h -run TestUpstreamSuites -upstream all; }
 
 step_figures() {
     (cd bench && go run . -quick -cell 100ms && go run . -quick -cell 100ms -only ahead,links,bucket,market) >"$scratch/bench.log" 2>&1 || { cat "$scratch/bench.log"; fail "bench -quick failed"; }

@@ -108,5 +108,5 @@ install_tools() {
     [[ -z $packages ]] || fail "programs of these packages are missing and could not be installed: $packages"
     # Programs of other languages are built once, and not for each checkout. Maven and cargo build again what has changed.
     mkdir -p "$cache/compat"
-    [[ -e clients/compat/build ]] || ln -s "$cache/compat" clients/compat/build
+    [[ -e clients/compattest/build ]] || ln -s "$cache/compat" clients/compattest/build
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stintdb/stint/internal/child"
+	"github.com/stintdb/stint/internal/testprocess"
 )
 
 // Machine describes the hardware and software behind the figures.
@@ -83,7 +83,7 @@ const outputTimeout = time.Minute
 func output(name string, args ...string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), outputTimeout)
 	defer cancel()
-	b, err := child.Command(ctx, name, args...).Output()
+	b, err := testprocess.Command(ctx, name, args...).Output()
 	if err != nil {
 		return ""
 	}

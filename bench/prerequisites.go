@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/stintdb/stint/internal/child"
+	"github.com/stintdb/stint/internal/testprocess"
 )
 
 // The programs that must be installed, and the Debian packages they are in.
@@ -53,7 +53,7 @@ func buildStint(ctx context.Context, root, binary string) error {
 	if err != nil {
 		return err
 	}
-	cmd := child.Command(ctx, "go", "build", "-o", target, "./cmd/stint")
+	cmd := testprocess.Command(ctx, "go", "build", "-o", target, "./cmd/stint")
 	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build ./cmd/stint: %w\n%s", err, out)

@@ -12,8 +12,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/stintdb/stint/internal/child"
-	"github.com/stintdb/stint/internal/loopback"
+	"github.com/stintdb/stint/internal/testaddress"
+	"github.com/stintdb/stint/internal/testprocess"
 )
 
 // An Instance is a running server: processes of ours, or (for -other) the address of one that was already running.
@@ -106,7 +106,7 @@ func startProcess(ctx context.Context, name string, env []string, argv ...string
 	}
 	p := &process{
 		name:  name,
-		cmd:   child.Command(ctx, argv[0], argv[1:]...),
+		cmd:   testprocess.Command(ctx, argv[0], argv[1:]...),
 		log:   newProcessLog(file),
 		ended: make(chan struct{}),
 	}
@@ -119,7 +119,7 @@ func startProcess(ctx context.Context, name string, env []string, argv ...string
 		return nil, errors.Join(fmt.Errorf("start %s: %w", name, err), file.Close())
 	}
 	go func() {
-		_ = child.Wait(p.cmd) // ProcessState has its exit status
+		_ = testprocess.Wait(p.cmd) // ProcessState has its exit status
 		_ = file.Close()
 		close(p.ended)
 	}()
@@ -140,7 +140,7 @@ func (p *process) stop() {
 	select {
 	case <-p.ended:
 	case <-time.After(stopTimeout):
-		_ = child.KillGroup(p.cmd)
+		_ = testprocess.KillGroup(p.cmd)
 		<-p.ended // within stopTimeout, which is also the bound of its output
 	}
 }
@@ -153,7 +153,7 @@ func (p *process) kill() {
 
 // reservePort returns a loopback port that the system gives to nobody else before the end of this process.
 func reservePort() (string, error) {
-	address, _, err := loopback.Reserve()
+	address, _, err := testaddress.Reserve()
 	if err != nil {
 		return "", err
 	}

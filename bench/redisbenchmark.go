@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stintdb/stint/internal/child"
+	"github.com/stintdb/stint/internal/testprocess"
 )
 
 // A Sample has the results of one load, and of /proc before and after it.
@@ -105,7 +105,7 @@ func runRedisBenchmark(ctx context.Context, address string, connections, pipelin
 		"-c", strconv.Itoa(connections), "-P", strconv.Itoa(pipeline),
 		"-n", strconv.Itoa(n), "-r", strconv.Itoa(randomKeys), "--csv",
 	}, args...)
-	cmd := child.Command(ctx, "redis-benchmark", argv...)
+	cmd := testprocess.Command(ctx, "redis-benchmark", argv...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {

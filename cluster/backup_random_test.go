@@ -66,19 +66,19 @@ func TestBackupsNeverHaveMoreTokens(t *testing.T) {
 			for round := range 12 {
 				time.Sleep(time.Duration(r.IntN(400)) * time.Millisecond)
 				n := s.nodes[s.names[r.IntN(3)]]
-				held += n.holder.table.Held()
+				held += n.Group().Status().LentTokens
 				before := acknowledged()
 				store := backup(t, n)
 				for k := range keys {
 					results := make([]engine.Result, 1)
 					o := op(k)
-					store.Apply(n.Now(), []engine.Op{{Verb: engine.Look, Key: o.Key}}, results)
+					store.Apply(n.Group().Now(), []engine.Op{{Verb: engine.Look, Key: o.Key}}, results)
 					if left := results[0].Remaining + results[0].Lent; before[k] > 0 && left > capacity-before[k] {
 						t.Errorf("seed %d, round %d, %s: %d were granted of key %d before the backup, and it has %d of %d", seed, round, n.opt.Node, before[k], k, left, capacity)
 					}
 				}
 				if round%4 == 3 {
-					_ = s.leader().Transfer(t.Context(), "")
+					_ = s.leader().Group().Transfer(t.Context(), "")
 				}
 			}
 			close(stop)

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/persistence"
@@ -18,7 +17,7 @@ import (
 func backup(t *testing.T, n *Node) *store.Store {
 	t.Helper()
 	var file bytes.Buffer
-	keys, err := n.Backup(t.Context(), &file, false)
+	keys, err := n.Group().Backup(t.Context(), &file, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,14 +40,14 @@ func TestBackupOfACluster(t *testing.T) {
 			const capacity = 100_000
 			granted := ask(others[0], acquire(hot, capacity, 1), 500, time.Millisecond)
 			do(others[1], engine.Op{Key: []byte(cold), Limit: limits.Limit{Algorithm: limits.FixedWindow, Span: limits.FromFirst, Capacity: 9, Rate: limits.Rate{Period: int64(time.Hour)}}, Tokens: 4})
-			held := others[0].holder.table.Held()
+			held := others[0].Group().Status().LentTokens
 			if held == 0 {
 				t.Fatal("nothing is held: this test shows nothing")
 			}
 			kept := backup(t, n)
 			look := func(key string) *engine.Result {
 				results := make([]engine.Result, 1)
-				kept.Apply(leader.Now(), []engine.Op{{Verb: engine.Look, Key: []byte(key)}}, results)
+				kept.Apply(leader.Group().Now(), []engine.Op{{Verb: engine.Look, Key: []byte(key)}}, results)
 				return &results[0]
 			}
 			if got := look(hot); got.Lent != 0 || got.Remaining > capacity-granted-held || got.Remaining < capacity-granted-held-2000 {
@@ -67,39 +66,6 @@ func TestBackupOfACluster(t *testing.T) {
 	})
 }
 
-// Loans of clients stay: they go on to spend.
-func TestBackupKeepsLoansOfClients(t *testing.T) {
-	kept := store.New(store.Config{Shards: 1})
-	defer kept.Close()
-	const now = int64(1e18)
-	for i, holder := range []string{"node/a#1/2", "client", "node/b#1/3"} {
-		loan := engine.Loan{Number: uint64(i + 1)}
-		results := make([]engine.Result, 1)
-		kept.Apply(now, []engine.Op{{Verb: engine.Lend, Key: []byte("k"), Limit: acquire("k", 1000, 1).Limit, Tokens: 10, Who: []byte(holder), Loan: &loan}}, results)
-		if results[0].Granted != 10 {
-			t.Fatalf("%+v", results[0])
-		}
-	}
-	v := &loanVoider{store: store.New(store.Config{Shards: 1})}
-	defer v.store.Close()
-	after := store.New(store.Config{Shards: 1})
-	defer after.Close()
-	kept.Scan(0, 1, now, func(e keyspace.Entry) {
-		changed, err := v.void(now, e)
-		if err == nil {
-			err = after.Load(now, changed)
-		}
-		if err != nil {
-			t.Error(err)
-		}
-	})
-	results := make([]engine.Result, 1)
-	after.Apply(now, []engine.Op{{Verb: engine.Look, Key: []byte("k")}}, results)
-	if results[0].Lent != 10 || results[0].Remaining != 970 || v.store.Len() != 0 {
-		t.Errorf("%+v, %d left behind", results[0], v.store.Len())
-	}
-}
-
 // Without a majority nobody knows whether the state is current.
 func TestBackupNeedsALeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -114,10 +80,10 @@ func TestBackupNeedsALeader(t *testing.T) {
 		}
 		time.Sleep(5 * time.Second) // until no lease is left
 		var file bytes.Buffer
-		if _, err := leader.Backup(t.Context(), &file, false); err == nil || file.Len() > 0 {
+		if _, err := leader.Group().Backup(t.Context(), &file, false); err == nil || file.Len() > 0 {
 			t.Errorf("%d bytes, %v", file.Len(), err)
 		}
-		if keys, err := leader.Backup(t.Context(), &file, true); err != nil || keys != 1 || file.Len() == 0 {
+		if keys, err := leader.Group().Backup(t.Context(), &file, true); err != nil || keys != 1 || file.Len() == 0 {
 			t.Errorf("a stale one has %d keys in %d bytes, %v", keys, file.Len(), err)
 		}
 	})

@@ -41,7 +41,7 @@ func BenchmarkThreeNodes(b *testing.B) {
 	for leader == nil {
 		time.Sleep(10 * time.Millisecond)
 		for _, n := range nodes {
-			if n.role.current.Load() != nil {
+			if leads, _ := n.Group().Leads(); leads {
 				leader = n
 			}
 		}
@@ -56,10 +56,10 @@ func BenchmarkThreeNodes(b *testing.B) {
 	}
 	clients.Wait()
 	b.StopTimer()
-	if decided := leader.metrics.decisions.Load(); decided < int64(b.N) {
+	if decided := leader.Group().Status().Decisions; decided < int64(b.N) {
 		b.Errorf("%d of %d were decided", decided, b.N)
 	}
-	b.ReportMetric(float64(leader.metrics.decisions.Load())/float64(max(1, leader.metrics.entries.Load())), "decisions/entry")
+	b.ReportMetric(float64(leader.Group().Status().Decisions)/float64(max(1, leader.Group().Parts().Machine.Entries.Load())), "decisions/entry")
 }
 
 func benchClient(n *Node, left *atomic.Int64, pipeline int, seed uint64) {
@@ -71,7 +71,7 @@ func benchClient(n *Node, left *atomic.Int64, pipeline int, seed uint64) {
 			batch.Ops[i] = acquire(fmt.Sprintf("key:%012d", r.IntN(100_000)), 1_000_000, 1)
 			batch.Ops[i].Limit.Rate.Period = int64(time.Second)
 		}
-		if !n.Decide(batch) {
+		if !n.Group().Decide(batch) {
 			<-done
 		}
 	}

@@ -10,6 +10,10 @@ import (
 	"sync"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/stintdb/stint/cluster/group"
+	"github.com/stintdb/stint/cluster/oncelog"
+	"github.com/stintdb/stint/cluster/raftnode"
 )
 
 // One node bootstraps the cluster, from the nodes that gave it their pledge. A node gives its pledge to one other
@@ -32,11 +36,11 @@ var pledgeKey = []byte("stint/pledge")
 // pledges is this node's part in the bootstrap of a cluster.
 type pledges struct {
 	opt      *Options
-	raft     *raftGroup
+	id       raft.ServerID
+	group    *group.Group // that all nodes are members of
 	stable   raft.StableStore
-	saved    *savedState
 	statuses *peerStatuses
-	log      *nodeLog
+	log      *oncelog.Log
 
 	mu sync.Mutex // held while this node gives its pledge, or gathers others'
 }
@@ -76,7 +80,7 @@ func (ps *pledges) give(ctx context.Context, to pledge) error {
 		return errors.New("this node is busy with another pledge")
 	}
 	defer ps.mu.Unlock()
-	if ps.raft.hasLog() || ps.saved.clusterID() != "" {
+	if ps.group.HasLog() || ps.group.ClusterID() != "" {
 		return errors.New("this node has been in a cluster")
 	}
 	current, err := ps.own()
@@ -85,9 +89,9 @@ func (ps *pledges) give(ctx context.Context, to pledge) error {
 		return err
 	case current == to:
 		return nil
-	case current.Former == ps.raft.id && to.Address > ps.opt.Advertise:
+	case current.Former == ps.id && to.Address > ps.opt.Advertise:
 		return errors.New("this node wants to form the cluster itself")
-	case current.Former != ps.raft.id:
+	case current.Former != ps.id:
 		if err := ps.checkReleased(ctx, current); err != nil {
 			return err
 		}
@@ -100,13 +104,13 @@ func (ps *pledges) checkReleased(ctx context.Context, p pledge) error {
 	if p.Former == "" {
 		return nil
 	}
-	r, err := ps.statuses.fetch(ctx, p.Address)
+	r, err := ps.statuses.Fetch(ctx, p.Address)
 	switch {
 	case err != nil:
-		ps.log.once("pledge", "this node has given its pledge to another, which does not answer; start that one, or if it is gone for good, start this one with an empty --dir",
+		ps.log.Once("pledge", "this node has given its pledge to another, which does not answer; start that one, or if it is gone for good, start this one with an empty --dir",
 			"id", p.Former, "address", p.Address, "error", err)
 		return fmt.Errorf("this node has given its pledge to %s, which does not answer", p.Former)
-	case r.ID != p.Former && nodeName(r.ID) == nodeName(p.Former):
+	case r.ID != p.Former && raftnode.NodeName(r.ID) == raftnode.NodeName(p.Former):
 		return nil // it has come back with an empty disk
 	case r.ID != p.Former || r.Started || r.Pledged == "" || r.Pledged == r.ID:
 		return fmt.Errorf("this node has given its pledge to %s", p.Former)
@@ -121,7 +125,7 @@ func (ps *pledges) bootstrap(ctx context.Context, others []raft.Server) error {
 		return nil // it is giving its own to another
 	}
 	defer ps.mu.Unlock()
-	own := pledge{Former: ps.raft.id, Address: ps.opt.Advertise}
+	own := pledge{Former: ps.id, Address: ps.opt.Advertise}
 	current, err := ps.own()
 	if err == nil && current != own {
 		if err = ps.checkReleased(ctx, current); err == nil {
@@ -131,13 +135,13 @@ func (ps *pledges) bootstrap(ctx context.Context, others []raft.Server) error {
 	if err != nil {
 		return err
 	}
-	first := raft.Configuration{Servers: append(ps.gather(ctx, own, others), raft.Server{ID: ps.raft.id, Address: raft.ServerAddress(ps.opt.Advertise)})}
+	first := raft.Configuration{Servers: append(ps.gather(ctx, own, others), raft.Server{ID: ps.id, Address: raft.ServerAddress(ps.opt.Advertise)})}
 	if len(first.Servers) < ps.opt.BootstrapExpect {
 		return fmt.Errorf("%d of the %d nodes that have met would form it with this one, and %d are expected", len(first.Servers), len(others)+1, ps.opt.BootstrapExpect)
 	}
 	slices.SortFunc(first.Servers, func(a, b raft.Server) int { return strings.Compare(string(a.ID), string(b.ID)) })
 	ps.log.Info("forming a cluster", "nodes", len(first.Servers))
-	return ps.raft.BootstrapCluster(first).Error()
+	return ps.group.Bootstrap(first)
 }
 
 // gather asks other nodes for their pledges, and returns those that have given theirs.

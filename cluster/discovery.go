@@ -9,21 +9,21 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/stintdb/stint/cluster/group"
+	"github.com/stintdb/stint/cluster/oncelog"
+	"github.com/stintdb/stint/cluster/raftnode"
 )
 
 // discovery meets the other nodes and makes this node a member of their cluster.
 type discovery struct {
-	opt        *Options
-	raft       *raftGroup
-	fsm        *fsm
-	saved      *savedState
-	statuses   *peerStatuses
-	leader     *leaderFinder
-	formats    *versionGate
-	pledges    *pledges
-	log        *nodeLog
-	callLeader func(context.Context, request) error
-	fail       func(error) // ends the node
+	opt      *Options
+	id       raft.ServerID
+	group    *group.Group // that all nodes are members of
+	statuses *peerStatuses
+	pledges  *pledges
+	log      *oncelog.Log
+	fail     func(error) // ends the node
 }
 
 // run meets the other nodes. It bootstraps the cluster once enough nodes have met, or joins an existing one.
@@ -32,14 +32,14 @@ func (d *discovery) run(ctx context.Context) {
 	tick := time.NewTicker(d.opt.MeetEvery)
 	defer tick.Stop()
 	for {
-		if d.raft.State() == raft.Shutdown && ctx.Err() == nil {
+		if d.group.HasEnded() && ctx.Err() == nil {
 			d.fail(errRaftEnded)
 			return
 		}
-		others := d.statuses.fetchAll(ctx, d.opt.MeetEvery)
-		if !d.isMember() {
+		others := d.statuses.FetchAll(ctx, d.opt.MeetEvery)
+		if !d.group.IsMember() {
 			d.joinOrBootstrap(ctx, others)
-		} else if !d.isAnnounced() || d.isDisowned() {
+		} else if d.group.HasToAnnounce() {
 			d.announce(ctx)
 		}
 		select {
@@ -53,34 +53,34 @@ func (d *discovery) run(ctx context.Context) {
 var errRaftEnded = errors.New("its Raft has ended: start it again")
 
 // joinOrBootstrap is the discovery step of a node without a cluster.
-func (d *discovery) joinOrBootstrap(ctx context.Context, others []peerStatus) {
+func (d *discovery) joinOrBootstrap(ctx context.Context, others []group.MemberStatus) {
 	for _, r := range others {
 		if r.ClusterID != "" {
-			if known := d.saved.clusterID(); known != "" && known != r.ClusterID || known == "" && d.raft.hasLog() {
-				d.log.once("foreign", "a node of another cluster is in --cluster-peers", "address", r.address, "its_cluster", r.ClusterID, "own_cluster", known)
+			if known := d.group.ClusterID(); known != "" && known != r.ClusterID || known == "" && d.group.HasLog() {
+				d.log.Once("foreign", "a node of another cluster is in --cluster-peers", "address", r.Address, "its_cluster", r.ClusterID, "own_cluster", known)
 				continue
 			}
 			d.announce(ctx)
 			return
 		}
 	}
-	if d.raft.hasLog() || d.opt.BootstrapExpect == 0 {
+	if d.group.HasLog() || d.opt.BootstrapExpect == 0 {
 		return
 	}
-	fresh := map[string]raft.Server{nodeName(d.raft.id): {ID: d.raft.id, Address: raft.ServerAddress(d.opt.Advertise)}}
+	fresh := map[string]raft.Server{raftnode.NodeName(d.id): {ID: d.id, Address: raft.ServerAddress(d.opt.Advertise)}}
 	for _, r := range others {
 		if r.Started {
 			return // a node has been in a cluster: this is not the first start, and that cluster has to be found
 		}
-		if other, twice := fresh[nodeName(r.ID)]; twice {
-			d.log.once("twice", "two nodes have the same --node-id; each needs its own", "node_id", nodeName(r.ID), "addresses", fmt.Sprint(other.Address, " and ", r.address))
+		if other, twice := fresh[raftnode.NodeName(r.ID)]; twice {
+			d.log.Once("twice", "two nodes have the same --node-id; each needs its own", "node_id", raftnode.NodeName(r.ID), "addresses", fmt.Sprint(other.Address, " and ", r.Address))
 			return
 		}
-		fresh[nodeName(r.ID)] = raft.Server{ID: r.ID, Address: raft.ServerAddress(r.address)}
+		fresh[raftnode.NodeName(r.ID)] = raft.Server{ID: r.ID, Address: raft.ServerAddress(r.Address)}
 	}
-	delete(fresh, nodeName(d.raft.id))
+	delete(fresh, raftnode.NodeName(d.id))
 	if len(fresh)+1 < d.opt.BootstrapExpect {
-		d.log.once("waiting", "waiting for other nodes to form a cluster with", "met", len(fresh)+1, "bootstrap_expect", d.opt.BootstrapExpect)
+		d.log.Once("waiting", "waiting for other nodes to form a cluster with", "met", len(fresh)+1, "bootstrap_expect", d.opt.BootstrapExpect)
 		return
 	}
 	met := slices.Collect(maps.Values(fresh))
@@ -88,40 +88,16 @@ func (d *discovery) joinOrBootstrap(ctx context.Context, others []peerStatus) {
 		return // of those that have met, the one with the first address forms it
 	}
 	if err := d.pledges.bootstrap(ctx, met); err != nil && ctx.Err() == nil {
-		d.log.once("form "+err.Error(), "the cluster could not be formed yet", "error", err)
+		d.log.Once("form "+err.Error(), "the cluster could not be formed yet", "error", err)
 	}
-}
-
-// isMember reports whether this node's log contains it as a member of a cluster.
-func (d *discovery) isMember() bool {
-	_, listed := d.raft.own()
-	return listed && d.saved.clusterID() != ""
-}
-
-// isAnnounced reports whether the cluster knows this node's current addresses.
-func (d *discovery) isAnnounced() bool {
-	own, listed := d.raft.own()
-	m, known := d.fsm.cluster.Load().Members[d.raft.id]
-	return listed && known && m.Client == d.opt.Client && string(own.Address) == d.opt.Advertise
-}
-
-// isDisowned reports whether another node leads this cluster and does not replicate to this one. This node may have been
-// removed without learning of it from its log: then it has to join again.
-func (d *discovery) isDisowned() bool {
-	leader, _ := d.raft.LeaderWithID()
-	return leader == "" && d.leader.claimed() != ""
 }
 
 // announce asks the leader to make this node a member, or to record its new addresses.
 func (d *discovery) announce(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, rpcTimeout)
+	ctx, cancel := context.WithTimeout(ctx, group.RPCTimeout)
 	defer cancel()
-	me := member{Node: nodeName(d.raft.id), Client: d.opt.Client, Formats: d.formats.stated()}
-	if known, ok := d.fsm.cluster.Load().Members[d.raft.id]; ok {
-		me.Nonvoter = known.Nonvoter
-	}
-	err := d.callLeader(ctx, request{Join: &joinRequest{ID: d.raft.id, Address: d.opt.Advertise, Member: me}})
+	err := d.group.Announce(ctx)
 	if err != nil && ctx.Err() == nil {
-		d.log.once("join "+err.Error(), "could not join the cluster yet", "error", err)
+		d.log.Once("join "+err.Error(), "could not join the cluster yet", "error", err)
 	}
 }

@@ -37,8 +37,8 @@ func TestClusterWaitsForAll(t *testing.T) {
 		s.start("c")
 		time.Sleep(time.Minute)
 		for _, n := range s.nodes {
-			if n.state() != clusterstatus.Starting {
-				t.Errorf("%s is %s before all have met", n.id, n.state())
+			if n.Group().Status().State != clusterstatus.Starting {
+				t.Errorf("%s is %s before all have met", n.id, n.Group().Status().State)
 			}
 		}
 		if res := do(s.nodes["b"], acquire("k", 1, 1)); res[0].Status != engine.NoLeader {
@@ -46,7 +46,7 @@ func TestClusterWaitsForAll(t *testing.T) {
 		}
 		s.start("a")
 		leader := s.leader()
-		if got := len(leader.raft.servers()); got != 3 {
+		if got := len(leader.Group().Members()); got != 3 {
 			t.Errorf("%d members", got)
 		}
 	})
@@ -70,8 +70,8 @@ func TestTwoNodesOfOneName(t *testing.T) {
 		}
 		defer twin.Close()
 		time.Sleep(10 * time.Second)
-		if !log.Has("in use by b, which is alive") || twin.state() != clusterstatus.Starting {
-			t.Errorf("the second b is %s; the log says:\n%s", twin.state(), log)
+		if !log.Has("in use by b, which is alive") || twin.Group().Status().State != clusterstatus.Starting {
+			t.Errorf("the second b is %s; the log says:\n%s", twin.Group().Status().State, log)
 		}
 	})
 }
@@ -90,20 +90,20 @@ func TestTwoClustersMeet(t *testing.T) {
 			other.start(name)
 		}
 		other.leader()
-		id, otherID := s.nodes["a"].Status().ClusterID, other.nodes["x"].Status().ClusterID
+		id, otherID := s.nodes["a"].Group().Status().ClusterID, other.nodes["x"].Group().Status().ClusterID
 		other.kill("z")
 		other.names = []string{"x", "y", "z", "a"} // a stranger in its list
 		other.start("z")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if err := other.nodes["x"].Add(ctx, "a", "a", true); err == nil || !strings.Contains(err.Error(), id) {
+		if err := other.nodes["x"].Group().Add(ctx, "a", "a", true); err == nil || !strings.Contains(err.Error(), id) {
 			t.Errorf("adding a node of another cluster: %v", err)
 		}
 		time.Sleep(10 * time.Second)
-		if got := s.nodes["a"].Status().ClusterID; got != id || len(s.leader().raft.servers()) != 3 {
-			t.Errorf("the first cluster has changed: %s %v", got, s.leader().raft.servers())
+		if got := s.nodes["a"].Group().Status().ClusterID; got != id || len(s.leader().Group().Members()) != 3 {
+			t.Errorf("the first cluster has changed: %s %v", got, s.leader().Group().Members())
 		}
-		if got := other.nodes["z"].Status().ClusterID; got != otherID || len(other.leader().raft.servers()) != 3 {
+		if got := other.nodes["z"].Group().Status().ClusterID; got != otherID || len(other.leader().Group().Members()) != 3 {
 			t.Errorf("the second cluster has changed: %s", log)
 		}
 	})
@@ -121,7 +121,7 @@ func TestWipedNodeJoinsAnew(t *testing.T) {
 		s.start("c")
 		time.Sleep(15 * time.Second)
 		voters := 0
-		for _, m := range s.leader().Status().Members {
+		for _, m := range s.leader().Group().Status().Members {
 			if m.Voter {
 				voters++
 			}
@@ -151,14 +151,14 @@ func TestLastQuorumIsNotRemoved(t *testing.T) {
 			if name == gone || name == leader.opt.Node {
 				continue
 			}
-			if err := leader.Remove(ctx, name); err == nil || !strings.Contains(err.Error(), "no majority") {
+			if err := leader.Group().Remove(ctx, name); err == nil || !strings.Contains(err.Error(), "no majority") {
 				t.Errorf("removing %s while %s is down: %v", name, gone, err)
 			}
 		}
-		if err := leader.Remove(ctx, gone); err != nil {
+		if err := leader.Group().Remove(ctx, gone); err != nil {
 			t.Errorf("removing the member that is down: %v", err)
 		}
-		if err := leader.Remove(ctx, "nobody"); err == nil || !strings.Contains(err.Error(), "RAFT NODES") {
+		if err := leader.Group().Remove(ctx, "nobody"); err == nil || !strings.Contains(err.Error(), "RAFT NODES") {
 			t.Errorf("removing nobody: %v", err)
 		}
 	})
@@ -182,7 +182,7 @@ func TestHangingDisk(t *testing.T) {
 		if took := time.Since(began); took > 5*time.Second { // of the simulation's time
 			t.Errorf("nothing was decided for %v", took)
 		}
-		if !first.Status().DiskStalled {
+		if !first.Group().Status().DiskStalled {
 			t.Error("the status does not show it")
 		}
 		release()
@@ -208,7 +208,7 @@ func TestClusterFormsOfThoseExpected(t *testing.T) {
 		}
 		s.start("d")
 		leader := s.leader()
-		if got := len(leader.raft.servers()); got != 3 {
+		if got := len(leader.Group().Members()); got != 3 {
 			t.Errorf("%d members", got)
 		}
 		s.start("a")
@@ -236,7 +236,7 @@ func TestOneClusterIsFormed(t *testing.T) {
 			ids := map[string]bool{}
 			look := func() {
 				for _, n := range s.nodes {
-					if id := n.fsm.cluster.Load().ClusterID; id != "" {
+					if id := n.Group().Status().ClusterID; id != "" {
 						ids[id] = true
 					}
 				}

@@ -66,7 +66,7 @@ func TestVotesCannotBeWritten(t *testing.T) {
 		n, disk := startFailing(t, s, s.leader())
 		first := s.leader()
 		for first == n {
-			_ = n.HandOver(t.Context())
+			_ = n.Group().HandOver(t.Context())
 			time.Sleep(time.Second)
 			first = s.leader()
 		}
@@ -103,7 +103,7 @@ func TestLogDoesNotRead(t *testing.T) {
 		n, disk := startFailing(t, s, s.leader())
 		disk.logFails.Store(true)
 		var entry raft.Log
-		go func() { _ = readableLog{n.logs, n.raft, n.fail}.GetLog(1, &entry) }()
+		go func() { _ = n.Group().Parts().Log.GetLog(1, &entry) }()
 		err := <-n.Failed()
 		if !strings.Contains(err.Error(), "entry 1 of the log does not read: input/output error") {
 			t.Error(err)

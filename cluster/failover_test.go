@@ -121,7 +121,7 @@ func TestFailoverTime(t *testing.T) {
 			return func() { w.cut(leader, true, true, false) }
 		}, 800 * time.Millisecond},
 		{"told to end", func(s *simulated, leader string) func() {
-			_ = s.nodes[leader].HandOver(s.t.Context())
+			_ = s.nodes[leader].Group().HandOver(s.t.Context())
 			s.kill(leader)
 			return func() { s.start(leader) }
 		}, 50 * time.Millisecond},

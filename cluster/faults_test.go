@@ -15,6 +15,8 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/stintdb/stint/cluster/clock"
+	"github.com/stintdb/stint/cluster/raftnode"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/internal/testsize"
@@ -167,14 +169,14 @@ func (w *world) client(seed uint64) {
 func (w *world) check() error {
 	passed := time.Since(w.began)
 	for name, n := range w.nodes {
-		ahead := n.fsm.now.Load() - time.Now().UnixNano() // the first leader's clock was right
-		if ahead > int64(passed)/1_000_000*slewPartsPerMillion {
+		ahead := n.Group().Status().Time - time.Now().UnixNano() // the first leader's clock was right
+		if ahead > int64(passed)/1_000_000*clock.SlewPartsPerMillion {
 			return fmt.Errorf("%s: the cluster's clock is %v ahead", name, time.Duration(ahead))
 		}
 	}
 	for key := range simKeys {
 		// The clock may run faster by its tolerance, and a token may be granted that is only due at the next instant.
-		most := simCapacity + float64(simRate(key))*passed.Hours()*(1+slewPartsPerMillion/1e6) + 1
+		most := simCapacity + float64(simRate(key))*passed.Hours()*(1+clock.SlewPartsPerMillion/1e6) + 1
 		if got := w.granted[key].Load(); float64(got) > most {
 			return fmt.Errorf("key %d: %d tokens granted, one limiter would have granted %.1f at most", key, got, most)
 		}
@@ -188,12 +190,12 @@ func (w *world) agree() error {
 	defer cancel()
 	leader := w.leader()
 	want, first := "", ""
-	index := leader.fsm.applied.Load()
+	index := leader.Group().Status().AppliedIndex
 	for _, name := range w.names {
 		n := w.nodes[name]
-		for n.fsm.applied.Load() < index || n.fsm.cluster.Load().ClusterID == "" {
+		for n.Group().Status().AppliedIndex < index || n.Group().Status().ClusterID == "" {
 			if ctx.Err() != nil {
-				return fmt.Errorf("%s is still at entry %d of %d after a minute without faults", name, n.fsm.applied.Load(), index)
+				return fmt.Errorf("%s is still at entry %d of %d after a minute without faults", name, n.Group().Status().AppliedIndex, index)
 			}
 			time.Sleep(20 * time.Millisecond)
 		}
@@ -202,11 +204,11 @@ func (w *world) agree() error {
 	for range 50 {
 		same := true
 		synctest.Wait() // no node is in the middle of an entry
-		applied := leader.fsm.applied.Load()
+		applied := leader.Group().Status().AppliedIndex
 		for i, name := range w.names {
 			n := w.nodes[name]
-			got := fmt.Sprint(n.fsm.now.Load(), n.fsm.cluster.Load(), n.opt.Store.Digest(n.fsm.now.Load()))
-			same = same && n.fsm.applied.Load() == applied
+			got := fmt.Sprint(n.Group().Status().Time, n.Group().Cluster(), n.opt.Store.Digest(n.Group().Status().Time))
+			same = same && n.Group().Status().AppliedIndex == applied
 			if key := keyReadLate(n.opt.Store); key != "" {
 				return fmt.Errorf("%s has the key %q: an operation was read after Decide had returned", name, key)
 			}
@@ -231,15 +233,15 @@ func (w *world) whole() {
 	for round := range 6000 {
 		voters, leader := 0, w.leader()
 		if round%50 == 0 { // under load the others are behind the leader all the time, but not by that much
-			index, servers = leader.fsm.applied.Load(), 0
-			for _, s := range leader.raft.servers() {
+			index, servers = leader.Group().Status().AppliedIndex, 0
+			for _, s := range leader.Group().Members() {
 				if s.Suffrage == raft.Voter {
 					servers++
 				}
 			}
 		}
-		for _, s := range leader.raft.servers() {
-			if n := w.nodes[nodeName(s.ID)]; s.Suffrage == raft.Voter && n != nil && n.id == s.ID && n.fsm.applied.Load() >= index {
+		for _, s := range leader.Group().Members() {
+			if n := w.nodes[raftnode.NodeName(s.ID)]; s.Suffrage == raft.Voter && n != nil && n.id == s.ID && n.Group().Status().AppliedIndex >= index {
 				voters++
 			}
 		}
@@ -317,7 +319,7 @@ func live(t *testing.T, seed uint64, count int, hot *hotKeys) (struck map[string
 func (w *world) describe() {
 	for _, name := range w.names {
 		if n := w.nodes[name]; n != nil {
-			w.t.Logf("%s (%s): isolated %v, status %+v, members %v, Raft %v", name, n.id, n.peers.IsIsolated(), n.Status(), n.raft.servers(), n.raft.Stats())
+			w.t.Logf("%s (%s): isolated %v, status %+v, members %v, Raft %v", name, n.id, n.peers.IsIsolated(), n.Group().Status(), n.Group().Members(), n.Group().Parts().Raft.Stats())
 		}
 	}
 }

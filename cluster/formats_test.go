@@ -10,12 +10,16 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/hashicorp/raft"
+
+	"github.com/stintdb/stint/cluster/fsm"
+	"github.com/stintdb/stint/cluster/raftnode"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/store"
 )
 
 // forceIsNew is the list of a version 2 that added an option.
-var forceIsNew = []addition{{version: 2, name: "the option FORCE", isUsed: func(op *engine.Op) bool { return op.Options&engine.Force != 0 }}}
+var forceIsNew = []fsm.Addition{{Version: 2, Name: "the option FORCE", IsUsed: func(op *engine.Op) bool { return op.Options&engine.Force != 0 }}}
 
 func force(key string) engine.Op {
 	op := acquire(key, 10, 1)
@@ -26,7 +30,7 @@ func force(key string) engine.Op {
 // mixed starts a cluster of three in which c states an older version, and has another node lead.
 func mixed(t *testing.T) (s *simulated, leader *Node) {
 	s = simulate(t)
-	s.known["a"], s.known["b"], s.known["c"] = forceIsNew, forceIsNew, []addition{}
+	s.known["a"], s.known["b"], s.known["c"] = forceIsNew, forceIsNew, []fsm.Addition{}
 	return s, s.mixed()
 }
 
@@ -38,13 +42,13 @@ func (s *simulated) mixed() (leader *Node) {
 	}
 	leader = s.leader()
 	for leader.opt.Node == "c" {
-		if err := leader.Transfer(s.t.Context(), "a"); err != nil {
+		if err := leader.Group().Transfer(s.t.Context(), "a"); err != nil {
 			s.t.Log(err)
 		}
 		time.Sleep(time.Second)
 		leader = s.leader()
 	}
-	s.eventually("the members have announced themselves", func(n *Node) bool { return len(n.fsm.cluster.Load().Members) == 3 })
+	s.eventually("the members have announced themselves", func(n *Node) bool { return len(n.Group().Cluster().Members) == 3 })
 	return leader
 }
 
@@ -53,7 +57,9 @@ func (s *simulated) upgrade(name string) {
 	s.kill(name)
 	delete(s.known, name)
 	s.start(name)
-	s.eventually("the version is raised", func(n *Node) bool { return n.Status().FormatVersion == uint32(newFormats(additions).newest) })
+	s.eventually("the version is raised", func(n *Node) bool {
+		return n.Group().Status().FormatVersion == uint32(fsm.NewFormats(fsm.Additions).Newest)
+	})
 }
 
 // eventually waits until something holds on all nodes, once they have done all that they do at this moment.
@@ -97,7 +103,7 @@ func TestNewerOperationWaitsForAllMembers(t *testing.T) {
 		defer s.stop()
 		time.Sleep(5 * time.Second) // in which the version could be raised
 		for name, n := range s.nodes {
-			if st := n.Status(); st.FormatVersion != 1 {
+			if st := n.Group().Status(); st.FormatVersion != 1 {
 				t.Errorf("%s: the cluster is at version %d", name, st.FormatVersion)
 			}
 			if got := do(n, force("k"))[0].Status; got != engine.TooNew { // c forwards it, and the leader refuses
@@ -106,14 +112,14 @@ func TestNewerOperationWaitsForAllMembers(t *testing.T) {
 			if name == "c" {
 				continue
 			}
-			if err := n.TooNew([]engine.Op{acquire("k", 10, 1), force("k")}); !strings.Contains(err.Error(), "the option FORCE needs format version 2, and the member 'c' knows version 1: nothing was taken; upgrade it") {
+			if err := n.Group().TooNew([]engine.Op{acquire("k", 10, 1), force("k")}); !strings.Contains(err.Error(), "the option FORCE needs format version 2, and the member 'c' knows version 1: nothing was taken; upgrade it") {
 				t.Errorf("%s: %v", name, err)
 			}
 			if got := statusesOf(do(n, acquire("k", 10, 1), force("k"), acquire("other", 10, 1))); !slices.Equal(got, []engine.Status{engine.OK, engine.TooNew, engine.OK}) {
 				t.Errorf("%s: a pipeline is answered with %v", name, got)
 			}
 			b := &engine.Batch{Ops: []engine.Op{acquire("k", 10, 1), force("k")}, Results: make([]engine.Result, 2), Atomic: true}
-			if !n.Decide(b) || b.Results[0].Status != engine.TooNew || b.Results[1].Status != engine.TooNew {
+			if !n.Group().Decide(b) || b.Results[0].Status != engine.TooNew || b.Results[1].Status != engine.TooNew {
 				t.Errorf("%s: a transaction is answered with %v", name, statusesOf(b.Results))
 			}
 		}
@@ -125,12 +131,12 @@ func TestNewerOperationWaitsForAllMembers(t *testing.T) {
 		s.kill("c")
 		s.known["c"] = forceIsNew
 		s.start("c")
-		s.eventually("the version is raised", func(n *Node) bool { return n.Status().FormatVersion == 2 })
+		s.eventually("the version is raised", func(n *Node) bool { return n.Group().Status().FormatVersion == 2 })
 		for name, n := range s.nodes {
 			if res := do(n, force("k")); res[0].Status != engine.OK || !res[0].Allowed {
 				t.Errorf("%s: the newer operation is answered with %+v", name, res[0])
 			}
-			for _, m := range n.Status().Members {
+			for _, m := range n.Group().Status().Members {
 				if m.FormatVersion != 2 {
 					t.Errorf("%s: %s is shown with version %d", name, m.ID, m.FormatVersion)
 				}
@@ -142,7 +148,7 @@ func TestNewerOperationWaitsForAllMembers(t *testing.T) {
 
 // A new cluster begins with the newest version that all of its first members know.
 func TestNewClusterBeginsWithTheNewestVersion(t *testing.T) {
-	for name, known := range map[string][]addition{"all are new": forceIsNew, "one is older": {}} {
+	for name, known := range map[string][]fsm.Addition{"all are new": forceIsNew, "one is older": {}} {
 		synctest.Test(t, func(t *testing.T) {
 			s := simulate(t)
 			defer s.stop()
@@ -151,14 +157,14 @@ func TestNewClusterBeginsWithTheNewestVersion(t *testing.T) {
 			for _, name := range s.names {
 				s.start(name)
 			}
-			want := formatVersion(1)
+			want := fsm.FormatVersion(1)
 			if len(known) > 0 {
 				want = 2
 			}
-			s.eventually("there is a cluster", func(n *Node) bool { return n.saved.clusterID() != "" })
+			s.eventually("there is a cluster", func(n *Node) bool { return n.Group().ClusterID() != "" })
 			for _, n := range s.nodes {
-				if c := n.fsm.cluster.Load(); c.ClusterID != "" && c.formats() != want {
-					t.Errorf("%s: %s begins with version %d", name, n.opt.Node, c.formats())
+				if c := n.Group().Cluster(); c.ClusterID != "" && c.Version() != want {
+					t.Errorf("%s: %s begins with version %d", name, n.opt.Node, c.Version())
 				}
 			}
 			s.mustNotFail()
@@ -174,10 +180,10 @@ func TestOlderNodeIsRefused(t *testing.T) {
 		s.kill("c")
 		s.known["c"] = forceIsNew
 		s.start("c")
-		s.eventually("the version is raised", func(n *Node) bool { return n.Status().FormatVersion == 2 })
+		s.eventually("the version is raised", func(n *Node) bool { return n.Group().Status().FormatVersion == 2 })
 
 		s.kill("c")
-		s.known["c"] = []addition{}
+		s.known["c"] = []fsm.Addition{}
 		older := s.start("c")
 		time.Sleep(5 * time.Second)
 		if res := do(s.leader(), force("k")); res[0].Status != engine.OK {
@@ -189,26 +195,26 @@ func TestOlderNodeIsRefused(t *testing.T) {
 				t.Errorf("%s: the older node is shown with version %d", name, shown)
 			}
 		}
-		if older.fsm.applied.Load() > 0 {
+		if older.Group().Status().AppliedIndex > 0 {
 			t.Error("the older node was given the log")
 		}
 		if res := do(older, acquire("k", 10, 1)); res[0].Status != engine.NoLeader {
 			t.Errorf("the older node answers with status %d", res[0].Status)
 		}
 
-		if r, heard := s.leader().statuses.last(older.id); !heard || s.leader().members.isNearlyCaughtUp(r) {
+		if r, heard := s.leader().statuses.Last(older.id); !heard || s.leader().Group().Parts().CouldVote(r) {
 			t.Error("the older node counts as one that could vote")
 		}
 		s.names = append(s.names, "d")
 		s.expect = 3
-		s.known["d"] = []addition{}
+		s.known["d"] = []fsm.Addition{}
 		s.start("d")
 		time.Sleep(5 * time.Second)
-		err := s.leader().Add(t.Context(), "d", "d", true)
+		err := s.leader().Group().Add(t.Context(), "d", "d", true)
 		if err == nil || !strings.Contains(err.Error(), "the cluster uses format version 2, and the node 'd' knows version 1: upgrade it") {
 			t.Errorf("an older node that joins is answered with %v", err)
 		}
-		if _, err := s.leader().raft.member("d"); err == nil {
+		if slices.ContainsFunc(s.leader().Group().Members(), func(m raft.Server) bool { return raftnode.NodeName(m.ID) == "d" }) {
 			t.Error("an older node was made a member")
 		}
 		s.mustNotFail()
@@ -218,7 +224,7 @@ func TestOlderNodeIsRefused(t *testing.T) {
 			s.known[name] = forceIsNew
 			s.start(name)
 		}
-		s.eventually("all four are members", func(n *Node) bool { return len(n.fsm.cluster.Load().Members) == 4 })
+		s.eventually("all four are members", func(n *Node) bool { return len(n.Group().Cluster().Members) == 4 })
 		s.mustNotFail()
 	})
 }
@@ -233,7 +239,7 @@ func TestImportWaitsForAllMembers(t *testing.T) {
 		from.Apply(time.Now().UnixNano(), []engine.Op{force("k")}, make([]engine.Result, 1))
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
-		if imported, err := leader.Import(ctx, from, time.Now().UnixNano(), scratch); imported || !errors.Is(err, context.DeadlineExceeded) {
+		if imported, err := leader.Group().Import(ctx, from, time.Now().UnixNano(), scratch); imported || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("beside an older member: %t, %v", imported, err)
 		}
 		s.kill("c")
@@ -241,7 +247,7 @@ func TestImportWaitsForAllMembers(t *testing.T) {
 		s.start("c")
 		ctx, cancel = context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
-		if imported, err := leader.Import(ctx, from, time.Now().UnixNano(), scratch); !imported || err != nil {
+		if imported, err := leader.Group().Import(ctx, from, time.Now().UnixNano(), scratch); !imported || err != nil {
 			t.Errorf("after its upgrade: %t, %v", imported, err)
 		}
 		s.eventually("all have the state", func(n *Node) bool { return n.opt.Store.Len() == 1 })
@@ -254,7 +260,7 @@ func TestCommandsWaitForAllMembers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t)
 		defer s.stop()
-		s.known["c"] = []addition{}
+		s.known["c"] = []fsm.Addition{}
 		s.mixed()
 		time.Sleep(5 * time.Second)
 		command := operation("INCR", "k")
@@ -263,7 +269,7 @@ func TestCommandsWaitForAllMembers(t *testing.T) {
 			if got := do(n, command)[0]; got.Status != engine.TooNew || len(got.Reply) > 0 {
 				t.Errorf("%s: %+v", name, got)
 			}
-			if err := n.TooNew([]engine.Op{command}); err == nil || !strings.Contains(err.Error(), "commands on Redis data needs format version 2, and the member 'c' knows version 1") {
+			if err := n.Group().TooNew([]engine.Op{command}); err == nil || !strings.Contains(err.Error(), "commands on Redis data needs format version 2, and the member 'c' knows version 1") {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -282,7 +288,7 @@ func TestCommandsWaitForAllMembers(t *testing.T) {
 func TestNamedFieldsWaitForAllMembers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t)
-		s.known["c"] = []addition{}
+		s.known["c"] = []fsm.Addition{}
 		s.mixed()
 		defer s.stop()
 		plain := []engine.Op{operation("RL.POLICY", "SET", "plain", "TB", "u:{}", "100", "1/h"), operation("RL.POLICY", "OVERRIDE", "plain", "vip", "TB", "v:{}", "100", "1/h"), operation("RL.CHECK", "plain", "7")}
@@ -302,7 +308,7 @@ func TestNamedFieldsWaitForAllMembers(t *testing.T) {
 		}
 		ask(plain, engine.OK)
 		ask(named, engine.TooNew)
-		if err := s.nodes["a"].TooNew(named); !strings.Contains(err.Error(), "a named field in a policy needs format version 2, and the member 'c' knows version 1") {
+		if err := s.nodes["a"].Group().TooNew(named); !strings.Contains(err.Error(), "a named field in a policy needs format version 2, and the member 'c' knows version 1") {
 			t.Error(err)
 		}
 		s.upgrade("c")
@@ -327,7 +333,7 @@ func TestNewOperationsWaitForTheVersion(t *testing.T) {
 		s.leader()
 		s.kill("c")
 		n := s.start("c")
-		if n.decider.knowsVersion() {
+		if n.Group().Status().ClusterID != "" {
 			t.Error("it knows the version at once: the test shows nothing")
 		}
 		if got := do(n, operation("TB.ACQUIRE", "k", "10", "1/h", "KEEP", "1"))[0]; got.Status != engine.OK || !got.Allowed {

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stintdb/stint/cluster/call"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/internal/clusterstatus"
 )
@@ -55,9 +56,9 @@ func TestReturningNodeIsSentEntriesAtOnce(t *testing.T) {
 			name := s.others(leader)[0].opt.Node
 			s.kill(name)
 			time.Sleep(away)
-			target, back := leader.fsm.applied.Load(), time.Now()
+			target, back := leader.Group().Status().AppliedIndex, time.Now()
 			n := s.start(name)
-			for n.fsm.applied.Load() < target && time.Since(back) < 20*time.Second {
+			for n.Group().Status().AppliedIndex < target && time.Since(back) < 20*time.Second {
 				time.Sleep(time.Millisecond)
 			}
 			if took := time.Since(back); took > 300*time.Millisecond { // of simulated time
@@ -75,20 +76,20 @@ func TestNodeWithoutRaft(t *testing.T) {
 		leader := s.leader()
 		time.Sleep(3 * time.Second)
 		dead := s.others(leader)[0]
-		if err := dead.raft.Shutdown().Error(); err != nil {
+		if err := dead.Group().ShutDown(); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(3 * time.Second)
-		for _, m := range leader.Status().Members {
+		for _, m := range leader.Group().Status().Members {
 			if isDead := m.ID == dead.opt.Node; m.Reachable == isDead || m.Healthy == isDead {
 				t.Errorf("%s: reachable %v, healthy %v", m.ID, m.Reachable, m.Healthy)
 			}
 		}
-		if st := dead.Status(); st.State != clusterstatus.Gone || st.Healthy {
+		if st := dead.Group().Status(); st.State != clusterstatus.Gone || st.Healthy {
 			t.Errorf("it is %s, healthy: %v", st.State, st.Healthy)
 		}
 		third := s.others(leader)[1].opt.Node
-		if err := leader.Remove(t.Context(), third); err == nil || !strings.Contains(err.Error(), "no majority") {
+		if err := leader.Group().Remove(t.Context(), third); err == nil || !strings.Contains(err.Error(), "no majority") {
 			t.Errorf("the last node beside the leader whose Raft runs is removed: %v", err)
 		}
 		select {
@@ -116,28 +117,28 @@ func TestHealthyWhenCaughtUp(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		stop()
 		s.net.SetLargest(leader.opt.Node, name, largestSmall) // heartbeats pass, entries don't
-		target := leader.fsm.applied.Load()
+		target := leader.Group().Status().AppliedIndex
 		n := s.start(name)
 		for range 500 {
-			if n.Status().Healthy && n.fsm.applied.Load() < target {
-				t.Fatalf("healthy with %d entries of %d", n.fsm.applied.Load(), target)
+			if n.Group().Status().Healthy && n.Group().Status().AppliedIndex < target {
+				t.Fatalf("healthy with %d entries of %d", n.Group().Status().AppliedIndex, target)
 			}
 			time.Sleep(10 * time.Millisecond)
 		}
-		if n.Status().Healthy || n.leader.address() == "" {
-			t.Errorf("healthy: %v; leader: %s", n.Status().Healthy, n.leader.address())
+		if n.Group().Status().Healthy || n.Group().OwnStatus().Leader == "" {
+			t.Errorf("healthy: %v; leader: %s", n.Group().Status().Healthy, n.Group().OwnStatus().Leader)
 		}
 		s.net.SetLargest(leader.opt.Node, name, 0)
 		time.Sleep(3 * time.Second)
 		for _, n := range s.nodes {
-			if st := n.Status(); !st.Healthy {
+			if st := n.Group().Status(); !st.Healthy {
 				t.Errorf("%s is not healthy after 3 s: %+v", n.opt.Node, st)
 			}
 		}
 		defer decideAt(leader)()
 		s.net.SetLargest(leader.opt.Node, name, largestSmall)
 		time.Sleep(5 * time.Second)
-		if n.Status().Healthy {
+		if n.Group().Status().Healthy {
 			t.Error("healthy although it gets nothing any more")
 		}
 	})
@@ -191,7 +192,8 @@ func TestSlowLeaderWithdraws(t *testing.T) {
 				changes := int64(0)
 				for time.Since(began) < 15*time.Second {
 					time.Sleep(50 * time.Millisecond)
-					isReplaced := leader.role.current.Load() == nil
+					leads, _ := leader.Group().Leads()
+					isReplaced := !leads
 					if isReplaced != c.replaced {
 						t.Fatalf("after %v: replaced: %v\n%s", time.Since(began), isReplaced, log)
 					}
@@ -200,7 +202,7 @@ func TestSlowLeaderWithdraws(t *testing.T) {
 					}
 				}
 				for _, n := range s.nodes {
-					changes += n.metrics.leaderChanges.Load()
+					changes += n.Group().Status().LeaderChanges
 				}
 				if changes > 2 {
 					t.Errorf("leadership moved %d times", changes-1)
@@ -221,18 +223,19 @@ func TestBarrierWaitsForTheStateMachine(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		hold := make(chan struct{})
-		n.fsm.ownID, n.fsm.takeEntry = leader.proposer.id, func(uint64) *entry { <-hold; return nil }
+		machine := n.Group().Parts().Machine
+		machine.OwnID, machine.TakeCalls = leader.Group().Parts().Machine.OwnID, func(uint64) []*call.Call { <-hold; return nil }
 		do(leader, acquire("k", 100, 1))
-		acknowledged := leader.Status().AppliedIndex
+		acknowledged := leader.Group().Status().AppliedIndex
 
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
-		if err := n.Barrier(ctx); err == nil || n.Status().AppliedIndex >= acknowledged || n.Status().Healthy {
-			t.Errorf("Barrier returned %v and the status is %+v, but an acknowledged entry is not applied", err, n.Status())
+		if err := n.Group().Barrier(ctx); err == nil || n.Group().Status().AppliedIndex >= acknowledged || n.Group().Status().Healthy {
+			t.Errorf("Barrier returned %v and the status is %+v, but an acknowledged entry is not applied", err, n.Group().Status())
 		}
 		close(hold)
-		if err := n.Barrier(t.Context()); err != nil || n.Status().AppliedIndex < acknowledged {
-			t.Errorf("Barrier returned %v, applied %d of %d", err, n.Status().AppliedIndex, acknowledged)
+		if err := n.Group().Barrier(t.Context()); err != nil || n.Group().Status().AppliedIndex < acknowledged {
+			t.Errorf("Barrier returned %v, applied %d of %d", err, n.Group().Status().AppliedIndex, acknowledged)
 		}
 	})
 }

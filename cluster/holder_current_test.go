@@ -5,6 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/engine"
 )
 
@@ -20,7 +21,7 @@ func (s *simulated) cutOff(name string, cut bool) {
 func lentTo(n, process *Node, key string) (tokens int64) {
 	for i := range n.opt.Store.Shards() {
 		n.opt.Store.ScanLoans(i, func(k, holder []byte, lent int64) {
-			if string(k) == key && string(holder) == string(process.holder.name()) {
+			if string(k) == key && string(holder) == string(fsm.HolderName(process.id, process.Group().OwnStatus().Process)) {
 				tokens += lent
 			}
 		})
@@ -43,7 +44,7 @@ func TestLoansOfRunningProcessesAreKept(t *testing.T) {
 					key := "k" + name
 					do(n, acquire(key, 100_000, 1))
 					synctest.Wait()
-					held := n.holder.table.Held()
+					held := n.Group().Status().LentTokens
 					if known := lentTo(s.leader(), n, key); held > known {
 						t.Fatalf("%s: %s holds %d tokens, and the log has lent it %d", when, name, held, known)
 					}
@@ -55,12 +56,12 @@ func TestLoansOfRunningProcessesAreKept(t *testing.T) {
 		}
 		voided := func() (tokens int64) {
 			for _, n := range s.everStarted {
-				tokens += n.metrics.voided.Load()
+				tokens += n.Group().Status().VoidedTokens
 			}
 			return tokens
 		}
 		spend("at first", 5*time.Second)
-		if err := leader.Transfer(t.Context(), ""); err != nil {
+		if err := leader.Group().Transfer(t.Context(), ""); err != nil {
 			t.Fatal(err)
 		}
 		spend("under another leader", 5*time.Second)
@@ -117,9 +118,9 @@ func TestDenialsNeedTheLeader(t *testing.T) {
 		defer s.stop()
 		n, op := others[0], acquire("k", 500, 1)
 		ask(n, op, 1500, time.Millisecond)
-		before := n.holder.table.Decisions.Load()
-		if granted := ask(n, op, 100, time.Millisecond); granted != 0 || n.holder.table.Decisions.Load() != before+100 {
-			t.Fatalf("%d granted, %d of 100 denied here", granted, n.holder.table.Decisions.Load()-before)
+		before := n.Group().Status().LocalDecisions
+		if granted := ask(n, op, 100, time.Millisecond); granted != 0 || n.Group().Status().LocalDecisions != before+100 {
+			t.Fatalf("%d granted, %d of 100 denied here", granted, n.Group().Status().LocalDecisions-before)
 		}
 		s.cutOff(n.opt.Node, true)
 		if res := do(leader, engine.Op{Verb: engine.Delete, Key: op.Key}); res[0].Status != engine.OK {

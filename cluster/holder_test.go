@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stintdb/stint/cluster/group"
 	"github.com/stintdb/stint/engine"
 )
 
@@ -28,9 +29,10 @@ func (s *simulated) hold(ahead time.Duration) {
 	s.t.Helper()
 	s.ahead = ahead
 	for _, n := range s.nodes {
-		n.SetAhead(ahead)
+		n.Group().SetAhead(ahead)
 	}
-	s.eventually("the log knows every process", func(n *Node) bool { return n.holder.mayDecide() })
+	s.eventually("the log knows every process", func(n *Node) bool { return n.Group().Cluster().Processes[n.id] == n.Group().OwnStatus().Process })
+	time.Sleep(time.Second) // each notes that it is up to date
 }
 
 // ask takes a token again and again, with a pause in between, and returns the number granted.
@@ -53,23 +55,23 @@ func TestHotKeyIsDecidedWhereItIsAsked(t *testing.T) {
 		s, leader, others := simulateHeld(t)
 		defer s.stop()
 		for _, n := range append(others, leader) {
-			before, entries := n.holder.table.Decisions.Load(), leader.metrics.proposed.Load()
+			before, entries := n.Group().Status().LocalDecisions, leader.Group().Status().Entries
 			op := acquire("k"+n.opt.Node, 100_000, 1)
 			const times = 2000
 			if granted := ask(n, op, times, time.Millisecond); granted != times {
 				t.Errorf("%s: %d of %d granted", n.opt.Node, granted, times)
 			}
-			local := n.holder.table.Decisions.Load() - before
+			local := n.Group().Status().LocalDecisions - before
 			if local < times*8/10 {
-				t.Errorf("%s: %d of %d decided locally, with %d entries", n.opt.Node, local, times, leader.metrics.proposed.Load()-entries)
+				t.Errorf("%s: %d of %d decided locally, with %d entries", n.opt.Node, local, times, leader.Group().Status().Entries-entries)
 			}
-			t.Logf("%s: %d of %d local, %d entries", n.opt.Node, local, times, leader.metrics.proposed.Load()-entries)
-			held := n.holder.table.Held()
+			t.Logf("%s: %d of %d local, %d entries", n.opt.Node, local, times, leader.Group().Status().Entries-entries)
+			held := n.Group().Status().LentTokens
 			if res := do(n, engine.Op{Verb: engine.Look, Key: op.Key}); held == 0 || res[0].Lent < held || res[0].Remaining > 100_000-times-held {
 				t.Errorf("%s holds %d, and the log shows %+v", n.opt.Node, held, res[0])
 			}
 			time.Sleep(time.Second)
-			if held, res := n.holder.table.Held(), do(n, engine.Op{Verb: engine.Look, Key: op.Key}); held != 0 || res[0].Lent != 0 || res[0].Remaining != 100_000-times {
+			if held, res := n.Group().Status().LentTokens, do(n, engine.Op{Verb: engine.Look, Key: op.Key}); held != 0 || res[0].Lent != 0 || res[0].Remaining != 100_000-times {
 				t.Errorf("%s: after a second without requests it holds %d, and the log shows %+v", n.opt.Node, held, res[0])
 			}
 		}
@@ -117,17 +119,17 @@ func TestLoansOfEndedProcessesAreVoided(t *testing.T) {
 				}
 				s.start(name)
 				if wiped {
-					time.Sleep(voidRemovedAfter / 2)
+					time.Sleep(group.VoidRemovedAfter / 2)
 					if now := lent(leader, "k"); now != held {
 						t.Errorf("%d of %d tokens are lent to a process that was removed a moment ago", now, held)
 					}
-					time.Sleep(voidRemovedAfter)
+					time.Sleep(group.VoidRemovedAfter)
 				}
 				time.Sleep(10 * time.Second)
 				if now := lent(leader, "k"); now != 0 {
 					t.Errorf("%d tokens are lent to a process that has ended", now)
 				}
-				if voided := leader.metrics.voided.Load(); voided != held {
+				if voided := leader.Group().Status().VoidedTokens; voided != held {
 					t.Errorf("%d tokens voided of %d", voided, held)
 				}
 			})
@@ -141,10 +143,10 @@ func TestRefundOnALentKey(t *testing.T) {
 		defer s.stop()
 		n := others[0]
 		granted := ask(n, acquire("k", 10_000, 1), 100, time.Millisecond)
-		held := n.holder.table.Held()
+		held := n.Group().Status().LentTokens
 		res := do(n, engine.Op{Verb: engine.Refund, Key: []byte("k"), Tokens: 1})
-		if res[0].Status != engine.OK || res[0].Granted != 1 || n.holder.table.Held() != held+1 {
-			t.Errorf("a refund: %+v, %d held before and %d after", res[0], held, n.holder.table.Held())
+		if res[0].Status != engine.OK || res[0].Granted != 1 || n.Group().Status().LentTokens != held+1 {
+			t.Errorf("a refund: %+v, %d held before and %d after", res[0], held, n.Group().Status().LentTokens)
 		}
 		time.Sleep(time.Second)
 		if res := do(n, engine.Op{Verb: engine.Look, Key: []byte("k")}); res[0].Lent != 0 || res[0].Remaining != 10_000-granted+1 {
@@ -177,10 +179,10 @@ func TestEverythingGoesBackBeforeTheEnd(t *testing.T) {
 			for i := range 20 {
 				ask(n, acquire(fmt.Sprint("k", i), 10_000, 1), 20, 0)
 			}
-			if n.holder.table.Held() == 0 {
+			if n.Group().Status().LentTokens == 0 {
 				t.Fatalf("%s holds nothing", n.opt.Node)
 			}
-			if err := n.HandOver(t.Context()); err != nil {
+			if err := n.Group().HandOver(t.Context()); err != nil {
 				t.Error(err)
 			}
 			s.kill(n.opt.Node)
@@ -201,12 +203,12 @@ func TestNothingIsHeldWhenItIsTurnedOff(t *testing.T) {
 		defer s.stop()
 		n := others[0]
 		ask(n, acquire("k", 10_000, 1), 100, time.Millisecond)
-		n.SetAhead(0)
-		before := n.holder.table.Decisions.Load()
+		n.Group().SetAhead(0)
+		before := n.Group().Status().LocalDecisions
 		ask(n, acquire("k", 10_000, 1), 100, time.Millisecond)
 		time.Sleep(time.Second)
-		if n.holder.table.Keys() != 0 || lent(leader, "k") != 0 || n.holder.table.Decisions.Load() != before {
-			t.Errorf("%d keys held, %d tokens lent, %d decisions", n.holder.table.Keys(), lent(leader, "k"), n.holder.table.Decisions.Load()-before)
+		if n.Group().Status().HeldKeys != 0 || lent(leader, "k") != 0 || n.Group().Status().LocalDecisions != before {
+			t.Errorf("%d keys held, %d tokens lent, %d decisions", n.Group().Status().HeldKeys, lent(leader, "k"), n.Group().Status().LocalDecisions-before)
 		}
 	})
 }
@@ -220,7 +222,7 @@ func TestStrictKeysAreNotHeld(t *testing.T) {
 		do(n, engine.Op{Verb: engine.SetPolicy, Key: []byte("p"), Options: engine.Strict, Parts: []engine.Op{{Key: []byte("strict:{}"), Limit: op.Limit}}})
 		time.Sleep(time.Second)
 		ask(n, op, 100, time.Millisecond)
-		if lent(leader, "strict:1") != 0 || n.holder.table.Keys() != 0 {
+		if lent(leader, "strict:1") != 0 || n.Group().Status().HeldKeys != 0 {
 			t.Errorf("%d tokens of a strict key are lent", lent(leader, "strict:1"))
 		}
 	})
@@ -233,7 +235,7 @@ func TestSeveralHeldKeys(t *testing.T) {
 		n := others[0]
 		both := engine.Op{Verb: engine.AcquireAll, Tokens: 1, Parts: []engine.Op{acquire("x", 10_000, 1), acquire("y", 20_000, 1)}}
 		granted := ask(n, both, 500, time.Millisecond)
-		if local := n.holder.table.Decisions.Load(); granted != 500 || local < 400 {
+		if local := n.Group().Status().LocalDecisions; granted != 500 || local < 400 {
 			t.Errorf("%d granted, %d decisions here", granted, local)
 		}
 		time.Sleep(time.Second)
@@ -264,25 +266,25 @@ func TestProcessThatIsCutOffStops(t *testing.T) {
 			t.Error("it grants nothing although it holds tokens")
 		}
 		removed := make(chan error, 1)
-		go func() { removed <- leader.Remove(t.Context(), n.opt.Node) }() // it takes longer than the silence after which tokens go back
+		go func() { removed <- leader.Group().Remove(t.Context(), n.opt.Node) }() // it takes longer than the silence after which tokens go back
 		last, began := time.Duration(0), time.Now()
-		for time.Since(began) < 2*voidRemovedAfter {
+		for time.Since(began) < 2*group.VoidRemovedAfter {
 			if grantedAt() {
 				last = time.Since(began)
 			}
 			time.Sleep(200 * time.Millisecond) // less than the silence after which it would give them back
-			if held := n.holder.table.Held(); time.Since(began) > voidRemovedAfter/2 && held > 0 {
+			if held := n.Group().Status().LentTokens; time.Since(began) > group.VoidRemovedAfter/2 && held > 0 {
 				t.Fatalf("after %v it still holds %d tokens", time.Since(began), held)
 			}
 		}
 		if err := <-removed; err != nil {
 			t.Error(err)
 		}
-		if last < time.Second || last > voidRemovedAfter/2 {
+		if last < time.Second || last > group.VoidRemovedAfter/2 {
 			t.Errorf("its last grant was %v after it was cut off", last)
 		}
-		if now := lent(leader, "k"); now != 0 || leader.metrics.voided.Load() == 0 {
-			t.Errorf("%d tokens are still lent to it, %d were voided", now, leader.metrics.voided.Load())
+		if now := lent(leader, "k"); now != 0 || leader.Group().Status().VoidedTokens == 0 {
+			t.Errorf("%d tokens are still lent to it, %d were voided", now, leader.Group().Status().VoidedTokens)
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
 )
@@ -110,7 +111,7 @@ func tryDo(n *Node, op engine.Op) (res engine.Result, atOnce bool) {
 // checkHot compares the grants of hot keys with those that one exact limiter could have given.
 func (w *world) checkHot(passed time.Duration) error {
 	for key := range hotCount {
-		most := float64(hotCapacities[key]) + float64(hotRates[key])*passed.Seconds()*(1+slewPartsPerMillion/1e6) + 1
+		most := float64(hotCapacities[key]) + float64(hotRates[key])*passed.Seconds()*(1+clock.SlewPartsPerMillion/1e6) + 1
 		granted, refunded := w.hot.granted[key].Load(), w.hot.refunded[key].Load()
 		if float64(granted-refunded) > most {
 			return fmt.Errorf("hot key %d: %d tokens granted and %d refunded, one limiter would have granted %.1f at most", key, granted, refunded, most)

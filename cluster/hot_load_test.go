@@ -68,10 +68,10 @@ func loadHotKey(t *testing.T, perSecond int, syncTime time.Duration) (load hotLo
 			})
 		}
 		time.Sleep(hotLoadWarm)
-		warm, before := granted.Load(), leader.metrics.decisions.Load()
+		warm, before := granted.Load(), leader.Group().Status().Decisions
 		clients.Wait()
 		counted := granted.Load() - warm
-		logged := leader.metrics.decisions.Load() - before
+		logged := leader.Group().Status().Decisions - before
 		load.logged = logged * 1000 / max(1, counted)
 		time.Sleep(2 * time.Second)
 		load.asked, load.granted, load.failed = asked.Load(), granted.Load(), failed.Load()

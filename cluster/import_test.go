@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stintdb/stint/cluster/group"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/store"
 )
@@ -72,12 +73,12 @@ func TestImportUnderLoad(t *testing.T) {
 			held := int64(0)
 			for i := 0; i < 10_000 && (held == 0 || before[4].Load() == 0); i++ {
 				time.Sleep(time.Millisecond)
-				held = s.nodes["a"].holder.table.Held() + s.nodes["b"].holder.table.Held() + s.nodes["c"].holder.table.Held()
+				held = s.nodes["a"].Group().Status().LentTokens + s.nodes["b"].Group().Status().LentTokens + s.nodes["c"].Group().Status().LentTokens
 			}
-			if done, err := s.nodes["b"].Import(t.Context(), from, time.Now().UnixNano(), t.TempDir()); !done || err != nil {
+			if done, err := s.nodes["b"].Group().Import(t.Context(), from, time.Now().UnixNano(), t.TempDir()); !done || err != nil {
 				t.Errorf("%t, %v", done, err)
 			}
-			s.eventually("all nodes have the state", func(n *Node) bool { return n.fsm.cluster.Load().Imported })
+			s.eventually("all nodes have the state", func(n *Node) bool { return n.Group().Cluster().Imported })
 			imported.Store(true)
 			time.Sleep(4 * time.Second)
 			close(stop)
@@ -107,7 +108,7 @@ func TestImportReplacesNoStateInUse(t *testing.T) {
 		do(s.leader(), acquire("in use", 10, 1))
 		refused := func(what, node string) {
 			t.Helper()
-			if done, err := s.nodes[node].Import(t.Context(), from, time.Now().UnixNano(), t.TempDir()); done || !errors.Is(err, ErrHoldsState) {
+			if done, err := s.nodes[node].Group().Import(t.Context(), from, time.Now().UnixNano(), t.TempDir()); done || !errors.Is(err, group.ErrHoldsState) {
 				t.Errorf("%s: %t, %v", what, done, err)
 			}
 		}
@@ -117,9 +118,9 @@ func TestImportReplacesNoStateInUse(t *testing.T) {
 		s.kill("c")
 		s.disks["c"] = newMemDisk(1)
 		s.start("c")
-		s.eventually("c is a member again", func(n *Node) bool { return len(n.raft.servers()) == 3 && n.fsm.applied.Load() > 0 })
+		s.eventually("c is a member again", func(n *Node) bool { return len(n.Group().Members()) == 3 && n.Group().Status().AppliedIndex > 0 })
 		refused("with an empty disk", "c")
-		if s.nodes["a"].isFounder() != true || s.nodes["b"].isFounder() || s.nodes["c"].isFounder() {
+		if s.nodes["a"].Group().IsFounder() != true || s.nodes["b"].Group().IsFounder() || s.nodes["c"].Group().IsFounder() {
 			t.Error("a alone has been in the cluster from the beginning")
 		}
 		s.mustNotFail()

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/transport"
 )
 
@@ -42,14 +43,14 @@ var resolvers = map[string]func(ctx context.Context, name string) error{
 		return ctx.Err()
 	},
 	"slow": func(ctx context.Context, name string) error {
-		sleep(ctx, slowLookup)
+		clock.Sleep(ctx, slowLookup)
 		return ctx.Err()
 	},
 	"slow, and silent about a name": func(ctx context.Context, name string) error {
 		if name == "z" {
 			<-ctx.Done()
 		}
-		sleep(ctx, slowLookup)
+		clock.Sleep(ctx, slowLookup)
 		return ctx.Err()
 	},
 }
@@ -76,7 +77,7 @@ func TestNothingWaitsForAName(t *testing.T) {
 					wantLeader(t, s, "all have been killed", mostElection)
 					time.Sleep(5 * time.Second)
 					leader, began := s.leader(), time.Now()
-					if err := leader.HandOver(t.Context()); err != nil {
+					if err := leader.Group().HandOver(t.Context()); err != nil {
 						t.Error(err)
 					}
 					s.kill(leader.opt.Node)

@@ -7,7 +7,7 @@ import (
 
 // shownVersion is the format version of a member as a node shows it, 0 without such a member.
 func shownVersion(n *Node, member string) uint32 {
-	for _, m := range n.Status().Members {
+	for _, m := range n.Group().Status().Members {
 		if m.ID == member {
 			return m.FormatVersion
 		}
@@ -31,7 +31,7 @@ func TestRecordedVersionIsShown(t *testing.T) {
 		s.kill("c")
 		s.known["c"] = forceIsNew
 		s.start("c")
-		s.eventually("the version is raised", func(n *Node) bool { return n.Status().FormatVersion == 2 })
+		s.eventually("the version is raised", func(n *Node) bool { return n.Group().Status().FormatVersion == 2 })
 		for name, n := range s.nodes {
 			if shown := shownVersion(n, "c"); shown != 2 {
 				t.Errorf("%s: c is shown with version %d", name, shown)

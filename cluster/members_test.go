@@ -14,7 +14,7 @@ import (
 
 // voters are the names of the members that vote.
 func voters(n *Node) (names []string) {
-	for _, m := range n.Status().Members {
+	for _, m := range n.Group().Status().Members {
 		if m.Voter {
 			names = append(names, m.ID)
 		}
@@ -38,15 +38,15 @@ func TestLeaderIsRemoved(t *testing.T) {
 				if !askLeader {
 					asked = s.others(leader)[0]
 				}
-				if err := asked.Remove(t.Context(), leader.opt.Node); err != nil {
+				if err := asked.Group().Remove(t.Context(), leader.opt.Node); err != nil {
 					t.Fatalf("%v nodes, asked of the leader: %v: %v", len(names), askLeader, err)
 				}
 				time.Sleep(15 * time.Second)
 				if got := voters(s.leader()); !slices.Equal(got, names) {
 					t.Errorf("%v vote after the removed node has joined again\n%s", got, log)
 				}
-				st := leader.Status()
-				if st.State == clusterstatus.Gone || !st.Healthy || st.AppliedIndex < s.leader().fsm.applied.Load() {
+				st := leader.Group().Status()
+				if st.State == clusterstatus.Gone || !st.Healthy || st.AppliedIndex < s.leader().Group().Status().AppliedIndex {
 					t.Errorf("the removed node is %s, healthy: %v, applied %d", st.State, st.Healthy, st.AppliedIndex)
 				}
 				if len(names) == 3 {
@@ -77,9 +77,9 @@ func TestRestartedFollowerVotesLater(t *testing.T) {
 		ask := func() bool {
 			n := s.nodes[voter]
 			q := raft.RequestVoteRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: 3, ID: []byte(candidate.id), Addr: []byte(candidate.opt.Advertise)},
-				Term: n.raft.CurrentTerm() + 1, LastLogIndex: n.raft.LastIndex() + 100, LastLogTerm: n.raft.CurrentTerm() + 1, LeadershipTransfer: true}
+				Term: n.Group().Status().Term + 1, LastLogIndex: n.Group().Status().LastLogIndex + 100, LastLogTerm: n.Group().Status().Term + 1, LeadershipTransfer: true}
 			var a raft.RequestVoteResponse
-			if err := candidate.raft.transport.RequestVote(n.id, raft.ServerAddress(voter), &q, &a); err != nil {
+			if err := candidate.Group().Parts().Transport.RequestVote(n.id, raft.ServerAddress(voter), &q, &a); err != nil {
 				t.Fatal(err)
 			}
 			return a.Granted
@@ -115,16 +115,17 @@ func TestTransferToNodeThatCannotLead(t *testing.T) {
 				strike(s, leader, target)
 				time.Sleep(time.Second)
 				for range 3 {
-					_ = leader.Transfer(t.Context(), target)
+					_ = leader.Group().Transfer(t.Context(), target)
 				}
 				time.Sleep(5 * time.Second)
 				for range 20 {
-					if res := do(leader, plenty); leader.role.current.Load() == nil || res[0].Status != engine.OK {
+					res := do(leader, plenty)
+					if leads, _ := leader.Group().Leads(); !leads || res[0].Status != engine.OK {
 						t.Fatalf("status %d", res[0].Status)
 					}
 					time.Sleep(100 * time.Millisecond)
 				}
-				if err := leader.Transfer(t.Context(), ""); err != nil {
+				if err := leader.Group().Transfer(t.Context(), ""); err != nil {
 					t.Errorf("to the one that can: %v", err)
 				}
 			})
@@ -149,7 +150,7 @@ func TestRemovedWhileCutOff(t *testing.T) {
 			}
 		}
 		cut(true)
-		if err := leader.Remove(t.Context(), lost.opt.Node); err != nil {
+		if err := leader.Group().Remove(t.Context(), lost.opt.Node); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(5 * time.Second)
@@ -158,7 +159,7 @@ func TestRemovedWhileCutOff(t *testing.T) {
 		if got := voters(s.leader()); !slices.Equal(got, names) {
 			t.Errorf("%v vote after the removed node can reach the others again", got)
 		}
-		if st := lost.Status(); !st.Healthy {
+		if st := lost.Group().Status(); !st.Healthy {
 			t.Errorf("the removed node is %s and not healthy", st.State)
 		}
 	})

@@ -4,83 +4,42 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"net"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/hashicorp/raft"
 
-	"github.com/stintdb/stint/cluster/forward"
+	"github.com/stintdb/stint/cluster/group"
+	"github.com/stintdb/stint/cluster/oncelog"
 	"github.com/stintdb/stint/cluster/transport"
-	"github.com/stintdb/stint/engine"
 )
 
-// Node is one node of a cluster. Open makes one, Close ends it. It connects the parts below, which do not know it, and has the
-// methods for clients and other nodes.
+// Node is one node of a cluster: the parts of a machine, and its groups. Open makes one, Close ends it.
 type Node struct {
-	opt   Options
-	id    raft.ServerID
-	log   *nodeLog
-	disk  Disk
-	clock *clock
+	opt Options
+	id  raft.ServerID
+	log *oncelog.Log
 
-	hadLog bool // at its start
+	peers    *transport.Peers     // connections to other nodes
+	statuses *peerStatuses        // of other nodes
+	groups   map[int]*group.Group // by their numbers; there is one
 
-	raft  *raftGroup
-	logs  *watchedLog
-	peers *transport.Peers // connections to other nodes
-	fsm   *fsm
-	saved *savedState
-
-	statuses *peerStatuses // of other nodes
-	leader   *leaderFinder
-	formats  *versionGate
-
-	proposer   *proposer
-	share      *leaderShare
-	role       *leaderRole
-	transfers  *transfers
-	withdrawal *withdrawal
-	election   *election
-	health     *health
-
-	decider     *decider
-	holder      *holder
-	voids       *voids
-	forwarder   *forward.Client // calls to the leader
-	forwarded   *forward.Server // calls of other nodes
-	metrics     *metrics
-	shareSwitch *shareSwitch
-
-	members   *membership
 	pledges   *pledges
 	discovery *discovery
-	compactor *logCompactor
 
-	cancel context.CancelFunc // of raft.ctx
+	ctx    context.Context
+	cancel context.CancelFunc // of ctx
 	ended  sync.WaitGroup
 	failed chan error
 }
 
+// firstGroup is the number of the group that all nodes are members of.
+const firstGroup = 0
+
 // Open starts a node: it reads its log, and looks for the others in the background.
 func Open(o Options) (*Node, error) {
-	if o.MeetEvery == 0 {
-		o.MeetEvery = time.Second
-	}
-	if o.Network == nil {
-		o.Network = transport.TCP{}
-	}
-	if o.Wall == nil {
-		o.Wall = time.Now
-	}
-	if o.SinceBoot == nil {
-		o.SinceBoot = sinceBoot
-	}
-	if o.additions == nil {
-		o.additions = additions
-	}
+	o.setDefaults()
 	if !slices.Contains(o.Peers, o.Advertise) {
 		return nil, fmt.Errorf("--cluster-peers does not contain this node's own address, %s: give every node the same list of all of them", o.Advertise)
 	}
@@ -88,82 +47,47 @@ func Open(o Options) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &Node{
-		opt: o, id: serverID(o.Node, incarnation), disk: o.Disk, clock: newClock(o.Wall), metrics: newMetrics(),
-		failed: make(chan error, 1), forwarder: forward.NewClient(),
-	}
-	n.log = &nodeLog{Logger: o.Log.With("node", o.Node), clock: n.clock, said: map[string]time.Duration{}}
-	if o.Passed != nil {
-		n.clock.passed = o.Passed
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	n.cancel = cancel
-	n.raft = &raftGroup{ctx: ctx, id: n.id, clock: n.clock, heartbeat: o.Heartbeat}
+	n := &Node{opt: o, id: serverID(o.Node, incarnation), log: oncelog.New(o.Log.With("node", o.Node)), failed: make(chan error, 1)}
+	n.ctx, n.cancel = context.WithCancel(context.Background())
 	n.connectParts()
-	n.saved.restore()
-	n.formats.before = n.saved.formatsBefore
 	if err := n.peers.Listen(o.Listen); err != nil {
 		return nil, err
 	}
-	if err := n.startRaft(); err != nil {
+	if err := n.Group().Start(); err != nil {
 		n.peers.Halt()
 		return nil, err
 	}
-	n.hadLog = n.raft.hasLog()
-	for _, run := range []func(context.Context){n.role.run, n.discovery.run, n.saved.run, n.members.promote, n.withdrawal.watchDisk, n.withdrawal.watchEntries, n.health.run, n.compactor.run, n.decider.expireCalls, n.proposeTicks, n.election.run, n.forwarder.Run, n.shareSwitch.run, n.holder.run, n.voids.run, n.watchClock} {
-		n.ended.Go(func() { run(n.raft.ctx) })
-	}
-	n.proposer.ended.Go(n.proposer.run)
+	n.ended.Go(func() { n.discovery.run(n.ctx) })
 	n.peers.Start()
 	return n, nil
 }
 
-// connectParts creates the parts. Each knows only those that it is given here; peers, the log's writer and the state machine call
-// later ones by functions.
+// connectParts creates the parts. Each knows only those that it is given here.
 func (n *Node) connectParts() {
-	n.raft.transport = &transport.RaftTransport{Ctx: n.raft.ctx, RetryEvery: n.opt.Heartbeat / 3, Mono: n.clock.mono, IsDue: n.raft.replicatesTo}
-	n.peers = transport.New(transport.Config{
+	g := group.New(n.ctx, n.opt.forGroup(n.id, n.log, n.fail))
+	n.groups = map[int]*group.Group{firstGroup: g}
+	n.peers = transport.New(g.ForPeers(transport.Config{
 		Network: n.opt.Network, Address: n.opt.Advertise, Log: n.log.Logger, MaxUnauthenticated: n.opt.Unauthenticated,
-		Hello: n.helloTo, Known: n.raft.idAt, OnConnect: n.raft.transport.NoteConnected,
-		Leads: func() bool { return n.raft.State() == raft.Leader },
-		Check: func(theirs transport.Hello) error { return n.formats.check(theirs.From, formatVersion(theirs.Formats)) },
-		Serve: map[transport.Purpose]func(net.Conn){transport.ForCalls: func(c net.Conn) { n.forwarded.Serve(c) }, transport.ForRPC: n.serveRPC},
-	})
-	n.proposer = newProposer(func(b []byte) raft.ApplyFuture { return n.raft.Apply(b, 0) }, n.clock.stamp, n.forwarder.Requeue, n.opt.Store.Weigh, &n.raft.outstanding)
-	n.proposer.metrics, n.proposer.lateAfter = n.metrics, max(n.opt.DecideTimeout/2, n.opt.Heartbeat)
-	n.formats = &versionGate{formats: newFormats(n.opt.additions), raft: n.raft}
-	n.fsm = &fsm{store: n.opt.Store, clock: n.clock, takeEntry: n.proposer.takeEntry, ownID: n.proposer.id, log: n.log.Logger, fail: n.fail, metrics: n.metrics, knows: n.formats.newest}
-	n.fsm.cluster.Store(&clusterState{Members: map[raft.ServerID]member{}})
-	n.logs = &watchedLog{LogStore: n.disk.Logs(), mono: n.clock.mono, late: n.proposer.lateAfter}
-	n.logs.slow.Store(never)
-	n.saved = &savedState{opt: &n.opt, disk: n.disk, clock: n.clock, fsm: n.fsm, log: n.log}
-	n.statuses = &peerStatuses{opt: &n.opt, raft: n.raft, peers: n.peers, clock: n.clock, byID: map[raft.ServerID]peerStatus{}}
-	n.leader = &leaderFinder{opt: &n.opt, raft: n.raft, peers: n.peers, statuses: n.statuses, saved: n.saved}
-	n.formats.fsm, n.formats.statuses, n.formats.proposer = n.fsm, n.statuses, n.proposer
-	n.share = newLeaderShare(n.opt.Store, n.fsm.now.Load, func() int64 { return max(n.clock.nowOrWall(), n.fsm.now.Load()) })
-	n.role = &leaderRole{share: n.share, opt: &n.opt, raft: n.raft, peers: n.peers, clock: n.clock, fsm: n.fsm, statuses: n.statuses, leader: n.leader, formats: n.formats, proposer: n.proposer, metrics: n.metrics, log: n.log}
-	n.clock.leads = func() bool { return n.role.current.Load() != nil }
-	n.shareSwitch = &shareSwitch{opt: &n.opt, clock: n.clock, fsm: n.fsm, formats: n.formats, role: n.role, share: n.share, log: n.log}
-	n.decider = &decider{share: n.share, opt: &n.opt, clock: n.clock, fsm: n.fsm, formats: n.formats, role: n.role, proposer: n.proposer, forwarder: n.forwarder, metrics: n.metrics, seed: maphash.MakeSeed()}
-	n.connectHolder()
-	n.fsm.onCluster = func(before, now *clusterState) {
-		n.statuses.noteMembers(before, now)
-		n.holder.noteCluster(now)
-	}
-	n.connectForwarding()
-	n.transfers = &transfers{opt: &n.opt, raft: n.raft, peers: n.peers, clock: n.clock, statuses: n.statuses, leader: n.leader, role: n.role, proposer: n.proposer, forwarded: n.forwarded}
-	n.withdrawal = &withdrawal{opt: &n.opt, raft: n.raft, peers: n.peers, clock: n.clock, logs: n.logs, statuses: n.statuses, leader: n.leader, role: n.role, proposer: n.proposer, log: n.log}
-	n.withdrawal.began.Store(never)
-	n.election = &election{opt: &n.opt, raft: n.raft, clock: n.clock, statuses: n.statuses, withdrawal: n.withdrawal, log: n.log}
-	n.health = &health{opt: &n.opt, raft: n.raft, peers: n.peers, clock: n.clock, fsm: n.fsm, logs: n.logs, saved: n.saved, statuses: n.statuses, leader: n.leader, role: n.role, proposer: n.proposer}
-	n.health.caughtUp.Store(never)
-	n.members = &membership{opt: &n.opt, raft: n.raft, fsm: n.fsm, statuses: n.statuses, leader: n.leader, formats: n.formats, role: n.role, transfers: n.transfers, log: n.log, ownProcess: n.holder.report, changing: make(chan struct{}, 1)}
-	n.pledges = &pledges{opt: &n.opt, raft: n.raft, stable: n.disk.Stable(), saved: n.saved, statuses: n.statuses, log: n.log}
-	n.discovery = &discovery{opt: &n.opt, raft: n.raft, fsm: n.fsm, saved: n.saved, statuses: n.statuses, leader: n.leader, formats: n.formats, pledges: n.pledges, log: n.log, callLeader: n.callLeader, fail: n.fail}
-	n.compactor = &logCompactor{opt: &n.opt, raft: n.raft, logs: n.logs, log: n.log}
+		Serve: map[transport.Purpose]func(net.Conn){transport.ForRPC: n.serveRPC},
+	}))
+	n.statuses = &peerStatuses{opt: &n.opt, peers: n.peers, members: n.members, byID: map[raft.ServerID]group.MemberStatus{}}
+	g.Connect(n.peers, n.statuses)
+	n.pledges = &pledges{opt: &n.opt, id: n.id, group: g, stable: n.opt.Disk.Stable(), statuses: n.statuses, log: n.log}
+	n.discovery = &discovery{opt: &n.opt, id: n.id, group: g, statuses: n.statuses, pledges: n.pledges, log: n.log, fail: n.fail}
 }
 
-// fail is called when this node cannot apply the log further.
+// Group is the group that all nodes are members of. It decides all keys.
+func (n *Node) Group() *group.Group { return n.groups[firstGroup] }
+
+// members are those of all groups.
+func (n *Node) members() (all []raft.Server) {
+	for _, g := range n.groups {
+		all = append(all, g.Members()...)
+	}
+	return all
+}
+
+// fail is called when this node cannot apply a log further.
 func (n *Node) fail(err error) {
 	n.log.Error("this node cannot continue", "error", err)
 	select {
@@ -175,50 +99,21 @@ func (n *Node) fail(err error) {
 // Failed delivers the reason when this node cannot go on and has to be ended.
 func (n *Node) Failed() <-chan error { return n.failed }
 
-// Now is the cluster's time as far as this node knows it, in nanoseconds since the Unix epoch; before it knows any, its own
-// clock's.
-func (n *Node) Now() int64 { return n.clock.nowOrWall() }
-
-// Sweep is [store.Store.Sweep] at the time of the last entry applied: a key that is expired then is expired for
-// every later entry. This node's own clock does not count, because a later leader's clock may be behind it.
-func (n *Node) Sweep(_ int64, count int) (looked, dropped int) {
-	return n.opt.Store.Sweep(n.fsm.now.Load(), count)
-}
-
-// helloTo is this node's part of a handshake.
-func (n *Node) helloTo(to raft.ServerID) transport.Hello {
-	return transport.Hello{From: n.id, To: to, Cluster: n.saved.clusterID(), Formats: uint32(n.formats.stated())}
-}
-
-// proposeTicks makes a leader write the time into the log when nothing else is written and there are limiters that
-// may expire: then every node drops the expired ones, and knows the time in case it becomes leader.
-func (n *Node) proposeTicks(ctx context.Context) {
-	last := int64(0)
-	every(ctx, tickEvery, func() {
-		entries := n.metrics.entries.Load()
-		if n.role.active() != nil && entries == last && n.opt.Store.Len() > 0 {
-			n.proposer.addOther(kindTick, nil)
-		}
-		last = entries
-	})
-}
-
-const tickEvery = time.Second
-
-// Close ends the node. HandOver before it spares clients the wait for an election.
+// Close ends the node. [Group.HandOver] before it spares clients the wait for an election.
 func (n *Node) Close() error {
-	n.role.current.Store(nil)
-	n.cancel()
-	n.proposer.halt()
-	n.raft.letAnswer(&n.proposer.ended)
-	n.peers.EndDials()
-	err := n.raft.Shutdown().Error()
-	n.peers.Halt()
-	err = errors.Join(err, n.raft.transport.Close())
-	n.ended.Wait()
-	n.proposer.ended.Wait()
-	for _, c := range n.decider.pending.Close() {
-		n.metrics.countFailure(c.Fail(engine.NoLeader))
+	var errs []error
+	for _, g := range n.groups {
+		g.Halt()
 	}
-	return errors.Join(err, n.disk.Close())
+	n.cancel()
+	n.peers.EndDials()
+	for _, g := range n.groups {
+		errs = append(errs, g.ShutDown())
+	}
+	n.peers.Halt()
+	for _, g := range n.groups {
+		errs = append(errs, g.Close())
+	}
+	n.ended.Wait()
+	return errors.Join(append(errs, n.opt.Disk.Close())...)
 }

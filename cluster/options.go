@@ -4,6 +4,11 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/hashicorp/raft"
+
+	"github.com/stintdb/stint/cluster/fsm"
+	"github.com/stintdb/stint/cluster/group"
+	"github.com/stintdb/stint/cluster/oncelog"
 	"github.com/stintdb/stint/cluster/transport"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/internal/clusterstatus"
@@ -49,5 +54,33 @@ type Options struct {
 	// SinceBoot is how long the machine has been up, and a name of this boot; nil for the system's.
 	SinceBoot func() (boot string, up time.Duration)
 
-	additions []addition // nil for those of this build; tests have others
+	additions []fsm.Addition // nil for those of this build; tests have others
+}
+
+// setDefaults fills in the fields that are not set.
+func (o *Options) setDefaults() {
+	if o.MeetEvery == 0 {
+		o.MeetEvery = time.Second
+	}
+	if o.Network == nil {
+		o.Network = transport.TCP{}
+	}
+	if o.Wall == nil {
+		o.Wall = time.Now
+	}
+	if o.SinceBoot == nil {
+		o.SinceBoot = sinceBoot
+	}
+	if o.additions == nil {
+		o.additions = fsm.Additions
+	}
+}
+
+// forGroup are the options of a group.
+func (o *Options) forGroup(id raft.ServerID, log *oncelog.Log, fail func(error)) group.Config {
+	return group.Config{
+		ID: id, Advertise: o.Advertise, Client: o.Client, Store: o.Store, Disk: o.Disk, Log: log, Fail: fail,
+		Heartbeat: o.Heartbeat, DecideTimeout: o.DecideTimeout, DiskTimeout: o.DiskTimeout, LogBytes: o.LogBytes, MeetEvery: o.MeetEvery,
+		Ahead: o.Ahead, Share: o.Share, Report: o.Report, Wall: o.Wall, Passed: o.Passed, SinceBoot: o.SinceBoot, Additions: o.additions,
+	}
 }

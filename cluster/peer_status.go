@@ -9,24 +9,25 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/stintdb/stint/cluster/fsm"
+	"github.com/stintdb/stint/cluster/group"
 	"github.com/stintdb/stint/cluster/transport"
 )
 
 // peerStatuses asks other nodes for their status, and keeps the last of each.
 type peerStatuses struct {
-	opt   *Options
-	raft  *raftGroup
-	peers *transport.Peers
-	clock *clock
+	opt     *Options
+	peers   *transport.Peers
+	members func() []raft.Server // of all groups
 
 	mu   sync.Mutex
-	byID map[raft.ServerID]peerStatus
+	byID map[raft.ServerID]group.MemberStatus
 }
 
 // addresses returns those of all other known nodes.
 func (p *peerStatuses) addresses() (all []string) {
 	all = append(all, p.opt.Peers...)
-	for _, s := range p.raft.servers() {
+	for _, s := range p.members() {
 		all = append(all, string(s.Address))
 	}
 	slices.Sort(all)
@@ -35,7 +36,7 @@ func (p *peerStatuses) addresses() (all []string) {
 }
 
 // store stores the status of another node.
-func (p *peerStatuses) store(r peerStatus) {
+func (p *peerStatuses) store(r group.MemberStatus) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.byID) < maxPeerStatuses || p.byID[r.ID].ID != "" {
@@ -45,48 +46,43 @@ func (p *peerStatuses) store(r peerStatus) {
 
 const maxPeerStatuses = 1024
 
-// noteMembers takes new versions of members from the log. Each counts until the member's next answer: the last one may be that of its
+// NoteFormats takes a new version of a member from the log. It counts until the member's next answer: the last one may be that of its
 // process before, and if its link is cut no other comes.
-func (p *peerStatuses) noteMembers(before, now *clusterState) {
+func (p *peerStatuses) NoteFormats(id raft.ServerID, newest fsm.FormatVersion) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for id, m := range now.Members {
-		if r, heard := p.byID[id]; heard && m.Formats != before.Members[id].Formats {
-			r.Formats = m.Formats
-			p.byID[id] = r
-		}
+	if r, heard := p.byID[id]; heard {
+		r.Formats = newest
+		p.byID[id] = r
 	}
 }
 
-func (p *peerStatuses) last(id raft.ServerID) (peerStatus, bool) {
+func (p *peerStatuses) Last(id raft.ServerID) (group.MemberStatus, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	r, heard := p.byID[id]
 	return r, heard
 }
 
-// isAlive reports whether a node's status is recent and its Raft runs: only then is it reachable.
-func (p *peerStatuses) isAlive(r peerStatus) bool { return !r.Gone && p.isFresh(r) }
+// IsAlive reports whether a node's status is recent and its Raft runs: only then is it reachable.
+func (p *peerStatuses) IsAlive(r group.MemberStatus) bool { return !r.Gone && p.IsFresh(r) }
 
-// isFresh reports whether a status is recent enough to rely on.
-func (p *peerStatuses) isFresh(r peerStatus) bool {
-	return p.clock.mono()-r.at < statusRounds*p.opt.MeetEvery
+// IsFresh reports whether a status is recent enough to rely on.
+func (p *peerStatuses) IsFresh(r group.MemberStatus) bool {
+	return time.Since(r.At) < group.StatusRounds*p.opt.MeetEvery
 }
 
-// statusRounds is the number of rounds of status requests for which a status is valid.
-const statusRounds = 3
-
-// claimedLeader returns the address of the node that reports to lead a cluster, or any if cluster is "", in the highest term.
-func (p *peerStatuses) claimedLeader(cluster string) string {
+// ClaimedLeader returns the address of the node that reports to lead a cluster, or any if cluster is "", in the highest term.
+func (p *peerStatuses) ClaimedLeader(cluster string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var best peerStatus
+	var best group.MemberStatus
 	for _, r := range p.byID {
-		if r.Leads && r.Term >= best.Term && p.isAlive(r) && (cluster == "" || r.ClusterID == cluster) {
+		if r.Leads && r.Term >= best.Term && p.IsAlive(r) && (cluster == "" || r.ClusterID == cluster) {
 			best = r
 		}
 	}
-	return best.address
+	return best.Address
 }
 
 // call sends one request to the node at an address.
@@ -98,7 +94,7 @@ func (p *peerStatuses) call(ctx context.Context, address string, q request) (a r
 	defer conn.Close()
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
-	_ = conn.SetDeadline(time.Now().Add(rpcTimeout))
+	_ = conn.SetDeadline(time.Now().Add(group.RPCTimeout))
 	if err := transport.WriteJSON(conn, q); err != nil {
 		return a, err
 	}
@@ -106,21 +102,27 @@ func (p *peerStatuses) call(ctx context.Context, address string, q request) (a r
 	return a, err
 }
 
-// fetch asks the node at an address for its report.
-func (p *peerStatuses) fetch(ctx context.Context, address string) (peerStatus, error) {
+// Ask sends one request about a group to the node at an address.
+func (p *peerStatuses) Ask(ctx context.Context, address string, q group.Request) (group.Response, error) {
+	a, err := p.call(ctx, address, request{Request: q})
+	return a.Response, err
+}
+
+// Fetch asks the node at an address for its report.
+func (p *peerStatuses) Fetch(ctx context.Context, address string) (group.MemberStatus, error) {
 	a, err := p.call(ctx, address, request{Status: &struct{}{}})
 	if err == nil && a.Status == nil {
 		err = fmt.Errorf("%s: %s", address, a.Error)
 	}
 	if err != nil {
-		return peerStatus{}, err
+		return group.MemberStatus{}, err
 	}
-	a.Status.address, a.Status.at = address, p.clock.mono()
+	a.Status.Address, a.Status.At = address, time.Now()
 	return *a.Status, nil
 }
 
-// fetchAll asks all other members and all --cluster-peers for their status, and stores the answers.
-func (p *peerStatuses) fetchAll(ctx context.Context, timeout time.Duration) (reports []peerStatus) {
+// FetchAll asks all other members and all --cluster-peers for their status, and stores the answers.
+func (p *peerStatuses) FetchAll(ctx context.Context, timeout time.Duration) (reports []group.MemberStatus) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	var (
@@ -129,7 +131,7 @@ func (p *peerStatuses) fetchAll(ctx context.Context, timeout time.Duration) (rep
 	)
 	for _, address := range p.addresses() {
 		asked.Go(func() {
-			r, err := p.fetch(ctx, address)
+			r, err := p.Fetch(ctx, address)
 			if err != nil {
 				return
 			}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/stintdb/stint/cluster/group"
 )
 
 // A promotion that failed is logged as failed, and tried again.
@@ -22,7 +24,7 @@ func TestFailedPromotionIsLogged(t *testing.T) {
 		s.names = append(s.names, "d")
 		joined := s.start("d")
 		suffrage := func() raft.ServerSuffrage {
-			for _, server := range leader.raft.servers() {
+			for _, server := range leader.Group().Members() {
 				if server.ID == joined.id {
 					return server.Suffrage
 				}
@@ -32,13 +34,13 @@ func TestFailedPromotionIsLogged(t *testing.T) {
 		for suffrage() != raft.Nonvoter {
 			time.Sleep(time.Millisecond)
 		}
-		leader.members.changing <- struct{}{} // another change of members is under way
-		time.Sleep(rpcTimeout + 5*time.Second)
+		leader.Group().Parts().Changing <- struct{}{} // another change of members is under way
+		time.Sleep(group.RPCTimeout + 5*time.Second)
 		if suffrage() != raft.Nonvoter || !lines.Has("could not be given its vote") || lines.Has("member has the state and votes") {
 			t.Errorf("while it cannot be promoted it is a %v, and the log says that it votes: %t", suffrage(), lines.Has("member has the state and votes"))
 		}
-		<-leader.members.changing
-		time.Sleep(rpcTimeout + 5*time.Second)
+		<-leader.Group().Parts().Changing
+		time.Sleep(group.RPCTimeout + 5*time.Second)
 		if suffrage() != raft.Voter || !lines.Has("member has the state and votes") {
 			t.Errorf("afterwards it is a %v", suffrage())
 		}

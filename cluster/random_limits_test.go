@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
 )
@@ -102,7 +103,7 @@ func TestSharedLimitsAreTheSameOnAllNodes(t *testing.T) {
 				tree += res.Granted
 			}
 		}
-		most := sharedCapacity*(1+time.Since(began).Seconds()/2*(1+slewPartsPerMillion/1e6)) + 1
+		most := sharedCapacity*(1+time.Since(began).Seconds()/2*(1+clock.SlewPartsPerMillion/1e6)) + 1
 		if float64(tree) > most {
 			t.Errorf("the root granted %d, a bucket would have granted %.1f", tree, most)
 		}

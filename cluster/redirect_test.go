@@ -13,7 +13,7 @@ func TestClientsAreNotSentToAnEarlierLeader(t *testing.T) {
 		s := simulate(t, "a", "b", "c")
 		defer s.stop()
 		leader := s.leader()
-		claimed := func(n *Node) bool { return n.leader.claimed() == leader.opt.Advertise }
+		claimed := func(n *Node) bool { return n.statuses.ClaimedLeader(n.Group().ClusterID()) == leader.opt.Advertise }
 		for _, n := range s.nodes {
 			for n != leader && !claimed(n) {
 				time.Sleep(10 * time.Millisecond)
@@ -28,11 +28,11 @@ func TestClientsAreNotSentToAnEarlierLeader(t *testing.T) {
 		for range 1000 {
 			time.Sleep(time.Millisecond)
 			for _, n := range s.nodes {
-				if address, _ := n.raft.LeaderWithID(); n == leader || address != "" || !claimed(n) {
+				if address, _ := n.Group().Parts().Raft.LeaderWithID(); n == leader || address != "" || !claimed(n) {
 					continue
 				}
 				seen++
-				if _, client := n.Leads(); client != "" {
+				if _, client := n.Group().Leads(); client != "" {
 					t.Fatalf("%s knows no leader, and sends clients to %s", n.opt.Node, client)
 				}
 			}

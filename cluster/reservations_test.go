@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/engine"
 )
 
@@ -104,7 +105,7 @@ func TestReservationsWaitForAllMembers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t)
 		defer s.stop()
-		s.known["c"] = []addition{}
+		s.known["c"] = []fsm.Addition{}
 		s.mixed()
 		time.Sleep(5 * time.Second)
 		for _, name := range []string{"a", "b"} {
@@ -113,7 +114,7 @@ func TestReservationsWaitForAllMembers(t *testing.T) {
 					t.Errorf("%s: %+v", name, got)
 				}
 			}
-			if err := s.nodes[name].TooNew([]engine.Op{reserveTokens("id", 7)}); err == nil || !strings.Contains(err.Error(), "a reservation with an id needs format version 2") {
+			if err := s.nodes[name].Group().TooNew([]engine.Op{reserveTokens("id", 7)}); err == nil || !strings.Contains(err.Error(), "a reservation with an id needs format version 2") {
 				t.Errorf("%s: %v", name, err)
 			}
 			if got := do(s.nodes[name], engine.Op{Verb: engine.Look, Key: []byte("meter")})[0]; got.Status != engine.NotFound {

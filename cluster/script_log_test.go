@@ -52,9 +52,9 @@ func TestScriptThatChangesNothingMakesNoEntry(t *testing.T) {
 			if len(c.op.Args)%2 == 0 {
 				n = s.nodes[map[string]string{"a": "b", "b": "c", "c": "a"}[leader.opt.Node]]
 			}
-			before := leader.metrics.proposed.Load()
+			before := leader.Group().Status().Entries
 			got := do(n, c.op)[0]
-			if made := leader.metrics.proposed.Load() - before; made != c.entries || got.Status != engine.OK || !bytes.HasPrefix(got.Reply, []byte(c.reply)) {
+			if made := leader.Group().Status().Entries - before; made != c.entries || got.Status != engine.OK || !bytes.HasPrefix(got.Reply, []byte(c.reply)) {
 				t.Errorf("%s: %d entries, status %d, %.100q", c.name, made, got.Status, got.Reply)
 			}
 		}
@@ -154,7 +154,7 @@ func TestScriptsAfterAStart(t *testing.T) {
 		}
 		s.names, s.expect = append(s.names, "d"), 3
 		joining := s.start("d")
-		for joining.fsm.cluster.Load().ClusterID == "" {
+		for joining.Group().Status().ClusterID == "" {
 			if got := do(joining, call)[0]; got.Status != engine.NoLeader && got.Status != engine.OK {
 				t.Fatalf("while it joins it answers with status %d", got.Status)
 			}

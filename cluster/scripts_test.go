@@ -6,6 +6,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server/command"
@@ -40,11 +41,11 @@ func (l *laterDialect) Run(tx *store.Tx, op *engine.Op, res *engine.Result) {
 	l.Executor.Run(tx, op, res)
 }
 
-var laterVersion = newFormats(additions).newest + 1
+var laterVersion = fsm.NewFormats(fsm.Additions).Newest + 1
 
-var dialectIsNew = append([]addition{{version: laterVersion, name: "dialect 2 of scripts", isUsed: func(op *engine.Op) bool {
+var dialectIsNew = append([]fsm.Addition{{Version: laterVersion, Name: "dialect 2 of scripts", IsUsed: func(op *engine.Op) bool {
 	return op.Verb == engine.Script && op.Tokens == 2
-}}}, additions...)
+}}}, fsm.Additions...)
 
 // A script of a newer dialect is refused until all members know the dialect. Scripts of the older one run all the time.
 func TestNewerDialectWaitsForAllMembers(t *testing.T) {
@@ -72,13 +73,13 @@ func TestNewerDialectWaitsForAllMembers(t *testing.T) {
 				}
 			}
 			if round == 0 {
-				if err := s.nodes["a"].TooNew([]engine.Op{newer}); !strings.Contains(err.Error(), fmt.Sprintf("dialect 2 of scripts needs format version %d, and the member 'c' knows version %d", laterVersion, laterVersion-1)) {
+				if err := s.nodes["a"].Group().TooNew([]engine.Op{newer}); !strings.Contains(err.Error(), fmt.Sprintf("dialect 2 of scripts needs format version %d, and the member 'c' knows version %d", laterVersion, laterVersion-1)) {
 					t.Error(err)
 				}
 				s.kill("c")
 				s.known["c"], s.commands["c"] = dialectIsNew, &laterDialect{}
 				s.start("c")
-				s.eventually("the version is raised", func(n *Node) bool { return n.Status().FormatVersion == uint32(laterVersion) })
+				s.eventually("the version is raised", func(n *Node) bool { return n.Group().Status().FormatVersion == uint32(laterVersion) })
 			}
 		}
 		s.mustNotFail()
@@ -89,7 +90,7 @@ func TestNewerDialectWaitsForAllMembers(t *testing.T) {
 func TestScriptsWaitForAllMembers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t)
-		s.known["c"] = []addition{}
+		s.known["c"] = []fsm.Addition{}
 		leader := s.mixed()
 		defer s.stop()
 		ops := []engine.Op{

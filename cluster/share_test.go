@@ -59,7 +59,7 @@ func TestLeaderShareIsNeverExceeded(t *testing.T) {
 				t.Errorf("seed %d: %v", seed, err)
 			}
 			for _, n := range w.everStarted {
-				inMemory += n.metrics.decidedInShare.Load()
+				inMemory += n.Group().Status().DecidedInShare
 			}
 			granted += w.share.count()
 		})
@@ -130,7 +130,7 @@ func TestLeaderShareWaitsForTheLog(t *testing.T) {
 			return do(leader, engine.Op{Verb: engine.Acquire, Key: []byte("k"), Limit: limit, Tokens: tokens})[0].Granted
 		}
 		granted := take(3)
-		if leader.metrics.decidedInShare.Load() != 1 {
+		if leader.Group().Status().DecidedInShare != 1 {
 			t.Fatal("the first tokens were not taken in memory")
 		}
 		for _, d := range s.disks {
@@ -152,7 +152,7 @@ func TestLeaderShareWaitsForTheLog(t *testing.T) {
 			})
 		}
 		asking.Wait()
-		if took := leader.metrics.decidedInShare.Load(); took != 1 {
+		if took := leader.Group().Status().DecidedInShare; took != 1 {
 			t.Errorf("%d operations were answered in memory while one was on its way", took-1)
 		}
 		if granted < limit.Capacity || granted > limit.Capacity+limit.Rate.Tokens {
@@ -162,7 +162,7 @@ func TestLeaderShareWaitsForTheLog(t *testing.T) {
 			d.SetDelay(0) // with slow disks a leader is without its lease now and then
 		}
 		time.Sleep(10 * time.Second)
-		if take(1) != 1 || leader.metrics.decidedInShare.Load() != 2 {
+		if take(1) != 1 || leader.Group().Status().DecidedInShare != 2 {
 			t.Error("a key whose limiter in the log is full again is not decided in memory")
 		}
 	})
@@ -185,7 +185,7 @@ func TestCommandsOnKeysInTheShare(t *testing.T) {
 		take := func(tokens int64, options engine.Option) engine.Result {
 			return ask(engine.Op{Verb: engine.Acquire, Limit: limit, Tokens: tokens, Options: options})
 		}
-		if res := take(30, 0); !res.Allowed || res.Remaining != 130 || leader.metrics.decidedInShare.Load() != 1 {
+		if res := take(30, 0); !res.Allowed || res.Remaining != 130 || leader.Group().Status().DecidedInShare != 1 {
 			t.Fatalf("%+v", res)
 		}
 		if res := take(131, engine.Peek); res.Allowed || res.Remaining != 130 {
@@ -232,17 +232,17 @@ func TestLeaderShareIsClosed(t *testing.T) {
 		time.Sleep(30 * time.Second)
 		s.sharing.Store(false)
 		time.Sleep(limits.MaxAllowanceTime)
-		_ = first.HandOver(t.Context())
+		_ = first.Group().HandOver(t.Context())
 		time.Sleep(2 * limits.MaxAllowanceTime)
 		leader := s.leader()
 		if leader == first {
 			t.Fatal("leadership was not handed over")
 		}
-		if term := leader.share.term.Load(); !leader.fsm.cluster.Load().Share || term == nil || term.earlier == 0 {
+		if term := leader.Group().Parts().Share.Term.Load(); !leader.Group().Cluster().Share || term == nil || term.Earlier == 0 {
 			t.Errorf("the next leader has forgotten that tokens may be taken: %+v", term)
 		}
 		time.Sleep(time.Second)
-		if leader.fsm.cluster.Load().Share || leader.share.term.Load() != nil {
+		if leader.Group().Cluster().Share || leader.Group().Parts().Share.Term.Load() != nil {
 			t.Error("the share is still in use long after it was closed")
 		}
 	})

@@ -18,6 +18,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/cluster/transport"
 	"github.com/stintdb/stint/engine"
@@ -25,7 +26,7 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/internal/clusterstatus"
-	"github.com/stintdb/stint/internal/memnet"
+	"github.com/stintdb/stint/internal/testnet"
 	"github.com/stintdb/stint/server/command"
 )
 
@@ -99,7 +100,7 @@ func (d *memDisk) hang() (release func()) {
 // simulated is a cluster in memory, inside a synctest bubble.
 type simulated struct {
 	t           *testing.T
-	net         *memnet.Net
+	net         *testnet.Net
 	names       []string
 	expect      int // of which form the cluster; 0 for all
 	nodes       map[string]*Node
@@ -107,7 +108,7 @@ type simulated struct {
 	suspended   atomic.Int64 // nanoseconds for which all machines were suspended
 	sharing     atomic.Bool  // leaders take tokens in their memory
 	disks       map[string]*memDisk
-	known       map[string][]addition // the additions that a node knows; nil for those of this build
+	known       map[string][]fsm.Addition // the additions that a node knows; nil for those of this build
 	log         *slog.Logger
 	ahead       time.Duration
 
@@ -123,7 +124,7 @@ var simLog = os.Getenv("STINT_SIM_LOG") != ""
 
 func simulate(t *testing.T, names ...string) *simulated {
 	t.Helper()
-	s := &simulated{t: t, net: memnet.New(), names: names, nodes: map[string]*Node{}, disks: map[string]*memDisk{}, known: map[string][]addition{}, commands: map[string]store.Commands{}, skew: map[string]time.Duration{}, boots: map[string]int{}}
+	s := &simulated{t: t, net: testnet.New(), names: names, nodes: map[string]*Node{}, disks: map[string]*memDisk{}, known: map[string][]fsm.Addition{}, commands: map[string]store.Commands{}, skew: map[string]time.Duration{}, boots: map[string]int{}}
 	out := io.Discard
 	if simLog {
 		out = os.Stderr
@@ -218,7 +219,7 @@ func (s *simulated) leader() *Node {
 	s.t.Helper()
 	for round := range 3000 {
 		for _, n := range s.nodes {
-			if r := n.role.current.Load(); r != nil && (r.hasLease(n.clock.moment()) || round > 1000 && n.role.offers.Load() > 0) {
+			if r := n.Group().OwnStatus(); r.Leads && (r.Leased || round > 1000 && n.Group().Parts().OpenOffers > 0) {
 				return n
 			}
 		}
@@ -247,7 +248,7 @@ func decide(n *Node, b *engine.Batch) (finished bool) {
 	for i := range b.Ops {
 		own.Ops[i] = b.Ops[i].Clone()
 	}
-	finished = n.Decide(&own)
+	finished = n.Group().Decide(&own)
 	for i := range own.Ops {
 		useAgain(&own.Ops[i])
 	}
@@ -342,7 +343,7 @@ func TestClusterFormsDecidesAndFailsOver(t *testing.T) {
 		s.start(first.opt.Node)
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
-		if err := s.nodes[first.opt.Node].Barrier(ctx); err != nil {
+		if err := s.nodes[first.opt.Node].Group().Barrier(ctx); err != nil {
 			t.Fatal(err)
 		}
 		if res := do(s.nodes[first.opt.Node], acquire("k", 100, 1)); res[0].Allowed {

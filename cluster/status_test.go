@@ -12,18 +12,18 @@ func TestStatusOfTheLastSnapshot(t *testing.T) {
 		s := simulate(t, "a")
 		defer s.stop()
 		n := s.leader()
-		if st := n.Status(); !st.LastSnapshot.IsZero() || st.LastSnapshotIndex != 0 {
+		if st := n.Group().Status(); !st.LastSnapshot.IsZero() || st.LastSnapshotIndex != 0 {
 			t.Errorf("before the first one: %d of %v", st.LastSnapshotIndex, st.LastSnapshot)
 		}
 		do(n, acquire("k", 10, 1))
 		time.Sleep(time.Hour)
 		taken := time.Now()
-		if err := n.Snapshot(t.Context()); err != nil {
+		if err := n.Group().Snapshot(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		check := func(n *Node) {
 			t.Helper()
-			if st := n.Status(); !st.LastSnapshot.Equal(taken) || st.LastSnapshotIndex == 0 {
+			if st := n.Group().Status(); !st.LastSnapshot.Equal(taken) || st.LastSnapshotIndex == 0 {
 				t.Errorf("entry %d of %v, and it was taken at %v", st.LastSnapshotIndex, st.LastSnapshot, taken)
 			}
 		}
@@ -41,7 +41,7 @@ func TestStatusHasReportsOfNodes(t *testing.T) {
 		defer s.stop()
 		reports := func(n *Node) (pages string) {
 			time.Sleep(10 * time.Second) // a round of reports, or until the last are too old
-			for _, m := range n.Status().Members {
+			for _, m := range n.Group().Status().Members {
 				if m.Report != nil {
 					pages += " " + m.ID + " " + m.Report.Admin
 				}

@@ -5,6 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/internal/testlog"
 )
@@ -24,7 +25,7 @@ func TestLeadersAnHourAheadAndBehind(t *testing.T) {
 			for _, name := range s.names {
 				s.setSkew(name, time.Duration(1-2*(round%2))*time.Hour)
 			}
-			if err := leader.transfers.transfer(""); err != nil {
+			if err := leader.Group().Transfer(t.Context(), ""); err != nil {
 				t.Fatal(err)
 			}
 			until := time.Now().Add(10 * time.Second)
@@ -37,7 +38,7 @@ func TestLeadersAnHourAheadAndBehind(t *testing.T) {
 				time.Sleep(100 * time.Millisecond)
 			}
 		}
-		most := 10 + int64(time.Since(began).Seconds()*(1+slewPartsPerMillion/1e6))
+		most := 10 + int64(time.Since(began).Seconds()*(1+clock.SlewPartsPerMillion/1e6))
 		if granted > most || granted < most-8 {
 			t.Errorf("%d tokens granted in %v; one limiter grants %d", granted, time.Since(began), most)
 		}
@@ -97,13 +98,13 @@ func TestNoLeapBetweenLeaders(t *testing.T) {
 					if leader != first {
 						to = first.opt.Node
 					}
-					shown, began := leader.Now(), time.Now()
-					if err := leader.transfers.transfer(to); err != nil {
+					shown, began := leader.Group().Now(), time.Now()
+					if err := leader.Group().Transfer(t.Context(), to); err != nil {
 						t.Fatal(err)
 					}
 					next := s.leader()
 					passed := time.Since(began)
-					if leap := time.Duration(next.Now()-shown) - passed; max(leap, -leap) > time.Millisecond {
+					if leap := time.Duration(next.Group().Now()-shown) - passed; max(leap, -leap) > time.Millisecond {
 						t.Errorf("from %s to %s time leapt by %v", leader.opt.Node, next.opt.Node, leap)
 					}
 				}
@@ -132,15 +133,15 @@ func TestLeaderThatKnowsTheTimeLate(t *testing.T) {
 		delay(0)
 		for _, to := range []string{"", first.opt.Node} {
 			leader := s.leader()
-			shown, began := leader.Now(), time.Now()
-			if err := leader.transfers.transfer(to); err != nil {
+			shown, began := leader.Group().Now(), time.Now()
+			if err := leader.Group().Transfer(t.Context(), to); err != nil {
 				t.Fatal(err)
 			}
 			next := s.leader()
-			if next == leader || next.Now() < shown {
-				t.Errorf("%s shows a time %v before that of %s", next.opt.Node, time.Duration(shown-next.Now()), leader.opt.Node)
+			if next == leader || next.Group().Now() < shown {
+				t.Errorf("%s shows a time %v before that of %s", next.opt.Node, time.Duration(shown-next.Group().Now()), leader.opt.Node)
 			}
-			if leap := time.Duration(next.Now()-shown) - time.Since(began); leap > late {
+			if leap := time.Duration(next.Group().Now()-shown) - time.Since(began); leap > late {
 				t.Errorf("from %s to %s time leapt by %v", leader.opt.Node, next.opt.Node, leap)
 			} else {
 				t.Logf("from %s to %s time moved ahead by %v", leader.opt.Node, next.opt.Node, leap)
@@ -158,7 +159,7 @@ func TestTimeGoesOnWhileSuspended(t *testing.T) {
 		defer s.stop()
 		s.leader()
 		time.Sleep(3 * time.Second)
-		began, at := time.Now(), s.leader().Now()
+		began, at := time.Now(), s.leader().Group().Now()
 		const night = 8 * time.Hour
 		s.suspended.Store(int64(night))
 		for _, name := range s.names {
@@ -167,7 +168,7 @@ func TestTimeGoesOnWhileSuspended(t *testing.T) {
 		time.Sleep(3 * time.Second)
 		passed := time.Since(began) + night
 		for _, name := range s.names {
-			if off := time.Duration(s.nodes[name].Now()-at) - passed; max(off, -off) > time.Second {
+			if off := time.Duration(s.nodes[name].Group().Now()-at) - passed; max(off, -off) > time.Second {
 				t.Errorf("%s: after %v the time is off by %v", name, passed, off)
 			}
 		}
@@ -190,7 +191,7 @@ func TestSavedTimeOfTheFuture(t *testing.T) {
 		s.start("a")
 		s.leader()
 		time.Sleep(3 * time.Second)
-		if off := s.nodes["a"].Status().ClockAhead - year; max(off, -off) > time.Minute {
+		if off := s.nodes["a"].Group().Status().ClockAhead - year; max(off, -off) > time.Minute {
 			t.Errorf("it reports %v more than a year", off)
 		}
 		if n := logs.Count("the cluster's time is ahead of this machine's clock"); n != 1 {
@@ -209,7 +210,7 @@ func TestClockAheadIsReported(t *testing.T) {
 		s.setSkew("b", -time.Hour)
 		time.Sleep(3 * time.Second)
 		for name, want := range map[string]time.Duration{"a": 0, "b": time.Hour, "c": 0} {
-			if off := s.nodes[name].Status().ClockAhead - want; max(off, -off) > time.Second {
+			if off := s.nodes[name].Group().Status().ClockAhead - want; max(off, -off) > time.Second {
 				t.Errorf("%s is off by %v", name, off)
 			}
 		}

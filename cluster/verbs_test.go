@@ -5,11 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/hashicorp/raft"
-
 	"github.com/stintdb/stint/cluster/call"
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/opcodec"
 )
 
 // longDelete is a group with one Delete, whose verb has a separate byte like the verbs from 15 on.
@@ -17,19 +14,6 @@ func longDelete(key string) []byte {
 	op := append([]byte{0x0f, byte(engine.Delete), byte(len(key))}, key...)
 	group := binary.AppendUvarint(nil, 1<<1)
 	return append(binary.AppendUvarint(group, uint64(len(op))), op...)
-}
-
-func TestLongVerbInAnEntry(t *testing.T) {
-	f := newTestFSM(t)
-	f.fail = func(err error) { t.Error(err) }
-	for i, group := range [][]byte{call.AppendGroup(nil, &opcodec.Writer{}, &engine.Batch{Ops: []engine.Op{acquire("k", 10, 1)}}, nil), longDelete("k")} {
-		entry := append(make([]byte, entryHead), group...)
-		stampEntry(entry, kindDecisions, 10, 6, uint64(i))
-		f.Apply(&raft.Log{Index: uint64(i + 1), Data: entry})
-		if keys := f.store.Len(); keys != 1-i {
-			t.Errorf("after entry %d there are %d keys", i+1, keys)
-		}
-	}
 }
 
 // A follower sends the bytes, the leader reads and writes them again, and every node applies them.
@@ -45,9 +29,9 @@ func TestLongVerbIsForwarded(t *testing.T) {
 			}
 			done := make(chan struct{})
 			b := &engine.Batch{Ops: []engine.Op{{Verb: engine.Delete, Key: []byte("k")}}, Results: make([]engine.Result, 1), Done: func() { close(done) }}
-			c := &call.Call{Batch: b, Began: n.clock.mono(), Group: longDelete("k")}
+			c := &call.Call{Batch: b, Group: longDelete("k")}
 			c.Summarize()
-			if !n.forwarder.Add(c) || n.decider.trackCall(c) {
+			if !n.Group().Parts().Forwarder.Add(c) {
 				t.Fatalf("%s does not forward", name)
 			}
 			<-done

@@ -93,11 +93,11 @@ func (c *changed) passes(t *testing.T, most int) {
 	}
 }
 
-const newRow = `	Name: "rl.left", Syntax: "key", Since: "0.1.0", Group: "limiter",
+const newRow = `	Name: "rl.left", Syntax: "key", Since: "0.3.0", Group: "limiter",
 	Summary: "Show how many tokens a key's limiter would grant.",
 	Returns: "an integer, negative while the limiter is in debt; null if the key does not exist or has expired.",
 	Example: "alice:1",
-	Cost:    HolderLookup, Flags: ReadOnly | Fast, Keys: readKey, Parse: parseLooks, Reply: replyLeft,
+	Cost:    HolderLookup, Flags: ReadOnly | Fast, Keys: readKey, Parse: eachKey(engine.Look), Reply: replyLeft,
 }, {
 `
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stintdb/stint/server/transcript"
+	"github.com/stintdb/stint/server/transcripttest"
 )
 
 // decisionFiles have random requests at times of a clock, with the server's replies. The fakes of the clients play them too.
@@ -36,7 +36,7 @@ func playDecisions(t *testing.T, file string, draw func() string) {
 		want = string(text)
 	}
 	p := newPlayer(t)
-	got, err := transcript.Replay(want, p)
+	got, err := transcripttest.Replay(want, p)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/internal/testserver"
-	"github.com/stintdb/stint/server/transcript"
+	"github.com/stintdb/stint/server/transcripttest"
 )
 
 const migrationPage = "docs/migrate/lua.md"
@@ -207,7 +207,7 @@ func (r *redisServer) doAll(t *testing.T, commands ...[]string) (replies []strin
 	for _, words := range commands {
 		reply := ""
 		if err == nil {
-			reply, err = transcript.ReadReply(r.unread)
+			reply, err = transcripttest.ReadReply(r.unread)
 		}
 		if err != nil || isError(reply) {
 			t.Fatalf("%q: %s %v", words, reply, err)

@@ -7,7 +7,7 @@
 //	         On a page that runs stint itself the server keeps its state in a folder "data" beside
 //	redis    lines after "> " are commands typed into one redis-cli; the rest are its replies
 //	transcript
-//	         a conversation in the notation of server/transcript, on a separate server whose clock stands still except for
+//	         a conversation in the notation of server/transcripttest, on a separate server whose clock stands still except for
 //	         "advance"; it begins on Friday, 2 January 2026, 03:04:05 UTC. go test ./docs -update writes the replies into the page
 //	python   a program; the text block after it is its output
 //	go       the same, if it is a whole program

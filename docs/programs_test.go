@@ -167,7 +167,7 @@ func (e *examples) python(b block) (got, want string) {
 func (e *examples) golang(b block) (got, want string) {
 	folder := e.TempDir()
 	for _, name := range []string{"go.mod", "go.sum"} {
-		content, err := os.ReadFile(filepath.Join(root, "clients", "compat", "go", name))
+		content, err := os.ReadFile(filepath.Join(root, "clients", "compattest", "go", name))
 		if err == nil {
 			err = os.WriteFile(filepath.Join(folder, name), content, 0o644)
 		}

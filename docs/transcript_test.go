@@ -22,7 +22,7 @@ import (
 	"github.com/stintdb/stint/server/clock/clocktest"
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/decider"
-	"github.com/stintdb/stint/server/transcript"
+	"github.com/stintdb/stint/server/transcripttest"
 )
 
 var update = flag.Bool("update", false, "write the generated parts of the pages, such as the replies in transcripts, instead of comparing them")
@@ -78,7 +78,7 @@ func (r *blockTexts) write(p page) error {
 func playTranscript(t *testing.T, in page, b block, replayed *blockTexts) {
 	t.Parallel() // a server takes half a second to stop
 	p := newPlayer(t)
-	got, err := transcript.Replay(b.text(), p)
+	got, err := transcripttest.Replay(b.text(), p)
 	if err := errors.Join(err, p.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -112,8 +112,8 @@ func newPlayer(t testing.TB) *player {
 	p := &player{t: t, clock: clocktest.New(transcriptStart), conns: map[string]*client{}}
 	cfg := config.Default()
 	cfg.Listen, cfg.Loops = []string{"127.0.0.1:0"}, 1
-	store := store.New(store.Config{Shards: 16, Commands: server.NewCommands()})
-	p.Server = server.New(server.Options{Config: cfg, Decider: &decider.Local{Store: store, Clock: p.clock.Clock}, Keys: store,
+	keys := store.New(store.Config{Shards: 16, Commands: server.NewCommands()})
+	p.Server = server.New(server.Options{Config: cfg, Decider: &decider.Local{Store: keys, Clock: p.clock.Clock}, Keys: keys,
 		Clock: p.clock.Clock, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Version: "0.0.0-docs"})
 	ctx, cancel := context.WithCancel(context.Background())
 	ready, ended := make(chan string, 1), make(chan error, 1)
@@ -126,13 +126,13 @@ func newPlayer(t testing.TB) *player {
 	p.stop = func() error {
 		cancel()
 		err := <-ended
-		store.Close()
+		keys.Close()
 		return err
 	}
 	return p
 }
 
-// Do implements transcript.Player.
+// Do implements transcripttest.Player.
 func (p *player) Do(name string, command [][]byte, want string) (string, error) {
 	c := p.conns[name]
 	if c == nil {
@@ -154,17 +154,17 @@ func (p *player) Do(name string, command [][]byte, want string) (string, error) 
 		return "", err
 	}
 	switch want {
-	case transcript.None:
+	case transcripttest.None:
 		return want, nil
-	case transcript.Held:
+	case transcripttest.Held:
 		p.held++
 		c.held = true
 		return want, p.until("blocked_clients", p.held)
 	}
-	return transcript.ReadReply(c.unread)
+	return transcripttest.ReadReply(c.unread)
 }
 
-// Next implements transcript.Player.
+// Next implements transcripttest.Player.
 func (p *player) Next(name string) (string, error) {
 	c := p.conns[name]
 	if c == nil {
@@ -174,10 +174,10 @@ func (p *player) Next(name string) (string, error) {
 		c.held = false
 		p.held--
 	}
-	return transcript.ReadReply(c.unread)
+	return transcripttest.ReadReply(c.unread)
 }
 
-// HangUp implements transcript.Player.
+// HangUp implements transcripttest.Player.
 func (p *player) HangUp(name string) error {
 	c := p.conns[name]
 	delete(p.conns, name)
@@ -198,10 +198,10 @@ func (p *player) until(name string, count int) error {
 	return nil
 }
 
-// Advance implements transcript.Player.
+// Advance implements transcripttest.Player.
 func (p *player) Advance(d time.Duration) { p.clock.Advance(d) }
 
-// Close implements transcript.Player.
+// Close implements transcripttest.Player.
 func (p *player) Close() (err error) {
 	for name, c := range p.conns {
 		_ = c.CloseWrite()

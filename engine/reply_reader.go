@@ -61,3 +61,19 @@ func (r *PartReader) Period() int64 {
 	}
 	return int64(min(n>>1, uint64(limits.MaxDuration/1e9)+1)) * 1e9 // a period out of bounds stays so
 }
+
+// Varint reads a varint with a sign, in zigzag.
+func (r *PartReader) Varint() int64 {
+	n := r.Uvarint()
+	return int64(n>>1) ^ -int64(n&1)
+}
+
+// Limit reads a limit that [limits.Limit.Append] wrote.
+func (r *PartReader) Limit() limits.Limit {
+	l := limits.Limit{Algorithm: limits.Algorithm(r.Byte()), Span: limits.Span(r.Byte())}
+	l.Capacity, l.Rate.Tokens, l.Rate.Period = int64(r.Uvarint()), int64(r.Uvarint()), int64(r.Uvarint())
+	if l.Algorithm.HasLeast() {
+		l.Least = int64(r.Uvarint())
+	}
+	return l
+}

@@ -22,7 +22,7 @@ const (
 //
 // With [NamedFields], {name} is the place of a field, and {{ and }} are literal braces. In a template with a field, values are
 // escaped so that they hold no colon, and there is a colon in the text between any two places: a key then shows where each
-// value ends, and different values make different keys. Without NamedFields, as release 0.1.0 wrote it, only the first {} is a
+// value ends, and different values make different keys. Without NamedFields, as in format version 1, only the first {} is a
 // place, and all other braces are literal.
 type Template struct {
 	Text      []byte // without the places

@@ -13,14 +13,14 @@ func SnapshotName(number uint64) string { return fileName(snapshotPrefix, number
 // WriteBackup writes the entries and policies of a store that is in use. Each key has the state of one moment during the
 // call; clock returns Unix nanoseconds. It rests between blocks, as snapshots do, holds no lock while it writes, and
 // keeps one block in memory. It returns the number of entries and of bytes written.
-func WriteBackup(to io.Writer, store *store.Store, clock func() int64) (states, bytes int64, err error) {
-	return writeStates(to, store, clock, 0, func() { time.Sleep(snapshotRest) })
+func WriteBackup(to io.Writer, keys *store.Store, clock func() int64) (states, bytes int64, err error) {
+	return writeStates(to, keys, clock, 0, func() { time.Sleep(snapshotRest) })
 }
 
 // ReadBackup reads a backup, or another snapshot, into an empty store. Name is its name in errors, which are those of
 // [ReadState]. Entries expired at now, Unix nanoseconds, are left out. It returns the latest time in the file.
-func ReadBackup(name string, in io.Reader, store *store.Store, now int64) (found Recovered, err error) {
-	r := &recovery{store: store, now: now}
+func ReadBackup(name string, in io.Reader, keys *store.Store, now int64) (found Recovered, err error) {
+	r := &recovery{store: keys, now: now}
 	blocks, err := newBlockReader(name, in, snapshotMagic)
 	if err == nil {
 		err = r.loadAll(blocks)

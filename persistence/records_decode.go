@@ -17,51 +17,14 @@ type handler interface {
 
 // decoder reads a payload. Every length is compared with the bytes left before it is used.
 type decoder struct {
-	rest   []byte
-	bad    bool
+	engine.PartReader
 	limits []limits.Limit
 }
 
-func (d *decoder) byte() byte {
-	if len(d.rest) == 0 {
-		d.bad = true
-		return 0
-	}
-	b := d.rest[0]
-	d.rest = d.rest[1:]
-	return b
-}
-
-func (d *decoder) uvarint() uint64 {
-	n, size := binary.Uvarint(d.rest)
-	if size <= 0 {
-		d.bad = true
-		d.rest = nil
-		return 0
-	}
-	d.rest = d.rest[size:]
-	return n
-}
-
-func (d *decoder) varint() int64 {
-	u := d.uvarint()
-	return int64(u>>1) ^ -int64(u&1)
-}
-
-func (d *decoder) take(n uint64) []byte {
-	if n > uint64(len(d.rest)) {
-		d.bad = true
-		return nil
-	}
-	b := d.rest[:n:n]
-	d.rest = d.rest[n:]
-	return b
-}
-
 func (d *decoder) limit() limits.Limit {
-	id := d.uvarint()
+	id := d.Uvarint()
 	if id >= uint64(len(d.limits)) {
-		d.bad = true
+		d.Fail()
 		return limits.Limit{}
 	}
 	return d.limits[id]
@@ -77,11 +40,11 @@ func payloadHeader(payload []byte) (now, synced int64, ok bool) {
 
 // decode passes everything in a payload to h.
 func (d *decoder) decode(payload []byte, h handler) error {
-	d.rest, d.bad, d.limits = payload[payloadHead:], false, d.limits[:0]
-	for len(d.rest) > 0 {
-		kind := d.byte()
+	d.PartReader, d.limits = engine.PartReader{Rest: payload[payloadHead:]}, d.limits[:0]
+	for len(d.Rest) > 0 {
+		kind := d.Byte()
 		err := d.record(kind, h)
-		if d.bad {
+		if d.Bad {
 			return fmt.Errorf("record of kind %d: %w", kind, ErrDamaged)
 		}
 		if err != nil {
@@ -94,22 +57,17 @@ func (d *decoder) decode(payload []byte, h handler) error {
 func (d *decoder) record(kind byte, h handler) error {
 	switch kind {
 	case recLimit:
-		l := limits.Limit{Algorithm: limits.Algorithm(d.byte()), Span: limits.Span(d.byte())}
-		l.Capacity, l.Rate.Tokens, l.Rate.Period = int64(d.uvarint()), int64(d.uvarint()), int64(d.uvarint())
-		if l.Algorithm.HasLeast() {
-			l.Least = int64(d.uvarint())
-		}
-		d.limits = append(d.limits, l)
+		d.limits = append(d.limits, d.Limit())
 	case recState:
 		c := keyspace.Change{Entry: keyspace.Entry{Limit: d.limit()}}
-		keyBytes, stateBytes := d.uvarint(), d.uvarint()
-		c.Entry.Key, c.Entry.State = d.take(keyBytes), d.take(stateBytes)
-		if !d.bad {
+		keyBytes, stateBytes := d.Uvarint(), d.Uvarint()
+		c.Entry.Key, c.Entry.State = d.Take(keyBytes), d.Take(stateBytes)
+		if !d.Bad {
 			return h.change(c)
 		}
 	case recDeleted:
-		key := d.take(d.uvarint())
-		if !d.bad {
+		key := d.Take(d.Uvarint())
+		if !d.Bad {
 			return h.change(keyspace.Change{Kind: keyspace.Deleted, Entry: keyspace.Entry{Key: key}})
 		}
 	case recFlushed:
@@ -118,22 +76,22 @@ func (d *decoder) record(kind byte, h handler) error {
 		return h.change(keyspace.Change{Kind: keyspace.PoliciesForgotten})
 	case recPolicy:
 		op := d.policy()
-		if !d.bad {
+		if !d.Bad {
 			return h.change(keyspace.Change{Kind: keyspace.PolicyChanged, Op: op})
 		}
 	case recEnd:
-		states := d.uvarint()
-		if !d.bad {
+		states := d.Uvarint()
+		if !d.Bad {
 			return h.end(int64(states))
 		}
 	default:
-		d.bad = true
+		d.Fail()
 	}
 	return nil
 }
 
 func (d *decoder) policy() *engine.Op {
-	verb, options := d.byte(), d.byte()
+	verb, options := d.Byte(), d.Byte()
 	costs := verb&newerPolicy != 0 && options&partsWithCosts != 0
 	op := &engine.Op{Verb: engine.Verb(verb &^ newerPolicy)}
 	if costs {
@@ -143,20 +101,20 @@ func (d *decoder) policy() *engine.Op {
 	if verb&newerPolicy != 0 && op.Options&engine.NamedFields == 0 && !costs { // of a version that has more
 		op.Verb = engine.Verb(verb)
 	}
-	op.Key, op.Who = d.take(d.uvarint()), d.take(d.uvarint())
-	parts := d.uvarint()
+	op.Key, op.Who = d.Take(d.Uvarint()), d.Take(d.Uvarint())
+	parts := d.Uvarint()
 	if parts > engine.MaxParts {
-		d.bad = true
+		d.Fail()
 		return nil
 	}
 	for range parts {
 		part := engine.Op{Limit: d.limit()}
-		part.Key, part.Who = d.take(d.uvarint()), d.take(d.uvarint())
+		part.Key, part.Who = d.Take(d.Uvarint()), d.Take(d.Uvarint())
 		if costs {
-			options := d.byte()
-			part.Options, part.Tokens, part.Keep = engine.Option(options&^partWithWeight), int64(d.uvarint()), engine.Keep(d.varint())
+			options := d.Byte()
+			part.Options, part.Tokens, part.Keep = engine.Option(options&^partWithWeight), int64(d.Uvarint()), engine.Keep(d.Varint())
 			if options&partWithWeight != 0 {
-				part.Weight = int64(d.uvarint())
+				part.Weight = int64(d.Uvarint())
 			}
 		}
 		op.Parts = append(op.Parts, part)

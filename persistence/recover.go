@@ -51,8 +51,8 @@ type recovery struct {
 // clock: entries expired by then are left out. A journal's end that a crash has torn is cut off with a warning.
 // Any other damage is a [DamageError], unless repair is set: then a copy of the damaged file is kept and its whole part
 // is read.
-func Recover(fs FS, store *store.Store, now int64, repair bool, log *slog.Logger) (Recovered, error) {
-	r := &recovery{fs: fs, store: store, now: now, repair: repair, log: log, ends: map[uint64]int64{}}
+func Recover(fs FS, keys *store.Store, now int64, repair bool, log *slog.Logger) (Recovered, error) {
+	r := &recovery{fs: fs, store: keys, now: now, repair: repair, log: log, ends: map[uint64]int64{}}
 	names, err := fs.List()
 	if err != nil {
 		return r.found, err

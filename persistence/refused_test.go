@@ -46,8 +46,8 @@ func refusedFile(journal bool, between, policy limits.Limit) (name string, file 
 // says so too and names it, and a repair leaves out this record alone.
 func TestRecordsThatCannotBeApplied(t *testing.T) {
 	for _, journal := range []bool{false, true} {
-		for what, limits := range map[string][2]limits.Limit{`key "between"`: {badLimit, tokenLimits[0]}, `"p"`: {tokenLimits[0], badLimit}} {
-			name, file := refusedFile(journal, limits[0], limits[1])
+		for what, list := range map[string][2]limits.Limit{`key "between"`: {badLimit, tokenLimits[0]}, `"p"`: {tokenLimits[0], badLimit}} {
+			name, file := refusedFile(journal, list[0], list[1])
 			d := diskOf(map[string][]byte{name: file})
 			s := store.New(store.Config{Shards: 1})
 			defer s.Close()
@@ -64,7 +64,7 @@ func TestRecordsThatCannotBeApplied(t *testing.T) {
 			defer again.Close()
 			found, err := Recover(d, again, someTime, true, slog.New(slog.NewTextHandler(log, nil)))
 			keys, policies := 3, 0
-			if limits[0] == badLimit {
+			if list[0] == badLimit {
 				keys, policies = 2, 1
 			}
 			if err != nil || !found.Repaired || again.Len() != keys || len(again.PolicyNames()) != policies || found.CutBytes > 0 {

@@ -17,14 +17,14 @@ func TestStateHoldsRestrictions(t *testing.T) {
 	kept, again := store.New(store.Config{Shards: 4, Replicated: true}), store.New(store.Config{Shards: 1, Replicated: true})
 	defer kept.Close()
 	defer again.Close()
-	limits := []limits.Limit{
+	list := []limits.Limit{
 		{Algorithm: limits.TokenBucket, Capacity: 5, Rate: limits.Rate{Tokens: 1, Period: 1e12}},
 		{Algorithm: limits.SlidingLog, Capacity: 500, Rate: limits.Rate{Period: 1e12}},
 		{Algorithm: limits.Concurrency, Capacity: 50, Rate: limits.Rate{Period: 1e12}},
 	}
 	kept.Apply(now, kept.Pressure(admission.Rules{NewKeys: engine.OverflowNew, Delimiters: ":/"}, true), make([]engine.Result, 1))
 	for i := range 100 {
-		op := engine.Op{Key: fmt.Appendf(nil, "%d:%d", i%7, i), Limit: limits[i%3], Tokens: 1, Who: fmt.Appendf(nil, "w%d", i)}
+		op := engine.Op{Key: fmt.Appendf(nil, "%d:%d", i%7, i), Limit: list[i%3], Tokens: 1, Who: fmt.Appendf(nil, "w%d", i)}
 		kept.Apply(now, []engine.Op{op}, make([]engine.Result, 1))
 	}
 	if f := kept.NewKeyCounts(); f.Limiters != 21 || f.Keys != 1 {

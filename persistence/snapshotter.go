@@ -9,7 +9,6 @@ import (
 
 // snapshotResult is the outcome of writing a snapshot.
 type snapshotResult struct {
-	number  uint64
 	states  int64
 	size    int64
 	took    time.Duration
@@ -101,7 +100,7 @@ func (m *Manager) write(number uint64, firstSync func(), result chan<- snapshotR
 		firstSync()
 	}
 	start := time.Now()
-	s := snapshotResult{number: number}
+	var s snapshotResult
 	s.states, s.size, s.err = writeSnapshot(m.FS, m.Store, m.Clock, number, m.rest)
 	if s.err == nil {
 		s.removal = removeBefore(m.FS, number)

@@ -37,7 +37,7 @@ func WriteState(w io.Writer, frozen *store.Snapshot, now int64) (states, bytes i
 // nanoseconds, are left out; 0 leaves out none. It returns the time the state was written at, and the number of entries
 // read. Damage is a [DamageError] with the offset; one that [errors.Is] [ErrNewer] was written by a newer version.
 // After an error the store has a part of the state, and must be cleared.
-func ReadState(in io.Reader, store *store.Store, now int64) (stateTime, states int64, err error) {
-	found, err := ReadBackup(stateName, in, store, now)
+func ReadState(in io.Reader, keys *store.Store, now int64) (stateTime, states int64, err error) {
+	found, err := ReadBackup(stateName, in, keys, now)
 	return found.Time, found.Keys, err
 }

@@ -19,7 +19,7 @@ func TestRecordsKeepAnyVerb(t *testing.T) {
 		e.start(someTime)
 		at := len(e.buf)
 		e.policy(&engine.Op{Verb: engine.Verb(verb), Key: []byte("p"), Who: []byte("who")})
-		d := decoder{rest: e.buf[at+1:]} // behind the record's kind
+		d := decoder{PartReader: engine.PartReader{Rest: e.buf[at+1:]}} // behind the record's kind
 		if op := d.policy(); op == nil || int(op.Verb) != verb || string(op.Key) != "p" || string(op.Who) != "who" {
 			t.Errorf("verb %d is read as %+v", verb, op)
 		}
@@ -57,7 +57,7 @@ func TestRecordsKeepNamedFields(t *testing.T) {
 		}
 		s.Close()
 	}
-	d := decoder{rest: []byte{0x89, 0x08, 1, 'l', 0, 0}} // of a later version: no named fields, and something else
+	d := decoder{PartReader: engine.PartReader{Rest: []byte{0x89, 0x08, 1, 'l', 0, 0}}} // of a later version: no named fields, and something else
 	if op := d.policy(); op == nil || store.CheckPolicy(op) == nil {
 		t.Errorf("a record of a later version is read as %+v", op)
 	}

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine/keyspace"
-	"github.com/stintdb/stint/server/transcript"
+	"github.com/stintdb/stint/server/transcripttest"
 )
 
 // speaker sends one command at a time over a socket and reads the reply.
@@ -30,7 +30,7 @@ func (s *speaker) ask(command string) (string, error) {
 	if _, err := s.Write(frames(command)); err != nil {
 		return "", err
 	}
-	return transcript.ReadReply(s.replies)
+	return transcripttest.ReadReply(s.replies)
 }
 
 // sharedLimits are limits on which many clients meet, of every kind, in any order. Time stands still, so that of each as

@@ -94,9 +94,9 @@ func TestBlockFirstComeFirstServed(t *testing.T) {
 // The same by a clock that runs: a held reply comes when its time has come, to the nanosecond.
 func TestBlockByTheClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, clock := store.New(store.Config{Shards: 1}), clock.New(0)
-		defer store.Close()
-		h := New(Options{Config: config.Default(), Decider: &decider.Local{Store: store, Clock: clock}, Keys: store, Clock: clock,
+		keys, clock := store.New(store.Config{Shards: 1}), clock.New(0)
+		defer keys.Close()
+		h := New(Options{Config: config.Default(), Decider: &decider.Local{Store: keys, Clock: clock}, Keys: keys, Clock: clock,
 			Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
 		defer h.env.WaitQueue.Stop()
 		start := time.Now()

@@ -18,14 +18,14 @@ import (
 	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/store"
-	"github.com/stintdb/stint/internal/memnet"
+	"github.com/stintdb/stint/internal/testnet"
 	"github.com/stintdb/stint/server/clock"
 	"github.com/stintdb/stint/server/clock/clocktest"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/conn"
 	"github.com/stintdb/stint/server/pubsub"
-	"github.com/stintdb/stint/server/transcript"
+	"github.com/stintdb/stint/server/transcripttest"
 )
 
 // A cluster of three gives the same replies as a standalone server: every transcript is played on three nodes, whose network is in
@@ -54,7 +54,7 @@ func playOnThreeNodes(t *testing.T, file string, onLeader bool) {
 		t.Fatal(err)
 	}
 	p := newClusterTimePlayer(t, onLeader, 0)
-	got, err := transcript.Replay(string(text), p)
+	got, err := transcripttest.Replay(string(text), p)
 	if err = errors.Join(err, p.Close()); err != nil {
 		t.Fatalf("%s: %v", file, err)
 	}
@@ -84,7 +84,7 @@ const formingTime = 12 * time.Second
 func newClusterTimePlayer(t *testing.T, onLeader bool, ahead time.Duration) *clusterTimePlayer {
 	time.Sleep(time.Until(testStart.Add(-formingTime)))
 	p := &clusterTimePlayer{channels: new([3]pubsub.Channels)}
-	network := memnet.New()
+	network := testnet.New()
 	peers := []string{"node-0:1", "node-1:1", "node-2:1"}
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
 	for i, own := range peers {
@@ -92,18 +92,18 @@ func newClusterTimePlayer(t *testing.T, onLeader bool, ahead time.Duration) *clu
 		if err != nil {
 			t.Fatal(err)
 		}
-		store := store.New(store.Config{Shards: 16, Replicated: true, Commands: &command.Executor{}, Publish: p.channels[i].Publish})
+		keys := store.New(store.Config{Shards: 16, Replicated: true, Commands: &command.Executor{}, Publish: p.channels[i].Publish})
 		node, err := cluster.Open(cluster.Options{
-			Node: fmt.Sprint("n", i), Listen: own, Advertise: own, Peers: peers, BootstrapExpect: len(peers), Client: own, Store: store, Disk: disk,
+			Node: fmt.Sprint("n", i), Listen: own, Advertise: own, Peers: peers, BootstrapExpect: len(peers), Client: own, Store: keys, Disk: disk,
 			Log: log, Network: network.Of(own), Heartbeat: 600 * time.Millisecond, DecideTimeout: time.Minute, DiskTimeout: time.Hour, LogBytes: 1 << 30, Ahead: ahead,
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.nodes, p.stores = append(p.nodes, node), append(p.stores, store)
+		p.nodes, p.stores = append(p.nodes, node), append(p.stores, keys)
 	}
 	time.Sleep(time.Until(testStart))
-	at := slices.IndexFunc(p.nodes, func(n *cluster.Node) bool { leads, _ := n.Leads(); return leads })
+	at := slices.IndexFunc(p.nodes, func(n *cluster.Node) bool { leads, _ := n.Group().Leads(); return leads })
 	if at < 0 {
 		t.Fatalf("no leader after %v", formingTime)
 	}
@@ -120,7 +120,7 @@ func (p *clusterTimePlayer) serve(at int) {
 	cfg := config.Default()
 	cfg.Listen, cfg.Loops, cfg.IdleTimeout = []string{"127.0.0.1:0"}, 2, 0
 	clock := clock.New(0)
-	s := New(Options{Config: cfg, Decider: p.own, Keys: p.stores[at], Channels: &p.channels[at], Clock: clock, Version: "0.0.0-test", Commit: "0123456789ab", Log: slog.New(slog.DiscardHandler)})
+	s := New(Options{Config: cfg, Decider: p.own.Group(), Keys: p.stores[at], Channels: &p.channels[at], Clock: clock, Version: "0.0.0-test", Commit: "0123456789ab", Log: slog.New(slog.DiscardHandler)})
 	p.sessionPlayer = &sessionPlayer{testHost: &testHost{Server: s, clock: &clocktest.Manual{Clock: clock}, store: p.stores[at]}, conns: map[string]*pipe{}, rest: p.rest}
 }
 
@@ -139,7 +139,7 @@ func (p *clusterTimePlayer) rest() {
 	}
 }
 
-// Do implements transcript.Player. Commands that look at a node's own state see every change answered before.
+// Do implements transcripttest.Player. Commands that look at a node's own state see every change answered before.
 func (p *clusterTimePlayer) Do(name string, command [][]byte, want string) (string, error) {
 	sub := ""
 	if len(command) > 1 {
@@ -156,12 +156,12 @@ func (p *clusterTimePlayer) Do(name string, command [][]byte, want string) (stri
 // catchUp has the node apply the leader's log, without time passing. A follower learns that an entry is committed with
 // the next one, so that further ones are made, of operations that find nothing.
 func (p *clusterTimePlayer) catchUp() error {
-	for index, tries := p.leader.Status().AppliedIndex, 0; p.own.Status().AppliedIndex < index; tries++ {
+	for index, tries := p.leader.Group().Status().AppliedIndex, 0; p.own.Group().Status().AppliedIndex < index; tries++ {
 		if tries > 100 {
 			return fmt.Errorf("the node has not applied entry %d", index)
 		}
 		nothing := engine.Op{Verb: engine.Release, Key: []byte("catch up"), Who: []byte("nobody")}
-		p.leader.Decide(&engine.Batch{Ops: []engine.Op{nothing, nothing}, Results: make([]engine.Result, 2), Atomic: true, Done: func() {}})
+		p.leader.Group().Decide(&engine.Batch{Ops: []engine.Op{nothing, nothing}, Results: make([]engine.Result, 2), Atomic: true, Done: func() {}})
 		synctest.Wait()
 	}
 	return nil
@@ -169,7 +169,7 @@ func (p *clusterTimePlayer) catchUp() error {
 
 var readsLocally = regexp.MustCompile(`(?i)^(DBSIZE|SCAN|KEYS|RANDOMKEY|INFO|RL.POLICY (GET|LIST)|MEMORY STATS)\b`)
 
-// Next implements transcript.Player. A node hands out messages as it applies them.
+// Next implements transcripttest.Player. A node hands out messages as it applies them.
 func (p *clusterTimePlayer) Next(name string) (string, error) {
 	if err := p.catchUp(); err != nil {
 		return "", err
@@ -178,13 +178,13 @@ func (p *clusterTimePlayer) Next(name string) (string, error) {
 	return p.sessionPlayer.Next(name)
 }
 
-// Advance implements transcript.Player.
+// Advance implements transcripttest.Player.
 func (p *clusterTimePlayer) Advance(d time.Duration) {
 	time.Sleep(d)
 	p.settle()
 }
 
-// Close implements transcript.Player.
+// Close implements transcripttest.Player.
 func (p *clusterTimePlayer) Close() error {
 	err := p.sessionPlayer.Close()
 	p.env.WaitQueue.Stop()

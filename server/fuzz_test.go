@@ -9,7 +9,7 @@ import (
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/conn"
-	"github.com/stintdb/stint/server/transcript"
+	"github.com/stintdb/stint/server/transcripttest"
 )
 
 // playFuzz has bytes arrive at a new server in the given pieces, and an hour pass, and returns all that was answered.
@@ -58,7 +58,7 @@ func FuzzSession(f *testing.F) {
 			f.Add([]byte(c.in), uint64(1))
 		}
 	}
-	scripts, err := transcript.Commands(transcripts)
+	scripts, err := transcripttest.Commands(transcripts)
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -27,7 +27,7 @@ type lines struct {
 
 // Start implements gateway.Service.
 func (l *lines) Start(g *gateway.Gateway) (addresses []string, err error) {
-	all, err := g.Listen([]string{"127.0.0.1:0"}, "--test", false)
+	all, _, err := g.Listen(gateway.Addresses{All: []string{"127.0.0.1:0"}})
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/stintdb/stint/server/transcript"
+	"github.com/stintdb/stint/server/transcripttest"
 )
 
 // 64 connections at once ask the same 100 keys for more than there is. Time stands still, so their grants
@@ -57,7 +57,7 @@ func TestHammer(t *testing.T) {
 				}
 				got := make([]int64, keys)
 				for _, key := range order {
-					reply, err := transcript.ReadReply(replies)
+					reply, err := transcripttest.ReadReply(replies)
 					if err != nil {
 						t.Error(err)
 						return

@@ -35,9 +35,9 @@ func TestInfoPolicies(t *testing.T) {
 
 // INFO server shows the version and the commit that the server was made with.
 func TestInfoVersion(t *testing.T) {
-	store, clock := store.New(store.Config{Shards: 16}), clocktest.New(testStart).Clock
+	keys, clock := store.New(store.Config{Shards: 16}), clocktest.New(testStart).Clock
 	s := New(Options{
-		Config: config.Default(), Decider: &decider.Local{Store: store, Clock: clock}, Keys: store, Clock: clock,
+		Config: config.Default(), Decider: &decider.Local{Store: keys, Clock: clock}, Keys: keys, Clock: clock,
 		Log: slog.New(slog.DiscardHandler), Version: "1.2.3", Commit: "0123456789ab",
 	})
 	defer s.env.WaitQueue.Stop()

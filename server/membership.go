@@ -6,9 +6,5 @@ import "github.com/stintdb/stint/server/command"
 // commands use it. Only cmd/stint knows the implementation.
 type Membership = command.Membership
 
-// A [Membership] returns ErrNoLeader and ErrUncertain, or errors that wrap them, where clients get the codes NOLEADER and
-// UNCERTAIN.
-var (
-	ErrNoLeader  = command.ErrNoLeader
-	ErrUncertain = command.ErrUncertain
-)
+// ErrNoLeader is what a [Membership] returns, or wraps, where clients get the code NOLEADER.
+var ErrNoLeader = command.ErrNoLeader

@@ -15,7 +15,7 @@ import (
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/decider"
-	"github.com/stintdb/stint/server/transcript"
+	"github.com/stintdb/stint/server/transcripttest"
 )
 
 // fakeCluster is a Membership with results that the test sets. It finishes every request at once, on another
@@ -157,7 +157,7 @@ func newClusterPlayer(t testing.TB, c *fakeCluster) *sessionPlayer {
 
 // A cluster node's replies to clients: on the leader, on another node, and without a leader.
 func TestClusterTranscripts(t *testing.T) {
-	transcript.Play(t, "testdata/cluster", *update, func(t *testing.T) transcript.Player {
+	transcripttest.Play(t, "testdata/cluster", *update, func(t *testing.T) transcripttest.Player {
 		name := strings.TrimSuffix(path.Base(t.Name()), ".txt")
 		leader := map[string]string{"leader": "a", "follower": "b", "undecided": "b", "no-leader": "", "starting": "", "moved": "b", "moved-no-leader": ""}
 		if _, known := leader[name]; !known {

@@ -113,7 +113,7 @@ func countOnThreeNodes(t *testing.T, options []string) {
 	}
 	local := int64(0)
 	for _, n := range p.nodes {
-		local += n.Status().LocalDecisions
+		local += n.Group().Status().LocalDecisions
 	}
 	t.Logf("all nodes together: %v, %d decisions from tokens held", all, local)
 	if all[0] == 0 || all[1]+all[2] == 0 || len(options) == 0 && local == 0 {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/pubsub"
-	"github.com/stintdb/stint/server/transcript"
+	"github.com/stintdb/stint/server/transcripttest"
 )
 
 // Subscribers on two event loops get all messages, in order, while two clients publish.
@@ -22,7 +22,7 @@ func TestMessagesOnTwoLoops(t *testing.T) {
 		if reply, err := all[i].ask("SUBSCRIBE c0 c1"); err != nil || reply != `["subscribe" "c0" 1]` {
 			t.Fatal(reply, err)
 		}
-		if reply, err := transcript.ReadReply(all[i].replies); err != nil || reply != `["subscribe" "c1" 2]` {
+		if reply, err := transcripttest.ReadReply(all[i].replies); err != nil || reply != `["subscribe" "c1" 2]` {
 			t.Fatal(reply, err)
 		}
 	}
@@ -47,7 +47,7 @@ func TestMessagesOnTwoLoops(t *testing.T) {
 		wg.Go(func() {
 			next := [2]int{}
 			for range 2 * messages {
-				got, err := transcript.ReadReply(s.replies)
+				got, err := transcripttest.ReadReply(s.replies)
 				if err != nil {
 					t.Error(err)
 					return

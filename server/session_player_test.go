@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/server/conn"
-	"github.com/stintdb/stint/server/transcript"
+	"github.com/stintdb/stint/server/transcripttest"
 )
 
 // sessionPlayer plays on sessions alone: it drives them like an event loop, without I/O.
@@ -115,7 +115,7 @@ func (p *sessionPlayer) settle() {
 	}
 }
 
-// Do implements transcript.Player.
+// Do implements transcripttest.Player.
 func (p *sessionPlayer) Do(name string, command [][]byte, _ string) (string, error) {
 	c := p.conns[name]
 	if c == nil || c.closed {
@@ -125,23 +125,23 @@ func (p *sessionPlayer) Do(name string, command [][]byte, _ string) (string, err
 	return c.next()
 }
 
-// Next implements transcript.Player.
+// Next implements transcripttest.Player.
 func (p *sessionPlayer) Next(name string) (string, error) { return p.conns[name].next() }
 
 func (c *pipe) next() (string, error) {
-	reply, err := transcript.ReadReply(c.unread)
+	reply, err := transcripttest.ReadReply(c.unread)
 	switch {
 	case !errors.Is(err, io.EOF):
 		return reply, err
 	case c.closed:
-		return transcript.Closed, nil
+		return transcripttest.Closed, nil
 	case c.Awaits(conn.ForDueTime):
-		return transcript.Held, nil
+		return transcripttest.Held, nil
 	}
-	return transcript.None, nil
+	return transcripttest.None, nil
 }
 
-// HangUp implements transcript.Player.
+// HangUp implements transcripttest.Player.
 func (p *sessionPlayer) HangUp(name string) error {
 	p.conns[name].hangUp()
 	delete(p.conns, name)
@@ -149,13 +149,13 @@ func (p *sessionPlayer) HangUp(name string) error {
 	return nil
 }
 
-// Advance implements transcript.Player.
+// Advance implements transcripttest.Player.
 func (p *sessionPlayer) Advance(d time.Duration) {
 	p.clock.Advance(d)
 	p.settle()
 }
 
-// Close implements transcript.Player.
+// Close implements transcripttest.Player.
 func (p *sessionPlayer) Close() (err error) {
 	for name, c := range p.conns {
 		if rest, _ := io.ReadAll(c.unread); len(rest) > 0 {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stintdb/stint/server/conn"
 	"github.com/stintdb/stint/server/decider"
-	"github.com/stintdb/stint/server/transcript"
+	"github.com/stintdb/stint/server/transcripttest"
 )
 
 // socketPlayer plays over TCP against a server in this process.
@@ -65,7 +65,7 @@ func (p *socketPlayer) sessionOf(c *socketClient) *conn.Session {
 	return nil
 }
 
-// Do implements transcript.Player.
+// Do implements transcripttest.Player.
 func (p *socketPlayer) Do(name string, command [][]byte, want string) (string, error) {
 	c := p.conns[name]
 	if c == nil || c.closed {
@@ -77,9 +77,9 @@ func (p *socketPlayer) Do(name string, command [][]byte, want string) (string, e
 		return "", err
 	}
 	switch want {
-	case transcript.None:
+	case transcripttest.None:
 		return want, nil
-	case transcript.Held:
+	case transcripttest.Held:
 		eventually(p.t, "the reply is held", func() bool {
 			s := p.sessionOf(c)
 			return s != nil && s.Awaits(conn.ForDueTime|conn.ForAnswer)
@@ -93,19 +93,19 @@ func gone(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
-// Next implements transcript.Player.
+// Next implements transcripttest.Player.
 func (p *socketPlayer) Next(name string) (string, error) { return p.conns[name].next() }
 
 func (c *socketClient) next() (string, error) {
-	reply, err := transcript.ReadReply(c.unread)
+	reply, err := transcripttest.ReadReply(c.unread)
 	if err != nil && gone(err) {
 		c.closed = true
-		return transcript.Closed, nil
+		return transcripttest.Closed, nil
 	}
 	return reply, err
 }
 
-// HangUp implements transcript.Player.
+// HangUp implements transcripttest.Player.
 func (p *socketPlayer) HangUp(name string) error {
 	c := p.conns[name]
 	delete(p.conns, name)
@@ -116,10 +116,10 @@ func (p *socketPlayer) HangUp(name string) error {
 	return nil
 }
 
-// Advance implements transcript.Player.
+// Advance implements transcripttest.Player.
 func (p *socketPlayer) Advance(d time.Duration) { p.clock.Advance(d) }
 
-// Close implements transcript.Player.
+// Close implements transcripttest.Player.
 func (p *socketPlayer) Close() (err error) {
 	for name, c := range p.conns {
 		if c.closed {

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/server/decider"
-	"github.com/stintdb/stint/server/transcript"
+	"github.com/stintdb/stint/server/transcripttest"
 )
 
 var update = flag.Bool("update", false, "write the replies into the transcripts instead of comparing them")
@@ -14,25 +14,25 @@ const transcripts = "testdata/transcripts"
 
 func TestTranscripts(t *testing.T) {
 	t.Run("session", func(t *testing.T) {
-		transcript.Play(t, transcripts, *update, func(t *testing.T) transcript.Player { return newSessionPlayer(t, 0) })
+		transcripttest.Play(t, transcripts, *update, func(t *testing.T) transcripttest.Player { return newSessionPlayer(t, 0) })
 	})
 	if *update {
 		return
 	}
 	t.Run("byte by byte", func(t *testing.T) {
-		transcript.Play(t, transcripts, false, func(t *testing.T) transcript.Player { return newSessionPlayer(t, 1) })
+		transcripttest.Play(t, transcripts, false, func(t *testing.T) transcripttest.Player { return newSessionPlayer(t, 1) })
 	})
 	t.Run("decided later", func(t *testing.T) {
-		transcript.Play(t, transcripts, false, func(t *testing.T) transcript.Player { return newLaterPlayer(t, 0) })
+		transcripttest.Play(t, transcripts, false, func(t *testing.T) transcripttest.Player { return newLaterPlayer(t, 0) })
 	})
 	t.Run("socket", func(all *testing.T) {
-		transcript.Play(all, transcripts, false, func(t *testing.T) transcript.Player { return newSocketPlayer(t, all, nil) })
+		transcripttest.Play(all, transcripts, false, func(t *testing.T) transcripttest.Player { return newSocketPlayer(t, all, nil) })
 	})
 	t.Run("TLS", func(all *testing.T) {
-		transcript.Play(all, transcripts, false, func(t *testing.T) transcript.Player { return newTLSPlayer(t, all) })
+		transcripttest.Play(all, transcripts, false, func(t *testing.T) transcripttest.Player { return newTLSPlayer(t, all) })
 	})
 	t.Run("decided later, over a socket", func(all *testing.T) {
-		transcript.Play(all, transcripts, false, func(t *testing.T) transcript.Player {
+		transcripttest.Play(all, transcripts, false, func(t *testing.T) transcripttest.Player {
 			return newSocketPlayer(t, all, func(l *decider.Local) decider.Decider { return &laterLocal{Local: l, alone: true} })
 		})
 	})

@@ -95,6 +95,11 @@ func (l *Limiter) decide(ctx context.Context, key serverKey, limit Limit, n int6
 	if err != nil {
 		return Result{}, err
 	}
+	return l.result(ctx, limit, n, arguments)
+}
+
+// result sends a command, and reads its answer. When Stint is not available, the result has only the cause.
+func (l *Limiter) result(ctx context.Context, limit Limit, n int64, arguments []any) (Result, error) {
 	reply, err := l.ask(ctx, arguments)
 	if errors.Is(err, ErrUnavailable) {
 		return Result{Cause: err}, nil

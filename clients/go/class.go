@@ -2,7 +2,6 @@ package stint
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 )
@@ -61,14 +60,7 @@ func (l *Limiter) decideClass(ctx context.Context, class Class, n int64, option 
 	if n < 1 {
 		return Result{}, errTokens(n)
 	}
-	reply, err := l.ask(ctx, class.command(n, option))
-	if errors.Is(err, ErrUnavailable) {
-		return Result{Cause: err}, nil
-	}
-	if err != nil {
-		return Result{}, err
-	}
-	return class.Ceiling.parseResult(reply, n)
+	return l.result(ctx, class.Ceiling, n, class.command(n, option))
 }
 
 // check refuses trees that the protocol cannot express, and ways that meet themselves.

@@ -32,10 +32,6 @@ func (l *Limiter) tell(ctx context.Context, d Decision, err, cause error) {
 	if d.Err = err; err == nil {
 		d.Err = cause
 	}
-	l.observe(ctx, d)
-}
-
-func (l *Limiter) observe(ctx context.Context, d Decision) {
 	for _, h := range l.hooks {
 		if h.Decision != nil {
 			h.Decision(ctx, d)

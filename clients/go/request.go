@@ -35,7 +35,7 @@ type Request struct {
 // check refuses requests that the protocol cannot express.
 func (r Request) check() error {
 	if r.Tokens < 1 {
-		return fmt.Errorf("%w: the number of tokens must be above 0, got %d", ErrInvalid, r.Tokens)
+		return errTokens(r.Tokens)
 	}
 	if r.MaxWait < 0 {
 		return fmt.Errorf("%w: MaxWait must not be below 0, got %v", ErrInvalid, r.MaxWait)

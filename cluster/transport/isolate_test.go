@@ -10,8 +10,8 @@ import (
 
 	"github.com/hashicorp/raft"
 
-	"github.com/stintdb/stint/internal/memnet"
 	"github.com/stintdb/stint/internal/testlog"
+	"github.com/stintdb/stint/internal/testnet"
 )
 
 // hookedNetwork calls a function while a connection is being dialed.
@@ -31,7 +31,7 @@ func TestIsolateClosesConnectionsBeingMade(t *testing.T) {
 	for _, side := range []string{"dialing", "accepting"} {
 		t.Run(side, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				net, log := memnet.New(), &testlog.Log{}
+				net, log := testnet.New(), &testlog.Log{}
 				node := func(id string) *Peers {
 					p := New(Config{Network: net.Of(id), Address: id, Log: log.Logger(), Known: func(string) raft.ServerID { return "" },
 						Leads: func() bool { return false }, Hello: func(to raft.ServerID) Hello { return Hello{From: raft.ServerID(id), To: to} },

@@ -7,8 +7,8 @@ import (
 
 	"github.com/hashicorp/raft"
 
-	"github.com/stintdb/stint/internal/memnet"
 	"github.com/stintdb/stint/internal/testlog"
+	"github.com/stintdb/stint/internal/testnet"
 	"github.com/stintdb/stint/internal/unauthenticated"
 )
 
@@ -16,7 +16,7 @@ import (
 // a minute.
 func TestCallsForAWipedNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		net, log := memnet.New(), &testlog.Log{}
+		net, log := testnet.New(), &testlog.Log{}
 		node := func(address string, id raft.ServerID, expects raft.ServerID) *Peers {
 			p := New(Config{Network: net.Of(address), Address: address, Log: log.Logger(), Known: func(string) raft.ServerID { return expects },
 				Hello: func(to raft.ServerID) Hello { return Hello{From: id, To: to, Cluster: "ours"} }})

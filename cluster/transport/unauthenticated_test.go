@@ -10,8 +10,8 @@ import (
 
 	"github.com/hashicorp/raft"
 
-	"github.com/stintdb/stint/internal/memnet"
 	"github.com/stintdb/stint/internal/testlog"
+	"github.com/stintdb/stint/internal/testnet"
 )
 
 // However many sockets are kept open to the cluster's port without a word, nodes are answered: those at other addresses
@@ -19,7 +19,7 @@ import (
 func TestSilentSocketsKeepNobodyApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const silent, redial, greetings = 160, 10 * time.Millisecond, 20
-		net, log := memnet.New(), &testlog.Log{}
+		net, log := testnet.New(), &testlog.Log{}
 		node := func(address string, id raft.ServerID) *Peers {
 			p := New(Config{Network: net.Of(address), Address: address, Log: log.Logger(), Known: func(string) raft.ServerID { return "" },
 				Hello: func(to raft.ServerID) Hello { return Hello{From: id, To: to} }, Serve: map[Purpose]func(stdnet.Conn){ForRPC: func(stdnet.Conn) {}}})

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -121,4 +122,11 @@ func (c *adminClient) ask(ctx context.Context, method, path, bearer string) (*ht
 		return nil, fmt.Errorf("%s answers %s", c.url, response.Status)
 	}
 	return response, nil
+}
+
+// refusal is the error in an answer, or its status if there is none.
+func refusal(response *http.Response) string {
+	var answer struct{ Error string }
+	_ = json.NewDecoder(io.LimitReader(response.Body, 4096)).Decode(&answer)
+	return cmp.Or(answer.Error, response.Status)
 }

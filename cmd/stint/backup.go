@@ -3,8 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -199,18 +197,13 @@ func (a *shownAnswer) Read(b []byte) (int, error) {
 
 // refusedBackup is the error in a server's answer, with the remedy.
 func refusedBackup(response *http.Response) error {
-	var answer struct {
-		Error string `json:"error"`
-	}
-	text, _ := io.ReadAll(io.LimitReader(response.Body, 4096))
-	_ = json.Unmarshal(text, &answer)
 	switch {
 	case response.StatusCode == http.StatusUnauthorized:
-		return fmt.Errorf("the server refuses: %s; name a file with its --admin-token by --token-file. Only a server without a token takes a user's password, by --password-file", answer.Error)
+		return fmt.Errorf("the server refuses: %s; name a file with its --admin-token by --token-file. Only a server without a token takes a user's password, by --password-file", refusal(response))
 	case response.StatusCode == http.StatusNotFound || response.StatusCode == http.StatusMethodNotAllowed:
 		return fmt.Errorf("the server answers %s: it is older than this command, or --admin names another program", response.Status)
 	}
-	return fmt.Errorf("the server refuses: %s", cmp.Or(answer.Error, response.Status))
+	return fmt.Errorf("the server refuses: %s", refusal(response))
 }
 
 // checkBackup reads all of a file. Its error names the damage.
@@ -227,5 +220,5 @@ func checkBackup(ctx context.Context, path string, line *progressLine) (persiste
 	case report.RefusedCount > 0:
 		return report, report.Refused[0]
 	}
-	return report, errors.Join(ctx.Err())
+	return report, ctx.Err()
 }

@@ -18,7 +18,7 @@ import (
 
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/internal/testserver"
-	"github.com/stintdb/stint/server/transcript"
+	"github.com/stintdb/stint/server/transcripttest"
 )
 
 // connect returns a function that sends a command to a server on one connection, and returns the reply in the notation of
@@ -37,7 +37,7 @@ func connect(t *testing.T, address string) func(command string) string {
 			t.Error(err)
 			return ""
 		}
-		reply, err := transcript.ReadReply(replies)
+		reply, err := transcripttest.ReadReply(replies)
 		if err != nil {
 			t.Errorf("%s: %v", command, err)
 		}

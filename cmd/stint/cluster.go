@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/stintdb/stint/cluster"
+	"github.com/stintdb/stint/cluster/group"
 	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/cluster/transport"
 	"github.com/stintdb/stint/engine/keyspace"
@@ -19,7 +20,7 @@ import (
 
 // join starts a node. It looks for the others in the background; until the cluster is formed, requests are answered
 // CLUSTERDOWN.
-func join(cfg config.Config, store *store.Store, files descriptors, operators *admin.Admin, log *slog.Logger, line *progressLine) (*state, error) {
+func join(cfg config.Config, keys *store.Store, files descriptors, operators *admin.Admin, log *slog.Logger, line *progressLine) (*state, error) {
 	network, err := peerNetwork(&cfg)
 	if err != nil {
 		return nil, err
@@ -41,10 +42,10 @@ func join(cfg config.Config, store *store.Store, files descriptors, operators *a
 	if expect == 0 {
 		expect = len(cfg.ClusterPeers)
 	}
-	hide := line.follow(func() string { return fmt.Sprintf("reading the snapshot of the cluster's state: %d keys", store.Len()) })
+	hide := line.follow(func() string { return fmt.Sprintf("reading the snapshot of the cluster's state: %d keys", keys.Len()) })
 	node, err := cluster.Open(withTestTime(cluster.Options{
 		Node: cfg.NodeID, Listen: cfg.ClusterListen, Advertise: cfg.PeerAddress(), Peers: cfg.ClusterPeers, BootstrapExpect: expect,
-		Client: cfg.ClientAddress(), Store: store, Disk: disk, Log: log, Network: network,
+		Client: cfg.ClientAddress(), Store: keys, Disk: disk, Log: log, Network: network,
 		Heartbeat: cfg.ClusterHeartbeat, DecideTimeout: cfg.DecideTimeout, DiskTimeout: cfg.ClusterDiskTimeout, LogBytes: cfg.ClusterLogBytes, Ahead: cfg.ClusterAhead,
 		Unauthenticated: files.unauthenticated, Report: operators.Report,
 	}))
@@ -54,19 +55,20 @@ func join(cfg config.Config, store *store.Store, files descriptors, operators *a
 		unlock()
 		return nil, err
 	}
+	group := node.Group()
 	ctx, cancel := context.WithCancel(context.Background())
 	var background sync.WaitGroup
 	if imported != nil {
-		background.Go(func() { imported.into(ctx, node, cfg.Dir, log) })
+		background.Go(func() { imported.into(ctx, group, cfg.Dir, log) })
 	}
 	return &state{
-		decider: node, keys: clusterKeys{store, node}, clock: newClock(0), cluster: &membership{node, cfg.Redirect == "moved", cfg.DecideTimeout, ctx},
+		decider: group, keys: clusterKeys{keys, group}, clock: newClock(0), cluster: &membership{group, cfg.Redirect == "moved", cfg.DecideTimeout, ctx},
 		banner:             fmt.Sprintf("node %s of a cluster, at %s for other nodes; its log is in %s", cfg.NodeID, cfg.PeerAddress(), cfg.Dir),
-		now:                node.Now,
-		backup:             node.Backup,
-		transferLeadership: node.HandOver,
+		now:                group.Now,
+		backup:             group.Backup,
+		transferLeadership: group.HandOver,
 		failed:             node.Failed(),
-		changed:            func(cfg *config.Config) { node.SetAhead(cfg.ClusterAhead) },
+		changed:            func(cfg *config.Config) { group.SetAhead(cfg.ClusterAhead) },
 		stop: func() {
 			cancel()
 			background.Wait()
@@ -99,15 +101,15 @@ func peerNetwork(cfg *config.Config) (transport.TCP, error) {
 // clock.
 type clusterKeys struct {
 	*store.Store
-	node *cluster.Node
+	group *group.Group
 }
 
 // Sweep implements [server.Sweeper].
 func (k clusterKeys) Sweep(now int64, count int) (looked, dropped int) {
-	return k.node.Sweep(now, count)
+	return k.group.Sweep(now, count)
 }
 
 // Scan implements [command.Keyspace].
 func (k clusterKeys) Scan(cursor uint64, count int, _ int64, visit func(keyspace.Entry)) (next uint64) {
-	return k.Store.Scan(cursor, count, k.node.Now(), visit)
+	return k.Store.Scan(cursor, count, k.group.Now(), visit)
 }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/stintdb/stint/internal/testserver"
 	"github.com/stintdb/stint/internal/testwait"
-	"github.com/stintdb/stint/server/transcript"
+	"github.com/stintdb/stint/server/transcripttest"
 )
 
 // ask sends one command to a server and returns the reply in the notation of transcripts.
@@ -29,7 +29,7 @@ func ask(t *testing.T, address, command string) string {
 	if _, err := conn.Write([]byte(command + "\r\n")); err != nil {
 		t.Fatal(err)
 	}
-	reply, err := transcript.ReadReply(bufio.NewReader(conn))
+	reply, err := transcripttest.ReadReply(bufio.NewReader(conn))
 	if err != nil {
 		t.Fatalf("%s: %v", command, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,14 +60,9 @@ func linesOfKeys(text []byte) map[string]int {
 }
 
 func keysByLine(values map[string]any, lines map[string]int) []string {
-	keys := make([]string, 0, len(values))
-	for key := range values {
-		keys = append(keys, key)
-	}
-	slices.SortFunc(keys, func(a, b string) int {
+	return slices.SortedFunc(maps.Keys(values), func(a, b string) int {
 		return cmp.Or(cmp.Compare(lines[a], lines[b]), cmp.Compare(a, b))
 	})
-	return keys
 }
 
 func syntaxError(name string, err error) error {

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/stintdb/stint/internal/exactmodel"
+	"github.com/stintdb/stint/internal/testmodel"
 	"github.com/stintdb/stint/internal/testsize"
 	"github.com/stintdb/stint/internal/testwait"
 )
@@ -26,7 +26,7 @@ var (
 type player struct {
 	t     *testing.T
 	page  *timePage
-	calls *exactmodel.Calls
+	calls *testmodel.Calls
 	main  *exactConn
 
 	policiesLag bool // a node may know policies later than others; RL.POLICY LIST waits for them
@@ -37,7 +37,7 @@ var keepIdle = []string{"--idle-timeout", "0"}
 
 func newPlayer(t *testing.T) *player {
 	t.Logf("seed: -exact-seed %d -exact-calls %d", *exactSeed, *exactCalls)
-	p := &player{t: t, calls: exactmodel.NewCalls(*exactSeed, *exactCalls)}
+	p := &player{t: t, calls: testmodel.NewCalls(*exactSeed, *exactCalls)}
 	p.page = newPage(t, p.calls.Model.Now)
 	return p
 }
@@ -95,12 +95,12 @@ func (p *player) ping() {
 }
 
 // playNow makes calls whose replies come at once.
-func (p *player) playNow(s exactmodel.Step) {
+func (p *player) playNow(s testmodel.Step) {
 	p.t.Helper()
 	if p.policiesLag && slices.ContainsFunc(s.Commands, isOnPolicy) {
 		if len(s.Commands) > 1 && !s.Multi {
 			for i := range s.Commands {
-				p.playNow(exactmodel.Step{At: s.At, Commands: s.Commands[i : i+1], Replies: s.Replies[i : i+1]})
+				p.playNow(testmodel.Step{At: s.At, Commands: s.Commands[i : i+1], Replies: s.Replies[i : i+1]})
 			}
 			return
 		}
@@ -129,7 +129,7 @@ func (p *player) playNow(s exactmodel.Step) {
 func isOnPolicy(words []string) bool { return strings.EqualFold(words[0], "RL.POLICY") }
 
 // playHeld makes a call whose reply the server delays: it must not come a nanosecond early.
-func (p *player) playHeld(s exactmodel.Step) {
+func (p *player) playHeld(s testmodel.Step) {
 	p.t.Helper()
 	side := p.dial(p.main.RemoteAddr().String()) // a connection that was silent for months may be closed
 	defer side.Close()

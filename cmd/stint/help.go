@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -70,17 +71,10 @@ func serverHelp() string {
 		for _, line := range wrap(s.Help, helpWidth-helpIndent) {
 			fmt.Fprintf(&out, "%s\n%*s", line, helpIndent, "")
 		}
-		fmt.Fprintf(&out, "[default %s, %s]\n", orNone(s.Get(&defaults)), s.Env())
+		fmt.Fprintf(&out, "[default %s, %s]\n", cmp.Or(s.Get(&defaults), "none"), s.Env())
 	}
 	out.WriteString(serverExample)
 	return out.String()
-}
-
-func orNone(text string) string {
-	if text == "" {
-		return "none"
-	}
-	return text
 }
 
 // wrap breaks a text between words into lines of at most width bytes.

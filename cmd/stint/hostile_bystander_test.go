@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stintdb/stint/internal/exactmodel"
+	"github.com/stintdb/stint/internal/testmodel"
 	"github.com/stintdb/stint/internal/testserver"
 )
 
@@ -96,7 +96,7 @@ func beBystander(address, file string, seed uint64) {
 	if reply, err := conn.ask("AUTH", "bystander", "secret"); reply != "+OK\r\n" {
 		panic(fmt.Sprint(reply, err))
 	}
-	calls := exactmodel.NewCalls(seed, 1<<30)
+	calls := testmodel.NewCalls(seed, 1<<30)
 	calls.HoldPolicies()
 	begin, base := time.Now(), page.now.Load()
 	var took []time.Duration

@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/stintdb/stint/cluster"
+	"github.com/stintdb/stint/cluster/group"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/persistence"
 	"github.com/stintdb/stint/server/config"
@@ -34,7 +34,7 @@ func readImport(cfg *config.Config, log *slog.Logger, line *progressLine) (*impo
 	if info.IsDir() {
 		err = i.readDir(log, line)
 	} else {
-		err = i.readBackup(log, line)
+		err = i.readBackup(line)
 	}
 	line.clear()
 	if err == nil {
@@ -67,7 +67,7 @@ func (i *imported) readDir(log *slog.Logger, line *progressLine) error {
 }
 
 // readBackup reads a file of stint backup.
-func (i *imported) readBackup(log *slog.Logger, line *progressLine) error {
+func (i *imported) readBackup(line *progressLine) error {
 	in, err := line.files(persistence.Dir(filepath.Dir(i.path))).Open(filepath.Base(i.path))
 	if err != nil {
 		return usagef("cluster-import: %w", err)
@@ -80,11 +80,11 @@ func (i *imported) readBackup(log *slog.Logger, line *progressLine) error {
 }
 
 // into gives the cluster its first state, once it is formed.
-func (i *imported) into(ctx context.Context, node *cluster.Node, scratch string, log *slog.Logger) {
+func (i *imported) into(ctx context.Context, to *group.Group, scratch string, log *slog.Logger) {
 	defer i.store.Close()
-	switch done, err := node.Import(ctx, i.store, i.found.Time, scratch); {
+	switch done, err := to.Import(ctx, i.store, i.found.Time, scratch); {
 	case errors.Is(err, context.Canceled):
-	case errors.Is(err, cluster.ErrHoldsState):
+	case errors.Is(err, group.ErrHoldsState):
 		log.Error("nothing was imported, because the cluster has state already: remove --cluster-import; or to begin with the import, stop all nodes, empty every --dir, and start all",
 			"from", i.path)
 	case err != nil:

@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/stintdb/stint/cluster"
+	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/persistence"
 )
@@ -20,7 +20,7 @@ func isNode(dir string) bool {
 
 // node describes the directory of a cluster's node. It reports false for any other directory.
 func (i *inspector) node(path string) (is bool, err error) {
-	found, err := cluster.Inspect(path)
+	found, err := fsm.Inspect(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
@@ -45,7 +45,7 @@ func (i *inspector) node(path string) (is bool, err error) {
 func (i *inspector) nodeLog(path string) error {
 	var refused string
 	first, last, files, err := persistence.InspectEntryLog(persistence.Dir(path), func(e persistence.LogEntry) error {
-		if err := cluster.InspectEntry(e.Index, e.Data); err != nil && refused == "" {
+		if err := fsm.InspectEntry(e.Index, e.Data); err != nil && refused == "" {
 			refused = fmt.Sprintf("%s: CANNOT BE APPLIED: entry %d: %v. Every node of this version stops at it. Start all nodes with the newest version, "+
 				"or the one that wrote it; if none reads it, begin a new cluster with empty directories: all usage is then lost, and policies must be set again\n",
 				raftstore.LogDir, e.Index, err)

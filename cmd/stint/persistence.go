@@ -8,7 +8,6 @@ import (
 	"log/slog"
 
 	"github.com/stintdb/stint/engine/store"
-	"github.com/stintdb/stint/internal/persistencestatus"
 	"github.com/stintdb/stint/persistence"
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/clock"
@@ -26,7 +25,7 @@ type localState struct {
 }
 
 // openLocal recovers the state of the data directory into the store and starts to write changes there.
-func openLocal(cfg config.Config, store *store.Store, log *slog.Logger, line *progressLine) (*localState, error) {
+func openLocal(cfg config.Config, keys *store.Store, log *slog.Logger, line *progressLine) (*localState, error) {
 	if cfg.Dir == "" {
 		return &localState{clock: newClock(0), stop: func() {}}, nil
 	}
@@ -37,21 +36,21 @@ func openLocal(cfg config.Config, store *store.Store, log *slog.Logger, line *pr
 	fs, start := persistence.Dir(cfg.Dir), now()
 	defer line.clear()
 	l := &localState{mode: persistence.Mode(cfg.Durability)}
-	if l.found, err = persistence.Recover(line.files(fs), store, start.UnixNano(), cfg.Repair, log); err != nil {
+	if l.found, err = persistence.Recover(line.files(fs), keys, start.UnixNano(), cfg.Repair, log); err != nil {
 		unlock()
 		return nil, explainDamage(cfg.Dir, err)
 	}
-	rewound, err := fitTime(cfg.Dir, store, &l.found, start, cfg.Rewind, log)
+	rewound, err := fitTime(cfg.Dir, keys, &l.found, start, cfg.Rewind, log)
 	if err != nil {
 		unlock()
 		return nil, err
 	}
 	if l.found.Snapshot != "" || l.found.Journals > 0 {
-		log.Info("recovered", "states", l.found.Keys, "keys", store.Len(), "snapshot", l.found.Snapshot, "journals", l.found.Journals, "took", now().Sub(start))
+		log.Info("recovered", "states", l.found.Keys, "keys", keys.Len(), "snapshot", l.found.Snapshot, "journals", l.found.Journals, "took", now().Sub(start))
 	}
 	l.clock = newClock(l.found.Time)
 	l.manager, err = persistence.NewManager(persistence.Options{
-		FS: fs, Store: store, Clock: l.clock.Now, Log: log, Mode: l.mode, SnapshotEvery: cfg.SnapshotEvery, JournalBytes: cfg.JournalBytes,
+		FS: fs, Store: keys, Clock: l.clock.Now, Log: log, Mode: l.mode, SnapshotEvery: cfg.SnapshotEvery, JournalBytes: cfg.JournalBytes,
 	}, l.found)
 	if err != nil {
 		unlock()
@@ -94,21 +93,9 @@ func (l *localState) durable() decider.Durable {
 }
 
 // backup returns the function that writes a backup of the store.
-func (l *localState) backup(store *store.Store) server.Backup {
+func (l *localState) backup(of *store.Store) server.Backup {
 	return func(_ context.Context, to io.Writer, _ bool) (keys int64, err error) {
-		keys, _, err = persistence.WriteBackup(to, store, l.clock.Now)
+		keys, _, err = persistence.WriteBackup(to, of, l.clock.Now)
 		return keys, err
 	}
 }
-
-// Save implements [server.Persistence].
-func (l *localState) Save() <-chan error { return l.manager.Save() }
-
-// SaveAlone implements [server.Persistence].
-func (l *localState) SaveAlone() error { return l.manager.SaveAlone() }
-
-// SkipLastSnapshot implements [server.Persistence].
-func (l *localState) SkipLastSnapshot() { l.manager.SkipLastSnapshot() }
-
-// Status implements [server.Persistence].
-func (l *localState) Status() persistencestatus.Status { return l.manager.Status() }

@@ -11,14 +11,14 @@ import (
 
 // fitTime compares the time of a recovered state with the machine's clock. A state that is a little ahead is followed. One that is further
 // ahead is an error, or rewound if that is asked for.
-func fitTime(path string, store *store.Store, found *persistence.Recovered, clock time.Time, rewind bool, log *slog.Logger) (rewound bool, err error) {
+func fitTime(path string, keys *store.Store, found *persistence.Recovered, clock time.Time, rewind bool, log *slog.Logger) (rewound bool, err error) {
 	ahead := time.Duration(found.Time - clock.UnixNano())
 	switch {
 	case ahead > persistence.MaxAhead && !rewind:
 		return false, fmt.Errorf("the state in %s is of %s, which is %s ahead of this machine's clock, %s. If that clock is wrong, set it and start again. If it is right, it was ahead when the state was written: start once with --rewind, which keeps the state and turns all times in it back",
 			path, inUTC(time.Unix(0, found.Time)), ahead.Round(time.Second), inUTC(clock))
 	case ahead > persistence.MaxAhead:
-		store.Rewind(found.Time, clock.UnixNano())
+		keys.Rewind(found.Time, clock.UnixNano())
 		log.Warn("turned back all times in the state; start without --rewind from now on", "from", inUTC(time.Unix(0, found.Time)), "to", inUTC(clock))
 		found.Time = clock.UnixNano()
 		return true, nil

@@ -26,15 +26,15 @@ const year = 365 * 24 * time.Hour
 // writeAhead writes a backup of a server whose clock is ahead: a policy, a string, and a key with 3 of 10 tokens of a day taken.
 func writeAhead(t *testing.T, path string, ahead time.Duration) {
 	t.Helper()
-	store, at := store.New(store.Config{}), time.Now().Add(ahead).UnixNano()
-	defer store.Close()
+	keys, at := store.New(store.Config{}), time.Now().Add(ahead).UnixNano()
+	defer keys.Close()
 	daily := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 10, Rate: limits.Rate{Tokens: 10, Period: int64(24 * time.Hour)}}
-	store.Apply(at, []engine.Op{
+	keys.Apply(at, []engine.Op{
 		{Key: []byte("k"), Limit: daily, Tokens: 3},
 		{Verb: engine.SetPolicy, Key: []byte("api"), Parts: []engine.Op{{Key: []byte("api:{}"), Limit: daily, Tokens: 1}}},
 	}, make([]engine.Result, 2))
 	var backup bytes.Buffer
-	if _, _, err := persistence.WriteBackup(&backup, store, func() int64 { return at }); err != nil {
+	if _, _, err := persistence.WriteBackup(&backup, keys, func() int64 { return at }); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(path, backup.Bytes(), 0o600); err != nil {

@@ -38,8 +38,8 @@ func (p *process) runServer(ctx context.Context, cfg config.Config) error {
 		return err
 	}
 	channels := new(pubsub.Channels)
-	store := store.New(store.Config{Replicated: cfg.IsCluster(), Commands: server.NewCommands(), Publish: channels.Publish}) // unbounded, because the server bounds the whole process
-	defer store.Close()
+	keys := store.New(store.Config{Replicated: cfg.IsCluster(), Commands: server.NewCommands(), Publish: channels.Publish}) // unbounded, because the server bounds the whole process
+	defer keys.Close()
 	operators, err := admin.Listen(&cfg, files.admin, log)
 	if err != nil {
 		return err
@@ -49,12 +49,12 @@ func (p *process) runServer(ctx context.Context, cfg config.Config) error {
 	if err != nil {
 		return err
 	}
-	state, err := openState(cfg, store, files, operators, log, line)
+	state, err := openState(cfg, keys, files, operators, log, line)
 	if err != nil {
 		return err
 	}
 	defer state.stop()
-	closeUpstream, err := state.connectUpstream(&cfg, store, log)
+	closeUpstream, err := state.connectUpstream(&cfg, keys, log)
 	if err != nil {
 		return err
 	}

@@ -48,10 +48,7 @@ func (p *process) top(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	token := p.variable("STINT_ADMIN_TOKEN")
-	if strings.HasPrefix(token, "#") {
-		token = ""
-	}
+	token := p.textVariable("STINT_ADMIN_TOKEN")
 	if *tokenFile != "" {
 		if token, err = p.secretIn("token-file", *tokenFile); err != nil {
 			return err
@@ -130,16 +127,13 @@ func (c *adminClient) overview(ctx context.Context, token string) (v *topView, e
 		return nil, err
 	}
 	defer response.Body.Close()
-	body := io.LimitReader(response.Body, topMaxBytes)
 	if response.StatusCode == http.StatusOK {
-		if err := json.NewDecoder(body).Decode(&v); err != nil {
+		if err := json.NewDecoder(io.LimitReader(response.Body, topMaxBytes)).Decode(&v); err != nil {
 			return nil, fmt.Errorf("%s is not a Stint server of this version: %w", c.url, err)
 		}
 		return v, nil
 	}
-	var refusal struct{ Error string }
-	_ = json.NewDecoder(body).Decode(&refusal)
-	reason := cmp.Or(refusal.Error, response.Status)
+	reason := refusal(response)
 	if response.StatusCode == http.StatusUnauthorized {
 		reason += "; name a file with its --admin-token by --token-file"
 	}

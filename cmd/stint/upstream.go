@@ -15,13 +15,13 @@ import (
 )
 
 // connectUpstream puts the client of the home cluster before the decider, if there is a home.
-func (s *state) connectUpstream(cfg *config.Config, store *store.Store, log *slog.Logger) (stop func(), err error) {
+func (s *state) connectUpstream(cfg *config.Config, keys *store.Store, log *slog.Logger) (stop func(), err error) {
 	if !cfg.HasUpstream() {
 		return func() {}, nil
 	}
 	o := upstream.Options{
 		Addresses: cfg.Upstream, Keys: cfg.UpstreamKeys, User: cfg.UpstreamUser, Timeout: cfg.UpstreamTimeout,
-		Decider: s.decider, Store: store, Now: s.now, Alone: s.cluster == nil, Log: log,
+		Decider: s.decider, Store: keys, Now: s.now, Alone: s.cluster == nil, Log: log,
 	}
 	if o.Password, err = readPassword(cfg.UpstreamPasswordFile); err != nil {
 		return nil, err

@@ -4,10 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"os"
-	"path/filepath"
 
-	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/admin"
@@ -35,26 +32,26 @@ type state struct {
 }
 
 // openState makes the state according to the settings.
-func openState(cfg config.Config, store *store.Store, files descriptors, operators *admin.Admin, log *slog.Logger, line *progressLine) (*state, error) {
+func openState(cfg config.Config, keys *store.Store, files descriptors, operators *admin.Admin, log *slog.Logger, line *progressLine) (*state, error) {
 	if cfg.IsCluster() {
-		return join(cfg, store, files, operators, log, line)
+		return join(cfg, keys, files, operators, log, line)
 	}
 	if err := refuseNode(cfg.Dir); err != nil {
 		return nil, err
 	}
-	local, err := openLocal(cfg, store, log, line)
+	local, err := openLocal(cfg, keys, log, line)
 	if err != nil {
 		return nil, err
 	}
 	s := &state{
-		decider: &decider.Local{Store: store, Clock: local.clock, Durable: local.durable()}, keys: store, clock: local.clock,
+		decider: &decider.Local{Store: keys, Clock: local.clock, Durable: local.durable()}, keys: keys, clock: local.clock,
 		now:    local.clock.Now,
-		backup: local.backup(store),
+		backup: local.backup(keys),
 		banner: "limits are kept in memory only; a restart forgets them. To keep them on disk, start with --dir PATH",
 		stop:   local.stop,
 	}
 	if local.manager != nil {
-		s.persistence = local
+		s.persistence = local.manager
 		s.banner = fmt.Sprintf("limits are kept in %s (--durability %s); read %d states", cfg.Dir, cfg.Durability, local.found.Keys)
 	}
 	return s, nil
@@ -62,7 +59,7 @@ func openState(cfg config.Config, store *store.Store, files descriptors, operato
 
 // refuseNode refuses to start a single server in the directory of a cluster's node: it would begin there without state.
 func refuseNode(dir string) error {
-	if _, err := os.Stat(filepath.Join(dir, raftstore.IdentityFile)); dir == "" || err != nil {
+	if dir == "" || !isNode(dir) {
 		return nil
 	}
 	return usagef("%s is the directory of a cluster's node: start a node, with node-id and cluster-listen, or choose another dir", dir)

@@ -65,8 +65,8 @@ type estimate struct {
 
 func measure(t randomTraffic) (e estimate) {
 	arrivals := t.arrivals(rand.New(rand.NewPCG(1, 2)))
-	store := store.New(store.Config{Shards: 1})
-	defer store.Close()
+	keys := store.New(store.Config{Shards: 1})
+	defer keys.Close()
 	limit := limits.Limit{Algorithm: limits.SlidingWindow, Capacity: estimateLimit, Rate: limits.Rate{Period: estimateWindow}}
 	logLimit := limit
 	logLimit.Algorithm = limits.SlidingLog
@@ -78,7 +78,7 @@ func measure(t randomTraffic) (e estimate) {
 		for len(grants) > 0 && grants[0] <= after-estimateWindow {
 			grants = grants[1:]
 		}
-		store.Apply(start+after, ops, results)
+		keys.Apply(start+after, ops, results)
 		counter := &results[0]
 		used := estimateLimit - int(counter.Remaining+counter.Granted)
 		e.requests++

@@ -84,14 +84,14 @@ func tree(class, root []byte) engine.Op {
 }
 
 func bytesOf(ask func(i int) engine.Op, times int) int64 {
-	store := store.New(store.Config{Shards: 1})
-	defer store.Close()
+	keys := store.New(store.Config{Shards: 1})
+	defer keys.Close()
 	results := make([]engine.Result, 1)
 	for i := range times {
-		if store.Apply(firstArrival+int64(i), []engine.Op{ask(i)}, results); !results[0].Allowed {
+		if keys.Apply(firstArrival+int64(i), []engine.Op{ask(i)}, results); !results[0].Allowed {
 			panic("a request was denied")
 		}
 	}
-	store.Apply(firstArrival+int64(times), []engine.Op{{Verb: engine.Look, Key: measuredKey}}, results)
+	keys.Apply(firstArrival+int64(times), []engine.Op{{Verb: engine.Look, Key: measuredKey}}, results)
 	return results[0].Bytes
 }

@@ -112,21 +112,21 @@ type outcome struct {
 
 // run has a contender decide a traffic.
 func run(c contender, t traffic) (o outcome) {
-	store := store.New(store.Config{Shards: 1})
-	defer store.Close()
+	keys := store.New(store.Config{Shards: 1})
+	defer keys.Close()
 	results := make([]engine.Result, 1)
 	var leases []int64 // holders in the order in which they started; each ends c.hold later
 	for i, after := range t.arrivals {
 		now := firstArrival + after
 		for c.hold > 0 && len(leases) > 0 && t.arrivals[leases[0]]+int64(c.hold) <= after {
-			store.Apply(now, []engine.Op{{Verb: engine.Release, Key: c.op.Key, Who: holder(leases[0])}}, results)
+			keys.Apply(now, []engine.Op{{Verb: engine.Release, Key: c.op.Key, Who: holder(leases[0])}}, results)
 			leases = leases[1:]
 		}
 		op := c.op
 		if c.hold > 0 {
 			op.Who = holder(int64(i))
 		}
-		store.Apply(now, []engine.Op{op}, results)
+		keys.Apply(now, []engine.Op{op}, results)
 		res := results[0]
 		if !res.Allowed {
 			o.rejected++

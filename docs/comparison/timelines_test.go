@@ -90,13 +90,13 @@ func treeTimeline() timeline {
 
 // play has callers ask for 10 s, after they have asked once and some of them on and on.
 func play(picture string, callers []caller) timeline {
-	store := store.New(store.Config{Shards: 1})
-	defer store.Close()
+	keys := store.New(store.Config{Shards: 1})
+	defer keys.Close()
 	t := timeline{picture: picture, bin: second / 4}
 	const end = 10 * second
 	results := make([]engine.Result, 1)
 	for _, c := range callers {
-		store.Apply(firstArrival-(warmUp+1)*second, []engine.Op{c.op}, results) // a class is registered
+		keys.Apply(firstArrival-(warmUp+1)*second, []engine.Op{c.op}, results) // a class is registered
 		t.lines = append(t.lines, line{c.name, make([]float64, end/t.bin), c.ideal})
 	}
 	const step = 100 * int64(time.Microsecond)
@@ -106,7 +106,7 @@ func play(picture string, callers []caller) timeline {
 			if c.ideal(seconds) == 0 || at*c.asks/second == (at-step)*c.asks/second {
 				continue
 			}
-			store.Apply(firstArrival+at, []engine.Op{c.op}, results)
+			keys.Apply(firstArrival+at, []engine.Op{c.op}, results)
 			if results[0].Allowed && at >= 0 {
 				t.lines[i].got[at/t.bin] += float64(second) / float64(t.bin)
 			}
@@ -118,8 +118,8 @@ func play(picture string, callers []caller) timeline {
 // adaptiveTimeline is of two fleets in front of a backend that refuses calls beyond its capacity, each with its own adaptive rate. Every tenth of
 // a second each fleet makes as many calls as it may, and reports them.
 func adaptiveTimeline() timeline {
-	store := store.New(store.Config{Shards: 1})
-	defer store.Close()
+	keys := store.New(store.Config{Shards: 1})
+	defer keys.Close()
 	const seconds, joins, halves = 60, 15, 40
 	t := timeline{picture: "adaptive.svg", bin: second, lines: []line{
 		{"fleet A", make([]float64, seconds), changing(1000, joins, 500, halves, 250)},
@@ -138,7 +138,7 @@ func adaptiveTimeline() timeline {
 			if l.ideal(float64(at)/float64(second)) == 0 {
 				continue
 			}
-			store.Apply(now, []engine.Op{{Key: []byte(l.name), Limit: limit, Tokens: limit.Capacity, Options: engine.UpTo}}, results)
+			keys.Apply(now, []engine.Op{{Key: []byte(l.name), Limit: limit, Tokens: limit.Capacity, Options: engine.UpTo}}, results)
 			calls[i] = results[0].Granted
 		}
 		total := calls[0] + calls[1]
@@ -146,7 +146,7 @@ func adaptiveTimeline() timeline {
 		for i, l := range t.lines {
 			good := calls[i] * served / max(1, total)
 			report := &engine.Report{Good: good, Bad: calls[i] - good, Every: second, Down: engine.WholeRate * 80 / 100, Up: engine.WholeRate * 5 / 100}
-			store.Apply(now, []engine.Op{{Verb: engine.Adapt, Key: []byte(l.name), Report: report}}, results)
+			keys.Apply(now, []engine.Op{{Verb: engine.Adapt, Key: []byte(l.name), Report: report}}, results)
 			l.got[at/t.bin] += float64(calls[i])
 		}
 	}

@@ -24,7 +24,6 @@ type Quotas struct {
 }
 
 // NewQuotas begins to count; no key counts yet.
-// NewQuotas begins to count; no key counts yet.
 func NewQuotas(all []Quota) *Quotas {
 	q := &Quotas{all: slices.Clone(all), counts: make([]atomic.Int64, len(all)), byText: map[string][]int{}}
 	for i := range all {
@@ -51,7 +50,6 @@ func (q *Quotas) each(key []byte, f func(i int)) {
 	}
 }
 
-// Add counts n more keys that begin as this one, or fewer if n is below zero.
 // Add counts n more keys that begin as this one, or fewer if n is below zero.
 func (q *Quotas) Add(key []byte, n int64) { q.each(key, func(i int) { q.counts[i].Add(n) }) }
 

@@ -37,7 +37,6 @@ type sharedName struct {
 type sharedLimiter struct{ state []byte }
 
 // The bounds on shared limiters.
-// The bounds on shared limiters.
 const (
 	MaxNamedLimiters   = 256
 	MaxUnnamedLimiters = 64

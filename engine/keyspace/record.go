@@ -30,7 +30,6 @@ type record []byte
 const WorkBytes = 64
 
 // RecordBytes is the bytes of a record in memory.
-// RecordBytes is the bytes of a record in memory.
 func RecordBytes(stateBytes, keyBytes int) int {
 	return recordHead + engine.Align(keyBytes) + engine.Align(stateBytes)
 }

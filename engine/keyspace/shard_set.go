@@ -34,7 +34,6 @@ func (s *shardSet) Lock(order []uint32) []uint32 {
 }
 
 // Unlock unlocks what Lock returned.
-// Unlock unlocks what Lock returned.
 func (s *shardSet) Unlock(order []uint32) {
 	for _, n := range order {
 		s.shards[n].mu.Unlock()

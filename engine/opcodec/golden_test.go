@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden file of operations")
 
-// goldenOps is one operation of every verb of version 0.1.0, with every field that the verb has; then later additions.
+// goldenOps is one operation of every verb of format version 1, with every field that the verb has; then later additions.
 func goldenOps() []engine.Op {
 	part := engine.Op{Key: []byte("p:{}"), Limit: bucket(100, 10, sec), Tokens: 1}
 	window := engine.Op{Key: []byte("w:{}"), Limit: limits.Limit{Algorithm: limits.FixedWindow, Span: limits.EachMonth, Capacity: 7}, Tokens: 1}
@@ -84,7 +84,7 @@ func goldenOps() []engine.Op {
 	}
 }
 
-// The bytes of operations are those of version 0.1.0. A later version adds lines to the file, and changes none.
+// The bytes of operations are those of format version 1. A later version adds lines to the file, and changes none.
 func TestGoldenOps(t *testing.T) {
 	path := filepath.Join("testdata", "ops-v1.txt")
 	var text strings.Builder

@@ -18,15 +18,15 @@ func TestOpsAreReadAsTheyWereWritten(t *testing.T) {
 	var in Reader
 	verbs := map[engine.Verb]int{}
 	for round := range 500 {
-		limits := make([]limits.Limit, 1+r.IntN(6))
-		for i := range limits {
-			limits[i] = anyLimit(r)
+		list := make([]limits.Limit, 1+r.IntN(6))
+		for i := range list {
+			list[i] = anyLimit(r)
 		}
 		var ops []engine.Op
 		var b []byte
 		w.Reset()
 		for range r.IntN(40) {
-			op := randomOp(r, limits)
+			op := randomOp(r, list)
 			ops, b = append(ops, op), w.Append(b, &op)
 			verbs[op.Verb]++
 		}
@@ -192,9 +192,9 @@ func FuzzReader(f *testing.F) {
 	for range 20 {
 		var w Writer
 		var b []byte
-		limits := []limits.Limit{anyLimit(r), anyLimit(r)}
+		list := []limits.Limit{anyLimit(r), anyLimit(r)}
 		for range 6 {
-			op := randomOp(r, limits)
+			op := randomOp(r, list)
 			b = w.Append(b, &op)
 		}
 		f.Add(b)

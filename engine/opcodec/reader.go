@@ -153,10 +153,10 @@ func (r *Reader) readFields(op *engine.Op, head byte, fields opFields, options b
 		op.Tokens = int64(in.Uvarint())
 	}
 	if there&fieldMaxWait != 0 {
-		op.MaxWait = in.varint()
+		op.MaxWait = in.Varint()
 	}
 	if there&fieldKeep != 0 {
-		op.Keep = engine.Keep(in.varint())
+		op.Keep = engine.Keep(in.Varint())
 		in.Bad = in.Bad || op.Keep == 0
 	}
 	if there&fieldPrior != 0 {
@@ -193,7 +193,7 @@ func (r *Reader) readLimit(l *limits.Limit) bool {
 		*l = r.limits[id-1]
 		return true
 	}
-	*l = r.in.limit()
+	*l = r.in.Limit()
 	r.limits = append(r.limits, *l)
 	return !r.in.Bad && l.IsAskable()
 }

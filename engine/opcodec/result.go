@@ -124,7 +124,7 @@ func (r *byteReader) result(res *engine.Result, whole bool) bool {
 		res.Status = engine.Status(r.Byte())
 	}
 	for _, n := range [...]*int64{&res.Granted, &res.Limit, &res.Remaining, &res.Wait, &res.Reset} {
-		*n = r.varint()
+		*n = r.Varint()
 	}
 	if r.Bad || !res.Status.Known() {
 		return false
@@ -135,7 +135,7 @@ func (r *byteReader) result(res *engine.Result, whole bool) bool {
 		}
 	}
 	if flags&resultHeld != 0 {
-		if res.Held = r.limit(); r.Bad || !res.Held.Valid() {
+		if res.Held = r.Limit(); r.Bad || !res.Held.Valid() {
 			return false
 		}
 	}
@@ -155,7 +155,7 @@ func (r *byteReader) result(res *engine.Result, whole bool) bool {
 }
 
 func (r *byteReader) resultParts(res *engine.Result) bool {
-	n, binding := r.Uvarint(), r.varint()
+	n, binding := r.Uvarint(), r.Varint()
 	if r.Bad || n < 1 || n > engine.MaxParts || binding < -1 || binding >= int64(n) {
 		return false
 	}
@@ -178,7 +178,7 @@ func (r *byteReader) leases(res *engine.Result) bool {
 	}
 	res.Leases = make([]engine.Lease, n)
 	for i := range res.Leases {
-		remaining, size := r.varint(), r.Uvarint()
+		remaining, size := r.Varint(), r.Uvarint()
 		if size > engine.MaxHolderBytes {
 			return false
 		}

@@ -17,7 +17,6 @@ type coroutine struct {
 	passed   []lua.LValue // to the other side
 	failed   *raised
 	resumer  *coroutine
-	started  bool
 	finished bool
 }
 
@@ -74,7 +73,7 @@ func values(L *lua.LState) []lua.LValue {
 // continues runs the coroutine until it yields or ends.
 func (r *run) continues(c *coroutine, args []lua.LValue) ([]lua.LValue, *raised) {
 	c.resumer, r.current = r.current, c
-	c.passed, c.started = args, true
+	c.passed = args
 	if _, yielded := c.resume(); !yielded {
 		c.finished = true
 		delete(r.coroutines, c.thread)

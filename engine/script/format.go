@@ -103,14 +103,7 @@ func (r *run) convert(L *lua.LState, out []byte, d directive, conversion byte, a
 		}
 		return d.integer(out, d.sign(n < 0), strconv.FormatUint(magnitude, 10))
 	case 'o', 'u', 'x', 'X':
-		x := r.checkNumber(L, arg)
-		n := uint64(toInt64(x))
-		if x >= 1<<63 && x < 1<<64 {
-			n = uint64(x)
-		} else if x > 0 && n == 1<<63 {
-			n = 0
-		}
-		return d.unsigned(out, n, conversion)
+		return d.unsigned(out, toUint64(r.checkNumber(L, arg)), conversion)
 	case 'e', 'E', 'f', 'g', 'G':
 		x := r.checkNumber(L, arg)
 		r.charge(L, formatPrice(x, d.precision, conversion))

@@ -175,3 +175,15 @@ func toInt64(x float64) int64 {
 	}
 	return math.MinInt64
 }
+
+// toUint64 is toInt64 for an unsigned number: one beyond uint64 becomes 0.
+func toUint64(x float64) uint64 {
+	switch n := uint64(toInt64(x)); {
+	case x >= 1<<63 && x < 1<<64:
+		return uint64(x)
+	case x > 0 && n == 1<<63:
+		return 0
+	default:
+		return n
+	}
+}

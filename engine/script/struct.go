@@ -101,12 +101,7 @@ func (f *layout) order() binary.AppendByteOrder {
 }
 
 func (f *layout) appendInteger(out []byte, x float64, size int) []byte {
-	n := uint64(toInt64(x))
-	if x >= 1<<63 && x < 1<<64 {
-		n = uint64(x)
-	} else if x > 0 && n == 1<<63 {
-		n = 0
-	}
+	n := toUint64(x)
 	start := len(out)
 	for range size {
 		out = append(out, byte(n))

@@ -11,10 +11,10 @@ import (
 )
 
 // reservationHelpers reserve addresses that a server listens on later.
-var reservationHelpers = []string{"internal/loopback/", "internal/testserver/", "clients/go/internal/servertest/"}
+var reservationHelpers = []string{"internal/testaddress/", "internal/testserver/", "clients/go/internal/servertest/"}
 
 // childHelpers start processes, and end them with the test: one for each module.
-var childHelpers = []string{"internal/child/", "internal/testserver/", "clients/go/internal/servertest/"}
+var childHelpers = []string{"internal/testprocess/", "internal/testserver/", "clients/go/internal/servertest/"}
 
 func isIn(name string, places []string) bool {
 	return slices.ContainsFunc(places, func(place string) bool {

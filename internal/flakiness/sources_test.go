@@ -83,7 +83,7 @@ var testSources = sync.OnceValues(func() (packages []*goPackage, texts []textFil
 const root = "../.." // of the repository
 
 // forTests are packages that only tests import.
-var forTests = []string{"server/transcript", "server/clock/clocktest", "server/servertest"}
+var forTests = []string{"server/transcripttest", "server/clock/clocktest", "server/servertest"}
 
 // isTestCode reports whether a file is part of tests.
 func isTestCode(name string) bool {

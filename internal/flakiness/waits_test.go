@@ -16,7 +16,7 @@ var pollingHelpers = []string{
 	"clients/go/down_test.go:waitFor",
 	"clients/go/internal/servertest/redis.go:StartRedis",
 	"clients/go/internal/servertest/servertest.go:Pause",
-	"clients/compat/limiterfailover_test.go:leaderOf",
+	"clients/compattest/limiterfailover_test.go:leaderOf",
 	"docker/servers_test.go:waitFor",
 	"server/admin/browser/cluster_test.go:until",
 }

@@ -3,11 +3,11 @@ package testserver
 import (
 	"testing"
 
-	"github.com/stintdb/stint/internal/loopback"
+	"github.com/stintdb/stint/internal/testaddress"
 )
 
 // ReserveAddress returns an address of the loopback interface that nobody else is given before the test's end, and on which
-// servers can listen one after the other: see [loopback.Reserve]. Most servers need none. They listen on port 0, and
+// servers can listen one after the other: see [testaddress.Reserve]. Most servers need none. They listen on port 0, and
 // [Process.Listening] and [Process.Admin] return the addresses that they print.
 func ReserveAddress(t testing.TB) string {
 	t.Helper()
@@ -18,7 +18,7 @@ func ReserveAddress(t testing.TB) string {
 func ReserveAddresses(t testing.TB, count int) (addresses []string) {
 	t.Helper()
 	for range count {
-		address, release, err := loopback.Reserve()
+		address, release, err := testaddress.Reserve()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stintdb/stint/internal/child"
+	"github.com/stintdb/stint/internal/testprocess"
 )
 
 // reporting is how long before the end of go test's patience a command is killed, so that the test can report its output.
@@ -30,15 +30,15 @@ func Context(t testing.TB) context.Context {
 }
 
 // Command is a command that ends with the test, however the test ends, with the processes that it has started: see
-// [child.Command]. It is killed when [Context] ends. Servers are a [Process] instead.
+// [testprocess.Command]. It is killed when [Context] ends. Servers are a [Process] instead.
 func Command(t testing.TB, name string, args ...string) *exec.Cmd {
 	ctx := Context(t)
-	cmd := child.Command(ctx, name, args...)
+	cmd := testprocess.Command(ctx, name, args...)
 	cmd.Cancel = func() error {
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			t.Logf("%s is killed: it has not ended, and go test is about to give up", cmd)
 		}
-		return child.KillGroup(cmd)
+		return testprocess.KillGroup(cmd)
 	}
 	return cmd
 }

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stintdb/stint/internal/child"
+	"github.com/stintdb/stint/internal/testprocess"
 )
 
 // endTimeout bounds the wait for the end of a process. It is only reached when a test fails.
@@ -71,7 +71,7 @@ func (p *Process) Start(t testing.TB) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd, ended := child.Command(context.Background(), p.program, p.args...), make(chan struct{})
+	cmd, ended := testprocess.Command(context.Background(), p.program, p.args...), make(chan struct{})
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = p.Dir, p.Env, log, log
 	if cmd.Env == nil {
 		cmd.Env = withoutSettings(os.Environ())
@@ -83,7 +83,7 @@ func (p *Process) Start(t testing.TB) {
 	p.cmd, p.ended, p.begin = cmd, ended, before.Size()
 	p.mu.Unlock()
 	go func() {
-		_ = child.Wait(cmd) // how it ended is in ProcessState
+		_ = testprocess.Wait(cmd) // how it ended is in ProcessState
 		close(ended)
 	}()
 }
@@ -119,7 +119,7 @@ func (p *Process) End(how syscall.Signal) error {
 		return nil
 	case <-time.After(endTimeout):
 	}
-	_ = child.KillGroup(cmd)
+	_ = testprocess.KillGroup(cmd)
 	select {
 	case <-ended:
 		return fmt.Errorf("%s has not ended within %v of %v", p.program, endTimeout, how)

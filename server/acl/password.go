@@ -41,8 +41,8 @@ func (h Hash) among(all []Hash) bool {
 	return found == 1
 }
 
-// GeneratePassword returns a random password of the given number of bits, rounded up to a hexadecimal digit.
-func GeneratePassword(bits int) string {
+// GeneratePassword implements [command.Users]: it returns a random password of the given number of bits, rounded up to a hexadecimal digit.
+func (*Users) GeneratePassword(bits int) string {
 	raw := make([]byte, (bits+7)/8)
 	_, _ = rand.Read(raw) // never fails: the runtime ends the process instead
 	return hex.EncodeToString(raw)[:(bits+3)/4]

@@ -168,12 +168,19 @@ func (r *rights) permission(text string) error {
 	return r.addPattern(p)
 }
 
-func (r *rights) addPattern(p pattern) error {
-	if len(p.glob) > maxPatternBytes {
+func checkGlob(text string) error {
+	switch {
+	case len(text) > maxPatternBytes:
 		return errTooLong
-	}
-	if strings.ContainsFunc(p.glob, isBlank) {
+	case strings.ContainsFunc(text, isBlank):
 		return errSyntax // it could not be written to a file
+	}
+	return nil
+}
+
+func (r *rights) addPattern(p pattern) error {
+	if err := checkGlob(p.glob); err != nil {
+		return err
 	}
 	if !slices.Contains(r.patterns, p) {
 		r.patterns = append(r.patterns, p)
@@ -185,11 +192,8 @@ func (r *rights) addPattern(p pattern) error {
 }
 
 func (r *rights) addChannel(glob string) error {
-	if len(glob) > maxPatternBytes {
-		return errTooLong
-	}
-	if strings.ContainsFunc(glob, isBlank) {
-		return errSyntax // it could not be written to a file
+	if err := checkGlob(glob); err != nil {
+		return err
 	}
 	if !slices.Contains(r.channels, glob) {
 		r.channels = append(r.channels, glob)

@@ -239,6 +239,3 @@ func (u *Users) Denials(n int) []command.Denial { return u.Log.Entries(n) }
 
 // ResetDenials implements [command.Users].
 func (u *Users) ResetDenials() { u.Log.Reset() }
-
-// GeneratePassword implements [command.Users].
-func (u *Users) GeneratePassword(bits int) string { return GeneratePassword(bits) }

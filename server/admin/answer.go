@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"time"
 
 	"github.com/stintdb/stint/server"
+	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/topkeys"
 )
 
@@ -59,12 +59,5 @@ func ownShareOf(e topkeys.Entry, now int64) *ownShare {
 	if e.Own.Denied == 0 {
 		return nil
 	}
-	return &ownShare{e.Own.Part(), e.Own.Error, e.Own.Denied + e.Own.Passed, milliseconds(now - e.Own.Since)}
-}
-
-func milliseconds(nanos int64) int64 {
-	if nanos < 0 {
-		return nanos
-	}
-	return (nanos + int64(time.Millisecond) - 1) / int64(time.Millisecond)
+	return &ownShare{e.Own.Part(), e.Own.Error, e.Own.Denied + e.Own.Passed, command.Millis(now - e.Own.Since)}
 }

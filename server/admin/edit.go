@@ -122,10 +122,7 @@ func (a *Admin) preview(ctx context.Context, s *server.Server, r *http.Request) 
 		return nil, err
 	}
 	old, known := s.Keys().Policy(d.Name)
-	apart := map[string]bool{} // held to other limits than the policy's
-	for _, o := range old.Overrides {
-		apart[o.ID] = true
-	}
+	apart := overridden(&old)
 	callers, looked := findCallers(s, limits, previewScan, previewCallers)
 	e := effect{Looked: looked, Keys: s.Keys().Len(), New: !known}
 	for i := range limits {
@@ -171,7 +168,7 @@ func limitChange(ctx context.Context, s *server.Server, old store.Policy, limits
 		}
 		if now[i].Allowed != then[i].Allowed {
 			l.Examples = append(l.Examples, example{Key: shown(s, callers[i].key), NowAllowed: now[i].Allowed, ThenAllowed: then[i].Allowed,
-				NowRemaining: now[i].Remaining, ThenRemaining: then[i].Remaining, WaitMs: milliseconds(then[i].Wait)})
+				NowRemaining: now[i].Remaining, ThenRemaining: then[i].Remaining, WaitMs: command.Millis(then[i].Wait)})
 		}
 	}
 	slices.SortFunc(l.Examples, func(a, b example) int { return cmp.Or(cmp.Compare(b.WaitMs, a.WaitMs), cmp.Compare(a.Key, b.Key)) })

@@ -45,14 +45,14 @@ func newHost(t *testing.T, change func(*config.Config, *server.Options)) *host {
 	cfg := config.Default()
 	cfg.Listen, cfg.Admin, cfg.Loops = []string{"127.0.0.1:0"}, "127.0.0.1:0", 2
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
-	store := store.New(store.Config{Shards: 16})
-	t.Cleanup(store.Close)
-	o := server.Options{Keys: store, Clock: clock.New(0), Log: log, Version: "0.0.0-test"}
+	keys := store.New(store.Config{Shards: 16})
+	t.Cleanup(keys.Close)
+	o := server.Options{Keys: keys, Clock: clock.New(0), Log: log, Version: "0.0.0-test"}
 	if change != nil {
 		change(&cfg, &o)
 	}
 	if o.Decider == nil {
-		o.Decider = &decider.Local{Store: store, Clock: o.Clock}
+		o.Decider = &decider.Local{Store: keys, Clock: o.Clock}
 	}
 	if err := cfg.Check(); err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server"
+	"github.com/stintdb/stint/server/command"
 )
 
 // keyView is the state of a key.
@@ -38,7 +39,7 @@ type loanView struct {
 
 func loanViews(all []engine.LoanOf) (views []loanView) {
 	for _, one := range all {
-		views = append(views, loanView{string(one.Holder), one.Tokens, milliseconds(one.Left)})
+		views = append(views, loanView{string(one.Holder), one.Tokens, command.Millis(one.Left)})
 	}
 	return views
 }
@@ -66,7 +67,7 @@ func (a *Admin) key(ctx context.Context, s *server.Server, r *http.Request) (any
 	for _, p := range res.Details() {
 		v.Params[p.Name] = p.Text
 	}
-	v.Limit, v.Remaining, v.ResetMs, v.Bytes = res.Limit, res.Remaining, milliseconds(res.Reset), res.Bytes
+	v.Limit, v.Remaining, v.ResetMs, v.Bytes = res.Limit, res.Remaining, command.Millis(res.Reset), res.Bytes
 	if v.Lent = res.Lent; v.Lent > 0 {
 		v.Loans = loanViews(results[1].LoansListed())
 	}

@@ -67,7 +67,7 @@ func (a *Admin) policies(ctx context.Context, s *server.Server, _ *http.Request)
 	}
 	names := s.Keys().PolicyNames()
 	v := &policiesView{Count: len(names), Keys: s.Keys().Len(), Policies: []policyView{}, Recorded: append([]string{}, slices.Sorted(slices.Values(s.RecentPolicies()))...)}
-	var limits []engine.Op
+	var all []engine.Op
 	for _, name := range names[:min(len(names), policiesShown)] {
 		p, found := s.Keys().PolicyOf(name, nil)
 		if !found {
@@ -75,22 +75,22 @@ func (a *Admin) policies(ctx context.Context, s *server.Server, _ *http.Request)
 		}
 		view := policyView{Name: name, Shadow: p.Shadow, Strict: p.Strict, Overrides: p.Overridden, Granted: p.Granted, Denied: p.Denied, ShadowDenied: p.ShadowDenied}
 		for _, part := range p.Parts {
-			limits = append(limits, part)
+			all = append(all, part)
 			key := templateOf(part.Key)
 			view.Limits = append(view.Limits, limitView{Spec: command.SpecText(part), Shared: key.IsShared()})
 		}
 		v.Policies = append(v.Policies, view)
 	}
-	callers, looked := findCallers(s, limits, fillScan, fillCallers)
+	callers, looked := findCallers(s, all, fillScan, fillCallers)
 	v.Looked = looked
 	at := 0
 	for i := range v.Policies {
 		for j := range v.Policies[i].Limits {
-			results, err := peek(ctx, s, limits, at, callers[at], 0)
+			results, err := peek(ctx, s, all, at, callers[at], 0)
 			if err != nil {
 				return nil, err
 			}
-			a.level(s, &v.Policies[i].Limits[j], limits[at].Limit, callers[at], results)
+			a.level(s, &v.Policies[i].Limits[j], all[at].Limit, callers[at], results)
 			at++
 		}
 	}

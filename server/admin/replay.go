@@ -69,11 +69,8 @@ func (a *Admin) replay(s *server.Server, of string, draft []engine.Op) (*replaye
 	}
 	defer then.close()
 	defer before.close()
-	apart := map[string]bool{} // held to other limits than the policy's
-	for _, o := range policy.Overrides {
-		apart[o.ID] = true
-	}
-	v := &replayed{Of: of, WithinMs: milliseconds(now - recorded.From), OneIn: recorded.OneIn, LeftOut: recorded.LeftOut}
+	apart := overridden(&policy)
+	v := &replayed{Of: of, WithinMs: command.Millis(now - recorded.From), OneIn: recorded.OneIn, LeftOut: recorded.LeftOut}
 	v.Happened.Without = []string{}
 	callers, last := map[string]bool{}, int64(0)
 	for i := range recorded.All {
@@ -121,14 +118,14 @@ func newRun(ops []engine.Op, oneIn int64) (*run, error) {
 		}
 		kept = append(kept, op)
 	}
-	limits, err := trial.NewLimits(kept)
+	asked, err := trial.NewLimits(kept)
 	if err != nil || len(kept) == 0 {
 		return r, err
 	}
-	if r.names, err = limits.Names(); err != nil {
+	if r.names, err = asked.Names(); err != nil {
 		return nil, err
 	}
-	r.trial = limits.Begin(replayShards)
+	r.trial = asked.Begin(replayShards)
 	return r, nil
 }
 

@@ -107,7 +107,7 @@ func policiesOf(ctx context.Context, s *server.Server, key []byte) (policies []k
 				return nil, err
 			}
 			if now, next := &now[0], &next[0]; next.Status == engine.OK {
-				view.Limits = append(view.Limits, keyLimit{command.SpecText(*limit), string(who.key), now.Remaining, next.Limit, !next.Allowed, milliseconds(next.Wait)})
+				view.Limits = append(view.Limits, keyLimit{command.SpecText(*limit), string(who.key), now.Remaining, next.Limit, !next.Allowed, command.Millis(next.Wait)})
 			}
 		}
 		policies = append(policies, view)

@@ -18,8 +18,8 @@ const (
 // Keys says which arguments are keys, counted from 1, and how they are used; Last counts from the end when negative. The zero
 // value is none.
 type Keys struct {
-	First, Last, Step int
-	Number            int // or else the argument with the number of keys, which follow it
+	First, Last int
+	Number      int // or else the argument with the number of keys, which follow it
 
 	Access Access // to the first key, and to the others without an Others
 	Others Access
@@ -27,12 +27,12 @@ type Keys struct {
 
 // The usual keys. With PEEK, and wherever a limiter's operation does not write, a change is a read.
 var (
-	readKey     = Keys{First: 1, Last: 1, Step: 1, Access: Reads}
-	changedKey  = Keys{First: 1, Last: 1, Step: 1, Access: Changes}
-	usedKey     = Keys{First: 1, Last: 1, Step: 1, Access: Reads | Changes}
-	readKeys    = Keys{First: 1, Last: -1, Step: 1, Access: Reads}
-	changedKeys = Keys{First: 1, Last: -1, Step: 1, Access: Changes}
-	storedKey   = Keys{First: 1, Last: -1, Step: 1, Access: Changes, Others: Reads} // made of the others
+	readKey     = Keys{First: 1, Last: 1, Access: Reads}
+	changedKey  = Keys{First: 1, Last: 1, Access: Changes}
+	usedKey     = Keys{First: 1, Last: 1, Access: Reads | Changes}
+	readKeys    = Keys{First: 1, Last: -1, Access: Reads}
+	changedKeys = Keys{First: 1, Last: -1, Access: Changes}
+	storedKey   = Keys{First: 1, Last: -1, Access: Changes, Others: Reads} // made of the others
 )
 
 // mustHaveAccess ends the process at its start if a command does not say how it uses its keys: users could do it without the permission.

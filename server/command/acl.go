@@ -42,53 +42,46 @@ type Denial struct {
 }
 
 var aclRows = []Row{{
-	Name: "acl", Syntax: "subcommand", Since: "0.1.0", Group: "server", Summary: "Manage users and their permissions.",
+	Name: "acl", Syntax: "subcommand", Group: "server", Summary: "Manage users and their permissions.",
 	Sub: []Row{
-		{Name: "cat", Syntax: "[category]", Since: "0.1.0", Group: "server", Summary: "List the categories, or the commands in one category.",
+		{Name: "cat", Syntax: "[category]", Group: "server", Summary: "List the categories, or the commands in one category.",
 			Returns: "an array of names.",
 			Cost:    Report, Flags: Harmless, Run: runACLCat},
-		{Name: "deluser", Syntax: "username ...", Since: "0.1.0", Group: "server", Summary: "Delete users and close their connections.",
+		{Name: "deluser", Syntax: "username ...", Group: "server", Summary: "Delete users and close their connections.",
 			Returns: "the number of deleted users, an integer.", Example: "alice",
 			Cost: UserList, Flags: Admin | Dangerous, Run: runACLDelUser},
-		{Name: "genpass", Syntax: "[bits]", Since: "0.1.0", Group: "server", Summary: "Generate a random password, by default of 256 bits.",
+		{Name: "genpass", Syntax: "[bits]", Group: "server", Summary: "Generate a random password, by default of 256 bits.",
 			Returns: "hexadecimal digits.",
 			Cost:    Light, Flags: Harmless, Run: runACLGenPass},
-		{Name: "getuser", Syntax: "username", Since: "0.1.0", Group: "server", Summary: "Show a user's permissions.",
+		{Name: "getuser", Syntax: "username", Group: "server", Summary: "Show a user's permissions.",
 			Returns: "a map of flags, passwords (their hashes), commands, keys, channels, selectors, max-keys and max-rate; null if the user does not exist.",
 			Example: "alice",
 			Cost:    Report, Flags: Admin | Dangerous, Run: runACLGetUser},
-		{Name: "list", Since: "0.1.0", Group: "server", Summary: "List the users, as lines of an ACL file.",
+		{Name: "list", Group: "server", Summary: "List the users, as lines of an ACL file.",
 			Returns: "an array of lines.",
 			Cost:    UserList, Flags: Admin | Dangerous, Run: func(s Session, w *resp.Writer, _ [][]byte) { writeTexts(w, s.Server().Users().Lines()) }},
-		{Name: "load", Since: "0.1.0", Group: "server", Summary: "Reload the ACL file.",
+		{Name: "load", Group: "server", Summary: "Reload the ACL file.",
 			Returns: "`OK`.",
 			Cost:    UserList, Flags: Admin | Dangerous, Run: func(s Session, w *resp.Writer, _ [][]byte) { okOrError(w, s.Server().Users().Load()) }},
-		{Name: "log", Syntax: "[count | RESET]", Since: "0.1.0", Group: "server", Summary: "The last denials and failed logins.",
+		{Name: "log", Syntax: "[count | RESET]", Group: "server", Summary: "The last denials and failed logins.",
 			Returns: "an array of maps of count, reason, context, object, username, age-seconds, client-info, entry-id, timestamp-created and timestamp-last-updated, the latest first; `OK` for RESET.",
 			Cost:    Report, Flags: Admin | Dangerous, Run: runACLLog},
-		{Name: "save", Since: "0.1.0", Group: "server", Summary: "Write the users to the ACL file.",
+		{Name: "save", Group: "server", Summary: "Write the users to the ACL file.",
 			Returns: "`OK`.",
 			Cost:    UserList, Flags: Admin | Dangerous, Run: func(s Session, w *resp.Writer, _ [][]byte) { okOrError(w, s.Server().Users().Save()) }},
-		{Name: "setuser", Syntax: "username [rule ...]", Since: "0.1.0", Group: "server", Summary: "Create or change a user. Applies all rules or none.",
+		{Name: "setuser", Syntax: "username [rule ...]", Group: "server", Summary: "Create or change a user. Applies all rules or none.",
 			Returns: "`OK`.", Example: "me +@all",
 			Cost: Report, Flags: Admin | Dangerous, Run: func(s Session, w *resp.Writer, args [][]byte) {
 				okOrError(w, s.Server().Users().Set(string(args[2]), texts(args[3:])))
 			}},
-		{Name: "users", Since: "0.1.0", Group: "server", Summary: "The names of the users.",
+		{Name: "users", Group: "server", Summary: "The names of the users.",
 			Returns: "an array of names.",
 			Cost:    UserList, Flags: Admin | Dangerous, Run: func(s Session, w *resp.Writer, _ [][]byte) { writeTexts(w, s.Server().Users().Names()) }},
-		{Name: "whoami", Since: "0.1.0", Group: "server", Summary: "The user this connection is logged in as.",
+		{Name: "whoami", Group: "server", Summary: "The user this connection is logged in as.",
 			Returns: "a name.",
 			Cost:    Light, Flags: Harmless, Run: func(s Session, w *resp.Writer, _ [][]byte) { w.BulkString(s.User()) }},
 	},
 }}
-
-func writeTexts(w *resp.Writer, all []string) {
-	w.Array(len(all))
-	for _, t := range all {
-		w.BulkString(t)
-	}
-}
 
 func runACLCat(_ Session, w *resp.Writer, args [][]byte) {
 	if len(args) == 2 {
@@ -144,24 +137,10 @@ func runACLGetUser(s Session, w *resp.Writer, args [][]byte) {
 		w.Null()
 		return
 	}
-	w.Map(8)
-	w.BulkString("flags")
-	w.Set(len(u.Flags))
-	for _, f := range u.Flags {
-		w.BulkString(f)
-	}
-	w.BulkString("passwords")
-	writeTexts(w, u.Passwords)
-	for _, pair := range [][2]string{{"commands", u.Commands}, {"keys", u.Keys}, {"channels", u.Channels}} {
-		w.BulkString(pair[0])
-		w.BulkString(pair[1])
-	}
-	w.BulkString("selectors")
-	w.Array(0)
-	w.BulkString("max-keys")
-	w.Int(u.MaxKeys)
-	w.BulkString("max-rate")
-	w.Int(u.MaxRate)
+	writeFields(w, []field{
+		{"flags", set(u.Flags)}, {"passwords", u.Passwords}, {"commands", u.Commands}, {"keys", u.Keys}, {"channels", u.Channels},
+		{"selectors", []string(nil)}, {"max-keys", u.MaxKeys}, {"max-rate", u.MaxRate},
+	})
 }
 
 const denialsShown = 10
@@ -186,21 +165,10 @@ func runACLLog(s Session, w *resp.Writer, args [][]byte) {
 	denials, now := s.Server().Users().Denials(int(min(n, 1<<20))), s.Server().Now()
 	w.Array(len(denials))
 	for _, d := range denials {
-		w.Map(10)
-		w.BulkString("count")
-		w.Int(d.Count)
-		for _, pair := range [][2]string{
-			{"reason", d.Reason}, {"context", d.Context}, {"object", d.Object}, {"username", d.User},
+		writeFields(w, []field{
+			{"count", d.Count}, {"reason", d.Reason}, {"context", d.Context}, {"object", d.Object}, {"username", d.User},
 			{"age-seconds", strconv.FormatFloat(float64(now-d.Created)/1e9, 'f', 3, 64)}, {"client-info", d.Client},
-		} {
-			w.BulkString(pair[0])
-			w.BulkString(pair[1])
-		}
-		w.BulkString("entry-id")
-		w.Int(d.ID)
-		w.BulkString("timestamp-created")
-		w.Int(d.Created / 1e6)
-		w.BulkString("timestamp-last-updated")
-		w.Int(d.Last / 1e6)
+			{"entry-id", d.ID}, {"timestamp-created", d.Created / 1e6}, {"timestamp-last-updated", d.Last / 1e6},
+		})
 	}
 }

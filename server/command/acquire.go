@@ -13,9 +13,9 @@ var limitSpecs = []limitSpec{
 	{word: "LB", algorithm: limits.LeakyBucket, params: []string{"capacity", "rate"}, amount: "amount", read: readBucket},
 	{word: "LQ", algorithm: limits.LeakyQueue, params: []string{"capacity", "rate"}, amount: "amount", read: readQueue},
 	{word: "FW", algorithm: limits.FixedWindow, params: []string{"limit", "window"}, amount: "tokens", read: readFixedWindow},
-	{word: "SW", algorithm: limits.SlidingWindow, params: []string{"limit", "window"}, amount: "tokens", read: readSliding},
+	{word: "SW", algorithm: limits.SlidingWindow, params: []string{"limit", "window"}, amount: "tokens", read: countedBy("window", limits.MaxTokens)},
 	{word: "SL", algorithm: limits.SlidingLog, params: []string{"limit", "window"}, amount: "tokens", read: readLog},
-	{word: "CC", algorithm: limits.Concurrency, params: []string{"limit", "ttl"}, who: holderName, read: readLeases},
+	{word: "CC", algorithm: limits.Concurrency, params: []string{"limit", "ttl"}, who: holderName, read: countedBy("ttl", limits.MaxHolders)},
 	{word: "FS", algorithm: limits.FairShare, params: []string{"capacity", "rate"}, who: memberName, options: " [WEIGHT weight]", amount: "tokens", read: readBucket},
 	{word: "AD", algorithm: limits.Adaptive, params: []string{"capacity", "min", "max"}, amount: "tokens", read: readAdaptive},
 	{word: "HT", algorithm: limits.Class, params: []string{"rate_capacity", "rate", "ceil_capacity", "ceil"}, options: " UNDER key capacity rate [UNDER key capacity rate ...]", read: readCeiling, assured: readAssured},
@@ -49,7 +49,7 @@ func acquireRow(name string, algorithm limits.Algorithm, syntax, example, summar
 		}
 	}
 	return Row{
-		Name: name, Syntax: syntax, Since: "0.1.0", Group: "limiter", Summary: summary,
+		Name: name, Syntax: syntax, Group: "limiter", Summary: summary,
 		Returns: "[five integers](rate-limits.md#the-reply).", Example: example,
 		Cost: acquireCost(algorithm), Flags: flags, Keys: changedKey, Reply: replyAcquire,
 		Parse: func(r *Request) error { return r.acquire(spec, known) },
@@ -79,13 +79,18 @@ func readThrottle(_ *Request, a [][]byte) (l limits.Limit, err error) {
 	return l, err
 }
 
-func readBucket(_ *Request, a [][]byte) (l limits.Limit, err error) {
-	if l.Capacity, err = integerBetween("capacity", a[0], 1, limits.MaxTokens); err != nil {
+// bucketNamed reads a capacity and a rate, two arguments from at on, that have these names.
+func bucketNamed(capacity, tokensPerTime string, at int) func(*Request, [][]byte) (limits.Limit, error) {
+	return func(_ *Request, a [][]byte) (l limits.Limit, err error) {
+		if l.Capacity, err = integerBetween(capacity, a[at], 1, limits.MaxTokens); err != nil {
+			return l, err
+		}
+		l.Rate, err = rate(tokensPerTime, a[at+1])
 		return l, err
 	}
-	l.Rate, err = rate("rate", a[1])
-	return l, err
 }
+
+var readBucket = bucketNamed("capacity", "rate", 0)
 
 func readQueue(_ *Request, a [][]byte) (l limits.Limit, err error) {
 	waiting, err := integerBetween("capacity", a[0], 0, limits.MaxTokens-1)
@@ -107,12 +112,15 @@ func readFixedWindow(_ *Request, a [][]byte) (l limits.Limit, err error) {
 	return l, nil
 }
 
-func readSliding(_ *Request, a [][]byte) (l limits.Limit, err error) {
-	if l.Capacity, err = integerBetween("limit", a[0], 1, limits.MaxTokens); err != nil {
+// countedBy reads a limit, at most that large, and the duration for which each of its tokens counts, which has this name.
+func countedBy(span string, most int64) func(*Request, [][]byte) (limits.Limit, error) {
+	return func(_ *Request, a [][]byte) (l limits.Limit, err error) {
+		if l.Capacity, err = integerBetween("limit", a[0], 1, most); err != nil {
+			return l, err
+		}
+		l.Rate.Period, err = duration(span, a[1])
 		return l, err
 	}
-	l.Rate.Period, err = duration("window", a[1])
-	return l, err
 }
 
 // readLog bounds the limit further: the log keeps a time for every granted request.
@@ -121,17 +129,5 @@ func readLog(r *Request, a [][]byte) (l limits.Limit, err error) {
 	if n, ok := integer(a[0]); ok && n > most {
 		return l, errLogLimit.With(most, truncate(a[0], 64))
 	}
-	if l.Capacity, err = integerBetween("limit", a[0], 1, most); err != nil {
-		return l, err
-	}
-	l.Rate.Period, err = duration("window", a[1])
-	return l, err
-}
-
-func readLeases(_ *Request, a [][]byte) (l limits.Limit, err error) {
-	if l.Capacity, err = integerBetween("limit", a[0], 1, limits.MaxHolders); err != nil {
-		return l, err
-	}
-	l.Rate.Period, err = duration("ttl", a[1])
-	return l, err
+	return countedBy("window", most)(r, a)
 }

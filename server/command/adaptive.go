@@ -11,7 +11,7 @@ import (
 var adaptiveRows = []Row{acquireRow("ad.acquire", limits.Adaptive, "key capacity min max [tokens] [PEEK] [MAXWAIT duration | BLOCK duration]", "alice:12 5 1/s 10/s",
 	"Take tokens (default 1) from a token bucket whose rate follows the reports of AD.REPORT, between the rates min and max. It begins with max.",
 	optPeek, optMaxWait, optBlock), {
-	Name: "ad.report", Syntax: "key good bad [EVERY duration] [DOWN percent] [UP percent] [PAUSE duration]", Since: "0.2.0", Group: "limiter",
+	Name: "ad.report", Syntax: "key good bad [EVERY duration] [DOWN percent] [UP percent] [PAUSE duration]", Group: "limiter",
 	Summary: "Report calls of the backend that went well, and that did not, to the limit of AD.ACQUIRE. Once in EVERY (default 1s): after any bad call the rate falls to DOWN of itself (default 80%); else, if at least half of it was used, it rises by UP of max (default 5%). With PAUSE, such as a Retry-After, nothing is granted for that time; the longest wins. With 0 0 it changes nothing. An unused key forgets its rate after ten minutes.",
 	Returns: "an array of the rate in tokens a second, as text rounded down to nine decimals, and the milliseconds of the pause that are left; null for a key without a limiter.",
 	Example: "alice:12 5 0",
@@ -86,7 +86,7 @@ func replyReport(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 	}
 	w.Array(2)
 	w.Bulk(res.Reply)
-	w.Int(millis(res.Wait))
+	w.Int(Millis(res.Wait))
 }
 
 // readAdaptive reads the capacity and both rates, and writes these with one period.

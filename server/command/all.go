@@ -6,7 +6,7 @@ import (
 )
 
 var allRows = []Row{{
-	Name: "rl.all", Syntax: "spec ... [TOKENS tokens] [PEEK] [MAXWAIT duration | BLOCK duration] [AS id FOR duration]", Since: "0.1.0", Group: "limiter",
+	Name: "rl.all", Syntax: "spec ... [TOKENS tokens] [PEEK] [MAXWAIT duration | BLOCK duration] [AS id FOR duration]", Group: "limiter",
 	Summary: "Check several limits atomically, all or nothing. Each spec is one of: " + specSyntax() + ". " +
 		"Behind a spec may stand COST tokens, the number of tokens asked of this limit, and KEEP amount, what must remain of it. " +
 		"With MAXWAIT or BLOCK, buckets and queues may be waited for; windows, leases and limits with a KEEP must have room now.",
@@ -94,10 +94,10 @@ func replyAll(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 		return
 	}
 	w.Array(4)
-	w.Ints(res.Granted, int64(res.Binding), millis(res.Wait))
+	w.Ints(res.Granted, int64(res.Binding), Millis(res.Wait))
 	w.Array(len(res.Parts))
 	for i := range res.Parts {
 		p := &res.Parts[i]
-		w.Integers(p.Limit, p.Remaining, millis(p.Reset))
+		w.Integers(p.Limit, p.Remaining, Millis(p.Reset))
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 var classRows = []Row{{
 	Name: "ht.acquire", Syntax: "class rate_capacity rate ceil_capacity ceil UNDER parent capacity rate [UNDER parent capacity rate ...] [TOKENS tokens] [PEEK]",
-	Since: "0.2.0", Group: "limiter",
+	Group: "limiter",
 	Summary: "Take tokens (default 1) of a class in a tree: those that it is assured, or those that its ancestors, at most 3, have beyond " +
 		"the assured capacities of their classes. A class is registered with its ancestors for 10 minutes after a request. Ancestors stand in order, the root last.",
 	Returns: "[five integers](rate-limits.md#the-reply) of the class.", Example: "alice:10 5 1/h 10 2/h UNDER alice:11 20 4/h",
@@ -19,17 +19,6 @@ var classRows = []Row{{
 
 // A class is the limit of its ceiling, with its assured rate beside it. The limits of its ancestors follow.
 var readAssured, readCeiling = bucketNamed("rate_capacity", "rate", 0), bucketNamed("ceil_capacity", "ceil", 2)
-
-// bucketNamed reads a capacity and a rate, two arguments from at on, that have these names.
-func bucketNamed(capacity, tokensPerTime string, at int) func(*Request, [][]byte) (limits.Limit, error) {
-	return func(_ *Request, a [][]byte) (l limits.Limit, err error) {
-		if l.Capacity, err = integerBetween(capacity, a[at], 1, limits.MaxTokens); err != nil {
-			return l, err
-		}
-		l.Rate, err = rate(tokensPerTime, a[at+1])
-		return l, err
-	}
-}
 
 func parseTree(r *Request) error {
 	first := len(r.parts)
@@ -101,5 +90,5 @@ func replyTree(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 		return
 	}
 	class := &res.Parts[0]
-	w.Integers(class.Granted, class.Limit, class.Remaining, millis(res.Wait), millis(class.Reset))
+	w.Integers(class.Granted, class.Limit, class.Remaining, Millis(res.Wait), Millis(class.Reset))
 }

@@ -16,38 +16,38 @@ import (
 // its replicas. A server that stands alone answers as a Redis without cluster mode does, in the words by which clients
 // decide to talk to one node.
 var clusterRows = []Row{{
-	Name: "cluster", Syntax: "subcommand", Since: "0.1.0", Group: "cluster", Summary: "Cluster topology, for clients that look for the leader.",
+	Name: "cluster", Syntax: "subcommand", Group: "cluster", Summary: "Cluster topology, for clients that look for the leader.",
 	Sub: []Row{
-		{Name: "slots", Since: "0.1.0", Group: "cluster", Cost: Report, Flags: Connection, Summary: "The nodes that serve the slots: the leader serves all of them, the other nodes are its replicas.",
+		{Name: "slots", Group: "cluster", Cost: Report, Flags: Connection, Summary: "The nodes that serve the slots: the leader serves all of them, the other nodes are its replicas.",
 			Returns: "an array of one array: 0, 16383, and for the leader and then each other node that is up an array of host, port, id and an empty map. An error while no leader is known.",
 			Run:     ofCluster(runClusterSlots)},
-		{Name: "shards", Since: "0.1.0", Group: "cluster", Cost: Report, Flags: Connection, Summary: "The same as SLOTS, in another form.",
+		{Name: "shards", Group: "cluster", Cost: Report, Flags: Connection, Summary: "The same as SLOTS, in another form.",
 			Returns: "an array of one map of slots and nodes, each a map of id, ip, endpoint, role, health, port and replication-offset, the applied index. An error while no leader is known.",
 			Run:     ofCluster(runClusterShards)},
-		{Name: "nodes", Since: "0.1.0", Group: "cluster", Cost: Report, Flags: Connection, Summary: "A line for each node.",
+		{Name: "nodes", Group: "cluster", Cost: Report, Flags: Connection, Summary: "A line for each node.",
 			Returns: "text, a line for each node as Redis Cluster writes it, with times in Unix milliseconds and the term as the epoch.",
 			Run: ofCluster(func(st *clusterstatus.Status, s Session, w *resp.Writer, _ [][]byte) {
 				w.Verbatim(nodeLines(st, s.Server().Now()))
 			})},
-		{Name: "replicas", Syntax: "node-id", Since: "0.1.0", Group: "cluster", Summary: "A line for each replica of the leader with this id.",
+		{Name: "replicas", Syntax: "node-id", Group: "cluster", Summary: "A line for each replica of the leader with this id.",
 			Returns: "an array of lines as in CLUSTER NODES.", Example: "x",
 			Cost: Report, Flags: Connection, Run: ofCluster(runClusterReplicas)},
-		{Name: "info", Since: "0.1.0", Group: "cluster", Cost: Report, Flags: Connection, Summary: "The state and size of the cluster.",
+		{Name: "info", Group: "cluster", Cost: Report, Flags: Connection, Summary: "The state and size of the cluster.",
 			Returns: "text, lines of names and values. `cluster_state` is `ok` when the node decides, or has caught up with the leader, and knows where clients reach the leader; otherwise `fail`.",
 			Run:     ofCluster(runClusterInfo)},
-		{Name: "myid", Since: "0.1.0", Group: "cluster", Cost: Light, Flags: Connection, Summary: "This node's id in the other subcommands.",
+		{Name: "myid", Group: "cluster", Cost: Light, Flags: Connection, Summary: "This node's id in the other subcommands.",
 			Returns: "40 hexadecimal digits, made from --node-id.",
 			Run: ofCluster(func(st *clusterstatus.Status, _ Session, w *resp.Writer, _ [][]byte) {
 				w.BulkString(NodeHash(st.NodeID))
 			})},
-		{Name: "myshardid", Since: "0.1.0", Group: "cluster", Cost: Light, Flags: Connection, Summary: "The id of the cluster's only shard.",
+		{Name: "myshardid", Group: "cluster", Cost: Light, Flags: Connection, Summary: "The id of the cluster's only shard.",
 			Returns: "40 hexadecimal digits.",
 			Run: ofCluster(func(st *clusterstatus.Status, _ Session, w *resp.Writer, _ [][]byte) {
 				w.BulkString(NodeHash(st.ClusterID))
 			})},
-		{Name: "keyslot", Syntax: "key", Since: "0.1.0", Group: "cluster", Summary: "The hash slot of a key, out of 16384. The leader serves all of them.",
+		{Name: "keyslot", Syntax: "key", Group: "cluster", Summary: "The hash slot of a key, out of 16384. The leader serves all of them.",
 			Returns: "an integer from 0 to 16383. Works without a cluster too.", Example: "alice:1",
-			Cost: Light, Flags: Fast | Harmless, Keys: Keys{First: 2, Last: 2, Step: 1},
+			Cost: Light, Flags: Fast | Harmless, Keys: Keys{First: 2, Last: 2},
 			Run: func(_ Session, w *resp.Writer, args [][]byte) { w.Int(int64(Slot(args[2]))) }},
 	},
 }}
@@ -136,15 +136,10 @@ func runClusterShards(st *clusterstatus.Status, _ Session, w *resp.Writer, _ [][
 	w.Array(len(nodes))
 	for _, m := range nodes {
 		host, port := HostPort(m.ClientAddr)
-		w.Map(7)
-		for _, f := range [][2]string{{"id", NodeHash(m.ID)}, {"ip", host}, {"endpoint", host}, {"role", roleOf(st, m)}, {"health", "online"}} {
-			w.BulkString(f[0])
-			w.BulkString(f[1])
-		}
-		w.BulkString("port")
-		w.Int(port)
-		w.BulkString("replication-offset")
-		w.Int(int64(m.AppliedIndex))
+		writeFields(w, []field{
+			{"id", NodeHash(m.ID)}, {"ip", host}, {"endpoint", host}, {"role", roleOf(st, m)}, {"health", "online"},
+			{"port", port}, {"replication-offset", int64(m.AppliedIndex)},
+		})
 	}
 }
 
@@ -205,10 +200,7 @@ func runClusterReplicas(st *clusterstatus.Status, s Session, w *resp.Writer, arg
 		w.Error(errUnknownNode.With(truncate(args[2], 64)).Error())
 		return
 	}
-	w.Array(len(lines))
-	for _, l := range lines {
-		w.BulkString(l)
-	}
+	writeTexts(w, lines)
 }
 
 func runClusterInfo(st *clusterstatus.Status, _ Session, w *resp.Writer, _ [][]byte) {

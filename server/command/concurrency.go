@@ -8,12 +8,12 @@ import (
 
 var concurrencyRows = []Row{acquireRow("cc.acquire", limits.Concurrency, "key limit ttl holder [PEEK]", "alice:7 5 1h me",
 	"Acquire or renew one of limit leases. A lease expires after ttl.", optPeek), {
-	Name: "cc.release", Syntax: "key holder", Since: "0.1.0", Group: "limiter",
+	Name: "cc.release", Syntax: "key holder", Group: "limiter",
 	Summary: "Release a lease.",
 	Returns: "1, or 0 if the holder had no lease.", Example: "alice:7 me",
 	Cost: HolderLookup, Flags: Write | Fast, Keys: changedKey, Parse: parseRelease, Reply: replyRelease,
 }, {
-	Name: "cc.holders", Syntax: "key", Since: "0.1.0", Group: "limiter",
+	Name: "cc.holders", Syntax: "key", Group: "limiter",
 	Summary: "List the leases of a concurrency limit.",
 	Returns: "an array that alternates holder and remaining_ms, the time until the lease expires.", Example: "alice:7",
 	Cost: EntryList, Flags: ReadOnly, Keys: readKey, Parse: parseHolders, Reply: replyHolders,
@@ -50,7 +50,7 @@ func replyHolders(w *resp.Writer, ops []engine.Op, results []engine.Result) {
 	w.Array(2 * len(leases))
 	for _, l := range leases {
 		w.Bulk(l.Holder)
-		w.Int(millis(l.Remaining))
+		w.Int(Millis(l.Remaining))
 	}
 	results[0].Leases = nil // up to 3 MB, which results that are used again would hold on to
 }

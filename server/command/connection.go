@@ -9,31 +9,31 @@ import (
 )
 
 var connectionRows = []Row{{
-	Name: "ping", Syntax: "[message]", Since: "0.1.0", Group: "connection", Summary: "Reply PONG, or the message.",
+	Name: "ping", Syntax: "[message]", Group: "connection", Summary: "Reply PONG, or the message.",
 	Returns: "`PONG`, or the message; on a connection in RESP2 that is subscribed to channels, an array of `pong` and the message.",
 	Cost:    Light, Flags: Fast | Connection, Run: runPing,
 }, {
-	Name: "echo", Syntax: "message", Since: "0.1.0", Group: "connection", Summary: "Reply with the message.",
+	Name: "echo", Syntax: "message", Group: "connection", Summary: "Reply with the message.",
 	Returns: "the message.", Example: "x",
 	Cost: Light, Flags: Fast | Connection, Run: func(_ Session, w *resp.Writer, args [][]byte) { w.Bulk(args[1]) },
 }, {
-	Name: "hello", Syntax: "[protover [AUTH username password] [SETNAME clientname]]", Since: "0.1.0", Group: "connection",
+	Name: "hello", Syntax: "[protover [AUTH username password] [SETNAME clientname]]", Group: "connection",
 	Summary: "Choose RESP2 or RESP3, and describe the server.",
 	Returns: "a map of server, version, proto, id, mode, role and modules.", Example: "2",
 	Cost: Light, Flags: Fast | Connection | NotInMulti | NoAuth, Run: runHello,
 }, {
-	Name: "auth", Syntax: "[username] password", Since: "0.1.0", Group: "connection",
+	Name: "auth", Syntax: "[username] password", Group: "connection",
 	Summary: "Authenticate as a user, by default as default.",
 	Returns: "`OK`. After failed logins from the same address the reply may be delayed. See [security.md](security.md).",
 	Example: "alice wrong",
 	Cost:    Light, Flags: Fast | Connection | NotInMulti | NoAuth, Run: runAuth,
 }, {
-	Name: "select", Syntax: "index", Since: "0.1.0", Group: "connection",
+	Name: "select", Syntax: "index", Group: "connection",
 	Summary: "Choose a database; only 0 exists.",
 	Returns: "`OK`.", Example: "0",
 	Cost: Light, Flags: Fast | Connection, Run: runSelect,
 }, {
-	Name: "quit", Since: "0.1.0", Group: "connection", Summary: "Close the connection.",
+	Name: "quit", Group: "connection", Summary: "Close the connection.",
 	Returns: "`OK`. Then the connection is closed.",
 	Cost:    Light, Flags: Fast | Connection | NoMulti | NoAuth,
 	Run: func(s Session, w *resp.Writer, _ [][]byte) {
@@ -41,7 +41,7 @@ var connectionRows = []Row{{
 		s.CloseAfterReply()
 	},
 }, {
-	Name: "reset", Since: "0.1.0", Group: "connection", Summary: "Return the connection to the state of a new one.",
+	Name: "reset", Group: "connection", Summary: "Return the connection to the state of a new one.",
 	Returns: "`RESET`, in RESP2.",
 	Cost:    Light, Flags: Fast | Connection | NoMulti | NoAuth,
 	Run: func(s Session, w *resp.Writer, _ [][]byte) {
@@ -50,15 +50,15 @@ var connectionRows = []Row{{
 		w.Status("RESET")
 	},
 }, {
-	Name: "readonly", Since: "0.1.0", Group: "connection", Summary: "In a cluster, allow reads from this node's own state.",
+	Name: "readonly", Group: "connection", Summary: "In a cluster, allow reads from this node's own state.",
 	Returns: "`OK`.",
 	Cost:    Light, Flags: Fast | Connection, Run: func(s Session, w *resp.Writer, _ [][]byte) { s.Client().ReadOnly = true; w.Status("OK") },
 }, {
-	Name: "readwrite", Since: "0.1.0", Group: "connection", Summary: "Undo READONLY.",
+	Name: "readwrite", Group: "connection", Summary: "Undo READONLY.",
 	Returns: "`OK`.",
 	Cost:    Light, Flags: Fast | Connection, Run: func(s Session, w *resp.Writer, _ [][]byte) { s.Client().ReadOnly = false; w.Status("OK") },
 }, {
-	Name: "time", Since: "0.1.0", Group: "server", Summary: "The server's clock: Unix seconds and microseconds.",
+	Name: "time", Group: "server", Summary: "The server's clock: Unix seconds and microseconds.",
 	Returns: "two strings of digits: Unix seconds, and microseconds within the second.",
 	Cost:    Light, Flags: Fast | Harmless, Data: timeOfTx, Run: runTime,
 }}
@@ -141,22 +141,11 @@ func runHello(s Session, w *resp.Writer, args [][]byte) {
 
 func writeHello(s Session, w *resp.Writer, version int) {
 	s.Client().RESP3, w.RESP3 = version == 3, version == 3
-	w.Map(7)
-	for _, pair := range [][2]string{{"server", serverName}, {"version", RedisVersion}} {
-		w.BulkString(pair[0])
-		w.BulkString(pair[1])
-	}
-	w.BulkString("proto")
-	w.Int(int64(version))
-	w.BulkString("id")
-	w.Int(s.ID())
 	mode, role := ModeAndRole(s.Server().Membership())
-	w.BulkString("mode")
-	w.BulkString(mode)
-	w.BulkString("role")
-	w.BulkString(role)
-	w.BulkString("modules")
-	w.Array(0)
+	writeFields(w, []field{
+		{"server", serverName}, {"version", RedisVersion}, {"proto", int64(version)}, {"id", s.ID()}, {"mode", mode}, {"role", role},
+		{"modules", []string(nil)},
+	})
 }
 
 func runAuth(s Session, w *resp.Writer, args [][]byte) {

@@ -7,37 +7,37 @@ import (
 )
 
 var expireRows = []Row{{
-	Name: "expire", Syntax: "key seconds [NX | XX | GT | LT]", Since: "0.2.0", Group: "generic",
+	Name: "expire", Syntax: "key seconds [NX | XX | GT | LT]", Group: "generic",
 	Summary: "Have data expire after a time.", Returns: "1 if the expiry was set, 0 if the key does not exist or an option kept it from being set.",
 	Example: "counter 60", Cost: ValueCopy, Flags: Write | Fast, Keys: changedKey, Data: func(c *DataCall) { expire(c, 1000, true, "expire") },
 }, {
-	Name: "pexpire", Syntax: "key milliseconds [NX | XX | GT | LT]", Since: "0.2.0", Group: "generic",
+	Name: "pexpire", Syntax: "key milliseconds [NX | XX | GT | LT]", Group: "generic",
 	Summary: "Have data expire after a time.", Returns: "as EXPIRE.",
 	Example: "counter 60000", Cost: ValueCopy, Flags: Write | Fast, Keys: changedKey, Data: func(c *DataCall) { expire(c, 1, true, "pexpire") },
 }, {
-	Name: "expireat", Syntax: "key unix-seconds [NX | XX | GT | LT]", Since: "0.2.0", Group: "generic",
+	Name: "expireat", Syntax: "key unix-seconds [NX | XX | GT | LT]", Group: "generic",
 	Summary: "Have data expire at a time.", Returns: "as EXPIRE.",
 	Example: "counter 4102444800", Cost: ValueCopy, Flags: Write | Fast, Keys: changedKey, Data: func(c *DataCall) { expire(c, 1000, false, "expireat") },
 }, {
-	Name: "pexpireat", Syntax: "key unix-milliseconds [NX | XX | GT | LT]", Since: "0.2.0", Group: "generic",
+	Name: "pexpireat", Syntax: "key unix-milliseconds [NX | XX | GT | LT]", Group: "generic",
 	Summary: "Have data expire at a time.", Returns: "as EXPIRE.",
 	Example: "counter 4102444800000", Cost: ValueCopy, Flags: Write | Fast, Keys: changedKey, Data: func(c *DataCall) { expire(c, 1, false, "pexpireat") },
 }, {
-	Name: "expiretime", Syntax: "key", Since: "0.2.0", Group: "generic", Summary: "The time at which a key expires.",
+	Name: "expiretime", Syntax: "key", Group: "generic", Summary: "The time at which a key expires.",
 	Returns: "Unix seconds; -1 if it never expires, -2 if it does not exist.",
 	Example: "counter", Cost: ValueCopy, Flags: ReadOnly | Fast, Keys: readKey, Data: func(c *DataCall) { expireTime(c, 1000) },
 }, {
-	Name: "pexpiretime", Syntax: "key", Since: "0.2.0", Group: "generic", Summary: "The time at which a key expires.",
+	Name: "pexpiretime", Syntax: "key", Group: "generic", Summary: "The time at which a key expires.",
 	Returns: "Unix milliseconds; -1 if it never expires, -2 if it does not exist.",
 	Example: "counter", Cost: ValueCopy, Flags: ReadOnly | Fast, Keys: readKey, Data: func(c *DataCall) { expireTime(c, 1) },
 }, {
-	Name: "persist", Syntax: "key", Since: "0.2.0", Group: "generic", Summary: "Have data never expire.",
+	Name: "persist", Syntax: "key", Group: "generic", Summary: "Have data never expire.",
 	Returns: "1 if it would have expired, 0 if not, or if the key does not exist.",
 	Example: "counter", Cost: ValueCopy, Flags: Write | Fast, Keys: changedKey, Data: persist,
 }, {
-	Name: "rename", Syntax: "key newkey", Since: "0.2.0", Group: "generic", Summary: "Give data another key, in place of what that held.",
+	Name: "rename", Syntax: "key newkey", Group: "generic", Summary: "Give data another key, in place of what that held.",
 	Returns: "`OK`.",
-	Example: "counter other", Cost: ValueCopy, Flags: Write, Keys: Keys{First: 1, Last: 2, Step: 1, Access: Reads | Changes, Others: Changes}, Data: rename,
+	Example: "counter other", Cost: ValueCopy, Flags: Write, Keys: Keys{First: 1, Last: 2, Access: Reads | Changes, Others: Changes}, Data: rename,
 }}
 
 // expiryMillis turns a number of units, from now or since the Unix epoch, into Unix milliseconds.
@@ -136,7 +136,7 @@ func expireTime(c *DataCall, unit int64) {
 }
 
 func timeToLive(c *DataCall, unit int64) {
-	c.writeExpiry(func(at int64) int64 { return (millis(at-c.Tx.Now()) + unit/2) / unit })
+	c.writeExpiry(func(at int64) int64 { return (Millis(at-c.Tx.Now()) + unit/2) / unit })
 }
 
 // writeExpiry writes what shown makes of the time at which the key expires, in nanoseconds, or that there is none.

@@ -10,7 +10,7 @@ import (
 )
 
 var hashRows = []Row{{
-	Name: "hset", Syntax: "key field value [field value ...]", Since: "0.2.0", Group: "hash", Summary: "Set fields of a hash.",
+	Name: "hset", Syntax: "key field value [field value ...]", Group: "hash", Summary: "Set fields of a hash.",
 	Example: "bucket tokens 5",
 	Cost:    ValuePass, Flags: Write | Fast, Keys: changedKey, Data: func(c *DataCall) {
 		if added, ok := setFields(c, "hset"); ok {
@@ -18,7 +18,7 @@ var hashRows = []Row{{
 		}
 	},
 }, {
-	Name: "hmset", Syntax: "key field value [field value ...]", Since: "0.2.0", Group: "hash", Summary: "Set fields of a hash.",
+	Name: "hmset", Syntax: "key field value [field value ...]", Group: "hash", Summary: "Set fields of a hash.",
 	Example: "bucket tokens 5",
 	Cost:    ValuePass, Flags: Write | Fast, Keys: changedKey, Data: func(c *DataCall) {
 		if _, ok := setFields(c, "hmset"); ok {
@@ -26,35 +26,35 @@ var hashRows = []Row{{
 		}
 	},
 }, {
-	Name: "hsetnx", Syntax: "key field value", Since: "0.2.0", Group: "hash", Summary: "Set a field of a hash if it does not exist.",
+	Name: "hsetnx", Syntax: "key field value", Group: "hash", Summary: "Set a field of a hash if it does not exist.",
 	Example: "bucket tokens 5",
 	Cost:    ValueCopy, Flags: Write | Fast, Keys: changedKey, Data: setFieldIfAbsent,
 }, {
-	Name: "hget", Syntax: "key field", Since: "0.2.0", Group: "hash", Summary: "The value of a field of a hash.",
+	Name: "hget", Syntax: "key field", Group: "hash", Summary: "The value of a field of a hash.",
 	Example: "bucket tokens",
 	Cost:    ValueCopy, Flags: ReadOnly | Fast, Keys: readKey, Data: reads(limits.HashValue, getField),
 }, {
-	Name: "hmget", Syntax: "key field ...", Since: "0.2.0", Group: "hash", Summary: "The values of several fields of a hash.",
+	Name: "hmget", Syntax: "key field ...", Group: "hash", Summary: "The values of several fields of a hash.",
 	Example: "bucket tokens time",
 	Cost:    ValuePass, Flags: ReadOnly | Fast, Keys: readKey, Data: reads(limits.HashValue, getFields),
 }, {
-	Name: "hgetall", Syntax: "key", Since: "0.2.0", Group: "hash", Summary: "All fields of a hash and their values, in the order in which the fields came.",
+	Name: "hgetall", Syntax: "key", Group: "hash", Summary: "All fields of a hash and their values, in the order in which the fields came.",
 	Example: "bucket",
 	Cost:    ValuePass, Flags: ReadOnly, Keys: readKey, Shape: resp.Map, Data: reads(limits.HashValue, getHash),
 }, {
-	Name: "hkeys", Syntax: "key", Since: "0.2.0", Group: "hash", Summary: "All fields of a hash, in the order in which they came.",
+	Name: "hkeys", Syntax: "key", Group: "hash", Summary: "All fields of a hash, in the order in which they came.",
 	Example: "bucket",
 	Cost:    ValuePass, Flags: ReadOnly, Keys: readKey, Data: reads(limits.HashValue, getFieldNames),
 }, {
-	Name: "hstrlen", Syntax: "key field", Since: "0.2.0", Group: "hash", Summary: "The bytes of the value of a field of a hash.",
+	Name: "hstrlen", Syntax: "key field", Group: "hash", Summary: "The bytes of the value of a field of a hash.",
 	Example: "bucket tokens",
 	Cost:    ValueCopy, Flags: ReadOnly | Fast, Keys: readKey, Data: reads(limits.HashValue, getFieldLength),
 }, {
-	Name: "hincrby", Syntax: "key field increment", Since: "0.2.0", Group: "hash", Summary: "Add to a number in a field of a hash.",
+	Name: "hincrby", Syntax: "key field increment", Group: "hash", Summary: "Add to a number in a field of a hash.",
 	Example: "bucket tokens -1",
 	Cost:    ValueCopy, Flags: Write | Fast, Keys: usedKey, Data: incrementField,
 }, {
-	Name: "hdel", Syntax: "key field ...", Since: "0.2.0", Group: "hash", Summary: "Remove fields of a hash.",
+	Name: "hdel", Syntax: "key field ...", Group: "hash", Summary: "Remove fields of a hash.",
 	Example: "bucket tokens",
 	Cost:    ValuePass, Flags: Write | Fast, Keys: changedKey, Data: deleteFields,
 }}

@@ -7,34 +7,34 @@ import (
 )
 
 var listRows = []Row{{
-	Name: "lpush", Syntax: "key element ...", Since: "0.2.0", Group: "list", Summary: "Add elements at the head of a list, one after the other.",
+	Name: "lpush", Syntax: "key element ...", Group: "list", Summary: "Add elements at the head of a list, one after the other.",
 	Example: "log 1 2",
 	Cost:    ValueCopy, Flags: Write | Fast, Keys: changedKey, Data: func(c *DataCall) { push(c, datatype.List.PushHead) },
 }, {
-	Name: "rpush", Syntax: "key element ...", Since: "0.2.0", Group: "list", Summary: "Add elements at the tail of a list, one after the other.",
+	Name: "rpush", Syntax: "key element ...", Group: "list", Summary: "Add elements at the tail of a list, one after the other.",
 	Example: "log 1 2",
 	Cost:    ValueCopy, Flags: Write | Fast, Keys: changedKey, Data: func(c *DataCall) { push(c, datatype.List.PushTail) },
 }, {
-	Name: "lpop", Syntax: "key [count]", Since: "0.2.0", Group: "list", Summary: "Remove elements at the head of a list.",
+	Name: "lpop", Syntax: "key [count]", Group: "list", Summary: "Remove elements at the head of a list.",
 	Example: "log",
 	Cost:    ValuePass, Flags: Write | Fast, Keys: usedKey, Data: popHead,
 }, {
-	Name: "lindex", Syntax: "key index", Since: "0.2.0", Group: "list",
+	Name: "lindex", Syntax: "key index", Group: "list",
 	Summary: "An element of a list: 0 is the head, -1 the tail.",
 	Example: "log -1",
 	Cost:    ValueCopy, Flags: ReadOnly, Keys: readKey, Data: elementAt,
 }, {
-	Name: "lrange", Syntax: "key start stop", Since: "0.2.0", Group: "list",
+	Name: "lrange", Syntax: "key start stop", Group: "list",
 	Summary: "Elements of a list from one index to another, both included: 0 is the head, -1 the tail.",
 	Example: "log 0 -1",
 	Cost:    ValuePass, Flags: ReadOnly, Keys: readKey, Data: elementsBetween,
 }, {
-	Name: "ltrim", Syntax: "key start stop", Since: "0.2.0", Group: "list",
+	Name: "ltrim", Syntax: "key start stop", Group: "list",
 	Summary: "Remove all elements of a list but those from one index to another, both included.",
 	Example: "log 0 99",
 	Cost:    ValueCopy, Flags: Write, Keys: changedKey, Data: trimList,
 }, {
-	Name: "llen", Syntax: "key", Since: "0.2.0", Group: "list", Summary: "The length of a list.",
+	Name: "llen", Syntax: "key", Group: "list", Summary: "The length of a list.",
 	Example: "log",
 	Cost:    ValueCopy, Flags: ReadOnly | Fast, Keys: readKey, Data: reads(limits.ListValue, listLength),
 }}
@@ -125,28 +125,15 @@ func elementAt(c *DataCall) {
 
 // listRange reads the list of a key, and the indexes start and stop: the elements from from to to-1 are meant.
 func (c *DataCall) listRange() (v engine.Value, from, to int, ok bool) {
-	start, ok := c.integer(c.Args[2])
-	if !ok {
-		return v, 0, 0, false
-	}
-	stop, ok := c.integer(c.Args[3])
+	start, stop, ok := c.integers(c.Args[2], c.Args[3])
 	if !ok {
 		return v, 0, 0, false
 	}
 	if v, _, ok = c.get(c.Args[1], limits.ListValue); !ok {
 		return v, 0, 0, false
 	}
-	n := int64(datatype.List(v.Data).Len())
-	if start < 0 {
-		start = max(start+n, 0)
-	}
-	if stop < 0 {
-		stop += n
-	}
-	if stop = min(stop, n-1); start > stop {
-		return v, 0, 0, true
-	}
-	return v, int(start), int(stop) + 1, true
+	from, to = places(start, stop, datatype.List(v.Data).Len())
+	return v, from, to, true
 }
 
 func elementsBetween(c *DataCall) {

@@ -10,40 +10,40 @@ import (
 )
 
 var scriptRows = []Row{{
-	Name: "eval", Syntax: "script numkeys [key ...] [arg ...]", Since: "0.2.0", Group: "scripting",
+	Name: "eval", Syntax: "script numkeys [key ...] [arg ...]", Group: "scripting",
 	Summary: "Run a Lua script, as Redis does, and keep it for EVALSHA.",
 	Example: "return(redis.call('GET',KEYS[1])) 1 counter",
 	Cost:    ScriptRun, Flags: Write | MovableKeys | NotInScripts, Parse: parseScript, Reply: replyData, Data: runBody, program: (*programs).ofBody,
 }, {
-	Name: "eval_ro", Syntax: "script numkeys [key ...] [arg ...]", Since: "0.2.0", Group: "scripting",
+	Name: "eval_ro", Syntax: "script numkeys [key ...] [arg ...]", Group: "scripting",
 	Summary: "Run a Lua script that changes nothing.",
 	Example: "return(redis.call('GET',KEYS[1])) 1 counter",
 	Cost:    ScriptRun, Flags: ReadOnly | MovableKeys | NotInScripts, Parse: parseScript, Reply: replyData, Data: runBody, program: (*programs).ofBody,
 }, {
-	Name: "evalsha", Syntax: "sha1 numkeys [key ...] [arg ...]", Since: "0.2.0", Group: "scripting",
+	Name: "evalsha", Syntax: "sha1 numkeys [key ...] [arg ...]", Group: "scripting",
 	Summary: "Run a Lua script that was loaded, or called, before.",
 	Example: "e0e1f9fabfc9d4800c877a703b823ac0578ff8db 0",
 	Cost:    ScriptRun, Flags: Write | MovableKeys | NotInScripts, Parse: parseScript, Reply: replyData, Data: runDigest, program: (*programs).ofName,
 }, {
-	Name: "evalsha_ro", Syntax: "sha1 numkeys [key ...] [arg ...]", Since: "0.2.0", Group: "scripting",
+	Name: "evalsha_ro", Syntax: "sha1 numkeys [key ...] [arg ...]", Group: "scripting",
 	Summary: "Run a Lua script that was loaded, or called, before, and that changes nothing.",
 	Example: "e0e1f9fabfc9d4800c877a703b823ac0578ff8db 0",
 	Cost:    ScriptRun, Flags: ReadOnly | MovableKeys | NotInScripts, Parse: parseScript, Reply: replyData, Data: runDigest, program: (*programs).ofName,
 }, {
-	Name: "script", Since: "0.2.0", Group: "scripting", Summary: "Commands on the scripts that are kept.",
+	Name: "script", Group: "scripting", Summary: "Commands on the scripts that are kept.",
 	Sub: []Row{{
-		Name: "load", Syntax: "script", Since: "0.2.0", Group: "scripting", Summary: "Keep a script until SCRIPT FLUSH.",
+		Name: "load", Syntax: "script", Group: "scripting", Summary: "Keep a script until SCRIPT FLUSH.",
 		Example: "return(1)",
 		Cost:    ScriptRun, Flags: Write | NotInScripts, Parse: parseScriptCommand, Reply: replyData, Data: loadScript,
 	}, {
-		Name: "exists", Syntax: "sha1 ...", Since: "0.2.0", Group: "scripting", Summary: "Whether scripts are kept.",
+		Name: "exists", Syntax: "sha1 ...", Group: "scripting", Summary: "Whether scripts are kept.",
 		Example: "e0e1f9fabfc9d4800c877a703b823ac0578ff8db",
 		Cost:    ValueCopy, Flags: ReadOnly | NotInScripts, Parse: parseScriptCommand, Reply: replyData, Data: existScripts,
 	}, {
-		Name: "flush", Syntax: "[ASYNC | SYNC]", Since: "0.2.0", Group: "scripting", Summary: "Forget all scripts.",
+		Name: "flush", Syntax: "[ASYNC | SYNC]", Group: "scripting", Summary: "Forget all scripts.",
 		Cost: ValueCopy, Flags: Write | NotInScripts, Parse: parseScriptCommand, Reply: replyData, Data: flushScripts,
 	}, {
-		Name: "kill", Since: "0.2.0", Group: "scripting",
+		Name: "kill", Group: "scripting",
 		Summary: "Always an error: a script ends by itself after its budget of steps.",
 		Cost:    Light, Flags: ReadOnly | NotInScripts, Run: func(_ Session, w *resp.Writer, _ [][]byte) { w.Error(errNotBusy.Error()) },
 	}},

@@ -8,37 +8,37 @@ import (
 )
 
 var setRows = []Row{{
-	Name: "sadd", Syntax: "key member ...", Since: "0.2.0", Group: "set", Summary: "Add members to a set.",
+	Name: "sadd", Syntax: "key member ...", Group: "set", Summary: "Add members to a set.",
 	Example: "seen a b",
 	Cost:    ValuePass, Flags: Write | Fast, Keys: changedKey, Data: addToSet,
 }, {
-	Name: "srem", Syntax: "key member ...", Since: "0.2.0", Group: "set", Summary: "Remove members from a set.",
+	Name: "srem", Syntax: "key member ...", Group: "set", Summary: "Remove members from a set.",
 	Example: "seen a b",
 	Cost:    ValuePass, Flags: Write | Fast, Keys: changedKey, Data: removeFromSet,
 }, {
-	Name: "scard", Syntax: "key", Since: "0.2.0", Group: "set", Summary: "The number of members of a set.",
+	Name: "scard", Syntax: "key", Group: "set", Summary: "The number of members of a set.",
 	Example: "seen",
 	Cost:    ValueCopy, Flags: ReadOnly | Fast, Keys: readKey, Data: reads(limits.SetValue, sizeOfSet),
 }, {
-	Name: "sismember", Syntax: "key member", Since: "0.2.0", Group: "set", Summary: "Whether a set has a member.",
+	Name: "sismember", Syntax: "key member", Group: "set", Summary: "Whether a set has a member.",
 	Example: "seen a",
 	Cost:    ValueCopy, Flags: ReadOnly | Fast, Keys: readKey, Data: reads(limits.SetValue, isInSet),
 }, {
-	Name: "smismember", Syntax: "key member ...", Since: "0.2.0", Group: "set", Summary: "Whether a set has each of several members.",
+	Name: "smismember", Syntax: "key member ...", Group: "set", Summary: "Whether a set has each of several members.",
 	Example: "seen a b",
 	Cost:    ValueCopy, Flags: ReadOnly | Fast, Keys: readKey, Data: reads(limits.SetValue, areInSet),
 }, {
-	Name: "smembers", Syntax: "key", Since: "0.2.0", Group: "set",
+	Name: "smembers", Syntax: "key", Group: "set",
 	Summary: "All members of a set, in the order of their bytes. Redis has another order.",
 	Example: "seen",
 	Cost:    ValuePass, Flags: ReadOnly, Keys: readKey, Shape: resp.Set, Data: reads(limits.SetValue, getSet),
 }, {
-	Name: "sdiffstore", Syntax: "destination key ...", Since: "0.2.0", Group: "set",
+	Name: "sdiffstore", Syntax: "destination key ...", Group: "set",
 	Summary: "Keep the members that are in the first set and in none of the others, in place of data at the destination.",
 	Example: "other seen",
 	Cost:    ValueSort, Flags: Write, Keys: storedKey, Data: storeDifference,
 }, {
-	Name: "sunionstore", Syntax: "destination key ...", Since: "0.2.0", Group: "set",
+	Name: "sunionstore", Syntax: "destination key ...", Group: "set",
 	Summary: "Keep the members that are in any of the sets, in place of data at the destination.",
 	Example: "other seen",
 	Cost:    ValueSort, Flags: Write, Keys: storedKey, Data: storeUnion,

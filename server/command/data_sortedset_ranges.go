@@ -157,7 +157,8 @@ func (c *DataCall) members(s datatype.SortedSet, place, step, n int, scores bool
 	}
 }
 
-// places returns the places from one up to another that start and stop mean in a set: negative ones count from its end.
+// places returns the places from one up to another that start and stop mean in a sorted set or list: negative ones count from
+// its end.
 func places(start, stop int64, size int) (from, to int) {
 	n := int64(size)
 	if start < 0 {

@@ -9,53 +9,53 @@ import (
 )
 
 var sortedSetRows = []Row{{
-	Name: "zadd", Syntax: "key [NX | XX] [GT | LT] [CH] [INCR] score member [score member ...]", Since: "0.2.0", Group: "sorted-set",
+	Name: "zadd", Syntax: "key [NX | XX] [GT | LT] [CH] [INCR] score member [score member ...]", Group: "sorted-set",
 	Summary: "Add members to a sorted set, or change their scores.",
 	Example: "hits 1 request", Cost: ValuePass, Flags: Write | Fast, Keys: changedKey, AlsoReads: increments, Shape: resp.Double,
 	Data: func(c *DataCall) { addMembers(c, false) },
 }, {
-	Name: "zincrby", Syntax: "key increment member", Since: "0.2.0", Group: "sorted-set",
+	Name: "zincrby", Syntax: "key increment member", Group: "sorted-set",
 	Summary: "Add to the score of a member.",
 	Example: "hits 1 request", Cost: ValueCopy, Flags: Write | Fast, Keys: usedKey, Shape: resp.Double,
 	Data: func(c *DataCall) { addMembers(c, true) },
 }, {
-	Name: "zrem", Syntax: "key member ...", Since: "0.2.0", Group: "sorted-set", Summary: "Remove members.",
+	Name: "zrem", Syntax: "key member ...", Group: "sorted-set", Summary: "Remove members.",
 	Example: "hits request", Cost: ValuePass, Flags: Write | Fast, Keys: changedKey, Data: removeMembers,
 }, {
-	Name: "zcard", Syntax: "key", Since: "0.2.0", Group: "sorted-set", Summary: "The number of members of a sorted set.",
+	Name: "zcard", Syntax: "key", Group: "sorted-set", Summary: "The number of members of a sorted set.",
 	Example: "hits", Cost: ValueCopy, Flags: ReadOnly | Fast, Keys: readKey, Data: reads(limits.SortedSetValue, countAllMembers),
 }, {
-	Name: "zcount", Syntax: "key min max", Since: "0.2.0", Group: "sorted-set",
+	Name: "zcount", Syntax: "key min max", Group: "sorted-set",
 	Summary: "The number of members whose scores are in a range.",
 	Example: "hits (1 +inf", Cost: ValueCopy, Flags: ReadOnly | Fast, Keys: readKey, Data: countMembers,
 }, {
-	Name: "zscore", Syntax: "key member", Since: "0.2.0", Group: "sorted-set", Summary: "The score of a member.",
+	Name: "zscore", Syntax: "key member", Group: "sorted-set", Summary: "The score of a member.",
 	Example: "hits request", Cost: ValueCopy, Flags: ReadOnly | Fast, Keys: readKey, Shape: resp.Double, Data: reads(limits.SortedSetValue, scoreOfMember),
 }, {
-	Name: "zrange", Syntax: "key start stop [BYSCORE | BYLEX] [REV] [LIMIT offset count] [WITHSCORES]", Since: "0.2.0", Group: "sorted-set",
+	Name: "zrange", Syntax: "key start stop [BYSCORE | BYLEX] [REV] [LIMIT offset count] [WITHSCORES]", Group: "sorted-set",
 	Summary: "The members in a range of places, of scores, or of bytes where all scores are equal.",
 	Example: "hits 0 -1", Cost: ValuePass, Flags: ReadOnly, Keys: readKey, Shape: resp.Scored,
 	Data: func(c *DataCall) { listMembers(c, rangeOptions{}, true) },
 }, {
-	Name: "zrevrange", Syntax: "key start stop [WITHSCORES]", Since: "0.2.0", Group: "sorted-set",
+	Name: "zrevrange", Syntax: "key start stop [WITHSCORES]", Group: "sorted-set",
 	Summary: "The members in a range of places, the highest score first.",
 	Example: "hits 0 -1", Cost: ValuePass, Flags: ReadOnly, Keys: readKey, Shape: resp.Scored,
 	Data: func(c *DataCall) { listMembers(c, rangeOptions{reverse: true}, false) },
 }, {
-	Name: "zrangebyscore", Syntax: "key min max [WITHSCORES] [LIMIT offset count]", Since: "0.2.0", Group: "sorted-set",
+	Name: "zrangebyscore", Syntax: "key min max [WITHSCORES] [LIMIT offset count]", Group: "sorted-set",
 	Summary: "The members in a range of scores.",
 	Example: "hits (1 +inf", Cost: ValuePass, Flags: ReadOnly, Keys: readKey, Shape: resp.Scored,
 	Data: func(c *DataCall) { listMembers(c, rangeOptions{by: byScore}, false) },
 }, {
-	Name: "zremrangebyscore", Syntax: "key min max", Since: "0.2.0", Group: "sorted-set",
+	Name: "zremrangebyscore", Syntax: "key min max", Group: "sorted-set",
 	Summary: "Remove the members in a range of scores.",
 	Example: "hits -inf (1", Cost: ValueCopy, Flags: Write, Keys: changedKey, Data: removeScores,
 }, {
-	Name: "zremrangebyrank", Syntax: "key start stop", Since: "0.2.0", Group: "sorted-set",
+	Name: "zremrangebyrank", Syntax: "key start stop", Group: "sorted-set",
 	Summary: "Remove the members in a range of places.",
 	Example: "hits 0 -101", Cost: ValueCopy, Flags: Write, Keys: changedKey, Data: removePlaces,
 }, {
-	Name: "zunion", Syntax: "numkeys key ... [WEIGHTS weight ...] [AGGREGATE function] [WITHSCORES]", Since: "0.2.0", Group: "sorted-set",
+	Name: "zunion", Syntax: "numkeys key ... [WEIGHTS weight ...] [AGGREGATE function] [WITHSCORES]", Group: "sorted-set",
 	Summary: "The members of several sorted sets, or of sets, whose members score 1, with the sum of their scores. AGGREGATE names another function: MIN or MAX.",
 	Example: "2 hits other", Cost: ValueSort, Flags: ReadOnly | MovableKeys, Keys: Keys{Number: 1, Access: Reads}, Shape: resp.Scored, Data: uniteSortedSets,
 }}

@@ -9,49 +9,49 @@ import (
 )
 
 var stringRows = []Row{{
-	Name: "get", Syntax: "key", Since: "0.2.0", Group: "string", Summary: "The value of a string.",
+	Name: "get", Syntax: "key", Group: "string", Summary: "The value of a string.",
 	Example: "counter",
 	Cost:    ValueCopy, Flags: ReadOnly | Fast, Keys: readKey, Data: getString,
 }, {
 	Name:   "set",
 	Syntax: "key value [NX | XX] [GET] [EX seconds | PX milliseconds | EXAT unix-seconds | PXAT unix-milliseconds | KEEPTTL]",
-	Since:  "0.2.0", Group: "string", Summary: "Set a string, whatever the key held before, but not a limiter's.",
+	Group:  "string", Summary: "Set a string, whatever the key held before, but not a limiter's.",
 	Example: "counter 1 EX 60",
 	Cost:    ValueCopy, Flags: Write, Keys: changedKey, AlsoReads: func(args [][]byte) bool { return hasWord(args[3:], "GET") }, Data: setString,
 }, {
-	Name: "setnx", Syntax: "key value", Since: "0.2.0", Group: "string", Summary: "Set a string if the key does not exist.",
+	Name: "setnx", Syntax: "key value", Group: "string", Summary: "Set a string if the key does not exist.",
 	Example: "counter 1",
 	Cost:    ValueCopy, Flags: Write | Fast, Keys: changedKey, Data: setIfAbsent,
 }, {
-	Name: "setex", Syntax: "key seconds value", Since: "0.2.0", Group: "string", Summary: "Set a string that expires.",
+	Name: "setex", Syntax: "key seconds value", Group: "string", Summary: "Set a string that expires.",
 	Example: "counter 60 1",
 	Cost:    ValueCopy, Flags: Write, Keys: changedKey, Data: func(c *DataCall) { setWithTTL(c, 1000) },
 }, {
-	Name: "psetex", Syntax: "key milliseconds value", Since: "0.2.0", Group: "string", Summary: "Set a string that expires.",
+	Name: "psetex", Syntax: "key milliseconds value", Group: "string", Summary: "Set a string that expires.",
 	Example: "counter 60000 1",
 	Cost:    ValueCopy, Flags: Write, Keys: changedKey, Data: func(c *DataCall) { setWithTTL(c, 1) },
 }, {
-	Name: "mget", Syntax: "key ...", Since: "0.2.0", Group: "string", Summary: "The values of several strings.",
+	Name: "mget", Syntax: "key ...", Group: "string", Summary: "The values of several strings.",
 	Example: "counter other",
 	Cost:    ValueCopy, Flags: ReadOnly | Fast, Keys: readKeys, Data: getStrings,
 }, {
-	Name: "incr", Syntax: "key", Since: "0.2.0", Group: "string", Summary: "Add one to a number.",
+	Name: "incr", Syntax: "key", Group: "string", Summary: "Add one to a number.",
 	Example: "counter",
 	Cost:    ValueCopy, Flags: Write | Fast, Keys: usedKey, Data: func(c *DataCall) { increment(c, 1) },
 }, {
-	Name: "incrby", Syntax: "key increment", Since: "0.2.0", Group: "string", Summary: "Add to a number.",
+	Name: "incrby", Syntax: "key increment", Group: "string", Summary: "Add to a number.",
 	Example: "counter 5",
 	Cost:    ValueCopy, Flags: Write | Fast, Keys: usedKey, Data: incrementBy,
 }, {
-	Name: "decr", Syntax: "key", Since: "0.2.0", Group: "string", Summary: "Take one from a number.",
+	Name: "decr", Syntax: "key", Group: "string", Summary: "Take one from a number.",
 	Example: "counter",
 	Cost:    ValueCopy, Flags: Write | Fast, Keys: usedKey, Data: func(c *DataCall) { increment(c, -1) },
 }, {
-	Name: "decrby", Syntax: "key decrement", Since: "0.2.0", Group: "string", Summary: "Take from a number.",
+	Name: "decrby", Syntax: "key decrement", Group: "string", Summary: "Take from a number.",
 	Example: "counter 5",
 	Cost:    ValueCopy, Flags: Write | Fast, Keys: usedKey, Data: decrementBy,
 }, {
-	Name: "incrbyfloat", Syntax: "key increment", Since: "0.2.0", Group: "string", Summary: "Add to a number that may have a fraction.",
+	Name: "incrbyfloat", Syntax: "key increment", Group: "string", Summary: "Add to a number that may have a fraction.",
 	Example: "counter 0.5",
 	Cost:    ValueCopy, Flags: Write | Fast, Keys: usedKey, Data: incrementByFloat,
 }}

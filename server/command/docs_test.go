@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stintdb/stint/internal/generated"
+	"github.com/stintdb/stint/internal/testgenerated"
 )
 
 //go:generate go test -run "TestTable|TestHandbook|TestErrorsPageIsCurrent" -update
@@ -20,7 +20,7 @@ const handbook = "../../docs/commands.md"
 
 // docs/commands.md is made from the table of commands.
 func TestHandbookIsCurrent(t *testing.T) {
-	generated.Check(t, handbook, handbookPage(), *update, "go generate ./server/command")
+	testgenerated.Check(t, handbook, handbookPage(), *update, "go generate ./server/command")
 }
 
 // Every command that can answer has its reply described, and an example if it takes arguments.
@@ -73,7 +73,7 @@ literal; ` + "`[…]`" + ` is optional, ` + "`|`" + ` separates alternatives, ` 
 With RESP2, a map is an array that alternates names and values, and text is a bulk string.
 
 [rate-limits.md](rate-limits.md) explains the arguments and replies of limiters, [errors.md](errors.md) the errors. A command
-exists since 0.1.0 if no *Since* is shown, and replies ` + "`OK`" + ` if no *Reply* is. A command with subcommands also has ` + "`HELP`" + `.
+exists since ` + firstVersion + ` if no *Since* is shown, and replies ` + "`OK`" + ` if no *Reply* is. A command with subcommands also has ` + "`HELP`" + `.
 ` + "`COMMAND DOCS`" + ` reports the same to clients, ` + "`COMMAND INFO`" + ` also flags and positions of keys, and ` + "`ACL CAT category`" + ` lists the
 commands of a category.
 `
@@ -167,7 +167,7 @@ func writeHandbookEntry(out *bytes.Buffer, row *Row) {
 		}
 		out.WriteString("\n")
 	}
-	if row.Since != "0.1.0" {
+	if row.Since != firstVersion {
 		fmt.Fprintf(out, "\nSince: %s\n", row.Since)
 	}
 }

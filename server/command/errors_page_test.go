@@ -7,13 +7,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stintdb/stint/internal/generated"
+	"github.com/stintdb/stint/internal/testgenerated"
 	"github.com/stintdb/stint/server/resp"
 )
 
 // docs/errors.md is made from the tables of errors.
 func TestErrorsPageIsCurrent(t *testing.T) {
-	generated.Check(t, "../../docs/errors.md", errorsPage(), *update, "go generate ./server/command")
+	testgenerated.Check(t, "../../docs/errors.md", errorsPage(), *update, "go generate ./server/command")
 }
 
 var errorSections = []*resp.ErrorSection{&limiterErrors, &policyErrors, &commandErrors, &keyErrors, &dataErrors, &transactionErrors, &connectionErrors, &userErrors, &serverErrors, &clusterErrors, &resp.ProtocolErrors}

@@ -35,8 +35,8 @@ func BenchmarkExecutor(b *testing.B) {
 		{"GCRA", []string{"EVALSHA", store.ScriptDigest([]byte(gcra)), "1", "r", "1000000", "1000000", "1", "1"}},
 	} {
 		b.Run(run.name, func(b *testing.B) {
-			store := store.New(store.Config{Shards: 16, Commands: &Executor{}})
-			defer store.Close()
+			keys := store.New(store.Config{Shards: 16, Commands: &Executor{}})
+			defer keys.Close()
 			ask := func(r *Request, results []engine.Result, now int64, args [][]byte) {
 				row, err := Find(args)
 				if err != nil {
@@ -47,7 +47,7 @@ func BenchmarkExecutor(b *testing.B) {
 				if err := row.Parse(r); err != nil {
 					b.Fatal(err)
 				}
-				store.Apply(now, r.Ops, results)
+				keys.Apply(now, r.Ops, results)
 			}
 			var r Request
 			r.SetBounds(Bounds{MaxKeyBytes: 4096})

@@ -8,10 +8,10 @@ import (
 
 var shareRows = []Row{acquireRow("fs.acquire", limits.FairShare, "key capacity rate member [tokens] [WEIGHT weight] [PEEK]", "alice:9 5 1/h me",
 	"Take tokens (default 1) from a token bucket whose refill its active members share by weight. remaining is that of this member.", optWeight, optPeek), {
-	Name: "fs.members", Syntax: "key", Since: "0.2.0", Group: "limiter",
+	Name: "fs.members", Syntax: "key", Group: "limiter",
 	Summary: "List the active members of a fair share: those with tokens that the refill has not given back to them yet.",
 	Returns: "an array of triples in the order of the names: the member, its weight, and the tokens that it has taken, rounded up but for a thousandth.", Example: "alice:9",
-	Cost: EntryList, Flags: ReadOnly, Keys: readKey, Parse: parseMembers, Reply: replyMembers,
+	Cost: EntryList, Flags: ReadOnly, Keys: readKey, Parse: eachKey(engine.ListMembers), Reply: replyMembers,
 }}
 
 var optWeight = option{name: "WEIGHT", hasValue: true, set: setWeight}
@@ -22,11 +22,6 @@ func setWeight(_ *Request, op *engine.Op, value []byte) (err error) {
 	}
 	op.Weight, err = integerBetween("WEIGHT", value, 1, engine.MaxWeight)
 	return err
-}
-
-func parseMembers(r *Request) error {
-	r.Ops = append(r.Ops, engine.Op{Verb: engine.ListMembers, Key: r.Args[1]})
-	return r.key(r.Args[1])
 }
 
 func replyMembers(w *resp.Writer, _ []engine.Op, results []engine.Result) {

@@ -9,15 +9,15 @@ import (
 )
 
 var inspectRows = []Row{{
-	Name: "rl.info", Syntax: "key", Since: "0.1.0", Group: "limiter",
+	Name: "rl.info", Syntax: "key", Group: "limiter",
 	Summary: "Show a key's limiter: its algorithm, the parameters last used, and its usage.",
 	Returns: "a map of algorithm, the parameters of the limit under the names in its command, limit, taken, remaining and reset_ms, and lent if tokens are set aside for holders; " +
 		"of a fair share the number of members; of a class assured_capacity and assured_rate, and of a node classes, the number registered under it, with assured_to_classes, the sum of their capacities; " +
 		"of an adaptive rate present_rate in tokens a second, and pause_ms; null if the key does not exist or has expired.",
 	Example: "alice:1",
-	Cost:    HolderLookup, Flags: ReadOnly | Fast, Keys: readKey, Parse: parseLooks, Reply: replyInfo,
+	Cost:    HolderLookup, Flags: ReadOnly | Fast, Keys: readKey, Parse: eachKey(engine.Look), Reply: replyInfo,
 }, {
-	Name: "rl.refund", Syntax: "key tokens", Since: "0.1.0", Group: "limiter",
+	Name: "rl.refund", Syntax: "key tokens", Group: "limiter",
 	Summary: "Return tokens to a limiter, at most as many as were taken.",
 	Returns: "the remaining tokens after the refund, an integer, negative while the limiter is in debt; null if nothing was taken.",
 	Example: "alice:1 1",
@@ -59,31 +59,14 @@ func replyInfo(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 	}
 	params := slices.DeleteFunc(res.Held.Params(), func(p limits.Param) bool { return p.Name == "limit" }) // reported as a separate field
 	params = append(params, res.Details()...)
-	fields := 5
-	if res.Lent > 0 {
-		fields++
-	}
-	w.Map(len(params) + fields)
-	w.BulkString("algorithm")
-	w.BulkString(res.Held.Algorithm.String())
+	fields := []field{{"algorithm", res.Held.Algorithm.String()}}
 	for _, p := range params {
-		w.BulkString(p.Name)
-		w.BulkString(p.Text)
+		fields = append(fields, field{p.Name, p.Text})
 	}
-	for _, field := range []struct {
-		name  string
-		value int64
-	}{
-		{"limit", res.Limit},
-		{"taken", res.Limit - res.Remaining - res.Lent},
-		{"remaining", res.Remaining},
-		{"reset_ms", millis(res.Reset)},
-	} {
-		w.BulkString(field.name)
-		w.Int(field.value)
-	}
+	fields = append(fields, field{"limit", res.Limit}, field{"taken", res.Limit - res.Remaining - res.Lent},
+		field{"remaining", res.Remaining}, field{"reset_ms", Millis(res.Reset)})
 	if res.Lent > 0 {
-		w.BulkString("lent")
-		w.Int(res.Lent)
+		fields = append(fields, field{"lent", res.Lent})
 	}
+	writeFields(w, fields)
 }

@@ -10,27 +10,27 @@ import (
 )
 
 var commandRows = []Row{{
-	Name: "command", Syntax: "[subcommand]", Since: "0.1.0", Group: "server", Summary: "Describe the commands.",
+	Name: "command", Syntax: "[subcommand]", Group: "server", Summary: "Describe the commands.",
 	Returns: "an array with one array for each command: name, arity, flags, first key, last key, step, categories and more.",
 	Cost:    LongText, Flags: Harmless, Run: func(_ Session, w *resp.Writer, _ [][]byte) { writeRows(w, tableRows()) },
 	Sub: []Row{
-		{Name: "count", Since: "0.1.0", Group: "server", Summary: "The number of commands.",
+		{Name: "count", Group: "server", Summary: "The number of commands.",
 			Returns: "an integer.",
 			Cost:    Light, Flags: Harmless,
 			Run: func(_ Session, w *resp.Writer, _ [][]byte) { w.Int(int64(len(Table))) }},
-		{Name: "info", Syntax: "[name ...]", Since: "0.1.0", Group: "server", Summary: "Arity, flags and key positions of commands.",
+		{Name: "info", Syntax: "[name ...]", Group: "server", Summary: "Arity, flags and key positions of commands.",
 			Returns: "the same as COMMAND of the named commands; null for an unknown command.", Example: "get",
 			Cost: LongText, Flags: Harmless,
 			Run: runCommandInfo},
-		{Name: "docs", Syntax: "[name ...]", Since: "0.1.0", Group: "server", Summary: "Summary and arguments of commands.",
+		{Name: "docs", Syntax: "[name ...]", Group: "server", Summary: "Summary and arguments of commands.",
 			Returns: "a map of commands to maps of summary, since, group and arguments.", Example: "get",
 			Cost: LongText, Flags: Harmless,
 			Run: runCommandDocs},
-		{Name: "list", Syntax: "[FILTERBY filter value]", Since: "0.1.0", Group: "server", Summary: "The names of the commands.",
+		{Name: "list", Syntax: "[FILTERBY filter value]", Group: "server", Summary: "The names of the commands.",
 			Returns: "an array of names. The filter is PATTERN with a glob pattern, ACLCAT with a category, or MODULE.",
 			Cost:    LongText, Flags: Harmless,
 			Run: runCommandList},
-		{Name: "getkeys", Syntax: "command [argument ...]", Since: "0.1.0", Group: "server", Summary: "The keys in a command.",
+		{Name: "getkeys", Syntax: "command [argument ...]", Group: "server", Summary: "The keys in a command.",
 			Returns: "an array of keys.", Example: "del alice:1",
 			Cost: Report, Flags: Harmless,
 			Run: runGetKeys},
@@ -78,21 +78,18 @@ func writeRows(w *resp.Writer, rows []*Row) {
 }
 
 func writeRow(w *resp.Writer, r *Row) {
-	flags, categories := r.words(), r.Categories()
+	var categories statuses
+	for _, c := range r.Categories() {
+		categories = append(categories, "@"+c)
+	}
 	w.Array(10)
 	w.BulkString(r.FullName)
 	w.Int(int64(r.arity))
-	w.Set(len(flags))
-	for _, f := range flags {
-		w.Status(f)
-	}
+	statuses(r.words()).write(w)
 	w.Int(int64(r.Keys.First))
 	w.Int(int64(r.Keys.Last))
-	w.Int(int64(r.Keys.Step))
-	w.Set(len(categories))
-	for _, c := range categories {
-		w.Status("@" + c)
-	}
+	w.Int(int64(min(r.Keys.First, 1))) // the step from key to key
+	categories.write(w)
 	w.Array(0) // tips
 	w.Array(0) // key specifications: the positions above say all
 	w.Array(len(r.Sub))
@@ -118,73 +115,45 @@ func writeDocs(w *resp.Writer, rows []*Row) {
 	w.Map(len(rows))
 	for _, r := range rows {
 		w.BulkString(r.FullName)
-		fields := 3
+		fields := []field{{"summary", r.Summary}, {"since", r.Since}, {"group", r.Group}}
 		if len(r.args) > 0 && len(r.Sub) == 0 {
-			fields++
+			fields = append(fields, field{"arguments", func(w *resp.Writer) { writeArguments(w, r.args) }})
 		}
 		if len(r.Sub) > 0 {
-			fields++
-		}
-		w.Map(fields)
-		for _, pair := range [][2]string{{"summary", r.Summary}, {"since", r.Since}, {"group", r.Group}} {
-			w.BulkString(pair[0])
-			w.BulkString(pair[1])
-		}
-		if len(r.args) > 0 && len(r.Sub) == 0 {
-			w.BulkString("arguments")
-			writeArguments(w, r.args)
-		}
-		if len(r.Sub) > 0 {
-			w.BulkString("subcommands")
 			subs := make([]*Row, len(r.Sub))
 			for i := range r.Sub {
 				subs[i] = &r.Sub[i]
 			}
-			writeDocs(w, subs)
+			fields = append(fields, field{"subcommands", func(w *resp.Writer) { writeDocs(w, subs) }})
 		}
+		writeFields(w, fields)
 	}
 }
 
 func writeArguments(w *resp.Writer, args []argument) {
 	w.Array(len(args))
 	for _, a := range args {
-		fields := [][2]string{{"name", a.name}, {"type", a.kind}}
+		fields := []field{{"name", a.name}, {"type", a.kind}}
 		if len(a.sub) == 0 {
-			fields = append(fields, [2]string{"display_text", a.name})
+			fields = append(fields, field{"display_text", a.name})
 		}
 		if a.token != "" {
-			fields = append(fields, [2]string{"token", a.token})
+			fields = append(fields, field{"token", a.token})
 		}
-		var flags []string
+		var flags statuses
 		if a.optional {
 			flags = append(flags, "optional")
 		}
 		if a.multiple {
 			flags = append(flags, "multiple")
 		}
-		n := len(fields)
 		if len(flags) > 0 {
-			n++
+			fields = append(fields, field{"flags", flags})
 		}
 		if len(a.sub) > 0 {
-			n++
+			fields = append(fields, field{"arguments", func(w *resp.Writer) { writeArguments(w, a.sub) }})
 		}
-		w.Map(n)
-		for _, f := range fields {
-			w.BulkString(f[0])
-			w.BulkString(f[1])
-		}
-		if len(flags) > 0 {
-			w.BulkString("flags")
-			w.Set(len(flags))
-			for _, f := range flags {
-				w.Status(f)
-			}
-		}
-		if len(a.sub) > 0 {
-			w.BulkString("arguments")
-			writeArguments(w, a.sub)
-		}
+		writeFields(w, fields)
 	}
 }
 
@@ -209,10 +178,7 @@ func runCommandList(_ Session, w *resp.Writer, args [][]byte) {
 			names = append(names, Table[i].Name)
 		}
 	}
-	w.Array(len(names))
-	for _, n := range names {
-		w.BulkString(n)
-	}
+	writeTexts(w, names)
 }
 
 func runGetKeys(_ Session, w *resp.Writer, args [][]byte) {
@@ -250,12 +216,6 @@ func (r *Row) KeysOf(args [][]byte) (keys [][]byte) {
 		}
 		return keys
 	}
-	last := r.Keys.Last
-	if last < 0 {
-		last += len(args)
-	}
-	for i := r.Keys.First; i > 0 && i <= last && i < len(args); i += r.Keys.Step {
-		keys = append(keys, args[i])
-	}
-	return keys
+	positions := r.Keys.of(args)
+	return args[positions.from:min(positions.to, len(args))]
 }

@@ -7,81 +7,79 @@ import (
 )
 
 var keyRows = []Row{{
-	Name: "del", Syntax: "key ...", Since: "0.1.0", Group: "generic",
+	Name: "del", Syntax: "key ...", Group: "generic",
 	Summary: "Reset limiters to their full limit.",
 	Returns: "the number of keys that existed and had not expired, an integer.", Example: "alice:1",
-	Cost: Light, Flags: Write, Keys: changedKeys, Data: deleteKeys, Parse: parseDeletes, Reply: replyCount,
+	Cost: Light, Flags: Write, Keys: changedKeys, Data: deleteKeys, Parse: eachKey(engine.Delete), Reply: replyCount,
 }, {
-	Name: "unlink", Syntax: "key ...", Since: "0.1.0", Group: "generic", Summary: "Same as DEL.",
+	Name: "unlink", Syntax: "key ...", Group: "generic", Summary: "Same as DEL.",
 	Returns: "the number of keys that existed and had not expired, an integer.", Example: "alice:1",
-	Cost: Light, Flags: Write | Fast, Keys: changedKeys, Data: deleteKeys, Parse: parseDeletes, Reply: replyCount,
+	Cost: Light, Flags: Write | Fast, Keys: changedKeys, Data: deleteKeys, Parse: eachKey(engine.Delete), Reply: replyCount,
 }, {
-	Name: "exists", Syntax: "key ...", Since: "0.1.0", Group: "generic",
+	Name: "exists", Syntax: "key ...", Group: "generic",
 	Summary: "Count the keys that exist and have not expired.",
 	Returns: "an integer; a key given twice counts twice.", Example: "alice:1",
-	Cost: HolderLookup, Flags: ReadOnly | Fast, Keys: readKeys, Data: existKeys, Parse: parseLooks, Reply: replyCount,
+	Cost: HolderLookup, Flags: ReadOnly | Fast, Keys: readKeys, Data: existKeys, Parse: eachKey(engine.Look), Reply: replyCount,
 }, {
-	Name: "ttl", Syntax: "key", Since: "0.1.0", Group: "generic",
+	Name: "ttl", Syntax: "key", Group: "generic",
 	Summary: "Seconds until a key expires; a limiter is then at its full limit again.",
 	Returns: "an integer, rounded; -1 if the key never expires, -2 if the key does not exist or has expired.", Example: "alice:1",
-	Cost: HolderLookup, Flags: ReadOnly | Fast, Keys: readKey, Data: func(c *DataCall) { timeToLive(c, 1000) }, Parse: parseLooks, Reply: replyTTL,
+	Cost: HolderLookup, Flags: ReadOnly | Fast, Keys: readKey, Data: func(c *DataCall) { timeToLive(c, 1000) }, Parse: eachKey(engine.Look), Reply: replyTTL,
 }, {
-	Name: "pttl", Syntax: "key", Since: "0.1.0", Group: "generic",
+	Name: "pttl", Syntax: "key", Group: "generic",
 	Summary: "Milliseconds until a key expires; a limiter is then at its full limit again.",
 	Returns: "an integer, rounded up; -1 if the key never expires, -2 if the key does not exist or has expired.", Example: "alice:1",
-	Cost: HolderLookup, Flags: ReadOnly | Fast, Keys: readKey, Data: func(c *DataCall) { timeToLive(c, 1) }, Parse: parseLooks, Reply: replyPTTL,
+	Cost: HolderLookup, Flags: ReadOnly | Fast, Keys: readKey, Data: func(c *DataCall) { timeToLive(c, 1) }, Parse: eachKey(engine.Look), Reply: replyPTTL,
 }, {
-	Name: "type", Syntax: "key", Since: "0.1.0", Group: "generic",
+	Name: "type", Syntax: "key", Group: "generic",
 	Summary: "The kind of a key: the algorithm of its limiter, such as token-bucket, or the kind of its data, such as string.",
 	Returns: "one of " + typeNames() + ", or `none` for a key that does not exist or has expired.",
 	Example: "alice:1",
-	Cost:    HolderLookup, Flags: ReadOnly | Fast, Keys: readKey, Data: typeOfKey, Parse: parseLooks, Reply: replyType,
+	Cost:    HolderLookup, Flags: ReadOnly | Fast, Keys: readKey, Data: typeOfKey, Parse: eachKey(engine.Look), Reply: replyType,
 }, {
-	Name: "scan", Syntax: "cursor [MATCH pattern] [COUNT count] [TYPE type]", Since: "0.1.0", Group: "generic",
+	Name: "scan", Syntax: "cursor [MATCH pattern] [COUNT count] [TYPE type]", Group: "generic",
 	Summary: "Iterate over the keys.",
 	Returns: "two elements: the next cursor, `0` at the end, and an array of keys. COUNT is 10 by default and at most 10000; a step with long keys may return fewer.",
 	Example: "0",
 	Cost:    KeyStep, Flags: ReadOnly, Run: runScan, Data: scanInScript,
 }, {
-	Name: "keys", Syntax: "pattern", Since: "0.1.0", Group: "generic",
+	Name: "keys", Syntax: "pattern", Group: "generic",
 	Summary: "All keys that match a glob pattern. Slow with many keys; prefer SCAN.",
 	Returns: "an array of keys; an error if more than 100000 keys, or more than 3500000 bytes, match.", Example: "*",
 	Cost: KeyPass, Flags: ReadOnly | Dangerous, Run: runKeys, Data: keysInScript,
 }, {
-	Name: "randomkey", Since: "0.1.0", Group: "generic", Summary: "A random key that the user may read.",
+	Name: "randomkey", Group: "generic", Summary: "A random key that the user may read.",
 	Returns: "a key; null if there is none, or 100 tries found none that the user may read.",
 	Cost:    ShardPass, Flags: ReadOnly, Run: runRandomKey,
 }, {
-	Name: "dbsize", Since: "0.1.0", Group: "server", Summary: "The number of keys.",
+	Name: "dbsize", Group: "server", Summary: "The number of keys.",
 	Returns: "an integer. Expired keys count until the server removes them.",
 	Cost:    ShardPass, Flags: ReadOnly | Fast,
 	Run: func(s Session, w *resp.Writer, _ [][]byte) { w.Int(int64(s.Server().Keys().Len())) }, Data: sizeInScript,
 }, {
-	Name: "flushdb", Syntax: "[ASYNC | SYNC]", Since: "0.1.0", Group: "server",
+	Name: "flushdb", Syntax: "[ASYNC | SYNC]", Group: "server",
 	Summary: "Reset every limiter to its full limit.",
 	Returns: "`OK`.",
 	Cost:    KeyPass, Flags: Write | Dangerous, Parse: parseFlush, Reply: replyOK,
 }, {
-	Name: "flushall", Syntax: "[ASYNC | SYNC]", Since: "0.1.0", Group: "server",
+	Name: "flushall", Syntax: "[ASYNC | SYNC]", Group: "server",
 	Summary: "Reset every limiter to its full limit.",
 	Returns: "`OK`.",
 	Cost:    KeyPass, Flags: Write | Dangerous, Parse: parseFlush, Reply: replyOK,
 }}
 
-// parseKeys makes one operation of every argument from the first key on.
-func parseKeys(r *Request, verb engine.Verb) error {
-	for _, key := range r.Args[1:] {
-		if err := r.key(key); err != nil {
-			return err
+// eachKey is the Parse of a row whose arguments are keys: it makes one operation of each.
+func eachKey(verb engine.Verb) func(*Request) error {
+	return func(r *Request) error {
+		for _, key := range r.Args[1:] {
+			if err := r.key(key); err != nil {
+				return err
+			}
+			r.Ops = append(r.Ops, engine.Op{Verb: verb, Key: key})
 		}
-		r.Ops = append(r.Ops, engine.Op{Verb: verb, Key: key})
+		return nil
 	}
-	return nil
 }
-
-func parseDeletes(r *Request) error { return parseKeys(r, engine.Delete) }
-
-func parseLooks(r *Request) error { return parseKeys(r, engine.Look) }
 
 func parseFlush(r *Request) error {
 	if len(r.Args) > 2 || len(r.Args) == 2 && !isWord(r.Args[1], "ASYNC") && !isWord(r.Args[1], "SYNC") {
@@ -130,7 +128,7 @@ func expiresIn(res *engine.Result) int64 {
 	case res.Reset == engine.NeverExpires, res.Reset == 0 && res.Lent > 0:
 		return noExpiry
 	}
-	return millis(res.Reset)
+	return Millis(res.Reset)
 }
 
 func replyType(w *resp.Writer, _ []engine.Op, results []engine.Result) {

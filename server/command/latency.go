@@ -25,20 +25,20 @@ type LatencyHistogram struct {
 }
 
 var latencyRows = []Row{{
-	Name: "latency", Syntax: "subcommand", Since: "0.1.0", Group: "server", Summary: "Inspect latency events.",
+	Name: "latency", Syntax: "subcommand", Group: "server", Summary: "Inspect latency events.",
 	Sub: []Row{
-		{Name: "latest", Since: "0.1.0", Group: "server", Summary: "The events that took longer than latency-monitor-threshold.",
+		{Name: "latest", Group: "server", Summary: "The events that took longer than latency-monitor-threshold.",
 			Returns: "an array with one array for each event: name, Unix seconds of the latest, its milliseconds, and the most milliseconds. Events are `command`, `event-loop` and `expire-cycle`.",
 			Cost:    Report, Flags: Admin | Dangerous, Run: runLatencyLatest},
-		{Name: "history", Syntax: "event", Since: "0.1.0", Group: "server", Summary: "The latest occurrences of an event, at most 160.",
+		{Name: "history", Syntax: "event", Group: "server", Summary: "The latest occurrences of an event, at most 160.",
 			Returns: "an array with one array of Unix seconds and milliseconds for each.", Example: "command",
 			Cost: Report, Flags: Admin | Dangerous, Run: runLatencyHistory},
-		{Name: "reset", Syntax: "[event ...]", Since: "0.1.0", Group: "server", Summary: "Delete the history of the given events, by default of all.",
+		{Name: "reset", Syntax: "[event ...]", Group: "server", Summary: "Delete the history of the given events, by default of all.",
 			Returns: "the number of events, an integer.",
 			Cost:    Light, Flags: Admin | Dangerous, Run: func(s Session, w *resp.Writer, args [][]byte) {
 				w.Int(int64(s.Server().Observer().ResetLatency(texts(args[2:]))))
 			}},
-		{Name: "histogram", Syntax: "[command ...]", Since: "0.1.0", Group: "server", Summary: "Latency histograms of commands since the server started.",
+		{Name: "histogram", Syntax: "[command ...]", Group: "server", Summary: "Latency histograms of commands since the server started.",
 			Returns: "a map of commands to maps of calls and histogram_usec, a map from microseconds to the number of calls that took at most this time.",
 			Cost:    Information, Flags: Admin | Dangerous, Run: runLatencyHistogram},
 	},

@@ -14,29 +14,29 @@ import (
 const loanReply = "limit, remaining (for everybody else), held (the holder's tokens that are set aside now) and number (of the last operation on them that was carried out, 0 if none are left)."
 
 var lendRows = []Row{{
-	Name: "rl.lend", Syntax: "key spec tokens holder number previous [LEFT tokens] [FOR duration]", Since: "0.2.0", Group: "limiter",
+	Name: "rl.lend", Syntax: "key spec tokens holder number previous [LEFT tokens] [FOR duration]", Group: "limiter",
 	Summary: "Set tokens of a limiter aside for a holder, which then grants requests alone: at most an eighth of those that are left, and none under another limit than the key's. The spec is TB, CL or LB with capacity and rate, or FW with limit and window. Number is another one, above 0, for each of the holder's operations on any key; previous is the number in the last answer for this key, 0 at first: any other is ignored, so that no answer that was lost can make tokens count twice. LEFT states the tokens that the holder has not spent; the others are charged. With FOR the loan ends after that time, unless an operation on it comes before; all of it then counts as spent. The same operation again changes nothing and is answered alike.",
 	Returns: "an array of granted, " + loanReply,
 	Example: "alice:1 TB 10 1/h 1 worker 1 0",
 	Cost:    HolderLookup, Flags: Write | Fast | NotInScripts, Keys: changedKey, Parse: parseLend, Reply: replyLoan,
 }, {
-	Name: "rl.return", Syntax: "key holder number previous tokens", Since: "0.2.0", Group: "limiter",
+	Name: "rl.return", Syntax: "key holder number previous tokens", Group: "limiter",
 	Summary: "End a holder's loan: give back the tokens that it has not spent, and charge the others.",
 	Returns: "an array of returned, " + loanReply,
 	Example: "alice:1 worker 2 1 0",
 	Cost:    HolderLookup, Flags: Write | Fast | NotInScripts, Keys: changedKey, Parse: parseReturn, Reply: replyLoan,
 }, {
-	Name: "rl.void", Syntax: "key holder [FORCE]", Since: "0.2.0", Group: "limiter",
+	Name: "rl.void", Syntax: "key holder [FORCE]", Group: "limiter",
 	Summary: "End the loan of a holder that is gone: all of it counts as spent. Without FORCE it only reports the loan, because a holder that still spends its tokens would exceed the limit by at most these; a loan with FOR ends anyway.",
 	Returns: "an array of voided, " + loanReply,
 	Example: "alice:1 worker",
 	Cost:    HolderLookup, Flags: Write | Admin | NotInScripts, Keys: changedKey, Parse: parseVoid, Reply: replyLoan,
 }, {
-	Name: "rl.lent", Syntax: "key", Since: "0.2.0", Group: "limiter",
+	Name: "rl.lent", Syntax: "key", Group: "limiter",
 	Summary: "List the holders for which tokens of a limiter are set aside.",
 	Returns: "an array of holder, tokens and ttl_ms for each, -1 for a loan without FOR.",
 	Example: "alice:1",
-	Cost:    HolderLookup, Flags: ReadOnly | Fast | NotInScripts, Keys: readKey, Parse: parseLent, Reply: replyLent,
+	Cost:    HolderLookup, Flags: ReadOnly | Fast | NotInScripts, Keys: readKey, Parse: eachKey(engine.Loans), Reply: replyLent,
 }}
 
 var (
@@ -147,11 +147,6 @@ func parseVoid(r *Request) error {
 	return r.key(op.Key)
 }
 
-func parseLent(r *Request) error {
-	r.Ops = append(r.Ops, engine.Op{Verb: engine.Loans, Key: r.Args[1]})
-	return r.key(r.Args[1])
-}
-
 func replyLoan(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 	res := &results[0]
 	if res.Status == engine.NotHeld {
@@ -178,7 +173,7 @@ func replyLent(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 			w.Int(engine.NeverExpires)
 			continue
 		}
-		w.Int(millis(one.Left))
+		w.Int(Millis(one.Left))
 	}
 	results[0].Trim()
 }

@@ -260,11 +260,11 @@ func replyAcquire(w *resp.Writer, ops []engine.Op, results []engine.Result) {
 	if failed(w, res) {
 		return
 	}
-	w.Integers(res.Granted, res.Limit, res.Remaining, millis(res.Wait), millis(res.Reset))
+	w.Integers(res.Granted, res.Limit, res.Remaining, Millis(res.Wait), Millis(res.Reset))
 }
 
-// millis rounds nanoseconds up, so that a client that waits this long is not denied again for being early.
-func millis(nanos int64) int64 {
+// Millis rounds nanoseconds up, so that a client that waits this long is not denied again for being early.
+func Millis(nanos int64) int64 {
 	if nanos < 0 {
 		return nanos
 	}

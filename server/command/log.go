@@ -11,7 +11,7 @@ import (
 const usualGrants = 100
 
 var logRows = []Row{{
-	Name: "sl.log", Syntax: "key [COUNT count]", Since: "0.2.0", Group: "limiter",
+	Name: "sl.log", Syntax: "key [COUNT count]", Group: "limiter",
 	Summary: "List the newest grants of a sliding log that still count, newest last.",
 	Returns: "an array of pairs: the time of a grant, in milliseconds since the Unix epoch, and its tokens. COUNT is 100 by default and at most 10000. `RL.REFUND` takes off the newest; grants at one instant, and those with `FORCE` when the log is full, share a pair.",
 	Example: "alice:6",

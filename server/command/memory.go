@@ -19,15 +19,15 @@ type MemoryUse struct {
 func (m *MemoryUse) Used() int64 { return m.Keys + m.Heap }
 
 var memoryRows = []Row{{
-	Name: "memory", Syntax: "subcommand", Since: "0.1.0", Group: "server", Summary: "Inspect memory usage.",
+	Name: "memory", Syntax: "subcommand", Group: "server", Summary: "Inspect memory usage.",
 	Sub: []Row{
-		{Name: "usage", Syntax: "key [SAMPLES count]", Since: "0.1.0", Group: "server", Summary: "Memory used by a key, in bytes.",
+		{Name: "usage", Syntax: "key [SAMPLES count]", Group: "server", Summary: "Memory used by a key, in bytes.",
 			Returns: "an integer; null if the key does not exist or has expired.", Example: "alice:1",
-			Cost: HolderLookup, Flags: ReadOnly, Keys: Keys{First: 2, Last: 2, Step: 1, Access: Reads}, Parse: parseMemoryUsage, Reply: replyMemoryUsage},
-		{Name: "stats", Since: "0.1.0", Group: "server", Summary: "Memory usage by category.",
+			Cost: HolderLookup, Flags: ReadOnly, Keys: Keys{First: 2, Last: 2, Access: Reads}, Parse: parseMemoryUsage, Reply: replyMemoryUsage},
+		{Name: "stats", Group: "server", Summary: "Memory usage by category.",
 			Returns: "a map of names to bytes, percentages and ratios, with Redis's names where they exist. The dataset is the keys; overhead is everything else.",
 			Cost:    Information, Flags: ReadOnly, Run: runMemoryStats},
-		{Name: "purge", Since: "0.1.0", Group: "server", Summary: "Return unused memory to the operating system.",
+		{Name: "purge", Group: "server", Summary: "Return unused memory to the operating system.",
 			Returns: "`OK`.",
 			Cost:    KeyPass, Flags: Admin | Dangerous,
 			Run: runMemoryPurge},
@@ -54,31 +54,14 @@ func replyMemoryUsage(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 func runMemoryStats(s Session, w *resp.Writer, _ [][]byte) {
 	count, m := int64(s.Server().Keys().Len()), s.Server().Observer().Memory()
 	used := m.Used()
-	whole := []struct {
-		name  string
-		bytes int64
-	}{
+	writeFields(w, []field{
 		{"peak.allocated", m.Peak}, {"total.allocated", used}, {"startup.allocated", m.Startup}, {"clients.normal", m.ClientBuffers},
 		{"overhead.total", m.Heap}, {"dataset.bytes", m.Keys}, {"keys.count", count}, {"keys.bytes", m.Keys},
 		{"keys.bytes-per-key", m.Keys / max(count, 1)}, {"keys.limit-bytes", m.KeysLimit}, {"resident.bytes", m.Resident},
 		{"heap.bytes", m.Heap}, {"heap.idle-bytes", m.HeapIdle}, {"fragmentation.bytes", m.Resident - used},
-	}
-	parts := []struct {
-		name  string
-		value float64
-	}{
 		{"dataset.percentage", percentage(m.Keys, used-m.Startup)}, {"peak.percentage", percentage(used, m.Peak)},
 		{"fragmentation", float64(m.Resident) / float64(max(used, 1))},
-	}
-	w.Map(len(whole) + len(parts))
-	for _, p := range whole {
-		w.BulkString(p.name)
-		w.Int(p.bytes)
-	}
-	for _, p := range parts {
-		w.BulkString(p.name)
-		w.Double(p.value)
-	}
+	})
 }
 
 // runMemoryPurge answers when it is done, which takes a while. In a transaction it answers at once.

@@ -3,7 +3,7 @@ package command
 import "github.com/stintdb/stint/server/resp"
 
 var monitorRows = []Row{{
-	Name: "monitor", Since: "0.1.0", Group: "server",
+	Name: "monitor", Group: "server",
 	Summary: "Stream every command that the server executes, until RESET or the end of the connection. Lines beyond a backlog of one megabyte are dropped and counted.",
 	Returns: "`OK`. Then a line for each command: Unix time, database and address, words. Commands for operators and commands with passwords are not shown.",
 	Cost:    Light, Flags: Admin | Dangerous | NotInMulti, Run: func(s Session, w *resp.Writer, _ [][]byte) {

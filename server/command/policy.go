@@ -11,31 +11,31 @@ import (
 )
 
 var policyRows = []Row{{
-	Name: "rl.check", Syntax: "name id [tokens] [PEEK] [KEEP amount] [MAXWAIT duration | BLOCK duration] [AS id FOR duration] [WITH field value [field value ...]]", Since: "0.1.0", Group: "limiter",
+	Name: "rl.check", Syntax: "name id [tokens] [PEEK] [KEEP amount] [MAXWAIT duration | BLOCK duration] [AS id FOR duration] [WITH field value [field value ...]]", Group: "limiter",
 	Summary: "Check the limits of a policy for a caller, all or nothing. KEEP applies to every limit of the policy that has no KEEP, but not to LQ and CC. WITH gives the fields that {name} in the limits' keys stands for.",
 	Returns: "that of [`RL.ALL`](#rlall). In SHADOW, granted is always the number of requested tokens, and binding is the limit that would have denied.",
 	Example: "private 1",
 	Cost:    PolicyCheck, Flags: Write | Fast | Decides | Blocking, Parse: parseCheck, Reply: replyCheck,
 }, {
-	Name: "rl.policy", Syntax: "subcommand", Since: "0.1.0", Group: "limiter",
+	Name: "rl.policy", Syntax: "subcommand", Group: "limiter",
 	Summary: "Manage policies: limits that the server stores under a name.",
 	Sub: []Row{
-		{Name: "set", Syntax: "name spec ... [SHADOW] [STRICT]", Since: "0.1.0", Group: "limiter",
+		{Name: "set", Syntax: "name spec ... [SHADOW] [STRICT]", Group: "limiter",
 			Summary: "Store limits under a name; the next check uses them. {} in a key stands for the caller's id, {name} for a field that the check gives behind WITH. SHADOW denies nothing and only counts denials. STRICT has a cluster decide each check, and each request for the keys of these limits, through its log, never from tokens that a node holds.",
 			Returns: "`OK`.", Example: "private TB mine:{} 1 1/h",
 			Cost: PolicyChange, Flags: Write | Admin, Parse: parsePolicySet, Reply: replyPolicy},
-		{Name: "get", Syntax: "name [id]", Since: "0.1.0", Group: "limiter",
+		{Name: "get", Syntax: "name [id]", Group: "limiter",
 			Summary: "Show a policy and its counters; with an id, the limits that apply to that caller.",
 			Returns: "a map of limits (in the syntax of SET, quoted as in redis-cli where necessary), overrides, granted, denied, shadow_denied (the checks of this name that this node answered since it started), shadow and strict; null if the policy does not exist or the user may not read its keys.",
 			Example: "private",
 			Cost:    Report, Flags: ReadOnly, Run: runPolicyGet},
-		{Name: "del", Syntax: "name", Since: "0.1.0", Group: "limiter", Summary: "Delete a policy.",
+		{Name: "del", Syntax: "name", Group: "limiter", Summary: "Delete a policy.",
 			Returns: "1, or 0 if the policy did not exist.", Example: "private",
 			Cost: PolicyList, Flags: Write | Admin, Parse: parsePolicyDel, Reply: replyCount},
-		{Name: "list", Since: "0.1.0", Group: "limiter", Summary: "The names of the policies.",
+		{Name: "list", Group: "limiter", Summary: "The names of the policies.",
 			Returns: "an array of the names of those policies whose keys the user may read.",
 			Cost:    PolicyList, Flags: ReadOnly, Run: runPolicyList},
-		{Name: "override", Syntax: "name id spec ...", Since: "0.1.0", Group: "limiter",
+		{Name: "override", Syntax: "name id spec ...", Group: "limiter",
 			Summary: "Give one caller other limits than the policy's; NONE instead of limits removes the override.",
 			Returns: "`OK`.", Example: "private 1 NONE",
 			Cost: PolicyChange, Flags: Write | Admin, Parse: parseOverride, Reply: replyPolicy},
@@ -223,10 +223,7 @@ func runPolicyList(s Session, w *resp.Writer, _ [][]byte) {
 		names := slices.DeleteFunc(s.Server().Keys().PolicyNames(), func(name string) bool {
 			return !seesPolicy(s, name)
 		})
-		w.Array(len(names))
-		for _, n := range names {
-			w.BulkString(n)
-		}
+		writeTexts(w, names)
 	})
 }
 
@@ -246,28 +243,17 @@ func writePolicy(s Session, w *resp.Writer, words []string) {
 		w.Null()
 		return
 	}
-	limits := p.Parts
+	parts := p.Parts
 	if len(words) == 2 {
 		own, _ := s.Server().Keys().PolicyOf(words[0], []byte(words[1]))
-		limits = own.Parts
+		parts = own.Parts
 	}
-	w.Map(7)
-	w.BulkString("limits")
-	w.Array(len(limits))
-	for _, l := range limits {
-		w.BulkString(SpecText(l))
+	specs := make([]string, len(parts))
+	for i, part := range parts {
+		specs[i] = SpecText(part)
 	}
-	for _, f := range []struct {
-		name  string
-		value int64
-	}{
-		{"overrides", int64(p.Overridden)}, {"granted", p.Granted}, {"denied", p.Denied}, {"shadow_denied", p.ShadowDenied},
-	} {
-		w.BulkString(f.name)
-		w.Int(f.value)
-	}
-	w.BulkString("shadow")
-	w.Bool(p.Shadow)
-	w.BulkString("strict")
-	w.Bool(p.Strict)
+	writeFields(w, []field{
+		{"limits", specs}, {"overrides", int64(p.Overridden)}, {"granted", p.Granted}, {"denied", p.Denied}, {"shadow_denied", p.ShadowDenied},
+		{"shadow", p.Shadow}, {"strict", p.Strict},
+	})
 }

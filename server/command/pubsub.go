@@ -8,20 +8,20 @@ import (
 )
 
 var pubSubRows = []Row{{
-	Name: "publish", Syntax: "channel message", Since: "0.2.0", Group: "pubsub",
+	Name: "publish", Syntax: "channel message", Group: "pubsub",
 	Summary: "Send a message to the subscribers of a channel, on every node of a cluster. Nothing of it is kept: connections that are not subscribed now miss it.",
 	Returns: "the number of receivers; in a cluster, those connected to the node that decides. Within a script 0, because every node runs the script.",
 	Example: "news hello",
 	Cost:    ValueCopy, Flags: Write | Fast | PubSub, Data: publish, Reply: replyPublish,
 }, {
-	Name: "subscribe", Syntax: "channel ...", Since: "0.2.0", Group: "pubsub",
+	Name: "subscribe", Syntax: "channel ...", Group: "pubsub",
 	Summary: "Receive the messages of channels. With RESP2 the connection is then for SUBSCRIBE, UNSUBSCRIBE, PING, QUIT and RESET alone. " +
 		"A connection that does not read its messages is closed.",
 	Returns: "for each channel, `subscribe`, the channel and the number of the connection's channels. Then, for each message, `message`, the channel and the message. With RESP3 they are push messages.",
 	Example: "news",
 	Cost:    Report, Flags: PubSub | NotInMulti | NotInScripts, Run: runSubscribe,
 }, {
-	Name: "unsubscribe", Syntax: "[channel ...]", Since: "0.2.0", Group: "pubsub",
+	Name: "unsubscribe", Syntax: "[channel ...]", Group: "pubsub",
 	Summary: "Receive no more messages of channels, by default of all.",
 	Returns: "for each channel, `unsubscribe`, the channel and the number of channels that are left.",
 	Example: "news",

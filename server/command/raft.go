@@ -8,28 +8,28 @@ import (
 )
 
 var raftRows = []Row{{
-	Name: "raft", Syntax: "subcommand", Since: "0.1.0", Group: "cluster", Summary: "Inspect and change the nodes of a cluster.",
+	Name: "raft", Syntax: "subcommand", Group: "cluster", Summary: "Inspect and change the nodes of a cluster.",
 	Sub: []Row{
-		{Name: "info", Since: "0.1.0", Group: "cluster", Summary: "The state of the Raft cluster, as known to this node.",
+		{Name: "info", Group: "cluster", Summary: "The state of the Raft cluster, as known to this node.",
 			Returns: "a map of cluster_id, node_id, state (`starting`, `follower`, `candidate`, `leader` or `gone`), term, leader_id, leader_addr, leader_client_addr, last_contact_ms, last_log_index, commit_index, applied_index, last_snapshot_index, log_bytes, disk_stalled, cluster_time_usec and format_version (the newest that all nodes know).",
 			Cost:    Report, Flags: Admin | Dangerous,
 			Run: inRaft(runRaftInfo)},
-		{Name: "nodes", Since: "0.1.0", Group: "cluster", Summary: "The nodes and their replication progress.",
+		{Name: "nodes", Group: "cluster", Summary: "The nodes and their replication progress.",
 			Returns: "an array with a map for each node of id, addr, client_addr, role (`leader`, `follower` or `nonvoter`), reachable, healthy, applied_index, last_contact_ms and format_version (the newest that the node knows).",
 			Cost:    Report, Flags: Admin | Dangerous, Run: inRaft(runRaftNodes)},
-		{Name: "add", Syntax: "id addr [NONVOTER]", Since: "0.1.0", Group: "cluster",
+		{Name: "add", Syntax: "id addr [NONVOTER]", Group: "cluster",
 			Summary: "Add a member to the cluster; can be sent to any node. A NONVOTER (learner) replicates and serves requests but does not vote; adding it again without NONVOTER makes it a voter.",
 			Returns: "`OK`. Sent when a majority has stored the change.", Example: "x 127.0.0.1:1",
 			Cost: Light, Flags: Admin | Dangerous | NotInMulti, Run: inRaft(runRaftAdd)},
-		{Name: "remove", Syntax: "id", Since: "0.1.0", Group: "cluster", Summary: "Remove a member from the cluster; can be sent to any node. Rejected if the remaining nodes would have no majority that is up.",
+		{Name: "remove", Syntax: "id", Group: "cluster", Summary: "Remove a member from the cluster; can be sent to any node. Rejected if the remaining nodes would have no majority that is up.",
 			Returns: "`OK`. Sent when a majority has stored the change.", Example: "x",
 			Cost: Light, Flags: Admin | Dangerous | NotInMulti, Run: inRaft(func(m Membership, s Session, _ *resp.Writer, args [][]byte) {
 				awaitCluster(s, func(done func(error)) { m.Remove(string(args[2]), done) })
 			})},
-		{Name: "transfer", Syntax: "[id]", Since: "0.1.0", Group: "cluster", Summary: "Transfer leadership to a node, by default to the most up-to-date one.",
+		{Name: "transfer", Syntax: "[id]", Group: "cluster", Summary: "Transfer leadership to a node, by default to the most up-to-date one.",
 			Returns: "`OK`. Sent when the other node is the leader.",
 			Cost:    Light, Flags: Admin | Dangerous | NotInMulti, Run: inRaft(runRaftTransfer)},
-		{Name: "snapshot", Since: "0.1.0", Group: "cluster", Summary: "Write a snapshot on this node and truncate its log.",
+		{Name: "snapshot", Group: "cluster", Summary: "Write a snapshot on this node and truncate its log.",
 			Returns: "`OK`. Sent when the snapshot is complete.",
 			Cost:    Light, Flags: Admin | Dangerous | NotInMulti, Run: inRaft(func(m Membership, s Session, _ *resp.Writer, _ [][]byte) { awaitCluster(s, m.Snapshot) })},
 	},
@@ -88,30 +88,9 @@ func runRaftTransfer(m Membership, s Session, w *resp.Writer, args [][]byte) {
 	awaitCluster(s, func(done func(error)) { m.Transfer(to, done) })
 }
 
-// clusterField is one name and value; the value is a string or an int64.
-type clusterField struct {
-	name  string
-	value any
-}
-
-func writeFields(w *resp.Writer, fields []clusterField) {
-	w.Map(len(fields))
-	for _, f := range fields {
-		w.BulkString(f.name)
-		switch v := f.value.(type) {
-		case string:
-			w.BulkString(v)
-		case int64:
-			w.Int(v)
-		case bool:
-			w.Bool(v)
-		}
-	}
-}
-
 func runRaftInfo(m Membership, _ Session, w *resp.Writer, _ [][]byte) {
 	st := m.Status()
-	writeFields(w, []clusterField{
+	writeFields(w, []field{
 		{"cluster_id", st.ClusterID}, {"node_id", st.NodeID}, {"state", string(st.State)}, {"healthy", st.Healthy}, {"term", int64(st.Term)},
 		{"leader_id", st.LeaderID}, {"leader_addr", st.LeaderAddr}, {"leader_client_addr", st.LeaderClientAddr}, {"last_contact_ms", st.LastContact.Milliseconds()},
 		{"last_log_index", int64(st.LastLogIndex)}, {"commit_index", int64(st.CommitIndex)}, {"applied_index", int64(st.AppliedIndex)},
@@ -130,7 +109,7 @@ func runRaftNodes(m Membership, _ Session, w *resp.Writer, _ [][]byte) {
 		} else if !n.Voter {
 			role = "nonvoter"
 		}
-		writeFields(w, []clusterField{
+		writeFields(w, []field{
 			{"id", n.ID}, {"addr", n.Addr}, {"client_addr", n.ClientAddr}, {"role", role}, {"reachable", n.Reachable}, {"healthy", n.Healthy},
 			{"applied_index", int64(n.AppliedIndex)}, {"last_contact_ms", n.LastContact.Milliseconds()}, {"format_version", int64(n.FormatVersion)},
 		})

@@ -9,12 +9,12 @@ import (
 const settlementReply = "an array of charged, limit, remaining (below zero in debt) and reset_ms for each limit in the order of the request; null if the id is not known, or no longer."
 
 var reservationRows = []Row{{
-	Name: "rl.settle", Syntax: "key [tokens] [COSTS amount ...]", Since: "0.2.0", Group: "limiter",
+	Name: "rl.settle", Syntax: "key [tokens] [COSTS amount ...]", Group: "limiter",
 	Summary: "Charge the limits of a request that was granted AS an id, its key, other amounts than it asked for: tokens for each limit without a COST, or with COSTS an amount for each limit, - for the one it asked for. Less goes back; more is taken, if need be as debt. Its leases end. Sent again, it changes nothing and is answered alike; other amounts are an error.",
 	Returns: settlementReply, Example: "call:1 1",
 	Cost: LogCopy, Flags: Write | Fast, Keys: changedKey, Parse: parseSettle, Reply: replySettle,
 }, {
-	Name: "rl.cancel", Syntax: "key", Since: "0.2.0", Group: "limiter",
+	Name: "rl.cancel", Syntax: "key", Group: "limiter",
 	Summary: "Give back all that a request took that was granted AS an id, its key, and end its leases.",
 	Returns: settlementReply, Example: "call:1",
 	Cost: LogCopy, Flags: Write | Fast, Keys: changedKey, Parse: parseCancel, Reply: replySettle,
@@ -119,6 +119,6 @@ func replySettle(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 		w.Int(p.Granted)
 		w.Int(p.Limit)
 		w.Int(p.Remaining)
-		w.Int(millis(p.Reset))
+		w.Int(Millis(p.Reset))
 	}
 }

@@ -39,7 +39,7 @@ type Row struct {
 	Summary   string
 	Returns   string // the reply when there is no error, in Markdown; empty for what Redis documents
 	Example   string // the arguments of a call, for docs/commands.md and for server.TestAccess, which explains its names
-	Since     string
+	Since     string // the first version that has it; empty for the first of all
 	Group     string
 	Flags     Flag
 	Cost      Cost

@@ -8,51 +8,51 @@ import (
 )
 
 var serverRows = []Row{{
-	Name: "info", Syntax: "[section ...]", Since: "0.1.0", Group: "server", Summary: "Report the state of the server, in sections.",
+	Name: "info", Syntax: "[section ...]", Group: "server", Summary: "Report the state of the server, in sections.",
 	Returns: "text: lines of names and values under section headings. `# Policies` has a line for each policy: `policy_<name>:shadow=0,granted=…,denied=…,shadow_denied=…`, the checks that this node answered since it started; names with other characters than letters, digits and `_ . -` are quoted.",
 	Cost:    Information, Flags: Dangerous, Run: runInfo,
 }, {
-	Name: "config", Syntax: "subcommand", Since: "0.1.0", Group: "server", Summary: "Read and change settings.",
+	Name: "config", Syntax: "subcommand", Group: "server", Summary: "Read and change settings.",
 	Sub: []Row{
-		{Name: "get", Syntax: "pattern ...", Since: "0.1.0", Group: "server", Summary: "The settings whose names match the patterns.",
+		{Name: "get", Syntax: "pattern ...", Group: "server", Summary: "The settings whose names match the patterns.",
 			Returns: "a map of names and values.", Example: "*",
 			Cost: Report, Flags: Admin | Dangerous, Run: runConfigGet},
-		{Name: "set", Syntax: "name value ...", Since: "0.1.0", Group: "server", Summary: "Change settings, all or none.",
+		{Name: "set", Syntax: "name value ...", Group: "server", Summary: "Change settings, all or none.",
 			Returns: "`OK`.", Example: "requirepass x",
 			Cost: Information, Flags: Admin | Dangerous, Run: runConfigSet},
-		{Name: "rewrite", Since: "0.1.0", Group: "server", Summary: "Write the settings in force to the configuration file.",
+		{Name: "rewrite", Group: "server", Summary: "Write the settings in force to the configuration file.",
 			Returns: "`OK`.",
 			Cost:    Information, Flags: Admin | Dangerous,
 			Run: func(s Session, w *resp.Writer, _ [][]byte) { okOrError(w, s.Server().ConfigRewrite()) }},
-		{Name: "resetstat", Since: "0.1.0", Group: "server", Summary: "Set the counters of INFO to zero.",
+		{Name: "resetstat", Group: "server", Summary: "Set the counters of INFO to zero.",
 			Returns: "`OK`.",
 			Cost:    Report, Flags: Admin | Dangerous,
 			Run: func(s Session, w *resp.Writer, _ [][]byte) { s.Server().ResetStats(); w.Status("OK") }},
 	},
 }, {
-	Name: "save", Since: "0.1.0", Group: "server", Summary: "Write a snapshot and wait until it is complete. Other connections are not blocked.",
+	Name: "save", Group: "server", Summary: "Write a snapshot and wait until it is complete. Other connections are not blocked.",
 	Returns: "`OK`. Sent when the snapshot is complete.",
 	Cost:    Light, Flags: Admin | Dangerous | NotInMulti, Run: runSave,
 }, {
-	Name: "bgsave", Syntax: "[SCHEDULE]", Since: "0.1.0", Group: "server", Summary: "Start a snapshot in the background.",
+	Name: "bgsave", Syntax: "[SCHEDULE]", Group: "server", Summary: "Start a snapshot in the background.",
 	Returns: "`Background saving started`.",
 	Cost:    Light, Flags: Admin | Dangerous, Run: runBackgroundSave,
 }, {
-	Name: "lastsave", Since: "0.1.0", Group: "server", Summary: "Unix time in seconds of the last complete snapshot; without one, when the server started.",
+	Name: "lastsave", Group: "server", Summary: "Unix time in seconds of the last complete snapshot; without one, when the server started.",
 	Returns: "an integer.",
 	Cost:    Light, Flags: Fast | Admin | Dangerous, Run: func(s Session, w *resp.Writer, _ [][]byte) { w.Int(s.Server().LastSave()) },
 }, {
-	Name: "role", Since: "0.1.0", Group: "server", Summary: "The replication role: master for a standalone server and a cluster's leader, slave for other nodes.",
+	Name: "role", Group: "server", Summary: "The replication role: master for a standalone server and a cluster's leader, slave for other nodes.",
 	Returns: "on a standalone server `master`, 0 and an empty array. On the leader of a cluster `master`, the index of the last committed log entry, and for each follower that is up its host, port and applied index. On another node `slave`, the leader's host and port, `connected` or `connect`, and its applied index.",
 	Cost:    Light, Flags: Admin | Fast, Run: runRole,
 }, {
-	Name: "wait", Syntax: "numreplicas timeout", Since: "0.1.0", Group: "generic",
+	Name: "wait", Syntax: "numreplicas timeout", Group: "generic",
 	Summary: "Wait until numreplicas other nodes have acknowledged all earlier writes, at most timeout ms; 0 is without a bound.",
 	Returns: "the number of other nodes that have acknowledged, an integer; 0 on a standalone server. Within EXEC it does not wait and returns the number known for certain, half of the voters.",
 	Example: "0 0",
 	Cost:    Light, Flags: Blocking | Connection, Run: runWait,
 }, {
-	Name: "shutdown", Syntax: "[NOSAVE | SAVE] [NOW] [FORCE]", Since: "0.1.0", Group: "server",
+	Name: "shutdown", Syntax: "[NOSAVE | SAVE] [NOW] [FORCE]", Group: "server",
 	Summary: "Reply to the requests already read, close every connection, and exit. NOW does not wait for clients to read their replies; NOSAVE skips the final snapshot.",
 	Returns: "no reply; the server closes the connection.", Example: "NOW",
 	Cost: Light, Flags: Admin | Dangerous | NotInMulti, Run: runShutdown,

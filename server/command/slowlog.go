@@ -13,16 +13,16 @@ type SlowCommand struct {
 }
 
 var slowlogRows = []Row{{
-	Name: "slowlog", Syntax: "subcommand", Since: "0.1.0", Group: "server", Summary: "Inspect the log of slow commands.",
+	Name: "slowlog", Syntax: "subcommand", Group: "server", Summary: "Inspect the log of slow commands.",
 	Sub: []Row{
-		{Name: "get", Syntax: "[count]", Since: "0.1.0", Group: "server", Summary: "The latest commands slower than slowlog-log-slower-than. count is 10 by default; -1 is all.",
+		{Name: "get", Syntax: "[count]", Group: "server", Summary: "The latest commands slower than slowlog-log-slower-than. count is 10 by default; -1 is all.",
 			Returns: "an array with one array for each entry: number, Unix seconds, microseconds, arguments, address, client name. The commands of a pipeline are decided together; the entry shows the first.",
 			Cost:    Report, Flags: Admin | Dangerous, Run: runSlowlogGet},
-		{Name: "len", Since: "0.1.0", Group: "server", Summary: "The number of entries.",
+		{Name: "len", Group: "server", Summary: "The number of entries.",
 			Returns: "an integer.",
 			Cost:    Light, Flags: Admin | Dangerous,
 			Run: func(s Session, w *resp.Writer, _ [][]byte) { w.Int(int64(s.Server().Observer().SlowCount())) }},
-		{Name: "reset", Since: "0.1.0", Group: "server", Summary: "Delete the entries.",
+		{Name: "reset", Group: "server", Summary: "Delete the entries.",
 			Returns: "`OK`.",
 			Cost:    Light, Flags: Admin | Dangerous,
 			Run: func(s Session, w *resp.Writer, _ [][]byte) { s.Server().Observer().ResetSlowlog(); w.Status("OK") }},
@@ -49,10 +49,7 @@ func runSlowlogGet(s Session, w *resp.Writer, args [][]byte) {
 		w.Int(e.ID)
 		w.Int(e.UnixSec)
 		w.Int(e.Micros)
-		w.Array(len(e.Args))
-		for _, a := range e.Args {
-			w.BulkString(a)
-		}
+		writeTexts(w, e.Args)
 		w.BulkString(e.Addr)
 		w.BulkString(e.Name)
 	}

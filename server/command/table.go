@@ -1,5 +1,7 @@
 package command
 
+import "cmp"
+
 // Table holds every command, in the order of the handbook.
 var Table = concat(
 	throttleRows,
@@ -51,8 +53,11 @@ func init() {
 	}
 }
 
+// firstVersion is the first version of Stint.
+const firstVersion = "0.2.0"
+
 func (r *Row) complete(container string) {
-	r.FullName = r.Name
+	r.FullName, r.Since = r.Name, cmp.Or(r.Since, firstVersion)
 	fixed := 1
 	if container != "" {
 		r.FullName, fixed = container+"|"+r.Name, 2

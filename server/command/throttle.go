@@ -9,7 +9,7 @@ import (
 )
 
 var throttleRows = []Row{{
-	Name: "cl.throttle", Syntax: "key max_burst count period [quantity]", Since: "0.1.0", Group: "limiter",
+	Name: "cl.throttle", Syntax: "key max_burst count period [quantity]", Group: "limiter",
 	Summary: "Request tokens from a GCRA limiter of max_burst+1 tokens, refilled at count per period seconds, as redis-cell does.",
 	Returns: "five integers: limited (0 allowed, 1 limited), limit (max_burst + 1), remaining, retry_after in seconds (-1 if allowed, or if the quantity exceeds the limit), reset_after in seconds. See [migrate/redis-cell.md](migrate/redis-cell.md).",
 	Example: "alice:1 4 1 60",

@@ -26,21 +26,6 @@ func SplitAddress(text string) (network, address string) {
 	return "tcp", text
 }
 
-// address is one HOST:PORT; empty is off.
-type address struct{ field *string }
-
-func (v *address) String() string  { return *v.field }
-func (v *address) Type() string    { return "address" }
-func (v *address) Allowed() string { return allowedHostPort + ", or empty for off" }
-
-func (v *address) Set(text string) error {
-	if text != "" && !isHostPort(text) {
-		return must(v.Allowed())
-	}
-	*v.field = text
-	return nil
-}
-
 // addresses is a list of HOST:PORT and unix:/path, separated by commas in its text form.
 type addresses struct {
 	field    *[]string

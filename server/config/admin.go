@@ -10,7 +10,7 @@ var adminSettings = []Setting{
 	{
 		Name: "admin", Group: groupOperators, Placeholder: "HOST:PORT",
 		Help:  "Address of the HTTP server for metrics, health and the admin page; empty turns it off. Other addresses than loopback require --admin-token.",
-		value: func(c *Config) Value { return &address{&c.Admin} },
+		value: func(c *Config) Value { return &textValue{&c.Admin, addressForm} },
 	},
 	{
 		Name: "admin-token", Group: groupOperators, Placeholder: "TOKEN",

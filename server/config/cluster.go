@@ -12,17 +12,17 @@ var clusterSettings = []Setting{
 	{
 		Name: "cluster-listen", Group: groupCluster, Placeholder: "HOST:PORT",
 		Help:  "Be a node of a cluster, and accept connections of the other nodes here. Needs --node-id, --cluster-peers and --dir.",
-		value: func(c *Config) Value { return &address{&c.ClusterListen} },
+		value: func(c *Config) Value { return &textValue{&c.ClusterListen, addressForm} },
 	},
 	{
 		Name: "node-id", Group: groupCluster, Placeholder: "NAME",
 		Help:  "This node's unique name in the cluster. It belongs to --dir.",
-		value: func(c *Config) Value { return &name{&c.NodeID} },
+		value: func(c *Config) Value { return &textValue{&c.NodeID, nodeNameForm} },
 	},
 	{
 		Name: "cluster-peers", Group: groupCluster, Placeholder: "ADDRESSES",
 		Help:  "HOST:PORT of every node of the cluster, including this one, separated by commas. May be repeated.",
-		value: func(c *Config) Value { return &peers{&c.ClusterPeers} },
+		value: func(c *Config) Value { return &listValue{&c.ClusterPeers, peersForm, MaxPeers} },
 	},
 	{
 		Name: "bootstrap-expect", Group: groupCluster, Placeholder: "N",
@@ -32,12 +32,12 @@ var clusterSettings = []Setting{
 	{
 		Name: "cluster-advertise", Group: groupCluster, Placeholder: "HOST:PORT",
 		Help:  "Address at which other nodes reach --cluster-listen, if that is every interface or behind address translation. Default: --cluster-listen.",
-		value: func(c *Config) Value { return &peer{&c.ClusterAdvertise} },
+		value: func(c *Config) Value { return &textValue{&c.ClusterAdvertise, peerForm} },
 	},
 	{
 		Name: "advertise", Group: groupCluster, Placeholder: "HOST:PORT",
 		Help:  "Address at which clients reach this node, as announced by the cluster. Default: the first HOST:PORT of --listen, with the host of --cluster-advertise if that is every interface.",
-		value: func(c *Config) Value { return &peer{&c.Advertise} },
+		value: func(c *Config) Value { return &textValue{&c.Advertise, peerForm} },
 	},
 	{
 		Name: "redirect", Group: groupCluster, Placeholder: "MODE",
@@ -77,7 +77,7 @@ var clusterSettings = []Setting{
 	{
 		Name: "cluster-import", Group: groupCluster, Placeholder: "PATH",
 		Help:  "Start a new cluster with the state of a standalone server from this directory, or with a backup from this file. Set it on one node only.",
-		value: func(c *Config) Value { return &path{&c.ClusterImport} },
+		value: func(c *Config) Value { return &textValue{&c.ClusterImport, pathForm} },
 	},
 	{
 		Name: "cluster-secret", Group: groupCluster, Placeholder: "SECRET",
@@ -87,17 +87,17 @@ var clusterSettings = []Setting{
 	{
 		Name: "cluster-tls-cert", Group: groupCluster, Placeholder: "FILE",
 		Help:  "This node's certificate for the other nodes, in PEM. Nodes use TLS if this, --cluster-tls-key and --cluster-tls-ca are set.",
-		value: func(c *Config) Value { return &path{&c.ClusterTLSCert} },
+		value: func(c *Config) Value { return &textValue{&c.ClusterTLSCert, pathForm} },
 	},
 	{
 		Name: "cluster-tls-key", Group: groupCluster, Placeholder: "FILE",
 		Help:  "The private key of --cluster-tls-cert, in PEM.",
-		value: func(c *Config) Value { return &path{&c.ClusterTLSKey} },
+		value: func(c *Config) Value { return &textValue{&c.ClusterTLSKey, pathForm} },
 	},
 	{
 		Name: "cluster-tls-ca", Group: groupCluster, Placeholder: "FILE",
 		Help:  "The CA certificates that sign the nodes' certificates, in PEM. Peers with other certificates are rejected.",
-		value: func(c *Config) Value { return &path{&c.ClusterTLSCA} },
+		value: func(c *Config) Value { return &textValue{&c.ClusterTLSCA, pathForm} },
 	},
 	{
 		Name: "cluster-insecure", Group: groupCluster, Placeholder: "YES",
@@ -194,11 +194,18 @@ func checkCluster(c *Config) error {
 
 // checkStandalone refuses settings that are only good in a cluster.
 func checkStandalone(c *Config) error {
+	if s := firstGiven(c, clusterSettings); s != nil {
+		return conflictf("%s is a setting of a cluster's node: make this server one with cluster-listen, or leave %s out", s.Name, s.Name)
+	}
+	return nil
+}
+
+// firstGiven returns the first of some settings that differs from its default, nil if none does.
+func firstGiven(c *Config, of []Setting) *Setting {
 	defaults := Default()
-	for i := range clusterSettings {
-		s := &clusterSettings[i]
-		if s.Get(c) != s.Get(&defaults) {
-			return conflictf("%s is a setting of a cluster's node: make this server one with cluster-listen, or leave %s out", s.Name, s.Name)
+	for i := range of {
+		if s := &of[i]; s.Get(c) != s.Get(&defaults) {
+			return s
 		}
 	}
 	return nil

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stintdb/stint/internal/generated"
+	"github.com/stintdb/stint/internal/testgenerated"
 )
 
 //go:generate go test -run TestHandbookIsCurrent -update
@@ -19,7 +19,7 @@ const handbook = "../../docs/configuration.md"
 
 // docs/configuration.md is made from the table of settings.
 func TestHandbookIsCurrent(t *testing.T) {
-	generated.Check(t, handbook, handbookPage(), *update, "go generate ./server/config")
+	testgenerated.Check(t, handbook, handbookPage(), *update, "go generate ./server/config")
 }
 
 const handbookIntroduction = `# Configuration

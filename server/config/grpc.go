@@ -17,7 +17,7 @@ var grpcSettings = []Setting{
 	{
 		Name: "rls-config", Group: groupGRPC, Placeholder: "PATH",
 		Help:  "Directory with the rules for --grpc-listen, files NAME.yaml in the format of envoyproxy/ratelimit. They are read again when they change.",
-		value: func(c *Config) Value { return &path{&c.RLSConfig} },
+		value: func(c *Config) Value { return &textValue{&c.RLSConfig, pathForm} },
 	},
 	{
 		Name: "rls-headers", Group: groupGRPC, Placeholder: "YES",

@@ -17,23 +17,15 @@ var httpSettings = []Setting{
 	{
 		Name: "http-hosts", Group: groupHTTP, Placeholder: "NAME",
 		Help:  "Names that requests without a password may have as the Host, besides addresses and localhost, separated by commas.",
-		value: func(c *Config) Value { return &names{patterns{&c.HTTPHosts}, "stint.internal"} },
+		value: func(c *Config) Value { return &listValue{&c.HTTPHosts, namesForm("stint.internal"), maxPatterns} },
 	},
 	{
 		Name: "http-origins", Group: groupHTTP, Placeholder: "ORIGIN",
-		Help:  "Web sites whose pages may send requests, such as https://app.example.com, separated by commas. Requests from others are refused unless they have a password.",
-		value: func(c *Config) Value { return &names{patterns{&c.HTTPOrigins}, "https://app.example.com"} },
+		Help: "Web sites whose pages may send requests, such as https://app.example.com, separated by commas. Requests from others are refused unless they have a password.",
+		value: func(c *Config) Value {
+			return &listValue{&c.HTTPOrigins, namesForm("https://app.example.com"), maxPatterns}
+		},
 	},
-}
-
-// names is a list of names, as patterns is one of patterns.
-type names struct {
-	patterns
-	example string
-}
-
-func (v *names) Allowed() string {
-	return "names of at most 256 printable characters, such as " + v.example + ", separated by commas; at most 16"
 }
 
 // HTTPAddresses are those of --http-listen and --http-tls-listen.

@@ -16,69 +16,12 @@ func isPeer(text string) bool {
 	return err == nil && isHostPort(text) && !isEveryInterface(host) && strings.Trim(port, "0") != ""
 }
 
-// peer is an address that is announced to others; empty is none.
-type peer struct{ field *string }
-
-func (v *peer) String() string  { return *v.field }
-func (v *peer) Type() string    { return "address" }
-func (v *peer) Allowed() string { return allowedPeer + ", or empty for the default" }
-
-func (v *peer) Set(text string) error {
-	if text != "" && !isPeer(text) {
-		return must(v.Allowed())
-	}
-	*v.field = text
-	return nil
-}
-
-// peers is a list of such addresses, separated by commas in its text form; empty is none.
-type peers struct{ field *[]string }
-
-func (v *peers) String() string { return strings.Join(*v.field, ",") }
-func (v *peers) Type() string   { return typeAddresses }
-
-func (v *peers) Allowed() string {
-	return fmt.Sprintf("%s; at most %d of them, separated by commas", allowedPeer, MaxPeers)
-}
-
-func (v *peers) Set(text string) error {
-	var list []string
-	for item := range strings.SplitSeq(text, ",") {
-		if item = strings.Trim(item, " "); item == "" && text == "" {
-			break
-		}
-		if !isPeer(item) {
-			return must(v.Allowed())
-		}
-		list = append(list, item)
-	}
-	if len(list) > MaxPeers {
-		return must(v.Allowed())
-	}
-	*v.field = list
-	return nil
-}
-
 // MaxNodeIDBytes is the longest name of a node.
 const MaxNodeIDBytes = 64
 
-// name is the name of a node: a word that is valid in every reply and file.
-type name struct{ field *string }
-
-func (v *name) String() string { return *v.field }
-func (v *name) Type() string   { return "word" }
-
-func (v *name) Allowed() string {
-	return fmt.Sprintf("1 to %d letters, digits and _ . -, beginning with a letter or digit, or empty for none", MaxNodeIDBytes)
-}
-
-func (v *name) Set(text string) error {
-	if len(text) > MaxNodeIDBytes || strings.ContainsFunc(text, func(r rune) bool { return !isAlphanumeric(r) && !strings.ContainsRune("_.-", r) }) ||
-		text != "" && !isAlphanumeric(rune(text[0])) {
-		return must(v.Allowed())
-	}
-	*v.field = text
-	return nil
+func isName(text string) bool {
+	return text == "" || len(text) <= MaxNodeIDBytes && isAlphanumeric(rune(text[0])) &&
+		!strings.ContainsFunc(text, func(r rune) bool { return !isAlphanumeric(r) && !strings.ContainsRune("_.-", r) })
 }
 
 func isAlphanumeric(r rune) bool {

@@ -45,20 +45,3 @@ func (v *quotas) Set(text string) error {
 	*v.field = list
 	return nil
 }
-
-// delimiters is any number of printable bytes.
-type delimiters struct{ field *string }
-
-func (v *delimiters) String() string { return *v.field }
-func (v *delimiters) Type() string   { return "characters" }
-func (v *delimiters) Allowed() string {
-	return "at most 16 printable ASCII characters without spaces and quotes, or empty"
-}
-
-func (v *delimiters) Set(text string) error {
-	if len(text) > 16 || strings.ContainsFunc(text, func(c rune) bool { return c <= ' ' || c > '~' || c == '"' || c == '\'' || c == '\\' }) {
-		return must(v.Allowed())
-	}
-	*v.field = text
-	return nil
-}

@@ -37,17 +37,17 @@ var serverSettings = []Setting{
 	{
 		Name: "tls-cert", Redis: "tls-cert-file", Group: groupNetwork, Placeholder: "FILE",
 		Help:  "Certificate for --tls-listen, --http-tls-listen, --grpc-tls-listen and --admin-tls, in PEM, followed by its intermediate certificates. A change of the file is noticed within 10s, and at once by SIGHUP.",
-		value: func(c *Config) Value { return &path{&c.TLSCert} },
+		value: func(c *Config) Value { return &textValue{&c.TLSCert, pathForm} },
 	},
 	{
 		Name: "tls-key", Redis: "tls-key-file", Group: groupNetwork, Placeholder: "FILE",
 		Help:  "Private key of --tls-cert, in PEM.",
-		value: func(c *Config) Value { return &path{&c.TLSKey} },
+		value: func(c *Config) Value { return &textValue{&c.TLSKey, pathForm} },
 	},
 	{
 		Name: "tls-client-ca", Redis: "tls-ca-cert-file", Group: groupNetwork, Placeholder: "FILE",
 		Help:  "Require TLS clients to present a certificate from one of the CAs in this PEM file.",
-		value: func(c *Config) Value { return &path{&c.TLSClientCA} },
+		value: func(c *Config) Value { return &textValue{&c.TLSClientCA, pathForm} },
 	},
 	{
 		Name: "loops", Group: groupNetwork, Placeholder: "N",
@@ -57,12 +57,12 @@ var serverSettings = []Setting{
 	{
 		Name: "config", Group: groupNetwork, Placeholder: "FILE",
 		Help:  "Read settings from this TOML file. Flags and environment variables take precedence.",
-		value: func(c *Config) Value { return &path{&c.File} },
+		value: func(c *Config) Value { return &textValue{&c.File, pathForm} },
 	},
 	{
 		Name: "dir", Group: groupState, Placeholder: "PATH",
 		Help:  "Store state in this directory, which is created if necessary. Without it, a restart loses all state.",
-		value: func(c *Config) Value { return &path{&c.Dir} },
+		value: func(c *Config) Value { return &textValue{&c.Dir, pathForm} },
 	},
 	{
 		Name: "durability", Group: groupState, Placeholder: "MODE",
@@ -104,7 +104,7 @@ var serverSettings = []Setting{
 	{
 		Name: "prefix-delimiters", Group: groupState, Placeholder: "CHARS", Mutable: true,
 		Help:  "A key's prefix, for overflow, ends with the first of these characters.",
-		value: func(c *Config) Value { return &delimiters{&c.PrefixDelimiters} },
+		value: func(c *Config) Value { return &textValue{&c.PrefixDelimiters, delimitersForm} },
 	},
 	{
 		Name: "prefix-quotas", Group: groupState, Placeholder: "PREFIX=N", Mutable: true,
@@ -119,7 +119,7 @@ var serverSettings = []Setting{
 	{
 		Name: "acl-file", Redis: "aclfile", Group: groupSecurity, Placeholder: "PATH",
 		Help:  "Read users from this file; ACL SAVE writes it and ACL LOAD reloads it.",
-		value: func(c *Config) Value { return &path{&c.ACLFile} },
+		value: func(c *Config) Value { return &textValue{&c.ACLFile, pathForm} },
 	},
 	{
 		Name: "acl-log-length", Redis: "acllog-max-len", Group: groupSecurity, Placeholder: "N", Mutable: true,

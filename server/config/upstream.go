@@ -1,7 +1,6 @@
 package config
 
 import (
-	"strings"
 	"time"
 )
 
@@ -10,22 +9,22 @@ var upstreamSettings = []Setting{
 	{
 		Name: "upstream", Group: groupUpstream, Placeholder: "ADDRESSES",
 		Help:  "HOST:PORT of the nodes of another cluster, or of a server, separated by commas: the home of the limits of --upstream-keys, which lends tokens of them to this one. Must be the same on every node.",
-		value: func(c *Config) Value { return &peers{&c.Upstream} },
+		value: func(c *Config) Value { return &listValue{&c.Upstream, peersForm, MaxPeers} },
 	},
 	{
 		Name: "upstream-keys", Group: groupUpstream, Placeholder: "PATTERNS",
 		Help:  "Patterns in the syntax of KEYS, separated by commas: the keys whose limits have their home at --upstream. Must be the same on every node.",
-		value: func(c *Config) Value { return &patterns{&c.UpstreamKeys} },
+		value: func(c *Config) Value { return &listValue{&c.UpstreamKeys, patternsForm, maxPatterns} },
 	},
 	{
 		Name: "upstream-user", Group: groupUpstream, Placeholder: "NAME",
 		Help:  "User that this server logs in as at home. Without one, the user default, with a password if --upstream-password-file names one.",
-		value: func(c *Config) Value { return &name{&c.UpstreamUser} },
+		value: func(c *Config) Value { return &textValue{&c.UpstreamUser, nodeNameForm} },
 	},
 	{
 		Name: "upstream-password-file", Group: groupUpstream, Placeholder: "FILE",
 		Help:  "File with the password for home, in its first line.",
-		value: func(c *Config) Value { return &path{&c.UpstreamPasswordFile} },
+		value: func(c *Config) Value { return &textValue{&c.UpstreamPasswordFile, pathForm} },
 	},
 	{
 		Name: "upstream-tls", Group: groupUpstream, Placeholder: "YES",
@@ -35,7 +34,7 @@ var upstreamSettings = []Setting{
 	{
 		Name: "upstream-tls-ca", Group: groupUpstream, Placeholder: "FILE",
 		Help:  "With --upstream-tls: CA certificates that sign home's certificate, in PEM. Default: those of the system.",
-		value: func(c *Config) Value { return &path{&c.UpstreamTLSCA} },
+		value: func(c *Config) Value { return &textValue{&c.UpstreamTLSCA, pathForm} },
 	},
 	{
 		Name: "upstream-timeout", Group: groupUpstream, Placeholder: "DURATION",
@@ -44,47 +43,13 @@ var upstreamSettings = []Setting{
 	},
 }
 
-const typePatterns = "patterns"
-
-const maxPatterns = 16
-
-// patterns is a list of patterns of keys, separated by commas in its text form; empty is none.
-type patterns struct{ field *[]string }
-
-func (v *patterns) String() string { return strings.Join(*v.field, ",") }
-func (v *patterns) Type() string   { return typePatterns }
-func (v *patterns) Allowed() string {
-	return "patterns of at most 256 printable characters, such as global:*, separated by commas; at most 16"
-}
-
-func (v *patterns) Set(text string) error {
-	var list []string
-	for item := range strings.SplitSeq(text, ",") {
-		if text == "" {
-			break
-		}
-		if item == "" || len(item) > 256 || !printable(item) {
-			return must(v.Allowed())
-		}
-		list = append(list, item)
-	}
-	if len(list) > maxPatterns {
-		return must(v.Allowed())
-	}
-	*v.field = list
-	return nil
-}
-
 // HasUpstream reports whether some limits have their home in another cluster.
 func (c *Config) HasUpstream() bool { return len(c.Upstream) > 0 }
 
 func checkUpstream(c *Config) error {
 	if !c.HasUpstream() {
-		defaults := Default()
-		for i := range upstreamSettings {
-			if s := &upstreamSettings[i]; s.Get(c) != s.Get(&defaults) {
-				return conflictf("%s is about the cluster of upstream: name its addresses there, or leave %s out", s.Name, s.Name)
-			}
+		if s := firstGiven(c, upstreamSettings); s != nil {
+			return conflictf("%s is about the cluster of upstream: name its addresses there, or leave %s out", s.Name, s.Name)
 		}
 		return nil
 	}

@@ -91,21 +91,6 @@ func (v *word) Set(text string) error {
 	return nil
 }
 
-// path names a file or a directory; empty is none.
-type path struct{ field *string }
-
-func (v *path) String() string  { return *v.field }
-func (v *path) Type() string    { return "path" }
-func (v *path) Allowed() string { return "a path without control characters" }
-
-func (v *path) Set(text string) error {
-	if !printable(text) {
-		return must(v.Allowed())
-	}
-	*v.field = text
-	return nil
-}
-
 // printable keeps out what cannot be written back to a configuration file or shown in one line of an error.
 func printable(text string) bool {
 	return utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl)

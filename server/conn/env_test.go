@@ -23,7 +23,7 @@ import (
 )
 
 // newEnv makes an environment for sessions on a store, without a server.
-func newEnv(t testing.TB, store *store.Store, clock *clock.Clock) *Env {
+func newEnv(t testing.TB, keys *store.Store, clock *clock.Clock) *Env {
 	cfg := config.Default()
 	settings := &atomic.Pointer[config.Config]{}
 	settings.Store(&cfg)
@@ -32,7 +32,7 @@ func newEnv(t testing.TB, store *store.Store, clock *clock.Clock) *Env {
 		t.Fatal(err)
 	}
 	e := &Env{
-		Settings: settings, Clock: clock, Log: slog.New(slog.DiscardHandler), Decider: &decider.Local{Store: store, Clock: clock}, Keys: store, Users: users,
+		Settings: settings, Clock: clock, Log: slog.New(slog.DiscardHandler), Decider: &decider.Local{Store: keys, Clock: clock}, Keys: keys, Users: users,
 		WaitQueue: waitqueue.New(clock), Stats: stats.New(), TopKeys: topkeys.NewSketch(), Recent: recent.NewRecord(),
 		SlowLog: slowlog.New(settings), Latency: latency.New(settings, clock), Buffers: &memlimit.Buffers{},
 	}

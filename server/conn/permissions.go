@@ -155,20 +155,6 @@ func (r reach) parts(all *engine.Op) (key []byte, ok bool) {
 	return nil, true
 }
 
-// permitQueued looks at the keys of a command that EXEC will execute.
-func (s *Session) permitQueued(row *command.Row, args [][]byte) error {
-	if row.Parse == nil {
-		return nil
-	}
-	var r command.Request
-	r.SetBounds(Bounds(s.env.config()))
-	r.Args = args
-	if row.Parse(&r) != nil {
-		return nil // EXEC will return the error
-	}
-	return s.permitKeys(r.Ops)
-}
-
 // Reaches implements [command.Session].
 func (s commandSession) Reaches(key []byte) bool {
 	return s.user.IsUnlimited() || s.user.Reaches(key, false)

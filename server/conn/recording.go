@@ -59,13 +59,18 @@ func (s *Session) record(batch *commandBatch, since int64) (now int64) {
 	now = s.env.Clock.Now()
 	nanos := now - since
 	commands := batch.tally.Flush(nanos)
-	if nanos -= s.timed; commands > s.timedCount && s.env.SlowLog.IsSlow(nanos) {
-		s.env.SlowLog.Note(command.SlowCommand{UnixSec: now / 1e9, Micros: nanos / 1000, Addr: s.addr, Name: s.client.Name,
-			Args: slowlog.TurnArgs(first, s.reader.Limits, commands)})
+	nanos -= s.timed
+	s.noteLatency(now, nanos, commands > s.timedCount, func() []string { return slowlog.TurnArgs(first, s.reader.Limits, commands) })
+	s.timed, s.timedCount = 0, 0
+	return now
+}
+
+// noteLatency records that commands took some time, until now. Those that are listed may be slow ones, with these arguments.
+func (s *Session) noteLatency(now, nanos int64, listed bool, args func() []string) {
+	if listed && s.env.SlowLog.IsSlow(nanos) {
+		s.env.SlowLog.Note(command.SlowCommand{UnixSec: now / 1e9, Micros: nanos / 1000, Addr: s.addr, Name: s.client.Name, Args: args()})
 	}
 	if nanos >= int64(time.Millisecond) {
 		s.env.Latency.Note(latency.Command, nanos)
 	}
-	s.timed, s.timedCount = 0, 0
-	return now
 }

@@ -14,9 +14,9 @@ func BenchmarkTurn(b *testing.B) {
 	for _, commands := range []int{1, 16, 64} {
 		for _, mode := range []struct{ name, command string }{{"granted", "TB.ACQUIRE key:%d 1000000000 1000000000"}, {"denied", "TB.ACQUIRE key:%d 1 1/365d"}} {
 			b.Run(fmt.Sprintf("%s/%d", mode.name, commands), func(b *testing.B) {
-				store, clock := store.New(store.Config{}), clock.New(0)
-				defer store.Close()
-				h := newEnv(b, store, clock)
+				keys, clock := store.New(store.Config{}), clock.New(0)
+				defer keys.Close()
+				h := newEnv(b, keys, clock)
 				h.TopKeys.Adapt(1_000_000, 1e9) // as at a high rate
 				s := h.NewSession("test", "test", func() {})
 				batch, cfg := h.getBatch(), h.config()

@@ -37,22 +37,6 @@ func (s *Session) redirect(batch *commandBatch) {
 	}
 }
 
-// redirectQueued is the error of a command that is not queued between MULTI and EXEC because it belongs elsewhere.
-func (s *Session) redirectQueued(row *command.Row, args [][]byte) error {
-	if !s.env.Redirect || s.forwards || row.Parse == nil {
-		return nil
-	}
-	r := command.Request{Args: args}
-	r.SetBounds(Bounds(s.env.config()))
-	if err := row.Parse(&r); err != nil || len(r.Ops) == 0 {
-		return nil // EXEC will return the error
-	}
-	if leader, redirect := s.redirects(r.Ops); redirect {
-		return command.UndecidedError(engine.Moved, command.SlotOf(&r.Ops[0]), leader)
-	}
-	return nil
-}
-
 // redirectExec answers an EXEC whose commands were queued before this node ceased to be the leader.
 func (s *Session) redirectExec(batch *commandBatch, w *resp.Writer) bool {
 	ops := batch.decision.Ops

@@ -152,9 +152,5 @@ func (r *Registry) Kill(match func(command.ClientInfo) bool) int {
 
 // CloseUser closes the connections of a user who is no more.
 func (r *Registry) CloseUser(u *acl.User) {
-	for _, c := range r.All() {
-		if c.published.Load().User == u.Name() {
-			c.Kill()
-		}
-	}
+	r.Kill(func(c command.ClientInfo) bool { return c.User == u.Name() })
 }

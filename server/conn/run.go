@@ -1,10 +1,7 @@
 package conn
 
 import (
-	"time"
-
 	"github.com/stintdb/stint/server/command"
-	"github.com/stintdb/stint/server/latency"
 	"github.com/stintdb/stint/server/slowlog"
 )
 
@@ -35,13 +32,7 @@ func (s *Session) runTimed(row *command.Row, args [][]byte, batch *commandBatch)
 	nanos := end - start
 	s.timed += nanos
 	s.timedCount++
-	if s.env.SlowLog.IsSlow(nanos) {
-		s.env.SlowLog.Note(command.SlowCommand{UnixSec: end / 1e9, Micros: nanos / 1000, Addr: s.addr, Name: s.client.Name,
-			Args: slowlog.Args(args)})
-	}
-	if nanos >= int64(time.Millisecond) {
-		s.env.Latency.Note(latency.Command, nanos)
-	}
+	s.noteLatency(end, nanos, true, func() []string { return slowlog.Args(args) })
 }
 
 // takeReplyMode reports whether the command that comes now is to get no reply. SKIP lasts for that one command.

@@ -41,9 +41,9 @@ func BenchmarkSession(b *testing.B) {
 }
 
 func benchmarkSession(b *testing.B, command, limit string) {
-	store, clock := store.New(store.Config{}), clock.New(0)
-	defer store.Close()
-	h := newEnv(b, store, clock)
+	keys, clock := store.New(store.Config{}), clock.New(0)
+	defer keys.Close()
+	h := newEnv(b, keys, clock)
 	s := h.NewSession("test", "test", func() {})
 	batch, cfg := h.getBatch(), h.config()
 	s.feed(frames(strings.ReplaceAll("RL.POLICY SET api TB key:{} 15 30/60 TB two:{} 15 30/60 TB all:{} 15 30/60", "15", limit)), batch, cfg)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"unsafe"
 
+	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/resp"
 )
@@ -25,11 +26,8 @@ func (s *Session) queue(row *command.Row, args [][]byte, err error, batch *comma
 	if err == nil && (len(s.multi.queued) >= MaxQueuedCommands || s.multi.bytes > s.env.config().QueryBufferBytes) {
 		err = command.ErrMultiTooLong
 	}
-	if err == nil && !s.user.IsUnlimited() {
-		err = s.permitQueued(row, args)
-	}
 	if err == nil {
-		err = s.redirectQueued(row, args)
+		err = s.checkQueued(row, args)
 	}
 	if err != nil {
 		s.multi.broken, s.multi.queued, s.multi.memoryBytes = true, nil, 0
@@ -44,6 +42,32 @@ func (s *Session) queue(row *command.Row, args [][]byte, err error, batch *comma
 	if quiet {
 		batch.out.Buf = batch.out.Buf[:mark]
 	}
+}
+
+// checkQueued returns why EXEC would not execute a command: for its keys, or because it belongs to another node. EXEC
+// returns errors in the arguments.
+func (s *Session) checkQueued(row *command.Row, args [][]byte) error {
+	redirects := s.env.Redirect && !s.forwards
+	if row.Parse == nil || s.user.IsUnlimited() && !redirects {
+		return nil
+	}
+	r := command.Request{Args: args}
+	r.SetBounds(Bounds(s.env.config()))
+	if row.Parse(&r) != nil || len(r.Ops) == 0 {
+		return nil
+	}
+	if !s.user.IsUnlimited() {
+		if err := s.permitKeys(r.Ops); err != nil {
+			return err
+		}
+	}
+	if !redirects {
+		return nil
+	}
+	if leader, redirect := s.redirects(r.Ops); redirect {
+		return command.UndecidedError(engine.Moved, command.SlotOf(&r.Ops[0]), leader)
+	}
+	return nil
 }
 
 // queuedBytes is about the memory that a copy of a command takes: what Go rounds sizes up to, and the room that a growing

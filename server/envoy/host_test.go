@@ -39,10 +39,10 @@ func newHost(t testing.TB, change func(*config.Config, *server.Options)) *host {
 	h.Service.now = func() time.Time { return time.Unix(0, h.clock.Now()) }
 	cfg := config.Default()
 	cfg.Listen, cfg.GRPCListen, cfg.RLSConfig, cfg.Loops = []string{"127.0.0.1:0"}, []string{"127.0.0.1:0"}, "testdata/rules", 1
-	store := store.New(store.Config{Shards: 16})
-	t.Cleanup(store.Close)
+	keys := store.New(store.Config{Shards: 16})
+	t.Cleanup(keys.Close)
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
-	o := server.Options{Decider: &decider.Local{Store: store, Clock: h.clock.Clock}, Keys: store, Clock: h.clock.Clock, Log: log, Version: "0.0.0-test"}
+	o := server.Options{Decider: &decider.Local{Store: keys, Clock: h.clock.Clock}, Keys: keys, Clock: h.clock.Clock, Log: log, Version: "0.0.0-test"}
 	if change != nil {
 		change(&cfg, &o)
 	}

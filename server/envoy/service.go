@@ -15,7 +15,6 @@ import (
 	"google.golang.org/grpc/keepalive"
 
 	"github.com/stintdb/stint/server/gateway"
-	"github.com/stintdb/stint/server/netio"
 	"github.com/stintdb/stint/server/rls"
 )
 
@@ -58,13 +57,9 @@ func (s *Service) Start(g *gateway.Gateway) (addresses []string, err error) {
 		return nil, err
 	}
 	s.rules.Store(rules)
-	plain, err := g.Listen(cfg.GRPCListen, "--grpc-listen", false)
+	listeners, addresses, err := g.Listen(gateway.Addresses{All: cfg.GRPCListen, Setting: "--grpc-listen", Shown: "gRPC"},
+		gateway.Addresses{All: cfg.GRPCTLSListen, Setting: "--grpc-tls-listen", Shown: "gRPC, TLS", Protocols: []string{"h2"}})
 	if err != nil {
-		return nil, err
-	}
-	secure, err := g.Listen(cfg.GRPCTLSListen, "--grpc-tls-listen", true, "h2")
-	if err != nil {
-		netio.CloseAll(plain)
 		return nil, err
 	}
 	s.gateway, s.headers, s.health = g, cfg.RLSHeaders, newHealthServer(g)
@@ -81,17 +76,11 @@ func (s *Service) Start(g *gateway.Gateway) (addresses []string, err error) {
 	)
 	ratelimit.RegisterRateLimitServiceServer(s.grpc, s)
 	grpc_health_v1.RegisterHealthServer(s.grpc, s.health)
-	for _, ln := range plain {
-		addresses = append(addresses, ln.Addr().String()+" (gRPC)")
-	}
-	for _, ln := range secure {
-		addresses = append(addresses, ln.Addr().String()+" (gRPC, TLS)")
-	}
 	if s.now == nil {
 		s.now = time.Now
 	}
 	s.logRules()
-	s.serve(append(plain, secure...))
+	s.serve(listeners)
 	return addresses, nil
 }
 

@@ -16,20 +16,32 @@ type listener struct {
 	gateway *Gateway
 }
 
-// Listen opens addresses, those of a setting such as --http-listen. With secure, connections are by TLS, with the server's
-// certificates and the application protocols given. Connections of the listeners are a [Conn], within one of TLS if they are secure.
-func (g *Gateway) Listen(addresses []string, setting string, secure bool, protocols ...string) ([]net.Listener, error) {
-	listeners, err := netio.OpenAll(addresses, setting)
-	if err != nil {
-		return nil, err
-	}
-	for i, ln := range listeners {
-		listeners[i] = &listener{ln, g}
-		if secure {
-			listeners[i] = tls.NewListener(listeners[i], g.tlsConfig(protocols))
+// Addresses are those of a setting such as --http-listen.
+type Addresses struct {
+	All       []string
+	Setting   string
+	Shown     string   // behind each, such as HTTP
+	Protocols []string // of the application, by TLS with the server's certificates; nil for no TLS
+}
+
+// Listen opens addresses, all or none. Connections of the listeners are a [Conn], within one of TLS if there are protocols. It also
+// returns the addresses as the server shows them.
+func (g *Gateway) Listen(all ...Addresses) (listeners []net.Listener, shown []string, err error) {
+	for _, a := range all {
+		opened, err := netio.OpenAll(a.All, a.Setting)
+		if err != nil {
+			netio.CloseAll(listeners)
+			return nil, nil, err
+		}
+		for _, ln := range opened {
+			shown = append(shown, ln.Addr().String()+" ("+a.Shown+")")
+			if ln = (&listener{ln, g}); a.Protocols != nil {
+				ln = tls.NewListener(ln, g.tlsConfig(a.Protocols))
+			}
+			listeners = append(listeners, ln)
 		}
 	}
-	return listeners, nil
+	return listeners, shown, nil
 }
 
 // tlsConfig asks for the certificates in use at each handshake.

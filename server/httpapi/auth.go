@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -98,7 +99,7 @@ func authQuery(r *http.Request) (url.Values, error) {
 		return nil, fmt.Errorf("at most %d parameters, got %d", maxNames, len(query))
 	}
 	for name, values := range query {
-		if _, _, isField := cutField(name); !isField && !isParameter(name) {
+		if _, isField := cutField(name); !isField && !slices.Contains(parameters, name) {
 			return nil, fmt.Errorf("%q is no parameter of this path; there are %s, with.FIELD and with-header.FIELD", clip(name), strings.Join(parameters, ", "))
 		}
 		if len(values) > 1 {

@@ -39,7 +39,7 @@ func BenchmarkHandler(b *testing.B) {
 
 // connTo returns the server's end of a new connection.
 func connTo(b testing.TB, g *gateway.Gateway) *gateway.Conn {
-	listeners, err := g.Listen([]string{"127.0.0.1:0"}, "--http-listen", false)
+	listeners, _, err := g.Listen(gateway.Addresses{All: []string{"127.0.0.1:0"}})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -73,11 +73,11 @@ func serveBy(t testing.TB, service *Service, change ...func(*config.Config)) *ho
 		t.Fatal(err)
 	}
 	h := &host{TB: t, clock: clocktest.New(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))}
-	store := store.New(store.Config{Shards: 16, Commands: server.NewCommands()})
-	h.decider = &refusing{Local: &decider.Local{Store: store, Clock: h.clock.Clock}}
-	h.Server = server.New(server.Options{Config: cfg, Decider: h.decider, Keys: store, Clock: h.clock.Clock,
+	keys := store.New(store.Config{Shards: 16, Commands: server.NewCommands()})
+	h.decider = &refusing{Local: &decider.Local{Store: keys, Clock: h.clock.Clock}}
+	h.Server = server.New(server.Options{Config: cfg, Decider: h.decider, Keys: keys, Clock: h.clock.Clock,
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Version: "0.0.0-test", Services: []gateway.Service{service}})
-	t.Cleanup(store.Close)
+	t.Cleanup(keys.Close)
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
 	addresses, stop := servertest.Serve(t, h.Server)
 	h.stop, h.url = stop, "http://"+addresses[len(addresses)-1]

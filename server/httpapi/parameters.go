@@ -7,19 +7,17 @@ import (
 	"strings"
 )
 
-func isParameter(name string) bool { return slices.Contains(parameters, name) }
-
 // cutField returns the field that a parameter is about, if its name begins with with. or with-header.
-func cutField(name string) (prefix, field string, is bool) {
-	prefix, field, is = strings.Cut(name, ".")
-	return prefix, field, is && (prefix == "with" || prefix == "with-header")
+func cutField(name string) (field string, is bool) {
+	prefix, field, is := strings.Cut(name, ".")
+	return field, is && (prefix == "with" || prefix == "with-header")
 }
 
 // sortedFields lists the fields that a query gives values for.
 func sortedFields(query url.Values) []string {
 	found := map[string]bool{}
 	for name := range query {
-		if _, field, is := cutField(name); is {
+		if field, is := cutField(name); is {
 			found[field] = true
 		}
 	}

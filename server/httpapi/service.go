@@ -35,15 +35,9 @@ const (
 // Start implements [gateway.Service].
 func (s *Service) Start(g *gateway.Gateway) (addresses []string, err error) {
 	cfg := g.Config()
-	plain, err := g.Listen(cfg.HTTPListen, "--http-listen", false)
+	listeners, addresses, err := g.Listen(gateway.Addresses{All: cfg.HTTPListen, Setting: "--http-listen", Shown: "HTTP"},
+		gateway.Addresses{All: cfg.HTTPTLSListen, Setting: "--http-tls-listen", Shown: "HTTPS", Protocols: []string{"http/1.1"}})
 	if err != nil {
-		return nil, err
-	}
-	secure, err := g.Listen(cfg.HTTPTLSListen, "--http-tls-listen", true, "http/1.1")
-	if err != nil {
-		for _, ln := range plain {
-			_ = ln.Close()
-		}
 		return nil, err
 	}
 	s.counts = map[string]*counts{}
@@ -57,13 +51,7 @@ func (s *Service) Start(g *gateway.Gateway) (addresses []string, err error) {
 		Protocols: new(http.Protocols),
 	}
 	s.http.Protocols.SetHTTP1(true)
-	for _, ln := range plain {
-		addresses = append(addresses, ln.Addr().String()+" (HTTP)")
-	}
-	for _, ln := range secure {
-		addresses = append(addresses, ln.Addr().String()+" (HTTPS)")
-	}
-	for _, ln := range append(plain, secure...) {
+	for _, ln := range listeners {
 		s.serving.Go(func() {
 			if err := s.http.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
 				g.Log().Error("the server of --http-listen stopped", "error", err)

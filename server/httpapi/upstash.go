@@ -34,12 +34,7 @@ func (s *Service) one(r *request) {
 	sendUpstash(r, replies[0], statusOfReply(replies[0]))
 }
 
-// pipeline answers POST /pipeline: an array of commands, each with its reply.
-func (s *Service) pipeline(r *request) { s.several(r, false) }
-
-// multiExec answers POST /multi-exec: the same as a transaction.
-func (s *Service) multiExec(r *request) { s.several(r, true) }
-
+// several answers POST /pipeline, an array of commands, each with its reply, and POST /multi-exec, the same as a transaction.
 func (s *Service) several(r *request, atomic bool) {
 	commands, bad, err := commandsOf(r.body)
 	if bad != nil || err != nil {

@@ -158,12 +158,8 @@ func (s *Source) keyspace() []field {
 // policies is a line for each policy: whether it is enforced, and its decisions since the server started.
 func (s *Source) policies() (fields []field) {
 	s.Keys.PolicyCounts(func(p store.Policy) {
-		shadow := 0
-		if p.Shadow {
-			shadow = 1
-		}
 		fields = append(fields, field{"policy_" + oneWord(p.Name), fmt.Sprintf("shadow=%d,granted=%d,denied=%d,shadow_denied=%d",
-			shadow, p.Granted, p.Denied, p.ShadowDenied)})
+			zeroOrOne(p.Shadow), p.Granted, p.Denied, p.ShadowDenied)})
 	})
 	return fields
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stintdb/stint/internal/generated"
+	"github.com/stintdb/stint/internal/testgenerated"
 )
 
 //go:generate go test -run TestHandbookIsCurrent -update
@@ -20,7 +20,7 @@ const handbook = "../../docs/metrics.md"
 
 // docs/metrics.md is made from the table of metrics.
 func TestHandbookIsCurrent(t *testing.T) {
-	generated.Check(t, handbook, handbookPage(), *update, "go generate ./server/metrics")
+	testgenerated.Check(t, handbook, handbookPage(), *update, "go generate ./server/metrics")
 }
 
 const handbookIntroduction = `# Metrics

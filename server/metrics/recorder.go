@@ -56,9 +56,8 @@ type Tally struct {
 }
 
 type turnCounters struct {
-	commands, errors            int64
-	granted, denied, failed     int64
-	tokensGranted, tokensDenied int64
+	commands int64
+	Outcomes
 }
 
 // NewTally returns a tally that adds to r.
@@ -84,32 +83,32 @@ func (t *Tally) command(number int) *turnCounters {
 func (t *Tally) Command(number int, isError bool) {
 	c := t.command(number)
 	if isError {
-		c.errors++
+		c.Errors++
 	}
 }
 
 // Granted counts a command that was granted tokens, of those asked for; the others it was denied.
 func (t *Tally) Granted(number int, tokens, asked int64) {
 	c := t.command(number)
-	c.granted++
-	c.tokensGranted += tokens
+	c.Granted++
+	c.TokensGranted += tokens
 	if asked > tokens {
-		c.tokensDenied += asked - tokens
+		c.TokensDenied += asked - tokens
 	}
 }
 
 // Denied counts a command that was denied tokens.
 func (t *Tally) Denied(number int, tokens int64) {
 	c := t.command(number)
-	c.denied++
-	c.tokensDenied += tokens
+	c.Denied++
+	c.TokensDenied += tokens
 }
 
 // Failed counts a command that was to be decided and could not be: its reply was an error.
 func (t *Tally) Failed(number int) {
 	c := t.command(number)
-	c.errors++
-	c.failed++
+	c.Errors++
+	c.Failed++
 }
 
 // IsEmpty reports whether no command was counted since the last Flush.
@@ -126,12 +125,12 @@ func (t *Tally) Flush(nanos int64) (commands int64) {
 		}
 		latency.add(max(nanos, 0), from.commands)
 		commands += from.commands
-		addTo(&to.errors, from.errors)
-		addTo(&to.granted, from.granted)
-		addTo(&to.denied, from.denied)
-		addTo(&to.failed, from.failed)
-		addTo(&to.tokensGranted, from.tokensGranted)
-		addTo(&to.tokensDenied, from.tokensDenied)
+		addTo(&to.errors, from.Errors)
+		addTo(&to.granted, from.Granted)
+		addTo(&to.denied, from.Denied)
+		addTo(&to.failed, from.Failed)
+		addTo(&to.tokensGranted, from.TokensGranted)
+		addTo(&to.tokensDenied, from.TokensDenied)
 		*from = turnCounters{}
 	}
 	t.touched = t.touched[:0]
@@ -151,14 +150,29 @@ func (t *Tally) Bytes(received, sent int) {
 	addTo(&t.stripe.sent, int64(sent))
 }
 
-// Command is the counters of one command.
-type Command struct {
-	Name                        string
-	Decides                     bool  // it is one that grants or denies
+// Outcomes are the counts of what became of commands.
+type Outcomes struct {
 	Errors                      int64 // replies that were errors
 	Granted, Denied, Failed     int64 // decisions
 	TokensGranted, TokensDenied int64
-	Latency                     Latencies // its Count is that of the commands
+}
+
+// add adds others as often as times says.
+func (o *Outcomes) add(others *Outcomes, times int64) {
+	o.Errors += times * others.Errors
+	o.Granted += times * others.Granted
+	o.Denied += times * others.Denied
+	o.Failed += times * others.Failed
+	o.TokensGranted += times * others.TokensGranted
+	o.TokensDenied += times * others.TokensDenied
+}
+
+// Command is the counters of one command.
+type Command struct {
+	Name    string
+	Decides bool // it is one that grants or denies
+	Outcomes
+	Latency Latencies // its Count is that of the commands
 }
 
 // Read adds up the stripes: the counts of every command that was called or decides, and the bytes. Counts that are added at the
@@ -215,27 +229,17 @@ func (r *Recorder) Decisions() (d Decisions) {
 
 // Totals are sums over all commands.
 type Totals struct {
-	Commands, Errors                      int64
-	Granted, Denied, Failed               int64
-	TokensGranted, TokensDenied, SumNanos int64
-}
-
-// Add adds the counters of one command.
-func (t *Totals) Add(c *Command) {
-	t.Commands += c.Latency.Count
-	t.Errors += c.Errors
-	t.Granted += c.Granted
-	t.Denied += c.Denied
-	t.Failed += c.Failed
-	t.TokensGranted += c.TokensGranted
-	t.TokensDenied += c.TokensDenied
-	t.SumNanos += c.Latency.SumNanos
+	Commands, SumNanos int64
+	Outcomes
 }
 
 // TotalsOf sums the counters of commands.
 func TotalsOf(commands []Command) (t Totals) {
 	for i := range commands {
-		t.Add(&commands[i])
+		c := &commands[i]
+		t.Commands += c.Latency.Count
+		t.SumNanos += c.Latency.SumNanos
+		t.add(&c.Outcomes, 1)
 	}
 	return t
 }
@@ -264,14 +268,8 @@ func Since(now, before []Command) (between []Command) {
 	}
 	for _, c := range now {
 		if b := old[c.Name]; b != nil {
-			c.Errors -= b.Errors
-			c.Granted, c.Denied, c.Failed = c.Granted-b.Granted, c.Denied-b.Denied, c.Failed-b.Failed
-			c.TokensGranted, c.TokensDenied = c.TokensGranted-b.TokensGranted, c.TokensDenied-b.TokensDenied
-			c.Latency.Count -= b.Latency.Count
-			c.Latency.SumNanos -= b.Latency.SumNanos
-			for i := range c.Latency.cells {
-				c.Latency.cells[i] -= b.Latency.cells[i]
-			}
+			c.Outcomes.add(&b.Outcomes, -1)
+			c.Latency = c.Latency.Since(&b.Latency)
 		}
 		if c.Latency.Count > 0 {
 			between = append(between, c)

@@ -66,12 +66,32 @@ func one(value func(r *Snapshot) float64) func(*Snapshot, func(float64, ...strin
 	return func(r *Snapshot, emit func(float64, ...string)) { emit(value(r)) }
 }
 
+// of is the value of a metric of a part that not every server has: it is nil where there is none.
+func of[Part any](part func(r *Snapshot) *Part) func(func(p *Part) float64) func(*Snapshot, func(float64, ...string)) {
+	return func(value func(p *Part) float64) func(*Snapshot, func(float64, ...string)) {
+		return func(r *Snapshot, emit func(float64, ...string)) {
+			if p := part(r); p != nil {
+				emit(value(p))
+			}
+		}
+	}
+}
+
 // each is the values of a metric with the label command.
 func each(value func(c *Command) int64) func(*Snapshot, func(float64, ...string)) {
 	return func(r *Snapshot, emit func(float64, ...string)) {
 		for i := range r.Commands {
 			emit(float64(value(&r.Commands[i])), r.Commands[i].Name)
 		}
+	}
+}
+
+// emitChecks passes on the counts of policies or rules, with the labels name and outcome.
+func emitChecks(counts []PolicyCounts, emit func(float64, ...string)) {
+	for _, c := range counts {
+		emit(float64(c.Granted), c.Name, "granted")
+		emit(float64(c.Denied), c.Name, "denied")
+		emit(float64(c.ShadowDenied), c.Name, "shadow_denied")
 	}
 }
 

@@ -71,14 +71,8 @@ var decisionRows = []Row{{
 	},
 }, {
 	Name: "stint_policy_decisions_total", Kind: Counter, Labels: []string{"policy", "outcome"}, Bound: "the first 100 policies by name and (other), times granted, denied and shadow_denied",
-	Help: "Checks of policies that this node answered since it started; all nodes together answered their sum. shadow_denied are checks that SHADOW granted and the limits would have denied.",
-	values: func(r *Snapshot, emit func(float64, ...string)) {
-		for _, p := range r.Policies {
-			emit(float64(p.Granted), p.Name, "granted")
-			emit(float64(p.Denied), p.Name, "denied")
-			emit(float64(p.ShadowDenied), p.Name, "shadow_denied")
-		}
-	},
+	Help:   "Checks of policies that this node answered since it started; all nodes together answered their sum. shadow_denied are checks that SHADOW granted and the limits would have denied.",
+	values: func(r *Snapshot, emit func(float64, ...string)) { emitChecks(r.Policies, emit) },
 }, {
 	Name: "stint_policies", Kind: Gauge, Help: "Stored policies.",
 	values: one(func(r *Snapshot) float64 { return float64(r.PolicyCount) }),

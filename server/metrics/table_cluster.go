@@ -5,13 +5,7 @@ import (
 )
 
 // raft is the value of a metric of a cluster's node.
-func raft(value func(c *clusterstatus.Status) float64) func(*Snapshot, func(float64, ...string)) {
-	return func(r *Snapshot, emit func(float64, ...string)) {
-		if r.Cluster != nil {
-			emit(value(r.Cluster))
-		}
-	}
-}
+var raft = of(func(r *Snapshot) *clusterstatus.Status { return r.Cluster })
 
 // members is the values of a metric with the label member.
 func members(value func(c *clusterstatus.Status, m *clusterstatus.Member) float64) func(*Snapshot, func(float64, ...string)) {

@@ -3,13 +3,7 @@ package metrics
 import "github.com/stintdb/stint/internal/persistencestatus"
 
 // kept is the value of a metric of servers that keep state on disk.
-func kept(value func(k *persistencestatus.Status) float64) func(*Snapshot, func(float64, ...string)) {
-	return func(r *Snapshot, emit func(float64, ...string)) {
-		if r.Persistence != nil {
-			emit(value(r.Persistence))
-		}
-	}
-}
+var kept = of(func(r *Snapshot) *persistencestatus.Status { return r.Persistence })
 
 const withDir = "with --dir, not in a cluster"
 

@@ -3,13 +3,7 @@ package metrics
 import "github.com/stintdb/stint/server/upstream"
 
 // fromHome is the value of a metric of a server with a home cluster.
-func fromHome(value func(s *upstream.Status) float64) func(*Snapshot, func(float64, ...string)) {
-	return func(r *Snapshot, emit func(float64, ...string)) {
-		if r.Upstream != nil {
-			emit(value(r.Upstream))
-		}
-	}
-}
+var fromHome = of(func(r *Snapshot) *upstream.Status { return r.Upstream })
 
 const withUpstream = "with `--upstream`"
 

@@ -114,9 +114,9 @@ func (p *Plan) read(of *ask, reply redcon.RESP, a *Answer) error {
 	if len(words) != 4 {
 		return ErrorReply(reply.Data)
 	}
-	granted, limits := words[0].Int() > 0, elements(words[3])
+	granted, list := words[0].Int() > 0, elements(words[3])
 	if of.kind == askPolicy {
-		l := lowest(limits, granted)
+		l := lowest(list, granted)
 		l.never = words[2].Int() < 0
 		if granted && p.request.Descriptors[of.descriptors[0]].Hits == 0 {
 			l.remaining++ // PEEK reports what would remain without the one that was asked for
@@ -125,10 +125,10 @@ func (p *Plan) read(of *ask, reply redcon.RESP, a *Answer) error {
 		return nil
 	}
 	for n, i := range of.descriptors {
-		if n == len(limits) {
+		if n == len(list) {
 			return ErrorReply(reply.Data)
 		}
-		l := levelOf(limits[n])
+		l := levelOf(list[n])
 		hits := int64(p.request.Descriptors[i].Hits)
 		l.granted, l.never = granted || l.remaining >= hits, hits > l.limit
 		p.set(i, l, a)
@@ -157,9 +157,9 @@ func (p *Plan) set(i int, l level, a *Answer) {
 }
 
 // lowest is the level of a policy's limit with the fewest tokens left.
-func lowest(limits []redcon.RESP, granted bool) level {
+func lowest(all []redcon.RESP, granted bool) level {
 	var least level
-	for n, one := range limits {
+	for n, one := range all {
 		if l := levelOf(one); n == 0 || l.remaining < least.remaining {
 			least = l
 		}

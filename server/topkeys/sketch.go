@@ -209,12 +209,3 @@ func samplingError(estimate, variance int64) int64 {
 	r := float64(variance) / float64(estimate)
 	return int64(math.Ceil(4.5*r + 3*math.Sqrt(float64(variance)+2.25*r*r)))
 }
-
-// Reset forgets everything.
-func (s *Sketch) Reset() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.panes = [panes]*summary{}
-	s.current = 0
-	s.counting.Store(false)
-}

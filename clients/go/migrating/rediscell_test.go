@@ -12,8 +12,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	stint "github.com/stintdb/stint/clients/go"
-	"github.com/stintdb/stint/clients/go/internal/child"
 	"github.com/stintdb/stint/clients/go/internal/servertest"
+	"github.com/stintdb/stint/clients/go/internal/testprocess"
 )
 
 func redisCellBefore(ctx context.Context, rdb *redis.Client, user string) (bool, time.Duration, error) {
@@ -34,7 +34,7 @@ func startCell(t *testing.T) *redis.Client {
 	target := filepath.Join(t.TempDir(), "target")
 	build := exec.CommandContext(t.Context(), "cargo", "rustc", "--quiet", "--release", "--locked", "-p", "redis-cell", "--crate-type", "cdylib", "--target-dir", target)
 	build.Dir = "redis-cell"
-	child.EndWithParent(build)
+	testprocess.EndWithParent(build)
 	if output, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", build, err, output)
 	}

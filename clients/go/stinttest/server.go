@@ -11,7 +11,7 @@ import (
 	"time"
 
 	stint "github.com/stintdb/stint/clients/go"
-	"github.com/stintdb/stint/clients/go/internal/child"
+	"github.com/stintdb/stint/clients/go/internal/testprocess"
 )
 
 // BinaryVariable is the environment variable with the path of the server for [Start]. Without it, stint is looked up in
@@ -39,7 +39,7 @@ func Start(t testing.TB, flags ...string) (address string) {
 	defer log.Close()
 	command := exec.Command(path, append([]string{"server", "--listen", "127.0.0.1:0", "--admin", ""}, flags...)...)
 	command.Stdout, command.Stderr = log, log
-	child.EndWithParent(command) // a test that panics does not clean up
+	testprocess.EndWithParent(command) // a test that panics does not clean up
 	if err := command.Start(); err != nil {
 		t.Fatalf("stinttest.Start: %v", err)
 	}
@@ -85,7 +85,7 @@ func readyAt(log string, ended <-chan struct{}) (address string, err error) {
 		}
 		text, _ := os.ReadFile(log)
 		for line := range strings.Lines(string(text)) {
-			if address, is := child.ReadyAt(line); is && strings.HasSuffix(line, "\n") {
+			if address, is := testprocess.ReadyAt(line); is && strings.HasSuffix(line, "\n") {
 				return address, nil
 			}
 		}

@@ -12,14 +12,14 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/stintdb/stint/internal/child"
+	"github.com/stintdb/stint/internal/testprocess"
 )
 
 // axe is the text of axe-core, at the version that package-lock.json pins.
 var axe = sync.OnceValues(func() (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), toolTimeout)
 	defer cancel()
-	install := child.Command(ctx, "npm", "ci", "--prefer-offline", "--no-audit", "--no-fund")
+	install := testprocess.Command(ctx, "npm", "ci", "--prefer-offline", "--no-audit", "--no-fund")
 	if output, err := install.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%s: %w: %s", install, err, output)
 	}

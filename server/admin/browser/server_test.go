@@ -17,7 +17,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
-	"github.com/stintdb/stint/internal/child"
+	"github.com/stintdb/stint/internal/testprocess"
 	"github.com/stintdb/stint/internal/testserver"
 )
 
@@ -32,7 +32,7 @@ var build = sync.OnceValues(func() (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), toolTimeout)
 	defer cancel()
 	binary := filepath.Join(dir, "stint")
-	command := child.Command(ctx, "go", "build", "-o", binary, "./cmd/stint")
+	command := testprocess.Command(ctx, "go", "build", "-o", binary, "./cmd/stint")
 	command.Dir = filepath.Join("..", "..", "..")
 	if output, err := command.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%s: %w: %s", command, err, output)

@@ -7,7 +7,7 @@ import (
 	"os/exec"
 	"time"
 
-	"github.com/stintdb/stint/clients/go/internal/child"
+	"github.com/stintdb/stint/clients/go/internal/testprocess"
 )
 
 // A Redis is a process of redis-server, for comparison.
@@ -35,7 +35,7 @@ func StartRedis(arguments ...string) (*Redis, error) {
 	}
 	_, port, _ := net.SplitHostPort(r.Address)
 	r.command = exec.Command(path, append([]string{"--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", folder}, arguments...)...)
-	child.EndWithParent(r.command)
+	testprocess.EndWithParent(r.command)
 	if err := r.command.Start(); err != nil {
 		r.Kill()
 		return nil, err

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/stintdb/stint/clients/go/internal/child"
+	"github.com/stintdb/stint/clients/go/internal/testprocess"
 )
 
 // Bounds of waits that a test would otherwise not end. A busy machine needs seconds.
@@ -50,7 +50,7 @@ func Binary() (string, error) {
 		binary.path = filepath.Join(folder, "stint")
 		command := exec.Command("go", "build", "-o", binary.path, "./cmd/stint")
 		command.Dir = root
-		child.EndWithParent(command)
+		testprocess.EndWithParent(command)
 		if output, err := command.CombinedOutput(); err != nil {
 			binary.err = fmt.Errorf("%s: %w\n%s", command, err, output)
 		}
@@ -92,7 +92,7 @@ func StartAt(address string, flags ...string) (*Server, error) {
 	}
 	s := &Server{ended: make(chan struct{})}
 	s.command = exec.Command(path, append([]string{"server", "--listen", address, "--admin", ""}, flags...)...)
-	child.EndWithParent(s.command)
+	testprocess.EndWithParent(s.command)
 	output, err := s.command.StdoutPipe()
 	if err != nil {
 		return nil, err
@@ -121,7 +121,7 @@ func (s *Server) follow(lines *bufio.Scanner, ready chan<- struct{}) {
 		s.mu.Lock()
 		s.log.WriteString(lines.Text() + "\n")
 		s.mu.Unlock()
-		if address, is := child.ReadyAt(lines.Text()); is && s.Address == "" {
+		if address, is := testprocess.ReadyAt(lines.Text()); is && s.Address == "" {
 			s.Address = address
 			close(ready)
 		}

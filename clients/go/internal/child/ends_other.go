@@ -1,8 +1,0 @@
-//go:build !linux
-
-package child
-
-import "os/exec"
-
-// EndWithParent does nothing: only Linux can end a process with its parent.
-func EndWithParent(*exec.Cmd) {}

@@ -1,0 +1,237 @@
+// Package clock is a cluster's time as one of its nodes knows it.
+package clock
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// SlewPartsPerMillion bounds how much faster or slower than real time the cluster's clock may run while it approaches
+// the leader's own wall clock: half a part in a thousand. A leader with a wrong clock can change a rate by no more.
+const SlewPartsPerMillion = 500
+
+// A follower's clock that is ahead of the leader's falls back by followPartsPerMillion: faster than the leader's own does when it
+// is pulled back. It is ahead when the leader has sent no time as late as its own for followAfter; messages are always a little
+// late.
+const (
+	followPartsPerMillion = 2 * SlewPartsPerMillion
+	followAfter           = time.Second
+)
+
+// Clock is the cluster's time as this node knows it, in nanoseconds since the Unix epoch.
+//
+// It is the last time seen in the log or received from the leader, plus the real time that has passed here since. A
+// node that becomes leader continues from there: its own wall clock, which may be hours off, only pulls at it, by
+// [slewPartsPerMillion]. A follower's wall clock has no influence, and its clock falls back to the leader's: if it ran
+// ahead, time would leap when this node leads.
+type Clock struct {
+	wall  func() time.Time
+	Leads func() bool
+	start time.Time // of the monotonic readings
+	// Passed is the time that has passed here, as points count it: the monotonic reading, but where a test moves the time.
+	Passed func() time.Duration
+
+	point     atomic.Pointer[point]
+	mu        sync.Mutex // one change of point at a time
+	confirmed bool       // see isConfirmed
+	// reached is when the time from a leader was last as late as this clock's, by the monotonic clock.
+	reached time.Duration
+}
+
+// point is a reading of the cluster's time, taken when the monotonic clock showed mono, and the slew since, in parts
+// per million.
+type point struct {
+	at   int64
+	mono time.Duration
+	slew int64
+}
+
+func (p *point) read(mono time.Duration) int64 {
+	elapsed := int64(mono - p.mono)
+	return p.at + elapsed + elapsed/1_000_000*p.slew
+}
+
+// New returns a clock that knows no time yet. wall is this node's own clock.
+func New(wall func() time.Time) *Clock {
+	c := &Clock{wall: wall, Leads: func() bool { return false }, start: time.Now()}
+	c.Passed = c.Mono
+	return c
+}
+
+// Mono is the time since the clock was made, which nothing sets.
+func (c *Clock) Mono() time.Duration { return time.Since(c.start) }
+
+// Moment is a reading of two clocks, in nanoseconds: the monotonic one, which may stand still while the machine sleeps, and that of
+// the time of day, which may be set.
+type Moment struct{ Mono, Wall int64 }
+
+// Since is the time since an earlier moment, by the clock that shows more.
+func (m Moment) Since(earlier Moment) time.Duration {
+	return time.Duration(max(m.Mono-earlier.Mono, m.Wall-earlier.Wall))
+}
+
+// Moment reads both clocks.
+func (c *Clock) Moment() Moment { return Moment{int64(c.Mono()), c.wall().UnixNano()} }
+
+// Suspends returns a function that moves the time forward by as long as the machine was suspended since the last call, when the monotonic
+// clock stood still. up is the time since the machine's boot, asleep or not, which nobody can set.
+func (c *Clock) Suspends(up func() time.Duration) (note func()) {
+	awake := up() - c.Passed()
+	return func() {
+		slept := up() - c.Passed() - awake
+		if slept < leastSuspend {
+			return
+		}
+		awake += slept
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if p, mono := c.point.Load(), c.Passed(); p != nil {
+			c.point.Store(&point{p.read(mono) + int64(slept), mono, p.slew})
+		}
+	}
+}
+
+// leastSuspend is more than the time between two readings of clocks.
+const leastSuspend = 100 * time.Millisecond
+
+// Ahead is how far the cluster's time is ahead of this node's wall clock, 0 while nothing is known of it.
+func (c *Clock) Ahead() time.Duration {
+	now := c.Now()
+	if now == 0 {
+		return 0
+	}
+	return time.Duration(now - c.wall().UnixNano())
+}
+
+// Now is the cluster's time, or 0 while nothing is known of it. It never goes back.
+func (c *Clock) Now() int64 {
+	p := c.point.Load()
+	if p == nil {
+		return 0
+	}
+	return p.read(c.Passed())
+}
+
+// NowOrWall is now, or this node's own clock while nothing is known of the cluster's time.
+func (c *Clock) NowOrWall() int64 {
+	if now := c.Now(); now > 0 {
+		return now
+	}
+	return c.wall().UnixNano()
+}
+
+// Observe advances the clock to a time from the log, which the cluster has certainly reached. An earlier time is
+// ignored.
+func (c *Clock) Observe(at int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if p, mono := c.point.Load(), c.Passed(); p == nil || at > p.read(mono) {
+		c.point.Store(&point{at, mono, 0})
+	}
+}
+
+// ObserveLeader receives a time that the leader sent a moment ago. The first one replaces an earlier guess, later ones
+// advance the clock, or slow it down.
+func (c *Clock) ObserveLeader(at int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p, mono := c.point.Load(), c.Passed()
+	switch {
+	case p == nil || !c.confirmed || at >= p.read(mono):
+		c.point.Store(&point{at, mono, 0})
+		c.confirmed, c.reached = true, c.Mono()
+	case c.Mono()-c.reached > followAfter:
+		c.setSlew(-followPartsPerMillion)
+	}
+}
+
+// Follow ends the pull of a wall clock, on a node that no longer leads.
+func (c *Clock) Follow() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reached = c.Mono()
+	c.setSlew(0)
+}
+
+// setSlew has the clock run on from its present time, if it has one, with another slew. The caller holds mu.
+func (c *Clock) setSlew(slew int64) {
+	if p, mono := c.point.Load(), c.Passed(); p != nil && p.slew != slew {
+		c.point.Store(&point{p.read(mono), mono, slew})
+	}
+}
+
+// Confirm marks the current time as confirmed by a leader.
+func (c *Clock) Confirm() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.confirmed = true
+}
+
+// IsConfirmed reports whether a leader of this run has confirmed the time. Otherwise it is a guess from the log and
+// the time saved by the last run.
+func (c *Clock) IsConfirmed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.confirmed
+}
+
+// CapAt lowers an unconfirmed time to at most at.
+func (c *Clock) CapAt(at int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if p, mono := c.point.Load(), c.Passed(); p != nil && !c.confirmed && p.read(mono) > at {
+		c.point.Store(&point{at, mono, 0})
+	}
+}
+
+// Stamp is the time of an entry, like now: the wall clock begins it if no time is known yet, and that of a leader pulls at it otherwise.
+func (c *Clock) Stamp() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	mono, wall := c.Passed(), c.wall().UnixNano()
+	p := c.point.Load()
+	if p == nil {
+		c.point.Store(&point{wall, mono, 0})
+		return wall
+	}
+	now := p.read(mono)
+	if !c.Leads() { // read under mu: follow has the last word
+		return now
+	}
+	switch off := wall - now; {
+	case off > int64(slewFrom):
+		c.setSlew(SlewPartsPerMillion)
+	case off < -int64(slewFrom):
+		c.setSlew(-SlewPartsPerMillion)
+	default:
+		c.setSlew(0)
+	}
+	return now
+}
+
+// slewFrom is how far the wall clock has to be away to pull.
+const slewFrom = time.Millisecond
+
+// Sleep waits, or until ctx is done.
+func Sleep(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// Every calls f again and again, until ctx is done.
+func Every(ctx context.Context, period time.Duration, f func()) {
+	tick := time.NewTicker(period)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			f()
+		case <-ctx.Done():
+			return
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package clock
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestClock(t *testing.T) {
+	second := int64(time.Second)
+	synctest.Test(t, func(t *testing.T) {
+		skew := time.Hour
+		c := New(func() time.Time { return time.Now().Add(skew) })
+		if c.Now() != 0 {
+			t.Error("a clock that knows nothing shows a time")
+		}
+		c.Observe(1000 * second)
+		time.Sleep(10 * time.Second)
+		if got := c.Now(); got != 1010*second {
+			t.Errorf("ten seconds after 1000 it is %d", got/second)
+		}
+		c.Observe(1005 * second)
+		if got := c.Now(); got != 1010*second {
+			t.Errorf("old news moved the clock to %d", got/second)
+		}
+		// The first word of a leader replaces a guess, even backwards; from then on time only goes forward.
+		c.ObserveLeader(1002 * second)
+		c.ObserveLeader(1001 * second)
+		if got := c.Now(); got != 1002*second {
+			t.Errorf("after the leader's word it is %d", got/second)
+		}
+	})
+}
+
+// A leader's own clock, an hour off, pulls by no more than the tolerance, and time never goes back.
+func TestLeaderWithAWrongClock(t *testing.T) {
+	for _, skew := range []time.Duration{time.Hour, -time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			c := New(func() time.Time { return time.Now().Add(skew) })
+			c.Leads = func() bool { return true }
+			begin := time.Now().UnixNano()
+			c.ObserveLeader(begin)
+			last := c.Stamp()
+			for range 10_000 {
+				time.Sleep(100 * time.Millisecond)
+				now := c.Stamp()
+				if now <= last {
+					t.Fatalf("time went back by %d ns", last-now)
+				}
+				last = now
+			}
+			passed, tolerance := int64(1000*time.Second), int64(1000*time.Second)/1_000_000*SlewPartsPerMillion
+			if off := last - begin - passed; max(off, -off) > tolerance || max(off, -off) < tolerance/2 {
+				t.Errorf("with a clock %v off, %v passed as %v", skew, time.Duration(passed), time.Duration(last-begin))
+			}
+		})
+	}
+}
+
+// A leader whose clock was set while it was down uses the earliest time that the others report.
+func TestGuessIsHeldBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := New(time.Now)
+		c.Observe(5000)
+		c.CapAt(4000)
+		c.CapAt(4500)
+		if got := c.Now(); got != 4000 {
+			t.Errorf("held back to %d", got)
+		}
+		c.Confirm()
+		c.CapAt(1000)
+		if got := c.Now(); got != 4000 {
+			t.Errorf("what is trusted was held back to %d", got)
+		}
+	})
+}

@@ -1,0 +1,182 @@
+package fsm
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
+)
+
+// FormatVersion is a version of what stands in the log and goes between nodes: operations, with their options and algorithms,
+// and kinds of entries. Version 1 is that of release 0.1.0, version 2 that of 0.2.0. Where nodes write one down, 0 stands for 1: release 0.1.0 writes nothing.
+type FormatVersion uint32
+
+// OrFirst is the version, or the first in place of 0.
+func (v FormatVersion) OrFirst() FormatVersion { return max(v, 1) }
+
+// Addition is one thing that a version added.
+type Addition struct {
+	Version FormatVersion
+	Name    string                   // in errors, such as "the algorithm cooldown"
+	IsUsed  func(op *engine.Op) bool // reads no keys; nil for a kind of entry
+	kind    byte                     // a kind of entry; 0 for an operation
+}
+
+// Additions lists everything that was added after version 1; algorithms state theirs in the table of package limits. A node knows the
+// highest version in its list. It proposes nothing that some member does not know: see [versionGate].
+var Additions = append([]Addition{
+	{Version: 2, Name: "commands on Redis data", IsUsed: usesVerb(engine.Command)},
+	{Version: 2, Name: "scripts", IsUsed: usesVerb(engine.Script, engine.KeepScript, engine.DropScripts)},
+	{Version: 2, Name: "a named field in a policy", IsUsed: usesNamedFields},
+	{Version: 2, Name: "SL.LOG", IsUsed: usesVerb(engine.ListLog)},
+	{Version: 2, Name: "FS.MEMBERS", IsUsed: usesVerb(engine.ListMembers)},
+	{Version: 2, Name: "AD.REPORT", IsUsed: usesVerb(engine.Adapt)},
+	{Version: 2, Name: "a reservation with an id", IsUsed: usesVerb(engine.Reserve, engine.Settle)},
+	{Version: 2, Name: "a loan", IsUsed: usesVerb(engine.Lend, engine.Return, engine.Void, engine.Loans)},
+	{Version: 2, Name: "the process of a member", kind: KindProcess},
+	{Version: 2, Name: "a STRICT policy", IsUsed: func(op *engine.Op) bool { return op.Verb == engine.SetPolicy && op.Options&engine.Strict != 0 }},
+	{Version: 2, Name: "a key whose limit has its home elsewhere", IsUsed: usesPurse},
+	{Version: 2, Name: "the leader's share", IsUsed: usesShare},
+	{Version: 2, Name: "the switch of the leader's share", kind: KindShare},
+	{Version: 2, Name: "COST and KEEP", IsUsed: inAnyLimit(func(op *engine.Op) bool { return op.Options&engine.FixedCost != 0 || op.Keep != 0 })},
+	{Version: 2, Name: "a wait for several limits", IsUsed: waitsForSeveral},
+	{Version: 2, Name: "a queue among several limits", IsUsed: queuesAmongSeveral},
+}, addedAlgorithms()...)
+
+func addedAlgorithms() (added []Addition) {
+	for _, a := range limits.Algorithms() {
+		if v := FormatVersion(a.Format()); v > 0 {
+			added = append(added, Addition{Version: v, Name: "the algorithm " + a.String(), IsUsed: usesAlgorithm(a)})
+		}
+	}
+	return added
+}
+
+// usesVerb is Addition.IsUsed of verbs.
+func usesVerb(verbs ...engine.Verb) func(*engine.Op) bool {
+	return func(op *engine.Op) bool { return slices.Contains(verbs, op.Verb) }
+}
+
+// usesPurse is Addition.IsUsed of tokens of another cluster.
+func usesPurse(op *engine.Op) bool {
+	return op.Verb == engine.Prepare || op.Verb == engine.Deposit || op.Limit.Algorithm.Home() != limits.NoAlgorithm
+}
+
+// usesNamedFields is Addition.IsUsed of named fields, in a policy and in a check.
+func usesNamedFields(op *engine.Op) bool {
+	switch op.Verb {
+	case engine.SetPolicy, engine.SetOverride, engine.Check:
+		return op.Options&engine.NamedFields != 0
+	}
+	return false
+}
+
+// usesAlgorithm is Addition.IsUsed of an algorithm, also in one of several limits and in a policy.
+func usesAlgorithm(algorithm limits.Algorithm) func(*engine.Op) bool {
+	return inAnyLimit(func(op *engine.Op) bool { return op.Limit.Algorithm == algorithm })
+}
+
+// inAnyLimit is Addition.IsUsed of a property of one limit, in an operation or in its parts.
+func inAnyLimit(has func(op *engine.Op) bool) func(*engine.Op) bool {
+	return func(op *engine.Op) bool {
+		if has(op) {
+			return true
+		}
+		for i := range op.Parts {
+			if has(&op.Parts[i]) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// usesShare is Addition.IsUsed of what the leader has taken in its memory.
+func usesShare(op *engine.Op) bool {
+	return op.Verb == engine.Carry || inAnyLimit(func(op *engine.Op) bool { return op.PriorAt != 0 })(op)
+}
+
+func waitsForSeveral(op *engine.Op) bool {
+	return op.MaxWait != 0 && (op.Verb == engine.AcquireAll || op.Verb == engine.Check)
+}
+
+func queuesAmongSeveral(op *engine.Op) bool {
+	return slices.ContainsFunc(op.Parts, func(p engine.Op) bool { return p.Limit.Algorithm == limits.LeakyQueue })
+}
+
+// Formats is the list of additions that a node knows.
+type Formats struct {
+	additions []Addition
+	Newest    FormatVersion
+}
+
+// NewFormats returns the formats of a node that knows some additions.
+func NewFormats(additions []Addition) Formats {
+	f := Formats{additions, 1}
+	for _, a := range additions {
+		f.Newest = max(f.Newest, a.Version)
+	}
+	return f
+}
+
+// Stated is the newest version as the node states it to others.
+func (f *Formats) Stated() FormatVersion {
+	if f.Newest == 1 {
+		return 0
+	}
+	return f.Newest
+}
+
+// NewestIn returns the newest addition that some of the operations use, nil for none.
+func (f *Formats) NewestIn(ops []engine.Op) (newest *Addition) {
+	for i := range f.additions {
+		a := &f.additions[i]
+		if a.IsUsed == nil || newest != nil && newest.Version >= a.Version {
+			continue
+		}
+		for j := range ops {
+			if a.IsUsed(&ops[j]) {
+				newest = a
+				break
+			}
+		}
+	}
+	return newest
+}
+
+// OfKind returns the version that a kind of entry was added in.
+func (f *Formats) OfKind(kind byte) FormatVersion {
+	for _, a := range f.additions {
+		if a.IsUsed == nil && a.kind == kind {
+			return a.Version
+		}
+	}
+	return 1
+}
+
+// VersionBody is the JSON of a KindVersion entry.
+type VersionBody struct {
+	Formats FormatVersion `json:"formats"`
+}
+
+// readVersion reads the body of a KindVersion entry.
+func readVersion(body []byte, knows FormatVersion) (FormatVersion, error) {
+	var v VersionBody
+	if err := json.Unmarshal(body, &v); err != nil {
+		return 0, err
+	}
+	return v.Formats, checkUsed(v.Formats, knows)
+}
+
+// checkUsed returns an error if the cluster uses a version that this node does not know.
+func checkUsed(used, knows FormatVersion) error {
+	if used <= knows {
+		return nil
+	}
+	return fmt.Errorf("the cluster uses format version %d, and this node knows version %d: %w", used, knows, errNewerEntry)
+}
+
+// Version is the cluster's format version: every member knows it, and none that does not know it can join. It never goes back.
+func (r *Cluster) Version() FormatVersion { return r.Formats.OrFirst() }

@@ -1,0 +1,305 @@
+// Package fsm is the state machine of a Raft group: the entries of its log and their effect on the store, its snapshots, the state of the
+// cluster itself, and the versions of all these formats.
+package fsm
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"sync/atomic"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/stintdb/stint/cluster/call"
+	"github.com/stintdb/stint/cluster/clock"
+	"github.com/stintdb/stint/cluster/notifier"
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/opcodec"
+	"github.com/stintdb/stint/engine/store"
+)
+
+// Machine is the state machine that applies the log: the store, the cluster's id and time, and the members' details. Raft
+// calls Apply, Snapshot and Restore one at a time, so that everything but the atomics belongs to that goroutine.
+type Machine struct {
+	Config
+
+	Now atomic.Int64 // the cluster's time at the last entry applied; only Apply moves it
+	// Applied is the index of the last entry applied that is no no-op. Raft's own AppliedIndex moves earlier: when
+	// entries are handed to Apply's goroutine.
+	Applied      atomic.Uint64
+	appliedMoved notifier.Notifier
+	Cluster      atomic.Pointer[Cluster]
+	Loading      atomic.Bool // a snapshot is replacing the state
+	Broken       error
+	Entries      atomic.Int64 // applied since the start
+	Decisions    atomic.Int64 // operations applied
+
+	reader  opcodec.Reader
+	ops     []engine.Op
+	results []engine.Result
+	done    []*call.Call
+	own     []*call.Call // those behind an entry of this process, while it is applied
+}
+
+// Config connects a state machine with the rest of its group.
+type Config struct {
+	Store     *store.Store
+	Clock     *clock.Clock
+	OwnID     uint64                           // of this process, in its entries
+	TakeCalls func(number uint64) []*call.Call // the calls behind an entry of this process, nil if they have ended
+	Fail      func(error)                      // called once when the log cannot be applied further
+	OnCluster func(before, now *Cluster)       // receives each new state of the members and their processes
+	Knows     FormatVersion                    // the newest that this node knows
+}
+
+// New returns a state machine of a cluster without members.
+func New(c Config) *Machine {
+	f := &Machine{Config: c}
+	f.Cluster.Store(&Cluster{Members: map[raft.ServerID]Member{}})
+	return f
+}
+
+// Cluster is the state of the cluster itself in the log. It is replaced, never changed.
+type Cluster struct {
+	ClusterID string                   `json:"cluster"`
+	Members   map[raft.ServerID]Member `json:"members"`
+	Imported  bool                     `json:"imported,omitempty"`  // its state began with that of a server alone
+	Formats   FormatVersion            `json:"formats,omitempty"`   // the newest that may be proposed
+	Processes map[raft.ServerID]string `json:"processes,omitempty"` // that runs of each member
+	Share     bool                     `json:"share,omitempty"`     // leaders may take tokens in their memory
+}
+
+// Member is the description that a node sends when it joins.
+type Member struct {
+	Node     string `json:"node"`   // the name it was started under
+	Client   string `json:"client"` // where clients reach it
+	Nonvoter bool   `json:"spare"`  // a nonvoter by configuration: it has the state but no vote
+
+	Formats FormatVersion `json:"formats,omitempty"` // the newest that it knows
+}
+
+// withMember returns a copy with one member changed, or removed if m is nil.
+func (r *Cluster) withMember(id raft.ServerID, m *Member) *Cluster {
+	next := *r
+	next.Members = make(map[raft.ServerID]Member, len(r.Members)+1)
+	maps.Copy(next.Members, r.Members)
+	delete(next.Members, id)
+	if m != nil {
+		next.Members[id] = *m
+	} else {
+		next.withoutProcess(id)
+	}
+	return &next
+}
+
+// The JSON of entries that are no decisions.
+type (
+	// BootstrapBody is that of a KindBootstrap entry.
+	BootstrapBody struct {
+		ClusterID string        `json:"cluster"`
+		Formats   FormatVersion `json:"formats,omitempty"` // that all first members report
+	}
+	// MemberBody is that of a KindMember entry.
+	MemberBody struct {
+		ID     raft.ServerID `json:"id"`
+		Member *Member       `json:"member"` // nil: it has left
+	}
+)
+
+// ShareBody is the JSON of a KindShare entry.
+type ShareBody struct {
+	Share bool `json:"share"`
+}
+
+// Apply implements raft.FSM.
+func (f *Machine) Apply(l *raft.Log) any {
+	if f.Broken != nil {
+		return nil
+	}
+	e, err := readEntry(l.Data)
+	if err == nil {
+		err = f.apply(l.Index, e)
+	}
+	if err != nil {
+		f.Broken = fmt.Errorf("entry %d of the log: %w; no node of this version can go on behind it: start all with the newest version, or the one that wrote it", l.Index, err)
+		f.Fail(f.Broken)
+	}
+	return nil
+}
+
+// StoreConfiguration implements raft.ConfigurationStore. Raft keeps the configuration itself; its entry only counts.
+func (f *Machine) StoreConfiguration(index uint64, _ raft.Configuration) { f.noteApplied(index) }
+
+func (f *Machine) noteApplied(index uint64) {
+	f.Applied.Store(index)
+	f.appliedMoved.Broadcast()
+}
+
+// AwaitApplied waits until an entry is applied. It reports false if ctx is done before.
+func (f *Machine) AwaitApplied(ctx context.Context, index uint64) bool {
+	for f.Applied.Load() < index {
+		moved := f.appliedMoved.Wait()
+		if f.Applied.Load() >= index {
+			break
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return true
+}
+
+func (f *Machine) apply(index uint64, e entryView) error {
+	now := max(f.Now.Load(), e.now)
+	f.Clock.Observe(now)
+	f.Entries.Add(1)
+	switch e.kind {
+	case KindDecisions:
+		if err := f.applyDecisions(now, e); err != nil {
+			return err
+		}
+	case KindBootstrap:
+		var body BootstrapBody
+		if err := json.Unmarshal(e.body, &body); err != nil {
+			return err
+		}
+		if err := checkUsed(body.Formats, f.Knows); err != nil {
+			return err
+		}
+		if f.Cluster.Load().ClusterID == "" {
+			next := *f.Cluster.Load()
+			next.ClusterID, next.Formats = body.ClusterID, body.Formats
+			f.Cluster.Store(&next)
+		}
+	case KindMember:
+		var body MemberBody
+		if err := json.Unmarshal(e.body, &body); err != nil {
+			return err
+		}
+		f.setCluster(f.Cluster.Load().withMember(body.ID, body.Member))
+	case KindProcess:
+		var body ProcessBody
+		if err := json.Unmarshal(e.body, &body); err != nil {
+			return err
+		}
+		f.setCluster(f.Cluster.Load().withProcess(body))
+	case KindVersion:
+		version, err := readVersion(e.body, f.Knows)
+		if err != nil {
+			return err
+		}
+		next := *f.Cluster.Load()
+		next.Formats = max(next.Formats, version)
+		f.Cluster.Store(&next)
+	case KindShare:
+		var body ShareBody
+		if err := json.Unmarshal(e.body, &body); err != nil {
+			return err
+		}
+		next := *f.Cluster.Load()
+		next.Share = body.Share
+		f.Cluster.Store(&next)
+	}
+	// Now its effects can be seen, and its calls are answered.
+	f.Now.Store(now)
+	f.noteApplied(index)
+	if f.own != nil {
+		for _, c := range f.own {
+			c.Settle(true)
+		}
+		f.own = nil
+	}
+	for i, c := range f.done {
+		c.Batch.Done()
+		f.done[i] = nil
+	}
+	f.done = f.done[:0]
+	return nil
+}
+
+// applyDecisions applies the groups of an entry. Results of this process's own waiting calls are written directly to
+// their batches, and the calls are added to f.done: the whole entry is applied before the first call is answered.
+func (f *Machine) applyDecisions(now int64, e entryView) error {
+	var own []*call.Call
+	if e.proposer == f.OwnID {
+		own = f.TakeCalls(e.number)
+		f.own = own
+	}
+	body, decisions := e.body, 0
+	for i := 0; len(body) > 0; i++ {
+		g, rest, err := call.NextGroup(body)
+		if err != nil {
+			return err
+		}
+		if f.ops, err = call.ReadGroup(&f.reader, g, f.ops[:0]); err != nil {
+			return err
+		}
+		f.refuseLends()
+		body = rest
+		decisions += g.Count
+		if own == nil {
+			f.applyDiscarding(now, g)
+			continue
+		}
+		c := own[i]
+		won, _ := c.Claim()
+		switch {
+		case !won:
+			f.applyDiscarding(now, g)
+			continue
+		case c.Unanswered == nil:
+			f.applyOps(now, g.Atomic, c.Batch.Results)
+		default:
+			results := f.scratch(g.Count)
+			f.applyOps(now, g.Atomic, results)
+			for j, at := range c.Unanswered { // swapped, as results keep room for their parts
+				c.Batch.Results[at], results[j] = results[j], c.Batch.Results[at]
+				results[j].Trim()
+			}
+		}
+		f.done = append(f.done, c)
+	}
+	f.Decisions.Add(int64(decisions))
+	return nil
+}
+
+// setCluster replaces the state of the cluster itself.
+func (f *Machine) setCluster(next *Cluster) {
+	before := f.Cluster.Swap(next)
+	if f.OnCluster != nil {
+		f.OnCluster(before, next)
+	}
+}
+
+func (f *Machine) applyOps(now int64, atomic bool, results []engine.Result) {
+	if atomic && len(f.ops) > 1 {
+		f.Store.ApplyAtomic(now, f.ops, results)
+		return
+	}
+	f.Store.Apply(now, f.ops, results)
+}
+
+// applyDiscarding applies a group whose results nobody waits for, without building lists.
+func (f *Machine) applyDiscarding(now int64, g call.Group) {
+	for i := range f.ops {
+		if f.ops[i].Verb.Lists() {
+			f.ops[i].Verb = engine.Look
+		}
+	}
+	results := f.scratch(g.Count)
+	f.applyOps(now, g.Atomic, results)
+	for i := range results {
+		results[i].Trim()
+	}
+}
+
+// scratch returns n results that are discarded.
+func (f *Machine) scratch(n int) []engine.Result {
+	if len(f.results) < n {
+		f.results = make([]engine.Result, max(n, 64))
+	}
+	return f.results[:n]
+}

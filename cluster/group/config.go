@@ -1,0 +1,64 @@
+package group
+
+import (
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/stintdb/stint/cluster/fsm"
+	"github.com/stintdb/stint/cluster/oncelog"
+	"github.com/stintdb/stint/cluster/raftstore"
+	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/internal/clusterstatus"
+)
+
+// Config has the settings of a group, and the machine's store, disk and clocks.
+type Config struct {
+	ID        raft.ServerID // of this member: the node's name and its incarnation
+	Advertise string        // how other nodes reach this one
+	Client    string        // where clients reach it
+
+	Store *store.Store // empty
+	Disk  Storage
+	Log   *oncelog.Log
+	Fail  func(error) // called when this node cannot apply the log further
+
+	Heartbeat     time.Duration // followers elect another leader when they have not heard of it for this long, at least
+	DecideTimeout time.Duration // no call takes longer
+	DiskTimeout   time.Duration // a leader whose log takes longer for one write gives up
+	LogBytes      int64         // of the log before a snapshot takes its place
+	MeetEvery     time.Duration // how often nodes ask each other how they are
+
+	Ahead time.Duration // how far ahead this process holds tokens of keys in demand; 0 holds none
+	// Share reports whether the leader may take tokens in its memory; nil for whenever Ahead is not 0.
+	Share func() bool
+
+	// Report returns the traffic of this node's own clients; nil if it is not counted.
+	Report func() *clusterstatus.Report
+
+	Wall func() time.Time // this node's own clock
+	// Passed returns the time that has passed on this node; nil except in tests that move the time.
+	Passed func() time.Duration
+	// SinceBoot is how long the machine has been up, and a name of this boot.
+	SinceBoot func() (boot string, up time.Duration)
+
+	Additions []fsm.Addition // that this node knows
+}
+
+// report is Report, or nil.
+func (c *Config) report() *clusterstatus.Report {
+	if c.Report == nil {
+		return nil
+	}
+	return c.Report()
+}
+
+// Storage is a group's durable storage.
+type Storage interface {
+	Logs() raft.LogStore
+	Stable() raft.StableStore
+	Snapshots() raft.SnapshotStore
+	// SaveClock saves the cluster's time together with this node's own clocks.
+	SaveClock(c raftstore.SavedClock) error
+	LoadClock() (raftstore.SavedClock, error)
+}

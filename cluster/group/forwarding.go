@@ -1,0 +1,47 @@
+package group
+
+import (
+	"context"
+	"net"
+
+	"github.com/stintdb/stint/cluster/call"
+	"github.com/stintdb/stint/cluster/forward"
+	"github.com/stintdb/stint/cluster/transport"
+	"github.com/stintdb/stint/engine"
+)
+
+// connectForwarding connects both ends of forwarding with this node.
+func (g *Group) connectForwarding() {
+	g.forwarded = &forward.Server{Ctx: g.raft.Ctx, Decide: g.decider.decideForwarded, Now: func() int64 {
+		if g.role.current.Load() == nil {
+			return 0
+		}
+		return g.clock.Stamp()
+	}, Refused: func(from net.Addr, err error) {
+		if g.peers.NoteRefusal(from.String(), err) > 0 {
+			g.log.Warn("closed a connection for forwarded operations", "from", from.String(), "error", err)
+		}
+	}}
+	f := g.forwarder
+	f.LeaderChanged, f.ObserveTime, f.Grace = &g.leader.changed, g.clock.ObserveLeader, g.opt.Heartbeat/2
+	f.Dial = func(ctx context.Context, address string) (net.Conn, error) {
+		conn, _, err := g.peers.Dial(ctx, address, transport.ForCalls)
+		return conn, err
+	}
+	f.Fail = func(c *call.Call, status engine.Status) { g.metrics.countFailure(c.Fail(status)) }
+	f.Leader = func() string {
+		if g.role.current.Load() != nil {
+			return ""
+		}
+		return g.leader.address()
+	}
+	f.Decide = func(c *call.Call) bool {
+		if g.role.active() == nil {
+			return false
+		}
+		if status := g.share.Requeue(g.proposer, c); status != engine.OK {
+			g.metrics.countFailure(c.Fail(status))
+		}
+		return true
+	}
+}

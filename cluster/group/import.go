@@ -1,0 +1,152 @@
+package group
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/stintdb/stint/cluster/clock"
+	"github.com/stintdb/stint/cluster/fsm"
+	"github.com/stintdb/stint/cluster/propose"
+	"github.com/stintdb/stint/cluster/raftnode"
+	"github.com/stintdb/stint/engine/store"
+)
+
+// Import initializes the cluster's state with a copy of a standalone server's store, taken at a time in nanoseconds
+// since the Unix epoch. It waits until the cluster has been bootstrapped and this node leads it. If an import was done
+// before, it does nothing and returns false, so it may be called at every start. Scratch is a directory with room for a
+// snapshot.
+//
+// Clients may ask a cluster before the import. State that they have left is replaced, if this process was one of those that
+// formed the cluster, within importWithin. Otherwise the error is ErrHoldsState.
+func (g *Group) Import(ctx context.Context, from *store.Store, at int64, scratch string) (imported bool, err error) {
+	i := stateImport{g, from, at, scratch}
+	return i.run(ctx)
+}
+
+// stateImport is one import of state into a group.
+type stateImport struct {
+	*Group
+	from    *store.Store
+	at      int64
+	scratch string // a directory
+}
+
+func (i *stateImport) run(ctx context.Context) (imported bool, err error) {
+	formed := time.Duration(0)
+	for {
+		known := i.fsm.Cluster.Load()
+		if known.ClusterID != "" && i.Barrier(ctx) == nil {
+			if formed == 0 {
+				formed = i.clock.Mono()
+			}
+			isNew := i.IsFounder() && i.clock.Mono()-formed < importWithin
+			switch known = i.fsm.Cluster.Load(); {
+			case known.Imported:
+				return false, nil
+			case i.holdsState() && !isNew:
+				return false, ErrHoldsState
+			case known.Version() < i.formats.Newest:
+				i.log.Once("import", "the state may use a newer format version than the cluster: it is imported once all members know that version")
+			case i.role.current.Load() != nil:
+				err := i.raft.Await(ctx, i.begin)
+				if !errors.Is(err, ErrNoLeader) {
+					return true, err
+				}
+			default:
+				if err := i.Transfer(ctx, raftnode.NodeName(i.raft.ID)); err != nil {
+					i.log.Once("import", "this node has to lead to import state", "error", err)
+				}
+			}
+		}
+		if ctx.Err() != nil {
+			return false, ctx.Err()
+		}
+		clock.Sleep(ctx, i.opt.MeetEvery/5)
+	}
+}
+
+// ErrHoldsState is the error of an import into a cluster that has been in use.
+var ErrHoldsState = errors.New("the cluster has state already")
+
+// importWithin bounds the age of a cluster whose state an import replaces.
+const importWithin = time.Minute
+
+func (i *stateImport) holdsState() bool {
+	return i.opt.Store.Len() > 0 || len(i.opt.Store.PolicyNames()) > 0
+}
+
+// IsFounder reports whether this process has been in the cluster from the beginning: it was started without a log, and the
+// first configuration has this incarnation of the node. A node that joined later would replace the state of a cluster in use.
+func (g *Group) IsFounder() bool {
+	var first raft.Log
+	if g.hadLog || g.opt.Disk.Logs().GetLog(1, &first) != nil || first.Type != raft.LogConfiguration {
+		return false
+	}
+	return slices.ContainsFunc(raft.DecodeConfiguration(first.Data).Servers, func(s raft.Server) bool { return s.ID == g.raft.ID })
+}
+
+// begin makes every node restore a snapshot of the store. Meanwhile calls wait, and nothing is read from a state in part.
+func (i *stateImport) begin() error {
+	file, err := os.CreateTemp(i.scratch, "import-*.tmp")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		_ = file.Close()
+		_ = os.Remove(file.Name())
+	}()
+	resume, err := i.suspend()
+	if err != nil {
+		return err
+	}
+	defer resume()
+	if err := i.fsm.WriteImported(file, i.from, max(i.Now(), i.at)); err != nil {
+		return err
+	}
+	size, err := file.Seek(0, io.SeekCurrent)
+	if err == nil {
+		_, err = file.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return err
+	}
+	meta := &raft.SnapshotMeta{Version: raft.SnapshotVersionMax, Index: i.raft.AppliedIndex(), Term: i.raft.CurrentTerm(), Size: size}
+	if err := i.raft.Restore(meta, file, importTimeout); err != nil {
+		if errors.Is(err, raft.ErrNotLeader) {
+			return ErrNoLeader
+		}
+		return fmt.Errorf("the cluster has not taken over the imported state: %w", err)
+	}
+	return nil
+}
+
+// suspend has calls wait until resume, as for a transfer of leadership.
+func (i *stateImport) suspend() (resume func(), err error) {
+	r := i.role.current.Load()
+	if r == nil {
+		return nil, ErrNoLeader
+	}
+	i.role.offers.Add(1) // while one is open, the lease is not renewed
+	r.leaseUntil.Store(0)
+	r.transferring.Store(true)
+	i.proposer.AddOther(fsm.KindTick, nil)
+	i.transfers.awaitProposed((*propose.Proposer).IsIdle)
+	i.proposer.Pause()
+	i.transfers.awaitProposed((*propose.Proposer).HasNoneInFlight)
+	return func() {
+		i.proposer.Resume()
+		r.transferring.Store(false)
+		i.role.offers.Add(-1)
+		i.leader.changed.Broadcast()
+	}, nil
+}
+
+// importTimeout bounds how long Raft may be busy with other things before it turns to a restore.
+const importTimeout = 30 * time.Second

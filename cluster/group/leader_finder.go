@@ -1,0 +1,72 @@
+package group
+
+import (
+	"sync/atomic"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/stintdb/stint/cluster/notifier"
+	"github.com/stintdb/stint/cluster/raftnode"
+	"github.com/stintdb/stint/cluster/transport"
+)
+
+// leaderFinder tells where the leader is, by this node's Raft and by the status of other nodes.
+type leaderFinder struct {
+	opt      *Config
+	raft     *raftnode.Node
+	peers    *transport.Peers
+	statuses Statuses
+	saved    *savedState
+
+	changed notifier.Notifier      // broadcasts when another node leads, or none
+	last    atomic.Pointer[string] // where the last known leader was
+}
+
+// address returns the presumed leader's address, "" if it is unknown. It is never this node's own.
+func (f *leaderFinder) address() string {
+	address := f.find()
+	if address != "" {
+		f.note(address)
+	}
+	return address
+}
+
+// elected returns the address of the leader that this node's Raft follows, "" if there is none. Clients may be sent there:
+// no earlier term leads than the one in which this node heard of it, so that redirects never go in circles. A node that claims
+// to lead may have ceased to.
+func (f *leaderFinder) elected() string {
+	address, _ := f.raft.LeaderWithID()
+	if string(address) == f.opt.Advertise || f.peers.IsIsolated() {
+		return ""
+	}
+	return string(address)
+}
+
+// note remembers the last known leader.
+func (f *leaderFinder) note(address string) {
+	if last := f.last.Load(); last == nil || *last != address {
+		f.last.Store(&address)
+	}
+}
+
+func (f *leaderFinder) find() string {
+	if address := f.elected(); address != "" {
+		return address
+	}
+	if address, _ := f.raft.LeaderWithID(); string(address) == f.opt.Advertise && !f.peers.IsIsolated() {
+		return ""
+	}
+	return f.claimed()
+}
+
+// claimed returns the address of the node that reports to lead, in the highest term.
+func (f *leaderFinder) claimed() string { return f.statuses.ClaimedLeader(f.saved.clusterID()) }
+
+// observe is a filter of Raft's observations, which is called at once and takes no time: nothing is to be delivered.
+func (f *leaderFinder) observe(o *raft.Observation) bool {
+	switch o.Data.(type) {
+	case raft.LeaderObservation, raft.RaftState:
+		f.changed.Broadcast()
+	}
+	return false
+}

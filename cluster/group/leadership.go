@@ -1,0 +1,223 @@
+package group
+
+import (
+	"context"
+	"crypto/rand"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/stintdb/stint/cluster/clock"
+	"github.com/stintdb/stint/cluster/fsm"
+	"github.com/stintdb/stint/cluster/notifier"
+	"github.com/stintdb/stint/cluster/oncelog"
+	"github.com/stintdb/stint/cluster/propose"
+	"github.com/stintdb/stint/cluster/raftnode"
+	"github.com/stintdb/stint/cluster/share"
+	"github.com/stintdb/stint/cluster/transport"
+)
+
+// leadership is one term of this node as leader. It begins once the state contains everything acknowledged before.
+type leadership struct {
+	term           uint64
+	leaseUntil     atomic.Int64 // on the monotonic clock
+	leaseUntilWall atomic.Int64 // by the time of day
+	// transferring is set while leadership is transferred: new calls wait, and the next leader decides them.
+	transferring atomic.Bool
+}
+
+// hasLease reports whether no other node can lead now.
+func (r *leadership) hasLease(now clock.Moment) bool {
+	return now.Mono < r.leaseUntil.Load() && now.Wall < r.leaseUntilWall.Load()
+}
+
+// leaderRole is this node as a leader: it takes up leadership, keeps the lease, and steps down.
+type leaderRole struct {
+	opt      *Config
+	raft     *raftnode.Node
+	peers    *transport.Peers
+	clock    *clock.Clock
+	fsm      *fsm.Machine
+	statuses Statuses
+	leader   *leaderFinder
+	formats  *versionGate
+	proposer *propose.Proposer
+	share    *share.Share
+	metrics  *metrics
+	log      *oncelog.Log
+
+	current atomic.Pointer[leadership] // while this node leads
+	// After leadership was offered to another node, that one may be elected before the others' time is out. So while an
+	// offer is open, which Raft may only carry out when this node leads the next time, and until barred on the monotonic
+	// clock, the lease is not renewed.
+	offers           atomic.Int64
+	leaseBarredUntil atomic.Int64
+}
+
+// The lease lasts half of the time that followers wait, at least, before they elect another leader. It is counted
+// from before they were asked, and renewed three times within its duration. The other half is a margin for clocks
+// that run at different speeds.
+func (l *leaderRole) leaseDuration() time.Duration { return l.opt.Heartbeat / 2 }
+func (l *leaderRole) leaseRenewal() time.Duration  { return l.opt.Heartbeat / 6 }
+
+// run starts and ends this node's leadership as Raft reports it.
+func (l *leaderRole) run(ctx context.Context) {
+	stop := func() {}
+	defer func() { stop() }()
+	for {
+		select {
+		case leads := <-l.raft.LeaderCh():
+			stop()
+			stop = func() {}
+			l.stepDown()
+			if leads {
+				leading, cancel := context.WithCancel(ctx)
+				ended := make(chan struct{})
+				stop = func() { cancel(); <-ended }
+				go func() {
+					defer close(ended)
+					l.lead(leading)
+				}()
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// stepDown stops this node from deciding.
+func (l *leaderRole) stepDown() {
+	if r := l.current.Swap(nil); r != nil {
+		r.leaseUntil.Store(0)
+		l.clock.Follow()
+		l.leader.note(l.opt.Advertise)
+		l.proposer.Resume() // a transfer need not have ended
+		l.log.Info("no longer the leader", "term", r.term)
+	}
+	l.leader.changed.Broadcast()
+}
+
+// lead renews the lease while this node is the leader of a term. If the term has changed unnoticed, a new leadership
+// begins.
+func (l *leaderRole) lead(ctx context.Context) {
+	for ctx.Err() == nil {
+		term := l.raft.CurrentTerm()
+		if !l.begin(ctx, term) {
+			clock.Sleep(ctx, l.leaseRenewal())
+			continue
+		}
+		for ctx.Err() == nil && l.raft.CurrentTerm() == term {
+			l.renewLease(ctx, term)
+			clock.Sleep(ctx, l.leaseRenewal())
+		}
+		l.stepDown()
+	}
+}
+
+// begin waits until the state contains everything committed in earlier terms, and starts to decide.
+func (l *leaderRole) begin(ctx context.Context, term uint64) bool {
+	if err := l.raft.Await(ctx, func() error { return l.raft.Barrier(0).Error() }); err != nil || l.raft.CurrentTerm() != term || l.peers.IsIsolated() {
+		return false
+	}
+	if !l.clock.IsConfirmed() {
+		l.syncClock(ctx)
+		l.clock.Confirm()
+	}
+	if err := l.assignClusterID(ctx); err != nil {
+		return false
+	}
+	l.metrics.leaderChanges.Add(1)
+	l.share.Begin(l.proposer, l.opt.Share(), l.fsm.Cluster.Load().Share)
+	r := &leadership{term: term}
+	l.current.Store(r)
+	if l.peers.IsIsolated() || ctx.Err() != nil {
+		l.stepDown()
+		return false
+	}
+	l.log.Info("leader", "term", term)
+	l.proposer.AddOther(fsm.KindTick, nil) // Raft's no-op of this term is not applied; this entry shows that it is committed
+	l.leader.changed.Broadcast()
+	return true
+}
+
+// proposeTicks makes a leader write the time into the log when nothing else is written and there are limiters that
+// may expire: then every node drops the expired ones, and knows the time in case it becomes leader.
+func (l *leaderRole) proposeTicks(ctx context.Context) {
+	last := int64(0)
+	clock.Every(ctx, tickEvery, func() {
+		entries := l.fsm.Entries.Load()
+		if l.active() != nil && entries == last && l.opt.Store.Len() > 0 {
+			l.proposer.AddOther(fsm.KindTick, nil)
+		}
+		last = entries
+	})
+}
+
+const tickEvery = time.Second
+
+// assignClusterID gives a new cluster its id. The first leader calls it.
+func (l *leaderRole) assignClusterID(ctx context.Context) error {
+	if l.fsm.Cluster.Load().ClusterID != "" {
+		return nil
+	}
+	return l.formats.propose(ctx, fsm.KindBootstrap, fsm.BootstrapBody{ClusterID: strings.ToLower(rand.Text()[:16]), Formats: l.formats.first()})
+}
+
+// active returns this node's leadership, or nil if it has none or is transferring it.
+func (l *leaderRole) active() *leadership {
+	if r := l.current.Load(); r != nil && !r.transferring.Load() {
+		return r
+	}
+	return nil
+}
+
+// awaitActive returns this node's leadership, or nil on a node that does not lead. It waits up to one heartbeat
+// timeout while leadership is being taken up or transferred, so that callers need not retry.
+func (l *leaderRole) awaitActive() *leadership {
+	for until := l.clock.Mono() + l.opt.Heartbeat; ; {
+		moved := l.leader.changed.Wait()
+		r, left := l.active(), until-l.clock.Mono()
+		if r != nil || left <= 0 || l.raft.State() != raft.Leader || l.peers.IsIsolated() || l.raft.Ctx.Err() != nil {
+			return r
+		}
+		notifier.Pause(l.raft.Ctx, moved, left)
+	}
+}
+
+// renewLease asks a majority whether this node still leads, and extends the lease from the time before it asked.
+func (l *leaderRole) renewLease(ctx context.Context, term uint64) {
+	asked := l.clock.Moment()
+	if err := l.raft.Await(ctx, func() error { return l.raft.VerifyLeader().Error() }); err != nil {
+		return
+	}
+	if r := l.current.Load(); r != nil && r.term == term && l.raft.CurrentTerm() == term {
+		r.leaseUntilWall.Store(asked.Wall + int64(l.leaseDuration()))
+		r.leaseUntil.Store(asked.Mono + int64(l.leaseDuration()))
+		if l.offers.Load() > 0 || l.leaseBarredUntil.Load() > asked.Mono { // read last: it may just have been set
+			r.leaseUntil.Store(0)
+		}
+	}
+}
+
+// syncClock lowers this node's clock to the earliest time reported by reachable members. It runs when the clock was
+// only restored from disk: this node's own clock may have been set while it was down. If no member answers, the time
+// that this node was down does not count.
+func (l *leaderRole) syncClock(ctx context.Context) {
+	applied := l.fsm.Now.Load()
+	if applied == 0 || len(l.raft.Servers()) == 1 {
+		return
+	}
+	heard, members := false, l.raft.Servers()
+	for _, told := range l.statuses.FetchAll(ctx, 300*time.Millisecond) {
+		if told.Now > 0 && slices.ContainsFunc(members, func(s raft.Server) bool { return s.ID == told.ID }) {
+			l.clock.CapAt(max(told.Now, applied))
+			heard = true
+		}
+	}
+	if !heard {
+		l.clock.CapAt(applied)
+	}
+}

@@ -1,0 +1,266 @@
+package group
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/stintdb/stint/cluster/clock"
+	"github.com/stintdb/stint/cluster/fsm"
+	"github.com/stintdb/stint/cluster/notifier"
+	"github.com/stintdb/stint/cluster/oncelog"
+	"github.com/stintdb/stint/cluster/raftnode"
+	"github.com/stintdb/stint/cluster/transport"
+)
+
+// membership changes the cluster's members, one change at a time, while this node leads.
+type membership struct {
+	opt       *Config
+	raft      *raftnode.Node
+	fsm       *fsm.Machine
+	statuses  Statuses
+	leader    *leaderFinder
+	formats   *versionGate
+	role      *leaderRole
+	transfers *transfers
+	log       *oncelog.Log
+
+	ownProcess func() fsm.ProcessBody // as this node reports it
+
+	changing chan struct{} // holds one token while members are being changed
+}
+
+// join makes a node a member, or records its new address. It starts without a vote; promote gives it one once
+// it has the state. A node that comes back under the same name without its disk is a new member and takes the old
+// one's place.
+func (ms *membership) join(ctx context.Context, j JoinRequest) error {
+	if err := ms.beginChange(ctx); err != nil {
+		return err
+	}
+	defer ms.endChange()
+	if err := ms.formats.check(j.ID, j.Member.Formats); err != nil {
+		return err
+	}
+	vote := false
+	for _, s := range ms.raft.Servers() {
+		switch {
+		case s.ID == j.ID && string(s.Address) == j.Address:
+			return ms.write(ctx, j.ID, &j.Member)
+		case s.ID == j.ID:
+			vote = s.Suffrage == raft.Voter
+		case raftnode.NodeName(s.ID) == raftnode.NodeName(j.ID):
+			if err := ms.replace(ctx, s, j); err != nil {
+				return err
+			}
+		case string(s.Address) == j.Address:
+			return fmt.Errorf("%s is the address of the member '%s'; RAFT REMOVE it first if it is gone for good", j.Address, raftnode.NodeName(s.ID))
+		}
+	}
+	change := ms.raft.AddNonvoter
+	if vote {
+		change = ms.raft.AddVoter
+	}
+	if err := ms.raft.Await(ctx, func() error { return change(j.ID, raft.ServerAddress(j.Address), 0, changeTimeout).Error() }); err != nil {
+		return err
+	}
+	ms.log.Info("member", "id", j.ID, "address", j.Address)
+	return ms.write(ctx, j.ID, &j.Member)
+}
+
+// replace removes a member whose place a node of the same name takes. It refuses if the old one is alive: then
+// two nodes have the same name.
+func (ms *membership) replace(ctx context.Context, old raft.Server, j JoinRequest) error {
+	short, cancel := context.WithTimeout(ctx, transport.DialTimeout)
+	defer cancel()
+	if r, err := ms.statuses.Fetch(short, string(old.Address)); err == nil && r.ID == old.ID {
+		return fmt.Errorf("the node id '%s' is in use by %s, which is alive; each node needs its own --node-id", raftnode.NodeName(j.ID), old.Address)
+	}
+	ms.log.Warn("a member has come back without its state; it joins as a new one", "id", old.ID, "new_id", j.ID)
+	if err := ms.raft.Await(ctx, func() error { return ms.raft.RemoveServer(old.ID, 0, changeTimeout).Error() }); err != nil {
+		return err
+	}
+	return ms.write(ctx, old.ID, nil)
+}
+
+const changeTimeout = 5 * time.Second
+
+// write writes a member's description into the log, if it has changed.
+func (ms *membership) write(ctx context.Context, id raft.ServerID, m *fsm.Member) error {
+	known, is := ms.fsm.Cluster.Load().Members[id]
+	if m == nil && !is || m != nil && is && known == *m {
+		return nil
+	}
+	return ms.formats.propose(ctx, fsm.KindMember, fsm.MemberBody{ID: id, Member: m})
+}
+
+// promote gives a vote to members that have the state, and keeps the cluster's format version, while this node leads.
+func (ms *membership) promote(ctx context.Context) {
+	clock.Every(ctx, ms.opt.MeetEvery, func() {
+		if ms.role.current.Load() == nil {
+			return
+		}
+		ms.updateFormats(ctx)
+		ms.recordProcesses(ctx)
+		for _, s := range ms.raft.Servers() {
+			if s.Suffrage == raft.Nonvoter && ms.isReady(s) {
+				if err := ms.giveVote(ctx, s); err != nil {
+					ms.log.Once("vote "+string(s.ID), "a member has the state, but could not be given its vote yet", "id", s.ID, "error", err)
+					continue
+				}
+				ms.log.Info("member has the state and votes", "id", s.ID)
+			}
+		}
+	})
+}
+
+func (ms *membership) giveVote(ctx context.Context, s raft.Server) error {
+	return ms.change(ctx, func(ctx context.Context) error {
+		return ms.raft.Await(ctx, func() error { return ms.raft.AddVoter(s.ID, s.Address, 0, changeTimeout).Error() })
+	})
+}
+
+// change runs one change of members, in its turn and within a bound of time.
+func (ms *membership) change(ctx context.Context, run func(ctx context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, RPCTimeout)
+	defer cancel()
+	if err := ms.beginChange(ctx); err != nil {
+		return err
+	}
+	defer ms.endChange()
+	return run(ctx)
+}
+
+// beginChange waits for its turn to change members: one change at a time.
+func (ms *membership) beginChange(ctx context.Context) error {
+	select {
+	case ms.changing <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("another change of members is under way: %w", ctx.Err())
+	}
+}
+
+func (ms *membership) endChange() { <-ms.changing }
+
+// isReady reports whether a member without a vote is to have one, and has nearly all of the log.
+func (ms *membership) isReady(s raft.Server) bool {
+	m, known := ms.fsm.Cluster.Load().Members[s.ID]
+	r, heard := ms.statuses.Last(s.ID)
+	return known && !m.Nonvoter && heard && ms.isNearlyCaughtUp(r)
+}
+
+// isNearlyCaughtUp reports whether a node could vote at once: its Raft runs, it has applied nearly all of the
+// log, and it knows the cluster's format version.
+func (ms *membership) isNearlyCaughtUp(r MemberStatus) bool {
+	return ms.statuses.IsAlive(r) && ms.formats.check(r.ID, r.Formats) == nil && r.Applied+readyWithin >= ms.fsm.Applied.Load()
+}
+
+// readyWithin is the largest number of entries that a node may lack when it gets its vote; the rest arrives within
+// moments.
+const readyWithin = 1000
+
+// add asks the node at an address to be a member, and changes whether it is to vote.
+func (ms *membership) add(ctx context.Context, o AdminRequest) error {
+	short, cancel := context.WithTimeout(ctx, transport.DialTimeout)
+	defer cancel()
+	r, err := ms.statuses.Fetch(short, o.Address)
+	if err != nil {
+		return fmt.Errorf("the node at %s does not answer: %w", o.Address, err)
+	}
+	own := ms.fsm.Cluster.Load().ClusterID
+	switch {
+	case raftnode.NodeName(r.ID) != o.Node:
+		return fmt.Errorf("the node at %s is '%s', not '%s'", o.Address, raftnode.NodeName(r.ID), o.Node)
+	case r.ClusterID != "" && r.ClusterID != own:
+		return fmt.Errorf("the node at %s belongs to the cluster %s; start it with an empty --dir to have it here", o.Address, r.ClusterID)
+	}
+	err = ms.join(ctx, JoinRequest{ID: r.ID, Address: o.Address, Member: fsm.Member{Node: o.Node, Client: r.Client, Nonvoter: o.Nonvoter, Formats: r.Formats}})
+	if err != nil || !o.Nonvoter {
+		return err
+	}
+	for _, s := range ms.raft.Servers() {
+		if s.ID == r.ID && s.Suffrage == raft.Voter {
+			if err := ms.canRemoveVoter(ctx, s.ID); err != nil {
+				return err
+			}
+			return ms.raft.Await(ctx, func() error { return ms.raft.DemoteVoter(s.ID, 0, changeTimeout).Error() })
+		}
+	}
+	return nil
+}
+
+// remove ends a membership, unless the remaining members could not decide.
+func (ms *membership) remove(ctx context.Context, node string) error {
+	s, err := ms.raft.Member(node)
+	if err != nil {
+		return err
+	}
+	if err := ms.canRemoveVoter(ctx, s.ID); err != nil {
+		return err
+	}
+	if s.ID == ms.raft.ID {
+		return ms.leaveRemovalToNext(ctx)
+	}
+	if err := ms.beginChange(ctx); err != nil {
+		return err
+	}
+	defer ms.endChange()
+	if err := ms.write(ctx, s.ID, nil); err != nil {
+		return err
+	}
+	ms.log.Info("removed member", "id", s.ID)
+	return ms.raft.Await(ctx, func() error { return ms.raft.RemoveServer(s.ID, 0, changeTimeout).Error() })
+}
+
+// leaveRemovalToNext transfers leadership to another node, which then removes this one: errHandedOver sends the
+// caller there. A leader that removed itself could not make sure that the others learn of it.
+func (ms *membership) leaveRemovalToNext(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
+	defer cancel()
+	if err := ms.raft.Await(ctx, func() error { return ms.transfers.transfer("") }); err != nil {
+		return fmt.Errorf("the node leads, and could not transfer leadership before its removal: %w", err)
+	}
+	for ctx.Err() == nil {
+		moved := ms.leader.changed.Wait()
+		if ms.leader.address() != "" {
+			return errHandedOver
+		}
+		notifier.Pause(ctx, moved, 20*time.Millisecond) // another node's status may name the leader too
+	}
+	return ErrNoLeader
+}
+
+var errHandedOver = errors.New("the leader to be removed has transferred leadership: ask the next leader")
+
+// canRemoveVoter returns an error if the remaining voters that answer and have the state would be no majority.
+func (ms *membership) canRemoveVoter(ctx context.Context, id raft.ServerID) error {
+	useful := map[raft.ServerID]bool{ms.raft.ID: true}
+	for _, r := range ms.statuses.FetchAll(ctx, transport.DialTimeout) {
+		useful[r.ID] = ms.isNearlyCaughtUp(r)
+	}
+	voters, answering, votes := 0, 0, false
+	for _, s := range ms.raft.Servers() {
+		switch {
+		case s.Suffrage != raft.Voter:
+		case s.ID == id:
+			votes = true
+		default:
+			voters++
+			if useful[s.ID] {
+				answering++
+			}
+		}
+	}
+	switch {
+	case !votes:
+		return nil
+	case voters == 0:
+		return errors.New("it is the last member with a vote, and a cluster without one decides nothing")
+	case answering <= voters/2:
+		return fmt.Errorf("only %d of the %d remaining voters answer and have the state, which is no majority: the cluster would stop deciding", answering, voters)
+	}
+	return nil
+}

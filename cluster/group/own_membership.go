@@ -1,0 +1,61 @@
+package group
+
+import (
+	"context"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/stintdb/stint/cluster/fsm"
+	"github.com/stintdb/stint/cluster/raftnode"
+)
+
+// HasLog reports whether this node has been in a cluster.
+func (g *Group) HasLog() bool { return g.raft.HasLog() }
+
+// HasEnded reports whether the group's Raft has ended.
+func (g *Group) HasEnded() bool { return g.raft.State() == raft.Shutdown }
+
+// ClusterID returns the id of this node's cluster, "" if it never belonged to one.
+func (g *Group) ClusterID() string { return g.saved.clusterID() }
+
+// Cluster is the state of the cluster itself in the log, as far as this node has applied it.
+func (g *Group) Cluster() *fsm.Cluster { return g.fsm.Cluster.Load() }
+
+// Members are the group's members, by this node's log.
+func (g *Group) Members() []raft.Server { return g.raft.Servers() }
+
+// Bootstrap has the group begin with its first members. All do it alike, or one of them does.
+func (g *Group) Bootstrap(first raft.Configuration) error {
+	return g.raft.BootstrapCluster(first).Error()
+}
+
+// IsMember reports whether this node's log contains it as a member of a cluster.
+func (g *Group) IsMember() bool {
+	_, listed := g.raft.Own()
+	return listed && g.saved.clusterID() != ""
+}
+
+// HasToAnnounce reports whether a member has to announce itself. The cluster does not know its current addresses; or another node leads
+// this cluster and does not replicate to this one. Then this node may have been removed without learning of it from its log, and has to
+// join again.
+func (g *Group) HasToAnnounce() bool {
+	own, listed := g.raft.Own()
+	m, known := g.fsm.Cluster.Load().Members[g.raft.ID]
+	if !listed || !known || m.Client != g.opt.Client || string(own.Address) != g.opt.Advertise {
+		return true
+	}
+	leader, _ := g.raft.LeaderWithID()
+	return leader == "" && g.leader.claimed() != ""
+}
+
+// Announce asks the leader to make this node a member, or to record its new addresses.
+func (g *Group) Announce(ctx context.Context) error {
+	me := fsm.Member{Node: raftnode.NodeName(g.raft.ID), Client: g.opt.Client, Formats: g.formats.Stated()}
+	if known, ok := g.fsm.Cluster.Load().Members[g.raft.ID]; ok {
+		me.Nonvoter = known.Nonvoter
+	}
+	return g.members.askLeader(ctx, Request{Join: &JoinRequest{ID: g.raft.ID, Address: g.opt.Advertise, Member: me}})
+}
+
+// Handle carries out another node's request, if this node leads.
+func (g *Group) Handle(ctx context.Context, q Request) Response { return g.members.handle(ctx, q) }

@@ -1,0 +1,138 @@
+package group
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/stintdb/stint/cluster/fsm"
+	"github.com/stintdb/stint/internal/clusterstatus"
+)
+
+// Request asks the leader for a change of members. Exactly one of its fields is set.
+type Request struct {
+	Join  *JoinRequest  `json:"join,omitempty"`
+	Admin *AdminRequest `json:"admin,omitempty"`
+}
+
+// Response answers a request.
+type Response struct {
+	Error  string `json:"error,omitempty"`
+	Leader string `json:"leader,omitempty"` // where to ask instead
+}
+
+// MemberStatus is a node's report on itself.
+type MemberStatus struct {
+	ID        raft.ServerID `json:"id"`
+	ClusterID string        `json:"cluster"` // "" while it has none
+	Started   bool          `json:"started"` // it has a log: it was a member of some cluster
+	Client    string        `json:"client"`
+	Leads     bool          `json:"leads"`
+	Leased    bool          `json:"leased"` // no other node can lead: it has applied everything acknowledged
+	Leader    string        `json:"leader"` // the presumed leader's address
+	Term      uint64        `json:"term"`
+	Applied   uint64        `json:"applied"`
+	Last      uint64        `json:"last"`
+	Now       int64         `json:"now"`    // the cluster's time by its clock, 0 if unknown
+	Silent    time.Duration `json:"silent"` // since its last contact with a leader, 0 if it leads
+	// Problems; a node of an older version does not report them.
+	Unhealthy bool              `json:"unhealthy,omitempty"` // see health.isHealthy
+	Gone      bool              `json:"gone,omitempty"`      // its Raft has ended
+	Pledged   raft.ServerID     `json:"pledged,omitempty"`   // see pledge; while it has no log
+	Slow      bool              `json:"slow,omitempty"`      // see withdrawal.isSlow
+	Formats   fsm.FormatVersion `json:"formats,omitempty"`   // the newest that the node knows
+
+	// Process is the name of the node's process, and ProcessBefore that of its process as far as the node knows the log.
+	Process       string `json:"process,omitempty"`
+	ProcessBefore string `json:"processBefore,omitempty"`
+
+	Report *clusterstatus.Report `json:"traffic,omitempty"`
+
+	Address string    `json:"-"` // where it was asked
+	At      time.Time `json:"-"` // when
+}
+
+// JoinRequest asks the leader to make a node a member.
+type JoinRequest struct {
+	ID      raft.ServerID `json:"id"`
+	Address string        `json:"address"`
+	Member  fsm.Member    `json:"member"`
+}
+
+// AdminRequest is an operator's request to the leader.
+type AdminRequest struct {
+	Do       string `json:"do"` // add, remove or transfer
+	Node     string `json:"node,omitempty"`
+	Address  string `json:"address,omitempty"`
+	Nonvoter bool   `json:"spare,omitempty"`
+}
+
+// RPCTimeout bounds a request and its answer. Changing members takes a few rounds of the log.
+const RPCTimeout = 15 * time.Second
+
+// handle carries out another node's request, if this node leads.
+func (ms *membership) handle(ctx context.Context, q Request) (a Response) {
+	var err error
+	switch {
+	case ms.role.awaitActive() == nil:
+		return Response{Error: "this node does not lead", Leader: ms.leader.address()}
+	case q.Join != nil:
+		err = ms.join(ctx, *q.Join)
+	case q.Admin != nil:
+		err = ms.handleAdmin(ctx, *q.Admin)
+	default:
+		err = errors.New("unknown request; is this node's version older?")
+	}
+	if err != nil {
+		a.Error = err.Error()
+	}
+	if errors.Is(err, errHandedOver) {
+		a.Leader = ms.leader.address()
+	}
+	return a
+}
+
+// handleAdmin executes an operator's request.
+func (ms *membership) handleAdmin(ctx context.Context, o AdminRequest) error {
+	switch o.Do {
+	case "add":
+		return ms.add(ctx, o)
+	case "remove":
+		return ms.remove(ctx, o.Node)
+	case "transfer":
+		return ms.raft.Await(ctx, func() error { return ms.transfers.transfer(o.Node) })
+	}
+	return errors.New("unknown request; is this node's version older?")
+}
+
+// askLeader sends a request to the leader, or handles it here if this node leads.
+func (ms *membership) askLeader(ctx context.Context, q Request) error {
+	address := ms.opt.Advertise
+	if ms.role.current.Load() == nil {
+		if address = ms.leader.address(); address == "" {
+			return ErrNoLeader
+		}
+	}
+	for range 3 {
+		var a Response
+		var err error
+		if address == ms.opt.Advertise {
+			a = ms.handle(ctx, q)
+		} else if a, err = ms.statuses.Ask(ctx, address, q); err != nil {
+			return err
+		}
+		switch {
+		case a.Error == "":
+			return nil
+		case a.Leader == "" || a.Leader == address:
+			return errors.New(a.Error)
+		}
+		address = a.Leader
+	}
+	return ErrNoLeader
+}
+
+// ErrNoLeader is wrapped by the errors of operations that only a leader can do, while none is known.
+var ErrNoLeader = errors.New("the cluster has no leader at the moment")

@@ -1,0 +1,52 @@
+package propose
+
+import (
+	"time"
+
+	"github.com/stintdb/stint/cluster/call"
+	"github.com/stintdb/stint/cluster/fsm"
+)
+
+// entry is one entry of the log on its way: calls[i] is the i-th group.
+type entry struct {
+	number uint64
+	kind   byte
+	buf    []byte
+	calls  []*call.Call
+	work   int        // of scripts
+	began  time.Time  // when it was proposed
+	done   chan error // of an entry that is no decision
+}
+
+// drop marks the calls as sent and removes those that were given up while they waited: they were answered as not
+// taken.
+func (e *entry) drop() {
+	if e.kind != fsm.KindDecisions {
+		return
+	}
+	kept, buf := e.calls[:0], e.buf[:fsm.EntryHead]
+	e.eachGroup(func(c *call.Call, group []byte) {
+		if c.Send() {
+			kept = append(kept, c)
+			buf = append(buf, group...) // onto itself until one was left out
+		} else {
+			c.Settle(false)
+		}
+	})
+	clear(e.calls[len(kept):])
+	e.calls, e.buf = kept, buf
+}
+
+// eachGroup calls visit for every call with its bytes in the entry.
+func (e *entry) eachGroup(visit func(c *call.Call, group []byte)) {
+	body := e.buf[fsm.EntryHead:]
+	for _, c := range e.calls {
+		_, rest, err := call.NextGroup(body)
+		if err != nil {
+			panic("propose: an entry that was just written does not read: " + err.Error())
+		}
+		size := len(body) - len(rest)
+		visit(c, body[:size:size])
+		body = rest
+	}
+}

@@ -1,0 +1,35 @@
+package raftnode
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/hashicorp/go-hclog"
+)
+
+// raftLogger passes Raft's messages on, one level lower: most of its warnings are a normal part of elections.
+type raftLogger struct {
+	hclog.Logger // discards everything that is not overridden here
+	to           *slog.Logger
+}
+
+func newRaftLogger(to *slog.Logger) hclog.Logger { return raftLogger{hclog.NewNullLogger(), to} }
+
+func (l raftLogger) write(level slog.Level, message string, args []any) {
+	l.to.Log(context.Background(), level, "raft: "+message, args...)
+}
+
+// Info implements hclog.Logger.
+func (l raftLogger) Info(message string, args ...any) { l.write(slog.LevelDebug, message, args) }
+
+// Warn implements hclog.Logger.
+func (l raftLogger) Warn(message string, args ...any) { l.write(slog.LevelDebug, message, args) }
+
+// Error implements hclog.Logger.
+func (l raftLogger) Error(message string, args ...any) { l.write(slog.LevelInfo, message, args) }
+
+// Named implements hclog.Logger.
+func (l raftLogger) Named(string) hclog.Logger { return l }
+
+// With implements hclog.Logger.
+func (l raftLogger) With(args ...any) hclog.Logger { return newRaftLogger(l.to.With(args...)) }

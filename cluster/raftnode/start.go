@@ -1,0 +1,70 @@
+package raftnode
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// MinTrailing is how many entries Raft leaves in the log behind a snapshot, at least.
+const MinTrailing = 64
+
+// MessageTimeout bounds one message of Raft's.
+const MessageTimeout = 2 * time.Second
+
+// StartConfig is what Raft needs to start.
+type StartConfig struct {
+	Machine   raft.FSM
+	Logs      raft.LogStore
+	Stable    raft.StableStore
+	Snapshots raft.SnapshotStore
+	Stream    raft.StreamLayer
+	Observe   func(*raft.Observation) bool // a filter of Raft's observations that delivers none
+}
+
+// Start reads the log and starts Raft.
+func (n *Node) Start(s StartConfig) error {
+	logger := newRaftLogger(n.log)
+	config := raft.DefaultConfig()
+	config.LocalID = n.ID
+	config.Logger = logger
+	config.HeartbeatTimeout, config.ElectionTimeout = n.heartbeat, n.heartbeat
+	// How long a leader that reaches no majority goes on trying: nearly as long as others wait before they elect
+	// another, or a moment without processor time would cost an election. It decides nothing in that time, because
+	// nothing is committed, and answers nothing without its lease, which is separate from Raft's.
+	config.LeaderLeaseTimeout = n.heartbeat * 9 / 10
+	config.CommitTimeout = n.heartbeat / 6
+	config.SnapshotThreshold = math.MaxUint64 >> 1 // compactLog counts bytes instead
+	config.SnapshotInterval = time.Hour
+	config.TrailingLogs = MinTrailing
+	config.NoLegacyTelemetry = true
+	config.ShutdownOnRemove = false // it would leave a node without Raft, which joins again and is given a vote
+	// One message to a follower at a time: entries grow instead of queueing. Raft's pipeline brings nothing beside that, and
+	// a node that ends while its pipeline is full never does.
+	n.Transport.NetworkTransport = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
+		Stream: s.Stream, MaxPool: 3, MaxRPCsInFlight: 1, Timeout: MessageTimeout, Logger: logger, MsgpackUseNewTimeFormat: true,
+	})
+	cache, err := raft.NewLogCache(64, n.Readable(s.Logs))
+	if err != nil {
+		return err
+	}
+	n.Raft, err = newRaft(config, s.Machine, cache, n.votes(s.Stable, s.Logs), s.Snapshots, n.Transport)
+	if err != nil {
+		return err
+	}
+	n.running.Store(true)
+	n.RegisterObserver(raft.NewObserver(nil, false, s.Observe))
+	return nil
+}
+
+// newRaft is raft.NewRaft, with an error in place of a panic.
+func newRaft(config *raft.Config, fsm raft.FSM, logs raft.LogStore, stable raft.StableStore, snapshots raft.SnapshotStore, transport raft.Transport) (r *raft.Raft, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%v", p)
+		}
+	}()
+	return raft.NewRaft(config, fsm, logs, stable, snapshots, transport)
+}

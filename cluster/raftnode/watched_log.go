@@ -1,0 +1,84 @@
+package raftnode
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// WatchedLog is the log on disk with measurements of its writes. While a write of the leader hangs, Raft's main loop
+// hangs with it, but its heartbeats go on: it would lead for ever without deciding anything. So the watch is outside
+// Raft.
+type WatchedLog struct {
+	raft.LogStore
+	began   atomic.Int64 // when the write under way began, nanoseconds of mono +1; 0 when none is
+	mono    func() time.Duration
+	late    time.Duration // how long a write may take that is not slow
+	slow    atomic.Int64  // when the last slow one ended, on the monotonic clock, or neverSlow
+	Bytes   atomic.Int64  // written since the last snapshot
+	Entries atomic.Int64
+}
+
+// neverSlow is a time before any on the monotonic clock.
+const neverSlow = -1
+
+// NewWatchedLog watches a log whose writes are late when they take longer than late.
+func NewWatchedLog(log raft.LogStore, mono func() time.Duration, late time.Duration) *WatchedLog {
+	w := &WatchedLog{LogStore: log, mono: mono, late: late}
+	w.slow.Store(neverSlow)
+	return w
+}
+
+// IsSlow reports whether a write was late that ended within a time, or is.
+func (w *WatchedLog) IsSlow(within time.Duration) bool {
+	at := w.slow.Load()
+	return at != neverSlow && w.mono()-time.Duration(at) < within || w.Stalled() > w.late
+}
+
+// StoreLog implements raft.LogStore.
+func (w *WatchedLog) StoreLog(l *raft.Log) error { return w.StoreLogs([]*raft.Log{l}) }
+
+// StoreLogs implements raft.LogStore.
+func (w *WatchedLog) StoreLogs(logs []*raft.Log) error {
+	w.began.Store(int64(w.mono()) + 1)
+	defer w.began.Store(0)
+	err := w.LogStore.StoreLogs(logs)
+	if w.Stalled() > w.late {
+		w.slow.Store(int64(w.mono()))
+	}
+	if err == nil {
+		size := 0
+		for _, l := range logs {
+			size += len(l.Data) + logOverhead
+		}
+		w.Bytes.Add(int64(size))
+		w.Entries.Add(int64(len(logs)))
+	}
+	return err
+}
+
+// DeleteRange implements raft.LogStore.
+func (w *WatchedLog) DeleteRange(from, to uint64) error {
+	w.began.Store(int64(w.mono()) + 1)
+	defer w.began.Store(0)
+	return w.LogStore.DeleteRange(from, to)
+}
+
+// IsMonotonic implements raft.MonotonicLogStore.
+func (w *WatchedLog) IsMonotonic() bool {
+	s, ok := w.LogStore.(raft.MonotonicLogStore)
+	return ok && s.IsMonotonic()
+}
+
+// logOverhead is the approximate size of an entry without its data.
+const logOverhead = 64
+
+// Stalled returns how long the current write has been running.
+func (w *WatchedLog) Stalled() time.Duration {
+	began := w.began.Load()
+	if began == 0 {
+		return 0
+	}
+	return w.mono() - time.Duration(began-1)
+}

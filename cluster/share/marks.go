@@ -1,0 +1,163 @@
+package share
+
+import (
+	"slices"
+
+	"github.com/stintdb/stint/engine"
+)
+
+// marks are those that the operations of one call leave in the leader's share while they are on their way through the log.
+type marks struct {
+	share    *Share
+	slots    []uint16
+	carries  []engine.Op // to be queued before the operations
+	carried  []engine.Result
+	flushes  bool
+	blocks   int32
+	policies int32
+}
+
+// enter prepares operations for the log: those at the positions in which, or all if which is nil. The caller holds order until they
+// and the carries are queued, to write if changesPolicies says so.
+func (s *Share) enter(t *Term, now int64, ops []engine.Op, which []uint32) *marks {
+	m := &marks{share: s}
+	if which == nil {
+		for i := range ops {
+			m.enter(t, now, &ops[i])
+		}
+		return m
+	}
+	for _, i := range which {
+		m.enter(t, now, &ops[i])
+	}
+	return m
+}
+
+// changesPolicies reports whether some operations change which keys others touch.
+func changesPolicies(ops []engine.Op) bool {
+	return slices.ContainsFunc(ops, func(op engine.Op) bool {
+		return op.Verb == engine.SetPolicy || op.Verb == engine.DropPolicy || op.Verb == engine.SetOverride
+	})
+}
+
+func (m *marks) enter(t *Term, now int64, op *engine.Op) {
+	switch op.Verb {
+	case engine.Acquire, engine.Lend:
+		op.PriorAt = m.key(t, now, op.Key)
+	case engine.AcquireAll:
+		for i := range op.Parts {
+			op.Parts[i].PriorAt = m.key(t, now, op.Parts[i].Key)
+		}
+	case engine.Check:
+		op.PriorAt = t.priorAt(now)
+		for _, part := range m.share.log.Asked(op) {
+			op.PriorAt = max(op.PriorAt, m.key(t, now, part.Key))
+		}
+		if m.share.policies.Load() > 0 { // it may touch other keys
+			op.PriorAt = now
+		}
+	case engine.Reserve:
+		m.mark(op.Key)
+		m.enter(t, now, &op.Parts[0])
+	case engine.Settle:
+		// The reservation may be on its way itself. Until then its keys are marked, and afterwards blocked.
+		m.mark(op.Key)
+		m.block()
+		op.PriorAt = now
+	case engine.Script:
+		m.block()
+		op.PriorAt, op.Options = now, op.Options&^engine.AlsoDeclared
+		for _, key := range op.DeclaredKeys() {
+			if m.key(t, now, key) != 0 {
+				op.Options |= engine.AlsoDeclared
+			}
+		}
+	case engine.Command:
+		for _, key := range op.DeclaredKeys() {
+			m.key(t, now, key)
+		}
+	case engine.Flush:
+		m.block()
+		m.flushes = true
+	case engine.SetPolicy, engine.DropPolicy, engine.SetOverride:
+		m.share.policies.Add(1)
+		m.policies++
+	case engine.Restrict, engine.KeepOverflow, engine.KeepScript, engine.DropScripts:
+	default:
+		m.key(t, now, op.Key)
+	}
+}
+
+// key marks a key, has its tokens carried, and returns the PriorAt of operations on it.
+func (m *marks) key(t *Term, now int64, key []byte) (priorAt int64) {
+	m.mark(key) // nothing is taken from here on
+	carry, found := m.share.taken.Taken(now, key)
+	if !found {
+		return t.priorAt(now)
+	}
+	m.share.carriedMu.Lock()
+	defer m.share.carriedMu.Unlock()
+	if _, isCarried := m.share.carried[string(key)]; !isCarried {
+		m.share.carried[string(key)] = struct{}{}
+		m.carries = append(m.carries, carry)
+	}
+	return now // should the Carry be lost and the operation not
+}
+
+func (m *marks) mark(key []byte) {
+	n := m.share.slotOf(key)
+	slot := &m.share.slots[n]
+	slot.mu.Lock()
+	slot.underWay++
+	slot.mu.Unlock()
+	m.slots = append(m.slots, n)
+}
+
+func (m *marks) block() {
+	m.share.blocking.Add(1)
+	m.blocks++
+}
+
+// handOver returns the marks of the carries, apart from those of the operations behind them, or nil if there are none.
+func (m *marks) handOver() *marks {
+	if len(m.carries) == 0 {
+		return nil
+	}
+	carried := &marks{share: m.share, carries: m.carries, carried: make([]engine.Result, len(m.carries))}
+	for i := range m.carries {
+		carried.mark(m.carries[i].Key)
+	}
+	m.carries = nil
+	return carried
+}
+
+// leave removes the marks once the outcome of the operations is known, at the cluster's time now.
+func (m *marks) leave(now int64, applied bool) {
+	s := m.share
+	if applied && m.flushes {
+		s.forget(now, engine.Op{Verb: engine.Flush})
+	}
+	for i := range m.carries {
+		key := m.carries[i].Key
+		if applied && m.carried[i].Status == engine.OK {
+			s.forget(now, engine.Op{Verb: engine.Delete, Key: key})
+		}
+		s.carriedMu.Lock()
+		delete(s.carried, string(key))
+		s.carriedMu.Unlock()
+	}
+	for _, n := range m.slots {
+		slot := &s.slots[n]
+		slot.mu.Lock()
+		slot.underWay--
+		slot.mu.Unlock()
+	}
+	s.blocking.Add(-m.blocks)
+	s.policies.Add(-m.policies)
+}
+
+// forget drops tokens taken here.
+func (s *Share) forget(now int64, op engine.Op) {
+	var res engine.Result
+	s.apply(now, &op, &res)
+}

@@ -1,0 +1,79 @@
+package share
+
+import (
+	"github.com/stintdb/stint/cluster/call"
+	"github.com/stintdb/stint/cluster/propose"
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/opcodec"
+)
+
+// Queue prepares the operations of a call for the log, those at the positions in which or all if which is nil, and queues it.
+func (s *Share) Queue(p *propose.Proposer, c *call.Call, b *engine.Batch, which []uint32) engine.Status {
+	if changesPolicies(b.Ops) {
+		s.order.Lock()
+		defer s.order.Unlock()
+	} else {
+		s.order.RLock()
+		defer s.order.RUnlock()
+	}
+	t := s.Term.Load()
+	if t == nil {
+		return p.Add(c)
+	}
+	m := s.enter(t, s.now(), b.Ops, which)
+	if carried := m.handOver(); carried != nil {
+		first := &call.Call{Batch: &engine.Batch{Ops: carried.carries, Results: carried.carried, Done: func() {}}}
+		first.Summarize()
+		s.add(p, first, carried)
+	}
+	if c.Group != nil {
+		var status engine.Status
+		if c.Group, status = call.PackGroup(nil, &opcodec.Writer{}, b, which); status != engine.OK {
+			m.leave(s.now(), false)
+			return status
+		}
+	}
+	return s.add(p, c, m)
+}
+
+// add queues a call whose marks are removed when its outcome is known.
+func (s *Share) add(p *propose.Proposer, c *call.Call, m *marks) engine.Status {
+	c.Outcome = func(applied bool) { m.leave(s.now(), applied) }
+	status := p.Add(c)
+	if status != engine.OK {
+		c.Settle(false)
+	}
+	return status
+}
+
+// Requeue is queue for a call that comes back as a group, perhaps in another term.
+func (s *Share) Requeue(p *propose.Proposer, c *call.Call) engine.Status {
+	g, _, err := call.NextGroup(c.Group)
+	if err != nil {
+		return engine.Unreadable
+	}
+	ops, err := call.ReadGroup(&opcodec.Reader{}, g, nil)
+	if err != nil {
+		return engine.Unreadable
+	}
+	return s.Queue(p, c, &engine.Batch{Ops: ops, Atomic: g.Atomic}, nil)
+}
+
+// StartTerm begins a term of the share while this node leads.
+func (s *Share) StartTerm(used bool) {
+	s.order.Lock()
+	defer s.order.Unlock()
+	s.Term.Store(s.newTerm(s.now(), used))
+}
+
+// Begin begins a term of the share; the state contains everything that earlier leaders have written. Calls queued before are
+// prepared again.
+func (s *Share) Begin(p *propose.Proposer, wanted, used bool) {
+	s.order.Lock()
+	s.Term.Store(nil)
+	if wanted || used {
+		s.Term.Store(s.newTerm(s.now(), used))
+	}
+	s.order.Unlock()
+	p.Expel()
+}

@@ -1,0 +1,182 @@
+// Package share is the tokens that the leader takes in its memory, and how operations through the log learn of them.
+package share
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/store"
+)
+
+// Share is the tokens that the leader takes in its memory: of each key without a limiter in the log's state, up to
+// [limits.Limit.LeaderAllowance]. They are answered under the lease, without an entry.
+//
+// Tokens of a key are taken either here or in the log's state, never in both. While an operation on a key is on its way through
+// the log, nothing is taken here, and a Carry queued before the operation hands over the tokens taken. A later leader does not know
+// them: until all would be back, its operations count the whole share as taken when its term began.
+type Share struct {
+	taken   *store.Store // the tokens taken of each key; not replicated
+	log     *store.Store // the log's state
+	applied func() int64 // the time of the last entry applied
+	now     func() int64 // the cluster's time, not before that of the log's state
+
+	Term atomic.Pointer[Term] // nil while nothing may have been taken, by this leader or an earlier one
+
+	// order is held to read while operations are prepared for the log and queued, and to write for those that change policies:
+	// so a check queued before knows the policies, and one queued behind knows that they change.
+	order    sync.RWMutex
+	policies atomic.Int32 // changes of policies on their way
+	blocking atomic.Int32 // operations on their way whose keys are not known
+	slots    [slotCount]slot
+
+	carriedMu sync.Mutex
+	carried   map[string]struct{} // keys with a Carry on its way
+}
+
+// Term is one term of this node as leader.
+type Term struct {
+	Earlier int64       // when earlier leaders may have taken the share of every key, 0 if they have not
+	IsOpen  atomic.Bool // tokens may be taken
+}
+
+// slotCount is the number of locks over the keys. With many, an operation on its way seldom blocks another key.
+const slotCount = 1 << 14
+
+// maxBytes bounds the memory of the keys. What does not fit goes through the log.
+const maxBytes = 128 << 20
+
+type slot struct {
+	mu       sync.Mutex
+	underWay int32 // operations on keys of this slot that are on their way through the log
+}
+
+// New returns a share of the keys of log, the state of the log. applied and now are the times of the last entry applied, and of the cluster.
+func New(log *store.Store, applied, now func() int64) *Share {
+	return &Share{applied: applied, now: now, taken: log.Beside(store.Config{MaxBytes: maxBytes}), log: log, carried: map[string]struct{}{}}
+}
+
+// newTerm is a term that begins at the cluster's time now. used says that an earlier leader may have taken tokens.
+func (s *Share) newTerm(now int64, used bool) *Term {
+	t := &Term{}
+	if used {
+		t.Earlier = now
+	}
+	s.forget(now, engine.Op{Verb: engine.Flush})
+	return t
+}
+
+// priorAt is the PriorAt of a key of which nothing is taken here.
+func (t *Term) priorAt(now int64) int64 {
+	if t.Earlier == 0 || now-t.Earlier >= int64(limits.MaxAllowanceTime) {
+		return 0
+	}
+	return t.Earlier
+}
+
+func slotOf(hash uint64) uint16 { return uint16(hash>>16) % slotCount }
+
+func (s *Share) slotOf(key []byte) uint16 { return slotOf(s.log.Hash(key)) }
+
+// Decide answers an operation from memory, or returns false; then res has no meaning.
+func (s *Share) Decide(t *Term, now int64, op *engine.Op, res *engine.Result) (done bool) {
+	if s.log.IsStrict(op) {
+		return false
+	}
+	switch op.Verb {
+	case engine.Look, engine.Refund:
+		if !s.log.IsNew(now, op.Key) || !s.Has(now, op.Key) {
+			return false
+		}
+		s.apply(now, op, res)
+		return true
+	case engine.Delete:
+		slot := &s.slots[s.slotOf(op.Key)]
+		slot.mu.Lock()
+		defer slot.mu.Unlock()
+		if !s.isOpen(t, slot, op) || !s.log.IsNew(now, op.Key) || !s.Has(now, op.Key) {
+			return false
+		}
+		s.apply(now, op, res)
+		return true
+	case engine.Acquire:
+		hash := s.log.Hash(op.Key)
+		slot := &s.slots[slotOf(hash)]
+		slot.mu.Lock()
+		defer slot.mu.Unlock()
+		return s.isOpen(t, slot, op) && s.log.TakeAllowance(&s.taken.Keyspace, hash, s.logTime(now, op), now, t.priorAt(now), op, res)
+	case engine.AcquireAll:
+		return s.decideAll(t, now, op, op.Parts, res)
+	case engine.Check:
+		return s.taken.CheckBy(op, res, func(parts []engine.Op) bool { return s.decideAll(t, now, op, parts, res) })
+	}
+	return false
+}
+
+// Has reports whether tokens of a key are taken here.
+func (s *Share) Has(now int64, key []byte) bool {
+	_, found := s.taken.Taken(now, key)
+	return found
+}
+
+func (s *Share) apply(now int64, op *engine.Op, res *engine.Result) {
+	ops, results := [1]engine.Op{*op}, [1]engine.Result{*res}
+	s.taken.Apply(now, ops[:], results[:])
+	*res = results[0]
+}
+
+// decideAll decides limits together.
+func (s *Share) decideAll(t *Term, now int64, op *engine.Op, parts []engine.Op, res *engine.Result) (done bool) {
+	var own [engine.MaxParts]engine.Op
+	var room [engine.MaxParts]uint16
+	numbers := room[:0]
+	for i := range parts {
+		if parts[i].Limit.LeaderAllowance() == 0 {
+			return false
+		}
+		numbers = append(numbers, s.slotOf(parts[i].Key))
+	}
+	slices.Sort(numbers)
+	numbers = slices.Compact(numbers)
+	for _, n := range numbers {
+		s.slots[n].mu.Lock()
+		defer s.slots[n].mu.Unlock()
+	}
+	for i := range parts {
+		if !s.isOpen(t, &s.slots[s.slotOf(parts[i].Key)], &parts[i]) || !s.log.AdmitsNew(s.logTime(now, &parts[i]), parts[i].Key) {
+			return false
+		}
+		own[i] = *s.withEarlier(t, now, &parts[i])
+	}
+	return s.taken.TakeAllowances(now, op, own[:len(parts)], res)
+}
+
+// isOpen reports whether tokens of the keys of a slot, which is locked, may be taken here.
+func (s *Share) isOpen(t *Term, slot *slot, op *engine.Op) bool {
+	return (t.IsOpen.Load() || op.Options&engine.Peek != 0) && slot.underWay == 0 && s.blocking.Load() == 0
+}
+
+// logTime is the time at which a limiter in the log's state must have expired. A window must have ended by the time of the last
+// entry: a later leader's clock may begin there, and would count in it again.
+func (s *Share) logTime(now int64, op *engine.Op) int64 {
+	if op.Limit.Algorithm == limits.FixedWindow {
+		return s.applied()
+	}
+	return now
+}
+
+// withEarlier returns op with the tokens that earlier leaders may have taken.
+func (s *Share) withEarlier(t *Term, now int64, op *engine.Op) *engine.Op {
+	earlier := t.priorAt(now)
+	if earlier == op.PriorAt {
+		return op
+	}
+	own := *op
+	own.PriorAt = earlier
+	return &own
+}
+
+// Sweep drops keys whose tokens are all back, slowly: a key that is asked again needs no new record.
+func (s *Share) Sweep() { s.taken.Sweep(s.now(), s.taken.Len()/128+64) }

@@ -1,0 +1,87 @@
+package testmodel
+
+import "time"
+
+// fixed is the state of a fixed window: the tokens counted in [start, end).
+type fixed struct {
+	limit      limit
+	count      int64
+	start, end int64
+}
+
+func (f *fixed) live(now int64) bool { return f.count > 0 && now < f.end }
+
+func (f *fixed) look(now int64) (l limit, remaining, reset int64) {
+	return f.limit, f.limit.most - f.count, f.end - now
+}
+
+func (f *fixed) refund(_, tokens int64) state {
+	return &fixed{f.limit, max(0, f.count-tokens), f.start, f.end}
+}
+
+func (f *fixed) boundaries() []int64 { return []int64{f.end} }
+
+// windowAt is the window of the clock, or of the calendar in UTC, that holds a time; for one that begins with the first
+// request, it begins now.
+func (l limit) windowAt(now int64) (start, end int64) {
+	at := time.Unix(0, now).UTC()
+	of := func(from time.Time, years, months, days int) (int64, int64) {
+		return from.UnixNano(), from.AddDate(years, months, days).UnixNano()
+	}
+	midnight := time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, time.UTC)
+	length := l.length
+	switch l.window {
+	case "@month":
+		return of(time.Date(at.Year(), at.Month(), 1, 0, 0, 0, 0, time.UTC), 0, 1, 0)
+	case "@week":
+		for midnight.Weekday() != time.Monday {
+			midnight = midnight.AddDate(0, 0, -1)
+		}
+		return of(midnight, 0, 0, 7)
+	case "@day":
+		return of(midnight, 0, 0, 1)
+	case "@hour":
+		length = hour
+	case "@minute":
+		length = minute
+	case "":
+		return now, now + length
+	}
+	start = now - now%length
+	return start, start + length
+}
+
+// fixedUnder is the window of a limit at a time, with its earlier count.
+func fixedUnder(held state, l limit, now int64) *fixed {
+	start, end := l.windowAt(now)
+	f, ok := held.(*fixed)
+	if !ok {
+		return &fixed{l, 0, start, end}
+	}
+	if l.window == "" {
+		if f.start+l.length <= now {
+			return &fixed{l, 0, start, end}
+		}
+		start, end = f.start, f.start+l.length
+	}
+	return &fixed{l, f.count, start, end}
+}
+
+func decideFixed(held state, r *request, now int64, a answer) (answer, state, error) {
+	f := fixedUnder(held, r.limit, now)
+	used, err := a.count(r, f.count)
+	if err != nil {
+		return a, nil, err
+	}
+	if a.reset = f.end - now; !a.granted {
+		if a.wait = r.windowWait(now, f); r.hopeless() {
+			a.wait = never
+		}
+		if f.count == 0 {
+			a.reset = 0
+		}
+		return a, nil, nil
+	}
+	f.count = used
+	return a, f, nil
+}

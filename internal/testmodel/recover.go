@@ -1,0 +1,83 @@
+package testmodel
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Certain records that all decisions until now are durable: a crash loses only later ones.
+func (c *Calls) Certain() {
+	m := c.Model
+	m.since = map[string][]state{}
+	for _, key := range c.allKeys() {
+		m.since[key] = []state{m.keys[key]}
+	}
+}
+
+// allKeys are the keys that calls name, those of the policies included.
+func (c *Calls) allKeys() (keys []string) {
+	keys = c.names()
+	for i := range forms {
+		for _, id := range ids {
+			keys = append(keys, "pol:"+forms[i].word+id)
+		}
+		for _, value := range values {
+			key, _ := fill("pol:"+forms[i].word+":{tenant}", "", []string{"tenant", value})
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// Recover continues from a server's state after a crash: each key has a state that it had at some time since the last
+// Certain. It returns the keys whose state is ambiguous; delete them.
+func (c *Calls) Recover(ask func(command ...string) (string, error)) (unclear []string, err error) {
+	m := c.Model
+	for _, key := range c.allKeys() {
+		looks := [][]string{{"RL.INFO", key}, {"CC.HOLDERS", key}, {"SL.LOG", key}, {"RL.LENT", key}}
+		var fits []state
+		var all []string
+		replies := make([]string, len(looks))
+		for i, look := range looks {
+			if replies[i], err = ask(look...); err != nil {
+				return nil, err
+			}
+		}
+		for _, s := range m.since[key] {
+			if m.keys[key] = s; s == nil || !s.live(m.Now) {
+				delete(m.keys, key)
+				s = nil
+			}
+			shown := make([]string, len(looks))
+			for i, look := range looks {
+				shown[i] = m.Do(look...)
+			}
+			all = append(all, fmt.Sprintf("%q", shown))
+			if slices.Equal(shown, replies) && !slices.Contains(fits, s) {
+				fits = append(fits, s)
+			}
+		}
+		switch delete(m.keys, key); {
+		case len(fits) == 0:
+			return nil, fmt.Errorf("%q is %q after a crash, and since the last certain moment it was only %s", key, replies, all)
+		case len(fits) > 1:
+			unclear = append(unclear, key)
+		case fits[0] != nil:
+			m.keys[key] = fits[0]
+		}
+	}
+	return unclear, nil
+}
+
+// Restarted records that a server was restarted: the counts of its policies' decisions begin at 0.
+func (c *Calls) Restarted() {
+	for _, counted := range c.Model.checks {
+		*counted = checks{}
+	}
+}
+
+// HoldPolicies stops changes of policies.
+func (c *Calls) HoldPolicies() { c.policy = false }
+
+// HideCounts stops calls that show the decisions of policies, which each node of a cluster counts separately.
+func (c *Calls) HideCounts() { c.hideCounts = true }

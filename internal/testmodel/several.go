@@ -1,0 +1,208 @@
+package testmodel
+
+import "fmt"
+
+const mostLimits = 64
+
+const sameKey = refusal("ERR spec: the same key twice; each limit needs a different key")
+
+// readSpecs reads limits up to the first word that begins none.
+func readSpecs(words []string) (all []request, rest []string, err error) {
+	for len(words) > 0 {
+		f := specForm(words[0])
+		if f == nil {
+			break
+		}
+		if len(words) < 2+f.words {
+			return nil, nil, refuse("ERR spec: %s needs %d arguments, got %d", f.word, 1+f.words, len(words)-1)
+		}
+		if len(all) == mostLimits {
+			return nil, nil, refuse("ERR spec: at most %d limits at once", mostLimits)
+		}
+		r, behind, err := readRequest(f, words[1:])
+		if err != nil {
+			return nil, nil, err
+		}
+		if words, err = r.leadingOptions(behind, []string{"COST", "KEEP"}); err != nil {
+			return nil, nil, err
+		}
+		all = append(all, r)
+	}
+	if len(all) == 0 {
+		got := ""
+		if len(words) > 0 {
+			got = words[0][:min(64, len(words[0]))]
+		}
+		return nil, nil, refuse("ERR spec: must begin with one of CL TB LB LQ FW SW SL CC FS AD HT UNDER, got '%s'", got)
+	}
+	return all, words, nil
+}
+
+func specForm(word string) *form {
+	for i := range forms {
+		if equalFold(forms[i].word, word) {
+			return &forms[i]
+		}
+	}
+	return nil
+}
+
+func (m *Model) all(words []string) (string, error) {
+	limits, rest, err := readSpecs(words[1:])
+	if err != nil {
+		return "", err
+	}
+	call := request{tokens: 1}
+	if err := call.readOptions("RL.ALL", rest, []string{"TOKENS", "PEEK", "MAXWAIT", "BLOCK", "AS", "FOR"}); err != nil {
+		return "", err
+	}
+	if err := call.checkReserve(); err != nil {
+		return "", err
+	}
+	call.asked = describe("RL.ALL", &call, limits)
+	o, err := m.decideAll(limits, &call)
+	if err != nil {
+		return "", err
+	}
+	m.hold(o, &call)
+	return o.reply(), nil
+}
+
+// hold delays the reply to a granted BLOCK until the last limit is due. The reply then tells the state at that time.
+func (m *Model) hold(o *outcome, call *request) {
+	if !call.block || call.peek || o.binding >= 0 || o.wait == 0 {
+		return
+	}
+	for i := range o.parts {
+		o.parts[i].reset = max(0, o.parts[i].reset-o.wait)
+	}
+	m.due, o.wait = m.Now+o.wait, 0
+}
+
+// outcome is the outcome of a request for several limits.
+type outcome struct {
+	tokens  int64
+	binding int
+	wait    int64
+	parts   []answer
+}
+
+func (o *outcome) reply() string {
+	parts := make([]string, len(o.parts))
+	for i, a := range o.parts {
+		parts[i] = integers(a.limit, a.remaining, millis(a.reset))
+	}
+	return array(integer(o.tokens), integer(int64(o.binding)), integer(millis(o.wait)), array(parts...))
+}
+
+// join completes the request for one limit of a call.
+func (r *request) join(call *request, inMulti bool) {
+	if !r.cost {
+		r.tokens = call.tokens
+	}
+	if a := r.limit.algorithm; r.keep == nil && a != concurrency && a != leakyQueue {
+		r.keep = call.keep
+	}
+	r.block = call.wait > 0 // a place in a queue must be due by then
+	if r.wait = call.wait; call.block && inMulti || r.open() < r.limit.most {
+		r.wait = 0
+	}
+}
+
+// decideAll takes tokens from every limit or from none.
+func (m *Model) decideAll(limits []request, call *request) (*outcome, error) {
+	o := &outcome{tokens: call.tokens, binding: -1}
+	seen := map[string]bool{}
+	for i := range limits {
+		if seen[limits[i].key] || call.id != nil && limits[i].key == *call.id {
+			return nil, sameKey
+		}
+		seen[limits[i].key] = true
+	}
+	if call.id != nil {
+		v, err := m.reservedAs(call)
+		switch {
+		case err != nil:
+			return nil, err
+		case v != nil:
+			return m.repeat(v), nil
+		}
+	}
+	held, next := make([]state, len(limits)), make([]state, len(limits))
+	for i := range limits {
+		var err error
+		if held[i], err = m.heldFor(limits[i].key, limits[i].limit.algorithm); err != nil {
+			return nil, err
+		}
+	}
+	for i := range limits {
+		limits[i].join(call, m.inMulti)
+		if limits[i].tokens == 0 {
+			o.parts = append(o.parts, untouched(held[i], &limits[i], m.Now))
+			continue
+		}
+		a, after, err := decide(held[i], &limits[i], m.Now)
+		if err != nil {
+			return nil, err
+		}
+		o.parts, next[i] = append(o.parts, a), after
+		if !a.granted && (o.binding < 0 || o.wait != never && (a.wait == never || a.wait > o.wait)) {
+			o.binding, o.wait = i, a.wait
+		}
+	}
+	if o.binding >= 0 {
+		o.tokens = 0
+		for i := range limits {
+			if o.parts[i].granted {
+				o.parts[i] = untouched(held[i], &limits[i], m.Now)
+			}
+		}
+		return o, nil
+	}
+	for i := range limits {
+		o.wait = max(o.wait, o.parts[i].wait)
+		if next[i] != nil && !call.peek {
+			m.keep(limits[i].key, next[i])
+		}
+	}
+	if call.single {
+		o.tokens = o.parts[0].tokens
+	}
+	if call.id != nil {
+		m.remember(call, o, limits, next)
+	}
+	return o, nil
+}
+
+// untouched is the answer of a limit that is asked for nothing, or would have granted when another denied.
+func untouched(held state, r *request, now int64) answer {
+	held, lent := withoutLoans(held)
+	a := answer{granted: true, limit: r.limit.most, remaining: max(0, r.limit.most-lent)}
+	if held == nil {
+		return a
+	}
+	switch l := r.limit; l.algorithm {
+	case fixedWindow:
+		if f := fixedUnder(held, l, now); f.count > 0 {
+			a.remaining, a.reset = l.most-f.count, f.end-now
+		} else {
+			a.remaining = l.most
+		}
+	case slidingWindow:
+		s := slidingUnder(held, l, now)
+		a.remaining, a.reset = l.most-up(s.estimate(now)), s.full(now)
+	case slidingLog:
+		_, used := held.(*log).within(now, l.length)
+		a.remaining, a.reset = l.most-used, held.(*log).reset(now, l.length)
+	case concurrency:
+		s := held.(*leases).at(now)
+		a.remaining, a.reset = l.most-int64(len(s.all)), s.reset(now)
+	default:
+		taken := takenUnder(held, l, now)
+		a.remaining, a.reset = down(minus(ratio(l.most), taken)), up(l.fill(taken))
+	}
+	a.remaining = max(0, a.remaining-lent)
+	return a
+}
+
+func (o *outcome) String() string { return fmt.Sprintf("%+v", *o) }

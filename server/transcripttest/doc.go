@@ -1,0 +1,41 @@
+// Package transcripttest plays recorded conversations between clients and a server, and checks every reply. The same file
+// is played by different players: on the state machine alone, over a socket, or on a cluster.
+//
+// A transcript is text:
+//
+//	# A limit of five, refilled one per 12 s.
+//	> CL.THROTTLE k 4 5 60
+//	[0 5 4 -1 12]
+//
+//	advance 12s
+//
+//	a> TB.ACQUIRE k2 1 1/s BLOCK 5s
+//	(held)
+//	b> PING
+//	+PONG
+//	a< [1 1 0 0 1000]
+//	hangup a
+//
+// A line "name> command" sends a command on the connection of that name, which it opens when needed, and the lines below
+// are the reply. Words are separated by spaces; one with other bytes in it is written as a Go string, "a\x00b". Instead
+// of a reply there may be
+//
+//	(held)    the server keeps the reply back, or has not come to the command because of one it keeps back
+//	(none)    the command gets no reply
+//	(closed)  the server has closed the connection
+//
+// "name< reply" is a reply that comes later, "advance 12s" moves the server's clock, "hangup name" closes a connection
+// from the client's side, and # starts a comment.
+//
+// Replies are written so that their types show:
+//
+//	12           integer              nil          null bulk string, RESP2
+//	"text"       bulk string          nil[]        null array, RESP2
+//	+OK          simple string        null         null, RESP3
+//	-ERR text    error                {k: v, …}    map
+//	[a b]        array                ~[a b]       set
+//	txt"text"    verbatim string      ,1.5         double
+//	push[a b]    push message
+//
+// Where a reply cannot be known, … in it stands for any text.
+package transcripttest
