@@ -16,8 +16,8 @@ func (d *decider) decide(b *engine.Batch) (finished bool) {
 	if !h.mayDecide() || b.Atomic && len(b.Ops) > 1 {
 		return d.decideInLog(b)
 	}
-	// The leader asks its share first, and then the tokens that it holds. Before a new leader has its lease, only these are certain.
-	if r := d.role.active(); r != nil && d.share.Term.Load() != nil && r.hasLease(d.clock.Moment()) && !d.formats.isTooNew(b.Ops) && !b.Local {
+	// The leader asks its allowance first, and then the tokens that it holds. Before a new leader has its lease, only these are certain.
+	if r := d.role.active(); r != nil && d.allowance.Term.Load() != nil && r.hasLease(d.clock.Moment()) && !d.formats.isTooNew(b.Ops) && !b.Local {
 		return d.decideHere(r, &call.Call{Batch: b, Began: d.clock.Mono()}, true)
 	}
 	return h.decide(b)

@@ -176,8 +176,8 @@ func (g *Group) connectHolder() {
 	g.holder = &holder{opt: &g.opt, clock: g.clock, fsm: g.fsm, raft: g.raft, decider: g.decider, id: g.raft.ID,
 		process: fmt.Sprintf("%016x", g.proposer.ID), table: purses.New(rand.Uint64() >> 1)}
 	g.holder.table.SetAhead(g.opt.Ahead)
-	if g.opt.Share == nil {
-		g.opt.Share = func() bool { return g.holder.table.Ahead() > 0 }
+	if g.opt.Allowance == nil {
+		g.opt.Allowance = func() bool { return g.holder.table.Ahead() > 0 }
 	}
 	g.decider.holder = g.holder
 	g.voids = &voids{opt: &g.opt, clock: g.clock, fsm: g.fsm, role: g.role, decider: g.decider, metrics: g.metrics, log: g.log}
