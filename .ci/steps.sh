@@ -28,7 +28,7 @@ readonly steps=(
     "night   race-all:   the race detector on all tests"
     "night   attacks:    the attacks of docs/performance.md at full size"
     "night   flips:      every bit of a node's files"
-    "night   share:      leaders that decide in memory, through 10,000 faults"
+    "night   allowance:  leaders that decide in memory, through 10,000 faults"
     "night   loans:      a million random histories of loans"
     "night   crashes:    servers killed, 200 times in each mode"
     "night   upstream:   the tests of limiter libraries themselves, on Redis and on Stint"
@@ -165,7 +165,7 @@ step_race() {
     (
         watched go test -race -timeout 20m -skip "$slow" ./server/...
         for folder in ./engine/store ./engine/glob ./engine/script; do watched go test -race -run "$(racing "$folder")" "$folder"; done
-        watched go test -race -cpu 1 ./cluster/call ./cluster/forward ./cluster/notifier ./cluster/raftstore ./cluster/rights ./cluster/transport
+        watched go test -race -cpu 1 ./cluster/call ./cluster/forward ./cluster/notifier ./cluster/raftstore ./cluster/purses ./cluster/transport
     ) || others=failed
     wait "$nodes" # also where the others failed: nothing is left running
     [[ $others == passed ]]
@@ -244,7 +244,7 @@ step_attacks() {
 
 step_flips() { watched go test ./cluster/raftstore -timeout 1h -run 'TestDamaged|TestEveryBit' -flips 400; }
 
-step_share() { watched go test ./cluster -timeout 2h -run TestLeaderShareIsNeverExceeded -faults 10000; }
+step_allowance() { watched go test ./cluster -timeout 2h -run TestAllowanceIsNeverExceeded -faults 10000; }
 
 step_loans() { watched go test ./engine/store -timeout 2h -run TestLoansNeverExceed -histories 1000000; }
 

@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stintdb/stint/cluster/rights"
+	"github.com/stintdb/stint/cluster/purses"
 	"github.com/stintdb/stint/engine"
 )
 
@@ -55,7 +55,7 @@ func TestHeldTokensAreSpentWhileTheLeaderIsReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, leader, others := simulateHeld(t)
 		defer s.stop()
-		s.hold(rights.MaxAhead)
+		s.hold(purses.MaxAhead)
 		s.sharing.Store(true)
 		for _, from := range s.names {
 			for _, to := range s.names {

@@ -36,14 +36,14 @@ type world struct {
 	r     *rand.Rand
 	began time.Time
 
-	mu      sync.RWMutex // of nodes, which clients use while faults replace them
-	granted [simKeys]atomic.Int64
-	answers [5]atomic.Int64 // granted, denied, uncertain, no leader, other
-	scripts [3]atomic.Int64 // that ended, that were not known, that failed
-	hot     hotKeys
-	stopped atomic.Bool
-	share   shareLedger
-	paused  atomic.Bool
+	mu        sync.RWMutex // of nodes, which clients use while faults replace them
+	granted   [simKeys]atomic.Int64
+	answers   [5]atomic.Int64 // granted, denied, uncertain, no leader, other
+	scripts   [3]atomic.Int64 // that ended, that were not known, that failed
+	hot       hotKeys
+	stopped   atomic.Bool
+	allowance allowanceLedger
+	paused    atomic.Bool
 }
 
 const (
@@ -130,7 +130,7 @@ func (w *world) client(seed uint64) {
 			continue
 		}
 		if r.IntN(2) == 0 {
-			w.share.ask(n, r)
+			w.allowance.ask(n, r)
 			time.Sleep(time.Duration(r.IntN(40)) * time.Millisecond)
 			continue
 		}
@@ -266,8 +266,8 @@ func live(t *testing.T, seed uint64, count int, hot *hotKeys) (struck map[string
 		defer w.stop()
 		w.hold(time.Second)
 		w.sharing.Store(true)
-		w.share = shareLedger{limits: slowLimits, ids: 3, slack: 3 * time.Second} // the clock has been 2.1 s behind
-		do(w.leader(), w.share.policy(r))
+		w.allowance = allowanceLedger{limits: slowLimits, ids: 3, slack: 3 * time.Second} // the clock has been 2.1 s behind
+		do(w.leader(), w.allowance.policy(r))
 		var clients sync.WaitGroup
 		for i := range hotClients {
 			clients.Go(func() { w.hotClient(seed + uint64(i)) })
@@ -286,7 +286,7 @@ func live(t *testing.T, seed uint64, count int, hot *hotKeys) (struck map[string
 			w.leader()
 			err := w.check()
 			if err == nil {
-				err = w.share.check()
+				err = w.allowance.check()
 			}
 			if err == nil && i%10 == 9 {
 				err = w.settleAndCompare()

@@ -83,7 +83,7 @@ func loadHotKey(t *testing.T, perSecond int, syncTime time.Duration) (load hotLo
 	return load
 }
 
-// Bounds on the work of the log for a hot key, and on the grants that are lost to tokens which other nodes hold. Decision 0022 has the
+// Bounds on the work of the log for a hot key, and on the grants that are lost to tokens which other nodes hold. Decision 0021 has the
 // figures.
 func TestLogOperationsOfAHotKey(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -38,8 +38,8 @@ type Options struct {
 	Unauthenticated int
 
 	Ahead time.Duration // how far ahead this process holds tokens of keys in demand; 0 holds none
-	// Share reports whether the leader may take tokens in its memory; nil for whenever Ahead is not 0.
-	Share func() bool
+	// Allowance reports whether the leader may take tokens in its memory; nil for whenever Ahead is not 0.
+	Allowance func() bool
 
 	// Report returns the traffic of this node's own clients, for the other nodes; nil sends them none.
 	Report func() *clusterstatus.Report
@@ -81,6 +81,6 @@ func (o *Options) forGroup(id raft.ServerID, log *oncelog.Log, fail func(error))
 	return group.Config{
 		ID: id, Advertise: o.Advertise, Client: o.Client, Store: o.Store, Disk: o.Disk, Log: log, Fail: fail,
 		Heartbeat: o.Heartbeat, DecideTimeout: o.DecideTimeout, DiskTimeout: o.DiskTimeout, LogBytes: o.LogBytes, MeetEvery: o.MeetEvery,
-		Ahead: o.Ahead, Share: o.Share, Report: o.Report, Wall: o.Wall, Passed: o.Passed, SinceBoot: o.SinceBoot, Additions: o.additions,
+		Ahead: o.Ahead, Allowance: o.Allowance, Report: o.Report, Wall: o.Wall, Passed: o.Passed, SinceBoot: o.SinceBoot, Additions: o.additions,
 	}
 }

@@ -85,7 +85,7 @@ func (w *world) scriptCounts() (counts [3]int64) {
 	}
 	inMemory := int64(0)
 	for _, n := range w.everStarted {
-		inMemory += n.Group().Status().DecidedInShare
+		inMemory += n.Group().Status().DecidedByAllowance
 	}
 	w.t.Logf("%d operations answered in the leader's memory", inMemory)
 	return counts

@@ -159,7 +159,7 @@ func (s *simulated) options(name, address string, disk Disk) Options {
 		Node: name, Listen: address, Advertise: address, Peers: s.names, BootstrapExpect: cmp.Or(s.expect, len(s.names)), Client: "client-" + name,
 		Store: store.New(store.Config{Shards: 4, Replicated: true, Commands: commands}), Disk: disk, Log: s.log,
 		Heartbeat: 300 * time.Millisecond, DecideTimeout: time.Second, DiskTimeout: 2 * time.Second, LogBytes: 64 << 20, Ahead: s.ahead,
-		Share: func() bool { return s.sharing.Load() }, Network: s.networkOf(address), additions: s.known[name], Wall: func() time.Time { return time.Now().Add(s.skewOf(name)) },
+		Allowance: func() bool { return s.sharing.Load() }, Network: s.networkOf(address), additions: s.known[name], Wall: func() time.Time { return time.Now().Add(s.skewOf(name)) },
 		Report: func() *clusterstatus.Report { return &clusterstatus.Report{Admin: "admin-" + name} },
 		SinceBoot: func() (string, time.Duration) {
 			return fmt.Sprint(name, s.bootOf(name)), time.Duration(time.Now().UnixNano() + s.suspended.Load())

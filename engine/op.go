@@ -39,7 +39,7 @@ const (
 	Return                   // end the loan of the holder Who, and give back the tokens that it has not spent
 	Void                     // end the loan of the holder Who, all of it counting as spent; of one that may still spend it only with Force
 	Loans                    // list the loans, in Result.Reply
-	Prepare                  // number the next operation on the loan of a key whose limit has its home elsewhere; see [Tank]
+	Prepare                  // number the next operation on the loan of a key whose limit has its home elsewhere; see package purse
 	Deposit                  // keep home's answer to the prepared operation
 	Carry                    // a key without a limiter begins with Tokens taken at PriorAt
 	ListMembers              // list the active members of a fair share, in Result.Reply
@@ -86,7 +86,7 @@ type Op struct {
 	KeyCount uint32       // Command, Script: the number of declared keys, one after the other
 	Loan     *Loan        // Lend, Return and Deposit
 	Report   *Report      // Adapt
-	PriorAt  int64        // Acquire, also in parts, Check, Lend, Settle: if not 0, a key without a limiter begins with the leader's share taken at this time, in nanoseconds since the Unix epoch; Script: a key that it does not declare, at the time of the script, and with AlsoDeclared any; Carry: when Tokens were taken
+	PriorAt  int64        // Acquire, also in parts, Check, Lend, Settle: if not 0, a key without a limiter begins with the leader's allowance taken at this time, in nanoseconds since the Unix epoch; Script: a key that it does not declare, at the time of the script, and with AlsoDeclared any; Carry: when Tokens were taken
 	Parts    []Op         // AcquireAll: the limits to ask, each with the options, tokens and MaxWait of the whole, but for a FixedCost; SetPolicy, SetOverride: the policy's limits, {} in Key and Who standing for the caller
 }
 
@@ -270,10 +270,10 @@ func (o *Op) AsksNothing() bool { return o.Options&FixedCost != 0 && o.Tokens ==
 // IsRequest reports whether an operation asks several limits, and nothing else.
 func (o *Op) IsRequest() bool { return o.Verb == AcquireAll || o.Verb == Check }
 
-// OfShare is the question to the leader's share for an Acquire; it returns false if the share cannot answer it.
-func (o *Op) OfShare() (own Op, ok bool) {
-	share := o.Limit.LeaderShare()
-	if share == 0 || o.Options&^(Peek|UpTo|FixedCost) != 0 || o.Keep != 0 && o.Keep != KeepNothing || o.MaxWait > 0 {
+// OfAllowance is the question to the leader's allowance for an Acquire; it returns false if that cannot answer it.
+func (o *Op) OfAllowance() (own Op, ok bool) {
+	most := o.Limit.LeaderAllowance()
+	if most == 0 || o.Options&^(Peek|UpTo|FixedCost) != 0 || o.Keep != 0 && o.Keep != KeepNothing || o.MaxWait > 0 {
 		return own, false
 	}
 	own = *o
@@ -281,8 +281,8 @@ func (o *Op) OfShare() (own Op, ok bool) {
 		return own, true
 	}
 	own.Options &^= UpTo // all or nothing: the rest of the limit may have more
-	own.Keep = KeepTokens(o.Limit.Capacity - share)
-	return own, o.Tokens <= share
+	own.Keep = KeepTokens(o.Limit.Capacity - most)
+	return own, o.Tokens <= most
 }
 
 // MaxPrefix bounds a prefix in bytes; a longer one counts as none.

@@ -236,14 +236,6 @@ func (res *Result) Grants() []Grant {
 	return all
 }
 
-// Tank is the one that a Prepare or Deposit has left.
-func (res *Result) Tank() Tank {
-	if len(res.Reply) != TankBytes {
-		return Tank{}
-	}
-	return LoadTank(res.Reply)
-}
-
 // Member is an active member of a fair share.
 type Member struct {
 	Name   []byte

@@ -64,7 +64,7 @@ func argsOf(words []string) (args [][]byte) {
 	return args
 }
 
-// Each check is counted once: by the node that answered it, whichever decided it, in its share, from tokens held, by the log or without an
+// Each check is counted once: by the node that answered it, whichever decided it, from its allowance, from tokens held, by the log or without an
 // entry. So a node's counts are those of its answers, and all nodes' counts together those of all answers.
 func TestPolicyCountsOfACluster(t *testing.T) {
 	for _, options := range [][]string{nil, {"STRICT"}, {"SHADOW"}} {

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// A lease answers requests for one key under one limit: from a loan, or by asking the server.
+// A lease answers requests for one key under one limit: from a purse, or by asking the server.
 type lease struct {
 	leases *Leases
 	key    serverKey
 	limit  Limit
-	loan   loan
+	purse  purse
 
 	remaining atomic.Int64 // at the server for everybody else, after its last reply
 	low       atomic.Int64 // with fewer tokens left, more are fetched
@@ -59,7 +59,7 @@ func (e *lease) observed(ctx context.Context, n int64) (Result, error) {
 // take answers from memory if possible, and asks the server or fetches tokens otherwise.
 func (e *lease) take(ctx context.Context, n int64) (Result, error) {
 	now := e.leases.now()
-	if left, ok := e.loan.spend(now, n); ok {
+	if left, ok := e.purse.spend(now, n); ok {
 		if left < e.low.Load() && !e.fetching.Load() {
 			e.refill()
 		}
@@ -97,7 +97,7 @@ func (e *lease) refill() {
 func (e *lease) wait(ctx context.Context, now moment, n int64) (Result, error) {
 	limiter := e.leases.limiter
 	e.mu.Lock()
-	if left, ok := e.loan.spend(now, n); ok {
+	if left, ok := e.purse.spend(now, n); ok {
 		e.mu.Unlock()
 		return e.granted(n, left), nil
 	}
@@ -165,7 +165,7 @@ func (e *lease) idle() bool {
 		return false
 	}
 	e.quiet++
-	return e.quiet == 1 && e.loan.known != 0
+	return e.quiet == 1 && e.purse.known != 0
 }
 
 func (e *lease) forgotten() bool {
@@ -176,13 +176,13 @@ func (e *lease) forgotten() bool {
 
 // aging reports that tokens are left that cannot be spent for long without another operation.
 func (e *lease) aging() bool {
-	since := e.loan.since.Load()
-	return since != nil && e.loan.tokens.Load() > 0 && e.leases.now().since(*since) >= renewAfter
+	since := e.purse.since.Load()
+	return since != nil && e.purse.tokens.Load() > 0 && e.leases.now().since(*since) >= renewAfter
 }
 
 func (e *lease) held() int64 {
-	if !e.loan.valid(e.leases.now()) {
+	if !e.purse.valid(e.leases.now()) {
 		return 0
 	}
-	return e.loan.tokens.Load()
+	return e.purse.tokens.Load()
 }

@@ -21,11 +21,11 @@ func (e *lease) fetch() {
 		}
 		now := e.leases.now()
 		want := e.want(now)
-		op := e.loan.lend(now, e.key, e.limit, want)
+		op := e.purse.lend(now, e.key, e.limit, want)
 		e.mu.Unlock()
 		reply, err := limiter.ask(context.Background(), op.arguments)
 		e.mu.Lock()
-		a, err := e.loan.hear(op, reply, err)
+		a, err := e.purse.hear(op, reply, err)
 		e.receive(want, a, err)
 		if more = len(e.waiters) > 0; !more {
 			e.fetching.Store(false)
@@ -38,7 +38,7 @@ func (e *lease) fetch() {
 // receive answers the waiters that an answer to a request for tokens decides. e.mu is held.
 func (e *lease) receive(want int64, a loanAnswer, err error) {
 	now := e.leases.now()
-	defer func() { e.low.Store(e.loan.tokens.Load() / 4) }()
+	defer func() { e.low.Store(e.purse.tokens.Load() / 4) }()
 	switch {
 	case err != nil && undecided(err):
 		e.serve(func(*waiter) Result { return Result{Source: Fallback, Cause: err} })
@@ -53,7 +53,7 @@ func (e *lease) receive(want int64, a loanAnswer, err error) {
 	e.remaining.Store(a.remaining)
 	decided := a.granted < want && !a.ignored
 	e.serve(func(w *waiter) Result {
-		if left, ok := e.loan.spend(now, w.n); ok {
+		if left, ok := e.purse.spend(now, w.n); ok {
 			return e.granted(w.n, left)
 		}
 		if decided {
@@ -81,7 +81,7 @@ func (e *lease) serve(answer func(*waiter) Result) {
 		if w.state.CompareAndSwap(waiting, sent) {
 			w.done <- r
 		} else { // its caller has just left
-			e.loan.tokens.Add(r.Granted)
+			e.purse.tokens.Add(r.Granted)
 		}
 	}
 	clear(e.waiters[len(kept):])
@@ -98,8 +98,8 @@ func (e *lease) want(now moment) int64 {
 			tokens += w.n
 		}
 	}
-	if e.loan.valid(now) {
-		tokens -= e.loan.tokens.Load()
+	if e.purse.valid(now) {
+		tokens -= e.purse.tokens.Load()
 	}
 	return max(0, min(tokens, e.limit.tokens))
 }
@@ -112,7 +112,7 @@ func (e *lease) inDemand(now moment, n int64) bool {
 }
 
 // used is the number of tokens that were used since the beginning. e.mu is held.
-func (e *lease) used() int64 { return e.loan.spent() + e.asked }
+func (e *lease) used() int64 { return e.purse.spent() + e.asked }
 
 // measure estimates the tokens used per nanosecond. It follows a rise at once and a fall slowly. e.mu is held.
 func (e *lease) measure(now moment) {
@@ -142,7 +142,7 @@ func (e *lease) giveBack(ctx context.Context) error {
 // giveBackAgain repeats a return whose answer was lost. The caller has the turn.
 func (e *lease) giveBackAgain() {
 	e.mu.Lock()
-	lost := e.loan.unheard != nil
+	lost := e.purse.unheard != nil
 	e.mu.Unlock()
 	if lost {
 		_ = e.sendBack(context.Background()) // if it is lost again, its tokens count as spent
@@ -152,15 +152,15 @@ func (e *lease) giveBackAgain() {
 // sendBack returns the tokens of the loan, or repeats the last return if its answer was lost. The caller has the turn.
 func (e *lease) sendBack(ctx context.Context) error {
 	e.mu.Lock()
-	if e.loan.known == 0 {
+	if e.purse.known == 0 {
 		e.mu.Unlock()
 		return nil
 	}
-	op := e.loan.giveBack(e.leases.now(), e.key)
+	op := e.purse.giveBack(e.leases.now(), e.key)
 	e.mu.Unlock()
 	reply, err := e.leases.limiter.ask(ctx, op.arguments)
 	e.mu.Lock()
-	a, err := e.loan.hear(op, reply, err)
+	a, err := e.purse.hear(op, reply, err)
 	e.mu.Unlock()
 	e.report(-a.granted)
 	return err

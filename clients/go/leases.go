@@ -135,7 +135,7 @@ func (s *Leases) find(key serverKey, limit Limit) *lease {
 	}
 	s.serial++ // each lease is a separate holder, so that none hears of operations of an earlier one
 	e := &lease{leases: s, key: key, limit: limit, turn: make(chan struct{}, 1)}
-	e.loan.holder, e.loan.spendFor = fmt.Sprintf("%s-%d", s.holder, s.serial), spendFor
+	e.purse.holder, e.purse.spendFor = fmt.Sprintf("%s-%d", s.holder, s.serial), spendFor
 	s.replace(key, func(keys map[serverKey]*lease) { keys[key] = e })
 	return e
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// TestLoansNeverExceedTheLimit: over random histories of processes that spend from loans, with messages that are lost or late, processes
+// TestLoansNeverExceedTheLimit: over random histories of processes that spend from purses, with messages that are lost or late, processes
 // that stop or crash, and refunds, deletions and other rates by anybody, no more is granted than one exact limiter would that counts
 // every token when it is spent. Each fault lets some history exceed it, so the test finds faults.
 func TestLoansNeverExceedTheLimit(t *testing.T) {
@@ -69,9 +69,9 @@ type loanEvent struct {
 	happen func()
 }
 
-// A loanHolder is a process with a loan.
+// A loanHolder is a process with a purse.
 type loanHolder struct {
-	loan    loan
+	purse   purse
 	waits   int64 // the number of the operation whose answer it waits for
 	stopped int64 // until then it does nothing
 	slept   int64 // the time for which its monotonic clock stood still
@@ -88,9 +88,9 @@ func newLoanHistory(seed uint64, limit Limit, fault string) *loanHistory {
 func (h *loanHistory) newHolder() *loanHolder {
 	h.serial++
 	p := &loanHolder{}
-	p.loan.holder, p.loan.spendFor = fmt.Sprint("holder", h.serial), spendFor
+	p.purse.holder, p.purse.spendFor = fmt.Sprint("holder", h.serial), spendFor
 	if h.fault == "spends past the end of the loan" {
-		p.loan.spendFor = math.MaxInt64
+		p.purse.spendFor = math.MaxInt64
 	}
 	return p
 }
@@ -143,16 +143,16 @@ func (h *loanHistory) step() {
 		h.others()
 	case h.now < p.stopped:
 	case kind < 45:
-		n := max(1, p.loan.tokens.Load())
+		n := max(1, p.purse.tokens.Load())
 		if h.random.IntN(2) == 0 {
 			n = 1 + h.random.Int64N(n)
 		}
-		if _, ok := p.loan.spend(h.clock(p), n); ok {
+		if _, ok := p.purse.spend(h.clock(p), n); ok {
 			h.spent += n
 			h.model.spend(h.now, n)
 		}
 	case kind < 75:
-		h.send(p, p.loan.lend, 1+h.random.Int64N(h.limit.tokens))
+		h.send(p, p.purse.lend, 1+h.random.Int64N(h.limit.tokens))
 	case kind < 80:
 		h.send(p, nil, 0)
 	case kind < 82: // stopped, or the machine sleeps
@@ -196,7 +196,7 @@ func (h *loanHistory) send(p *loanHolder, lend func(moment, serverKey, Limit, in
 	if lend != nil {
 		op = lend(h.clock(p), "k", h.limit, tokens)
 	} else {
-		op = p.loan.giveBack(h.clock(p), "k")
+		op = p.purse.giveBack(h.clock(p), "k")
 	}
 	p.waits = op.number
 	arrives, returns := h.delay(), h.delay()
@@ -223,7 +223,7 @@ func (h *loanHistory) giveUp(p *loanHolder, op loanOperation) {
 		return
 	}
 	if p.waits = 0; h.now >= p.stopped {
-		_, _ = p.loan.hear(op, nil, errTimeoutSent)
+		_, _ = p.purse.hear(op, nil, errTimeoutSent)
 	}
 }
 
@@ -236,11 +236,11 @@ func (h *loanHistory) arrive(p *loanHolder, op loanOperation, reply any, err err
 	}
 	if p.waits == op.number {
 		p.waits = 0
-		if a, err := p.loan.hear(op, reply, err); err == nil && a.ignored {
+		if a, err := p.purse.hear(op, reply, err); err == nil && a.ignored {
 			h.ignored++
 		}
 	} else if granted, ok := reply.([]any); ok && h.fault == "uses late answers" && !op.returning {
-		p.loan.tokens.Add(granted[0].(int64))
+		p.purse.tokens.Add(granted[0].(int64))
 	}
 }
 
@@ -251,7 +251,7 @@ func (h *loanHistory) forge(p *loanHolder, op *loanOperation) {
 		previous, left = 4, 5
 	}
 	for _, l := range h.model.lent {
-		if l.holder == p.loan.holder {
+		if l.holder == p.purse.holder {
 			op.arguments[previous], op.arguments[left] = l.number, min(op.arguments[left].(int64), l.tokens)
 		}
 	}
@@ -260,7 +260,7 @@ func (h *loanHistory) forge(p *loanHolder, op *loanOperation) {
 // TestTooManyTokensStated: a holder that the server contradicts drops its tokens, and begins again.
 func TestTooManyTokensStated(t *testing.T) {
 	m := newModel(PerSecond(10).Burst(800))
-	o := loan{holder: "holder", spendFor: spendFor}
+	o := purse{holder: "holder", spendFor: spendFor}
 	ask := func() error {
 		op := o.lend(moment{}, "k", m.limit, 100)
 		reply, err := m.operate(0, m.limit, op.arguments)

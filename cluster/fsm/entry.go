@@ -26,7 +26,7 @@ const (
 	KindMember    = 3 // a member's name and address, or its removal
 	KindTick      = 4 // time has passed
 	KindVersion   = 5 // the cluster's format version; proposed only when all members know version 2 or a later one
-	KindShare     = 6 // whether the leader takes tokens in its memory
+	KindAllowance = 6 // whether the leader takes tokens in its memory
 	KindProcess   = 7 // which process of a member runs
 )
 

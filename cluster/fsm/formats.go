@@ -37,9 +37,9 @@ var Additions = append([]Addition{
 	{Version: 2, Name: "a loan", IsUsed: usesVerb(engine.Lend, engine.Return, engine.Void, engine.Loans)},
 	{Version: 2, Name: "the process of a member", kind: KindProcess},
 	{Version: 2, Name: "a STRICT policy", IsUsed: func(op *engine.Op) bool { return op.Verb == engine.SetPolicy && op.Options&engine.Strict != 0 }},
-	{Version: 2, Name: "a key whose limit has its home elsewhere", IsUsed: usesTank},
-	{Version: 2, Name: "the leader's share", IsUsed: usesShare},
-	{Version: 2, Name: "the switch of the leader's share", kind: KindShare},
+	{Version: 2, Name: "a key whose limit has its home elsewhere", IsUsed: usesPurse},
+	{Version: 2, Name: "the leader's allowance", IsUsed: usesAllowance},
+	{Version: 2, Name: "the switch of the leader's allowance", kind: KindAllowance},
 	{Version: 2, Name: "COST and KEEP", IsUsed: inAnyLimit(func(op *engine.Op) bool { return op.Options&engine.FixedCost != 0 || op.Keep != 0 })},
 	{Version: 2, Name: "a wait for several limits", IsUsed: waitsForSeveral},
 	{Version: 2, Name: "a queue among several limits", IsUsed: queuesAmongSeveral},
@@ -59,8 +59,8 @@ func usesVerb(verbs ...engine.Verb) func(*engine.Op) bool {
 	return func(op *engine.Op) bool { return slices.Contains(verbs, op.Verb) }
 }
 
-// usesTank is Addition.IsUsed of tokens of another cluster.
-func usesTank(op *engine.Op) bool {
+// usesPurse is Addition.IsUsed of tokens of another cluster.
+func usesPurse(op *engine.Op) bool {
 	return op.Verb == engine.Prepare || op.Verb == engine.Deposit || op.Limit.Algorithm.Home() != limits.NoAlgorithm
 }
 
@@ -93,8 +93,8 @@ func inAnyLimit(has func(op *engine.Op) bool) func(*engine.Op) bool {
 	}
 }
 
-// usesShare is Addition.IsUsed of what the leader has taken in its memory.
-func usesShare(op *engine.Op) bool {
+// usesAllowance is Addition.IsUsed of what the leader has taken in its memory.
+func usesAllowance(op *engine.Op) bool {
 	return op.Verb == engine.Carry || inAnyLimit(func(op *engine.Op) bool { return op.PriorAt != 0 })(op)
 }
 

@@ -67,7 +67,7 @@ type Cluster struct {
 	Imported  bool                     `json:"imported,omitempty"`  // its state began with that of a server alone
 	Formats   FormatVersion            `json:"formats,omitempty"`   // the newest that may be proposed
 	Processes map[raft.ServerID]string `json:"processes,omitempty"` // that runs of each member
-	Share     bool                     `json:"share,omitempty"`     // leaders may take tokens in their memory
+	Allowance bool                     `json:"share,omitempty"`     // leaders may take tokens in their memory
 }
 
 // Member is the description that a node sends when it joins.
@@ -107,9 +107,9 @@ type (
 	}
 )
 
-// ShareBody is the JSON of a KindShare entry.
-type ShareBody struct {
-	Share bool `json:"share"`
+// AllowanceBody is the JSON of a KindAllowance entry.
+type AllowanceBody struct {
+	Allowance bool `json:"share"`
 }
 
 // Apply implements raft.FSM.
@@ -194,13 +194,13 @@ func (f *Machine) apply(index uint64, e entryView) error {
 		next := *f.Cluster.Load()
 		next.Formats = max(next.Formats, version)
 		f.Cluster.Store(&next)
-	case KindShare:
-		var body ShareBody
+	case KindAllowance:
+		var body AllowanceBody
 		if err := json.Unmarshal(e.body, &body); err != nil {
 			return err
 		}
 		next := *f.Cluster.Load()
-		next.Share = body.Share
+		next.Allowance = body.Allowance
 		f.Cluster.Store(&next)
 	}
 	// Now its effects can be seen, and its calls are answered.

@@ -50,8 +50,8 @@ func InspectEntry(index uint64, data []byte) error {
 	case KindVersion:
 		_, err := readVersion(e.body, NewFormats(Additions).Newest)
 		return err
-	case KindShare:
-		return json.Unmarshal(e.body, &ShareBody{})
+	case KindAllowance:
+		return json.Unmarshal(e.body, &AllowanceBody{})
 	case KindProcess:
 		return json.Unmarshal(e.body, &ProcessBody{})
 	case KindDecisions:

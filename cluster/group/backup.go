@@ -24,7 +24,7 @@ const backupBarrierTimeout = 10 * time.Second
 //
 // With stale, which needs no leader, it is the state that this node has: the last entries may be missing.
 //
-// Missing are the tokens of the leader's share: limits that are full again within [limits.MaxShareTime].
+// Missing are the tokens of the leader's allowance: limits that are full again within [limits.MaxAllowanceTime].
 func (g *Group) Backup(ctx context.Context, to io.Writer, stale bool) (keys int64, err error) {
 	if !stale {
 		asking, cancel := context.WithTimeout(ctx, backupBarrierTimeout)

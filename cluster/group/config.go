@@ -30,8 +30,8 @@ type Config struct {
 	MeetEvery     time.Duration // how often nodes ask each other how they are
 
 	Ahead time.Duration // how far ahead this process holds tokens of keys in demand; 0 holds none
-	// Share reports whether the leader may take tokens in its memory; nil for whenever Ahead is not 0.
-	Share func() bool
+	// Allowance reports whether the leader may take tokens in its memory; nil for whenever Ahead is not 0.
+	Allowance func() bool
 
 	// Report returns the traffic of this node's own clients; nil if it is not counted.
 	Report func() *clusterstatus.Report

@@ -5,12 +5,12 @@ import (
 	"hash/maphash"
 	"time"
 
+	"github.com/stintdb/stint/cluster/allowance"
 	"github.com/stintdb/stint/cluster/call"
 	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/forward"
 	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/propose"
-	"github.com/stintdb/stint/cluster/share"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/opcodec"
 )
@@ -26,7 +26,7 @@ type decider struct {
 	forwarder *forward.Client
 	metrics   *metrics
 	holder    *holder
-	share     *share.Share
+	allowance *allowance.Allowance
 	seed      maphash.Seed
 
 	pending call.WaitList
@@ -102,7 +102,7 @@ func (d *decider) decideHere(r *leadership, c *call.Call, mayWait bool) (finishe
 		}
 	}
 	c.Summarize()
-	if status := d.share.Queue(d.proposer, c, b, c.Unanswered); status != engine.OK {
+	if status := d.allowance.Queue(d.proposer, c, b, c.Unanswered); status != engine.OK {
 		d.rejectCall(c, status)
 		return true
 	}
@@ -112,7 +112,7 @@ func (d *decider) decideHere(r *leadership, c *call.Call, mayWait bool) (finishe
 // decideReadOnly answers the operations of a batch that need no entry, and lists the others in c.Unanswered. An operation behind an
 // unanswered one on the same key stays unanswered too. isShort reports that some of these may wait for more tokens.
 func (d *decider) decideReadOnly(b *engine.Batch, c *call.Call) (isShort bool) {
-	a := answerer{decider: d, now: max(d.clock.NowOrWall(), d.fsm.Now.Load()), term: d.share.Term.Load()}
+	a := answerer{decider: d, now: max(d.clock.NowOrWall(), d.fsm.Now.Load()), term: d.allowance.Term.Load()}
 	a.holds = a.term != nil && c.Requeue == nil && d.holder.mayDecide()
 	if len(b.Ops) == 1 {
 		if !a.answer(&b.Ops[0], &b.Results[0]) {
@@ -140,17 +140,17 @@ func (d *decider) decideReadOnly(b *engine.Batch, c *call.Call) (isShort bool) {
 type answerer struct {
 	*decider
 	now   int64
-	term  *share.Term // nil without a share
-	holds bool        // tokens that this node holds may be spent
+	term  *allowance.Term // nil without an allowance
+	holds bool            // tokens that this node holds may be spent
 
-	inShare, readOnly int64
-	isShort           bool // an unanswered request may wait for more tokens
+	byAllowance, readOnly int64
+	isShort               bool // an unanswered request may wait for more tokens
 }
 
-// answer answers an operation from the leader's share, from tokens held, or from the applied state, or returns false.
+// answer answers an operation from the leader's allowance, from tokens held, or from the applied state, or returns false.
 func (a *answerer) answer(op *engine.Op, res *engine.Result) (done bool) {
-	if a.term != nil && a.share.Decide(a.term, a.now, op, res) {
-		a.inShare++
+	if a.term != nil && a.allowance.Decide(a.term, a.now, op, res) {
+		a.byAllowance++
 		return true
 	}
 	isShort := false
@@ -160,7 +160,7 @@ func (a *answerer) answer(op *engine.Op, res *engine.Result) (done bool) {
 		}
 	}
 	switch {
-	case a.term != nil && op.Verb == engine.Delete && a.share.Has(a.now, op.Key):
+	case a.term != nil && op.Verb == engine.Delete && a.allowance.Has(a.now, op.Key):
 		return false // the log's state does not know the key yet
 	case a.opt.Store.TryReadOnly(a.now, op, res):
 		a.readOnly++
@@ -171,8 +171,8 @@ func (a *answerer) answer(op *engine.Op, res *engine.Result) (done bool) {
 }
 
 func (a *answerer) count() {
-	if a.inShare > 0 {
-		a.metrics.decidedInShare.Add(a.inShare)
+	if a.byAllowance > 0 {
+		a.metrics.decidedByAllowance.Add(a.byAllowance)
 	}
 	if a.readOnly > 0 {
 		a.metrics.decidedReadOnly.Add(a.readOnly)

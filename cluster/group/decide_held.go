@@ -6,7 +6,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/cluster/call"
-	"github.com/stintdb/stint/cluster/rights"
+	"github.com/stintdb/stint/cluster/purses"
 	"github.com/stintdb/stint/engine"
 )
 
@@ -16,8 +16,8 @@ func (d *decider) decide(b *engine.Batch) (finished bool) {
 	if !h.mayDecide() || b.Atomic && len(b.Ops) > 1 {
 		return d.decideInLog(b)
 	}
-	// The leader asks its share first, and then the tokens that it holds. Before a new leader has its lease, only these are certain.
-	if r := d.role.active(); r != nil && d.share.Term.Load() != nil && r.hasLease(d.clock.Moment()) && !d.formats.isTooNew(b.Ops) && !b.Local {
+	// The leader asks its allowance first, and then the tokens that it holds. Before a new leader has its lease, only these are certain.
+	if r := d.role.active(); r != nil && d.allowance.Term.Load() != nil && r.hasLease(d.clock.Moment()) && !d.formats.isTooNew(b.Ops) && !b.Local {
 		return d.decideHere(r, &call.Call{Batch: b, Began: d.clock.Mono()}, true)
 	}
 	return h.decide(b)
@@ -106,12 +106,12 @@ func (h *holder) answer(op *engine.Op, res *engine.Result) (done, isShort bool) 
 		}
 		done, held, due := h.table.Spend(h.clock.Mono(), h.clock.NowOrWall(), op, res)
 		if due != nil {
-			h.send([]*rights.Operation{due})
+			h.send([]*purses.Operation{due})
 		}
 		if done || held && h.denies(op, res) {
 			return true, false
 		}
-		return false, held && rights.CanWait(op)
+		return false, held && purses.CanWait(op)
 	case engine.AcquireAll:
 		return h.answerAll(op, op.Parts, res), false
 	case engine.Check:

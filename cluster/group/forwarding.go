@@ -39,7 +39,7 @@ func (g *Group) connectForwarding() {
 		if g.role.active() == nil {
 			return false
 		}
-		if status := g.share.Requeue(g.proposer, c); status != engine.OK {
+		if status := g.allowance.Requeue(g.proposer, c); status != engine.OK {
 			g.metrics.countFailure(c.Fail(status))
 		}
 		return true

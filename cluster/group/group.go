@@ -12,13 +12,13 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/stintdb/stint/cluster/allowance"
 	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/forward"
 	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/oncelog"
 	"github.com/stintdb/stint/cluster/propose"
 	"github.com/stintdb/stint/cluster/raftnode"
-	"github.com/stintdb/stint/cluster/share"
 	"github.com/stintdb/stint/cluster/transport"
 	"github.com/stintdb/stint/engine"
 )
@@ -45,20 +45,20 @@ type Group struct {
 	formats *versionGate
 
 	proposer   *propose.Proposer
-	share      *share.Share
+	allowance  *allowance.Allowance
 	role       *leaderRole
 	transfers  *transfers
 	withdrawal *withdrawal
 	election   *election
 	health     *health
 
-	decider     *decider
-	holder      *holder
-	voids       *voids
-	forwarder   *forward.Client // calls to the leader
-	forwarded   *forward.Server // calls of other nodes
-	metrics     *metrics
-	shareSwitch *shareSwitch
+	decider         *decider
+	holder          *holder
+	voids           *voids
+	forwarder       *forward.Client // calls to the leader
+	forwarded       *forward.Server // calls of other nodes
+	metrics         *metrics
+	allowanceSwitch *allowanceSwitch
 
 	members   *membership
 	compactor *logCompactor
@@ -107,11 +107,11 @@ func (g *Group) Connect(peers *transport.Peers, statuses Statuses) {
 	g.saved = &savedState{opt: &g.opt, disk: g.opt.Disk, clock: g.clock, fsm: g.fsm, log: g.log}
 	g.leader = &leaderFinder{opt: &g.opt, raft: g.raft, peers: g.peers, statuses: g.statuses, saved: g.saved}
 	g.formats.fsm, g.formats.statuses, g.formats.proposer = g.fsm, g.statuses, g.proposer
-	g.share = share.New(g.opt.Store, g.fsm.Now.Load, func() int64 { return max(g.clock.NowOrWall(), g.fsm.Now.Load()) })
-	g.role = &leaderRole{share: g.share, opt: &g.opt, raft: g.raft, peers: g.peers, clock: g.clock, fsm: g.fsm, statuses: g.statuses, leader: g.leader, formats: g.formats, proposer: g.proposer, metrics: g.metrics, log: g.log}
+	g.allowance = allowance.New(g.opt.Store, g.fsm.Now.Load, func() int64 { return max(g.clock.NowOrWall(), g.fsm.Now.Load()) })
+	g.role = &leaderRole{allowance: g.allowance, opt: &g.opt, raft: g.raft, peers: g.peers, clock: g.clock, fsm: g.fsm, statuses: g.statuses, leader: g.leader, formats: g.formats, proposer: g.proposer, metrics: g.metrics, log: g.log}
 	g.clock.Leads = func() bool { return g.role.current.Load() != nil }
-	g.shareSwitch = &shareSwitch{opt: &g.opt, clock: g.clock, fsm: g.fsm, formats: g.formats, role: g.role, share: g.share, log: g.log}
-	g.decider = &decider{share: g.share, opt: &g.opt, clock: g.clock, fsm: g.fsm, formats: g.formats, role: g.role, proposer: g.proposer, forwarder: g.forwarder, metrics: g.metrics, seed: maphash.MakeSeed()}
+	g.allowanceSwitch = &allowanceSwitch{opt: &g.opt, clock: g.clock, fsm: g.fsm, formats: g.formats, role: g.role, allowance: g.allowance, log: g.log}
+	g.decider = &decider{allowance: g.allowance, opt: &g.opt, clock: g.clock, fsm: g.fsm, formats: g.formats, role: g.role, proposer: g.proposer, forwarder: g.forwarder, metrics: g.metrics, seed: maphash.MakeSeed()}
 	g.connectHolder()
 	g.connectForwarding()
 	g.transfers = &transfers{opt: &g.opt, raft: g.raft, peers: g.peers, clock: g.clock, statuses: g.statuses, leader: g.leader, role: g.role, proposer: g.proposer, forwarded: g.forwarded}
@@ -149,7 +149,7 @@ func (g *Group) Start() error {
 		return errors.Join(fmt.Errorf("the cluster's log: %w", err), g.raft.Transport.Close())
 	}
 	g.hadLog = g.raft.HasLog()
-	for _, run := range []func(context.Context){g.role.run, g.saved.run, g.members.promote, g.withdrawal.watchDisk, g.withdrawal.watchEntries, g.health.run, g.compactor.run, g.decider.expireCalls, g.role.proposeTicks, g.election.run, g.forwarder.Run, g.shareSwitch.run, g.holder.run, g.voids.run, g.saved.watchClock} {
+	for _, run := range []func(context.Context){g.role.run, g.saved.run, g.members.promote, g.withdrawal.watchDisk, g.withdrawal.watchEntries, g.health.run, g.compactor.run, g.decider.expireCalls, g.role.proposeTicks, g.election.run, g.forwarder.Run, g.allowanceSwitch.run, g.holder.run, g.voids.run, g.saved.watchClock} {
 		g.ended.Go(func() { run(g.raft.Ctx) })
 	}
 	g.proposer.Ended.Go(g.proposer.Run)

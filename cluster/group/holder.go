@@ -12,10 +12,9 @@ import (
 
 	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/fsm"
+	"github.com/stintdb/stint/cluster/purses"
 	"github.com/stintdb/stint/cluster/raftnode"
-	"github.com/stintdb/stint/cluster/rights"
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/limits"
 )
 
 const (
@@ -36,7 +35,7 @@ type holder struct {
 
 	id      raft.ServerID
 	process string // of this process: another one of the same node has another
-	table   *rights.Table
+	table   *purses.Table
 
 	isCurrent   atomic.Bool // the log knows this process as the node's
 	imported    atomic.Bool // the state was replaced
@@ -119,7 +118,7 @@ func (h *holder) adopt() {
 }
 
 // send has operations on loans carried out, each after its delay.
-func (h *holder) send(due []*rights.Operation) {
+func (h *holder) send(due []*purses.Operation) {
 	now := due[:0]
 	for _, o := range due {
 		if o.Delay == 0 {
@@ -128,7 +127,7 @@ func (h *holder) send(due []*rights.Operation) {
 		}
 		time.AfterFunc(o.Delay, func() {
 			h.table.Join(h.clock.Mono(), o)
-			h.sendBatch([]*rights.Operation{o})
+			h.sendBatch([]*purses.Operation{o})
 		})
 	}
 	for batch := range slices.Chunk(now, lendsAtOnce) {
@@ -136,17 +135,11 @@ func (h *holder) send(due []*rights.Operation) {
 	}
 }
 
-func (h *holder) sendBatch(due []*rights.Operation) {
+func (h *holder) sendBatch(due []*purses.Operation) {
 	b := &engine.Batch{Ops: make([]engine.Op, len(due)), Results: make([]engine.Result, len(due))}
 	who := h.name()
 	for i, o := range due {
-		b.Ops[i] = engine.Op{Verb: engine.Lend, Key: []byte(o.Key), Limit: o.Limit, Tokens: o.Tokens, Who: who, Loan: &o.Loan}
-		if o.Loan.Waiting > 0 {
-			b.Ops[i].Options = engine.Merged
-		}
-		if o.Returning {
-			b.Ops[i].Verb, b.Ops[i].Limit, b.Ops[i].Tokens = engine.Return, limits.Limit{}, 0
-		}
+		b.Ops[i] = o.Op(who)
 	}
 	sent := h.clock.Moment()
 	b.Done = func() {
@@ -181,10 +174,10 @@ func (h *holder) report() fsm.ProcessBody {
 // connectHolder creates the parts that hold and void loans.
 func (g *Group) connectHolder() {
 	g.holder = &holder{opt: &g.opt, clock: g.clock, fsm: g.fsm, raft: g.raft, decider: g.decider, id: g.raft.ID,
-		process: fmt.Sprintf("%016x", g.proposer.ID), table: rights.New(rand.Uint64() >> 1)}
+		process: fmt.Sprintf("%016x", g.proposer.ID), table: purses.New(rand.Uint64() >> 1)}
 	g.holder.table.SetAhead(g.opt.Ahead)
-	if g.opt.Share == nil {
-		g.opt.Share = func() bool { return g.holder.table.Ahead() > 0 }
+	if g.opt.Allowance == nil {
+		g.opt.Allowance = func() bool { return g.holder.table.Ahead() > 0 }
 	}
 	g.decider.holder = g.holder
 	g.voids = &voids{opt: &g.opt, clock: g.clock, fsm: g.fsm, role: g.role, decider: g.decider, metrics: g.metrics, log: g.log}

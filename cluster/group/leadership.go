@@ -10,13 +10,13 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/stintdb/stint/cluster/allowance"
 	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/notifier"
 	"github.com/stintdb/stint/cluster/oncelog"
 	"github.com/stintdb/stint/cluster/propose"
 	"github.com/stintdb/stint/cluster/raftnode"
-	"github.com/stintdb/stint/cluster/share"
 	"github.com/stintdb/stint/cluster/transport"
 )
 
@@ -36,18 +36,18 @@ func (r *leadership) hasLease(now clock.Moment) bool {
 
 // leaderRole is this node as a leader: it takes up leadership, keeps the lease, and steps down.
 type leaderRole struct {
-	opt      *Config
-	raft     *raftnode.Node
-	peers    *transport.Peers
-	clock    *clock.Clock
-	fsm      *fsm.Machine
-	statuses Statuses
-	leader   *leaderFinder
-	formats  *versionGate
-	proposer *propose.Proposer
-	share    *share.Share
-	metrics  *metrics
-	log      *oncelog.Log
+	opt       *Config
+	raft      *raftnode.Node
+	peers     *transport.Peers
+	clock     *clock.Clock
+	fsm       *fsm.Machine
+	statuses  Statuses
+	leader    *leaderFinder
+	formats   *versionGate
+	proposer  *propose.Proposer
+	allowance *allowance.Allowance
+	metrics   *metrics
+	log       *oncelog.Log
 
 	current atomic.Pointer[leadership] // while this node leads
 	// After leadership was offered to another node, that one may be elected before the others' time is out. So while an
@@ -130,7 +130,7 @@ func (l *leaderRole) begin(ctx context.Context, term uint64) bool {
 		return false
 	}
 	l.metrics.leaderChanges.Add(1)
-	l.share.Begin(l.proposer, l.opt.Share(), l.fsm.Cluster.Load().Share)
+	l.allowance.Begin(l.proposer, l.opt.Allowance(), l.fsm.Cluster.Load().Allowance)
 	r := &leadership{term: term}
 	l.current.Store(r)
 	if l.peers.IsIsolated() || ctx.Err() != nil {

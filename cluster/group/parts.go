@@ -3,9 +3,9 @@ package group
 import (
 	"github.com/hashicorp/raft"
 
+	"github.com/stintdb/stint/cluster/allowance"
 	"github.com/stintdb/stint/cluster/forward"
 	"github.com/stintdb/stint/cluster/fsm"
-	"github.com/stintdb/stint/cluster/share"
 	"github.com/stintdb/stint/cluster/transport"
 )
 
@@ -15,7 +15,7 @@ type Parts struct {
 	Transport *transport.RaftTransport // that Raft sends by
 	Log       raft.LogStore            // as Raft reads it
 	Machine   *fsm.Machine
-	Share     *share.Share
+	Allowance *allowance.Allowance
 	Forwarder *forward.Client
 
 	Changing   chan struct{}           // holds one token while members are being changed
@@ -26,7 +26,7 @@ type Parts struct {
 // Parts returns the group's parts, for tests.
 func (g *Group) Parts() Parts {
 	return Parts{
-		Raft: g.raft.Raft, Transport: g.raft.Transport, Log: g.raft.Readable(g.logs), Machine: g.fsm, Share: g.share, Forwarder: g.forwarder,
+		Raft: g.raft.Raft, Transport: g.raft.Transport, Log: g.raft.Readable(g.logs), Machine: g.fsm, Allowance: g.allowance, Forwarder: g.forwarder,
 		Changing: g.members.changing, CouldVote: g.members.isNearlyCaughtUp, OpenOffers: g.role.offers.Load(),
 	}
 }

@@ -4,61 +4,61 @@ import (
 	"context"
 	"time"
 
+	"github.com/stintdb/stint/cluster/allowance"
 	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/oncelog"
-	"github.com/stintdb/stint/cluster/share"
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// shareSwitch opens and closes the share of a node while it leads.
-type shareSwitch struct {
-	opt     *Config
-	clock   *clock.Clock
-	fsm     *fsm.Machine
-	formats *versionGate
-	role    *leaderRole
-	share   *share.Share
-	log     *oncelog.Log
+// allowanceSwitch opens and closes the allowance of a node while it leads.
+type allowanceSwitch struct {
+	opt       *Config
+	clock     *clock.Clock
+	fsm       *fsm.Machine
+	formats   *versionGate
+	role      *leaderRole
+	allowance *allowance.Allowance
+	log       *oncelog.Log
 }
 
-// shareEvery is the time between two looks at the setting, and between two sweeps.
-const shareEvery = 100 * time.Millisecond
+// allowanceEvery is the time between two looks at the setting, and between two sweeps.
+const allowanceEvery = 100 * time.Millisecond
 
 // run follows the setting. That leaders may take tokens stands in the log before the first is taken, and until all are back after
 // the last.
-func (w *shareSwitch) run(ctx context.Context) {
+func (w *allowanceSwitch) run(ctx context.Context) {
 	var closed time.Duration // since when nothing is taken in this term
-	var term *share.Term
-	clock.Every(ctx, shareEvery, func() {
+	var term *allowance.Term
+	clock.Every(ctx, allowanceEvery, func() {
 		r := w.role.active()
 		if r == nil {
 			return
 		}
-		wanted, used, t := w.opt.Share(), w.fsm.Cluster.Load().Share, w.share.Term.Load()
+		wanted, used, t := w.opt.Allowance(), w.fsm.Cluster.Load().Allowance, w.allowance.Term.Load()
 		if wanted || t != term {
 			closed, term = w.clock.Mono(), t
 		}
 		switch {
 		case wanted && t == nil:
-			w.share.StartTerm(used)
+			w.allowance.StartTerm(used)
 		case wanted && !used:
 			w.record(ctx, true)
 		case t == nil:
-		case !wanted && used && w.clock.Mono()-closed > 2*limits.MaxShareTime:
+		case !wanted && used && w.clock.Mono()-closed > 2*limits.MaxAllowanceTime:
 			w.record(ctx, false)
 		case !wanted && !used:
-			w.share.Term.CompareAndSwap(t, nil)
+			w.allowance.Term.CompareAndSwap(t, nil)
 		default:
 			t.IsOpen.Store(wanted && used)
 		}
-		w.share.Sweep()
+		w.allowance.Sweep()
 	})
 }
 
 // record writes into the log whether leaders may take tokens.
-func (w *shareSwitch) record(ctx context.Context, share bool) {
-	if err := w.formats.propose(ctx, fsm.KindShare, fsm.ShareBody{Share: share}); err != nil {
-		w.log.Once("share", "cannot switch decisions in the leader's memory yet", "error", err)
+func (w *allowanceSwitch) record(ctx context.Context, allowance bool) {
+	if err := w.formats.propose(ctx, fsm.KindAllowance, fsm.AllowanceBody{Allowance: allowance}); err != nil {
+		w.log.Once("allowance", "cannot switch decisions in the leader's memory yet", "error", err)
 	}
 }

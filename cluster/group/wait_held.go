@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/stintdb/stint/cluster/call"
-	"github.com/stintdb/stint/cluster/rights"
+	"github.com/stintdb/stint/cluster/purses"
 	"github.com/stintdb/stint/engine"
 )
 
@@ -18,18 +18,18 @@ func (h *holder) wait(b *engine.Batch, which []uint32) (waits, finished bool) {
 		if first == nil {
 			first = op
 		}
-		areAlike = areAlike && rights.CanWait(op) && mayBeHeld(op) && op.Tokens == first.Tokens && op.Limit == first.Limit && bytes.Equal(op.Key, first.Key)
+		areAlike = areAlike && purses.CanWait(op) && mayBeHeld(op) && op.Tokens == first.Tokens && op.Limit == first.Limit && bytes.Equal(op.Key, first.Key)
 	})
 	if !areAlike {
 		c.Each(func(op *engine.Op, _ *engine.Result) {
-			if rights.CanWait(op) && mayBeHeld(op) {
+			if purses.CanWait(op) && mayBeHeld(op) {
 				h.sendLater(h.table.Due(h.clock.Mono(), op))
 			}
 		})
 		return false, false
 	}
 	c.Summarize()
-	waits, due := h.table.Wait(h.clock.Mono(), &rights.Waiter{Call: c, Op: *first, Requests: int64(c.Ops)})
+	waits, due := h.table.Wait(h.clock.Mono(), &purses.Waiter{Call: c, Op: *first, Requests: int64(c.Ops)})
 	h.sendLater(due)
 	if !waits {
 		return false, false
@@ -38,14 +38,14 @@ func (h *holder) wait(b *engine.Batch, which []uint32) (waits, finished bool) {
 }
 
 // sendLater has an operation on a loan carried out, by another goroutine: its answer may end calls that are being begun.
-func (h *holder) sendLater(o *rights.Operation) {
+func (h *holder) sendLater(o *purses.Operation) {
 	if o != nil {
-		go h.send([]*rights.Operation{o})
+		go h.send([]*purses.Operation{o})
 	}
 }
 
 // finish takes calls that no longer wait.
-func (h *holder) finish(served rights.Served, due *rights.Operation) {
+func (h *holder) finish(served purses.Served, due *purses.Operation) {
 	for _, w := range served.Answered {
 		h.decider.metrics.countFailure(w.Failed)
 		w.Call.Batch.Done()
@@ -64,7 +64,7 @@ func (h *holder) finish(served rights.Served, due *rights.Operation) {
 }
 
 // decideWaited has the requests of a call decided in the log that has waited in vain.
-func (h *holder) decideWaited(w *rights.Waiter) (finished bool) {
+func (h *holder) decideWaited(w *purses.Waiter) (finished bool) {
 	positions := w.Call.Unanswered
 	if positions == nil {
 		positions = allOf(w.Call.Batch)

@@ -79,15 +79,15 @@ func (l *heldLoad) locally() int64 { return l.local.Load() - l.otherLocal.Load()
 
 // sawAll reports whether there was everything that a test of tokens held must have seen.
 func (l *heldLoad) sawAll() bool {
-	return l.locally() >= heldLeast && l.inShare.Load() > 0 && l.voided.Load() > 0 && l.lentRefund.Load() > 0 && l.limitChanges.Load() > 2 && l.denials[0].Load() > 0 && l.denials[1].Load() > 0
+	return l.locally() >= heldLeast && l.byAllowance.Load() > 0 && l.voided.Load() > 0 && l.lentRefund.Load() > 0 && l.limitChanges.Load() > 2 && l.denials[0].Load() > 0 && l.denials[1].Load() > 0
 }
 
 // checkTested fails if nodes decided too little from memory to show anything.
 func (l *heldLoad) checkTested(t *testing.T) {
 	t.Helper()
 	grants, local := l.underGrants.Load(), l.locally()
-	t.Logf("%d of %d grants of the key under its limit were local at least; %d decisions in the leader's share, %d tokens voided, %d refunds on lent keys, %d changes of a limit, %d and %d denials",
-		local, grants, l.inShare.Load(), l.voided.Load(), l.lentRefund.Load(), l.limitChanges.Load(), l.denials[0].Load(), l.denials[1].Load())
+	t.Logf("%d of %d grants of the key under its limit were local at least; %d decisions in the leader's allowance, %d tokens voided, %d refunds on lent keys, %d changes of a limit, %d and %d denials",
+		local, grants, l.byAllowance.Load(), l.voided.Load(), l.lentRefund.Load(), l.limitChanges.Load(), l.denials[0].Load(), l.denials[1].Load())
 	if !l.sawAll() {
 		t.Error("that is too little to show anything")
 	}

@@ -22,24 +22,24 @@ type heldLoad struct {
 	stopped atomic.Bool
 	running sync.WaitGroup
 
-	under, over, changes *limitedKey   // they fill too slowly to have a share at the leader
-	share                []*limitedKey // of the leader: in too little demand to be held by nodes
+	under, over, changes *limitedKey   // they fill too slowly to have an allowance at the leader
+	allowance            []*limitedKey // of the leader: in too little demand to be held by nodes
 
 	answered                 atomic.Int64
 	underGrants, otherLocal  atomic.Int64 // otherLocal: answers on other keys that may have been decided from memory
 	limitChanges, lentRefund atomic.Int64
-	denials                  [2]atomic.Int64 // of the key over its limit, and of keys of the share
+	denials                  [2]atomic.Int64 // of the key over its limit, and of keys of the allowance
 	lastLimit                atomic.Int64
 
-	local, inShare, voided atomic.Int64 // by the counts of the nodes, without the last counts of processes that were killed
+	local, byAllowance, voided atomic.Int64 // by the counts of the nodes, without the last counts of processes that were killed
 
 	mu     sync.Mutex
 	ledger map[*limitedKey][]grant // refunds have tokens below 0
 }
 
 const (
-	heldClients = 12 // on three nodes
-	shareKeys   = 4  // of each limit
+	heldClients   = 12 // on three nodes
+	allowanceKeys = 4  // of each limit
 	// heldRest is the time between faults: a process that has started holds no tokens before the log knows it.
 	heldRest = 2 * time.Second
 )
@@ -48,8 +48,8 @@ func startHeldLoad(c *processes, seed uint64, round int) *heldLoad {
 	name := func(s string, i int) string { return fmt.Sprintf("%s-%d-%d", s, round, i) }
 	l := &heldLoad{c: c, began: time.Now(), ledger: map[*limitedKey][]grant{},
 		under: newLimitedKey("TB.ACQUIRE", name("hot-under", 0), 120_000, 10_000), over: newLimitedKey("TB.ACQUIRE", name("hot-over", 0), 240, 20), changes: newLimitedKey("TB.ACQUIRE", name("hot-changes", 0), 400, 10)}
-	for i := range shareKeys {
-		l.share = append(l.share, newLimitedKey("TB.ACQUIRE", name("share-tb", i), 40, 4), newLimitedKey("LB.ACQUIRE", name("share-lb", i), 20, 2), newWindowedKey(name("share-fw", i), 60, 5*time.Second))
+	for i := range allowanceKeys {
+		l.allowance = append(l.allowance, newLimitedKey("TB.ACQUIRE", name("allowance-tb", i), 40, 4), newLimitedKey("LB.ACQUIRE", name("allowance-lb", i), 20, 2), newWindowedKey(name("allowance-fw", i), 60, 5*time.Second))
 	}
 	for i := range heldClients {
 		l.running.Go(func() { l.client(c.nodes[c.names[i%len(c.names)]], rand.New(rand.NewPCG(seed, uint64(2000+i)))) })
@@ -96,10 +96,10 @@ func (l *heldLoad) client(n *node, r *rand.Rand) {
 		case at < 77:
 			return l.acquire(c, r, l.changes, 1+r.Int64N(2), 1)
 		}
-		key := l.share[r.IntN(len(l.share))]
+		key := l.allowance[r.IntN(len(l.allowance))]
 		tokens := 1 + r.Int64N(4)
 		if r.IntN(6) == 0 {
-			tokens = 1 + r.Int64N(key.capacity) // more than the share
+			tokens = 1 + r.Int64N(key.capacity) // more than the allowance
 		}
 		return l.acquire(c, r, key, tokens, 1)
 	})
@@ -205,7 +205,7 @@ func (l *heldLoad) read(c *conn, words []string) (reply, error) {
 
 // count adds up the counts of a node, over all of its processes.
 func (l *heldLoad) count(n *node) {
-	sums := map[string]*atomic.Int64{"local_decisions": &l.local, "decided_in_share": &l.inShare, "voided_tokens": &l.voided}
+	sums := map[string]*atomic.Int64{"local_decisions": &l.local, "decided_in_share": &l.byAllowance, "voided_tokens": &l.voided}
 	before, pid := map[string]int64{}, ""
 	l.onNode(n, func(c *conn) error {
 		answer, err := l.exchange(c, []string{"INFO"})

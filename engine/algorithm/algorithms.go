@@ -7,6 +7,7 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/layout"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/purse"
 )
 
 // Table has a row for each algorithm.
@@ -39,14 +40,14 @@ var Table = [limits.AlgorithmCount]Row{
 	limits.Reservation: {
 		Look: lookReservation, Expired: reservationExpired, Rewind: rewindTimes(4), Need: NeedReservation, Full: func(*limits.Limit) int64 { return 0 },
 		Write: writeReservation, Valid: validReservation, Plain: plainReservation},
-	limits.LentGCRA:        lentRow(meterExpired, rewindTimes(0), chargeMeter),
-	limits.LentTokenBucket: lentRow(meterExpired, rewindTimes(0), chargeMeter),
-	limits.LentLeakyBucket: lentRow(meterExpired, rewindTimes(0), chargeMeter),
-	limits.LentFixedWindow: lentRow(windowExpired, rewindTimes(0, 8), chargeWindow),
-	limits.TankGCRA:        tankRow,
-	limits.TankTokenBucket: tankRow,
-	limits.TankLeakyBucket: tankRow,
-	limits.TankFixedWindow: tankRow,
+	limits.LentGCRA:         lentRow(meterExpired, rewindTimes(0), chargeMeter),
+	limits.LentTokenBucket:  lentRow(meterExpired, rewindTimes(0), chargeMeter),
+	limits.LentLeakyBucket:  lentRow(meterExpired, rewindTimes(0), chargeMeter),
+	limits.LentFixedWindow:  lentRow(windowExpired, rewindTimes(0, 8), chargeWindow),
+	limits.PurseGCRA:        purseRow,
+	limits.PurseTokenBucket: purseRow,
+	limits.PurseLeakyBucket: purseRow,
+	limits.PurseFixedWindow: purseRow,
 	limits.FairShare: {
 		Decide: decideShare, Look: lookShare, Unreserve: unreserveShare, Expired: sharesExpired, Rewind: rewindTimes(16, 32),
 		Need: needShares, Full: fullShares, Write: writeShares, Valid: layout.ValidShares, Plain: plainShares, Detail: detailShares},
@@ -76,9 +77,9 @@ func lentRow(expired func([]byte, *limits.Limit, int64) bool, rewind func([]byte
 	}
 }
 
-// tankRow is the row of keys whose limit of an algorithm has its home elsewhere.
-var tankRow = Row{Bytes: engine.TankBytes, Decide: decideTank, Look: lookTank, Rewind: rewindTimes(32),
-	Expired: func(state []byte, _ *limits.Limit, _ int64) bool { return engine.LoadTank(state).Number == 0 }}
+// purseRow is the row of keys whose limit of an algorithm has its home elsewhere.
+var purseRow = Row{Bytes: purse.Bytes, Decide: decidePurse, Look: lookPurse, Rewind: rewindTimes(32),
+	Expired: func(state []byte, _ *limits.Limit, _ int64) bool { return purse.Load(state).Number == 0 }}
 
 // IsShort reports whether an operation takes little time, whatever its key holds.
 func IsShort(o *engine.Op) bool {

@@ -27,8 +27,8 @@ type Call struct {
 	places  []uint16 // of members, while a pool is scanned; kept for reuse
 	Listed  int      // bytes of leases, members and grants listed since the batch began
 
-	prior [MaxState]byte // the state that stands for Op.PriorAt
-	Share engine.Op      // the question to the leader's share
+	prior     [MaxState]byte // the state that stands for Op.PriorAt
+	Allowance engine.Op      // the question to the leader's allowance
 
 	Content []byte // of a reservation: its new state, without the size
 
@@ -185,7 +185,7 @@ func (c *Call) StartFrom(tokens, at int64) {
 	}
 }
 
-// PriorAt is the time at which the leader's share counts as taken. A window counts from now on, for as long as one of an earlier
+// PriorAt is the time at which the leader's allowance counts as taken. A window counts from now on, for as long as one of an earlier
 // leader may last: its beginning is not known, and windows must not overlap.
 func (c *Call) PriorAt() int64 {
 	if at := c.Op.PriorAt; c.Limit.Algorithm != limits.FixedWindow || c.Now-at >= c.Limit.Rate.Period {

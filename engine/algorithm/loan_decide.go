@@ -43,7 +43,7 @@ func (c *Call) DecideLoan(mayLend bool) (changed bool) {
 			taken = grantWaiting(c, op, left)
 		}
 		if mayLend && (held.Tokens > 0 || len(c.Loans.All) < MaxLoans) {
-			res.Granted = min(op.Tokens, available(c)/LendShare)
+			res.Granted = min(op.Tokens, available(c)/LendPart)
 		}
 		renews := op.MaxWait != 0 && left+res.Granted > 0
 		if spent == 0 && taken == 0 && res.Granted == 0 && !renews {
@@ -118,5 +118,5 @@ func reportLoan(c *Call, of loan) (changed bool) {
 	return false
 }
 
-// LendShare is the part of the available tokens that one Lend grants at most, so that a limit becomes strict as it comes near.
-const LendShare = 8
+// LendPart is the part of the available tokens that one Lend grants at most, so that a limit becomes strict as it comes near.
+const LendPart = 8

@@ -24,7 +24,7 @@ func (s *Shard) applyAt(c *algorithm.Call, now int64, tag uint32, p Place, op *e
 		s.applyLoan(c, tag, p, false)
 		return
 	case engine.Prepare, engine.Deposit:
-		s.applyTank(c, tag, p, false)
+		s.applyPurse(c, tag, p, false)
 		return
 	case engine.Carry:
 		s.carry(c, tag, p)

@@ -2,7 +2,7 @@ package keyspace
 
 // Flush empties the store, with every shard locked, so that a journal can order it among the other changes. Policies
 // stay: they are settings, not counts.
-// So do the loans, whose tokens may still be spent, and tanks.
+// So do the loans, whose tokens may still be spent, and purses.
 func (s *Keyspace) Flush(now int64, locked bool) {
 	for i := range s.shards {
 		if !locked {
@@ -11,7 +11,7 @@ func (s *Keyspace) Flush(now int64, locked bool) {
 	}
 	lent := make([][]lentRecord, len(s.shards))
 	for i := range s.shards {
-		lent[i] = append(s.shards[i].lentRecords(s, now), s.shards[i].tankRecords(s)...)
+		lent[i] = append(s.shards[i].lentRecords(s, now), s.shards[i].purseRecords(s)...)
 		s.shards[i].free()
 		s.shards[i].gone = nil
 	}

@@ -4,8 +4,8 @@ import "github.com/stintdb/stint/engine/limits"
 
 // keptKeys are the keys of a shard that outlast a Flush.
 type keptKeys struct {
-	lent  map[string]struct{} // of limiters with loans
-	tanks map[string]struct{} // whose limit has its home elsewhere
+	lent   map[string]struct{} // of limiters with loans
+	purses map[string]struct{} // whose limit has its home elsewhere
 }
 
 // add takes a new key in, if a Flush keeps its state.
@@ -15,8 +15,8 @@ func (k *keptKeys) add(mem *memory, key []byte, a limits.Algorithm) {
 		put(&k.lent, key)
 		mem.lentKeys.Add(1)
 	case a.Home() != limits.NoAlgorithm:
-		put(&k.tanks, key)
-		mem.tanks.Add(1)
+		put(&k.purses, key)
+		mem.purses.Add(1)
 	}
 }
 
@@ -33,13 +33,13 @@ func (k *keptKeys) drop(mem *memory, key []byte, a limits.Algorithm) {
 		delete(k.lent, string(key))
 		mem.lentKeys.Add(-1)
 	case a.Home() != limits.NoAlgorithm:
-		delete(k.tanks, string(key))
-		mem.tanks.Add(-1)
+		delete(k.purses, string(key))
+		mem.purses.Add(-1)
 	}
 }
 
 func (k *keptKeys) clear(mem *memory) {
 	mem.lentKeys.Add(-int64(len(k.lent)))
-	mem.tanks.Add(-int64(len(k.tanks)))
+	mem.purses.Add(-int64(len(k.purses)))
 	*k = keptKeys{}
 }

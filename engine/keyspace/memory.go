@@ -10,7 +10,7 @@ import (
 // memory hands out the store's large blocks and counts them. Their contents hold no pointers.
 type memory struct {
 	lentKeys      atomic.Int64 // keys with loans
-	tanks         atomic.Int64 // keys whose limit has its home elsewhere
+	purses        atomic.Int64 // keys whose limit has its home elsewhere
 	max           atomic.Int64 // bytes, 0 for no bound
 	used          atomic.Int64
 	snapshotBytes atomic.Int64 // bytes that a Snapshot holds, which are not in used
@@ -97,5 +97,5 @@ func (m *memory) SnapshotBytes() int64 { return m.snapshotBytes.Load() }
 // LentKeys is the number of keys with loans. Those whose loans have ended count until they are dropped.
 func (m *memory) LentKeys() int64 { return m.lentKeys.Load() }
 
-// TankCount is the number of keys whose limit has its home elsewhere.
-func (m *memory) TankCount() int64 { return m.tanks.Load() }
+// PurseCount is the number of keys whose limit has its home elsewhere.
+func (m *memory) PurseCount() int64 { return m.purses.Load() }

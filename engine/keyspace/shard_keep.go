@@ -168,7 +168,7 @@ func (s *Shard) Load(c *algorithm.Call, now int64, op *engine.Op, res *engine.Re
 		c.Open(limit, algorithm.Table[limit.Algorithm].StateOf(r.rest()))
 	}
 	if c.IsNew && op.PriorAt != 0 && op.Verb != engine.Carry {
-		c.StartFrom(op.Limit.LeaderShare(), c.PriorAt())
+		c.StartFrom(op.Limit.LeaderAllowance(), c.PriorAt())
 	}
 }
 

@@ -14,7 +14,7 @@ func (s *Shard) TryReadOnly(c *algorithm.Call, now int64, tag uint32, op *engine
 	case engine.Lend, engine.Return, engine.Void, engine.Loans:
 		return s.applyLoan(c, tag, p, true)
 	case engine.Prepare, engine.Deposit:
-		return s.applyTank(c, tag, p, true)
+		return s.applyPurse(c, tag, p, true)
 	case engine.Carry:
 		return !c.IsNew
 	case engine.Acquire:

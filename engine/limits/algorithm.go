@@ -35,11 +35,11 @@ const (
 	LentLeakyBucket
 	LentFixedWindow
 
-	// Keys whose limit has its home elsewhere: see Tank in package engine.
-	TankGCRA
-	TankTokenBucket
-	TankLeakyBucket
-	TankFixedWindow
+	// Keys whose limit has its home elsewhere: see package purse.
+	PurseGCRA
+	PurseTokenBucket
+	PurseLeakyBucket
+	PurseFixedWindow
 
 	FairShare // FS.ACQUIRE
 	Class     // HT.ACQUIRE
@@ -66,38 +66,38 @@ type properties struct {
 
 	lent Algorithm // the row of its limiters with loans; NoAlgorithm if it has none
 	base Algorithm // of limiters with loans: the algorithm
-	home Algorithm // of a tank: the algorithm of the limit at home
+	home Algorithm // of a purse: the algorithm of the limit at home
 
 	params func(l *Limit) []Param // its parameters as its command names them
 }
 
 var propertiesOf = [...]properties{
-	NoAlgorithm:     {name: "none"},
-	GCRA:            {name: "gcra", decides: true, rate: true, keeps: true, lent: LentGCRA, params: gcraParams},
-	TokenBucket:     {name: "token-bucket", decides: true, rate: true, keeps: true, lent: LentTokenBucket, params: bucketParams},
-	LeakyBucket:     {name: "leaky-bucket", decides: true, rate: true, keeps: true, lent: LentLeakyBucket, params: bucketParams},
-	LeakyQueue:      {name: "leaky-queue", decides: true, rate: true, params: queueParams},
-	FixedWindow:     {name: "fixed-window", decides: true, keeps: true, lent: LentFixedWindow, params: windowParams},
-	SlidingWindow:   {name: "sliding-window", decides: true, keeps: true, params: windowParams},
-	SlidingLog:      {name: "sliding-log", decides: true, keeps: true, params: windowParams},
-	Concurrency:     {name: "concurrency", decides: true, who: true, params: leaseParams},
-	StringValue:     {name: "string", value: true, params: noParams},
-	HashValue:       {name: "hash", value: true, params: noParams},
-	SortedSetValue:  {name: "zset", value: true, params: noParams},
-	ListValue:       {name: "list", value: true, params: noParams},
-	SetValue:        {name: "set", value: true, params: noParams},
-	Reservation:     {name: "reservation", format: 2, params: reservationParams},
-	LentGCRA:        {name: "gcra", format: 2, rate: true, base: GCRA, params: gcraParams},
-	LentTokenBucket: {name: "token-bucket", format: 2, rate: true, base: TokenBucket, params: bucketParams},
-	LentLeakyBucket: {name: "leaky-bucket", format: 2, rate: true, base: LeakyBucket, params: bucketParams},
-	LentFixedWindow: {name: "fixed-window", format: 2, base: FixedWindow, params: windowParams},
-	TankGCRA:        {name: "gcra", format: 2, decides: true, rate: true, home: GCRA, params: gcraParams},
-	TankTokenBucket: {name: "token-bucket", format: 2, decides: true, rate: true, home: TokenBucket, params: bucketParams},
-	TankLeakyBucket: {name: "leaky-bucket", format: 2, decides: true, rate: true, home: LeakyBucket, params: bucketParams},
-	TankFixedWindow: {name: "fixed-window", format: 2, decides: true, home: FixedWindow, params: windowParams},
-	FairShare:       {name: "fair-share", format: 2, decides: true, rate: true, who: true, weighs: true, params: bucketParams},
-	Class:           {name: "htb-class", format: 2, decides: true, rate: true, params: bucketParams},
-	Adaptive:        {name: "rate-adaptive", format: 2, decides: true, rate: true, least: true, params: adaptiveParams},
+	NoAlgorithm:      {name: "none"},
+	GCRA:             {name: "gcra", decides: true, rate: true, keeps: true, lent: LentGCRA, params: gcraParams},
+	TokenBucket:      {name: "token-bucket", decides: true, rate: true, keeps: true, lent: LentTokenBucket, params: bucketParams},
+	LeakyBucket:      {name: "leaky-bucket", decides: true, rate: true, keeps: true, lent: LentLeakyBucket, params: bucketParams},
+	LeakyQueue:       {name: "leaky-queue", decides: true, rate: true, params: queueParams},
+	FixedWindow:      {name: "fixed-window", decides: true, keeps: true, lent: LentFixedWindow, params: windowParams},
+	SlidingWindow:    {name: "sliding-window", decides: true, keeps: true, params: windowParams},
+	SlidingLog:       {name: "sliding-log", decides: true, keeps: true, params: windowParams},
+	Concurrency:      {name: "concurrency", decides: true, who: true, params: leaseParams},
+	StringValue:      {name: "string", value: true, params: noParams},
+	HashValue:        {name: "hash", value: true, params: noParams},
+	SortedSetValue:   {name: "zset", value: true, params: noParams},
+	ListValue:        {name: "list", value: true, params: noParams},
+	SetValue:         {name: "set", value: true, params: noParams},
+	Reservation:      {name: "reservation", format: 2, params: reservationParams},
+	LentGCRA:         {name: "gcra", format: 2, rate: true, base: GCRA, params: gcraParams},
+	LentTokenBucket:  {name: "token-bucket", format: 2, rate: true, base: TokenBucket, params: bucketParams},
+	LentLeakyBucket:  {name: "leaky-bucket", format: 2, rate: true, base: LeakyBucket, params: bucketParams},
+	LentFixedWindow:  {name: "fixed-window", format: 2, base: FixedWindow, params: windowParams},
+	PurseGCRA:        {name: "gcra", format: 2, decides: true, rate: true, home: GCRA, params: gcraParams},
+	PurseTokenBucket: {name: "token-bucket", format: 2, decides: true, rate: true, home: TokenBucket, params: bucketParams},
+	PurseLeakyBucket: {name: "leaky-bucket", format: 2, decides: true, rate: true, home: LeakyBucket, params: bucketParams},
+	PurseFixedWindow: {name: "fixed-window", format: 2, decides: true, home: FixedWindow, params: windowParams},
+	FairShare:        {name: "fair-share", format: 2, decides: true, rate: true, who: true, weighs: true, params: bucketParams},
+	Class:            {name: "htb-class", format: 2, decides: true, rate: true, params: bucketParams},
+	Adaptive:         {name: "rate-adaptive", format: 2, decides: true, rate: true, least: true, params: adaptiveParams},
 }
 
 // AlgorithmCount is the number of algorithms and kinds of keys, [NoAlgorithm] among them.
@@ -176,7 +176,7 @@ func leaseParams(l *Limit) []Param {
 // from the moment that it is spent, or where a holder has a place or a name.
 func (a Algorithm) CanBeLent() bool { return propertiesOf[a].lent != NoAlgorithm }
 
-// Base is the algorithm itself, or that of a limiter with loans, or that at home of a tank.
+// Base is the algorithm itself, or that of a limiter with loans, or that at home of a purse.
 func (a Algorithm) Base() Algorithm {
 	row := &propertiesOf[a]
 	switch {
@@ -203,8 +203,8 @@ func (a Algorithm) IsLent() bool { return propertiesOf[a].base != NoAlgorithm }
 // IsValue reports whether keys of this kind hold data, and no limiter.
 func (a Algorithm) IsValue() bool { return propertiesOf[a].value }
 
-// Tank is the row of keys whose limit of this algorithm has its home elsewhere, [NoAlgorithm] if there is none.
-func (a Algorithm) Tank() Algorithm {
+// Purse is the row of keys whose limit of this algorithm has its home elsewhere, [NoAlgorithm] if there is none.
+func (a Algorithm) Purse() Algorithm {
 	for i := range propertiesOf {
 		if a != NoAlgorithm && propertiesOf[i].home == a {
 			return Algorithm(i)
@@ -213,7 +213,7 @@ func (a Algorithm) Tank() Algorithm {
 	return NoAlgorithm
 }
 
-// Home is the algorithm at home of a tank's row, [NoAlgorithm] of any other.
+// Home is the algorithm at home of a purse's row, [NoAlgorithm] of any other.
 func (a Algorithm) Home() Algorithm { return propertiesOf[a].home }
 
 func reservationParams(l *Limit) []Param {

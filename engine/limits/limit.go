@@ -106,29 +106,29 @@ func (l *Limit) invalidField() string {
 	return ""
 }
 
-// LeaderShare is the most tokens of a key that a cluster's leader takes in its memory alone: a quarter of the capacity. It is 0 for
-// limits that take longer than [MaxShareTime] to be full again, because a change of the leader may cost that long, and for those whose tokens cannot be lent.
-func (l *Limit) LeaderShare() int64 {
+// LeaderAllowance is the most tokens of a key that a cluster's leader takes in its memory alone: a quarter of the capacity. It is 0 for
+// limits that take longer than [MaxAllowanceTime] to be full again, because a change of the leader may cost that long, and for those whose tokens cannot be lent.
+func (l *Limit) LeaderAllowance() int64 {
 	if !l.Algorithm.CanBeLent() {
 		return 0
 	}
 	if l.Algorithm == FixedWindow {
-		if l.Span != FromFirst || l.Rate.Period > maxLeaderShareNanos {
+		if l.Span != FromFirst || l.Rate.Period > maxAllowanceNanos {
 			return 0
 		}
-	} else if uint128.Product(uint64(l.Capacity), uint64(l.Rate.Period)).Exceeds(uint128.Product(uint64(maxLeaderShareNanos), uint64(l.Rate.Tokens))) {
+	} else if uint128.Product(uint64(l.Capacity), uint64(l.Rate.Period)).Exceeds(uint128.Product(uint64(maxAllowanceNanos), uint64(l.Rate.Tokens))) {
 		return 0
 	}
-	return l.Capacity / leaderShare
+	return l.Capacity / allowanceDivisor
 }
 
-// MaxShareTime is the longest that tokens of a leader's share stay taken.
-const MaxShareTime = time.Duration(maxLeaderShareNanos)
+// MaxAllowanceTime is the longest that tokens of a leader's allowance stay taken.
+const MaxAllowanceTime = time.Duration(maxAllowanceNanos)
 
 // Bounds of the limits of which a leader takes tokens in its memory.
 const (
-	leaderShare         = 4 // the divisor of the capacity
-	maxLeaderShareNanos = int64(10 * time.Second)
+	allowanceDivisor  = 4 // the divisor of the capacity
+	maxAllowanceNanos = int64(10 * time.Second)
 )
 
 const (

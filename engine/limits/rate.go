@@ -192,6 +192,11 @@ func gcd(a, b uint64) uint64 {
 	return a
 }
 
+// Refill is the time in which tokens refill, in nanoseconds, rounded up.
+func (r Rate) Refill(tokens int64) int64 {
+	return uint128.Product(uint64(tokens), uint64(r.Period)).DivideUp(uint64(r.Tokens))
+}
+
 // String writes the rate in the form [ParseRate] reads, such as 1000/60s.
 func (r Rate) String() string {
 	return strconv.FormatInt(r.Tokens, 10) + "/" + FormatDuration(r.Period)

@@ -27,8 +27,8 @@ func goldenOps() []engine.Op {
 		l.Algorithm, l.Least = algorithm, least
 		return l
 	}
-	tank := part.Limit
-	tank.Algorithm = limits.TankTokenBucket
+	purse := part.Limit
+	purse.Algorithm = limits.PurseTokenBucket
 	return []engine.Op{
 		{Verb: engine.Acquire, Key: key, Limit: part.Limit, Tokens: 300, MaxWait: sec, Options: engine.UpTo},
 		{Verb: engine.AcquireAll, Tokens: 1, Options: engine.Peek, Parts: []engine.Op{{Key: key, Limit: part.Limit, Tokens: 2, Options: engine.Peek}, {Key: who, Limit: window.Limit, Tokens: 1, Options: engine.Peek}}},
@@ -63,7 +63,7 @@ func goldenOps() []engine.Op {
 		{Verb: engine.Return, Key: key, Who: who, Loan: &engine.Loan{Number: 301, Previous: 300}},
 		{Verb: engine.Void, Key: key, Who: who, Options: engine.Force},
 		{Verb: engine.Loans, Key: key},
-		{Verb: engine.Prepare, Key: key, Limit: tank, Options: engine.Cancel},
+		{Verb: engine.Prepare, Key: key, Limit: purse, Options: engine.Cancel},
 		{Verb: engine.Deposit, Key: key, Tokens: 300, Options: engine.Force, Loan: &engine.Loan{Number: 300, Previous: 299}},
 		{Verb: engine.Acquire, Key: key, Limit: part.Limit, Tokens: 300, Options: engine.UpTo, PriorAt: sec},
 		{Verb: engine.AcquireAll, Tokens: 1, Parts: []engine.Op{{Key: key, Limit: part.Limit, Tokens: 1}, {Key: who, Limit: part.Limit, Tokens: 1, PriorAt: sec}}},

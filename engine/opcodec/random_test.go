@@ -166,7 +166,7 @@ func randomOpOf(r *rand.Rand, verb engine.Verb, among []limits.Limit) engine.Op 
 		op = randomLoan(r, op.Verb, among, op.Key, tokens, text)
 	case engine.Prepare:
 		op.Limit = among[r.IntN(len(among))]
-		for op.Limit.Algorithm = op.Limit.Algorithm.Tank(); op.Limit.Algorithm == limits.NoAlgorithm; op.Limit.Algorithm = op.Limit.Algorithm.Tank() {
+		for op.Limit.Algorithm = op.Limit.Algorithm.Purse(); op.Limit.Algorithm == limits.NoAlgorithm; op.Limit.Algorithm = op.Limit.Algorithm.Purse() {
 			op.Limit = anyLimit(r)
 		}
 		op.Options = []engine.Option{0, engine.Cancel, engine.Force}[r.IntN(3)]

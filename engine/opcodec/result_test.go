@@ -43,7 +43,7 @@ func randomResults(r *rand.Rand, n int) []engine.Result {
 	for i := range results {
 		now += r.Int64N(sec / 20)
 		op := randomOp(r, among)
-		for op.Verb == engine.Restrict || op.Verb == engine.Flush || op.Verb == engine.Prepare { // new keys that are not kept, and tanks, have fewer answers
+		for op.Verb == engine.Restrict || op.Verb == engine.Flush || op.Verb == engine.Prepare { // new keys that are not kept, and purses, have fewer answers
 			op = randomOp(r, among)
 		}
 		few(&op)

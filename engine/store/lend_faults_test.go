@@ -23,7 +23,7 @@ var faults = []fault{
 				return engine.Result{}
 			}
 			free := h.ask(engine.Op{Key: op.Key, Limit: op.Limit, Tokens: 1, Options: engine.Peek}).Remaining
-			if n := min(op.Tokens, free/algorithm.LendShare); n > 0 && h.ask(engine.Op{Key: op.Key, Limit: op.Limit, Tokens: n}).Allowed {
+			if n := min(op.Tokens, free/algorithm.LendPart); n > 0 && h.ask(engine.Op{Key: op.Key, Limit: op.Limit, Tokens: n}).Allowed {
 				return engine.Result{Granted: n, Number: op.Loan.Number}
 			}
 		case engine.Return:

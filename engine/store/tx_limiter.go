@@ -58,11 +58,11 @@ func (t *Tx) loadLimiter(c *algorithm.Call, op *engine.Op, res *engine.Result) b
 	return true
 }
 
-// startFrom begins a limiter with the leader's share taken, where the script says so.
+// startFrom begins a limiter with the leader's allowance taken, where the script says so.
 func (t *Tx) startFrom(c *algorithm.Call, script *engine.Op) {
 	isDeclared := slices.ContainsFunc(script.DeclaredKeys(), func(key []byte) bool { return bytes.Equal(key, c.Op.Key) })
 	if !isDeclared || script.Options&engine.AlsoDeclared != 0 {
-		c.StartFrom(c.Limit.LeaderShare(), c.Now)
+		c.StartFrom(c.Limit.LeaderAllowance(), c.Now)
 	}
 }
 

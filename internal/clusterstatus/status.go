@@ -43,15 +43,15 @@ type Status struct {
 	ClockAhead        time.Duration // of the cluster's time before this node's own clock, 0 while the cluster has no time
 	Time              int64         // the cluster's time at the last entry applied here, nanoseconds since the Unix epoch
 
-	Entries           int64 // log entries proposed
-	Decisions         int64 // operations applied from the log, whichever node proposed them
-	DecidedReadOnly   int64 // operations answered from applied state, without an entry
-	DecidedInShare    int64 // operations answered from the leader's share, without an entry
-	Forwarded         int64 // calls sent to the leader
-	UncertainOutcomes int64 // calls answered UNCERTAIN
-	NoLeaderOutcomes  int64 // calls answered CLUSTERDOWN
-	LeaderChanges     int64 // times that this node became the leader
-	CommitLatency     Latency
+	Entries            int64 // log entries proposed
+	Decisions          int64 // operations applied from the log, whichever node proposed them
+	DecidedReadOnly    int64 // operations answered from applied state, without an entry
+	DecidedByAllowance int64 // operations answered from the leader's allowance, without an entry
+	Forwarded          int64 // calls sent to the leader
+	UncertainOutcomes  int64 // calls answered UNCERTAIN
+	NoLeaderOutcomes   int64 // calls answered CLUSTERDOWN
+	LeaderChanges      int64 // times that this node became the leader
+	CommitLatency      Latency
 
 	LocalDecisions int64 // requests answered from the tokens that this node holds
 	LentTokens     int64 // that it holds and has not spent

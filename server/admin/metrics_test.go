@@ -84,10 +84,10 @@ func TestEveryMetricMoves(t *testing.T) {
 	d.status.Store(&persistencestatus.Status{Mode: "interval", Saving: true, LastSave: 9e9, SnapshotBytes: 9, SnapshotKeys: 9, JournalBytes: 9, Journaled: 9, FlushedUntil: 9e9})
 	n.status.Store(&clusterstatus.Status{State: clusterstatus.Leader, Healthy: true, Term: 9, LeaderID: "a", LastContact: 9, CommitIndex: 9, AppliedIndex: 7, LastSnapshotIndex: 9, LogBytes: 9, DiskStalled: true,
 		ClockAhead: 9, LocalDecisions: 9, LentTokens: 9, HeldKeys: 9, Lends: 9, VoidedTokens: 9,
-		Entries: 9, Decisions: 9, DecidedReadOnly: 9, DecidedInShare: 9, Forwarded: 9, UncertainOutcomes: 9, NoLeaderOutcomes: 9, LeaderChanges: 9,
+		Entries: 9, Decisions: 9, DecidedReadOnly: 9, DecidedByAllowance: 9, Forwarded: 9, UncertainOutcomes: 9, NoLeaderOutcomes: 9, LeaderChanges: 9,
 		CommitLatency: clusterstatus.Latency{Bounds: []time.Duration{time.Second}, Counts: []int64{8, 1}, Sum: time.Minute},
 		Members:       []clusterstatus.Member{{ID: "a", Reachable: true, LastContact: time.Second}, {ID: "b", AppliedIndex: 2}}})
-	u.status.Store(&upstream.Status{Connected: true, Tanks: 9, Local: 9, Asked: 9, Repeated: 9, Failed: 9, Uncertain: 9, Lends: 9, Lent: 9, Returned: 9, Dropped: 9})
+	u.status.Store(&upstream.Status{Connected: true, Purses: 9, Local: 9, Asked: 9, Repeated: 9, Failed: 9, Uncertain: 9, Lends: 9, Lent: 9, Returned: 9, Dropped: 9})
 	s.requests.Store(9)
 	s.rules.Store(&metrics.EnvoyRules{Rules: 9, Refused: 9, Counts: []metrics.PolicyCounts{{Name: "d.k", Granted: 9}}})
 	stopLoad := h.happen()

@@ -47,7 +47,7 @@ func (s *Source) cluster() []field {
 		{"raft_last_log_index", st.LastLogIndex}, {"raft_commit_index", st.CommitIndex}, {"raft_applied_index", st.AppliedIndex},
 		{"raft_last_snapshot_index", st.LastSnapshotIndex}, {"raft_log_bytes", st.LogBytes}, {"raft_disk_stalled", zeroOrOne(st.DiskStalled)},
 		{"cluster_time_usec", st.Time / int64(time.Microsecond)}, {"raft_entries", st.Entries}, {"decisions", st.Decisions},
-		{"denied_locally", st.DecidedReadOnly}, {"decided_in_share", st.DecidedInShare}, {"forwarded", st.Forwarded}, {"uncertain_outcomes", st.UncertainOutcomes},
+		{"denied_locally", st.DecidedReadOnly}, {"decided_in_share", st.DecidedByAllowance}, {"forwarded", st.Forwarded}, {"uncertain_outcomes", st.UncertainOutcomes},
 		{"no_leader_outcomes", st.NoLeaderOutcomes}, {"leader_changes", st.LeaderChanges}, {"cluster_nodes", len(st.Members)}, {"cluster_format_version", st.FormatVersion},
 		{"local_decisions", st.LocalDecisions}, {"lent_tokens", st.LentTokens}, {"held_keys", st.HeldKeys}, {"lends", st.Lends}, {"voided_tokens", st.VoidedTokens},
 	}

@@ -68,8 +68,8 @@ var clusterRows = []Row{{
 	Name: "stint_raft_denied_locally_total", Kind: Counter, When: inCluster, Help: "Operations that this node answered as the leader, without a log entry, because they change nothing: denials and reads.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.DecidedReadOnly) }),
 }, {
-	Name: "stint_leader_share_decisions_total", Kind: Counter, When: inCluster, Help: "Operations that this node answered as the leader from its share of a limit, without a log entry: see --cluster-ahead.",
-	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.DecidedInShare) }),
+	Name: "stint_leader_share_decisions_total", Kind: Counter, When: inCluster, Help: "Operations that this node answered as the leader from its allowance of a limit, without a log entry: see --cluster-ahead.",
+	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.DecidedByAllowance) }),
 }, {
 	Name: "stint_local_decisions_total", Kind: Counter, When: inCluster, Help: "Requests that this node has answered from the tokens it holds: see --cluster-ahead.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.LocalDecisions) }),

@@ -12,7 +12,7 @@ var upstreamRows = []Row{{
 	values: fromHome(func(s *upstream.Status) float64 { return zeroOrOne(s.Connected) }),
 }, {
 	Name: "stint_upstream_keys", Kind: Gauge, When: withUpstream, Help: "Keys with a loan of the home cluster.",
-	values: fromHome(func(s *upstream.Status) float64 { return float64(s.Tanks) }),
+	values: fromHome(func(s *upstream.Status) float64 { return float64(s.Purses) }),
 }, {
 	Name: "stint_upstream_requests_total", Kind: Counter, When: withUpstream, Labels: []string{"outcome"}, Bound: "local, home, denied-again, failed, uncertain",
 	Help: "Requests for keys of the home cluster: granted from lent tokens (local), decided by home, denied because home had just denied one, answered UPSTREAM (failed) or UNCERTAIN.",

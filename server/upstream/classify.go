@@ -12,10 +12,10 @@ import (
 type kind int
 
 const (
-	handOn   kind = iota // it is not about keys of home
-	fromTank             // an acquire of a key of home
-	declare              // a script, which may touch only the keys that it declares
-	refuse               // it is not possible on a key of home
+	handOn    kind = iota // it is not about keys of home
+	fromPurse             // an acquire of a key of home
+	declare               // a script, which may touch only the keys that it declares
+	refuse                // it is not possible on a key of home
 )
 
 // ofHome reports whether the limit of a key has its home upstream.
@@ -37,10 +37,10 @@ func (u *Upstream) classify(op *engine.Op) kind {
 		switch {
 		case !u.ofHome(op.Key):
 			return handOn
-		case op.Limit.Algorithm.Tank() == limits.NoAlgorithm, op.Options&^(engine.Peek|engine.UpTo) != 0, op.Keep != 0, op.MaxWait > 0:
+		case op.Limit.Algorithm.Purse() == limits.NoAlgorithm, op.Options&^(engine.Peek|engine.UpTo) != 0, op.Keep != 0, op.MaxWait > 0:
 			return refuse
 		}
-		return fromTank
+		return fromPurse
 	case engine.AcquireAll:
 		return refuseIf(u.anyOfHome(op.Parts))
 	case engine.Check:

@@ -59,11 +59,11 @@ func TestTokensOutliveResets(t *testing.T) {
 	c, h := dial(t, region.address), dial(t, home.address)
 	testwait.Until(t, "the region has lent tokens", func() bool {
 		c.do("TB.ACQUIRE g:1 1000 1/6h")
-		return region.store.TankCount() > 0
+		return region.store.PurseCount() > 0
 	})
 	c.do("FLUSHALL")
-	if region.store.TankCount() != 1 || home.store.LentKeys() != 1 {
-		t.Errorf("%d keys with tokens of home are left, and %d are lent", region.store.TankCount(), home.store.LentKeys())
+	if region.store.PurseCount() != 1 || home.store.LentKeys() != 1 {
+		t.Errorf("%d keys with tokens of home are left, and %d are lent", region.store.PurseCount(), home.store.LentKeys())
 	}
 	region.end()
 	if lent, failure := h.do("RL.LENT g:1"); len(lent) != 0 || failure != "" {
@@ -78,7 +78,7 @@ func TestWithoutHome(t *testing.T) {
 	c := dial(t, region.address)
 	testwait.Until(t, "the region has lent tokens", func() bool {
 		c.do("TB.ACQUIRE g:1 1000 1/6h")
-		return region.store.TankCount() > 0
+		return region.store.PurseCount() > 0
 	})
 	home.end()
 	testwait.Until(t, "the region knows that home is gone", func() bool { return !region.upstream.Status().Connected })

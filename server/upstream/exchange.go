@@ -6,6 +6,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/purse"
 	"github.com/stintdb/stint/server/command"
 )
 
@@ -59,15 +60,15 @@ func (u *Upstream) operate(k *key, p purpose) error {
 	limit := k.limit
 	k.mu.Unlock()
 	holder := u.opt.Holder()
-	tank := limit
-	if tank.Algorithm = limit.Algorithm.Tank(); holder == "" || tank.Algorithm == limits.NoAlgorithm {
+	kept := limit
+	if kept.Algorithm = limit.Algorithm.Purse(); holder == "" || kept.Algorithm == limits.NoAlgorithm {
 		return errNotSent
 	}
-	prepared := u.decide(engine.Op{Verb: engine.Prepare, Key: []byte(k.name), Limit: tank, Options: engine.Option(p)})[0]
+	prepared := u.decide(engine.Op{Verb: engine.Prepare, Key: []byte(k.name), Limit: kept, Options: engine.Option(p)})[0]
 	if prepared.Status != engine.OK {
 		return errNotSent
 	}
-	t := prepared.Tank()
+	t := purse.Of(&prepared)
 	k.mu.Lock()
 	want := k.want(t.Tokens)
 	k.mu.Unlock()
@@ -86,15 +87,15 @@ func (u *Upstream) operate(k *key, p purpose) error {
 	case deposit.Options&engine.Force != 0:
 		u.counts.dropped.Add(t.Tokens)
 	}
-	kept := u.decide(deposit)[0]
-	if kept.Status != engine.OK {
+	came := u.decide(deposit)[0]
+	if came.Status != engine.OK {
 		return errNotSent // it stays prepared, and home answers it alike again
 	}
 	u.counts.lends.Add(1)
-	u.counts.lent.Add(kept.Granted)
+	u.counts.lent.Add(came.Granted)
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.remaining = n[2]; !t.Returning && want > 0 && kept.Granted == 0 {
+	if k.remaining = n[2]; !t.Returning && want > 0 && came.Granted == 0 {
 		k.strict = time.Now().Add(strictFor)
 	}
 	return nil
@@ -143,7 +144,7 @@ const servedAtOnce = 512
 func (u *Upstream) serve(k *key, waiters []*acquire, err error) {
 	ops := make([]engine.Op, len(waiters))
 	for i, a := range waiters {
-		ops[i] = a.fromTank()
+		ops[i] = a.fromPurse()
 	}
 	results := u.decide(ops...)
 	for i, a := range waiters {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/purse"
 )
 
 // key is a key of home with demand here.
@@ -20,10 +21,9 @@ type key struct {
 	denial     denial
 	strict     time.Time // until then, home decides each request
 
-	used     int64 // tokens granted since the last measurement
-	measured time.Time
-	demand   float64 // tokens in a second
-	seen     time.Time
+	demand purse.Demand // of tokens, by the time since began
+	began  time.Time
+	seen   time.Time
 }
 
 // denial is an answer of home.
@@ -41,7 +41,7 @@ func (u *Upstream) keyOf(name []byte) *key {
 	defer u.mu.Unlock()
 	k := u.keys[string(name)]
 	if k == nil && len(u.keys) < maxKeys {
-		k = &key{name: string(name), measured: time.Now(), seen: time.Now()}
+		k = &key{name: string(name), began: time.Now(), seen: time.Now()}
 		u.keys[k.name] = k
 	}
 	return k
@@ -49,38 +49,28 @@ func (u *Upstream) keyOf(name []byte) *key {
 
 // use counts tokens that were granted. k.mu is held.
 func (k *key) use(now time.Time, tokens int64) {
-	k.used += tokens
+	k.demand.Ask(tokens)
 	k.seen = now
 	k.measure(now)
 }
 
-// measure estimates the demand. It follows a rise at once and a fall slowly. k.mu is held.
-func (k *key) measure(now time.Time) {
-	span := now.Sub(k.measured)
-	if span < measureOver {
-		return
-	}
-	sample := float64(k.used) / span.Seconds()
-	if sample < k.demand {
-		sample = (3*k.demand + sample) / 4
-	}
-	k.demand, k.used, k.measured = sample, 0, now
-}
+// measure estimates the demand. k.mu is held.
+func (k *key) measure(now time.Time) { k.demand.Measure(now.Sub(k.began), measureOver) }
 
 // inDemand reports that at least two requests for n tokens are expected in the time ahead; for fewer a loan is not worth it. k.mu
 // is held.
-func (k *key) inDemand(n int64) bool { return k.demand*ahead.Seconds() >= 2*float64(n) }
+func (k *key) inDemand(n int64) bool { return k.demand.In(ahead) >= 2*float64(n) }
 
 // want is the tokens to ask for: those of the waiters and of the time ahead, without those that are left. k.mu is held.
 func (k *key) want(left int64) int64 {
-	tokens := int64(min(k.demand*ahead.Seconds(), float64(k.limit.Capacity)))
+	tokens := int64(min(k.demand.In(ahead), float64(k.limit.Capacity)))
 	for _, a := range k.waiters {
 		tokens += a.op.Tokens
 	}
 	return max(0, min(tokens-left, k.limit.Capacity))
 }
 
-// grantedHere counts a grant from the tank, and has more tokens fetched before it is empty.
+// grantedHere counts a grant from the purse, and has more tokens fetched before it is empty.
 func (u *Upstream) grantedHere(a *acquire, res *engine.Result) {
 	u.counts.local.Add(1)
 	k := u.keyOf(a.op.Key)
@@ -96,12 +86,12 @@ func (u *Upstream) grantedHere(a *acquire, res *engine.Result) {
 	if a.op.Options&engine.Peek == 0 {
 		k.use(now, res.Granted)
 	}
-	if float64(left) < k.demand*ahead.Seconds()/2 && k.inDemand(1) && now.After(k.strict) {
+	if float64(left) < k.demand.In(ahead)/2 && k.inDemand(1) && now.After(k.strict) {
 		u.exchange(k, lendMore)
 	}
 }
 
-// askBeyond decides a request that the tank has too few tokens for.
+// askBeyond decides a request that the purse has too few tokens for.
 func (u *Upstream) askBeyond(a *acquire) {
 	k := u.keyOf(a.op.Key)
 	if k == nil || u.hasEnded() {

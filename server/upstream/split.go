@@ -29,7 +29,7 @@ type acquire struct {
 func (u *Upstream) decideApart(b *engine.Batch) (finished bool) {
 	s := &split{u: u, batch: b, rest: &engine.Batch{Atomic: b.Atomic, Local: b.Local}}
 	for i := range b.Ops {
-		if k := u.classify(&b.Ops[i]); k == refuse || k == fromTank && b.Atomic && len(b.Ops) > 1 {
+		if k := u.classify(&b.Ops[i]); k == refuse || k == fromPurse && b.Atomic && len(b.Ops) > 1 {
 			s.refuse(i)
 			if b.Atomic { // all or nothing
 				for j := range b.Ops {
@@ -66,19 +66,19 @@ func (s *split) add(at int, k kind) {
 	op := s.batch.Ops[at]
 	var a *acquire
 	switch k {
-	case fromTank:
+	case fromPurse:
 		a = &acquire{op: op.Clone(), until: time.Now().Add(s.u.opt.Timeout)}
-		op = a.fromTank()
+		op = a.fromPurse()
 	case declare:
 		op.Options |= engine.DeclaredOnly
 	}
 	s.rest.Ops, s.at, s.acquire = append(s.rest.Ops, op), append(s.at, at), append(s.acquire, a)
 }
 
-// fromTank is the operation that takes the tokens from the key's tank.
-func (a *acquire) fromTank() engine.Op {
+// fromPurse is the operation that takes the tokens from the key's purse.
+func (a *acquire) fromPurse() engine.Op {
 	op := a.op
-	op.Limit.Algorithm = op.Limit.Algorithm.Tank()
+	op.Limit.Algorithm = op.Limit.Algorithm.Purse()
 	return op
 }
 

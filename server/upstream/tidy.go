@@ -6,6 +6,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/purse"
 )
 
 // tidy returns tokens that nobody uses, and forgets keys without demand, until the end.
@@ -36,7 +37,7 @@ func (u *Upstream) returnUnused(silence int64) {
 	}
 	var all []idle
 	now := u.opt.Now()
-	u.opt.Store.Tanks(func(name []byte, limit limits.Limit, t engine.Tank) {
+	u.opt.Store.Purses(func(name []byte, limit limits.Limit, t purse.Purse) {
 		if now-t.UsedAt >= silence && len(all) < maxIdle {
 			all = append(all, idle{string(name), limit})
 		}
@@ -72,7 +73,7 @@ func (u *Upstream) forget() {
 // dropAll drops the tokens that the last process has left: the store may have lost that they were spent.
 func (u *Upstream) dropAll() {
 	var ops []engine.Op
-	u.opt.Store.Tanks(func(name []byte, limit limits.Limit, t engine.Tank) {
+	u.opt.Store.Purses(func(name []byte, limit limits.Limit, t purse.Purse) {
 		u.counts.dropped.Add(t.Tokens)
 		ops = append(ops, engine.Op{Verb: engine.Prepare, Key: append([]byte(nil), name...), Limit: limit, Options: engine.Force})
 	})
@@ -83,7 +84,7 @@ func (u *Upstream) dropAll() {
 
 // Close ends the connection to home. A server alone returns all tokens first, as far as there is time.
 func (u *Upstream) Close(ctx context.Context) {
-	for u.opt.Alone && ctx.Err() == nil && u.opt.Store.TankCount() > 0 {
+	for u.opt.Alone && ctx.Err() == nil && u.opt.Store.PurseCount() > 0 {
 		if connected, _ := u.home.status(); !connected {
 			break
 		}

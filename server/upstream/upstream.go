@@ -9,6 +9,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/purse"
 	"github.com/stintdb/stint/server/decider"
 )
 
@@ -33,8 +34,8 @@ type Options struct {
 // Store is the part of the store that is read beside its decisions.
 type Store interface {
 	Asked(op *engine.Op) []engine.Op
-	Tanks(visit func(key []byte, limit limits.Limit, t engine.Tank))
-	TankCount() int64
+	Purses(visit func(key []byte, limit limits.Limit, t purse.Purse))
+	PurseCount() int64
 }
 
 // Times of loans.
@@ -49,10 +50,10 @@ const (
 
 // Bounds, beside those of [home].
 const (
-	maxKeys      = engine.MaxTanks // whose demand is known; requests for others go to home one by one
-	maxWaiters   = 4096            // of a key
-	maxExchanges = 256             // operations on loans at a time
-	maxIdle      = 4096            // keys whose tokens are returned in one round
+	maxKeys      = purse.Max // whose demand is known; requests for others go to home one by one
+	maxWaiters   = 4096      // of a key
+	maxExchanges = 256       // operations on loans at a time
+	maxIdle      = 4096      // keys whose tokens are returned in one round
 )
 
 // Upstream decides on keys of home, and hands on operations on others. It implements [decider.Decider].
@@ -117,7 +118,7 @@ func (u *Upstream) decide(ops ...engine.Op) []engine.Result {
 type Status struct {
 	Connected bool
 	Failure   string // the last one of the connection, or the last error that home has answered
-	Tanks     int64  // keys with tokens of home, in the store
+	Purses    int64  // keys with tokens of home, in the store
 
 	Local     int64 // requests granted from tokens here
 	Asked     int64 // requests that home has decided
@@ -133,7 +134,7 @@ type Status struct {
 // Status returns the state of the connection and the counts.
 func (u *Upstream) Status() Status {
 	c := &u.counts
-	s := Status{Tanks: u.opt.Store.TankCount(), Local: c.local.Load(), Asked: c.asked.Load(), Repeated: c.repeated.Load(), Failed: c.failed.Load(),
+	s := Status{Purses: u.opt.Store.PurseCount(), Local: c.local.Load(), Asked: c.asked.Load(), Repeated: c.repeated.Load(), Failed: c.failed.Load(),
 		Uncertain: c.uncertain.Load(), Lends: c.lends.Load(), Lent: c.lent.Load(), Returned: c.returned.Load(), Dropped: c.dropped.Load()}
 	s.Connected, s.Failure = u.home.status()
 	return s

@@ -4,7 +4,7 @@ import { after, test } from "node:test";
 import { Redis } from "ioredis";
 
 import { Limit, Limiter, UnavailableError, failClosed, perSecond } from "../dist/esm/index.js";
-import { Loan } from "../dist/esm/leases/loan.js";
+import { Purse } from "../dist/esm/leases/purse.js";
 import { FakeDriver } from "./fake-driver.mjs";
 import { Model } from "./lease-model.mjs";
 import { startServer } from "./server.mjs";
@@ -22,7 +22,7 @@ function generator(seed) {
 
 const limits = [perSecond(1000).burst(100_000), perSecond(100).burst(50), perSecond(20).burst(1000), Limit.per(7, "3s").burst(300), Limit.window(500, "@2s")];
 
-/** Random events on one key: processes that spend from loans, lost and late messages, stops, sleeps and crashes, and others who take and give. */
+/** Random events on one key: processes that spend from purses, lost and late messages, stops, sleeps and crashes, and others who take and give. */
 class History {
     now = 0;
     #events = [];
@@ -37,7 +37,7 @@ class History {
 
     #holder() {
         const name = `holder${++this.#serial}`;
-        return { name, loan: new Loan(name, this.fault === "spends past the end of the loan" ? Infinity : undefined), waits: 0, stopped: 0, slept: 0 };
+        return { name, purse: new Purse(name, this.fault === "spends past the end of the loan" ? Infinity : undefined), waits: 0, stopped: 0, slept: 0 };
     }
 
     #clock(p) {
@@ -76,8 +76,8 @@ class History {
         } else if (this.now < p.stopped) {
             return;
         } else if (kind < 45) {
-            const most = Math.max(1, p.loan.tokens), n = this.random(2) === 0 ? 1 + this.random(most) : most;
-            if (p.loan.spend(this.#clock(p), n)) {
+            const most = Math.max(1, p.purse.tokens), n = this.random(2) === 0 ? 1 + this.random(most) : most;
+            if (p.purse.spend(this.#clock(p), n)) {
                 this.counts.spent += n;
                 this.model.spend(this.now, n);
             }
@@ -112,7 +112,7 @@ class History {
     /** Sends an operation of a holder. It gives up on some, which the server gets all the same, or never. */
     #send(p, isLend) {
         if (p.waits !== 0) { return; }
-        const op = isLend ? p.loan.lend(this.#clock(p), "k", this.limit, 1 + this.random(this.limit.capacity)) : p.loan.giveBack(this.#clock(p), "k");
+        const op = isLend ? p.purse.lend(this.#clock(p), "k", this.limit, 1 + this.random(this.limit.capacity)) : p.purse.giveBack(this.#clock(p), "k");
         p.waits = op.number;
         let arrives = this.#delay(), returns = this.#delay();
         if (this.random(4) === 0) {
@@ -137,7 +137,7 @@ class History {
     #giveUp(p, op) {
         if (p.waits !== op.number) { return; }
         p.waits = 0;
-        if (this.now >= p.stopped) { p.loan.hearFailure(new UnavailableError("timeout", "no reply")); }
+        if (this.now >= p.stopped) { p.purse.hearFailure(new UnavailableError("timeout", "no reply")); }
     }
 
     /** A process hears an answer, when it runs. */
@@ -149,9 +149,9 @@ class History {
             if (p.waits === op.number) { p.waits = 0; }
             try {
                 if (reply instanceof Error) { throw reply; }
-                if (p.loan.hear(op, reply).isIgnored) { this.counts.ignored++; }
+                if (p.purse.hear(op, reply).isIgnored) { this.counts.ignored++; }
             } catch (error) {
-                p.loan.hearFailure(error);
+                p.purse.hearFailure(error);
             }
         }
     }

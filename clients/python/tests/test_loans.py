@@ -10,7 +10,7 @@ import pytest
 
 import stint
 from stint.errors import ReplyTimeoutError, StintError
-from stint.lending import SPEND_FOR, Loan, Moment, Operation
+from stint.lending import SPEND_FOR, Moment, Operation, Purse
 
 from .loan_model import SECOND, Model
 
@@ -26,10 +26,10 @@ STEPS = 400
 
 
 class Holder:
-    """A process with a loan."""
+    """A process with a purse."""
 
     def __init__(self, name: str, spend_for: int) -> None:
-        self.loan = Loan(name, spend_for)
+        self.purse = Purse(name, spend_for)
         self.waits = 0  # the number of the operation whose answer it waits for
         self.stopped = 0  # until then it does nothing
         self.slept = 0  # time for which its monotonic clock stood still
@@ -83,9 +83,9 @@ class History:
         elif self.now < p.stopped:
             pass
         elif kind < 45:
-            n = max(1, p.loan.tokens)
+            n = max(1, p.purse.tokens)
             n = self.random.choice([n, self.random.randint(1, n)])
-            if p.loan.spend(self.clock(p), n):
+            if p.purse.spend(self.clock(p), n):
                 self.spent += n
                 self.model.spend(self.now, n)
         elif kind < 80:
@@ -120,7 +120,7 @@ class History:
             return
         tokens = self.random.randint(1, self.limit.tokens)
         now = self.clock(p)
-        operation = p.loan.lend(now, b"k", self.limit, tokens) if lends else p.loan.give_back(now, b"k")
+        operation = p.purse.lend(now, b"k", self.limit, tokens) if lends else p.purse.give_back(now, b"k")
         p.waits = operation.number
         arrives, returns = self.delay(), self.delay()
         if self.random.randrange(4) == 0:
@@ -145,7 +145,7 @@ class History:
     def forge(self, p: Holder, operation: Operation) -> None:
         """Replace the previous number by that which the server has."""
         previous, left = (4, 5) if operation.returning else (8, 10)
-        lent = self.model.lent.get(p.loan.holder)
+        lent = self.model.lent.get(p.purse.holder)
         if lent is not None:
             stated = operation.arguments[left]
             assert isinstance(stated, int)
@@ -155,7 +155,7 @@ class History:
         if p.waits == operation.number:
             p.waits = 0
             with pytest.raises(ReplyTimeoutError):
-                p.loan.hear(operation, None, ReplyTimeoutError("lost"))
+                p.purse.hear(operation, None, ReplyTimeoutError("lost"))
 
     def arrive(self, p: Holder, operation: Operation, reply: list[int], error: StintError | None) -> None:
         if self.now < p.stopped:
@@ -164,11 +164,11 @@ class History:
         elif p.waits == operation.number:
             p.waits = 0
             try:
-                self.ignored += p.loan.hear(operation, reply, error).ignored
+                self.ignored += p.purse.hear(operation, reply, error).ignored
             except StintError:
                 assert error is not None
         elif error is None and self.fault == "uses late answers" and not operation.returning:
-            p.loan.tokens += reply[0]
+            p.purse.tokens += reply[0]
 
 
 FAULTS = [
@@ -198,19 +198,19 @@ def test_loans_never_exceed_the_limit(fault: str) -> None:
 
 def test_a_holder_that_is_contradicted_begins_again() -> None:
     limit = stint.per_second(10).burst(800)
-    model, loan, now = Model(limit), Loan("holder"), Moment(0, 0)
+    model, purse, now = Model(limit), Purse("holder"), Moment(0, 0)
 
     def ask() -> int:
-        operation = loan.lend(now, b"k", limit, 100)
+        operation = purse.lend(now, b"k", limit, 100)
         try:
             reply = model.operate(0, operation)
         except StintError as error:
             with pytest.raises(stint.RefusedError):
-                loan.hear(operation, None, error)
+                purse.hear(operation, None, error)
         else:
-            loan.hear(operation, reply, None)
-        return loan.tokens
+            purse.hear(operation, reply, None)
+        return purse.tokens
 
     assert ask() == 100
-    loan.tokens += 1
+    purse.tokens += 1
     assert (ask(), ask()) == (0, 87)

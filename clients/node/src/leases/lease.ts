@@ -2,7 +2,7 @@ import type { Word } from "../driver.js";
 import { UnavailableError } from "../errors.js";
 import type { Limit } from "../limit.js";
 import type { Result } from "../result.js";
-import { Loan, type LoanAnswer, type Moment, loanFor, renewAfter } from "./loan.js";
+import { Purse, type LoanAnswer, type Moment, loanFor, renewAfter } from "./purse.js";
 
 /** The most callers that wait for tokens of one key. */
 const mostWaiting = 20_000;
@@ -26,9 +26,9 @@ interface Waiter {
     answer(result: Result | undefined): void;
 }
 
-/** Answers requests for one key under one limit: from a loan, or by asking the server. */
+/** Answers requests for one key under one limit: from a purse, or by asking the server. */
 export class Lease {
-    readonly #loan: Loan;
+    readonly #purse: Purse;
     #remaining = 0; // at the server for everybody else, after its last reply
     #low = 0; // with fewer tokens left, more are fetched
     #denial: { until: number; askNext: number } | undefined; // of one token
@@ -48,17 +48,17 @@ export class Lease {
         private readonly key: Word, readonly limit: Limit, holder: string, private readonly server: Server,
         private readonly ahead: number, private readonly now: () => Moment,
     ) {
-        this.#loan = new Loan(holder);
+        this.#purse = new Purse(holder);
     }
 
     /** Tokens that may be spent from memory. */
-    get held(): number { return this.#loan.isValid(this.now()) ? this.#loan.tokens : 0; }
+    get held(): number { return this.#purse.isValid(this.now()) ? this.#purse.tokens : 0; }
 
     /** Answers from memory if possible, and asks the server or fetches tokens otherwise. */
     take(tokens: number): Result | Promise<Result> {
         const now = this.now();
-        if (this.#loan.spend(now, tokens)) {
-            if (this.#loan.tokens < this.#low) {
+        if (this.#purse.spend(now, tokens)) {
+            if (this.#purse.tokens < this.#low) {
                 this.#refill();
             }
             return this.#granted(tokens);
@@ -76,7 +76,7 @@ export class Lease {
     /** The answer from memory, where the end of a window is not known. */
     #granted(granted: number): Result {
         const { capacity, count, period, algorithm } = this.limit;
-        const remaining = Math.min(this.#loan.tokens + this.#remaining, capacity);
+        const remaining = Math.min(this.#purse.tokens + this.#remaining, capacity);
         const resetAfter = algorithm === "tokenBucket" ? Math.ceil(((capacity - remaining) * period) / count) : 0;
         return { allowed: true, granted, limit: capacity, remaining, retryAfter: 0, wait: 0, resetAfter, source: "leased" };
     }
@@ -124,7 +124,7 @@ export class Lease {
 
     /** Asks for tokens while callers wait. */
     async #fetch(): Promise<void> {
-        if (this.#loan.hasUnheard) {
+        if (this.#purse.hasUnheard) {
             await this.#sendBack().catch(() => undefined); // if the answer is lost again, its tokens count as spent
         }
         do {
@@ -132,14 +132,14 @@ export class Lease {
                 this.#serve(() => undefined);
                 break;
             }
-            const now = this.now(), want = this.#want(now), op = this.#loan.lend(now, this.key, this.limit, want);
+            const now = this.now(), want = this.#want(now), op = this.#purse.lend(now, this.key, this.limit, want);
             try {
-                this.#receive(want, this.#loan.hear(op, await this.server.ask(op.words)));
+                this.#receive(want, this.#purse.hear(op, await this.server.ask(op.words)));
             } catch (error) {
-                this.#loan.hearFailure(error);
+                this.#purse.hearFailure(error);
                 this.#fail(error);
             }
-            this.#low = this.#loan.tokens / 4;
+            this.#low = this.#purse.tokens / 4;
         } while (this.#waiters.length > 0);
         this.#isFetching = false;
     }
@@ -151,7 +151,7 @@ export class Lease {
             this.#alone = now.monotonic + this.ahead;
         }
         this.#remaining = remaining;
-        this.#serve((waiter) => (this.#loan.spend(now, waiter.tokens) ? this.#granted(waiter.tokens) : isDecided ? undefined : "waits"));
+        this.#serve((waiter) => (this.#purse.spend(now, waiter.tokens) ? this.#granted(waiter.tokens) : isDecided ? undefined : "waits"));
     }
 
     #fail(error: unknown): void {
@@ -186,8 +186,8 @@ export class Lease {
         for (const waiter of this.#waiters) {
             tokens += waiter.tokens;
         }
-        if (this.#loan.isValid(now)) {
-            tokens -= this.#loan.tokens;
+        if (this.#purse.isValid(now)) {
+            tokens -= this.#purse.tokens;
         }
         return Math.max(0, Math.min(tokens, capacity));
     }
@@ -198,7 +198,7 @@ export class Lease {
         return this.#demand * this.ahead >= 2 * tokens;
     }
 
-    get #used(): number { return this.#loan.spent + this.#asked; }
+    get #used(): number { return this.#purse.spent + this.#asked; }
 
     /** Estimates the tokens used in a millisecond. It follows a rise at once and a fall slowly. */
     #measure({ monotonic }: Moment): void {
@@ -217,10 +217,10 @@ export class Lease {
         if (this.#used !== this.#seen || this.#waiters.length > 0) {
             this.#seen = this.#used;
             this.#quiet = 0;
-            if (this.#loan.tokens > 0 && this.#loan.age(this.now()) >= renewAfter) {
+            if (this.#purse.tokens > 0 && this.#purse.age(this.now()) >= renewAfter) {
                 this.#refill();
             }
-        } else if (++this.#quiet === 1 && this.#loan.isOpen) {
+        } else if (++this.#quiet === 1 && this.#purse.isOpen) {
             this.#inTurn(() => this.#sendBack()).catch(() => undefined); // later, those of a lost answer count as spent
         }
         return this.#quiet;
@@ -228,14 +228,14 @@ export class Lease {
 
     /** Returns the tokens, or repeats the last return if its answer was lost. */
     async #sendBack(): Promise<void> {
-        if (!this.#loan.isOpen) {
+        if (!this.#purse.isOpen) {
             return;
         }
-        const op = this.#loan.giveBack(this.now(), this.key);
+        const op = this.#purse.giveBack(this.now(), this.key);
         try {
-            this.#loan.hear(op, await this.server.ask(op.words));
+            this.#purse.hear(op, await this.server.ask(op.words));
         } catch (error) {
-            this.#loan.hearFailure(error);
+            this.#purse.hearFailure(error);
             throw error;
         }
     }

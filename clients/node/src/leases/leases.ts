@@ -9,7 +9,7 @@ import { type Duration, milliseconds } from "../rates.js";
 import type { Result } from "../result.js";
 import type { Word } from "../driver.js";
 import { Lease } from "./lease.js";
-import type { Moment } from "./loan.js";
+import type { Moment } from "./purse.js";
 
 const tidyEvery = 250; // milliseconds: tokens unused for this time go back
 const forgetAfter = 40; // rounds without a request after which a key is forgotten: 10 s

@@ -13,7 +13,7 @@ from .asks import Key, as_limit
 from .checks import is_number, is_whole
 from .errors import InvalidError, StintError, UndecidedError
 from .keys import short_key
-from .lending import LOAN_FOR, Loan, Moment, Operation
+from .lending import LOAN_FOR, Moment, Operation, Purse
 from .limits import Limit
 from .results import Result, Source
 
@@ -34,7 +34,7 @@ class Lease:
         self.key, self.limit, self.given = key, limit, given
         self.ended = False
         self._lock = threading.Lock()
-        self._loan = Loan(holder)
+        self._purse = Purse(holder)
         self._busy = False  # an operation is under way
         self._ahead = int(ahead * _SECOND)
         self._alone = 0  # until then, requests go to the server one by one
@@ -53,32 +53,32 @@ class Lease:
         Each operation must be followed by one call of hear.
         """
         with self._lock:
-            loan = self._loan
+            purse = self._purse
             rests = self._busy or self.ended or now.monotonic < self._alone
-            if (rests or not loan.aging(now)) and loan.spend(now, n):
+            if (rests or not purse.aging(now)) and purse.spend(now, n):
                 return self._granted(n)
-            if rests or not (loan.aging(now) or self._in_demand(now, n)):
+            if rests or not (purse.aging(now) or self._in_demand(now, n)):
                 return None
             self._busy = True
-            if loan.may_repeat:
-                return loan.give_back(now, self.key)
-            return loan.lend(now, self.key, self.limit, self._want(now, n))
+            if purse.may_repeat:
+                return purse.give_back(now, self.key)
+            return purse.lend(now, self.key, self.limit, self._want(now, n))
 
     def hear(self, now: Moment, operation: Operation, reply: Any, error: StintError | None, n: int) -> Result | None:
         """Take the answer to an operation, and spend n tokens if they are there now (none if n is 0)."""
         with self._lock:
             self._busy = False
             try:
-                answer = self._loan.hear(operation, reply, error)
+                answer = self._purse.hear(operation, reply, error)
             except UndecidedError:
                 pass
             except StintError:  # an older server, a user who may not, or another limiter on the key
                 self._alone = now.monotonic + LOAN_FOR * _SECOND
             else:
                 self._remaining = answer.remaining
-                if answer.granted == 0 and self._loan.tokens < n and not answer.ignored and not operation.returning:
+                if answer.granted == 0 and self._purse.tokens < n and not answer.ignored and not operation.returning:
                     self._alone = now.monotonic + self._ahead
-            return self._granted(n) if n and self._loan.spend(now, n) else None
+            return self._granted(n) if n and self._purse.spend(now, n) else None
 
     def asked(self, result: Result) -> None:
         """Record the server's answer to a single request."""
@@ -90,10 +90,10 @@ class Lease:
     def give_back(self, now: Moment) -> Operation | None:
         """Return the operation that ends the loan; None if there is none, or another operation is under way."""
         with self._lock:
-            if self._busy or not self._loan.known:
+            if self._busy or not self._purse.known:
                 return None
             self._busy = True
-            return self._loan.give_back(now, self.key)
+            return self._purse.give_back(now, self.key)
 
     def unused(self) -> bool:
         """Return whether tokens should go back. Call it once in each round."""
@@ -103,7 +103,7 @@ class Lease:
                 self._seen, self._quiet = used, 0
                 return False
             self._quiet += 1
-            return self._quiet == 1 or self._loan.may_repeat
+            return self._quiet == 1 or self._purse.may_repeat
 
     def forgotten(self) -> bool:
         """Return whether there were no requests for long."""
@@ -113,16 +113,16 @@ class Lease:
     def held(self, now: Moment) -> int:
         """Return the tokens that may be spent from memory."""
         with self._lock:
-            return self._loan.tokens if self._loan.valid(now) else 0
+            return self._purse.tokens if self._purse.valid(now) else 0
 
     def _granted(self, n: int) -> Result:
-        remaining = min(self._loan.tokens + self._remaining, self.limit.tokens)
+        remaining = min(self._purse.tokens + self._remaining, self.limit.tokens)
         reset = (self.limit.tokens - remaining) * self._refill
         return Result(True, n, self.limit.tokens, remaining, reset_after=reset, source=Source.LEASED)
 
     def _want(self, now: Moment, n: int) -> int:
         """Return the tokens to ask for: n, and those of the time ahead, without those that are left."""
-        left = self._loan.tokens if self._loan.valid(now) else 0
+        left = self._purse.tokens if self._purse.valid(now) else 0
         ahead = int(min(self._demand * self._ahead, self.limit.tokens))
         return max(0, min(n + ahead - left, self.limit.tokens))
 
@@ -132,7 +132,7 @@ class Lease:
         return self._demand * self._ahead >= 2 * n
 
     def _used(self) -> int:
-        return self._loan.spent + self._asked
+        return self._purse.spent + self._asked
 
     def _measure(self, now: Moment) -> None:
         """Estimate the demand. It follows a rise at once and a fall slowly."""

@@ -51,11 +51,11 @@ class Answer:
     ignored: bool  # the server has named another last operation: the same may be asked again
 
 
-class Loan:
-    """The tokens of one key that are set aside for a holder.
+class Purse:
+    """The tokens of a loan, where its holder spends them.
 
     The server counts all of them as taken until the holder states the number that it has not spent. So all holders and
-    the server never grant more than the limit together, in spite of refunds, deletions and other rates meanwhile. A
+    the server never grant more than the limit together, in spite of refunds, deletions and other rates between. A
     loan whose holder is silent ends by itself and then counts as spent; the holder stops to spend long before.
 
     Operations follow one another. The server ignores one whose previous number is not that of the last operation that

@@ -13,7 +13,7 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// quickLimits are full again within four seconds, so that a leader has all of its share a second after it began.
+// quickLimits are full again within four seconds, so that a leader has all of its allowance a second after it began.
 var quickLimits = []limits.Limit{
 	{Algorithm: limits.TokenBucket, Capacity: 160, Rate: limits.Rate{Tokens: 40, Period: int64(time.Second)}},
 	{Algorithm: limits.TokenBucket, Capacity: 800, Rate: limits.Rate{Tokens: 200, Period: int64(time.Second)}},
@@ -24,7 +24,7 @@ var quickLimits = []limits.Limit{
 
 // Leaders come and go while clients take tokens, one by one, together, and by a policy that changes. In no span of time is more
 // granted than by one exact limiter, and the leader grants much of it in its memory.
-func TestLeaderShareIsNeverExceeded(t *testing.T) {
+func TestAllowanceIsNeverExceeded(t *testing.T) {
 	const perCluster = 50
 	inMemory, granted := int64(0), 0
 	for round := 0; round*perCluster < *simFaults && !t.Failed(); round++ {
@@ -33,7 +33,7 @@ func TestLeaderShareIsNeverExceeded(t *testing.T) {
 			w := &world{simulated: simulate(t, "a", "b", "c"), r: rand.New(rand.NewPCG(seed, 0)), began: time.Now()}
 			defer w.stop()
 			w.sharing.Store(true)
-			w.share = shareLedger{limits: quickLimits, ids: 6, slack: 600 * time.Millisecond}
+			w.allowance = allowanceLedger{limits: quickLimits, ids: 6, slack: 600 * time.Millisecond}
 			w.leader()
 			for _, from := range w.names {
 				for _, to := range w.names {
@@ -42,7 +42,7 @@ func TestLeaderShareIsNeverExceeded(t *testing.T) {
 			}
 			var clients sync.WaitGroup
 			for i := range 8 {
-				clients.Go(func() { w.shareClient(seed + uint64(i)) })
+				clients.Go(func() { w.allowanceClient(seed + uint64(i)) })
 			}
 			for range perCluster {
 				name := []string{"kill", "stop in order", "partition", "pause", "transfer"}[w.r.IntN(5)]
@@ -55,13 +55,13 @@ func TestLeaderShareIsNeverExceeded(t *testing.T) {
 			}
 			w.stopped.Store(true)
 			clients.Wait()
-			if err := w.share.check(); err != nil {
+			if err := w.allowance.check(); err != nil {
 				t.Errorf("seed %d: %v", seed, err)
 			}
 			for _, n := range w.everStarted {
-				inMemory += n.Group().Status().DecidedInShare
+				inMemory += n.Group().Status().DecidedByAllowance
 			}
-			granted += w.share.count()
+			granted += w.allowance.count()
 		})
 	}
 	t.Logf("seed %d: %d questions granted, %d operations answered in the leader's memory", *simSeed, granted, inMemory)
@@ -70,8 +70,8 @@ func TestLeaderShareIsNeverExceeded(t *testing.T) {
 	}
 }
 
-// shareClient asks for tokens of the ledger's limits until the world ends, now often, now seldom.
-func (w *world) shareClient(seed uint64) {
+// allowanceClient asks for tokens of the ledger's limits until the world ends, now often, now seldom.
+func (w *world) allowanceClient(seed uint64) {
 	r := rand.New(rand.NewPCG(seed, 1))
 	for round := 0; !w.stopped.Load(); round++ {
 		w.mu.RLock()
@@ -82,15 +82,15 @@ func (w *world) shareClient(seed uint64) {
 			continue
 		}
 		if r.IntN(100) == 0 {
-			do(n, w.share.policy(r))
+			do(n, w.allowance.policy(r))
 		}
-		w.share.ask(n, r)
+		w.allowance.ask(n, r)
 		time.Sleep(time.Duration(r.IntN([]int{10, 100, 600, 300}[round/50%4])) * time.Millisecond)
 	}
 }
 
 // ask has a node decide one random question.
-func (l *shareLedger) ask(n *Node, r *rand.Rand) {
+func (l *allowanceLedger) ask(n *Node, r *rand.Rand) {
 	op, keys := l.randomOp(r)
 	asked := time.Now()
 	results := do(n, op)
@@ -98,7 +98,7 @@ func (l *shareLedger) ask(n *Node, r *rand.Rand) {
 }
 
 // count is the number of grants.
-func (l *shareLedger) count() (grants int) {
+func (l *allowanceLedger) count() (grants int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, all := range l.grants {
@@ -108,7 +108,7 @@ func (l *shareLedger) count() (grants int) {
 }
 
 // policy is one that asks two of the limits for a caller.
-func (l *shareLedger) policy(r *rand.Rand) engine.Op {
+func (l *allowanceLedger) policy(r *rand.Rand) engine.Op {
 	policy := engine.Op{Verb: engine.SetPolicy, Key: []byte("shared")}
 	first := r.IntN(len(l.limits))
 	for _, i := range []int{first, (first + 1) % len(l.limits)} {
@@ -118,7 +118,7 @@ func (l *shareLedger) policy(r *rand.Rand) engine.Op {
 }
 
 // While an operation on a key is on its way through the log, the leader takes nothing of that key in its memory.
-func TestLeaderShareWaitsForTheLog(t *testing.T) {
+func TestAllowanceWaitsForTheLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t, "a", "b", "c")
 		defer s.stop()
@@ -130,7 +130,7 @@ func TestLeaderShareWaitsForTheLog(t *testing.T) {
 			return do(leader, engine.Op{Verb: engine.Acquire, Key: []byte("k"), Limit: limit, Tokens: tokens})[0].Granted
 		}
 		granted := take(3)
-		if leader.Group().Status().DecidedInShare != 1 {
+		if leader.Group().Status().DecidedByAllowance != 1 {
 			t.Fatal("the first tokens were not taken in memory")
 		}
 		for _, d := range s.disks {
@@ -152,7 +152,7 @@ func TestLeaderShareWaitsForTheLog(t *testing.T) {
 			})
 		}
 		asking.Wait()
-		if took := leader.Group().Status().DecidedInShare; took != 1 {
+		if took := leader.Group().Status().DecidedByAllowance; took != 1 {
 			t.Errorf("%d operations were answered in memory while one was on its way", took-1)
 		}
 		if granted < limit.Capacity || granted > limit.Capacity+limit.Rate.Tokens {
@@ -162,14 +162,14 @@ func TestLeaderShareWaitsForTheLog(t *testing.T) {
 			d.SetDelay(0) // with slow disks a leader is without its lease now and then
 		}
 		time.Sleep(10 * time.Second)
-		if take(1) != 1 || leader.Group().Status().DecidedInShare != 2 {
+		if take(1) != 1 || leader.Group().Status().DecidedByAllowance != 2 {
 			t.Error("a key whose limiter in the log is full again is not decided in memory")
 		}
 	})
 }
 
 // What commands on a key answer does not depend on where its tokens are taken.
-func TestCommandsOnKeysInTheShare(t *testing.T) {
+func TestCommandsOnKeysOfTheAllowance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t, "a", "b", "c")
 		defer s.stop()
@@ -185,7 +185,7 @@ func TestCommandsOnKeysInTheShare(t *testing.T) {
 		take := func(tokens int64, options engine.Option) engine.Result {
 			return ask(engine.Op{Verb: engine.Acquire, Limit: limit, Tokens: tokens, Options: options})
 		}
-		if res := take(30, 0); !res.Allowed || res.Remaining != 130 || leader.Group().Status().DecidedInShare != 1 {
+		if res := take(30, 0); !res.Allowed || res.Remaining != 130 || leader.Group().Status().DecidedByAllowance != 1 {
 			t.Fatalf("%+v", res)
 		}
 		if res := take(131, engine.Peek); res.Allowed || res.Remaining != 130 {
@@ -223,7 +223,7 @@ func TestCommandsOnKeysInTheShare(t *testing.T) {
 }
 
 // That leaders may take tokens stays in the log until all are back, also those of an earlier leader.
-func TestLeaderShareIsClosed(t *testing.T) {
+func TestAllowanceIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t, "a", "b", "c")
 		defer s.stop()
@@ -231,19 +231,19 @@ func TestLeaderShareIsClosed(t *testing.T) {
 		first := s.leader()
 		time.Sleep(30 * time.Second)
 		s.sharing.Store(false)
-		time.Sleep(limits.MaxShareTime)
+		time.Sleep(limits.MaxAllowanceTime)
 		_ = first.Group().HandOver(t.Context())
-		time.Sleep(2 * limits.MaxShareTime)
+		time.Sleep(2 * limits.MaxAllowanceTime)
 		leader := s.leader()
 		if leader == first {
 			t.Fatal("leadership was not handed over")
 		}
-		if term := leader.Group().Parts().Share.Term.Load(); !leader.Group().Cluster().Share || term == nil || term.Earlier == 0 {
+		if term := leader.Group().Parts().Allowance.Term.Load(); !leader.Group().Cluster().Allowance || term == nil || term.Earlier == 0 {
 			t.Errorf("the next leader has forgotten that tokens may be taken: %+v", term)
 		}
 		time.Sleep(time.Second)
-		if leader.Group().Cluster().Share || leader.Group().Parts().Share.Term.Load() != nil {
-			t.Error("the share is still in use long after it was closed")
+		if leader.Group().Cluster().Allowance || leader.Group().Parts().Allowance.Term.Load() != nil {
+			t.Error("the allowance is still in use long after it was closed")
 		}
 	})
 }

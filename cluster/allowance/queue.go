@@ -1,4 +1,4 @@
-package share
+package allowance
 
 import (
 	"github.com/stintdb/stint/cluster/call"
@@ -8,7 +8,7 @@ import (
 )
 
 // Queue prepares the operations of a call for the log, those at the positions in which or all if which is nil, and queues it.
-func (s *Share) Queue(p *propose.Proposer, c *call.Call, b *engine.Batch, which []uint32) engine.Status {
+func (s *Allowance) Queue(p *propose.Proposer, c *call.Call, b *engine.Batch, which []uint32) engine.Status {
 	if changesPolicies(b.Ops) {
 		s.order.Lock()
 		defer s.order.Unlock()
@@ -37,7 +37,7 @@ func (s *Share) Queue(p *propose.Proposer, c *call.Call, b *engine.Batch, which 
 }
 
 // add queues a call whose marks are removed when its outcome is known.
-func (s *Share) add(p *propose.Proposer, c *call.Call, m *marks) engine.Status {
+func (s *Allowance) add(p *propose.Proposer, c *call.Call, m *marks) engine.Status {
 	c.Outcome = func(applied bool) { m.leave(s.now(), applied) }
 	status := p.Add(c)
 	if status != engine.OK {
@@ -47,7 +47,7 @@ func (s *Share) add(p *propose.Proposer, c *call.Call, m *marks) engine.Status {
 }
 
 // Requeue is queue for a call that comes back as a group, perhaps in another term.
-func (s *Share) Requeue(p *propose.Proposer, c *call.Call) engine.Status {
+func (s *Allowance) Requeue(p *propose.Proposer, c *call.Call) engine.Status {
 	g, _, err := call.NextGroup(c.Group)
 	if err != nil {
 		return engine.Unreadable
@@ -59,16 +59,16 @@ func (s *Share) Requeue(p *propose.Proposer, c *call.Call) engine.Status {
 	return s.Queue(p, c, &engine.Batch{Ops: ops, Atomic: g.Atomic}, nil)
 }
 
-// StartTerm begins a term of the share while this node leads.
-func (s *Share) StartTerm(used bool) {
+// StartTerm begins a term of the allowance while this node leads.
+func (s *Allowance) StartTerm(used bool) {
 	s.order.Lock()
 	defer s.order.Unlock()
 	s.Term.Store(s.newTerm(s.now(), used))
 }
 
-// Begin begins a term of the share; the state contains everything that earlier leaders have written. Calls queued before are
+// Begin begins a term of the allowance; the state contains everything that earlier leaders have written. Calls queued before are
 // prepared again.
-func (s *Share) Begin(p *propose.Proposer, wanted, used bool) {
+func (s *Allowance) Begin(p *propose.Proposer, wanted, used bool) {
 	s.order.Lock()
 	s.Term.Store(nil)
 	if wanted || used {

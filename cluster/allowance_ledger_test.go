@@ -11,19 +11,19 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// shareLedger is the grants of limits that are full again soon, with the times at which they were asked and answered. In no span of
+// allowanceLedger is the grants of limits that are full again soon, with the times at which they were asked and answered. In no span of
 // time may they come to more than one exact limiter would have granted.
-type shareLedger struct {
+type allowanceLedger struct {
 	limits []limits.Limit
 	ids    int // keys of each limit
 	// slack is how far the cluster's clock may move forward at once: as far as it has fallen behind before, while leaders changed.
 	slack time.Duration
 
 	mu     sync.Mutex
-	grants map[string][]shareGrant
+	grants map[string][]allowanceGrant
 }
 
-type shareGrant struct {
+type allowanceGrant struct {
 	asked, answered time.Time
 	tokens          int64
 	limit           *limits.Limit
@@ -39,15 +39,15 @@ var slowLimits = []limits.Limit{
 }
 
 // op asks one of the limits on behalf of a caller.
-func (l *shareLedger) op(i, id int, tokens int64) engine.Op {
+func (l *allowanceLedger) op(i, id int, tokens int64) engine.Op {
 	return engine.Op{Verb: engine.Acquire, Key: fmt.Append(nil, "share", i, ":", id), Limit: l.limits[i], Tokens: tokens}
 }
 
 // randomOp asks some of the limits for tokens, and lists the questions to each; of a policy only the answer shows them.
-func (l *shareLedger) randomOp(r *rand.Rand) (op engine.Op, asks []engine.Op) {
+func (l *allowanceLedger) randomOp(r *rand.Rand) (op engine.Op, asks []engine.Op) {
 	i, id, tokens := r.IntN(len(l.limits)), r.IntN(l.ids), 1+r.Int64N(4)
 	if r.IntN(6) == 0 {
-		tokens = 1 + r.Int64N(l.limits[i].Capacity) // more than the share
+		tokens = 1 + r.Int64N(l.limits[i].Capacity) // more than the allowance
 	}
 	op = l.op(i, id, tokens)
 	switch r.IntN(8) {
@@ -65,7 +65,7 @@ func (l *shareLedger) randomOp(r *rand.Rand) (op engine.Op, asks []engine.Op) {
 }
 
 // every is all limits of a caller. Which of them a policy has asked shows in the capacities of the answer.
-func (l *shareLedger) every(id int) (ops []engine.Op) {
+func (l *allowanceLedger) every(id int) (ops []engine.Op) {
 	for i := range l.limits {
 		ops = append(ops, l.op(i, id, 0))
 	}
@@ -73,14 +73,14 @@ func (l *shareLedger) every(id int) (ops []engine.Op) {
 }
 
 // note records the answer to a question.
-func (l *shareLedger) note(asked time.Time, asks []engine.Op, res *engine.Result) {
+func (l *allowanceLedger) note(asked time.Time, asks []engine.Op, res *engine.Result) {
 	if res.Status != engine.OK || !res.Allowed {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.grants == nil {
-		l.grants = map[string][]shareGrant{}
+		l.grants = map[string][]allowanceGrant{}
 	}
 	for i := range asks {
 		wasAsked := len(res.Parts) == 0 || slices.ContainsFunc(res.Parts, func(p engine.Result) bool { return p.Limit == asks[i].Limit.Capacity })
@@ -88,12 +88,12 @@ func (l *shareLedger) note(asked time.Time, asks []engine.Op, res *engine.Result
 			continue
 		}
 		key := string(asks[i].Key)
-		l.grants[key] = append(l.grants[key], shareGrant{asked, time.Now(), res.Granted, &asks[i].Limit})
+		l.grants[key] = append(l.grants[key], allowanceGrant{asked, time.Now(), res.Granted, &asks[i].Limit})
 	}
 }
 
 // check looks for a span of time with more grants than one limiter would have given.
-func (l *shareLedger) check() error {
+func (l *allowanceLedger) check() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for key, grants := range l.grants {
@@ -104,8 +104,8 @@ func (l *shareLedger) check() error {
 	return nil
 }
 
-func (l *shareLedger) checkSpans(grants []shareGrant) error {
-	slices.SortFunc(grants, func(a, b shareGrant) int { return a.answered.Compare(b.answered) })
+func (l *allowanceLedger) checkSpans(grants []allowanceGrant) error {
+	slices.SortFunc(grants, func(a, b allowanceGrant) int { return a.answered.Compare(b.answered) })
 	for first := range grants {
 		from, sum := grants[first].asked, int64(0)
 		for i, g := range grants {

@@ -1,4 +1,4 @@
-package rights
+package purses
 
 import (
 	"hash/maphash"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/purse"
 )
 
 const (
@@ -27,7 +28,7 @@ type Table struct {
 	stripes [stripes]stripe
 	hot     counters
 	numbers atomic.Uint64
-	keys    atomic.Int64 // rights in all stripes
+	keys    atomic.Int64 // in all stripes
 	ahead   atomic.Int64
 	stretch atomic.Int64 // the factor that many operations have put on ahead
 	recent  atomic.Int64 // operations since the last Tune
@@ -38,7 +39,7 @@ type Table struct {
 
 type stripe struct {
 	mu    sync.Mutex
-	byKey map[string]*right
+	byKey map[string]*keyPurse
 }
 
 // New returns an empty table. Numbers of operations begin behind first.
@@ -46,7 +47,7 @@ func New(first uint64) *Table {
 	t := &Table{seed: maphash.MakeSeed()}
 	t.hot.slots = make([]counter, hotSlots)
 	for i := range t.stripes {
-		t.stripes[i].byKey = map[string]*right{}
+		t.stripes[i].byKey = map[string]*keyPurse{}
 	}
 	t.numbers.Store(first)
 	t.stretch.Store(1)
@@ -67,7 +68,7 @@ func (t *Table) Keys() int64 { return t.keys.Load() }
 
 // Held is the tokens that are not spent.
 func (t *Table) Held() (tokens int64) {
-	t.each(func(_ *stripe, r *right) { tokens += r.tokens })
+	t.each(func(_ *stripe, p *keyPurse) { tokens += p.Tokens })
 	return tokens
 }
 
@@ -76,13 +77,13 @@ func (t *Table) of(key []byte) (*stripe, uint64) {
 	return &t.stripes[h%stripes], h
 }
 
-// each calls visit for every right, whose stripe is locked.
-func (t *Table) each(visit func(s *stripe, r *right)) {
+// each calls visit for every purse, whose stripe is locked.
+func (t *Table) each(visit func(s *stripe, p *keyPurse)) {
 	for i := range t.stripes {
 		s := &t.stripes[i]
 		s.mu.Lock()
-		for _, r := range s.byKey {
-			visit(s, r)
+		for _, p := range s.byKey {
+			visit(s, p)
 		}
 		s.mu.Unlock()
 	}
@@ -95,8 +96,8 @@ func (t *Table) Spend(mono time.Duration, now int64, op *engine.Op, res *engine.
 	s, h := t.of(op.Key)
 	if t.keys.Load() > 0 {
 		s.mu.Lock()
-		if r := s.byKey[string(op.Key)]; r != nil {
-			done, due = t.spend(r, mono, now, op, res)
+		if p := s.byKey[string(op.Key)]; p != nil {
+			done, due = t.spend(p, mono, now, op, res)
 			s.mu.Unlock()
 			if done {
 				t.Decisions.Add(1)
@@ -110,64 +111,64 @@ func (t *Table) Spend(mono time.Duration, now int64, op *engine.Op, res *engine.
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r := s.byKey[string(op.Key)]
-	if r == nil {
-		if r = t.add(s, op, mono); r == nil {
+	p := s.byKey[string(op.Key)]
+	if p == nil {
+		if p = t.add(s, op, mono); p == nil {
 			return false, false, nil
 		}
 	}
-	r.use(mono, op.Tokens)
+	p.use(mono, op.Tokens)
 	if CanWait(op) {
 		return false, true, nil
 	}
-	return false, true, t.due(r, mono)
+	return false, true, t.due(p, mono)
 }
 
 // add adds a key that is in demand, unless there are too many.
-func (t *Table) add(s *stripe, op *engine.Op, mono time.Duration) *right {
+func (t *Table) add(s *stripe, op *engine.Op, mono time.Duration) *keyPurse {
 	if t.keys.Add(1) > MaxKeys {
 		t.keys.Add(-1)
 		return nil
 	}
-	r := &right{key: string(op.Key), limit: op.Limit, measured: mono - time.Second, asked: hotAfter * max(1, op.Tokens)}
-	s.byKey[r.key] = r
-	return r
+	p := &keyPurse{key: string(op.Key), limit: op.Limit, demand: purse.NewDemand(mono-time.Second, hotAfter*max(1, op.Tokens))}
+	s.byKey[p.key] = p
+	return p
 }
 
 // spend is Spend for a key that is in the table.
-func (t *Table) spend(r *right, mono time.Duration, now int64, op *engine.Op, res *engine.Result) (done bool, due *Operation) {
-	if r.limit != op.Limit {
-		if r.number == 0 && r.known != 0 {
-			due = t.giveBack(r, mono)
+func (t *Table) spend(p *keyPurse, mono time.Duration, now int64, op *engine.Op, res *engine.Result) (done bool, due *Operation) {
+	if p.limit != op.Limit {
+		if !p.Prepared && p.Previous != 0 {
+			due = t.giveBack(p)
 		}
-		if r.pausedUntil = mono + settleFor; r.number == 0 {
-			r.limit = op.Limit
+		if p.pausedUntil = mono + settleFor; !p.Prepared {
+			p.limit = op.Limit
 		}
 		return false, due
 	}
 	if op.Options&engine.Peek == 0 {
-		r.use(mono, op.Tokens)
+		p.use(mono, op.Tokens)
 	}
-	if op.Tokens <= r.tokens && r.tokens > 0 {
+	if op.Tokens <= p.Tokens && p.Tokens > 0 {
 		granted := op.Tokens
 		if op.Options&engine.Peek == 0 {
-			r.tokens -= granted
+			p.Tokens -= granted
 		}
-		r.answer(now, granted, res)
-		if r.isLow() {
-			due = t.due(r, mono)
+		p.answer(now, granted, res)
+		if p.isLow() {
+			due = t.due(p, mono)
 		}
 		return true, due
 	}
 	if CanWait(op) {
 		return false, nil
 	}
-	return false, t.due(r, mono)
+	return false, t.due(p, mono)
 }
 
 // Drop forgets all tokens. The log counts them as spent.
 func (t *Table) Drop() {
-	t.each(func(_ *stripe, r *right) { r.drop() })
+	t.each(func(_ *stripe, p *keyPurse) { p.drop() })
 }
 
 // Refund gives tokens back to those held, if as many were spent that the log does not know of.
@@ -178,12 +179,12 @@ func (t *Table) Refund(now int64, op *engine.Op, res *engine.Result) (done bool)
 	s, _ := t.of(op.Key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r := s.byKey[string(op.Key)]
-	if r == nil || op.Tokens < 0 || op.Tokens > r.ceiling-r.tokens {
+	p := s.byKey[string(op.Key)]
+	if p == nil || op.Tokens < 0 || op.Tokens > p.ceiling-p.Tokens {
 		return false
 	}
-	r.tokens += op.Tokens
-	r.answer(now, op.Tokens, res)
+	p.Tokens += op.Tokens
+	p.answer(now, op.Tokens, res)
 	res.Allowed = false
 	t.Decisions.Add(1)
 	return true

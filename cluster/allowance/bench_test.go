@@ -1,4 +1,4 @@
-package share
+package allowance
 
 import (
 	"fmt"
@@ -10,8 +10,8 @@ import (
 	"github.com/stintdb/stint/engine/store"
 )
 
-// The decision on one of 100,000 keys by a store alone, and by the leader's share.
-func BenchmarkLeaderShare(b *testing.B) {
+// The decision on one of 100,000 keys by a store alone, and by the leader's allowance.
+func BenchmarkAllowance(b *testing.B) {
 	const keys = 100_000
 	limit := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 400, Rate: limits.Rate{Tokens: 100, Period: int64(time.Second)}}
 	ops := make([]engine.Op, keys)
@@ -28,15 +28,15 @@ func BenchmarkLeaderShare(b *testing.B) {
 			s.Apply(now+int64(i)*2000, ops[at:at+1], res[:])
 		}
 	})
-	b.Run("share", func(b *testing.B) {
+	b.Run("allowance", func(b *testing.B) {
 		log := store.New(store.Config{Replicated: true})
 		defer log.Close()
-		share := New(log, func() int64 { return now }, func() int64 { return now })
-		term := share.newTerm(now, false)
+		allowance := New(log, func() int64 { return now }, func() int64 { return now })
+		term := allowance.newTerm(now, false)
 		term.IsOpen.Store(true)
 		var res engine.Result
 		for i := 0; b.Loop(); i++ {
-			if !share.Decide(term, now+int64(i)*2000, &ops[i%keys], &res) {
+			if !allowance.Decide(term, now+int64(i)*2000, &ops[i%keys], &res) {
 				b.Fatal("it was not answered in memory")
 			}
 		}

@@ -37,15 +37,14 @@ export interface LoanAnswer {
 }
 
 /**
- * The tokens of one key that the server has set aside for a holder, by RL.LEND. The server counts all of them as taken until the holder
- * states how many it has not spent, so the limiter and the holders never grant more than the limit together, in spite of refunds, deletions
+ * The tokens of a loan, by RL.LEND, where they are spent. The server counts all of them as taken until the holder states how many it has not spent, so the limiter and the holders never grant more than the limit together, in spite of refunds, deletions
  * and other rates meanwhile. A loan whose holder is silent ends by itself and counts as spent then. The holder stops spending long before,
  * so no token is spent later than it counts.
  *
  * Operations follow one another: {@link hear} takes the answer of one before the next is made. The server ignores an operation whose previous
  * number is not that of the last one it carried out. So an answer that was lost costs tokens, but no token is there twice.
  */
-export class Loan {
+export class Purse {
     #tokens = 0; // not spent
     #since: Moment | undefined; // when the last operation was sent that the server is known to have carried out
     #number = 0; // of the last operation that was sent

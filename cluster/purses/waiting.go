@@ -1,4 +1,4 @@
-package rights
+package purses
 
 import (
 	"time"
@@ -45,20 +45,20 @@ func (t *Table) Wait(mono time.Duration, w *Waiter) (waits bool, due *Operation)
 	s, _ := t.of(w.Op.Key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r := s.byKey[string(w.Op.Key)]
-	if r == nil || r.limit != w.Op.Limit {
+	p := s.byKey[string(w.Op.Key)]
+	if p == nil || p.limit != w.Op.Limit {
 		return false, nil
 	}
-	r.use(mono, w.Op.Tokens*(w.Requests-1)) // Spend has counted one
+	p.use(mono, w.Op.Tokens*(w.Requests-1)) // Spend has counted one
 	w.tokens = w.Op.Tokens
-	begins := r.number == 0 && mono >= r.pausedUntil && t.ahead.Load() > 0
-	if !begins && (!r.sending || r.returning) || !r.hasRoomFor(w) {
-		return false, t.due(r, mono)
+	begins := !p.Prepared && mono >= p.pausedUntil && t.ahead.Load() > 0
+	if !begins && (!p.sending || p.Returning) || !p.hasRoomFor(w) {
+		return false, t.due(p, mono)
 	}
 	w.Op.Key = nil // its memory is the session's, which uses it again
-	r.waiters, r.requests = append(r.waiters, w), r.requests+w.Requests
+	p.waiters, p.requests = append(p.waiters, w), p.requests+w.Requests
 	if begins {
-		due = t.due(r, mono)
+		due = t.due(p, mono)
 	}
 	return true, due
 }
@@ -68,21 +68,21 @@ func (t *Table) Due(mono time.Duration, op *engine.Op) *Operation {
 	s, _ := t.of(op.Key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if r := s.byKey[string(op.Key)]; r != nil && r.limit == op.Limit {
-		return t.due(r, mono)
+	if p := s.byKey[string(op.Key)]; p != nil && p.limit == op.Limit {
+		return t.due(p, mono)
 	}
 	return nil
 }
 
 // hasRoomFor reports whether a call may wait: there is room, and it asks for as many tokens as the others that wait for the next operation.
-func (r *right) hasRoomFor(w *Waiter) bool {
-	return r.requests+w.Requests <= maxWaiting && (len(r.waiters) == r.joined || r.waiters[r.joined].tokens == w.tokens)
+func (p *keyPurse) hasRoomFor(w *Waiter) bool {
+	return p.requests+w.Requests <= maxWaiting && (len(p.waiters) == p.joined || p.waiters[p.joined].tokens == w.tokens)
 }
 
 // join has all calls wait for the operation that is being sent.
-func (r *right) join(mono time.Duration) (requests, each int64) {
-	r.begun, r.joined, requests, r.requests = mono, len(r.waiters), r.requests, 0
-	for _, w := range r.waiters {
+func (p *keyPurse) join(mono time.Duration) (requests, each int64) {
+	p.begun, p.joined, requests, p.requests = mono, len(p.waiters), p.requests, 0
+	for _, w := range p.waiters {
 		w.Call.Send()
 		each = w.tokens
 	}
@@ -95,9 +95,9 @@ func (o *Operation) taken(res *engine.Result) int64 {
 }
 
 // serve answers the calls that waited for an operation, and those behind them while there are tokens.
-func (r *right) serve(now int64, o *Operation, res *engine.Result, isKnown bool) (served Served) {
-	joined, taken := r.waiters[:r.joined], int64(0)
-	r.waiters, r.joined = r.waiters[r.joined:], 0
+func (p *keyPurse) serve(now int64, o *Operation, res *engine.Result, isKnown bool) (served Served) {
+	joined, taken := p.waiters[:p.joined], int64(0)
+	p.waiters, p.joined = p.waiters[p.joined:], 0
 	if isKnown && res.Status == engine.OK {
 		taken = o.taken(res)
 	}
@@ -106,7 +106,7 @@ func (r *right) serve(now int64, o *Operation, res *engine.Result, isKnown bool)
 			continue
 		}
 		isDenied := isKnown && res.Status == engine.OK && res.Wait != 0
-		switch enough := taken/w.tokens+r.tokens/w.tokens >= w.Requests; {
+		switch enough := taken/w.tokens+p.Tokens/w.tokens >= w.Requests; {
 		case !isKnown:
 			status := res.Status
 			if status == engine.OK {
@@ -115,18 +115,18 @@ func (r *right) serve(now int64, o *Operation, res *engine.Result, isKnown bool)
 			w.Call.FillError(status)
 			w.Failed = status
 		case !enough && !isDenied:
-			served.giveUp(w, r.key)
+			served.giveUp(w, p.key)
 			continue
 		default:
-			taken = r.answerAll(w, now, taken, res, &served)
+			taken = p.answerAll(w, now, taken, res, &served)
 		}
 		served.Answered = append(served.Answered, w)
 	}
-	for len(r.waiters) > 0 && r.tokens/r.waiters[0].tokens >= r.waiters[0].Requests {
-		w := r.waiters[0]
-		r.waiters, r.requests = r.waiters[1:], r.requests-w.Requests
+	for len(p.waiters) > 0 && p.Tokens/p.waiters[0].tokens >= p.waiters[0].Requests {
+		w := p.waiters[0]
+		p.waiters, p.requests = p.waiters[1:], p.requests-w.Requests
 		if won, _ := w.Call.Claim(); won {
-			r.answerAll(w, now, 0, res, &served)
+			p.answerAll(w, now, 0, res, &served)
 			served.Answered = append(served.Answered, w)
 		}
 	}
@@ -135,19 +135,19 @@ func (r *right) serve(now int64, o *Operation, res *engine.Result, isKnown bool)
 
 // answerAll answers the requests of a call, first from tokens that were charged for them, then from those held. It denies the others
 // as the Lend did, and returns the charged tokens that are left.
-func (r *right) answerAll(w *Waiter, now, taken int64, res *engine.Result, served *Served) (left int64) {
+func (p *keyPurse) answerAll(w *Waiter, now, taken int64, res *engine.Result, served *Served) (left int64) {
 	w.Call.Each(func(_ *engine.Op, result *engine.Result) {
 		switch {
 		case taken >= w.tokens:
 			taken -= w.tokens
-		case r.tokens >= w.tokens:
-			r.tokens -= w.tokens
+		case p.Tokens >= w.tokens:
+			p.Tokens -= w.tokens
 		default:
 			result.Clear()
-			result.Limit, result.Remaining, result.Wait, result.Reset = r.limit.Capacity, min(r.tokens+r.others, w.tokens-1), res.Wait, res.Reset
+			result.Limit, result.Remaining, result.Wait, result.Reset = p.limit.Capacity, min(p.Tokens+p.others, w.tokens-1), res.Wait, res.Reset
 			return
 		}
-		r.answer(now, w.tokens, result)
+		p.answer(now, w.tokens, result)
 		served.granted++
 	})
 	return taken

@@ -17,14 +17,14 @@ const (
 // maxRepeats bounds how often a return is sent again whose answer was lost.
 const maxRepeats = 3
 
-// A loan is the tokens of one key that the server has set aside for a holder, by RL.LEND. The server counts all of them as taken until
-// the holder states how many it has not spent, so the limiter and the holders never grant more than the limit together, in spite of
-// refunds, deletions and other rates meanwhile. A loan whose holder is silent ends by itself and counts as spent then. The holder stops
+// A purse is the tokens of a loan, by RL.LEND, where they are spent. The server counts all of them as taken until this process states
+// how many it has not spent, so the limiter and the holders of its loans never grant more than the limit together, in spite of refunds,
+// deletions and other rates between. A loan whose holder is silent ends by itself and counts as spent then. The holder stops
 // spending long before, so no token is spent later than it counts.
 //
 // Operations follow one another. The server ignores one whose previous number is not that of the last operation it carried out. So an
 // answer that was lost costs tokens, but no token is there twice. All but spend and valid must be called one at a time.
-type loan struct {
+type purse struct {
 	holder   string
 	spendFor time.Duration
 
@@ -54,80 +54,80 @@ type loanAnswer struct {
 }
 
 // valid reports whether tokens may be spent.
-func (o *loan) valid(now moment) bool {
-	since := o.since.Load()
-	return since != nil && now.since(*since) < o.spendFor
+func (p *purse) valid(now moment) bool {
+	since := p.since.Load()
+	return since != nil && now.since(*since) < p.spendFor
 }
 
 // spend takes n tokens if there are as many, and returns the number left.
-func (o *loan) spend(now moment, n int64) (left int64, ok bool) {
-	if !o.valid(now) {
+func (p *purse) spend(now moment, n int64) (left int64, ok bool) {
+	if !p.valid(now) {
 		return 0, false
 	}
 	for {
-		had := o.tokens.Load()
+		had := p.tokens.Load()
 		if had < n {
 			return had, false
 		}
-		if o.tokens.CompareAndSwap(had, had-n) {
+		if p.tokens.CompareAndSwap(had, had-n) {
 			return had - n, true
 		}
 	}
 }
 
 // spent is the number of tokens spent since the beginning.
-func (o *loan) spent() int64 { return o.supplied - o.tokens.Load() }
+func (p *purse) spent() int64 { return p.supplied - p.tokens.Load() }
 
 // drop forgets the tokens. The server counts them as spent.
-func (o *loan) drop() (dropped int64) {
-	dropped = o.tokens.Swap(0)
-	o.supplied -= dropped
+func (p *purse) drop() (dropped int64) {
+	dropped = p.tokens.Swap(0)
+	p.supplied -= dropped
 	return dropped
 }
 
 // lend is the operation that asks for more tokens, and renews the loan.
-func (o *loan) lend(now moment, key serverKey, limit Limit, tokens int64) loanOperation {
-	if !o.valid(now) {
-		o.drop()
+func (p *purse) lend(now moment, key serverKey, limit Limit, tokens int64) loanOperation {
+	if !p.valid(now) {
+		p.drop()
 	}
-	o.unheard = nil // it is too late
-	op := o.operation(now)
+	p.unheard = nil // it is too late
+	op := p.operation(now)
 	arguments := append(make([]any, 0, 14), "RL.LEND", string(key), words[limit.algorithm].spec)
-	op.arguments = append(limit.appendArguments(arguments), tokens, o.holder, op.number, op.previous, "LEFT", o.tokens.Load(), "FOR", milliseconds(loanFor))
+	op.arguments = append(limit.appendArguments(arguments), tokens, p.holder, op.number, op.previous, "LEFT", p.tokens.Load(), "FOR", milliseconds(loanFor))
 	return op
 }
 
 // giveBack is the operation that ends the loan, or the last one again if its answer was lost. That is safe: the server ignores it if it
 // has carried it out, and no token has been lent since.
-func (o *loan) giveBack(now moment, key serverKey) loanOperation {
-	if o.unheard != nil && o.repeats < maxRepeats {
-		o.repeats++
-		return *o.unheard
+func (p *purse) giveBack(now moment, key serverKey) loanOperation {
+	if p.unheard != nil && p.repeats < maxRepeats {
+		p.repeats++
+		return *p.unheard
 	}
-	if !o.valid(now) {
-		o.drop()
+	if !p.valid(now) {
+		p.drop()
 	}
-	op := o.operation(now)
+	op := p.operation(now)
 	op.returning = true
-	op.arguments = []any{"RL.RETURN", string(key), o.holder, op.number, op.previous, o.drop()}
+	op.arguments = []any{"RL.RETURN", string(key), p.holder, op.number, op.previous, p.drop()}
 	again := op
-	o.unheard, o.repeats = &again, 0
+	p.unheard, p.repeats = &again, 0
 	return op
 }
 
-func (o *loan) operation(now moment) loanOperation {
-	o.number++
-	return loanOperation{number: o.number, previous: o.known, sentAt: now}
+func (p *purse) operation(now moment) loanOperation {
+	p.number++
+	return loanOperation{number: p.number, previous: p.known, sentAt: now}
 }
 
 // hear takes the answer to the last operation that was sent. Answers to operations that were given up must not be heard.
-func (o *loan) hear(op loanOperation, reply any, err error) (loanAnswer, error) {
+func (p *purse) hear(op loanOperation, reply any, err error) (loanAnswer, error) {
 	if err == nil || !undecided(err) && !isContextError(err) {
-		o.unheard = nil
+		p.unheard = nil
 	}
 	if err != nil {
 		if strings.Contains(err.Error(), "ERR the holder states more tokens than") {
-			o.drop()
+			p.drop()
 		}
 		return loanAnswer{}, err
 	}
@@ -139,17 +139,17 @@ func (o *loan) hear(op loanOperation, reply any, err error) (loanAnswer, error) 
 	if a.granted < 0 || a.granted > 0 && !op.returning && n[4] != op.number {
 		return loanAnswer{}, fmt.Errorf("%w (%v)", errReply, reply)
 	}
-	o.known = n[4]
+	p.known = n[4]
 	switch {
 	case op.returning:
-	case o.known == op.number:
-		o.since.Store(&op.sentAt)
-		o.supplied += a.granted
-		o.tokens.Add(a.granted)
+	case p.known == op.number:
+		p.since.Store(&op.sentAt)
+		p.supplied += a.granted
+		p.tokens.Add(a.granted)
 	default:
-		a.ignored = op.previous != o.known
-		if o.known < op.previous { // the loan was ended
-			o.drop()
+		a.ignored = op.previous != p.known
+		if p.known < op.previous { // the loan was ended
+			p.drop()
 		}
 	}
 	return a, nil

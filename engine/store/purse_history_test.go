@@ -7,6 +7,7 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/purse"
 )
 
 // Regions that spend tokens of a home grant no more together with it than one limiter does, whatever messages and processes do. Each
@@ -120,16 +121,16 @@ func (w *world) step() {
 	}
 }
 
-func (w *world) tank() limits.Limit {
+func (w *world) purse() limits.Limit {
 	limit := w.limit
-	limit.Algorithm = limit.Algorithm.Tank()
+	limit.Algorithm = limit.Algorithm.Purse()
 	return limit
 }
 
 // request asks for tokens in a region, and at home if there are none.
 func (w *world) request(x *region) {
 	n := 1 + w.r.Int64N(4)
-	if ask(x.store, w.now, engine.Op{Key: []byte("k"), Limit: w.tank(), Tokens: n}).Allowed {
+	if ask(x.store, w.now, engine.Op{Key: []byte("k"), Limit: w.purse(), Tokens: n}).Allowed {
 		w.spent++
 		w.charge(n)
 		return
@@ -178,12 +179,12 @@ func (w *world) exchange(x *region, options engine.Option) {
 	}
 }
 
-func (w *world) prepare(store *Store, options engine.Option) engine.Tank {
-	res := ask(store, w.now, engine.Op{Verb: engine.Prepare, Key: []byte("k"), Limit: w.tank(), Options: options})
-	return res.Tank()
+func (w *world) prepare(store *Store, options engine.Option) purse.Purse {
+	res := ask(store, w.now, engine.Op{Verb: engine.Prepare, Key: []byte("k"), Limit: w.purse(), Options: options})
+	return purse.Of(&res)
 }
 
-func (w *world) deposit(x *region, store *Store, t *engine.Tank, res *engine.Result) {
+func (w *world) deposit(x *region, store *Store, t *purse.Purse, res *engine.Result) {
 	if store != x.store {
 		return // that process has ended
 	}

@@ -1,4 +1,4 @@
-package share
+package allowance
 
 import (
 	"slices"
@@ -6,21 +6,21 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// marks are those that the operations of one call leave in the leader's share while they are on their way through the log.
+// marks are those that the operations of one call leave in the leader's allowance while they are on their way through the log.
 type marks struct {
-	share    *Share
-	slots    []uint16
-	carries  []engine.Op // to be queued before the operations
-	carried  []engine.Result
-	flushes  bool
-	blocks   int32
-	policies int32
+	allowance *Allowance
+	slots     []uint16
+	carries   []engine.Op // to be queued before the operations
+	carried   []engine.Result
+	flushes   bool
+	blocks    int32
+	policies  int32
 }
 
 // enter prepares operations for the log: those at the positions in which, or all if which is nil. The caller holds order until they
 // and the carries are queued, to write if changesPolicies says so.
-func (s *Share) enter(t *Term, now int64, ops []engine.Op, which []uint32) *marks {
-	m := &marks{share: s}
+func (s *Allowance) enter(t *Term, now int64, ops []engine.Op, which []uint32) *marks {
+	m := &marks{allowance: s}
 	if which == nil {
 		for i := range ops {
 			m.enter(t, now, &ops[i])
@@ -50,10 +50,10 @@ func (m *marks) enter(t *Term, now int64, op *engine.Op) {
 		}
 	case engine.Check:
 		op.PriorAt = t.priorAt(now)
-		for _, part := range m.share.log.Asked(op) {
+		for _, part := range m.allowance.log.Asked(op) {
 			op.PriorAt = max(op.PriorAt, m.key(t, now, part.Key))
 		}
-		if m.share.policies.Load() > 0 { // it may touch other keys
+		if m.allowance.policies.Load() > 0 { // it may touch other keys
 			op.PriorAt = now
 		}
 	case engine.Reserve:
@@ -80,7 +80,7 @@ func (m *marks) enter(t *Term, now int64, op *engine.Op) {
 		m.block()
 		m.flushes = true
 	case engine.SetPolicy, engine.DropPolicy, engine.SetOverride:
-		m.share.policies.Add(1)
+		m.allowance.policies.Add(1)
 		m.policies++
 	case engine.Restrict, engine.KeepOverflow, engine.KeepScript, engine.DropScripts:
 	default:
@@ -91,22 +91,22 @@ func (m *marks) enter(t *Term, now int64, op *engine.Op) {
 // key marks a key, has its tokens carried, and returns the PriorAt of operations on it.
 func (m *marks) key(t *Term, now int64, key []byte) (priorAt int64) {
 	m.mark(key) // nothing is taken from here on
-	carry, found := m.share.taken.Taken(now, key)
+	carry, found := m.allowance.taken.Taken(now, key)
 	if !found {
 		return t.priorAt(now)
 	}
-	m.share.carriedMu.Lock()
-	defer m.share.carriedMu.Unlock()
-	if _, isCarried := m.share.carried[string(key)]; !isCarried {
-		m.share.carried[string(key)] = struct{}{}
+	m.allowance.carriedMu.Lock()
+	defer m.allowance.carriedMu.Unlock()
+	if _, isCarried := m.allowance.carried[string(key)]; !isCarried {
+		m.allowance.carried[string(key)] = struct{}{}
 		m.carries = append(m.carries, carry)
 	}
 	return now // should the Carry be lost and the operation not
 }
 
 func (m *marks) mark(key []byte) {
-	n := m.share.slotOf(key)
-	slot := &m.share.slots[n]
+	n := m.allowance.slotOf(key)
+	slot := &m.allowance.slots[n]
 	slot.mu.Lock()
 	slot.underWay++
 	slot.mu.Unlock()
@@ -114,7 +114,7 @@ func (m *marks) mark(key []byte) {
 }
 
 func (m *marks) block() {
-	m.share.blocking.Add(1)
+	m.allowance.blocking.Add(1)
 	m.blocks++
 }
 
@@ -123,7 +123,7 @@ func (m *marks) handOver() *marks {
 	if len(m.carries) == 0 {
 		return nil
 	}
-	carried := &marks{share: m.share, carries: m.carries, carried: make([]engine.Result, len(m.carries))}
+	carried := &marks{allowance: m.allowance, carries: m.carries, carried: make([]engine.Result, len(m.carries))}
 	for i := range m.carries {
 		carried.mark(m.carries[i].Key)
 	}
@@ -133,7 +133,7 @@ func (m *marks) handOver() *marks {
 
 // leave removes the marks once the outcome of the operations is known, at the cluster's time now.
 func (m *marks) leave(now int64, applied bool) {
-	s := m.share
+	s := m.allowance
 	if applied && m.flushes {
 		s.forget(now, engine.Op{Verb: engine.Flush})
 	}
@@ -157,7 +157,7 @@ func (m *marks) leave(now int64, applied bool) {
 }
 
 // forget drops tokens taken here.
-func (s *Share) forget(now int64, op engine.Op) {
+func (s *Allowance) forget(now int64, op engine.Op) {
 	var res engine.Result
 	s.apply(now, &op, &res)
 }

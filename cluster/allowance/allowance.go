@@ -1,5 +1,5 @@
-// Package share is the tokens that the leader takes in its memory, and how operations through the log learn of them.
-package share
+// Package allowance is the tokens that the leader takes in its memory, and how operations through the log learn of them.
+package allowance
 
 import (
 	"slices"
@@ -11,13 +11,13 @@ import (
 	"github.com/stintdb/stint/engine/store"
 )
 
-// Share is the tokens that the leader takes in its memory: of each key without a limiter in the log's state, up to
-// [limits.Limit.LeaderShare]. They are answered under the lease, without an entry.
+// Allowance is the tokens that the leader takes in its memory: of each key without a limiter in the log's state, up to
+// [limits.Limit.LeaderAllowance]. They are answered under the lease, without an entry.
 //
 // Tokens of a key are taken either here or in the log's state, never in both. While an operation on a key is on its way through
 // the log, nothing is taken here, and a Carry queued before the operation hands over the tokens taken. A later leader does not know
-// them: until all would be back, its operations count the whole share as taken when its term began.
-type Share struct {
+// them: until all would be back, its operations count the whole allowance as taken when its term began.
+type Allowance struct {
 	taken   *store.Store // the tokens taken of each key; not replicated
 	log     *store.Store // the log's state
 	applied func() int64 // the time of the last entry applied
@@ -38,7 +38,7 @@ type Share struct {
 
 // Term is one term of this node as leader.
 type Term struct {
-	Earlier int64       // when earlier leaders may have taken the share of every key, 0 if they have not
+	Earlier int64       // when earlier leaders may have taken the allowance of every key, 0 if they have not
 	IsOpen  atomic.Bool // tokens may be taken
 }
 
@@ -53,13 +53,13 @@ type slot struct {
 	underWay int32 // operations on keys of this slot that are on their way through the log
 }
 
-// New returns a share of the keys of log, the state of the log. applied and now are the times of the last entry applied, and of the cluster.
-func New(log *store.Store, applied, now func() int64) *Share {
-	return &Share{applied: applied, now: now, taken: log.Beside(store.Config{MaxBytes: maxBytes}), log: log, carried: map[string]struct{}{}}
+// New returns an allowance of the keys of log, the state of the log. applied and now are the times of the last entry applied, and of the cluster.
+func New(log *store.Store, applied, now func() int64) *Allowance {
+	return &Allowance{applied: applied, now: now, taken: log.Beside(store.Config{MaxBytes: maxBytes}), log: log, carried: map[string]struct{}{}}
 }
 
 // newTerm is a term that begins at the cluster's time now. used says that an earlier leader may have taken tokens.
-func (s *Share) newTerm(now int64, used bool) *Term {
+func (s *Allowance) newTerm(now int64, used bool) *Term {
 	t := &Term{}
 	if used {
 		t.Earlier = now
@@ -70,7 +70,7 @@ func (s *Share) newTerm(now int64, used bool) *Term {
 
 // priorAt is the PriorAt of a key of which nothing is taken here.
 func (t *Term) priorAt(now int64) int64 {
-	if t.Earlier == 0 || now-t.Earlier >= int64(limits.MaxShareTime) {
+	if t.Earlier == 0 || now-t.Earlier >= int64(limits.MaxAllowanceTime) {
 		return 0
 	}
 	return t.Earlier
@@ -78,10 +78,10 @@ func (t *Term) priorAt(now int64) int64 {
 
 func slotOf(hash uint64) uint16 { return uint16(hash>>16) % slotCount }
 
-func (s *Share) slotOf(key []byte) uint16 { return slotOf(s.log.Hash(key)) }
+func (s *Allowance) slotOf(key []byte) uint16 { return slotOf(s.log.Hash(key)) }
 
 // Decide answers an operation from memory, or returns false; then res has no meaning.
-func (s *Share) Decide(t *Term, now int64, op *engine.Op, res *engine.Result) (done bool) {
+func (s *Allowance) Decide(t *Term, now int64, op *engine.Op, res *engine.Result) (done bool) {
 	if s.log.IsStrict(op) {
 		return false
 	}
@@ -106,7 +106,7 @@ func (s *Share) Decide(t *Term, now int64, op *engine.Op, res *engine.Result) (d
 		slot := &s.slots[slotOf(hash)]
 		slot.mu.Lock()
 		defer slot.mu.Unlock()
-		return s.isOpen(t, slot, op) && s.log.TakeShare(&s.taken.Keyspace, hash, s.logTime(now, op), now, t.priorAt(now), op, res)
+		return s.isOpen(t, slot, op) && s.log.TakeAllowance(&s.taken.Keyspace, hash, s.logTime(now, op), now, t.priorAt(now), op, res)
 	case engine.AcquireAll:
 		return s.decideAll(t, now, op, op.Parts, res)
 	case engine.Check:
@@ -116,24 +116,24 @@ func (s *Share) Decide(t *Term, now int64, op *engine.Op, res *engine.Result) (d
 }
 
 // Has reports whether tokens of a key are taken here.
-func (s *Share) Has(now int64, key []byte) bool {
+func (s *Allowance) Has(now int64, key []byte) bool {
 	_, found := s.taken.Taken(now, key)
 	return found
 }
 
-func (s *Share) apply(now int64, op *engine.Op, res *engine.Result) {
+func (s *Allowance) apply(now int64, op *engine.Op, res *engine.Result) {
 	ops, results := [1]engine.Op{*op}, [1]engine.Result{*res}
 	s.taken.Apply(now, ops[:], results[:])
 	*res = results[0]
 }
 
 // decideAll decides limits together.
-func (s *Share) decideAll(t *Term, now int64, op *engine.Op, parts []engine.Op, res *engine.Result) (done bool) {
+func (s *Allowance) decideAll(t *Term, now int64, op *engine.Op, parts []engine.Op, res *engine.Result) (done bool) {
 	var own [engine.MaxParts]engine.Op
 	var room [engine.MaxParts]uint16
 	numbers := room[:0]
 	for i := range parts {
-		if parts[i].Limit.LeaderShare() == 0 {
+		if parts[i].Limit.LeaderAllowance() == 0 {
 			return false
 		}
 		numbers = append(numbers, s.slotOf(parts[i].Key))
@@ -150,17 +150,17 @@ func (s *Share) decideAll(t *Term, now int64, op *engine.Op, parts []engine.Op, 
 		}
 		own[i] = *s.withEarlier(t, now, &parts[i])
 	}
-	return s.taken.TakeShares(now, op, own[:len(parts)], res)
+	return s.taken.TakeAllowances(now, op, own[:len(parts)], res)
 }
 
 // isOpen reports whether tokens of the keys of a slot, which is locked, may be taken here.
-func (s *Share) isOpen(t *Term, slot *slot, op *engine.Op) bool {
+func (s *Allowance) isOpen(t *Term, slot *slot, op *engine.Op) bool {
 	return (t.IsOpen.Load() || op.Options&engine.Peek != 0) && slot.underWay == 0 && s.blocking.Load() == 0
 }
 
 // logTime is the time at which a limiter in the log's state must have expired. A window must have ended by the time of the last
 // entry: a later leader's clock may begin there, and would count in it again.
-func (s *Share) logTime(now int64, op *engine.Op) int64 {
+func (s *Allowance) logTime(now int64, op *engine.Op) int64 {
 	if op.Limit.Algorithm == limits.FixedWindow {
 		return s.applied()
 	}
@@ -168,7 +168,7 @@ func (s *Share) logTime(now int64, op *engine.Op) int64 {
 }
 
 // withEarlier returns op with the tokens that earlier leaders may have taken.
-func (s *Share) withEarlier(t *Term, now int64, op *engine.Op) *engine.Op {
+func (s *Allowance) withEarlier(t *Term, now int64, op *engine.Op) *engine.Op {
 	earlier := t.priorAt(now)
 	if earlier == op.PriorAt {
 		return op
@@ -179,4 +179,4 @@ func (s *Share) withEarlier(t *Term, now int64, op *engine.Op) *engine.Op {
 }
 
 // Sweep drops keys whose tokens are all back, slowly: a key that is asked again needs no new record.
-func (s *Share) Sweep() { s.taken.Sweep(s.now(), s.taken.Len()/128+64) }
+func (s *Allowance) Sweep() { s.taken.Sweep(s.now(), s.taken.Len()/128+64) }

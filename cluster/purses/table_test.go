@@ -1,4 +1,4 @@
-package rights
+package purses
 
 import (
 	"fmt"
@@ -119,6 +119,22 @@ func TestUnknownOutcomeIsRepeated(t *testing.T) {
 	}
 }
 
+// An operator has voided the loan: its tokens are gone, and those that were spent do not come back.
+func TestVoidedLoanLeavesNothing(t *testing.T) {
+	table := newTable()
+	var res engine.Result
+	o := warm(t, table, 0, "k")
+	table.Hear(0, 0, o, lent(o, 8), true)
+	_, _, next := spend(table, time.Second, acquire("k", 4), &res)
+	if next == nil || table.Held() != 4 {
+		t.Fatalf("%+v is due, and %d are held", next, table.Held())
+	}
+	table.Hear(time.Second, 0, next, &engine.Result{Number: 0}, true)
+	if refunded := table.Refund(0, &engine.Op{Verb: engine.Refund, Key: []byte("k"), Tokens: 1}, &res); refunded || table.Held() != 0 {
+		t.Errorf("%d are held of a loan that has ended; a refund into the purse: %v", table.Held(), refunded)
+	}
+}
+
 func TestOtherLoanIsLearned(t *testing.T) {
 	table := newTable()
 	o := warm(t, table, 0, "k")
@@ -185,12 +201,8 @@ func TestNeverMoreThanLent(t *testing.T) {
 		var late []*Operation
 		var res engine.Result
 		carryOut := func(o *Operation) *engine.Result {
-			op := engine.Op{Verb: engine.Lend, Key: []byte(o.Key), Limit: o.Limit, Tokens: o.Tokens, Who: []byte("h"), Loan: &o.Loan}
-			if o.Returning {
-				op.Verb = engine.Return
-			}
 			results := make([]engine.Result, 1)
-			store.Apply(int64(mono)+second, []engine.Op{op}, results)
+			store.Apply(int64(mono)+second, []engine.Op{o.Op([]byte("h"))}, results)
 			return &results[0]
 		}
 		send := func(o *Operation) {

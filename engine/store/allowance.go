@@ -5,12 +5,12 @@ import "github.com/stintdb/stint/engine"
 // Beside returns an empty store of which [Store.Hash] is the same.
 func (s *Store) Beside(o Config) *Store { return newBeside(&s.Keyspace, o) }
 
-// TakeShares is TakeShare of an AcquireAll with these parts.
-func (s *Store) TakeShares(now int64, whole *engine.Op, parts []engine.Op, res *engine.Result) (done bool) {
+// TakeAllowances is TakeAllowance of an AcquireAll with these parts.
+func (s *Store) TakeAllowances(now int64, whole *engine.Op, parts []engine.Op, res *engine.Result) (done bool) {
 	var own [engine.MaxParts]engine.Op
 	for i := range parts {
 		var ok bool
-		if own[i], ok = parts[i].OfShare(); !ok {
+		if own[i], ok = parts[i].OfAllowance(); !ok {
 			return false
 		}
 		if carry, found := s.Taken(now, parts[i].Key); found && carry.Limit != parts[i].Limit {

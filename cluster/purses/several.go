@@ -1,4 +1,4 @@
-package rights
+package purses
 
 import (
 	"slices"
@@ -13,38 +13,38 @@ func (t *Table) SpendAll(mono time.Duration, now int64, parts []engine.Op, peek 
 	if len(parts) > engine.MaxParts || t.ahead.Load() == 0 {
 		return false, nil
 	}
-	var rights [engine.MaxParts]*right
+	var purses [engine.MaxParts]*keyPurse
 	unlock := t.lockAll(parts)
 	defer unlock()
 	enough := true
 	for i := range parts {
 		s, h := t.of(parts[i].Key)
-		r := s.byKey[string(parts[i].Key)]
+		p := s.byKey[string(parts[i].Key)]
 		switch {
-		case r == nil && (peek || !t.hot.count(h, parts[i].Limit, mono)):
+		case p == nil && (peek || !t.hot.count(h, parts[i].Limit, mono)):
 			return false, nil
-		case r == nil:
-			if r = t.add(s, &parts[i], mono); r == nil {
+		case p == nil:
+			if p = t.add(s, &parts[i], mono); p == nil {
 				return false, nil
 			}
-		case r.limit != parts[i].Limit || slices.Contains(rights[:i], r):
+		case p.limit != parts[i].Limit || slices.Contains(purses[:i], p):
 			return false, nil
 		}
-		rights[i] = r
-		enough = enough && r.tokens > 0 && r.tokens >= parts[i].Tokens
+		purses[i] = p
+		enough = enough && p.Tokens > 0 && p.Tokens >= parts[i].Tokens
 	}
-	for i, r := range rights[:len(parts)] {
+	for i, p := range purses[:len(parts)] {
 		if !peek {
-			r.use(mono, parts[i].Tokens)
+			p.use(mono, parts[i].Tokens)
 		}
 		if enough {
 			if !peek {
-				r.tokens -= parts[i].Tokens
+				p.Tokens -= parts[i].Tokens
 			}
-			r.answer(now, parts[i].Tokens, &results[i])
+			p.answer(now, parts[i].Tokens, &results[i])
 		}
-		if !peek && (r.isLow() || r.tokens < parts[i].Tokens) {
-			if o := t.due(r, mono); o != nil {
+		if !peek && (p.isLow() || p.Tokens < parts[i].Tokens) {
+			if o := t.due(p, mono); o != nil {
 				due = append(due, o)
 			}
 		}

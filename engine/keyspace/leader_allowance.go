@@ -8,7 +8,7 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// A cluster's leader takes tokens in its memory, of a key without a limiter in the log's state: at most [limits.Limit.LeaderShare]. Before
+// A cluster's leader takes tokens in its memory, of a key without a limiter in the log's state: at most [limits.Limit.LeaderAllowance]. Before
 // the next operation on the key goes through the log, a Carry hands them over. Op.PriorAt stands for those that were not handed
 // over: a later leader cannot know how many there were.
 
@@ -44,15 +44,15 @@ func (s *Keyspace) admits(now int64, hash uint64, key []byte) (isNew, admitted b
 	return !p.Found || sh.expired(sh.record(p.ref), now), s.Admission.RulesFor(key, p.Found, nil) == nil
 }
 
-// TakeShare carries out an Acquire in taken, the keys of a store made by Store.Beside, if s admits the key as a new one at logTime, and the
-// Acquire can be granted and leaves all but the leader's share of the limit untouched. Otherwise it changes nothing, res has no meaning, and it
+// TakeAllowance carries out an Acquire in taken, the keys of a store made by Store.Beside, if s admits the key as a new one at logTime, and the
+// Acquire can be granted and leaves all but the leader's allowance of the limit untouched. Otherwise it changes nothing, res has no meaning, and it
 // returns false. hash is that of the key.
-func (s *Keyspace) TakeShare(taken *Keyspace, hash uint64, logTime, now, priorAt int64, op *engine.Op, res *engine.Result) (done bool) {
+func (s *Keyspace) TakeAllowance(taken *Keyspace, hash uint64, logTime, now, priorAt int64, op *engine.Op, res *engine.Result) (done bool) {
 	c := taken.calls.Get().(*algorithm.Call)
 	defer taken.calls.Put(c)
-	own := &c.Share
+	own := &c.Allowance
 	var ok bool
-	if *own, ok = op.OfShare(); !ok {
+	if *own, ok = op.OfAllowance(); !ok {
 		return false
 	}
 	if isNew, admitted := s.admits(logTime, hash, op.Key); !isNew || !admitted {

@@ -7,13 +7,14 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/purse"
 )
 
-func TestTank(t *testing.T) {
+func TestPurse(t *testing.T) {
 	s := New(Config{Shards: 1})
 	defer s.Close()
 	limit := slow
-	limit.Algorithm = limits.TankTokenBucket
+	limit.Algorithm = limits.PurseTokenBucket
 	key, now := []byte("k"), epoch
 	do := func(op engine.Op) engine.Result {
 		op.Key = key
@@ -23,19 +24,19 @@ func TestTank(t *testing.T) {
 		res := do(engine.Op{Limit: limit, Tokens: n})
 		return res.Allowed
 	}
-	prepare := func(options engine.Option) engine.Tank {
+	prepare := func(options engine.Option) purse.Purse {
 		res := do(engine.Op{Verb: engine.Prepare, Limit: limit, Options: options})
-		return res.Tank()
+		return purse.Of(&res)
 	}
-	deposit := func(x engine.Tank, lent int64, named uint64) int64 {
+	deposit := func(x purse.Purse, lent int64, named uint64) int64 {
 		res := do(x.Answered(key, lent, named))
 		return res.Granted
 	}
 	if take(1) || s.Len() != 0 {
-		t.Error("a key without a tank grants")
+		t.Error("a key without a purse grants")
 	}
 	first := prepare(0)
-	if again := prepare(0); again != first || first.Previous != 0 || first.Left != 0 || s.TankCount() != 1 {
+	if again := prepare(0); again != first || first.Previous != 0 || first.Left != 0 || s.PurseCount() != 1 {
 		t.Errorf("prepared is %+v, then %+v", first, again)
 	}
 	if n, again := deposit(first, 12, first.Number), deposit(first, 12, first.Number); n != 12 || again != 0 {
@@ -62,10 +63,10 @@ func TestTank(t *testing.T) {
 		t.Errorf("after resets: %+v", look)
 	}
 	if wrong := do(engine.Op{Limit: slow, Tokens: 1}); wrong.Status != engine.WrongType {
-		t.Errorf("a limiter decides on the key of a tank: %+v", wrong)
+		t.Errorf("a limiter decides on the key of a purse: %+v", wrong)
 	}
 	ended := prepare(0) // home has ended the loan
-	if deposit(ended, 0, 0); s.TankCount() != 0 || take(1) {
+	if deposit(ended, 0, 0); s.PurseCount() != 0 || take(1) {
 		t.Error("tokens are left that home does not lend")
 	}
 	now += 10
@@ -75,30 +76,30 @@ func TestTank(t *testing.T) {
 	if take(1) || !last.Returning || last.Left != 9 || fourth.Number <= ended.Number {
 		t.Errorf("to be returned: %+v, before %+v and %+v", last, fourth, ended)
 	}
-	if deposit(last, 9, 0); s.TankCount() != 0 || s.Len() != 0 {
-		t.Error("the tank is left")
+	if deposit(last, 9, 0); s.PurseCount() != 0 || s.Len() != 0 {
+		t.Error("the purse is left")
 	}
 }
 
-// Tanks of two stores are the same after the same operations, though one answers without changes where it can, and is made
+// Purses of two stores are the same after the same operations, though one answers without changes where it can, and is made
 // again from its entries.
-func TestTanksOfReplicasAreEqual(t *testing.T) {
+func TestPursesOfReplicasAreEqual(t *testing.T) {
 	for seed := range uint64(30) {
 		r := rand.New(rand.NewPCG(seed, 23))
 		one, other := New(Config{Shards: 1, Commands: txSteps{}}), New(Config{Shards: 16, Commands: txSteps{}})
 		now, a, b := epoch, make([]engine.Result, 1), make([]engine.Result, 1)
-		var prepared []engine.Tank
+		var prepared []purse.Purse
 		deposits := 0
 		for i := range 1500 {
 			now += r.Int64N(sec)
 			key := fmt.Appendf(nil, "key-%d", r.IntN(4))
 			limit := bucket(50, 1, sec)
 			if r.IntN(10) > 0 {
-				limit.Algorithm = limits.TankTokenBucket
+				limit.Algorithm = limits.PurseTokenBucket
 			}
 			op := engine.Op{Key: key, Limit: limit, Tokens: 1 + r.Int64N(3), Options: []engine.Option{0, engine.Peek, engine.UpTo}[r.IntN(3)]}
 			switch n := r.IntN(20); {
-			case n < 6 && limit.Algorithm == limits.TankTokenBucket:
+			case n < 6 && limit.Algorithm == limits.PurseTokenBucket:
 				op = engine.Op{Verb: engine.Prepare, Key: key, Limit: limit, Options: []engine.Option{0, 0, engine.Cancel, engine.Force}[r.IntN(4)]}
 			case n < 12 && len(prepared) > 0:
 				x := prepared[max(0, len(prepared)-1-r.IntN(4))]
@@ -114,16 +115,16 @@ func TestTanksOfReplicasAreEqual(t *testing.T) {
 				t.Fatalf("seed %d step %d: %+v is answered\n%+v\n%+v", seed, i, op, shown(a[0]), shown(b[0]))
 			}
 			switch {
-			case op.Verb == engine.Prepare && a[0].Status == engine.OK && a[0].Tank().Prepared:
-				prepared = append(prepared, a[0].Tank())
+			case op.Verb == engine.Prepare && a[0].Status == engine.OK && purse.Of(&a[0]).Prepared:
+				prepared = append(prepared, purse.Of(&a[0]))
 			case op.Verb == engine.Deposit && a[0].Granted > 0:
 				deposits++
 			}
 			if i%500 == 250 {
 				other = remade(t, other, now)
 			}
-			if one.TankCount() != other.TankCount() || i%50 == 0 && one.Digest(now) != other.Digest(now) {
-				t.Fatalf("seed %d step %d: %d and %d tanks\n%s\n%s", seed, i, one.TankCount(), other.TankCount(), dumpText(one, now), dumpText(other, now))
+			if one.PurseCount() != other.PurseCount() || i%50 == 0 && one.Digest(now) != other.Digest(now) {
+				t.Fatalf("seed %d step %d: %d and %d purses\n%s\n%s", seed, i, one.PurseCount(), other.PurseCount(), dumpText(one, now), dumpText(other, now))
 			}
 		}
 		if deposits < 10 {

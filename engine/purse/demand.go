@@ -1,0 +1,33 @@
+package purse
+
+import "time"
+
+// Demand estimates how many tokens are asked for in a time.
+type Demand struct {
+	asked    int64         // since the last measurement
+	measured time.Duration // when that was, by a clock of the holder
+	rate     float64       // tokens per nanosecond
+}
+
+// NewDemand begins with tokens that were asked for since a time.
+func NewDemand(since time.Duration, asked int64) Demand { return Demand{measured: since, asked: asked} }
+
+// Ask notes that tokens are asked for.
+func (d *Demand) Ask(tokens int64) { d.asked += tokens }
+
+// Measure takes the tokens asked for into the estimate, once every has passed since the last measurement. The estimate follows a rise at
+// once and a fall slowly.
+func (d *Demand) Measure(now, every time.Duration) {
+	span := now - d.measured
+	if span < every {
+		return
+	}
+	sample := float64(d.asked) / float64(span)
+	if sample < d.rate {
+		sample = (3*d.rate + sample) / 4
+	}
+	d.rate, d.asked, d.measured = sample, 0, now
+}
+
+// In is the tokens that will be asked for in a time ahead.
+func (d *Demand) In(ahead time.Duration) float64 { return d.rate * float64(ahead) }
