@@ -164,8 +164,11 @@ step_race() {
     local nodes=$! folder others=passed
     (
         watched go test -race -timeout 20m -skip "$slow" ./server/...
-        for folder in ./engine/store ./engine/glob ./engine/script; do watched go test -race -run "$(racing "$folder")" "$folder"; done
-        watched go test -race -cpu 1 ./cluster/call ./cluster/forward ./cluster/notifier ./cluster/raftstore ./cluster/purses ./cluster/transport
+        for folder in $(grep -lE '^\s*go |\.Go\(' ./engine/*/*_test.go | xargs -n 1 dirname | sort -u); do
+            watched go test -race -run "$(racing "$folder")" "$folder"
+        done
+        # shellcheck disable=SC2046 # packages, separated by lines
+        watched go test -race -cpu 1 $(go list ./cluster/... | sed '/cluster$/d; /realtest$/d')
     ) || others=failed
     wait "$nodes" # also where the others failed: nothing is left running
     [[ $others == passed ]]
