@@ -75,6 +75,8 @@ func ExamplePolicy() {
 	}
 	// Output:
 	// FailOpen() true fallback true <nil>
+	// FailOpen() true fallback true <nil>
+	// FailClosed() false fallback true <nil>
 	// FailClosed() false fallback true <nil>
 	// LocalShare(0.5) true local true <nil>
 	// LocalShare(0.5) false local true <nil>
