@@ -16,11 +16,7 @@ func (s *Keyspace) SetQuotas(all []admission.Quota) {
 		sh := &s.shards[i]
 		sh.mu.Lock()
 		if sh.quotas = q; q != nil {
-			for _, slot := range sh.index.slots {
-				if slot != 0 {
-					q.Add(sh.record(uint32(slot)).key(), 1)
-				}
-			}
+			sh.each(func(r record) { q.Add(r.key(), 1) })
 		}
 		sh.mu.Unlock()
 	}
@@ -43,6 +39,3 @@ func (s *Keyspace) NewKeyCounts() admission.NewKeyCounts { return s.Admission.Ne
 
 // SetRules changes the treatment of new keys beyond the memory bound or a quota, in a store that is not replicated.
 func (s *Keyspace) SetRules(r admission.Rules) { s.Admission.SetRules(r) }
-
-// RestrictOps calls visit for the operations that recreate the restrictions and shared limiters. It is for snapshots.
-func (s *Keyspace) RestrictOps(visit func(*engine.Op)) { s.Admission.RestrictOps(visit) }

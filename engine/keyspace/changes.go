@@ -168,19 +168,17 @@ func (t *table) takeChanges(stateBytes int, now int64, visit func(Change)) (left
 		if !r.isDirty() {
 			continue // it was deleted, or moved and noted again
 		}
-		limit := t.limitOf(r)
-		alg := &algorithm.Table[limit.Algorithm]
-		state := alg.StateOf(r.rest())
-		if len(state) > stateBytes {
+		e := t.entry(r)
+		if len(e.State) > stateBytes {
 			kept = append(kept, ref)
 			continue
 		}
 		r.setDirty(false)
-		if alg.Expired(state, limit, now) { // an older reported state may expire later
-			visit(Change{Kind: Deleted, Entry: Entry{Key: r.key()}})
+		if algorithm.Table[e.Limit.Algorithm].Expired(e.State, &e.Limit, now) { // an older reported state may expire later
+			visit(Change{Kind: Deleted, Entry: Entry{Key: e.Key}})
 			continue
 		}
-		visit(Change{Kind: Changed, Entry: Entry{Key: r.key(), Limit: *limit, State: state}})
+		visit(Change{Kind: Changed, Entry: e})
 	}
 	t.dirty = kept
 	return len(kept) > 0

@@ -2,8 +2,8 @@ package keyspace
 
 import "fmt"
 
-// Check returns an error that says what is wrong with the keyspace's tables, and nil if they agree with each other. It looks
-// at every key while nothing else may use the keyspace: it is for tests.
+// Check returns an error if the keyspace's tables and counts contradict each other. It looks at every key. Nothing else may use
+// the keyspace in the meantime: it is for tests.
 func (s *Keyspace) Check() error {
 	users, growing := map[uint32]int64{}, int64(0)
 	for i := range s.shards {
@@ -11,13 +11,10 @@ func (s *Keyspace) Check() error {
 		if err := t.check(); err != nil {
 			return fmt.Errorf("shard %d: %w", i, err)
 		}
-		for _, slot := range t.index.slots {
-			if slot != 0 {
-				r := t.record(uint32(slot))
-				users[r.limitID()]++
-				growing += t.growable(r)
-			}
-		}
+		t.each(func(r record) {
+			users[r.limitID()]++
+			growing += t.growable(r)
+		})
 		if t.pin.used {
 			users[t.pin.id]++
 		}

@@ -1,7 +1,5 @@
 package keyspace
 
-import "github.com/stintdb/stint/engine/algorithm"
-
 // randomWalk is the number of slots of an index that Random reads from a random one on.
 const randomWalk = 64
 
@@ -52,8 +50,7 @@ func (s *Shard) random(now int64, intN func(int) int, visit func(Entry) (more bo
 			if s.expired(r, now) {
 				return true
 			}
-			limit := s.limitOf(r)
-			return visit(Entry{Key: r.key(), Limit: *limit, State: algorithm.Table[limit.Algorithm].StateOf(r.rest())})
+			return visit(s.entry(r))
 		}
 		at = (at + 1) % len(slots)
 	}

@@ -18,15 +18,8 @@ func (s *Keyspace) Rewind(from, to int64) {
 func (s *Shard) rewind(from, to int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.index.count == 0 {
-		return
-	}
-	for _, slot := range s.index.slots {
-		if slot == 0 {
-			continue
-		}
-		r := s.record(uint32(slot))
-		limit := s.limitOf(r)
-		algorithm.RewindState(algorithm.Table[limit.Algorithm].StateOf(r.rest()), limit, from, to)
-	}
+	s.each(func(r record) {
+		limit, state := s.stateOf(r)
+		algorithm.RewindState(state, limit, from, to)
+	})
 }

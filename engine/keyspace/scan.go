@@ -2,8 +2,6 @@ package keyspace
 
 import (
 	"math"
-
-	"github.com/stintdb/stint/engine/algorithm"
 )
 
 // A cursor names a shard and a tag: shard<<33 | tag, where the tag has a 33rd bit for "past the last". Indexes are in
@@ -59,8 +57,7 @@ func (t *table) scan(from uint64, count int, now int64, visit func(Entry) (more 
 		passed++
 		r := t.record(uint32(slot))
 		if !t.expired(r, now) {
-			limit := t.limitOf(r)
-			more := visit(Entry{Key: r.key(), Limit: *limit, State: algorithm.Table[limit.Algorithm].StateOf(r.rest())})
+			more := visit(t.entry(r))
 			stopped = stopped || !more
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"sync"
 
 	"github.com/stintdb/stint/engine/admission"
-	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -16,7 +15,7 @@ type Shard struct {
 	_         [64]byte
 }
 
-// Lock locks the shard. Whoever locks several goes in the order of their numbers, or by TryLock.
+// Lock locks the shard. Several are locked in the order of their numbers, or with TryLock.
 func (s *Shard) Lock() { s.mu.Lock() }
 
 // TryLock locks the shard unless another goroutine holds the lock.
@@ -27,9 +26,7 @@ func (s *Shard) Unlock() { s.mu.Unlock() }
 
 // StateAt is the limit and the state of the key at p, which may have expired. Both are valid until the table changes.
 func (s *Shard) StateAt(p Place) (limit *limits.Limit, state []byte) {
-	r := s.record(p.ref)
-	limit = s.limitOf(r)
-	return limit, algorithm.Table[limit.Algorithm].StateOf(r.rest())
+	return s.stateOf(s.record(p.ref))
 }
 
 // SizeAt is the bytes of the record at p.
@@ -50,11 +47,8 @@ func (s *Shard) Touch(tag uint32) uint64 { return s.index.touch(tag) }
 
 // Each visits every key, expired ones too.
 func (s *Shard) Each(visit func(key []byte, limit *limits.Limit, state []byte)) {
-	for _, slot := range s.index.slots {
-		if slot != 0 {
-			p := Place{ref: uint32(slot)}
-			limit, state := s.StateAt(p)
-			visit(s.record(p.ref).key(), limit, state)
-		}
-	}
+	s.each(func(r record) {
+		limit, state := s.stateOf(r)
+		visit(r.key(), limit, state)
+	})
 }

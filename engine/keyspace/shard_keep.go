@@ -25,8 +25,8 @@ func (s *Shard) Keep(c *algorithm.Call, tag uint32, p Place) bool {
 		c.Result.Work += s.size(r) / WorkBytes
 	}
 	s.preserve(r)
-	held := s.limitOf(r)
-	had := len(algorithm.Table[held.Algorithm].StateOf(r.rest()))
+	held, before := s.stateOf(r)
+	had := len(before)
 	if c.IsNew && (held.Algorithm != c.Limit.Algorithm || size != had) {
 		s.drop(p) // it has expired: nothing is lost, and making room for more could drop it on the way
 		return s.insert(c, tag, size)
@@ -163,9 +163,7 @@ func (s *Shard) enlarge(c *algorithm.Call, tag uint32, size int) (ref uint32) {
 func (s *Shard) Load(c *algorithm.Call, now int64, op *engine.Op, res *engine.Result, p Place) {
 	c.Begin(now, op, res)
 	if p.Found {
-		r := s.record(p.ref)
-		limit := s.limitOf(r)
-		c.Open(limit, algorithm.Table[limit.Algorithm].StateOf(r.rest()))
+		c.Open(s.StateAt(p))
 	}
 	if c.IsNew && op.PriorAt != 0 && op.Verb != engine.Carry {
 		c.StartFrom(op.Limit.LeaderAllowance(), c.PriorAt())
@@ -177,8 +175,8 @@ func (s *Shard) keepLent(c *algorithm.Call, tag uint32, p Place) bool {
 	limit, state := c.LentState(c.Next[:algorithm.Table[c.Limit.Algorithm].Bytes])
 	if p.Found {
 		r := s.record(p.ref)
-		held := s.limitOf(r)
-		had := len(algorithm.Table[held.Algorithm].StateOf(r.rest()))
+		held, before := s.stateOf(r)
+		had := len(before)
 		if !c.IsNew && held.Algorithm.IsLent() && len(state) <= had {
 			s.preserve(r)
 			if *held != limit {

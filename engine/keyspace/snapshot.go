@@ -4,7 +4,6 @@ import (
 	"math"
 	"sync/atomic"
 
-	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/internal/offheap"
 )
 
@@ -131,8 +130,8 @@ func (f *Snapshot) pass(s *Shard, from uint64) (to uint64) {
 // show visits the record at the front of b if it holds information at now, and returns the bytes behind it.
 func (t *table) show(b []byte, now int64, visit func(Entry)) (rest []byte) {
 	r := record(b)
-	if limit := t.limitOf(r); !t.expired(r, now) {
-		visit(Entry{Key: r.key(), Limit: *limit, State: algorithm.Table[limit.Algorithm].StateOf(r.rest())})
+	if !t.expired(r, now) {
+		visit(t.entry(r))
 	}
 	return b[t.size(r):]
 }

@@ -44,14 +44,35 @@ func (t *table) record(ref uint32) record { return t.arena.record(ref) }
 
 func (t *table) limitOf(r record) *limits.Limit { return &t.limits.at(r.limitID()).limit }
 
+// stateOf is the limit and the state of a record.
+func (t *table) stateOf(r record) (limit *limits.Limit, state []byte) {
+	limit = t.limitOf(r)
+	return limit, algorithm.Table[limit.Algorithm].StateOf(r.rest())
+}
+
+// entry is a record as those outside see it.
+func (t *table) entry(r record) Entry {
+	limit, state := t.stateOf(r)
+	return Entry{Key: r.key(), Limit: *limit, State: state}
+}
+
+// each visits every record.
+func (t *table) each(visit func(r record)) {
+	for _, slot := range t.index.slots {
+		if slot != 0 {
+			visit(t.record(uint32(slot)))
+		}
+	}
+}
+
 func (t *table) size(r record) int {
-	return RecordBytes(len(algorithm.Table[t.limitOf(r).Algorithm].StateOf(r.rest())), r.keyLen())
+	_, state := t.stateOf(r)
+	return RecordBytes(len(state), r.keyLen())
 }
 
 func (t *table) expired(r record, now int64) bool {
-	limit := t.limitOf(r)
-	alg := &algorithm.Table[limit.Algorithm]
-	return alg.Expired(alg.StateOf(r.rest()), limit, now)
+	limit, state := t.stateOf(r)
+	return algorithm.Table[limit.Algorithm].Expired(state, limit, now)
 }
 
 // Seek returns the position from which findFrom looks for a key. It reads the head of the record there, so that the processor fetches it.

@@ -28,7 +28,7 @@ func (s *Shard) Write(now int64, tag uint32, p *Update, res *engine.Result) (cha
 	}
 	if at.Found {
 		r := s.record(at.ref)
-		if limit := s.limitOf(r); *limit != p.Limit || len(algorithm.Table[limit.Algorithm].StateOf(r.rest())) != p.Size {
+		if limit, had := s.stateOf(r); *limit != p.Limit || len(had) != p.Size {
 			s.drop(at)
 			at = Place{}
 		} else {

@@ -147,7 +147,7 @@ func (p *policies) PolicyCounts(visit func(Policy)) {
 // PolicyOps calls visit for the operations that restore all state except the entries: policies, scripts, restrictions of new
 // keys, and shared limiters. It is for snapshots.
 func (s *Store) PolicyOps(visit func(*engine.Op)) {
-	s.RestrictOps(visit)
+	s.Admission.RestrictOps(visit)
 	s.scripts.ops(visit)
 	for _, name := range s.PolicyNames() {
 		s.policies.mu.RLock()

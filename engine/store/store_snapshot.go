@@ -19,7 +19,7 @@ type Snapshot struct {
 // Snapshot is [Keyspace.Snapshot] of the whole store.
 func (s *Store) Snapshot() *Snapshot {
 	f := &Snapshot{Snapshot: s.Keyspace.Snapshot(), store: s}
-	s.RestrictOps(func(op *engine.Op) { f.rest = append(f.rest, op.Clone()) })
+	s.Admission.RestrictOps(func(op *engine.Op) { f.rest = append(f.rest, op.Clone()) })
 	s.scripts.ops(func(op *engine.Op) { f.rest = append(f.rest, *op) }) // bodies never change
 	s.policies.mu.Lock()
 	s.policies.snapshot = f
