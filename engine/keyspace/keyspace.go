@@ -16,7 +16,7 @@ type Keyspace struct {
 	Admission admission.Admission
 	changes   Changes
 	snapshot  atomic.Pointer[Snapshot]
-	calls     sync.Pool // of *algorithm.Call, the scratch of operations on one key
+	Calls     sync.Pool // of *algorithm.Call, the scratch of operations on one key
 	loads     sync.Pool // of *loading
 
 	sweepMu sync.Mutex
@@ -43,7 +43,7 @@ func (s *Keyspace) Init(o Config) {
 		n = defaultShards
 	}
 	if n < 1 || n > 1<<16 || n&(n-1) != 0 {
-		panic("store: Config.Shards must be a power of two up to 65536")
+		panic("keyspace: Config.Shards must be a power of two up to 65536")
 	}
 	s.shards = make([]Shard, n)
 	s.shift = 64
@@ -61,11 +61,11 @@ func (s *Keyspace) Init(o Config) {
 		s.shards[i].Number, s.shards[i].changes = uint32(i), &s.changes
 	}
 	s.changes.dirty = make([]atomic.Uint64, (n+63)/64)
-	s.calls.New = func() any { return new(algorithm.Call) }
+	s.Calls.New = func() any { return new(algorithm.Call) }
 	s.loads.New = func() any { return new(loading) }
 }
 
-// JournalNotes is what is noted for the journal.
+// JournalNotes are the notes that [Keyspace.TakeChanges] reads, for those who note changes that are not of a key.
 func (s *Keyspace) JournalNotes() *Changes { return &s.changes }
 
 // Close gives the store's memory back to the system. The store must not be used afterwards.

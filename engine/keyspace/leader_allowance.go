@@ -48,8 +48,8 @@ func (s *Keyspace) admits(now int64, hash uint64, key []byte) (isNew, admitted b
 // Acquire can be granted and leaves all but the leader's allowance of the limit untouched. Otherwise it changes nothing, res has no meaning, and it
 // returns false. hash is that of the key.
 func (s *Keyspace) TakeAllowance(taken *Keyspace, hash uint64, logTime, now, priorAt int64, op *engine.Op, res *engine.Result) (done bool) {
-	c := taken.calls.Get().(*algorithm.Call)
-	defer taken.calls.Put(c)
+	c := taken.Calls.Get().(*algorithm.Call)
+	defer taken.Calls.Put(c)
 	own := &c.Allowance
 	var ok bool
 	if *own, ok = op.OfAllowance(); !ok {
@@ -74,8 +74,8 @@ func (s *Keyspace) TakeAllowance(taken *Keyspace, hash uint64, logTime, now, pri
 
 // Taken is the Carry that hands the tokens taken of a key over to another store. It returns false if there are none.
 func (s *Keyspace) Taken(now int64, key []byte) (carry engine.Op, found bool) {
-	c := s.calls.Get().(*algorithm.Call)
-	defer s.calls.Put(c)
+	c := s.Calls.Get().(*algorithm.Call)
+	defer s.Calls.Put(c)
 	sh, tag := s.Locate(key)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()

@@ -25,12 +25,12 @@ func (s *Store) TryReadOnly(now int64, op *engine.Op, res *engine.Result) (done 
 	case engine.Flush, engine.KeepOverflow, engine.KeepScript, engine.DropScripts:
 		return false
 	}
-	c := s.calls.Get().(*algorithm.Call)
+	c := s.Calls.Get().(*algorithm.Call)
 	c.Listed = 0
 	sh, tag := s.Locate(op.Key)
 	sh.Lock()
 	done = sh.TryReadOnly(c, now, tag, op, res)
 	sh.Unlock()
-	s.calls.Put(c)
+	s.Calls.Put(c)
 	return done
 }

@@ -3,7 +3,6 @@ package store
 import (
 	"sync"
 
-	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/keyspace"
 )
 
@@ -12,7 +11,6 @@ import (
 type Store struct {
 	keyspace.Keyspace
 	policies
-	calls    sync.Pool // of *algorithm.Call, the scratch of operations on one key
 	groups   sync.Pool // of *acquireAllCall
 	txs      sync.Pool // of *Tx
 	commands Commands
@@ -39,7 +37,6 @@ func newBeside(other *keyspace.Keyspace, o Config) *Store {
 	s := &Store{commands: o.Commands, publish: o.Publish}
 	s.Init(keyspace.Config{MaxBytes: o.MaxBytes, Replicated: o.Replicated, Shards: o.Shards, Beside: other})
 	s.policies.byName, s.policies.checks, s.policies.notes = map[string]*policy{}, map[string]*checkCounts{}, s.JournalNotes()
-	s.calls.New = func() any { return new(algorithm.Call) }
 	s.groups.New = func() any { return new(acquireAllCall) }
 	s.txs.New = func() any { return new(Tx) }
 	return s

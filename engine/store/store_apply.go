@@ -42,8 +42,8 @@ func (s *Store) shardsOf(ops []engine.Op) (numbers []uint32) {
 }
 
 func (s *Store) apply(now int64, ops []engine.Op, results []engine.Result, locked bool) {
-	c := s.calls.Get().(*algorithm.Call)
-	defer s.calls.Put(c)
+	c := s.Calls.Get().(*algorithm.Call)
+	defer s.Calls.Put(c)
 	c.Listed = 0
 	for i := 0; i < len(ops); i++ {
 		op, res := &ops[i], &results[i]
