@@ -39,8 +39,8 @@ func wideStep(r *rand.Rand, keys int) engine.Op {
 	return op
 }
 
-// heldLimits is more than the limits that are held back for a snapshot take.
-const heldLimits = 1000 * 128
+// heldLimits is the memory of the limits that may be held back for a snapshot: these histories have fewer than 120.
+const heldLimits = 120 * 128
 
 // With any operations between the entries of a scan, a snapshot shows the store as it was at its time: to the last
 // byte, policies included. Afterwards no copies are left.
