@@ -147,10 +147,12 @@ step_processes() {
     grep -E '^ +[a-z_]+_test.go:[0-9]+: (seed|[0-9])' "$log" | grep -v mended
 }
 
+starts_goroutines='^\s*go |\.Go\('
+
 # racing prints a pattern for the tests of a folder whose files start goroutines. The packages below ./engine start none
 # (TestEngineIsPure), so their other tests show no race.
 racing() {
-    grep -lE '^\s*go |\.Go\(' "$1"/*_test.go | xargs grep -ho '^func Test[A-Za-z0-9_]*' | sed 's/^func \(.*\)/^\1$/' | paste -sd '|'
+    grep -lE "$starts_goroutines" "$1"/*_test.go | xargs grep -ho '^func Test[A-Za-z0-9_]*' | sed 's/^func \(.*\)/^\1$/' | paste -sd '|'
 }
 
 step_race() {
@@ -164,7 +166,7 @@ step_race() {
     local nodes=$! folder others=passed
     (
         watched go test -race -timeout 20m -skip "$slow" ./server/...
-        for folder in $(grep -lE '^\s*go |\.Go\(' ./engine/*/*_test.go | xargs -n 1 dirname | sort -u); do
+        for folder in $(grep -lE "$starts_goroutines" ./engine/*/*_test.go | xargs -n 1 dirname | sort -u); do
             watched go test -race -run "$(racing "$folder")" "$folder"
         done
         # shellcheck disable=SC2046 # packages, separated by lines

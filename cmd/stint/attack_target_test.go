@@ -37,8 +37,8 @@ func launch(t testing.TB, as string, args ...string) *target {
 // resident is the server's resident memory in bytes.
 func (a *target) resident() int64 { return a.memory("VmRSS") }
 
-// room is the memory for keys and for the program's own pages, which the system reads when they are first used: how many
-// of them it has read by the time of a test's first look is chance, and what they take is lost to keys for good.
+// room is the memory for keys and for the program's own pages. The system reads a page when it is first used, and then keys
+// have that much less. A test's first look may come before many pages or few have been read, so it adds them.
 func (a *target) room() int64 { return a.info("keys_memory_limit") + a.memory("RssFile") }
 
 // memory is a size in bytes from the server's /proc/PID/status.

@@ -52,8 +52,8 @@ func (b *budget) noteProgram(mapped int64) { b.program = max(b.program, b.others
 func (b *budget) available() int64 { return b.total - b.total/spareShare - b.program }
 
 // divide works out the most that keys may take. Room for full buffers of clients is set aside before there are any: keys
-// that are kept cannot give it back when an attacker fills them. Free memory of the heap is part of that room: now and
-// then Go keeps some of it, however often it is told to return it.
+// that are kept cannot give it back when an attacker fills them. Free memory of the heap is part of that room, because Go does
+// not always return all of it to the system.
 func (b *budget) divide(cfg *config.Config, now int64, of goMemory, buffered int64) {
 	if b.total = cfg.MaxMemoryBytes; b.total == 0 {
 		b.total = b.machine
