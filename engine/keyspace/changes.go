@@ -33,7 +33,8 @@ const (
 // Changes records for a journal the keys written and deleted since the last call of [Store.Changes]. A key that is
 // written a million times in between is recorded once.
 type Changes struct {
-	on      atomic.Bool
+	uses    atomic.Uint32 // of the notes: what of journal and observed is on
+	changed func(key []byte)
 	dirty   []atomic.Uint64 // a bit for every shard with something noted
 	flushes atomic.Uint64   // how often every key was deleted
 	seen    uint64          // flushes that Changes has reported; only it uses this
@@ -61,8 +62,29 @@ func (r record) setDirty(dirty bool) {
 	binary.LittleEndian.PutUint32(r[4:], n)
 }
 
-// IsOn reports whether changes are noted.
-func (c *Changes) IsOn() bool { return c.on.Load() }
+// The uses of notes.
+const (
+	journaled = 1 << iota // for [Keyspace.TakeChanges]
+	observed              // for [Config].Changed
+)
+
+// IsOn reports whether changes are noted for a journal.
+func (c *Changes) IsOn() bool { return c.uses.Load()&journaled != 0 }
+
+func (c *Changes) set(use uint32, on bool) {
+	if on {
+		c.uses.Or(use)
+	} else {
+		c.uses.And(^use)
+	}
+}
+
+// tell hands a key that changed, nil for all of them, to who observes.
+func (c *Changes) tell(uses uint32, key []byte) {
+	if uses&observed != 0 {
+		c.changed(key)
+	}
+}
 
 // Lose notes that a change could not be noted.
 func (c *Changes) Lose() { c.lost.Store(true) }
@@ -71,10 +93,13 @@ func (c *Changes) mark(shard uint32) { c.dirty[shard/64].Or(1 << (shard % 64)) }
 
 // note marks a record as written.
 func (t *table) note(ref uint32) {
-	if !t.changes.on.Load() {
+	uses := t.changes.uses.Load()
+	if uses == 0 {
 		return
 	}
-	if r := t.record(ref); !r.isDirty() {
+	r := t.record(ref)
+	t.changes.tell(uses, r.key())
+	if uses&journaled != 0 && !r.isDirty() {
 		r.setDirty(true)
 		t.noteRef(ref)
 	}
@@ -89,7 +114,7 @@ func (n *notes) noteRef(ref uint32) {
 
 // noteGone marks a key as deleted.
 func (n *notes) noteGone(key []byte) {
-	if !n.changes.on.Load() {
+	if !n.changes.IsOn() {
 		return
 	}
 	if len(n.gone) > 0 && len(n.gone)+len(key)+4 > maxGone {
@@ -115,7 +140,11 @@ func (t *table) noteDropped(r record) {
 }
 
 // Track starts or stops noting changes. It must be called before the store is used by others.
-func (s *Keyspace) Track(on bool) { s.changes.on.Store(on) }
+func (s *Keyspace) Track(on bool) { s.changes.set(journaled, on) }
+
+// Observe starts or stops calls of [Config].Changed. It may be called at any time; a change that is under way may be missed, so an
+// observer looks at the keys of interest after it has begun.
+func (s *Keyspace) Observe(on bool) { s.changes.set(observed, on && s.changes.changed != nil) }
 
 // TakeChanges reports the changes of all keys since the last call, but for states larger than stateBytes, and forgets them.
 func (s *Keyspace) TakeChanges(stateBytes int, now int64, visit func(Change)) (complete, left bool) {

@@ -16,9 +16,10 @@ func (s *Keyspace) Flush(now int64, locked bool) {
 		s.shards[i].gone = nil
 	}
 	s.Admission.Shared.Clear()
-	if s.changes.on.Load() { // recovery flushes too, and that is no new change
+	if s.changes.IsOn() { // recovery flushes too, and that is no new change
 		s.changes.flushes.Add(1)
 	}
+	s.changes.tell(s.changes.uses.Load(), nil)
 	for i := range lent {
 		s.shards[i].putBack(s, now, lent[i])
 	}
@@ -40,4 +41,5 @@ func (s *Keyspace) Clear() {
 		sh.mu.Unlock()
 	}
 	s.Admission.Clear()
+	s.changes.tell(s.changes.uses.Load(), nil)
 }

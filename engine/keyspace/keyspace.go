@@ -31,6 +31,9 @@ type Config struct {
 	Replicated bool      // new keys are refused by operations only, never for the keyspace's own memory
 	Shards     int       // a power of two up to 65536; 0 for the default of 1024
 	Beside     *Keyspace // one of the same shards and hashes, or nil
+	// Changed is told every key that is written, deleted or dropped as expired, and nil when all are, while [Keyspace.Observe] is on. It is
+	// called with the key's shard locked: it must not wait, nor use the keyspace, nor keep the key.
+	Changed func(key []byte)
 }
 
 // Init makes an empty keyspace of the zero value.
@@ -60,6 +63,7 @@ func (s *Keyspace) Init(o Config) {
 		s.shards[i].admission = &s.Admission
 		s.shards[i].Number, s.shards[i].changes = uint32(i), &s.changes
 	}
+	s.changes.changed = o.Changed
 	s.changes.dirty = make([]atomic.Uint64, (n+63)/64)
 	s.Calls.New = func() any { return new(algorithm.Call) }
 	s.loads.New = func() any { return new(loading) }
