@@ -72,6 +72,9 @@ func (s *scriptCaller) Expired() bool {
 func (s *scriptCaller) Call(reply []byte, args [][]byte) (out []byte, steps int) {
 	before := s.call.Tx.Work()
 	c, row := &s.inner, lookUp(args[0])
+	if sub := rowOf(args); sub != nil && sub.Data != nil {
+		row = sub
+	}
 	*c = DataCall{Tx: s.call.Tx, Args: args, Writer: resp.Writer{Buf: reply}}
 	switch err := s.check(row, args); {
 	case err != nil:
@@ -109,7 +112,7 @@ func (s *scriptCaller) check(row *Row, args [][]byte) error {
 
 // inScripts reports whether scripts may call a command.
 func (r *Row) inScripts() bool {
-	return r.Flags&NotInScripts == 0 && (r.Data != nil || r.Parse != nil && r.Group == "limiter")
+	return r.Flags&NotInScripts == 0 && (r.Data != nil || r.Parse != nil && r.Group == "limiter" && r.FullName == r.Name)
 }
 
 // mayCall reports whether the script's user may use a command. The operation lists the commands of a user that may not
@@ -119,7 +122,7 @@ func (s *scriptCaller) mayCall(row *Row) bool {
 		return true
 	}
 	for name := range bytes.SplitSeq(s.call.op.Who, []byte(" ")) {
-		if string(name) == row.Name {
+		if string(name) == row.FullName {
 			return true
 		}
 	}
@@ -131,8 +134,7 @@ func (s *scriptCaller) mayTouch(row *Row, args [][]byte) bool {
 	if s.call.op.Options&engine.DeclaredOnly == 0 {
 		return true
 	}
-	keys := row.Keys.of(args)
-	for i, key := range args[keys.from:keys.to] {
+	for i, key := range row.Keys.of(args).in(args) {
 		if !s.mayUse(key, row.access(args, i)) {
 			return false
 		}
@@ -197,12 +199,11 @@ func wideName(row *Row, op *engine.Op) string {
 // It is nil if may allows all.
 func ScriptCommands(may func(*Row) bool) []byte {
 	list, all := []byte("-"), true // no command's name, so that a list of none is not empty
-	for i := range Table {
-		row := &Table[i]
+	for _, row := range All {
 		switch {
 		case !row.inScripts():
 		case may(row):
-			list = append(append(list, ' '), row.Name...)
+			list = append(append(list, ' '), row.FullName...)
 		default:
 			all = false
 		}
@@ -218,7 +219,7 @@ func (e *Executor) Weigh(op *engine.Op, held int) (work int) {
 	if len(op.Args) == 0 {
 		return store.OpWork
 	}
-	row := lookUp(op.Args[0])
+	row := rowOf(op.Args)
 	switch {
 	case row == nil:
 		return store.OpWork
