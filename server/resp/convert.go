@@ -10,11 +10,12 @@ type Shape uint8
 
 // The shapes.
 const (
-	Same   Shape = iota
-	Map          // fields and their values
-	Set          // members
-	Double       // a number that is not whole
-	Scored       // members with their scores
+	Same    Shape = iota
+	Map           // fields and their values
+	Set           // members
+	Double        // a number that is not whole
+	Scored        // members with their scores
+	Doubles       // an array whose bulk strings are numbers that are not whole
 )
 
 // FromRESP2 writes a whole reply that is given in RESP2 in RESP3. Null has a type of its own there.
@@ -34,6 +35,10 @@ func (w *Writer) FromRESP2(reply []byte, shape Shape) {
 		for range n / 2 {
 			w.Array(2)
 			rest = w.double(w.element(rest))
+		}
+	case isArray && shape == Doubles:
+		for w.Array(n); len(rest) > 0; {
+			rest = w.double(rest)
 		}
 	case shape == Double:
 		rest = w.double(rest)
