@@ -15,21 +15,24 @@ var gcraRows = []Row{{
 	Summary: "Limit by GCRA, as Redis's command of that name: in whole microseconds, on a clock of milliseconds. `NUM_REQUESTS` is an older name of `TOKENS`. The key is no limiter's of Stint: [CL.THROTTLE](#clthrottle) is exact.",
 	Returns: "limited, 0 or 1; max-burst + 1; tokens left; seconds until the request would be granted, -1 if it was, or never will be; seconds until all tokens are back.",
 	Example: "hits 15 30 60",
-	Cost:    ValueCopy, Flags: Write | Fast, Keys: usedKey, Data: takeGCRA,
+	Cost:    ValueCopy, Flags: Write | Fast, Keys: usedKey, Data: func(c *DataCall) { gcraCall{c}.take() },
 }, {
 	Name: "gcrasetvalue", Syntax: "key tat", Group: "rate_limit",
 	Summary: "Set the theoretical arrival time of a key of GCRA, in Unix microseconds.",
 	Returns: "`OK`.",
 	Example: "hits 4102444800000000",
-	Cost:    ValueCopy, Flags: Write | Fast, Keys: changedKey, Data: setGCRA,
+	Cost:    ValueCopy, Flags: Write | Fast, Keys: changedKey, Data: func(c *DataCall) { gcraCall{c}.setValue() },
 }}
 
-func takeGCRA(c *DataCall) {
+// gcraCall is a call of these commands.
+type gcraCall struct{ *DataCall }
+
+func (c gcraCall) take() {
 	if len(c.Args) > 7 {
 		c.fail(wrongArity(lookUp(c.Args[0])))
 		return
 	}
-	request, ok := c.gcraRequest()
+	request, ok := c.request()
 	if !ok {
 		return
 	}
@@ -52,7 +55,7 @@ func takeGCRA(c *DataCall) {
 		return
 	}
 	if !d.Limited {
-		c.setGCRA(d.ArrivalUs)
+		c.set(d.ArrivalUs)
 	}
 	c.Writer.Array(5)
 	c.Writer.Bool(d.Limited)
@@ -61,8 +64,8 @@ func takeGCRA(c *DataCall) {
 	}
 }
 
-// gcraRequest reads the arguments of GCRA, in Redis's order, or writes the error.
-func (c *DataCall) gcraRequest() (r datatype.GCRARequest, ok bool) {
+// request reads the arguments of GCRA, in Redis's order, or writes the error.
+func (c gcraCall) request() (r datatype.GCRARequest, ok bool) {
 	burst, ok := parseRedisInt(c.Args[2])
 	if !ok || burst < 0 {
 		c.fail(errNotPositive)
@@ -109,7 +112,7 @@ func gcraTokensWord(arg []byte) string {
 }
 
 // atLeastOne reads an integer, and writes the error of one that is less than 1.
-func (c *DataCall) atLeastOne(arg []byte) (n int64, ok bool) {
+func (c gcraCall) atLeastOne(arg []byte) (n int64, ok bool) {
 	n, ok = c.integer(arg)
 	if ok && n < 1 {
 		c.fail(errOutOfRange)
@@ -118,8 +121,8 @@ func (c *DataCall) atLeastOne(arg []byte) (n int64, ok bool) {
 	return n, ok
 }
 
-// setGCRA writes the arrival time of the key. It expires with the millisecond of that time, so one in the past is gone at once.
-func (c *DataCall) setGCRA(arrivalUs int64) {
+// set writes the arrival time of the key. It expires with the millisecond of that time, so one in the past is gone at once.
+func (c gcraCall) set(arrivalUs int64) {
 	ms := arrivalUs / 1000
 	if ms < c.Tx.Now()/1e6 {
 		c.Tx.Delete(c.Args[1])
@@ -128,7 +131,7 @@ func (c *DataCall) setGCRA(arrivalUs int64) {
 	c.Tx.Set(c.Args[1], engine.Value{Kind: limits.GCRAValue, ExpiresAt: expiryNanos(ms), Data: datatype.GCRAOf(arrivalUs)})
 }
 
-func setGCRA(c *DataCall) {
+func (c gcraCall) setValue() {
 	if _, _, ok := c.get(c.Args[1], limits.GCRAValue); !ok {
 		return
 	}
@@ -139,7 +142,7 @@ func setGCRA(c *DataCall) {
 	case arrivalUs < 0:
 		c.fail(errNegativeArrival)
 	default:
-		c.setGCRA(arrivalUs)
+		c.set(arrivalUs)
 		c.Writer.Status("OK")
 	}
 }

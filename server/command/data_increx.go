@@ -20,8 +20,10 @@ var increxRows = []Row{{
 	Cost:    ValueCopy, Flags: Write | Fast, Keys: usedKey, Shape: resp.Doubles, Data: incrementWithin,
 }}
 
-// increxOptions are the options of INCREX.
-type increxOptions struct {
+// increx is a call of INCREX, with its options.
+type increx struct {
+	*DataCall
+
 	integers, floats           bool // BYINT, BYFLOAT
 	saturate                   bool
 	persist, onlyWithoutExpiry bool
@@ -33,145 +35,145 @@ type increxOptions struct {
 	byFloat, leastFloat, mostFloat *big.Float // with BYFLOAT
 
 	unit      expiryUnit // zero without an expiry
-	expiry    []byte
+	expires   []byte
 	expiresAt int64
 }
 
 func incrementWithin(c *DataCall) {
-	o, ok := c.increxOptions()
-	if !ok {
+	x := increx{DataCall: c, by: 1}
+	if !x.readOptions() {
 		return
 	}
 	v, found, ok := c.get(c.Args[1], limits.StringValue)
 	if !ok {
 		return
 	}
-	blocked := o.ifAbsent && found || o.ifPresent && !found
+	blocked := x.ifAbsent && found || x.ifPresent && !found
 	text := []byte("0")
 	if found {
 		text = v.Data
 	}
-	if o.floats {
-		text, ok = c.addFloat(&o, text, blocked)
+	if x.floats {
+		text, ok = x.addFloat(text, blocked)
 	} else {
-		text, ok = c.addInt(&o, text, blocked)
+		text, ok = x.addInt(text, blocked)
 	}
 	if ok {
-		c.setString(c.Args[1], text, o.expiryAfter(v.ExpiresAt))
+		c.setString(c.Args[1], text, x.expiryAfter(v.ExpiresAt))
 	}
 }
 
 // expiryAfter is the expiry of a key that had another one; 0 is never.
-func (o *increxOptions) expiryAfter(before int64) int64 {
+func (x *increx) expiryAfter(before int64) int64 {
 	switch {
-	case o.persist:
+	case x.persist:
 		return 0
-	case o.expiresAt != 0 && (before == 0 || !o.onlyWithoutExpiry):
-		return o.expiresAt
+	case x.expiresAt != 0 && (before == 0 || !x.onlyWithoutExpiry):
+		return x.expiresAt
 	}
 	return before
 }
 
 // addInt adds to a number, writes the reply, and returns the text of the sum if it is to be kept.
-func (c *DataCall) addInt(o *increxOptions, text []byte, blocked bool) (sumText []byte, changed bool) {
-	old, ok := c.integer(text)
+func (x *increx) addInt(text []byte, blocked bool) (sumText []byte, changed bool) {
+	old, ok := x.integer(text)
 	if !ok {
 		return nil, false
 	}
-	sum, fits := addInts(old, o.by)
-	switch inside := fits && sum >= o.least && sum <= o.most; {
-	case blocked, !inside && !o.saturate:
-		c.replyInts(old, 0)
+	sum, fits := addInts(old, x.by)
+	switch inside := fits && sum >= x.least && sum <= x.most; {
+	case blocked, !inside && !x.saturate:
+		x.replyInts(old, 0)
 		return nil, false
 	case inside:
-	case fits && sum > o.most, !fits && o.by > 0:
-		sum = o.most
+	case fits && sum > x.most, !fits && x.by > 0:
+		sum = x.most
 	default:
-		sum = o.least
+		sum = x.least
 	}
 	applied := sum - old
 	if (applied < 0) != (sum < old) {
-		c.fail(errAppliedOverflow)
+		x.fail(errAppliedOverflow)
 		return nil, false
 	}
-	c.replyInts(sum, applied)
-	return strconv.AppendInt(c.digits[:0], sum, 10), true
+	x.replyInts(sum, applied)
+	return strconv.AppendInt(x.digits[:0], sum, 10), true
 }
 
-func (c *DataCall) replyInts(value, applied int64) {
-	c.Writer.Array(2)
-	c.Writer.Int(value)
-	c.Writer.Int(applied)
+func (x *increx) replyInts(value, applied int64) {
+	x.Writer.Array(2)
+	x.Writer.Int(value)
+	x.Writer.Int(applied)
 }
 
 // addFloat is addInt for numbers that may have a fraction.
-func (c *DataCall) addFloat(o *increxOptions, text []byte, blocked bool) (sumText []byte, changed bool) {
+func (x *increx) addFloat(text []byte, blocked bool) (sumText []byte, changed bool) {
 	old, sum := newLongDouble(), newLongDouble()
 	switch {
 	case !parseLongDouble(text, old):
-		c.fail(errNotFloat)
+		x.fail(errNotFloat)
 		return nil, false
 	case old.IsInf():
-		c.fail(errValueInfinite)
+		x.fail(errValueInfinite)
 		return nil, false
 	}
-	fits := !isInfinite(sum.Add(old, o.byFloat))
-	switch inside := fits && sum.Cmp(o.leastFloat) >= 0 && sum.Cmp(o.mostFloat) <= 0; {
-	case blocked, !inside && !o.saturate:
-		c.replyFloats(appendLongDouble(nil, old), newLongDouble())
+	fits := !isInfinite(sum.Add(old, x.byFloat))
+	switch inside := fits && sum.Cmp(x.leastFloat) >= 0 && sum.Cmp(x.mostFloat) <= 0; {
+	case blocked, !inside && !x.saturate:
+		x.replyFloats(appendLongDouble(nil, old), newLongDouble())
 		return nil, false
 	case inside:
-	case fits && sum.Cmp(o.mostFloat) > 0, !fits && o.byFloat.Sign() > 0:
-		sum = o.mostFloat
+	case fits && sum.Cmp(x.mostFloat) > 0, !fits && x.byFloat.Sign() > 0:
+		sum = x.mostFloat
 	default:
-		sum = o.leastFloat
+		sum = x.leastFloat
 	}
 	applied := newLongDouble().Sub(sum, old)
 	if isInfinite(applied) {
-		c.fail(errAppliedInfinite)
+		x.fail(errAppliedInfinite)
 		return nil, false
 	}
 	sumText = appendLongDouble(nil, sum)
-	c.replyFloats(sumText, applied)
+	x.replyFloats(sumText, applied)
 	return sumText, true
 }
 
-func (c *DataCall) replyFloats(value []byte, applied *big.Float) {
-	c.Writer.Array(2)
-	c.Writer.Bulk(value)
-	c.Writer.Bulk(appendLongDouble(nil, applied))
+func (x *increx) replyFloats(value []byte, applied *big.Float) {
+	x.Writer.Array(2)
+	x.Writer.Bulk(value)
+	x.Writer.Bulk(appendLongDouble(nil, applied))
 }
 
-// increxOptions reads the options and their values in Redis's order: the increment with the words, then the bounds, then the expiry.
-func (c *DataCall) increxOptions() (o increxOptions, ok bool) {
-	o.by = 1
-	if !c.increxWords(&o) || o.floats && !c.floatBounds(&o) || !o.floats && !c.intBounds(&o) {
-		return o, false
+// readOptions reads the options and their values in Redis's order: the increment with the words, then the bounds, then the expiry. It
+// writes the error.
+func (x *increx) readOptions() (ok bool) {
+	if !x.readWords() || x.floats && !x.readFloatBounds() || !x.floats && !x.readIntBounds() {
+		return false
 	}
 	switch {
-	case o.unit.millis != 0:
-		o.expiresAt, ok = c.expiry(o.expiry, o.unit.millis, o.unit.fromNow, "increx")
-		return o, ok
-	case o.onlyWithoutExpiry:
-		c.fail(errENXAlone)
-		return o, false
+	case x.unit.millis != 0:
+		x.expiresAt, ok = x.expiry(x.expires, x.unit.millis, x.unit.fromNow, "increx")
+		return ok
+	case x.onlyWithoutExpiry:
+		x.fail(errENXAlone)
+		return false
 	}
-	return o, true
+	return true
 }
 
-// increxWords reads the options, each of which may stand there once.
-func (c *DataCall) increxWords(o *increxOptions) (ok bool) {
-	for words := c.Args[2:]; len(words) > 0; {
-		used := o.flag(words[0])
+// readWords reads the options, each of which may stand there once.
+func (x *increx) readWords() (ok bool) {
+	for words := x.Args[2:]; len(words) > 0; {
+		used := x.flag(words[0])
 		if used == 0 && len(words) > 1 {
-			if used = o.option(words[0], words[1]); used == 0 && o.isIncrement(words[0]) {
-				if used = 2; !c.increment(o, words[0], words[1]) {
+			if used = x.option(words[0], words[1]); used == 0 && x.isIncrement(words[0]) {
+				if used = 2; !x.readIncrement(words[0], words[1]) {
 					return false
 				}
 			}
 		}
 		if used == 0 {
-			c.fail(ErrSyntax)
+			x.fail(ErrSyntax)
 			return false
 		}
 		words = words[used:]
@@ -180,18 +182,18 @@ func (c *DataCall) increxWords(o *increxOptions) (ok bool) {
 }
 
 // flag reads an option without a value. It returns the number of words read, 0 if this is none, or may not stand here.
-func (o *increxOptions) flag(word []byte) (used int) {
+func (x *increx) flag(word []byte) (used int) {
 	switch {
-	case isWord(word, "SATURATE") && !o.saturate:
-		o.saturate = true
-	case isWord(word, "ENX") && !o.onlyWithoutExpiry && !o.persist:
-		o.onlyWithoutExpiry = true
-	case isWord(word, "PERSIST") && !o.persist && !o.onlyWithoutExpiry && o.unit.millis == 0:
-		o.persist = true
-	case isWord(word, "NX") && !o.ifAbsent && !o.ifPresent:
-		o.ifAbsent = true
-	case isWord(word, "XX") && !o.ifAbsent && !o.ifPresent:
-		o.ifPresent = true
+	case isWord(word, "SATURATE") && !x.saturate:
+		x.saturate = true
+	case isWord(word, "ENX") && !x.onlyWithoutExpiry && !x.persist:
+		x.onlyWithoutExpiry = true
+	case isWord(word, "PERSIST") && !x.persist && !x.onlyWithoutExpiry && x.unit.millis == 0:
+		x.persist = true
+	case isWord(word, "NX") && !x.ifAbsent && !x.ifPresent:
+		x.ifAbsent = true
+	case isWord(word, "XX") && !x.ifAbsent && !x.ifPresent:
+		x.ifPresent = true
 	default:
 		return 0
 	}
@@ -199,15 +201,15 @@ func (o *increxOptions) flag(word []byte) (used int) {
 }
 
 // option is flag for a bound and an expiry, whose values are read later.
-func (o *increxOptions) option(word, value []byte) (used int) {
+func (x *increx) option(word, value []byte) (used int) {
 	unit := expiryUnitOf(word)
 	switch {
-	case isWord(word, "LBOUND") && !o.hasLower:
-		o.hasLower, o.lower = true, value
-	case isWord(word, "UBOUND") && !o.hasUpper:
-		o.hasUpper, o.upper = true, value
-	case unit.millis != 0 && o.unit.millis == 0 && !o.persist:
-		o.unit, o.expiry = unit, value
+	case isWord(word, "LBOUND") && !x.hasLower:
+		x.hasLower, x.lower = true, value
+	case isWord(word, "UBOUND") && !x.hasUpper:
+		x.hasUpper, x.upper = true, value
+	case unit.millis != 0 && x.unit.millis == 0 && !x.persist:
+		x.unit, x.expires = unit, value
 	default:
 		return 0
 	}
@@ -215,62 +217,62 @@ func (o *increxOptions) option(word, value []byte) (used int) {
 }
 
 // isIncrement reports whether a word is that of the increment, the first there is.
-func (o *increxOptions) isIncrement(word []byte) bool {
-	return !o.integers && !o.floats && (isWord(word, "BYINT") || isWord(word, "BYFLOAT"))
+func (x *increx) isIncrement(word []byte) bool {
+	return !x.integers && !x.floats && (isWord(word, "BYINT") || isWord(word, "BYFLOAT"))
 }
 
-// increment reads the value of BYINT or BYFLOAT, or writes the error.
-func (c *DataCall) increment(o *increxOptions, word, value []byte) (ok bool) {
+// readIncrement reads the value of BYINT or BYFLOAT, or writes the error.
+func (x *increx) readIncrement(word, value []byte) (ok bool) {
 	if isWord(word, "BYINT") {
-		o.integers = true
-		if o.by, ok = parseRedisInt(value); !ok {
-			c.fail(errNumberInteger.With("Increment"))
+		x.integers = true
+		if x.by, ok = parseRedisInt(value); !ok {
+			x.fail(errNumberInteger.With("Increment"))
 		}
 		return ok
 	}
-	o.floats, o.byFloat = true, newLongDouble()
+	x.floats, x.byFloat = true, newLongDouble()
 	switch {
-	case !parseLongDouble(value, o.byFloat):
-		c.fail(errNumberFloat.With("Increment"))
-	case o.byFloat.IsInf():
-		c.fail(errIncrementInfinite)
+	case !parseLongDouble(value, x.byFloat):
+		x.fail(errNumberFloat.With("Increment"))
+	case x.byFloat.IsInf():
+		x.fail(errIncrementInfinite)
 	default:
 		return true
 	}
 	return false
 }
 
-// intBounds reads the bounds of an integer, or writes the error.
-func (c *DataCall) intBounds(o *increxOptions) (ok bool) {
-	o.least, o.most, ok = math.MinInt64, math.MaxInt64, true
-	if o.hasLower {
-		if o.least, ok = parseRedisInt(o.lower); !ok {
-			c.fail(errNumberInteger.With("LBOUND"))
+// readIntBounds reads the bounds of an integer, or writes the error.
+func (x *increx) readIntBounds() (ok bool) {
+	x.least, x.most, ok = math.MinInt64, math.MaxInt64, true
+	if x.hasLower {
+		if x.least, ok = parseRedisInt(x.lower); !ok {
+			x.fail(errNumberInteger.With("LBOUND"))
 			return false
 		}
 	}
-	if o.hasUpper {
-		if o.most, ok = parseRedisInt(o.upper); !ok {
-			c.fail(errNumberInteger.With("UBOUND"))
+	if x.hasUpper {
+		if x.most, ok = parseRedisInt(x.upper); !ok {
+			x.fail(errNumberInteger.With("UBOUND"))
 			return false
 		}
 	}
-	if o.least > o.most {
-		c.fail(errBoundsCross)
+	if x.least > x.most {
+		x.fail(errBoundsCross)
 	}
-	return o.least <= o.most
+	return x.least <= x.most
 }
 
-// floatBounds is intBounds for numbers that may have a fraction.
-func (c *DataCall) floatBounds(o *increxOptions) (ok bool) {
-	o.leastFloat, o.mostFloat = newLongDouble().Neg(maxLongDouble), newLongDouble().Set(maxLongDouble)
+// readFloatBounds is readIntBounds for numbers that may have a fraction.
+func (x *increx) readFloatBounds() (ok bool) {
+	x.leastFloat, x.mostFloat = newLongDouble().Neg(maxLongDouble), newLongDouble().Set(maxLongDouble)
 	switch {
-	case o.hasLower && !parseLongDouble(o.lower, o.leastFloat):
-		c.fail(errNumberFloat.With("LBOUND"))
-	case o.hasUpper && !parseLongDouble(o.upper, o.mostFloat):
-		c.fail(errNumberFloat.With("UBOUND"))
-	case o.leastFloat.Cmp(o.mostFloat) > 0:
-		c.fail(errBoundsCross)
+	case x.hasLower && !parseLongDouble(x.lower, x.leastFloat):
+		x.fail(errNumberFloat.With("LBOUND"))
+	case x.hasUpper && !parseLongDouble(x.upper, x.mostFloat):
+		x.fail(errNumberFloat.With("UBOUND"))
+	case x.leastFloat.Cmp(x.mostFloat) > 0:
+		x.fail(errBoundsCross)
 	default:
 		return true
 	}
