@@ -51,7 +51,7 @@ func writeGolden(t *testing.T, dir string) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	s, now := store.New(store.Config{Shards: 1}), someTime
+	s, now := store.New(store.Config{Shards: 1, Commands: setValues{}}), someTime
 	defer s.Close()
 	m, err := NewManager(Options{FS: Dir(dir), Store: s, Clock: func() int64 { return now }, Log: quiet, Mode: Interval, JournalBytes: 1 << 30}, Recovered{})
 	if err != nil {
@@ -76,6 +76,7 @@ func writeGolden(t *testing.T, dir string) {
 	apply(engine.Op{Verb: engine.Flush})
 	takeAll("early", 2)
 	takeAll("both", 2)
+	apply(setAllValues("early value"))
 	apply(engine.Op{Key: []byte("deleted"), Limit: tokenLimits[0], Tokens: 5})
 	apply(engine.Op{Key: []byte("binary \x00\xff"), Limit: tokenLimits[0], Tokens: 5})
 	m.startSnapshot()
@@ -83,6 +84,7 @@ func writeGolden(t *testing.T, dir string) {
 	now += second / 1000
 	takeAll("both", 1)
 	takeAll("late", 3)
+	apply(setAllValues("late value"))
 	apply(engine.Op{Verb: engine.Delete, Key: []byte("deleted")})
 	flush()
 	apply(engine.Op{Verb: engine.SetPolicy, Key: []byte("late"), Parts: policy[:1]})

@@ -37,6 +37,7 @@ var Table = [limits.AlgorithmCount]Row{
 	limits.SortedSetValue: sortedSetKind,
 	limits.ListValue:      listKind,
 	limits.SetValue:       setKind,
+	limits.GCRAValue:      gcraKind,
 	limits.Reservation: {
 		Look: lookReservation, Expired: reservationExpired, Rewind: rewindTimes(4), Need: NeedReservation, Full: func(*limits.Limit) int64 { return 0 },
 		Write: writeReservation, Valid: validReservation, Plain: plainReservation},

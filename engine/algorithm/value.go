@@ -3,6 +3,7 @@ package algorithm
 import (
 	"bytes"
 	"encoding/binary"
+	"time"
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/datatype"
@@ -31,7 +32,28 @@ var (
 	sortedSetKind = valueKind(datatype.ValidSortedSet)
 	listKind      = valueKind(datatype.ValidList)
 	setKind       = valueKind(datatype.ValidSet)
+	gcraKind      = gcraValueKind()
 )
+
+// gcraValueKind is the row of the state of Redis's GCRA. Redis keeps its clock and expiries in milliseconds, and the key through the last of
+// them: with short intervals it counts.
+func gcraValueKind() Row {
+	row := valueKind(datatype.ValidGCRA)
+	row.Expired = func(state []byte, _ *limits.Limit, now int64) bool {
+		at := ExpiryOf(state)
+		return at != 0 && at <= now-int64(time.Millisecond)
+	}
+	row.Look = func(c *Call) {
+		if lookValue(c); ExpiryOf(c.State) != 0 {
+			c.Result.Reset = max(0, c.Result.Reset)
+		}
+	}
+	row.Rewind = func(state []byte, _ *limits.Limit, by int64) {
+		turnBack(state, by, 8)
+		turnBack(state, by/int64(time.Microsecond), valueHead)
+	}
+	return row
+}
 
 // DataOf is the data in the state of a value.
 func DataOf(state []byte) []byte {
@@ -71,7 +93,7 @@ func ValueSize(v *engine.Value, had int) int {
 	switch {
 	case need <= had && (need >= had/4 || had <= 4*valueHead):
 		return had
-	case v.Kind == limits.StringValue:
+	case v.Kind == limits.StringValue, v.Kind == limits.GCRAValue:
 		return need
 	}
 	return engine.Align(valueHead + len(v.Data) + len(v.Data)/4) // a collection grows element by element

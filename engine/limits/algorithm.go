@@ -44,6 +44,8 @@ const (
 	FairShare // FS.ACQUIRE
 	Class     // HT.ACQUIRE
 	Adaptive  // AD.ACQUIRE
+
+	GCRAValue // a kind of data: the state of Redis's command GCRA
 )
 
 // Param is one parameter of a limit as [Limit.Params] reports it.
@@ -98,6 +100,7 @@ var propertiesOf = [...]properties{
 	FairShare:        {name: "fair-share", format: 2, decides: true, rate: true, who: true, weighs: true, params: bucketParams},
 	Class:            {name: "htb-class", format: 2, decides: true, rate: true, params: bucketParams},
 	Adaptive:         {name: "rate-adaptive", format: 2, decides: true, rate: true, least: true, params: adaptiveParams},
+	GCRAValue:        {name: "gcra", format: 2, value: true, params: noParams},
 }
 
 // AlgorithmCount is the number of algorithms and kinds of keys, [NoAlgorithm] among them.

@@ -40,6 +40,7 @@ var groups = []struct{ name, category string }{
 	{"sorted-set", "sortedset"},
 	{"list", "list"},
 	{"set", "set"},
+	{"rate_limit", "rate_limit"},
 	{"scripting", "scripting"},
 }
 

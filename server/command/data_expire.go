@@ -132,7 +132,7 @@ func expireTime(c *DataCall, unit int64) {
 }
 
 func timeToLive(c *DataCall, unit int64) {
-	c.writeExpiry(func(at int64) int64 { return (Millis(at-c.Tx.Now()) + unit/2) / unit })
+	c.writeExpiry(func(at int64) int64 { return (Millis(max(0, at-c.Tx.Now())) + unit/2) / unit })
 }
 
 // writeExpiry writes what shown makes of the time at which the key expires, in nanoseconds, or that there is none.

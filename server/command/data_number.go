@@ -17,6 +17,14 @@ const (
 	longDoubleChars  = 5 << 10 // of its text
 )
 
+// maxLongDouble is the largest number that is not infinite.
+var maxLongDouble = newLongDouble().SetMantExp(newLongDouble().SetInt(new(big.Int).SetUint64(math.MaxUint64)), longDoubleMaxExp-longDoubleBits)
+
+func newLongDouble() *big.Float { return new(big.Float).SetPrec(longDoubleBits) }
+
+// isInfinite reports whether a sum would be infinite as a long double.
+func isInfinite(f *big.Float) bool { return f.IsInf() || f.MantExp(nil) > longDoubleMaxExp }
+
 // parseLongDouble reads a number as strtold does, without blanks in front.
 func parseLongDouble(b []byte, f *big.Float) bool {
 	if len(b) == 0 || len(b) >= longDoubleChars {

@@ -53,6 +53,7 @@ var handbookGroups = []struct{ group, heading string }{
 	{"sorted-set", "Sorted sets"},
 	{"list", "Lists"},
 	{"set", "Sets"},
+	{"rate_limit", "GCRA of Redis"},
 	{"scripting", "Scripts"},
 	{"pubsub", "Channels"},
 	{"transactions", "Transactions"},

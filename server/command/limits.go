@@ -80,7 +80,9 @@ func SpecOptions() (words []Keyword) {
 func typeNames() string {
 	var names []string
 	for _, k := range append(append(limits.Algorithms(), limits.Reservation), limits.ValueKinds()...) {
-		names = append(names, "`"+k.String()+"`")
+		if name := "`" + k.String() + "`"; !slices.Contains(names, name) {
+			names = append(names, name)
+		}
 	}
 	return strings.Join(names, ", ")
 }

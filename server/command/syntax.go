@@ -15,6 +15,7 @@ type argument struct {
 // integerArguments are the values that are numbers; every other is a string, but for key.
 var integerArguments = map[string]bool{
 	"max_burst": true, "count": true, "period": true, "quantity": true, "capacity": true, "tokens": true,
+	"max-burst": true, "tokens-per-period": true, "tat": true,
 	"limit": true, "amount": true, "rate_capacity": true, "ceil_capacity": true,
 	"cursor": true, "index": true, "protover": true, "numreplicas": true, "timeout": true, "client-id": true,
 }

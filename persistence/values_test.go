@@ -1,0 +1,54 @@
+package persistence
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/datatype"
+	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/store"
+)
+
+// valueOf is a value of each kind, which expires after a day.
+var valueOf = map[limits.Algorithm][]byte{
+	limits.StringValue:    []byte("text"),
+	limits.HashValue:      firstOf(datatype.Hash(nil).Set(words("field", "value"))),
+	limits.SortedSetValue: datatype.SortedSet(nil).Insert([]byte("member"), 1.5),
+	limits.ListValue:      datatype.List(nil).PushTail(words("head", "tail")),
+	limits.SetValue:       datatype.SetOf(words("member")),
+	limits.GCRAValue:      datatype.GCRAOf(someTime/1000 + 6_000_001),
+}
+
+func firstOf(h datatype.Hash, _ int) []byte { return h }
+
+func words(all ...string) (b [][]byte) {
+	for _, w := range all {
+		b = append(b, []byte(w))
+	}
+	return b
+}
+
+// setValues is a command that sets a key of each kind, whose names begin with a prefix.
+type setValues struct{}
+
+func (setValues) Run(tx *store.Tx, op *engine.Op, _ *engine.Result) {
+	for _, kind := range limits.ValueKinds() {
+		tx.Set(fmt.Appendf(nil, "%s-%d", op.Args[1], kind), engine.Value{Kind: kind, ExpiresAt: someTime + 24*3600*second, Data: valueOf[kind]})
+	}
+}
+
+func (setValues) Weigh(*engine.Op, int) int { return store.OpWork }
+
+func setAllValues(prefix string) engine.Op {
+	return engine.Op{Verb: engine.Command, Args: words("SETVALUES", prefix)}
+}
+
+// Every kind of value is in the golden files.
+func TestEveryKindHasAValue(t *testing.T) {
+	for _, kind := range limits.ValueKinds() {
+		if valueOf[kind] == nil {
+			t.Errorf("no value of kind %d, a %s", kind, kind)
+		}
+	}
+}
