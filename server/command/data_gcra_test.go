@@ -181,12 +181,13 @@ func (m *gcraModel) at(nowMs int64) {
 	}
 }
 
-var million, maxInt64 = big.NewInt(1e6), big.NewInt(math.MaxInt64)
+var maxInt64 = big.NewInt(math.MaxInt64)
 
-// up is a number of seconds, rounded up.
+// up is a number of seconds, rounded up in doubles.
 func up(us *big.Int) *big.Int {
-	q, r := new(big.Int).DivMod(us, million, new(big.Int))
-	if r.Sign() > 0 {
+	f := new(big.Float).SetPrec(53).SetInt(us)
+	q, accuracy := f.Quo(f, big.NewFloat(1e6)).Int(nil)
+	if accuracy == big.Below {
 		q.Add(q, big.NewInt(1))
 	}
 	return q
