@@ -9,11 +9,11 @@ import (
 var listRows = []Row{{
 	Name: "lpush", Syntax: "key element ...", Group: "list", Summary: "Add elements at the head of a list, one after the other.",
 	Example: "log 1 2",
-	Cost:    ValueCopy, Flags: Write | Fast, Keys: changedKey, Data: func(c *DataCall) { push(c, datatype.List.PushHead) },
+	Cost:    ValueCopy, Flags: Write | DenyOOM | Fast, Keys: changedKey, Data: func(c *DataCall) { push(c, datatype.List.PushHead) },
 }, {
 	Name: "rpush", Syntax: "key element ...", Group: "list", Summary: "Add elements at the tail of a list, one after the other.",
 	Example: "log 1 2",
-	Cost:    ValueCopy, Flags: Write | Fast, Keys: changedKey, Data: func(c *DataCall) { push(c, datatype.List.PushTail) },
+	Cost:    ValueCopy, Flags: Write | DenyOOM | Fast, Keys: changedKey, Data: func(c *DataCall) { push(c, datatype.List.PushTail) },
 }, {
 	Name: "lpop", Syntax: "key [count]", Group: "list", Summary: "Remove elements at the head of a list.",
 	Example: "log",

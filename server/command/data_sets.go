@@ -10,7 +10,7 @@ import (
 var setRows = []Row{{
 	Name: "sadd", Syntax: "key member ...", Group: "set", Summary: "Add members to a set.",
 	Example: "seen a b",
-	Cost:    ValuePass, Flags: Write | Fast, Keys: changedKey, Data: addToSet,
+	Cost:    ValuePass, Flags: Write | DenyOOM | Fast, Keys: changedKey, Data: addToSet,
 }, {
 	Name: "srem", Syntax: "key member ...", Group: "set", Summary: "Remove members from a set.",
 	Example: "seen a b",
@@ -36,12 +36,12 @@ var setRows = []Row{{
 	Name: "sdiffstore", Syntax: "destination key ...", Group: "set",
 	Summary: "Keep the members that are in the first set and in none of the others, in place of data at the destination.",
 	Example: "other seen",
-	Cost:    ValueSort, Flags: Write, Keys: storedKey, Data: storeDifference,
+	Cost:    ValueSort, Flags: Write | DenyOOM, Keys: storedKey, Data: storeDifference,
 }, {
 	Name: "sunionstore", Syntax: "destination key ...", Group: "set",
 	Summary: "Keep the members that are in any of the sets, in place of data at the destination.",
 	Example: "other seen",
-	Cost:    ValueSort, Flags: Write, Keys: storedKey, Data: storeUnion,
+	Cost:    ValueSort, Flags: Write | DenyOOM, Keys: storedKey, Data: storeUnion,
 }}
 
 func addToSet(c *DataCall) {

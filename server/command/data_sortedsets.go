@@ -11,12 +11,12 @@ import (
 var sortedSetRows = []Row{{
 	Name: "zadd", Syntax: "key [NX | XX] [GT | LT] [CH] [INCR] score member [score member ...]", Group: "sorted-set",
 	Summary: "Add members to a sorted set, or change their scores.",
-	Example: "hits 1 request", Cost: ValuePass, Flags: Write | Fast, Keys: changedKey, AlsoReads: increments, Shape: resp.Double,
+	Example: "hits 1 request", Cost: ValuePass, Flags: Write | DenyOOM | Fast, Keys: changedKey, AlsoReads: increments, Shape: resp.Double,
 	Data: func(c *DataCall) { addMembers(c, false) },
 }, {
 	Name: "zincrby", Syntax: "key increment member", Group: "sorted-set",
 	Summary: "Add to the score of a member.",
-	Example: "hits 1 request", Cost: ValueCopy, Flags: Write | Fast, Keys: usedKey, Shape: resp.Double,
+	Example: "hits 1 request", Cost: ValueCopy, Flags: Write | DenyOOM | Fast, Keys: usedKey, Shape: resp.Double,
 	Data: func(c *DataCall) { addMembers(c, true) },
 }, {
 	Name: "zrem", Syntax: "key member ...", Group: "sorted-set", Summary: "Remove members.",
