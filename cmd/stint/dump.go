@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/datatype"
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/store"
@@ -139,8 +140,12 @@ func dataOf(e *keyspace.Entry) (*data, error) {
 		return nil, err
 	}
 	d := &data{Bytes: len(v.Data)}
-	if v.Kind == limits.StringValue {
+	switch v.Kind {
+	case limits.StringValue:
 		d.Value, d.ValueBase64 = printable(v.Data)
+	case limits.GCRAValue:
+		arrival := time.UnixMicro(datatype.GCRA(v.Data).ArrivalTime()).UTC().Format(time.RFC3339Nano)
+		d.Value = &arrival
 	}
 	if v.ExpiresAt != 0 {
 		d.Expires = time.Unix(0, v.ExpiresAt).UTC().Format(time.RFC3339Nano)

@@ -15,13 +15,14 @@ import (
 // difference is one on purpose between the replies of the two servers.
 type difference struct {
 	about    string
+	with     string // the server, empty for all
 	explains func(words []string, redis, stint string) bool
 }
 
 // differences is all of them.
 var differences = []difference{{
-	"a key expires in the year 2262 at the latest",
-	func(words []string, redis, stint string) bool {
+	about: "a key expires in the year 2262 at the latest",
+	explains: func(words []string, redis, stint string) bool {
 		const lastMillis = math.MaxInt64 / 1_000_000
 		at, now := number(stint), time.Now().UnixMilli()
 		switch strings.ToUpper(words[0]) {
@@ -39,16 +40,16 @@ var differences = []difference{{
 		return number(redis) > number(stint) && at >= lastMillis-1000*clockTolerance
 	},
 }, {
-	"a string has at most 1 MiB",
-	func(_ []string, redis, stint string) bool {
+	about: "a string has at most 1 MiB",
+	explains: func(_ []string, redis, stint string) bool {
 		return strings.HasPrefix(redis, "-ERR string exceeds maximum allowed size") && strings.HasPrefix(stint, "-ERR value: at most")
 	},
 }, {
-	"a reply in which one value can be many times has at most 2 MiB",
-	func(_ []string, redis, stint string) bool { return strings.HasPrefix(stint, "-ERR reply: more than") },
+	about:    "a reply in which one value can be many times has at most 2 MiB",
+	explains: func(_ []string, redis, stint string) bool { return strings.HasPrefix(stint, "-ERR reply: more than") },
 }, {
-	"ZSCAN of a set that was large writes whole scores from 10^17 on as 1e+17",
-	func(words []string, redis, stint string) bool {
+	about: "ZSCAN of a set that was large writes whole scores from 10^17 on as 1e+17",
+	explains: func(words []string, redis, stint string) bool {
 		digits := func(reply string) string {
 			return largeScore.ReplaceAllStringFunc(reply, func(text string) string {
 				_, text, _ = strings.Cut(text, "\r\n")
@@ -60,14 +61,14 @@ var differences = []difference{{
 		return strings.EqualFold(words[0], "ZSCAN") && sameScan(digits(redis), digits(stint))
 	},
 }, {
-	"an error quotes at most 64 bytes of an argument, and shows bytes that are not printable as \\xff",
-	func(_ []string, redis, stint string) bool {
+	about: "an error quotes at most 64 bytes of an argument, and shows bytes that are not printable as \\xff",
+	explains: func(_ []string, redis, stint string) bool {
 		const begin = "-ERR Unsupported option "
 		return strings.HasPrefix(redis, begin) && strings.HasPrefix(stint, begin)
 	},
 }, {
-	"a score of -0 is stored as 0, which Redis does in small sorted sets",
-	func(words []string, redis, stint string) bool {
+	about: "a score of -0 is stored as 0, which Redis does in small sorted sets",
+	explains: func(words []string, redis, stint string) bool {
 		zero := strings.NewReplacer("$2\r\n-0\r\n", "$1\r\n0\r\n", ",-0\r\n", ",0\r\n")
 		return strings.HasPrefix(strings.ToUpper(words[0]), "Z") && zero.Replace(redis) == zero.Replace(stint)
 	},

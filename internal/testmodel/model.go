@@ -60,6 +60,8 @@ func algorithmOf(s state) string {
 		return slidingLog
 	case *reservation:
 		return reserved
+	case *datum:
+		return s.kind()
 	}
 	return concurrency
 }
@@ -95,6 +97,7 @@ func init() {
 		"RL.INFO": {2, 2, (*Model).info}, "RL.REFUND": {3, 3, (*Model).refund},
 		"DEL": {2, many, (*Model).del}, "UNLINK": {2, many, (*Model).del}, "EXISTS": {2, many, (*Model).exists},
 		"TTL": {2, 2, (*Model).ttl}, "PTTL": {2, 2, (*Model).pttl}, "TYPE": {2, 2, (*Model).typeOf},
+		"GCRA": {5, 7, redisGCRA}, "INCREX": {2, many, redisIncrex}, "GET": {2, 2, get},
 		"PING": {1, 2, func(*Model, []string) (string, error) { return status("PONG"), nil }},
 	}
 }

@@ -84,12 +84,12 @@ func (c *Calls) History(command []string) (lines []string) {
 	return lines
 }
 
-// names are the keys of limiters and of reservations.
+// names are the keys of limiters, of reservations and of data.
 func (c *Calls) names() (names []string) {
 	for _, k := range c.keys {
 		names = append(names, k.name)
 	}
-	return append(names, reservationIDs...)
+	return append(append(names, reservationIDs...), dataKeys...)
 }
 
 // Next makes the next step.
@@ -196,6 +196,9 @@ func (c *Calls) move() {
 func (c *Calls) boundary() int64 {
 	if s := c.Model.keys[c.pick(reservationIDs...)]; s != nil && c.chance(10) {
 		return s.boundaries()[0]
+	}
+	if s := c.Model.keys[c.pick(dataKeys...)]; s != nil && c.chance(10) {
+		return s.boundaries()[c.random.IntN(2)]
 	}
 	k := c.keys[c.random.IntN(len(c.keys))]
 	if k.wait > c.Model.Now && c.chance(2) {

@@ -8,7 +8,11 @@ import (
 
 // command is a random call.
 func (c *Calls) command() (words []string) {
-	switch n := c.random.IntN(100); {
+	switch n := c.random.IntN(110); {
+	case n >= 107:
+		return dataLook(c)
+	case n >= 100:
+		return dataCommand(c)
 	case n < 5:
 		words = c.settlement()
 	case n < 7:

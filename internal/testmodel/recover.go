@@ -35,6 +35,9 @@ func (c *Calls) Recover(ask func(command ...string) (string, error)) (unclear []
 	m := c.Model
 	for _, key := range c.allKeys() {
 		looks := [][]string{{"RL.INFO", key}, {"CC.HOLDERS", key}, {"SL.LOG", key}, {"RL.LENT", key}}
+		if slices.Contains(dataKeys, key) {
+			looks = append(looks, []string{"GET", key}, []string{"PTTL", key})
+		}
 		var fits []state
 		var all []string
 		replies := make([]string, len(looks))

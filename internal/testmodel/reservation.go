@@ -103,6 +103,9 @@ func checkLimiter(s state) error {
 	if _, is := s.(*reservation); is {
 		return refuse("WRONGTYPE the key holds a reservation, this command needs a limiter")
 	}
+	if d, is := s.(*datum); is {
+		return refuse("WRONGTYPE the key holds a %s, this command needs a limiter", d.kind())
+	}
 	return nil
 }
 

@@ -13,6 +13,7 @@ var classes = []struct {
 }{
 	{Write, "write", "write"},
 	{ReadOnly, "readonly", "read"},
+	{DenyOOM, "denyoom", ""},
 	{Fast, "fast", "fast"},
 	{Admin, "admin", "admin"},
 	{NoMulti, "no_multi", ""},

@@ -15,13 +15,13 @@ var gcraRows = []Row{{
 	Summary: "Limit by GCRA, as Redis's command of that name: in whole microseconds, on a clock of milliseconds. `NUM_REQUESTS` is an older name of `TOKENS`. The key is no limiter's of Stint: [CL.THROTTLE](#clthrottle) is exact.",
 	Returns: "limited, 0 or 1; max-burst + 1; tokens left; seconds until the request would be granted, -1 if it was, or never will be; seconds until all tokens are back.",
 	Example: "hits 15 30 60",
-	Cost:    ValueCopy, Flags: Write | Fast, Keys: usedKey, Data: func(c *DataCall) { gcraCall{c}.take() },
+	Cost:    ValueCopy, Flags: Write | DenyOOM | Fast, Keys: usedKey, Data: func(c *DataCall) { gcraCall{c}.take() },
 }, {
 	Name: "gcrasetvalue", Syntax: "key tat", Group: "rate_limit",
 	Summary: "Set the theoretical arrival time of a key of GCRA, in Unix microseconds.",
 	Returns: "`OK`.",
 	Example: "hits 4102444800000000",
-	Cost:    ValueCopy, Flags: Write | Fast, Keys: changedKey, Data: func(c *DataCall) { gcraCall{c}.setValue() },
+	Cost:    ValueCopy, Flags: Write | DenyOOM | Fast, Keys: changedKey, Data: func(c *DataCall) { gcraCall{c}.setValue() },
 }}
 
 // gcraCall is a call of these commands.

@@ -151,6 +151,24 @@ func TestGCRADenialsChangeNothing(t *testing.T) {
 	}
 }
 
+// A store whose times are turned back goes on as before, at earlier times.
+func TestGCRAIsRewound(t *testing.T) {
+	const by = 3600 * int64(1e9)
+	s := newNumberStore(t)
+	doAt(s, dataEpoch, "GCRA", "k", "5", "1", "60", "TOKENS", "3")
+	doAt(s, dataEpoch, "GCRA", "far", "5", "1", "60", "TOKENS", "6")
+	doAt(s, dataEpoch, "PERSIST", "far")
+	s.Rewind(dataEpoch, dataEpoch-by)
+	for key, want := range map[string]string{"k": "*5 1 6 3 60 180", "far": "*5 1 6 0 240 360"} {
+		if got := doAt(s, dataEpoch-by, "GCRA", key, "5", "1", "60", "TOKENS", "4"); got != want {
+			t.Errorf("%s: %q, want %q", key, got, want)
+		}
+	}
+	if got := doAt(s, dataEpoch-by, "PTTL", "k"); got != "180000" {
+		t.Errorf("PTTL %s", got)
+	}
+}
+
 // gcraModel is a key of GCRA in the words of the contract, with numbers of any size.
 type gcraModel struct {
 	arrival *big.Int // µs; nil for no key
@@ -163,12 +181,13 @@ func (m *gcraModel) at(nowMs int64) {
 	}
 }
 
-var million, maxInt64 = big.NewInt(1e6), big.NewInt(math.MaxInt64)
+var maxInt64 = big.NewInt(math.MaxInt64)
 
-// up is a number of seconds, rounded up.
+// up is a number of seconds, rounded up in doubles.
 func up(us *big.Int) *big.Int {
-	q, r := new(big.Int).DivMod(us, million, new(big.Int))
-	if r.Sign() > 0 {
+	f := new(big.Float).SetPrec(53).SetInt(us)
+	q, accuracy := f.Quo(f, big.NewFloat(1e6)).Int(nil)
+	if accuracy == big.Below {
 		q.Add(q, big.NewInt(1))
 	}
 	return q

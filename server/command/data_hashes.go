@@ -13,7 +13,7 @@ import (
 var hashRows = []Row{{
 	Name: "hset", Syntax: "key field value [field value ...]", Group: "hash", Summary: "Set fields of a hash.",
 	Example: "bucket tokens 5",
-	Cost:    ValuePass, Flags: Write | Fast, Keys: changedKey, Data: func(c *DataCall) {
+	Cost:    ValuePass, Flags: Write | DenyOOM | Fast, Keys: changedKey, Data: func(c *DataCall) {
 		if added, ok := setFields(c, "hset"); ok {
 			c.Writer.Int(int64(added))
 		}
@@ -21,7 +21,7 @@ var hashRows = []Row{{
 }, {
 	Name: "hmset", Syntax: "key field value [field value ...]", Group: "hash", Summary: "Set fields of a hash.",
 	Example: "bucket tokens 5",
-	Cost:    ValuePass, Flags: Write | Fast, Keys: changedKey, Data: func(c *DataCall) {
+	Cost:    ValuePass, Flags: Write | DenyOOM | Fast, Keys: changedKey, Data: func(c *DataCall) {
 		if _, ok := setFields(c, "hmset"); ok {
 			c.Writer.Status("OK")
 		}
@@ -29,7 +29,7 @@ var hashRows = []Row{{
 }, {
 	Name: "hsetnx", Syntax: "key field value", Group: "hash", Summary: "Set a field of a hash if it does not exist.",
 	Example: "bucket tokens 5",
-	Cost:    ValueCopy, Flags: Write | Fast, Keys: changedKey, Data: setFieldIfAbsent,
+	Cost:    ValueCopy, Flags: Write | DenyOOM | Fast, Keys: changedKey, Data: setFieldIfAbsent,
 }, {
 	Name: "hget", Syntax: "key field", Group: "hash", Summary: "The value of a field of a hash.",
 	Example: "bucket tokens",
@@ -65,11 +65,11 @@ var hashRows = []Row{{
 }, {
 	Name: "hincrby", Syntax: "key field increment", Group: "hash", Summary: "Add to a number in a field of a hash.",
 	Example: "bucket tokens -1",
-	Cost:    ValueCopy, Flags: Write | Fast, Keys: usedKey, Data: incrementField,
+	Cost:    ValueCopy, Flags: Write | DenyOOM | Fast, Keys: usedKey, Data: incrementField,
 }, {
 	Name: "hincrbyfloat", Syntax: "key field increment", Group: "hash", Summary: "Add to a number in a field of a hash that may have a fraction.",
 	Example: "bucket tokens -0.5",
-	Cost:    ValueCopy, Flags: Write | Fast, Keys: usedKey, Data: incrementFieldByFloat,
+	Cost:    ValueCopy, Flags: Write | DenyOOM | Fast, Keys: usedKey, Data: incrementFieldByFloat,
 }, {
 	Name: "hdel", Syntax: "key field ...", Group: "hash", Summary: "Remove fields of a hash.",
 	Example: "bucket tokens",

@@ -17,7 +17,7 @@ var increxRows = []Row{{
 		"[EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds | PERSIST] [ENX] [NX | XX]",
 	Group: "string", Summary: "Add to a number within bounds, and have it expire, as Redis 8.8 does; a denial writes nothing.",
 	Example: "counter UBOUND 100 EX 60 ENX",
-	Cost:    ValueCopy, Flags: Write | Fast, Keys: usedKey, Shape: resp.Doubles, Data: incrementWithin,
+	Cost:    ValueCopy, Flags: Write | DenyOOM | Fast, Keys: usedKey, Shape: resp.Doubles, Data: incrementWithin,
 }}
 
 // increx is a call of INCREX, with its options.

@@ -12,19 +12,19 @@ import (
 var listRows = []Row{{
 	Name: "lpush", Syntax: "key element ...", Group: "list", Summary: "Add elements at the head of a list, one after the other.",
 	Example: "log 1 2",
-	Cost:    ValueCopy, Flags: Write | Fast, Keys: changedKey, Data: func(c *DataCall) { push(c, head) },
+	Cost:    ValueCopy, Flags: Write | DenyOOM | Fast, Keys: changedKey, Data: func(c *DataCall) { push(c, head) },
 }, {
 	Name: "rpush", Syntax: "key element ...", Group: "list", Summary: "Add elements at the tail of a list, one after the other.",
 	Example: "log 1 2",
-	Cost:    ValueCopy, Flags: Write | Fast, Keys: changedKey, Data: func(c *DataCall) { push(c, tail) },
+	Cost:    ValueCopy, Flags: Write | DenyOOM | Fast, Keys: changedKey, Data: func(c *DataCall) { push(c, tail) },
 }, {
 	Name: "lpushx", Syntax: "key element ...", Group: "list", Summary: "Add elements at the head of a list that exists.",
 	Example: "log 1 2",
-	Cost:    ValueCopy, Flags: Write | Fast, Keys: changedKey, Data: func(c *DataCall) { pushIfThere(c, head) },
+	Cost:    ValueCopy, Flags: Write | DenyOOM | Fast, Keys: changedKey, Data: func(c *DataCall) { pushIfThere(c, head) },
 }, {
 	Name: "rpushx", Syntax: "key element ...", Group: "list", Summary: "Add elements at the tail of a list that exists.",
 	Example: "log 1 2",
-	Cost:    ValueCopy, Flags: Write | Fast, Keys: changedKey, Data: func(c *DataCall) { pushIfThere(c, tail) },
+	Cost:    ValueCopy, Flags: Write | DenyOOM | Fast, Keys: changedKey, Data: func(c *DataCall) { pushIfThere(c, tail) },
 }, {
 	Name: "lpop", Syntax: "key [count]", Group: "list", Summary: "Remove elements at the head of a list.",
 	Example: "log",
@@ -37,12 +37,12 @@ var listRows = []Row{{
 	Name: "lmove", Syntax: "key destination from to", Group: "list",
 	Summary: "Move an element from one end of a list to an end of another list, or of the same. LEFT is the head, RIGHT the tail.",
 	Example: "log other LEFT RIGHT",
-	Cost:    ValueCopy, Flags: Write, Keys: movedKey, Data: moveBetweenEnds,
+	Cost:    ValueCopy, Flags: Write | DenyOOM, Keys: movedKey, Data: moveBetweenEnds,
 }, {
 	Name: "rpoplpush", Syntax: "key destination", Group: "list",
 	Summary: "Move the element at the tail of a list to the head of another list, or of the same.",
 	Example: "log other",
-	Cost:    ValueCopy, Flags: Write, Keys: movedKey, Data: func(c *DataCall) { moveElement(c, tail, head) },
+	Cost:    ValueCopy, Flags: Write | DenyOOM, Keys: movedKey, Data: func(c *DataCall) { moveElement(c, tail, head) },
 }, {
 	Name: "llen", Syntax: "key", Group: "list", Summary: "The length of a list.",
 	Example: "log",
@@ -77,7 +77,7 @@ func push(c *DataCall, end listEnd) {
 	v, _, ok := c.get(c.Args[1], limits.ListValue)
 	elements := c.Args[2:]
 	length := datatype.List(v.Data).Len() + len(elements)
-	if ok && c.pushTo(c.Args[1], v, end, elements) {
+	if ok && pushTo(c, c.Args[1], v, end, elements) {
 		c.Writer.Int(int64(length))
 	}
 }
@@ -91,14 +91,14 @@ func pushIfThere(c *DataCall, end listEnd) {
 }
 
 // pushTo adds elements to the list v of a key, and writes the error if they are too much for it.
-func (c *DataCall) pushTo(key []byte, v engine.Value, end listEnd, elements [][]byte) (ok bool) {
+func pushTo(c *DataCall, key []byte, v engine.Value, end listEnd, elements [][]byte) (ok bool) {
 	return c.changeKey(key, v, limits.ListValue, datatype.Size(elements), len(elements)*walkWork, func(data []byte) []byte {
 		return end.push(data, elements)
 	})
 }
 
 func pop(c *DataCall, end listEnd) {
-	count, counts, ok := c.popCount()
+	count, counts, ok := popCount(c)
 	if !ok {
 		return
 	}
@@ -111,29 +111,29 @@ func pop(c *DataCall, end listEnd) {
 		c.Writer.Null()
 	case !counts:
 		c.Writer.Bulk(datatype.List(v.Data).At(end.first(v.Data, 1)))
-		c.drop(c.Args[1], v, end, 1)
+		dropElements(c, c.Args[1], v, end, 1)
 	default:
 		n := int(min(count, int64(datatype.List(v.Data).Len())))
-		c.popped(v.Data, end, n)
-		c.drop(c.Args[1], v, end, n)
+		writePopped(c, v.Data, end, n)
+		dropElements(c, c.Args[1], v, end, n)
 	}
 }
 
 // popCount reads the number that may follow the key; without one it is 1.
-func (c *DataCall) popCount() (count int64, counts, ok bool) {
+func popCount(c *DataCall) (count int64, counts, ok bool) {
 	switch len(c.Args) {
 	case 2:
 		return 1, false, true
 	case 3:
-		count, ok = c.positive(c.Args[2])
+		count, ok = positiveArg(c, c.Args[2])
 		return count, true, ok
 	}
 	c.fail(errArity.With(strings.ToLower(string(c.Args[0]))))
 	return 0, false, false
 }
 
-// popped writes the n elements at an end of a list, the outermost first.
-func (c *DataCall) popped(l datatype.List, end listEnd, n int) {
+// writePopped writes the n elements at an end of a list, the outermost first.
+func writePopped(c *DataCall, l datatype.List, end listEnd, n int) {
 	if end == head {
 		c.elements(l, 0, n)
 		return
@@ -145,8 +145,8 @@ func (c *DataCall) popped(l datatype.List, end listEnd, n int) {
 	}
 }
 
-// drop removes n elements at an end of the list v of a key.
-func (c *DataCall) drop(key []byte, v engine.Value, end listEnd, n int) {
+// dropElements removes n elements at an end of the list v of a key.
+func dropElements(c *DataCall, key []byte, v engine.Value, end listEnd, n int) {
 	if n == 0 {
 		return
 	}
@@ -194,8 +194,8 @@ func moveElement(c *DataCall, from, to listEnd) {
 		ok = c.change(v, limits.ListValue, datatype.Size(element), 2*copyWork(v.Data), func(data []byte) []byte {
 			return to.push(datatype.List(data).Splice(at, at+1, nil), element)
 		})
-	} else if ok = c.pushTo(destination, target, to, element); ok {
-		c.drop(source, v, from, 1)
+	} else if ok = pushTo(c, destination, target, to, element); ok {
+		dropElements(c, source, v, from, 1)
 	}
 	if ok {
 		c.Writer.Bulk(element[0])

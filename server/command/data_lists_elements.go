@@ -26,12 +26,12 @@ var elementRows = []Row{{
 }, {
 	Name: "lset", Syntax: "key index element", Group: "list", Summary: "Replace an element of a list.",
 	Example: "log 0 1",
-	Cost:    ValueCopy, Flags: Write, Keys: changedKey, Data: setElement,
+	Cost:    ValueCopy, Flags: Write | DenyOOM, Keys: changedKey, Data: setElement,
 }, {
 	Name: "linsert", Syntax: "key where pivot element", Group: "list",
 	Summary: "Insert an element BEFORE or AFTER the first one that equals the pivot.",
 	Example: "log BEFORE 1 0",
-	Cost:    ValuePass, Flags: Write, Keys: changedKey, Data: insertElement,
+	Cost:    ValuePass, Flags: Write | DenyOOM, Keys: changedKey, Data: insertElement,
 }, {
 	Name: "lrem", Syntax: "key count element", Group: "list",
 	Summary: "Remove elements that equal a value: so many from the head on, or with a negative number from the tail on, with 0 all.",
@@ -100,13 +100,13 @@ func setElement(c *DataCall) {
 		c.fail(errIndexRange)
 		return
 	}
-	if c.splice(v, at, at+1, c.Args[3:]) {
+	if spliceList(c, v, at, at+1, c.Args[3:]) {
 		c.Writer.Status("OK")
 	}
 }
 
-// splice puts elements in the place of those from from to to-1.
-func (c *DataCall) splice(v engine.Value, from, to int, elements [][]byte) (ok bool) {
+// spliceList puts elements in the place of those from from to to-1.
+func spliceList(c *DataCall, v engine.Value, from, to int, elements [][]byte) (ok bool) {
 	return c.change(v, limits.ListValue, datatype.Size(elements), copyWork(v.Data), func(data []byte) []byte {
 		return datatype.List(data).Splice(from, to, elements)
 	})
@@ -134,7 +134,7 @@ func insertElement(c *DataCall) {
 		if after {
 			at++
 		}
-		if c.splice(v, at, at, c.Args[4:]) {
+		if spliceList(c, v, at, at, c.Args[4:]) {
 			c.Writer.Int(int64(length))
 		}
 	}
@@ -167,7 +167,7 @@ type findOptions struct {
 	counts            bool
 }
 
-func (c *DataCall) findOptions() (o findOptions, ok bool) {
+func readFindOptions(c *DataCall) (o findOptions, ok bool) {
 	o.rank = 1
 	for words := c.Args[3:]; len(words) > 0; words = words[2:] {
 		switch {
@@ -196,7 +196,7 @@ func (c *DataCall) findOptions() (o findOptions, ok bool) {
 }
 
 func findElements(c *DataCall) {
-	o, ok := c.findOptions()
+	o, ok := readFindOptions(c)
 	if !ok {
 		return
 	}

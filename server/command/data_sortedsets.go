@@ -11,12 +11,12 @@ import (
 var sortedSetRows = []Row{{
 	Name: "zadd", Syntax: "key [NX | XX] [GT | LT] [CH] [INCR] score member [score member ...]", Group: "sorted-set",
 	Summary: "Add members to a sorted set, or change their scores.",
-	Example: "hits 1 request", Cost: ValuePass, Flags: Write | Fast, Keys: changedKey, AlsoReads: increments, Shape: resp.Double,
+	Example: "hits 1 request", Cost: ValuePass, Flags: Write | DenyOOM | Fast, Keys: changedKey, AlsoReads: increments, Shape: resp.Double,
 	Data: func(c *DataCall) { addMembers(c, false) },
 }, {
 	Name: "zincrby", Syntax: "key increment member", Group: "sorted-set",
 	Summary: "Add to the score of a member.",
-	Example: "hits 1 request", Cost: ValueCopy, Flags: Write | Fast, Keys: usedKey, Shape: resp.Double,
+	Example: "hits 1 request", Cost: ValueCopy, Flags: Write | DenyOOM | Fast, Keys: usedKey, Shape: resp.Double,
 	Data: func(c *DataCall) { addMembers(c, true) },
 }, {
 	Name: "zrem", Syntax: "key member ...", Group: "sorted-set", Summary: "Remove members.",
@@ -241,11 +241,11 @@ func removePlaces(c *DataCall) {
 // removePlaces removes the members at places from one up to another, and writes their number.
 func (c *DataCall) removePlaces(from, to int) {
 	c.Writer.Int(int64(to - from))
-	c.removeMembers(c.Args[1], from, to)
+	dropPlaces(c, c.Args[1], from, to)
 }
 
-// removeMembers removes the members at places from one up to another of a key's sorted set.
-func (c *DataCall) removeMembers(key []byte, from, to int) {
+// dropPlaces removes the members at places from one up to another of a key's sorted set.
+func dropPlaces(c *DataCall, key []byte, from, to int) {
 	if from == to {
 		return
 	}

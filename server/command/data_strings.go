@@ -17,19 +17,19 @@ var stringRows = []Row{{
 	Syntax: "key value [NX | XX] [GET] [EX seconds | PX milliseconds | EXAT unix-seconds | PXAT unix-milliseconds | KEEPTTL]",
 	Group:  "string", Summary: "Set a string, whatever the key held before, but not a limiter's.",
 	Example: "counter 1 EX 60",
-	Cost:    ValueCopy, Flags: Write, Keys: changedKey, AlsoReads: func(args [][]byte) bool { return hasWord(args[3:], "GET") }, Data: setString,
+	Cost:    ValueCopy, Flags: Write | DenyOOM, Keys: changedKey, AlsoReads: func(args [][]byte) bool { return hasWord(args[3:], "GET") }, Data: setString,
 }, {
 	Name: "setnx", Syntax: "key value", Group: "string", Summary: "Set a string if the key does not exist.",
 	Example: "counter 1",
-	Cost:    ValueCopy, Flags: Write | Fast, Keys: changedKey, Data: setIfAbsent,
+	Cost:    ValueCopy, Flags: Write | DenyOOM | Fast, Keys: changedKey, Data: setIfAbsent,
 }, {
 	Name: "setex", Syntax: "key seconds value", Group: "string", Summary: "Set a string that expires.",
 	Example: "counter 60 1",
-	Cost:    ValueCopy, Flags: Write, Keys: changedKey, Data: func(c *DataCall) { setWithTTL(c, 1000) },
+	Cost:    ValueCopy, Flags: Write | DenyOOM, Keys: changedKey, Data: func(c *DataCall) { setWithTTL(c, 1000) },
 }, {
 	Name: "psetex", Syntax: "key milliseconds value", Group: "string", Summary: "Set a string that expires.",
 	Example: "counter 60000 1",
-	Cost:    ValueCopy, Flags: Write, Keys: changedKey, Data: func(c *DataCall) { setWithTTL(c, 1) },
+	Cost:    ValueCopy, Flags: Write | DenyOOM, Keys: changedKey, Data: func(c *DataCall) { setWithTTL(c, 1) },
 }, {
 	Name: "mget", Syntax: "key ...", Group: "string", Summary: "The values of several strings.",
 	Example: "counter other",
@@ -37,23 +37,23 @@ var stringRows = []Row{{
 }, {
 	Name: "incr", Syntax: "key", Group: "string", Summary: "Add one to a number.",
 	Example: "counter",
-	Cost:    ValueCopy, Flags: Write | Fast, Keys: usedKey, Data: func(c *DataCall) { increment(c, 1) },
+	Cost:    ValueCopy, Flags: Write | DenyOOM | Fast, Keys: usedKey, Data: func(c *DataCall) { increment(c, 1) },
 }, {
 	Name: "incrby", Syntax: "key increment", Group: "string", Summary: "Add to a number.",
 	Example: "counter 5",
-	Cost:    ValueCopy, Flags: Write | Fast, Keys: usedKey, Data: incrementBy,
+	Cost:    ValueCopy, Flags: Write | DenyOOM | Fast, Keys: usedKey, Data: incrementBy,
 }, {
 	Name: "decr", Syntax: "key", Group: "string", Summary: "Take one from a number.",
 	Example: "counter",
-	Cost:    ValueCopy, Flags: Write | Fast, Keys: usedKey, Data: func(c *DataCall) { increment(c, -1) },
+	Cost:    ValueCopy, Flags: Write | DenyOOM | Fast, Keys: usedKey, Data: func(c *DataCall) { increment(c, -1) },
 }, {
 	Name: "decrby", Syntax: "key decrement", Group: "string", Summary: "Take from a number.",
 	Example: "counter 5",
-	Cost:    ValueCopy, Flags: Write | Fast, Keys: usedKey, Data: decrementBy,
+	Cost:    ValueCopy, Flags: Write | DenyOOM | Fast, Keys: usedKey, Data: decrementBy,
 }, {
 	Name: "incrbyfloat", Syntax: "key increment", Group: "string", Summary: "Add to a number that may have a fraction.",
 	Example: "counter 0.5",
-	Cost:    ValueCopy, Flags: Write | Fast, Keys: usedKey, Data: incrementByFloat,
+	Cost:    ValueCopy, Flags: Write | DenyOOM | Fast, Keys: usedKey, Data: incrementByFloat,
 }}
 
 func getString(c *DataCall) {

@@ -11,7 +11,7 @@ var substringRows = []Row{{
 }, {
 	Name: "append", Syntax: "key value", Group: "string", Summary: "Add bytes to the end of a string.",
 	Example: "counter 1",
-	Cost:    ValueCopy, Flags: Write | Fast, Keys: changedKey, Data: appendString,
+	Cost:    ValueCopy, Flags: Write | DenyOOM | Fast, Keys: changedKey, Data: appendString,
 }, {
 	Name: "getrange", Syntax: "key start end", Group: "string",
 	Summary: "Bytes of a string from one index to another, both included: 0 is the first, -1 the last.",
@@ -25,7 +25,7 @@ var substringRows = []Row{{
 	Name: "setrange", Syntax: "key offset value", Group: "string",
 	Summary: "Overwrite bytes of a string from an index on. Zeros fill a gap.",
 	Example: "counter 0 1",
-	Cost:    ValueCopy, Flags: Write, Keys: changedKey, Data: overwriteBytes,
+	Cost:    ValueCopy, Flags: Write | DenyOOM, Keys: changedKey, Data: overwriteBytes,
 }}
 
 func stringLength(c *DataCall) {

@@ -10,7 +10,7 @@ import (
 )
 
 // Flag is a property of a command, as COMMAND reports it.
-type Flag uint16
+type Flag uint32
 
 // The flags.
 const (
@@ -30,6 +30,7 @@ const (
 	Harmless                      // reveals no data of users
 	NotInScripts                  // scripts may not call it
 	PubSub                        // about channels and messages
+	DenyOOM                       // may need memory, as Redis's clients know it
 )
 
 // Row describes one command. Arity and the argument tree of COMMAND DOCS come from Syntax.

@@ -33,6 +33,8 @@ var programs = map[string]program{
 	"go-zero-period": {"github.com/zeromicro/go-zero", goZeroPeriod},
 	"go-zero-token":  {"github.com/zeromicro/go-zero", goZeroToken},
 	"redis_rate":     {"github.com/go-redis/redis_rate/v10", redisRate},
+	"rueidis-gcra":   {"github.com/redis/rueidis", rueidisGCRA},
+	"rueidis-increx": {"github.com/redis/rueidis", rueidisIncrex},
 	"throttled":      {"github.com/throttled/throttled/v2", throttledGCRA},
 	"ulule":          {"github.com/ulule/limiter/v3", ulule},
 
