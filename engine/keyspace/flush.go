@@ -4,11 +4,27 @@ package keyspace
 // stay: they are settings, not counts.
 // So do the loans, whose tokens may still be spent, and purses.
 func (s *Keyspace) Flush(now int64, locked bool) {
-	for i := range s.shards {
-		if !locked {
-			s.shards[i].mu.Lock()
-		}
+	if !locked {
+		s.lockAll()
+		defer s.unlockAll()
 	}
+	s.flush(now)
+}
+
+func (s *Keyspace) lockAll() {
+	for i := range s.shards {
+		s.shards[i].mu.Lock()
+	}
+}
+
+func (s *Keyspace) unlockAll() {
+	for i := range s.shards {
+		s.shards[i].mu.Unlock()
+	}
+}
+
+// flush is Flush with every shard locked.
+func (s *Keyspace) flush(now int64) {
 	lent := make([][]lentRecord, len(s.shards))
 	for i := range s.shards {
 		lent[i] = append(s.shards[i].lentRecords(s, now), s.shards[i].purseRecords(s)...)
@@ -22,11 +38,6 @@ func (s *Keyspace) Flush(now int64, locked bool) {
 	s.changes.tell(s.changes.uses.Load(), nil)
 	for i := range lent {
 		s.shards[i].putBack(s, now, lent[i])
-	}
-	for i := range s.shards {
-		if !locked {
-			s.shards[i].mu.Unlock()
-		}
 	}
 }
 

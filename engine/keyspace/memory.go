@@ -4,6 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/stintdb/stint/engine/database"
 	"github.com/stintdb/stint/engine/internal/offheap"
 )
 
@@ -21,6 +22,8 @@ type memory struct {
 	replicated bool // the bound is kept by operations, not here
 
 	buffers sync.Pool // of *[segmentBytes]byte
+
+	databases database.Counts
 }
 
 // reserveShare is the largest part of the bound that is reserved for the logs and leases of existing keys: one in
