@@ -18,9 +18,6 @@ func (s *Keyspace) DatabaseLen(number uint8) int {
 	return max(0, s.Len()-s.memory.databases.Sum())
 }
 
-// LastDatabase is the highest number of a database with keys.
-func (s *Keyspace) LastDatabase() int { return s.memory.databases.Last() }
-
 // FlushDatabase empties one database, as Flush does all. It locks one shard at a time, unless all are locked.
 func (s *Keyspace) FlushDatabase(now int64, number uint8, locked bool) {
 	if !locked {
@@ -28,7 +25,7 @@ func (s *Keyspace) FlushDatabase(now int64, number uint8, locked bool) {
 	}
 	isOnly := s.LastDatabase() == 0 && number == 0
 	if isOnly {
-		s.flush(now)
+		flush(s, now)
 	}
 	if !locked {
 		s.unlockAll()

@@ -8,23 +8,11 @@ func (s *Keyspace) Flush(now int64, locked bool) {
 		s.lockAll()
 		defer s.unlockAll()
 	}
-	s.flush(now)
-}
-
-func (s *Keyspace) lockAll() {
-	for i := range s.shards {
-		s.shards[i].mu.Lock()
-	}
-}
-
-func (s *Keyspace) unlockAll() {
-	for i := range s.shards {
-		s.shards[i].mu.Unlock()
-	}
+	flush(s, now)
 }
 
 // flush is Flush with every shard locked.
-func (s *Keyspace) flush(now int64) {
+func flush(s *Keyspace, now int64) {
 	lent := make([][]lentRecord, len(s.shards))
 	for i := range s.shards {
 		lent[i] = append(s.shards[i].lentRecords(s, now), s.shards[i].purseRecords(s)...)

@@ -100,5 +100,8 @@ func (m *memory) SnapshotBytes() int64 { return m.snapshotBytes.Load() }
 // LentKeys is the number of keys with loans. Those whose loans have ended count until they are dropped.
 func (m *memory) LentKeys() int64 { return m.lentKeys.Load() }
 
+// LastDatabase is the highest number of a database with keys.
+func (m *memory) LastDatabase() int { return m.databases.Last() }
+
 // PurseCount is the number of keys whose limit has its home elsewhere.
 func (m *memory) PurseCount() int64 { return m.purses.Load() }

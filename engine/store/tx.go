@@ -6,7 +6,6 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
-	"github.com/stintdb/stint/engine/database"
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 )
@@ -25,16 +24,14 @@ type Commands interface {
 // Tx is the keys of a store as one command or script sees and changes them, at one instant. Its changes are kept
 // when it ends, all of them or none.
 type Tx struct {
+	selected
 	store    *Store
 	now      int64
 	readOnly bool
-	alone    bool  // see Alone
-	dropped  bool  // see Drop
-	database uint8 // of the keys
-	names    database.Room
-	op       engine.Op // on such a name
-	all      bool      // every shard is locked
-	locked   []uint32  // or else these
+	alone    bool     // see Alone
+	dropped  bool     // see Drop
+	all      bool     // every shard is locked
+	locked   []uint32 // or else these
 	stopped  bool
 	pending  []*pending
 	used     int            // of pending; the rest is kept for reuse
@@ -249,7 +246,7 @@ func (t *Tx) holds(sh *keyspace.Shard) bool {
 // begin makes the transaction ready for an operation.
 func (t *Tx) begin(now int64, op *engine.Op) {
 	t.now, t.readOnly, t.dropped, t.stopped, t.used, t.byKey, t.scripts, t.work, t.call.Listed = now, op.Options&engine.Peek != 0, false, false, 0, nil, nil, 0, 0
-	t.database, t.published, t.publishedBytes = op.Database, nil, 0
+	t.number, t.published, t.publishedBytes = op.Database, nil, 0
 	if t.script = nil; op.PriorAt != 0 {
 		t.script = op
 	}

@@ -1,25 +1,34 @@
 package store
 
-import "github.com/stintdb/stint/engine"
+import (
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/database"
+)
 
-// Commands and scripts have keys, and all else in this package has the names by which they lie in the keyspace: see package database.
+// selected is the database whose keys a transaction sees. Commands and scripts have keys; all else in this package has the names by which
+// they lie in the keyspace.
+type selected struct {
+	number uint8
+	names  database.Room
+	op     engine.Op // on such a name
+}
 
-// Database is the number of the database whose keys the transaction sees: at first that of the operation.
-func (t *Tx) Database() uint8 { return t.database }
+// Database is the number of the database: at first that of the operation.
+func (s *selected) Database() uint8 { return s.number }
 
 // Select has the transaction go on in another database.
-func (t *Tx) Select(number uint8) { t.database = number }
+func (s *selected) Select(number uint8) { s.number = number }
 
 // nameOf is the name of a key, until the next call.
-func (t *Tx) nameOf(key []byte) []byte { return t.names.NameOf(t.database, key) }
+func (s *selected) nameOf(key []byte) []byte { return s.names.NameOf(s.number, key) }
 
 // named is an operation on the name of its key, until the next call.
-func (t *Tx) named(op *engine.Op) *engine.Op {
-	name := t.nameOf(op.Key)
+func (s *selected) named(op *engine.Op) *engine.Op {
+	name := s.nameOf(op.Key)
 	if len(name) == len(op.Key) {
 		return op
 	}
-	t.op = *op
-	t.op.Key = name
-	return &t.op
+	s.op = *op
+	s.op.Key = name
+	return &s.op
 }

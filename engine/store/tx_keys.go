@@ -22,7 +22,7 @@ func (t *Tx) Keys(most int, pass func(key []byte, kind limits.Algorithm) bool) (
 	live := 0
 	add := func(name []byte, kind limits.Algorithm) {
 		live++
-		if number, key := database.Split(name); number == t.database && pass(key, kind) {
+		if number, key := database.Split(name); number == t.number && pass(key, kind) {
 			keys = append(keys, bytes.Clone(key))
 		}
 	}
