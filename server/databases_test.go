@@ -227,6 +227,7 @@ func TestClusterHasOneDatabase(t *testing.T) {
 		{"SELECT 1", "-ERR SELECT is not allowed in cluster mode\r\n"},
 		{"SELECT 99", "-ERR SELECT is not allowed in cluster mode\r\n"},
 		{"SELECT x", "-ERR value is not an integer or out of range\r\n"},
+		{"SWAPDB 0 1", "-ERR SWAPDB is not allowed in cluster mode\r\n"},
 	} {
 		if got := p.do(t, "client", c.command); got != c.want {
 			t.Errorf("%s: %q, not %q", c.command, got, c.want)

@@ -17,7 +17,7 @@ var databaseRows = []Row{{
 }, {
 	Name: "swapdb", Syntax: "index1 index2", Group: "server", Summary: "Always an error: databases keep their numbers.",
 	Returns: "an error.", Example: "0 1",
-	Cost: Light, Flags: Write | Fast | Dangerous, Run: func(_ Session, w *resp.Writer, _ [][]byte) { w.Error(errSwapDB.Error()) },
+	Cost: Light, Flags: Write | Fast | Dangerous, Run: runSwapDB,
 }}
 
 // NameKeys puts the names of keys, in the request's database, into the places of the keys of operations on limiters. A policy and its limits are
@@ -72,6 +72,14 @@ func runSelect(s Session, w *resp.Writer, args [][]byte) {
 	}
 	s.Client().Database = number
 	w.Status("OK")
+}
+
+func runSwapDB(s Session, w *resp.Writer, _ [][]byte) {
+	if s.Databases() == 0 {
+		w.Error(errSwapInCluster.Error())
+		return
+	}
+	w.Error(errSwapDB.Error())
 }
 
 // SelectsDatabase returns the number that a command selects, if it is a SELECT that succeeds where there are so many databases.

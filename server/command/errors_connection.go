@@ -22,6 +22,8 @@ var (
 		"A cluster has database 0 alone. Set the client's database to 0.")
 	errMoveInCluster = connectionErrors.Add("ERR MOVE is not allowed in cluster mode",
 		"")
+	errSwapInCluster = connectionErrors.Add("ERR SWAPDB is not allowed in cluster mode",
+		"")
 	errSwapDB = connectionErrors.Add("ERR SWAPDB is not supported: databases keep their numbers",
 		"Have the clients select the other database.")
 	errIntRange = connectionErrors.Add("ERR value is out of range, value must between -2147483648 and 2147483647",
