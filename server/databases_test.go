@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/internal/testsize"
+	"github.com/stintdb/stint/server/config"
 )
 
 const databases = 16
@@ -232,5 +233,76 @@ func TestClusterHasOneDatabase(t *testing.T) {
 		if got := p.do(t, "client", c.command); got != c.want {
 			t.Errorf("%s: %q, not %q", c.command, got, c.want)
 		}
+	}
+}
+
+// Permissions are on keys, whatever the database, and whatever shows keys shows no names.
+func TestNamesOfKeysAreNotShown(t *testing.T) {
+	p := newSessionPlayer(t, 0, func(c *config.Config) { c.SlowlogMicros = 0 })
+	p.do(t, "owner", "ACL SETUSER me nopass on +@all -@dangerous ~mine:*", "SELECT 3", "SET other 1", "SET mine:k 1", "TB.ACQUIRE theirs 5 1/d AS their:id FOR 1h",
+		"TB.ACQUIRE theirs 5 1/d AS mine:id FOR 1h", "TB.ACQUIRE mine:l 1 1/d", "TB.ACQUIRE mine:l 1 1/d", "RL.ALL TB mine:l 1 1/d", "CC.ACQUIRE mine:c 1 1h x",
+		"RL.ALL TB mine:x 1 1/d AS mine:id FOR 1h")
+	for _, c := range []struct{ command, want string }{
+		{"AUTH me x", "+OK\r\n"},
+		{"SELECT 3", "+OK\r\n"},
+		{"GET mine:k", "$1\r\n1\r\n"},
+		{"GET other", "-NOPERM No permissions to access a key\r\n"},
+		{"TB.ACQUIRE other 1 1/d", "-NOPERM No permissions to access a key\r\n"},
+		{"MOVE other 4", "-NOPERM No permissions to access a key\r\n"},
+		{"MOVE mine:k 4", ":1\r\n"},
+		{"SELECT 4", "+OK\r\n"},
+		{"EVAL redis.call('SELECT',3)return(redis.call('GET','other')) 0", "The user executing the script can't access at least one of the keys"},
+		{"EVAL return(redis.call('GET',KEYS[1])) 1 mine:k", "$1\r\n1\r\n"},
+		{"SCAN 0 COUNT 1000", "*2\r\n$1\r\n0\r\n*1\r\n$6\r\nmine:k\r\n"},
+		{"RANDOMKEY", "$6\r\nmine:k\r\n"},
+		{"SELECT 3", "+OK\r\n"},
+		{"RL.SETTLE mine:id 0", "-NOPERM No permissions to access a key\r\n"},
+	} {
+		if got := p.do(t, "me", c.command); !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q, not %q", c.command, got, c.want)
+		}
+	}
+	shown := p.do(t, "owner", "RL.TOP", "ACL LOG", "SLOWLOG GET 100", "CLIENT LIST", "INFO all", "RL.INFO mine:l", "RL.LOANS mine:l", "COMMAND GETKEYS GET \xffdb\x01k")
+	for _, want := range []string{"\r\nmine:l\r\n", "\r\ntheirs\r\n", "db=3 ", "db3:keys="} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("%q is not in what is shown: %.9000q", want, shown)
+		}
+	}
+	if strings.Contains(shown, "\xffdb\x03") {
+		t.Errorf("a name is shown: %.9000q", shown)
+	}
+	r := p.MetricsSnapshot()
+	for _, d := range r.TopDenied {
+		if d.Key != "mine:l" {
+			t.Errorf("the metric shows %q", d.Key)
+		}
+	}
+	if r.DatabaseKeys[0] != 0 || r.DatabaseKeys[3] == 0 || r.DatabaseKeys[4] != 1 {
+		t.Errorf("keys by database: %d", r.DatabaseKeys)
+	}
+}
+
+// A quota of keys counts those of all databases: another one is no way around it.
+func TestQuotasCountAllDatabases(t *testing.T) {
+	p := newSessionPlayer(t, 0, func(c *config.Config) {
+		c.PrefixQuotas, c.WhenFull = []config.PrefixQuota{{Prefix: "u:", MaxKeys: 2}}, "deny-new"
+	})
+	got := p.do(t, "client", "SET u:1 x", "SELECT 1", "SET u:1 x", "SET u:2 x", "SET v 1", "SELECT 2", "TB.ACQUIRE u:1 5 1/s", "SELECT 1", "FLUSHDB", "SELECT 2", "TB.ACQUIRE u:1 5 1/s")
+	if !strings.Contains(got, "+OK\r\n+OK\r\n+OK\r\n-OOM ") || strings.Count(got, "-OOM ") != 2 || !strings.HasSuffix(got, "*5\r\n:1\r\n:5\r\n:4\r\n:0\r\n:1000\r\n") {
+		t.Errorf("%q", got)
+	}
+}
+
+// Without room, the new keys of one prefix share a limiter in each database.
+func TestSharedLimitersAreThoseOfADatabase(t *testing.T) {
+	p := newSessionPlayer(t, 0, func(c *config.Config) { c.PrefixQuotas = []config.PrefixQuota{{Prefix: "u:", MaxKeys: 1}} })
+	got := p.do(t, "client", "SET u:0 x", "TB.ACQUIRE u:1 1 1/d", "TB.ACQUIRE u:2 1 1/d", "SELECT 1", "TB.ACQUIRE u:1 1 1/d", "TB.ACQUIRE u:2 1 1/d",
+		"FLUSHDB", "TB.ACQUIRE u:1 1 1/d", "SELECT 0", "TB.ACQUIRE u:2 1 1/d")
+	granted := []bool{}
+	for _, reply := range strings.Split(got, "*5\r\n")[1:] {
+		granted = append(granted, strings.HasPrefix(reply, ":1\r\n"))
+	}
+	if want := []bool{true, false, true, false, true, false}; !slices.Equal(granted, want) {
+		t.Errorf("granted %t, not %t: %q", granted, want, got)
 	}
 }

@@ -18,19 +18,19 @@ func (s *Keyspace) DatabaseLen(number uint8) int {
 	return max(0, s.Len()-s.memory.databases.Sum())
 }
 
-// FlushDatabase empties one database, as Flush does all. It locks one shard at a time, unless all are locked.
+// FlushDatabase empties one database, as Flush does all. Where others have keys, it locks one shard at a time, unless all are locked.
 func (s *Keyspace) FlushDatabase(now int64, number uint8, locked bool) {
 	if !locked {
 		s.lockAll()
 	}
-	isOnly := s.LastDatabase() == 0 && number == 0
+	isOnly := number == 0 && s.LastDatabase() == 0
 	if isOnly {
 		flush(s, now)
 	}
 	if !locked {
 		s.unlockAll()
 	}
-	if isOnly || number != 0 && s.DatabaseLen(number) == 0 {
+	if isOnly {
 		return
 	}
 	for i := range s.shards {
