@@ -7,10 +7,15 @@ type Counts struct{ keys [Most]atomic.Int64 }
 
 // Add counts n more keys by a name, or fewer if n is below zero.
 func (c *Counts) Add(name []byte, n int64) {
-	if IsMarked(name) {
-		if number, _ := Split(name); number != 0 {
-			c.keys[number].Add(n)
-		}
+	if MayBeMarked(name) {
+		c.add(name, n)
+	}
+}
+
+//go:noinline // so that Add is inlined
+func (c *Counts) add(name []byte, n int64) {
+	if number, _ := Split(name); number != 0 {
+		c.keys[number].Add(n)
 	}
 }
 

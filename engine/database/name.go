@@ -25,9 +25,14 @@ type Room struct{ name []byte }
 
 // NameOf is the name of a key: the key itself, or a text that is valid until the next call.
 func (r *Room) NameOf(number uint8, key []byte) []byte {
-	if number == 0 && !IsMarked(key) {
-		return key
+	if number != 0 || MayBeMarked(key) {
+		key = r.write(number, key)
 	}
+	return key
+}
+
+//go:noinline // so that NameOf is inlined
+func (r *Room) write(number uint8, key []byte) []byte {
 	r.name = Append(r.name[:0], number, key)
 	return r.name
 }

@@ -23,18 +23,21 @@ var databaseRows = []Row{{
 // NameKeys puts the names of keys, in the request's database, into the places of the keys of operations on limiters. A policy and its limits are
 // the server's: they are in database 0.
 func (r *Request) NameKeys(ops []engine.Op) {
-	if r.Database == 0 && !r.isMarked {
-		return
+	if r.Database != 0 || r.isMarked {
+		r.nameKeys(ops)
 	}
+}
+
+func (r *Request) nameKeys(ops []engine.Op) {
 	for i := range ops {
 		switch op := &ops[i]; {
 		case op.Verb.HasOneKey(), op.Verb == engine.Settle:
 			op.Key = r.nameOf(op.Key)
 		case op.Verb == engine.Reserve:
 			op.Key = r.nameOf(op.Key)
-			r.NameKeys(op.Parts)
+			r.nameKeys(op.Parts)
 		case op.Verb == engine.AcquireAll:
-			r.NameKeys(op.Parts)
+			r.nameKeys(op.Parts)
 		}
 	}
 }
