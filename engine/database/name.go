@@ -4,6 +4,8 @@ package database
 // database, a byte, and the key. No text in UTF-8 begins so.
 const mark = "\xffdb"
 
+const firstByte = 0xff // of it
+
 const (
 	// Most is the largest number of databases.
 	Most = 256
@@ -25,10 +27,10 @@ type Room struct{ name []byte }
 
 // NameOf is the name of a key: the key itself, or a text that is valid until the next call.
 func (r *Room) NameOf(number uint8, key []byte) []byte {
-	if number != 0 || MayBeMarked(key) {
-		key = r.write(number, key)
+	if number == 0 && (len(key) == 0 || key[0] != firstByte) {
+		return key
 	}
-	return key
+	return r.write(number, key)
 }
 
 //go:noinline // so that NameOf is inlined
@@ -38,7 +40,7 @@ func (r *Room) write(number uint8, key []byte) []byte {
 }
 
 // MayBeMarked reports whether a key that begins so can begin as names do.
-func MayBeMarked(beginning []byte) bool { return len(beginning) > 0 && beginning[0] == mark[0] }
+func MayBeMarked(beginning []byte) bool { return len(beginning) > 0 && beginning[0] == firstByte }
 
 // EscapeFrom makes the bytes of b from a position on, a key of database 0, its name.
 func EscapeFrom(b []byte, at int) []byte {
@@ -50,7 +52,7 @@ func EscapeFrom(b []byte, at int) []byte {
 
 // IsMarked reports whether a key begins as names do.
 func IsMarked(key []byte) bool {
-	return len(key) >= len(mark) && key[0] == mark[0] && string(key[:len(mark)]) == mark
+	return len(key) >= len(mark) && key[0] == firstByte && string(key[:len(mark)]) == mark
 }
 
 // Split is the database and the key of a name. Every text is a name; one that [Append] does not make is that of a key in database 0.
