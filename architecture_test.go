@@ -94,7 +94,7 @@ var within = map[string][]string{
 }
 
 // ofEngine are the packages that go with "engine" in the rules: a rule that permits it permits them.
-var ofEngine = []string{"engine/admission", "engine/keyspace", "engine/limits", "engine/store"}
+var ofEngine = []string{"engine/admission", "engine/database", "engine/keyspace", "engine/limits", "engine/store"}
 
 // forTests are packages that only tests may import.
 var forTests = []string{"server/transcripttest", "server/clock/clocktest", "server/servertest"}

@@ -112,7 +112,7 @@ func newPlayer(t testing.TB) *player {
 	p := &player{t: t, clock: clocktest.New(transcriptStart), conns: map[string]*client{}}
 	cfg := config.Default()
 	cfg.Listen, cfg.Loops = []string{"127.0.0.1:0"}, 1
-	keys := store.New(store.Config{Shards: 16, Commands: server.NewCommands()})
+	keys := store.New(store.Config{Shards: 16, Commands: server.NewCommands(&cfg)})
 	p.Server = server.New(server.Options{Config: cfg, Decider: &decider.Local{Store: keys, Clock: p.clock.Clock}, Keys: keys,
 		Clock: p.clock.Clock, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Version: "0.0.0-docs"})
 	ctx, cancel := context.WithCancel(context.Background())

@@ -62,6 +62,7 @@ const (
 	Cancel       = UpTo         // Settle, Prepare: everything goes back
 	Strict       = Force        // SetPolicy: its keys are decided in the log alone, see Store.IsStrict in package store
 	NamedFields  = DeclaredOnly // SetPolicy, SetOverride: {name} in the Key and Who of Parts stands for a field; Check: Args are such fields
+	OneDatabase  = UpTo         // Flush: the keys of Database alone
 	AlsoDeclared = UpTo         // Script: PriorAt counts for the keys that it declares too
 	Merged       = UpTo         // Lend: Loan has requests that wait
 	WriteOnly    = Force        // Script: Key says which declared keys may not be read
@@ -73,6 +74,7 @@ type Op struct {
 	Options  Option
 	NewKeys  NewKeys      // Restrict: the decision on these keys
 	Instance uint8        // KeepOverflow: the number among the limiters of one prefix and limit, below MaxParts
+	Database uint8        // Command, Script: that of the keys; Flush: with OneDatabase; 0 in a cluster, and in the bytes of opcodec
 	MaxKey   uint32       // Check: most bytes of a key once the caller's id is filled in, 0 for no bound
 	Key      []byte       // binary, may be empty; only read while the operation is applied; Script: with WriteOnly, see [Op.IsWriteOnly]
 	Limit    limits.Limit // Acquire

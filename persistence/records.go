@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/database"
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/store"
@@ -204,7 +205,7 @@ func recordError(c keyspace.Change, err error) error {
 	if err == nil || !errors.Is(err, keyspace.ErrState) {
 		return err
 	}
-	what := fmt.Sprintf("the state of key %q", truncate(c.Entry.Key))
+	what := fmt.Sprintf("the state of key %q", truncate(database.KeyOf(c.Entry.Key)))
 	if c.Kind == keyspace.PolicyChanged {
 		what = fmt.Sprintf("a change of the policy, or of new keys, %q", truncate(c.Op.Key))
 	}

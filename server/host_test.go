@@ -44,7 +44,7 @@ func newHost(t testing.TB, replace func(*decider.Local) decider.Decider, set ...
 	}
 	channels := new(pubsub.Channels)
 	h := &testHost{clock: clocktest.New(testStart), store: store.New(store.Config{
-		Shards: 16, MaxBytes: cfg.MaxMemoryBytes, Commands: &command.Executor{}, Publish: channels.Publish,
+		Shards: 16, MaxBytes: cfg.MaxMemoryBytes, Commands: &command.Executor{Databases: cfg.Databases}, Publish: channels.Publish,
 	})}
 	local := &decider.Local{Store: h.store, Clock: h.clock.Clock}
 	o := Options{

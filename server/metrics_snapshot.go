@@ -9,6 +9,7 @@ import (
 	"runtime"
 
 	"github.com/stintdb/stint/engine/admission"
+	"github.com/stintdb/stint/engine/database"
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server/gateway"
@@ -24,6 +25,9 @@ func (s *Server) MetricsSnapshot() *metrics.Snapshot {
 		ConnectionsAccepted: s.env.Stats.Connections.Load(), ConnectionsRejected: s.env.Stats.Rejected.Load(), SlowReaders: s.env.Stats.SlowReaders.Load(),
 		Keys: int64(s.keys.Len()), KeyBytes: s.keys.Bytes(), MaxBytes: s.memory.MaxKeyBytes(), Expired: s.env.Stats.Expired.Load(),
 		TopWeight: s.env.TopKeys.Weight(),
+	}
+	for number := range s.keys.LastDatabase() + 1 {
+		r.DatabaseKeys = append(r.DatabaseKeys, int64(s.keys.DatabaseLen(uint8(number))))
 	}
 	channels, subscriptions := s.env.Channels.Counts()
 	r.Channels, r.Subscriptions = int64(channels), int64(subscriptions)
@@ -167,6 +171,9 @@ func (s *Server) TopLent(n int) (keys []keyspace.LentKey) {
 		return nil
 	}
 	keys = s.keys.TopLent(s.env.Clock.Now(), n)
+	for i := range keys {
+		keys[i].Key = database.KeyOf(keys[i].Key)
+	}
 	if s.Config().TopKeys == "hashed" {
 		for i := range keys {
 			keys[i].Key = []byte(s.HashKey(keys[i].Key))

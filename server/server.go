@@ -216,4 +216,10 @@ func newRunID() string {
 }
 
 // NewCommands returns the part of a store that carries out commands on data and scripts.
-func NewCommands() store.Commands { return &command.Executor{ScriptTime: command.ScriptTime} }
+func NewCommands(cfg *config.Config) store.Commands {
+	e := &command.Executor{ScriptTime: command.ScriptTime}
+	if !cfg.IsCluster() {
+		e.Databases = cfg.Databases
+	}
+	return e
+}

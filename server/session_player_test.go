@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/conn"
 	"github.com/stintdb/stint/server/transcripttest"
 )
@@ -36,8 +37,8 @@ type pipe struct {
 	closed bool
 }
 
-func newSessionPlayer(t testing.TB, chunk int) *sessionPlayer {
-	return &sessionPlayer{testHost: newHost(t, nil), chunk: chunk, conns: map[string]*pipe{}}
+func newSessionPlayer(t testing.TB, chunk int, set ...func(*config.Config)) *sessionPlayer {
+	return &sessionPlayer{testHost: newHost(t, nil, set...), chunk: chunk, conns: map[string]*pipe{}}
 }
 
 // open connects; without room for another client the error is its reply.

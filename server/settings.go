@@ -16,7 +16,7 @@ import (
 
 // redisConstants are settings Redis clients and tools ask for that have only one value here.
 var redisConstants = [][2]string{
-	{"appendonly", "no"}, {"databases", "1"}, {"replica-read-only", "yes"}, {"save", ""}, {"slave-read-only", "yes"},
+	{"appendonly", "no"}, {"replica-read-only", "yes"}, {"save", ""}, {"slave-read-only", "yes"},
 }
 
 // ConfigGet implements [command.Server].

@@ -35,7 +35,7 @@ var suites = []suite{
 		folder:  "go",
 		prepare: []step{{command: []string{"go", "build", "-o", "../build/go", "."}}},
 		run:     []string{"../build/go"},
-		reports: []string{"go-redis RESP2", "go-redis RESP3", "rueidis RESP2", "rueidis RESP3", "redigo RESP2", "go-redis cluster RESP2", "go-redis cluster RESP3"},
+		reports: []string{"go-redis RESP2", "go-redis RESP3", "rueidis RESP2", "rueidis RESP3", "redigo RESP2", "go-redis database", "go-redis cluster RESP2", "go-redis cluster RESP3"},
 	},
 	{
 		folder: "python",
@@ -45,14 +45,14 @@ var suites = []suite{
 			{command: []string{"../build/python/bin/python", "-m", "pip", "install", "--quiet", "--requirement", "requirements.txt"}},
 		},
 		run:     []string{"../build/python/bin/python", "compat.py"},
-		reports: []string{"redis-py default", "redis-py RESP2", "redis-py RESP3", "redis-py cluster RESP2", "redis-py cluster RESP3"},
+		reports: []string{"redis-py default", "redis-py RESP2", "redis-py RESP3", "redis-py database", "redis-py cluster RESP2", "redis-py cluster RESP3"},
 	},
 	{
 		folder:  "node",
 		tools:   map[string]string{"node": "Node.js 20 or later", "npm": "npm, which comes with Node.js"},
 		prepare: []step{{command: []string{"npm", "ci", "--prefer-offline", "--no-audit", "--no-fund"}}},
 		run:     []string{"node", "compat.mjs"},
-		reports: []string{"ioredis RESP2", "ioredis RESP3", "node-redis RESP2", "node-redis RESP3", "ioredis cluster RESP2", "ioredis cluster RESP3"},
+		reports: []string{"ioredis RESP2", "ioredis RESP3", "node-redis RESP2", "node-redis RESP3", "ioredis database", "node-redis database", "ioredis cluster RESP2", "ioredis cluster RESP3"},
 	},
 	{
 		folder:  "java",

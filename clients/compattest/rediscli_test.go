@@ -38,6 +38,7 @@ func testRedisCLI(t *testing.T, servers servers) {
 			c.pipe()
 			c.arguments()
 			c.scan()
+			c.database()
 		}
 		if c.checks == 0 {
 			t.Error("no checks")
@@ -130,6 +131,18 @@ func (c *redisCLI) scan() {
 	keys := strings.Fields(c.run("", "--scan", "--pattern", "cli:scan:*"))
 	slices.Sort(keys)
 	c.check(len(slices.Compact(keys)) == 20, "--scan: got %v, want 20 keys", keys)
+}
+
+// database chooses one by -n.
+func (c *redisCLI) database() {
+	c.run("", "-n", "5", "SET", "cli:database", "five")
+	c.run("", "SET", "cli:database", "zero")
+	for number, want := range map[string]string{"5": "five", "0": "zero"} {
+		got := c.run("", "-n", number, "GET", "cli:database")
+		c.check(got == want+"\n", "-n %s: got %q, want %q", number, got, want)
+	}
+	got := c.run("", "-n", "5", "DBSIZE")
+	c.check(got == "1\n", "-n 5: got %q keys, want 1", got)
 }
 
 // run returns what redis-cli prints, and fails the test if it does not succeed.

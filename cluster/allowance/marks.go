@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/database"
 )
 
 // marks are those that the operations of one call leave in the leader's allowance while they are on their way through the log.
@@ -68,13 +69,13 @@ func (m *marks) enter(t *Term, now int64, op *engine.Op) {
 		m.block()
 		op.PriorAt, op.Options = now, op.Options&^engine.AlsoDeclared
 		for _, key := range op.DeclaredKeys() {
-			if m.key(t, now, key) != 0 {
+			if m.key(t, now, new(database.Room).NameOf(op.Database, key)) != 0 {
 				op.Options |= engine.AlsoDeclared
 			}
 		}
 	case engine.Command:
 		for _, key := range op.DeclaredKeys() {
-			m.key(t, now, key)
+			m.key(t, now, new(database.Room).NameOf(op.Database, key))
 		}
 	case engine.Flush:
 		m.block()

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/database"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -43,6 +44,7 @@ var Additions = append([]Addition{
 	{Version: 2, Name: "COST and KEEP", IsUsed: inAnyLimit(func(op *engine.Op) bool { return op.Options&engine.FixedCost != 0 || op.Keep != 0 })},
 	{Version: 2, Name: "a wait for several limits", IsUsed: waitsForSeveral},
 	{Version: 2, Name: "a queue among several limits", IsUsed: queuesAmongSeveral},
+	{Version: 2, Name: "a policy's key that begins as the names of keys in databases", IsUsed: mayComeToName},
 }, addedAlgorithms()...)
 
 func addedAlgorithms() (added []Addition) {
@@ -104,6 +106,17 @@ func waitsForSeveral(op *engine.Op) bool {
 
 func queuesAmongSeveral(op *engine.Op) bool {
 	return slices.ContainsFunc(op.Parts, func(p engine.Op) bool { return p.Limit.Algorithm == limits.LeakyQueue })
+}
+
+// mayComeToName is Addition.IsUsed of policies' keys that begin as names do: version 1 knows no names.
+func mayComeToName(op *engine.Op) bool {
+	switch op.Verb {
+	case engine.Check:
+		return slices.ContainsFunc(append([][]byte{op.Who}, op.Args...), database.MayBeMarked)
+	case engine.SetPolicy, engine.SetOverride:
+		return slices.ContainsFunc(op.Parts, func(p engine.Op) bool { return database.MayBeMarked(p.Key) })
+	}
+	return false
 }
 
 // Formats is the list of additions that a node knows.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/database"
 )
 
 // bloomFilter is a set of keys with false positives.
@@ -25,7 +26,7 @@ func (t *bloomFilter) add(seed maphash.Seed, op *engine.Op) {
 		t.all = true
 	case op.Verb == engine.Command:
 		for _, key := range op.DeclaredKeys() {
-			t.addKey(seed, key)
+			t.addKey(seed, new(database.Room).NameOf(op.Database, key))
 		}
 	case op.Verb == engine.AcquireAll:
 		for i := range op.Parts {
@@ -53,7 +54,9 @@ func (t *bloomFilter) mayContain(seed maphash.Seed, op *engine.Op) bool {
 	case t.all || touchesAll(op):
 		return true
 	case op.Verb == engine.Command:
-		return slices.ContainsFunc(op.DeclaredKeys(), func(key []byte) bool { return t.hasKey(seed, key) })
+		return slices.ContainsFunc(op.DeclaredKeys(), func(key []byte) bool {
+			return t.hasKey(seed, new(database.Room).NameOf(op.Database, key))
+		})
 	case op.Verb == engine.AcquireAll:
 		for i := range op.Parts {
 			if t.hasKey(seed, op.Parts[i].Key) {

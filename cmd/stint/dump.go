@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/database"
 	"github.com/stintdb/stint/engine/datatype"
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
@@ -37,6 +38,7 @@ type line struct {
 	Time   string `json:"time"`   // of the block
 	Type   string `json:"type"`   // state, deleted, flushed, policy-set, policy-dropped, policy-override, policies-forgotten, script-kept, scripts-dropped, new-keys
 
+	Database  uint8   `json:"database,omitempty"` // none is 0
 	Key       *string `json:"key,omitempty"`
 	KeyBase64 []byte  `json:"key_base64,omitempty"` // in place of key if it is not printable
 
@@ -107,7 +109,7 @@ func (d *dumper) record(file string, r persistence.Record) error {
 	switch r.Kind {
 	case keyspace.Changed:
 		l.Type = "state"
-		l.Key, l.KeyBase64 = printable(r.Entry.Key)
+		l.key(r.Entry.Key)
 		l.Algorithm, l.Params = r.Entry.Limit.Algorithm.String(), paramsOf(r.Entry.Limit)
 		var err error
 		switch {
@@ -123,7 +125,7 @@ func (d *dumper) record(file string, r persistence.Record) error {
 		}
 	case keyspace.Deleted:
 		l.Type = "deleted"
-		l.Key, l.KeyBase64 = printable(r.Entry.Key)
+		l.key(r.Entry.Key)
 	case keyspace.Flushed:
 		l.Type = "flushed"
 	case keyspace.PolicyChanged:
@@ -132,6 +134,13 @@ func (d *dumper) record(file string, r persistence.Record) error {
 		l.Type = "policies-forgotten"
 	}
 	return d.to.Encode(l)
+}
+
+// key writes the key of a name.
+func (l *line) key(name []byte) {
+	number, key := database.Split(name)
+	l.Database = number
+	l.Key, l.KeyBase64 = printable(key)
 }
 
 func dataOf(e *keyspace.Entry) (*data, error) {
@@ -220,7 +229,7 @@ func (l *line) policy(op *engine.Op) {
 
 func partLineOf(part *engine.Op) partLine {
 	p := partLine{Algorithm: part.Limit.Algorithm.String(), Params: paramsOf(part.Limit)}
-	p.Key, p.KeyBase64 = printable(part.Key)
+	p.Key, p.KeyBase64 = printable(database.KeyOf(part.Key))
 	if part.Limit.Algorithm.NeedsWho() {
 		p.Holder, p.HolderBase64 = printable(part.Who)
 	}

@@ -60,3 +60,16 @@ var genericFamily = family{
 	{"OBJECT", 1, []argument{word("FREQ"), anyKey}, exact},
 	{"OBJECT", 2, []argument{word("ENCODING"), oneOf(stringKey, hashKey, listKey, setKey, sortedSetKey)}, encoding},
 }
+
+// aDatabase is the number of one of three databases, so that each has many keys, or of none.
+func aDatabase(g *generator) []string {
+	if g.IntN(16) == 0 {
+		return []string{g.pick("16", "-1", "x", "01", "+1", "99999999999", "9223372036854775808", "")}
+	}
+	return []string{g.pick("0", "1", "2")}
+}
+
+var databaseFamily = family{
+	{"SELECT", 4, []argument{aDatabase}, exact},
+	{"MOVE", 4, []argument{anyKey, aDatabase}, exact},
+}

@@ -14,7 +14,7 @@ import (
 // family is a file generate_<family>_test.go, and a name in families.
 
 // families is every command that is compared with Redis.
-var families = []family{stringFamily, expiryFamily, genericFamily, hashFamily, sortedSetFamily, listFamily, setFamily}
+var families = []family{stringFamily, expiryFamily, genericFamily, databaseFamily, hashFamily, sortedSetFamily, listFamily, setFamily}
 
 // family is commands that belong together.
 type family []row

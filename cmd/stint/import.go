@@ -37,6 +37,9 @@ func readImport(cfg *config.Config, log *slog.Logger, line *progressLine) (*impo
 		err = i.readBackup(line)
 	}
 	line.clear()
+	if err == nil && i.store.LastDatabase() > 0 {
+		err = usagef("cluster-import: %s has keys in databases other than 0, which a cluster does not have: on a server alone, remove them by FLUSHDB, or give them to database 0 by MOVE", i.path)
+	}
 	if err == nil {
 		_, err = fitTime(i.path, i.store, &i.found, now(), cfg.Rewind, log)
 	}

@@ -45,6 +45,10 @@ func openLocal(cfg config.Config, keys *store.Store, log *slog.Logger, line *pro
 		unlock()
 		return nil, err
 	}
+	if last := keys.LastDatabase(); last >= cfg.Databases {
+		unlock()
+		return nil, usagef("databases: the state in %s has keys in database %d, so %d are needed at least, and there are %d", cfg.Dir, last, last+1, cfg.Databases)
+	}
 	if l.found.Snapshot != "" || l.found.Journals > 0 {
 		log.Info("recovered", "states", l.found.Keys, "keys", keys.Len(), "snapshot", l.found.Snapshot, "journals", l.found.Journals, "took", now().Sub(start))
 	}

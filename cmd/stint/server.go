@@ -38,7 +38,7 @@ func (p *process) runServer(ctx context.Context, cfg config.Config) error {
 		return err
 	}
 	channels := new(pubsub.Channels)
-	keys := store.New(store.Config{Replicated: cfg.IsCluster(), Commands: server.NewCommands(), Publish: channels.Publish}) // unbounded, because the server bounds the whole process
+	keys := store.New(store.Config{Replicated: cfg.IsCluster(), Commands: server.NewCommands(&cfg), Publish: channels.Publish}) // unbounded, because the server bounds the whole process
 	defer keys.Close()
 	operators, err := admin.Listen(&cfg, files.admin, log)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
+	"github.com/stintdb/stint/engine/database"
 )
 
 // Rules decide the treatment of new keys that the store has no room for.
@@ -109,24 +110,26 @@ func (r *Admission) with(op *engine.Op) (next []restriction, had bool) {
 
 // RulesFor returns the rules for a new key, nil if it is kept. there means that an expired entry of the key is still in
 // the table, so that it already counts. others are new keys of the same request that are kept.
-func (r *Admission) RulesFor(key []byte, there bool, others [][]byte) *Rules {
+func (r *Admission) RulesFor(name []byte, there bool, others [][]byte) *Rules {
 	if set := r.set.Load(); set != nil {
+		key := database.KeyOf(name)
 		for i := range *set {
 			if x := &(*set)[i]; len(key) >= len(x.beginning) && string(key[:len(x.beginning)]) == x.beginning {
 				return &x.Rules
 			}
 		}
 	}
-	if q := r.Quotas.Load(); q != nil && !r.Replicated && !there && q.isFull(key, others) {
+	if q := r.Quotas.Load(); q != nil && !r.Replicated && !there && q.isFull(name, others) {
 		return r.Own.Load()
 	}
 	return nil
 }
 
-// PrefixOf returns the part of a key that selects its shared limiter.
-func (r *Rules) PrefixOf(key []byte) string {
+// PrefixOf returns the part of a name that selects its key's shared limiter.
+func (r *Rules) PrefixOf(name []byte) string {
+	key := database.KeyOf(name)
 	if at := bytes.IndexAny(key, r.Delimiters); at >= 0 && at < engine.MaxPrefix {
-		return string(key[:at+1])
+		return string(name[:len(name)-len(key)+at+1])
 	}
 	return ""
 }

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/database"
 )
 
 // Quota bounds how many keys may begin with one of some texts. Expired keys count until they
@@ -37,9 +38,10 @@ func NewQuotas(all []Quota) *Quotas {
 	return q
 }
 
-// each calls f for every quota that a key counts for. A key that begins as several of one quota's texts do counts for
+// each calls f for every quota that a key counts for, whatever its database. A key that begins as several of one quota's texts do counts for
 // each of them.
-func (q *Quotas) each(key []byte, f func(i int)) {
+func (q *Quotas) each(name []byte, f func(i int)) {
+	key := database.KeyOf(name)
 	for _, n := range q.lengths {
 		if n > len(key) {
 			return

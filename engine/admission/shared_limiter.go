@@ -9,6 +9,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
+	"github.com/stintdb/stint/engine/database"
 	"github.com/stintdb/stint/engine/layout"
 	"github.com/stintdb/stint/engine/limits"
 )
@@ -197,6 +198,17 @@ func (o *sharedLimiters) Clear() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.limiters, o.named, o.bytes, o.leases = nil, 0, 0, 0
+}
+
+// ClearDatabase forgets the limiters that keys of one database share. That of the empty prefix counts for database 0.
+func (o *sharedLimiters) ClearDatabase(number uint8) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for name, s := range o.limiters {
+		if n, _ := database.Split([]byte(name.prefix)); n == number {
+			o.remove(name, s)
+		}
+	}
 }
 
 // holderOfKey returns the SHA-256 of key and holder, so that holders of different keys that share a limiter stay distinct.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/database"
 	"github.com/stintdb/stint/engine/glob"
 	"github.com/stintdb/stint/engine/layout"
 	"github.com/stintdb/stint/engine/limits"
@@ -250,7 +251,7 @@ func (r Reservation) Permits(settle *engine.Op) (key []byte, ok bool) {
 		return nil, true
 	}
 	for _, _, parts := r.Parts(); len(parts.Rest) > 0; {
-		key := NextPart(&parts).Key
+		key := database.KeyOf(NextPart(&parts).Key)
 		if !slices.ContainsFunc(settle.Args, func(pattern []byte) bool { return glob.Match(string(pattern), string(key)) }) {
 			return key, false
 		}

@@ -52,6 +52,7 @@ func (t *table) uncount(r record) {
 	if t.quotas != nil {
 		t.quotas.Add(r.key(), -1)
 	}
+	t.mem.databases.Add(r.key(), -1)
 	t.kept.drop(t.mem, r.key(), t.limitOf(r).Algorithm)
 }
 
@@ -78,6 +79,7 @@ func (t *table) free() {
 		if t.quotas != nil {
 			t.quotas.Add(r.key(), -1)
 		}
+		t.mem.databases.Add(r.key(), -1)
 	}
 	t.limits.releaseUses(id, uses)
 	t.countGrowing(-growable)

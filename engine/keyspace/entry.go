@@ -5,6 +5,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
+	"github.com/stintdb/stint/engine/database"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -21,7 +22,7 @@ func (e *Entry) Check() error {
 // check returns the entry's state in its full size, in room if that is enough, once nothing in it can mislead the
 // algorithm.
 func (e *Entry) check(room *[algorithm.MaxState]byte) ([]byte, error) {
-	if len(e.Key) > engine.MaxKeyBytes {
+	if len(e.Key) > engine.MaxKeyBytes+database.MaxNameBytes {
 		return nil, fmt.Errorf("a key of %d bytes: %w", len(e.Key), algorithm.ErrState)
 	}
 	return algorithm.CheckState(&e.Limit, e.State, room)

@@ -4,11 +4,15 @@ package keyspace
 // stay: they are settings, not counts.
 // So do the loans, whose tokens may still be spent, and purses.
 func (s *Keyspace) Flush(now int64, locked bool) {
-	for i := range s.shards {
-		if !locked {
-			s.shards[i].mu.Lock()
-		}
+	if !locked {
+		s.lockAll()
+		defer s.unlockAll()
 	}
+	flush(s, now)
+}
+
+// flush is Flush with every shard locked.
+func flush(s *Keyspace, now int64) {
 	lent := make([][]lentRecord, len(s.shards))
 	for i := range s.shards {
 		lent[i] = append(s.shards[i].lentRecords(s, now), s.shards[i].purseRecords(s)...)
@@ -22,11 +26,6 @@ func (s *Keyspace) Flush(now int64, locked bool) {
 	s.changes.tell(s.changes.uses.Load(), nil)
 	for i := range lent {
 		s.shards[i].putBack(s, now, lent[i])
-	}
-	for i := range s.shards {
-		if !locked {
-			s.shards[i].mu.Unlock()
-		}
 	}
 }
 

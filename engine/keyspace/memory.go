@@ -4,6 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/stintdb/stint/engine/database"
 	"github.com/stintdb/stint/engine/internal/offheap"
 )
 
@@ -21,6 +22,8 @@ type memory struct {
 	replicated bool // the bound is kept by operations, not here
 
 	buffers sync.Pool // of *[segmentBytes]byte
+
+	databases database.Counts
 }
 
 // reserveShare is the largest part of the bound that is reserved for the logs and leases of existing keys: one in
@@ -96,6 +99,9 @@ func (m *memory) SnapshotBytes() int64 { return m.snapshotBytes.Load() }
 
 // LentKeys is the number of keys with loans. Those whose loans have ended count until they are dropped.
 func (m *memory) LentKeys() int64 { return m.lentKeys.Load() }
+
+// LastDatabase is the highest number of a database with keys.
+func (m *memory) LastDatabase() int { return m.databases.Last() }
 
 // PurseCount is the number of keys whose limit has its home elsewhere.
 func (m *memory) PurseCount() int64 { return m.purses.Load() }

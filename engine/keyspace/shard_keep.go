@@ -112,6 +112,7 @@ func (t *table) newRecord(now int64, tag uint32, key []byte, limit *limits.Limit
 	if t.quotas != nil {
 		t.quotas.Add(key, 1)
 	}
+	t.mem.databases.Add(key, 1)
 	t.kept.add(t.mem, key, limit.Algorithm)
 	return ref
 }

@@ -33,6 +33,18 @@ func (s *shardSet) Lock(order []uint32) []uint32 {
 	return order
 }
 
+func (s *shardSet) lockAll() {
+	for i := range s.shards {
+		s.shards[i].mu.Lock()
+	}
+}
+
+func (s *shardSet) unlockAll() {
+	for i := range s.shards {
+		s.shards[i].mu.Unlock()
+	}
+}
+
 // Unlock unlocks what Lock returned.
 func (s *shardSet) Unlock(order []uint32) {
 	for _, n := range order {

@@ -142,7 +142,7 @@ func adapts(op *engine.Op) bool { return op.Report != nil && op.Report.Valid() }
 
 // canBeRead reports whether a reader takes the operation once it is written, its limits aside.
 func canBeRead(op *engine.Op, layout *opLayout) bool {
-	if op.OptionBits()&^layout.options != 0 || len(op.Parts) > engine.MaxParts {
+	if op.OptionBits()&^layout.options != 0 || op.Database != 0 || len(op.Parts) > engine.MaxParts {
 		return false
 	}
 	if op.Verb == engine.Reserve {

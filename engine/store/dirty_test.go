@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/database"
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 )
@@ -52,10 +53,13 @@ func TestChangesKeepACopyEqual(t *testing.T) {
 		for i := range 5000 {
 			now += r.Int64N(sec / 50)
 			p := randomPart(r)
-			p.Key = fmt.Appendf(p.Key, "-%d", r.IntN(50))
+			number := uint8(r.IntN(3))
+			p.Key = database.Append(nil, number, fmt.Appendf(p.Key, "-%d", r.IntN(50)))
 			switch r.IntN(14) {
 			case 12, 13:
-				ask(s, now, stepCommand(r))
+				op := stepCommand(r)
+				op.Database = number
+				ask(s, now, op)
 			case 0:
 				ask(s, now, engine.Op{Verb: engine.Delete, Key: p.Key})
 			case 1:
@@ -65,8 +69,11 @@ func TestChangesKeepACopyEqual(t *testing.T) {
 			case 3:
 				s.Sweep(now, 50)
 			case 4:
-				if r.IntN(100) == 0 {
+				switch r.IntN(100) {
+				case 0:
 					ask(s, now, engine.Op{Verb: engine.Flush})
+				case 1, 2, 3:
+					ask(s, now, engine.Op{Verb: engine.Flush, Options: engine.OneDatabase, Database: number})
 				}
 			case 5:
 				p.Options = engine.Peek
@@ -94,12 +101,76 @@ func TestChangesKeepACopyEqual(t *testing.T) {
 				t.Fatalf("seed %d step %d:\ngot  %s\nwant %s", seed, i, got, want)
 			}
 			checkTables(t, again)
+			checkDatabases(t, again)
+			checkDatabases(t, s)
 			again.Close()
 		}
 		s.Close()
 		if left < 10 {
 			t.Errorf("seed %d: large states were left %d times", seed, left)
 		}
+	}
+}
+
+// checkDatabases compares the number of keys in each database with the keys.
+func checkDatabases(t *testing.T, s *Store) {
+	t.Helper()
+	var keys [3]int
+	for i := range s.Shards() {
+		s.ShardAt(uint32(i)).Each(func(name []byte, _ *limits.Limit, _ []byte) {
+			number, _ := database.Split(name)
+			keys[number]++
+		})
+	}
+	for number, want := range keys {
+		if got := s.DatabaseLen(uint8(number)); got != want {
+			t.Fatalf("database %d has %d keys, and counts %d", number, want, got)
+		}
+	}
+}
+
+// Flushing one database leaves all others, and of its limiters the loans.
+func TestFlushOneDatabase(t *testing.T) {
+	s := New(Config{Shards: 2})
+	defer s.Close()
+	s.Track(true)
+	in := func(number uint8, key string) []byte { return database.Append(nil, number, []byte(key)) }
+	acquire := func(number uint8, key string) engine.Result {
+		return ask(s, epoch, engine.Op{Key: in(number, key), Limit: slow, Tokens: 10})
+	}
+	for i := range 100 {
+		acquire(uint8(i%3), fmt.Sprint("k", i))
+	}
+	lent := lend("a", slow, 50, 1, 0, 0)
+	lent.Key = in(1, "lent")
+	ask(s, epoch, lent)
+	acquire(1, "lent")
+	s.Changes(epoch, func(keyspace.Change) {})
+	flush := func(number uint8) (kinds map[keyspace.ChangeKind]int) {
+		ask(s, epoch, engine.Op{Verb: engine.Flush, Options: engine.OneDatabase, Database: number})
+		kinds = map[keyspace.ChangeKind]int{}
+		s.Changes(epoch, func(c keyspace.Change) { kinds[c.Kind]++ })
+		return kinds
+	}
+	if kinds := flush(1); kinds[keyspace.Deleted] != 33 || kinds[keyspace.Changed] != 1 || kinds[keyspace.Flushed] != 0 {
+		t.Errorf("reported as %v", kinds)
+	}
+	if got := [...]int{s.DatabaseLen(0), s.DatabaseLen(1), s.DatabaseLen(2), s.LastDatabase()}; got != [...]int{34, 1, 33, 2} {
+		t.Errorf("left are %d", got)
+	}
+	if r := acquire(1, "lent"); r.Remaining != 100-12-10 {
+		t.Errorf("with 12 tokens lent and 10 taken there are %d", r.Remaining)
+	}
+	if kinds := flush(0); kinds[keyspace.Deleted] != 34 || kinds[keyspace.Flushed] != 0 {
+		t.Errorf("reported as %v", kinds)
+	}
+	ask(s, epoch, engine.Op{Verb: engine.Flush})
+	acquire(0, "k")
+	ask(s, epoch, engine.Op{Verb: engine.Void, Key: in(1, "lent"), Who: []byte("a"), Options: engine.Force})
+	ask(s, epoch, engine.Op{Verb: engine.Delete, Key: in(1, "lent")})
+	s.Changes(epoch, func(keyspace.Change) {})
+	if kinds := flush(0); kinds[keyspace.Flushed] != 1 || kinds[keyspace.Deleted] != 0 || s.Len() != 0 {
+		t.Errorf("the only database: reported as %v", kinds)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/database"
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 )
@@ -251,6 +252,7 @@ func (p *policies) opsFor(check *engine.Op) []engine.Op {
 	for i := range parts {
 		ops[i].Limit = parts[i].limit
 		ops[i].Key, _ = parts[i].key.AppendTo(nil, check.Who, check.Args)
+		ops[i].Key = database.EscapeFrom(ops[i].Key, 0)
 		ops[i].Who, _ = parts[i].who.AppendTo(nil, check.Who, check.Args)
 	}
 	return ops

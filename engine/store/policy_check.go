@@ -5,6 +5,7 @@ import (
 	"cmp"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/database"
 )
 
 // check asks a policy's limits for a caller. With readOnly it takes nothing if tokens would be taken, and returns
@@ -45,13 +46,15 @@ func (s *Store) openCheck(g *acquireAllCall, op *engine.Op, res *engine.Result) 
 		start := len(g.keys)
 		var noKey, noHolder string
 		g.keys, noKey = p.key.AppendTo(g.keys, op.Who, op.Args)
+		key := len(g.keys) - start
+		g.keys = database.EscapeFrom(g.keys, start)
 		end := len(g.keys)
 		g.keys, noHolder = p.who.AppendTo(g.keys, op.Who, op.Args)
 		if name := cmp.Or(noKey, noHolder); name != "" {
 			res.Status, res.Reply = engine.MissingField, append(res.Reply[:0], name...)
 			return nil, false
 		}
-		if !p.fits(end-start, len(g.keys)-end, op.MaxKey) {
+		if !p.fits(key, len(g.keys)-end, op.MaxKey) {
 			res.Status = engine.TooLong
 			return nil, false
 		}

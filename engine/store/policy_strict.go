@@ -1,6 +1,9 @@
 package store
 
-import "github.com/stintdb/stint/engine"
+import (
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/database"
+)
 
 // countStrict sets whether a policy is strict. The caller holds mu.
 func (p *policies) countStrict(known *policy, strict bool) {
@@ -46,6 +49,7 @@ func (p *policies) isStrict(name []byte) bool {
 func (p *policies) hasStrictKey(key []byte) bool {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
+	key = database.KeyOf(key)
 	for _, known := range p.byName {
 		for i := range known.parts {
 			if !known.strict {

@@ -84,6 +84,10 @@ func (s *Store) applyWide(now int64, op *engine.Op, res *engine.Result, locked b
 	res.Clear()
 	switch op.Verb {
 	case engine.Flush:
+		if op.Options&engine.OneDatabase != 0 {
+			s.FlushDatabase(now, op.Database, locked)
+			return
+		}
 		s.Flush(now, locked)
 	case engine.SetPolicy:
 		s.policies.set(op, res)

@@ -24,6 +24,7 @@ type Commands interface {
 // Tx is the keys of a store as one command or script sees and changes them, at one instant. Its changes are kept
 // when it ends, all of them or none.
 type Tx struct {
+	selected
 	store    *Store
 	now      int64
 	readOnly bool
@@ -85,7 +86,10 @@ func (t *Tx) Spend(work int) { t.work += work }
 
 // Get returns the value of a key, and false if it does not exist or has expired. Its data is valid until the next change
 // of any key, and must not be written to.
-func (t *Tx) Get(key []byte) (v engine.Value, found bool) {
+func (t *Tx) Get(key []byte) (v engine.Value, found bool) { return t.get(t.nameOf(key)) }
+
+// get is Get of the key of a name, as all functions below have names.
+func (t *Tx) get(key []byte) (v engine.Value, found bool) {
 	if p := t.find(key); p != nil {
 		if p.Gone {
 			return engine.Value{}, false
@@ -141,6 +145,7 @@ var lookOp = engine.Op{Verb: engine.Look}
 // that does not exist begins empty, of the given kind, and never expires. The caller has made sure that an existing
 // key is of that kind. Data must not exceed [MaxValueBytes].
 func (t *Tx) Edit(key []byte, kind limits.Algorithm) *engine.Value {
+	key = t.nameOf(key)
 	if p := t.find(key); p != nil {
 		if p.Gone {
 			p.Gone, p.Limit, p.Value = false, limits.Limit{Algorithm: kind}, engine.Value{Kind: kind, Data: p.Data[:0]}
@@ -148,7 +153,7 @@ func (t *Tx) Edit(key []byte, kind limits.Algorithm) *engine.Value {
 		t.work += len(p.Data) / keyspace.WorkBytes
 		return &p.Value
 	}
-	v, found := t.Get(key)
+	v, found := t.get(key)
 	p := t.add(key)
 	if !found {
 		v = engine.Value{Kind: kind}
@@ -159,14 +164,16 @@ func (t *Tx) Edit(key []byte, kind limits.Algorithm) *engine.Value {
 
 // Set replaces the value of a key. It copies the data.
 func (t *Tx) Set(key []byte, v engine.Value) {
-	p := t.changed(key)
+	p := t.changed(t.nameOf(key))
 	p.Gone, p.Limit = false, limits.Limit{Algorithm: v.Kind}
 	p.Value = engine.Value{Kind: v.Kind, ExpiresAt: v.ExpiresAt, Data: append(p.Data[:0], v.Data...)}
 }
 
 // Delete drops a key, a limiter's too, and reports whether it existed. Of a limiter with loans the loans stay.
-func (t *Tx) Delete(key []byte) (existed bool) {
-	v, existed := t.Get(key)
+func (t *Tx) Delete(key []byte) (existed bool) { return t.delete(t.nameOf(key)) }
+
+func (t *Tx) delete(key []byte) (existed bool) {
+	v, existed := t.get(key)
 	if !existed {
 		return false
 	}
@@ -246,7 +253,7 @@ func (t *Tx) holds(sh *keyspace.Shard) bool {
 // begin makes the transaction ready for an operation.
 func (t *Tx) begin(now int64, op *engine.Op) {
 	t.now, t.readOnly, t.dropped, t.stopped, t.used, t.byKey, t.scripts, t.work, t.call.Listed = now, op.Options&engine.Peek != 0, false, false, 0, nil, nil, 0, 0
-	t.published, t.publishedBytes, t.draws = nil, 0, 0
+	t.number, t.published, t.publishedBytes, t.draws = op.Database, nil, 0, 0
 	if t.script = nil; op.PriorAt != 0 {
 		t.script = op
 	}

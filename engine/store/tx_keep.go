@@ -6,6 +6,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
+	"github.com/stintdb/stint/engine/database"
 	"github.com/stintdb/stint/engine/keyspace"
 )
 
@@ -68,8 +69,9 @@ func (t *Tx) carryOut(now int64, op *engine.Op, res *engine.Result) {
 
 // appendShards appends the numbers of the shards of the declared keys.
 func (s *Store) appendShards(numbers []uint32, op *engine.Op) []uint32 {
+	var names database.Room
 	for _, key := range op.DeclaredKeys() {
-		sh, _ := s.Locate(key)
+		sh, _ := s.Locate(names.NameOf(op.Database, key))
 		numbers = append(numbers, sh.Number)
 	}
 	return numbers

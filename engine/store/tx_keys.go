@@ -5,13 +5,14 @@ import (
 	"slices"
 
 	"github.com/stintdb/stint/engine/algorithm"
+	"github.com/stintdb/stint/engine/database"
 	"github.com/stintdb/stint/engine/limits"
 )
 
 // keyWork is the work of looking at one key.
 const keyWork = 8
 
-// Keys returns the keys that pass, in order, and false if the store has more than the given number of keys: looking at
+// Keys returns the keys of the database that pass, in order, and false if the store has more than the given number of keys: looking at
 // all of them would hold everybody up. It needs all locks ([Tx.Stopped]). Expired keys do not count, so that replicas agree.
 func (t *Tx) Keys(most int, pass func(key []byte, kind limits.Algorithm) bool) (keys [][]byte, ok bool) {
 	if !t.all {
@@ -19,8 +20,9 @@ func (t *Tx) Keys(most int, pass func(key []byte, kind limits.Algorithm) bool) (
 		return nil, true
 	}
 	live := 0
-	add := func(key []byte, kind limits.Algorithm) {
-		if live++; pass(key, kind) {
+	add := func(name []byte, kind limits.Algorithm) {
+		live++
+		if number, key := database.Split(name); number == t.number && pass(key, kind) {
 			keys = append(keys, bytes.Clone(key))
 		}
 	}

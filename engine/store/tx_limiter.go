@@ -6,6 +6,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
+	"github.com/stintdb/stint/engine/database"
 	"github.com/stintdb/stint/engine/layout"
 	"github.com/stintdb/stint/engine/limits"
 )
@@ -17,7 +18,7 @@ func (t *Tx) Apply(op *engine.Op, res *engine.Result) bool {
 		return false
 	}
 	res.Clear()
-	c := &t.call
+	c, op := &t.call, t.named(op)
 	if !t.loadLimiter(c, op, res) {
 		return true
 	}
@@ -60,7 +61,8 @@ func (t *Tx) loadLimiter(c *algorithm.Call, op *engine.Op, res *engine.Result) b
 
 // startFrom begins a limiter with the leader's allowance taken, where the script says so.
 func (t *Tx) startFrom(c *algorithm.Call, script *engine.Op) {
-	isDeclared := slices.ContainsFunc(script.DeclaredKeys(), func(key []byte) bool { return bytes.Equal(key, c.Op.Key) })
+	var names database.Room
+	isDeclared := slices.ContainsFunc(script.DeclaredKeys(), func(key []byte) bool { return bytes.Equal(names.NameOf(script.Database, key), c.Op.Key) })
 	if !isDeclared || script.Options&engine.AlsoDeclared != 0 {
 		c.StartFrom(c.Limit.LeaderAllowance(), c.Now)
 	}
@@ -111,7 +113,7 @@ func (t *Tx) change(c *algorithm.Call) {
 	alg := &algorithm.Table[c.Prev.Algorithm]
 	switch {
 	case c.Op.Verb == engine.Delete:
-		t.Delete(c.Op.Key)
+		t.delete(c.Op.Key)
 	case c.Prev.Algorithm.IsValue():
 		c.WrongType(limits.NoAlgorithm)
 	case c.Op.Verb == engine.Look:

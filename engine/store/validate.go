@@ -3,6 +3,7 @@ package store
 import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
+	"github.com/stintdb/stint/engine/database"
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 )
@@ -41,7 +42,7 @@ func checkRestrict(o *engine.Op) error {
 	switch {
 	case o.Verb == engine.Restrict && len(o.Parts) == 0 && len(o.Key) <= engine.MaxKeyBytes && len(o.Who) <= engine.MaxKeyBytes && o.Options == 0 && o.NewKeys <= engine.OverflowNew:
 		return nil
-	case o.Verb == engine.KeepOverflow && len(o.Parts) == 1 && o.Parts[0].Limit.IsAskable() && len(o.Key) <= engine.MaxPrefix && o.Options == 0 && o.Instance < engine.MaxParts:
+	case o.Verb == engine.KeepOverflow && len(o.Parts) == 1 && o.Parts[0].Limit.IsAskable() && len(o.Key) <= engine.MaxPrefix+database.MaxNameBytes && o.Options == 0 && o.Instance < engine.MaxParts:
 		var room [algorithm.MaxState]byte
 		_, err := algorithm.CheckState(&o.Parts[0].Limit, o.Who, &room)
 		return err

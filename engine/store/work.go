@@ -3,6 +3,7 @@ package store
 import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
+	"github.com/stintdb/stint/engine/database"
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/layout"
 	"github.com/stintdb/stint/engine/limits"
@@ -11,6 +12,8 @@ import (
 const (
 	// OpWork is the fixed cost of an operation, in units of [engine.Result.Work].
 	OpWork = 20
+	// flushWork is the work of removing one key, where others stay.
+	flushWork = 40
 	// MaxHolderWork is the most that looking through the holders of one key takes.
 	MaxHolderWork = limits.MaxHolders + OpWork
 	// MaxLogWork is the most that keeping a request in a sliding log of the default bound takes: the log may have to be
@@ -45,7 +48,13 @@ func (s *Store) Weigh(ops []engine.Op) (work int) {
 				after.grow(s, op)
 			}
 			continue
-		case engine.Flush, engine.SetPolicy, engine.DropPolicy, engine.SetOverride, engine.Restrict, engine.KeepOverflow, engine.KeepScript, engine.DropScripts:
+		case engine.Flush:
+			work += OpWork
+			if op.Options&engine.OneDatabase != 0 && s.LastDatabase() > 0 {
+				work += s.Len() * flushWork
+			}
+			continue
+		case engine.SetPolicy, engine.DropPolicy, engine.SetOverride, engine.Restrict, engine.KeepOverflow, engine.KeepScript, engine.DropScripts:
 			work += OpWork
 			continue
 		}
@@ -88,11 +97,11 @@ func (s *Store) weigh(op *engine.Op, more *int) int {
 // sizes are the most bytes that keys may hold after operations before; of other keys, the bytes in the store count.
 type sizes map[string]int
 
-func (z sizes) of(s *Store, key []byte) int {
-	if n, found := z[string(key)]; found {
+func (z sizes) of(s *Store, name []byte) int {
+	if n, found := z[string(name)]; found {
 		return n
 	}
-	return s.stateBytes(key)
+	return s.stateBytes(name)
 }
 
 // held returns the most bytes that the declared keys of an operation on data hold.
@@ -100,8 +109,9 @@ func (z sizes) held(s *Store, op *engine.Op) (bytes int) {
 	if op.Verb == engine.Script {
 		return 0
 	}
+	var names database.Room
 	for _, key := range op.DeclaredKeys() {
-		bytes += z.of(s, key)
+		bytes += z.of(s, names.NameOf(op.Database, key))
 	}
 	return bytes
 }
@@ -113,17 +123,19 @@ func (z sizes) grow(s *Store, op *engine.Op) {
 	if op.Verb == engine.Script || op.Options&engine.Peek != 0 || len(keys) == 0 {
 		return
 	}
-	first, others, more := z.of(s, keys[0]), 0, 0
+	var names database.Room
+	of := func(key []byte) int { return z.of(s, names.NameOf(op.Database, key)) }
+	first, others, more := of(keys[0]), 0, 0
 	for _, key := range keys[1:] {
-		others += z.of(s, key)
+		others += of(key)
 	}
 	for _, arg := range op.Args[op.KeyFrom+op.KeyCount:] {
 		more += len(arg) + stringHead
 	}
 	if len(keys) > 1 {
-		z[string(keys[1])] = max(first, z.of(s, keys[1]))
+		z[string(names.NameOf(op.Database, keys[1]))] = max(first, of(keys[1]))
 	}
-	z[string(keys[0])] = min(max(first, others)+more, engine.MaxValueBytes)
+	z[string(names.NameOf(op.Database, keys[0]))] = min(max(first, others)+more, engine.MaxValueBytes)
 }
 
 // stringHead is the most bytes that an argument takes in a value of data beside its own.

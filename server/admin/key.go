@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/database"
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/command"
 )
@@ -46,7 +47,8 @@ func loanViews(all []engine.LoanOf) (views []loanView) {
 
 func (a *Admin) key(ctx context.Context, s *server.Server, r *http.Request) (any, error) {
 	key := r.URL.Query().Get("key")
-	results, err := s.DecideReadOnly(ctx, []engine.Op{{Verb: engine.Look, Key: []byte(key)}, {Verb: engine.Loans, Key: []byte(key)}})
+	name := database.Append(nil, 0, []byte(key))
+	results, err := s.DecideReadOnly(ctx, []engine.Op{{Verb: engine.Look, Key: name}, {Verb: engine.Loans, Key: name}})
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/database"
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server"
@@ -43,12 +44,13 @@ func findCallers(s *server.Server, limits []engine.Op, scan, most int) (callers 
 	const stride = 1000 // a lock is held for that long
 	for cursor := uint64(0); looked < scan; {
 		cursor = s.Keys().Scan(cursor, stride, s.Now(), func(e keyspace.Entry) {
+			number, name := database.Split(e.Key)
 			for i := range templates {
-				if templates[i].IsShared() || len(callers[i]) >= most {
+				if number != 0 || templates[i].IsShared() || len(callers[i]) >= most {
 					continue
 				}
-				if _, _, is := templates[i].Values(e.Key); is {
-					key := bytes.Clone(e.Key)
+				if _, _, is := templates[i].Values(name); is {
+					key := bytes.Clone(name)
 					id, fields, _ := templates[i].Values(key)
 					callers[i] = append(callers[i], caller{id, key, fields})
 				}
@@ -77,6 +79,7 @@ func peek(ctx context.Context, s *server.Server, limits []engine.Op, i int, call
 			who, _ := limit.WhoTemplate(true)
 			parts[n] = engine.Op{Options: engine.Peek, Limit: limit.Limit, Tokens: tokens, Weight: limit.Weight}
 			parts[n].Key, _ = key.AppendTo(nil, c.id, c.fields)
+			parts[n].Key = database.EscapeFrom(parts[n].Key, 0)
 			parts[n].Who, _ = who.AppendTo(nil, c.id, c.fields)
 		}
 		if ops[j] = parts[0]; levels > 1 {

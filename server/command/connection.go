@@ -29,9 +29,9 @@ var connectionRows = []Row{{
 	Cost:    Light, Flags: Fast | Connection | NotInMulti | NoAuth, Run: runAuth,
 }, {
 	Name: "select", Syntax: "index", Group: "connection",
-	Summary: "Choose a database; only 0 exists.",
+	Summary: "Choose a database: from 0 to one below `--databases`, in a cluster 0.",
 	Returns: "`OK`.", Example: "0",
-	Cost: Light, Flags: Fast | Connection, Run: runSelect,
+	Cost: Light, Flags: Fast | Connection, Run: runSelect, Data: selectInScript,
 }, {
 	Name: "quit", Group: "connection", Summary: "Close the connection.",
 	Returns: "`OK`. Then the connection is closed.",
@@ -163,18 +163,6 @@ func runAuth(s Session, w *resp.Writer, args [][]byte) {
 		return
 	}
 	s.Login(user, password, okOrError, w)
-}
-
-func runSelect(_ Session, w *resp.Writer, args [][]byte) {
-	index, ok := integer(args[1])
-	switch {
-	case !ok:
-		w.Error(ErrNotInteger.Error())
-	case index != 0:
-		w.Error(ErrDBIndex.Error())
-	default:
-		w.Status("OK")
-	}
 }
 
 func runTime(s Session, w *resp.Writer, _ [][]byte) {

@@ -57,7 +57,7 @@ var maxWork = [...]int{
 	PolicyList:     MaxBatchWork,                             // 300 KiB; at most 1000 policies of 64 limits; overrides are not looked at
 	ShardPass:      5_000,                                    // 5 KiB; 1024 shards, and 100 keys at random or 1000 keys in all
 	KeyStep:        MaxBatchWork,                             // 512 KiB; at most 10,000 keys, 256 KiB and 2^20 steps of matching in a step
-	KeyPass:        MaxBatchWork,                             // 4 MiB; KEYS leaves the event loop; FLUSHALL looks at every key
+	KeyPass:        MaxBatchWork,                             // 4 MiB; KEYS, and FLUSHDB of many keys, leave the event loop; FLUSHALL looks at every key
 	ConnectionPass: MaxBatchWork,                             // 4 MiB; at most --max-clients; a long CLIENT LIST leaves the event loop
 	UserList:       MaxBatchWork,                             // 4 MiB; users are made by operators
 	Report:         5_000,                                    // 256 KiB; the server bounds its lists

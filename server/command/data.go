@@ -19,8 +19,8 @@ type DataCall struct {
 	Args   [][]byte // the name included
 	Writer resp.Writer
 
-	op       *engine.Op    // of a call by a client, not by a script
-	executor *Executor     // the same
+	op       *engine.Op // of a call by a client, not by a script
+	executor *Executor
 	script   *scriptCaller // kept from call to call
 	digits   [20]byte      // room for a number
 }
@@ -42,7 +42,7 @@ func (r *Request) dataOp(row *Row) error {
 			return err
 		}
 	}
-	op := engine.Op{Verb: engine.Command, Args: args, KeyFrom: uint32(keys.from), KeyCount: uint32(keys.to - keys.from)}
+	op := engine.Op{Verb: engine.Command, Args: args, KeyFrom: uint32(keys.from), KeyCount: uint32(keys.to - keys.from), Database: r.Database}
 	if row.Flags&Write == 0 {
 		op.Options = engine.Peek
 	}

@@ -2,7 +2,6 @@ package command
 
 import (
 	"bytes"
-	"math"
 
 	"github.com/stintdb/stint/engine"
 )
@@ -62,14 +61,16 @@ func moveKey(c *DataCall, v engine.Value) {
 }
 
 func copyKey(c *DataCall) {
-	replace := false
+	replace, source, target := false, c.Tx.Database(), c.Tx.Database()
 	for words := c.Args[3:]; len(words) > 0; words = words[1:] {
 		switch {
 		case isWord(words[0], "REPLACE"):
 			replace = true
 		case isWord(words[0], "DB") && len(words) > 1:
 			words = words[1:]
-			if !isDatabase(c, words[0]) {
+			var err error
+			if target, err = readDatabase(words[0], max(c.executor.Databases, 1)); err != nil {
+				c.fail(err)
 				return
 			}
 		default:
@@ -78,34 +79,25 @@ func copyKey(c *DataCall) {
 		}
 	}
 	from, to := c.Args[1], c.Args[2]
-	if bytes.Equal(from, to) {
+	if source == target && bytes.Equal(from, to) {
 		c.fail(errSameKey)
 		return
 	}
 	v, found := c.Tx.Get(from)
-	switch _, taken := c.Tx.Get(to); {
-	case !found:
+	if !found {
 		c.Writer.Int(0)
-	case !c.mayReplace(from):
+		return
+	}
+	if !c.mayReplace(from) {
+		return
+	}
+	c.Tx.Select(target)
+	switch _, taken := c.Tx.Get(to); {
 	case taken && !replace:
 		c.Writer.Int(0)
 	case c.mayReplace(to):
 		c.Tx.Set(to, v)
 		c.Writer.Int(1)
 	}
-}
-
-// isDatabase reads the number of a database, and writes the error of one that does not exist.
-func isDatabase(c *DataCall, arg []byte) (ok bool) {
-	index, ok := c.integer(arg)
-	switch {
-	case !ok:
-	case index < math.MinInt32 || index > math.MaxInt32:
-		c.fail(errRange.With(math.MinInt32, math.MaxInt32))
-	case index != 0:
-		c.fail(ErrDBIndex)
-	default:
-		return true
-	}
-	return false
+	c.Tx.Select(source)
 }

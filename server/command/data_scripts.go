@@ -65,7 +65,7 @@ func parseScript(r *Request) error {
 			return err
 		}
 	}
-	op := engine.Op{Verb: engine.Script, Tokens: store.ScriptDialect, Args: r.keepArgs(r.Args), KeyFrom: 3, KeyCount: uint32(count)}
+	op := engine.Op{Verb: engine.Script, Tokens: store.ScriptDialect, Args: r.keepArgs(r.Args), KeyFrom: 3, KeyCount: uint32(count), Database: r.Database}
 	if isReadOnlyScript(r.Args[0]) {
 		op.Options = engine.Peek
 	}

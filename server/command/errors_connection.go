@@ -17,7 +17,15 @@ var (
 	errHelloOption = connectionErrors.Add("ERR Syntax error in HELLO option '%s'",
 		"`HELLO` takes `AUTH` and `SETNAME` after the version.")
 	ErrDBIndex = connectionErrors.Add("ERR DB index is out of range",
-		"Only database 0 exists. Set the client's database to 0.")
+		"There are `--databases`, from 0 on.")
+	errSelectInCluster = connectionErrors.Add("ERR SELECT is not allowed in cluster mode",
+		"A cluster has database 0 alone. Set the client's database to 0.")
+	errMoveInCluster = connectionErrors.Add("ERR MOVE is not allowed in cluster mode",
+		"")
+	errSwapInCluster = connectionErrors.Add("ERR SWAPDB is not allowed in cluster mode",
+		"")
+	errSwapDB = connectionErrors.Add("ERR SWAPDB is not supported: databases keep their numbers",
+		"Have the clients select the other database.")
 	ErrProtected = connectionErrors.Add("DENIED Stint is running in protected mode because protected mode is enabled and no password is set for the default user. In this mode connections are only accepted from the loopback interface. To connect from elsewhere, do one of these: 1) Set a password: start the server with --requirepass or --acl-file, or send CONFIG SET requirepass from the same machine. 2) If the network keeps everybody else out, turn protected mode off: --protected-mode no, or CONFIG SET protected-mode no from the same machine.",
 		"The connection comes from another machine, and no password is set. The server closes it.")
 	ErrNoAuth = connectionErrors.Add("NOAUTH Authentication required.",

@@ -16,6 +16,8 @@ import (
 // Executor carries out commands on data, and scripts, on a store's keys: the [store.Commands] of every store. The zero
 // value is ready for use.
 type Executor struct {
+	// Databases is the number of databases, 0 in a cluster, which has one.
+	Databases int
 	// ScriptTime bounds the time of a script where only this node runs it: on a server alone, and before it is proposed to a cluster.
 	// It is for work that has no price yet in steps. 0 is no bound, as in tests, which must not depend on time.
 	ScriptTime time.Duration
@@ -75,7 +77,7 @@ func (s *scriptCaller) Call(reply []byte, args [][]byte) (out []byte, steps int)
 	if sub := rowOf(args); sub != nil && sub.Data != nil {
 		row = sub
 	}
-	*c = DataCall{Tx: s.call.Tx, Args: args, Writer: resp.Writer{Buf: reply}}
+	*c = DataCall{Tx: s.call.Tx, Args: args, executor: s.call.executor, Writer: resp.Writer{Buf: reply}}
 	switch err := s.check(row, args); {
 	case err != nil:
 		c.fail(err)

@@ -5,8 +5,11 @@ import (
 	"strings"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/database"
 	"github.com/stintdb/stint/engine/limits"
 )
+
+// The keys of these commands are given by their names.
 
 // AcquireWords is the command that asks another server for tokens of a limit, with PEEK or UPTO.
 func AcquireWords(key []byte, limit limits.Limit, tokens int64, options engine.Option) []string {
@@ -14,7 +17,7 @@ func AcquireWords(key []byte, limit limits.Limit, tokens int64, options engine.O
 	if limit.Algorithm != limits.GCRA {
 		name = specOf(limit.Algorithm).word + ".ACQUIRE"
 	}
-	words := append(paramWords([]string{name, string(key)}, limit), strconv.FormatInt(tokens, 10))
+	words := append(paramWords([]string{name, string(database.KeyOf(key))}, limit), strconv.FormatInt(tokens, 10))
 	if options&engine.Peek != 0 {
 		words = append(words, optPeek.name)
 	}
@@ -26,13 +29,13 @@ func AcquireWords(key []byte, limit limits.Limit, tokens int64, options engine.O
 
 // LendWords is RL.LEND, which asks another server to set tokens of a limit aside for a holder.
 func LendWords(key []byte, limit limits.Limit, tokens int64, holder string, of engine.Loan) []string {
-	words := paramWords([]string{"RL.LEND", string(key), specOf(limit.Algorithm).word}, limit)
+	words := paramWords([]string{"RL.LEND", string(database.KeyOf(key)), specOf(limit.Algorithm).word}, limit)
 	return append(words, strconv.FormatInt(tokens, 10), holder, numberWord(of.Number), numberWord(of.Previous), optLeft.name, strconv.FormatInt(of.Left, 10))
 }
 
 // ReturnWords is RL.RETURN, which ends a holder's loan at another server.
 func ReturnWords(key []byte, holder string, of engine.Loan) []string {
-	return []string{"RL.RETURN", string(key), holder, numberWord(of.Number), numberWord(of.Previous), strconv.FormatInt(of.Left, 10)}
+	return []string{"RL.RETURN", string(database.KeyOf(key)), holder, numberWord(of.Number), numberWord(of.Previous), strconv.FormatInt(of.Left, 10)}
 }
 
 func paramWords(words []string, limit limits.Limit) []string {

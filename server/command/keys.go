@@ -57,18 +57,20 @@ var keyRows = []Row{{
 	Returns: "a key; null if there is none, or 100 tries found none that the user may read.",
 	Cost:    ShardPass, Flags: ReadOnly, Run: runRandomKey,
 }, {
-	Name: "dbsize", Group: "server", Summary: "The number of keys.",
+	Name: "dbsize", Group: "server", Summary: "The number of keys in the database.",
 	Returns: "an integer. Expired keys count until the server removes them.",
 	Cost:    ShardPass, Flags: ReadOnly | Fast,
-	Run: func(s Session, w *resp.Writer, _ [][]byte) { w.Int(int64(s.Server().Keys().Len())) }, Data: sizeInScript,
+	Run: func(s Session, w *resp.Writer, _ [][]byte) {
+		w.Int(int64(s.Server().Keys().DatabaseLen(s.Client().Database)))
+	}, Data: sizeInScript,
 }, {
 	Name: "flushdb", Syntax: "[ASYNC | SYNC]", Group: "server",
-	Summary: "Reset every limiter to its full limit.",
+	Summary: "Delete every key of the database: limiters are at their full limit again.",
 	Returns: "`OK`.",
-	Cost:    KeyPass, Flags: Write | Dangerous, Parse: parseFlush, Reply: replyOK,
+	Cost:    KeyPass, Flags: Write | Dangerous, Parse: parseFlushDB, Reply: replyOK,
 }, {
 	Name: "flushall", Syntax: "[ASYNC | SYNC]", Group: "server",
-	Summary: "Reset every limiter to its full limit.",
+	Summary: "Delete every key of all databases: limiters are at their full limit again.",
 	Returns: "`OK`.",
 	Cost:    KeyPass, Flags: Write | Dangerous, Parse: parseFlush, Reply: replyOK,
 }}
@@ -91,6 +93,15 @@ func parseFlush(r *Request) error {
 		return ErrSyntax
 	}
 	r.Ops = append(r.Ops, engine.Op{Verb: engine.Flush})
+	return nil
+}
+
+func parseFlushDB(r *Request) error {
+	if err := parseFlush(r); err != nil || r.Bounds.Databases <= 1 {
+		return err
+	}
+	op := &r.Ops[len(r.Ops)-1]
+	op.Options, op.Database = engine.OneDatabase, r.Database
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/database"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -64,6 +65,7 @@ func duration(name string, text []byte) (int64, error) {
 
 // key checks the length of a key.
 func (r *Request) key(key []byte) error {
+	r.isMarked = r.isMarked || database.MayBeMarked(key)
 	if len(key) > r.Bounds.MaxKeyBytes {
 		return errKeyTooLong.With(r.Bounds.MaxKeyBytes, len(key))
 	}

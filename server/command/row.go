@@ -66,15 +66,19 @@ type Row struct {
 
 // Request is a command being parsed. Parse appends to Ops; on an error the appended operations are dropped.
 type Request struct {
-	Args   [][]byte
-	Ops    []engine.Op
-	Shape  resp.Shape // of the reply to the command parsed last
-	Hold   bool       // keep the reply back until the wait of the last op is over (BLOCK)
-	Bounds Bounds
+	Args     [][]byte
+	Ops      []engine.Op
+	Database uint8      // of the keys
+	Shape    resp.Shape // of the reply to the command parsed last
+	Hold     bool       // keep the reply back until the wait of the last op is over (BLOCK)
+	Bounds   Bounds
 
 	hasID    bool   // AS was given
 	id       []byte // with it
 	remember int64  // with FOR: nanoseconds
+
+	isMarked bool   // a key of the command parsed last begins as names do: see package database
+	names    []byte // room for names of keys
 
 	parts   []engine.Op // room for the parts of Ops
 	args    [][]byte    // room for their Args
@@ -86,6 +90,7 @@ type Request struct {
 type Bounds struct {
 	MaxKeyBytes int
 	MaxLogLimit int // of a sliding log
+	Databases   int // that there are
 }
 
 // SetBounds holds the requests from here on to bounds.
@@ -95,20 +100,31 @@ func (r *Request) SetBounds(b Bounds) {
 	}
 }
 
+// Begin makes the request ready for a command, whose operations are appended to ops.
+func (r *Request) Begin(args [][]byte, ops []engine.Op) {
+	r.Args, r.Ops, r.Hold, r.Shape, r.isMarked = args, ops, false, resp.Same, false
+}
+
 // Reset empties the request for the next batch.
 func (r *Request) Reset() {
 	if cap(r.args) > keptArgs {
 		r.args = nil
 	}
 	clear(r.args) // they lie in the input
-	r.parts, r.args, r.assured = r.parts[:0], r.args[:0], r.assured[:0]
+	if cap(r.names) > keptNames {
+		r.names = nil
+	}
+	r.parts, r.args, r.assured, r.names = r.parts[:0], r.args[:0], r.assured[:0], r.names[:0]
 }
 
-// keptArgs bounds the list of arguments that is kept for the next batch.
-const keptArgs = 4096
+// The bounds of the list of arguments, and of the bytes of names, that are kept for the next batch.
+const (
+	keptArgs  = 4096
+	keptNames = 64 << 10
+)
 
-// Bytes is about the memory of the lists of arguments, without the arguments.
-func (r *Request) Bytes() int { return cap(r.args) * int(unsafe.Sizeof([]byte(nil))) }
+// Bytes is about the memory of the lists of arguments, without the arguments, and of the names of keys.
+func (r *Request) Bytes() int { return cap(r.args)*int(unsafe.Sizeof([]byte(nil))) + cap(r.names) }
 
 // Arity is the number of arguments, the command's name included; negative when it is the least.
 func (r *Row) Arity() int { return r.arity }

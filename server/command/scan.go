@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/stintdb/stint/engine/database"
 	"github.com/stintdb/stint/engine/glob"
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/server/resp"
@@ -61,8 +62,12 @@ func runScan(s Session, w *resp.Writer, args [][]byte) {
 			return
 		}
 	}
-	f := finder{reader: s, pattern: pattern, typ: typ, maxBytes: maxScanBytes}
-	next := f.step(s.Server(), cursor, int(min(count, maxScanCount)))
+	f := finder{reader: s, database: s.Client().Database, pattern: pattern, typ: typ, maxBytes: maxScanBytes, most: int(min(count, maxScanCount))}
+	passed := f.most
+	if s.Server().Keys().LastDatabase() > 0 {
+		passed = maxScanCount // most may be those of other databases
+	}
+	next := f.step(s.Server(), cursor, passed)
 	if f.tooManySteps {
 		w.Error(errPattern.Error())
 		return
@@ -75,9 +80,12 @@ func runScan(s Session, w *resp.Writer, args [][]byte) {
 // finder lists keys that match and that a user may look at.
 type finder struct {
 	reader       KeyReader
+	database     uint8
 	pattern, typ string
 	maxBytes     int // where a step ends
+	most         int // keys of the database after which it ends, 0 for no bound
 
+	own          int // keys of the database in this step
 	keys         [][]byte
 	bytes, steps int
 	tooManySteps bool // on one key
@@ -85,13 +93,18 @@ type finder struct {
 
 // step passes over at most count keys from a cursor on, and fewer where they are long or hard to match.
 func (f *finder) step(s Server, cursor uint64, count int) (next uint64) {
-	f.steps = 0
+	f.steps, f.own = 0, 0
 	return s.Keys().ScanWhile(cursor, count, s.Now(), func(e keyspace.Entry) bool {
-		if (f.typ == "" || f.typ == e.Limit.Algorithm.String()) && f.matches(e.Key) && f.reader.Reaches(e.Key) {
-			f.keys = append(f.keys, append([]byte{}, e.Key...))
-			f.bytes += len(e.Key) + bulkOverhead
+		number, key := database.Split(e.Key)
+		if number != f.database {
+			return true
 		}
-		return f.bytes < f.maxBytes && f.steps < maxScanSteps && !f.tooManySteps
+		f.own++
+		if (f.typ == "" || f.typ == e.Limit.Algorithm.String()) && f.matches(key) && f.reader.Reaches(key) {
+			f.keys = append(f.keys, append([]byte{}, key...))
+			f.bytes += len(key) + bulkOverhead
+		}
+		return f.own != f.most && f.bytes < f.maxBytes && f.steps < maxScanSteps && !f.tooManySteps
 	})
 }
 
@@ -147,7 +160,7 @@ func runKeys(s Session, w *resp.Writer, args [][]byte) {
 }
 
 func newKeysFinder(s Session, pattern string) *finder {
-	return &finder{reader: s, pattern: pattern, maxBytes: math.MaxInt}
+	return &finder{reader: s, database: s.Client().Database, pattern: pattern, maxBytes: math.MaxInt}
 }
 
 // listing lets one KEYS or CLIENT LIST at a time render a long list.
@@ -182,22 +195,23 @@ const (
 	randomAll   = 1000 // keys, up to which it looks at all of them
 )
 
-// runRandomKey takes a key from a random place. It gives up after some tries: a user's keys may be few among millions.
+// runRandomKey takes a key from a random place. It gives up after some tries: a user's keys, or those of the database, may be few among millions.
 func runRandomKey(s Session, w *resp.Writer, _ [][]byte) {
 	var found []byte
-	keys, now := s.Server().Keys(), s.Server().Now()
-	if keys.Len() <= randomAll {
-		f := finder{reader: s, pattern: "*", maxBytes: math.MaxInt}
-		if f.step(s.Server(), 0, 2*randomAll); len(f.keys) > 0 {
-			found = f.keys[rand.IntN(len(f.keys))]
-		}
-	} else {
-		keys.Random(randomTries, now, rand.IntN, func(e keyspace.Entry) bool {
-			if s.Reaches(e.Key) {
-				found = append([]byte{}, e.Key...)
+	keys, own := s.Server().Keys(), s.Client().Database
+	if keys.Len() > randomAll {
+		keys.Random(randomTries, s.Server().Now(), rand.IntN, func(e keyspace.Entry) bool {
+			if number, key := database.Split(e.Key); number == own && s.Reaches(key) {
+				found = append([]byte{}, key...)
 			}
 			return found == nil
 		})
+	}
+	if found == nil && (keys.Len() <= randomAll || keys.LastDatabase() > 0) {
+		f := newKeysFinder(s, "*")
+		if f.step(s.Server(), 0, 2*randomAll); len(f.keys) > 0 {
+			found = f.keys[rand.IntN(len(f.keys))]
+		}
 	}
 	if found == nil {
 		w.Null()

@@ -41,6 +41,9 @@ type Session interface {
 	// Monitor has the connection sent every command from here on.
 	Monitor() error
 
+	// Databases is the number of databases; 0 in a cluster, which has one.
+	Databases() int
+
 	// Subscriptions are the connection's channels.
 	Subscriptions() Subscriptions
 
@@ -92,6 +95,7 @@ type Client struct {
 	NoTouch    bool
 	Tracking   bool
 	ReadOnly   bool
+	Database   uint8
 }
 
 // Protocol is the version of RESP the client chose, 2 or 3.
@@ -140,6 +144,8 @@ type Server interface {
 // Keyspace is the local store, read without going through the Decider.
 type Keyspace interface {
 	Len() int
+	DatabaseLen(number uint8) int
+	LastDatabase() int
 	Bytes() int64
 	Scan(cursor uint64, count int, now int64, visit func(keyspace.Entry)) (next uint64)
 	ScanWhile(cursor uint64, count int, now int64, visit func(keyspace.Entry) (more bool)) (next uint64)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/database"
 )
 
 // Slots is the number of hash slots in a Redis Cluster. One leader serves all of them here; slots matter only to clients that
@@ -57,7 +58,7 @@ func SlotOf(op *engine.Op) int {
 		}
 		return Slot(op.DeclaredKeys()[0])
 	case op.Verb == engine.AcquireAll:
-		return Slot(op.Parts[0].Key)
+		return Slot(database.KeyOf(op.Parts[0].Key))
 	}
-	return Slot(op.Key)
+	return Slot(database.KeyOf(op.Key))
 }

@@ -15,6 +15,7 @@ var Table = concat(
 	policyRows,
 	inspectRows,
 	keyRows,
+	databaseRows,
 	expireRows, renameRows, objectRows,
 	stringRows, increxRows, readAndChangeRows, substringRows,
 	hashRows,

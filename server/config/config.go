@@ -33,6 +33,7 @@ type Config struct {
 	SnapshotEvery  time.Duration // between snapshots, 0 is never on a schedule
 	JournalBytes   int64         // size beyond which a journal is replaced by a snapshot
 	Repair         bool          // start although files in Dir are damaged
+	Databases      int           // number of databases of a server alone
 	Rewind         bool          // start although the time of the state is ahead of the machine's clock
 	MaxMemoryBytes int64         // bound on the resident memory of the process, 0 is three quarters of what there is
 
@@ -136,6 +137,14 @@ func (c *Config) LoopCount() int {
 	return max(1, runtime.GOMAXPROCS(0)-1)
 }
 
+// DatabaseCount is the number of databases. A cluster has one.
+func (c *Config) DatabaseCount() int {
+	if c.IsCluster() {
+		return 1
+	}
+	return c.Databases
+}
+
 // Default returns the default settings.
 func Default() Config {
 	return Config{
@@ -143,6 +152,7 @@ func Default() Config {
 		Durability:         "interval",
 		SnapshotEvery:      5 * time.Minute,
 		JournalBytes:       64 << 20,
+		Databases:          16,
 		WhenFull:           "overflow",
 		PrefixDelimiters:   ":",
 		ACLLogLength:       128,

@@ -57,6 +57,7 @@ var settingCases = []struct {
 		"#2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b": "#2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b"},
 		[]string{"#", "#2bb8", "#" + strings.Repeat("A", 64), "#" + strings.Repeat("x", 64), "#" + strings.Repeat("a", 66)}},
 	{"acl-file", map[string]string{"": "", "/etc/users.acl": "/etc/users.acl"}, []string{"a\nb", "\xff"}},
+	{"databases", map[string]string{"1": "1", "16": "16", "256": "256"}, []string{"0", "257", "all", ""}},
 	{"acl-log-length", map[string]string{"0": "0", "128": "128", "10000": "10000"}, []string{"-1", "10001", "all", ""}},
 	{"protected-mode", map[string]string{"yes": "yes", "no": "no"}, []string{"", "maybe"}},
 	{"auth-timeout", map[string]string{"1ms": "1ms", "10": "10s", "1h": "1h"}, []string{"0", "0s", "61m", "never", ""}},

@@ -3,6 +3,8 @@ package config
 import (
 	"slices"
 	"time"
+
+	"github.com/stintdb/stint/engine/database"
 )
 
 // The groups of the help text and of docs/configuration.md.
@@ -88,6 +90,11 @@ var serverSettings = []Setting{
 		Name: "rewind", Group: groupState, Placeholder: "YES",
 		Help:  "With --dir or --cluster-import: start with a state whose time is more than 10m ahead of the machine's clock, because that clock was ahead once. All times in the state are turned back.",
 		value: func(c *Config) Value { return &toggle{&c.Rewind} },
+	},
+	{
+		Name: "databases", Group: groupState, Placeholder: "N",
+		Help:  "Number of databases, from 0 on, each with keys of its own. A cluster has one. Policies, and limits over HTTP and gRPC, are in database 0.",
+		value: func(c *Config) Value { return &integer{&c.Databases, 1, database.Most} },
 	},
 	{
 		Name: "max-memory", Redis: "maxmemory", Group: groupState, Placeholder: "SIZE", Mutable: true,

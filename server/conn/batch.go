@@ -49,7 +49,7 @@ type reply struct {
 func (batch *commandBatch) add(s *Session, row *command.Row, args [][]byte, err error, quiet bool) {
 	first := len(batch.decision.Ops)
 	r := &batch.request
-	r.Args, r.Ops, r.Hold, r.Shape = args, batch.decision.Ops, false, resp.Same
+	r.Begin(args, batch.decision.Ops)
 	if err == nil {
 		err = row.Parse(r)
 	}
@@ -57,6 +57,7 @@ func (batch *commandBatch) add(s *Session, row *command.Row, args [][]byte, err 
 		err = s.permitKeys(r.Ops[first:])
 		limitOps(s.user, r.Ops[first:])
 	}
+	r.NameKeys(r.Ops[first:])
 	weight := 0
 	if err == nil {
 		if weight = row.WorkOf(r.Ops[first:]); weight > command.MaxExecWork && s.env.Keys.Weigh(r.Ops[first:]) > command.MaxExecWork {
@@ -67,6 +68,9 @@ func (batch *commandBatch) add(s *Session, row *command.Row, args [][]byte, err 
 		}
 		if row.Cost == command.ScriptRun {
 			batch.scripts += weight
+		}
+		if row.Cost == command.KeyPass {
+			batch.scripts += s.env.Keys.Weigh(r.Ops[first:])
 		}
 		if row.Cost == command.HolderLookup {
 			batch.holders += weight
@@ -126,7 +130,7 @@ func (batch *commandBatch) memory() int {
 
 // Bounds are the bounds that the settings put on arguments of commands.
 func Bounds(cfg *config.Config) command.Bounds {
-	return command.Bounds{MaxKeyBytes: cfg.MaxKeyBytes, MaxLogLimit: cfg.MaxSlidingLog}
+	return command.Bounds{MaxKeyBytes: cfg.MaxKeyBytes, MaxLogLimit: cfg.MaxSlidingLog, Databases: cfg.DatabaseCount()}
 }
 
 // The most room a batch keeps for its next use.

@@ -2,6 +2,7 @@ package conn
 
 import (
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/database"
 	"github.com/stintdb/stint/server/slowlog"
 	"github.com/stintdb/stint/server/topkeys"
 )
@@ -16,14 +17,14 @@ func (s *Session) offerTopKey(number int, batch, out *commandBatch) {
 	binding := batch.decision.Results[number].Binding // of several limits
 	switch batch.decision.Ops[number].Request().Verb {
 	case engine.AcquireAll:
-		key = batch.key(number, binding)
+		key = database.KeyOf(batch.key(number, binding))
 	case engine.Check:
 		out.policyKey = s.env.Keys.AppendPolicyKey(out.policyKey[:0], batch.key(number, 0), batch.key(number, 1), batch.fields(number), binding)
 		if key = out.policyKey; len(key) == 0 {
 			return // the leader has decided, and this node has not applied the policy yet
 		}
 	default:
-		s.env.TopKeys.Offer(batch.key(number, 0), s.started, &out.sampler)
+		s.env.TopKeys.Offer(database.KeyOf(batch.key(number, 0)), s.started, &out.sampler)
 		return
 	}
 	s.env.TopKeys.Offer(key, s.started, &out.sampler)
@@ -47,7 +48,7 @@ func (s *Session) countPassed(number, binding int, batch, out *commandBatch, at 
 	case engine.AcquireAll:
 		for i := range request.Parts {
 			if i != binding {
-				s.env.TopKeys.Pass(batch.key(number, i), s.started, at)
+				s.env.TopKeys.Pass(database.KeyOf(batch.key(number, i)), s.started, at)
 			}
 		}
 	case engine.Check:
@@ -61,7 +62,7 @@ func (s *Session) countPassed(number, binding int, batch, out *commandBatch, at 
 			}
 		}
 	default:
-		s.env.TopKeys.Pass(batch.key(number, 0), s.started, at)
+		s.env.TopKeys.Pass(database.KeyOf(batch.key(number, 0)), s.started, at)
 	}
 }
 

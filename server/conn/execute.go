@@ -39,6 +39,7 @@ func (s *Session) execute(args [][]byte, batch *commandBatch) (taken bool) {
 	case err == nil && row.Run != nil:
 		s.run(row, args, batch)
 	default:
+		batch.request.Database = s.client.Database
 		batch.add(s, row, args, err, s.takeReplyMode())
 		s.redirect(batch)
 	}

@@ -85,7 +85,7 @@ func (s *Session) feedMonitors(row *command.Row, args [][]byte) {
 	if row.Flags&command.Admin != 0 || command.HasSecrets(args) {
 		return
 	}
-	line := appendMonitorLine(nil, s.env.Clock.Now(), s.addr, args)
+	line := appendMonitorLine(nil, s.env.Clock.Now(), s.client.Database, s.addr, args)
 	all := &s.env.Monitors
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -147,20 +147,20 @@ func (s *Session) writeMonitored(batch *commandBatch) {
 		m.lines = nil
 	}
 	if m.dropped > 0 {
-		batch.out.Buf = appendMonitorLine(batch.out.Buf, s.env.Clock.Now(), "stint",
+		batch.out.Buf = appendMonitorLine(batch.out.Buf, s.env.Clock.Now(), 0, "stint",
 			[][]byte{[]byte("monitor"), []byte("dropped"), strconv.AppendInt(nil, m.dropped, 10)})
 	}
 	m.dropped = 0
 }
 
-// appendMonitorLine writes +seconds.microseconds [0 address] "word" "word" …
-func appendMonitorLine(b []byte, now int64, addr string, args [][]byte) []byte {
+// appendMonitorLine writes +seconds.microseconds [database address] "word" "word" …
+func appendMonitorLine(b []byte, now int64, number uint8, addr string, args [][]byte) []byte {
 	b = append(b, '+')
 	b = strconv.AppendInt(b, now/int64(time.Second), 10)
 	micros := strconv.Itoa(int(now % int64(time.Second) / int64(time.Microsecond)))
 	b = append(b, ".000000"[:7-len(micros)]...)
 	b = append(b, micros...)
-	b = append(b, " [0 "...)
+	b = append(strconv.AppendUint(append(b, " ["...), uint64(number), 10), ' ')
 	b = append(b, addr...)
 	b = append(b, ']')
 	for _, a := range args {

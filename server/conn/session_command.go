@@ -33,6 +33,14 @@ func (s commandSession) Reset() {
 	s.ReplyMode(command.ReplyOn)
 }
 
+// Databases implements [command.Session].
+func (s commandSession) Databases() int {
+	if s.env.Cluster != nil {
+		return 0
+	}
+	return s.env.config().DatabaseCount()
+}
+
 // ReplyMode implements [command.Session]. The command that turns replies on is answered itself, and SKIP adds nothing
 // where they are off.
 func (s commandSession) ReplyMode(mode command.ReplyMode) {

@@ -127,6 +127,7 @@ func (s commandSession) Exec(w *resp.Writer) {
 	batch.out.RESP3 = w.RESP3
 	batch.exec, batch.decision.Atomic = true, true
 	batch.request.SetBounds(Bounds(s.env.config()))
+	batch.request.Database = s.client.Database
 	for _, q := range multi.queued {
 		var err error
 		if !s.user.IsUnlimited() { // the user's rights may have changed since
@@ -135,6 +136,9 @@ func (s commandSession) Exec(w *resp.Writer) {
 			}
 		}
 		if q.row.Run != nil && err == nil {
+			if number, ok := q.row.SelectsDatabase(q.args, s.Databases()); ok { // for the commands behind it
+				batch.request.Database = number
+			}
 			batch.replies = append(batch.replies, reply{row: q.row, args: q.args, quiet: s.silent})
 			continue
 		}

@@ -43,6 +43,8 @@ type Upstream interface{ Status() upstream.Status }
 // Keys is the local store.
 type Keys interface {
 	Len() int
+	DatabaseLen(number uint8) int
+	LastDatabase() int
 	NewKeyCounts() admission.NewKeyCounts
 	LentKeys() int64
 	QuotaCounts(visit func(q admission.Quota, keys int64))
@@ -148,11 +150,13 @@ func (s *Source) stats() []field {
 	return fields
 }
 
-func (s *Source) keyspace() []field {
-	if n := s.Keys.Len(); n > 0 {
-		return []field{{"db0", fmt.Sprintf("keys=%d,expires=%d,avg_ttl=0", n, n)}}
+func (s *Source) keyspace() (fields []field) {
+	for number := range s.Keys.LastDatabase() + 1 {
+		if n := s.Keys.DatabaseLen(uint8(number)); n > 0 {
+			fields = append(fields, field{fmt.Sprint("db", number), fmt.Sprintf("keys=%d,expires=%d,avg_ttl=0", n, n)})
+		}
 	}
-	return nil
+	return fields
 }
 
 // policies is a line for each policy: whether it is enforced, and its decisions since the server started.

@@ -33,12 +33,13 @@ type Snapshot struct {
 	MonitorDropped int64 // lines
 	SlowCommands   int64
 
-	Keys     int64
-	KeyBytes int64
-	MaxBytes int64 // bound on KeyBytes, 0 is none
-	Expired  int64
-	LentKeys int64
-	Resident int64 // bytes of the process
+	Keys         int64
+	KeyBytes     int64
+	MaxBytes     int64   // bound on KeyBytes, 0 is none
+	DatabaseKeys []int64 // of Keys, by the numbers of the databases
+	Expired      int64
+	LentKeys     int64
+	Resident     int64 // bytes of the process
 
 	MaxMemory int64                  // bound on the process's memory in bytes, 0 is none
 	Forced    admission.NewKeyCounts // decisions on new keys without room

@@ -1,5 +1,7 @@
 package metrics
 
+import "strconv"
+
 // parts are the parts of the handbook.
 var parts = []struct {
 	heading string
@@ -153,6 +155,16 @@ var connectionRows = []Row{{
 var keyRows = []Row{{
 	Name: "stint_keys", Kind: Gauge, Help: "Stored keys, including expired keys that have not been removed yet.",
 	values: one(func(r *Snapshot) float64 { return float64(r.Keys) }),
+}, {
+	Name: "stint_database_keys", Kind: Gauge, Labels: []string{"database"}, Bound: "the databases that have keys",
+	Help: "Of stint_keys, those in each database.",
+	values: func(r *Snapshot, emit func(float64, ...string)) {
+		for number, keys := range r.DatabaseKeys {
+			if keys > 0 {
+				emit(float64(keys), strconv.Itoa(number))
+			}
+		}
+	},
 }, {
 	Name: "stint_lent_keys", Kind: Gauge, Help: "Keys with tokens set aside for holders (RL.LEND), including keys whose loans have ended and that have not been removed yet.",
 	values: one(func(r *Snapshot) float64 { return float64(r.LentKeys) }),

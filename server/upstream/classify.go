@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/database"
 	"github.com/stintdb/stint/engine/glob"
 	"github.com/stintdb/stint/engine/limits"
 )
@@ -18,8 +19,14 @@ const (
 	refuse                // it is not possible on a key of home
 )
 
-// ofHome reports whether the limit of a key has its home upstream.
-func (u *Upstream) ofHome(key []byte) bool {
+// ofHome reports whether the limit of the key of a name has its home upstream: one in database 0.
+func (u *Upstream) ofHome(name []byte) bool {
+	number, key := database.Split(name)
+	return number == 0 && u.isLikeHome(key)
+}
+
+// isLikeHome reports whether a key in database 0 would be one of home.
+func (u *Upstream) isLikeHome(key []byte) bool {
 	for _, pattern := range u.opt.Keys {
 		if matches, _ := glob.MatchWithin(pattern, string(key), maxSteps); matches {
 			return true
@@ -78,9 +85,10 @@ func (u *Upstream) anyOfHome(parts []engine.Op) bool {
 	return false
 }
 
+// declaresHome reports whether an operation on data is about a key of home, or of that name in another database: it may move it.
 func (u *Upstream) declaresHome(op *engine.Op) bool {
 	for _, key := range op.DeclaredKeys() {
-		if u.ofHome(key) {
+		if u.isLikeHome(key) {
 			return true
 		}
 	}

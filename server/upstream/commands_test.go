@@ -52,6 +52,27 @@ func TestCommandsOnKeysOfHome(t *testing.T) {
 	}
 }
 
+// The keys of home are those in database 0: others are the region's own.
+func TestHomeHasDatabase0(t *testing.T) {
+	region := start(t, start(t, "", nil).address, nil)
+	c := dial(t, region.address)
+	for _, command := range []string{"SELECT 1", "TB.ACQUIRE g:1 5 1/1h FORCE", "RL.ALL TB g:2 5 1/1h TB g:3 5 1/1h", "DEL g:1", "FLUSHDB"} {
+		if _, failure := c.do(command); failure != "" {
+			t.Errorf("%s: %s", command, failure)
+		}
+	}
+	c = dial(t, region.address) // the client does not read nested replies to their ends
+	c.do("SELECT 1")
+	for _, command := range []string{"SET g:1 x", "MOVE g:1 0", "EVAL return(1) 1 g:1"} {
+		if _, failure := c.do(command); !strings.HasPrefix(failure, "ERR ") {
+			t.Errorf("%s: %q", command, failure)
+		}
+	}
+	if n := region.upstream.Status().Asked; n != 0 {
+		t.Errorf("home was asked %d times", n)
+	}
+}
+
 // Resets in a region leave its tokens of home, which it returns when it ends.
 func TestTokensOutliveResets(t *testing.T) {
 	home := start(t, "", nil)

@@ -43,10 +43,10 @@ var regionCount atomic.Int64
 // startImpatient is start with the time that requests wait for home.
 func startImpatient(t *testing.T, home string, timeout time.Duration, fault func(decider.Decider) decider.Decider) *running {
 	t.Helper()
-	r := &running{store: store.New(store.Config{Shards: 4, Commands: server.NewCommands()})}
+	cfg := config.Default()
+	r := &running{store: store.New(store.Config{Shards: 4, Commands: server.NewCommands(&cfg)})}
 	now := clock.New(0)
 	log := slog.New(slog.DiscardHandler)
-	cfg := config.Default()
 	cfg.Listen, cfg.Admin, cfg.ShutdownTimeout = []string{"127.0.0.1:0"}, "", time.Second
 	var d decider.Decider = &decider.Local{Store: r.store, Clock: now}
 	if fault != nil {

@@ -69,7 +69,10 @@ func main() {
 		fmt.Printf("%s: %d checks\n", t.name, t.checks)
 		failed = failed || t.failures > 0 || t.checks == 0
 	}
-	if failed {
+	t := &contract{name: "go-redis database"}
+	t.database(address)
+	fmt.Printf("%s: %d checks\n", t.name, t.checks)
+	if failed || t.failures > 0 {
 		os.Exit(1)
 	}
 }

@@ -5,8 +5,8 @@
 // reply is printed too, and the program exits with 1.
 
 import { Contract } from "./contract.mjs";
-import { connectIoredis, connectIoredisCluster, transferLeadership } from "./ioredis.mjs";
-import { connectNodeRedis } from "./node-redis.mjs";
+import { connectIoredis, connectIoredisCluster, connectIoredisURL, transferLeadership } from "./ioredis.mjs";
+import { connectNodeRedis, connectNodeRedisURL } from "./node-redis.mjs";
 
 const { hostname: host, port } = new URL(`redis://${process.env.STINT_ADDR}`);
 
@@ -27,5 +27,11 @@ for (const [name, library, connect, transfer] of [
     console.log(`${contract.name}: ${contract.checks} checks`);
     failed ||= contract.failures > 0 || contract.checks === 0;
   }
+}
+for (const [library, connect] of [["ioredis", connectIoredisURL], ["node-redis", connectNodeRedisURL]]) {
+  const contract = new Contract(`${library} database`, library);
+  await contract.database(connect);
+  console.log(`${contract.name}: ${contract.checks} checks`);
+  failed ||= contract.failures > 0;
 }
 process.exitCode = failed ? 1 : 0;

@@ -31,6 +31,24 @@ export class Contract {
     }
   }
 
+  // database checks that a number in the address chooses a database. connect connects by an address.
+  async database(connect) {
+    const clients = [];
+    for (const number of [0, 5]) {
+      const client = await connect(`redis://${process.env.STINT_ADDR}/${number}`);
+      clients.push([number, client]);
+      await client.send("SET", this.name, `in ${number}`);
+    }
+    for (const [number, client] of clients) {
+      const got = await client.send("GET", this.name);
+      this.check(got === `in ${number}`, `GET in database ${number}: got ${got}`);
+      const info = await client.info();
+      this.check(info.includes(` db=${number} `), `CLIENT INFO in database ${number}: got ${info}`);
+      this.check((await client.del(this.name)) === 1, `DEL in database ${number}`);
+      await client.close();
+    }
+  }
+
   async handshake() {
     const pong = await this.client.ping();
     this.check(pong === "PONG", `PING: got ${pong}`);

@@ -7,6 +7,12 @@ export async function connectIoredis(host, port, protocol) {
   return clientOf(redis);
 }
 
+export async function connectIoredisURL(url) {
+  const redis = new Redis(url, { lazyConnect: true });
+  await redis.connect();
+  return clientOf(redis);
+}
+
 export async function connectIoredisCluster(nodes, protocol) {
   const cluster = new Cluster(nodes, { lazyConnect: true, redisOptions: { protocol, connectionName: CLIENT_NAME } });
   await cluster.connect(); // resolves once it knows who has the slots

@@ -1,8 +1,12 @@
 import { createClient, ErrorReply } from "redis";
 import { CLIENT_NAME } from "./contract.mjs";
 
-export async function connectNodeRedis(host, port, protocol) {
-  const client = await createClient({ socket: { host, port }, RESP: protocol, name: CLIENT_NAME })
+export const connectNodeRedis = (host, port, protocol) => connect({ socket: { host, port }, RESP: protocol, name: CLIENT_NAME });
+
+export const connectNodeRedisURL = (url) => connect({ url });
+
+async function connect(options) {
+  const client = await createClient(options)
     .on("error", (error) => console.error(error.message))
     .connect();
   return {

@@ -182,6 +182,30 @@ class Contract:
         return c.exists(key), c.type(key), c.ttl(key), c.pttl(key)
 
 
+class DatabaseContract(Contract):
+    """A number in the address chooses a database, on every connection."""
+
+    def connect(self):
+        return self.database(5)
+
+    def database(self, number):
+        return redis.Redis.from_url(f"redis://{os.environ['STINT_ADDR']}/{number}", **self.options)
+
+    def run(self):
+        clients = {number: self.database(number) for number in (0, 5)}
+        for number, client in clients.items():
+            client.set(self.name, number)
+        for number, client in clients.items():
+            got = client.get(self.name)
+            self.check(got == str(number).encode(), f"GET in database {number}: got {got}")
+            got = client.client_info().get("db")
+            self.check(str(got) == str(number), f"CLIENT INFO in database {number}: got db={got}")
+            self.check(client.delete(self.name) == 1, f"DEL in database {number}")
+            client.close()
+        print(f"{self.name}: {self.checks} checks", flush=True)
+        return self.checks > 0 and self.failures == 0
+
+
 class ClusterContract(Contract):
     """The same for a client that looks for the leader of a cluster."""
 
@@ -238,6 +262,7 @@ if __name__ == "__main__":
         Contract("redis-py default", {}, "3").run(),
         Contract("redis-py RESP2", {"protocol": 2}, "2").run(),
         Contract("redis-py RESP3", {"protocol": 3}, "3").run(),
+        DatabaseContract("redis-py database", {}, "3").run(),
         ClusterContract("redis-py cluster RESP2", {"protocol": 2}, "2").run(),
         ClusterContract("redis-py cluster RESP3", {"protocol": 3}, "3").run(),
     ]
