@@ -14,7 +14,7 @@ const ClientCaching = "client|caching"
 var trackingRows = []Row{
 	{Name: "tracking", Syntax: "status [REDIRECT client-id] [PREFIX prefix ...] [BCAST] [OPTIN] [OPTOUT] [NOLOOP]", Group: "connection",
 		Summary: "Receive an invalidation for each key that this connection read, once it changes; with BCAST for all keys, or those with a PREFIX.",
-		Returns: "`OK`. Then, for a key that changed, `invalidate` and an array with it, or with null when all keys may have: push messages of RESP3, or messages on the channel `__redis__:invalidate` of the connection of REDIRECT.",
+		Returns: "`OK`. Then, for a key that changed, `invalidate` and an array with it, or with null when all keys may have: push messages of RESP3, or messages on the channel `__redis__:invalidate` of the connection of REDIRECT. The refill of a limiter is no change, and neither are its tokens that nodes hold. The invalidations that NOLOOP leaves out are those of the connection's own data commands, but not scripts.",
 		Example: "ON",
 		Cost:    ConnectionPass, Flags: Connection | NotInMulti,
 		Run: runTracking},
