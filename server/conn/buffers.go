@@ -69,6 +69,7 @@ type Usage struct {
 	Monitor     int // the backlog of MONITOR
 	Backlog     int // the lines in it
 	Messages    int // of channels, not written yet, and the names of the channels
+	Tracking    int // keys and prefixes that it tracks, and messages about them
 
 	Queued int // commands between MULTI and EXEC, not bytes
 }
@@ -85,13 +86,17 @@ func (s *Session) Usage() Usage {
 	if s.subscriber != nil {
 		u.Messages = s.subscriber.Bytes()
 	}
+	u.Tracking = s.inbox.Bytes()
+	if c := s.tracker.Load(); c != nil {
+		u.Tracking += c.Bytes()
+	}
 	return u
 }
 
 // bufferBytes is the memory of a connection's buffers. Unsent replies lie in blocks whose sizes are powers of two.
 func (s *Session) bufferBytes(unsent int) int {
 	u := s.Usage()
-	bytes := 2*unsent + u.Input + u.Transaction + u.Handshake + u.Decision + u.Monitor + u.Messages
+	bytes := 2*unsent + u.Input + u.Transaction + u.Handshake + u.Decision + u.Monitor + u.Messages + u.Tracking
 	if u.Arguments > KeepRestBytes {
 		bytes += u.Arguments
 	}

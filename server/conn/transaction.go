@@ -128,6 +128,7 @@ func (s commandSession) Exec(w *resp.Writer) {
 	batch.exec, batch.decision.Atomic = true, true
 	batch.request.SetBounds(Bounds(s.env.config()))
 	batch.request.Database = s.client.Database
+	caching := s.caching
 	for _, q := range multi.queued {
 		var err error
 		if !s.user.IsUnlimited() { // the user's rights may have changed since
@@ -140,9 +141,13 @@ func (s commandSession) Exec(w *resp.Writer) {
 				batch.request.Database = number
 			}
 			batch.replies = append(batch.replies, reply{row: q.row, args: q.args, quiet: s.silent})
+			caching = caching || q.row.FullName == command.ClientCaching && command.SetsCaching(tracked{s.Session}, q.args) == nil
 			continue
 		}
 		batch.add(s.Session, q.row, q.args, err, s.silent)
+		if s.tracker.Load() != nil {
+			tracked{s.Session}.mark(batch, caching)
+		}
 	}
 	switch {
 	case s.redirectExec(batch, &batch.out):
