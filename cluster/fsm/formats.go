@@ -43,6 +43,7 @@ var Additions = append([]Addition{
 	{Version: 2, Name: "COST and KEEP", IsUsed: inAnyLimit(func(op *engine.Op) bool { return op.Options&engine.FixedCost != 0 || op.Keep != 0 })},
 	{Version: 2, Name: "a wait for several limits", IsUsed: waitsForSeveral},
 	{Version: 2, Name: "a queue among several limits", IsUsed: queuesAmongSeveral},
+	{Version: 2, Name: "WATCH", IsUsed: usesVerb(engine.Fingerprint, engine.Expect)},
 }, addedAlgorithms()...)
 
 func addedAlgorithms() (added []Addition) {

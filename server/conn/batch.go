@@ -17,10 +17,12 @@ type commandBatch struct {
 	request  command.Request
 	decision engine.Batch
 	replies  []reply
-	exec     bool // the replies are those of one EXEC
-	weight   int  // the most work that the batch may take, in units of engine.Result.Work
-	scripts  int  // the part of it that scripts may take
-	holders  int  // and looks through the holders of concurrency limits
+	exec     bool   // the replies are those of one EXEC
+	quiet    bool   // whose reply is to be dropped
+	slot     uint16 // of its first key, where clients are redirected
+	weight   int    // the most work that the batch may take, in units of engine.Result.Work
+	scripts  int    // the part of it that scripts may take
+	holders  int    // and looks through the holders of concurrency limits
 
 	tally      metrics.Tally   // of this turn
 	sampler    topkeys.Sampler // of denials
@@ -111,7 +113,7 @@ func (batch *commandBatch) clear() {
 	if batch.exec {
 		clear(batch.replies) // they hold copies of arguments
 	}
-	batch.replies, batch.exec, batch.weight, batch.scripts, batch.holders = batch.replies[:0], false, 0, 0, 0
+	batch.replies, batch.exec, batch.quiet, batch.weight, batch.scripts, batch.holders = batch.replies[:0], false, false, 0, 0, 0
 	batch.decision.Ops, batch.decision.Results = batch.decision.Ops[:0], batch.decision.Results[:0]
 	batch.decision.Atomic = false
 	batch.copiedKeys.inUse = false

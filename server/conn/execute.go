@@ -39,6 +39,9 @@ func (s *Session) execute(args [][]byte, batch *commandBatch) (taken bool) {
 	case err == nil && row.Run != nil:
 		s.run(row, args, batch)
 	default:
+		if s.multi.open { // only WATCH is neither queued nor has a Run
+			err = command.ErrWatchInMulti
+		}
 		batch.add(s, row, args, err, s.takeReplyMode())
 		s.redirect(batch)
 	}

@@ -28,7 +28,7 @@ func (s commandSession) CloseAfterReply() { s.wait.begin(ForClose) }
 func (s commandSession) Reset() {
 	s.stopMonitor()
 	subscriptions{s.Session}.end()
-	s.client, s.multi = command.Client{}, transaction{}
+	s.client, s.multi, s.watched = command.Client{}, transaction{}, nil
 	s.resetToDefaultUser()
 	s.ReplyMode(command.ReplyOn)
 }

@@ -1,0 +1,86 @@
+package server
+
+import (
+	"bufio"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stintdb/stint/internal/testsize"
+	"github.com/stintdb/stint/internal/testwatch"
+	"github.com/stintdb/stint/server/transcripttest"
+)
+
+// watchConn is a connection of the Redis protocol.
+type watchConn struct {
+	t  *testing.T
+	to net.Conn
+	in *bufio.Reader
+}
+
+// send sends commands in one write and returns their replies.
+func (c *watchConn) send(commands ...[]string) (all []string) {
+	var out []byte
+	for _, words := range commands {
+		out = append(out, frames(strings.Join(words, " "))...)
+	}
+	if _, err := c.to.Write(out); err != nil {
+		c.t.Error(err)
+	}
+	for range commands {
+		reply, err := transcripttest.ReadReply(c.in)
+		if err != nil {
+			c.t.Error(err)
+		}
+		all = append(all, reply)
+	}
+	return all
+}
+
+func (c *watchConn) Do(words ...string) (string, testwatch.Outcome) {
+	return c.send(words)[0], testwatch.Answered
+}
+
+func (c *watchConn) Watch(keys ...string) testwatch.Outcome {
+	if reply := c.send(append([]string{"WATCH"}, keys...))[0]; reply != "+OK" {
+		c.t.Error("WATCH is answered with", reply)
+	}
+	return testwatch.Answered
+}
+
+func (c *watchConn) Exec(commands [][]string) (string, testwatch.Outcome) {
+	all := append([][]string{{"MULTI"}}, commands...)
+	replies := c.send(append(all, []string{"EXEC"})...)
+	return replies[len(replies)-1], testwatch.Answered
+}
+
+// Transactions of many connections at once are carried out if none of their watched keys has changed, and only then.
+func TestWatchedKeysOfManyConnections(t *testing.T) {
+	const clients, requests = 6, 40
+	h := serve(t)
+	var sum testwatch.Counts
+	for round := range testsize.Pick(20, 400) {
+		history := &testwatch.History{Name: fmt.Sprint("watched", round, "-")}
+		var running sync.WaitGroup
+		for client := range clients {
+			r := rand.New(rand.NewPCG(testsize.Seed(), uint64(round*clients+client)))
+			running.Go(func() {
+				history.Client(r, requests, func() testwatch.Connection {
+					to := h.dial(t)
+					return &watchConn{t, to, bufio.NewReader(to)}
+				})
+			})
+		}
+		running.Wait()
+		if history.Check(t, &sum); t.Failed() {
+			t.FailNow()
+		}
+	}
+	t.Logf("seed %d: %+v", testsize.Seed(), sum)
+	if sum.Executed == 0 || sum.Refused == 0 {
+		t.Error("too little happened to show anything")
+	}
+}
