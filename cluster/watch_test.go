@@ -106,7 +106,7 @@ func replies(ops []engine.Op, results []engine.Result) string {
 func TestWatchedKeysThroughFaults(t *testing.T) {
 	const clients, requests = 5, 12
 	var sum testwatch.Counts
-	for round := range *simFaults/20 + 1 {
+	for round := range *simFaults/50 + 1 {
 		synctest.Test(t, func(t *testing.T) {
 			seed := *simSeed + uint64(round)
 			r := rand.New(rand.NewPCG(seed, 3))

@@ -44,7 +44,7 @@ const (
 	Carry                    // a key without a limiter begins with Tokens taken at PriorAt
 	ListMembers              // list the active members of a fair share, in Result.Reply
 	Adapt                    // adapt the rate of an adaptive limiter to the Report
-	Fingerprint              // report what the key holds, in Result.Reply; see [FingerprintBytes]
+	Fingerprint              // report the fingerprint of the key, in Result.Reply; see [FingerprintBytes]
 	Expect                   // at the front of an atomic batch: nothing of the batch is done unless every declared key still has its fingerprint in Who
 )
 

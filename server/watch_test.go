@@ -62,7 +62,7 @@ func TestWatchedKeysOfManyConnections(t *testing.T) {
 	const clients, requests = 6, 40
 	h := serve(t)
 	var sum testwatch.Counts
-	for round := range testsize.Pick(20, 400) {
+	for round := range testsize.Pick(6, 200) {
 		history := &testwatch.History{Name: fmt.Sprint("watched", round, "-")}
 		var running sync.WaitGroup
 		for client := range clients {

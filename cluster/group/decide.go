@@ -191,8 +191,8 @@ func (a *answerer) answer(op *engine.Op, res *engine.Result) (done bool) {
 	return false
 }
 
-// isHidden reports whether the log's state does not know yet what an operation is about, because tokens of its keys are taken in the
-// leader's memory.
+// isHidden reports whether the log's state does not know the keys of an operation yet, because their tokens are taken in the leader's
+// memory.
 func (a *answerer) isHidden(op *engine.Op) bool {
 	switch op.Verb {
 	case engine.Delete, engine.Fingerprint:

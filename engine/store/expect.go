@@ -15,7 +15,7 @@ func (s *Store) applyExpect(now int64, op *engine.Op, res *engine.Result, locked
 	s.expect(now, op, res)
 }
 
-// expect compares the keys of an Expect, whose shards are locked, with what was seen of them.
+// expect compares the keys of an Expect, whose shards are locked, with their fingerprints.
 func (s *Store) expect(now int64, op *engine.Op, res *engine.Result) {
 	res.Clear()
 	seen := op.Who

@@ -10,7 +10,7 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// Outcome says what is known of a request.
+// Outcome is that of a request, as far as it is known.
 type Outcome int
 
 // The outcomes.
@@ -27,7 +27,7 @@ type Connection interface {
 	Exec(commands [][]string) (reply string, o Outcome)
 }
 
-// History is what clients asked and were told, on keys of their own.
+// History is requests and their answers, on separate keys.
 type History struct {
 	Name string // of the keys
 
@@ -125,7 +125,7 @@ func (c *client) transaction() {
 		exec.commands = append(exec.commands, c.command())
 	}
 	if !c.send(exec) {
-		c.conn = nil // what it watches is not known
+		c.conn = nil // it may watch keys still
 	}
 }
 

@@ -17,14 +17,14 @@ const (
 // expiries are the times, in milliseconds, at which keys may expire: long after any test.
 var expiries = [...]string{"", "4102444800000", "4102444801000"}
 
-// key is what a key holds; the zero value is a key that does not exist.
+// key is the state of a key; the zero value is a key that does not exist.
 type key struct {
 	exists bool
 	value  int16
 	expiry int8 // in expiries
 }
 
-// state is that of the server: the keys, and what each client saw of those that it watches.
+// state is that of the server: the keys, and as each client saw those that it watches.
 type state struct {
 	keys    [Keys]key
 	watched [maxClients][Keys]struct {
@@ -86,7 +86,7 @@ func (s *state) carryOut(c *command) string {
 	return "0"
 }
 
-// request is what a client asks: a WATCH of keys, a transaction, or one command by itself.
+// request is that of a client: a WATCH of keys, a transaction, or one command by itself.
 type request struct {
 	client   int
 	watch    []int

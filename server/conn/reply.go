@@ -77,7 +77,7 @@ func (s *Session) writeReply(r *reply, batch, out *commandBatch) {
 		err = s.env.undecided(ops, results, r.slot)
 	}
 	if len(ops) > 0 && ops[0].Verb == engine.Fingerprint {
-		err = s.watch(batch, r, err)
+		err = noteWatch(s, batch, r, err)
 	}
 	switch {
 	case err != nil:

@@ -8,8 +8,8 @@ import (
 	"github.com/stintdb/stint/server/command"
 )
 
-// watchedKeys are the keys that a connection watches, and what each held when it was first watched. Keys and fingerprints are those of the
-// operations: whatever an operation is about is watched by it, and the Expect of EXEC is about the same.
+// watchedKeys are the keys that a connection watches, with their fingerprints when they were first watched. The keys are those of the
+// operations of WATCH, which a row's Parse makes.
 type watchedKeys struct {
 	expect engine.Op // of the keys
 	bytes  int       // of them
@@ -63,8 +63,8 @@ func (w *watchedKeys) memory() int {
 // Unwatch implements [command.Session].
 func (s commandSession) Unwatch() { s.watched = nil }
 
-// watch begins to watch the keys of a WATCH, unless that failed. It returns the error of the reply.
-func (s *Session) watch(batch *commandBatch, r *reply, err error) error {
+// noteWatch begins to watch the keys of a WATCH, unless that failed. It returns the error of the reply.
+func noteWatch(s *Session, batch *commandBatch, r *reply, err error) error {
 	if s.watched == nil {
 		s.watched = &watchedKeys{}
 	}
