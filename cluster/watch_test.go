@@ -104,7 +104,7 @@ func replies(ops []engine.Op, results []engine.Result) string {
 // Transactions of clients on all nodes are carried out if none of their watched keys has changed, and only then, while nodes fail and
 // leaders change.
 func TestWatchedKeysThroughFaults(t *testing.T) {
-	const clients, requests = 5, 12
+	const clients, requests = 5, 10
 	var sum testwatch.Counts
 	for round := range *simFaults/50 + 1 {
 		synctest.Test(t, func(t *testing.T) {
