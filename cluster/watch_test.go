@@ -104,9 +104,9 @@ func replies(ops []engine.Op, results []engine.Result) string {
 // Transactions of clients on all nodes are carried out if none of their watched keys has changed, and only then, while nodes fail and
 // leaders change.
 func TestWatchedKeysThroughFaults(t *testing.T) {
-	const clients, requests = 5, 10
+	const clients, requests = 4, 9
 	var sum testwatch.Counts
-	for round := range *simFaults/50 + 1 {
+	for round := range *simFaults/100 + 1 {
 		synctest.Test(t, func(t *testing.T) {
 			seed := *simSeed + uint64(round)
 			r := rand.New(rand.NewPCG(seed, 3))
@@ -143,4 +143,54 @@ func TestWatchedKeysThroughFaults(t *testing.T) {
 	if !t.Failed() && (sum.Executed < sum.Requests/20 || sum.Refused < sum.Requests/20 || sum.Unknown == 0 || sum.Skipped > *simFaults/4) {
 		t.Error("too little happened to show anything")
 	}
+}
+
+// Tokens that the leader takes in its memory are changes of a key too, whether some were taken before the key was watched or not.
+func TestWatchedKeysOfTheAllowance(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := simulate(t, "a", "b", "c")
+		defer s.stop()
+		s.sharing.Store(true)
+		leader := s.leader()
+		limit := quickLimits[1]
+		limit.Rate.Period *= 3600
+		for i := 0; leader.Group().Status().DecidedByAllowance == 0; i++ {
+			do(leader, engine.Op{Verb: engine.Acquire, Key: fmt.Append(nil, "first", i), Limit: limit, Tokens: 1})
+			time.Sleep(10 * time.Millisecond)
+		}
+		for name, n := range s.nodes {
+			for _, taken := range []bool{false, true} {
+				for _, changed := range []bool{false, true} {
+					for _, alone := range []bool{false, true} {
+						key := fmt.Appendf(nil, "%s %v %v %v", name, taken, changed, alone)
+						take := engine.Op{Verb: engine.Acquire, Key: key, Limit: limit, Tokens: 1}
+						before := leader.Group().Status().DecidedByAllowance
+						if taken {
+							do(leader, take)
+						}
+						seen := do(n, engine.Op{Verb: engine.Fingerprint, Key: key})[0].Reply
+						if changed {
+							do(leader, take)
+						}
+						if inMemory := leader.Group().Status().DecidedByAllowance - before; inMemory == 0 && (taken || changed) {
+							t.Errorf("%s: nothing was taken in memory", key)
+						}
+						b := &engine.Batch{Ops: []engine.Op{{Verb: engine.Expect, Args: [][]byte{key}, KeyCount: 1, Who: seen}, take}[:2], Atomic: true}
+						if alone {
+							b.Ops = b.Ops[:1]
+						}
+						b.Results = make([]engine.Result, len(b.Ops))
+						done := make(chan struct{})
+						b.Done = func() { close(done) }
+						if !decide(n, b) {
+							<-done
+						}
+						if got := b.Results[0].Status == engine.KeyChanged; got != changed || !alone && b.Results[1].Allowed == changed {
+							t.Errorf("%s: %+v", key, b.Results)
+						}
+					}
+				}
+			}
+		}
+	})
 }

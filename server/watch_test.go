@@ -59,10 +59,10 @@ func (c *watchConn) Exec(commands [][]string) (string, testwatch.Outcome) {
 
 // Transactions of many connections at once are carried out if none of their watched keys has changed, and only then.
 func TestWatchedKeysOfManyConnections(t *testing.T) {
-	const clients, requests = 6, 40
+	const clients, requests = 5, 20
 	h := serve(t)
 	var sum testwatch.Counts
-	for round := range testsize.Pick(6, 200) {
+	for round := range testsize.Pick(10, 300) {
 		history := &testwatch.History{Name: fmt.Sprint("watched", round, "-")}
 		var running sync.WaitGroup
 		for client := range clients {

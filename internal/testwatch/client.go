@@ -191,7 +191,7 @@ func (h *History) note(op porcupine.Operation) {
 type Counts struct{ Requests, Executed, Refused, Unknown, Skipped int }
 
 // maxUnknown is how many requests of unknown outcome may be in a history: with each, twice as many states are possible.
-const maxUnknown = 5
+const maxUnknown = 4
 
 // Check fails the test if no order explains the history, and adds to the counts.
 func (h *History) Check(t *testing.T, sum *Counts) {
