@@ -152,9 +152,8 @@ func TestWatchedKeysOfTheAllowance(t *testing.T) {
 		defer s.stop()
 		s.sharing.Store(true)
 		leader := s.leader()
-		limit := quickLimits[1]
-		limit.Rate.Period *= 3600
-		for i := 0; leader.Group().Status().DecidedByAllowance == 0; i++ {
+		limit := slowLimits[1]
+		for i := 0; i < 1000 && leader.Group().Status().DecidedByAllowance == 0; i++ {
 			do(leader, engine.Op{Verb: engine.Acquire, Key: fmt.Append(nil, "first", i), Limit: limit, Tokens: 1})
 			time.Sleep(10 * time.Millisecond)
 		}
@@ -163,7 +162,7 @@ func TestWatchedKeysOfTheAllowance(t *testing.T) {
 				for _, changed := range []bool{false, true} {
 					for _, alone := range []bool{false, true} {
 						key := fmt.Appendf(nil, "%s %v %v %v", name, taken, changed, alone)
-						take := engine.Op{Verb: engine.Acquire, Key: key, Limit: limit, Tokens: 1}
+						take := engine.Op{Verb: engine.Acquire, Key: key, Limit: limit, Tokens: 20}
 						before := leader.Group().Status().DecidedByAllowance
 						if taken {
 							do(leader, take)
