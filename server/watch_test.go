@@ -9,8 +9,10 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/internal/testsize"
 	"github.com/stintdb/stint/internal/testwatch"
+	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/transcripttest"
 )
 
@@ -82,5 +84,46 @@ func TestWatchedKeysOfManyConnections(t *testing.T) {
 	t.Logf("seed %d: %+v", testsize.Seed(), sum)
 	if sum.Executed == 0 || sum.Refused == 0 {
 		t.Error("too little happened to show anything")
+	}
+}
+
+// A connection watches a bounded number of keys. Where that is too much, its next EXEC does nothing.
+func TestWatchedKeysAreBounded(t *testing.T) {
+	h := serve(t)
+	dial := func() *watchConn {
+		to := h.dial(t)
+		return &watchConn{t, to, bufio.NewReader(to)}
+	}
+	keys := func(from, to, bytes int) (words []string) {
+		words = []string{"WATCH"}
+		for i := from; i < to; i++ {
+			words = append(words, fmt.Sprintf("%0*d", bytes, i))
+		}
+		return words
+	}
+	refused := "-" + command.ErrWatchesTooMuch.With(engine.MaxExpected).Error()
+	c, ping := dial(), [][]string{{"PING"}}
+	for _, test := range []struct {
+		name  string
+		watch [][]string
+		keys  int
+		reply string
+		exec  string
+	}{
+		{"as many as may be", [][]string{keys(0, engine.MaxExpected, 8)}, engine.MaxExpected, "+OK", "[+PONG]"},
+		{"one more", [][]string{keys(0, engine.MaxExpected+1, 8)}, engine.MaxExpected, refused, "nil[]"},
+		{"none", [][]string{{"UNWATCH"}}, 0, "+OK", "[+PONG]"},
+	} {
+		for i, words := range test.watch {
+			if reply := c.send(words)[0]; i == len(test.watch)-1 && reply != test.reply {
+				t.Errorf("%s: %s", test.name, reply)
+			}
+		}
+		if list := dial().send([]string{"CLIENT", "LIST"})[0]; !strings.Contains(list, fmt.Sprintf(" watch=%d ", test.keys)) {
+			t.Errorf("%s: CLIENT LIST is %s", test.name, list)
+		}
+		if reply, _ := c.Exec(ping); reply != test.exec {
+			t.Errorf("%s: EXEC is answered with %s", test.name, reply)
+		}
 	}
 }
