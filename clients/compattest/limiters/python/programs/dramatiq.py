@@ -23,3 +23,4 @@ def limiter(key):
 
 
 serve("dramatiq", limiter)
+held.clear()
