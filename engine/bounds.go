@@ -15,6 +15,10 @@ const (
 	MaxScriptBytes = 1 << 20
 	// MaxPolicyName bounds the bytes of a policy's name.
 	MaxPolicyName = 255
+	// FingerprintBytes is the size of a key's fingerprint: a hash of its kind, limit, state and expiry, the same on all replicas.
+	FingerprintBytes = 16
+	// MaxExpected bounds the keys of an Expect.
+	MaxExpected = 1024
 	// MaxVariableState bounds a log or a set of leases.
 	MaxVariableState = 32 << 20
 	// MaxWeight bounds the weight of a member.

@@ -44,6 +44,8 @@ const (
 	Carry                    // a key without a limiter begins with Tokens taken at PriorAt
 	ListMembers              // list the active members of a fair share, in Result.Reply
 	Adapt                    // adapt the rate of an adaptive limiter to the Report
+	Fingerprint              // report the fingerprint of the key, in Result.Reply; see [FingerprintBytes]
+	Expect                   // at the front of an atomic batch: nothing of the batch is done unless every declared key still has its fingerprint in Who
 )
 
 // Option changes how an Acquire decides.
@@ -82,10 +84,10 @@ type Op struct {
 	Keep     Keep         // Acquire, Check: grant only if so much remains
 	Weight   int64        // Acquire, of an algorithm that weighs members: 1 to MaxWeight, or 0 for 1
 	MaxWait  int64        // Reserve: remember it for so many nanoseconds; Acquire: grant the tokens available within this many nanoseconds, or with NoWait only those available now
-	Who      []byte       // the holder of a lease, the member of a fair share, or the caller a policy is checked for; Script: the commands that it may call, in lower case, separated by blanks, all if empty; KeepScript: the body
-	Args     [][]byte     // Command, Script: the arguments, the command's name included; Check: with NamedFields, names and values of fields by turns; Settle: with DeclaredOnly, patterns of package glob
-	KeyFrom  uint32       // Command, Script: the position in Args of the first declared key
-	KeyCount uint32       // Command, Script: the number of declared keys, one after the other
+	Who      []byte       // the holder of a lease, the member of a fair share, or the caller a policy is checked for; Script: the commands that it may call, in lower case, separated by blanks, all if empty; KeepScript: the body; Expect: the fingerprints of the declared keys, one after the other, zeros for a key that did not exist
+	Args     [][]byte     // Command, Script: the arguments, the command's name included; Expect: the names of keys in the keyspace, see package database; Check: with NamedFields, names and values of fields by turns; Settle: with DeclaredOnly, patterns of package glob
+	KeyFrom  uint32       // Command, Script, Expect: the position in Args of the first declared key
+	KeyCount uint32       // Command, Script, Expect: the number of declared keys, one after the other
 	Loan     *Loan        // Lend, Return and Deposit
 	Report   *Report      // Adapt
 	PriorAt  int64        // Acquire, also in parts, Check, Lend, Settle: if not 0, a key without a limiter begins with the leader's allowance taken at this time, in nanoseconds since the Unix epoch; Script: a key that it does not declare, at the time of the script, and with AlsoDeclared any; Carry: when Tokens were taken
@@ -100,7 +102,7 @@ func (o *Op) Request() *Op {
 	return o
 }
 
-// DeclaredKeys are the keys that a Command or Script states in its arguments.
+// DeclaredKeys are the keys that a Command, Script or Expect states in its arguments.
 func (o *Op) DeclaredKeys() [][]byte { return o.Args[o.KeyFrom : o.KeyFrom+o.KeyCount] }
 
 // MarkWriteOnly says of a Script that its declared key number i may be changed but not read.
@@ -159,7 +161,7 @@ func (o *Op) SetMaxWait(nanos int64) {
 // HasOneKey reports whether the operation is about its Key alone.
 func (v Verb) HasOneKey() bool {
 	switch v {
-	case Acquire, Look, Refund, Release, Delete, Lend, Return, Void, Prepare, Deposit, Carry, Adapt:
+	case Acquire, Look, Refund, Release, Delete, Lend, Return, Void, Prepare, Deposit, Carry, Adapt, Fingerprint:
 		return true
 	}
 	return v.Lists()
@@ -169,7 +171,13 @@ func (v Verb) HasOneKey() bool {
 func (v Verb) Lists() bool { return v == Leases || v == ListLog || v == ListMembers || v == Loans }
 
 // Writes reports whether the operation can change state.
-func (o *Op) Writes() bool { return o.Verb != Look && !o.Verb.Lists() && o.Options&Peek == 0 }
+func (o *Op) Writes() bool {
+	switch o.Verb {
+	case Look, Fingerprint, Expect:
+		return false
+	}
+	return !o.Verb.Lists() && o.Options&Peek == 0
+}
 
 // NoWait is Op.MaxWait of a request that must not wait. It only differs from none in a queue, where a place is a wait.
 const NoWait = -1

@@ -41,6 +41,7 @@ const (
 	NoHome                    // the key's limit has its home elsewhere, which did not answer, and no tokens of it are left here
 	NotAwayFromHome           // the operation is not possible on a key whose limit has its home elsewhere; nothing was taken
 	TooManyMembers            // a fair share has MaxMembers active members, and the request is of another
+	KeyChanged                // Expect, and all behind it in its batch: a key has another fingerprint; nothing was done
 
 	endOfStatuses
 )
@@ -67,7 +68,7 @@ type Result struct {
 	Binding int      // AcquireAll, Check: the part that denied with the longest wait, or -1
 	Parts   []Result // AcquireAll, Check: the result of each limit; kept for reuse from one Apply to the next
 	Leases  []Lease  // Leases
-	Reply   []byte   // Command, Script: the reply in RESP2; ListLog: see [Result.Grants]; Look: see [Result.Details]; ListMembers: see [Result.Members]; Adapt: the rate in tokens a second; Check: the name of a field; Settle: a key that is not permitted; kept for reuse from one Apply to the next
+	Reply   []byte   // Command, Script: the reply in RESP2; ListLog: see [Result.Grants]; Look: see [Result.Details]; ListMembers: see [Result.Members]; Adapt: the rate in tokens a second; Check: the name of a field; Settle: a key that is not permitted; Fingerprint: that of the key; kept for reuse from one Apply to the next
 }
 
 // Lease is one holder of a concurrency limit.

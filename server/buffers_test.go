@@ -18,6 +18,7 @@ func TestBuffersAreCounted(t *testing.T) {
 	for name, in := range map[string][]byte{
 		"unfinished":  append([]byte("*1000\r\n"), bytes.Repeat([]byte("$6\r\n123456\r\n"), 900)...),
 		"transaction": append(frames("MULTI"), bytes.Repeat(frames("PING"), 5000)...),
+		"watched":     frame(append([]string{"WATCH"}, keysNumbered(1000)...)...),
 		"words":       append(frame(make([]string, 1024)...), "*1"...),
 	} {
 		p := newSessionPlayer(t, 0)
@@ -33,6 +34,13 @@ func TestBuffersAreCounted(t *testing.T) {
 			t.Errorf("%s: when the connection has gone, %d bytes are counted", name, got)
 		}
 	}
+}
+
+func keysNumbered(n int) (keys []string) {
+	for i := range n {
+		keys = append(keys, strconv.Itoa(i))
+	}
+	return keys
 }
 
 // A connection that once sent a large command does not hold on to it.

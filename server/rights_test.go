@@ -116,7 +116,9 @@ func tryRights(t *testing.T, p *sessionPlayer, user string, row *command.Row, li
 		}
 	}
 	try("directly", refused, frame(words(line)...))
-	try("in MULTI", refused, slices.Concat(frames("MULTI"), frame(words(line)...), frames("EXEC")))
+	if row.Flags&command.NoMulti == 0 {
+		try("in MULTI", refused, slices.Concat(frames("MULTI"), frame(words(line)...), frames("EXEC")))
+	}
 	if row.Flags&(command.NotInScripts|command.MovableKeys) != 0 || row.Data == nil && row.Group != "limiter" || row.Name == "rl.check" {
 		return
 	}

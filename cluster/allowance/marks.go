@@ -73,7 +73,7 @@ func (m *marks) enter(t *Term, now int64, op *engine.Op) {
 				op.Options |= engine.AlsoDeclared
 			}
 		}
-	case engine.Command:
+	case engine.Command, engine.Expect:
 		for _, key := range op.DeclaredKeys() {
 			m.key(t, now, new(database.Room).NameOf(op.Database, key))
 		}

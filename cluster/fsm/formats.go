@@ -45,6 +45,7 @@ var Additions = append([]Addition{
 	{Version: 2, Name: "a wait for several limits", IsUsed: waitsForSeveral},
 	{Version: 2, Name: "a queue among several limits", IsUsed: queuesAmongSeveral},
 	{Version: 2, Name: "a policy's key that begins as the names of keys in databases", IsUsed: mayComeToName},
+	{Version: 2, Name: "WATCH", IsUsed: usesVerb(engine.Fingerprint, engine.Expect)},
 }, addedAlgorithms()...)
 
 func addedAlgorithms() (added []Addition) {

@@ -285,7 +285,7 @@ func (f *Machine) applyOps(now int64, atomic bool, results []engine.Result) {
 // applyDiscarding applies a group whose results nobody waits for, without building lists.
 func (f *Machine) applyDiscarding(now int64, g call.Group) {
 	for i := range f.ops {
-		if f.ops[i].Verb.Lists() {
+		if f.ops[i].Verb.Lists() || f.ops[i].Verb == engine.Fingerprint {
 			f.ops[i].Verb = engine.Look
 		}
 	}

@@ -3,6 +3,7 @@ package group
 import (
 	"context"
 	"hash/maphash"
+	"slices"
 	"time"
 
 	"github.com/stintdb/stint/cluster/allowance"
@@ -99,6 +100,9 @@ func (d *decider) decideHere(r *leadership, c *call.Call, mayWait bool) (finishe
 		d.rejectCall(c, engine.Overloaded)
 		return true
 	}
+	if b.Atomic && d.expectsOther(r, b) {
+		return true
+	}
 	if (!b.Atomic || len(b.Ops) == 1) && r.hasLease(d.clock.Moment()) {
 		isShort := d.decideReadOnly(b, c)
 		switch {
@@ -121,6 +125,23 @@ func (d *decider) decideHere(r *leadership, c *call.Call, mayWait bool) (finishe
 		return true
 	}
 	return d.trackCall(c)
+}
+
+// expectsOther answers a transaction whose watched keys have changed in the applied state: it is decided before the entries under way.
+func (d *decider) expectsOther(r *leadership, b *engine.Batch) bool {
+	if len(b.Ops) == 0 || b.Ops[0].Verb != engine.Expect || !r.hasLease(d.clock.Moment()) {
+		return false
+	}
+	d.opt.Store.TryReadOnly(max(d.clock.NowOrWall(), d.fsm.Now.Load()), &b.Ops[0], &b.Results[0])
+	if b.Results[0].Status != engine.KeyChanged || !r.hasLease(d.clock.Moment()) {
+		return false
+	}
+	for i := range b.Results {
+		b.Results[i].Clear()
+		b.Results[i].Status = engine.KeyChanged
+	}
+	d.metrics.decidedReadOnly.Add(1)
+	return true
 }
 
 // decideReadOnly answers the operations of a batch that need no entry, and lists the others in c.Unanswered. An operation behind an
@@ -174,13 +195,25 @@ func (a *answerer) answer(op *engine.Op, res *engine.Result) (done bool) {
 		}
 	}
 	switch {
-	case a.term != nil && op.Verb == engine.Delete && a.allowance.Has(a.now, op.Key):
-		return false // the log's state does not know the key yet
+	case a.term != nil && a.isHidden(op):
+		return false
 	case a.opt.Store.TryReadOnly(a.now, op, res):
 		a.readOnly++
 		return true
 	}
 	a.isShort = a.isShort || isShort
+	return false
+}
+
+// isHidden reports whether the log's state does not know the keys of an operation yet, because their tokens are taken in the leader's
+// memory.
+func (a *answerer) isHidden(op *engine.Op) bool {
+	switch op.Verb {
+	case engine.Delete, engine.Fingerprint:
+		return a.allowance.Has(a.now, op.Key)
+	case engine.Expect:
+		return slices.ContainsFunc(op.DeclaredKeys(), func(key []byte) bool { return a.allowance.Has(a.now, key) })
+	}
 	return false
 }
 

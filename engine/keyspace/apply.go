@@ -29,6 +29,9 @@ func (s *Shard) applyAt(c *algorithm.Call, now int64, tag uint32, p Place, op *e
 	case engine.Carry:
 		s.carry(c, tag, p)
 		return
+	case engine.Fingerprint:
+		s.answerFingerprint(c, tag)
+		return
 	}
 	if c.IsNew {
 		res.Status = engine.NotFound

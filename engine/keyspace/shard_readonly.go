@@ -17,6 +17,9 @@ func (s *Shard) TryReadOnly(c *algorithm.Call, now int64, tag uint32, op *engine
 		return s.applyPurse(c, tag, p, true)
 	case engine.Carry:
 		return !c.IsNew
+	case engine.Fingerprint:
+		s.answerFingerprint(c, tag)
+		return true
 	case engine.Acquire:
 		if c.IsNew {
 			if rules := s.admission.RulesFor(op.Key, p.Found, nil); rules != nil {

@@ -81,6 +81,8 @@ func goldenOps() []engine.Op {
 		{Verb: engine.Acquire, Key: key, Limit: of(limits.Adaptive, 3), Tokens: 300, MaxWait: sec},
 		{Verb: engine.Adapt, Key: key, Report: &engine.Report{Good: 300, Bad: 2, Every: sec, Down: 80_000, Up: 5_000, Pause: 5 * sec}},
 		{Verb: engine.Script, Options: engine.WriteOnly | engine.DeclaredOnly, Key: []byte{2}, Args: [][]byte{who, key, who}, KeyFrom: 1, KeyCount: 2, Tokens: 1},
+		{Verb: engine.Fingerprint, Key: key},
+		{Verb: engine.Expect, Args: [][]byte{key, who}, KeyCount: 2, Who: []byte("0123456789abcdef\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00")},
 	}
 }
 

@@ -178,6 +178,9 @@ var opLayouts = []opLayout{
 	engine.ListMembers: {fields: fieldKey},
 	engine.Adapt:       {fields: fieldKey | fieldReport, check: adapts},
 
+	engine.Fingerprint: {fields: fieldKey},
+	engine.Expect:      {fields: fieldArgs | fieldWho, check: expects},
+
 	engine.KeepOverflow: {fields: fieldKey | fieldWho | fieldParts, parts: fieldLimit, options: (engine.MaxParts - 1) << 1, check: isPolicy},
 }
 

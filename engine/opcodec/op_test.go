@@ -120,6 +120,12 @@ func TestBadOpsAreRefused(t *testing.T) {
 		"half a brace":          {Verb: engine.SetPolicy, Options: engine.NamedFields, Key: key, Parts: []engine.Op{{Key: []byte("{"), Limit: limit}}},
 		"values to be joined":   {Verb: engine.SetOverride, Options: engine.NamedFields, Key: key, Parts: []engine.Op{{Key: []byte("{a}{b}"), Limit: limit}}},
 		"named fields of a key": {Verb: engine.Delete, Options: engine.NamedFields, Key: key},
+		"expecting of no keys":  {Verb: engine.Expect},
+		"keys left out":         {Verb: engine.Expect, Args: [][]byte{key, key}, KeyCount: 1, Who: long(engine.FingerprintBytes)},
+		"too few fingerprints":  {Verb: engine.Expect, Args: [][]byte{key, key}, KeyCount: 2, Who: long(engine.FingerprintBytes)},
+		"half a fingerprint":    {Verb: engine.Expect, Args: [][]byte{key}, KeyCount: 1, Who: long(engine.FingerprintBytes / 2)},
+		"expecting a long key":  {Verb: engine.Expect, Args: [][]byte{long(engine.MaxKeyBytes + 1)}, KeyCount: 1, Who: long(engine.FingerprintBytes)},
+		"expecting too much":    {Verb: engine.Expect, Args: slices.Repeat([][]byte{key}, engine.MaxExpected+1), KeyCount: engine.MaxExpected + 1, Who: long((engine.MaxExpected + 1) * engine.FingerprintBytes)},
 		"peek at a deletion":    {Verb: engine.Delete, Options: engine.Peek, Key: key},
 	}
 	for name, op := range bad {
@@ -200,6 +206,7 @@ func FuzzReader(f *testing.F) {
 		f.Add(b)
 	}
 	f.Add([]byte{})
+	f.Add(new(Writer).Append(nil, &engine.Op{Verb: engine.Expect, Args: [][]byte{[]byte("k")}, KeyCount: 1, Who: make([]byte, engine.FingerprintBytes)}))
 	f.Add([]byte{verbFollows | headWho, byte(engine.Release), 1, 'k', 1, 'w', verbFollows, 0xff})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var in Reader

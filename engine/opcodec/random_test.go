@@ -157,6 +157,14 @@ func randomOpOf(r *rand.Rand, verb engine.Verb, among []limits.Limit) engine.Op 
 				op.MarkWriteOnly(i)
 			}
 		}
+	case engine.Expect:
+		op.Key = nil
+		for range 1 + r.IntN(8) {
+			op.Args, op.KeyCount = append(op.Args, text(40)), op.KeyCount+1
+			for range engine.FingerprintBytes {
+				op.Who = append(op.Who, byte(r.Uint32()))
+			}
+		}
 	case engine.Reserve:
 		op.MaxWait = []int64{limits.MinDuration, sec, limits.MaxDuration}[r.IntN(3)]
 		for op.Parts == nil || !valid(&op) {

@@ -16,6 +16,9 @@ func (s *Store) TryReadOnly(now int64, op *engine.Op, res *engine.Result) (done 
 		return s.applySeveral(now, op, res, false, true)
 	case engine.Command, engine.Script:
 		return s.run(now, op, res, false, true)
+	case engine.Expect:
+		s.applyExpect(now, op, res, false)
+		return true
 	case engine.SetPolicy, engine.DropPolicy, engine.SetOverride:
 		res.Clear()
 		return s.policies.tryReadOnly(op, res)

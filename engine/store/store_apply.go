@@ -11,10 +11,15 @@ func (s *Store) Apply(now int64, ops []engine.Op, results []engine.Result) {
 	s.apply(now, ops, results, false)
 }
 
-// ApplyAtomic is Apply with every shard the ops touch locked throughout, so that nothing comes between them.
+// ApplyAtomic is Apply with every shard the ops touch locked throughout, so that nothing comes between them. An Expect at the front decides
+// whether any of them is carried out.
 func (s *Store) ApplyAtomic(now int64, ops []engine.Op, results []engine.Result) {
 	shards := s.Lock(s.shardsOf(ops))
 	defer s.Unlock(shards)
+	if len(ops) > 0 && ops[0].Verb == engine.Expect {
+		s.applyExpected(now, ops, results)
+		return
+	}
 	s.apply(now, ops, results, true)
 }
 
@@ -34,6 +39,10 @@ func (s *Store) shardsOf(ops []engine.Op) (numbers []uint32) {
 			}
 		case engine.Command:
 			numbers = s.appendShards(numbers, &ops[i])
+		case engine.Expect:
+			for _, name := range ops[i].DeclaredKeys() {
+				add(name)
+			}
 		default:
 			add(ops[i].Key)
 		}
@@ -79,6 +88,9 @@ func (s *Store) applyWide(now int64, op *engine.Op, res *engine.Result, locked b
 		return
 	case engine.Command, engine.Script:
 		s.run(now, op, res, locked, false)
+		return
+	case engine.Expect:
+		s.applyExpect(now, op, res, locked)
 		return
 	}
 	res.Clear()

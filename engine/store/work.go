@@ -48,6 +48,11 @@ func (s *Store) Weigh(ops []engine.Op) (work int) {
 				after.grow(s, op)
 			}
 			continue
+		case engine.Expect:
+			for _, key := range op.DeclaredKeys() {
+				work += s.weigh(&engine.Op{Verb: engine.Fingerprint, Key: key}, &more)
+			}
+			continue
 		case engine.Flush:
 			work += OpWork
 			if op.Options&engine.OneDatabase != 0 && s.LastDatabase() > 0 {
@@ -78,6 +83,9 @@ func (s *Store) weigh(op *engine.Op, more *int) int {
 	}
 	limit, state := sh.StateAt(p)
 	size := sh.SizeAt(p)
+	if op.Verb == engine.Fingerprint {
+		return OpWork + keyspace.FingerprintWork(size)
+	}
 	switch limit.Algorithm {
 	case limits.Concurrency:
 		return OpWork + min(algorithm.Leases(state).Used()/algorithm.LeaseHead+*more, limits.MaxHolders)

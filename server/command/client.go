@@ -26,7 +26,7 @@ var clientRows = []Row{{
 			Returns: "`OK`.", Example: "LIB-NAME x",
 			Cost: Light, Flags: Fast | Connection, Run: runSetInfo},
 		{Name: "info", Group: "connection", Summary: "Describe this connection.",
-			Returns: "text: one line of Redis's names with their values. The values for buffers and traffic (`qbuf`, `qbuf-free`, `multi`, `multi-mem`, `obl`, `omem`, `tot-mem`, `tot-net-in`, `tot-net-out`) are from the last time the connection was served. There is no `fd`. Fields of features that Stint does not have are 0 (`psub`, `ssub`, `watch`, `argv-mem`, `rbs`, `rbp`, `oll`).",
+			Returns: "text: one line of Redis's names with their values. The values for buffers and traffic (`qbuf`, `qbuf-free`, `multi`, `multi-mem`, `obl`, `omem`, `tot-mem`, `tot-net-in`, `tot-net-out`) are from the last time the connection was served. There is no `fd`. Fields of features that Stint does not have are 0 (`psub`, `ssub`, `argv-mem`, `rbs`, `rbp`, `oll`).",
 			Cost:    Report, Flags: Connection,
 			Run: func(s Session, w *resp.Writer, _ [][]byte) { w.Verbatim(s.Server().ClientLine(s.ID()) + "\n") }},
 		{Name: "list", Syntax: "[TYPE type] [ID client-id ...]", Group: "connection", Summary: "Describe all connections.",

@@ -60,6 +60,10 @@ var (
 		"More than 10,000 commands, or more bytes of them than `--query-buffer-size`. `EXEC` will fail.")
 	ErrExecAbort = transactionErrors.Add("EXECABORT Transaction discarded because of previous errors.",
 		"Queueing one of the commands failed. None was executed.")
+	ErrWatchInMulti = transactionErrors.Add("ERR WATCH inside MULTI is not allowed",
+		"Send it before `MULTI`.")
+	ErrWatchesTooMuch = transactionErrors.Add("ERR a connection watches at most %d keys, and as many bytes as --query-buffer-size has",
+		"The next `EXEC` replies null, as if a key had changed. Watch fewer keys.")
 	ErrExecTooBig = transactionErrors.Add("ERR the commands were carried out, but their replies are more than --output-buffer-size",
 		"Replaces the replies of an `EXEC`. Split the transaction, or raise `--output-buffer-size`.")
 )

@@ -38,6 +38,8 @@ type Session interface {
 	Begin() error
 	Discard() error
 	Exec(w *resp.Writer)
+	// Unwatch is UNWATCH.
+	Unwatch()
 
 	// Monitor has the connection sent every command from here on.
 	Monitor() error

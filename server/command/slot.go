@@ -52,7 +52,7 @@ func SlotOf(op *engine.Op) int {
 	switch {
 	case op.Verb == engine.Flush:
 		return 0
-	case op.Verb == engine.Command, op.Verb == engine.Script:
+	case op.Verb == engine.Command, op.Verb == engine.Script, op.Verb == engine.Expect:
 		if op.KeyCount == 0 {
 			return 0
 		}

@@ -1,6 +1,9 @@
 package command
 
-import "github.com/stintdb/stint/server/resp"
+import (
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server/resp"
+)
 
 var transactionRows = []Row{{
 	Name: "multi", Group: "transactions", Summary: "Queue the commands that follow until EXEC.",
@@ -15,6 +18,16 @@ var transactionRows = []Row{{
 	Name: "discard", Group: "transactions", Summary: "Drop the queued commands.",
 	Returns: "`OK`.",
 	Cost:    Light, Flags: Fast | NoMulti | Transaction, Run: func(s Session, w *resp.Writer, _ [][]byte) { okOrError(w, s.Discard()) },
+}, {
+	Name: "watch", Syntax: "key ...", Group: "transactions", Since: "0.2.0",
+	Summary: "Have the next EXEC do nothing if one of the keys has changed by then. States are compared, expiries included: a key that is as it was " +
+		"again counts as unchanged, and so does a limiter of which only tokens of loans were spent.",
+	Returns: "`OK`; EXEC replies null if a key has changed. A connection watches at most 1024 keys.", Example: "alice:1",
+	Cost: ValuePass, Flags: ReadOnly | Fast | NoMulti | Transaction, Keys: readKeys, Parse: eachKey(engine.Fingerprint), Reply: replyOK,
+}, {
+	Name: "unwatch", Group: "transactions", Summary: "Watch no keys any longer, as after EXEC and DISCARD.", Since: "0.2.0",
+	Returns: "`OK`.",
+	Cost:    Light, Flags: Fast | Transaction, Run: func(s Session, w *resp.Writer, _ [][]byte) { s.Unwatch(); w.Status("OK") },
 }}
 
 func okOrError(w *resp.Writer, err error) {

@@ -20,6 +20,8 @@ type commandBatch struct {
 	exec     bool     // the replies are those of one EXEC
 	tracked  bool     // some of them are
 	own      []ownKey // of a client with NOLOOP
+	quiet    bool     // whose reply is to be dropped
+	slot     uint16   // of its first key, where clients are redirected
 	weight   int      // the most work that the batch may take, in units of engine.Result.Work
 	scripts  int      // the part of it that scripts may take
 	holders  int      // and looks through the holders of concurrency limits
@@ -119,7 +121,7 @@ func (batch *commandBatch) clear() {
 	if batch.exec {
 		clear(batch.replies) // they hold copies of arguments
 	}
-	batch.replies, batch.exec, batch.weight, batch.scripts, batch.holders = batch.replies[:0], false, 0, 0, 0
+	batch.replies, batch.exec, batch.quiet, batch.weight, batch.scripts, batch.holders = batch.replies[:0], false, false, 0, 0, 0
 	batch.decision.Ops, batch.decision.Results = batch.decision.Ops[:0], batch.decision.Results[:0]
 	batch.decision.Atomic, batch.decision.InOrder, batch.tracked = false, false, false
 	batch.copiedKeys.inUse = false

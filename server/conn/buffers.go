@@ -63,7 +63,7 @@ func (r *Registry) CloseLargest() {
 type Usage struct {
 	Input       int // not executed yet
 	Arguments   int // scratch of the reader
-	Transaction int // commands between MULTI and EXEC
+	Transaction int // commands between MULTI and EXEC, and watched keys
 	Handshake   int // of TLS
 	Decision    int // a batch that the decider has not finished
 	Monitor     int // the backlog of MONITOR
@@ -76,7 +76,7 @@ type Usage struct {
 
 // Usage returns the sizes of the session's buffers. The owner of the connection calls it.
 func (s *Session) Usage() Usage {
-	u := Usage{Input: cap(s.rest), Arguments: s.reader.Bytes(), Transaction: s.multi.memoryBytes, Handshake: s.handshakeBytes, Queued: len(s.multi.queued)}
+	u := Usage{Input: cap(s.rest), Arguments: s.reader.Bytes(), Transaction: s.multi.memoryBytes + s.watched.memory(), Handshake: s.handshakeBytes, Queued: len(s.multi.queued)}
 	if s.deciding != nil {
 		u.Decision = s.deciding.memory()
 	}

@@ -24,6 +24,7 @@ func (s *Session) updateConnStats(unsent int) {
 	storeIfChanged(&f.unsent, unsent)
 	storeIfChanged(&f.queued, queued)
 	storeIfChanged(&f.queuedLen, s.multi.bytes)
+	storeIfChanged(&f.watched, s.watched.count())
 }
 
 func storeIfChanged(to *atomic.Int64, value int) {
@@ -49,10 +50,10 @@ func (s *public) line() string {
 	if o, on := s.tracker.Load().Options(); on {
 		redirect = int(o.Redirect)
 	}
-	return fmt.Sprintf("id=%d addr=%s laddr=%s name=%s age=%d idle=%d flags=%s db=%d sub=%d psub=0 ssub=0 multi=%d watch=0 "+
+	return fmt.Sprintf("id=%d addr=%s laddr=%s name=%s age=%d idle=%d flags=%s db=%d sub=%d psub=0 ssub=0 multi=%d watch=%d "+
 		"qbuf=%d qbuf-free=%d argv-mem=0 multi-mem=%d rbs=0 rbp=0 obl=%d oll=0 omem=%d tot-mem=%d events=%s cmd=%s user=%s redir=%d resp=%d "+
 		"lib-name=%s lib-ver=%s tot-net-in=%d tot-net-out=%d",
-		s.id, s.addr, s.laddr, seen.Name, (now-s.opened)/1e9, (now-s.lastActive.Load())/1e9, s.flags(), seen.Database, s.channels.Load(), f.queued.Load()-1,
+		s.id, s.addr, s.laddr, seen.Name, (now-s.opened)/1e9, (now-s.lastActive.Load())/1e9, s.flags(), seen.Database, s.channels.Load(), f.queued.Load()-1, f.watched.Load(),
 		input, free, queued, unsent, unsent, input+free+queued+unsent+int64(unsafe.Sizeof(Session{})), events, name, cmp.Or(seen.User, "(none)"), redirect, seen.Protocol(),
 		seen.LibName, seen.LibVersion, f.in.Load(), f.out.Load())
 }

@@ -4,7 +4,7 @@ import "github.com/stintdb/stint/engine"
 
 // flush has the batch decided and writes the replies, unless the decider needs longer.
 func (s *Session) flush(batch *commandBatch) {
-	if len(batch.replies) == 0 || s.deciding != nil {
+	if len(batch.replies) == 0 && !batch.exec || s.deciding != nil {
 		return
 	}
 	b := &batch.decision

@@ -40,6 +40,9 @@ func (s *Session) execute(args [][]byte, batch *commandBatch) (taken bool) {
 		s.run(row, args, batch)
 	default:
 		batch.request.Database = s.client.Database
+		if s.multi.open { // only WATCH is neither queued nor has a Run
+			err = command.ErrWatchInMulti
+		}
 		batch.add(s, row, args, err, s.takeReplyMode())
 		s.redirect(batch)
 		if s.tracker.Load() != nil {

@@ -84,5 +84,6 @@ type connStats struct {
 	unsent    atomic.Int64 // bytes of replies the client has not taken yet
 	queued    atomic.Int64 // commands of an open MULTI, and one more; 0 without one
 	queuedLen atomic.Int64 // bytes of their arguments
+	watched   atomic.Int64 // keys
 	in, out   atomic.Int64 // bytes since the connection was made
 }

@@ -127,6 +127,6 @@ func (s *Session) keepRest(rest []byte, limit int, batch *commandBatch) {
 
 // dropBuffers frees the buffers of a closed connection, because other connections may still refer to its session.
 func (s *Session) dropBuffers() {
-	s.rest, s.multi = nil, transaction{}
+	s.rest, s.multi, s.watched = nil, transaction{}, nil
 	s.reader.Forget()
 }

@@ -43,10 +43,10 @@ func (s *Session) redirectExec(batch *commandBatch, w *resp.Writer) bool {
 	if !s.env.Redirect || s.forwards || len(ops) == 0 {
 		return false
 	}
-	batch.replies[0].slot = uint16(command.SlotOf(&ops[0]))
+	batch.slot = uint16(command.SlotOf(&ops[0]))
 	leader, redirect := s.redirects(ops)
 	if redirect {
-		w.Error(command.UndecidedError(engine.Moved, int(batch.replies[0].slot), leader).Error())
+		w.Error(command.UndecidedError(engine.Moved, int(batch.slot), leader).Error())
 	}
 	return redirect
 }

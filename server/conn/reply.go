@@ -18,10 +18,10 @@ func (s *Session) writeReplies(batch, out *commandBatch) {
 	for i := range batch.decision.Results {
 		s.work += batch.decision.Results[i].Work
 	}
-	if batch.exec && s.writeUndecided(batch, out) {
+	if batch.exec && s.writeNotExecuted(batch, out) {
 		return
 	}
-	if batch.exec && !batch.replies[0].quiet {
+	if batch.exec && !batch.quiet {
 		w.Array(len(batch.replies))
 	}
 	s.inExec = batch.exec
@@ -30,7 +30,7 @@ func (s *Session) writeReplies(batch, out *commandBatch) {
 	for i := range batch.replies {
 		r := &batch.replies[i]
 		mark := len(w.Buf)
-		s.writeReply(r, batch.decision.Ops[r.first:r.first+r.count], batch.decision.Results[r.first:r.first+r.count], out)
+		s.writeReply(r, batch, out)
 		s.count(r, batch, out, isError(w.Buf, mark))
 		if r.quiet {
 			w.Buf = w.Buf[:mark]
@@ -48,27 +48,39 @@ func (s *Session) writeReplies(batch, out *commandBatch) {
 	batch.clear()
 }
 
-// writeUndecided answers a transaction as a whole if it was not decided, or not for certain: it is all or nothing.
-func (s *Session) writeUndecided(batch, out *commandBatch) bool {
-	first := &batch.replies[0]
-	err := s.env.undecided(batch.decision.Ops, batch.decision.Results, first.slot)
-	if err == nil {
+// writeNotExecuted answers a transaction as a whole, which is all or nothing, if it was not decided, or not for certain, or if a watched
+// key has changed.
+func (s *Session) writeNotExecuted(batch, out *commandBatch) bool {
+	results := batch.decision.Results
+	err := s.env.undecided(batch.decision.Ops, results, batch.slot)
+	changed := err == nil && len(results) > 0 && results[0].Status == engine.KeyChanged
+	if err == nil && !changed {
 		return false
 	}
-	if !first.quiet {
+	switch {
+	case batch.quiet:
+	case changed:
+		out.out.NullArray()
+	default:
 		out.out.Error(err.Error())
 	}
 	for i := range batch.replies {
-		s.count(&batch.replies[i], batch, out, true)
+		if !changed {
+			s.count(&batch.replies[i], batch, out, true)
+		}
 	}
 	batch.clear()
 	return true
 }
 
-func (s *Session) writeReply(r *reply, ops []engine.Op, results []engine.Result, out *commandBatch) {
+func (s *Session) writeReply(r *reply, batch, out *commandBatch) {
+	ops, results := batch.decision.Ops[r.first:r.first+r.count], batch.decision.Results[r.first:r.first+r.count]
 	err := r.err
 	if err == nil {
 		err = s.env.undecided(ops, results, r.slot)
+	}
+	if len(ops) > 0 && ops[0].Verb == engine.Fingerprint {
+		err = noteWatch(s, batch, r, err)
 	}
 	switch {
 	case err != nil:

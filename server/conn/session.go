@@ -29,6 +29,7 @@ type Session struct {
 	client         command.Client
 	user           *acl.User // nil before the connection has logged in
 	multi          transaction
+	watched        *watchedKeys       // nil if there are none
 	forwards       bool               // never answers MOVED
 	caching        bool               // CLIENT CACHING was the command before
 	inExec         bool               // the replies of an EXEC are being written

@@ -29,7 +29,7 @@ func (s commandSession) Reset() {
 	s.stopMonitor()
 	subscriptions{s.Session}.end()
 	tracked{s.Session}.Stop()
-	s.client, s.multi = command.Client{}, transaction{}
+	s.client, s.multi, s.watched = command.Client{}, transaction{}, nil
 	s.resetToDefaultUser()
 	s.ReplyMode(command.ReplyOn)
 }

@@ -102,33 +102,41 @@ func (s commandSession) Discard() error {
 	if !s.multi.open {
 		return command.ErrDiscardNoMult
 	}
-	s.multi = transaction{}
+	s.multi, s.watched = transaction{}, nil
 	return nil
 }
 
 // Exec implements [command.Session]: the queued commands' operations are decided as one atomic batch. A BLOCK among
 // them does not wait, as in Redis: it is granted now or denied.
 func (s commandSession) Exec(w *resp.Writer) {
-	multi := s.multi
-	s.multi = transaction{}
-	switch {
-	case !multi.open:
+	if !s.multi.open {
 		w.Error(command.ErrExecNoMulti.Error())
 		return
+	}
+	multi, watched := s.multi, s.watched
+	s.multi, s.watched = transaction{}, nil
+	switch {
 	case multi.broken:
 		w.Error(command.ErrExecAbort.Error())
 		return
-	case len(multi.queued) == 0:
+	case watched != nil && watched.lost:
+		w.NullArray()
+		return
+	case len(multi.queued) == 0 && watched == nil:
 		w.Array(0)
 		return
 	}
 	batch := s.env.getBatch()
 	batch.out.Buf, w.Buf = w.Buf, batch.out.Buf // the replies go where w's do
 	batch.out.RESP3 = w.RESP3
-	batch.exec, batch.decision.Atomic = true, true
+	batch.exec, batch.quiet, batch.decision.Atomic = true, s.silent, true
 	batch.request.SetBounds(Bounds(s.env.config()))
 	batch.request.Database = s.client.Database
 	caching := s.caching
+	if watched != nil {
+		batch.decision.Ops = append(batch.decision.Ops, watched.expect)
+		batch.weight = command.MaxExecWork + 1 // so that it is weighed
+	}
 	for _, q := range multi.queued {
 		var err error
 		if !s.user.IsUnlimited() { // the user's rights may have changed since

@@ -35,6 +35,7 @@ func (t *contract) run() {
 	t.tokenBucket()
 	t.errors()
 	t.transaction()
+	t.watched()
 	t.keys()
 	t.concurrency()
 	t.cached()
@@ -140,6 +141,41 @@ func (t *contract) transaction() {
 	for i, want := range []string{"0 5 4 -1 86400", "0 5 3 -1 +", "1 10 9 0 12000"} {
 		t.check(matches(replies[i], want), "EXEC: reply %d: got %v, want %s", i+1, replies[i], want)
 	}
+}
+
+// watching is a client with a helper for WATCH.
+type watching interface {
+	raise(key string) error
+	number(key string) (int64, error)
+}
+
+// watched has eight clients raise a number by WATCH.
+func (t *contract) watched() {
+	first, ok := t.client.(watching)
+	if !ok {
+		return
+	}
+	key := t.fresh("watched")
+	var all sync.WaitGroup
+	var failed atomic.Int64
+	for range 8 {
+		all.Go(func() {
+			c, err := t.connect()
+			if err != nil {
+				failed.Add(1)
+				return
+			}
+			defer c.close()
+			for range 25 {
+				if c.(watching).raise(key) != nil {
+					failed.Add(1)
+				}
+			}
+		})
+	}
+	all.Wait()
+	n, err := first.number(key)
+	t.check(err == nil && n == 200 && failed.Load() == 0, "WATCH: 200 transactions raised a number to %d, %v; %d failed", n, err, failed.Load())
 }
 
 func (t *contract) keys() {

@@ -67,6 +67,28 @@ func (c goRedis) transaction(commands [][]string) ([]any, error) {
 	return replies, err
 }
 
+// raise adds 1 to a number by WATCH, again until nobody else has changed it meanwhile.
+func (c goRedis) raise(key string) error {
+	for {
+		err := c.Watch(ctx, func(tx *redis.Tx) error {
+			n, err := tx.Get(ctx, key).Int64()
+			if err != nil && !errors.Is(err, redis.Nil) {
+				return err
+			}
+			_, err = tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
+				p.Set(ctx, key, n+1, 0)
+				return nil
+			})
+			return err
+		}, key)
+		if !errors.Is(err, redis.TxFailedErr) {
+			return err
+		}
+	}
+}
+
+func (c goRedis) number(key string) (int64, error) { return c.Get(ctx, key).Int64() }
+
 func (c goRedis) del(key string) (int64, error) { return c.Del(ctx, key).Result() }
 
 func (c goRedis) key(key string) (keyState, error) {

@@ -57,6 +57,7 @@ class Contract:
             self.token_bucket()
             self.errors()
             self.transaction()
+            self.watched()
             self.keys()
             self.concurrency()
             self.cached()
@@ -138,6 +139,25 @@ class Contract:
         self.check(len(replies) == 3, f"EXEC: got {replies}")
         for reply, want in zip(replies, ("0 5 4 -1 86400", "0 5 3 -1 +", "1 10 9 0 12000")):
             self.check(matches(reply, want), f"EXEC: got {reply}, want {want}")
+
+    def watched(self):
+        """Eight clients raise a number by WATCH."""
+        key = self.fresh("watched")
+
+        def raise_number(pipeline):
+            number = int(pipeline.get(key) or 0)
+            pipeline.multi()
+            pipeline.set(key, number + 1)
+
+        def ask(_):
+            with self.connect() as client:
+                for _ in range(25):
+                    client.transaction(raise_number, key)
+
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(ask, range(8)))
+        number = self.client.get(key)
+        self.check(number == b"200", f"WATCH: 200 transactions raised a number to {number}")
 
     def keys(self):
         throttle, bucket = self.fresh("keys-1"), self.fresh("keys-2")

@@ -1,0 +1,45 @@
+package store
+
+import (
+	"bytes"
+
+	"github.com/stintdb/stint/engine"
+)
+
+// applyExpect carries out an Expect.
+func (s *Store) applyExpect(now int64, op *engine.Op, res *engine.Result, locked bool) {
+	if !locked {
+		shards := s.Lock(s.shardsOf([]engine.Op{*op}))
+		defer s.Unlock(shards)
+	}
+	s.expect(now, op, res)
+}
+
+// expect compares the keys of an Expect, whose shards are locked, with their fingerprints.
+func (s *Store) expect(now int64, op *engine.Op, res *engine.Result) {
+	res.Clear()
+	seen := op.Who
+	for _, key := range op.DeclaredKeys() {
+		sh, tag := s.Locate(key)
+		sum, work := sh.Fingerprint(now, tag, key)
+		res.Work += work
+		if !bytes.Equal(sum[:], seen[:len(sum)]) {
+			res.Status = engine.KeyChanged
+			return
+		}
+		seen = seen[len(sum):]
+	}
+}
+
+// applyExpected carries out an atomic batch, whose shards are locked, if its Expect allows it.
+func (s *Store) applyExpected(now int64, ops []engine.Op, results []engine.Result) {
+	s.expect(now, &ops[0], &results[0])
+	if results[0].Status == engine.OK {
+		s.apply(now, ops[1:], results[1:], true)
+		return
+	}
+	for i := range ops[1:] {
+		results[1+i].Clear()
+		results[1+i].Status = engine.KeyChanged
+	}
+}

@@ -1,0 +1,27 @@
+package conn
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	"github.com/stintdb/stint/engine"
+)
+
+// The bytes of watched keys are bounded too, and a key is watched once.
+func TestWatchedBytesAreBounded(t *testing.T) {
+	var w watchedKeys
+	const most = 100 * (1000 + watchOverhead)
+	seen := make([]byte, engine.FingerprintBytes)
+	for i := range 101 {
+		if ok := w.add(fmt.Appendf(nil, "%01000d", i), seen, most); ok != (i < 100) {
+			t.Errorf("key %d is watched: %t", i, ok)
+		}
+		if !w.add(bytes.Repeat([]byte("0"), 1000), seen, most) {
+			t.Error("a key that is watched already is refused")
+		}
+	}
+	if w.count() != 100 || w.memory() != most || len(w.expect.Who) != 100*engine.FingerprintBytes {
+		t.Errorf("%d keys of %d bytes, with fingerprints of %d", w.count(), w.memory(), len(w.expect.Who))
+	}
+}
