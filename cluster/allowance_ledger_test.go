@@ -15,7 +15,8 @@ import (
 // time may they come to more than one exact limiter would have granted.
 type allowanceLedger struct {
 	limits []limits.Limit
-	ids    int // keys of each limit
+	ids    int            // keys of each limit
+	common []limits.Limit // of all callers together; not the capacities of the others
 	// slack is how far the cluster's clock may move forward at once: as far as it has fallen behind before, while leaders changed.
 	slack time.Duration
 
@@ -25,7 +26,7 @@ type allowanceLedger struct {
 
 type allowanceGrant struct {
 	asked, answered time.Time
-	tokens          int64
+	tokens          int64 // given back, if below zero
 	limit           *limits.Limit
 }
 
@@ -115,7 +116,9 @@ func (l *allowanceLedger) checkSpans(grants []allowanceGrant) error {
 			if i > first && g.answered.Sub(from) > time.Minute {
 				break
 			}
-			sum += g.tokens
+			if sum += g.tokens; g.tokens < 0 {
+				continue
+			}
 			span := g.answered.Sub(from) + l.slack
 			span += span / 1000
 			limit := g.limit

@@ -113,7 +113,7 @@ func (d *decider) decideHere(r *leadership, c *call.Call, mayWait bool) (finishe
 // unanswered one on the same key stays unanswered too. isShort reports that some of these may wait for more tokens.
 func (d *decider) decideReadOnly(b *engine.Batch, c *call.Call) (isShort bool) {
 	a := answerer{decider: d, now: max(d.clock.NowOrWall(), d.fsm.Now.Load()), term: d.allowance.Term.Load()}
-	a.holds = a.term != nil && c.Requeue == nil && d.holder.mayDecide()
+	a.holds, a.isForwarded = a.term != nil && d.holder.mayDecide(), c.Requeue != nil
 	if len(b.Ops) == 1 {
 		if !a.answer(&b.Ops[0], &b.Results[0]) {
 			c.Unanswered = oneOp
@@ -143,6 +143,10 @@ type answerer struct {
 	term  *allowance.Term // nil without an allowance
 	holds bool            // tokens that this node holds may be spent
 
+	// The operations are another node's. That one holds its own tokens of keys in demand, and so asks here for those of several limits of which
+	// it does not hold all: the leader has its allowance of the others.
+	isForwarded bool
+
 	byAllowance, readOnly int64
 	isShort               bool // an unanswered request may wait for more tokens
 }
@@ -154,8 +158,8 @@ func (a *answerer) answer(op *engine.Op, res *engine.Result) (done bool) {
 		return true
 	}
 	isShort := false
-	if a.holds {
-		if done, isShort = a.holder.answer(op, res); done {
+	if a.holds && (!a.isForwarded || op.IsRequest() || op.Verb == engine.Refund) {
+		if done, isShort = a.holder.answer(op, res, a); done {
 			return true
 		}
 	}

@@ -1,0 +1,103 @@
+package cluster
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stintdb/stint/engine"
+)
+
+// simulateMixed is simulateHeld with a leader that takes tokens in its memory.
+func simulateMixed(t *testing.T) (s *simulated, leader *Node, others []*Node) {
+	s, leader, others = simulateHeld(t)
+	s.sharing.Store(true)
+	time.Sleep(15 * time.Second) // earlier leaders' tokens are back
+	return s, leader, others
+}
+
+// userAndAll asks for tokens of a user and of all.
+func userAndAll(user int, capacity, tokens int64) engine.Op {
+	return engine.Op{Verb: engine.AcquireAll, Tokens: tokens, Parts: []engine.Op{{Key: fmt.Append(nil, "user:", user), Limit: userLimit, Tokens: tokens}, acquire("all", capacity, tokens)}}
+}
+
+// The leader grants from the tokens that it holds of a key in demand and from its allowance of another, also what other nodes are asked. Of
+// both keys exactly the granted tokens are taken.
+func TestTokensOfTwoPlacesAreTakenTogether(t *testing.T) {
+	for _, forwarded := range []bool{false, true} {
+		t.Run(fmt.Sprintf("forwarded %v", forwarded), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, leader, others := simulateMixed(t)
+				defer s.stop()
+				n := leader
+				if forwarded {
+					n = others[0]
+				}
+				const capacity, times = 10_000, 600
+				granted, before := int64(0), int64(0)
+				for i := range times {
+					if i == 100 {
+						before = leader.Group().Status().Decisions
+					}
+					granted += do(n, userAndAll(i, capacity, 1))[0].Granted
+					time.Sleep(time.Millisecond)
+				}
+				logged := leader.Group().Status().Decisions - before
+				res := do(n, userAndAll(times, capacity, 2))[0]
+				if !res.Allowed || res.Granted != 2 || res.Binding != -1 || len(res.Parts) != 2 || res.Parts[0].Granted != 2 || res.Parts[0].Remaining != 38 || res.Parts[1].Granted != 2 || res.Parts[1].Limit != capacity {
+					t.Errorf("%+v", res)
+				}
+				peek := userAndAll(times, capacity, 2)
+				peek.Options = engine.Peek
+				for i := range peek.Parts {
+					peek.Parts[i].Options = engine.Peek
+				}
+				if peeked := do(n, peek)[0]; !peeked.Allowed || peeked.Parts[0].Remaining != res.Parts[0].Remaining-2 {
+					t.Errorf("a peek answers %+v after %+v", peeked, res)
+				}
+				if granted != times || logged > 20 {
+					t.Errorf("%d granted, %d operations in the log", granted, logged)
+				}
+				time.Sleep(time.Second)
+				if look := do(leader, engine.Op{Verb: engine.Look, Key: []byte("all")})[0]; look.Remaining != capacity-times-2 || look.Lent != 0 {
+					t.Errorf("%d of all are left, want %d; %d are lent", look.Remaining, capacity-times-2, look.Lent)
+				}
+			})
+		})
+	}
+}
+
+// A request that one limit denies takes nothing of the other, and a refund into the tokens held is not lost.
+func TestNothingIsTakenOfADeniedRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, leader, others := simulateMixed(t)
+		defer s.stop()
+		const capacity = 10_000
+		granted, denied := int64(0), 0
+		for i := range 600 {
+			n := leader
+			if i%3 == 0 {
+				n = others[i%2]
+			}
+			res := do(n, userAndAll(i%2, capacity, 2))[0] // two users, who may take 40 and then 10 a second
+			granted += res.Granted
+			if !res.Allowed {
+				denied++
+			}
+			do(n, userAndAll(100+i, capacity, 1))
+			granted++
+			if i%10 == 0 {
+				granted -= do(n, engine.Op{Verb: engine.Refund, Key: []byte("all"), Tokens: 1})[0].Granted
+			}
+			time.Sleep(time.Millisecond)
+		}
+		if denied < 100 {
+			t.Errorf("%d denied", denied)
+		}
+		time.Sleep(time.Second)
+		if look := do(leader, engine.Op{Verb: engine.Look, Key: []byte("all")})[0]; look.Remaining != capacity-granted || look.Lent != 0 {
+			t.Errorf("%d of all are left, want %d; %d are lent", look.Remaining, capacity-granted, look.Lent)
+		}
+	})
+}
