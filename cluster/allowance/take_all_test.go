@@ -1,6 +1,7 @@
 package allowance
 
 import (
+	"sync"
 	"testing"
 	"time"
 
@@ -96,5 +97,56 @@ func TestCheckFromMemory(t *testing.T) {
 	check := engine.Op{Verb: engine.Check, Key: []byte("p"), Who: []byte("ann"), Tokens: 2}
 	if !s.Decide(term, now, &check, &res[0]) || !res[0].Allowed || s.takenOf(now, "user:ann") != 2 || s.takenOf(now, "all") != 2 {
 		t.Errorf("%+v; %d and %d taken", res[0], s.takenOf(now, "user:ann"), s.takenOf(now, "all"))
+	}
+}
+
+// While it is found out whether tokens may be taken, and taken, no operation on the key can begin its way through the log.
+func TestTakeAllLocksItsKeys(t *testing.T) {
+	s, term, now := open(t)
+	request := engine.Op{Verb: engine.AcquireAll, Tokens: 1, Parts: []engine.Op{part("user", 1), part("all", 1)}}
+	request.Parts[1].Limit = limits.Limit{Algorithm: limits.FixedWindow, Capacity: 40, Rate: limits.Rate{Period: int64(time.Second)}}
+	asked := 0
+	s.applied = func() int64 { // of which windows ask
+		asked++
+		for i := range request.Parts {
+			if mu := &s.slots[s.slotOf(request.Parts[i].Key)].mu; mu.TryLock() {
+				mu.Unlock()
+				t.Errorf("%s is not locked", request.Parts[i].Key)
+			}
+		}
+		return now
+	}
+	var res engine.Result
+	if missing := s.TakeAll(term, now, &request, request.Parts, 0, &res); missing != 0 || asked == 0 {
+		t.Errorf("%b is missing", missing)
+	}
+}
+
+// Requests with the same keys in another order neither wait for each other for ever nor take more than they are granted.
+func TestTakeAllSideBySide(t *testing.T) {
+	s, term, now := open(t)
+	const each = 2000
+	var all sync.WaitGroup
+	for i := range 4 {
+		all.Go(func() {
+			parts := []engine.Op{part("a", 1), part("b", 1)}
+			if i%2 == 1 {
+				parts[0], parts[1] = parts[1], parts[0]
+			}
+			for n := range parts {
+				parts[n].Limit.Capacity, parts[n].Limit.Rate.Tokens = 40*each, 10*each
+			}
+			request := engine.Op{Verb: engine.AcquireAll, Tokens: 1, Parts: parts}
+			var res engine.Result
+			for range each {
+				if missing := s.TakeAll(term, now, &request, request.Parts, 0, &res); missing != 0 {
+					t.Errorf("%b is missing", missing)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if a, b := s.takenOf(now, "a"), s.takenOf(now, "b"); a != 4*each || b != 4*each {
+		t.Errorf("%d and %d tokens were taken by %d requests", a, b, 4*each)
 	}
 }

@@ -113,7 +113,8 @@ func (d *decider) decideHere(r *leadership, c *call.Call, mayWait bool) (finishe
 // unanswered one on the same key stays unanswered too. isShort reports that some of these may wait for more tokens.
 func (d *decider) decideReadOnly(b *engine.Batch, c *call.Call) (isShort bool) {
 	a := answerer{decider: d, now: max(d.clock.NowOrWall(), d.fsm.Now.Load()), term: d.allowance.Term.Load()}
-	a.holds, a.isForwarded = a.term != nil && d.holder.mayDecide(), c.Requeue != nil
+	a.isForwarded = c.Requeue != nil
+	a.holds = a.term != nil && (!a.isForwarded || anyMayMix(b.Ops)) && d.holder.mayDecide()
 	if len(b.Ops) == 1 {
 		if !a.answer(&b.Ops[0], &b.Results[0]) {
 			c.Unanswered = oneOp
@@ -143,9 +144,7 @@ type answerer struct {
 	term  *allowance.Term // nil without an allowance
 	holds bool            // tokens that this node holds may be spent
 
-	// The operations are another node's. That one holds its own tokens of keys in demand, and so asks here for those of several limits of which
-	// it does not hold all: the leader has its allowance of the others.
-	isForwarded bool
+	isForwarded bool // the operations are another node's, which holds its own tokens: only those that [mayMix] are answered from the ones here
 
 	byAllowance, readOnly int64
 	isShort               bool // an unanswered request may wait for more tokens
@@ -158,7 +157,7 @@ func (a *answerer) answer(op *engine.Op, res *engine.Result) (done bool) {
 		return true
 	}
 	isShort := false
-	if a.holds && (!a.isForwarded || op.IsRequest() || op.Verb == engine.Refund) {
+	if a.holds && (!a.isForwarded || mayMix(op)) {
 		if done, isShort = a.holder.answer(op, res, a); done {
 			return true
 		}
@@ -171,6 +170,19 @@ func (a *answerer) answer(op *engine.Op, res *engine.Result) (done bool) {
 		return true
 	}
 	a.isShort = a.isShort || isShort
+	return false
+}
+
+// mayMix reports whether an operation asks several limits, of which one node may hold tokens and the leader have its allowance, or gives back what
+// such a request took.
+func mayMix(op *engine.Op) bool { return op.IsRequest() || op.Verb == engine.Refund }
+
+func anyMayMix(ops []engine.Op) bool {
+	for i := range ops {
+		if mayMix(&ops[i]) {
+			return true
+		}
+	}
 	return false
 }
 

@@ -34,15 +34,29 @@ func TestSeveralKeysAllOrNothing(t *testing.T) {
 
 // elsewhere has tokens of keys that are not held, and takes them as the table asks.
 type elsewhere struct {
+	table  *Table // whose keys must be locked meanwhile, if not nil
 	tokens map[string]int64
 	parts  []engine.Op
 	asked  engine.PartSet // the parts held when it was asked last
+}
+
+// isFree reports whether nobody has locked a key.
+func (t *Table) isFree(key []byte) bool {
+	s, _ := t.of(key)
+	free := s.mu.TryLock()
+	if free {
+		s.mu.Unlock()
+	}
+	return free
 }
 
 func (e *elsewhere) take(res *engine.Result) func(held engine.PartSet) (missing engine.PartSet) {
 	return func(held engine.PartSet) (missing engine.PartSet) {
 		e.asked = held
 		for i := range e.parts {
+			if e.table != nil && e.table.isFree(e.parts[i].Key) {
+				panic("a key is not locked")
+			}
 			if p := &e.parts[i]; !held.Has(i) && e.tokens[string(p.Key)] < p.Tokens {
 				missing.Add(i)
 			}
@@ -68,7 +82,7 @@ func TestTokensHeldAndElsewhere(t *testing.T) {
 	table := newTable()
 	o := warm(t, table, 0, "all")
 	table.Hear(0, 0, o, lent(o, 20), true)
-	other := &elsewhere{tokens: map[string]int64{"user": 4}, parts: []engine.Op{*acquire("user", 2), *acquire("all", 2)}}
+	other := &elsewhere{table: table, tokens: map[string]int64{"user": 4}, parts: []engine.Op{*acquire("user", 2), *acquire("all", 2)}}
 	var res engine.Result
 	ask := func(peek bool, wantDone bool, wantHeld, wantElsewhere int64) {
 		t.Helper()
