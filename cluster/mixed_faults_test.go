@@ -92,7 +92,7 @@ func (w *world) mixedClient(seed uint64) {
 			if res.Allowed && r.IntN(20) == 0 {
 				w.giveBack(n, asks[r.IntN(len(asks))])
 			}
-			time.Sleep(time.Duration(r.IntN(4)) * time.Millisecond)
+			time.Sleep(time.Duration(1+r.IntN(8)) * time.Millisecond)
 		}
 		time.Sleep(10 * time.Millisecond)
 	}

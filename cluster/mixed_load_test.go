@@ -30,8 +30,8 @@ type mixedOutcome struct {
 }
 
 const (
-	mixedFor   = 6 * time.Second
-	mixedWarm  = time.Second // before operations in the log are counted
+	mixedFor   = 6 * time.Second // in which a slow bucket at 90 % is used up but for a tenth
+	mixedWarm  = time.Second     // before operations in the log are counted
 	mixedUsers = 20_000
 )
 
@@ -137,30 +137,31 @@ func (out *mixedOutcome) ask(n *Node, op engine.Op, open *atomic.Int64) {
 // Bounds on the work of the log for the commonest policy: a limit of each user and one of all, where the nodes hold tokens of the one and the
 // leader has its allowance of the others.
 func TestLogOperationsOfAHotKeyAndItsUsers(t *testing.T) {
-	bucket := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 10_000, Rate: limits.Rate{Tokens: 10_000, Period: int64(time.Second)}}
+	bucket := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 3000, Rate: limits.Rate{Tokens: 3000, Period: int64(time.Second)}}
 	slow := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 12_000, Rate: limits.Rate{Tokens: 1000, Period: int64(time.Second)}} // no allowance of it
-	window := limits.Limit{Algorithm: limits.FixedWindow, Capacity: 10_000, Rate: limits.Rate{Period: int64(time.Second)}}
+	window := func(capacity int64) limits.Limit {
+		return limits.Limit{Algorithm: limits.FixedWindow, Capacity: capacity, Rate: limits.Rate{Period: int64(time.Second)}}
+	}
 	for name, c := range map[string]struct {
 		mixedLoad
 		mostLogged   int64 // operations for 1,000 grants
 		leastGranted float64
 	}{
-		"bucket, 90 %, leader":       {mixedLoad{global: bucket, perSecond: 9000, at: "leader"}, 5, 1},
-		"bucket, 90 %, followers":    {mixedLoad{global: bucket, perSecond: 9000, at: "followers"}, 5, 1},
-		"slow, 90 %, leader":         {mixedLoad{global: slow, perSecond: 2700, at: "leader"}, 5, 1},
-		"slow, 90 %, followers":      {mixedLoad{global: slow, perSecond: 2700, at: "followers"}, 5, 1},
-		"window, 90 %, leader":       {mixedLoad{global: window, perSecond: 9000, at: "leader"}, 5, 1},
-		"window, 90 %, followers":    {mixedLoad{global: window, perSecond: 9000, at: "followers"}, 5, 1},
-		"window, 90 %, policy, all":  {mixedLoad{global: window, perSecond: 9000, at: "all", byPolicy: true}, 5, 1},
-		"bucket, 300 %, leader":      {mixedLoad{global: bucket, perSecond: 30_000, at: "leader"}, 3000, 0.995},
-		"bucket, 300 %, followers":   {mixedLoad{global: bucket, perSecond: 30_000, at: "followers"}, 3000, 0.995},
-		"window, 300 %, policy, all": {mixedLoad{global: window, perSecond: 30_000, at: "all", byPolicy: true}, 1000, 0.995},
+		"bucket, 90 %, leader":            {mixedLoad{bucket, 2700, "leader", false}, 5, 1},
+		"slow bucket, 90 %, leader":       {mixedLoad{slow, 2700, "leader", false}, 5, 1},
+		"slow bucket, 90 %, followers":    {mixedLoad{slow, 2700, "followers", false}, 5, 1},
+		"window, 90 %, leader":            {mixedLoad{window(10_000), 9000, "leader", false}, 5, 1},
+		"window, 90 %, followers":         {mixedLoad{window(10_000), 9000, "followers", false}, 5, 1},
+		"window, 90 %, all, by a policy":  {mixedLoad{window(10_000), 9000, "all", true}, 5, 1},
+		"bucket, 300 %, leader":           {mixedLoad{bucket, 9000, "leader", false}, 3100, 0.995},
+		"bucket, 300 %, followers":        {mixedLoad{bucket, 9000, "followers", false}, 3100, 0.995},
+		"window, 300 %, all, by a policy": {mixedLoad{window(3000), 9000, "all", true}, 400, 0.995},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out := c.run(t, 750*time.Microsecond)
 			share := float64(out.granted.Load()) / float64(out.ideal)
 			t.Logf("%d asked, %d granted, %.2f %% of one exact limiter; %d operations in the log for 1,000 grants", out.asked.Load(), out.granted.Load(), 100*share, out.logged)
-			if out.failed.Load() > 0 || out.logged > c.mostLogged || share < c.leastGranted || share > 1.05 {
+			if out.failed.Load() > 0 || out.logged > c.mostLogged || share < c.leastGranted || share > 1.01 {
 				t.Errorf("%d failed, bounds are %d operations and %.1f %%", out.failed.Load(), c.mostLogged, 100*c.leastGranted)
 			}
 		})

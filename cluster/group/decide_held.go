@@ -145,6 +145,9 @@ func (h *holder) answerAll(op *engine.Op, parts []engine.Op, res *engine.Result,
 			return false
 		}
 	}
+	res.Clear()
+	res.Grow(len(parts))
+	res.Allowed, res.Granted, res.Binding = true, max(1, op.Tokens), -1
 	var others func(held engine.PartSet) engine.PartSet
 	if leader != nil {
 		others = func(held engine.PartSet) engine.PartSet {
@@ -155,7 +158,7 @@ func (h *holder) answerAll(op *engine.Op, parts []engine.Op, res *engine.Result,
 	if len(due) > 0 {
 		h.send(due)
 	}
-	res.Allowed, res.Granted, res.Binding = done, max(1, op.Tokens), -1
+	res.Allowed = res.Allowed && done // a peek is answered with a denial too
 	return done
 }
 

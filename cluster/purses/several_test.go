@@ -10,7 +10,7 @@ import (
 func TestSeveralKeysAllOrNothing(t *testing.T) {
 	table := newTable()
 	parts := []engine.Op{*acquire("a", 2), *acquire("b", 3)}
-	var res engine.Result
+	res := engine.Result{Parts: make([]engine.Result, 2)}
 	var due []*Operation
 	for range 2 * (hotAfter + 1) {
 		_, more := table.SpendAll(0, 0, parts, false, &res, nil)
