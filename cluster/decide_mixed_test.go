@@ -101,3 +101,53 @@ func TestNothingIsTakenOfADeniedRequest(t *testing.T) {
 		}
 	})
 }
+
+// Requests that ask for more than tokens, and checks of a policy in shadow or a strict one, are decided in the log, whatever is held.
+func TestOptionsAreLeftToTheLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, leader, _ := simulateMixed(t)
+		defer s.stop()
+		const capacity = 10_000
+		for i := range 200 {
+			do(leader, userAndAll(i, capacity, 1))
+			time.Sleep(time.Millisecond)
+		}
+		inMemory := func() int64 {
+			status := leader.Group().Status()
+			return status.LocalDecisions + status.DecidedByAllowance
+		}
+		ask := func(name string, op engine.Op, want int64) {
+			t.Helper()
+			before := inMemory()
+			if res := do(leader, op)[0]; !res.Allowed || inMemory()-before != want {
+				t.Errorf("%s: %d decided in memory, %+v", name, inMemory()-before, res)
+			}
+		}
+		request := func(user int, keep engine.Keep, maxWait int64) engine.Op {
+			op := userAndAll(user, capacity, 1)
+			for i := range op.Parts {
+				op.Parts[i].Keep = keep
+			}
+			op.SetMaxWait(maxWait)
+			return op
+		}
+		ask("plain", request(1000, 0, 0), 1)
+		ask("KEEP", request(1001, engine.KeepTokens(5), 0), 0)
+		ask("MAXWAIT", request(1002, 0, int64(time.Second)), 0)
+		costly := request(1004, 0, 0)
+		costly.Parts[1].Options, costly.Parts[1].Tokens = engine.FixedCost, 3
+		ask("COST", costly, 1)
+		ask("AS", engine.Op{Verb: engine.Reserve, Key: []byte("id"), MaxWait: int64(time.Minute), Parts: []engine.Op{request(1005, 0, 0)}}, 0)
+		parts := []engine.Op{{Key: []byte("user:{}"), Limit: userLimit}, acquire("all", capacity, 0)}
+		for i, set := range []engine.Op{{Key: []byte("plain")}, {Key: []byte("shadow"), Options: engine.Shadow}, {Key: []byte("strict"), Options: engine.Strict}} {
+			set.Verb, set.Parts = engine.SetPolicy, parts
+			do(leader, set)
+			want := int64(0)
+			if i == 0 {
+				want = 1
+			}
+			ask("policy "+string(set.Key), engine.Op{Verb: engine.Check, Key: set.Key, Who: fmt.Append(nil, 2000+i), Tokens: 1}, want)
+			do(leader, engine.Op{Verb: engine.DropPolicy, Key: set.Key})
+		}
+	})
+}

@@ -10,7 +10,7 @@ import (
 // SpendAll takes tokens of several keys, all or nothing, and fills in res.Parts. Each part has its key, limit and tokens. Without others all tokens
 // must be held, and once all keys are in demand, due is the operations that bring tokens of those without. Otherwise others takes the parts
 // that are not in held from elsewhere, all or nothing, and answers the request, or returns parts of which there is too little there too: due
-// brings those of them that are in demand. It is called while the keys are locked, so what it took is never to be given back.
+// brings those of them that are in demand. It is called while the keys are locked, so nothing is ever to be given back.
 func (t *Table) SpendAll(mono time.Duration, now int64, parts []engine.Op, peek bool, res *engine.Result, others func(held engine.PartSet) (missing engine.PartSet)) (done bool, due []*Operation) {
 	if len(parts) > engine.MaxParts || t.ahead.Load() == 0 {
 		return false, nil

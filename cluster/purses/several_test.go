@@ -131,6 +131,7 @@ func TestDemandOfWhatIsMissing(t *testing.T) {
 	}
 	changed := []engine.Op{*acquire("user", 1), *acquire("all", 1)}
 	changed[1].Limit.Capacity++
+	other.parts = changed
 	if done, _ := table.SpendAll(time.Millisecond, 0, changed, false, &res, other.take(&res)); done || table.Held() != 9 {
 		t.Error("tokens were spent under another limit")
 	}
