@@ -150,3 +150,21 @@ func TestTakeAllSideBySide(t *testing.T) {
 		t.Errorf("%d and %d tokens were taken by %d requests", a, b, 4*each)
 	}
 }
+
+// A new leader counts the allowance of an earlier one as taken, until it is back.
+func TestTakeAllAfterAnEarlierLeader(t *testing.T) {
+	s, _, now := open(t)
+	term := s.newTerm(now, true)
+	term.IsOpen.Store(true)
+	request := engine.Op{Verb: engine.AcquireAll, Tokens: 1, Parts: []engine.Op{part("user", 1), part("all", 1)}}
+	var res engine.Result
+	if missing := s.TakeAll(term, now, &request, request.Parts, 0b10, &res); missing != 0b01 {
+		t.Errorf("%b is missing at the start", missing)
+	}
+	now += int64(time.Second) / 10 // a token is back
+	for i, want := range []engine.PartSet{0, 0b01} {
+		if missing := s.TakeAll(term, now, &request, request.Parts, 0b10, &res); missing != want {
+			t.Errorf("%b is missing of request %d a moment later", missing, i)
+		}
+	}
+}
