@@ -83,8 +83,17 @@ func TestTakeAllLeavesToTheLog(t *testing.T) {
 	if n := s.takenOf(now, "user"); n != 0 {
 		t.Errorf("%d tokens were taken of the other key", n)
 	}
+	request.Parts[1].Key = []byte("other")
+	if missing := take(); missing != 0 {
+		t.Errorf("%b is missing", missing)
+	}
+	request.Parts[0].Limit.Capacity *= 2
+	if missing := take(); missing != 0b01 || s.takenOf(now, "other") != 1 {
+		t.Errorf("under another limit %b is missing, and %d are taken", missing, s.takenOf(now, "other"))
+	}
+	request.Parts[0].Limit.Capacity /= 2
 	request.Parts[1].Key = []byte("user")
-	if missing := take(); missing == 0 || s.takenOf(now, "user") != 0 {
+	if missing := take(); missing == 0 || s.takenOf(now, "user") != 1 {
 		t.Error("one key was taken twice")
 	}
 }
