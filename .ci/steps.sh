@@ -249,7 +249,7 @@ step_attacks() {
 
 step_flips() { watched go test ./cluster/raftstore -timeout 1h -run 'TestDamaged|TestEveryBit' -flips 400; }
 
-step_allowance() { watched go test ./cluster -timeout 2h -run TestAllowanceIsNeverExceeded -faults 10000; }
+step_allowance() { watched go test ./cluster -timeout 4h -run 'TestAllowance.*NeverExceeded' -faults 10000; }
 
 step_loans() { watched go test ./engine/store -timeout 2h -run TestLoansNeverExceed -histories 1000000; }
 

@@ -15,17 +15,21 @@ import (
 // time may they come to more than one exact limiter would have granted.
 type allowanceLedger struct {
 	limits []limits.Limit
-	ids    int // keys of each limit
+	ids    int            // keys of each limit
+	common []limits.Limit // of all callers together; not the capacities of the others
 	// slack is how far the cluster's clock may move forward at once: as far as it has fallen behind before, while leaders changed.
 	slack time.Duration
 
-	mu     sync.Mutex
-	grants map[string][]allowanceGrant
+	mu      sync.Mutex
+	grants  map[string][]allowanceGrant
+	checked time.Time // spans that ended before were checked
 }
+
+const longestCall = 2 * time.Second // any call is answered within it
 
 type allowanceGrant struct {
 	asked, answered time.Time
-	tokens          int64
+	tokens          int64 // given back, if below zero
 	limit           *limits.Limit
 }
 
@@ -96,26 +100,44 @@ func (l *allowanceLedger) note(asked time.Time, asks []engine.Op, res *engine.Re
 func (l *allowanceLedger) check() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	now := time.Now()
 	for key, grants := range l.grants {
 		if err := l.checkSpans(grants); err != nil {
 			return fmt.Errorf("%s: %w", key, err)
 		}
 	}
+	l.checked = now.Add(-longestCall)
 	return nil
 }
 
+// checkSpans looks at the spans of up to a minute, or ten seconds of many grants, that have ended since the last check, and at the whole time.
 func (l *allowanceLedger) checkSpans(grants []allowanceGrant) error {
 	slices.SortFunc(grants, func(a, b allowanceGrant) int { return a.answered.Compare(b.answered) })
+	longest := time.Minute
+	if len(grants) > 2000 {
+		longest = 10 * time.Second
+	}
+	since := func(at time.Time) int {
+		i, _ := slices.BinarySearchFunc(grants, at, func(g allowanceGrant, at time.Time) int { return g.answered.Compare(at) })
+		return i
+	}
+	checked := since(l.checked.Add(-longest))
 	for first := range grants {
+		if first > 0 && first < checked {
+			continue
+		}
 		from, sum := grants[first].asked, int64(0)
-		for i, g := range grants {
+		for i := since(from.Add(-longestCall)); i < len(grants); i++ {
+			g := grants[i]
 			if g.asked.Before(from) {
 				continue
 			}
-			if i > first && g.answered.Sub(from) > time.Minute {
+			if i > first && first > 0 && g.answered.Sub(from) > longest {
 				break
 			}
-			sum += g.tokens
+			if sum += g.tokens; g.tokens < 0 {
+				continue
+			}
 			span := g.answered.Sub(from) + l.slack
 			span += span / 1000
 			limit := g.limit

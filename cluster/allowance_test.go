@@ -25,24 +25,32 @@ var quickLimits = []limits.Limit{
 // Leaders come and go while clients take tokens, one by one, together, and by a policy that changes. In no span of time is more
 // granted than by one exact limiter, and the leader grants much of it in its memory.
 func TestAllowanceIsNeverExceeded(t *testing.T) {
+	inMemory, granted := exceedAllowance(t, func(w *world, _ uint64) {
+		w.allowance = allowanceLedger{limits: quickLimits, ids: 6, slack: 600 * time.Millisecond}
+	})
+	if !t.Failed() && inMemory < granted/20 { // usually a seventh, in a hundred faults between an eighth and a sixth
+		t.Error("too few were answered in memory to show anything")
+	}
+}
+
+// exceedAllowance has clients take tokens while leaders come and go. begin makes a cluster's ledger and starts further clients.
+func exceedAllowance(t *testing.T, begin func(w *world, seed uint64)) (inMemory, granted int64) {
 	const perCluster = 50
-	inMemory, granted := int64(0), 0
 	for round := 0; round*perCluster < *simFaults && !t.Failed(); round++ {
 		seed := *simSeed + uint64(round)
 		synctest.Test(t, func(t *testing.T) {
 			w := &world{simulated: simulate(t, "a", "b", "c"), r: rand.New(rand.NewPCG(seed, 0)), began: time.Now()}
 			defer w.stop()
 			w.sharing.Store(true)
-			w.allowance = allowanceLedger{limits: quickLimits, ids: 6, slack: 600 * time.Millisecond}
 			w.leader()
+			begin(w, seed)
 			for _, from := range w.names {
 				for _, to := range w.names {
 					w.net.SetDelay(from, to, 3*time.Millisecond) // so that operations are under way
 				}
 			}
-			var clients sync.WaitGroup
 			for i := range 8 {
-				clients.Go(func() { w.allowanceClient(seed + uint64(i)) })
+				w.clients.Go(func() { w.allowanceClient(seed + uint64(i)) })
 			}
 			for range perCluster {
 				name := []string{"kill", "stop in order", "partition", "pause", "transfer"}[w.r.IntN(5)]
@@ -54,20 +62,18 @@ func TestAllowanceIsNeverExceeded(t *testing.T) {
 				w.leader()
 			}
 			w.stopped.Store(true)
-			clients.Wait()
+			w.clients.Wait()
 			if err := w.allowance.check(); err != nil {
 				t.Errorf("seed %d: %v", seed, err)
 			}
 			for _, n := range w.everStarted {
 				inMemory += n.Group().Status().DecidedByAllowance
 			}
-			granted += w.allowance.count()
+			granted += int64(w.allowance.count())
 		})
 	}
 	t.Logf("seed %d: %d questions granted, %d operations answered in the leader's memory", *simSeed, granted, inMemory)
-	if !t.Failed() && inMemory < int64(granted)/20 { // usually a seventh, in a hundred faults between an eighth and a sixth
-		t.Error("too few were answered in memory to show anything")
-	}
+	return inMemory, granted
 }
 
 // allowanceClient asks for tokens of the ledger's limits until the world ends, now often, now seldom.

@@ -43,6 +43,8 @@ type world struct {
 	hot       hotKeys
 	stopped   atomic.Bool
 	allowance allowanceLedger
+	mixed     mixedCounts
+	clients   sync.WaitGroup
 	paused    atomic.Bool
 }
 
@@ -266,15 +268,16 @@ func live(t *testing.T, seed uint64, count int, hot *hotKeys) (struck map[string
 		defer w.stop()
 		w.hold(time.Second)
 		w.sharing.Store(true)
-		w.allowance = allowanceLedger{limits: slowLimits, ids: 3, slack: 3 * time.Second} // the clock has been 2.1 s behind
+		w.allowance = allowanceLedger{limits: slowLimits, ids: 3, common: commonLimits, slack: 3 * time.Second} // the clock has been 2.1 s behind
 		do(w.leader(), w.allowance.policy(r))
-		var clients sync.WaitGroup
+		do(w.leader(), w.allowance.mixedPolicy())
 		for i := range hotClients {
-			clients.Go(func() { w.hotClient(seed + uint64(i)) })
+			w.clients.Go(func() { w.hotClient(seed + uint64(i)) })
 		}
 		for i := range simClients {
-			clients.Go(func() { w.client(seed + uint64(i)) })
+			w.clients.Go(func() { w.client(seed + uint64(i)) })
 		}
+		w.clients.Go(func() { w.mixedClient(seed) })
 		last := ""
 		for i := range count {
 			f := faults[r.IntN(len(faults))]
@@ -299,7 +302,7 @@ func live(t *testing.T, seed uint64, count int, hot *hotKeys) (struck map[string
 			}
 		}
 		w.stopped.Store(true)
-		clients.Wait()
+		w.clients.Wait()
 		if !t.Failed() {
 			if err := w.agree(); err != nil {
 				t.Errorf("at the end, after '%s' (seed %d): %v", last, seed, err)

@@ -108,9 +108,9 @@ func (s *Allowance) Decide(t *Term, now int64, op *engine.Op, res *engine.Result
 		defer slot.mu.Unlock()
 		return s.isOpen(t, slot, op) && s.log.TakeAllowance(&s.taken.Keyspace, hash, s.logTime(now, op), now, t.priorAt(now), op, res)
 	case engine.AcquireAll:
-		return s.decideAll(t, now, op, op.Parts, res)
+		return s.TakeAll(t, now, op, op.Parts, 0, res) == 0
 	case engine.Check:
-		return s.taken.CheckBy(op, res, func(parts []engine.Op) bool { return s.decideAll(t, now, op, parts, res) })
+		return s.log.CheckBy(op, res, func(parts []engine.Op) bool { return s.TakeAll(t, now, op, parts, 0, res) == 0 })
 	}
 	return false
 }
@@ -127,16 +127,22 @@ func (s *Allowance) apply(now int64, op *engine.Op, res *engine.Result) {
 	*res = results[0]
 }
 
-// decideAll decides limits together.
-func (s *Allowance) decideAll(t *Term, now int64, op *engine.Op, parts []engine.Op, res *engine.Result) (done bool) {
-	var own [engine.MaxParts]engine.Op
+// TakeAll answers a request for several limits from memory, all or nothing, but for the parts in held: their tokens are taken elsewhere if nothing
+// is missing. It returns parts of which there is too little here, and then res has no meaning.
+func (s *Allowance) TakeAll(t *Term, now int64, op *engine.Op, parts []engine.Op, held engine.PartSet, res *engine.Result) (missing engine.PartSet) {
 	var room [engine.MaxParts]uint16
 	numbers := room[:0]
 	for i := range parts {
-		if parts[i].Limit.LeaderAllowance() == 0 {
-			return false
+		switch {
+		case held.Has(i):
+		case parts[i].Limit.LeaderAllowance() == 0:
+			missing.Add(i)
+		default:
+			numbers = append(numbers, s.slotOf(parts[i].Key))
 		}
-		numbers = append(numbers, s.slotOf(parts[i].Key))
+	}
+	if missing != 0 {
+		return missing
 	}
 	slices.Sort(numbers)
 	numbers = slices.Compact(numbers)
@@ -145,12 +151,14 @@ func (s *Allowance) decideAll(t *Term, now int64, op *engine.Op, parts []engine.
 		defer s.slots[n].mu.Unlock()
 	}
 	for i := range parts {
-		if !s.isOpen(t, &s.slots[s.slotOf(parts[i].Key)], &parts[i]) || !s.log.AdmitsNew(s.logTime(now, &parts[i]), parts[i].Key) {
-			return false
+		if !held.Has(i) && (!s.isOpen(t, &s.slots[s.slotOf(parts[i].Key)], &parts[i]) || !s.log.AdmitsNew(s.logTime(now, &parts[i]), parts[i].Key)) {
+			missing.Add(i)
 		}
-		own[i] = *s.withEarlier(t, now, &parts[i])
 	}
-	return s.taken.TakeAllowances(now, op, own[:len(parts)], res)
+	if missing != 0 {
+		return missing
+	}
+	return s.taken.TakeAllowances(now, t.priorAt(now), op, parts, held, res)
 }
 
 // isOpen reports whether tokens of the keys of a slot, which is locked, may be taken here.
@@ -165,17 +173,6 @@ func (s *Allowance) logTime(now int64, op *engine.Op) int64 {
 		return s.applied()
 	}
 	return now
-}
-
-// withEarlier returns op with the tokens that earlier leaders may have taken.
-func (s *Allowance) withEarlier(t *Term, now int64, op *engine.Op) *engine.Op {
-	earlier := t.priorAt(now)
-	if earlier == op.PriorAt {
-		return op
-	}
-	own := *op
-	own.PriorAt = earlier
-	return &own
 }
 
 // Sweep drops keys whose tokens are all back, slowly: a key that is asked again needs no new record.

@@ -148,7 +148,8 @@ func (d *decider) expectsOther(r *leadership, b *engine.Batch) bool {
 // unanswered one on the same key stays unanswered too. isShort reports that some of these may wait for more tokens.
 func (d *decider) decideReadOnly(b *engine.Batch, c *call.Call) (isShort bool) {
 	a := answerer{decider: d, now: max(d.clock.NowOrWall(), d.fsm.Now.Load()), term: d.allowance.Term.Load()}
-	a.holds = a.term != nil && c.Requeue == nil && d.holder.mayDecide()
+	a.isForwarded = c.Requeue != nil
+	a.holds = a.term != nil && (!a.isForwarded || anyMayMix(b.Ops)) && d.holder.mayDecide()
 	if len(b.Ops) == 1 {
 		if !a.answer(&b.Ops[0], &b.Results[0]) {
 			c.Unanswered = oneOp
@@ -178,6 +179,8 @@ type answerer struct {
 	term  *allowance.Term // nil without an allowance
 	holds bool            // tokens that this node holds may be spent
 
+	isForwarded bool // the operations are another node's, which holds its own tokens: only those that [mayMix] are answered from the ones here
+
 	byAllowance, readOnly int64
 	isShort               bool // an unanswered request may wait for more tokens
 }
@@ -189,8 +192,8 @@ func (a *answerer) answer(op *engine.Op, res *engine.Result) (done bool) {
 		return true
 	}
 	isShort := false
-	if a.holds {
-		if done, isShort = a.holder.answer(op, res); done {
+	if a.holds && (!a.isForwarded || mayMix(op)) {
+		if done, isShort = a.holder.answer(op, res, a); done {
 			return true
 		}
 	}
@@ -213,6 +216,19 @@ func (a *answerer) isHidden(op *engine.Op) bool {
 		return a.allowance.Has(a.now, op.Key)
 	case engine.Expect:
 		return slices.ContainsFunc(op.DeclaredKeys(), func(key []byte) bool { return a.allowance.Has(a.now, key) })
+	}
+	return false
+}
+
+// mayMix reports whether an operation asks several limits, of which one node may hold tokens and the leader have its allowance, or gives back what
+// such a request took.
+func mayMix(op *engine.Op) bool { return op.IsRequest() || op.Verb == engine.Refund }
+
+func anyMayMix(ops []engine.Op) bool {
+	for i := range ops {
+		if mayMix(&ops[i]) {
+			return true
+		}
 	}
 	return false
 }

@@ -27,7 +27,7 @@ func (d *decider) decide(b *engine.Batch) (finished bool) {
 // log. An operation behind one of those on the same key goes with it.
 func (h *holder) decide(b *engine.Batch) (finished bool) {
 	if len(b.Ops) == 1 {
-		done, isShort := h.answer(&b.Ops[0], &b.Results[0])
+		done, isShort := h.answer(&b.Ops[0], &b.Results[0], nil)
 		if done {
 			return true
 		}
@@ -44,7 +44,7 @@ func (h *holder) decide(b *engine.Batch) (finished bool) {
 	for i := range b.Ops {
 		op := &b.Ops[i]
 		if !touched.mayContain(h.decider.seed, op) {
-			done, short := h.answer(op, &b.Results[i])
+			done, short := h.answer(op, &b.Results[i], nil)
 			if done {
 				continue
 			}
@@ -97,8 +97,8 @@ func (d *decider) decideAt(b *engine.Batch, positions []uint32, ops []engine.Op)
 
 // answer answers an operation from the tokens held, or denies it if this node's own state shows no tokens. That state is behind the
 // leader's, so only the keys that are held, or were a moment ago, are denied from it, and only while this node hears from the leader.
-// isShort reports that a request may wait for more tokens.
-func (h *holder) answer(op *engine.Op, res *engine.Result) (done, isShort bool) {
+// isShort reports that a request may wait for more tokens. On the leader, leader takes tokens that are not held from its allowance.
+func (h *holder) answer(op *engine.Op, res *engine.Result, leader *answerer) (done, isShort bool) {
 	switch op.Verb {
 	case engine.Acquire:
 		if op.Options&^(engine.Peek|engine.UpTo) != 0 || !mayBeHeld(op) || h.opt.Store.IsStrict(op) {
@@ -113,9 +113,9 @@ func (h *holder) answer(op *engine.Op, res *engine.Result) (done, isShort bool) 
 		}
 		return false, held && purses.CanWait(op)
 	case engine.AcquireAll:
-		return h.answerAll(op, op.Parts, res), false
+		return h.answerAll(op, op.Parts, res, leader), false
 	case engine.Check:
-		return h.answerCheck(op, res), false
+		return h.answerCheck(op, res, leader), false
 	case engine.Refund:
 		return h.table.Refund(h.clock.NowOrWall(), op, res), false
 	}
@@ -128,15 +128,15 @@ func mayBeHeld(op *engine.Op) bool {
 }
 
 // answerCheck answers for a policy all of whose limits have enough tokens here. The policy is that of this node's state.
-func (h *holder) answerCheck(op *engine.Op, res *engine.Result) (done bool) {
+func (h *holder) answerCheck(op *engine.Op, res *engine.Result, leader *answerer) (done bool) {
 	if h.fsm.Loading.Load() {
 		return false
 	}
-	return h.opt.Store.CheckBy(op, res, func(parts []engine.Op) bool { return h.answerAll(op, parts, res) })
+	return h.opt.Store.CheckBy(op, res, func(parts []engine.Op) bool { return h.answerAll(op, parts, res, leader) })
 }
 
 // answerAll answers a request for several limits if there are enough tokens of each here.
-func (h *holder) answerAll(op *engine.Op, parts []engine.Op, res *engine.Result) (done bool) {
+func (h *holder) answerAll(op *engine.Op, parts []engine.Op, res *engine.Result, leader *answerer) (done bool) {
 	if op.Options&^(engine.Peek|engine.NamedFields) != 0 || op.MaxWait != 0 || h.opt.Store.IsStrict(op) {
 		return false
 	}
@@ -146,14 +146,19 @@ func (h *holder) answerAll(op *engine.Op, parts []engine.Op, res *engine.Result)
 		}
 	}
 	res.Clear()
-	for len(res.Parts) < len(parts) {
-		res.Parts = append(res.Parts, engine.Result{})
+	res.Grow(len(parts))
+	res.Allowed, res.Granted, res.Binding = true, max(1, op.Tokens), -1
+	var others func(held engine.PartSet) engine.PartSet
+	if leader != nil {
+		others = func(held engine.PartSet) engine.PartSet {
+			return h.decider.allowance.TakeAll(leader.term, leader.now, op, parts, held, res)
+		}
 	}
-	done, due := h.table.SpendAll(h.clock.Mono(), h.clock.NowOrWall(), parts, op.Options&engine.Peek != 0, res.Parts)
+	done, due := h.table.SpendAll(h.clock.Mono(), h.clock.NowOrWall(), parts, op.Options&engine.Peek != 0, res, others)
 	if len(due) > 0 {
 		h.send(due)
 	}
-	res.Allowed, res.Granted, res.Binding = done, max(1, op.Tokens), -1
+	res.Allowed = res.Allowed && done // a peek is answered with a denial too
 	return done
 }
 

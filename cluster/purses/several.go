@@ -7,52 +7,100 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// SpendAll takes tokens of several keys, all or nothing. Each part has its key, limit and tokens. Once all of the keys are in demand, due is
-// the operations that bring tokens of those without.
-func (t *Table) SpendAll(mono time.Duration, now int64, parts []engine.Op, peek bool, results []engine.Result) (done bool, due []*Operation) {
+// SpendAll takes tokens of several keys, all or nothing, and fills in res.Parts. Each part has its key, limit and tokens. Without others all tokens
+// must be held, and once all keys are in demand, due is the operations that bring tokens of those without. Otherwise others takes the parts
+// that are not in held from elsewhere, all or nothing, and answers the request, or returns parts of which there is too little there too: due
+// brings those of them that are in demand. It is called while the keys are locked, so nothing is ever to be given back.
+func (t *Table) SpendAll(mono time.Duration, now int64, parts []engine.Op, peek bool, res *engine.Result, others func(held engine.PartSet) (missing engine.PartSet)) (done bool, due []*Operation) {
 	if len(parts) > engine.MaxParts || t.ahead.Load() == 0 {
 		return false, nil
 	}
 	var purses [engine.MaxParts]*keyPurse
 	unlock := t.lockAll(parts)
 	defer unlock()
-	enough := true
-	for i := range parts {
-		s, h := t.of(parts[i].Key)
-		p := s.byKey[string(parts[i].Key)]
-		switch {
-		case p == nil && (peek || !t.hot.count(h, parts[i].Limit, mono)):
-			return false, nil
-		case p == nil:
-			if p = t.add(s, &parts[i], mono); p == nil {
-				return false, nil
-			}
-		case p.limit != parts[i].Limit || slices.Contains(purses[:i], p):
-			return false, nil
-		}
-		purses[i] = p
-		enough = enough && p.Tokens > 0 && p.Tokens >= parts[i].Tokens
+	held, ok := t.find(parts, &purses)
+	if !ok {
+		return false, nil
+	}
+	all := engine.Parts(len(parts))
+	missing, wanted := all&^held, all
+	if missing != 0 && others != nil {
+		missing = others(held)
+		wanted = missing
+	}
+	switch {
+	case missing != 0 && peek:
+		return false, nil
+	case missing != 0:
+		return false, t.want(mono, parts, &purses, wanted, others == nil)
 	}
 	for i, p := range purses[:len(parts)] {
+		if !held.Has(i) {
+			continue
+		}
 		if !peek {
 			p.use(mono, parts[i].Tokens)
+			p.Tokens -= parts[i].Tokens
 		}
-		if enough {
-			if !peek {
-				p.Tokens -= parts[i].Tokens
-			}
-			p.answer(now, parts[i].Tokens, &results[i])
-		}
-		if !peek && (p.isLow() || p.Tokens < parts[i].Tokens) {
-			if o := t.due(p, mono); o != nil {
-				due = append(due, o)
-			}
+		if p.answer(now, parts[i].Tokens, &res.Parts[i]); !peek {
+			due = t.appendDue(due, p, mono, parts[i].Tokens)
 		}
 	}
-	if enough {
-		t.Decisions.Add(1)
+	t.Decisions.Add(1)
+	return true, due
+}
+
+// find looks up the purses of parts, which are locked, and returns those with enough tokens. It returns false if one is of another limit, or of
+// two parts.
+func (t *Table) find(parts []engine.Op, purses *[engine.MaxParts]*keyPurse) (held engine.PartSet, ok bool) {
+	for i := range parts {
+		s, _ := t.of(parts[i].Key)
+		p := s.byKey[string(parts[i].Key)]
+		if p == nil {
+			continue
+		}
+		if p.limit != parts[i].Limit || slices.Contains(purses[:i], p) {
+			return 0, false
+		}
+		if purses[i] = p; p.Tokens > 0 && p.Tokens >= parts[i].Tokens {
+			held.Add(i)
+		}
 	}
-	return enough, due
+	return held, true
+}
+
+// want notes a request that finds too few tokens, and returns the operations that bring those of the parts in wanted that are in demand; with
+// together, only once all are.
+func (t *Table) want(mono time.Duration, parts []engine.Op, purses *[engine.MaxParts]*keyPurse, wanted engine.PartSet, together bool) (due []*Operation) {
+	for i := range parts {
+		if purses[i] != nil || !wanted.Has(i) {
+			continue
+		}
+		s, h := t.of(parts[i].Key)
+		if t.hot.count(h, parts[i].Limit, mono) {
+			purses[i] = t.add(s, &parts[i], mono)
+		}
+		if purses[i] == nil && together {
+			return nil
+		}
+	}
+	for i, p := range purses[:len(parts)] {
+		if p != nil && wanted.Has(i) {
+			p.use(mono, parts[i].Tokens)
+			due = t.appendDue(due, p, mono, parts[i].Tokens)
+		}
+	}
+	return due
+}
+
+// appendDue appends the operation of a purse that should have more tokens, if one is due.
+func (t *Table) appendDue(due []*Operation, p *keyPurse, mono time.Duration, tokens int64) []*Operation {
+	if p.isLow() || p.Tokens < tokens {
+		if o := t.due(p, mono); o != nil {
+			return append(due, o)
+		}
+	}
+	return due
 }
 
 // lockAll locks the stripes of several keys, in the order of the stripes.

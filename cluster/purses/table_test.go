@@ -154,31 +154,6 @@ func TestOtherLoanIsLearned(t *testing.T) {
 	}
 }
 
-func TestSeveralKeysAllOrNothing(t *testing.T) {
-	table := newTable()
-	parts := []engine.Op{*acquire("a", 2), *acquire("b", 3)}
-	results := make([]engine.Result, 2)
-	var due []*Operation
-	for range 2 * (hotAfter + 1) {
-		_, more := table.SpendAll(0, 0, parts, false, results)
-		due = append(due, more...)
-	}
-	if len(due) != 2 {
-		t.Fatalf("%d operations are due", len(due))
-	}
-	table.Hear(0, 0, due[0], lent(due[0], 10), true)
-	if done, _ := table.SpendAll(0, 0, parts, false, results); done || table.Held() != 10 {
-		t.Error("granted from one of two keys")
-	}
-	table.Hear(0, 0, due[1], lent(due[1], 4), true)
-	if done, _ := table.SpendAll(0, 0, parts, false, results); !done || table.Held() != 9 {
-		t.Errorf("%v, %d held", done, table.Held())
-	}
-	if done, _ := table.SpendAll(0, 0, parts, false, results); done || table.Held() != 9 {
-		t.Errorf("%v, %d held", done, table.Held())
-	}
-}
-
 func TestKeysAreBounded(t *testing.T) {
 	table := newTable()
 	for i := range MaxKeys + 100 {

@@ -5,21 +5,30 @@ import "github.com/stintdb/stint/engine"
 // Beside returns an empty store of which [Store.Hash] is the same.
 func (s *Store) Beside(o Config) *Store { return newBeside(&s.Keyspace, o) }
 
-// TakeAllowances is TakeAllowance of an AcquireAll with these parts.
-func (s *Store) TakeAllowances(now int64, whole *engine.Op, parts []engine.Op, res *engine.Result) (done bool) {
+// TakeAllowances is TakeAllowance of a request for these parts, all or nothing. Those in held are only reported: others take their tokens if
+// nothing is missing. It returns a part of which there is too little, and then res has no meaning.
+func (s *Store) TakeAllowances(now, priorAt int64, whole *engine.Op, parts []engine.Op, held engine.PartSet, res *engine.Result) (missing engine.PartSet) {
 	var own [engine.MaxParts]engine.Op
 	for i := range parts {
-		var ok bool
-		if own[i], ok = parts[i].OfAllowance(); !ok {
-			return false
+		if held.Has(i) {
+			own[i] = engine.Op{Key: parts[i].Key, Limit: parts[i].Limit, Options: engine.FixedCost}
+			continue
 		}
-		if carry, found := s.Taken(now, parts[i].Key); found && carry.Limit != parts[i].Limit {
-			return false
+		var ok bool
+		own[i], ok = parts[i].OfAllowance()
+		own[i].PriorAt = priorAt
+		if carry, found := s.Taken(now, parts[i].Key); !ok || found && carry.Limit != parts[i].Limit {
+			missing.Add(i)
+			return missing
 		}
 	}
 	all := engine.Op{Verb: engine.AcquireAll, Tokens: whole.Tokens, Options: whole.Options & engine.Peek, Parts: own[:len(parts)]}
+	res.Binding = 0 // of an error that no part has
 	s.applySeveral(now, &all, res, false, false)
-	return res.Allowed || all.Options&engine.Peek != 0
+	if !res.Allowed && (held != 0 || all.Options&engine.Peek == 0) {
+		missing.Add(max(0, res.Binding))
+	}
+	return missing
 }
 
 // CheckBy carries out a Check whose limits take asks, which returns false if it cannot answer. A policy in shadow is not asked.
