@@ -69,7 +69,12 @@ var differences = []difference{{
 	with:  valkey,
 	about: "Valkey checks a time to live before it looks at the key",
 	explains: func(words []string, redis, stint string) bool {
-		return strings.EqualFold(words[0], "GETEX") && strings.HasPrefix(redis, "-ERR invalid expire time")
+		return strings.EqualFold(words[0], "GETEX") && redis[0] == '-'
+	},
+}, {
+	about: "HSCAN, SSCAN and ZSCAN return all whatever the cursor is, as Redis does with small data",
+	explains: func(words []string, redis, stint string) bool {
+		return strings.HasSuffix(strings.ToUpper(words[0]), "SCAN") && len(words) > 2 && strings.Trim(words[2], "+-0") != "" && len(elements(redis)) == len(elements(stint))
 	},
 }, {
 	about:    "a reply in which one value can be many times has at most 2 MiB",
@@ -104,7 +109,9 @@ func numbersAlike(reply string) string {
 			_, text, _ = strings.Cut(text, "\r\n")
 		}
 		f, _ := strconv.ParseFloat(strings.TrimPrefix(text, ","), 64)
-		text = fmt.Sprint(f + 0)
+		if text = fmt.Sprint(f + 0); element[0] == ',' {
+			return "," + text + "\r\n"
+		}
 		return fmt.Sprintf("$%d\r\n%s\r\n", len(text), text)
 	})
 }
