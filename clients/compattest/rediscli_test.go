@@ -170,7 +170,7 @@ func (c *redisCLI) stat() {
 
 // benchmark runs all tests of redis-benchmark, with fewer elements than make a list too large for a key.
 func (c *redisCLI) benchmark() {
-	command := testserver.Command(c.T, "redis-benchmark", "-h", c.host, "-p", c.port, "-n", "500", "-q", "--precision", "0")
+	command := testserver.Command(c.T, "redis-benchmark", "-h", c.host, "-p", c.port, "-n", "500", "-q")
 	output, err := command.CombinedOutput()
 	text := strings.ReplaceAll(string(output), "\r", "\n")
 	for _, name := range []string{"PING_MBULK", "SET", "INCR", "RPUSH", "RPOP", "SADD", "HSET", "SPOP", "ZADD", "ZPOPMIN", "LRANGE_600 (first 600 elements)", "MSET (10 keys)"} {
