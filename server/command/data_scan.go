@@ -82,7 +82,7 @@ func writeScanned(c *DataCall, words int) {
 
 // scanElements writes the elements of size whose names match, each of a number of words.
 func scanElements(c *DataCall, f finder, size, words int, name func(i int) []byte, second func(i int)) {
-	c.Tx.Spend(size * walkWork)
+	c.Tx.Spend(size * lookWork)
 	var places []int
 	for i := range size {
 		if f.matches(name(i)) {
