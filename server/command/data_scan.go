@@ -93,7 +93,7 @@ func scanElements(c *DataCall, f finder, size, words int, name func(i int) []byt
 			return
 		}
 	}
-	c.Tx.Spend(f.steps + len(places)*words*writeWork)
+	c.Tx.Spend(f.steps + len(places)*(words+1)*writeWork)
 	writeScanned(c, len(places)*words)
 	for _, i := range places {
 		c.Writer.Bulk(name(i))
