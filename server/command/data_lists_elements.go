@@ -123,7 +123,7 @@ func insertElement(c *DataCall) {
 		return
 	}
 	l := datatype.List(v.Data)
-	c.Tx.Spend(l.Len() * walkWork)
+	c.Tx.Spend(l.Len() * lookWork)
 	at := l.Find(c.Args[3], 0, 1)
 	switch length := l.Len() + 1; {
 	case !found:
@@ -150,9 +150,9 @@ func removeElements(c *DataCall) {
 		return
 	}
 	l, removed := datatype.List(v.Data), 0
-	c.Tx.Spend(l.Len() * walkWork)
+	c.Tx.Spend(l.Len() * lookWork)
 	if l.Find(c.Args[3], 0, 1) >= 0 {
-		c.change(v, limits.ListValue, 0, l.Len()*walkWork, func(data []byte) []byte {
+		c.change(v, limits.ListValue, 0, l.Len()*lookWork, func(data []byte) []byte {
 			l, n := datatype.List(data).Remove(c.Args[3], int(most))
 			removed = n
 			return l
@@ -205,7 +205,7 @@ func findElements(c *DataCall) {
 		return
 	}
 	l := datatype.List(v.Data)
-	c.Tx.Spend(l.Len() * walkWork)
+	c.Tx.Spend(l.Len() * lookWork)
 	places := o.places(l, c.Args[2])
 	switch {
 	case o.counts:

@@ -100,7 +100,7 @@ func writeChosen(c *DataCall, count int64, size, words int, write func(i int)) {
 			write(r.below(size))
 			fits = len(c.Writer.Buf)-start <= maxRepeatedBytes
 		}
-		c.Tx.Spend((len(c.Writer.Buf) - start) / 4)
+		c.Tx.Spend((len(c.Writer.Buf) - start) / 3)
 	}
 	if !fits {
 		c.Writer.Buf = c.Writer.Buf[:start]
@@ -198,7 +198,7 @@ func popRandomMembers(c *DataCall) {
 	n := int(min(count, int64(s.Len())))
 	r := newChoice(c, s.Len())
 	var members [][]byte
-	c.Tx.Spend(s.Len() + n*writeWork)
+	c.Tx.Spend(s.Len()/2 + n*writeWork)
 	if counts {
 		c.Writer.Array(n)
 	}

@@ -82,7 +82,7 @@ func writeScanned(c *DataCall, words int) {
 
 // scanElements writes the elements of size whose names match, each of a number of words.
 func scanElements(c *DataCall, f finder, size, words int, name func(i int) []byte, second func(i int)) {
-	c.Tx.Spend(size * walkWork)
+	c.Tx.Spend(size * lookWork)
 	var places []int
 	for i := range size {
 		if f.matches(name(i)) {
@@ -93,7 +93,7 @@ func scanElements(c *DataCall, f finder, size, words int, name func(i int) []byt
 			return
 		}
 	}
-	c.Tx.Spend(f.steps + len(places)*words*writeWork)
+	c.Tx.Spend(f.steps + len(places)*(words+1)*writeWork)
 	writeScanned(c, len(places)*words)
 	for _, i := range places {
 		c.Writer.Bulk(name(i))
