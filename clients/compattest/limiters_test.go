@@ -24,8 +24,9 @@ type limiters struct {
 
 // A limiter is a program and its arguments. One that works on Stint must go on doing so.
 type limiter struct {
-	program string
-	works   bool
+	program    string
+	works      bool
+	readsFirst bool // the library reads, then writes: on Redis too, two calls at once can count as one
 }
 
 // Folders of Python's programs. Pip is run as a module, because its program contains the path of the checkout that made the folder, and
@@ -140,6 +141,50 @@ var allLimiters = []limiters{
 			{program: "SpringCloudGatewayProgram", works: true},
 		},
 	},
+	{
+		suite{
+			folder: "limiters/php",
+			tools:  map[string]string{"php": "Debian's php-cli"},
+			debian: true,
+			run:    []string{"php"},
+		},
+		"PHP",
+		[]limiter{
+			{program: "illuminate_cache.php phpredis", works: true, readsFirst: true},
+			{program: "illuminate_cache.php predis", readsFirst: true},
+			{program: "illuminate_redis.php phpredis funnel", works: true},
+			{program: "illuminate_redis.php phpredis throttle", works: true},
+			{program: "illuminate_redis.php predis funnel", works: true},
+			{program: "illuminate_redis.php predis throttle", works: true},
+			{program: "illuminate_routing.php phpredis", works: true},
+			{program: "illuminate_routing.php predis", works: true},
+			{program: "phpredis.php", works: true},
+			{program: "predis.php", works: true},
+			{program: "symfony_rate_limiter.php Redis fixed_window", works: true},
+			{program: "symfony_rate_limiter.php Redis sliding_window", works: true},
+			{program: "symfony_rate_limiter.php Redis token_bucket", works: true},
+			{program: "symfony_rate_limiter.php Predis\\Client fixed_window", works: true},
+			{program: "symfony_semaphore.php Redis"},
+			{program: "symfony_semaphore.php Predis\\Client"},
+		},
+	},
+	{
+		suite{
+			folder: "limiters/ruby",
+			tools:  map[string]string{"ruby": "Debian's ruby"},
+			debian: true,
+			run:    []string{"ruby"},
+		},
+		"Ruby",
+		[]limiter{
+			{program: "rack_attack.rb Redis", works: true},
+			{program: "rack_attack.rb Redis::Store", works: true},
+			{program: "rack_attack.rb RedisCacheStore", works: true, readsFirst: true},
+			{program: "redis_namespace.rb", works: true},
+			{program: "redis_rb.rb", works: true},
+			{program: "sidekiq.rb"},
+		},
+	},
 }
 
 // TestLimiters fails if a program that works no longer does, and reports those that work and are not known to.
@@ -173,7 +218,7 @@ func (l limiters) test(t *testing.T, address string) {
 			defer func() { <-sideBySide }()
 			args := strings.Fields(p.program)
 			command := append(append(l.run[:len(l.run):len(l.run)], args[0], address), args[1:]...)
-			results[i], errs[i] = limits(t.Context(), l.folder, command, fmt.Sprintf("%s-%d", filepath.Base(l.folder), i))
+			results[i], errs[i] = limits(t.Context(), l.folder, command, fmt.Sprintf("%s-%d", filepath.Base(l.folder), i), p.readsFirst)
 		})
 	}
 	running.Wait()
