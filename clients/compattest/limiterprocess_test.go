@@ -19,9 +19,9 @@ import (
 const patience = 4 * time.Minute
 
 // limits starts a program twice and returns the library's name and version. The library limits if five of eight calls of
-// the first process pass, the next call of the second process does not, and a call passes again after the window. Unless
-// it reads before it writes, five calls pass of eight that each process makes at the same time.
-func limits(ctx context.Context, folder string, command []string, key string, readsFirst bool) (library string, err error) {
+// the first process pass, the next call of the second process does not, and a call passes again after the window. If it
+// is exact, five calls pass of eight that each process makes at the same time.
+func limits(ctx context.Context, folder string, command []string, key string, exact bool) (library string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var processes [2]*limiting
@@ -41,7 +41,7 @@ func limits(ctx context.Context, folder string, command []string, key string, re
 			return library, err
 		}
 	}
-	if !readsFirst {
+	if exact {
 		if _, err := withinASecond(key+"-at-once", func(key string) error { return atOnce(processes, key) }); err != nil {
 			return library, err
 		}
