@@ -120,14 +120,14 @@ step_e2e() {
     local files packages
     mapfile -t files < <(git grep -l '^//go:build e2e' -- '*_test.go' ':!clients/compattest')
     mapfile -t packages < <(dirname "${files[@]}" | sort -u)
-    watched go test -tags e2e -timeout 20m -run "$(tests_of "${files[@]}")" -skip '^(TestExact.*|TestRepliesAreThoseOfRedis|TestHostileUsers|TestWellFormedRequests|TestFaults)$' "${packages[@]/#/./}"
+    watched go test -tags e2e -run "$(tests_of "${files[@]}")" -skip '^(TestExact.*|TestRepliesAreThoseOfRedis|TestHostileUsers|TestWellFormedRequests|TestFaults)$' "${packages[@]/#/./}"
 }
 
 step_compat() {
     local -x PATH="$(redis_py):$PATH"
     (
         flock 9 # another run on this machine builds the same programs in the cache
-        watched go test -tags e2e -timeout 20m ./clients/compattest # may have to download many libraries first
+        watched go test -tags e2e ./clients/compattest
     ) 9>"$cache/compat.lock"
 }
 
@@ -162,10 +162,10 @@ step_race() {
     # One processor: with more, Go 1.26 runs timers of one synctest bubble on several threads under the same race context,
     # which crashes the race detector itself. Goroutines are still interleaved and their accesses still compared. The run
     # leaves the other processors to the packages below.
-    watched go test -race -timeout 20m -cpu 1 ./cluster -faults 60 -skip 'WhatCannotBeCarriedOut|LogOperationsOfAHotKey' &
+    watched go test -race -cpu 1 ./cluster -faults 60 -skip 'WhatCannotBeCarriedOut|LogOperationsOfAHotKey' &
     local nodes=$! folder others=passed
     (
-        watched go test -race -timeout 20m -skip "$slow" ./server/...
+        watched go test -race -skip "$slow" ./server/...
         for folder in $(grep -lE "$starts_goroutines" ./engine/*/*_test.go | xargs -n 1 dirname | sort -u); do
             watched go test -race -run "$(racing "$folder")" "$folder"
         done
