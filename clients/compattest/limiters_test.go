@@ -85,6 +85,7 @@ var allLimiters = []limiters{
 			{program: "programs.django_ratelimit django", works: true},
 			{program: "programs.django_ratelimit django-redis", works: true},
 			{program: "programs.dramatiq bucket"},
+			{program: "programs.dramatiq concurrent"},
 			{program: "programs.dramatiq window"},
 			{program: "programs.fastapi_limiter", works: true, inexact: true},
 			{program: "programs.fastapi_limiter_0_1 " + olderFastAPILimiter, works: true},
