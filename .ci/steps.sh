@@ -7,7 +7,7 @@ readonly steps=(
     "side    race:       go test -race"
     "side    test:       go test ./..., the command of the README"
     "side    clients:    the Go client's modules, with the race detector"
-    "side    compat:     real clients and limiter libraries in five languages"
+    "side    compat:     real clients and limiter libraries in seven languages"
     "side    node:       the Node.js client with both drivers, and its package in an empty folder"
     "side    python:     the Python client: ruff, mypy, tests, the built package in a clean environment"
     "side    packaging:  image, compose files, systemd unit, release, packages, Kubernetes"

@@ -67,6 +67,8 @@ mvn maven
 rustc rustc-web
 cargo cargo-web
 LIST
+    # Libraries of PHP and Ruby are Debian's, and have no program to look for.
+    comm -13 <(dpkg-query --show --showformat '${db:Status-Status} ${Package}\n' | sed -n 's/^installed //p' | sort) <(sort -u clients/compattest/limiters/{php,ruby}/packages.txt)
     python3 -c 'import ensurepip, venv' 2>/dev/null || echo python3-venv
     [[ -e /etc/ssl/certs/ca-certificates.crt ]] || echo ca-certificates
 }

@@ -19,6 +19,7 @@ import (
 type suite struct {
 	folder  string
 	tools   map[string]string // program that must be there, and what to install if it is not
+	debian  bool              // its libraries are those of Debian, listed in packages.txt
 	prepare []step            // commands that install the libraries and build the program
 	run     []string          // the command that runs the checks
 	reports []string          // client and protocol of each "…: N checks" line it must print
@@ -111,6 +112,9 @@ func (s suite) install(t *testing.T) {
 	for program, install := range s.tools {
 		require(t, program, install)
 	}
+	if s.debian {
+		requirePackages(t, filepath.Join(s.folder, "packages.txt"))
+	}
 	if _, is := installed.Load(s.folder); is {
 		return
 	}
@@ -147,6 +151,25 @@ func require(t *testing.T, program, install string) {
 		t.Fatalf("%s is missing: install %s", program, install)
 	}
 	t.Skipf("%s is missing: install %s", program, install)
+}
+
+// requirePackages is require for the Debian packages that a file lists.
+func requirePackages(t *testing.T, list string) {
+	t.Helper()
+	packages, err := os.ReadFile(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range strings.Fields(string(packages)) {
+		status, err := testserver.Command(t, "dpkg-query", "--show", "--showformat", "${db:Status-Status}", name).Output()
+		if err == nil && string(status) == "installed" {
+			continue
+		}
+		if os.Getenv("CI") == "true" {
+			t.Fatalf("Debian's package %s is not installed", name)
+		}
+		t.Skipf("Debian's package %s is not installed", name)
+	}
 }
 
 func exists(path string) bool {

@@ -19,8 +19,9 @@ import (
 const patience = 4 * time.Minute
 
 // limits starts a program twice and returns the library's name and version. The library limits if five of eight calls of
-// the first process pass, the next call of the second process does not, and a call passes again after the window.
-func limits(ctx context.Context, folder string, command []string, key string) (library string, err error) {
+// the first process pass, the next call of the second process does not, and a call passes again after the window. If it
+// is exact, five calls pass of eight that each process makes at the same time.
+func limits(ctx context.Context, folder string, command []string, key string, exact bool) (library string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var processes [2]*limiting
@@ -40,31 +41,68 @@ func limits(ctx context.Context, folder string, command []string, key string) (l
 			return library, err
 		}
 	}
-	return library, limit(processes, key)
+	if exact {
+		if _, err := withinASecond(key+"-at-once", func(key string) error { return atOnce(processes, key) }); err != nil {
+			return library, err
+		}
+	}
+	key, err = withinASecond(key, func(key string) error { return inTurn(processes, key) })
+	if err != nil {
+		return library, err
+	}
+	return library, comesBack(processes[1], key)
 }
 
-// limit makes the calls, and makes them again with another key if the clock's second changed between them: then more than
-// five may rightly pass, because some libraries' windows begin with a second, and others return a token after one.
-func limit(processes [2]*limiting, key string) error {
+// errPassed says that calls passed which should not have, or did not pass.
+var errPassed = errors.New("calls passed")
+
+// withinASecond checks a limit, and checks it again with another key if the clock's second changed meanwhile: then more
+// than five may rightly pass, because some libraries' windows begin with a second, and others return a token after one. It
+// returns the last key.
+func withinASecond(key string, check func(key string) error) (string, error) {
 	deadline := time.Now().Add(patience / 2)
 	for round := 0; time.Now().Before(deadline); round++ {
 		key := fmt.Sprintf("%s-%d", key, round)
 		second := time.Now().Unix()
-		passed, err := processes[0].passed(key, 8)
+		if err := check(key); !errors.Is(err, errPassed) || second == time.Now().Unix() {
+			return key, err
+		}
+	}
+	return key, fmt.Errorf("no calls were over within a second, for %v", patience/2)
+}
+
+// inTurn makes calls by one process, and then by the other.
+func inTurn(processes [2]*limiting, key string) error {
+	passed, err := processes[0].passed(key, 8)
+	if err != nil {
+		return err
+	}
+	others, err := processes[1].passed(key, 1)
+	if err == nil && (passed != 5 || others != 0) {
+		err = fmt.Errorf("%w: %d of 8, then %d of the other process; want 5 and 0", errPassed, passed, others)
+	}
+	return err
+}
+
+// atOnce makes calls by both processes at the same time.
+func atOnce(processes [2]*limiting, key string) error {
+	for _, p := range processes {
+		if err := p.call(key, 8); err != nil {
+			return err
+		}
+	}
+	sum := 0
+	for _, p := range processes {
+		passed, err := p.outcome()
 		if err != nil {
 			return err
 		}
-		others, err := processes[1].passed(key, 1)
-		switch {
-		case err != nil:
-			return err
-		case passed == 5 && others == 0:
-			return comesBack(processes[1], key)
-		case second == time.Now().Unix():
-			return fmt.Errorf("%d of 8 calls passed, then %d of the other process; want 5 and 0", passed, others)
-		}
+		sum += passed
 	}
-	return fmt.Errorf("no eight calls were over within a second, for %v", patience/2)
+	if sum != 5 {
+		return fmt.Errorf("%w: %d of 16 of two processes at once; want 5", errPassed, sum)
+	}
+	return nil
 }
 
 // comesBack reports an error unless a call passes. It waits before each try, for longer than any program's window.
@@ -110,10 +148,21 @@ func (p *limiting) end() {
 }
 
 // passed makes calls, and returns the number that passed.
-func (p *limiting) passed(key string, calls int) (passed int, err error) {
-	if _, err := fmt.Fprintln(p.stdin, key, calls); err != nil {
+func (p *limiting) passed(key string, calls int) (int, error) {
+	if err := p.call(key, calls); err != nil {
 		return 0, err
 	}
+	return p.outcome()
+}
+
+// call has calls made, and does not wait for their outcome.
+func (p *limiting) call(key string, calls int) error {
+	_, err := fmt.Fprintln(p.stdin, key, calls)
+	return err
+}
+
+// outcome returns the number of calls that passed.
+func (p *limiting) outcome() (passed int, err error) {
 	answer, err := p.answer("passed")
 	if err == nil {
 		_, err = fmt.Sscan(answer, &passed)

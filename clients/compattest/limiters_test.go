@@ -27,6 +27,7 @@ type limiter struct {
 	program string
 	works   bool
 	newer   bool // its commands are newer than Redis 7.0
+	inexact bool // on Redis too, two calls at once can count as one: the library reads, then writes, or tells calls apart by their time
 }
 
 // Folders of Python's programs. Pip is run as a module, because its program contains the path of the checkout that made the folder, and
@@ -47,18 +48,20 @@ var allLimiters = []limiters{
 		},
 		"Node.js",
 		[]limiter{
-			{program: "async-ratelimiter.mjs", works: true},
+			{program: "async-ratelimiter.mjs", works: true, inexact: true},
 			{program: "bottleneck.mjs", works: true},
 			{program: "express-rate-limit.mjs", works: true},
 			{program: "fastify-rate-limit.mjs", works: true},
 			{program: "hono-rate-limiter.mjs", works: true},
-			{program: "koa-ratelimit.mjs", works: true},
+			{program: "koa-ratelimit.mjs", works: true, inexact: true},
 			{program: "nestjs-throttler.mjs @nest-lab/throttler-storage-redis", works: true},
 			{program: "nestjs-throttler.mjs nestjs-throttler-storage-redis", works: true},
 			{program: "rate-limiter-flexible.mjs ioredis", works: true},
 			{program: "rate-limiter-flexible.mjs node-redis", works: true},
-			{program: "ratelimiter.mjs", works: true},
+			{program: "ratelimiter.mjs", works: true, inexact: true},
 			{program: "redis-gcra.mjs", works: true},
+			{program: "redis-rate-limiter.mjs", works: true},
+			{program: "redis-semaphore.mjs", works: true},
 			{program: "rolling-rate-limiter.mjs", works: true},
 		},
 	},
@@ -79,13 +82,13 @@ var allLimiters = []limiters{
 		"Python",
 		[]limiter{
 			{program: "programs.asgi_ratelimit fixed", works: true},
-			{program: "programs.asgi_ratelimit sliding", works: true},
+			{program: "programs.asgi_ratelimit sliding", works: true, inexact: true},
 			{program: "programs.django_ratelimit django", works: true},
 			{program: "programs.django_ratelimit django-redis", works: true},
 			{program: "programs.dramatiq bucket", works: true},
 			{program: "programs.dramatiq concurrent", works: true},
 			{program: "programs.dramatiq window", works: true},
-			{program: "programs.fastapi_limiter", works: true},
+			{program: "programs.fastapi_limiter", works: true, inexact: true},
 			{program: "programs.fastapi_limiter_0_1 " + olderFastAPILimiter, works: true},
 			{program: "programs.fastapi_redis_sdk", works: true, newer: true},
 			{program: "programs.flask_limiter", works: true},
@@ -93,17 +96,17 @@ var allLimiters = []limiters{
 			{program: "programs.limits moving-window", works: true},
 			{program: "programs.limits sliding-window-counter", works: true},
 			{program: "programs.limits_aio", works: true},
-			{program: "programs.litestar", works: true},
-			{program: "programs.pyrate_limiter", works: true},
-			{program: "programs.quart_rate_limiter", works: true},
-			{program: "programs.rest_framework", works: true},
+			{program: "programs.litestar", works: true, inexact: true},
+			{program: "programs.pyrate_limiter", works: true, inexact: true},
+			{program: "programs.quart_rate_limiter", works: true, inexact: true},
+			{program: "programs.rest_framework", works: true, inexact: true},
 			{program: "programs.slowapi", works: true},
 			{program: "programs.throttled_py fixed_window", works: true},
 			{program: "programs.throttled_py sliding_window", works: true},
 			{program: "programs.throttled_py token_bucket", works: true},
 			{program: "programs.throttled_py leaking_bucket", works: true},
 			{program: "programs.throttled_py gcra", works: true},
-			{program: "programs.walrus", works: true},
+			{program: "programs.walrus", works: true, inexact: true},
 		},
 	},
 	{
@@ -115,8 +118,8 @@ var allLimiters = []limiters{
 		"Go",
 		[]limiter{
 			{program: "envoy", works: true},
-			{program: "fiber", works: true},
-			{program: "gin-rate-limit", works: true},
+			{program: "fiber", works: true, inexact: true},
+			{program: "gin-rate-limit", works: true, inexact: true},
 			{program: "go-zero-period", works: true},
 			{program: "go-zero-token", works: true},
 			{program: "redis_rate", works: true},
@@ -130,7 +133,7 @@ var allLimiters = []limiters{
 			{program: "sliding_window_counter.lua", works: true},
 			{program: "token_bucket_milliseconds.lua", works: true},
 			{program: "token_bucket_seconds.lua", works: true},
-			{program: "zset_pipeline", works: true},
+			{program: "zset_pipeline", works: true, inexact: true},
 		},
 	},
 	{
@@ -147,6 +150,50 @@ var allLimiters = []limiters{
 			{program: "RedissonGcraProgram", works: true, newer: true},
 			{program: "RedissonProgram", works: true},
 			{program: "SpringCloudGatewayProgram", works: true},
+		},
+	},
+	{
+		suite{
+			folder: "limiters/php",
+			tools:  map[string]string{"php": "Debian's php-cli"},
+			debian: true,
+			run:    []string{"php"},
+		},
+		"PHP",
+		[]limiter{
+			{program: "illuminate_cache.php phpredis", works: true, inexact: true},
+			{program: "illuminate_cache.php predis", works: true, inexact: true},
+			{program: "illuminate_redis.php phpredis funnel", works: true},
+			{program: "illuminate_redis.php phpredis throttle", works: true},
+			{program: "illuminate_redis.php predis funnel", works: true},
+			{program: "illuminate_redis.php predis throttle", works: true},
+			{program: "illuminate_routing.php phpredis", works: true},
+			{program: "illuminate_routing.php predis", works: true},
+			{program: "phpredis.php", works: true},
+			{program: "predis.php", works: true},
+			{program: "symfony_rate_limiter.php Redis fixed_window", works: true},
+			{program: "symfony_rate_limiter.php Redis sliding_window", works: true},
+			{program: "symfony_rate_limiter.php Redis token_bucket", works: true},
+			{program: "symfony_rate_limiter.php Predis\\Client fixed_window", works: true},
+			{program: "symfony_semaphore.php Redis", works: true},
+			{program: "symfony_semaphore.php Predis\\Client", works: true},
+		},
+	},
+	{
+		suite{
+			folder: "limiters/ruby",
+			tools:  map[string]string{"ruby": "Debian's ruby"},
+			debian: true,
+			run:    []string{"ruby"},
+		},
+		"Ruby",
+		[]limiter{
+			{program: "rack_attack.rb Redis", works: true},
+			{program: "rack_attack.rb Redis::Store", works: true},
+			{program: "rack_attack.rb RedisCacheStore", works: true, inexact: true},
+			{program: "redis_namespace.rb", works: true},
+			{program: "redis_rb.rb", works: true},
+			{program: "sidekiq.rb"},
 		},
 	},
 }
@@ -182,7 +229,7 @@ func (l limiters) test(t *testing.T, address string) {
 			defer func() { <-sideBySide }()
 			args := strings.Fields(p.program)
 			command := append(append(l.run[:len(l.run):len(l.run)], args[0], address), args[1:]...)
-			results[i], errs[i] = limits(t.Context(), l.folder, command, fmt.Sprintf("%s-%d", filepath.Base(l.folder), i))
+			results[i], errs[i] = limits(t.Context(), l.folder, command, fmt.Sprintf("%s-%d", filepath.Base(l.folder), i), !p.inexact)
 		})
 	}
 	running.Wait()

@@ -25,7 +25,7 @@ var permits = []permit{
 	{"child", "clients/go/migrating/rediscell_test.go:startCell", "cargo is waited for with a bound: the context is the test's"},
 	{"sleep time", "clients/compattest/limiterfailover_test.go:useUp", "a caller with a pace, for a bounded time"},
 	{"sleep", "clients/compattest/limiterfailover_test.go:failoverRound", "looks again until calls have passed"},
-	{"time", "clients/compattest/limiterprocess_test.go:limit", "calls are repeated until they lie within one second of the clock"},
+	{"time", "clients/compattest/limiterprocess_test.go:withinASecond", "calls are repeated until they lie within one second of the clock"},
 	{"sleep", "clients/compattest/limiterprocess_test.go:comesBack", "the window of a library by the server's clock has to pass"},
 	{"sleep", "clients/node/test/leases.test.mjs", "looks again until the leases are given back"},
 	{"sleep", "clients/node/test/limiter.test.mjs", "looks again until the server answers; an abort and a close during a wait are the input"},
