@@ -8,7 +8,7 @@ from serve import URL, requests, serve
 os.environ["REDIS_URL"] = URL
 os.environ["REDIS_RATE_LIMIT_FAIL_CLOSED"] = "true"
 
-from redis_fastapi import FastAPIRedis, rate_limit  # noqa: E402  it reads its settings once
+from redis_fastapi import FastAPIRedis, rate_limit  # it reads its settings once
 
 
 async def live(app, started):
