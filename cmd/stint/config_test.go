@@ -74,7 +74,7 @@ func TestEverySettingEveryWay(t *testing.T) {
 		"http-listen": ":7071", "http-tls-listen": ":7072", "http-hosts": "stint.internal", "http-origins": "https://app.example.com",
 		"grpc-listen": ":7081", "grpc-tls-listen": ":7082", "rls-config": "rules", "rls-headers": "yes",
 		"listen": ":7000", "dir": "data", "admin": "127.0.0.1:9100", "admin-token": "#2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", "admin-tls": "yes", "pprof": "yes", "top-keys": "hashed",
-		"slowlog-log-slower-than": "-1", "slowlog-max-len": "9", "latency-monitor-threshold": "100", "loops": "3", "durability": "always", "snapshot-every": "1h", "journal-size": "1gb", "repair": "yes", "rewind": "yes", "max-memory": "1gb", "when-full": "deny-new", "prefix-delimiters": ":/", "prefix-quotas": "ip:=5,user:=7", "max-clients": "7",
+		"slowlog-log-slower-than": "-1", "slowlog-max-len": "9", "latency-monitor-threshold": "100", "loops": "3", "durability": "always", "snapshot-every": "1h", "journal-size": "1gb", "repair": "yes", "rewind": "yes", "databases": "7", "max-memory": "1gb", "when-full": "deny-new", "prefix-delimiters": ":/", "prefix-quotas": "ip:=5,user:=7", "max-clients": "7",
 		"requirepass": "#2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", "acl-file": "users.acl", "acl-log-length": "7",
 		"protected-mode": "no", "auth-timeout": "7s", "failed-logins": "7", "tls-listen": ":7001", "tls-cert": "c.pem", "tls-key": "k.pem", "tls-client-ca": "ca.pem", "max-clients-per-address": "7", "max-unauthenticated": "7", "client-memory": "7mb",
 		"command-timeout": "7s", "output-timeout": "7s", "preauth-args": "12", "preauth-size": "2kb", "idle-timeout": "5m",

@@ -13,6 +13,7 @@ complete -c stint -n '__fish_seen_subcommand_from server' -l snapshot-every -r -
 complete -c stint -n '__fish_seen_subcommand_from server' -l journal-size -r -d 'With --dir: a journal larger than this and than'
 complete -c stint -n '__fish_seen_subcommand_from server' -l repair -r -d 'With --dir: start in spite of a damaged file,'
 complete -c stint -n '__fish_seen_subcommand_from server' -l rewind -r -d 'With --dir or --cluster-import: start with a'
+complete -c stint -n '__fish_seen_subcommand_from server' -l databases -r -d 'Number of databases, from 0 on, each with keys'
 complete -c stint -n '__fish_seen_subcommand_from server' -l max-memory -r -d 'Maximum resident memory of the whole server; 0'
 complete -c stint -n '__fish_seen_subcommand_from server' -l when-full -r -d 'Treatment of new keys when memory is full:'
 complete -c stint -n '__fish_seen_subcommand_from server' -l prefix-delimiters -r -d 'A key\'s prefix, for overflow, ends with the'
