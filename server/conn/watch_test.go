@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server/command"
 )
 
 // The bytes of watched keys are bounded too, and a key is watched once.
@@ -23,5 +24,13 @@ func TestWatchedBytesAreBounded(t *testing.T) {
 	}
 	if w.count() != 100 || w.memory() != most || len(w.expect.Who) != 100*engine.FingerprintBytes {
 		t.Errorf("%d keys of %d bytes, with fingerprints of %d", w.count(), w.memory(), len(w.expect.Who))
+	}
+}
+
+// Nobody knows whether the keys of a WATCH without an answer change, so EXEC does nothing.
+func TestWatchWithoutAnswer(t *testing.T) {
+	var w watchedKeys
+	if err := w.watch(&commandBatch{}, &reply{count: 1}, 1000, command.ErrNoLeader); err != command.ErrNoLeader || !w.lost || w.count() != 0 {
+		t.Errorf("%v, lost: %t, %d keys", err, w.lost, w.count())
 	}
 }
