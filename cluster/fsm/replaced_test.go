@@ -13,7 +13,7 @@ import (
 
 // Who observes the store of a node that installs a snapshot hears that all keys changed: once the old ones are gone, and once the new ones are there.
 func TestSnapshotsChangeAllKeys(t *testing.T) {
-	limit := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 9, Rate: limits.Rate{Tokens: 1, Period: 1e18}}
+	limit := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 9, Rate: limits.Rate{Tokens: 1, Period: 3600e9}}
 	from := newTestFSM(t)
 	from.Store.Apply(1, []engine.Op{{Key: []byte("k"), Limit: limit, Tokens: 1}}, make([]engine.Result, 1))
 	var snapshot bytes.Buffer

@@ -78,7 +78,7 @@ func TestEverySettingEveryWay(t *testing.T) {
 		"requirepass": "#2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", "acl-file": "users.acl", "acl-log-length": "7",
 		"protected-mode": "no", "auth-timeout": "7s", "failed-logins": "7", "tls-listen": ":7001", "tls-cert": "c.pem", "tls-key": "k.pem", "tls-client-ca": "ca.pem", "max-clients-per-address": "7", "max-unauthenticated": "7", "client-memory": "7mb",
 		"command-timeout": "7s", "output-timeout": "7s", "preauth-args": "12", "preauth-size": "2kb", "idle-timeout": "5m",
-		"shutdown-timeout": "7s", "max-args": "99", "max-key-size": "8kb", "max-sliding-log": "500", "max-bulk-size": "16kb", "query-buffer-size": "2mb",
+		"shutdown-timeout": "7s", "max-args": "99", "max-key-size": "8kb", "max-sliding-log": "500", "tracking-table-max-keys": "500", "max-bulk-size": "16kb", "query-buffer-size": "2mb",
 		"output-buffer-size": "2mb", "cluster-listen": "127.0.0.1:7379", "node-id": "b", "cluster-peers": "127.0.0.1:7379,127.0.0.1:7380", "bootstrap-expect": "2",
 		"cluster-advertise": "127.0.0.1:7379", "advertise": "127.0.0.1:7000", "redirect": "moved", "decide-timeout": "2s", "shutdown-grace": "3s", "cluster-heartbeat": "1s",
 		"cluster-disk-timeout": "3s", "cluster-ahead": "2s", "cluster-log-size": "1gb", "cluster-import": "old", "cluster-secret": "#" + strings.Repeat("0a", 32), "cluster-tls-cert": "cert.pem", "cluster-tls-key": "key.pem",

@@ -216,7 +216,7 @@ var serverSettings = []Setting{
 		value: func(c *Config) Value { return &integer{&c.MaxSlidingLog, 1, 1_000_000} },
 	},
 	{
-		Name: "tracking-table-max-keys", Redis: "tracking-table-max-keys", Group: groupClients, Placeholder: "N", Mutable: true,
+		Name: "tracking-table-max-keys", Group: groupClients, Placeholder: "N", Mutable: true,
 		Help:  "Maximum number of keys that are remembered for CLIENT TRACKING, and at most a quarter of --client-memory; for a further one, clients are told that another has changed. 0 is only the memory.",
 		value: func(c *Config) Value { return &integer{&c.TrackingKeys, 0, 100_000_000} },
 	},
