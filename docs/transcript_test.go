@@ -22,6 +22,7 @@ import (
 	"github.com/stintdb/stint/server/clock/clocktest"
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/decider"
+	"github.com/stintdb/stint/server/keyevents"
 	"github.com/stintdb/stint/server/transcripttest"
 )
 
@@ -112,9 +113,11 @@ func newPlayer(t testing.TB) *player {
 	p := &player{t: t, clock: clocktest.New(transcriptStart), conns: map[string]*client{}}
 	cfg := config.Default()
 	cfg.Listen, cfg.Loops = []string{"127.0.0.1:0"}, 1
-	keys := store.New(store.Config{Shards: 16, Commands: server.NewCommands()})
+	changes := new(keyevents.Hub)
+	keys := store.New(store.Config{Shards: 16, Commands: server.NewCommands(), Changed: changes.Changed})
+	changes.Attach(keys.Observe)
 	p.Server = server.New(server.Options{Config: cfg, Decider: &decider.Local{Store: keys, Clock: p.clock.Clock}, Keys: keys,
-		Clock: p.clock.Clock, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Version: "0.0.0-docs"})
+		KeyEvents: changes, Clock: p.clock.Clock, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Version: "0.0.0-docs"})
 	ctx, cancel := context.WithCancel(context.Background())
 	ready, ended := make(chan string, 1), make(chan error, 1)
 	go func() { ended <- p.Serve(ctx, func(addresses []string) { ready <- addresses[0] }) }()

@@ -24,6 +24,7 @@ import (
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/conn"
+	"github.com/stintdb/stint/server/keyevents"
 	"github.com/stintdb/stint/server/pubsub"
 	"github.com/stintdb/stint/server/transcripttest"
 )
@@ -72,6 +73,7 @@ type clusterTimePlayer struct {
 	nodes    []*cluster.Node
 	stores   []*store.Store
 	channels *[3]pubsub.Channels
+	changes  *[3]keyevents.Hub
 	leader   *cluster.Node
 	own      *cluster.Node // of the server that is played on
 }
@@ -83,7 +85,7 @@ const formingTime = 12 * time.Second
 // newClusterTimePlayer forms a cluster whose nodes hold tokens of busy keys for that time, and plays on one of them.
 func newClusterTimePlayer(t *testing.T, onLeader bool, ahead time.Duration) *clusterTimePlayer {
 	time.Sleep(time.Until(testStart.Add(-formingTime)))
-	p := &clusterTimePlayer{channels: new([3]pubsub.Channels)}
+	p := &clusterTimePlayer{channels: new([3]pubsub.Channels), changes: new([3]keyevents.Hub)}
 	network := testnet.New()
 	peers := []string{"node-0:1", "node-1:1", "node-2:1"}
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
@@ -92,7 +94,8 @@ func newClusterTimePlayer(t *testing.T, onLeader bool, ahead time.Duration) *clu
 		if err != nil {
 			t.Fatal(err)
 		}
-		keys := store.New(store.Config{Shards: 16, Replicated: true, Commands: &command.Executor{}, Publish: p.channels[i].Publish})
+		keys := store.New(store.Config{Shards: 16, Replicated: true, Commands: &command.Executor{}, Publish: p.channels[i].Publish, Changed: p.changes[i].Changed})
+		p.changes[i].Attach(keys.Observe)
 		node, err := cluster.Open(cluster.Options{
 			Node: fmt.Sprint("n", i), Listen: own, Advertise: own, Peers: peers, BootstrapExpect: len(peers), Client: own, Store: keys, Disk: disk,
 			Log: log, Network: network.Of(own), Heartbeat: 600 * time.Millisecond, DecideTimeout: time.Minute, DiskTimeout: time.Hour, LogBytes: 1 << 30, Ahead: ahead,
@@ -120,7 +123,7 @@ func (p *clusterTimePlayer) serve(at int) {
 	cfg := config.Default()
 	cfg.Listen, cfg.Loops, cfg.IdleTimeout = []string{"127.0.0.1:0"}, 2, 0
 	clock := clock.New(0)
-	s := New(Options{Config: cfg, Decider: p.own.Group(), Keys: p.stores[at], Channels: &p.channels[at], Clock: clock, Version: "0.0.0-test", Commit: "0123456789ab", Log: slog.New(slog.DiscardHandler)})
+	s := New(Options{Config: cfg, Decider: p.own.Group(), Keys: p.stores[at], Channels: &p.channels[at], KeyEvents: &p.changes[at], Clock: clock, Version: "0.0.0-test", Commit: "0123456789ab", Log: slog.New(slog.DiscardHandler)})
 	p.sessionPlayer = &sessionPlayer{testHost: &testHost{Server: s, clock: &clocktest.Manual{Clock: clock}, store: p.stores[at]}, conns: map[string]*pipe{}, rest: p.rest}
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/decider"
+	"github.com/stintdb/stint/server/keyevents"
 	"github.com/stintdb/stint/server/pubsub"
 )
 
@@ -42,13 +43,14 @@ func newHost(t testing.TB, replace func(*decider.Local) decider.Decider, set ...
 	if err := cfg.Check(); err != nil {
 		t.Fatal(err)
 	}
-	channels := new(pubsub.Channels)
+	channels, changes := new(pubsub.Channels), new(keyevents.Hub)
 	h := &testHost{clock: clocktest.New(testStart), store: store.New(store.Config{
-		Shards: 16, MaxBytes: cfg.MaxMemoryBytes, Commands: &command.Executor{}, Publish: channels.Publish,
+		Shards: 16, MaxBytes: cfg.MaxMemoryBytes, Commands: &command.Executor{}, Publish: channels.Publish, Changed: changes.Changed,
 	})}
+	changes.Attach(h.store.Observe)
 	local := &decider.Local{Store: h.store, Clock: h.clock.Clock}
 	o := Options{
-		Config: cfg, Decider: local, Keys: h.store, Channels: channels, Clock: h.clock.Clock, Version: "0.0.0-test", Commit: "0123456789ab",
+		Config: cfg, Decider: local, Keys: h.store, Channels: channels, KeyEvents: changes, Clock: h.clock.Clock, Version: "0.0.0-test", Commit: "0123456789ab",
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}
 	if replace != nil {

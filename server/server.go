@@ -22,6 +22,7 @@ import (
 	"github.com/stintdb/stint/server/decider"
 	"github.com/stintdb/stint/server/gateway"
 	"github.com/stintdb/stint/server/info"
+	"github.com/stintdb/stint/server/keyevents"
 	"github.com/stintdb/stint/server/latency"
 	"github.com/stintdb/stint/server/loginlimit"
 	"github.com/stintdb/stint/server/memlimit"
@@ -105,6 +106,7 @@ type Options struct {
 	Upstream           info.Upstream        // nil without a home cluster
 	Changed            func(*config.Config) // called after a CONFIG SET; nil for nothing
 	Channels           *pubsub.Channels     // to which the store publishes; nil if it does not
+	KeyEvents          *keyevents.Hub       // of the store; nil if it reports no changes
 	Users              *acl.Users           // nil for the default user alone, with the password in Config if there is one
 
 	Services []gateway.Service // of protocols other than RESP
@@ -143,6 +145,10 @@ func (s *Server) setEnv(o *Options) {
 	e.Channels = o.Channels
 	if e.Channels == nil {
 		e.Channels = new(pubsub.Channels)
+	}
+	e.KeyEvents = o.KeyEvents
+	if e.KeyEvents == nil {
+		e.KeyEvents = new(keyevents.Hub)
 	}
 	s.memory = s.newMemoryLimiter()
 	e.Buffers, e.Stats, e.TopKeys = &s.memory.Buffers, stats.New(), topkeys.NewSketch()

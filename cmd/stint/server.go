@@ -17,6 +17,7 @@ import (
 	"github.com/stintdb/stint/server/envoy"
 	"github.com/stintdb/stint/server/gateway"
 	"github.com/stintdb/stint/server/httpapi"
+	"github.com/stintdb/stint/server/keyevents"
 	"github.com/stintdb/stint/server/pubsub"
 )
 
@@ -37,9 +38,10 @@ func (p *process) runServer(ctx context.Context, cfg config.Config) error {
 	if err != nil {
 		return err
 	}
-	channels := new(pubsub.Channels)
-	keys := store.New(store.Config{Replicated: cfg.IsCluster(), Commands: server.NewCommands(), Publish: channels.Publish}) // unbounded, because the server bounds the whole process
+	channels, changes := new(pubsub.Channels), new(keyevents.Hub)
+	keys := store.New(store.Config{Replicated: cfg.IsCluster(), Commands: server.NewCommands(), Publish: channels.Publish, Changed: changes.Changed}) // unbounded, because the server bounds the whole process
 	defer keys.Close()
+	changes.Attach(keys.Observe)
 	operators, err := admin.Listen(&cfg, files.admin, log)
 	if err != nil {
 		return err
@@ -72,6 +74,7 @@ func (p *process) runServer(ctx context.Context, cfg config.Config) error {
 		TransferLeadership: state.transferLeadership,
 		Backup:             state.backup,
 		Channels:           channels,
+		KeyEvents:          changes,
 		Users:              users,
 		Upstream:           state.upstream,
 		Services:           services(&cfg),

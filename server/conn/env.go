@@ -18,6 +18,7 @@ import (
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/decider"
 	"github.com/stintdb/stint/server/fairqueue"
+	"github.com/stintdb/stint/server/keyevents"
 	"github.com/stintdb/stint/server/latency"
 	"github.com/stintdb/stint/server/loginlimit"
 	"github.com/stintdb/stint/server/memlimit"
@@ -53,6 +54,8 @@ type Env struct {
 	Registry Registry
 	Monitors Monitors
 	Channels *pubsub.Channels
+	// KeyEvents tells who listens which keys change.
+	KeyEvents *keyevents.Hub
 
 	Draining          atomic.Bool // a connection closes as soon as it is owed nothing
 	ClosingAfterReply atomic.Bool // a connection closes once a limiter command on it has been answered

@@ -1,0 +1,91 @@
+// Package keyevents tells parts of the server which keys change, each of them only while it listens.
+package keyevents
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// Hub passes the changes of a store's keys on to those that listen. While nobody does, the store tells it nothing. The zero value has no store.
+// Its methods may be called from any goroutine.
+type Hub struct {
+	listening atomic.Pointer[[]*Listener]
+
+	mu      sync.Mutex // of changes to what follows, and to listening
+	observe func(on bool)
+	count   int // of the reasons to listen
+}
+
+// Attach connects the hub with its store, whose configuration has Changed, by the function that turns its calls on and off.
+func (h *Hub) Attach(observe func(on bool)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.observe = observe
+	observe(h.count > 0)
+}
+
+// Changed is for the store: key was written, deleted or dropped as expired; all keys were if it is nil. The store calls it with locks held.
+func (h *Hub) Changed(key []byte) {
+	if all := h.listening.Load(); all != nil {
+		for _, l := range *all {
+			l.changed(key)
+		}
+	}
+}
+
+// Listener is one part that may listen.
+type Listener struct {
+	hub     *Hub
+	changed func(key []byte)
+	count   int // guarded by hub.mu
+}
+
+// NewListener returns a listener that does not listen yet. changed is called while the store holds locks: it must not wait, nor use the
+// store, nor keep the key, which is nil if all keys changed.
+func (h *Hub) NewListener(changed func(key []byte)) *Listener {
+	return &Listener{hub: h, changed: changed}
+}
+
+// Listen has the listener told of every change from here on, until Stop was called as often. A key that is looked at after Listen is as it
+// was left by the last change that was not told.
+func (l *Listener) Listen() {
+	h := l.hub
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if l.count++; l.count == 1 {
+		h.set(append(h.current(), l))
+	}
+	if h.count++; h.count == 1 && h.observe != nil {
+		h.observe(true)
+	}
+}
+
+// Stop ends one Listen. Calls of changed that are under way may still end later.
+func (l *Listener) Stop() {
+	h := l.hub
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.count--; h.count == 0 && h.observe != nil {
+		h.observe(false)
+	}
+	if l.count--; l.count == 0 {
+		h.set(slices.DeleteFunc(h.current(), func(other *Listener) bool { return other == l }))
+	}
+}
+
+// current returns a copy of the list of listeners.
+func (h *Hub) current() []*Listener {
+	if all := h.listening.Load(); all != nil {
+		return slices.Clone(*all)
+	}
+	return nil
+}
+
+func (h *Hub) set(all []*Listener) {
+	if len(all) == 0 {
+		h.listening.Store(nil)
+		return
+	}
+	h.listening.Store(&all)
+}
