@@ -53,4 +53,10 @@ var genericFamily = family{
 	{"EXISTS", 4, []argument{times(1, 4, anyKey)}, exact},
 	{"TYPE", 6, []argument{anyKey}, exact},
 	{"RENAME", 4, []argument{anyKey, anyKey}, exact},
+	{"RENAMENX", 4, []argument{anyKey, anyKey}, exact},
+	{"COPY", 4, []argument{anyKey, anyKey, times(0, 2, oneOf(word("REPLACE"), all(word("DB"), word("0"))))}, exact},
+	{"TOUCH", 3, []argument{times(1, 4, anyKey)}, exact},
+	{"OBJECT", 1, []argument{word("REFCOUNT"), anyKey}, chance},
+	{"OBJECT", 1, []argument{word("FREQ"), anyKey}, exact},
+	{"OBJECT", 2, []argument{word("ENCODING"), oneOf(stringKey, hashKey, listKey, setKey, sortedSetKey)}, encoding},
 }

@@ -98,6 +98,8 @@ func union(g *generator) (words []string) {
 	return words
 }
 
+var combineOptions = times(0, 2, oneOf(all(word("AGGREGATE"), oneOf(word("SUM"), word("MIN"), word("MAX"))), word("WITHSCORES")))
+
 var sortedSetFamily = family{
 	{"ZADD", 16, []argument{sortedSetKey, times(1, 4, all(score, member))}, exact},
 	{"ZADD", 12, []argument{sortedSetKey, times(1, 3, addOption), times(1, 2, all(score, member))}, exact},
@@ -118,7 +120,25 @@ var sortedSetFamily = family{
 	{"ZRANGEBYSCORE", 8, []argument{sortedSetKey, scoreEnd, scoreEnd, times(0, 2, oneOf(scoreLimit, word("WITHSCORES")))}, exact},
 	{"ZREMRANGEBYSCORE", 5, []argument{sortedSetKey, scoreEnd, scoreEnd}, exact},
 	{"ZREMRANGEBYRANK", 4, []argument{sortedSetKey, place, place}, exact},
-	{"ZUNION", 8, []argument{union, times(0, 2, oneOf(all(word("AGGREGATE"), oneOf(word("SUM"), word("MIN"), word("MAX"))), word("WITHSCORES")))}, exact},
+	{"ZUNION", 8, []argument{union, combineOptions}, exact},
+	{"ZRANK", 4, []argument{sortedSetKey, member}, exact},
+	{"ZREVRANK", 4, []argument{sortedSetKey, member}, exact},
+	{"ZMSCORE", 5, []argument{sortedSetKey, many(6, member)}, exact},
+	{"ZREVRANGEBYSCORE", 6, []argument{sortedSetKey, scoreEnd, scoreEnd, times(0, 2, oneOf(scoreLimit, word("WITHSCORES")))}, exact},
+	{"ZRANGEBYLEX", 4, []argument{equalKey, memberEnd, memberEnd, maybe(scoreLimit)}, exact},
+	{"ZREVRANGEBYLEX", 4, []argument{equalKey, memberEnd, memberEnd, maybe(scoreLimit)}, exact},
+	{"ZLEXCOUNT", 4, []argument{equalKey, memberEnd, memberEnd}, exact},
+	{"ZREMRANGEBYLEX", 2, []argument{equalKey, memberEnd, memberEnd}, exact},
+	{"ZPOPMIN", 4, []argument{sortedSetKey, maybe(place)}, exact},
+	{"ZPOPMAX", 4, []argument{sortedSetKey, maybe(place)}, exact},
+	{"ZRANDMEMBER", 3, []argument{sortedSetKey, maybe(all(chanceCount, maybe(word("WITHSCORES"))))}, chance},
+	{"ZSCAN", 3, []argument{sortedSetKey, scanArguments}, scanned},
+	{"ZINTER", 5, []argument{union, combineOptions}, exact},
+	{"ZDIFF", 4, []argument{counted(oneOf(sortedSetKey, setKey)), withScores}, exact},
+	{"ZUNIONSTORE", 4, []argument{sortedSetKey, union, combineOptions}, exact},
+	{"ZINTERSTORE", 4, []argument{sortedSetKey, union, combineOptions}, exact},
+	{"ZDIFFSTORE", 4, []argument{sortedSetKey, counted(oneOf(sortedSetKey, setKey)), withScores}, exact},
+	{"ZINTERCARD", 4, []argument{counted(oneOf(sortedSetKey, setKey)), maybe(all(word("LIMIT"), place))}, exact},
 	{"DEL", 2, []argument{equalKey}, exact},
 	{"DEL", 3, []argument{sortedSetKey}, exact},
 }

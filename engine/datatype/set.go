@@ -116,3 +116,19 @@ func (s Set) Diff(other Set) Set {
 	}
 	return Set(sequence(nil).splice(0, 0, kept))
 }
+
+// Inter is the set of the members that are in both s and other. It does not change s.
+func (s Set) Inter(other Set) Set {
+	var both [][]byte
+	j := 0
+	for i := range s.Len() {
+		member := s.At(i)
+		for j < other.Len() && bytes.Compare(other.At(j), member) < 0 {
+			j++
+		}
+		if j < other.Len() && bytes.Equal(other.At(j), member) {
+			both = append(both, member)
+		}
+	}
+	return Set(sequence(nil).splice(0, 0, both))
+}

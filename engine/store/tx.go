@@ -40,6 +40,7 @@ type Tx struct {
 	result   engine.Result
 	script   *engine.Op  // of a Script with PriorAt, or nil
 	work     int         // see Work
+	draws    uint64      // see Draw
 	scripts  []engine.Op // on scripts, to be applied when the transaction ends
 
 	published      []message
@@ -72,6 +73,12 @@ func (t *Tx) Drop() { t.dropped = true }
 
 // Work is the work that the transaction has taken so far, in units of [engine.Result.Work].
 func (t *Tx) Work() int { return t.work }
+
+// Draw numbers the random choices of the transaction: all at its time differ by their numbers.
+func (t *Tx) Draw() uint64 {
+	t.draws++
+	return t.draws
+}
 
 // Spend adds to the work of the transaction: that of a command beyond the copying of values.
 func (t *Tx) Spend(work int) { t.work += work }
@@ -239,7 +246,7 @@ func (t *Tx) holds(sh *keyspace.Shard) bool {
 // begin makes the transaction ready for an operation.
 func (t *Tx) begin(now int64, op *engine.Op) {
 	t.now, t.readOnly, t.dropped, t.stopped, t.used, t.byKey, t.scripts, t.work, t.call.Listed = now, op.Options&engine.Peek != 0, false, false, 0, nil, nil, 0, 0
-	t.published, t.publishedBytes = nil, 0
+	t.published, t.publishedBytes, t.draws = nil, 0, 0
 	if t.script = nil; op.PriorAt != 0 {
 		t.script = op
 	}

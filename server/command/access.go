@@ -19,7 +19,8 @@ const (
 // value is none.
 type Keys struct {
 	First, Last int
-	Number      int // or else the argument with the number of keys, which follow it
+	Number      int  // the argument with the number of keys, which follow it; First is then a key in front of it, or 0
+	Pairs       bool // every second argument from the first key on is one
 
 	Access Access // to the first key, and to the others without an Others
 	Others Access
@@ -27,12 +28,14 @@ type Keys struct {
 
 // The usual keys. With PEEK, and wherever a limiter's operation does not write, a change is a read.
 var (
-	readKey     = Keys{First: 1, Last: 1, Access: Reads}
-	changedKey  = Keys{First: 1, Last: 1, Access: Changes}
-	usedKey     = Keys{First: 1, Last: 1, Access: Reads | Changes}
-	readKeys    = Keys{First: 1, Last: -1, Access: Reads}
-	changedKeys = Keys{First: 1, Last: -1, Access: Changes}
-	storedKey   = Keys{First: 1, Last: -1, Access: Changes, Others: Reads} // made of the others
+	readKey      = Keys{First: 1, Last: 1, Access: Reads}
+	changedKey   = Keys{First: 1, Last: 1, Access: Changes}
+	usedKey      = Keys{First: 1, Last: 1, Access: Reads | Changes}
+	readKeys     = Keys{First: 1, Last: -1, Access: Reads}
+	changedKeys  = Keys{First: 1, Last: -1, Access: Changes}
+	storedKey    = Keys{First: 1, Last: -1, Access: Changes, Others: Reads} // made of the others
+	changedPairs = Keys{First: 1, Last: -1, Pairs: true, Access: Changes}
+	movedKey     = Keys{First: 1, Last: 2, Access: Reads | Changes, Others: Changes}
 )
 
 // mustHaveAccess ends the process at its start if a command does not say how it uses its keys: users could do it without the permission.
@@ -60,7 +63,7 @@ func (r *Row) access(args [][]byte, i int) Access {
 func AccessOf(op *engine.Op, i int) Access {
 	switch {
 	case op.Verb == engine.Command:
-		return lookUp(op.Args[0]).access(op.Args, i)
+		return rowOf(op.Args).access(op.Args, i)
 	case !op.Writes():
 		return Reads
 	case op.Verb == engine.Acquire && op.Tokens == 0: // it only asks how many are left
@@ -70,22 +73,53 @@ func AccessOf(op *engine.Op, i int) Access {
 }
 
 // keyRange is the positions of keys among arguments: from is the first, to is behind the last.
-type keyRange struct{ from, to int }
+type keyRange struct {
+	from, to, step int
+	first          int // a key in front of these, 0 for none
+}
+
+// in returns the keys among arguments.
+func (r keyRange) in(args [][]byte) (keys [][]byte) {
+	to := min(r.to, len(args))
+	if r.step == 1 && r.first == 0 {
+		return args[r.from:to]
+	}
+	if r.first > 0 {
+		keys = append(keys, args[r.first])
+	}
+	for at := r.from; at < to; at += r.step {
+		keys = append(keys, args[at])
+	}
+	return keys
+}
 
 // of returns which arguments are keys; none if their number is no number, which the command will refuse.
 func (k Keys) of(args [][]byte) keyRange {
-	n := len(args)
+	n, r := len(args), keyRange{step: 1}
+	if k.Pairs {
+		r.step = 2
+	}
 	switch {
 	case k.Number > 0:
 		count, ok := parseRedisInt(args[k.Number])
 		if !ok || count < 1 || count > int64(n-k.Number-1) {
-			return keyRange{n, n}
+			r.from, r.to = n, n
+		} else {
+			r.from, r.to, r.first = k.Number+1, k.Number+1+int(count), k.First
 		}
-		return keyRange{k.Number + 1, k.Number + 1 + int(count)}
 	case k.First == 0:
-		return keyRange{}
 	case k.Last < 0:
-		return keyRange{k.First, max(k.First, n+k.Last+1)}
+		r.from, r.to = k.First, max(k.First, n+k.Last+1)
+	default:
+		r.from, r.to = k.First, k.Last+1
 	}
-	return keyRange{k.First, k.Last + 1}
+	return r
+}
+
+// step is the number of arguments from key to key, 0 for none.
+func (k Keys) step() int {
+	if k.Pairs {
+		return 2
+	}
+	return min(k.First, 1)
 }

@@ -27,13 +27,22 @@ type DataCall struct {
 
 // dataOp makes one operation of a data command.
 func (r *Request) dataOp(row *Row) error {
-	keys := row.Keys.of(r.Args)
-	for _, key := range r.Args[keys.from:keys.to] {
+	keys, args := row.Keys.of(r.Args), r.keepArgs(r.Args)
+	switch { // an operation has its keys side by side
+	case row.Keys.Pairs:
+		keys.to = keys.from + keysFirst(args[keys.from:])
+	case row.Keys.First > 0 && row.Keys.Number > 0:
+		args[row.Keys.First], args[row.Keys.Number] = args[row.Keys.Number], args[row.Keys.First]
+		if keys.first > 0 {
+			keys.from--
+		}
+	}
+	for _, key := range args[keys.from:keys.to] {
 		if err := r.key(key); err != nil {
 			return err
 		}
 	}
-	op := engine.Op{Verb: engine.Command, Args: r.keepArgs(r.Args), KeyFrom: uint32(keys.from), KeyCount: uint32(keys.to - keys.from)}
+	op := engine.Op{Verb: engine.Command, Args: args, KeyFrom: uint32(keys.from), KeyCount: uint32(keys.to - keys.from)}
 	if row.Flags&Write == 0 {
 		op.Options = engine.Peek
 	}
@@ -41,7 +50,25 @@ func (r *Request) dataOp(row *Row) error {
 	if r.Shape = row.Shape; r.Shape == resp.Scored && !hasWord(r.Args[keys.to:], "WITHSCORES") {
 		r.Shape = resp.Same
 	}
+	if row.ShapeOf != nil {
+		r.Shape = row.ShapeOf(r.Args)
+	}
 	return nil
+}
+
+// keysFirst puts the keys of pairs of keys and values in front of the values, and counts them.
+func keysFirst(pairs [][]byte) (keys int) {
+	values := make([][]byte, 0, len(pairs)/2)
+	for i, word := range pairs {
+		if i%2 == 1 {
+			values = append(values, word)
+			continue
+		}
+		pairs[keys] = word
+		keys++
+	}
+	copy(pairs[keys:], values)
+	return keys
 }
 
 // keepArgs returns a copy of a list of arguments, for as long as the batch lasts: the next command's list takes the
@@ -102,6 +129,18 @@ func (c *DataCall) integer(arg []byte) (n int64, ok bool) {
 		c.fail(ErrNotInteger)
 	}
 	return n, ok
+}
+
+// positive reads a number that must not be negative.
+func (c *DataCall) positive(arg []byte) (n int64, ok bool) { return c.atLeast(arg, errNotPositive) }
+
+// atLeast reads a number of at least 0, and writes the error of another.
+func (c *DataCall) atLeast(arg []byte, err error) (n int64, ok bool) {
+	if n, ok = parseRedisInt(arg); !ok || n < 0 {
+		c.fail(err)
+		return 0, false
+	}
+	return n, true
 }
 
 // addInts adds, and reports whether the sum is within 64 bits.

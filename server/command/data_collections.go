@@ -16,11 +16,15 @@ func reads[T ~[]byte](kind limits.Algorithm, read func(*DataCall, T)) func(*Data
 	}
 }
 
-// change makes or changes the hash, list or set of a key, and drops the key if the result is empty. The caller has read v
+// change makes or changes the hash, list or set of the command's first key, and drops the key if the result is empty. The caller has read v
 // from the key; the change adds most bytes at most, and is work beyond the copying of the value. If the result is too large for a value, change writes the error, and
 // nothing is changed.
 func (c *DataCall) change(v engine.Value, kind limits.Algorithm, most, work int, change func(data []byte) []byte) (ok bool) {
-	key := c.Args[1]
+	return c.changeKey(c.Args[1], v, kind, most, work, change)
+}
+
+// changeKey is change of any key.
+func (c *DataCall) changeKey(key []byte, v engine.Value, kind limits.Algorithm, most, work int, change func(data []byte) []byte) (ok bool) {
 	c.Tx.Spend(work)
 	if len(v.Data)+most > engine.MaxValueBytes {
 		data := change(bytes.Clone(v.Data))

@@ -34,10 +34,6 @@ var expireRows = []Row{{
 	Name: "persist", Syntax: "key", Group: "generic", Summary: "Have data never expire.",
 	Returns: "1 if it would have expired, 0 if not, or if the key does not exist.",
 	Example: "counter", Cost: ValueCopy, Flags: Write | Fast, Keys: changedKey, Data: persist,
-}, {
-	Name: "rename", Syntax: "key newkey", Group: "generic", Summary: "Give data another key, in place of what that held.",
-	Returns: "`OK`.",
-	Example: "counter other", Cost: ValueCopy, Flags: Write, Keys: Keys{First: 1, Last: 2, Access: Reads | Changes, Others: Changes}, Data: rename,
 }}
 
 // expiryMillis turns a number of units, from now or since the Unix epoch, into Unix milliseconds.
@@ -162,21 +158,6 @@ func persist(c *DataCall) {
 		c.Tx.Edit(c.Args[1], v.Kind).ExpiresAt = 0
 	}
 	c.Writer.Bool(expires)
-}
-
-func rename(c *DataCall) {
-	from, to := c.Args[1], c.Args[2]
-	v, found := c.Tx.Get(from)
-	switch {
-	case !found:
-		c.fail(errNoSuchKey)
-	case c.mayReplace(from) && c.mayReplace(to):
-		if string(from) != string(to) {
-			c.Tx.Set(to, v)
-			c.Tx.Delete(from)
-		}
-		c.Writer.Status("OK")
-	}
 }
 
 // The functions below answer, within a script, commands that are operations of the engine when a client sends them.

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"math/big"
 	"strconv"
 
 	"github.com/stintdb/stint/engine"
@@ -46,6 +47,18 @@ var hashRows = []Row{{
 	Example: "bucket",
 	Cost:    ValuePass, Flags: ReadOnly, Keys: readKey, Data: reads(limits.HashValue, getFieldNames),
 }, {
+	Name: "hvals", Syntax: "key", Group: "hash", Summary: "All values of a hash, in the order in which the fields came.",
+	Example: "bucket",
+	Cost:    ValuePass, Flags: ReadOnly, Keys: readKey, Data: reads(limits.HashValue, getFieldValues),
+}, {
+	Name: "hlen", Syntax: "key", Group: "hash", Summary: "The number of fields of a hash.",
+	Example: "bucket",
+	Cost:    ValueCopy, Flags: ReadOnly | Fast, Keys: readKey, Data: reads(limits.HashValue, countFields),
+}, {
+	Name: "hexists", Syntax: "key field", Group: "hash", Summary: "Whether a hash has a field.",
+	Example: "bucket tokens",
+	Cost:    ValueCopy, Flags: ReadOnly | Fast, Keys: readKey, Data: reads(limits.HashValue, hasField),
+}, {
 	Name: "hstrlen", Syntax: "key field", Group: "hash", Summary: "The bytes of the value of a field of a hash.",
 	Example: "bucket tokens",
 	Cost:    ValueCopy, Flags: ReadOnly | Fast, Keys: readKey, Data: reads(limits.HashValue, getFieldLength),
@@ -53,6 +66,10 @@ var hashRows = []Row{{
 	Name: "hincrby", Syntax: "key field increment", Group: "hash", Summary: "Add to a number in a field of a hash.",
 	Example: "bucket tokens -1",
 	Cost:    ValueCopy, Flags: Write | Fast, Keys: usedKey, Data: incrementField,
+}, {
+	Name: "hincrbyfloat", Syntax: "key field increment", Group: "hash", Summary: "Add to a number in a field of a hash that may have a fraction.",
+	Example: "bucket tokens -0.5",
+	Cost:    ValueCopy, Flags: Write | Fast, Keys: usedKey, Data: incrementFieldByFloat,
 }, {
 	Name: "hdel", Syntax: "key field ...", Group: "hash", Summary: "Remove fields of a hash.",
 	Example: "bucket tokens",
@@ -152,6 +169,18 @@ func getFieldNames(c *DataCall, h datatype.Hash) {
 	}
 }
 
+func getFieldValues(c *DataCall, h datatype.Hash) {
+	c.Tx.Spend(h.Len() * writeWork)
+	c.Writer.Array(h.Len())
+	for i := range h.Len() {
+		c.Writer.Bulk(h.Value(i))
+	}
+}
+
+func countFields(c *DataCall, h datatype.Hash) { c.Writer.Int(int64(h.Len())) }
+
+func hasField(c *DataCall, h datatype.Hash) { c.Writer.Bool(h.Find(c.Args[2]) >= 0) }
+
 func getFieldLength(c *DataCall, h datatype.Hash) {
 	size := 0
 	if at := h.Find(c.Args[2]); at >= 0 {
@@ -184,6 +213,35 @@ func incrementField(c *DataCall) {
 	pair := [][]byte{c.Args[2], strconv.AppendInt(c.digits[:0], sum, 10)}
 	if _, ok := c.setPairs(v, pair); ok {
 		c.Writer.Int(sum)
+	}
+}
+
+func incrementFieldByFloat(c *DataCall) {
+	sum, by := new(big.Float).SetPrec(longDoubleBits), new(big.Float).SetPrec(longDoubleBits)
+	if !parseLongDouble(c.Args[3], by) {
+		c.fail(errNotFloat)
+		return
+	}
+	if by.IsInf() {
+		c.fail(errInfinite)
+		return
+	}
+	v, _, ok := c.get(c.Args[1], limits.HashValue)
+	if !ok {
+		return
+	}
+	h := datatype.Hash(v.Data)
+	if at := h.Find(c.Args[2]); at >= 0 && !parseLongDouble(h.Value(at), sum) {
+		c.fail(errHashNotFloat)
+		return
+	}
+	if !addLongDouble(sum, by) {
+		c.fail(errNaN)
+		return
+	}
+	text := appendLongDouble(nil, sum)
+	if _, ok := c.setPairs(v, [][]byte{c.Args[2], text}); ok {
+		c.Writer.Bulk(text)
 	}
 }
 

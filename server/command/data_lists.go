@@ -1,6 +1,9 @@
 package command
 
 import (
+	"bytes"
+	"strings"
+
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/datatype"
 	"github.com/stintdb/stint/engine/limits"
@@ -9,63 +12,97 @@ import (
 var listRows = []Row{{
 	Name: "lpush", Syntax: "key element ...", Group: "list", Summary: "Add elements at the head of a list, one after the other.",
 	Example: "log 1 2",
-	Cost:    ValueCopy, Flags: Write | Fast, Keys: changedKey, Data: func(c *DataCall) { push(c, datatype.List.PushHead) },
+	Cost:    ValueCopy, Flags: Write | Fast, Keys: changedKey, Data: func(c *DataCall) { push(c, head) },
 }, {
 	Name: "rpush", Syntax: "key element ...", Group: "list", Summary: "Add elements at the tail of a list, one after the other.",
 	Example: "log 1 2",
-	Cost:    ValueCopy, Flags: Write | Fast, Keys: changedKey, Data: func(c *DataCall) { push(c, datatype.List.PushTail) },
+	Cost:    ValueCopy, Flags: Write | Fast, Keys: changedKey, Data: func(c *DataCall) { push(c, tail) },
+}, {
+	Name: "lpushx", Syntax: "key element ...", Group: "list", Summary: "Add elements at the head of a list that exists.",
+	Example: "log 1 2",
+	Cost:    ValueCopy, Flags: Write | Fast, Keys: changedKey, Data: func(c *DataCall) { pushIfThere(c, head) },
+}, {
+	Name: "rpushx", Syntax: "key element ...", Group: "list", Summary: "Add elements at the tail of a list that exists.",
+	Example: "log 1 2",
+	Cost:    ValueCopy, Flags: Write | Fast, Keys: changedKey, Data: func(c *DataCall) { pushIfThere(c, tail) },
 }, {
 	Name: "lpop", Syntax: "key [count]", Group: "list", Summary: "Remove elements at the head of a list.",
 	Example: "log",
-	Cost:    ValuePass, Flags: Write | Fast, Keys: usedKey, Data: popHead,
+	Cost:    ValuePass, Flags: Write | Fast, Keys: usedKey, Data: func(c *DataCall) { pop(c, head) },
 }, {
-	Name: "lindex", Syntax: "key index", Group: "list",
-	Summary: "An element of a list: 0 is the head, -1 the tail.",
-	Example: "log -1",
-	Cost:    ValueCopy, Flags: ReadOnly, Keys: readKey, Data: elementAt,
+	Name: "rpop", Syntax: "key [count]", Group: "list", Summary: "Remove elements at the tail of a list.",
+	Example: "log",
+	Cost:    ValuePass, Flags: Write | Fast, Keys: usedKey, Data: func(c *DataCall) { pop(c, tail) },
 }, {
-	Name: "lrange", Syntax: "key start stop", Group: "list",
-	Summary: "Elements of a list from one index to another, both included: 0 is the head, -1 the tail.",
-	Example: "log 0 -1",
-	Cost:    ValuePass, Flags: ReadOnly, Keys: readKey, Data: elementsBetween,
+	Name: "lmove", Syntax: "key destination from to", Group: "list",
+	Summary: "Move an element from one end of a list to an end of another list, or of the same. LEFT is the head, RIGHT the tail.",
+	Example: "log other LEFT RIGHT",
+	Cost:    ValueCopy, Flags: Write, Keys: movedKey, Data: moveBetweenEnds,
 }, {
-	Name: "ltrim", Syntax: "key start stop", Group: "list",
-	Summary: "Remove all elements of a list but those from one index to another, both included.",
-	Example: "log 0 99",
-	Cost:    ValueCopy, Flags: Write, Keys: changedKey, Data: trimList,
+	Name: "rpoplpush", Syntax: "key destination", Group: "list",
+	Summary: "Move the element at the tail of a list to the head of another list, or of the same.",
+	Example: "log other",
+	Cost:    ValueCopy, Flags: Write, Keys: movedKey, Data: func(c *DataCall) { moveElement(c, tail, head) },
 }, {
 	Name: "llen", Syntax: "key", Group: "list", Summary: "The length of a list.",
 	Example: "log",
 	Cost:    ValueCopy, Flags: ReadOnly | Fast, Keys: readKey, Data: reads(limits.ListValue, listLength),
 }}
 
-func push(c *DataCall, add func(l datatype.List, elements [][]byte) datatype.List) {
+// listEnd is an end of a list.
+type listEnd bool
+
+const (
+	head listEnd = false
+	tail listEnd = true
+)
+
+// push adds elements at the end, one after the other. It changes l.
+func (e listEnd) push(l datatype.List, elements [][]byte) datatype.List {
+	if e == head {
+		return l.PushHead(elements)
+	}
+	return l.PushTail(elements)
+}
+
+// first is the place of the first of n elements at the end of a list.
+func (e listEnd) first(l datatype.List, n int) int {
+	if e == head {
+		return 0
+	}
+	return l.Len() - n
+}
+
+func push(c *DataCall, end listEnd) {
 	v, _, ok := c.get(c.Args[1], limits.ListValue)
 	elements := c.Args[2:]
 	length := datatype.List(v.Data).Len() + len(elements)
-	if ok && c.change(v, limits.ListValue, datatype.Size(elements), len(elements)*walkWork, func(data []byte) []byte {
-		return add(data, elements)
-	}) {
+	if ok && c.pushTo(c.Args[1], v, end, elements) {
 		c.Writer.Int(int64(length))
 	}
 }
 
-func popHead(c *DataCall) {
-	if len(c.Args) > 3 {
-		c.fail(errArity.With("lpop"))
+func pushIfThere(c *DataCall, end listEnd) {
+	if _, found, ok := c.get(c.Args[1], limits.ListValue); ok && !found {
+		c.Writer.Int(0)
+	} else if ok {
+		push(c, end)
+	}
+}
+
+// pushTo adds elements to the list v of a key, and writes the error if they are too much for it.
+func (c *DataCall) pushTo(key []byte, v engine.Value, end listEnd, elements [][]byte) (ok bool) {
+	return c.changeKey(key, v, limits.ListValue, datatype.Size(elements), len(elements)*walkWork, func(data []byte) []byte {
+		return end.push(data, elements)
+	})
+}
+
+func pop(c *DataCall, end listEnd) {
+	count, counts, ok := c.popCount()
+	if !ok {
 		return
 	}
-	count, counts := int64(1), len(c.Args) == 3
-	if counts {
-		var ok bool
-		if count, ok = parseRedisInt(c.Args[2]); !ok || count < 0 {
-			c.fail(errNotPositive)
-			return
-		}
-	}
 	v, found, ok := c.get(c.Args[1], limits.ListValue)
-	l := datatype.List(v.Data)
-	n := int(min(count, int64(l.Len())))
 	switch {
 	case !ok:
 	case !found && counts:
@@ -73,79 +110,95 @@ func popHead(c *DataCall) {
 	case !found:
 		c.Writer.Null()
 	case !counts:
-		c.Writer.Bulk(l.At(0))
-		c.keep(v, 1, l.Len())
+		c.Writer.Bulk(datatype.List(v.Data).At(end.first(v.Data, 1)))
+		c.drop(c.Args[1], v, end, 1)
 	default:
-		c.elements(l, 0, n)
-		c.keep(v, n, l.Len())
+		n := int(min(count, int64(datatype.List(v.Data).Len())))
+		c.popped(v.Data, end, n)
+		c.drop(c.Args[1], v, end, n)
 	}
 }
 
-// keep removes all elements but those from from to to-1.
-func (c *DataCall) keep(v engine.Value, from, to int) {
-	if from == 0 && to == datatype.List(v.Data).Len() {
+// popCount reads the number that may follow the key; without one it is 1.
+func (c *DataCall) popCount() (count int64, counts, ok bool) {
+	switch len(c.Args) {
+	case 2:
+		return 1, false, true
+	case 3:
+		count, ok = c.positive(c.Args[2])
+		return count, true, ok
+	}
+	c.fail(errArity.With(strings.ToLower(string(c.Args[0]))))
+	return 0, false, false
+}
+
+// popped writes the n elements at an end of a list, the outermost first.
+func (c *DataCall) popped(l datatype.List, end listEnd, n int) {
+	if end == head {
+		c.elements(l, 0, n)
 		return
 	}
-	c.change(v, limits.ListValue, 0, copyWork(v.Data), func(data []byte) []byte { return datatype.List(data).Keep(from, to) })
-}
-
-// elements writes the elements from from to to-1.
-func (c *DataCall) elements(l datatype.List, from, to int) {
-	c.Tx.Spend((to - from) * writeWork)
-	c.Writer.Array(to - from)
-	for i := from; i < to; i++ {
-		c.Writer.Bulk(l.At(i))
+	c.Tx.Spend(n * writeWork)
+	c.Writer.Array(n)
+	for i := range n {
+		c.Writer.Bulk(l.At(l.Len() - 1 - i))
 	}
 }
 
-func elementAt(c *DataCall) {
-	v, found, ok := c.get(c.Args[1], limits.ListValue)
+// drop removes n elements at an end of the list v of a key.
+func (c *DataCall) drop(key []byte, v engine.Value, end listEnd, n int) {
+	if n == 0 {
+		return
+	}
+	c.changeKey(key, v, limits.ListValue, 0, copyWork(v.Data), func(data []byte) []byte {
+		first := end.first(data, n)
+		return datatype.List(data).Splice(first, first+n, nil)
+	})
+}
+
+func moveBetweenEnds(c *DataCall) {
+	from, ok1 := endOf(c.Args[3])
+	to, ok2 := endOf(c.Args[4])
+	if !ok1 || !ok2 {
+		c.fail(ErrSyntax)
+		return
+	}
+	moveElement(c, from, to)
+}
+
+// endOf is the end that a word names.
+func endOf(word []byte) (end listEnd, ok bool) {
+	end = listEnd(isWord(word, "RIGHT"))
+	return end, end == tail || isWord(word, "LEFT")
+}
+
+// moveElement moves an element from the list of the first key to that of the second. It is added there before it is removed here, so that
+// nothing is changed if it does not fit.
+func moveElement(c *DataCall, from, to listEnd) {
+	source, destination := c.Args[1], c.Args[2]
+	v, found, ok := c.get(source, limits.ListValue)
 	if !ok {
 		return
 	}
 	if !found {
-		c.Writer.Null() // even if the index is none
-		return
-	}
-	i, ok := c.integer(c.Args[2])
-	if !ok {
-		return
-	}
-	l := datatype.List(v.Data)
-	n := int64(l.Len())
-	if i < 0 {
-		i += n
-	}
-	if i < 0 || i >= n {
 		c.Writer.Null()
 		return
 	}
-	c.Writer.Bulk(l.At(int(i)))
-}
-
-// listRange reads the list of a key, and the indexes start and stop: the elements from from to to-1 are meant.
-func (c *DataCall) listRange() (v engine.Value, from, to int, ok bool) {
-	start, stop, ok := c.integers(c.Args[2], c.Args[3])
+	target, _, ok := c.get(destination, limits.ListValue)
 	if !ok {
-		return v, 0, 0, false
+		return
 	}
-	if v, _, ok = c.get(c.Args[1], limits.ListValue); !ok {
-		return v, 0, 0, false
+	at := from.first(v.Data, 1)
+	element := [][]byte{bytes.Clone(datatype.List(v.Data).At(at))}
+	if bytes.Equal(source, destination) {
+		ok = c.change(v, limits.ListValue, datatype.Size(element), 2*copyWork(v.Data), func(data []byte) []byte {
+			return to.push(datatype.List(data).Splice(at, at+1, nil), element)
+		})
+	} else if ok = c.pushTo(destination, target, to, element); ok {
+		c.drop(source, v, from, 1)
 	}
-	from, to = places(start, stop, datatype.List(v.Data).Len())
-	return v, from, to, true
-}
-
-func elementsBetween(c *DataCall) {
-	if v, from, to, ok := c.listRange(); ok {
-		c.elements(v.Data, from, to)
-	}
-}
-
-func trimList(c *DataCall) {
-	if v, from, to, ok := c.listRange(); ok {
-		c.keep(v, from, to)
-		c.Writer.Status("OK")
+	if ok {
+		c.Writer.Bulk(element[0])
 	}
 }
 

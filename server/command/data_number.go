@@ -50,6 +50,14 @@ func parseLongDouble(b []byte, f *big.Float) bool {
 	return !f.IsInf() && exponent > longDoubleMinExp && exponent <= longDoubleMaxExp
 }
 
+// addLongDouble adds to a number, and reports whether both and the sum are finite.
+func addLongDouble(sum, by *big.Float) (ok bool) {
+	if sum.IsInf() || by.IsInf() {
+		return false
+	}
+	return sum.Add(sum, by).MantExp(nil) <= longDoubleMaxExp
+}
+
 // appendLongDouble writes a number with at most 17 digits behind the point, as Redis does for people.
 func appendLongDouble(b []byte, f *big.Float) []byte {
 	start := len(b)

@@ -1,6 +1,8 @@
 package command
 
 import (
+	"bytes"
+
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/datatype"
 	"github.com/stintdb/stint/engine/limits"
@@ -15,6 +17,10 @@ var setRows = []Row{{
 	Name: "srem", Syntax: "key member ...", Group: "set", Summary: "Remove members from a set.",
 	Example: "seen a b",
 	Cost:    ValuePass, Flags: Write | Fast, Keys: changedKey, Data: removeFromSet,
+}, {
+	Name: "smove", Syntax: "key destination member", Group: "set", Summary: "Move a member from a set to another.",
+	Example: "seen other a",
+	Cost:    ValueCopy, Flags: Write | Fast, Keys: movedKey, Data: moveMember,
 }, {
 	Name: "scard", Syntax: "key", Group: "set", Summary: "The number of members of a set.",
 	Example: "seen",
@@ -32,16 +38,6 @@ var setRows = []Row{{
 	Summary: "All members of a set, in the order of their bytes. Redis has another order.",
 	Example: "seen",
 	Cost:    ValuePass, Flags: ReadOnly, Keys: readKey, Shape: resp.Set, Data: reads(limits.SetValue, getSet),
-}, {
-	Name: "sdiffstore", Syntax: "destination key ...", Group: "set",
-	Summary: "Keep the members that are in the first set and in none of the others, in place of data at the destination.",
-	Example: "other seen",
-	Cost:    ValueSort, Flags: Write, Keys: storedKey, Data: storeDifference,
-}, {
-	Name: "sunionstore", Syntax: "destination key ...", Group: "set",
-	Summary: "Keep the members that are in any of the sets, in place of data at the destination.",
-	Example: "other seen",
-	Cost:    ValueSort, Flags: Write, Keys: storedKey, Data: storeUnion,
 }}
 
 func addToSet(c *DataCall) {
@@ -73,13 +69,50 @@ func removeFromSet(c *DataCall) {
 		there = there || datatype.Set(v.Data).Has(member)
 	}
 	if there {
-		c.change(v, limits.SetValue, 0, workOnSet(v.Data, len(c.Args)-2), func(data []byte) []byte {
-			s, n := datatype.Set(data).Remove(c.Args[2:])
-			removed = n
+		removed = c.removeFromSet(v, c.Args[2:])
+	}
+	c.Writer.Int(int64(removed))
+}
+
+// removeFromSet removes members of the set v of the command's key, and counts those that there were.
+func (c *DataCall) removeFromSet(v engine.Value, members [][]byte) (removed int) {
+	c.change(v, limits.SetValue, 0, workOnSet(v.Data, len(members)), func(data []byte) []byte {
+		s, n := datatype.Set(data).Remove(members)
+		removed = n
+		return s
+	})
+	return removed
+}
+
+// moveMember adds the member there before it removes it here, so that nothing is changed if it does not fit.
+func moveMember(c *DataCall) {
+	source, destination, member := c.Args[1], c.Args[2], c.Args[3:]
+	v, found, ok := c.get(source, limits.SetValue)
+	if !ok {
+		return
+	}
+	if !found {
+		c.Writer.Int(0)
+		return
+	}
+	target, _, ok := c.get(destination, limits.SetValue)
+	if !ok {
+		return
+	}
+	has := datatype.Set(v.Data).Has(member[0])
+	if has && !bytes.Equal(source, destination) {
+		if !c.changeKey(destination, target, limits.SetValue, datatype.Size(member), workOnSet(target.Data, 1), func(data []byte) []byte {
+			s, _ := datatype.Set(data).Add(member)
+			return s
+		}) {
+			return
+		}
+		c.changeKey(source, v, limits.SetValue, 0, workOnSet(v.Data, 1), func(data []byte) []byte {
+			s, _ := datatype.Set(data).Remove(member)
 			return s
 		})
 	}
-	c.Writer.Int(int64(removed))
+	c.Writer.Bool(has)
 }
 
 // workOnSet is the work of adding members to a set, or of removing them.
@@ -111,73 +144,4 @@ func getSet(c *DataCall, s datatype.Set) {
 	for i := range s.Len() {
 		c.Writer.Bulk(s.At(i))
 	}
-}
-
-func storeDifference(c *DataCall) {
-	if sets, ok := c.sets(); ok {
-		c.storeSet(sets[0].Diff(datatype.SetOf(membersOf(sets[1:]))))
-	}
-}
-
-func storeUnion(c *DataCall) {
-	if sets, ok := c.sets(); ok {
-		c.storeSet(datatype.SetOf(membersOf(sets)))
-	}
-}
-
-// sets reads the sets to be combined; a key that does not exist is an empty one. Together they are no larger than one
-// may be, so that combining many is no more work than changing one.
-func (c *DataCall) sets() (sets []datatype.Set, ok bool) {
-	size, members := 0, 0
-	for _, key := range c.Args[2:] {
-		v, _, ok := c.get(key, limits.SetValue)
-		if !ok {
-			return nil, false
-		}
-		if size += len(v.Data); size > engine.MaxValueBytes {
-			c.fail(errSetsTooBig.With(engine.MaxValueBytes))
-			return nil, false
-		}
-		if members += datatype.Set(v.Data).Len(); !c.mayCombine(members) {
-			return nil, false
-		}
-		sets = append(sets, v.Data)
-	}
-	c.Tx.Spend(members * (sortWork + walkWork))
-	return sets, true
-}
-
-// maxCombined bounds the members of the sets, or sorted sets, that one command combines: it sorts them all.
-const maxCombined = 20_000
-
-// mayCombine reports whether a command may combine sets of that many members, and writes the error.
-func (c *DataCall) mayCombine(members int) bool {
-	if members > maxCombined {
-		c.fail(errManyMembers.With(maxCombined))
-		return false
-	}
-	return true
-}
-
-func membersOf(sets []datatype.Set) (members [][]byte) {
-	for _, s := range sets {
-		for i := range s.Len() {
-			members = append(members, s.At(i))
-		}
-	}
-	return members
-}
-
-// storeSet keeps a set in the first key, in place of its data.
-func (c *DataCall) storeSet(s datatype.Set) {
-	to := c.Args[1]
-	if !c.mayReplace(to) {
-		return
-	}
-	if len(s) == 0 {
-		c.Tx.Delete(to)
-	} else {
-		c.Tx.Set(to, engine.Value{Kind: limits.SetValue, Data: s})
-	}
-	c.Writer.Int(int64(s.Len()))
 }

@@ -54,10 +54,6 @@ var sortedSetRows = []Row{{
 	Name: "zremrangebyrank", Syntax: "key start stop", Group: "sorted-set",
 	Summary: "Remove the members in a range of places.",
 	Example: "hits 0 -101", Cost: ValueCopy, Flags: Write, Keys: changedKey, Data: removePlaces,
-}, {
-	Name: "zunion", Syntax: "numkeys key ... [WEIGHTS weight ...] [AGGREGATE function] [WITHSCORES]", Group: "sorted-set",
-	Summary: "The members of several sorted sets, or of sets, whose members score 1, with the sum of their scores. AGGREGATE names another function: MIN or MAX.",
-	Example: "2 hits other", Cost: ValueSort, Flags: ReadOnly | MovableKeys, Keys: Keys{Number: 1, Access: Reads}, Shape: resp.Scored, Data: uniteSortedSets,
 }}
 
 // addOptions are the options of ZADD.
@@ -245,11 +241,16 @@ func removePlaces(c *DataCall) {
 // removePlaces removes the members at places from one up to another, and writes their number.
 func (c *DataCall) removePlaces(from, to int) {
 	c.Writer.Int(int64(to - from))
+	c.removeMembers(c.Args[1], from, to)
+}
+
+// removeMembers removes the members at places from one up to another of a key's sorted set.
+func (c *DataCall) removeMembers(key []byte, from, to int) {
 	if from == to {
 		return
 	}
-	v := c.Tx.Edit(c.Args[1], limits.SortedSetValue)
+	v := c.Tx.Edit(key, limits.SortedSetValue)
 	if v.Data = datatype.SortedSet(v.Data).Remove(from, to); len(v.Data) == 0 {
-		c.Tx.Delete(c.Args[1])
+		c.Tx.Delete(key)
 	}
 }

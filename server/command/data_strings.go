@@ -281,11 +281,7 @@ func incrementByFloat(c *DataCall) {
 		c.fail(errNotFloat)
 		return
 	}
-	if sum.IsInf() || by.IsInf() {
-		c.fail(errNaN)
-		return
-	}
-	if sum.Add(sum, by); sum.MantExp(nil) > longDoubleMaxExp {
+	if !addLongDouble(sum, by) {
 		c.fail(errNaN)
 		return
 	}

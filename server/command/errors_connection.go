@@ -38,6 +38,7 @@ var (
 		"The connection is subscribed to channels. Use another one, or RESP3. Of these commands, Stint has those without P or S in front.")
 	errManyChannels = connectionErrors.Add("ERR a connection subscribes to at most %d channels, with names of at most %d bytes together",
 		"Use another connection for more. Those before stay, and the error is the reply for this channel and those behind it.")
+	errListedChannels  = connectionErrors.Add("ERR PUBSUB CHANNELS lists channels where there are at most %d", "Ask for the channels that you know, by `PUBSUB NUMSUB`.")
 	ErrNeedsConnection = connectionErrors.Add("ERR '%s' is about a connection: it needs one in the Redis protocol",
 		"The request came over HTTP, where connections have no state. Log in with `Authorization`, and use the Redis port for messages and `MONITOR`.")
 	ErrNoCommand = connectionErrors.Add("ERR empty command",

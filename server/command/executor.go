@@ -72,6 +72,11 @@ func (s *scriptCaller) Expired() bool {
 func (s *scriptCaller) Call(reply []byte, args [][]byte) (out []byte, steps int) {
 	before := s.call.Tx.Work()
 	c, row := &s.inner, lookUp(args[0])
+	if row != nil && len(row.Sub) > 0 {
+		if sub := rowOf(args); sub != nil && sub.Data != nil {
+			row = sub
+		}
+	}
 	*c = DataCall{Tx: s.call.Tx, Args: args, Writer: resp.Writer{Buf: reply}}
 	switch err := s.check(row, args); {
 	case err != nil:
@@ -119,7 +124,7 @@ func (s *scriptCaller) mayCall(row *Row) bool {
 		return true
 	}
 	for name := range bytes.SplitSeq(s.call.op.Who, []byte(" ")) {
-		if string(name) == row.Name {
+		if string(name) == row.FullName {
 			return true
 		}
 	}
@@ -131,8 +136,7 @@ func (s *scriptCaller) mayTouch(row *Row, args [][]byte) bool {
 	if s.call.op.Options&engine.DeclaredOnly == 0 {
 		return true
 	}
-	keys := row.Keys.of(args)
-	for i, key := range args[keys.from:keys.to] {
+	for i, key := range row.Keys.of(args).in(args) {
 		if !s.mayUse(key, row.access(args, i)) {
 			return false
 		}
@@ -197,12 +201,11 @@ func wideName(row *Row, op *engine.Op) string {
 // It is nil if may allows all.
 func ScriptCommands(may func(*Row) bool) []byte {
 	list, all := []byte("-"), true // no command's name, so that a list of none is not empty
-	for i := range Table {
-		row := &Table[i]
+	for _, row := range All {
 		switch {
 		case !row.inScripts():
 		case may(row):
-			list = append(append(list, ' '), row.Name...)
+			list = append(append(list, ' '), row.FullName...)
 		default:
 			all = false
 		}
@@ -218,7 +221,7 @@ func (e *Executor) Weigh(op *engine.Op, held int) (work int) {
 	if len(op.Args) == 0 {
 		return store.OpWork
 	}
-	row := lookUp(op.Args[0])
+	row := rowOf(op.Args)
 	switch {
 	case row == nil:
 		return store.OpWork

@@ -88,7 +88,7 @@ func writeRow(w *resp.Writer, r *Row) {
 	statuses(r.words()).write(w)
 	w.Int(int64(r.Keys.First))
 	w.Int(int64(r.Keys.Last))
-	w.Int(int64(min(r.Keys.First, 1))) // the step from key to key
+	w.Int(int64(r.Keys.step()))
 	categories.write(w)
 	w.Array(0) // tips
 	w.Array(0) // key specifications: the positions above say all
@@ -216,6 +216,5 @@ func (r *Row) KeysOf(args [][]byte) (keys [][]byte) {
 		}
 		return keys
 	}
-	positions := r.Keys.of(args)
-	return args[positions.from:min(positions.to, len(args))]
+	return r.Keys.of(args).in(args)
 }

@@ -21,6 +21,11 @@ var keyRows = []Row{{
 	Returns: "an integer; a key given twice counts twice.", Example: "alice:1",
 	Cost: HolderLookup, Flags: ReadOnly | Fast, Keys: readKeys, Data: existKeys, Parse: eachKey(engine.Look), Reply: replyCount,
 }, {
+	Name: "touch", Syntax: "key ...", Group: "generic",
+	Summary: "Same as EXISTS: no key is ever evicted, so none needs it.",
+	Returns: "an integer; a key given twice counts twice.", Example: "alice:1",
+	Cost: HolderLookup, Flags: ReadOnly | Fast, Keys: readKeys, Data: existKeys, Parse: eachKey(engine.Look), Reply: replyCount,
+}, {
 	Name: "ttl", Syntax: "key", Group: "generic",
 	Summary: "Seconds until a key expires; a limiter is then at its full limit again.",
 	Returns: "an integer, rounded; -1 if the key never expires, -2 if the key does not exist or has expired.", Example: "alice:1",

@@ -1,6 +1,8 @@
 package command
 
 import (
+	"slices"
+
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server/pubsub"
@@ -26,6 +28,21 @@ var pubSubRows = []Row{{
 	Returns: "for each channel, `unsubscribe`, the channel and the number of channels that are left.",
 	Example: "news",
 	Cost:    Report, Flags: PubSub | NotInMulti | NotInScripts, Run: runUnsubscribe,
+}, {
+	Name: "pubsub", Group: "pubsub", Summary: "Inspect channels and subscriptions. They are those of the connections to this node.",
+	Sub: []Row{{
+		Name: "channels", Syntax: "[pattern]", Group: "pubsub", Summary: "The channels that have subscribers.",
+		Returns: "an array of channels.", Example: "*",
+		Cost: ConnectionPass, Flags: PubSub, Run: runPubSubChannels,
+	}, {
+		Name: "numsub", Syntax: "[channel ...]", Group: "pubsub", Summary: "The numbers of subscribers of channels.",
+		Returns: "an array of each channel, followed by the number.", Example: "news",
+		Cost: Report, Flags: PubSub, Run: runPubSubNumbers,
+	}, {
+		Name: "numpat", Group: "pubsub", Summary: "The number of subscriptions to patterns: there are none.",
+		Returns: "0.",
+		Cost:    Light, Flags: PubSub, Run: func(_ Session, w *resp.Writer, _ [][]byte) { w.Int(0) },
+	}},
 }}
 
 func publish(c *DataCall) {
@@ -110,4 +127,45 @@ func (r *Row) AllowedSubscribed() bool {
 		return true
 	}
 	return false
+}
+
+// maxListedChannels bounds the channels that PUBSUB CHANNELS looks through.
+const maxListedChannels = 10_000
+
+func runPubSubChannels(s Session, w *resp.Writer, args [][]byte) {
+	names, ok := s.Subscriptions().Names(maxListedChannels)
+	if !ok {
+		w.Error(errListedChannels.With(maxListedChannels).Error())
+		return
+	}
+	f := finder{pattern: "*"}
+	if len(args) > 2 {
+		f.pattern = string(args[2])
+	}
+	slices.Sort(names)
+	var matching [][]byte
+	bytes := 0
+	for _, name := range names {
+		if f.matches([]byte(name)) {
+			matching = append(matching, []byte(name))
+			bytes += len(name)
+		}
+		if f.tooManySteps || f.steps >= maxScanSteps {
+			w.Error(errPattern.Error())
+			return
+		}
+	}
+	if bytes > maxKeysBytes {
+		w.Error(errListedChannels.With(maxListedChannels).Error())
+		return
+	}
+	writeKeys(w, matching)
+}
+
+func runPubSubNumbers(s Session, w *resp.Writer, args [][]byte) {
+	w.Array(2 * len(args[2:]))
+	for _, channel := range args[2:] {
+		w.Bulk(channel)
+		w.Int(int64(s.Subscriptions().Number(string(channel))))
+	}
 }

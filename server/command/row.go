@@ -46,12 +46,13 @@ type Row struct {
 	Keys      Keys
 	AlsoReads func(args [][]byte) bool // whether these arguments have it read its first key, beyond what Keys says
 
-	Parse func(r *Request) error                                         // limiter commands: append to r.Ops
-	Reply func(w *resp.Writer, ops []engine.Op, results []engine.Result) // limiter commands: answer r.Ops
-	Run   func(s Session, w *resp.Writer, args [][]byte)                 // all others
-	Data  func(c *DataCall)                                              // data commands, and others within a script
-	Shape resp.Shape                                                     // of a data command's reply in RESP3
-	Sub   []Row                                                          // containers, such as CLIENT
+	Parse   func(r *Request) error                                         // limiter commands: append to r.Ops
+	Reply   func(w *resp.Writer, ops []engine.Op, results []engine.Result) // limiter commands: answer r.Ops
+	Run     func(s Session, w *resp.Writer, args [][]byte)                 // all others
+	Data    func(c *DataCall)                                              // data commands, and others within a script
+	Shape   resp.Shape                                                     // of a data command's reply in RESP3
+	ShapeOf func(args [][]byte) resp.Shape                                 // in place of Shape where the arguments decide
+	Sub     []Row                                                          // containers, such as CLIENT
 
 	program func(p *programs, script []byte) *script.Program // of calls of scripts: the compiled one, nil if there is none
 
@@ -177,6 +178,15 @@ func lookUp(name []byte) *Row {
 		lower[i] = c
 	}
 	return byName[string(lower[:len(name)])]
+}
+
+// rowOf is the row of an operation on data.
+func rowOf(args [][]byte) *Row {
+	row := lookUp(args[0])
+	if row != nil && len(row.Sub) > 0 && len(args) > 1 {
+		return row.subcommand(args[1])
+	}
+	return row
 }
 
 func (r *Row) subcommand(name []byte) *Row {

@@ -56,6 +56,10 @@ type Subscriptions interface {
 	Unsubscribe(channel string)
 	// Channels lists the channels, in the order of subscription, until the next change.
 	Channels() []string
+	// Number is the number of all connections that are subscribed to a channel.
+	Number(channel string) int
+	// Names lists the channels to which any connection is subscribed, in no order; ok is false if they are more than a number.
+	Names(most int) (names []string, ok bool)
 	// WriteMessages writes the messages that have come.
 	WriteMessages(w *resp.Writer)
 }

@@ -39,6 +39,14 @@ func (u subscriptions) Channels() []string {
 	return u.session.subscriber.Channels()
 }
 
+// Number implements [command.Subscriptions].
+func (u subscriptions) Number(channel string) int { return u.session.env.Channels.Number(channel) }
+
+// Names implements [command.Subscriptions].
+func (u subscriptions) Names(most int) (names []string, ok bool) {
+	return u.session.env.Channels.Names(most)
+}
+
 // WriteMessages implements [command.Subscriptions]. A connection that did not take its messages in time closes.
 func (u subscriptions) WriteMessages(w *resp.Writer) {
 	s := u.session

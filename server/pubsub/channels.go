@@ -3,6 +3,7 @@
 package pubsub
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -52,6 +53,23 @@ func (c *Channels) Counts() (channels, subscriptions int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.byName), int(c.count.Load())
+}
+
+// Number returns the number of subscribers of a channel.
+func (c *Channels) Number(channel string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.byName[channel])
+}
+
+// Names returns the channels that have subscribers, and false if they are more than a number.
+func (c *Channels) Names(most int) (names []string, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.byName) > most {
+		return nil, false
+	}
+	return slices.Collect(maps.Keys(c.byName)), true
 }
 
 // Subscriber is one connection's subscriptions, and the messages that it has not taken yet. Its owner calls its methods, on one

@@ -10,11 +10,14 @@ type Shape uint8
 
 // The shapes.
 const (
-	Same   Shape = iota
-	Map          // fields and their values
-	Set          // members
-	Double       // a number that is not whole
-	Scored       // members with their scores
+	Same       Shape = iota
+	Map              // fields and their values
+	Set              // members
+	Double           // a number that is not whole
+	Scored           // members with their scores
+	FlatScored       // the same, one after the other
+	Doubles          // an array of numbers that are not whole
+	Pairs            // an array of fields with their values
 )
 
 // FromRESP2 writes a whole reply that is given in RESP2 in RESP3. Null has a type of its own there.
@@ -34,6 +37,22 @@ func (w *Writer) FromRESP2(reply []byte, shape Shape) {
 		for range n / 2 {
 			w.Array(2)
 			rest = w.double(w.element(rest))
+		}
+	case isArray && shape == Pairs:
+		w.Array(n / 2)
+		for range n / 2 {
+			w.Array(2)
+			rest = w.element(w.element(rest))
+		}
+	case isArray && shape == FlatScored:
+		w.Array(n)
+		for range n / 2 {
+			rest = w.double(w.element(rest))
+		}
+	case isArray && shape == Doubles:
+		w.Array(n)
+		for range n {
+			rest = w.double(rest)
 		}
 	case shape == Double:
 		rest = w.double(rest)

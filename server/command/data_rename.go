@@ -1,0 +1,111 @@
+package command
+
+import (
+	"bytes"
+	"math"
+
+	"github.com/stintdb/stint/engine"
+)
+
+// Data under another key. A limiter's key keeps its name: nodes, regions and processes hold its loans, leases and purses by it, and a copy would grant its
+// tokens twice.
+
+var renameRows = []Row{{
+	Name: "rename", Syntax: "key newkey", Group: "generic", Summary: "Give data another key, in place of what that held.",
+	Returns: "`OK`.",
+	Example: "counter other", Cost: ValueCopy, Flags: Write, Keys: movedKey, Data: rename,
+}, {
+	Name: "renamenx", Syntax: "key newkey", Group: "generic", Summary: "Give data another key, unless that exists.",
+	Returns: "1, or 0 if the other key exists.",
+	Example: "counter other", Cost: ValueCopy, Flags: Write | Fast, Keys: movedKey, Data: renameIfAbsent,
+}, {
+	Name: "copy", Syntax: "key destination [DB index] [REPLACE]", Group: "generic", Summary: "Copy data to another key.",
+	Returns: "1, or 0 if the source does not exist, or the destination does and REPLACE is not given.",
+	Example: "counter other", Cost: ValueCopy, Flags: Write, Keys: Keys{First: 1, Last: 2, Access: Reads, Others: Changes}, Data: copyKey,
+}}
+
+func rename(c *DataCall) {
+	if v, ok := c.renamed(); ok && c.mayReplace(c.Args[2]) {
+		c.move(v)
+		c.Writer.Status("OK")
+	}
+}
+
+func renameIfAbsent(c *DataCall) {
+	v, ok := c.renamed()
+	if !ok {
+		return
+	}
+	_, taken := c.Tx.Get(c.Args[2])
+	if !taken {
+		c.move(v)
+	}
+	c.Writer.Bool(!taken)
+}
+
+// renamed reads the first key, which must hold data.
+func (c *DataCall) renamed() (v engine.Value, ok bool) {
+	v, found := c.Tx.Get(c.Args[1])
+	if !found {
+		c.fail(errNoSuchKey)
+		return v, false
+	}
+	return v, c.mayReplace(c.Args[1])
+}
+
+// move gives the value of the first key to the second.
+func (c *DataCall) move(v engine.Value) {
+	if from, to := c.Args[1], c.Args[2]; !bytes.Equal(from, to) {
+		c.Tx.Set(to, v)
+		c.Tx.Delete(from)
+	}
+}
+
+func copyKey(c *DataCall) {
+	replace := false
+	for words := c.Args[3:]; len(words) > 0; words = words[1:] {
+		switch {
+		case isWord(words[0], "REPLACE"):
+			replace = true
+		case isWord(words[0], "DB") && len(words) > 1:
+			words = words[1:]
+			if !c.database(words[0]) {
+				return
+			}
+		default:
+			c.fail(ErrSyntax)
+			return
+		}
+	}
+	from, to := c.Args[1], c.Args[2]
+	if bytes.Equal(from, to) {
+		c.fail(errSameKey)
+		return
+	}
+	v, found := c.Tx.Get(from)
+	switch _, taken := c.Tx.Get(to); {
+	case !found:
+		c.Writer.Int(0)
+	case !c.mayReplace(from):
+	case taken && !replace:
+		c.Writer.Int(0)
+	case c.mayReplace(to):
+		c.Tx.Set(to, v)
+		c.Writer.Int(1)
+	}
+}
+
+// database reads the number of a database, and writes the error of one that does not exist.
+func (c *DataCall) database(arg []byte) (ok bool) {
+	index, ok := c.integer(arg)
+	switch {
+	case !ok:
+	case index < math.MinInt32 || index > math.MaxInt32:
+		c.fail(errRange.With(math.MinInt32, math.MaxInt32))
+	case index != 0:
+		c.fail(ErrDBIndex)
+	default:
+		return true
+	}
+	return false
+}

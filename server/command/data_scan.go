@@ -1,0 +1,134 @@
+package command
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/stintdb/stint/engine/datatype"
+	"github.com/stintdb/stint/engine/limits"
+)
+
+// HSCAN, SSCAN and ZSCAN. A value is small enough to be read in one step, as Redis does with small ones: the next cursor is always 0.
+
+const scanNote = " One step returns all of them."
+
+var scanRows = []Row{{
+	Name: "hscan", Syntax: "key cursor [MATCH pattern] [COUNT count]", Group: "hash", Summary: "Iterate over the fields of a hash." + scanNote,
+	Example: "bucket 0",
+	Cost:    ValuePass, Flags: ReadOnly, Keys: readKey, Data: scanHash,
+}, {
+	Name: "sscan", Syntax: "key cursor [MATCH pattern] [COUNT count]", Group: "set", Summary: "Iterate over the members of a set." + scanNote,
+	Example: "seen 0",
+	Cost:    ValuePass, Flags: ReadOnly, Keys: readKey, Data: scanSet,
+}, {
+	Name: "zscan", Syntax: "key cursor [MATCH pattern] [COUNT count]", Group: "sorted-set", Summary: "Iterate over the members of a sorted set." + scanNote,
+	Example: "hits 0",
+	Cost:    ValuePass, Flags: ReadOnly, Keys: readKey, Data: scanSortedSet,
+}}
+
+// isCursor reports whether a word is a cursor, as strtoul reads it.
+func isCursor(word []byte) bool {
+	text, _, _ := strings.Cut(string(word), "\x00")
+	if text == "" {
+		return true
+	}
+	_, err := strconv.ParseUint(strings.TrimPrefix(strings.TrimPrefix(text, "-"), "+"), 10, 64)
+	return err == nil && !strings.HasPrefix(text, "-+")
+}
+
+// scanned begins a scan of the command's key, and returns its data and what matches. Without a key the options are not looked at.
+func (c *DataCall) scanned(kind limits.Algorithm) (data []byte, f finder, ok bool) {
+	f = finder{pattern: "*", maxBytes: math.MaxInt}
+	if !isCursor(c.Args[2]) {
+		c.fail(ErrInvalidCursor)
+		return nil, f, false
+	}
+	v, found, ok := c.get(c.Args[1], kind)
+	if !ok || !found {
+		if ok {
+			c.writeScanned(0)
+		}
+		return nil, f, false
+	}
+	for words := c.Args[3:]; len(words) > 0; words = words[2:] {
+		switch {
+		case len(words) < 2:
+			c.fail(ErrSyntax)
+			return nil, f, false
+		case isWord(words[0], "MATCH"):
+			f.pattern = string(words[1])
+		case isWord(words[0], "COUNT"):
+			if n, ok := c.integer(words[1]); !ok {
+				return nil, f, false
+			} else if n < 1 {
+				c.fail(ErrSyntax)
+				return nil, f, false
+			}
+		default:
+			c.fail(ErrSyntax)
+			return nil, f, false
+		}
+	}
+	return v.Data, f, true
+}
+
+// writeScanned writes the head of a reply with so many words.
+func (c *DataCall) writeScanned(words int) {
+	c.Writer.Array(2)
+	c.Writer.BulkString("0")
+	c.Writer.Array(words)
+}
+
+// scan writes the elements of size whose names match, each of a number of words.
+func (c *DataCall) scan(f finder, size, words int, name func(i int) []byte, second func(i int)) {
+	c.Tx.Spend(size * walkWork)
+	var places []int
+	for i := range size {
+		if f.matches(name(i)) {
+			places = append(places, i)
+		}
+		if f.tooManySteps || f.steps >= maxScanSteps {
+			c.fail(errPattern)
+			return
+		}
+	}
+	c.Tx.Spend(f.steps + len(places)*words*writeWork)
+	c.writeScanned(len(places) * words)
+	for _, i := range places {
+		c.Writer.Bulk(name(i))
+		if words == 2 {
+			second(i)
+		}
+	}
+}
+
+func scanHash(c *DataCall) {
+	if data, f, ok := c.scanned(limits.HashValue); ok {
+		h := datatype.Hash(data)
+		c.scan(f, h.Len(), 2, h.Field, func(i int) { c.Writer.Bulk(h.Value(i)) })
+	}
+}
+
+func scanSet(c *DataCall) {
+	if data, f, ok := c.scanned(limits.SetValue); ok {
+		s := datatype.Set(data)
+		c.scan(f, s.Len(), 1, s.At, nil)
+	}
+}
+
+func scanSortedSet(c *DataCall) {
+	if data, f, ok := c.scanned(limits.SortedSetValue); ok {
+		s := datatype.SortedSet(data)
+		c.scan(f, s.Len(), 2, s.Member, func(i int) { c.scannedScore(s.Score(i)) })
+	}
+}
+
+// scannedScore writes a score as Redis writes it from a small sorted set, which keeps whole numbers as such.
+func (c *DataCall) scannedScore(f float64) {
+	if f == math.Trunc(f) && math.Abs(f) <= math.MaxInt64/2 {
+		c.bulkInt(int64(f))
+		return
+	}
+	c.score(f)
+}

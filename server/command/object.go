@@ -1,0 +1,119 @@
+package command
+
+import (
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/datatype"
+	"github.com/stintdb/stint/engine/limits"
+)
+
+var objectRows = []Row{{
+	Name: "object", Group: "generic", Summary: "How data is kept.",
+	Sub: []Row{{
+		Name: "encoding", Syntax: "key", Group: "generic",
+		Summary: "The encoding that Redis 7.0 would give the data: some programs learn from it how much there is. Stint has one for each kind.",
+		Returns: "a word such as listpack, and raw for a limiter; null if the key does not exist.", Example: "counter",
+		Cost: ValuePass, Flags: ReadOnly, Keys: objectKey, Data: objectEncoding,
+	}, {
+		Name: "refcount", Syntax: "key", Group: "generic", Summary: "The number of references to the data: always 1.",
+		Returns: "1; null if the key does not exist.", Example: "counter",
+		Cost: ValueCopy, Flags: ReadOnly, Keys: objectKey, Data: func(c *DataCall) {
+			if _, ok := c.object(); ok {
+				c.Writer.Int(1)
+			}
+		},
+	}, {
+		Name: "freq", Syntax: "key", Group: "generic", Summary: "An error: how often keys are used is not counted, because none is ever evicted. RL.TOP lists the keys that are denied most.",
+		Returns: "null if the key does not exist.", Example: "counter",
+		Cost: ValueCopy, Flags: ReadOnly, Keys: objectKey, Data: func(c *DataCall) {
+			if _, ok := c.object(); ok {
+				c.fail(errNoFrequency)
+			}
+		},
+	}, {
+		Name: "idletime", Syntax: "key", Group: "generic", Summary: "An error: when a key was last used is not kept, because none is ever evicted.",
+		Returns: "null if the key does not exist.", Example: "counter",
+		Cost: ValueCopy, Flags: ReadOnly, Keys: objectKey, Data: func(c *DataCall) {
+			if _, ok := c.object(); ok {
+				c.fail(errNoIdleTime)
+			}
+		},
+	}},
+}}
+
+var objectKey = Keys{First: 2, Last: 2, Access: Reads}
+
+// object reads the key of OBJECT, and writes null if it does not exist.
+func (c *DataCall) object() (v engine.Value, found bool) {
+	if v, found = c.Tx.Get(c.Args[2]); !found {
+		c.Writer.Null()
+	}
+	return v, found
+}
+
+// Up to these, Redis 7.0 keeps a collection in a compact form.
+const (
+	compactStrings = 128
+	compactBytes   = 64 // of each string
+	compactNumbers = 512
+	embeddedBytes  = 44
+)
+
+func objectEncoding(c *DataCall) {
+	if v, found := c.object(); found {
+		c.Tx.Spend(copyWork(v.Data))
+		c.Writer.BulkString(encodingOf(v))
+	}
+}
+
+func encodingOf(v engine.Value) string {
+	switch v.Kind {
+	case limits.HashValue:
+		h := datatype.Hash(v.Data)
+		return compactOr("hashtable", h.Len(), func(i int) int { return max(len(h.Field(i)), len(h.Value(i))) })
+	case limits.SortedSetValue:
+		s := datatype.SortedSet(v.Data)
+		return compactOr("skiplist", s.Len(), func(i int) int { return len(s.Member(i)) })
+	case limits.ListValue:
+		return "quicklist"
+	case limits.SetValue:
+		return encodingOfSet(v.Data)
+	case limits.StringValue:
+		return encodingOfString(v.Data)
+	}
+	return "raw"
+}
+
+// compactOr is the encoding of n elements, whose longest strings have so many bytes.
+func compactOr(other string, n int, size func(i int) int) string {
+	if n > compactStrings {
+		return other
+	}
+	for i := range n {
+		if size(i) > compactBytes {
+			return other
+		}
+	}
+	return "listpack"
+}
+
+func encodingOfSet(s datatype.Set) string {
+	if s.Len() > compactNumbers {
+		return "hashtable"
+	}
+	for i := range s.Len() {
+		if _, ok := parseRedisInt(s.At(i)); !ok {
+			return "hashtable"
+		}
+	}
+	return "intset"
+}
+
+func encodingOfString(text []byte) string {
+	if _, ok := parseRedisInt(text); ok {
+		return "int"
+	}
+	if len(text) > embeddedBytes {
+		return "raw"
+	}
+	return "embstr"
+}
