@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/script"
 	"github.com/stintdb/stint/server/resp"
 )
@@ -52,6 +53,7 @@ type Row struct {
 	Data    func(c *DataCall)                                              // data commands, and others within a script
 	Shape   resp.Shape                                                     // of a data command's reply in RESP3
 	ShapeOf func(args [][]byte) resp.Shape                                 // in place of Shape where the arguments decide
+	Waits   limits.Algorithm                                               // of a data command that waits until a key has a value of this kind
 	Sub     []Row                                                          // containers, such as CLIENT
 
 	program func(p *programs, script []byte) *script.Program // of calls of scripts: the compiled one, nil if there is none
@@ -69,6 +71,7 @@ type Request struct {
 	Ops    []engine.Op
 	Shape  resp.Shape // of the reply to the command parsed last
 	Hold   bool       // keep the reply back until the wait of the last op is over (BLOCK)
+	Wait   Wait       // for a key, if the reply is null
 	Bounds Bounds
 
 	hasID    bool   // AS was given

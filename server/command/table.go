@@ -1,6 +1,10 @@
 package command
 
-import "cmp"
+import (
+	"cmp"
+
+	"github.com/stintdb/stint/engine/limits"
+)
 
 // Table holds every command, in the order of the handbook.
 var Table = concat(
@@ -18,8 +22,8 @@ var Table = concat(
 	expireRows, renameRows, objectRows,
 	stringRows, readAndChangeRows, substringRows,
 	hashRows,
-	sortedSetRows, placeRows, popRows, combineScoredRows,
-	listRows, elementRows,
+	sortedSetRows, placeRows, popRows, blockingSortedSetRows, combineScoredRows,
+	listRows, elementRows, blockingListRows,
 	setRows, combineRows,
 	randomRows, scanRows,
 	scriptRows,
@@ -72,6 +76,9 @@ func (r *Row) complete(container string) {
 	}
 	if r.Data != nil && r.Parse == nil && r.Run == nil {
 		r.Parse = func(q *Request) error { return q.dataOp(r) }
+		if r.Waits != limits.NoAlgorithm {
+			r.Parse = func(q *Request) error { return q.waitOp(r) }
+		}
 		if r.Reply == nil {
 			r.Reply = replyData
 		}

@@ -34,22 +34,23 @@ type commandBatch struct {
 
 // reply is the answer to one command, still to be written.
 type reply struct {
-	row   *command.Row
-	first int // of its operations in the batch
-	count int
-	block bool
-	shape resp.Shape
-	quiet bool     // to be dropped: CLIENT REPLY
-	slot  uint16   // of its first key, where clients are redirected
-	err   error    // in place of an answer
-	args  [][]byte // of a command without operations, inside EXEC
+	row     *command.Row
+	first   int // of its operations in the batch
+	count   int
+	block   bool
+	keyWait *keyWait // nil unless the command waits for keys
+	shape   resp.Shape
+	quiet   bool     // to be dropped: CLIENT REPLY
+	slot    uint16   // of its first key, where clients are redirected
+	err     error    // in place of an answer
+	args    [][]byte // of a command without operations, inside EXEC
 }
 
 // add parses a limiter command into the batch; an error becomes its reply.
 func (batch *commandBatch) add(s *Session, row *command.Row, args [][]byte, err error, quiet bool) {
 	first := len(batch.decision.Ops)
 	r := &batch.request
-	r.Args, r.Ops, r.Hold, r.Shape = args, batch.decision.Ops, false, resp.Same
+	r.Args, r.Ops, r.Hold, r.Wait, r.Shape = args, batch.decision.Ops, false, command.Wait{}, resp.Same
 	if err == nil {
 		err = row.Parse(r)
 	}
@@ -75,6 +76,9 @@ func (batch *commandBatch) add(s *Session, row *command.Row, args [][]byte, err 
 	if err != nil {
 		r.Ops, r.Hold, weight = r.Ops[:first], false, 0
 	}
+	if batch.exec || err != nil {
+		r.Wait = command.Wait{}
+	}
 	if r.Hold {
 		op := &r.Ops[first]
 		if r.Hold = op.Options&engine.Peek == 0; batch.exec { // a peek returns the delay, and is answered at once
@@ -92,7 +96,7 @@ func (batch *commandBatch) add(s *Session, row *command.Row, args [][]byte, err 
 
 // isFull reports whether no other command may be added before the batch is answered. One that may block is the last.
 func (batch *commandBatch) isFull() bool {
-	return batch.request.Hold || len(batch.decision.Ops) >= MaxBatchOps || batch.weight >= command.MaxBatchWork
+	return batch.request.Hold || batch.request.Wait.Keys > 0 || len(batch.decision.Ops) >= MaxBatchOps || batch.weight >= command.MaxBatchWork
 }
 
 // loopWork is the work, 1 to 2 ms, from which on a batch is decided beside the event loop. To leave the loop costs as much CPU as a dozen

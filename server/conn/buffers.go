@@ -69,6 +69,7 @@ type Usage struct {
 	Monitor     int // the backlog of MONITOR
 	Backlog     int // the lines in it
 	Messages    int // of channels, not written yet, and the names of the channels
+	KeyWait     int // a command that waits for keys
 
 	Queued int // commands between MULTI and EXEC, not bytes
 }
@@ -85,13 +86,16 @@ func (s *Session) Usage() Usage {
 	if s.subscriber != nil {
 		u.Messages = s.subscriber.Bytes()
 	}
+	if s.keyWait != nil {
+		u.KeyWait = s.keyWait.bytes()
+	}
 	return u
 }
 
 // bufferBytes is the memory of a connection's buffers. Unsent replies lie in blocks whose sizes are powers of two.
 func (s *Session) bufferBytes(unsent int) int {
 	u := s.Usage()
-	bytes := 2*unsent + u.Input + u.Transaction + u.Handshake + u.Decision + u.Monitor + u.Messages
+	bytes := 2*unsent + u.Input + u.Transaction + u.Handshake + u.Decision + u.Monitor + u.Messages + u.KeyWait
 	if u.Arguments > KeepRestBytes {
 		bytes += u.Arguments
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/internal/unauthenticated"
 	"github.com/stintdb/stint/server/acl"
+	"github.com/stintdb/stint/server/blocking"
 	"github.com/stintdb/stint/server/clock"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/config"
@@ -43,6 +44,7 @@ type Env struct {
 	Redirect bool               // as a node of a cluster it may answer MOVED
 
 	WaitQueue *waitqueue.Queue
+	Blocked   blocking.Keys // that commands wait for
 	Logins    *loginlimit.Limiter
 	Stats     *stats.Stats
 	TopKeys   *topkeys.Sketch
@@ -71,6 +73,7 @@ type Env struct {
 // Keys is the local store as sessions ask it beside the decider.
 type Keys interface {
 	Weigh(ops []engine.Op) (work int)
+	TryReadOnly(now int64, op *engine.Op, res *engine.Result) (done bool)
 	Asked(op *engine.Op) []engine.Op
 	PolicyKeys(name, id []byte, fields [][]byte, visit func(key []byte) (more bool)) (found bool)
 	CountCheck(policy []byte, res *engine.Result)
@@ -82,6 +85,8 @@ func (e *Env) Start() {
 	e.Registry.start(e)
 	e.longWork = fairqueue.New(func(b *engine.Batch) bool { return e.Decider.Decide(b) }, e.Clock.Now)
 	e.userRates = store.New(store.Config{Shards: 16})
+	waits := e.KeyEvents.NewListener(e.Blocked.Changed)
+	e.Blocked.Start(waits.Listen, waits.Stop)
 	e.batches.New = func() any { return &commandBatch{tally: e.Stats.Recorder.NewTally()} }
 }
 

@@ -41,6 +41,9 @@ func (s *Session) execute(args [][]byte, batch *commandBatch) (taken bool) {
 	default:
 		batch.add(s, row, args, err, s.takeReplyMode())
 		s.redirect(batch)
+		if batch.request.Wait.Keys > 0 {
+			keyWaiter{s}.begin(batch, row, args)
+		}
 	}
 	return true
 }
@@ -59,6 +62,9 @@ func (s *Session) resume(batch *commandBatch, cfg *config.Config) (more bool) {
 	}
 	if s.wait.isDue(ForAnswer | ForLogin) {
 		s.writePending(batch)
+	}
+	if s.wait.isDue(ForKey) {
+		keyWaiter{s}.goOn(batch)
 	}
 	if s.monitor != nil {
 		s.writeMonitored(batch)

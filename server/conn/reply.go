@@ -28,7 +28,9 @@ func (s *Session) writeReplies(batch, out *commandBatch) {
 		r := &batch.replies[i]
 		mark := len(w.Buf)
 		s.writeReply(r, batch.decision.Ops[r.first:r.first+r.count], batch.decision.Results[r.first:r.first+r.count], out)
-		s.count(r, batch, out, isError(w.Buf, mark))
+		if r.keyWait == nil || s.keyWait == nil { // it is answered
+			s.count(r, batch, out, isError(w.Buf, mark))
+		}
 		if r.quiet {
 			w.Buf = w.Buf[:mark]
 		}
@@ -68,6 +70,7 @@ func (s *Session) writeReply(r *reply, ops []engine.Op, results []engine.Result,
 		err = s.env.undecided(ops, results, r.slot)
 	}
 	switch {
+	case r.keyWait != nil && keyWaiter{s}.answer(r, results, err):
 	case err != nil:
 		out.out.Error(err.Error())
 	case r.args != nil:
