@@ -67,7 +67,7 @@ var within = map[string][]string{
 	"server/pubsub":         {},
 	"server/recent":         {},
 	"server/keyevents":      {},
-	"server/blocking":       {},
+	"server/blocking":       {"engine"},
 	"server/trial":          {"engine", "server/command"},
 	"server/sysmem":         {},
 	"server/loginlimit":     {"engine", "internal/unauthenticated", "server/clock", "server/waitqueue"},

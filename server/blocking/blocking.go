@@ -3,6 +3,7 @@
 package blocking
 
 import (
+	"crypto/rand"
 	"hash/maphash"
 	"slices"
 	"sync"
@@ -13,6 +14,7 @@ import (
 type Keys struct {
 	begin, end func()
 
+	node  string // a name of this process among those of a cluster
 	seed  maphash.Seed
 	marks [numMarks]atomic.Int32 // turns by the hash of the key: of most keys that change nobody waits for any
 
@@ -42,11 +44,13 @@ const (
 // Waiter is a client that waits. It looks at a key only when Next says so: it is the first in the line of the key then. Keys.mu guards
 // its fields, but for the constant ones.
 type Waiter struct {
-	of   *Keys
-	keys []string // each once; constant
-	wake func()   // constant
+	of      *Keys
+	keys    []string // each once; constant
+	arrived int64    // constant
+	wake    func()   // constant
 
 	ready []bool // of keys: it is its turn, and the key may have got something since it looked
+	tell  bool   // the leader is another one, which does not know that this client waits
 	idle  bool   // it has looked everywhere, and will be woken
 	end   End
 	gone  bool
@@ -55,17 +59,17 @@ type Waiter struct {
 // Start makes the keys ready for use. begin is called when the first client begins to wait, and end when none is left: between the two,
 // Changed must be told each key that changes.
 func (k *Keys) Start(begin, end func()) {
-	k.begin, k.end, k.seed, k.byKey = begin, end, maphash.MakeSeed(), map[string][]turn{}
+	k.begin, k.end, k.seed, k.byKey, k.node = begin, end, maphash.MakeSeed(), map[string][]turn{}, rand.Text()
 }
 
 func (k *Keys) mark(key string) *atomic.Int32 {
 	return &k.marks[maphash.String(k.seed, key)%numMarks]
 }
 
-// Add has a client wait for keys, behind those that wait already. wake is called, without delay and from any goroutine, when there
+// Add has a client wait for keys from now on, behind those that wait already. wake is called, without delay and from any goroutine, when there
 // is something for Next to return; until then, the client is taken to be busy with its first look.
-func (k *Keys) Add(keys [][]byte, wake func()) *Waiter {
-	w := &Waiter{of: k, wake: wake}
+func (k *Keys) Add(now int64, keys [][]byte, wake func()) *Waiter {
+	w := &Waiter{of: k, arrived: now, wake: wake}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.waiters++; k.waiters == 1 {
@@ -100,6 +104,16 @@ func (k *Keys) Changed(key []byte) {
 	}
 }
 
+// Tell has those who are the first in their lines make an attempt, because another node leads now.
+func (k *Keys) Tell() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for name, line := range k.byKey {
+		line[0].of.tell = true
+		k.callFirst(name)
+	}
+}
+
 // callFirst has the first in the line of a key look at it.
 func (k *Keys) callFirst(key string) {
 	if line := k.byKey[key]; len(line) > 0 {
@@ -125,19 +139,19 @@ func (k *Keys) Len() int {
 }
 
 // Next returns a key to look at, the first in the client's order whose turn it is, or why the client waits no longer. Without
-// either, ok is false, and the client is woken when there is.
-func (w *Waiter) Next() (key string, end End, ok bool) {
+// either, ok is false, and the client is woken when there is. With told, an attempt is due also if there is nothing.
+func (w *Waiter) Next() (key string, told bool, end End, ok bool) {
 	w.of.mu.Lock()
 	defer w.of.mu.Unlock()
 	if w.end != Waiting {
-		return "", w.end, false
+		return "", false, w.end, false
 	}
 	if i := slices.Index(w.ready, true); i >= 0 {
 		w.ready[i] = false
-		return w.keys[i], Waiting, true
+		return w.keys[i], w.tell, Waiting, true
 	}
-	w.idle = true
-	return "", Waiting, false
+	w.idle, w.tell = true, false
+	return "", false, Waiting, false
 }
 
 // Turns returns the keys that it is the client's turn to look at, in its order, as Next would one after the other.

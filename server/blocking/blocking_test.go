@@ -26,7 +26,7 @@ func (p *player) add(name string, keys ...string) *Waiter {
 	for i := range keys {
 		list[i] = []byte(keys[i])
 	}
-	p.all[name] = p.keys.Add(list, func() { p.log = append(p.log, name) })
+	p.all[name] = p.keys.Add(0, list, func() { p.log = append(p.log, name) })
 	return p.all[name]
 }
 
@@ -35,7 +35,7 @@ func (p *player) rest(name string, want ...string) {
 	p.t.Helper()
 	var got []string
 	for {
-		key, _, ok := p.all[name].Next()
+		key, _, _, ok := p.all[name].Next()
 		if !ok {
 			break
 		}
@@ -125,7 +125,7 @@ func TestFinish(t *testing.T) {
 		t.Error("a wait ends twice, or never")
 	}
 	p.woken("a")
-	if _, end, ok := a.Next(); end != Unblocked || ok {
+	if _, _, end, ok := a.Next(); end != Unblocked || ok {
 		t.Errorf("%v %v", end, ok)
 	}
 	a.Leave()

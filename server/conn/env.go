@@ -62,12 +62,20 @@ type Env struct {
 	Draining          atomic.Bool // a connection closes as soon as it is owed nothing
 	ClosingAfterReply atomic.Bool // a connection closes once a limiter command on it has been answered
 
+	leadership leadership // as FollowLeader saw it last
+
 	batches   sync.Pool
 	callers   sync.Pool // of sessions, see getCaller
 	cleanup   cleanup
 	longWork  *fairqueue.Queue         // beside the event loops
 	userRates *store.Store             // of users with a cap on requests a second
 	closeLog  unauthenticated.Refusals // connections, as logged
+}
+
+// leadership is the time in which one node of a cluster leads.
+type leadership struct {
+	id   string
+	term uint64
 }
 
 // Keys is the local store as sessions ask it beside the decider.
@@ -92,6 +100,18 @@ func (e *Env) Start() {
 
 // DoesLongWork reports whether something is being decided beside the event loops.
 func (e *Env) DoesLongWork() bool { return e.longWork.IsRunning() }
+
+// FollowLeader has those that wait for keys tell it to another node of the cluster if that leads now.
+func (e *Env) FollowLeader() {
+	if e.Cluster == nil {
+		return
+	}
+	status := e.Cluster.Status()
+	if now := (leadership{status.LeaderID, status.Term}); now.id != "" && now != e.leadership {
+		e.leadership = now
+		e.Blocked.Tell()
+	}
+}
 
 // End waits for the refunds of connections that are closed, and starts no more.
 func (e *Env) End() {

@@ -39,7 +39,7 @@ func (s keyWaiter) begin(batch *commandBatch, row *command.Row, args [][]byte) {
 		return
 	}
 	k := &keyWait{row: row, kind: wait.Kind, args: copyOf(args), keys: wait.Keys, quiet: r.quiet}
-	k.waiter = s.env.Blocked.Add(k.args[1:1+k.keys], func() {
+	k.waiter = s.env.Blocked.Add(s.started, k.args[1:1+k.keys], func() {
 		s.wait.happen(ForKey)
 		s.wake()
 	})
@@ -61,19 +61,21 @@ func (s keyWaiter) begin(batch *commandBatch, row *command.Row, args [][]byte) {
 		batch.decision.Ops, r.count = batch.decision.Ops[:r.first], 0
 		return
 	}
-	k.restrict(&batch.decision.Ops[r.first])
+	k.restrict(&batch.decision.Ops[r.first], s.started)
 }
 
-// restrict has an operation be about the keys that are asked, if it is about keys waited for alone.
-func (k *keyWait) restrict(op *engine.Op) {
-	if len(k.asked) == k.keys || int(op.KeyCount) != k.keys {
-		return
+// restrict has an operation be about the keys that are asked, if it is about keys waited for alone, and say for how long its client waits.
+func (k *keyWait) restrict(op *engine.Op, now int64) {
+	args := slices.Clone(k.args)
+	if len(k.asked) < k.keys && int(op.KeyCount) == k.keys {
+		for i, key := range k.asked {
+			args[1+i] = []byte(key)
+		}
+		args = slices.Delete(args, 1+len(k.asked), 1+k.keys)
+		op.KeyCount = uint32(len(k.asked))
 	}
-	args := [][]byte{k.args[0]}
-	for _, key := range k.asked {
-		args = append(args, []byte(key))
-	}
-	op.Args, op.KeyCount = append(args, k.args[1+k.keys:]...), uint32(len(k.asked))
+	args[len(args)-1] = k.waiter.Claim(now, k.asked...)
+	op.Args = args
 }
 
 // look returns the kind of a key's value in this node's state.
@@ -130,7 +132,7 @@ func (s keyWaiter) goOn(out *commandBatch) {
 	k := s.keyWait
 	s.wait.end(ForKey)
 	for {
-		key, end, ok := k.waiter.Next()
+		key, told, end, ok := k.waiter.Next()
 		switch {
 		case end != blocking.Waiting:
 			s.end(end, out)
@@ -138,7 +140,7 @@ func (s keyWaiter) goOn(out *commandBatch) {
 		case !ok:
 			s.wait.begin(ForKey)
 			return
-		case s.look([]byte(key)) == k.kind:
+		case told || s.look([]byte(key)) == k.kind:
 			k.asked = []string{key}
 			k.tries++
 			s.attempt(k, out)
@@ -158,7 +160,7 @@ func (s keyWaiter) attempt(k *keyWait, out *commandBatch) {
 	r := &batch.replies[0]
 	r.keyWait = k
 	if r.err == nil {
-		k.restrict(&batch.decision.Ops[0])
+		k.restrict(&batch.decision.Ops[0], s.env.Clock.Now())
 	}
 	s.flush(batch)
 	batch.out.Buf, out.out.Buf = out.out.Buf, batch.out.Buf
