@@ -56,7 +56,7 @@ func (c *waitCluster) close() {
 	}
 }
 
-// pass lets time pass, in which the servers do what they do.
+// pass lets time pass, in which the servers work.
 func (c *waitCluster) pass(d time.Duration) {
 	const step = 5 * time.Millisecond
 	for at := time.Duration(0); at < d; at += step {
@@ -72,7 +72,7 @@ func (c *waitCluster) pass(d time.Duration) {
 	}
 }
 
-// send has a client of a node send a command, and returns what it has been answered after a while.
+// send has a client of a node send a command, and returns its reply, if there is one after a while.
 func (c *waitCluster) send(node int, name, text string, after time.Duration) string {
 	c.t.Helper()
 	p := c.servers[node]
@@ -85,7 +85,7 @@ func (c *waitCluster) send(node int, name, text string, after time.Duration) str
 	return c.reply(node, name)
 }
 
-// reply is what a client has been answered, "" if nothing.
+// reply is the next reply to a client, "" if there is none.
 func (c *waitCluster) reply(node int, name string) string {
 	reply, err := transcripttest.ReadReply(c.servers[node].conns[name].unread)
 	if err != nil {
@@ -204,7 +204,7 @@ func TestWaitersOfALostNode(t *testing.T) {
 }
 
 // Whichever node is lost, each element goes to one client. None is lost, unless a reply says that it may be, or the node of its client is lost. And
-// nobody waits for what is there.
+// nobody waits for an element that is there.
 func TestWaitingLosesNothing(t *testing.T) {
 	for seed := range uint64(testsize.Pick(3, 30)) {
 		synctest.Test(t, func(t *testing.T) {

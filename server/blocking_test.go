@@ -96,8 +96,8 @@ func (m *waitModel) serve(keys ...string) {
 	}
 }
 
-// Many clients wait for lists at random, while others push, pop and delete, and some give up, are unblocked or hang up. Each gets what it would
-// get of Redis: elements go once, to those that wait longest.
+// Many clients wait for lists at random, while others push, pop and delete, and some give up, are unblocked or hang up. The replies are those of
+// Redis: elements go once, to those that wait longest.
 func TestWaitingIsAsInRedis(t *testing.T) {
 	for seed := range uint64(testsize.Pick(30, 3000)) {
 		p := newSessionPlayer(t, 0)
@@ -229,7 +229,7 @@ func (w *waitTest) push() {
 	words = append(words, key)
 	elements := 1 + w.r.IntN(3)
 	if slices.ContainsFunc(w.m.lines[key], func(c *waitingClient) bool { return c.words[2] == destination && !strings.HasSuffix(c.words[0], "POP") }) {
-		elements = 1 // those that wait for what is moved may come before the next is moved
+		elements = 1 // a client that waits for the first one moved may come before the second is moved
 	}
 	for range elements {
 		w.values++
@@ -306,7 +306,7 @@ func (w *waitTest) replies() {
 	clear(w.m.served)
 }
 
-// end has all hang up, and compares what is left.
+// end has all hang up, and compares the rest.
 func (w *waitTest) end() {
 	if n := w.p.env.Blocked.Len(); n != len(slices.DeleteFunc(slices.Clone(w.clients), func(c *waitingClient) bool { return !c.waiting })) {
 		w.t.Errorf("%d clients wait", n)

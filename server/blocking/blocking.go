@@ -49,15 +49,15 @@ type Waiter struct {
 	arrived int64    // constant
 	wake    func()   // constant
 
-	ready []bool // of keys: it is its turn, and the key may have got something since it looked
-	tell  bool   // the leader is another one, which does not know that this client waits
-	idle  bool   // it has looked everywhere, and will be woken
-	end   End
-	gone  bool
+	ready   []bool // of keys: it is its turn, and the key may have got something since it looked
+	restate bool   // the leader is another one, which does not know that this client waits
+	idle    bool   // it has looked everywhere, and will be woken
+	end     End
+	gone    bool
 }
 
 // Start makes the keys ready for use. begin is called when the first client begins to wait, and end when none is left: between the two,
-// Changed must be told each key that changes.
+// Changed must be called with each key that changes.
 func (k *Keys) Start(begin, end func()) {
 	k.begin, k.end, k.seed, k.byKey, k.node = begin, end, maphash.MakeSeed(), map[string][]turn{}, rand.Text()
 }
@@ -104,12 +104,12 @@ func (k *Keys) Changed(key []byte) {
 	}
 }
 
-// Tell has those who are the first in their lines make an attempt, because another node leads now.
-func (k *Keys) Tell() {
+// Restate has the first client in each line make an attempt, because another node leads now.
+func (k *Keys) Restate() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for name, line := range k.byKey {
-		line[0].of.tell = true
+		line[0].of.restate = true
 		k.callFirst(name)
 	}
 }
@@ -139,8 +139,8 @@ func (k *Keys) Len() int {
 }
 
 // Next returns a key to look at, the first in the client's order whose turn it is, or why the client waits no longer. Without
-// either, ok is false, and the client is woken when there is. With told, an attempt is due also if there is nothing.
-func (w *Waiter) Next() (key string, told bool, end End, ok bool) {
+// either, ok is false, and the client is woken when there is. With restate, an attempt is due also if there is nothing.
+func (w *Waiter) Next() (key string, restate bool, end End, ok bool) {
 	w.of.mu.Lock()
 	defer w.of.mu.Unlock()
 	if w.end != Waiting {
@@ -148,9 +148,9 @@ func (w *Waiter) Next() (key string, told bool, end End, ok bool) {
 	}
 	if i := slices.Index(w.ready, true); i >= 0 {
 		w.ready[i] = false
-		return w.keys[i], w.tell, Waiting, true
+		return w.keys[i], w.restate, Waiting, true
 	}
-	w.idle, w.tell = true, false
+	w.idle, w.restate = true, false
 	return "", false, Waiting, false
 }
 

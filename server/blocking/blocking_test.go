@@ -116,7 +116,7 @@ func TestChangeDuringALook(t *testing.T) {
 	p.woken("b")
 }
 
-// The end of a wait wakes its client alone, and is told once.
+// The end of a wait wakes its client alone, and happens once.
 func TestFinish(t *testing.T) {
 	p := newPlayer(t)
 	a := p.add("a", "k")

@@ -7,8 +7,8 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// claim is what a node says of the clients that wait there for a key: when the first of them came, and the second. In a cluster it stands in an
-// attempt in place of the timeout, which is for the client's own node.
+// claim is the place of a node's clients in the line of a key: the times at which the first and the second of them came. It stands in an attempt in
+// place of the timeout, which is for the client's own node.
 type claim struct {
 	node    string
 	arrived int64 // in nanoseconds of the leader's time
@@ -23,7 +23,7 @@ const (
 	none      = int64(-1)
 )
 
-// Claim is what an attempt says of its client, and of the next ones in the lines of its keys.
+// Claim is the last word of an attempt: the ages of its client's wait, and of the next ones in the lines of its keys.
 func (w *Waiter) Claim(now int64, keys ...string) []byte {
 	k := w.of
 	k.mu.Lock()
@@ -39,7 +39,7 @@ func (w *Waiter) Claim(now int64, keys ...string) []byte {
 	return b
 }
 
-// readClaims reads what an attempt says, of each of its keys. It returns nothing of another operation.
+// readClaims reads the last word of an attempt: a claim for each of its keys. It returns none of another operation.
 func readClaims(now int64, op *engine.Op) (keys [][]byte, claims []claim) {
 	if !isAttempt(op) {
 		return nil, nil

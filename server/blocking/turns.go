@@ -9,8 +9,8 @@ import (
 )
 
 // Turns has clients of a whole cluster take from keys in the order in which they came: on the leader, it knows of each key and node the client that
-// waits there longest. It is no part of the replicated state. A new leader learns it from the nodes, which say it anew, and until then nobody who
-// waits takes. A node that does not take when it is its turn, because it is gone or its client is, holds up others no longer than patience.
+// waits there longest. It is no part of the replicated state. A new leader learns it from the nodes, whose clients attempt again, and until then none of them
+// takes. A node that does not take when it is its turn, because it is gone or its client is, holds up others no longer than patience.
 type Turns struct {
 	patience time.Duration
 
@@ -20,13 +20,13 @@ type Turns struct {
 	count int
 }
 
-// maxClaims bounds what a leader remembers. Beyond it, it forgets all, and order is kept from there on.
+// maxClaims bounds the memory of a leader. Beyond it, all claims are forgotten, and order is kept from there on.
 const maxClaims = 1 << 16
 
 // restateTime is how long nodes may take to tell a new leader who waits, beyond patience.
 const restateTime = 200 * time.Millisecond
 
-// NewTurns returns the turns of a node that has not led yet. Within patience a node applies what the leader has applied, and says so by an attempt.
+// NewTurns returns the turns of a node that has not led yet. Within patience, a node follows the leader and has its client attempt.
 func NewTurns(patience time.Duration) *Turns {
 	return &Turns{patience: patience, byKey: map[string][]claim{}}
 }
@@ -47,7 +47,7 @@ func (t *Turns) forget() {
 // IsAttempt reports whether an operation is an attempt of a client that may wait.
 func (t *Turns) IsAttempt(op *engine.Op) bool { return isAttempt(op) }
 
-// Attempt notes what an attempt says.
+// Attempt notes the claims of an attempt.
 func (t *Turns) Attempt(now int64, op *engine.Op) {
 	keys, claims := readClaims(now, op)
 	t.mu.Lock()
@@ -135,7 +135,7 @@ func (t *Turns) isFirst(now int64, key, node string, challenge bool) bool {
 	return len(t.byKey[key]) < before && t.isFirst(now, key, node, false)
 }
 
-// askedAgain is the time after which a client would have attempted again that goes on waiting for what is there.
+// askedAgain is more than the time between two attempts of a client while there is an element.
 const askedAgain = int64(300 * time.Millisecond)
 
 func (t *Turns) drop(key string, is func(claim) bool) {

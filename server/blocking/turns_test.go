@@ -7,7 +7,7 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// attempt is what a node's client that came at a time says at another.
+// attempt is that of a node's client at a time.
 func attempt(k *Keys, w *Waiter, now int64, keys ...string) *engine.Op {
 	op := &engine.Op{Verb: engine.Command, Args: [][]byte{[]byte("BLPOP")}, KeyFrom: 1, KeyCount: uint32(len(keys))}
 	for _, key := range keys {
@@ -80,7 +80,7 @@ func TestPatience(t *testing.T) {
 	asks(9100, true)
 }
 
-// Other operations may take, whatever they contain.
+// Other operations may take, with any words.
 func TestNoAttempts(t *testing.T) {
 	turns := NewTurns(time.Second)
 	for _, words := range [][]string{{"BLPOP", "k", "0"}, {"SET", "k", claimWord + " n 1 1"}, {"BLPOP", "k", claimWord}, {"BLPOP", "k", claimWord + " n x -1"},

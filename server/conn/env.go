@@ -101,7 +101,7 @@ func (e *Env) Start() {
 // DoesLongWork reports whether something is being decided beside the event loops.
 func (e *Env) DoesLongWork() bool { return e.longWork.IsRunning() }
 
-// FollowLeader has those that wait for keys tell it to another node of the cluster if that leads now.
+// FollowLeader has the clients that wait for keys attempt again if another node leads now, which does not know of them.
 func (e *Env) FollowLeader() {
 	if e.Cluster == nil {
 		return
@@ -109,7 +109,7 @@ func (e *Env) FollowLeader() {
 	status := e.Cluster.Status()
 	if now := (leadership{status.LeaderID, status.Term}); now.id != "" && now != e.leadership {
 		e.leadership = now
-		e.Blocked.Tell()
+		e.Blocked.Restate()
 	}
 }
 

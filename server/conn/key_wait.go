@@ -87,7 +87,7 @@ func (s keyWaiter) look(key []byte) limits.Algorithm {
 	return res.Held.Algorithm
 }
 
-// holdsOther reports whether a key holds what the command is an error for.
+// holdsOther reports whether the command is an error because of the kind of a key.
 func (s keyWaiter) holdsOther(k *keyWait, key []byte) bool {
 	kind := s.look(key)
 	return kind != limits.NoAlgorithm && kind != k.kind
@@ -132,7 +132,7 @@ func (s keyWaiter) goOn(out *commandBatch) {
 	k := s.keyWait
 	s.wait.end(ForKey)
 	for {
-		key, told, end, ok := k.waiter.Next()
+		key, restate, end, ok := k.waiter.Next()
 		switch {
 		case end != blocking.Waiting:
 			s.end(end, out)
@@ -140,7 +140,7 @@ func (s keyWaiter) goOn(out *commandBatch) {
 		case !ok:
 			s.wait.begin(ForKey)
 			return
-		case told || s.look([]byte(key)) == k.kind:
+		case restate || s.look([]byte(key)) == k.kind:
 			k.asked = []string{key}
 			k.tries++
 			s.attempt(k, out)
