@@ -91,6 +91,7 @@ var allLimiters = []limiters{
 			{program: "programs.litestar", works: true},
 			{program: "programs.pyrate_limiter", works: true},
 			{program: "programs.quart_rate_limiter", works: true},
+			{program: "programs.redis_lock", works: true},
 			{program: "programs.rest_framework", works: true},
 			{program: "programs.slowapi", works: true},
 			{program: "programs.throttled_py fixed_window", works: true},
