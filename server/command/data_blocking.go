@@ -54,7 +54,7 @@ const MaxWaitKeys = 1000
 
 // Wait says what a command waits for if its reply is null.
 type Wait struct {
-	Keys    int              // so many of its arguments, from the first on; 0 if it does not wait
+	Keys    int              // the number of its arguments that are such keys, the first ones
 	Kind    limits.Algorithm // of value that one of them must get
 	Timeout int64            // nanoseconds, 0 for none
 }
@@ -75,7 +75,7 @@ func (r *Request) waitOp(row *Row) error {
 	case keys > MaxWaitKeys:
 		return errManyWaitKeys.With(MaxWaitKeys, keys)
 	}
-	r.Wait = Wait{Keys: keys, Kind: row.Waits, Timeout: timeout}
+	r.Wait = &Wait{Keys: keys, Kind: row.Waits, Timeout: timeout}
 	return r.dataOp(row)
 }
 

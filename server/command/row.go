@@ -71,7 +71,7 @@ type Request struct {
 	Ops    []engine.Op
 	Shape  resp.Shape // of the reply to the command parsed last
 	Hold   bool       // keep the reply back until the wait of the last op is over (BLOCK)
-	Wait   Wait       // for a key, if the reply is null
+	Wait   *Wait      // for a key, if the reply is null; nil if the command does not wait
 	Bounds Bounds
 
 	hasID    bool   // AS was given

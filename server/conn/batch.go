@@ -50,7 +50,7 @@ type reply struct {
 func (batch *commandBatch) add(s *Session, row *command.Row, args [][]byte, err error, quiet bool) {
 	first := len(batch.decision.Ops)
 	r := &batch.request
-	r.Args, r.Ops, r.Hold, r.Wait, r.Shape = args, batch.decision.Ops, false, command.Wait{}, resp.Same
+	r.Args, r.Ops, r.Hold, r.Wait, r.Shape = args, batch.decision.Ops, false, nil, resp.Same
 	if err == nil {
 		err = row.Parse(r)
 	}
@@ -76,8 +76,8 @@ func (batch *commandBatch) add(s *Session, row *command.Row, args [][]byte, err 
 	if err != nil {
 		r.Ops, r.Hold, weight = r.Ops[:first], false, 0
 	}
-	if batch.exec || err != nil {
-		r.Wait = command.Wait{}
+	if r.Wait != nil && (batch.exec || err != nil) {
+		r.Wait = nil
 	}
 	if r.Hold {
 		op := &r.Ops[first]
@@ -96,7 +96,7 @@ func (batch *commandBatch) add(s *Session, row *command.Row, args [][]byte, err 
 
 // isFull reports whether no other command may be added before the batch is answered. One that may block is the last.
 func (batch *commandBatch) isFull() bool {
-	return batch.request.Hold || batch.request.Wait.Keys > 0 || len(batch.decision.Ops) >= MaxBatchOps || batch.weight >= command.MaxBatchWork
+	return batch.request.Hold || batch.request.Wait != nil || len(batch.decision.Ops) >= MaxBatchOps || batch.weight >= command.MaxBatchWork
 }
 
 // loopWork is the work, 1 to 2 ms, from which on a batch is decided beside the event loop. To leave the loop costs as much CPU as a dozen
@@ -112,7 +112,7 @@ func (batch *commandBatch) isLong(keys Keys) bool {
 }
 
 func (batch *commandBatch) clear() {
-	if batch.exec {
+	if batch.exec || batch.request.Wait != nil {
 		clear(batch.replies) // they hold copies of arguments
 	}
 	batch.replies, batch.exec, batch.weight, batch.scripts, batch.holders = batch.replies[:0], false, 0, 0, 0

@@ -41,7 +41,7 @@ func (s *Session) execute(args [][]byte, batch *commandBatch) (taken bool) {
 	default:
 		batch.add(s, row, args, err, s.takeReplyMode())
 		s.redirect(batch)
-		if batch.request.Wait.Keys > 0 {
+		if batch.request.Wait != nil {
 			keyWaiter{s}.begin(batch, row, args)
 		}
 	}

@@ -35,7 +35,7 @@ type keyWaiter struct{ *Session }
 func (s keyWaiter) begin(batch *commandBatch, row *command.Row, args [][]byte) {
 	r, wait := &batch.replies[len(batch.replies)-1], batch.request.Wait
 	if r.err != nil {
-		batch.request.Wait = command.Wait{}
+		batch.request.Wait = nil
 		return
 	}
 	k := &keyWait{row: row, kind: wait.Kind, args: copyOf(args), keys: wait.Keys, quiet: r.quiet}
