@@ -203,7 +203,7 @@ func TestWaitersOfALostNode(t *testing.T) {
 	})
 }
 
-// Whichever node is lost, each element goes to one client. None is lost, unless a reply says that it may be, or the node of its client is lost. And
+// Whichever node is lost, each element goes to one client. None is lost, but with an error in its place, or with the node of its client. And
 // nobody waits for an element that is there.
 func TestWaitingLosesNothing(t *testing.T) {
 	for seed := range uint64(testsize.Pick(3, 30)) {

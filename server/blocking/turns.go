@@ -23,7 +23,7 @@ type Turns struct {
 // maxClaims bounds the memory of a leader. Beyond it, all claims are forgotten, and order is kept from there on.
 const maxClaims = 1 << 16
 
-// restateTime is how long nodes may take to tell a new leader who waits, beyond patience.
+// restateTime is the time beyond patience in which the clients of all nodes attempt at a new leader.
 const restateTime = 200 * time.Millisecond
 
 // NewTurns returns the turns of a node that has not led yet. Within patience, a node follows the leader and has its client attempt.
