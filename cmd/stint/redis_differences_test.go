@@ -15,13 +15,14 @@ import (
 // difference is one on purpose between the replies of the two servers.
 type difference struct {
 	about    string
+	with     string // the server, empty for all
 	explains func(words []string, redis, stint string) bool
 }
 
 // differences is all of them.
 var differences = []difference{{
-	"a key expires in the year 2262 at the latest",
-	func(words []string, redis, stint string) bool {
+	about: "a key expires in the year 2262 at the latest",
+	explains: func(words []string, redis, stint string) bool {
 		const lastMillis = math.MaxInt64 / 1_000_000
 		at, now := number(stint), time.Now().UnixMilli()
 		switch strings.ToUpper(words[0]) {
@@ -39,42 +40,98 @@ var differences = []difference{{
 		return number(redis) > number(stint) && at >= lastMillis-1000*clockTolerance
 	},
 }, {
-	"a string has at most 1 MiB",
-	func(_ []string, redis, stint string) bool {
+	about: "a string has at most 1 MiB",
+	explains: func(_ []string, redis, stint string) bool {
 		return strings.HasPrefix(redis, "-ERR string exceeds maximum allowed size") && strings.HasPrefix(stint, "-ERR value: at most")
 	},
 }, {
-	"a reply in which one value can be many times has at most 2 MiB",
-	func(_ []string, redis, stint string) bool { return strings.HasPrefix(stint, "-ERR reply: more than") },
-}, {
-	"ZSCAN of a set that was large writes whole scores from 10^17 on as 1e+17",
-	func(words []string, redis, stint string) bool {
-		digits := func(reply string) string {
-			return largeScore.ReplaceAllStringFunc(reply, func(text string) string {
-				_, text, _ = strings.Cut(text, "\r\n")
-				f, _ := strconv.ParseFloat(strings.TrimSpace(text), 64)
-				text = fmt.Sprint(f)
-				return fmt.Sprintf("$%d\r\n%s\r\n", len(text), text)
-			})
-		}
-		return strings.EqualFold(words[0], "ZSCAN") && sameScan(digits(redis), digits(stint))
+	with:  valkey,
+	about: "Valkey 8 reads cursors otherwise",
+	explains: func(words []string, redis, stint string) bool {
+		const refused = "-ERR invalid cursor\r\n"
+		return strings.HasSuffix(strings.ToUpper(words[0]), "SCAN") && (redis == refused || stint == refused)
 	},
 }, {
-	"an error quotes at most 64 bytes of an argument, and shows bytes that are not printable as \\xff",
-	func(_ []string, redis, stint string) bool {
+	with:  valkey,
+	about: "scores have as few digits as tell them apart since Redis 7.2, and 17 in Redis 7.0",
+	explains: func(words []string, redis, stint string) bool {
+		redis, stint = numbersAlike(redis), numbersAlike(stint)
+		return strings.HasPrefix(strings.ToUpper(words[0]), "Z") && (redis == stint || sameScan(redis, stint))
+	},
+}, {
+	with:  valkey,
+	about: "a negative offset of LIMIT is none in large sets of Valkey",
+	explains: func(words []string, _, _ string) bool {
+		at := slices.IndexFunc(words, func(w string) bool { return strings.EqualFold(w, "LIMIT") })
+		return strings.HasPrefix(strings.ToUpper(words[0]), "Z") && at >= 0 && at+1 < len(words) && strings.HasPrefix(words[at+1], "-")
+	},
+}, {
+	with:  valkey,
+	about: "Valkey checks a time to live before it looks at the key",
+	explains: func(words []string, redis, stint string) bool {
+		return strings.EqualFold(words[0], "GETEX") && redis[0] == '-'
+	},
+}, {
+	about: "HSCAN, SSCAN and ZSCAN return all whatever the cursor is, as Redis does with small data",
+	explains: func(words []string, redis, stint string) bool {
+		return strings.HasSuffix(strings.ToUpper(words[0]), "SCAN") && len(words) > 2 && strings.Trim(words[2], "+-0") != "" && len(elements(redis)) == len(elements(stint))
+	},
+}, {
+	about:    "a reply in which one value can be many times has at most 2 MiB",
+	explains: func(_ []string, redis, stint string) bool { return strings.HasPrefix(stint, "-ERR reply: more than") },
+}, {
+	about: "ZSCAN of a set that was large writes whole scores from 10^17 on as 1e+17",
+	explains: func(words []string, redis, stint string) bool {
+		return strings.EqualFold(words[0], "ZSCAN") && sameScan(numbersAlike(redis), numbersAlike(stint))
+	},
+}, {
+	about: "an error quotes at most 64 bytes of an argument, and shows bytes that are not printable as \\xff",
+	explains: func(_ []string, redis, stint string) bool {
 		const begin = "-ERR Unsupported option "
 		return strings.HasPrefix(redis, begin) && strings.HasPrefix(stint, begin)
 	},
 }, {
-	"a score of -0 is stored as 0, which Redis does in small sorted sets",
-	func(words []string, redis, stint string) bool {
+	about: "a score of -0 is stored as 0, which Redis does in small sorted sets",
+	explains: func(words []string, redis, stint string) bool {
 		zero := strings.NewReplacer("$2\r\n-0\r\n", "$1\r\n0\r\n", ",-0\r\n", ",0\r\n")
 		return strings.HasPrefix(strings.ToUpper(words[0]), "Z") && zero.Replace(redis) == zero.Replace(stint)
 	},
 }}
 
-// largeScore is a score that is written in two ways.
-var largeScore = regexp.MustCompile(`\$\d+\r\n(-?\d{17,}|-?[\d.]+e\+1\d)\r\n`)
+// anyScore is a number in a reply that is not whole, or too large to be written as such by all.
+var anyScore = regexp.MustCompile(`(\$\d+\r\n|,)(-0|-?\d{16,}|-?\d+\.\d+|-?[\d.]+e[+-]\d+)\r\n`)
+
+// numbersAlike is a reply with its scores written in one way.
+func numbersAlike(reply string) string {
+	return anyScore.ReplaceAllStringFunc(reply, func(element string) string {
+		text := strings.TrimSuffix(element, "\r\n")
+		if text[0] == '$' {
+			_, text, _ = strings.Cut(text, "\r\n")
+		}
+		f, _ := strconv.ParseFloat(strings.TrimPrefix(text, ","), 64)
+		if text = fmt.Sprint(f + 0); element[0] == ',' {
+			return "," + text + "\r\n"
+		}
+		return fmt.Sprintf("$%d\r\n%s\r\n", len(text), text)
+	})
+}
+
+// readOtherwise reports whether Valkey reads a command otherwise than Redis 7.0, so that the two have other data from there on: it takes fewer words for
+// scores, an option more of ZRANK, a number less in LREM and LPOS, and of an index in a small list the lowest 32 bits.
+func readOtherwise(words []string) bool {
+	switch name := strings.ToUpper(words[0]); {
+	case name == "LSET" || name == "LINDEX":
+		return len(words) > 2 && len(words[2]) > 9
+	case name == "LREM" || name == "LPOS":
+		return slices.Contains(words, fmt.Sprint(math.MinInt64))
+	case name == "ZRANK" || name == "ZREVRANK":
+		return len(words) > 3
+	default:
+		return name[0] == 'Z' && slices.ContainsFunc(words[1:], func(w string) bool {
+			return strings.ContainsAny(w, "xX \t\x00\r\n") || w == "" || w == "(" || strings.HasPrefix(strings.ToLower(w), "nan")
+		})
+	}
+}
 
 // clockTolerance is how much later one server may carry out a command than the other, in seconds: expiries are a minute
 // apart.

@@ -60,7 +60,7 @@ func FuzzValidSet(f *testing.F) {
 			}
 		}
 		s, _ = s.Add([][]byte{[]byte("x"), []byte("y")})
-		if !ValidSet(s) || s.Diff(s).Len() != 0 || !bytes.Equal(s.Union(s), s) {
+		if !ValidSet(s) || s.Diff(s).Len() != 0 || !bytes.Equal(s.Union(s), s) || !bytes.Equal(s.Inter(s), s) {
 			t.Fatalf("wrong after x and y: %x", s)
 		}
 		for s.Len() > 0 {
@@ -70,4 +70,15 @@ func FuzzValidSet(f *testing.F) {
 			}
 		}
 	})
+}
+
+// What two sets have in common is what is left of one without what only it has.
+func TestInter(t *testing.T) {
+	r := newRandom()
+	for range 1_000 {
+		a, b := SetOf(r.texts(r.many())), SetOf(r.texts(r.many()))
+		if got, want := a.Inter(b), a.Diff(a.Diff(b)); !ValidSet(got) || !bytes.Equal(got, want) {
+			t.Fatalf("%q and %q: %q, want %q", a, b, got, want)
+		}
+	}
 }

@@ -68,6 +68,7 @@ var maxWork = [...]int{
 // The work of data commands for each string of a value, beyond that of copying the value. BenchmarkLargestValues and
 // BenchmarkScriptsOnLargestValues show whether they are right.
 const (
+	lookWork  = 2  // a string is compared with another
 	walkWork  = 6  // a string is looked at, in a loop over all
 	indexWork = 10 // it is put into an index of strings
 	sortWork  = 20 // it is sorted among others

@@ -131,8 +131,8 @@ func (c *DataCall) integer(arg []byte) (n int64, ok bool) {
 	return n, ok
 }
 
-// positive reads a number that must not be negative.
-func (c *DataCall) positive(arg []byte) (n int64, ok bool) { return c.atLeast(arg, errNotPositive) }
+// positiveArg reads a number that must not be negative.
+func positiveArg(c *DataCall, arg []byte) (n int64, ok bool) { return c.atLeast(arg, errNotPositive) }
 
 // atLeast reads a number of at least 0, and writes the error of another.
 func (c *DataCall) atLeast(arg []byte, err error) (n int64, ok bool) {

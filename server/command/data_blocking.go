@@ -111,7 +111,7 @@ func popFirst(c *DataCall, end listEnd) {
 			c.Writer.Array(2)
 			c.Writer.Bulk(key)
 			c.Writer.Bulk(datatype.List(v.Data).At(end.first(v.Data, 1)))
-			c.drop(key, v, end, 1)
+			dropElements(c, key, v, end, 1)
 			return
 		}
 	}
@@ -133,7 +133,7 @@ func popFirstMember(c *DataCall, end setEnd) {
 			c.Writer.Bulk(key)
 			c.Writer.Bulk(s.Member(place))
 			c.score(s.Score(place))
-			c.removeMembers(key, place, place+1)
+			dropPlaces(c, key, place, place+1)
 			return
 		}
 	}

@@ -77,7 +77,7 @@ func push(c *DataCall, end listEnd) {
 	v, _, ok := c.get(c.Args[1], limits.ListValue)
 	elements := c.Args[2:]
 	length := datatype.List(v.Data).Len() + len(elements)
-	if ok && c.pushTo(c.Args[1], v, end, elements) {
+	if ok && pushTo(c, c.Args[1], v, end, elements) {
 		c.Writer.Int(int64(length))
 	}
 }
@@ -91,14 +91,14 @@ func pushIfThere(c *DataCall, end listEnd) {
 }
 
 // pushTo adds elements to the list v of a key, and writes the error if they are too much for it.
-func (c *DataCall) pushTo(key []byte, v engine.Value, end listEnd, elements [][]byte) (ok bool) {
+func pushTo(c *DataCall, key []byte, v engine.Value, end listEnd, elements [][]byte) (ok bool) {
 	return c.changeKey(key, v, limits.ListValue, datatype.Size(elements), len(elements)*walkWork, func(data []byte) []byte {
 		return end.push(data, elements)
 	})
 }
 
 func pop(c *DataCall, end listEnd) {
-	count, counts, ok := c.popCount()
+	count, counts, ok := popCount(c)
 	if !ok {
 		return
 	}
@@ -111,29 +111,29 @@ func pop(c *DataCall, end listEnd) {
 		c.Writer.Null()
 	case !counts:
 		c.Writer.Bulk(datatype.List(v.Data).At(end.first(v.Data, 1)))
-		c.drop(c.Args[1], v, end, 1)
+		dropElements(c, c.Args[1], v, end, 1)
 	default:
 		n := int(min(count, int64(datatype.List(v.Data).Len())))
-		c.popped(v.Data, end, n)
-		c.drop(c.Args[1], v, end, n)
+		writePopped(c, v.Data, end, n)
+		dropElements(c, c.Args[1], v, end, n)
 	}
 }
 
 // popCount reads the number that may follow the key; without one it is 1.
-func (c *DataCall) popCount() (count int64, counts, ok bool) {
+func popCount(c *DataCall) (count int64, counts, ok bool) {
 	switch len(c.Args) {
 	case 2:
 		return 1, false, true
 	case 3:
-		count, ok = c.positive(c.Args[2])
+		count, ok = positiveArg(c, c.Args[2])
 		return count, true, ok
 	}
 	c.fail(errArity.With(strings.ToLower(string(c.Args[0]))))
 	return 0, false, false
 }
 
-// popped writes the n elements at an end of a list, the outermost first.
-func (c *DataCall) popped(l datatype.List, end listEnd, n int) {
+// writePopped writes the n elements at an end of a list, the outermost first.
+func writePopped(c *DataCall, l datatype.List, end listEnd, n int) {
 	if end == head {
 		c.elements(l, 0, n)
 		return
@@ -145,8 +145,8 @@ func (c *DataCall) popped(l datatype.List, end listEnd, n int) {
 	}
 }
 
-// drop removes n elements at an end of the list v of a key.
-func (c *DataCall) drop(key []byte, v engine.Value, end listEnd, n int) {
+// dropElements removes n elements at an end of the list v of a key.
+func dropElements(c *DataCall, key []byte, v engine.Value, end listEnd, n int) {
 	if n == 0 {
 		return
 	}
@@ -194,8 +194,8 @@ func moveElement(c *DataCall, from, to listEnd) {
 		ok = c.change(v, limits.ListValue, datatype.Size(element), 2*copyWork(v.Data), func(data []byte) []byte {
 			return to.push(datatype.List(data).Splice(at, at+1, nil), element)
 		})
-	} else if ok = c.pushTo(destination, target, to, element); ok {
-		c.drop(source, v, from, 1)
+	} else if ok = pushTo(c, destination, target, to, element); ok {
+		dropElements(c, source, v, from, 1)
 	}
 	if ok {
 		c.Writer.Bulk(element[0])

@@ -100,13 +100,13 @@ func setElement(c *DataCall) {
 		c.fail(errIndexRange)
 		return
 	}
-	if c.splice(v, at, at+1, c.Args[3:]) {
+	if spliceList(c, v, at, at+1, c.Args[3:]) {
 		c.Writer.Status("OK")
 	}
 }
 
-// splice puts elements in the place of those from from to to-1.
-func (c *DataCall) splice(v engine.Value, from, to int, elements [][]byte) (ok bool) {
+// spliceList puts elements in the place of those from from to to-1.
+func spliceList(c *DataCall, v engine.Value, from, to int, elements [][]byte) (ok bool) {
 	return c.change(v, limits.ListValue, datatype.Size(elements), copyWork(v.Data), func(data []byte) []byte {
 		return datatype.List(data).Splice(from, to, elements)
 	})
@@ -123,7 +123,7 @@ func insertElement(c *DataCall) {
 		return
 	}
 	l := datatype.List(v.Data)
-	c.Tx.Spend(l.Len() * walkWork)
+	c.Tx.Spend(l.Len() * lookWork)
 	at := l.Find(c.Args[3], 0, 1)
 	switch length := l.Len() + 1; {
 	case !found:
@@ -134,7 +134,7 @@ func insertElement(c *DataCall) {
 		if after {
 			at++
 		}
-		if c.splice(v, at, at, c.Args[4:]) {
+		if spliceList(c, v, at, at, c.Args[4:]) {
 			c.Writer.Int(int64(length))
 		}
 	}
@@ -150,9 +150,9 @@ func removeElements(c *DataCall) {
 		return
 	}
 	l, removed := datatype.List(v.Data), 0
-	c.Tx.Spend(l.Len() * walkWork)
+	c.Tx.Spend(l.Len() * lookWork)
 	if l.Find(c.Args[3], 0, 1) >= 0 {
-		c.change(v, limits.ListValue, 0, l.Len()*walkWork, func(data []byte) []byte {
+		c.change(v, limits.ListValue, 0, l.Len()*lookWork, func(data []byte) []byte {
 			l, n := datatype.List(data).Remove(c.Args[3], int(most))
 			removed = n
 			return l
@@ -167,7 +167,7 @@ type findOptions struct {
 	counts            bool
 }
 
-func (c *DataCall) findOptions() (o findOptions, ok bool) {
+func readFindOptions(c *DataCall) (o findOptions, ok bool) {
 	o.rank = 1
 	for words := c.Args[3:]; len(words) > 0; words = words[2:] {
 		switch {
@@ -196,7 +196,7 @@ func (c *DataCall) findOptions() (o findOptions, ok bool) {
 }
 
 func findElements(c *DataCall) {
-	o, ok := c.findOptions()
+	o, ok := readFindOptions(c)
 	if !ok {
 		return
 	}
@@ -205,7 +205,7 @@ func findElements(c *DataCall) {
 		return
 	}
 	l := datatype.List(v.Data)
-	c.Tx.Spend(l.Len() * walkWork)
+	c.Tx.Spend(l.Len() * lookWork)
 	places := o.places(l, c.Args[2])
 	switch {
 	case o.counts:

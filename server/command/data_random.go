@@ -46,8 +46,8 @@ func shapeOfFields(args [][]byte) resp.Shape {
 // choice is a source of numbers that differ from command to command.
 type choice uint64
 
-// choice begins the choices among size things in the command's key.
-func (c *DataCall) choice(size int) choice {
+// newChoice begins the choices among size things in the command's key.
+func newChoice(c *DataCall, size int) choice {
 	key := fnv.New64a()
 	_, _ = key.Write(c.Args[1])
 	r := choice(key.Sum64())
@@ -83,9 +83,9 @@ func (r *choice) distinct(count, size int, chosen func(i int)) {
 }
 
 // writeChosen writes count random elements of size, each of a number of words: different ones, or with a negative count any.
-func (c *DataCall) writeChosen(count int64, size, words int, write func(i int)) {
+func writeChosen(c *DataCall, count int64, size, words int, write func(i int)) {
 	start := len(c.Writer.Buf)
-	r := c.choice(size)
+	r := newChoice(c, size)
 	if count >= 0 || size == 0 {
 		n := int(min(max(count, 0), int64(size)))
 		c.Tx.Spend(size + n*words*writeWork)
@@ -100,7 +100,7 @@ func (c *DataCall) writeChosen(count int64, size, words int, write func(i int)) 
 			write(r.below(size))
 			fits = len(c.Writer.Buf)-start <= maxRepeatedBytes
 		}
-		c.Tx.Spend((len(c.Writer.Buf) - start) / 4)
+		c.Tx.Spend((len(c.Writer.Buf) - start) / 3)
 	}
 	if !fits {
 		c.Writer.Buf = c.Writer.Buf[:start]
@@ -109,7 +109,7 @@ func (c *DataCall) writeChosen(count int64, size, words int, write func(i int)) 
 }
 
 // randomCount reads the count of a command that may have one word behind it.
-func (c *DataCall) randomCount(word string) (count int64, words int, ok bool) {
+func randomCount(c *DataCall, word string) (count int64, words int, ok bool) {
 	count, ok = parseRedisInt(c.Args[2])
 	switch {
 	case !ok:
@@ -128,12 +128,12 @@ func (c *DataCall) randomCount(word string) (count int64, words int, ok bool) {
 	return 0, 0, false
 }
 
-// random answers a command that reads random elements of a value: of size(data) the element i is what write writes, with its second word if
+// answerRandom answers a command that reads random elements of a value: of size(data) the element i is what write writes, with its second word if
 // that is asked for.
-func (c *DataCall) random(kind limits.Algorithm, word string, size func(data []byte) int, write func(data []byte, i int, both bool)) {
+func answerRandom(c *DataCall, kind limits.Algorithm, word string, size func(data []byte) int, write func(data []byte, i int, both bool)) {
 	count, words, ok := int64(0), 1, true
 	if len(c.Args) > 2 {
-		if count, words, ok = c.randomCount(word); !ok {
+		if count, words, ok = randomCount(c, word); !ok {
 			return
 		}
 	}
@@ -141,17 +141,17 @@ func (c *DataCall) random(kind limits.Algorithm, word string, size func(data []b
 	switch {
 	case !ok:
 	case len(c.Args) > 2:
-		c.writeChosen(count, size(v.Data), words, func(i int) { write(v.Data, i, words == 2) })
+		writeChosen(c, count, size(v.Data), words, func(i int) { write(v.Data, i, words == 2) })
 	case !found:
 		c.Writer.Null()
 	default:
-		r := c.choice(size(v.Data))
+		r := newChoice(c, size(v.Data))
 		write(v.Data, r.below(size(v.Data)), false)
 	}
 }
 
 func randomFields(c *DataCall) {
-	c.random(limits.HashValue, "WITHVALUES", func(data []byte) int { return datatype.Hash(data).Len() }, func(data []byte, i int, both bool) {
+	answerRandom(c, limits.HashValue, "WITHVALUES", func(data []byte) int { return datatype.Hash(data).Len() }, func(data []byte, i int, both bool) {
 		c.Writer.Bulk(datatype.Hash(data).Field(i))
 		if both {
 			c.Writer.Bulk(datatype.Hash(data).Value(i))
@@ -160,13 +160,13 @@ func randomFields(c *DataCall) {
 }
 
 func randomMembers(c *DataCall) {
-	c.random(limits.SetValue, "", func(data []byte) int { return datatype.Set(data).Len() }, func(data []byte, i int, _ bool) {
+	answerRandom(c, limits.SetValue, "", func(data []byte) int { return datatype.Set(data).Len() }, func(data []byte, i int, _ bool) {
 		c.Writer.Bulk(datatype.Set(data).At(i))
 	})
 }
 
 func randomScored(c *DataCall) {
-	c.random(limits.SortedSetValue, "WITHSCORES", func(data []byte) int { return datatype.SortedSet(data).Len() }, func(data []byte, i int, both bool) {
+	answerRandom(c, limits.SortedSetValue, "WITHSCORES", func(data []byte) int { return datatype.SortedSet(data).Len() }, func(data []byte, i int, both bool) {
 		c.Writer.Bulk(datatype.SortedSet(data).Member(i))
 		if both {
 			c.score(datatype.SortedSet(data).Score(i))
@@ -182,7 +182,7 @@ func popRandomMembers(c *DataCall) {
 	}
 	if counts {
 		var ok bool
-		if count, ok = c.positive(c.Args[2]); !ok {
+		if count, ok = positiveArg(c, c.Args[2]); !ok {
 			return
 		}
 	}
@@ -196,9 +196,9 @@ func popRandomMembers(c *DataCall) {
 	}
 	s := datatype.Set(v.Data)
 	n := int(min(count, int64(s.Len())))
-	r := c.choice(s.Len())
+	r := newChoice(c, s.Len())
 	var members [][]byte
-	c.Tx.Spend(s.Len() + n*writeWork)
+	c.Tx.Spend(s.Len()/2 + n*writeWork)
 	if counts {
 		c.Writer.Array(n)
 	}
@@ -207,6 +207,6 @@ func popRandomMembers(c *DataCall) {
 		members = append(members, bytes.Clone(s.At(i)))
 	})
 	if n > 0 {
-		c.removeFromSet(v, members)
+		dropMembers(c, v, members)
 	}
 }

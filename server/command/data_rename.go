@@ -25,26 +25,26 @@ var renameRows = []Row{{
 }}
 
 func rename(c *DataCall) {
-	if v, ok := c.renamed(); ok && c.mayReplace(c.Args[2]) {
-		c.move(v)
+	if v, ok := renamed(c); ok && c.mayReplace(c.Args[2]) {
+		moveKey(c, v)
 		c.Writer.Status("OK")
 	}
 }
 
 func renameIfAbsent(c *DataCall) {
-	v, ok := c.renamed()
+	v, ok := renamed(c)
 	if !ok {
 		return
 	}
 	_, taken := c.Tx.Get(c.Args[2])
 	if !taken {
-		c.move(v)
+		moveKey(c, v)
 	}
 	c.Writer.Bool(!taken)
 }
 
 // renamed reads the first key, which must hold data.
-func (c *DataCall) renamed() (v engine.Value, ok bool) {
+func renamed(c *DataCall) (v engine.Value, ok bool) {
 	v, found := c.Tx.Get(c.Args[1])
 	if !found {
 		c.fail(errNoSuchKey)
@@ -53,8 +53,8 @@ func (c *DataCall) renamed() (v engine.Value, ok bool) {
 	return v, c.mayReplace(c.Args[1])
 }
 
-// move gives the value of the first key to the second.
-func (c *DataCall) move(v engine.Value) {
+// moveKey gives the value of the first key to the second.
+func moveKey(c *DataCall, v engine.Value) {
 	if from, to := c.Args[1], c.Args[2]; !bytes.Equal(from, to) {
 		c.Tx.Set(to, v)
 		c.Tx.Delete(from)
@@ -69,7 +69,7 @@ func copyKey(c *DataCall) {
 			replace = true
 		case isWord(words[0], "DB") && len(words) > 1:
 			words = words[1:]
-			if !c.database(words[0]) {
+			if !isDatabase(c, words[0]) {
 				return
 			}
 		default:
@@ -95,8 +95,8 @@ func copyKey(c *DataCall) {
 	}
 }
 
-// database reads the number of a database, and writes the error of one that does not exist.
-func (c *DataCall) database(arg []byte) (ok bool) {
+// isDatabase reads the number of a database, and writes the error of one that does not exist.
+func isDatabase(c *DataCall, arg []byte) (ok bool) {
 	index, ok := c.integer(arg)
 	switch {
 	case !ok:

@@ -37,8 +37,8 @@ func isCursor(word []byte) bool {
 	return err == nil && !strings.HasPrefix(text, "-+")
 }
 
-// scanned begins a scan of the command's key, and returns its data and what matches. Without a key the options are not looked at.
-func (c *DataCall) scanned(kind limits.Algorithm) (data []byte, f finder, ok bool) {
+// beginScan begins a scan of the command's key, and returns its data and what matches. Without a key the options are not looked at.
+func beginScan(c *DataCall, kind limits.Algorithm) (data []byte, f finder, ok bool) {
 	f = finder{pattern: "*", maxBytes: math.MaxInt}
 	if !isCursor(c.Args[2]) {
 		c.fail(ErrInvalidCursor)
@@ -47,7 +47,7 @@ func (c *DataCall) scanned(kind limits.Algorithm) (data []byte, f finder, ok boo
 	v, found, ok := c.get(c.Args[1], kind)
 	if !ok || !found {
 		if ok {
-			c.writeScanned(0)
+			writeScanned(c, 0)
 		}
 		return nil, f, false
 	}
@@ -74,15 +74,15 @@ func (c *DataCall) scanned(kind limits.Algorithm) (data []byte, f finder, ok boo
 }
 
 // writeScanned writes the head of a reply with so many words.
-func (c *DataCall) writeScanned(words int) {
+func writeScanned(c *DataCall, words int) {
 	c.Writer.Array(2)
 	c.Writer.BulkString("0")
 	c.Writer.Array(words)
 }
 
-// scan writes the elements of size whose names match, each of a number of words.
-func (c *DataCall) scan(f finder, size, words int, name func(i int) []byte, second func(i int)) {
-	c.Tx.Spend(size * walkWork)
+// scanElements writes the elements of size whose names match, each of a number of words.
+func scanElements(c *DataCall, f finder, size, words int, name func(i int) []byte, second func(i int)) {
+	c.Tx.Spend(size * lookWork)
 	var places []int
 	for i := range size {
 		if f.matches(name(i)) {
@@ -93,8 +93,8 @@ func (c *DataCall) scan(f finder, size, words int, name func(i int) []byte, seco
 			return
 		}
 	}
-	c.Tx.Spend(f.steps + len(places)*words*writeWork)
-	c.writeScanned(len(places) * words)
+	c.Tx.Spend(f.steps + len(places)*(words+1)*writeWork)
+	writeScanned(c, len(places)*words)
 	for _, i := range places {
 		c.Writer.Bulk(name(i))
 		if words == 2 {
@@ -104,28 +104,28 @@ func (c *DataCall) scan(f finder, size, words int, name func(i int) []byte, seco
 }
 
 func scanHash(c *DataCall) {
-	if data, f, ok := c.scanned(limits.HashValue); ok {
+	if data, f, ok := beginScan(c, limits.HashValue); ok {
 		h := datatype.Hash(data)
-		c.scan(f, h.Len(), 2, h.Field, func(i int) { c.Writer.Bulk(h.Value(i)) })
+		scanElements(c, f, h.Len(), 2, h.Field, func(i int) { c.Writer.Bulk(h.Value(i)) })
 	}
 }
 
 func scanSet(c *DataCall) {
-	if data, f, ok := c.scanned(limits.SetValue); ok {
+	if data, f, ok := beginScan(c, limits.SetValue); ok {
 		s := datatype.Set(data)
-		c.scan(f, s.Len(), 1, s.At, nil)
+		scanElements(c, f, s.Len(), 1, s.At, nil)
 	}
 }
 
 func scanSortedSet(c *DataCall) {
-	if data, f, ok := c.scanned(limits.SortedSetValue); ok {
+	if data, f, ok := beginScan(c, limits.SortedSetValue); ok {
 		s := datatype.SortedSet(data)
-		c.scan(f, s.Len(), 2, s.Member, func(i int) { c.scannedScore(s.Score(i)) })
+		scanElements(c, f, s.Len(), 2, s.Member, func(i int) { writeScannedScore(c, s.Score(i)) })
 	}
 }
 
-// scannedScore writes a score as Redis writes it from a small sorted set, which keeps whole numbers as such.
-func (c *DataCall) scannedScore(f float64) {
+// writeScannedScore writes a score as Redis writes it from a small sorted set, which keeps whole numbers as such.
+func writeScannedScore(c *DataCall, f float64) {
 	if f == math.Trunc(f) && math.Abs(f) <= math.MaxInt64/2 {
 		c.bulkInt(int64(f))
 		return

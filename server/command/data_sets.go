@@ -69,13 +69,13 @@ func removeFromSet(c *DataCall) {
 		there = there || datatype.Set(v.Data).Has(member)
 	}
 	if there {
-		removed = c.removeFromSet(v, c.Args[2:])
+		removed = dropMembers(c, v, c.Args[2:])
 	}
 	c.Writer.Int(int64(removed))
 }
 
-// removeFromSet removes members of the set v of the command's key, and counts those that there were.
-func (c *DataCall) removeFromSet(v engine.Value, members [][]byte) (removed int) {
+// dropMembers removes members of the set v of the command's key, and counts those that there were.
+func dropMembers(c *DataCall, v engine.Value, members [][]byte) (removed int) {
 	c.change(v, limits.SetValue, 0, workOnSet(v.Data, len(members)), func(data []byte) []byte {
 		s, n := datatype.Set(data).Remove(members)
 		removed = n

@@ -73,8 +73,8 @@ func stores(combine func([]datatype.Set) datatype.Set) func(*DataCall) {
 	}
 }
 
-// numberedKeys returns the keys that the first argument counts, and the words behind them.
-func (c *DataCall) numberedKeys() (keys, words [][]byte, ok bool) {
+// readNumberedKeys returns the keys that the first argument counts, and the words behind them.
+func readNumberedKeys(c *DataCall) (keys, words [][]byte, ok bool) {
 	n, ok := parseRedisInt(c.Args[1])
 	switch {
 	case !ok || n < 1:
@@ -87,8 +87,8 @@ func (c *DataCall) numberedKeys() (keys, words [][]byte, ok bool) {
 	return c.Args[2 : 2+n], c.Args[2+n:], true
 }
 
-// limit reads the LIMIT of SINTERCARD and ZINTERCARD, 0 for none.
-func (c *DataCall) limit(words [][]byte) (limit int64, ok bool) {
+// readLimit reads the LIMIT of SINTERCARD and ZINTERCARD, 0 for none.
+func readLimit(c *DataCall, words [][]byte) (limit int64, ok bool) {
 	for ; len(words) > 0; words = words[2:] {
 		if len(words) == 1 || !isWord(words[0], "LIMIT") {
 			c.fail(ErrSyntax)
@@ -101,8 +101,8 @@ func (c *DataCall) limit(words [][]byte) (limit int64, ok bool) {
 	return limit, true
 }
 
-// countUpTo writes a number, at most the limit.
-func (c *DataCall) countUpTo(n int, limit int64) {
+// writeUpTo writes a number, at most the limit.
+func writeUpTo(c *DataCall, n int, limit int64) {
 	if limit == 0 {
 		limit = int64(n)
 	}
@@ -110,16 +110,16 @@ func (c *DataCall) countUpTo(n int, limit int64) {
 }
 
 func countIntersection(c *DataCall) {
-	keys, words, ok := c.numberedKeys()
+	keys, words, ok := readNumberedKeys(c)
 	if !ok {
 		return
 	}
-	limit, ok := c.limit(words)
+	limit, ok := readLimit(c, words)
 	if !ok {
 		return
 	}
 	if sets, ok := c.sets(keys); ok {
-		c.countUpTo(intersect(sets).Len(), limit)
+		writeUpTo(c, intersect(sets).Len(), limit)
 	}
 }
 
@@ -168,13 +168,13 @@ func membersOf(sets []datatype.Set) (members [][]byte) {
 
 // storeSet keeps a set in the first key, in place of its data.
 func (c *DataCall) storeSet(s datatype.Set) {
-	if c.store(c.Args[1], limits.SetValue, s) {
+	if storeValue(c, c.Args[1], limits.SetValue, s) {
 		c.Writer.Int(int64(s.Len()))
 	}
 }
 
-// store keeps a value in a key, in place of its data, or nothing if it is empty. It writes the error if a limiter has the key.
-func (c *DataCall) store(to []byte, kind limits.Algorithm, data []byte) (ok bool) {
+// storeValue keeps a value in a key, in place of its data, or nothing if it is empty. It writes the error if a limiter has the key.
+func storeValue(c *DataCall, to []byte, kind limits.Algorithm, data []byte) (ok bool) {
 	if !c.mayReplace(to) {
 		return false
 	}

@@ -54,7 +54,7 @@ type combination func(inputs []combineInput, aggregate func(a, b float64) float6
 
 func combinesScored(combine combination, name string) func(*DataCall) {
 	return func(c *DataCall) {
-		if set, o, ok := c.combineScored(combine, c.Args[1:], combineOptions{mayShow: true}, name); ok {
+		if set, o, ok := combineScored(c, combine, c.Args[1:], combineOptions{mayShow: true}, name); ok {
 			c.members(set, 0, 1, set.Len(), o.scores)
 		}
 	}
@@ -66,21 +66,21 @@ func storesScored(combine combination, name string) func(*DataCall) {
 		if c.op != nil { // the number of keys comes first, so that the keys are side by side
 			destination, words = c.Args[2], append([][]byte{c.Args[1]}, c.Args[3:]...)
 		}
-		set, _, ok := c.combineScored(combine, words, combineOptions{}, name)
-		if ok && c.store(destination, limits.SortedSetValue, set) {
+		set, _, ok := combineScored(c, combine, words, combineOptions{}, name)
+		if ok && storeValue(c, destination, limits.SortedSetValue, set) {
 			c.Writer.Int(int64(set.Len()))
 		}
 	}
 }
 
 // combineScored reads the inputs and options of a command, and combines the inputs.
-func (c *DataCall) combineScored(combine combination, words [][]byte, o combineOptions, name string) (set datatype.SortedSet, _ combineOptions, ok bool) {
+func combineScored(c *DataCall, combine combination, words [][]byte, o combineOptions, name string) (set datatype.SortedSet, _ combineOptions, ok bool) {
 	inputs, words, ok := c.combineInputs(words, name)
 	if !ok {
 		return nil, o, false
 	}
 	o.mayWeigh = combine != nil
-	if ok = c.combineOptions(&o, inputs, words); !ok || !c.mayCombineInputs(inputs) {
+	if ok = c.combineOptions(&o, inputs, words); !ok || !mayCombineInputs(c, inputs) {
 		return nil, o, false
 	}
 	if combine == nil {
@@ -92,7 +92,7 @@ func (c *DataCall) combineScored(combine combination, words [][]byte, o combineO
 }
 
 // mayCombineInputs reports whether inputs are few enough, and writes the error.
-func (c *DataCall) mayCombineInputs(inputs []combineInput) bool {
+func mayCombineInputs(c *DataCall, inputs []combineInput) bool {
 	size, members := 0, 0
 	for i := range inputs {
 		size += inputs[i].size()
@@ -171,9 +171,9 @@ func countScoredIntersection(c *DataCall) {
 	if !ok {
 		return
 	}
-	limit, ok := c.limit(words)
-	if ok && c.mayCombineInputs(inputs) {
+	limit, ok := readLimit(c, words)
+	if ok && mayCombineInputs(c, inputs) {
 		slices.SortStableFunc(inputs, func(a, b combineInput) int { return cmp.Compare(a.len(), b.len()) })
-		c.countUpTo(intersectScored(inputs, aggregates[0].of).Len(), limit)
+		writeUpTo(c, intersectScored(inputs, aggregates[0].of).Len(), limit)
 	}
 }

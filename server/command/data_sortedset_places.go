@@ -81,7 +81,7 @@ func scoresOfMembers(c *DataCall, s datatype.SortedSet) {
 }
 
 // bytesRange reads the key's sorted set, and the places of its members in a range of bytes.
-func (c *DataCall) bytesRange() (from, to int, ok bool) {
+func bytesRange(c *DataCall) (from, to int, ok bool) {
 	within, ok := c.lexRange(c.Args[2], c.Args[3])
 	if !ok {
 		return 0, 0, false
@@ -96,13 +96,13 @@ func (c *DataCall) bytesRange() (from, to int, ok bool) {
 }
 
 func countBytes(c *DataCall) {
-	if from, to, ok := c.bytesRange(); ok {
+	if from, to, ok := bytesRange(c); ok {
 		c.Writer.Int(int64(to - from))
 	}
 }
 
 func removeBytes(c *DataCall) {
-	if from, to, ok := c.bytesRange(); ok {
+	if from, to, ok := bytesRange(c); ok {
 		c.removePlaces(from, to)
 	}
 }

@@ -37,7 +37,7 @@ func popMembers(c *DataCall, end setEnd) {
 	case 2:
 	case 3:
 		var ok bool
-		if count, ok = c.positive(c.Args[2]); !ok {
+		if count, ok = positiveArg(c, c.Args[2]); !ok {
 			return
 		}
 	default:
@@ -45,16 +45,16 @@ func popMembers(c *DataCall, end setEnd) {
 		return
 	}
 	if s, ok := c.sortedSet(c.Args[1]); ok {
-		c.popMembers(c.Args[1], s, end, int(min(count, int64(s.Len()))))
+		popEnd(c, c.Args[1], s, end, int(min(count, int64(s.Len()))))
 	}
 }
 
-// popMembers writes n members at an end of the sorted set of a key, the outermost first, and removes them.
-func (c *DataCall) popMembers(key []byte, s datatype.SortedSet, end setEnd, n int) {
+// popEnd writes n members at an end of the sorted set of a key, the outermost first, and removes them.
+func popEnd(c *DataCall, key []byte, s datatype.SortedSet, end setEnd, n int) {
 	from, step, first := 0, 1, 0
 	if end == highest {
 		from, step, first = s.Len()-n, -1, s.Len()-1
 	}
 	c.members(s, first, step, n, true)
-	c.removeMembers(key, from, from+n)
+	dropPlaces(c, key, from, from+n)
 }

@@ -241,11 +241,11 @@ func removePlaces(c *DataCall) {
 // removePlaces removes the members at places from one up to another, and writes their number.
 func (c *DataCall) removePlaces(from, to int) {
 	c.Writer.Int(int64(to - from))
-	c.removeMembers(c.Args[1], from, to)
+	dropPlaces(c, c.Args[1], from, to)
 }
 
-// removeMembers removes the members at places from one up to another of a key's sorted set.
-func (c *DataCall) removeMembers(key []byte, from, to int) {
+// dropPlaces removes the members at places from one up to another of a key's sorted set.
+func dropPlaces(c *DataCall, key []byte, from, to int) {
 	if from == to {
 		return
 	}

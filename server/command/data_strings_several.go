@@ -46,7 +46,7 @@ func getAndDelete(c *DataCall) {
 }
 
 func getAndExpire(c *DataCall) {
-	unit, text, persists, ok := c.getexOptions()
+	unit, text, persists, ok := readGetexOptions(c)
 	if !ok {
 		return
 	}
@@ -70,8 +70,8 @@ func getAndExpire(c *DataCall) {
 	}
 }
 
-// getexOptions reads the options of GETEX: a time and its unit, or PERSIST, or neither.
-func (c *DataCall) getexOptions() (unit expiryUnit, text []byte, persists, ok bool) {
+// readGetexOptions reads the options of GETEX: a time and its unit, or PERSIST, or neither.
+func readGetexOptions(c *DataCall) (unit expiryUnit, text []byte, persists, ok bool) {
 	for words := c.Args[2:]; len(words) > 0; words = words[1:] {
 		next := expiryUnitOf(words[0])
 		switch {
@@ -88,8 +88,8 @@ func (c *DataCall) getexOptions() (unit expiryUnit, text []byte, persists, ok bo
 	return unit, text, persists, true
 }
 
-// pairs returns the keys of MSET, and their values. In an operation the keys come first.
-func (c *DataCall) pairs() (keys, values [][]byte) {
+// pairsOf returns the keys of MSET, and their values. In an operation the keys come first.
+func pairsOf(c *DataCall) (keys, values [][]byte) {
 	words := c.Args[1:]
 	if c.op != nil {
 		return words[:len(words)/2], words[len(words)/2:]
@@ -101,12 +101,12 @@ func (c *DataCall) pairs() (keys, values [][]byte) {
 }
 
 // newStrings returns the keys of MSET and their values, if the keys may be set to them.
-func (c *DataCall) newStrings(name string) (keys, values [][]byte, ok bool) {
+func newStrings(c *DataCall, name string) (keys, values [][]byte, ok bool) {
 	if len(c.Args)%2 == 0 {
 		c.fail(errArity.With(name))
 		return nil, nil, false
 	}
-	keys, values = c.pairs()
+	keys, values = pairsOf(c)
 	for i := range keys {
 		if !c.mayReplace(keys[i]) || !c.fits(len(values[i])) {
 			return nil, nil, false
@@ -116,13 +116,13 @@ func (c *DataCall) newStrings(name string) (keys, values [][]byte, ok bool) {
 }
 
 func setStrings(c *DataCall) {
-	if keys, values, ok := c.newStrings("mset"); ok {
-		c.setStrings(keys, values)
+	if keys, values, ok := newStrings(c, "mset"); ok {
+		storeStrings(c, keys, values)
 		c.Writer.Status("OK")
 	}
 }
 
-func (c *DataCall) setStrings(keys, values [][]byte) {
+func storeStrings(c *DataCall, keys, values [][]byte) {
 	for i := range keys {
 		c.Tx.Spend(copyWork(values[i]))
 		c.setString(keys[i], values[i], 0)
@@ -130,7 +130,7 @@ func (c *DataCall) setStrings(keys, values [][]byte) {
 }
 
 func setStringsIfAbsent(c *DataCall) {
-	keys, values, ok := c.newStrings("msetnx")
+	keys, values, ok := newStrings(c, "msetnx")
 	if !ok {
 		return
 	}
@@ -140,6 +140,6 @@ func setStringsIfAbsent(c *DataCall) {
 			return
 		}
 	}
-	c.setStrings(keys, values)
+	storeStrings(c, keys, values)
 	c.Writer.Int(1)
 }

@@ -18,6 +18,8 @@ var (
 		"")
 	errArityUsage = commandErrors.Add("ERR wrong number of arguments for '%s' command; usage: %s",
 		"")
+	errSubcommand = commandErrors.Add("ERR unknown subcommand or wrong number of arguments for '%s'. Try %s HELP.",
+		"")
 	ErrSyntax = commandErrors.Add("ERR syntax error",
 		"")
 	ErrNotInteger = commandErrors.Add("ERR value is not an integer or out of range",

@@ -72,10 +72,8 @@ func (s *scriptCaller) Expired() bool {
 func (s *scriptCaller) Call(reply []byte, args [][]byte) (out []byte, steps int) {
 	before := s.call.Tx.Work()
 	c, row := &s.inner, lookUp(args[0])
-	if row != nil && len(row.Sub) > 0 {
-		if sub := rowOf(args); sub != nil && sub.Data != nil {
-			row = sub
-		}
+	if sub := rowOf(args); sub != nil && sub.Data != nil {
+		row = sub
 	}
 	*c = DataCall{Tx: s.call.Tx, Args: args, Writer: resp.Writer{Buf: reply}}
 	switch err := s.check(row, args); {
@@ -114,7 +112,7 @@ func (s *scriptCaller) check(row *Row, args [][]byte) error {
 
 // inScripts reports whether scripts may call a command.
 func (r *Row) inScripts() bool {
-	return r.Flags&NotInScripts == 0 && (r.Data != nil || r.Parse != nil && r.Group == "limiter")
+	return r.Flags&NotInScripts == 0 && (r.Data != nil || r.Parse != nil && r.Group == "limiter" && r.FullName == r.Name)
 }
 
 // mayCall reports whether the script's user may use a command. The operation lists the commands of a user that may not

@@ -17,7 +17,7 @@ var objectRows = []Row{{
 		Name: "refcount", Syntax: "key", Group: "generic", Summary: "The number of references to the data: always 1.",
 		Returns: "1; null if the key does not exist.", Example: "counter",
 		Cost: ValueCopy, Flags: ReadOnly, Keys: objectKey, Data: func(c *DataCall) {
-			if _, ok := c.object(); ok {
+			if _, ok := readObject(c); ok {
 				c.Writer.Int(1)
 			}
 		},
@@ -25,7 +25,7 @@ var objectRows = []Row{{
 		Name: "freq", Syntax: "key", Group: "generic", Summary: "An error: how often keys are used is not counted, because none is ever evicted. RL.TOP lists the keys that are denied most.",
 		Returns: "null if the key does not exist.", Example: "counter",
 		Cost: ValueCopy, Flags: ReadOnly, Keys: objectKey, Data: func(c *DataCall) {
-			if _, ok := c.object(); ok {
+			if _, ok := readObject(c); ok {
 				c.fail(errNoFrequency)
 			}
 		},
@@ -33,7 +33,7 @@ var objectRows = []Row{{
 		Name: "idletime", Syntax: "key", Group: "generic", Summary: "An error: when a key was last used is not kept, because none is ever evicted.",
 		Returns: "null if the key does not exist.", Example: "counter",
 		Cost: ValueCopy, Flags: ReadOnly, Keys: objectKey, Data: func(c *DataCall) {
-			if _, ok := c.object(); ok {
+			if _, ok := readObject(c); ok {
 				c.fail(errNoIdleTime)
 			}
 		},
@@ -42,8 +42,8 @@ var objectRows = []Row{{
 
 var objectKey = Keys{First: 2, Last: 2, Access: Reads}
 
-// object reads the key of OBJECT, and writes null if it does not exist.
-func (c *DataCall) object() (v engine.Value, found bool) {
+// readObject reads the key of OBJECT, and writes null if it does not exist.
+func readObject(c *DataCall) (v engine.Value, found bool) {
 	if v, found = c.Tx.Get(c.Args[2]); !found {
 		c.Writer.Null()
 	}
@@ -59,7 +59,7 @@ const (
 )
 
 func objectEncoding(c *DataCall) {
-	if v, found := c.object(); found {
+	if v, found := readObject(c); found {
 		c.Tx.Spend(copyWork(v.Data))
 		c.Writer.BulkString(encodingOf(v))
 	}

@@ -133,14 +133,18 @@ func (r *Row) AllowedSubscribed() bool {
 const maxListedChannels = 10_000
 
 func runPubSubChannels(s Session, w *resp.Writer, args [][]byte) {
-	names, ok := s.Subscriptions().Names(maxListedChannels)
-	if !ok {
-		w.Error(errListedChannels.With(maxListedChannels).Error())
+	if len(args) > 3 {
+		w.Error(errSubcommand.With(truncate(args[1], 64), "PUBSUB").Error())
 		return
 	}
 	f := finder{pattern: "*"}
 	if len(args) > 2 {
 		f.pattern = string(args[2])
+	}
+	names, ok := s.Subscriptions().Names(maxListedChannels)
+	if !ok {
+		w.Error(errListedChannels.With(maxListedChannels).Error())
+		return
 	}
 	slices.Sort(names)
 	var matching [][]byte

@@ -30,6 +30,13 @@ var serverRows = []Row{{
 			Run: func(s Session, w *resp.Writer, _ [][]byte) { s.Server().ResetStats(); w.Status("OK") }},
 	},
 }, {
+	Name: "module", Group: "server", Summary: "Modules: Stint has none.",
+	Sub: []Row{{
+		Name: "list", Group: "server", Summary: "The modules that are loaded: none. Programs that show a server's data ask.",
+		Returns: "an empty array.",
+		Cost:    Light, Flags: Harmless, Run: func(_ Session, w *resp.Writer, _ [][]byte) { w.Array(0) },
+	}},
+}, {
 	Name: "save", Group: "server", Summary: "Write a snapshot and wait until it is complete. Other connections are not blocked.",
 	Returns: "`OK`. Sent when the snapshot is complete.",
 	Cost:    Light, Flags: Admin | Dangerous | NotInMulti, Run: runSave,
