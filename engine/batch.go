@@ -6,6 +6,7 @@ type Batch struct {
 	Results []Result // as long as Ops
 	Atomic  bool     // all at one instant without other operations in between: MULTI … EXEC
 	Local   bool     // reads may be answered from this node's own state, which may be behind: READONLY
+	InOrder bool     // no read is answered from a state older than this node's own: the client keeps it until that changes
 
 	// Done is called once, from another goroutine, when the results are ready, if the decider could not finish at once.
 	Done func()

@@ -40,5 +40,6 @@ func (s *Server) housekeep(ctx context.Context) {
 		s.env.Registry.CloseLargest()
 		s.env.Logins.Sweep(s.env.Clock.Now())
 		s.env.SweepUserRates(minSweep)
+		s.env.Tracking.Shrink(10_000)
 	}
 }

@@ -78,7 +78,7 @@ func countOnThreeNodes(t *testing.T, options []string) {
 	p := newClusterTimePlayer(t, true, time.Second)
 	players := make([]*clusterTimePlayer, len(p.nodes))
 	for i := range players {
-		players[i] = &clusterTimePlayer{nodes: p.nodes, stores: p.stores, channels: p.channels, leader: p.leader}
+		players[i] = &clusterTimePlayer{nodes: p.nodes, stores: p.stores, channels: p.channels, changes: p.changes, leader: p.leader}
 		players[i].serve(i)
 	}
 	defer func() {

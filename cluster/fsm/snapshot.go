@@ -147,5 +147,6 @@ func (f *Machine) restore(from io.Reader) error {
 	f.Now.Store(head.Now)
 	f.noteApplied(max(f.Applied.Load(), head.Applied))
 	f.Clock.Observe(head.Now)
+	f.Store.Replaced()
 	return nil
 }

@@ -49,7 +49,7 @@ func (d *decider) decideInLog(b *engine.Batch) (finished bool) {
 		return d.decideHere(r, c, false)
 	}
 	var status engine.Status
-	if c.Group, status = call.PackGroup(nil, &opcodec.Writer{}, b, nil); status != engine.OK {
+	if c.Group, status = d.pack(c); status != engine.OK {
 		d.rejectCall(c, status)
 		return true
 	}
@@ -59,6 +59,20 @@ func (d *decider) decideInLog(b *engine.Batch) (finished bool) {
 		return true
 	}
 	return d.trackCall(c)
+}
+
+// pack returns the operations of a call as they are forwarded. The leader answers reads from what it has applied, which can be behind what this
+// node has: those of a batch in order go into an entry, as nothing may come between two operations.
+func (d *decider) pack(c *call.Call) ([]byte, engine.Status) {
+	b := *c.Batch
+	if !b.InOrder {
+		return call.PackGroup(nil, &opcodec.Writer{}, &b, nil)
+	}
+	b.Atomic = true
+	if len(b.Ops) == 1 {
+		c.Unanswered = []uint32{0, 0}
+	}
+	return call.PackGroup(nil, &opcodec.Writer{}, &b, c.Unanswered)
 }
 
 // readLocally answers a batch that only reads from the state this node has applied.

@@ -78,7 +78,7 @@ func (d *decider) decideRest(b *engine.Batch, positions []uint32) (finished bool
 
 // decideAt has operations decided in the log that are those at some positions of a batch.
 func (d *decider) decideAt(b *engine.Batch, positions []uint32, ops []engine.Op) (finished bool) {
-	rest := &engine.Batch{Local: b.Local, Ops: ops, Results: make([]engine.Result, len(ops))}
+	rest := &engine.Batch{Local: b.Local, InOrder: b.InOrder, Ops: ops, Results: make([]engine.Result, len(ops))}
 	deliver := func() {
 		for i, at := range positions {
 			b.Results[at] = rest.Results[i]

@@ -146,6 +146,9 @@ func (s *Keyspace) Track(on bool) { s.changes.set(journaled, on) }
 // observer looks at the keys of interest after it has begun.
 func (s *Keyspace) Observe(on bool) { s.changes.set(observed, on && s.changes.changed != nil) }
 
+// Replaced reports to the observer that all keys may have changed, after loading.
+func (s *Keyspace) Replaced() { s.changes.tell(s.changes.uses.Load(), nil) }
+
 // TakeChanges reports the changes of all keys since the last call, but for states larger than stateBytes, and forgets them.
 func (s *Keyspace) TakeChanges(stateBytes int, now int64, visit func(Change)) (complete, left bool) {
 	for i := range s.changes.dirty {

@@ -9,7 +9,7 @@ import (
 
 var clientRows = []Row{{
 	Name: "client", Syntax: "subcommand", Group: "connection", Summary: "Inspect and control connections.",
-	Sub: []Row{
+	Sub: append([]Row{
 		{Name: "id", Group: "connection", Summary: "This connection's number.",
 			Returns: "an integer.",
 			Cost:    Light, Flags: Fast | Connection,
@@ -53,16 +53,7 @@ var clientRows = []Row{{
 			Returns: "`OK` for ON; no reply for OFF and SKIP.", Example: "ON",
 			Cost: Light, Flags: Connection | NotInMulti,
 			Run: runClientReply},
-		{Name: "tracking", Syntax: "mode [option ...]", Group: "connection",
-			Summary: "Accepted for clients that require it; without effect, because replies cannot be cached.",
-			Returns: "`OK`.", Example: "ON",
-			Cost: Light, Flags: Connection,
-			Run: onOff(func(s Session, on bool) { s.Client().Tracking = on })},
-		{Name: "caching", Syntax: "YES | NO", Group: "connection", Summary: "Accepted without effect, like TRACKING.",
-			Returns: "`OK`.", Example: "YES",
-			Cost: Light, Flags: Connection,
-			Run: runCaching},
-	},
+	}, trackingRows...),
 }}
 
 // helpRow answers HELP of a container from its own rows.
@@ -130,14 +121,6 @@ func onOff(set func(s Session, on bool)) func(Session, *resp.Writer, [][]byte) {
 		set(s, on)
 		w.Status("OK")
 	}
-}
-
-func runCaching(_ Session, w *resp.Writer, args [][]byte) {
-	if !isWord(args[2], "YES") && !isWord(args[2], "NO") {
-		w.Error(ErrSyntax.Error())
-		return
-	}
-	w.Status("OK")
 }
 
 func runClientReply(s Session, w *resp.Writer, args [][]byte) {

@@ -57,7 +57,7 @@ var (
 	ErrDiscardNoMult = transactionErrors.Add("ERR DISCARD without MULTI",
 		"")
 	ErrNotInMulti = transactionErrors.Add("ERR Command not allowed inside a transaction",
-		"`SAVE`, `SHUTDOWN`, `SUBSCRIBE`, `UNSUBSCRIBE`, `HELLO`, `AUTH`, `CLIENT REPLY`, `MONITOR` and changes by `RAFT` are not allowed between `MULTI` and `EXEC`; `BGSAVE` is. `EXEC` will fail.")
+		"`SAVE`, `SHUTDOWN`, `SUBSCRIBE`, `UNSUBSCRIBE`, `HELLO`, `AUTH`, `CLIENT REPLY`, `CLIENT TRACKING`, `MONITOR` and changes by `RAFT` are not allowed between `MULTI` and `EXEC`; `BGSAVE` is. `EXEC` will fail.")
 	ErrMultiTooLong = transactionErrors.Add("ERR too many commands between MULTI and EXEC",
 		"More than 10,000 commands, or more bytes of them than `--query-buffer-size`. `EXEC` will fail.")
 	ErrExecAbort = transactionErrors.Add("EXECABORT Transaction discarded because of previous errors.",

@@ -61,6 +61,32 @@ var (
 		"")
 	errNameCharacters = connectionErrors.Add("ERR Client names cannot contain spaces, newlines or special characters.",
 		"")
+	errRedirectTwice = connectionErrors.Add("ERR A client can only redirect to a single other client",
+		"")
+	ErrNoRedirect = connectionErrors.Add("ERR The client ID you want redirect to does not exist",
+		"")
+	errPrefixMode = connectionErrors.Add("ERR PREFIX option requires BCAST mode to be enabled",
+		"")
+	errSwitchBroadcast = connectionErrors.Add("ERR You can't switch BCAST mode on/off before disabling tracking for this client, and then re-enabling it with a different mode.",
+		"")
+	errBroadcastOpt = connectionErrors.Add("ERR OPTIN and OPTOUT are not compatible with BCAST",
+		"")
+	errOptBoth = connectionErrors.Add("ERR You can't specify both OPTIN mode and OPTOUT mode",
+		"")
+	errSwitchOpt = connectionErrors.Add("ERR You can't switch OPTIN/OPTOUT mode before disabling tracking for this client, and then re-enabling it with a different mode.",
+		"")
+	errPrefixOverlaps = connectionErrors.Add("ERR Prefix '%s' overlaps with an existing prefix '%s'. Prefixes for a single client must not overlap.",
+		"")
+	errPrefixesOverlap = connectionErrors.Add("ERR Prefix '%s' overlaps with another provided prefix '%s'. Prefixes for a single client must not overlap.",
+		"")
+	ErrManyPrefixes = connectionErrors.Add("ERR a client tracks at most %d prefixes of at most %d bytes, and all clients together %d",
+		"Use fewer and shorter prefixes.")
+	errCachingMode = connectionErrors.Add("ERR CLIENT CACHING can be called only when the client is in tracking mode with OPTIN or OPTOUT mode enabled",
+		"")
+	errCachingYes = connectionErrors.Add("ERR CLIENT CACHING YES is only valid when tracking is enabled in OPTIN mode.",
+		"")
+	errCachingNo = connectionErrors.Add("ERR CLIENT CACHING NO is only valid when tracking is enabled in OPTOUT mode.",
+		"")
 	errClientText = connectionErrors.Add("ERR %s cannot contain spaces, newlines or special characters.",
 		"")
 )

@@ -4,6 +4,7 @@ import (
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server/resp"
+	"github.com/stintdb/stint/server/tracking"
 )
 
 // Session is what commands other than the limiters may see and change: the connection they arrived on, and through it
@@ -46,6 +47,8 @@ type Session interface {
 
 	// Subscriptions are the connection's channels.
 	Subscriptions() Subscriptions
+	// Tracking is the connection's part in client-side caching.
+	Tracking() Tracking
 
 	Server() Server
 }
@@ -65,6 +68,20 @@ type Subscriptions interface {
 	Names(most int) (names []string, ok bool)
 	// WriteMessages writes the messages that have come.
 	WriteMessages(w *resp.Writer)
+}
+
+// Tracking is a connection's part in client-side caching.
+type Tracking interface {
+	// Client is how the connection tracks, nil if it does not.
+	Client() *tracking.Client
+	// Start has it track from here on, and Stop no longer.
+	Start(o tracking.Options, prefixes []string) error
+	Stop()
+	// Caching reports whether SetCaching was called for the command that comes now.
+	Caching() bool
+	SetCaching()
+	// Knows reports whether there is a connection with an id.
+	Knows(id int64) bool
 }
 
 // KeyReader is a user, as far as looking at keys goes.
@@ -93,7 +110,6 @@ type Client struct {
 	LibVersion string
 	NoEvict    bool
 	NoTouch    bool
-	Tracking   bool
 	ReadOnly   bool
 }
 

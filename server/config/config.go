@@ -58,6 +58,7 @@ type Config struct {
 	MaxArgs           int           // words in one command, its name included
 	MaxKeyBytes       int           // longest key
 	MaxSlidingLog     int           // largest limit of a sliding log
+	TrackingKeys      int           // that clients keep
 	MaxBulkBytes      int           // longest single argument
 	QueryBufferBytes  int           // bytes of unfinished commands a connection may hold
 	OutputBufferBytes int           // bytes of replies a connection may leave unread
@@ -160,6 +161,7 @@ func Default() Config {
 		MaxArgs:            1024,
 		MaxKeyBytes:        4 << 10,
 		MaxSlidingLog:      100_000,
+		TrackingKeys:       1_000_000,
 		MaxBulkBytes:       64 << 10,
 		QueryBufferBytes:   1 << 20,
 		OutputBufferBytes:  4 << 20,

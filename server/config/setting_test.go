@@ -74,6 +74,7 @@ var settingCases = []struct {
 	{"shutdown-timeout", map[string]string{"0": "0", "1ms": "1ms", "60m": "1h"}, []string{"61m", "0.1ms", "-1s", "never"}},
 	{"max-args", map[string]string{"16": "16", "1048576": "1048576"}, []string{"15", "1048577", "many"}},
 	{"max-sliding-log", map[string]string{"1": "1", "1000000": "1000000"}, []string{"0", "1000001", "all"}},
+	{"tracking-table-max-keys", map[string]string{"0": "0", "1000000": "1000000"}, []string{"-1", "100000001", "all"}},
 	{"max-key-size", map[string]string{"1": "1", "4kb": "4kb", "65535": "65535"}, []string{"0", "65536", "64kb", "-1", "x"}},
 	{"max-bulk-size", map[string]string{"1024": "1kb", "512mb": "512mb"}, []string{"1023", "536870913", "0", "big"}},
 	{"query-buffer-size", map[string]string{"4kb": "4kb", "1gb": "1gb"}, []string{"4095", "1073741825", "0", "big"}},

@@ -209,6 +209,11 @@ var serverSettings = []Setting{
 		value: func(c *Config) Value { return &integer{&c.MaxSlidingLog, 1, 1_000_000} },
 	},
 	{
+		Name: "tracking-table-max-keys", Group: groupClients, Placeholder: "N", Mutable: true,
+		Help:  "Maximum number of keys that are remembered for CLIENT TRACKING, and at most a quarter of --client-memory; for a further one, clients are told that another has changed. 0 is only the memory.",
+		value: func(c *Config) Value { return &integer{&c.TrackingKeys, 0, 100_000_000} },
+	},
+	{
 		Name: "max-bulk-size", Redis: "proto-max-bulk-len", Group: groupClients, Placeholder: "SIZE", Mutable: true,
 		Help:  "Maximum size of one argument of a command.",
 		value: func(c *Config) Value { return &size[int]{&c.MaxBulkBytes, 1 << 10, 512 << 20, ""} },

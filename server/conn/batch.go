@@ -17,10 +17,12 @@ type commandBatch struct {
 	request  command.Request
 	decision engine.Batch
 	replies  []reply
-	exec     bool // the replies are those of one EXEC
-	weight   int  // the most work that the batch may take, in units of engine.Result.Work
-	scripts  int  // the part of it that scripts may take
-	holders  int  // and looks through the holders of concurrency limits
+	exec     bool     // the replies are those of one EXEC
+	tracked  bool     // some of them are
+	own      []ownKey // of a client with NOLOOP
+	weight   int      // the most work that the batch may take, in units of engine.Result.Work
+	scripts  int      // the part of it that scripts may take
+	holders  int      // and looks through the holders of concurrency limits
 
 	tally      metrics.Tally   // of this turn
 	sampler    topkeys.Sampler // of denials
@@ -40,7 +42,9 @@ type reply struct {
 	block   bool
 	keyWait *keyWait // nil unless the command waits for keys
 	shape   resp.Shape
-	quiet   bool     // to be dropped: CLIENT REPLY
+	quiet   bool // to be dropped: CLIENT REPLY
+	// tracked is set for reads of a client that caches them.
+	tracked bool
 	slot    uint16   // of its first key, where clients are redirected
 	err     error    // in place of an answer
 	args    [][]byte // of a command without operations, inside EXEC
@@ -117,7 +121,7 @@ func (batch *commandBatch) clear() {
 	}
 	batch.replies, batch.exec, batch.weight, batch.scripts, batch.holders = batch.replies[:0], false, 0, 0, 0
 	batch.decision.Ops, batch.decision.Results = batch.decision.Ops[:0], batch.decision.Results[:0]
-	batch.decision.Atomic = false
+	batch.decision.Atomic, batch.decision.InOrder, batch.tracked = false, false, false
 	batch.copiedKeys.inUse = false
 	batch.request.Reset()
 }

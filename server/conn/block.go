@@ -55,6 +55,7 @@ func (s *Session) onDisconnect() {
 		s.env.Logins.Cancel(a.attempt)
 	}
 	s.stopMonitor()
+	tracked{s}.Stop()
 	subscriptions{s}.end()
 	if s.wait.has(ForDecision) && s.wait.happenAfter(hangUp, ForDecision) {
 		s.refundUndecided()

@@ -46,8 +46,8 @@ func (s *public) line() string {
 	if unsent > 0 {
 		events = "rw"
 	}
-	if seen.Tracking {
-		redirect = 0 // to this connection itself
+	if o, on := s.tracker.Load().Options(); on {
+		redirect = int(o.Redirect)
 	}
 	return fmt.Sprintf("id=%d addr=%s laddr=%s name=%s age=%d idle=%d flags=%s db=0 sub=%d psub=0 ssub=0 multi=%d watch=0 "+
 		"qbuf=%d qbuf-free=%d argv-mem=0 multi-mem=%d rbs=0 rbp=0 obl=%d oll=0 omem=%d tot-mem=%d events=%s cmd=%s user=%s redir=%d resp=%d "+
@@ -59,13 +59,14 @@ func (s *public) line() string {
 
 // flags are Redis's letters for the states of a connection.
 func (s *public) flags() (flags string) {
-	seen := s.published.Load()
+	seen, tracker := s.published.Load(), s.tracker.Load()
+	tracks, on := tracker.Options()
 	for _, f := range []struct {
 		letter string
 		is     bool
 	}{
-		{"O", s.monitoring.Load()}, {"P", s.channels.Load() > 0}, {"x", s.connStats.queued.Load() > 0}, {"b", s.wait.has(blockedEvents)}, {"r", seen.ReadOnly},
-		{"t", seen.Tracking}, {"e", seen.NoEvict}, {"T", seen.NoTouch},
+		{"O", s.monitoring.Load()}, {"P", s.channels.Load() > 0}, {"x", s.connStats.queued.Load() > 0}, {"b", s.wait.has(blockedEvents)},
+		{"t", on}, {"R", on && tracker.IsBroken()}, {"B", tracks.Broadcast}, {"r", seen.ReadOnly}, {"e", seen.NoEvict}, {"T", seen.NoTouch},
 	} {
 		if f.is {
 			flags += f.letter

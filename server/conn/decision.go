@@ -15,6 +15,9 @@ func (s *Session) flush(batch *commandBatch) {
 		b.Results = b.Results[:len(b.Ops)]
 		b.Local = s.client.ReadOnly
 		b.Done = s.onDecided
+		if c := s.tracker.Load(); c != nil {
+			tracked{s}.begin(c, batch)
+		}
 		if !s.decide(batch) {
 			s.deciding, batch.started = batch, s.started
 			s.wait.begin(ForDecision)

@@ -28,6 +28,7 @@ import (
 	"github.com/stintdb/stint/server/slowlog"
 	"github.com/stintdb/stint/server/stats"
 	"github.com/stintdb/stint/server/topkeys"
+	"github.com/stintdb/stint/server/tracking"
 	"github.com/stintdb/stint/server/waitqueue"
 )
 
@@ -53,11 +54,11 @@ type Env struct {
 	Latency   *latency.Monitor
 	Buffers   *memlimit.Buffers
 
-	Registry Registry
-	Monitors Monitors
-	Channels *pubsub.Channels
-	// KeyEvents tells who listens which keys change.
-	KeyEvents *keyevents.Hub
+	Registry  Registry
+	Monitors  Monitors
+	Channels  *pubsub.Channels
+	KeyEvents *keyevents.Hub  // changes of keys
+	Tracking  *tracking.Table // made by Start
 
 	Draining          atomic.Bool // a connection closes as soon as it is owed nothing
 	ClosingAfterReply atomic.Bool // a connection closes once a limiter command on it has been answered
@@ -95,7 +96,14 @@ func (e *Env) Start() {
 	e.userRates = store.New(store.Config{Shards: 16})
 	waits := e.KeyEvents.NewListener(e.Blocked.Changed)
 	e.Blocked.Start(waits.Listen, waits.Stop)
+	tracks := e.KeyEvents.NewListener(func(key []byte) { e.Tracking.Changed(key) })
+	e.Tracking = tracking.NewTable(e.trackingBounds, tracks.Listen, tracks.Stop)
 	e.batches.New = func() any { return &commandBatch{tally: e.Stats.Recorder.NewTally()} }
+}
+
+// trackingBounds are those of the keys that clients keep: of --client-memory, a quarter.
+func (e *Env) trackingBounds() tracking.Bounds {
+	return tracking.Bounds{Keys: int64(e.config().TrackingKeys), Bytes: e.Buffers.Most.Load() / 4}
 }
 
 // DoesLongWork reports whether something is being decided beside the event loops.

@@ -41,9 +41,15 @@ func (s *Session) execute(args [][]byte, batch *commandBatch) (taken bool) {
 	default:
 		batch.add(s, row, args, err, s.takeReplyMode())
 		s.redirect(batch)
+		if s.tracker.Load() != nil {
+			tracked{s}.mark(batch, s.caching)
+		}
 		if batch.request.Wait != nil {
 			keyWaiter{s}.begin(batch, row, args)
 		}
+	}
+	if s.caching && !s.multi.open && (row == nil || !row.IsClient()) {
+		s.caching = false
 	}
 	return true
 }
@@ -69,6 +75,7 @@ func (s *Session) resume(batch *commandBatch, cfg *config.Config) (more bool) {
 	if s.monitor != nil {
 		s.writeMonitored(batch)
 	}
+	tracked{s}.write(batch)
 	subscriptions{s}.WriteMessages(&batch.out)
 	if !s.ready() {
 		return false
@@ -127,6 +134,7 @@ func (s *Session) ServeInput(in []byte) (over bool) {
 func (e *Env) NewSession(addr, laddr string, wake func()) *Session {
 	n := &Session{public: public{env: e, addr: addr, laddr: laddr, network: unauthenticated.Network(addr), opened: e.Clock.Now(), wake: wake}}
 	n.onDecided = n.decided
+	n.inbox.Init(wake)
 	n.resetToDefaultUser()
 	n.published.Store(&command.Client{User: n.client.User})
 	n.lastActive.Store(n.opened)

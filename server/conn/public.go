@@ -5,6 +5,7 @@ import (
 
 	"github.com/stintdb/stint/server/blocking"
 	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/tracking"
 )
 
 // public is the part of a session that other goroutines may read, and by which they ask it for something. Its plain
@@ -19,7 +20,9 @@ type public struct {
 	wake       func() // asks the connection's owner to call resume soon; safe from any goroutine
 	wait       waitState
 	monitoring atomic.Bool
-	channels   atomic.Int64 // to which it is subscribed
+	channels   atomic.Int64                    // to which it is subscribed
+	tracker    atomic.Pointer[tracking.Client] // nil unless it tracks keys
+	inbox      tracking.Inbox                  // of keys that changed
 	published  atomic.Pointer[command.Client]
 	loggedIn   atomic.Bool
 	killed     atomic.Bool // by CLIENT KILL or the idle timeout

@@ -16,6 +16,9 @@ func (s *Session) receive(in []byte, batch *commandBatch, cfg *config.Config) (m
 	if s.wait.isDue(ForTurn) {
 		s.wait.end(ForTurn)
 	}
+	if s.inbox.HasMail() {
+		tracked{s}.write(batch) // before the replies to what comes now
+	}
 	if len(in) == 0 || s.wait.has(replyEvents) {
 		more = s.resume(batch, cfg)
 	}
@@ -44,6 +47,9 @@ func (s *Session) feed(in []byte, batch *commandBatch, cfg *config.Config) (more
 	batch.request.SetBounds(Bounds(cfg))
 	used, more, err := s.executeAll(buf, batch)
 	s.flush(batch)
+	if s.inbox.HasMail() {
+		tracked{s}.write(batch)
+	}
 	s.started = s.record(batch, s.started)
 	if err != nil && s.ready() { // otherwise the bytes stay in rest, and are refused after the replies to those before
 		s.protocolError(batch, err)

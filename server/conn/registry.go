@@ -55,6 +55,7 @@ func (r *Registry) Admit(n *Session) error {
 // Unregister forgets a connection that is closed.
 func (r *Registry) Unregister(n *Session) {
 	n.onDisconnect()
+	n.inbox.Close()
 	r.remove(n)
 	n.dropBuffers()
 	r.env.Buffers.Bytes.Add(-n.buffered.Swap(0))
@@ -129,13 +130,17 @@ func (r *Registry) ClientList(match func(command.ClientInfo) bool) (connections 
 
 // ClientLine implements [command.Server].
 func (r *Registry) ClientLine(id int64) string {
-	r.mu.Lock()
-	c := r.byID[id]
-	r.mu.Unlock()
-	if c == nil {
-		return ""
+	if c := r.find(id); c != nil {
+		return c.line()
 	}
-	return c.line()
+	return ""
+}
+
+// find returns the session with an id, nil if there is none.
+func (r *Registry) find(id int64) *Session {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.byID[id]
 }
 
 // Kill implements [command.Server].

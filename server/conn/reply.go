@@ -11,6 +11,9 @@ func (s *Session) writeReplies(batch, out *commandBatch) {
 	s.limiterReplied = s.limiterReplied || len(batch.decision.Ops) > 0
 	w := &out.out
 	start := len(w.Buf)
+	if c := s.tracker.Load(); c != nil {
+		tracked{s}.end(c, batch)
+	}
 	s.work += store.OpWork * len(batch.decision.Ops)
 	for i := range batch.decision.Results {
 		s.work += batch.decision.Results[i].Work

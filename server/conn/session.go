@@ -30,6 +30,7 @@ type Session struct {
 	user           *acl.User // nil before the connection has logged in
 	multi          transaction
 	forwards       bool               // never answers MOVED
+	caching        bool               // CLIENT CACHING was the command before
 	inExec         bool               // the replies of an EXEC are being written
 	monitor        *monitor           // nil unless the connection watches
 	subscriber     *pubsub.Subscriber // nil if the connection never subscribed

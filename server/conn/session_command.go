@@ -28,6 +28,7 @@ func (s commandSession) CloseAfterReply() { s.wait.begin(ForClose) }
 func (s commandSession) Reset() {
 	s.stopMonitor()
 	subscriptions{s.Session}.end()
+	tracked{s.Session}.Stop()
 	s.client, s.multi = command.Client{}, transaction{}
 	s.resetToDefaultUser()
 	s.ReplyMode(command.ReplyOn)

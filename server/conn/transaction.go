@@ -127,6 +127,7 @@ func (s commandSession) Exec(w *resp.Writer) {
 	batch.out.RESP3 = w.RESP3
 	batch.exec, batch.decision.Atomic = true, true
 	batch.request.SetBounds(Bounds(s.env.config()))
+	caching := s.caching
 	for _, q := range multi.queued {
 		var err error
 		if !s.user.IsUnlimited() { // the user's rights may have changed since
@@ -136,9 +137,13 @@ func (s commandSession) Exec(w *resp.Writer) {
 		}
 		if q.row.Run != nil && err == nil {
 			batch.replies = append(batch.replies, reply{row: q.row, args: q.args, quiet: s.silent})
+			caching = caching || q.row.FullName == command.ClientCaching && command.SetsCaching(tracked{s.Session}, q.args) == nil
 			continue
 		}
 		batch.add(s.Session, q.row, q.args, err, s.silent)
+		if s.tracker.Load() != nil {
+			tracked{s.Session}.mark(batch, caching)
+		}
 	}
 	switch {
 	case s.redirectExec(batch, &batch.out):

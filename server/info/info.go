@@ -128,8 +128,9 @@ func (s *Source) server() []field {
 }
 
 func (s *Source) clients() []field {
+	tracking, _, _, _ := s.Env.Tracking.Counts()
 	return []field{
-		{"connected_clients", s.Env.Registry.Count()}, {"maxclients", s.Env.Settings.Load().MaxClients}, {"blocked_clients", s.Env.WaitQueue.Len()},
+		{"connected_clients", s.Env.Registry.Count()}, {"maxclients", s.Env.Settings.Load().MaxClients}, {"blocked_clients", s.Env.WaitQueue.Len()}, {"tracking_clients", tracking},
 	}
 }
 
@@ -137,12 +138,14 @@ func (s *Source) stats() []field {
 	t := metrics.TotalsOf(s.Env.Stats.Commands())
 	_, received, sent := s.Env.Stats.Recorder.Read()
 	channels, _ := s.Env.Channels.Counts()
+	_, keys, items, prefixes := s.Env.Tracking.Counts()
 	fields := []field{
 		{"total_connections_received", s.Env.Stats.Connections.SinceReset()}, {"total_commands_processed", t.Commands},
 		{"instantaneous_ops_per_sec", s.Env.Stats.Rate()}, {"rejected_connections", s.Env.Stats.Rejected.SinceReset()},
 		{"client_output_buffer_limit_disconnections", s.Env.Stats.SlowReaders.SinceReset()}, {"expired_keys", s.Env.Stats.Expired.SinceReset()},
 		{"total_net_input_bytes", received}, {"total_net_output_bytes", sent},
 		{"evicted_keys", 0}, {"pubsub_channels", channels}, {"pubsub_patterns", 0}, {"total_error_replies", t.Errors},
+		{"tracking_total_keys", keys}, {"tracking_total_items", items}, {"tracking_total_prefixes", prefixes},
 	}
 	s.Env.Stats.Rejections(func(name string, _, sinceReset int64) { fields = append(fields, field{name, sinceReset}) })
 	return fields

@@ -1,4 +1,4 @@
-// Package keyevents tells parts of the server which keys change, each of them only while it listens.
+// Package keyevents passes changes of keys on to parts of the server, while they listen.
 package keyevents
 
 import (
@@ -7,12 +7,12 @@ import (
 	"sync/atomic"
 )
 
-// Hub passes the changes of a store's keys on to those that listen. While nobody does, the store tells it nothing. The zero value has no store.
+// Hub passes the changes of a store's keys on to its listeners. Without any, the store does not call it. The zero value has no store.
 // Its methods may be called from any goroutine.
 type Hub struct {
 	listening atomic.Pointer[[]*Listener]
 
-	mu      sync.Mutex // of changes to what follows, and to listening
+	mu      sync.Mutex // for changes of listening too
 	observe func(on bool)
 	count   int // of the reasons to listen
 }

@@ -27,7 +27,7 @@ type acquire struct {
 
 // decideApart decides a batch with operations on keys of home.
 func (u *Upstream) decideApart(b *engine.Batch) (finished bool) {
-	s := &split{u: u, batch: b, rest: &engine.Batch{Atomic: b.Atomic, Local: b.Local}}
+	s := &split{u: u, batch: b, rest: &engine.Batch{Atomic: b.Atomic, Local: b.Local, InOrder: b.InOrder}}
 	for i := range b.Ops {
 		if k := u.classify(&b.Ops[i]); k == refuse || k == fromPurse && b.Atomic && len(b.Ops) > 1 {
 			s.refuse(i)

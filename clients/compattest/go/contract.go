@@ -37,6 +37,7 @@ func (t *contract) run() {
 	t.transaction()
 	t.keys()
 	t.concurrency()
+	t.cached()
 	if t.nodes != nil {
 		t.follow()
 	}

@@ -16,6 +16,8 @@ func connectRueidis(address string, protocol int) (client, error) {
 		ClientName:   clientName,
 		AlwaysRESP2:  protocol == 2,
 		DisableCache: protocol == 2, // client-side caching needs RESP3; with it, CLIENT TRACKING is part of the handshake
+		// One connection: a PING has its reply behind all invalidations.
+		PipelineMultiplex: -1,
 	})
 	return rueidisClient{c}, err
 }

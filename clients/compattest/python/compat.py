@@ -10,6 +10,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import redis
+from redis.cache import CacheConfig
 from redis.cluster import ClusterNode, RedisCluster
 
 CLIENT_NAME = "stint-compat"
@@ -33,6 +34,22 @@ class Contract:
     def follow(self):
         """Do nothing: there is one server."""
 
+    def cached(self):
+        """Read a counter through the client's cache, which others count up: a limit of it grants no more than it has."""
+        if "protocol" not in self.options or self.resp != "3":
+            return
+        key, granted = self.fresh("cached"), 0
+        cache = {"protocol": 3, "cache_config": CacheConfig()}
+        host, port = os.environ["STINT_ADDR"].rsplit(":", 1)
+        with redis.Redis(host=host, port=int(port), **cache) as client:
+            for _ in range(300):
+                if int(client.get(key) or 0) < 20:
+                    self.client.incr(key)
+                    client.execute_command("PING")  # whatever changed before is invalid behind its reply
+                    granted += 1
+            self.check(granted == 20, f"a limit of 20 that is read through the cache grants {granted}")
+            self.check(client.get_cache().size > 0, "nothing is cached")
+
     def run(self):
         try:
             self.handshake()
@@ -42,6 +59,7 @@ class Contract:
             self.transaction()
             self.keys()
             self.concurrency()
+            self.cached()
             self.follow()
         except redis.RedisError as error:
             self.check(False, f"gave up: {error}")

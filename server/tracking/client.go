@@ -1,0 +1,141 @@
+package tracking
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// Options are those of CLIENT TRACKING ON.
+type Options struct {
+	Broadcast bool // keys by prefixes, not those read
+	OptIn     bool // only the keys read after CLIENT CACHING YES
+	OptOut    bool // all but those read after CLIENT CACHING NO
+	NoLoop    bool // not those that the connection itself changed
+	Redirect  int64
+}
+
+// Client is a connection that tracks keys.
+type Client struct {
+	own    *Inbox
+	state  atomic.Pointer[state] // nil once it no longer tracks
+	broken atomic.Bool
+	bytes  atomic.Int64 // of the keys that it tracks, and of its prefixes
+	items  atomic.Int64 // the keys that it tracks
+
+	mu       sync.Mutex
+	deciding bool // with NoLoop: commands of the connection are being decided
+	held     []Message
+	lost     bool // more keys changed than are held
+}
+
+// state is how a client tracks. It is replaced, never changed.
+type state struct {
+	Options
+	to       *Inbox // where messages go
+	patterns []*pattern
+}
+
+// NewClient returns a client with the inbox of its connection. It tracks once [Table.Start] was called.
+func NewClient(own *Inbox) *Client { return &Client{own: own} }
+
+// Options returns the options, and false if the connection does not track.
+func (c *Client) Options() (o Options, on bool) {
+	if c == nil {
+		return Options{}, false
+	}
+	s := c.state.Load()
+	if s == nil {
+		return Options{}, false
+	}
+	return s.Options, true
+}
+
+// Prefixes are those of a client that broadcasts, in order.
+func (c *Client) Prefixes() (all []string) {
+	if s := c.state.Load(); s != nil {
+		for _, p := range s.patterns {
+			all = append(all, p.prefix)
+		}
+	}
+	return all
+}
+
+// IsBroken reports whether a message could not be redirected: the connection that it was for is gone.
+func (c *Client) IsBroken() bool { return c.broken.Load() }
+
+// Bytes is the memory of the keys and prefixes that the client tracks.
+func (c *Client) Bytes() int { return int(c.bytes.Load()) }
+
+// Items is the number of keys that the client tracks.
+func (c *Client) Items() int { return int(c.items.Load()) }
+
+// BeginDecision notes that commands of the connection are being decided: with NoLoop it is known
+// only at EndDecision which of the changes until then are its own.
+func (c *Client) BeginDecision() (noLoop bool) {
+	if o, _ := c.Options(); !o.NoLoop {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.deciding = true
+	return true
+}
+
+// EndDecision passes on the keys that changed since BeginDecision, without those that the connection's commands changed: isOwn reports these.
+func (c *Client) EndDecision(isOwn func(key []byte) bool) {
+	c.mu.Lock()
+	held, lost := c.held, c.lost
+	c.deciding, c.held, c.lost = false, nil, false
+	c.mu.Unlock()
+	if lost {
+		c.send(Message{Kind: All})
+		return
+	}
+	for _, m := range held {
+		if !isOwn(m.Keys[0]) {
+			c.send(m)
+		}
+	}
+}
+
+// maxHeld bounds the changes that wait for EndDecision. More become one message: any key may have changed.
+const maxHeld = 1000
+
+// changed sends a message about a key, now or after EndDecision.
+func (c *Client) changed(m Message) {
+	if c.hold(m) {
+		return
+	}
+	c.send(m)
+}
+
+// hold keeps a message back while it may be about a change of the client itself.
+func (c *Client) hold(m Message) bool {
+	if o, _ := c.Options(); !o.NoLoop {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case !c.deciding:
+		return false
+	case len(c.held) == maxHeld:
+		c.lost = true
+	default:
+		c.held = append(c.held, m)
+	}
+	return true
+}
+
+// send puts a message into the inbox of the client's choice.
+func (c *Client) send(m Message) {
+	s := c.state.Load()
+	if s == nil {
+		return
+	}
+	if m.IsRedirected = s.Redirect != 0; s.to.add(m) || s.to == c.own {
+		return
+	}
+	c.broken.Store(true)
+	c.own.add(Message{Kind: Broken, Target: s.Redirect})
+}

@@ -1,0 +1,271 @@
+package tracking
+
+import (
+	"bytes"
+	"errors"
+	"hash/maphash"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// Table is all clients that track, with the keys that they have read and the prefixes that they asked for. Its methods may be called from any
+// goroutine, but those about one client by one at a time.
+type Table struct {
+	bounds  func() Bounds
+	listen  func() // has Changed called from here on
+	stop    func()
+	seed    maphash.Seed
+	stripes [64]stripe
+	keys    atomic.Int64
+	items   atomic.Int64
+	bytes   atomic.Int64 // of keys and items, about
+
+	rows atomic.Pointer[rows]
+
+	mu      sync.Mutex // of clients, and of changes of rows
+	clients map[*Client]struct{}
+	count   atomic.Int64 // of clients
+}
+
+// Bounds of a table.
+type Bounds struct {
+	Keys  int64 // that clients have read; 0 for as many as the bytes allow
+	Bytes int64 // of them
+}
+
+// Bounds of prefixes.
+const (
+	MaxClientPrefixes = 256
+	MaxPrefixes       = 10_000 // of all clients
+	MaxPrefixBytes    = 4096   // of one
+)
+
+// ErrManyPrefixes is the error of more prefixes than there may be.
+var ErrManyPrefixes = errors.New("more prefixes than there may be")
+
+// NewTable returns a table without clients. listen has [Table.Changed] called for changes of keys until stop was called as often.
+func NewTable(bounds func() Bounds, listen, stop func()) *Table {
+	t := &Table{bounds: bounds, listen: listen, stop: stop, seed: maphash.MakeSeed(), clients: map[*Client]struct{}{}}
+	for i := range t.stripes {
+		t.stripes[i].init()
+	}
+	t.rows.Store(&rows{})
+	return t
+}
+
+// Counts returns the number of clients, of keys and items that they have read, and of prefixes.
+func (t *Table) Counts() (clients, keys, items, prefixes int64) {
+	return t.count.Load(), t.keys.Load(), t.items.Load(), int64(len(*t.rows.Load()))
+}
+
+// Start has a client track, or changes how it does. Its messages go to an inbox. Prefixes are added to those that it has.
+func (t *Table) Start(c *Client, o Options, to *Inbox, prefixes []string) error {
+	before := c.state.Load()
+	next := &state{Options: o, to: to}
+	if before != nil {
+		next.patterns = before.patterns
+	}
+	added, err := t.addPatterns(c, next, prefixes)
+	if err != nil {
+		return err
+	}
+	c.broken.Store(false)
+	if before == nil {
+		t.listen()
+		t.mu.Lock()
+		t.clients[c] = struct{}{}
+		t.count.Store(int64(len(t.clients)))
+		t.mu.Unlock()
+	}
+	c.state.Store(next)
+	t.change(func(all rows) rows { return all.with(added) }, len(added))
+	return nil
+}
+
+// addPatterns makes the patterns of a client's new prefixes.
+func (t *Table) addPatterns(c *Client, next *state, prefixes []string) (added []*pattern, err error) {
+	total := 0
+	for _, prefix := range prefixes {
+		has := func(p *pattern) bool { return p.prefix == prefix }
+		if slices.ContainsFunc(next.patterns, has) || slices.ContainsFunc(added, has) {
+			continue
+		}
+		added = append(added, &pattern{prefix, c})
+		total += patternBytes + len(prefix)
+		if len(prefix) > MaxPrefixBytes {
+			return nil, ErrManyPrefixes
+		}
+	}
+	if len(next.patterns)+len(added) > MaxClientPrefixes || len(added) > 0 && len(*t.rows.Load())+len(added) > MaxPrefixes {
+		return nil, ErrManyPrefixes
+	}
+	c.bytes.Add(int64(total))
+	next.patterns = slices.Concat(next.patterns, added)
+	slices.SortFunc(next.patterns, func(a, b *pattern) int { return strings.Compare(a.prefix, b.prefix) })
+	return added, nil
+}
+
+// patternBytes is about the memory of a prefix of a client.
+const patternBytes = 128
+
+// change replaces the list of prefixes, unless nothing of it changes.
+func (t *Table) change(by func(rows) rows, patterns int) {
+	if patterns == 0 {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	next := by(*t.rows.Load())
+	t.rows.Store(&next)
+}
+
+// Stop ends the tracking of a client, but for the memory of the keys that it has read: see Forget.
+func (t *Table) Stop(c *Client) {
+	before := c.state.Swap(nil)
+	if before == nil {
+		return
+	}
+	t.change(func(all rows) rows { return all.without(before.patterns) }, len(before.patterns))
+	t.mu.Lock()
+	delete(t.clients, c)
+	t.count.Store(int64(len(t.clients)))
+	t.mu.Unlock()
+	t.stop()
+}
+
+// forgetAtOnce is how many items of a client are removed with a stripe locked.
+const forgetAtOnce = 256
+
+// Forget frees the memory of a client that no longer tracks.
+func (t *Table) Forget(c *Client) {
+	for i := range t.stripes {
+		for s, more := &t.stripes[i], c.items.Load() > 0; more; {
+			var keys, items int
+			var bytes int64
+			s.mu.Lock()
+			keys, items, bytes, more = s.forget(c, forgetAtOnce)
+			t.removed(keys, items, bytes)
+			s.mu.Unlock()
+		}
+	}
+}
+
+// Track notes that a client is about to read a key, before it does. From then on until the key changes the client holds it.
+func (t *Table) Track(c *Client, key []byte) {
+	s := t.stripeOf(key)
+	s.mu.Lock()
+	newKey, newItem := s.add(c, key)
+	if newKey {
+		t.keys.Add(1)
+	}
+	if newItem {
+		t.items.Add(1)
+		t.bytes.Add(itemBytes + entryBytes + int64(len(key)))
+	}
+	s.mu.Unlock()
+	t.shrink(shrinkAtOnce, key)
+}
+
+// shrinkAtOnce is how many keys are removed at most when one is added: more than one, so that the table comes back within a bound that was lowered.
+const shrinkAtOnce = 4
+
+// Shrink removes keys of a table that is beyond its bounds, up to a number of them, and sends messages as if they had changed.
+func (t *Table) Shrink(most int) { t.shrink(most, nil) }
+
+// shrink is Shrink which spares a key.
+func (t *Table) shrink(most int, newest []byte) {
+	b := t.bounds()
+	for ; most > 0; most-- {
+		keys := t.keys.Load()
+		if keys == 0 || (b.Keys == 0 || keys <= b.Keys) && t.bytes.Load() <= b.Bytes || !t.evict(newest) {
+			return
+		}
+	}
+}
+
+// evict removes some key other than the newest.
+func (t *Table) evict(newest []byte) bool {
+	from := rand.IntN(len(t.stripes))
+	for i := range t.stripes {
+		if key, found := t.stripes[(from+i)%len(t.stripes)].other(newest); found {
+			t.changedKey([]byte(key))
+			return true
+		}
+	}
+	return false
+}
+
+// Changed notes that a key changed, or that all may have if it is nil.
+func (t *Table) Changed(key []byte) {
+	if key == nil {
+		t.changedAll()
+		return
+	}
+	if all := *t.rows.Load(); len(all) > 0 {
+		t.broadcast(all, key)
+	}
+	if t.keys.Load() > 0 {
+		t.changedKey(key)
+	}
+}
+
+func (t *Table) broadcast(all rows, key []byte) {
+	var shared []byte
+	all.each(key, func(r *row) {
+		for _, p := range r.patterns {
+			if shared == nil {
+				shared = bytes.Clone(key)
+			}
+			p.client.changed(Message{Kind: Keys, Keys: [][]byte{shared}, pattern: p})
+		}
+	})
+}
+
+// changedKey sends messages to the clients that have read a key, and forgets that they have.
+func (t *Table) changedKey(key []byte) {
+	s := t.stripeOf(key)
+	s.mu.Lock()
+	first, items := s.take(key)
+	if first != nil {
+		t.removed(1, items, int64(items)*first.bytes())
+	}
+	s.mu.Unlock()
+	if first == nil {
+		return
+	}
+	shared := []byte(first.entry.key)
+	for i := first; i != nil; i = i.keyNext {
+		if o, _ := i.client.Options(); !o.Broadcast {
+			i.client.changed(Message{Kind: Keys, Keys: [][]byte{shared}})
+		}
+	}
+}
+
+func (t *Table) changedAll() {
+	for i := range t.stripes {
+		s := &t.stripes[i]
+		s.mu.Lock()
+		keys, items := len(s.keys), len(s.items)
+		bytes := s.clear()
+		t.removed(keys, items, bytes)
+		s.mu.Unlock()
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for c := range t.clients {
+		c.send(Message{Kind: All})
+	}
+}
+
+func (t *Table) removed(keys, items int, bytes int64) {
+	t.keys.Add(-int64(keys))
+	t.items.Add(-int64(items))
+	t.bytes.Add(-bytes)
+}
+
+func (t *Table) stripeOf(key []byte) *stripe {
+	return &t.stripes[maphash.Bytes(t.seed, key)%uint64(len(t.stripes))]
+}

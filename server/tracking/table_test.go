@@ -1,0 +1,145 @@
+package tracking
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stintdb/stint/internal/testsize"
+)
+
+func newTestTable(keys int64) (t *Table, listening *int) {
+	listening = new(int)
+	return NewTable(func() Bounds { return Bounds{keys, 1 << 30} }, func() { *listening++ }, func() { *listening-- }), listening
+}
+
+func newTestInbox() *Inbox {
+	b := new(Inbox)
+	b.Init(func() {})
+	return b
+}
+
+// The prefixes of a key are found as by comparing it with each of them.
+func TestPrefixesOfKeys(t *testing.T) {
+	random := rand.New(rand.NewPCG(testsize.Seed(), 1))
+	word := func(most int) string {
+		return strings.Map(func(rune) rune { return rune('a' + random.IntN(2)) }, strings.Repeat("x", random.IntN(most)))
+	}
+	for range 300 {
+		var all rows
+		var patterns []*pattern
+		for range random.IntN(12) {
+			p := &pattern{prefix: word(6)}
+			patterns, all = append(patterns, p), all.with([]*pattern{p})
+		}
+		if len(patterns) > 0 && random.IntN(2) == 0 {
+			all = all.without(patterns[:1])
+			patterns = patterns[1:]
+		}
+		for range 20 {
+			key := word(9)
+			var got, want []string
+			all.each([]byte(key), func(r *row) {
+				for range r.patterns {
+					got = append(got, r.prefix)
+				}
+			})
+			for _, p := range patterns {
+				if strings.HasPrefix(key, p.prefix) {
+					want = append(want, p.prefix)
+				}
+			}
+			slices.Sort(got)
+			slices.Sort(want)
+			if !slices.Equal(got, want) {
+				t.Fatalf("%q has the prefixes %q, want %q", key, got, want)
+			}
+		}
+	}
+}
+
+// Each client of a key gets one message when it changes, and the counts come back to nothing.
+func TestTableAgainstModel(t *testing.T) {
+	random := rand.New(rand.NewPCG(testsize.Seed(), 2))
+	table, listening := newTestTable(0)
+	clients, boxes := make([]*Client, 5), make([]*Inbox, 5)
+	read := make([]map[string]bool, 5)
+	start := func(i int) {
+		boxes[i], read[i] = newTestInbox(), map[string]bool{}
+		clients[i] = NewClient(boxes[i])
+		if err := table.Start(clients[i], Options{}, boxes[i], nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range clients {
+		start(i)
+	}
+	for range 20_000 {
+		i, key := random.IntN(len(clients)), fmt.Sprint("k", random.IntN(300))
+		switch n := random.IntN(1000); {
+		case n < 600:
+			table.Track(clients[i], []byte(key))
+			read[i][key] = true
+		case n < 990:
+			table.Changed([]byte(key))
+			for j := range clients {
+				told := boxes[j].Take()
+				if len(told) > 0 != read[j][key] || len(told) > 1 || len(told) == 1 && string(told[0].Keys[0]) != key {
+					t.Fatalf("client %d read %s: %v, and is told %v", j, key, read[j][key], told)
+				}
+				delete(read[j], key)
+			}
+		case n < 998:
+			table.Stop(clients[i])
+			table.Forget(clients[i])
+			if clients[i].Bytes() != 0 || clients[i].Items() != 0 {
+				t.Fatalf("%d bytes and %d items of a client are left", clients[i].Bytes(), clients[i].Items())
+			}
+			start(i)
+		default:
+			table.Changed(nil)
+			for j := range clients {
+				if told := boxes[j].Take(); len(told) != 1 || told[0].Kind != All {
+					t.Fatalf("after a flush, client %d is told %v", j, told)
+				}
+				clear(read[j])
+			}
+		}
+		items := 0
+		for _, r := range read {
+			items += len(r)
+		}
+		if got := table.items.Load(); got != int64(items) {
+			t.Fatalf("%d items are counted, there are %d", got, items)
+		}
+	}
+	for _, c := range clients {
+		table.Stop(c)
+		table.Forget(c)
+	}
+	if c, keys, items, prefixes := table.Counts(); c+keys+items+prefixes+table.bytes.Load()+int64(*listening) != 0 {
+		t.Errorf("%d clients, %d keys, %d items, %d prefixes, %d bytes and %d listeners are left", c, keys, items, prefixes, table.bytes.Load(), *listening)
+	}
+}
+
+// A full table forgets a key for each new one, and tells those that have read it.
+func TestFullTable(t *testing.T) {
+	table, _ := newTestTable(10)
+	box := newTestInbox()
+	c := NewClient(box)
+	_ = table.Start(c, Options{}, box, nil)
+	held := map[string]bool{}
+	for i := range 1000 {
+		key := fmt.Sprint("k", i)
+		table.Track(c, []byte(key))
+		held[key] = true
+		for _, m := range box.Take() {
+			delete(held, string(m.Keys[0]))
+		}
+		if len(held) > 10 || !held[key] {
+			t.Fatalf("the client holds %d keys, with the newest: %v", len(held), held[key])
+		}
+	}
+}
