@@ -44,6 +44,8 @@ type Options struct {
 	// Report returns the traffic of this node's own clients, for the other nodes; nil sends them none.
 	Report func() *clusterstatus.Report
 
+	Turns group.Turns // of clients that wait for keys; nil if none do
+
 	Network transport.Network // nil for TCP without TLS
 	Wall    func() time.Time  // this node's own clock; nil for the system's
 
@@ -81,6 +83,6 @@ func (o *Options) forGroup(id raft.ServerID, log *oncelog.Log, fail func(error))
 	return group.Config{
 		ID: id, Advertise: o.Advertise, Client: o.Client, Store: o.Store, Disk: o.Disk, Log: log, Fail: fail,
 		Heartbeat: o.Heartbeat, DecideTimeout: o.DecideTimeout, DiskTimeout: o.DiskTimeout, LogBytes: o.LogBytes, MeetEvery: o.MeetEvery,
-		Ahead: o.Ahead, Allowance: o.Allowance, Report: o.Report, Wall: o.Wall, Passed: o.Passed, SinceBoot: o.SinceBoot, Additions: o.additions,
+		Ahead: o.Ahead, Allowance: o.Allowance, Report: o.Report, Wall: o.Wall, Passed: o.Passed, SinceBoot: o.SinceBoot, Additions: o.additions, Turns: o.Turns,
 	}
 }

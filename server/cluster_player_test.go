@@ -19,6 +19,7 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/internal/testnet"
+	"github.com/stintdb/stint/server/blocking"
 	"github.com/stintdb/stint/server/clock"
 	"github.com/stintdb/stint/server/clock/clocktest"
 	"github.com/stintdb/stint/server/command"
@@ -77,6 +78,7 @@ type clusterTimePlayer struct {
 	stores   []*store.Store
 	channels *[3]pubsub.Channels
 	changes  *[3]keyevents.Hub
+	network  *testnet.Net
 	leader   *cluster.Node
 	own      *cluster.Node // of the server that is played on
 }
@@ -90,6 +92,7 @@ func newClusterTimePlayer(t *testing.T, onLeader bool, ahead time.Duration) *clu
 	time.Sleep(time.Until(testStart.Add(-formingTime)))
 	p := &clusterTimePlayer{channels: new([3]pubsub.Channels), changes: new([3]keyevents.Hub)}
 	network := testnet.New()
+	p.network = network
 	peers := []string{"node-0:1", "node-1:1", "node-2:1"}
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
 	for i, own := range peers {
@@ -102,6 +105,7 @@ func newClusterTimePlayer(t *testing.T, onLeader bool, ahead time.Duration) *clu
 		node, err := cluster.Open(cluster.Options{
 			Node: fmt.Sprint("n", i), Listen: own, Advertise: own, Peers: peers, BootstrapExpect: len(peers), Client: own, Store: keys, Disk: disk,
 			Log: log, Network: network.Of(own), Heartbeat: 600 * time.Millisecond, DecideTimeout: time.Minute, DiskTimeout: time.Hour, LogBytes: 1 << 30, Ahead: ahead,
+			Turns: blocking.NewTurns(600 * time.Millisecond),
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -33,6 +33,7 @@ func (s *Server) housekeep(ctx context.Context) {
 		}
 		s.memory.Enforce()
 		s.lag.Probe(s.env.Clock, func(nanos int64) { s.env.Latency.Note(latency.EventLoop, nanos) })
+		s.env.FollowLeader()
 		s.env.Registry.CloseIdle()
 		s.env.Registry.CloseUnauthenticated()
 		s.env.Registry.CloseStuck()

@@ -77,6 +77,7 @@ type Sweeper interface {
 	memlimit.Keys
 	Sweep(now int64, count int) (looked, dropped int)
 	Weigh(ops []engine.Op) (work int)
+	TryReadOnly(now int64, op *engine.Op, res *engine.Result) (done bool)
 	SetRules(r admission.Rules)
 	SetQuotas(all []admission.Quota)
 	QuotaCounts(visit func(q admission.Quota, keys int64))

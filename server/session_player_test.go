@@ -136,7 +136,7 @@ func (c *pipe) next() (string, error) {
 		return reply, err
 	case c.closed:
 		return transcripttest.Closed, nil
-	case c.Awaits(conn.ForDueTime):
+	case c.Awaits(conn.ForDueTime | conn.ForKey):
 		return transcripttest.Held, nil
 	}
 	return transcripttest.None, nil

@@ -82,7 +82,7 @@ func (p *socketPlayer) Do(name string, command [][]byte, want string) (string, e
 	case transcripttest.Held:
 		eventually(p.t, "the reply is held", func() bool {
 			s := p.sessionOf(c)
-			return s != nil && s.Awaits(conn.ForDueTime|conn.ForAnswer)
+			return s != nil && s.Awaits(conn.ForDueTime|conn.ForAnswer|conn.ForKey)
 		})
 		return want, nil
 	}

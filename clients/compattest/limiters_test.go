@@ -99,6 +99,7 @@ var allLimiters = []limiters{
 			{program: "programs.litestar", works: true, inexact: true},
 			{program: "programs.pyrate_limiter", works: true, inexact: true},
 			{program: "programs.quart_rate_limiter", works: true, inexact: true},
+			{program: "programs.redis_lock", works: true},
 			{program: "programs.rest_framework", works: true, inexact: true},
 			{program: "programs.slowapi", works: true},
 			{program: "programs.throttled_py fixed_window", works: true},
@@ -193,7 +194,7 @@ var allLimiters = []limiters{
 			{program: "rack_attack.rb RedisCacheStore", works: true, inexact: true},
 			{program: "redis_namespace.rb", works: true},
 			{program: "redis_rb.rb", works: true},
-			{program: "sidekiq.rb"},
+			{program: "sidekiq.rb", works: true},
 		},
 	},
 }

@@ -43,6 +43,8 @@ type Config struct {
 	SinceBoot func() (boot string, up time.Duration)
 
 	Additions []fsm.Addition // that this node knows
+
+	Turns Turns // of clients that wait for keys; nil if none do
 }
 
 // report is Report, or nil.

@@ -103,7 +103,12 @@ func (d *decider) decideHere(r *leadership, c *call.Call, mayWait bool) (finishe
 	if b.Atomic && d.expectsOther(r, b) {
 		return true
 	}
-	if (!b.Atomic || len(b.Ops) == 1) && r.hasLease(d.clock.Moment()) {
+	d.noteAttempts(b)
+	switch hasLease := r.hasLease(d.clock.Moment()); {
+	case b.Atomic && len(b.Ops) > 1:
+	case !hasLease && len(b.Ops) == 1 && d.mustWait(d.leaderTime(), &b.Ops[0], &b.Results[0]): // which is no wrong answer by one that leads no more
+		return true
+	case hasLease:
 		isShort := d.decideReadOnly(b, c)
 		switch {
 		case len(c.Unanswered) == len(b.Ops):
@@ -147,7 +152,7 @@ func (d *decider) expectsOther(r *leadership, b *engine.Batch) bool {
 // decideReadOnly answers the operations of a batch that need no entry, and lists the others in c.Unanswered. An operation behind an
 // unanswered one on the same key stays unanswered too. isShort reports that some of these may wait for more tokens.
 func (d *decider) decideReadOnly(b *engine.Batch, c *call.Call) (isShort bool) {
-	a := answerer{decider: d, now: max(d.clock.NowOrWall(), d.fsm.Now.Load()), term: d.allowance.Term.Load()}
+	a := answerer{decider: d, now: d.leaderTime(), term: d.allowance.Term.Load()}
 	a.isForwarded = c.Requeue != nil
 	a.holds = a.term != nil && (!a.isForwarded || anyMayMix(b.Ops)) && d.holder.mayDecide()
 	if len(b.Ops) == 1 {
@@ -202,6 +207,8 @@ func (a *answerer) answer(op *engine.Op, res *engine.Result) (done bool) {
 		return false
 	case a.opt.Store.TryReadOnly(a.now, op, res):
 		a.readOnly++
+		return true
+	case op.Verb == engine.Command && a.mustWait(a.now, op, res):
 		return true
 	}
 	a.isShort = a.isShort || isShort

@@ -97,6 +97,9 @@ func (g *Group) ForPeers(c transport.Config) transport.Config {
 // and the state machine call later ones by functions.
 func (g *Group) Connect(peers *transport.Peers, statuses Statuses) {
 	g.peers, g.statuses = peers, statuses
+	if g.opt.Turns == nil {
+		g.opt.Turns = noTurns{}
+	}
 	g.proposer = propose.New(propose.Config{
 		Apply: func(b []byte) raft.ApplyFuture { return g.raft.Apply(b, 0) }, Stamp: g.clock.Stamp, Requeue: g.forwarder.Requeue, Weigh: g.opt.Store.Weigh,
 		CountFailure: g.metrics.countFailure, LateAfter: max(g.opt.DecideTimeout/2, g.opt.Heartbeat), Outstanding: &g.raft.Outstanding,

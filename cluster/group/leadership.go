@@ -131,6 +131,7 @@ func (l *leaderRole) begin(ctx context.Context, term uint64) bool {
 	}
 	l.metrics.leaderChanges.Add(1)
 	l.allowance.Begin(l.proposer, l.opt.Allowance(), l.fsm.Cluster.Load().Allowance)
+	l.opt.Turns.Begin(max(l.clock.NowOrWall(), l.fsm.Now.Load()))
 	r := &leadership{term: term}
 	l.current.Store(r)
 	if l.peers.IsIsolated() || ctx.Err() != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/persistence"
 	"github.com/stintdb/stint/server/admin"
+	"github.com/stintdb/stint/server/blocking"
 	"github.com/stintdb/stint/server/config"
 )
 
@@ -47,7 +48,7 @@ func join(cfg config.Config, keys *store.Store, files descriptors, operators *ad
 		Node: cfg.NodeID, Listen: cfg.ClusterListen, Advertise: cfg.PeerAddress(), Peers: cfg.ClusterPeers, BootstrapExpect: expect,
 		Client: cfg.ClientAddress(), Store: keys, Disk: disk, Log: log, Network: network,
 		Heartbeat: cfg.ClusterHeartbeat, DecideTimeout: cfg.DecideTimeout, DiskTimeout: cfg.ClusterDiskTimeout, LogBytes: cfg.ClusterLogBytes, Ahead: cfg.ClusterAhead,
-		Unauthenticated: files.unauthenticated, Report: operators.Report,
+		Unauthenticated: files.unauthenticated, Report: operators.Report, Turns: blocking.NewTurns(cfg.ClusterHeartbeat),
 	}))
 	hide()
 	if err != nil {

@@ -36,6 +36,11 @@ var clientRows = []Row{{
 			Returns: "`OK` for an address alone; with filters the number of closed connections, an integer.",
 			Example: "ID 1",
 			Cost:    ConnectionPass, Flags: Admin | Connection | Dangerous, Run: runClientKill},
+		{Name: "unblock", Syntax: "client-id [TIMEOUT | ERROR]", Group: "connection",
+			Summary: "End the wait of a connection for a key, such as that of BLPOP, as if its time had passed or, with ERROR, by an error.",
+			Returns: "1 if the connection waited, 0 if not, an integer.",
+			Example: "1",
+			Cost:    Light, Flags: Admin | Connection | Dangerous, Run: runClientUnblock},
 		{Name: "no-evict", Syntax: "ON | OFF", Group: "connection", Summary: "Accepted without effect: connections are not evicted for memory.",
 			Returns: "`OK`.", Example: "ON",
 			Cost: Light, Flags: Connection,
@@ -194,6 +199,23 @@ func runClientKill(s Session, w *resp.Writer, args [][]byte) {
 		return
 	}
 	w.Int(int64(s.Server().Kill(match)))
+}
+
+func runClientUnblock(s Session, w *resp.Writer, args [][]byte) {
+	withError := len(args) > 3 && isWord(args[3], "ERROR")
+	if len(args) > 3 && !withError && !isWord(args[3], "TIMEOUT") {
+		w.Error(errUnblockReason.Error())
+		return
+	}
+	id, ok := parseRedisInt(args[2])
+	switch {
+	case !ok:
+		w.Error(ErrNotInteger.Error())
+	case s.Unblock(id, withError):
+		w.Int(1)
+	default:
+		w.Int(0)
+	}
 }
 
 func killFilter(self int64, words [][]byte) (func(ClientInfo) bool, error) {

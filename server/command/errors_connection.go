@@ -53,6 +53,10 @@ var (
 		"")
 	ErrRequest = connectionErrors.Add("ERR cannot read the request: %s",
 		"The body of a request over HTTP is none of [Upstash's dialect](http.md#upstashs-rest-dialect).")
+	ErrUnblocked = connectionErrors.Add("UNBLOCKED client unblocked via CLIENT UNBLOCK",
+		"An operator ended the wait.")
+	errUnblockReason = connectionErrors.Add("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR",
+		"")
 	errSlowlogCount = connectionErrors.Add("ERR count should be greater than or equal to -1",
 		"")
 	errClientID = connectionErrors.Add("ERR Invalid client ID",

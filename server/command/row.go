@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/script"
 	"github.com/stintdb/stint/server/resp"
 )
@@ -53,6 +54,7 @@ type Row struct {
 	Data    func(c *DataCall)                                              // data commands, and others within a script
 	Shape   resp.Shape                                                     // of a data command's reply in RESP3
 	ShapeOf func(args [][]byte) resp.Shape                                 // in place of Shape where the arguments decide
+	Waits   limits.Algorithm                                               // of a data command that waits until a key has a value of this kind
 	Sub     []Row                                                          // containers, such as CLIENT
 
 	program func(p *programs, script []byte) *script.Program // of calls of scripts: the compiled one, nil if there is none
@@ -71,6 +73,7 @@ type Request struct {
 	Database uint8      // of the keys
 	Shape    resp.Shape // of the reply to the command parsed last
 	Hold     bool       // keep the reply back until the wait of the last op is over (BLOCK)
+	Wait     *Wait      // for a key, if the reply is null; nil if the command does not wait
 	Bounds   Bounds
 
 	hasID    bool   // AS was given
@@ -102,7 +105,7 @@ func (r *Request) SetBounds(b Bounds) {
 
 // Begin makes the request ready for a command, whose operations are appended to ops.
 func (r *Request) Begin(args [][]byte, ops []engine.Op) {
-	r.Args, r.Ops, r.Hold, r.Shape, r.isMarked = args, ops, false, resp.Same, false
+	r.Args, r.Ops, r.Hold, r.Wait, r.Shape, r.isMarked = args, ops, false, nil, resp.Same, false
 }
 
 // Reset empties the request for the next batch.

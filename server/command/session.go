@@ -34,6 +34,9 @@ type Session interface {
 	// MayAwait reports whether a reply may be awaited: not among those of an EXEC, which come at once.
 	MayAwait() bool
 
+	// Unblock ends the wait of a connection for keys, if it waits for any.
+	Unblock(id int64, withError bool) (waited bool)
+
 	// Begin, Discard and Exec are MULTI, DISCARD and EXEC.
 	Begin() error
 	Discard() error

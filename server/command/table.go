@@ -1,6 +1,10 @@
 package command
 
-import "cmp"
+import (
+	"cmp"
+
+	"github.com/stintdb/stint/engine/limits"
+)
 
 // Table holds every command, in the order of the handbook.
 var Table = concat(
@@ -19,8 +23,8 @@ var Table = concat(
 	expireRows, renameRows, objectRows,
 	stringRows, increxRows, readAndChangeRows, substringRows,
 	hashRows,
-	sortedSetRows, placeRows, popRows, combineScoredRows,
-	listRows, elementRows,
+	sortedSetRows, placeRows, popRows, blockingSortedSetRows, combineScoredRows,
+	listRows, elementRows, blockingListRows,
 	setRows, combineRows,
 	gcraRows,
 	randomRows, scanRows,
@@ -74,6 +78,9 @@ func (r *Row) complete(container string) {
 	}
 	if r.Data != nil && r.Parse == nil && r.Run == nil {
 		r.Parse = func(q *Request) error { return q.dataOp(r) }
+		if r.Waits != limits.NoAlgorithm {
+			r.Parse = func(q *Request) error { return q.waitOp(r) }
+		}
 		if r.Reply == nil {
 			r.Reply = replyData
 		}

@@ -38,12 +38,13 @@ type commandBatch struct {
 
 // reply is the answer to one command, still to be written.
 type reply struct {
-	row   *command.Row
-	first int // of its operations in the batch
-	count int
-	block bool
-	shape resp.Shape
-	quiet bool // to be dropped: CLIENT REPLY
+	row     *command.Row
+	first   int // of its operations in the batch
+	count   int
+	block   bool
+	keyWait *keyWait // nil unless the command waits for keys
+	shape   resp.Shape
+	quiet   bool // to be dropped: CLIENT REPLY
 	// tracked is set for reads of a client that caches them.
 	tracked bool
 	slot    uint16   // of its first key, where clients are redirected
@@ -85,6 +86,9 @@ func (batch *commandBatch) add(s *Session, row *command.Row, args [][]byte, err 
 	if err != nil {
 		r.Ops, r.Hold, weight = r.Ops[:first], false, 0
 	}
+	if r.Wait != nil && (batch.exec || err != nil) {
+		r.Wait = nil
+	}
 	if r.Hold {
 		op := &r.Ops[first]
 		if r.Hold = op.Options&engine.Peek == 0; batch.exec { // a peek returns the delay, and is answered at once
@@ -102,7 +106,7 @@ func (batch *commandBatch) add(s *Session, row *command.Row, args [][]byte, err 
 
 // isFull reports whether no other command may be added before the batch is answered. One that may block is the last.
 func (batch *commandBatch) isFull() bool {
-	return batch.request.Hold || len(batch.decision.Ops) >= MaxBatchOps || batch.weight >= command.MaxBatchWork
+	return batch.request.Hold || batch.request.Wait != nil || len(batch.decision.Ops) >= MaxBatchOps || batch.weight >= command.MaxBatchWork
 }
 
 // loopWork is the work, 1 to 2 ms, from which on a batch is decided beside the event loop. To leave the loop costs as much CPU as a dozen
@@ -118,7 +122,7 @@ func (batch *commandBatch) isLong(keys Keys) bool {
 }
 
 func (batch *commandBatch) clear() {
-	if batch.exec {
+	if batch.exec || batch.request.Wait != nil {
 		clear(batch.replies) // they hold copies of arguments
 	}
 	batch.replies, batch.exec, batch.quiet, batch.weight, batch.scripts, batch.holders = batch.replies[:0], false, false, 0, 0, 0

@@ -60,6 +60,7 @@ func (s *Session) onDisconnect() {
 	if s.wait.has(ForDecision) && s.wait.happenAfter(hangUp, ForDecision) {
 		s.refundUndecided()
 	}
+	keyWaiter{s}.leave()
 	h := s.blocked
 	if h == nil || !s.env.WaitQueue.Cancel(h.wait) {
 		return

@@ -69,6 +69,7 @@ type Usage struct {
 	Monitor     int // the backlog of MONITOR
 	Backlog     int // the lines in it
 	Messages    int // of channels, not written yet, and the names of the channels
+	KeyWait     int // a command that waits for keys
 	Tracking    int // keys and prefixes that it tracks, and messages about them
 
 	Queued int // commands between MULTI and EXEC, not bytes
@@ -86,6 +87,9 @@ func (s *Session) Usage() Usage {
 	if s.subscriber != nil {
 		u.Messages = s.subscriber.Bytes()
 	}
+	if s.keyWait != nil {
+		u.KeyWait = s.keyWait.bytes()
+	}
 	u.Tracking = s.inbox.Bytes()
 	if c := s.tracker.Load(); c != nil {
 		u.Tracking += c.Bytes()
@@ -96,7 +100,7 @@ func (s *Session) Usage() Usage {
 // bufferBytes is the memory of a connection's buffers. Unsent replies lie in blocks whose sizes are powers of two.
 func (s *Session) bufferBytes(unsent int) int {
 	u := s.Usage()
-	bytes := 2*unsent + u.Input + u.Transaction + u.Handshake + u.Decision + u.Monitor + u.Messages + u.Tracking
+	bytes := 2*unsent + u.Input + u.Transaction + u.Handshake + u.Decision + u.Monitor + u.Messages + u.KeyWait + u.Tracking
 	if u.Arguments > KeepRestBytes {
 		bytes += u.Arguments
 	}

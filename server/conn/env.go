@@ -13,6 +13,7 @@ import (
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/internal/unauthenticated"
 	"github.com/stintdb/stint/server/acl"
+	"github.com/stintdb/stint/server/blocking"
 	"github.com/stintdb/stint/server/clock"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/config"
@@ -44,6 +45,7 @@ type Env struct {
 	Redirect bool               // as a node of a cluster it may answer MOVED
 
 	WaitQueue *waitqueue.Queue
+	Blocked   blocking.Keys // that commands wait for
 	Logins    *loginlimit.Limiter
 	Stats     *stats.Stats
 	TopKeys   *topkeys.Sketch
@@ -61,6 +63,8 @@ type Env struct {
 	Draining          atomic.Bool // a connection closes as soon as it is owed nothing
 	ClosingAfterReply atomic.Bool // a connection closes once a limiter command on it has been answered
 
+	leadership leadership // as FollowLeader saw it last
+
 	batches   sync.Pool
 	callers   sync.Pool // of sessions, see getCaller
 	cleanup   cleanup
@@ -69,9 +73,16 @@ type Env struct {
 	closeLog  unauthenticated.Refusals // connections, as logged
 }
 
+// leadership is the time in which one node of a cluster leads.
+type leadership struct {
+	id   string
+	term uint64
+}
+
 // Keys is the local store as sessions ask it beside the decider.
 type Keys interface {
 	Weigh(ops []engine.Op) (work int)
+	TryReadOnly(now int64, op *engine.Op, res *engine.Result) (done bool)
 	Asked(op *engine.Op) []engine.Op
 	PolicyKeys(name, id []byte, fields [][]byte, visit func(key []byte) (more bool)) (found bool)
 	CountCheck(policy []byte, res *engine.Result)
@@ -83,6 +94,8 @@ func (e *Env) Start() {
 	e.Registry.start(e)
 	e.longWork = fairqueue.New(func(b *engine.Batch) bool { return e.Decider.Decide(b) }, e.Clock.Now)
 	e.userRates = store.New(store.Config{Shards: 16})
+	waits := e.KeyEvents.NewListener(e.Blocked.Changed)
+	e.Blocked.Start(waits.Listen, waits.Stop)
 	tracks := e.KeyEvents.NewListener(func(key []byte) { e.Tracking.Changed(key) })
 	e.Tracking = tracking.NewTable(e.trackingBounds, tracks.Listen, tracks.Stop)
 	e.batches.New = func() any { return &commandBatch{tally: e.Stats.Recorder.NewTally()} }
@@ -95,6 +108,18 @@ func (e *Env) trackingBounds() tracking.Bounds {
 
 // DoesLongWork reports whether something is being decided beside the event loops.
 func (e *Env) DoesLongWork() bool { return e.longWork.IsRunning() }
+
+// FollowLeader has the clients that wait for keys attempt again if another node leads now, which does not know of them.
+func (e *Env) FollowLeader() {
+	if e.Cluster == nil {
+		return
+	}
+	status := e.Cluster.Status()
+	if now := (leadership{status.LeaderID, status.Term}); now.id != "" && now != e.leadership {
+		e.leadership = now
+		e.Blocked.Restate()
+	}
+}
 
 // End waits for the refunds of connections that are closed, and starts no more.
 func (e *Env) End() {

@@ -48,6 +48,9 @@ func (s *Session) execute(args [][]byte, batch *commandBatch) (taken bool) {
 		if s.tracker.Load() != nil {
 			tracked{s}.mark(batch, s.caching)
 		}
+		if batch.request.Wait != nil {
+			keyWaiter{s}.begin(batch, row, args)
+		}
 	}
 	if s.caching && !s.multi.open && (row == nil || !row.IsClient()) {
 		s.caching = false
@@ -69,6 +72,9 @@ func (s *Session) resume(batch *commandBatch, cfg *config.Config) (more bool) {
 	}
 	if s.wait.isDue(ForAnswer | ForLogin) {
 		s.writePending(batch)
+	}
+	if s.wait.isDue(ForKey) {
+		keyWaiter{s}.goOn(batch)
 	}
 	if s.monitor != nil {
 		s.writeMonitored(batch)

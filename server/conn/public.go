@@ -3,6 +3,7 @@ package conn
 import (
 	"sync/atomic"
 
+	"github.com/stintdb/stint/server/blocking"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/tracking"
 )
@@ -28,6 +29,7 @@ type public struct {
 	lastActive atomic.Int64
 	lastRow    atomic.Pointer[command.Row]
 	connStats  connStats
+	blockedOn  atomic.Pointer[blocking.Waiter] // nil unless it waits for keys
 }
 
 // ID is the connection's number, unique for the life of the server; 0 before [Registry.Admit].

@@ -31,7 +31,9 @@ func (s *Session) writeReplies(batch, out *commandBatch) {
 		r := &batch.replies[i]
 		mark := len(w.Buf)
 		s.writeReply(r, batch, out)
-		s.count(r, batch, out, isError(w.Buf, mark))
+		if r.keyWait == nil || s.keyWait == nil { // it is answered
+			s.count(r, batch, out, isError(w.Buf, mark))
+		}
 		if r.quiet {
 			w.Buf = w.Buf[:mark]
 		}
@@ -83,6 +85,7 @@ func (s *Session) writeReply(r *reply, batch, out *commandBatch) {
 		err = noteWatch(s, batch, r, err)
 	}
 	switch {
+	case r.keyWait != nil && keyWaiter{s}.answer(r, results, err):
 	case err != nil:
 		out.out.Error(err.Error())
 	case r.args != nil:

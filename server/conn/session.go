@@ -48,6 +48,7 @@ type Session struct {
 	onDecided func()        // the Done of every batch, made once
 	blocked   *blockedReply // a granted reply that waits for its time
 	pending   *pendingReply // a reply that waits for something outside
+	keyWait   *keyWait      // a command that waits for a key, its attempts under way included
 }
 
 const (

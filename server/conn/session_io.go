@@ -83,6 +83,9 @@ func (s *Session) trackPartialCommand(left, consumed int) {
 
 // shouldClose reports whether the connection is to close as the server is ending.
 func (s *Session) shouldClose(unsent int) bool {
+	if s.env.Draining.Load() && s.wait.waitsOnlyFor(ForKey) {
+		return unsent == 0 // nothing is due to it
+	}
 	if !s.ready() || unsent > 0 {
 		return false
 	}

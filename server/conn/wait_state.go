@@ -10,6 +10,7 @@ import "sync/atomic"
 //	ForDueTime   block: a granted reply is due later            the wait queue      unblock, or onDisconnect
 //	ForAnswer    AwaitReply: something outside answers          done                writePending
 //	ForLogin     Login: after failed logins, its turn is later  the login limiter   writePending
+//	ForKey       answer: no key has what it waits for           blocking.Keys       goOn, or onDisconnect
 //	ForTurn      executeAll: the turn has done enough work      resumeLater         receive
 //	ForReader    pause: too many bytes of replies are unread    –                   unpause
 //	ForClose     an error, QUIT, or a CLIENT KILL of itself     –                   never
@@ -30,6 +31,7 @@ const (
 	ForDueTime
 	ForAnswer
 	ForLogin
+	ForKey
 	ForTurn
 	ForReader
 	ForClose
@@ -41,10 +43,13 @@ const (
 const replyEvents = ForDecision | blockedEvents
 
 // blockedEvents are those of commands that wait by design: CLIENT LIST shows a client that waits as blocked.
-const blockedEvents = ForDueTime | ForAnswer | ForLogin
+const blockedEvents = ForDueTime | ForAnswer | ForLogin | ForKey
 
 // isOver reports whether nothing is awaited.
 func (w *waitState) isOver() bool { return w.awaited.Load() == 0 }
+
+// waitsOnlyFor reports whether an event is awaited, and no other.
+func (w *waitState) waitsOnlyFor(e WaitEvent) bool { return WaitEvent(w.awaited.Load()) == e }
 
 // has reports whether any of the events is awaited.
 func (w *waitState) has(e WaitEvent) bool { return WaitEvent(w.awaited.Load())&e != 0 }

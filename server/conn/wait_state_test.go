@@ -8,7 +8,7 @@ import (
 
 // Each event keeps a session from executing anything until it has ended, and no other event ends it.
 func TestWaitStateTransitions(t *testing.T) {
-	all := []WaitEvent{ForDecision, ForDueTime, ForAnswer, ForLogin, ForTurn, ForReader, ForClose}
+	all := []WaitEvent{ForDecision, ForDueTime, ForAnswer, ForLogin, ForKey, ForTurn, ForReader, ForClose}
 	for _, e := range all {
 		var w waitState
 		if !w.isOver() || w.has(e) || w.isDue(e) {

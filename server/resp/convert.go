@@ -16,6 +16,7 @@ const (
 	Double           // a number that is not whole
 	Scored           // members with their scores
 	FlatScored       // the same, one after the other
+	KeyScored        // a key, a member and its score, or null
 	Doubles          // an array of numbers that are not whole
 	Pairs            // an array of fields with their values
 )
@@ -44,6 +45,11 @@ func (w *Writer) FromRESP2(reply []byte, shape Shape) {
 			w.Array(2)
 			rest = w.element(w.element(rest))
 		}
+	case shape == KeyScored && n > 0:
+		w.Array(n)
+		rest = w.double(w.element(w.element(rest)))
+	case shape == KeyScored:
+		rest = reply
 	case isArray && shape == FlatScored:
 		w.Array(n)
 		for range n / 2 {

@@ -1,0 +1,150 @@
+package blocking
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/stintdb/stint/engine"
+)
+
+// Turns has clients of a whole cluster take from keys in the order in which they came: on the leader, it knows of each key and node the client that
+// waits there longest. It is no part of the replicated state. A new leader learns it from the nodes, whose clients attempt again, and until then none of them
+// takes. A node that does not take when it is its turn, because it is gone or its client is, holds up others no longer than patience.
+type Turns struct {
+	patience time.Duration
+
+	mu    sync.Mutex
+	since int64 // this node leads
+	byKey map[string][]claim
+	count int
+}
+
+// maxClaims bounds the memory of a leader. Beyond it, all claims are forgotten, and order is kept from there on.
+const maxClaims = 1 << 16
+
+// restateTime is the time beyond patience in which the clients of all nodes attempt at a new leader.
+const restateTime = 200 * time.Millisecond
+
+// NewTurns returns the turns of a node that has not led yet. Within patience, a node follows the leader and has its client attempt.
+func NewTurns(patience time.Duration) *Turns {
+	return &Turns{patience: patience, byKey: map[string][]claim{}}
+}
+
+// Begin notes that this node leads from now on.
+func (t *Turns) Begin(now int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.since = now
+	t.forget()
+}
+
+func (t *Turns) forget() {
+	clear(t.byKey)
+	t.count = 0
+}
+
+// IsAttempt reports whether an operation is an attempt of a client that may wait.
+func (t *Turns) IsAttempt(op *engine.Op) bool { return isAttempt(op) }
+
+// Attempt notes the claims of an attempt.
+func (t *Turns) Attempt(now int64, op *engine.Op) {
+	keys, claims := readClaims(now, op)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i, key := range keys {
+		t.note(string(key), claims[i])
+	}
+}
+
+// sameArrival is by how much the times differ that a node states of one client, because its words take some time to come.
+const sameArrival = int64(20 * time.Millisecond)
+
+func (t *Turns) note(key string, c claim) {
+	all := t.byKey[key]
+	at := slices.IndexFunc(all, func(known claim) bool { return known.node == c.node })
+	switch {
+	case at < 0 && t.count == maxClaims:
+		t.forget()
+		t.note(key, c)
+	case at < 0:
+		t.byKey[key] = append(all, c)
+		t.count++
+	default:
+		if before := all[at].arrived; c.arrived > before && c.arrived-before < sameArrival {
+			c.arrived = before
+		}
+		all[at] = c
+	}
+}
+
+// MayTake reports whether an operation that would take something is no attempt, or that of the client that came first. If so, its node's next one
+// takes its place.
+func (t *Turns) MayTake(now int64, op *engine.Op) bool {
+	keys, claims := readClaims(now, op)
+	if keys == nil {
+		return true
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if now-t.since < int64(t.patience+restateTime) {
+		return false
+	}
+	for i, key := range keys {
+		if !t.isFirst(now, string(key), claims[i].node, len(keys) == 1) {
+			return false
+		}
+	}
+	for i, key := range keys {
+		c := claims[i]
+		if c.arrived = c.next; c.next == none {
+			t.drop(string(key), func(known claim) bool { return known.node == c.node })
+			continue
+		}
+		t.note(string(key), c)
+	}
+	return true
+}
+
+// isFirst reports whether no client of another node came to a key before that of a node. With challenge, another one loses its place once it has
+// held this one up for long enough: it is known that there is something to take.
+func (t *Turns) isFirst(now int64, key, node string, challenge bool) bool {
+	all := t.byKey[key]
+	own := slices.IndexFunc(all, func(c claim) bool { return c.node == node })
+	if own < 0 {
+		return true
+	}
+	arrived, first := all[own].arrived, true
+	for i := range all {
+		if c := &all[i]; c.arrived < arrived {
+			first = false
+			if !challenge {
+				continue
+			}
+			if c.challenged == 0 || now-c.again > askedAgain {
+				c.challenged = now // by the first of a row of attempts
+			}
+			c.again = now
+		}
+	}
+	if first || !challenge {
+		return first
+	}
+	before := len(all)
+	t.drop(key, func(c claim) bool { return c.arrived < arrived && now-c.challenged >= int64(t.patience) })
+	return len(t.byKey[key]) < before && t.isFirst(now, key, node, false)
+}
+
+// askedAgain is more than the time between two attempts of a client while there is an element.
+const askedAgain = int64(300 * time.Millisecond)
+
+func (t *Turns) drop(key string, is func(claim) bool) {
+	all := t.byKey[key]
+	before := len(all)
+	if all = slices.DeleteFunc(all, is); len(all) == 0 {
+		delete(t.byKey, key)
+	} else {
+		t.byKey[key] = all
+	}
+	t.count -= before - len(all)
+}

@@ -1,0 +1,219 @@
+package conn
+
+import (
+	"bytes"
+	"math"
+	"slices"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/database"
+	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/server/blocking"
+	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/waitqueue"
+)
+
+// keyWait is a command that waits for a key to get an element. Its client is in the lines of its keys from before the first attempt on, so
+// that no change is missed. It attempts to take only where it is the first in line. An attempt is an operation like any other, whose reply
+// is null if there is nothing.
+type keyWait struct {
+	row    *command.Row
+	kind   limits.Algorithm // of the values waited for
+	args   [][]byte         // as the client sent them
+	names  [][]byte         // of the keys waited for, which are those behind the command's name: see package database
+	quiet  bool
+	waiter *blocking.Waiter
+	due    *waitqueue.Waiter
+	asked  []string // the names in the attempt under way
+	tries  int      // in a row that found nothing where this node's state had something
+}
+
+// keyWaiter is a session as one that waits for keys.
+type keyWaiter struct{ *Session }
+
+// begin puts the client of the command parsed last into the lines of its keys, and has the first attempt be about those keys whose
+// turn it has.
+func (s keyWaiter) begin(batch *commandBatch, row *command.Row, args [][]byte) {
+	r, wait := &batch.replies[len(batch.replies)-1], batch.request.Wait
+	if r.err != nil {
+		batch.request.Wait = nil
+		return
+	}
+	k := &keyWait{row: row, kind: wait.Kind, args: copyOf(args), quiet: r.quiet}
+	for _, key := range k.args[1 : 1+wait.Keys] {
+		k.names = append(k.names, database.Append(nil, s.client.Database, key))
+	}
+	k.waiter = s.env.Blocked.Add(s.started, k.names, func() {
+		s.wait.happen(ForKey)
+		s.wake()
+	})
+	due := int64(math.MaxInt64)
+	if wait.Timeout > 0 && wait.Timeout < math.MaxInt64-s.started {
+		due = s.started + wait.Timeout
+	}
+	k.due = s.env.WaitQueue.After(due, func() { k.waiter.Finish(blocking.TimedOut) })
+	s.keyWait = k
+	s.blockedOn.Store(k.waiter)
+	r.keyWait = k
+	k.asked = k.waiter.Turns()
+	for _, name := range k.names {
+		if !slices.Contains(k.asked, string(name)) && s.holdsOther(k, name) {
+			return // about all keys: the error comes from the command
+		}
+	}
+	if len(k.asked) == 0 {
+		batch.decision.Ops, r.count = batch.decision.Ops[:r.first], 0
+		return
+	}
+	k.restrict(&batch.decision.Ops[r.first], s.started)
+}
+
+// restrict has an operation be about the keys that are asked, if it is about keys waited for alone, and say for how long its client waits.
+func (k *keyWait) restrict(op *engine.Op, now int64) {
+	args := slices.Clone(k.args)
+	if len(k.asked) < len(k.names) && int(op.KeyCount) == len(k.names) {
+		for i, name := range k.asked {
+			args[1+i] = database.KeyOf([]byte(name))
+		}
+		args = slices.Delete(args, 1+len(k.asked), 1+len(k.names))
+		op.KeyCount = uint32(len(k.asked))
+	}
+	args[len(args)-1] = k.waiter.Claim(now, k.asked...)
+	op.Args = args
+}
+
+// look returns the kind of a value in this node's state, by the name of its key.
+func (s keyWaiter) look(name []byte) limits.Algorithm {
+	op, res := engine.Op{Verb: engine.Look, Key: name}, engine.Result{}
+	if s.env.Keys.TryReadOnly(s.env.Clock.Now(), &op, &res); res.Status != engine.OK {
+		return limits.NoAlgorithm
+	}
+	return res.Held.Algorithm
+}
+
+// holdsOther reports whether the command is an error because of the kind of a key.
+func (s keyWaiter) holdsOther(k *keyWait, name []byte) bool {
+	kind := s.look(name)
+	return kind != limits.NoAlgorithm && kind != k.kind
+}
+
+// answer handles the outcome of an attempt. It reports false if there is something to be answered.
+func (s keyWaiter) answer(r *reply, results []engine.Result, err error) (waits bool) {
+	k := r.keyWait
+	if err != nil || len(results) > 0 && !isNull(&results[0]) {
+		s.leave()
+		return false
+	}
+	// The state of this node may have been ahead of the leader's, and had the change already when the client began to wait.
+	asked := k.asked
+	again := func() { k.waiter.Again(asked...) }
+	if k.tries == 0 {
+		again()
+	} else {
+		s.env.WaitQueue.After(s.env.Clock.Now()+min(firstRetry<<min(k.tries, 30), lastRetry), again)
+	}
+	s.wait.begin(ForKey)
+	s.wait.happen(ForKey)
+	s.wake()
+	return true
+}
+
+// isNull reports whether a command found nothing to take.
+func isNull(res *engine.Result) bool {
+	return res.Status == engine.OK && (bytes.Equal(res.Reply, nullArray) || bytes.Equal(res.Reply, nullBulk))
+}
+
+var nullArray, nullBulk = []byte("*-1\r\n"), []byte("$-1\r\n")
+
+// The time between two attempts while this node's state has something and the leader's has not, which soon ends.
+const (
+	firstRetry = int64(1e6)
+	lastRetry  = int64(100e6)
+)
+
+// goOn goes on with the wait after a wake-up: it ends it, attempts to take from a key that has something now, or waits on.
+func (s keyWaiter) goOn(out *commandBatch) {
+	k := s.keyWait
+	s.wait.end(ForKey)
+	for {
+		name, restate, end, ok := k.waiter.Next()
+		switch {
+		case end != blocking.Waiting:
+			s.end(end, out)
+			return
+		case !ok:
+			s.wait.begin(ForKey)
+			return
+		case restate || s.look([]byte(name)) == k.kind:
+			k.asked = []string{name}
+			k.tries++
+			s.attempt(k, out)
+			return
+		}
+		k.tries = 0
+	}
+}
+
+// attempt has the command carried out on the keys that are asked. The reply is written to out, unless there is none yet.
+func (s keyWaiter) attempt(k *keyWait, out *commandBatch) {
+	batch := s.env.getBatch()
+	batch.out.Buf, out.out.Buf = out.out.Buf, batch.out.Buf
+	batch.out.RESP3 = out.out.RESP3
+	batch.request.SetBounds(Bounds(s.env.config()))
+	batch.request.Database = s.client.Database
+	batch.add(s.Session, k.row, k.args, nil, k.quiet)
+	r := &batch.replies[0]
+	r.keyWait = k
+	if r.err == nil {
+		k.restrict(&batch.decision.Ops[0], s.env.Clock.Now())
+	}
+	s.flush(batch)
+	batch.out.Buf, out.out.Buf = out.out.Buf, batch.out.Buf
+	s.env.putUnlessDeciding(s.Session, batch)
+}
+
+// end answers a client whose wait has ended with nothing.
+func (s keyWaiter) end(end blocking.End, out *commandBatch) {
+	k := s.keyWait
+	s.leave()
+	s.limiterReplied = true // nothing more is due to the client
+	out.tally.Command(k.row.Number, end == blocking.Unblocked)
+	switch {
+	case k.quiet:
+	case end == blocking.Unblocked:
+		out.out.Error(command.ErrUnblocked.Error())
+	default:
+		out.out.NullArray()
+	}
+}
+
+// leave takes the session out of the lines of the keys that it waits for. Those behind it have their turn.
+func (s keyWaiter) leave() {
+	k := s.keyWait
+	if k == nil {
+		return
+	}
+	s.keyWait = nil
+	s.blockedOn.Store(nil)
+	k.waiter.Leave()
+	s.env.WaitQueue.Cancel(k.due)
+}
+
+// Unblock implements [command.Session].
+func (s commandSession) Unblock(id int64, withError bool) bool {
+	r := &s.env.Registry
+	r.mu.Lock()
+	c := r.byID[id]
+	r.mu.Unlock()
+	if c == nil {
+		return false
+	}
+	waiter, end := c.blockedOn.Load(), blocking.TimedOut
+	if withError {
+		end = blocking.Unblocked
+	}
+	return waiter != nil && waiter.Finish(end)
+}
+
+// bytes is the memory of the wait.
+func (k *keyWait) bytes() int { return queuedBytes(k.args) + k.waiter.Bytes() }
