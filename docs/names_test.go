@@ -53,6 +53,7 @@ var otherFlags = map[string]string{
 	"--top":        "stint replay",
 	"--inject":     "strace",
 	"--foreground": "timeout",
+	"--hotkeys":    "redis-cli",
 }
 
 var (

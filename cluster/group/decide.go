@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/cluster/allowance"
+	"github.com/stintdb/stint/cluster/bloom"
 	"github.com/stintdb/stint/cluster/call"
 	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/forward"
@@ -162,14 +163,14 @@ func (d *decider) decideReadOnly(b *engine.Batch, c *call.Call) (isShort bool) {
 		a.count()
 		return a.isShort
 	}
-	var touched bloomFilter
+	var touched bloom.Filter
 	for i := range b.Ops {
 		op := &b.Ops[i]
-		if touched.mayContain(d.seed, op) || !a.answer(op, &b.Results[i]) {
+		if touched.MayContain(d.seed, op) || !a.answer(op, &b.Results[i]) {
 			if c.Unanswered == nil {
 				c.Unanswered = make([]uint32, 0, len(b.Ops)-i)
 			}
-			touched.add(d.seed, op)
+			touched.Add(d.seed, op)
 			c.Unanswered = append(c.Unanswered, uint32(i))
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/stintdb/stint/cluster/bloom"
 	"github.com/stintdb/stint/cluster/call"
 	"github.com/stintdb/stint/cluster/purses"
 	"github.com/stintdb/stint/engine"
@@ -38,19 +39,19 @@ func (h *holder) decide(b *engine.Batch) (finished bool) {
 		}
 		return h.decider.decideInLog(b)
 	}
-	var touched bloomFilter
+	var touched bloom.Filter
 	var rest []uint32
 	isShort := false
 	for i := range b.Ops {
 		op := &b.Ops[i]
-		if !touched.mayContain(h.decider.seed, op) {
+		if !touched.MayContain(h.decider.seed, op) {
 			done, short := h.answer(op, &b.Results[i], nil)
 			if done {
 				continue
 			}
 			isShort = isShort || short
 		}
-		touched.add(h.decider.seed, op)
+		touched.Add(h.decider.seed, op)
 		rest = append(rest, uint32(i))
 	}
 	if len(rest) == 0 {

@@ -30,7 +30,7 @@ func (s *Shard) applyAt(c *algorithm.Call, now int64, tag uint32, p Place, op *e
 		s.carry(c, tag, p)
 		return
 	case engine.Fingerprint:
-		s.answerFingerprint(c, tag)
+		answerFingerprint(s, c, tag)
 		return
 	}
 	if c.IsNew {

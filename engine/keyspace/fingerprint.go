@@ -24,7 +24,7 @@ func (s *Shard) Fingerprint(now int64, tag uint32, key []byte) (sum [engine.Fing
 }
 
 // answerFingerprint carries out a Fingerprint.
-func (s *Shard) answerFingerprint(c *algorithm.Call, tag uint32) {
+func answerFingerprint(s *Shard, c *algorithm.Call, tag uint32) {
 	sum, work := s.Fingerprint(c.Now, tag, c.Op.Key)
 	c.Result.Reply, c.Result.Work = append(c.Result.Reply[:0], sum[:]...), work
 }

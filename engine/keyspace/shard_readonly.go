@@ -18,7 +18,7 @@ func (s *Shard) TryReadOnly(c *algorithm.Call, now int64, tag uint32, op *engine
 	case engine.Carry:
 		return !c.IsNew
 	case engine.Fingerprint:
-		s.answerFingerprint(c, tag)
+		answerFingerprint(s, c, tag)
 		return true
 	case engine.Acquire:
 		if c.IsNew {

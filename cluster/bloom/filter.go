@@ -1,4 +1,5 @@
-package group
+// Package bloom has a set of keys with false positives.
+package bloom
 
 import (
 	"hash/maphash"
@@ -8,8 +9,8 @@ import (
 	"github.com/stintdb/stint/engine/database"
 )
 
-// bloomFilter is a set of keys with false positives.
-type bloomFilter struct {
+// Filter is the set of the keys of operations. The zero value is empty. All calls must have one seed.
+type Filter struct {
 	any, all bool
 	bits     [32]uint64
 }
@@ -19,7 +20,8 @@ func touchesAll(op *engine.Op) bool {
 	return !op.Verb.HasOneKey() && op.Verb != engine.AcquireAll && op.Verb != engine.Command
 }
 
-func (t *bloomFilter) add(seed maphash.Seed, op *engine.Op) {
+// Add adds the keys of an operation.
+func (t *Filter) Add(seed maphash.Seed, op *engine.Op) {
 	t.any = true
 	switch {
 	case touchesAll(op):
@@ -37,17 +39,18 @@ func (t *bloomFilter) add(seed maphash.Seed, op *engine.Op) {
 	}
 }
 
-func (t *bloomFilter) addKey(seed maphash.Seed, key []byte) {
+func (t *Filter) addKey(seed maphash.Seed, key []byte) {
 	h := maphash.Bytes(seed, key) % uint64(len(t.bits)*64)
 	t.bits[h/64] |= 1 << (h % 64)
 }
 
-func (t *bloomFilter) hasKey(seed maphash.Seed, key []byte) bool {
+func (t *Filter) hasKey(seed maphash.Seed, key []byte) bool {
 	h := maphash.Bytes(seed, key) % uint64(len(t.bits)*64)
 	return t.bits[h/64]&(1<<(h%64)) != 0
 }
 
-func (t *bloomFilter) mayContain(seed maphash.Seed, op *engine.Op) bool {
+// MayContain reports whether an operation may touch a key that was added. It may be wrong only if it is true.
+func (t *Filter) MayContain(seed maphash.Seed, op *engine.Op) bool {
 	switch {
 	case !t.any:
 		return false
