@@ -78,7 +78,7 @@ var (
 	errManyKeysInScript = dataErrors.Add("ERR a script looks at no more than %d keys: use SCAN from outside",
 		"`KEYS`, `SCAN` or `DBSIZE` in a script holds up everybody while it looks at all keys.")
 	errNoFrequency = dataErrors.Add("ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust.",
-		"`OBJECT FREQ`, and `redis-cli --hotkeys`. No key is evicted, so there is no such policy to select; `RL.TOP` lists the keys that are denied most.")
+		"`OBJECT FREQ`, which `redis-cli` asks for hot keys. No key is evicted, so there is no such policy to select; `RL.TOP` lists the keys that are denied most.")
 	errNoIdleTime    = dataErrors.Add("ERR idle time is not tracked: no key is ever evicted", "`OBJECT IDLETIME`.")
 	errNoSuchKey     = dataErrors.Add("ERR no such key", "")
 	errRange         = dataErrors.Add("ERR value is out of range, value must between %d and %d", "")
