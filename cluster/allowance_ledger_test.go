@@ -91,8 +91,11 @@ func (l *allowanceLedger) note(asked time.Time, asks []engine.Op, res *engine.Re
 		if !wasAsked {
 			continue
 		}
-		key := string(asks[i].Key)
-		l.grants[key] = append(l.grants[key], allowanceGrant{asked, time.Now(), res.Granted, &asks[i].Limit})
+		key, tokens := string(asks[i].Key), res.Granted
+		if asks[i].Options&engine.FixedCost != 0 {
+			tokens = asks[i].Tokens
+		}
+		l.grants[key] = append(l.grants[key], allowanceGrant{asked, time.Now(), tokens, &asks[i].Limit})
 	}
 }
 

@@ -11,11 +11,11 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// commonLimits are in such demand that nodes hold tokens of them.
+// commonLimits are in such demand that nodes hold tokens of them: one below its limit, the others beyond.
 var commonLimits = []limits.Limit{
 	{Algorithm: limits.TokenBucket, Capacity: 410, Rate: limits.Rate{Tokens: 200, Period: int64(time.Second)}},
-	{Algorithm: limits.TokenBucket, Capacity: 1500, Rate: limits.Rate{Tokens: 100, Period: int64(time.Second)}}, // no allowance of it
-	{Algorithm: limits.FixedWindow, Capacity: 700, Rate: limits.Rate{Period: int64(2 * time.Second)}},
+	{Algorithm: limits.TokenBucket, Capacity: 450, Rate: limits.Rate{Tokens: 30, Period: int64(time.Second)}}, // no allowance of it
+	{Algorithm: limits.FixedWindow, Capacity: 70, Rate: limits.Rate{Period: int64(2 * time.Second)}},
 }
 
 // mixedCounts are requests for a limit of a caller and a common one: granted by the leader, and by it at once; refunds of the common one.
@@ -37,7 +37,7 @@ func TestAllowanceAndPursesAreNeverExceeded(t *testing.T) {
 		})
 	})
 	t.Logf("%d granted by a leader that was asked, %d at once; %d tokens given back", granted, atOnce, refunded)
-	if !t.Failed() && (atOnce < granted/3 || refunded == 0) {
+	if !t.Failed() && (atOnce < granted/5 || refunded == 0) {
 		t.Error("too few were granted at once, or given back, to show anything")
 	}
 }
@@ -47,7 +47,7 @@ func (l *allowanceLedger) mixedPolicy() engine.Op {
 	return engine.Op{Verb: engine.SetPolicy, Key: []byte("mixed"), Parts: []engine.Op{{Key: []byte("share0:{}"), Limit: l.limits[0]}, {Key: []byte("common0"), Limit: l.common[0]}}}
 }
 
-// mixedOp asks a limit of a caller and a common one, and lists the questions to each. Of the callers one half asks often.
+// mixedOp asks a limit of a caller and a common one, and lists the questions to each. Of the callers one half asks often, and for much.
 func (l *allowanceLedger) mixedOp(r *rand.Rand) (op engine.Op, asks []engine.Op) {
 	i, id, common, tokens := r.IntN(len(l.limits)), r.IntN(l.ids), r.IntN(len(l.common)), 1+r.Int64N(2)
 	if r.IntN(2) == 0 {
@@ -61,6 +61,7 @@ func (l *allowanceLedger) mixedOp(r *rand.Rand) (op engine.Op, asks []engine.Op)
 	if byPolicy {
 		return engine.Op{Verb: engine.Check, Key: []byte("mixed"), Who: fmt.Append(nil, id), Tokens: tokens}, asks
 	}
+	asks[0].Options, asks[0].Tokens = engine.FixedCost, 1+r.Int64N(asks[0].Limit.Capacity/4)
 	if r.IntN(2) == 0 {
 		asks[0], asks[1] = asks[1], asks[0]
 	}
