@@ -102,7 +102,7 @@ func TestNothingIsTakenOfADeniedRequest(t *testing.T) {
 	})
 }
 
-// Requests that ask for more than tokens, and checks of a policy in shadow or a strict one, are decided in the log, whatever is held.
+// Requests that ask for more than tokens, and checks of a policy in shadow or a strict one, are decided in the log, also if tokens are held.
 func TestOptionsAreLeftToTheLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, leader, _ := simulateMixed(t)

@@ -84,7 +84,7 @@ func (c *watcher) Exec(commands [][]string) (reply string, o testwatch.Outcome) 
 	return "[" + replies(ops[1:], results[1:]) + "]", o
 }
 
-// replies are those of commands, as a client reads them.
+// replies are those of commands, in the form in which a client reads them.
 func replies(ops []engine.Op, results []engine.Result) string {
 	var all []string
 	for i := range results {

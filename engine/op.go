@@ -83,7 +83,7 @@ type Op struct {
 	Tokens   int64        // Acquire, Refund and ListLog; 0 in an Acquire asks without taking; AcquireAll: asked of each part without FixedCost; Script: the dialect, ScriptDialect of package store or an earlier one
 	Keep     Keep         // Acquire, Check: grant only if so much remains
 	Weight   int64        // Acquire, of an algorithm that weighs members: 1 to MaxWeight, or 0 for 1
-	MaxWait  int64        // Reserve: remember it for so many nanoseconds; Acquire: grant the tokens available within this many nanoseconds, or with NoWait only those available now
+	MaxWait  int64        // Reserve: remember it for this many nanoseconds; Acquire: grant the tokens available within this many nanoseconds, or with NoWait only those available now
 	Who      []byte       // the holder of a lease, the member of a fair share, or the caller a policy is checked for; Script: the commands that it may call, in lower case, separated by blanks, all if empty; KeepScript: the body; Expect: the fingerprints of the declared keys, one after the other, zeros for a key that did not exist
 	Args     [][]byte     // Command, Script: the arguments, the command's name included; Expect: the names of keys in the keyspace, see package database; Check: with NamedFields, names and values of fields by turns; Settle: with DeclaredOnly, patterns of package glob
 	KeyFrom  uint32       // Command, Script, Expect: the position in Args of the first declared key
@@ -239,7 +239,7 @@ type Report struct {
 	Good, Bad int64 // calls that went well, and that did not, 0 to MaxReported
 	Every     int64 // nanoseconds between two decisions, MinDuration to MaxDuration
 	Down, Up  int64 // thousandths of a percent: the rate left after bad calls, and the part of the highest rate added after good ones
-	Pause     int64 // grant nothing for so many nanoseconds, 0 to MaxDuration
+	Pause     int64 // grant nothing for this many nanoseconds, 0 to MaxDuration
 }
 
 // NewKeys is the treatment of a request on a key that has no entry, and so would need room for a new one.

@@ -236,7 +236,7 @@ func TestClusterHasOneDatabase(t *testing.T) {
 	}
 }
 
-// Permissions are on keys, whatever the database, and whatever shows keys shows no names.
+// Permissions are on keys in every database, and nothing that shows keys shows names.
 func TestNamesOfKeysAreNotShown(t *testing.T) {
 	p := newSessionPlayer(t, 0, func(c *config.Config) { c.SlowlogMicros = 0 })
 	p.do(t, "owner", "ACL SETUSER me nopass on +@all -@dangerous ~mine:*", "SELECT 3", "SET other 1", "SET mine:k 1", "TB.ACQUIRE theirs 5 1/d AS their:id FOR 1h",

@@ -121,7 +121,7 @@ func countOnThreeNodes(t *testing.T, options []string) {
 	}
 }
 
-// check asks, and returns what was answered: in the shadow, the limit that would have denied is named.
+// check asks, and returns the answer: in the shadow, the limit that would have denied is named.
 func (p *clusterTimePlayer) check(t *testing.T, options []string, words ...string) (c countsOf) {
 	t.Helper()
 	reply := p.said(t, words...)

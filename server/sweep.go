@@ -9,7 +9,7 @@ const (
 	minSweep = 2_000
 	maxSweep = 500_000
 
-	fastSweepRounds = 50    // a sweep of all keys takes at least so many rounds, which are 5 s,
+	fastSweepRounds = 50    // a sweep of all keys takes at least this many rounds, which are 5 s,
 	slowSweepRounds = 3_000 // and this many, five minutes, while fewer than 1/expiredShare of them have expired
 	expiredShare    = 10
 )

@@ -73,7 +73,7 @@ a> CLIENT TRACKINGINFO
 	}
 }
 
-// cacheClient is a client that caches what it reads, and obeys invalidations.
+// cacheClient is a client that caches the values that it reads, and obeys invalidations.
 type cacheClient struct {
 	*pipe
 	cached map[string]string
@@ -256,7 +256,7 @@ func TestCachesUnderLoad(t *testing.T) {
 	t.Logf("%d reads by the cache", cachedReads)
 }
 
-// A client that does not read its invalidations costs a bounded amount of memory: beyond it, it is told once that any key may have changed.
+// A client that does not read its invalidations costs a bounded amount of memory: beyond it, it learns once that any key may have changed.
 func TestUnreadInvalidationsAreBounded(t *testing.T) {
 	p := newSessionPlayer(t, 0)
 	c, writer := p.open("c"), p.open("writer")

@@ -171,7 +171,7 @@ func (p *limiting) outcome() (passed int, err error) {
 }
 
 // answer returns the rest of the next line that starts with a word. A line that starts with "failed" is an error. A program
-// that says nothing for long is killed.
+// that is silent for long is killed.
 func (p *limiting) answer(word string) (string, error) {
 	late := time.AfterFunc(patience, func() { _ = testprocess.KillGroup(p.command) })
 	defer late.Stop()

@@ -27,7 +27,7 @@ type limiter struct {
 	program string
 	works   bool
 	newer   bool // its commands are newer than Redis 7.0
-	inexact bool // on Redis too, two calls at once can count as one: the library reads, then writes, or tells calls apart by their time
+	inexact bool // on Redis too, two calls at once can count as one: the library reads, then writes, or distinguishes calls by their time
 }
 
 // Folders of Python's programs. Pip is run as a module, because its program contains the path of the checkout that made the folder, and

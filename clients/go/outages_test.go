@@ -110,7 +110,7 @@ func takenInOutage(t *testing.T, l *stint.Limiter) (taken int64) {
 	return taken
 }
 
-// sharedOutage prepares an outage of a server of its own.
+// sharedOutage prepares an outage of a separate server.
 func sharedOutage(t *testing.T, name string) (outage, bool) {
 	server := startServerAt(t, servertest.Reserved(t))
 	proxy := startProxy(t, server.Address)

@@ -10,7 +10,7 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// FormatVersion is a version of what stands in the log and goes between nodes: operations, with their options and algorithms,
+// FormatVersion is a version of the bytes in the log and between nodes: operations, with their options and algorithms,
 // and kinds of entries. Version 1 is that of release 0.1.0, version 2 that of 0.2.0. Where nodes write one down, 0 stands for 1: release 0.1.0 writes nothing.
 type FormatVersion uint32
 

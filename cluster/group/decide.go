@@ -63,8 +63,8 @@ func (d *decider) decideInLog(b *engine.Batch) (finished bool) {
 	return d.trackCall(c)
 }
 
-// pack returns the operations of a call as they are forwarded. The leader answers reads from what it has applied, which can be behind what this
-// node has: those of a batch in order go into an entry, as nothing may come between two operations.
+// pack returns the operations of a call as they are forwarded. The leader answers reads from its applied state, which can be behind that of this
+// node: those of a batch in order go into an entry, because nothing may come between two operations.
 func (d *decider) pack(c *call.Call) ([]byte, engine.Status) {
 	b := *c.Batch
 	if !b.InOrder {

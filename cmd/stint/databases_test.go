@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// inDatabases are commands, and what a server answers after them.
+// inDatabases are commands, and a server's answers after them.
 var inDatabases, askDatabases = []string{
 	"SET k zero", `TB.ACQUIRE l 5 1/d`, `SET "\xffdb\x01k" marked`,
 	"SELECT 1", "SET k one EX 1000", "TB.ACQUIRE l 5 1/d 2", "RL.ALL TB a 5 1/d FW b 3 1h TOKENS 2 AS id FOR 1h",

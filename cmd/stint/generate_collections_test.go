@@ -26,7 +26,7 @@ func index(g *generator) []string {
 	return []string{strconv.Itoa(g.IntN(16) - 8)}
 }
 
-// many is up to so many of an argument, rarely more.
+// many is an argument up to most times, rarely more.
 func many(most int, a argument) argument {
 	return func(g *generator) []string {
 		if g.IntN(50) == 0 {

@@ -7,7 +7,7 @@ import "fmt"
 // farTime is a time, in seconds, beyond the last that Stint keeps.
 const farTime = 10_000_000_000_000
 
-// fromNow is a time to live in units of which a second has so many: none that ends while the test runs.
+// fromNow is a time to live in units, given as their number in a second: none that ends while the test runs.
 func fromNow(unit int64) argument {
 	return func(g *generator) []string {
 		if g.IntN(16) == 0 {
@@ -17,7 +17,7 @@ func fromNow(unit int64) argument {
 	}
 }
 
-// at is a time in units of which a second has so many: it has passed, or does not come while the test runs.
+// at is a time in units, given as their number in a second: it has passed, or does not come while the test runs.
 func at(unit int64) argument {
 	return func(g *generator) []string {
 		switch g.IntN(16) {

@@ -42,7 +42,7 @@ const (
 	milliseconds                   // a number of milliseconds that does
 	chance                         // the elements, but not how many there are, or whether the reply is an error
 	scanned                        // the order, and where Redis takes several steps all but the form
-	encoding                       // the encoding of data that was changed: Redis goes by what it was before
+	encoding                       // the encoding of data that was changed: Redis goes by its earlier state
 )
 
 // generated is one command.
@@ -97,7 +97,7 @@ func (g *generator) any() generated {
 	return c
 }
 
-// neverSpoiled would choose at random what later commands see, or without an end in Redis; the last has texts of its own for other words.
+// neverSpoiled would choose at random what later commands see, or without an end in Redis; the last has own texts for other words.
 var neverSpoiled = []string{"SPOP", "SRANDMEMBER", "HRANDFIELD", "ZRANDMEMBER", "OBJECT"}
 
 // spoil makes a command one that is likely to be refused.
@@ -177,7 +177,7 @@ func all(of ...argument) argument {
 // maybe is an argument, or none.
 func maybe(a argument) argument { return times(0, 1, a) }
 
-// times repeats an argument at least and at most so many times.
+// times repeats an argument at least and at most these numbers of times.
 func times(least, most int, a argument) argument {
 	return func(g *generator) (words []string) {
 		for range least + g.IntN(most-least+1) {

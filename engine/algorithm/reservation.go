@@ -55,7 +55,7 @@ func amountBytes(has byte) uint64 {
 // End is the time from which the reservation is forgotten.
 func (r Reservation) End() int64 { return int64(binary.LittleEndian.Uint64(r[4:])) }
 
-// Fingerprint tells requests with other parameters apart.
+// Fingerprint distinguishes requests with other parameters.
 func (r Reservation) Fingerprint() uint64 { return binary.LittleEndian.Uint64(r[12:]) }
 
 // IsSettled reports whether the true cost has been charged.

@@ -72,7 +72,7 @@ func FuzzValidSet(f *testing.F) {
 	})
 }
 
-// What two sets have in common is what is left of one without what only it has.
+// The intersection of two sets is one of them without the members that only it has.
 func TestInter(t *testing.T) {
 	r := newRandom()
 	for range 1_000 {

@@ -41,7 +41,7 @@ type Changes struct {
 	lost    atomic.Bool     // more was deleted between two calls than is noted
 }
 
-// notes are what one shard has to report.
+// notes are the changes that one shard has to report.
 type notes struct {
 	Number  uint32 // of the shard
 	changes *Changes
@@ -125,7 +125,7 @@ func (n *notes) noteGone(key []byte) {
 	n.gone = append(binary.LittleEndian.AppendUint32(n.gone, uint32(len(key))), key...)
 }
 
-// forget drops the notes of records in a segment of so many bytes.
+// forget drops the notes of records in a segment of this many bytes.
 func (n *notes) forget(number, bytes int) {
 	count := uint32(numbers(bytes))
 	n.dirty = slices.DeleteFunc(n.dirty, func(ref uint32) bool { return segmentOf(ref)-uint32(number) < count })

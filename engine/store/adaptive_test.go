@@ -154,7 +154,7 @@ func TestAdaptiveDoesNotGrowWhileIdle(t *testing.T) {
 	}
 }
 
-// Two fleets with limits of their own come to equal parts of one backend.
+// Two fleets with separate limits come to equal parts of one backend.
 func TestAdaptiveFleetsConverge(t *testing.T) {
 	b := newBackend(400, "one", "two")
 	defer b.s.Close()

@@ -88,7 +88,7 @@ func (t *Tx) Spend(work int) { t.work += work }
 // of any key, and must not be written to.
 func (t *Tx) Get(key []byte) (v engine.Value, found bool) { return t.get(t.nameOf(key)) }
 
-// get is Get of the key of a name, as all functions below have names.
+// get is Get of the key of a name. All functions below take names.
 func (t *Tx) get(key []byte) (v engine.Value, found bool) {
 	if p := t.find(key); p != nil {
 		if p.Gone {

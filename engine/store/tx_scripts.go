@@ -2,7 +2,7 @@ package store
 
 import "github.com/stintdb/stint/engine"
 
-// Scripts of a transaction. They are kept when the transaction ends, as its keys are.
+// Scripts of a transaction. They are kept when the transaction ends, like its keys.
 
 // Script returns the body of a script by its digest. The body must not be changed.
 func (t *Tx) Script(digest []byte) (body []byte, found bool) { return t.store.scripts.find(digest) }

@@ -14,7 +14,7 @@ type datum struct {
 	expires int64 // ms; 0 for never
 }
 
-// live: a key of GCRA lives through the millisecond of its expiry, as all keys do in Redis.
+// live: a key of GCRA lives through the millisecond of its expiry, like all keys in Redis.
 func (d *datum) live(now int64) bool {
 	if d.arrival != nil {
 		now -= millisecond

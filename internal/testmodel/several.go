@@ -68,7 +68,7 @@ func (m *Model) all(words []string) (string, error) {
 	return o.reply(), nil
 }
 
-// hold delays the reply to a granted BLOCK until the last limit is due. The reply then tells the state at that time.
+// hold delays the reply to a granted BLOCK until the last limit is due. The reply then contains the state at that time.
 func (m *Model) hold(o *outcome, call *request) {
 	if !call.block || call.peek || o.binding >= 0 || o.wait == 0 {
 		return

@@ -37,7 +37,7 @@ type History struct {
 	clients  int
 	unknown  int
 	executed int
-	refused  int // transactions, for a changed key
+	refused  int // transactions, because of a changed key
 }
 
 // Client sends a number of requests by a connection, and by another one after an outcome that it does not know.

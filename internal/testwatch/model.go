@@ -86,7 +86,7 @@ func (s *state) carryOut(c *command) string {
 	return "0"
 }
 
-// request is that of a client: a WATCH of keys, a transaction, or one command by itself.
+// request is that of a client: a WATCH of keys, a transaction, or one command alone.
 type request struct {
 	client   int
 	watch    []int

@@ -6,7 +6,7 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// The checker finds what a server without WATCH, or with half of it, would answer.
+// The checker finds the answers that a server without WATCH, or with half of it, would give.
 func TestWrongHistoriesAreFound(t *testing.T) {
 	var set, incr, look = command{name: "SET", value: 5}, command{name: "INCR"}, command{name: "GET"}
 	second, expire := command{name: "SET", key: 1, value: 5}, command{name: "PEXPIREAT", expiry: 1}

@@ -114,7 +114,7 @@ func (c *DataCall) get(key []byte, kind limits.Algorithm) (v engine.Value, found
 	return v, found, true
 }
 
-// fits reports whether a value of so many bytes can be kept, and writes the error if not.
+// fits reports whether a value of this many bytes can be kept, and writes the error if not.
 func (c *DataCall) fits(bytes int) bool {
 	if bytes > engine.MaxValueBytes {
 		c.fail(errValueTooBig.With(engine.MaxValueBytes, bytes))

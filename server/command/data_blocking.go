@@ -52,7 +52,7 @@ var waitedKeys = Keys{First: 1, Last: -2, Access: Reads | Changes}
 // MaxWaitKeys bounds the keys that one command waits for.
 const MaxWaitKeys = 1000
 
-// Wait says what a command waits for if its reply is null.
+// Wait is the event that a command waits for if its reply is null.
 type Wait struct {
 	Keys    int              // the number of its arguments that are such keys, the first ones
 	Kind    limits.Algorithm // of value that one of them must get

@@ -118,7 +118,7 @@ type increxModel struct {
 	expires int64    // ms; 0 for never
 }
 
-// add is the number and what is added after an INCREX, as text, and whether it was carried out.
+// add is the number and the added amount after an INCREX, as text, and whether it was carried out.
 func (m *increxModel) add(by, least, most *big.Rat, floats, saturate, blocked bool) (reply string, done bool) {
 	old := new(big.Rat)
 	if m.value != nil {
@@ -156,7 +156,7 @@ func decimal(r *big.Rat) string {
 
 func intRat(n int64) *big.Rat { return new(big.Rat).SetInt64(n) }
 
-// Random calls are answered as the model says, and leave the expiry that it says.
+// Random calls are answered as by the model, and leave the same expiry.
 func TestIncrexIsThatOfTheModel(t *testing.T) {
 	seed := testsize.Seed()
 	r, s := rand.New(rand.NewPCG(seed, 15045)), newNumberStore(t)

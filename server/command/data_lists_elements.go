@@ -34,7 +34,7 @@ var elementRows = []Row{{
 	Cost:    ValuePass, Flags: Write | DenyOOM, Keys: changedKey, Data: insertElement,
 }, {
 	Name: "lrem", Syntax: "key count element", Group: "list",
-	Summary: "Remove elements that equal a value: count from the head on, or with a negative number from the tail on, with 0 all.",
+	Summary: "Remove elements that equal a value: at most count from the head on, or with a negative number from the tail on, with 0 all.",
 	Example: "log 0 1",
 	Cost:    ValuePass, Flags: Write, Keys: changedKey, Data: removeElements,
 }, {

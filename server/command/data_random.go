@@ -16,12 +16,12 @@ import (
 
 var randomRows = []Row{{
 	Name: "hrandfield", Syntax: "key [count [WITHVALUES]]", Group: "hash",
-	Summary: "Random fields of a hash: count different ones, or with a negative count as many, some perhaps more than once.",
+	Summary: "Random fields of a hash: at most count different ones, or with a negative count as many, some perhaps more than once.",
 	Example: "bucket",
 	Cost:    ValuePass, Flags: ReadOnly, Keys: readKey, ShapeOf: shapeOfFields, Data: randomFields,
 }, {
 	Name: "srandmember", Syntax: "key [count]", Group: "set",
-	Summary: "Random members of a set: count different ones, or with a negative count as many, some perhaps more than once.",
+	Summary: "Random members of a set: at most count different ones, or with a negative count as many, some perhaps more than once.",
 	Example: "seen",
 	Cost:    ValuePass, Flags: ReadOnly, Keys: readKey, Data: randomMembers,
 }, {
@@ -30,7 +30,7 @@ var randomRows = []Row{{
 	Cost:    ValuePass, Flags: Write | Fast, Keys: usedKey, Shape: resp.Set, Data: popRandomMembers,
 }, {
 	Name: "zrandmember", Syntax: "key [count [WITHSCORES]]", Group: "sorted-set",
-	Summary: "Random members of a sorted set: count different ones, or with a negative count as many, some perhaps more than once.",
+	Summary: "Random members of a sorted set: at most count different ones, or with a negative count as many, some perhaps more than once.",
 	Example: "hits",
 	Cost:    ValuePass, Flags: ReadOnly, Keys: readKey, Shape: resp.Scored, Data: randomScored,
 }}

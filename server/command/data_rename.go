@@ -10,7 +10,7 @@ import (
 // tokens twice.
 
 var renameRows = []Row{{
-	Name: "rename", Syntax: "key newkey", Group: "generic", Summary: "Give data another key, in place of what that held.",
+	Name: "rename", Syntax: "key newkey", Group: "generic", Summary: "Give data another key, in place of data at that key.",
 	Returns: "`OK`.",
 	Example: "counter other", Cost: ValueCopy, Flags: Write, Keys: movedKey, Data: rename,
 }, {

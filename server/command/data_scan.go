@@ -73,7 +73,7 @@ func beginScan(c *DataCall, kind limits.Algorithm) (data []byte, f finder, ok bo
 	return v.Data, f, true
 }
 
-// writeScanned writes the head of a reply.
+// writeScanned writes the head of a reply with this number of words.
 func writeScanned(c *DataCall, words int) {
 	c.Writer.Array(2)
 	c.Writer.BulkString("0")

@@ -8,7 +8,7 @@ import (
 	"github.com/stintdb/stint/server/resp"
 )
 
-// Databases are key spaces of their own for data and limiters. A cluster has one, as Redis Cluster has.
+// Databases are separate key spaces for data and limiters. A cluster has one, as Redis Cluster has.
 
 var databaseRows = []Row{{
 	Name: "move", Syntax: "key db", Group: "generic", Summary: "Give data to another database, if that has no such key.",
@@ -49,7 +49,7 @@ func (r *Request) nameOf(key []byte) []byte {
 	return r.names[at:len(r.names):len(r.names)]
 }
 
-// readDatabase reads the number of a database, of which there are so many; of one in a cluster, 0.
+// readDatabase reads the number of a database. databases is their count, 0 in a cluster.
 func readDatabase(text []byte, databases int) (number uint8, err error) {
 	n, ok := parseRedisInt(text)
 	switch {
@@ -85,7 +85,7 @@ func runSwapDB(s Session, w *resp.Writer, _ [][]byte) {
 	w.Error(errSwapDB.Error())
 }
 
-// SelectsDatabase returns the number that a command selects, if it is a SELECT that succeeds where there are so many databases.
+// SelectsDatabase returns the number that a command selects, if it is a SELECT that succeeds with this number of databases.
 func (r *Row) SelectsDatabase(args [][]byte, databases int) (number uint8, ok bool) {
 	if r.Run == nil || r.FullName != "select" {
 		return 0, false

@@ -83,7 +83,7 @@ func encodingOf(v engine.Value) string {
 	return "raw"
 }
 
-// compactOr is the encoding of n elements, whose longest strings have a size each.
+// compactOr is the encoding of n elements; size returns the bytes of an element's longest string.
 func compactOr(other string, n int, size func(i int) int) string {
 	if n > compactStrings {
 		return other

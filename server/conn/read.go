@@ -17,7 +17,7 @@ func (s *Session) receive(in []byte, batch *commandBatch, cfg *config.Config) (m
 		s.wait.end(ForTurn)
 	}
 	if s.inbox.HasMail() {
-		tracked{s}.write(batch) // before the replies to what comes now
+		tracked{s}.write(batch) // before the replies to the commands that come now
 	}
 	if len(in) == 0 || s.wait.has(replyEvents) {
 		more = s.resume(batch, cfg)

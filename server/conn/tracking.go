@@ -157,7 +157,7 @@ func eachKey(ops []engine.Op, visit func(key []byte)) {
 const channel = "__redis__:invalidate"
 
 // write writes the messages about changes. While commands of the client are being decided these wait: before the replies of reads the
-// client could take them for changes that the replies have, and those of its own changes come after the reply.
+// client could take them for changes that the replies have, and those about the client's changes come after the reply.
 func (t tracked) write(out *commandBatch) {
 	s := t.session
 	if !s.inbox.HasMail() || s.deciding != nil || s.wait.has(ForReader|ForClose) {

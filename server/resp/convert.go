@@ -21,7 +21,7 @@ const (
 	Pairs            // an array of fields with their values
 )
 
-// FromRESP2 writes a whole reply that is given in RESP2 in RESP3. Null has a type of its own there.
+// FromRESP2 writes a whole reply that is given in RESP2 in RESP3. Null has a separate type there.
 func (w *Writer) FromRESP2(reply []byte, shape Shape) {
 	isArray := len(reply) > 0 && reply[0] == '*'
 	n, rest := 0, reply

@@ -18,7 +18,7 @@ const (
 	Broken             // the connection that invalidations go to is gone
 )
 
-// Message is about changes of keys, for one connection.
+// Message is about changes of keys. It is for one connection.
 type Message struct {
 	Kind   Kind
 	Keys   [][]byte // shared with other connections: they must not be changed

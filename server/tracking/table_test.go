@@ -124,7 +124,7 @@ func TestTableAgainstModel(t *testing.T) {
 	}
 }
 
-// A full table forgets a key for each new one, and tells those that have read it.
+// A full table forgets a key for each new one, and invalidates it for those that have read it.
 func TestFullTable(t *testing.T) {
 	table, _ := newTestTable(10)
 	box := newTestInbox()

@@ -8,7 +8,7 @@ import (
 	"github.com/stintdb/stint/internal/testwait"
 )
 
-// A region answers like home, and refuses everything that could make a limiter of its own for a key of home.
+// A region answers like home, and refuses everything that could make a separate limiter for a key of home.
 func TestCommandsOnKeysOfHome(t *testing.T) {
 	home := start(t, "", nil)
 	region := start(t, home.address, nil)

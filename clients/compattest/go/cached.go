@@ -42,7 +42,7 @@ func (t *contract) cached() {
 		}
 		_, err = by.do("INCR", key)
 		t.check(err == nil, "INCR: %v", err)
-		_, err = t.client.ping() // whatever changed before is invalid behind its reply
+		_, err = t.client.ping() // all earlier changes are invalid behind its reply
 		t.check(err == nil, "PING: %v", err)
 		granted++
 	}

@@ -137,7 +137,7 @@ func NumberValue(x float64) lua.LValue {
 	return lua.LNumber(x)
 }
 
-// PushNumber returns a number to the script: it gives 1, the number of results, as all that begin with Push do.
+// PushNumber returns a number to the script: it gives 1, the number of results, like all that begin with Push.
 func PushNumber(L *lua.LState, x float64) int {
 	L.Push(NumberValue(x))
 	return 1

@@ -1,4 +1,4 @@
-// Command limiters limits calls with one library, as its users do:
+// Command limiters limits calls with one library, the way its users do:
 //
 //	limiters PROGRAM ADDRESS
 //	limiters redis_rate ADDRESS,ADDRESS,... CALLS SECONDS
