@@ -32,6 +32,7 @@ readonly steps=(
     "night   loans:      a million random histories of loans"
     "night   crashes:    servers killed, 200 times in each mode"
     "night   upstream:   the tests of limiter libraries themselves, on Redis and on Stint"
+    "night   redis-suite: Redis's own tests, on Redis and on Stint"
     "night   figures:    every benchmark once, at its smallest size"
     "night   failover:   the primary killed in the middle of a burst, beside Redis with Sentinel"
 )
@@ -256,6 +257,8 @@ step_loans() { watched go test ./engine/store -timeout 2h -run TestLoansNeverExc
 step_crashes() { watched go test -tags e2e ./cmd/stint -timeout 1h -run Killed -crashes 200; }
 
 step_upstream() { watched go test -tags e2e ./clients/compattest -timeout 3h -run TestUpstreamSuites -upstream all; }
+
+step_redis_suite() { watched go test -tags e2e ./clients/compattest -timeout 1h -run TestRedisSuite -redis-suite all; }
 
 step_figures() {
     (cd bench && go run . -quick -cell 100ms && go run . -quick -cell 100ms -only ahead,links,bucket,market) >"$scratch/bench.log" 2>&1 || { cat "$scratch/bench.log"; fail "bench -quick failed"; }

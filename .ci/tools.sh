@@ -50,6 +50,7 @@ ps procps
 ip iproute2
 python3 python3
 redis-cli redis-tools
+tclsh tcl
 redis-benchmark redis-tools
 redis-server redis-server
 redis-sentinel redis-sentinel

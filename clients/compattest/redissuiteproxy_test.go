@@ -81,8 +81,11 @@ func readCommand(from *bufio.Reader) (raw []byte, args []string, err error) {
 		return nil, nil, cmpErr(err, errNoCommand)
 	}
 	line := func(prefix byte) (int, error) {
-		text, err := from.ReadBytes('\n')
+		text, err := from.ReadSlice('\n')
 		raw = append(raw, text...)
+		if errors.Is(err, bufio.ErrBufferFull) {
+			return 0, errNoCommand
+		}
 		if err != nil {
 			return 0, err
 		}

@@ -247,6 +247,9 @@ class DatabaseContract(Contract):
 class ClusterContract(Contract):
     """The same for a client that looks for the leader of a cluster."""
 
+    def cached(self):
+        """Do nothing: TestCachesOnFollowers has caches of a cluster's nodes."""
+
     def nodes(self):
         return [address.rsplit(":", 1) for address in os.environ["STINT_CLUSTER"].split(",")]
 
