@@ -46,11 +46,12 @@ type Machine struct {
 type Config struct {
 	Store     *store.Store
 	Clock     *clock.Clock
-	OwnID     uint64                           // of this process, in its entries
-	TakeCalls func(number uint64) []*call.Call // the calls behind an entry of this process, nil if they have ended
-	Fail      func(error)                      // called once when the log cannot be applied further
-	OnCluster func(before, now *Cluster)       // receives each new state of the members and their processes
-	Knows     FormatVersion                    // the newest that this node knows
+	OwnID     uint64                             // of this process, in its entries
+	TakeCalls func(number uint64) []*call.Call   // the calls behind an entry of this process, nil if they have ended
+	Fail      func(error)                        // called once when the log cannot be applied further
+	OnCluster func(before, now *Cluster)         // receives each new state of the members and their processes
+	OnApplied func([]engine.Op, []engine.Result) // receives operations that were carried out; nil if nobody asks
+	Knows     FormatVersion                      // the newest that this node knows
 }
 
 // New returns a state machine of a cluster without members.
@@ -277,9 +278,12 @@ func (f *Machine) setCluster(next *Cluster) {
 func (f *Machine) applyOps(now int64, atomic bool, results []engine.Result) {
 	if atomic && len(f.ops) > 1 {
 		f.Store.ApplyAtomic(now, f.ops, results)
-		return
+	} else {
+		f.Store.Apply(now, f.ops, results)
 	}
-	f.Store.Apply(now, f.ops, results)
+	if f.OnApplied != nil {
+		f.OnApplied(f.ops, results)
+	}
 }
 
 // applyDiscarding applies a group whose results nobody waits for, without building lists.

@@ -105,7 +105,8 @@ func (g *Group) Connect(peers *transport.Peers, statuses Statuses) {
 		CountFailure: g.metrics.countFailure, LateAfter: max(g.opt.DecideTimeout/2, g.opt.Heartbeat), Outstanding: &g.raft.Outstanding,
 	})
 	g.formats = &versionGate{Formats: fsm.NewFormats(g.opt.Additions), raft: g.raft}
-	g.fsm = fsm.New(fsm.Config{Store: g.opt.Store, Clock: g.clock, TakeCalls: g.proposer.TakeCalls, OwnID: g.proposer.ID, Fail: g.opt.Fail, OnCluster: g.noteCluster, Knows: g.formats.Newest})
+	g.fsm = fsm.New(fsm.Config{Store: g.opt.Store, Clock: g.clock, TakeCalls: g.proposer.TakeCalls, OwnID: g.proposer.ID, Fail: g.opt.Fail, OnCluster: g.noteCluster, Knows: g.formats.Newest,
+		OnApplied: func(ops []engine.Op, results []engine.Result) { noteTaken(g.opt.Turns, ops, results) }})
 	g.logs = raftnode.NewWatchedLog(g.opt.Disk.Logs(), g.clock.Mono, g.proposer.LateAfter)
 	g.saved = &savedState{opt: &g.opt, disk: g.opt.Disk, clock: g.clock, fsm: g.fsm, log: g.log}
 	g.leader = &leaderFinder{opt: &g.opt, raft: g.raft, peers: g.peers, statuses: g.statuses, saved: g.saved}

@@ -12,6 +12,8 @@ type Turns interface {
 	Attempt(now int64, op *engine.Op)
 	// MayTake reports whether an operation that would take something may do so: if not, it is an attempt, and another client's turn.
 	MayTake(now int64, op *engine.Op) bool
+	// Taken notes whether an attempt that had its turn got something.
+	Taken(op *engine.Op, got bool)
 }
 
 // noTurns are the turns where nobody waits.
@@ -21,6 +23,16 @@ func (noTurns) Begin(int64)                    {}
 func (noTurns) IsAttempt(*engine.Op) bool      { return false }
 func (noTurns) Attempt(int64, *engine.Op)      {}
 func (noTurns) MayTake(int64, *engine.Op) bool { return true }
+func (noTurns) Taken(*engine.Op, bool)         {}
+
+// noteTaken notes the outcome of the attempts among operations that were carried out.
+func noteTaken(turns Turns, ops []engine.Op, results []engine.Result) {
+	for i := range ops {
+		if op := &ops[i]; op.Verb == engine.Command && turns.IsAttempt(op) {
+			turns.Taken(op, string(results[i].Reply) != "*-1\r\n" && string(results[i].Reply) != "$-1\r\n")
+		}
+	}
+}
 
 // leaderTime is the time at which the leader answers from its state.
 func (d *decider) leaderTime() int64 { return max(d.clock.NowOrWall(), d.fsm.Now.Load()) }

@@ -18,6 +18,14 @@ type Turns struct {
 	since int64 // this node leads
 	byKey map[string][]claim
 	count int
+	taken map[taker]int64 // when the clients came that had their turn last, until it is known whether they got something
+}
+
+// taker is an attempt that had its turn at a key.
+type taker struct{ key, words string }
+
+func takerOf(key []byte, op *engine.Op) taker {
+	return taker{string(key), string(op.Args[len(op.Args)-1])}
 }
 
 // maxClaims bounds the memory of a leader. Beyond it, all claims are forgotten, and order is kept from there on.
@@ -28,7 +36,7 @@ const restateTime = 200 * time.Millisecond
 
 // NewTurns returns the turns of a node that has not led yet. Within patience, a node follows the leader and has its client attempt.
 func NewTurns(patience time.Duration) *Turns {
-	return &Turns{patience: patience, byKey: map[string][]claim{}}
+	return &Turns{patience: patience, byKey: map[string][]claim{}, taken: map[taker]int64{}}
 }
 
 // Begin notes that this node leads from now on.
@@ -41,6 +49,7 @@ func (t *Turns) Begin(now int64) {
 
 func (t *Turns) forget() {
 	clear(t.byKey)
+	clear(t.taken)
 	t.count = 0
 }
 
@@ -95,8 +104,12 @@ func (t *Turns) MayTake(now int64, op *engine.Op) bool {
 			return false
 		}
 	}
+	if len(t.taken) >= maxClaims {
+		clear(t.taken)
+	}
 	for i, key := range keys {
 		c := claims[i]
+		t.taken[takerOf(key, op)] = t.arrivedOf(string(key), c)
 		if c.arrived = c.next; c.next == none {
 			t.drop(string(key), func(known claim) bool { return known.node == c.node })
 			continue
@@ -104,6 +117,37 @@ func (t *Turns) MayTake(now int64, op *engine.Op) bool {
 		t.note(string(key), c)
 	}
 	return true
+}
+
+// arrivedOf is the time at which the client of a claim came, as it was first stated.
+func (t *Turns) arrivedOf(key string, c claim) int64 {
+	for _, known := range t.byKey[key] {
+		if known.node == c.node {
+			return min(known.arrived, c.arrived)
+		}
+	}
+	return c.arrived
+}
+
+// Taken notes the outcome of an attempt that had its turn. If it got nothing, because another client's was under way, its client has the turn again.
+func (t *Turns) Taken(op *engine.Op, got bool) {
+	keys, claims := readClaims(0, op)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i, key := range keys {
+		who, node := takerOf(key, op), claims[i].node
+		arrived, had := t.taken[who]
+		delete(t.taken, who)
+		if !had || got {
+			continue
+		}
+		all := t.byKey[who.key]
+		if at := slices.IndexFunc(all, func(known claim) bool { return known.node == node }); at < 0 {
+			t.note(who.key, claim{node: node, arrived: arrived, next: none})
+		} else if arrived < all[at].arrived {
+			all[at].arrived, all[at].challenged = arrived, 0
+		}
+	}
 }
 
 // isFirst reports whether no client of another node came to a key before that of a node. With challenge, another one loses its place once it has

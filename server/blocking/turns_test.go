@@ -58,6 +58,43 @@ func TestTurnsOfNodes(t *testing.T) {
 	}
 }
 
+// A client that had its turn and got nothing, because another one's attempt was under way, keeps its place before clients of other nodes.
+func TestTurnWithNothing(t *testing.T) {
+	const ms = int64(time.Millisecond)
+	turns, one, two := NewTurns(100*time.Millisecond), startKeys(), startKeys()
+	k := [][]byte{[]byte("k")}
+	a, b, d := one.Add(1000*ms, k, nil), one.Add(2000*ms, k, nil), one.Add(4000*ms, k, nil)
+	c := two.Add(3000*ms, k, nil)
+	turns.Begin(5000 * ms)
+	ask := func(keys *Keys, w *Waiter, at int64) (op *engine.Op, may bool) {
+		op = attempt(keys, w, at*ms, "k")
+		turns.Attempt(at*ms, op)
+		return op, turns.MayTake(at*ms, op)
+	}
+	ofC, _ := ask(two, c, 5001)
+	ofA, may := ask(one, a, 6000)
+	a.Leave()
+	ofB, mayToo := ask(one, b, 6001)
+	if !may || !mayToo {
+		t.Fatal("they had no turn")
+	}
+	turns.Taken(ofA, true)
+	turns.Taken(ofB, false)
+	turns.Taken(ofC, false)
+	if _, may := ask(two, c, 6002); may {
+		t.Error("a client of another node is before one that came earlier")
+	}
+	ofB, may = ask(one, b, 6003)
+	turns.Taken(ofB, true)
+	b.Leave()
+	if _, mayToo := ask(two, c, 6004); !may || !mayToo {
+		t.Error("the next ones had no turn")
+	}
+	if _, may := ask(one, d, 6005); !may || len(turns.taken) > 2 {
+		t.Errorf("the last one had its turn: %v; %v is left", may, turns.taken)
+	}
+}
+
 // A node that does not take holds up the others for as long as they ask, and no longer than patience.
 func TestPatience(t *testing.T) {
 	const ms = int64(time.Millisecond)
