@@ -124,7 +124,7 @@ func answerOfHarness(args []string) []string {
 	switch name, second := strings.ToLower(args[0]), strings.ToLower(args[1]); {
 	case name == "function" && second == "flush":
 		return []string{"ECHO", "OK"}
-	case name == "config" && second == "set" && len(args) >= 4 && isMemoryLayout(args[2]):
+	case name == "config" && second == "set" && len(args) >= 3 && isMemoryLayout(args[2]):
 		return []string{"ECHO", "OK"}
 	}
 	return nil
