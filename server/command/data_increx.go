@@ -244,7 +244,7 @@ func (x *increx) readIncrement(word, value []byte) (ok bool) {
 
 // readIntBounds reads the bounds of an integer, or writes the error.
 func (x *increx) readIntBounds() (ok bool) {
-	x.least, x.most, ok = math.MinInt64, math.MaxInt64, true
+	x.least, x.most = math.MinInt64, math.MaxInt64
 	if x.hasLower {
 		if x.least, ok = parseRedisInt(x.lower); !ok {
 			x.fail(errNumberInteger.With("LBOUND"))

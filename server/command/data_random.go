@@ -131,8 +131,9 @@ func randomCount(c *DataCall, word string) (count int64, words int, ok bool) {
 // answerRandom answers a command that reads random elements of a value: of size(data) the element i is what write writes, with its second word if
 // that is asked for.
 func answerRandom(c *DataCall, kind limits.Algorithm, word string, size func(data []byte) int, write func(data []byte, i int, both bool)) {
-	count, words, ok := int64(0), 1, true
+	count, words := int64(0), 1
 	if len(c.Args) > 2 {
+		var ok bool
 		if count, words, ok = randomCount(c, word); !ok {
 			return
 		}

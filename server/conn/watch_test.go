@@ -2,6 +2,7 @@ package conn
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -30,7 +31,7 @@ func TestWatchedBytesAreBounded(t *testing.T) {
 // Nobody knows whether the keys of a WATCH without an answer change, so EXEC does nothing.
 func TestWatchWithoutAnswer(t *testing.T) {
 	var w watchedKeys
-	if err := w.watch(&commandBatch{}, &reply{count: 1}, 1000, command.ErrNoLeader); err != command.ErrNoLeader || !w.lost || w.count() != 0 {
+	if err := w.watch(&commandBatch{}, &reply{count: 1}, 1000, command.ErrNoLeader); !errors.Is(err, command.ErrNoLeader) || !w.lost || w.count() != 0 {
 		t.Errorf("%v, lost: %t, %d keys", err, w.lost, w.count())
 	}
 }
