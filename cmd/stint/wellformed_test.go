@@ -35,7 +35,7 @@ var hostileWords = []string{"k", "k2", "m:1", "", "0", "1", "-1", "5", "100", "1
 	"EX", "GET", "LIMIT", "WITHSCORES", "-inf", "+inf", "(1", "return 1", "while true do end", "\x00\xff", strings.Repeat("x", 300)}
 
 // notRandom are commands after which a connection no longer answers each command by one reply, and those that wait.
-var notRandom = regexp.MustCompile(`subscribe|^(quit|hello|reset|client|monitor|auth|multi|exec|discard|watch|wait|readonly|readwrite)`)
+var notRandom = regexp.MustCompile(`subscribe|^b[lrz]|^(quit|hello|reset|client|monitor|auth|multi|exec|discard|watch|wait|readonly|readwrite)`)
 
 // randomCommand is a command of the table with about as many arguments as it takes.
 func randomCommand(r *rand.Rand, rows []*table.Row) []string {
