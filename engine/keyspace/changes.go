@@ -79,9 +79,9 @@ func (c *Changes) set(use uint32, on bool) {
 	}
 }
 
-// tell hands a key that changed, nil for all of them, to who observes.
-func (c *Changes) tell(uses uint32, key []byte) {
-	if uses&observed != 0 {
+// tell hands a key that changed, nil for all of them, to the observer.
+func (c *Changes) tell(key []byte) {
+	if c.uses.Load()&observed != 0 {
 		c.changed(key)
 	}
 }
@@ -98,7 +98,7 @@ func (t *table) note(ref uint32) {
 		return
 	}
 	r := t.record(ref)
-	t.changes.tell(uses, r.key())
+	t.changes.tell(r.key())
 	if uses&journaled != 0 && !r.isDirty() {
 		r.setDirty(true)
 		t.noteRef(ref)
@@ -147,7 +147,7 @@ func (s *Keyspace) Track(on bool) { s.changes.set(journaled, on) }
 func (s *Keyspace) Observe(on bool) { s.changes.set(observed, on && s.changes.changed != nil) }
 
 // Replaced reports to the observer that all keys may have changed, after loading.
-func (s *Keyspace) Replaced() { s.changes.tell(s.changes.uses.Load(), nil) }
+func (s *Keyspace) Replaced() { s.changes.tell(nil) }
 
 // TakeChanges reports the changes of all keys since the last call, but for states larger than stateBytes, and forgets them.
 func (s *Keyspace) TakeChanges(stateBytes int, now int64, visit func(Change)) (complete, left bool) {

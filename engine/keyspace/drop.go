@@ -18,7 +18,7 @@ func (t *table) drop(p Place) {
 	r := t.record(p.ref)
 	t.preserve(r)
 	t.noteDropped(r)
-	t.changes.tell(t.changes.uses.Load(), r.key())
+	t.changes.tell(r.key())
 	t.uncount(r)
 	r.setDirty(false)
 	size := t.size(r) // needs the limit, whose number is given away next

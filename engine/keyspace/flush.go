@@ -23,7 +23,7 @@ func flush(s *Keyspace, now int64) {
 	if s.changes.IsOn() { // recovery flushes too, and that is no new change
 		s.changes.flushes.Add(1)
 	}
-	s.changes.tell(s.changes.uses.Load(), nil)
+	s.changes.tell(nil)
 	for i := range lent {
 		s.shards[i].putBack(s, now, lent[i])
 	}
@@ -40,5 +40,5 @@ func (s *Keyspace) Clear() {
 		sh.mu.Unlock()
 	}
 	s.Admission.Clear()
-	s.changes.tell(s.changes.uses.Load(), nil)
+	s.changes.tell(nil)
 }

@@ -31,8 +31,8 @@ type Config struct {
 	Replicated bool      // new keys are refused by operations only, never for the keyspace's own memory
 	Shards     int       // a power of two up to 65536; 0 for the default of 1024
 	Beside     *Keyspace // one of the same shards and hashes, or nil
-	// Changed is told every key that is written, deleted or dropped as expired, and nil when all are, while [Keyspace.Observe] is on. It is
-	// called with the key's shard locked: it must not wait, nor use the keyspace, nor keep the key.
+	// Changed receives each key that is written, deleted or dropped as expired, and nil for all keys at once, while [Keyspace.Observe] is on.
+	// The key's shard is locked during the call, which must not wait, use the keyspace or keep the key.
 	Changed func(key []byte)
 }
 
