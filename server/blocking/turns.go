@@ -71,7 +71,7 @@ const sameArrival = int64(20 * time.Millisecond)
 
 func (t *Turns) note(key string, c claim) {
 	all := t.byKey[key]
-	at := slices.IndexFunc(all, func(known claim) bool { return known.node == c.node })
+	at := t.claimOf(key, c.node)
 	switch {
 	case at < 0 && t.count == maxClaims:
 		t.forget()
@@ -119,14 +119,17 @@ func (t *Turns) MayTake(now int64, op *engine.Op) bool {
 	return true
 }
 
-// arrivedOf is the time at which the client of a claim came, as it was first stated.
+// arrivedOf is the arrival of a claim's client, by the earliest statement about it.
 func (t *Turns) arrivedOf(key string, c claim) int64 {
-	for _, known := range t.byKey[key] {
-		if known.node == c.node {
-			return min(known.arrived, c.arrived)
-		}
+	if at := t.claimOf(key, c.node); at >= 0 {
+		return min(t.byKey[key][at].arrived, c.arrived)
 	}
 	return c.arrived
+}
+
+// claimOf is the place of a node's claim on a key, or -1.
+func (t *Turns) claimOf(key, node string) int {
+	return slices.IndexFunc(t.byKey[key], func(c claim) bool { return c.node == node })
 }
 
 // Taken notes the outcome of an attempt that had its turn. If it got nothing, because another client's was under way, its client has the turn again.
@@ -142,7 +145,7 @@ func (t *Turns) Taken(op *engine.Op, got bool) {
 			continue
 		}
 		all := t.byKey[who.key]
-		if at := slices.IndexFunc(all, func(known claim) bool { return known.node == node }); at < 0 {
+		if at := t.claimOf(who.key, node); at < 0 {
 			t.note(who.key, claim{node: node, arrived: arrived, next: none})
 		} else if arrived < all[at].arrived {
 			all[at].arrived, all[at].challenged = arrived, 0
@@ -154,7 +157,7 @@ func (t *Turns) Taken(op *engine.Op, got bool) {
 // held this one up for long enough: it is known that there is something to take.
 func (t *Turns) isFirst(now int64, key, node string, challenge bool) bool {
 	all := t.byKey[key]
-	own := slices.IndexFunc(all, func(c claim) bool { return c.node == node })
+	own := t.claimOf(key, node)
 	if own < 0 {
 		return true
 	}
