@@ -16,6 +16,15 @@ func reads[T ~[]byte](kind limits.Algorithm, read func(*DataCall, T)) func(*Data
 	}
 }
 
+// writeParts replies with the parts from from to to-1 of a collection: its elements, members, fields or values.
+func writeParts(c *DataCall, from, to int, part func(i int) []byte) {
+	c.Tx.Spend((to - from) * writeWork)
+	c.Writer.Array(to - from)
+	for i := from; i < to; i++ {
+		c.Writer.Bulk(part(i))
+	}
+}
+
 // change makes or changes the hash, list or set of the command's first key, and drops the key if the result is empty. The caller has read v
 // from the key; the change adds most bytes at most, and is work beyond the copying of the value. If the result is too large for a value, change writes the error, and
 // nothing is changed.

@@ -161,21 +161,9 @@ func getHash(c *DataCall, h datatype.Hash) {
 	}
 }
 
-func getFieldNames(c *DataCall, h datatype.Hash) {
-	c.Tx.Spend(h.Len() * writeWork)
-	c.Writer.Array(h.Len())
-	for i := range h.Len() {
-		c.Writer.Bulk(h.Field(i))
-	}
-}
+func getFieldNames(c *DataCall, h datatype.Hash) { writeParts(c, 0, h.Len(), h.Field) }
 
-func getFieldValues(c *DataCall, h datatype.Hash) {
-	c.Tx.Spend(h.Len() * writeWork)
-	c.Writer.Array(h.Len())
-	for i := range h.Len() {
-		c.Writer.Bulk(h.Value(i))
-	}
-}
+func getFieldValues(c *DataCall, h datatype.Hash) { writeParts(c, 0, h.Len(), h.Value) }
 
 func countFields(c *DataCall, h datatype.Hash) { c.Writer.Int(int64(h.Len())) }
 

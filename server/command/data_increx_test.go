@@ -96,10 +96,13 @@ func TestIncrexErrors(t *testing.T) {
 	}
 }
 
-// A denial changes nothing, so a cluster's leader answers it without an entry.
-func TestIncrexDenialsChangeNothing(t *testing.T) {
+func TestIncrexDenialsChangeNothing(t *testing.T) { checkDenial(t, "INCREX k UBOUND 1 EX 60 ENX") }
+
+// checkDenial carries out a command that is granted once. The denial after it changes nothing, so a cluster's leader answers it without an entry.
+func checkDenial(t *testing.T, command string) {
+	t.Helper()
 	s := newNumberStore(t)
-	op := engine.Op{Verb: engine.Command, KeyFrom: 1, KeyCount: 1, Args: bytes.Fields([]byte("INCREX k UBOUND 1 EX 60 ENX"))}
+	op := engine.Op{Verb: engine.Command, KeyFrom: 1, KeyCount: 1, Args: bytes.Fields([]byte(command))}
 	results := make([]engine.Result, 1)
 	for i, want := range []bool{false, true} {
 		if answered := s.TryReadOnly(dataEpoch, &op, &results[0]); answered != want {

@@ -135,7 +135,7 @@ func popCount(c *DataCall) (count int64, counts, ok bool) {
 // writePopped writes the n elements at an end of a list, the outermost first.
 func writePopped(c *DataCall, l datatype.List, end listEnd, n int) {
 	if end == head {
-		c.elements(l, 0, n)
+		writeParts(c, 0, n, l.At)
 		return
 	}
 	c.Tx.Spend(n * writeWork)

@@ -44,15 +44,6 @@ var elementRows = []Row{{
 	Cost:    ValueCopy, Flags: Write, Keys: changedKey, Data: trimList,
 }}
 
-// elements writes the elements from from to to-1.
-func (c *DataCall) elements(l datatype.List, from, to int) {
-	c.Tx.Spend((to - from) * writeWork)
-	c.Writer.Array(to - from)
-	for i := from; i < to; i++ {
-		c.Writer.Bulk(l.At(i))
-	}
-}
-
 // listPlace is the place that an index means, and false if the list has none such.
 func listPlace(l datatype.List, index int64) (place int, ok bool) {
 	n := int64(l.Len())
@@ -258,7 +249,7 @@ func (c *DataCall) listRange() (v engine.Value, from, to int, ok bool) {
 
 func elementsBetween(c *DataCall) {
 	if v, from, to, ok := c.listRange(); ok {
-		c.elements(v.Data, from, to)
+		writeParts(c, from, to, datatype.List(v.Data).At)
 	}
 }
 

@@ -139,9 +139,5 @@ func areInSet(c *DataCall, s datatype.Set) {
 }
 
 func getSet(c *DataCall, s datatype.Set) {
-	c.Tx.Spend(s.Len() * writeWork)
-	c.Writer.Array(s.Len())
-	for i := range s.Len() {
-		c.Writer.Bulk(s.At(i))
-	}
+	writeParts(c, 0, s.Len(), s.At)
 }
