@@ -4,6 +4,7 @@ package compattest
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -78,7 +79,7 @@ var errNoCommand = errors.New("not an array of bulk strings")
 
 func readCommand(from *bufio.Reader) (raw []byte, args []string, err error) {
 	if next, err := from.Peek(1); err != nil || next[0] != '*' {
-		return nil, nil, cmpErr(err, errNoCommand)
+		return nil, nil, cmp.Or(err, errNoCommand)
 	}
 	line := func(prefix byte) (int, error) {
 		text, err := from.ReadSlice('\n')
@@ -107,13 +108,6 @@ func readCommand(from *bufio.Reader) (raw []byte, args []string, err error) {
 		args = append(args, string(text[:min(n, size)]))
 	}
 	return raw, args, err
-}
-
-func cmpErr(err, other error) error {
-	if err != nil {
-		return err
-	}
-	return other
 }
 
 // answerOfHarness returns the command that has the reply that the tests expect, nil if the server has it.
