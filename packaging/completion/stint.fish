@@ -37,7 +37,7 @@ complete -c stint -n '__fish_seen_subcommand_from server' -l shutdown-timeout -r
 complete -c stint -n '__fish_seen_subcommand_from server' -l max-args -r -d 'Maximum number of arguments in one command, its'
 complete -c stint -n '__fish_seen_subcommand_from server' -l max-key-size -r -d 'Maximum size of a key.'
 complete -c stint -n '__fish_seen_subcommand_from server' -l max-sliding-log -r -d 'Maximum limit of SL.ACQUIRE, which stores 16'
-complete -c stint -n '__fish_seen_subcommand_from server' -l tracking-table-max-keys -r -d 'Maximum number of keys that are remembered for'
+complete -c stint -n '__fish_seen_subcommand_from server' -l tracking-table-max-keys -r -d 'Maximum number of keys in the table of CLIENT'
 complete -c stint -n '__fish_seen_subcommand_from server' -l max-bulk-size -r -d 'Maximum size of one argument of a command.'
 complete -c stint -n '__fish_seen_subcommand_from server' -l query-buffer-size -r -d 'Maximum size of an unfinished command of a'
 complete -c stint -n '__fish_seen_subcommand_from server' -l output-buffer-size -r -d 'Maximum size of the unread replies of a client:'

@@ -217,7 +217,7 @@ var serverSettings = []Setting{
 	},
 	{
 		Name: "tracking-table-max-keys", Group: groupClients, Placeholder: "N", Mutable: true,
-		Help:  "Maximum number of keys that are remembered for CLIENT TRACKING, and at most a quarter of --client-memory; for a further one, clients are told that another has changed. 0 is only the memory.",
+		Help:  "Maximum number of keys in the table of CLIENT TRACKING; its memory is at most a quarter of --client-memory. A full table invalidates a key for each new one. 0 bounds the memory alone.",
 		value: func(c *Config) Value { return &integer{&c.TrackingKeys, 0, 100_000_000} },
 	},
 	{

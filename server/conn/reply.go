@@ -66,8 +66,8 @@ func (s *Session) writeNotExecuted(batch, out *commandBatch) bool {
 	default:
 		out.out.Error(err.Error())
 	}
-	for i := range batch.replies {
-		if !changed {
+	if !changed {
+		for i := range batch.replies {
 			s.count(&batch.replies[i], batch, out, true)
 		}
 	}
