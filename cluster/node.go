@@ -67,7 +67,7 @@ func (n *Node) connectParts() {
 	g := group.New(n.ctx, n.opt.forGroup(n.id, n.log, n.fail))
 	n.groups = map[int]*group.Group{firstGroup: g}
 	n.peers = transport.New(g.ForPeers(transport.Config{
-		Network: n.opt.Network, Address: n.opt.Advertise, Log: n.log.Logger, MaxUnauthenticated: n.opt.Unauthenticated,
+		Network: n.opt.Network, Address: n.opt.Advertise, Log: n.log.Logger, MaxUnauthenticated: n.opt.Unauthenticated, NoFrames: n.opt.noFrames,
 		Serve: map[transport.Purpose]func(net.Conn){transport.ForRPC: n.serveRPC},
 	}))
 	n.statuses = &peerStatuses{opt: &n.opt, peers: n.peers, members: n.members, byID: map[raft.ServerID]group.MemberStatus{}}

@@ -57,6 +57,7 @@ type Options struct {
 	SinceBoot func() (boot string, up time.Duration)
 
 	additions []fsm.Addition // nil for those of this build; tests have others
+	noFrames  bool           // for tests: speak with Raft as release 0.1.0 did
 }
 
 // setDefaults fills in the fields that are not set.

@@ -144,7 +144,7 @@ func (g *Group) noteCluster(before, now *fsm.Cluster) {
 // Start reads the log and takes part in the group.
 func (g *Group) Start() error {
 	err := g.raft.Start(raftnode.StartConfig{
-		Machine: g.fsm, Logs: g.logs, Stable: g.opt.Disk.Stable(), Snapshots: g.opt.Disk.Snapshots(), Stream: g.peers.RaftStream(), Observe: g.leader.observe,
+		Machine: g.fsm, Logs: g.logs, Stable: g.opt.Disk.Stable(), Snapshots: g.opt.Disk.Snapshots(), Peers: g.peers, Observe: g.leader.observe,
 	})
 	if err != nil {
 		if g.fsm.Broken != nil { // Raft only says that it could not load it

@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/stintdb/stint/cluster/rafttransport"
+	"github.com/stintdb/stint/cluster/transport"
 )
 
 // MinTrailing is how many entries Raft leaves in the log behind a snapshot, at least.
@@ -20,7 +23,7 @@ type StartConfig struct {
 	Logs      raft.LogStore
 	Stable    raft.StableStore
 	Snapshots raft.SnapshotStore
-	Stream    raft.StreamLayer
+	Peers     *transport.Peers             // connections to other nodes, which do not arrive yet
 	Observe   func(*raft.Observation) bool // a filter of Raft's observations that delivers none
 }
 
@@ -43,9 +46,7 @@ func (n *Node) Start(s StartConfig) error {
 	config.ShutdownOnRemove = false // it would leave a node without Raft, which joins again and is given a vote
 	// One message to a follower at a time: entries grow instead of queueing. Raft's pipeline brings nothing beside that, and
 	// a node that ends while its pipeline is full never does.
-	n.Transport.NetworkTransport = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
-		Stream: s.Stream, MaxPool: 3, MaxRPCsInFlight: 1, Timeout: MessageTimeout, Logger: logger, MsgpackUseNewTimeFormat: true,
-	})
+	n.Transport.Messenger = rafttransport.New(s.Peers, MessageTimeout, logger).Group(0)
 	cache, err := raft.NewLogCache(64, n.Readable(s.Logs))
 	if err != nil {
 		return err

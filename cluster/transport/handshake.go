@@ -31,28 +31,32 @@ type Hello struct {
 	Cluster string        `json:"cluster,omitempty"`
 	Refused string        `json:"refused,omitempty"` // in the answer: the reason for a refusal
 	Formats uint32        `json:"formats,omitempty"` // the newest that the node knows
+
+	// Frames is 1 from a node that knows Raft's messages as frames. A connection for Raft carries them if both hellos say so, or else
+	// msgpack, as those of release 0.1.0 do.
+	Frames uint32 `json:"frames,omitempty"`
 }
 
 // acceptHandshake is the accepting side of a handshake.
-func (p *Peers) acceptHandshake(conn net.Conn) (purpose Purpose, err error) {
+func (p *Peers) acceptHandshake(conn net.Conn) (purpose Purpose, theirs Hello, err error) {
 	_ = conn.SetDeadline(time.Now().Add(handshakeTimeout))
 	head := make([]byte, len(peerMagic)+1)
 	if _, err := io.ReadFull(conn, head); err != nil {
-		return 0, err
+		return 0, theirs, err
 	}
 	purpose = Purpose(head[len(peerMagic)])
 	if string(head[:len(peerMagic)]) != peerMagic || purpose != ForRaft && purpose != ForCalls && purpose != ForRPC {
-		return 0, errors.New("it does not speak the protocol between nodes, or speaks another version of it")
+		return 0, theirs, errors.New("it does not speak the protocol between nodes, or speaks another version of it")
 	}
-	var theirs Hello
 	if err := ReadJSON(conn, &theirs); err != nil {
-		return 0, err
+		return 0, theirs, err
 	}
 	ours := p.Hello("")
+	ours.Frames = p.frames()
 	switch {
 	case purpose == ForCalls && p.leaving.Load() && !p.Leads():
 		_ = WriteJSON(conn, Hello{From: ours.From, Cluster: ours.Cluster, Refused: errLeaving.Error()})
-		return 0, errLeaving
+		return 0, theirs, errLeaving
 	case p.isolated.Load() && purpose != ForRPC:
 		ours.Refused = errIsolated.Error()
 	case p.checkPeer(theirs, purpose) != nil:
@@ -63,22 +67,22 @@ func (p *Peers) acceptHandshake(conn net.Conn) (purpose Purpose, err error) {
 		ours.Refused = fmt.Sprintf("this node belongs to the cluster %s, not to %s", ours.Cluster, theirs.Cluster)
 	}
 	if err := WriteJSON(conn, ours); err != nil {
-		return 0, err
+		return 0, theirs, err
 	}
 	if ours.Refused != "" {
-		return 0, fmt.Errorf("from node %s: %s", theirs.From, ours.Refused)
+		return 0, theirs, fmt.Errorf("from node %s: %s", theirs.From, ours.Refused)
 	}
 	if p.OnConnect != nil {
 		p.OnConnect(theirs.From)
 	}
-	return purpose, conn.SetDeadline(time.Time{})
+	return purpose, theirs, conn.SetDeadline(time.Time{})
 }
 
 var errLeaving = errors.New("this node has transferred leadership and is shutting down")
 
 var errIsolated = errors.New("this node has withdrawn because its disk does not answer")
 
-func (p *Peers) dialHandshake(conn net.Conn, address string, purpose Purpose) (theirs Hello, err error) {
+func (p *Peers) dialHandshake(conn net.Conn, address string, purpose Purpose, frames uint32) (theirs Hello, err error) {
 	_ = conn.SetDeadline(time.Now().Add(handshakeTimeout))
 	to := raft.ServerID("")
 	if purpose == ForRaft {
@@ -87,7 +91,9 @@ func (p *Peers) dialHandshake(conn net.Conn, address string, purpose Purpose) (t
 	if _, err := conn.Write(append([]byte(peerMagic), byte(purpose))); err != nil {
 		return theirs, err
 	}
-	if err := WriteJSON(conn, p.Hello(to)); err != nil {
+	ours := p.Hello(to)
+	ours.Frames = frames
+	if err := WriteJSON(conn, ours); err != nil {
 		return theirs, err
 	}
 	if err := ReadJSON(conn, &theirs); err != nil {

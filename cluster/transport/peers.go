@@ -37,13 +37,14 @@ type Config struct {
 	Known   func(address string) raft.ServerID // the node expected at an address, "" if unknown
 	Leads   func() bool
 	Check   func(theirs Hello) error   // an error refuses a connection for Raft or calls; may be nil
-	Serve   map[Purpose]func(net.Conn) // serves a connection until it closes; those for Raft go to [Peers.RaftStream]
+	Serve   map[Purpose]func(net.Conn) // serves a connection until it closes; not those for Raft
 	Log     *slog.Logger
 
 	// MaxUnauthenticated bounds the unauthenticated connections from members' addresses, and once more those from elsewhere;
 	// 0 for 64.
 	MaxUnauthenticated int
 	OnConnect          func(from raft.ServerID) // called after a handshake with another node; may be nil
+	NoFrames           bool                     // speak with Raft as release 0.1.0 did; for tests
 }
 
 // Peers is this node's end of all connections between nodes.
@@ -51,7 +52,8 @@ type Peers struct {
 	Config
 
 	listener  net.Listener
-	raftConns chan net.Conn
+	raftConns chan net.Conn  // with msgpack, for [Peers.RaftListener]
+	serveRaft func(net.Conn) // one with frames, until it closes
 
 	mu          sync.Mutex
 	conns       map[net.Conn]Purpose
@@ -138,7 +140,7 @@ func (p *Peers) register(conn net.Conn) (evicted net.Conn, isAdmitted bool) {
 var errEvicted = errors.New("it was silent while other connections arrived")
 
 func (p *Peers) serveConn(conn net.Conn) {
-	purpose, err := p.acceptHandshake(conn)
+	purpose, theirs, err := p.acceptHandshake(conn)
 	if wasMember, wasStranger := p.fromMembers.Remove(conn), p.fromOthers.Remove(conn); !wasMember && !wasStranger {
 		err = errEvicted
 	}
@@ -155,7 +157,7 @@ func (p *Peers) serveConn(conn net.Conn) {
 		}
 		return
 	}
-	if purpose == ForRaft {
+	if purpose == ForRaft && !p.usesFrames(theirs) {
 		select {
 		case p.raftConns <- &peerConn{conn, p}:
 		case <-p.stop:
@@ -164,6 +166,10 @@ func (p *Peers) serveConn(conn net.Conn) {
 		return
 	}
 	defer p.close(conn)
+	if purpose == ForRaft {
+		p.serveRaft(conn)
+		return
+	}
 	p.Serve[purpose](conn)
 }
 
@@ -173,6 +179,10 @@ func (p *Peers) EndDials() { p.endDials() }
 
 // Dial connects to the node at an address and returns its hello. It takes [DialTimeout] at most, with the look-up of a name.
 func (p *Peers) Dial(ctx context.Context, address string, purpose Purpose) (net.Conn, Hello, error) {
+	return p.dial(ctx, address, purpose, 0)
+}
+
+func (p *Peers) dial(ctx context.Context, address string, purpose Purpose, frames uint32) (net.Conn, Hello, error) {
 	if p.isolated.Load() && purpose != ForRPC {
 		return nil, Hello{}, errIsolated
 	}
@@ -188,7 +198,7 @@ func (p *Peers) Dial(ctx context.Context, address string, purpose Purpose) (net.
 		return nil, Hello{}, err
 	}
 	given := context.AfterFunc(ctx, func() { _ = conn.Close() }) // a peer may accept the connection and never answer the hello
-	theirs, err := p.dialHandshake(conn, address, purpose)
+	theirs, err := p.dialHandshake(conn, address, purpose, frames)
 	if !given() && err == nil {
 		err = context.Cause(ctx)
 	}

@@ -11,14 +11,21 @@ import (
 	"github.com/stintdb/stint/cluster/notifier"
 )
 
+// Messenger sends Raft's messages, and delivers those of others.
+type Messenger interface {
+	raft.Transport
+	raft.WithPreVote
+	raft.WithClose
+}
+
 // RaftTransport is Raft's network transport, which hides failures from Raft. Raft waits after each failed message to a
 // follower, twice as long each time, up to 10 s, and is not woken when the follower comes back. So a message with
 // entries is sent again here, as soon as the follower is reachable, until it arrives or its sender no longer leads.
 type RaftTransport struct {
-	*raft.NetworkTransport                 // set before use
-	Ctx                    context.Context // ends with the node
-	RetryEvery             time.Duration   // to a follower that is not heard of
-	Mono                   func() time.Duration
+	Messenger                  // set before use
+	Ctx        context.Context // ends with the node
+	RetryEvery time.Duration   // to a follower that is not heard of
+	Mono       func() time.Duration
 	// IsDue reports whether a message of a leader of a term is still to be delivered.
 	IsDue func(id raft.ServerID, target raft.ServerAddress, term uint64) bool
 
@@ -104,14 +111,14 @@ func (t *RaftTransport) AppendEntries(id raft.ServerID, target raft.ServerAddres
 	for {
 		heardOf := f.reached.Wait()
 		*resp = raft.AppendEntriesResponse{}
-		err := t.NetworkTransport.AppendEntries(id, target, args, resp)
+		err := t.Messenger.AppendEntries(id, target, args, resp)
 		if err == nil {
 			f.succeeded(t.Mono(), args.Term, matched(args, resp))
 			t.skipBackoff(args, resp)
 			return nil
 		}
 		f.failed()
-		if isHeartbeat(args) || !t.IsDue(id, target, args.Term) {
+		if IsHeartbeat(args) || !t.IsDue(id, target, args.Term) {
 			return err
 		}
 		notifier.Pause(t.Ctx, heardOf, t.RetryEvery)
@@ -121,7 +128,7 @@ func (t *RaftTransport) AppendEntries(id raft.ServerID, target raft.ServerAddres
 // skipBackoff makes Raft try again soon when a follower has refused entries: its disk may have been full, and may
 // have room again.
 func (t *RaftTransport) skipBackoff(args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) {
-	if resp.Success || resp.NoRetryBackoff || resp.Term > args.Term || isHeartbeat(args) {
+	if resp.Success || resp.NoRetryBackoff || resp.Term > args.Term || IsHeartbeat(args) {
 		return
 	}
 	notifier.Pause(t.Ctx, nil, t.RetryEvery)
@@ -135,7 +142,7 @@ func (t *RaftTransport) InstallSnapshot(id raft.ServerID, target raft.ServerAddr
 	for heardOf := f.reached.Wait(); f.isLost() && t.IsDue(id, target, args.Term); heardOf = f.reached.Wait() {
 		notifier.Pause(t.Ctx, heardOf, t.RetryEvery)
 	}
-	err := t.NetworkTransport.InstallSnapshot(id, target, args, resp, data)
+	err := t.Messenger.InstallSnapshot(id, target, args, resp, data)
 	if err != nil {
 		f.failed()
 		return err
@@ -148,8 +155,8 @@ func (t *RaftTransport) InstallSnapshot(id raft.ServerID, target raft.ServerAddr
 	return nil
 }
 
-// isHeartbeat reports whether a message is one of the heartbeats that Raft sends beside the entries.
-func isHeartbeat(args *raft.AppendEntriesRequest) bool {
+// IsHeartbeat reports whether a message is one of the heartbeats that Raft sends beside the entries.
+func IsHeartbeat(args *raft.AppendEntriesRequest) bool {
 	return args.PrevLogEntry == 0 && args.PrevLogTerm == 0 && len(args.Entries) == 0 && args.LeaderCommitIndex == 0
 }
 

@@ -1,0 +1,115 @@
+package rafttransport
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+	"time"
+)
+
+// fields writes the fields of messages into a frame, or reads them from one: each method of a message lists its fields once, for both.
+// Numbers have eight bytes, little-endian; strings of bytes a length of four bytes before them.
+type fields struct {
+	writes bool
+	b      []byte // the frame so far, or what is left of it
+	err    error  // the first error of reading; all later fields read as zero
+}
+
+var errShort = errors.New("it ends within a field")
+
+// take has the next n bytes, or nil.
+func (f *fields) take(n uint64) []byte {
+	if f.err != nil || n > uint64(len(f.b)) {
+		f.err = errors.Join(f.err, errShort)
+		f.b = nil
+		return nil
+	}
+	taken := f.b[:n:n]
+	f.b = f.b[n:]
+	return taken
+}
+
+func (f *fields) byte(v *byte) {
+	if f.writes {
+		f.b = append(f.b, *v)
+	} else if b := f.take(1); b != nil {
+		*v = b[0]
+	}
+}
+
+func (f *fields) bool(v *bool) {
+	b := byte(0)
+	if *v {
+		b = 1
+	}
+	f.byte(&b)
+	*v = b == 1
+	if b > 1 && f.err == nil {
+		f.err = errors.New("a truth value is neither 0 nor 1")
+	}
+}
+
+func (f *fields) uint32(v *uint32) {
+	if f.writes {
+		f.b = binary.LittleEndian.AppendUint32(f.b, *v)
+	} else if b := f.take(4); b != nil {
+		*v = binary.LittleEndian.Uint32(b)
+	}
+}
+
+func (f *fields) uint64(v *uint64) {
+	if f.writes {
+		f.b = binary.LittleEndian.AppendUint64(f.b, *v)
+	} else if b := f.take(8); b != nil {
+		*v = binary.LittleEndian.Uint64(b)
+	}
+}
+
+func (f *fields) int64(v *int64) {
+	u := uint64(*v)
+	f.uint64(&u)
+	*v = int64(u)
+}
+
+// bytes reads into memory of the frame. Nothing is nil.
+func (f *fields) bytes(v *[]byte) {
+	n := uint32(len(*v))
+	f.uint32(&n)
+	if f.writes {
+		f.b = append(f.b, *v...)
+	} else if *v = f.take(uint64(n)); n == 0 {
+		*v = nil
+	}
+}
+
+func (f *fields) string(v *string) {
+	b := []byte(*v)
+	f.bytes(&b)
+	*v = string(b)
+}
+
+// noTime is how a time is written that is not set.
+const noTime = math.MinInt64
+
+// time has nanoseconds.
+func (f *fields) time(v *time.Time) {
+	at := int64(noTime)
+	if !v.IsZero() {
+		at = v.UnixNano()
+	}
+	f.int64(&at)
+	if f.writes {
+		return
+	}
+	if *v = (time.Time{}); at != noTime && f.err == nil {
+		*v = time.Unix(0, at)
+	}
+}
+
+// end has the error of reading. A frame has nothing behind its fields.
+func (f *fields) end() error {
+	if f.err == nil && len(f.b) > 0 {
+		return errors.New("it goes on behind its fields")
+	}
+	return f.err
+}

@@ -1,0 +1,139 @@
+// Package rafttransport carries Raft's messages between nodes: as frames, over connections of package transport. To nodes that do not
+// know frames it speaks as release 0.1.0 did.
+package rafttransport
+
+import (
+	"errors"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
+
+	"github.com/stintdb/stint/cluster/transport"
+)
+
+const (
+	// maxIdle is how many unused connections to a node are kept: one for entries, one for heartbeats, and one for votes.
+	maxIdle = 3
+	// maxNodes bounds the nodes of which something is remembered, former members among them.
+	maxNodes = 1024
+)
+
+// Links are this node's connections for Raft's messages, of all its groups. A connection has one question under way at a time, so its
+// sender reads the answer itself: no heartbeat waits behind entries, and no message costs a change of goroutines.
+type Links struct {
+	peers   *transport.Peers
+	timeout time.Duration
+	old     *raft.NetworkTransport // to and from nodes that do not know frames
+
+	mu     sync.Mutex
+	idle   map[raft.ServerAddress][]*link
+	older  map[raft.ServerAddress]bool // nodes that did not know frames when last asked
+	groups map[uint32]*Transport
+}
+
+// New returns links without groups. A message takes at most the time given, a snapshot more by its size.
+func New(peers *transport.Peers, timeout time.Duration, log hclog.Logger) *Links {
+	l := &Links{peers: peers, timeout: timeout, idle: map[raft.ServerAddress][]*link{}, older: map[raft.ServerAddress]bool{}, groups: map[uint32]*Transport{}}
+	l.old = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
+		Stream: oldStream{peers.RaftListener(), l}, MaxPool: maxIdle, MaxRPCsInFlight: 1, Timeout: timeout, Logger: log, MsgpackUseNewTimeFormat: true,
+	})
+	peers.ServeRaft(l.serve)
+	return l
+}
+
+// errOlder and errNewer report that a node speaks otherwise than expected: another version was started there.
+var (
+	errOlder = errors.New("it does not know frames")
+	errNewer = errors.New("it knows frames now")
+)
+
+// oldStream is how [raft.NetworkTransport] connects to nodes that do not know frames.
+type oldStream struct {
+	net.Listener
+	links *Links
+}
+
+// Dial implements raft.StreamLayer.
+func (s oldStream) Dial(address raft.ServerAddress, _ time.Duration) (net.Conn, error) {
+	conn, bothKnow, err := s.links.peers.DialRaft(string(address), false)
+	if err == nil && bothKnow {
+		_ = conn.Close()
+		s.links.note(address, false)
+		return nil, errNewer
+	}
+	return conn, err
+}
+
+// note notes whether a node is an older one.
+func (l *Links) note(address raft.ServerAddress, isOlder bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !isOlder {
+		delete(l.older, address)
+	} else if len(l.older) < maxNodes {
+		l.older[address] = true
+	}
+}
+
+func (l *Links) isOlder(address raft.ServerAddress) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.older[address]
+}
+
+// take returns an unused connection to a node, or a new one.
+func (l *Links) take(address raft.ServerAddress) (*link, error) {
+	if kept := l.takeIdle(address); kept != nil {
+		return kept, nil
+	}
+	conn, bothKnow, err := l.peers.DialRaft(string(address), true)
+	if err != nil {
+		return nil, err
+	}
+	if !bothKnow {
+		_ = conn.Close()
+		l.note(address, true)
+		return nil, errOlder
+	}
+	return newLink(conn), nil
+}
+
+func (l *Links) takeIdle(address raft.ServerAddress) *link {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	kept := l.idle[address]
+	if len(kept) == 0 {
+		return nil
+	}
+	last := kept[len(kept)-1]
+	l.idle[address] = kept[:len(kept)-1]
+	return last
+}
+
+// put keeps a connection for the next message to that node.
+func (l *Links) put(address raft.ServerAddress, unused *link) {
+	if !l.keep(address, unused) {
+		_ = unused.conn.Close()
+	}
+}
+
+func (l *Links) keep(address raft.ServerAddress, unused *link) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	kept, isKnown := l.idle[address]
+	if len(kept) >= maxIdle || !isKnown && len(l.idle) >= maxNodes {
+		return false
+	}
+	l.idle[address] = append(kept, unused)
+	return true
+}
+
+// group is one of this node's groups, nil without such a one.
+func (l *Links) group(number uint32) *Transport {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.groups[number]
+}

@@ -1,0 +1,169 @@
+package rafttransport
+
+import (
+	"errors"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/stintdb/stint/cluster/transport"
+)
+
+// maxEntriesBytes bounds the entries of one message, if it has several: Raft sends the others in the next.
+const maxEntriesBytes = 4 << 20
+
+// Transport carries the messages of one group. It implements [transport.Messenger].
+type Transport struct {
+	links     *Links
+	group     uint32
+	consumer  chan raft.RPC
+	heartbeat atomic.Pointer[func(raft.RPC)]
+	closed    chan struct{}
+	close     sync.Once
+}
+
+var _ transport.Messenger = (*Transport)(nil)
+
+// Group returns the transport of a group with a new number. Nodes that do not know frames have group 0 only.
+func (l *Links) Group(number uint32) *Transport {
+	t := &Transport{links: l, group: number, consumer: make(chan raft.RPC), closed: make(chan struct{})}
+	l.mu.Lock()
+	l.groups[number] = t
+	l.mu.Unlock()
+	if number == 0 {
+		go t.consumeOld()
+	}
+	return t
+}
+
+// consumeOld passes on the messages of nodes that do not know frames.
+func (t *Transport) consumeOld() {
+	for {
+		select {
+		case rpc := <-t.links.old.Consumer():
+			select {
+			case t.consumer <- rpc:
+			case <-t.closed:
+				return
+			}
+		case <-t.closed:
+			return
+		}
+	}
+}
+
+// Close implements raft.WithClose.
+func (t *Transport) Close() error {
+	t.close.Do(func() { close(t.closed) })
+	if t.group == 0 {
+		return t.links.old.Close()
+	}
+	return nil
+}
+
+// Consumer implements raft.Transport.
+func (t *Transport) Consumer() <-chan raft.RPC { return t.consumer }
+
+// LocalAddr implements raft.Transport.
+func (t *Transport) LocalAddr() raft.ServerAddress { return raft.ServerAddress(t.links.peers.Address) }
+
+// EncodePeer implements raft.Transport.
+func (t *Transport) EncodePeer(_ raft.ServerID, address raft.ServerAddress) []byte {
+	return []byte(address)
+}
+
+// DecodePeer implements raft.Transport.
+func (t *Transport) DecodePeer(b []byte) raft.ServerAddress { return raft.ServerAddress(b) }
+
+// SetHeartbeatHandler implements raft.Transport.
+func (t *Transport) SetHeartbeatHandler(handle func(raft.RPC)) {
+	t.heartbeat.Store(&handle)
+	if t.group == 0 {
+		t.links.old.SetHeartbeatHandler(handle)
+	}
+}
+
+// AppendEntriesPipeline implements raft.Transport. One message to a follower at a time: entries grow instead of queueing. Raft's pipeline
+// brings nothing beside that, and a node that ends while its pipeline is full never does.
+func (t *Transport) AppendEntriesPipeline(raft.ServerID, raft.ServerAddress) (raft.AppendPipeline, error) {
+	return nil, raft.ErrPipelineReplicationNotSupported
+}
+
+// AppendEntries implements raft.Transport. It takes from args the entries that are too many for one message.
+func (t *Transport) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
+	args.Entries = fitting(args.Entries)
+	return t.ask(target, kindAppendEntries, args, resp, func(old *raft.NetworkTransport) error { return old.AppendEntries(id, target, args, resp) })
+}
+
+// fitting are the first entries, as many as one message takes.
+func fitting(entries []*raft.Log) []*raft.Log {
+	size := 0
+	for i, e := range entries {
+		if size += len(e.Data) + len(e.Extensions) + minEntryBytes; size > maxEntriesBytes && i > 0 {
+			return entries[:i]
+		}
+	}
+	return entries
+}
+
+// RequestVote implements raft.Transport.
+func (t *Transport) RequestVote(id raft.ServerID, target raft.ServerAddress, args *raft.RequestVoteRequest, resp *raft.RequestVoteResponse) error {
+	return t.ask(target, kindRequestVote, args, resp, func(old *raft.NetworkTransport) error { return old.RequestVote(id, target, args, resp) })
+}
+
+// RequestPreVote implements raft.WithPreVote.
+func (t *Transport) RequestPreVote(id raft.ServerID, target raft.ServerAddress, args *raft.RequestPreVoteRequest, resp *raft.RequestPreVoteResponse) error {
+	return t.ask(target, kindPreVote, args, resp, func(old *raft.NetworkTransport) error { return old.RequestPreVote(id, target, args, resp) })
+}
+
+// TimeoutNow implements raft.Transport.
+func (t *Transport) TimeoutNow(id raft.ServerID, target raft.ServerAddress, args *raft.TimeoutNowRequest, resp *raft.TimeoutNowResponse) error {
+	return t.ask(target, kindTimeoutNow, args, resp, func(old *raft.NetworkTransport) error { return old.TimeoutNow(id, target, args, resp) })
+}
+
+// ask sends a question to the node at an address and reads its answer.
+func (t *Transport) ask(target raft.ServerAddress, kind byte, question, answer any, asBefore func(*raft.NetworkTransport) error) error {
+	l, err := t.take(target, asBefore)
+	if l == nil {
+		return err
+	}
+	refused, err := l.ask(t.links.timeout, head{kind: kind, group: t.group}, question, answer, nil)
+	if err != nil {
+		_ = l.conn.Close()
+		return err
+	}
+	t.links.put(target, l)
+	return refused
+}
+
+// take returns a connection with frames, or else the outcome of asking as before.
+func (t *Transport) take(target raft.ServerAddress, asBefore func(*raft.NetworkTransport) error) (*link, error) {
+	if t.links.isOlder(target) {
+		if err := asBefore(t.links.old); !errors.Is(err, errNewer) {
+			return nil, err
+		}
+	}
+	l, err := t.links.take(target)
+	if errors.Is(err, errOlder) {
+		return nil, asBefore(t.links.old)
+	}
+	return l, err
+}
+
+// InstallSnapshot implements raft.Transport. Its connection is not used again.
+func (t *Transport) InstallSnapshot(id raft.ServerID, target raft.ServerAddress, args *raft.InstallSnapshotRequest, resp *raft.InstallSnapshotResponse, data io.Reader) error {
+	l, err := t.take(target, func(old *raft.NetworkTransport) error { return old.InstallSnapshot(id, target, args, resp, data) })
+	if l == nil {
+		return err
+	}
+	defer l.conn.Close()
+	within := max(t.links.timeout, t.links.timeout*time.Duration(args.Size/raft.DefaultTimeoutScale))
+	refused, err := l.ask(within, head{kind: kindSnapshot, group: t.group}, args, resp, data)
+	if err != nil {
+		return err
+	}
+	return refused
+}
