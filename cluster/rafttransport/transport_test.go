@@ -1,0 +1,207 @@
+package rafttransport
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
+
+	"github.com/stintdb/stint/cluster/transport"
+	"github.com/stintdb/stint/internal/testlog"
+	"github.com/stintdb/stint/internal/testnet"
+)
+
+// node has the transport of a group of which a test is the Raft.
+type node struct {
+	*Transport
+	links *Links
+	peers *transport.Peers
+	log   *testlog.Log
+}
+
+func start(t *testing.T, network *testnet.Net, address string, noFrames bool) *node {
+	t.Helper()
+	n := &node{log: &testlog.Log{}}
+	n.peers = transport.New(transport.Config{Network: network.Of(address), Address: address, Log: n.log.Logger(), NoFrames: noFrames,
+		Known: func(string) raft.ServerID { return "" }, Leads: func() bool { return false },
+		Hello: func(to raft.ServerID) transport.Hello {
+			return transport.Hello{From: raft.ServerID(address), To: to}
+		}})
+	if err := n.peers.Listen(address); err != nil {
+		t.Fatal(err)
+	}
+	n.links = New(n.peers, 2*time.Second, hclog.NewNullLogger())
+	n.Transport = n.links.Group(0)
+	n.peers.Start()
+	return n
+}
+
+func (n *node) end() {
+	_ = n.Close()
+	n.peers.Halt()
+}
+
+// answer answers the next question that Raft's main loop would.
+func (n *node) answer(answer any, err error) (asked chan raft.RPC) {
+	asked = make(chan raft.RPC, 1)
+	go func() {
+		rpc := <-n.Consumer()
+		if rpc.Reader != nil {
+			b, _ := io.ReadAll(rpc.Reader)
+			rpc.Reader = bytes.NewReader(b)
+		}
+		asked <- rpc
+		rpc.Respond(answer, err)
+	}()
+	return asked
+}
+
+var (
+	ofA        = raft.RPCHeader{ProtocolVersion: 3, ID: []byte("a#1"), Addr: []byte("a")}
+	beat       = raft.AppendEntriesRequest{RPCHeader: ofA, Term: 3}
+	entries    = raft.AppendEntriesRequest{RPCHeader: ofA, Term: 3, PrevLogEntry: 1, PrevLogTerm: 1, LeaderCommitIndex: 1, Entries: []*raft.Log{{Index: 2, Term: 3, Data: []byte("data")}}}
+	ofSnapshot = raft.InstallSnapshotRequest{RPCHeader: ofA, SnapshotVersion: 1, Term: 3, Size: 5}
+)
+
+// askAll sends a question of each kind from a to b, and compares what arrives.
+func askAll(t *testing.T, a, b *node) {
+	t.Helper()
+	for _, c := range []struct {
+		question, answer any
+		ask              func(answer any) error
+	}{
+		{&entries, &raft.AppendEntriesResponse{Term: 3, LastLog: 2, Success: true}, func(x any) error {
+			return a.AppendEntries("b#1", "b", &entries, x.(*raft.AppendEntriesResponse))
+		}},
+		{&raft.RequestVoteRequest{RPCHeader: ofA, Term: 4}, &raft.RequestVoteResponse{Term: 4, Granted: true}, func(x any) error {
+			return a.RequestVote("b#1", "b", &raft.RequestVoteRequest{RPCHeader: ofA, Term: 4}, x.(*raft.RequestVoteResponse))
+		}},
+		{&raft.RequestPreVoteRequest{RPCHeader: ofA, Term: 4}, &raft.RequestPreVoteResponse{Term: 4, Granted: true}, func(x any) error {
+			return a.RequestPreVote("b#1", "b", &raft.RequestPreVoteRequest{RPCHeader: ofA, Term: 4}, x.(*raft.RequestPreVoteResponse))
+		}},
+		{&raft.TimeoutNowRequest{RPCHeader: ofA}, &raft.TimeoutNowResponse{}, func(x any) error {
+			return a.TimeoutNow("b#1", "b", &raft.TimeoutNowRequest{RPCHeader: ofA}, x.(*raft.TimeoutNowResponse))
+		}},
+		{&ofSnapshot, &raft.InstallSnapshotResponse{Term: 3, Success: true}, func(x any) error {
+			return a.InstallSnapshot("b#1", "b", &ofSnapshot, x.(*raft.InstallSnapshotResponse), strings.NewReader("bytes"))
+		}},
+	} {
+		asked, got := b.answer(c.answer, nil), reflect.New(reflect.TypeOf(c.answer).Elem()).Interface()
+		if err := c.ask(got); err != nil || !reflect.DeepEqual(got, c.answer) {
+			t.Fatalf("%T: %+v (%v)", c.question, got, err)
+		}
+		rpc := <-asked
+		if !reflect.DeepEqual(rpc.Command, c.question) {
+			t.Errorf("%+v arrives, not %+v", rpc.Command, c.question)
+		}
+		if rpc.Reader != nil {
+			if sent, _ := io.ReadAll(rpc.Reader); string(sent) != "bytes" {
+				t.Errorf("the snapshot arrives as %q", sent)
+			}
+		}
+		b.answer(nil, errors.New("not now"))
+		if err := c.ask(got); err == nil || err.Error() != "not now" {
+			t.Errorf("%T: refused with %v", c.question, err)
+		}
+	}
+}
+
+// usesFrames reports whether a keeps a connection with frames to b.
+func usesFrames(a *node) bool {
+	a.links.mu.Lock()
+	defer a.links.mu.Unlock()
+	return len(a.links.idle["b"]) > 0
+}
+
+// Two nodes that know frames use them. If another version is started at one of them, the next message but those that are lost goes as that
+// one reads it.
+func TestNodesOfTwoVersions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		network := testnet.New()
+		a, b := start(t, network, "a", false), start(t, network, "b", false)
+		defer a.end()
+		for _, isOld := range []bool{false, true, false, true} {
+			b.end()
+			b = start(t, network, "b", isOld)
+			b.SetHeartbeatHandler(func(rpc raft.RPC) { rpc.Respond(&raft.AppendEntriesResponse{}, nil) })
+			for range maxIdle { // connections to the process before
+				_ = a.AppendEntries("b#1", "b", &beat, new(raft.AppendEntriesResponse))
+			}
+			askAll(t, a, b)
+			if err := a.AppendEntries("b#1", "b", &beat, new(raft.AppendEntriesResponse)); err != nil { // behind the snapshot, whose connection is not kept
+				t.Error(err)
+			}
+			if usesFrames(a) == isOld {
+				t.Errorf("frames to a node that does not know them: %t", isOld)
+			}
+		}
+		b.end()
+	})
+}
+
+// Heartbeats arrive while Raft's main loop is busy, with entries before them.
+func TestHeartbeatsDoNotWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		network := testnet.New()
+		a, b := start(t, network, "a", false), start(t, network, "b", false)
+		defer a.end()
+		defer b.end()
+		beats := 0
+		b.SetHeartbeatHandler(func(rpc raft.RPC) {
+			beats++
+			rpc.Respond(&raft.AppendEntriesResponse{Term: 3, Success: true}, nil)
+		})
+		ended := make(chan error, 1)
+		go func() { ended <- a.AppendEntries("b#1", "b", &entries, new(raft.AppendEntriesResponse)) }()
+		synctest.Wait()
+		for range 10 {
+			resp := new(raft.AppendEntriesResponse)
+			if err := a.AppendEntries("b#1", "b", &beat, resp); err != nil || !resp.Success {
+				t.Errorf("%+v (%v)", resp, err)
+			}
+		}
+		began := time.Now()
+		if err := <-ended; err == nil || time.Since(began) != 2*time.Second || beats != 10 {
+			t.Errorf("the entries end with %v after %v, with %d heartbeats", err, time.Since(began), beats)
+		}
+	})
+}
+
+// A message that nobody sends closes its connection, with a line in the log; a group that is not here is refused.
+func TestMessagesThatNobodySends(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		network := testnet.New()
+		a, b := start(t, network, "a", false), start(t, network, "b", false)
+		defer a.end()
+		defer b.end()
+		if err := a.links.Group(5).TimeoutNow("b#1", "b", &raft.TimeoutNowRequest{}, new(raft.TimeoutNowResponse)); err == nil || err.Error() != "this node has no group 5" {
+			t.Errorf("another group: %v", err)
+		}
+		for name, bytes := range map[string]string{
+			"a message of kind 9 is not known": "\x0d\x00\x00\x00\x09" + strings.Repeat("\x00", 12),
+			"it ends within a field":           "\x01\x00\x00\x00\x01",
+			"a frame of 4294967295 bytes":      "\xff\xff\xff\xff",
+		} {
+			conn, bothKnow, err := a.peers.DialRaft("b", true)
+			if err != nil || !bothKnow {
+				t.Fatal(bothKnow, err)
+			}
+			_, _ = conn.Write([]byte(bytes))
+			if _, err := conn.Read(make([]byte, 1)); err == nil || errors.As(err, new(net.Error)) {
+				t.Errorf("%s: %v", name, err)
+			}
+			if !b.log.Has(name) {
+				t.Errorf("no %q in the log: %s", name, b.log)
+			}
+			time.Sleep(2 * time.Minute) // such lines come once a minute
+		}
+	})
+}
