@@ -44,8 +44,6 @@ func (n *Node) Start(s StartConfig) error {
 	config.TrailingLogs = MinTrailing
 	config.NoLegacyTelemetry = true
 	config.ShutdownOnRemove = false // it would leave a node without Raft, which joins again and is given a vote
-	// One message to a follower at a time: entries grow instead of queueing. Raft's pipeline brings nothing beside that, and
-	// a node that ends while its pipeline is full never does.
 	n.Transport.Messenger = rafttransport.New(s.Peers, MessageTimeout, logger).Group(0)
 	cache, err := raft.NewLogCache(64, n.Readable(s.Logs))
 	if err != nil {
