@@ -45,6 +45,8 @@ func (w *withdrawal) watchDisk(ctx context.Context) {
 			w.log.Error("a write of the log has not finished within the disk timeout: this node gives up leadership until the disk answers",
 				"waited", stalled.Round(time.Millisecond), "disk_timeout", w.opt.DiskTimeout)
 			w.withdraw()
+		case !muted && w.raft.DiskFails() && w.raft.State() == raft.Leader:
+			w.withdraw()
 		case muted:
 			w.end(ctx)
 		}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/stintdb/stint/cluster/asynclog"
 )
 
 // MinTrailing is how many entries Raft leaves in the log behind a snapshot, at least.
@@ -16,7 +18,7 @@ const MessageTimeout = 2 * time.Second
 
 // StartConfig is what Raft needs to start.
 type StartConfig struct {
-	Machine   raft.FSM
+	Machine   machine
 	Logs      raft.LogStore
 	Stable    raft.StableStore
 	Snapshots raft.SnapshotStore
@@ -50,8 +52,12 @@ func (n *Node) Start(s StartConfig) error {
 	if err != nil {
 		return err
 	}
-	n.Raft, err = newRaft(config, s.Machine, cache, n.votes(s.Stable, s.Logs), s.Snapshots, n.Transport)
+	if n.entries, err = asynclog.New(cache, n.leads, n.log); err != nil {
+		return err
+	}
+	n.Raft, err = newRaft(config, durableMachine{s.Machine, n.entries}, n.entries, n.votes(s.Stable, s.Logs), s.Snapshots, durableTransport{n.Transport, n.entries})
 	if err != nil {
+		n.entries.Stop()
 		return err
 	}
 	n.running.Store(true)
