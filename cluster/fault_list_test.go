@@ -32,7 +32,7 @@ var faults = []fault{
 		for _, n := range lack {
 			w.net.SetCut(name, n.opt.Node, true)
 		}
-		w.disks[name].SetDelay(time.Hour)
+		w.disks[name].hang() // until it loses power
 		time.Sleep(time.Duration(w.r.IntN(200)) * time.Millisecond)
 		cutOff := func(cut bool) {
 			for _, n := range have {
