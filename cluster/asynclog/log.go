@@ -41,7 +41,7 @@ const (
 
 var errStopped = errors.New("this node is being closed")
 
-// New returns a log before a durable one, until Stop. leads reports whether this node leads.
+// New returns a log before a durable one, until Close. leads reports whether this node leads.
 func New(durable raft.LogStore, leads func() bool, log *slog.Logger) (*Log, error) {
 	last, err := durable.LastIndex()
 	if err != nil {
@@ -54,9 +54,12 @@ func New(durable raft.LogStore, leads func() bool, log *slog.Logger) (*Log, erro
 	return l, nil
 }
 
-// Stop ends the writer. What it has not begun to write is lost, as in a crash.
-func (l *Log) Stop() {
-	l.stop()
+// Stop has nobody wait any longer. What the writer has not begun to write is lost, as in a crash.
+func (l *Log) Stop() { l.stop() }
+
+// Close is Stop, and waits for the write under way.
+func (l *Log) Close() {
+	l.Stop()
 	l.ended.Wait()
 }
 

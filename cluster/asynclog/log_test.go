@@ -40,7 +40,7 @@ func run(t *testing.T, test func(t *testing.T, l *Log, d *disk, leads *atomic.Bo
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer l.Stop()
+		defer l.Close()
 		test(t, l, d, leads)
 	})
 }
@@ -185,10 +185,12 @@ func TestStop(t *testing.T) {
 		drained := make(chan error)
 		go func() { drained <- l.Drain() }()
 		synctest.Wait()
+		began := time.Now()
 		l.Stop()
-		if <-waited || <-drained == nil {
-			t.Error("they went on")
+		if <-waited || <-drained == nil || time.Since(began) > 0 {
+			t.Error("they went on, or waited")
 		}
+		l.Close()
 		if last, _ := d.LastIndex(); last != 1 {
 			t.Errorf("the disk has entries up to %d", last)
 		}

@@ -1,8 +1,6 @@
 package raftnode
 
 import (
-	"runtime"
-
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/cluster/asynclog"
@@ -18,18 +16,34 @@ type machine interface {
 	raft.ConfigurationStore
 }
 
-// durableMachine applies what this node's disk has.
+// durableMachine applies what this node's disk has. Raft calls it from one goroutine.
 type durableMachine struct {
 	machine
-	log *asynclog.Log
+	log   *asynclog.Log
+	ended bool // an entry was not applied, and so none is that follows it
 }
 
-// Apply implements raft.FSM.
-func (m durableMachine) Apply(entry *raft.Log) any {
-	if !m.log.AwaitDurable(entry.Index) {
-		runtime.Goexit() // Raft would take it for applied, in a snapshot too
+// Apply implements raft.FSM. It returns an error if the log was stopped before the entry was on the disk.
+func (m *durableMachine) Apply(entry *raft.Log) any {
+	if m.ended = m.ended || !m.log.AwaitDurable(entry.Index); m.ended {
+		return raft.ErrRaftShutdown
 	}
 	return m.machine.Apply(entry)
+}
+
+// StoreConfiguration implements raft.ConfigurationStore.
+func (m *durableMachine) StoreConfiguration(index uint64, c raft.Configuration) {
+	if !m.ended {
+		m.machine.StoreConfiguration(index, c)
+	}
+}
+
+// Snapshot implements raft.FSM.
+func (m *durableMachine) Snapshot() (raft.FSMSnapshot, error) {
+	if m.ended {
+		return nil, raft.ErrRaftShutdown // Raft takes what is left out for applied
+	}
+	return m.machine.Snapshot()
 }
 
 // durableTransport tells other nodes a commit index that this node's disk has: they would apply what is only on their own.

@@ -9,36 +9,46 @@ import (
 	"github.com/stintdb/stint/cluster/asynclog"
 )
 
-// applied counts the entries that reach the state machine.
-type applied struct {
+// counted counts the entries that reach the state machine.
+type counted struct {
 	machine
-	n int
+	applied, configurations, snapshots int
 }
 
-func (a *applied) Apply(*raft.Log) any { a.n++; return nil }
+func (c *counted) Apply(*raft.Log) any                           { c.applied++; return nil }
+func (c *counted) StoreConfiguration(uint64, raft.Configuration) { c.configurations++ }
+func (c *counted) Snapshot() (raft.FSMSnapshot, error)           { c.snapshots++; return nil, nil }
 
-// An entry that the disk has not got when the log ends is not applied, and Raft does not take it for applied.
-func TestEntryIsNotAppliedWithoutTheDisk(t *testing.T) {
-	disk := raft.NewInmemStore()
-	if err := disk.StoreLog(&raft.Log{Index: 1}); err != nil {
-		t.Fatal(err)
-	}
-	log, err := asynclog.New(disk, func() bool { return true }, slog.New(slog.DiscardHandler))
+// Once an entry is left out, because the log was stopped before the disk had it, none is applied that follows, and no snapshot is taken.
+func TestNothingFollowsAnEntryThatTheDiskLacks(t *testing.T) {
+	log, err := asynclog.New(raft.NewInmemStore(), func() bool { return false }, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
-	below, returned := &applied{}, false
-	m, ended := durableMachine{below, log}, make(chan struct{})
-	go func() {
-		defer close(ended)
-		m.Apply(&raft.Log{Index: 1})
-		m.Apply(&raft.Log{Index: 2})
-		returned = true
-	}()
+	defer log.Close()
+	below := &counted{}
+	m := &durableMachine{machine: below, log: log}
+	use := func(index uint64) any {
+		m.StoreConfiguration(index, raft.Configuration{})
+		_, _ = m.Snapshot()
+		return m.Apply(&raft.Log{Index: index})
+	}
+	store := func(index uint64) {
+		if err := log.StoreLog(&raft.Log{Index: index}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if store(1); use(1) != nil || *below != (counted{applied: 1, configurations: 1, snapshots: 1}) {
+		t.Errorf("%+v", below)
+	}
 	log.Stop()
-	<-ended
-	if below.n != 1 || returned {
-		t.Errorf("%d applied; returned: %v", below.n, returned)
+	if m.Apply(&raft.Log{Index: 2}) == nil {
+		t.Error("an entry is applied that the disk does not have")
+	}
+	store(2)
+	store(3) // a write that was under way
+	if use(3) == nil || *below != (counted{applied: 1, configurations: 1, snapshots: 1}) {
+		t.Errorf("%+v", below)
 	}
 }
 

@@ -97,7 +97,7 @@ func (n *Node) DiskFails() bool { return n.entries.Fails() }
 // ShutDown ends Raft, which may wait for the disk.
 func (n *Node) ShutDown() error {
 	ended := n.Shutdown()
-	n.entries.Stop()
+	n.entries.Close()
 	return ended.Error()
 }
 
@@ -159,7 +159,16 @@ func (n *Node) LetAnswer(asking *sync.WaitGroup) {
 	}()
 	select {
 	case <-answered:
+		return
 	case <-time.After(time.Second):
+	}
+	if n.entries == nil {
+		return
+	}
+	n.entries.Stop() // some may wait for the disk
+	select {
+	case <-answered:
+	case <-time.After(100 * time.Millisecond):
 	}
 }
 

@@ -55,9 +55,9 @@ func (n *Node) Start(s StartConfig) error {
 	if n.entries, err = asynclog.New(cache, n.leads, n.log); err != nil {
 		return err
 	}
-	n.Raft, err = newRaft(config, durableMachine{s.Machine, n.entries}, n.entries, n.votes(s.Stable, s.Logs), s.Snapshots, durableTransport{n.Transport, n.entries})
+	n.Raft, err = newRaft(config, &durableMachine{machine: s.Machine, log: n.entries}, n.entries, n.votes(s.Stable, s.Logs), s.Snapshots, durableTransport{n.Transport, n.entries})
 	if err != nil {
-		n.entries.Stop()
+		n.entries.Close()
 		return err
 	}
 	n.running.Store(true)
