@@ -53,7 +53,7 @@ func (l *Log) note(batch []*raft.Log, err error) {
 	l.moved.Broadcast()
 	switch {
 	case err != nil && before == nil:
-		l.log.Error("the disk does not take this leader's entries: nothing is granted by them, and this node gives up leadership until it does", "reason", err)
+		l.log.Error("the disk does not take this leader's entries: nothing is granted by them, and they are written again until it does; see that it has room, and its kernel log", "reason", err)
 	case err == nil && before != nil:
 		l.log.Info("the disk takes this node's entries again")
 	}
