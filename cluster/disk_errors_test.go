@@ -13,10 +13,10 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// failingDisk is a memDisk that takes no votes, or whose log does not read, for as long as that is set.
+// failingDisk is a memDisk that takes no votes or entries, or whose log does not read, for as long as that is set.
 type failingDisk struct {
 	*memDisk
-	votesFail, logFails atomic.Bool
+	votesFail, logFails, writesFail atomic.Bool
 }
 
 var errDisk = errors.New("input/output error")

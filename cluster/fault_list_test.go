@@ -17,6 +17,35 @@ var faults = []fault{
 		w.kill(name)
 		return func() { w.start(name) }
 	}},
+	{"power loss", func(w *world) func() {
+		name := w.some()
+		w.disks[name].SetDelay(time.Duration(w.r.IntN(60)) * time.Millisecond)
+		time.Sleep(time.Duration(w.r.IntN(300)) * time.Millisecond)
+		w.crash(name)
+		return func() { w.start(name) }
+	}},
+	{"power loss of a leader whose last entries only just a majority has", func(w *world) func() {
+		w.whole()
+		name := w.leader().opt.Node
+		others := w.others(w.nodes[name])
+		have, lack := others[:len(others)/2], others[len(others)/2:]
+		for _, n := range lack {
+			w.net.SetCut(name, n.opt.Node, true)
+		}
+		w.disks[name].hang() // until it loses power
+		time.Sleep(time.Duration(w.r.IntN(200)) * time.Millisecond)
+		cutOff := func(cut bool) {
+			for _, n := range have {
+				w.cut(n.opt.Node, true, true, cut)
+			}
+		}
+		cutOff(true)
+		w.crash(name)
+		cutOff(true) // from that one again
+		w.start(name)
+		time.Sleep(2 * time.Second)
+		return func() { cutOff(false) }
+	}},
 	{"stop in order", func(w *world) func() {
 		name := w.some()
 		_ = w.nodes[name].Group().HandOver(w.t.Context())
@@ -160,6 +189,16 @@ func (w *world) kill(name string) {
 		w.hot.voided.Add(n.Group().Status().VoidedTokens)
 		end(n)
 	}
+}
+
+// crash ends a node as a loss of power does: what its disk had not finished to write is gone.
+func (w *world) crash(name string) {
+	w.cut(name, true, true, true)
+	restore := w.disks[name].losePower()
+	w.kill(name)
+	restore()
+	w.disks[name].SetDelay(0)
+	w.cut(name, true, true, false)
 }
 
 func (w *world) stop() {

@@ -30,7 +30,7 @@ import (
 	"github.com/stintdb/stint/server/command"
 )
 
-// memDisk is a Disk in memory, which can be slow or hang. It outlives the nodes that use it.
+// memDisk is a Disk in memory, which can be slow, hang, or lose power. It outlives the nodes that use it.
 type memDisk struct {
 	*raft.InmemStore
 	snapshots *raft.InmemSnapshotStore
@@ -41,6 +41,8 @@ type memDisk struct {
 	mu      sync.Mutex
 	delay   time.Duration
 	hanging chan struct{} // closed when it no longer hangs; nil if it does not
+	isOff   bool
+	losses  int // of power
 }
 
 func newMemDisk(run int) *memDisk {
@@ -66,7 +68,7 @@ func (d *memDisk) LoadClock() (raftstore.SavedClock, error) { return d.clock, ni
 func (d *memDisk) StoreLog(l *raft.Log) error { return d.StoreLogs([]*raft.Log{l}) }
 func (d *memDisk) StoreLogs(logs []*raft.Log) error {
 	d.mu.Lock()
-	delay, hanging := d.delay, d.hanging
+	delay, hanging, losses := d.delay, d.hanging, d.losses
 	d.mu.Unlock()
 	if hanging != nil {
 		<-hanging
@@ -74,7 +76,56 @@ func (d *memDisk) StoreLogs(logs []*raft.Log) error {
 	if delay > 0 {
 		time.Sleep(delay)
 	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case d.isOff && losses < d.losses: // torn
+		_ = d.InmemStore.StoreLogs(logs[:len(logs)/2])
+		return errDisk
+	case d.isOff || losses < d.losses:
+		return errDisk
+	}
 	return d.InmemStore.StoreLogs(logs)
+}
+
+func (d *memDisk) Set(key, value []byte) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.isOff {
+		return errDisk
+	}
+	return d.InmemStore.Set(key, value)
+}
+
+func (d *memDisk) SetUint64(key []byte, value uint64) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.isOff {
+		return errDisk
+	}
+	return d.InmemStore.SetUint64(key, value)
+}
+
+// losePower has the disk lose what it has not finished to write, and take nothing more until the function it returns is called.
+func (d *memDisk) losePower() (restore func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.isOff = true
+	d.losses++
+	d.release()
+	return func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.isOff = false
+	}
+}
+
+// release ends hanging. The caller holds mu.
+func (d *memDisk) release() {
+	if d.hanging != nil {
+		close(d.hanging)
+		d.hanging = nil
+	}
 }
 
 func (d *memDisk) SetDelay(delay time.Duration) {
@@ -92,8 +143,9 @@ func (d *memDisk) hang() (release func()) {
 	return func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		d.hanging = nil
-		close(hanging)
+		if d.hanging == hanging {
+			d.release()
+		}
 	}
 }
 

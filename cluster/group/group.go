@@ -169,7 +169,7 @@ func (g *Group) Halt() {
 }
 
 // ShutDown ends the group's Raft, once no new connections are made.
-func (g *Group) ShutDown() error { return g.raft.Shutdown().Error() }
+func (g *Group) ShutDown() error { return g.raft.ShutDown() }
 
 // Close ends the group, once the machine has closed all connections. HandOver before Halt spares clients the wait for an election.
 func (g *Group) Close() error {

@@ -41,8 +41,8 @@ func (w *withdrawal) watchDisk(ctx context.Context) {
 	clock.Every(ctx, w.opt.DiskTimeout/10, func() {
 		stalled := w.logs.Stalled()
 		switch muted := w.peers.IsIsolated(); {
-		case !muted && stalled > w.opt.DiskTimeout && w.raft.State() == raft.Leader:
-			w.log.Error("a write of the log has not finished within the disk timeout: this node gives up leadership until the disk answers",
+		case !muted && (stalled > w.opt.DiskTimeout || w.raft.DiskFails()) && w.raft.State() == raft.Leader:
+			w.log.Error("a write of the log has failed, or has not finished within the disk timeout: this node gives up leadership until the disk answers",
 				"waited", stalled.Round(time.Millisecond), "disk_timeout", w.opt.DiskTimeout)
 			w.withdraw()
 		case muted:

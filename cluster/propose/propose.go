@@ -166,6 +166,9 @@ func (p *Proposer) Run() {
 		p.Outstanding.Go(func() {
 			err := future.Error()
 			if err == nil {
+				err, _ = future.Response().(error) // the log has ended before the entry was applied
+			}
+			if err == nil {
 				p.Latency.observe(time.Since(e.began))
 			}
 			p.finish(e, err)

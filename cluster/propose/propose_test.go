@@ -1,6 +1,7 @@
 package propose
 
 import (
+	"errors"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -16,10 +17,12 @@ import (
 // openQuestion is a future that is answered when the test says so.
 type openQuestion struct {
 	raft.ApplyFuture
-	answer chan error
+	answer   chan error
+	response any
 }
 
-func (q openQuestion) Error() error { return <-q.answer }
+func (q openQuestion) Error() error  { return <-q.answer }
+func (q openQuestion) Response() any { return q.response }
 
 func newTestProposer(apply func([]byte) raft.ApplyFuture, weigh func([]engine.Op) int, asked *sync.WaitGroup) *Proposer {
 	return New(Config{Apply: apply, Stamp: func() int64 { return 1 }, Weigh: weigh, CountFailure: func(engine.Status) {}, Outstanding: asked})
@@ -137,4 +140,18 @@ func TestNothingIsProposedDuringAPause(t *testing.T) {
 		p.Halt()
 		p.Ended.Wait()
 	})
+}
+
+// An entry is not decided if the state machine says that it was not applied, though Raft does not.
+func TestEntryThatIsNotApplied(t *testing.T) {
+	var asked sync.WaitGroup
+	question := openQuestion{answer: make(chan error, 1), response: raft.ErrRaftShutdown}
+	question.answer <- nil
+	p := newTestProposer(func([]byte) raft.ApplyFuture { return question }, nil, &asked)
+	p.Ended.Go(p.Run)
+	if err := <-p.AddOther(fsm.KindTick, nil); !errors.Is(err, raft.ErrRaftShutdown) {
+		t.Errorf("it ended with %v", err)
+	}
+	p.Halt()
+	p.Ended.Wait()
 }

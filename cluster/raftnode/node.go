@@ -14,6 +14,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/stintdb/stint/cluster/asynclog"
 	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/transport"
 )
@@ -26,6 +27,7 @@ type Node struct {
 	clock      *clock.Clock
 	heartbeat  time.Duration
 	Transport  *transport.RaftTransport
+	entries    *asynclog.Log // as Raft sees them
 	log        *slog.Logger
 	fail       func(error) // called when the node cannot go on
 
@@ -86,6 +88,19 @@ func (n *Node) Member(node string) (raft.Server, error) {
 // HasLog reports whether this node has been in a cluster.
 func (n *Node) HasLog() bool { return n.LastIndex() > 0 }
 
+// leads reports whether this node leads, in Raft's eyes.
+func (n *Node) leads() bool { return n.running.Load() && n.State() == raft.Leader }
+
+// DiskFails reports whether the disk refuses entries that this node has taken as leader.
+func (n *Node) DiskFails() bool { return n.entries.Fails() }
+
+// ShutDown ends Raft, which may wait for the disk.
+func (n *Node) ShutDown() error {
+	ended := n.Shutdown()
+	n.entries.Close()
+	return ended.Error()
+}
+
 // replicatesTo reports whether this node leads in a term and has another node at an address among the members.
 func (n *Node) replicatesTo(id raft.ServerID, target raft.ServerAddress, term uint64) bool {
 	return n.Ctx.Err() == nil && n.State() == raft.Leader && n.CurrentTerm() == term &&
@@ -144,7 +159,16 @@ func (n *Node) LetAnswer(asking *sync.WaitGroup) {
 	}()
 	select {
 	case <-answered:
+		return
 	case <-time.After(time.Second):
+	}
+	if n.entries == nil {
+		return
+	}
+	n.entries.Stop() // some may wait for the disk
+	select {
+	case <-answered:
+	case <-time.After(100 * time.Millisecond):
 	}
 }
 

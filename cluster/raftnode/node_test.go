@@ -20,7 +20,8 @@ type question struct {
 	answer chan error
 }
 
-func (q question) Error() error { return <-q.answer }
+func (q question) Error() error  { return <-q.answer }
+func (q question) Response() any { return nil }
 
 // asking is a proposer that has asked Raft one question.
 func asking(q question) (g *Node, p *propose.Proposer, done <-chan error) {

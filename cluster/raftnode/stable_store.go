@@ -18,7 +18,7 @@ type stableStore struct {
 
 // votes is the store of terms and votes for Raft.
 func (n *Node) votes(stable raft.StableStore, logs raft.LogStore) raft.StableStore {
-	kept := retryingVotes{stable, n, n.log}
+	kept := retryingVotes{durableTerms{stable, n.entries}, n, n.log}
 	if last, err := logs.LastIndex(); err == nil && last == 0 {
 		return kept // it has confirmed nothing
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/stintdb/stint/cluster/asynclog"
 	"github.com/stintdb/stint/cluster/rafttransport"
 	"github.com/stintdb/stint/cluster/transport"
 )
@@ -19,7 +20,7 @@ const MessageTimeout = 2 * time.Second
 
 // StartConfig is what Raft needs to start.
 type StartConfig struct {
-	Machine   raft.FSM
+	Machine   machine
 	Logs      raft.LogStore
 	Stable    raft.StableStore
 	Snapshots raft.SnapshotStore
@@ -49,8 +50,12 @@ func (n *Node) Start(s StartConfig) error {
 	if err != nil {
 		return err
 	}
-	n.Raft, err = newRaft(config, s.Machine, cache, n.votes(s.Stable, s.Logs), s.Snapshots, n.Transport)
+	if n.entries, err = asynclog.New(cache, n.leads, n.log); err != nil {
+		return err
+	}
+	n.Raft, err = newRaft(config, &durableMachine{machine: s.Machine, log: n.entries}, n.entries, n.votes(s.Stable, s.Logs), s.Snapshots, durableTransport{n.Transport, n.entries})
 	if err != nil {
+		n.entries.Close()
 		return err
 	}
 	n.running.Store(true)

@@ -1,0 +1,196 @@
+// Package asynclog is the log of a Raft node whose disk writes entries of its own term as leader while it already sends them to others.
+package asynclog
+
+import (
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/stintdb/stint/cluster/notifier"
+)
+
+// Log is a log for Raft before another one, which is durable. It takes commands of the leader at once and writes them in order. All else waits
+// until it is on the disk, and everything before it. What rests on an entry of the leader asks [Log.Durable].
+type Log struct {
+	raft.LogStore
+	leads func() bool // this node's Raft
+	log   *slog.Logger
+
+	mu      sync.Mutex
+	pending []*raft.Log // taken and not yet durable, in order
+	failed  error       // of the last attempt to write them
+
+	durable atomic.Uint64     // index of the last entry on the disk
+	moved   notifier.Notifier // broadcasts when durable, failed or stopped has changed
+	wake    chan struct{}     // the writer
+	stopped chan struct{}
+	stop    func()
+	ended   sync.WaitGroup
+}
+
+const (
+	// maxPending bounds the entries that are taken before the disk has them. The next waits with them.
+	maxPending = 16
+	// retryEvery is the pause between two attempts to write the same entries.
+	retryEvery = 100 * time.Millisecond
+)
+
+var errStopped = errors.New("this node is being closed")
+
+// New returns a log before a durable one, until Close. leads reports whether this node leads.
+func New(durable raft.LogStore, leads func() bool, log *slog.Logger) (*Log, error) {
+	last, err := durable.LastIndex()
+	if err != nil {
+		return nil, err
+	}
+	l := &Log{LogStore: durable, leads: leads, log: log, wake: make(chan struct{}, 1), stopped: make(chan struct{})}
+	l.durable.Store(last)
+	l.stop = sync.OnceFunc(func() { close(l.stopped) })
+	l.ended.Go(l.write)
+	return l, nil
+}
+
+// Stop has nobody wait any longer. What the writer has not begun to write is lost, as in a crash.
+func (l *Log) Stop() { l.stop() }
+
+// Close is Stop, and waits for the write under way.
+func (l *Log) Close() {
+	l.Stop()
+	l.ended.Wait()
+}
+
+// Durable is the index of the last entry on the disk.
+func (l *Log) Durable() uint64 { return l.durable.Load() }
+
+// StoreLog implements raft.LogStore.
+func (l *Log) StoreLog(entry *raft.Log) error { return l.StoreLogs([]*raft.Log{entry}) }
+
+// StoreLogs implements raft.LogStore. Raft calls it from one goroutine.
+func (l *Log) StoreLogs(entries []*raft.Log) error {
+	if l.take(entries) {
+		return nil
+	}
+	if err := l.Drain(); err != nil {
+		return err
+	}
+	err := l.LogStore.StoreLogs(entries)
+	if err == nil {
+		l.durable.Store(entries[len(entries)-1].Index)
+		l.moved.Broadcast()
+	}
+	return err
+}
+
+// take takes commands of the leader. It looks under the lock whether this node leads: once it does not and [Log.Drain] has returned, there is
+// nothing pending, and there will not be.
+func (l *Log) take(entries []*raft.Log) bool {
+	for _, e := range entries {
+		if e.Type != raft.LogCommand {
+			return false
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.pending) >= maxPending || l.failed != nil || !l.leads() {
+		return false
+	}
+	l.pending = append(l.pending, entries...)
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+	return true
+}
+
+// Drain waits until nothing is pending. An error says that the disk does not take what is.
+func (l *Log) Drain() error {
+	for {
+		moved := l.moved.Wait()
+		l.mu.Lock()
+		n, failed := len(l.pending), l.failed
+		l.mu.Unlock()
+		if n == 0 || failed != nil {
+			return failed
+		}
+		select {
+		case <-moved:
+		case <-l.stopped:
+			return errStopped
+		}
+	}
+}
+
+// AwaitDurable waits until an entry is on the disk. It reports false if the log is stopped before.
+func (l *Log) AwaitDurable(index uint64) bool {
+	for l.durable.Load() < index {
+		moved := l.moved.Wait()
+		if l.durable.Load() >= index {
+			break
+		}
+		select {
+		case <-moved:
+		case <-l.stopped:
+			return false
+		}
+	}
+	return true
+}
+
+// GetLog implements raft.LogStore.
+func (l *Log) GetLog(index uint64, entry *raft.Log) error {
+	if index > l.durable.Load() && l.getPending(index, entry) {
+		return nil
+	}
+	return l.LogStore.GetLog(index, entry)
+}
+
+func (l *Log) getPending(index uint64, entry *raft.Log) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.pending) == 0 || index < l.pending[0].Index || index > l.pending[len(l.pending)-1].Index {
+		return false
+	}
+	*entry = *l.pending[index-l.pending[0].Index]
+	return true
+}
+
+// LastIndex implements raft.LogStore.
+func (l *Log) LastIndex() (uint64, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if n := len(l.pending); n > 0 {
+		return l.pending[n-1].Index, nil
+	}
+	return l.LogStore.LastIndex()
+}
+
+// DeleteRange implements raft.LogStore. The end of the log is cut off behind the writes under way.
+func (l *Log) DeleteRange(from, to uint64) error {
+	last, err := l.LastIndex()
+	if err != nil {
+		return err
+	}
+	isEnd := to >= last
+	if isEnd {
+		if err := l.Drain(); err != nil {
+			return err
+		}
+	}
+	if err := l.LogStore.DeleteRange(from, to); err != nil {
+		return err
+	}
+	if isEnd {
+		l.durable.Store(min(l.durable.Load(), from-1))
+	}
+	return nil
+}
+
+// IsMonotonic implements raft.MonotonicLogStore.
+func (l *Log) IsMonotonic() bool {
+	s, ok := l.LogStore.(raft.MonotonicLogStore)
+	return ok && s.IsMonotonic()
+}

@@ -1,0 +1,79 @@
+package raftnode
+
+import (
+	"github.com/hashicorp/raft"
+
+	"github.com/stintdb/stint/cluster/asynclog"
+	"github.com/stintdb/stint/cluster/transport"
+)
+
+// While this node leads, Raft counts its entries before they are on its disk (package asynclog). So nothing leaves Raft that could rest on an
+// entry which this disk does not have: not its effect, not the commit index, and no word in another term. Decision 0034 has the proof.
+
+// machine is the state machine that Raft applies entries to.
+type machine interface {
+	raft.FSM
+	raft.ConfigurationStore
+}
+
+// durableMachine applies what this node's disk has. Raft calls it from one goroutine.
+type durableMachine struct {
+	machine
+	log   *asynclog.Log
+	ended bool // an entry was not applied, and so none is that follows it
+}
+
+// Apply implements raft.FSM. It returns an error if the log was stopped before the entry was on the disk.
+func (m *durableMachine) Apply(entry *raft.Log) any {
+	if m.ended = m.ended || !m.log.AwaitDurable(entry.Index); m.ended {
+		return raft.ErrRaftShutdown
+	}
+	return m.machine.Apply(entry)
+}
+
+// StoreConfiguration implements raft.ConfigurationStore.
+func (m *durableMachine) StoreConfiguration(index uint64, c raft.Configuration) {
+	if !m.ended {
+		m.machine.StoreConfiguration(index, c)
+	}
+}
+
+// Snapshot implements raft.FSM.
+func (m *durableMachine) Snapshot() (raft.FSMSnapshot, error) {
+	if m.ended {
+		return nil, raft.ErrRaftShutdown // Raft takes what is left out for applied
+	}
+	return m.machine.Snapshot()
+}
+
+// durableTransport tells other nodes a commit index that this node's disk has: they would apply what is only on their own.
+type durableTransport struct {
+	*transport.RaftTransport
+	log *asynclog.Log
+}
+
+// AppendEntries implements raft.Transport.
+func (t durableTransport) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
+	args.LeaderCommitIndex = min(args.LeaderCommitIndex, t.log.Durable())
+	return t.RaftTransport.AppendEntries(id, target, args, resp)
+}
+
+// AppendEntriesPipeline implements raft.Transport. There is none: its messages would pass by the one above.
+func (t durableTransport) AppendEntriesPipeline(raft.ServerID, raft.ServerAddress) (raft.AppendPipeline, error) {
+	return nil, raft.ErrPipelineReplicationNotSupported
+}
+
+// durableTerms takes another term once the whole log is on the disk: with the term a former leader begins to vote, to confirm what it has, and
+// to stand for election.
+type durableTerms struct {
+	raft.StableStore
+	log *asynclog.Log
+}
+
+// SetUint64 implements raft.StableStore.
+func (s durableTerms) SetUint64(key []byte, value uint64) error {
+	if err := s.log.Drain(); err != nil {
+		return err
+	}
+	return s.StableStore.SetUint64(key, value)
+}
