@@ -27,6 +27,7 @@ readonly steps=(
     "night   sizes:      all tests at ten times their full size"
     "night   race-all:   the race detector on all tests"
     "night   attacks:    the attacks of docs/performance.md at full size"
+    "night   targets:    the program for each processor of each system of a release"
     "night   flips:      every bit of a node's files"
     "night   allowance:  leaders that decide in memory, through 10,000 faults"
     "night   loans:      a million random histories of loans"
@@ -156,7 +157,7 @@ starts_goroutines='^\s*go |\.Go\('
 readonly unraced=(
     TestLLMTokensRecipe TestWorkerPoolRecipe TestQueueIsLimitReq          # long times
     TestPipelinesAreCutByWork TestTransactionsAreBoundedByWork            # large inputs
-    TestCachesAreNeverStale TestGCRAIsThatOfTheModel TestIncrexIsThatOfTheModel TestNoValueIsAWordOfTheGrammar # many random inputs
+    TestBruteForce TestManyAddresses TestCachesAreNeverStale TestGCRAIsThatOfTheModel TestIncrexIsThatOfTheModel TestNoValueIsAWordOfTheGrammar # many random inputs
     TestTranscriptsOnThreeNodes # would take minutes; ./cluster has the same nodes
 )
 readonly unraced_packages=(server/recent server/topkeys cluster/purses) # neither their files nor their tests start a goroutine
@@ -183,7 +184,7 @@ racing() {
 
 step_race() {
     check_unraced
-    local -x GOFLAGS="${GOFLAGS:-} -vet=off" # the steps test, lint and vet have it
+    local -x GOFLAGS="${GOFLAGS:-} -vet=off" # the steps vet and lint have it
     # One processor: with more, Go 1.26 runs timers of one synctest bubble on several threads under the same race context,
     # which crashes the race detector itself. Goroutines are still interleaved and their accesses still compared. The run
     # leaves the other processors to the packages below.
@@ -202,6 +203,7 @@ step_race() {
 }
 
 step_clients() {
+    local -x GOFLAGS="${GOFLAGS:-} -vet=off" # the steps vet and lint have it
     local module
     for module in "${client_modules[@]}"; do
         echo "-- $module"
@@ -271,6 +273,8 @@ step_attacks() {
     watched go test -tags e2e ./cmd/stint -timeout 1h -attack-scale 10 \
         -run 'TestFloodOfKeys|TestSlowloris|TestDeafClients|TestHugeLengths|TestReconnectStorm|TestMemoryComesBack'
 }
+
+step_targets() { (cd packaging && TEST_SIZE=nightly watched go test -run TestReleaseTargets ./...); }
 
 step_flips() { watched go test ./cluster/raftstore -timeout 1h -run 'TestDamaged|TestEveryBit' -flips 400; }
 

@@ -69,23 +69,49 @@ func (c *changed) insert(t *testing.T, path, after, piece string) {
 // passes runs go generate as CONTRIBUTING.md says, and then the tests that could demand a change of another file.
 func (c *changed) passes(t *testing.T) {
 	t.Helper()
+	c.run(t, "go generate ./server/command") // plays all transcripts, in one way
 	for _, line := range []string{
-		"go generate ./server/command",
-		"go test . ./engine/store ./server/command ./server/config ./server/acl ./server/metrics ./docs",
-		"go test ./server -run Transcripts|Access|Cost|Info",
+		"go test . ./server/command ./server/config ./server/acl ./server/metrics ./docs",
+		"go test ./engine/store -skip Adaptive|Class|FairShare|Meter|Overflow|Segments|Trees", // which only some algorithms have
+		"go test ./server -run ClusterTranscripts|Access|Cost|Info|Transcripts/./^(" + strings.Join(c.transcripts(t), "|") + ")$",
 		"go test ./cluster -run Format|Command|Codec",
 	} {
-		words := strings.Fields(line)
-		run := testserver.Command(t, words[0], words[1:]...)
-		// The question is whether another file has to change, so the quick size will do, without vet. Without the path of the copy, the build cache
-		// serves other copies too.
-		run.Dir, run.Env = c.folder, append(os.Environ(), "TEST_SIZE=quick", "GOFLAGS=-trimpath -vet=off")
-		output, err := run.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%s: %v\n%s", line, err, output)
-		}
-		t.Logf("%s: %.0f s of CPU", line, (run.ProcessState.UserTime() + run.ProcessState.SystemTime()).Seconds())
+		c.run(t, line)
 	}
+}
+
+// run runs a command. The question is whether another file has to change, so tests do at the quick size, without vet. Without the path of the
+// copy, the build cache serves other copies too.
+func (c *changed) run(t *testing.T, line string) {
+	t.Helper()
+	words := strings.Fields(line)
+	command := testserver.Command(t, words[0], words[1:]...)
+	command.Dir, command.Env = c.folder, append(os.Environ(), "TEST_SIZE=quick", "GOFLAGS=-trimpath -vet=off")
+	output, err := command.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", line, err, output)
+	}
+	t.Logf("%.0f s of CPU: %s", (command.ProcessState.UserTime() + command.ProcessState.SystemTime()).Seconds(), line)
+}
+
+// transcripts are the names of those that are new or changed.
+func (c *changed) transcripts(t *testing.T) (names []string) {
+	t.Helper()
+	const folder = "server/testdata/transcripts"
+	entries, err := os.ReadDir(filepath.Join(c.folder, folder))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		before, _ := os.ReadFile(filepath.Join(root, folder, entry.Name()))
+		if now, err := os.ReadFile(filepath.Join(c.folder, folder, entry.Name())); err != nil || string(now) != string(before) {
+			names = append(names, strings.TrimSuffix(entry.Name(), ".txt"))
+		}
+	}
+	if !slices.Contains(names, "rl-left") || len(names) > 10 {
+		t.Fatalf("changed transcripts: %q", names)
+	}
+	return names
 }
 
 // changes fails the test unless as many files were changed by hand since it was asked last.
