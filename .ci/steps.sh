@@ -6,27 +6,28 @@ readonly steps=(
     "first   tools:      install the tools that tests need"
     "side    race:       go test -race"
     "side    test:       go test ./..., the command of the README"
+    "side    e2e:        server processes, crashes, attacks, and the programs of the handbook"
     "side    clients:    the Go client's modules, with the race detector"
     "side    compat:     real clients and limiter libraries in seven languages"
-    "side    node:       the Node.js client with both drivers, and its package in an empty folder"
-    "side    python:     the Python client: ruff, mypy, tests, the built package in a clean environment"
     "side    packaging:  image, compose files, systemd unit, release, packages, Kubernetes"
-    "side    faults:     a simulated cluster through faults"
-    "side    exact:      random calls compared with an exact model, byte for byte; as many again through restarts and nodes"
-    "side    vet:        go vet in the modules that golangci-lint does not check"
-    "side    lint:       golangci-lint, configured by .golangci.yml"
-    "side    vulnerabilities: known vulnerabilities of dependencies and of Go"
+    "side    node:       the Node.js client with both drivers, and its package in an empty folder"
     "side    browser:    the page for operators in a browser; pictures in .ci/artifacts"
+    "side    exact:      random calls compared with an exact model, byte for byte; as many again through restarts and nodes"
+    "side    faults:     a simulated cluster through faults"
+    "side    python:     the Python client: ruff, mypy, tests, the built package in a clean environment"
+    "side    lint:       golangci-lint, configured by .golangci.yml"
+    "side    vet:        go vet in the modules that golangci-lint does not check"
+    "side    vulnerabilities: known vulnerabilities of dependencies and of Go"
     "side    docker:     queries of the dashboard and of the alerts"
     "side    bench:      the tests of the benchmarks"
     "side    redis:      random commands on data answered as by Redis 7.0 and Valkey 9.1, byte for byte"
     "side    format:     gofmt"
-    "alone   e2e:        server processes, crashes, attacks, and the programs of the handbook"
     "alone   hostile:    attacks by users with the smallest rights, beside a bystander, and random requests that are well-formed"
     "alone   processes:  real processes under faults, checked for linearizability, and lent keys, whose limits must hold"
     "night   sizes:      all tests at ten times their full size"
     "night   race-all:   the race detector on all tests"
     "night   attacks:    the attacks of docs/performance.md at full size"
+    "night   targets:    the program for each processor of each system of a release"
     "night   flips:      every bit of a node's files"
     "night   allowance:  leaders that decide in memory, through 10,000 faults"
     "night   loans:      a million random histories of loans"
@@ -45,6 +46,7 @@ readonly artifacts="${CI_ARTIFACTS:-$PWD/.ci/artifacts}" # files that a run leav
 # The sizes of the campaigns: name, for a change, every night. CI_SIZE=nightly takes the latter.
 readonly campaigns=(
     "faults        400   50000"   # of a simulated cluster
+    "race-faults   30    100"     # of one under the race detector
     "exact         30000 1000000" # calls compared with the exact model
     "redis         200000 1000000" # commands compared with Redis, and as many with Valkey
     "hostile       300ms 10s"     # of each act of hostile users
@@ -150,6 +152,30 @@ step_processes() {
 
 starts_goroutines='^\s*go |\.Go\('
 
+# Tests that step_race leaves to the night, with the tests of the packages below. One goroutine plays a long time or a large input in them, which
+# shows no race. Any other test runs under the race detector.
+readonly unraced=(
+    TestLLMTokensRecipe TestWorkerPoolRecipe TestQueueIsLimitReq          # long times
+    TestPipelinesAreCutByWork TestTransactionsAreBoundedByWork            # large inputs
+    TestBruteForce TestManyAddresses TestCachesAreNeverStale TestGCRAIsThatOfTheModel TestIncrexIsThatOfTheModel TestNoValueIsAWordOfTheGrammar # many random inputs
+    TestTranscriptsOnThreeNodes # would take minutes; ./cluster has the same nodes
+)
+readonly unraced_packages=(server/recent server/topkeys cluster/purses) # neither their files nor their tests start a goroutine
+
+# check_unraced fails if a test has another name now, or a package starts a goroutine.
+check_unraced() {
+    local name folder
+    for name in "${unraced[@]}"; do
+        grep -rqE --include='*_test.go' "^func $name\(" server || fail "no package below ./server has the test $name, which is not to run under the race detector"
+    done
+    for folder in "${unraced_packages[@]}"; do
+        if grep -E "$starts_goroutines" "$folder"/*.go; then fail "$folder starts a goroutine: it is to run under the race detector"; fi
+    done
+}
+
+# raced prints the packages below a folder that run under the race detector.
+raced() { go list "./$1/..." | grep -vE "/($(IFS='|' && echo "${unraced_packages[*]}"))\$"; }
+
 # racing prints a pattern for the tests of a folder whose files start goroutines. The packages below ./engine start none
 # (TestEngineIsPure), so their other tests show no race.
 racing() {
@@ -157,27 +183,27 @@ racing() {
 }
 
 step_race() {
-    # One goroutine plays a long time or a large input. A simulated month of three nodes would take minutes; ./cluster has the
-    # same nodes.
-    local slow='Recipe$|ByWork$|QueueIsLimitReq|NeverExceed|TestTranscriptsOnThreeNodes'
+    check_unraced
+    local -x GOFLAGS="${GOFLAGS:-} -vet=off" # the steps vet and lint have it
     # One processor: with more, Go 1.26 runs timers of one synctest bubble on several threads under the same race context,
     # which crashes the race detector itself. Goroutines are still interleaved and their accesses still compared. The run
     # leaves the other processors to the packages below.
-    watched go test -race -cpu 1 ./cluster -faults 60 -skip 'WhatCannotBeCarriedOut|LogOperationsOfAHotKey' &
+    watched go test -race -cpu 1 ./cluster -faults "$(size race-faults)" -sim-failovers 1 -skip 'WhatCannotBeCarriedOut|LogOperationsOfAHotKey' &
     local nodes=$! folder others=passed
+    # shellcheck disable=SC2046 # packages, separated by lines
     (
-        watched go test -race -skip "$slow" ./server/...
+        watched go test -race -skip "^($(IFS='|' && echo "${unraced[*]}"))\$" $(raced server)
         for folder in $(grep -lE "$starts_goroutines" ./engine/*/*_test.go | xargs -n 1 dirname | sort -u); do
             watched go test -race -run "$(racing "$folder")" "$folder"
         done
-        # shellcheck disable=SC2046 # packages, separated by lines
-        watched go test -race -cpu 1 $(go list ./cluster/... | sed '/cluster$/d; /realtest$/d')
+        watched go test -race -cpu 1 $(raced cluster | sed '/cluster$/d; /realtest$/d')
     ) || others=failed
     wait "$nodes" # also where the others failed: nothing is left running
     [[ $others == passed ]]
 }
 
 step_clients() {
+    local -x GOFLAGS="${GOFLAGS:-} -vet=off" # the steps vet and lint have it
     local module
     for module in "${client_modules[@]}"; do
         echo "-- $module"
@@ -247,6 +273,8 @@ step_attacks() {
     watched go test -tags e2e ./cmd/stint -timeout 1h -attack-scale 10 \
         -run 'TestFloodOfKeys|TestSlowloris|TestDeafClients|TestHugeLengths|TestReconnectStorm|TestMemoryComesBack'
 }
+
+step_targets() { (cd packaging && TEST_SIZE=nightly watched go test -run TestReleaseTargets ./...); }
 
 step_flips() { watched go test ./cluster/raftstore -timeout 1h -run 'TestDamaged|TestEveryBit' -flips 400; }
 

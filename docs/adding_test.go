@@ -67,30 +67,60 @@ func (c *changed) insert(t *testing.T, path, after, piece string) {
 }
 
 // passes runs go generate as CONTRIBUTING.md says, and then the tests that could demand a change of another file.
-func (c *changed) passes(t *testing.T, most int) {
+func (c *changed) passes(t *testing.T) {
 	t.Helper()
-	if len(c.files) != most {
-		t.Errorf("changed by hand: %q, want %d files", c.files, most)
-	}
-	engine := ""
-	if slices.ContainsFunc(c.files, func(name string) bool { return strings.HasPrefix(name, "engine/") }) {
-		engine = " ./engine/store"
-	}
+	c.run(t, "go generate ./server/command") // plays all transcripts, in one way
 	for _, line := range []string{
-		"go generate ./server/command",
-		"go test ." + engine + " ./server/command ./server/config ./server/acl ./server/metrics ./docs",
-		"go test ./server -run Transcripts|Access|Cost|Info",
+		"go test . ./server/command ./server/config ./server/acl ./server/metrics ./docs",
+		"go test ./engine/store -skip Adaptive|Class|FairShare|Meter|Overflow|Segments|Trees", // which only some algorithms have
+		"go test ./server -run ClusterTranscripts|Access|Cost|Info|Transcripts/./^(" + strings.Join(c.transcripts(t), "|") + ")$",
 		"go test ./cluster -run Format|Command|Codec",
 	} {
-		words := strings.Fields(line)
-		run := testserver.Command(t, words[0], words[1:]...)
-		// The question is whether another file has to change, so the quick size will do. Without the path of the copy, the build cache serves
-		// other copies too.
-		run.Dir, run.Env = c.folder, append(os.Environ(), "TEST_SIZE=quick", "GOFLAGS=-trimpath")
-		if output, err := run.CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v\n%s", line, err, output)
+		c.run(t, line)
+	}
+}
+
+// run runs a command. The question is whether another file has to change, so tests do at the quick size, without vet. Without the path of the
+// copy, the build cache serves other copies too.
+func (c *changed) run(t *testing.T, line string) {
+	t.Helper()
+	words := strings.Fields(line)
+	command := testserver.Command(t, words[0], words[1:]...)
+	command.Dir, command.Env = c.folder, append(os.Environ(), "TEST_SIZE=quick", "GOFLAGS=-trimpath -vet=off")
+	output, err := command.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", line, err, output)
+	}
+	t.Logf("%.0f s of CPU: %s", (command.ProcessState.UserTime() + command.ProcessState.SystemTime()).Seconds(), line)
+}
+
+// transcripts are the names of those that are new or changed.
+func (c *changed) transcripts(t *testing.T) (names []string) {
+	t.Helper()
+	const folder = "server/testdata/transcripts"
+	entries, err := os.ReadDir(filepath.Join(c.folder, folder))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		before, _ := os.ReadFile(filepath.Join(root, folder, entry.Name()))
+		if now, err := os.ReadFile(filepath.Join(c.folder, folder, entry.Name())); err != nil || string(now) != string(before) {
+			names = append(names, strings.TrimSuffix(entry.Name(), ".txt"))
 		}
 	}
+	if !slices.Contains(names, "rl-left") || len(names) > 10 {
+		t.Fatalf("changed transcripts: %q", names)
+	}
+	return names
+}
+
+// changes fails the test unless as many files were changed by hand since it was asked last.
+func (c *changed) changes(t *testing.T, want int) {
+	t.Helper()
+	if len(c.files) != want {
+		t.Errorf("changed by hand: %q, want %d files", c.files, want)
+	}
+	c.files = nil
 }
 
 const newRow = `	Name: "rl.left", Syntax: "key", Since: "0.3.0", Group: "limiter",
@@ -117,16 +147,26 @@ const newTranscript = `# RL.LEFT shows the tokens that are left.
 > RL.LEFT
 `
 
-// TestAddingACommand adds a command to a copy of the source by two files: that of its family, and a transcript.
-func TestAddingACommand(t *testing.T) {
+// TestAdding adds a command and an algorithm to a copy of the source. Both stand in one copy because most of the time goes into building it.
+func TestAdding(t *testing.T) {
 	t.Parallel()
 	c := copySource(t)
+	c.addCommand(t)
+	c.changes(t, 2)
+	c.addAlgorithm(t)
+	c.changes(t, 6)
+	c.passes(t)
+	c.has(t, "server/testdata/transcripts/rl-left.txt", "> RL.LEFT k\n3\n")
+	c.has(t, "docs/commands.md", "RL.LEFT")
+	c.has(t, "server/testdata/transcripts/cd-acquire.txt", "advance 4s\n> CD.ACQUIRE k 10s\n[0 1 0 6000 6000]\n")
+}
+
+// addCommand writes the file of the command's family, and a transcript.
+func (c *changed) addCommand(t *testing.T) {
+	t.Helper()
 	c.insert(t, "server/command/inspect.go", "var inspectRows = []Row{{", newRow)
 	c.insert(t, "server/command/inspect.go", "", newReply)
 	c.write(t, "server/testdata/transcripts/rl-left.txt", newTranscript)
-	c.passes(t, 2)
-	c.has(t, "server/testdata/transcripts/rl-left.txt", "> RL.LEFT k\n3\n")
-	c.has(t, "docs/commands.md", "RL.LEFT")
 }
 
 func (c *changed) has(t *testing.T, path, want string) {
@@ -137,11 +177,11 @@ func (c *changed) has(t *testing.T, path, want string) {
 	}
 }
 
-// TestAddingAnAlgorithm takes the steps of the page in a copy of the source: whole files are written, and pieces inserted
-// after the line that the page names, or at the end of the file.
-func TestAddingAnAlgorithm(t *testing.T) {
-	t.Parallel()
-	c, p := copySource(t), readPage(t, addingPage)
+// addAlgorithm takes the steps of the page: whole files are written, and pieces inserted after the line that the page names, or at the end of
+// the file.
+func (c *changed) addAlgorithm(t *testing.T) {
+	t.Helper()
+	p := readPage(t, addingPage)
 	var (
 		fileLink  = regexp.MustCompile(`\]\(\.\./((?:engine/algorithm|engine/limits|engine/store|server/command)/\w+\.go)\)`)
 		newFile   = regexp.MustCompile("The file `(.+)`:$")
@@ -172,6 +212,4 @@ func TestAddingAnAlgorithm(t *testing.T) {
 	if next != 11 {
 		t.Errorf("the page has %d pieces of source, want 11", next)
 	}
-	c.passes(t, 6)
-	c.has(t, "server/testdata/transcripts/cd-acquire.txt", "advance 4s\n> CD.ACQUIRE k 10s\n[0 1 0 6000 6000]\n")
 }

@@ -42,7 +42,7 @@ func TestExamplesAreRun(t *testing.T) {
 	count := 0
 	for _, p := range handbookPages(t) {
 		for _, b := range p.blocks() {
-			// The others are run by TestClusterExamples, TestAddingAnAlgorithm and the tests of packaging.
+			// The others are run by TestClusterExamples, TestAdding and the tests of packaging.
 			if b.isRun() || p.path == clusterPage && b.language == "sh" || p.path == addingPage || p.path == kubernetesPage {
 				count++
 				continue

@@ -157,7 +157,7 @@ func TestNamedTestsExist(t *testing.T) {
 	}
 }
 
-// addingPage is the page whose steps TestAddingAnAlgorithm takes.
+// addingPage is the page whose steps TestAdding takes.
 const addingPage = "docs/adding-an-algorithm.md"
 
 // TestAddingNames finds names in the page that the source does not have.
