@@ -19,6 +19,7 @@ type Machine struct {
 	Commit string
 	Go     string
 	Redis  string
+	Valkey string
 }
 
 // describeMachine reads them from the system; unavailable values are "unknown".
@@ -30,11 +31,12 @@ func describeMachine(root string) Machine {
 		Commit: commit(root),
 		Go:     runtime.Version(),
 		Redis:  redisVersion(output("redis-server", "--version")),
+		Valkey: redisVersion(output(valkeyProgram, "--version")),
 	}
 }
 
 func (m Machine) String() string {
-	return fmt.Sprintf("%s, %d cores, Linux %s, commit %s, %s, Redis %s", m.CPU, m.Cores, m.Kernel, m.Commit, m.Go, m.Redis)
+	return fmt.Sprintf("%s, %d cores, Linux %s, commit %s, %s, Redis %s, Valkey %s", m.CPU, m.Cores, m.Kernel, m.Commit, m.Go, m.Redis, m.Valkey)
 }
 
 // cpuModel finds "model name : …" in /proc/cpuinfo.
