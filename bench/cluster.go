@@ -95,7 +95,7 @@ func clusterTables(_ Env, f Figures) []Table {
 
 // The causes of goals that are missed.
 const (
-	nodesShareCores = "every node carries out each grant, and the three share the cores with the load"
+	nodesShareCores = "each grant is carried out three times, on the cores of the load"
 	entriesAreDear  = "an entry is handed over about 14 times between goroutines and nodes"
 	syncBeforeSend  = "the leader sends an entry after its own sync"
 )

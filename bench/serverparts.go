@@ -135,10 +135,10 @@ const memoryJudgedFrom = 1_000_000
 
 // The causes of goals that are missed.
 const (
-	runTimeCalls  = "a request is a read and a write, to which Go's run time adds its own"
+	runTimeCalls  = "Go's run time adds to the read and the write of each request"
 	mostlyCalls   = "two thirds of it are the pipeline's read and write"
 	longerCommand = "five arguments and five integers in the reply, in place of three and one"
-	loopsSleep    = "a loop with half of the connections sleeps more often, and has to be woken"
+	loopsSleep    = "a loop with half of the connections sleeps more often"
 	moreKeys      = "two keys are looked up"
 	tablesGrow    = "tables grow in steps; of 100 million keys each takes 52 B"
 )
