@@ -22,10 +22,10 @@ const (
 )
 
 // clusterServers is the table of servers: three nodes, and one Redis and one Stint in memory to compare them with.
-func clusterServers(binary string) []Server {
-	all := besideCluster(binary)
+func clusterServers(e Env) []Server {
+	all := besideCluster(e.binary)
 	return append(all, Server{
-		Name: "stint-cluster", Title: "Stint, three nodes,", Start: startNodes(binary, nodeSetup{}),
+		Name: "stint-cluster", Title: "Stint, three nodes,", Start: startNodes(e.binary, nodeSetup{options: patient(e)}),
 		Commands: all[1].Commands,
 	})
 }
@@ -33,7 +33,7 @@ func clusterServers(binary string) []Server {
 // measureCluster measures throughput side by side, then the cluster's latency at half of its throughput, the cost of an entry, and the
 // throughput on a slow disk.
 func measureCluster(ctx context.Context, e Env, f Figures) error {
-	s, stop, err := startSideBySide(ctx, e, clusterServers(e.binary), "three nodes", clusterCells, f)
+	s, stop, err := startSideBySide(ctx, e, clusterServers(e), "three nodes", clusterCells, f)
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func measureSlow(ctx context.Context, e Env, f Figures) error {
 	}
 	delay := fmt.Sprintf("inject=fsync,fdatasync:delay_exit=%d", slowFsync.Microseconds())
 	trace := []string{"strace", "-f", "--seccomp-bpf", "-qq", "-o", "/dev/null", "-e", "trace=fsync,fdatasync", "-e", delay}
-	inst, err := startNodes(e.binary, nodeSetup{before: trace})(ctx, "stint-slow", nil)
+	inst, err := startNodes(e.binary, nodeSetup{before: trace, options: patient(e)})(ctx, "stint-slow", nil)
 	if err != nil {
 		return err
 	}
@@ -86,10 +86,10 @@ func measureSlow(ctx context.Context, e Env, f Figures) error {
 	})
 }
 
-func clusterTables(_ Env, f Figures) []Table {
+func clusterTables(e Env, f Figures) []Table {
 	return []Table{f.table("Three nodes with the log on disk: throughput, requests per second",
 		"All nodes, the other servers and the load share the machine; the load goes to the leader. CPU is that of all nodes together.",
-		[]string{"workload", "server and command"}, linesOf(clusterCells, seriesOf(clusterServers(""))),
+		[]string{"workload", "server and command"}, linesOf(clusterCells, seriesOf(clusterServers(e))),
 		figure(throughput, formatCount), figure(p50, formatFigure), figure(p99, formatFigure), figure(cpu, formatFigure)), entryTable(f)}
 }
 

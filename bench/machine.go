@@ -22,7 +22,7 @@ type Machine struct {
 	Valkey string
 }
 
-// describeMachine reads them from the system; unavailable values are "unknown".
+// describeMachine reads them from the system; unavailable values are unknown.
 func describeMachine(root string) Machine {
 	return Machine{
 		CPU:    cpuModel(readText("/proc/cpuinfo")),
@@ -36,8 +36,15 @@ func describeMachine(root string) Machine {
 }
 
 func (m Machine) String() string {
-	return fmt.Sprintf("%s, %d cores, Linux %s, commit %s, %s, Redis %s, Valkey %s", m.CPU, m.Cores, m.Kernel, m.Commit, m.Go, m.Redis, m.Valkey)
+	text := fmt.Sprintf("%s, %d cores, Linux %s, commit %s, %s, Redis %s", m.CPU, m.Cores, m.Kernel, m.Commit, m.Go, m.Redis)
+	if m.Valkey != unknown {
+		text += ", Valkey " + m.Valkey
+	}
+	return text
 }
+
+// unknown is a value that is not available.
+const unknown = "unknown"
 
 // cpuModel finds "model name : …" in /proc/cpuinfo.
 func cpuModel(cpuinfo string) string {
@@ -57,14 +64,14 @@ func redisVersion(text string) string {
 			return v
 		}
 	}
-	return "unknown"
+	return unknown
 }
 
 // commit is the checked-out one, marked when the built tree differs from it.
 func commit(root string) string {
 	id := output("git", "-C", root, "rev-parse", "--short", "HEAD")
 	if id == "" {
-		return "unknown"
+		return unknown
 	}
 	if output("git", "-C", root, "status", "--porcelain", "--", "*.go", "go.mod", "go.sum") != "" {
 		id += " with local changes"
@@ -94,7 +101,7 @@ func output(name string, args ...string) string {
 
 func orUnknown(s string) string {
 	if s == "" {
-		return "unknown"
+		return unknown
 	}
 	return s
 }

@@ -165,7 +165,7 @@ func reservationTables(e Env, f Figures) []Table {
 }
 
 // recordsOfReservations is the cause of goals that are missed.
-const recordsOfReservations = "two commands, which also make and remove a record of what was taken"
+const recordsOfReservations = "two commands, which also make and remove a record of the tokens taken"
 
 func reservationTargets(Env) []Target {
 	compare := func(name, series string) Target {

@@ -128,7 +128,7 @@ func TestTargetsNameExistingSeries(t *testing.T) {
 	e := Env{Servers: append(serverTable("x"), Server{Name: "valkey", Commands: []Command{setCommand, incrCommand}},
 		Server{Name: "redis-cell", Commands: []Command{{Name: "CL.THROTTLE"}}})}
 	series := map[string][]Series{
-		onlyServers: seriesOf(e.Servers), "persistence": seriesOf(diskServers("x")), "cluster": seriesOf(clusterServers("x")),
+		onlyServers: seriesOf(e.Servers), "persistence": seriesOf(diskServers("x")), "cluster": seriesOf(clusterServers(e)),
 		"ahead": seriesOf(besideOne.servers(e)), "links": seriesOf(overSlowLinks.servers(e)),
 	}
 	for _, p := range parts {
