@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// A Target is a figure and its bound. Most are ratios of CPU time, because the throughput of a cheap command is that of redis-benchmark.
+// A Target is a figure and its bound. Costs are compared by CPU time, because the throughput of a cheap command is redis-benchmark's.
 type Target struct {
 	Name   string
 	Unit   string // of the value: "x" for a ratio
