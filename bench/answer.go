@@ -8,6 +8,8 @@ type answer int
 const (
 	answerAny      answer = iota // any reply except an error
 	answerPong                   // PONG
+	answerOK                     // OK
+	answerCount                  // an integer above 0
 	answerThrottle               // five integers, the first 0 when granted, 1 when limited
 	answerAcquire                // five integers, the first the tokens granted
 	answerCheck                  // two integers and three for each limit, the first 1 when granted
@@ -20,6 +22,14 @@ func (a answer) check(r reply, granted bool) error {
 	case answerPong:
 		if r.text != "PONG" {
 			return fmt.Errorf("answered %q, want PONG", r.text)
+		}
+	case answerOK:
+		if r.text != "OK" {
+			return fmt.Errorf("answered %q, want OK", r.text)
+		}
+	case answerCount:
+		if len(r.integers) != 1 || r.integers[0] < 1 {
+			return fmt.Errorf("answered %v, want an integer above 0", r.integers)
 		}
 	case answerThrottle, answerAcquire, answerCheck:
 		if n := len(r.integers); n < 5 || a != answerCheck && n > 5 {

@@ -51,16 +51,17 @@ func TestVerdict(t *testing.T) {
 	for _, step := range []struct {
 		value, bound float64
 		atMost       bool
+		why          string
 		want         string
 	}{
-		{2.2, 2.2, false, "pass"},
-		{2.19, 2.2, false, "FAIL"},
-		{64, 64, true, "pass"},
-		{65, 64, true, "FAIL"},
-		{nan, 64, true, "not measured"},
-		{5, nan, true, "info"},
+		{2.2, 2.2, false, "", "met"},
+		{1.1, 2.2, false, "", "50 % below; the cause is not known"},
+		{64, 64, true, "", "met"},
+		{65, 64, true, "tables grow", "2 % above: tables grow"},
+		{nan, 64, true, "", "not measured"},
+		{5, nan, true, "", "not judged"},
 	} {
-		o := Outcome{Target{Bound: step.bound, AtMost: step.atMost}, step.value}
+		o := Outcome{Target{Bound: step.bound, AtMost: step.atMost, Why: step.why}, step.value}
 		if got := o.Verdict(); got != step.want {
 			t.Errorf("%v against %v: %s, want %s", step.value, step.bound, got, step.want)
 		}

@@ -19,9 +19,10 @@ type Machine struct {
 	Commit string
 	Go     string
 	Redis  string
+	Valkey string
 }
 
-// describeMachine reads them from the system; unavailable values are "unknown".
+// describeMachine reads them from the system; unavailable values are unknown.
 func describeMachine(root string) Machine {
 	return Machine{
 		CPU:    cpuModel(readText("/proc/cpuinfo")),
@@ -30,12 +31,20 @@ func describeMachine(root string) Machine {
 		Commit: commit(root),
 		Go:     runtime.Version(),
 		Redis:  redisVersion(output("redis-server", "--version")),
+		Valkey: redisVersion(output(valkeyProgram, "--version")),
 	}
 }
 
 func (m Machine) String() string {
-	return fmt.Sprintf("%s, %d cores, Linux %s, commit %s, %s, Redis %s", m.CPU, m.Cores, m.Kernel, m.Commit, m.Go, m.Redis)
+	text := fmt.Sprintf("%s, %d cores, Linux %s, commit %s, %s, Redis %s", m.CPU, m.Cores, m.Kernel, m.Commit, m.Go, m.Redis)
+	if m.Valkey != unknown {
+		text += ", Valkey " + m.Valkey
+	}
+	return text
 }
+
+// unknown is a value that is not available.
+const unknown = "unknown"
 
 // cpuModel finds "model name : …" in /proc/cpuinfo.
 func cpuModel(cpuinfo string) string {
@@ -55,14 +64,14 @@ func redisVersion(text string) string {
 			return v
 		}
 	}
-	return "unknown"
+	return unknown
 }
 
 // commit is the checked-out one, marked when the built tree differs from it.
 func commit(root string) string {
 	id := output("git", "-C", root, "rev-parse", "--short", "HEAD")
 	if id == "" {
-		return "unknown"
+		return unknown
 	}
 	if output("git", "-C", root, "status", "--porcelain", "--", "*.go", "go.mod", "go.sum") != "" {
 		id += " with local changes"
@@ -92,7 +101,7 @@ func output(name string, args ...string) string {
 
 func orUnknown(s string) string {
 	if s == "" {
-		return "unknown"
+		return unknown
 	}
 	return s
 }

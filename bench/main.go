@@ -56,13 +56,20 @@ func run(settings Settings) error {
 		return err
 	}
 	e := Env{Settings: settings, binary: filepath.Join(outDir, "stint")}
-	if e.Servers, err = settings.pick(serverTable(e.binary)); err != nil {
+	if e.Servers, err = settings.pickAll(ctx, e.binary); err != nil {
+		return err
+	}
+	report := &Report{Env: e, Date: time.Now(), Machine: describeMachine(root), Figures: map[string]Figures{}}
+	kept, err := readKept(outDir, report)
+	if err == nil && settings.Docs {
+		err = kept.checkComplete(e)
+	}
+	if err != nil {
 		return err
 	}
 	if err := buildStint(ctx, root, e.binary); err != nil {
 		return err
 	}
-	report := &Report{Env: e, Date: time.Now(), Machine: describeMachine(root), Figures: map[string]Figures{}}
 	before, err := readCPUUse(ctx, settings.Others)
 	if err != nil {
 		return err
@@ -77,7 +84,7 @@ func run(settings Settings) error {
 		return err
 	}
 	report.OtherWork = after.since(before)
-	return publish(root, report)
+	return publish(root, report, kept)
 }
 
 func mkOutDir() error { return os.MkdirAll(outDir, 0o755) }

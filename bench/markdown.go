@@ -64,7 +64,7 @@ func writeTable(b *strings.Builder, level string, s Table, rows [][]string) {
 	rule := make([]string, len(s.Header))
 	for i := range rule {
 		rule[i] = "---:"
-		if i < s.Words {
+		if i < s.Words || s.WordsLast && i == len(rule)-1 {
 			rule[i] = "---"
 		}
 	}

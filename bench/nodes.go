@@ -86,11 +86,16 @@ func findLeader(ctx context.Context, inst *Instance) (err error) {
 	return err
 }
 
-// aheadServer is nodes that decide ahead of the log. With -quick, which is for busy machines too, a wait for the CPU causes no elections.
-func aheadServer(e Env, name, title string, setup nodeSetup) Server {
-	setup.options = []string{"--cluster-ahead", "1s"}
-	if e.Quick {
-		setup.options = append(setup.options, "--cluster-heartbeat", "1s", "--decide-timeout", "20s")
+// patient has options for -quick, which is for busy machines too: a wait for the CPU causes no elections.
+func patient(e Env) []string {
+	if !e.Quick {
+		return nil
 	}
+	return []string{"--cluster-heartbeat", "1s", "--decide-timeout", "20s"}
+}
+
+// aheadServer is nodes that decide ahead of the log.
+func aheadServer(e Env, name, title string, setup nodeSetup) Server {
+	setup.options = append([]string{"--cluster-ahead", "1s"}, patient(e)...)
 	return Server{Name: name, Title: title, Start: startNodes(e.binary, setup), Commands: serverTable(e.binary)[1].Commands[:1]}
 }

@@ -20,8 +20,10 @@ type OtherWork struct {
 // mostOtherWork is the part from which a run judges nothing.
 const mostOtherWork = 0.05
 
+func (o OtherWork) sum() float64 { return o.Processes + o.Stolen }
+
 // IsTooMuch reports whether results are not to be trusted.
-func (o OtherWork) IsTooMuch() bool { return o.Processes+o.Stolen > mostOtherWork }
+func (o OtherWork) IsTooMuch() bool { return o.sum() > mostOtherWork }
 
 func (o OtherWork) String() string {
 	text := fmt.Sprintf("Other processes used %.0f %% of the CPUs during the run", 100*o.Processes)
@@ -29,7 +31,7 @@ func (o OtherWork) String() string {
 		text += fmt.Sprintf(", and the host of this virtual machine took %.0f %%", 100*o.Stolen)
 	}
 	if o.IsTooMuch() {
-		text += fmt.Sprintf(": above %.0f %%, so no target is judged. Take the ratios, not the figures", 100*mostOtherWork)
+		text += fmt.Sprintf(": above %.0f %%, so no goal is judged. Take the ratios, not the figures", 100*mostOtherWork)
 	}
 	return text + "."
 }

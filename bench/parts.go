@@ -22,9 +22,9 @@ type Env struct {
 	binary  string   // of Stint
 }
 
-// The table of parts, in the order in which they are measured and printed. The first one has no name: -only names its servers.
+// The table of parts, in the order in which they are measured and printed. -only can also name some of the servers of the first.
 var parts = []Part{
-	{name: "", measure: measureServers, tables: serverTables, targets: serverTargets},
+	{name: onlyServers, measure: measureServers, tables: serverTables, targets: serverTargets},
 	{name: "persistence", measure: measureDisk, tables: diskTables, targets: diskTargets},
 	{name: onlyCluster, measure: measureCluster, tables: clusterTables, targets: clusterTargets},
 	{name: "reservations", measure: measureReservations, tables: reservationTables, targets: reservationTargets},
@@ -38,11 +38,14 @@ var parts = []Part{
 	{name: "failover-hot", named: true, measure: measureHotFailover, tables: hotFailoverTables},
 }
 
-const onlyCluster = "cluster" // takes too long for -quick, unless it is named
+const (
+	onlyServers = "servers" // all of them
+	onlyCluster = "cluster" // takes too long for -quick, unless it is named
+)
 
 // partNames are the names for -only.
 func partNames() (names []string) {
-	for _, p := range parts[1:] {
+	for _, p := range parts {
 		names = append(names, p.name)
 	}
 	return names
@@ -51,7 +54,7 @@ func partNames() (names []string) {
 // isMeasured reports whether to measure a part.
 func (p Part) isMeasured(e Env) bool {
 	switch {
-	case p.name == "":
+	case p.name == onlyServers:
 		return len(e.Servers) > 0
 	case len(e.Only) == 0:
 		return !p.named && !(e.Quick && p.name == onlyCluster)

@@ -18,8 +18,9 @@ type bar struct{ series, name, class string }
 
 var bars = []bar{
 	{lua, "Redis + Lua", "other"},
-	{"redis-cell-0.2.2 CL.THROTTLE", "redis-cell", "other"}, // given with -other
+	{redisCell, "redis-cell", "other"}, // given with -redis-cell
 	{throttle, "Stint", "stint"},
+	{valkeySet, "Valkey, only SET", "floor"},
 	{redisPing, "Redis, only PING", "floor"},
 }
 

@@ -8,12 +8,14 @@ import (
 	"slices"
 )
 
-// publish prints the tables and writes them to outDir. With -docs it writes a part of them into docs/performance.md, and the picture.
-func publish(root string, r *Report) error {
+// publish prints the tables and writes them to outDir. With -docs it writes a part of them, and of those of the other parts, into
+// docs/performance.md, and the picture.
+func publish(root string, r *Report, kept Kept) error {
 	text := markdown(r)
 	fmt.Println(text)
 	files := map[string]string{filepath.Join(outDir, "tables.md"): text}
-	if r.Docs {
+	if kept.add(r); r.Docs {
+		r = kept.report(r)
 		file := filepath.Join(root, "docs", "performance.md")
 		page, err := os.ReadFile(file)
 		if err != nil {
@@ -22,7 +24,7 @@ func publish(root string, r *Report) error {
 		if files[file], err = docsPage(string(page), r); err != nil {
 			return err
 		}
-		files[filepath.Join(root, "docs", "cpu.svg")] = cpuPicture(r.Figures[""])
+		files[filepath.Join(root, "docs", "cpu.svg")] = cpuPicture(r.Figures[onlyServers])
 	}
 	for _, path := range slices.Sorted(maps.Keys(files)) {
 		if err := os.WriteFile(path, []byte(files[path]), 0o644); err != nil {
@@ -30,5 +32,5 @@ func publish(root string, r *Report) error {
 		}
 		fmt.Println("wrote", path)
 	}
-	return nil
+	return kept.write(outDir)
 }

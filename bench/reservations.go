@@ -164,9 +164,13 @@ func reservationTables(e Env, f Figures) []Table {
 	}
 }
 
+// recordsOfReservations is the cause of goals that are missed.
+const recordsOfReservations = "two commands, which also make and remove a record of the tokens taken"
+
 func reservationTargets(Env) []Target {
 	compare := func(name, series string) Target {
 		return Target{Name: fmt.Sprintf("CPU of %s, P=%d", name, reservationPipeline), Unit: "x", Bound: 2.5, AtMost: true,
+			Why:    recordsOfReservations,
 			Figure: Key{series, "", cpu}, Versus: Key{acquireKnown, "", cpu}}
 	}
 	return []Target{compare(both+" vs TB.ACQUIRE", both), compare(bothByPolicy, bothByPolicy),

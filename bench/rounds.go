@@ -33,8 +33,10 @@ func seriesOf(servers []Server) []Series {
 }
 
 // runsIn reports whether the series is measured in a workload: commands
-// without a key do the same in each, and so run in the first only.
-func (s Series) runsIn(w Workload) bool { return s.Command.Keyed() || w.Name == manyKeys.Name }
+// without a key or a limit do the same in each, and so run in the first only.
+func (s Series) runsIn(w Workload) bool {
+	return s.Command.Keyed() && !s.Command.FirstWorkload || w.Name == manyKeys.Name
+}
 
 // rounds calls f for each round, and shows its progress.
 func (e Env) rounds(first int, what string, f func(round int) error) error {

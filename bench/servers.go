@@ -28,6 +28,8 @@ type Command struct {
 	Prepare  string // a template sent once for each workload before the load; empty for none
 	Answer   answer // the form of a good reply
 	Memory   bool   // also measured for bytes per key
+
+	FirstWorkload bool // it has no limit, so the others would be the same
 }
 
 // Keyed reports whether the command takes a key, and so runs in every workload.
@@ -46,6 +48,7 @@ func serverTable(stintBinary string) []Server {
 			Name: "redis", Title: "Redis", Start: startRedis,
 			Commands: []Command{
 				{Name: "Lua GCRA", Tag: "lua", Template: scriptTemplate, Answer: answerThrottle, Memory: true},
+				setCommand,
 				{Name: "PING", Template: "PING", Answer: answerPong},
 			},
 		},
@@ -86,12 +89,17 @@ func startRedis(ctx context.Context, name string, env []string) (*Instance, erro
 }
 
 func startRedisWith(ctx context.Context, name string, env []string, options ...string) (*Instance, error) {
+	return startLikeRedis(ctx, "redis-server", name, env, options...)
+}
+
+// startLikeRedis runs a program with the options of Redis.
+func startLikeRedis(ctx context.Context, program, name string, env []string, options ...string) (*Instance, error) {
 	port, err := reservePort()
 	if err != nil {
 		return nil, err
 	}
 	p, err := startProcess(ctx, name, env,
-		append([]string{"redis-server", "--bind", "127.0.0.1", "--port", port, "--save", ""}, options...)...)
+		append([]string{program, "--bind", "127.0.0.1", "--port", port, "--save", ""}, options...)...)
 	if err != nil {
 		return nil, err
 	}

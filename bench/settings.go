@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -21,6 +20,7 @@ type Settings struct {
 	Docs       bool
 	Generators int      // redis-benchmarks at a time
 	Only       []string // names of servers and of other parts; empty: all
+	RedisCell  string   // a checkout of redis-cell; may be empty
 	Others     []Server
 }
 
@@ -47,8 +47,9 @@ func parseSettings(args []string, usage io.Writer) (Settings, error) {
 	flags.IntVar(&s.ManyKeys, "many-keys", 100_000_000, "keys of the server with very many")
 	flags.IntVar(&s.Generators, "generators", 1, "redis-benchmarks that send the load of the first tables together; more than one only helps with cores that the server does not need")
 	flags.BoolVar(&s.Quick, "quick", false, "measure every part in a minute or two, with rough figures")
-	flags.BoolVar(&s.Docs, "docs", false, "also write the tables of docs/performance.md, and docs/cpu.svg")
+	flags.BoolVar(&s.Docs, "docs", false, "also write the tables of docs/performance.md, and docs/cpu.svg, with the figures of earlier runs like this one for other parts")
 	flags.StringVar(&only, "only", "", "run only these servers and parts, by name, separated by commas; the parts are "+strings.Join(partNames(), ", "))
+	flags.StringVar(&s.RedisCell, "redis-cell", "", "also measure redis-cell, built by cargo from the checkout in this `folder`")
 	flags.Var(&others, "other", "another server, `name=host:port[@pid][,command template]`; may be repeated")
 	if err := flags.Parse(args); err != nil {
 		return Settings{}, err
@@ -88,11 +89,12 @@ func (s Settings) check() error {
 		return fmt.Errorf("-kept-keys: must be between 1000 and %d, got %d", maxKeys, s.Kept)
 	case s.ManyKeys < 1000 || s.ManyKeys > maxKeys:
 		return fmt.Errorf("-many-keys: must be between 1000 and %d, got %d", maxKeys, s.ManyKeys)
-	case s.Docs && len(s.Only) > 0:
-		return errors.New("-docs needs all servers, so not -only")
 	}
 	return nil
 }
+
+// allServers reports whether the servers of the first tables are all measured.
+func (s Settings) allServers() bool { return len(s.Only) == 0 || slices.Contains(s.Only, onlyServers) }
 
 // pick applies -only to the table of servers and appends the others.
 func (s Settings) pick(table []Server) ([]Server, error) {
@@ -110,6 +112,6 @@ func (s Settings) pick(table []Server) ([]Server, error) {
 		}
 	}
 	return slices.DeleteFunc(all, func(server Server) bool {
-		return len(s.Only) > 0 && !slices.Contains(s.Only, server.Name)
+		return !s.allServers() && !slices.Contains(s.Only, server.Name)
 	}), nil
 }

@@ -52,7 +52,7 @@ func TestParseSettings(t *testing.T) {
 		{"-cell 1ms", "-cell"},
 		{"-keys 10", "-keys"},
 		{"-kept-keys 10", "-kept-keys"},
-		{"-docs -only stint", "-docs"},
+		{"-docs -only cluster", ""},
 		{"-only persistence", ""},
 		{"-other x", "want name=host:port"},
 		{"-other x=h:1,CL.THROTTLE {key}", "{key}"}, // quotes forgotten
@@ -137,6 +137,10 @@ func TestAnswerCheck(t *testing.T) {
 		{answerAcquire, five(2), true, "should be 0 or 1"},
 		{answerThrottle, reply{integers: []int64{0}}, true, "want 5"},
 		{answerAny, reply{text: "OK"}, false, ""},
+		{answerOK, reply{text: "OK"}, true, ""},
+		{answerOK, reply{text: "QUEUED"}, true, "want OK"},
+		{answerCount, reply{integers: []int64{7}}, true, ""},
+		{answerCount, reply{integers: []int64{0}}, true, "above 0"},
 	} {
 		wantError(t, step.a.check(step.r, step.granted), step.wantErr)
 	}

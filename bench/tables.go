@@ -1,17 +1,15 @@
 package main
 
 import (
-	"fmt"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 )
 
 // A Table is made of figures.
 type Table struct {
 	Title, Note string
-	Words       int // number of columns, from the left, with words; the others have figures
+	Words       int  // number of columns, from the left, with words; the others have figures
+	WordsLast   bool // the last column has words, too
 	Header      []string
 	Rows        [][]string
 	InDocs      func(row []string) bool // reports whether docs/performance.md has the row; nil: no row
@@ -90,73 +88,4 @@ func linesOf(cells []Cell, series []Series) (lines []line) {
 		}
 	}
 	return lines
-}
-
-// A Target is a figure and its bound.
-type Target struct {
-	Name   string
-	Unit   string // of the value: "x" for a ratio
-	AtMost bool   // else at least
-	Bound  float64
-	Figure Key
-	Versus Key                     // if not zero, the figure is compared with this one
-	Scale  float64                 // a factor of the value, if not zero
-	of     func([]float64) float64 // as in column
-}
-
-// An Outcome is a target with its value.
-type Outcome struct {
-	Target
-	Value float64 // NaN: not measured in this run
-}
-
-func (t Target) measured(f Figures) Outcome {
-	value := f.of(t.Figure, t.of)
-	if t.Versus != (Key{}) {
-		value = f.ratio(t.Figure, t.Versus)
-	}
-	if t.Scale != 0 {
-		value *= t.Scale
-	}
-	return Outcome{t, value}
-}
-
-// Verdict is one word for people.
-func (o Outcome) Verdict() string {
-	switch {
-	case math.IsNaN(o.Value):
-		return "not measured"
-	case math.IsNaN(o.Bound):
-		return "info"
-	case o.AtMost && o.Value <= o.Bound, !o.AtMost && o.Value >= o.Bound:
-		return "pass"
-	}
-	return "FAIL"
-}
-
-// targetTable shows the targets that this run measured.
-func targetTable(r *Report) Table {
-	t := Table{Title: "Targets (Stint CL.THROTTLE)", Words: 1, Header: []string{"what", "measured", "target", "verdict"},
-		InDocs: func(row []string) bool { return row[len(row)-1] != "pass" }}
-	for _, o := range r.outcomes() {
-		if math.IsNaN(o.Value) || math.IsNaN(o.Bound) {
-			continue
-		}
-		sign := "≥ "
-		if o.AtMost {
-			sign = "≤ "
-		}
-		verdict := o.Verdict()
-		if r.OtherWork.IsTooMuch() {
-			verdict = "busy"
-		}
-		t.Rows = append(t.Rows, []string{o.Name, formatUnit(o.Value, o.Unit), sign + strconv.FormatFloat(o.Bound, 'f', -1, 64) + " " + o.Unit, verdict})
-	}
-	return t
-}
-
-// compared is a target for a ratio of two series under the same load.
-func compared(name, metric string, c Cell, a, b string, bound float64, atMost bool) Target {
-	return Target{Name: fmt.Sprintf("%s, P=%d", name, c.pipeline), Unit: "x", Bound: bound, AtMost: atMost,
-		Figure: Key{a, c.ID(), metric}, Versus: Key{b, c.ID(), metric}}
 }
