@@ -110,7 +110,7 @@ func (c comparison) tables(e Env, f Figures) []Table {
 	return []Table{
 		f.table(c.title, "Nodes, the other servers and the load share the machine. One hot key has clients at all nodes, many keys at the leader. "+
 			"CPU is that of all nodes together.", []string{"workload", "server and command"}, linesOf(c.cells, series),
-			figure(throughput, formatCount), versus(throughput, c.base, c.base), figure(cpu, formatFigure), versus(cpu, c.base, c.base)),
+			figure(throughput, formatCount), versus(throughput, c.base, c.base), figure(cpu, formatFigure), versus(cpu, c.base, c.base), figure(slept, formatFigure)),
 		f.table(fmt.Sprintf("%s: latency at %s requests/s, ms", c.title, formatCount(median(f[Key{"", "", partLoad}]))),
 			fmt.Sprintf("One hot key at all nodes, P=1, at 1/%d of the most that the three nodes answer to this generator; that of the slowest of the three loads.", c.part),
 			[]string{"server and command"}, latencies, figure(p50, formatFigure), versus(p50, c.base, c.base), figure(p99, formatFigure), versus(p99, c.base, c.base)),

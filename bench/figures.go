@@ -19,6 +19,7 @@ type Figures map[Key][]float64
 const (
 	throughput = "requests/s"
 	cpu        = "µs CPU" // of the server, per request
+	slept      = "sleeps for 1,000 requests"
 	p50        = "p50, ms"
 	p99        = "p99, ms"
 	granted    = "granted"
@@ -35,7 +36,7 @@ func (f Figures) add(series, load, metric string, value float64) {
 
 // addSample adds the figures that each load has.
 func (f Figures) addSample(series, load string, s Sample) {
-	for metric, value := range map[string]float64{throughput: s.PerSecond, cpu: s.CPUMicros, p50: s.P50ms, p99: s.P99ms} {
+	for metric, value := range map[string]float64{throughput: s.PerSecond, cpu: s.CPUMicros, slept: s.Sleeps, p50: s.P50ms, p99: s.P99ms} {
 		f.add(series, load, metric, value)
 	}
 }

@@ -72,6 +72,16 @@ func TestParseStatusRSS(t *testing.T) {
 	wantError(t, err, "cannot read")
 }
 
+func TestParseStatusSleeps(t *testing.T) {
+	got, err := parseStatusSleeps("Name:\tx\nvoluntary_ctxt_switches:\t12\nnonvoluntary_ctxt_switches:\t34\n")
+	wantError(t, err, "")
+	if got != 12 {
+		t.Errorf("got %d, want 12", got)
+	}
+	_, err = parseStatusSleeps("nonvoluntary_ctxt_switches:\t34\n")
+	wantError(t, err, "no line voluntary_ctxt_switches")
+}
+
 func TestParseGCTrace(t *testing.T) {
 	for _, step := range []struct {
 		line string

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -54,6 +56,39 @@ func parseStatCPU(stat string) (time.Duration, error) {
 		return 0, fmt.Errorf("stime: %w", err)
 	}
 	return time.Duration(user+system) * clockTick, nil
+}
+
+// sleeps is how often threads of the processes have waited so far, each of which somebody had to wake. Threads that have ended
+// do not count.
+func sleeps(pids []int) (sum int64, err error) {
+	for _, pid := range pids {
+		threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
+		if err != nil {
+			return 0, err
+		}
+		for _, path := range threads {
+			text, err := os.ReadFile(path)
+			if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
+				continue // it has just ended
+			}
+			n, err := parseStatusSleeps(string(text))
+			if err != nil {
+				return 0, fmt.Errorf("%s: %w", path, err)
+			}
+			sum += n
+		}
+	}
+	return sum, nil
+}
+
+// parseStatusSleeps reads the line "voluntary_ctxt_switches:  1234" of the status of a thread.
+func parseStatusSleeps(status string) (int64, error) {
+	for line := range strings.Lines(status) {
+		if n, found := strings.CutPrefix(line, "voluntary_ctxt_switches:"); found {
+			return strconv.ParseInt(strings.TrimSpace(n), 10, 64)
+		}
+	}
+	return 0, errors.New("no line voluntary_ctxt_switches")
 }
 
 // residentBytes is the memory that the processes hold (VmRSS), together.

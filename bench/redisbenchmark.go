@@ -23,6 +23,7 @@ type Sample struct {
 	PerSecond    float64
 	P50ms, P99ms float64 // of a whole pipeline: the time until its last reply
 	CPUMicros    float64 // server CPU per request; NaN when no process id is known
+	Sleeps       float64 // of the server's threads, for 1,000 requests; NaN too
 
 	// The following are those of a pace; redis-benchmark has none of them.
 	Seconds                  float64
@@ -51,8 +52,12 @@ func driveAt(ctx context.Context, inst *Instance, addresses []string, connection
 	})
 }
 
-// atOnce runs a load for each address at the same time, and measures the CPU time of the instance.
+// atOnce runs a load for each address at the same time, and measures the CPU time of the instance, and its sleeps.
 func atOnce(inst *Instance, addresses []string, run func(address string) (Sample, error)) (Sample, error) {
+	sleptBefore, err := sleeps(inst.PIDs())
+	if err != nil {
+		return Sample{}, err
+	}
 	before, err := cpuTime(inst.PIDs())
 	if err != nil {
 		return Sample{}, err
@@ -64,12 +69,14 @@ func atOnce(inst *Instance, addresses []string, run func(address string) (Sample
 	}
 	all.Wait()
 	after, err := cpuTime(inst.PIDs())
-	if err := errors.Join(append(errs, err)...); err != nil {
+	sleptAfter, err2 := sleeps(inst.PIDs())
+	if err := errors.Join(append(errs, err, err2)...); err != nil {
 		return Sample{}, err
 	}
 	s := together(samples)
-	s.CPUMicros = math.NaN()
+	s.CPUMicros, s.Sleeps = math.NaN(), math.NaN()
 	if len(inst.PIDs()) > 0 {
+		s.Sleeps = float64(sleptAfter-sleptBefore) * 1000 / float64(s.Requests)
 		s.CPUMicros = float64((after - before).Microseconds()) / float64(s.Requests)
 	}
 	return s, nil

@@ -75,6 +75,12 @@ func (m Moment) Since(earlier Moment) time.Duration {
 // Moment reads both clocks.
 func (c *Clock) Moment() Moment { return Moment{int64(c.Mono()), c.wall().UnixNano()} }
 
+// Reading is the monotonic clock, and the cluster's time, or this node's own while nothing is known of that.
+type Reading struct {
+	Mono    time.Duration
+	Cluster int64
+}
+
 // Suspends returns a function that moves the time forward by as long as the machine was suspended since the last call, when the monotonic
 // clock stood still. up is the time since the machine's boot, asleep or not, which nobody can set.
 func (c *Clock) Suspends(up func() time.Duration) (note func()) {

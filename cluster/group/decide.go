@@ -155,7 +155,9 @@ func (d *decider) expectsOther(r *leadership, b *engine.Batch) bool {
 func (d *decider) decideReadOnly(b *engine.Batch, c *call.Call) (isShort bool) {
 	a := answerer{decider: d, now: d.leaderTime(), term: d.allowance.Term.Load()}
 	a.isForwarded = c.Requeue != nil
-	a.holds = a.term != nil && (!a.isForwarded || anyMayMix(b.Ops)) && d.holder.mayDecide()
+	if a.term != nil && (!a.isForwarded || anyMayMix(b.Ops)) {
+		a.at, a.holds = d.holder.mayDecide()
+	}
 	if len(b.Ops) == 1 {
 		if !a.answer(&b.Ops[0], &b.Results[0]) {
 			c.Unanswered = oneOp
@@ -184,6 +186,7 @@ type answerer struct {
 	now   int64
 	term  *allowance.Term // nil without an allowance
 	holds bool            // tokens that this node holds may be spent
+	at    clock.Reading   // for these
 
 	isForwarded bool // the operations are another node's, which holds its own tokens: only those that [mayMix] are answered from the ones here
 
@@ -199,7 +202,7 @@ func (a *answerer) answer(op *engine.Op, res *engine.Result) (done bool) {
 	}
 	isShort := false
 	if a.holds && (!a.isForwarded || mayMix(op)) {
-		if done, isShort = a.holder.answer(op, res, a); done {
+		if done, isShort = a.holder.answer(a.at, op, res, a); done {
 			return true
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stintdb/stint/cluster/bloom"
 	"github.com/stintdb/stint/cluster/call"
+	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/purses"
 	"github.com/stintdb/stint/engine"
 )
@@ -14,21 +15,22 @@ import (
 // decide is [Group.Decide]: from the tokens that this process holds, or else in the log.
 func (d *decider) decide(b *engine.Batch) (finished bool) {
 	h := d.holder
-	if !h.mayDecide() || b.Atomic && len(b.Ops) > 1 {
+	at, may := h.mayDecide()
+	if !may || b.Atomic && len(b.Ops) > 1 {
 		return d.decideInLog(b)
 	}
 	// The leader asks its allowance first, and then the tokens that it holds. Before a new leader has its lease, only these are certain.
 	if r := d.role.active(); r != nil && d.allowance.Term.Load() != nil && r.hasLease(d.clock.Moment()) && !d.formats.isTooNew(b.Ops) && !b.Local {
 		return d.decideHere(r, &call.Call{Batch: b, Began: d.clock.Mono()}, true)
 	}
-	return h.decide(b)
+	return h.decide(at, b)
 }
 
 // decide answers the operations of a batch that the tokens held suffice for, and has the others wait for tokens, or decided in the
 // log. An operation behind one of those on the same key goes with it.
-func (h *holder) decide(b *engine.Batch) (finished bool) {
+func (h *holder) decide(at clock.Reading, b *engine.Batch) (finished bool) {
 	if len(b.Ops) == 1 {
-		done, isShort := h.answer(&b.Ops[0], &b.Results[0], nil)
+		done, isShort := h.answer(at, &b.Ops[0], &b.Results[0], nil)
 		if done {
 			return true
 		}
@@ -45,7 +47,7 @@ func (h *holder) decide(b *engine.Batch) (finished bool) {
 	for i := range b.Ops {
 		op := &b.Ops[i]
 		if !touched.MayContain(h.decider.seed, op) {
-			done, short := h.answer(op, &b.Results[i], nil)
+			done, short := h.answer(at, op, &b.Results[i], nil)
 			if done {
 				continue
 			}
@@ -99,13 +101,13 @@ func (d *decider) decideAt(b *engine.Batch, positions []uint32, ops []engine.Op)
 // answer answers an operation from the tokens held, or denies it if this node's own state shows no tokens. That state is behind the
 // leader's, so only the keys that are held, or were a moment ago, are denied from it, and only while this node hears from the leader.
 // isShort reports that a request may wait for more tokens. On the leader, leader takes tokens that are not held from its allowance.
-func (h *holder) answer(op *engine.Op, res *engine.Result, leader *answerer) (done, isShort bool) {
+func (h *holder) answer(at clock.Reading, op *engine.Op, res *engine.Result, leader *answerer) (done, isShort bool) {
 	switch op.Verb {
 	case engine.Acquire:
-		if op.Options&^(engine.Peek|engine.UpTo) != 0 || !mayBeHeld(op) || h.opt.Store.IsStrict(op) {
+		if op.Options&^(engine.Peek|engine.UpTo) != 0 || !purses.MayAnswer(op) || h.opt.Store.IsStrict(op) {
 			return false, false
 		}
-		done, held, due := h.table.Spend(h.clock.Mono(), h.clock.NowOrWall(), op, res)
+		done, held, due := h.table.Spend(at.Mono, at.Cluster, op, res)
 		if due != nil {
 			h.send([]*purses.Operation{due})
 		}
@@ -114,35 +116,30 @@ func (h *holder) answer(op *engine.Op, res *engine.Result, leader *answerer) (do
 		}
 		return false, held && purses.CanWait(op)
 	case engine.AcquireAll:
-		return h.answerAll(op, op.Parts, res, leader), false
+		return h.answerAll(at, op, op.Parts, res, leader), false
 	case engine.Check:
-		return h.answerCheck(op, res, leader), false
+		return h.answerCheck(at, op, res, leader), false
 	case engine.Refund:
-		return h.table.Refund(h.clock.NowOrWall(), op, res), false
+		return h.table.Refund(at.Cluster, op, res), false
 	}
 	return false, false
 }
 
-// mayBeHeld reports whether an Acquire, or a part of several, is one that tokens held can answer.
-func mayBeHeld(op *engine.Op) bool {
-	return op.MaxWait == 0 && op.Keep == 0 && op.Limit.Algorithm.CanBeLent()
-}
-
 // answerCheck answers for a policy all of whose limits have enough tokens here. The policy is that of this node's state.
-func (h *holder) answerCheck(op *engine.Op, res *engine.Result, leader *answerer) (done bool) {
+func (h *holder) answerCheck(at clock.Reading, op *engine.Op, res *engine.Result, leader *answerer) (done bool) {
 	if h.fsm.Loading.Load() {
 		return false
 	}
-	return h.opt.Store.CheckBy(op, res, func(parts []engine.Op) bool { return h.answerAll(op, parts, res, leader) })
+	return h.opt.Store.CheckBy(op, res, func(parts []engine.Op) bool { return h.answerAll(at, op, parts, res, leader) })
 }
 
 // answerAll answers a request for several limits if there are enough tokens of each here.
-func (h *holder) answerAll(op *engine.Op, parts []engine.Op, res *engine.Result, leader *answerer) (done bool) {
+func (h *holder) answerAll(at clock.Reading, op *engine.Op, parts []engine.Op, res *engine.Result, leader *answerer) (done bool) {
 	if op.Options&^(engine.Peek|engine.NamedFields) != 0 || op.MaxWait != 0 || h.opt.Store.IsStrict(op) {
 		return false
 	}
 	for i := range parts {
-		if !mayBeHeld(&parts[i]) || parts[i].Options&^(engine.Peek|engine.FixedCost) != 0 {
+		if !purses.MayAnswer(&parts[i]) || parts[i].Options&^(engine.Peek|engine.FixedCost) != 0 {
 			return false
 		}
 	}
@@ -155,7 +152,7 @@ func (h *holder) answerAll(op *engine.Op, parts []engine.Op, res *engine.Result,
 			return h.decider.allowance.TakeAll(leader.term, leader.now, op, parts, held, res)
 		}
 	}
-	done, due := h.table.SpendAll(h.clock.Mono(), h.clock.NowOrWall(), parts, op.Options&engine.Peek != 0, res, others)
+	done, due := h.table.SpendAll(at.Mono, at.Cluster, parts, op.Options&engine.Peek != 0, res, others)
 	if len(due) > 0 {
 		h.send(due)
 	}

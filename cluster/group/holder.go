@@ -47,13 +47,14 @@ type holder struct {
 func (h *holder) name() []byte { return fsm.HolderName(h.id, h.process) }
 
 // mayDecide reports whether tokens may be spent: this process is the node's, and has applied the leader's entries lately. A process that
-// was removed or replaced unnoticed stops long before its loans are voided.
-func (h *holder) mayDecide() bool {
-	if h.table.Ahead() == 0 || !h.isCurrent.Load() || int64(h.clock.Mono()) < h.closedUntil.Load() {
-		return false
+// was removed or replaced unnoticed stops long before its loans are voided. The clocks are read once for a batch.
+func (h *holder) mayDecide() (at clock.Reading, may bool) {
+	if h.table.Ahead() == 0 || !h.isCurrent.Load() {
+		return at, false
 	}
-	seen := h.current.Load()
-	return seen != nil && h.clock.Moment().Since(*seen) < holderSpends
+	now, seen := h.clock.Moment(), h.current.Load()
+	may = now.Mono >= h.closedUntil.Load() && seen != nil && now.Since(*seen) < holderSpends
+	return clock.Reading{Mono: time.Duration(now.Mono), Cluster: h.clock.NowOrWall()}, may
 }
 
 // noteCluster takes a new state of the cluster.

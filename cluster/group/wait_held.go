@@ -18,11 +18,11 @@ func (h *holder) wait(b *engine.Batch, which []uint32) (waits, finished bool) {
 		if first == nil {
 			first = op
 		}
-		areAlike = areAlike && purses.CanWait(op) && mayBeHeld(op) && op.Tokens == first.Tokens && op.Limit == first.Limit && bytes.Equal(op.Key, first.Key)
+		areAlike = areAlike && purses.CanWait(op) && op.Tokens == first.Tokens && op.Limit == first.Limit && bytes.Equal(op.Key, first.Key)
 	})
 	if !areAlike {
 		c.Each(func(op *engine.Op, _ *engine.Result) {
-			if purses.CanWait(op) && mayBeHeld(op) {
+			if purses.CanWait(op) {
 				h.sendLater(h.table.Due(h.clock.Mono(), op))
 			}
 		})

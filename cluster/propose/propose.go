@@ -82,8 +82,8 @@ func New(c Config) *Proposer {
 
 // Add queues a call. A status other than OK says why it is not taken.
 func (p *Proposer) Add(c *call.Call) engine.Status {
-	status := p.pack(c)
-	if status == engine.OK {
+	status, due := p.pack(c)
+	if due {
 		p.signal()
 	}
 	return status
@@ -95,26 +95,33 @@ func (p *Proposer) Refuses(c *call.Call) bool {
 	return p.work.Load() >= maxQueuedWork && p.scriptWork(c) > 0
 }
 
-// pack appends a call to the open entry.
-func (p *Proposer) pack(c *call.Call) (status engine.Status) {
+// pack appends a call to the open entry. due reports that an entry may be proposed now: to wake Run for a call that only waits with
+// others would cost two switches of goroutines.
+func (p *Proposer) pack(c *call.Call) (status engine.Status, due bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	work := p.scriptWork(c)
 	if p.bytes > maxQueuedBytes || work > 0 && p.work.Load() >= maxQueuedWork {
-		return engine.Overloaded
+		return engine.Overloaded, false
 	}
 	e := p.open()
 	before := len(e.buf)
 	if c.Group != nil { // it was refused elsewhere before
 		e.buf = append(e.buf, c.Group...)
 	} else if e.buf, status = call.PackGroup(e.buf, &p.writer, c.Batch, c.Unanswered); status != engine.OK {
-		return status
+		return status, false
 	}
 	e.calls = append(e.calls, c)
 	p.bytes += len(e.buf) - before
 	e.work += work
 	p.work.Add(int64(work))
-	return engine.OK
+	return engine.OK, p.mayPropose()
+}
+
+// mayPropose reports whether the first entry may be proposed now. The caller holds mu.
+func (p *Proposer) mayPropose() bool {
+	isFull := len(p.queue) > 1 // the first of several is no longer filled
+	return len(p.queue) > 0 && !p.paused && (len(p.proposedAt) == 0 || isFull && len(p.proposedAt) < entriesInFlight)
 }
 
 // scriptWork is about the work of the scripts in a call. Of one that was refused elsewhere nothing is known any longer.
@@ -183,8 +190,7 @@ func (p *Proposer) Run() {
 func (p *Proposer) next() *entry {
 	for {
 		p.mu.Lock()
-		isFull := len(p.queue) > 1 // the first of several is no longer filled
-		if len(p.queue) > 0 && !p.paused && (len(p.proposedAt) == 0 || isFull && len(p.proposedAt) < entriesInFlight) {
+		if p.mayPropose() {
 			e := p.queue[0]
 			p.queue = append(p.queue[:0], p.queue[1:]...)
 			p.bytes -= len(e.buf) - fsm.EntryHead

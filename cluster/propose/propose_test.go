@@ -77,6 +77,29 @@ func TestOnlyFullEntriesAreProposedTogether(t *testing.T) {
 	})
 }
 
+// A call that only waits with others behind an entry under way wakes nobody.
+func TestCallsThatWaitWakeNobody(t *testing.T) {
+	p := newTestProposer(nil, nil, nil)
+	wakes := func() (woken bool) {
+		t.Helper()
+		if p.Add(&call.Call{Batch: &engine.Batch{Ops: []engine.Op{acquire("key", 10, 1)}, Results: make([]engine.Result, 1)}}) != engine.OK {
+			t.Fatal("no room")
+		}
+		select {
+		case <-p.wake:
+			return true
+		default:
+			return false
+		}
+	}
+	if !wakes() {
+		t.Error("the first call does not have its entry proposed")
+	}
+	if e := p.next(); len(e.calls) != 1 || wakes() {
+		t.Errorf("%d calls, and one that came behind woke the proposer", len(e.calls))
+	}
+}
+
 // Scripts that take long do not fill an entry, nor the queue, with more work than nodes do while they count as alive.
 func TestWorkOfScriptsIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -34,9 +34,14 @@ func (s *Served) giveUp(w *Waiter, key string) {
 	s.ForLog = append(s.ForLog, w)
 }
 
+// MayAnswer reports whether tokens held can answer an Acquire, or a part of several.
+func MayAnswer(op *engine.Op) bool {
+	return op.MaxWait == 0 && op.Keep == 0 && op.Limit.Algorithm.CanBeLent()
+}
+
 // CanWait reports whether a request may wait for a Lend that grants it.
 func CanWait(op *engine.Op) bool {
-	return op.Verb == engine.Acquire && op.Options == 0 && op.Tokens > 0 && op.Tokens <= op.Limit.Capacity
+	return op.Verb == engine.Acquire && op.Options == 0 && op.Tokens > 0 && op.Tokens <= op.Limit.Capacity && MayAnswer(op)
 }
 
 // Wait has a call wait for the tokens of a key, or returns false. due is the operation that it waits for, or one to be carried out

@@ -84,6 +84,10 @@ func (s *Session) resume(batch *commandBatch, cfg *config.Config) (more bool) {
 	if !s.ready() {
 		return false
 	}
+	if len(s.rest) == 0 {
+		s.started = s.record(batch, s.started)
+		return false
+	}
 	return s.feed(nil, batch, cfg)
 }
 

@@ -35,7 +35,7 @@ const MaxHandoffs = 256
 func StartEventLoops(env *conn.Env, lag *LoopLag, count, handoffs int) (*EventLoops, error) {
 	l := &EventLoops{handoffs: make(chan struct{}, handoffs)}
 	for range count {
-		engine, err := gnet.NewClient(&handler{env: env, lag: lag, writes: &pendingWrites{}}, gnet.WithNumEventLoop(1),
+		engine, err := gnet.NewClient(&handler{env: env, lag: lag, writes: &pendingWrites{}, wakes: &pendingWakes{}}, gnet.WithNumEventLoop(1),
 			gnet.WithReadBufferCap(readBufferBytes), gnet.WithWriteBufferCap(writeBufferBytes),
 			gnet.WithTCPNoDelay(gnet.TCPDelay), // for package net has set it the other way
 			gnet.WithLogger(quietLogger{env.Log}))
@@ -81,6 +81,7 @@ type handler struct {
 	env    *conn.Env
 	lag    *LoopLag
 	writes *pendingWrites
+	wakes  *pendingWakes
 }
 
 // OnOpen implements gnet.EventHandler.
@@ -89,19 +90,21 @@ func (h *handler) OnOpen(c gnet.Conn) (out []byte, action gnet.Action) {
 	if !ok || h.env.Draining.Load() {
 		return nil, gnet.Close
 	}
-	s := h.env.NewSession(from.remote, from.local, func() { _ = c.Wake(nil) })
+	l := &eventLoopConn{Conn: c, loop: c.EventLoop(), writes: h.writes, wakes: h.wakes}
+	s := h.env.NewSession(from.remote, from.local, l.wake)
 	if err := h.env.Registry.Admit(s); err != nil {
+		l.closed = true
 		return []byte("-" + err.Error() + "\r\n"), gnet.Close
 	}
-	l := &eventLoopConn{Conn: c, session: s, writes: h.writes}
+	l.session = s
 	s.Attach(l, func(f func()) { time.AfterFunc(yieldPause, f) })
-	h.lag.Add(c.EventLoop())
+	h.lag.Add(l.loop)
 	c.SetContext(l)
 	return nil, gnet.None
 }
 
 // yieldPause is the pause of a connection that has used up its share of a turn, in which the loop serves others. An
-// immediate wake-up would come before their input: gnet handles all wake-ups, also those that arrive while it does so,
+// immediate wake-up would come before their input: a loop handles all wake-ups, also those that arrive while it does so,
 // before it polls.
 const yieldPause = 50 * time.Microsecond
 
@@ -114,7 +117,7 @@ func (h *handler) OnClose(c gnet.Conn, _ error) gnet.Action {
 	return gnet.None
 }
 
-// OnTraffic implements gnet.EventHandler: bytes have arrived, or the session asked to be woken.
+// OnTraffic implements gnet.EventHandler: bytes have arrived.
 func (h *handler) OnTraffic(c gnet.Conn) gnet.Action {
 	l, ok := c.Context().(*eventLoopConn)
 	if !ok {

@@ -2,6 +2,7 @@ package netio
 
 import (
 	"context"
+	"sync/atomic"
 
 	"github.com/panjf2000/gnet/v2"
 	"github.com/stintdb/stint/server/conn"
@@ -30,8 +31,12 @@ const (
 type eventLoopConn struct {
 	gnet.Conn
 	session *conn.Session
+	loop    gnet.EventLoop
 	writes  *pendingWrites // of its loop
 	pending int            // bytes among them
+	wakes   *pendingWakes  // of its loop
+	woken   atomic.Bool    // it is among them
+	closed  bool
 }
 
 // Write implements conn.ReplyConn. An error of a write that waits closes the connection later.
@@ -44,7 +49,7 @@ func (l *eventLoopConn) Write(b []byte) (int, error) {
 	if l.pending > 0 || len(b) > maxPendingReply || len(w.bytes)+len(b) > maxPendingBytes {
 		w.flush()
 	}
-	if len(b) > maxPendingReply || len(w.conns) == 0 && l.EventLoop().Execute(context.Background(), w) != nil {
+	if len(b) > maxPendingReply || len(w.conns) == 0 && l.loop.Execute(context.Background(), w) != nil {
 		return l.Conn.Write(b)
 	}
 	l.pending = len(b)
@@ -57,6 +62,7 @@ func (l *eventLoopConn) Unsent() int { return l.OutboundBuffered() }
 
 // end sends the pending replies before the connection closes.
 func (l *eventLoopConn) end() {
+	l.closed = true
 	if l.pending > 0 {
 		l.writes.flush()
 	}

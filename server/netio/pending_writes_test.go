@@ -33,8 +33,6 @@ func (f *fakeLoop) Execute(_ context.Context, task gnet.Runnable) error {
 	return nil
 }
 
-func (f *fakeConn) EventLoop() gnet.EventLoop { return f.loop }
-
 func (f *fakeConn) Write(b []byte) (int, error) {
 	if f.broken != nil {
 		f.broken() // as gnet calls OnClose
@@ -60,8 +58,9 @@ func (f *fakeLoop) endTurn(t *testing.T) string {
 
 func newFakeLoop(count int) (loop *fakeLoop, writes *pendingWrites, conns []*eventLoopConn) {
 	loop, writes = &fakeLoop{}, &pendingWrites{}
+	wakes := &pendingWakes{}
 	for i := range count {
-		conns = append(conns, &eventLoopConn{Conn: &fakeConn{loop: loop, name: fmt.Sprint("c", i)}, writes: writes})
+		conns = append(conns, &eventLoopConn{Conn: &fakeConn{loop: loop, name: fmt.Sprint("c", i)}, loop: loop, writes: writes, wakes: wakes})
 	}
 	return loop, writes, conns
 }
