@@ -66,7 +66,7 @@ func damaged(format string, args ...any) error {
 }
 
 // meta is what the first pages say of a transaction.
-type meta struct{ root, pages, transaction uint64 }
+type meta struct{ root, free, pages, transaction uint64 }
 
 // readMeta reads the beginning of the newest transaction. Whole is false unless those of the last two are there: then a write was torn, or is
 // lost.
@@ -89,7 +89,7 @@ func readMeta(file io.ReaderAt) (newest meta, whole bool, err error) {
 		}
 		found = append(found, m.transaction)
 	}
-	if len(found) == 0 {
+	if len(found) == 0 || newest.free != noFreelist {
 		return meta{}, false, damaged("it does not begin as a file of bbolt does")
 	}
 	return newest, len(found) == 2 && found[0]%2 == 0 && (found[1] == found[0]+1 || found[1] == found[0]-1), nil
@@ -100,8 +100,8 @@ func parseMeta(b []byte) (m meta, ok bool) {
 	_, _ = sum.Write(b[:metaSize-8])
 	number := func(at int) uint64 { return binary.LittleEndian.Uint64(b[at:]) }
 	head := [3]uint32{binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[4:]), binary.LittleEndian.Uint32(b[8:])}
-	ok = head == [3]uint32{magic, version, pageSize} && number(metaSize-8) == sum.Sum64() && number(32) == noFreelist
-	return meta{root: number(16), pages: number(40), transaction: number(48)}, ok
+	ok = head == [3]uint32{magic, version, pageSize} && number(metaSize-8) == sum.Sum64()
+	return meta{root: number(16), free: number(32), pages: number(40), transaction: number(48)}, ok
 }
 
 // item is an element of a page: below for a branch, the others for a leaf.
