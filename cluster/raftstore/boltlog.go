@@ -51,14 +51,22 @@ func openBoltLog(dir string, create bool) (*boltLog, error) {
 	if err != nil {
 		return nil, err
 	}
-	first, last, err := l.store.Range()
-	for i := first; i > 0 && i <= last && err == nil; i++ {
-		err = l.GetLog(i, &raft.Log{})
-	}
-	if err != nil {
+	if err := l.each(func(*raft.Log) error { return nil }); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	return l, nil
+}
+
+// each reads all entries.
+func (l *boltLog) each(visit func(*raft.Log) error) error {
+	first, last, err := l.store.Range()
+	for i := first; i > 0 && i <= last && err == nil; i++ {
+		var entry raft.Log
+		if err = l.GetLog(i, &entry); err == nil {
+			err = visit(&entry)
+		}
+	}
+	return err
 }
 
 // checkBoltLog checks all of a log but the contents of its entries.

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -70,13 +71,15 @@ func inspectVotes(dir string) (found []Finding) {
 	v, err := readVotes(dir)
 	if _, statErr := os.Stat(filepath.Join(dir, oldVotesFile)); statErr == nil {
 		if err != nil {
-			return []Finding{{oldVotesFile, err.Error(), true}}
+			return []Finding{{oldVotesFile, strings.TrimPrefix(err.Error(), oldVotesFile+": "), true}}
 		}
 		return []Finding{{oldVotesFile, describeVotes(v.records) + "; of an earlier build: a start writes them to " + votesFiles[0] + " and " + votesFiles[1], false}}
 	}
 	for i, name := range votesFiles {
 		switch {
-		case err != nil:
+		case err != nil && v.damage[i] != nil:
+			found = append(found, Finding{name, v.damage[i].Error(), true})
+		case err != nil: // a newer version
 			found = append(found, Finding{name, err.Error(), true})
 		case v.copies[i] == nil:
 			found = append(found, Finding{name, "a copy of the votes that is damaged, or is being written: a start makes it anew", false})

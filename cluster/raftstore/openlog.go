@@ -9,6 +9,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/stintdb/stint/cluster/boltfile"
 	"github.com/stintdb/stint/persistence"
 )
 
@@ -95,4 +96,39 @@ func logKind(path string) (LogKind, error) {
 		}
 	}
 	return "", nil
+}
+
+// ErrLogInUse is the error for a log that cannot be read while a server writes to it.
+var ErrLogInUse = boltfile.ErrInUse
+
+// InspectLog reads the log in LogDir, and changes nothing. It returns the indexes of the first and the last entry, 0 if there is none, and the
+// number of files, and a [persistence.DamageError] if data is missing. It calls visit for every entry, as [EncodeEntry] encodes it; an error of visit ends it.
+func InspectLog(path string, visit func(persistence.LogEntry) error) (first, last uint64, files int, err error) {
+	switch kind, err := logKind(path); {
+	case err != nil:
+		return 0, 0, 0, err
+	case kind != BoltLog:
+		return persistence.InspectEntryLog(persistence.Dir(path), visit)
+	}
+	file := filepath.Join(path, boltLogFile)
+	store, err := boltfile.View(file)
+	switch {
+	case errors.Is(err, ErrLogInUse) || errors.Is(err, fs.ErrNotExist):
+		return 0, 0, 1, err
+	case err != nil:
+		return 0, 0, 1, &persistence.DamageError{Name: boltLogFile, Err: err}
+	}
+	l := &boltLog{path: file, store: store}
+	if err = checkBoltLog(file); err == nil {
+		err = l.each(func(entry *raft.Log) error {
+			return visit(persistence.LogEntry{Index: entry.Index, Data: EncodeEntry(entry)})
+		})
+	}
+	if err == nil {
+		first, last, err = store.Range()
+	}
+	if errors.Is(err, errDamaged) {
+		err = &persistence.DamageError{Name: boltLogFile, Err: err}
+	}
+	return first, last, 1, errors.Join(err, l.Close())
 }

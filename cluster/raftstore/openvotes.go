@@ -16,7 +16,7 @@ import (
 type foundVotes struct {
 	records records
 	copies  [2]records // what each of the files has, nil if it does not count
-	damage  []error    // of those that do not count
+	damage  [2]error   // why it does not
 	isOld   bool       // an earlier build left its file, and while it is there, the others may not be complete
 }
 
@@ -29,23 +29,22 @@ func readVotes(dir string) (v foundVotes, err error) {
 	case errors.Is(err, fs.ErrNotExist):
 		v.records = records{}
 	default:
-		return v, fmt.Errorf("%s: %w", filepath.Join(dir, oldVotesFile), err)
+		return v, fmt.Errorf("%s: %w", oldVotesFile, err)
 	}
 	for i, name := range votesFiles {
-		path := filepath.Join(dir, name)
-		has, err := readRecords(path)
+		has, err := readRecords(filepath.Join(dir, name))
 		switch {
 		case errors.Is(err, persistence.ErrNewer):
-			return v, fmt.Errorf("%s: %w", path, err)
+			return v, fmt.Errorf("%s: %w", name, err)
 		case err != nil:
-			v.damage = append(v.damage, fmt.Errorf("%s: %w", path, err))
+			v.damage[i] = err
 		default:
 			v.copies[i] = has
 			v.records.add(has)
 		}
 	}
-	if len(v.damage) == len(votesFiles) && !v.isOld {
-		return v, fmt.Errorf("neither copy of the votes can be read: %w", errors.Join(v.damage...))
+	if v.damage[0] != nil && v.damage[1] != nil && !v.isOld {
+		return v, fmt.Errorf("neither copy of the votes can be read: %s: %w; %s: %w", votesFiles[0], v.damage[0], votesFiles[1], v.damage[1])
 	}
 	return v, nil
 }
@@ -107,11 +106,14 @@ func loadVotes(dir string) (v *votes, damage error, err error) {
 	found, err := readVotes(dir)
 	if err == nil {
 		v, err = found.open(dir)
-		if !found.isOld {
-			damage = errors.Join(found.damage...)
+		for i, name := range votesFiles {
+			if found.damage[i] != nil && !found.isOld {
+				damage = fmt.Errorf("%s: %w", name, found.damage[i])
+			}
 		}
 		return v, damage, err
 	}
+	err = fmt.Errorf("%s: %w", dir, err)
 	switch used, usedErr := isUsed(dir); {
 	case usedErr != nil:
 		return nil, nil, usedErr

@@ -230,7 +230,7 @@ func TestMigration(t *testing.T) {
 		if err := errors.Join(v.SetUint64(termKey, 9), v.Close()); err != nil {
 			t.Fatal(err)
 		}
-		if found, err := readVotes(dir); err != nil || len(found.damage) > 0 || found.isOld || binary.BigEndian.Uint64(found.records[string(termKey)].value) != 9 {
+		if found, err := readVotes(dir); err != nil || found.damage[0] != nil || found.damage[1] != nil || found.isOld || binary.BigEndian.Uint64(found.records[string(termKey)].value) != 9 {
 			t.Errorf("after the migration: %+v, %v", found, err)
 		}
 	}
