@@ -27,6 +27,9 @@ func clusterServers(binary string) []Server {
 	return append(all, Server{
 		Name: "stint-cluster", Title: "Stint, three nodes,", Start: startNodes(binary, nodeSetup{}),
 		Commands: all[1].Commands,
+	}, Server{
+		Name: "stint-boltdb", Title: "Stint, three nodes, --cluster-log boltdb,", Start: startNodes(binary, nodeSetup{options: []string{"--cluster-log", "boltdb"}}),
+		Commands: all[1].Commands,
 	})
 }
 
