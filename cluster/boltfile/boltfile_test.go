@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/hashicorp/raft"
@@ -219,5 +220,35 @@ func TestGuard(t *testing.T) {
 	var l raft.Log
 	if err := s.GetLog(1, &l); !errors.Is(err, ErrDamaged) {
 		t.Errorf("a file cut short: %v", err)
+	}
+}
+
+// A page that is in two places is noticed: a write in one would change the other.
+func TestPageInTwoPlaces(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "test.bolt")
+	s, err := Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(s.Set([]byte("a"), make([]byte, 3000)), s.StoreLogs([]*raft.Log{{Index: 1, Data: make([]byte, 3000)}}), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	patched := 0
+	for at := bytes.Index(data, []byte(Values)); at >= 0 && at+40 < len(data); {
+		if string(data[at+20:at+24]) == Logs { // behind each name is the number of the bucket's page
+			patched += copy(data[at+24:at+32], data[at+4:at+12])
+		}
+		next := bytes.Index(data[at+1:], []byte(Values))
+		if next < 0 {
+			break
+		}
+		at += 1 + next
+	}
+	if _, _, err := contents(data); patched == 0 || !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "used twice") {
+		t.Errorf("%d bytes changed: %v", patched, err)
 	}
 }

@@ -307,3 +307,24 @@ func TestVotesAfterAFailedWrite(t *testing.T) {
 		}
 	}
 }
+
+// A copy that a crash left behind gets the last write at the next start: the other one may be lost later.
+func TestCopyThatLagsBehind(t *testing.T) {
+	for i := range votesFiles {
+		v := newVotes(t)
+		if err := v.SetUint64(termKey, 1); err != nil {
+			t.Fatal(err)
+		}
+		before := readCopies(t, v.dir)
+		if err := errors.Join(v.SetUint64(termKey, 2), v.Close(), os.WriteFile(filepath.Join(v.dir, votesFiles[i]), before[i], 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		again := openTestVotes(t, v.dir)
+		if err := errors.Join(again.Close(), os.Remove(filepath.Join(v.dir, votesFiles[1-i]))); err != nil {
+			t.Fatal(err)
+		}
+		if term, err := openTestVotes(t, v.dir).GetUint64(termKey); term != 2 || err != nil {
+			t.Errorf("copy %d has the term %d, %v", i, term, err)
+		}
+	}
+}
