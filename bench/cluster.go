@@ -27,6 +27,9 @@ func clusterServers(e Env) []Server {
 	return append(all, Server{
 		Name: "stint-cluster", Title: "Stint, three nodes,", Start: startNodes(e.binary, nodeSetup{options: patient(e)}),
 		Commands: all[1].Commands,
+	}, Server{
+		Name: "stint-boltdb", Title: "Stint, three nodes, --cluster-log boltdb,", Start: startNodes(binary, nodeSetup{options: []string{"--cluster-log", "boltdb"}}),
+		Commands: all[1].Commands,
 	})
 }
 

@@ -22,7 +22,7 @@ func BenchmarkThreeNodes(b *testing.B) {
 	addresses := testserver.ReserveAddresses(b, 3)
 	var nodes []*Node
 	for i, address := range addresses {
-		disk, err := raftstore.Open(b.TempDir(), slog.New(slog.NewTextHandler(io.Discard, nil)))
+		disk, err := raftstore.Open(b.TempDir(), raftstore.OwnLog, slog.New(slog.NewTextHandler(io.Discard, nil)))
 		if err != nil {
 			b.Fatal(err)
 		}

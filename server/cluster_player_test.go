@@ -96,7 +96,7 @@ func newClusterTimePlayer(t *testing.T, onLeader bool, ahead time.Duration) *clu
 	peers := []string{"node-0:1", "node-1:1", "node-2:1"}
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
 	for i, own := range peers {
-		disk, err := raftstore.Open(t.TempDir(), log)
+		disk, err := raftstore.Open(t.TempDir(), raftstore.OwnLog, log)
 		if err != nil {
 			t.Fatal(err)
 		}

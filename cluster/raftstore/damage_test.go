@@ -23,7 +23,7 @@ var flips = flag.Int("flips", 4, "how many random bits of the files of a node's 
 // nodeFacts is all that a node goes by at its start.
 type nodeFacts struct {
 	incarnation string
-	values      map[string][]byte
+	values      records
 	first, last uint64
 	newest      raft.SnapshotMeta
 	state       string
@@ -32,14 +32,19 @@ type nodeFacts struct {
 }
 
 // factsOf starts with a node's directory as far as its disk goes.
-func factsOf(dir string) (f nodeFacts, err error) {
-	disk, err := Open(dir, slog.New(slog.DiscardHandler))
+func factsOf(dir string, kind LogKind) (f nodeFacts, err error) {
+	disk, err := Open(dir, kind, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return f, err
 	}
 	defer disk.Close()
-	f.values = disk.votes.values
-	f.first, f.last = disk.log.Range()
+	f.values = disk.votes.records
+	if f.first, err = disk.log.FirstIndex(); err != nil {
+		return f, err
+	}
+	if f.last, err = disk.log.LastIndex(); err != nil {
+		return f, err
+	}
 	if f.incarnation, err = disk.Incarnation("a"); err != nil {
 		return f, err
 	}
@@ -77,10 +82,10 @@ func snapshotTo(t *testing.T, store raft.SnapshotStore, index uint64) {
 }
 
 // fullDir is the directory of a node with two snapshots, the older one of which ends before the log begins.
-func fullDir(t *testing.T) (dir string) {
+func fullDir(t *testing.T, kind LogKind) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	disk, err := Open(dir, slog.New(slog.DiscardHandler))
+	disk, err := Open(dir, kind, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,9 +130,9 @@ func files(t *testing.T, dir string) (names []string) {
 
 // checkDamaged starts with a damaged directory: it is refused with a sentence that names the file and the way on, or nothing
 // that the node goes by has changed.
-func checkDamaged(t *testing.T, dir, path, what string, want nodeFacts) {
+func checkDamaged(t *testing.T, dir string, kind LogKind, path, what string, want nodeFacts) {
 	t.Helper()
-	got, err := factsOf(dir)
+	got, err := factsOf(dir, kind)
 	if err != nil {
 		if !strings.Contains(err.Error(), filepath.Base(path)) || !strings.Contains(err.Error(), "start with an empty --dir") {
 			t.Errorf("%s of %s: %v", what, path, err)
@@ -137,6 +142,9 @@ func checkDamaged(t *testing.T, dir, path, what string, want nodeFacts) {
 	if filepath.Base(path) == clockFile && got.clockErr {
 		got.clock, got.clockErr = want.clock, false // it is said, and goes on without
 	}
+	if filepath.Base(path) == boltLogFile && got.last == want.last-1 {
+		got.last++ // the last write counts as torn by a crash, as in the other log
+	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%s of %s is not noticed: %+v, want %+v", what, path, got, want)
 	}
@@ -144,14 +152,22 @@ func checkDamaged(t *testing.T, dir, path, what string, want nodeFacts) {
 
 // Of a node's directory any bit of any file may change, any file be cut, emptied or removed.
 func TestDamagedDirectory(t *testing.T) {
-	dir := fullDir(t)
-	want, err := factsOf(dir)
+	for _, kind := range logKinds {
+		t.Run(string(kind), func(t *testing.T) { damageDirectory(t, kind) })
+	}
+}
+
+var logKinds = []LogKind{OwnLog, BoltLog}
+
+func damageDirectory(t *testing.T, kind LogKind) {
+	dir := fullDir(t, kind)
+	want, err := factsOf(dir, kind)
 	if err != nil || want.newest.Index != 10 || want.last != 20 || len(want.values) != 4 {
 		t.Fatalf("%+v, %v", want, err)
 	}
 	r := rand.New(rand.NewPCG(1, 2))
 	all := files(t, dir)
-	if len(all) != 6 {
+	if len(all) != 7 {
 		t.Fatalf("there are %q", all)
 	}
 	for _, path := range all {
@@ -163,7 +179,7 @@ func TestDamagedDirectory(t *testing.T) {
 			if err := os.WriteFile(path, damaged, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			checkDamaged(t, dir, path, what, want)
+			checkDamaged(t, dir, kind, path, what, want)
 			if err := os.WriteFile(path, whole, 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -182,7 +198,7 @@ func TestDamagedDirectory(t *testing.T) {
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := factsOf(dir); err == nil && !reflect.DeepEqual(got, want) {
+		if got, err := factsOf(dir, kind); err == nil && !reflect.DeepEqual(got, want) {
 			t.Errorf("%s is removed, and nobody notices: %+v", path, got)
 		} else if err != nil && !strings.Contains(err.Error(), "start with an empty --dir") {
 			t.Errorf("%s is removed: %v", path, err)
@@ -194,15 +210,15 @@ func TestDamagedDirectory(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(dir, snapshotsDir)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := factsOf(dir); err == nil || !strings.Contains(err.Error(), "the snapshot before the log is missing") {
+	if _, err := factsOf(dir, kind); err == nil || !strings.Contains(err.Error(), "the snapshot before the log is missing") {
 		t.Errorf("without snapshots: %v", err)
 	}
 }
 
 // Every byte of what holds little is tried, and every bit with more -flips.
 func TestEveryBitOfSmallFiles(t *testing.T) {
-	dir := fullDir(t)
-	want, err := factsOf(dir)
+	dir := fullDir(t, OwnLog)
+	want, err := factsOf(dir, OwnLog)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,8 +231,8 @@ func TestEveryBitOfSmallFiles(t *testing.T) {
 		if strings.Contains(path, LogDir+"/") {
 			continue // package persistence tests it
 		}
-		if filepath.Base(path) == votesFile {
-			whole = bytes.TrimRight(whole[:votesSlotSize], "\x00")
+		if strings.HasSuffix(path, ".bolt") {
+			continue // they are larger: TestEveryByteOfVotes
 		}
 		for at := 0; at < len(whole)*8; at += max(1, 9-*flips/10) {
 			damaged := bytes.Clone(whole)
@@ -233,10 +249,6 @@ func TestEveryBitOfSmallFiles(t *testing.T) {
 				if c, err := disk.LoadClock(); err == nil && c != want.clock {
 					t.Errorf("bit %d of %s is not noticed: %s", at, name, damaged)
 				}
-			case name == votesFile:
-				if n, values, err := readVotesSlot(damaged); err == nil {
-					t.Errorf("bit %d of %s is not noticed: write %d, %q", at, name, n, values)
-				}
 			case filepath.Base(filepath.Dir(path)) == snapshotsDir:
 				if _, state, err := openSnapshotFile(path); err == nil {
 					_ = state.Close()
@@ -247,9 +259,39 @@ func TestEveryBitOfSmallFiles(t *testing.T) {
 	}
 }
 
+// Of each copy of the votes every byte is tried, and every bit with more -flips.
+func TestEveryByteOfVotes(t *testing.T) {
+	dir := fullDir(t, OwnLog)
+	for _, name := range votesFiles {
+		whole, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := parseRecords(whole)
+		if err != nil || len(want) != 4 {
+			t.Fatalf("%v, %v", want, err)
+		}
+		noticed := 0
+		for at := 0; at < len(whole)*8; at += max(1, 9-*flips/10) {
+			whole[at/8] ^= 1 << (at % 8)
+			switch got, err := parseRecords(whole); {
+			case err != nil:
+				noticed++
+			case !got.equal(want):
+				t.Errorf("bit %d of %s is not noticed: %v", at, name, got)
+			}
+			whole[at/8] ^= 1 << (at % 8)
+		}
+		t.Logf("%s: of %d bits %d were noticed", name, len(whole)*8, noticed)
+		if noticed < 200 {
+			t.Error("too few are noticed")
+		}
+	}
+}
+
 // Where the log goes on from the older snapshot, a damaged newer one costs nothing.
 func TestOlderSnapshot(t *testing.T) {
-	dir := fullDir(t)
+	dir := fullDir(t, OwnLog)
 	for _, path := range files(t, filepath.Join(dir, snapshotsDir)) {
 		if strings.Contains(path, "-3-3-") {
 			if err := os.Remove(path); err != nil {
@@ -271,7 +313,7 @@ func TestOlderSnapshot(t *testing.T) {
 			}
 		}
 	}
-	disk, err := Open(dir, slog.New(slog.NewTextHandler(&log, nil)))
+	disk, err := Open(dir, OwnLog, slog.New(slog.NewTextHandler(&log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,7 +329,7 @@ func TestOlderSnapshot(t *testing.T) {
 
 // The unfinished files of a crash are removed at the start.
 func TestLeftOverFilesAreRemoved(t *testing.T) {
-	dir := fullDir(t)
+	dir := fullDir(t, OwnLog)
 	want := files(t, dir)
 	for _, name := range []string{"clock.json.123.tmp", "snapshots/2-18-1.stint.99.tmp", "snapshots/2-18-1.tmp/state.bin", "import-7.tmp"} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
@@ -297,7 +339,7 @@ func TestLeftOverFilesAreRemoved(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := factsOf(dir); err != nil {
+	if _, err := factsOf(dir, OwnLog); err != nil {
 		t.Fatal(err)
 	}
 	if got := files(t, dir); !reflect.DeepEqual(got, want) {

@@ -52,14 +52,14 @@ type identity struct {
 // Dir is an open directory. Its methods may be called from any goroutine.
 type Dir struct {
 	dir       string
-	log       *persistence.EntryLog
+	log       nodeLog
 	votes     *votes
 	snapshots *snapshotStore
 }
 
-// Open opens a node's directory, which the caller has locked, and checks all files in it. It logs repairs and damage that costs
+// Open opens a node's directory, which the caller has locked and whose log is of a kind, and checks all files in it. It logs repairs and damage that costs
 // nothing to the given logger.
-func Open(dir string, to *slog.Logger) (*Dir, error) {
+func Open(dir string, kind LogKind, to *slog.Logger) (*Dir, error) {
 	if err := refuseStandalone(dir); err != nil {
 		return nil, err
 	}
@@ -70,17 +70,17 @@ func Open(dir string, to *slog.Logger) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	entries, err := openLog(dir)
+	log, err := openLog(dir, kind)
 	if err != nil {
 		return nil, err
 	}
-	d := &Dir{dir: dir, log: entries}
-	var repaired bool
+	d := &Dir{dir: dir, log: log}
+	var repaired error
 	if d.votes, repaired, err = loadVotes(dir); err != nil {
-		return nil, errors.Join(err, entries.Close())
+		return nil, errors.Join(err, log.Close())
 	}
-	if repaired {
-		to.Warn("one of the two copies of the votes was damaged, or torn by a crash; it was rewritten from the other", "file", votesFile)
+	if repaired != nil {
+		to.Warn("one of the two copies of the votes was damaged; it was made anew from the other", "reason", repaired)
 	}
 	var damage []error
 	if d.snapshots, damage, err = openSnapshots(dir, to); err == nil && isUsed {
@@ -104,39 +104,6 @@ func removeTemporary(dir string) error {
 		err = errors.Join(err, os.Remove(path))
 	}
 	return err
-}
-
-// openLog opens the log in a node's directory, or begins one if the node is new.
-func openLog(dir string) (*persistence.EntryLog, error) {
-	path := filepath.Join(dir, LogDir)
-	isUsed, err := isUsed(dir)
-	if err != nil {
-		return nil, err
-	}
-	if !isUsed {
-		if err := os.MkdirAll(path, 0o700); err != nil {
-			return nil, err
-		}
-		if err := persistence.Dir(dir).SyncDir(); err != nil {
-			return nil, err
-		}
-	}
-	log, err := persistence.OpenEntryLog(persistence.Dir(path), !isUsed)
-	_, isDamaged := errors.AsType[*persistence.DamageError](err)
-	switch {
-	case errors.Is(err, persistence.ErrNewer):
-		return nil, fmt.Errorf("%s: %w", path, err)
-	case isUsed && (errors.Is(err, persistence.ErrNoLog) || errors.Is(err, fs.ErrNotExist)):
-		return nil, fmt.Errorf("%s is missing or empty, although %s shows that the node has been in use; %w", path, IdentityFile, ErrLostState)
-	case isDamaged:
-		return nil, fmt.Errorf("%s: %w; %w", path, err, ErrLostState)
-	case err != nil:
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	if _, last := log.Range(); last > 0 && !isUsed {
-		return nil, errors.Join(fmt.Errorf("%s is missing, although %s holds a log; %w", filepath.Join(dir, IdentityFile), path, ErrLostState), log.Close())
-	}
-	return log, nil
 }
 
 // refuseStandalone refuses the directory of a server that stood alone: its state would be ignored.
@@ -164,7 +131,7 @@ func isUsed(dir string) (bool, error) {
 }
 
 // Logs is Raft's log.
-func (d *Dir) Logs() raft.LogStore { return logStore{d.log} }
+func (d *Dir) Logs() raft.LogStore { return d.log }
 
 // Stable is the store of Raft's term and vote, and of small values that the node must never forget, such as [ClusterIDKey].
 func (d *Dir) Stable() raft.StableStore { return d.votes }

@@ -1,15 +1,13 @@
 package raftstore
 
 import (
+	"errors"
 	"flag"
-	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
 	"testing"
-
-	"github.com/stintdb/stint/persistence"
 )
 
 var update = flag.Bool("update", false, "write the golden files of this version")
@@ -17,22 +15,26 @@ var update = flag.Bool("update", false, "write the golden files of this version"
 // goldenFacts is the content of the golden directories.
 var goldenFacts = nodeFacts{
 	incarnation: "golden", clock: SavedClock{1 << 60, 1 << 60, "boot", 12345}, state: "the state at 10",
-	values: map[string][]byte{
-		"CurrentTerm": {0, 0, 0, 0, 0, 0, 0, 3}, "LastVoteTerm": {0, 0, 0, 0, 0, 0, 0, 3}, "LastVoteCand": []byte("127.0.0.1:2"), "stint/cluster": []byte("the-cluster"),
+	values: records{
+		"CurrentTerm": {1, []byte{0, 0, 0, 0, 0, 0, 0, 3}}, "LastVoteTerm": {1, []byte{0, 0, 0, 0, 0, 0, 0, 3}}, "LastVoteCand": {1, []byte("127.0.0.1:2")},
+		"stint/cluster": {1, []byte("the-cluster")},
 	},
 }
 
-// goldenDir is a copy of a golden directory, with an empty log, which would take 8 MiB.
+// goldenDir is a copy of a golden directory, with an empty log if it has none: one of ours takes 8 MiB.
 func goldenDir(t *testing.T, name string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata", name))); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Mkdir(filepath.Join(dir, LogDir), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Join(dir, LogDir), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	log, err := persistence.OpenEntryLog(persistence.Dir(filepath.Join(dir, LogDir)), true)
+	if kind, err := logKind(filepath.Join(dir, LogDir)); err != nil || kind != "" {
+		return dir
+	}
+	log, err := openKind(filepath.Join(dir, LogDir), OwnLog, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,21 +44,31 @@ func goldenDir(t *testing.T, name string) (dir string) {
 	return dir
 }
 
-// The files of every released version are read, and never written again once the version is released.
+// The files of every released version are read, and never written again once the version is released. That without votes.stint has a
+// log of raft-boltdb.
 func TestGoldenFiles(t *testing.T) {
 	if *update {
-		writeGolden(t, filepath.Join("testdata", "node-v2"))
+		writeGolden(t, filepath.Join("testdata", "node-v3"))
 	}
-	got, err := factsOf(goldenDir(t, "node-v2"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got.newest.Index != 10 || got.newest.Term != 3 || !reflect.DeepEqual(got.newest.Configuration, nodeConfiguration) {
-		t.Errorf("its snapshot is %+v", got.newest)
-	}
-	got.newest = goldenFacts.newest
-	if !reflect.DeepEqual(got, goldenFacts) {
-		t.Errorf("it holds %+v, want %+v", got, goldenFacts)
+	for name, kind := range map[string]LogKind{"node-v2": OwnLog, "node-v3": BoltLog} {
+		got, err := factsOf(goldenDir(t, name), kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.newest.Index != 10 || got.newest.Term != 3 || !reflect.DeepEqual(got.newest.Configuration, nodeConfiguration) {
+			t.Errorf("%s: its snapshot is %+v", name, got.newest)
+		}
+		want := goldenFacts
+		if want.newest = got.newest; kind == BoltLog {
+			want.first, want.last = 8, 20
+			maps.DeleteFunc(got.values, func(key string, _ record) bool { return key == string(snapshotKey) })
+		}
+		for key, r := range got.values {
+			got.values[key] = record{1, r.value}
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s holds %+v, want %+v", name, got, want)
+		}
 	}
 }
 
@@ -72,17 +84,19 @@ func TestUnsealedFilesAreRefused(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, file), text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := factsOf(dir); err == nil && !got.clockErr {
+		if got, err := factsOf(dir, OwnLog); err == nil && !got.clockErr {
 			t.Errorf("%s is read as %+v", file, got)
 		}
 	}
 }
 
 func writeGolden(t *testing.T, dir string) {
-	if err := os.MkdirAll(filepath.Join(dir, snapshotsDir), 0o755); err != nil {
+	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
-	disk := &Dir{dir: dir}
+	if err := os.CopyFS(dir, os.DirFS(fullDir(t, BoltLog))); err != nil {
+		t.Fatal(err)
+	}
 	text, err := seal(identity{"a", "golden"})
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, IdentityFile), text, 0o600)
@@ -90,19 +104,11 @@ func writeGolden(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := disk.SaveClock(goldenFacts.clock); err != nil {
-		t.Fatal(err)
+	v, _, err := loadVotes(dir)
+	if err == nil {
+		err = errors.Join(v.Set(ClusterIDKey, []byte("the-cluster")), v.Close())
 	}
-	v, err := createVotes(persistence.Dir(dir), maps.Clone(goldenFacts.values))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := v.Close(); err != nil {
-		t.Fatal(err)
-	}
-	s, _, err := openSnapshots(dir, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	snapshotTo(t, s, 10)
 }

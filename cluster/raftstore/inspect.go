@@ -8,9 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
-
-	"github.com/stintdb/stint/persistence"
 )
 
 // Finding describes one file of a node's directory.
@@ -39,11 +38,7 @@ func Inspect(dir string, describe func(state io.Reader) (string, error)) (found 
 	}
 	text, err := inspectIdentity(dir)
 	add(IdentityFile, text, err)
-	text, err = inspectVotes(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%w: it is missing, although %s shows that the node has been in use", errDamaged, IdentityFile)
-	}
-	add(votesFile, text, err)
+	found = append(found, inspectVotes(dir)...)
 	text, err = inspectClock(dir)
 	add(clockFile, text, err)
 	names, temporary, err := listSnapshots(filepath.Join(dir, snapshotsDir))
@@ -72,28 +67,39 @@ func inspectIdentity(dir string) (string, error) {
 	return fmt.Sprintf("the directory of the node %s of a cluster (incarnation %s)", known.Node, known.Incarnation), nil
 }
 
-func inspectVotes(dir string) (string, error) {
-	_, values, whole, err := readVotes(persistence.Dir(dir))
-	if err != nil {
-		return "", err
+func inspectVotes(dir string) (found []Finding) {
+	v, err := readVotes(dir)
+	if _, statErr := os.Stat(filepath.Join(dir, oldVotesFile)); statErr == nil {
+		if err != nil {
+			return []Finding{{oldVotesFile, strings.TrimPrefix(err.Error(), oldVotesFile+": "), true}}
+		}
+		return []Finding{{oldVotesFile, describeVotes(v.records) + "; of an earlier build: a start writes them to " + votesFiles[0] + " and " + votesFiles[1], false}}
 	}
-	text := describeVotes(values)
-	if whole < 2 {
-		text += "; one of its two copies is damaged, or is being written: a start writes it anew"
+	for i, name := range votesFiles {
+		switch {
+		case err != nil && v.damage[i] != nil:
+			found = append(found, Finding{name, v.damage[i].Error(), true})
+		case err != nil: // a newer version
+			found = append(found, Finding{name, err.Error(), true})
+		case v.copies[i] == nil:
+			found = append(found, Finding{name, "a copy of the votes that is damaged, or is being written: a start makes it anew", false})
+		default:
+			found = append(found, Finding{name, describeVotes(v.copies[i]), false})
+		}
 	}
-	return text, nil
+	return found
 }
 
-func describeVotes(values map[string][]byte) string {
+func describeVotes(values records) string {
 	number := func(key []byte) uint64 {
-		if len(values[string(key)]) != 8 {
+		if len(values[string(key)].value) != 8 {
 			return 0
 		}
-		return binary.BigEndian.Uint64(values[string(key)])
+		return binary.BigEndian.Uint64(values[string(key)].value)
 	}
 	text := fmt.Sprintf("its votes, in term %d", number(termKey))
-	if len(values[string(voteKey)]) > 0 {
-		text += fmt.Sprintf(", the last for %s in term %d", values[string(voteKey)], number(voteTermKey))
+	if vote := values[string(voteKey)].value; len(vote) > 0 {
+		text += fmt.Sprintf(", the last for %s in term %d", vote, number(voteTermKey))
 	}
 	return text
 }

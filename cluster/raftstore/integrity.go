@@ -26,7 +26,14 @@ func (d *Dir) checkIntegrity(damage []error) error {
 	if kept, err := d.votes.GetUint64(snapshotKey); err == nil {
 		atLeast = kept
 	}
-	first, last := d.log.Range()
+	first, err := d.log.FirstIndex()
+	if err != nil {
+		return err
+	}
+	last, err := d.log.LastIndex()
+	if err != nil {
+		return err
+	}
 	isGap := last > start && first > start+1 || max(start, last) < atLeast
 	if err := errors.Join(damage...); isGap && err != nil {
 		return fmt.Errorf("%w; the log, entries %d to %d, does not go on from any other; %w", err, first, last, ErrLostState)
@@ -40,7 +47,7 @@ func (d *Dir) checkIntegrity(damage []error) error {
 func (d *Dir) checkTerm(last uint64) error {
 	term, err := d.votes.GetUint64(termKey)
 	if err != nil && !errors.Is(err, errNoValue) {
-		return fmt.Errorf("%s: %w; %w", filepath.Join(d.dir, votesFile), err, ErrLostState)
+		return fmt.Errorf("%s: %w; %w", filepath.Join(d.dir, votesFiles[0]), err, ErrLostState)
 	}
 	needs := uint64(0)
 	if s := d.snapshots.newest; s != nil {
@@ -54,7 +61,7 @@ func (d *Dir) checkTerm(last uint64) error {
 		needs = max(needs, entry.Term)
 	}
 	if term < needs {
-		return fmt.Errorf("%s is older than the log: it has the term %d, and the log has the term %d; %w", filepath.Join(d.dir, votesFile), term, needs, ErrLostState)
+		return fmt.Errorf("%s is older than the log: it has the term %d, and the log has the term %d; %w", filepath.Join(d.dir, votesFiles[0]), term, needs, ErrLostState)
 	}
 	return nil
 }

@@ -74,15 +74,18 @@ func (s logStore) StoreLogs(logs []*raft.Log) error {
 
 // EncodeEntry returns an entry as the log on disk holds it.
 func EncodeEntry(l *raft.Log) []byte {
-	b := make([]byte, 0, logHead+len(l.Extensions)+len(l.Data))
+	b := appendEntryHead(make([]byte, 0, logHead+len(l.Extensions)+len(l.Data)), l)
+	return append(append(b, l.Extensions...), l.Data...)
+}
+
+func appendEntryHead(b []byte, l *raft.Log) []byte {
 	b = append(binary.LittleEndian.AppendUint64(b, l.Term), byte(l.Type))
 	at := int64(0)
 	if !l.AppendedAt.IsZero() {
 		at = l.AppendedAt.UnixNano()
 	}
 	b = binary.LittleEndian.AppendUint64(b, uint64(at))
-	b = binary.LittleEndian.AppendUint32(b, uint32(len(l.Extensions)))
-	return append(append(b, l.Extensions...), l.Data...)
+	return binary.LittleEndian.AppendUint32(b, uint32(len(l.Extensions)))
 }
 
 // DeleteRange implements raft.LogStore: Raft drops the beginning of the log behind a snapshot, its end where a leader has
@@ -99,11 +102,18 @@ func (s logStore) DeleteRange(from, to uint64) error {
 		return s.log.DropBefore(to + 1)
 	}
 	if to < last {
-		return fmt.Errorf("entries %d to %d are in the middle of the log, which has %d to %d", from, to, first, last)
+		return errMiddle(from, to, first, last)
 	}
 	return nil
+}
+
+func errMiddle(from, to, first, last uint64) error {
+	return fmt.Errorf("entries %d to %d are in the middle of the log, which has %d to %d", from, to, first, last)
 }
 
 // IsMonotonic implements raft.MonotonicLogStore: entries before a snapshot from another node are dropped, because the
 // log must not have a gap.
 func (s logStore) IsMonotonic() bool { return true }
+
+// Close closes the files.
+func (s logStore) Close() error { return s.log.Close() }

@@ -7,19 +7,23 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
-
-	"github.com/stintdb/stint/persistence"
 )
 
 // An entry keeps all its fields, also after the log was reopened; and entries that Raft drops are gone.
 func TestLogStore(t *testing.T) {
-	dir := persistence.Dir(t.TempDir())
-	open := func() logStore {
-		log, err := persistence.OpenEntryLog(dir, true)
+	for _, kind := range logKinds {
+		t.Run(string(kind), func(t *testing.T) { useLog(t, kind) })
+	}
+}
+
+func useLog(t *testing.T, kind LogKind) {
+	dir := t.TempDir()
+	open := func() nodeLog {
+		log, err := openKind(dir, kind, true)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return logStore{log}
+		return log
 	}
 	s := open()
 	entries := []*raft.Log{
@@ -57,7 +61,7 @@ func TestLogStore(t *testing.T) {
 		}
 	}
 	check(1, 4)
-	if err := s.log.Close(); err != nil {
+	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	s = open()
@@ -76,6 +80,14 @@ func TestLogStore(t *testing.T) {
 	check(2, 4)
 	drop(2, 4)
 	check(0, 0)
+	entries[3].Index = 4
+	if err := s.StoreLogs(entries); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.StoreLog(entries[1]); err != nil { // in place of the old one and those behind it
+		t.Fatal(err)
+	}
+	check(1, 2)
 	entries[3].Index = 9 // as behind a snapshot from elsewhere
 	if err := s.StoreLog(entries[3]); err != nil {
 		t.Fatal(err)

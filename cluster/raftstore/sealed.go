@@ -3,9 +3,10 @@ package raftstore
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"hash/crc32"
+
+	"github.com/stintdb/stint/cluster/boltfile"
 )
 
 // A sealed file is a JSON object whose last field is the CRC-32C of the object without it:
@@ -13,7 +14,7 @@ import (
 //	{"node":"a","incarnation":"k3jf02ls","crc32c":"9a1b2c3d"}
 const sealHead, sealSize = `,"crc32c":"`, len(`,"crc32c":"00000000"}`)
 
-var errDamaged = errors.New("damaged")
+var errDamaged = boltfile.ErrDamaged
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 

@@ -158,18 +158,24 @@ func (w *world) wipe(n *node) {
 	}
 }
 
-// tear cuts off the end of a node's log, or of its votes, like a file system whose disk lied about a sync.
+// tear cuts off the end of a node's log, or of one or both copies of its votes, like a file system whose disk lied about a sync.
 func (w *world) tear(n *node) {
 	files, err := filepath.Glob(filepath.Join(n.dir, "log", "log-*.stint"))
-	if err != nil || len(files) == 0 {
-		w.t.Fatalf("no log in %s: %v", n.dir, err)
+	bolt, boltErr := filepath.Glob(filepath.Join(n.dir, "log", "log.bolt"))
+	if files = append(files, bolt...); err != nil || boltErr != nil || len(files) == 0 {
+		w.t.Fatalf("no log in %s: %v, %v", n.dir, err, boltErr)
 	}
-	n.torn = append(files, filepath.Join(n.dir, "votes.stint"))[w.r.IntN(len(files)+1)]
+	n.torn = append(files, filepath.Join(n.dir, "votes-1.bolt"))[w.r.IntN(len(files)+1)]
 	info, err := os.Stat(n.torn)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if err := os.Truncate(n.torn, w.r.Int64N(info.Size())); err != nil {
+	size := w.r.Int64N(info.Size())
+	err = os.Truncate(n.torn, size)
+	if copied := strings.Replace(n.torn, "votes-1", "votes-2", 1); err == nil && w.r.IntN(2) == 0 {
+		err = os.Truncate(copied, min(size, 8<<10))
+	}
+	if err != nil {
 		w.t.Fatal(err)
 	}
 }

@@ -26,7 +26,8 @@ var (
 // have struck and enough requests were decided, however long that takes.
 func TestFaults(t *testing.T) {
 	t.Logf("seed %d", *seed)
-	w := &world{startCluster(t), rand.New(rand.NewPCG(*seed, 0))}
+	boltdb := map[string][]string{"c": {"--cluster-log", "boltdb"}}
+	w := &world{startClusterOf(t, boltdb), rand.New(rand.NewPCG(*seed, 0))}
 	l, reserved := startLoad(w.processes, *seed), startReservers(w.processes, *seed)
 	struck := w.suffer(&l.answered, 0, *strikes, *requests)
 	await(t, "every outcome of requests with an id", reserved.sawAll)

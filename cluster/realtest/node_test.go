@@ -5,6 +5,7 @@ package realtest
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -34,6 +35,12 @@ type processes struct {
 // startCluster starts three nodes and waits until they decide. They decide in the log alone, unless the options say otherwise.
 func startCluster(t testing.TB, options ...string) *processes {
 	t.Helper()
+	return startClusterOf(t, nil, options...)
+}
+
+// startClusterOf is startCluster with options that single nodes have.
+func startClusterOf(t testing.TB, own map[string][]string, options ...string) *processes {
+	t.Helper()
 	c := &processes{t: t, names: []string{"a", "b", "c"}, nodes: map[string]*node{}}
 	c.net = newNetwork(c.names)
 	program := testserver.Build(t, "../..")
@@ -43,8 +50,8 @@ func startCluster(t testing.TB, options ...string) *processes {
 		peers = append(peers, startProxy(t, c.net, name, addresses[i]))
 	}
 	for i, name := range c.names {
-		p := testserver.NewServer(t, program, append([]string{"--node-id", name, "--admin", "", "--dir", "state", "--cluster-listen", addresses[i],
-			"--cluster-advertise", peers[i], "--cluster-peers", strings.Join(peers, ","), "--bootstrap-expect", "3", "--cluster-ahead", "0"}, options...)...)
+		p := testserver.NewServer(t, program, slices.Concat([]string{"--node-id", name, "--admin", "", "--dir", "state", "--cluster-listen", addresses[i],
+			"--cluster-advertise", peers[i], "--cluster-peers", strings.Join(peers, ","), "--bootstrap-expect", "3", "--cluster-ahead", "0"}, options, own[name])...)
 		c.nodes[name] = &node{Process: p, name: name, dir: filepath.Join(p.Dir, "state")}
 	}
 	t.Cleanup(c.stop)

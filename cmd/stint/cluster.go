@@ -34,7 +34,7 @@ func join(cfg config.Config, keys *store.Store, files descriptors, operators *ad
 	if err != nil {
 		return nil, err
 	}
-	disk, err := raftstore.Open(cfg.Dir, log)
+	disk, err := raftstore.Open(cfg.Dir, raftstore.LogKind(cfg.ClusterLog), log)
 	if err != nil {
 		unlock()
 		return nil, err

@@ -44,7 +44,7 @@ func (i *inspector) node(path string) (is bool, err error) {
 // nodeLog reads a node's part of the log.
 func (i *inspector) nodeLog(path string) error {
 	var refused string
-	first, last, files, err := persistence.InspectEntryLog(persistence.Dir(path), func(e persistence.LogEntry) error {
+	first, last, files, err := raftstore.InspectLog(path, func(e persistence.LogEntry) error {
 		if err := fsm.InspectEntry(e.Index, e.Data); err != nil && refused == "" {
 			refused = fmt.Sprintf("%s: CANNOT BE APPLIED: entry %d: %v. Every node of this version stops at it. Start all nodes with the newest version, "+
 				"or the one that wrote it; if none reads it, begin a new cluster with empty directories: all usage is then lost, and policies must be set again\n",
@@ -57,6 +57,10 @@ func (i *inspector) nodeLog(path string) error {
 		err = nil
 	}
 	i.files += files
+	if errors.Is(err, raftstore.ErrLogInUse) {
+		_, err = fmt.Fprintf(i.out, "%s: not read: %v, which checked it at its start\n", raftstore.LogDir, err)
+		return err
+	}
 	if damage, ok := errors.AsType[*persistence.DamageError](err); ok {
 		i.damaged++
 		_, err = fmt.Fprintf(i.out, "%s: DAMAGED at offset %d: %v\n", filepath.Join(raftstore.LogDir, damage.Name), damage.Offset, damage.Err)

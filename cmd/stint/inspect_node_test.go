@@ -1,11 +1,16 @@
 package main
 
 import (
+	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/hashicorp/raft"
+
+	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/persistence"
 )
 
@@ -53,4 +58,46 @@ func TestInspectNode(t *testing.T) {
 			t.Errorf("it does not say %q:\n%s", want, out.String())
 		}
 	}
+}
+
+// A log of raft-boltdb is read, unless a server has it, and so are votes.
+func TestInspectBoltLog(t *testing.T) {
+	dir := t.TempDir()
+	disk, err := raftstore.Open(dir, raftstore.BoltLog, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := disk.Incarnation("a"); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(disk.Stable().SetUint64([]byte("CurrentTerm"), 2), disk.Logs().StoreLogs([]*raft.Log{{Index: 7, Term: 2, Type: raft.LogNoop}, {Index: 8, Term: 2, Type: raft.LogNoop}})); err != nil {
+		t.Fatal(err)
+	}
+	inspect := func(wants ...string) {
+		t.Helper()
+		var out, errs strings.Builder
+		(&process{stdout: &out, stderr: &errs}).run(t.Context(), []string{"inspect", dir})
+		for _, want := range append(wants, "votes-1.bolt: its votes, in term 2", "votes-2.bolt: its votes, in term 2") {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("it does not say %q:\n%s%s", want, out.String(), errs.String())
+			}
+		}
+	}
+	inspect("log: not read: a running server uses it")
+	if err := disk.Close(); err != nil {
+		t.Fatal(err)
+	}
+	inspect("log: its part of the Raft log, entries 7 to 8 in 1 file")
+	path := filepath.Join(dir, "log", "log.bolt")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 2 * 4096; i < len(data); i += 4096 {
+		data[i+8] ^= 4 // the kind of the page
+	}
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	inspect("log/log.bolt: DAMAGED")
 }

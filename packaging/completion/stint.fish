@@ -60,6 +60,7 @@ complete -c stint -n '__fish_seen_subcommand_from server' -l decide-timeout -r -
 complete -c stint -n '__fish_seen_subcommand_from server' -l shutdown-grace -r -d 'At shutdown, time in which a node still serves'
 complete -c stint -n '__fish_seen_subcommand_from server' -l cluster-heartbeat -r -d 'Time without a message from the leader after'
 complete -c stint -n '__fish_seen_subcommand_from server' -l cluster-disk-timeout -r -d 'leader steps down when one write to its disk'
+complete -c stint -n '__fish_seen_subcommand_from server' -l cluster-log -r -d 'What keeps the Raft log in --dir: stint, or'
 complete -c stint -n '__fish_seen_subcommand_from server' -l cluster-log-size -r -d 'A Raft log larger than this is truncated after a'
 complete -c stint -n '__fish_seen_subcommand_from server' -l cluster-ahead -r -d 'Have this node hold tokens of keys that clients'
 complete -c stint -n '__fish_seen_subcommand_from server' -l cluster-import -r -d 'Start a new cluster with the state of a'

@@ -65,6 +65,11 @@ var clusterSettings = []Setting{
 		value: func(c *Config) Value { return &period{&c.ClusterDiskTimeout, 100 * time.Millisecond, time.Minute} },
 	},
 	{
+		Name: "cluster-log", Group: groupCluster, Placeholder: "STORE",
+		Help:  "What keeps the Raft log in --dir: stint, or boltdb, which is slower. A directory stays with one of them; nodes may differ.",
+		value: func(c *Config) Value { return &word{&c.ClusterLog, []string{"stint", "boltdb"}} },
+	},
+	{
 		Name: "cluster-log-size", Group: groupCluster, Placeholder: "SIZE",
 		Help:  "A Raft log larger than this is truncated after a snapshot.",
 		value: func(c *Config) Value { return &size[int64]{&c.ClusterLogBytes, 1 << 20, 1 << 40, ""} },

@@ -78,6 +78,7 @@ type Config struct {
 	DecideTimeout      time.Duration // an undecided request is answered CLUSTERDOWN after this time
 	ClusterHeartbeat   time.Duration // a leader without messages for this time is replaced
 	ClusterAhead       time.Duration // for which this node holds tokens of keys in demand, 0 is off
+	ClusterLog         string        // stint or boltdb: what keeps the Raft log
 	ClusterLogBytes    int64         // size beyond which the Raft log is cut off behind a snapshot
 	ClusterDiskTimeout time.Duration // a leader whose disk takes longer gives up leadership
 	ClusterSecret      string        // # and the SHA-256 of the secret, in hexadecimal digits; "" is none
@@ -181,6 +182,7 @@ func Default() Config {
 		DecideTimeout:      time.Second,
 		ClusterHeartbeat:   300 * time.Millisecond,
 		ClusterAhead:       time.Second,
+		ClusterLog:         "stint",
 		ClusterLogBytes:    64 << 20,
 		ClusterDiskTimeout: 2 * time.Second,
 		UpstreamTimeout:    time.Second,

@@ -98,6 +98,7 @@ var settingCases = []struct {
 	{"cluster-heartbeat", map[string]string{"50ms": "50ms", "300ms": "300ms", "10s": "10s"}, []string{"0", "49ms", "11s", ""}},
 	{"cluster-disk-timeout", map[string]string{"100ms": "100ms", "1m": "1m"}, []string{"0", "99ms", "61s", ""}},
 	{"cluster-ahead", map[string]string{"0": "0", "10ms": "10ms", "1s": "1s", "5s": "5s"}, []string{"6s", "-1s", "soon", ""}},
+	{"cluster-log", map[string]string{"stint": "stint", "BOLTDB": "boltdb"}, []string{"", "wal", "bolt"}},
 	{"cluster-log-size", map[string]string{"1mb": "1mb", "1tb": "1tb"}, []string{"0", "1048575", "2tb", "big", ""}},
 	{"cluster-import", map[string]string{"": "", "/var/lib/stint": "/var/lib/stint"}, []string{"a\nb"}},
 	{"cluster-tls-cert", map[string]string{"": "", "node.pem": "node.pem"}, []string{"a\nb"}},

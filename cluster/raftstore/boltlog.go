@@ -1,0 +1,199 @@
+package raftstore
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/stintdb/stint/cluster/boltfile"
+	"github.com/stintdb/stint/persistence"
+)
+
+// boltLogFile is the log in LogDir if raft-boltdb keeps it. Behind the extensions of each entry are
+//
+//	1  version
+//	4  CRC-32C of the entry's other fields, as [EncodeEntry] orders them behind the index, and of the version
+const boltLogFile = "log.bolt"
+
+const (
+	boltEntryVersion = 1
+	boltEntrySeal    = 1 + 4
+)
+
+// boltLog is Raft's log in a file of raft-boltdb.
+type boltLog struct {
+	path    string
+	store   *boltfile.Store
+	writing sync.Mutex
+	failed  bool // the last write: what the file shows may not be on the disk
+}
+
+// openBoltLog opens a log in a directory and reads all its entries, or begins one if create is set and there is none that is whole.
+func openBoltLog(dir string, create bool) (*boltLog, error) {
+	l := &boltLog{path: filepath.Join(dir, boltLogFile)}
+	err := checkBoltLog(l.path)
+	switch {
+	case err == nil:
+		l.store, err = boltfile.Open(l.path)
+	case create && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, errDamaged)):
+		if l.store, err = boltfile.Create(l.path); err == nil {
+			err = persistence.Dir(dir).SyncDir()
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := l.each(func(*raft.Log) error { return nil }); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+// each reads all entries.
+func (l *boltLog) each(visit func(*raft.Log) error) error {
+	first, last, err := l.store.Range()
+	for i := first; i > 0 && i <= last && err == nil; i++ {
+		var entry raft.Log
+		if err = l.GetLog(i, &entry); err == nil {
+			err = visit(&entry)
+		}
+	}
+	return err
+}
+
+// checkBoltLog checks all of a log but the contents of its entries.
+func checkBoltLog(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	info, err := f.Stat()
+	if err == nil {
+		next := uint64(0)
+		_, err = boltfile.Read(f, info.Size(), func(bucket string, key, _ []byte) error {
+			if bucket != boltfile.Logs || len(key) != 8 {
+				return fmt.Errorf("%w: %q among the entries", errDamaged, key)
+			}
+			index := binary.BigEndian.Uint64(key)
+			if next > 0 && index != next {
+				return fmt.Errorf("%w: entry %d follows %d", errDamaged, index, next-1)
+			}
+			next = index + 1
+			return nil
+		})
+	}
+	return errors.Join(err, f.Close())
+}
+
+// FirstIndex implements raft.LogStore.
+func (l *boltLog) FirstIndex() (uint64, error) {
+	first, _, err := l.store.Range()
+	return first, err
+}
+
+// LastIndex implements raft.LogStore.
+func (l *boltLog) LastIndex() (uint64, error) {
+	_, last, err := l.store.Range()
+	return last, err
+}
+
+// GetLog implements raft.LogStore.
+func (l *boltLog) GetLog(index uint64, entry *raft.Log) error {
+	var read raft.Log
+	if err := l.store.GetLog(index, &read); err != nil {
+		return err
+	}
+	end := len(read.Extensions) - boltEntrySeal
+	if end < 0 || read.Index != index {
+		return fmt.Errorf("%w: entry %d", errDamaged, index)
+	}
+	seal := read.Extensions[end:]
+	read.Extensions = read.Extensions[:end:end]
+	if sum := sumEntry(&read, seal[0]); sum != binary.LittleEndian.Uint32(seal[1:]) {
+		return fmt.Errorf("%w: entry %d", errDamaged, index)
+	}
+	if seal[0] > boltEntryVersion {
+		return fmt.Errorf("entry %d, version %d: %w", index, seal[0], persistence.ErrNewer)
+	}
+	if !read.AppendedAt.IsZero() {
+		read.AppendedAt = time.Unix(0, read.AppendedAt.UnixNano())
+	}
+	*entry = read
+	return nil
+}
+
+// sumEntry is the checksum of an entry.
+func sumEntry(l *raft.Log, version byte) uint32 {
+	head := append(binary.LittleEndian.AppendUint64(nil, l.Index), version)
+	head = appendEntryHead(head, l)
+	sum := crc32.Update(crc32.Checksum(head, castagnoli), castagnoli, l.Extensions)
+	return crc32.Update(sum, castagnoli, l.Data)
+}
+
+// StoreLog implements raft.LogStore.
+func (l *boltLog) StoreLog(entry *raft.Log) error { return l.StoreLogs([]*raft.Log{entry}) }
+
+// StoreLogs implements raft.LogStore. As in a [persistence.EntryLog], an entry replaces those in conflict with it: the old one of its index and
+// all behind, or all, if it leaves a gap.
+func (l *boltLog) StoreLogs(entries []*raft.Log) error {
+	sealed := make([]*raft.Log, len(entries))
+	for i, e := range entries {
+		one := *e
+		one.Extensions = append(append(make([]byte, 0, len(e.Extensions)+boltEntrySeal), e.Extensions...), boltEntryVersion)
+		one.Extensions = binary.LittleEndian.AppendUint32(one.Extensions, sumEntry(e, boltEntryVersion))
+		sealed[i] = &one
+	}
+	return l.write(func() error {
+		first, last, err := l.store.Range()
+		if err == nil && last > 0 && len(entries) > 0 && entries[0].Index != last+1 {
+			if from := entries[0].Index; from > first && from <= last {
+				first = from
+			}
+			err = l.store.DeleteRange(first, last)
+		}
+		if err != nil {
+			return err
+		}
+		return l.store.StoreLogs(sealed)
+	})
+}
+
+// write makes a change, after what an earlier one that failed has left is on the disk.
+func (l *boltLog) write(change func() error) (err error) {
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	if l.failed {
+		err = boltfile.Settle(l.path)
+	}
+	if err == nil {
+		err = change()
+	}
+	l.failed = err != nil
+	return err
+}
+
+// DeleteRange implements raft.LogStore.
+func (l *boltLog) DeleteRange(from, to uint64) error {
+	first, last, err := l.store.Range()
+	if err != nil || to < first || from > last {
+		return err
+	}
+	if from > first && to < last {
+		return errMiddle(from, to, first, last)
+	}
+	return l.write(func() error { return l.store.DeleteRange(from, to) })
+}
+
+// IsMonotonic implements raft.MonotonicLogStore: a log with a gap would count as damaged.
+func (l *boltLog) IsMonotonic() bool { return true }
+
+// Close closes the file.
+func (l *boltLog) Close() error { return l.store.Close() }

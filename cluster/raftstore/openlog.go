@@ -1,0 +1,134 @@
+package raftstore
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/stintdb/stint/cluster/boltfile"
+	"github.com/stintdb/stint/persistence"
+)
+
+// LogKind is what keeps Raft's log, in the words of the setting cluster-log.
+type LogKind string
+
+// The kinds of logs.
+const (
+	OwnLog  LogKind = "stint" // a persistence.EntryLog
+	BoltLog LogKind = "boltdb"
+)
+
+// nodeLog is Raft's log in a node's directory.
+type nodeLog interface {
+	raft.LogStore
+	Close() error
+}
+
+// openLog opens the log in a node's directory, or begins one if the node is new.
+func openLog(dir string, kind LogKind) (nodeLog, error) {
+	path := filepath.Join(dir, LogDir)
+	isUsed, err := isUsed(dir)
+	if err != nil {
+		return nil, err
+	}
+	if !isUsed {
+		if err := os.MkdirAll(path, 0o700); err != nil {
+			return nil, err
+		}
+		if err := persistence.Dir(dir).SyncDir(); err != nil {
+			return nil, err
+		}
+	}
+	if is, err := logKind(path); err != nil {
+		return nil, err
+	} else if is != "" && is != kind {
+		return nil, fmt.Errorf("%s was written with --cluster-log %s, and this node has --cluster-log %s: set it to %s; or, while a majority of the other nodes runs, move the directory away and start with an empty --dir", path, is, kind, is)
+	}
+	log, err := openKind(path, kind, !isUsed)
+	_, isDamaged := errors.AsType[*persistence.DamageError](err)
+	switch {
+	case errors.Is(err, persistence.ErrNewer):
+		return nil, fmt.Errorf("%s: %w", path, err)
+	case isUsed && (errors.Is(err, persistence.ErrNoLog) || errors.Is(err, fs.ErrNotExist)):
+		return nil, fmt.Errorf("%s is missing or empty, although %s shows that the node has been in use; %w", path, IdentityFile, ErrLostState)
+	case isDamaged || errors.Is(err, errDamaged):
+		return nil, fmt.Errorf("%s: %w; %w", path, err, ErrLostState)
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if last, err := log.LastIndex(); (last > 0 || err != nil) && !isUsed {
+		return nil, errors.Join(fmt.Errorf("%s is missing, although %s holds a log; %w", filepath.Join(dir, IdentityFile), path, ErrLostState), err, log.Close())
+	}
+	return log, nil
+}
+
+func openKind(path string, kind LogKind, create bool) (nodeLog, error) {
+	if kind == BoltLog {
+		log, err := openBoltLog(path, create)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", boltLogFile, err)
+		}
+		return log, nil
+	}
+	log, err := persistence.OpenEntryLog(persistence.Dir(path), create)
+	if err != nil {
+		return nil, err
+	}
+	return logStore{log}, nil
+}
+
+// logKind is the kind of the log in a directory, "" if there is none.
+func logKind(path string) (LogKind, error) {
+	names, err := persistence.Dir(path).List()
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	for _, name := range names {
+		switch {
+		case name == boltLogFile:
+			return BoltLog, nil
+		case persistence.IsLogFile(name):
+			return OwnLog, nil
+		}
+	}
+	return "", nil
+}
+
+// ErrLogInUse is the error for a log that cannot be read while a server writes to it.
+var ErrLogInUse = boltfile.ErrInUse
+
+// InspectLog reads the log in LogDir, and changes nothing. It returns the indexes of the first and the last entry, 0 if there is none, and the
+// number of files, and a [persistence.DamageError] if data is missing. It calls visit for every entry, as [EncodeEntry] encodes it; an error of visit ends it.
+func InspectLog(path string, visit func(persistence.LogEntry) error) (first, last uint64, files int, err error) {
+	switch kind, err := logKind(path); {
+	case err != nil:
+		return 0, 0, 0, err
+	case kind != BoltLog:
+		return persistence.InspectEntryLog(persistence.Dir(path), visit)
+	}
+	file := filepath.Join(path, boltLogFile)
+	store, err := boltfile.View(file)
+	switch {
+	case errors.Is(err, ErrLogInUse) || errors.Is(err, fs.ErrNotExist):
+		return 0, 0, 1, err
+	case err != nil:
+		return 0, 0, 1, &persistence.DamageError{Name: boltLogFile, Err: err}
+	}
+	l := &boltLog{path: file, store: store}
+	if err = checkBoltLog(file); err == nil {
+		err = l.each(func(entry *raft.Log) error {
+			return visit(persistence.LogEntry{Index: entry.Index, Data: EncodeEntry(entry)})
+		})
+	}
+	if err == nil {
+		first, last, err = store.Range()
+	}
+	if errors.Is(err, errDamaged) {
+		err = &persistence.DamageError{Name: boltLogFile, Err: err}
+	}
+	return first, last, 1, errors.Join(err, l.Close())
+}

@@ -1,0 +1,127 @@
+package raftstore
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/stintdb/stint/cluster/boltfile"
+	"github.com/stintdb/stint/internal/atomicfile"
+	"github.com/stintdb/stint/persistence"
+)
+
+// foundVotes are the votes in a directory.
+type foundVotes struct {
+	records records
+	copies  [2]records // what each of the files has, nil if it does not count
+	damage  [2]error   // why it does not
+	isOld   bool       // an earlier build left its file, and while it is there, the others may not be complete
+}
+
+// readVotes reads the votes of a node, which may be running, and changes nothing.
+func readVotes(dir string) (v foundVotes, err error) {
+	v.records, err = readOldVotes(persistence.Dir(dir))
+	switch {
+	case err == nil:
+		v.isOld = true
+	case errors.Is(err, fs.ErrNotExist):
+		v.records = records{}
+	default:
+		return v, fmt.Errorf("%s: %w", oldVotesFile, err)
+	}
+	for i, name := range votesFiles {
+		has, err := readRecords(filepath.Join(dir, name))
+		switch {
+		case errors.Is(err, persistence.ErrNewer):
+			return v, fmt.Errorf("%s: %w", name, err)
+		case err != nil:
+			v.damage[i] = err
+		default:
+			v.copies[i] = has
+			v.records.add(has)
+		}
+	}
+	if v.damage[0] != nil && v.damage[1] != nil && !v.isOld {
+		return v, fmt.Errorf("neither copy of the votes can be read: %s: %w; %s: %w", votesFiles[0], v.damage[0], votesFiles[1], v.damage[1])
+	}
+	return v, nil
+}
+
+// makeCopy makes one of the files anew, durably. Its old one, if any, stays until then.
+func (v *votes) makeCopy(i int) error {
+	path := filepath.Join(v.dir, votesFiles[i])
+	temporary := path + atomicfile.TempSuffix
+	made, err := boltfile.Create(temporary)
+	if err != nil {
+		return err
+	}
+	for key, r := range v.records {
+		err = errors.Join(err, made.Set([]byte(key), r.seal(key)))
+	}
+	if err == nil {
+		err = os.Rename(temporary, path)
+	}
+	if err == nil {
+		err = persistence.Dir(v.dir).SyncDir()
+	}
+	if err != nil {
+		return errors.Join(err, made.Close())
+	}
+	v.copies[i] = made
+	return nil
+}
+
+// open makes both files hold the votes, and opens them. A file that does not count, or lacks the last write because of a crash, is made anew.
+func (found foundVotes) open(dir string) (v *votes, err error) {
+	v = &votes{dir: dir, number: found.records.last(), records: found.records}
+	for i, name := range votesFiles {
+		if has := found.copies[i]; has != nil && has.equal(found.records) {
+			v.copies[i], err = boltfile.Open(filepath.Join(dir, name))
+		} else {
+			err = v.makeCopy(i)
+		}
+		if err != nil {
+			return nil, errors.Join(err, v.Close())
+		}
+	}
+	if err := removeOldVotes(dir); err != nil {
+		return nil, errors.Join(err, v.Close())
+	}
+	return v, nil
+}
+
+// removeOldVotes removes the file of an earlier build, durably: it will lack the votes to come.
+func removeOldVotes(dir string) error {
+	err := os.Remove(filepath.Join(dir, oldVotesFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return errors.Join(err, persistence.Dir(dir).SyncDir())
+}
+
+// loadVotes opens the votes in a node's directory, or begins them if the node is new. Damage is that of a file which it made anew from the other.
+func loadVotes(dir string) (v *votes, damage error, err error) {
+	found, err := readVotes(dir)
+	if err == nil {
+		v, err = found.open(dir)
+		for i, name := range votesFiles {
+			if found.damage[i] != nil && !found.isOld {
+				damage = fmt.Errorf("%s: %w", name, found.damage[i])
+			}
+		}
+		return v, damage, err
+	}
+	err = fmt.Errorf("%s: %w", dir, err)
+	switch used, usedErr := isUsed(dir); {
+	case usedErr != nil:
+		return nil, nil, usedErr
+	case !used: // a crash may have torn the making of the files, and nothing was built on them
+		v, err = foundVotes{records: records{}}.open(dir)
+		return v, nil, err
+	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, errDamaged):
+		err = fmt.Errorf("%w; %s shows that the node has been in use; %w", err, IdentityFile, ErrLostState)
+	}
+	return nil, nil, err
+}

@@ -1,0 +1,330 @@
+package raftstore
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/stintdb/stint/internal/atomicfile"
+)
+
+// openTestVotes opens votes in a directory that has been in use, and closes them with the test.
+func openTestVotes(t *testing.T, dir string) *votes {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, IdentityFile), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	v, _, err := loadVotes(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = v.Close() })
+	return v
+}
+
+// newVotes are votes in a new directory.
+func newVotes(t *testing.T) *votes {
+	t.Helper()
+	dir := t.TempDir()
+	v, _, err := loadVotes(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = v.Close() })
+	return v
+}
+
+// readCopies returns the files of votes as they are.
+func readCopies(t *testing.T, dir string) (copies [2][]byte) {
+	t.Helper()
+	for i, name := range votesFiles {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		copies[i] = data
+	}
+	return copies
+}
+
+// crashes returns what a crash may leave of a file that a write of bbolt changed: it syncs the pages behind the first two, and then the one of those
+// two that it writes, whose first sector is written whole, or not.
+func crashes(before, after []byte) (left [][]byte) {
+	const page = 4096
+	before = append(bytes.Clone(before), make([]byte, max(0, len(after)-len(before)))...)
+	var changed []int
+	for at := 2 * page; at < len(after); at += page {
+		if !bytes.Equal(before[at:at+page], after[at:at+page]) {
+			changed = append(changed, at)
+		}
+	}
+	for some := range 1 << len(changed) {
+		one := bytes.Clone(before)
+		for i, at := range changed {
+			if some>>i&1 == 1 {
+				copy(one[at:at+page], after[at:])
+			}
+		}
+		left = append(left, one)
+		for i, at := range changed { // torn in the middle
+			if some>>i&1 == 1 {
+				torn := bytes.Clone(one)
+				copy(torn[at+page/2:at+page], before[at+page/2:])
+				left = append(left, torn)
+			}
+		}
+	}
+	return append(left, after)
+}
+
+// Wherever a crash ends the writes of both copies, the next start finds the value before or the new one, and every other value; and after an
+// acknowledged write, it finds that, also if one copy is lost.
+func TestVotesCrash(t *testing.T) {
+	v := newVotes(t)
+	for term := uint64(1); term < 8; term++ {
+		before, want := readCopies(t, v.dir), v.records
+		if err := v.SetUint64(termKey, term); err != nil {
+			t.Fatal(err)
+		}
+		if term%3 == 0 {
+			if err := v.Set(voteKey, fmt.Appendf(nil, "node-%d", term)); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		after := readCopies(t, v.dir)
+		one, other := crashes(before[0], after[0]), crashes(before[1], after[1])
+		if len(one) < 4 {
+			t.Fatalf("%d states after a crash", len(one))
+		}
+		dir := t.TempDir()
+		for i := range max(len(one), len(other)) {
+			for _, pair := range [][2][]byte{{one[i%len(one)], other[0]}, {one[0], other[i%len(other)]}, {one[i%len(one)], other[len(other)-1-i%len(other)]}} {
+				checkCrash(t, dir, pair, want, v.records)
+			}
+		}
+		for i := range votesFiles {
+			lost := after
+			lost[i] = nil
+			checkCrash(t, dir, lost, v.records, v.records)
+		}
+	}
+}
+
+// checkCrash reads copies of votes.
+func checkCrash(t *testing.T, dir string, copies [2][]byte, before, after records) {
+	t.Helper()
+	for i, name := range votesFiles {
+		if err := os.WriteFile(filepath.Join(dir, name), copies[i], 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found, err := readVotes(dir)
+	if err != nil || !found.records.equal(before) && !found.records.equal(after) {
+		t.Fatalf("after a crash: %v, %v; want %v or %v", found.records, err, before, after)
+	}
+}
+
+// Where both copies have lost their last write, because the pages with it are damaged, the votes are refused: one may be forgotten.
+func TestBothCopiesLack(t *testing.T) {
+	v := newVotes(t)
+	for term := range uint64(5) {
+		if err := v.SetUint64(termKey, term+1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	copies := readCopies(t, v.dir)
+	dir := t.TempDir()
+	for i, name := range votesFiles {
+		for at := range 2 {
+			copies[i][at*4096+16+20] ^= 1
+			if err := os.WriteFile(filepath.Join(dir, name), copies[i], 0o600); err != nil {
+				t.Fatal(err)
+			}
+			copies[i][at*4096+16+20] ^= 1
+			if i == 0 {
+				continue
+			}
+			if found, err := readVotes(dir); err == nil {
+				t.Errorf("%v is read", found.records)
+			}
+		}
+	}
+}
+
+// oldVotes begins a directory with the file of an earlier build.
+func oldVotes(t *testing.T) (dir string, want records) {
+	t.Helper()
+	dir = t.TempDir()
+	data, err := os.ReadFile(filepath.Join("testdata", "node-v2", oldVotesFile))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, oldVotesFile), data, 0o600)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, IdentityFile), nil, 0o600)
+	}
+	found, readErr := readVotes(dir)
+	if err = errors.Join(err, readErr); err != nil || len(found.records) != 4 {
+		t.Fatalf("%v, %v", found.records, err)
+	}
+	return dir, found.records
+}
+
+// The file of an earlier build is carried over, and a crash at each step of that is harmless: from the states that it may leave, the next start reaches
+// the end.
+func TestMigration(t *testing.T) {
+	dir, want := oldVotes(t)
+	old, err := os.ReadFile(filepath.Join(dir, oldVotesFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := openTestVotes(t, dir)
+	if !done.records.equal(want) {
+		t.Fatalf("%v, want %v", done.records, want)
+	}
+	if _, err := os.Stat(filepath.Join(dir, oldVotesFile)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the old file is there: %v", err)
+	}
+	whole := readCopies(t, dir)
+	torn, behind := whole[0][:5000], t.TempDir()
+	fewer := &votes{dir: behind, records: records{string(termKey): want[string(termKey)]}} // one that the names of later pages never reached
+	if err := fewer.makeCopy(0); err != nil {
+		t.Fatal(err)
+	}
+	if err := fewer.Close(); err != nil {
+		t.Fatal(err)
+	}
+	part, err := os.ReadFile(filepath.Join(behind, votesFiles[0]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	temporary := [2]string{votesFiles[0] + atomicfile.TempSuffix, votesFiles[1] + atomicfile.TempSuffix}
+	for _, state := range []map[string][]byte{
+		{temporary[0]: nil}, {temporary[0]: torn}, {temporary[0]: whole[0]},
+		{votesFiles[0]: whole[0]}, {votesFiles[0]: whole[0], temporary[1]: torn}, {votesFiles[0]: torn, votesFiles[1]: torn},
+		{votesFiles[0]: part}, {votesFiles[0]: part, votesFiles[1]: part}, {votesFiles[1]: whole[1]}, {votesFiles[0]: whole[0], votesFiles[1]: whole[1]},
+		{votesFiles[0]: whole[0], votesFiles[1]: whole[1], oldVotesFile: nil},
+	} {
+		dir := t.TempDir()
+		if _, gone := state[oldVotesFile]; !gone {
+			state[oldVotesFile] = old
+		}
+		for name, data := range state {
+			if name == oldVotesFile && data == nil {
+				continue
+			}
+			if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		v := openTestVotes(t, dir)
+		if !v.records.equal(want) {
+			t.Errorf("%v, want %v", v.records, want)
+		}
+		if err := errors.Join(v.SetUint64(termKey, 9), v.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if found, err := readVotes(dir); err != nil || found.damage[0] != nil || found.damage[1] != nil || found.isOld || binary.BigEndian.Uint64(found.records[string(termKey)].value) != 9 {
+			t.Errorf("after the migration: %+v, %v", found, err)
+		}
+	}
+}
+
+// An old file that comes back, as from a backup, takes no newer vote away.
+func TestOldVotesComeBack(t *testing.T) {
+	dir, _ := oldVotes(t)
+	old, err := os.ReadFile(filepath.Join(dir, oldVotesFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := openTestVotes(t, dir)
+	if err := errors.Join(v.SetUint64(termKey, 9), v.Close(), os.WriteFile(filepath.Join(dir, oldVotesFile), old, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	v = openTestVotes(t, dir)
+	if term, err := v.GetUint64(termKey); term != 9 || err != nil {
+		t.Errorf("the term is %d, %v", term, err)
+	}
+}
+
+// An old file that is damaged is refused, with its name, whatever lies beside it.
+func TestDamagedOldVotes(t *testing.T) {
+	dir, _ := oldVotes(t)
+	path := filepath.Join(dir, oldVotesFile)
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := range bytes.TrimRight(whole[:oldVotesSlot], "\x00") {
+		damaged := bytes.Clone(whole)
+		damaged[at] ^= 1 << (at % 8)
+		damaged[oldVotesSlot+at] ^= 1 << (at % 8)
+		if err := os.WriteFile(path, damaged, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := loadVotes(dir); err != nil && (!strings.Contains(err.Error(), oldVotesFile) || !errors.Is(err, ErrLostState)) {
+			t.Fatal(err)
+		} else if err == nil {
+			t.Fatalf("byte %d is not noticed", at)
+		}
+	}
+}
+
+// A copy whose write failed is made anew by the next write, and no value that was acknowledged is missing from either.
+func TestVotesAfterAFailedWrite(t *testing.T) {
+	v := newVotes(t)
+	for i := range 2 {
+		if err := v.SetUint64(termKey, uint64(i+1)); err != nil {
+			t.Fatal(err)
+		}
+		blocked := filepath.Join(v.dir, votesFiles[i]+atomicfile.TempSuffix) // a directory that is not empty, where the file is to be made
+		if err := os.MkdirAll(filepath.Join(blocked, "x"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := v.copies[i].Close(); err != nil { // as if the disk refused
+			t.Fatal(err)
+		}
+		for range 2 {
+			if err := v.SetUint64(voteTermKey, uint64(i+10)); err == nil {
+				t.Fatal("a write to one copy alone is acknowledged")
+			}
+			if term, err := v.GetUint64(voteTermKey); err == nil && term == uint64(i+10) {
+				t.Error("a write that failed is told")
+			}
+		}
+		if err := errors.Join(os.RemoveAll(blocked), v.SetUint64(voteTermKey, uint64(i+10))); err != nil {
+			t.Fatal(err)
+		}
+		found, err := readVotes(v.dir)
+		if err != nil || !reflect.DeepEqual(found.copies[0], v.records) || !found.copies[1].equal(v.records) {
+			t.Fatalf("%+v, %v; want %v", found, err, v.records)
+		}
+	}
+}
+
+// A copy that a crash left behind gets the last write at the next start: the other one may be lost later.
+func TestCopyThatLagsBehind(t *testing.T) {
+	for i := range votesFiles {
+		v := newVotes(t)
+		if err := v.SetUint64(termKey, 1); err != nil {
+			t.Fatal(err)
+		}
+		before := readCopies(t, v.dir)
+		if err := errors.Join(v.SetUint64(termKey, 2), v.Close(), os.WriteFile(filepath.Join(v.dir, votesFiles[i]), before[i], 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		again := openTestVotes(t, v.dir)
+		if err := errors.Join(again.Close(), os.Remove(filepath.Join(v.dir, votesFiles[1-i]))); err != nil {
+			t.Fatal(err)
+		}
+		if term, err := openTestVotes(t, v.dir).GetUint64(termKey); term != 2 || err != nil {
+			t.Errorf("copy %d has the term %d, %v", i, term, err)
+		}
+	}
+}
