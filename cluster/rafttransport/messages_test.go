@@ -2,9 +2,11 @@ package rafttransport
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -90,6 +92,16 @@ func TestAnswersThatAreNone(t *testing.T) {
 		if _, err := readAnswer(frame, 9, &a); err == nil {
 			t.Errorf("%s: no error", name)
 		}
+	}
+}
+
+// A message takes memory for the entries that are in it, not for those that it claims.
+func TestEntriesAreBelievedAsTheyCome(t *testing.T) {
+	frame := appendQuestion(nil, head{kind: kindAppendEntries}, &entries)
+	one := len(frame) - len(appendQuestion(nil, head{kind: kindAppendEntries}, &raft.AppendEntriesRequest{RPCHeader: ofA}))
+	binary.LittleEndian.PutUint32(frame[len(frame)-one-4:], 1<<20)
+	if _, _, err := readQuestion(frame); err == nil || !strings.Contains(err.Error(), "1048576 entries in 37 bytes") {
+		t.Errorf("1048576 entries in %d bytes: %v", one, err)
 	}
 }
 
