@@ -124,11 +124,7 @@ func TestDiskRefusesTheLeadersEntries(t *testing.T) {
 			time.Sleep(10 * time.Millisecond)
 		}
 		disk.writesFail.Store(true)
-		go func() {
-			if res := do(n, acquire("k", 1, 1)); res[0].Allowed {
-				t.Error("granted by an entry that is not on the leader's disk")
-			}
-		}()
+		go do(n, acquire("k", 1, 1)) // which the next leader may grant
 		began := time.Now()
 		for n.Group().OwnStatus().Leads {
 			time.Sleep(10 * time.Millisecond)

@@ -30,19 +30,17 @@ func (d *disk) StoreLogs(entries []*raft.Log) error {
 	return d.InmemStore.StoreLogs(entries)
 }
 
-// run runs a test with a log whose node leads until told otherwise.
-func run(t *testing.T, test func(t *testing.T, l *Log, d *disk, leads *atomic.Bool)) {
+// start returns a log of a leader, until told otherwise, on a disk.
+func start(t *testing.T) (l *Log, d *disk, leads *atomic.Bool) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		d, leads := &disk{InmemStore: raft.NewInmemStore()}, &atomic.Bool{}
-		leads.Store(true)
-		l, err := New(d, leads.Load, slog.New(slog.DiscardHandler))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		test(t, l, d, leads)
-	})
+	d, leads = &disk{InmemStore: raft.NewInmemStore()}, &atomic.Bool{}
+	leads.Store(true)
+	l, err := New(d, leads.Load, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.Close)
+	return l, d, leads
 }
 
 func entries(kind raft.LogType, indexes ...uint64) (all []*raft.Log) {
@@ -64,7 +62,8 @@ func store(t *testing.T, l *Log, all []*raft.Log) time.Duration {
 
 // Commands of the leader are taken at once, and can be read; but they are durable when the disk has them.
 func TestCommandsOfTheLeader(t *testing.T) {
-	run(t, func(t *testing.T, l *Log, d *disk, _ *atomic.Bool) {
+	synctest.Test(t, func(t *testing.T) {
+		l, d, _ := start(t)
 		if took := store(t, l, entries(raft.LogCommand, 1, 2)); took > 0 {
 			t.Errorf("it waited %v", took)
 		}
@@ -97,7 +96,8 @@ func TestCommandsOfTheLeader(t *testing.T) {
 // Everything else is on the disk when StoreLogs returns, behind all that was taken before.
 func TestAllElseWaits(t *testing.T) {
 	for _, kind := range []raft.LogType{raft.LogCommand, raft.LogNoop, raft.LogBarrier, raft.LogConfiguration} {
-		run(t, func(t *testing.T, l *Log, d *disk, leads *atomic.Bool) {
+		synctest.Test(t, func(t *testing.T) {
+			l, d, leads := start(t)
 			store(t, l, entries(raft.LogCommand, 1))
 			leads.Store(kind != raft.LogCommand)
 			if took := store(t, l, entries(kind, 2)); took != 2*time.Second || l.Durable() != 2 {
@@ -112,7 +112,8 @@ func TestAllElseWaits(t *testing.T) {
 
 // There is a bound to what is taken before the disk has it.
 func TestMaxPending(t *testing.T) {
-	run(t, func(t *testing.T, l *Log, _ *disk, _ *atomic.Bool) {
+	synctest.Test(t, func(t *testing.T) {
+		l, _, _ := start(t)
 		for i := range uint64(maxPending) {
 			if took := store(t, l, entries(raft.LogCommand, i+1)); took > 0 {
 				t.Errorf("entry %d waited %v", i+1, took)
@@ -126,7 +127,8 @@ func TestMaxPending(t *testing.T) {
 
 // What the disk refuses stays in the log, and nothing follows it, until the disk takes it.
 func TestRefusedWrite(t *testing.T) {
-	run(t, func(t *testing.T, l *Log, d *disk, leads *atomic.Bool) {
+	synctest.Test(t, func(t *testing.T) {
+		l, d, leads := start(t)
 		d.fails.Store(true)
 		store(t, l, entries(raft.LogCommand, 1))
 		time.Sleep(1500 * time.Millisecond)
@@ -153,7 +155,8 @@ func TestRefusedWrite(t *testing.T) {
 
 // The end of the log is cut off once it is written; the beginning at any time.
 func TestDeleteRange(t *testing.T) {
-	run(t, func(t *testing.T, l *Log, d *disk, leads *atomic.Bool) {
+	synctest.Test(t, func(t *testing.T) {
+		l, d, leads := start(t)
 		leads.Store(false)
 		store(t, l, entries(raft.LogCommand, 1, 2, 3))
 		leads.Store(true)
@@ -176,7 +179,8 @@ func TestDeleteRange(t *testing.T) {
 
 // A log that is stopped finishes the write under way and loses the rest. Nobody waits any longer.
 func TestStop(t *testing.T) {
-	run(t, func(t *testing.T, l *Log, d *disk, leads *atomic.Bool) {
+	synctest.Test(t, func(t *testing.T) {
+		l, d, _ := start(t)
 		store(t, l, entries(raft.LogCommand, 1))
 		time.Sleep(500 * time.Millisecond)
 		store(t, l, entries(raft.LogCommand, 2))

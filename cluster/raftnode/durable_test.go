@@ -1,6 +1,7 @@
 package raftnode
 
 import (
+	"errors"
 	"log/slog"
 	"testing"
 
@@ -54,7 +55,7 @@ func TestNothingFollowsAnEntryThatTheDiskLacks(t *testing.T) {
 
 // There is no pipeline, in which the commit index would leave as it is.
 func TestNoPipeline(t *testing.T) {
-	if _, err := (durableTransport{}).AppendEntriesPipeline("", ""); err != raft.ErrPipelineReplicationNotSupported {
+	if _, err := (durableTransport{}).AppendEntriesPipeline("", ""); !errors.Is(err, raft.ErrPipelineReplicationNotSupported) {
 		t.Error(err)
 	}
 }
