@@ -232,7 +232,7 @@ func TestEveryBitOfSmallFiles(t *testing.T) {
 			continue // package persistence tests it
 		}
 		if strings.HasSuffix(path, ".bolt") {
-			continue // they are larger: TestEveryByteOfVotes
+			continue // they are larger: TestEveryBitOfVotes
 		}
 		for at := 0; at < len(whole)*8; at += max(1, 9-*flips/10) {
 			damaged := bytes.Clone(whole)
@@ -260,7 +260,7 @@ func TestEveryBitOfSmallFiles(t *testing.T) {
 }
 
 // Of each copy of the votes every byte is tried, and every bit with more -flips.
-func TestEveryByteOfVotes(t *testing.T) {
+func TestEveryBitOfVotes(t *testing.T) {
 	dir := fullDir(t, OwnLog)
 	for _, name := range votesFiles {
 		whole, err := os.ReadFile(filepath.Join(dir, name))
