@@ -86,7 +86,7 @@ func (c *changed) run(t *testing.T, line string) {
 	t.Helper()
 	words := strings.Fields(line)
 	command := testserver.Command(t, words[0], words[1:]...)
-	command.Dir, command.Env = c.folder, append(os.Environ(), "TEST_SIZE=quick", "GOFLAGS=-trimpath -vet=off")
+	command.Dir, command.Env = c.folder, append(os.Environ(), "TEST_SIZE=quick", "GOFLAGS=-trimpath -vet=off -timeout=30m")
 	output, err := command.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", line, err, output)
