@@ -91,6 +91,18 @@ func TestPick(t *testing.T) {
 	wantError(t, err, "two servers")
 }
 
+// Commands without a key or a limit run in the first workload only.
+func TestRunsIn(t *testing.T) {
+	for _, c := range []Command{setCommand, incrCommand, {Template: "PING"}} {
+		if s := (Series{Command: c}); !s.runsIn(manyKeys) || s.runsIn(hotKey) {
+			t.Errorf("%s runs in %s: %t, in %s: %t", c.Template, manyKeys.Name, s.runsIn(manyKeys), hotKey.Name, s.runsIn(hotKey))
+		}
+	}
+	if s := (Series{Command: serverTable("x")[1].Commands[0]}); !s.runsIn(manyKeys) || !s.runsIn(hotKey) {
+		t.Error("CL.THROTTLE does not run everywhere")
+	}
+}
+
 func TestExpand(t *testing.T) {
 	got := expand("TB.ACQUIRE {key} {capacity} {rate}", "tba:1", oncePerDay)
 	if want := []string{"TB.ACQUIRE", "tba:1", "1", "1/86400s"}; !slices.Equal(got, want) {
