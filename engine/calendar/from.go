@@ -15,10 +15,10 @@ const perMonth = 32 // of a From, more than a month has days
 
 // Errors of [ParseFrom], each for a unit.
 var (
-	errHour    = errors.New("of @day must be an hour, 0 to 23")
-	errWeekday = errors.New("of @week must be one of monday tuesday wednesday thursday friday saturday sunday")
-	errDay     = errors.New("of @month must be a day, 1 to 31")
-	errDate    = errors.New("of @quarter and @year must be a month and a day, such as 04-06")
+	errHour    = errors.New("must be an hour of @day, 0 to 23")
+	errWeekday = errors.New("must be a day of @week, one of monday tuesday wednesday thursday friday saturday sunday")
+	errDay     = errors.New("must be a day of @month, 1 to 31")
+	errDate    = errors.New("must be a month and a day of @quarter or @year, such as 04-06")
 )
 
 var weekdays = [...]string{"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"}

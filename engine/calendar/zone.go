@@ -19,55 +19,54 @@ var zonesText string
 
 type row struct {
 	name  string
-	rules rules
+	rules func() *rules
 	last  lastWindows
 }
 
-// table is read when the first zone is asked for.
+// table is read when the first zone is asked for, and the rules of a zone when it is.
 var table = sync.OnceValue(func() (t struct {
 	rows   []*row
 	byName map[string]Zone // also in lower case
 }) {
 	t.byName = map[string]Zone{}
 	for line := range strings.Lines(zonesText) {
-		if strings.HasPrefix(line, "#") {
-			continue
-		}
-		r, err := parseRow(strings.Fields(line))
-		if err != nil {
-			panic("calendar: zones.txt: " + line + err.Error())
-		}
+		name, rest, _ := strings.Cut(line, " ")
 		zone := Zone(len(t.rows))
-		t.rows = append(t.rows, r)
-		t.byName[r.name], t.byName[strings.ToLower(r.name)] = zone, zone
+		t.rows = append(t.rows, &row{name: name, rules: sync.OnceValue(func() *rules {
+			r, err := parseRules(strings.Fields(rest))
+			if err != nil {
+				panic("calendar: zones.txt: " + line + err.Error())
+			}
+			return r
+		})})
+		t.byName[name], t.byName[strings.ToLower(name)] = zone, zone
 	}
 	return t
 })
 
-func parseRow(words []string) (r *row, err error) {
-	r = &row{name: words[0]}
-	last := span{from: earliest, until: latest}
-	if last.offset, err = strconv.ParseInt(words[1], 10, 64); err != nil {
-		return r, err
+func parseRules(words []string) (*rules, error) {
+	r, last, err := &rules{}, span{from: earliest, until: latest}, error(nil)
+	if last.offset, err = strconv.ParseInt(words[0], 10, 64); err != nil {
+		return nil, err
 	}
-	for _, word := range words[2:] {
+	for _, word := range words[1:] {
 		if word[0] == 'M' {
-			if r.rules.yearly, err = parseYearly(word); err != nil {
-				return r, err
+			if r.yearly, err = parseYearly(word); err != nil {
+				return nil, err
 			}
 			break
 		}
 		at, offset, _ := strings.Cut(word, ":")
 		if last.until, err = strconv.ParseInt(at, 10, 64); err != nil {
-			return r, err
+			return nil, err
 		}
-		r.rules.spans = append(r.rules.spans, last)
+		r.spans = append(r.spans, last)
 		last = span{from: last.until, until: latest}
 		if last.offset, err = strconv.ParseInt(offset, 10, 64); err != nil {
-			return r, err
+			return nil, err
 		}
 	}
-	r.rules.spans = append(r.rules.spans, last)
+	r.spans = append(r.spans, last)
 	return r, nil
 }
 
@@ -89,7 +88,7 @@ func (z Zone) String() string {
 
 func (z Zone) known() bool { return int(z) < len(table().rows) }
 
-func (z Zone) rules() *rules { return &table().rows[z].rules }
+func (z Zone) rules() *rules { return table().rows[z].rules() }
 
 // Valid reports whether the anchor is one of windows of the unit, with a zone that this version knows.
 func (a Anchor) Valid(unit Unit) bool { return a.Zone.known() && a.From.valid(unit) }

@@ -45,8 +45,8 @@ func setFrom(_ *Request, op *engine.Op, value []byte) error {
 // unitOf is the unit of a limit's windows, or the error of an option that needs one.
 func unitOf(option string, limit *limits.Limit) (calendar.Unit, error) {
 	unit, ok := limit.Span.Unit()
-	if !ok {
-		return unit, errNotOfCalendar.With(option, strings.Join(paramWords(nil, *limit), " "))
+	if params := limit.Params(); !ok {
+		return unit, errNotOfCalendar.With(option, params[len(params)-1].Text)
 	}
 	return unit, nil
 }
