@@ -143,8 +143,8 @@ func firstShowing(location *time.Location, clock time.Time) int64 {
 	}
 }
 
-// anchor is a random zone and beginning of a window, often none.
-func (c *Calls) anchor(f *form, limit []string) (options []string) {
+// randomAnchor is a random zone and beginning of a window, often none.
+func randomAnchor(c *Calls, f *form, limit []string) (options []string) {
 	window := strings.ToLower(limit[len(limit)-1])
 	if f.algorithm != fixedWindow || c.chance(3) || !slices.Contains([]string{"@day", "@week", "@month", "@quarter", "@year"}, window) && !c.chance(20) {
 		return nil

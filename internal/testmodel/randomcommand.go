@@ -101,7 +101,7 @@ func (c *Calls) acquire(k *randomKey) []string {
 			words = append(words, c.tokens(4))
 		}
 	}
-	words = append(append(words, c.options(f.algorithm)...), c.anchor(f, limit)...)
+	words = append(append(words, c.options(f.algorithm)...), randomAnchor(c, f, limit)...)
 	if f.algorithm == concurrency || f.algorithm == leakyQueue {
 		return words
 	}
