@@ -142,7 +142,7 @@ export class Limit {
                 const { count, period } = parseRate(second), most = Limit.#bucket("tokenBucket", n, third, parseRate(third));
                 return most.#between(second, (count * most.parts.period) / period);
             }
-            case "window": return name === "fixedWindow" && (anchor !== undefined || second.startsWith("@")) ? Limit.window(n, second as Duration, anchor) : Limit.#window(name, n, second, parseDuration(second));
+            case "window": return name === "fixedWindow" && (anchor !== undefined || second.startsWith("@")) ? Limit.window(n, second, anchor) : Limit.#window(name, n, second, parseDuration(second));
         }
     }
 
@@ -321,7 +321,7 @@ function readAnchor(words: readonly string[], text: string): Anchor {
     for (let i = 0; i < words.length; i += 2) {
         const option = words[i]?.toLowerCase(), value = words[i + 1];
         if (option !== "tz" && option !== "from" || anchor[option] !== undefined || value === undefined) {
-            throw new InvalidError(`FW takes a limit, a window, TZ with a zone and FROM with a beginning behind it, got ${JSON.stringify(text.slice(0, 100))}`);
+            throw new InvalidError(`FW takes a limit, a window, TZ with a zone and FROM with a beginning, got ${JSON.stringify(text.slice(0, 100))}`);
         }
         anchor[option] = value;
     }

@@ -48,7 +48,7 @@ ALGORITHMS: dict[str, Algorithm] = {
     )
 }
 
-# Calendar windows, usually in UTC and with weeks from Monday on, with the days that each counts where its length is needed.
+# Calendar windows, with the seconds that each counts where its length is needed. Usually in UTC; weeks begin on Monday.
 CALENDAR = {
     "@minute": 60,
     "@hour": 3600,
@@ -295,7 +295,7 @@ def _parse_spec(text: str, words: list[str]) -> Limit:
 def _parse_anchor(text: str, words: list[str]) -> Limit:
     options = dict(zip([word.upper() for word in words[3::2]], words[4::2], strict=False))
     if len(words) != 3 + 2 * len(options) or not options.keys() <= {"TZ", "FROM"}:
-        raise InvalidError(f"FW takes a limit, a window, TZ with a zone and FROM with a beginning behind it, got {text!r}")
+        raise InvalidError(f"FW takes a limit, a window, TZ with a zone and FROM with a beginning, got {text!r}")
     return window(_integer(words[1]), words[2], tz=options.get("TZ", ""), start=options.get("FROM", ""))
 
 
