@@ -45,7 +45,8 @@ func setFrom(_ *Request, op *engine.Op, value []byte) error {
 // unitOf is the unit of a limit's windows, or the error of an option that needs one.
 func unitOf(option string, limit *limits.Limit) (calendar.Unit, error) {
 	unit, ok := limit.Span.Unit()
-	if params := limit.Params(); !ok {
+	if !ok {
+		params := limit.Params()
 		return unit, errNotOfCalendar.With(option, params[len(params)-1].Text)
 	}
 	return unit, nil
