@@ -2,7 +2,9 @@ package engine
 
 import (
 	"encoding/binary"
+	"math"
 
+	"github.com/stintdb/stint/engine/calendar"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -70,10 +72,33 @@ func (r *PartReader) Varint() int64 {
 
 // Limit reads a limit that [limits.Limit.Append] wrote.
 func (r *PartReader) Limit() limits.Limit {
-	l := limits.Limit{Algorithm: limits.Algorithm(r.Byte()), Span: limits.Span(r.Byte())}
+	algorithm, span := r.Byte(), r.Byte()
+	l := limits.Limit{Algorithm: limits.Algorithm(algorithm), Span: limits.Span(span &^ limits.HasAnchor)}
 	l.Capacity, l.Rate.Tokens, l.Rate.Period = int64(r.Uvarint()), int64(r.Uvarint()), int64(r.Uvarint())
 	if l.Algorithm.HasLeast() {
 		l.Least = int64(r.Uvarint())
 	}
+	if span&limits.HasAnchor != 0 {
+		l.Anchor = r.anchor()
+	}
 	return l
+}
+
+// anchor reads that of a limit which has one.
+func (r *PartReader) anchor() calendar.Anchor {
+	a := calendar.Anchor{Zone: calendar.Zone(r.Uint16()), From: calendar.From(r.Uint16())}
+	if a == (calendar.Anchor{}) {
+		r.Fail()
+	}
+	return a
+}
+
+// Uint16 reads a varint of at most 16 bits.
+func (r *PartReader) Uint16() uint16 {
+	n := r.Uvarint()
+	if n > math.MaxUint16 {
+		r.Fail()
+		return 0
+	}
+	return uint16(n)
 }

@@ -63,7 +63,7 @@ func (k Keyed) check() error {
 // appendSpec appends the limit as RL.ALL takes it. keep is for a limit without its own.
 func (k Keyed) appendSpec(arguments []any, keep Keep) []any {
 	arguments = append(arguments, words[k.Limit.algorithm].spec, k.Key)
-	arguments = k.Limit.appendWeight(k.Limit.appendArguments(arguments))
+	arguments = k.Limit.appendOptions(k.Limit.appendArguments(arguments))
 	if k.hasCost {
 		arguments = append(arguments, "COST", k.cost)
 	}

@@ -118,7 +118,7 @@ func errTokens(n int64) error {
 func (l Limit) command(key serverKey, n int64, options []any) ([]any, error) {
 	arguments := make([]any, 0, 8)
 	arguments = append(arguments, words[l.algorithm].command, string(key))
-	arguments = l.appendWeight(append(l.appendArguments(arguments), n))
+	arguments = l.appendOptions(append(l.appendArguments(arguments), n))
 	if options[0] == "" {
 		return arguments, nil
 	}

@@ -19,12 +19,18 @@ func (l Limit) appendArguments(to []any) []any {
 	return append(to, l.tokens, l.second())
 }
 
-// appendWeight adds the weight of a member, which stands behind the tokens of its command, and behind its spec.
-func (l Limit) appendWeight(to []any) []any {
-	if l.algorithm != fairShare || l.weight == 1 {
-		return to
+// appendOptions adds the options of the limit, which stand behind the tokens of its command, and behind its spec.
+func (l Limit) appendOptions(to []any) []any {
+	if l.algorithm == fairShare && l.weight != 1 {
+		to = append(to, "WEIGHT", l.weight)
 	}
-	return append(to, "WEIGHT", l.weight)
+	if l.zone != "" {
+		to = append(to, "TZ", l.zone)
+	}
+	if l.from != "" {
+		to = append(to, "FROM", l.from)
+	}
+	return to
 }
 
 // second is the argument after the number of tokens: the rate, or the window.

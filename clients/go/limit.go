@@ -22,6 +22,8 @@ type Limit struct {
 	least     int64         // of Adaptive: tokens that come back in period at the lowest rate
 	weight    int64         // of Member
 	member    string
+	zone      string // of In
+	from      string // of From
 }
 
 type algorithm uint8
@@ -101,7 +103,7 @@ func GCRA(maxBurst, count int64, period time.Duration) Limit {
 // [Aligned].
 type Period string
 
-// Periods of the calendar, in UTC. Weeks begin on Monday.
+// Periods of the calendar, in UTC but for those of [Limit.In]. Weeks begin on Monday, but for those of [Limit.From].
 const (
 	Minute Period = "@minute"
 	Hour   Period = "@hour"
@@ -116,11 +118,7 @@ func Starting(d time.Duration) Period { return Period(milliseconds(d)) }
 // Aligned is a window of length d counted from the Unix epoch: Aligned(15*time.Minute) is each quarter of an hour.
 func Aligned(d time.Duration) Period { return Period("@" + milliseconds(d)) }
 
-var calendar = map[Period]time.Duration{
-	Minute: time.Minute, Hour: time.Hour, Day: 24 * time.Hour, Week: 7 * 24 * time.Hour, Month: 30 * 24 * time.Hour,
-}
-
-// length is the window's length, 30 days for a month, or 0 if the period is malformed.
+// length is the window's length, that of the calendar's periods as [calendar] has it, or 0 if the period is malformed.
 func (p Period) length() time.Duration {
 	if d, ok := calendar[p]; ok {
 		return d
@@ -208,7 +206,7 @@ func (l Limit) String() string {
 		return "no limit"
 	}
 	text := words[l.algorithm].spec
-	for _, argument := range l.appendWeight(l.appendArguments(nil)) {
+	for _, argument := range l.appendOptions(l.appendArguments(nil)) {
 		text += fmt.Sprint(" ", argument)
 	}
 	return text

@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/calendar"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/opcodec"
 	"github.com/stintdb/stint/engine/store"
@@ -118,6 +119,11 @@ func TestAdditionsAreListed(t *testing.T) {
 	}
 	for _, verb := range []engine.Verb{engine.SetPolicy, engine.SetOverride, engine.Check} {
 		mustBeListed("a named field", engine.Op{Verb: verb, Options: engine.NamedFields})
+	}
+	for _, limit := range []limits.Limit{{Span: limits.EachDay, Anchor: calendar.Anchor{Zone: 1}}, {Span: limits.EachDay, Anchor: calendar.Anchor{From: 1}}, {Span: limits.EachQuarter}, {Span: limits.EachYear}} {
+		limit.Algorithm, limit.Capacity = limits.FixedWindow, 1
+		mustBeListed("a window of the calendar", engine.Op{Limit: limit})
+		mustBeListed("a window of the calendar in a policy", engine.Op{Verb: engine.SetPolicy, Parts: []engine.Op{{Limit: limit}}})
 	}
 	for option := engine.Shadow << 1; option > 0; option <<= 1 {
 		var w opcodec.Writer

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/calendar"
 	"github.com/stintdb/stint/engine/database"
 	"github.com/stintdb/stint/engine/limits"
 )
@@ -45,6 +46,7 @@ var Additions = append([]Addition{
 	{Version: 2, Name: "a wait for several limits", IsUsed: waitsForSeveral},
 	{Version: 2, Name: "a queue among several limits", IsUsed: queuesAmongSeveral},
 	{Version: 2, Name: "a policy's key that begins as the names of keys in databases", IsUsed: mayComeToName},
+	{Version: 2, Name: "a window of a time zone, from another beginning, of quarters or of years", IsUsed: inAnyLimit(usesCalendar)},
 	{Version: 2, Name: "WATCH", IsUsed: usesVerb(engine.Fingerprint, engine.Expect)},
 }, addedAlgorithms()...)
 
@@ -94,6 +96,11 @@ func inAnyLimit(has func(op *engine.Op) bool) func(*engine.Op) bool {
 		}
 		return false
 	}
+}
+
+// usesCalendar is Addition.IsUsed of windows of the calendar that version 1 does not have. The zones of the table at that version belong to it.
+func usesCalendar(op *engine.Op) bool {
+	return op.Limit.Anchor != calendar.Anchor{} || op.Limit.Span > limits.EachMonth
 }
 
 // usesAllowance is Addition.IsUsed of what the leader has taken in its memory.

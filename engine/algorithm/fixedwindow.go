@@ -34,7 +34,7 @@ func (w window) store(state []byte) {
 func windowUnder(c *Call, l *limits.Limit) window {
 	w := LoadWindow(c.State)
 	isOver := windowExpired(c.State, l, c.Now) // with loans a limiter outlives its window
-	if !isOver && c.Prev.Span == l.Span && c.Prev.Rate == l.Rate {
+	if !isOver && c.Prev.HasSameWindows(l) {
 		return w
 	}
 	start, end := WindowAt(c.Now, l)
@@ -144,19 +144,13 @@ func WindowAt(now int64, l *limits.Limit) (start, end int64) {
 	case limits.Aligned:
 		start = now - floorMod(now, l.Rate.Period)
 		return start, start + l.Rate.Period
-	case limits.EachMinute, limits.EachHour, limits.EachDay:
-		period := [...]int64{limits.EachMinute: int64(time.Minute), limits.EachHour: int64(time.Hour), limits.EachDay: 24 * int64(time.Hour)}[l.Span]
+	case limits.EachMinute, limits.EachHour:
+		period := [...]int64{limits.EachMinute: int64(time.Minute), limits.EachHour: int64(time.Hour)}[l.Span]
 		start = now - floorMod(now, period)
 		return start, start + period
 	}
-	t := time.Unix(0, now).UTC()
-	if l.Span == limits.EachWeek {
-		sinceMonday := (int(t.Weekday()) + 6) % 7
-		t = time.Date(t.Year(), t.Month(), t.Day()-sinceMonday, 0, 0, 0, 0, time.UTC)
-		return t.UnixNano(), t.AddDate(0, 0, 7).UnixNano()
-	}
-	t = time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, time.UTC)
-	return t.UnixNano(), t.AddDate(0, 1, 0).UnixNano()
+	unit, _ := l.Span.Unit()
+	return l.Anchor.Window(unit, now)
 }
 
 func floorMod(a, b int64) int64 {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/calendar"
 	"github.com/stintdb/stint/engine/database"
 	"github.com/stintdb/stint/engine/glob"
 	"github.com/stintdb/stint/engine/layout"
@@ -25,7 +26,8 @@ import (
 //	25      n     varints granted and wait; then the limits
 //
 // A limit is a byte of its algorithm; a byte of flags and its span; varints of the capacity, of the tokens of
-// a rate, and of the period, as [appendPeriod] writes it; the amount that it was charged; the mark of a window; the key, and
+// a rate, and of the period, as [appendPeriod] writes it; or, where the bits of the span are all set, in place of the period a byte of the span, and varints of
+// the zone and the beginning of the windows; the amount that it was charged; the mark of a window; the key, and
 // the holder of a lease, the member of a fair share or the assured rate of a class, each behind a varint of its length.
 //
 // A mark distinguishes windows: an amount goes back only to the window that it was taken in.
@@ -95,6 +97,9 @@ func (p *ReservedPart) SetCharged(n int64) {
 func AppendReservedPart(b []byte, op *engine.Op, charged, mark int64) []byte {
 	l := &op.Limit
 	has := byte(l.Span)
+	if l.Anchor != (calendar.Anchor{}) || has >= hasSpan {
+		has = hasSpan
+	}
 	if op.Options&engine.FixedCost != 0 {
 		has |= hasFixedCost
 	}
@@ -117,7 +122,11 @@ func AppendReservedPart(b []byte, op *engine.Op, charged, mark int64) []byte {
 	if has&hasLeast != 0 {
 		b = binary.AppendUvarint(b, uint64(l.Least))
 	}
-	b = appendPeriod(b, l.Rate.Period)
+	if has&hasSpan == hasSpan {
+		b = binary.AppendUvarint(binary.AppendUvarint(append(b, byte(l.Span)), uint64(l.Anchor.Zone)), uint64(l.Anchor.From))
+	} else {
+		b = appendPeriod(b, l.Rate.Period)
+	}
 	start, size := len(b), int(amountBytes(has))
 	b = append(b, 0, 0, 0, 0, 0)[:start+size]
 	(&ReservedPart{amount: b[start:]}).SetCharged(charged)
@@ -151,7 +160,12 @@ func NextPart(r *engine.PartReader) (p ReservedPart) {
 	if has&hasLeast != 0 {
 		p.Limit.Least = int64(r.Uvarint())
 	}
-	p.Limit.Rate.Period = r.Period()
+	if has&hasSpan == hasSpan {
+		p.Limit.Span = limits.Span(r.Byte())
+		p.Limit.Anchor = calendar.Anchor{Zone: calendar.Zone(r.Uint16()), From: calendar.From(r.Uint16())}
+	} else {
+		p.Limit.Rate.Period = r.Period()
+	}
 	p.amount = r.Take(amountBytes(has))
 	if has&hasMark != 0 {
 		mark := r.Uvarint()

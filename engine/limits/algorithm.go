@@ -79,7 +79,7 @@ var propertiesOf = [...]properties{
 	TokenBucket:      {name: "token-bucket", decides: true, rate: true, keeps: true, lent: LentTokenBucket, params: bucketParams},
 	LeakyBucket:      {name: "leaky-bucket", decides: true, rate: true, keeps: true, lent: LentLeakyBucket, params: bucketParams},
 	LeakyQueue:       {name: "leaky-queue", decides: true, rate: true, params: queueParams},
-	FixedWindow:      {name: "fixed-window", decides: true, keeps: true, lent: LentFixedWindow, params: windowParams},
+	FixedWindow:      {name: "fixed-window", decides: true, keeps: true, lent: LentFixedWindow, params: fixedWindowParams},
 	SlidingWindow:    {name: "sliding-window", decides: true, keeps: true, params: windowParams},
 	SlidingLog:       {name: "sliding-log", decides: true, keeps: true, params: windowParams},
 	Concurrency:      {name: "concurrency", decides: true, who: true, params: leaseParams},
@@ -92,11 +92,11 @@ var propertiesOf = [...]properties{
 	LentGCRA:         {name: "gcra", format: 2, rate: true, base: GCRA, params: gcraParams},
 	LentTokenBucket:  {name: "token-bucket", format: 2, rate: true, base: TokenBucket, params: bucketParams},
 	LentLeakyBucket:  {name: "leaky-bucket", format: 2, rate: true, base: LeakyBucket, params: bucketParams},
-	LentFixedWindow:  {name: "fixed-window", format: 2, base: FixedWindow, params: windowParams},
+	LentFixedWindow:  {name: "fixed-window", format: 2, base: FixedWindow, params: fixedWindowParams},
 	PurseGCRA:        {name: "gcra", format: 2, decides: true, rate: true, home: GCRA, params: gcraParams},
 	PurseTokenBucket: {name: "token-bucket", format: 2, decides: true, rate: true, home: TokenBucket, params: bucketParams},
 	PurseLeakyBucket: {name: "leaky-bucket", format: 2, decides: true, rate: true, home: LeakyBucket, params: bucketParams},
-	PurseFixedWindow: {name: "fixed-window", format: 2, decides: true, home: FixedWindow, params: windowParams},
+	PurseFixedWindow: {name: "fixed-window", format: 2, decides: true, home: FixedWindow, params: fixedWindowParams},
 	FairShare:        {name: "fair-share", format: 2, decides: true, rate: true, who: true, weighs: true, params: bucketParams},
 	Class:            {name: "htb-class", format: 2, decides: true, rate: true, params: bucketParams},
 	Adaptive:         {name: "rate-adaptive", format: 2, decides: true, rate: true, least: true, params: adaptiveParams},
@@ -169,6 +169,17 @@ func queueParams(l *Limit) []Param {
 
 func windowParams(l *Limit) []Param {
 	return []Param{{"limit", strconv.FormatInt(l.Capacity, 10)}, {"window", FormatWindow(l.Span, l.Rate.Period)}}
+}
+
+func fixedWindowParams(l *Limit) []Param {
+	params := windowParams(l)
+	if l.Anchor.Zone != 0 {
+		params = append(params, Param{"tz", l.Anchor.Zone.String()})
+	}
+	if unit, _ := l.Span.Unit(); l.Anchor.From != 0 {
+		params = append(params, Param{"from", l.Anchor.From.Text(unit)})
+	}
+	return params
 }
 
 func leaseParams(l *Limit) []Param {

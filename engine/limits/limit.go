@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/stintdb/stint/engine/calendar"
 	"github.com/stintdb/stint/engine/internal/uint128"
 )
 
@@ -25,10 +26,11 @@ var (
 // Limit is an algorithm and its parameters. It is a comparable value.
 type Limit struct {
 	Algorithm Algorithm
-	Span      Span  // FixedWindow: the position of its windows
-	Capacity  int64 // most tokens that can be granted at once, 1 to MaxTokens
-	Least     int64 // Adaptive: the fewest tokens to Rate.Period, 1 to Rate.Tokens; 0 of others
-	Rate      Rate  // how fast tokens come back; of an algorithm without a rate, Period is the window or the lease, and Tokens is 0
+	Span      Span            // FixedWindow: the position of its windows
+	Anchor    calendar.Anchor // FixedWindow: the zone and the beginning of its windows, if the Span has a [Span.Unit]
+	Capacity  int64           // most tokens that can be granted at once, 1 to MaxTokens
+	Least     int64           // Adaptive: the fewest tokens to Rate.Period, 1 to Rate.Tokens; 0 of others
+	Rate      Rate            // how fast tokens come back; of an algorithm without a rate, Period is the window or the lease, and Tokens is 0
 }
 
 // Check reports whether a client may ask for the limit: nil, [ErrFillTime], or an error that wraps [ErrLimit] and names the
@@ -50,14 +52,25 @@ func (l *Limit) outOfBounds(field string) error {
 	return fmt.Errorf("%w: the %s, of algorithm %d, capacity %d, %d tokens per %d ns", ErrLimit, field, l.Algorithm, l.Capacity, l.Rate.Tokens, l.Rate.Period)
 }
 
-// Append appends the limit to b: algorithm and span in a byte each, capacity, tokens and period of the rate, and Least where the algorithm has one, as varints.
+// HasAnchor is the bit of the byte of the span in a written limit that has an Anchor.
+const HasAnchor = 0x80
+
+// Append appends the limit to b: algorithm and span in a byte each, capacity, tokens and period of the rate, Least where the algorithm has one, and the zone and
+// beginning of the Anchor, if it is not zero, as varints.
 func (l *Limit) Append(b []byte) []byte {
-	b = append(b, byte(l.Algorithm), byte(l.Span))
+	span, hasAnchor := byte(l.Span), l.Anchor != calendar.Anchor{}
+	if hasAnchor {
+		span |= HasAnchor
+	}
+	b = append(b, byte(l.Algorithm), span)
 	b = binary.AppendUvarint(b, uint64(l.Capacity))
 	b = binary.AppendUvarint(b, uint64(l.Rate.Tokens))
 	b = binary.AppendUvarint(b, uint64(l.Rate.Period))
 	if l.Algorithm.HasLeast() {
 		b = binary.AppendUvarint(b, uint64(l.Least))
+	}
+	if hasAnchor {
+		b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(l.Anchor.Zone)), uint64(l.Anchor.From))
 	}
 	return b
 }
@@ -96,7 +109,7 @@ func (l *Limit) invalidField() string {
 		return "capacity"
 	case l.Rate.Tokens < 0 || l.Rate.Tokens > MaxTokens || l.Algorithm.HasRate() != (l.Rate.Tokens > 0):
 		return "tokens of the rate"
-	case l.Span > EachMonth || l.Span != FromFirst && l.Algorithm.Base() != FixedWindow:
+	case l.Span > EachYear || l.Span != FromFirst && l.Algorithm.Base() != FixedWindow || !l.anchorIsValid():
 		return "position of the windows"
 	case l.Algorithm.HasLeast() != (l.Least > 0) || l.Least < 0 || l.Least > l.Rate.Tokens:
 		return "least rate"

@@ -3,10 +3,12 @@ package limits
 import (
 	"errors"
 	"strings"
+
+	"github.com/stintdb/stint/engine/calendar"
 )
 
 // Span is the position of the windows of a fixed window limit. In all but [FromFirst] and [Aligned] the window is a
-// period of the calendar in UTC and the limit's Period is 0.
+// period of the calendar and the limit's Period is 0. Of days and longer ones, [Limit.Anchor] says in which zone, and from when.
 type Span uint8
 
 // The spans.
@@ -18,12 +20,14 @@ const (
 	EachDay
 	EachWeek // from Monday on
 	EachMonth
+	EachQuarter
+	EachYear
 )
 
-var spanWords = [...]string{EachMinute: "@minute", EachHour: "@hour", EachDay: "@day", EachWeek: "@week", EachMonth: "@month"}
+var spanWords = [...]string{EachMinute: "@minute", EachHour: "@hour", EachDay: "@day", EachWeek: "@week", EachMonth: "@month", EachQuarter: "@quarter", EachYear: "@year"}
 
 // ErrWindow describes the format of a window.
-var ErrWindow = errors.New("must be a duration between 1ms and 10 years in whole nanoseconds, such as 60s, @ and a duration to align it to the clock, or one of @minute @hour @day @week @month")
+var ErrWindow = errors.New("must be a duration between 1ms and 10 years in whole nanoseconds, such as 60s, @ and a duration to align it to the clock, or one of @minute @hour @day @week @month @quarter @year")
 
 // ParseWindow reads a window as clients write it. The error is [ErrWindow].
 func ParseWindow(text string) (Span, int64, error) {
@@ -55,4 +59,23 @@ func FormatWindow(span Span, period int64) string {
 		return "@" + FormatDuration(period)
 	}
 	return spanWords[span]
+}
+
+// Unit is the unit of the calendar whose windows have a zone and a beginning; false for all other spans.
+func (s Span) Unit() (calendar.Unit, bool) {
+	if s < EachDay || s > EachYear {
+		return 0, false
+	}
+	return calendar.Unit(s - EachDay), true
+}
+
+// anchorIsValid reports whether the limit's windows can have its Anchor.
+func (l *Limit) anchorIsValid() bool {
+	unit, hasAnchor := l.Span.Unit()
+	return l.Anchor == calendar.Anchor{} || hasAnchor && l.Anchor.Valid(unit)
+}
+
+// HasSameWindows reports whether the windows of two fixed window limits are the same.
+func (l *Limit) HasSameWindows(other *Limit) bool {
+	return l.Span == other.Span && l.Rate == other.Rate && l.Anchor == other.Anchor
 }

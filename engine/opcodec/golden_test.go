@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/calendar"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -83,6 +84,8 @@ func goldenOps() []engine.Op {
 		{Verb: engine.Script, Options: engine.WriteOnly | engine.DeclaredOnly, Key: []byte{2}, Args: [][]byte{who, key, who}, KeyFrom: 1, KeyCount: 2, Tokens: 1},
 		{Verb: engine.Fingerprint, Key: key},
 		{Verb: engine.Expect, Args: [][]byte{key, who}, KeyCount: 2, Who: []byte("0123456789abcdef\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00")},
+		{Verb: engine.Acquire, Key: key, Limit: limits.Limit{Algorithm: limits.FixedWindow, Span: limits.EachMonth, Anchor: calendar.Anchor{Zone: 300, From: 17}, Capacity: 7}, Tokens: 1},
+		{Verb: engine.SetOverride, Key: key, Who: who, Parts: []engine.Op{{Key: part.Key, Limit: limits.Limit{Algorithm: limits.FixedWindow, Span: limits.EachYear, Anchor: calendar.Anchor{From: 4<<5 | 6}, Capacity: 7}}}},
 	}
 }
 

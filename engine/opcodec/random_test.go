@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/calendar"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/store"
 )
@@ -38,7 +39,7 @@ func anyLimit(r *rand.Rand) limits.Limit {
 	algorithms := limits.Algorithms()
 	l := limits.Limit{Algorithm: algorithms[r.IntN(len(algorithms))]}
 	for l.Check() != nil { // tries until the fields suit the algorithm
-		l.Span, l.Capacity = 0, 1+r.Int64N(1<<r.IntN(39))
+		l.Span, l.Anchor, l.Capacity = 0, calendar.Anchor{}, 1+r.Int64N(1<<r.IntN(39))
 		l.Rate = limits.Rate{Period: limits.MinDuration + r.Int64N(limits.MaxDuration)}
 		switch r.IntN(3) {
 		case 0:
@@ -46,8 +47,11 @@ func anyLimit(r *rand.Rand) limits.Limit {
 				l.Least = 1 + r.Int64N(l.Rate.Tokens)
 			}
 		case 1:
-			if l.Span = limits.Span(r.IntN(int(limits.EachMonth) + 1)); l.Span > limits.Aligned {
+			if l.Span = limits.Span(r.IntN(int(limits.EachYear) + 1)); l.Span > limits.Aligned {
 				l.Rate.Period = 0
+			}
+			if r.IntN(2) == 0 { // mostly of no unit, and tried again
+				l.Anchor = calendar.Anchor{Zone: calendar.Zone(r.IntN(600)), From: calendar.From(r.IntN(1 << (r.IntN(8) + 1)))}
 			}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
+	"github.com/stintdb/stint/engine/calendar"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/internal/testsize"
 )
@@ -47,6 +48,8 @@ func (n *naiveFixed) take(now int64, l limits.Limit, tokens int64, _ string) {
 	n.grants = append(n.grants, grant{now, tokens})
 }
 
+var berlin, _ = calendar.ParseZone([]byte("Europe/Berlin"))
+
 // endOfWindow finds the end of the calendar's window by walking through time.
 func endOfWindow(now int64, l limits.Limit) int64 {
 	if l.Span == limits.FromFirst {
@@ -55,13 +58,17 @@ func endOfWindow(now int64, l limits.Limit) int64 {
 	if l.Span == limits.Aligned {
 		return (now/l.Rate.Period + 1) * l.Rate.Period
 	}
-	t := time.Unix(0, now).UTC()
+	location, err := time.LoadLocation(l.Anchor.Zone.String())
+	if err != nil {
+		panic(err)
+	}
+	t, day := time.Unix(0, now).In(location), max(1, int(l.Anchor.From))
 	step := map[limits.Span]time.Duration{limits.EachMinute: time.Second, limits.EachHour: time.Minute, limits.EachDay: time.Hour, limits.EachWeek: time.Hour, limits.EachMonth: time.Hour}[l.Span]
 	for t = t.Truncate(step).Add(step); ; t = t.Add(step) {
 		midnight := t.Hour() == 0 && t.Minute() == 0 && t.Second() == 0
 		switch {
 		case l.Span == limits.EachMinute && t.Second() == 0, l.Span == limits.EachHour && t.Minute() == 0, l.Span == limits.EachDay && midnight,
-			l.Span == limits.EachWeek && midnight && t.Weekday() == time.Monday, l.Span == limits.EachMonth && midnight && t.Day() == 1:
+			l.Span == limits.EachWeek && midnight && t.Weekday() == time.Monday, l.Span == limits.EachMonth && midnight && t.Day() == day:
 			return t.UnixNano()
 		}
 	}
@@ -157,7 +164,8 @@ type twinRow struct {
 var twins = []twinRow{
 	{limits.FixedWindow, func() naive { return &naiveFixed{} }, []limits.Limit{
 		{Capacity: 5, Rate: limits.Rate{Tokens: 0, Period: 10 * sec}}, {Span: limits.Aligned, Capacity: 5, Rate: limits.Rate{Tokens: 0, Period: 7 * sec}}, {Span: limits.EachMinute, Capacity: 30},
-		{Span: limits.EachHour, Capacity: 100}, {Span: limits.EachDay, Capacity: 100}, {Span: limits.EachWeek, Capacity: 50}, {Span: limits.EachMonth, Capacity: 50}},
+		{Span: limits.EachHour, Capacity: 100}, {Span: limits.EachDay, Capacity: 100}, {Span: limits.EachWeek, Capacity: 50}, {Span: limits.EachMonth, Capacity: 50},
+		{Span: limits.EachDay, Capacity: 50, Anchor: calendar.Anchor{Zone: berlin}}, {Span: limits.EachMonth, Capacity: 50, Anchor: calendar.Anchor{Zone: berlin, From: 17}}},
 		[]engine.Option{0, 0, engine.Peek, engine.UpTo, engine.Force}},
 	{limits.SlidingWindow, func() naive { return &naiveSliding{} }, []limits.Limit{
 		{Capacity: 5, Rate: limits.Rate{Tokens: 0, Period: 10 * sec}}, {Capacity: 1, Rate: limits.Rate{Tokens: 0, Period: 3}}, {Capacity: 1000, Rate: limits.Rate{Tokens: 0, Period: 7*sec + 1}}, {Capacity: 7, Rate: limits.Rate{Tokens: 0, Period: limits.MaxDuration}}},

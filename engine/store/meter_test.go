@@ -2,11 +2,13 @@ package store
 
 import (
 	"errors"
+	"math"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/calendar"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -203,6 +205,12 @@ func TestLimitErrorNamesParameter(t *testing.T) {
 		{limits.Limit{Algorithm: limits.FixedWindow, Capacity: 1, Rate: limits.Rate{Period: limits.MaxDuration + 1}}, "period"},
 		{limits.Limit{Algorithm: limits.FixedWindow, Capacity: 1, Span: limits.EachMonth, Rate: limits.Rate{Period: sec}}, "period"},
 		{bucket(1, 1, 2*limits.MaxDuration), "period"},
+		{limits.Limit{Algorithm: limits.FixedWindow, Capacity: 1, Span: limits.EachYear + 1}, "position of the windows"},
+		{limits.Limit{Algorithm: limits.FixedWindow, Capacity: 1, Span: limits.EachHour, Anchor: calendar.Anchor{Zone: 1}}, "position of the windows"},
+		{limits.Limit{Algorithm: limits.FixedWindow, Capacity: 1, Span: limits.EachDay, Anchor: calendar.Anchor{Zone: math.MaxUint16}}, "position of the windows"},
+		{limits.Limit{Algorithm: limits.FixedWindow, Capacity: 1, Span: limits.EachDay, Anchor: calendar.Anchor{From: 24}}, "position of the windows"},
+		{limits.Limit{Algorithm: limits.FixedWindow, Capacity: 1, Span: limits.EachMonth, Anchor: calendar.Anchor{From: 1}}, "position of the windows"},
+		{limits.Limit{Algorithm: limits.SlidingWindow, Capacity: 1, Rate: limits.Rate{Period: sec}, Anchor: calendar.Anchor{Zone: 1}}, "position of the windows"},
 	} {
 		if err := tc.limit.Check(); !errors.Is(err, limits.ErrLimit) || !strings.Contains(err.Error(), ": the "+tc.field+", of algorithm ") {
 			t.Errorf("%+v: %v, want one that names the %s", tc.limit, err, tc.field)

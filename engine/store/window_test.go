@@ -47,7 +47,7 @@ func TestParseWindow(t *testing.T) {
 		period int64
 	}{
 		{"60s", limits.FromFirst, 60 * sec}, {"60", limits.FromFirst, 60 * sec}, {"@60s", limits.Aligned, 60 * sec}, {"@1.5h", limits.Aligned, 5400 * sec},
-		{"@minute", limits.EachMinute, 0}, {"@hour", limits.EachHour, 0}, {"@DAY", limits.EachDay, 0}, {"@week", limits.EachWeek, 0}, {"@month", limits.EachMonth, 0},
+		{"@minute", limits.EachMinute, 0}, {"@hour", limits.EachHour, 0}, {"@DAY", limits.EachDay, 0}, {"@week", limits.EachWeek, 0}, {"@month", limits.EachMonth, 0}, {"@quarter", limits.EachQuarter, 0}, {"@Year", limits.EachYear, 0},
 	} {
 		span, period, err := limits.ParseWindow(c.text)
 		if err != nil || span != c.span || period != c.period {
@@ -57,7 +57,7 @@ func TestParseWindow(t *testing.T) {
 			t.Errorf("%q is written as %q", c.text, limits.FormatWindow(span, period))
 		}
 	}
-	for _, text := range []string{"", "@", "@@60s", "@year", "day", "0", "@0", "60w", "@ 60s", "-1"} {
+	for _, text := range []string{"", "@", "@@60s", "@decade", "day", "0", "@0", "60w", "@ 60s", "-1"} {
 		if span, period, err := limits.ParseWindow(text); err == nil {
 			t.Errorf("%q was read as %v %v", text, span, period)
 		}

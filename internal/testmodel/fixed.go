@@ -1,7 +1,5 @@
 package testmodel
 
-import "time"
-
 // fixed is the state of a fixed window: the tokens counted in [start, end).
 type fixed struct {
 	limit      limit
@@ -21,25 +19,13 @@ func (f *fixed) refund(_, tokens int64) state {
 
 func (f *fixed) boundaries() []int64 { return []int64{f.end} }
 
-// windowAt is the window of the clock, or of the calendar in UTC, that holds a time; for one that begins with the first
+// windowAt is the window of the clock, or of the calendar, that holds a time; for one that begins with the first
 // request, it begins now.
 func (l limit) windowAt(now int64) (start, end int64) {
-	at := time.Unix(0, now).UTC()
-	of := func(from time.Time, years, months, days int) (int64, int64) {
-		return from.UnixNano(), from.AddDate(years, months, days).UnixNano()
-	}
-	midnight := time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, time.UTC)
 	length := l.length
 	switch l.window {
-	case "@month":
-		return of(time.Date(at.Year(), at.Month(), 1, 0, 0, 0, 0, time.UTC), 0, 1, 0)
-	case "@week":
-		for midnight.Weekday() != time.Monday {
-			midnight = midnight.AddDate(0, 0, -1)
-		}
-		return of(midnight, 0, 0, 7)
-	case "@day":
-		return of(midnight, 0, 0, 1)
+	case "@day", "@week", "@month", "@quarter", "@year":
+		return l.calendarWindow(now)
 	case "@hour":
 		length = hour
 	case "@minute":

@@ -23,6 +23,8 @@ type limit struct {
 	most      int64    // that can be granted at once
 	rate      fraction // of meters
 	window    string   // of a fixed window: its name if it is not a plain duration, such as @60s or @day
+	zone      string   // of a window by the calendar, "" for UTC
+	from      string   // its beginning, "" for the usual one
 	length    int64    // of a window or a lease, in nanoseconds
 }
 
@@ -98,14 +100,14 @@ func readQueue(words []string) (l limit, err error) {
 	return l, err
 }
 
-const windowMust = "must be a duration between 1ms and 10 years in whole nanoseconds, such as 60s, @ and a duration to align it to the clock, or one of @minute @hour @day @week @month"
+const windowMust = "must be a duration between 1ms and 10 years in whole nanoseconds, such as 60s, @ and a duration to align it to the clock, or one of @minute @hour @day @week @month @quarter @year"
 
 func readFixed(words []string) (l limit, err error) {
 	if l.most, err = between("limit", words[0], 1, mostTokens); err != nil {
 		return l, err
 	}
 	switch name := strings.ToLower(words[1]); name {
-	case "@minute", "@hour", "@day", "@week", "@month":
+	case "@minute", "@hour", "@day", "@week", "@month", "@quarter", "@year":
 		l.window = name
 		return l, nil
 	}
@@ -162,5 +164,12 @@ func (l limit) parameters() [][2]string {
 	if l.length > 0 {
 		window += durationText(l.length)
 	}
-	return [][2]string{{"limit", strconv.FormatInt(l.most, 10)}, {"window", window}}
+	all := [][2]string{{"limit", strconv.FormatInt(l.most, 10)}, {"window", window}}
+	if l.zone != "" {
+		all = append(all, [2]string{"tz", l.zone})
+	}
+	if l.from != "" {
+		all = append(all, [2]string{"from", l.from})
+	}
+	return all
 }

@@ -100,6 +100,10 @@ func (r *request) readOption(option, value string) (err error) {
 			return refuse("ERR KEEP: does not apply to %s", formOf(a).word)
 		}
 		r.keep, err = readKept(value)
+	case "TZ":
+		err = r.limit.readZone(value)
+	case "FROM":
+		err = r.limit.readFrom(value)
 	case "AS":
 		r.id, err = &value, checkKey(value)
 	case "FOR":

@@ -230,12 +230,18 @@ func (m *Model) getPolicy(words []string) (string, error) {
 	var texts []string
 	for _, r := range limits {
 		text := []string{formOf(r.limit.algorithm).word, wordText(r.key)}
+		var options []string
 		for _, parameter := range r.limit.parameters() {
-			text = append(text, parameter[1])
+			if name := strings.ToUpper(parameter[0]); name == "TZ" || name == "FROM" {
+				options = append(options, name, parameter[1])
+			} else {
+				text = append(text, parameter[1])
+			}
 		}
 		if r.holder != "" {
 			text = append(text, wordText(r.holder))
 		}
+		text = append(text, options...)
 		if r.cost {
 			text = append(text, "COST", fmt.Sprint(r.tokens))
 		}

@@ -79,12 +79,12 @@ func (c *Calls) holder() string { return c.pick(holders...) }
 // acquire is a call for a key, mostly with its own algorithm.
 func (c *Calls) acquire(k *randomKey) []string {
 	f := k.form
-	words := c.limit(k)
+	limit := c.limit(k)
 	if c.chance(50) {
 		f = &forms[c.random.IntN(len(forms))]
-		words = c.newLimit(f)
+		limit = c.newLimit(f)
 	}
-	words = append([]string{commandOf(f.algorithm), k.name}, words...)
+	words := append([]string{commandOf(f.algorithm), k.name}, limit...)
 	if c.chance(20) {
 		words[0] = fmt.Sprintf("%c%s", words[0][0]|0x20, words[0][1:])
 	}
@@ -101,7 +101,7 @@ func (c *Calls) acquire(k *randomKey) []string {
 			words = append(words, c.tokens(4))
 		}
 	}
-	words = append(words, c.options(f.algorithm)...)
+	words = append(append(words, c.options(f.algorithm)...), randomAnchor(c, f, limit)...)
 	if f.algorithm == concurrency || f.algorithm == leakyQueue {
 		return words
 	}

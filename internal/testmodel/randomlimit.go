@@ -38,7 +38,7 @@ func (c *Calls) newLimit(f *form) []string {
 	case tokenBucket, leakyBucket, leakyQueue:
 		return []string{most, c.rate()}
 	case fixedWindow:
-		return []string{most, c.pick("@", "@", "@minute", "@hour", "@day", "@week", "@month", "@Day", "", "", "") + c.duration(6)}
+		return []string{most, c.pick("@", "@", "@minute", "@hour", "@day", "@week", "@month", "@quarter", "@year", "@Day", "", "", "") + c.duration(6)}
 	}
 	return []string{most, c.duration(8)}
 }

@@ -32,14 +32,15 @@ func (c *Calls) loanCommand() []string {
 	case n < 7:
 		return []string{"RL.LENT", k.name}
 	}
-	words := slices.Concat([]string{c.pick("RL.LEND", "rl.lend"), k.name, c.pick(k.form.word, k.form.word, "tb")}, c.limit(k), []string{c.tokens(40)}, numbers)
+	limit := c.limit(k)
+	words := slices.Concat([]string{c.pick("RL.LEND", "rl.lend"), k.name, c.pick(k.form.word, k.form.word, "tb")}, limit, []string{c.tokens(40)}, numbers)
 	if !c.chance(4) {
 		words = append(words, "LEFT", strconv.FormatInt(left, 10))
 	}
 	if c.chance(2) {
 		words = append(words, "FOR", c.duration(8))
 	}
-	return words
+	return append(words, randomAnchor(c, k.form, limit)...)
 }
 
 // lendable is a key that mostly may have loans, and often has some.

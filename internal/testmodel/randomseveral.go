@@ -96,11 +96,12 @@ func (c *Calls) specs(n int, prefix string) (words []string) {
 			name = c.template(k, prefix)
 			holder = c.pick(holder, holder, holder, "{}", "h{tenant}")
 		}
-		words = append(append(words, k.form.word, name), c.limit(k)...)
+		limit := c.limit(k)
+		words = append(append(words, k.form.word, name), limit...)
 		if k.form.algorithm == concurrency {
 			words = append(words, holder)
 		}
-		words = append(words, c.specOptions(k.form.algorithm)...)
+		words = append(append(words, randomAnchor(c, k.form, limit)...), c.specOptions(k.form.algorithm)...)
 	}
 	return words
 }

@@ -18,6 +18,7 @@ func AcquireWords(key []byte, limit limits.Limit, tokens int64, options engine.O
 		name = specOf(limit.Algorithm).word + ".ACQUIRE"
 	}
 	words := append(paramWords([]string{name, string(database.KeyOf(key))}, limit), strconv.FormatInt(tokens, 10))
+	words = anchorWords(words, limit)
 	if options&engine.Peek != 0 {
 		words = append(words, optPeek.name)
 	}
@@ -30,19 +31,13 @@ func AcquireWords(key []byte, limit limits.Limit, tokens int64, options engine.O
 // LendWords is RL.LEND, which asks another server to set tokens of a limit aside for a holder.
 func LendWords(key []byte, limit limits.Limit, tokens int64, holder string, of engine.Loan) []string {
 	words := paramWords([]string{"RL.LEND", string(database.KeyOf(key)), specOf(limit.Algorithm).word}, limit)
-	return append(words, strconv.FormatInt(tokens, 10), holder, numberWord(of.Number), numberWord(of.Previous), optLeft.name, strconv.FormatInt(of.Left, 10))
+	words = append(words, strconv.FormatInt(tokens, 10), holder, numberWord(of.Number), numberWord(of.Previous), optLeft.name, strconv.FormatInt(of.Left, 10))
+	return anchorWords(words, limit)
 }
 
 // ReturnWords is RL.RETURN, which ends a holder's loan at another server.
 func ReturnWords(key []byte, holder string, of engine.Loan) []string {
 	return []string{"RL.RETURN", string(database.KeyOf(key)), holder, numberWord(of.Number), numberWord(of.Previous), strconv.FormatInt(of.Left, 10)}
-}
-
-func paramWords(words []string, limit limits.Limit) []string {
-	for _, p := range limit.Params() {
-		words = append(words, p.Text)
-	}
-	return words
 }
 
 func numberWord(n uint64) string { return strconv.FormatUint(n, 10) }

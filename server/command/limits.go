@@ -68,12 +68,18 @@ func SpecArguments(word string) (names []string, known bool) {
 	return names, true
 }
 
-// SpecOptions are the words of the options that may follow a limit.
-func SpecOptions() (words []Keyword) {
+// SpecOption is an option that may follow a limit.
+type SpecOption struct {
+	Word   Keyword
+	IsText bool // its value is no number and no percentage
+}
+
+// SpecOptions are the options that may follow a limit.
+func SpecOptions() (all []SpecOption) {
 	for _, o := range specOptions {
-		words = append(words, Keyword(o.name))
+		all = append(all, SpecOption{Keyword(o.name), o.isText})
 	}
-	return words
+	return all
 }
 
 // typeNames lists what TYPE answers, in Markdown.

@@ -76,6 +76,7 @@ func (r *Request) key(key []byte) error {
 type option struct {
 	name     string
 	hasValue bool
+	isText   bool // the value is no number and no percentage
 	set      func(r *Request, op *engine.Op, value []byte) error
 	setRest  func(r *Request, op *engine.Op, words [][]byte) error // in place of set: all words behind it are its own
 }

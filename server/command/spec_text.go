@@ -19,12 +19,11 @@ func SpecText(op engine.Op) string {
 	if assured, ok := engine.Assured(op.Who); ok && k.assured != nil {
 		words = paramWords(words, assured)
 	}
-	for _, p := range op.Limit.Params() {
-		words = append(words, p.Text)
-	}
+	words = paramWords(words, op.Limit)
 	if k.who != "" {
 		words = append(words, wordText(op.Who))
 	}
+	words = anchorWords(words, op.Limit)
 	if op.Options&engine.FixedCost != 0 {
 		words = append(words, optCost.name, strconv.FormatInt(op.Tokens, 10))
 	}

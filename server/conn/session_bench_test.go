@@ -18,6 +18,7 @@ var benchmarked = []struct{ name, command string }{
 	{"LB.QUEUE", "LB.QUEUE key:id 15 30/60"},
 	{"FW.ACQUIRE", "FW.ACQUIRE key:id 15 60s"},
 	{"FW.ACQUIRE @month", "FW.ACQUIRE key:id 15 @month"},
+	{"FW.ACQUIRE @month TZ", "FW.ACQUIRE key:id 15 @month TZ Europe/Berlin FROM 17"},
 	{"SW.ACQUIRE", "SW.ACQUIRE key:id 15 60s"},
 	{"SL.ACQUIRE", "SL.ACQUIRE key:id 15 60s"},
 	{"CC.ACQUIRE", "CC.ACQUIRE key:id 15 60s worker-1"},
@@ -25,6 +26,8 @@ var benchmarked = []struct{ name, command string }{
 	{"RL.CHECK", "RL.CHECK api id"},
 	{"RL.ALL, two shared", "RL.ALL TB key:id 15 30/60 TB tenant 1000000000 1000000000 TB all 1000000000 1000000000"},
 	{"RL.CHECK, two shared", "RL.CHECK shared id"},
+	{"RL.CHECK, month", "RL.CHECK month id"},
+	{"RL.CHECK, month TZ", "RL.CHECK zone id"},
 }
 
 // BenchmarkSession measures the cost of a command between the socket's bytes: parse, decide, answer. Most requests are
@@ -48,6 +51,8 @@ func benchmarkSession(b *testing.B, command, limit string) {
 	batch, cfg := h.getBatch(), h.config()
 	s.feed(frames(strings.ReplaceAll("RL.POLICY SET api TB key:{} 15 30/60 TB two:{} 15 30/60 TB all:{} 15 30/60", "15", limit)), batch, cfg)
 	s.feed(frames(strings.ReplaceAll("RL.POLICY SET shared TB key:{} 15 30/60 TB tenant 1000000000 1000000000 TB all 1000000000 1000000000", "15", limit)), batch, cfg)
+	s.feed(frames(strings.ReplaceAll("RL.POLICY SET month FW key:{} 15 @month", "15", limit)), batch, cfg)
+	s.feed(frames(strings.ReplaceAll("RL.POLICY SET zone FW key:{} 15 @month TZ Europe/Berlin FROM 17", "15", limit)), batch, cfg)
 	const pipeline = 64
 	var inputs [][]byte
 	for i := range 2000 {

@@ -105,8 +105,13 @@ func limitWords(words *command.Words, f *fields) {
 		}
 		words.Limit(algorithm, arguments...)
 		for _, option := range command.SpecOptions() {
-			if text, is := one.optional(strings.ToLower(string(option))); is {
-				words.Amount(option, text)
+			text, is := one.optional(strings.ToLower(string(option.Word)))
+			switch {
+			case !is:
+			case option.IsText:
+				words.Value(option.Word, text)
+			default:
+				words.Amount(option.Word, text)
 			}
 		}
 		f.note(one.end())

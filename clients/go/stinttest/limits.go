@@ -117,6 +117,10 @@ var calendar = map[string]func(time.Time) time.Time{
 		sinceMonday := (int(t.Weekday()) + 6) % 7
 		return time.Date(t.Year(), t.Month(), t.Day()+7-sinceMonday, 0, 0, 0, 0, time.UTC)
 	},
+	"@quarter": func(t time.Time) time.Time {
+		return time.Date(t.Year(), t.Month()-(t.Month()-1)%3+3, 1, 0, 0, 0, 0, time.UTC)
+	},
+	"@year":  func(t time.Time) time.Time { return time.Date(t.Year()+1, 1, 1, 0, 0, 0, 0, time.UTC) },
 	"@month": func(t time.Time) time.Time { return time.Date(t.Year(), t.Month()+1, 1, 0, 0, 0, 0, time.UTC) },
 }
 

@@ -5,11 +5,25 @@ import { InvalidError } from "./errors.js";
 import { shortKey } from "./key.js";
 import { type Duration, milliseconds, parseDuration, parseRate } from "./rates.js";
 
-/** The calendar's windows, in UTC; weeks begin on Monday. */
-export type CalendarWindow = "@minute" | "@hour" | "@day" | "@week" | "@month";
+/** The calendar's windows, usually in UTC; weeks begin on Monday. */
+export type CalendarWindow = "@minute" | "@hour" | "@day" | "@week" | "@month" | "@quarter" | "@year";
+
+/**
+ * Where windows of the calendar begin, from a day on: the time zone, such as "Europe/Berlin", and the beginning: "6" is the hour of a day, "sunday" the
+ * day of a week, "17" the day of a month, and "04-06" the date of a year or of one of its quarters. A month without that day has it on its last.
+ */
+export interface Anchor { tz?: string; from?: string }
+
+const dayOfMonth = "0?[1-9]|[12]\\d";
+const date = `(0?[13578]|1[02])-(${dayOfMonth}|3[01])|(0?[469]|11)-(${dayOfMonth}|30)|0?2-(${dayOfMonth})`;
+
+/** The beginnings of the windows that may have another. */
+const beginnings: Record<string, string> = {
+    "@day": "0?\\d|1\\d|2[0-3]", "@week": "monday|tuesday|wednesday|thursday|friday|saturday|sunday", "@month": "0?[1-9]|[12]\\d|3[01]", "@quarter": date, "@year": date,
+};
 
 const calendar: Record<string, number> = {
-    "@minute": 60_000, "@hour": 3_600_000, "@day": 86_400_000, "@week": 7 * 86_400_000, "@month": 30 * 86_400_000,
+    "@minute": 60_000, "@hour": 3_600_000, "@day": 86_400_000, "@week": 7 * 86_400_000, "@month": 30 * 86_400_000, "@quarter": 91 * 86_400_000, "@year": 365 * 86_400_000,
 };
 
 /** The largest weight of a member of a fair share. */
@@ -22,10 +36,12 @@ interface Parts {
     capacity: number;
     /** Tokens that come back in {@link period}. */
     count: number;
-    /** Milliseconds; 30 days for a calendar month. */
+    /** Milliseconds; 30 days for a calendar month, 91 for a quarter, 365 for a year. */
     period: number;
     /** The weight of a member. */
     weight?: number;
+    /** TZ and FROM of a window of the calendar, with their values. */
+    anchor?: readonly string[];
     /** Of an adaptive limit: the tokens that come back in a period at the lowest rate. */
     least?: number;
 }
@@ -44,7 +60,11 @@ export class Limit {
      * A fixed window: n tokens in each {@link CalendarWindow} such as "@day", in windows such as "@15m" that are counted from 1970, or in a
      * duration that begins with the first grant.
      */
-    static window(n: number, window: Duration): Limit {
+    static window(n: number, window: Duration, anchor: Anchor = {}): Limit {
+        if (anchor.tz !== undefined || anchor.from !== undefined) {
+            const { algorithm, parts } = Limit.window(n, window);
+            return new Limit(algorithm, { ...parts, anchor: anchorWords(window, anchor) });
+        }
         if (typeof window === "string" && window.startsWith("@")) {
             return Limit.#window("fixedWindow", n, window, calendar[window.toLowerCase()] ?? parseDuration(window.slice(1)));
         }
@@ -104,6 +124,10 @@ export class Limit {
             weight = integer(words[5] ?? "");
             words = words.slice(0, 4);
         }
+        let anchor: Anchor | undefined;
+        if (name === "fixedWindow" && words.length > 3) {
+            [anchor, words] = [readAnchor(words.slice(3), text), words.slice(0, 3)];
+        }
         const takes = form === "rate" || form === "window" ? 3 : 4;
         if (words.length !== takes) {
             throw new InvalidError(`${spec} takes ${takes - 1} words behind it, without the key, got ${JSON.stringify(text.slice(0, 100))}`);
@@ -118,7 +142,7 @@ export class Limit {
                 const { count, period } = parseRate(second), most = Limit.#bucket("tokenBucket", n, third, parseRate(third));
                 return most.#between(second, (count * most.parts.period) / period);
             }
-            case "window": return name === "fixedWindow" && second.startsWith("@") ? Limit.window(n, second) : Limit.#window(name, n, second, parseDuration(second));
+            case "window": return name === "fixedWindow" && (anchor !== undefined || second.startsWith("@")) ? Limit.window(n, second, anchor) : Limit.#window(name, n, second, parseDuration(second));
         }
     }
 
@@ -208,12 +232,13 @@ export class Limit {
     get words(): readonly (string | number | Buffer)[] { return this.parts.words; }
 
     /** The words behind the tokens of the limit's command, and behind its spec in RL.ALL. */
-    get weightWords(): (string | number)[] {
-        return this.parts.weight === undefined || this.parts.weight === 1 ? [] : ["WEIGHT", this.parts.weight];
+    get optionWords(): readonly (string | number)[] {
+        const { weight, anchor } = this.parts;
+        return weight === undefined || weight === 1 ? anchor ?? [] : ["WEIGHT", weight];
     }
 
     /** The limit as RL.ALL takes it, without its key. */
-    toString(): string { return [this.row.spec, ...this.words, ...this.weightWords].join(" "); }
+    toString(): string { return [this.row.spec, ...this.words, ...this.optionWords].join(" "); }
 
     /** Throws {@link InvalidError} for an option that the algorithm's command does not take. */
     mustTake(option: Option | undefined): void {
@@ -274,4 +299,31 @@ export function limitOf(limit: LimitLike): Limit {
         }
     }
     return parsed;
+}
+
+function anchorWords(window: Duration, { tz, from }: Anchor): string[] {
+    const beginning = typeof window === "string" ? beginnings[window.toLowerCase()] : undefined;
+    if (beginning === undefined) {
+        throw new InvalidError(`tz and from: the window must be one of ${Object.keys(beginnings).join(" ")}, got ${shown(window)}`);
+    }
+    if (tz !== undefined && !/^[A-Za-z0-9_+/-]+$/.test(tz)) {
+        throw new InvalidError(`tz: must be a time zone such as Europe/Berlin, got ${shown(tz)}`);
+    }
+    if (from !== undefined && !new RegExp(`^(${beginning})$`, "i").test(from)) {
+        throw new InvalidError(`from: no beginning of ${window}, got ${shown(from)}`);
+    }
+    return [...tz === undefined ? [] : ["TZ", tz], ...from === undefined ? [] : ["FROM", from]];
+}
+
+/** Reads the words behind the window of a limit as text. */
+function readAnchor(words: readonly string[], text: string): Anchor {
+    const anchor: Anchor = {};
+    for (let i = 0; i < words.length; i += 2) {
+        const option = words[i]?.toLowerCase(), value = words[i + 1];
+        if (option !== "tz" && option !== "from" || anchor[option] !== undefined || value === undefined) {
+            throw new InvalidError(`FW takes a limit, a window, TZ with a zone and FROM with a beginning, got ${JSON.stringify(text.slice(0, 100))}`);
+        }
+        anchor[option] = value;
+    }
+    return anchor;
 }

@@ -112,7 +112,7 @@ export class Limiter implements AsyncDisposable {
             mustKnow(keyed, keyedParts, "one of several limits");
             const { key, limit, cost, keep } = keyed;
             const own = limitOf(limit);
-            words.push(own.row.spec, shortKey(key), ...own.words, ...own.weightWords);
+            words.push(own.row.spec, shortKey(key), ...own.words, ...own.optionWords);
             if (cost !== undefined) {
                 words.push("COST", count(cost, "cost", 0));
             }
@@ -231,7 +231,7 @@ export class Limiter implements AsyncDisposable {
             throw new InvalidError(`tokens: ${command} asks for one place, got ${tokens}`);
         }
         const asked = isOnePlace ? [] : [count(tokens, "tokens")], options = option === undefined ? [] : [option, ...time];
-        const words: Word[] = [command, shortKey(key), ...own.words, ...asked, ...own.weightWords, ...options];
+        const words: Word[] = [command, shortKey(key), ...own.words, ...asked, ...own.optionWords, ...options];
         return this.#one(words, own, tokens, [{ key: text(key), limit: own, tokens }], option);
     }
 

@@ -85,6 +85,11 @@ const calendar: Record<string, (now: bigint) => bigint> = {
         const date = new Date(Number(now / 1_000_000n));
         return BigInt(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1)) * 1_000_000n;
     },
+    "@quarter": (now) => {
+        const date = new Date(Number(now / 1_000_000n));
+        return BigInt(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() - date.getUTCMonth() % 3 + 3)) * 1_000_000n;
+    },
+    "@year": (now) => BigInt(Date.UTC(new Date(Number(now / 1_000_000n)).getUTCFullYear() + 1, 0)) * 1_000_000n,
 };
 
 function next(now: bigint, period: bigint): bigint { return (now / period + 1n) * period; }

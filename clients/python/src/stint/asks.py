@@ -52,7 +52,7 @@ class Keyed:
     def words(self, keep: str) -> list[Argument]:
         """Return the limit as RL.ALL takes it. keep is for a limit without its own."""
         limit = self.limit
-        words: list[Argument] = [limit.algorithm.spec, short_key(self.key), *limit.arguments, *limit.weight_words]
+        words: list[Argument] = [limit.algorithm.spec, short_key(self.key), *limit.arguments, *limit.option_words]
         if self.cost is not None:
             words += ["COST", self.cost]
         part = str(self.keep) or (keep if limit.algorithm.keeps else "")
@@ -147,7 +147,7 @@ def acquire(operation: str, key: Key, limit: Limit | str, n: int, option: str = 
         arguments.append(check_tokens(n))
     elif n != 1:
         raise InvalidError(f"{algorithm.command} asks for one place, not {n}")
-    arguments += chosen.weight_words
+    arguments += chosen.option_words
     if option:
         arguments.append(option)
     if option == "MAXWAIT":

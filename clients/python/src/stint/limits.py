@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -47,8 +48,16 @@ ALGORITHMS: dict[str, Algorithm] = {
     )
 }
 
-# Calendar windows, in UTC. Weeks begin on Monday; a month counts as 30 days where its length is needed.
-CALENDAR = {"@minute": 60, "@hour": 3600, "@day": 86400, "@week": 7 * 86400, "@month": 30 * 86400}
+# Calendar windows, with the seconds that each counts where its length is needed. Usually in UTC; weeks begin on Monday.
+CALENDAR = {
+    "@minute": 60,
+    "@hour": 3600,
+    "@day": 86400,
+    "@week": 7 * 86400,
+    "@month": 30 * 86400,
+    "@quarter": 91 * 86400,
+    "@year": 365 * 86400,
+}
 
 
 @dataclass(frozen=True)
@@ -62,16 +71,17 @@ class Limit:
     period: Fraction  # seconds
     holder: str = ""  # of a concurrency limit
     weight: int = 1  # of a member of a fair share
+    anchor: tuple[str, ...] = ()  # TZ and FROM of a window of the calendar, with their values
     least: Fraction = Fraction(0)  # tokens that come back in a period at the lowest rate of an adaptive limit
 
     def __str__(self) -> str:
         """Return the limit as RL.ALL takes it, without its key."""
-        return " ".join((self.algorithm.spec, *self.arguments, *self.weight_words))
+        return " ".join((self.algorithm.spec, *self.arguments, *self.option_words))
 
     @property
-    def weight_words(self) -> tuple[str, ...]:
+    def option_words(self) -> tuple[str, ...]:
         """The words behind the tokens of the limit's command, and behind its arguments in RL.ALL."""
-        return ("WEIGHT", str(self.weight)) if self.weight != 1 else ()
+        return ("WEIGHT", str(self.weight)) if self.weight != 1 else self.anchor
 
     @property
     def shared(self) -> Limit:
@@ -172,15 +182,41 @@ def gcra(max_burst: int, count: int, seconds: int) -> Limit:
     return Limit(ALGORITHMS["CL"], arguments, max_burst + 1, Fraction(count), Fraction(seconds))
 
 
-def window(n: int, length: str | float) -> Limit:
+def window(n: int, length: str | float, *, tz: str = "", start: str = "") -> Limit:
     """A fixed window: n tokens in each.
 
-    The length is one of the calendar ("@minute", "@hour", "@day", "@week", "@month"), "@15m" for windows counted from
-    the Unix epoch, or seconds or "15m" for a window that starts with its first request.
+    The length is one of the calendar ("@minute", "@hour", "@day", "@week", "@month", "@quarter", "@year"), "@15m" for
+    windows counted from the Unix epoch, or seconds or "15m" for a window that starts with its first request.
+
+    From a day on, windows of the calendar may be those of a time zone, such as tz="Europe/Berlin", and have another
+    start: "6" is the hour of a day, "sunday" the day of a week, "17" the day of a month, and "04-06" the date of a year
+    or of one of its quarters. A month without that day has it on its last.
     """
     text = length if isinstance(length, str) else milliseconds(length, "window")
     seconds = CALENDAR.get(text.lower()) or parse_duration(text.removeprefix("@"))
-    return _window("FW", n, text, Fraction(seconds))
+    limit = _window("FW", n, text, Fraction(seconds))
+    return replace(limit, anchor=_anchor(text.lower(), tz, start)) if tz or start else limit
+
+
+def _anchor(window: str, tz: str, start: str) -> tuple[str, ...]:
+    if window not in _STARTS:
+        raise InvalidError(f"tz and start: the window must be one of {' '.join(_STARTS)}, got {window!r}")
+    if tz and not re.fullmatch(r"[A-Za-z0-9_+/-]+", tz):
+        raise InvalidError(f"tz: must be a time zone such as Europe/Berlin, got {tz!r}")
+    if start and not re.fullmatch(_STARTS[window], start, re.ASCII | re.IGNORECASE):
+        raise InvalidError(f"start: no beginning of {window}, got {start!r}")
+    return (("TZ", tz) if tz else ()) + (("FROM", start) if start else ())
+
+
+_DAY = r"0?[1-9]|[12]\d"
+_DATE = rf"(0?[13578]|1[02])-({_DAY}|3[01])|(0?[469]|11)-({_DAY}|30)|0?2-({_DAY})"
+_STARTS = {
+    "@day": r"0?\d|1\d|2[0-3]",
+    "@week": "monday|tuesday|wednesday|thursday|friday|saturday|sunday",
+    "@month": r"0?[1-9]|[12]\d|3[01]",
+    "@quarter": _DATE,
+    "@year": _DATE,
+}
 
 
 def sliding_window(n: int, length: str | float) -> Limit:
@@ -232,6 +268,8 @@ def _parse_spec(text: str, words: list[str]) -> Limit:
     algorithm = ALGORITHMS[words[0].upper()]
     if algorithm.form == "member" and len(words) == 6 and words[4].upper() == "WEIGHT":
         return _bucket("TB", _integer(words[1]), words[2], *parse_rate(words[2])).member(words[3], _integer(words[5]))
+    if algorithm.spec == "FW" and len(words) > 3:
+        return _parse_anchor(text, words)
     takes = {"rate": 3, "window": 3, "gcra": 4, "leases": 4, "member": 4, "adaptive": 4}[algorithm.form]
     if algorithm.form == "rate" and len(words) == 5 and words[3].lower() == "per":
         words = [*words[:2], " ".join(words[2:])]
@@ -252,6 +290,13 @@ def _parse_spec(text: str, words: list[str]) -> Limit:
     if algorithm.form == "window":
         return _window(algorithm.spec, _integer(words[1]), words[2], parse_duration(words[2]))
     return _bucket(algorithm.spec, _integer(words[1]), words[2], *parse_rate(words[2]))
+
+
+def _parse_anchor(text: str, words: list[str]) -> Limit:
+    options = dict(zip([word.upper() for word in words[3::2]], words[4::2], strict=False))
+    if len(words) != 3 + 2 * len(options) or not options.keys() <= {"TZ", "FROM"}:
+        raise InvalidError(f"FW takes a limit, a window, TZ with a zone and FROM with a beginning, got {text!r}")
+    return window(_integer(words[1]), words[2], tz=options.get("TZ", ""), start=options.get("FROM", ""))
 
 
 def _integer(word: str) -> int:

@@ -1,0 +1,72 @@
+package command
+
+import (
+	"strings"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/calendar"
+	"github.com/stintdb/stint/engine/limits"
+)
+
+// The names of the options of fixed windows of the calendar, which are those of its fields in [limits.Limit.Params] too.
+const (
+	zoneWord = "TZ"
+	fromWord = "FROM"
+)
+
+var (
+	optZone = option{name: zoneWord, hasValue: true, isText: true, set: setZone}
+	optFrom = option{name: fromWord, hasValue: true, isText: true, set: setFrom}
+)
+
+func setZone(_ *Request, op *engine.Op, value []byte) error {
+	if _, err := unitOf(zoneWord, &op.Limit); err != nil {
+		return err
+	}
+	zone, known := calendar.ParseZone(value)
+	if !known {
+		return errZone.With(truncate(value, 64))
+	}
+	op.Limit.Anchor.Zone = zone
+	return nil
+}
+
+func setFrom(_ *Request, op *engine.Op, value []byte) error {
+	unit, err := unitOf(fromWord, &op.Limit)
+	if err != nil {
+		return err
+	}
+	if op.Limit.Anchor.From, err = calendar.ParseFrom(unit, string(value)); err != nil {
+		return argumentError(fromWord, err.Error(), value)
+	}
+	return nil
+}
+
+// unitOf is the unit of a limit's windows, or the error of an option that needs one.
+func unitOf(option string, limit *limits.Limit) (calendar.Unit, error) {
+	unit, ok := limit.Span.Unit()
+	if !ok {
+		params := limit.Params()
+		return unit, errNotOfCalendar.With(option, params[len(params)-1].Text)
+	}
+	return unit, nil
+}
+
+// paramWords appends the parameters of a limit that stand behind its key.
+func paramWords(words []string, limit limits.Limit) []string {
+	limit.Anchor = calendar.Anchor{}
+	for _, p := range limit.Params() {
+		words = append(words, p.Text)
+	}
+	return words
+}
+
+// anchorWords appends the options of a limit of the calendar.
+func anchorWords(words []string, limit limits.Limit) []string {
+	for _, p := range limit.Params() {
+		if name := strings.ToUpper(p.Name); name == zoneWord || name == fromWord {
+			words = append(words, name, p.Text)
+		}
+	}
+	return words
+}
