@@ -33,7 +33,7 @@ import (
 func main() {
 	cmd, _, err := choose(os.Args[1:])
 	ctx, told := signals.Handle(err == nil && cmd.name == "server")
-	p := &process{environ: os.Environ(), readFile: readRegularFile, stdout: os.Stdout, stderr: os.Stderr, signals: told}
+	p := &process{environ: os.Environ(), readFile: readRegularFile, stdout: os.Stdout, stderr: os.Stderr, signals: told, beginNode: keepMonitorAwake}
 	os.Exit(p.run(ctx, os.Args[1:]))
 }
 
@@ -42,7 +42,8 @@ type process struct {
 	environ        []string
 	readFile       func(name string) ([]byte, error)
 	stdout, stderr io.Writer
-	signals        <-chan os.Signal // those that do not end the process
+	signals        <-chan os.Signal       // those that do not end the process
+	beginNode      func(environ []string) // before a node of a cluster does anything; nil in tests
 }
 
 // readRegularFile reads a file. It refuses others, such as pipes, from which a read could wait for ever.

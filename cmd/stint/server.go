@@ -27,6 +27,9 @@ func (p *process) server(ctx context.Context, args []string) error {
 	if err != nil {
 		return &usageError{err}
 	}
+	if cfg.IsCluster() && p.beginNode != nil {
+		p.beginNode(p.environ)
+	}
 	return p.runServer(ctx, cfg)
 }
 

@@ -1,0 +1,6 @@
+//go:build !unix
+
+package main
+
+// keepMonitorAwake needs a system where a process can start another program.
+func keepMonitorAwake([]string) {}
