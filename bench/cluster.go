@@ -28,7 +28,7 @@ func clusterServers(e Env) []Server {
 		Name: "stint-cluster", Title: "Stint, three nodes,", Start: startNodes(e.binary, nodeSetup{options: patient(e)}),
 		Commands: all[1].Commands,
 	}, Server{
-		Name: "stint-boltdb", Title: "Stint, three nodes, --cluster-log boltdb,", Start: startNodes(binary, nodeSetup{options: []string{"--cluster-log", "boltdb"}}),
+		Name: "stint-boltdb", Title: "Stint, three nodes, --cluster-log boltdb,", Start: startNodes(e.binary, nodeSetup{options: append(patient(e), "--cluster-log", "boltdb")}),
 		Commands: all[1].Commands,
 	})
 }
@@ -100,7 +100,6 @@ func clusterTables(e Env, f Figures) []Table {
 const (
 	nodesShareCores = "each grant is carried out three times, on the cores of the load"
 	entriesAreDear  = "an entry is handed over about 14 times between goroutines and nodes"
-	syncBeforeSend  = "the leader sends an entry after its own sync"
 )
 
 func clusterTargets(Env) []Target {
@@ -122,6 +121,6 @@ func clusterTargets(Env) []Target {
 		latency(p99, "p99", 10),
 		{Name: "three nodes, CPU of an entry of the log", Unit: "µs", Bound: 150, AtMost: true, Why: entriesAreDear, Figure: Key{clusterThrottle, "", entryCPU}},
 		{Name: fmt.Sprintf("three nodes, every fsync %s longer, %d connections, P=%d", slowFsync, slowConnections, slowPipeline), Unit: "/s", Bound: 150_000,
-			Why: syncBeforeSend, Figure: Key{clusterThrottle, slowDisk, throughput}},
+			Why: nodesShareCores, Figure: Key{clusterThrottle, slowDisk, throughput}},
 	}
 }

@@ -56,7 +56,7 @@ const cpuTitle = "Server CPU per request, µs"
 
 // ratioTable compares a decision with other commands.
 func ratioTable(f Figures, series []Series) Table {
-	t := Table{Title: "Server CPU of a CL.THROTTLE, with one event loop, as a multiple of that of other commands", Words: 1, Header: []string{"of"},
+	t := Table{Title: "Server CPU of a CL.THROTTLE with one event loop, as a multiple of other commands", Words: 1, Header: []string{"of"},
 		InDocs: func([]string) bool { return true }}
 	for _, p := range pipelines {
 		t.Header = append(t.Header, fmt.Sprintf("P=%d", p))

@@ -38,7 +38,7 @@ func newBeside(t *testing.T) *beside {
 	for lastIndex(others[0]) < w.index {
 		time.Sleep(time.Millisecond)
 	}
-	time.Sleep(300 * time.Millisecond) // the leader has told what it holds for committed
+	time.Sleep(300 * time.Millisecond) // the leader has sent its commit index
 	if last, _ := w.disks[w.leader].LastIndex(); last >= w.index || lastIndex(others[1]) >= w.index {
 		t.Fatal("more than one node has the entry")
 	}

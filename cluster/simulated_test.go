@@ -106,7 +106,7 @@ func (d *memDisk) SetUint64(key []byte, value uint64) error {
 	return d.InmemStore.SetUint64(key, value)
 }
 
-// losePower has the disk lose what it has not finished to write, and take nothing more until the function it returns is called.
+// losePower has the disk lose its unfinished writes, and take nothing more until the function it returns is called.
 func (d *memDisk) losePower() (restore func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -168,7 +168,7 @@ func TestGateways(t *testing.T) {
 	}
 }
 
-// decides sends requests of two addresses through a proxy, and compares what they get.
+// decides sends requests of two addresses through a proxy, and compares the answers.
 func (p proxy) decides(t *testing.T, front string) {
 	for i, want := range []struct{ from, text, limit string }{
 		{"127.0.0.2", "200 POST /a/b?c=d x=1 for 127.0.0.2", `"api";r=1`},

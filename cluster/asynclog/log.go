@@ -54,7 +54,7 @@ func New(durable raft.LogStore, leads func() bool, log *slog.Logger) (*Log, erro
 	return l, nil
 }
 
-// Stop has nobody wait any longer. What the writer has not begun to write is lost, as in a crash.
+// Stop has nobody wait any longer. Entries that the writer has not begun to write are lost, as in a crash.
 func (l *Log) Stop() { l.stop() }
 
 // Close is Stop, and waits for the write under way.
@@ -106,7 +106,7 @@ func (l *Log) take(entries []*raft.Log) bool {
 	return true
 }
 
-// Drain waits until nothing is pending. An error says that the disk does not take what is.
+// Drain waits until nothing is pending. An error says that the disk refuses the pending entries.
 func (l *Log) Drain() error {
 	for {
 		moved := l.moved.Wait()

@@ -110,7 +110,7 @@ func TestAllElseWaits(t *testing.T) {
 	}
 }
 
-// There is a bound to what is taken before the disk has it.
+// The number of pending entries is bounded.
 func TestMaxPending(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, _, _ := start(t)
@@ -125,7 +125,7 @@ func TestMaxPending(t *testing.T) {
 	})
 }
 
-// What the disk refuses stays in the log, and nothing follows it, until the disk takes it.
+// Entries that the disk refuses stay in the log, and nothing follows it, until the disk takes it.
 func TestRefusedWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, d, leads := start(t)

@@ -6,7 +6,7 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// write writes what is pending, in order, until Stop. What fails is written again until it succeeds: others may have it by then, so it must not
+// write writes the pending entries, in order, until Stop. A write that fails is repeated until it succeeds: others may have it by then, so it must not
 // leave this node's log, and nothing rests on it before.
 func (l *Log) write() {
 	var batch []*raft.Log
@@ -29,7 +29,7 @@ func (l *Log) write() {
 	}
 }
 
-// next appends what is pending to batch.
+// next appends the pending entries to batch.
 func (l *Log) next(batch []*raft.Log) []*raft.Log {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -59,7 +59,7 @@ func (l *Log) note(batch []*raft.Log, err error) {
 	}
 }
 
-// Fails reports whether the disk refuses what is pending.
+// Fails reports whether the disk refuses the pending entries.
 func (l *Log) Fails() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -25,7 +25,7 @@ func contents(data []byte) (all map[string]string, whole bool, err error) {
 	return all, whole, err
 }
 
-// What bbolt writes is read, whatever was stored and dropped.
+// Files of bbolt are read, after any changes.
 func TestReadWhatBboltWrites(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	path := filepath.Join(t.TempDir(), "test.bolt")
@@ -155,7 +155,7 @@ func TestEveryByteOfPages(t *testing.T) {
 	}
 }
 
-// A page that holds what was there before, zeros, or another page is noticed, or was not in use.
+// A page with its former contents, zeros, or another page is noticed, or was not in use.
 func TestLostPages(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.bolt")
 	s, err := Create(path)

@@ -65,7 +65,7 @@ func damaged(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrDamaged, fmt.Sprintf(format, args...))
 }
 
-// meta is what the first pages say of a transaction.
+// meta is the record of a transaction in the first pages.
 type meta struct{ root, free, pages, transaction uint64 }
 
 // readMeta reads the beginning of the newest transaction. Whole is false unless those of the last two are there: then a write was torn, or is

@@ -24,7 +24,7 @@ const lockTimeout = 100 * time.Millisecond
 // ErrInUse is the error for a file that a running server has open.
 var ErrInUse = errors.New("a running server uses it")
 
-// Open opens a file that [Read] has found good, and makes sure that what it shows is on the disk.
+// Open opens a file that [Read] has found good, and makes sure that its contents are on the disk.
 func Open(path string) (*Store, error) {
 	if err := Settle(path); err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func Open(path string) (*Store, error) {
 	return open(path, false)
 }
 
-// Settle makes durable what a file shows, after a write that failed, perhaps in an earlier process: the kernel may show a page that it did not write, and never
+// Settle makes the contents of a file durable, after a write that failed, perhaps in an earlier process: the kernel may show a page that it did not write, and never
 // will. bbolt writes the first two pages when the others are on the disk.
 func Settle(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)

@@ -16,7 +16,7 @@ type machine interface {
 	raft.ConfigurationStore
 }
 
-// durableMachine applies what this node's disk has. Raft calls it from one goroutine.
+// durableMachine applies the entries that are on this node's disk. Raft calls it from one goroutine.
 type durableMachine struct {
 	machine
 	log   *asynclog.Log
@@ -41,12 +41,12 @@ func (m *durableMachine) StoreConfiguration(index uint64, c raft.Configuration) 
 // Snapshot implements raft.FSM.
 func (m *durableMachine) Snapshot() (raft.FSMSnapshot, error) {
 	if m.ended {
-		return nil, raft.ErrRaftShutdown // Raft takes what is left out for applied
+		return nil, raft.ErrRaftShutdown // Raft takes the entries left out for applied
 	}
 	return m.machine.Snapshot()
 }
 
-// durableTransport tells other nodes a commit index that this node's disk has: they would apply what is only on their own.
+// durableTransport tells other nodes a commit index that this node's disk has: they would apply an entry that only their own disk has.
 type durableTransport struct {
 	*transport.RaftTransport
 	log *asynclog.Log
@@ -63,7 +63,7 @@ func (t durableTransport) AppendEntriesPipeline(raft.ServerID, raft.ServerAddres
 	return nil, raft.ErrPipelineReplicationNotSupported
 }
 
-// durableTerms takes another term once the whole log is on the disk: with the term a former leader begins to vote, to confirm what it has, and
+// durableTerms takes another term once the whole log is on the disk: with the term a former leader begins to vote, to confirm entries, and
 // to stand for election.
 type durableTerms struct {
 	raft.StableStore

@@ -33,7 +33,7 @@ type boltLog struct {
 	path    string
 	store   *boltfile.Store
 	writing sync.Mutex
-	failed  bool // the last write: what the file shows may not be on the disk
+	failed  bool // the last write: the file's contents may not be on the disk
 }
 
 // openBoltLog opens a log in a directory and reads all its entries, or begins one if create is set and there is none that is whole.

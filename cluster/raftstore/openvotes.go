@@ -15,7 +15,7 @@ import (
 // foundVotes are the votes in a directory.
 type foundVotes struct {
 	records records
-	copies  [2]records // what each of the files has, nil if it does not count
+	copies  [2]records // the contents of each file, nil if it does not count
 	damage  [2]error   // why it does not
 	isOld   bool       // an earlier build left its file, and while it is there, the others may not be complete
 }

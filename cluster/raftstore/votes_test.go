@@ -53,7 +53,7 @@ func readCopies(t *testing.T, dir string) (copies [2][]byte) {
 	return copies
 }
 
-// crashes returns what a crash may leave of a file that a write of bbolt changed: it syncs the pages behind the first two, and then the one of those
+// crashes returns the files that a crash may leave of one that a write of bbolt changed: it syncs the pages behind the first two, and then the one of those
 // two that it writes, whose first sector is written whole, or not.
 func crashes(before, after []byte) (left [][]byte) {
 	const page = 4096
@@ -253,7 +253,7 @@ func TestOldVotesComeBack(t *testing.T) {
 	}
 }
 
-// An old file that is damaged is refused, with its name, whatever lies beside it.
+// An old file that is damaged is refused, with its name, even with others beside it.
 func TestDamagedOldVotes(t *testing.T) {
 	dir, _ := oldVotes(t)
 	path := filepath.Join(dir, oldVotesFile)

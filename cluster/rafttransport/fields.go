@@ -11,7 +11,7 @@ import (
 // Numbers have eight bytes, little-endian; strings of bytes a length of four bytes before them.
 type fields struct {
 	writes bool
-	b      []byte // the frame so far, or what is left of it
+	b      []byte // the frame so far, or its rest
 	err    error  // the first error of reading; all later fields read as zero
 }
 

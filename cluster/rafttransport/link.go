@@ -19,7 +19,7 @@ const (
 	snapshotBytes = 256 << 10
 )
 
-// link is a connection to another node, for one question at a time.
+// link is a connection to another node. It carries one question at a time.
 type link struct {
 	conn net.Conn
 	in   *bufio.Reader
@@ -53,7 +53,7 @@ func (l *link) ask(within time.Duration, h head, question, answer any, snapshot 
 			return nil, err
 		}
 	}
-	frame, err := transport.ReadFrame(l.in, nil, maxMessageBytes) // Raft may keep what is read
+	frame, err := transport.ReadFrame(l.in, nil, maxMessageBytes) // Raft may keep the frame
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ import (
 func (l *Links) serve(conn net.Conn) {
 	in, out := bufio.NewReaderSize(conn, readBytes), []byte(nil)
 	for {
-		frame, err := transport.ReadFrame(in, nil, maxMessageBytes) // Raft keeps what is read
+		frame, err := transport.ReadFrame(in, nil, maxMessageBytes) // Raft keeps the frame
 		if err != nil {
 			l.noteRefusal(conn, err)
 			return

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// schedTrace has Go's system monitor sleep 10 ms at a time, and not until it is woken. Its value is the longest period of what it is made for: a
-// line on stderr every 24 days. Decision 0036 has the reasons.
+// schedTrace has Go's system monitor sleep 10 ms at a time, and not until it is woken. With this value the line on stderr that it is made for comes
+// every 24 days. Decision 0036 has the reasons.
 const schedTrace = "schedtrace=2147483647"
 
 // keepMonitorAwake starts this program again in the same process, if its environment does not say yet how Go's system monitor sleeps: nothing else

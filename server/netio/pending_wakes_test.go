@@ -6,7 +6,7 @@ import "testing"
 func TestWakesAreOneTask(t *testing.T) {
 	loop, _, conns := newFakeLoop(3)
 	for _, l := range conns {
-		l.closed = true // only what the loop is told is of interest here
+		l.closed = true // only the tasks of the loop are of interest here
 	}
 	for range 3 {
 		for _, l := range append(conns, conns[0]) {
