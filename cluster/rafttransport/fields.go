@@ -8,7 +8,8 @@ import (
 )
 
 // fields writes the fields of messages into a frame, or reads them from one: each method of a message lists its fields once, for both.
-// Numbers have eight bytes, little-endian; strings of bytes a length of four bytes before them.
+// Numbers have eight bytes, little-endian; strings of bytes a length of four bytes before them. Writing changes nothing of a message: several
+// goroutines may send the same one.
 type fields struct {
 	writes bool
 	b      []byte // the frame so far, or its rest
@@ -37,14 +38,25 @@ func (f *fields) byte(v *byte) {
 	}
 }
 
+// byteAs is byte for other types of small numbers.
+func byteAs[T ~int | ~uint8](f *fields, v *T) {
+	b := byte(*v)
+	f.byte(&b)
+	if !f.writes {
+		*v = T(b)
+	}
+}
+
 func (f *fields) bool(v *bool) {
 	b := byte(0)
 	if *v {
 		b = 1
 	}
 	f.byte(&b)
-	*v = b == 1
-	if b > 1 && f.err == nil {
+	if f.writes {
+		return
+	}
+	if *v = b == 1; b > 1 && f.err == nil {
 		f.err = errors.New("a truth value is neither 0 nor 1")
 	}
 }
@@ -68,7 +80,9 @@ func (f *fields) uint64(v *uint64) {
 func (f *fields) int64(v *int64) {
 	u := uint64(*v)
 	f.uint64(&u)
-	*v = int64(u)
+	if !f.writes {
+		*v = int64(u)
+	}
 }
 
 // bytes reads into memory of the frame. Nothing is nil.
@@ -85,7 +99,9 @@ func (f *fields) bytes(v *[]byte) {
 func (f *fields) string(v *string) {
 	b := []byte(*v)
 	f.bytes(&b)
-	*v = string(b)
+	if !f.writes {
+		*v = string(b)
+	}
 }
 
 // noTime is how a time is written that is not set.

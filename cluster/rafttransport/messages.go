@@ -150,18 +150,14 @@ func messageFields(f *fields, message any) {
 }
 
 func headerFields(f *fields, h *raft.RPCHeader) {
-	version := byte(h.ProtocolVersion)
-	f.byte(&version)
-	h.ProtocolVersion = raft.ProtocolVersion(version)
+	byteAs(f, &h.ProtocolVersion)
 	f.bytes(&h.ID)
 	f.bytes(&h.Addr)
 }
 
 func snapshotFields(f *fields, m *raft.InstallSnapshotRequest) {
 	headerFields(f, &m.RPCHeader)
-	version := byte(m.SnapshotVersion)
-	f.byte(&version)
-	m.SnapshotVersion = raft.SnapshotVersion(version)
+	byteAs(f, &m.SnapshotVersion)
 	f.uint64(&m.Term)
 	f.uint64(&m.LastLogIndex)
 	f.uint64(&m.LastLogTerm)
@@ -187,11 +183,9 @@ func entriesFields(f *fields, entries *[]*raft.Log) {
 		*entries = newEntries(int(n))
 	}
 	for _, e := range *entries {
-		kind := byte(e.Type)
 		f.uint64(&e.Index)
 		f.uint64(&e.Term)
-		f.byte(&kind)
-		e.Type = raft.LogType(kind)
+		byteAs(f, &e.Type)
 		f.bytes(&e.Data)
 		f.bytes(&e.Extensions)
 		f.time(&e.AppendedAt)
