@@ -146,7 +146,7 @@ func firstShowing(location *time.Location, clock time.Time) int64 {
 // randomAnchor is a random zone and beginning of a window, often none.
 func randomAnchor(c *Calls, f *form, limit []string) (options []string) {
 	window := strings.ToLower(limit[len(limit)-1])
-	if f.algorithm != fixedWindow || c.chance(3) || !slices.Contains([]string{"@day", "@week", "@month", "@quarter", "@year"}, window) && !c.chance(20) {
+	if f.algorithm != fixedWindow || !slices.Contains([]string{"@day", "@week", "@month", "@quarter", "@year"}, window) || c.chance(3) {
 		return nil
 	}
 	if c.chance(2) {

@@ -27,9 +27,9 @@ func (c *Calls) loanCommand() []string {
 	switch n := c.random.IntN(20); {
 	case n < 3:
 		return slices.Concat([]string{"RL.RETURN", k.name}, numbers, []string{strconv.FormatInt(left, 10)})
-	case n < 5:
+	case n < 6:
 		return []string{"RL.VOID", k.name, last.holder, "FORCE"}[:3+c.random.IntN(2)]
-	case n < 7:
+	case n < 8:
 		return []string{"RL.LENT", k.name}
 	}
 	limit := c.limit(k)
