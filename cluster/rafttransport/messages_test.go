@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -164,6 +165,25 @@ func TestEntriesOfOneMessage(t *testing.T) {
 	} {
 		if got := len(fitting(c.entries)); got != c.want {
 			t.Errorf("%d of %d entries fit, not %d", got, len(c.entries), c.want)
+		}
+	}
+}
+
+// Raft sends one message to several nodes at a time, so writing it changes nothing. The race detector sees if it does.
+func TestMessagesAreSentAtOnce(t *testing.T) {
+	for kind, pair := range pairs {
+		for _, message := range pair {
+			fill(reflect.ValueOf(message).Elem(), new(byte))
+			var all sync.WaitGroup
+			for range 2 {
+				all.Go(func() {
+					messageFields(&fields{writes: true}, message)
+				})
+			}
+			all.Wait()
+		}
+		if len(appendQuestion(nil, head{kind: kind}, pair[0])) == 0 {
+			t.Errorf("kind %d is not written", kind)
 		}
 	}
 }
