@@ -155,7 +155,8 @@ func TestEveryByteOfPages(t *testing.T) {
 	}
 }
 
-// A page with its former contents, zeros, or another page is noticed, or was not in use.
+// A page of zeros, or with the contents of another, is noticed, or was not in use. One with its former contents can hide what was written since,
+// because pages have neither checksums nor times, but it shows nothing that was not written: votes have a second file for that.
 func TestLostPages(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.bolt")
 	s, err := Create(path)
@@ -184,21 +185,32 @@ func TestLostPages(t *testing.T) {
 	}
 	noticed := 0
 	for page := 0; page < len(data); page += pageSize {
-		for _, other := range [][]byte{make([]byte, pageSize), data[(page+pageSize)%len(data):], before[min(page, len(before)-pageSize):]} {
+		former := before[min(page, len(before)-pageSize):]
+		for kind, other := range [][]byte{make([]byte, pageSize), data[(page+pageSize)%len(data):], former} {
 			lost := bytes.Clone(data)
 			copy(lost[page:page+pageSize], other)
 			got, whole, err := contents(lost)
 			switch {
 			case err != nil || !whole:
 				noticed++
+			case kind == 2 && isPartOf(got, want):
 			case !maps.Equal(got, want):
-				t.Errorf("page %d: %d keys", page/pageSize, len(got))
+				t.Errorf("page %d, kind %d: %d keys of %d", page/pageSize, kind, len(got), len(want))
 			}
 		}
 	}
 	if noticed < 10 {
 		t.Errorf("%d are noticed", noticed)
 	}
+}
+
+func isPartOf(part, whole map[string]string) bool {
+	for key, value := range part {
+		if has, is := whole[key]; !is || has != value {
+			return false
+		}
+	}
+	return true
 }
 
 // Where a panic or a file that ends before its pages meet bbolt, there is an error.
