@@ -79,22 +79,20 @@ func (r *PartReader) Limit() limits.Limit {
 		l.Least = int64(r.Uvarint())
 	}
 	if span&limits.HasAnchor != 0 {
-		l.Anchor = r.anchor()
+		if l.Anchor = r.Anchor(); l.Anchor == (calendar.Anchor{}) {
+			r.Fail() // it is written without
+		}
 	}
 	return l
 }
 
-// anchor reads that of a limit which has one.
-func (r *PartReader) anchor() calendar.Anchor {
-	a := calendar.Anchor{Zone: calendar.Zone(r.Uint16()), From: calendar.From(r.Uint16())}
-	if a == (calendar.Anchor{}) {
-		r.Fail()
-	}
-	return a
+// Anchor reads an anchor, as [calendar.Anchor.Append] writes it.
+func (r *PartReader) Anchor() calendar.Anchor {
+	return calendar.Anchor{Zone: calendar.Zone(r.uint16()), From: calendar.From(r.uint16())}
 }
 
-// Uint16 reads a varint of at most 16 bits.
-func (r *PartReader) Uint16() uint16 {
+// uint16 reads a varint of at most 16 bits.
+func (r *PartReader) uint16() uint16 {
 	n := r.Uvarint()
 	if n > math.MaxUint16 {
 		r.Fail()

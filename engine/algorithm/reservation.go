@@ -123,7 +123,7 @@ func AppendReservedPart(b []byte, op *engine.Op, charged, mark int64) []byte {
 		b = binary.AppendUvarint(b, uint64(l.Least))
 	}
 	if has&hasSpan == hasSpan {
-		b = binary.AppendUvarint(binary.AppendUvarint(append(b, byte(l.Span)), uint64(l.Anchor.Zone)), uint64(l.Anchor.From))
+		b = l.Anchor.Append(append(b, byte(l.Span)))
 	} else {
 		b = appendPeriod(b, l.Rate.Period)
 	}
@@ -162,7 +162,7 @@ func NextPart(r *engine.PartReader) (p ReservedPart) {
 	}
 	if has&hasSpan == hasSpan {
 		p.Limit.Span = limits.Span(r.Byte())
-		p.Limit.Anchor = calendar.Anchor{Zone: calendar.Zone(r.Uint16()), From: calendar.From(r.Uint16())}
+		p.Limit.Anchor = r.Anchor()
 	} else {
 		p.Limit.Rate.Period = r.Period()
 	}

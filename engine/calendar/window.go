@@ -1,6 +1,7 @@
 package calendar
 
 import (
+	"encoding/binary"
 	"sync/atomic"
 	"time"
 )
@@ -25,6 +26,11 @@ var months = [...]int{Month: 1, Quarter: 3, Year: 12}
 type Anchor struct {
 	Zone Zone
 	From From
+}
+
+// Append appends the anchor to b: the numbers of its zone and of its beginning, as varints.
+func (a Anchor) Append(b []byte) []byte {
+	return binary.AppendUvarint(binary.AppendUvarint(b, uint64(a.Zone)), uint64(a.From))
 }
 
 // Window returns the window that holds a time: [start, end), all in nanoseconds since the Unix epoch.
@@ -54,7 +60,7 @@ type lastWindows [keptWindows]atomic.Pointer[window]
 
 // window computes [Anchor.Window].
 func (a Anchor) window(unit Unit, now int64) (start, end int64) {
-	rules, seconds := a.Zone.rules(), floorDivide(now, int64(time.Second))
+	rules, seconds := a.Zone.rules(), time.Unix(0, now).Unix()
 	begin := a.From.before(unit, time.Unix(seconds+rules.at(seconds).offset, 0).UTC())
 	start = rules.firstShowing(begin.Unix())
 	for {
@@ -103,11 +109,4 @@ func (f From) after(unit Unit, begin time.Time) time.Time {
 func dateIn(year int, month time.Month, day int) time.Time {
 	last := time.Date(year, month+1, 0, 0, 0, 0, 0, time.UTC)
 	return last.AddDate(0, 0, min(day, last.Day())-last.Day())
-}
-
-func floorDivide(a, b int64) int64 {
-	if a%b < 0 {
-		return a/b - 1
-	}
-	return a / b
 }

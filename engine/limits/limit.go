@@ -70,7 +70,7 @@ func (l *Limit) Append(b []byte) []byte {
 		b = binary.AppendUvarint(b, uint64(l.Least))
 	}
 	if hasAnchor {
-		b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(l.Anchor.Zone)), uint64(l.Anchor.From))
+		b = l.Anchor.Append(b)
 	}
 	return b
 }
