@@ -3,7 +3,6 @@
 package docs
 
 import (
-	"io"
 	"net/http"
 	"strings"
 	"syscall"
@@ -42,7 +41,7 @@ func TestEnvoy(t *testing.T) {
 		if got := send(t, front, "127.0.0.6", http.MethodGet, "/images/a.png?b", ""); got.text != "200 GET /images/a.png?b  for 127.0.0.6" {
 			t.Errorf("got %q", got.text)
 		}
-		if want := `stint_envoy_decisions_total{outcome="shadow_denied",rule="shop.path_/images/*"} 1` + "\n"; !strings.Contains(metricsOf(t, stint), want) {
+		if want := `stint_envoy_decisions_total{outcome="shadow_denied",rule="shop.path_/images/*"} 1` + "\n"; !strings.Contains(testserver.GetText(t, "http://"+stint.Admin(t)+"/metrics"), want) {
 			t.Errorf("the metrics have no line %s", want)
 		}
 	})
@@ -102,18 +101,4 @@ func envoyPolicy(t *testing.T, front string) {
 			t.Errorf("request %d: %q, not %q", i+1, got.text, want)
 		}
 	}
-}
-
-// metricsOf returns the metrics of a server.
-func metricsOf(t *testing.T, stint *testserver.Process) string {
-	response, err := http.Get("http://" + stint.Admin(t) + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }

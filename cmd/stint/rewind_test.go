@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -93,7 +92,7 @@ func TestStateALittleAhead(t *testing.T) {
 	if got := say(t, address, "TB.ACQUIRE k 10 10/d"); !strings.HasPrefix(got, "*5\r\n:1\r\n:10\r\n:6\r\n") {
 		t.Errorf("%q", got)
 	}
-	metrics := getText(t, "http://"+admin+"/metrics")
+	metrics := testserver.GetText(t, "http://"+admin+"/metrics")
 	ahead := regexp.MustCompile(`(?m)^stint_clock_ahead_seconds (5[5-9]\d)\.?\d*$`).FindString(metrics)
 	if ahead == "" {
 		t.Errorf("no metric is about the clock in\n%s", metrics)
@@ -124,18 +123,4 @@ func TestImportOfTheFuture(t *testing.T) {
 	if !regexp.MustCompile(`^\+OK\r\n:(9\d\d\d|10000)\r\n`).MatchString(set) {
 		t.Errorf("%q", set)
 	}
-}
-
-func getText(t *testing.T, url string) string {
-	t.Helper()
-	response, err := http.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }
