@@ -155,8 +155,8 @@ func TestEveryByteOfPages(t *testing.T) {
 	}
 }
 
-// A page of zeros, or with the contents of another, is noticed, or was not in use. One with its former contents can hide what was written since,
-// because pages have neither checksums nor times, but it shows nothing that was not written: votes have a second file for that.
+// The reader notices a page of zeros, or with the contents of another page, unless it was not in use. A page with its former contents can hide later
+// writes, because pages have neither checksums nor times, but it shows no false ones. Votes have a second file for that.
 func TestLostPages(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.bolt")
 	s, err := Create(path)

@@ -75,7 +75,7 @@ func (m Moment) Since(earlier Moment) time.Duration {
 // Moment reads both clocks.
 func (c *Clock) Moment() Moment { return Moment{int64(c.Mono()), c.wall().UnixNano()} }
 
-// Reading is the monotonic clock, and the cluster's time, or this node's own while nothing is known of that.
+// Reading is one of [Clock.Mono] and [Clock.NowOrWall], for all decisions of a batch.
 type Reading struct {
 	Mono    time.Duration
 	Cluster int64

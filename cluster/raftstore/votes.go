@@ -64,8 +64,8 @@ func (v *votes) write(key string, value []byte) error {
 	return nil
 }
 
-// writeCopy writes the value of a key to one of the files. One whose write failed is not written to again: of what it shows, some may
-// not be on the disk.
+// writeCopy writes the value of a key to one of the files. After a failed write another file replaces it, because its contents may differ from
+// those on the disk.
 func (v *votes) writeCopy(i int, key string) error {
 	if v.copies[i] == nil {
 		return v.makeCopy(i)
