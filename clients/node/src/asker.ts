@@ -22,13 +22,17 @@ export class Asker {
 
     readonly #deadlines: Deadlines;
 
-    constructor(private readonly driver: Driver, timeout: number, options: BreakerOptions, changed: (open: boolean, cause?: StintError) => void) {
+    /** The time of performance.now() until which calls wait for the first reply, or 0 before the first call. */
+    #connectsUntil = 0;
+    #connected = false; // or not, and calls no longer wait for it
+
+    constructor(private readonly driver: Driver, timeout: number, private readonly connectTimeout: number, options: BreakerOptions, changed: (open: boolean, cause?: StintError) => void) {
         this.#deadlines = new Deadlines(timeout);
         this.#patience = Math.max(leastPatience, 5 * timeout);
         this.breaker = new Breaker(options, () => this.#probe(), changed);
     }
 
-    /** Sends a command once. It settles within the timeout, whatever the driver does. */
+    /** Sends a command once. It settles within the timeout, or that of connecting, whatever the driver does. */
     ask(words: readonly Word[], timeout: number): Promise<unknown> {
         const refusal = this.#refusal();
         if (refusal !== undefined) {
@@ -37,12 +41,14 @@ export class Asker {
         const begun = performance.now();
         this.#waiting++;
         return new Promise((resolve, reject) => {
-            this.#send(words, timeout, begun, (reply) => {
+            this.#send(words, this.#within(timeout, begun), begun, (reply) => {
                 this.#waiting--;
+                this.#connected = true;
                 this.breaker.succeeded();
                 resolve(reply);
             }, (error) => {
                 this.#waiting--;
+                this.#connected = true;
                 if (isSilence(error)) {
                     this.breaker.failed(begun, error);
                 } else {
@@ -51,6 +57,18 @@ export class Asker {
                 reject(error);
             });
         });
+    }
+
+    /**
+     * The time that a call waits. Connecting, logging in, and a program that has just started take longer than a decision: the first calls
+     * have the time for it.
+     */
+    #within(timeout: number, now: number): number {
+        if (this.#connected) {
+            return timeout;
+        }
+        this.#connectsUntil ||= now + this.connectTimeout;
+        return Math.max(timeout, Math.ceil(this.#connectsUntil - now));
     }
 
     /** Why nothing is sent. */

@@ -106,27 +106,34 @@ class FirstAttempt {
 /** Milliseconds before the next try to connect: with the time to the breaker's next probe, less than 500 after the server's return. */
 const reconnectAfter = (times: number): number => Math.min(50 * (times + 1), 100);
 
-/** The server's refusal of a connection's login, until a connection is ready: each try to connect meets it again. */
-class Refusal {
-    #refusal: UnauthenticatedError | undefined;
+/** Why a connection is not ready, until it is: the cause of the errors of commands that could not be sent. */
+class LastError {
+    #error: Error | undefined;
 
     watch(connection: Connection): void {
-        connection.on("ready", () => { this.#refusal = undefined; });
+        connection.on("ready", () => { this.#error = undefined; });
         connection.on("error", (error) => { // each call has its own error
-            const refusal = ofReply(error?.message ?? "");
-            if (refusal instanceof UnauthenticatedError) {
-                this.#refusal = refusal;
-            }
+            const isRefusal = this.#error !== undefined && ofReply(this.#error.message) instanceof UnauthenticatedError;
+            this.#error = isRefusal ? this.#error : error;
         });
     }
 
-    /** The refusal in place of the error of a command that could not be sent. */
-    or(error: StintError): StintError { return this.#refusal !== undefined && error instanceof UnavailableError ? this.#refusal : error; }
+    /** The error in place of one for a command that was not answered. */
+    or(error: StintError): StintError {
+        if (this.#error === undefined || !(error instanceof UnavailableError)) {
+            return error;
+        }
+        const refusal = ofReply(this.#error.message);
+        if (refusal instanceof UnauthenticatedError) {
+            return refusal;
+        }
+        return error.reason === "not-sent" ? unavailable(this.#error, "not-sent") : error;
+    }
 }
 
 /** A driver with one connection of a library at a time. */
 class ReconnectingDriver<C extends Connection> implements Driver {
-    readonly #refusal = new Refusal();
+    readonly #lastError = new LastError();
     #connection: C;
     #opened = 0; // time of performance.now()
     readonly #first: FirstAttempt;
@@ -139,13 +146,13 @@ class ReconnectingDriver<C extends Connection> implements Driver {
     #open(): C {
         this.#opened = performance.now();
         const connection = this.library.open();
-        this.#refusal.watch(connection);
+        this.#lastError.watch(connection);
         return connection;
     }
 
     send(words: readonly Word[], call: { readonly isOver: boolean }): Promise<unknown> {
         return this.#first.before(call, () => this.library.ask(this.#connection, words).catch((error: unknown) => {
-            throw this.#refusal.or(this.library.errorOf(error));
+            throw this.#lastError.or(this.library.errorOf(error));
         }));
     }
 

@@ -12,6 +12,8 @@ export interface LimiterOptions {
     whenDown: Policy;
     /** The longest time that a call waits for Stint, 20 ms by default. */
     timeout?: Duration;
+    /** The longest time that the first calls wait for the connection and its first reply, 1s by default. */
+    connectTimeout?: Duration;
     breaker?: BreakerOptions;
     /** Called when the circuit breaker opens, with the cause, or closes. By default, `process.emitWarning` tells each opening. */
     onBreaker?: (open: boolean, cause?: StintError) => void;
@@ -22,7 +24,7 @@ export interface LimiterOptions {
 }
 
 /** The names of {@link LimiterOptions}. */
-export const limiterOptions = { whenDown: true, timeout: true, breaker: true, onBreaker: true, onRefusedLogin: true, assumed: true } satisfies Known<LimiterOptions>;
+export const limiterOptions = { whenDown: true, timeout: true, connectTimeout: true, breaker: true, onBreaker: true, onRefusedLogin: true, assumed: true } satisfies Known<LimiterOptions>;
 
 /** Throws {@link InvalidError} for options that a program without types got wrong. */
 export function mustBeLimiterOptions(options: LimiterOptions | undefined): void {

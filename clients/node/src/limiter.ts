@@ -43,7 +43,8 @@ export class Limiter implements AsyncDisposable {
         const time = driver.time ?? machineTime;
         this.time = { now: () => time.now(), sleep: (ms, ...signals) => time.sleep(ms, ...signals, this.#closing.signal) };
         this.#fallback = new Fallback(options.whenDown, this.time);
-        this.#asker = new Asker(driver, this.#timeout, options.breaker ?? {}, (open, cause) => {
+        const connectTimeout = milliseconds(options.connectTimeout ?? 1000, "connectTimeout");
+        this.#asker = new Asker(driver, this.#timeout, connectTimeout, options.breaker ?? {}, (open, cause) => {
             if (!open) {
                 this.#fallback.clear();
             }
@@ -266,13 +267,25 @@ export class Limiter implements AsyncDisposable {
         }
     }
 
-    /** Tells an operator that the policy answers because of the login. */
+    /** Tells an operator that the policy answers: the first time in this process, and again and again if the login is the cause. */
     #tell(error: StintError): void {
         const now = this.time.now();
-        if (error instanceof UnauthenticatedError && now - this.#told >= tellEvery) {
+        if (!(error instanceof UnauthenticatedError)) {
+            warnOnce(error);
+        } else if (now - this.#told >= tellEvery) {
             this.#told = now;
             (this.#options.onRefusedLogin ?? ((refused) => { console.error(`Stint refuses the login, and the policy answers: ${refused.message}`); }))(error);
         }
+    }
+}
+
+let warned = false;
+
+/** Tells an operator of the first request in this process that Stint did not decide. Results have the source of each. */
+function warnOnce(cause: StintError): void {
+    if (!warned) {
+        warned = true;
+        console.error(`Stint did not decide a request, and the policy answered: ${cause.message}. Later ones are not reported one by one`);
     }
 }
 

@@ -16,6 +16,7 @@ from .base import DEFAULT_COOL_DOWN, DEFAULT_FAILURES, DEFAULT_TIMEOUT, Base, De
 from .breaker import Breaker
 from .classes import Class, ask_class
 from .errors import StintError
+from .first import DEFAULT_CONNECT_TIMEOUT, FirstCalls
 from .keys import short_key
 from .limits import Limit, holder_name
 from .nodes import Nodes, Where
@@ -32,7 +33,8 @@ class AsyncLimiter(Base):
 
     where is a URL such as redis://127.0.0.1:6379, several URLs of one cluster, or a redis.asyncio.Redis, whose settings
     are used for the limiter's own connections. Every call returns within the timeout (in seconds); while Stint does not
-    answer, when_down decides. Errors about the request itself are raised, under every policy.
+    answer, when_down decides. The first calls also wait for the connection, at most connect_timeout (in seconds).
+    Errors about the request itself are raised, under every policy.
     """
 
     def __init__(
@@ -41,6 +43,7 @@ class AsyncLimiter(Base):
         when_down: Policy,
         *,
         timeout: float = DEFAULT_TIMEOUT,
+        connect_timeout: float = DEFAULT_CONNECT_TIMEOUT,
         failures: int = DEFAULT_FAILURES,
         cool_down: float = DEFAULT_COOL_DOWN,
         assume: Mapping[str, Sequence[Limit | str]] | None = None,
@@ -49,7 +52,9 @@ class AsyncLimiter(Base):
     ) -> None:
         super().__init__(Settings(when_down, timeout, {} if assume is None else assume, on_decision))
         breaker = Breaker(failures, cool_down, on_breaker or (lambda is_open, cause: None))
-        self._link = AsyncLink(Nodes(where, is_async=True, timeout=timeout), breaker, timeout)
+        self._link = AsyncLink(
+            Nodes(where, is_async=True, timeout=timeout), breaker, FirstCalls(connect_timeout), timeout
+        )
 
     @property
     def is_open(self) -> bool:

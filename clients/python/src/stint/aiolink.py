@@ -25,6 +25,7 @@ from .errors import (
     class_of,
     from_reply,
 )
+from .first import FirstCalls
 from .link import PING, connect_failure
 from .nodes import Node, Nodes
 from .wire import Decoder
@@ -100,8 +101,9 @@ class _Stream:
 class AsyncLink:
     """Sends commands to one of several nodes, over one connection. It may be used in one event loop after another."""
 
-    def __init__(self, nodes: Nodes, breaker: Breaker, timeout: float) -> None:
+    def __init__(self, nodes: Nodes, breaker: Breaker, first: FirstCalls, timeout: float) -> None:
         self.breaker = breaker
+        self._first = first
         self._nodes = nodes
         self._timeout = timeout
         self._closed = False
@@ -111,6 +113,7 @@ class AsyncLink:
         _links.add(self)
 
     def _forget(self) -> None:
+        self._first.begin()
         self._queued: deque[_Call] = deque()
         self._stream: _Stream | None = None
         self._runner: asyncio.Task[None] | None = None
@@ -145,11 +148,12 @@ class AsyncLink:
         if self.breaker.open:
             raise CircuitOpenError("Stint does not answer, and no requests are sent for the time being")
         begun = time.monotonic()
+        within = self._first.within(timeout)
         try:
-            reply = await self._exchange(loop, packed, timeout)
+            reply = await self._exchange(loop, packed, within)
             if isinstance(reply, ServerError) and self._nodes.redirect(str(reply)):
                 self._reconnect()
-                reply = await self._exchange(loop, packed, begun + timeout - time.monotonic())
+                reply = await self._exchange(loop, packed, begun + within - time.monotonic())
         except UnavailableError as error:
             counts = not isinstance(error, ReplyTimeoutError) or timeout >= self._timeout
             if (
@@ -159,6 +163,8 @@ class AsyncLink:
             ):
                 self._spawn(self._probe(self.breaker.pause()))
             raise
+        finally:
+            self._first.end()
         self.breaker.succeeded()
         if isinstance(reply, ServerError):
             raise from_reply(reply)
@@ -232,7 +238,7 @@ class AsyncLink:
     async def _connect(self) -> _Stream | None:
         """Return an open connection, or fail the queued calls."""
         node = self._nodes.current()
-        opened = node.connection()
+        opened = node.connection(self._first.patience(self._nodes.patience))
         try:
             await opened.connect()  # redis-py connects, secures and authenticates
         except Exception as error:

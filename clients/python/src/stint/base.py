@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import logging
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ from typing import Any, TypeVar
 
 from .asks import Ask, Request, as_limit
 from .checks import is_number
-from .errors import ClosedError, InvalidError, StintError, UnauthenticatedError, UndecidedError
+from .errors import ClosedError, InvalidError, StintError, UnauthenticatedError, UnavailableError, UndecidedError
 from .limits import Limit
 from .policy import Judge, Policy
 from .results import MultiResult, Result, Source, parse_multi, parse_result
@@ -66,6 +67,18 @@ class Settings:
 
 
 Self = TypeVar("Self", bound="Base")
+
+
+_warned = threading.Event()
+
+
+def _warn_once(cause: StintError) -> None:
+    """Log the first request of this process that Stint did not decide. Results have the source of each."""
+    if not _warned.is_set():
+        _warned.set()
+        log.warning(
+            "Stint did not decide a request, and the policy answered: %s. Later ones are not logged one by one", cause
+        )
 
 
 class Base:
@@ -148,8 +161,10 @@ class Base:
         return result
 
     def _report(self, error: StintError) -> None:
-        """Log an error for an operator, at most once in ten seconds."""
-        if isinstance(error, (UnauthenticatedError, ClosedError)) and time.monotonic() - self._logged >= _LOG_EVERY:
+        """Log an error for an operator: the first of a process, and those of the login once in ten seconds."""
+        if isinstance(error, UnavailableError):
+            _warn_once(error)
+        elif isinstance(error, (UnauthenticatedError, ClosedError)) and time.monotonic() - self._logged >= _LOG_EVERY:
             self._logged = time.monotonic()
             log.error("Stint is not asked, and the policy answers: %s", error)
 

@@ -25,6 +25,7 @@ from .errors import (
     class_of,
     from_reply,
 )
+from .first import FirstCalls
 from .nodes import Node, Nodes
 from .wire import Decoder, ProtocolError, encode
 
@@ -39,8 +40,8 @@ PING = encode(["PING"])
 class _Connection:
     """An open socket with no request on it, or with one."""
 
-    def __init__(self, node: Node) -> None:
-        opened = node.connection()
+    def __init__(self, node: Node, patience: float) -> None:
+        opened = node.connection(patience)
         opened.connect()  # redis-py connects, secures and authenticates
         self.node = node
         self.socket: socket.socket = opened._sock
@@ -90,8 +91,9 @@ class _Connection:
 class Link:
     """Sends commands to one of several nodes. Threads may share it; forked processes get their own connections."""
 
-    def __init__(self, nodes: Nodes, breaker: Breaker, timeout: float) -> None:
+    def __init__(self, nodes: Nodes, breaker: Breaker, first: FirstCalls, timeout: float) -> None:
         self.breaker = breaker
+        self._first = first
         self._nodes = nodes
         self._timeout = timeout  # shorter ones of single calls do not count as failures of the server
         self._closed = False
@@ -114,6 +116,7 @@ class Link:
             connection.close()
         self.breaker.after_fork()
         self._nodes.after_fork()
+        self._first.begin()
         self._start()
 
     def call(self, packed: bytes, timeout: float) -> Any:
@@ -123,10 +126,11 @@ class Link:
         if self.breaker.open:
             raise CircuitOpenError("Stint does not answer, and no requests are sent for the time being")
         begun = time.monotonic()
+        deadline = begun + self._first.within(timeout)
         try:
-            reply = self._exchange(packed, begun + timeout)
+            reply = self._exchange(packed, deadline)
             if isinstance(reply, ServerError) and self._nodes.redirect(str(reply)):
-                reply = self._exchange(packed, begun + timeout)  # the first was not carried out
+                reply = self._exchange(packed, deadline)  # the first was not carried out
         except ClosedError:
             raise
         except UnavailableError as error:
@@ -138,6 +142,8 @@ class Link:
             ):
                 threading.Thread(target=self._probe, name="stint-probe", daemon=True).start()
             raise
+        finally:
+            self._first.end()
         self.breaker.succeeded()
         if isinstance(reply, ServerError):
             raise from_reply(reply)
@@ -196,7 +202,7 @@ class Link:
     def _connect(self) -> None:
         changed, node = self._changed, self._nodes.current()
         try:
-            connection = _Connection(node)
+            connection = _Connection(node, self._first.patience(self._nodes.patience))
         except Exception as error:
             failure = connect_failure(error)
             self._nodes.leave(node)

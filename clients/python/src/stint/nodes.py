@@ -31,9 +31,9 @@ def patience_of(timeout: float) -> float:
 class Node:
     """A server, with the settings of its connections."""
 
-    def __init__(self, connection_class: Any, settings: dict[str, Any], is_async: bool, patience: float) -> None:
-        unwanted = ("maint_", "oss_cluster_", "orig_", "himport")
-        self._class, self._patience = connection_class, patience
+    def __init__(self, connection_class: Any, settings: dict[str, Any], is_async: bool) -> None:
+        unwanted = ("maint_", "oss_cluster_", "orig_", "himport", "socket_timeout", "socket_connect_timeout")
+        self._class = connection_class
         self._settings = {k: v for k, v in settings.items() if not k.startswith(unwanted)}
         self._settings.update(
             protocol=2,
@@ -41,22 +41,20 @@ class Node:
             retry_on_error=[],
             retry_on_timeout=False,
             health_check_interval=0,
-            socket_timeout=patience,
-            socket_connect_timeout=patience,
         )
         self.address = f"{settings.get('host', 'localhost')}:{settings.get('port', 6379)}"
         if "path" in settings:
             self.address = str(settings["path"])
 
-    def connection(self) -> Any:
-        """Return a connection of redis-py that is not yet open."""
-        return self._class(**self._settings)
+    def connection(self, patience: float) -> Any:
+        """Return a connection of redis-py that is not yet open. Patience (seconds) is for each step of opening it."""
+        return self._class(**self._settings, socket_timeout=patience, socket_connect_timeout=patience)
 
     def at(self, address: str, is_async: bool) -> Node:
         """Return a node at another address with the same settings."""
         host, _, port = address.rpartition(":")
         there = {**self._settings, "host": host.strip("[]"), "port": int(port)}
-        return Node(self._class, there, is_async, self._patience)
+        return Node(self._class, there, is_async)
 
 
 class Nodes:
@@ -65,7 +63,7 @@ class Nodes:
     def __init__(self, where: Where, is_async: bool, timeout: float) -> None:
         self._is_async = is_async
         self.patience = patience_of(timeout)
-        self._nodes = _parse(where, is_async, self.patience)
+        self._nodes = _parse(where, is_async)
         self._current = 0
         self._lock = threading.Lock()
 
@@ -100,14 +98,14 @@ class Nodes:
             return True
 
 
-def _parse(where: Where, is_async: bool, patience: float) -> list[Node]:
+def _parse(where: Where, is_async: bool) -> list[Node]:
     client_class: Any = redis.asyncio.Redis if is_async else redis.Redis
     if isinstance(where, (redis.Redis, redis.asyncio.Redis)):
         if not isinstance(where, client_class):
             kind = "redis.asyncio.Redis" if is_async else "redis.Redis"
             raise InvalidError(f"this limiter takes a {kind}, got {type(where).__module__}.Redis")
         pool = where.connection_pool
-        return [Node(pool.connection_class, dict(pool.connection_kwargs), is_async, patience)]
+        return [Node(pool.connection_class, dict(pool.connection_kwargs), is_async)]
     addresses = [where] if isinstance(where, str) else list(where) if isinstance(where, Iterable) else []
     if not addresses or not all(isinstance(address, str) and address for address in addresses):
         raise InvalidError(f"a limiter needs an address such as redis://127.0.0.1:6379, or several, got {where!r}")
@@ -119,5 +117,5 @@ def _parse(where: Where, is_async: bool, patience: float) -> list[Node]:
             pool = pool_class.from_url(url)
         except ValueError as error:
             raise InvalidError(f"not an address such as redis://127.0.0.1:6379: {error}") from None
-        nodes.append(Node(pool.connection_class, dict(pool.connection_kwargs), is_async, patience))
+        nodes.append(Node(pool.connection_class, dict(pool.connection_kwargs), is_async))
     return nodes
