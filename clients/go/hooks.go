@@ -32,6 +32,9 @@ func (l *Limiter) tell(ctx context.Context, d Decision, err, cause error) {
 	if d.Err = err; err == nil {
 		d.Err = cause
 	}
+	if d.Source == Fallback || d.Source == Local {
+		warnOnce(d.Err)
+	}
 	for _, h := range l.hooks {
 		if h.Decision != nil {
 			h.Decision(ctx, d)

@@ -66,6 +66,7 @@ func TestOptionsPanic(t *testing.T) {
 		"share above 1": func() { stint.LocalShare(1.5) },
 		"share of 0":    func() { stint.LocalShare(0) },
 		"no timeout":    func() { stint.Timeout(0) },
+		"no time":       func() { stint.ConnectTimeout(-1) },
 		"no failures":   func() { stint.Breaker(0, time.Second) },
 		"no address":    func() { stint.Connect(nil, stint.FailOpen()) },
 	} {

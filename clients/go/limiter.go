@@ -24,6 +24,7 @@ type Limiter struct {
 type connection struct {
 	pipe    *pipe
 	breaker *breaker
+	first   firstCalls
 	close   func() error
 	once    sync.Once
 }
@@ -36,16 +37,17 @@ type settings struct {
 	assumed map[string][]Limit
 	hooks   []Hooks
 
-	failures  int
-	coolDown  time.Duration
-	configure []func(*redis.Options)
+	connectTimeout time.Duration
+	failures       int
+	coolDown       time.Duration
+	configure      []func(*redis.Options)
 }
 
 // An Option changes how a limiter behaves.
 type Option func(*settings)
 
-// Timeout is the longest time that a call waits for Stint before the policy answers, in place of 20 ms. It includes the
-// time that go-redis takes to connect. It panics unless d is above 0.
+// Timeout is the longest time that a call waits for Stint before the policy answers, in place of 20 ms. For the first
+// calls see [ConnectTimeout]; later ones include the time to connect again. It panics unless d is above 0.
 //
 // The timeouts of a client given to [New] concern its connections and may be longer: an attempt to connect may go on
 // after its callers have left.
@@ -54,6 +56,16 @@ func Timeout(d time.Duration) Option {
 		panic("stint.Timeout: must be above 0, got " + d.String())
 	}
 	return func(s *settings) { s.timeout = d }
+}
+
+// ConnectTimeout is the longest time that the first calls wait for the connection and its first reply, in place of 1 s,
+// or [Timeout] if that is longer. Once a call was answered or has failed, Timeout holds for all. [Limiter.With] ignores
+// it. It panics unless d is above 0.
+func ConnectTimeout(d time.Duration) Option {
+	if d <= 0 {
+		panic("stint.ConnectTimeout: must be above 0, got " + d.String())
+	}
+	return func(s *settings) { s.connectTimeout = d }
 }
 
 // WhenDown is the policy while Stint does not answer. [Connect] and [New] take it as an argument; this is for
@@ -104,7 +116,7 @@ func ClientOptions(configure func(*redis.Options)) Option {
 }
 
 func newSettings(whenDown Policy, options []Option) settings {
-	s := settings{timeout: DefaultTimeout, failures: defaultFailures, coolDown: defaultCoolDown}
+	s := settings{timeout: DefaultTimeout, connectTimeout: DefaultConnectTimeout, failures: defaultFailures, coolDown: defaultCoolDown}
 	WhenDown(whenDown)(&s)
 	for _, option := range options {
 		option(&s)
@@ -160,7 +172,7 @@ func (s settings) connect(address string) *redis.Client {
 }
 
 func start(s sender, set settings, closeSender func() error) *Limiter {
-	c := &connection{close: closeSender}
+	c := &connection{first: firstCalls{connectTimeout: set.connectTimeout}, close: closeSender}
 	c.breaker = &breaker{failures: int32(set.failures), coolDown: set.coolDown, changed: func(open bool, cause error) {
 		for _, h := range set.hooks {
 			if h.Breaker != nil {
@@ -247,7 +259,9 @@ func (l *Limiter) askWithin(ctx context.Context, timeout time.Duration, argument
 	}
 	begun := time.Now()
 	command := redis.NewCmd(ctx, arguments...)
-	switch err := l.pipe.do(ctx, timeout, command); {
+	err = l.pipe.do(ctx, l.first.within(timeout), command)
+	l.first.end()
+	switch {
 	case err == nil:
 		return command.Val(), nil
 	case errors.Is(err, ErrClosed), ctx.Err() != nil && errors.Is(err, ctx.Err()):
