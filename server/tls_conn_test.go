@@ -84,7 +84,7 @@ func TestTLSReload(t *testing.T) {
 	h := serve(t, c.use)
 	before := c.dial(t, h, nil)
 	copyFile(t, next.Cert, c.Cert)
-	if err := h.ReloadTLS(); err == nil || !strings.Contains(err.Error(), "--tls-cert and --tls-key cannot be used") {
+	if err := h.ReloadTLS(); err == nil || !strings.Contains(err.Error(), "--tls-cert "+c.Cert+" and --tls-key "+c.Key+" cannot be used: ") {
 		t.Errorf("a certificate without its key is taken: %v", err)
 	}
 	expect(t, c.dial(t, h, nil), frames("PING"), "+PONG\r\n")

@@ -77,7 +77,7 @@ func New(c Config) *Peers { return &Peers{Config: c} }
 func (p *Peers) Listen(address string) error {
 	l, err := p.Network.Listen(address)
 	if err != nil {
-		return fmt.Errorf("--cluster-listen: %w", err)
+		return fmt.Errorf("cannot listen on %s: %w; choose another address with --cluster-listen", address, err)
 	}
 	p.listener, p.conns, p.hosts, p.stop = l, map[net.Conn]Purpose{}, map[string]string{}, make(chan struct{})
 	p.raftConns = make(chan net.Conn)

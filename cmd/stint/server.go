@@ -141,7 +141,7 @@ func printBanner(to io.Writer, banner string, addresses []string, operators *adm
 		}
 	}
 	fmt.Fprintf(to, "Stint %s: %s.\n", thisBuild().version, banner)
-	fmt.Fprintf(to, "Try: %s%s CL.THROTTLE user:1 15 30 60\n", password, redisCLI(addresses[0]))
+	fmt.Fprintf(to, "Try: %s%s TB.ACQUIRE user:7 3 1/m\n", password, redisCLI(addresses[0]))
 	if operators != nil {
 		fmt.Fprintf(to, "Look: %s %s\n", operators.URL(), page)
 	}

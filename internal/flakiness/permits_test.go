@@ -27,6 +27,7 @@ var permits = []permit{
 	{"sleep", "clients/compattest/limiterfailover_test.go:failoverRound", "looks again until calls have passed"},
 	{"time", "clients/compattest/limiterprocess_test.go:withinASecond", "calls are repeated until they lie within one second of the clock"},
 	{"sleep", "clients/compattest/limiterprocess_test.go:comesBack", "the window of a library by the server's clock has to pass"},
+	{"sleep", "clients/node/test/first-call.test.mjs", "a slow link is the input"},
 	{"sleep", "clients/node/test/leases.test.mjs", "looks again until the leases are given back"},
 	{"sleep", "clients/node/test/limiter.test.mjs", "looks again until the server answers; an abort and a close during a wait are the input"},
 	{"sleep", "clients/node/test/outages.test.mjs", "the length of an outage and a slow link are the input"},

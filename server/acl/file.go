@@ -29,6 +29,9 @@ func (u *Users) Load() error {
 
 func (u *Users) load() error {
 	text, err := readFile(u.file)
+	if errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("the file of users cannot be read: %w; an empty file will do, ACL SAVE writes it", err)
+	}
 	if err != nil {
 		return fmt.Errorf("the file of users cannot be read: %w", err)
 	}

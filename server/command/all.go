@@ -1,6 +1,8 @@
 package command
 
 import (
+	"strings"
+
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/resp"
 )
@@ -78,7 +80,7 @@ func (r *Request) spec(k *limitSpec, words [][]byte, first int) (rest [][]byte, 
 		size++
 	}
 	if len(words) < size {
-		return nil, errSpecShort.With(k.word, size, len(words))
+		return nil, errSpecShort.With(k.word, size, strings.Join(k.arguments(), " "), len(words))
 	}
 	position := len(r.parts) - first
 	if position == engine.MaxParts {

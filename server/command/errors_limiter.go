@@ -46,6 +46,8 @@ var (
 		"Use `SW.ACQUIRE`, or raise `--max-sliding-log`.")
 	errHolder = limiterErrors.Add("ERR holder: must be 1 to %d bytes, got %d",
 		"")
+	errSwapped = limiterErrors.Add("ERR holder: '%s' is a duration, and the ttl '%s' has no unit; the ttl comes before the holder",
+		"")
 	errMember = limiterErrors.Add("ERR member: must be 1 to %d bytes, got %d",
 		"")
 	errTooManyMembers = limiterErrors.Add("ERR member: the pool has %d active members, the most it can have",
@@ -91,7 +93,7 @@ var policyErrors = resp.ErrorSection{Heading: "Several limits, and policies", Af
 var (
 	errSpecWord = policyErrors.Add("ERR spec: must begin with one of %s, got '%s'",
 		"")
-	errSpecShort = policyErrors.Add("ERR spec: %s needs %d arguments, got %d",
+	errSpecShort = policyErrors.Add("ERR spec: %s needs %d arguments, %s, got %d",
 		"")
 	errTooManySpecs = policyErrors.Add("ERR spec: at most %d limits at once",
 		"")

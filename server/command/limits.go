@@ -61,11 +61,15 @@ func SpecArguments(word string) (names []string, known bool) {
 	if k == nil {
 		return nil, false
 	}
-	names = append([]string{"key"}, k.params...)
+	return k.arguments(), true
+}
+
+func (k *limitSpec) arguments() []string {
+	names := append([]string{"key"}, k.params...)
 	if k.who != "" {
 		names = append(names, k.who)
 	}
-	return names, true
+	return names
 }
 
 // SpecOption is an option that may follow a limit.
@@ -100,11 +104,7 @@ func specSyntax() string {
 		if k.isAncestor {
 			continue // it stands behind its class
 		}
-		p := "key " + strings.Join(k.params, " ")
-		if k.who != "" {
-			p += " " + k.who
-		}
-		p += k.options
+		p := strings.Join(k.arguments(), " ") + k.options
 		if at := slices.Index(params, p); at >= 0 {
 			words[at] += "/" + k.word
 		} else {
@@ -133,7 +133,10 @@ func (r *Request) readSpec(op *engine.Op, k *limitSpec, words [][]byte, position
 	switch {
 	case k.who != "":
 		op.Who = words[end]
-		err, end = holderOrMember(k.who, op.Who), end+1
+		if err = holderOrMember(k.who, op.Who); err == nil && k.algorithm == limits.Concurrency {
+			err = notSwapped(words[end-1], op.Who)
+		}
+		end++
 	case k.assured != nil:
 		start := len(r.assured)
 		r.assured = engine.AppendAssured(r.assured, cached.assured.Capacity, cached.assured.Rate)
@@ -260,6 +263,19 @@ func holderOrMember(argument string, name []byte) error {
 	default:
 		return errHolder.With(engine.MaxHolderBytes, len(name))
 	}
+}
+
+// notSwapped refuses a holder that is a duration with a unit behind a ttl without one: the ttl was meant.
+func notSwapped(ttl, holder []byte) error {
+	_, noUnit := integer(ttl)
+	_, isNumber := integer(holder)
+	if !noUnit || isNumber || holder[0] < '0' || holder[0] > '9' {
+		return nil // the usual case costs no more than this
+	}
+	if _, err := limits.ParseDuration(string(holder)); err != nil {
+		return nil
+	}
+	return errSwapped.With(truncate(holder, 64), truncate(ttl, 64))
 }
 
 // replyAcquire writes the five integers every acquire answers.

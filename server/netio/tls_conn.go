@@ -61,7 +61,7 @@ func (s *TLSServer) Reload() error {
 func LoadTLS(cfg *config.Config) (*tls.Config, error) {
 	certificate, err := tls.LoadX509KeyPair(cfg.TLSCert, cfg.TLSKey)
 	if err != nil {
-		return nil, fmt.Errorf("the certificate of --tls-cert and --tls-key cannot be used: %w", err)
+		return nil, fmt.Errorf("--tls-cert %s and --tls-key %s cannot be used: %w", cfg.TLSCert, cfg.TLSKey, err)
 	}
 	all := &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
 	if cfg.TLSClientCA != "" {
