@@ -1,10 +1,14 @@
 package admin
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -24,13 +28,28 @@ type draft struct {
 	Shadow bool   `json:"shadow"`
 	Strict bool   `json:"strict"`
 	Of     string `json:"of"` // the policy whose recent requests a preview replays, "" for that of the draft
+
+	Version string `json:"version"` // of the policy that the draft is to replace, as a preview gave it; "" for any
+}
+
+// versionOf is a text that differs for policies that differ in their limits or options.
+func versionOf(p *store.Policy, known bool) string {
+	if !known {
+		return "none"
+	}
+	hash := sha256.New()
+	fmt.Fprintf(hash, "%t %t", p.Shadow, p.Strict)
+	for _, part := range p.Parts {
+		fmt.Fprintf(hash, "\n%s", command.SpecText(part))
+	}
+	return hex.EncodeToString(hash.Sum(nil)[:8])
 }
 
 func readDraft(r *http.Request) (d draft, err error) {
 	in := json.NewDecoder(r.Body)
 	in.DisallowUnknownFields()
 	if err = in.Decode(&d); err != nil {
-		return d, userError{"the request must be JSON with name, limits, shadow, strict and of, and nothing else: " + err.Error()}
+		return d, userError{"the request must be JSON with name, limits, shadow, strict, of and version, and nothing else: " + err.Error()}
 	}
 	if strings.ContainsRune(d.Name+d.Limits+d.Of, utf8.RuneError) { // in place of bytes that are no UTF-8
 		return d, userError{"the request must be in UTF-8, without halves of surrogate pairs"}
@@ -85,9 +104,13 @@ const (
 
 // effect is the change that a draft would make for the current callers.
 type effect struct {
-	Looked int           `json:"looked"` // keys, of Keys
-	Keys   int           `json:"keys"`
-	New    bool          `json:"new"` // there is no policy of that name
+	Looked int  `json:"looked"` // keys, of Keys
+	Keys   int  `json:"keys"`
+	New    bool `json:"new"` // there is no policy of that name
+
+	Version string   `json:"version"` // of the policy that there is
+	Removed []string `json:"removed"` // its limits on keys that the draft has no limit on
+
 	Limits []limitEffect `json:"limits"`
 	Replay *replayed     `json:"replay"` // null if no request is recorded
 }
@@ -124,7 +147,7 @@ func (a *Admin) preview(ctx context.Context, s *server.Server, r *http.Request) 
 	old, known := s.Keys().Policy(d.Name)
 	apart := overridden(&old)
 	callers, looked := findCallers(s, limits, previewScan, previewCallers)
-	e := effect{Looked: looked, Keys: s.Keys().Len(), New: !known}
+	e := effect{Looked: looked, Keys: s.Keys().Len(), New: !known, Version: versionOf(&old, known), Removed: removed(old.Parts, limits)}
 	for i := range limits {
 		here := slices.DeleteFunc(callers[i], func(c caller) bool { return apart[string(c.id)] })
 		l, err := limitChange(ctx, s, old, limits, i, here)
@@ -134,7 +157,21 @@ func (a *Admin) preview(ctx context.Context, s *server.Server, r *http.Request) 
 		e.Limits = append(e.Limits, l)
 	}
 	e.Replay, err = a.replay(s, cmp.Or(d.Of, d.Name), limits)
+	if err == nil && e.Replay != nil && e.Replay.Of == d.Name && e.Replay.Unsent != "" {
+		err = userError{fmt.Sprintf("limits: none of the last %d requests on %s has the field %s, so each would be an error; send it first", e.Replay.LeftOut+e.Replay.Requests, d.Name, e.Replay.Unsent)}
+	}
 	return e, err
+}
+
+// removed are the limits of a policy on keys that a draft has no limit on.
+func removed(before, draft []engine.Op) []string {
+	gone := []string{}
+	for _, old := range before {
+		if !slices.ContainsFunc(draft, func(p engine.Op) bool { return bytes.Equal(p.Key, old.Key) }) {
+			gone = append(gone, command.SpecText(old))
+		}
+	}
+	return gone
 }
 
 // limitChange asks, for every caller, the limit that the policy has for the same keys and limit i of the draft for a token.
@@ -176,13 +213,19 @@ func limitChange(ctx context.Context, s *server.Server, old store.Policy, limits
 	return l, nil
 }
 
+// applied is the reply to a draft that was kept.
+type applied struct {
+	Version string `json:"version"` // of the policy from now on
+}
+
 // setPolicy keeps a draft.
 func (a *Admin) setPolicy(ctx context.Context, s *server.Server, r *http.Request) (any, error) {
 	d, err := readDraft(r)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := d.limits(s); err != nil {
+	limits, err := d.limits(s)
+	if err != nil {
 		return nil, err
 	}
 	words, err := d.words()
@@ -194,6 +237,12 @@ func (a *Admin) setPolicy(ctx context.Context, s *server.Server, r *http.Request
 	}
 	if d.Strict {
 		words = append(words, "STRICT")
+	}
+	a.setting.Lock()
+	defer a.setting.Unlock()
+	before, known := s.Keys().Policy(d.Name)
+	if d.Version != "" && d.Version != versionOf(&before, known) {
+		return nil, userError{"somebody else has changed this policy since its effect was shown: look at it, and at the effect, again"}
 	}
 	_, err = s.Do(ctx, words...)
 	var refused server.ErrReply
@@ -207,5 +256,5 @@ func (a *Admin) setPolicy(ctx context.Context, s *server.Server, r *http.Request
 	a.fills.mu.Lock()
 	a.fills.last = nil
 	a.fills.mu.Unlock()
-	return map[string]bool{"ok": true}, nil
+	return applied{versionOf(&store.Policy{Parts: limits, Shadow: d.Shadow, Strict: d.Strict}, true)}, nil
 }

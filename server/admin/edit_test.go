@@ -89,3 +89,58 @@ func TestUnknownParameters(t *testing.T) {
 		}
 	}
 }
+
+// Two people change one policy: the second does not undo the first unseen. A draft without a version replaces any.
+func TestTwoEditors(t *testing.T) {
+	h := newHost(t, nil)
+	h.serve()
+	h.do(h.dial(), "RL.POLICY SET p TB u:{} 1 1/h")
+	preview := func(name string) string {
+		var e effect
+		_, text := h.send(http.MethodPost, "/api/policy/preview", `{"name":"`+name+`","limits":"TB u:{} 2 1/h"}`)
+		if err := json.Unmarshal([]byte(text), &e); err != nil || e.Version == "" {
+			t.Fatal(text, err)
+		}
+		return e.Version
+	}
+	set := func(name, limits, version string) (status int, next string) {
+		status, text := h.send(http.MethodPost, "/api/policy", `{"name":"`+name+`","limits":"`+limits+`","version":"`+version+`"}`)
+		var a applied
+		if status == http.StatusOK && json.Unmarshal([]byte(text), &a) != nil || status != http.StatusOK && !strings.Contains(text, "somebody else has changed this policy") {
+			t.Fatal(text)
+		}
+		return status, a.Version
+	}
+	first, second := preview("p"), preview("p")
+	status, next := set("p", "TB u:{} 3 1/h", first)
+	if status != http.StatusOK {
+		t.Error("the first change is refused")
+	}
+	if status, _ := set("p", "TB u:{} 2 1/h", second); status != http.StatusBadRequest {
+		t.Error("the second change undoes the first")
+	}
+	if status, _ := set("p", "TB u:{} 1 1/h", next); status != http.StatusOK {
+		t.Error("the first cannot undo his own change")
+	}
+	if status, _ := set("p", "TB u:{} 5 1/h", ""); status != http.StatusOK {
+		t.Error("a change without a version is refused")
+	}
+	fresh := preview("q")
+	h.do(h.dial(), "RL.POLICY SET q TB w:{} 1 1/h")
+	if status, _ := set("q", "TB u:{} 2 1/h", fresh); status != http.StatusBadRequest {
+		t.Error("a new policy replaces one that came meanwhile")
+	}
+}
+
+// A preview names the limits that a change takes away.
+func TestRemovedLimits(t *testing.T) {
+	h := newHost(t, nil)
+	h.serve()
+	h.do(h.dial(), "RL.POLICY SET p TB u:{} 1 1/h TB all 10 1/h")
+	if _, text := h.send(http.MethodPost, "/api/policy/preview", `{"name":"p","limits":"TB u:{} 2 1/h"}`); !strings.Contains(text, `"removed":["TB all 10 1/1h"]`) {
+		t.Error(text)
+	}
+	if _, text := h.send(http.MethodPost, "/api/policy/preview", `{"name":"p","limits":"FW u:{} 2 1h TB all 1 1/s"}`); !strings.Contains(text, `"removed":[]`) {
+		t.Error(text)
+	}
+}

@@ -94,14 +94,17 @@ func (a *Admin) Report() *clusterstatus.Report {
 	return r
 }
 
-// record samples a server until stop is closed.
-func (h *history) record(s *server.Server, stop <-chan struct{}) {
+// record samples a server until the end, and looks for problems now and then.
+func (a *Admin) record(s *server.Server) {
 	tick := time.NewTicker(sampleEvery)
 	defer tick.Stop()
-	for {
-		h.add(s.Now(), s.Decisions())
+	for n := 0; ; n++ {
+		a.history.add(s.Now(), s.Decisions())
+		if n%problemsEvery == 0 {
+			a.problems.look(s, s.MetricsSnapshot())
+		}
 		select {
-		case <-stop:
+		case <-a.stop:
 			return
 		case <-tick.C:
 		}

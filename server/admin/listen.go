@@ -21,16 +21,18 @@ import (
 
 // Admin is the HTTP server for operators.
 type Admin struct {
-	log     *slog.Logger
-	token   *[tokenBytes]byte // the hash of the token, nil if none is asked for
-	host    string            // of the address, which requests may name
-	address string
-	secure  bool                          // with TLS
-	about   atomic.Pointer[server.Server] // nil until it is there
-	scraper http.Handler
-	fills   fills
-	history history
+	log      *slog.Logger
+	token    *[tokenBytes]byte // the hash of the token, nil if none is asked for
+	host     string            // of the address, which requests may name
+	address  string
+	secure   bool                          // with TLS
+	about    atomic.Pointer[server.Server] // nil until it is there
+	scraper  http.Handler
+	fills    fills
+	history  history
+	problems problems
 
+	setting   sync.Mutex // one policy at a time, so that nothing changes it between the check of its version and the change
 	replaying sync.Mutex // one replay at a time: it takes a processor
 
 	http  *http.Server
@@ -136,7 +138,7 @@ func (a *Admin) URL() string {
 func (a *Admin) Attach(s *server.Server) {
 	if a != nil {
 		a.about.Store(s)
-		a.recording.Do(func() { a.recorder.Go(func() { a.history.record(s, a.stop) }) })
+		a.recording.Do(func() { a.recorder.Go(func() { a.record(s) }) })
 	}
 }
 

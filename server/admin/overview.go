@@ -18,6 +18,7 @@ import (
 type overview struct {
 	Version  string                      `json:"version"`
 	Ready    string                      `json:"ready"` // "ready", or why it is not
+	Problems []problem                   `json:"problems"`
 	UnixNano int64                       `json:"unixNano"`
 	Metrics  map[string][]metrics.Sample `json:"metrics"`
 	History  []sample                    `json:"history"` // the samples behind those that the page has
@@ -99,6 +100,7 @@ func (a *Admin) overview(_ context.Context, s *server.Server, request *http.Requ
 	if err := s.Ready(); err != nil {
 		o.Ready = err.Error()
 	}
+	o.Problems = a.problems.look(s, r)
 	entries, total := s.TopDenied(topShown)
 	o.Top = topDenied{Mode: s.Config().TopKeys, Total: total, Weight: r.TopWeight, Entries: []topKey{}}
 	policies := sync.OnceValue(func() []policyKey { return policyKeys(s) })

@@ -23,6 +23,7 @@ type replayed struct {
 	WithinMs int64  `json:"withinMs"` // the requests came within
 	OneIn    int64  `json:"oneIn"`    // one caller of this number was recorded
 	LeftOut  int64  `json:"leftOut"`  // requests without a field that the draft asks for, or too long to be recorded
+	Unsent   string `json:"-"`        // a field that the draft asks for and none of the requests has
 	Requests int64  `json:"requests"`
 	Callers  int    `json:"callers"`
 
@@ -96,6 +97,7 @@ func (a *Admin) replay(s *server.Server, of string, draft []engine.Op) (*replaye
 		return nil, nil
 	}
 	v.Callers, v.Before, v.Then = len(callers), before.result(), then.result()
+	v.Unsent = then.unsent(recorded.All)
 	return v, nil
 }
 
@@ -129,16 +131,28 @@ func newRun(ops []engine.Op, oneIn int64) (*run, error) {
 	return r, nil
 }
 
+// unsent is a field that a limit asks for and none of the requests has.
+func (r *run) unsent(all []recent.Request) string {
+	for _, name := range r.names {
+		if !slices.ContainsFunc(all, func(q recent.Request) bool { return hasField(&q, name) }) {
+			return name
+		}
+	}
+	return ""
+}
+
+func hasField(q *recent.Request, name string) bool {
+	for i := 0; i+1 < len(q.Fields); i += 2 {
+		if string(q.Fields[i]) == name {
+			return true
+		}
+	}
+	return false
+}
+
 // lacksField reports whether a request lacks a field that a limit asks for.
 func (r *run) lacksField(q *recent.Request) bool {
-	return slices.ContainsFunc(r.names, func(name string) bool {
-		for i := 0; i+1 < len(q.Fields); i += 2 {
-			if string(q.Fields[i]) == name {
-				return false
-			}
-		}
-		return true
-	})
+	return slices.ContainsFunc(r.names, func(name string) bool { return !hasField(q, name) })
 }
 
 func (r *run) ask(q *recent.Request, now int64, point int) {

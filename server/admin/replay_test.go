@@ -28,7 +28,7 @@ func TestPreviewReplays(t *testing.T) {
 		{"TB u:{} 2 1/h", "", `"then":{"denied":6,"callers":2,`},   // b gets the second request
 		{"TB u:{} 9 1/h", "", `"then":{"denied":0,"callers":0,`},
 		{"TB all 5 1/h TB u:{} 9 1/h", "", `"then":{"denied":4,`},
-		{"TB t:{tenant} 1 1/h", "", `"leftOut":9,"requests":0,`},
+		{"TB t:{tenant} 1 1/h", "", `none of the last 9 requests on p has the field tenant, so each would be an error`},
 		{"TB t:{tenant} 1 1/h", "q", `"of":"q","withinMs":`},
 		{"TB t:{tenant} 1 1/h", "q", `"then":{"denied":5,"callers":1,`},
 		{"TB t:{tenant} 1 1/h", "q", `"without":["CC busy:{} 50 1h {}"]},"then":`},

@@ -77,6 +77,8 @@ func TestFailover(t *testing.T) {
 	b.until(fmt.Sprintf(`document.querySelector('[data-member="%s"]').innerText.includes("no")`, leader))
 	b.until(`document.querySelector("#members-total th").textContent === "2 of 3 nodes"`)
 	b.until(`document.getElementById("ready").textContent === "ready"`)
+	b.until(fmt.Sprintf(`document.getElementById("problems").innerText.includes("Node %s cannot be reached: one more failure stops decisions since ")`, leader))
+	b.screenshot("node-lost")
 	if got := do(t, watched.listen, "RL.CHECK api 2"); got != "*4" {
 		t.Errorf("after the failover a check is answered %s", got)
 	}

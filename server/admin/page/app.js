@@ -31,7 +31,7 @@ function showNow(o) {
   const last = (name) => history[name].at(-1) ?? 0;
   $("tiles").replaceChildren(...[
     tile("granted per second", rate(last("granted")), { kind: "granted" }),
-    tile("denied per second", rate(last("denied")), { kind: "denied" }),
+    tile("denied per second", rate(last("denied")), { kind: last("denied") > 0 ? "denied" : "" }),
     tile("median latency", seconds(last("median"))),
     tile("99 % are faster than", seconds(last("tail"))),
     tile("open connections", count(sum(o, "stint_connections")), { metric: "stint_connections" }),
@@ -104,10 +104,30 @@ function showCluster(o) {
     ...traffic.map((of) => make("td", { class: "number", "data-of": of }, rate(reports.reduce((sum, r) => sum + r[of], 0)))), make("td", { colspan: 3 })));
 }
 
+// showVerdict says whether all is well, and what is not: red if requests or promises suffer, amber if they may.
+function showVerdict(o) {
+  const worst = o.problems.some((p) => p.grave) ? "bad" : o.problems.length ? "warn" : "good";
+  $("ready").textContent = worst === "good" ? "all well" : o.ready === "ready" ? "ready" : "not ready";
+  $("ready").className = `pill ${worst}`;
+  $("problems").hidden = worst === "good";
+  const text = JSON.stringify(o.problems.map((p) => [p.text, p.grave]));
+  if ($("problems").dataset.shown === text) { // screen readers speak what changes
+    o.problems.forEach((p, i) => { $("problems").children[i].querySelector("time").textContent = since(p, o); });
+    return;
+  }
+  $("problems").dataset.shown = text;
+  $("problems").replaceChildren(...o.problems.map((p) => make("li", { class: p.grave ? "bad" : "warn" }, make("strong", {}, p.text), " ",
+    make("time", {}, since(p, o)), " · ", make("a", { href: `https://github.com/stintdb/stint/blob/main/docs/operations.md#${p.runbook}` }, "what to do"))));
+}
+
+function since(p, o) {
+  const passed = o.unixNano / 1e6 - p.since;
+  return `since ${new Date(p.since).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })}${passed < 60_000 ? "" : `, for ${span(passed)}`}`;
+}
+
 function show(o) {
   $("about").textContent = `${o.version}${o.cluster ? `, node ${o.cluster.nodeId}` : ""}`;
-  $("ready").textContent = o.ready;
-  $("ready").className = `pill ${o.ready === "ready" ? "good" : "bad"}`;
+  showVerdict(o);
   showNow(o);
   showCluster(o);
   showTop(o);

@@ -34,6 +34,7 @@ const three = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
 const whole = new Intl.NumberFormat("en");
 
 export const count = (n) => whole.format(n);
+export const many = (n, noun) => `${count(n)} ${noun}${n === 1 ? "" : "s"}`;
 export const rate = (n) => (n < 999.5 ? three : short).format(n);
 
 // percent is a share, which an estimate may make larger than all.

@@ -1,15 +1,15 @@
-import { $, make, refill, count, span } from "./dom.js";
+import { $, make, refill, count, many, span } from "./dom.js";
 import { bins } from "./chart.js";
 import { ask } from "./server.js";
 import { look } from "./key.js";
-import { showReplay } from "./replay.js";
+import { headline, showReplay } from "./replay.js";
 
 const every = 3000;
 let shown = "", next = 0, recorded = [];
 
 // showPolicies refreshes the list, now and then: the server goes through keys for it.
 export async function showPolicies() {
-  if (Date.now() < next) return;
+  if (Date.now() < next || !$("editor").hidden) return; // the editor stands in the list
   next = Date.now() + every;
   const view = await ask("/api/policies");
   const text = JSON.stringify(view);
@@ -17,7 +17,7 @@ export async function showPolicies() {
   if (text === shown) return; // what has the focus keeps it
   shown = text;
   $("policies-note").textContent = view.count === 0 ? "No policies. RL.POLICY SET stores limits on the server under a name."
-    : `${count(view.count)} policies${view.count > view.policies.length ? `, showing the first ${view.policies.length}` : ""}. Usage is from the callers among ${count(view.looked)} of ${count(view.keys)} keys.`;
+    : `${view.count === 1 ? "1 policy" : `${count(view.count)} policies`}${view.count > view.policies.length ? `, showing the first ${view.policies.length}` : ""}. Usage is from the callers among ${count(view.looked)} of ${count(view.keys)} keys.`;
   refill($("policies"), ...view.policies.map(policy));
 }
 
@@ -26,14 +26,14 @@ function policy(p) {
     make("h3", {}, make("code", {}, p.name), p.shadow ? make("span", { class: "pill" }, "shadow") : "", p.strict ? make("span", { class: "pill" }, "strict") : "",
       make("button", { type: "button", "data-edit": p.name, onclick: () => edit(p) }, "Edit", make("span", { class: "hidden" }, ` ${p.name}`))),
     make("p", { class: "soft" }, `Answered by this node: ${count(p.granted)} granted, ${count(p.denied)} denied, ${count(p.shadowDenied)} would have been denied` +
-      (p.overrides ? `; ${count(p.overrides)} callers have overrides` : "")),
+      (p.overrides ? `; ${p.overrides === 1 ? "1 caller has an override" : `${count(p.overrides)} callers have overrides`}` : "")),
     ...p.limits.map(limit));
 }
 
 function limit(l) {
   const percent = (part) => `${Math.round(part * 100)} %`;
   let level = "nobody has taken anything";
-  if (l.callers > 0) level = l.shared ? `${percent(l.most)} used` : `${count(l.callers)} callers, ${count(l.full)} with nothing left, on average ${percent(l.mean)} used`;
+  if (l.callers > 0) level = l.shared ? `${percent(l.most)} used` : `${many(l.callers, "caller")}, ${count(l.full)} with nothing left, on average ${percent(l.mean)} used`;
   const fullest = l.callers > 0 && !l.shared ? make("button", { type: "button", class: "link mono", "data-look": l.mostKey, onclick: () => look(l.mostKey) }, `fullest: ${l.mostKey}`) : "";
   return make("div", { class: "limit" }, make("div", {}, make("code", {}, l.spec), make("div", { class: "soft" }, level, " ", fullest)),
     l.shared ? make("meter", { min: 0, max: 1, high: 0.8, value: l.most, "aria-label": level }) : bins(l.bins, `${level}; callers by usage, in tenths`));
@@ -42,10 +42,12 @@ function limit(l) {
 // The editor: what is applied is what the effect was shown of.
 
 const draft = () => ({ name: $("draft-name").value, limits: $("draft-limits").value, shadow: $("draft-shadow").checked, strict: $("draft-strict").checked, of: $("draft-of").value });
-let previewed = "";
+let previewed = "", version = ""; // the draft whose effect is shown, and the policy that it would replace
 
 function edit(p) {
+  (p ? document.querySelector(`[data-policy="${CSS.escape(p.name)}"]`) : $("policies"))?.after($("editor"));
   $("editor").hidden = false;
+  $("applied").hidden = true;
   $("editor-heading").textContent = p ? `Change ${p.name}` : "New policy";
   $("draft-name").value = p?.name ?? "";
   $("draft-name").readOnly = Boolean(p);
@@ -58,12 +60,15 @@ function edit(p) {
 }
 
 function changed() {
-  $("apply").disabled = JSON.stringify(draft()) !== previewed;
-  if ($("apply").disabled) $("effect").replaceChildren();
+  const isShown = JSON.stringify(draft()) === previewed;
+  $("apply").disabled = !isShown;
+  $("apply-shadow").disabled = !isShown || draft().shadow;
+  if (!isShown) $("effect").replaceChildren();
 }
 
 function close() {
   $("editor").hidden = true;
+  $("policies").after($("editor")); // out of the list, which is filled again
   $("effect").replaceChildren();
   $("new-policy").focus();
 }
@@ -74,22 +79,29 @@ async function preview(event) {
   try {
     const effect = await ask("/api/policy/preview", d);
     previewed = JSON.stringify(d);
+    version = effect.version;
+    changed();
     $("effect").replaceChildren(...describe(effect, d));
   } catch (error) {
     previewed = "";
+    changed();
     $("effect").replaceChildren(make("p", { class: "over" }, error.message));
   }
-  $("apply").disabled = JSON.stringify(draft()) !== previewed;
 }
 
+// describe begins with the verdict of the replay, and the limits that change; what callers would meet at this instant is folded.
 function describe(effect, d) {
-  const intro = `${effect.new ? "A new policy" : "Replaces the existing policy"}${d.shadow ? ", in shadow mode: denials are only counted" : ""}. ` +
-    `Effect on the next request of one token, for the callers among ${count(effect.looked)} of ${count(effect.keys)} keys:`;
-  return [make("p", {}, intro), ...effect.limits.map((l) => make("div", { "data-effect": l.spec },
-    make("p", {}, l.before && l.before !== l.spec ? make("code", {}, l.before) : "", l.before && l.before !== l.spec ? " → " : "", make("code", {}, l.spec)),
-    make("p", {}, make("strong", {}, `${count(l.callers)} callers: ${count(l.deniedNow)} would be denied now, ${count(l.deniedThen)} with the change.`),
-      l.wrongType ? make("span", { class: "over" }, ` ${count(l.wrongType)} of them would get errors until their keys, which belong to another algorithm, expire.`) : ""),
-    l.examples.length ? examples(l.examples) : make("p", { class: "soft" }, "No difference for any of them."))), ...showReplay(effect.replay, d)];
+  const intro = `${effect.new ? "A new policy" : "Replaces the existing policy"}${d.shadow ? ", in shadow mode: denials are only counted" : ""}.`;
+  const changes = make("ul", { class: "diff" },
+    ...effect.removed.map((spec) => make("li", {}, make("del", {}, make("code", {}, spec)), " is removed")),
+    ...effect.limits.map((l) => make("li", {}, ...(l.before === l.spec ? [make("code", {}, l.spec), " as before"] :
+      [l.before ? make("del", {}, make("code", {}, l.before)) : "", " ", make("ins", {}, make("code", {}, l.spec))]))));
+  const instant = make("details", {}, make("summary", {}, `At this instant: the next request of one token, for the callers among ${count(effect.looked)} of ${count(effect.keys)} keys`),
+    ...effect.limits.map((l) => make("div", { "data-effect": l.spec },
+      make("p", {}, make("code", {}, l.spec), ` ${many(l.callers, "caller")}: ${count(l.deniedNow)} would be denied now, ${count(l.deniedThen)} with the change.`,
+        l.wrongType ? make("span", { class: "over" }, ` ${count(l.wrongType)} of them would get errors until their keys, which belong to another algorithm, expire.`) : ""),
+      l.examples.length ? examples(l.examples) : make("p", { class: "soft" }, "No difference for any of them."))));
+  return [...headline(effect.replay), make("p", {}, intro), changes, ...showReplay(effect.replay, d), instant];
 }
 
 function examples(list) {
@@ -101,15 +113,35 @@ function examples(list) {
       make("td", {}, e.thenAllowed ? "" : e.waitMs < 0 ? "for ever" : span(e.waitMs)))))));
 }
 
-async function apply() {
+async function apply(change = {}) {
+  const d = { ...draft(), ...change, version };
+  const before = (await ask("/api/policies").catch(() => ({ policies: [] }))).policies.find((p) => p.name === d.name);
   try {
-    await ask("/api/policy", draft());
-    previewed = "";
-    next = 0;
+    const { version: now } = await ask("/api/policy", d);
     close();
-    await showPolicies();
+    await applied(d.name, before && { name: d.name, limits: before.limits.map((l) => l.spec).join("\n"), shadow: before.shadow, strict: before.strict, version: now });
   } catch (error) {
     $("effect").prepend(make("p", { class: "over" }, error.message));
+  }
+}
+
+// applied shows the new state, and a way back to the one before, if there was one.
+async function applied(name, before) {
+  previewed = "";
+  next = 0;
+  $("applied").hidden = false;
+  $("applied").replaceChildren(make("code", {}, name), " is applied. ", before ? make("button", { type: "button", id: "undo", onclick: () => undo(before) }, "Undo") : "");
+  await showPolicies();
+}
+
+async function undo(before) {
+  try {
+    await ask("/api/policy", before);
+    $("applied").replaceChildren(make("code", {}, before.name), " is as it was.");
+    next = 0;
+    await showPolicies();
+  } catch (error) {
+    $("applied").replaceChildren(make("span", { class: "over" }, error.message));
   }
 }
 
@@ -117,5 +149,6 @@ $("new-policy").addEventListener("click", () => edit());
 $("editor").addEventListener("submit", preview);
 $("editor").addEventListener("input", changed);
 $("editor").addEventListener("keydown", (event) => { if (event.key === "Escape") close(); });
-$("apply").addEventListener("click", apply);
+$("apply").addEventListener("click", () => apply());
+$("apply-shadow").addEventListener("click", () => apply({ shadow: true }));
 $("cancel").addEventListener("click", close);

@@ -1,7 +1,15 @@
-import { make, count, percent, span } from "./dom.js";
+import { make, count, many, percent, span } from "./dom.js";
 import { lines } from "./chart.js";
 
 const minutes = 5;
+
+// headline is the effect on the recent requests in one sentence.
+export function headline(r) {
+  if (!r?.then) return [];
+  const before = r.before ?? r.happened, more = r.then.callers - before.callers;
+  const callers = more === 0 ? "for as many callers" : `for ${count(Math.abs(more))} ${more > 0 ? "more" : "fewer"} caller${Math.abs(more) === 1 ? "" : "s"}`;
+  return [make("p", { id: "headline" }, make("strong", {}, `Of ${count(r.requests)} recent requests, ${percent(before.denied, r.requests)} → ${percent(r.then.denied, r.requests)} would be denied, ${callers}.`))];
+}
 
 // showReplay shows the recent requests as they were decided, and with the limits of now and of the draft.
 export function showReplay(r, draft) {
@@ -18,7 +26,7 @@ export function showReplay(r, draft) {
 
 function basis(r) {
   const sample = r.oneIn > 1 ? `: all requests of one in ${count(r.oneIn)} callers, chosen at random` : "";
-  return `${count(r.requests)} requests of ${count(r.callers)} callers on ${r.of}, which came to this node in the last ${span(r.withinMs)}${sample}.`;
+  return `${many(r.requests, "request")} of ${many(r.callers, "caller")} on ${r.of}, which came to this node in the last ${span(r.withinMs)}${sample}.`;
 }
 
 // caveats says by how much the replay may be wrong.

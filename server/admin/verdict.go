@@ -1,0 +1,168 @@
+package admin
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stintdb/stint/internal/clusterstatus"
+	"github.com/stintdb/stint/server"
+	"github.com/stintdb/stint/server/metrics"
+)
+
+// problem is something that asks for an operator. The page shows all of them on top.
+type problem struct {
+	Text    string `json:"text"`
+	Grave   bool   `json:"grave"`   // requests are not answered, or a promise is not kept; otherwise it may come to that
+	Since   int64  `json:"since"`   // when it was first seen, in milliseconds since the Unix epoch
+	Runbook string `json:"runbook"` // the heading in docs/operations.md
+}
+
+// The headings of the runbook, docs/operations.md.
+const (
+	runbookSlow    = "clients-are-slow-or-see-errors"
+	runbookMemory  = "memory-and-disk"
+	runbookCluster = "the-cluster"
+)
+
+// The bounds are those of the alerts in docker/prometheus/stint.rules.yml, where they have one.
+const (
+	memoryAlmostFull = 0.9
+	lagTooLong       = 100 * time.Millisecond
+	clockTooFar      = time.Minute
+	problemsEvery    = 10 // samples of the history
+)
+
+// seen is what problems are found in: what metrics show, and why the server is not ready.
+type seen struct {
+	*metrics.Snapshot
+	notReady error
+}
+
+// check is a kind of problem. Its text is empty while there is none.
+type check struct {
+	grave   bool
+	runbook string
+	text    func(s seen) string
+}
+
+// checks are in the order in which the page lists them.
+var checks = []check{
+	{true, runbookCluster, func(s seen) string {
+		if s.notReady == nil {
+			return ""
+		}
+		return "Requests are not answered: " + s.notReady.Error()
+	}},
+	{true, runbookMemory, func(s seen) string {
+		switch p := s.Persistence; {
+		case p != nil && p.Err != nil:
+			return "State is not kept on disk: " + p.Err.Error()
+		case p != nil && p.LastSaveErr != nil:
+			return "The last snapshot failed: " + p.LastSaveErr.Error()
+		}
+		return ""
+	}},
+	{true, runbookCluster, func(s seen) string {
+		if s.Cluster == nil || !s.Cluster.DiskStalled {
+			return ""
+		}
+		return "A write to this node's log takes longer than --cluster-disk-timeout"
+	}},
+	{false, runbookCluster, func(s seen) string {
+		if s.Cluster == nil {
+			return ""
+		}
+		return lostNodes(s.Cluster.Members)
+	}},
+	{false, runbookMemory, func(s seen) string {
+		if s.MaxBytes == 0 || float64(s.KeyBytes) <= memoryAlmostFull*float64(s.MaxBytes) {
+			return ""
+		}
+		return fmt.Sprintf("Keys take %d %% of their memory", 100*s.KeyBytes/s.MaxBytes)
+	}},
+	{false, runbookMemory, func(s seen) string {
+		if s.Ahead <= clockTooFar {
+			return ""
+		}
+		return fmt.Sprintf("Time is %s ahead of this machine's clock", s.Ahead.Round(time.Second))
+	}},
+	{false, runbookSlow, func(s seen) string {
+		if s.LoopLag <= lagTooLong {
+			return ""
+		}
+		return fmt.Sprintf("Requests wait %s for a processor", s.LoopLag.Round(time.Millisecond))
+	}},
+}
+
+// lostNodes names the members of a cluster that cannot be reached, and how many more it can lose.
+func lostNodes(members []clusterstatus.Member) string {
+	var lost []string
+	voters, here := 0, 0
+	for _, m := range members {
+		if m.Voter {
+			voters++
+		}
+		if m.Voter && m.Reachable {
+			here++
+		}
+		if !m.Reachable {
+			lost = append(lost, m.ID)
+		}
+	}
+	if len(lost) == 0 {
+		return ""
+	}
+	noun := "Node "
+	if len(lost) > 1 {
+		noun = "Nodes "
+	}
+	text := noun + strings.Join(lost, ", ") + " cannot be reached"
+	switch spare := here - (voters/2 + 1); {
+	case spare < 0:
+		return text + ": too few are left to decide"
+	case spare == 0:
+		return text + ": one more failure stops decisions"
+	default:
+		return fmt.Sprintf("%s: decisions go on until %d more fail", text, spare+1)
+	}
+}
+
+// problems remembers since when there is which kind of problem.
+type problems struct {
+	mu    sync.Mutex
+	since map[int]int64 // by the place in checks
+}
+
+// at returns the problems that there are at a time, in nanoseconds since the Unix epoch, the grave ones first.
+func (p *problems) at(now int64, s seen) (grave, others []problem) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i, c := range checks {
+		text := c.text(s)
+		if text == "" {
+			delete(p.since, i)
+			continue
+		}
+		if p.since == nil {
+			p.since = map[int]int64{}
+		}
+		if p.since[i] == 0 {
+			p.since[i] = now / int64(time.Millisecond)
+		}
+		found := problem{text, c.grave, p.since[i], c.runbook}
+		if c.grave {
+			grave = append(grave, found)
+		} else {
+			others = append(others, found)
+		}
+	}
+	return grave, others
+}
+
+// look returns the problems that a server has now.
+func (p *problems) look(s *server.Server, r *metrics.Snapshot) []problem {
+	grave, others := p.at(s.Now(), seen{r, s.Ready()})
+	return append(append([]problem{}, grave...), others...)
+}
