@@ -1,6 +1,8 @@
 package admin
 
 import (
+	"context"
+	"net/http"
 	"sync"
 	"time"
 
@@ -9,10 +11,12 @@ import (
 	"github.com/stintdb/stint/server/metrics"
 )
 
-// The page shows five minutes, a sample a second.
+// The page shows five minutes, a sample a second, or a day, a sample a minute: 70 KB in all.
 const (
 	historySize  = 300
+	daySize      = 24 * 60
 	sampleEvery  = time.Second
+	daySamples   = 60 // samples of the history for one of the day
 	medianPart   = 0.5
 	slowestParts = 0.99
 )
@@ -29,11 +33,13 @@ type sample struct {
 // history is a ring of the last samples.
 type history struct {
 	mu      sync.Mutex
-	samples [historySize]sample
+	samples []sample
 	added   int64 // since the start
 	at      int64 // the last moment
 	counted metrics.Decisions
 }
+
+func newHistory(size int) *history { return &history{samples: make([]sample, size)} }
 
 // add takes a sample: the decisions counted up to a moment, less those of the last moment.
 func (h *history) add(at int64, now metrics.Decisions) {
@@ -46,7 +52,7 @@ func (h *history) add(at int64, now metrics.Decisions) {
 		return
 	}
 	latency := now.Latency.Since(&before.Latency)
-	h.samples[h.added%historySize] = sample{
+	h.samples[h.added%int64(len(h.samples))] = sample{
 		Seconds: time.Duration(passed).Seconds(), Granted: now.Granted - before.Granted, Denied: now.Denied - before.Denied,
 		Median: time.Duration(latency.Quantile(medianPart)).Seconds(), Tail: time.Duration(latency.Quantile(slowestParts)).Seconds(),
 	}
@@ -62,8 +68,8 @@ func (h *history) since(n int64) (samples []sample, added int64) {
 		n = 0
 	}
 	samples = []sample{}
-	for i := max(n, h.added-historySize); i < h.added; i++ {
-		samples = append(samples, h.samples[i%historySize])
+	for i := max(n, h.added-int64(len(h.samples))); i < h.added; i++ {
+		samples = append(samples, h.samples[i%int64(len(h.samples))])
 	}
 	return samples, h.added
 }
@@ -75,6 +81,16 @@ func (h *history) decided() (sum int64) {
 		sum += samples[i].Granted + samples[i].Denied
 	}
 	return sum
+}
+
+// dayHistory is the reply to a page that shows more than the last minutes.
+type dayHistory struct {
+	History []sample `json:"history"` // a sample a minute
+}
+
+func (a *Admin) lastDay(context.Context, *server.Server, *http.Request) (any, error) {
+	samples, _ := a.day.since(0)
+	return dayHistory{samples}, nil
 }
 
 // Report is the traffic of this node's own clients in the last second; nil before there is a server.
@@ -100,6 +116,9 @@ func (a *Admin) record(s *server.Server) {
 	defer tick.Stop()
 	for n := 0; ; n++ {
 		a.history.add(s.Now(), s.Decisions())
+		if n%daySamples == 0 {
+			a.day.add(s.Now(), s.Decisions())
+		}
 		if n%problemsEvery == 0 {
 			a.problems.look(s, s.MetricsSnapshot())
 		}

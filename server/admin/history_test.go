@@ -11,7 +11,7 @@ import (
 
 // The ring keeps the last five minutes, and returns the samples that a page does not have yet.
 func TestHistory(t *testing.T) {
-	var h history
+	h := newHistory(historySize)
 	now := metrics.Decisions{Granted: 7, Denied: 7} // from before the first sample
 	at := int64(time.Hour)
 	h.add(at, now)
@@ -49,7 +49,7 @@ func TestHistoryOfAServer(t *testing.T) {
 	h := newHost(t, nil)
 	h.serve()
 	c := h.dial()
-	var own history
+	own := newHistory(historySize)
 	own.add(1, h.server.Decisions())
 	h.do(c, "TB.ACQUIRE a 2 1/h", "TB.ACQUIRE a 2 1/h", "TB.ACQUIRE a 2 1/h", "PING")
 	own.add(1+int64(time.Second), h.server.Decisions())

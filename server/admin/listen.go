@@ -29,7 +29,9 @@ type Admin struct {
 	about    atomic.Pointer[server.Server] // nil until it is there
 	scraper  http.Handler
 	fills    fills
-	history  history
+	history  *history // five minutes
+	day      *history
+	bites    bites
 	problems problems
 
 	setting   sync.Mutex // one policy at a time, so that nothing changes it between the check of its version and the change
@@ -89,7 +91,7 @@ func Listen(cfg *config.Config, connections int, log *slog.Logger) (*Admin, erro
 		return nil, fmt.Errorf("cannot listen on %s: %w; choose another address with --admin", address, err)
 	}
 	host, _, _ := net.SplitHostPort(address)
-	a := &Admin{log: log, token: hashOf(cfg.AdminToken), host: host, address: listener.Addr().String(), ended: make(chan struct{}), stop: make(chan struct{})}
+	a := &Admin{log: log, token: hashOf(cfg.AdminToken), host: host, address: listener.Addr().String(), history: newHistory(historySize), day: newHistory(daySize), ended: make(chan struct{}), stop: make(chan struct{})}
 	a.scraper = a.newScraper()
 	a.ending, a.end = context.WithCancel(context.Background())
 	a.http = &http.Server{

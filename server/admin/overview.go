@@ -23,6 +23,7 @@ type overview struct {
 	Metrics  map[string][]metrics.Sample `json:"metrics"`
 	History  []sample                    `json:"history"` // the samples behind those that the page has
 	Samples  int64                       `json:"samples"` // so far
+	Bites    []bite                      `json:"bites"`   // the limits that deny most
 	Top      topDenied                   `json:"top"`
 	Lent     []lentKey                   `json:"lent"`
 	Cluster  *clusterView                `json:"cluster"` // null for a server alone
@@ -101,6 +102,7 @@ func (a *Admin) overview(_ context.Context, s *server.Server, request *http.Requ
 		o.Ready = err.Error()
 	}
 	o.Problems = a.problems.look(s, r)
+	o.Bites = a.bites.look(s)
 	entries, total := s.TopDenied(topShown)
 	o.Top = topDenied{Mode: s.Config().TopKeys, Total: total, Weight: r.TopWeight, Entries: []topKey{}}
 	policies := sync.OnceValue(func() []policyKey { return policyKeys(s) })

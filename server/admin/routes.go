@@ -33,6 +33,7 @@ func (a *Admin) handler(profiles bool) http.Handler {
 	mux.Handle("GET /", http.FileServerFS(page)) // reveals nothing, so it needs no token
 	for pattern, answer := range map[string]func(context.Context, *server.Server, *http.Request) (any, error){
 		"GET /api/overview":        a.overview,
+		"GET /api/history":         a.lastDay,
 		"GET /api/policies":        a.policies,
 		"GET /api/key":             a.key,
 		"POST /api/policy/preview": a.preview,

@@ -19,7 +19,9 @@ import (
 
 // TestProblems has a row for each kind of problem, and its absence.
 func TestProblems(t *testing.T) {
-	cluster := func(members ...clusterstatus.Member) *clusterstatus.Status { return &clusterstatus.Status{Members: members} }
+	cluster := func(members ...clusterstatus.Member) *clusterstatus.Status {
+		return &clusterstatus.Status{Members: members}
+	}
 	member := func(id string, voter, reachable bool) clusterstatus.Member {
 		return clusterstatus.Member{ID: id, Voter: voter, Reachable: reachable}
 	}

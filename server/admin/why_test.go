@@ -82,3 +82,18 @@ func TestOwnShareOfAKey(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// The limits of the keys denied most, with their denials added up.
+func TestLimitsThatDenyMost(t *testing.T) {
+	h := newHost(t, nil)
+	h.serve()
+	c := h.dial()
+	h.do(c, "RL.POLICY SET p TB u:{} 1 1/h", "RL.POLICY SET q FW w:{} 1 1h", "TB.ACQUIRE other 1 1/h", "TB.ACQUIRE other 1 1/h")
+	for _, id := range []string{"a", "b"} {
+		h.do(c, "RL.CHECK p "+id, "RL.CHECK p "+id, "RL.CHECK p "+id)
+	}
+	h.do(c, "RL.CHECK q a", "RL.CHECK q a")
+	if _, got := h.get("/api/overview"); !strings.Contains(got, `"bites":[{"limit":"p: TB u:{} 1 1/1h","denied":4,"keys":2},{"limit":"q: FW w:{} 1 1h","denied":1,"keys":1}]`) {
+		t.Error(got)
+	}
+}

@@ -94,6 +94,23 @@ func TestNumbersAreReadable(t *testing.T) {
 	}
 }
 
+// A key has an address, the charts have other ranges, and the limits that deny most are listed.
+func TestAddressAndRanges(t *testing.T) {
+	p := start(t)
+	load(t, p.listen)
+	b := open(t, p.admin)
+	b.run(chromedp.Evaluate[chromedp.Void](`location.hash = "key=user%3Au0"; location.reload()`))
+	b.until(`document.getElementById("key-denials")?.innerText.startsWith("Denied ")`)
+	b.until(`document.querySelector('[data-bite="api: TB user:{} 20 10/1h"]')?.innerText === "657"`)
+	b.run(chromedp.Click(chromedp.CSS(`[data-look="user:u1"]`)))
+	b.until(`location.hash === "#key=user%3Au1"`)
+	for value, label := range map[string]string{"60": "an hour ago", "1440": "24 hours ago", "5": "5 min ago"} {
+		b.run(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`(range => { range.value = %q; range.dispatchEvent(new Event("change")) })(document.getElementById("range"))`, value)))
+		b.until(fmt.Sprintf(`document.querySelector("#rates svg").textContent.includes(%q)`, label))
+	}
+	b.screenshot("address")
+}
+
 // The editor shows the effect of a change before it can be applied, and applies exactly that change.
 func TestPolicyEditor(t *testing.T) {
 	p := start(t)

@@ -4,9 +4,12 @@ import { ask } from "./server.js";
 import { showPolicies } from "./policies.js";
 import { look, holders, part } from "./key.js";
 
-const minutes = 5, points = minutes * 60; // shown, a sample a second
-const history = { granted: [], denied: [], median: [], tail: [] };
+const recentMinutes = 5, recentPoints = recentMinutes * 60; // a sample a second
+const empty = () => ({ granted: [], denied: [], median: [], tail: [] });
+const history = empty();
 let samples = 0; // that the server has sent
+let day = empty(), dayAsked = 0; // a sample a minute
+let newest; // the last answer
 
 // sum adds up the values of a metric whose labels have the values given.
 function sum(overview, name, labels = {}) {
@@ -14,20 +17,39 @@ function sum(overview, name, labels = {}) {
     .reduce((total, s) => total + s.value, 0);
 }
 
-// remember adds what the server has sampled since the last answer.
-function remember(o) {
-  for (const s of o.history) {
-    history.granted.push(s.granted / s.seconds);
-    history.denied.push(s.denied / s.seconds);
-    history.median.push(s.median || null);
-    history.tail.push(s.tail || null);
+// remember adds samples to series.
+function remember(series, all) {
+  for (const s of all) {
+    series.granted.push(s.granted / s.seconds);
+    series.denied.push(s.denied / s.seconds);
+    series.median.push(s.median || null);
+    series.tail.push(s.tail || null);
   }
-  for (const values of Object.values(history)) values.splice(0, values.length - points);
-  samples = o.samples;
+}
+
+// charts draws the range that is chosen.
+function charts() {
+  const minutes = Number($("range").value), isRecent = minutes === recentMinutes;
+  const points = isRecent ? recentPoints : minutes, shown = isRecent ? history : Object.fromEntries(Object.entries(day).map(([name, values]) => [name, values.slice(-minutes)]));
+  const now = (name) => history[name].at(-1) ?? 0;
+  lines($("rates"), [{ kind: "granted", values: shown.granted }, { kind: "denied", values: shown.denied }], { points, minutes, format: rate,
+    label: `Now ${rate(now("granted"))} granted and ${rate(now("denied"))} denied per second` });
+  lines($("latencies"), [{ kind: "median", values: shown.median }, { kind: "tail", values: shown.tail }], { points, minutes, format: (v) => (v ? seconds(v) : "0"),
+    label: `Now a median of ${seconds(now("median"))}, 99 % faster than ${seconds(now("tail"))}` });
+}
+
+// showDay asks for the samples of the day, once a minute while they are shown.
+async function showDay() {
+  if (Number($("range").value) === recentMinutes || Date.now() - dayAsked < 60_000) return;
+  dayAsked = Date.now();
+  day = empty();
+  remember(day, (await ask("/api/history")).history);
 }
 
 function showNow(o) {
-  remember(o);
+  remember(history, o.history);
+  for (const values of Object.values(history)) values.splice(0, values.length - recentPoints);
+  samples = o.samples;
   const last = (name) => history[name].at(-1) ?? 0;
   $("tiles").replaceChildren(...[
     tile("granted per second", rate(last("granted")), { kind: "granted" }),
@@ -38,10 +60,7 @@ function showNow(o) {
     tile("keys", count(sum(o, "stint_keys")), { metric: "stint_keys" }),
     tile("memory for keys", bytes(sum(o, "stint_keys_bytes"))),
   ].flat().map(pair));
-  lines($("rates"), [{ kind: "granted", values: history.granted }, { kind: "denied", values: history.denied }], { points, minutes, format: rate,
-    label: `Now ${rate(last("granted"))} granted and ${rate(last("denied"))} denied per second` });
-  lines($("latencies"), [{ kind: "median", values: history.median }, { kind: "tail", values: history.tail }], { points, minutes, format: (v) => (v ? seconds(v) : "0"),
-    label: `Now a median of ${seconds(last("median"))}, 99 % faster than ${seconds(last("tail"))}` });
+  charts();
 }
 
 // pair keeps a name and its number in one cell of the grid.
@@ -73,6 +92,15 @@ function showLent(o) {
     make("td", { class: "number", "data-lent": e.key }, count(e.tokens)), make("td", {}, holders(e.loans)))));
 }
 
+// share is a cell with a part of all denials.
+const share = (n, o) => make("td", { class: "wide" }, make("meter", { value: n, max: Math.max(1, o.top.total), "aria-label": `${count(n)} of ${count(o.top.total)}` }), make("span", { class: "soft" }, percent(n, o.top.total)));
+
+function showBites(o) {
+  $("bites-section").hidden = !o.bites.length;
+  refill($("bites"), ...o.bites.map((b) => make("tr", {}, make("td", {}, make("code", {}, b.limit)), make("td", { class: "number", "data-bite": b.limit }, count(b.denied)),
+    make("td", { class: "number" }, count(b.keys)), share(b.denied, o))));
+}
+
 function showTop(o) {
   const notes = { off: "Not counted: --top-keys is off.", hashed: "Keys are shown as hashes; look up a key to see its hash." };
   $("top-note").textContent = notes[o.top.mode] ?? (o.top.entries.length ? `${count(o.top.total)} denials of all keys.` : "No denials.");
@@ -81,7 +109,7 @@ function showTop(o) {
     make("td", { class: "number", "data-top": e.key }, count(e.count)),
     make("td", { class: "number fewer" }, count(e.error)),
     make("td", { class: "number", "data-own": e.key }, e.own ? part(e.own) : "–"),
-    make("td", { class: "wide" }, make("meter", { value: e.count, max: Math.max(1, o.top.total), "aria-label": `${count(e.count)} of ${count(o.top.total)}` }), make("span", { class: "soft" }, percent(e.count, o.top.total))))));
+    share(e.count, o))));
 }
 
 const traffic = ["granted", "denied", "connections"];
@@ -126,10 +154,12 @@ function since(p, o) {
 }
 
 function show(o) {
+  newest = o;
   $("about").textContent = `${o.version}${o.cluster ? `, node ${o.cluster.nodeId}` : ""}`;
   showVerdict(o);
   showNow(o);
   showCluster(o);
+  showBites(o);
   showTop(o);
   showLent(o);
   showTotals(o);
@@ -140,6 +170,7 @@ function show(o) {
 async function refresh() {
   if (!document.hidden) {
     try {
+      await showDay();
       show(await ask(`/api/overview?since=${samples}`));
       await showPolicies();
       $("problem").hidden = true;
@@ -165,5 +196,11 @@ function setTheme(theme) {
 if (localStorage.getItem("theme")) setTheme(localStorage.getItem("theme"));
 addEventListener("keyup", (event) => { // not keydown, after which the character would be typed
   if (event.key === "/" && !/^(INPUT|TEXTAREA)$/.test(event.target.tagName)) $("key").focus();
+});
+$("range").addEventListener("change", () => showDay().then(charts, () => undefined));
+$("export").addEventListener("click", () => {
+  const file = URL.createObjectURL(new Blob([JSON.stringify({ ...newest, history }, null, 1)], { type: "application/json" }));
+  make("a", { href: file, download: `stint-${new Date(newest.unixNano / 1e6).toISOString()}.json` }).click();
+  URL.revokeObjectURL(file);
 });
 refresh();

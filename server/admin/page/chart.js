@@ -14,7 +14,7 @@ export function lines(into, series, { points, minutes, format, label, full }) {
       make("line", { class: "grid", x1: left, x2: width, y1: y(most * part), y2: y(most * part) }),
       make("text", { x: left - 6, y: y(most * part) + 4, "text-anchor": "end" }, format(most * part)));
   }
-  drawing.append(make("text", { x: left, y: height - 4 }, `${minutes} min ago`),
+  drawing.append(make("text", { x: left, y: height - 4 }, minutes < 60 ? `${minutes} min ago` : minutes === 60 ? "an hour ago" : `${minutes / 60} hours ago`),
     make("text", { x: width, y: height - 4, "text-anchor": "end" }, "now"));
   for (const s of series) {
     let pen = "M", path = "";

@@ -8,6 +8,7 @@ let watched, remaining = [], timer;
 // look watches a key: its level now, and as it drains and refills.
 export function look(key) {
   $("key").value = key;
+  history.replaceState(null, "", `#key=${encodeURIComponent(key)}`); // to be sent to somebody
   watched = key;
   remaining = [];
   clearTimeout(timer);
@@ -67,6 +68,17 @@ function why(v) {
       l.denies ? (l.waitMs < 0 ? ", never enough" : `, enough again in ${span(l.waitMs)}`) : "")))))];
 }
 
+// address looks at the key that the page's address names, if it names one.
+function address() {
+  const named = /^#key=(.*)$/.exec(location.hash);
+  if (!named) return;
+  try {
+    look(decodeURIComponent(named[1]));
+  } catch { /* it is no address of this page */ }
+}
+
+addEventListener("hashchange", address);
+address();
 $("key-form").addEventListener("submit", (event) => {
   event.preventDefault();
   look($("key").value);

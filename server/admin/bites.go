@@ -1,0 +1,63 @@
+package admin
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/stintdb/stint/server"
+)
+
+// What bounds the search for the limits of the keys denied most.
+const (
+	bitesKeys  = 500
+	bitesShown = 10
+	bitesFor   = 5 * time.Second
+)
+
+// bite is a limit of a policy with the denials of the last minutes that are known of: those of the keys denied most.
+type bite struct {
+	Limit  string `json:"limit"` // policy and limit
+	Denied int64  `json:"denied"`
+	Keys   int    `json:"keys"`
+}
+
+// bites keeps the last answer for a while, because the search goes through the keys of all policies.
+type bites struct {
+	mu   sync.Mutex
+	at   time.Time
+	last []bite
+}
+
+// look lists the limits that deny most, none if keys are not shown as they are.
+func (b *bites) look(s *server.Server) []bite {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.last != nil && time.Since(b.at) < bitesFor {
+		return b.last
+	}
+	byLimit := map[string]*bite{}
+	if s.Config().TopKeys == "plain" {
+		entries, _ := s.TopDenied(bitesKeys)
+		policies := policyKeys(s)
+		for _, e := range entries {
+			limit := topKeyOf(e, "plain", s.Now(), func(key []byte) string { return deniedBy(s, policies, key) }).By
+			if limit == "" {
+				continue
+			}
+			if byLimit[limit] == nil {
+				byLimit[limit] = &bite{Limit: limit}
+			}
+			byLimit[limit].Denied += e.Count
+			byLimit[limit].Keys++
+		}
+	}
+	all := []bite{}
+	for _, each := range byLimit {
+		all = append(all, *each)
+	}
+	slices.SortFunc(all, func(a, b bite) int { return cmp.Or(cmp.Compare(b.Denied, a.Denied), cmp.Compare(a.Limit, b.Limit)) })
+	b.at, b.last = time.Now(), all[:min(len(all), bitesShown)]
+	return b.last
+}
