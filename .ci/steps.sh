@@ -34,6 +34,7 @@ readonly steps=(
     "night   crashes:    servers killed, 200 times in each mode"
     "night   upstream:   the tests of limiter libraries themselves, on Redis and on Stint"
     "night   redis-suite: Redis's own tests, on Redis and on Stint"
+    "night   release:    everything of a release, built twice with equal bytes, into dist/"
     "night   figures:    every benchmark once, at its smallest size"
     "night   failover:   the primary killed in the middle of a burst, beside Redis with Sentinel"
 )
@@ -291,6 +292,29 @@ step_redis_suite() { watched go test -tags e2e ./clients/compattest -timeout 1h 
 step_figures() {
     (cd bench && go run . -quick -cell 100ms && go run . -quick -cell 100ms -only ahead,links,bucket,market) >"$scratch/bench.log" 2>&1 || { cat "$scratch/bench.log"; fail "bench -quick failed"; }
     tail -n 3 "$scratch/bench.log"
+}
+
+# step_release builds what users of a release install, twice, and uses it. The parts that belong to this system are run.
+step_release() {
+    local bin version out clean
+    bin=$(python_environment clients/python/requirements-ci.txt)
+    version=$(sed -n 's/^const latest = "\(.*\)"$/\1/p' cmd/stint/version.go)
+    for out in "$PWD/dist" "$scratch/dist"; do
+        (cd packaging && go run ./release -out "$out")
+        (
+            cd clients/python
+            SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) "$bin/python" -m build --no-isolation --outdir "$out" .
+        ) >"$scratch/wheel.log" 2>&1 || { cat "$scratch/wheel.log"; fail "the Python package does not build"; }
+        (cd clients/node && npm ci --silent && npm pack --silent --pack-destination "$out" >/dev/null)
+        (cd "$out" && find . -type f ! -name checksums.txt -printf '%P\n' | LC_ALL=C sort | xargs sha256sum >checksums.txt)
+    done
+    diff -r dist "$scratch/dist" || fail "two builds of one commit differ"
+    clean=$(mktemp -d -p "$scratch")
+    tar -C "$clean" -xzf "dist/stint_${version}_linux_$(go env GOARCH).tar.gz"
+    "$clean/stint" version | tee /dev/stderr | grep -q "^stint $version (commit " || fail "the archive's program is not version $version"
+    python3 -m venv "$clean/python" && "$clean/python/bin/pip" install --quiet dist/*.whl && (cd "$clean" && python/bin/python -c 'import stint')
+    (cd "$clean" && npm init --yes >/dev/null && npm install --silent "$OLDPWD"/dist/stintdb-client-*.tgz && node -e 'require("@stintdb/client")')
+    (cd dist && sha256sum --check --quiet checksums.txt && ls -s)
 }
 
 step_failover() { (cd bench && go run . -quick -only failover,failover-hot); }

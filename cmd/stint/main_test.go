@@ -111,14 +111,21 @@ func TestIdentifyBuild(t *testing.T) {
 	}
 }
 
-// The first heading of CHANGELOG.md with a version is the version in the name of a build without a tag.
-func TestLatestVersionIsInChangelog(t *testing.T) {
-	text, err := os.ReadFile("../../CHANGELOG.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	heading := regexp.MustCompile(`(?m)^## (\d+\.\d+\.\d+) `).FindSubmatch(text)
-	if heading == nil || string(heading[1]) != latest {
-		t.Errorf("CHANGELOG.md begins with %q; set latest in version.go", heading)
+// Wherever a version stands that is released with the server, it is the one in version.go.
+func TestOneVersion(t *testing.T) {
+	for path, pattern := range map[string]string{
+		"CHANGELOG.md":                      `(?m)^## (\d+\.\d+\.\d+) `,
+		"clients/python/pyproject.toml":     `(?m)^version = "(.+)"$`,
+		"clients/node/package.json":         `(?m)^  "version": "(.+)",$`,
+		"packaging/helm/stint/Chart.yaml":   `(?m)^version: (.+)$`,
+		"packaging/helm/stint/./Chart.yaml": `(?m)^appVersion: (.+)$`,
+	} {
+		text, err := os.ReadFile("../../" + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found := regexp.MustCompile(pattern).FindSubmatch(text); found == nil || string(found[1]) != latest {
+			t.Errorf("%s: %q, not %s, the version in version.go", path, found, latest)
+		}
 	}
 }

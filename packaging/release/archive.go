@@ -1,0 +1,109 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// entry is a file of an archive. A folder has no content and a name that ends with a slash.
+type entry struct {
+	name    string
+	mode    int64
+	user    int // and group
+	content []byte
+}
+
+// packed is the entries as a tar, all of one moment.
+func packed(entries []entry, moment time.Time) ([]byte, error) {
+	var out bytes.Buffer
+	w := tar.NewWriter(&out)
+	for _, e := range entries {
+		h := &tar.Header{Name: e.name, Mode: e.mode, Uid: e.user, Gid: e.user, Size: int64(len(e.content)), ModTime: moment, Typeflag: tar.TypeReg, Format: tar.FormatPAX}
+		if e.name[len(e.name)-1] == '/' {
+			h.Typeflag = tar.TypeDir
+		}
+		if err := w.WriteHeader(h); err != nil {
+			return nil, err
+		}
+		if _, err := w.Write(e.content); err != nil {
+			return nil, err
+		}
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
+
+// compressed is data as gzip compresses it, without a name and a time.
+func compressed(data []byte) ([]byte, error) {
+	var out bytes.Buffer
+	w, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := w.Write(data); err != nil {
+		return nil, err
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
+
+// store writes entries as a compressed archive.
+func (r *release) store(name string, entries []entry) error {
+	data, err := packed(entries, r.moment)
+	if err == nil {
+		data, err = compressed(data)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return os.WriteFile(r.path(name), data, 0o644)
+}
+
+// archive stores the program for a target, with the files that go along.
+func (r *release) archive(t target) error {
+	program, err := os.ReadFile(t.program)
+	if err != nil {
+		return err
+	}
+	entries := []entry{{r.Builds[0].Binary, 0o755, 0, program}}
+	for _, file := range r.Archives[0].Files {
+		content, err := os.ReadFile(filepath.Join(r.root, file.Source))
+		if err != nil {
+			return err
+		}
+		entries = append(entries, entry{file.Source, 0o644, 0, content})
+	}
+	return r.store(fmt.Sprintf("%s_%s_%s_%s.tar.gz", r.ProjectName, r.version, t.system, t.processor), entries)
+}
+
+// chart stores the Helm chart as `helm install` takes it.
+func (r *release) chart([]target) error {
+	folder := filepath.Join(r.root, "packaging/helm")
+	var entries []entry
+	err := filepath.WalkDir(filepath.Join(folder, "stint"), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(folder, path)
+		entries = append(entries, entry{filepath.ToSlash(name), 0o644, 0, content})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return r.store("stint-chart_"+r.version+".tgz", entries)
+}

@@ -1,0 +1,144 @@
+// Command release builds all parts of a release into a folder, without publishing anything: archives, Debian and RPM packages, an
+// image in OCI layout, the Helm chart, and a list of the modules in the program (CycloneDX). The same commit and the same Go give the
+// same bytes. `.ci/run release` adds the packages of Python and npm, and checksums. .goreleaser.yaml says what belongs to archives and packages, docker/Dockerfile what an image is.
+//
+//	go run -C packaging ./release -out ../dist
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goreleaser/goreleaser/v2/pkg/config"
+)
+
+// release is what all parts of one have in common.
+type release struct {
+	root, out string
+	version   string
+	commit    string
+	moment    time.Time // of the commit: all files have it
+	config.Project
+}
+
+// target is a system and a processor, and the program built for them.
+type target struct{ system, processor, program string }
+
+func main() {
+	root := flag.String("root", "..", "the folder of the repository")
+	out := flag.String("out", "../dist", "the folder for the release; what is in it is removed")
+	flag.Parse()
+	if err := build(*root, *out); err != nil {
+		fmt.Fprintln(os.Stderr, "release:", err)
+		os.Exit(1)
+	}
+}
+
+func build(root, out string) error {
+	r, err := newRelease(root, out)
+	if err != nil {
+		return err
+	}
+	targets, err := r.programs()
+	if err != nil {
+		return err
+	}
+	for _, t := range targets {
+		if err := r.archive(t); err != nil {
+			return err
+		}
+		if t.system == "linux" {
+			if err := r.packages(t); err != nil {
+				return err
+			}
+		}
+	}
+	for _, part := range []func([]target) error{r.image, r.modules, r.chart} {
+		if err := part(targets); err != nil {
+			return err
+		}
+	}
+	return os.RemoveAll(r.path("programs"))
+}
+
+// versionLine is where the version stands.
+var versionLine = regexp.MustCompile(`(?m)^const latest = "(.+)"$`)
+
+func newRelease(root, out string) (*release, error) {
+	r := &release{root: root, out: out}
+	source, err := os.ReadFile(filepath.Join(root, "cmd/stint/version.go"))
+	if err != nil {
+		return nil, err
+	}
+	found := versionLine.FindSubmatch(source)
+	if found == nil {
+		return nil, fmt.Errorf("cmd/stint/version.go has no line %s", versionLine)
+	}
+	r.version = string(found[1])
+	said, err := r.git("log", "-1", "--format=%H %ct")
+	if err != nil {
+		return nil, err
+	}
+	commit, seconds, _ := strings.Cut(said, " ")
+	unix, err := strconv.ParseInt(seconds, 10, 64)
+	if err != nil {
+		return nil, err
+	}
+	r.commit, r.moment = commit, time.Unix(unix, 0).UTC()
+	if r.Project, err = config.Load(filepath.Join(root, ".goreleaser.yaml")); err != nil {
+		return nil, err
+	}
+	if err := os.RemoveAll(out); err != nil {
+		return nil, err
+	}
+	return r, os.MkdirAll(r.path("programs"), 0o755)
+}
+
+func (r *release) git(args ...string) (string, error) {
+	out, err := exec.Command("git", append([]string{"-C", r.root}, args...)...).Output()
+	if err != nil {
+		return "", fmt.Errorf("git %s: %w", strings.Join(args, " "), err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+// path is that of a file of the release.
+func (r *release) path(name string) string { return filepath.Join(r.out, name) }
+
+// programs builds the program for each target.
+func (r *release) programs() (targets []target, err error) {
+	said := r.Builds[0]
+	flags := strings.NewReplacer("{{ .Version }}", r.version, "{{ .FullCommit }}", r.commit)
+	for _, system := range said.Goos {
+		for _, processor := range said.Goarch {
+			t := target{system, processor, r.path(filepath.Join("programs", system+"-"+processor, said.Binary))}
+			file, err := filepath.Abs(t.program)
+			if err != nil {
+				return nil, err
+			}
+			args := append([]string{"build", "-buildvcs=false", "-ldflags", flags.Replace(strings.Join(said.Ldflags, " ")), "-o", file}, said.Flags...)
+			compile := exec.Command("go", append(args, said.Main)...)
+			compile.Dir, compile.Stderr = r.root, os.Stderr
+			compile.Env = append(append(os.Environ(), said.Env...), "GOOS="+system, "GOARCH="+processor)
+			if err := compile.Run(); err != nil {
+				return nil, fmt.Errorf("%s on %s: %w", system, processor, err)
+			}
+			targets = append(targets, t)
+		}
+	}
+	return targets, nil
+}
+
+// goVersion is the version of Go that this program, and so the release, is built with.
+func goVersion() string {
+	info, _ := debug.ReadBuildInfo()
+	return info.GoVersion
+}
