@@ -53,7 +53,7 @@ func packageInfo(t *testing.T, program string) *nfpm.Info {
 	return nfpm.WithDefaults(&nfpm.Info{
 		Name: said.PackageName, Version: "0.0.9", Arch: runtime.GOARCH, Section: said.Section, Priority: said.Priority,
 		Maintainer: said.Maintainer, Description: said.Description, Homepage: said.Homepage, License: said.License,
-		Overridables: nfpm.Overridables{Contents: contents, Scripts: nfpm.Scripts{PostInstall: filepath.Join(root, said.Scripts.PostInstall)}},
+		Overridables: nfpm.Overridables{Contents: contents, Scripts: nfpm.Scripts{PostInstall: filepath.Join(root, said.Scripts.PostInstall), PreRemove: filepath.Join(root, said.Scripts.PreRemove)}},
 	})
 }
 
@@ -97,6 +97,7 @@ var unpackers = map[string]func(t *testing.T, file, into string){
 			t.Errorf("it calls itself %s", got)
 		}
 		saysHowToStart(t, output(t, "dpkg-deb", "--info", file, "postinst"))
+		stopsWhenRemoved(t, output(t, "dpkg-deb", "--info", file, "prerm"))
 		output(t, "dpkg-deb", "-x", file, into)
 	},
 	"rpm": func(t *testing.T, file, into string) {
@@ -106,7 +107,10 @@ var unpackers = map[string]func(t *testing.T, file, into string){
 		if got := strings.TrimSpace(output(t, "rpm", "-qp", "--configfiles", file)); got != "/etc/stint/stint.toml" {
 			t.Errorf("it keeps what was changed in %s", got)
 		}
-		saysHowToStart(t, output(t, "rpm", "-qp", "--scripts", file))
+		scripts := output(t, "rpm", "-qp", "--scripts", file)
+		after, before, _ := strings.Cut(scripts, "preuninstall")
+		saysHowToStart(t, after)
+		stopsWhenRemoved(t, before)
 		// Its paths are absolute.
 		output(t, "sh", "-c", `rpm2cpio "$0" | (cd "$1" && cpio --extract --make-directories --no-absolute-filenames --quiet)`, file, into)
 	},
@@ -116,8 +120,16 @@ var unpackers = map[string]func(t *testing.T, file, into string){
 func saysHowToStart(t *testing.T, script string) {
 	t.Helper()
 	if !strings.Contains(script, `echo "Stint is installed. Look at /etc/stint/stint.toml, then start it: systemctl enable --now stint"`) ||
-		strings.Count(script, "systemctl") != 2 {
+		strings.Count(script, "systemctl") != 3 || strings.Count(script, "echo") != 2 {
 		t.Errorf("after an installation runs:\n%s", script)
+	}
+}
+
+// stopsWhenRemoved checks the script that runs before a removal or an upgrade: only the former stops the server.
+func stopsWhenRemoved(t *testing.T, script string) {
+	t.Helper()
+	if !strings.Contains(script, `if [ "$1" = remove ] || [ "$1" = 0 ]; then`) || strings.Count(script, "systemctl") != 1 {
+		t.Errorf("before a removal runs:\n%s", script)
 	}
 }
 

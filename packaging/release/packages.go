@@ -29,7 +29,7 @@ func (r *release) packages(t target) error {
 		info := nfpm.WithDefaults(&nfpm.Info{
 			Name: said.PackageName, Version: r.version, Arch: t.processor, Platform: t.system, Section: said.Section, Priority: said.Priority, MTime: r.moment,
 			Maintainer: said.Maintainer, Description: said.Description, Homepage: said.Homepage, License: said.License,
-			Overridables: nfpm.Overridables{Contents: contents, Scripts: nfpm.Scripts{PostInstall: filepath.Join(r.root, said.Scripts.PostInstall)}, RPM: nfpm.RPM{BuildHost: "localhost"}},
+			Overridables: nfpm.Overridables{Contents: contents, Scripts: nfpm.Scripts{PostInstall: filepath.Join(r.root, said.Scripts.PostInstall), PreRemove: filepath.Join(r.root, said.Scripts.PreRemove)}, RPM: nfpm.RPM{BuildHost: "localhost"}},
 		})
 		name := r.path(fmt.Sprintf("%s_%s_%s.%s", said.PackageName, r.version, t.processor, format))
 		file, err := os.Create(name)
