@@ -53,6 +53,7 @@ readonly campaigns=(
     "hostile-scale 5     100"     # percent of the largest inputs that they send
     "well-formed   10000 1000000" # requests by each protocol, of random content
     "real-faults   32    500"     # of real processes
+    "litellm-calls 20    200"     # at once, of LiteLLM's proxy
     "real-requests 70000 2000000" # decided by real processes meanwhile
 )
 
@@ -130,7 +131,7 @@ step_compat() {
     local -x PATH="$(redis_py):$PATH"
     (
         flock 9 # another run on this machine builds the same programs in the cache
-        watched go test -tags e2e ./clients/compattest
+        watched go test -tags e2e ./clients/compattest -litellm-calls "$(size litellm-calls)"
     ) 9>"$cache/compat.lock"
 }
 
