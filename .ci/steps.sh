@@ -240,7 +240,9 @@ step_python() {
     go build -o "$scratch/stint" ./cmd/stint
     (
         cd clients/python
-        "$bin/ruff" check . && "$bin/ruff" format --check . && "$bin/mypy"
+        "$bin/ruff" check .
+        "$bin/ruff" format --check .
+        "$bin/mypy"
         STINT="$scratch/stint" "$bin/python" -m pytest -q -s --durations=10 >"$scratch/pytest.log" 2>&1 || { cat "$scratch/pytest.log"; fail "pytest failed"; }
         if grep -E '^SKIPPED|[0-9]+ skipped' "$scratch/pytest.log"; then fail "a test was skipped, which CI does not allow"; fi
         grep -E '^(killed|stopped|slow|refusing|lost), ' "$scratch/pytest.log"
