@@ -7,6 +7,7 @@ prints what it measures, and fails if a check does.
 
 import asyncio
 import os
+import re
 import sys
 import traceback
 from pathlib import Path
@@ -22,6 +23,7 @@ import redis.asyncio
 import stint
 import uvicorn
 from hooks import DOLLARS, MUCH, TOKENS
+from litellm.proxy._types import UserAPIKeyAuth
 from model import Model
 
 model = Model()
@@ -44,7 +46,8 @@ TOOLS = [
 
 async def serve(app) -> int:
     """Serve an application, and return its port."""
-    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=0, log_level="critical"))
+    config = uvicorn.Config(app, host="127.0.0.1", port=0, log_level="critical", timeout_keep_alive=3600)
+    server = uvicorn.Server(config)
     task = asyncio.create_task(server.serve())
     while not server.started and not task.done():
         await asyncio.sleep(0.01)
@@ -149,6 +152,23 @@ async def without_stint(proxy: Proxy) -> None:
     print("without Stint: the policy decides")
 
 
+async def page() -> None:
+    """The callback of the client's README limits a call."""
+    text = (Path(__file__).parents[2] / "python" / "README.md").read_text()
+    source = re.search(r"^```python litellm\n(.*?)^```", text, re.MULTILINE | re.DOTALL)[1]
+    names = {}
+    exec(source.replace("redis://127.0.0.1:6379", f"redis://{STINT}").replace("timeout=0.5", "timeout=30"), names)
+    key = UserAPIKeyAuth(user_id="ann", team_id="acme")
+    request = {"model": "large", "messages": [{"role": "user", "content": "Hello?"}]}
+    await names["limits"].async_pre_call_hook(key, None, request, "acompletion")
+    assert request["max_tokens"] == 4096
+    left = [(await limiter.peek(k, limit)).remaining for k, limit in PAGE_LIMITS.items()]
+    assert left[0] == 18 and 55_000 < left[1] < 60_000 - 4096 and 499_900_000 < left[2] < 499_960_000, left
+
+
+PAGE_LIMITS = {"calls:ann": "20/minute", "tokens:ann": "60000/minute", "money:acme": "FW 500000000 @month"}
+
+
 async def main() -> None:
     os.environ["UPSTREAM"] = f"http://127.0.0.1:{await serve(model.app)}"
     from litellm.proxy.proxy_server import app
@@ -163,6 +183,7 @@ async def main() -> None:
         lambda: sum(u["prompt_tokens"] * 2.5e-6 + u["completion_tokens"] * 1e-5 for u in model.usages),
     )
     await settled(proxy)
+    await page()
     await without_stint(proxy)
     print("all checks passed", flush=True)
 
