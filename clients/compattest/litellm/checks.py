@@ -8,6 +8,7 @@ prints what it measures, and fails if a check does.
 import asyncio
 import os
 import re
+import socket
 import sys
 import traceback
 from pathlib import Path
@@ -44,14 +45,15 @@ TOOLS = [
 ]
 
 
-async def serve(app) -> int:
-    """Serve an application, and return its port."""
-    config = uvicorn.Config(app, host="127.0.0.1", port=0, log_level="critical", timeout_keep_alive=3600)
-    server = uvicorn.Server(config)
-    task = asyncio.create_task(server.serve())
-    while not server.started and not task.done():
-        await asyncio.sleep(0.01)
-    return server.servers[0].sockets[0].getsockname()[1]
+def serve(app) -> int:
+    """Serve an application, and return its port. Connections wait until it has started."""
+    listener = socket.create_server(("127.0.0.1", 0), backlog=1024)
+    server = uvicorn.Server(uvicorn.Config(app, log_level="critical", timeout_keep_alive=3600))
+    serving.append(asyncio.create_task(server.serve([listener])))
+    return listener.getsockname()[1]
+
+
+serving = []
 
 
 class Proxy:
@@ -157,7 +159,7 @@ async def page() -> None:
     text = (Path(__file__).parents[2] / "python" / "README.md").read_text()
     source = re.search(r"^```python litellm\n(.*?)^```", text, re.MULTILINE | re.DOTALL)[1]
     names = {}
-    exec(source.replace("redis://127.0.0.1:6379", f"redis://{STINT}").replace("timeout=0.5", "timeout=30"), names)
+    exec(source.replace("redis://127.0.0.1:6379", f"redis://{STINT}").replace("timeout=2)", "timeout=30)"), names)
     key = UserAPIKeyAuth(user_id="ann", team_id="acme")
     request = {"model": "large", "messages": [{"role": "user", "content": "Hello?"}]}
     await names["limits"].async_pre_call_hook(key, None, request, "acompletion")
@@ -170,10 +172,10 @@ PAGE_LIMITS = {"calls:ann": "20/minute", "tokens:ann": "60000/minute", "money:ac
 
 
 async def main() -> None:
-    os.environ["UPSTREAM"] = f"http://127.0.0.1:{await serve(model.app)}"
+    os.environ["UPSTREAM"] = f"http://127.0.0.1:{serve(model.app)}"
     from litellm.proxy.proxy_server import app
 
-    proxy = Proxy(await serve(app))
+    proxy = Proxy(serve(app))
     await own_limiter(proxy)
     await overshoot(proxy, "tokens", TOKENS, lambda: model.tokens)
     await overshoot(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -108,11 +109,10 @@ async def over_http(limit: RateLimit) -> AsyncIterator[Callable[..., Any]]:
     here = AnyHttpUrl("http://127.0.0.1:1")
     auth = AuthSettings(issuer_url=here, resource_server_url=here, validate_token_resource=False)
     app = make_server(limit, auth=auth, token_verifier=Tokens()).streamable_http_app()
-    service = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=0, log_level="critical"))
-    serving = asyncio.create_task(service.serve())
-    while not service.started and not serving.done():
-        await asyncio.sleep(0.01)
-    port = service.servers[0].sockets[0].getsockname()[1]
+    listener = socket.create_server(("127.0.0.1", 0))  # connections wait in its queue until it is served
+    port = listener.getsockname()[1]
+    service = uvicorn.Server(uvicorn.Config(app, log_level="critical"))
+    serving = asyncio.create_task(service.serve([listener]))
 
     @asynccontextmanager
     async def connect(token: str, name: str, mode: str) -> AsyncIterator[Client]:

@@ -5,7 +5,7 @@ import stint
 from stint.agents.litellm import RateLimit
 
 limits = RateLimit(
-    stint.AsyncLimiter("redis://127.0.0.1:6379", stint.fail_open(), timeout=0.5),
+    stint.AsyncLimiter("redis://127.0.0.1:6379", stint.fail_open(), timeout=2),
     lambda call: {
         "tokens per minute": stint.on(f"tokens:{call.key.api_key}", "60000/minute", cost=call.tokens),
         "dollars per month": stint.on(f"money:{call.key.team_id}", "FW 500000000 @month", cost=call.micro_dollars),
