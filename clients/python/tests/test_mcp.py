@@ -185,6 +185,32 @@ def test_budgets_are_settled(server: Server) -> None:
     asyncio.run(main())
 
 
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_canceled_calls_are_settled(server: Server, mode: str) -> None:
+    async def main() -> None:
+        limiter = stint.AsyncLimiter(server.url, stint.fail_closed(), timeout=PATIENT)
+        limit = RateLimit(limiter, lambda call: {"tokens": stint.on("t", "FW 10000 10d")}, most=lambda call: 2000)
+        made, begun = make_server(limit), asyncio.Event()
+
+        @made.tool()
+        async def hang() -> None:
+            used(500)
+            begun.set()
+            await asyncio.Event().wait()
+
+        async with limiter:
+            async with Client(made, mode=mode) as client:
+                calling = asyncio.create_task(client.call_tool("hang", {}))
+                await begun.wait()
+                calling.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await calling
+            # The server has ended with its client.
+            assert (await limiter.peek("t", "FW 10000 10d")).remaining == 10000 - 500 - 1
+
+    asyncio.run(main())
+
+
 def test_policies(server: Server) -> None:
     def most(call: Call) -> int:
         return 1 if call.tool == "search" else 5000

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -141,7 +141,7 @@ class RateLimit:
             await self._finish(self._limiter.cancel(identity), call)
         return _refusal(call, names, result)
 
-    async def _finish(self, ending: Any, call: Call) -> None:
+    async def _finish(self, ending: Awaitable[object], call: Call) -> None:
         """Settle or cancel. A server that is gone is no error of a call that was made."""
         try:
             await ending
