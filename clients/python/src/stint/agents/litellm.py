@@ -193,7 +193,7 @@ class RateLimit(CustomLogger):
             costs = [after[name].tokens(used.tokens) if name in after else None for name in reservation.limits]
             await self._limiter.settle(reservation.id, costs=costs)
         except StintError as error:
-            log.warning("litellm: what a call of %s reserved stays charged: %s", reservation.call.model, error)
+            log.warning("litellm: what a call of %r reserved stays charged: %s", reservation.call.model, error)
 
     def _refusal(self, reservation: _Reservation, result: MultiResult) -> HTTPException:
         model = reservation.call.model

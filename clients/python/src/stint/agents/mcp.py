@@ -146,13 +146,13 @@ class RateLimit:
         try:
             await ending
         except StintError as error:
-            log.warning("mcp: what a call of %s took stays charged: %s", call.tool, error)
+            log.warning("mcp: what a call of %r took stays charged: %s", call.tool, error)
 
 
 def _refusal(call: Call, names: list[str], result: MultiResult) -> MCPError:
     why = denial(f"The call of the tool {call.tool}", names, result)
     if isinstance(result.cause, StintError):
-        log.warning("mcp: a call of %s was refused: %s", call.tool, result.cause)
+        log.warning("mcp: a call of %r was refused: %s", call.tool, result.cause)
     data = {"tool": call.tool, **asdict(why)}
     del data["message"]
     return MCPError(LIMIT_EXCEEDED, why.message, data)
