@@ -54,6 +54,7 @@ readonly campaigns=(
     "hostile-scale 5     100"     # percent of the largest inputs that they send
     "well-formed   10000 1000000" # requests by each protocol, of random content
     "real-faults   32    500"     # of real processes
+    "litellm-calls 20    200"     # at once, of LiteLLM's proxy
     "real-requests 70000 2000000" # decided by real processes meanwhile
 )
 
@@ -131,7 +132,7 @@ step_compat() {
     local -x PATH="$(redis_py):$PATH"
     (
         flock 9 # another run on this machine builds the same programs in the cache
-        watched go test -tags e2e ./clients/compattest
+        watched go test -tags e2e ./clients/compattest -litellm-calls "$(size litellm-calls)"
     ) 9>"$cache/compat.lock"
 }
 
@@ -240,7 +241,9 @@ step_python() {
     go build -o "$scratch/stint" ./cmd/stint
     (
         cd clients/python
-        "$bin/ruff" check . && "$bin/ruff" format --check . && "$bin/mypy"
+        "$bin/ruff" check .
+        "$bin/ruff" format --check .
+        "$bin/mypy"
         STINT="$scratch/stint" "$bin/python" -m pytest -q -s --durations=10 >"$scratch/pytest.log" 2>&1 || { cat "$scratch/pytest.log"; fail "pytest failed"; }
         if grep -E '^SKIPPED|[0-9]+ skipped' "$scratch/pytest.log"; then fail "a test was skipped, which CI does not allow"; fi
         grep -E '^(killed|stopped|slow|refusing|lost), ' "$scratch/pytest.log"
