@@ -28,6 +28,7 @@ type Service struct {
 	headers  bool                          // answers carry header fields for the client
 	health   *healthServer
 	grpc     *grpc.Server
+	kuadrant kuadrant
 	serving  sync.WaitGroup
 	requests requests           // under way
 	stop     context.CancelFunc // of what runs beside the requests
@@ -72,9 +73,11 @@ func (s *Service) Start(g *gateway.Gateway) (addresses []string, err error) {
 		grpc.ReadBufferSize(bufferBytes), grpc.WriteBufferSize(bufferBytes),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPingTime, PermitWithoutStream: true}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: cfg.IdleTimeout, Time: pingTime, Timeout: pingTimeout}),
-		grpc.WaitForHandlers(true),
+		grpc.WaitForHandlers(true), grpc.ForceServerCodecV2(newCodec()),
 	)
 	ratelimit.RegisterRateLimitServiceServer(s.grpc, s)
+	s.kuadrant.Service = s
+	s.grpc.RegisterService(&kuadrantMethods, &s.kuadrant)
 	grpc_health_v1.RegisterHealthServer(s.grpc, s.health)
 	if s.now == nil {
 		s.now = time.Now
@@ -100,6 +103,7 @@ func (s *Service) serve(listeners []net.Listener) {
 // Stop implements [gateway.Service].
 func (s *Service) Stop(ctx context.Context) {
 	s.stop()
+	s.kuadrant.held.stop()
 	s.health.Shutdown()
 	ended := make(chan struct{})
 	go func() {
