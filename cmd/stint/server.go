@@ -16,6 +16,7 @@ import (
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/envoy"
 	"github.com/stintdb/stint/server/gateway"
+	"github.com/stintdb/stint/server/health"
 	"github.com/stintdb/stint/server/httpapi"
 	"github.com/stintdb/stint/server/keyevents"
 	"github.com/stintdb/stint/server/pubsub"
@@ -109,6 +110,9 @@ func services(cfg *config.Config) (all []gateway.Service) {
 	}
 	if len(cfg.GRPCAddresses()) > 0 {
 		all = append(all, new(envoy.Service))
+	}
+	if len(cfg.HealthListen) > 0 {
+		all = append(all, new(health.Service))
 	}
 	return all
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// maxHeld bounds the reservations whose end this server waits for. What is reserved beyond it stays taken if nobody commits it.
+// maxHeld bounds the reservations whose end this server waits for. Reservations beyond it stay taken if nobody commits them.
 const maxHeld = 16 << 10
 
 // expiries calls functions when the time of a reservation is over, if it has not ended before.

@@ -26,7 +26,7 @@ func (s *Service) ShouldRateLimit(ctx context.Context, in *ratelimit.RateLimitRe
 
 // answer decides a request by the commands of a plan.
 func (s *Service) answer(ctx context.Context, in *ratelimit.RateLimitRequest, planOf func(*rls.Request, time.Time) (*rls.Plan, error)) (*ratelimit.RateLimitResponse, error) {
-	caller, err := callerOf(ctx)
+	caller, err := s.callerOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -51,8 +51,11 @@ func (s *Service) answer(ctx context.Context, in *ratelimit.RateLimitRequest, pl
 // current is the rules in use.
 func (s *Service) current() *rls.Rules { return s.rules.Load().Rules() }
 
-// callerOf is the client of a request. The error is that of gRPC, as those of the functions below.
-func callerOf(ctx context.Context) (caller gateway.Caller, err error) {
+// callerOf is the client of a request, which is refused as long as there are no rules. The error is that of gRPC, as those of the functions below.
+func (s *Service) callerOf(ctx context.Context) (caller gateway.Caller, err error) {
+	if err := s.Ready(); err != nil {
+		return caller, status.Error(codes.Unavailable, err.Error())
+	}
 	c := connOf(ctx)
 	user, err := login(ctx, c)
 	return gateway.Caller{User: user, Address: c.Address()}, err

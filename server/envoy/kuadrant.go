@@ -52,7 +52,7 @@ func (k *kuadrant) check(ctx context.Context, in *ratelimit.RateLimitRequest) (*
 
 // report books the hits of a request, whether there is room or not.
 func (k *kuadrant) report(ctx context.Context, in *ratelimit.RateLimitRequest) (*ratelimit.RateLimitResponse, error) {
-	caller, err := callerOf(ctx)
+	caller, err := k.callerOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (k *kuadrant) report(ctx context.Context, in *ratelimit.RateLimitRequest) (
 // usualTTL is the time of a reservation that names none.
 const usualTTL = time.Minute
 
-// reserve takes an amount from the limits of a request. After its time, what is not committed goes back.
+// reserve takes an amount from the limits of a request. Without a commit it goes back after its time.
 func (k *kuadrant) reserve(ctx context.Context, in *reserveRequest) (*reserveResponse, error) {
 	caller, req, err := k.read(ctx, in.domain, in.descriptors, max(in.amount, 1))
 	if err != nil {
@@ -103,7 +103,7 @@ func (k *kuadrant) reserve(ctx context.Context, in *reserveRequest) (*reserveRes
 		k.held.add(r.ID, ttl, giveBack)
 		return &reserveResponse{ratelimit.RateLimitResponse_OK, r.ID}, nil
 	case len(r.Commands) > 1:
-		giveBack() // what the others took
+		giveBack() // the tokens from other limits
 	}
 	return &reserveResponse{code: ratelimit.RateLimitResponse_OVER_LIMIT}, nil
 }
@@ -129,7 +129,7 @@ func (k *kuadrant) giveBack(caller gateway.Caller, r *rls.Reservation) {
 	}
 }
 
-// commit books the amount that a request took, in place of what was reserved for it.
+// commit books the amount that a request took, in place of its reservation.
 func (k *kuadrant) commit(ctx context.Context, in *commitRequest) (*commitResponse, error) {
 	caller, req, err := k.read(ctx, in.domain, in.descriptors, in.amount)
 	if err != nil {
@@ -161,7 +161,7 @@ func (k *kuadrant) commit(ctx context.Context, in *commitRequest) (*commitRespon
 
 // read finds the caller of a request, and translates it.
 func (k *kuadrant) read(ctx context.Context, domain string, descriptors []*extension.RateLimitDescriptor, amount uint64) (gateway.Caller, *rls.Request, error) {
-	caller, err := callerOf(ctx)
+	caller, err := k.callerOf(ctx)
 	if err != nil {
 		return caller, nil, err
 	}

@@ -64,7 +64,7 @@ func newKuadrant(t *testing.T) *host {
 	return h
 }
 
-// What is left of each kind of limit after each call. A check counts the one it asks for as taken.
+// The tokens left of each kind of limit after each call. A check counts the one it asks for as taken.
 func TestKuadrant(t *testing.T) {
 	for request, want := range map[string]struct{ before, reserved, committed, reported string }{
 		"shop kind=mail":                 {"OK 2/3 DAY", "OK 0/3 DAY", "OK 1/3 DAY", "OVER_LIMIT 0/3 DAY"},
@@ -143,7 +143,7 @@ func TestCommitBooksAlways(t *testing.T) {
 	h.expectLeft(request, "OK | OK 49/100 UNKNOWN 4406400s plans")
 }
 
-// What is not committed in its time goes back, and a commit after it books the amount.
+// A reservation without a commit goes back after its time, and a commit after it books the amount.
 func TestReservationEnds(t *testing.T) {
 	h := newKuadrant(t)
 	const request, free = "shop kind=mail", "OK | OK 2/3 DAY 75335s"

@@ -69,7 +69,7 @@ func (p *Plan) bookBySettlement(i int, key string) []command.Words {
 	return []command.Words{reserve, settle}
 }
 
-// Booked is the error of the commands of PlanReport, and of what a settlement left.
+// Booked is the error of the commands of PlanReport, and of those of Unsettled.
 func (p *Plan) Booked(replies []redcon.RESP) error {
 	for i := range replies {
 		if replies[i].Type == redcon.Error {

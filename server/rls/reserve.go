@@ -11,7 +11,7 @@ import (
 	"github.com/stintdb/stint/server/command"
 )
 
-// Reservation takes the hits of a request ahead of its work. The settlement, by the same id, books what the work took.
+// Reservation takes the hits of a request ahead of its work. The settlement, by the same id, books the tokens that the work took.
 type Reservation struct {
 	*Plan
 	ID string // a new one for each; "" if nothing can be taken
@@ -78,7 +78,7 @@ func (s *Reservation) Cancel() (commands []command.Words) {
 	return commands
 }
 
-// Settlement books what the work of a request took.
+// Settlement books the tokens that the work of a request took.
 type Settlement struct {
 	*Plan
 }
@@ -101,7 +101,7 @@ func (r *Rules) Settle(req *Request, id string, now time.Time) (*Settlement, err
 	return &Settlement{p}, nil
 }
 
-// Unsettled returns the commands that book what was not reserved, or has been given back; their replies go to Booked. Released is whether
+// Unsettled returns the commands that book in limits without a reservation, or whose reservation has been given back; their replies go to Booked. Released is whether
 // anything was reserved.
 func (s *Settlement) Unsettled(replies []redcon.RESP) (report []command.Words, released bool, err error) {
 	var rest []int
