@@ -31,8 +31,8 @@ func (p *process) readsRatelimit() bool {
 	return filepath.Base(p.program) == ratelimitProgram || t == typeFile || t == typeXDS
 }
 
-// ratelimit reads the variables of envoyproxy/ratelimit into settings. The first mistake ends it.
-type ratelimit struct {
+// ratelimitEnv reads the variables of envoyproxy/ratelimit into settings. The first mistake ends it.
+type ratelimitEnv struct {
 	values   map[string]string // an empty one counts as not set
 	found    []assignment
 	warnings []warning
@@ -42,8 +42,8 @@ type ratelimit struct {
 // warning is a variable without effect.
 type warning struct{ variable, instead string }
 
-func readRatelimit(environ []string) *ratelimit {
-	r := &ratelimit{values: map[string]string{}}
+func readRatelimit(environ []string) *ratelimitEnv {
+	r := &ratelimitEnv{values: map[string]string{}}
 	for _, v := range environ {
 		if name, value, _ := strings.Cut(v, "="); value != "" {
 			r.values[name] = value
@@ -59,7 +59,7 @@ func readRatelimit(environ []string) *ratelimit {
 }
 
 // set gives a setting a value that comes from a variable.
-func (r *ratelimit) set(setting, text, from string) {
+func (r *ratelimitEnv) set(setting, text, from string) {
 	s, known := config.Lookup(setting)
 	if !known {
 		panic("stint: no setting " + setting)
@@ -70,10 +70,10 @@ func (r *ratelimit) set(setting, text, from string) {
 }
 
 // setFrom gives a setting the value of a variable, if that is set.
-func (r *ratelimit) setFrom(setting, variable string) { r.set(setting, r.values[variable], variable) }
+func (r *ratelimitEnv) setFrom(setting, variable string) { r.set(setting, r.values[variable], variable) }
 
 // is reads a variable that is true or false, and false if it is not set.
-func (r *ratelimit) is(variable string) bool {
+func (r *ratelimitEnv) is(variable string) bool {
 	text := r.values[variable]
 	on, err := strconv.ParseBool(text)
 	if text != "" && err != nil && r.err == nil {
@@ -83,7 +83,7 @@ func (r *ratelimit) is(variable string) bool {
 }
 
 // addresses are those of the gRPC service and of the health check, with the files of TLS.
-func (r *ratelimit) addresses() {
+func (r *ratelimitEnv) addresses() {
 	r.set("health-listen", net.JoinHostPort(cmp.Or(r.values["HOST"], "0.0.0.0"), cmp.Or(r.values["PORT"], "8080")), "HOST and PORT")
 	address, from := net.JoinHostPort(cmp.Or(r.values["GRPC_HOST"], "0.0.0.0"), cmp.Or(r.values["GRPC_PORT"], "8081")), "GRPC_HOST and GRPC_PORT"
 	if path := r.values["GRPC_UDS"]; path != "" {
@@ -102,7 +102,7 @@ func (r *ratelimit) addresses() {
 }
 
 // rules says where rules come from.
-func (r *ratelimit) rules() {
+func (r *ratelimitEnv) rules() {
 	switch t := cmp.Or(r.values[configType], typeFile); t {
 	case typeFile:
 		dir := filepath.Join(cmp.Or(r.values["RUNTIME_ROOT"], "/srv/runtime_data/current"), r.values["RUNTIME_SUBDIRECTORY"], cmp.Or(r.values["RUNTIME_APPDIRECTORY"], "config"))
@@ -128,7 +128,7 @@ func (r *ratelimit) rules() {
 // logLevels are the levels of that program that have another name here.
 var logLevels = map[string]string{"trace": "debug", "warning": "warn", "fatal": "error", "panic": "error"}
 
-func (r *ratelimit) log() {
+func (r *ratelimitEnv) log() {
 	level := strings.ToLower(r.values["LOG_LEVEL"])
 	r.set("log-level", cmp.Or(logLevels[level], level), "LOG_LEVEL")
 	r.setFrom("log-format", "LOG_FORMAT")
@@ -137,14 +137,14 @@ func (r *ratelimit) log() {
 // headerNames are the fields of answers, which have these names here.
 var headerNames = map[string]string{"LIMIT_LIMIT_HEADER": "RateLimit-Limit", "LIMIT_REMAINING_HEADER": "RateLimit-Remaining", "LIMIT_RESET_HEADER": "RateLimit-Reset"}
 
-func (r *ratelimit) headers() {
+func (r *ratelimitEnv) headers() {
 	if r.is("LIMIT_RESPONSE_HEADERS_ENABLED") {
 		r.set("rls-headers", "yes", "LIMIT_RESPONSE_HEADERS_ENABLED")
 	}
 }
 
 // decisions refuses variables that would change decisions: without them, requests would be denied that are let through there.
-func (r *ratelimit) decisions() {
+func (r *ratelimitEnv) decisions() {
 	for variable, field := range map[string]string{"SHADOW_MODE": "shadow_mode: true", "QUOTA_MODE": "quota_mode: true"} {
 		if r.is(variable) && r.err == nil {
 			r.err = fmt.Errorf("%s: is not supported for all rules at once; write %s in the rules, and unset it", variable, field)
@@ -157,7 +157,7 @@ const imageDir = "/data"
 
 // fit goes on without the directory of the image where nothing can be written, as in the deployments of that program, and warns of clients
 // that are not let in.
-func (r *ratelimit) fit(cfg *config.Config) {
+func (r *ratelimitEnv) fit(cfg *config.Config) {
 	if cfg.Dir == imageDir && !canWrite(imageDir) {
 		cfg.Dir = ""
 		r.warnings = append(r.warnings, warning{"STINT_DIR", "nothing can be written to " + imageDir + ": limits are in memory; mount a volume to keep them"})

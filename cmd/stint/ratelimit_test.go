@@ -29,7 +29,7 @@ OTEL_EXPORTER_OTLP_ENDPOINT=a`
 )
 
 // settingsOf are the settings that variables give, but for those with the default.
-func settingsOf(t *testing.T, environ ...string) (given map[string]string, r *ratelimit) {
+func settingsOf(t *testing.T, environ ...string) (given map[string]string, r *ratelimitEnv) {
 	t.Helper()
 	r = readRatelimit(environ)
 	cfg, err := loadOver(r.found, nil, environ, files{}.read)
@@ -130,7 +130,7 @@ func TestRatelimitProtected(t *testing.T) {
 		{func(c *config.Config) { c.GRPCListen, c.TLSClientCA = nil, "ca.pem" }, 0},
 		{func(c *config.Config) { c.Dir = t.TempDir() }, 1},
 	} {
-		cfg, r := config.Default(), new(ratelimit)
+		cfg, r := config.Default(), new(ratelimitEnv)
 		cfg.GRPCListen = []string{":1"}
 		tc.change(&cfg)
 		dir := cfg.Dir

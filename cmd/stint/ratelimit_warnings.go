@@ -26,7 +26,7 @@ var withoutEffect = []struct{ names, instead string }{
 var asDefault = []string{"false", "0", "FALSE", "False"}
 
 // warn collects the variables that have no effect. Those with a value that asks for nothing are passed over.
-func (r *ratelimit) warn(environ []string) {
+func (r *ratelimitEnv) warn(environ []string) {
 	for _, v := range environ {
 		name, value, _ := strings.Cut(v, "=")
 		if value == "" || slices.Contains(asDefault, value) {

@@ -24,7 +24,7 @@ import (
 
 // server is the command `stint server`.
 func (p *process) server(ctx context.Context, args []string) error {
-	other := new(ratelimit)
+	other := new(ratelimitEnv)
 	if p.readsRatelimit() {
 		other = readRatelimit(p.environ)
 	}
