@@ -5,40 +5,53 @@ import (
 	"time"
 )
 
-// maxHeld bounds the reservations whose end this server waits for. Reservations beyond it stay taken if nobody commits them.
-const maxHeld = 16 << 10
+// maxHeldBytes bounds the reservations whose end this server waits for: some 16,000 of them. Reservations beyond it stay taken if nobody
+// commits them.
+const (
+	maxHeldBytes = 8 << 20
+	heldBytes    = 448 // of one, with its timer, beside its own
+)
 
 // expiries calls functions when the time of a reservation is over, if it has not ended before.
 type expiries struct {
-	mu   sync.Mutex
-	byID map[string]*time.Timer
-	over bool // no more begin
+	mu    sync.Mutex
+	byID  map[string]expiry
+	bytes int
+	over  bool // no more begin
 }
 
-// add calls end after a duration, unless the id is removed before.
-func (e *expiries) add(id string, after time.Duration, end func()) {
+type expiry struct {
+	timer *time.Timer
+	bytes int
+}
+
+// add calls end after a duration, unless the id is removed before. Bytes is the memory that end takes.
+func (e *expiries) add(id string, bytes int, after time.Duration, end func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.over || len(e.byID) >= maxHeld {
+	bytes += heldBytes
+	if e.over || e.bytes+bytes > maxHeldBytes {
 		return
 	}
 	if e.byID == nil {
-		e.byID = map[string]*time.Timer{}
+		e.byID = map[string]expiry{}
 	}
-	e.byID[id] = time.AfterFunc(after, func() {
+	e.bytes += bytes
+	e.byID[id] = expiry{bytes: bytes, timer: time.AfterFunc(after, func() {
 		if e.remove(id) {
 			end()
 		}
-	})
+	})}
 }
 
 // remove reports whether the id was there.
 func (e *expiries) remove(id string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	t, is := e.byID[id]
+	of, is := e.byID[id]
 	if is {
-		t.Stop()
+		of.timer.Stop()
+		e.bytes -= of.bytes
 		delete(e.byID, id)
 	}
 	return is
@@ -48,8 +61,8 @@ func (e *expiries) remove(id string) bool {
 func (e *expiries) stop() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, t := range e.byID {
-		t.Stop()
+	for _, of := range e.byID {
+		of.timer.Stop()
 	}
-	e.byID, e.over = nil, true
+	e.byID, e.bytes, e.over = nil, 0, true
 }

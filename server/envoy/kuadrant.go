@@ -94,13 +94,14 @@ func (k *kuadrant) reserve(ctx context.Context, in *reserveRequest) (*reserveRes
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
 	answer, err := k.decide(ctx, caller, r)
-	giveBack := func() { k.giveBack(caller, r) }
+	held := r.Held()
+	giveBack := func() { k.giveBack(caller, held) }
 	switch {
 	case err != nil:
-		k.held.add(r.ID, ttl, giveBack) // it may have been taken
+		giveBack() // it may have been taken, and the client does not know the id
 		return nil, err
 	case !answer.OverLimit:
-		k.held.add(r.ID, ttl, giveBack)
+		k.held.add(r.ID, held.Bytes(), ttl, giveBack)
 		return &reserveResponse{ratelimit.RateLimitResponse_OK, r.ID}, nil
 	case len(r.Commands) > 1:
 		giveBack() // the tokens from other limits
@@ -121,10 +122,10 @@ func (k *kuadrant) decide(ctx context.Context, caller gateway.Caller, r *rls.Res
 }
 
 // giveBack ends a reservation that is not committed.
-func (k *kuadrant) giveBack(caller gateway.Caller, r *rls.Reservation) {
+func (k *kuadrant) giveBack(caller gateway.Caller, held rls.Held) {
 	ctx, cancel := context.WithTimeout(context.Background(), k.requests.timeout())
 	defer cancel()
-	if _, err := k.execute(ctx, caller, r.Cancel()); err != nil {
+	if _, err := k.execute(ctx, caller, held.Cancel()); err != nil {
 		k.gateway.Log().Warn("a reservation that was not committed stays taken", "error", err)
 	}
 }

@@ -160,17 +160,22 @@ func TestReservationEnds(t *testing.T) {
 	}
 }
 
-// Reservations that this server waits for are bounded; those beyond stay taken.
+// The memory of reservations that this server waits for is bounded; those beyond stay taken.
 func TestHeldReservationsAreBounded(t *testing.T) {
 	var e expiries
-	for i := range maxHeld + 10 {
-		e.add(fmt.Sprint(i), time.Hour, func() { t.Error("called") })
+	const own = 1000
+	for i := range maxHeldBytes / own {
+		e.add(fmt.Sprint(i), own, time.Hour, func() { t.Error("called") })
 	}
-	if len(e.byID) != maxHeld || e.remove("x") || !e.remove("1") {
-		t.Error(len(e.byID))
+	if n := len(e.byID); n != maxHeldBytes/(own+heldBytes) || e.bytes > maxHeldBytes || e.remove("x") || !e.remove("1") || len(e.byID) != n-1 {
+		t.Error(n, len(e.byID), e.bytes)
+	}
+	e.add("another", own, time.Hour, func() { t.Error("called") })
+	if !e.remove("another") {
+		t.Error("there is no room")
 	}
 	e.stop()
-	e.add("1", 0, func() { t.Error("called after the end") })
+	e.add("1", own, 0, func() { t.Error("called after the end") })
 	if len(e.byID) != 0 {
 		t.Error(e.byID)
 	}

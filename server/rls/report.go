@@ -44,7 +44,7 @@ func (p *Plan) report(descriptors []int) (commands []command.Words) {
 		if id == "" {
 			id = newID()
 		}
-		commands = append(commands, p.bookBySettlement(i, p.reservationKey(id, i))...)
+		commands = append(commands, p.bookBySettlement(i, reservationKey(p.request.Domain, id, i))...)
 	}
 	return commands
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/tidwall/redcon"
@@ -61,19 +62,36 @@ func (r *Rules) Reserve(req *Request, ttl time.Duration, now time.Time) (*Reserv
 			words.Option("TOKENS")
 			words.Count(req.Descriptors[of.descriptors[0]].Hits)
 		}
-		words.Value("AS", p.reservationKey(s.ID, p.asks[n].descriptors[0]))
+		words.Value("AS", reservationKey(req.Domain, s.ID, p.asks[n].descriptors[0]))
 		words.Value("FOR", remember)
 	})
 	return s, nil
 }
 
-// Cancel returns the commands that give back all that was taken.
-func (s *Reservation) Cancel() (commands []command.Words) {
-	if s.ID == "" {
-		return nil
+// Held is what it takes to give a reservation back, without the request.
+type Held struct {
+	domain, id string
+	firsts     []int // descriptors, of each command that reserved
+}
+
+// Held returns it; empty if nothing can be taken.
+func (s *Reservation) Held() Held {
+	h := Held{domain: strings.Clone(s.request.Domain), id: s.ID}
+	if s.ID != "" {
+		for n := range s.asks {
+			h.firsts = append(h.firsts, s.asks[n].descriptors[0])
+		}
 	}
-	for n := range s.asks {
-		commands = append(commands, command.NewWords("RL.CANCEL", s.reservationKey(s.ID, s.asks[n].descriptors[0])))
+	return h
+}
+
+// Bytes is about the memory that it takes.
+func (h Held) Bytes() int { return len(h.domain) + len(h.id) + 8*len(h.firsts) }
+
+// Cancel returns the commands that give back all that was taken.
+func (h Held) Cancel() (commands []command.Words) {
+	for _, first := range h.firsts {
+		commands = append(commands, command.NewWords("RL.CANCEL", reservationKey(h.domain, h.id, first)))
 	}
 	return commands
 }
@@ -92,7 +110,7 @@ func (r *Rules) Settle(req *Request, id string, now time.Time) (*Settlement, err
 	p.writeTogether(addLimit) // finds the commands that reserved
 	for n := range p.asks {
 		first := p.asks[n].descriptors[0]
-		p.Commands[n] = command.NewWords("RL.SETTLE", p.reservationKey(id, first))
+		p.Commands[n] = command.NewWords("RL.SETTLE", reservationKey(req.Domain, id, first))
 		p.Commands[n].Count(req.Descriptors[first].Hits)
 	}
 	if !isID(id) {

@@ -78,10 +78,10 @@ func (p *Plan) isDenied() bool {
 }
 
 // reservationKey is the key of one of the commands that reserve, by its first descriptor. No limit has it: each of those has a = in it.
-func (p *Plan) reservationKey(id string, first int) string {
+func reservationKey(domain, id string, first int) string {
 	var b strings.Builder
 	b.WriteString("rls.")
-	escape(&b, p.request.Domain, ":%")
+	escape(&b, domain, ":%")
 	b.WriteString(":reserved|" + id + "|" + strconv.Itoa(first))
 	return b.String()
 }
