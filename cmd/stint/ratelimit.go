@@ -70,7 +70,9 @@ func (r *ratelimitEnv) set(setting, text, from string) {
 }
 
 // setFrom gives a setting the value of a variable, if that is set.
-func (r *ratelimitEnv) setFrom(setting, variable string) { r.set(setting, r.values[variable], variable) }
+func (r *ratelimitEnv) setFrom(setting, variable string) {
+	r.set(setting, r.values[variable], variable)
+}
 
 // is reads a variable that is true or false, and false if it is not set.
 func (r *ratelimitEnv) is(variable string) bool {
