@@ -40,7 +40,7 @@ readonly steps=(
 )
 
 readonly client_modules=(clients/go clients/go/otelstint clients/go/grpclimit clients/go/examples clients/go/migrating) # have tests
-readonly modules=(. bench clients/compattest/go server/admin/browser "${client_modules[@]}" docker packaging)
+readonly modules=(. bench clients/compattest/go clients/compattest/xds server/admin/browser "${client_modules[@]}" docker packaging)
 readonly linted=(. clients/go)
 readonly artifacts="${CI_ARTIFACTS:-$PWD/.ci/artifacts}" # files that a run leaves for inspection
 

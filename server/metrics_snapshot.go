@@ -77,7 +77,7 @@ var (
 )
 
 // Ready says why the server cannot answer requests, nil if it can: it accepts connections, is not shutting down and, in a
-// cluster, knows a leader and is healthy.
+// cluster, knows a leader and is healthy; and its services are ready.
 func (s *Server) Ready() error {
 	switch {
 	case s.shuttingDown.Load():
@@ -90,6 +90,13 @@ func (s *Server) Ready() error {
 			return errNoLeader
 		case !st.Healthy:
 			return errNotHealthy
+		}
+	}
+	for _, service := range s.services {
+		if r, can := service.(gateway.Readier); can {
+			if err := r.Ready(); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

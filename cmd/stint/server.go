@@ -16,6 +16,7 @@ import (
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/envoy"
 	"github.com/stintdb/stint/server/gateway"
+	"github.com/stintdb/stint/server/health"
 	"github.com/stintdb/stint/server/httpapi"
 	"github.com/stintdb/stint/server/keyevents"
 	"github.com/stintdb/stint/server/pubsub"
@@ -23,20 +24,33 @@ import (
 
 // server is the command `stint server`.
 func (p *process) server(ctx context.Context, args []string) error {
-	cfg, err := load(args, p.environ, p.readFile)
+	other := new(ratelimitEnv)
+	if p.readsRatelimit() {
+		other = readRatelimit(p.environ)
+	}
+	if other.err != nil {
+		return &usageError{other.err}
+	}
+	cfg, err := loadOver(other.found, args, p.environ, p.readFile)
 	if err != nil {
 		return &usageError{err}
+	}
+	if p.readsRatelimit() {
+		other.fit(&cfg)
 	}
 	if cfg.IsCluster() && p.beginNode != nil {
 		p.beginNode(p.environ)
 	}
-	return p.runServer(ctx, cfg)
+	return p.runServer(ctx, cfg, other.warnings)
 }
 
 // runServer serves until ctx is done. Parts start in the order of their dependencies and stop in reverse.
-func (p *process) runServer(ctx context.Context, cfg config.Config) error {
+func (p *process) runServer(ctx context.Context, cfg config.Config, warnings []warning) error {
 	line := newProgressLine(p.stderr)
 	log, level := newLogger(cfg, line.above(p.stderr))
+	for _, w := range warnings {
+		log.Warn("an environment variable has no effect", "variable", w.variable, "instead", w.instead)
+	}
 	files, err := fitDescriptors(&cfg, log)
 	if err != nil {
 		return err
@@ -109,6 +123,9 @@ func services(cfg *config.Config) (all []gateway.Service) {
 	}
 	if len(cfg.GRPCAddresses()) > 0 {
 		all = append(all, new(envoy.Service))
+	}
+	if len(cfg.HealthListen) > 0 {
+		all = append(all, new(health.Service))
 	}
 	return all
 }

@@ -15,6 +15,15 @@ type Config struct {
 	GRPCTLSListen []string // where Envoy connects by TLS; none is off
 	RLSConfig     string   // directory of Envoy's rules
 	RLSHeaders    bool     // answers to Envoy carry header fields
+	RLSXDS        string   // HOST:PORT of the control plane that pushes Envoy's rules, "" is none
+	RLSXDSNode    string   // the name that it knows this server by
+	RLSXDSWait    bool     // not ready until there are rules
+	RLSXDSTLS     bool     // connect to it by TLS
+	RLSXDSTLSCert string   // file of this server's certificate for it, PEM, "" shows none
+	RLSXDSTLSKey  string   // file of its key, PEM
+	RLSXDSTLSCA   string   // file of the CAs of its certificate, "" is the system's
+	RLSXDSTLSName string   // that its certificate must have, "" is that of RLSXDS
+	HealthListen  []string // where health checks are answered by HTTP; none is off
 
 	TLSCert     string // file of the certificate chain, PEM
 	TLSKey      string // file of its key, PEM
@@ -186,6 +195,8 @@ func Default() Config {
 		ClusterLogBytes:    64 << 20,
 		ClusterDiskTimeout: 2 * time.Second,
 		UpstreamTimeout:    time.Second,
+		RLSXDSNode:         "stint",
+		RLSXDSWait:         true,
 		Admin:              "127.0.0.1:6380",
 		TopKeys:            "plain",
 		SlowlogMicros:      10_000,

@@ -22,6 +22,7 @@ const (
 var (
 	addressForm    = form{"address", allowedHostPort + ", or empty for off", func(text string) bool { return text == "" || isHostPort(text) }}
 	peerForm       = form{"address", allowedPeer + ", or empty for the default", func(text string) bool { return text == "" || isPeer(text) }}
+	controlForm    = form{"address", allowedPeer + ", or empty for off", func(text string) bool { return text == "" || isPeer(text) }}
 	pathForm       = form{"path", "a path without control characters", printable}
 	delimitersForm = form{"characters", "at most 16 printable ASCII characters without spaces and quotes, or empty", isDelimiters}
 	nodeNameForm   = form{"word", fmt.Sprintf("1 to %d letters, digits and _ . -, beginning with a letter or digit, or empty for none", MaxNodeIDBytes), isName}

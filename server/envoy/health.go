@@ -21,7 +21,7 @@ type healthServer struct {
 }
 
 // checked are the names that health checks may ask for; "" is the server as a whole.
-var checked = []string{"", ratelimit.RateLimitService_ServiceDesc.ServiceName}
+var checked = []string{"", ratelimit.RateLimitService_ServiceDesc.ServiceName, kuadrantService}
 
 func newHealthServer(g *gateway.Gateway) *healthServer {
 	h := &healthServer{Server: health.NewServer(), gateway: g}

@@ -93,6 +93,14 @@ type EnvoyRules struct {
 	Rules   int64
 	Refused int64          // changes of the files
 	Counts  []PolicyCounts // of at most MaxRules, and the sum of the others
+	Control *ControlPlane  // nil if rules are in files
+}
+
+// ControlPlane is what pushes rules.
+type ControlPlane struct {
+	Accepted, Refused int64 // pushes
+	Connected         bool
+	Age               time.Duration // of the rules in use, 0 without any
 }
 
 // QuotaUsage is how many keys a quota counts.
