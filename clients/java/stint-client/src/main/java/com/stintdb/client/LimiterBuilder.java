@@ -25,7 +25,7 @@ public final class LimiterBuilder {
     final Policy whenDown;
     final Map<String, List<Limit>> assumed = new HashMap<>();
     private Duration timeout = Duration.ofMillis(20);
-    private Duration connectTimeout = Duration.ofSeconds(1);
+    private Duration connectTimeout = Duration.ofSeconds(5);
     private int failures = 5;
     private Duration coolDown = Duration.ofMillis(250);
     private ClientOptions clientOptions = ClientOptions.create();
@@ -54,8 +54,8 @@ public final class LimiterBuilder {
     }
 
     /**
-     * The longest time that the first calls wait for a connection, before their timeout begins, and the longest time of each attempt to connect: 1 s by
-     * default, in whole milliseconds. Later calls do not wait for a connection.
+     * The longest time that the first calls wait for a connection, before their timeout begins, and the longest time of each attempt to connect: 5 s by
+     * default, because a Java program is slow while it starts, in whole milliseconds. Later calls do not wait for a connection.
      */
     public LimiterBuilder connectTimeout(Duration timeout) {
         Rates.milliseconds(timeout, "connectTimeout");

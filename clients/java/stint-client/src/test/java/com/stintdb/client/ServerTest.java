@@ -18,7 +18,7 @@ class ServerTest {
     @BeforeAll
     static void start() throws Exception {
         server = new RealServer();
-        limiter = Limiter.builder(Policy.failClosed(), server.url()).timeout(Duration.ofSeconds(30)).build();
+        limiter = Limiter.builder(Policy.failClosed(), server.url()).timeout(Duration.ofSeconds(30)).connectTimeout(Duration.ofSeconds(30)).build();
     }
 
     @AfterAll

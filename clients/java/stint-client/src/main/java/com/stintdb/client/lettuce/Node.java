@@ -129,16 +129,10 @@ final class Node {
         }
     }
 
-    void close() {
-        StatefulRedisConnection<byte[], byte[]> old;
-        synchronized (this) {
-            isClosed = true;
-            old = connection;
-            connection = null;
-        }
-        if (old != null) {
-            end(old);
-        }
+    /** Connects no more. The end of the client ends the connection. */
+    synchronized void close() {
+        isClosed = true;
+        connection = null;
     }
 
     private static void end(StatefulRedisConnection<byte[], byte[]> connection) {
@@ -205,15 +199,20 @@ final class Node {
     }
 
     private StintException errorOf(Throwable error) {
-        if (error instanceof RedisCommandExecutionException) {
+        if (isReply(error)) {
             return Replies.errorOf(String.valueOf(error.getMessage()));
         }
         return new UnavailableException(Reason.CONNECTION, "the connection to Stint at " + where() + " failed: " + error.getMessage(), error);
     }
 
+    /** Whether it is an error reply. Lettuce has another exception for that of the protected mode. */
+    private static boolean isReply(Throwable error) {
+        return error instanceof RedisCommandExecutionException || String.valueOf(error.getMessage()).startsWith("DENIED ");
+    }
+
     private static @Nullable UnauthenticatedException refusalOf(Throwable error) {
         for (Throwable cause = error; cause != null; cause = cause.getCause()) {
-            if (cause instanceof RedisCommandExecutionException && Replies.errorOf(String.valueOf(cause.getMessage())) instanceof UnauthenticatedException e) {
+            if (isReply(cause) && Replies.errorOf(String.valueOf(cause.getMessage())) instanceof UnauthenticatedException e) {
                 return e;
             }
         }
