@@ -91,6 +91,26 @@ public final class BlockingLimiter {
         return join(limiter.cancel(id));
     }
 
+    /**
+     * Takes tokens of a policy's limits until the end of a block:
+     *
+     * <pre>{@code
+     * try (Reserved reserved = limiter.blocking().reserving("llm", "user7", Request.of(8000).id("call:1", Duration.ofMinutes(10)))) {
+     *     if (reserved.allowed()) {
+     *         reserved.settle(askTheModel()); // the true cost; if the block ends without it, everything is given back
+     *     }
+     * }
+     * }</pre>
+     */
+    public Reserved reserving(String policy, String caller, Request request) {
+        return join(limiter.reserving(policy, caller, request));
+    }
+
+    /** Takes tokens of several limits until the end of a block: see {@link #reserving(String, String, Request)}. */
+    public Reserved reserving(List<Keyed> limits, Request request) {
+        return join(limiter.reserving(limits, request));
+    }
+
     /** {@link Limiter#members}. */
     public List<Member> members(String pool) {
         return join(limiter.members(pool));

@@ -206,6 +206,39 @@ public final class Limiter implements AutoCloseable {
         });
     }
 
+    /**
+     * Takes tokens of a policy's limits under the id of a request, until {@link Reserved#end}. The stage fails with {@link InvalidException} for a request
+     * without an id.
+     */
+    public CompletionStage<Reserved> reserving(String policy, String caller, Request request) {
+        return reserving(request, () -> decider.check(policy, Key.of(caller), request));
+    }
+
+    /** Takes tokens of several limits under the id of a request, until {@link Reserved#end}: see {@link #reserving(String, String, Request)}. */
+    public CompletionStage<Reserved> reserving(List<Keyed> limits, Request request) {
+        return reserving(request, () -> decider.all(limits, request));
+    }
+
+    private CompletionStage<Reserved> reserving(Request request, Supplier<CompletableFuture<MultiResult>> ask) {
+        return failing(() -> {
+            Key id = request.id;
+            if (id == null) {
+                throw new InvalidException("id: reserving needs an id, and a time to remember it: Request.of(8000).id(\"call:1\", Duration.ofMinutes(10))");
+            }
+            return ask.get().thenApply(result -> new Reserved(this, id, result));
+        });
+    }
+
+    /** Leases that spend tokens from memory, which Stint has set aside for this process. Close them before the limiter. */
+    public Leases lease() {
+        return lease(LeaseOptions.usual());
+    }
+
+    /** Leases with other settings: see {@link #lease()}. */
+    public Leases lease(LeaseOptions options) {
+        return new Leases(decider, options, Purse.Moment::now);
+    }
+
     /** The active members of a fair share, in the order of their names. Without a policy: see {@link #settle(String, long)}. */
     public CompletionStage<List<Member>> members(String pool) {
         return failing(() -> decider.asker.ask(new Words("FS.MEMBERS").add(pool).done())).thenApply(Member::listOf);

@@ -4,7 +4,7 @@ package com.stintdb.client;
 public enum Source {
     /** Stint. */
     SERVER,
-    /** Tokens that Stint has set aside for this process: {@code Leases}. */
+    /** Tokens that Stint has set aside for this process: {@link Leases}. */
     LEASED,
     /** This process's share of the limit, while Stint does not answer: {@link Policy#localShare}. */
     LOCAL,

@@ -18,6 +18,8 @@ final class Proxy implements Closeable {
     private volatile boolean refuses;
     /** Whether the bytes of the connections that there are now, and of new ones, are lost. */
     volatile boolean loses;
+    /** Milliseconds before the first bytes of a connection are passed on. */
+    volatile int holds;
     /** Milliseconds between two bytes of replies. */
     volatile int between;
 
@@ -56,6 +58,7 @@ final class Proxy implements Closeable {
 
     private void pass(Socket from, Socket to, boolean isReply) throws IOException {
         boolean isDead = false;
+        Pause.of(holds);
         try (from; to) {
             InputStream in = from.getInputStream();
             OutputStream out = to.getOutputStream();
