@@ -248,7 +248,7 @@ public final class Limit {
     }
 
     /** The arguments behind the key, in the limit's command and in a spec of RL.ALL: texts, integers and a {@link Key}. */
-    List<Object> words() {
+    public List<Object> words() {
         return words;
     }
 
