@@ -1,8 +1,9 @@
-package com.stintdb.test;
+package com.stintdb.programs;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 
+import com.stintdb.test.StintServer;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.net.URL;
