@@ -27,6 +27,11 @@ public final class Keyed {
         return new Keyed(key, limit, null, null);
     }
 
+    /** Its limit. */
+    public Limit limit() {
+        return limit;
+    }
+
     /** With its own number of tokens, in place of the request's; 0 only reports its state. It throws {@link InvalidException} below 0. */
     public Keyed cost(long tokens) {
         return new Keyed(key, limit, Rates.count(tokens, "cost", 0), keep);

@@ -233,12 +233,12 @@ public final class Limit {
     }
 
     /** Tokens that come back in {@link #periodMs}. */
-    double count() {
+    public double count() {
         return numbers.count;
     }
 
     /** Milliseconds; 30 days for a calendar month. */
-    double periodMs() {
+    public double periodMs() {
         return numbers.periodMs;
     }
 

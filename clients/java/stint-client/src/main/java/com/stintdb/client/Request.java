@@ -44,6 +44,11 @@ public final class Request {
         return new Request(Rates.count(tokens, "tokens", 1), null, 0, null, 0, false, Collections.emptySortedMap());
     }
 
+    /** The tokens of each limit without a cost. */
+    public long tokens() {
+        return tokens;
+    }
+
     /** Granted only if so much remains of each limit. */
     public Request keep(Keep keep) {
         return new Request(tokens, keep, maxWaitMs, id, rememberMs, isPeek, fields);

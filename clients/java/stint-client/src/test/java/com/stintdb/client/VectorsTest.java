@@ -9,6 +9,9 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.stintdb.client.internal.Rates;
+import com.stintdb.client.web.Guard;
+import io.lettuce.core.resource.ClientResources;
+import io.lettuce.core.resource.DefaultClientResources;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HexFormat;
@@ -18,6 +21,7 @@ import java.util.Map;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 import org.jspecify.annotations.Nullable;
@@ -33,24 +37,57 @@ class VectorsTest {
             Map.of("fail_open", Policy.failOpen(), "fail_closed", Policy.failClosed(), "local_share", Policy.localShare(0.5));
 
     private static Scripted server;
+    private static ClientResources resources; // one for all limiters
 
     @BeforeAll
     static void start() throws Exception {
         server = new Scripted();
+        resources = DefaultClientResources.create();
     }
 
     @AfterAll
     static void stop() throws Exception {
         server.close();
+        resources.shutdown(0, 1, TimeUnit.SECONDS);
     }
 
-    /** All vectors but those of HTTP responses, which this module has none of. */
     @TestFactory
     Stream<DynamicTest> vectors() {
         return Stream.of("vectors.json", "shared.json")
                 .flatMap(name -> stream(Vectors.read(name)))
-                .filter(v -> !v.get("call").asText().equals("http"))
-                .map(v -> DynamicTest.dynamicTest(v.get("name").asText(), () -> play(v)));
+                .map(v -> DynamicTest.dynamicTest(v.get("name").asText(), () -> {
+                    if (v.get("call").asText().equals("http")) {
+                        playResponse(v);
+                    } else {
+                        play(v);
+                    }
+                }));
+    }
+
+    private static void playResponse(JsonNode v) {
+        server.reply = v.get("reply").asText();
+        server.commands.clear();
+        JsonNode want = v.get("response");
+        try (Limiter limiter = limiter(v)) {
+            Guard guard = Guard.byLimit(limiter, "api", limit(v.get("limit")));
+            Guard.Answer answer = guard.decide(v.get("key").asText(), Request.of(v.get("tokens").asLong())).toCompletableFuture().join();
+            assertEquals(want.get("status").asInt(), answer.status());
+            assertEquals(want.get("body").asText(), answer.allowed() ? "ok" : answer.body());
+            ObjectNode fields = JSON.createObjectNode();
+            answer.fields().forEach((name, value) -> fields.put(name.toLowerCase(Locale.ROOT), value));
+            assertEquals(want.get("fields"), fields);
+        }
+        assertEquals(List.of(JSON.convertValue(v.get("command"), List.class)), server.commands);
+    }
+
+    private static Limiter limiter(JsonNode v) {
+        return Limiter.builder(POLICIES.get(v.get("when_down").asText()), server.url())
+                .timeout(Duration.ofSeconds(20))
+                .connectTimeout(Duration.ofSeconds(20))
+                .resources(resources)
+                .onBreaker((isOpen, cause) -> {})
+                .onRefusedLogin(refused -> {})
+                .build();
     }
 
     private static Stream<JsonNode> stream(JsonNode list) {
@@ -62,12 +99,7 @@ class VectorsTest {
         server.commands.clear();
         JsonNode got = null;
         StintException error = null;
-        try (Limiter limiter = Limiter.builder(POLICIES.get(v.get("when_down").asText()), server.url())
-                .timeout(Duration.ofSeconds(20))
-                .connectTimeout(Duration.ofSeconds(20))
-                .onBreaker((isOpen, cause) -> {})
-                .onRefusedLogin(refused -> {})
-                .build()) {
+        try (Limiter limiter = limiter(v)) {
             Object result = call(limiter, v).toCompletableFuture().join();
             error = result instanceof Result one ? one.cause() : result instanceof MultiResult many ? many.cause() : null;
             got = shown(v.get("call").asText(), result);
