@@ -257,7 +257,7 @@ step_python() {
 step_java() {
     go build -o "$scratch/stint" ./cmd/stint
     local log="$scratch/java.log" ran
-    (cd clients/java && MAVEN_OPTS="-Xmx512m" SERVER_BINARY="$scratch/stint" mvn --batch-mode -T1 clean package) >"$log" 2>&1 || { cat "$log"; fail "the tests of clients/java failed"; }
+    (cd clients/java && MAVEN_OPTS="-Xmx512m" SERVER_BINARY="$scratch/stint" mvn --batch-mode -Dstyle.color=never -T1 clean package) >"$log" 2>&1 || { cat "$log"; fail "the tests of clients/java failed"; }
     ran=$(grep -E '^(\[[A-Z]+\] )?Tests run: [1-9].* -- in ' "$log") || fail "clients/java: no test ran"
     if grep -v 'Skipped: 0' <<<"$ran"; then fail "a test was skipped, which CI does not allow"; fi
     grep -E '^(killed|stopped|slow|refusing|lost), ' "$log" || fail "clients/java: no outage was played"
