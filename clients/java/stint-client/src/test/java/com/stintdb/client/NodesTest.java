@@ -4,9 +4,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.stintdb.client.UnavailableException.Reason;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
@@ -81,6 +84,17 @@ class NodesTest {
         try (Limiter limiter = Limiter.builder(Policy.failOpen(), driver).build()) {
             Result result = limiter.blocking().allow("k", Limit.perSecond(1));
             assertTrue(result.cause() instanceof UnavailableException e && e.reason() == Reason.TIMEOUT, result.toString());
+        }
+    }
+
+    /** A call ends although the limiter is closed before there is a connection, and its threads are gone. */
+    @Test
+    void callsEndAfterClose() throws Exception {
+        try (ServerSocket silent = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
+            Limiter limiter = Limiter.builder(Policy.failOpen(), "redis://127.0.0.1:" + silent.getLocalPort()).connectTimeout(Duration.ofSeconds(3)).build();
+            CompletionStage<Result> call = limiter.allow("k", Limit.perSecond(1));
+            limiter.close();
+            assertEquals(Source.FALLBACK, call.toCompletableFuture().join().source());
         }
     }
 }

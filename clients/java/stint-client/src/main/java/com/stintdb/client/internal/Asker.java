@@ -12,6 +12,7 @@ import java.util.EnumSet;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -189,8 +190,13 @@ public final class Asker {
         }
 
         private void expire(UnavailableException error) {
-            if (!isOver()) {
+            if (isOver()) {
+                return;
+            }
+            try {
                 driver.executor().execute(() -> end(null, error));
+            } catch (RejectedExecutionException e) { // the limiter was closed
+                end(null, error);
             }
         }
 
