@@ -16,7 +16,6 @@ import io.github.bucket4j.distributed.remote.commands.ConsumeIgnoringRateLimitsC
 import io.github.bucket4j.distributed.remote.commands.EstimateAbilityToConsumeCommand;
 import io.github.bucket4j.distributed.remote.commands.ForceAddTokensCommand;
 import io.github.bucket4j.distributed.remote.commands.GetAvailableTokensCommand;
-import io.github.bucket4j.distributed.remote.commands.MultiCommand;
 import io.github.bucket4j.distributed.remote.commands.ReplaceConfigurationCommand;
 import io.github.bucket4j.distributed.remote.commands.ReserveAndCalculateTimeToSleepCommand;
 import io.github.bucket4j.distributed.remote.commands.ResetCommand;
@@ -42,7 +41,6 @@ final class Commands {
             ConsumeIgnoringRateLimitsCommand.class, "consumeIgnoringRateLimits: use Limiter.force of stint-client, whose answer is the debt in tokens",
             ForceAddTokensCommand.class, "forceAddTokens: a bucket of Stint never has more tokens than its capacity: use addTokens",
             ReplaceConfigurationCommand.class, "replaceConfiguration: Stint takes the limit from each request: build the bucket again with the other configuration",
-            MultiCommand.class, "withOptimization: leave it out: each call is one command already",
             VerboseCommand.class, "asVerbose: Stint shows no state of Bucket4j: use tryConsumeAndReturnRemaining");
 
     private final Limiter limiter;

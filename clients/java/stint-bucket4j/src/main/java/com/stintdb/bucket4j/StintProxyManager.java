@@ -3,7 +3,9 @@ package com.stintdb.bucket4j;
 import com.stintdb.client.Limiter;
 import io.github.bucket4j.BucketConfiguration;
 import io.github.bucket4j.distributed.proxy.AbstractProxyManager;
+import io.github.bucket4j.distributed.proxy.AsyncProxyManager;
 import io.github.bucket4j.distributed.proxy.ClientSideConfig;
+import io.github.bucket4j.distributed.proxy.RemoteBucketBuilder;
 import io.github.bucket4j.distributed.remote.CommandResult;
 import io.github.bucket4j.distributed.remote.RemoteCommand;
 import io.github.bucket4j.distributed.remote.Request;
@@ -59,6 +61,16 @@ public final class StintProxyManager<K> extends AbstractProxyManager<K> {
     /** Buckets whose keys are texts. */
     public static StintProxyManager<String> of(Limiter limiter) {
         return new StintProxyManager<>(limiter, Function.identity());
+    }
+
+    @Override
+    public RemoteBucketBuilder<K> builder() {
+        return new Builders.Blocking<>(super.builder());
+    }
+
+    @Override
+    public AsyncProxyManager<K> asAsync() {
+        return new Builders.Manager<>(super.asAsync());
     }
 
     @Override

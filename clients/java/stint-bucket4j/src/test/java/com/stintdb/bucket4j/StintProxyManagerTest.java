@@ -14,6 +14,7 @@ import io.github.bucket4j.EstimationProbe;
 import io.github.bucket4j.TokensInheritanceStrategy;
 import io.github.bucket4j.distributed.AsyncBucketProxy;
 import io.github.bucket4j.distributed.BucketProxy;
+import io.github.bucket4j.distributed.proxy.optimization.Optimizations;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
@@ -119,6 +120,8 @@ class StintProxyManagerTest {
                 "consumeIgnoringRateLimits: use Limiter.force of stint-client", () -> one.consumeIgnoringRateLimits(1),
                 "forceAddTokens: a bucket of Stint never has more tokens", () -> one.forceAddTokens(1),
                 "replaceConfiguration: Stint takes the limit from each request", () -> one.replaceConfiguration(TWO, TokensInheritanceStrategy.RESET),
+                "withOptimization: leave it out", () -> manager.builder().withOptimization(Optimizations.batching()),
+                "withImplicitConfigurationReplacement: Stint takes the limit", () -> manager.asAsync().builder().withImplicitConfigurationReplacement(1, TokensInheritanceStrategy.RESET),
                 "asVerbose: Stint shows no state of Bucket4j", () -> one.asVerbose().tryConsume(1),
                 "tryConsumeAsMuchAsPossible: Stint takes a part of one limit only, and this bucket has 2", () -> bucket("two", TWO).tryConsumeAsMuchAsPossible());
         assertTrue(one.tryConsume(1)); // so that the configuration is known
