@@ -15,6 +15,7 @@ readonly steps=(
     "side    exact:      random calls compared with an exact model, byte for byte; as many again through restarts and nodes"
     "side    faults:     a simulated cluster through faults"
     "side    python:     the Python client: ruff, mypy, tests, the built package in a clean environment"
+    "side    java:       the JVM clients: compiled without warnings, tests, their packages"
     "side    lint:       golangci-lint, configured by .golangci.yml"
     "side    vet:        go vet in the modules that golangci-lint does not check"
     "side    vulnerabilities: known vulnerabilities of dependencies and of Go"
@@ -254,6 +255,17 @@ step_python() {
     python3 -m venv "$scratch/clean"
     "$scratch/clean/bin/pip" install --quiet "$scratch"/dist/*.whl
     (cd "$scratch" && clean/bin/python -c 'import stint; print(stint.parse("100/minute"), "from the installed package")')
+}
+
+# step_java compiles, tests and packs the modules of clients/java. Maven asks its registry for nothing that is in ~/.m2.
+step_java() {
+    go build -o "$scratch/stint" ./cmd/stint
+    local log="$scratch/java.log" ran
+    (cd clients/java && MAVEN_OPTS="-Xmx512m" SERVER_BINARY="$scratch/stint" mvn --batch-mode -Dstyle.color=never -T1 clean package) >"$log" 2>&1 || { cat "$log"; fail "the tests of clients/java failed"; }
+    ran=$(grep -E '^(\[[A-Z]+\] )?Tests run: [1-9].* -- in ' "$log") || fail "clients/java: no test ran"
+    if grep -v 'Skipped: 0' <<<"$ran"; then fail "a test was skipped, which CI does not allow"; fi
+    grep -E '^(killed|stopped|slow|refusing|lost), ' "$log" || fail "clients/java: no outage was played"
+    sed -nE 's/.*Tests run: ([0-9]+),.*Time elapsed: ([0-9.]+) s -- in com.stintdb.(.*)/\2 s  \1 tests of \3 (java)/p' <<<"$ran" | tee -a "$CI_RECORD/tests"
 }
 
 step_browser() {
