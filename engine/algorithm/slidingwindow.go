@@ -15,19 +15,23 @@ import (
 //	offset  size  field
 //	0       8     start of the current window, nanoseconds since the Unix epoch
 //	8       8     tokens granted in the previous window
-//	16      8     tokens granted in the current window
-type windowPair struct{ start, prev, cur int64 }
+//	16      8     tokens granted in the current window, and the warned bit
+type windowPair struct {
+	start, prev, cur int64
+	warned           bool // in the current window
+}
 
 const windowPairBytes = 24
 
 func loadWindowPair(state []byte) windowPair {
-	return windowPair{int64(binary.LittleEndian.Uint64(state)), int64(binary.LittleEndian.Uint64(state[8:])), int64(binary.LittleEndian.Uint64(state[16:]))}
+	cur, warned := loadCount(state[16:])
+	return windowPair{int64(binary.LittleEndian.Uint64(state)), int64(binary.LittleEndian.Uint64(state[8:])), cur, warned}
 }
 
 func (p windowPair) store(state []byte) {
 	binary.LittleEndian.PutUint64(state, uint64(p.start))
 	binary.LittleEndian.PutUint64(state[8:], uint64(p.prev))
-	binary.LittleEndian.PutUint64(state[16:], uint64(p.cur))
+	storeCount(state[16:], p.cur, p.warned)
 }
 
 // at moves the pair on to the window that holds now. A clock that went back stays at the start of the window reached.
@@ -37,7 +41,7 @@ func (p windowPair) at(now, width int64) windowPair {
 	case start <= p.start:
 		return p
 	case start == p.start+width:
-		return windowPair{start, p.cur, 0}
+		return windowPair{start: start, prev: p.cur}
 	}
 	return windowPair{start: start}
 }
@@ -143,5 +147,5 @@ func slidingExpired(state []byte, l *limits.Limit, now int64) bool {
 	if p.cur > 0 {
 		return now >= p.start+2*l.Rate.Period
 	}
-	return p.prev == 0 || now >= p.start+l.Rate.Period
+	return p.prev == 0 && !p.warned || now >= p.start+l.Rate.Period
 }

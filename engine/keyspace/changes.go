@@ -35,6 +35,7 @@ const (
 type Changes struct {
 	uses    atomic.Uint32 // of the notes: what of journal and observed is on
 	changed func(key []byte)
+	warned  func(w *engine.Warning)
 	dirty   []atomic.Uint64 // a bit for every shard with something noted
 	flushes atomic.Uint64   // how often every key was deleted
 	seen    uint64          // flushes that Changes has reported; only it uses this
@@ -70,6 +71,13 @@ const (
 
 // IsOn reports whether changes are noted for a journal.
 func (c *Changes) IsOn() bool { return c.uses.Load()&journaled != 0 }
+
+// Warn passes a warning on, whose state is kept.
+func (c *Changes) Warn(w *engine.Warning) {
+	if c.warned != nil {
+		c.warned(w)
+	}
+}
 
 func (c *Changes) set(use uint32, on bool) {
 	if on {

@@ -18,12 +18,15 @@ type Meter struct {
 	frac uint64 // ticks beyond tat, less than N
 }
 
+// warned is the bit of the ticks, far above all rates, in which package algorithm notes that a warning was given.
+const warned = 1 << 63
+
 // MeterBytes is the size of the state of a [Meter].
 const MeterBytes = 16
 
 // LoadMeter reads the state of a meter.
 func LoadMeter(state []byte) Meter {
-	return Meter{int64(binary.LittleEndian.Uint64(state)), binary.LittleEndian.Uint64(state[8:])}
+	return Meter{int64(binary.LittleEndian.Uint64(state)), binary.LittleEndian.Uint64(state[8:]) &^ warned}
 }
 
 // Store writes the state of the meter.

@@ -47,6 +47,9 @@ func (s *Store) run(now int64, op *engine.Op, res *engine.Result, locked, readOn
 		res.Status = status
 		return true
 	}
+	for i := range t.warnings {
+		s.JournalNotes().Warn(&t.warnings[i])
+	}
 	if changesScripts {
 		var one engine.Result
 		for i := range t.scripts {
