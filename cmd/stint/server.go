@@ -19,6 +19,7 @@ import (
 	"github.com/stintdb/stint/server/httpapi"
 	"github.com/stintdb/stint/server/keyevents"
 	"github.com/stintdb/stint/server/pubsub"
+	"github.com/stintdb/stint/server/warn"
 )
 
 // server is the command `stint server`.
@@ -42,7 +43,8 @@ func (p *process) runServer(ctx context.Context, cfg config.Config) error {
 		return err
 	}
 	channels, changes := new(pubsub.Channels), new(keyevents.Hub)
-	keys := store.New(store.Config{Replicated: cfg.IsCluster(), Commands: server.NewCommands(&cfg), Publish: channels.Publish, Changed: changes.Changed}) // unbounded, because the server bounds the whole process
+	warnings := warn.New(warn.Options{Publish: channels.Publish, Webhook: cfg.WarnWebhook, Log: log})
+	keys := store.New(store.Config{Replicated: cfg.IsCluster(), Commands: server.NewCommands(&cfg), Publish: channels.Publish, Changed: changes.Changed, Warned: warnings.Note}) // unbounded, because the server bounds the whole process
 	defer keys.Close()
 	changes.Attach(keys.Observe)
 	operators, err := admin.Listen(&cfg, files.admin, log)
@@ -78,6 +80,7 @@ func (p *process) runServer(ctx context.Context, cfg config.Config) error {
 		Backup:             state.backup,
 		Channels:           channels,
 		KeyEvents:          changes,
+		Warnings:           warnings,
 		Users:              users,
 		Upstream:           state.upstream,
 		Services:           services(&cfg),

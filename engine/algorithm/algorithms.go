@@ -24,7 +24,7 @@ var Table = [limits.AlgorithmCount]Row{
 	limits.FixedWindow: {Bytes: windowBytes,
 		Decide: decideWindow, Look: lookWindow, Refund: refundWindow, Mark: markWindow, Unreserve: unreserveWindow, Expired: windowExpired, Rewind: rewindTimes(0, 8), Charge: chargeWindow,
 		Used: usedOfWindow, Window: spanOfWindow},
-	limits.SlidingWindow: {Bytes: windowPairBytes,
+	limits.SlidingWindow: {Bytes: layout.WindowPairBytes,
 		Decide: decideSliding, Look: lookSliding, Refund: refundSliding, Mark: markSliding, Unreserve: unreserveSliding, Expired: slidingExpired, Rewind: rewindSliding,
 		Used: usedOfSliding, Window: spanOfSliding},
 	limits.SlidingLog: {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/layout"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -23,14 +24,14 @@ const windowBytes = 24
 
 // LoadWindow reads the state of a fixed window.
 func LoadWindow(state []byte) window {
-	count, warned := loadCount(state[16:])
+	count, warned := layout.LoadCount(state[16:])
 	return window{int64(binary.LittleEndian.Uint64(state)), int64(binary.LittleEndian.Uint64(state[8:])), count, warned}
 }
 
 func (w window) store(state []byte) {
 	binary.LittleEndian.PutUint64(state, uint64(w.start))
 	binary.LittleEndian.PutUint64(state[8:], uint64(w.end))
-	storeCount(state[16:], w.Count, w.warned)
+	layout.StoreCount(state[16:], w.Count, w.warned)
 }
 
 // windowUnder returns the window the call counts in. Tokens counted under another window carry over to the one that
@@ -147,21 +148,13 @@ func WindowAt(now int64, l *limits.Limit) (start, end int64) {
 	case limits.FromFirst:
 		return now, now + l.Rate.Period
 	case limits.Aligned:
-		start = now - floorMod(now, l.Rate.Period)
+		start = now - layout.FloorMod(now, l.Rate.Period)
 		return start, start + l.Rate.Period
 	case limits.EachMinute, limits.EachHour:
 		period := [...]int64{limits.EachMinute: int64(time.Minute), limits.EachHour: int64(time.Hour)}[l.Span]
-		start = now - floorMod(now, period)
+		start = now - layout.FloorMod(now, period)
 		return start, start + period
 	}
 	unit, _ := l.Span.Unit()
 	return l.Anchor.Window(unit, now)
-}
-
-func floorMod(a, b int64) int64 {
-	if m := a % b; m < 0 {
-		return m + b
-	} else {
-		return m
-	}
 }

@@ -36,7 +36,7 @@ const (
 	lentInner = 8
 	lentHead  = lentInner + MaxLentState
 
-	MaxLentState = windowPairBytes // the largest state of a limiter without its loans
+	MaxLentState = layout.WindowPairBytes // the largest state of a limiter without its loans
 )
 
 // Read reads the loans of a state. It reports false if they are not well-formed.

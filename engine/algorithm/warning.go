@@ -1,8 +1,6 @@
 package algorithm
 
 import (
-	"encoding/binary"
-
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/layout"
 	"github.com/stintdb/stint/engine/limits"
@@ -13,26 +11,8 @@ import (
 //
 // Tokens of loans count once they are charged.
 
-// warnedBit is that bit, in the last byte of the state; warnedAt is its place in a meter.
-const (
-	warnedBit = 0x80
-	warnedAt  = layout.MeterBytes - 1
-
-	warnedCount = 1 << 63
-)
-
-func loadCount(b []byte) (count int64, warned bool) {
-	n := binary.LittleEndian.Uint64(b)
-	return int64(n &^ warnedCount), n&warnedCount != 0
-}
-
-func storeCount(b []byte, count int64, warned bool) {
-	n := uint64(count)
-	if warned {
-		n |= warnedCount
-	}
-	binary.LittleEndian.PutUint64(b, n)
-}
+// warnedAt is the place of that bit's byte in a meter.
+const warnedAt = layout.MeterBytes - 1
 
 // Warns marks the new state of the limiter, and reports whether its use has reached the threshold since it was last marked.
 func (c *Call) Warns(state []byte) bool {
@@ -41,13 +21,13 @@ func (c *Call) Warns(state []byte) bool {
 		return false
 	}
 	last := &state[row.Bytes-1]
-	if !c.HasLoans && *last&warnedBit != 0 && row.isRearmed(c.State, &c.Prev, c.Now) {
-		*last &^= warnedBit
+	if !c.HasLoans && *last&layout.WarnedBit != 0 && row.isRearmed(c.State, &c.Prev, c.Now) {
+		*last &^= layout.WarnedBit
 	}
-	if *last&warnedBit != 0 || row.Used(state, &c.Limit, c.Now) < c.Limit.WarnAt() {
+	if *last&layout.WarnedBit != 0 || row.Used(state, &c.Limit, c.Now) < c.Limit.WarnAt() {
 		return false
 	}
-	*last |= warnedBit
+	*last |= layout.WarnedBit
 	return true
 }
 
@@ -69,7 +49,7 @@ func (a *Row) isRearmed(state []byte, l *limits.Limit, now int64) bool {
 // rearm takes the mark from a state if it may warn again.
 func (a *Row) rearm(state []byte, l *limits.Limit, now int64) {
 	if l.Warn != 0 && a.isRearmed(state, l, now) {
-		state[a.Bytes-1] &^= warnedBit
+		state[a.Bytes-1] &^= layout.WarnedBit
 	}
 }
 
@@ -86,10 +66,10 @@ func spanOfWindow(state []byte, _ *limits.Limit) (start, end int64) {
 
 func usedOfSliding(state []byte, l *limits.Limit, now int64) int64 {
 	width := l.Rate.Period
-	return loadWindowPair(state).taken(now, width).DivideUp(uint64(width))
+	return layout.LoadWindowPair(state).Taken(now, width).DivideUp(uint64(width))
 }
 
 func spanOfSliding(state []byte, l *limits.Limit) (start, end int64) {
-	p := loadWindowPair(state)
-	return p.start, p.start + l.Rate.Period
+	p := layout.LoadWindowPair(state)
+	return p.Start, p.Start + l.Rate.Period
 }

@@ -72,13 +72,6 @@ const (
 // IsOn reports whether changes are noted for a journal.
 func (c *Changes) IsOn() bool { return c.uses.Load()&journaled != 0 }
 
-// Warn passes a warning on, whose state is kept.
-func (c *Changes) Warn(w *engine.Warning) {
-	if c.warned != nil {
-		c.warned(w)
-	}
-}
-
 func (c *Changes) set(use uint32, on bool) {
 	if on {
 		c.uses.Or(use)

@@ -13,11 +13,10 @@ func (s *Shard) Keep(c *algorithm.Call, tag uint32, p Place) bool {
 		return s.keep(c, tag, p)
 	}
 	next := c.Next[:algorithm.Table[c.Limit.Algorithm].Bytes]
-	warns := c.Warns(next)
-	kept := s.keep(c, tag, p)
-	if kept && warns {
+	warns, kept := c.Warns(next), s.keep(c, tag, p)
+	if kept && warns && s.changes.warned != nil {
 		w := c.Warning(next)
-		s.changes.Warn(&w)
+		s.changes.warned(&w)
 	}
 	return kept
 }

@@ -18,9 +18,6 @@ type Meter struct {
 	frac uint64 // ticks beyond tat, less than N
 }
 
-// warned is the bit of the ticks, far above all rates, in which package algorithm notes that a warning was given.
-const warned = 1 << 63
-
 // MeterBytes is the size of the state of a [Meter].
 const MeterBytes = 16
 

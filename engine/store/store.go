@@ -17,6 +17,7 @@ type Store struct {
 	commands Commands
 	scripts  scripts
 	publish  func(channel, text []byte) (receivers int)
+	warned   func(w *engine.Warning)
 }
 
 // Config configures a store.
@@ -37,7 +38,7 @@ type Config struct {
 func New(o Config) *Store { return newBeside(nil, o) }
 
 func newBeside(other *keyspace.Keyspace, o Config) *Store {
-	s := &Store{commands: o.Commands, publish: o.Publish}
+	s := &Store{commands: o.Commands, publish: o.Publish, warned: o.Warned}
 	s.Init(keyspace.Config{MaxBytes: o.MaxBytes, Replicated: o.Replicated, Shards: o.Shards, Beside: other, Changed: o.Changed, Warned: o.Warned})
 	s.policies.byName, s.policies.checks, s.policies.notes = map[string]*policy{}, map[string]*checkCounts{}, s.JournalNotes()
 	s.groups.New = func() any { return new(acquireAllCall) }

@@ -47,8 +47,10 @@ func (s *Store) run(now int64, op *engine.Op, res *engine.Result, locked, readOn
 		res.Status = status
 		return true
 	}
-	for i := range t.warnings {
-		s.JournalNotes().Warn(&t.warnings[i])
+	if s.warned != nil {
+		for i := range t.warnings {
+			s.warned(&t.warnings[i])
+		}
 	}
 	if changesScripts {
 		var one engine.Result
