@@ -35,7 +35,7 @@ type Config struct {
 	// Changed receives each key that is written, deleted or dropped as expired, and nil for all keys at once, while [Keyspace.Observe] is on.
 	// The key's shard is locked during the call, which must not wait, use the keyspace or keep the key.
 	Changed func(key []byte)
-	Warned func(w *engine.Warning) // receives each warning once it is noted in the state, as Changed receives keys; nil for nobody
+	Warned  func(w *engine.Warning) // receives each warning once it is noted in the state, as Changed receives keys; nil for nobody
 }
 
 // Init makes an empty keyspace of the zero value.
