@@ -17,7 +17,7 @@ const warnedAt = layout.MeterBytes - 1
 // Warns marks the new state of the limiter, and reports whether its use has reached the threshold since it was last marked.
 func (c *Call) Warns(state []byte) bool {
 	row := &Table[c.Limit.Algorithm]
-	if row.Used == nil {
+	if row.Used == nil || c.Op.Verb == engine.Refund {
 		return false
 	}
 	last := &state[row.Bytes-1]
