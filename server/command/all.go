@@ -98,10 +98,7 @@ func replyAll(w *resp.Writer, ops []engine.Op, results []engine.Result) {
 	w.Array(len(res.Parts))
 	for i := range res.Parts {
 		p := &res.Parts[i]
-		percent := uint8(p.Number)
-		if op := ops[0].Request(); op.Verb == engine.AcquireAll {
-			percent = op.Parts[i].Limit.Warn
-		}
+		percent := percentOf(&ops[0], res, i, w.Shape)
 		if percent == 0 {
 			w.Integers(p.Limit, p.Remaining, Millis(p.Reset))
 			continue
