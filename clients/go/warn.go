@@ -2,7 +2,7 @@ package stint
 
 import "fmt"
 
-// Warn returns the limit with a threshold in percent of its tokens, 1 to 100. Once so much is used, [Result].Warn is set, and the server publishes one
+// Warn returns the limit with a threshold in percent of its tokens, 1 to 100. Once that part is used, [Result].Warn is set, and the server publishes one
 // message for each window and key. It is for buckets and for windows other than SlidingLog; it does nothing for others.
 func (l Limit) Warn(percent int) Limit {
 	l.warn = percent

@@ -27,7 +27,7 @@ var (
 type Limit struct {
 	Algorithm Algorithm
 	Span      Span            // FixedWindow: the position of its windows
-	Warn      uint8           // percent of the capacity, 1 to MaxWarn: once so much is used, a warning is given; 0 for none
+	Warn      uint8           // percent of the capacity, 1 to MaxWarn: once that part is used, a warning is given; 0 for none
 	Anchor    calendar.Anchor // FixedWindow: the zone and the beginning of its windows, if the Span has a [Span.Unit]
 	Capacity  int64           // most tokens that can be granted at once, 1 to MaxTokens
 	Least     int64           // Adaptive: the fewest tokens to Rate.Period, 1 to Rate.Tokens; 0 of others

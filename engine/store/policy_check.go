@@ -102,7 +102,7 @@ func (g *acquireAllCall) closeCheck(op *engine.Op, res *engine.Result) {
 	}
 }
 
-// showThresholds says of each limit of a check at which percentage it warns: who answers the client does not know the policy.
+// showThresholds says of each limit of a check at which percentage it warns: the node that answers the client may not know the policy.
 func (g *acquireAllCall) showThresholds(res *engine.Result) {
 	for i := range res.Parts {
 		res.Parts[i].Number = uint64(g.parts[i].Limit.Warn)

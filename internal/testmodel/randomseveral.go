@@ -101,7 +101,8 @@ func (c *Calls) specs(n int, prefix string) (words []string) {
 		if k.form.algorithm == concurrency {
 			words = append(words, holder)
 		}
-		words = append(append(words, randomAnchor(c, k.form, limit)...), c.specOptions(k.form.algorithm)...)
+		words = append(append(words, randomAnchor(c, k.form, limit)...), randomWarn(c, k.form)...)
+		words = append(words, c.specOptions(k.form.algorithm)...)
 	}
 	return words
 }

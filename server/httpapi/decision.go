@@ -24,7 +24,7 @@ type state struct {
 	Limit     int64 `json:"limit"`
 	Remaining int64 `json:"remaining"`
 	ResetMs   int64 `json:"reset_ms"`
-	Warn      *bool `json:"warn,omitempty"` // whether so much of it is used; nil of a limit without WARN
+	Warn      *bool `json:"warn,omitempty"` // whether that part of it is used; nil of a limit without WARN
 }
 
 // denial is a decision with problem details.

@@ -113,7 +113,7 @@ func (h *webhook) first(leads bool) (one queued, found bool) {
 	return one, false
 }
 
-// done removes a warning, unless it had to make room meanwhile. given says that the webhook did not take it.
+// done removes a warning, unless it had to make room by then. given says that the webhook did not take it.
 func (h *webhook) done(one queued, why string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

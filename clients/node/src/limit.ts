@@ -202,7 +202,7 @@ export class Limit {
     }
 
     /**
-     * The same limit with a threshold in percent: once so much of it is used, answers have `warn` set, and the server publishes one message
+     * The same limit with a threshold in percent: once that part of it is used, answers have `warn` set, and the server publishes one message
      * for each window and key. It is for token buckets, fixed windows and sliding windows.
      */
     warn(percent: number): Limit {
