@@ -150,3 +150,47 @@ func copiedTo(s *Store, config Config, now int64) *Store {
 	s.Close()
 	return to
 }
+
+// Tokens of loans count when they are charged: by the holder's next operation, its end, or a void. They are warned of once too.
+func TestWarnsOnceOfLentTokens(t *testing.T) {
+	for _, limit := range []limits.Limit{
+		{Algorithm: limits.FixedWindow, Span: limits.Aligned, Rate: limits.Rate{Period: 100 * sec}},
+		{Algorithm: limits.TokenBucket, Rate: limits.Rate{Tokens: 1, Period: 100 * sec}},
+		{Algorithm: limits.LeakyBucket, Rate: limits.Rate{Tokens: 1, Period: 100 * sec}},
+	} {
+		var got []int64
+		s := New(Config{Shards: 4, Warned: func(w *engine.Warning) { got = append(got, w.Used) }})
+		defer s.Close()
+		limit.Capacity, limit.Warn = 100, 80
+		key, number := []byte("k"), uint64(0)
+		lend := func(verb engine.Verb, tokens, left int64) int64 {
+			number++
+			op := engine.Op{Verb: verb, Key: key, Who: []byte("holder"), Loan: &engine.Loan{Number: number, Previous: number - 1, Left: left}}
+			if verb == engine.Lend {
+				op.Limit, op.Tokens = limit, tokens
+			}
+			return ask(s, epoch, op).Granted
+		}
+		want := func(when string, used ...int64) {
+			t.Helper()
+			if !slices.Equal(got, used) {
+				t.Errorf("%v, %s: warned at %d, want %d", limit.Algorithm, when, got, used)
+			}
+		}
+		if n := lend(engine.Lend, 10, 0); n != 10 {
+			t.Fatalf("%v: %d tokens were lent", limit.Algorithm, n)
+		}
+		ask(s, epoch, engine.Op{Key: key, Limit: limit, Tokens: 75})
+		want("while tokens are lent")
+		if n := lend(engine.Lend, 1, 3); n != 1 { // 7 were spent
+			t.Fatalf("%v: %d tokens were lent", limit.Algorithm, n)
+		}
+		want("once they are spent", 82)
+		lend(engine.Lend, 1, 0)
+		ask(s, epoch, engine.Op{Key: key, Limit: limit, Tokens: 1})
+		want("as more are spent", 82)
+		ask(s, epoch, engine.Op{Verb: engine.Void, Key: key, Who: []byte("holder"), Options: engine.Force})
+		ask(s, epoch, engine.Op{Key: key, Limit: limit, Tokens: 1})
+		want("once the loan is void", 82)
+	}
+}
