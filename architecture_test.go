@@ -76,6 +76,7 @@ var within = map[string][]string{
 	"server/tracking":       {"engine/database"},
 	"server/trial":          {"engine", "server/command"},
 	"server/sysmem":         {},
+	"server/warn":           {"engine"},
 	"server/loginlimit":     {"engine", "internal/unauthenticated", "server/clock", "server/waitqueue"},
 	"server/transcripttest": {},
 	"server/decider":        {"engine", "server/clock"},

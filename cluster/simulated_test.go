@@ -163,6 +163,7 @@ type simulated struct {
 	known       map[string][]fsm.Addition // the additions that a node knows; nil for those of this build
 	log         *slog.Logger
 	ahead       time.Duration
+	warnings    func() (warned func(w *engine.Warning)) // of a process that starts; nil for none
 
 	lookup   func(ctx context.Context, name string) error // of an address, before each connection; nil for none
 	commands map[string]store.Commands                    // of a node; nil for those of this build
@@ -177,12 +178,19 @@ var simLog = os.Getenv("STINT_SIM_LOG") != ""
 
 func simulate(t *testing.T, names ...string) *simulated {
 	t.Helper()
+	return simulateWith(t, func(*simulated) {}, names...)
+}
+
+// simulateWith is simulate of a cluster that is made ready before its nodes start.
+func simulateWith(t *testing.T, prepare func(s *simulated), names ...string) *simulated {
+	t.Helper()
 	s := &simulated{t: t, net: testnet.New(), names: names, nodes: map[string]*Node{}, disks: map[string]*memDisk{}, known: map[string][]fsm.Addition{}, commands: map[string]store.Commands{}, noFrames: map[string]bool{}, skew: map[string]time.Duration{}, boots: map[string]int{}}
 	out := io.Discard
 	if simLog {
 		out = os.Stderr
 	}
 	s.log = slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	prepare(s)
 	for _, name := range names {
 		s.start(name)
 	}
@@ -208,9 +216,13 @@ func (s *simulated) options(name, address string, disk Disk) Options {
 	if commands == nil {
 		commands = &command.Executor{}
 	}
+	config := store.Config{Shards: 4, Replicated: true, Commands: commands}
+	if s.warnings != nil {
+		config.Warned = s.warnings()
+	}
 	return Options{
 		Node: name, Listen: address, Advertise: address, Peers: s.names, BootstrapExpect: cmp.Or(s.expect, len(s.names)), Client: "client-" + name,
-		Store: store.New(store.Config{Shards: 4, Replicated: true, Commands: commands}), Disk: disk, Log: s.log,
+		Store: store.New(config), Disk: disk, Log: s.log,
 		Heartbeat: 300 * time.Millisecond, DecideTimeout: time.Second, DiskTimeout: 2 * time.Second, LogBytes: 64 << 20, Ahead: s.ahead,
 		Allowance: func() bool { return s.sharing.Load() }, Network: s.networkOf(address), additions: s.known[name], noFrames: s.noFrames[name], Wall: func() time.Time { return time.Now().Add(s.skewOf(name)) },
 		Report: func() *clusterstatus.Report { return &clusterstatus.Report{Admin: "admin-" + name} },

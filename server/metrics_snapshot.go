@@ -37,7 +37,7 @@ func (s *Server) MetricsSnapshot() *metrics.Snapshot {
 	r.Monitors, r.MonitorDropped, r.SlowCommands = int64(s.env.Monitors.Count()), s.env.Monitors.Dropped(), s.env.SlowLog.Count()
 	r.Commands, r.Received, r.Sent = s.env.Stats.Recorder.Read()
 	r.Policies, r.PolicyCount = s.policyCounts()
-	r.LentKeys = s.keys.LentKeys()
+	r.LentKeys, r.Warnings = s.keys.LentKeys(), s.warnings.Counts()
 	r.MaxMemory, r.Forced = s.memory.MaxMemory(), s.keys.NewKeyCounts()
 	quotas := map[string]bool{}
 	s.keys.QuotaCounts(func(q admission.Quota, keys int64) {

@@ -20,6 +20,7 @@ import (
 	"github.com/stintdb/stint/server/httpapi"
 	"github.com/stintdb/stint/server/keyevents"
 	"github.com/stintdb/stint/server/pubsub"
+	"github.com/stintdb/stint/server/warn"
 )
 
 // server is the command `stint server`.
@@ -45,10 +46,10 @@ func (p *process) server(ctx context.Context, args []string) error {
 }
 
 // runServer serves until ctx is done. Parts start in the order of their dependencies and stop in reverse.
-func (p *process) runServer(ctx context.Context, cfg config.Config, warnings []warning) error {
+func (p *process) runServer(ctx context.Context, cfg config.Config, ignored []warning) error {
 	line := newProgressLine(p.stderr)
 	log, level := newLogger(cfg, line.above(p.stderr))
-	for _, w := range warnings {
+	for _, w := range ignored {
 		log.Warn("an environment variable has no effect", "variable", w.variable, "instead", w.instead)
 	}
 	files, err := fitDescriptors(&cfg, log)
@@ -56,7 +57,8 @@ func (p *process) runServer(ctx context.Context, cfg config.Config, warnings []w
 		return err
 	}
 	channels, changes := new(pubsub.Channels), new(keyevents.Hub)
-	keys := store.New(store.Config{Replicated: cfg.IsCluster(), Commands: server.NewCommands(&cfg), Publish: channels.Publish, Changed: changes.Changed}) // unbounded, because the server bounds the whole process
+	warnings := warn.New(warn.Options{Publish: channels.Publish, Webhook: cfg.WarnWebhook, Log: log})
+	keys := store.New(store.Config{Replicated: cfg.IsCluster(), Commands: server.NewCommands(&cfg), Publish: channels.Publish, Changed: changes.Changed, Warned: warnings.Note}) // unbounded, because the server bounds the whole process
 	defer keys.Close()
 	changes.Attach(keys.Observe)
 	operators, err := admin.Listen(&cfg, files.admin, log)
@@ -92,6 +94,7 @@ func (p *process) runServer(ctx context.Context, cfg config.Config, warnings []w
 		Backup:             state.backup,
 		Channels:           channels,
 		KeyEvents:          changes,
+		Warnings:           warnings,
 		Users:              users,
 		Upstream:           state.upstream,
 		Services:           services(&cfg),

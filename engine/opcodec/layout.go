@@ -15,7 +15,7 @@ import (
 //	1       options; 0x80: a Keep follows; 0x10: a PriorAt follows, where the verb has one;
 //	        0x08: a weight follows, where the verb has one
 //	varint  limit: its number in this buffer, from 1 on; or 0, and the limit itself, which takes the next number:
-//	        1 algorithm, 1 span, varints capacity, rate's tokens, rate's period
+//	        as [limits.Limit.Append] writes it
 //	varint  length of the key, or of the policy's name, or, of a Script with WriteOnly alone, of its marks; the key
 //	varint  length of Who; Who
 //	varint  tokens

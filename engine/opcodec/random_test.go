@@ -39,7 +39,10 @@ func anyLimit(r *rand.Rand) limits.Limit {
 	algorithms := limits.Algorithms()
 	l := limits.Limit{Algorithm: algorithms[r.IntN(len(algorithms))]}
 	for l.Check() != nil { // tries until the fields suit the algorithm
-		l.Span, l.Anchor, l.Capacity = 0, calendar.Anchor{}, 1+r.Int64N(1<<r.IntN(39))
+		l.Span, l.Anchor, l.Warn, l.Capacity = 0, calendar.Anchor{}, 0, 1+r.Int64N(1<<r.IntN(39))
+		if r.IntN(3) == 0 {
+			l.Warn = uint8(r.IntN(limits.MaxWarn + 2))
+		}
 		l.Rate = limits.Rate{Period: limits.MinDuration + r.Int64N(limits.MaxDuration)}
 		switch r.IntN(3) {
 		case 0:

@@ -91,13 +91,21 @@ func (g *acquireAllCall) denySameKey(parts []engine.Op, op *engine.Op, res *engi
 	return false
 }
 
-// closeCheck completes the answer to a check. A policy in shadow denies and delays nobody; the limit that would have denied stays binding.
+// closeCheck completes the answer to a check, whose limits are g.parts. A policy in shadow denies and delays nobody; the limit that would have denied stays binding.
 func (g *acquireAllCall) closeCheck(op *engine.Op, res *engine.Result) {
+	g.showThresholds(res)
 	if !g.shadow || res.Status != engine.OK {
 		return
 	}
 	if res.Wait = 0; !res.Allowed {
 		res.Allowed, res.Granted = true, op.Tokens
+	}
+}
+
+// showThresholds says of each limit of a check at which percentage it warns: the node that answers the client may not know the policy.
+func (g *acquireAllCall) showThresholds(res *engine.Result) {
+	for i := range res.Parts {
+		res.Parts[i].Number = uint64(g.parts[i].Limit.Warn)
 	}
 }
 

@@ -172,6 +172,9 @@ func stepPart(r *rand.Rand, n int) engine.Op {
 	case algorithm == limits.FixedWindow && n%3 == 2:
 		l.Span, l.Rate.Period = limits.EachMinute, 0
 	}
+	if algorithm.Warns() && l.Capacity%2 == 0 {
+		l.Warn = uint8(1 + 4*n)
+	}
 	op := engine.Op{Key: fmt.Appendf(nil, "key-%d", n), Limit: l, Tokens: 1}
 	if algorithm.NeedsWho() {
 		op.Who = stepHolder(r)

@@ -3,6 +3,7 @@ package store
 import (
 	"sync"
 
+	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/keyspace"
 )
 
@@ -16,6 +17,7 @@ type Store struct {
 	commands Commands
 	scripts  scripts
 	publish  func(channel, text []byte) (receivers int)
+	warned   func(w *engine.Warning)
 }
 
 // Config configures a store.
@@ -27,16 +29,17 @@ type Config struct {
 	// not wait, nor use the store. It may keep the message. It returns the number of receivers, which [Result.Remaining]
 	// counts and which may differ from one replica to the next. Nil if nobody receives any.
 	Publish func(channel, text []byte) (receivers int)
-	Changed func(key []byte) // see [keyspace.Config]
-	Shards  int              // a power of two up to 65536; 0 for the default of 1024
+	Changed func(key []byte)        // see [keyspace.Config]
+	Warned  func(w *engine.Warning) // see [keyspace.Config]
+	Shards  int                     // a power of two up to 65536; 0 for the default of 1024
 }
 
 // New returns an empty store.
 func New(o Config) *Store { return newBeside(nil, o) }
 
 func newBeside(other *keyspace.Keyspace, o Config) *Store {
-	s := &Store{commands: o.Commands, publish: o.Publish}
-	s.Init(keyspace.Config{MaxBytes: o.MaxBytes, Replicated: o.Replicated, Shards: o.Shards, Beside: other, Changed: o.Changed})
+	s := &Store{commands: o.Commands, publish: o.Publish, warned: o.Warned}
+	s.Init(keyspace.Config{MaxBytes: o.MaxBytes, Replicated: o.Replicated, Shards: o.Shards, Beside: other, Changed: o.Changed, Warned: o.Warned})
 	s.policies.byName, s.policies.checks, s.policies.notes = map[string]*policy{}, map[string]*checkCounts{}, s.JournalNotes()
 	s.groups.New = func() any { return new(acquireAllCall) }
 	s.txs.New = func() any { return new(Tx) }

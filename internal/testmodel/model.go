@@ -168,9 +168,9 @@ func (m *Model) ask(r *request) (answer, error) {
 func acquire(algorithm string) command {
 	f, name := formOf(algorithm), commandOf(algorithm)
 	options := map[string][]string{
-		tokenBucket: {"PEEK", "UPTO", "FORCE", "KEEP", "MAXWAIT", "BLOCK", "AS", "FOR"}, leakyBucket: {"PEEK", "UPTO", "FORCE", "KEEP", "MAXWAIT", "BLOCK", "AS", "FOR"},
+		tokenBucket: {"PEEK", "UPTO", "FORCE", "KEEP", "MAXWAIT", "BLOCK", "AS", "FOR", "WARN"}, leakyBucket: {"PEEK", "UPTO", "FORCE", "KEEP", "MAXWAIT", "BLOCK", "AS", "FOR", "WARN"},
 		leakyQueue: {"PEEK", "BLOCK"}, concurrency: {"PEEK"},
-		fixedWindow: {"PEEK", "UPTO", "FORCE", "KEEP", "AS", "FOR", "TZ", "FROM"}, slidingWindow: {"PEEK", "UPTO", "FORCE", "KEEP", "AS", "FOR"}, slidingLog: {"PEEK", "UPTO", "FORCE", "KEEP", "AS", "FOR"},
+		fixedWindow: {"PEEK", "UPTO", "FORCE", "KEEP", "AS", "FOR", "TZ", "FROM", "WARN"}, slidingWindow: {"PEEK", "UPTO", "FORCE", "KEEP", "AS", "FOR", "WARN"}, slidingLog: {"PEEK", "UPTO", "FORCE", "KEEP", "AS", "FOR"},
 	}[algorithm]
 	do := func(m *Model, words []string) (string, error) {
 		r, rest, err := readRequest(f, words[1:])
@@ -206,7 +206,8 @@ func acquire(algorithm string) command {
 			m.due = m.Now + a.wait
 			a.reset, a.wait = max(0, a.reset-a.wait), 0
 		}
-		return integers(a.tokens, a.limit, a.remaining, millis(a.wait), millis(a.reset)), nil
+		a.warn = r.limit.warn
+		return integers(a.withWarn(a.tokens, a.limit, a.remaining, millis(a.wait), millis(a.reset))...), nil
 	}
 	return command{2 + f.words, 1 << 20, do}
 }

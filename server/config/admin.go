@@ -38,6 +38,11 @@ var adminSettings = []Setting{
 		value: func(c *Config) Value { return &word{&c.TopKeys, []string{"plain", "hashed", "off"}} },
 	},
 	{
+		Name: "warn-webhook", Group: groupOperators, Placeholder: "URL",
+		Help:  "URL to which the warnings of limits with WARN are posted, with retries; CONFIG GET shows it. Must be the same on every node.",
+		value: func(c *Config) Value { return &textValue{&c.WarnWebhook, webhookForm} },
+	},
+	{
 		Name: "slowlog-log-slower-than", Group: groupOperators, Placeholder: "N", Mutable: true,
 		Help:  "Record commands that take more microseconds than this in SLOWLOG; 0 is all, -1 is none.",
 		value: func(c *Config) Value { return &integer{&c.SlowlogMicros, -1, 1_000_000_000} },

@@ -108,6 +108,7 @@ type Config struct {
 	AdminToken    string // # and the SHA-256 of the password, in hexadecimal digits; "" is none
 	AdminTLS      bool
 	Pprof         bool   // it serves profiles
+	WarnWebhook   string // URL of the webhook of warnings, "" for none
 	TopKeys       string // plain, hashed or off: how the keys denied most are shown
 	SlowlogMicros int    // commands that take longer are kept in SLOWLOG, -1 is none
 	SlowlogLength int    // entries of SLOWLOG

@@ -7,6 +7,7 @@ import (
 	"github.com/stintdb/stint/internal/clusterstatus"
 	"github.com/stintdb/stint/internal/persistencestatus"
 	"github.com/stintdb/stint/server/upstream"
+	"github.com/stintdb/stint/server/warn"
 )
 
 // Snapshot is everything a server knows about itself at one instant.
@@ -47,6 +48,8 @@ type Snapshot struct {
 
 	Policies    []PolicyCounts // at most MaxPolicies, and the sum of the others
 	PolicyCount int64
+
+	Warnings warn.Counts
 
 	TopDenied []DeniedKey // at most MaxTop
 	TopWeight int64       // how many denials each one looked at stands for
