@@ -279,8 +279,11 @@ func randomLoan(r *rand.Rand, verb engine.Verb, among []limits.Limit, key []byte
 		for op.Limit = among[r.IntN(len(among))]; !op.Limit.Algorithm.CanBeLent(); {
 			op.Limit = anyLimit(r)
 		}
+		if r.IntN(3) == 0 {
+			op.Options = engine.Whole
+		}
 		if op.MaxWait == 0 && r.IntN(2) == 0 {
-			op.Options, op.Loan.Waiting, op.Loan.Each = engine.Merged, 1+r.Int64N(engine.MaxWaiting), 1+r.Int64N(limits.MaxTokens)
+			op.Options, op.Loan.Waiting, op.Loan.Each = op.Options|engine.Merged, 1+r.Int64N(engine.MaxWaiting), 1+r.Int64N(limits.MaxTokens)
 		}
 	}
 	return op

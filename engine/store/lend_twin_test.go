@@ -150,6 +150,8 @@ func (p *lentPair) loan(held limits.Limit) {
 		MaxWait: []int64{0, sec, 20 * sec}[p.r.IntN(3)], Loan: &engine.Loan{Number: p.number, Previous: void.Number, Left: p.r.Int64N(void.Lent + 1)}}
 	if op.Verb = []engine.Verb{engine.Lend, engine.Lend, engine.Return, engine.Void}[p.r.IntN(4)]; op.Verb == engine.Void {
 		op.Loan, op.Options = nil, engine.Force
+	} else if op.Verb == engine.Lend && p.number%3 == 0 {
+		op.Options = engine.Whole
 	}
 	res := ask(p.store, p.now, op)
 	switch op.Verb {
