@@ -1,0 +1,127 @@
+package rlqs
+
+import "time"
+
+// plan is the bucket that a share should have, if there is enough at home. wants is false if the one that it has is good enough.
+func (q *quota) plan(s *share) (b bucket, wants bool) {
+	if !s.hasSlot {
+		return bucket{}, s.now.lives()
+	}
+	if q.by.interval == 0 {
+		return q.planTokens(s)
+	}
+	return q.planRate(s)
+}
+
+// planTokens is plan for a limit that refills slowly: the bucket has tokens until two reports later, and no rate.
+func (q *quota) planTokens(s *share) (b bucket, wants bool) {
+	part, home := q.part(s.demand), float64(q.tokens.free+q.spareTokens())
+	need := max(s.demand*ahead.Seconds(), part*float64(q.limit.Capacity)/8, 1)
+	most := min(2*home*part, home/2)
+	if !s.known {
+		most = min(most, float64(q.limit.Capacity)/8)
+	}
+	b.tokens = int64(min(need, max(1, most)))
+	if s.demand == 0 {
+		return b, s.now.tokens > 1 || !s.now.lives()
+	}
+	lasts := s.left >= 1 && s.left >= s.demand*(reportsEvery+Margin).Seconds()
+	tooMany := s.left > 4*max(1, need)
+	return b, !s.now.lives() || !lasts && float64(b.tokens) > s.left || tooMany
+}
+
+// planRate is plan for a limit that refills quickly. The share's part of half the tokens lies in its bucket: the others are for
+// newcomers and for changes.
+func (q *quota) planRate(s *share) (b bucket, wants bool) {
+	b.tokens = max(1, int64(min(q.part(s.demand)*float64(q.limit.Capacity)*5/8, reportsEvery.Seconds()*s.demand)))
+	if !s.now.lives() {
+		b.tokens = max(1, min(b.tokens, (q.tokens.free+q.spareTokens())/4))
+	}
+	if s.demand > 0 && q.inSlots > 0 {
+		most := 2*s.demand*float64(q.by.interval) + float64(q.by.units.Capacity)/homePart
+		due := float64(q.by.units.Capacity) * q.part(q.ownDemand) * s.demand / q.inSlots
+		b.units = int64(min(most, due))
+	}
+	switch have := &s.now; {
+	case !have.lives():
+		return b, true
+	case s.demand == 0:
+		return b, have.tokens > 1 || have.units > 0
+	case 10*b.units < 9*have.units, 2*b.tokens > 3*have.tokens, 3*b.tokens < have.tokens:
+		return b, true
+	case s.denied && 100*b.units > 103*have.units:
+		return b, true
+	}
+	return b, s.denied && s.left < float64(s.now.tokens)/4
+}
+
+// Kind is that of an assignment.
+type Kind uint8
+
+// The kinds of assignments.
+const (
+	Deny    Kind = iota // all requests
+	Allow               // all requests
+	Bucket              // a token bucket
+	Abandon             // the Envoy forgets the bucket until the next request
+)
+
+// Assignment is the answer about one bucket of an Envoy.
+type Assignment struct {
+	Pairs    map[string]string
+	Kind     Kind
+	Changed  bool  // a Bucket is to be a new one, which begins full
+	Tokens   int64 // of a Bucket, at most and at the begin
+	Units    int64 // tokens that refill in Interval; 0 for none
+	Interval int64 // seconds
+}
+
+// assign decides the share's assignment by what is lent. ok is false if there is nothing to say.
+func (q *quota) assign(now time.Duration, s *share) (a Assignment, ok bool) {
+	want, wants := q.plan(s)
+	if wants && !s.before.lives() {
+		q.change(now, s, want)
+	}
+	s.waits = s.demand > 0 && s.hasSlot && (!s.now.lives() || 10*s.now.units < 9*want.units)
+	a = Assignment{Pairs: s.pairs, Kind: Deny}
+	if s.now.lives() {
+		if !q.tokens.outlives(now) || s.now.units > 0 && !q.units.outlives(now) {
+			return a, false // home was not heard of: the Envoy's bucket ends
+		}
+		s.now.until = now + TTL + Margin
+		a.Kind, a.Tokens, a.Units, a.Interval, a.Changed = Bucket, s.now.tokens, s.now.units, q.by.interval, s.changed == now
+	}
+	s.answered = true
+	return a, true
+}
+
+// change replaces the share's bucket, if there is enough.
+func (q *quota) change(now time.Duration, s *share, want bucket) {
+	least, spare := int64(1), q.spareTokens()
+	if q.by.interval > 0 && s.now.lives() && !differs(min(want.units, s.now.units+q.spareUnits()), s.now.units) {
+		spare = min(spare, spare+q.tokens.free-q.limit.Capacity/4)
+	}
+	if q.by.interval > 0 && s.now.lives() {
+		least = max(1, want.tokens/2)
+	}
+	b := bucket{tokens: min(want.tokens, spare, maxTokens), units: min(want.units, s.now.units+q.spareUnits())}
+	b.held = b.tokens
+	switch {
+	case want.tokens == 0: // no slot
+		b = bucket{}
+	case b.tokens < least || !q.tokens.outlives(now) || b.units > 0 && !q.units.outlives(now):
+		return
+	default:
+		b.until = now + TTL + Margin
+	}
+	usedUnits, usedTokens := s.units(), s.held()
+	s.before, s.now, s.changed, s.left = s.now, b, now, float64(b.tokens)
+	q.usedUnits += s.units() - usedUnits
+	q.usedTokens += s.held() - usedTokens
+}
+
+// differs reports whether a rate is another one, beyond what demands are exact to.
+func differs(a, b int64) bool { return 10*a < 9*b || 10*b < 9*a }
+
+// maxTokens is the most that the protocol can say.
+const maxTokens = 1<<32 - 1

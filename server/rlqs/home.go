@@ -1,0 +1,119 @@
+package rlqs
+
+import "time"
+
+// The least times between two operations on a loan.
+const (
+	renewEvery  = 4 * time.Second
+	demandEvery = 500 * time.Millisecond
+)
+
+// demands states the demands of the quotas of some shares.
+func (t *Table) demands(now time.Duration, touched []*share) (all []Operation) {
+	for _, q := range quotasOf(touched) {
+		q.count(now)
+		stated, l := int64(q.ownDemand*1000), &q.demand
+		more := stated - l.Tokens
+		if differs := max(more, -more) > l.Tokens/50; now >= l.renewed+renewEvery || differs && now >= l.renewed+demandEvery || l.renewed == 0 {
+			all = t.lend(all, now, q, l, max(0, more), stated)
+		}
+	}
+	return all
+}
+
+// loans asks for what some shares should have, and gives back what is not needed.
+func (t *Table) loans(now time.Duration, touched []*share) (all []Operation) {
+	for _, q := range quotasOf(touched) {
+		q.count(now)
+		tokens := max(0, q.wantedTokens(touched)-q.spareTokens())
+		all = t.lend(all, now, q, &q.tokens, tokens, q.tokens.Tokens)
+		if q.by.interval > 0 {
+			units := q.wantedUnits()
+			all = t.lend(all, now, q, &q.units, max(0, units-q.spareUnits()), q.usedUnits+min(q.spareUnits(), units))
+		}
+	}
+	return all
+}
+
+func quotasOf(touched []*share) (all []*quota) {
+	seen := map[*quota]bool{}
+	for _, s := range touched {
+		if !seen[s.quota] {
+			seen[s.quota] = true
+			all = append(all, s.quota)
+		}
+	}
+	return all
+}
+
+// lend appends the operation on a loan, if one is due and none is on its way.
+func (t *Table) lend(all []Operation, now time.Duration, q *quota, l *loan, ask, left int64) []Operation {
+	switch {
+	case l.isAway:
+		return all
+	case l.Prepared:
+	case ask == 0 && left >= l.Tokens && l.stated == l.Tokens && now < l.renewed+renewEvery && l.renewed > 0:
+		return all
+	default:
+		l.Tokens = min(l.Tokens, left)
+		if ask == 0 && l.Tokens == 0 && l.stated == 0 {
+			l.renewed = now
+			return all
+		}
+	}
+	t.number++
+	o := l.prepare(now, t.number, ask)
+	o.quota = q
+	return append(all, o)
+}
+
+// wantedTokens are those for the buckets that some shares should have.
+func (q *quota) wantedTokens(touched []*share) (tokens int64) {
+	for _, s := range touched {
+		if s.quota != q || s.before.lives() {
+			continue
+		}
+		if b, wants := q.plan(s); wants {
+			tokens += b.tokens
+		}
+	}
+	return tokens
+}
+
+// wantedUnits are those that shares on this node are due and do not have.
+func (q *quota) wantedUnits() (units int64) {
+	for _, s := range q.shares {
+		if b, wants := q.plan(s); wants && !s.isGone {
+			units += max(0, b.units-s.now.units)
+		}
+	}
+	return units
+}
+
+// Answer takes home's answer to an operation; nil if its outcome is not known.
+func (t *Table) Answer(o Operation, a *Answer) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	l, q := o.of, o.quota
+	if a == nil {
+		l.isAway = false
+		return
+	}
+	ended := l.take(*a)
+	switch {
+	case l == &q.demand:
+		q.allDemand = float64(demandLimit.Capacity-a.Remaining-l.charged) / 1000
+	case ended:
+		q.lose()
+	}
+}
+
+// lose ends all buckets: home has taken the loan back, as an operator can by RL.VOID.
+func (q *quota) lose() {
+	for _, s := range q.shares {
+		s.now, s.before = bucket{}, bucket{}
+	}
+}
+
+// isFull reports that nobody has taken anything of the limit, so that a bucket can be forgotten.
+func (q *quota) isFull() bool { return q.tokens.free+q.tokens.Tokens >= q.limit.Capacity }
