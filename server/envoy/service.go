@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	quota "github.com/envoyproxy/go-control-plane/envoy/service/rate_limit_quota/v3"
 	ratelimit "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health/grpc_health_v1"
@@ -29,7 +30,8 @@ type Service struct {
 	health   *healthServer
 	grpc     *grpc.Server
 	serving  sync.WaitGroup
-	requests requests           // under way
+	requests requests // under way
+	quotas   quotas
 	stop     context.CancelFunc // of what runs beside the requests
 }
 
@@ -75,16 +77,20 @@ func (s *Service) Start(g *gateway.Gateway) (addresses []string, err error) {
 		grpc.WaitForHandlers(true),
 	)
 	ratelimit.RegisterRateLimitServiceServer(s.grpc, s)
+	ctx, stop := context.WithCancel(context.Background())
+	s.stop = stop
+	s.quotas.start(s, ctx)
+	quota.RegisterRateLimitQuotaServiceServer(s.grpc, &s.quotas)
 	grpc_health_v1.RegisterHealthServer(s.grpc, s.health)
 	if s.now == nil {
 		s.now = time.Now
 	}
 	s.logRules()
-	s.serve(listeners)
+	s.serve(ctx, listeners)
 	return addresses, nil
 }
 
-func (s *Service) serve(listeners []net.Listener) {
+func (s *Service) serve(ctx context.Context, listeners []net.Listener) {
 	for _, ln := range listeners {
 		s.serving.Go(func() {
 			if err := s.grpc.Serve(ln); err != nil {
@@ -92,8 +98,6 @@ func (s *Service) serve(listeners []net.Listener) {
 			}
 		})
 	}
-	ctx, stop := context.WithCancel(context.Background())
-	s.stop = stop
 	s.serving.Go(func() { s.poll(ctx) })
 }
 

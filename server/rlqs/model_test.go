@@ -91,7 +91,7 @@ type world struct {
 	envoys []*filter
 	number int
 
-	isRandom bool // requests come at random times
+	isRandom bool          // requests come at random times
 	down     time.Duration // home does not answer until then
 	level    float64       // of a bucket that leaks at the limit's rate, into which all grants go
 	highest  float64

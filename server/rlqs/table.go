@@ -70,6 +70,7 @@ type Usage struct {
 	Kind            Kind // Bucket if Limit decides
 	Key             string
 	Limit           Limit
+	Elapsed         time.Duration // since the Envoy has first or last reported the bucket
 	Allowed, Denied int64
 }
 
@@ -156,6 +157,18 @@ func (s *Stream) Cut() {
 		}
 		s.leave(id, one)
 	}
+}
+
+// Waits reports whether some bucket should have more than it has.
+func (s *Stream) Waits() bool {
+	s.table.mu.Lock()
+	defer s.table.mu.Unlock()
+	for _, one := range s.shares {
+		if one.waits {
+			return true
+		}
+	}
+	return false
 }
 
 // Waiting is Report without a report, for the shares that should have more.

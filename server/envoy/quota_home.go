@@ -1,0 +1,69 @@
+package envoy
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/tidwall/redcon"
+
+	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/gateway"
+	"github.com/stintdb/stint/server/rlqs"
+	"github.com/stintdb/stint/server/rls"
+)
+
+// carryOut has operations on loans carried out as commands of the caller. An operation whose outcome is not known is sent again later; an error
+// reply that asking again does not mend ends the stream.
+func (s *quotaSession) carryOut(ctx context.Context, caller gateway.Caller, all []rlqs.Operation) error {
+	if len(all) == 0 {
+		return nil
+	}
+	table := s.quotas.table
+	commands := make([]command.Words, len(all))
+	for i := range all {
+		commands[i] = lendWords(table.Holder(), &all[i])
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.quotas.service.gateway.Config().CommandTimeout)
+	defer cancel()
+	replies, _ := s.quotas.service.gateway.DoAll(ctx, caller, commands...)
+	var failed error
+	for i := range all {
+		if i >= len(replies) || replies[i].Type == redcon.Error {
+			table.Answer(all[i], nil)
+			if i < len(replies) && failed == nil {
+				failed = quotaError(replies[i])
+			}
+			continue
+		}
+		words := listOf(replies[i])
+		if len(words) != 5 { // granted, limit, remaining, held, number
+			table.Answer(all[i], nil)
+			continue
+		}
+		table.Answer(all[i], &rlqs.Answer{Granted: words[0].Int(), Remaining: words[2].Int(), Number: words[4].Int()})
+	}
+	return failed
+}
+
+// quotaError is gRPC's error for the error reply to a command, nil if the state of the server is the reason, which may pass: until then the Envoy
+// keeps what it has.
+func quotaError(reply redcon.RESP) error {
+	err := rls.ErrorReply(reply.Data)
+	if _, known := codeOfReply[wordOf(err)]; !known {
+		return nil
+	}
+	return errorOf(err)
+}
+
+func lendWords(holder string, o *rlqs.Operation) command.Words {
+	word, params := command.LimitWords(o.Limit)
+	arguments := append([]string{o.Key, word}, params...)
+	arguments = append(arguments, strconv.FormatInt(o.Tokens, 10), holder, strconv.FormatUint(o.Loan.Number, 10), strconv.FormatUint(o.Loan.Previous, 10))
+	words := command.NewWords("RL.LEND", arguments...)
+	words.Option("ALL")
+	words.Option("LEFT")
+	words.Count(uint64(o.Loan.Left))
+	words.Value("FOR", limits.FormatDuration(int64(rlqs.LoanTTL)))
+	return words
+}
