@@ -31,7 +31,7 @@ func (s *quotaSession) carryOut(ctx context.Context, caller gateway.Caller, all 
 	for i := range all {
 		if i >= len(replies) || replies[i].Type == redcon.Error {
 			table.Answer(all[i], nil)
-			if i < len(replies) && failed == nil {
+			if i < len(replies) && failed == nil && !all[i].Return {
 				failed = quotaError(replies[i])
 			}
 			continue
@@ -57,6 +57,9 @@ func quotaError(reply redcon.RESP) error {
 }
 
 func lendWords(holder string, o *rlqs.Operation) command.Words {
+	if o.Return {
+		return command.NewWords("RL.RETURN", o.Key, holder, strconv.FormatUint(o.Loan.Number, 10), strconv.FormatUint(o.Loan.Previous, 10), strconv.FormatInt(o.Loan.Left, 10))
+	}
 	word, params := command.LimitWords(o.Limit)
 	arguments := append([]string{o.Key, word}, params...)
 	arguments = append(arguments, strconv.FormatInt(o.Tokens, 10), holder, strconv.FormatUint(o.Loan.Number, 10), strconv.FormatUint(o.Loan.Previous, 10))

@@ -91,8 +91,8 @@ func (q *quota) assign(now time.Duration, s *share) (a Assignment, ok bool) {
 		s.now.until = now + TTL + Margin
 		a.Kind, a.Tokens, a.Units, a.Interval, a.Changed = Bucket, s.now.tokens, s.now.units, q.by.interval, s.changed == now
 	}
-	s.answered = true
-	return a, true
+	silent := s.mayHave && a.Kind == Deny && !s.known
+	return a, !silent
 }
 
 // change replaces the share's bucket, if there is enough.
@@ -101,7 +101,7 @@ func (q *quota) change(now time.Duration, s *share, want bucket) {
 	if q.by.interval > 0 && s.now.lives() && !differs(min(want.units, s.now.units+q.spareUnits()), s.now.units) {
 		spare = min(spare, spare+q.tokens.free-q.limit.Capacity/4)
 	}
-	if q.by.interval > 0 && s.now.lives() {
+	if q.by.interval > 0 && s.now.lives() && 10*want.units >= 9*s.now.units {
 		least = max(1, want.tokens/2)
 	}
 	b := bucket{tokens: min(want.tokens, spare, maxTokens), units: min(want.units, s.now.units+q.spareUnits())}

@@ -1,16 +1,19 @@
 package rlqs
 
-import "time"
+import (
+	"iter"
+	"time"
+)
 
 // The least times between two operations on a loan.
 const (
-	renewEvery  = 4 * time.Second
+	renewEvery  = 2 * time.Second
 	demandEvery = 500 * time.Millisecond
 )
 
 // demands states the demands of the quotas of some shares.
 func (t *Table) demands(now time.Duration, touched []*share) (all []Operation) {
-	for _, q := range quotasOf(touched) {
+	for q := range byQuota(touched) {
 		q.count(now)
 		stated, l := int64(q.ownDemand*1000), &q.demand
 		more := stated - l.Tokens
@@ -23,27 +26,44 @@ func (t *Table) demands(now time.Duration, touched []*share) (all []Operation) {
 
 // loans asks for what some shares should have, and gives back what is not needed.
 func (t *Table) loans(now time.Duration, touched []*share) (all []Operation) {
-	for _, q := range quotasOf(touched) {
+	for q, shares := range byQuota(touched) {
 		q.count(now)
-		tokens := max(0, q.wantedTokens(touched)-q.spareTokens())
+		tokens := max(0, q.wantedTokens(shares)-q.spareTokens())
 		all = t.lend(all, now, q, &q.tokens, tokens, q.tokens.Tokens)
 		if q.by.interval > 0 {
 			units := q.wantedUnits()
 			all = t.lend(all, now, q, &q.units, max(0, units-q.spareUnits()), q.usedUnits+min(q.spareUnits(), units))
 		}
 	}
+	for _, q := range t.ended {
+		if len(q.shares) == 0 && !q.tokens.isAway {
+			t.number++
+			o := q.tokens.prepare(now, t.number, 0, true)
+			o.quota = q
+			all = append(all, o)
+		}
+	}
+	t.ended = t.ended[:0]
 	return all
 }
 
-func quotasOf(touched []*share) (all []*quota) {
-	seen := map[*quota]bool{}
+// byQuota has some shares by their quotas, in order.
+func byQuota(touched []*share) iter.Seq2[*quota, []*share] {
+	all := map[*quota][]*share{}
+	var order []*quota
 	for _, s := range touched {
-		if !seen[s.quota] {
-			seen[s.quota] = true
-			all = append(all, s.quota)
+		if all[s.quota] == nil {
+			order = append(order, s.quota)
+		}
+		all[s.quota] = append(all[s.quota], s)
+	}
+	return func(yield func(*quota, []*share) bool) {
+		for _, q := range order {
+			if !yield(q, all[q]) {
+				return
+			}
 		}
 	}
-	return all
 }
 
 // lend appends the operation on a loan, if one is due and none is on its way.
@@ -62,15 +82,15 @@ func (t *Table) lend(all []Operation, now time.Duration, q *quota, l *loan, ask,
 		}
 	}
 	t.number++
-	o := l.prepare(now, t.number, ask)
+	o := l.prepare(now, t.number, ask, false)
 	o.quota = q
 	return append(all, o)
 }
 
 // wantedTokens are those for the buckets that some shares should have.
-func (q *quota) wantedTokens(touched []*share) (tokens int64) {
-	for _, s := range touched {
-		if s.quota != q || s.before.lives() {
+func (q *quota) wantedTokens(some []*share) (tokens int64) {
+	for _, s := range some {
+		if s.before.lives() {
 			continue
 		}
 		if b, wants := q.plan(s); wants {

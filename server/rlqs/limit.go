@@ -9,19 +9,22 @@ import (
 
 // The times of an assignment. Envoy reports every 5 seconds.
 const (
-	// TTL is an assignment's time to live, in which Envoy reports three times.
-	TTL = 15 * time.Second
-	// Margin is within which an assignment arrives that was sent. Until then an Envoy may spend the one before, and what has ended here lives there.
+	// TTL is an assignment's time to live, in which Envoy reports twice.
+	TTL = 12 * time.Second
+	// Margin is within which an assignment is in use that was sent, and what was reported before is here.
 	Margin = 2 * time.Second
-	// LoanTTL is after which home takes the loans of a node back that does not renew them.
-	LoanTTL = 30 * time.Second
+	// LoanTTL is after which home takes back the loans of a node that does not renew them.
+	LoanTTL = TTL + Margin + 4*time.Second
 )
 
 const (
-	ahead        = 12 * time.Second // the demand that a bucket without a rate is to serve
 	reportsEvery = 5 * time.Second
-	byRateBelow  = 20 * time.Second // a limit that refills faster is divided by rates
+	ahead        = 12 * time.Second // the demand that a bucket without a rate is to serve
+	byRateBelow  = 20 * time.Second // a limit that refills in less is divided by rates
 	homePart     = 32               // of such a limit's rate, the part that refills the tokens at home, and so pays for changes
+	leastUnits   = 10_000           // of a rate, so that parts of it are fine
+	mostInterval = 60               // seconds
+	idleTime     = time.Minute      // after which a bucket without requests is abandoned, if nothing of the limit is taken
 )
 
 // Limit is the limit of a bucket: so many tokens, which refill in a period.
@@ -55,7 +58,7 @@ func (l Limit) divide() (d division) {
 	if float64(l.Capacity) >= rate*byRateBelow.Seconds() {
 		return d
 	}
-	for d.interval = 1; d.interval < 60 && rate*float64(d.interval) < 10_000; d.interval++ {
+	for d.interval = 1; d.interval < mostInterval && rate*float64(d.interval) < leastUnits; d.interval++ {
 	}
 	d.units = unitLimit(min(int64(rate*float64(d.interval)*(homePart-1)/homePart), limits.MaxTokens/1000))
 	d.tokens.Rate.Period *= homePart

@@ -25,6 +25,7 @@ type loan struct {
 // Operation is one on a loan, for home.
 type Operation struct {
 	Key    string
+	Return bool // the loan ends, and what is left goes back
 	Limit  limits.Limit
 	Tokens int64
 	Loan   engine.Loan
@@ -36,13 +37,13 @@ type Operation struct {
 type Answer struct{ Granted, Remaining, Number int64 }
 
 // prepare begins an operation that asks for tokens and states how many are left. One whose outcome is not known is sent again.
-func (l *loan) prepare(now time.Duration, number uint64, ask int64) Operation {
+func (l *loan) prepare(now time.Duration, number uint64, ask int64, returning bool) Operation {
 	if !l.Prepared {
-		l.Prepare(number, false)
+		l.Prepare(number, returning)
 		l.asked, l.charged = ask, l.stated-l.Left
 	}
 	l.begun, l.isAway = now, true
-	return Operation{Key: l.key, Limit: l.limit, Tokens: l.asked, Loan: l.Loan(), of: l}
+	return Operation{Key: l.key, Limit: l.limit, Return: l.Returning, Tokens: l.asked, Loan: l.Loan(), of: l}
 }
 
 // take takes home's answer. It reports whether home has ended the loan, so that nothing is left of it.

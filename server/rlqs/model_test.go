@@ -31,7 +31,6 @@ type filter struct {
 	allowed, denied int64 // since the last report
 	granted, asked  int64
 	inbox           []message
-	keepsTokens     bool // a changed bucket has the part of tokens that the one before had, as in newer versions
 }
 
 // message is a set of assignments on its way to an Envoy.
@@ -74,7 +73,7 @@ func (f *filter) receive(now time.Duration, a Assignment) {
 			rate = float64(a.Units) / float64(a.Interval)
 		}
 		if a.Changed || f.kind != Bucket || f.most != float64(a.Tokens) || f.refill != rate {
-			f.tokens, f.filled = float64(a.Tokens), now
+			f.tokens, f.filled = float64(a.Tokens), now // the denial before it has thrown the old bucket away
 		}
 		f.most, f.refill = float64(a.Tokens), rate
 	}
@@ -92,15 +91,17 @@ type world struct {
 	number int
 
 	isRandom bool          // requests come at random times
+	late     time.Duration // the longest way of an assignment to an Envoy
+	loanTTL  time.Duration // after which home takes loans back
 	down     time.Duration // home does not answer until then
 	level    float64       // of a bucket that leaks at the limit's rate, into which all grants go
 	highest  float64
-	sent     int // assignments
-	refusals int
+	sent     int     // assignments
+	unlent   float64 // the most that Envoys had beyond what home has set aside, as a part of the limit
 }
 
 func newWorld(seed uint64, limit Limit, nodes int, rates ...float64) *world {
-	w := &world{r: rand.New(rand.NewPCG(seed, 37)), now: time.Second, limit: limit, home: store.New(store.Config{Shards: 1})}
+	w := &world{r: rand.New(rand.NewPCG(seed, 37)), now: time.Second, limit: limit, late: 700 * time.Millisecond, loanTTL: LoanTTL, home: store.New(store.Config{Shards: 1})}
 	for range nodes {
 		w.nodes = append(w.nodes, w.newNode())
 	}
@@ -124,7 +125,42 @@ func (w *world) run(span time.Duration) {
 		for _, f := range w.envoys {
 			w.step(f)
 		}
+		if w.now%(100*time.Millisecond) == 0 {
+			w.audit()
+		}
 	}
+}
+
+const modelKey = "rls.shop:a=b"
+
+// audit compares what Envoys have with what home has set aside.
+func (w *world) audit() {
+	tokens, rate := 0.0, 0.0
+	for _, f := range w.envoys {
+		if f.kind != Bucket || w.now >= f.until {
+			continue
+		}
+		if rate += f.refill; f.refill > 0 {
+			tokens += f.most // it may be full soon
+		} else {
+			tokens += f.tokens
+		}
+	}
+	tokensKey, unitsKey, _ := w.limit.keys(modelKey)
+	w.unlent = max(w.unlent, (tokens-w.lent(tokensKey))/float64(w.limit.Capacity))
+	if by := w.limit.divide(); by.interval > 0 {
+		w.unlent = max(w.unlent, (rate-w.lent(unitsKey)/float64(by.interval))/w.limit.perSecond())
+	}
+}
+
+// lent is what home has set aside of a key.
+func (w *world) lent(key string) (tokens float64) {
+	results := make([]engine.Result, 1)
+	w.home.Apply(int64(w.now)+1e18, []engine.Op{{Verb: engine.Loans, Key: []byte(key)}}, results)
+	for _, one := range results[0].LoansListed() {
+		tokens += float64(one.Tokens)
+	}
+	return tokens
 }
 
 func (w *world) step(f *filter) {
@@ -166,7 +202,7 @@ func (w *world) report(f *filter) {
 		f.node = w.r.IntN(len(w.nodes))
 		f.stream = w.nodes[f.node].NewStream()
 	}
-	usage := Usage{ID: "a", Pairs: map[string]string{"a": "b"}, Kind: Bucket, Key: "rls.shop:a=b", Limit: w.limit, Allowed: allowed, Denied: denied}
+	usage := Usage{ID: "a", Pairs: map[string]string{"a": "b"}, Kind: Bucket, Key: modelKey, Limit: w.limit, Allowed: allowed, Denied: denied}
 	w.answer(f, f.stream.Report(w.now, []Usage{usage}), true)
 }
 
@@ -180,7 +216,7 @@ func (w *world) answer(f *filter, operations []Operation, always bool) {
 		return
 	}
 	w.sent += len(all)
-	at := w.now + time.Duration(w.r.Int64N(int64(300*time.Millisecond)))
+	at := w.now + time.Duration(w.r.Int64N(int64(w.late)))
 	if n := len(f.inbox); n > 0 {
 		at = max(at, f.inbox[n-1].at)
 	}
@@ -195,15 +231,15 @@ func (w *world) carryOut(t *Table, operations []Operation) {
 			t.Answer(*o, nil) // it did not arrive
 			continue
 		}
-		op := engine.Op{Verb: engine.Lend, Key: []byte(o.Key), Limit: o.Limit, Who: []byte(t.Holder()), Tokens: o.Tokens, MaxWait: int64(LoanTTL), Loan: &o.Loan, Options: engine.Whole}
+		op := engine.Op{Verb: engine.Lend, Key: []byte(o.Key), Limit: o.Limit, Who: []byte(t.Holder()), Tokens: o.Tokens, MaxWait: int64(w.loanTTL), Loan: &o.Loan, Options: engine.Whole}
+		if o.Return {
+			op = engine.Op{Verb: engine.Return, Key: op.Key, Who: op.Who, Loan: op.Loan}
+		}
 		results := make([]engine.Result, 1)
 		w.home.Apply(int64(w.now)+1e18, []engine.Op{op}, results)
 		if isDown {
 			t.Answer(*o, nil) // the answer did not
 			continue
-		}
-		if results[0].Status != engine.OK {
-			w.refusals++
 		}
 		t.Answer(*o, &Answer{Granted: results[0].Granted, Remaining: results[0].Remaining, Number: int64(results[0].Number)})
 	}

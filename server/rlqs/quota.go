@@ -7,7 +7,7 @@ import (
 
 // quota is one limit, and its shares on this node.
 type quota struct {
-	key    string
+	name   quotaName
 	limit  Limit
 	by     division
 	tokens loan
@@ -22,9 +22,16 @@ type quota struct {
 	inSlots               float64 // demand of those
 }
 
-func newQuota(key, base string, l Limit) *quota {
-	q := &quota{key: key, limit: l, by: l.divide()}
-	q.tokens.key, q.units.key, q.demand.key = l.keys(base)
+// quotaName tells quotas apart.
+type quotaName struct {
+	key   string
+	limit Limit
+}
+
+func newQuota(name quotaName) *quota {
+	l := name.limit
+	q := &quota{name: name, limit: l, by: l.divide()}
+	q.tokens.key, q.units.key, q.demand.key = l.keys(name.key)
 	q.tokens.limit, q.units.limit, q.demand.limit = q.by.tokens, q.by.units, demandLimit
 	q.tokens.free, q.units.free = l.Capacity, q.by.units.Capacity
 	return q

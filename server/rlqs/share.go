@@ -24,7 +24,7 @@ type share struct {
 
 	now, before bucket // assigned; and the one before it, until the Envoy has surely replaced it
 	changed     time.Duration
-	answered    bool // the Envoy has an assignment, be it a denial
+	mayHave     bool // the Envoy may have an assignment of an earlier stream
 	left        float64
 	denied      bool // requests in the last report
 	reported    time.Duration

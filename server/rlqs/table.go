@@ -1,7 +1,6 @@
 package rlqs
 
 import (
-	"fmt"
 	"sync"
 	"time"
 )
@@ -11,19 +10,19 @@ const (
 	MaxStreams     = 1024
 	MaxBuckets     = 65536
 	MaxStreamBytes = 40 << 10 // of the ids of a stream's buckets, so that a report of all of them is no message that is too long
+	mostEnded      = 64       // quotas that are ended at once
 	bucketBytes    = 48       // of a report beside the id
 )
-
-// idleTime is after which a bucket without requests is abandoned, if the limit is full.
-const idleTime = time.Minute
 
 // Table has the quotas of a node. Its methods may be called at once.
 type Table struct {
 	mu      sync.Mutex
 	holder  string
 	number  uint64
-	quotas  map[string]*quota
+	quotas  map[quotaName]*quota
+	ended   []*quota // without shares, with loans to give back
 	buckets int
+	swept   time.Duration
 	counts  Counts
 }
 
@@ -36,7 +35,7 @@ type Counts struct {
 // NewTable returns one that lends under the name of a holder. Numbers of its loans begin above a number that no earlier process with the
 // name has reached.
 func NewTable(holder string, above uint64) *Table {
-	return &Table{holder: holder, number: above, quotas: map[string]*quota{}}
+	return &Table{holder: holder, number: above, quotas: map[quotaName]*quota{}}
 }
 
 // Holder is the name of the loans' holder.
@@ -81,6 +80,7 @@ func (s *Stream) Report(now time.Duration, all []Usage) []Operation {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.counts.Reports++
+	t.sweep(now)
 	s.touched, s.plain = s.touched[:0], s.plain[:0]
 	for i := range all {
 		s.usage(now, &all[i])
@@ -104,7 +104,7 @@ func (s *Stream) usage(now time.Duration, u *Usage) {
 		s.plain = append(s.plain, Assignment{Pairs: u.Pairs, Kind: u.Kind})
 		return
 	}
-	if name := fmt.Sprint(u.Key, u.Limit); one == nil || one.quota.key != name {
+	if name := (quotaName{u.Key, u.Limit}); one == nil || one.quota.name != name {
 		if one != nil {
 			s.leave(u.ID, one)
 		}
@@ -120,17 +120,17 @@ func (s *Stream) usage(now time.Duration, u *Usage) {
 }
 
 // join gives the stream a share of a quota, nil beyond the bounds.
-func (s *Stream) join(name string, u *Usage) *share {
+func (s *Stream) join(name quotaName, u *Usage) *share {
 	t, bytes := s.table, len(u.ID)+bucketBytes
 	if t.buckets >= MaxBuckets || s.bytes+bytes > MaxStreamBytes {
 		return nil
 	}
 	q := t.quotas[name]
 	if q == nil {
-		q = newQuota(name, u.Key, u.Limit)
+		q = newQuota(name)
 		t.quotas[name] = q
 	}
-	one := &share{quota: q, pairs: u.Pairs, bytes: bytes}
+	one := &share{quota: q, pairs: u.Pairs, bytes: bytes, mayHave: u.Elapsed > 0}
 	q.shares = append(q.shares, one)
 	s.shares[u.ID] = one
 	s.bytes += bytes
@@ -144,6 +144,24 @@ func (s *Stream) leave(id string, one *share) {
 	one.isGone, one.demand = true, 0
 	s.bytes -= one.bytes
 	s.table.buckets--
+}
+
+// sweep forgets quotas without shares, once a second. What they have beside buckets goes back to home first, if a stream is there to ask for it.
+func (t *Table) sweep(now time.Duration) {
+	if now < t.swept+time.Second {
+		return
+	}
+	t.swept, t.ended = now, t.ended[:0]
+	for name, q := range t.quotas {
+		q.count(now)
+		switch {
+		case len(q.shares) > 0:
+		case q.tokens.Tokens == 0 || now >= q.tokens.renewed+LoanTTL:
+			delete(t.quotas, name)
+		case !q.tokens.isAway && len(t.ended) < mostEnded:
+			t.ended = append(t.ended, q)
+		}
+	}
 }
 
 // Cut ends the stream. Its Envoy may spend its buckets until their time to live is over.
