@@ -177,8 +177,10 @@ func (s *quotaSession) caller(ctx context.Context) (gateway.Caller, error) {
 
 // assign asks for what is due, and sends the assignments.
 func (s *quotaSession) assign(ctx context.Context, caller gateway.Caller) error {
-	if err := s.carryOut(ctx, caller, s.stream.Loans(s.quotas.now())); err != nil {
-		return err
+	for range 2 { // again if the first was an operation whose outcome had not been known
+		if err := s.carryOut(ctx, caller, s.stream.Loans(s.quotas.now())); err != nil {
+			return err
+		}
 	}
 	all := s.stream.Assign(s.quotas.now())
 	if len(all) == 0 {

@@ -15,7 +15,7 @@ type loan struct {
 	limit   limits.Limit
 	free    int64         // left at home, by the last answer
 	renewed time.Duration // the begin of the last operation that home has answered
-	begun   time.Duration // that of the operation on its way
+	begun   time.Duration // when the operation on its way was sent first
 	asked   int64         // by that operation
 	stated  int64         // the tokens that home has set aside
 	charged int64         // by that operation; back at once if these are units
@@ -40,9 +40,9 @@ type Answer struct{ Granted, Remaining, Number int64 }
 func (l *loan) prepare(now time.Duration, number uint64, ask int64, returning bool) Operation {
 	if !l.Prepared {
 		l.Prepare(number, returning)
-		l.asked, l.charged = ask, l.stated-l.Left
+		l.asked, l.charged, l.begun = ask, l.stated-l.Left, now // home may have carried it out then, so the loan may end so early
 	}
-	l.begun, l.isAway = now, true
+	l.isAway = true
 	return Operation{Key: l.key, Limit: l.limit, Return: l.Returning, Tokens: l.asked, Loan: l.Loan(), of: l}
 }
 

@@ -101,7 +101,7 @@ type world struct {
 }
 
 func newWorld(seed uint64, limit Limit, nodes int, rates ...float64) *world {
-	w := &world{r: rand.New(rand.NewPCG(seed, 37)), now: time.Second, limit: limit, late: 700 * time.Millisecond, loanTTL: LoanTTL, home: store.New(store.Config{Shards: 1})}
+	w := &world{r: rand.New(rand.NewPCG(seed, 37)), now: time.Second, limit: limit, late: Margin - 2*tick, loanTTL: LoanTTL, home: store.New(store.Config{Shards: 1})}
 	for range nodes {
 		w.nodes = append(w.nodes, w.newNode())
 	}
@@ -210,6 +210,7 @@ func (w *world) report(f *filter) {
 func (w *world) answer(f *filter, operations []Operation, always bool) {
 	t := w.nodes[f.node]
 	w.carryOut(t, operations)
+	w.carryOut(t, f.stream.Loans(w.now))
 	w.carryOut(t, f.stream.Loans(w.now))
 	all := f.stream.Assign(w.now)
 	if len(all) == 0 || !always && !slices.ContainsFunc(all, func(a Assignment) bool { return a.Changed || a.Kind != Bucket }) {
