@@ -22,13 +22,13 @@ func (c *Call) DecideLoan(mayLend bool) (changed bool) {
 		return reportLoan(c, held)
 	case held.number != op.Loan.Previous:
 		return reportLoan(c, held)
-	case op.Loan.Left > held.Tokens:
+	case op.Loan.Left > held.Tokens, op.Verb == engine.Return && op.Loan.Left+int64(op.Keep) > held.Tokens:
 		res.Status, res.Lent = engine.NotHeld, held.Tokens
 		return false
 	case op.Verb == engine.Lend:
 		left = op.Loan.Left
 	case op.Verb == engine.Return:
-		back = op.Loan.Left
+		back, left = op.Loan.Left, int64(op.Keep)
 	}
 	spent := held.Tokens - left - back
 	c.Lent -= held.Tokens - left
@@ -55,7 +55,7 @@ func (c *Call) DecideLoan(mayLend bool) (changed bool) {
 			after.until = c.Now + op.MaxWait
 		}
 	case engine.Return:
-		res.Granted = back
+		res.Granted, after.number = back, op.Loan.Number
 	case engine.Void:
 		res.Granted = spent
 	}

@@ -20,8 +20,8 @@ var lendRows = []Row{{
 	Example: "alice:1 TB 10 1/h 1 worker 1 0",
 	Cost:    HolderLookup, Flags: Write | Fast | NotInScripts, Keys: changedKey, Parse: parseLend, Reply: replyLoan,
 }, {
-	Name: "rl.return", Syntax: "key holder number previous tokens", Group: "limiter",
-	Summary: "End a holder's loan: give back the tokens that it has not spent, and charge the others.",
+	Name: "rl.return", Syntax: "key holder number previous tokens [KEEP tokens]", Group: "limiter",
+	Summary: "End a holder's loan: give back the tokens that it has not spent, and charge the others. With KEEP the loan goes on with so many tokens, which are neither given back nor charged.",
 	Returns: "an array of returned, " + loanReply,
 	Example: "alice:1 worker 2 1 0",
 	Cost:    HolderLookup, Flags: Write | Fast | NotInScripts, Keys: changedKey, Parse: parseReturn, Reply: replyLoan,
@@ -42,10 +42,17 @@ var lendRows = []Row{{
 var (
 	optAll     = option{name: "ALL", set: func(_ *Request, op *engine.Op, _ []byte) error { op.Options |= engine.Whole; return nil }}
 	optLeft    = option{name: "LEFT", hasValue: true, set: setLeft}
+	optKept    = option{name: "KEEP", hasValue: true, set: setKept}
 	optLendFor = option{name: "FOR", hasValue: true, set: setLendFor}
 )
 
 func setLeft(_ *Request, op *engine.Op, value []byte) error { return left(op, "LEFT", value) }
+
+func setKept(_ *Request, op *engine.Op, value []byte) error {
+	n, err := integerBetween("KEEP", value, 0, limits.MaxTokens)
+	op.Keep = engine.KeepTokens(n)
+	return err
+}
 
 func setLendFor(_ *Request, op *engine.Op, value []byte) (err error) {
 	op.MaxWait, err = duration("FOR", value)
@@ -126,8 +133,14 @@ func parseReturn(r *Request) error {
 	if err := r.loan(&op, r.Args[2], r.Args[3], r.Args[4]); err != nil {
 		return err
 	}
+	if err := left(&op, "tokens", r.Args[5]); err != nil {
+		return err
+	}
+	if err := r.options(&op, r.Args[6:], []option{optKept}); err != nil {
+		return err
+	}
 	r.Ops = append(r.Ops, op)
-	return left(&op, "tokens", r.Args[5])
+	return nil
 }
 
 // left reads the tokens that a holder has not spent.
