@@ -58,7 +58,10 @@ func quotaError(reply redcon.RESP) error {
 
 func lendWords(holder string, o *rlqs.Operation) command.Words {
 	if o.Return {
-		return command.NewWords("RL.RETURN", o.Key, holder, strconv.FormatUint(o.Loan.Number, 10), strconv.FormatUint(o.Loan.Previous, 10), strconv.FormatInt(o.Loan.Left, 10))
+		words := command.NewWords("RL.RETURN", o.Key, holder, strconv.FormatUint(o.Loan.Number, 10), strconv.FormatUint(o.Loan.Previous, 10), strconv.FormatInt(o.Loan.Left, 10))
+		words.Option("KEEP")
+		words.Count(uint64(o.Tokens))
+		return words
 	}
 	word, params := command.LimitWords(o.Limit)
 	arguments := append([]string{o.Key, word}, params...)

@@ -30,30 +30,37 @@ func (q *quota) planTokens(s *share) (b bucket, wants bool) {
 	return b, !s.now.lives() || !lasts && float64(b.tokens) > s.left || tooMany
 }
 
-// planRate is plan for a limit that refills quickly. The share's part of half the tokens lies in its bucket: the others are for
-// newcomers and for changes.
+// planRate is plan for a limit that refills quickly. Buckets have up to five eighths of the tokens, by demand; the others are for newcomers and for
+// changes, each of which takes a full bucket.
 func (q *quota) planRate(s *share) (b bucket, wants bool) {
-	b.tokens = max(1, int64(min(q.part(s.demand)*float64(q.limit.Capacity)*5/8, reportsEvery.Seconds()*s.demand)))
-	if !s.now.lives() {
-		b.tokens = max(1, min(b.tokens, (q.tokens.free+q.spareTokens())/4))
-	}
+	have, home := &s.now, q.tokens.free+q.spareTokens()
+	b.tokens = max(1, int64(min(q.part(s.demand)*float64(q.limit.Capacity)*5/8, max(5, s.demand))))
 	if s.demand > 0 && q.inSlots > 0 {
-		most := 2*s.demand*float64(q.by.interval) + float64(q.by.units.Capacity)/homePart
+		most := 2*s.demand*float64(q.by.interval) + float64(q.by.units.Capacity)/16
 		due := float64(q.by.units.Capacity) * q.part(q.ownDemand) * s.demand / q.inSlots
 		b.units = int64(min(most, due))
 	}
-	switch have := &s.now; {
+	could := min(b.units, have.units+q.spareUnits()+q.units.free)
+	switch raises := s.denied && 100*could > 103*have.units; {
 	case !have.lives():
+		b.tokens = max(1, min(b.tokens, home/4))
+		return b, true
+	case lowers(b, *have), 3*b.tokens < have.tokens && s.demand > 0:
 		return b, true
 	case s.demand == 0:
 		return b, have.tokens > 1 || have.units > 0
-	case 10*b.units < 9*have.units, 2*b.tokens > 3*have.tokens, 3*b.tokens < have.tokens:
-		return b, true
-	case s.denied && 100*b.units > 103*have.units:
-		return b, true
+	case raises:
+		b.tokens = max(1, min(b.tokens, home/4))
+		return b, 2*b.tokens >= have.tokens || could > 2*have.units
 	}
-	return b, s.denied && s.left < float64(s.now.tokens)/4
+	full := b.tokens
+	b.tokens = min(b.tokens, home-q.limit.Capacity/4)
+	tooFew := 2*full > 3*have.tokens || s.denied && s.left < float64(have.tokens)/4
+	return b, tooFew && b.tokens > max(0, full/2)
 }
+
+// lowers reports whether a bucket has clearly less rate than another.
+func lowers(b, than bucket) bool { return 10*b.units < 9*than.units }
 
 // Kind is that of an assignment.
 type Kind uint8
@@ -79,7 +86,7 @@ type Assignment struct {
 // assign decides the share's assignment by what is lent. ok is false if there is nothing to say.
 func (q *quota) assign(now time.Duration, s *share) (a Assignment, ok bool) {
 	want, wants := q.plan(s)
-	if wants && !s.before.lives() {
+	if wants && s.mayChange(now) {
 		q.change(now, s, want)
 	}
 	s.waits = s.demand > 0 && s.hasSlot && (!s.now.lives() || 10*s.now.units < 9*want.units)
@@ -97,31 +104,29 @@ func (q *quota) assign(now time.Duration, s *share) (a Assignment, ok bool) {
 
 // change replaces the share's bucket, if there is enough.
 func (q *quota) change(now time.Duration, s *share, want bucket) {
-	least, spare := int64(1), q.spareTokens()
-	if q.by.interval > 0 && s.now.lives() && !differs(min(want.units, s.now.units+q.spareUnits()), s.now.units) {
-		spare = min(spare, spare+q.tokens.free-q.limit.Capacity/4)
-	}
-	if q.by.interval > 0 && s.now.lives() && 10*want.units >= 9*s.now.units {
+	b := bucket{tokens: min(want.tokens, q.spareTokens(), maxTokens), units: min(want.units, s.now.units+q.spareUnits())}
+	b.held, b.until = b.tokens, now+TTL+Margin
+	least := int64(1)
+	if q.by.interval > 0 && !lowers(want, s.now) {
 		least = max(1, want.tokens/2)
 	}
-	b := bucket{tokens: min(want.tokens, spare, maxTokens), units: min(want.units, s.now.units+q.spareUnits())}
-	b.held = b.tokens
 	switch {
+	case s.before.lives() && 2*b.units < 3*s.now.units: // soon again only for much more
+		return
 	case want.tokens == 0: // no slot
 		b = bucket{}
+	case b.tokens == 0 && lowers(want, s.now) && 2*want.units < s.now.units:
+		b = bucket{} // nobody has a token for a smaller bucket, and others wait for the rate
+	case s.now.lives() && b.units < want.units && 100*b.units <= 103*s.now.units && s.left >= 1: // the rate is not there
+		return
 	case b.tokens < least || !q.tokens.outlives(now) || b.units > 0 && !q.units.outlives(now):
 		return
-	default:
-		b.until = now + TTL + Margin
 	}
 	usedUnits, usedTokens := s.units(), s.held()
-	s.before, s.now, s.changed, s.left = s.now, b, now, float64(b.tokens)
+	s.replace(now, b)
 	q.usedUnits += s.units() - usedUnits
 	q.usedTokens += s.held() - usedTokens
 }
-
-// differs reports whether a rate is another one, beyond what demands are exact to.
-func differs(a, b int64) bool { return 10*a < 9*b || 10*b < 9*a }
 
 // maxTokens is the most that the protocol can say.
 const maxTokens = 1<<32 - 1

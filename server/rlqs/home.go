@@ -28,7 +28,12 @@ func (t *Table) demands(now time.Duration, touched []*share) (all []Operation) {
 func (t *Table) loans(now time.Duration, touched []*share) (all []Operation) {
 	for q, shares := range byQuota(touched) {
 		q.count(now)
-		tokens := max(0, q.wantedTokens(shares)-q.spareTokens())
+		if back := q.spareTokens() - q.wantedTokens(now, q.shares); back > q.limit.Capacity/64 && q.tokens.isIdle() {
+			t.number++
+			q.tokens.giveBack(t.number, back)
+			all = append(all, q.tokens.operation(q))
+		}
+		tokens := max(0, q.wantedTokens(now, shares)-q.spareTokens())
 		all = t.lend(all, now, q, &q.tokens, tokens, q.tokens.Tokens)
 		if q.by.interval > 0 {
 			units := q.wantedUnits()
@@ -36,11 +41,10 @@ func (t *Table) loans(now time.Duration, touched []*share) (all []Operation) {
 		}
 	}
 	for _, q := range t.ended {
-		if len(q.shares) == 0 && !q.tokens.isAway {
+		if len(q.shares) == 0 && q.tokens.isIdle() && q.tokens.Tokens > 0 {
 			t.number++
-			o := q.tokens.prepare(now, t.number, 0, true)
-			o.quota = q
-			all = append(all, o)
+			q.tokens.giveBack(t.number, q.tokens.Tokens)
+			all = append(all, q.tokens.operation(q))
 		}
 	}
 	t.ended = t.ended[:0]
@@ -81,19 +85,17 @@ func (t *Table) lend(all []Operation, now time.Duration, q *quota, l *loan, ask,
 			return all
 		}
 	}
-	t.number++
-	o := l.prepare(now, t.number, ask, false)
-	o.quota = q
-	return append(all, o)
+	if !l.Prepared {
+		t.number++
+		l.lend(now, t.number, ask)
+	}
+	return append(all, l.operation(q))
 }
 
 // wantedTokens are those for the buckets that some shares should have.
-func (q *quota) wantedTokens(some []*share) (tokens int64) {
+func (q *quota) wantedTokens(now time.Duration, some []*share) (tokens int64) {
 	for _, s := range some {
-		if s.before.lives() {
-			continue
-		}
-		if b, wants := q.plan(s); wants {
+		if b, wants := q.plan(s); wants && s.mayChange(now) {
 			tokens += b.tokens
 		}
 	}

@@ -21,7 +21,7 @@ const (
 	reportsEvery = 5 * time.Second
 	ahead        = 12 * time.Second // the demand that a bucket without a rate is to serve
 	byRateBelow  = 20 * time.Second // a limit that refills in less is divided by rates
-	homePart     = 32               // of such a limit's rate, the part that refills the tokens at home, and so pays for changes
+	homePart     = 24               // of such a limit's rate, the part that refills the tokens at home, and so pays for changes
 	leastUnits   = 10_000           // of a rate, so that parts of it are fine
 	mostInterval = 60               // seconds
 	idleTime     = time.Minute      // after which a bucket without requests is abandoned, if nothing of the limit is taken

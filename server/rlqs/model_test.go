@@ -234,7 +234,7 @@ func (w *world) carryOut(t *Table, operations []Operation) {
 		}
 		op := engine.Op{Verb: engine.Lend, Key: []byte(o.Key), Limit: o.Limit, Who: []byte(t.Holder()), Tokens: o.Tokens, MaxWait: int64(w.loanTTL), Loan: &o.Loan, Options: engine.Whole}
 		if o.Return {
-			op = engine.Op{Verb: engine.Return, Key: op.Key, Who: op.Who, Loan: op.Loan}
+			op = engine.Op{Verb: engine.Return, Key: op.Key, Who: op.Who, Loan: op.Loan, Keep: engine.KeepTokens(o.Tokens)}
 		}
 		results := make([]engine.Result, 1)
 		w.home.Apply(int64(w.now)+1e18, []engine.Op{op}, results)

@@ -37,6 +37,21 @@ func newQuota(name quotaName) *quota {
 	return q
 }
 
+// usualDemand is the average of the shares whose demand is known: a guess at that of a newcomer.
+func (q *quota) usualDemand() float64 {
+	sum, n := 0.0, 0
+	for _, s := range q.shares {
+		if s.known && !s.isGone {
+			sum += s.demand
+			n++
+		}
+	}
+	if n == 0 {
+		return 0
+	}
+	return sum / float64(n)
+}
+
 // end counts a bucket as spent, but for what comes back.
 func (q *quota) end(b *bucket, unspent int64) {
 	q.spend(b, b.held-unspent)

@@ -46,13 +46,15 @@ func (s *share) measure(now time.Duration, allowed, denied int64, perSecond floa
 	asked := float64(allowed + denied)
 	switch {
 	case s.reported == 0:
-		s.demand = max(1, asked)
+		s.demand = max(1, asked, s.quota.usualDemand())
 	case span < 1: // a first report that came twice
 		s.demand = max(s.demand, asked)
 	case !s.known:
 		s.demand, s.known = (1+asked)/span, true
 	case asked == 0 && s.demand < 1.0/120:
 		s.demand = 0
+	case asked == 0:
+		s.demand /= 4
 	default:
 		s.demand = (s.demand + asked/span) / 2
 	}
@@ -66,6 +68,24 @@ func (s *share) measure(now time.Duration, allowed, denied int64, perSecond floa
 		s.quota.spend(&s.now, allowed)
 	}
 	s.denied, s.reported = denied > 0, now
+}
+
+// mayChange reports whether the share's bucket can be replaced: the Envoy has replaced the one before.
+func (s *share) mayChange(now time.Duration) bool {
+	return !s.before.lives() || now >= s.changed+Margin
+}
+
+// replace gives the share another bucket. Tokens of the ones before are held until a report says how many requests they have granted together.
+func (s *share) replace(now time.Duration, b bucket) {
+	old := s.now
+	if s.before.lives() {
+		old.tokens += s.before.tokens
+		old.held += s.before.held
+		old.units = max(old.units, s.before.units)
+		old.until = max(old.until, s.before.until)
+		old.allowed = s.before.allowed
+	}
+	s.before, s.now, s.changed, s.left = old, b, now, float64(b.tokens)
 }
 
 // settle ends buckets whose time is over, and after a report the one that was replaced long enough before. Its tokens beyond the requests since are
