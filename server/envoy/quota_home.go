@@ -2,6 +2,7 @@ package envoy
 
 import (
 	"context"
+	"errors"
 	"strconv"
 
 	"github.com/tidwall/redcon"
@@ -29,31 +30,36 @@ func (s *quotaSession) carryOut(ctx context.Context, caller gateway.Caller, all 
 	replies, _ := s.quotas.service.gateway.DoAll(ctx, caller, commands...)
 	var failed error
 	for i := range all {
-		if i >= len(replies) || replies[i].Type == redcon.Error {
-			table.Answer(all[i], nil)
-			if i < len(replies) && failed == nil && !all[i].Return {
-				failed = quotaError(replies[i])
-			}
-			continue
+		if i < len(replies) && replies[i].Type == redcon.Error {
+			failed = errors.Join(failed, rls.ErrorReply(replies[i].Data))
 		}
-		words := listOf(replies[i])
+		var words []redcon.RESP
+		if i < len(replies) {
+			words = listOf(replies[i])
+		}
 		if len(words) != 5 { // granted, limit, remaining, held, number
 			table.Answer(all[i], nil)
 			continue
 		}
+		s.works = true
 		table.Answer(all[i], &rlqs.Answer{Granted: words[0].Int(), Remaining: words[2].Int(), Number: words[4].Int()})
 	}
-	return failed
+	return s.failure(failed)
 }
 
-// quotaError is gRPC's error for the error reply to a command, nil if the state of the server is the reason, which may pass: until then the Envoy
-// keeps what it has.
-func quotaError(reply redcon.RESP) error {
-	err := rls.ErrorReply(reply.Data)
-	if _, known := codeOfReply[wordOf(err)]; !known {
+// failure is the error that ends a stream on which no operation has been carried out yet, unless the state of the server is the reason, which may
+// pass. Later a failure concerns one bucket, whose id a client may have made up.
+func (s *quotaSession) failure(failed error) error {
+	var reply rls.ErrorReply
+	if !errors.As(failed, &reply) {
 		return nil
 	}
-	return errorOf(err)
+	if _, known := codeOfReply[wordOf(reply)]; known && !s.works {
+		return errorOf(reply)
+	}
+	s.quotas.unanswered.Add(1)
+	s.quotas.warn("tokens of a quota could not be lent: Envoys keep what they have until its time to live is over", "error", reply)
+	return nil
 }
 
 func lendWords(holder string, o *rlqs.Operation) command.Words {

@@ -39,12 +39,23 @@ func (s *quotaSession) usages(ctx context.Context, caller gateway.Caller, r *rep
 	return all, nil
 }
 
+// maxKeySuffix is room for what stands behind a rule's key in the keys of its quota.
+const maxKeySuffix = 80
+
 // count is a number of requests as reported, within what can be one.
 func count(n uint64) int64 { return int64(min(n, 1<<40)) }
 
 // rule writes what a rule says. It reports false if nothing is to be answered: the Envoy then does what it does without an assignment.
 func (s *quotaSession) rule(ctx context.Context, caller gateway.Caller, now time.Duration, found *rls.Quota, u *rlqs.Usage) bool {
 	rule := found.Rule
+	if len(found.Key)+maxKeySuffix > s.quotas.service.gateway.Config().MaxKeyBytes {
+		s.quotas.unanswered.Add(1)
+		s.quotas.warn("the id of a quota is too long for --max-key-size: Envoys do what their no_assignment_behavior says", "domain", s.domain)
+		return false
+	}
+	if found.NoDomain {
+		s.quotas.warn("quotas are asked for in a domain without rules: everything is allowed", "domain", s.domain)
+	}
 	switch {
 	case rule == nil, rule.Unlimited:
 		u.Kind = rlqs.Allow
@@ -55,6 +66,7 @@ func (s *quotaSession) rule(ctx context.Context, caller gateway.Caller, now time
 		}
 		limit, err := s.known.find(ctx, s, caller, now, rule.Policy, found.ID)
 		if err != nil {
+			s.quotas.unanswered.Add(1)
 			return false
 		}
 		u.Kind, u.Limit = rlqs.Bucket, limit

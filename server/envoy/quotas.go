@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/stintdb/stint/server/gateway"
+	"github.com/stintdb/stint/server/metrics"
 	"github.com/stintdb/stint/server/rlqs"
 )
 
@@ -27,7 +28,9 @@ type quotas struct {
 	begun   time.Time
 	ended   <-chan struct{} // when the service stops
 	streams chan struct{}   // as many as there may be
-	refused atomic.Int64    // when a refused policy was logged last
+	warned  atomic.Int64    // when a warning was logged last
+
+	unanswered atomic.Int64
 }
 
 func (q *quotas) start(s *Service, ctx context.Context) {
@@ -38,13 +41,19 @@ func (q *quotas) start(s *Service, ctx context.Context) {
 	q.streams = make(chan struct{}, rlqs.MaxStreams)
 }
 
-// refuse logs that the quotas of a policy cannot be assigned, once a minute.
-func (q *quotas) refuse(policy string, err error) {
+// warn logs what an operator should know about quotas, once a minute.
+func (q *quotas) warn(message string, args ...any) {
 	now := int64(q.now())
-	if last := q.refused.Load(); last != 0 && now < last+int64(time.Minute) || !q.refused.CompareAndSwap(last, now) {
+	if last := q.warned.Load(); last != 0 && now < last+int64(time.Minute) || !q.warned.CompareAndSwap(last, now) {
 		return
 	}
-	q.service.gateway.Log().Warn("quotas of a policy are not assigned: each Envoy does what its no_assignment_behavior says", "policy", policy, "error", err)
+	q.service.gateway.Log().Warn(message, args...)
+}
+
+func (q *quotas) measure() metrics.EnvoyQuotas {
+	c := q.table.Counts()
+	return metrics.EnvoyQuotas{Streams: int64(len(q.streams)), Buckets: int64(c.Buckets), Reports: c.Reports, Changes: c.Changed, Orphaned: c.Orphaned,
+		Abandoned: c.Refused, Unanswered: q.unanswered.Load()}
 }
 
 // againEvery is the time between two looks at buckets that should have more than they have.
@@ -110,6 +119,7 @@ type quotaSession struct {
 	stream *rlqs.Stream
 	out    quotaStream
 	domain string
+	works  bool // an operation was carried out
 	known  policyLimits
 }
 
@@ -148,7 +158,12 @@ func (s *quotaSession) answer(ctx context.Context, r *report) error {
 	if err != nil {
 		return err
 	}
-	if err := s.carryOut(ctx, caller, s.stream.Report(r.at, usages)); err != nil {
+	before := s.stream.Refused()
+	operations := s.stream.Report(r.at, usages)
+	if s.stream.Refused() > before {
+		s.quotas.warn("a stream of quotas has more buckets than a report has room for, or this node has too many: Envoys forget the others, and do what their no_assignment_behavior says", "domain", s.domain, "client", caller.Address)
+	}
+	if err := s.carryOut(ctx, caller, operations); err != nil {
 		return err
 	}
 	return s.assign(ctx, caller)

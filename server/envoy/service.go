@@ -58,7 +58,10 @@ func (s *Service) Start(g *gateway.Gateway) (addresses []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s.rules.Store(rules)
+	ctx, stop := context.WithCancel(context.Background())
+	s.stop = stop
+	s.quotas.start(s, ctx)
+	s.rules.Store(rules) // from now on metrics look
 	listeners, addresses, err := g.Listen(gateway.Addresses{All: cfg.GRPCListen, Setting: "--grpc-listen", Shown: "gRPC"},
 		gateway.Addresses{All: cfg.GRPCTLSListen, Setting: "--grpc-tls-listen", Shown: "gRPC, TLS", Protocols: []string{"h2"}})
 	if err != nil {
@@ -77,9 +80,6 @@ func (s *Service) Start(g *gateway.Gateway) (addresses []string, err error) {
 		grpc.WaitForHandlers(true),
 	)
 	ratelimit.RegisterRateLimitServiceServer(s.grpc, s)
-	ctx, stop := context.WithCancel(context.Background())
-	s.stop = stop
-	s.quotas.start(s, ctx)
 	quota.RegisterRateLimitQuotaServiceServer(s.grpc, &s.quotas)
 	grpc_health_v1.RegisterHealthServer(s.grpc, s.health)
 	if s.now == nil {

@@ -93,6 +93,14 @@ type EnvoyRules struct {
 	Rules   int64
 	Refused int64          // changes of the files
 	Counts  []PolicyCounts // of at most MaxRules, and the sum of the others
+	Quotas  EnvoyQuotas
+}
+
+// EnvoyQuotas are the streams of Envoy's rate limit quota service.
+type EnvoyQuotas struct {
+	Streams, Buckets           int64
+	Reports, Changes, Orphaned int64
+	Abandoned, Unanswered      int64
 }
 
 // QuotaUsage is how many keys a quota counts.

@@ -3,7 +3,12 @@ package rlqs
 import (
 	"iter"
 	"time"
+
+	"github.com/stintdb/stint/engine/limits"
 )
+
+// mostDemand is the most that a node states, so that the demands of all have room beside each other.
+const mostDemand = limits.MaxTokens / 32
 
 // The least times between two operations on a loan.
 const (
@@ -15,7 +20,7 @@ const (
 func (t *Table) demands(now time.Duration, touched []*share) (all []Operation) {
 	for q := range byQuota(touched) {
 		q.count(now)
-		stated, l := int64(q.ownDemand*1000), &q.demand
+		stated, l := int64(min(q.ownDemand*1000, mostDemand)), &q.demand
 		more := stated - l.Tokens
 		if differs := max(more, -more) > l.Tokens/50; now >= l.renewed+renewEvery || differs && now >= l.renewed+demandEvery || l.renewed == 0 {
 			all = t.lend(all, now, q, l, max(0, more), stated)
@@ -33,7 +38,7 @@ func (t *Table) loans(now time.Duration, touched []*share) (all []Operation) {
 			q.tokens.giveBack(t.number, back)
 			all = append(all, q.tokens.operation(q))
 		}
-		tokens := max(0, q.wantedTokens(now, shares)-q.spareTokens())
+		tokens := min(max(0, q.wantedTokens(now, shares)-q.spareTokens()), q.limit.Capacity)
 		all = t.lend(all, now, q, &q.tokens, tokens, q.tokens.Tokens)
 		if q.by.interval > 0 {
 			units := q.wantedUnits()

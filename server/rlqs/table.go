@@ -52,15 +52,20 @@ func (t *Table) Counts() Counts {
 
 // Stream is one stream of an Envoy. Its calls must not overlap.
 type Stream struct {
-	table   *Table
-	shares  map[string]*share
-	bytes   int
-	touched []*share     // by the report that is being answered
-	plain   []Assignment // answers that need no share
+	table    *Table
+	refused  int64
+	reported int // bytes of the report that is being answered
+	shares   map[string]*share
+	bytes    int
+	touched  []*share     // by the report that is being answered
+	plain    []Assignment // answers that need no share
 }
 
 // NewStream returns a stream, which ends by Cut.
 func (t *Table) NewStream() *Stream { return &Stream{table: t, shares: map[string]*share{}} }
+
+// Refused is the number of its buckets that were beyond the bounds.
+func (s *Stream) Refused() int64 { return s.refused }
 
 // Usage is one bucket of a report.
 type Usage struct {
@@ -81,7 +86,7 @@ func (s *Stream) Report(now time.Duration, all []Usage) []Operation {
 	defer t.mu.Unlock()
 	t.counts.Reports++
 	t.sweep(now)
-	s.touched, s.plain = s.touched[:0], s.plain[:0]
+	s.touched, s.plain, s.reported = s.touched[:0], s.plain[:0], 0
 	for i := range all {
 		s.usage(now, &all[i])
 	}
@@ -97,6 +102,10 @@ func (s *Stream) Loans(now time.Duration) []Operation {
 
 func (s *Stream) usage(now time.Duration, u *Usage) {
 	one := s.shares[u.ID]
+	if s.reported += len(u.ID) + bucketBytes; s.reported > MaxStreamBytes { // otherwise its reports become too long
+		s.refuse(u, one)
+		return
+	}
 	if u.Kind != Bucket {
 		if one != nil { // the rules have changed
 			s.leave(u.ID, one)
@@ -109,14 +118,23 @@ func (s *Stream) usage(now time.Duration, u *Usage) {
 			s.leave(u.ID, one)
 		}
 		if one = s.join(name, u); one == nil {
-			s.table.counts.Refused++
-			s.plain = append(s.plain, Assignment{Pairs: u.Pairs, Kind: Abandon})
+			s.refuse(u, nil)
 			return
 		}
 	}
 	one.measure(now, u.Allowed, u.Denied, one.quota.perSecond(one.now.units))
 	one.settle(now, true)
 	s.touched = append(s.touched, one)
+}
+
+// refuse has the Envoy forget a bucket beyond the bounds.
+func (s *Stream) refuse(u *Usage, one *share) {
+	if one != nil {
+		s.leave(u.ID, one)
+	}
+	s.refused++
+	s.table.counts.Refused++
+	s.plain = append(s.plain, Assignment{Pairs: u.Pairs, Kind: Abandon})
 }
 
 // join gives the stream a share of a quota, nil beyond the bounds.

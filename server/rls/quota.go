@@ -15,14 +15,17 @@ const (
 // Quota is what the rules say about a bucket of the rate limit quota service.
 type Quota struct {
 	Rule *Rule // nil if nothing limits the bucket
-	Key  string
-	ID   string            // of the caller of a policy, "" if the bucket names nobody
-	With map[string]string // fields of a policy
+	// NoDomain reports that the domain has no rules.
+	NoDomain bool
+	Key      string
+	ID       string            // of the caller of a policy, "" if the bucket names nobody
+	With     map[string]string // fields of a policy
 }
 
 // Quota finds the rule of a bucket. The pairs of its id are the entries of a descriptor, in the order in which the rules have them.
 func (r *Rules) Quota(name string, pairs map[string]string) (q Quota) {
 	d := r.domains[name]
+	q.NoDomain = d == nil
 	if d == nil || len(pairs) == 0 || len(pairs) > MaxPairs {
 		return q
 	}
