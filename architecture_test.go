@@ -87,7 +87,7 @@ var within = map[string][]string{
 	"server/httpapi":            {"engine", "server/acl", "server/command", "server/gateway", "server/metrics", "server/resp"},
 	"server/rls":                {"engine", "server/command"},
 	"server/envoy":              {"engine", "server/acl", "server/command", "server/gateway", "server/metrics", "server/resp", "server/rls", "server/rlqs"},
-	"server/rlqs":               {"engine"},
+	"server/rlqs":               {"engine", "engine/purse"},
 	"server/netio":              {"server/clock", "server/config", "server/conn", "server/stats"},
 	"server/slowlog":            {"server/command", "server/config", "server/resp"},
 	"server/latency":            {"server/clock", "server/command", "server/config"},

@@ -113,7 +113,7 @@ func limitOf(spec string) (l rlqs.Limit, err error) {
 	return l, nil
 }
 
-// afterKey is what stands behind the algorithm and the key, which may be quoted.
+// afterKey is the text behind the algorithm and the key, which may be quoted.
 func afterKey(spec string) string {
 	_, rest, _ := strings.Cut(spec, " ")
 	if !strings.HasPrefix(rest, `"`) {

@@ -39,13 +39,13 @@ func (s *quotaSession) usages(ctx context.Context, caller gateway.Caller, r *rep
 	return all, nil
 }
 
-// maxKeySuffix is room for what stands behind a rule's key in the keys of its quota.
+// maxKeySuffix is the length of the text behind a rule's key in the keys of its quota.
 const maxKeySuffix = 80
 
 // count is a number of requests as reported, within what can be one.
 func count(n uint64) int64 { return int64(min(n, 1<<40)) }
 
-// rule writes what a rule says. It reports false if nothing is to be answered: the Envoy then does what it does without an assignment.
+// rule applies a rule. It reports false if the bucket gets no answer: its no_assignment_behavior holds.
 func (s *quotaSession) rule(ctx context.Context, caller gateway.Caller, now time.Duration, found *rls.Quota, u *rlqs.Usage) bool {
 	rule := found.Rule
 	if len(found.Key)+maxKeySuffix > s.quotas.service.gateway.Config().MaxKeyBytes {

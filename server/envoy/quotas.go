@@ -41,7 +41,7 @@ func (q *quotas) start(s *Service, ctx context.Context) {
 	q.streams = make(chan struct{}, rlqs.MaxStreams)
 }
 
-// warn logs what an operator should know about quotas, once a minute.
+// warn logs a trouble with quotas, at most once a minute.
 func (q *quotas) warn(message string, args ...any) {
 	now := int64(q.now())
 	if last := q.warned.Load(); last != 0 && now < last+int64(time.Minute) || !q.warned.CompareAndSwap(last, now) {
@@ -190,7 +190,7 @@ func (s *quotaSession) caller(ctx context.Context) (gateway.Caller, error) {
 	return gateway.Caller{User: user, Address: s.conn.Address()}, err
 }
 
-// assign asks for what is due, and sends the assignments.
+// assign asks home for tokens, and sends the assignments.
 func (s *quotaSession) assign(ctx context.Context, caller gateway.Caller) error {
 	for range 2 { // again if the first was an operation whose outcome had not been known
 		if err := s.carryOut(ctx, caller, s.stream.Loans(s.quotas.now())); err != nil {

@@ -83,7 +83,7 @@ type Assignment struct {
 	Interval int64 // seconds
 }
 
-// assign decides the share's assignment by what is lent. ok is false if there is nothing to say.
+// assign decides the share's assignment by the loans. ok is false if the Envoy is to hear nothing.
 func (q *quota) assign(now time.Duration, s *share) (a Assignment, ok bool) {
 	want, wants := q.plan(s)
 	if wants && s.mayChange(now) {

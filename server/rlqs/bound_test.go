@@ -20,7 +20,7 @@ func uneven(envoys int, sum float64) (rates []float64) {
 	return rates
 }
 
-// Under steady uneven demand a hundred Envoys grant at least nine tenths of what they could after 15 seconds. With few tokens for each Envoy it is
+// Under steady uneven demand a hundred Envoys grant at least nine tenths of the limit, or of their demand, after 15 seconds. With few tokens for each Envoy it is
 // less: a bucket of one or two tokens is often full, and requests that come at random times are often too close to each other.
 func TestUtilisation(t *testing.T) {
 	for _, kind := range []struct {
@@ -61,7 +61,7 @@ func TestUtilisation(t *testing.T) {
 	}
 }
 
-// grantedIn is what an Envoy grants in a time, per second.
+// grantedIn is the rate at which an Envoy grants, per second.
 func (w *world) grantedIn(f *filter, span time.Duration) float64 {
 	before := f.granted
 	w.run(span)

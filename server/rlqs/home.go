@@ -29,7 +29,7 @@ func (t *Table) demands(now time.Duration, touched []*share) (all []Operation) {
 	return all
 }
 
-// loans asks for what some shares should have, and gives back what is not needed.
+// loans asks for what some shares should have, and gives the rest back.
 func (t *Table) loans(now time.Duration, touched []*share) (all []Operation) {
 	for q, shares := range byQuota(touched) {
 		q.count(now)

@@ -11,7 +11,7 @@ import (
 const (
 	// TTL is an assignment's time to live, in which Envoy reports twice.
 	TTL = 12 * time.Second
-	// Margin is within which an assignment is in use that was sent, and what was reported before is here.
+	// Margin is within which an assignment is in use that was sent, and reports from before have arrived.
 	Margin = 2 * time.Second
 	// LoanTTL is after which home takes back the loans of a node that does not renew them.
 	LoanTTL = TTL + Margin + 4*time.Second

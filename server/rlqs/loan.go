@@ -17,7 +17,7 @@ type loan struct {
 	renewed time.Duration // the begin of the last operation that home has answered
 	begun   time.Duration // when the operation on its way was sent first
 	asked   int64         // by that operation
-	back    int64         // what it gives back
+	back    int64         // tokens that it gives back
 	stated  int64         // the tokens that home has set aside
 	charged int64         // by that operation; back at once if these are units
 	isAway  bool

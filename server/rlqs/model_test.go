@@ -191,7 +191,7 @@ func (w *world) step(f *filter) {
 	}
 }
 
-// report sends what an Envoy has counted, on a stream that it opens if it has none.
+// report sends an Envoy's counts, on a stream that it opens if it has none.
 func (w *world) report(f *filter) {
 	allowed, denied := f.allowed, f.denied
 	f.allowed, f.denied = 0, 0

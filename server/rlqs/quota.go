@@ -52,7 +52,7 @@ func (q *quota) usualDemand() float64 {
 	return sum / float64(n)
 }
 
-// end counts a bucket as spent, but for what comes back.
+// end counts a bucket as spent, but for its unspent tokens.
 func (q *quota) end(b *bucket, unspent int64) {
 	q.spend(b, b.held-unspent)
 	*b = bucket{}

@@ -2,7 +2,7 @@ package rlqs
 
 import "time"
 
-// bucket is what one assignment gives an Envoy: tokens at once, and a rate in units.
+// bucket is the content of one assignment: tokens at once, and a rate in units.
 type bucket struct {
 	tokens  int64 // as assigned
 	held    int64 // of them, those that may be unspent

@@ -156,7 +156,7 @@ func (s *Stream) join(name quotaName, u *Usage) *share {
 	return one
 }
 
-// leave ends a share. What it holds stays lent until its time is over.
+// leave ends a share. Its buckets stay lent until their time is over.
 func (s *Stream) leave(id string, one *share) {
 	delete(s.shares, id)
 	one.isGone, one.demand = true, 0
@@ -164,7 +164,7 @@ func (s *Stream) leave(id string, one *share) {
 	s.table.buckets--
 }
 
-// sweep forgets quotas without shares, once a second. What they have beside buckets goes back to home first, if a stream is there to ask for it.
+// sweep forgets quotas without shares, once a second. Their spare tokens go back to home first, if a stream is there to ask for it.
 func (t *Table) sweep(now time.Duration) {
 	if now < t.swept+time.Second {
 		return

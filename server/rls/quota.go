@@ -12,7 +12,7 @@ const (
 	mostOrders = 256 // descriptors that are tried for one id
 )
 
-// Quota is what the rules say about a bucket of the rate limit quota service.
+// Quota is the rule of a bucket of the rate limit quota service.
 type Quota struct {
 	Rule *Rule // nil if nothing limits the bucket
 	// NoDomain reports that the domain has no rules.
