@@ -50,10 +50,12 @@ func TestEnvoyQuotas(t *testing.T) {
 		})
 	}
 	senders.Wait()
-	if most := capacity + rate*time.Since(begin).Seconds(); float64(total.Load()) > most {
-		t.Errorf("%d granted, and the limit allows %.0f in that time", total.Load(), most)
+	took := time.Since(begin)
+	beyond := float64(total.Load()) - capacity - rate*took.Seconds() // a slow machine makes it smaller
+	t.Logf("%d granted in %v, by each %d %d %d", total.Load(), took, granted[0].Load(), granted[1].Load(), granted[2].Load())
+	if beyond > 0 {
+		t.Errorf("%.0f granted beyond the limit", beyond)
 	}
-	t.Logf("%d granted in %v, by each %d %d %d", total.Load(), time.Since(begin), granted[0].Load(), granted[1].Load(), granted[2].Load())
 	if metrics := testserver.GetText(t, "http://"+stint.Admin(t)+"/metrics"); !strings.Contains(metrics, "stint_envoy_quota_streams 3\n") {
 		t.Error("the metrics do not count three streams")
 	}

@@ -85,6 +85,9 @@ type Assignment struct {
 
 // assign decides the share's assignment by the loans. ok is false if the Envoy is to hear nothing.
 func (q *quota) assign(now time.Duration, s *share) (a Assignment, ok bool) {
+	if s.now.lives() && now+2*Margin > s.now.until { // it may end before this arrives, and would begin again full
+		s.replace(now, bucket{})
+	}
 	want, wants := q.plan(s)
 	if wants && s.mayChange(now) {
 		q.change(now, s, want)

@@ -130,15 +130,27 @@ func (t *Table) Answer(o Operation, a *Answer) {
 	switch {
 	case l == &q.demand:
 		q.allDemand = float64(demandLimit.Capacity-a.Remaining-l.charged) / 1000
+	case ended && l == &q.units:
+		q.loseUnits(l.begun)
 	case ended:
 		q.lose()
 	}
 }
 
-// lose ends all buckets: home has taken the loan back, as an operator can by RL.VOID.
+// lose ends all buckets: home has taken the tokens back, as an operator can by RL.VOID.
 func (q *quota) lose() {
 	for _, s := range q.shares {
 		s.now, s.before = bucket{}, bucket{}
+	}
+}
+
+// loseUnits ends the buckets with a rate. Their tokens stay lent, as those of a bucket that is replaced.
+func (q *quota) loseUnits(now time.Duration) {
+	for _, s := range q.shares {
+		if s.now.units > 0 {
+			s.replace(now, bucket{})
+		}
+		s.before.units = 0
 	}
 }
 

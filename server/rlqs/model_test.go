@@ -3,7 +3,6 @@ package rlqs
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"github.com/stintdb/stint/engine"
@@ -187,7 +186,7 @@ func (w *world) step(f *filter) {
 		f.reports = w.now + reportsEvery
 		w.report(f)
 	} else if f.stream != nil && w.now%time.Second == 0 {
-		w.answer(f, f.stream.Waiting(w.now), false)
+		w.answer(f, f.stream.Waiting(w.now))
 	}
 }
 
@@ -203,17 +202,17 @@ func (w *world) report(f *filter) {
 		f.stream = w.nodes[f.node].NewStream()
 	}
 	usage := Usage{ID: "a", Pairs: map[string]string{"a": "b"}, Kind: Bucket, Key: modelKey, Limit: w.limit, Allowed: allowed, Denied: denied}
-	w.answer(f, f.stream.Report(w.now, []Usage{usage}), true)
+	w.answer(f, f.stream.Report(w.now, []Usage{usage}))
 }
 
 // answer has operations carried out, and sends the assignments.
-func (w *world) answer(f *filter, operations []Operation, always bool) {
+func (w *world) answer(f *filter, operations []Operation) {
 	t := w.nodes[f.node]
 	w.carryOut(t, operations)
 	w.carryOut(t, f.stream.Loans(w.now))
 	w.carryOut(t, f.stream.Loans(w.now))
 	all := f.stream.Assign(w.now)
-	if len(all) == 0 || !always && !slices.ContainsFunc(all, func(a Assignment) bool { return a.Changed || a.Kind != Bucket }) {
+	if len(all) == 0 {
 		return
 	}
 	w.sent += len(all)
