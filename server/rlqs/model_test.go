@@ -15,12 +15,11 @@ type filter struct {
 	rate float64 // of requests per second
 	due  float64 // of the next one
 
-	stream   *Stream
-	node     int
-	opens    time.Duration // when a stream is tried again
-	reports  time.Duration
-	reported time.Duration
-	isKnown  bool // it has the bucket
+	stream  *Stream
+	node    int
+	opens   time.Duration // when a stream is tried again
+	reports time.Duration
+	isKnown bool // it has the bucket
 
 	kind          Kind
 	tokens        float64

@@ -234,7 +234,7 @@ func (s *Stream) Assign(now time.Duration) []Assignment {
 		q := one.quota
 		q.count(now)
 		if now-one.busy >= idleTime && q.isFull() {
-			s.leave(one.id(s), one)
+			s.leave(s.idOf(one), one)
 			all = append(all, Assignment{Pairs: one.pairs, Kind: Abandon})
 			continue
 		}
@@ -248,8 +248,8 @@ func (s *Stream) Assign(now time.Duration) []Assignment {
 	return all
 }
 
-// id finds the share's key.
-func (one *share) id(s *Stream) string {
+// idOf finds the id of a share.
+func (s *Stream) idOf(one *share) string {
 	for id, other := range s.shares {
 		if other == one {
 			return id
