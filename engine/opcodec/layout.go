@@ -166,8 +166,8 @@ var opLayouts = []opLayout{
 	engine.Reserve: {fields: fieldKey | fieldMaxWait | fieldRequest, check: reserves},
 	engine.Settle:  {fields: fieldKey | fieldTokens | fieldParts | fieldPrior, parts: fieldCost, options: byte(engine.Cancel | engine.DeclaredOnly), partOptions: byte(engine.FixedCost), check: settles},
 
-	engine.Lend:   {fields: fieldKey | fieldLimit | fieldWho | fieldTokens | fieldMaxWait | fieldPrior | fieldLoan, options: byte(engine.Merged), check: lends},
-	engine.Return: {fields: fieldKey | fieldWho | fieldLoan, check: isOnLoan},
+	engine.Lend:   {fields: fieldKey | fieldLimit | fieldWho | fieldTokens | fieldMaxWait | fieldPrior | fieldLoan, options: byte(engine.Merged | engine.Whole), check: lends},
+	engine.Return: {fields: fieldKey | fieldWho | fieldKeep | fieldLoan, check: returns},
 	engine.Void:   {fields: fieldKey | fieldWho, options: byte(engine.Force), check: hasHolder},
 	engine.Loans:  {fields: fieldKey},
 

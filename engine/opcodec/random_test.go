@@ -277,13 +277,19 @@ func randomLoan(r *rand.Rand, verb engine.Verb, among []limits.Limit, key []byte
 	if r.IntN(2) == 0 {
 		op.Loan.Previous = op.Loan.Number + 1
 	}
+	if verb == engine.Return {
+		op.Keep = engine.KeepTokens(r.Int64N(3))
+	}
 	if verb == engine.Lend {
 		op.Tokens, op.MaxWait = tokens, []int64{0, limits.MinDuration, limits.MaxDuration}[r.IntN(3)]
 		for op.Limit = among[r.IntN(len(among))]; !op.Limit.Algorithm.CanBeLent(); {
 			op.Limit = anyLimit(r)
 		}
+		if r.IntN(3) == 0 {
+			op.Options = engine.Whole
+		}
 		if op.MaxWait == 0 && r.IntN(2) == 0 {
-			op.Options, op.Loan.Waiting, op.Loan.Each = engine.Merged, 1+r.Int64N(engine.MaxWaiting), 1+r.Int64N(limits.MaxTokens)
+			op.Options, op.Loan.Waiting, op.Loan.Each = op.Options|engine.Merged, 1+r.Int64N(engine.MaxWaiting), 1+r.Int64N(limits.MaxTokens)
 		}
 	}
 	return op

@@ -132,7 +132,7 @@ func stepLoan(r *rand.Rand) engine.Op {
 		op.MaxWait = []int64{0, sec / 2, 3 * sec, 40 * sec}[r.IntN(4)]
 		return op
 	case engine.Return:
-		return engine.Op{Verb: engine.Return, Key: op.Key, Who: op.Who, Loan: &engine.Loan{Number: number + 1, Previous: number, Left: r.Int64N(2)}}
+		return engine.Op{Verb: engine.Return, Key: op.Key, Who: op.Who, Keep: engine.KeepTokens(r.Int64N(2)), Loan: &engine.Loan{Number: number + 1, Previous: number, Left: r.Int64N(2)}}
 	case engine.Void:
 		return engine.Op{Verb: engine.Void, Key: op.Key, Who: op.Who, Options: []engine.Option{0, engine.Force}[r.IntN(2)]}
 	}

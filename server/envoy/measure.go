@@ -40,5 +40,6 @@ func (s *Service) Measure(r *metrics.Snapshot) {
 		to.Denied += c.Denied.Load()
 		to.ShadowDenied += c.ShadowDenied.Load()
 	})
+	m.Quotas = s.quotas.measure()
 	r.Envoy = m
 }

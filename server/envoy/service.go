@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	quota "github.com/envoyproxy/go-control-plane/envoy/service/rate_limit_quota/v3"
 	ratelimit "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health/grpc_health_v1"
@@ -33,7 +34,8 @@ type Service struct {
 	grpc      *grpc.Server
 	kuadrant  kuadrant
 	serving   sync.WaitGroup
-	requests  requests           // under way
+	requests  requests // under way
+	quotas    quotas
 	stop      context.CancelFunc // of what runs beside the requests
 }
 
@@ -60,6 +62,9 @@ func (s *Service) Start(g *gateway.Gateway) (addresses []string, err error) {
 	if err := s.openRules(cfg); err != nil {
 		return nil, err
 	}
+	ctx, stop := context.WithCancel(context.Background())
+	s.stop = stop
+	s.quotas.start(s, ctx)
 	listeners, addresses, err := g.Listen(gateway.Addresses{All: cfg.GRPCListen, Setting: "--grpc-listen", Shown: "gRPC"},
 		gateway.Addresses{All: cfg.GRPCTLSListen, Setting: "--grpc-tls-listen", Shown: "gRPC, TLS", Protocols: []string{"h2"}, Certified: cfg.TLSClientCA != ""})
 	if err != nil {
@@ -80,15 +85,16 @@ func (s *Service) Start(g *gateway.Gateway) (addresses []string, err error) {
 	ratelimit.RegisterRateLimitServiceServer(s.grpc, s)
 	s.kuadrant.Service = s
 	s.grpc.RegisterService(&kuadrantMethods, &s.kuadrant)
+	quota.RegisterRateLimitQuotaServiceServer(s.grpc, &s.quotas)
 	grpc_health_v1.RegisterHealthServer(s.grpc, s.health)
 	if s.now == nil {
 		s.now = time.Now
 	}
-	s.serve(listeners)
+	s.serve(ctx, listeners)
 	return addresses, nil
 }
 
-func (s *Service) serve(listeners []net.Listener) {
+func (s *Service) serve(ctx context.Context, listeners []net.Listener) {
 	for _, ln := range listeners {
 		s.serving.Go(func() {
 			if err := s.grpc.Serve(ln); err != nil {
@@ -96,8 +102,6 @@ func (s *Service) serve(listeners []net.Listener) {
 			}
 		})
 	}
-	ctx, stop := context.WithCancel(context.Background())
-	s.stop = stop
 	s.serving.Go(func() { s.poll(ctx) })
 	if control := s.control.Load(); control != nil {
 		s.serving.Go(func() { control.Run(ctx) })

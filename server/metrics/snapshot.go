@@ -97,6 +97,7 @@ type EnvoyRules struct {
 	Refused int64          // changes of the files
 	Counts  []PolicyCounts // of at most MaxRules, and the sum of the others
 	Control *ControlPlane  // nil if rules are in files
+	Quotas  EnvoyQuotas
 }
 
 // ControlPlane is what pushes rules.
@@ -104,6 +105,13 @@ type ControlPlane struct {
 	Accepted, Refused int64 // pushes
 	Connected         bool
 	Age               time.Duration // of the rules in use, 0 without any
+}
+
+// EnvoyQuotas are the streams of Envoy's rate limit quota service.
+type EnvoyQuotas struct {
+	Streams, Buckets           int64
+	Reports, Changes, Orphaned int64
+	Abandoned, Unanswered      int64
 }
 
 // QuotaUsage is how many keys a quota counts.

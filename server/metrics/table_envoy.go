@@ -45,4 +45,25 @@ var envoyRows = []Row{{
 }, {
 	Name: "stint_envoy_rules_age_seconds", Kind: Gauge, When: withXDS, Help: "Time since the rules in use were pushed, also before a restart.",
 	values: fromControl(func(c *ControlPlane) float64 { return c.Age.Seconds() }),
+}, {
+	Name: "stint_envoy_quota_streams", Kind: Gauge, When: withEnvoy, Help: "Streams of Envoy's rate limit quota service.",
+	values: fromEnvoy(func(e *EnvoyRules) float64 { return float64(e.Quotas.Streams) }),
+}, {
+	Name: "stint_envoy_quota_buckets", Kind: Gauge, When: withEnvoy, Help: "Buckets with a limit on these streams.",
+	values: fromEnvoy(func(e *EnvoyRules) float64 { return float64(e.Quotas.Buckets) }),
+}, {
+	Name: "stint_envoy_quota_reports_total", Kind: Counter, When: withEnvoy, Help: "Reports of these streams.",
+	values: fromEnvoy(func(e *EnvoyRules) float64 { return float64(e.Quotas.Reports) }),
+}, {
+	Name: "stint_envoy_quota_changes_total", Kind: Counter, When: withEnvoy, Help: "Assignments of other tokens or another rate than before. Each takes tokens of the limit.",
+	values: fromEnvoy(func(e *EnvoyRules) float64 { return float64(e.Quotas.Changes) }),
+}, {
+	Name: "stint_envoy_quota_orphaned_total", Kind: Counter, When: withEnvoy, Help: "Buckets of streams that ended. Their tokens count as spent when their time to live is over.",
+	values: fromEnvoy(func(e *EnvoyRules) float64 { return float64(e.Quotas.Orphaned) }),
+}, {
+	Name: "stint_envoy_quota_abandoned_total", Kind: Counter, When: withEnvoy, Help: "Buckets that Envoy was told to forget, because a stream or this node had too many.",
+	values: fromEnvoy(func(e *EnvoyRules) float64 { return float64(e.Quotas.Abandoned) }),
+}, {
+	Name: "stint_envoy_quota_unanswered_total", Kind: Counter, When: withEnvoy, Help: "Times that a bucket got no assignment because its policy is missing or cannot be divided. The log has the reason.",
+	values: fromEnvoy(func(e *EnvoyRules) float64 { return float64(e.Quotas.Unanswered) }),
 }}
