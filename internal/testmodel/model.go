@@ -38,9 +38,7 @@ func (m *Model) held(key string) state {
 }
 
 func (m *Model) keep(key string, s state) {
-	if m.since != nil {
-		m.since[key] = append(m.since[key], s)
-	}
+	m.changed(key, s)
 	if m.keys[key] = s; !s.live(m.Now) {
 		delete(m.keys, key)
 	}

@@ -2,6 +2,7 @@ package testmodel
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -9,31 +10,27 @@ import (
 func (c *Calls) Certain() {
 	m := c.Model
 	m.since = map[string][]state{}
-	for _, key := range c.allKeys() {
+	for _, key := range slices.Concat(c.names(), slices.Collect(maps.Keys(m.keys))) {
 		m.since[key] = []state{m.keys[key]}
 	}
 }
 
-// allKeys are the keys that calls name, those of the policies included.
-func (c *Calls) allKeys() (keys []string) {
-	keys = c.names()
-	for i := range forms {
-		for _, id := range ids {
-			keys = append(keys, "pol:"+forms[i].word+id)
-		}
-		for _, value := range values {
-			key, _ := fill("pol:"+forms[i].word+":{tenant}", "", []string{"tenant", value})
-			keys = append(keys, key)
-		}
+// changed records a key's new state, nil if it has none. Policies make keys that no call names.
+func (m *Model) changed(key string, s state) {
+	if m.since == nil {
+		return
 	}
-	return keys
+	if m.since[key] == nil {
+		m.since[key] = []state{nil}
+	}
+	m.since[key] = append(m.since[key], s)
 }
 
 // Recover continues from a server's state after a crash: each key has a state that it had at some time since the last
 // Certain. It returns the keys whose state is ambiguous; delete them.
 func (c *Calls) Recover(ask func(command ...string) (string, error)) (unclear []string, err error) {
 	m := c.Model
-	for _, key := range c.allKeys() {
+	for _, key := range slices.Sorted(maps.Keys(m.since)) {
 		looks := [][]string{{"RL.INFO", key}, {"CC.HOLDERS", key}, {"SL.LOG", key}, {"RL.LENT", key}}
 		if slices.Contains(dataKeys, key) {
 			looks = append(looks, []string{"GET", key}, []string{"PTTL", key})
