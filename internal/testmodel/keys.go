@@ -172,6 +172,6 @@ func (m *Model) typeOf(words []string) (string, error) {
 }
 
 func (m *Model) drop(key string) {
-	m.changed(key, nil)
+	m.since.add(key, nil)
 	delete(m.keys, key)
 }

@@ -9,21 +9,24 @@ import (
 // Certain records that all decisions until now are durable: a crash loses only later ones.
 func (c *Calls) Certain() {
 	m := c.Model
-	m.since = map[string][]state{}
+	m.since = pastStates{}
 	for _, key := range slices.Concat(c.names(), slices.Collect(maps.Keys(m.keys))) {
 		m.since[key] = []state{m.keys[key]}
 	}
 }
 
-// changed records a key's new state, nil if it has none. Policies make keys that no call names.
-func (m *Model) changed(key string, s state) {
-	if m.since == nil {
+// pastStates are the states of keys since some moment, the first that of the moment; a state is nil if the key had none.
+type pastStates map[string][]state
+
+// add records a new state. Policies make keys that no call names.
+func (p pastStates) add(key string, s state) {
+	if p == nil {
 		return
 	}
-	if m.since[key] == nil {
-		m.since[key] = []state{nil}
+	if p[key] == nil {
+		p[key] = []state{nil}
 	}
-	m.since[key] = append(m.since[key], s)
+	p[key] = append(p[key], s)
 }
 
 // Recover continues from a server's state after a crash: each key has a state that it had at some time since the last
