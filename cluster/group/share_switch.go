@@ -31,7 +31,7 @@ const allowanceEvery = 100 * time.Millisecond
 func (w *allowanceSwitch) run(ctx context.Context) {
 	var closed time.Duration // since when nothing is taken in this term
 	var term *allowance.Term
-	for ; ctx.Err() == nil; clock.Sleep(ctx, allowanceEvery) {
+	for ctx.Err() == nil {
 		if moved := w.role.leader.changed.Wait(); w.role.active() == nil {
 			notifier.Pause(ctx, moved, tickEvery)
 			continue
@@ -54,6 +54,7 @@ func (w *allowanceSwitch) run(ctx context.Context) {
 			t.IsOpen.Store(wanted && used)
 		}
 		w.allowance.Sweep()
+		clock.Sleep(ctx, allowanceEvery)
 	}
 }
 
