@@ -11,7 +11,7 @@ type Model struct {
 	keys     map[string]state
 	policies map[string]*policy
 	checks   map[string]*checks // by the names of policies
-	since    map[string][]state // states of keys since the last moment that no crash undoes; nil if crashes are not modelled
+	since    pastStates         // states of keys since the last moment that no crash undoes; nil if crashes are not modelled
 	due      int64              // when the reply to the last BLOCK comes
 	inMulti  bool               // between MULTI and EXEC, BLOCK does not wait
 }
@@ -38,9 +38,7 @@ func (m *Model) held(key string) state {
 }
 
 func (m *Model) keep(key string, s state) {
-	if m.since != nil {
-		m.since[key] = append(m.since[key], s)
-	}
+	m.since.add(key, s)
 	if m.keys[key] = s; !s.live(m.Now) {
 		delete(m.keys, key)
 	}
