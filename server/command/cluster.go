@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/stintdb/stint/engine/slot"
 	"github.com/stintdb/stint/internal/clusterstatus"
 	"github.com/stintdb/stint/server/resp"
 )
@@ -48,7 +49,7 @@ var clusterRows = []Row{{
 		{Name: "keyslot", Syntax: "key", Group: "cluster", Summary: "The hash slot of a key, out of 16384. The leader serves all of them.",
 			Returns: "an integer from 0 to 16383. Works without a cluster too.", Example: "alice:1",
 			Cost: Light, Flags: Fast | Harmless, Keys: Keys{First: 2, Last: 2},
-			Run: func(_ Session, w *resp.Writer, args [][]byte) { w.Int(int64(Slot(args[2]))) }},
+			Run: func(_ Session, w *resp.Writer, args [][]byte) { w.Int(int64(slot.Of(args[2]))) }},
 	},
 }}
 
@@ -109,7 +110,7 @@ func runClusterSlots(st *clusterstatus.Status, _ Session, w *resp.Writer, _ [][]
 	w.Array(1)
 	w.Array(2 + len(nodes))
 	w.Int(0)
-	w.Int(Slots - 1)
+	w.Int(slot.Count - 1)
 	for _, m := range nodes {
 		host, port := HostPort(m.ClientAddr)
 		w.Array(4)
@@ -131,7 +132,7 @@ func runClusterShards(st *clusterstatus.Status, _ Session, w *resp.Writer, _ [][
 	w.BulkString("slots")
 	w.Array(2)
 	w.Int(0)
-	w.Int(Slots - 1)
+	w.Int(slot.Count - 1)
 	w.BulkString("nodes")
 	w.Array(len(nodes))
 	for _, m := range nodes {
@@ -164,7 +165,7 @@ func nodeLine(st *clusterstatus.Status, m clusterstatus.Member, now int64) strin
 	flags, master, link, slots := "slave", "-", "connected", ""
 	switch {
 	case isMaster(st, m):
-		flags, slots = "master", fmt.Sprintf(" 0-%d", Slots-1)
+		flags, slots = "master", fmt.Sprintf(" 0-%d", slot.Count-1)
 	case st.LastLeaderID != "":
 		master = NodeHash(st.LastLeaderID)
 	}
@@ -204,16 +205,16 @@ func runClusterReplicas(st *clusterstatus.Status, s Session, w *resp.Writer, arg
 }
 
 func runClusterInfo(st *clusterstatus.Status, _ Session, w *resp.Writer, _ [][]byte) {
-	state, ok, fail := "ok", Slots, 0
+	state, ok, fail := "ok", slot.Count, 0
 	if !st.HasLeader() || !st.Healthy || serving(st) == nil {
-		state, ok, fail = "fail", 0, Slots
+		state, ok, fail = "fail", 0, slot.Count
 	}
 	var out strings.Builder
 	for _, f := range []struct {
 		name  string
 		value any
 	}{
-		{"cluster_enabled", 1}, {"cluster_state", state}, {"cluster_slots_assigned", Slots}, {"cluster_slots_ok", ok}, {"cluster_slots_pfail", 0},
+		{"cluster_enabled", 1}, {"cluster_state", state}, {"cluster_slots_assigned", slot.Count}, {"cluster_slots_ok", ok}, {"cluster_slots_pfail", 0},
 		{"cluster_slots_fail", fail}, {"cluster_known_nodes", len(st.Members)}, {"cluster_size", 1}, {"cluster_current_epoch", st.Term}, {"cluster_my_epoch", st.Term},
 	} {
 		fmt.Fprintf(&out, "%s:%v\r\n", f.name, f.value)
