@@ -16,6 +16,7 @@ type Store struct {
 	commands Commands
 	scripts  scripts
 	publish  func(channel, text []byte) (receivers int)
+	owns     func(key []byte) bool
 }
 
 // Config configures a store.
@@ -28,14 +29,17 @@ type Config struct {
 	// counts and which may differ from one replica to the next. Nil if nobody receives any.
 	Publish func(channel, text []byte) (receivers int)
 	Changed func(key []byte) // see [keyspace.Config]
-	Shards  int              // a power of two up to 65536; 0 for the default of 1024
+	// Owns reports whether a key may be in the store; nil if every key may. It is asked for the keys of a policy, which no operation states:
+	// a check with others is answered with [engine.CrossSlot].
+	Owns   func(key []byte) bool
+	Shards int // a power of two up to 65536; 0 for the default of 1024
 }
 
 // New returns an empty store.
 func New(o Config) *Store { return newBeside(nil, o) }
 
 func newBeside(other *keyspace.Keyspace, o Config) *Store {
-	s := &Store{commands: o.Commands, publish: o.Publish}
+	s := &Store{commands: o.Commands, publish: o.Publish, owns: o.Owns}
 	s.Init(keyspace.Config{MaxBytes: o.MaxBytes, Replicated: o.Replicated, Shards: o.Shards, Beside: other, Changed: o.Changed})
 	s.policies.byName, s.policies.checks, s.policies.notes = map[string]*policy{}, map[string]*checkCounts{}, s.JournalNotes()
 	s.groups.New = func() any { return new(acquireAllCall) }
