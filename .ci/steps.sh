@@ -48,6 +48,7 @@ readonly artifacts="${CI_ARTIFACTS:-$PWD/.ci/artifacts}" # files that a run leav
 # The sizes of the campaigns: name, for a change, every night. CI_SIZE=nightly takes the latter.
 readonly campaigns=(
     "faults        400   50000"   # of a simulated cluster
+    "group-faults  40    10000"   # of one with several groups
     "race-faults   30    100"     # of one under the race detector
     "exact         30000 1000000" # calls compared with the exact model
     "redis         200000 1000000" # commands compared with Redis, and as many with Valkey
@@ -140,7 +141,7 @@ step_compat() {
 # redis_py prints the folder of a python3 with redis-py, at the version that clients/compattest pins.
 redis_py() { python_environment clients/compattest/python/requirements.txt; }
 
-step_faults() { watched go test ./cluster -run TestFaults -faults "$(size faults)" -timeout 2h; }
+step_faults() { watched go test ./cluster -run TestFaults -faults "$(size faults)" -group-faults "$(size group-faults)" -timeout 2h; }
 
 step_exact() { watched go test -tags e2e ./cmd/stint -run TestExact -exact-calls "$(size exact)" -timeout 2h; }
 

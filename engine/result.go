@@ -41,6 +41,7 @@ const (
 	NoHome                    // the key's limit has its home elsewhere, which did not answer, and no tokens of it are left here
 	NotAwayFromHome           // the operation is not possible on a key whose limit has its home elsewhere; nothing was taken
 	TooManyMembers            // a fair share has MaxMembers active members, and the request is of another
+	CrossSlot                 // the keys are of several groups of a cluster, see package slot; nothing was taken
 	KeyChanged                // Expect, and all behind it in its batch: a key has another fingerprint; nothing was done
 
 	endOfStatuses

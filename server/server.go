@@ -81,7 +81,7 @@ type Sweeper interface {
 	Weigh(ops []engine.Op) (work int)
 	TryReadOnly(now int64, op *engine.Op, res *engine.Result) (done bool)
 	SetRules(r admission.Rules)
-	SetQuotas(all []admission.Quota)
+	SetQuotas(q *admission.Quotas)
 	QuotaCounts(visit func(q admission.Quota, keys int64))
 	PolicyCounts(visit func(store.Policy))
 	CountCheck(policy []byte, res *engine.Result)
@@ -240,8 +240,11 @@ func newRunID() string {
 }
 
 // NewCommands returns the part of a store that carries out commands on data and scripts.
-func NewCommands(cfg *config.Config) store.Commands {
-	e := &command.Executor{ScriptTime: command.ScriptTime}
+func NewCommands(cfg *config.Config) store.Commands { return NewCommandsOn(cfg, nil) }
+
+// NewCommandsOn is NewCommands on the keys of one of several groups.
+func NewCommandsOn(cfg *config.Config, owns func(key []byte) bool) store.Commands {
+	e := &command.Executor{ScriptTime: command.ScriptTime, Owns: owns}
 	if !cfg.IsCluster() {
 		e.Databases = cfg.Databases
 	}

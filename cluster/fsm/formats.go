@@ -42,6 +42,7 @@ var Additions = append([]Addition{
 	{Version: 2, Name: "a key whose limit has its home elsewhere", IsUsed: usesPurse},
 	{Version: 2, Name: "the leader's allowance", IsUsed: usesAllowance},
 	{Version: 2, Name: "the switch of the leader's allowance", kind: KindAllowance},
+	{Version: 2, Name: "several groups of keys", kind: KindGroups},
 	{Version: 2, Name: "COST and KEEP", IsUsed: inAnyLimit(func(op *engine.Op) bool { return op.Options&engine.FixedCost != 0 || op.Keep != 0 })},
 	{Version: 2, Name: "a wait for several limits", IsUsed: waitsForSeveral},
 	{Version: 2, Name: "a queue among several limits", IsUsed: queuesAmongSeveral},

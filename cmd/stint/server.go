@@ -58,9 +58,10 @@ func (p *process) runServer(ctx context.Context, cfg config.Config, ignored []wa
 	}
 	channels, changes := new(pubsub.Channels), new(keyevents.Hub)
 	warnings := warn.New(warn.Options{Publish: channels.Publish, Webhook: cfg.WarnWebhook, Log: log})
-	keys := store.New(store.Config{Replicated: cfg.IsCluster(), Commands: server.NewCommands(&cfg), Publish: channels.Publish, Changed: changes.Changed, Warned: warnings.Note}) // unbounded, because the server bounds the whole process
-	defer keys.Close()
-	changes.Attach(keys.Observe)
+	stores := newStores(&cfg, store.Config{Publish: channels.Publish, Changed: changes.Changed, Warned: warnings.Note}) // unbounded, because the server bounds the whole process
+	defer stores.close()
+	changes.Attach(stores.observe)
+	keys := stores.first
 	operators, err := admin.Listen(&cfg, files.admin, log)
 	if err != nil {
 		return err
@@ -70,7 +71,7 @@ func (p *process) runServer(ctx context.Context, cfg config.Config, ignored []wa
 	if err != nil {
 		return err
 	}
-	state, err := openState(cfg, keys, files, operators, log, line)
+	state, err := openState(cfg, keys, stores.groups, files, operators, log, line)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"cmp"
+	"slices"
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/database"
@@ -63,6 +64,10 @@ func (s *Store) openCheck(g *acquireAllCall, op *engine.Op, res *engine.Result) 
 	}
 	g.shadow = shadow
 	parts = g.parts[:len(limits)]
+	if s.owns != nil && slices.ContainsFunc(parts, func(p engine.Op) bool { return !s.owns(database.KeyOf(p.Key)) }) {
+		res.Status = engine.CrossSlot
+		return nil, false
+	}
 	if limits[0].meets && g.denySameKey(parts, op, res) {
 		return nil, false
 	}

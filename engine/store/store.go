@@ -18,6 +18,7 @@ type Store struct {
 	scripts  scripts
 	publish  func(channel, text []byte) (receivers int)
 	warned   func(w *engine.Warning)
+	owns     func(key []byte) bool
 }
 
 // Config configures a store.
@@ -31,14 +32,17 @@ type Config struct {
 	Publish func(channel, text []byte) (receivers int)
 	Changed func(key []byte)        // see [keyspace.Config]
 	Warned  func(w *engine.Warning) // see [keyspace.Config]
-	Shards  int                     // a power of two up to 65536; 0 for the default of 1024
+	// Owns reports whether a key may be in the store; nil if every key may. It is asked for the keys of a policy, which no operation states:
+	// a check with others is answered with [engine.CrossSlot].
+	Owns   func(key []byte) bool
+	Shards int // a power of two up to 65536; 0 for the default of 1024
 }
 
 // New returns an empty store.
 func New(o Config) *Store { return newBeside(nil, o) }
 
 func newBeside(other *keyspace.Keyspace, o Config) *Store {
-	s := &Store{commands: o.Commands, publish: o.Publish, warned: o.Warned}
+	s := &Store{commands: o.Commands, publish: o.Publish, warned: o.Warned, owns: o.Owns}
 	s.Init(keyspace.Config{MaxBytes: o.MaxBytes, Replicated: o.Replicated, Shards: o.Shards, Beside: other, Changed: o.Changed, Warned: o.Warned})
 	s.policies.byName, s.policies.checks, s.policies.notes = map[string]*policy{}, map[string]*checkCounts{}, s.JournalNotes()
 	s.groups.New = func() any { return new(acquireAllCall) }

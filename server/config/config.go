@@ -83,6 +83,7 @@ type Config struct {
 	BootstrapExpect    int           // nodes that have to meet before they form it, 0 is all of ClusterPeers
 	ClusterImport      string        // data directory of a server alone whose state a new cluster begins with, "" is none
 	Advertise          string        // HOST:PORT where clients reach this node, "" follows from Listen
+	Groups             int           // of keys, that a cluster is formed with
 	Redirect           string        // forward or moved: the treatment of requests on a node that is not the leader
 	DecideTimeout      time.Duration // an undecided request is answered CLUSTERDOWN after this time
 	ClusterHeartbeat   time.Duration // a leader without messages for this time is replaced
@@ -188,6 +189,7 @@ func Default() Config {
 		OutputBufferBytes:  4 << 20,
 		ShutdownGrace:      time.Second,
 		ShutdownTimeout:    5 * time.Second,
+		Groups:             1,
 		Redirect:           "forward",
 		DecideTimeout:      time.Second,
 		ClusterHeartbeat:   300 * time.Millisecond,

@@ -101,6 +101,7 @@ var settingCases = []struct {
 	{"http-tls-listen", map[string]string{"": "", ":8443": ":8443"}, []string{"8443"}},
 	{"http-hosts", map[string]string{"": "", "stint,stint.internal": "stint,stint.internal"}, []string{",", "a,,b"}},
 	{"http-origins", map[string]string{"": "", "https://app.example.com": "https://app.example.com"}, []string{","}},
+	{"groups", map[string]string{"1": "1", "64": "64"}, []string{"0", "65", "all", ""}},
 	{"redirect", map[string]string{"forward": "forward", "MOVED": "moved"}, []string{"", "ask", "yes"}},
 	{"shutdown-grace", map[string]string{"0": "0", "1ms": "1ms", "60m": "1h"}, []string{"61m", "0.1ms", "-1s", "never"}},
 	{"decide-timeout", map[string]string{"10ms": "10ms", "1": "1s", "1m": "1m"}, []string{"0", "9ms", "61s", "-1", "soon", ""}},
