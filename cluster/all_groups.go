@@ -17,7 +17,7 @@ import (
 	"github.com/stintdb/stint/internal/clusterstatus"
 )
 
-// The methods here are those of a group, for all groups of a node.
+// The methods here do for all groups of a node what those of a group do for one.
 
 // each calls f for all groups at once, and returns their errors.
 func (n *Node) each(f func(g *group.Group) error) error {
@@ -63,7 +63,7 @@ func (n *Node) WaitFor(ctx context.Context, replicas int) (acknowledged int) {
 	return slices.Min(counts)
 }
 
-// Add is [group.Group.Add]. The node joins the groups of keys by itself.
+// Add is [group.Group.Add]. The node then joins the groups of keys.
 func (n *Node) Add(ctx context.Context, node, address string, voter bool) error {
 	if !voter && n.opt.Groups > 1 {
 		return errors.New("a cluster with --groups cannot have nonvoters yet: add the node without NONVOTER")

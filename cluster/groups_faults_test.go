@@ -77,7 +77,7 @@ func (l *groupLedger) split(n *Node, r *rand.Rand) {
 	}
 }
 
-// several asks for two limits at once, as one request or in a transaction.
+// several asks for two limits at once, in one request or in a transaction.
 func (l *groupLedger) several(n *Node, r *rand.Rand) {
 	g, other := r.IntN(faultGroups), r.IntN(faultGroups)
 	ops := []engine.Op{l.op(g, 0, 1), l.op(other, 1, 1)}
@@ -116,7 +116,7 @@ func (l *groupLedger) check(n *Node, r *rand.Rand) {
 	}
 }
 
-// exceeded returns what was granted too much, or answered wrong.
+// exceeded returns the grants beyond a limit, and the wrong answers.
 func (l *groupLedger) exceeded(passed time.Duration) error {
 	if wrong := l.wrong.Load(); wrong != nil {
 		return fmt.Errorf("%s", *wrong)

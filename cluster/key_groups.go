@@ -40,13 +40,13 @@ type keyGroups struct {
 	started atomic.Pointer[[]keyGroup] // from group 1 on
 }
 
-// keyGroup is a group, and what it adds to the machine's connections.
+// keyGroup is a group, and its part in the machine's connections.
 type keyGroup struct {
 	*group.Group
 	conns transport.Config
 }
 
-// savedGroups is what a node's directory says about them, from before they begin.
+// savedGroups is the groups in a node's directory, from before they begin.
 type savedGroups struct {
 	Groups   int           `json:"groups"`
 	Founders []fsm.Founder `json:"founders"`

@@ -102,7 +102,7 @@ func (n *Node) Decide(b *engine.Batch) (finished bool) {
 	return n.router.Decide(b)
 }
 
-// knowPolicies waits until group 0 has here what was acknowledged before, policies among it.
+// knowPolicies waits until group 0 has here all that was acknowledged before, policies too.
 func (n *Node) knowPolicies(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, n.opt.DecideTimeout)
 	defer cancel()

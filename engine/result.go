@@ -81,7 +81,7 @@ type Lease struct {
 // Known reports whether this version has the status.
 func (s Status) Known() bool { return s < endOfStatuses }
 
-// Warns reports whether the use of a limit has reached a percentage of it, as the result shows it: tokens that are lent count as used.
+// Warns reports whether the use of a limit has reached a percentage of it by this result: tokens that are lent count as used.
 func (res *Result) Warns(percent uint8) bool {
 	limit := limits.Limit{Capacity: res.Limit, Warn: percent}
 	return percent != 0 && res.Limit-res.Remaining >= limit.WarnAt()

@@ -46,7 +46,7 @@ func (r *Router) Place(op *engine.Op) int {
 	return r.ofName(op.Key)
 }
 
-// isScriptCommand reports whether a command is SCRIPT LOAD or SCRIPT FLUSH: every group keeps scripts by itself.
+// isScriptCommand reports whether a command is SCRIPT LOAD or SCRIPT FLUSH: every group keeps the scripts.
 func isScriptCommand(op *engine.Op) bool {
 	return len(op.Args) > 0 && bytes.EqualFold(op.Args[0], []byte("script"))
 }

@@ -120,7 +120,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// A batch over several groups is divided, results come back at their places, and every group carries out what is for all at its place.
+// A batch over several groups is divided, results come back at their places, and every group carries out an operation for all at its place.
 func TestSplit(t *testing.T) {
 	for _, later := range []bool{false, true} {
 		r, fakes := newTestRouter(&policyOf{}, nil)

@@ -23,7 +23,7 @@ type check struct {
 	place int       // where it was decided
 }
 
-// part is what one group decides of a batch.
+// part is the operations of a batch that one group decides.
 type part struct {
 	batch engine.Batch
 	at    []int // the positions of its operations in the whole

@@ -13,7 +13,7 @@ import (
 	"github.com/stintdb/stint/server/config"
 )
 
-// ratelimitProgram is the program of envoyproxy/ratelimit. Called by its name, as its deployments do, or with its variable CONFIG_TYPE, a server
+// ratelimitProgram is the program of envoyproxy/ratelimit. Called by its name or with its variable CONFIG_TYPE, a server
 // reads the variables of that program.
 const ratelimitProgram = "ratelimit"
 

@@ -118,7 +118,7 @@ func reportLoan(c *Call, of loan) (changed bool) {
 	return false
 }
 
-// partOf divides what is available: a Lend grants at most one such part.
+// partOf divides the available tokens: a Lend grants at most one such part.
 func partOf(lend *engine.Op) int64 {
 	if lend.Options&engine.Whole != 0 {
 		return 1

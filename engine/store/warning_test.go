@@ -68,8 +68,8 @@ func (u *warnedUse) crosses(now int64) bool {
 	return true
 }
 
-// A limiter warns exactly when its use reaches the threshold for the first time in a window: whatever is refunded, forced, denied or only looked
-// at, whoever asks without WARN, and with the state copied to another store at any time.
+// A limiter warns exactly when its use reaches the threshold for the first time in a window: also if tokens are refunded, forced, denied or only
+// looked at, or asked for without WARN, and with the state copied to another store at any time.
 func TestWarnsOnce(t *testing.T) {
 	crossed, again := 0, 0
 	for seed := range uint64(testsize.Pick(300, 3000)) {
@@ -139,7 +139,7 @@ func TestWarnsOnce(t *testing.T) {
 	}
 }
 
-// copiedTo moves all keys to an empty store, as a snapshot does.
+// copiedTo moves all keys to an empty store like a snapshot.
 func copiedTo(s *Store, config Config, now int64) *Store {
 	to := New(config)
 	s.Snapshot().Scan(now, func(e keyspace.Entry) {

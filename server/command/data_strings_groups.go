@@ -7,7 +7,7 @@ import (
 	"github.com/stintdb/stint/server/resp"
 )
 
-// MGET in a cluster with several groups of keys. Each key is read by itself, in its own group: there is no moment at which all of the
+// MGET in a cluster with several groups of keys. Each key is read in its own group: there is no moment at which all of the
 // values were as in the reply.
 
 // parseGetStrings makes one operation of MGET, or where there are groups one for each key.

@@ -78,7 +78,7 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// A server without what it needs is alive, and not ready.
+// A server that lacks something is alive, and not ready.
 func TestNotReady(t *testing.T) {
 	url := "http://" + newHost(t, new(Service), waiting{})
 	for path, want := range map[string]string{"/healthcheck": "503 there are no rules", "/readyz": "503 there are no rules", "/healthz": "200 ok"} {

@@ -137,7 +137,7 @@ func (t *Table) Answer(o Operation, a *Answer) {
 	}
 }
 
-// lose ends all buckets: home has taken the tokens back, as an operator can by RL.VOID.
+// lose ends all buckets: home has taken the tokens back; an operator can do that by RL.VOID.
 func (q *quota) lose() {
 	for _, s := range q.shares {
 		s.now, s.before = bucket{}, bucket{}

@@ -8,7 +8,7 @@ import (
 	"github.com/stintdb/stint/engine/purse"
 )
 
-// loan is what home has lent this node of one key, for all streams.
+// loan is the tokens of one key that home has lent this node, for all streams.
 type loan struct {
 	purse.Purse
 	key     string

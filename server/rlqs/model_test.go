@@ -95,7 +95,7 @@ type world struct {
 	level    float64       // of a bucket that leaks at the limit's rate, into which all grants go
 	highest  float64
 	sent     int     // assignments
-	unlent   float64 // the most that Envoys had beyond what home has set aside, as a part of the limit
+	unlent   float64 // the most that Envoys had beyond home's loans, by the limit
 }
 
 func newWorld(seed uint64, limit Limit, nodes int, rates ...float64) *world {

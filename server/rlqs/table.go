@@ -207,7 +207,7 @@ func (s *Stream) Waits() bool {
 	return false
 }
 
-// Waiting is Report without a report, for the shares that should have more.
+// Waiting is Report without a report: some shares should have more.
 func (s *Stream) Waiting(now time.Duration) []Operation {
 	t := s.table
 	t.mu.Lock()

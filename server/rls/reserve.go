@@ -68,7 +68,7 @@ func (r *Rules) Reserve(req *Request, ttl time.Duration, now time.Time) (*Reserv
 	return s, nil
 }
 
-// Held is what it takes to give a reservation back, without the request.
+// Held has all that is needed to give a reservation back, without the request.
 type Held struct {
 	domain, id string
 	firsts     []int // descriptors, of each command that reserved

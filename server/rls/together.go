@@ -66,7 +66,7 @@ func (p *Plan) isCounted(i int) bool {
 	return rule.Policy != "" || rule.Requests > 0
 }
 
-// isDenied reports whether a rule denies the request whatever the commands reply.
+// isDenied reports whether a rule denies the request with any replies of the commands.
 func (p *Plan) isDenied() bool {
 	for i := range p.matches {
 		rule := p.matches[i].rule

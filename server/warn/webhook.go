@@ -166,7 +166,7 @@ func (w *Warnings) Run(ctx context.Context, leads func() bool) {
 	}
 }
 
-// post sends one warning. An error is final if the webhook refused this warning, whatever it will take later.
+// post sends one warning. An error is final if the webhook refused this warning, even if it will take others.
 func (h *webhook) post(ctx context.Context, one *queued) (isFinal bool, err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, h.url, bytes.NewReader(one.text))
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// receiver answers as answer says, and notes what it got.
+// receiver answers by the function answer, and notes the requests.
 type receiver struct {
 	answer func(attempt int, r *http.Request) (status int, err error)
 
@@ -224,7 +224,7 @@ func TestWebhookOfARestart(t *testing.T) {
 	})
 }
 
-// The message of a key has an id of its own, and that of the same window, limit and key the same one.
+// The message of a key has its id, and that of the same window, limit and key the same one.
 func TestID(t *testing.T) {
 	ids := map[string]bool{}
 	add := func(change func(w *engine.Warning)) {
