@@ -35,7 +35,7 @@ readonly steps=(
     "night   crashes:    servers killed, 200 times in each mode"
     "night   upstream:   the tests of limiter libraries themselves, on Redis and on Stint"
     "night   redis-suite: Redis's own tests, on Redis and on Stint"
-    "night   release:    everything of a release, built twice with equal bytes, into dist/"
+    "night   release:    everything of a release, built twice with equal bytes, into dist/, installed and upgraded"
     "night   figures:    every benchmark once, at its smallest size"
     "night   failover:   the primary killed in the middle of a burst, beside Redis with Sentinel"
 )
@@ -89,6 +89,7 @@ step_vet() {
     for module in "${modules[@]}" clients/compattest/limiters/go; do # not in modules: its dependencies are what users run
         [[ " ${linted[*]} " == *" $module "* ]] || (cd "$module" && go vet ./...)
     done
+    (cd packaging && go vet -tags installed ./installed)
 }
 
 step_lint() {
@@ -331,6 +332,10 @@ step_release() {
     python3 -m venv "$clean/python" && "$clean/python/bin/pip" install --quiet dist/*.whl && (cd "$clean" && python/bin/python -c 'import stint')
     (cd "$clean" && npm init --yes >/dev/null && npm install --silent "$OLDPWD"/dist/stintdb-client-*.tgz && node -e 'require("@stintdb/client")')
     (cd dist && sha256sum --check --quiet checksums.txt && ls -s)
+    install_installers
+    local debian
+    debian=$(debian_root)
+    (cd packaging && watched go test -tags installed ./installed -dist "$OLDPWD/dist" -debian "$debian")
 }
 
 step_failover() { (cd bench && go run . -quick -only failover,failover-hot); }
