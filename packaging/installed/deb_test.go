@@ -79,7 +79,7 @@ const ofThisHost = `durability = "always"` // a killed server loses nothing then
 func (h *host) upgrade(t *testing.T, version, newer string) {
 	t.Helper()
 	before := h.run(t, "systemctl show --property MainPID stint")
-	// Without a terminal, dpkg is told to take its question's default.
+	// Without a terminal, dpkg takes its question's default.
 	if said := h.run(t, "dpkg --force-confdef --install "+newer); !strings.Contains(said, "systemctl restart stint") {
 		t.Errorf("it does not say how to start the new version: %s", said)
 	}

@@ -43,7 +43,7 @@ func (d docker) run(t *testing.T, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// TestInstalledImage runs the image: it becomes healthy, keeps its state in its volume, stops when it is told to, and comes back after it was killed.
+// TestInstalledImage runs the image: it becomes healthy, keeps its state in its volume, stops when asked to, and comes back after it was killed.
 func TestInstalledImage(t *testing.T) {
 	d := startDocker(t)
 	folder := part(t, "stint_*_image")

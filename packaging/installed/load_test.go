@@ -24,7 +24,7 @@ const (
 	roundRequests = 25 // that each client has answered before a round ends
 )
 
-// load is clients that take tokens, each at one server, until they are stopped, and what they were told.
+// load is clients that take tokens, each at one server, until they are stopped, and their replies.
 type load struct {
 	addresses []string
 	stopped   atomic.Bool
@@ -62,7 +62,7 @@ func (l *load) stop() {
 	l.running.Wait()
 }
 
-// take asks for tokens, on a new connection, and takes fewer if there are no more. An error says that the server has refused to decide.
+// take asks for tokens, on a new connection, and takes fewer if there are no more. It is an error if the server has refused to decide.
 func (l *load) take(client int, key string, tokens int64) error {
 	reply, err := ask(l.addresses[client%len(l.addresses)], "TB.ACQUIRE", key, strconv.Itoa(capacity), "1/365d", fmt.Sprint(tokens), "UPTO")
 	l.mu.Lock()
