@@ -5,25 +5,25 @@ import java.util.Set;
 /** The one table of algorithms. Commands, text forms and checks are derived from it. */
 public enum Algorithm {
     /** TB.ACQUIRE: a bucket that is refilled evenly. */
-    TOKEN_BUCKET("TB.ACQUIRE", "TB", Form.RATE, Set.of(Option.PEEK, Option.UPTO, Option.FORCE, Option.MAXWAIT), true, true),
+    TOKEN_BUCKET("TB.ACQUIRE", "TB", Form.RATE, Set.of(Option.PEEK, Option.UPTO, Option.FORCE, Option.MAXWAIT), true, true, true),
     /** LB.ACQUIRE: the same arithmetic by its other name. */
-    LEAKY_BUCKET("LB.ACQUIRE", "LB", Form.RATE, Set.of(Option.PEEK, Option.UPTO, Option.FORCE, Option.MAXWAIT), true, true),
+    LEAKY_BUCKET("LB.ACQUIRE", "LB", Form.RATE, Set.of(Option.PEEK, Option.UPTO, Option.FORCE, Option.MAXWAIT), true, true, true),
     /** LB.QUEUE: requests go out one by one, evenly spaced. */
-    LEAKY_QUEUE("LB.QUEUE", "LQ", Form.RATE, Set.of(Option.PEEK), true, false),
+    LEAKY_QUEUE("LB.QUEUE", "LQ", Form.RATE, Set.of(Option.PEEK), true, false, false),
     /** CL.THROTTLE, of redis-cell. */
-    GCRA("CL.THROTTLE", "CL", Form.GCRA, Set.of(), false, true),
+    GCRA("CL.THROTTLE", "CL", Form.GCRA, Set.of(), false, true, false),
     /** FW.ACQUIRE: tokens of a window. */
-    FIXED_WINDOW("FW.ACQUIRE", "FW", Form.WINDOW, Set.of(Option.PEEK, Option.UPTO, Option.FORCE), false, true),
+    FIXED_WINDOW("FW.ACQUIRE", "FW", Form.WINDOW, Set.of(Option.PEEK, Option.UPTO, Option.FORCE), false, true, true),
     /** SW.ACQUIRE: a window estimated from two counters. */
-    SLIDING_WINDOW("SW.ACQUIRE", "SW", Form.WINDOW, Set.of(Option.PEEK, Option.UPTO, Option.FORCE), false, true),
+    SLIDING_WINDOW("SW.ACQUIRE", "SW", Form.WINDOW, Set.of(Option.PEEK, Option.UPTO, Option.FORCE), false, true, true),
     /** SL.ACQUIRE: an exact window. */
-    SLIDING_LOG("SL.ACQUIRE", "SL", Form.WINDOW, Set.of(Option.PEEK, Option.UPTO, Option.FORCE), false, true),
+    SLIDING_LOG("SL.ACQUIRE", "SL", Form.WINDOW, Set.of(Option.PEEK, Option.UPTO, Option.FORCE), false, true, false),
     /** CC.ACQUIRE: places of holders. */
-    CONCURRENCY("CC.ACQUIRE", "CC", Form.LEASES, Set.of(Option.PEEK), false, false),
+    CONCURRENCY("CC.ACQUIRE", "CC", Form.LEASES, Set.of(Option.PEEK), false, false, false),
     /** FS.ACQUIRE: a pool shared by weight. */
-    FAIR_SHARE("FS.ACQUIRE", "FS", Form.MEMBER, Set.of(Option.PEEK), false, false),
+    FAIR_SHARE("FS.ACQUIRE", "FS", Form.MEMBER, Set.of(Option.PEEK), false, false, false),
     /** AD.ACQUIRE: a rate that follows reports. */
-    ADAPTIVE("AD.ACQUIRE", "AD", Form.ADAPTIVE, Set.of(Option.PEEK, Option.MAXWAIT), true, false);
+    ADAPTIVE("AD.ACQUIRE", "AD", Form.ADAPTIVE, Set.of(Option.PEEK, Option.MAXWAIT), true, false, false);
 
     /** An option of the command of an algorithm. */
     enum Option {
@@ -51,14 +51,17 @@ public enum Algorithm {
     final boolean reserves;
     /** Whether a part of the limit can be left to others: KEEP. */
     final boolean keeps;
+    /** Whether the limit can have a threshold: WARN. */
+    final boolean warns;
 
-    Algorithm(String command, String spec, Form form, Set<Option> options, boolean reserves, boolean keeps) {
+    Algorithm(String command, String spec, Form form, Set<Option> options, boolean reserves, boolean keeps, boolean warns) {
         this.command = command;
         this.spec = spec;
         this.form = form;
         this.options = options;
         this.reserves = reserves;
         this.keeps = keeps;
+        this.warns = warns;
     }
 
     /** The command that takes tokens. */

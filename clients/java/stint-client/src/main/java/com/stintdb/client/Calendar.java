@@ -1,8 +1,7 @@
 package com.stintdb.client;
 
 import com.stintdb.client.internal.Rates;
-import java.util.ArrayList;
-import java.util.List;
+import java.util.EnumMap;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
@@ -42,28 +41,28 @@ final class Calendar {
         return length != null ? length : Rates.duration(window.substring(1)).doubleValue() / 1e6;
     }
 
-    /** TZ and FROM of a window, with their values. */
-    static List<Object> anchor(String window, @Nullable String zone, @Nullable String from) {
+    /** TZ and FROM of a window. */
+    static Map<LimitOption, Object> anchor(String window, @Nullable String zone, @Nullable String from) {
         if (zone == null && from == null) {
-            return List.of();
+            return Map.of();
         }
         String beginning = BEGINNINGS.get(window.toLowerCase(Locale.ROOT));
         if (beginning == null) {
             throw new InvalidException("zone and from: the window must be one of " + String.join(" ", BEGINNINGS.keySet()) + ", got " + Rates.quote(window));
         }
-        List<Object> words = new ArrayList<>();
+        Map<LimitOption, Object> anchor = new EnumMap<>(LimitOption.class);
         if (zone != null) {
             if (!ZONE.matcher(zone).matches()) {
                 throw new InvalidException("zone: must be a time zone such as Europe/Berlin, got " + Rates.quote(zone));
             }
-            words.addAll(List.of("TZ", zone));
+            anchor.put(LimitOption.TZ, zone);
         }
         if (from != null) {
             if (!from.toLowerCase(Locale.ROOT).matches(beginning)) {
                 throw new InvalidException("from: no beginning of " + window + ", got " + Rates.quote(from));
             }
-            words.addAll(List.of("FROM", from));
+            anchor.put(LimitOption.FROM, from);
         }
-        return words;
+        return anchor;
     }
 }

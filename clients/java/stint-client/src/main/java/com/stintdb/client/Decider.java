@@ -80,6 +80,9 @@ final class Decider {
         if (!request.fields.isEmpty()) {
             throw new InvalidException("fields: are for the keys of a policy, not for all, got " + request.fields.keySet());
         }
+        if (request.showWarn) {
+            throw new InvalidException("showWarn: is for the limits of a policy, not for all");
+        }
         Words words = new Words("RL.ALL");
         List<Asked> asked = new ArrayList<>();
         for (Keyed each : limits) {
@@ -98,7 +101,11 @@ final class Decider {
         if (policy.isEmpty()) {
             throw new InvalidException("policy: needs a name");
         }
-        Words words = new Words("RL.CHECK").add(policy).add(id).add(request.tokens).keep(request.keep).options(request).fields(request.fields);
+        Words words = new Words("RL.CHECK").add(policy).add(id).add(request.tokens).keep(request.keep).options(request);
+        if (request.showWarn) {
+            words.add("WARN");
+        }
+        words.fields(request.fields);
         StringBuilder caller = new StringBuilder();
         caller.append(policy).append('\0').append(id.text());
         request.fields.forEach((name, value) -> caller.append('\0').append(name.length()).append(' ').append(name).append(value.text()));

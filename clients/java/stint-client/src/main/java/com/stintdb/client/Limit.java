@@ -5,8 +5,11 @@ import com.stintdb.client.Algorithm.Option;
 import com.stintdb.client.internal.Rates;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,13 +36,15 @@ public final class Limit {
 
     private final Algorithm algorithm;
     private final List<Object> words;
+    private final Map<LimitOption, Object> options;
     private final List<Object> optionWords;
     private final Numbers numbers;
 
-    private Limit(Algorithm algorithm, List<Object> words, List<Object> optionWords, Numbers numbers) {
+    private Limit(Algorithm algorithm, List<Object> words, Map<LimitOption, Object> options, Numbers numbers) {
         this.algorithm = algorithm;
         this.words = List.copyOf(words);
-        this.optionWords = List.copyOf(optionWords);
+        this.options = options;
+        this.optionWords = options.entrySet().stream().flatMap(each -> Stream.of(each.getKey().name(), each.getValue())).toList();
         this.numbers = numbers;
     }
 
@@ -108,7 +113,7 @@ public final class Limit {
     /** The limit of CL.THROTTLE, for keys shared with programs for redis-cell: maxBurst + 1 tokens, n more in every period of whole seconds. */
     public static Limit gcra(long maxBurst, long n, long seconds) {
         List<Object> words = List.of(Rates.count(maxBurst, "maxBurst", 0), Rates.count(n, "n", 1), Rates.count(seconds, "seconds", 1));
-        return new Limit(Algorithm.GCRA, words, List.of(), new Numbers(Rates.count(maxBurst + 1, "maxBurst + 1", 1), n, seconds * 1000.0));
+        return new Limit(Algorithm.GCRA, words, Map.of(), new Numbers(Rates.count(maxBurst + 1, "maxBurst + 1", 1), n, seconds * 1000.0));
     }
 
     /** At most n holders at a time. One that does not {@link Limiter#release} within its time is dropped; the same holder again renews. */
@@ -127,18 +132,18 @@ public final class Limit {
 
     static Limit bucket(Algorithm algorithm, long tokens, String rate, Numbers refill) {
         long capacity = Rates.count(tokens, "capacity", 1) + (algorithm == Algorithm.LEAKY_QUEUE ? 1 : 0);
-        return new Limit(algorithm, List.of(tokens, rate), List.of(), new Numbers(capacity, refill.count, refill.periodMs));
+        return new Limit(algorithm, List.of(tokens, rate), Map.of(), new Numbers(capacity, refill.count, refill.periodMs));
     }
 
     static Limit window(Algorithm algorithm, long n, String text, double periodMs) {
-        return new Limit(algorithm, List.of(Rates.count(n, "limit", 1), text), List.of(), new Numbers(n, n, periodMs));
+        return new Limit(algorithm, List.of(Rates.count(n, "limit", 1), text), Map.of(), new Numbers(n, n, periodMs));
     }
 
     static Limit leases(long n, String text, double periodMs, String holder) {
         if (holder.isEmpty()) {
             throw new InvalidException("holder: needs a name");
         }
-        return new Limit(Algorithm.CONCURRENCY, List.of(Rates.count(n, "limit", 1), text, holder), List.of(), new Numbers(n, n, periodMs));
+        return new Limit(Algorithm.CONCURRENCY, List.of(Rates.count(n, "limit", 1), text, holder), Map.of(), new Numbers(n, n, periodMs));
     }
 
     /** The same rate with another capacity: the most tokens that can be taken at once. It is for token buckets. */
@@ -146,7 +151,29 @@ public final class Limit {
         if (algorithm.form != Form.RATE) {
             throw new InvalidException("burst: is for token buckets, not for " + algorithm.command());
         }
-        return bucket(algorithm, capacity, rate(), numbers);
+        Limit limit = bucket(algorithm, capacity, rate(), numbers);
+        return new Limit(algorithm, limit.words, options, limit.numbers);
+    }
+
+    /**
+     * The same limit with a threshold, 1 to 100 percent: once that part of it is used, {@link Result#warn} is set, and the server publishes one message for
+     * each window and key. It is for buckets and for windows other than {@link #slidingLog}.
+     */
+    public Limit warn(int percent) {
+        if (!algorithm.warns) {
+            throw new InvalidException("warn: is for token buckets, fixed windows and sliding windows, not for " + algorithm.command());
+        }
+        if (percent < 1 || percent > 100) {
+            throw new InvalidException("warn: must be a percentage between 1 and 100, got " + percent);
+        }
+        return with(LimitOption.WARN, percent + "%");
+    }
+
+    private Limit with(LimitOption option, Object value) {
+        Map<LimitOption, Object> all = new EnumMap<>(LimitOption.class);
+        all.putAll(options);
+        all.put(option, value);
+        return new Limit(algorithm, words, all, numbers);
     }
 
     /** The rate as a queue: tokens go out one by one, evenly spaced, and at most this many requests wait. Use it with {@link Limiter#await}. */
@@ -179,7 +206,7 @@ public final class Limit {
         }
         List<Object> all = new ArrayList<>(words);
         all.add(name);
-        return new Limit(Algorithm.FAIR_SHARE, all, weight == 1 ? List.of() : List.of("WEIGHT", (long) weight), numbers);
+        return new Limit(Algorithm.FAIR_SHARE, all, weight == 1 ? Map.of() : Map.of(LimitOption.WEIGHT, weight), numbers);
     }
 
     /** A limit whose rate follows {@link Limiter#report}, from least tokens in the period of this bucket up to its rate. */
@@ -193,7 +220,7 @@ public final class Limit {
             throw new InvalidException("least: must be at most the highest rate, " + rate() + ", got " + rate);
         }
         return new Limit(
-                Algorithm.ADAPTIVE, List.of(words.get(0), rate, rate()), List.of(), new Numbers(numbers.capacity, numbers.count, numbers.periodMs, least));
+                Algorithm.ADAPTIVE, List.of(words.get(0), rate, rate()), Map.of(), new Numbers(numbers.capacity, numbers.count, numbers.periodMs, least));
     }
 
     private String rate() {
@@ -216,8 +243,8 @@ public final class Limit {
     /** The limit of which {@link Policy#localShare} takes a part: a pool for all its members, the lowest rate of an adaptive limit. */
     Limit shared() {
         return switch (algorithm) {
-            case FAIR_SHARE -> new Limit(algorithm, words.subList(0, 2), List.of(), numbers);
-            case ADAPTIVE -> new Limit(algorithm, words, List.of(), new Numbers(numbers.capacity, numbers.least, numbers.periodMs));
+            case FAIR_SHARE -> new Limit(algorithm, words.subList(0, 2), Map.of(), numbers);
+            case ADAPTIVE -> new Limit(algorithm, words, Map.of(), new Numbers(numbers.capacity, numbers.least, numbers.periodMs));
             default -> this;
         };
     }
@@ -257,6 +284,11 @@ public final class Limit {
         return optionWords;
     }
 
+    /** Whether the limit has a threshold: {@link #warn}. */
+    boolean warns() {
+        return options.containsKey(LimitOption.WARN);
+    }
+
     /** The limit as RL.ALL takes it, without its key. */
     @Override
     public String toString() {
@@ -268,11 +300,11 @@ public final class Limit {
 
     @Override
     public boolean equals(@Nullable Object other) {
-        return other instanceof Limit limit && algorithm == limit.algorithm && words.equals(limit.words) && optionWords.equals(limit.optionWords);
+        return other instanceof Limit limit && algorithm == limit.algorithm && words.equals(limit.words) && options.equals(limit.options);
     }
 
     @Override
     public int hashCode() {
-        return Objects.hash(algorithm, words, optionWords);
+        return Objects.hash(algorithm, words, options);
     }
 }

@@ -30,6 +30,10 @@ final class LimitText {
 
     private static Limit spec(Algorithm algorithm, List<String> given, String text) {
         List<String> words = given;
+        int before = words.size() - 2;
+        if (before > 1 && words.get(before).equalsIgnoreCase("warn")) {
+            return spec(algorithm, words.subList(0, before), text).warn(percent(words.get(before + 1)));
+        }
         int weight = 1;
         @Nullable String[] anchor = {null, null};
         if (algorithm.form == Algorithm.Form.RATE && words.size() == 5 && words.get(3).equalsIgnoreCase("per")) {
@@ -81,6 +85,13 @@ final class LimitText {
             anchor[at] = words.get(i + 1);
         }
         return anchor;
+    }
+
+    private static int percent(String word) {
+        if (!word.matches("[0-9]{1,3}%")) {
+            throw new InvalidException("WARN: must be a percentage such as 80%, got " + Rates.quote(word));
+        }
+        return Integer.parseInt(word.substring(0, word.length() - 1));
     }
 
     private static Numbers numbers(String text) {

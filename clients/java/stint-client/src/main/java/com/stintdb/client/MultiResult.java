@@ -27,8 +27,9 @@ public record MultiResult(
         long wait = Replies.integer(parts.get(2), reply);
         List<LimitState> limits = new ArrayList<>();
         for (Object each : Replies.list(parts.get(3), -1)) {
-            long[] n = Replies.integers(each, 3);
-            limits.add(new LimitState(n[0], n[1], n[2]));
+            boolean warns = each instanceof List<?> state && state.size() == 4;
+            long[] n = Replies.integers(each, warns ? 4 : 3);
+            limits.add(new LimitState(n[0], n[1], n[2], warns && n[3] == 1));
         }
         boolean allowed = granted > 0;
         return new MultiResult(
@@ -47,7 +48,8 @@ public record MultiResult(
             }
         }
         return new Result(
-                allowed, granted, tightest.limit(), tightest.remaining(), retryAfterMs, waitMs, tightest.resetAfterMs(), source, cause);
+                allowed, granted, tightest.limit(), tightest.remaining(), retryAfterMs, waitMs, tightest.resetAfterMs(), source, cause,
+                tightest.warn());
     }
 
     private static double fraction(LimitState state) {

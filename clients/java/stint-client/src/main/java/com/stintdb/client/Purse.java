@@ -107,7 +107,7 @@ final class Purse {
         unheard = null; // it is too late
         number++;
         Words words = new Words("RL.LEND").add(key).add(limit.algorithm().spec()).addAll(limit.words()).add(wanted).add(holder);
-        words.add(number).add(known).add("LEFT").add(tokens).add("FOR").add(LOAN_FOR + "ms");
+        words.add(number).add(known).add("LEFT").add(tokens).add("FOR").add(LOAN_FOR + "ms").addAll(limit.optionWords());
         return new Operation(words, number, known, false, now);
     }
 

@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 
 /** The parts of a request to {@link Limiter#all} and {@link Limiter#check}. It never changes: each method returns another request. */
 public final class Request {
-    private static final Request ONE = new Request(1, null, 0, null, 0, false, Collections.emptySortedMap());
+    private static final Request ONE = new Request(1, null, 0, null, 0, false, false, Collections.emptySortedMap());
 
     final long tokens;
     final @Nullable Keep keep;
@@ -18,16 +18,19 @@ public final class Request {
     final @Nullable Key id;
     final long rememberMs;
     final boolean isPeek;
+    final boolean showWarn;
     final SortedMap<String, Key> fields;
 
     private Request(
-            long tokens, @Nullable Keep keep, long maxWaitMs, @Nullable Key id, long rememberMs, boolean isPeek, SortedMap<String, Key> fields) {
+            long tokens, @Nullable Keep keep, long maxWaitMs, @Nullable Key id, long rememberMs, boolean isPeek, boolean showWarn,
+            SortedMap<String, Key> fields) {
         this.tokens = tokens;
         this.keep = keep;
         this.maxWaitMs = maxWaitMs;
         this.id = id;
         this.rememberMs = rememberMs;
         this.isPeek = isPeek;
+        this.showWarn = showWarn;
         this.fields = fields;
         if (keep != null && maxWaitMs > 0) {
             throw new InvalidException("a request has keep or maxWait, not both");
@@ -41,7 +44,7 @@ public final class Request {
 
     /** A request for so many tokens of each limit without a cost. It throws {@link InvalidException} below 1. */
     public static Request of(long tokens) {
-        return new Request(Rates.count(tokens, "tokens", 1), null, 0, null, 0, false, Collections.emptySortedMap());
+        return new Request(Rates.count(tokens, "tokens", 1), null, 0, null, 0, false, false, Collections.emptySortedMap());
     }
 
     /** The tokens of each limit without a cost. */
@@ -51,12 +54,12 @@ public final class Request {
 
     /** Granted only if so much remains of each limit. */
     public Request keep(Keep keep) {
-        return new Request(tokens, keep, maxWaitMs, id, rememberMs, isPeek, fields);
+        return new Request(tokens, keep, maxWaitMs, id, rememberMs, isPeek, showWarn, fields);
     }
 
     /** Grants may be reserved this far ahead: wait for the result's {@link MultiResult#waitMs} before acting. */
     public Request maxWait(Duration ahead) {
-        return new Request(tokens, keep, Rates.milliseconds(ahead, "maxWait"), id, rememberMs, isPeek, fields);
+        return new Request(tokens, keep, Rates.milliseconds(ahead, "maxWait"), id, rememberMs, isPeek, showWarn, fields);
     }
 
     /**
@@ -69,12 +72,17 @@ public final class Request {
 
     /** An id of any bytes: see {@link #id(String, Duration)}. */
     public Request id(Key id, Duration remember) {
-        return new Request(tokens, keep, maxWaitMs, id, Rates.milliseconds(remember, "remember"), isPeek, fields);
+        return new Request(tokens, keep, maxWaitMs, id, Rates.milliseconds(remember, "remember"), isPeek, showWarn, fields);
     }
 
     /** Answers alike, and takes nothing. */
     public Request peek() {
-        return new Request(tokens, keep, maxWaitMs, id, rememberMs, true, fields);
+        return new Request(tokens, keep, maxWaitMs, id, rememberMs, true, showWarn, fields);
+    }
+
+    /** Has {@link LimitState#warn} set for the limits of a policy that warn. It is for {@link Limiter#check}; {@link Limiter#all} needs none. */
+    public Request showWarn() {
+        return new Request(tokens, keep, maxWaitMs, id, rememberMs, isPeek, true, fields);
     }
 
     /** The value of a {name} in the keys of a policy, such as a tenant. It is for {@link Limiter#check}. */
@@ -86,6 +94,6 @@ public final class Request {
     public Request field(String name, Key value) {
         SortedMap<String, Key> all = new TreeMap<>(fields);
         all.put(name, value);
-        return new Request(tokens, keep, maxWaitMs, id, rememberMs, isPeek, all);
+        return new Request(tokens, keep, maxWaitMs, id, rememberMs, isPeek, showWarn, all);
     }
 }

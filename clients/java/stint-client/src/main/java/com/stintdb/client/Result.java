@@ -15,22 +15,30 @@ import org.jspecify.annotations.Nullable;
  * @param resetAfterMs milliseconds until the key is at its full limit
  * @param source who decided
  * @param cause why Stint did not decide; null if it did
+ * @param warn whether the use of the limit has reached the threshold of its {@link Limit#warn}
  */
 public record Result(
         boolean allowed, long granted, long limit, long remaining, long retryAfterMs, long waitMs, long resetAfterMs, Source source,
-        @Nullable StintException cause) {
+        @Nullable StintException cause, boolean warn) {
     /** The {@link #retryAfterMs} of a request for more tokens than the limit can ever grant. */
     public static final long NEVER = -1;
 
+    /** A result without a warning. */
+    public Result(
+            boolean allowed, long granted, long limit, long remaining, long retryAfterMs, long waitMs, long resetAfterMs, Source source,
+            @Nullable StintException cause) {
+        this(allowed, granted, limit, remaining, retryAfterMs, waitMs, resetAfterMs, source, cause, false);
+    }
+
     /** The result of the reply to an acquire. */
     static Result of(@Nullable Object reply, Limit limit, long asked) {
-        long[] n = Replies.integers(reply, 5);
+        long[] n = Replies.integers(reply, limit.warns() ? 6 : 5);
         if (limit.algorithm() == Algorithm.GCRA) { // limited, limit, remaining, retry_after_s, reset_after_s
             boolean allowed = n[0] == 0;
             long after = n[3] > 0 ? n[3] * 1000 : n[3];
             return new Result(allowed, allowed ? asked : 0, n[1], n[2], allowed ? 0 : after, 0, n[4] * 1000, Source.SERVER, null);
         }
         boolean allowed = n[0] > 0;
-        return new Result(allowed, n[0], n[1], n[2], allowed ? 0 : n[3], allowed ? n[3] : 0, n[4], Source.SERVER, null);
+        return new Result(allowed, n[0], n[1], n[2], allowed ? 0 : n[3], allowed ? n[3] : 0, n[4], Source.SERVER, null, limit.warns() && n[5] == 1);
     }
 }

@@ -43,8 +43,8 @@ public record TreeClass(Key key, Limit assured, Limit ceiling, List<Keyed> under
     }
 
     private static void mustBeBucket(String name, Limit limit) {
-        if (limit.algorithm() != Algorithm.TOKEN_BUCKET) {
-            throw new InvalidException(name + ": must be a token bucket, such as Limit.perSecond(10).burst(20), got " + limit);
+        if (limit.algorithm() != Algorithm.TOKEN_BUCKET || limit.warns()) {
+            throw new InvalidException(name + ": must be a token bucket without warn, such as Limit.perSecond(10).burst(20), got " + limit);
         }
     }
 }

@@ -59,6 +59,8 @@ class LimitTest {
         message("keep: must be a percentage such as \"10%\", got \"110%\"", () -> Keep.percent("110%"));
         message("localShare: must be above 0 and at most 1, got 2.0", () -> Policy.localShare(2));
         message("weight: must be an integer between 1 and 1000, got 1001", () -> Limit.perSecond(1).member("a", 1001));
+        message("warn: must be a percentage between 1 and 100, got 0", () -> Limit.perSecond(1).warn(0));
+        message("warn: is for token buckets, fixed windows and sliding windows, not for LB.QUEUE", () -> Limit.perSecond(1).queue(3).warn(80));
         message("a request has keep or maxWait, not both", () -> Request.one().keep(Keep.tokens(1)).maxWait(Duration.ofSeconds(1)));
         assertTrue(assertThrows(InvalidException.class, () -> Limiter.connect("localhost:6379", Policy.failOpen())).getMessage()
                 .startsWith("address: must be such as redis://127.0.0.1:6379, got \"localhost:6379\""));

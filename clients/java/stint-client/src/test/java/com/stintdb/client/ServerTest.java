@@ -95,6 +95,30 @@ class ServerTest {
     }
 
     @Test
+    void warnings() throws Exception {
+        BlockingLimiter calls = limiter.blocking();
+        for (Limit limit : List.of(
+                Limit.perHour(5).warn(80), Limit.perHour(1).warn(80).burst(5), Limit.window(5, "@year").warn(80),
+                Limit.slidingWindow(5, Duration.ofDays(3650)).warn(80), Limit.parse("LB 5 1/h WARN 80%"))) {
+            String key = "warn:" + limit;
+            assertEquals(List.of(false, true), List.of(calls.allow(key, limit, 3).warn(), calls.allow(key, limit).warn()), key);
+            assertTrue(calls.peek(key, limit, 5).warn());
+            assertTrue(calls.all(List.of(Keyed.of("other", Limit.perHour(100)), Keyed.of(key, limit)), Request.one()).tightest().warn());
+        }
+        try (Admin admin = new Admin(server)) {
+            admin.run("RL.POLICY", "SET", "warns", "FW", "warns:{}", "2", "1d", "WARN", "50%", "FW", "calm:{}", "9", "1d");
+        }
+        List<LimitState> states = calls.check("warns", "7", Request.one().showWarn()).limits();
+        assertEquals(List.of(true, false), states.stream().map(LimitState::warn).toList());
+        assertFalse(calls.check("warns", "7", Request.one().peek()).limits().get(0).warn());
+        assertTrue(calls.check("warns", "7", Request.one().peek().showWarn()).limits().get(0).warn());
+        try (Leases leases = limiter.lease()) {
+            Limit limit = Limit.perHour(1000).warn(80);
+            assertTrue(leases.allow("leased", limit).toCompletableFuture().join().allowed());
+        }
+    }
+
+    @Test
     void severalLimitsReservedAndSettled() {
         BlockingLimiter calls = limiter.blocking();
         List<Keyed> limits = List.of(Keyed.of("g", Limit.perHour(10)).cost(4), Keyed.of("h", Limit.perHour(8)));

@@ -1,0 +1,9 @@
+package com.stintdb.client;
+
+/** An option of a limit, which has one value. They are sent in this order. */
+enum LimitOption {
+    TZ,
+    FROM,
+    WARN,
+    WEIGHT
+}
