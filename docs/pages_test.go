@@ -4,7 +4,7 @@
 // The languages of fenced blocks:
 //
 //	console  lines after "$ " are commands for a shell, mostly redis-cli; the rest is their output in a terminal.
-//	         On a page that runs stint itself the server keeps its state in a folder "data" beside
+//	         On a page that runs stint itself the server keeps its state in a folder "data" beside; on one that runs curl it has --http-listen
 //	redis    lines after "> " are commands typed into one redis-cli; the rest are its replies
 //	transcript
 //	         a conversation in the notation of server/transcripttest, on a separate server whose clock stands still except for
