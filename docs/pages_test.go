@@ -18,6 +18,8 @@
 //	http     requests after "> " and their responses after "< ", see TestHTTPExamples
 //	nginx, haproxy, lua, caddy
 //	         configurations that TestGateways runs
+//	python program, ts program, js program
+//	         programs that the tests of clients/python and clients/node run
 //	text     shown, not run
 //
 // Every block starts with an empty server on the address the reader would use. In the expected output … stands for
