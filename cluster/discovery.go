@@ -22,6 +22,7 @@ type discovery struct {
 	group    *group.Group // that all nodes are members of
 	statuses *peerStatuses
 	pledges  *pledges
+	keys     *keyGroups
 	log      *oncelog.Log
 	fail     func(error) // ends the node
 }
@@ -41,6 +42,10 @@ func (d *discovery) run(ctx context.Context) {
 			d.joinOrBootstrap(ctx, others)
 		} else if d.group.HasToAnnounce() {
 			d.announce(ctx)
+		}
+		if err := d.keys.tend(ctx); err != nil && ctx.Err() == nil {
+			d.fail(err)
+			return
 		}
 		select {
 		case <-tick.C:

@@ -48,7 +48,7 @@ var faults = []fault{
 	}},
 	{"stop in order", func(w *world) func() {
 		name := w.some()
-		_ = w.nodes[name].Group().HandOver(w.t.Context())
+		_ = w.nodes[name].HandOver(w.t.Context())
 		w.kill(name)
 		return func() { w.start(name) }
 	}},
@@ -120,12 +120,13 @@ var faults = []fault{
 	{"transfer", func(w *world) func() {
 		ctx, cancel := context.WithTimeout(w.t.Context(), time.Second)
 		defer cancel()
-		_ = w.nodes[w.some()].Group().Transfer(ctx, "")
+		groups := w.nodes[w.some()].groups()
+		_ = groups[w.r.IntN(len(groups))].Transfer(ctx, "")
 		return func() {}
 	}},
 	{"transfer and cut", func(w *world) func() {
 		name := w.leader().opt.Node
-		go w.nodes[name].Group().HandOver(w.t.Context())
+		go w.nodes[name].HandOver(w.t.Context())
 		time.Sleep(time.Duration(w.r.IntN(3)) * time.Millisecond)
 		w.cut(name, true, true, true)
 		return func() { w.cut(name, true, true, false) }
@@ -136,7 +137,7 @@ var faults = []fault{
 		time.Sleep(300 * time.Millisecond)
 		for _, other := range w.names {
 			if n := w.nodes[other]; n != nil {
-				_ = n.Group().Snapshot(context.Background())
+				_ = n.Snapshot(context.Background())
 			}
 		}
 		return func() { w.start(name) }
@@ -163,7 +164,7 @@ var faults = []fault{
 		name, leader := w.names[w.r.IntN(len(w.names))], w.leader()
 		ctx, cancel := context.WithTimeout(w.t.Context(), 5*time.Second)
 		defer cancel()
-		if name == leader.opt.Node || leader.Group().Remove(ctx, name) != nil {
+		if name == leader.opt.Node || leader.Remove(ctx, name) != nil {
 			return func() {}
 		}
 		w.kill(name)

@@ -24,7 +24,9 @@ import (
 
 var (
 	simFaults = flag.Int("faults", 100, "faults that the simulation goes through; more in CI, far more every night")
-	simSeed   = flag.Uint64("sim-seed", testsize.Seed(), "seed of the faults and the load; goroutines are still scheduled as they come")
+	// simGroupFaults are those of clusters with groups of keys, of three nodes and of five by turns.
+	simGroupFaults = flag.Int("group-faults", 20, "faults that the simulation of several groups goes through")
+	simSeed        = flag.Uint64("sim-seed", testsize.Seed(), "seed of the faults and the load; goroutines are still scheduled as they come")
 )
 
 // faultsPerCluster is how many faults one simulated cluster lives through before another is made.
@@ -188,16 +190,25 @@ func (w *world) check() error {
 
 // agree waits until all nodes have applied everything, and compares their states.
 func (w *world) agree() error {
+	for number := range w.groups + 1 {
+		if err := w.agreeIn(uint32(number)); err != nil {
+			return fmt.Errorf("group %d: %w", number, err)
+		}
+	}
+	return nil
+}
+
+// agreeIn is agree for one group.
+func (w *world) agreeIn(number uint32) error {
 	ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
 	defer cancel()
-	leader := w.leader()
+	leader := w.leaderOf(number).groupOf(number)
 	want, first := "", ""
-	index := leader.Group().Status().AppliedIndex
+	index := leader.Status().AppliedIndex
 	for _, name := range w.names {
-		n := w.nodes[name]
-		for n.Group().Status().AppliedIndex < index || n.Group().Status().ClusterID == "" {
+		for n := w.nodes[name]; n.groupOf(number) == nil || n.groupOf(number).Status().AppliedIndex < index || n.groupOf(number).Status().ClusterID == ""; {
 			if ctx.Err() != nil {
-				return fmt.Errorf("%s is still at entry %d of %d after a minute without faults", name, n.Group().Status().AppliedIndex, index)
+				return fmt.Errorf("%s is not at entry %d after a minute without faults", name, index)
 			}
 			time.Sleep(20 * time.Millisecond)
 		}
@@ -206,12 +217,16 @@ func (w *world) agree() error {
 	for range 50 {
 		same := true
 		synctest.Wait() // no node is in the middle of an entry
-		applied := leader.Group().Status().AppliedIndex
+		applied := leader.Status().AppliedIndex
 		for i, name := range w.names {
 			n := w.nodes[name]
-			got := fmt.Sprint(n.Group().Status().Time, n.Group().Cluster(), n.opt.Store.Digest(n.Group().Status().Time))
-			same = same && n.Group().Status().AppliedIndex == applied
-			if key := keyReadLate(n.opt.Store); key != "" {
+			keys, g := n.opt.Store, n.groupOf(number)
+			if number > 0 {
+				keys = n.opt.KeyStores[number-1]
+			}
+			got := fmt.Sprint(g.Status().Time, g.Cluster(), keys.Digest(g.Status().Time))
+			same = same && g.Status().AppliedIndex == applied
+			if key := keyReadLate(keys); key != "" {
 				return fmt.Errorf("%s has the key %q: an operation was read after Decide had returned", name, key)
 			}
 			if i == 0 {
@@ -228,22 +243,29 @@ func (w *world) agree() error {
 	return fmt.Errorf("the nodes do not come to rest at one entry")
 }
 
-// whole waits until every node votes and has the entries that say so: one that is wiped before leaves no majority that
+// whole waits until every node votes in every group and has the entries that say so: one that is wiped before leaves no majority that
 // remembers. Raft refuses its vote to a candidate that is no voter in its own, older, configuration.
 func (w *world) whole() {
+	for number := range w.groups + 1 {
+		w.wholeIn(uint32(number))
+	}
+}
+
+// wholeIn is whole for one group.
+func (w *world) wholeIn(number uint32) {
 	index, servers := uint64(0), 0
 	for round := range 6000 {
-		voters, leader := 0, w.leader()
+		voters, leader := 0, w.leaderOf(number).groupOf(number)
 		if round%50 == 0 { // under load the others are behind the leader all the time, but not by that much
-			index, servers = leader.Group().Status().AppliedIndex, 0
-			for _, s := range leader.Group().Members() {
+			index, servers = leader.Status().AppliedIndex, 0
+			for _, s := range leader.Members() {
 				if s.Suffrage == raft.Voter {
 					servers++
 				}
 			}
 		}
-		for _, s := range leader.Group().Members() {
-			if n := w.nodes[raftnode.NodeName(s.ID)]; s.Suffrage == raft.Voter && n != nil && n.id == s.ID && n.Group().Status().AppliedIndex >= index {
+		for _, s := range leader.Members() {
+			if n := w.nodes[raftnode.NodeName(s.ID)]; s.Suffrage == raft.Voter && n != nil && n.id == s.ID && n.groupOf(number) != nil && n.groupOf(number).Status().AppliedIndex >= index {
 				voters++
 			}
 		}

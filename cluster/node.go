@@ -12,7 +12,10 @@ import (
 
 	"github.com/stintdb/stint/cluster/group"
 	"github.com/stintdb/stint/cluster/oncelog"
+	"github.com/stintdb/stint/cluster/raftnode"
+	"github.com/stintdb/stint/cluster/router"
 	"github.com/stintdb/stint/cluster/transport"
+	"github.com/stintdb/stint/engine"
 )
 
 // Node is one node of a cluster: the parts of a machine, and its groups. Open makes one, Close ends it.
@@ -21,9 +24,11 @@ type Node struct {
 	id  raft.ServerID
 	log *oncelog.Log
 
-	peers    *transport.Peers     // connections to other nodes
-	statuses *peerStatuses        // of other nodes
-	groups   map[int]*group.Group // by their numbers; there is one
+	peers    *transport.Peers // connections to other nodes
+	statuses *peerStatuses    // of other nodes
+	first    *group.Group     // group 0, of all nodes
+	keys     *keyGroups
+	router   *router.Router // nil where group 0 has all keys
 
 	pledges   *pledges
 	discovery *discovery
@@ -33,9 +38,6 @@ type Node struct {
 	ended  sync.WaitGroup
 	failed chan error
 }
-
-// firstGroup is the number of the group that all nodes are members of.
-const firstGroup = 0
 
 // Open starts a node: it reads its log, and looks for the others in the background.
 func Open(o Options) (*Node, error) {
@@ -53,11 +55,19 @@ func Open(o Options) (*Node, error) {
 	if err := n.peers.Listen(o.Listen); err != nil {
 		return nil, err
 	}
-	if err := n.Group().Start(); err != nil {
+	n.keys.links = raftnode.NewLinks(n.peers, n.log.Logger)
+	if err := n.first.Start(n.keys.links.Group(0, n.id)); err != nil {
 		n.peers.Halt()
 		return nil, err
 	}
+	if err := n.keys.resume(); err != nil {
+		return nil, errors.Join(err, n.end())
+	}
 	n.ended.Go(func() { n.discovery.run(n.ctx) })
+	if n.router != nil {
+		b := &balancer{keys: n.keys, statuses: n.statuses, log: n.log}
+		n.ended.Go(func() { b.run(n.ctx) })
+	}
 	n.peers.Start()
 	return n, nil
 }
@@ -65,23 +75,57 @@ func Open(o Options) (*Node, error) {
 // connectParts creates the parts. Each knows only those that it is given here.
 func (n *Node) connectParts() {
 	g := group.New(n.ctx, n.opt.forGroup(n.id, n.log, n.fail))
-	n.groups = map[int]*group.Group{firstGroup: g}
-	n.peers = transport.New(g.ForPeers(transport.Config{
+	n.first, n.keys = g, &keyGroups{opt: &n.opt, id: n.id, ctx: n.ctx, first: g, log: n.log, fail: n.fail}
+	n.peers = transport.New(n.keys.forPeers(g.ForPeers(transport.Config{
 		Network: n.opt.Network, Address: n.opt.Advertise, Log: n.log.Logger, MaxUnauthenticated: n.opt.Unauthenticated, NoFrames: n.opt.noFrames,
-		Serve: map[transport.Purpose]func(net.Conn){transport.ForRPC: n.serveRPC},
-	}))
-	n.statuses = &peerStatuses{opt: &n.opt, peers: n.peers, members: n.members, byID: map[raft.ServerID]group.MemberStatus{}}
+		Serve: map[transport.Purpose]func(net.Conn, transport.Hello){transport.ForRPC: n.serveRPC},
+	})))
+	n.statuses = &peerStatuses{opt: &n.opt, peers: n.peers, members: n.members, byID: map[raft.ServerID]nodeStatus{}}
+	n.keys.peers, n.keys.statuses = n.peers, n.statuses
+	if n.opt.Groups > 1 {
+		n.router = router.New(n.ctx, n.opt.Groups, n.opt.Store, n.knowPolicies)
+		n.keys.onBegin = n.router.Begin
+	}
 	g.Connect(n.peers, n.statuses)
 	n.pledges = &pledges{opt: &n.opt, id: n.id, group: g, stable: n.opt.Disk.Stable(), statuses: n.statuses, log: n.log}
-	n.discovery = &discovery{opt: &n.opt, id: n.id, group: g, statuses: n.statuses, pledges: n.pledges, log: n.log, fail: n.fail}
+	n.discovery = &discovery{opt: &n.opt, id: n.id, group: g, statuses: n.statuses, pledges: n.pledges, keys: n.keys, log: n.log, fail: n.fail}
 }
 
-// Group is the group that all nodes are members of. It decides all keys.
-func (n *Node) Group() *group.Group { return n.groups[firstGroup] }
+// Group is the group that all nodes are members of. It decides all keys, unless there are groups of keys.
+func (n *Node) Group() *group.Group { return n.first }
+
+// Decide has a batch decided by the groups that have its keys, as [group.Group.Decide] does by one.
+func (n *Node) Decide(b *engine.Batch) (finished bool) {
+	if n.router == nil {
+		return n.first.Decide(b)
+	}
+	return n.router.Decide(b)
+}
+
+// knowPolicies waits until group 0 has here all that was acknowledged before, policies too.
+func (n *Node) knowPolicies(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, n.opt.DecideTimeout)
+	defer cancel()
+	return n.first.Barrier(ctx)
+}
+
+// KeyGroups are the groups that have the keys, from group 1 on; nil where group 0 has all, and before they have begun.
+func (n *Node) KeyGroups() []*group.Group { return n.keys.all() }
+
+// groupOf is a group by its number, nil if it is not here.
+func (n *Node) groupOf(number uint32) *group.Group {
+	if number == 0 {
+		return n.first
+	}
+	return n.keys.numbered(number)
+}
+
+// groups are all that are here.
+func (n *Node) groups() []*group.Group { return append([]*group.Group{n.first}, n.keys.all()...) }
 
 // members are those of all groups.
 func (n *Node) members() (all []raft.Server) {
-	for _, g := range n.groups {
+	for _, g := range n.groups() {
 		all = append(all, g.Members()...)
 	}
 	return all
@@ -99,21 +143,25 @@ func (n *Node) fail(err error) {
 // Failed delivers the reason when this node cannot go on and has to be ended.
 func (n *Node) Failed() <-chan error { return n.failed }
 
-// Close ends the node. [Group.HandOver] before it spares clients the wait for an election.
-func (n *Node) Close() error {
+// Close ends the node. [Node.HandOver] before it spares clients the wait for an election.
+func (n *Node) Close() error { return errors.Join(n.end(), n.opt.Disk.Close()) }
+
+// end ends everything but group 0's directory.
+func (n *Node) end() error {
 	var errs []error
-	for _, g := range n.groups {
+	n.keys.beginNoMore()
+	for _, g := range n.groups() {
 		g.Halt()
 	}
 	n.cancel()
 	n.peers.EndDials()
-	for _, g := range n.groups {
+	for _, g := range n.groups() {
 		errs = append(errs, g.ShutDown())
 	}
 	n.peers.Halt()
-	for _, g := range n.groups {
+	for _, g := range n.groups() {
 		errs = append(errs, g.Close())
 	}
 	n.ended.Wait()
-	return errors.Join(append(errs, n.opt.Disk.Close())...)
+	return errors.Join(append(errs, n.keys.closeDisks())...)
 }

@@ -21,7 +21,13 @@ type peerStatuses struct {
 	members func() []raft.Server // of all groups
 
 	mu   sync.Mutex
-	byID map[raft.ServerID]group.MemberStatus
+	byID map[raft.ServerID]nodeStatus
+}
+
+// nodeStatus is the status of a node as a member of group 0, and as one of the groups of keys.
+type nodeStatus struct {
+	group.MemberStatus
+	keyGroups map[uint32]group.MemberStatus
 }
 
 // addresses returns those of all other known nodes.
@@ -36,7 +42,7 @@ func (p *peerStatuses) addresses() (all []string) {
 }
 
 // store stores the status of another node.
-func (p *peerStatuses) store(r group.MemberStatus) {
+func (p *peerStatuses) store(r nodeStatus) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.byID) < maxPeerStatuses || p.byID[r.ID].ID != "" {
@@ -61,7 +67,7 @@ func (p *peerStatuses) Last(id raft.ServerID) (group.MemberStatus, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	r, heard := p.byID[id]
-	return r, heard
+	return r.MemberStatus, heard
 }
 
 // IsAlive reports whether a node's status is recent and its Raft runs: only then is it reachable.
@@ -78,8 +84,8 @@ func (p *peerStatuses) ClaimedLeader(cluster string) string {
 	defer p.mu.Unlock()
 	var best group.MemberStatus
 	for _, r := range p.byID {
-		if r.Leads && r.Term >= best.Term && p.IsAlive(r) && (cluster == "" || r.ClusterID == cluster) {
-			best = r
+		if r.Leads && r.Term >= best.Term && p.IsAlive(r.MemberStatus) && (cluster == "" || r.ClusterID == cluster) {
+			best = r.MemberStatus
 		}
 	}
 	return best.Address
@@ -110,15 +116,26 @@ func (p *peerStatuses) Ask(ctx context.Context, address string, q group.Request)
 
 // Fetch asks the node at an address for its report.
 func (p *peerStatuses) Fetch(ctx context.Context, address string) (group.MemberStatus, error) {
-	a, err := p.call(ctx, address, request{Status: &struct{}{}})
+	r, err := p.fetch(ctx, address, 0)
+	return r.MemberStatus, err
+}
+
+// fetch asks the node at an address for its status as a member of a group; of group 0, for that of all its groups.
+func (p *peerStatuses) fetch(ctx context.Context, address string, number uint32) (r nodeStatus, err error) {
+	a, err := p.call(ctx, address, request{Status: &struct{}{}, Group: number})
 	if err == nil && a.Status == nil {
 		err = fmt.Errorf("%s: %s", address, a.Error)
 	}
 	if err != nil {
-		return group.MemberStatus{}, err
+		return r, err
 	}
-	a.Status.Address, a.Status.At = address, time.Now()
-	return *a.Status, nil
+	r.MemberStatus, r.keyGroups = *a.Status, a.KeyGroups
+	r.Address, r.At = address, time.Now()
+	for number, own := range r.keyGroups {
+		own.Address, own.At = r.Address, r.At
+		r.keyGroups[number] = own
+	}
+	return r, nil
 }
 
 // FetchAll asks all other members and all --cluster-peers for their status, and stores the answers.
@@ -131,14 +148,14 @@ func (p *peerStatuses) FetchAll(ctx context.Context, timeout time.Duration) (rep
 	)
 	for _, address := range p.addresses() {
 		asked.Go(func() {
-			r, err := p.Fetch(ctx, address)
+			r, err := p.fetch(ctx, address, 0)
 			if err != nil {
 				return
 			}
 			p.store(r)
 			mu.Lock()
 			defer mu.Unlock()
-			reports = append(reports, r)
+			reports = append(reports, r.MemberStatus)
 		})
 	}
 	asked.Wait()

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 
 // request is a question or request of one node to another about the cluster itself: its status, a pledge, or a request to its group.
 type request struct {
+	Group  uint32    `json:"group,omitempty"` // that it is about
 	Status *struct{} `json:"report,omitempty"`
 	group.Request
 	Pledge *pledgeRequest `json:"pledge,omitempty"`
@@ -22,7 +24,8 @@ type request struct {
 // response answers a request.
 type response struct {
 	group.Response
-	Status *group.MemberStatus `json:"report,omitempty"`
+	Status    *group.MemberStatus           `json:"report,omitempty"`
+	KeyGroups map[uint32]group.MemberStatus `json:"groups,omitempty"` // with the status in group 0
 }
 
 // pledgeRequest asks a node for its pledge.
@@ -35,7 +38,7 @@ type pledgeRequest struct {
 const rpcWriteTimeout = 2 * time.Second
 
 // serveRPC answers the requests on a connection until it closes.
-func (n *Node) serveRPC(conn net.Conn) {
+func (n *Node) serveRPC(conn net.Conn, _ transport.Hello) {
 	for {
 		var q request
 		_ = conn.SetReadDeadline(time.Now().Add(group.RPCTimeout))
@@ -54,16 +57,21 @@ func (n *Node) serveRPC(conn net.Conn) {
 
 func (n *Node) handleRPC(ctx context.Context, q request) (a response) {
 	var err error
-	switch {
+	switch g := n.groupOf(q.Group); {
+	case g == nil:
+		err = fmt.Errorf("this node has no group %d", q.Group)
+	case q.Status != nil && q.Group != 0:
+		own := g.OwnStatus()
+		return response{Status: &own}
 	case q.Status != nil:
 		own := n.ownStatus()
-		return response{Status: &own}
+		return response{Status: &own, KeyGroups: n.keys.ownStatuses()}
 	case q.Pledge != nil && q.Pledge.Of != n.id:
 		err = errors.New("this is another node")
 	case q.Pledge != nil:
 		err = n.pledges.give(ctx, q.Pledge.To)
 	default:
-		return response{Response: n.Group().Handle(ctx, q.Request)}
+		return response{Response: g.Handle(ctx, q.Request)}
 	}
 	if err != nil {
 		a.Error = err.Error()

@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"math"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -24,6 +26,7 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/slot"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/internal/clusterstatus"
 	"github.com/stintdb/stint/internal/testnet"
@@ -37,6 +40,8 @@ type memDisk struct {
 	node      string
 	run       int // of wipes: a wiped disk is another incarnation
 	clock     raftstore.SavedClock
+
+	groups map[int]*memDisk // the directories of the groups of keys
 
 	mu      sync.Mutex
 	delay   time.Duration
@@ -106,14 +111,44 @@ func (d *memDisk) SetUint64(key []byte, value uint64) error {
 	return d.InmemStore.SetUint64(key, value)
 }
 
+// openGroup opens the directory of a group of keys.
+func (d *memDisk) openGroup(number int, isNew bool) (Disk, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.groups[number] == nil {
+		if !isNew {
+			return nil, errors.New("the directory is missing")
+		}
+		if d.groups == nil {
+			d.groups = map[int]*memDisk{}
+		}
+		d.groups[number] = newMemDisk(d.run)
+	}
+	return d.groups[number], nil
+}
+
+// parts are the directories of the groups of keys, which are on the same disk.
+func (d *memDisk) parts() []*memDisk {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Collect(maps.Values(d.groups))
+}
+
 // losePower has the disk lose its unfinished writes, and take nothing more until the function it returns is called.
 func (d *memDisk) losePower() (restore func()) {
+	var restores []func()
+	for _, part := range d.parts() {
+		restores = append(restores, part.losePower())
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.isOff = true
 	d.losses++
 	d.release()
 	return func() {
+		for _, restore := range restores {
+			restore()
+		}
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		d.isOff = false
@@ -129,6 +164,9 @@ func (d *memDisk) release() {
 }
 
 func (d *memDisk) SetDelay(delay time.Duration) {
+	for _, part := range d.parts() {
+		part.SetDelay(delay)
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.delay = delay
@@ -136,11 +174,18 @@ func (d *memDisk) SetDelay(delay time.Duration) {
 
 // hang has every write from now on wait until the function it returns is called.
 func (d *memDisk) hang() (release func()) {
+	var releases []func()
+	for _, part := range d.parts() {
+		releases = append(releases, part.hang())
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	hanging := make(chan struct{})
 	d.hanging = hanging
 	return func() {
+		for _, release := range releases {
+			release()
+		}
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		if d.hanging == hanging {
@@ -155,6 +200,7 @@ type simulated struct {
 	net         *testnet.Net
 	names       []string
 	expect      int // of which form the cluster; 0 for all
+	groups      int // of keys
 	nodes       map[string]*Node
 	everStarted []*Node
 	suspended   atomic.Int64 // nanoseconds for which all machines were suspended
@@ -163,6 +209,7 @@ type simulated struct {
 	known       map[string][]fsm.Addition // the additions that a node knows; nil for those of this build
 	log         *slog.Logger
 	ahead       time.Duration
+	warnings    func() (warned func(w *engine.Warning)) // of a process that starts; nil for none
 
 	lookup   func(ctx context.Context, name string) error // of an address, before each connection; nil for none
 	commands map[string]store.Commands                    // of a node; nil for those of this build
@@ -177,12 +224,19 @@ var simLog = os.Getenv("STINT_SIM_LOG") != ""
 
 func simulate(t *testing.T, names ...string) *simulated {
 	t.Helper()
+	return simulateWith(t, func(*simulated) {}, names...)
+}
+
+// simulateWith is simulate of a cluster that is made ready before its nodes start.
+func simulateWith(t *testing.T, prepare func(s *simulated), names ...string) *simulated {
+	t.Helper()
 	s := &simulated{t: t, net: testnet.New(), names: names, nodes: map[string]*Node{}, disks: map[string]*memDisk{}, known: map[string][]fsm.Addition{}, commands: map[string]store.Commands{}, noFrames: map[string]bool{}, skew: map[string]time.Duration{}, boots: map[string]int{}}
 	out := io.Discard
 	if simLog {
 		out = os.Stderr
 	}
 	s.log = slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	prepare(s)
 	for _, name := range names {
 		s.start(name)
 	}
@@ -208,16 +262,30 @@ func (s *simulated) options(name, address string, disk Disk) Options {
 	if commands == nil {
 		commands = &command.Executor{}
 	}
-	return Options{
+	config := store.Config{Shards: 4, Replicated: true, Commands: commands}
+	if s.warnings != nil {
+		config.Warned = s.warnings()
+	}
+	o := Options{
 		Node: name, Listen: address, Advertise: address, Peers: s.names, BootstrapExpect: cmp.Or(s.expect, len(s.names)), Client: "client-" + name,
-		Store: store.New(store.Config{Shards: 4, Replicated: true, Commands: commands}), Disk: disk, Log: s.log,
+		Store: store.New(config), Disk: disk, Log: s.log,
 		Heartbeat: 300 * time.Millisecond, DecideTimeout: time.Second, DiskTimeout: 2 * time.Second, LogBytes: 64 << 20, Ahead: s.ahead,
 		Allowance: func() bool { return s.sharing.Load() }, Network: s.networkOf(address), additions: s.known[name], noFrames: s.noFrames[name], Wall: func() time.Time { return time.Now().Add(s.skewOf(name)) },
 		Report: func() *clusterstatus.Report { return &clusterstatus.Report{Admin: "admin-" + name} },
 		SinceBoot: func() (string, time.Duration) {
 			return fmt.Sprint(name, s.bootOf(name)), time.Duration(time.Now().UnixNano() + s.suspended.Load())
 		},
+		Groups: s.groups, OpenGroup: s.disks[name].openGroup,
 	}
+	for number := 0; number <= s.groups && s.groups > 0; number++ {
+		owns := func(key []byte) bool { return slot.GroupOf(slot.Of(key), s.groups) == number }
+		o.KeyStores = append(o.KeyStores, store.New(store.Config{Shards: 4, Replicated: true, Commands: &command.Executor{Owns: owns}, Owns: owns}))
+	}
+	if s.groups > 0 {
+		o.Store.Close()
+		o.Store, o.KeyStores = o.KeyStores[0], o.KeyStores[1:]
+	}
+	return o
 }
 
 // networkOf is the network as a node sees it, with names to look up if the test has a resolver.
@@ -257,7 +325,9 @@ func (s *simulated) kill(name string) {
 func end(n *Node) {
 	defer within(time.Minute, "a node has not ended")()
 	_ = n.Close()
-	n.opt.Store.Close()
+	for _, s := range append(n.opt.KeyStores, n.opt.Store) {
+		s.Close()
+	}
 }
 
 func (s *simulated) stop() {
@@ -270,21 +340,39 @@ func (s *simulated) stop() {
 // then goes through the log: after a while it will do too.
 func (s *simulated) leader() *Node {
 	s.t.Helper()
+	return s.leaderOf(0)
+}
+
+// leaderOf is leader of a group.
+func (s *simulated) leaderOf(number uint32) *Node {
+	s.t.Helper()
 	for round := range 3000 {
 		for _, n := range s.nodes {
-			if r := n.Group().OwnStatus(); r.Leads && (r.Leased || round > 1000 && n.Group().Parts().OpenOffers > 0) {
+			g := n.groupOf(number)
+			if g == nil {
+				continue
+			}
+			if r := g.OwnStatus(); r.Leads && (r.Leased || round > 1000 && g.Parts().OpenOffers > 0) {
 				return n
 			}
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	s.t.Fatal("no leader within half a minute")
+	for name, n := range s.nodes {
+		if g := n.groupOf(number); g != nil {
+			s.t.Logf("%s (%s): isolated %v, members %v, Raft %v", name, n.id, n.peers.IsIsolated(), g.Members(), g.Parts().Raft.Stats())
+		}
+	}
+	s.t.Fatalf("group %d has no leader within half a minute", number)
 	return nil
 }
 
 // do has operations decided at a node and returns the results.
-func do(n *Node, ops ...engine.Op) []engine.Result {
-	b := &engine.Batch{Ops: ops, Results: make([]engine.Result, len(ops))}
+func do(n *Node, ops ...engine.Op) []engine.Result { return doBatch(n, &engine.Batch{Ops: ops}) }
+
+// doBatch is do for a batch without results.
+func doBatch(n *Node, b *engine.Batch) []engine.Result {
+	b.Results = make([]engine.Result, len(b.Ops))
 	done := make(chan struct{})
 	b.Done = func() { close(done) }
 	defer within(time.Minute, "a call has not been answered")()
@@ -301,7 +389,7 @@ func decide(n *Node, b *engine.Batch) (finished bool) {
 	for i := range b.Ops {
 		own.Ops[i] = b.Ops[i].Clone()
 	}
-	finished = n.Group().Decide(&own)
+	finished = n.Decide(&own)
 	for i := range own.Ops {
 		useAgain(&own.Ops[i])
 	}

@@ -12,8 +12,11 @@ var requirement = regexp.MustCompile(`^(?:require )?\s*([a-z0-9.-]+\.[a-z]+/\S+)
 // pageTests is where the tests of the page list the npm packages that they need.
 const pageTests = "server/admin/browser/package.json"
 
-// TestDependencies holds docs/dependencies.md to one line for each module that a go.mod requires directly, and for each
-// package of pageTests.
+// artifact is a dependency in a pom.xml.
+var artifact = regexp.MustCompile(`<dependency>\s*<groupId>([^<]+)</groupId>\s*<artifactId>([^<]+)</artifactId>`)
+
+// TestDependencies holds docs/dependencies.md to one line for each module that a go.mod requires directly, for each artifact of
+// clients/java, and for each package of pageTests.
 func TestDependencies(t *testing.T) {
 	listed := map[string]bool{}
 	for _, line := range readPage(t, "docs/dependencies.md").lines {
@@ -37,6 +40,21 @@ func TestDependencies(t *testing.T) {
 			}
 		}
 	}
+	for _, path := range findFiles(t, "pom.xml") {
+		if !strings.HasPrefix(path, "clients/java/") {
+			continue
+		}
+		for _, found := range artifact.FindAllStringSubmatch(strings.Join(readPage(t, path).lines, "\n"), -1) {
+			name := found[1] + ":" + found[2]
+			if found[1] == "com.stintdb" {
+				continue
+			}
+			required[name] = true
+			if !listed[name] {
+				t.Errorf("docs/dependencies.md has no line for %s, which %s requires", name, path)
+			}
+		}
+	}
 	var tools struct{ DevDependencies map[string]string }
 	if err := json.Unmarshal([]byte(strings.Join(readPage(t, pageTests).lines, "\n")), &tools); err != nil {
 		t.Fatal(err)
@@ -49,7 +67,7 @@ func TestDependencies(t *testing.T) {
 	}
 	for module := range listed {
 		if !required[module] {
-			t.Errorf("docs/dependencies.md lists %s, which neither a go.mod nor %s requires", module, pageTests)
+			t.Errorf("docs/dependencies.md lists %s, which no go.mod, no pom.xml of clients/java and not %s requires", module, pageTests)
 		}
 	}
 }

@@ -6,12 +6,14 @@ import (
 	"testing"
 
 	bootstrap "github.com/envoyproxy/go-control-plane/envoy/config/bootstrap/v3"
+	_ "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/rate_limit_quota/v3"
 	_ "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/ratelimit/v3"
 	_ "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/router/v3"
-	_ "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
+	connections "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
 	_ "github.com/envoyproxy/go-control-plane/envoy/extensions/http/early_header_mutation/header_mutation/v3"
 	_ "github.com/envoyproxy/go-control-plane/envoy/extensions/rate_limit_descriptors/expr/v3"
 	_ "github.com/envoyproxy/go-control-plane/envoy/extensions/upstreams/http/v3"
+	_ "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
 	"go.yaml.in/yaml/v3"
 	"google.golang.org/protobuf/encoding/protojson"
 
@@ -22,10 +24,10 @@ const envoyPage = "docs/envoy.md"
 
 // TestEnvoyConfiguration reads the rules of the page as the server does, and the configuration of Envoy by Envoy's types.
 func TestEnvoyConfiguration(t *testing.T) {
-	rules, envoys := 0, 0
+	rules, envoys, filters := 0, 0, 0
 	for _, b := range readPage(t, envoyPage).blocks() {
 		switch {
-		case b.language != "yaml":
+		case b.language != "yaml", strings.Contains(b.text(), "kind: EnvoyGateway"): // which has types of Envoy Gateway
 		case strings.HasPrefix(b.text(), "domain:"):
 			rules++
 			if err := new(rls.Rules).Add(envoyPage, []byte(b.text())); err != nil {
@@ -41,6 +43,13 @@ func TestEnvoyConfiguration(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if strings.HasPrefix(b.text(), "http_filters:") {
+				envoys, filters = envoys-1, filters+1
+				if err := protojson.Unmarshal(text, &connections.HttpConnectionManager{}); err != nil {
+					t.Errorf("%s:%d: %v", envoyPage, b.line, err)
+				}
+				continue
+			}
 			var config bootstrap.Bootstrap
 			if err := protojson.Unmarshal(text, &config); err != nil {
 				t.Errorf("%s:%d: %v", envoyPage, b.line, err)
@@ -49,7 +58,7 @@ func TestEnvoyConfiguration(t *testing.T) {
 			}
 		}
 	}
-	if rules != 1 || envoys != 1 {
-		t.Errorf("%d blocks of rules and %d of Envoy, want one of each", rules, envoys)
+	if rules != 2 || envoys != 1 || filters != 1 {
+		t.Errorf("%d blocks of rules, %d of Envoy and %d of filters, want 2, 1 and 1", rules, envoys, filters)
 	}
 }

@@ -67,6 +67,7 @@ const (
 	OneDatabase  = UpTo         // Flush: the keys of Database alone
 	AlsoDeclared = UpTo         // Script: PriorAt counts for the keys that it declares too
 	Merged       = UpTo         // Lend: Loan has requests that wait
+	Whole        = Force        // Lend: up to all tokens that are available, not only a part of them
 	WriteOnly    = Force        // Script: Key says which declared keys may not be read
 )
 

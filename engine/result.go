@@ -41,6 +41,7 @@ const (
 	NoHome                    // the key's limit has its home elsewhere, which did not answer, and no tokens of it are left here
 	NotAwayFromHome           // the operation is not possible on a key whose limit has its home elsewhere; nothing was taken
 	TooManyMembers            // a fair share has MaxMembers active members, and the request is of another
+	CrossSlot                 // the keys are of several groups of a cluster, see package slot; nothing was taken
 	KeyChanged                // Expect, and all behind it in its batch: a key has another fingerprint; nothing was done
 
 	endOfStatuses
@@ -59,7 +60,7 @@ type Result struct {
 	Held      limits.Limit     // Look: the limit the key was last held to; WrongType: of the key's algorithm
 	Bytes     int64            // Look: memory the entry takes
 	Lent      int64            // Look: tokens set aside for holders; Lend, Return, Void: for this holder
-	Number    uint64           // Lend, Return: of the last operation on the holder's loan, 0 if it has none; Reserve: 0 or Repeated
+	Number    uint64           // Lend, Return: of the last operation on the holder's loan, 0 if it has none; Reserve: 0 or Repeated; Check: of a part, the Warn of its limit
 
 	// Work is the work of the answer beyond the fixed cost of an operation, in units of one lease read or 64 bytes
 	// copied: some 3 to 15 ns. It is not sent between nodes.
@@ -79,6 +80,12 @@ type Lease struct {
 
 // Known reports whether this version has the status.
 func (s Status) Known() bool { return s < endOfStatuses }
+
+// Warns reports whether the use of a limit has reached a percentage of it by this result: tokens that are lent count as used.
+func (res *Result) Warns(percent uint8) bool {
+	limit := limits.Limit{Capacity: res.Limit, Warn: percent}
+	return percent != 0 && res.Limit-res.Remaining >= limit.WarnAt()
+}
 
 // Clear resets the fields that every operation sets. Held and Binding are only read where they were set. Slices
 // keep their room, and are only written when they are in use, because a decision must not wait for the garbage collector's

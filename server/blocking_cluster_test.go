@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/internal/clusterstatus"
 	"github.com/stintdb/stint/internal/testsize"
 	"github.com/stintdb/stint/server/command"
@@ -31,8 +32,8 @@ type statusOf struct {
 	group interface{ Status() clusterstatus.Status }
 }
 
-func (s statusOf) Status() clusterstatus.Status { return s.group.Status() }
-func (s statusOf) Redirects() (string, bool)    { return "", false }
+func (s statusOf) Status() clusterstatus.Status        { return s.group.Status() }
+func (s statusOf) Redirects(*engine.Op) (string, bool) { return "", false }
 
 func newWaitCluster(t *testing.T) *waitCluster {
 	c := &waitCluster{t: t, p: newClusterTimePlayer(t, true, 0), dead: -1}

@@ -28,6 +28,7 @@ import (
 	"github.com/stintdb/stint/server/keyevents"
 	"github.com/stintdb/stint/server/pubsub"
 	"github.com/stintdb/stint/server/transcripttest"
+	"github.com/stintdb/stint/server/warn"
 )
 
 // A cluster of three gives the same replies as a standalone server: every transcript is played on three nodes, whose network is in
@@ -100,7 +101,7 @@ func newClusterTimePlayer(t *testing.T, onLeader bool, ahead time.Duration) *clu
 		if err != nil {
 			t.Fatal(err)
 		}
-		keys := store.New(store.Config{Shards: 16, Replicated: true, Commands: &command.Executor{}, Publish: p.channels[i].Publish, Changed: p.changes[i].Changed})
+		keys := store.New(store.Config{Shards: 16, Replicated: true, Commands: &command.Executor{}, Publish: p.channels[i].Publish, Changed: p.changes[i].Changed, Warned: warn.New(warn.Options{Publish: p.channels[i].Publish}).Note})
 		p.changes[i].Attach(keys.Observe)
 		node, err := cluster.Open(cluster.Options{
 			Node: fmt.Sprint("n", i), Listen: own, Advertise: own, Peers: peers, BootstrapExpect: len(peers), Client: own, Store: keys, Disk: disk,

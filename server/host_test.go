@@ -19,6 +19,7 @@ import (
 	"github.com/stintdb/stint/server/decider"
 	"github.com/stintdb/stint/server/keyevents"
 	"github.com/stintdb/stint/server/pubsub"
+	"github.com/stintdb/stint/server/warn"
 )
 
 // testStart is the time at which every test's clock stands.
@@ -45,7 +46,7 @@ func newHost(t testing.TB, replace func(*decider.Local) decider.Decider, set ...
 	}
 	channels, changes := new(pubsub.Channels), new(keyevents.Hub)
 	h := &testHost{clock: clocktest.New(testStart), store: store.New(store.Config{
-		Shards: 16, MaxBytes: cfg.MaxMemoryBytes, Commands: &command.Executor{Databases: cfg.Databases}, Publish: channels.Publish, Changed: changes.Changed,
+		Shards: 16, MaxBytes: cfg.MaxMemoryBytes, Commands: &command.Executor{Databases: cfg.Databases}, Publish: channels.Publish, Changed: changes.Changed, Warned: warn.New(warn.Options{Publish: channels.Publish}).Note,
 	})}
 	changes.Attach(h.store.Observe)
 	local := &decider.Local{Store: h.store, Clock: h.clock.Clock}

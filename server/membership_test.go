@@ -32,7 +32,7 @@ func (f *fakeCluster) Status() clusterstatus.Status {
 	return f.status
 }
 
-func (f *fakeCluster) Redirects() (string, bool) {
+func (f *fakeCluster) Redirects(*engine.Op) (string, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.status.LeaderClientAddr, f.moved && f.status.State != clusterstatus.Leader

@@ -37,7 +37,7 @@ func (s *Server) MetricsSnapshot() *metrics.Snapshot {
 	r.Monitors, r.MonitorDropped, r.SlowCommands = int64(s.env.Monitors.Count()), s.env.Monitors.Dropped(), s.env.SlowLog.Count()
 	r.Commands, r.Received, r.Sent = s.env.Stats.Recorder.Read()
 	r.Policies, r.PolicyCount = s.policyCounts()
-	r.LentKeys = s.keys.LentKeys()
+	r.LentKeys, r.Warnings = s.keys.LentKeys(), s.warnings.Counts()
 	r.MaxMemory, r.Forced = s.memory.MaxMemory(), s.keys.NewKeyCounts()
 	quotas := map[string]bool{}
 	s.keys.QuotaCounts(func(q admission.Quota, keys int64) {
@@ -77,7 +77,7 @@ var (
 )
 
 // Ready says why the server cannot answer requests, nil if it can: it accepts connections, is not shutting down and, in a
-// cluster, knows a leader and is healthy.
+// cluster, knows a leader and is healthy; and its services are ready.
 func (s *Server) Ready() error {
 	switch {
 	case s.shuttingDown.Load():
@@ -90,6 +90,13 @@ func (s *Server) Ready() error {
 			return errNoLeader
 		case !st.Healthy:
 			return errNotHealthy
+		}
+	}
+	for _, service := range s.services {
+		if r, can := service.(gateway.Readier); can {
+			if err := r.Ready(); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

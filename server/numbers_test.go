@@ -25,13 +25,13 @@ var integerArguments = []struct {
 	{"TB.ACQUIRE k 1 1 %s", "tokens", 1, 1_000_000_000_000, "", tokensOrOption},
 	{"TB.ACQUIRE k 1 1 %s PEEK", "tokens", 1, 1_000_000_000_000, "", tokensOrOption},
 	{"LB.ACQUIRE k %s 1000000000000", "capacity", 1, 1_000_000_000_000, "", ""},
-	{"LB.ACQUIRE k 1 1 %s", "amount", 1, 1_000_000_000_000, "", notHere("LB.ACQUIRE", "PEEK, UPTO, FORCE, KEEP, MAXWAIT, BLOCK, AS, FOR")},
+	{"LB.ACQUIRE k 1 1 %s", "amount", 1, 1_000_000_000_000, "", notHere("LB.ACQUIRE", "PEEK, UPTO, FORCE, KEEP, MAXWAIT, BLOCK, AS, FOR, WARN")},
 	{"LB.QUEUE k %s 1000000000000", "capacity", 0, 999_999_999_999, "", ""},
 	{"LB.QUEUE k 1 1 %s", "amount", 1, 1_000_000_000_000, "", notHere("LB.QUEUE", "PEEK, BLOCK")},
 	{"FW.ACQUIRE k %s 1h", "limit", 1, 1_000_000_000_000, "", ""},
-	{"FW.ACQUIRE k 1 1h %s", "tokens", 1, 1_000_000_000_000, "", notHere("FW.ACQUIRE", "PEEK, UPTO, FORCE, KEEP, AS, FOR, TZ, FROM")},
+	{"FW.ACQUIRE k 1 1h %s", "tokens", 1, 1_000_000_000_000, "", notHere("FW.ACQUIRE", "PEEK, UPTO, FORCE, KEEP, AS, FOR, TZ, FROM, WARN")},
 	{"SW.ACQUIRE k %s 1h", "limit", 1, 1_000_000_000_000, "", ""},
-	{"SW.ACQUIRE k 1 1h %s", "tokens", 1, 1_000_000_000_000, "", notHere("SW.ACQUIRE", "PEEK, UPTO, FORCE, KEEP, AS, FOR")},
+	{"SW.ACQUIRE k 1 1h %s", "tokens", 1, 1_000_000_000_000, "", notHere("SW.ACQUIRE", "PEEK, UPTO, FORCE, KEEP, AS, FOR, WARN")},
 	{"SL.ACQUIRE k %s 1h", "limit", 1, 100_000, "", ""},
 	{"SL.ACQUIRE k 1 1h %s", "tokens", 1, 1_000_000_000_000, "", notHere("SL.ACQUIRE", "PEEK, UPTO, FORCE, KEEP, AS, FOR")},
 	{"CC.ACQUIRE k %s 1h me", "limit", 1, 10_000, "", ""},
@@ -46,7 +46,7 @@ var integerArguments = []struct {
 	{"RL.ALL CC k %s 1h me", "limit", 1, 10_000, "", ""},
 	{"RL.ALL TB k 1 1 TOKENS %s", "TOKENS", 1, 1_000_000_000_000, "", ""},
 	{"RL.POLICY SET p SL k %s 1h", "limit", 1, 100_000, "", ""},
-	{"RL.CHECK api me %s", "tokens", 1, 1_000_000_000_000, "", notHere("RL.CHECK", "PEEK, KEEP, MAXWAIT, BLOCK, AS, FOR, WITH")},
+	{"RL.CHECK api me %s", "tokens", 1, 1_000_000_000_000, "", notHere("RL.CHECK", "PEEK, KEEP, MAXWAIT, BLOCK, AS, FOR, WARN, WITH")},
 	{"RL.REFUND k %s", "tokens", 1, 1_000_000_000_000, "", ""},
 	{"HELLO %s", "", 2, 3, "-ERR Protocol version is not an integer or out of range", ""},
 	{"SCAN 0 COUNT %s", "", 1, math.MaxInt64, "-ERR value is not an integer or out of range", ""},
@@ -55,7 +55,7 @@ var integerArguments = []struct {
 	{"CLIENT LIST ID %s", "", 1, math.MaxInt64, "-ERR Invalid client ID", ""},
 }
 
-var tokensOrOption = notHere("TB.ACQUIRE", "PEEK, UPTO, FORCE, KEEP, MAXWAIT, BLOCK, AS, FOR")
+var tokensOrOption = notHere("TB.ACQUIRE", "PEEK, UPTO, FORCE, KEEP, MAXWAIT, BLOCK, AS, FOR, WARN")
 
 // notHere is the error for a word that is none of a command's options.
 func notHere(command, options string) string {

@@ -33,6 +33,7 @@ import (
 	"github.com/stintdb/stint/server/stats"
 	"github.com/stintdb/stint/server/topkeys"
 	"github.com/stintdb/stint/server/waitqueue"
+	"github.com/stintdb/stint/server/warn"
 )
 
 // Server accepts connections and answers them. Create one with [New], run it with [Server.Serve].
@@ -57,6 +58,7 @@ type Server struct {
 	memory       *memlimit.Limiter
 	keySalt      string    // of HashKey
 	operatorUser *acl.User // who may do everything
+	warnings     *warn.Warnings
 	lag          netio.LoopLag
 
 	info info.Source
@@ -79,7 +81,7 @@ type Sweeper interface {
 	Weigh(ops []engine.Op) (work int)
 	TryReadOnly(now int64, op *engine.Op, res *engine.Result) (done bool)
 	SetRules(r admission.Rules)
-	SetQuotas(all []admission.Quota)
+	SetQuotas(q *admission.Quotas)
 	QuotaCounts(visit func(q admission.Quota, keys int64))
 	PolicyCounts(visit func(store.Policy))
 	CountCheck(policy []byte, res *engine.Result)
@@ -108,6 +110,7 @@ type Options struct {
 	Changed            func(*config.Config) // called after a CONFIG SET; nil for nothing
 	Channels           *pubsub.Channels     // to which the store publishes; nil if it does not
 	KeyEvents          *keyevents.Hub       // of the store; nil if it reports no changes
+	Warnings           *warn.Warnings       // of the store; nil if it gives none
 	Users              *acl.Users           // nil for the default user alone, with the password in Config if there is one
 
 	Services []gateway.Service // of protocols other than RESP
@@ -118,7 +121,10 @@ type Options struct {
 
 // New returns a server that listens to nothing yet.
 func New(o Options) *Server {
-	s := &Server{keys: o.Keys, persistence: o.Persistence, handLeadership: o.TransferLeadership, changed: o.Changed, backup: o.Backup, keySalt: newRunID()}
+	s := &Server{keys: o.Keys, persistence: o.Persistence, handLeadership: o.TransferLeadership, changed: o.Changed, backup: o.Backup, warnings: o.Warnings, keySalt: newRunID()}
+	if s.warnings == nil {
+		s.warnings = warn.New(warn.Options{})
+	}
 	s.settings.Store(&o.Config)
 	s.clientLimit, s.handoffLimit = o.ClientLimit, cmp.Or(o.HandoffLimit, netio.MaxHandoffs)
 	if o.Users == nil {
@@ -167,9 +173,14 @@ func (s *Server) newMemoryLimiter() *memlimit.Limiter {
 		s.env.Decider.Decide(&engine.Batch{Ops: ops, Results: make([]engine.Result, len(ops)), Done: func() {}})
 	}}
 	if s.env.Cluster != nil {
-		env.IsLeader = func() bool { return s.env.Cluster.Status().State == clusterstatus.Leader }
+		env.IsLeader = leads(s.env.Cluster)
 	}
 	return memlimit.New(env)
+}
+
+// leads returns the function that reports whether this server stands alone, or leads its cluster.
+func leads(cluster Membership) func() bool {
+	return func() bool { return cluster == nil || cluster.Status().State == clusterstatus.Leader }
 }
 
 // Config returns the settings in force.
@@ -199,10 +210,16 @@ func (s *Server) Serve(ctx context.Context, ready func(addresses []string)) erro
 		defer close(tending)
 		s.housekeep(tendingUntil)
 	}()
+	warning := make(chan struct{})
+	go func() {
+		defer close(warning)
+		s.warnings.Run(tendingUntil, leads(s.env.Cluster))
+	}()
 	<-ctx.Done()
 	err = s.shutdown()
 	endTending()
 	<-tending
+	<-warning
 	return err
 }
 
@@ -223,8 +240,11 @@ func newRunID() string {
 }
 
 // NewCommands returns the part of a store that carries out commands on data and scripts.
-func NewCommands(cfg *config.Config) store.Commands {
-	e := &command.Executor{ScriptTime: command.ScriptTime}
+func NewCommands(cfg *config.Config) store.Commands { return NewCommandsOn(cfg, nil) }
+
+// NewCommandsOn is NewCommands on the keys of one of several groups.
+func NewCommandsOn(cfg *config.Config, owns func(key []byte) bool) store.Commands {
+	e := &command.Executor{ScriptTime: command.ScriptTime, Owns: owns}
 	if !cfg.IsCluster() {
 		e.Databases = cfg.Databases
 	}

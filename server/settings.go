@@ -118,5 +118,5 @@ func (s *Server) setQuotas(ofUsers []acl.KeyQuota) {
 	for _, q := range s.userQuotas {
 		all = append(all, admission.Quota{Name: "user " + q.User, Prefixes: q.Prefixes, MaxKeys: q.MaxKeys})
 	}
-	s.keys.SetQuotas(all)
+	s.keys.SetQuotas(admission.NewQuotas(all))
 }

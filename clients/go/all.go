@@ -95,6 +95,9 @@ func (l *Limiter) AllWith(ctx context.Context, r Request, limits ...Keyed) (Mult
 	if len(r.Fields) > 0 {
 		invalid = fmt.Errorf("%w: fields are for the keys of a policy, not for All", ErrInvalid)
 	}
+	if r.ShowWarn {
+		invalid = fmt.Errorf("%w: ShowWarn is for the limits of a policy, not for All", ErrInvalid)
+	}
 	for i, k := range limits {
 		if err := k.check(); err != nil {
 			invalid = err
@@ -124,6 +127,9 @@ func (l *Limiter) CheckWith(ctx context.Context, policy, id string, r Request) (
 	id = string(shortKey(id))
 	arguments, caller := []any{"RL.CHECK", policy, id, r.Tokens}, id
 	arguments = r.appendOptions(r.Keep.appendOption(arguments))
+	if r.ShowWarn {
+		arguments = append(arguments, "WARN")
+	}
 	if len(r.Fields) > 0 {
 		arguments = append(arguments, "WITH")
 	}

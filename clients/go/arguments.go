@@ -30,6 +30,9 @@ func (l Limit) appendOptions(to []any) []any {
 	if l.from != "" {
 		to = append(to, "FROM", l.from)
 	}
+	if l.hasWarn() {
+		to = append(to, "WARN", strconv.Itoa(l.warn)+"%")
+	}
 	return to
 }
 

@@ -24,6 +24,7 @@ type Limit struct {
 	member    string
 	zone      string // of In
 	from      string // of From
+	warn      int    // of Warn, in percent
 }
 
 type algorithm uint8
@@ -238,7 +239,7 @@ func (l Limit) check() error {
 	case adaptive:
 		return l.checkLeast()
 	}
-	return nil
+	return l.checkWarn()
 }
 
 // ceilMulDiv is a × b / c, rounded up and at most MaxInt64/2. The numbers must be above zero.

@@ -93,7 +93,8 @@ func (p *purse) lend(now moment, key serverKey, limit Limit, tokens int64) loanO
 	p.unheard = nil // it is too late
 	op := p.operation(now)
 	arguments := append(make([]any, 0, 14), "RL.LEND", string(key), words[limit.algorithm].spec)
-	op.arguments = append(limit.appendArguments(arguments), tokens, p.holder, op.number, op.previous, "LEFT", p.tokens.Load(), "FOR", milliseconds(loanFor))
+	arguments = append(limit.appendArguments(arguments), tokens, p.holder, op.number, op.previous, "LEFT", p.tokens.Load(), "FOR", milliseconds(loanFor))
+	op.arguments = limit.appendOptions(arguments)
 	return op
 }
 

@@ -28,6 +28,8 @@ type Result struct {
 	Wait time.Duration
 	// ResetAfter is the time until the key is at its full limit: the bucket full, the window over.
 	ResetAfter time.Duration
+	// Warn says that the use of the limit has reached the threshold of its [Limit.Warn].
+	Warn bool
 	// Source is the origin of the decision.
 	Source Source
 	// Cause is why Stint did not decide, when Source is Fallback or Local; otherwise it is nil. If the call returned an
@@ -80,9 +82,13 @@ func integers(reply any, count int) ([]int64, error) {
 	return numbers, nil
 }
 
-// parseResult reads the five integers of an acquire.
+// parseResult reads the five integers of an acquire, and the sixth of a limit that warns.
 func (l Limit) parseResult(reply any, asked int64) (Result, error) {
-	n, err := integers(reply, 5)
+	count := 5
+	if l.hasWarn() {
+		count++
+	}
+	n, err := integers(reply, count)
 	if err != nil {
 		return Result{}, err
 	}
@@ -95,7 +101,7 @@ func (l Limit) parseResult(reply any, asked int64) (Result, error) {
 		}
 		return r, nil
 	}
-	r := Result{Allowed: n[0] > 0, Granted: n[0], Limit: n[1], Remaining: n[2], ResetAfter: wait(n[4], time.Millisecond)}
+	r := Result{Allowed: n[0] > 0, Granted: n[0], Limit: n[1], Remaining: n[2], ResetAfter: wait(n[4], time.Millisecond), Warn: l.hasWarn() && n[count-1] == 1}
 	if r.Allowed {
 		r.Wait = wait(n[3], time.Millisecond)
 	} else {
@@ -138,6 +144,7 @@ type LimitState struct {
 	Limit      int64         // the largest number that can be granted at once
 	Remaining  int64         // whole tokens left
 	ResetAfter time.Duration // time until the key is at its full limit
+	Warn       bool          // the use has reached the limit's threshold; of a policy, with [Request].ShowWarn
 }
 
 // Result is the answer in the form of a single limit's: that of the limit that denied or, if none did, of the limit
@@ -156,7 +163,7 @@ func (m MultiResult) Result() Result {
 	if !m.Allowed && m.Binding >= 0 && m.Binding < len(m.Limits) {
 		tightest = m.Limits[m.Binding]
 	}
-	r.Limit, r.Remaining, r.ResetAfter = tightest.Limit, tightest.Remaining, tightest.ResetAfter
+	r.Limit, r.Remaining, r.ResetAfter, r.Warn = tightest.Limit, tightest.Remaining, tightest.ResetAfter, tightest.Warn
 	return r
 }
 
@@ -181,11 +188,15 @@ func parseMulti(reply any) (MultiResult, error) {
 		m.RetryAfter = after
 	}
 	for i, limit := range limits {
-		state, err := integers(limit, 3)
+		count := 3
+		if values, _ := limit.([]any); len(values) == 4 { // it warns
+			count = 4
+		}
+		state, err := integers(limit, count)
 		if err != nil {
 			return MultiResult{}, err
 		}
-		m.Limits[i] = LimitState{Limit: state[0], Remaining: state[1], ResetAfter: wait(state[2], time.Millisecond)}
+		m.Limits[i] = LimitState{Limit: state[0], Remaining: state[1], ResetAfter: wait(state[2], time.Millisecond), Warn: count == 4 && state[3] == 1}
 	}
 	return m, nil
 }

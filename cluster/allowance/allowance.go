@@ -32,6 +32,8 @@ type Allowance struct {
 	blocking atomic.Int32 // operations on their way whose keys are not known
 	slots    [slotCount]slot
 
+	// handing is held from the decision that a key needs a Carry until it is queued, so no other operation on the key is queued before it.
+	handing   sync.Mutex
 	carriedMu sync.Mutex
 	carried   map[string]struct{} // keys with a Carry on its way
 }

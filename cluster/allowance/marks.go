@@ -13,6 +13,7 @@ type marks struct {
 	slots     []uint16
 	carries   []engine.Op // to be queued before the operations
 	carried   []engine.Result
+	hands     bool // it holds Allowance.handing
 	flushes   bool
 	blocks    int32
 	policies  int32
@@ -95,6 +96,10 @@ func (m *marks) key(t *Term, now int64, key []byte) (priorAt int64) {
 	carry, found := m.allowance.taken.Taken(now, key)
 	if !found {
 		return t.priorAt(now)
+	}
+	if !m.hands {
+		m.allowance.handing.Lock()
+		m.hands = true
 	}
 	m.allowance.carriedMu.Lock()
 	defer m.allowance.carriedMu.Unlock()

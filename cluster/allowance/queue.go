@@ -26,6 +26,9 @@ func (s *Allowance) Queue(p *propose.Proposer, c *call.Call, b *engine.Batch, wh
 		first.Summarize()
 		s.add(p, first, carried)
 	}
+	if m.hands {
+		s.handing.Unlock()
+	}
 	if c.Group != nil {
 		var status engine.Status
 		if c.Group, status = call.PackGroup(nil, &opcodec.Writer{}, b, which); status != engine.OK {

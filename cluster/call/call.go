@@ -2,6 +2,7 @@
 package call
 
 import (
+	"context"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -120,6 +121,7 @@ type WaitList struct {
 	calls  []*Call
 	first  int
 	closed bool
+	begun  chan struct{} // closed by the next Add; nil if nobody waits for it
 }
 
 // Add registers a call. It returns false after Close: then nobody would expire the call.
@@ -138,6 +140,10 @@ func (w *WaitList) Add(c *Call) bool {
 		w.calls, w.first = w.calls[:n], 0
 	}
 	w.calls = append(w.calls, c)
+	if w.begun != nil {
+		close(w.begun)
+		w.begun = nil
+	}
 	return true
 }
 
@@ -165,4 +171,39 @@ func (w *WaitList) Expired(before time.Duration) (late []*Call) {
 		w.drop()
 	}
 	return late
+}
+
+// Expire calls expired for each open call that is older than a timeout, until ctx is done. now is the clock of [Call.Began]. While no call
+// is under way it sleeps.
+func (w *WaitList) Expire(ctx context.Context, timeout time.Duration, now func() time.Duration, expired func(*Call)) {
+	for {
+		select {
+		case <-w.next():
+		case <-ctx.Done():
+			return
+		}
+		select {
+		case <-time.After(timeout / 50):
+		case <-ctx.Done():
+			return
+		}
+		for _, c := range w.Expired(now() - timeout) {
+			expired(c)
+		}
+	}
+}
+
+// next is a channel that is closed once a call is under way.
+func (w *WaitList) next() <-chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.first < len(w.calls) {
+		begun := make(chan struct{})
+		close(begun)
+		return begun
+	}
+	if w.begun == nil {
+		w.begun = make(chan struct{})
+	}
+	return w.begun
 }

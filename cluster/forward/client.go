@@ -28,6 +28,8 @@ const (
 	connKeepalive = 100 * time.Millisecond
 	// redialDelay is the pause before the same leader is dialed again; another one is dialed at once.
 	redialDelay = 20 * time.Millisecond
+	// idleLook is the time between two looks for a leader while no call waits for one.
+	idleLook = 500 * time.Millisecond
 )
 
 // Client takes calls to the leader, many in a frame, and their answers back.
@@ -90,7 +92,7 @@ func (f *Client) Run(ctx context.Context) {
 		address := f.Leader()
 		if address == "" {
 			f.drainLocally()
-			notifier.Pause(ctx, moved, redialDelay)
+			f.pause(ctx, moved)
 			continue
 		}
 		conn, err := f.dialLeader(ctx, moved, address)
@@ -107,6 +109,23 @@ func (f *Client) Run(ctx context.Context) {
 		f.Fail(c, engine.NoLeader)
 	}
 	f.waiting = nil
+}
+
+// pause waits until there may be another leader, or until the next call if none waits.
+func (f *Client) pause(ctx context.Context, moved <-chan struct{}) {
+	f.mu.Lock()
+	isIdle := len(f.waiting) == 0
+	f.mu.Unlock()
+	if !isIdle {
+		notifier.Pause(ctx, moved, redialDelay)
+		return
+	}
+	select {
+	case <-f.wake:
+	case <-moved:
+	case <-ctx.Done():
+	case <-time.After(idleLook):
+	}
 }
 
 // dialLeader connects to the leader. It gives up as soon as another node leads: a dead one may not answer for long.

@@ -1,9 +1,14 @@
 package forward
 
 import (
+	"context"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stintdb/stint/cluster/call"
+	"github.com/stintdb/stint/cluster/notifier"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/opcodec"
 )
@@ -26,6 +31,49 @@ func FuzzAnswers(f *testing.F) {
 		fw.failPending(r)
 		if done > 1 || done == 0 && len(fw.waiting) == 0 {
 			t.Errorf("answered %d times, %d waiting", done, len(fw.waiting))
+		}
+	})
+}
+
+// A node that leads, or knows no leader, looks seldom for another one, but decides a call at once.
+func TestLooksForALeaderAreSeldomWithoutCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		looks, decided := 0, make(chan time.Time, 1)
+		var leads atomic.Bool
+		f := NewClient()
+		f.LeaderChanged = &notifier.Notifier{}
+		f.Leader = func() string { looks++; return "" }
+		f.Decide = func(*call.Call) bool {
+			if !leads.Load() {
+				return false
+			}
+			decided <- time.Now()
+			return true
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go f.Run(ctx)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if most := int(time.Minute/idleLook) + 1; looks > most {
+			t.Errorf("%d looks in a minute without calls, at most %d", looks, most)
+		}
+		if !f.Add(&call.Call{}) {
+			t.Fatal("refused")
+		}
+		time.Sleep(time.Second) // no leader is known
+		synctest.Wait()
+		leads.Store(true)
+		became := time.Now()
+		if wait := (<-decided).Sub(became); wait > redialDelay {
+			t.Errorf("a call that was there waited for %v", wait)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		added := time.Now()
+		f.Add(&call.Call{})
+		if wait := (<-decided).Sub(added); wait > 0 {
+			t.Errorf("a call waited for %v", wait)
 		}
 	})
 }

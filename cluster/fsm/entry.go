@@ -28,6 +28,7 @@ const (
 	KindVersion   = 5 // the cluster's format version; proposed only when all members know version 2 or a later one
 	KindAllowance = 6 // whether the leader takes tokens in its memory
 	KindProcess   = 7 // which process of a member runs
+	KindGroups    = 8 // the founders of the groups of keys
 )
 
 var (
@@ -57,7 +58,7 @@ func readEntry(b []byte) (e entryView, err error) {
 		return e, errEntry
 	case b[0] > entryVersion:
 		return e, fmt.Errorf("version %d: %w", b[0], errNewerEntry)
-	case b[1] < KindDecisions || b[1] > KindProcess:
+	case b[1] < KindDecisions || b[1] > KindGroups:
 		return e, fmt.Errorf("kind %d: %w", b[1], errNewerEntry)
 	}
 	return entryView{

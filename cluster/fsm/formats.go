@@ -42,11 +42,13 @@ var Additions = append([]Addition{
 	{Version: 2, Name: "a key whose limit has its home elsewhere", IsUsed: usesPurse},
 	{Version: 2, Name: "the leader's allowance", IsUsed: usesAllowance},
 	{Version: 2, Name: "the switch of the leader's allowance", kind: KindAllowance},
+	{Version: 2, Name: "several groups of keys", kind: KindGroups},
 	{Version: 2, Name: "COST and KEEP", IsUsed: inAnyLimit(func(op *engine.Op) bool { return op.Options&engine.FixedCost != 0 || op.Keep != 0 })},
 	{Version: 2, Name: "a wait for several limits", IsUsed: waitsForSeveral},
 	{Version: 2, Name: "a queue among several limits", IsUsed: queuesAmongSeveral},
 	{Version: 2, Name: "a policy's key that begins as the names of keys in databases", IsUsed: mayComeToName},
 	{Version: 2, Name: "a window of a time zone, from another beginning, of quarters or of years", IsUsed: inAnyLimit(usesCalendar)},
+	{Version: 2, Name: "WARN", IsUsed: inAnyLimit(func(op *engine.Op) bool { return op.Limit.Warn != 0 })},
 	{Version: 2, Name: "WATCH", IsUsed: usesVerb(engine.Fingerprint, engine.Expect)},
 }, addedAlgorithms()...)
 

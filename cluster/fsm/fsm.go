@@ -4,7 +4,6 @@ package fsm
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"sync/atomic"
@@ -69,6 +68,8 @@ type Cluster struct {
 	Formats   FormatVersion            `json:"formats,omitempty"`   // the newest that may be proposed
 	Processes map[raft.ServerID]string `json:"processes,omitempty"` // that runs of each member
 	Allowance bool                     `json:"share,omitempty"`     // leaders may take tokens in their memory
+	Groups    int                      `json:"groups,omitempty"`    // of keys; 0 where this group has all
+	Founders  []Founder                `json:"founders,omitempty"`  // of these groups, once they may begin
 }
 
 // Member is the description that a node sends when it joins.
@@ -92,25 +93,6 @@ func (r *Cluster) withMember(id raft.ServerID, m *Member) *Cluster {
 		next.withoutProcess(id)
 	}
 	return &next
-}
-
-// The JSON of entries that are no decisions.
-type (
-	// BootstrapBody is that of a KindBootstrap entry.
-	BootstrapBody struct {
-		ClusterID string        `json:"cluster"`
-		Formats   FormatVersion `json:"formats,omitempty"` // that all first members report
-	}
-	// MemberBody is that of a KindMember entry.
-	MemberBody struct {
-		ID     raft.ServerID `json:"id"`
-		Member *Member       `json:"member"` // nil: it has left
-	}
-)
-
-// AllowanceBody is the JSON of a KindAllowance entry.
-type AllowanceBody struct {
-	Allowance bool `json:"share"`
 }
 
 // Apply implements raft.FSM.
@@ -157,52 +139,14 @@ func (f *Machine) apply(index uint64, e entryView) error {
 	now := max(f.Now.Load(), e.now)
 	f.Clock.Observe(now)
 	f.Entries.Add(1)
-	switch e.kind {
-	case KindDecisions:
-		if err := f.applyDecisions(now, e); err != nil {
-			return err
-		}
-	case KindBootstrap:
-		var body BootstrapBody
-		if err := json.Unmarshal(e.body, &body); err != nil {
-			return err
-		}
-		if err := checkUsed(body.Formats, f.Knows); err != nil {
-			return err
-		}
-		if f.Cluster.Load().ClusterID == "" {
-			next := *f.Cluster.Load()
-			next.ClusterID, next.Formats = body.ClusterID, body.Formats
-			f.Cluster.Store(&next)
-		}
-	case KindMember:
-		var body MemberBody
-		if err := json.Unmarshal(e.body, &body); err != nil {
-			return err
-		}
-		f.setCluster(f.Cluster.Load().withMember(body.ID, body.Member))
-	case KindProcess:
-		var body ProcessBody
-		if err := json.Unmarshal(e.body, &body); err != nil {
-			return err
-		}
-		f.setCluster(f.Cluster.Load().withProcess(body))
-	case KindVersion:
-		version, err := readVersion(e.body, f.Knows)
-		if err != nil {
-			return err
-		}
-		next := *f.Cluster.Load()
-		next.Formats = max(next.Formats, version)
-		f.Cluster.Store(&next)
-	case KindAllowance:
-		var body AllowanceBody
-		if err := json.Unmarshal(e.body, &body); err != nil {
-			return err
-		}
-		next := *f.Cluster.Load()
-		next.Allowance = body.Allowance
-		f.Cluster.Store(&next)
+	var err error
+	if e.kind == KindDecisions {
+		err = f.applyDecisions(now, e)
+	} else {
+		err = f.applyToCluster(e)
+	}
+	if err != nil {
+		return err
 	}
 	// Now its effects can be seen, and its calls are answered.
 	f.Now.Store(now)

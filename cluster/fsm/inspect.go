@@ -54,6 +54,8 @@ func InspectEntry(index uint64, data []byte) error {
 		return json.Unmarshal(e.body, &AllowanceBody{})
 	case KindProcess:
 		return json.Unmarshal(e.body, &ProcessBody{})
+	case KindGroups:
+		return json.Unmarshal(e.body, &GroupsBody{})
 	case KindDecisions:
 		return inspectGroups(e.body)
 	}

@@ -1,7 +1,6 @@
 package group
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,9 +8,6 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/cluster/fsm"
-	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/keyspace"
-	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/persistence"
 )
 
@@ -52,42 +48,8 @@ func (g *Group) Backup(ctx context.Context, to io.Writer, stale bool) (keys int6
 	if _, err := fsm.ReadSnapshotHead(state); err != nil {
 		return 0, err
 	}
-	v := &loanVoider{store: store.New(store.Config{Shards: 1})}
-	defer v.store.Close()
-	keys, _, err = persistence.CopyState(to, state, v.void)
+	v := fsm.NewLoanVoider()
+	defer v.Close()
+	keys, _, err = persistence.CopyState(to, state, v.Void)
 	return keys, err
-}
-
-// loanVoider charges the tokens that are lent to nodes.
-type loanVoider struct{ store *store.Store } // empty between calls
-
-// void returns an entry without loans of nodes, whose tokens count as spent at now.
-func (v *loanVoider) void(now int64, e keyspace.Entry) (keyspace.Entry, error) {
-	if e.Limit.Algorithm.Base() == e.Limit.Algorithm {
-		return e, nil // it has no loans
-	}
-	if err := v.store.Load(now, e); err != nil {
-		return e, err
-	}
-	defer v.store.Unload(bytes.Clone(e.Key))
-	var ops []engine.Op
-	v.store.ScanLoans(0, func(key, holder []byte, _ int64) {
-		if _, _, isNode := fsm.SplitHolder(holder); isNode {
-			ops = append(ops, engine.Op{Verb: engine.Void, Key: key, Who: holder, Options: engine.Force})
-		}
-	})
-	if len(ops) == 0 {
-		return e, nil
-	}
-	results := make([]engine.Result, len(ops))
-	v.store.Apply(now, ops, results)
-	for i := range results {
-		if results[i].Status != engine.OK {
-			return e, fmt.Errorf("a loan of key %q cannot be voided: status %d", e.Key, results[i].Status)
-		}
-	}
-	v.store.Scan(0, 1, now, func(changed keyspace.Entry) {
-		e = keyspace.Entry{Key: bytes.Clone(changed.Key), Limit: changed.Limit, State: bytes.Clone(changed.State)}
-	})
-	return e, nil
 }

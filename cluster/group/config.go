@@ -14,6 +14,8 @@ import (
 
 // Config has the settings of a group, and the machine's store, disk and clocks.
 type Config struct {
+	Number    uint32        // of the group
+	Groups    int           // of keys, that the cluster has when it forms; below 2 this group has all keys
 	ID        raft.ServerID // of this member: the node's name and its incarnation
 	Advertise string        // how other nodes reach this one
 	Client    string        // where clients reach it

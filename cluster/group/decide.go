@@ -329,9 +329,5 @@ func (d *decider) decideKnown(b *engine.Batch) (finished bool) {
 
 // expireCalls ends calls that have exceeded the decide timeout.
 func (d *decider) expireCalls(ctx context.Context) {
-	clock.Every(ctx, d.opt.DecideTimeout/50, func() {
-		for _, c := range d.pending.Expired(d.clock.Mono() - d.opt.DecideTimeout) {
-			d.metrics.countFailure(c.Fail(engine.NoLeader))
-		}
-	})
+	d.pending.Expire(ctx, d.opt.DecideTimeout, d.clock.Mono, func(c *call.Call) { d.metrics.countFailure(c.Fail(engine.NoLeader)) })
 }

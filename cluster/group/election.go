@@ -37,7 +37,7 @@ func (e *election) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		last := e.raft.LastContact()
 		if e.raft.State() != raft.Follower || last.IsZero() || last.Equal(dealtWith) {
-			clock.Sleep(ctx, e.opt.Heartbeat/4)
+			clock.Sleep(ctx, e.opt.Heartbeat/2) // a later contact is not dealt with sooner
 			continue
 		}
 		if wait := e.opt.Heartbeat/2 - time.Since(last); wait > 0 {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/stintdb/stint/cluster/call"
 	"github.com/stintdb/stint/cluster/forward"
-	"github.com/stintdb/stint/cluster/transport"
 	"github.com/stintdb/stint/engine"
 )
 
@@ -25,8 +24,7 @@ func (g *Group) connectForwarding() {
 	f := g.forwarder
 	f.LeaderChanged, f.ObserveTime, f.Grace = &g.leader.changed, g.clock.ObserveLeader, g.opt.Heartbeat/2
 	f.Dial = func(ctx context.Context, address string) (net.Conn, error) {
-		conn, _, err := g.peers.Dial(ctx, address, transport.ForCalls)
-		return conn, err
+		return g.peers.DialCalls(ctx, address, g.opt.Number)
 	}
 	f.Fail = func(c *call.Call, status engine.Status) { g.metrics.countFailure(c.Fail(status)) }
 	f.Leader = func() string {

@@ -89,7 +89,7 @@ func (g *Group) ForPeers(c transport.Config) transport.Config {
 	c.Check = func(theirs transport.Hello) error {
 		return g.formats.check(theirs.From, fsm.FormatVersion(theirs.Formats))
 	}
-	c.Serve[transport.ForCalls] = func(conn net.Conn) { g.forwarded.Serve(conn) }
+	c.Serve[transport.ForCalls] = func(conn net.Conn, _ transport.Hello) { g.forwarded.Serve(conn) }
 	return c
 }
 
@@ -141,10 +141,10 @@ func (g *Group) noteCluster(before, now *fsm.Cluster) {
 	g.holder.noteCluster(now)
 }
 
-// Start reads the log and takes part in the group.
-func (g *Group) Start() error {
+// Start reads the log and takes part in the group, whose messages the messenger carries.
+func (g *Group) Start(messenger transport.Messenger) error {
 	err := g.raft.Start(raftnode.StartConfig{
-		Machine: g.fsm, Logs: g.logs, Stable: g.opt.Disk.Stable(), Snapshots: g.opt.Disk.Snapshots(), Peers: g.peers, Observe: g.leader.observe,
+		Machine: g.fsm, Logs: g.logs, Stable: g.opt.Disk.Stable(), Snapshots: g.opt.Disk.Snapshots(), Messenger: messenger, Observe: g.leader.observe,
 	})
 	if err != nil {
 		if g.fsm.Broken != nil { // Raft only says that it could not load it

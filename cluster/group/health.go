@@ -43,7 +43,7 @@ func (h *health) run(ctx context.Context) {
 		moved := h.leader.changed.Wait()
 		h.compareToLeader(ctx)
 		wait := h.opt.MeetEvery
-		if !h.hasCaughtUp() {
+		if !h.hasCaughtUp() && h.role.current.Load() == nil {
 			wait = h.opt.Heartbeat / 6
 		}
 		notifier.Pause(ctx, moved, wait)

@@ -18,11 +18,10 @@ import (
 )
 
 const (
-	holderTick   = 50 * time.Millisecond // between two looks at silent keys
-	lendsAtOnce  = 512                   // operations on loans in one batch
-	adoptEvery   = 30 * time.Second      // between two searches for loans of this process that it does not know
-	closedFor    = 10 * time.Second      // after a shutdown was begun that may not come to its end
-	holderSpends = 15 * time.Second      // the time for which tokens are spent after this node was seen to be up to date
+	lendsAtOnce  = 512              // operations on loans in one batch
+	adoptEvery   = 30 * time.Second // between two searches for loans of this process that it does not know
+	closedFor    = 10 * time.Second // after a shutdown was begun that may not come to its end
+	holderSpends = 15 * time.Second // the time for which tokens are spent after this node was seen to be up to date
 )
 
 // holder holds tokens that were lent to this process, and decides requests from them.
@@ -71,10 +70,10 @@ func (h *holder) noteCluster(c *fsm.Cluster) {
 // run keeps the loans until ctx is done.
 func (h *holder) run(ctx context.Context) {
 	tuned, adopted := time.Duration(0), time.Duration(0)
-	clock.Every(ctx, holderTick, func() {
+	for ; ctx.Err() == nil; clock.Sleep(ctx, h.table.Tick()) {
 		h.checkCurrent()
 		if h.table.IsIdle() {
-			return
+			continue
 		}
 		now := h.clock.Mono()
 		if now-tuned >= time.Second {
@@ -88,7 +87,7 @@ func (h *holder) run(ctx context.Context) {
 		if h.isCurrent.Load() {
 			h.send(h.table.Next(now, int64(now) < h.closedUntil.Load()))
 		}
-	})
+	}
 }
 
 // checkCurrent notes that this node is up to date, or drops the tokens if it has not been for too long: they may have been voided.

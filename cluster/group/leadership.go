@@ -3,6 +3,7 @@ package group
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -126,7 +127,8 @@ func (l *leaderRole) begin(ctx context.Context, term uint64) bool {
 		l.syncClock(ctx)
 		l.clock.Confirm()
 	}
-	if err := l.assignClusterID(ctx); err != nil {
+	if err := l.formCluster(ctx); err != nil {
+		l.log.Once("form "+err.Error(), "this node leads, and could not form the cluster yet", "error", err)
 		return false
 	}
 	l.metrics.leaderChanges.Add(1)
@@ -159,12 +161,28 @@ func (l *leaderRole) proposeTicks(ctx context.Context) {
 
 const tickEvery = time.Second
 
-// assignClusterID gives a new cluster its id. The first leader calls it.
-func (l *leaderRole) assignClusterID(ctx context.Context) error {
-	if l.fsm.Cluster.Load().ClusterID != "" {
+// formCluster gives a new cluster its id, and the groups of keys their founders: the members of this moment.
+func (l *leaderRole) formCluster(ctx context.Context) error {
+	if l.fsm.Cluster.Load().ClusterID == "" {
+		first := fsm.BootstrapBody{ClusterID: strings.ToLower(rand.Text()[:16]), Formats: l.formats.first()}
+		if l.opt.Groups > 1 {
+			first.Groups = l.opt.Groups
+		}
+		if needs := l.formats.OfKind(fsm.KindGroups); first.Groups > 0 && first.Formats < needs {
+			return fmt.Errorf("--groups needs format version %d, which not every node knows: upgrade them first", needs)
+		}
+		if err := l.formats.propose(ctx, fsm.KindBootstrap, first); err != nil {
+			return err
+		}
+	}
+	if known := l.fsm.Cluster.Load(); known.Groups < 2 || len(known.Founders) > 0 {
 		return nil
 	}
-	return l.formats.propose(ctx, fsm.KindBootstrap, fsm.BootstrapBody{ClusterID: strings.ToLower(rand.Text()[:16]), Formats: l.formats.first()})
+	var founders fsm.GroupsBody
+	for _, s := range l.raft.Servers() {
+		founders.Founders = append(founders.Founders, fsm.Founder{ID: s.ID, Address: string(s.Address)})
+	}
+	return l.formats.propose(ctx, fsm.KindGroups, founders)
 }
 
 // active returns this node's leadership, or nil if it has none or is transferring it.

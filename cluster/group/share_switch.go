@@ -7,6 +7,7 @@ import (
 	"github.com/stintdb/stint/cluster/allowance"
 	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/fsm"
+	"github.com/stintdb/stint/cluster/notifier"
 	"github.com/stintdb/stint/cluster/oncelog"
 	"github.com/stintdb/stint/engine/limits"
 )
@@ -30,10 +31,10 @@ const allowanceEvery = 100 * time.Millisecond
 func (w *allowanceSwitch) run(ctx context.Context) {
 	var closed time.Duration // since when nothing is taken in this term
 	var term *allowance.Term
-	clock.Every(ctx, allowanceEvery, func() {
-		r := w.role.active()
-		if r == nil {
-			return
+	for ctx.Err() == nil {
+		if moved := w.role.leader.changed.Wait(); w.role.active() == nil {
+			notifier.Pause(ctx, moved, tickEvery)
+			continue
 		}
 		wanted, used, t := w.opt.Allowance(), w.fsm.Cluster.Load().Allowance, w.allowance.Term.Load()
 		if wanted || t != term {
@@ -53,7 +54,8 @@ func (w *allowanceSwitch) run(ctx context.Context) {
 			t.IsOpen.Store(wanted && used)
 		}
 		w.allowance.Sweep()
-	})
+		clock.Sleep(ctx, allowanceEvery)
+	}
 }
 
 // record writes into the log whether leaders may take tokens.

@@ -32,7 +32,8 @@ type withdrawal struct {
 	proposer *propose.Proposer
 	log      *oncelog.Log
 
-	began atomic.Int64 // when this node last withdrew from leadership, on the monotonic clock, or never
+	began    atomic.Int64 // when this node last withdrew from leadership, on the monotonic clock, or never
+	isolates atomic.Bool  // this group isolates the node; other groups of the node may, too
 }
 
 // watchDisk isolates this node while its disk does not answer, so that the others elect another leader, and ends that
@@ -40,7 +41,7 @@ type withdrawal struct {
 func (w *withdrawal) watchDisk(ctx context.Context) {
 	clock.Every(ctx, w.opt.DiskTimeout/10, func() {
 		stalled := w.logs.Stalled()
-		switch muted := w.peers.IsIsolated(); {
+		switch muted := w.isolates.Load(); {
 		case !muted && (stalled > w.opt.DiskTimeout || w.raft.DiskFails()) && w.raft.State() == raft.Leader:
 			w.log.Error("a write of the log has failed, or has not finished within the disk timeout: this node gives up leadership until the disk answers",
 				"waited", stalled.Round(time.Millisecond), "disk_timeout", w.opt.DiskTimeout)
@@ -91,7 +92,9 @@ func (w *withdrawal) othersCanLead() bool {
 func (w *withdrawal) withdraw() {
 	w.role.stepDown()
 	w.began.Store(int64(w.clock.Mono()))
-	w.peers.Isolate(true)
+	if !w.isolates.Swap(true) {
+		w.peers.Isolate(true)
+	}
 }
 
 // end ends the isolation when another node leads, or no node can be elected without this one.
@@ -102,6 +105,7 @@ func (w *withdrawal) end(ctx context.Context) {
 	w.statuses.FetchAll(ctx, w.opt.Heartbeat)
 	if w.leader.claimed() != "" || w.clock.Mono()-time.Duration(w.began.Load()) > maxWithdrawn*w.opt.Heartbeat {
 		w.log.Info("this node follows again")
+		w.isolates.Store(false)
 		w.peers.Isolate(false)
 	}
 }

@@ -171,6 +171,14 @@ func (t *Table) Next(mono time.Duration, everything bool) (due []*Operation) {
 	return due
 }
 
+// Tick is the time until [Table.Next] should be asked again. While there are no keys it is longer, but not by as much as a key has to be silent.
+func (t *Table) Tick() time.Duration {
+	if t.keys.Load() == 0 {
+		return silentAfter * 4 / 5
+	}
+	return silentAfter / 5
+}
+
 // Tune has tokens held for longer while there are too many operations. It is called once a second.
 func (t *Table) Tune() {
 	many, stretch := t.recent.Swap(0) > maxLends, t.stretch.Load()

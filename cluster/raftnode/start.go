@@ -2,6 +2,7 @@ package raftnode
 
 import (
 	"fmt"
+	"log/slog"
 	"math"
 	"time"
 
@@ -24,8 +25,13 @@ type StartConfig struct {
 	Logs      raft.LogStore
 	Stable    raft.StableStore
 	Snapshots raft.SnapshotStore
-	Peers     *transport.Peers             // connections to other nodes, which do not arrive yet
+	Messenger transport.Messenger          // to and from the group's other members, which do not arrive yet
 	Observe   func(*raft.Observation) bool // a filter of Raft's observations that delivers none
+}
+
+// NewLinks returns a node's connections for Raft's messages, of all its groups.
+func NewLinks(peers *transport.Peers, log *slog.Logger) *rafttransport.Links {
+	return rafttransport.New(peers, MessageTimeout, newRaftLogger(log))
 }
 
 // Start reads the log and starts Raft.
@@ -45,7 +51,7 @@ func (n *Node) Start(s StartConfig) error {
 	config.TrailingLogs = MinTrailing
 	config.NoLegacyTelemetry = true
 	config.ShutdownOnRemove = false // it would leave a node without Raft, which joins again and is given a vote
-	n.Transport.Messenger = rafttransport.New(s.Peers, MessageTimeout, logger).Group(0)
+	n.Transport.Messenger = s.Messenger
 	cache, err := raft.NewLogCache(64, n.Readable(s.Logs))
 	if err != nil {
 		return err

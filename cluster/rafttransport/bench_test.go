@@ -26,7 +26,7 @@ func BenchmarkAppendEntries(b *testing.B) {
 				if err := p.Listen("127.0.0.1:0"); err != nil {
 					b.Fatal(err)
 				}
-				t := New(p, 2*time.Second, hclog.NewNullLogger()).Group(0)
+				t := New(p, 2*time.Second, hclog.NewNullLogger()).Group(0, "a")
 				p.Start()
 				return t, func() { _ = t.Close(); p.Halt() }, listening.address
 			}

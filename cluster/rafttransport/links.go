@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// maxIdle is how many unused connections to a node are kept: one for entries, one for heartbeats, and one for votes.
+	// maxIdle is how many unused connections to a node are kept for each group: one for entries, one for heartbeats, and one for votes.
 	maxIdle = 3
 	// maxNodes bounds the nodes of which something is remembered, former members among them.
 	maxNodes = 1024
@@ -124,11 +124,20 @@ func (l *Links) keep(address raft.ServerAddress, unused *link) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	kept, isKnown := l.idle[address]
-	if len(kept) >= maxIdle || !isKnown && len(l.idle) >= maxNodes {
+	if len(kept) >= maxIdle*len(l.groups) || !isKnown && len(l.idle) >= maxNodes {
 		return false
 	}
 	l.idle[address] = append(kept, unused)
 	return true
+}
+
+// remove forgets a group that has ended.
+func (l *Links) remove(t *Transport) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.groups[t.group] == t {
+		delete(l.groups, t.group)
+	}
 }
 
 // group is one of this node's groups, nil without such a one.

@@ -22,12 +22,18 @@ type head struct {
 	kind  byte
 	group uint32 // of the receiver's groups
 	id    uint64 // counts the questions of a connection, from 1
+	// to is the member that is asked, in a group other than 0. A connection is checked against group 0 alone, which knows a node that lost
+	// its disk as a new member before the other groups do.
+	to string
 }
 
 func (h *head) fields(f *fields) {
 	f.byte(&h.kind)
 	f.uint32(&h.group)
 	f.uint64(&h.id)
+	if h.group != 0 {
+		f.string(&h.to)
+	}
 }
 
 // newQuestion is an empty message of a kind, nil for an unknown one.

@@ -68,8 +68,8 @@ func TestEveryFieldArrives(t *testing.T) {
 				fill(question.Elem(), &next)
 				fill(answer.Elem(), &next)
 			}
-			h, q, err := readQuestion(appendQuestion(nil, head{kind, 7, 1 << 40}, question.Interface()))
-			if err != nil || h != (head{kind, 7, 1 << 40}) || !reflect.DeepEqual(q, question.Interface()) {
+			h, q, err := readQuestion(appendQuestion(nil, head{kind, 7, 1 << 40, "b#1"}, question.Interface()))
+			if err != nil || h != (head{kind, 7, 1 << 40, "b#1"}) || !reflect.DeepEqual(q, question.Interface()) {
 				t.Errorf("%+v, %+v (%v); sent %+v", h, q, err, question.Interface())
 			}
 			a := reflect.New(answer.Type().Elem())
@@ -111,7 +111,7 @@ func FuzzQuestion(f *testing.F) {
 	for kind, pair := range pairs {
 		next, question := byte(0), reflect.New(reflect.TypeOf(pair[0]).Elem())
 		fill(question.Elem(), &next)
-		f.Add(appendQuestion(nil, head{kind, 0, 1}, question.Interface()))
+		f.Add(appendQuestion(nil, head{kind: kind, id: 1}, question.Interface()))
 	}
 	f.Add([]byte{kindAppendEntries, 0xff, 0xff})
 	f.Fuzz(func(t *testing.T, frame []byte) {

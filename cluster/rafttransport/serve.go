@@ -29,6 +29,8 @@ func (l *Links) serve(conn net.Conn) {
 		var a raft.RPCResponse
 		if t := l.group(h.group); t == nil {
 			a.Error = fmt.Errorf("this node has no group %d", h.group)
+		} else if h.group != 0 && h.to != string(t.own) {
+			a.Error = fmt.Errorf("this is member %s of group %d, not %s", t.own, h.group, h.to)
 		} else if a, err = t.deliver(question, in); err != nil {
 			return
 		}

@@ -19,6 +19,7 @@ const maxEntriesBytes = 4 << 20
 type Transport struct {
 	links     *Links
 	group     uint32
+	own       raft.ServerID // this node's in the group
 	consumer  chan raft.RPC
 	heartbeat atomic.Pointer[func(raft.RPC)]
 	closed    chan struct{}
@@ -27,9 +28,9 @@ type Transport struct {
 
 var _ transport.Messenger = (*Transport)(nil)
 
-// Group returns the transport of a group with a new number. Nodes that do not know frames have group 0 only.
-func (l *Links) Group(number uint32) *Transport {
-	t := &Transport{links: l, group: number, consumer: make(chan raft.RPC), closed: make(chan struct{})}
+// Group returns the transport of a group with a new number, for its member of this node. Nodes that do not know frames have group 0 only.
+func (l *Links) Group(number uint32, own raft.ServerID) *Transport {
+	t := &Transport{links: l, group: number, own: own, consumer: make(chan raft.RPC), closed: make(chan struct{})}
 	l.mu.Lock()
 	l.groups[number] = t
 	l.mu.Unlock()
@@ -57,7 +58,10 @@ func (t *Transport) consumeOld() {
 
 // Close implements raft.WithClose.
 func (t *Transport) Close() error {
-	t.close.Do(func() { close(t.closed) })
+	t.close.Do(func() {
+		close(t.closed)
+		t.links.remove(t)
+	})
 	if t.group == 0 {
 		return t.links.old.Close()
 	}
@@ -95,7 +99,7 @@ func (t *Transport) AppendEntriesPipeline(raft.ServerID, raft.ServerAddress) (ra
 // AppendEntries implements raft.Transport. It takes from args the entries that are too many for one message.
 func (t *Transport) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
 	args.Entries = fitting(args.Entries)
-	return t.ask(target, kindAppendEntries, args, resp, func(old *raft.NetworkTransport) error { return old.AppendEntries(id, target, args, resp) })
+	return t.ask(id, target, kindAppendEntries, args, resp, func(old *raft.NetworkTransport) error { return old.AppendEntries(id, target, args, resp) })
 }
 
 // fitting are the first entries, as many as one message takes.
@@ -111,32 +115,36 @@ func fitting(entries []*raft.Log) []*raft.Log {
 
 // RequestVote implements raft.Transport.
 func (t *Transport) RequestVote(id raft.ServerID, target raft.ServerAddress, args *raft.RequestVoteRequest, resp *raft.RequestVoteResponse) error {
-	return t.ask(target, kindRequestVote, args, resp, func(old *raft.NetworkTransport) error { return old.RequestVote(id, target, args, resp) })
+	return t.ask(id, target, kindRequestVote, args, resp, func(old *raft.NetworkTransport) error { return old.RequestVote(id, target, args, resp) })
 }
 
 // RequestPreVote implements raft.WithPreVote.
 func (t *Transport) RequestPreVote(id raft.ServerID, target raft.ServerAddress, args *raft.RequestPreVoteRequest, resp *raft.RequestPreVoteResponse) error {
-	return t.ask(target, kindPreVote, args, resp, func(old *raft.NetworkTransport) error { return old.RequestPreVote(id, target, args, resp) })
+	return t.ask(id, target, kindPreVote, args, resp, func(old *raft.NetworkTransport) error { return old.RequestPreVote(id, target, args, resp) })
 }
 
 // TimeoutNow implements raft.Transport.
 func (t *Transport) TimeoutNow(id raft.ServerID, target raft.ServerAddress, args *raft.TimeoutNowRequest, resp *raft.TimeoutNowResponse) error {
-	return t.ask(target, kindTimeoutNow, args, resp, func(old *raft.NetworkTransport) error { return old.TimeoutNow(id, target, args, resp) })
+	return t.ask(id, target, kindTimeoutNow, args, resp, func(old *raft.NetworkTransport) error { return old.TimeoutNow(id, target, args, resp) })
 }
 
 // ask sends a question to the node at an address and reads its answer.
-func (t *Transport) ask(target raft.ServerAddress, kind byte, question, answer any, asBefore func(*raft.NetworkTransport) error) error {
+func (t *Transport) ask(id raft.ServerID, target raft.ServerAddress, kind byte, question, answer any, asBefore func(*raft.NetworkTransport) error) error {
 	l, err := t.take(target, asBefore)
 	if l == nil {
 		return err
 	}
-	refused, err := l.ask(t.links.timeout, head{kind: kind, group: t.group}, question, answer, nil)
+	refused, err := l.ask(t.links.timeout, t.head(kind, id), question, answer, nil)
 	if err != nil {
 		_ = l.conn.Close()
 		return err
 	}
 	t.links.put(target, l)
 	return refused
+}
+
+func (t *Transport) head(kind byte, to raft.ServerID) head {
+	return head{kind: kind, group: t.group, to: string(to)}
 }
 
 // take returns a connection with frames, or else the outcome of asking as before.
@@ -161,7 +169,7 @@ func (t *Transport) InstallSnapshot(id raft.ServerID, target raft.ServerAddress,
 	}
 	defer l.conn.Close()
 	within := max(t.links.timeout, t.links.timeout*time.Duration(args.Size/raft.DefaultTimeoutScale))
-	refused, err := l.ask(within, head{kind: kindSnapshot, group: t.group}, args, resp, data)
+	refused, err := l.ask(within, t.head(kindSnapshot, id), args, resp, data)
 	if err != nil {
 		return err
 	}

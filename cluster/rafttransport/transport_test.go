@@ -39,7 +39,7 @@ func start(t *testing.T, network *testnet.Net, address string, noFrames bool) *n
 		t.Fatal(err)
 	}
 	n.links = New(n.peers, 2*time.Second, hclog.NewNullLogger())
-	n.Transport = n.links.Group(0)
+	n.Transport = n.links.Group(0, raft.ServerID(address+"#1"))
 	n.peers.Start()
 	return n
 }
@@ -182,8 +182,12 @@ func TestMessagesThatNobodySends(t *testing.T) {
 		a, b := start(t, network, "a", false), start(t, network, "b", false)
 		defer a.end()
 		defer b.end()
-		if err := a.links.Group(5).TimeoutNow("b#1", "b", &raft.TimeoutNowRequest{}, new(raft.TimeoutNowResponse)); err == nil || err.Error() != "this node has no group 5" {
+		if err := a.links.Group(5, "a#1").TimeoutNow("b#1", "b", &raft.TimeoutNowRequest{}, new(raft.TimeoutNowResponse)); err == nil || err.Error() != "this node has no group 5" {
 			t.Errorf("another group: %v", err)
+		}
+		b.links.Group(7, "b#2") // came back without its disk
+		if err := a.links.Group(7, "a#1").TimeoutNow("b#1", "b", &raft.TimeoutNowRequest{}, new(raft.TimeoutNowResponse)); err == nil || err.Error() != "this is member b#2 of group 7, not b#1" {
+			t.Errorf("a member that is gone: %v", err)
 		}
 		for name, bytes := range map[string]string{
 			"a message of kind 9 is not known": "\x0d\x00\x00\x00\x09" + strings.Repeat("\x00", 12),

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -41,6 +42,34 @@ func TestFaults(t *testing.T) {
 	checkHistory(t, l.history)
 	w.compare(l)
 	reserved.check(t)
+}
+
+// With four groups of keys, each key's history is that of one limiter too, and leaders changed.
+func TestFaultsInGroups(t *testing.T) {
+	w := &world{startClusterOf(t, nil, "--groups", "4"), rand.New(rand.NewPCG(*seed, 3))}
+	l := startLoad(w.processes, *seed)
+	struck := w.suffer(&l.answered, 0, max(3, *strikes/4), *requests/4)
+	l.stop()
+	t.Logf("%s; %d requests decided, %d refused, %d of unknown outcome", struck, l.answered.Load(), l.refused.Load(), l.unknown.Load())
+	groups, err := ask(w.leader().Address, "RAFT", "GROUPS")
+	if err != nil || len(groups.items) != 4 {
+		t.Fatalf("%+v, %v", groups, err)
+	}
+	changes := 0
+	for _, g := range groups.items {
+		term, err := strconv.Atoi(g.field("term"))
+		if err != nil || term == 0 {
+			t.Errorf("group %s: %v", g.field("group"), err)
+		}
+		changes += term - 1
+	}
+	if changes == 0 {
+		t.Error("no leader changed")
+	}
+	l.checkSums(t)
+	l.checkRate(t)
+	checkHistory(t, l.history)
+	w.compare(l)
 }
 
 // suffer has the cluster go through a number of faults, and mends everything. Before each fault it rests, and waits for its share

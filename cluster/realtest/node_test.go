@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -125,6 +126,17 @@ func (c *processes) voters() (n int, err error) {
 		if role := member.field("role"); member.field("reachable") == "1" && (role == "leader" || role == "follower") {
 			n++
 		}
+	}
+	groups, err := ask(c.leader().Address, "RAFT", "GROUPS")
+	if err != nil {
+		return 0, err
+	}
+	for _, g := range groups.items {
+		in, err := strconv.Atoi(g.field("voters"))
+		if err != nil {
+			return 0, err
+		}
+		n = min(n, in)
 	}
 	return n, nil
 }

@@ -35,6 +35,9 @@ type Hello struct {
 	// Frames is 1 from a node that knows Raft's messages as frames. A connection for Raft carries them if both hellos say so, or else
 	// msgpack, as those of release 0.1.0 do.
 	Frames uint32 `json:"frames,omitempty"`
+
+	Groups uint32 `json:"groups,omitempty"` // the node's groups of keys, 0 where one group has all
+	Group  uint32 `json:"group,omitempty"`  // of a connection for calls: the group that they are for
 }
 
 // acceptHandshake is the accepting side of a handshake.
@@ -82,7 +85,7 @@ var errLeaving = errors.New("this node has transferred leadership and is shuttin
 
 var errIsolated = errors.New("this node has withdrawn because its disk does not answer")
 
-func (p *Peers) dialHandshake(conn net.Conn, address string, purpose Purpose, frames uint32) (theirs Hello, err error) {
+func (p *Peers) dialHandshake(conn net.Conn, address string, purpose Purpose, about Hello) (theirs Hello, err error) {
 	_ = conn.SetDeadline(time.Now().Add(handshakeTimeout))
 	to := raft.ServerID("")
 	if purpose == ForRaft {
@@ -92,7 +95,7 @@ func (p *Peers) dialHandshake(conn net.Conn, address string, purpose Purpose, fr
 		return theirs, err
 	}
 	ours := p.Hello(to)
-	ours.Frames = frames
+	ours.Frames, ours.Group = about.Frames, about.Group
 	if err := WriteJSON(conn, ours); err != nil {
 		return theirs, err
 	}

@@ -36,8 +36,8 @@ type Config struct {
 	Hello   func(to raft.ServerID) Hello
 	Known   func(address string) raft.ServerID // the node expected at an address, "" if unknown
 	Leads   func() bool
-	Check   func(theirs Hello) error   // an error refuses a connection for Raft or calls; may be nil
-	Serve   map[Purpose]func(net.Conn) // serves a connection until it closes; not those for Raft
+	Check   func(theirs Hello) error                      // an error refuses a connection for Raft or calls; may be nil
+	Serve   map[Purpose]func(conn net.Conn, theirs Hello) // serves a connection until it closes; not those for Raft
 	Log     *slog.Logger
 
 	// MaxUnauthenticated bounds the unauthenticated connections from members' addresses, and once more those from elsewhere;
@@ -61,7 +61,8 @@ type Peers struct {
 	fromMembers unauthenticated.Conns[net.Conn]
 	fromOthers  unauthenticated.Conns[net.Conn]
 	closed      bool
-	isolated    atomic.Bool
+	isolations  int         // groups that isolate this node
+	isolated    atomic.Bool // some do
 	leaving     atomic.Bool // refuse connections for calls, unless this node leads
 	refused     unauthenticated.Refusals
 	stop        chan struct{}
@@ -170,7 +171,7 @@ func (p *Peers) serveConn(conn net.Conn) {
 		p.serveRaft(conn)
 		return
 	}
-	p.Serve[purpose](conn)
+	p.Serve[purpose](conn, theirs)
 }
 
 // EndDials gives up the connections that are being made, and refuses to make others. It is for the end of the node: Raft waits for
@@ -179,10 +180,17 @@ func (p *Peers) EndDials() { p.endDials() }
 
 // Dial connects to the node at an address and returns its hello. It takes [DialTimeout] at most, with the look-up of a name.
 func (p *Peers) Dial(ctx context.Context, address string, purpose Purpose) (net.Conn, Hello, error) {
-	return p.dial(ctx, address, purpose, 0)
+	return p.dial(ctx, address, purpose, Hello{})
 }
 
-func (p *Peers) dial(ctx context.Context, address string, purpose Purpose, frames uint32) (net.Conn, Hello, error) {
+// DialCalls connects to the node at an address for calls to one of its groups.
+func (p *Peers) DialCalls(ctx context.Context, address string, group uint32) (net.Conn, error) {
+	conn, _, err := p.dial(ctx, address, ForCalls, Hello{Group: group})
+	return conn, err
+}
+
+// dial connects, and says Frames and Group of about.
+func (p *Peers) dial(ctx context.Context, address string, purpose Purpose, about Hello) (net.Conn, Hello, error) {
 	if p.isolated.Load() && purpose != ForRPC {
 		return nil, Hello{}, errIsolated
 	}
@@ -198,7 +206,7 @@ func (p *Peers) dial(ctx context.Context, address string, purpose Purpose, frame
 		return nil, Hello{}, err
 	}
 	given := context.AfterFunc(ctx, func() { _ = conn.Close() }) // a peer may accept the connection and never answer the hello
-	theirs, err := p.dialHandshake(conn, address, purpose, frames)
+	theirs, err := p.dialHandshake(conn, address, purpose, about)
 	if !given() && err == nil {
 		err = context.Cause(ctx)
 	}
@@ -241,14 +249,18 @@ func (p *Peers) close(conn net.Conn) {
 	delete(p.conns, conn)
 }
 
-// Isolate closes the connections for Raft and for calls, and refuses new ones in both directions, or ends that.
+// Isolate closes the connections for Raft and for calls, and refuses new ones in both directions, or ends that: once for each time that it was
+// begun.
 func (p *Peers) Isolate(muted bool) {
-	p.isolated.Store(muted)
-	if !muted {
-		return
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if !muted {
+		p.isolations--
+		p.isolated.Store(p.isolations > 0)
+		return
+	}
+	p.isolations++
+	p.isolated.Store(true)
 	for conn, purpose := range p.conns {
 		if purpose == ForRaft || purpose == ForCalls {
 			_ = conn.Close()

@@ -26,7 +26,7 @@ func (p *Peers) DialRaft(address string, asFrames bool) (conn net.Conn, bothKnow
 	if asFrames {
 		frames = p.frames()
 	}
-	conn, theirs, err := p.dial(context.Background(), address, ForRaft, frames)
+	conn, theirs, err := p.dial(context.Background(), address, ForRaft, Hello{Frames: frames})
 	return conn, p.usesFrames(theirs), err
 }
 

@@ -22,7 +22,7 @@ func TestSilentSocketsKeepNobodyApart(t *testing.T) {
 		net, log := testnet.New(), &testlog.Log{}
 		node := func(address string, id raft.ServerID) *Peers {
 			p := New(Config{Network: net.Of(address), Address: address, Log: log.Logger(), Known: func(string) raft.ServerID { return "" },
-				Hello: func(to raft.ServerID) Hello { return Hello{From: id, To: to} }, Serve: map[Purpose]func(stdnet.Conn){ForRPC: func(stdnet.Conn) {}}})
+				Hello: func(to raft.ServerID) Hello { return Hello{From: id, To: to} }, Serve: map[Purpose]func(stdnet.Conn, Hello){ForRPC: func(stdnet.Conn, Hello) {}}})
 			if err := p.Listen(address); err != nil {
 				t.Fatal(err)
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"sync"
 
@@ -21,7 +22,7 @@ import (
 
 // join starts a node. It looks for the others in the background; until the cluster is formed, requests are answered
 // CLUSTERDOWN.
-func join(cfg config.Config, keys *store.Store, files descriptors, operators *admin.Admin, log *slog.Logger, line *progressLine) (*state, error) {
+func join(cfg config.Config, keys *store.Store, groups []*store.Store, files descriptors, operators *admin.Admin, log *slog.Logger, line *progressLine) (*state, error) {
 	network, err := peerNetwork(&cfg)
 	if err != nil {
 		return nil, err
@@ -49,6 +50,10 @@ func join(cfg config.Config, keys *store.Store, files descriptors, operators *ad
 		Client: cfg.ClientAddress(), Store: keys, Disk: disk, Log: log, Network: network,
 		Heartbeat: cfg.ClusterHeartbeat, DecideTimeout: cfg.DecideTimeout, DiskTimeout: cfg.ClusterDiskTimeout, LogBytes: cfg.ClusterLogBytes, Ahead: cfg.ClusterAhead,
 		Unauthenticated: files.unauthenticated, Report: operators.Report, Turns: blocking.NewTurns(cfg.ClusterHeartbeat),
+		Groups: cfg.Groups, KeyStores: groups, NewTurns: func() group.Turns { return blocking.NewTurns(cfg.ClusterHeartbeat) },
+		OpenGroup: func(number int, isNew bool) (cluster.Disk, error) {
+			return raftstore.OpenGroup(cfg.Dir, number, isNew, raftstore.LogKind(cfg.ClusterLog), log)
+		},
 	}))
 	hide()
 	if err != nil {
@@ -62,14 +67,14 @@ func join(cfg config.Config, keys *store.Store, files descriptors, operators *ad
 	if imported != nil {
 		background.Go(func() { imported.into(ctx, group, cfg.Dir, log) })
 	}
-	return &state{
-		decider: group, keys: clusterKeys{keys, group}, clock: newClock(0), cluster: &membership{group, cfg.Redirect == "moved", cfg.DecideTimeout, ctx},
+	s := &state{
+		decider: group, keys: clusterKeys{keys, group}, clock: newClock(0), cluster: &membership{node, cfg.Redirect == "moved", cfg.DecideTimeout, ctx},
 		banner:             fmt.Sprintf("node %s of a cluster, at %s for other nodes; its log is in %s", cfg.NodeID, cfg.PeerAddress(), cfg.Dir),
 		now:                group.Now,
 		backup:             group.Backup,
-		transferLeadership: group.HandOver,
+		transferLeadership: node.HandOver,
 		failed:             node.Failed(),
-		changed:            func(cfg *config.Config) { group.SetAhead(cfg.ClusterAhead) },
+		changed:            func(cfg *config.Config) { node.SetAhead(cfg.ClusterAhead) },
 		stop: func() {
 			cancel()
 			background.Wait()
@@ -78,7 +83,16 @@ func join(cfg config.Config, keys *store.Store, files descriptors, operators *ad
 			}
 			unlock()
 		},
-	}, nil
+	}
+	if cfg.Groups > 1 {
+		s.decider, s.keys, s.backup = node, groupKeys{keys, node, groups}, refuseBackup
+	}
+	return s, nil
+}
+
+// refuseBackup is the backup of a node with groups of keys.
+func refuseBackup(context.Context, io.Writer, bool) (keys int64, err error) {
+	return 0, errors.New("a cluster with --groups cannot be backed up yet; nothing was written")
 }
 
 // peerNetwork is the network between nodes: with TLS, both sides present a certificate of the same authority, or of the

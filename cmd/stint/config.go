@@ -18,6 +18,11 @@ type assignment struct {
 // file, which wins over the default; but a wrong value is an error even if another one wins. The error is a sentence
 // with the remedy, or pflag.ErrHelp if the flags ask for help.
 func load(args, environ []string, readFile func(name string) ([]byte, error)) (config.Config, error) {
+	return loadOver(nil, args, environ, readFile)
+}
+
+// loadOver is load with values in place of the defaults.
+func loadOver(given []assignment, args, environ []string, readFile func(name string) ([]byte, error)) (config.Config, error) {
 	flags, err := readFlags(args)
 	if err != nil {
 		return config.Config{}, err
@@ -33,7 +38,7 @@ func load(args, environ []string, readFile func(name string) ([]byte, error)) (c
 		}
 	}
 	cfg := config.Default()
-	for _, source := range [][]assignment{entries, variables, flags} {
+	for _, source := range [][]assignment{given, entries, variables, flags} {
 		if err := assign(&cfg, source); err != nil {
 			return config.Config{}, err
 		}

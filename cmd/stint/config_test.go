@@ -96,15 +96,17 @@ func TestEverySettingEveryWay(t *testing.T) {
 	values := map[string]string{
 		"http-listen": ":7071", "http-tls-listen": ":7072", "http-hosts": "stint.internal", "http-origins": "https://app.example.com",
 		"grpc-listen": ":7081", "grpc-tls-listen": ":7082", "rls-config": "rules", "rls-headers": "yes",
+		"rls-xds": "envoy-gateway:18001", "rls-xds-node": "envoy-ratelimit", "rls-xds-wait": "no", "rls-xds-tls": "yes", "rls-xds-tls-cert": "c.pem", "rls-xds-tls-key": "k.pem", "rls-xds-tls-ca": "ca.pem",
+		"rls-xds-tls-name": "control.example.com", "health-listen": ":8080",
 		"listen": ":7000", "dir": "data", "admin": "127.0.0.1:9100", "admin-token": "#2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", "admin-tls": "yes", "pprof": "yes", "top-keys": "hashed",
-		"slowlog-log-slower-than": "-1", "slowlog-max-len": "9", "latency-monitor-threshold": "100", "loops": "3", "durability": "always", "snapshot-every": "1h", "journal-size": "1gb", "repair": "yes", "rewind": "yes", "databases": "7", "max-memory": "1gb", "when-full": "deny-new", "prefix-delimiters": ":/", "prefix-quotas": "ip:=5,user:=7", "max-clients": "7",
+		"warn-webhook": "https://hooks.example.com/limits", "slowlog-log-slower-than": "-1", "slowlog-max-len": "9", "latency-monitor-threshold": "100", "loops": "3", "durability": "always", "snapshot-every": "1h", "journal-size": "1gb", "repair": "yes", "rewind": "yes", "databases": "7", "max-memory": "1gb", "when-full": "deny-new", "prefix-delimiters": ":/", "prefix-quotas": "ip:=5,user:=7", "max-clients": "7",
 		"requirepass": "#2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", "acl-file": "users.acl", "acl-log-length": "7",
 		"protected-mode": "no", "auth-timeout": "7s", "failed-logins": "7", "tls-listen": ":7001", "tls-cert": "c.pem", "tls-key": "k.pem", "tls-client-ca": "ca.pem", "max-clients-per-address": "7", "max-unauthenticated": "7", "client-memory": "7mb",
 		"command-timeout": "7s", "output-timeout": "7s", "preauth-args": "12", "preauth-size": "2kb", "idle-timeout": "5m",
 		"shutdown-timeout": "7s", "max-args": "99", "max-key-size": "8kb", "max-sliding-log": "500", "tracking-table-max-keys": "500", "max-bulk-size": "16kb", "query-buffer-size": "2mb",
 		"output-buffer-size": "2mb", "cluster-listen": "127.0.0.1:7379", "node-id": "b", "cluster-peers": "127.0.0.1:7379,127.0.0.1:7380", "bootstrap-expect": "2",
 		"cluster-advertise": "127.0.0.1:7379", "advertise": "127.0.0.1:7000", "redirect": "moved", "decide-timeout": "2s", "shutdown-grace": "3s", "cluster-heartbeat": "1s",
-		"cluster-disk-timeout": "3s", "cluster-ahead": "2s", "cluster-log": "boltdb", "cluster-log-size": "1gb", "cluster-import": "old", "cluster-secret": "#" + strings.Repeat("0a", 32), "cluster-tls-cert": "cert.pem", "cluster-tls-key": "key.pem",
+		"cluster-disk-timeout": "3s", "groups": "3", "cluster-ahead": "2s", "cluster-log": "boltdb", "cluster-log-size": "1gb", "cluster-import": "old", "cluster-secret": "#" + strings.Repeat("0a", 32), "cluster-tls-cert": "cert.pem", "cluster-tls-key": "key.pem",
 		"cluster-tls-ca": "ca.pem", "cluster-insecure": "yes", "upstream": "10.0.0.1:6379", "upstream-keys": "g:*,h", "upstream-user": "east", "upstream-password-file": "secret",
 		"upstream-tls": "yes", "upstream-tls-ca": "ca.pem", "upstream-timeout": "3s", "log-level": "debug", "log-format": "json",
 	}
@@ -145,7 +147,13 @@ func neededBy(s *config.Setting, values map[string]string) map[string]string {
 			needed[name] = values[name]
 		}
 	}
-	if s.Name == "admin-tls" || strings.Contains(s.Name, "tls-") && !strings.HasPrefix(s.Name, "cluster-") && !strings.HasPrefix(s.Name, "upstream-") {
+	if strings.HasPrefix(s.Name, "rls-xds") {
+		delete(needed, "rls-config")
+		for _, name := range []string{"rls-xds", "rls-xds-tls", "rls-xds-tls-cert", "rls-xds-tls-key"} {
+			needed[name] = values[name]
+		}
+	}
+	if s.Name == "admin-tls" || strings.Contains(s.Name, "tls-") && !strings.HasPrefix(s.Name, "rls-") && !strings.HasPrefix(s.Name, "cluster-") && !strings.HasPrefix(s.Name, "upstream-") {
 		for _, name := range []string{"tls-listen", "tls-cert", "tls-key"} {
 			needed[name] = values[name]
 		}

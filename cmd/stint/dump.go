@@ -255,7 +255,7 @@ func paramsOf(limit limits.Limit) map[string]any {
 	params := map[string]any{}
 	for _, p := range limit.Params() {
 		switch p.Name {
-		case "rate", "window", "ttl", "for", "tz", "from":
+		case "rate", "window", "ttl", "for", "tz", "from", "warn":
 			params[p.Name] = p.Text
 		default:
 			params[p.Name] = json.Number(p.Text)

@@ -33,12 +33,13 @@ import (
 func main() {
 	cmd, _, err := choose(os.Args[1:])
 	ctx, told := signals.Handle(err == nil && cmd.name == "server")
-	p := &process{environ: os.Environ(), readFile: readRegularFile, stdout: os.Stdout, stderr: os.Stderr, signals: told, beginNode: keepMonitorAwake}
+	p := &process{program: os.Args[0], environ: os.Environ(), readFile: readRegularFile, stdout: os.Stdout, stderr: os.Stderr, signals: told, beginNode: keepMonitorAwake}
 	os.Exit(p.run(ctx, os.Args[1:]))
 }
 
 // process has the environment of a command, so that tests can run commands without a process.
 type process struct {
+	program        string // as it was called
 	environ        []string
 	readFile       func(name string) ([]byte, error)
 	stdout, stderr io.Writer

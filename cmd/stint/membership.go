@@ -6,16 +6,17 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/stintdb/stint/cluster"
 	"github.com/stintdb/stint/cluster/group"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/internal/clusterstatus"
 	"github.com/stintdb/stint/server"
 )
 
-// membership adapts a node's group to the server: it translates between the terms of package cluster and package server, and
+// membership adapts a node to the server: it translates between the terms of package cluster and package server, and
 // waits in goroutines, because the server's event loops may not wait.
 type membership struct {
-	group         *group.Group
+	node          *cluster.Node
 	moved         bool // --redirect moved
 	decideTimeout time.Duration
 	life          context.Context // ends with the node
@@ -25,13 +26,13 @@ type membership struct {
 const orderTimeout = 15 * time.Second
 
 // Redirects implements [server.Membership].
-func (m *membership) Redirects() (leader string, redirect bool) {
-	leads, client := m.group.Leads()
+func (m *membership) Redirects(op *engine.Op) (leader string, redirect bool) {
+	leads, client := m.node.LeaderOf(op)
 	return client, m.moved && !leads
 }
 
 // TooNew implements [server.Membership].
-func (m *membership) TooNew(ops []engine.Op) error { return m.group.TooNew(ops) }
+func (m *membership) TooNew(ops []engine.Op) error { return m.node.Group().TooNew(ops) }
 
 func (m *membership) await(done func(error), do func(ctx context.Context) error) {
 	go func() {
@@ -56,22 +57,22 @@ func mapError(err error) error {
 
 // Add implements [server.Membership].
 func (m *membership) Add(id, addr string, voter bool, done func(error)) {
-	m.await(done, func(ctx context.Context) error { return m.group.Add(ctx, id, addr, voter) })
+	m.await(done, func(ctx context.Context) error { return m.node.Add(ctx, id, addr, voter) })
 }
 
 // Remove implements [server.Membership].
 func (m *membership) Remove(id string, done func(error)) {
-	m.await(done, func(ctx context.Context) error { return m.group.Remove(ctx, id) })
+	m.await(done, func(ctx context.Context) error { return m.node.Remove(ctx, id) })
 }
 
 // Transfer implements [server.Membership].
 func (m *membership) Transfer(id string, done func(error)) {
-	m.await(done, func(ctx context.Context) error { return m.group.Transfer(ctx, id) })
+	m.await(done, func(ctx context.Context) error { return m.node.Group().Transfer(ctx, id) })
 }
 
 // Snapshot implements [server.Membership]. It has no timeout.
 func (m *membership) Snapshot(done func(error)) {
-	go func() { done(mapError(m.group.Snapshot(m.life))) }()
+	go func() { done(mapError(m.node.Snapshot(m.life))) }()
 }
 
 // Barrier implements [server.Membership].
@@ -79,7 +80,7 @@ func (m *membership) Barrier(done func(error)) {
 	go func() {
 		ctx, cancel := context.WithTimeout(m.life, m.decideTimeout)
 		defer cancel()
-		err := m.group.Barrier(ctx)
+		err := m.node.Barrier(ctx)
 		if err != nil && m.life.Err() == nil {
 			err = server.ErrNoLeader // for any cause: no leader answered in time
 		}
@@ -95,9 +96,9 @@ func (m *membership) Wait(replicas int, timeout time.Duration, done func(acknowl
 			ctx, cancel = context.WithTimeout(m.life, timeout)
 		}
 		defer cancel()
-		done(m.group.WaitFor(ctx, replicas))
+		done(m.node.WaitFor(ctx, replicas))
 	}()
 }
 
 // Status implements [server.Membership].
-func (m *membership) Status() clusterstatus.Status { return m.group.Status() }
+func (m *membership) Status() clusterstatus.Status { return m.node.Status() }

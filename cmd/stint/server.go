@@ -16,35 +16,52 @@ import (
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/envoy"
 	"github.com/stintdb/stint/server/gateway"
+	"github.com/stintdb/stint/server/health"
 	"github.com/stintdb/stint/server/httpapi"
 	"github.com/stintdb/stint/server/keyevents"
 	"github.com/stintdb/stint/server/pubsub"
+	"github.com/stintdb/stint/server/warn"
 )
 
 // server is the command `stint server`.
 func (p *process) server(ctx context.Context, args []string) error {
-	cfg, err := load(args, p.environ, p.readFile)
+	other := new(ratelimitEnv)
+	if p.readsRatelimit() {
+		other = readRatelimit(p.environ)
+	}
+	if other.err != nil {
+		return &usageError{other.err}
+	}
+	cfg, err := loadOver(other.found, args, p.environ, p.readFile)
 	if err != nil {
 		return &usageError{err}
+	}
+	if p.readsRatelimit() {
+		other.fit(&cfg)
 	}
 	if cfg.IsCluster() && p.beginNode != nil {
 		p.beginNode(p.environ)
 	}
-	return p.runServer(ctx, cfg)
+	return p.runServer(ctx, cfg, other.warnings)
 }
 
 // runServer serves until ctx is done. Parts start in the order of their dependencies and stop in reverse.
-func (p *process) runServer(ctx context.Context, cfg config.Config) error {
+func (p *process) runServer(ctx context.Context, cfg config.Config, ignored []warning) error {
 	line := newProgressLine(p.stderr)
 	log, level := newLogger(cfg, line.above(p.stderr))
+	for _, w := range ignored {
+		log.Warn("an environment variable has no effect", "variable", w.variable, "instead", w.instead)
+	}
 	files, err := fitDescriptors(&cfg, log)
 	if err != nil {
 		return err
 	}
 	channels, changes := new(pubsub.Channels), new(keyevents.Hub)
-	keys := store.New(store.Config{Replicated: cfg.IsCluster(), Commands: server.NewCommands(&cfg), Publish: channels.Publish, Changed: changes.Changed}) // unbounded, because the server bounds the whole process
-	defer keys.Close()
-	changes.Attach(keys.Observe)
+	warnings := warn.New(warn.Options{Publish: channels.Publish, Webhook: cfg.WarnWebhook, Log: log})
+	stores := newStores(&cfg, store.Config{Publish: channels.Publish, Changed: changes.Changed, Warned: warnings.Note}) // unbounded, because the server bounds the whole process
+	defer stores.close()
+	changes.Attach(stores.observe)
+	keys := stores.first
 	operators, err := admin.Listen(&cfg, files.admin, log)
 	if err != nil {
 		return err
@@ -54,7 +71,7 @@ func (p *process) runServer(ctx context.Context, cfg config.Config) error {
 	if err != nil {
 		return err
 	}
-	state, err := openState(cfg, keys, files, operators, log, line)
+	state, err := openState(cfg, keys, stores.groups, files, operators, log, line)
 	if err != nil {
 		return err
 	}
@@ -78,6 +95,7 @@ func (p *process) runServer(ctx context.Context, cfg config.Config) error {
 		Backup:             state.backup,
 		Channels:           channels,
 		KeyEvents:          changes,
+		Warnings:           warnings,
 		Users:              users,
 		Upstream:           state.upstream,
 		Services:           services(&cfg),
@@ -109,6 +127,9 @@ func services(cfg *config.Config) (all []gateway.Service) {
 	}
 	if len(cfg.GRPCAddresses()) > 0 {
 		all = append(all, new(envoy.Service))
+	}
+	if len(cfg.HealthListen) > 0 {
+		all = append(all, new(health.Service))
 	}
 	return all
 }

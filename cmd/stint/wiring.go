@@ -32,9 +32,9 @@ type state struct {
 }
 
 // openState makes the state according to the settings.
-func openState(cfg config.Config, keys *store.Store, files descriptors, operators *admin.Admin, log *slog.Logger, line *progressLine) (*state, error) {
+func openState(cfg config.Config, keys *store.Store, groups []*store.Store, files descriptors, operators *admin.Admin, log *slog.Logger, line *progressLine) (*state, error) {
 	if cfg.IsCluster() {
-		return join(cfg, keys, files, operators, log, line)
+		return join(cfg, keys, groups, files, operators, log, line)
 	}
 	if err := refuseNode(cfg.Dir); err != nil {
 		return nil, err

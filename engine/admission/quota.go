@@ -24,8 +24,11 @@ type Quotas struct {
 	byText  map[string][]int
 }
 
-// NewQuotas begins to count; no key counts yet.
+// NewQuotas begins to count; no key counts yet. Without any quota it returns nil.
 func NewQuotas(all []Quota) *Quotas {
+	if len(all) == 0 {
+		return nil
+	}
 	q := &Quotas{all: slices.Clone(all), counts: make([]atomic.Int64, len(all)), byText: map[string][]int{}}
 	for i := range all {
 		for _, p := range all[i].Prefixes {

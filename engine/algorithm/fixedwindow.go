@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/layout"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -13,20 +14,24 @@ import (
 //	offset  size  field
 //	0       8     start, nanoseconds since the Unix epoch
 //	8       8     end
-//	16      8     tokens granted
-type window struct{ start, end, Count int64 }
+//	16      8     tokens granted, and the warned bit
+type window struct {
+	start, end, Count int64
+	warned            bool // of this window
+}
 
 const windowBytes = 24
 
 // LoadWindow reads the state of a fixed window.
 func LoadWindow(state []byte) window {
-	return window{int64(binary.LittleEndian.Uint64(state)), int64(binary.LittleEndian.Uint64(state[8:])), int64(binary.LittleEndian.Uint64(state[16:]))}
+	count, warned := layout.LoadCount(state[16:])
+	return window{int64(binary.LittleEndian.Uint64(state)), int64(binary.LittleEndian.Uint64(state[8:])), count, warned}
 }
 
 func (w window) store(state []byte) {
 	binary.LittleEndian.PutUint64(state, uint64(w.start))
 	binary.LittleEndian.PutUint64(state[8:], uint64(w.end))
-	binary.LittleEndian.PutUint64(state[16:], uint64(w.Count))
+	layout.StoreCount(state[16:], w.Count, w.warned)
 }
 
 // windowUnder returns the window the call counts in. Tokens counted under another window carry over to the one that
@@ -39,15 +44,15 @@ func windowUnder(c *Call, l *limits.Limit) window {
 	}
 	start, end := WindowAt(c.Now, l)
 	if isOver {
-		return window{start, end, 0}
+		return window{start: start, end: end}
 	}
 	if l.Span == limits.FromFirst {
 		start, end = w.start, w.start+l.Rate.Period
 		if end <= c.Now {
-			return window{c.Now, c.Now + l.Rate.Period, 0}
+			return window{start: c.Now, end: c.Now + l.Rate.Period}
 		}
 	}
-	return window{start, end, w.Count}
+	return window{start, end, w.Count, w.warned && start == w.start}
 }
 
 func decideWindow(c *Call) (changed bool) {
@@ -120,9 +125,10 @@ func refundWindow(c *Call) {
 	w.store(c.Next[:])
 }
 
-func windowExpired(state []byte, _ *limits.Limit, now int64) bool {
+// windowExpired keeps a window of the clock that has warned until it is over, though all tokens went back.
+func windowExpired(state []byte, l *limits.Limit, now int64) bool {
 	w := LoadWindow(state)
-	return now >= w.end || w.Count == 0
+	return now >= w.end || w.Count == 0 && (!w.warned || l.Span == limits.FromFirst)
 }
 
 // chargeWindow counts tokens in the window of a time.
@@ -130,7 +136,7 @@ func chargeWindow(state []byte, l *limits.Limit, at, tokens int64) {
 	w := LoadWindow(state)
 	if windowExpired(state, l, at) {
 		w.start, w.end = WindowAt(at, l)
-		w.Count = 0
+		w.Count, w.warned = 0, false
 	}
 	w.Count = min(w.Count+tokens, 3*limits.MaxTokens)
 	w.store(state)
@@ -142,21 +148,13 @@ func WindowAt(now int64, l *limits.Limit) (start, end int64) {
 	case limits.FromFirst:
 		return now, now + l.Rate.Period
 	case limits.Aligned:
-		start = now - floorMod(now, l.Rate.Period)
+		start = now - layout.FloorMod(now, l.Rate.Period)
 		return start, start + l.Rate.Period
 	case limits.EachMinute, limits.EachHour:
 		period := [...]int64{limits.EachMinute: int64(time.Minute), limits.EachHour: int64(time.Hour)}[l.Span]
-		start = now - floorMod(now, period)
+		start = now - layout.FloorMod(now, period)
 		return start, start + period
 	}
 	unit, _ := l.Span.Unit()
 	return l.Anchor.Window(unit, now)
-}
-
-func floorMod(a, b int64) int64 {
-	if m := a % b; m < 0 {
-		return m + b
-	} else {
-		return m
-	}
 }

@@ -22,13 +22,13 @@ func (c *Call) DecideLoan(mayLend bool) (changed bool) {
 		return reportLoan(c, held)
 	case held.number != op.Loan.Previous:
 		return reportLoan(c, held)
-	case op.Loan.Left > held.Tokens:
+	case op.Loan.Left > held.Tokens, op.Verb == engine.Return && op.Loan.Left+int64(op.Keep) > held.Tokens:
 		res.Status, res.Lent = engine.NotHeld, held.Tokens
 		return false
 	case op.Verb == engine.Lend:
 		left = op.Loan.Left
 	case op.Verb == engine.Return:
-		back = op.Loan.Left
+		back, left = op.Loan.Left, int64(op.Keep)
 	}
 	spent := held.Tokens - left - back
 	c.Lent -= held.Tokens - left
@@ -43,7 +43,7 @@ func (c *Call) DecideLoan(mayLend bool) (changed bool) {
 			taken = grantWaiting(c, op, left)
 		}
 		if mayLend && (held.Tokens > 0 || len(c.Loans.All) < MaxLoans) {
-			res.Granted = min(op.Tokens, available(c)/LendPart)
+			res.Granted = min(op.Tokens, available(c)/partOf(op))
 		}
 		renews := op.MaxWait != 0 && left+res.Granted > 0
 		if spent == 0 && taken == 0 && res.Granted == 0 && !renews {
@@ -55,7 +55,7 @@ func (c *Call) DecideLoan(mayLend bool) (changed bool) {
 			after.until = c.Now + op.MaxWait
 		}
 	case engine.Return:
-		res.Granted = back
+		res.Granted, after.number = back, op.Loan.Number
 	case engine.Void:
 		res.Granted = spent
 	}
@@ -116,6 +116,14 @@ func reportLoan(c *Call, of loan) (changed bool) {
 		c.Result.Wait = of.until - c.Now
 	}
 	return false
+}
+
+// partOf divides the available tokens: a Lend grants at most one such part.
+func partOf(lend *engine.Op) int64 {
+	if lend.Options&engine.Whole != 0 {
+		return 1
+	}
+	return LendPart
 }
 
 // LendPart is the part of the available tokens that one Lend grants at most, so that a limit becomes strict as it comes near.

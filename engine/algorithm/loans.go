@@ -36,7 +36,7 @@ const (
 	lentInner = 8
 	lentHead  = lentInner + MaxLentState
 
-	MaxLentState = windowPairBytes // the largest state of a limiter without its loans
+	MaxLentState = layout.WindowPairBytes // the largest state of a limiter without its loans
 )
 
 // Read reads the loans of a state. It reports false if they are not well-formed.
@@ -153,6 +153,7 @@ func openLent(c *Call, limit *limits.Limit, state []byte) {
 	under.Algorithm = limit.Algorithm.Base()
 	c.Loans.Read(state) // it was checked when it came in
 	c.Inner = [MaxLentState]byte(state[lentInner:lentHead])
+	base.rearm(c.Inner[:base.Bytes], &under, c.Now)
 	c.Loans.end(c.Now, func(at, tokens int64) { base.Charge(c.Inner[:], &under, at, tokens) })
 	if len(c.Loans.All) == 0 && base.Expired(c.Inner[:], &under, c.Now) {
 		return // as if there were no record: a replica may have dropped it

@@ -58,7 +58,7 @@ func decideMeter(c *Call) (changed bool) {
 		res.Wait = after.Minus(room).DivideUp(tokensPerPeriod)
 	}
 	reportMeter(c, after, &c.Limit, op.Options&engine.Force != 0)
-	layout.MeterAfter(c.Now, after, rate).Store(c.Next[:])
+	c.storeMeter(after, rate)
 	return granted > 0
 }
 
@@ -101,7 +101,13 @@ func refundMeter(c *Call) {
 	}
 	c.Result.Granted = int64(back)
 	reportMeter(c, left, &c.Prev, true)
-	layout.MeterAfter(c.Now, left, c.Prev.Rate).Store(c.Next[:])
+	c.storeMeter(left, c.Prev.Rate)
+}
+
+// storeMeter leaves the ticks taken in Next, and whether a warning was given.
+func (c *Call) storeMeter(taken uint128.Int, rate limits.Rate) {
+	layout.MeterAfter(c.Now, taken, rate).Store(c.Next[:])
+	c.Next[warnedAt] |= c.State[warnedAt] & layout.WarnedBit
 }
 
 func meterExpired(state []byte, _ *limits.Limit, now int64) bool {
@@ -112,5 +118,7 @@ func meterExpired(state []byte, _ *limits.Limit, now int64) bool {
 func chargeMeter(state []byte, l *limits.Limit, at, tokens int64) {
 	taken := layout.LoadMeter(state).Taken(at, l.Rate).Plus(uint128.Product(uint64(tokens), uint64(l.Rate.Period)))
 	taken = uint128.Min(taken, uint128.Product(uint64(limits.MaxAhead), uint64(l.Rate.Tokens)))
+	warned := state[warnedAt] & layout.WarnedBit
 	layout.MeterAfter(at, taken, l.Rate).Store(state)
+	state[warnedAt] |= warned
 }

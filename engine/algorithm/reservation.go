@@ -27,7 +27,7 @@ import (
 //
 // A limit is a byte of its algorithm; a byte of flags and its span; varints of the capacity, of the tokens of
 // a rate, and of the period, as [appendPeriod] writes it; or, where the bits of the span are all set, in place of the period a byte of the span, and varints of
-// the zone and the beginning of the windows; the amount that it was charged; the mark of a window; the key, and
+// the zone and the beginning of the windows; behind that or the period, of a limit that warns, a byte of the percentage: the algorithm's highest bit is then set; the amount that it was charged; the mark of a window; the key, and
 // the holder of a lease, the member of a fair share or the assured rate of a class, each behind a varint of its length.
 //
 // A mark distinguishes windows: an amount goes back only to the window that it was taken in.
@@ -44,6 +44,8 @@ const (
 	hasHolder
 	hasLeast
 	hasSpan = hasLeast - 1
+
+	hasWarn = 0x80 // in the byte of the algorithm
 )
 
 // amountBytes is the size of an amount, which settling replaces in place.
@@ -115,7 +117,11 @@ func AppendReservedPart(b []byte, op *engine.Op, charged, mark int64) []byte {
 	if l.Algorithm.HasLeast() {
 		has |= hasLeast
 	}
-	b = binary.AppendUvarint(append(b, byte(l.Algorithm), has), uint64(l.Capacity))
+	algorithm := byte(l.Algorithm)
+	if l.Warn != 0 {
+		algorithm |= hasWarn
+	}
+	b = binary.AppendUvarint(append(b, algorithm, has), uint64(l.Capacity))
 	if has&hasRate != 0 {
 		b = binary.AppendUvarint(b, uint64(l.Rate.Tokens))
 	}
@@ -126,6 +132,9 @@ func AppendReservedPart(b []byte, op *engine.Op, charged, mark int64) []byte {
 		b = l.Anchor.Append(append(b, byte(l.Span)))
 	} else {
 		b = appendPeriod(b, l.Rate.Period)
+	}
+	if l.Warn != 0 {
+		b = append(b, l.Warn)
 	}
 	start, size := len(b), int(amountBytes(has))
 	b = append(b, 0, 0, 0, 0, 0)[:start+size]
@@ -150,8 +159,8 @@ func appendPeriod(b []byte, period int64) []byte {
 
 // NextPart reads a part of a reservation.
 func NextPart(r *engine.PartReader) (p ReservedPart) {
-	p.Limit.Algorithm = limits.Algorithm(r.Byte())
-	has := r.Byte()
+	algorithm, has := r.Byte(), r.Byte()
+	p.Limit.Algorithm = limits.Algorithm(algorithm &^ hasWarn)
 	p.FixedCost, p.Limit.Span = has&hasFixedCost != 0, limits.Span(has&hasSpan)
 	p.Limit.Capacity = int64(r.Uvarint())
 	if has&hasRate != 0 {
@@ -165,6 +174,9 @@ func NextPart(r *engine.PartReader) (p ReservedPart) {
 		p.Limit.Anchor = r.Anchor()
 	} else {
 		p.Limit.Rate.Period = r.Period()
+	}
+	if algorithm&hasWarn != 0 {
+		p.Limit.Warn = r.Byte()
 	}
 	p.amount = r.Take(amountBytes(has))
 	if has&hasMark != 0 {

@@ -1,5 +1,7 @@
 package algorithm
 
+import "github.com/stintdb/stint/engine/layout"
+
 // Reserved tokens go back to the window that they were taken from, while that still counts. A refund, in contrast, gives
 // back the newest tokens of the limiter.
 
@@ -14,20 +16,20 @@ func unreserveWindow(c *Call, start int64) {
 	w.store(c.Next[:])
 }
 
-func markSliding(c *Call) int64 { return loadWindowPair(c.Next[:]).start }
+func markSliding(c *Call) int64 { return layout.LoadWindowPair(c.Next[:]).Start }
 
 func unreserveSliding(c *Call, start int64) {
 	width := c.Prev.Rate.Period
-	p := loadWindowPair(c.State).at(c.Now, width)
+	p := layout.LoadWindowPair(c.State).At(c.Now, width)
 	switch start {
-	case p.start:
-		c.Result.Granted = min(c.Op.Tokens, p.cur)
-		p.cur -= c.Result.Granted
-	case p.start - width:
-		c.Result.Granted = min(c.Op.Tokens, p.prev)
-		p.prev -= c.Result.Granted
+	case p.Start:
+		c.Result.Granted = min(c.Op.Tokens, p.Cur)
+		p.Cur -= c.Result.Granted
+	case p.Start - width:
+		c.Result.Granted = min(c.Op.Tokens, p.Prev)
+		p.Prev -= c.Result.Granted
 	}
-	p.store(c.Next[:])
+	p.Store(c.Next[:])
 }
 
 // unreserveLog takes tokens off the entry of one time, and removes it if none are left.

@@ -47,8 +47,8 @@ func rewindTimes(places ...int) func(state []byte, l *limits.Limit, by int64) {
 
 // rewindSliding has the windows begin at a multiple of their width, like all others: at the next one.
 func rewindSliding(state []byte, l *limits.Limit, by int64) {
-	p, width := loadWindowPair(state), l.Rate.Period
-	if off := floorMod(p.start-by, width); off > 0 {
+	p, width := layout.LoadWindowPair(state), l.Rate.Period
+	if off := layout.FloorMod(p.Start-by, width); off > 0 {
 		by -= width - off
 	}
 	turnBack(state, by, 0)

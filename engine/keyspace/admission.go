@@ -7,11 +7,9 @@ import (
 
 // SetQuotas replaces the quotas and counts the keys there are. In a store that decides alone, new keys beyond a quota are
 // treated as beyond the bound on memory; in a replicated one, quotas only count.
-func (s *Keyspace) SetQuotas(all []admission.Quota) {
-	var q *admission.Quotas
-	if len(all) > 0 {
-		q = admission.NewQuotas(all)
-	}
+//
+// The quotas may be those of several stores, whose keys then count together.
+func (s *Keyspace) SetQuotas(q *admission.Quotas) {
 	for i := range s.shards {
 		sh := &s.shards[i]
 		sh.mu.Lock()

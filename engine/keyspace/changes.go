@@ -35,6 +35,7 @@ const (
 type Changes struct {
 	uses    atomic.Uint32 // of the notes: what of journal and observed is on
 	changed func(key []byte)
+	warned  func(w *engine.Warning)
 	dirty   []atomic.Uint64 // a bit for every shard with something noted
 	flushes atomic.Uint64   // how often every key was deleted
 	seen    uint64          // flushes that Changes has reported; only it uses this

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/admission"
 	"github.com/stintdb/stint/engine/algorithm"
 )
@@ -34,6 +35,7 @@ type Config struct {
 	// Changed receives each key that is written, deleted or dropped as expired, and nil for all keys at once, while [Keyspace.Observe] is on.
 	// The key's shard is locked during the call, which must not wait, use the keyspace or keep the key.
 	Changed func(key []byte)
+	Warned  func(w *engine.Warning) // receives each warning once it is noted in the state, as Changed receives keys; nil for nobody
 }
 
 // Init makes an empty keyspace of the zero value.
@@ -63,7 +65,7 @@ func (s *Keyspace) Init(o Config) {
 		s.shards[i].admission = &s.Admission
 		s.shards[i].Number, s.shards[i].changes = uint32(i), &s.changes
 	}
-	s.changes.changed = o.Changed
+	s.changes.changed, s.changes.warned = o.Changed, o.Warned
 	s.changes.dirty = make([]atomic.Uint64, (n+63)/64)
 	s.Calls.New = func() any { return new(algorithm.Call) }
 	s.loads.New = func() any { return new(loading) }

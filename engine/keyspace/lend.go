@@ -43,7 +43,7 @@ func (s *Shard) applyLoan(c *algorithm.Call, tag uint32, p Place, readOnly bool)
 	}
 	c.HasLoans = true
 	copy(c.Next[:], c.Inner[:])
-	if !s.keepLent(c, tag, p) {
+	if !s.Keep(c, tag, p) {
 		status := engine.NoRoomToGrow
 		if c.IsNew {
 			status = engine.OutOfRoom

@@ -1,6 +1,9 @@
 package keyspace
 
-import "github.com/stintdb/stint/engine/algorithm"
+import (
+	"github.com/stintdb/stint/engine/algorithm"
+	"github.com/stintdb/stint/engine/limits"
+)
 
 // Rewind turns the times of all keys back, from a time that was ahead to the true one, in nanoseconds since the Unix epoch. It is for a
 // store that was just recovered, before it decides anything.
@@ -10,16 +13,10 @@ import "github.com/stintdb/stint/engine/algorithm"
 // just before to, stay as they are: they are from before the clock ran ahead.
 func (s *Keyspace) Rewind(from, to int64) {
 	for i := range s.shards {
-		s.shards[i].rewind(from, to)
+		sh := &s.shards[i]
+		sh.mu.Lock()
+		sh.Each(func(_ []byte, limit *limits.Limit, state []byte) { algorithm.RewindState(state, limit, from, to) })
+		sh.mu.Unlock()
 	}
 	s.Admission.Shared.Rewind(from, to)
-}
-
-func (s *Shard) rewind(from, to int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.each(func(r record) {
-		limit, state := s.stateOf(r)
-		algorithm.RewindState(state, limit, from, to)
-	})
 }

@@ -9,6 +9,19 @@ import (
 
 // Keep writes what c decided to the record at p, making one if need be. It reports false when there is no room.
 func (s *Shard) Keep(c *algorithm.Call, tag uint32, p Place) bool {
+	if c.Limit.Warn == 0 {
+		return s.keep(c, tag, p)
+	}
+	next := c.Next[:algorithm.Table[c.Limit.Algorithm].Bytes]
+	warns, kept := c.Warns(next), s.keep(c, tag, p)
+	if kept && warns && s.changes.warned != nil {
+		w := c.Warning(next)
+		s.changes.warned(&w)
+	}
+	return kept
+}
+
+func (s *Shard) keep(c *algorithm.Call, tag uint32, p Place) bool {
 	if c.HasLoans {
 		return s.keepLent(c, tag, p)
 	}

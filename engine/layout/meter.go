@@ -23,7 +23,7 @@ const MeterBytes = 16
 
 // LoadMeter reads the state of a meter.
 func LoadMeter(state []byte) Meter {
-	return Meter{int64(binary.LittleEndian.Uint64(state)), binary.LittleEndian.Uint64(state[8:])}
+	return Meter{int64(binary.LittleEndian.Uint64(state)), binary.LittleEndian.Uint64(state[8:]) &^ warned}
 }
 
 // Store writes the state of the meter.

@@ -62,6 +62,7 @@ type properties struct {
 	keeps   bool   // Op.Keep applies to it
 	who     bool   // it decides for the holder or member that Op.Who names
 	weighs  bool   // Op.Weight applies to it
+	warns   bool   // Limit.Warn applies to it
 	least   bool   // its limit has a least rate too
 	rate    bool   // its limit has a rate, tokens to a period; others have a period alone
 	value   bool   // no algorithm, but a kind of data (Value in package engine)
@@ -76,11 +77,11 @@ type properties struct {
 var propertiesOf = [...]properties{
 	NoAlgorithm:      {name: "none"},
 	GCRA:             {name: "gcra", decides: true, rate: true, keeps: true, lent: LentGCRA, params: gcraParams},
-	TokenBucket:      {name: "token-bucket", decides: true, rate: true, keeps: true, lent: LentTokenBucket, params: bucketParams},
-	LeakyBucket:      {name: "leaky-bucket", decides: true, rate: true, keeps: true, lent: LentLeakyBucket, params: bucketParams},
+	TokenBucket:      {name: "token-bucket", decides: true, rate: true, keeps: true, warns: true, lent: LentTokenBucket, params: bucketParams},
+	LeakyBucket:      {name: "leaky-bucket", decides: true, rate: true, keeps: true, warns: true, lent: LentLeakyBucket, params: bucketParams},
 	LeakyQueue:       {name: "leaky-queue", decides: true, rate: true, params: queueParams},
-	FixedWindow:      {name: "fixed-window", decides: true, keeps: true, lent: LentFixedWindow, params: fixedWindowParams},
-	SlidingWindow:    {name: "sliding-window", decides: true, keeps: true, params: windowParams},
+	FixedWindow:      {name: "fixed-window", decides: true, keeps: true, warns: true, lent: LentFixedWindow, params: fixedWindowParams},
+	SlidingWindow:    {name: "sliding-window", decides: true, keeps: true, warns: true, params: windowParams},
 	SlidingLog:       {name: "sliding-log", decides: true, keeps: true, params: windowParams},
 	Concurrency:      {name: "concurrency", decides: true, who: true, params: leaseParams},
 	StringValue:      {name: "string", value: true, params: noParams},
@@ -143,11 +144,20 @@ func (a Algorithm) HasLeast() bool { return a.Known() && propertiesOf[a].least }
 // Weighs reports whether Op.Weight in package engine applies to the algorithm.
 func (a Algorithm) Weighs() bool { return a.Known() && propertiesOf[a].weighs }
 
+// Warns reports whether [Limit.Warn] applies to the algorithm.
+func (a Algorithm) Warns() bool { return a.Known() && propertiesOf[a].warns }
+
 // Format is the version of the cluster's formats that added the algorithm, 0 for the first.
 func (a Algorithm) Format() uint32 { return propertiesOf[a].format }
 
 // Params lists the limit's parameters by the names its command gives them.
-func (l Limit) Params() []Param { return propertiesOf[l.Algorithm].params(&l) }
+func (l Limit) Params() []Param {
+	params := propertiesOf[l.Algorithm].params(&l)
+	if l.Warn != 0 {
+		params = append(params, Param{"warn", strconv.Itoa(int(l.Warn)) + "%"})
+	}
+	return params
+}
 
 func noParams(*Limit) []Param { return nil }
 

@@ -27,6 +27,7 @@ var (
 type Limit struct {
 	Algorithm Algorithm
 	Span      Span            // FixedWindow: the position of its windows
+	Warn      uint8           // percent of the capacity, 1 to MaxWarn: once that part is used, a warning is given; 0 for none
 	Anchor    calendar.Anchor // FixedWindow: the zone and the beginning of its windows, if the Span has a [Span.Unit]
 	Capacity  int64           // most tokens that can be granted at once, 1 to MaxTokens
 	Least     int64           // Adaptive: the fewest tokens to Rate.Period, 1 to Rate.Tokens; 0 of others
@@ -52,15 +53,21 @@ func (l *Limit) outOfBounds(field string) error {
 	return fmt.Errorf("%w: the %s, of algorithm %d, capacity %d, %d tokens per %d ns", ErrLimit, field, l.Algorithm, l.Capacity, l.Rate.Tokens, l.Rate.Period)
 }
 
-// HasAnchor is the bit of the byte of the span in a written limit that has an Anchor.
-const HasAnchor = 0x80
+// The bits of the byte of the span in a written limit that has an Anchor, and in one that has Warn.
+const (
+	HasAnchor = 0x80
+	HasWarn   = 0x40
+)
 
-// Append appends the limit to b: algorithm and span in a byte each, capacity, tokens and period of the rate, Least where the algorithm has one, and the zone and
-// beginning of the Anchor, if it is not zero, as varints.
+// Append appends the limit to b: algorithm and span in a byte each, capacity, tokens and period of the rate, Least where the algorithm has one, the zone and
+// beginning of the Anchor, if it is not zero, as varints, and Warn, if it is not zero, in a byte.
 func (l *Limit) Append(b []byte) []byte {
 	span, hasAnchor := byte(l.Span), l.Anchor != calendar.Anchor{}
 	if hasAnchor {
 		span |= HasAnchor
+	}
+	if l.Warn != 0 {
+		span |= HasWarn
 	}
 	b = append(b, byte(l.Algorithm), span)
 	b = binary.AppendUvarint(b, uint64(l.Capacity))
@@ -71,6 +78,9 @@ func (l *Limit) Append(b []byte) []byte {
 	}
 	if hasAnchor {
 		b = l.Anchor.Append(b)
+	}
+	if l.Warn != 0 {
+		b = append(b, l.Warn)
 	}
 	return b
 }
@@ -113,13 +123,22 @@ func (l *Limit) invalidField() string {
 		return "position of the windows"
 	case l.Algorithm.HasLeast() != (l.Least > 0) || l.Least < 0 || l.Least > l.Rate.Tokens:
 		return "least rate"
+	case l.Warn > MaxWarn || l.Warn != 0 && !l.Algorithm.Base().Warns():
+		return "threshold of warnings"
 	case l.Rate.Period < 0 || l.Rate.Period > MaxDuration || (l.Rate.Period == 0) != (l.Span > Aligned) || l.Rate.Tokens > 0 && !l.fillsInTime():
 		return "period"
 	}
 	return ""
 }
 
-// LeaderAllowance is the most tokens of a key that a cluster's leader takes in its memory alone: a quarter of the capacity. It is 0 for
+// MaxWarn is all of a limit.
+const MaxWarn = 100
+
+// WarnAt is the used tokens at which a warning is given, [Limit.Warn] percent of the capacity rounded up.
+func (l *Limit) WarnAt() int64 { return (l.Capacity*int64(l.Warn) + MaxWarn - 1) / MaxWarn }
+
+// LeaderAllowance is the most tokens of a key that a cluster's leader takes in its memory alone: a quarter of the capacity, and too few to be
+// warned of, because warnings are given by the log. It is 0 for
 // limits that take longer than [MaxAllowanceTime] to be full again, because a change of the leader may cost that long, and for those whose tokens cannot be lent.
 func (l *Limit) LeaderAllowance() int64 {
 	if !l.Algorithm.CanBeLent() {
@@ -132,7 +151,11 @@ func (l *Limit) LeaderAllowance() int64 {
 	} else if uint128.Product(uint64(l.Capacity), uint64(l.Rate.Period)).Exceeds(uint128.Product(uint64(maxAllowanceNanos), uint64(l.Rate.Tokens))) {
 		return 0
 	}
-	return l.Capacity / allowanceDivisor
+	if most := l.Capacity / allowanceDivisor; l.Warn == 0 {
+		return most
+	} else {
+		return min(most, l.WarnAt()-1)
+	}
 }
 
 // MaxAllowanceTime is the longest that tokens of a leader's allowance stay taken.

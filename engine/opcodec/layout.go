@@ -15,7 +15,7 @@ import (
 //	1       options; 0x80: a Keep follows; 0x10: a PriorAt follows, where the verb has one;
 //	        0x08: a weight follows, where the verb has one
 //	varint  limit: its number in this buffer, from 1 on; or 0, and the limit itself, which takes the next number:
-//	        1 algorithm, 1 span, varints capacity, rate's tokens, rate's period
+//	        as [limits.Limit.Append] writes it
 //	varint  length of the key, or of the policy's name, or, of a Script with WriteOnly alone, of its marks; the key
 //	varint  length of Who; Who
 //	varint  tokens
@@ -166,8 +166,8 @@ var opLayouts = []opLayout{
 	engine.Reserve: {fields: fieldKey | fieldMaxWait | fieldRequest, check: reserves},
 	engine.Settle:  {fields: fieldKey | fieldTokens | fieldParts | fieldPrior, parts: fieldCost, options: byte(engine.Cancel | engine.DeclaredOnly), partOptions: byte(engine.FixedCost), check: settles},
 
-	engine.Lend:   {fields: fieldKey | fieldLimit | fieldWho | fieldTokens | fieldMaxWait | fieldPrior | fieldLoan, options: byte(engine.Merged), check: lends},
-	engine.Return: {fields: fieldKey | fieldWho | fieldLoan, check: isOnLoan},
+	engine.Lend:   {fields: fieldKey | fieldLimit | fieldWho | fieldTokens | fieldMaxWait | fieldPrior | fieldLoan, options: byte(engine.Merged | engine.Whole), check: lends},
+	engine.Return: {fields: fieldKey | fieldWho | fieldKeep | fieldLoan, check: returns},
 	engine.Void:   {fields: fieldKey | fieldWho, options: byte(engine.Force), check: hasHolder},
 	engine.Loans:  {fields: fieldKey},
 

@@ -39,7 +39,10 @@ func anyLimit(r *rand.Rand) limits.Limit {
 	algorithms := limits.Algorithms()
 	l := limits.Limit{Algorithm: algorithms[r.IntN(len(algorithms))]}
 	for l.Check() != nil { // tries until the fields suit the algorithm
-		l.Span, l.Anchor, l.Capacity = 0, calendar.Anchor{}, 1+r.Int64N(1<<r.IntN(39))
+		l.Span, l.Anchor, l.Warn, l.Capacity = 0, calendar.Anchor{}, 0, 1+r.Int64N(1<<r.IntN(39))
+		if r.IntN(3) == 0 {
+			l.Warn = uint8(r.IntN(limits.MaxWarn + 2))
+		}
 		l.Rate = limits.Rate{Period: limits.MinDuration + r.Int64N(limits.MaxDuration)}
 		switch r.IntN(3) {
 		case 0:
@@ -274,13 +277,19 @@ func randomLoan(r *rand.Rand, verb engine.Verb, among []limits.Limit, key []byte
 	if r.IntN(2) == 0 {
 		op.Loan.Previous = op.Loan.Number + 1
 	}
+	if verb == engine.Return {
+		op.Keep = engine.KeepTokens(r.Int64N(3))
+	}
 	if verb == engine.Lend {
 		op.Tokens, op.MaxWait = tokens, []int64{0, limits.MinDuration, limits.MaxDuration}[r.IntN(3)]
 		for op.Limit = among[r.IntN(len(among))]; !op.Limit.Algorithm.CanBeLent(); {
 			op.Limit = anyLimit(r)
 		}
+		if r.IntN(3) == 0 {
+			op.Options = engine.Whole
+		}
 		if op.MaxWait == 0 && r.IntN(2) == 0 {
-			op.Options, op.Loan.Waiting, op.Loan.Each = engine.Merged, 1+r.Int64N(engine.MaxWaiting), 1+r.Int64N(limits.MaxTokens)
+			op.Options, op.Loan.Waiting, op.Loan.Each = op.Options|engine.Merged, 1+r.Int64N(engine.MaxWaiting), 1+r.Int64N(limits.MaxTokens)
 		}
 	}
 	return op

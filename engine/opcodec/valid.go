@@ -127,6 +127,8 @@ func isOnLoan(op *engine.Op) bool {
 	return hasHolder(op) && op.Loan != nil && op.Loan.Number != 0 && op.Loan.Number != op.Loan.Previous && op.Loan.Left >= 0 && op.Loan.Left <= limits.MaxTokens
 }
 
+func returns(op *engine.Op) bool { return isOnLoan(op) && op.Keep >= 0 }
+
 func lends(op *engine.Op) bool {
 	return isOnLoan(op) && op.Limit.Algorithm.CanBeLent() && (op.MaxWait == 0 || op.MaxWait >= limits.MinDuration) && merges(op)
 }

@@ -235,7 +235,7 @@ func TestQuotas(t *testing.T) {
 	for i := range 5 {
 		acquire(epoch, fmt.Sprintf("a:%d", i))
 	}
-	s.SetQuotas([]admission.Quota{{Name: "a", Prefixes: []string{"a:"}, MaxKeys: 8}, {Name: "both", Prefixes: []string{"a:x", "b:"}, MaxKeys: 2}})
+	s.SetQuotas(admission.NewQuotas([]admission.Quota{{Name: "a", Prefixes: []string{"a:"}, MaxKeys: 8}, {Name: "both", Prefixes: []string{"a:x", "b:"}, MaxKeys: 2}}))
 	counts := func() (text string) {
 		s.QuotaCounts(func(q admission.Quota, keys int64) { text += fmt.Sprintf("%s %d/%d ", q.Name, keys, q.MaxKeys) })
 		return text
@@ -283,7 +283,7 @@ func TestPressure(t *testing.T) {
 	s := New(Config{Shards: 4, Replicated: true, MaxBytes: 1 << 10})
 	defer s.Close()
 	rules := admission.Rules{NewKeys: engine.OverflowNew, Delimiters: ":"}
-	s.SetQuotas([]admission.Quota{{Name: "a", Prefixes: []string{"a:"}, MaxKeys: 3}})
+	s.SetQuotas(admission.NewQuotas([]admission.Quota{{Name: "a", Prefixes: []string{"a:"}, MaxKeys: 3}}))
 	steps := func(full bool) int {
 		ops := s.Pressure(rules, full)
 		s.Apply(epoch, ops, make([]engine.Result, len(ops)))
@@ -375,7 +375,7 @@ func TestSharedLimitersOfOneRequestAreAllKept(t *testing.T) {
 func TestQuotaOfOneRequest(t *testing.T) {
 	s := New(Config{Shards: 4})
 	defer s.Close()
-	s.SetQuotas([]admission.Quota{{Name: "u", Prefixes: []string{"u:"}, MaxKeys: 10}, {Name: "v", Prefixes: []string{"v:"}, MaxKeys: 3}})
+	s.SetQuotas(admission.NewQuotas([]admission.Quota{{Name: "u", Prefixes: []string{"u:"}, MaxKeys: 10}, {Name: "v", Prefixes: []string{"v:"}, MaxKeys: 3}}))
 	var op engine.Op
 	for i := range 32 {
 		op.Parts = append(op.Parts, engine.Op{Key: fmt.Appendf(nil, "u:%d", i), Limit: bucket(5, 1, sec), Tokens: 1}, engine.Op{Key: fmt.Appendf(nil, "v:%d", i), Limit: bucket(5, 1, sec), Tokens: 1})

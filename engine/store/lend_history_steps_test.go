@@ -120,7 +120,7 @@ func (h *history) step() {
 	case at < 500:
 		h.request(holder)
 	case at < 750:
-		h.send(holder, engine.Op{Verb: engine.Lend, Limit: h.asked, Tokens: 1 + h.r.Int64N(h.asked.Capacity)})
+		h.send(holder, engine.Op{Verb: engine.Lend, Limit: h.asked, Tokens: 1 + h.r.Int64N(h.asked.Capacity), Options: engine.Whole * engine.Option(h.r.IntN(2))})
 	case at < 810:
 		h.send(holder, engine.Op{Verb: engine.Return})
 	case at < 870:

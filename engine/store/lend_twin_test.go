@@ -150,6 +150,10 @@ func (p *lentPair) loan(held limits.Limit) {
 		MaxWait: []int64{0, sec, 20 * sec}[p.r.IntN(3)], Loan: &engine.Loan{Number: p.number, Previous: void.Number, Left: p.r.Int64N(void.Lent + 1)}}
 	if op.Verb = []engine.Verb{engine.Lend, engine.Lend, engine.Return, engine.Void}[p.r.IntN(4)]; op.Verb == engine.Void {
 		op.Loan, op.Options = nil, engine.Force
+	} else if op.Verb == engine.Lend && p.number%3 == 0 {
+		op.Options = engine.Whole
+	} else if op.Verb == engine.Return {
+		op.Keep = engine.KeepTokens(p.r.Int64N(void.Lent - op.Loan.Left + 1))
 	}
 	res := ask(p.store, p.now, op)
 	switch op.Verb {
@@ -157,7 +161,7 @@ func (p *lentPair) loan(held limits.Limit) {
 		p.charge(p.now, void.Lent-op.Loan.Left, held)
 		p.lent += int(min(1, res.Granted))
 	case engine.Return:
-		p.charge(p.now, void.Lent-res.Granted, held)
+		p.charge(p.now, void.Lent-res.Granted-int64(op.Keep), held)
 	case engine.Void:
 		p.charge(p.now, res.Granted, held)
 	}

@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"cmp"
+	"slices"
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/database"
@@ -63,6 +64,10 @@ func (s *Store) openCheck(g *acquireAllCall, op *engine.Op, res *engine.Result) 
 	}
 	g.shadow = shadow
 	parts = g.parts[:len(limits)]
+	if s.owns != nil && slices.ContainsFunc(parts, func(p engine.Op) bool { return !s.owns(database.KeyOf(p.Key)) }) {
+		res.Status = engine.CrossSlot
+		return nil, false
+	}
 	if limits[0].meets && g.denySameKey(parts, op, res) {
 		return nil, false
 	}
@@ -91,13 +96,21 @@ func (g *acquireAllCall) denySameKey(parts []engine.Op, op *engine.Op, res *engi
 	return false
 }
 
-// closeCheck completes the answer to a check. A policy in shadow denies and delays nobody; the limit that would have denied stays binding.
+// closeCheck completes the answer to a check, whose limits are g.parts. A policy in shadow denies and delays nobody; the limit that would have denied stays binding.
 func (g *acquireAllCall) closeCheck(op *engine.Op, res *engine.Result) {
+	g.showThresholds(res)
 	if !g.shadow || res.Status != engine.OK {
 		return
 	}
 	if res.Wait = 0; !res.Allowed {
 		res.Allowed, res.Granted = true, op.Tokens
+	}
+}
+
+// showThresholds says of each limit of a check at which percentage it warns: the node that answers the client may not know the policy.
+func (g *acquireAllCall) showThresholds(res *engine.Result) {
+	for i := range res.Parts {
+		res.Parts[i].Number = uint64(g.parts[i].Limit.Warn)
 	}
 }
 

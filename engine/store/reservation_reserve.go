@@ -63,6 +63,7 @@ func (s *Store) repeatCheck(g *acquireAllCall, now int64, op *engine.Op, res *en
 		g.parts[i] = engine.Op{Key: p.Key, Who: p.Who, Limit: p.Limit}
 		g.report(now, i, &g.parts[i], &res.Parts[i])
 	}
+	g.showThresholds(res)
 	return true
 }
 

@@ -197,7 +197,7 @@ func (g *acquireAllCall) giveBack(now int64, i int) {
 	if back <= 0 {
 		return
 	}
-	g.parts[i] = engine.Op{Key: p.Key, Who: p.Who, Tokens: back}
+	g.parts[i] = engine.Op{Verb: engine.Refund, Key: p.Key, Who: p.Who, Tokens: back}
 	place := t.shard.Find(t.tag, p.Key)
 	g.idResult.Clear()
 	t.shard.Load(c, now, &g.parts[i], &g.idResult, place)

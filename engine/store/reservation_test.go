@@ -96,7 +96,7 @@ func TestLogGivesBackAfterAClockStep(t *testing.T) {
 func TestQuotaCountsTheID(t *testing.T) {
 	s := New(Config{Shards: 2})
 	defer s.Close()
-	s.SetQuotas([]admission.Quota{{Name: "q", Prefixes: []string{"a:"}, MaxKeys: 2}})
+	s.SetQuotas(admission.NewQuotas([]admission.Quota{{Name: "q", Prefixes: []string{"a:"}, MaxKeys: 2}}))
 	request := severalOf(1, engine.Op{Key: []byte("a:1"), Limit: bucket(5, 1, sec)}, engine.Op{Key: []byte("a:2"), Limit: bucket(5, 1, sec)})
 	if res := ask(s, epoch, reserveOne("a:id", request)); res.Status != engine.OutOfRoom || res.Allowed || s.Len() != 0 {
 		t.Errorf("%+v, %d keys", res, s.Len())

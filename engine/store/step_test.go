@@ -132,7 +132,7 @@ func stepLoan(r *rand.Rand) engine.Op {
 		op.MaxWait = []int64{0, sec / 2, 3 * sec, 40 * sec}[r.IntN(4)]
 		return op
 	case engine.Return:
-		return engine.Op{Verb: engine.Return, Key: op.Key, Who: op.Who, Loan: &engine.Loan{Number: number + 1, Previous: number, Left: r.Int64N(2)}}
+		return engine.Op{Verb: engine.Return, Key: op.Key, Who: op.Who, Keep: engine.KeepTokens(r.Int64N(2)), Loan: &engine.Loan{Number: number + 1, Previous: number, Left: r.Int64N(2)}}
 	case engine.Void:
 		return engine.Op{Verb: engine.Void, Key: op.Key, Who: op.Who, Options: []engine.Option{0, engine.Force}[r.IntN(2)]}
 	}
@@ -171,6 +171,9 @@ func stepPart(r *rand.Rand, n int) engine.Op {
 		l.Span = limits.Aligned
 	case algorithm == limits.FixedWindow && n%3 == 2:
 		l.Span, l.Rate.Period = limits.EachMinute, 0
+	}
+	if algorithm.Warns() && l.Capacity%2 == 0 {
+		l.Warn = uint8(1 + 4*n)
 	}
 	op := engine.Op{Key: fmt.Appendf(nil, "key-%d", n), Limit: l, Tokens: 1}
 	if algorithm.NeedsWho() {

@@ -3,6 +3,7 @@ package store
 import (
 	"sync"
 
+	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/keyspace"
 )
 
@@ -16,6 +17,8 @@ type Store struct {
 	commands Commands
 	scripts  scripts
 	publish  func(channel, text []byte) (receivers int)
+	warned   func(w *engine.Warning)
+	owns     func(key []byte) bool
 }
 
 // Config configures a store.
@@ -27,16 +30,20 @@ type Config struct {
 	// not wait, nor use the store. It may keep the message. It returns the number of receivers, which [Result.Remaining]
 	// counts and which may differ from one replica to the next. Nil if nobody receives any.
 	Publish func(channel, text []byte) (receivers int)
-	Changed func(key []byte) // see [keyspace.Config]
-	Shards  int              // a power of two up to 65536; 0 for the default of 1024
+	Changed func(key []byte)        // see [keyspace.Config]
+	Warned  func(w *engine.Warning) // see [keyspace.Config]
+	// Owns reports whether a key may be in the store; nil if every key may. It is asked for the keys of a policy, which no operation states:
+	// a check with others is answered with [engine.CrossSlot].
+	Owns   func(key []byte) bool
+	Shards int // a power of two up to 65536; 0 for the default of 1024
 }
 
 // New returns an empty store.
 func New(o Config) *Store { return newBeside(nil, o) }
 
 func newBeside(other *keyspace.Keyspace, o Config) *Store {
-	s := &Store{commands: o.Commands, publish: o.Publish}
-	s.Init(keyspace.Config{MaxBytes: o.MaxBytes, Replicated: o.Replicated, Shards: o.Shards, Beside: other, Changed: o.Changed})
+	s := &Store{commands: o.Commands, publish: o.Publish, warned: o.Warned, owns: o.Owns}
+	s.Init(keyspace.Config{MaxBytes: o.MaxBytes, Replicated: o.Replicated, Shards: o.Shards, Beside: other, Changed: o.Changed, Warned: o.Warned})
 	s.policies.byName, s.policies.checks, s.policies.notes = map[string]*policy{}, map[string]*checkCounts{}, s.JournalNotes()
 	s.groups.New = func() any { return new(acquireAllCall) }
 	s.txs.New = func() any { return new(Tx) }

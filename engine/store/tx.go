@@ -44,6 +44,7 @@ type Tx struct {
 	draws    uint64      // see Draw
 	scripts  []engine.Op // on scripts, to be applied when the transaction ends
 
+	warnings       []engine.Warning // for those who are to be warned when the transaction is kept
 	published      []message
 	publishedBytes int
 }
@@ -253,7 +254,7 @@ func (t *Tx) holds(sh *keyspace.Shard) bool {
 // begin makes the transaction ready for an operation.
 func (t *Tx) begin(now int64, op *engine.Op) {
 	t.now, t.readOnly, t.dropped, t.stopped, t.used, t.byKey, t.scripts, t.work, t.call.Listed = now, op.Options&engine.Peek != 0, false, false, 0, nil, nil, 0, 0
-	t.number, t.published, t.publishedBytes, t.draws = op.Database, nil, 0, 0
+	t.number, t.warnings, t.published, t.publishedBytes, t.draws = op.Database, nil, nil, 0, 0
 	if t.script = nil; op.PriorAt != 0 {
 		t.script = op
 	}

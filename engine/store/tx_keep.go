@@ -47,6 +47,11 @@ func (s *Store) run(now int64, op *engine.Op, res *engine.Result, locked, readOn
 		res.Status = status
 		return true
 	}
+	if s.warned != nil {
+		for i := range t.warnings {
+			s.warned(&t.warnings[i])
+		}
+	}
 	if changesScripts {
 		var one engine.Result
 		for i := range t.scripts {

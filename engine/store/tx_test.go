@@ -191,7 +191,7 @@ func TestTxMeetsRestrictionsAndQuotas(t *testing.T) {
 		}
 	}
 	s := newTxStore(t, Config{Shards: 4})
-	s.SetQuotas([]admission.Quota{{Name: "q", Prefixes: []string{"a:"}, MaxKeys: 3}})
+	s.SetQuotas(admission.NewQuotas([]admission.Quota{{Name: "q", Prefixes: []string{"a:"}, MaxKeys: 3}}))
 	replyTo(t, s, epoch, "", "set a:1 x, set a:2 x")
 	if res := ask(s, epoch, txOf("", "set a:3 x, set a:4 x")); res.Status != engine.OutOfRoom || s.Len() != 2 {
 		t.Errorf("two keys where one fits: %+v, %d keys", res, s.Len())

@@ -62,6 +62,19 @@ type Status struct {
 	FormatVersion uint32 // of the log's operations and entries: the newest that may be used, because every member knows it
 
 	Members []Member // this node among them
+	Groups  []Group  // of keys; none where one leader decides all keys
+}
+
+// Group is one of the groups that have the keys. Each has a range of slots.
+type Group struct {
+	Number              int // from 1 on
+	FirstSlot, LastSlot int
+	LeaderID            string // "" while none is known
+	LastLeaderID        string // the leader, or the last known one
+	Term                uint64
+	AppliedIndex        uint64 // here
+	Healthy             bool   // here
+	Voters              int    // that are reachable
 }
 
 // Member is one node of the cluster.

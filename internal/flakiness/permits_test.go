@@ -2,6 +2,7 @@ package flakiness
 
 // permits are the places that a rule does not apply to, with the reason. A row that permits nothing fails the test.
 var permits = []permit{
+	{"time", "docs/envoy_quota_program_test.go:TestEnvoyQuotas", "more time only lets the limit grant more: a slow machine cannot fail"},
 	{"time", "internal/testwake/testwake.go:IsWoken", "runs in synctest bubbles only, as its comment says"},
 	{"sleep", "server/fairqueue/queue_test.go:Decide", "a decider that takes time is used in synctest bubbles only"},
 	{"sleep", "persistence/disk_test.go:takeTime", "a disk whose syncs take time is used in synctest bubbles only"},
@@ -28,6 +29,11 @@ var permits = []permit{
 	{"time", "clients/compattest/limiterprocess_test.go:withinASecond", "calls are repeated until they lie within one second of the clock"},
 	{"sleep", "clients/compattest/limiterprocess_test.go:comesBack", "the window of a library by the server's clock has to pass"},
 	{"sleep", "clients/node/test/first-call.test.mjs", "a slow link is the input"},
+	{"sleep", "clients/java/stint-client/src/test/java/com/stintdb/client/LeasesTest.java", "looks again until the leases are given back"},
+	{"sleep", "clients/java/stint-client/src/test/java/com/stintdb/client/OutagesTest.java", "looks again until the server answers; the length of an outage is the input"},
+	{"sleep", "clients/java/stint-client/src/test/java/com/stintdb/client/Pause.java", "the one place that waits, for the others"},
+	{"sleep", "clients/java/stint-client/src/test/java/com/stintdb/client/Proxy.java", "a slow link is the input"},
+	{"sleep", "clients/java/stint-client/src/test/java/com/stintdb/client/ServerTest.java", "looks again until a place is reserved, or given back"},
 	{"sleep", "clients/node/test/leases.test.mjs", "looks again until the leases are given back"},
 	{"sleep", "clients/node/test/limiter.test.mjs", "looks again until the server answers; an abort and a close during a wait are the input"},
 	{"sleep", "clients/node/test/outages.test.mjs", "the length of an outage and a slow link are the input"},

@@ -64,9 +64,10 @@ func usesNow(e ast.Expr) (does bool) {
 }
 
 var unseededByLanguage = map[string]*regexp.Regexp{
-	".mjs": regexp.MustCompile(`\bMath\.random\b`),
-	".py":  regexp.MustCompile(`(^|[^.\w])random\.((random|randint|randrange|choices?|uniform|shuffle|sample|expovariate|gauss|getrandbits)\(|Random\(\)|seed\(\))`),
-	".sh":  regexp.MustCompile(`\$\{?RANDOM\b|\(\(.*\bRANDOM\b`),
+	".mjs":  regexp.MustCompile(`\bMath\.random\b`),
+	".java": regexp.MustCompile(`\bMath\.random\(|\bnew Random\(\)|\bThreadLocalRandom\b`),
+	".py":   regexp.MustCompile(`(^|[^.\w])random\.((random|randint|randrange|choices?|uniform|shuffle|sample|expovariate|gauss|getrandbits)\(|Random\(\)|seed\(\))`),
+	".sh":   regexp.MustCompile(`\$\{?RANDOM\b|\(\(.*\bRANDOM\b`),
 }
 
 func unseededInText(f textFile, report func(line int, what string)) {

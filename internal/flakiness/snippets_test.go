@@ -89,9 +89,9 @@ func timeSnippets() []snippet {
 		"func TestX(t *testing.T) { synctest.Test(t, func(t *testing.T) { helper(t) }) }\nfunc helper(t *testing.T) { start := time.Now(); if time.Since(start) > limit { t.Error() } }",
 		"func BenchmarkX(b *testing.B) { start := time.Now(); if time.Since(start) > limit { b.Error() } }",
 	), append(snippetsIn("time", "x.mjs", true, `assert.ok(performance.now() - began < 1000)`, `while (Date.now() < deadline) await x()`),
-		append(snippetsIn("time", "x.py", true, "assert time.monotonic() - began < 1", "while time.monotonic() < deadline:"),
+		append(snippetsIn("time", "x.java", true, `assertTrue(System.nanoTime() - begun < 1000);`), append(snippetsIn("time", "x.py", true, "assert time.monotonic() - began < 1", "while time.monotonic() < deadline:"),
 			append(snippetsIn("time", "x.mjs", false, "console.log(`${performance.now() - began} ms`)"),
-				snippetsIn("time", "x.py", false, `print(time.monotonic() - began)`)...)...)...)...)...)
+				snippetsIn("time", "x.py", false, `print(time.monotonic() - began)`)...)...)...)...)...)...)
 }
 
 func waitSnippets() (all []snippet) {
@@ -103,6 +103,8 @@ func waitSnippets() (all []snippet) {
 	)...)
 	all = append(all, snippetsIn("sleep", "x.mjs", true, `await new Promise((resolve) => setTimeout(resolve, 100))`, `await sleep(100)`)...)
 	all = append(all, snippetsIn("sleep", "x.mjs", false, `await until(() => ready)`, `// setTimeout(f, 100)`)...)
+	all = append(all, snippetsIn("sleep", "x.java", true, `Thread.sleep(100);`, `Pause.of(20);`)...)
+	all = append(all, snippetsIn("sleep", "x.java", false, `// Thread.sleep(100)`, `future.join();`)...)
 	all = append(all, snippetsIn("sleep", "x.py", true, `time.sleep(0.1)`, `await asyncio.sleep(1)`)...)
 	all = append(all, snippetsIn("sleep", "x.py", false, `await asyncio.sleep(0)`, `await until(ready)`)...)
 	all = append(all, snippetsIn("sleep", ".ci/run", true, `sleep 5`, `until ready; do sleep 0.1; done`)...)
@@ -157,6 +159,8 @@ func seedSnippets() (all []snippet) {
 	)...)
 	all = append(all, snippetsIn("seed", "x.mjs", true, `const n = Math.random()`)...)
 	all = append(all, snippetsIn("seed", "x.mjs", false, `const n = random.next()`)...)
+	all = append(all, snippetsIn("seed", "x.java", true, `int n = new Random().nextInt();`)...)
+	all = append(all, snippetsIn("seed", "x.java", false, `Random random = new Random(seed);`)...)
 	all = append(all, snippetsIn("seed", "x.py", true, "import random\nn = random.randint(1, 5)", "import random\nr = random.Random()")...)
 	all = append(all, snippetsIn("seed", "x.py", false, "import random\nr = random.Random(7)\nself.random.randint(1, 5)", "random = Random(7)\nrandom.randint(1, 5)")...)
 	all = append(all, snippetsIn("seed", ".ci/run", true, `port=$((20000 + RANDOM))`, `echo $RANDOM`)...)

@@ -95,6 +95,8 @@ func isTestCode(name string) bool {
 		return strings.HasPrefix(name, "clients/node/test/")
 	case ".py":
 		return strings.HasPrefix(name, "clients/python/tests/")
+	case ".java":
+		return strings.HasPrefix(name, "clients/java/") && strings.Contains(name, "/src/test/")
 	}
 	return strings.HasPrefix(name, ".ci/")
 }

@@ -156,8 +156,9 @@ func (m *measures) isSpan(e ast.Expr) bool {
 }
 
 var timesCompared = map[string]*regexp.Regexp{
-	".mjs": regexp.MustCompile(`(performance|Date)\.now\(\)\s*-\s*[\w.]+\)?\s*[<>]|[<>]=?\s*\(?(performance|Date)\.now\(\)|(performance|Date)\.now\(\)\s*[<>]|assert\S*\(.*\b(elapsed|took|waited)\b\s*[<>]`),
-	".py":  regexp.MustCompile(`(monotonic|perf_counter|time\.time)\(\)\s*-\s*[\w.]+\)?\s*[<>]|[<>]=?\s*\(?(time\.)?(monotonic|perf_counter)\(\)|(monotonic|perf_counter)\(\)\s*[<>]|assert .*\b(elapsed|took|waited)\b\s*[<>]`),
+	".mjs":  regexp.MustCompile(`(performance|Date)\.now\(\)\s*-\s*[\w.]+\)?\s*[<>]|[<>]=?\s*\(?(performance|Date)\.now\(\)|(performance|Date)\.now\(\)\s*[<>]|assert\S*\(.*\b(elapsed|took|waited)\b\s*[<>]`),
+	".java": regexp.MustCompile(`(nanoTime|currentTimeMillis)\(\)\s*-\s*[\w.]+\)?\s*[<>]|[<>]=?\s*\(?System\.(nanoTime|currentTimeMillis)\(\)|(nanoTime|currentTimeMillis)\(\)\s*[<>]|assert\S*\(.*\b(elapsed|took|waited)\b\s*[<>]`),
+	".py":   regexp.MustCompile(`(monotonic|perf_counter|time\.time)\(\)\s*-\s*[\w.]+\)?\s*[<>]|[<>]=?\s*\(?(time\.)?(monotonic|perf_counter)\(\)|(monotonic|perf_counter)\(\)\s*[<>]|assert .*\b(elapsed|took|waited)\b\s*[<>]`),
 }
 
 func timeDecidesInText(f textFile, report func(line int, what string)) {

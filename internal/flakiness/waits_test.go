@@ -60,9 +60,10 @@ func isCase(within ast.Node, s ast.Stmt) (is bool) {
 }
 
 var sleepsByLanguage = map[string]*regexp.Regexp{
-	".mjs": regexp.MustCompile(`\bsetTimeout\(|\bawait (sleep|delay)\(|\bsetInterval\(`),
-	".py":  regexp.MustCompile(`\b(time|asyncio)\.sleep\((\s*[^0\s]|0\.)|\bsleep\((0\.|[1-9])`),
-	".sh":  regexp.MustCompile(`(^|[\s;&|])sleep [0-9.$]`),
+	".mjs":  regexp.MustCompile(`\bsetTimeout\(|\bawait (sleep|delay)\(|\bsetInterval\(`),
+	".java": regexp.MustCompile(`\bThread\.sleep\(|\bparkNanos\(|\bPause\.of\(`),
+	".py":   regexp.MustCompile(`\b(time|asyncio)\.sleep\((\s*[^0\s]|0\.)|\bsleep\((0\.|[1-9])`),
+	".sh":   regexp.MustCompile(`(^|[\s;&|])sleep [0-9.$]`),
 }
 
 func sleepsInText(f textFile, report func(line int, what string)) {

@@ -33,7 +33,9 @@ func (l *limit) mustBeOfCalendar(option string) error {
 	if l.algorithm == fixedWindow && slices.Contains([]string{"@day", "@week", "@month", "@quarter", "@year"}, l.window) {
 		return nil
 	}
-	all := l.parameters()
+	plain := *l
+	plain.warn = 0
+	all := plain.parameters()
 	return refuse("ERR %s: needs FW and a window @day, @week, @month, @quarter or @year, got '%s'", option, all[len(all)-1][1])
 }
 

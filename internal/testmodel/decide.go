@@ -18,6 +18,7 @@ type request struct {
 	single            bool     // a call for one limit
 	undelayed         bool     // a call of a policy in shadow
 	left              int64    // behind LEFT
+	showWarn          bool     // RL.CHECK: the field of limits that warn
 	lent              int64    // tokens that are set aside for holders
 	ends              []loan   // those among them that end, the first one first
 }
@@ -28,6 +29,7 @@ type answer struct {
 	tokens           int64
 	limit, remaining int64
 	wait, reset      int64
+	warn             int64 // of the limit, 0 if there is no field
 }
 
 const never = -1
@@ -60,9 +62,11 @@ func decide(held state, r *request, now int64) (a answer, next state, err error)
 	a.limit = r.limit.most
 	switch r.limit.algorithm {
 	case fixedWindow:
-		return decideFixed(held, r, now, a)
+		a, next, err = decideFixed(held, r, now, a)
+		return a, warned(next, r.limit, now), err
 	case slidingWindow:
-		return decideSliding(held, r, now, a)
+		a, next, err = decideSliding(held, r, now, a)
+		return a, warned(next, r.limit, now), err
 	case slidingLog:
 		return decideLog(held, r, now, a)
 	case concurrency:

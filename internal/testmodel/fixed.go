@@ -5,16 +5,23 @@ type fixed struct {
 	limit      limit
 	count      int64
 	start, end int64
+	warned     bool // in this window
 }
 
-func (f *fixed) live(now int64) bool { return f.count > 0 && now < f.end }
+// live reports whether the window counts; one of the clock that has warned does until its end.
+func (f *fixed) live(now int64) bool {
+	return (f.count > 0 || f.warned && f.limit.window != "") && now < f.end
+}
 
 func (f *fixed) look(now int64) (l limit, remaining, reset int64) {
+	if f.count == 0 {
+		return f.limit, f.limit.most, 0
+	}
 	return f.limit, f.limit.most - f.count, f.end - now
 }
 
 func (f *fixed) refund(_, tokens int64) state {
-	return &fixed{f.limit, max(0, f.count-tokens), f.start, f.end}
+	return &fixed{f.limit, max(0, f.count-tokens), f.start, f.end, f.warned}
 }
 
 func (f *fixed) boundaries() []int64 { return []int64{f.end} }
@@ -42,15 +49,15 @@ func fixedUnder(held state, l limit, now int64) *fixed {
 	start, end := l.windowAt(now)
 	f, ok := held.(*fixed)
 	if !ok {
-		return &fixed{l, 0, start, end}
+		return &fixed{l, 0, start, end, false}
 	}
 	if l.window == "" {
 		if f.start+l.length <= now {
-			return &fixed{l, 0, start, end}
+			return &fixed{l, 0, start, end, false}
 		}
 		start, end = f.start, f.start+l.length
 	}
-	return &fixed{l, f.count, start, end}
+	return &fixed{l, f.count, start, end, f.warned && start == f.start}
 }
 
 func decideFixed(held state, r *request, now int64, a answer) (answer, state, error) {

@@ -172,8 +172,6 @@ func (m *Model) typeOf(words []string) (string, error) {
 }
 
 func (m *Model) drop(key string) {
-	if m.since != nil {
-		m.since[key] = append(m.since[key], nil)
-	}
+	m.since.add(key, nil)
 	delete(m.keys, key)
 }

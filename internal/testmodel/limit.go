@@ -26,6 +26,7 @@ type limit struct {
 	zone      string   // of a window by the calendar, "" for UTC
 	from      string   // its beginning, "" for the usual one
 	length    int64    // of a window or a lease, in nanoseconds
+	warn      int64    // percent, 0 for none
 }
 
 // form is the syntax of a limit: the words after the key.
@@ -150,6 +151,11 @@ func readLeases(words []string) (l limit, err error) {
 
 // parameters are the limit's, by the names its command gives them.
 func (l limit) parameters() [][2]string {
+	if l.warn > 0 {
+		plain := l
+		plain.warn = 0
+		return append(plain.parameters(), [2]string{"warn", strconv.FormatInt(l.warn, 10) + "%"})
+	}
 	switch l.algorithm {
 	case gcra:
 		return [][2]string{{"max_burst", strconv.FormatInt(l.most-1, 10)}, {"count", strconv.FormatInt(l.rate.tokens, 10)}, {"period", strconv.FormatInt(l.rate.period/second, 10)}}

@@ -119,9 +119,9 @@ func (l limit) charge(held state, at, tokens int64) state {
 		f, ok := held.(*fixed)
 		if !ok || !f.live(at) {
 			start, end := l.windowAt(at)
-			f = &fixed{l, 0, start, end}
+			f = &fixed{l, 0, start, end, false}
 		}
-		return &fixed{l, min(f.count+tokens, 3*mostTokens), f.start, f.end}
+		return &fixed{l, min(f.count+tokens, 3*mostTokens), f.start, f.end, f.warned}
 	}
 	taken := ratio(tokens)
 	if m, ok := held.(*meter); ok {

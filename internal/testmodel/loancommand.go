@@ -25,7 +25,7 @@ func (m *Model) lend(words []string) (string, error) {
 	if err = c.readLoan(words[1:]); err != nil {
 		return "", err
 	}
-	if err = c.readOptions("RL.LEND", words[4:], []string{"LEFT", "FOR", "TZ", "FROM"}); err != nil {
+	if err = c.readOptions("RL.LEND", words[4:], []string{"LEFT", "FOR", "TZ", "FROM", "WARN"}); err != nil {
 		return "", err
 	}
 	held, err := m.heldFor(c.key, f.algorithm)
@@ -107,6 +107,7 @@ func (s *lent) set(now int64, l loan, spent int64) *lent {
 
 // keepLent keeps a limiter's state, which may have no loans any longer.
 func (m *Model) keepLent(key string, s *lent) {
+	s.inner = warned(s.inner, s.limit, m.Now)
 	if next := s.at(m.Now); next != nil {
 		m.keep(key, next)
 	} else if m.keys[key] != nil {

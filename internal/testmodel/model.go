@@ -11,7 +11,7 @@ type Model struct {
 	keys     map[string]state
 	policies map[string]*policy
 	checks   map[string]*checks // by the names of policies
-	since    map[string][]state // states of keys since the last moment that no crash undoes; nil if crashes are not modelled
+	since    pastStates         // states of keys since the last moment that no crash undoes; nil if crashes are not modelled
 	due      int64              // when the reply to the last BLOCK comes
 	inMulti  bool               // between MULTI and EXEC, BLOCK does not wait
 }
@@ -38,9 +38,7 @@ func (m *Model) held(key string) state {
 }
 
 func (m *Model) keep(key string, s state) {
-	if m.since != nil {
-		m.since[key] = append(m.since[key], s)
-	}
+	m.since.add(key, s)
 	if m.keys[key] = s; !s.live(m.Now) {
 		delete(m.keys, key)
 	}
@@ -168,9 +166,9 @@ func (m *Model) ask(r *request) (answer, error) {
 func acquire(algorithm string) command {
 	f, name := formOf(algorithm), commandOf(algorithm)
 	options := map[string][]string{
-		tokenBucket: {"PEEK", "UPTO", "FORCE", "KEEP", "MAXWAIT", "BLOCK", "AS", "FOR"}, leakyBucket: {"PEEK", "UPTO", "FORCE", "KEEP", "MAXWAIT", "BLOCK", "AS", "FOR"},
+		tokenBucket: {"PEEK", "UPTO", "FORCE", "KEEP", "MAXWAIT", "BLOCK", "AS", "FOR", "WARN"}, leakyBucket: {"PEEK", "UPTO", "FORCE", "KEEP", "MAXWAIT", "BLOCK", "AS", "FOR", "WARN"},
 		leakyQueue: {"PEEK", "BLOCK"}, concurrency: {"PEEK"},
-		fixedWindow: {"PEEK", "UPTO", "FORCE", "KEEP", "AS", "FOR", "TZ", "FROM"}, slidingWindow: {"PEEK", "UPTO", "FORCE", "KEEP", "AS", "FOR"}, slidingLog: {"PEEK", "UPTO", "FORCE", "KEEP", "AS", "FOR"},
+		fixedWindow: {"PEEK", "UPTO", "FORCE", "KEEP", "AS", "FOR", "TZ", "FROM", "WARN"}, slidingWindow: {"PEEK", "UPTO", "FORCE", "KEEP", "AS", "FOR", "WARN"}, slidingLog: {"PEEK", "UPTO", "FORCE", "KEEP", "AS", "FOR"},
 	}[algorithm]
 	do := func(m *Model, words []string) (string, error) {
 		r, rest, err := readRequest(f, words[1:])
@@ -206,7 +204,8 @@ func acquire(algorithm string) command {
 			m.due = m.Now + a.wait
 			a.reset, a.wait = max(0, a.reset-a.wait), 0
 		}
-		return integers(a.tokens, a.limit, a.remaining, millis(a.wait), millis(a.reset)), nil
+		a.warn = r.limit.warn
+		return integers(a.withWarn(a.tokens, a.limit, a.remaining, millis(a.wait), millis(a.reset))...), nil
 	}
 	return command{2 + f.words, 1 << 20, do}
 }

@@ -51,6 +51,11 @@ func (r *request) leadingOptions(words, known []string) (rest []string, err erro
 			continue
 		case "WITH":
 			return nil, r.readFields(words)
+		case "WARN":
+			if r.limit.algorithm == "" { // RL.CHECK
+				r.showWarn = true
+				continue
+			}
 		}
 		if len(words) == 0 {
 			return nil, refuse("ERR %s: needs a value", option)
@@ -104,6 +109,8 @@ func (r *request) readOption(option, value string) (err error) {
 		err = r.limit.readZone(value)
 	case "FROM":
 		err = r.limit.readFrom(value)
+	case "WARN":
+		err = r.limit.readWarn(value)
 	case "AS":
 		r.id, err = &value, checkKey(value)
 	case "FOR":

@@ -159,7 +159,7 @@ func (m *Model) check(words []string) (string, error) {
 	call := request{tokens: 1}
 	rest, err := call.readTokens("tokens", words[3:])
 	if err == nil {
-		err = call.readOptions("RL.CHECK", rest, []string{"PEEK", "KEEP", "MAXWAIT", "BLOCK", "AS", "FOR", "WITH"})
+		err = call.readOptions("RL.CHECK", rest, []string{"PEEK", "KEEP", "MAXWAIT", "BLOCK", "AS", "FOR", "WARN", "WITH"})
 	}
 	if err != nil {
 		return "", err
@@ -170,7 +170,7 @@ func (m *Model) check(words []string) (string, error) {
 	if call.id != nil {
 		call.asked = describe(fmt.Sprintf("RL.CHECK %q %q", words[1], id), &call, nil)
 		if v, err := m.reservedAs(&call); v != nil && err == nil {
-			return m.repeat(v).reply(), nil
+			return m.repeat(v).hiding(&call).reply(), nil
 		}
 	}
 	p := m.policies[words[1]]
@@ -203,7 +203,7 @@ func (m *Model) check(words []string) (string, error) {
 		o.tokens, o.wait = call.tokens, 0 // it delays nobody
 	}
 	m.hold(o, &call)
-	return o.reply(), nil
+	return o.showing(limits).hiding(&call).reply(), nil
 }
 
 func (p *policy) count(o *outcome, peek bool) {
@@ -232,7 +232,7 @@ func (m *Model) getPolicy(words []string) (string, error) {
 		text := []string{formOf(r.limit.algorithm).word, wordText(r.key)}
 		var options []string
 		for _, parameter := range r.limit.parameters() {
-			if name := strings.ToUpper(parameter[0]); name == "TZ" || name == "FROM" {
+			if name := strings.ToUpper(parameter[0]); name == "TZ" || name == "FROM" || name == "WARN" {
 				options = append(options, name, parameter[1])
 			} else {
 				text = append(text, parameter[1])

@@ -102,6 +102,9 @@ func (c *Calls) acquire(k *randomKey) []string {
 		}
 	}
 	words = append(append(words, c.options(f.algorithm)...), randomAnchor(c, f, limit)...)
+	if f.algorithm != concurrency && f.algorithm != leakyQueue && f.algorithm != gcra {
+		words = append(words, randomWarn(c, f)...)
+	}
 	if f.algorithm == concurrency || f.algorithm == leakyQueue {
 		return words
 	}

@@ -24,7 +24,11 @@ func (c *Calls) check() []string {
 	if c.chance(2) {
 		words = append(words, c.tokens(5))
 	}
-	return c.as(slices.Concat(words, c.callOptions(true)), c.with(name, id))
+	words = append(words, c.callOptions(true)...)
+	if c.chance(3) {
+		words = append(words, "WARN")
+	}
+	return c.as(words, c.with(name, id))
 }
 
 // blocking is a call that may have to wait, nil if there is none.
@@ -101,7 +105,8 @@ func (c *Calls) specs(n int, prefix string) (words []string) {
 		if k.form.algorithm == concurrency {
 			words = append(words, holder)
 		}
-		words = append(append(words, randomAnchor(c, k.form, limit)...), c.specOptions(k.form.algorithm)...)
+		words = append(append(words, randomAnchor(c, k.form, limit)...), randomWarn(c, k.form)...)
+		words = append(words, c.specOptions(k.form.algorithm)...)
 	}
 	return words
 }

@@ -2,38 +2,38 @@ package testmodel
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 )
 
 // Certain records that all decisions until now are durable: a crash loses only later ones.
 func (c *Calls) Certain() {
 	m := c.Model
-	m.since = map[string][]state{}
-	for _, key := range c.allKeys() {
+	m.since = pastStates{}
+	for _, key := range slices.Concat(c.names(), slices.Collect(maps.Keys(m.keys))) {
 		m.since[key] = []state{m.keys[key]}
 	}
 }
 
-// allKeys are the keys that calls name, those of the policies included.
-func (c *Calls) allKeys() (keys []string) {
-	keys = c.names()
-	for i := range forms {
-		for _, id := range ids {
-			keys = append(keys, "pol:"+forms[i].word+id)
-		}
-		for _, value := range values {
-			key, _ := fill("pol:"+forms[i].word+":{tenant}", "", []string{"tenant", value})
-			keys = append(keys, key)
-		}
+// pastStates are the states of keys since some moment, the first that of the moment; a state is nil if the key had none.
+type pastStates map[string][]state
+
+// add records a new state. Policies make keys that no call names.
+func (p pastStates) add(key string, s state) {
+	if p == nil {
+		return
 	}
-	return keys
+	if p[key] == nil {
+		p[key] = []state{nil}
+	}
+	p[key] = append(p[key], s)
 }
 
 // Recover continues from a server's state after a crash: each key has a state that it had at some time since the last
 // Certain. It returns the keys whose state is ambiguous; delete them.
 func (c *Calls) Recover(ask func(command ...string) (string, error)) (unclear []string, err error) {
 	m := c.Model
-	for _, key := range c.allKeys() {
+	for _, key := range slices.Sorted(maps.Keys(m.since)) {
 		looks := [][]string{{"RL.INFO", key}, {"CC.HOLDERS", key}, {"SL.LOG", key}, {"RL.LENT", key}}
 		if slices.Contains(dataKeys, key) {
 			looks = append(looks, []string{"GET", key}, []string{"PTTL", key})

@@ -95,7 +95,8 @@ func (m *Model) reserve(name string, r request) (string, error) {
 		return "", err
 	}
 	a := o.parts[0]
-	return integers(o.tokens, a.limit, a.remaining, millis(o.wait), millis(a.reset)), nil
+	a.warn = r.limit.warn
+	return integers(a.withWarn(o.tokens, a.limit, a.remaining, millis(o.wait), millis(a.reset))...), nil
 }
 
 // checkLimiter returns an error if a state is not that of a limiter.
@@ -117,6 +118,7 @@ func (m *Model) repeat(v *reservation) *outcome {
 		if held := m.held(p.key); held == nil || algorithmOf(held) == p.limit.algorithm {
 			a = untouched(held, &p.request, m.Now)
 		}
+		a.warn = p.limit.warn
 		o.parts = append(o.parts, a)
 	}
 	return o

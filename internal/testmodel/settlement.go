@@ -143,7 +143,7 @@ func (m *Model) giveBack(p *booked, tokens int64) {
 		}
 	case *fixed:
 		if s.start == p.at {
-			held = &fixed{s.limit, max(0, s.count-tokens), s.start, s.end}
+			held = &fixed{s.limit, max(0, s.count-tokens), s.start, s.end, s.warned}
 		}
 	case *sliding:
 		n := s.at(m.Now)

@@ -23,7 +23,7 @@ func readSpecs(words []string) (all []request, rest []string, err error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		if words, err = r.leadingOptions(behind, []string{"COST", "KEEP", "TZ", "FROM"}); err != nil {
+		if words, err = r.leadingOptions(behind, []string{"COST", "KEEP", "TZ", "FROM", "WARN"}); err != nil {
 			return nil, nil, err
 		}
 		all = append(all, r)
@@ -65,7 +65,7 @@ func (m *Model) all(words []string) (string, error) {
 		return "", err
 	}
 	m.hold(o, &call)
-	return o.reply(), nil
+	return o.showing(limits).reply(), nil
 }
 
 // hold delays the reply to a granted BLOCK until the last limit is due. The reply then contains the state at that time.
@@ -90,7 +90,7 @@ type outcome struct {
 func (o *outcome) reply() string {
 	parts := make([]string, len(o.parts))
 	for i, a := range o.parts {
-		parts[i] = integers(a.limit, a.remaining, millis(a.reset))
+		parts[i] = integers(a.withWarn(a.limit, a.remaining, millis(a.reset))...)
 	}
 	return array(integer(o.tokens), integer(int64(o.binding)), integer(millis(o.wait)), array(parts...))
 }

@@ -8,6 +8,7 @@ type sliding struct {
 	limit    limit
 	start    int64
 	cur, pre int64
+	warned   bool // in the present window
 }
 
 // at returns the two counts at a time.
@@ -18,9 +19,9 @@ func (s *sliding) at(now int64) *sliding {
 	switch next.start - s.start {
 	case 0:
 	case length:
-		next.cur, next.pre = 0, s.cur
+		next.cur, next.pre, next.warned = 0, s.cur, false
 	default:
-		next.cur, next.pre = 0, 0
+		next.cur, next.pre, next.warned = 0, 0, false
 	}
 	return &next
 }
@@ -43,7 +44,7 @@ func (s *sliding) full(now int64) int64 {
 	return 0
 }
 
-func (s *sliding) live(now int64) bool { n := s.at(now); return n.cur > 0 || n.pre > 0 }
+func (s *sliding) live(now int64) bool { n := s.at(now); return n.cur > 0 || n.pre > 0 || n.warned }
 
 func (s *sliding) look(now int64) (l limit, remaining, reset int64) {
 	n := s.at(now)
@@ -76,7 +77,7 @@ func slidingUnder(held state, l limit, now int64) *sliding {
 	}
 	s = s.at(now)
 	if s.limit.length == l.length {
-		next.cur, next.pre = s.cur, s.pre
+		next.cur, next.pre, next.warned = s.cur, s.pre, s.warned
 	} else {
 		next.cur = up(s.estimate(now))
 	}

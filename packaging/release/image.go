@@ -79,7 +79,7 @@ func (r *release) imageFor(t target, settings v1.Config) (v1.Image, error) {
 // instruction is a line of a Dockerfile.
 var instruction = regexp.MustCompile(`(?m)^([A-Z]+) (.+)$`)
 
-// lastStage reads what the last stage of a Dockerfile says about containers. It knows the instructions of docker/Dockerfile, and refuses others.
+// lastStage reads the settings of containers in the last stage of a Dockerfile. It knows the instructions of docker/Dockerfile, and refuses others.
 func lastStage(text string) (c v1.Config, err error) {
 	at := strings.LastIndex(text, "\nFROM scratch\n")
 	if at < 0 {

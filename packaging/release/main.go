@@ -1,6 +1,6 @@
 // Command release builds all parts of a release into a folder, without publishing anything: archives, Debian and RPM packages, an
 // image in OCI layout, the Helm chart, and a list of the modules in the program (CycloneDX). The same commit and the same Go give the
-// same bytes. `.ci/run release` adds the packages of Python and npm, and checksums. .goreleaser.yaml says what belongs to archives and packages, docker/Dockerfile what an image is.
+// same bytes. `.ci/run release` adds the packages of Python and npm, and checksums. .goreleaser.yaml says what belongs to archives and packages, docker/Dockerfile describes the image.
 //
 //	go run -C packaging ./release -out ../dist
 package main

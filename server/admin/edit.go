@@ -29,7 +29,7 @@ type draft struct {
 	Strict bool   `json:"strict"`
 	Of     string `json:"of"` // the policy whose recent requests a preview replays, "" for that of the draft
 
-	Version string `json:"version"` // of the policy that the draft is to replace, as a preview gave it; "" for any
+	Version string `json:"version"` // of the policy that the draft is to replace, from a preview; "" for any
 }
 
 // versionOf is a text that differs for policies that differ in their limits or options.

@@ -13,6 +13,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 
+	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/internal/clusterstatus"
 	"github.com/stintdb/stint/internal/persistencestatus"
 	"github.com/stintdb/stint/server"
@@ -39,7 +40,7 @@ type nodes struct {
 
 func (n *nodes) Status() clusterstatus.Status { return *n.status.Load() }
 
-func (n *nodes) Redirects() (string, bool) { return "", false }
+func (n *nodes) Redirects(*engine.Op) (string, bool) { return "", false }
 
 type home struct {
 	status atomic.Pointer[upstream.Status]

@@ -23,26 +23,29 @@ var limitSpecs = []limitSpec{
 }
 
 var acquireRows = []Row{
-	acquireRow("tb.acquire", limits.TokenBucket, "key capacity rate [tokens] [PEEK] [UPTO | FORCE] [KEEP amount] [MAXWAIT duration | BLOCK duration] [AS id FOR duration]", "alice:1 5 1/h",
-		"Take tokens (default 1) from a token bucket.", optPeek, optUpTo, optForce, optKeep, optMaxWait, optBlock, optAs, optFor),
-	acquireRow("lb.acquire", limits.LeakyBucket, "key capacity rate [amount] [PEEK] [UPTO | FORCE] [KEEP amount] [MAXWAIT duration | BLOCK duration] [AS id FOR duration]", "alice:2 5 1/h",
+	acquireRow("tb.acquire", limits.TokenBucket, "key capacity rate [tokens] [PEEK] [UPTO | FORCE] [KEEP amount] [MAXWAIT duration | BLOCK duration] [AS id FOR duration] [WARN percentage]", "alice:1 5 1/h",
+		"Take tokens (default 1) from a token bucket.", optPeek, optUpTo, optForce, optKeep, optMaxWait, optBlock, optAs, optFor, optWarn),
+	acquireRow("lb.acquire", limits.LeakyBucket, "key capacity rate [amount] [PEEK] [UPTO | FORCE] [KEEP amount] [MAXWAIT duration | BLOCK duration] [AS id FOR duration] [WARN percentage]", "alice:2 5 1/h",
 		"Pour an amount (default 1) into a leaky bucket used as a meter. Decides exactly as TB.ACQUIRE and does not smooth traffic; LB.QUEUE does.",
-		optPeek, optUpTo, optForce, optKeep, optMaxWait, optBlock, optAs, optFor),
+		optPeek, optUpTo, optForce, optKeep, optMaxWait, optBlock, optAs, optFor, optWarn),
 	acquireRow("lb.queue", limits.LeakyQueue, "key capacity rate [amount] [PEEK] [BLOCK duration]", "alice:3 5 1/h",
 		"Take a place in a leaky-bucket queue that releases one request every 1/rate and holds at most capacity requests. wait_ms is the time until this request's turn.",
 		optPeek, optBlock),
-	acquireRow("fw.acquire", limits.FixedWindow, "key limit window [tokens] [PEEK] [UPTO | FORCE] [KEEP amount] [AS id FOR duration] [TZ zone] [FROM beginning]", "alice:4 5 1h",
+	acquireRow("fw.acquire", limits.FixedWindow, "key limit window [tokens] [PEEK] [UPTO | FORCE] [KEEP amount] [AS id FOR duration] [TZ zone] [FROM beginning] [WARN percentage]", "alice:4 5 1h",
 		"Count tokens (default 1) in a fixed window: a duration that starts with the first request, @duration aligned to the clock, or @minute, @hour, @day, @week, @month, @quarter, @year in UTC, the last five also in the zone of TZ and from the beginning FROM.",
-		optPeek, optUpTo, optForce, optKeep, optAs, optFor, optZone, optFrom),
-	acquireRow("sw.acquire", limits.SlidingWindow, "key limit window [tokens] [PEEK] [UPTO | FORCE] [KEEP amount] [AS id FOR duration]", "alice:5 5 1h",
-		"Count tokens (default 1) in a sliding window, estimated from two fixed windows.", optPeek, optUpTo, optForce, optKeep, optAs, optFor),
+		optPeek, optUpTo, optForce, optKeep, optAs, optFor, optZone, optFrom, optWarn),
+	acquireRow("sw.acquire", limits.SlidingWindow, "key limit window [tokens] [PEEK] [UPTO | FORCE] [KEEP amount] [AS id FOR duration] [WARN percentage]", "alice:5 5 1h",
+		"Count tokens (default 1) in a sliding window, estimated from two fixed windows.", optPeek, optUpTo, optForce, optKeep, optAs, optFor, optWarn),
 	acquireRow("sl.acquire", limits.SlidingLog, "key limit window [tokens] [PEEK] [UPTO | FORCE] [KEEP amount] [AS id FOR duration]", "alice:6 5 1h",
 		"Count tokens (default 1) in an exact sliding window, from a log of every granted request.", optPeek, optUpTo, optForce, optKeep, optAs, optFor),
 }
 
 // acquireRow is a command of the form "key, the limit's parameters, [holder], [tokens], [options]".
 func acquireRow(name string, algorithm limits.Algorithm, syntax, example, summary string, known ...option) Row {
-	spec, flags := specOf(algorithm), Write|Fast|Decides
+	spec, flags, returns := specOf(algorithm), Write|Fast|Decides, "[five integers](rate-limits.md#the-reply)"
+	if algorithm.Warns() {
+		returns += ", with [`WARN`](rate-limits.md#warn-say-when-a-limit-is-nearly-used) six"
+	}
 	for _, o := range known {
 		if o.name == optBlock.name {
 			flags |= Blocking
@@ -50,7 +53,7 @@ func acquireRow(name string, algorithm limits.Algorithm, syntax, example, summar
 	}
 	return Row{
 		Name: name, Syntax: syntax, Group: "limiter", Summary: summary,
-		Returns: "[five integers](rate-limits.md#the-reply).", Example: example,
+		Returns: returns + ".", Example: example,
 		Cost: acquireCost(algorithm), Flags: flags, Keys: changedKey, Reply: replyAcquire,
 		Parse: func(r *Request) error { return r.acquire(spec, known) },
 	}

@@ -10,10 +10,10 @@ import (
 var allRows = []Row{{
 	Name: "rl.all", Syntax: "spec ... [TOKENS tokens] [PEEK] [MAXWAIT duration | BLOCK duration] [AS id FOR duration]", Group: "limiter",
 	Summary: "Check several limits atomically, all or nothing. Each spec is one of: " + specSyntax() + ". " +
-		"Behind a spec may stand COST tokens, the number of tokens asked of this limit, and KEEP amount, what must remain of it. " +
+		"Behind a spec may stand COST tokens, the number of tokens asked of this limit, KEEP amount, what must remain of it, and WARN percentage, at which it warns. " +
 		"With MAXWAIT or BLOCK, buckets and queues may be waited for; windows, leases and limits with a KEEP must have room now.",
 	Returns: "an array of granted, binding (the 0-based position of the limit that denied with the longest wait, -1 if granted), wait_ms (of a granted request, the longest among its limits), " +
-		"and an array of limit, remaining and reset_ms for each limit.",
+		"and an array of limit, remaining and reset_ms for each limit, and with WARN warn.",
 	Example: "TB mine:1 5 1/h CC alice:1 5 1m me",
 	Cost:    HolderLookup, Flags: Write | Fast | MovableKeys | Decides | Blocking, Parse: parseAll, Reply: replyAll,
 }}
@@ -41,7 +41,7 @@ func parseAll(r *Request) error {
 
 var (
 	allOptions  = []option{optTokens, optPeek, optMaxWait, optBlock, optAs, optFor}
-	specOptions = []option{optCost, optKeep, optWeight, optZone, optFrom}
+	specOptions = []option{optCost, optKeep, optWeight, optZone, optFrom, optWarn}
 )
 
 // specs reads limits up to the first word that begins none.
@@ -90,7 +90,7 @@ func (r *Request) spec(k *limitSpec, words [][]byte, first int) (rest [][]byte, 
 	return r.readSpec(&r.parts[first+position], k, words, position)
 }
 
-func replyAll(w *resp.Writer, _ []engine.Op, results []engine.Result) {
+func replyAll(w *resp.Writer, ops []engine.Op, results []engine.Result) {
 	res := &results[0]
 	if failed(w, res) {
 		return
@@ -100,6 +100,11 @@ func replyAll(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 	w.Array(len(res.Parts))
 	for i := range res.Parts {
 		p := &res.Parts[i]
-		w.Integers(p.Limit, p.Remaining, Millis(p.Reset))
+		percent := percentOf(&ops[0], res, i, w.Shape)
+		if percent == 0 {
+			w.Integers(p.Limit, p.Remaining, Millis(p.Reset))
+			continue
+		}
+		w.Integers(p.Limit, p.Remaining, Millis(p.Reset), warnField(p, percent))
 	}
 }

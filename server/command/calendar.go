@@ -46,25 +46,25 @@ func setFrom(_ *Request, op *engine.Op, value []byte) error {
 func unitOf(option string, limit *limits.Limit) (calendar.Unit, error) {
 	unit, ok := limit.Span.Unit()
 	if !ok {
-		params := limit.Params()
-		return unit, errNotOfCalendar.With(option, params[len(params)-1].Text)
+		words := paramWords(nil, *limit)
+		return unit, errNotOfCalendar.With(option, words[len(words)-1])
 	}
 	return unit, nil
 }
 
 // paramWords appends the parameters of a limit that stand behind its key.
 func paramWords(words []string, limit limits.Limit) []string {
-	limit.Anchor = calendar.Anchor{}
+	limit.Anchor, limit.Warn = calendar.Anchor{}, 0
 	for _, p := range limit.Params() {
 		words = append(words, p.Text)
 	}
 	return words
 }
 
-// anchorWords appends the options of a limit of the calendar.
-func anchorWords(words []string, limit limits.Limit) []string {
+// limitOptions appends the options of a limit that are in its parameters.
+func limitOptions(words []string, limit limits.Limit) []string {
 	for _, p := range limit.Params() {
-		if name := strings.ToUpper(p.Name); name == zoneWord || name == fromWord {
+		if name := strings.ToUpper(p.Name); name == zoneWord || name == fromWord || name == warnWord {
 			words = append(words, name, p.Text)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/stintdb/stint/engine/slot"
 	"github.com/stintdb/stint/internal/clusterstatus"
 	"github.com/stintdb/stint/server/resp"
 )
@@ -18,8 +19,8 @@ import (
 var clusterRows = []Row{{
 	Name: "cluster", Syntax: "subcommand", Group: "cluster", Summary: "Cluster topology, for clients that look for the leader.",
 	Sub: []Row{
-		{Name: "slots", Group: "cluster", Cost: Report, Flags: Connection, Summary: "The nodes that serve the slots: the leader serves all of them, the other nodes are its replicas.",
-			Returns: "an array of one array: 0, 16383, and for the leader and then each other node that is up an array of host, port, id and an empty map. An error while no leader is known.",
+		{Name: "slots", Group: "cluster", Cost: Report, Flags: Connection, Summary: "The nodes that serve the slots: the leader serves all of them, the other nodes are its replicas; with --groups, each node serves those that it leads.",
+			Returns: "an array of one array: 0, 16383, and for the leader and then each other node that is up an array of host, port, id and an empty map. An error while no leader is known. With --groups an array for each range of slots, with one node.",
 			Run:     ofCluster(runClusterSlots)},
 		{Name: "shards", Group: "cluster", Cost: Report, Flags: Connection, Summary: "The same as SLOTS, in another form.",
 			Returns: "an array of one map of slots and nodes, each a map of id, ip, endpoint, role, health, port and replication-offset, the applied index. An error while no leader is known.",
@@ -40,15 +41,19 @@ var clusterRows = []Row{{
 			Run: ofCluster(func(st *clusterstatus.Status, _ Session, w *resp.Writer, _ [][]byte) {
 				w.BulkString(NodeHash(st.NodeID))
 			})},
-		{Name: "myshardid", Group: "cluster", Cost: Light, Flags: Connection, Summary: "The id of the cluster's only shard.",
+		{Name: "myshardid", Group: "cluster", Cost: Light, Flags: Connection, Summary: "The id of the cluster's only shard, or with --groups of the node's.",
 			Returns: "40 hexadecimal digits.",
 			Run: ofCluster(func(st *clusterstatus.Status, _ Session, w *resp.Writer, _ [][]byte) {
+				if len(st.Groups) > 0 {
+					w.BulkString(NodeHash(st.NodeID))
+					return
+				}
 				w.BulkString(NodeHash(st.ClusterID))
 			})},
-		{Name: "keyslot", Syntax: "key", Group: "cluster", Summary: "The hash slot of a key, out of 16384. The leader serves all of them.",
+		{Name: "keyslot", Syntax: "key", Group: "cluster", Summary: "The hash slot of a key, out of 16384.",
 			Returns: "an integer from 0 to 16383. Works without a cluster too.", Example: "alice:1",
 			Cost: Light, Flags: Fast | Harmless, Keys: Keys{First: 2, Last: 2},
-			Run: func(_ Session, w *resp.Writer, args [][]byte) { w.Int(int64(Slot(args[2]))) }},
+			Run: func(_ Session, w *resp.Writer, args [][]byte) { w.Int(int64(slot.Of(args[2]))) }},
 	},
 }}
 
@@ -101,6 +106,10 @@ func serving(st *clusterstatus.Status) (nodes []clusterstatus.Member) {
 }
 
 func runClusterSlots(st *clusterstatus.Status, _ Session, w *resp.Writer, _ [][]byte) {
+	if len(st.Groups) > 0 {
+		writeGroupSlots(st, w)
+		return
+	}
 	nodes := serving(st)
 	if nodes == nil {
 		w.Error(ErrNoLeader.Error()) // clients then keep their old topology, or ask another node
@@ -109,7 +118,7 @@ func runClusterSlots(st *clusterstatus.Status, _ Session, w *resp.Writer, _ [][]
 	w.Array(1)
 	w.Array(2 + len(nodes))
 	w.Int(0)
-	w.Int(Slots - 1)
+	w.Int(slot.Count - 1)
 	for _, m := range nodes {
 		host, port := HostPort(m.ClientAddr)
 		w.Array(4)
@@ -121,6 +130,10 @@ func runClusterSlots(st *clusterstatus.Status, _ Session, w *resp.Writer, _ [][]
 }
 
 func runClusterShards(st *clusterstatus.Status, _ Session, w *resp.Writer, _ [][]byte) {
+	if len(st.Groups) > 0 {
+		writeGroupShards(st, w)
+		return
+	}
 	nodes := serving(st)
 	if nodes == nil {
 		w.Error(ErrNoLeader.Error())
@@ -131,7 +144,7 @@ func runClusterShards(st *clusterstatus.Status, _ Session, w *resp.Writer, _ [][
 	w.BulkString("slots")
 	w.Array(2)
 	w.Int(0)
-	w.Int(Slots - 1)
+	w.Int(slot.Count - 1)
 	w.BulkString("nodes")
 	w.Array(len(nodes))
 	for _, m := range nodes {
@@ -163,8 +176,10 @@ func nodeLines(st *clusterstatus.Status, now int64) string {
 func nodeLine(st *clusterstatus.Status, m clusterstatus.Member, now int64) string {
 	flags, master, link, slots := "slave", "-", "connected", ""
 	switch {
+	case len(st.Groups) > 0:
+		flags, slots = "master", slotRanges(st, m.ID)
 	case isMaster(st, m):
-		flags, slots = "master", fmt.Sprintf(" 0-%d", Slots-1)
+		flags, slots = "master", fmt.Sprintf(" 0-%d", slot.Count-1)
 	case st.LastLeaderID != "":
 		master = NodeHash(st.LastLeaderID)
 	}
@@ -187,7 +202,10 @@ func runClusterReplicas(st *clusterstatus.Status, s Session, w *resp.Writer, arg
 	for _, m := range st.Members {
 		switch {
 		case NodeHash(m.ID) == string(args[2]):
-			known = true
+			if known = true; len(st.Groups) > 0 {
+				writeTexts(w, nil)
+				return
+			}
 			if !isMaster(st, m) {
 				w.Error(errNotMaster.Error())
 				return
@@ -204,17 +222,19 @@ func runClusterReplicas(st *clusterstatus.Status, s Session, w *resp.Writer, arg
 }
 
 func runClusterInfo(st *clusterstatus.Status, _ Session, w *resp.Writer, _ [][]byte) {
-	state, ok, fail := "ok", Slots, 0
-	if !st.HasLeader() || !st.Healthy || serving(st) == nil {
-		state, ok, fail = "fail", 0, Slots
+	state, ok, fail, size := "ok", slot.Count, 0, 1
+	if len(st.Groups) > 0 {
+		state, ok, fail, size = groupsInfo(st)
+	} else if !st.HasLeader() || !st.Healthy || serving(st) == nil {
+		state, ok, fail = "fail", 0, slot.Count
 	}
 	var out strings.Builder
 	for _, f := range []struct {
 		name  string
 		value any
 	}{
-		{"cluster_enabled", 1}, {"cluster_state", state}, {"cluster_slots_assigned", Slots}, {"cluster_slots_ok", ok}, {"cluster_slots_pfail", 0},
-		{"cluster_slots_fail", fail}, {"cluster_known_nodes", len(st.Members)}, {"cluster_size", 1}, {"cluster_current_epoch", st.Term}, {"cluster_my_epoch", st.Term},
+		{"cluster_enabled", 1}, {"cluster_state", state}, {"cluster_slots_assigned", slot.Count}, {"cluster_slots_ok", ok}, {"cluster_slots_pfail", 0},
+		{"cluster_slots_fail", fail}, {"cluster_known_nodes", len(st.Members)}, {"cluster_size", size}, {"cluster_current_epoch", st.Term}, {"cluster_my_epoch", st.Term},
 	} {
 		fmt.Fprintf(&out, "%s:%v\r\n", f.name, f.value)
 	}

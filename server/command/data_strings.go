@@ -33,7 +33,7 @@ var stringRows = []Row{{
 }, {
 	Name: "mget", Syntax: "key ...", Group: "string", Summary: "The values of several strings.",
 	Example: "counter other",
-	Cost:    ValueCopy, Flags: ReadOnly | Fast, Keys: readKeys, Data: getStrings,
+	Cost:    ValueCopy, Flags: ReadOnly | Fast, Keys: readKeys, Data: getStrings, Parse: parseGetStrings, Reply: replyGetStrings,
 }, {
 	Name: "incr", Syntax: "key", Group: "string", Summary: "Add one to a number.",
 	Example: "counter",

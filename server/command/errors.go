@@ -99,7 +99,7 @@ func failed(w *resp.Writer, res *engine.Result) bool {
 	case engine.ReservationDiffers:
 		w.Error(errReservationDiffers.Error())
 	case engine.SettledOtherwise:
-		w.Error(errSettledOtherwise.Error())
+		w.Error(ErrSettledOtherwise.Error())
 	case engine.WrongAmounts:
 		w.Error(errWrongAmounts.With(res.Limit).Error())
 	case engine.NotPermitted:

@@ -55,9 +55,11 @@ var (
 		"The script was ended, and what it had written before stays, as after any error of a script. Split the work into several calls. A loop over all keys is too much for a script.")
 	errNotBusy = dataErrors.Add("NOTBUSY No scripts in execution right now.",
 		"The answer to `SCRIPT KILL`: a script ends by itself after its budget of steps.")
-	errNegativeKeys    = dataErrors.Add("ERR Number of keys can't be negative", "")
-	errManyScriptKeys  = dataErrors.Add("ERR Number of keys can't be greater than number of args", "")
-	errScriptFlush     = dataErrors.Add("ERR SCRIPT FLUSH only support SYNC|ASYNC option", "")
+	errNegativeKeys     = dataErrors.Add("ERR Number of keys can't be negative", "")
+	errManyScriptKeys   = dataErrors.Add("ERR Number of keys can't be greater than number of args", "")
+	errScriptFlush      = dataErrors.Add("ERR SCRIPT FLUSH only support SYNC|ASYNC option", "")
+	errNotOwnedInScript = dataErrors.Add("ERR Script attempted to access a non local key in a cluster node",
+		"A cluster with [`--groups`](cluster.md#groups): a key that the script does not declare is of another group than those that it does, or the command looks at keys that it does not name. A script without keys may use none. Give all one hash tag, as in `{user1}:a` and `{user1}:b`.")
 	errUnknownInScript = dataErrors.Add("ERR Unknown Redis command called from script",
 		"Stint has the commands that limiters use: [commands.md](commands.md).")
 	errArityInScript = dataErrors.Add("ERR Wrong number of args calling Redis command from script", "")

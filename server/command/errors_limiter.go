@@ -16,6 +16,8 @@ var (
 		"Two options that contradict each other. Choose one.")
 	errKeepsNothing = limiterErrors.Add("ERR KEEP: does not apply to %s",
 		"")
+	errWarnsNothing = limiterErrors.Add("ERR WARN: does not apply to %s",
+		"Only TB, LB, FW and SW warn.")
 	errWeighsNothing = limiterErrors.Add("ERR WEIGHT: does not apply to %s",
 		"")
 	errNotOfCalendar = limiterErrors.Add("ERR %s: needs FW and a window @day, @week, @month, @quarter or @year, got '%s'",
@@ -28,7 +30,7 @@ var (
 		"")
 	errReservationDiffers = limiterErrors.Add("ERR AS: the id was used for a request with other parameters; nothing was taken",
 		"An id names one request. To send a request again, send it unchanged; for another one, use another id.")
-	errSettledOtherwise = limiterErrors.Add("ERR id: it was settled or canceled with other amounts; nothing was changed",
+	ErrSettledOtherwise = limiterErrors.Add("ERR id: it was settled or canceled with other amounts; nothing was changed",
 		"A reservation is settled once. The same settlement may be sent again.")
 	errWrongAmounts = limiterErrors.Add("ERR COSTS: needs an amount or - for each of the %d limits of the request",
 		"The amounts stand in the order of the limits in the request, or in its policy at that time.")

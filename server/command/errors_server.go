@@ -59,6 +59,8 @@ var (
 		"A server with [`--upstream`](regions.md), while home is unreachable or answers with an error. `INFO upstream` shows the last one. Retrying is safe.")
 	errAwayFromHome = clusterErrors.Add("ERR the limit of this key has its home in another cluster: use TB.ACQUIRE, LB.ACQUIRE, FW.ACQUIRE or CL.THROTTLE alone, with no options but PEEK and UPTO, or ask home; nothing was taken",
 		"A server with [`--upstream`](regions.md): a key of the command, a declared key, or a key of a policy may match `--upstream-keys`.")
+	ErrCrossSlot = clusterErrors.Add("CROSSSLOT Keys in request don't hash to the same slot; give keys that belong together one hash tag, as in {user1}:a and {user1}:b: nothing was taken",
+		"A cluster with [`--groups`](cluster.md#groups): a command, a script or a transaction has keys of several groups. The id of a reservation is one of the keys.")
 	errMoved = clusterErrors.Add("MOVED %d %s",
 		"With `--redirect moved`, from a node that is not the leader: nothing was taken. The slot of the first key, and the leader's address. Clients for Redis Cluster follow it automatically.")
 	ErrNoCluster = clusterErrors.Add("ERR this server is not a node of a cluster: start it with --cluster-listen",

@@ -21,6 +21,8 @@ type Executor struct {
 	// ScriptTime bounds the time of a script where only this node runs it: on a server alone, and before it is proposed to a cluster.
 	// It is for work that has no price yet in steps. 0 is no bound, as in tests, which must not depend on time.
 	ScriptTime time.Duration
+	// Owns reports whether a script may use a key; nil if it may use every key. The keys that an operation declares are not asked for.
+	Owns func(key []byte) bool
 
 	programs programs
 	calls    sync.Pool // of *DataCall
@@ -108,8 +110,24 @@ func (s *scriptCaller) check(row *Row, args [][]byte) error {
 		return errNoCommandInScript
 	case !s.mayTouch(row, args):
 		return errNoKeyInScript
+	case !s.owns(row, args):
+		return errNotOwnedInScript
 	}
 	return nil
+}
+
+// owns reports whether all keys of a command are of the group that carries out the script.
+func (s *scriptCaller) owns(row *Row, args [][]byte) bool {
+	owns := s.call.executor.Owns
+	if owns == nil {
+		return true
+	}
+	for _, key := range row.Keys.of(args).in(args) {
+		if !owns(key) {
+			return false
+		}
+	}
+	return row.namesItsKeys()
 }
 
 // inScripts reports whether scripts may call a command.
@@ -141,7 +159,12 @@ func (s *scriptCaller) mayTouch(row *Row, args [][]byte) bool {
 			return false
 		}
 	}
-	return (row.Flags&MovableKeys == 0 || row.Keys.Number > 0) && !(row.Keys == Keys{} && row.touchesAllKeys())
+	return row.namesItsKeys()
+}
+
+// namesItsKeys reports whether all keys of a command are among its arguments, at places that the row states.
+func (r *Row) namesItsKeys() bool {
+	return (r.Flags&MovableKeys == 0 || r.Keys.Number > 0) && !(r.Keys == Keys{} && r.touchesAllKeys())
 }
 
 // mayUse reports whether a user that may not use all keys may use one. It must be declared, and that the user may change it was checked before

@@ -14,14 +14,14 @@ import (
 const loanReply = "limit, remaining (for everybody else), held (the holder's tokens that are set aside now) and number (of the last operation on them that was carried out, 0 if none are left)."
 
 var lendRows = []Row{{
-	Name: "rl.lend", Syntax: "key spec tokens holder number previous [LEFT tokens] [FOR duration] [TZ zone] [FROM beginning]", Group: "limiter",
-	Summary: "Set tokens of a limiter aside for a holder, which then grants requests alone: at most an eighth of those that are left, and none under another limit than the key's. The spec is TB, CL or LB with capacity and rate, or FW with limit and window. Number is another one, above 0, for each of the holder's operations on any key; previous is the number in the last answer for this key, 0 at first: any other is ignored, so that no answer that was lost can make tokens count twice. LEFT states the tokens that the holder has not spent; the others are charged. With FOR the loan ends after that time, unless an operation on it comes before; all of it then counts as spent. The same operation again changes nothing and is answered alike.",
+	Name: "rl.lend", Syntax: "key spec tokens holder number previous [ALL] [LEFT tokens] [FOR duration] [TZ zone] [FROM beginning] [WARN percentage]", Group: "limiter",
+	Summary: "Set tokens of a limiter aside for a holder, which then grants requests alone: at most an eighth of those that are left, with ALL up to all of them, and none under another limit than the key's. The spec is TB, CL or LB with capacity and rate, or FW with limit and window. Number is another one, above 0, for each of the holder's operations on any key; previous is the number in the last answer for this key, 0 at first: any other is ignored, so that no answer that was lost can make tokens count twice. LEFT states the tokens that the holder has not spent; the others are charged. With FOR the loan ends after that time, unless an operation on it comes before; all of it then counts as spent. The same operation again changes nothing and is answered alike.",
 	Returns: "an array of granted, " + loanReply,
 	Example: "alice:1 TB 10 1/h 1 worker 1 0",
 	Cost:    HolderLookup, Flags: Write | Fast | NotInScripts, Keys: changedKey, Parse: parseLend, Reply: replyLoan,
 }, {
-	Name: "rl.return", Syntax: "key holder number previous tokens", Group: "limiter",
-	Summary: "End a holder's loan: give back the tokens that it has not spent, and charge the others.",
+	Name: "rl.return", Syntax: "key holder number previous tokens [KEEP tokens]", Group: "limiter",
+	Summary: "End a holder's loan: give back the tokens that it has not spent, and charge the others. With KEEP the loan goes on with so many tokens, which are neither given back nor charged.",
 	Returns: "an array of returned, " + loanReply,
 	Example: "alice:1 worker 2 1 0",
 	Cost:    HolderLookup, Flags: Write | Fast | NotInScripts, Keys: changedKey, Parse: parseReturn, Reply: replyLoan,
@@ -40,11 +40,19 @@ var lendRows = []Row{{
 }}
 
 var (
+	optAll     = option{name: "ALL", set: func(_ *Request, op *engine.Op, _ []byte) error { op.Options |= engine.Whole; return nil }}
 	optLeft    = option{name: "LEFT", hasValue: true, set: setLeft}
+	optKept    = option{name: "KEEP", hasValue: true, set: setKept}
 	optLendFor = option{name: "FOR", hasValue: true, set: setLendFor}
 )
 
 func setLeft(_ *Request, op *engine.Op, value []byte) error { return left(op, "LEFT", value) }
+
+func setKept(_ *Request, op *engine.Op, value []byte) error {
+	n, err := integerBetween("KEEP", value, 0, limits.MaxTokens)
+	op.Keep = engine.KeepTokens(n)
+	return err
+}
 
 func setLendFor(_ *Request, op *engine.Op, value []byte) (err error) {
 	op.MaxWait, err = duration("FOR", value)
@@ -76,7 +84,7 @@ func parseLend(r *Request) error {
 	if err = r.loan(&op, words[1], words[2], words[3]); err != nil {
 		return err
 	}
-	if err = r.options(&op, words[4:], []option{optLeft, optLendFor, optZone, optFrom}); err != nil {
+	if err = r.options(&op, words[4:], []option{optAll, optLeft, optLendFor, optZone, optFrom, optWarn}); err != nil {
 		return err
 	}
 	r.Ops = append(r.Ops, op)
@@ -125,8 +133,14 @@ func parseReturn(r *Request) error {
 	if err := r.loan(&op, r.Args[2], r.Args[3], r.Args[4]); err != nil {
 		return err
 	}
+	if err := left(&op, "tokens", r.Args[5]); err != nil {
+		return err
+	}
+	if err := r.options(&op, r.Args[6:], []option{optKept}); err != nil {
+		return err
+	}
 	r.Ops = append(r.Ops, op)
-	return left(&op, "tokens", r.Args[5])
+	return nil
 }
 
 // left reads the tokens that a holder has not spent.

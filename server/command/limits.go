@@ -278,10 +278,14 @@ func notSwapped(ttl, holder []byte) error {
 	return errSwapped.With(truncate(holder, 64), truncate(ttl, 64))
 }
 
-// replyAcquire writes the five integers every acquire answers.
+// replyAcquire writes the five integers every acquire answers, and a sixth with WARN.
 func replyAcquire(w *resp.Writer, ops []engine.Op, results []engine.Result) {
 	res := &results[0]
 	if failed(w, res) {
+		return
+	}
+	if percent := ops[0].Request().Limit.Warn; percent != 0 {
+		w.Integers(res.Granted, res.Limit, res.Remaining, Millis(res.Wait), Millis(res.Reset), warnField(res, percent))
 		return
 	}
 	w.Integers(res.Granted, res.Limit, res.Remaining, Millis(res.Wait), Millis(res.Reset))

@@ -13,9 +13,9 @@ type Membership interface {
 	// Status is how the cluster is doing as this node knows it. It is cheap enough for every INFO, CLUSTER and scrape;
 	// the caller may keep it.
 	Status() clusterstatus.Status
-	// Redirects reports whether this node sends clients to the leader (--redirect moved, and it is not the leader)
-	// instead of asking the leader for them, and where to: "" while no leader is known. It is asked for every command.
-	Redirects() (leader string, redirect bool)
+	// Redirects reports whether this node sends clients to the leader that decides an operation (--redirect moved, and it is not that
+	// leader) instead of asking the leader for them, and where to: "" while no leader is known. It is asked for every command.
+	Redirects(op *engine.Op) (leader string, redirect bool)
 
 	// TooNew is the reason why operations were answered with [engine.TooNew]. It names the operation, and a member that does not
 	// know it.

@@ -11,8 +11,8 @@ import (
 )
 
 var policyRows = []Row{{
-	Name: "rl.check", Syntax: "name id [tokens] [PEEK] [KEEP amount] [MAXWAIT duration | BLOCK duration] [AS id FOR duration] [WITH field value [field value ...]]", Group: "limiter",
-	Summary: "Check the limits of a policy for a caller, all or nothing. KEEP applies to every limit of the policy that has no KEEP, but not to LQ and CC. WITH gives the fields that {name} in the limits' keys stands for.",
+	Name: "rl.check", Syntax: "name id [tokens] [PEEK] [KEEP amount] [MAXWAIT duration | BLOCK duration] [AS id FOR duration] [WARN] [WITH field value [field value ...]]", Group: "limiter",
+	Summary: "Check the limits of a policy for a caller, all or nothing. KEEP applies to every limit of the policy that has no KEEP, but not to LQ and CC. WARN adds the field warn of the limits that have one to the reply. WITH gives the fields that {name} in the limits' keys stands for.",
 	Returns: "that of [`RL.ALL`](#rlall). In SHADOW, granted is always the number of requested tokens, and binding is the limit that would have denied.",
 	Example: "private 1",
 	Cost:    PolicyCheck, Flags: Write | Fast | Decides | Blocking, Parse: parseCheck, Reply: replyCheck,
@@ -87,7 +87,7 @@ func setWith(r *Request, op *engine.Op, words [][]byte) error {
 	return nil
 }
 
-var checkOptions = []option{optPeek, optKeep, optMaxWait, optBlock, optAs, optFor, optWith}
+var checkOptions = []option{optPeek, optKeep, optMaxWait, optBlock, optAs, optFor, optShowWarn, optWith}
 
 func replyCheck(w *resp.Writer, ops []engine.Op, results []engine.Result) {
 	if results[0].Status == engine.NotFound {

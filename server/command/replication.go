@@ -16,7 +16,8 @@ func ModeAndRole(m Membership) (mode, role string) {
 	switch {
 	case m == nil:
 		return "standalone", "master"
-	case m.Status().State == clusterstatus.Leader:
+	}
+	if st := m.Status(); st.State == clusterstatus.Leader || len(st.Groups) > 0 {
 		return "cluster", "master"
 	}
 	return "cluster", "replica"
@@ -24,14 +25,17 @@ func ModeAndRole(m Membership) (mode, role string) {
 
 func runRole(s Session, w *resp.Writer, _ [][]byte) {
 	m := s.Server().Membership()
-	if m == nil {
+	st := clusterstatus.Status{}
+	if m != nil {
+		st = m.Status()
+	}
+	if m == nil || len(st.Groups) > 0 {
 		w.Array(3)
 		w.BulkString("master")
-		w.Int(0)
+		w.Int(int64(st.CommitIndex))
 		w.Array(0)
 		return
 	}
-	st := m.Status()
 	if st.State == clusterstatus.Leader {
 		w.Array(3)
 		w.BulkString("master")

@@ -94,6 +94,7 @@ type Bounds struct {
 	MaxKeyBytes int
 	MaxLogLimit int // of a sliding log
 	Databases   int // that there are
+	Groups      int // of keys in the cluster; below 2 one group has all
 }
 
 // SetBounds holds the requests from here on to bounds.

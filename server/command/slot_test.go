@@ -6,30 +6,6 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// The check value of the CRC, the examples of the Redis Cluster specification, and slots Redis 7 gives.
-func TestSlot(t *testing.T) {
-	if crc := crc16([]byte("123456789")); crc != 0x31C3 {
-		t.Errorf("the CRC of 123456789 is %#x, want 0x31c3", crc)
-	}
-	for key, slot := range map[string]int{"": 0, "foo": 12182, "bar": 5061, "hello": 866, "user1000": 3443} {
-		if got := Slot([]byte(key)); got != slot {
-			t.Errorf("%q has slot %d, want %d", key, got, slot)
-		}
-	}
-	for _, tc := range []struct{ key, hashed string }{
-		{"{user1000}.following", "user1000"}, {"{user1000}.followers", "user1000"}, {"foo{bar}{zap}", "bar"}, {"foo{{bar}}zap", "{bar"},
-	} {
-		if got, want := Slot([]byte(tc.key)), int(crc16([]byte(tc.hashed)))%Slots; got != want {
-			t.Errorf("%q has slot %d, want that of %q, %d", tc.key, got, tc.hashed, want)
-		}
-	}
-	for _, whole := range []string{"foo{}{bar}", "foo{bar", "foo}bar{", "{}", "}{x"} {
-		if got, want := Slot([]byte(whole)), int(crc16([]byte(whole)))%Slots; got != want {
-			t.Errorf("%q has slot %d, want that of the whole key, %d", whole, got, want)
-		}
-	}
-}
-
 func TestUndecided(t *testing.T) {
 	take, look := engine.Op{Verb: engine.Acquire}, engine.Op{Verb: engine.Look}
 	for _, tc := range []struct {

@@ -23,6 +23,11 @@ var adminSettings = []Setting{
 		value: func(c *Config) Value { return &toggle{&c.AdminTLS} },
 	},
 	{
+		Name: "health-listen", Group: groupOperators, Placeholder: "ADDRESS",
+		Help:  "Address for HTTP health checks alone, in the syntax of --listen, open to all: /healthcheck and /readyz, /healthz. None is off. May be repeated.",
+		value: func(c *Config) Value { return &addresses{&c.HealthListen, true} },
+	},
+	{
 		Name: "pprof", Group: groupOperators, Placeholder: "YES",
 		Help:  "Serve profiles of the process at /debug/pprof/ of --admin. Requires --admin-token if clients need a password.",
 		value: func(c *Config) Value { return &toggle{&c.Pprof} },
@@ -31,6 +36,11 @@ var adminSettings = []Setting{
 		Name: "top-keys", Group: groupOperators, Placeholder: "MODE", Mutable: true,
 		Help:  "How RL.TOP, metrics and the admin page show the keys with the most denials: plain, hashed for privacy, or off, which does not count them.",
 		value: func(c *Config) Value { return &word{&c.TopKeys, []string{"plain", "hashed", "off"}} },
+	},
+	{
+		Name: "warn-webhook", Group: groupOperators, Placeholder: "URL",
+		Help:  "URL to which the warnings of limits with WARN are posted, with retries; CONFIG GET shows it. Must be the same on every node.",
+		value: func(c *Config) Value { return &textValue{&c.WarnWebhook, webhookForm} },
 	},
 	{
 		Name: "slowlog-log-slower-than", Group: groupOperators, Placeholder: "N", Mutable: true,
@@ -56,7 +66,7 @@ func (c *Config) AdminIsDefault() bool { return c.Admin == Default().Admin && !c
 // AdminAddress is where the HTTP server for operators listens, "" if nowhere: off, or at an address by default that this
 // server needs for something else.
 func (c *Config) AdminAddress() string {
-	needed := slices.Concat(c.Listen, c.TLSListen, c.HTTPAddresses(), c.GRPCAddresses())
+	needed := slices.Concat(c.Listen, c.TLSListen, c.HTTPAddresses(), c.GRPCAddresses(), c.HealthListen)
 	if c.ClusterListen != "" {
 		needed = append(needed, c.ClusterListen)
 	}
@@ -69,6 +79,9 @@ func (c *Config) AdminAddress() string {
 // checkAdmin keeps strangers from the HTTP server for operators.
 func checkAdmin(c *Config) error {
 	host, _, _ := net.SplitHostPort(c.Admin)
+	if err := checkPorts(c, "health-listen", c.HealthListen, slices.Concat(c.Listen, c.TLSListen, c.HTTPAddresses(), c.GRPCAddresses())); err != nil {
+		return err
+	}
 	switch {
 	case c.Admin == "" && c.AdminToken != "":
 		return conflictf("admin-token needs an address at which to ask for it: name one with admin, or leave admin-token out")

@@ -48,6 +48,16 @@ func TestContradictions(t *testing.T) {
 		{"durability of nothing", func(c *Config) { c.Durability = "always" }, []string{"durability (always)", "name one with dir"}},
 		{"Envoy without rules", func(c *Config) { c.GRPCListen = []string{":1"} }, []string{"grpc-listen (:1) needs rules", "with rls-config"}},
 		{"rules for nobody", func(c *Config) { c.RLSConfig = "rules" }, []string{"are for grpc-listen", "name an address there"}},
+		{"rules of two sources", func(c *Config) { c.GRPCListen, c.RLSConfig, c.RLSXDS = []string{":1"}, "rules", "a:1" }, []string{"rls-config (rules) and rls-xds (a:1)", "leave one of them out"}},
+		{"pushed rules for nobody", func(c *Config) { c.RLSXDS = "a:1" }, []string{"are for grpc-listen", "name an address there"}},
+		{"TLS without a control plane", func(c *Config) { c.RLSXDSTLS = true }, []string{"rls-xds-tls is about the control plane of rls-xds"}},
+		{"no node", func(c *Config) { c.GRPCListen, c.RLSXDS, c.RLSXDSNode = []string{":1"}, "a:1", "" }, []string{"rls-xds-node must not be empty"}},
+		{"a CA without TLS", func(c *Config) { c.GRPCListen, c.RLSXDS, c.RLSXDSTLSCA = []string{":1"}, "a:1", "ca.pem" }, []string{"are for rls-xds-tls"}},
+		{"half a certificate", func(c *Config) {
+			c.GRPCListen, c.RLSXDS, c.RLSXDSTLS, c.RLSXDSTLSCert = []string{":1"}, "a:1", true, "c.pem"
+		}, []string{"rls-xds-tls-cert and rls-xds-tls-key belong together"}},
+		{"health on a client port", func(c *Config) { c.HealthListen = []string{":6379"} }, []string{"health-listen (:6379) takes the same port as 127.0.0.1:6379"}},
+		{"health on the admin port", func(c *Config) { c.HealthListen, c.Admin = []string{":1"}, "127.0.0.1:1" }, []string{"admin (127.0.0.1:1)", "health-listen"}},
 		{"Envoy on a client port", func(c *Config) { c.GRPCListen, c.RLSConfig = []string{":6379"}, "rules" }, []string{"grpc-listen or grpc-tls-listen (:6379) takes the same port as 127.0.0.1:6379"}},
 		{"Envoy on the admin port", func(c *Config) { c.GRPCListen, c.RLSConfig, c.Admin = []string{":1"}, "rules", ":1" }, []string{"admin (:1)", "grpc-listen"}},
 		{"Envoy by TLS without a certificate", func(c *Config) { c.GRPCTLSListen, c.RLSConfig = []string{":1"}, "rules" }, []string{"(:1) needs a certificate", "tls-cert and tls-key"}},

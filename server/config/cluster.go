@@ -40,6 +40,11 @@ var clusterSettings = []Setting{
 		value: func(c *Config) Value { return &textValue{&c.Advertise, peerForm} },
 	},
 	{
+		Name: "groups", Group: groupCluster, Placeholder: "N",
+		Help:  "Number of Raft groups that divide the keys by their slots, so that several nodes lead; 1 is one leader for all keys. Fixed when the cluster forms. Must be the same on every node.",
+		value: func(c *Config) Value { return &integer{&c.Groups, 1, 64} },
+	},
+	{
 		Name: "redirect", Group: groupCluster, Placeholder: "MODE",
 		Help:  "Treatment of requests on a node that is not the leader: forward sends them to the leader, moved redirects the client with MOVED.",
 		value: func(c *Config) Value { return &word{&c.Redirect, []string{"forward", "moved"}} },
@@ -260,6 +265,10 @@ func checkUnused(c *Config) error {
 		return conflictf("repair has no meaning in a cluster: empty the directory of a damaged node, and it gets its state from the others")
 	case c.Rewind && c.ClusterImport == "":
 		return conflictf("rewind has no meaning for a node, whose time is the cluster's: begin a cluster with a backup, by cluster-import and rewind, or leave rewind out")
+	case c.Groups > 1 && c.ClusterImport != "":
+		return conflictf("a cluster with groups (%d) cannot begin with the state of cluster-import yet: leave one of them out", c.Groups)
+	case c.Groups > 1 && c.HasUpstream():
+		return conflictf("a cluster with groups (%d) cannot have its limits at upstream yet: leave one of them out", c.Groups)
 	case c.ClusterImport != "" && c.ClusterImport == c.Dir:
 		return conflictf("cluster-import and dir are the same directory (%s): give the node another directory", c.Dir)
 	}

@@ -41,6 +41,8 @@ func TestClusterContradictions(t *testing.T) {
 		{"a secret and nothing secret", func(c *Config) { c.ClusterSecret, c.ClusterInsecure = "#"+strings.Repeat("0", 64), true }, []string{"cluster-insecure", "leave one"}},
 		{"rewind", func(c *Config) { c.Rewind = true }, []string{"rewind", "cluster-import"}},
 		{"repair", func(c *Config) { c.Repair = true }, []string{"repair", "empty the directory"}},
+		{"imports into groups", func(c *Config) { c.Groups, c.ClusterImport = 2, "other" }, []string{"groups (2)", "cluster-import"}},
+		{"groups with a home elsewhere", func(c *Config) { c.Groups, c.Upstream, c.UpstreamKeys = 2, []string{"a:1"}, []string{"x"} }, []string{"groups (2)", "upstream"}},
 		{"imports itself", func(c *Config) { c.ClusterImport = "data" }, []string{"cluster-import", "another directory"}},
 		{"no TLS", func(c *Config) {
 			c.ClusterListen, c.ClusterPeers = "10.0.0.7:7379", []string{"10.0.0.7:7379", "10.0.0.8:7379", "10.0.0.9:7379"}

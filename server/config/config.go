@@ -15,6 +15,15 @@ type Config struct {
 	GRPCTLSListen []string // where Envoy connects by TLS; none is off
 	RLSConfig     string   // directory of Envoy's rules
 	RLSHeaders    bool     // answers to Envoy carry header fields
+	RLSXDS        string   // HOST:PORT of the control plane that pushes Envoy's rules, "" is none
+	RLSXDSNode    string   // the name that it knows this server by
+	RLSXDSWait    bool     // not ready until there are rules
+	RLSXDSTLS     bool     // connect to it by TLS
+	RLSXDSTLSCert string   // file of this server's certificate for it, PEM, "" shows none
+	RLSXDSTLSKey  string   // file of its key, PEM
+	RLSXDSTLSCA   string   // file of the CAs of its certificate, "" is the system's
+	RLSXDSTLSName string   // that its certificate must have, "" is that of RLSXDS
+	HealthListen  []string // where health checks are answered by HTTP; none is off
 
 	TLSCert     string // file of the certificate chain, PEM
 	TLSKey      string // file of its key, PEM
@@ -74,6 +83,7 @@ type Config struct {
 	BootstrapExpect    int           // nodes that have to meet before they form it, 0 is all of ClusterPeers
 	ClusterImport      string        // data directory of a server alone whose state a new cluster begins with, "" is none
 	Advertise          string        // HOST:PORT where clients reach this node, "" follows from Listen
+	Groups             int           // of keys, that a cluster is formed with
 	Redirect           string        // forward or moved: the treatment of requests on a node that is not the leader
 	DecideTimeout      time.Duration // an undecided request is answered CLUSTERDOWN after this time
 	ClusterHeartbeat   time.Duration // a leader without messages for this time is replaced
@@ -99,6 +109,7 @@ type Config struct {
 	AdminToken    string // # and the SHA-256 of the password, in hexadecimal digits; "" is none
 	AdminTLS      bool
 	Pprof         bool   // it serves profiles
+	WarnWebhook   string // URL of the webhook of warnings, "" for none
 	TopKeys       string // plain, hashed or off: how the keys denied most are shown
 	SlowlogMicros int    // commands that take longer are kept in SLOWLOG, -1 is none
 	SlowlogLength int    // entries of SLOWLOG
@@ -178,6 +189,7 @@ func Default() Config {
 		OutputBufferBytes:  4 << 20,
 		ShutdownGrace:      time.Second,
 		ShutdownTimeout:    5 * time.Second,
+		Groups:             1,
 		Redirect:           "forward",
 		DecideTimeout:      time.Second,
 		ClusterHeartbeat:   300 * time.Millisecond,
@@ -186,6 +198,8 @@ func Default() Config {
 		ClusterLogBytes:    64 << 20,
 		ClusterDiskTimeout: 2 * time.Second,
 		UpstreamTimeout:    time.Second,
+		RLSXDSNode:         "stint",
+		RLSXDSWait:         true,
 		Admin:              "127.0.0.1:6380",
 		TopKeys:            "plain",
 		SlowlogMicros:      10_000,

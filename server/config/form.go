@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"net/url"
 	"strings"
 )
 
@@ -22,7 +23,9 @@ const (
 var (
 	addressForm    = form{"address", allowedHostPort + ", or empty for off", func(text string) bool { return text == "" || isHostPort(text) }}
 	peerForm       = form{"address", allowedPeer + ", or empty for the default", func(text string) bool { return text == "" || isPeer(text) }}
+	controlForm    = form{"address", allowedPeer + ", or empty for off", func(text string) bool { return text == "" || isPeer(text) }}
 	pathForm       = form{"path", "a path without control characters", printable}
+	webhookForm    = form{"url", "a URL that begins with http:// or https://, of at most 2048 bytes, or empty for none", isWebhook}
 	delimitersForm = form{"characters", "at most 16 printable ASCII characters without spaces and quotes, or empty", isDelimiters}
 	nodeNameForm   = form{"word", fmt.Sprintf("1 to %d letters, digits and _ . -, beginning with a letter or digit, or empty for none", MaxNodeIDBytes), isName}
 )
@@ -39,6 +42,14 @@ func namesForm(example string) form {
 
 func isDelimiters(text string) bool {
 	return len(text) <= 16 && !strings.ContainsFunc(text, func(c rune) bool { return c <= ' ' || c > '~' || c == '"' || c == '\'' || c == '\\' })
+}
+
+func isWebhook(text string) bool {
+	if text == "" {
+		return true
+	}
+	u, err := url.Parse(text)
+	return err == nil && len(text) <= 2048 && printable(text) && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
 }
 
 func isPattern(text string) bool {

@@ -35,10 +35,10 @@ func checkGRPC(c *Config) error {
 		return err
 	}
 	switch {
-	case len(all) > 0 && c.RLSConfig == "":
-		return conflictf("grpc-listen (%s) needs rules: name their directory with rls-config", all[0])
-	case len(all) == 0 && (c.RLSConfig != "" || c.RLSHeaders):
-		return conflictf("rls-config and rls-headers are for grpc-listen: name an address there, or leave them out")
+	case len(all) > 0 && c.RLSConfig == "" && c.RLSXDS == "":
+		return conflictf("grpc-listen (%s) needs rules: name their directory with rls-config, or a control plane with rls-xds", all[0])
+	case len(all) == 0 && (c.RLSConfig != "" || c.RLSXDS != "" || c.RLSHeaders):
+		return conflictf("rls-config, rls-xds and rls-headers are for grpc-listen: name an address there, or leave them out")
 	}
-	return nil
+	return checkXDS(c)
 }

@@ -23,7 +23,7 @@ const (
 )
 
 // Settings is the one table of settings, in the order people read it; rows of one group stand together.
-var Settings = slices.Concat(serverSettings, httpSettings, grpcSettings, clusterSettings, upstreamSettings, adminSettings, logSettings)
+var Settings = slices.Concat(serverSettings, httpSettings, grpcSettings, xdsSettings, clusterSettings, upstreamSettings, adminSettings, logSettings)
 
 var serverSettings = []Setting{
 	{

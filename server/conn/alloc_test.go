@@ -27,6 +27,7 @@ func TestNoAllocations(t *testing.T) {
 		{"FW.ACQUIRE k 1000000 10s"},
 		{"FW.ACQUIRE k 1000000 @month"},
 		{"FW.ACQUIRE k 1000000 @month TZ Europe/Berlin FROM 17", "FW.ACQUIRE j 1000000 @year FROM 04-06"},
+		{"FW.ACQUIRE k 1000000 @month WARN 80%", "TB.ACQUIRE j 1000000 1/s WARN 80%"},
 		{"SW.ACQUIRE k 10 1h"},
 		{"SW.ACQUIRE k 1000000 10s"},
 		{"SL.ACQUIRE k 10 1h"},

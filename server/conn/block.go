@@ -10,7 +10,7 @@ import (
 // block keeps a reply back until its wait is over.
 func (s *Session) block(r *reply, op engine.Op, result engine.Result) {
 	result.Parts = slices.Clone(result.Parts) // the batch's are used again
-	h := &blockedReply{row: r.row, quiet: r.quiet, op: op, result: result, asked: s.env.Keys.Asked(&op), since: s.env.Clock.Now()}
+	h := &blockedReply{row: r.row, shape: r.shape, quiet: r.quiet, op: op, result: result, asked: s.env.Keys.Asked(&op), since: s.env.Clock.Now()}
 	s.blocked = h
 	h.wait = s.env.waitFor(&op, &result, func() {
 		s.wait.happen(ForDueTime)
@@ -45,6 +45,7 @@ func (s *Session) unblock(batch *commandBatch) {
 	for i := range h.result.Parts {
 		h.result.Parts[i].Reset = max(0, h.result.Parts[i].Reset-waited)
 	}
+	batch.out.Shape = h.shape
 	h.row.Reply(&batch.out, []engine.Op{h.op}, []engine.Result{h.result})
 }
 

@@ -73,7 +73,7 @@ type Env struct {
 	closeLog  unauthenticated.Refusals // connections, as logged
 }
 
-// leadership is the time in which one node of a cluster leads.
+// leadership is the time in which one node of a cluster leads, or some nodes its groups.
 type leadership struct {
 	id   string
 	term uint64
@@ -115,7 +115,11 @@ func (e *Env) FollowLeader() {
 		return
 	}
 	status := e.Cluster.Status()
-	if now := (leadership{status.LeaderID, status.Term}); now.id != "" && now != e.leadership {
+	now := leadership{status.LeaderID, status.Term}
+	for _, g := range status.Groups {
+		now.id, now.term = now.id+" "+g.LeaderID, now.term+g.Term
+	}
+	if now.id != "" && now != e.leadership {
 		e.leadership = now
 		e.Blocked.Restate()
 	}

@@ -14,7 +14,7 @@ import (
 // unknown the decider gets them, and waits for a leader at most --decide-timeout. A connection after READONLY has reads answered
 // here.
 func (s *Session) redirects(ops []engine.Op) (leader string, redirect bool) {
-	if leader, redirect = s.env.Cluster.Redirects(); !redirect || leader == "" {
+	if leader, redirect = s.env.Cluster.Redirects(&ops[0]); !redirect || leader == "" {
 		return "", false
 	}
 	reads := s.client.ReadOnly && !slices.ContainsFunc(ops, func(op engine.Op) bool { return op.Writes() })

@@ -35,12 +35,16 @@ func (r *Registry) start(e *Env) {
 
 // Admit registers a new connection, or returns the error to send before the connection is closed.
 func (r *Registry) Admit(n *Session) error {
-	cfg := r.env.config()
-	if cfg.ProtectedMode && r.isProtected(n) {
+	if r.env.config().ProtectedMode && r.isProtected(n) {
 		r.env.Stats.Reject(stats.NotLocal)
 		return command.ErrProtected
 	}
-	evicted, err := r.add(n, cfg)
+	return r.AdmitCertified(n)
+}
+
+// AdmitCertified is Admit of a connection on which nothing is heard before the client has shown a certificate that is trusted.
+func (r *Registry) AdmitCertified(n *Session) error {
+	evicted, err := r.add(n, r.env.config())
 	if err != nil {
 		r.env.Stats.Rejected.Add(1)
 		return err

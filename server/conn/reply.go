@@ -113,7 +113,7 @@ func (e *Env) undecided(ops []engine.Op, results []engine.Result, slot uint16) e
 		if status == engine.TooNew {
 			return command.ErrTooNew.With(e.Cluster.TooNew(ops))
 		}
-		leader, _ = e.Cluster.Redirects()
+		leader, _ = e.Cluster.Redirects(&ops[0])
 	}
 	return command.UndecidedError(status, int(slot), leader)
 }

@@ -80,6 +80,7 @@ type transaction struct {
 // connection executes nothing else; other connections are not affected.
 type blockedReply struct {
 	row    *command.Row
+	shape  resp.Shape
 	quiet  bool
 	op     engine.Op
 	asked  []engine.Op // the limits of a call for several

@@ -18,6 +18,7 @@ var benchmarked = []struct{ name, command string }{
 	{"LB.QUEUE", "LB.QUEUE key:id 15 30/60"},
 	{"FW.ACQUIRE", "FW.ACQUIRE key:id 15 60s"},
 	{"FW.ACQUIRE @month", "FW.ACQUIRE key:id 15 @month"},
+	{"FW.ACQUIRE WARN", "FW.ACQUIRE key:id 15 @month WARN 80%"},
 	{"FW.ACQUIRE @month TZ", "FW.ACQUIRE key:id 15 @month TZ Europe/Berlin FROM 17"},
 	{"SW.ACQUIRE", "SW.ACQUIRE key:id 15 60s"},
 	{"SL.ACQUIRE", "SL.ACQUIRE key:id 15 60s"},

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	quota "github.com/envoyproxy/go-control-plane/envoy/service/rate_limit_quota/v3"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
@@ -21,8 +22,9 @@ type requests struct {
 
 // begin is a [tap.ServerInHandle]. The end of the request's context ends the count.
 func (r *requests) begin(ctx context.Context, info *tap.Info) (context.Context, error) {
-	if info.FullMethodName == grpc_health_v1.Health_Watch_FullMethodName {
-		return ctx, nil // lasts as long as the client likes; healthServer bounds them
+	switch info.FullMethodName {
+	case grpc_health_v1.Health_Watch_FullMethodName, quota.RateLimitQuotaService_StreamRateLimitQuotas_FullMethodName:
+		return ctx, nil // lasts as long as the client likes; healthServer and quotas bound them
 	}
 	if most := r.most.Load(); r.count.Add(1) > most {
 		r.count.Add(-1)

@@ -2,6 +2,8 @@ package envoy
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -48,4 +50,39 @@ func (h *host) answersTo(client ratelimit.RateLimitServiceClient, request, word 
 		all = append(all, show(out))
 	}
 	return strings.Join(all, ", ")
+}
+
+// The same for Kuadrant's calls, of which each follows the others.
+func TestNoTextIsAWordOfTheGrammarForKuadrant(t *testing.T) {
+	h := newHost(t, nil)
+	c, ctx := h.kuadrant(), context.Background()
+	answers := func(request, word string) string {
+		for _, command := range []string{"FLUSHALL", "RL.POLICY SET plans TB plan:{} 9 1/h", "RL.POLICY SET fields TB {tenant}:{} 9 1/h"} {
+			h.do(command)
+		}
+		in := parse(h, request)
+		for _, d := range in.Descriptors {
+			for i, e := range d.Entries {
+				d.Entries[i] = &extension.RateLimitDescriptor_Entry{Key: e.Key, Value: strings.ReplaceAll(e.Value, "WORD", word)}
+			}
+		}
+		before, err1 := c.Check(ctx, in)
+		code, id, err2 := c.Reserve(ctx, in, 2, 0)
+		released, err3 := c.Commit(ctx, in, id, 1)
+		_, err4 := c.Commit(ctx, in, word, 1)
+		_, err5 := c.Report(ctx, in)
+		after, err6 := c.Check(ctx, in)
+		if err := errors.Join(err1, err2, err3, err4, err5, err6); err != nil {
+			t.Fatalf("%s with %q: %v", request, word, err)
+		}
+		return fmt.Sprint(show(before), " ", code, " ", released, " ", show(after))
+	}
+	for _, request := range []string{"shop table=WORD", "stint window=WORD", "stint gcra=WORD", "stint tenant=WORD,plan=WORD"} {
+		want := answers(request, "zqx")
+		for _, word := range servertest.GrammarWords() {
+			if got := answers(request, word); got != want {
+				t.Errorf("%s with %q: %s, and with another word %s", request, word, got, want)
+			}
+		}
+	}
 }

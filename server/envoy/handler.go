@@ -4,35 +4,67 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"time"
 
 	core "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	extension "github.com/envoyproxy/go-control-plane/envoy/extensions/common/ratelimit/v3"
 	ratelimit "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	"github.com/tidwall/redcon"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/gateway"
 	"github.com/stintdb/stint/server/rls"
 )
 
 // ShouldRateLimit implements [ratelimit.RateLimitServiceServer].
 func (s *Service) ShouldRateLimit(ctx context.Context, in *ratelimit.RateLimitRequest) (*ratelimit.RateLimitResponse, error) {
-	c := connOf(ctx)
-	user, err := login(ctx, c)
+	return s.answer(ctx, in, s.current().Plan)
+}
+
+// answer decides a request by the commands of a plan.
+func (s *Service) answer(ctx context.Context, in *ratelimit.RateLimitRequest, planOf func(*rls.Request, time.Time) (*rls.Plan, error)) (*ratelimit.RateLimitResponse, error) {
+	caller, err := s.callerOf(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if err := checkFields(in); err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
-	plan, err := s.rules.Load().Rules().Plan(requestOf(in), s.now())
+	plan, err := planOf(requestOf(in), s.now())
 	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
-	var replies []redcon.RESP
-	if len(plan.Commands) > 0 {
-		replies, err = s.gateway.DoAll(ctx, gateway.Caller{User: user, Address: c.Address()}, plan.Commands...)
+	replies, err := s.execute(ctx, caller, plan.Commands)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := plan.Answer(replies)
+	if err != nil {
+		return nil, failureOf(err)
+	}
+	return s.response(answer), nil
+}
+
+// current is the rules in use.
+func (s *Service) current() *rls.Rules { return s.rules.Load().Rules() }
+
+// callerOf is the client of a request, which is refused as long as there are no rules. The error is that of gRPC, as those of the functions below.
+func (s *Service) callerOf(ctx context.Context) (caller gateway.Caller, err error) {
+	if err := s.Ready(); err != nil {
+		return caller, status.Error(codes.Unavailable, err.Error())
+	}
+	c := connOf(ctx)
+	user, err := login(ctx, c)
+	return gateway.Caller{User: user, Address: c.Address()}, err
+}
+
+// execute has commands executed.
+func (s *Service) execute(ctx context.Context, caller gateway.Caller, commands []command.Words) (replies []redcon.RESP, err error) {
+	if len(commands) > 0 {
+		replies, err = s.gateway.DoAll(ctx, caller, commands...)
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -40,26 +72,35 @@ func (s *Service) ShouldRateLimit(ctx context.Context, in *ratelimit.RateLimitRe
 	case err != nil:
 		return nil, status.Error(codes.Internal, err.Error())
 	}
-	answer, err := plan.Answer(replies)
-	if err != nil {
-		var reply rls.ErrorReply
-		if errors.As(err, &reply) {
-			return nil, errorOf(reply)
-		}
-		return nil, status.Error(codes.Internal, err.Error())
+	return replies, nil
+}
+
+// failureOf is gRPC's error for that of a plan.
+func failureOf(err error) error {
+	var reply rls.ErrorReply
+	if errors.As(err, &reply) {
+		return errorOf(reply)
 	}
-	return s.response(answer), nil
+	return status.Error(codes.Internal, err.Error())
 }
 
 // requestOf translates a request. A descriptor has its own hits, or those of the request, of which 0 means 1.
 func requestOf(in *ratelimit.RateLimitRequest) *rls.Request {
-	req := &rls.Request{Domain: in.GetDomain(), Descriptors: make([]rls.Descriptor, len(in.GetDescriptors()))}
+	req := &rls.Request{Domain: in.GetDomain(), Descriptors: descriptorsOf(in.GetDescriptors())}
 	for i, d := range in.GetDescriptors() {
-		to := &req.Descriptors[i]
-		to.Hits = uint64(max(in.GetHitsAddend(), 1))
+		req.Descriptors[i].Hits = uint64(max(in.GetHitsAddend(), 1))
 		if own := d.GetHitsAddend(); own != nil {
-			to.Hits = own.GetValue()
+			req.Descriptors[i].Hits = own.GetValue()
 		}
+	}
+	return req
+}
+
+// descriptorsOf translates descriptors, without their hits.
+func descriptorsOf(in []*extension.RateLimitDescriptor) []rls.Descriptor {
+	out := make([]rls.Descriptor, len(in))
+	for i, d := range in {
+		to := &out[i]
 		if limit := d.GetLimit(); limit != nil {
 			to.Override = &rls.Override{Requests: limit.GetRequestsPerUnit(), Unit: unitOf(ratelimit.RateLimitResponse_RateLimit_Unit(limit.GetUnit()))}
 		}
@@ -68,7 +109,7 @@ func requestOf(in *ratelimit.RateLimitRequest) *rls.Request {
 			to.Entries[j] = rls.Entry{Key: e.GetKey(), Value: e.GetValue()}
 		}
 	}
-	return req
+	return out
 }
 
 // response translates an answer.

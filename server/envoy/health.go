@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync/atomic"
 
+	quota "github.com/envoyproxy/go-control-plane/envoy/service/rate_limit_quota/v3"
 	ratelimit "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/health"
@@ -21,7 +22,7 @@ type healthServer struct {
 }
 
 // checked are the names that health checks may ask for; "" is the server as a whole.
-var checked = []string{"", ratelimit.RateLimitService_ServiceDesc.ServiceName}
+var checked = []string{"", ratelimit.RateLimitService_ServiceDesc.ServiceName, quota.RateLimitQuotaService_ServiceDesc.ServiceName, kuadrantService}
 
 func newHealthServer(g *gateway.Gateway) *healthServer {
 	h := &healthServer{Server: health.NewServer(), gateway: g}

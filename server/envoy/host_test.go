@@ -32,6 +32,8 @@ type host struct {
 	clock  *clocktest.Manual
 	addr   string // of the service
 	stop   func() error
+
+	addresses []string
 }
 
 func newHost(t testing.TB, change func(*config.Config, *server.Options)) *host {
@@ -53,7 +55,7 @@ func newHost(t testing.TB, change func(*config.Config, *server.Options)) *host {
 	o.Services = append(o.Services, h.Service)
 	h.server = server.New(o)
 	addresses, stop := servertest.Serve(t, h.server)
-	h.addr, h.stop = addresses[len(addresses)-1], stop
+	h.addr, h.stop, h.addresses = addresses[len(addresses)-1], stop, addresses
 	return h
 }
 

@@ -1,6 +1,8 @@
 package envoy
 
 import (
+	"time"
+
 	"github.com/stintdb/stint/server/metrics"
 	"github.com/stintdb/stint/server/rls"
 )
@@ -11,7 +13,14 @@ func (s *Service) Measure(r *metrics.Snapshot) {
 	if rules == nil {
 		return
 	}
-	m := &metrics.EnvoyRules{Refused: rules.Refused.Load()}
+	m := &metrics.EnvoyRules{}
+	if control := s.control.Load(); control != nil {
+		m.Control = &metrics.ControlPlane{
+			Accepted: control.Accepted.Load(), Refused: control.Refused.Load(), Connected: control.Connected.Load(), Age: control.Age(time.Now()),
+		}
+	} else {
+		m.Refused = rules.Refused.Load()
+	}
 	at := map[string]int{} // positions in m.Counts, since shortened paths can be the same
 	rules.Rules().VisitCounts(func(path string, c *rls.Counts) {
 		m.Rules++
@@ -31,5 +40,6 @@ func (s *Service) Measure(r *metrics.Snapshot) {
 		to.Denied += c.Denied.Load()
 		to.ShadowDenied += c.ShadowDenied.Load()
 	})
+	m.Quotas = s.quotas.measure()
 	r.Envoy = m
 }

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	quota "github.com/envoyproxy/go-control-plane/envoy/service/rate_limit_quota/v3"
 	ratelimit "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health/grpc_health_v1"
@@ -16,21 +17,26 @@ import (
 
 	"github.com/stintdb/stint/server/gateway"
 	"github.com/stintdb/stint/server/rls"
+	"github.com/stintdb/stint/server/xds"
 )
 
 // Service is the server of --grpc-listen and --grpc-tls-listen.
 type Service struct {
 	ratelimit.UnimplementedRateLimitServiceServer
 
-	gateway  *gateway.Gateway
-	rules    atomic.Pointer[rls.Directory] // nil before Start; metrics ask at any time
-	now      func() time.Time              // of limits that grant nothing; time.Now if nil
-	headers  bool                          // answers carry header fields for the client
-	health   *healthServer
-	grpc     *grpc.Server
-	serving  sync.WaitGroup
-	requests requests           // under way
-	stop     context.CancelFunc // of what runs beside the requests
+	gateway   *gateway.Gateway
+	rules     atomic.Pointer[rls.InUse]  // nil before Start; metrics ask at any time
+	control   atomic.Pointer[xds.Client] // that pushes rules; nil without --rls-xds
+	directory *rls.Directory             // with the files of rules; nil without --rls-config
+	now       func() time.Time           // of limits that grant nothing; time.Now if nil
+	headers   bool                       // answers carry header fields for the client
+	health    *healthServer
+	grpc      *grpc.Server
+	kuadrant  kuadrant
+	serving   sync.WaitGroup
+	requests  requests // under way
+	quotas    quotas
+	stop      context.CancelFunc // of what runs beside the requests
 }
 
 // The bounds of a connection. Together with --max-clients they bound what all of them may hold.
@@ -52,17 +58,19 @@ const pollEvery = time.Second
 // Start implements [gateway.Service].
 func (s *Service) Start(g *gateway.Gateway) (addresses []string, err error) {
 	cfg := g.Config()
-	rules, err := rls.Open(cfg.RLSConfig)
-	if err != nil {
+	s.gateway = g
+	if err := s.openRules(cfg); err != nil {
 		return nil, err
 	}
-	s.rules.Store(rules)
+	ctx, stop := context.WithCancel(context.Background())
+	s.stop = stop
+	s.quotas.start(s, ctx)
 	listeners, addresses, err := g.Listen(gateway.Addresses{All: cfg.GRPCListen, Setting: "--grpc-listen", Shown: "gRPC"},
-		gateway.Addresses{All: cfg.GRPCTLSListen, Setting: "--grpc-tls-listen", Shown: "gRPC, TLS", Protocols: []string{"h2"}})
+		gateway.Addresses{All: cfg.GRPCTLSListen, Setting: "--grpc-tls-listen", Shown: "gRPC, TLS", Protocols: []string{"h2"}, Certified: cfg.TLSClientCA != ""})
 	if err != nil {
 		return nil, err
 	}
-	s.gateway, s.headers, s.health = g, cfg.RLSHeaders, newHealthServer(g)
+	s.headers, s.health = cfg.RLSHeaders, newHealthServer(g)
 	s.requests.most.Store(maxRequests)
 	s.requests.timeout = func() time.Duration { return g.Config().CommandTimeout }
 	s.grpc = grpc.NewServer(
@@ -72,19 +80,21 @@ func (s *Service) Start(g *gateway.Gateway) (addresses []string, err error) {
 		grpc.ReadBufferSize(bufferBytes), grpc.WriteBufferSize(bufferBytes),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPingTime, PermitWithoutStream: true}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: cfg.IdleTimeout, Time: pingTime, Timeout: pingTimeout}),
-		grpc.WaitForHandlers(true),
+		grpc.WaitForHandlers(true), grpc.ForceServerCodecV2(newCodec()),
 	)
 	ratelimit.RegisterRateLimitServiceServer(s.grpc, s)
+	s.kuadrant.Service = s
+	s.grpc.RegisterService(&kuadrantMethods, &s.kuadrant)
+	quota.RegisterRateLimitQuotaServiceServer(s.grpc, &s.quotas)
 	grpc_health_v1.RegisterHealthServer(s.grpc, s.health)
 	if s.now == nil {
 		s.now = time.Now
 	}
-	s.logRules()
-	s.serve(listeners)
+	s.serve(ctx, listeners)
 	return addresses, nil
 }
 
-func (s *Service) serve(listeners []net.Listener) {
+func (s *Service) serve(ctx context.Context, listeners []net.Listener) {
 	for _, ln := range listeners {
 		s.serving.Go(func() {
 			if err := s.grpc.Serve(ln); err != nil {
@@ -92,14 +102,16 @@ func (s *Service) serve(listeners []net.Listener) {
 			}
 		})
 	}
-	ctx, stop := context.WithCancel(context.Background())
-	s.stop = stop
 	s.serving.Go(func() { s.poll(ctx) })
+	if control := s.control.Load(); control != nil {
+		s.serving.Go(func() { control.Run(ctx) })
+	}
 }
 
 // Stop implements [gateway.Service].
 func (s *Service) Stop(ctx context.Context) {
 	s.stop()
+	s.kuadrant.held.stop()
 	s.health.Shutdown()
 	ended := make(chan struct{})
 	go func() {
@@ -124,27 +136,10 @@ func (s *Service) poll(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			s.reload()
+			if s.directory != nil {
+				s.reload()
+			}
 			s.health.update()
 		}
 	}
-}
-
-func (s *Service) reload() {
-	changed, err := s.rules.Load().Reload()
-	if err != nil {
-		s.gateway.Log().Error("the new rules of --rls-config are refused, the old ones stay in use", "error", err)
-	}
-	if changed {
-		s.logRules()
-	}
-}
-
-func (s *Service) logRules() {
-	domains, rules := s.rules.Load().Rules().Counts()
-	if domains == 0 {
-		s.gateway.Log().Warn("there are no rules: every request of Envoy is granted; put files NAME.yaml there", "rls_config", s.gateway.Config().RLSConfig)
-		return
-	}
-	s.gateway.Log().Info("rules of Envoy's rate limit service are in use", "domains", domains, "rules", rules)
 }

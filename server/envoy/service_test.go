@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
@@ -216,4 +218,51 @@ func TestTLS(t *testing.T) {
 			t.Errorf("%d certificates: %v, want %s", len(tc.certificates), err, tc.code)
 		}
 	}
+}
+
+// In protected mode, clients from elsewhere are let in where they must show a certificate, and nowhere else.
+func TestProtectedMode(t *testing.T) {
+	elsewhere, c := otherAddress(t), testtls.New(t)
+	shows := credentials.NewTLS(&tls.Config{RootCAs: c.Pool, Certificates: []tls.Certificate{c.Client}, ServerName: "127.0.0.1"})
+	for name, tc := range map[string]struct {
+		ca    string
+		plain bool
+		creds credentials.TransportCredentials
+		want  codes.Code
+	}{
+		"a certificate":        {c.CA, false, shows, codes.OK},
+		"no certificate":       {c.CA, false, credentials.NewTLS(&tls.Config{RootCAs: c.Pool, ServerName: "127.0.0.1"}), codes.Unavailable},
+		"none is asked for":    {"", false, shows, codes.Unavailable},
+		"another port, no TLS": {c.CA, true, insecure.NewCredentials(), codes.Unavailable},
+	} {
+		h := newHost(t, func(cfg *config.Config, _ *server.Options) {
+			cfg.GRPCListen, cfg.GRPCTLSListen = []string{"0.0.0.0:0"}, []string{"0.0.0.0:0"}
+			cfg.TLSCert, cfg.TLSKey, cfg.TLSClientCA = c.Cert, c.Key, tc.ca
+		})
+		at := h.addresses[len(h.addresses)-1] // with TLS
+		if tc.plain {
+			at = h.addresses[len(h.addresses)-2]
+		}
+		_, port, _ := net.SplitHostPort(at)
+		h.addr = net.JoinHostPort(elsewhere, port)
+		client := ratelimit.NewRateLimitServiceClient(h.dial(grpc.WithTransportCredentials(tc.creds)))
+		if _, err := client.ShouldRateLimit(context.Background(), parse(t, "shop table=orders")); status.Code(err) != tc.want {
+			t.Errorf("%s: %v, want %s", name, err, tc.want)
+		}
+	}
+}
+
+// otherAddress is one of this machine's addresses that is not of the loopback.
+func otherAddress(t *testing.T) string {
+	all, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range all {
+		if n, is := a.(*net.IPNet); is && !n.IP.IsLoopback() && n.IP.To4() != nil {
+			return n.IP.String()
+		}
+	}
+	t.Skip("this machine has no address besides the loopback's")
+	return ""
 }

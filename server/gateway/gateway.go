@@ -29,6 +29,12 @@ type Measured interface {
 	Measure(r *metrics.Snapshot)
 }
 
+// Readier is a service that can be without what it needs to answer.
+type Readier interface {
+	// Ready is nil if it answers requests, or else the reason why not. It is called after Start.
+	Ready() error
+}
+
 // Server is what a gateway asks of the server as a whole.
 type Server interface {
 	// Ready is nil if the server answers requests, or else the reason why not.

@@ -10,10 +10,11 @@ import (
 	"github.com/stintdb/stint/server/netio"
 )
 
-// listener admits connections as the server does those of RESP: --max-clients, --max-clients-per-address and protected mode hold.
+// listener admits connections as the server does those of RESP: --max-clients, --max-clients-per-address and, but for those that show a certificate, protected mode hold.
 type listener struct {
 	net.Listener
-	gateway *Gateway
+	gateway   *Gateway
+	certified bool
 }
 
 // Addresses are those of a setting such as --http-listen.
@@ -22,6 +23,7 @@ type Addresses struct {
 	Setting   string
 	Shown     string   // behind each, such as HTTP
 	Protocols []string // of the application, by TLS with the server's certificates; nil for no TLS
+	Certified bool     // by TLS, clients show a certificate of --tls-client-ca: protected mode lets them in
 }
 
 // Listen opens addresses, all or none. Connections of the listeners are a [Conn], within one of TLS if there are protocols. It also
@@ -35,7 +37,7 @@ func (g *Gateway) Listen(all ...Addresses) (listeners []net.Listener, shown []st
 		}
 		for _, ln := range opened {
 			shown = append(shown, ln.Addr().String()+" ("+a.Shown+")")
-			if ln = (&listener{ln, g}); a.Protocols != nil {
+			if ln = (&listener{ln, g, a.Certified}); a.Protocols != nil {
 				ln = tls.NewListener(ln, g.tlsConfig(a.Protocols))
 			}
 			listeners = append(listeners, ln)
@@ -62,7 +64,11 @@ func (l *listener) Accept() (net.Conn, error) {
 		}
 		c := &Conn{Conn: nc, of: l}
 		c.session = l.gateway.env.NewSession(netio.RemoteOf(nc), nc.LocalAddr().String(), c.wake)
-		if l.gateway.env.Registry.Admit(c.session) == nil {
+		admit := l.gateway.env.Registry.Admit
+		if l.certified {
+			admit = l.gateway.env.Registry.AdmitCertified
+		}
+		if admit(c.session) == nil {
 			return c, nil
 		}
 		_ = nc.Close()

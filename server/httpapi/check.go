@@ -53,6 +53,9 @@ func checkWords(f *fields) (words command.Words, name string) {
 			words.Number("tokens", tokens)
 		}
 	}
+	if name != "" {
+		words.Option("WARN")
+	}
 	if f.truth("peek") {
 		words.Option("PEEK")
 	}

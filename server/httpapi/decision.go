@@ -24,6 +24,7 @@ type state struct {
 	Limit     int64 `json:"limit"`
 	Remaining int64 `json:"remaining"`
 	ResetMs   int64 `json:"reset_ms"`
+	Warn      *bool `json:"warn,omitempty"` // whether that part of it is used; nil of a limit without WARN
 }
 
 // denial is a decision with problem details.
@@ -45,9 +46,10 @@ func readDecision(reply redcon.RESP) (d decision) {
 	d.Limits = make([]state, min(max(0, in.next()), engine.MaxParts))
 	for i := range d.Limits {
 		more := in.next() - 3
-		d.Limits[i] = state{in.next(), in.next(), in.next()}
-		for ; more > 0; more-- {
-			in.next()
+		d.Limits[i] = state{Limit: in.next(), Remaining: in.next(), ResetMs: in.next()}
+		if more > 0 {
+			warns := in.next() == 1
+			d.Limits[i].Warn = &warns
 		}
 	}
 	return d
@@ -118,7 +120,11 @@ func (d *decision) appendJSON(b []byte) []byte {
 		}
 		b = appendMember(b, `{"limit":`, l.Limit)
 		b = appendMember(b, `,"remaining":`, l.Remaining)
-		b = append(appendMember(b, `,"reset_ms":`, l.ResetMs), '}')
+		b = appendMember(b, `,"reset_ms":`, l.ResetMs)
+		if l.Warn != nil {
+			b = strconv.AppendBool(append(b, `,"warn":`...), *l.Warn)
+		}
+		b = append(b, '}')
 	}
 	return append(b, "]}\n"...)
 }

@@ -74,7 +74,7 @@ func readSettlement(reply redcon.RESP) (s settlement) {
 	reply.ForEach(func(limit redcon.RESP) bool {
 		var n [4]int64
 		readIntegers(limit, n[:])
-		s.Limits = append(s.Limits, charge{n[0], state{n[1], n[2], n[3]}})
+		s.Limits = append(s.Limits, charge{n[0], state{Limit: n[1], Remaining: n[2], ResetMs: n[3]}})
 		return true
 	})
 	return s

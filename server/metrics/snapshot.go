@@ -7,6 +7,7 @@ import (
 	"github.com/stintdb/stint/internal/clusterstatus"
 	"github.com/stintdb/stint/internal/persistencestatus"
 	"github.com/stintdb/stint/server/upstream"
+	"github.com/stintdb/stint/server/warn"
 )
 
 // Snapshot is everything a server knows about itself at one instant.
@@ -47,6 +48,8 @@ type Snapshot struct {
 
 	Policies    []PolicyCounts // at most MaxPolicies, and the sum of the others
 	PolicyCount int64
+
+	Warnings warn.Counts
 
 	TopDenied []DeniedKey // at most MaxTop
 	TopWeight int64       // how many denials each one looked at stands for
@@ -93,6 +96,22 @@ type EnvoyRules struct {
 	Rules   int64
 	Refused int64          // changes of the files
 	Counts  []PolicyCounts // of at most MaxRules, and the sum of the others
+	Control *ControlPlane  // nil if rules are in files
+	Quotas  EnvoyQuotas
+}
+
+// ControlPlane is what pushes rules.
+type ControlPlane struct {
+	Accepted, Refused int64 // pushes
+	Connected         bool
+	Age               time.Duration // of the rules in use, 0 without any
+}
+
+// EnvoyQuotas are the streams of Envoy's rate limit quota service.
+type EnvoyQuotas struct {
+	Streams, Buckets           int64
+	Reports, Changes, Orphaned int64
+	Abandoned, Unanswered      int64
 }
 
 // QuotaUsage is how many keys a quota counts.

@@ -7,7 +7,7 @@ var parts = []struct {
 	heading string
 	rows    []Row
 }{
-	{"The server", serverRows}, {"Decisions and commands", decisionRows}, {"Connections", connectionRows}, {"Keys", keyRows},
+	{"The server", serverRows}, {"Decisions and commands", decisionRows}, {"Warnings of limits", warnRows}, {"Connections", connectionRows}, {"Keys", keyRows},
 	{"State on disk", persistenceRows}, {"The cluster", clusterRows}, {"The home cluster", upstreamRows}, {"HTTP", httpRows},
 	{"Envoy's rate limit service", envoyRows},
 }

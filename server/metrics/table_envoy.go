@@ -3,7 +3,18 @@ package metrics
 // fromEnvoy is the value of a metric of a server with Envoy's rate limit service.
 var fromEnvoy = of(func(r *Snapshot) *EnvoyRules { return r.Envoy })
 
-const withEnvoy = "with `--grpc-listen`"
+// fromControl is the value of a metric of a server whose rules a control plane pushes.
+var fromControl = of(func(r *Snapshot) *ControlPlane {
+	if r.Envoy == nil {
+		return nil
+	}
+	return r.Envoy.Control
+})
+
+const (
+	withEnvoy = "with `--grpc-listen`"
+	withXDS   = "with `--rls-xds`"
+)
 
 var envoyRows = []Row{{
 	Name: "stint_envoy_decisions_total", Kind: Counter, When: withEnvoy, Labels: []string{"rule", "outcome"}, Bound: "the first 100 rules by file and line, shortened to 64 characters, and (other), times granted, denied and shadow_denied",
@@ -14,9 +25,45 @@ var envoyRows = []Row{{
 		}
 	},
 }, {
-	Name: "stint_envoy_rules", Kind: Gauge, When: withEnvoy, Help: "Rules of --rls-config in use.",
+	Name: "stint_envoy_rules", Kind: Gauge, When: withEnvoy, Help: "Rules of --rls-config or --rls-xds in use.",
 	values: fromEnvoy(func(e *EnvoyRules) float64 { return float64(e.Rules) }),
 }, {
 	Name: "stint_envoy_rules_refused_total", Kind: Counter, When: withEnvoy, Help: "Times that changed files of --rls-config were refused because of a mistake. The log has file and line.",
 	values: fromEnvoy(func(e *EnvoyRules) float64 { return float64(e.Refused) }),
+}, {
+	Name: "stint_envoy_rules_pushes_total", Kind: Counter, When: withXDS, Labels: []string{"outcome"}, Bound: "accepted and refused",
+	Help: "Pushes of rules by the control plane. The log says why one was refused, and so does the answer to the control plane.",
+	values: func(r *Snapshot, emit func(float64, ...string)) {
+		if r.Envoy != nil && r.Envoy.Control != nil {
+			emit(float64(r.Envoy.Control.Accepted), "accepted")
+			emit(float64(r.Envoy.Control.Refused), "refused")
+		}
+	},
+}, {
+	Name: "stint_envoy_rules_connected", Kind: Gauge, When: withXDS, Help: "1 while there is a connection to the control plane, else 0.",
+	values: fromControl(func(c *ControlPlane) float64 { return zeroOrOne(c.Connected) }),
+}, {
+	Name: "stint_envoy_rules_age_seconds", Kind: Gauge, When: withXDS, Help: "Time since the rules in use were pushed, also before a restart.",
+	values: fromControl(func(c *ControlPlane) float64 { return c.Age.Seconds() }),
+}, {
+	Name: "stint_envoy_quota_streams", Kind: Gauge, When: withEnvoy, Help: "Streams of Envoy's rate limit quota service.",
+	values: fromEnvoy(func(e *EnvoyRules) float64 { return float64(e.Quotas.Streams) }),
+}, {
+	Name: "stint_envoy_quota_buckets", Kind: Gauge, When: withEnvoy, Help: "Buckets with a limit on these streams.",
+	values: fromEnvoy(func(e *EnvoyRules) float64 { return float64(e.Quotas.Buckets) }),
+}, {
+	Name: "stint_envoy_quota_reports_total", Kind: Counter, When: withEnvoy, Help: "Reports of these streams.",
+	values: fromEnvoy(func(e *EnvoyRules) float64 { return float64(e.Quotas.Reports) }),
+}, {
+	Name: "stint_envoy_quota_changes_total", Kind: Counter, When: withEnvoy, Help: "Assignments of other tokens or another rate than before. Each takes tokens of the limit.",
+	values: fromEnvoy(func(e *EnvoyRules) float64 { return float64(e.Quotas.Changes) }),
+}, {
+	Name: "stint_envoy_quota_orphaned_total", Kind: Counter, When: withEnvoy, Help: "Buckets of streams that ended. Their tokens count as spent when their time to live is over.",
+	values: fromEnvoy(func(e *EnvoyRules) float64 { return float64(e.Quotas.Orphaned) }),
+}, {
+	Name: "stint_envoy_quota_abandoned_total", Kind: Counter, When: withEnvoy, Help: "Buckets that Envoy was told to forget, because a stream or this node had too many.",
+	values: fromEnvoy(func(e *EnvoyRules) float64 { return float64(e.Quotas.Abandoned) }),
+}, {
+	Name: "stint_envoy_quota_unanswered_total", Kind: Counter, When: withEnvoy, Help: "Times that a bucket got no assignment because its policy is missing or cannot be divided. The log has the reason.",
+	values: fromEnvoy(func(e *EnvoyRules) float64 { return float64(e.Quotas.Unanswered) }),
 }}

@@ -19,6 +19,7 @@ const (
 	KeyScored        // a key, a member and its score, or null
 	Doubles          // an array of numbers that are not whole
 	Pairs            // an array of fields with their values
+	Warning          // of a check: with the field warn of the limits that have one; the same in RESP3
 )
 
 // FromRESP2 writes a whole reply that is given in RESP2 in RESP3. Null has a separate type there.

@@ -26,7 +26,12 @@ func (p *Plan) writeCommands() {
 		key := p.key(i)
 		switch {
 		case rule.Policy != "":
-			p.add(askPolicy, i, p.policyWords(i, rule))
+			words := p.policyWords(i, max(hits, 1))
+			if hits == 0 {
+				words.Option("PEEK")
+			}
+			p.addFields(&words, i)
+			p.add(askPolicy, i, words)
 		case rule.Algorithm == limits.NoAlgorithm:
 			p.addWindow(i, rule, key, hits)
 		case rule.alone() || used[key]:
@@ -77,18 +82,19 @@ func addLimit(words *command.Words, rule *Rule, key string, hits uint64) {
 	words.Count(hits)
 }
 
-// policyWords checks a policy for the value of the last entry, with the values of the entries that the rule names as fields.
-func (p *Plan) policyWords(i int, rule *Rule) command.Words {
-	d := &p.request.Descriptors[i]
-	words := command.NewWords("RL.CHECK", rule.Policy, d.Entries[len(d.Entries)-1].Value)
-	words.Count(max(d.Hits, 1))
-	if d.Hits == 0 {
-		words.Option("PEEK")
-	}
-	for _, name := range rule.With {
-		words.With(name, valueOf(d.Entries, name))
-	}
+// policyWords checks a policy for the value of the last entry. Options may follow, and then the fields.
+func (p *Plan) policyWords(i int, hits uint64) command.Words {
+	entries := p.request.Descriptors[i].Entries
+	words := command.NewWords("RL.CHECK", p.matches[i].rule.Policy, entries[len(entries)-1].Value)
+	words.Count(hits)
 	return words
+}
+
+// addFields appends the values of the entries that the rule of a policy names as fields.
+func (p *Plan) addFields(words *command.Words, i int) {
+	for _, name := range p.matches[i].rule.With {
+		words.With(name, valueOf(p.request.Descriptors[i].Entries, name))
+	}
 }
 
 // key is that of a descriptor's limit: rls.DOMAIN:KEY=VALUE|KEY=VALUE, and |WORD behind it if the rule names an algorithm, since one

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 )
 
 // The bounds of a directory.
@@ -17,24 +16,17 @@ const (
 
 // Directory is a directory with files of rules, NAME.yaml or NAME.yml, one domain in each.
 type Directory struct {
-	path  string
-	rules atomic.Pointer[Rules]
-	// Refused is the number of calls of Reload that returned an error.
-	Refused atomic.Int64
-
+	*InUse
+	path string
 	seen string // the files as they were when they were read last
 }
 
 // Open reads a directory. A mistake in a file is an error.
 func Open(path string) (*Directory, error) {
-	d := &Directory{path: path}
-	d.rules.Store(&Rules{})
+	d := &Directory{InUse: new(InUse), path: path}
 	_, err := d.Reload()
 	return d, err
 }
-
-// Rules returns the rules read last without a mistake.
-func (d *Directory) Rules() *Rules { return d.rules.Load() }
 
 // Reload reads the files again if one was changed, added or removed since the last call. On an error, which is returned once for
 // the same files, the rules stay as they are. Its calls must not overlap.
@@ -65,8 +57,7 @@ func (d *Directory) Reload() (changed bool, err error) {
 			return false, err
 		}
 	}
-	rules.setCounts(d.Rules())
-	d.rules.Store(rules)
+	d.Replace(rules)
 	return true, nil
 }
 

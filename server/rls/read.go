@@ -29,11 +29,7 @@ func (r *Rules) Add(file string, text []byte) error {
 	if before := r.domains[name]; before != nil {
 		return fmt.Errorf("%s: the domain %q is in %s already: put its descriptors in one file", file, name, before.file)
 	}
-	if r.domains == nil {
-		r.domains = map[string]*domain{}
-	}
-	r.domains[name] = d
-	r.all = append(r.all, all...)
+	r.put(name, d, all)
 	return nil
 }
 

@@ -13,6 +13,9 @@ import (
 // MaxDescriptors is the most descriptors of one request: as many as RL.ALL takes limits.
 const MaxDescriptors = engine.MaxParts
 
+// MaxHits is the most tokens that a descriptor can ask for.
+const MaxHits = limits.MaxTokens
+
 // Request is one request of Envoy.
 type Request struct {
 	Domain      string
@@ -54,8 +57,8 @@ func (r *Request) check() error {
 	}
 	for i := range r.Descriptors {
 		d := &r.Descriptors[i]
-		if d.Hits > limits.MaxTokens {
-			return invalid("the hits_addend of descriptor %d is %d; the most is %d", i, d.Hits, int64(limits.MaxTokens))
+		if d.Hits > MaxHits {
+			return invalid("the hits_addend of descriptor %d is %d; the most is %d", i, d.Hits, int64(MaxHits))
 		}
 		if d.Override != nil && !d.Override.Unit.IsValid() {
 			return invalid("the limit of descriptor %d has no unit; it must be one of %s", i, unitWords())
@@ -127,10 +130,17 @@ const (
 
 // Plan finds the rules of a request and writes the commands that decide it, none if nothing is to be decided.
 func (r *Rules) Plan(req *Request, now time.Time) (*Plan, error) {
+	p, err := r.plan(req, now)
+	if err == nil {
+		p.writeCommands()
+	}
+	return p, err
+}
+
+// plan finds the rules of a request.
+func (r *Rules) plan(req *Request, now time.Time) (*Plan, error) {
 	if err := req.check(); err != nil {
 		return nil, err
 	}
-	p := &Plan{request: req, matches: r.rulesOf(req), now: now}
-	p.writeCommands()
-	return p, nil
+	return &Plan{request: req, matches: r.rulesOf(req), now: now}, nil
 }

@@ -16,6 +16,15 @@ type Rules struct {
 // Counts are the number of domains, and of rules in them.
 func (r *Rules) Counts() (domains, rules int) { return len(r.domains), len(r.all) }
 
+// put adds a domain with its rules.
+func (r *Rules) put(name string, d *domain, rules []*Rule) {
+	if r.domains == nil {
+		r.domains = map[string]*domain{}
+	}
+	r.domains[name] = d
+	r.all = append(r.all, rules...)
+}
+
 type domain struct {
 	node
 	file string

@@ -42,6 +42,8 @@ interface Parts {
     weight?: number;
     /** TZ and FROM of a window of the calendar, with their values. */
     anchor?: readonly string[];
+    /** Percent, see {@link Limit.warn}. */
+    threshold?: number;
     /** Of an adaptive limit: the tokens that come back in a period at the lowest rate. */
     least?: number;
 }
@@ -116,6 +118,13 @@ export class Limit {
 
     static #spec(name: Algorithm, words: string[], text: string): Limit {
         const { form, spec } = algorithms[name];
+        if (words.length > 3 && words.at(-2)?.toUpperCase() === "WARN") {
+            const percent = /^(\d{1,3})%$/.exec(words.at(-1) ?? "")?.[1];
+            if (percent === undefined) {
+                throw new InvalidError(`WARN: must be a percentage such as 80%, got ${shown(words.at(-1))}`);
+            }
+            return Limit.#spec(name, words.slice(0, -2), text).warn(Number(percent));
+        }
         if (form === "rate" && words.length === 5 && words[3]?.toLowerCase() === "per") {
             words = [...words.slice(0, 2), words.slice(2).join(" ")];
         }
@@ -176,7 +185,7 @@ export class Limit {
      * from authentication: each name counts as a member.
      */
     member(name: string | Uint8Array, weight = 1): Limit {
-        const { words, ...parts } = this.#onlyFor("member").parts;
+        const { words, threshold: _, ...parts } = this.#onlyFor("member").parts;
         const short = shortKey(name);
         if (name.length === 0) {
             throw new InvalidError("member: needs a name");
@@ -192,8 +201,22 @@ export class Limit {
         return this.#onlyFor("adaptive").#between(`${count(least, "least")}/${this.parts.period}ms`, least);
     }
 
+    /**
+     * The same limit with a threshold in percent: once that part of it is used, answers have `warn` set, and the server publishes one message
+     * for each window and key. It is for token buckets, fixed windows and sliding windows.
+     */
+    warn(percent: number): Limit {
+        if (!["tokenBucket", "leakyBucket", "fixedWindow", "slidingWindow"].includes(this.algorithm)) {
+            throw new InvalidError(`warn: is for token buckets, fixed windows and sliding windows, got ${this.toString()}`);
+        }
+        if (!Number.isSafeInteger(percent) || percent < 1 || percent > 100) {
+            throw new InvalidError(`warn: must be a whole percentage between 1 and 100, got ${shown(percent)}`);
+        }
+        return new Limit(this.algorithm, { ...this.parts, threshold: percent });
+    }
+
     #between(rate: string, least: number): Limit {
-        const { words: [capacity = 0], ...parts } = this.parts;
+        const { words: [capacity = 0], threshold: _, ...parts } = this.parts;
         if (least > parts.count) {
             throw new InvalidError(`least: must be at most the highest rate, ${this.#rate}, got ${rate}`);
         }
@@ -233,9 +256,15 @@ export class Limit {
 
     /** The words behind the tokens of the limit's command, and behind its spec in RL.ALL. */
     get optionWords(): readonly (string | number)[] {
-        const { weight, anchor } = this.parts;
-        return weight === undefined || weight === 1 ? anchor ?? [] : ["WEIGHT", weight];
+        const { weight, anchor = [], threshold } = this.parts;
+        if (weight !== undefined && weight !== 1) {
+            return ["WEIGHT", weight];
+        }
+        return threshold === undefined ? anchor : [...anchor, "WARN", `${threshold}%`];
     }
+
+    /** Whether the limit has a threshold: {@link warn}. */
+    get warns(): boolean { return this.parts.threshold !== undefined; }
 
     /** The limit as RL.ALL takes it, without its key. */
     toString(): string { return [this.row.spec, ...this.words, ...this.optionWords].join(" "); }

@@ -131,6 +131,9 @@ export class Limiter implements AsyncDisposable {
         mustBeRecord(options.fields, "fields");
         const tokens = count(options.tokens ?? 1, "tokens");
         const words: Word[] = ["RL.CHECK", policy, shortKey(id), tokens, ...keepWords(options.keep), ...requestWords(options)];
+        if (options.showWarn === true) {
+            words.push("WARN");
+        }
         const fields = Object.entries(options.fields ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
         if (fields.length > 0) {
             words.push("WITH", ...fields.flatMap(([name, value]): Word[] => [name, shortKey(value)]));

@@ -28,10 +28,12 @@ export const requestOptions = { tokens: true, keep: true, maxWait: true, id: tru
 export interface CheckOptions extends RequestOptions {
     /** The values of the {name} in the keys of the policy, such as a tenant. */
     fields?: Record<string, Key>;
+    /** Has {@link LimitState.warn} set for the limits that warn. */
+    showWarn?: boolean;
 }
 
 /** The names of {@link CheckOptions}. */
-export const checkOptions = { ...requestOptions, fields: true } satisfies Known<CheckOptions>;
+export const checkOptions = { ...requestOptions, fields: true, showWarn: true } satisfies Known<CheckOptions>;
 
 /** The options of {@link Limiter.wait}. */
 export interface WaitOptions {

@@ -23,13 +23,15 @@ export interface Result {
     wait: number;
     /** The time until the key is at its full limit. */
     resetAfter: number;
+    /** Whether the use of the limit has reached its threshold; only of a limit with {@link Limit.warn}. */
+    warn?: boolean;
     source: Source;
     /** Why Stint did not decide, unless source is "server". */
     cause?: StintError;
 }
 
-/** The state of one of several limits. */
-export interface LimitState { limit: number; remaining: number; resetAfter: number }
+/** The state of one of several limits. warn is there for limits that warn; of a policy, if the check has showWarn. */
+export interface LimitState { limit: number; remaining: number; resetAfter: number; warn?: boolean }
 
 /** The answer to a request that several limits had to allow. Times are in milliseconds. */
 export interface MultiResult {
@@ -75,13 +77,13 @@ export function integers(reply: unknown, count: number): number[] {
 
 /** Reads the reply of an acquire. */
 export function parseResult(reply: unknown, limit: Limit, asked: number): Result {
-    const [first, most, remaining, wait, reset] = integers(reply, 5) as [number, number, number, number, number];
+    const [first, most, remaining, wait, reset, warn] = integers(reply, limit.warns ? 6 : 5) as [number, number, number, number, number, number?];
     const isGCRA = limit.algorithm === "gcra"; // limited, limit, remaining, retry_after_s, reset_after_s
     const allowed = isGCRA ? first === 0 : first > 0;
     const after = isGCRA && wait > 0 ? wait * 1000 : wait;
     return {
         allowed, granted: allowed ? (isGCRA ? asked : first) : 0, limit: most, remaining,
-        retryAfter: allowed ? 0 : after, wait: allowed && !isGCRA ? after : 0, resetAfter: isGCRA ? reset * 1000 : reset, source: "server",
+        retryAfter: allowed ? 0 : after, wait: allowed && !isGCRA ? after : 0, resetAfter: isGCRA ? reset * 1000 : reset, ...(warn === undefined ? {} : { warn: warn === 1 }), source: "server",
     };
 }
 
@@ -92,8 +94,8 @@ export function parseMulti(reply: unknown): MultiResult {
     }
     const [granted, binding, wait] = integers(reply.slice(0, 3), 3) as [number, number, number];
     const limits = (reply[3] as unknown[]).map((each) => {
-        const [limit, remaining, resetAfter] = integers(each, 3) as [number, number, number];
-        return { limit, remaining, resetAfter };
+        const [limit, remaining, resetAfter, warn] = integers(each, Array.isArray(each) && each.length === 4 ? 4 : 3) as [number, number, number, number?];
+        return { limit, remaining, resetAfter, ...(warn === undefined ? {} : { warn: warn === 1 }) };
     });
     const allowed = granted > 0;
     return { allowed, granted, binding, retryAfter: allowed ? 0 : wait, wait: allowed ? wait : 0, limits, source: "server" };

@@ -2,10 +2,13 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { fileURLToPath } from "node:url";
 
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import typescript from "typescript";
 
-import { threeStatuses } from "./programs.mjs";
+import { patient, threeStatuses } from "./programs.mjs";
 import { startServer } from "./server.mjs";
 
 const page = readFileSync(new URL("../README.md", import.meta.url), "utf8");
@@ -25,7 +28,9 @@ function onNodeRedis(source) {
 }
 const express = starts.find(([, framework]) => framework === "express");
 
-for (const [language, framework, source] of [...starts, ["js", "node-redis", onNodeRedis(express[2])]]) {
+const onHTTP = starts.filter(([, framework]) => framework !== "mcp");
+
+for (const [language, framework, source] of [...onHTTP, ["js", "node-redis", onNodeRedis(express[2])]]) {
     test(`the quick start of ${framework}`, async () => {
         const lines = source.split("\n").filter((line) => line.trim() !== "");
         assert.ok(lines.length <= (language === "ts" ? 17 : 13), `${lines.length} lines`);
@@ -38,3 +43,19 @@ for (const [language, framework, source] of [...starts, ["js", "node-redis", onN
         }
     });
 }
+
+test("the quick start of mcp", async () => {
+    const server = await startServer(), [, , source] = starts.find(([, framework]) => framework === "mcp");
+    const client = new Client({ name: "test", version: "1" });
+    try {
+        const args = ["--input-type=module", "-e", patient(source.replace("6379", String(server.port)))];
+        await client.connect(new StdioClientTransport({ command: "node", args, cwd: fileURLToPath(new URL("..", import.meta.url)) }));
+        const search = () => client.callTool({ name: "search" });
+        await search();
+        await search();
+        await assert.rejects(search, { code: -32005 });
+    } finally {
+        await client.close();
+        await server.kill();
+    }
+});

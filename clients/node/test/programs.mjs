@@ -4,10 +4,12 @@ import { spawn } from "node:child_process";
 
 import { endsWithParent } from "./server.mjs";
 
+/** A program whose limiter waits longer, for a busy machine. */
+export const patient = (program) => program.replaceAll("failOpen() }", "failOpen(), timeout: 10_000 }");
+
 /** Starts a program in this package, where it finds @stintdb/client. It ends with this process at the latest. */
 export function start(program) {
-    const patient = program.replaceAll("failOpen() }", "failOpen(), timeout: 10_000 }"); // for a busy machine
-    const [node, ...given] = [...endsWithParent, "node", "--import", "./test/announce.mjs", "--input-type=module", "-e", patient];
+    const [node, ...given] = [...endsWithParent, "node", "--import", "./test/announce.mjs", "--input-type=module", "-e", patient(program)];
     const child = spawn(node, given, { cwd: new URL("..", import.meta.url), stdio: ["ignore", "pipe", "inherit", "ipc"] });
     const end = () => { child.kill("SIGKILL"); };
     process.once("exit", end);

@@ -14,6 +14,7 @@ import django.conf
 import django.http
 import django.test
 import httpx
+import mcp
 import pytest
 
 from .servers import Server, Service
@@ -62,7 +63,30 @@ def test_quick_start(server: Server, name: str) -> None:
 
 
 def test_every_quick_start_is_run() -> None:
-    assert set(STARTS) == {*CLIENTS, "testing", "transport", "users"}
+    assert set(STARTS) == {*CLIENTS, "litellm", "mcp", "testing", "transport", "users"}
+
+
+def test_litellm_is_run_elsewhere() -> None:
+    checks = Path(__file__).parents[2] / "compattest" / "litellm" / "checks.py"
+    assert "python litellm" in checks.read_text()
+
+
+def test_mcp(server: Server) -> None:
+    source = STARTS["mcp"].replace("redis://127.0.0.1:6379", server.url)
+    source = source.replace("stint.fail_open())", "stint.fail_open(), timeout=20)")
+    module = types.ModuleType("quick_start_mcp")
+    exec(compile(source, "README.md mcp", "exec"), module.__dict__)
+
+    async def main() -> None:
+        async with mcp.Client(module.server) as client:
+            for _ in range(2):
+                assert not (await client.call_tool("search", {"words": "x"})).is_error
+            with pytest.raises(mcp.MCPError, match="calls of this tool"):
+                await client.call_tool("search", {"words": "x"})
+            assert (await module.limiter.peek("tokens:", "FW 50000 @day")).remaining == 50000 - 2 * 700 - 1
+        await module.limiter.close()
+
+    asyncio.run(main())
 
 
 def test_users(server: Server) -> None:

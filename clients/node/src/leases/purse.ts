@@ -91,7 +91,7 @@ export class Purse {
         }
         this.#unheard = undefined; // it is too late
         const op = this.#operation(now, false);
-        op.words = ["RL.LEND", key, limit.row.spec, ...limit.words, tokens, this.holder, op.number, op.previous, "LEFT", this.#tokens, "FOR", `${loanFor}ms`];
+        op.words = ["RL.LEND", key, limit.row.spec, ...limit.words, tokens, this.holder, op.number, op.previous, "LEFT", this.#tokens, "FOR", `${loanFor}ms`, ...limit.optionWords];
         return op;
     }
 

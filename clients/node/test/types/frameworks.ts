@@ -1,6 +1,7 @@
 // The middleware as a program in TypeScript uses it, for all requests and for one route. It is compiled, not run.
 import { Controller, Get, UseGuards } from "@nestjs/common";
 import type { NestExpressApplication } from "@nestjs/platform-express";
+import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import express from "express";
 import fastify, { type FastifyRequest } from "fastify";
 import { Hono } from "hono";
@@ -11,6 +12,7 @@ import { byAddress, firstOf, rateLimit as forExpress } from "@stintdb/client/exp
 import { rateLimit as forFastify } from "@stintdb/client/fastify";
 import { rateLimit as forHono } from "@stintdb/client/hono";
 import { rateLimit as forKoa } from "@stintdb/client/koa";
+import { rateLimit as forMCP, used } from "@stintdb/client/mcp";
 import { rateLimit as forNestJS } from "@stintdb/client/nestjs";
 
 const limiter = new Limiter(new Redis(), { whenDown: failOpen() });
@@ -38,6 +40,10 @@ export class Search {
 }
 
 export const limitAll = (nest: NestExpressApplication): void => { nest.useGlobalGuards(forNestJS(limiter, all)); };
+
+const tools = new McpServer({ name: "library", version: "1" });
+forMCP(tools, limiter, { limits: ({ agent, tool }) => ({ "calls of this tool": { key: `tool:${agent}:${tool}`, limit: "10/minute" } }), most: () => 2000 });
+tools.registerTool("search", {}, () => { used(7); return { content: [] }; });
 
 export async function ask(id: string): Promise<number> {
     await using reserved = await limiter.reserving("llm", { caller: "user7", tokens: 8000, id, remember: "10m" });

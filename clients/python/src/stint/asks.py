@@ -81,7 +81,7 @@ class Request:
 
     max_wait (seconds) reserves tokens that will be there within this time. fields are the values of {name} in the keys
     of a policy. With an id, the server remembers a grant for the time of remember (seconds): the same request again is
-    answered alike and takes nothing, and settle() charges the true cost.
+    answered alike and takes nothing, and settle() charges the true cost. show_warn has check() set LimitState.warn.
     """
 
     tokens: int = 1
@@ -90,6 +90,7 @@ class Request:
     fields: Mapping[str, Key] = field(default_factory=dict)
     id: Key = ""
     remember: float = 0.0
+    show_warn: bool = False
 
     def __post_init__(self) -> None:
         """Refuse requests that the protocol cannot express."""
@@ -183,6 +184,8 @@ def check(policy: str, caller: Key, request: Request, assumed: Sequence[Limit], 
     if request.keep != "":
         arguments += ["KEEP", str(request.keep)]
     arguments += request.options()
+    if request.show_warn:
+        arguments.append("WARN")
     if peek:
         arguments.append("PEEK")
     if request.fields:

@@ -72,6 +72,7 @@ class Limit:
     holder: str = ""  # of a concurrency limit
     weight: int = 1  # of a member of a fair share
     anchor: tuple[str, ...] = ()  # TZ and FROM of a window of the calendar, with their values
+    threshold: int = 0  # percent: see warn()
     least: Fraction = Fraction(0)  # tokens that come back in a period at the lowest rate of an adaptive limit
 
     def __str__(self) -> str:
@@ -81,7 +82,20 @@ class Limit:
     @property
     def option_words(self) -> tuple[str, ...]:
         """The words behind the tokens of the limit's command, and behind its arguments in RL.ALL."""
-        return ("WEIGHT", str(self.weight)) if self.weight != 1 else self.anchor
+        if self.weight != 1:
+            return ("WEIGHT", str(self.weight))
+        return (*self.anchor, "WARN", f"{self.threshold}%") if self.threshold else self.anchor
+
+    def warn(self, percent: int) -> Limit:
+        """Return the limit with a threshold: once this percentage of it is used, answers have warn set.
+
+        The server also publishes one message for each window and key.
+        """
+        if self.algorithm.spec not in _WARN:
+            raise InvalidError(f"only {' '.join(_WARN)} warn, not {self}")
+        if not is_whole(percent, 1, 100):
+            raise InvalidError(f"warn: must be a whole percentage between 1 and 100, got {percent!r}")
+        return replace(self, threshold=percent)
 
     @property
     def shared(self) -> Limit:
@@ -114,7 +128,7 @@ class Limit:
         if not is_whole(weight, 1, MAX_WEIGHT):
             raise InvalidError(f"weight: must be an integer between 1 and {MAX_WEIGHT}, got {weight!r}")
         text = short_key(name).decode("utf-8", "surrogateescape")
-        return replace(self, algorithm=ALGORITHMS["FS"], arguments=(*self.arguments, text), weight=weight)
+        return replace(self, algorithm=ALGORITHMS["FS"], arguments=(*self.arguments, text), weight=weight, threshold=0)
 
     def adaptive(self, least: int) -> Limit:
         """Return a limit whose rate follows reports, from least tokens in the period of this bucket up to its rate."""
@@ -127,7 +141,7 @@ class Limit:
         if least > self.count:
             raise InvalidError(f"the lowest rate must be at most the highest, {self.arguments[1]}, got {rate}")
         capacity, most = self.arguments
-        return replace(self, algorithm=ALGORITHMS["AD"], arguments=(capacity, rate, most), least=least)
+        return replace(self, algorithm=ALGORITHMS["AD"], arguments=(capacity, rate, most), least=least, threshold=0)
 
     @property
     def fill_time(self) -> float:
@@ -135,6 +149,9 @@ class Limit:
         if self.algorithm.form == "window":
             return float(self.period)
         return float(self.tokens * self.period / self.count) if self.count else 0.0
+
+
+_WARN = ("TB", "LB", "FW", "SW")
 
 
 def _tokens(n: int, name: str) -> int:
@@ -266,6 +283,11 @@ def parse(text: str) -> Limit:
 
 def _parse_spec(text: str, words: list[str]) -> Limit:
     algorithm = ALGORITHMS[words[0].upper()]
+    if len(words) > 3 and words[-2].upper() == "WARN":
+        percent = words[-1].removesuffix("%")
+        if percent == words[-1]:
+            raise InvalidError(f"WARN: must be a percentage such as 80%, got {words[-1]!r}")
+        return _parse_spec(text, words[:-2]).warn(_integer(percent))
     if algorithm.form == "member" and len(words) == 6 and words[4].upper() == "WEIGHT":
         return _bucket("TB", _integer(words[1]), words[2], *parse_rate(words[2])).member(words[3], _integer(words[5]))
     if algorithm.spec == "FW" and len(words) > 3:

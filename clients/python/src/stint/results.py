@@ -36,6 +36,7 @@ class Result:
     reset_after: float = 0.0  # until the key is at its full limit
     source: Source = Source.SERVER
     cause: StintError | None = None  # why Stint did not decide
+    warn: bool = False  # the use has reached the threshold of Limit.warn()
 
     def __bool__(self) -> bool:
         """Return whether to go ahead."""
@@ -49,6 +50,7 @@ class LimitState:
     limit: int
     remaining: int
     reset_after: float
+    warn: bool = False  # the use has reached the limit's threshold; of a policy, with Request.show_warn
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,7 @@ class MultiResult:
             state.reset_after,
             self.source,
             self.cause,
+            state.warn,
         )
 
 
@@ -116,15 +119,22 @@ def seconds(ms: int) -> float:
 
 
 def parse_result(reply: Any, limit: Limit, asked: int) -> Result:
-    """Read the five integers of an acquire."""
-    first, most, remaining, after, reset = integers(reply, 5)
+    """Read the five integers of an acquire, and the sixth of a limit that warns."""
+    first, most, remaining, after, reset, *more = integers(reply, 6 if limit.threshold else 5)
+    warn = more == [1]
     if limit.algorithm.form == "gcra":  # limited, limit, remaining, retry_after_s, reset_after_s
         if first == 0:
             return Result(True, asked, most, remaining, reset_after=float(reset))
         return Result(False, 0, most, remaining, NEVER if after < 0 else float(after), 0.0, float(reset))
     if first > 0:
-        return Result(True, first, most, remaining, 0.0, seconds(after), seconds(reset))
-    return Result(False, 0, most, remaining, seconds(after), 0.0, seconds(reset))
+        return Result(True, first, most, remaining, 0.0, seconds(after), seconds(reset), warn=warn)
+    return Result(False, 0, most, remaining, seconds(after), 0.0, seconds(reset), warn=warn)
+
+
+def _state(reply: Any) -> LimitState:
+    warns = isinstance(reply, list) and len(reply) == 4
+    limit, remaining, reset, *more = integers(reply, 4 if warns else 3)
+    return LimitState(limit, remaining, seconds(reset), more == [1])
 
 
 def parse_multi(reply: Any) -> MultiResult:
@@ -132,7 +142,7 @@ def parse_multi(reply: Any) -> MultiResult:
     if not isinstance(reply, list) or len(reply) != 4 or not isinstance(reply[3], list):
         raise unknown(reply)
     granted, binding, after = integers(reply[:3], 3)
-    states = tuple(LimitState(n[0], n[1], seconds(n[2])) for n in (integers(state, 3) for state in reply[3]))
+    states = tuple(_state(state) for state in reply[3])
     if granted > 0:
         return MultiResult(True, granted, binding, 0.0, seconds(after), states)
     return MultiResult(False, 0, binding, seconds(after), 0.0, states)

@@ -1,4 +1,4 @@
-package group
+package fsm
 
 import (
 	"testing"
@@ -21,12 +21,12 @@ func TestBackupKeepsLoansOfClients(t *testing.T) {
 			t.Fatalf("%+v", results[0])
 		}
 	}
-	v := &loanVoider{store: store.New(store.Config{Shards: 1})}
-	defer v.store.Close()
+	v := NewLoanVoider()
+	defer v.Close()
 	after := store.New(store.Config{Shards: 1})
 	defer after.Close()
 	kept.Scan(0, 1, now, func(e keyspace.Entry) {
-		changed, err := v.void(now, e)
+		changed, err := v.Void(now, e)
 		if err == nil {
 			err = after.Load(now, changed)
 		}

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// groupCounts are the numbers of groups of keys that are compared, each on three nodes.
+var groupCounts = []int{1, 3, 12}
+
+func groupSeries(groups int) string { return fmt.Sprint(groups, " groups") }
+
+// A groupLoad is sent to all nodes alike.
+type groupLoad struct {
+	name        string
+	connections int
+	pipeline    int
+	limit       Limit
+	keys        int
+}
+
+// The last has three times the clients of the first: as many for each leader, where three lead.
+var groupLoads = []groupLoad{
+	{"strict, 50 connections, P=16", 51, 16, manyKeys.Limit, 100_000},
+	{"strict, 200 connections, P=1", 201, 1, manyKeys.Limit, 100_000},
+	{"denied, 50 connections, P=16", 51, 16, oncePerDay, 1000},
+	{"strict, 150 connections, P=16", 153, 16, manyKeys.Limit, 100_000},
+}
+
+const (
+	ledSpread  = "groups led, most less fewest"
+	shareOfCPU = "CPU of the busiest node, of a third"
+	spreadWait = 70 * time.Second // for leaders to spread
+)
+
+// measureGroups compares clusters with several groups and with one, which take turns in every round.
+func measureGroups(ctx context.Context, e Env, f Figures) error {
+	var clusters []*Instance
+	defer func() {
+		for _, inst := range clusters {
+			inst.Stop()
+		}
+	}()
+	for _, groups := range groupCounts {
+		inst, err := startNodes(e.binary, nodeSetup{options: append(patient(e), "--groups", fmt.Sprint(groups))})(ctx, fmt.Sprint("stint-groups-", groups), nil)
+		if err != nil {
+			return err
+		}
+		clusters = append(clusters, inst)
+		if groups > 1 {
+			spread, err := awaitSpread(ctx, inst, groups)
+			if err != nil {
+				return diagnose(inst, err)
+			}
+			f.add(groupSeries(groups), "", ledSpread, float64(spread))
+		}
+	}
+	speeds := map[string]float64{}
+	return e.rounds(0, "groups of keys", func(round int) error { // 0 only measures the speed
+		for i, groups := range groupCounts {
+			if err := measureGroupsOnce(ctx, e, clusters[i], groupSeries(groups), speeds, f, round); err != nil {
+				return diagnose(clusters[i], err)
+			}
+		}
+		return nil
+	})
+}
+
+func measureGroupsOnce(ctx context.Context, e Env, inst *Instance, series string, speeds map[string]float64, f Figures, round int) error {
+	idle, err := idleMicros(inst, e.Cell)
+	if err != nil {
+		return err
+	}
+	for _, l := range groupLoads {
+		before, err := cpuOfEach(inst)
+		if err != nil {
+			return err
+		}
+		id := series + l.name
+		args := append([]string{"-r", fmt.Sprint(l.keys)}, expand(throttleTemplate, "grp"+fmt.Sprint(l.keys)+":"+randomSuffix, l.limit)...)
+		sample, err := driveAt(ctx, inst, inst.Nodes, l.connections, l.pipeline, requestsFor(max(5000, speeds[id]), e.Cell, l.connections, l.pipeline), args)
+		if err != nil {
+			return err
+		}
+		if speeds[id] = sample.PerSecond; round == 0 {
+			continue
+		}
+		after, err := cpuOfEach(inst)
+		if err != nil {
+			return err
+		}
+		sample.CPUMicros -= idle / sample.PerSecond
+		f.addSample(series, l.name, sample)
+		f.add(series, l.name, shareOfCPU, busiest(before, after))
+	}
+	if round > 0 {
+		f.add(series, "", idleCPU, idle)
+	}
+	return nil
+}
+
+// cpuOfEach is the CPU time of each node.
+func cpuOfEach(inst *Instance) (all []time.Duration, err error) {
+	for _, pid := range inst.PIDs() {
+		spent, err := cpuTime([]int{pid})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, spent)
+	}
+	return all, nil
+}
+
+// busiest is the CPU of the node that used most, as a multiple of a node's share.
+func busiest(before, after []time.Duration) float64 {
+	most, sum := time.Duration(0), time.Duration(0)
+	for i := range after {
+		spent := after[i] - before[i]
+		most, sum = max(most, spent), sum+spent
+	}
+	return float64(most) * float64(len(after)) / float64(sum)
+}
+
+// awaitSpread waits until all groups are led, and no node leads two more than another. It returns the difference.
+func awaitSpread(ctx context.Context, inst *Instance, groups int) (spread int, err error) {
+	for end := time.Now().Add(spreadWait); time.Now().Before(end) && ctx.Err() == nil; time.Sleep(time.Second) {
+		r, err := ask(inst.Addr, "CLUSTER", "NODES")
+		if err != nil {
+			return 0, err
+		}
+		all, most, fewest := 0, 0, groups
+		for line := range strings.Lines(r.text) {
+			led := max(0, len(strings.Fields(line))-8) // ranges of slots are behind eight other words
+			all, most, fewest = all+led, max(most, led), min(fewest, led)
+		}
+		if spread = most - fewest; all == groups && spread <= 1 {
+			return spread, nil
+		}
+	}
+	return spread, errors.Join(errors.New("the leaders are not spread over the nodes"), ctx.Err())
+}
+
+func groupTables(_ Env, f Figures) []Table {
+	t := Table{Title: "Three nodes with groups of keys", Words: 2, Header: []string{"load, to all nodes", "groups", "requests/s", "µs CPU", "ratio", "busiest node"},
+		Note: "CPU is that of all nodes for a request, without that of idle nodes, and its ratio that to one group in the same round; the busiest node's CPU is a multiple of a third. " +
+			"150 connections with three groups are as many for each leader as 50 with one."}
+	for _, l := range groupLoads {
+		for _, groups := range groupCounts {
+			own, one := Key{groupSeries(groups), l.name, cpu}, Key{groupSeries(1), l.name, cpu}
+			t.Rows = append(t.Rows, []string{l.name, fmt.Sprint(groups), formatCount(median(f[Key{groupSeries(groups), l.name, throughput}])), formatFigure(median(f[own])),
+				formatFigure(f.ratio(own, one)), formatFigure(median(f[Key{groupSeries(groups), l.name, shareOfCPU}]))})
+		}
+	}
+	idle := Table{Title: "Three nodes with groups of keys, idle", Words: 1, Header: []string{"groups", idleCPU, ledSpread}}
+	for _, groups := range groupCounts {
+		led := "0"
+		if groups > 1 {
+			led = formatFigure(median(f[Key{groupSeries(groups), "", ledSpread}]))
+		}
+		idle.Rows = append(idle.Rows, []string{fmt.Sprint(groups), formatFigure(median(f[Key{groupSeries(groups), "", idleCPU}])), led})
+	}
+	return []Table{t, idle}
+}
+
+// groupTargets are what several groups may cost beside one.
+func groupTargets(Env) []Target {
+	against := func(name string, groups int, load, other string, bound float64) Target {
+		return Target{Name: name, Unit: "x", AtMost: true, Bound: bound, Why: entriesAreDear, Figure: Key{groupSeries(groups), load, cpu}, Versus: Key{groupSeries(1), other, cpu}}
+	}
+	total, denied, each := groupLoads[0].name, groupLoads[2].name, groupLoads[3].name
+	return []Target{
+		against("three groups, equal load for each leader, CPU per grant vs one group", 3, each, total, 1.15),
+		against("three groups, equal load, CPU per grant vs one group", 3, total, total, 1.3),
+		against("twelve groups, equal load, CPU per grant vs one group", 12, total, total, 1.6),
+		against("twelve groups, denials, CPU vs one group", 12, denied, denied, 1.15),
+		{Name: "three groups, CPU of the busiest node, of a third", Unit: "x", AtMost: true, Bound: 1.1, Why: nodesShareCores, Figure: Key{groupSeries(3), total, shareOfCPU}},
+	}
+}

@@ -1,0 +1,75 @@
+package com.stintdb.programs;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+
+import com.stintdb.test.StintServer;
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import javax.tools.ToolProvider;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Compiles and runs the programs of docs/clients-java.md, and compares their output. */
+class ProgramsTest {
+    private static final Pattern PROGRAM = Pattern.compile("```java\\n(.*?)```\\n\\n```text\\n(.*?)```", Pattern.DOTALL);
+    private static final Pattern NAME = Pattern.compile("public class (\\w+)");
+
+    private static StintServer server;
+
+    @TempDir
+    private static Path folder;
+
+    @BeforeAll
+    static void start() {
+        server = StintServer.start(Path.of(System.getenv("SERVER_BINARY")));
+    }
+
+    @AfterAll
+    static void stop() {
+        server.close();
+    }
+
+    @TestFactory
+    Stream<DynamicTest> programs() throws Exception {
+        String page = Files.readString(Path.of(System.getProperty("repository"), "docs/clients-java.md"));
+        assertEquals(page.split("```java").length - 1, PROGRAM.matcher(page).results().count(), "programs without their output");
+        return PROGRAM.matcher(page).results().map(found -> {
+            Matcher name = NAME.matcher(found.group(1));
+            assertNotEquals(false, name.find());
+            return DynamicTest.dynamicTest(name.group(1), () -> assertEquals(found.group(2), outputOf(name.group(1), found.group(1))));
+        });
+    }
+
+    private static String outputOf(String name, String program) throws Exception {
+        Path file = folder.resolve(name + ".java");
+        // On a busy machine a reply may take longer than the usual timeout.
+        String patient = "Limiter.builder(Policy.failOpen(), \"" + server.url() + "\").timeout(java.time.Duration.ofSeconds(30)).build()";
+        Files.writeString(file, program.replace("Limiter.connect(\"redis://127.0.0.1:6379\", Policy.failOpen())", patient));
+        ByteArrayOutputStream output = new ByteArrayOutputStream();
+        int failures = ToolProvider.getSystemJavaCompiler()
+                .run(null, output, output, "-d", folder.toString(), "-cp", System.getProperty("java.class.path"), file.toString());
+        assertEquals(0, failures, output::toString);
+        PrintStream before = System.out;
+        output.reset();
+        try (URLClassLoader loader = new URLClassLoader(new URL[] {folder.toUri().toURL()});
+                PrintStream captured = new PrintStream(output, true, StandardCharsets.UTF_8)) {
+            System.setOut(captured);
+            loader.loadClass(name).getMethod("main", String[].class).invoke(null, (Object) new String[0]);
+        } finally {
+            System.setOut(before);
+        }
+        return output.toString(StandardCharsets.UTF_8);
+    }
+}

@@ -1,0 +1,115 @@
+package com.stintdb.client;
+
+import com.stintdb.client.Algorithm.Option;
+import com.stintdb.client.internal.Asker;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/** Calls that wait for tokens. */
+final class Awaiting {
+    private static final long AHEAD_MS = 250; // of an adaptive limit
+
+    private final Limiter limiter;
+    private final Decider decider;
+    private final Set<CompletableFuture<?>> waits = ConcurrentHashMap.newKeySet();
+    private volatile boolean isClosed;
+
+    Awaiting(Limiter limiter, Decider decider) {
+        this.limiter = limiter;
+        this.decider = decider;
+    }
+
+    CompletableFuture<Result> begin(Key key, Limit limit, long tokens, long atMostMs) {
+        CompletableFuture<Result> future = new CompletableFuture<>();
+        waits.add(future);
+        future.whenComplete((result, error) -> waits.remove(future));
+        new Wait(key, limit, tokens, decider.time.nanoTime() + TimeUnit.MILLISECONDS.toNanos(atMostMs), future).tryOnce();
+        if (isClosed) {
+            close();
+        }
+        return future;
+    }
+
+    /** Ends all waits. */
+    void close() {
+        isClosed = true;
+        waits.forEach(wait -> wait.completeExceptionally(new ClosedException("the limiter was closed")));
+    }
+
+    private final class Wait {
+        private final Key key;
+        private final Limit limit;
+        private final long tokens;
+        private final long deadline;
+        private final CompletableFuture<Result> future;
+
+        Wait(Key key, Limit limit, long tokens, long deadline, CompletableFuture<Result> future) {
+            this.key = key;
+            this.limit = limit;
+            this.tokens = tokens;
+            this.deadline = deadline;
+            this.future = future;
+        }
+
+        void tryOnce() {
+            if (future.isDone()) {
+                return;
+            }
+            long leftMs = Math.max(1, TimeUnit.NANOSECONDS.toMillis(deadline - decider.time.nanoTime()));
+            boolean reserves = limit.algorithm().options.contains(Option.MAXWAIT);
+            long aheadMs = limit.algorithm() == Algorithm.ADAPTIVE ? Math.min(leftMs, AHEAD_MS) : leftMs;
+            decider.acquire(key, limit, tokens, reserves ? Option.MAXWAIT : null, reserves ? aheadMs + "ms" : null)
+                    .thenAccept(result -> decide(result, leftMs))
+                    .exceptionally(error -> {
+                        future.completeExceptionally(Asker.errorOf(error));
+                        return null;
+                    });
+        }
+
+        private void decide(Result result, long leftMs) {
+            if (result.allowed() && result.waitMs() <= leftMs) {
+                sleep(result.waitMs(), () -> future.complete(result), result);
+            } else if (result.allowed()) { // a place in a queue with a longer wait
+                giveBack(result);
+                throw new DeniedException("the place in the queue is " + result.waitMs() + " ms away, and there are " + leftMs + " ms", null);
+            } else {
+                giveUp(result, leftMs);
+                sleep(result.retryAfterMs(), this::tryOnce, null);
+            }
+        }
+
+        /** Goes on after a time, unless the future ends meanwhile: then a grant is given back. */
+        private void sleep(long ms, Runnable then, @Nullable Result grant) {
+            CompletableFuture<Void> slept = decider.time.sleep(ms);
+            slept.thenRun(then);
+            future.whenComplete((result, error) -> {
+                if (error != null && grant != null && !slept.isDone()) {
+                    giveBack(grant);
+                }
+                slept.cancel(false);
+            });
+        }
+
+        private void giveBack(Result grant) {
+            if (grant.source() == Source.SERVER) {
+                limiter.refund(key, grant.granted());
+            }
+        }
+
+        private void giveUp(Result denied, long leftMs) {
+            if (denied.source() == Source.FALLBACK) {
+                throw new DeniedException("Stint does not answer, and the policy denies", denied.cause());
+            }
+            if (denied.retryAfterMs() == Result.NEVER) {
+                throw new DeniedException("more tokens than " + limit + " can ever grant: " + tokens, null);
+            }
+            boolean isBehindOthers = denied.source() == Source.SERVER && limit.algorithm().reserves && limit.algorithm() != Algorithm.ADAPTIVE;
+            if (denied.retryAfterMs() > leftMs || isBehindOthers) {
+                throw new DeniedException("it would take " + denied.retryAfterMs() + " ms, and there are " + leftMs + " ms, or the queue is full", null);
+            }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+package com.stintdb.client;
+
+import com.stintdb.client.internal.Rates;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/** The windows of the calendar. */
+final class Calendar {
+    private static final long DAY = 86_400_000;
+
+    /** Their lengths in milliseconds, those of months, quarters and years as if they were all alike. */
+    private static final Map<String, Long> LENGTHS = Map.of(
+            "@minute", 60_000L, "@hour", 3_600_000L, "@day", DAY, "@week", 7 * DAY, "@month", 30 * DAY, "@quarter", 91 * DAY, "@year", 365 * DAY);
+
+    private static final String DAY_OF_MONTH = "0?[1-9]|[12][0-9]";
+    private static final String DATE =
+            "(0?[13578]|1[02])-(" + DAY_OF_MONTH + "|3[01])|(0?[469]|11)-(" + DAY_OF_MONTH + "|30)|0?2-(" + DAY_OF_MONTH + ")";
+
+    /** The beginnings of the windows that may have another. */
+    private static final Map<String, String> BEGINNINGS = new TreeMap<>(Map.of(
+            "@day", "0?[0-9]|1[0-9]|2[0-3]",
+            "@week", "monday|tuesday|wednesday|thursday|friday|saturday|sunday",
+            "@month", "0?[1-9]|[12][0-9]|3[01]",
+            "@quarter", DATE,
+            "@year", DATE));
+
+    private static final Pattern ZONE = Pattern.compile("[A-Za-z0-9_+/-]+");
+
+    private Calendar() {}
+
+    /** The length of a window such as "@day" or "@15m". */
+    static double milliseconds(String window) {
+        if (!window.startsWith("@")) {
+            throw new InvalidException("window: must be such as \"@day\" or \"@15m\", or a Duration, got " + Rates.quote(window));
+        }
+        Long length = LENGTHS.get(window.toLowerCase(Locale.ROOT));
+        return length != null ? length : Rates.duration(window.substring(1)).doubleValue() / 1e6;
+    }
+
+    /** TZ and FROM of a window, with their values. */
+    static List<Object> anchor(String window, @Nullable String zone, @Nullable String from) {
+        if (zone == null && from == null) {
+            return List.of();
+        }
+        String beginning = BEGINNINGS.get(window.toLowerCase(Locale.ROOT));
+        if (beginning == null) {
+            throw new InvalidException("zone and from: the window must be one of " + String.join(" ", BEGINNINGS.keySet()) + ", got " + Rates.quote(window));
+        }
+        List<Object> words = new ArrayList<>();
+        if (zone != null) {
+            if (!ZONE.matcher(zone).matches()) {
+                throw new InvalidException("zone: must be a time zone such as Europe/Berlin, got " + Rates.quote(zone));
+            }
+            words.addAll(List.of("TZ", zone));
+        }
+        if (from != null) {
+            if (!from.toLowerCase(Locale.ROOT).matches(beginning)) {
+                throw new InvalidException("from: no beginning of " + window + ", got " + Rates.quote(from));
+            }
+            words.addAll(List.of("FROM", from));
+        }
+        return words;
+    }
+}

@@ -1,0 +1,278 @@
+package com.stintdb.client;
+
+import com.stintdb.client.Algorithm.Form;
+import com.stintdb.client.Algorithm.Option;
+import com.stintdb.client.internal.Rates;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The number of tokens that may be taken, and the rate or window in which they come back. It never changes. Its methods throw
+ * {@link InvalidException} for limits that the server refuses.
+ */
+public final class Limit {
+    /** The largest weight of a member of a fair share. */
+    public static final int MOST_WEIGHT = 1000;
+
+    /**
+     * The numbers of a limit.
+     *
+     * @param capacity the largest number that can be taken at once
+     * @param count tokens that come back in the period
+     * @param periodMs milliseconds; 30 days for a calendar month, 91 for a quarter, 365 for a year
+     * @param least of an adaptive limit: the tokens that come back in a period at the lowest rate; otherwise the count
+     */
+    record Numbers(long capacity, double count, double periodMs, double least) {
+        Numbers(long capacity, double count, double periodMs) {
+            this(capacity, count, periodMs, count);
+        }
+    }
+
+    private final Algorithm algorithm;
+    private final List<Object> words;
+    private final List<Object> optionWords;
+    private final Numbers numbers;
+
+    private Limit(Algorithm algorithm, List<Object> words, List<Object> optionWords, Numbers numbers) {
+        this.algorithm = algorithm;
+        this.words = List.copyOf(words);
+        this.optionWords = List.copyOf(optionWords);
+        this.numbers = numbers;
+    }
+
+    /** A token bucket of n tokens a second, n at once. */
+    public static Limit perSecond(long n) {
+        return per(n, Duration.ofSeconds(1));
+    }
+
+    /** A token bucket of n tokens a minute, n at once. */
+    public static Limit perMinute(long n) {
+        return per(n, Duration.ofMinutes(1));
+    }
+
+    /** A token bucket of n tokens an hour, n at once. */
+    public static Limit perHour(long n) {
+        return per(n, Duration.ofHours(1));
+    }
+
+    /** A token bucket of n tokens in 24 hours, n at once. */
+    public static Limit perDay(long n) {
+        return per(n, Duration.ofDays(1));
+    }
+
+    /** A token bucket that is refilled evenly with n tokens in every period. It holds n tokens, or those of {@link #burst}. */
+    public static Limit per(long n, Duration period) {
+        long ms = Rates.milliseconds(period, "period");
+        return bucket(Algorithm.TOKEN_BUCKET, n, Rates.count(n, "tokens", 1) + "/" + ms + "ms", new Numbers(n, n, ms));
+    }
+
+    /**
+     * A fixed window: n tokens in each window of the calendar in UTC, "@minute", "@hour", "@day", "@week", "@month", "@quarter" or "@year", or in
+     * windows such as "@15m" that are counted from 1970. Weeks begin on Monday.
+     */
+    public static Limit window(long n, String window) {
+        return window(n, window, null, null);
+    }
+
+    /**
+     * A fixed window of the calendar from a day on, in a time zone such as "Europe/Berlin", with another beginning: "6" is the hour of a day, "sunday"
+     * the day of a week, "17" the day of a month, and "04-06" the date of a year or of one of its quarters. A month without that day has it on its
+     * last.
+     */
+    public static Limit window(long n, String window, @Nullable String zone, @Nullable String from) {
+        Limit limit = window(Algorithm.FIXED_WINDOW, n, window, Calendar.milliseconds(window));
+        return new Limit(limit.algorithm, limit.words, Calendar.anchor(window, zone, from), limit.numbers);
+    }
+
+    /** A fixed window that begins with the first grant: n tokens in it. */
+    public static Limit window(long n, Duration length) {
+        long ms = Rates.milliseconds(length, "length");
+        return window(Algorithm.FIXED_WINDOW, n, ms + "ms", ms);
+    }
+
+    /** A sliding window estimated from two counters: about n tokens in any span of this length. */
+    public static Limit slidingWindow(long n, Duration length) {
+        long ms = Rates.milliseconds(length, "length");
+        return window(Algorithm.SLIDING_WINDOW, n, ms + "ms", ms);
+    }
+
+    /** An exact sliding window: at most n tokens in any span of this length. */
+    public static Limit slidingLog(long n, Duration length) {
+        long ms = Rates.milliseconds(length, "length");
+        return window(Algorithm.SLIDING_LOG, n, ms + "ms", ms);
+    }
+
+    /** The limit of CL.THROTTLE, for keys shared with programs for redis-cell: maxBurst + 1 tokens, n more in every period of whole seconds. */
+    public static Limit gcra(long maxBurst, long n, long seconds) {
+        List<Object> words = List.of(Rates.count(maxBurst, "maxBurst", 0), Rates.count(n, "n", 1), Rates.count(seconds, "seconds", 1));
+        return new Limit(Algorithm.GCRA, words, List.of(), new Numbers(Rates.count(maxBurst + 1, "maxBurst + 1", 1), n, seconds * 1000.0));
+    }
+
+    /** At most n holders at a time. One that does not {@link Limiter#release} within its time is dropped; the same holder again renews. */
+    public static Limit concurrency(long n, Duration ttl, String holder) {
+        long ms = Rates.milliseconds(ttl, "ttl");
+        return leases(n, ms + "ms", ms, holder);
+    }
+
+    /**
+     * The limit of a text: a rate such as "100/minute" or "10 per second", or a limit of RL.ALL without its key, such as "TB 20 10/s", "FW 1000 @day" or
+     * "SL 100 1m". A rate is a token bucket that holds the tokens of a period, at least one.
+     */
+    public static Limit parse(String text) {
+        return LimitText.parse(text);
+    }
+
+    static Limit bucket(Algorithm algorithm, long tokens, String rate, Numbers refill) {
+        long capacity = Rates.count(tokens, "capacity", 1) + (algorithm == Algorithm.LEAKY_QUEUE ? 1 : 0);
+        return new Limit(algorithm, List.of(tokens, rate), List.of(), new Numbers(capacity, refill.count, refill.periodMs));
+    }
+
+    static Limit window(Algorithm algorithm, long n, String text, double periodMs) {
+        return new Limit(algorithm, List.of(Rates.count(n, "limit", 1), text), List.of(), new Numbers(n, n, periodMs));
+    }
+
+    static Limit leases(long n, String text, double periodMs, String holder) {
+        if (holder.isEmpty()) {
+            throw new InvalidException("holder: needs a name");
+        }
+        return new Limit(Algorithm.CONCURRENCY, List.of(Rates.count(n, "limit", 1), text, holder), List.of(), new Numbers(n, n, periodMs));
+    }
+
+    /** The same rate with another capacity: the most tokens that can be taken at once. It is for token buckets. */
+    public Limit burst(long capacity) {
+        if (algorithm.form != Form.RATE) {
+            throw new InvalidException("burst: is for token buckets, not for " + algorithm.command());
+        }
+        return bucket(algorithm, capacity, rate(), numbers);
+    }
+
+    /** The rate as a queue: tokens go out one by one, evenly spaced, and at most this many requests wait. Use it with {@link Limiter#await}. */
+    public Limit queue(long waiting) {
+        mustBeBucket("queue");
+        return bucket(Algorithm.LEAKY_QUEUE, waiting, rate(), numbers);
+    }
+
+    /** The share of a member with weight 1: see {@link #member(Key, int)}. */
+    public Limit member(String name) {
+        return member(name, 1);
+    }
+
+    /** The share of a member: see {@link #member(Key, int)}. */
+    public Limit member(String name, int weight) {
+        return member(Key.of(name), weight);
+    }
+
+    /**
+     * The share of a member of a pool, whose tokens are those of this bucket, shared by weight, 1 to {@link #MOST_WEIGHT}. The key is that of the pool.
+     * Take the name from authentication: each name counts as a member.
+     */
+    public Limit member(Key name, int weight) {
+        mustBeBucket("member");
+        if (name.isEmpty()) {
+            throw new InvalidException("member: needs a name");
+        }
+        if (weight < 1 || weight > MOST_WEIGHT) {
+            throw new InvalidException("weight: must be an integer between 1 and " + MOST_WEIGHT + ", got " + weight);
+        }
+        List<Object> all = new ArrayList<>(words);
+        all.add(name);
+        return new Limit(Algorithm.FAIR_SHARE, all, weight == 1 ? List.of() : List.of("WEIGHT", (long) weight), numbers);
+    }
+
+    /** A limit whose rate follows {@link Limiter#report}, from least tokens in the period of this bucket up to its rate. */
+    public Limit adaptive(long least) {
+        mustBeBucket("adaptive");
+        return between(Rates.count(least, "least", 1) + "/" + (long) numbers.periodMs + "ms", least);
+    }
+
+    Limit between(String rate, double least) {
+        if (least > numbers.count) {
+            throw new InvalidException("least: must be at most the highest rate, " + rate() + ", got " + rate);
+        }
+        return new Limit(
+                Algorithm.ADAPTIVE, List.of(words.get(0), rate, rate()), List.of(), new Numbers(numbers.capacity, numbers.count, numbers.periodMs, least));
+    }
+
+    private String rate() {
+        return words.get(1).toString();
+    }
+
+    private void mustBeBucket(String method) {
+        if (algorithm != Algorithm.TOKEN_BUCKET) {
+            throw new InvalidException(method + ": is for token buckets, not for " + algorithm.command());
+        }
+    }
+
+    /** Throws {@link InvalidException} for an option that the algorithm's command does not take. */
+    void mustTake(@Nullable Option option) {
+        if (option != null && !algorithm.options.contains(option)) {
+            throw new InvalidException(algorithm.command() + " has no option " + option + ", got it for " + this);
+        }
+    }
+
+    /** The limit of which {@link Policy#localShare} takes a part: a pool for all its members, the lowest rate of an adaptive limit. */
+    Limit shared() {
+        return switch (algorithm) {
+            case FAIR_SHARE -> new Limit(algorithm, words.subList(0, 2), List.of(), numbers);
+            case ADAPTIVE -> new Limit(algorithm, words, List.of(), new Numbers(numbers.capacity, numbers.least, numbers.periodMs));
+            default -> this;
+        };
+    }
+
+    /** Its algorithm. */
+    public Algorithm algorithm() {
+        return algorithm;
+    }
+
+    /** The largest number that can be taken at once. */
+    public long capacity() {
+        return numbers.capacity;
+    }
+
+    /** Tokens that come back in {@link #periodMs}. */
+    public double count() {
+        return numbers.count;
+    }
+
+    /** Milliseconds; 30 days for a calendar month. */
+    public double periodMs() {
+        return numbers.periodMs;
+    }
+
+    /** Milliseconds until all tokens are back, rounded up; of a fixed window, its length. */
+    public long fillTimeMs() {
+        return (long) Math.ceil(algorithm == Algorithm.FIXED_WINDOW ? numbers.periodMs : numbers.capacity * numbers.periodMs / numbers.count);
+    }
+
+    /** The arguments behind the key, in the limit's command and in a spec of RL.ALL: texts, integers and a {@link Key}. */
+    public List<Object> words() {
+        return words;
+    }
+
+    /** The words behind the tokens of the limit's command, and behind its spec in RL.ALL. */
+    List<Object> optionWords() {
+        return optionWords;
+    }
+
+    /** The limit as RL.ALL takes it, without its key. */
+    @Override
+    public String toString() {
+        StringBuilder text = new StringBuilder(algorithm.spec());
+        words.forEach(word -> text.append(' ').append(word));
+        optionWords.forEach(word -> text.append(' ').append(word));
+        return text.toString();
+    }
+
+    @Override
+    public boolean equals(@Nullable Object other) {
+        return other instanceof Limit limit && algorithm == limit.algorithm && words.equals(limit.words) && optionWords.equals(limit.optionWords);
+    }
+
+    @Override
+    public int hashCode() {
+        return Objects.hash(algorithm, words, optionWords);
+    }
+}

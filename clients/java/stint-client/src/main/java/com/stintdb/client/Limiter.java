@@ -1,0 +1,298 @@
+package com.stintdb.client;
+
+import com.stintdb.client.Algorithm.Option;
+import com.stintdb.client.internal.Rates;
+import com.stintdb.client.internal.Replies;
+import com.stintdb.client.spi.Driver;
+import io.lettuce.core.RedisURI;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Asks a Stint server for each request, and decides when the server does not answer. Make one and keep it while the program runs. It is safe for use by
+ * many threads.
+ *
+ * <p>Each stage is completed within the timeout, and never waits longer for a server that is slow or gone: then the policy answers. A stage fails with
+ * {@link InvalidException} if an argument cannot be sent, with {@link RefusedException} if the server replied with an error about the request, and with
+ * {@link ClosedException} after {@link #close}. Stages are completed on threads of Netty: go on by methods such as {@code thenAcceptAsync} where the rest may
+ * block. {@link #blocking} has the same methods for threads that wait, also virtual ones.
+ */
+public final class Limiter implements AutoCloseable {
+    private final Driver driver;
+    private final Decider decider;
+    private final BlockingLimiter blocking;
+    private final Awaiting awaiting;
+
+    Limiter(LimiterBuilder settings, Driver driver) {
+        this.driver = driver;
+        this.decider = new Decider(settings, driver);
+        this.awaiting = new Awaiting(this, decider);
+        this.blocking = new BlockingLimiter(this);
+    }
+
+    /** A limiter with the usual settings, at an address such as "redis://127.0.0.1:6379" or "rediss://user:password@stint.internal". */
+    public static Limiter connect(String address, Policy whenDown) {
+        return builder(whenDown, address).build();
+    }
+
+    /**
+     * The settings of a limiter.
+     *
+     * @param whenDown the decision while Stint does not answer
+     * @param addresses of one server, or of some nodes of a cluster: it goes on to the next when one fails, and follows redirections
+     */
+    public static LimiterBuilder builder(Policy whenDown, String... addresses) {
+        return builder(whenDown, Arrays.stream(addresses).map(Limiter::address).toArray(RedisURI[]::new));
+    }
+
+    /** The settings of a limiter at addresses of Lettuce: see {@link #builder(Policy, String...)}. */
+    public static LimiterBuilder builder(Policy whenDown, RedisURI... addresses) {
+        if (addresses.length == 0) {
+            throw new InvalidException("addresses: needs at least one, such as redis://127.0.0.1:6379");
+        }
+        return new LimiterBuilder(List.of(addresses), null, whenDown);
+    }
+
+    /** The settings of a limiter on another driver, such as a server in memory. */
+    public static LimiterBuilder builder(Policy whenDown, Driver driver) {
+        return new LimiterBuilder(List.of(), driver, whenDown);
+    }
+
+    private static RedisURI address(String text) {
+        try {
+            return RedisURI.create(text);
+        } catch (IllegalArgumentException e) {
+            throw new InvalidException("address: must be such as redis://127.0.0.1:6379, got " + Rates.quote(text) + ": " + e.getMessage());
+        }
+    }
+
+    /** The same methods for threads that wait. */
+    public BlockingLimiter blocking() {
+        return blocking;
+    }
+
+    /** Whether the circuit breaker is open: no requests are sent at present. */
+    public boolean isOpen() {
+        return decider.asker.isOpen();
+    }
+
+    /** Ends the connection. Later calls, and those that {@link #await}, fail with {@link ClosedException}. */
+    @Override
+    public void close() {
+        awaiting.close();
+        decider.asker.close();
+    }
+
+    /** Takes one token if the limit allows. */
+    public CompletionStage<Result> allow(String key, Limit limit) {
+        return allow(Key.of(key), limit, 1);
+    }
+
+    /** Takes tokens if the limit allows, all or none. */
+    public CompletionStage<Result> allow(String key, Limit limit, long tokens) {
+        return allow(Key.of(key), limit, tokens);
+    }
+
+    /** Takes tokens if the limit allows, all or none. */
+    public CompletionStage<Result> allow(Key key, Limit limit, long tokens) {
+        return failing(() -> decider.acquire(key, limit, tokens, null, null));
+    }
+
+    /** Takes the tokens that are there, at most so many. */
+    public CompletionStage<Result> allowAtMost(String key, Limit limit, long tokens) {
+        return allowAtMost(Key.of(key), limit, tokens);
+    }
+
+    /** Takes the tokens that are there, at most so many. */
+    public CompletionStage<Result> allowAtMost(Key key, Limit limit, long tokens) {
+        return failing(() -> decider.acquire(key, limit, tokens, Option.UPTO, null));
+    }
+
+    /** Answers as {@link #allow(Key, Limit, long)} and takes nothing. */
+    public CompletionStage<Result> peek(String key, Limit limit, long tokens) {
+        return peek(Key.of(key), limit, tokens);
+    }
+
+    /** Answers as {@link #allow(Key, Limit, long)} and takes nothing. */
+    public CompletionStage<Result> peek(Key key, Limit limit, long tokens) {
+        return failing(() -> decider.acquire(key, limit, tokens, Option.PEEK, null));
+    }
+
+    /** Takes tokens even if there are none: for work that has happened already. */
+    public CompletionStage<Result> force(String key, Limit limit, long tokens) {
+        return force(Key.of(key), limit, tokens);
+    }
+
+    /** Takes tokens even if there are none: for work that has happened already. */
+    public CompletionStage<Result> force(Key key, Limit limit, long tokens) {
+        return failing(() -> decider.acquire(key, limit, tokens, Option.FORCE, null));
+    }
+
+    /** Takes tokens of a class: its assured ones, or those that its ancestors have to lend, all or none. */
+    public CompletionStage<Result> allowClass(TreeClass tree, long tokens) {
+        return failing(() -> decider.acquire(tree, tokens, null));
+    }
+
+    /** Answers as {@link #allowClass} and takes nothing. */
+    public CompletionStage<Result> peekClass(TreeClass tree, long tokens) {
+        return failing(() -> decider.acquire(tree, tokens, Option.PEEK));
+    }
+
+    /** Takes tokens of all limits at one instant, or of none. */
+    public CompletionStage<MultiResult> all(List<Keyed> limits, Request request) {
+        return failing(() -> decider.all(limits, request));
+    }
+
+    /** Checks the limits of a policy stored on the server, for the caller with this id: all or none. */
+    public CompletionStage<MultiResult> check(String policy, String id, Request request) {
+        return check(policy, Key.of(id), request);
+    }
+
+    /** Checks the limits of a policy stored on the server, for the caller with this id: all or none. */
+    public CompletionStage<MultiResult> check(String policy, Key id, Request request) {
+        return failing(() -> decider.check(policy, id, request));
+    }
+
+    /**
+     * Charges the true cost of a request that was granted with an id: tokens for each limit without a cost. The stage has null if the server does not know
+     * the id. It is sent again if a reply is lost. There is no policy: the stage fails with {@link UnavailableException} if Stint does not answer.
+     */
+    public CompletionStage<@Nullable List<Charge>> settle(String id, long tokens) {
+        return settle(Key.of(id), tokens);
+    }
+
+    /** Charges the true cost: see {@link #settle(String, long)}. */
+    public CompletionStage<@Nullable List<Charge>> settle(Key id, long tokens) {
+        return charged(() -> new Words("RL.SETTLE").add(id).add(Rates.count(tokens, "tokens", 0)));
+    }
+
+    /** Charges one amount for each limit, null to keep it: see {@link #settle(String, long)}. */
+    public CompletionStage<@Nullable List<Charge>> settle(Key id, List<@Nullable Long> costs) {
+        return charged(() -> {
+            Words words = new Words("RL.SETTLE").add(id).add("COSTS");
+            costs.forEach(cost -> words.add(cost == null ? "-" : Rates.count(cost, "costs", 0)));
+            return words;
+        });
+    }
+
+    /** Gives back everything that a request with this id took. It is {@link #settle(String, long)} in all other respects. */
+    public CompletionStage<@Nullable List<Charge>> cancel(String id) {
+        return cancel(Key.of(id));
+    }
+
+    /** Gives back everything that a request with this id took. It is {@link #settle(String, long)} in all other respects. */
+    public CompletionStage<@Nullable List<Charge>> cancel(Key id) {
+        return charged(() -> new Words("RL.CANCEL").add(id));
+    }
+
+    private CompletionStage<@Nullable List<Charge>> charged(Supplier<Words> words) {
+        return failing(() -> decider.asker.askUntilAnswered(words.get().done())).thenApply(reply -> {
+            if (reply == null) {
+                return null;
+            }
+            List<Charge> charges = new ArrayList<>();
+            for (Object each : Replies.list(reply, -1)) {
+                long[] n = Replies.integers(each, 4);
+                charges.add(new Charge(n[0], n[1], n[2], n[3]));
+            }
+            return List.copyOf(charges);
+        });
+    }
+
+    /**
+     * Takes tokens of a policy's limits under the id of a request, until {@link Reserved#end}. The stage fails with {@link InvalidException} for a request
+     * without an id.
+     */
+    public CompletionStage<Reserved> reserving(String policy, String caller, Request request) {
+        return reserving(request, () -> decider.check(policy, Key.of(caller), request));
+    }
+
+    /** Takes tokens of several limits under the id of a request, until {@link Reserved#end}: see {@link #reserving(String, String, Request)}. */
+    public CompletionStage<Reserved> reserving(List<Keyed> limits, Request request) {
+        return reserving(request, () -> decider.all(limits, request));
+    }
+
+    private CompletionStage<Reserved> reserving(Request request, Supplier<CompletableFuture<MultiResult>> ask) {
+        return failing(() -> {
+            Key id = request.id;
+            if (id == null) {
+                throw new InvalidException("id: reserving needs an id, and a time to remember it: Request.of(8000).id(\"call:1\", Duration.ofMinutes(10))");
+            }
+            return ask.get().thenApply(result -> new Reserved(this, id, result));
+        });
+    }
+
+    /** Leases that spend tokens from memory, which Stint has set aside for this process. Close them before the limiter. */
+    public Leases lease() {
+        return lease(LeaseOptions.usual());
+    }
+
+    /** Leases with other settings: see {@link #lease()}. */
+    public Leases lease(LeaseOptions options) {
+        return new Leases(decider, options, Purse.Moment::now);
+    }
+
+    /** The active members of a fair share, in the order of their names. Without a policy: see {@link #settle(String, long)}. */
+    public CompletionStage<List<Member>> members(String pool) {
+        return failing(() -> decider.asker.ask(new Words("FS.MEMBERS").add(pool).done())).thenApply(Member::listOf);
+    }
+
+    /**
+     * Tells an adaptive limit about calls of its backend. Report sums, each second or so. The stage has null if the key has no limiter: nothing was granted in
+     * the last ten minutes. The server counts a report once, so it is sent again if a reply is lost. Without a policy: see {@link #settle(String, long)}.
+     */
+    public CompletionStage<@Nullable Pace> report(String key, Report report) {
+        return failing(() -> decider.asker.askUntilAnswered(new Words("AD.REPORT").add(Key.of(key)).addAll(report.words).done())).thenApply(Pace::of);
+    }
+
+    /** Gives tokens back. The stage has the tokens left, or nothing if the key has no limiter. Without a policy: see {@link #settle(String, long)}. */
+    public CompletionStage<OptionalLong> refund(String key, long tokens) {
+        return refund(Key.of(key), tokens);
+    }
+
+    /** Gives tokens back: see {@link #refund(String, long)}. */
+    public CompletionStage<OptionalLong> refund(Key key, long tokens) {
+        return failing(() -> decider.asker.ask(new Words("RL.REFUND").add(key).add(Rates.count(tokens, "tokens", 1)).done()))
+                .thenApply(reply -> reply == null ? OptionalLong.empty() : OptionalLong.of(Replies.integer(reply, reply)));
+    }
+
+    /** Resets a key to its full limit. The stage has whether there was something to reset. Without a policy: see {@link #settle(String, long)}. */
+    public CompletionStage<Boolean> reset(String key) {
+        return failing(() -> decider.asker.ask(new Words("DEL").add(Key.of(key)).done())).thenApply(reply -> Replies.integer(reply, reply) == 1);
+    }
+
+    /** Ends a holder's place in a concurrency limit. The stage has whether it had one. Without a policy: see {@link #settle(String, long)}. */
+    public CompletionStage<Boolean> release(String key, String holder) {
+        return failing(() -> {
+            if (holder.isEmpty()) {
+                throw new InvalidException("holder: needs a name");
+            }
+            return decider.asker.ask(new Words("CC.RELEASE").add(Key.of(key)).add(holder).done());
+        }).thenApply(reply -> Replies.integer(reply, reply) == 1);
+    }
+
+    /**
+     * Waits for tokens and takes them. With token buckets and queues, requests are served in the order in which they reached Stint. An adaptive limit is
+     * reserved at most a quarter of a second ahead, so a pause that another process reports holds soon. The future fails with {@link DeniedException} if that
+     * would take longer than this, or for ever. Canceling it gives the tokens back.
+     */
+    public CompletableFuture<Result> await(String key, Limit limit, long tokens, Duration atMost) {
+        return failing(() -> awaiting.begin(Key.of(key), limit, tokens, Rates.milliseconds(atMost, "atMost")));
+    }
+
+    /** The stage of a call, failed if the call throws. */
+    private static <T extends @Nullable Object> CompletableFuture<T> failing(Supplier<CompletableFuture<T>> call) {
+        try {
+            return call.get();
+        } catch (StintException e) {
+            return CompletableFuture.failedFuture(e);
+        }
+    }
+}

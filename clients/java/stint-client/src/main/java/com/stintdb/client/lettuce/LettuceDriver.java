@@ -1,0 +1,204 @@
+package com.stintdb.client.lettuce;
+
+import com.stintdb.client.UnavailableException;
+import com.stintdb.client.UnavailableException.Reason;
+import com.stintdb.client.spi.Driver;
+import io.lettuce.core.ClientOptions;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisURI;
+import io.lettuce.core.TimeoutOptions;
+import io.lettuce.core.resource.ClientResources;
+import io.lettuce.core.resource.DefaultClientResources;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Sends to one of several addresses, always the same while it answers. It goes on to the next when a connection fails, when a reply is overdue, and when a
+ * node replies that it cannot serve; it follows a MOVED reply to the node that it names.
+ */
+public final class LettuceDriver implements Driver {
+    private static final int MOST_NODES = 32; // with those that redirections name
+    private static final Pattern MOVED = Pattern.compile("MOVED [0-9]+ (.+):([0-9]+)");
+
+    private final RedisClient client;
+    private final @Nullable ClientResources own;
+    private final Executor executor;
+    private final List<Node> nodes = new CopyOnWriteArrayList<>();
+    private final AtomicReference<Node> current;
+    private final CompletableFuture<@Nullable Void> firstAttempt = new CompletableFuture<>();
+    private volatile boolean isClosed;
+
+    /**
+     * Begins to connect.
+     *
+     * @param addresses of one server, or of some nodes of a cluster
+     * @param connectTimeout of an attempt to connect
+     * @param given Lettuce's options, such as those of TLS; those that would send commands twice or queue them are replaced
+     * @param resources Lettuce's threads; null for two of its own
+     */
+    public LettuceDriver(List<RedisURI> addresses, Duration connectTimeout, ClientOptions given, @Nullable ClientResources resources) {
+        own = resources == null ? DefaultClientResources.builder().ioThreadPoolSize(2).computationThreadPoolSize(2).build() : null;
+        ClientResources used = own == null ? resources : own;
+        executor = used.eventExecutorGroup();
+        client = RedisClient.create(used);
+        client.setOptions(given.mutate()
+                .autoReconnect(false)
+                .disconnectedBehavior(ClientOptions.DisconnectedBehavior.REJECT_COMMANDS)
+                .timeoutOptions(TimeoutOptions.create()) // each call has its own deadline
+                .socketOptions(given.getSocketOptions().mutate().connectTimeout(connectTimeout).build())
+                .build());
+        for (RedisURI address : addresses) {
+            nodes.add(new Node(client, withTimeout(address, connectTimeout)));
+        }
+        current = new AtomicReference<>(nodes.get(0));
+        AtomicInteger left = new AtomicInteger(nodes.size());
+        nodes.forEach(node -> node.firstAttempt.thenAccept(isConnected -> {
+            if (isConnected && !firstAttempt.isDone()) {
+                current.set(node);
+            }
+            if (isConnected | left.decrementAndGet() == 0) {
+                firstAttempt.complete(null);
+            }
+        }));
+        nodes.forEach(Node::open);
+    }
+
+    private static RedisURI withTimeout(RedisURI address, Duration timeout) {
+        RedisURI copy = RedisURI.builder(address).build();
+        copy.setTimeout(timeout); // of the login
+        return copy;
+    }
+
+    @Override
+    public CompletableFuture<?> firstAttempt() {
+        return firstAttempt;
+    }
+
+    @Override
+    public CompletableFuture<@Nullable Object> send(byte[][] words) {
+        CompletableFuture<@Nullable Object> reply = new CompletableFuture<>();
+        send(words, reply, nodes.size());
+        return reply;
+    }
+
+    private void send(byte[][] words, CompletableFuture<@Nullable Object> reply, int attempts) {
+        Node node = current.get();
+        CompletableFuture<@Nullable Object> sent = node.send(words);
+        reply.whenComplete((nothing, error) -> {
+            if (error instanceof CancellationException && !sent.isDone()) { // it is overdue
+                leave(node);
+                sent.cancel(false);
+            }
+        });
+        sent.whenComplete((answer, error) -> {
+            if (error == null) {
+                reply.complete(answer);
+                return;
+            }
+            Node target = moved(error);
+            if (target != null) {
+                current.set(target);
+                redirect(words, reply, target);
+                return;
+            }
+            if (cannotServe(error)) {
+                leave(node);
+            }
+            if (attempts > 1 && wasNotSent(error) && !reply.isDone()) {
+                send(words, reply, attempts - 1);
+            } else {
+                reply.completeExceptionally(error);
+            }
+        });
+    }
+
+    /** Sends a command, which no server has carried out, to the node that a server has named. It waits for the connection to a new one. */
+    private static void redirect(byte[][] words, CompletableFuture<@Nullable Object> reply, Node target) {
+        target.firstAttempt.whenComplete((nothing, failure) -> {
+            if (reply.isDone()) {
+                return;
+            }
+            target.send(words).whenComplete((answer, error) -> {
+                if (error == null) {
+                    reply.complete(answer);
+                } else {
+                    reply.completeExceptionally(error);
+                }
+            });
+        });
+    }
+
+    /** The node that a MOVED reply names; null if the error is another one, or there is no room for another node. */
+    private @Nullable Node moved(Throwable error) {
+        Matcher words = MOVED.matcher(String.valueOf(error.getMessage()));
+        if (!words.matches()) {
+            return null;
+        }
+        String host = words.group(1);
+        int port = Integer.parseInt(words.group(2));
+        synchronized (this) {
+            for (Node node : nodes) {
+                if (node.address.getHost().equals(host) && node.address.getPort() == port) {
+                    return node;
+                }
+            }
+            if (isClosed || nodes.size() >= MOST_NODES) {
+                return null;
+            }
+            RedisURI address = RedisURI.builder(nodes.get(0).address).withHost(host).withPort(port).build();
+            Node node = new Node(client, withTimeout(address, nodes.get(0).address.getTimeout()));
+            nodes.add(node);
+            node.open();
+            return node;
+        }
+    }
+
+    /** Goes on to the node after this one, unless that has been done already. */
+    private void leave(Node node) {
+        if (nodes.size() > 1) {
+            current.compareAndSet(node, nodes.get((nodes.indexOf(node) + 1) % nodes.size()));
+        }
+    }
+
+    private static boolean cannotServe(Throwable error) {
+        return error instanceof UnavailableException unavailable && !String.valueOf(error.getMessage()).matches("(?s)(OOM|LIMITED) .*")
+                && unavailable.reason() != Reason.OVERLOADED;
+    }
+
+    private static boolean wasNotSent(Throwable error) {
+        return error instanceof UnavailableException unavailable && unavailable.reason() == Reason.NOT_SENT;
+    }
+
+    @Override
+    public void renew(Duration age) {
+        nodes.forEach(node -> node.renew(age));
+    }
+
+    @Override
+    public Executor executor() {
+        return executor;
+    }
+
+    @Override
+    public void close() {
+        synchronized (this) {
+            isClosed = true;
+        }
+        nodes.forEach(Node::close);
+        client.shutdownAsync(0, 1, TimeUnit.SECONDS).whenComplete((nothing, error) -> {
+            if (own != null) {
+                own.shutdown(0, 1, TimeUnit.SECONDS);
+            }
+        });
+    }
+}

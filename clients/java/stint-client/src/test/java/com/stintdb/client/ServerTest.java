@@ -1,0 +1,148 @@
+package com.stintdb.client;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** A limiter and a real server. */
+class ServerTest {
+    private static RealServer server;
+    private static Limiter limiter;
+
+    @BeforeAll
+    static void start() throws Exception {
+        server = new RealServer();
+        limiter = Limiter.builder(Policy.failClosed(), server.url()).timeout(Duration.ofSeconds(30)).connectTimeout(Duration.ofSeconds(30)).build();
+    }
+
+    @AfterAll
+    static void stop() {
+        limiter.close();
+        server.close();
+    }
+
+    @Test
+    void limitOfRedisCell() {
+        Limit limit = Limit.gcra(2, 1, 60);
+        assertEquals(new Result(true, 1, 3, 2, 0, 0, 60_000, Source.SERVER, null), limiter.blocking().allow("cell", limit));
+        assertTrue(limiter.blocking().allow("cell", limit, 2).allowed());
+        Result denied = limiter.blocking().allow("cell", limit);
+        assertFalse(denied.allowed());
+        assertEquals(60_000, denied.retryAfterMs());
+    }
+
+    @Test
+    void policyWithFields() throws Exception {
+        try (Admin admin = new Admin(server)) {
+            admin.run("RL.POLICY", "SET", "api", "FW", "user:{}", "3", "1d", "FW", "team:{team}", "2", "1d");
+        }
+        Request request = Request.one().field("team", "ä");
+        for (int left = 1; left >= 0; left--) {
+            MultiResult result = limiter.blocking().check("api", "7", request);
+            assertTrue(result.allowed());
+            assertNull(result.cause());
+            assertEquals(left, result.tightest().remaining());
+        }
+        MultiResult denied = limiter.blocking().check("api", "7", request);
+        assertFalse(denied.allowed());
+        assertEquals(1, denied.binding());
+        assertEquals(1, denied.limits().get(0).remaining());
+    }
+
+    @Test
+    void everyKindOfCall() {
+        BlockingLimiter calls = limiter.blocking();
+        assertEquals(1, calls.allow("a", Limit.perHour(2)).remaining());
+        assertTrue(calls.allow("a", Limit.perHour(2)).allowed());
+        Result denied = calls.allow("a", Limit.perHour(2));
+        assertTrue(!denied.allowed() && denied.retryAfterMs() > 0 && denied.source() == Source.SERVER);
+        assertEquals(-1, calls.force("a", Limit.perHour(2), 1).remaining());
+        assertEquals(OptionalLong.of(0), calls.refund("a", 1));
+        assertTrue(calls.reset("a"));
+        assertEquals(OptionalLong.empty(), calls.refund("none", 1));
+        assertEquals(3, calls.allowAtMost("b", Limit.window(3, "@day"), 5).granted());
+        assertEquals(2, calls.peek("c", Limit.slidingWindow(3, Duration.ofMinutes(1)), 1).remaining());
+        assertEquals(2, calls.allow("d", Limit.slidingLog(3, Duration.ofMinutes(1))).remaining());
+        assertTrue(calls.allow("f", Limit.perHour(1).queue(1)).allowed());
+        assertEquals(Source.SERVER, calls.allow(Key.of(new byte[] {0, -1, 13, 10}), Limit.perHour(1), 1).source());
+        assertEquals(Source.SERVER, calls.allow("x".repeat(5000), Limit.perHour(5)).source());
+        assertTrue(calls.allow("pool", Limit.perHour(10).member("acme", 3)).allowed());
+        assertEquals(List.of(new Member("acme", 3, 1)), calls.members("pool"));
+        assertTrue(calls.allow("backend", Limit.perSecond(100).adaptive(5)).allowed());
+        assertEquals(100, calls.report("backend", Report.of(1, 0)).perSecond());
+        Limit place = Limit.concurrency(1, Duration.ofHours(1), "job-7");
+        assertTrue(calls.allow("jobs", place).allowed());
+        assertFalse(calls.allow("jobs", Limit.concurrency(1, Duration.ofHours(1), "job-8")).allowed());
+        assertTrue(calls.release("jobs", "job-7"));
+        assertFalse(calls.release("jobs", "job-7"));
+        TreeClass tree = TreeClass.of("team", Limit.perHour(1), Limit.perHour(2), Keyed.of("plan", Limit.perHour(3)));
+        assertEquals(2, calls.allowClass(tree, 2).granted());
+        assertFalse(calls.peekClass(tree, 1).allowed());
+        assertThrows(RefusedException.class, () -> calls.check("unknown", "u"));
+        assertTrue(assertThrows(RefusedException.class, () -> calls.allow("b", Limit.perHour(1))).getMessage().startsWith("WRONGTYPE "));
+    }
+
+    @Test
+    void severalLimitsReservedAndSettled() {
+        BlockingLimiter calls = limiter.blocking();
+        List<Keyed> limits = List.of(Keyed.of("g", Limit.perHour(10)).cost(4), Keyed.of("h", Limit.perHour(8)));
+        Request request = Request.of(5).id("call:1", Duration.ofMinutes(10));
+        for (int again = 0; again < 2; again++) { // the second time, nothing is taken
+            MultiResult result = calls.all(limits, request);
+            assertEquals(List.of(6L, 3L), result.limits().stream().map(LimitState::remaining).toList());
+        }
+        assertEquals(List.of(4L, 2L), calls.settle("call:1", 2).stream().map(Charge::charged).toList());
+        assertNull(calls.cancel("unknown"));
+        for (boolean isSettled : new boolean[] {true, false}) {
+            Reserved reserved = calls.reserving(limits, Request.of(5).id("call:" + isSettled, Duration.ofMinutes(10)));
+            try (reserved) {
+                assertTrue(reserved.allowed());
+                if (isSettled) {
+                    reserved.settle(1);
+                }
+            }
+            assertEquals(isSettled ? List.of(4L, 1L) : List.of(0L, 0L), reserved.charges().stream().map(Charge::charged).toList());
+            assertNull(reserved.error());
+            calls.reset("g");
+        }
+        assertEquals("id", assertThrows(InvalidException.class, () -> calls.reserving(limits, Request.one())).getMessage().split(":")[0]);
+    }
+
+    @Test
+    void awaiting() throws Exception {
+        BlockingLimiter calls = limiter.blocking();
+        Limit limit = Limit.perSecond(1000).burst(1);
+        for (int i = 0; i < 50; i++) {
+            assertTrue(calls.await("paced", limit, 1, Duration.ofMinutes(1)).allowed());
+        }
+        Limit slow = Limit.perHour(2).burst(1);
+        assertTrue(calls.await("slow", slow, 1, Duration.ofMinutes(1)).allowed());
+        assertThrows(DeniedException.class, () -> calls.await("slow", slow, 1, Duration.ofMinutes(1)));
+        assertThrows(DeniedException.class, () -> calls.await("slow", slow, 2, Duration.ofMinutes(1)));
+        CompletableFuture<Result> waiting = limiter.await("slow", slow, 1, Duration.ofHours(2));
+        while (calls.peek("slow", slow, 1).retryAfterMs() <= Duration.ofMinutes(30).toMillis()) { // until it is reserved
+            Pause.of(5);
+        }
+        waiting.cancel(false);
+        while (calls.peek("slow", slow, 1).retryAfterMs() > Duration.ofMinutes(30).toMillis()) { // until it is given back
+            Pause.of(5);
+        }
+        Limiter other = Limiter.builder(Policy.failClosed(), server.url()).timeout(Duration.ofSeconds(30)).connectTimeout(Duration.ofSeconds(30)).build();
+        CompletableFuture<Result> closed = other.await("slow", slow, 1, Duration.ofHours(2));
+        other.close();
+        assertInstanceOf(ClosedException.class, assertThrows(CompletionException.class, closed::join).getCause());
+        assertThrows(ClosedException.class, () -> other.blocking().allow("slow", slow));
+    }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package com.stintdb.client;
+
+import org.jspecify.annotations.NullMarked;

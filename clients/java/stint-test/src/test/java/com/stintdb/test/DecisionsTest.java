@@ -1,0 +1,45 @@
+package com.stintdb.test;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import com.stintdb.client.internal.Rates;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.Collectors;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Random requests at times of a clock, with the server's replies to the millisecond. */
+class DecisionsTest {
+    @ParameterizedTest
+    @ValueSource(strings = {"decisions.txt", "decisions-adaptive.txt"})
+    void decisionsAreThoseOfTheServer(String name) throws Exception {
+        FakeServer server = new FakeServer(new FakeClock(Instant.parse("2026-01-02T03:04:05Z")));
+        String reply = "";
+        int played = 0;
+        for (String line : Files.readAllLines(Path.of(System.getProperty("repository"), "clients/vectors", name))) {
+            String[] words = line.split(" ");
+            if (line.startsWith("> ")) {
+                reply = shown(server.execute(Arrays.copyOfRange(words, 1, words.length)));
+                played++;
+            } else if (line.startsWith("advance ")) {
+                server.clock().advance(Duration.ofNanos(Rates.duration(words[1]).longValue()));
+            } else if (!line.startsWith("#")) {
+                assertEquals(line, reply, "request " + played);
+            }
+        }
+        assertEquals(900, played);
+    }
+
+    /** A reply as transcripts have it. */
+    private static String shown(Object reply) {
+        if (reply instanceof List<?> list) {
+            return list.stream().map(DecisionsTest::shown).collect(Collectors.joining(" ", "[", "]"));
+        }
+        return reply == null ? "nil" : reply instanceof String text ? '"' + text + '"' : reply.toString();
+    }
+}

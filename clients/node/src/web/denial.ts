@@ -1,0 +1,33 @@
+import type { Keyed } from "../request.js";
+import { type MultiResult, never } from "../result.js";
+import { wholeSeconds } from "./fields.js";
+
+/** Limits that are asked at one instant, all or nothing, by the names that a denial gives them. */
+export type Limits = Record<string, Keyed>;
+
+/** A denial in words and as fields, both for models to read. */
+export interface Denial {
+    message: string;
+    /** The name of the limit that denied; null if the policy for a server that does not answer did. */
+    limit: string | null;
+    /** null if the same request will never be granted. */
+    retryAfterSeconds: number | null;
+    remaining: number | null;
+    capacity: number | null;
+}
+
+/** Describes the denial of what, such as "The call of the tool search". */
+export function denial(what: string, names: readonly string[], result: MultiResult): Denial {
+    const state = result.limits[result.binding], limit = names[result.binding];
+    const after = Math.max(1, wholeSeconds(result.retryAfter)), again = `Try again in ${after === 1 ? "1 second" : `${after} seconds`}.`;
+    if (result.source === "fallback" || state === undefined || limit === undefined) {
+        return { message: `${what} cannot be counted at present. ${again}`, limit: null, retryAfterSeconds: after, remaining: null, capacity: null };
+    }
+    const { remaining, limit: capacity } = state;
+    if (result.retryAfter === never) {
+        const message = `${what} asks for more than the limit "${limit}" ever grants, ${capacity}. Do not repeat it as it is.`;
+        return { message, limit, retryAfterSeconds: null, remaining, capacity };
+    }
+    const message = `${what} was denied by the limit "${limit}": ${Math.max(0, remaining)} of ${capacity} are left. ${again}`;
+    return { message, limit, retryAfterSeconds: after, remaining, capacity };
+}

@@ -1,0 +1,166 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { randomUUID } from "node:crypto";
+import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import type { RequestHandlerExtra } from "@modelcontextprotocol/sdk/shared/protocol.js";
+import type { CallToolRequest, ServerNotification, ServerRequest } from "@modelcontextprotocol/sdk/types.js";
+import { mustBeFunction } from "../arguments.js";
+import { count } from "../count.js";
+import { InvalidError, StintError, UnavailableError } from "../errors.js";
+import type { Limiter } from "../limiter.js";
+import { type Known, mustKnow } from "../options.js";
+import type { Duration } from "../rates.js";
+import type { RequestOptions } from "../request.js";
+import type { MultiResult } from "../result.js";
+import { type Denial, type Limits, denial } from "./denial.js";
+
+export type { Denial, Limits } from "./denial.js";
+
+/** The code of the JSON-RPC error, from the range that MCP leaves to implementations. */
+export const limitExceeded = -32005;
+
+/** What the SDK hands to handlers beside a request. */
+export type Extra = RequestHandlerExtra<ServerRequest, ServerNotification>;
+
+/** A call of a tool. What the client says in it about itself is not verified. */
+export interface Call {
+    agent: string;
+    tool: string;
+    arguments: Record<string, unknown>;
+    extra: Extra;
+}
+
+/** The options of {@link rateLimit}. */
+export interface McpOptions {
+    /** The limits of a call by the names that a denied agent reads, {} for none; or the name of a policy on the server. */
+    limits: string | ((call: Call) => Limits);
+    /** {@link byToken} by default. */
+    agent?: (extra: Extra) => string;
+    /** The most tokens that a call may use. It takes them from each limit without a cost, and is charged what it {@link used}. */
+    most?: (call: Call) => number;
+    /** The values of the {name} in the keys of the policy. */
+    fields?: (call: Call) => Record<string, string>;
+    /** The time in which a call with `most` must end, 1h by default. */
+    remember?: Duration;
+    /** Called with each error of Stint about a call. By default it writes to the console. */
+    onError?: (error: StintError) => void;
+}
+
+const mcpOptions = { limits: true, agent: true, most: true, fields: true, remember: true, onError: true } satisfies Known<McpOptions>;
+
+/**
+ * Identifies an agent by its access token, which the server has verified: by the `sub` in the extra data of its verifier, else by its
+ * client. Without one the agent is "": all of them share their limits. On stdio that is the process that started the server.
+ */
+export function byToken({ authInfo }: Extra): string {
+    if (authInfo === undefined) {
+        return "";
+    }
+    const { sub, iss } = authInfo.extra ?? {};
+    if (typeof sub !== "string") {
+        return `client:${encodeURIComponent(authInfo.clientId)}`;
+    }
+    return `subject:${encodeURIComponent(typeof iss === "string" ? iss : "")}:${encodeURIComponent(sub)}`;
+}
+
+const usages = new AsyncLocalStorage<{ tokens?: number }>();
+
+/** Says in a tool that this call has used so many tokens, besides those said before. */
+export function used(tokens: number): void {
+    count(tokens, "tokens", 0);
+    const usage = usages.getStore();
+    if (usage !== undefined) {
+        usage.tokens = (usage.tokens ?? 0) + tokens;
+    }
+}
+
+/** A refusal, which the SDK sends as an error of JSON-RPC. */
+class LimitExceededError extends Error {
+    readonly code = limitExceeded;
+    readonly data: { tool: string } & Omit<Denial, "message">;
+
+    constructor(tool: string, { message, ...data }: Denial) {
+        super(message);
+        this.data = { tool, ...data };
+    }
+}
+
+type Handler = (request: CallToolRequest, extra: Extra) => unknown;
+
+/**
+ * Limits the calls of the tools that a server registers from now on: call it before the first. A call that does not say what it used
+ * is charged all that it took, also if it fails. For a server of the SDK's lower level, write `{ server }`.
+ */
+export function rateLimit({ server }: Pick<McpServer, "server">, limiter: Limiter, options: McpOptions): void {
+    mustKnow(options, mcpOptions, "the middleware");
+    for (const name of ["agent", "most", "fields", "onError"] as const) {
+        mustBeFunction(options[name], name);
+    }
+    if (typeof options.limits !== "string") {
+        mustBeFunction(options.limits, "limits");
+    }
+    try {
+        server.assertCanSetRequestHandler("tools/call");
+    } catch (cause) {
+        throw new InvalidError("rateLimit must be called before the first tool is registered, and capabilities not name tools", { cause });
+    }
+    const set = server.setRequestHandler.bind(server) as (schema: unknown, handler: Handler) => void;
+    const limited = (handler: Handler): Handler => (request, extra) => {
+        const isCall = (request.method as string) === "tools/call";
+        return isCall ? decide(() => handler(request, extra), limiter, options, request.params, extra) : handler(request, extra);
+    };
+    server.setRequestHandler = ((schema: unknown, handler: Handler) => { set(schema, limited(handler)); }) as typeof server.setRequestHandler;
+}
+
+/** Lets a call of a tool through, or throws a {@link LimitExceededError}. */
+async function decide(handle: () => unknown, limiter: Limiter, options: McpOptions, params: CallToolRequest["params"], extra: Extra): Promise<unknown> {
+    const { agent = byToken, most, onError = (error: StintError) => { console.error(`rate limit of tools: ${error.message}`); } } = options;
+    const call: Call = { agent: agent(extra), tool: params.name, arguments: params.arguments ?? {}, extra };
+    const id = `mcp:${randomUUID()}`;
+    const finish = async (end: () => Promise<unknown>): Promise<void> => {
+        try {
+            await end();
+        } catch (error) { // a server that is gone is no error of a call that was made
+            onError(mustBeStints(error));
+        }
+    };
+    const { result, names } = await ask(limiter, options, call, most === undefined ? {} : { tokens: most(call), id, remember: options.remember ?? "1h" }, onError);
+    if (!result.allowed) {
+        if (most !== undefined && result.cause instanceof UnavailableError) { // the server may have granted it
+            await finish(() => limiter.cancel(id));
+        }
+        throw new LimitExceededError(call.tool, denial(`The call of the tool ${call.tool}`, names, result));
+    }
+    const usage: { tokens?: number } = {};
+    try {
+        return await usages.run(usage, handle);
+    } finally {
+        const { tokens } = usage;
+        if (most !== undefined && tokens !== undefined) {
+            await finish(() => limiter.settle(id, tokens));
+        }
+    }
+}
+
+/** The decision on a call, and the names of its limits. An error about the request denies it. */
+async function ask(limiter: Limiter, { limits, fields }: McpOptions, call: Call, request: RequestOptions, onError: (error: StintError) => void): Promise<{ result: MultiResult; names: string[] }> {
+    const answer: MultiResult = { allowed: true, granted: 0, binding: -1, retryAfter: 0, wait: 0, limits: [], source: "server" };
+    try {
+        if (typeof limits === "string") {
+            const result = await limiter.check(limits, call.agent, fields === undefined ? request : { ...request, fields: fields(call) });
+            return { result, names: result.limits.map((_, i) => `${limits} ${i + 1}`) };
+        }
+        const named = limits(call), names = Object.keys(named);
+        return { result: names.length === 0 ? answer : await limiter.all(Object.values(named), request), names };
+    } catch (error) {
+        onError(mustBeStints(error));
+        return { result: { ...answer, allowed: false, source: "fallback" }, names: [] };
+    }
+}
+
+/** An error of Stint. Others are defects, which the SDK reports. */
+function mustBeStints(error: unknown): StintError {
+    if (!(error instanceof StintError)) {
+        throw error;
+    }
+    return error;
+}

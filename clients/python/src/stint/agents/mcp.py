@@ -1,0 +1,158 @@
+"""Middleware for MCP servers of the official SDK: limits of agents, tools and servers, and budgets of tokens.
+
+server = MCPServer("library", middleware=[
+    RateLimit(limiter, lambda call: {
+        "calls of this tool": stint.on(f"tool:{call.agent}:{call.tool}", "10/minute"),
+        "calls of this server": stint.on("server:library", "100/minute"),
+    })
+])
+"""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Awaitable, Callable, Mapping
+from contextvars import ContextVar
+from dataclasses import asdict, dataclass
+from typing import Any
+from urllib.parse import quote
+
+import anyio
+from mcp.server.auth.middleware.auth_context import get_access_token
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.shared.exceptions import MCPError
+
+from ..aio import AsyncLimiter
+from ..asks import Request
+from ..errors import InvalidError, StintError, UnavailableError
+from ..results import MultiResult
+from .named import Limits, checked, denial
+
+log = logging.getLogger("stint")
+
+LIMIT_EXCEEDED = -32005
+"""The code of the JSON-RPC error, from the range that MCP leaves to implementations."""
+
+Context = ServerRequestContext[Any, Any]
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of a tool. context is that of the SDK; what the client says in it about itself is not verified."""
+
+    agent: str
+    tool: str
+    arguments: Mapping[str, Any]
+    context: Context
+
+
+def by_token(context: Context) -> str:
+    """Identify an agent by its access token, which the server has verified: by its subject, else by its client.
+
+    Without one the agent is "": all of them share their limits. On stdio that is the process that started the server.
+    """
+    token = get_access_token()
+    if token is None:
+        return ""
+    if token.subject is None:
+        return "client:" + quote(token.client_id, safe="")
+    issuer = str((token.claims or {}).get("iss", ""))
+    return f"subject:{quote(issuer, safe='')}:{quote(token.subject, safe='')}"
+
+
+class _Usage:
+    """The tokens that one call has used, None as long as it has not said so."""
+
+    def __init__(self) -> None:
+        self.tokens: int | None = None
+
+
+_current: ContextVar[_Usage | None] = ContextVar("stint_usage", default=None)
+
+
+def used(tokens: int) -> None:
+    """Say in a tool that this call has used so many tokens, besides those said before."""
+    if tokens < 0:
+        raise InvalidError(f"used: the tokens must be 0 or more, got {tokens!r}")
+    usage = _current.get()
+    if usage is not None:
+        usage.tokens = (usage.tokens or 0) + tokens
+
+
+class RateLimit:
+    """Limits the calls of tools.
+
+    limits returns the limits of a call by the names that a denied agent reads, {} for none; or it is the name of a
+    policy on the server, whose fields are the result of the function fields. With most, a call takes the most tokens
+    that it may use from each limit without a cost, and is charged what it used(), once it has ended within remember
+    seconds. A call that does not say what it used is charged all that it took, also if it fails.
+    """
+
+    def __init__(
+        self,
+        limiter: AsyncLimiter,
+        limits: str | Callable[[Call], Limits],
+        *,
+        agent: Callable[[Context], str] = by_token,
+        most: Callable[[Call], int] | None = None,
+        fields: Callable[[Call], Mapping[str, str]] | None = None,
+        remember: float = 3600.0,
+    ) -> None:
+        self._limiter, self._limits, self._agent = limiter, limits, agent
+        self._most, self._fields, self._remember = most, fields, remember
+
+    async def __call__(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+        """Let a call of a tool through, or refuse it with an error of JSON-RPC."""
+        if ctx.method != "tools/call":
+            return await call_next(ctx)
+        params = ctx.params or {}
+        call = Call(self._agent(ctx), str(params.get("name", "")), params.get("arguments") or {}, ctx)
+        identity = f"mcp:{uuid.uuid4()}" if self._most is not None else ""
+        refusal = await self._ask(call, identity)
+        if refusal is not None:
+            raise refusal
+        usage = _Usage()
+        token = _current.set(usage)
+        try:
+            return await call_next(ctx)
+        finally:
+            _current.reset(token)
+            if identity and usage.tokens is not None:
+                with anyio.CancelScope(shield=True):  # a canceled call has used what it has used
+                    await self._finish(self._limiter.settle(identity, usage.tokens), call)
+
+    async def _ask(self, call: Call, identity: str) -> MCPError | None:
+        fields = self._fields(call) if self._fields is not None else {}
+        tokens = 1 if self._most is None else self._most(call)
+        request = Request(tokens, fields=fields, id=identity, remember=self._remember if identity else 0)
+        if isinstance(self._limits, str):
+            result = await self._limiter.check(self._limits, call.agent, request)
+            names = [f"{self._limits} {i + 1}" for i in range(len(result.limits))]
+        else:
+            limits = self._limits(call)
+            if not limits:
+                return None
+            result = await self._limiter.all(*checked(limits).values(), tokens=request)
+            names = list(limits)
+        if result.allowed:
+            return None
+        if identity and isinstance(result.cause, UnavailableError):  # the server may have granted it
+            await self._finish(self._limiter.cancel(identity), call)
+        return _refusal(call, names, result)
+
+    async def _finish(self, ending: Awaitable[object], call: Call) -> None:
+        """Settle or cancel. A server that is gone is no error of a call that was made."""
+        try:
+            await ending
+        except StintError as error:
+            log.warning("mcp: what a call of %r took stays charged: %s", call.tool, error)
+
+
+def _refusal(call: Call, names: list[str], result: MultiResult) -> MCPError:
+    why = denial(f"The call of the tool {call.tool}", names, result)
+    if isinstance(result.cause, StintError):
+        log.warning("mcp: a call of %r was refused: %s", call.tool, result.cause)
+    data = {"tool": call.tool, **asdict(why)}
+    del data["message"]
+    return MCPError(LIMIT_EXCEEDED, why.message, data)

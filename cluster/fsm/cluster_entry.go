@@ -1,0 +1,77 @@
+package fsm
+
+import (
+	"encoding/json"
+
+	"github.com/hashicorp/raft"
+)
+
+// The JSON of entries that are no decisions.
+type (
+	// BootstrapBody is that of a KindBootstrap entry.
+	BootstrapBody struct {
+		ClusterID string        `json:"cluster"`
+		Formats   FormatVersion `json:"formats,omitempty"` // that all first members report
+		Groups    int           `json:"groups,omitempty"`  // see Cluster
+	}
+	// MemberBody is that of a KindMember entry.
+	MemberBody struct {
+		ID     raft.ServerID `json:"id"`
+		Member *Member       `json:"member"` // nil: it has left
+	}
+)
+
+// AllowanceBody is the JSON of a KindAllowance entry.
+type AllowanceBody struct {
+	Allowance bool `json:"share"`
+}
+
+// applyToCluster carries out an entry that is about the cluster itself.
+func (f *Machine) applyToCluster(e entryView) error {
+	switch e.kind {
+	case KindBootstrap:
+		var body BootstrapBody
+		if err := json.Unmarshal(e.body, &body); err != nil {
+			return err
+		}
+		if err := checkUsed(body.Formats, f.Knows); err != nil {
+			return err
+		}
+		if f.Cluster.Load().ClusterID == "" {
+			next := *f.Cluster.Load()
+			next.ClusterID, next.Formats, next.Groups = body.ClusterID, body.Formats, body.Groups
+			f.Cluster.Store(&next)
+		}
+	case KindMember:
+		var body MemberBody
+		if err := json.Unmarshal(e.body, &body); err != nil {
+			return err
+		}
+		f.setCluster(f.Cluster.Load().withMember(body.ID, body.Member))
+	case KindProcess:
+		var body ProcessBody
+		if err := json.Unmarshal(e.body, &body); err != nil {
+			return err
+		}
+		f.setCluster(f.Cluster.Load().withProcess(body))
+	case KindVersion:
+		version, err := readVersion(e.body, f.Knows)
+		if err != nil {
+			return err
+		}
+		next := *f.Cluster.Load()
+		next.Formats = max(next.Formats, version)
+		f.Cluster.Store(&next)
+	case KindGroups:
+		return f.applyGroups(e.body)
+	case KindAllowance:
+		var body AllowanceBody
+		if err := json.Unmarshal(e.body, &body); err != nil {
+			return err
+		}
+		next := *f.Cluster.Load()
+		next.Allowance = body.Allowance
+		f.Cluster.Store(&next)
+	}
+	return nil
+}

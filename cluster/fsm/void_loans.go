@@ -1,0 +1,52 @@
+package fsm
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/keyspace"
+	"github.com/stintdb/stint/engine/store"
+)
+
+// LoanVoider charges the tokens that are lent to nodes, in the entries of a backup.
+type LoanVoider struct{ store *store.Store } // empty between calls
+
+// NewLoanVoider returns one, to be closed.
+func NewLoanVoider() *LoanVoider {
+	return &LoanVoider{store: store.New(store.Config{Shards: 1})}
+}
+
+// Close frees its memory.
+func (v *LoanVoider) Close() { v.store.Close() }
+
+// Void returns an entry without loans of nodes, whose tokens count as spent at now.
+func (v *LoanVoider) Void(now int64, e keyspace.Entry) (keyspace.Entry, error) {
+	if e.Limit.Algorithm.Base() == e.Limit.Algorithm {
+		return e, nil // it has no loans
+	}
+	if err := v.store.Load(now, e); err != nil {
+		return e, err
+	}
+	defer v.store.Unload(bytes.Clone(e.Key))
+	var ops []engine.Op
+	v.store.ScanLoans(0, func(key, holder []byte, _ int64) {
+		if _, _, isNode := SplitHolder(holder); isNode {
+			ops = append(ops, engine.Op{Verb: engine.Void, Key: key, Who: holder, Options: engine.Force})
+		}
+	})
+	if len(ops) == 0 {
+		return e, nil
+	}
+	results := make([]engine.Result, len(ops))
+	v.store.Apply(now, ops, results)
+	for i := range results {
+		if results[i].Status != engine.OK {
+			return e, fmt.Errorf("a loan of key %q cannot be voided: status %d", e.Key, results[i].Status)
+		}
+	}
+	v.store.Scan(0, 1, now, func(changed keyspace.Entry) {
+		e = keyspace.Entry{Key: bytes.Clone(changed.Key), Limit: changed.Limit, State: bytes.Clone(changed.State)}
+	})
+	return e, nil
+}

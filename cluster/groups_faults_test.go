@@ -1,0 +1,230 @@
+package cluster
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stintdb/stint/cluster/clock"
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/slot"
+	"github.com/stintdb/stint/internal/testsize"
+)
+
+const (
+	faultGroups = 4
+	groupKeys   = 3 // with a ledger, of each group
+)
+
+// groupLedger is what clients were granted by a cluster with groups of keys.
+type groupLedger struct {
+	keys    [faultGroups][groupKeys][]byte
+	granted [faultGroups][groupKeys]atomic.Int64
+	checked [groupKeys]atomic.Int64 // by the policy, for callers whose keys are in different groups
+	refused atomic.Int64            // operations with keys of several groups
+	whole   atomic.Int64            // transactions and requests for several limits that were granted
+	wrong   atomic.Pointer[string]
+}
+
+func (l *groupLedger) op(group, key int, tokens int64) engine.Op {
+	op := acquire(string(l.keys[group][key]), simCapacity, tokens)
+	op.Limit.Rate.Tokens = simRate(key + 1)
+	return op
+}
+
+var groupPolicy = engine.Op{Verb: engine.SetPolicy, Key: []byte("by-group"), Parts: []engine.Op{acquire("checked{}", simCapacity, 0)}}
+
+// client asks for keys of all groups at random nodes until the world ends.
+func (l *groupLedger) client(w *world, seed uint64) {
+	r := rand.New(rand.NewPCG(seed, 2))
+	for !w.stopped.Load() {
+		w.mu.RLock()
+		n := w.nodes[w.names[r.IntN(len(w.names))]]
+		w.mu.RUnlock()
+		if n == nil || w.paused.Load() {
+			time.Sleep(10 * time.Millisecond)
+			continue
+		}
+		switch r.IntN(6) {
+		case 0:
+			l.several(n, r)
+		case 1:
+			l.check(n, r)
+		case 2:
+			do(n, anyOp(r), groupPolicy)
+		default:
+			l.split(n, r)
+		}
+		time.Sleep(time.Duration(5+r.IntN(60)) * time.Millisecond)
+	}
+}
+
+// split asks for keys of several groups in one batch.
+func (l *groupLedger) split(n *Node, r *rand.Rand) {
+	var ops []engine.Op
+	var at [][2]int
+	for range 1 + r.IntN(4) {
+		g, k := r.IntN(faultGroups), r.IntN(groupKeys)
+		ops, at = append(ops, l.op(g, k, 1+r.Int64N(3))), append(at, [2]int{g, k})
+	}
+	for i, res := range do(n, ops...) {
+		if res.Status == engine.OK && res.Allowed {
+			l.granted[at[i][0]][at[i][1]].Add(res.Granted)
+		}
+	}
+}
+
+// several asks for two limits at once, in one request or in a transaction.
+func (l *groupLedger) several(n *Node, r *rand.Rand) {
+	g, other := r.IntN(faultGroups), r.IntN(faultGroups)
+	ops := []engine.Op{l.op(g, 0, 1), l.op(other, 1, 1)}
+	b := &engine.Batch{Atomic: true, Ops: ops}
+	if r.IntN(2) == 0 {
+		b = &engine.Batch{Ops: []engine.Op{{Verb: engine.AcquireAll, Tokens: 1, Parts: ops}}}
+	}
+	results := doBatch(n, b)
+	if g != other {
+		if s := results[0].Status; s != engine.CrossSlot && s != engine.NoLeader { // which a node answers before the groups begin on it
+			wrong := fmt.Sprintf("keys of groups %d and %d together: status %d", g+1, other+1, results[0].Status)
+			l.wrong.CompareAndSwap(nil, &wrong)
+		}
+		l.refused.Add(1)
+		return
+	}
+	for i := range ops {
+		res := &results[min(i, len(results)-1)]
+		if res.Status == engine.OK && res.Allowed {
+			l.granted[g][i].Add(1)
+			l.whole.Add(1)
+		}
+	}
+}
+
+// check asks the policy.
+func (l *groupLedger) check(n *Node, r *rand.Rand) {
+	caller := r.IntN(groupKeys)
+	res := do(n, engine.Op{Verb: engine.Check, Key: groupPolicy.Key, Who: []byte(fmt.Sprint(caller)), Tokens: 1, MaxKey: 64})[0]
+	switch {
+	case res.Status == engine.OK && res.Allowed:
+		l.checked[caller].Add(1)
+	case res.Status == engine.CrossSlot:
+		wrong := "a check of one key was answered with CROSSSLOT"
+		l.wrong.CompareAndSwap(nil, &wrong)
+	}
+}
+
+// exceeded returns the grants beyond a limit, and the wrong answers.
+func (l *groupLedger) exceeded(passed time.Duration) error {
+	if wrong := l.wrong.Load(); wrong != nil {
+		return fmt.Errorf("%s", *wrong)
+	}
+	most := func(rate int64) float64 {
+		return simCapacity + float64(rate)*passed.Hours()*(1+clock.SlewPartsPerMillion/1e6) + 1
+	}
+	for g := range faultGroups {
+		for k := range groupKeys {
+			if got := l.granted[g][k].Load(); float64(got) > most(simRate(k+1)) {
+				return fmt.Errorf("%s: %d tokens granted, one limiter would have granted %.1f at most", l.keys[g][k], got, most(simRate(k+1)))
+			}
+		}
+	}
+	for caller := range groupKeys {
+		if got := l.checked[caller].Load(); float64(got) > most(1) {
+			return fmt.Errorf("caller %d: %d checks granted, of %.1f at most", caller, got, most(1))
+		}
+	}
+	return nil
+}
+
+// shown returns why the ledger shows nothing.
+func (l *groupLedger) shown(leaderChanges int64) error {
+	for g := range faultGroups {
+		all := int64(0)
+		for k := range groupKeys {
+			all += l.granted[g][k].Load()
+		}
+		if all == 0 {
+			return fmt.Errorf("group %d granted nothing", g+1)
+		}
+	}
+	groups := map[int]bool{}
+	for caller := range groupKeys {
+		groups[slot.GroupOf(slot.Of(fmt.Append(nil, "checked", caller)), faultGroups)] = l.checked[caller].Load() > 0
+	}
+	switch {
+	case leaderChanges <= faultGroups:
+		return fmt.Errorf("leaders changed %d times", leaderChanges)
+	case l.refused.Load() == 0 || l.whole.Load() == 0:
+		return fmt.Errorf("%d requests over several groups, %d in one", l.refused.Load(), l.whole.Load())
+	case len(groups) < 2:
+		return fmt.Errorf("the policy's keys are in one group")
+	}
+	return nil
+}
+
+// liveInGroups is live for a cluster with groups of keys.
+func liveInGroups(t *testing.T, seed uint64, count int, names ...string) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{simulated: simulateGroups(t, faultGroups, names...), r: rand.New(rand.NewPCG(seed, 1)), began: time.Now()}
+		defer w.stop()
+		w.sharing.Store(true)
+		var l groupLedger
+		for g := range faultGroups {
+			for k := range groupKeys {
+				l.keys[g][k] = keyOf(g+1, faultGroups, k)
+			}
+		}
+		if res := do(w.leader(), groupPolicy); res[0].Status != engine.OK {
+			t.Fatalf("the policy was not set: status %d", res[0].Status)
+		}
+		for i := range simClients {
+			w.clients.Go(func() { l.client(w, seed+uint64(i)) })
+		}
+		err := error(nil)
+		for i := 0; i < count && err == nil; i++ {
+			f := faults[w.r.IntN(len(faults))]
+			mend := f.strike(w)
+			time.Sleep(time.Duration(100+w.r.IntN(2500)) * time.Millisecond)
+			mend()
+			for number := range faultGroups + 1 {
+				w.leaderOf(uint32(number))
+			}
+			if err = l.exceeded(time.Since(w.began)); err == nil && i%10 == 9 {
+				err = w.settleAndCompare()
+			}
+			if err != nil {
+				err = fmt.Errorf("after %d faults, the last '%s' (seed %d): %w", i+1, f.name, seed, err)
+			}
+		}
+		w.stopped.Store(true)
+		w.clients.Wait()
+		if err == nil {
+			err = w.agree()
+		}
+		if err == nil {
+			changes := int64(0)
+			for _, n := range w.everStarted {
+				for _, g := range n.KeyGroups() {
+					changes += g.Status().LeaderChanges
+				}
+			}
+			t.Logf("%d leader changes, %d requests over several groups refused, %d in one granted", changes, l.refused.Load(), l.whole.Load())
+			err = l.shown(changes)
+		}
+		if err != nil {
+			w.describe()
+			t.Error(err)
+		}
+	})
+}
+
+// With several groups, after any fault, no key is granted more than one exact limiter would have granted, a request over several groups changes
+// nothing, and the replicas of each group agree.
+func TestFaultsInGroups(t *testing.T) {
+	for round := range max(1, *simGroupFaults/faultsPerCluster) {
+		liveInGroups(t, testsize.Seed()+uint64(round), min(*simGroupFaults, faultsPerCluster), [][]string{{"a", "b", "c"}, {"a", "b", "c", "d", "e"}}[round%2]...)
+	}
+}

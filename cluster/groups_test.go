@@ -1,0 +1,197 @@
+package cluster
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/slot"
+)
+
+// simulateGroups is simulate with groups of keys, once these have leaders.
+func simulateGroups(t *testing.T, groups int, names ...string) *simulated {
+	t.Helper()
+	s := simulate(t)
+	s.names, s.groups = names, groups
+	for _, name := range names {
+		s.start(name)
+	}
+	s.awaitGroups()
+	return s
+}
+
+// awaitGroups waits until every node decides keys of every group.
+func (s *simulated) awaitGroups() {
+	s.t.Helper()
+	for name := range s.nodes {
+		for number := 1; number <= s.groups; number++ {
+			for tries := 0; ; tries++ {
+				if res := do(s.nodes[name], engine.Op{Verb: engine.Look, Key: keyOf(number, s.groups, 0)})[0]; res.Status == engine.NotFound || res.Status == engine.OK {
+					break
+				} else if tries == 100 {
+					s.t.Fatalf("%s does not decide keys of group %d: status %d", name, number, res.Status)
+				}
+				time.Sleep(100 * time.Millisecond)
+			}
+		}
+	}
+}
+
+// keyOf is key number i of a group.
+func keyOf(group, groups, i int) []byte {
+	for try := 0; ; try++ {
+		if key := fmt.Appendf(nil, "g%d:%d:%d", group, i, try); slot.GroupOf(slot.Of(key), groups) == group {
+			return key
+		}
+	}
+}
+
+func TestGroupsFormAndDecideAndComeBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := simulateGroups(t, 4, "a", "b", "c")
+		defer s.stop()
+		granted := map[string]int64{}
+		take := func() {
+			for _, n := range s.nodes {
+				var ops []engine.Op
+				for number := 1; number <= 4; number++ {
+					ops = append(ops, acquire(string(keyOf(number, 4, 0)), 20, 1), acquire(string(keyOf(number, 4, 1)), 20, 1))
+				}
+				for i, res := range do(n, ops...) {
+					if res.Status != engine.OK {
+						t.Errorf("%s: %s: status %d", n.opt.Node, ops[i].Key, res.Status)
+					}
+					granted[string(ops[i].Key)] += res.Granted
+				}
+			}
+		}
+		take()
+		for _, name := range s.names {
+			s.kill(name)
+			time.Sleep(2 * time.Second)
+			take()
+			s.start(name)
+			s.awaitGroups()
+			take()
+		}
+		for _, name := range s.names {
+			s.kill(name)
+		}
+		for _, name := range s.names {
+			s.start(name)
+		}
+		s.awaitGroups()
+		for range 10 {
+			take()
+		}
+		if len(granted) != 8 {
+			t.Fatal(granted)
+		}
+		for key, n := range granted {
+			if n != 20 {
+				t.Errorf("%s: %d granted of 20", key, n)
+			}
+		}
+		for _, n := range s.nodes {
+			if n.opt.Store.Len() != 0 {
+				t.Errorf("group 0 has %d keys", n.opt.Store.Len())
+			}
+		}
+	})
+}
+
+// The leaders are spread over the nodes within a minute: after the groups have begun, after a node has ended, and after it has come back.
+func TestLeadersAreSpread(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := simulateGroups(t, 6, "a", "b", "c")
+		defer s.stop()
+		spread := func(when string, nodes int) {
+			t.Helper()
+			time.Sleep(time.Minute)
+			all, most, least := 0, 0, 6
+			for name, n := range s.nodes {
+				led := 0
+				for _, g := range n.KeyGroups() {
+					if leads, _ := g.Leads(); leads {
+						led++
+					}
+				}
+				t.Logf("%s: %s leads %d groups", when, name, led)
+				all, most, least = all+led, max(most, led), min(least, led)
+			}
+			if all != 6 || most-least > 1 || len(s.nodes) != nodes {
+				t.Errorf("%s %d nodes lead %d groups, one of them %d and another %d", when, len(s.nodes), all, most, least)
+			}
+		}
+		spread("at first", 3)
+		s.kill("b")
+		spread("without b", 2)
+		s.start("b")
+		spread("with b again", 3)
+	})
+}
+
+// A node that has lost the directory of one group has lost votes, and does not start; nor does one with another number of groups. One that
+// has lost everything comes back as a new member of each group.
+func TestNodesThatLostGroups(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := simulateGroups(t, 2, "a", "b", "c")
+		defer s.stop()
+		time.Sleep(3 * time.Second) // all are known to all
+		s.kill("a")
+		refused := func(why string) {
+			t.Helper()
+			o := s.options("a", "a", s.disks["a"])
+			n, err := Open(o)
+			if err == nil {
+				_ = n.Close()
+			}
+			for _, kept := range append(o.KeyStores, o.Store) {
+				kept.Close()
+			}
+			if err == nil || !strings.Contains(err.Error(), why) {
+				t.Errorf("it starts, or does not for another reason than %q: %v", why, err)
+			}
+		}
+		kept := s.disks["a"].groups[2]
+		delete(s.disks["a"].groups, 2)
+		refused("the directory is missing")
+		s.disks["a"].groups[2] = kept
+		for _, s.groups = range []int{0, 3} {
+			refused("the cluster was formed with 2")
+		}
+		s.groups = 2
+		s.disks["a"] = newMemDisk(1)
+		s.start("a")
+		for number := range uint32(3) {
+			awaitSimulated(t, "a votes in each group", func() bool {
+				for _, m := range s.leaderOf(number).groupOf(number).Members() {
+					if m.ID == "a#1" && m.Suffrage == raft.Voter {
+						return true
+					}
+				}
+				return false
+			})
+			if n := len(s.leaderOf(number).groupOf(number).Members()); n != 3 {
+				t.Errorf("group %d has %d members", number, n)
+			}
+		}
+	})
+}
+
+// awaitSimulated looks again, in the time of the simulation, until something is so.
+func awaitSimulated(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for range 600 {
+		if is() {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Fatal(what + ": not within a minute")
+}

@@ -1,0 +1,271 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/stintdb/stint/cluster/fsm"
+	"github.com/stintdb/stint/cluster/group"
+	"github.com/stintdb/stint/cluster/oncelog"
+	"github.com/stintdb/stint/cluster/rafttransport"
+	"github.com/stintdb/stint/cluster/router"
+	"github.com/stintdb/stint/cluster/transport"
+)
+
+// keyGroups are the groups that have the keys, where a cluster has several. Every node has a replica of each. They begin when the log of group 0
+// names their founders; a node that was there before starts them from its directory, whatever becomes of group 0.
+type keyGroups struct {
+	opt      *Options
+	id       raft.ServerID
+	ctx      context.Context // of the node
+	first    *group.Group    // group 0
+	peers    *transport.Peers
+	links    *rafttransport.Links
+	statuses *peerStatuses
+	log      *oncelog.Log
+	fail     func(error)
+	onBegin  func(groups []router.Group) // takes all groups, from group 0 on
+
+	mu      sync.Mutex // held while they begin
+	ended   bool       // none is to begin from here on
+	disks   []Disk
+	started atomic.Pointer[[]keyGroup] // from group 1 on
+}
+
+// keyGroup is a group, and its part in the machine's connections.
+type keyGroup struct {
+	*group.Group
+	conns transport.Config
+}
+
+// savedGroups is the groups in a node's directory, from before they begin.
+type savedGroups struct {
+	Groups   int           `json:"groups"`
+	Founders []fsm.Founder `json:"founders"`
+}
+
+// groupsKey is where it is kept, beside the votes of group 0.
+var groupsKey = []byte("stint/groups")
+
+func (k *keyGroups) replicas() []keyGroup {
+	if started := k.started.Load(); started != nil {
+		return *started
+	}
+	return nil
+}
+
+func (k *keyGroups) all() (groups []*group.Group) {
+	for _, g := range k.replicas() {
+		groups = append(groups, g.Group)
+	}
+	return groups
+}
+
+// numbered is the group with a number, nil if it is not here.
+func (k *keyGroups) numbered(number uint32) *group.Group {
+	if replicas := k.replicas(); number > 0 && int(number) <= len(replicas) {
+		return replicas[number-1].Group
+	}
+	return nil
+}
+
+func (k *keyGroups) ownStatuses() (all map[uint32]group.MemberStatus) {
+	for i, g := range k.replicas() {
+		if all == nil {
+			all = map[uint32]group.MemberStatus{}
+		}
+		all[uint32(i+1)] = g.OwnStatus()
+	}
+	return all
+}
+
+// resume starts the groups of a node that was there before.
+func (k *keyGroups) resume() error {
+	text, err := k.opt.Disk.Stable().Get(groupsKey)
+	if err != nil || len(text) == 0 {
+		return nil // Get returns an error for a missing value
+	}
+	var saved savedGroups
+	if err := json.Unmarshal(text, &saved); err != nil {
+		return fmt.Errorf("what the directory says about the groups does not read: %w", err)
+	}
+	return k.begin(saved, false)
+}
+
+// tend begins the groups once the log of group 0 names the founders, and makes this node a member of each.
+func (k *keyGroups) tend(ctx context.Context) error {
+	known := k.first.Cluster()
+	if known.ClusterID == "" {
+		return nil
+	}
+	if own := max(k.opt.Groups, 1); own != max(known.Groups, 1) {
+		return k.errNumber(max(known.Groups, 1))
+	}
+	if len(known.Founders) > 0 && k.started.Load() == nil {
+		if err := k.begin(savedGroups{known.Groups, known.Founders}, true); err != nil {
+			return err
+		}
+	}
+	for i, g := range k.replicas() {
+		switch {
+		case g.HasEnded():
+			return errRaftEnded
+		case g.IsMember() && !g.HasToAnnounce():
+			continue
+		}
+		announcing, cancel := context.WithTimeout(ctx, group.RPCTimeout)
+		if err := g.Announce(announcing); err != nil && !errors.Is(err, group.ErrNoLeader) && ctx.Err() == nil {
+			k.log.Once(fmt.Sprint("join ", i, err), "could not join a group of keys yet", "group", i+1, "error", err)
+		}
+		cancel()
+	}
+	return nil
+}
+
+func (k *keyGroups) errNumber(formed int) error {
+	return fmt.Errorf("--groups is %d, and the cluster was formed with %d: start the node with --groups %[2]d", max(k.opt.Groups, 1), formed)
+}
+
+// begin starts the groups. Their directories exist before anything says so, and that is said before any of them votes: so a directory that is missing
+// later had votes in it, and the node does not begin another.
+func (k *keyGroups) begin(saved savedGroups, isNew bool) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.ended {
+		return nil
+	}
+	if saved.Groups != k.opt.Groups {
+		return k.errNumber(saved.Groups)
+	}
+	for number := 1; number <= saved.Groups; number++ {
+		disk, err := k.opt.OpenGroup(number, isNew)
+		if err != nil {
+			return fmt.Errorf("group %d: %w", number, err)
+		}
+		k.disks = append(k.disks, disk)
+		if _, err := disk.Incarnation(k.opt.Node); err != nil {
+			return err
+		}
+	}
+	if isNew {
+		text, err := json.Marshal(saved)
+		if err != nil {
+			return err
+		}
+		if err := k.opt.Disk.Stable().Set(groupsKey, text); err != nil {
+			return fmt.Errorf("the groups of keys cannot begin: %w", err)
+		}
+	}
+	started := make([]keyGroup, 0, saved.Groups)
+	defer func() { k.started.Store(&started) }() // those that have been started are ended, too, if one cannot
+	for number := 1; number <= saved.Groups; number++ {
+		g := k.connect(number)
+		if err := g.Start(k.links.Group(uint32(number), k.id)); err != nil {
+			return fmt.Errorf("group %d: %w", number, err)
+		}
+		started = append(started, g)
+		if err := k.bootstrap(g.Group, saved.Founders); err != nil {
+			return fmt.Errorf("group %d: %w", number, err)
+		}
+	}
+	groups := []router.Group{k.first}
+	for _, g := range started {
+		groups = append(groups, g.Group)
+	}
+	k.onBegin(groups)
+	return nil
+}
+
+func (k *keyGroups) connect(number int) keyGroup {
+	c := k.opt.forGroup(k.id, oncelog.New(k.log.With("group", number)), k.fail)
+	c.Number, c.Groups, c.Store, c.Disk, c.Report, c.Turns = uint32(number), 0, k.opt.KeyStores[number-1], k.disks[number-1], nil, nil
+	if k.opt.NewTurns != nil {
+		c.Turns = k.opt.NewTurns()
+	}
+	g := group.New(k.ctx, c)
+	g.Connect(k.peers, groupStatuses{k.statuses, uint32(number)})
+	return keyGroup{g, g.ForPeers(transport.Config{Serve: map[transport.Purpose]func(net.Conn, transport.Hello){}})}
+}
+
+// bootstrap has a founder's empty replica begin with the founders as members. All do it alike. Every other node is made a member by the
+// group's leader. So is a founder that another one has already asked for its vote.
+func (k *keyGroups) bootstrap(g *group.Group, founders []fsm.Founder) error {
+	if g.HasLog() || !slices.ContainsFunc(founders, func(f fsm.Founder) bool { return f.ID == k.id }) {
+		return nil
+	}
+	var first raft.Configuration
+	for _, f := range founders {
+		first.Servers = append(first.Servers, raft.Server{ID: f.ID, Address: raft.ServerAddress(f.Address)})
+	}
+	if err := g.Bootstrap(first); !errors.Is(err, raft.ErrCantBootstrap) {
+		return err
+	}
+	return nil
+}
+
+// forPeers adds the groups to the machine's connections.
+func (k *keyGroups) forPeers(c transport.Config) transport.Config {
+	hello, check, onConnect, leads, serve := c.Hello, c.Check, c.OnConnect, c.Leads, c.Serve[transport.ForCalls]
+	c.Hello = func(to raft.ServerID) transport.Hello {
+		h := hello(to)
+		h.Groups = k.stated()
+		return h
+	}
+	c.Check = func(theirs transport.Hello) error {
+		if theirs.Groups != k.stated() {
+			return fmt.Errorf("the node '%s' has --groups %d, and this one --groups %d: all need the same", theirs.From, max(theirs.Groups, 1), max(k.opt.Groups, 1))
+		}
+		if theirs.Group != 0 && k.numbered(theirs.Group) == nil { // it lost its disk, and those who ask do not know that yet
+			return fmt.Errorf("this node has no group %d yet", theirs.Group)
+		}
+		return check(theirs)
+	}
+	c.OnConnect = func(from raft.ServerID) {
+		onConnect(from)
+		for _, g := range k.replicas() {
+			g.conns.OnConnect(from)
+		}
+	}
+	c.Leads = func() bool {
+		return leads() || slices.ContainsFunc(k.replicas(), func(g keyGroup) bool { return g.conns.Leads() })
+	}
+	c.Serve[transport.ForCalls] = func(conn net.Conn, theirs transport.Hello) {
+		if theirs.Group == 0 {
+			serve(conn, theirs)
+		} else {
+			k.replicas()[theirs.Group-1].conns.Serve[transport.ForCalls](conn, theirs)
+		}
+	}
+	return c
+}
+
+// stated is the number of groups as hellos say it: nothing where group 0 has all keys.
+func (k *keyGroups) stated() uint32 {
+	if k.opt.Groups < 2 {
+		return 0
+	}
+	return uint32(k.opt.Groups)
+}
+
+// beginNoMore has no group begin from here on.
+func (k *keyGroups) beginNoMore() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.ended = true
+}
+
+func (k *keyGroups) closeDisks() error {
+	var errs []error
+	for _, d := range k.disks {
+		errs = append(errs, d.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/stintdb/stint/cluster"
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/admission"
+	"github.com/stintdb/stint/engine/keyspace"
+	"github.com/stintdb/stint/engine/store"
+)
+
+// groupKeys are the stores of a node's groups as one. The first, of group 0, has the policies and no keys. What clients see of all keys
+// (SCAN, KEYS, DBSIZE, RANDOMKEY) are those of the groups that this node leads, as of a master in Redis Cluster.
+type groupKeys struct {
+	*store.Store
+	node *cluster.Node
+	keys []*store.Store // of the groups of keys, from group 1 on
+}
+
+func (k groupKeys) sum(of func(s *store.Store) int64) (sum int64) {
+	for _, s := range k.keys {
+		sum += of(s)
+	}
+	return sum + of(k.Store)
+}
+
+func (k groupKeys) Len() int {
+	return int(k.sum(func(s *store.Store) int64 { return int64(s.Len()) }))
+}
+func (k groupKeys) Bytes() int64 { return k.sum((*store.Store).Bytes) }
+func (k groupKeys) IdleBytes() int64 {
+	return k.sum(func(s *store.Store) int64 { return s.IdleBytes() })
+}
+func (k groupKeys) ReservedBytes() int64 { return k.sum((*store.Store).ReservedBytes) }
+func (k groupKeys) LentKeys() int64      { return k.sum((*store.Store).LentKeys) }
+
+// NewKeyCounts implements [memlimit.Keys].
+func (k groupKeys) NewKeyCounts() admission.NewKeyCounts {
+	sum := k.Store.NewKeyCounts() // the restrictions are those of every group
+	for _, s := range k.keys {
+		c := s.NewKeyCounts()
+		sum.Denied, sum.Allowed, sum.Shared, sum.SharedDenied = sum.Denied+c.Denied, sum.Allowed+c.Allowed, sum.Shared+c.Shared, sum.SharedDenied+c.SharedDenied
+		sum.Limiters, sum.LimiterBytes = sum.Limiters+c.Limiters, sum.LimiterBytes+c.LimiterBytes
+	}
+	return sum
+}
+
+// SetRules implements [server.Sweeper].
+func (k groupKeys) SetRules(r admission.Rules) {
+	k.Store.SetRules(r)
+	for _, s := range k.keys {
+		s.SetRules(r)
+	}
+}
+
+// SetQuotas implements [server.Sweeper]: one count for the keys of all groups.
+func (k groupKeys) SetQuotas(q *admission.Quotas) {
+	k.Store.SetQuotas(q)
+	for _, s := range k.keys {
+		s.SetQuotas(q)
+	}
+}
+
+// Sweep implements [server.Sweeper].
+func (k groupKeys) Sweep(now int64, count int) (looked, dropped int) {
+	for _, g := range k.node.KeyGroups() {
+		l, d := g.Sweep(now, max(1, count/len(k.keys)))
+		looked, dropped = looked+l, dropped+d
+	}
+	return looked, dropped
+}
+
+// TopLent implements [server.Sweeper].
+func (k groupKeys) TopLent(now int64, n int) (top []keyspace.LentKey) {
+	for _, s := range k.keys {
+		top = append(top, s.TopLent(now, n)...)
+	}
+	slices.SortStableFunc(top, func(a, b keyspace.LentKey) int { return cmp.Compare(b.Tokens, a.Tokens) })
+	return top[:min(len(top), n)]
+}
+
+// of is the store with the keys of an operation; of one for every group, or none, that of group 0.
+func (k groupKeys) of(op *engine.Op) *store.Store {
+	if at := k.node.Place(op); at > 0 {
+		return k.keys[at-1]
+	}
+	return k.Store
+}
+
+// Weigh implements [server.Sweeper]. The operations of a transaction are of one group; others are weighed one by one.
+func (k groupKeys) Weigh(ops []engine.Op) (work int) {
+	for len(ops) > 0 {
+		of, n := k.of(&ops[0]), 1
+		for n < len(ops) && k.of(&ops[n]) == of {
+			n++
+		}
+		work += of.Weigh(ops[:n])
+		ops = ops[n:]
+	}
+	return work
+}
+
+// TryReadOnly implements [server.Sweeper].
+func (k groupKeys) TryReadOnly(now int64, op *engine.Op, res *engine.Result) (done bool) {
+	return k.of(op).TryReadOnly(now, op, res)
+}
+
+// led calls visit for the groups that this node leads, from a number on, until it returns false.
+func (k groupKeys) led(from int, visit func(number int, s *store.Store, now int64) (more bool)) {
+	groups := k.node.KeyGroups()
+	for number := max(1, from); number <= len(groups); number++ {
+		g := groups[number-1]
+		if leads, _ := g.Leads(); leads && !visit(number, k.keys[number-1], g.Now()) {
+			return
+		}
+	}
+}
+
+// DatabaseLen implements [command.Keyspace].
+func (k groupKeys) DatabaseLen(number uint8) (sum int) {
+	k.led(1, func(_ int, s *store.Store, _ int64) bool {
+		sum += s.DatabaseLen(number)
+		return true
+	})
+	return sum
+}
+
+// A cursor has the number of the group above that of its store.
+const groupCursorBits = 56
+
+// Scan implements [command.Keyspace].
+func (k groupKeys) Scan(cursor uint64, count int, now int64, visit func(keyspace.Entry)) (next uint64) {
+	return k.ScanWhile(cursor, count, now, func(e keyspace.Entry) bool { visit(e); return true })
+}
+
+// ScanWhile implements [command.Keyspace]. A step looks at one group. Keys expire by the group's time.
+func (k groupKeys) ScanWhile(cursor uint64, count int, _ int64, visit func(keyspace.Entry) (more bool)) (next uint64) {
+	from, at := int(cursor>>groupCursorBits), cursor&(1<<groupCursorBits-1)
+	k.led(from, func(number int, s *store.Store, now int64) bool {
+		switch {
+		case next != 0: // this is the group behind the one that was scanned to its end
+			next = uint64(number) << groupCursorBits
+			return false
+		case number != from:
+			at = 0
+		}
+		if at = s.ScanWhile(at, count, now, visit); at != 0 {
+			next = uint64(number)<<groupCursorBits | at
+			return false
+		}
+		next = scannedGroup
+		return true
+	})
+	if next == scannedGroup {
+		return 0
+	}
+	return next
+}
+
+// scannedGroup is no cursor: no group has number 255.
+const scannedGroup = 1<<64 - 1
+
+// Random implements [command.Keyspace].
+func (k groupKeys) Random(tries int, _ int64, intN func(int) int, visit func(keyspace.Entry) (more bool)) {
+	type ledKeys struct {
+		keys *store.Store
+		now  int64
+	}
+	var all []ledKeys
+	total := 0
+	k.led(1, func(_ int, s *store.Store, now int64) bool {
+		all, total = append(all, ledKeys{s, now}), total+s.Len()
+		return true
+	})
+	for more := true; more && tries > 0 && total > 0; tries-- {
+		at := intN(total)
+		for _, l := range all {
+			if at -= l.keys.Len(); at < 0 {
+				l.keys.Random(1, l.now, intN, func(e keyspace.Entry) bool { more = visit(e); return more })
+				break
+			}
+		}
+	}
+}

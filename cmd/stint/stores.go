@@ -1,0 +1,47 @@
+package main
+
+import (
+	"github.com/stintdb/stint/engine/slot"
+	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/server"
+	"github.com/stintdb/stint/server/config"
+)
+
+// stores are those of a process: the first, which has all keys unless there are groups of keys, and one for each of these.
+type stores struct {
+	first  *store.Store
+	groups []*store.Store
+}
+
+// newStores makes the stores like one.
+func newStores(cfg *config.Config, like store.Config) (s stores) {
+	like.Replicated, like.Commands = cfg.IsCluster(), server.NewCommands(cfg)
+	if cfg.Groups < 2 {
+		return stores{first: store.New(like)}
+	}
+	for number := range cfg.Groups + 1 {
+		like.Owns = func(key []byte) bool { return slot.GroupOf(slot.Of(key), cfg.Groups) == number }
+		like.Commands, like.Shards = server.NewCommandsOn(cfg, like.Owns), groupShards
+		s.groups = append(s.groups, store.New(like))
+	}
+	s.first, s.groups = s.groups[0], s.groups[1:]
+	return s
+}
+
+// groupShards are the shards of the store of one of several groups: a quarter of the usual number.
+const groupShards = 256
+
+func (s stores) all() []*store.Store { return append([]*store.Store{s.first}, s.groups...) }
+
+func (s stores) close() {
+	for _, g := range s.all() {
+		g.Close()
+	}
+}
+
+// observe is [store.Store.Observe] of all.
+func (s stores) observe(on bool) {
+	for _, g := range s.all() {
+		g.Observe(on)
+	}
+}

@@ -1,0 +1,99 @@
+//go:build installed
+
+package installed
+
+import (
+	"fmt"
+	"net"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stintdb/stint/internal/testserver"
+	"github.com/stintdb/stint/internal/testwait"
+)
+
+// docker is the daemon of a test, with its state in the test's folder.
+type docker struct{ address string }
+
+// startDocker starts a daemon that leaves the machine's network alone. It ends with the test, and with it all of its containers.
+func startDocker(t *testing.T) docker {
+	t.Helper()
+	folder := t.TempDir()
+	d := docker{"unix://" + filepath.Join(folder, "socket")}
+	in := func(name string) string { return filepath.Join(folder, name) }
+	// It is the first process of a namespace: what it has started ends with it.
+	daemon := testserver.NewProcess(t, "unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "dockerd", "--host", d.address, "--data-root", in("data"),
+		"--exec-root", in("exec"), "--pidfile", in("pid"), "--storage-driver", "vfs", "--iptables=false", "--ip6tables=false", "--bridge=none")
+	daemon.Start(t)
+	daemon.AwaitConnections(t, "unix", in("socket"))
+	return d
+}
+
+// run runs a command of docker, which must succeed.
+func (d docker) run(t *testing.T, args ...string) string {
+	t.Helper()
+	cmd := testserver.Command(t, "docker", append([]string{"--host", d.address}, args...)...)
+	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "DOCKER_API_VERSION=1.41", "HOME=" + t.TempDir()} // that of Debian's daemon, which the command may be newer than
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("docker %q: %v\n%s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// TestInstalledImage runs the image: it becomes healthy, keeps its state in its volume, stops when asked to, and comes back after it was killed.
+func TestInstalledImage(t *testing.T) {
+	d := startDocker(t)
+	folder := part(t, "stint_*_image")
+	version := strings.Split(filepath.Base(folder), "_")[1]
+	name, archive := "stint:"+version, filepath.Join(t.TempDir(), "image.tar")
+	output(t, "skopeo", "--insecure-policy", "copy", "--override-arch", runtime.GOARCH, "oci:"+folder+":"+version, "docker-archive:"+archive+":"+name)
+	d.run(t, "load", "--input", archive)
+	if got := d.run(t, "run", "--rm", "--network", "none", name, "version"); !strings.HasPrefix(got, "stint "+version+" ") {
+		t.Errorf("it is %q, not version %s", got, version)
+	}
+
+	address := testserver.ReserveAddress(t)
+	_, port, _ := net.SplitHostPort(address)
+	// In the mode always a killed server loses nothing; in the mode of the image, the last 10 ms.
+	create := []string{"run", "--detach", "--name", "stint", "--network", "host", "--read-only", "--volume", "state:/data",
+		"--env", "STINT_LISTEN=" + address, "--env", "STINT_ADMIN=" + testserver.ReserveAddress(t), "--env", "STINT_DURABILITY=always", name}
+	d.run(t, create...)
+	left := 10
+	take := func() {
+		t.Helper()
+		testwait.UntilNil(t, "it is healthy", func() error {
+			if state := d.run(t, "inspect", "--format", "{{.State.Health.Status}}", "stint"); state != "healthy" {
+				return fmt.Errorf("%s\n%s", state, d.run(t, "logs", "--tail", "20", "stint"))
+			}
+			return nil
+		})
+		left--
+		if got := strings.Fields(output(t, "redis-cli", "-p", port, "TB.ACQUIRE", "k", "10", "1/d")); len(got) != 5 || got[0] != "1" || got[2] != fmt.Sprint(left) {
+			t.Fatalf("%q, not one of ten tokens granted and %d left", got, left)
+		}
+	}
+	ended := func(want string) {
+		t.Helper()
+		if got := d.run(t, "wait", "stint"); got != want {
+			t.Errorf("it ended with status %s, not %s", got, want)
+		}
+	}
+	take()
+	d.run(t, "stop", "stint")
+	ended("0")
+	if log := d.run(t, "logs", "stint"); !strings.Contains(log, "wrote a snapshot") {
+		t.Errorf("it stopped without a snapshot: %s", log)
+	}
+	d.run(t, "start", "stint")
+	take()
+	d.run(t, "kill", "--signal", "KILL", "stint")
+	ended("137")
+	d.run(t, "start", "stint")
+	take()
+	d.run(t, "rm", "--force", "stint") // kills it too
+	d.run(t, create...)                // with the volume that stays
+	take()
+}

@@ -1,0 +1,126 @@
+//go:build installed
+
+package installed
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stintdb/stint/internal/testserver"
+)
+
+// firstToGoBackTo stands for the last release while none has a tag: the commit from which on nodes have kept their votes in today's files. A
+// build before it refuses the directory of a newer one.
+const firstToGoBackTo = "4d42a07f17abab638145c8b67e1a43729724bcd6"
+
+// lastRelease builds the program of the release before this commit.
+func lastRelease(t *testing.T) (program string) {
+	t.Helper()
+	commit := firstToGoBackTo
+	if tag, err := testserver.Command(t, "git", "describe", "--tags", "--abbrev=0", "--match", "v[0-9]*", "HEAD^").Output(); err == nil {
+		commit = strings.TrimSpace(string(tag))
+	}
+	t.Logf("the last release is %s", commit)
+	source := t.TempDir()
+	output(t, "sh", "-c", fmt.Sprintf("git -C ../.. archive %s | tar -x -C %s", commit, source))
+	return testserver.Build(t, source)
+}
+
+// installation is a server whose program is replaced as by a package: under the same name.
+type installation struct {
+	*testserver.Process
+	program string
+}
+
+func install(t *testing.T, program string, options ...string) *installation {
+	t.Helper()
+	i := &installation{program: filepath.Join(t.TempDir(), "stint")}
+	i.put(t, program)
+	i.Process = testserver.NewServer(t, i.program, append([]string{"--admin", "", "--dir", "state"}, options...)...)
+	i.Start(t)
+	t.Cleanup(func() { i.Stop(t) })
+	return i
+}
+
+func (i *installation) put(t *testing.T, program string) {
+	t.Helper()
+	_ = os.Remove(i.program)
+	if err := os.Symlink(program, i.program); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// restart stops the server, and starts it as the other program.
+func (i *installation) restart(t *testing.T, program string) {
+	t.Helper()
+	i.Stop(t)
+	i.put(t, program)
+	i.Start(t)
+	i.AwaitReady(t)
+}
+
+// TestInstalledUpgrade replaces the last release's program by this one's under load, and back.
+func TestInstalledUpgrade(t *testing.T) {
+	before, now := lastRelease(t), program(t)
+	t.Run("alone", func(t *testing.T) {
+		server := install(t, before)
+		server.AwaitReady(t)
+		l := startLoad(t, server.Address)
+		for _, next := range []string{now, before, now} {
+			l.awaitRound(t)
+			server.restart(t, next)
+		}
+		l.awaitRound(t)
+		l.check(t)
+	})
+	t.Run("cluster", func(t *testing.T) {
+		var nodes []*installation
+		var addresses []string
+		peers := testserver.ReserveAddresses(t, 3)
+		for n, own := range peers {
+			node := install(t, before, "--node-id", fmt.Sprint("node", n+1), "--cluster-listen", own, "--cluster-peers", strings.Join(peers, ","),
+				"--cluster-heartbeat", "1s", "--decide-timeout", "20s") // so that a busy machine causes neither elections nor refusals
+			nodes, addresses = append(nodes, node), append(addresses, node.Address)
+		}
+		for _, node := range nodes {
+			node.AwaitFormed(t)
+		}
+		l := startLoad(t, addresses...)
+		roll := func(to string, nodes ...*installation) {
+			for _, node := range nodes {
+				l.awaitRound(t)
+				node.restart(t, to)
+				node.AwaitFormed(t)
+			}
+		}
+		roll(now, nodes[:2]...)
+		roll(before, nodes[:2]...) // as long as one node is not upgraded, all can go back
+		format := formatVersion(t, nodes[0])
+		roll(now, nodes...)
+		l.awaitRound(t)
+		if formatVersion(t, nodes[0]) == format {
+			roll(before, nodes...) // and later, where the new version has added nothing to the log
+			roll(now, nodes...)
+		}
+		l.awaitRound(t)
+		l.check(t)
+	})
+}
+
+// formatVersion is the line of INFO that has it.
+func formatVersion(t *testing.T, node *installation) string {
+	t.Helper()
+	info, err := ask(node.Address, "INFO", "cluster")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, is := strings.Cut(info, "cluster_format_version:")
+	if !is {
+		t.Fatalf("no format version: %s", info)
+	}
+	version, _, _ := strings.Cut(rest, "\r\n")
+	return version
+}

@@ -1,0 +1,67 @@
+package config
+
+// xdsSettings are about the control plane that pushes rules for grpc-listen: all of them rest on rls-xds.
+var xdsSettings = []Setting{
+	{
+		Name: "rls-xds", Group: groupGRPC, Placeholder: "HOST:PORT",
+		Help:  "Control plane that pushes the rules for --grpc-listen by xDS, in place of --rls-config: ADS, state of the world. With --dir, the last good rules are kept for the next start.",
+		value: func(c *Config) Value { return &textValue{&c.RLSXDS, controlForm} },
+	},
+	{
+		Name: "rls-xds-node", Group: groupGRPC, Placeholder: "NAME",
+		Help:  "Node id that the control plane of --rls-xds knows this server by.",
+		value: func(c *Config) Value { return &textValue{&c.RLSXDSNode, nodeNameForm} },
+	},
+	{
+		Name: "rls-xds-wait", Group: groupGRPC, Placeholder: "YES",
+		Help:  "Be ready only once there are rules of --rls-xds, pushed or kept. Otherwise requests are granted until then.",
+		value: func(c *Config) Value { return &toggle{&c.RLSXDSWait} },
+	},
+	{
+		Name: "rls-xds-tls", Group: groupGRPC, Placeholder: "YES",
+		Help:  "Connect to --rls-xds by TLS. Changed files are used for the next connection.",
+		value: func(c *Config) Value { return &toggle{&c.RLSXDSTLS} },
+	},
+	{
+		Name: "rls-xds-tls-cert", Group: groupGRPC, Placeholder: "FILE",
+		Help:  "Certificate that this server shows to --rls-xds, in PEM.",
+		value: func(c *Config) Value { return &textValue{&c.RLSXDSTLSCert, pathForm} },
+	},
+	{
+		Name: "rls-xds-tls-key", Group: groupGRPC, Placeholder: "FILE",
+		Help:  "Private key of --rls-xds-tls-cert, in PEM.",
+		value: func(c *Config) Value { return &textValue{&c.RLSXDSTLSKey, pathForm} },
+	},
+	{
+		Name: "rls-xds-tls-ca", Group: groupGRPC, Placeholder: "FILE",
+		Help:  "CA certificates that sign that of --rls-xds, in PEM. Default: those of the system.",
+		value: func(c *Config) Value { return &textValue{&c.RLSXDSTLSCA, pathForm} },
+	},
+	{
+		Name: "rls-xds-tls-name", Group: groupGRPC, Placeholder: "NAME",
+		Help:  "Name that the certificate of --rls-xds must have. Default: the host of its address.",
+		value: func(c *Config) Value { return &textValue{&c.RLSXDSTLSName, pathForm} },
+	},
+}
+
+// checkXDS asks whether the settings of the control plane go together.
+func checkXDS(c *Config) error {
+	if c.RLSXDS == "" {
+		if s := firstGiven(c, xdsSettings); s != nil {
+			return conflictf("%s is about the control plane of rls-xds: name its address there, or leave %s out", s.Name, s.Name)
+		}
+		return nil
+	}
+	files := [...]string{c.RLSXDSTLSCert, c.RLSXDSTLSKey, c.RLSXDSTLSCA, c.RLSXDSTLSName}
+	switch {
+	case c.RLSConfig != "":
+		return conflictf("rls-config (%s) and rls-xds (%s) both say where rules come from: leave one of them out", c.RLSConfig, c.RLSXDS)
+	case c.RLSXDSNode == "":
+		return conflictf("rls-xds-node must not be empty: write the node id that the control plane has rules for")
+	case !c.RLSXDSTLS && files != [4]string{}:
+		return conflictf("rls-xds-tls-cert, -key, -ca and -name are for rls-xds-tls: set that to yes, or leave them out")
+	case (c.RLSXDSTLSCert == "") != (c.RLSXDSTLSKey == ""):
+		return conflictf("rls-xds-tls-cert and rls-xds-tls-key belong together: name the files of both, or of none")
+	}
+	return nil
+}

@@ -1,0 +1,81 @@
+package envoy
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"github.com/tidwall/redcon"
+
+	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/gateway"
+	"github.com/stintdb/stint/server/rlqs"
+	"github.com/stintdb/stint/server/rls"
+)
+
+// carryOut has operations on loans carried out as commands of the caller. An operation whose outcome is not known is sent again later; an error
+// reply that asking again does not mend ends the stream.
+func (s *quotaSession) carryOut(ctx context.Context, caller gateway.Caller, all []rlqs.Operation) error {
+	if len(all) == 0 {
+		return nil
+	}
+	table := s.quotas.table
+	commands := make([]command.Words, len(all))
+	for i := range all {
+		commands[i] = lendWords(table.Holder(), &all[i])
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.quotas.service.gateway.Config().CommandTimeout)
+	defer cancel()
+	replies, _ := s.quotas.service.gateway.DoAll(ctx, caller, commands...)
+	var failed error
+	for i := range all {
+		if i < len(replies) && replies[i].Type == redcon.Error {
+			failed = errors.Join(failed, rls.ErrorReply(replies[i].Data))
+		}
+		var words []redcon.RESP
+		if i < len(replies) {
+			words = listOf(replies[i])
+		}
+		if len(words) != 5 { // granted, limit, remaining, held, number
+			table.Answer(all[i], nil)
+			continue
+		}
+		s.works = true
+		table.Answer(all[i], &rlqs.Answer{Granted: words[0].Int(), Remaining: words[2].Int(), Number: words[4].Int()})
+	}
+	return s.failure(failed)
+}
+
+// failure is the error that ends a stream on which no operation has been carried out yet, unless the state of the server is the reason, which may
+// pass. Later a failure concerns one bucket, whose id a client may have made up.
+func (s *quotaSession) failure(failed error) error {
+	var reply rls.ErrorReply
+	if !errors.As(failed, &reply) {
+		return nil
+	}
+	if _, known := codeOfReply[wordOf(reply)]; known && !s.works {
+		return errorOf(reply)
+	}
+	s.quotas.unanswered.Add(1)
+	s.quotas.warn("tokens of a quota could not be lent: Envoys keep what they have until its time to live is over", "error", reply)
+	return nil
+}
+
+func lendWords(holder string, o *rlqs.Operation) command.Words {
+	if o.Return {
+		words := command.NewWords("RL.RETURN", o.Key, holder, strconv.FormatUint(o.Loan.Number, 10), strconv.FormatUint(o.Loan.Previous, 10), strconv.FormatInt(o.Loan.Left, 10))
+		words.Option("KEEP")
+		words.Count(uint64(o.Tokens))
+		return words
+	}
+	word, params := command.LimitWords(o.Limit)
+	arguments := append([]string{o.Key, word}, params...)
+	arguments = append(arguments, strconv.FormatInt(o.Tokens, 10), holder, strconv.FormatUint(o.Loan.Number, 10), strconv.FormatUint(o.Loan.Previous, 10))
+	words := command.NewWords("RL.LEND", arguments...)
+	words.Option("ALL")
+	words.Option("LEFT")
+	words.Count(uint64(o.Loan.Left))
+	words.Value("FOR", limits.FormatDuration(int64(rlqs.LoanTTL)))
+	return words
+}

@@ -1,0 +1,132 @@
+package envoy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tidwall/redcon"
+
+	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/gateway"
+	"github.com/stintdb/stint/server/rlqs"
+)
+
+// lookEvery is the time between two looks at the policy of a bucket.
+const lookEvery = 10 * time.Second
+
+// policyLimits are the limits of policies that a stream has looked up, by policy and caller.
+type policyLimits struct {
+	of map[[2]string]policyLimit
+}
+
+type policyLimit struct {
+	limit rlqs.Limit
+	err   error
+	until time.Duration
+}
+
+// errPolicy is the error of a policy that cannot be divided.
+var errPolicy = errors.New("a policy of quotas must have one limit, of the algorithms CL FW LB SL SW TB")
+
+// find returns the limit of a caller in a policy.
+func (p *policyLimits) find(ctx context.Context, s *quotaSession, caller gateway.Caller, now time.Duration, policy, id string) (rlqs.Limit, error) {
+	name := [2]string{policy, id}
+	if known, is := p.of[name]; is && now < known.until {
+		return known.limit, known.err
+	}
+	if p.of == nil || len(p.of) > rlqs.MaxStreamBytes/64 {
+		p.of = map[[2]string]policyLimit{}
+	}
+	found := policyLimit{until: now + lookEvery}
+	found.limit, found.err = s.lookUp(ctx, caller, policy, id)
+	if found.err != nil {
+		s.quotas.warn("quotas of a policy are not assigned: Envoys do what their no_assignment_behavior says", "policy", policy, "error", found.err)
+	}
+	p.of[name] = found
+	return found.limit, found.err
+}
+
+// lookUp reads a policy as the caller sees it.
+func (s *quotaSession) lookUp(ctx context.Context, caller gateway.Caller, policy, id string) (rlqs.Limit, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.quotas.service.gateway.Config().CommandTimeout)
+	defer cancel()
+	words := command.NewWords("RL.POLICY", "GET", policy, id)
+	reply, err := s.quotas.service.gateway.Do(ctx, caller, &words)
+	switch {
+	case err != nil:
+		return rlqs.Limit{}, err
+	case reply.Type == redcon.Error:
+		return rlqs.Limit{}, errors.New(string(reply.Data))
+	}
+	fields := listOf(reply)
+	if len(fields) < 2 {
+		return rlqs.Limit{}, command.ErrNoPolicy
+	}
+	specs := listOf(fields[1])
+	if len(specs) != 1 {
+		return rlqs.Limit{}, fmt.Errorf("%w: it has %d", errPolicy, len(specs))
+	}
+	return limitOf(string(specs[0].Data))
+}
+
+func listOf(reply redcon.RESP) (all []redcon.RESP) {
+	if reply.Type == redcon.Array {
+		reply.ForEach(func(one redcon.RESP) bool {
+			all = append(all, one)
+			return true
+		})
+	}
+	return all
+}
+
+// limitOf reads a limit as RL.POLICY GET writes it: algorithm, key, capacity, and rate or window.
+func limitOf(spec string) (l rlqs.Limit, err error) {
+	words := strings.Fields(afterKey(spec))
+	algorithm, _, _ := strings.Cut(spec, " ")
+	if len(words) != 2 {
+		return l, fmt.Errorf("%w, without options: it is %s", errPolicy, spec)
+	}
+	if l.Capacity, err = strconv.ParseInt(words[0], 10, 64); err != nil {
+		return l, fmt.Errorf("%w: it is %s", errPolicy, spec)
+	}
+	switch algorithm {
+	case "TB", "LB", "CL":
+		rate, err := limits.ParseRate(words[1])
+		if err != nil {
+			return l, err
+		}
+		l.Tokens, l.Period = rate.Tokens, time.Duration(rate.Period)
+	case "FW", "SW", "SL":
+		_, nanos, err := limits.ParseWindow(words[1])
+		if err != nil || nanos == 0 {
+			return l, fmt.Errorf("%w, with windows of one length: it is %s", errPolicy, spec)
+		}
+		l.Tokens, l.Period = l.Capacity, time.Duration(nanos)
+	default:
+		return l, fmt.Errorf("%w: it is %s", errPolicy, spec)
+	}
+	return l, nil
+}
+
+// afterKey is the text behind the algorithm and the key, which may be quoted.
+func afterKey(spec string) string {
+	_, rest, _ := strings.Cut(spec, " ")
+	if !strings.HasPrefix(rest, `"`) {
+		_, rest, _ = strings.Cut(rest, " ")
+		return rest
+	}
+	for i := 1; i < len(rest); i++ {
+		switch rest[i] {
+		case '\\':
+			i++
+		case '"':
+			return rest[i+1:]
+		}
+	}
+	return ""
+}

@@ -1,0 +1,85 @@
+package envoy
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/stintdb/stint/server/gateway"
+	"github.com/stintdb/stint/server/rlqs"
+	"github.com/stintdb/stint/server/rls"
+)
+
+// usages finds the rule of each bucket in a report.
+func (s *quotaSession) usages(ctx context.Context, caller gateway.Caller, r *report) ([]rlqs.Usage, error) {
+	if name := r.in.GetDomain(); name != "" {
+		s.domain = name
+	}
+	if s.domain == "" {
+		return nil, status.Error(codes.InvalidArgument, "the first report has no domain; it must be that of the configuration, such as domain: shop")
+	}
+	rules := s.quotas.service.rules.Load().Rules()
+	all := make([]rlqs.Usage, 0, len(r.in.GetBucketQuotaUsages()))
+	for _, in := range r.in.GetBucketQuotaUsages() {
+		pairs := in.GetBucketId().GetBucket()
+		if len(pairs) == 0 {
+			return nil, status.Error(codes.InvalidArgument, "a bucket has no id: its bucket_id_builder must make at least one pair")
+		}
+		found := rules.Quota(s.domain, pairs)
+		u := rlqs.Usage{
+			ID: idOf(pairs), Pairs: pairs, Key: found.Key, Elapsed: in.GetTimeElapsed().AsDuration(),
+			Allowed: count(in.GetNumRequestsAllowed()), Denied: count(in.GetNumRequestsDenied()),
+		}
+		if s.rule(ctx, caller, r.at, &found, &u) {
+			all = append(all, u)
+		}
+	}
+	return all, nil
+}
+
+// maxKeySuffix is the length of the text behind a rule's key in the keys of its quota.
+const maxKeySuffix = 80
+
+// count is a number of requests as reported, within what can be one.
+func count(n uint64) int64 { return int64(min(n, 1<<40)) }
+
+// rule applies a rule. It reports false if the bucket gets no answer: its no_assignment_behavior holds.
+func (s *quotaSession) rule(ctx context.Context, caller gateway.Caller, now time.Duration, found *rls.Quota, u *rlqs.Usage) bool {
+	rule := found.Rule
+	if len(found.Key)+maxKeySuffix > s.quotas.service.gateway.Config().MaxKeyBytes {
+		s.quotas.unanswered.Add(1)
+		s.quotas.warn("the id of a quota is too long for --max-key-size: Envoys do what their no_assignment_behavior says", "domain", s.domain)
+		return false
+	}
+	if found.NoDomain {
+		s.quotas.warn("quotas are asked for in a domain without rules: everything is allowed", "domain", s.domain)
+	}
+	switch {
+	case rule == nil, rule.Unlimited:
+		u.Kind = rlqs.Allow
+	case rule.Policy != "":
+		if found.ID == "" {
+			u.Kind = rlqs.Deny // it names nobody
+			break
+		}
+		limit, err := s.known.find(ctx, s, caller, now, rule.Policy, found.ID)
+		if err != nil {
+			s.quotas.unanswered.Add(1)
+			return false
+		}
+		u.Kind, u.Limit = rlqs.Bucket, limit
+	case rule.Requests == 0:
+		u.Kind = rlqs.Deny
+	default:
+		u.Kind, u.Limit = rlqs.Bucket, rlqs.Limit{Capacity: int64(rule.Requests), Tokens: int64(rule.Requests), Period: rule.Period()}
+	}
+	if rule != nil {
+		rule.Report(u.Allowed, u.Denied)
+		if rule.Shadow {
+			u.Kind = rlqs.Allow
+		}
+	}
+	return true
+}

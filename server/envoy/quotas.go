@@ -1,0 +1,212 @@
+package envoy
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"io"
+	"sync/atomic"
+	"time"
+
+	quota "github.com/envoyproxy/go-control-plane/envoy/service/rate_limit_quota/v3"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/stintdb/stint/server/gateway"
+	"github.com/stintdb/stint/server/metrics"
+	"github.com/stintdb/stint/server/rlqs"
+)
+
+// quotas is the rate limit quota service. Package rlqs divides the limits, and this one has streams and finds the rules.
+type quotas struct {
+	quota.UnimplementedRateLimitQuotaServiceServer
+
+	service *Service
+	table   *rlqs.Table
+	begun   time.Time
+	ended   <-chan struct{} // when the service stops
+	streams chan struct{}   // as many as there may be
+	warned  atomic.Int64    // when a warning was logged last
+
+	unanswered atomic.Int64
+}
+
+func (q *quotas) start(s *Service, ctx context.Context) {
+	var random [8]byte
+	_, _ = rand.Read(random[:]) // it never fails
+	q.service, q.begun, q.ended = s, time.Now(), ctx.Done()
+	q.table = rlqs.NewTable("rlqs/"+hex.EncodeToString(random[:]), uint64(time.Now().UnixNano()))
+	q.streams = make(chan struct{}, rlqs.MaxStreams)
+}
+
+// warn logs a trouble with quotas, at most once a minute.
+func (q *quotas) warn(message string, args ...any) {
+	now := int64(q.now())
+	if last := q.warned.Load(); last != 0 && now < last+int64(time.Minute) || !q.warned.CompareAndSwap(last, now) {
+		return
+	}
+	q.service.gateway.Log().Warn(message, args...)
+}
+
+func (q *quotas) measure() metrics.EnvoyQuotas {
+	c := q.table.Counts()
+	return metrics.EnvoyQuotas{Streams: int64(len(q.streams)), Buckets: int64(c.Buckets), Reports: c.Reports, Changes: c.Changed, Orphaned: c.Orphaned,
+		Abandoned: c.Refused, Unanswered: q.unanswered.Load()}
+}
+
+// againEvery is the time between two looks at buckets that should have more than they have.
+const againEvery = time.Second
+
+// mostSending is how long an assignment may wait for an Envoy that does not read. Beyond it, its time to live would begin too late.
+const mostSending = time.Second
+
+// report is a message of an Envoy, or the error in its place.
+type report struct {
+	at  time.Duration
+	in  *quota.RateLimitQuotaUsageReports
+	err error
+}
+
+// now is the time since the service began, which goes on evenly.
+func (q *quotas) now() time.Duration { return time.Since(q.begun) }
+
+// StreamRateLimitQuotas implements [quota.RateLimitQuotaServiceServer].
+func (q *quotas) StreamRateLimitQuotas(out quotaStream) error {
+	select {
+	case q.streams <- struct{}{}:
+		defer func() { <-q.streams }()
+	default:
+		return status.Errorf(codes.ResourceExhausted, "%d streams of quotas are open, which is the most for one server", cap(q.streams))
+	}
+	ctx, cancel := context.WithCancel(out.Context())
+	defer cancel()
+	s := &quotaSession{quotas: q, conn: connOf(ctx), stream: q.table.NewStream(), out: out}
+	defer s.stream.Cut()
+	if _, err := login(ctx, s.conn); err != nil {
+		return err
+	}
+	return s.serve(ctx, q.receive(ctx, out))
+}
+
+// quotaStream is the server's side of a stream.
+type quotaStream = grpc.BidiStreamingServer[quota.RateLimitQuotaUsageReports, quota.RateLimitQuotaResponse]
+
+// receive reads the messages of a stream, the next one while one is answered. It ends with the stream.
+func (q *quotas) receive(ctx context.Context, in quotaStream) <-chan report {
+	reports := make(chan report)
+	go func() {
+		for {
+			m, err := in.Recv()
+			select {
+			case reports <- report{q.now(), m, err}:
+			case <-ctx.Done():
+				return
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return reports
+}
+
+// quotaSession is one stream.
+type quotaSession struct {
+	quotas *quotas
+	conn   *gateway.Conn
+	stream *rlqs.Stream
+	out    quotaStream
+	domain string
+	works  bool // an operation was carried out
+	known  policyLimits
+}
+
+func (s *quotaSession) serve(ctx context.Context, reports <-chan report) error {
+	again := time.NewTicker(againEvery)
+	defer again.Stop()
+	for {
+		var err error
+		select {
+		case r := <-reports:
+			switch {
+			case errors.Is(r.err, io.EOF):
+				return nil
+			case r.err != nil:
+				return r.err
+			}
+			err = s.answer(ctx, &r)
+		case <-again.C:
+			err = s.again(ctx)
+		case <-s.quotas.ended:
+			return status.Error(codes.Unavailable, "the server is shutting down: open the stream again, elsewhere if you can")
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// answer answers one message of an Envoy.
+func (s *quotaSession) answer(ctx context.Context, r *report) error {
+	caller, err := s.caller(ctx)
+	if err != nil {
+		return err
+	}
+	usages, err := s.usages(ctx, caller, r)
+	if err != nil {
+		return err
+	}
+	before := s.stream.Refused()
+	operations := s.stream.Report(r.at, usages)
+	if s.stream.Refused() > before {
+		s.quotas.warn("a stream of quotas has more buckets than a report has room for, or this node has too many: Envoys forget the others, and do what their no_assignment_behavior says", "domain", s.domain, "client", caller.Address)
+	}
+	if err := s.carryOut(ctx, caller, operations); err != nil {
+		return err
+	}
+	return s.assign(ctx, caller)
+}
+
+// again gives more to the buckets that wait for it.
+func (s *quotaSession) again(ctx context.Context) error {
+	if !s.stream.Waits() {
+		return nil
+	}
+	caller, err := s.caller(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.carryOut(ctx, caller, s.stream.Waiting(s.quotas.now())); err != nil {
+		return err
+	}
+	return s.assign(ctx, caller)
+}
+
+// caller is the stream's user, whose password is looked at again: streams last long.
+func (s *quotaSession) caller(ctx context.Context) (gateway.Caller, error) {
+	user, err := login(ctx, s.conn)
+	return gateway.Caller{User: user, Address: s.conn.Address()}, err
+}
+
+// assign asks home for tokens, and sends the assignments.
+func (s *quotaSession) assign(ctx context.Context, caller gateway.Caller) error {
+	for range 2 { // again if the first was an operation whose outcome had not been known
+		if err := s.carryOut(ctx, caller, s.stream.Loans(s.quotas.now())); err != nil {
+			return err
+		}
+	}
+	all := s.stream.Assign(s.quotas.now())
+	if len(all) == 0 {
+		return nil
+	}
+	begin := s.quotas.now()
+	if err := s.out.Send(quotaResponse(all)); err != nil {
+		return err
+	}
+	if took := s.quotas.now() - begin; took > mostSending {
+		return status.Errorf(codes.ResourceExhausted, "the stream was not read for %v: open it again", took.Round(time.Millisecond))
+	}
+	return nil
+}

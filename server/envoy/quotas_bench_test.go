@@ -1,0 +1,61 @@
+package envoy
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"testing"
+
+	quota "github.com/envoyproxy/go-control-plane/envoy/service/rate_limit_quota/v3"
+
+	"github.com/stintdb/stint/server/rlqs"
+)
+
+// BenchmarkQuotaReport is a report over a connection and its answer, of one bucket and of a hundred; both ends run here.
+func BenchmarkQuotaReport(b *testing.B) {
+	for _, buckets := range []int{1, 100} {
+		b.Run(fmt.Sprint(buckets), func(b *testing.B) {
+			h := newHost(b, nil)
+			s := h.quotas(context.Background())
+			var all []*quota.RateLimitQuotaUsageReports_BucketQuotaUsage
+			for i := range buckets {
+				all = append(all, usageOf(fmt.Sprintf("table=%d", i), 5, 10, 0))
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := s.ask("shop", all...); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkQuotaMemory prints the bytes of a bucket with a limit, beside its loans at home, and of a stream.
+func BenchmarkQuotaMemory(b *testing.B) {
+	heap := func() float64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return float64(m.HeapAlloc)
+	}
+	const streams = 100
+	for b.Loop() {
+		before := heap()
+		table := rlqs.NewTable("rlqs/bench", 1)
+		var open []*rlqs.Stream
+		buckets := 0
+		for i := range streams {
+			s := table.NewStream()
+			for j := range 100 {
+				pairs := map[string]string{"user": fmt.Sprintf("%d-%d", i, j)}
+				s.Report(1, []rlqs.Usage{{ID: idOf(pairs), Pairs: pairs, Kind: rlqs.Bucket, Key: "rls.shop:user=" + pairs["user"], Limit: rlqs.Limit{Capacity: 100, Tokens: 100, Period: 1e9}}})
+				buckets++
+			}
+			open = append(open, s)
+		}
+		b.ReportMetric((heap()-before)/float64(buckets), "B/bucket")
+		runtime.KeepAlive(open)
+		runtime.KeepAlive(table)
+	}
+}

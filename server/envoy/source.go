@@ -1,0 +1,67 @@
+package envoy
+
+import (
+	"fmt"
+
+	"github.com/stintdb/stint/server/config"
+	"github.com/stintdb/stint/server/rls"
+	"github.com/stintdb/stint/server/xds"
+)
+
+// openRules reads the rules: of a directory, or those that are kept of a control plane.
+func (s *Service) openRules(cfg *config.Config) (err error) {
+	if cfg.RLSXDS == "" {
+		if s.directory, err = rls.Open(cfg.RLSConfig); err != nil {
+			return err
+		}
+		s.rules.Store(s.directory.InUse)
+		s.logRules()
+		return nil
+	}
+	o := xds.Options{Address: cfg.RLSXDS, Node: cfg.RLSXDSNode, Dir: cfg.Dir, Log: s.gateway.Log(), Changed: s.logRules}
+	if cfg.RLSXDSTLS {
+		o.TLS = &xds.Files{Cert: cfg.RLSXDSTLSCert, Key: cfg.RLSXDSTLSKey, CA: cfg.RLSXDSTLSCA, Name: cfg.RLSXDSTLSName}
+	}
+	control, err := xds.Open(o)
+	if err != nil {
+		return err
+	}
+	s.control.Store(control)
+	s.rules.Store(&control.InUse)
+	if control.Has() {
+		s.logRules()
+	}
+	return nil
+}
+
+// Ready is nil if there are rules, or the reason why there are none yet.
+func (s *Service) Ready() error {
+	if control := s.control.Load(); control != nil && !control.Has() && s.gateway.Config().RLSXDSWait {
+		return fmt.Errorf("there are no rules yet: the control plane of --rls-xds (%s) has pushed none", s.gateway.Config().RLSXDS)
+	}
+	return nil
+}
+
+// reload reads the files of rules again if they have changed.
+func (s *Service) reload() {
+	changed, err := s.directory.Reload()
+	if err != nil {
+		s.gateway.Log().Error("the new rules of --rls-config are refused, the old ones stay in use", "error", err)
+	}
+	if changed {
+		s.logRules()
+	}
+}
+
+func (s *Service) logRules() {
+	log, cfg := s.gateway.Log(), s.gateway.Config()
+	domains, rules := s.current().Counts()
+	switch {
+	case domains > 0:
+		log.Info("rules of Envoy's rate limit service are in use", "domains", domains, "rules", rules)
+	case cfg.RLSXDS != "":
+		log.Warn("the control plane has no rules: every request of Envoy is granted", "rls_xds", cfg.RLSXDS)
+	default:
+		log.Warn("there are no rules: every request of Envoy is granted; put files NAME.yaml there", "rls_config", cfg.RLSConfig)
+	}
+}

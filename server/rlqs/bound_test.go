@@ -1,0 +1,107 @@
+package rlqs
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+)
+
+// uneven are demands of Envoys of which some have ten times as much as others, with a sum.
+func uneven(envoys int, sum float64) (rates []float64) {
+	total := 0.0
+	for i := range envoys {
+		rates = append(rates, float64(1+i%10))
+		total += rates[i]
+	}
+	for i := range rates {
+		rates[i] *= sum / total
+	}
+	return rates
+}
+
+// Under steady uneven demand a hundred Envoys grant at least nine tenths of the limit, or of their demand, after 15 seconds. With few tokens for each Envoy it is
+// less: a bucket of one or two tokens is often full, and requests that come at random times are often too close to each other.
+func TestUtilisation(t *testing.T) {
+	for _, kind := range []struct {
+		limit         Limit
+		envoys        int
+		steady, least float64 // requests at even distances, and at random times
+	}{
+		{Limit{1000, 1000, time.Second}, 100, 0.9, 0.8},
+		{Limit{5000, 1000, time.Second}, 100, 0.9, 0.9},
+		{Limit{6000, 6000, time.Minute}, 100, 0.9, 0.9},
+		{Limit{100_000, 100_000, time.Hour}, 100, 0.9, 0.9},
+		{Limit{100, 100, time.Second}, 3, 0.9, 0.85},
+		{Limit{100, 100, time.Second}, 20, 0.8, 0.7},
+		{Limit{10, 10, time.Second}, 5, 0.5, 0.4},
+	} {
+		for _, times := range []float64{0.9, 1.2, 2, 10} {
+			for _, random := range []bool{false, true} {
+				name := fmt.Sprintf("%v, %d Envoys, %v times the rate, random %v", kind.limit, kind.envoys, times, random)
+				w := newWorld(1, kind.limit, 3, uneven(kind.envoys, kind.limit.perSecond()*times)...)
+				w.isRandom = random
+				w.run(15 * time.Second)
+				before := w.granted()
+				w.run(45 * time.Second)
+				used := float64(w.granted()-before) / (kind.limit.perSecond() * min(times, 1) * 45)
+				least := kind.steady
+				if random {
+					least = kind.least
+				}
+				if t.Logf("%s: %.1f %% used, %d assignments", name, 100*used, w.sent); used < least {
+					t.Errorf("%s: %.1f %% used", name, 100*used)
+				}
+				if w.highest > float64(kind.limit.Capacity)+1e-6 || w.unlent > 1e-9 {
+					t.Errorf("%s: %.1f granted beyond the rate, %.3f not set aside", name, w.highest, w.unlent)
+				}
+				w.home.Close()
+			}
+		}
+	}
+}
+
+// grantedIn is the rate at which an Envoy grants, per second.
+func (w *world) grantedIn(f *filter, span time.Duration) float64 {
+	before := f.granted
+	w.run(span)
+	return float64(f.granted-before) / span.Seconds()
+}
+
+// A newcomer gets its part within two reports, though others have used the whole limit up; and an idle Envoy gives its part back.
+func TestNewcomer(t *testing.T) {
+	limit := Limit{1000, 1000, time.Second}
+	w := newWorld(1, limit, 3, slices.Repeat([]float64{500}, 5)...)
+	w.envoys[0].rate = 0
+	w.run(30 * time.Second)
+	w.envoys[0].rate = 500
+	w.run(2 * reportsEvery)
+	if got := w.grantedIn(w.envoys[0], 5*time.Second); got < 0.8*1000/5 {
+		t.Errorf("a newcomer among 5 grants %.0f of 1000 a second", got)
+	}
+	for _, f := range w.envoys[1:] {
+		f.rate = 0
+	}
+	w.run(15 * time.Second)
+	if got := w.grantedIn(w.envoys[0], 5*time.Second); got < 480 {
+		t.Errorf("beside idle Envoys it grants %.0f of its 500 a second", got)
+	}
+}
+
+// Of a limit with fewer tokens than Envoys some Envoys have all, and the others deny.
+func TestSmallLimit(t *testing.T) {
+	w := newWorld(1, Limit{5, 5, time.Minute}, 1, slices.Repeat([]float64{2}, 50)...)
+	w.run(time.Minute)
+	have := 0
+	for _, f := range w.envoys {
+		if f.kind == Bucket {
+			have++
+		}
+	}
+	if have == 0 || have > 5 {
+		t.Errorf("%d of 50 Envoys have a bucket of 5 a minute", have)
+	}
+	if n := w.granted(); n < 5 || n > 10 {
+		t.Errorf("%d are granted in a minute of 5 and 5 a minute", n)
+	}
+}

@@ -1,0 +1,84 @@
+package rlqs
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stintdb/stint/internal/testsize"
+)
+
+// trouble has streams cut, nodes killed, home silent for as long as most says, and demands changed, at random.
+func (w *world) trouble(most time.Duration) {
+	for range 60 {
+		w.run(time.Duration(1+w.r.IntN(2500)) * time.Millisecond)
+		f := w.envoys[w.r.IntN(len(w.envoys))]
+		switch w.r.IntN(8) {
+		case 0, 1:
+			w.cut(f)
+		case 2:
+			if w.r.IntN(4) == 0 {
+				w.kill(w.r.IntN(len(w.nodes)))
+			}
+		case 3:
+			if w.r.IntN(2) == 0 {
+				w.down = w.now + time.Duration(w.r.Int64N(int64(most)))
+			}
+		case 4, 5:
+			f.rate = w.limit.perSecond() * 3 * w.r.Float64()
+		case 6:
+			f.rate = 0
+		case 7:
+			for _, f := range w.envoys {
+				f.rate = w.limit.perSecond() * 6 * w.r.Float64() / float64(len(w.envoys))
+			}
+		}
+	}
+}
+
+// beyond is the largest part of a limit's capacity that Envoys have granted in an interval, beyond its rate, in random histories; and the largest
+// part of it that they had and home had not set aside.
+func beyond(t *testing.T, limit Limit, seeds int, change func(*world)) (most, unlent float64) {
+	used := 0.0
+	for seed := range uint64(seeds) {
+		w := newWorld(seed+testsize.Seed(), limit, 3, uneven(12, limit.perSecond()*3)...)
+		w.isRandom = true
+		if change != nil {
+			change(w)
+		}
+		w.trouble([]time.Duration{3 * time.Second, 40 * time.Second}[seed%2])
+		most = max(most, w.highest/float64(limit.Capacity))
+		unlent = max(unlent, w.unlent)
+		used += float64(w.granted()) / (limit.perSecond() * w.now.Seconds()) / float64(seeds)
+		w.home.Close()
+	}
+	t.Logf("%v: %.3f of the capacity beyond the rate, %.3f not set aside, %.2f of the rate used", limit, most, unlent, used)
+	return most, unlent
+}
+
+var faultLimits = []Limit{{1000, 1000, time.Second}, {100, 100, time.Second}, {40, 10, time.Second}, {1200, 1200, time.Minute}, {3000, 3000, time.Hour}, {3, 1, time.Second}}
+
+// All Envoys together grant no more than the limit in any interval, whatever streams, nodes and the home of the limit do.
+func TestNeverBeyondTheLimit(t *testing.T) {
+	for _, limit := range faultLimits {
+		if most, unlent := beyond(t, limit, testsize.Pick(10, 300), nil); most > 1+1e-9 || unlent > 1e-9 {
+			t.Errorf("%v: %.4f of the capacity granted beyond the rate, %.4f not set aside", limit, most, unlent)
+		}
+	}
+}
+
+// Faults put into the world are found in the same histories: the bound depends on these times.
+func TestFaultsAreFound(t *testing.T) {
+	for name, change := range map[string]func(*world){
+		"home takes loans back before assignments end": func(w *world) { w.loanTTL = TTL / 4 },
+		"assignments arrive later than the margin":     func(w *world) { w.late = 20 * time.Second },
+	} {
+		found := false
+		for _, limit := range faultLimits {
+			_, unlent := beyond(t, limit, 10, change)
+			found = found || unlent > 1e-9
+		}
+		if !found {
+			t.Errorf("%s: Envoys have only what is set aside", name)
+		}
+	}
+}

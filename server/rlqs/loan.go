@@ -1,0 +1,81 @@
+package rlqs
+
+import (
+	"time"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/purse"
+)
+
+// loan is the tokens of one key that home has lent this node, for all streams.
+type loan struct {
+	purse.Purse
+	key     string
+	limit   limits.Limit
+	free    int64         // left at home, by the last answer
+	renewed time.Duration // the begin of the last operation that home has answered
+	begun   time.Duration // when the operation on its way was sent first
+	asked   int64         // by that operation
+	back    int64         // tokens that it gives back
+	stated  int64         // the tokens that home has set aside
+	charged int64         // by that operation; back at once if these are units
+	isAway  bool
+}
+
+// Operation is one on a loan, for home.
+type Operation struct {
+	Key    string
+	Limit  limits.Limit
+	Return bool // RL.RETURN of Loan.Left tokens, with KEEP Tokens; else RL.LEND of Tokens, with ALL and FOR LoanTTL
+	Tokens int64
+	Loan   engine.Loan
+	of     *loan
+	quota  *quota
+}
+
+// Answer is home's.
+type Answer struct{ Granted, Remaining, Number int64 }
+
+// lend begins an operation that asks for tokens and states how many are left.
+func (l *loan) lend(now time.Duration, number uint64, ask int64) {
+	l.Prepare(number, false)
+	l.asked, l.back, l.charged, l.begun = ask, 0, l.stated-l.Left, now // home may carry it out now, so the loan may end so early
+}
+
+// giveBack begins an operation that gives tokens back, which nobody may spend from now on.
+func (l *loan) giveBack(number uint64, tokens int64) {
+	l.Tokens -= tokens
+	l.Prepare(number, false)
+	l.asked, l.back, l.charged = 0, tokens, l.stated-l.Left-tokens
+}
+
+// operation is the one that was begun. It is sent again if its outcome is not known.
+func (l *loan) operation(q *quota) Operation {
+	l.isAway = true
+	o := Operation{Key: l.key, Limit: l.limit, Tokens: l.asked, Loan: l.Loan(), of: l, quota: q}
+	if l.back > 0 {
+		o.Return, o.Tokens, o.Loan.Left = true, l.Left, l.back
+	}
+	return o
+}
+
+// take takes home's answer. It reports whether home has ended the loan, so that nothing is left of it.
+func (l *loan) take(a Answer) (ended bool) {
+	had, left := l.Tokens, l.Left
+	if l.back > 0 {
+		a.Granted = 0
+	} else {
+		l.renewed = l.begun
+	}
+	brought, drops := l.Meaning(a.Granted, uint64(a.Number))
+	l.Deposit(brought, drops, uint64(a.Number))
+	l.free, l.stated, l.isAway = a.Remaining, left+brought, false
+	return drops && had > 0
+}
+
+// isIdle reports that no operation is begun.
+func (l *loan) isIdle() bool { return !l.Prepared && !l.isAway }
+
+// outlives reports whether the loan lasts longer than an assignment that is sent now.
+func (l *loan) outlives(now time.Duration) bool { return now+TTL+Margin <= l.renewed+LoanTTL }

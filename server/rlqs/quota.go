@@ -1,0 +1,148 @@
+package rlqs
+
+import (
+	"slices"
+	"time"
+)
+
+// quota is one limit, and its shares on this node.
+type quota struct {
+	name   quotaName
+	limit  Limit
+	by     division
+	tokens loan
+	units  loan
+	demand loan // thousandths of requests per second
+	shares []*share
+
+	usedTokens, usedUnits int64
+	ownDemand             float64 // of the shares on this node
+	allDemand             float64 // of all nodes
+	slots                 int     // shares on this node that can have a bucket
+	inSlots               float64 // demand of those
+}
+
+// quotaName tells quotas apart.
+type quotaName struct {
+	key   string
+	limit Limit
+}
+
+func newQuota(name quotaName) *quota {
+	l := name.limit
+	q := &quota{name: name, limit: l, by: l.divide()}
+	q.tokens.key, q.units.key, q.demand.key = l.keys(name.key)
+	q.tokens.limit, q.units.limit, q.demand.limit = q.by.tokens, q.by.units, demandLimit
+	q.tokens.free, q.units.free = l.Capacity, q.by.units.Capacity
+	return q
+}
+
+// usualDemand is the average of the shares whose demand is known: a guess at that of a newcomer.
+func (q *quota) usualDemand() float64 {
+	sum, n := 0.0, 0
+	for _, s := range q.shares {
+		if s.known && !s.isGone {
+			sum += s.demand
+			n++
+		}
+	}
+	if n == 0 {
+		return 0
+	}
+	return sum / float64(n)
+}
+
+// end counts a bucket as spent, but for its unspent tokens.
+func (q *quota) end(b *bucket, unspent int64) {
+	q.spend(b, b.held-unspent)
+	*b = bucket{}
+}
+
+// spend counts tokens of a bucket as spent.
+func (q *quota) spend(b *bucket, tokens int64) {
+	tokens = min(tokens, b.held)
+	b.held -= tokens
+	q.tokens.Tokens -= min(tokens, q.tokens.Tokens)
+}
+
+// count settles all shares, and sums them up.
+func (q *quota) count(now time.Duration) {
+	q.usedTokens, q.usedUnits, q.ownDemand = 0, 0, 0
+	q.shares = slices.DeleteFunc(q.shares, func(s *share) bool {
+		s.settle(now, false)
+		q.usedTokens += s.held()
+		q.usedUnits += s.units()
+		if !s.isGone {
+			q.ownDemand += s.demand
+		}
+		return s.isGone && !s.now.lives() && !s.before.lives()
+	})
+	others := max(0, q.allDemand-float64(q.demand.Tokens)/1000)
+	total := others + q.ownDemand
+	if q.slots = len(q.shares); total > 0 {
+		q.slots = max(1, int(float64(q.limit.Capacity)/2*q.ownDemand/total))
+	}
+	q.choose()
+}
+
+// choose gives the slots to the shares with most demand, those that have a bucket first.
+func (q *quota) choose() {
+	for _, s := range q.shares {
+		s.hasSlot = true
+	}
+	if q.slots >= len(q.shares) {
+		q.inSlots = q.ownDemand
+		return
+	}
+	slices.SortStableFunc(q.shares, func(a, b *share) int {
+		switch x, y := a.weight(), b.weight(); {
+		case x > y:
+			return -1
+		case x < y:
+			return 1
+		}
+		return 0
+	})
+	q.inSlots = 0
+	for i, s := range q.shares {
+		if s.hasSlot = i < q.slots; s.hasSlot {
+			q.inSlots += s.demand
+		}
+	}
+}
+
+// weight puts shares into order for the slots. One that has a bucket keeps it for a while, even without requests: otherwise tokens of a small limit
+// would go from Envoy to Envoy, and never be used.
+func (s *share) weight() float64 {
+	const rare = 1.0 / 60
+	switch {
+	case s.isGone:
+		return -1
+	case s.now.lives():
+		return 2 * max(s.demand, rare)
+	case !s.known:
+		return rare
+	}
+	return s.demand
+}
+
+// part is the part of the limit that a demand on this node is due.
+func (q *quota) part(demand float64) float64 {
+	total := max(0, q.allDemand-float64(q.demand.Tokens)/1000) + q.ownDemand
+	if total == 0 {
+		return 0
+	}
+	return demand / total
+}
+
+// spareTokens and spareUnits are lent to this node, and in no bucket.
+func (q *quota) spareTokens() int64 { return max(0, q.tokens.Tokens-q.usedTokens) }
+func (q *quota) spareUnits() int64  { return max(0, q.units.Tokens-q.usedUnits) }
+
+// perSecond is the rate of units.
+func (q *quota) perSecond(units int64) float64 {
+	if units == 0 {
+		return 0
+	}
+	return float64(units) / float64(q.by.interval)
+}

@@ -1,0 +1,106 @@
+package rlqs
+
+import "time"
+
+// bucket is the content of one assignment: tokens at once, and a rate in units.
+type bucket struct {
+	tokens  int64 // as assigned
+	held    int64 // of them, those that may be unspent
+	units   int64
+	until   time.Duration // an Envoy cannot have it any longer; 0 for no bucket
+	allowed int64         // requests that the Envoy reported since it was assigned
+	isThere bool          // the Envoy has surely received it
+}
+
+func (b *bucket) lives() bool { return b.until != 0 }
+
+// share is a stream's part of a quota: one bucket of one Envoy.
+type share struct {
+	quota  *quota
+	pairs  map[string]string
+	bytes  int // of the bucket's id
+	demand float64
+	known  bool // the demand is measured, not guessed
+
+	now, before bucket // assigned; and the one before it, until the Envoy has surely replaced it
+	changed     time.Duration
+	mayHave     bool // the Envoy may have an assignment of an earlier stream
+	left        float64
+	denied      bool // requests in the last report
+	reported    time.Duration
+	busy        time.Duration // the last report with requests
+	hasSlot     bool          // of those that can have a bucket
+	isGone      bool          // the stream ended, or the bucket was abandoned
+	waits       bool          // it should have more than it has
+}
+
+// units are those that the Envoy may use: it has one bucket or the other.
+func (s *share) units() int64 { return max(s.now.units, s.before.units) }
+
+// held are the tokens of both: the Envoy can spend the first bucket, and then gets the second full.
+func (s *share) held() int64 { return s.now.held + s.before.held }
+
+// measure takes a report into the estimates of demand and of tokens left.
+func (s *share) measure(now time.Duration, allowed, denied int64, perSecond float64) {
+	span := (now - s.reported).Seconds()
+	asked := float64(allowed + denied)
+	switch {
+	case s.reported == 0:
+		s.demand = max(1, asked, s.quota.usualDemand())
+	case span < 1: // a first report that came twice
+		s.demand = max(s.demand, asked)
+	case !s.known:
+		s.demand, s.known = (1+asked)/span, true
+	case asked == 0 && s.demand < 1.0/120:
+		s.demand = 0
+	case asked == 0:
+		s.demand /= 4
+	default:
+		s.demand = (s.demand + asked/span) / 2
+	}
+	if asked > 0 || s.busy == 0 {
+		s.busy = now
+	}
+	s.left = max(0, min(float64(s.now.tokens), s.left+perSecond*span)-float64(allowed))
+	s.now.allowed += allowed
+	s.before.allowed += allowed
+	if s.now.isThere && s.now.units == 0 {
+		s.quota.spend(&s.now, allowed)
+	}
+	s.denied, s.reported = denied > 0, now
+}
+
+// mayChange reports whether the share's bucket can be replaced: the Envoy has replaced the one before.
+func (s *share) mayChange(now time.Duration) bool {
+	return !s.before.lives() || now >= s.changed+Margin
+}
+
+// replace gives the share another bucket. Tokens of the ones before are held until a report says how many requests they have granted together.
+func (s *share) replace(now time.Duration, b bucket) {
+	old := s.now
+	if s.before.lives() {
+		old.tokens += s.before.tokens
+		old.held += s.before.held
+		old.units = max(old.units, s.before.units)
+		old.until = max(old.until, s.before.until)
+		old.allowed = s.before.allowed
+	}
+	s.before, s.now, s.changed, s.left = old, b, now, float64(b.tokens)
+}
+
+// settle ends buckets whose time is over, and after a report the one that was replaced long enough before. Its tokens beyond the requests since are
+// unspent: they were thrown away at the Envoy.
+func (s *share) settle(now time.Duration, reported bool) {
+	if now >= s.changed+Margin {
+		s.before.units = 0
+		if reported {
+			s.now.isThere = s.now.lives()
+			s.quota.end(&s.before, max(0, s.before.tokens-s.before.allowed))
+		}
+	}
+	for _, b := range []*bucket{&s.before, &s.now} {
+		if b.lives() && now >= b.until {
+			s.quota.end(b, 0)
+		}
+	}
+}

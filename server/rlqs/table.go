@@ -1,0 +1,259 @@
+package rlqs
+
+import (
+	"sync"
+	"time"
+)
+
+// The bounds of a node's streams.
+const (
+	MaxStreams     = 1024
+	MaxBuckets     = 65536
+	MaxStreamBytes = 40 << 10 // of the ids of a stream's buckets, so that a report of all of them is no message that is too long
+	mostEnded      = 64       // quotas that are ended at once
+	bucketBytes    = 48       // of a report beside the id
+)
+
+// Table has the quotas of a node. Its methods may be called at once.
+type Table struct {
+	mu      sync.Mutex
+	holder  string
+	number  uint64
+	quotas  map[quotaName]*quota
+	ended   []*quota // without shares, with loans to give back
+	buckets int
+	swept   time.Duration
+	counts  Counts
+}
+
+// Counts are about all streams since the start, but for Buckets.
+type Counts struct {
+	Buckets                             int
+	Reports, Changed, Refused, Orphaned int64
+}
+
+// NewTable returns one that lends under the name of a holder. Numbers of its loans begin above a number that no earlier process with the
+// name has reached.
+func NewTable(holder string, above uint64) *Table {
+	return &Table{holder: holder, number: above, quotas: map[quotaName]*quota{}}
+}
+
+// Holder is the name of the loans' holder.
+func (t *Table) Holder() string { return t.holder }
+
+// Counts returns the counts so far.
+func (t *Table) Counts() Counts {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c := t.counts
+	c.Buckets = t.buckets
+	return c
+}
+
+// Stream is one stream of an Envoy. Its calls must not overlap.
+type Stream struct {
+	table    *Table
+	refused  int64
+	reported int // bytes of the report that is being answered
+	shares   map[string]*share
+	bytes    int
+	touched  []*share     // by the report that is being answered
+	plain    []Assignment // answers that need no share
+}
+
+// NewStream returns a stream, which ends by Cut.
+func (t *Table) NewStream() *Stream { return &Stream{table: t, shares: map[string]*share{}} }
+
+// Refused is the number of its buckets that were beyond the bounds.
+func (s *Stream) Refused() int64 { return s.refused }
+
+// Usage is one bucket of a report.
+type Usage struct {
+	ID              string // a text for Pairs that is that of no others
+	Pairs           map[string]string
+	Kind            Kind // Bucket if Limit decides
+	Key             string
+	Limit           Limit
+	Elapsed         time.Duration // since the Envoy has first or last reported the bucket
+	Allowed, Denied int64
+}
+
+// Report takes a report in. Its operations, and then those of Loans, are to be carried out at home and answered by [Table.Answer]; then Assign has
+// the assignments.
+func (s *Stream) Report(now time.Duration, all []Usage) []Operation {
+	t := s.table
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.counts.Reports++
+	t.sweep(now)
+	s.touched, s.plain, s.reported = s.touched[:0], s.plain[:0], 0
+	for i := range all {
+		s.usage(now, &all[i])
+	}
+	return t.demands(now, s.touched)
+}
+
+// Loans returns the operations that follow those of Report.
+func (s *Stream) Loans(now time.Duration) []Operation {
+	s.table.mu.Lock()
+	defer s.table.mu.Unlock()
+	return s.table.loans(now, s.touched)
+}
+
+func (s *Stream) usage(now time.Duration, u *Usage) {
+	one := s.shares[u.ID]
+	if s.reported += len(u.ID) + bucketBytes; s.reported > MaxStreamBytes { // otherwise its reports become too long
+		s.refuse(u, one)
+		return
+	}
+	if u.Kind != Bucket {
+		if one != nil { // the rules have changed
+			s.leave(u.ID, one)
+		}
+		s.plain = append(s.plain, Assignment{Pairs: u.Pairs, Kind: u.Kind})
+		return
+	}
+	if name := (quotaName{u.Key, u.Limit}); one == nil || one.quota.name != name {
+		if one != nil {
+			s.leave(u.ID, one)
+		}
+		if one = s.join(name, u); one == nil {
+			s.refuse(u, nil)
+			return
+		}
+	}
+	one.measure(now, u.Allowed, u.Denied, one.quota.perSecond(one.now.units))
+	one.settle(now, true)
+	s.touched = append(s.touched, one)
+}
+
+// refuse has the Envoy forget a bucket beyond the bounds.
+func (s *Stream) refuse(u *Usage, one *share) {
+	if one != nil {
+		s.leave(u.ID, one)
+	}
+	s.refused++
+	s.table.counts.Refused++
+	s.plain = append(s.plain, Assignment{Pairs: u.Pairs, Kind: Abandon})
+}
+
+// join gives the stream a share of a quota, nil beyond the bounds.
+func (s *Stream) join(name quotaName, u *Usage) *share {
+	t, bytes := s.table, len(u.ID)+bucketBytes
+	if t.buckets >= MaxBuckets || s.bytes+bytes > MaxStreamBytes {
+		return nil
+	}
+	q := t.quotas[name]
+	if q == nil {
+		q = newQuota(name)
+		t.quotas[name] = q
+	}
+	one := &share{quota: q, pairs: u.Pairs, bytes: bytes, mayHave: u.Elapsed > 0}
+	q.shares = append(q.shares, one)
+	s.shares[u.ID] = one
+	s.bytes += bytes
+	t.buckets++
+	return one
+}
+
+// leave ends a share. Its buckets stay lent until their time is over.
+func (s *Stream) leave(id string, one *share) {
+	delete(s.shares, id)
+	one.isGone, one.demand = true, 0
+	s.bytes -= one.bytes
+	s.table.buckets--
+}
+
+// sweep forgets quotas without shares, once a second. Their spare tokens go back to home first, if a stream is there to ask for it.
+func (t *Table) sweep(now time.Duration) {
+	if now < t.swept+time.Second {
+		return
+	}
+	t.swept, t.ended = now, t.ended[:0]
+	for name, q := range t.quotas {
+		q.count(now)
+		switch {
+		case len(q.shares) > 0:
+		case q.tokens.Tokens == 0 || now >= q.tokens.renewed+LoanTTL:
+			delete(t.quotas, name)
+		case !q.tokens.isAway && len(t.ended) < mostEnded:
+			t.ended = append(t.ended, q)
+		}
+	}
+}
+
+// Cut ends the stream. Its Envoy may spend its buckets until their time to live is over.
+func (s *Stream) Cut() {
+	t := s.table
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for id, one := range s.shares {
+		if one.now.lives() || one.before.lives() {
+			t.counts.Orphaned++
+		}
+		s.leave(id, one)
+	}
+}
+
+// Waits reports whether some bucket should have more than it has.
+func (s *Stream) Waits() bool {
+	s.table.mu.Lock()
+	defer s.table.mu.Unlock()
+	for _, one := range s.shares {
+		if one.waits {
+			return true
+		}
+	}
+	return false
+}
+
+// Waiting is Report without a report: some shares should have more.
+func (s *Stream) Waiting(now time.Duration) []Operation {
+	t := s.table
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s.touched, s.plain = s.touched[:0], s.plain[:0]
+	for _, one := range s.shares {
+		if one.waits {
+			s.touched = append(s.touched, one)
+		}
+	}
+	return t.demands(now, s.touched)
+}
+
+// Assign returns the assignments after a Report or Waiting, the same after Waiting only if they have changed.
+func (s *Stream) Assign(now time.Duration) []Assignment {
+	t := s.table
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	all := append([]Assignment(nil), s.plain...)
+	for _, one := range s.touched {
+		if one.isGone {
+			continue
+		}
+		q := one.quota
+		q.count(now)
+		if now-one.busy >= idleTime && q.isFull() {
+			s.leave(s.idOf(one), one)
+			all = append(all, Assignment{Pairs: one.pairs, Kind: Abandon})
+			continue
+		}
+		if a, ok := q.assign(now, one); ok {
+			if a.Changed {
+				t.counts.Changed++
+			}
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
+// idOf finds the id of a share.
+func (s *Stream) idOf(one *share) string {
+	for id, other := range s.shares {
+		if other == one {
+			return id
+		}
+	}
+	return ""
+}

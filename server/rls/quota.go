@@ -1,0 +1,97 @@
+package rls
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// The bounds of a bucket's id.
+const (
+	MaxPairs   = 16
+	mostOrders = 256 // descriptors that are tried for one id
+)
+
+// Quota is the rule of a bucket of the rate limit quota service.
+type Quota struct {
+	Rule *Rule // nil if nothing limits the bucket
+	// NoDomain reports that the domain has no rules.
+	NoDomain bool
+	Key      string
+	ID       string            // of the caller of a policy, "" if the bucket names nobody
+	With     map[string]string // fields of a policy
+}
+
+// Quota finds the rule of a bucket. The pairs of its id are the entries of a descriptor, in the order in which the rules have them.
+func (r *Rules) Quota(name string, pairs map[string]string) (q Quota) {
+	d := r.domains[name]
+	q.NoDomain = d == nil
+	if d == nil || len(pairs) == 0 || len(pairs) > MaxPairs {
+		return q
+	}
+	left := mostOrders
+	entries := d.order(nil, slices.Sorted(maps.Keys(pairs)), pairs, &left)
+	if entries == nil {
+		return q
+	}
+	m := d.match(entries)
+	p := &Plan{request: &Request{Domain: name, Descriptors: []Descriptor{{Entries: entries}}}, matches: []match{m}}
+	q.Rule, q.Key = m.rule, p.key(0)
+	if m.rule.Policy == "" || m.namesNobody(entries) {
+		return q
+	}
+	q.ID = entries[len(entries)-1].Value
+	for _, field := range m.rule.With {
+		if q.With == nil {
+			q.With = map[string]string{}
+		}
+		q.With[field] = valueOf(entries, field)
+	}
+	return q
+}
+
+// order finds an order of all pairs in which a descriptor of the rules has a limit, nil if there is none.
+func (d *domain) order(entries []Entry, keys []string, pairs map[string]string, left *int) []Entry {
+	if len(keys) == 0 {
+		if d.match(entries).rule == nil {
+			return nil
+		}
+		return entries
+	}
+	for i, key := range keys {
+		next := append(slices.Clip(entries), Entry{key, pairs[key]})
+		if *left--; *left < 0 || !d.begins(next) {
+			continue
+		}
+		if found := d.order(next, slices.Delete(slices.Clone(keys), i, i+1), pairs, left); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// begins reports whether a descriptor of the rules begins with some entries.
+func (d *domain) begins(entries []Entry) bool {
+	at := &d.node
+	for _, e := range entries {
+		v := at.children[e.Key]
+		if v == nil {
+			return false
+		}
+		if at = v.find(e.Value); at == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// Report counts the decisions of an Envoy by a quota of the rule.
+func (r *Rule) Report(allowed, denied int64) {
+	if r.counts != nil {
+		r.counts.Granted.Add(allowed)
+		r.counts.Denied.Add(denied)
+	}
+}
+
+// Period is the time in which a rule without a policy grants Requests.
+func (r *Rule) Period() time.Duration { return time.Duration(units[r.Unit].seconds) * time.Second }

@@ -1,0 +1,140 @@
+package rls
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/tidwall/redcon"
+
+	"github.com/stintdb/stint/server/command"
+)
+
+// Reservation takes the hits of a request ahead of its work. The settlement, by the same id, books the tokens that the work took.
+type Reservation struct {
+	*Plan
+	ID string // a new one for each; "" if nothing can be taken
+}
+
+// MaxTTL is the longest time for which a request can be reserved.
+const MaxTTL = 24 * time.Hour
+
+// settleLate is the time beyond that of a reservation in which it is known that it has been returned.
+const settleLate = time.Minute
+
+const idBytes = 16
+
+func newID() string {
+	random := make([]byte, idBytes)
+	_, _ = rand.Read(random) // never fails
+	return hex.EncodeToString(random)
+}
+
+// isID reports whether a text can be one of newID.
+func isID(text string) bool {
+	raw, err := hex.DecodeString(text)
+	return err == nil && len(raw) == idBytes
+}
+
+// Reserve writes the commands that take the hits of a request under a new id. If a rule denies the request anyway, they take nothing.
+func (r *Rules) Reserve(req *Request, ttl time.Duration, now time.Time) (*Reservation, error) {
+	if ttl <= 0 || ttl > MaxTTL {
+		return nil, invalid("its ttl is %v; it must be more than 0 and at most %v", ttl, MaxTTL)
+	}
+	p, err := r.plan(req, now)
+	if err != nil {
+		return nil, err
+	}
+	if p.isDenied() {
+		p.writeTogether(addLimit)
+		p.finish(func(_ int, words *command.Words) { words.Option("PEEK") })
+		return &Reservation{Plan: p}, nil
+	}
+	s := &Reservation{Plan: p, ID: newID()}
+	p.writeTogether(func(words *command.Words, rule *Rule, key string, _ uint64) {
+		words.Limit(rule.word, append([]string{key}, rule.params...)...)
+	})
+	remember := fmt.Sprintf("%dms", (ttl + settleLate).Milliseconds())
+	p.finish(func(n int, words *command.Words) {
+		if of := &p.asks[n]; of.kind == askAll {
+			words.Option("TOKENS")
+			words.Count(req.Descriptors[of.descriptors[0]].Hits)
+		}
+		words.Value("AS", reservationKey(req.Domain, s.ID, p.asks[n].descriptors[0]))
+		words.Value("FOR", remember)
+	})
+	return s, nil
+}
+
+// Held has all that is needed to give a reservation back, without the request.
+type Held struct {
+	domain, id string
+	firsts     []int // descriptors, of each command that reserved
+}
+
+// Held returns it; empty if nothing can be taken.
+func (s *Reservation) Held() Held {
+	h := Held{domain: strings.Clone(s.request.Domain), id: s.ID}
+	if s.ID != "" {
+		for n := range s.asks {
+			h.firsts = append(h.firsts, s.asks[n].descriptors[0])
+		}
+	}
+	return h
+}
+
+// Bytes is about the memory that it takes.
+func (h Held) Bytes() int { return len(h.domain) + len(h.id) + 8*len(h.firsts) }
+
+// Cancel returns the commands that give back all that was taken.
+func (h Held) Cancel() (commands []command.Words) {
+	for _, first := range h.firsts {
+		commands = append(commands, command.NewWords("RL.CANCEL", reservationKey(h.domain, h.id, first)))
+	}
+	return commands
+}
+
+// Settlement books the tokens that the work of a request took.
+type Settlement struct {
+	*Plan
+}
+
+// Settle writes the commands that book the hits of a request, which was reserved under an id. Their replies go to Unsettled.
+func (r *Rules) Settle(req *Request, id string, now time.Time) (*Settlement, error) {
+	p, err := r.plan(req, now)
+	if err != nil {
+		return nil, err
+	}
+	p.writeTogether(addLimit) // finds the commands that reserved
+	for n := range p.asks {
+		first := p.asks[n].descriptors[0]
+		p.Commands[n] = command.NewWords("RL.SETTLE", reservationKey(req.Domain, id, first))
+		p.Commands[n].Count(req.Descriptors[first].Hits)
+	}
+	if !isID(id) {
+		p.Commands = nil // nothing can be reserved under it
+	}
+	return &Settlement{p}, nil
+}
+
+// Unsettled returns the commands that book in limits without a reservation, or whose reservation has been given back; their replies go to Booked. Released is whether
+// anything was reserved.
+func (s *Settlement) Unsettled(replies []redcon.RESP) (report []command.Words, released bool, err error) {
+	var rest []int
+	if len(replies) < len(s.Commands) {
+		return nil, false, s.failure(replies)
+	}
+	for n := range s.asks {
+		switch {
+		case len(s.Commands) == 0, replies[n].Type == redcon.Bulk, string(replies[n].Data) == command.ErrSettledOtherwise.Error():
+			rest = append(rest, s.asks[n].descriptors...)
+		case replies[n].Type == redcon.Error:
+			return nil, false, s.failure(replies[n:])
+		default:
+			released = true
+		}
+	}
+	return s.report(rest), released, nil
+}

@@ -1,0 +1,248 @@
+package warn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
+)
+
+// receiver answers by the function answer, and notes the requests.
+type receiver struct {
+	answer func(attempt int, r *http.Request) (status int, err error)
+
+	mu   sync.Mutex
+	keys []string
+	at   []time.Duration
+	from time.Time
+}
+
+func (v *receiver) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	v.mu.Lock()
+	_, key, _ := strings.Cut(string(body), `"key":"`)
+	key, _, _ = strings.Cut(key, `"`)
+	v.keys, v.at = append(v.keys, key), append(v.at, time.Since(v.from))
+	attempt := len(v.keys)
+	v.mu.Unlock()
+	status, err := v.answer(attempt, r)
+	if err != nil {
+		return nil, err
+	}
+	return &http.Response{StatusCode: status, Status: fmt.Sprint(status), Body: io.NopCloser(strings.NewReader("ok")), Request: r}, nil
+}
+
+func (v *receiver) got() []string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return slices.Clone(v.keys)
+}
+
+// start runs a webhook in a bubble until the test ends.
+func start(t *testing.T, leads *atomic.Bool, answer func(attempt int, r *http.Request) (int, error)) (*Warnings, *receiver) {
+	w := New(Options{Publish: func(_, _ []byte) int { return 0 }, Webhook: "https://user:secret@example.org/hook", Log: slog.New(slog.DiscardHandler)})
+	v := &receiver{answer: answer, from: time.Now()}
+	w.webhook.client.Transport = v
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		w.Run(ctx, leads.Load)
+	}()
+	t.Cleanup(func() { cancel(); <-done })
+	return w, v
+}
+
+func warning(key string) *engine.Warning {
+	limit := limits.Limit{Algorithm: limits.FixedWindow, Span: limits.EachDay, Capacity: 10, Warn: 80}
+	return &engine.Warning{Key: []byte(key), Limit: limit, Used: 8, At: time.Now().UnixNano(), Start: 1, End: 2}
+}
+
+func ok(int, *http.Request) (int, error) { return http.StatusOK, nil }
+
+func leading(is bool) *atomic.Bool {
+	var b atomic.Bool
+	b.Store(is)
+	return &b
+}
+
+func TestWebhookPosts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, v := start(t, leading(true), func(_ int, r *http.Request) (int, error) {
+			user, password, _ := r.BasicAuth()
+			if r.Method != http.MethodPost || r.Header.Get("Content-Type") != "application/json" || r.Header.Get("Idempotency-Key") != warning("a").ID() || r.URL.Path != "/hook" || user != "user" || password != "secret" {
+				t.Errorf("%s %s %v", r.Method, r.URL.Path, r.Header)
+			}
+			return http.StatusNoContent, nil
+		})
+		w.Note(warning("a"))
+		synctest.Wait()
+		if got := v.got(); !slices.Equal(got, []string{"a"}) || w.Counts() != (Counts{Given: 1, Posted: 1, HasWebhook: true}) {
+			t.Errorf("%q, %+v", got, w.Counts())
+		}
+	})
+}
+
+// A webhook that fails, hangs or answers 500 is tried again, later each time, in order, and with the same message.
+func TestWebhookIsTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, v := start(t, leading(true), func(attempt int, r *http.Request) (int, error) {
+			switch attempt {
+			case 1:
+				return 0, errors.New("connection refused")
+			case 2:
+				<-r.Context().Done()
+				return 0, r.Context().Err()
+			case 3:
+				return http.StatusInternalServerError, nil
+			case 4:
+				return http.StatusFound, nil // a redirect is not followed
+			case 5:
+				return http.StatusUnauthorized, nil // the settings may be mended
+			}
+			return http.StatusOK, nil
+		})
+		w.Note(warning("a"))
+		w.Note(warning("b"))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if got := v.got(); !slices.Equal(got, []string{"a", "a", "a", "a", "a", "a", "b"}) || w.Counts() != (Counts{Given: 2, Posted: 2, Failed: 5, HasWebhook: true}) {
+			t.Errorf("%q, %+v", got, w.Counts())
+		}
+		want := []time.Duration{0, 1, 8, 12, 20, 36, 36} // the second one hangs until the timeout of 5 s
+		for i := range want {
+			if v.at[i] != want[i]*time.Second {
+				t.Errorf("attempt %d was after %v, want %d s", i, v.at[i], want[i])
+			}
+		}
+	})
+}
+
+// What is tried for too long, refused as it is, or more than are kept, is lost, and counted.
+func TestWebhookLoses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var status atomic.Int32
+		status.Store(http.StatusServiceUnavailable)
+		w, v := start(t, leading(true), func(int, *http.Request) (int, error) { return int(status.Load()), nil })
+		w.Note(warning("old"))
+		synctest.Wait()
+		for i := range MaxQueued + 2 {
+			w.Note(warning(fmt.Sprint(i)))
+		}
+		if c := w.Counts(); c.Lost != 3 || c.Queued != MaxQueued {
+			t.Errorf("%+v", c)
+		}
+		time.Sleep(KeptFor - time.Second)
+		w.Note(warning("new"))
+		time.Sleep(2 * longPause)
+		synctest.Wait()
+		if c := w.Counts(); c.Lost != MaxQueued+3 || c.Queued != 1 || c.Posted != 0 {
+			t.Errorf("%+v", c)
+		}
+		status.Store(http.StatusOK)
+		time.Sleep(longPause)
+		synctest.Wait()
+		if got := v.got(); got[len(got)-1] != "new" || w.Counts().Posted != 1 {
+			t.Errorf("%q, %+v", got[len(got)-1], w.Counts())
+		}
+		status.Store(http.StatusUnprocessableEntity)
+		w.Note(warning("refused"))
+		synctest.Wait()
+		if c := w.Counts(); c.Lost != MaxQueued+4 || c.Queued != 0 {
+			t.Errorf("%+v", c)
+		}
+	})
+}
+
+func TestWebhookQueueIsBoundedInBytes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, _ := start(t, leading(true), func(int, *http.Request) (int, error) { return http.StatusBadGateway, nil })
+		for range 9 {
+			w.Note(warning(strings.Repeat("k", MaxQueuedBytes/8)))
+		}
+		if c := w.Counts(); c.Queued != 7 || c.Lost != 2 || w.webhook.bytes > MaxQueuedBytes {
+			t.Errorf("%+v, %d bytes", c, w.webhook.bytes)
+		}
+		time.Sleep(KeptFor + longPause)
+		synctest.Wait()
+		if w.webhook.bytes != 0 {
+			t.Errorf("%d bytes of none", w.webhook.bytes)
+		}
+	})
+}
+
+// A node that does not lead posts nothing, and forgets; once it leads, it posts what it remembers.
+func TestWebhookOfAFollower(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		leads := leading(false)
+		w, v := start(t, leads, ok)
+		w.Note(warning("forgotten"))
+		time.Sleep(KeptFor)
+		for i := range MaxQueued + 1 {
+			w.Note(warning(fmt.Sprint(i)))
+		}
+		time.Sleep(KeptFor - 2*askAgain)
+		if c := w.Counts(); len(v.got()) != 0 || c.Lost != 0 || c.Queued != MaxQueued {
+			t.Errorf("%q, %+v", v.got(), c)
+		}
+		leads.Store(true)
+		time.Sleep(askAgain)
+		synctest.Wait()
+		if got := v.got(); len(got) != MaxQueued || got[0] != "1" || w.Counts().Lost != 0 {
+			t.Errorf("%d posted, %+v", len(got), w.Counts())
+		}
+	})
+}
+
+// The entries that a node finds in its log when it starts are not posted again if they are old.
+func TestWebhookOfARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, v := start(t, leading(true), ok)
+		old := warning("old")
+		old.At -= int64(KeptFor)
+		w.Note(old)
+		w.Note(warning("new"))
+		synctest.Wait()
+		if got := v.got(); !slices.Equal(got, []string{"new"}) {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
+// The message of a key has its id, and that of the same window, limit and key the same one.
+func TestID(t *testing.T) {
+	ids := map[string]bool{}
+	add := func(change func(w *engine.Warning)) {
+		w := warning("a")
+		change(w)
+		ids[w.ID()] = true
+	}
+	add(func(w *engine.Warning) {})
+	add(func(w *engine.Warning) { w.Used, w.At, w.End = 9, w.At+1, 3 })
+	if len(ids) != 1 {
+		t.Errorf("%d ids of one window", len(ids))
+	}
+	add(func(w *engine.Warning) { w.Key = []byte("b") })
+	add(func(w *engine.Warning) { w.Start++ })
+	add(func(w *engine.Warning) { w.Limit.Warn = 90 })
+	add(func(w *engine.Warning) { w.Limit.Capacity++ })
+	add(func(w *engine.Warning) { w.End = 0 })
+	if len(ids) != 6 {
+		t.Errorf("%d ids", len(ids))
+	}
+}

@@ -1,0 +1,50 @@
+package xds
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"os"
+)
+
+// Files are those of TLS, in PEM.
+type Files struct {
+	Cert, Key string // of this client; "" shows none
+	CA        string // of the control plane's certificate; "" is the system's
+	Name      string // that its certificate must have, "" is that of the address
+}
+
+// config reads the files, so that each connection has those of its time.
+func (f *Files) config() (*tls.Config, error) {
+	if f == nil {
+		return nil, nil
+	}
+	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: f.Name}
+	if f.CA != "" {
+		pool, err := readPool(f.CA)
+		if err != nil {
+			return nil, fmt.Errorf("rls-xds-tls-ca: %w", err)
+		}
+		c.RootCAs = pool
+	}
+	if f.Cert != "" {
+		own, err := tls.LoadX509KeyPair(f.Cert, f.Key)
+		if err != nil {
+			return nil, fmt.Errorf("rls-xds-tls-cert: %w", err)
+		}
+		c.Certificates = []tls.Certificate{own}
+	}
+	return c, nil
+}
+
+func readPool(file string) (*x509.CertPool, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("%s holds no certificate in PEM", file)
+	}
+	return pool, nil
+}
