@@ -4,7 +4,7 @@
 // The languages of fenced blocks:
 //
 //	console  lines after "$ " are commands for a shell, mostly redis-cli; the rest is their output in a terminal.
-//	         On a page that runs stint itself the server keeps its state in a folder "data" beside
+//	         On a page that runs stint itself the server keeps its state in a folder "data" beside; on one that runs curl it has --http-listen
 //	redis    lines after "> " are commands typed into one redis-cli; the rest are its replies
 //	transcript
 //	         a conversation in the notation of server/transcripttest, on a separate server whose clock stands still except for
@@ -18,6 +18,10 @@
 //	http     requests after "> " and their responses after "< ", see TestHTTPExamples
 //	nginx, haproxy, lua, caddy
 //	         configurations that TestGateways runs
+//	python program, ts program, js program
+//	         programs that the tests of clients/python and clients/node run
+//	php and java with the name of a client
+//	         lines that the tests of clients/compattest run
 //	text     shown, not run
 //
 // Every block starts with an empty server on the address the reader would use. In the expected output … stands for

@@ -32,6 +32,7 @@ type examples struct {
 	port  string
 	tools string // folder with a redis-cli that goes to the server under test, and a stint
 	admin string // of that server, "" for none
+	http  string // where it takes HTTP, "" for nowhere
 	dir   string // folder in which commands run; empty for that of the tests
 	after block  // the block after the one being run
 }
@@ -74,9 +75,18 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// start starts the server of a page: where the page runs stint itself, with a folder "data" to keep its state in.
+// start starts the server of a page: where the page runs stint itself, with a folder "data" to keep its state in; where it runs curl, with HTTP.
 func (e *examples) start(binary string) (port string) {
-	if !slices.ContainsFunc(readPage(e.T, e.page).lines, func(line string) bool { return strings.HasPrefix(line, "$ stint ") }) {
+	runs := func(program string) bool {
+		return slices.ContainsFunc(readPage(e.T, e.page).lines, func(line string) bool { return strings.HasPrefix(line, "$ "+program+" ") })
+	}
+	switch {
+	case runs("curl"):
+		server := testserver.StartServer(e.T, binary, "--http-listen", "127.0.0.1:0")
+		e.http = server.Listening(e.T, "HTTP")
+		_, port, _ = net.SplitHostPort(server.Address)
+		return port
+	case !runs("stint"):
 		return startServer(e.T, binary)
 	}
 	e.dir = e.TempDir()
@@ -125,7 +135,8 @@ func (e *examples) output(c *exec.Cmd, stdin string) string {
 func (e *examples) console(b block) (got, want string) {
 	commands, wants := split(b.lines, "$ ")
 	for i, command := range commands {
-		shell := testserver.Command(e.T, "sh", "-c", strings.ReplaceAll(command, "127.0.0.1:6379", "127.0.0.1:"+e.port))
+		here := strings.NewReplacer("127.0.0.1:6379", "127.0.0.1:"+e.port, "127.0.0.1:8080", e.http)
+		shell := testserver.Command(e.T, "sh", "-c", here.Replace(command))
 		shell.Dir = e.dir
 		got += "$ " + command + "\n" + e.output(shell, "")
 		want += "$ " + command + "\n" + wants[i]

@@ -12,16 +12,18 @@ import (
 )
 
 // progressLine shows how far a long task is, in the last line of a terminal. Without a terminal, and if it is nil, it shows
-// nothing. It is safe for concurrent use.
+// nothing but what orLines adds. It is safe for concurrent use.
 type progressLine struct {
 	mu    sync.Mutex
 	out   io.Writer // nil without a terminal
 	next  time.Time // not to be changed before
 	shown bool
+	lines bool // out is no terminal, and gets a line of its own now and then
 }
 
 const (
 	progressEvery = 200 * time.Millisecond
+	linesEvery    = 10 * time.Second
 	clearLine     = "\r\x1b[K"
 )
 
@@ -32,6 +34,13 @@ func newProgressLine(out io.Writer) *progressLine {
 		l.out = out
 	}
 	return l
+}
+
+// orLines has l write lines to out if that is no terminal, one every linesEvery.
+func (l *progressLine) orLines(out io.Writer) {
+	if l.out == nil {
+		l.out, l.lines, l.next = out, true, time.Now().Add(linesEvery)
+	}
 }
 
 // isTerminal reports whether out is a device such as a terminal.
@@ -53,6 +62,11 @@ func (l *progressLine) show(text func() string) {
 	defer l.mu.Unlock()
 	now := time.Now()
 	if now.Before(l.next) {
+		return
+	}
+	if l.lines {
+		l.next = now.Add(linesEvery)
+		fmt.Fprintln(l.out, text())
 		return
 	}
 	l.next, l.shown = now.Add(progressEvery), true

@@ -49,6 +49,24 @@ func TestProgressOnlyOnATerminal(t *testing.T) {
 	}
 }
 
+// In a pipe, a long task may write a line now and then.
+func TestProgressInLines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		l := newProgressLine(&out)
+		l.orLines(&out)
+		began := time.Now()
+		for range 25 {
+			l.show(func() string { return time.Since(began).String() })
+			time.Sleep(time.Second)
+		}
+		l.clear()
+		if want := "10s\n20s\n"; out.String() != want {
+			t.Errorf("shows %q, want %q", out.String(), want)
+		}
+	})
+}
+
 // A task that does not report by itself is followed until it ends.
 func TestProgressFollows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

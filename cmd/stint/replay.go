@@ -74,6 +74,9 @@ func (p *process) replay(ctx context.Context, args []string) error {
 		return usagef("%w; 'stint replay --help' explains", err)
 	}
 	line := newProgressLine(p.stderr)
+	if most > 0 { // which takes minutes, not seconds
+		line.orLines(p.stderr)
+	}
 	line.showProgress(plan)
 	report, err := endReplay(ctx, func() (*replay.Report, error) { return runReplay(ctx, plan, most) })
 	line.clear()
@@ -158,9 +161,12 @@ func readReplay(plan *replay.Plan, limits []string, suggest, zone, memory string
 
 // showProgress has the plan show how much of the log it has read.
 func (l *progressLine) showProgress(plan *replay.Plan) {
-	plan.Progress = func(requests int64, share float64) {
+	plan.Progress = func(reading int, requests int64, share float64) {
 		l.show(func() string {
 			text := fmt.Sprintf("%d requests", requests)
+			if reading > 1 {
+				text = fmt.Sprintf("reading %d of some 15: %s", reading, text)
+			}
 			if share > 0 {
 				text += fmt.Sprintf(", %.0f %% of the log", 100*share)
 			}

@@ -35,7 +35,7 @@ func checkHeader(h http.Header) *badRequest {
 		return &badRequest{http.StatusUnsupportedMediaType, fmt.Sprintf("Content-Encoding: the body must be sent as it is, without %q", clip(coding))}
 	}
 	if types := h["Content-Type"]; len(types) != 1 || types[0] != typeJSON && !isJSON(types[0]) {
-		return &badRequest{http.StatusUnsupportedMediaType, "Content-Type must be application/json, once, in UTF-8"}
+		return &badRequest{http.StatusUnsupportedMediaType, "Content-Type must be application/json, once, in UTF-8: curl sends it with --json, or -H 'Content-Type: application/json'"}
 	}
 	for _, name := range refusedNames {
 		if h[name] != nil {

@@ -63,7 +63,7 @@ func TestForms(t *testing.T) {
 		{"POST", "/v1/check", check, "Content-Encoding: identity", 200, ""},
 		{"POST", "/v1/check", check, "Content-Type: application/json; charset=UTF-8", 200, ""},
 		{"POST", "/v1/check", check, "Content-Type: application/json; charset=utf-16", 415, "UTF-8"},
-		{"POST", "/v1/check", check, "Content-Type: text/plain", 415, "application/json"},
+		{"POST", "/v1/check", check, "Content-Type: text/plain", 415, "with --json"},
 		{"POST", "/", `["PING"]`, "Upstash-Encoding: base64", 200, "UE9ORw"},
 		{"POST", "/", `["PING"]`, "Upstash-Encoding: hex", 400, "Upstash-Encoding"},
 		{"POST", "/v1/check?peek=true", check, "", 400, "peek=true"},

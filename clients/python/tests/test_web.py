@@ -24,7 +24,7 @@ import stint
 from stint.results import NEVER, Result, Source
 from stint.web import asgi, wsgi
 from stint.web.clientip import Resolver
-from stint.web.fields import announce, quote
+from stint.web.fields import announce, merge, quote
 from stint.web.flask import route_limit as flask_limit
 from stint.web.guard import Guard, View, by_header, by_ip, by_route, by_user, everybody, first_of, join
 from stint.web.starlette import dependency
@@ -256,3 +256,62 @@ def test_names_and_times_of_fields() -> None:
         "X-RateLimit-Limit": "5",
         "X-RateLimit-Remaining": "5",
     }
+
+
+def test_fields_of_several_limits() -> None:
+    def fields(name: str, result: Result) -> list[tuple[str, str]]:
+        return announce(name, result, 60, 1)
+
+    inner = [("Content-Type", "text/plain"), *fields("search", Result(True, 1, 2, 1, reset_after=30))]
+    outer = fields("api", Result(True, 1, 100, 40, reset_after=36))
+    policies = ["Content-Type", "RateLimit-Policy", "RateLimit"]
+    one_set = ["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"]
+    merged = merge(inner, outer, False)
+    assert [name for name, _ in merged] == [*policies, "RateLimit-Policy", "RateLimit", *one_set]
+    assert [value for name, value in merged if name in one_set] == ["100", "40", "36"]
+    denied = merge(inner, outer, True)
+    assert [name for name, _ in denied] == [*policies, *one_set, "RateLimit-Policy", "RateLimit"]
+    assert [value for name, value in denied if name in one_set] == ["2", "1", "30"]
+    assert merge(outer, inner[1:], False)[2:5] == outer[2:5]  # whichever comes first
+    assert merge(inner, [], False) == inner
+    assert merge([], outer, True) == outer
+
+
+def test_two_limits_send_one_set(shared_server: Server) -> None:
+    names = ("x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset")
+
+    def one_set(fields: list[tuple[str, str]]) -> list[str]:
+        """Return the values of the fields that are no lists."""
+        return [value for name, value in sorted((name.lower(), value) for name, value in fields) if name in names]
+
+    async def main() -> None:
+        async with stint.AsyncLimiter(shared_server.url, stint.fail_closed(), timeout=PATIENT) as limiter:
+            app = fastapi.FastAPI()
+            app.add_middleware(asgi.RateLimit, limiter=limiter, guard=Guard("site-a", "100/hour", everybody))
+            depends = [fastapi.Depends(dependency(limiter, "2/hour", "route-a", everybody))]
+            app.add_api_route("/", lambda: "ok", dependencies=depends)
+            async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test") as client:
+                answers = [await client.get("/") for _ in range(3)]
+            assert [answer.status_code for answer in answers] == [200, 200, 429]
+            assert [one_set(answer.headers.multi_items())[:2] for answer in answers] == [
+                ["2", "1"],
+                ["2", "0"],
+                ["2", "0"],
+            ]
+            assert [len(one_set(answer.headers.multi_items())) for answer in answers] == [3, 3, 3]
+            assert answers[0].headers["ratelimit-policy"] == '"route-a";q=2;w=3600, "site-a";q=100;w=3600'
+
+    asyncio.run(main())
+    app = flask.Flask("test")
+
+    def found() -> str:
+        return "found"
+
+    with stint.Limiter(shared_server.url, stint.fail_closed(), timeout=PATIENT) as limiter:
+        limit = flask_limit(limiter, everybody)
+        app.add_url_rule("/", view_func=limit("50/hour", "outer-f")(limit("2/hour", "route-f")(found)))
+        app.wsgi_app = wsgi.RateLimit(app.wsgi_app, limiter, Guard("site-f", "100/hour", everybody))  # type: ignore[method-assign]
+        responses = [app.test_client().get("/") for _ in range(3)]
+    assert [response.status_code for response in responses] == [200, 200, 429]
+    assert [one_set(list(response.headers))[:2] for response in responses] == [["2", "1"], ["2", "0"], ["2", "0"]]
+    assert [len(one_set(list(response.headers))) for response in responses] == [3, 3, 3]

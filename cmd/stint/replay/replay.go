@@ -24,7 +24,9 @@ type Plan struct {
 	Top       int   // keys listed
 	Except    int   // keys with the most requests that [Plan.Suggest] leaves out
 	Limits    []*Limits
-	Progress  func(requests int64, share float64) // called now and then; share is 0 if the size of the log is not known
+	Progress  func(reading int, requests int64, share float64) // called now and then; share is 0 if the size of the log is not known
+
+	readings int // of the log, for [Plan.Suggest] reads it several times
 }
 
 // replay is the state of one run.
@@ -54,6 +56,7 @@ const checkEvery = 1 << 14
 
 // Run reads the log and returns the effect of the limits.
 func (p *Plan) Run(ctx context.Context) (*Report, error) {
+	p.readings++
 	r := &replay{Plan: p, keys: newKeyTable(), clock: clock{zone: p.Zone}, report: &Report{Key: p.Key}}
 	r.fields = slices.Clone(p.Key)
 	for _, l := range p.Limits {
@@ -209,7 +212,7 @@ func (r *replay) check(ctx context.Context, s *source) error {
 		if s.total > 0 {
 			share = float64(s.read.n) / float64(s.total)
 		}
-		r.Progress(r.report.Requests, share)
+		r.Progress(r.readings, r.report.Requests, share)
 	}
 	return nil
 }

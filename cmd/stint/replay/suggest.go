@@ -76,7 +76,7 @@ func (p *Plan) Suggest(ctx context.Context, most float64) (*Suggestion, error) {
 			best = &found[i]
 		}
 	}
-	p.Limits = append(p.Limits, best.limits)
+	p.Limits, p.readings = append(p.Limits, best.limits), trial.readings
 	return &Suggestion{Limits: best.limits.Text, Most: most, Except: p.Except, RestShare: best.RestShare, Others: found,
 		InMinute: best.grants(time.Minute), InHour: best.grants(time.Hour)}, nil
 }

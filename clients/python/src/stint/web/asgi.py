@@ -10,6 +10,7 @@ from typing import Any
 
 from ..aio import AsyncLimiter
 from ..errors import StintError
+from .fields import merge_raw
 from .guard import Answer, Guard, View
 
 Scope = MutableMapping[str, Any]
@@ -29,15 +30,14 @@ class RateLimit:
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
         answer = await decide(self._limiter, self._guard, view(scope))
-        fields = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in answer.fields]
         if not answer.allowed:
-            fields.append((b"content-length", b"%d" % len(answer.body)))
+            fields = merge_raw([(b"content-length", b"%d" % len(answer.body))], answer.fields, True)
             await send({"type": "http.response.start", "status": answer.status, "headers": fields})
             return await send({"type": "http.response.body", "body": answer.body})
 
         async def send_with_fields(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message.get("headers", ()), *fields]
+                message["headers"] = merge_raw(message.get("headers", ()), answer.fields, message["status"] == 429)
             await send(message)
 
         await self._app(scope, receive, send_with_fields)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from email.utils import parsedate_to_datetime
 from fractions import Fraction
 
 from ..keys import as_bytes
 from ..limits import Limit
 from ..results import NEVER, Result, Source
+
+Fields = list[tuple[str, str]]
 
 
 def whole_seconds(seconds: float) -> int:
@@ -42,7 +44,7 @@ def more_after(limit: Limit, result: Result) -> float | None:
     return min(after, result.retry_after) if is_denied else after
 
 
-def announce(name: str, result: Result, window: float, more: float | None) -> list[tuple[str, str]]:
+def announce(name: str, result: Result, window: float, more: float | None) -> Fields:
     """Return the fields of a response: none after the policy's answer, which has no state of the limit."""
     if result.source is Source.FALLBACK:
         return []
@@ -57,6 +59,40 @@ def announce(name: str, result: Result, window: float, more: float | None) -> li
         ("X-RateLimit-Remaining", str(max(0, result.remaining))),
     ]
     return fields if is_never else [*fields, ("X-RateLimit-Reset", str(whole_seconds(result.reset_after)))]
+
+
+_ONE_SET = ("x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset")  # no lists, unlike RateLimit
+
+
+def merge(present: Fields, added: Fields, is_denial: bool) -> Fields:
+    """Return the fields of a response with those of another limit, which allowed it.
+
+    The X-RateLimit fields are those of the limit that denied, or of the one with the smallest part left.
+    """
+    before, now = _part_left(present), _part_left(added)
+    stays = before is not None and (is_denial or now is None or before <= now)
+    kept = [field for field in present if stays or field[0].lower() not in _ONE_SET]
+    return kept + [field for field in added if not stays or field[0].lower() not in _ONE_SET]
+
+
+def _part_left(fields: Fields) -> float | None:
+    """Return the part of a limit that is left, None if no X-RateLimit fields tell it."""
+    values = {name.lower(): value for name, value in fields}
+    try:
+        return int(values["x-ratelimit-remaining"]) / max(1, int(values["x-ratelimit-limit"]))
+    except (KeyError, ValueError):
+        return None
+
+
+RawFields = list[tuple[bytes, bytes]]
+
+
+def merge_raw(present: Iterable[tuple[bytes, bytes]], added: Fields, is_denial: bool) -> RawFields:
+    """Return what merge does, for the fields of ASGI."""
+    before = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in present]
+    return [
+        (name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in merge(before, added, is_denial)
+    ]
 
 
 _ITEM = re.compile(r'(?:"(?:[^"\\]|\\.)*"|[^",])+')

@@ -18,6 +18,7 @@ from flask import Response, after_this_request, current_app, request
 from ..limiter import Limiter
 from ..limits import Limit
 from . import wsgi
+from .fields import merge
 from .guard import Guard, Key
 
 P = ParamSpec("P")
@@ -45,7 +46,9 @@ def route_limit(limiter: Limiter, key: Key | None = None) -> Decorator:
 
                 @after_this_request
                 def announce(response: Response) -> Response:
-                    response.headers.extend(answer.fields)
+                    fields = merge(list(response.headers), answer.fields, response.status_code == 429)
+                    response.headers.clear()
+                    response.headers.extend(fields)
                     return response
 
                 return current_app.ensure_sync(view)(*args, **kwargs)

@@ -23,7 +23,8 @@ from starlette.responses import Response
 from ..aio import AsyncLimiter
 from ..limits import Limit
 from .asgi import decide, view
-from .guard import Guard, Key
+from .fields import merge_raw
+from .guard import Answer, Guard, Key
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -46,7 +47,7 @@ def route_limit(limiter: AsyncLimiter, key: Key | None = None) -> Decorator:
             async def limited(request: Request) -> Response:
                 answer = await decide(limiter, guard, view(request.scope))
                 response = await endpoint(request) if answer.allowed else Response(answer.body, answer.status)
-                response.headers.update(dict(answer.fields))
+                _announce(response, answer, response.status_code == 429)
                 return response
 
             return limited
@@ -67,6 +68,11 @@ def dependency(
         if not answer.allowed:
             fields = {name: value for name, value in answer.fields if name != "Content-Type"}
             raise HTTPException(answer.status, json.loads(answer.body)["title"], fields)
-        response.headers.update(dict(answer.fields))
+        _announce(response, answer, False)
 
     return check
+
+
+def _announce(response: Response, answer: Answer, is_denial: bool) -> None:
+    """Add the fields of an answer to those of other limits."""
+    response.raw_headers[:] = merge_raw(response.raw_headers, answer.fields, is_denial)

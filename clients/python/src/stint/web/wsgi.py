@@ -11,6 +11,7 @@ from typing import Any
 
 from ..errors import StintError
 from ..limiter import Limiter
+from .fields import merge
 from .guard import Answer, Guard, View
 
 Environ = dict[str, Any]
@@ -32,7 +33,7 @@ class RateLimit:
             return [answer.body]
 
         def start_with_fields(status: str, headers: list[tuple[str, str]], *rest: Any) -> Any:
-            return start_response(status, [*headers, *answer.fields], *rest)
+            return start_response(status, merge(headers, answer.fields, status.startswith("429")), *rest)
 
         return self._app(environ, start_with_fields)
 
