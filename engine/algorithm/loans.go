@@ -23,24 +23,25 @@ type loan struct {
 // Loans are those of one limiter.
 type Loans struct{ All []loan }
 
-// lentState is the state of a limiter with loans:
+// A state that wraps that of a limiter:
 //
 //	offset  size  field
 //	0       4     size of the state in bytes
 //	4       4     number of loans
-//	8       24    the state of the limiter without them
+//	8       24    the state of the limiter
 //	32      ...   of each loan: varint length of the holder, the holder; varints tokens, number, end
+//	...           a [layout.History], or nothing
 //
 // Zeros follow.
 const (
 	lentInner = 8
 	lentHead  = lentInner + MaxLentState
 
-	MaxLentState = windowPairBytes // the largest state of a limiter without its loans
+	MaxLentState = windowPairBytes // the largest state that is wrapped
 )
 
-// Read reads the loans of a state. It reports false if they are not well-formed.
-func (l *Loans) Read(state []byte) bool {
+// Read reads the loans and the closed windows of a state. It reports false if they are not well-formed.
+func (l *Loans) Read(state []byte) (history layout.History, ok bool) {
 	l.All = l.All[:0]
 	in, ok := state[lentHead:], true
 	number := func() uint64 {
@@ -54,26 +55,27 @@ func (l *Loans) Read(state []byte) bool {
 	}
 	count := binary.LittleEndian.Uint32(state[4:])
 	if count > MaxLoans {
-		return false
+		return history, false
 	}
 	for range count {
 		size := number()
 		if !ok || size == 0 || size > engine.MaxHolderBytes || size > uint64(len(in)) {
-			return false
+			return history, false
 		}
 		holder := in[:size]
 		in = in[size:]
 		one := loan{Holder: holder, Tokens: int64(number()), number: number(), until: int64(number())}
 		if !ok || one.Tokens <= 0 || one.Tokens > limits.MaxTokens || one.until < 0 || one.number == 0 || l.of(holder) != nil {
-			return false
+			return history, false
 		}
 		l.All = append(l.All, one)
 	}
-	return !slices.ContainsFunc(in, func(b byte) bool { return b != 0 })
+	history, in, ok = layout.ReadHistory(in)
+	return history, ok && !slices.ContainsFunc(in, func(b byte) bool { return b != 0 })
 }
 
-// appendTo appends a state with a limiter's own state and the loans to b.
-func (l *Loans) appendTo(b, inner []byte) []byte {
+// appendTo appends a state that wraps a limiter's own, with the loans, and with room for n closed windows, to b.
+func (l *Loans) appendTo(b, inner []byte, history *layout.History, n uint8) []byte {
 	b = append(b, make([]byte, lentHead)...)
 	binary.LittleEndian.PutUint32(b[4:], uint32(len(l.All)))
 	copy(b[lentInner:], inner)
@@ -83,6 +85,9 @@ func (l *Loans) appendTo(b, inner []byte) []byte {
 		b = binary.AppendUvarint(b, uint64(one.Tokens))
 		b = binary.AppendUvarint(b, one.number)
 		b = binary.AppendUvarint(b, uint64(one.until))
+	}
+	if n > 0 {
+		b = history.Append(b, n)
 	}
 	for len(b)%engine.RecordAlign != 0 {
 		b = append(b, 0)
@@ -141,32 +146,6 @@ func (l *Loans) put(one loan) {
 
 func (l *Loans) remove(holder []byte) {
 	l.All = slices.DeleteFunc(l.All, func(x loan) bool { return string(x.Holder) == string(holder) })
-}
-
-// openLent fills c from the state of a limiter with loans.
-func openLent(c *Call, limit *limits.Limit, state []byte) {
-	if c.Loans == nil {
-		c.Loans = new(Loans)
-	}
-	base := &Table[limit.Algorithm.Base()]
-	under := *limit
-	under.Algorithm = limit.Algorithm.Base()
-	c.Loans.Read(state) // it was checked when it came in
-	c.Inner = [MaxLentState]byte(state[lentInner:lentHead])
-	c.Loans.end(c.Now, func(at, tokens int64) { base.Charge(c.Inner[:], &under, at, tokens) })
-	if len(c.Loans.All) == 0 && base.Expired(c.Inner[:], &under, c.Now) {
-		return // as if there were no record: a replica may have dropped it
-	}
-	c.Lent, c.HasLoans = c.Loans.sum(), true
-	c.Prev, c.State, c.IsNew = under, c.Inner[:base.Bytes], false
-}
-
-// LentState is the whole state of the limiter of c, whose own state is inner, and the limit that it is kept under.
-func (c *Call) LentState(inner []byte) (limits.Limit, []byte) {
-	limit := c.Limit
-	limit.Algorithm = limit.Algorithm.Lent()
-	c.raw = c.Loans.appendTo(c.raw[:0], inner)
-	return limit, c.raw
 }
 
 // nextEnd takes the loan that ends first out of c.ending.

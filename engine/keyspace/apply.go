@@ -55,6 +55,8 @@ func (s *Shard) applyAt(c *algorithm.Call, now int64, tag uint32, p Place, op *e
 		algorithm.ListLog(c)
 	case engine.ListMembers:
 		algorithm.ListMembers(c)
+	case engine.ListWindows:
+		algorithm.ListWindows(c)
 	case engine.Adapt:
 		s.adapt(c, tag, p, false)
 	case engine.Delete:

@@ -27,7 +27,11 @@ func (s *Keyspace) ScanLoans(shard int, visit func(key, holder []byte, tokens in
 			continue
 		}
 		r := sh.record(p.ref)
-		if alg := &algorithm.Table[sh.limitOf(r).Algorithm]; !alg.HasLoans || !l.Read(alg.StateOf(r.rest())) {
+		alg := &algorithm.Table[sh.limitOf(r).Algorithm]
+		if !alg.Wraps {
+			continue
+		}
+		if _, ok := l.Read(alg.StateOf(r.rest())); !ok {
 			continue
 		}
 		for i := range l.All {

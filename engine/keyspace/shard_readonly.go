@@ -50,6 +50,9 @@ func (s *Shard) TryReadOnly(c *algorithm.Call, now int64, tag uint32, op *engine
 	case op.Verb == engine.ListMembers:
 		algorithm.ListMembers(c)
 		return true
+	case op.Verb == engine.ListWindows:
+		algorithm.ListWindows(c)
+		return true
 	case op.Verb == engine.Adapt:
 		return s.adapt(c, tag, p, true)
 	}

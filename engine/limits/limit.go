@@ -28,6 +28,7 @@ type Limit struct {
 	Algorithm Algorithm
 	Span      Span            // FixedWindow: the position of its windows
 	Anchor    calendar.Anchor // FixedWindow: the zone and the beginning of its windows, if the Span has a [Span.Unit]
+	History   uint8           // FixedWindow: the closed windows that are kept, 0 to MaxHistory
 	Capacity  int64           // most tokens that can be granted at once, 1 to MaxTokens
 	Least     int64           // Adaptive: the fewest tokens to Rate.Period, 1 to Rate.Tokens; 0 of others
 	Rate      Rate            // how fast tokens come back; of an algorithm without a rate, Period is the window or the lease, and Tokens is 0
@@ -52,15 +53,21 @@ func (l *Limit) outOfBounds(field string) error {
 	return fmt.Errorf("%w: the %s, of algorithm %d, capacity %d, %d tokens per %d ns", ErrLimit, field, l.Algorithm, l.Capacity, l.Rate.Tokens, l.Rate.Period)
 }
 
-// HasAnchor is the bit of the byte of the span in a written limit that has an Anchor.
-const HasAnchor = 0x80
+// The bits of the byte of the span in a written limit that has an Anchor, or a History.
+const (
+	HasAnchor  = 0x80
+	HasHistory = 0x40
+)
 
 // Append appends the limit to b: algorithm and span in a byte each, capacity, tokens and period of the rate, Least where the algorithm has one, and the zone and
-// beginning of the Anchor, if it is not zero, as varints.
+// beginning of the Anchor, if it is not zero, as varints; the History, if it is not zero, in a byte.
 func (l *Limit) Append(b []byte) []byte {
 	span, hasAnchor := byte(l.Span), l.Anchor != calendar.Anchor{}
 	if hasAnchor {
 		span |= HasAnchor
+	}
+	if l.History != 0 {
+		span |= HasHistory
 	}
 	b = append(b, byte(l.Algorithm), span)
 	b = binary.AppendUvarint(b, uint64(l.Capacity))
@@ -71,6 +78,9 @@ func (l *Limit) Append(b []byte) []byte {
 	}
 	if hasAnchor {
 		b = l.Anchor.Append(b)
+	}
+	if l.History != 0 {
+		b = append(b, l.History)
 	}
 	return b
 }
@@ -111,6 +121,8 @@ func (l *Limit) invalidField() string {
 		return "tokens of the rate"
 	case l.Span > EachYear || l.Span != FromFirst && l.Algorithm.Base() != FixedWindow || !l.anchorIsValid():
 		return "position of the windows"
+	case l.History > MaxHistory || l.History > 0 && l.Algorithm.Base() != FixedWindow || l.History == 0 && l.Algorithm == HistoryFixedWindow:
+		return "number of closed windows"
 	case l.Algorithm.HasLeast() != (l.Least > 0) || l.Least < 0 || l.Least > l.Rate.Tokens:
 		return "least rate"
 	case l.Rate.Period < 0 || l.Rate.Period > MaxDuration || (l.Rate.Period == 0) != (l.Span > Aligned) || l.Rate.Tokens > 0 && !l.fillsInTime():
@@ -120,9 +132,10 @@ func (l *Limit) invalidField() string {
 }
 
 // LeaderAllowance is the most tokens of a key that a cluster's leader takes in its memory alone: a quarter of the capacity. It is 0 for
-// limits that take longer than [MaxAllowanceTime] to be full again, because a change of the leader may cost that long, and for those whose tokens cannot be lent.
+// limits that take longer than [MaxAllowanceTime] to be full again, because a change of the leader may cost that long, for those whose tokens cannot be lent, and for
+// those with a History, which counts all that is taken.
 func (l *Limit) LeaderAllowance() int64 {
-	if !l.Algorithm.CanBeLent() {
+	if !l.Algorithm.CanBeLent() || l.History > 0 {
 		return 0
 	}
 	if l.Algorithm == FixedWindow {
@@ -147,6 +160,8 @@ const (
 const (
 	// MaxHolders bounds the limit of a concurrency limiter: each decision looks at every holder.
 	MaxHolders = 10_000
+	// MaxHistory bounds the closed windows that are kept of a key.
+	MaxHistory = 36
 	// MaxLogLimit bounds the capacity of a sliding log, so that its state has at most 32 MiB.
 	MaxLogLimit = 2_097_150
 )

@@ -100,8 +100,8 @@ func (t *Tx) acquire(c *algorithm.Call) {
 // keepLimiter makes a state that of the call's key, which is gone if that holds no information. Loans stay as they are.
 func (t *Tx) keepLimiter(c *algorithm.Call, state []byte) {
 	limit := c.Limit
-	if c.HasLoans {
-		limit, state = c.LentState(state)
+	if c.Wrapped || limit.History > 0 {
+		limit, state = c.WrappedState(state)
 	}
 	p := t.changed(c.Op.Key)
 	p.Gone = algorithm.Table[limit.Algorithm].Expired(state, &limit, t.now)
@@ -123,6 +123,8 @@ func (t *Tx) change(c *algorithm.Call) {
 		algorithm.ListLog(c)
 	case c.Op.Verb == engine.ListMembers:
 		algorithm.ListMembers(c)
+	case c.Op.Verb == engine.ListWindows:
+		algorithm.ListWindows(c)
 	case c.Op.Verb == engine.Leases && alg.Release != nil:
 		algorithm.ListLeases(c)
 	case c.Op.Verb == engine.Release && alg.Release == nil, c.Op.Verb == engine.Leases:

@@ -39,7 +39,7 @@ func parseAll(r *Request) error {
 
 var (
 	allOptions  = []option{optTokens, optPeek, optMaxWait, optBlock, optAs, optFor}
-	specOptions = []option{optCost, optKeep, optWeight, optZone, optFrom}
+	specOptions = []option{optCost, optKeep, optWeight, optZone, optFrom, optHistory}
 )
 
 // specs reads limits up to the first word that begins none.

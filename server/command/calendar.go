@@ -54,18 +54,18 @@ func unitOf(option string, limit *limits.Limit) (calendar.Unit, error) {
 
 // paramWords appends the parameters of a limit that stand behind its key.
 func paramWords(words []string, limit limits.Limit) []string {
-	limit.Anchor = calendar.Anchor{}
+	limit.Anchor, limit.History = calendar.Anchor{}, 0
 	for _, p := range limit.Params() {
 		words = append(words, p.Text)
 	}
 	return words
 }
 
-// anchorWords appends the options of a limit of the calendar.
-func anchorWords(words []string, limit limits.Limit) []string {
+// limitOptions appends the parameters of a limit that are options.
+func limitOptions(words []string, limit limits.Limit) []string {
 	for _, p := range limit.Params() {
-		if name := strings.ToUpper(p.Name); name == zoneWord || name == fromWord {
-			words = append(words, name, p.Text)
+		if isLimitOption(p.Name) {
+			words = append(words, strings.ToUpper(p.Name), p.Text)
 		}
 	}
 	return words

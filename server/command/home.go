@@ -18,7 +18,7 @@ func AcquireWords(key []byte, limit limits.Limit, tokens int64, options engine.O
 		name = specOf(limit.Algorithm).word + ".ACQUIRE"
 	}
 	words := append(paramWords([]string{name, string(database.KeyOf(key))}, limit), strconv.FormatInt(tokens, 10))
-	words = anchorWords(words, limit)
+	words = limitOptions(words, limit)
 	if options&engine.Peek != 0 {
 		words = append(words, optPeek.name)
 	}
@@ -32,7 +32,7 @@ func AcquireWords(key []byte, limit limits.Limit, tokens int64, options engine.O
 func LendWords(key []byte, limit limits.Limit, tokens int64, holder string, of engine.Loan) []string {
 	words := paramWords([]string{"RL.LEND", string(database.KeyOf(key)), specOf(limit.Algorithm).word}, limit)
 	words = append(words, strconv.FormatInt(tokens, 10), holder, numberWord(of.Number), numberWord(of.Previous), optLeft.name, strconv.FormatInt(of.Left, 10))
-	return anchorWords(words, limit)
+	return limitOptions(words, limit)
 }
 
 // ReturnWords is RL.RETURN, which ends a holder's loan at another server.

@@ -23,7 +23,7 @@ func SpecText(op engine.Op) string {
 	if k.who != "" {
 		words = append(words, wordText(op.Who))
 	}
-	words = anchorWords(words, op.Limit)
+	words = limitOptions(words, op.Limit)
 	if op.Options&engine.FixedCost != 0 {
 		words = append(words, optCost.name, strconv.FormatInt(op.Tokens, 10))
 	}
