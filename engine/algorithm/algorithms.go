@@ -65,21 +65,21 @@ func wrappingRow(expired func([]byte, *limits.Limit, int64) bool, rewind func([]
 	return Row{Wraps: true, Rewind: rewindWrapped(rewind),
 		Need: func(c *Call) int { return len(c.State) }, Full: func(*limits.Limit) int64 { return 0 },
 		Expired: func(state []byte, l *limits.Limit, now int64) bool {
-			var all Loans
-			var inner [MaxLentState]byte
+			var all layout.Loans
+			var inner [layout.MaxLentState]byte
 			history, ok := all.Read(state)
 			if !ok {
 				return true
 			}
-			copy(inner[:], state[lentInner:lentHead])
-			all.end(now, func(at, tokens int64) { charge(inner[:], l, at, tokens) })
+			copy(inner[:], state[layout.WrappedAt:layout.WrappingHead])
+			all.End(now, func(at, tokens int64) { charge(inner[:], l, at, tokens) })
 			return len(all.All) == 0 && expired(inner[:], l, now) && now >= forgottenAt(inner[:], l, &history)
 		},
 		Valid: func(state []byte) bool {
-			if len(state) < lentHead {
+			if len(state) < layout.WrappingHead {
 				return false
 			}
-			_, ok := new(Loans).Read(state)
+			_, ok := new(layout.Loans).Read(state)
 			return ok
 		},
 		Plain: func(state []byte, _ int64) []byte { return bytes.TrimRight(bytes.Clone(state[4:]), "\x00") },

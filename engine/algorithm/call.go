@@ -32,16 +32,16 @@ type Call struct {
 
 	Content []byte // of a reservation: its new state, without the size
 
-	Lent     int64              // tokens set aside for holders; the limiter cannot grant them
-	Wrapped  bool               // the state lies in another, beside loans and closed windows
-	Around   limits.Algorithm   // of the state around a wrapped one, NoAlgorithm if there is none so far
-	Loans    *Loans             // of a wrapped state
-	History  layout.History     // of a wrapped state
-	Inner    [MaxLentState]byte // a wrapped state
-	Reserved int64              // tokens that a reservation takes from a limit with a History, or, when it is settled, took
-	raw      []byte             // room for the state around a wrapped one
-	closed   []byte             // room for the History
-	ending   []loanEnd          // of its loans, while a wait is found
+	Lent     int64                     // tokens set aside for holders; the limiter cannot grant them
+	Wrapped  bool                      // the state lies in another, beside loans and closed windows
+	Around   limits.Algorithm          // of the state around a wrapped one, NoAlgorithm if there is none so far
+	Loans    *layout.Loans             // of a wrapped state
+	History  layout.History            // of a wrapped state
+	Inner    [layout.MaxLentState]byte // a wrapped state
+	Reserved int64                     // tokens that a reservation takes from a limit with a History, or, when it is settled, took
+	raw      []byte                    // room for the state around a wrapped one
+	closed   []byte                    // room for the History
+	ending   []loanEnd                 // of its loans, while a wait is found
 
 	Loading []byte // the whole state, of an entry that is loaded
 

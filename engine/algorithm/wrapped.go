@@ -9,16 +9,16 @@ import (
 // unwrap fills c from a state that wraps that of a limiter. Loans whose time is over are charged at their ends, and a window that is over is closed.
 func (c *Call) unwrap(limit *limits.Limit, state []byte) {
 	if c.Loans == nil {
-		c.Loans = new(Loans)
+		c.Loans = new(layout.Loans)
 	}
 	base := &Table[limit.Algorithm.Base()]
 	under := *limit
 	under.Algorithm = limit.Algorithm.Base()
 	c.Around = limit.Algorithm
 	c.History, _ = c.Loans.Read(state) // it was checked when it came in
-	c.Inner = [MaxLentState]byte(state[lentInner:lentHead])
+	c.Inner = [layout.MaxLentState]byte(state[layout.WrappedAt:layout.WrappingHead])
 	c.closed = c.History.Own(c.closed)
-	c.Loans.end(c.Now, func(at, tokens int64) {
+	c.Loans.End(c.Now, func(at, tokens int64) {
 		c.closeWindow(&under, at)
 		base.Charge(c.Inner[:], &under, at, tokens)
 	})
@@ -26,7 +26,7 @@ func (c *Call) unwrap(limit *limits.Limit, state []byte) {
 		return // as if there were no record: a replica may have dropped it
 	}
 	c.closeWindow(&under, c.Now)
-	c.Lent, c.Wrapped = c.Loans.sum(), true
+	c.Lent, c.Wrapped = c.Loans.Sum(), true
 	c.Prev, c.State, c.IsNew = under, c.Inner[:base.Bytes], false
 }
 
@@ -57,7 +57,7 @@ func (c *Call) Wrap() {
 		return
 	}
 	if c.Loans == nil {
-		c.Loans = new(Loans)
+		c.Loans = new(layout.Loans)
 	}
 	c.Wrapped, c.Around, c.Loans.All = true, limits.NoAlgorithm, c.Loans.All[:0]
 	c.History.Clear()
@@ -79,7 +79,7 @@ func (c *Call) WrappedState(inner []byte) (limits.Limit, []byte) {
 	default:
 		limit.Algorithm = limit.Algorithm.Lent()
 	}
-	c.raw = c.Loans.appendTo(c.raw[:0], inner, &c.History, limit.History)
+	c.raw = c.Loans.AppendTo(c.raw[:0], inner, &c.History, limit.History)
 	return limit, c.raw
 }
 
@@ -90,9 +90,9 @@ func (c *Call) DropsHistory() bool {
 
 // WrappedBytes is the size of a WrappedState, if the loans stay.
 func (c *Call) WrappedBytes() int {
-	size := lentHead + layout.HistoryBytes(c.Limit.History)
+	size := layout.WrappingHead + layout.HistoryBytes(c.Limit.History)
 	if c.Lent > 0 {
-		size = len(c.Loans.appendTo(nil, nil, &c.History, c.Limit.History))
+		size = len(c.Loans.AppendTo(nil, nil, &c.History, c.Limit.History))
 	}
 	return engine.Align(size)
 }

@@ -1,6 +1,7 @@
 package keyspace
 
 import (
+	"github.com/stintdb/stint/engine/layout"
 	"maps"
 	"slices"
 
@@ -16,7 +17,7 @@ const MaxLentKeys = 65536
 func (s *Shard) applyLoan(c *algorithm.Call, tag uint32, p Place, readOnly bool) (done bool) {
 	if !c.Wrapped {
 		c.Wrap()
-		c.Inner = [algorithm.MaxLentState]byte{}
+		c.Inner = [layout.MaxLentState]byte{}
 		copy(c.Inner[:], c.State)
 	}
 	switch {

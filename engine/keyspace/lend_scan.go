@@ -2,6 +2,7 @@ package keyspace
 
 import (
 	"bytes"
+	"github.com/stintdb/stint/engine/layout"
 
 	"github.com/stintdb/stint/engine/algorithm"
 )
@@ -16,7 +17,7 @@ func (s *Keyspace) ScanLoans(shard int, visit func(key, holder []byte, tokens in
 		tokens      int64
 	}
 	var all []found
-	var l algorithm.Loans
+	var l layout.Loans
 	sh := &s.shards[shard]
 	sh.mu.Lock()
 	for key := range sh.kept.lent {

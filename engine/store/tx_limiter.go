@@ -119,12 +119,7 @@ func (t *Tx) change(c *algorithm.Call) {
 	case c.Op.Verb == engine.Look:
 		c.Show()
 		c.Result.Bytes = int64(len(c.State))
-	case c.Op.Verb == engine.ListLog:
-		algorithm.ListLog(c)
-	case c.Op.Verb == engine.ListMembers:
-		algorithm.ListMembers(c)
-	case c.Op.Verb == engine.ListWindows:
-		algorithm.ListWindows(c)
+	case algorithm.List(c):
 	case c.Op.Verb == engine.Leases && alg.Release != nil:
 		algorithm.ListLeases(c)
 	case c.Op.Verb == engine.Release && alg.Release == nil, c.Op.Verb == engine.Leases:

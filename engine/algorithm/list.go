@@ -5,8 +5,23 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// ListWindows shows a limiter, and lists its open window and the closed ones.
-func ListWindows(c *Call) {
+// List answers an operation that lists what is in the state of a limiter. It returns false for any other.
+func List(c *Call) bool {
+	switch c.Op.Verb {
+	case engine.ListLog:
+		listLog(c)
+	case engine.ListMembers:
+		listMembers(c)
+	case engine.ListWindows:
+		listWindows(c)
+	default:
+		return false
+	}
+	return true
+}
+
+// listWindows shows a limiter, and lists its open window and the closed ones.
+func listWindows(c *Call) {
 	switch {
 	case c.Prev.Algorithm.Home() != limits.NoAlgorithm:
 		c.Result.Status = engine.NotAwayFromHome
@@ -29,6 +44,7 @@ func ListWindows(c *Call) {
 			open.Start, open.End = w.start, w.end
 		}
 	}
+	res.Bytes = int64(len(c.State)) // of which Result.ShowsHeld needs some
 	kept := 0
 	if c.Wrapped {
 		open.Reserved, kept = min(c.History.Reserved, open.Used), min(c.History.Len(), int(c.Prev.History))
