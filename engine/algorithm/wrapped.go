@@ -30,13 +30,17 @@ func (c *Call) unwrap(limit *limits.Limit, state []byte) {
 	c.Prev, c.State, c.IsNew = under, c.Inner[:base.Bytes], false
 }
 
-// closeWindow puts the open window among the closed ones if it is over at a time.
+// closeWindow puts the open window among the closed ones if it is over at a time, or forgets them all.
 func (c *Call) closeWindow(l *limits.Limit, at int64) {
 	if l.History == 0 || !windowExpired(c.Inner[:], l, at) {
 		return
 	}
-	w := LoadWindow(c.Inner[:])
-	c.History.Close(w.start, w.end, w.Count, l.History)
+	if at >= forgottenAt(c.Inner[:], l, &c.History) {
+		c.History.Clear()
+	} else {
+		w := LoadWindow(c.Inner[:])
+		c.History.Close(w.start, w.end, w.Count, l.History)
+	}
 	clear(c.Inner[:])
 }
 

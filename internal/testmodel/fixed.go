@@ -5,19 +5,23 @@ type fixed struct {
 	limit      limit
 	count      int64
 	start, end int64
+	record
 }
 
-func (f *fixed) live(now int64) bool { return f.count > 0 && now < f.end }
+func (f *fixed) live(now int64) bool { return f.at(now) != nil }
 
 func (f *fixed) look(now int64) (l limit, remaining, reset int64) {
-	return f.limit, f.limit.most - f.count, f.end - now
+	if f.count > 0 {
+		reset = f.end - now
+	}
+	return f.limit, f.limit.most - f.count, reset
 }
 
 func (f *fixed) refund(_, tokens int64) state {
-	return &fixed{f.limit, max(0, f.count-tokens), f.start, f.end}
+	return f.settle(f.start, tokens, 0)
 }
 
-func (f *fixed) boundaries() []int64 { return []int64{f.end} }
+func (f *fixed) boundaries() []int64 { return []int64{f.end, f.forgotten()} }
 
 // windowAt is the window of the clock, or of the calendar, that holds a time; for one that begins with the first
 // request, it begins now.
@@ -42,15 +46,19 @@ func fixedUnder(held state, l limit, now int64) *fixed {
 	start, end := l.windowAt(now)
 	f, ok := held.(*fixed)
 	if !ok {
-		return &fixed{l, 0, start, end}
+		return &fixed{l, 0, start, end, record{}}
+	}
+	kept := f.record.first(l.history)
+	if f.count == 0 {
+		return &fixed{l, 0, start, end, kept}
 	}
 	if l.window == "" {
 		if f.start+l.length <= now {
-			return &fixed{l, 0, start, end}
+			return &fixed{l, 0, start, end, kept.close(f.start, f.start+l.length, f.count, l.history)}
 		}
 		start, end = f.start, f.start+l.length
 	}
-	return &fixed{l, f.count, start, end}
+	return &fixed{l, f.count, start, end, kept}
 }
 
 func decideFixed(held state, r *request, now int64, a answer) (answer, state, error) {

@@ -104,6 +104,8 @@ func (r *request) readOption(option, value string) (err error) {
 		err = r.limit.readZone(value)
 	case "FROM":
 		err = r.limit.readFrom(value)
+	case "HISTORY":
+		err = r.limit.readHistory(value)
 	case "AS":
 		r.id, err = &value, checkKey(value)
 	case "FOR":

@@ -101,7 +101,7 @@ func (c *Calls) specs(n int, prefix string) (words []string) {
 		if k.form.algorithm == concurrency {
 			words = append(words, holder)
 		}
-		words = append(append(words, randomAnchor(c, k.form, limit)...), c.specOptions(k.form.algorithm)...)
+		words = append(append(append(words, randomAnchor(c, k.form, limit)...), randomHistory(c, k.form, limit)...), c.specOptions(k.form.algorithm)...)
 	}
 	return words
 }
