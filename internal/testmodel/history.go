@@ -24,7 +24,11 @@ func (r record) close(start, end, used int64, n int) record {
 	return r.first(n)
 }
 
+// first is the record of a limit that keeps n closed windows; none of it counts without them.
 func (r record) first(n int) record {
+	if n == 0 {
+		return record{}
+	}
 	r.closed = slices.Clone(r.closed[:min(n, len(r.closed))])
 	return r
 }
@@ -69,7 +73,7 @@ func (f *fixed) forgotten() int64 {
 
 // settle gives tokens back to the window of a start, of which some were reserved until now.
 func (f *fixed) settle(start, tokens, reserved int64) *fixed {
-	next := &fixed{f.limit, f.count, f.start, f.end, f.record.first(len(f.closed))}
+	next := &fixed{f.limit, f.count, f.start, f.end, record{slices.Clone(f.closed), f.reserved}}
 	if f.start == start {
 		next.count = max(0, f.count-tokens)
 		next.reserved = min(max(0, f.reserved-reserved), next.count)
