@@ -33,7 +33,7 @@ function limitOf(v) {
         case "TB": return rate().burst(v.tokens);
         case "LQ": return rate().queue(v.tokens);
         case "CL": return Limit.gcra(v.tokens - 1, v.count, v.period_ms / 1000);
-        case "FW": return Limit.window(v.tokens, v.window);
+        case "FW": return Limit.window(v.tokens, v.window, v.history === undefined ? {} : { history: v.history });
         case "SW": return Limit.slidingWindow(v.tokens, v.period_ms);
         case "SL": return Limit.slidingLog(v.tokens, v.period_ms);
         case "FS": return rate().burst(v.tokens).member(v.member ?? "", v.weight);
@@ -69,6 +69,7 @@ async function play(limiter, v) {
             const remaining = await limiter.refund(key, tokens);
             return remaining === null ? { known: false } : { known: true, remaining };
         }
+        case "usage": return usage(await limiter.usage(key));
         case "members": return { members: await limiter.members(key) };
         case "class": case "peek_class": {
             const tree = { key: v.class.key, assured: limitOf(v.class.assured), ceiling: limitOf(v.class.ceiling), under: (v.class.under ?? []).map(keyed) };
@@ -81,6 +82,12 @@ async function play(limiter, v) {
         }
         default: throw new Error(`unknown call ${v.call}`);
     }
+}
+
+function usage(u) {
+    if (u === null) { return { known: false }; }
+    const { start, end, history, ...rest } = u;
+    return { known: true, usage: { ...rest, start_ms: start ?? 0, end_ms: end ?? 0, history: history.map((w) => [w.start, w.end, w.used, w.reserved]) } };
 }
 
 function charged(charges) {

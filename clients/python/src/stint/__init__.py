@@ -50,6 +50,7 @@ from .policy import Policy, fail_closed, fail_open, local_share
 from .reports import Member, Pace, ReportOptions
 from .reserving import Reserved
 from .results import NEVER, Charge, LimitState, MultiResult, Result, Source
+from .usage import ClosedWindow, Usage
 from .waiting import Reservation
 
 __all__ = [
@@ -60,6 +61,7 @@ __all__ = [
     "CircuitOpenError",
     "Class",
     "ClosedError",
+    "ClosedWindow",
     "Decision",
     "DeniedError",
     "InvalidError",
@@ -87,6 +89,7 @@ __all__ = [
     "UnavailableError",
     "UncertainError",
     "UndecidedError",
+    "Usage",
     "WouldExceedDeadlineError",
     "concurrency",
     "fail_closed",
