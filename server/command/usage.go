@@ -11,8 +11,8 @@ import (
 
 var usageRows = []Row{{
 	Name: "rl.usage", Syntax: "key", Group: "limiter",
-	Summary: "Show what was used of a key's limit, in the open window and in the closed ones that HISTORY keeps.",
-	Returns: "a map of limit, used, reserved (charged to requests with an id that were not settled), lent and remaining, which add up to the limit unless it is in debt; start_ms and end_ms of the open window, in Unix milliseconds; and history, an array of start_ms, end_ms, used and reserved of each closed window in which anything was used, the newest first. " +
+	Summary: "Show the usage of a key's limit, in the open window and in the closed ones that HISTORY keeps.",
+	Returns: "a map of limit, used, reserved (charged to requests with an id that were not settled), lent and remaining, which add up to the limit unless it is in debt; start_ms and end_ms of the open window, in Unix milliseconds; and history, an array of start_ms, end_ms, used and reserved of each closed window with usage, the newest first. " +
 		"Without HISTORY reserved is null, because used has it too. start_ms and end_ms are null for limits without windows, and before the first request of a window that begins with it. null if the key does not exist or has expired.",
 	Example: "alice:4",
 	Cost:    HolderLookup, Flags: ReadOnly | Fast, Keys: readKey, Parse: eachKey(engine.ListWindows), Reply: replyUsage,
