@@ -10,6 +10,7 @@ export type { LimiterOptions } from "./limiter-options.js";
 export type { CheckOptions, Key, Keyed, RequestOptions, WaitOptions } from "./request.js";
 export { type LeaseOptions, Leases } from "./leases/leases.js";
 export { type PaceOptions, pacedFetch } from "./fetch.js";
+export { Prices } from "./prices.js";
 export { type Policy, failClosed, failOpen, localShare } from "./policy.js";
 export { type Member, type Pace, type Report } from "./report.js";
 export { Reserved, type ReservingOptions } from "./reserved.js";

@@ -6,7 +6,7 @@ import { after, test } from "node:test";
 import { Redis } from "ioredis";
 import { createClient } from "redis";
 
-import { InvalidError, Limit, Limiter, RefusedError, UnauthenticatedError, UnavailableError, failClosed, failOpen, localShare } from "../dist/esm/index.js";
+import { InvalidError, Limit, Limiter, Prices, RefusedError, UnauthenticatedError, UnavailableError, failClosed, failOpen, localShare } from "../dist/esm/index.js";
 import { exactDuration, exactRate, parseRate } from "../dist/esm/rates.js";
 import { Scripted } from "./scripted.mjs";
 
@@ -119,6 +119,19 @@ test("limits as text", () => {
     }
     for (const text of texts.refused) {
         assert.throws(() => Limit.parse(text), InvalidError, text);
+    }
+});
+
+test("prices", () => {
+    const given = JSON.parse(readFileSync(new URL("../../vectors/prices.json", import.meta.url), "utf8")), prices = new Prices(given.prices);
+    for (const { model, usage, cost } of given.costs) {
+        assert.equal(prices.cost(model, usage), cost, JSON.stringify(usage));
+    }
+    for (const { model, usage } of given.refused) {
+        assert.throws(() => prices.cost(model, usage), InvalidError);
+    }
+    for (const price of given.refused_prices) {
+        assert.throws(() => new Prices({ model: { kind: price } }), InvalidError, price);
     }
 });
 

@@ -47,6 +47,7 @@ from .limits import (
     window,
 )
 from .policy import Policy, fail_closed, fail_open, local_share
+from .prices import Prices
 from .reports import Member, Pace, ReportOptions
 from .reserving import Reserved
 from .results import NEVER, Charge, LimitState, MultiResult, Result, Source
@@ -76,6 +77,7 @@ __all__ = [
     "OverloadedError",
     "Pace",
     "Policy",
+    "Prices",
     "RefusedError",
     "ReplyTimeoutError",
     "ReportOptions",
