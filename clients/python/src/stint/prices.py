@@ -37,9 +37,7 @@ class Prices:
         prices, total = self._per_unit[model], 0
         for kind, n in usage.items():
             if kind not in prices or not is_whole(n, 0, 10**18):
-                raise InvalidError(
-                    f"usage: {n!r} of {kind!r} of {model!r}: needs a price and an integer from 0 on"
-                )
+                raise InvalidError(f"usage: {n!r} of {kind!r} of {model!r}: needs a price and an integer from 0 on")
             total += prices[kind] * n
         cost: int = -(-total // _UNIT)
         if cost > MAX_TOKENS:
