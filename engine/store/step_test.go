@@ -172,6 +172,9 @@ func stepPart(r *rand.Rand, n int) engine.Op {
 	case algorithm == limits.FixedWindow && n%3 == 2:
 		l.Span, l.Rate.Period = limits.EachMinute, 0
 	}
+	if algorithm == limits.FixedWindow && n%2 == 0 && r.IntN(8) > 0 {
+		l.History = 3
+	}
 	op := engine.Op{Key: fmt.Appendf(nil, "key-%d", n), Limit: l, Tokens: 1}
 	if algorithm.NeedsWho() {
 		op.Who = stepHolder(r)
