@@ -63,7 +63,7 @@ type loanVoider struct{ store *store.Store } // empty between calls
 
 // void returns an entry without loans of nodes, whose tokens count as spent at now.
 func (v *loanVoider) void(now int64, e keyspace.Entry) (keyspace.Entry, error) {
-	if e.Limit.Algorithm.Base() == e.Limit.Algorithm {
+	if !e.Limit.Algorithm.IsLent() {
 		return e, nil // it has no loans
 	}
 	if err := v.store.Load(now, e); err != nil {

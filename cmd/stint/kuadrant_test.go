@@ -31,7 +31,7 @@ descriptors:
     rate_limit: {policy: plans}
 `
 
-// What a node reserves is committed by another one after the leader was killed; a commit that comes again there changes nothing.
+// Usage that a node reserves is committed by another one after the leader was killed; a commit that comes again there changes nothing.
 func TestKuadrantFailover(t *testing.T) {
 	rules := t.TempDir()
 	if err := os.WriteFile(filepath.Join(rules, "llm.yaml"), []byte(kuadrantRules), 0o600); err != nil {
