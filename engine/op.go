@@ -46,6 +46,7 @@ const (
 	Adapt                    // adapt the rate of an adaptive limiter to the Report
 	Fingerprint              // report the fingerprint of the key, in Result.Reply; see [FingerprintBytes]
 	Expect                   // at the front of an atomic batch: nothing of the batch is done unless every declared key still has its fingerprint in Who
+	ListWindows              // a Look that lists the windows of the key's limiter, in Result.Reply
 )
 
 // Option changes how an Acquire decides.
@@ -169,7 +170,9 @@ func (v Verb) HasOneKey() bool {
 }
 
 // Lists reports whether the operation is a Look with a list of entries.
-func (v Verb) Lists() bool { return v == Leases || v == ListLog || v == ListMembers || v == Loans }
+func (v Verb) Lists() bool {
+	return v == Leases || v == ListLog || v == ListMembers || v == Loans || v == ListWindows
+}
 
 // Writes reports whether the operation can change state.
 func (o *Op) Writes() bool {

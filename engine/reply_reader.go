@@ -73,7 +73,7 @@ func (r *PartReader) Varint() int64 {
 // Limit reads a limit that [limits.Limit.Append] wrote.
 func (r *PartReader) Limit() limits.Limit {
 	algorithm, span := r.Byte(), r.Byte()
-	l := limits.Limit{Algorithm: limits.Algorithm(algorithm), Span: limits.Span(span &^ (limits.HasAnchor | limits.HasWarn))}
+	l := limits.Limit{Algorithm: limits.Algorithm(algorithm), Span: limits.Span(span &^ (limits.HasAnchor | limits.HasWarn | limits.HasHistory))}
 	l.Capacity, l.Rate.Tokens, l.Rate.Period = int64(r.Uvarint()), int64(r.Uvarint()), int64(r.Uvarint())
 	if l.Algorithm.HasLeast() {
 		l.Least = int64(r.Uvarint())
@@ -81,6 +81,11 @@ func (r *PartReader) Limit() limits.Limit {
 	if span&limits.HasAnchor != 0 {
 		if l.Anchor = r.Anchor(); l.Anchor == (calendar.Anchor{}) {
 			r.Fail() // it is written without
+		}
+	}
+	if span&limits.HasHistory != 0 {
+		if l.History = r.Byte(); l.History == 0 {
+			r.Fail() // so is this
 		}
 	}
 	if span&limits.HasWarn != 0 {

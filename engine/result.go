@@ -29,7 +29,7 @@ const (
 	TooBig                    // the call is more than one entry of the cluster's log takes, or the reply more than a frame between nodes; nothing was taken
 	Unreadable                // a node could not read or apply the operation; nothing was taken
 	NoRoomToGrow              // the key exists, and its larger state did not fit the memory bound
-	ListTooLong               // Leases, ListLog, ListMembers: the batch lists more than MaxListedBytes
+	ListTooLong               // Leases, ListLog, ListMembers, ListWindows: the batch lists more than MaxListedBytes
 	TooNew                    // some member of the cluster does not know the operation yet; nothing was taken
 	MissingField              // Check: it lacks a field, named by Result.Reply, that the policy's limits ask for
 	UnknownField              // Check: it has a field, named by Result.Reply, that no limit of the policy asks for
@@ -69,7 +69,7 @@ type Result struct {
 	Binding int      // AcquireAll, Check: the part that denied with the longest wait, or -1
 	Parts   []Result // AcquireAll, Check: the result of each limit; kept for reuse from one Apply to the next
 	Leases  []Lease  // Leases
-	Reply   []byte   // Command, Script: the reply in RESP2; ListLog: see [Result.Grants]; Look: see [Result.Details]; ListMembers: see [Result.Members]; Adapt: the rate in tokens a second; Check: the name of a field; Settle: a key that is not permitted; Fingerprint: that of the key; kept for reuse from one Apply to the next
+	Reply   []byte   // Command, Script: the reply in RESP2; ListLog: see [Result.Grants]; Look: see [Result.Details]; ListMembers: see [Result.Members]; ListWindows: see [Result.Windows]; Adapt: the rate in tokens a second; Check: the name of a field; Settle: a key that is not permitted; Fingerprint: that of the key; kept for reuse from one Apply to the next
 }
 
 // Lease is one holder of a concurrency limit.

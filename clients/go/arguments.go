@@ -30,6 +30,9 @@ func (l Limit) appendOptions(to []any) []any {
 	if l.from != "" {
 		to = append(to, "FROM", l.from)
 	}
+	if l.history != 0 {
+		to = append(to, "HISTORY", l.history)
+	}
 	if l.hasWarn() {
 		to = append(to, "WARN", strconv.Itoa(l.warn)+"%")
 	}

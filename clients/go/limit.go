@@ -24,6 +24,7 @@ type Limit struct {
 	member    string
 	zone      string // of In
 	from      string // of From
+	history   int    // of History
 	warn      int    // of Warn, in percent
 }
 

@@ -31,7 +31,7 @@ func (l *Limiter) Settle(ctx context.Context, id string, tokens int64) ([]Charge
 	if tokens < 0 {
 		return nil, errCost(tokens)
 	}
-	return l.settle(ctx, "RL.SETTLE", string(shortKey(id)), tokens)
+	return settle(ctx, l, "RL.SETTLE", string(shortKey(id)), tokens)
 }
 
 // SettleCosts is Settle with an amount for each limit of the request, in their order. [KeepCharge] leaves a limit's charge
@@ -48,7 +48,7 @@ func (l *Limiter) SettleCosts(ctx context.Context, id string, costs ...int64) ([
 			arguments = append(arguments, cost)
 		}
 	}
-	return l.settle(ctx, arguments...)
+	return settle(ctx, l, arguments...)
 }
 
 func errCost(n int64) error {
@@ -58,10 +58,10 @@ func errCost(n int64) error {
 // Cancel gives back everything that a request with this ID took, and ends its leases. It is Settle in all other
 // respects.
 func (l *Limiter) Cancel(ctx context.Context, id string) ([]Charge, error) {
-	return l.settle(ctx, "RL.CANCEL", string(shortKey(id)))
+	return settle(ctx, l, "RL.CANCEL", string(shortKey(id)))
 }
 
-func (l *Limiter) settle(ctx context.Context, arguments ...any) ([]Charge, error) {
+func settle(ctx context.Context, l *Limiter, arguments ...any) ([]Charge, error) {
 	reply, err := l.askUntilAnswered(ctx, arguments)
 	if errors.Is(err, redis.Nil) {
 		return nil, nil

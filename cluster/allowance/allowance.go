@@ -88,7 +88,7 @@ func (s *Allowance) Decide(t *Term, now int64, op *engine.Op, res *engine.Result
 		return false
 	}
 	switch op.Verb {
-	case engine.Look, engine.Refund:
+	case engine.Look, engine.ListWindows, engine.Refund:
 		if !s.log.IsNew(now, op.Key) || !s.Has(now, op.Key) {
 			return false
 		}

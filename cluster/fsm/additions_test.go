@@ -125,6 +125,9 @@ func TestAdditionsAreListed(t *testing.T) {
 		mustBeListed("a window of the calendar", engine.Op{Limit: limit})
 		mustBeListed("a window of the calendar in a policy", engine.Op{Verb: engine.SetPolicy, Parts: []engine.Op{{Limit: limit}}})
 	}
+	kept := limits.Limit{Algorithm: limits.FixedWindow, Capacity: 1, Rate: limits.Rate{Period: 1e9}, History: 1}
+	mustBeListed("closed windows", engine.Op{Limit: kept})
+	mustBeListed("closed windows in a policy", engine.Op{Verb: engine.SetPolicy, Parts: []engine.Op{{Limit: kept}}})
 	warns := limits.Limit{Algorithm: limits.SlidingWindow, Capacity: 1, Rate: limits.Rate{Period: 1e9}, Warn: 1}
 	mustBeListed("WARN", engine.Op{Limit: warns})
 	mustBeListed("WARN in a policy", engine.Op{Verb: engine.SetPolicy, Parts: []engine.Op{{Limit: warns}}})

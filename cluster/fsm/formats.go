@@ -48,6 +48,8 @@ var Additions = append([]Addition{
 	{Version: 2, Name: "a queue among several limits", IsUsed: queuesAmongSeveral},
 	{Version: 2, Name: "a policy's key that begins as the names of keys in databases", IsUsed: mayComeToName},
 	{Version: 2, Name: "a window of a time zone, from another beginning, of quarters or of years", IsUsed: inAnyLimit(usesCalendar)},
+	{Version: 2, Name: "HISTORY", IsUsed: inAnyLimit(func(op *engine.Op) bool { return op.Limit.History > 0 })},
+	{Version: 2, Name: "RL.USAGE", IsUsed: usesVerb(engine.ListWindows)},
 	{Version: 2, Name: "WARN", IsUsed: inAnyLimit(func(op *engine.Op) bool { return op.Limit.Warn != 0 })},
 	{Version: 2, Name: "WATCH", IsUsed: usesVerb(engine.Fingerprint, engine.Expect)},
 }, addedAlgorithms()...)

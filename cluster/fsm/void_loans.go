@@ -22,7 +22,7 @@ func (v *LoanVoider) Close() { v.store.Close() }
 
 // Void returns an entry without loans of nodes, whose tokens count as spent at now.
 func (v *LoanVoider) Void(now int64, e keyspace.Entry) (keyspace.Entry, error) {
-	if e.Limit.Algorithm.Base() == e.Limit.Algorithm {
+	if !e.Limit.Algorithm.IsLent() {
 		return e, nil // it has no loans
 	}
 	if err := v.store.Load(now, e); err != nil {

@@ -34,9 +34,9 @@ func (s *Served) giveUp(w *Waiter, key string) {
 	s.ForLog = append(s.ForLog, w)
 }
 
-// MayAnswer reports whether tokens held can answer an Acquire, or a part of several.
+// MayAnswer reports whether tokens held can answer an Acquire, or a part of several. Usage that is kept counts in the window of its request: nodes hold none of it.
 func MayAnswer(op *engine.Op) bool {
-	return op.MaxWait == 0 && op.Keep == 0 && op.Limit.Algorithm.CanBeLent()
+	return op.MaxWait == 0 && op.Keep == 0 && op.Limit.Algorithm.CanBeLent() && op.Limit.History == 0
 }
 
 // CanWait reports whether a request may wait for a Lend that grants it.

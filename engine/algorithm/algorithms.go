@@ -43,14 +43,15 @@ var Table = [limits.AlgorithmCount]Row{
 	limits.Reservation: {
 		Look: lookReservation, Expired: reservationExpired, Rewind: rewindTimes(4), Need: NeedReservation, Full: func(*limits.Limit) int64 { return 0 },
 		Write: writeReservation, Valid: validReservation, Plain: plainReservation},
-	limits.LentGCRA:         lentRow(meterExpired, rewindTimes(0), chargeMeter),
-	limits.LentTokenBucket:  lentRow(meterExpired, rewindTimes(0), chargeMeter),
-	limits.LentLeakyBucket:  lentRow(meterExpired, rewindTimes(0), chargeMeter),
-	limits.LentFixedWindow:  lentRow(windowExpired, rewindTimes(0, 8), chargeWindow),
-	limits.PurseGCRA:        purseRow,
-	limits.PurseTokenBucket: purseRow,
-	limits.PurseLeakyBucket: purseRow,
-	limits.PurseFixedWindow: purseRow,
+	limits.LentGCRA:           wrappingRow(meterExpired, rewindTimes(0), chargeMeter),
+	limits.LentTokenBucket:    wrappingRow(meterExpired, rewindTimes(0), chargeMeter),
+	limits.LentLeakyBucket:    wrappingRow(meterExpired, rewindTimes(0), chargeMeter),
+	limits.LentFixedWindow:    wrappingRow(windowExpired, rewindTimes(0, 8), chargeWindow),
+	limits.HistoryFixedWindow: wrappingRow(windowExpired, rewindTimes(0, 8), chargeWindow),
+	limits.PurseGCRA:          purseRow,
+	limits.PurseTokenBucket:   purseRow,
+	limits.PurseLeakyBucket:   purseRow,
+	limits.PurseFixedWindow:   purseRow,
 	limits.FairShare: {
 		Decide: decideShare, Look: lookShare, Unreserve: unreserveShare, Expired: sharesExpired, Rewind: rewindTimes(16, 32),
 		Need: needShares, Full: fullShares, Write: writeShares, Valid: layout.ValidShares, Plain: plainShares, Detail: detailShares},
@@ -61,21 +62,28 @@ var Table = [limits.AlgorithmCount]Row{
 		Decide: decideAdaptive, Look: lookAdaptive, Refund: refundAdaptive, Expired: adaptiveExpired, Rewind: rewindTimes(0, 24, pauseOffset, usedAtOffset), Detail: detailAdaptive},
 }
 
-// lentRow is the row of an algorithm's limiters with loans.
-func lentRow(expired func([]byte, *limits.Limit, int64) bool, rewind func([]byte, *limits.Limit, int64), charge func([]byte, *limits.Limit, int64, int64)) Row {
-	return Row{HasLoans: true, Rewind: rewindLent(rewind),
+// wrappingRow is the row of an algorithm's limiters with loans or closed windows.
+func wrappingRow(expired func([]byte, *limits.Limit, int64) bool, rewind func([]byte, *limits.Limit, int64), charge func([]byte, *limits.Limit, int64, int64)) Row {
+	return Row{Wraps: true, Rewind: rewindWrapped(rewind),
 		Need: func(c *Call) int { return len(c.State) }, Full: func(*limits.Limit) int64 { return 0 },
 		Expired: func(state []byte, l *limits.Limit, now int64) bool {
-			var all Loans
-			var inner [MaxLentState]byte
-			if !all.Read(state) {
+			var all layout.Loans
+			var inner [layout.MaxLentState]byte
+			history, ok := all.Read(state)
+			if !ok {
 				return true
 			}
-			copy(inner[:], state[lentInner:lentHead])
-			all.end(now, func(at, tokens int64) { charge(inner[:], l, at, tokens) })
-			return len(all.All) == 0 && expired(inner[:], l, now)
+			copy(inner[:], state[layout.WrappedAt:layout.WrappingHead])
+			all.End(now, func(at, tokens int64) { charge(inner[:], l, at, tokens) })
+			return len(all.All) == 0 && expired(inner[:], l, now) && now >= forgottenAt(inner[:], l, &history)
 		},
-		Valid: func(state []byte) bool { return len(state) >= lentHead && new(Loans).Read(state) },
+		Valid: func(state []byte) bool {
+			if len(state) < layout.WrappingHead {
+				return false
+			}
+			_, ok := new(layout.Loans).Read(state)
+			return ok
+		},
 		Plain: func(state []byte, _ int64) []byte { return bytes.TrimRight(bytes.Clone(state[4:]), "\x00") },
 	}
 }

@@ -32,12 +32,16 @@ type Call struct {
 
 	Content []byte // of a reservation: its new state, without the size
 
-	Lent     int64  // tokens set aside for holders; the limiter cannot grant them
-	Loans    *Loans // the limiter's loans, while hasLoans
-	HasLoans bool
-	Inner    [MaxLentState]byte // of a limiter with loans: its state without them
-	raw      []byte             // room for the state of a limiter with loans
-	ending   []loanEnd          // of its loans, while a wait is found
+	Lent     int64                     // tokens set aside for holders; the limiter cannot grant them
+	Wrapped  bool                      // the state lies in another, beside loans and closed windows
+	Around   limits.Algorithm          // of the state around a wrapped one, NoAlgorithm if there is none so far
+	Loans    *layout.Loans             // of a wrapped state
+	History  layout.History            // of a wrapped state
+	Inner    [layout.MaxLentState]byte // a wrapped state
+	Reserved int64                     // tokens that a reservation takes from a limit with a History, or, when it is settled, took
+	raw      []byte                    // room for the state around a wrapped one
+	closed   []byte                    // room for the History
+	ending   []loanEnd                 // of its loans, while a wait is found
 
 	Loading []byte // the whole state, of an entry that is loaded
 
@@ -54,15 +58,15 @@ var NoState [MaxState]byte
 func (c *Call) Begin(now int64, op *engine.Op, res *engine.Result) {
 	c.Now, c.Op, c.Result, c.Limit, c.Scanned = now, op, res, op.Limit, false
 	c.Prev, c.State, c.IsNew = op.Limit, NoState[:], true
-	c.Lent, c.HasLoans = 0, false
+	c.Lent, c.Wrapped = 0, false
 }
 
 // Open fills c from the whole state of a limiter, unless it has expired.
 func (c *Call) Open(limit *limits.Limit, state []byte) {
 	alg := &Table[limit.Algorithm]
 	switch {
-	case alg.HasLoans:
-		openLent(c, limit, state)
+	case alg.Wraps:
+		c.unwrap(limit, state)
 	case !alg.Expired(state, limit, c.Now):
 		c.Prev, c.State, c.IsNew = *limit, state, false
 	}

@@ -55,6 +55,11 @@ func windowUnder(c *Call, l *limits.Limit) window {
 	return window{start, end, w.Count, w.warned && start == w.start}
 }
 
+// isCutShort reports whether the window of the state would have ended by now under the limit that is asked for.
+func (w window) isCutShort(c *Call) bool {
+	return c.Limit.Span == limits.FromFirst && !c.Prev.HasSameWindows(&c.Limit) && w.start+c.Limit.Rate.Period <= c.Now
+}
+
 func decideWindow(c *Call) (changed bool) {
 	w := windowUnder(c, &c.Limit)
 	granted, ok := grantCounted(c, w.Count)

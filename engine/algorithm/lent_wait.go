@@ -59,3 +59,32 @@ func windowWait(c *Call, w window, room int64) int64 {
 	}
 	return end - c.Now
 }
+
+// nextEnd takes the loan that ends first out of c.ending.
+func (c *Call) nextEnd() (next loanEnd) {
+	first := 0
+	for i := range c.ending {
+		if c.ending[i].at < c.ending[first].at {
+			first = i
+		}
+	}
+	next = c.ending[first]
+	c.ending[first] = c.ending[len(c.ending)-1]
+	c.ending = c.ending[:len(c.ending)-1]
+	return next
+}
+
+// undated returns the tokens of the loans without an end. Those with an end are left in c.ending.
+func undated(c *Call) (tokens int64) {
+	c.ending, tokens = c.ending[:0], c.Lent
+	if c.Lent == 0 {
+		return 0
+	}
+	for i := range c.Loans.All {
+		if l := &c.Loans.All[i]; l.Until != 0 {
+			c.ending = append(c.ending, loanEnd{l.Until, l.Tokens})
+			tokens -= l.Tokens
+		}
+	}
+	return tokens
+}

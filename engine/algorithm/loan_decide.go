@@ -1,12 +1,15 @@
 package algorithm
 
-import "github.com/stintdb/stint/engine"
+import (
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/layout"
+)
 
 // DecideLoan answers a Lend, Return or Void, and leaves the new state in c.inner and c.loans. It reports whether there is one.
 func (c *Call) DecideLoan(mayLend bool) (changed bool) {
 	op, res, asked := c.Op, c.Result, c.Limit
-	held := loan{Holder: op.Who}
-	if one := c.Loans.of(op.Who); one != nil {
+	held := layout.Loan{Holder: op.Who}
+	if one := c.Loans.Of(op.Who); one != nil {
 		held = *one
 	}
 	c.Limit = c.Prev
@@ -17,10 +20,10 @@ func (c *Call) DecideLoan(mayLend bool) (changed bool) {
 		if held.Tokens == 0 || op.Options&engine.Force == 0 {
 			return reportLoan(c, held)
 		}
-	case op.Verb == engine.Lend && held.number == op.Loan.Number && op.Loan.Left <= held.Tokens: // it is asked again
+	case op.Verb == engine.Lend && held.Number == op.Loan.Number && op.Loan.Left <= held.Tokens: // it is asked again
 		res.Granted = held.Tokens - op.Loan.Left
 		return reportLoan(c, held)
-	case held.number != op.Loan.Previous:
+	case held.Number != op.Loan.Previous:
 		return reportLoan(c, held)
 	case op.Loan.Left > held.Tokens, op.Verb == engine.Return && op.Loan.Left+int64(op.Keep) > held.Tokens:
 		res.Status, res.Lent = engine.NotHeld, held.Tokens
@@ -35,14 +38,14 @@ func (c *Call) DecideLoan(mayLend bool) (changed bool) {
 	if spent > 0 {
 		Table[c.Limit.Algorithm].Charge(c.Inner[:], &c.Limit, c.Now, spent)
 	}
-	after := loan{held.Holder, left, held.number, held.until}
+	after := layout.Loan{Holder: held.Holder, Tokens: left, Number: held.Number, Until: held.Until}
 	switch op.Verb {
 	case engine.Lend:
 		mayLend = mayLend && asked == c.Limit
 		if mayLend && op.Options&engine.Merged != 0 {
 			taken = grantWaiting(c, op, left)
 		}
-		if mayLend && (held.Tokens > 0 || len(c.Loans.All) < MaxLoans) {
+		if mayLend && (held.Tokens > 0 || len(c.Loans.All) < layout.MaxLoans) {
 			res.Granted = min(op.Tokens, available(c)/partOf(op))
 		}
 		renews := op.MaxWait != 0 && left+res.Granted > 0
@@ -50,16 +53,16 @@ func (c *Call) DecideLoan(mayLend bool) (changed bool) {
 			return reportLoan(c, held)
 		}
 		c.Lent += res.Granted
-		after.Tokens, after.number = left+res.Granted, op.Loan.Number
-		if after.until = 0; op.MaxWait != 0 {
-			after.until = c.Now + op.MaxWait
+		after.Tokens, after.Number = left+res.Granted, op.Loan.Number
+		if after.Until = 0; op.MaxWait != 0 {
+			after.Until = c.Now + op.MaxWait
 		}
 	case engine.Return:
-		res.Granted, after.number = back, op.Loan.Number
+		res.Granted, after.Number = back, op.Loan.Number
 	case engine.Void:
 		res.Granted = spent
 	}
-	c.Loans.put(after)
+	c.Loans.Put(after)
 	reportLoan(c, after)
 	res.Granted += taken
 	return held.Tokens != 0 || after.Tokens != 0 || taken != 0
@@ -75,10 +78,10 @@ func grantWaiting(c *Call, lend *engine.Op, left int64) (tokens int64) {
 		base.Charge(c.Inner[:], &c.Limit, c.Now, tokens)
 	}
 	if n < w.Waiting {
-		if one := c.Loans.of(lend.Who); one != nil {
-			defer func(before loan) { *one = before }(*one)
-			if one.Tokens, one.until = left, 0; lend.MaxWait != 0 {
-				one.until = c.Now + lend.MaxWait
+		if one := c.Loans.Of(lend.Who); one != nil {
+			defer func(before layout.Loan) { *one = before }(*one)
+			if one.Tokens, one.Until = left, 0; lend.MaxWait != 0 {
+				one.Until = c.Now + lend.MaxWait
 			}
 		}
 		op, state, isNew := c.Op, c.State, c.IsNew
@@ -106,14 +109,14 @@ func lookInside(c *Call) {
 }
 
 // reportLoan fills in the result beyond Granted, and returns false.
-func reportLoan(c *Call, of loan) (changed bool) {
+func reportLoan(c *Call, of layout.Loan) (changed bool) {
 	lookInside(c)
-	c.Result.Lent, c.Result.Number = of.Tokens, of.number
+	c.Result.Lent, c.Result.Number = of.Tokens, of.Number
 	if of.Tokens == 0 {
 		c.Result.Number = 0
 	}
-	if of.until != 0 {
-		c.Result.Wait = of.until - c.Now
+	if of.Until != 0 {
+		c.Result.Wait = of.Until - c.Now
 	}
 	return false
 }

@@ -27,7 +27,7 @@ import (
 //
 // A limit is a byte of its algorithm; a byte of flags and its span; varints of the capacity, of the tokens of
 // a rate, and of the period, as [appendPeriod] writes it; or, where the bits of the span are all set, in place of the period a byte of the span, and varints of
-// the zone and the beginning of the windows; behind that or the period, of a limit that warns, a byte of the percentage: the algorithm's highest bit is then set; the amount that it was charged; the mark of a window; the key, and
+// the zone and the beginning of the windows, but with [limits.HasHistory] on that byte, a byte of the History in front of them and the period behind; behind that or the period, of a limit that warns, a byte of the percentage: the algorithm's highest bit is then set; the amount that it was charged; the mark of a window; the key, and
 // the holder of a lease, the member of a fair share or the assured rate of a class, each behind a varint of its length.
 //
 // A mark distinguishes windows: an amount goes back only to the window that it was taken in.
@@ -99,7 +99,7 @@ func (p *ReservedPart) SetCharged(n int64) {
 func AppendReservedPart(b []byte, op *engine.Op, charged, mark int64) []byte {
 	l := &op.Limit
 	has := byte(l.Span)
-	if l.Anchor != (calendar.Anchor{}) || has >= hasSpan {
+	if l.Anchor != (calendar.Anchor{}) || has >= hasSpan || l.History > 0 {
 		has = hasSpan
 	}
 	if op.Options&engine.FixedCost != 0 {
@@ -129,7 +129,7 @@ func AppendReservedPart(b []byte, op *engine.Op, charged, mark int64) []byte {
 		b = binary.AppendUvarint(b, uint64(l.Least))
 	}
 	if has&hasSpan == hasSpan {
-		b = l.Anchor.Append(append(b, byte(l.Span)))
+		b = appendSpan(b, l)
 	} else {
 		b = appendPeriod(b, l.Rate.Period)
 	}
@@ -147,6 +147,25 @@ func AppendReservedPart(b []byte, op *engine.Op, charged, mark int64) []byte {
 		b = AppendText(b, op.Who)
 	}
 	return b
+}
+
+// appendSpan appends the position of windows that needs more than the bits of a flag.
+func appendSpan(b []byte, l *limits.Limit) []byte {
+	if l.History == 0 {
+		return l.Anchor.Append(append(b, byte(l.Span)))
+	}
+	return appendPeriod(l.Anchor.Append(append(b, byte(l.Span)|limits.HasHistory, l.History)), l.Rate.Period)
+}
+
+// readSpan reads what appendSpan writes.
+func readSpan(r *engine.PartReader, l *limits.Limit) {
+	span := r.Byte()
+	if l.Span = limits.Span(span &^ limits.HasHistory); span&limits.HasHistory != 0 {
+		l.History = r.Byte()
+	}
+	if l.Anchor = r.Anchor(); l.History > 0 {
+		l.Rate.Period = r.Period()
+	}
 }
 
 // appendPeriod appends a period: in seconds if it is whole ones, the lowest bit set if not.
@@ -170,8 +189,7 @@ func NextPart(r *engine.PartReader) (p ReservedPart) {
 		p.Limit.Least = int64(r.Uvarint())
 	}
 	if has&hasSpan == hasSpan {
-		p.Limit.Span = limits.Span(r.Byte())
-		p.Limit.Anchor = r.Anchor()
+		readSpan(r, &p.Limit)
 	} else {
 		p.Limit.Rate.Period = r.Period()
 	}

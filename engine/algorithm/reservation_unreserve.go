@@ -9,10 +9,15 @@ func markWindow(c *Call) int64 { return LoadWindow(c.Next[:]).start }
 
 func unreserveWindow(c *Call, start int64) {
 	w := LoadWindow(c.State)
-	if w.start == start {
+	switch {
+	case w.start == start:
 		c.Result.Granted = min(c.Op.Tokens, w.Count)
 		w.Count -= c.Result.Granted
+		c.History.Reserved = max(0, c.History.Reserved-c.Reserved)
+	case c.Wrapped:
+		c.History.Settle(start, c.Op.Tokens, c.Reserved)
 	}
+	c.Reserved = 0
 	w.store(c.Next[:])
 }
 

@@ -79,20 +79,22 @@ func rewindClass(state []byte, _ *limits.Limit, by int64) {
 	}
 }
 
-// rewindLent is for limiters with loans. A number never takes more bytes after it was made smaller.
-func rewindLent(inner func(state []byte, l *limits.Limit, by int64)) func(state []byte, l *limits.Limit, by int64) {
+// rewindWrapped is for limiters with loans or closed windows. A number never takes more bytes after it was made smaller.
+func rewindWrapped(inner func(state []byte, l *limits.Limit, by int64)) func(state []byte, l *limits.Limit, by int64) {
 	return func(state []byte, l *limits.Limit, by int64) {
-		inner(state[lentInner:lentHead], l, by)
-		var all Loans
-		if !all.Read(state) {
+		inner(state[layout.WrappedAt:layout.WrappingHead], l, by)
+		var all layout.Loans
+		history, ok := all.Read(state)
+		if !ok {
 			return
 		}
+		history.Rewind(by)
 		for i := range all.All {
-			if until := &all.All[i].until; *until > by {
+			if until := &all.All[i].Until; *until > by {
 				*until -= by
 			}
 		}
-		turned := all.appendTo(nil, state[lentInner:lentHead])
+		turned := all.AppendTo(nil, state[layout.WrappedAt:layout.WrappingHead], &history, uint8(history.Len()))
 		if size := len(state); len(turned) <= size {
 			clear(state[copy(state, turned):])
 			layout.SetVariableSize(state, size)

@@ -10,8 +10,8 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// ListMembers lists the active members, in the order of their names.
-func ListMembers(c *Call) {
+// listMembers lists the active members, in the order of their names.
+func listMembers(c *Call) {
 	if c.Prev.Algorithm != limits.FairShare {
 		c.WrongType(limits.FairShare)
 		return

@@ -257,8 +257,8 @@ func (g SlidingLog) appendPlain(plain []byte, from int) []byte {
 	return plain
 }
 
-// ListLog lists the newest entries inside the window. In one batch it lists no more than engine.MaxListedBytes.
-func ListLog(c *Call) {
+// listLog lists the newest entries inside the window. In one batch it lists no more than engine.MaxListedBytes.
+func listLog(c *Call) {
 	if c.Prev.Algorithm != limits.SlidingLog {
 		c.WrongType(limits.SlidingLog)
 		return

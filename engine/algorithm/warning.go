@@ -21,7 +21,7 @@ func (c *Call) Warns(state []byte) bool {
 		return false
 	}
 	last := &state[row.Bytes-1]
-	if !c.HasLoans && *last&layout.WarnedBit != 0 && row.isRearmed(c.State, &c.Prev, c.Now) {
+	if !c.Wrapped && *last&layout.WarnedBit != 0 && row.isRearmed(c.State, &c.Prev, c.Now) {
 		*last &^= layout.WarnedBit
 	}
 	if *last&layout.WarnedBit != 0 || row.Used(state, &c.Limit, c.Now) < c.Limit.WarnAt() {

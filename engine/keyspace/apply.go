@@ -51,14 +51,12 @@ func (s *Shard) applyAt(c *algorithm.Call, now int64, tag uint32, p Place, op *e
 		s.refund(c, tag, p)
 	case engine.Release, engine.Leases:
 		s.lease(c, p)
-	case engine.ListLog:
-		algorithm.ListLog(c)
-	case engine.ListMembers:
-		algorithm.ListMembers(c)
 	case engine.Adapt:
 		s.adapt(c, tag, p, false)
 	case engine.Delete:
 		s.reset(c, tag, p)
+	default:
+		algorithm.List(c)
 	}
 }
 

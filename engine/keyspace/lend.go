@@ -6,6 +6,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
+	"github.com/stintdb/stint/engine/layout"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -14,12 +15,9 @@ const MaxLentKeys = 65536
 
 // applyLoan carries out an operation on loans. With readOnly it changes nothing, and returns false if it would have.
 func (s *Shard) applyLoan(c *algorithm.Call, tag uint32, p Place, readOnly bool) (done bool) {
-	if c.Loans == nil {
-		c.Loans = new(algorithm.Loans)
-	}
-	if !c.HasLoans {
-		c.Loans.All = c.Loans.All[:0]
-		c.Inner = [algorithm.MaxLentState]byte{}
+	if !c.Wrapped {
+		c.Wrap()
+		c.Inner = [layout.MaxLentState]byte{}
 		copy(c.Inner[:], c.State)
 	}
 	switch {
@@ -41,7 +39,6 @@ func (s *Shard) applyLoan(c *algorithm.Call, tag uint32, p Place, readOnly bool)
 	case readOnly:
 		return false
 	}
-	c.HasLoans = true
 	copy(c.Next[:], c.Inner[:])
 	if !s.Keep(c, tag, p) {
 		status := engine.NoRoomToGrow
@@ -60,7 +57,7 @@ func (s *Shard) mayLend(c *algorithm.Call, p Place, readOnly bool) bool {
 	if c.IsNew && s.admission.RulesFor(c.Op.Key, p.Found, nil) != nil {
 		return false
 	}
-	return c.HasLoans || s.admission.Replicated && !readOnly || s.mem.lentKeys.Load() < MaxLentKeys
+	return c.Around.IsLent() || s.admission.Replicated && !readOnly || s.mem.lentKeys.Load() < MaxLentKeys
 }
 
 // reset has the limiter at its full limit. Loans stay.
@@ -73,7 +70,8 @@ func (s *Shard) reset(c *algorithm.Call, tag uint32, p Place) {
 		return
 	}
 	clear(c.Next[:])
-	s.keepLent(c, tag, p) // it takes no more room than before
+	c.History.Clear()
+	s.keepWrapped(c, tag, p) // it takes no more room than before
 }
 
 // lentRecord is a key with loans and nothing taken.
@@ -92,7 +90,8 @@ func (s *Shard) lentRecords(keys *Keyspace, now int64) (all []lentRecord) {
 		_, tag := keys.Locate(op.Key)
 		if s.Load(&c, now, &op, &res, s.Find(tag, op.Key)); c.Lent > 0 {
 			c.Limit = c.Prev
-			limit, state := c.LentState(algorithm.NoState[:])
+			c.History.Clear()
+			limit, state := c.WrappedState(algorithm.NoState[:])
 			all = append(all, lentRecord{op.Key, limit, slices.Clone(state)})
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/stintdb/stint/engine/algorithm"
+	"github.com/stintdb/stint/engine/layout"
 )
 
 // NodeHolder begins the names of holders that are nodes of a cluster. Clients have other names.
@@ -16,7 +17,7 @@ func (s *Keyspace) ScanLoans(shard int, visit func(key, holder []byte, tokens in
 		tokens      int64
 	}
 	var all []found
-	var l algorithm.Loans
+	var l layout.Loans
 	sh := &s.shards[shard]
 	sh.mu.Lock()
 	for key := range sh.kept.lent {
@@ -27,7 +28,11 @@ func (s *Keyspace) ScanLoans(shard int, visit func(key, holder []byte, tokens in
 			continue
 		}
 		r := sh.record(p.ref)
-		if alg := &algorithm.Table[sh.limitOf(r).Algorithm]; !alg.HasLoans || !l.Read(alg.StateOf(r.rest())) {
+		alg := &algorithm.Table[sh.limitOf(r).Algorithm]
+		if !alg.Wraps {
+			continue
+		}
+		if _, ok := l.Read(alg.StateOf(r.rest())); !ok {
 			continue
 		}
 		for i := range l.All {

@@ -22,8 +22,8 @@ func (s *Shard) Keep(c *algorithm.Call, tag uint32, p Place) bool {
 }
 
 func (s *Shard) keep(c *algorithm.Call, tag uint32, p Place) bool {
-	if c.HasLoans {
-		return s.keepLent(c, tag, p)
+	if c.Wrapped || c.Limit.History > 0 {
+		return s.keepWrapped(c, tag, p)
 	}
 	alg := &algorithm.Table[c.Limit.Algorithm]
 	size := alg.Bytes
@@ -184,14 +184,14 @@ func (s *Shard) Load(c *algorithm.Call, now int64, op *engine.Op, res *engine.Re
 	}
 }
 
-// keepLent writes what c decided on a limiter with loans. It reports false when there is no room.
-func (s *Shard) keepLent(c *algorithm.Call, tag uint32, p Place) bool {
-	limit, state := c.LentState(c.Next[:algorithm.Table[c.Limit.Algorithm].Bytes])
+// keepWrapped writes what c decided on a limiter with loans or closed windows. It reports false when there is no room.
+func (s *Shard) keepWrapped(c *algorithm.Call, tag uint32, p Place) bool {
+	limit, state := c.WrappedState(c.Next[:algorithm.Table[c.Limit.Algorithm].Bytes])
 	if p.Found {
 		r := s.record(p.ref)
 		held, before := s.stateOf(r)
 		had := len(before)
-		if !c.IsNew && held.Algorithm.IsLent() && len(state) <= had {
+		if !c.IsNew && held.Algorithm == limit.Algorithm && len(state) <= had {
 			s.preserve(r)
 			if *held != limit {
 				old := r.limitID()
@@ -218,14 +218,15 @@ func (s *Shard) keepLent(c *algorithm.Call, tag uint32, p Place) bool {
 
 // Growth is the most that keeping a call's decision may add to the shard.
 func (t *table) Growth(c *algorithm.Call) (entries, bytes int) {
-	alg := &algorithm.Table[c.Limit.Algorithm]
-	size := alg.Bytes
-	if size == 0 {
-		size = alg.Need(c)
+	size := c.Size()
+	if c.Limit.History > 0 {
+		size = c.WrappedBytes()
 	}
 	switch {
-	case c.IsNew:
+	case c.IsNew || c.DropsHistory():
 		return 1, RecordBytes(size, len(c.Op.Key))
+	case c.Limit.History > 0 && c.Prev.History == c.Limit.History:
+		return 0, 0 // its windows need no more room, and its loans stay
 	case size > len(c.State):
 		return 0, RecordBytes(size, len(c.Op.Key))
 	}

@@ -44,11 +44,7 @@ func (s *Shard) TryReadOnly(c *algorithm.Call, now int64, tag uint32, op *engine
 	case op.Verb == engine.Leases, op.Verb == engine.Release && (alg.Release == nil || !c.ScanLeases().Found):
 		s.lease(c, p)
 		return true
-	case op.Verb == engine.ListLog:
-		algorithm.ListLog(c)
-		return true
-	case op.Verb == engine.ListMembers:
-		algorithm.ListMembers(c)
+	case algorithm.List(c):
 		return true
 	case op.Verb == engine.Adapt:
 		return s.adapt(c, tag, p, true)

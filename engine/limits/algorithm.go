@@ -46,6 +46,8 @@ const (
 	Adaptive  // AD.ACQUIRE
 
 	GCRAValue // a kind of data: the state of Redis's command GCRA
+
+	HistoryFixedWindow // a fixed window whose limit has a [Limit.History]
 )
 
 // Param is one parameter of a limit as [Limit.Params] reports it.
@@ -68,7 +70,7 @@ type properties struct {
 	value   bool   // no algorithm, but a kind of data (Value in package engine)
 
 	lent Algorithm // the row of its limiters with loans; NoAlgorithm if it has none
-	base Algorithm // of limiters with loans: the algorithm
+	base Algorithm // of limiters with loans, or with closed windows: the algorithm
 	home Algorithm // of a purse: the algorithm of the limit at home
 
 	params func(l *Limit) []Param // its parameters as its command names them
@@ -102,6 +104,8 @@ var propertiesOf = [...]properties{
 	Class:            {name: "htb-class", format: 2, decides: true, rate: true, params: bucketParams},
 	Adaptive:         {name: "rate-adaptive", format: 2, decides: true, rate: true, least: true, params: adaptiveParams},
 	GCRAValue:        {name: "gcra", format: 2, value: true, params: noParams},
+
+	HistoryFixedWindow: {name: "fixed-window", format: 2, base: FixedWindow, params: fixedWindowParams},
 }
 
 // AlgorithmCount is the number of algorithms and kinds of keys, [NoAlgorithm] among them.
@@ -189,6 +193,9 @@ func fixedWindowParams(l *Limit) []Param {
 	if unit, _ := l.Span.Unit(); l.Anchor.From != 0 {
 		params = append(params, Param{"from", l.Anchor.From.Text(unit)})
 	}
+	if l.History != 0 {
+		params = append(params, Param{"history", strconv.Itoa(int(l.History))})
+	}
 	return params
 }
 
@@ -200,7 +207,7 @@ func leaseParams(l *Limit) []Param {
 // from the moment that it is spent, or where a holder has a place or a name.
 func (a Algorithm) CanBeLent() bool { return propertiesOf[a].lent != NoAlgorithm }
 
-// Base is the algorithm itself, or that of a limiter with loans, or that at home of a purse.
+// Base is the algorithm itself, or that of a limiter with loans or closed windows, or that at home of a purse.
 func (a Algorithm) Base() Algorithm {
 	row := &propertiesOf[a]
 	switch {
@@ -222,7 +229,7 @@ func (a Algorithm) Decides() bool { return propertiesOf[a].decides }
 func (a Algorithm) Lent() Algorithm { return propertiesOf[a].lent }
 
 // IsLent reports whether a is the row of limiters with loans.
-func (a Algorithm) IsLent() bool { return propertiesOf[a].base != NoAlgorithm }
+func (a Algorithm) IsLent() bool { return a != NoAlgorithm && propertiesOf[a.Base()].lent == a }
 
 // IsValue reports whether keys of this kind hold data, and no limiter.
 func (a Algorithm) IsValue() bool { return propertiesOf[a].value }

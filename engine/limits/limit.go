@@ -27,6 +27,7 @@ var (
 type Limit struct {
 	Algorithm Algorithm
 	Span      Span            // FixedWindow: the position of its windows
+	History   uint8           // FixedWindow: the closed windows that are kept, 0 to MaxHistory
 	Warn      uint8           // percent of the capacity, 1 to MaxWarn: once that part is used, a warning is given; 0 for none
 	Anchor    calendar.Anchor // FixedWindow: the zone and the beginning of its windows, if the Span has a [Span.Unit]
 	Capacity  int64           // most tokens that can be granted at once, 1 to MaxTokens
@@ -53,18 +54,22 @@ func (l *Limit) outOfBounds(field string) error {
 	return fmt.Errorf("%w: the %s, of algorithm %d, capacity %d, %d tokens per %d ns", ErrLimit, field, l.Algorithm, l.Capacity, l.Rate.Tokens, l.Rate.Period)
 }
 
-// The bits of the byte of the span in a written limit that has an Anchor, and in one that has Warn.
+// The bits of the byte of the span in a written limit that has an Anchor, Warn or a History.
 const (
-	HasAnchor = 0x80
-	HasWarn   = 0x40
+	HasAnchor  = 0x80
+	HasWarn    = 0x40
+	HasHistory = 0x20
 )
 
 // Append appends the limit to b: algorithm and span in a byte each, capacity, tokens and period of the rate, Least where the algorithm has one, the zone and
-// beginning of the Anchor, if it is not zero, as varints, and Warn, if it is not zero, in a byte.
+// beginning of the Anchor, if it is not zero, as varints; the History and Warn, those that are not zero, in a byte each.
 func (l *Limit) Append(b []byte) []byte {
 	span, hasAnchor := byte(l.Span), l.Anchor != calendar.Anchor{}
 	if hasAnchor {
 		span |= HasAnchor
+	}
+	if l.History != 0 {
+		span |= HasHistory
 	}
 	if l.Warn != 0 {
 		span |= HasWarn
@@ -78,6 +83,9 @@ func (l *Limit) Append(b []byte) []byte {
 	}
 	if hasAnchor {
 		b = l.Anchor.Append(b)
+	}
+	if l.History != 0 {
+		b = append(b, l.History)
 	}
 	if l.Warn != 0 {
 		b = append(b, l.Warn)
@@ -121,6 +129,8 @@ func (l *Limit) invalidField() string {
 		return "tokens of the rate"
 	case l.Span > EachYear || l.Span != FromFirst && l.Algorithm.Base() != FixedWindow || !l.anchorIsValid():
 		return "position of the windows"
+	case l.History > MaxHistory || l.History > 0 && l.Algorithm.Base() != FixedWindow || l.History == 0 && l.Algorithm == HistoryFixedWindow:
+		return "number of closed windows"
 	case l.Algorithm.HasLeast() != (l.Least > 0) || l.Least < 0 || l.Least > l.Rate.Tokens:
 		return "least rate"
 	case l.Warn > MaxWarn || l.Warn != 0 && !l.Algorithm.Base().Warns():
@@ -139,9 +149,10 @@ func (l *Limit) WarnAt() int64 { return (l.Capacity*int64(l.Warn) + MaxWarn - 1)
 
 // LeaderAllowance is the most tokens of a key that a cluster's leader takes in its memory alone: a quarter of the capacity, and too few to be
 // warned of, because warnings are given by the log. It is 0 for
-// limits that take longer than [MaxAllowanceTime] to be full again, because a change of the leader may cost that long, and for those whose tokens cannot be lent.
+// limits that take longer than [MaxAllowanceTime] to be full again, because a change of the leader may cost that long, for those whose tokens cannot be lent, and for
+// those with a History, which counts all that is taken.
 func (l *Limit) LeaderAllowance() int64 {
-	if !l.Algorithm.CanBeLent() {
+	if !l.Algorithm.CanBeLent() || l.History > 0 {
 		return 0
 	}
 	if l.Algorithm == FixedWindow {
@@ -170,6 +181,8 @@ const (
 const (
 	// MaxHolders bounds the limit of a concurrency limiter: each decision looks at every holder.
 	MaxHolders = 10_000
+	// MaxHistory bounds the closed windows that are kept of a key.
+	MaxHistory = 36
 	// MaxLogLimit bounds the capacity of a sliding log, so that its state has at most 32 MiB.
 	MaxLogLimit = 2_097_150
 )

@@ -3,6 +3,7 @@ package limits
 import (
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/stintdb/stint/engine/calendar"
 )
@@ -78,4 +79,31 @@ func (l *Limit) anchorIsValid() bool {
 // HasSameWindows reports whether the windows of two fixed window limits are the same.
 func (l *Limit) HasSameWindows(other *Limit) bool {
 	return l.Span == other.Span && l.Rate == other.Rate && l.Anchor == other.Anchor
+}
+
+// Longest is the most time that a window of a fixed window limit takes.
+func (l *Limit) Longest() int64 {
+	switch l.Span {
+	case FromFirst, Aligned:
+		return l.Rate.Period
+	}
+	return int64(longestOf[l.Span])
+}
+
+const anyDay = 25 * time.Hour // when clocks are set back
+
+var longestOf = [...]time.Duration{EachMinute: time.Minute, EachHour: time.Hour, EachDay: anyDay, EachWeek: 7 * anyDay, EachMonth: 31 * anyDay, EachQuarter: 92 * anyDay, EachYear: 366 * anyDay}
+
+// maxRemembered bounds the time for which closed windows are kept.
+const maxRemembered = 100 * 365 * 24 * int64(time.Hour)
+
+// Remembered is how long after its end a closed window of a limit with a History is kept at least: while as many windows are over without another.
+func (l *Limit) Remembered() int64 {
+	if l.History == 0 {
+		return 0
+	}
+	if each := l.Longest(); each <= maxRemembered/int64(l.History) {
+		return each * int64(l.History)
+	}
+	return maxRemembered
 }

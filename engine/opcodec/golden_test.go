@@ -88,6 +88,9 @@ func goldenOps() []engine.Op {
 		{Verb: engine.SetOverride, Key: key, Who: who, Parts: []engine.Op{{Key: part.Key, Limit: limits.Limit{Algorithm: limits.FixedWindow, Span: limits.EachYear, Anchor: calendar.Anchor{From: 4<<5 | 6}, Capacity: 7}}}},
 		{Verb: engine.Acquire, Key: key, Limit: limits.Limit{Algorithm: limits.FixedWindow, Span: limits.EachMonth, Warn: 80, Anchor: calendar.Anchor{Zone: 300, From: 17}, Capacity: 7}, Tokens: 1},
 		{Verb: engine.SetPolicy, Key: key, Parts: []engine.Op{{Key: part.Key, Limit: limits.Limit{Algorithm: limits.TokenBucket, Warn: 100, Capacity: 7, Rate: limits.Rate{Tokens: 3, Period: sec}}}}},
+		{Verb: engine.ListWindows, Key: key},
+		{Verb: engine.Acquire, Key: key, Limit: limits.Limit{Algorithm: limits.FixedWindow, History: 36, Capacity: 7, Rate: limits.Rate{Period: sec}}, Tokens: 1},
+		{Verb: engine.Acquire, Key: key, Limit: limits.Limit{Algorithm: limits.FixedWindow, Span: limits.EachYear, History: 3, Warn: 80, Anchor: calendar.Anchor{Zone: 300, From: 4<<5 | 6}, Capacity: 7}, Tokens: 1},
 	}
 }
 

@@ -180,6 +180,7 @@ var opLayouts = []opLayout{
 
 	engine.Fingerprint: {fields: fieldKey},
 	engine.Expect:      {fields: fieldArgs | fieldWho, check: expects},
+	engine.ListWindows: {fields: fieldKey},
 
 	engine.KeepOverflow: {fields: fieldKey | fieldWho | fieldParts, parts: fieldLimit, options: (engine.MaxParts - 1) << 1, check: isPolicy},
 }

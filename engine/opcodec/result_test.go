@@ -56,7 +56,7 @@ func randomResults(r *rand.Rand, n int) []engine.Result {
 }
 
 func TestResultsAreReadAsTheyWereWritten(t *testing.T) {
-	results := randomResults(rand.New(rand.NewPCG(8, 1)), 20_000)
+	results := randomResults(rand.New(rand.NewPCG(8, 1)), 40_000)
 	for _, status := range []engine.Status{engine.NotDurable, engine.Uncertain, engine.NoLeader, engine.Moved, engine.Overloaded, engine.TooLong, engine.ListTooLong} {
 		results = append(results, engine.Result{Status: status})
 	}

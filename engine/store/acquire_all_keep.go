@@ -36,6 +36,9 @@ func (g *acquireAllCall) keep(now int64, parts []engine.Op) bool {
 			t.place = t.shard.Find(t.tag, parts[i].Key)
 			t.shard.Load(c, now, &parts[i], c.Result, t.place)
 		}
+		if g.reserving != nil && c.Limit.History > 0 {
+			c.Reserved = c.Result.Granted
+		}
 		t.shard.Keep(c, t.tag, t.place)
 	}
 	return true

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/keyspace"
+	"github.com/stintdb/stint/engine/layout"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -119,9 +119,9 @@ func TestLoanEnds(t *testing.T) {
 func TestLoansAreBounded(t *testing.T) {
 	s := New(Config{Shards: 1})
 	defer s.Close()
-	for i := range byte(algorithm.MaxLoans + 1) {
+	for i := range byte(layout.MaxLoans + 1) {
 		res := ask(s, epoch, lend(string('a'+i), slow, 1, uint64(i)+1, 0, 0))
-		if granted := int64(1); i == algorithm.MaxLoans && res.Granted != 0 || i < algorithm.MaxLoans && res.Granted != granted {
+		if granted := int64(1); i == layout.MaxLoans && res.Granted != 0 || i < layout.MaxLoans && res.Granted != granted {
 			t.Errorf("holder %d got %d", i, res.Granted)
 		}
 	}

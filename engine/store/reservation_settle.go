@@ -190,11 +190,11 @@ func (g *acquireAllCall) presentLimit(now int64, i int) limits.Limit {
 	return p.Limit
 }
 
-// giveBack returns what part i was charged beyond its amount, or ends its lease.
+// giveBack returns what part i was charged beyond its amount, or ends its lease. In a History its tokens are no longer reserved.
 func (g *acquireAllCall) giveBack(now int64, i int) {
 	p, t, c := &g.settlements[i], &g.targets[i], &g.calls[i]
-	back := p.Charged() - p.amount
-	if back <= 0 {
+	back := max(0, p.Charged()-p.amount)
+	if back == 0 && p.Limit.History == 0 {
 		return
 	}
 	g.parts[i] = engine.Op{Verb: engine.Refund, Key: p.Key, Who: p.Who, Tokens: back}
@@ -208,7 +208,9 @@ func (g *acquireAllCall) giveBack(now int64, i int) {
 	if c.IsNew || c.Prev.Algorithm != p.Limit.Algorithm {
 		return // it has forgotten all of it, or belongs to another algorithm
 	}
-	c.Limit = c.Prev
+	if c.Limit = c.Prev; c.Limit.History > 0 {
+		c.Reserved = p.Charged()
+	}
 	alg := &algorithm.Table[c.Prev.Algorithm]
 	t.shard.PreserveAt(place)
 	switch {

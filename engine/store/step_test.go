@@ -172,6 +172,9 @@ func stepPart(r *rand.Rand, n int) engine.Op {
 	case algorithm == limits.FixedWindow && n%3 == 2:
 		l.Span, l.Rate.Period = limits.EachMinute, 0
 	}
+	if algorithm == limits.FixedWindow && n%2 == 0 && r.IntN(8) > 0 {
+		l.History = 3
+	}
 	if algorithm.Warns() && l.Capacity%2 == 0 {
 		l.Warn = uint8(1 + 4*n)
 	}

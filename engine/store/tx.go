@@ -185,6 +185,7 @@ func (t *Tx) delete(key []byte) (existed bool) {
 		c := &t.call
 		if t.loadLimiter(c, &engine.Op{Verb: engine.Delete, Key: key}, &t.result); c.Lent > 0 {
 			c.Limit = c.Prev
+			c.History.Clear()
 			t.keepLimiter(c, algorithm.NoState[:])
 			return true
 		}

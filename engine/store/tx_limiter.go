@@ -105,8 +105,8 @@ func (t *Tx) keepLimiter(c *algorithm.Call, state []byte) {
 		t.warnings = append(t.warnings, w)
 	}
 	limit := c.Limit
-	if c.HasLoans {
-		limit, state = c.LentState(state)
+	if c.Wrapped || limit.History > 0 {
+		limit, state = c.WrappedState(state)
 	}
 	p := t.changed(c.Op.Key)
 	p.Gone = algorithm.Table[limit.Algorithm].Expired(state, &limit, t.now)
@@ -124,10 +124,7 @@ func (t *Tx) change(c *algorithm.Call) {
 	case c.Op.Verb == engine.Look:
 		c.Show()
 		c.Result.Bytes = int64(len(c.State))
-	case c.Op.Verb == engine.ListLog:
-		algorithm.ListLog(c)
-	case c.Op.Verb == engine.ListMembers:
-		algorithm.ListMembers(c)
+	case algorithm.List(c):
 	case c.Op.Verb == engine.Leases && alg.Release != nil:
 		algorithm.ListLeases(c)
 	case c.Op.Verb == engine.Release && alg.Release == nil, c.Op.Verb == engine.Leases:

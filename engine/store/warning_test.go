@@ -84,6 +84,9 @@ func TestWarnsOnce(t *testing.T) {
 			{Algorithm: limits.TokenBucket, Rate: limits.Rate{Tokens: 1, Period: sec}},
 		}[r.IntN(4)]
 		limit.Capacity, limit.Warn = 1+r.Int64N(20), uint8(1+r.IntN(limits.MaxWarn))
+		if limit.Algorithm == limits.FixedWindow && seed%2 == 0 {
+			limit.History = uint8(1 + r.IntN(3))
+		}
 		uses := [3]warnedUse{{limit: limit}, {limit: limit}, {limit: limit}}
 		for now, step := epoch, 0; step < 200; step++ {
 			now += []int64{0, 0, 0, sec, 3 * sec}[r.IntN(5)]
@@ -155,6 +158,7 @@ func copiedTo(s *Store, config Config, now int64) *Store {
 func TestWarnsOnceOfLentTokens(t *testing.T) {
 	for _, limit := range []limits.Limit{
 		{Algorithm: limits.FixedWindow, Span: limits.Aligned, Rate: limits.Rate{Period: 100 * sec}},
+		{Algorithm: limits.FixedWindow, Span: limits.Aligned, Rate: limits.Rate{Period: 100 * sec}, History: 2},
 		{Algorithm: limits.TokenBucket, Rate: limits.Rate{Tokens: 1, Period: 100 * sec}},
 		{Algorithm: limits.LeakyBucket, Rate: limits.Rate{Tokens: 1, Period: 100 * sec}},
 	} {

@@ -6,25 +6,28 @@ type fixed struct {
 	count      int64
 	start, end int64
 	warned     bool // in this window
+	record
 }
 
-// live reports whether the window counts; one of the clock that has warned does until its end.
-func (f *fixed) live(now int64) bool {
-	return (f.count > 0 || f.warned && f.limit.window != "") && now < f.end
+func (f *fixed) live(now int64) bool { return f.at(now) != nil }
+
+// isOpen reports whether the window counts; one of the clock that has warned does until its end.
+func (f *fixed) isOpen(now int64) bool {
+	return now < f.end && (f.count > 0 || f.warned && f.limit.window != "")
 }
 
 func (f *fixed) look(now int64) (l limit, remaining, reset int64) {
-	if f.count == 0 {
-		return f.limit, f.limit.most, 0
+	if f.count > 0 {
+		reset = f.end - now
 	}
-	return f.limit, f.limit.most - f.count, f.end - now
+	return f.limit, f.limit.most - f.count, reset
 }
 
 func (f *fixed) refund(_, tokens int64) state {
-	return &fixed{f.limit, max(0, f.count-tokens), f.start, f.end, f.warned}
+	return f.settle(f.start, tokens, 0)
 }
 
-func (f *fixed) boundaries() []int64 { return []int64{f.end} }
+func (f *fixed) boundaries() []int64 { return []int64{f.end, f.forgotten()} }
 
 // windowAt is the window of the clock, or of the calendar, that holds a time; for one that begins with the first
 // request, it begins now.
@@ -49,15 +52,19 @@ func fixedUnder(held state, l limit, now int64) *fixed {
 	start, end := l.windowAt(now)
 	f, ok := held.(*fixed)
 	if !ok {
-		return &fixed{l, 0, start, end, false}
+		return &fixed{l, 0, start, end, false, record{}}
+	}
+	kept := f.record.first(l.history)
+	if f.count == 0 && (!f.warned || l.window == "") {
+		return &fixed{l, 0, start, end, false, kept}
 	}
 	if l.window == "" {
 		if f.start+l.length <= now {
-			return &fixed{l, 0, start, end, false}
+			return &fixed{l, 0, start, end, false, kept.close(f.start, f.start+l.length, f.count, l.history)}
 		}
 		start, end = f.start, f.start+l.length
 	}
-	return &fixed{l, f.count, start, end, f.warned && start == f.start}
+	return &fixed{l, f.count, start, end, f.warned && start == f.start, kept}
 }
 
 func decideFixed(held state, r *request, now int64, a answer) (answer, state, error) {

@@ -141,8 +141,8 @@ func (m *Model) left(key string) (int64, error) {
 	if s == nil {
 		return -2, nil
 	}
-	_, _, reset := s.look(m.Now)
-	if _, lent := withoutLoans(s); lent > 0 && reset == 0 {
+	l, _, reset := s.look(m.Now)
+	if _, lent := withoutLoans(s); (lent > 0 || l.history > 0) && reset == 0 {
 		return -1, nil
 	}
 	return millis(reset), nil

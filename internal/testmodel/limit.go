@@ -25,6 +25,7 @@ type limit struct {
 	window    string   // of a fixed window: its name if it is not a plain duration, such as @60s or @day
 	zone      string   // of a window by the calendar, "" for UTC
 	from      string   // its beginning, "" for the usual one
+	history   int      // closed windows that are kept
 	length    int64    // of a window or a lease, in nanoseconds
 	warn      int64    // percent, 0 for none
 }
@@ -176,6 +177,9 @@ func (l limit) parameters() [][2]string {
 	}
 	if l.from != "" {
 		all = append(all, [2]string{"from", l.from})
+	}
+	if l.history > 0 {
+		all = append(all, [2]string{"history", strconv.Itoa(l.history)})
 	}
 	return all
 }

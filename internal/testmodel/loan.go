@@ -104,6 +104,11 @@ func (s *lent) at(now int64) state {
 			next.all = append(next.all, l)
 		}
 	}
+	if f, ok := next.inner.(*fixed); ok {
+		if next.inner = nil; f.live(now) {
+			next.inner = f.at(now)
+		}
+	}
 	if next.inner != nil && !next.inner.live(now) {
 		next.inner = nil
 	}
@@ -117,11 +122,17 @@ func (s *lent) at(now int64) state {
 func (l limit) charge(held state, at, tokens int64) state {
 	if l.algorithm == fixedWindow {
 		f, ok := held.(*fixed)
-		if !ok || !f.live(at) {
-			start, end := l.windowAt(at)
-			f = &fixed{l, 0, start, end, false}
+		if ok {
+			f = f.at(at)
 		}
-		return &fixed{l, min(f.count+tokens, 3*mostTokens), f.start, f.end, f.warned}
+		start, end := l.windowAt(at)
+		if f == nil {
+			f = &fixed{limit: l}
+		}
+		if f.count > 0 || f.warned {
+			start, end = f.start, f.end
+		}
+		return &fixed{l, min(f.count+tokens, 3*mostTokens), start, end, f.warned, f.record}
 	}
 	taken := ratio(tokens)
 	if m, ok := held.(*meter); ok {

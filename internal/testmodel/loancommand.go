@@ -25,7 +25,7 @@ func (m *Model) lend(words []string) (string, error) {
 	if err = c.readLoan(words[1:]); err != nil {
 		return "", err
 	}
-	if err = c.readOptions("RL.LEND", words[4:], []string{"LEFT", "FOR", "TZ", "FROM", "WARN"}); err != nil {
+	if err = c.readOptions("RL.LEND", words[4:], []string{"LEFT", "FOR", "TZ", "FROM", "HISTORY", "WARN"}); err != nil {
 		return "", err
 	}
 	held, err := m.heldFor(c.key, f.algorithm)

@@ -30,6 +30,9 @@ func (m *Model) held(key string) state {
 		}
 		return s
 	}
+	if f, ok := s.(*fixed); ok && f.live(m.Now) {
+		return f.at(m.Now)
+	}
 	if found && !s.live(m.Now) {
 		delete(m.keys, key)
 		return nil
@@ -92,7 +95,7 @@ func init() {
 		"CC.RELEASE": {3, 3, (*Model).release}, "CC.HOLDERS": {2, 2, (*Model).holders}, "SL.LOG": {2, many, (*Model).grants},
 		"RL.ALL": {2, many, (*Model).all}, "RL.SETTLE": {2, many, (*Model).settle}, "RL.CANCEL": {2, 2, (*Model).cancel}, "RL.CHECK": {3, many, (*Model).check}, "RL.POLICY": {2, many, (*Model).policy},
 		"RL.LEND": {7, many, (*Model).lend}, "RL.RETURN": {6, 6, (*Model).giveLoanBack}, "RL.VOID": {3, many, (*Model).void}, "RL.LENT": {2, 2, (*Model).lentTo},
-		"RL.INFO": {2, 2, (*Model).info}, "RL.REFUND": {3, 3, (*Model).refund},
+		"RL.INFO": {2, 2, (*Model).info}, "RL.USAGE": {2, 2, usage}, "RL.REFUND": {3, 3, (*Model).refund},
 		"DEL": {2, many, (*Model).del}, "UNLINK": {2, many, (*Model).del}, "EXISTS": {2, many, (*Model).exists},
 		"TTL": {2, 2, (*Model).ttl}, "PTTL": {2, 2, (*Model).pttl}, "TYPE": {2, 2, (*Model).typeOf},
 		"GCRA": {5, 7, redisGCRA}, "INCREX": {2, many, redisIncrex}, "GET": {2, 2, get},
@@ -168,7 +171,7 @@ func acquire(algorithm string) command {
 	options := map[string][]string{
 		tokenBucket: {"PEEK", "UPTO", "FORCE", "KEEP", "MAXWAIT", "BLOCK", "AS", "FOR", "WARN"}, leakyBucket: {"PEEK", "UPTO", "FORCE", "KEEP", "MAXWAIT", "BLOCK", "AS", "FOR", "WARN"},
 		leakyQueue: {"PEEK", "BLOCK"}, concurrency: {"PEEK"},
-		fixedWindow: {"PEEK", "UPTO", "FORCE", "KEEP", "AS", "FOR", "TZ", "FROM", "WARN"}, slidingWindow: {"PEEK", "UPTO", "FORCE", "KEEP", "AS", "FOR", "WARN"}, slidingLog: {"PEEK", "UPTO", "FORCE", "KEEP", "AS", "FOR"},
+		fixedWindow: {"PEEK", "UPTO", "FORCE", "KEEP", "AS", "FOR", "TZ", "FROM", "HISTORY", "WARN"}, slidingWindow: {"PEEK", "UPTO", "FORCE", "KEEP", "AS", "FOR", "WARN"}, slidingLog: {"PEEK", "UPTO", "FORCE", "KEEP", "AS", "FOR"},
 	}[algorithm]
 	do := func(m *Model, words []string) (string, error) {
 		r, rest, err := readRequest(f, words[1:])

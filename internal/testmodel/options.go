@@ -109,6 +109,8 @@ func (r *request) readOption(option, value string) (err error) {
 		err = r.limit.readZone(value)
 	case "FROM":
 		err = r.limit.readFrom(value)
+	case "HISTORY":
+		err = r.limit.readHistory(value)
 	case "WARN":
 		err = r.limit.readWarn(value)
 	case "AS":

@@ -232,7 +232,7 @@ func (m *Model) getPolicy(words []string) (string, error) {
 		text := []string{formOf(r.limit.algorithm).word, wordText(r.key)}
 		var options []string
 		for _, parameter := range r.limit.parameters() {
-			if name := strings.ToUpper(parameter[0]); name == "TZ" || name == "FROM" || name == "WARN" {
+			if name := strings.ToUpper(parameter[0]); name == "TZ" || name == "FROM" || name == "HISTORY" || name == "WARN" {
 				options = append(options, name, parameter[1])
 			} else {
 				text = append(text, parameter[1])

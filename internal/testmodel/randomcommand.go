@@ -48,7 +48,9 @@ func (c *Calls) command() (words []string) {
 }
 
 func (c *Calls) look() []string {
-	switch c.random.IntN(7) {
+	switch c.random.IntN(8) {
+	case 5:
+		return []string{c.pick("RL.USAGE", "rl.usage"), c.key()}
 	case 0:
 		return []string{"PTTL", c.key()}
 	case 1:
@@ -101,7 +103,7 @@ func (c *Calls) acquire(k *randomKey) []string {
 			words = append(words, c.tokens(4))
 		}
 	}
-	words = append(append(words, c.options(f.algorithm)...), randomAnchor(c, f, limit)...)
+	words = append(append(append(words, c.options(f.algorithm)...), randomAnchor(c, f, limit)...), randomHistory(c, f, limit)...)
 	if f.algorithm != concurrency && f.algorithm != leakyQueue && f.algorithm != gcra {
 		words = append(words, randomWarn(c, f)...)
 	}

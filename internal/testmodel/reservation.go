@@ -135,7 +135,9 @@ func (m *Model) remember(call *request, o *outcome, limits []request, next []sta
 		taken, _ := withoutLoans(next[i])
 		switch s := taken.(type) {
 		case *fixed:
-			p.at = s.start
+			if p.at = s.start; s.limit.history > 0 {
+				s.reserved = min(s.reserved+p.charged, s.count)
+			}
 		case *sliding:
 			p.at = s.start
 		case *log:

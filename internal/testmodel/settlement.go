@@ -86,7 +86,7 @@ func (m *Model) charge(id string, stated int, amount func(i int, p *booked) int6
 			return "", err
 		}
 		for i := range next.parts {
-			m.giveBack(&next.parts[i], v.parts[i].charged-next.parts[i].charged)
+			m.giveBack(&next.parts[i], v.parts[i].charged-next.parts[i].charged, v.parts[i].charged)
 		}
 		m.keep(id, &next)
 	}
@@ -130,21 +130,22 @@ func (m *Model) takeMore(before, after *reservation) error {
 	return nil
 }
 
-// giveBack returns tokens to where they were taken, at most those that still count there, or ends a lease.
-func (m *Model) giveBack(p *booked, tokens int64) {
+// giveBack returns tokens to where they were taken, at most those that still count there, or ends a lease. Of a closed window they are those that were
+// reserved.
+func (m *Model) giveBack(p *booked, tokens, reserved int64) {
 	held := m.held(p.key)
-	if tokens <= 0 || held == nil || algorithmOf(held) != p.limit.algorithm {
+	if tokens <= 0 && p.limit.history == 0 || held == nil || algorithmOf(held) != p.limit.algorithm {
 		return
 	}
 	switch s := held.(type) {
 	case *lent:
-		if f, ok := s.inner.(*fixed); !ok || f.start == p.at {
-			held = s.refund(m.Now, tokens)
+		if f, ok := s.inner.(*fixed); !ok {
+			held = s.refund(m.Now, max(0, tokens))
+		} else if held = (&lent{s.limit, f.settle(p.at, max(0, tokens), reserved), s.all}).at(m.Now); held == nil {
+			held = &lent{s.limit, nil, s.all}
 		}
 	case *fixed:
-		if s.start == p.at {
-			held = &fixed{s.limit, max(0, s.count-tokens), s.start, s.end, s.warned}
-		}
+		held = s.settle(p.at, max(0, tokens), reserved)
 	case *sliding:
 		n := s.at(m.Now)
 		switch p.at {

@@ -23,7 +23,7 @@ func readSpecs(words []string) (all []request, rest []string, err error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		if words, err = r.leadingOptions(behind, []string{"COST", "KEEP", "TZ", "FROM", "WARN"}); err != nil {
+		if words, err = r.leadingOptions(behind, []string{"COST", "KEEP", "TZ", "FROM", "HISTORY", "WARN"}); err != nil {
 			return nil, nil, err
 		}
 		all = append(all, r)

@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/database"
@@ -23,9 +24,10 @@ type keyView struct {
 	Bytes     int64             `json:"bytes"`
 	Lent      int64             `json:"lent"`
 	Loans     []loanView        `json:"loans,omitempty"`
-	Denied    int64             `json:"denied"`    // times in the last minutes
-	DeniedAll int64             `json:"deniedAll"` // times of all keys
-	Decided   int64             `json:"decided"`   // requests of all keys
+	Windows   []windowView      `json:"windows,omitempty"` // the open one, and the closed ones that are kept, the newest first
+	Denied    int64             `json:"denied"`            // times in the last minutes
+	DeniedAll int64             `json:"deniedAll"`         // times of all keys
+	Decided   int64             `json:"decided"`           // requests of all keys
 	Own       *ownShare         `json:"own"`
 	Policies  []keyPolicy       `json:"policies"`
 	UnixNano  int64             `json:"unixNano"`
@@ -45,10 +47,24 @@ func loanViews(all []engine.LoanOf) (views []loanView) {
 	return views
 }
 
+// windowView is the usage in a window.
+type windowView struct {
+	StartMs  int64 `json:"startMs"` // since the Unix epoch, 0 of a window that begins with its first request
+	Used     int64 `json:"used"`
+	Reserved int64 `json:"reserved"`
+}
+
+func windowViews(open engine.Window, closed []engine.Window) (views []windowView) {
+	for _, w := range append([]engine.Window{open}, closed...) {
+		views = append(views, windowView{w.Start / int64(time.Millisecond), w.Used - w.Reserved, w.Reserved})
+	}
+	return views
+}
+
 func (a *Admin) key(ctx context.Context, s *server.Server, r *http.Request) (any, error) {
 	key := r.URL.Query().Get("key")
 	name := database.Append(nil, 0, []byte(key))
-	results, err := s.DecideReadOnly(ctx, []engine.Op{{Verb: engine.Look, Key: name}, {Verb: engine.Loans, Key: name}})
+	results, err := s.DecideReadOnly(ctx, []engine.Op{{Verb: engine.Look, Key: name}, {Verb: engine.Loans, Key: name}, {Verb: engine.ListWindows, Key: name}})
 	if err != nil {
 		return nil, err
 	}
@@ -72,6 +88,9 @@ func (a *Admin) key(ctx context.Context, s *server.Server, r *http.Request) (any
 	v.Limit, v.Remaining, v.ResetMs, v.Bytes = res.Limit, res.Remaining, command.Millis(res.Reset), res.Bytes
 	if v.Lent = res.Lent; v.Lent > 0 {
 		v.Loans = loanViews(results[1].LoansListed())
+	}
+	if res.Held.History > 0 {
+		v.Windows = windowViews(results[2].Windows())
 	}
 	return v, nil
 }

@@ -41,7 +41,7 @@ func parseAll(r *Request) error {
 
 var (
 	allOptions  = []option{optTokens, optPeek, optMaxWait, optBlock, optAs, optFor}
-	specOptions = []option{optCost, optKeep, optWeight, optZone, optFrom, optWarn}
+	specOptions = []option{optCost, optKeep, optWeight, optZone, optFrom, optHistory, optWarn}
 )
 
 // specs reads limits up to the first word that begins none.

@@ -54,7 +54,7 @@ func unitOf(option string, limit *limits.Limit) (calendar.Unit, error) {
 
 // paramWords appends the parameters of a limit that stand behind its key.
 func paramWords(words []string, limit limits.Limit) []string {
-	limit.Anchor, limit.Warn = calendar.Anchor{}, 0
+	limit.Anchor, limit.History, limit.Warn = calendar.Anchor{}, 0, 0
 	for _, p := range limit.Params() {
 		words = append(words, p.Text)
 	}
@@ -64,8 +64,8 @@ func paramWords(words []string, limit limits.Limit) []string {
 // limitOptions appends the options of a limit that are in its parameters.
 func limitOptions(words []string, limit limits.Limit) []string {
 	for _, p := range limit.Params() {
-		if name := strings.ToUpper(p.Name); name == zoneWord || name == fromWord || name == warnWord {
-			words = append(words, name, p.Text)
+		if isLimitOption(p.Name) {
+			words = append(words, strings.ToUpper(p.Name), p.Text)
 		}
 	}
 	return words

@@ -24,6 +24,8 @@ var (
 		"Other windows have no zone, and begin with the first request or at a multiple of their length.")
 	errZone = limiterErrors.Add("ERR TZ: must be a time zone such as Europe/Berlin, got '%s'",
 		"Names are those of the [IANA database](https://www.iana.org/time-zones), which the server brings with it. `UTC` is the default.")
+	errKeepsNoWindows = limiterErrors.Add("ERR HISTORY: needs FW, got %s",
+		"Other limits have no windows that end.")
 	errAsWithoutFor = limiterErrors.Add("ERR AS: needs FOR and a duration, for which the request is remembered",
 		"Add `FOR 10m`: longer than the call and its retries take.")
 	errForWithoutAs = limiterErrors.Add("ERR FOR: needs AS and an id",

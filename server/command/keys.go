@@ -136,12 +136,12 @@ func replyTTL(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 func replyPTTL(w *resp.Writer, _ []engine.Op, results []engine.Result) { w.Int(expiresIn(&results[0])) }
 
 // expiresIn is the milliseconds until a key expires, or noExpiry or noSuchKey. A limiter of which nothing but loans is taken expires when
-// they end, which is not known.
+// they end, which is not known. So does one whose closed windows are kept, later than that.
 func expiresIn(res *engine.Result) int64 {
 	switch {
 	case res.Status == engine.NotFound:
 		return noSuchKey
-	case res.Reset == engine.NeverExpires, res.Reset == 0 && res.Lent > 0:
+	case res.Reset == engine.NeverExpires, res.Reset == 0 && (res.Lent > 0 || res.Held.History > 0):
 		return noExpiry
 	}
 	return Millis(res.Reset)

@@ -14,7 +14,7 @@ import (
 const loanReply = "limit, remaining (for everybody else), held (the holder's tokens that are set aside now) and number (of the last operation on them that was carried out, 0 if none are left)."
 
 var lendRows = []Row{{
-	Name: "rl.lend", Syntax: "key spec tokens holder number previous [ALL] [LEFT tokens] [FOR duration] [TZ zone] [FROM beginning] [WARN percentage]", Group: "limiter",
+	Name: "rl.lend", Syntax: "key spec tokens holder number previous [ALL] [LEFT tokens] [FOR duration] [TZ zone] [FROM beginning] [HISTORY windows] [WARN percentage]", Group: "limiter",
 	Summary: "Set tokens of a limiter aside for a holder, which then grants requests alone: at most an eighth of those that are left, with ALL up to all of them, and none under another limit than the key's. The spec is TB, CL or LB with capacity and rate, or FW with limit and window. Number is another one, above 0, for each of the holder's operations on any key; previous is the number in the last answer for this key, 0 at first: any other is ignored, so that no answer that was lost can make tokens count twice. LEFT states the tokens that the holder has not spent; the others are charged. With FOR the loan ends after that time, unless an operation on it comes before; all of it then counts as spent. The same operation again changes nothing and is answered alike.",
 	Returns: "an array of granted, " + loanReply,
 	Example: "alice:1 TB 10 1/h 1 worker 1 0",
@@ -84,7 +84,7 @@ func parseLend(r *Request) error {
 	if err = r.loan(&op, words[1], words[2], words[3]); err != nil {
 		return err
 	}
-	if err = r.options(&op, words[4:], []option{optAll, optLeft, optLendFor, optZone, optFrom, optWarn}); err != nil {
+	if err = r.options(&op, words[4:], []option{optAll, optLeft, optLendFor, optZone, optFrom, optHistory, optWarn}); err != nil {
 		return err
 	}
 	r.Ops = append(r.Ops, op)

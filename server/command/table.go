@@ -18,6 +18,7 @@ var Table = concat(
 	lendRows,
 	policyRows,
 	inspectRows,
+	usageRows,
 	keyRows,
 	databaseRows,
 	expireRows, renameRows, objectRows,

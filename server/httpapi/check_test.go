@@ -78,6 +78,11 @@ func TestSettle(t *testing.T) {
 		{"/v1/check", `{"policy":"api","id":"7","as":"call:4","for":60}`, 200, `"remaining":1`},
 		{"/v1/cancel", `{"id":"call:4"}`, 200, `{"charged":0,"limit":10,"remaining":2`},
 		{"/v1/cancel", `{"id":"nobody"}`, 404, ""},
+		{"/v1/usage", `{"key":"u:7"}`, 200, `{"limit":10,"used":8,"lent":0,"remaining":2,"history":[]}`},
+		{"/v1/usage", `{"key":"u:8"}`, 404, "nothing is known of the key"},
+		{"/v1/usage", `{}`, 400, "key: is missing"},
+		{"/v1/check", `{"limits":[{"algorithm":"FW","key":"kept","limit":9,"window":"@year","history":3}],"tokens":4,"as":"call:5","for":60}`, 200, `"remaining":5`},
+		{"/v1/usage", `{"key":"kept"}`, 200, `"used":0,"reserved":4,"lent":0,"remaining":5,"start_ms":`},
 		{"/v1/settle", `{"id":"call:1"}`, 400, "give either tokens or costs"},
 		{"/v1/settle", `{"id":"call:1","costs":[[1]]}`, 400, "costs: must be numbers"},
 	} {

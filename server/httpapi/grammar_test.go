@@ -43,7 +43,7 @@ func TestNoValueIsAWordOfTheGrammar(t *testing.T) {
 			}
 		}
 	}
-	for path, name := range map[string]string{"/v1/check": "Check", "/v1/settle": "Settle", "/v1/cancel": "Cancel"} {
+	for path, name := range map[string]string{"/v1/check": "Check", "/v1/settle": "Settle", "/v1/cancel": "Cancel", "/v1/usage": "UsageOf"} {
 		for field := range d.Components.Schemas[name].Properties {
 			if !covered[path+" "+field] {
 				t.Errorf("%s: no case has a word as %s", path, field)
@@ -82,12 +82,13 @@ func requestsToTry(d document) []attempt {
 		{path: "/v1/settle", body: `{"id":"a","tokens":1}`, fields: []string{"id", "tokens"}},
 		{path: "/v1/settle", body: `{"id":"a","costs":[1]}`, fields: []string{"costs", "costs.0"}},
 		{path: "/v1/cancel", body: `{"id":"a"}`, fields: []string{"id"}},
+		{path: "/v1/usage", body: `{"key":"a"}`, fields: []string{"key"}},
 		{path: authPath, body: "policy=api&id=x&tokens=1&keep=0&deny=403&with.tenant=t", fields: []string{"policy", "id", "tokens", "keep", "deny", "with.tenant"}},
 		{path: authPath, body: "policy=api&id-header=X-Value&with-header.tenant=X-Value", header: "v", fields: []string{"id-header", "with-header.tenant", "X-Value"}},
 	}
 	example := map[string]any{"key": "k", "capacity": 2, "rate": "1/h", "limit": 2, "window": "1h", "max_burst": 1, "count": 1, "period": 3600, "ttl": "1h", "holder": "me", "member": "me",
 		"min": "1/h", "max": "1/h", "rate_capacity": 2, "ceil_capacity": 2, "ceil": "1/h"}
-	options := map[string]any{"cost": 1, "keep": 0, "weight": 1, "tz": "Asia/Tokyo", "from": 3, "warn": "80%"}
+	options := map[string]any{"cost": 1, "keep": 0, "weight": 1, "tz": "Asia/Tokyo", "from": 3, "history": 2, "warn": "80%"}
 	for _, word := range command.SpecWords() {
 		limit := map[string]any{"algorithm": word}
 		names, _ := command.SpecArguments(word)

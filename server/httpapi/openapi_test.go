@@ -122,7 +122,7 @@ func TestDocumentNamesWhatThereIs(t *testing.T) {
 func TestDocumentOfRequests(t *testing.T) {
 	h := serve(t)
 	d := readDocument(t, h)
-	for path, name := range map[string]string{"/v1/check": "Check", "/v1/settle": "Settle", "/v1/cancel": "Cancel"} {
+	for path, name := range map[string]string{"/v1/check": "Check", "/v1/settle": "Settle", "/v1/cancel": "Cancel", "/v1/usage": "UsageOf"} {
 		if ref := d.Paths[path]["post"].RequestBody.Content["application/json"].Schema.Ref; ref != "#/components/schemas/"+name {
 			t.Errorf("%s takes %s", path, ref)
 		}
@@ -153,6 +153,10 @@ func TestDocumentOfAnswers(t *testing.T) {
 		{http.MethodPost, "/v1/settle", `{"id":"call","tokens":1}`, ""},
 		{http.MethodPost, "/v1/settle", `{"id":"none","tokens":1}`, ""},
 		{http.MethodPost, "/v1/cancel", `{"id":"none"}`, ""},
+		{http.MethodPost, "/v1/check", `{"limits":[{"algorithm":"FW","key":"kept","limit":5,"window":"@day","history":3}]}`, ""},
+		{http.MethodPost, "/v1/usage", `{"key":"kept"}`, ""},
+		{http.MethodPost, "/v1/usage", `{"key":"u:1"}`, ""},
+		{http.MethodPost, "/v1/usage", `{"key":"none"}`, ""},
 		{http.MethodGet, "/v1/auth?policy=api&id=2", "", ""},
 		{http.MethodGet, "/v1/auth?policy=api&id=2", "", ""},
 		{http.MethodGet, "/v1/auth?policy=nosuch&id=2", "", ""},

@@ -31,6 +31,7 @@ var routes = map[string]route{
 	"/v1/check":     {method: http.MethodPost, answer: (*Service).check, refuse: fail},
 	"/v1/settle":    {method: http.MethodPost, answer: (*Service).settle, refuse: fail},
 	"/v1/cancel":    {method: http.MethodPost, answer: (*Service).cancel, refuse: fail},
+	"/v1/usage":     {method: http.MethodPost, answer: (*Service).usage, refuse: fail},
 }
 
 // routeOf returns the path of the route that a path belongs to. Paths are taken as they are: none is cleaned, so none is redirected.

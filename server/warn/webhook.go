@@ -24,7 +24,7 @@ const (
 	firstPause = time.Second     // after a failure; each further one doubles it
 	longPause  = time.Minute
 	askAgain   = time.Second // whether this node leads
-	logAgain   = time.Minute // what is lost
+	logAgain   = time.Minute // the lost ones
 )
 
 // webhook posts warnings one after the other. In a cluster each node has the warnings of the last minutes, and the leader posts them; a new leader posts them again,
@@ -166,7 +166,7 @@ func (w *Warnings) Run(ctx context.Context, leads func() bool) {
 	}
 }
 
-// post sends one warning. An error is final if the webhook refused this warning, even if it will take others.
+// post sends one warning. An error is final if the webhook refused this warning for good.
 func (h *webhook) post(ctx context.Context, one *queued) (isFinal bool, err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, h.url, bytes.NewReader(one.text))
 	if err != nil {

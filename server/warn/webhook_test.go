@@ -133,7 +133,7 @@ func TestWebhookIsTriedAgain(t *testing.T) {
 	})
 }
 
-// What is tried for too long, refused as it is, or more than are kept, is lost, and counted.
+// Warnings that are tried for too long, refused as they are, or more than are kept, are lost, and counted.
 func TestWebhookLoses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var status atomic.Int32
@@ -186,7 +186,7 @@ func TestWebhookQueueIsBoundedInBytes(t *testing.T) {
 	})
 }
 
-// A node that does not lead posts nothing, and forgets; once it leads, it posts what it remembers.
+// A node that does not lead posts nothing, and forgets; once it leads, it posts those that it remembers.
 func TestWebhookOfAFollower(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		leads := leading(false)

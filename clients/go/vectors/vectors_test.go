@@ -61,6 +61,7 @@ type limit struct {
 	Least     int64  `json:"least,omitempty"`
 	Member    string `json:"member,omitempty"`
 	Weight    *int64 `json:"weight,omitempty"`
+	History   int    `json:"history,omitempty"`
 }
 
 func (l limit) stint() stint.Limit {
@@ -77,7 +78,7 @@ func (l limit) stint() stint.Limit {
 	case "CL":
 		return stint.GCRA(l.Tokens-1, l.Count, period)
 	case "FW":
-		return stint.Window(l.Tokens, stint.Period(l.Window))
+		return stint.Window(l.Tokens, stint.Period(l.Window)).History(l.History)
 	case "SW":
 		return stint.SlidingWindow(l.Tokens, period)
 	default:
@@ -169,6 +170,12 @@ func (v *vector) play(t *testing.T) {
 		several(l.CheckWith(ctx, v.Policy, key, v.request()))
 	case "settle", "settle_costs", "cancel":
 		v.settle(t, l)
+	case "usage":
+		u, known, err := l.Usage(ctx, key)
+		v.Error, v.Result = kind(err, err), map[string]any{"known": known}
+		if known {
+			v.Result["usage"] = usage(u)
+		}
 	case "refund":
 		remaining, known, err := l.Refund(ctx, key, v.Tokens)
 		v.Error, v.Result = kind(err, err), map[string]any{"known": known, "remaining": remaining}
@@ -237,6 +244,18 @@ func several(m stint.MultiResult) map[string]any {
 		"allowed": m.Allowed, "granted": m.Granted, "binding": m.Binding, "retry_after_ms": ms(m.RetryAfter), "wait_ms": ms(m.Wait),
 		"limits": states, "source": m.Source.String(),
 	}
+}
+
+func usage(u stint.Usage) map[string]any {
+	history := []any{}
+	for _, w := range u.History {
+		history = append(history, []any{w.Start.UnixMilli(), w.End.UnixMilli(), w.Used, w.Reserved})
+	}
+	var start, end int64
+	if !u.End.IsZero() {
+		start, end = u.Start.UnixMilli(), u.End.UnixMilli()
+	}
+	return map[string]any{"limit": u.Limit, "used": u.Used, "reserved": u.Reserved, "lent": u.Lent, "remaining": u.Remaining, "start_ms": start, "end_ms": end, "history": history}
 }
 
 // ms is -1 for Never.

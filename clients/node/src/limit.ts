@@ -14,6 +14,11 @@ export type CalendarWindow = "@minute" | "@hour" | "@day" | "@week" | "@month" |
  */
 export interface Anchor { tz?: string; from?: string }
 
+/** The options of a fixed window: its {@link Anchor}, and the number of closed windows, at most 36, that {@link Limiter.usage} shows. A request without it forgets them. */
+export interface WindowOptions extends Anchor { history?: number }
+
+const mostHistory = 36;
+
 const dayOfMonth = "0?[1-9]|[12]\\d";
 const date = `(0?[13578]|1[02])-(${dayOfMonth}|3[01])|(0?[469]|11)-(${dayOfMonth}|30)|0?2-(${dayOfMonth})`;
 
@@ -40,8 +45,8 @@ interface Parts {
     period: number;
     /** The weight of a member. */
     weight?: number;
-    /** TZ and FROM of a window of the calendar, with their values. */
-    anchor?: readonly string[];
+    /** TZ, FROM and HISTORY of a fixed window, with their values. */
+    anchor?: readonly (string | number)[];
     /** Percent, see {@link Limit.warn}. */
     threshold?: number;
     /** Of an adaptive limit: the tokens that come back in a period at the lowest rate. */
@@ -62,10 +67,9 @@ export class Limit {
      * A fixed window: n tokens in each {@link CalendarWindow} such as "@day", in windows such as "@15m" that are counted from 1970, or in a
      * duration that begins with the first grant.
      */
-    static window(n: number, window: Duration, anchor: Anchor = {}): Limit {
-        if (anchor.tz !== undefined || anchor.from !== undefined) {
-            const { algorithm, parts } = Limit.window(n, window);
-            return new Limit(algorithm, { ...parts, anchor: anchorWords(window, anchor) });
+    static window(n: number, window: Duration, options: WindowOptions = {}): Limit {
+        if (Object.values(options).some((value) => value !== undefined)) {
+            return Limit.window(n, window).#with(window, options);
         }
         if (typeof window === "string" && window.startsWith("@")) {
             return Limit.#window("fixedWindow", n, window, calendar[window.toLowerCase()] ?? parseDuration(window.slice(1)));
@@ -133,7 +137,7 @@ export class Limit {
             weight = integer(words[5] ?? "");
             words = words.slice(0, 4);
         }
-        let anchor: Anchor | undefined;
+        let anchor: WindowOptions | undefined;
         if (name === "fixedWindow" && words.length > 3) {
             [anchor, words] = [readAnchor(words.slice(3), text), words.slice(0, 3)];
         }
@@ -151,13 +155,22 @@ export class Limit {
                 const { count, period } = parseRate(second), most = Limit.#bucket("tokenBucket", n, third, parseRate(third));
                 return most.#between(second, (count * most.parts.period) / period);
             }
-            case "window": return name === "fixedWindow" && (anchor !== undefined || second.startsWith("@")) ? Limit.window(n, second, anchor) : Limit.#window(name, n, second, parseDuration(second));
+            case "window": {
+                const plain = name === "fixedWindow" && second.startsWith("@") ? Limit.window(n, second) : Limit.#window(name, n, second, parseDuration(second));
+                return anchor === undefined ? plain : plain.#with(second, anchor);
+            }
         }
     }
 
     static #bucket(algorithm: Algorithm, tokens: number, rate: string, refill: { count: number; period: number }): Limit {
         const capacity = count(tokens, "capacity") + (algorithm === "leakyQueue" ? 1 : 0);
         return new Limit(algorithm, { words: [tokens, rate], capacity, count: refill.count, period: refill.period });
+    }
+
+    /** The same window with options. */
+    #with(window: Duration, { history, ...anchor }: WindowOptions): Limit {
+        const words = anchor.tz === undefined && anchor.from === undefined ? [] : anchorWords(window, anchor);
+        return new Limit(this.algorithm, { ...this.parts, anchor: [...words, ...historyWords(history)] });
     }
 
     static #window(algorithm: Algorithm, n: number, text: string, period: number): Limit {
@@ -344,15 +357,29 @@ function anchorWords(window: Duration, { tz, from }: Anchor): string[] {
     return [...tz === undefined ? [] : ["TZ", tz], ...from === undefined ? [] : ["FROM", from]];
 }
 
+function historyWords(history: number | undefined): (string | number)[] {
+    if (history === undefined) {
+        return [];
+    }
+    if (!Number.isInteger(history) || history < 1 || history > mostHistory) {
+        throw new InvalidError(`history: must be an integer between 1 and ${mostHistory}, got ${shown(history)}`);
+    }
+    return ["HISTORY", history];
+}
+
 /** Reads the words behind the window of a limit as text. */
-function readAnchor(words: readonly string[], text: string): Anchor {
-    const anchor: Anchor = {};
+function readAnchor(words: readonly string[], text: string): WindowOptions {
+    const anchor: WindowOptions = {};
     for (let i = 0; i < words.length; i += 2) {
         const option = words[i]?.toLowerCase(), value = words[i + 1];
-        if (option !== "tz" && option !== "from" || anchor[option] !== undefined || value === undefined) {
-            throw new InvalidError(`FW takes a limit, a window, TZ with a zone and FROM with a beginning, got ${JSON.stringify(text.slice(0, 100))}`);
+        if (option !== "tz" && option !== "from" && option !== "history" || anchor[option] !== undefined || value === undefined) {
+            throw new InvalidError(`FW takes a limit, a window, TZ with a zone, FROM with a beginning and HISTORY with a number, got ${JSON.stringify(text.slice(0, 100))}`);
         }
-        anchor[option] = value;
+        if (option === "history") {
+            anchor.history = integer(value);
+        } else {
+            anchor[option] = value;
+        }
     }
     return anchor;
 }

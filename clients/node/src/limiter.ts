@@ -14,6 +14,7 @@ import { milliseconds } from "./rates.js";
 import type { Option } from "./algorithms.js";
 import { type Class, classWords } from "./class.js";
 import { type Member, type Pace, type Report, parseMembers, parsePace, reportWords } from "./report.js";
+import { type Usage, parseUsage } from "./usage.js";
 import { type Reserved, type ReservingOptions, reserve } from "./reserved.js";
 import { type CheckOptions, type Key, type Keyed, type RequestOptions, type WaitOptions, checkOptions, keyedParts, requestOptions, waitOptions } from "./request.js";
 import { type Time, machineTime } from "./time.js";
@@ -151,6 +152,11 @@ export class Limiter implements AsyncDisposable {
         const amounts: Word[] = !Array.isArray(charge) ? [count(charge as number, "tokens", 0)]
             : ["COSTS", ...(charge as readonly (number | null)[]).map((n) => (n === null ? "-" : count(n, "costs", 0)))];
         return parseCharges(await this.#asker.askUntilAnswered(["RL.SETTLE", shortKey(id), ...amounts], this.#timeout));
+    }
+
+    /** What was used of the limit of a key; null if nothing was, or the key has expired. */
+    async usage(key: Key): Promise<Usage | null> {
+        return parseUsage(await this.#asker.askUntilAnswered(["RL.USAGE", shortKey(key)], this.#timeout));
     }
 
     /** Gives back everything that a request with this id took. It is {@link settle} in all other respects. */

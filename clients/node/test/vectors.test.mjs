@@ -6,7 +6,7 @@ import { after, test } from "node:test";
 import { Redis } from "ioredis";
 import { createClient } from "redis";
 
-import { InvalidError, Limit, Limiter, RefusedError, UnauthenticatedError, UnavailableError, failClosed, failOpen, localShare } from "../dist/esm/index.js";
+import { InvalidError, Limit, Limiter, Prices, RefusedError, UnauthenticatedError, UnavailableError, failClosed, failOpen, localShare } from "../dist/esm/index.js";
 import { exactDuration, exactRate, parseRate } from "../dist/esm/rates.js";
 import { Scripted } from "./scripted.mjs";
 
@@ -33,7 +33,7 @@ function limitOf(v) {
         case "TB": return rate().burst(v.tokens);
         case "LQ": return rate().queue(v.tokens);
         case "CL": return Limit.gcra(v.tokens - 1, v.count, v.period_ms / 1000);
-        case "FW": return Limit.window(v.tokens, v.window);
+        case "FW": return Limit.window(v.tokens, v.window, v.history === undefined ? {} : { history: v.history });
         case "SW": return Limit.slidingWindow(v.tokens, v.period_ms);
         case "SL": return Limit.slidingLog(v.tokens, v.period_ms);
         case "FS": return rate().burst(v.tokens).member(v.member ?? "", v.weight);
@@ -69,6 +69,7 @@ async function play(limiter, v) {
             const remaining = await limiter.refund(key, tokens);
             return remaining === null ? { known: false } : { known: true, remaining };
         }
+        case "usage": return usage(await limiter.usage(key));
         case "members": return { members: await limiter.members(key) };
         case "class": case "peek_class": {
             const tree = { key: v.class.key, assured: limitOf(v.class.assured), ceiling: limitOf(v.class.ceiling), under: (v.class.under ?? []).map(keyed) };
@@ -81,6 +82,12 @@ async function play(limiter, v) {
         }
         default: throw new Error(`unknown call ${v.call}`);
     }
+}
+
+function usage(u) {
+    if (u === null) { return { known: false }; }
+    const { start, end, history, ...rest } = u;
+    return { known: true, usage: { ...rest, start_ms: start ?? 0, end_ms: end ?? 0, history: history.map((w) => [w.start, w.end, w.used, w.reserved]) } };
 }
 
 function charged(charges) {
@@ -112,6 +119,19 @@ test("limits as text", () => {
     }
     for (const text of texts.refused) {
         assert.throws(() => Limit.parse(text), InvalidError, text);
+    }
+});
+
+test("prices", () => {
+    const given = JSON.parse(readFileSync(new URL("../../vectors/prices.json", import.meta.url), "utf8")), prices = new Prices(given.prices);
+    for (const { model, usage, cost } of given.costs) {
+        assert.equal(prices.cost(model, usage), cost, JSON.stringify(usage));
+    }
+    for (const { model, usage } of given.refused) {
+        assert.throws(() => prices.cost(model, usage), InvalidError);
+    }
+    for (const price of given.refused_prices) {
+        assert.throws(() => new Prices({ model: { kind: price } }), InvalidError, price);
     }
 });
 

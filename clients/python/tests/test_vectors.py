@@ -53,7 +53,7 @@ def limit_of(v: dict[str, Any]) -> stint.Limit:
     if v["algorithm"] == "CL":
         return stint.gcra(v["tokens"] - 1, v["count"], round(seconds))
     if v["algorithm"] == "FW":
-        return stint.window(v["tokens"], v["window"])
+        return stint.window(v["tokens"], v["window"], history=v.get("history", 0))
     make = {"SW": stint.sliding_window, "SL": stint.sliding_log}[v["algorithm"]]
     return make(v["tokens"], seconds)
 
@@ -100,12 +100,21 @@ def play(limiter: Any, v: dict[str, Any]) -> Any:
         return limiter.settle(v["id"], costs=v["costs"])
     if call == "cancel":
         return limiter.cancel(v["id"])
+    if call == "usage":
+        return limiter.usage(key)
     assert call == "refund"
     return limiter.refund(key, tokens)
 
 
 def ms(seconds: float) -> int:
     return -1 if seconds == stint.NEVER else int(seconds * 1000 + 1e-6)
+
+
+def usage(u: stint.Usage) -> dict[str, Any]:
+    names = ("limit", "used", "reserved", "lent", "remaining")
+    history = [[ms(w.start), ms(w.end), w.used, w.reserved] for w in u.history]
+    window = {"start_ms": ms(u.start or 0), "end_ms": ms(u.end or 0)}
+    return {name: getattr(u, name) for name in names} | window | {"history": history}
 
 
 def as_vector(result: Any) -> dict[str, Any]:
@@ -125,6 +134,8 @@ def as_vector(result: Any) -> dict[str, Any]:
             ]
             shown |= {"binding": result.binding, "limits": limits}
         return shown
+    if isinstance(result, stint.Usage):
+        return {"known": True, "usage": usage(result)}
     if isinstance(result, stint.Pace):
         return {"known": True, "per_second": result.per_second, "pause_ms": ms(result.pause)}
     if isinstance(result, list) and all(isinstance(m, stint.Member) for m in result):

@@ -45,3 +45,16 @@ export function bins(counts, label) {
   });
   return drawing;
 }
+
+// columns draws what was used in windows, the oldest first, and on top of it what is reserved: [{used, reserved, title}].
+export function columns(windows, label) {
+  const most = Math.max(1, ...windows.map((w) => w.used + w.reserved)), wide = 120 / Math.max(12, windows.length);
+  const drawing = make("svg", { viewBox: "0 0 120 24", role: "img", "aria-label": label }, make("title", {}, label));
+  windows.forEach((w, i) => {
+    const used = (23 * w.used) / most, reserved = (23 * w.reserved) / most;
+    drawing.append(
+      make("rect", { class: "bin", x: i * wide + 1, y: 24 - Math.max(1, used), width: wide - 1, height: Math.max(1, used) }, make("title", {}, w.title)),
+      make("rect", { class: "bin reserved", x: i * wide + 1, y: 24 - used - reserved, width: wide - 1, height: reserved }, make("title", {}, w.title)));
+  });
+  return drawing;
+}

@@ -1,5 +1,5 @@
 import { $, make, tile, count, rate, percent, bytes, span } from "./dom.js";
-import { lines } from "./chart.js";
+import { columns, lines } from "./chart.js";
 import { ask } from "./server.js";
 
 const points = 121, every = 500; // half seconds shown
@@ -49,7 +49,15 @@ function show(v) {
     ].map((pair) => make("div", {}, ...pair))),
     make("meter", { min: 0, max: v.limit, value: Math.max(0, v.remaining), "aria-label": `${count(v.remaining)} of ${count(v.limit)} left` }),
     v.lent ? make("p", { id: "key-lent" }, `${count(v.lent)} lent: ${holders(v.loans)}`) : "",
-    ...reasons, make("figure", {}, make("figcaption", {}, "Tokens left"), chart), hash);
+    ...reasons, make("figure", {}, make("figcaption", {}, "Tokens left"), chart), usage(v.windows), hash);
+}
+
+// usage draws what was used in the windows that are kept.
+function usage(windows) {
+  if (!windows) return "";
+  const oldestFirst = windows.map((w) => ({ ...w, title: `${w.startMs ? `from ${new Date(w.startMs).toISOString().slice(0, 16).replace("T", " ")} UTC: ` : ""}${count(w.used)} used${w.reserved ? `, ${count(w.reserved)} reserved` : ""}` })).reverse();
+  const now = oldestFirst[oldestFirst.length - 1].title;
+  return make("figure", { id: "key-usage" }, make("figcaption", {}, `Used in the last ${windows.length} windows; in the open one, ${now}`), columns(oldestFirst, `Used in the last ${windows.length} windows`));
 }
 
 // part is the share of a key's own requests that was denied; where only some requests are counted, with the most by which it is off.

@@ -47,9 +47,11 @@ from .limits import (
     window,
 )
 from .policy import Policy, fail_closed, fail_open, local_share
+from .prices import Prices
 from .reports import Member, Pace, ReportOptions
 from .reserving import Reserved
 from .results import NEVER, Charge, LimitState, MultiResult, Result, Source
+from .usage import ClosedWindow, Usage
 from .waiting import Reservation
 
 __all__ = [
@@ -60,6 +62,7 @@ __all__ = [
     "CircuitOpenError",
     "Class",
     "ClosedError",
+    "ClosedWindow",
     "Decision",
     "DeniedError",
     "InvalidError",
@@ -74,6 +77,7 @@ __all__ = [
     "OverloadedError",
     "Pace",
     "Policy",
+    "Prices",
     "RefusedError",
     "ReplyTimeoutError",
     "ReportOptions",
@@ -87,6 +91,7 @@ __all__ = [
     "UnavailableError",
     "UncertainError",
     "UndecidedError",
+    "Usage",
     "WouldExceedDeadlineError",
     "concurrency",
     "fail_closed",

@@ -25,6 +25,7 @@ from .reports import DEFAULT_REPORT, Member, Pace, ReportOptions, ask_report, pa
 from .reserving import Reserved, as_reserved
 from .results import Charge, MultiResult, Result, parse_charges, parse_integer, parse_refund
 from .retry import may_pass, pauses
+from .usage import Usage, parse_usage
 from .waiting import LONGEST_WAIT, Reservation, after_queue, give_up, how_to_reserve, seconds_of
 
 
@@ -104,6 +105,10 @@ class Limiter(Base):
         seconds. Returns None if the key has no limiter: nothing was granted in the last ten minutes.
         """
         return parse_pace(self._ask(ask_report(key, good, bad, pause, options)))
+
+    def usage(self, key: Key) -> Usage | None:
+        """Return what was used of the limit of a key; None if nothing was, or the key has expired."""
+        return parse_usage(self._ask(asks.command("RL.USAGE", short_key(key), repeats=True)))
 
     def settle(
         self, identity: Key, tokens: int | None = None, *, costs: Sequence[int | None] | None = None

@@ -48,6 +48,8 @@ ALGORITHMS: dict[str, Algorithm] = {
     )
 }
 
+MAX_HISTORY = 36  # closed windows that the server keeps
+
 # Calendar windows, with the seconds that each counts where its length is needed. Usually in UTC; weeks begin on Monday.
 CALENDAR = {
     "@minute": 60,
@@ -71,7 +73,7 @@ class Limit:
     period: Fraction  # seconds
     holder: str = ""  # of a concurrency limit
     weight: int = 1  # of a member of a fair share
-    anchor: tuple[str, ...] = ()  # TZ and FROM of a window of the calendar, with their values
+    anchor: tuple[str, ...] = ()  # TZ, FROM and HISTORY of a fixed window, with their values
     threshold: int = 0  # percent: see warn()
     least: Fraction = Fraction(0)  # tokens that come back in a period at the lowest rate of an adaptive limit
 
@@ -199,7 +201,7 @@ def gcra(max_burst: int, count: int, seconds: int) -> Limit:
     return Limit(ALGORITHMS["CL"], arguments, max_burst + 1, Fraction(count), Fraction(seconds))
 
 
-def window(n: int, length: str | float, *, tz: str = "", start: str = "") -> Limit:
+def window(n: int, length: str | float, *, tz: str = "", start: str = "", history: int = 0) -> Limit:
     """A fixed window: n tokens in each.
 
     The length is one of the calendar ("@minute", "@hour", "@day", "@week", "@month", "@quarter", "@year"), "@15m" for
@@ -208,11 +210,18 @@ def window(n: int, length: str | float, *, tz: str = "", start: str = "") -> Lim
     From a day on, windows of the calendar may be those of a time zone, such as tz="Europe/Berlin", and have another
     start: "6" is the hour of a day, "sunday" the day of a week, "17" the day of a month, and "04-06" the date of a year
     or of one of its quarters. A month without that day has it on its last.
+
+    history is the number of closed windows, at most 36, that usage() shows. A request without it forgets them.
     """
     text = length if isinstance(length, str) else milliseconds(length, "window")
     seconds = CALENDAR.get(text.lower()) or parse_duration(text.removeprefix("@"))
     limit = _window("FW", n, text, Fraction(seconds))
-    return replace(limit, anchor=_anchor(text.lower(), tz, start)) if tz or start else limit
+    options = _anchor(text.lower(), tz, start) if tz or start else ()
+    if history != 0:
+        if not is_whole(history, 1, MAX_HISTORY):
+            raise InvalidError(f"history: must be an integer between 1 and {MAX_HISTORY}, got {history!r}")
+        options += ("HISTORY", str(history))
+    return replace(limit, anchor=options)
 
 
 def _anchor(window: str, tz: str, start: str) -> tuple[str, ...]:
@@ -316,9 +325,13 @@ def _parse_spec(text: str, words: list[str]) -> Limit:
 
 def _parse_anchor(text: str, words: list[str]) -> Limit:
     options = dict(zip([word.upper() for word in words[3::2]], words[4::2], strict=False))
-    if len(words) != 3 + 2 * len(options) or not options.keys() <= {"TZ", "FROM"}:
-        raise InvalidError(f"FW takes a limit, a window, TZ with a zone and FROM with a beginning, got {text!r}")
-    return window(_integer(words[1]), words[2], tz=options.get("TZ", ""), start=options.get("FROM", ""))
+    if len(words) != 3 + 2 * len(options) or not options.keys() <= {"TZ", "FROM", "HISTORY"}:
+        takes = "a limit, a window, TZ with a zone, FROM with a beginning and HISTORY with a number"
+        raise InvalidError(f"FW takes {takes}, got {text!r}")
+    if "HISTORY" in options and _integer(options["HISTORY"]) == 0:
+        raise InvalidError(f"history: must be at least 1, got {text!r}")
+    kept = _integer(options.get("HISTORY", "0"))
+    return window(_integer(words[1]), words[2], tz=options.get("TZ", ""), start=options.get("FROM", ""), history=kept)
 
 
 def _integer(word: str) -> int:

@@ -1,0 +1,151 @@
+package testmodel
+
+import (
+	"slices"
+	"strconv"
+)
+
+// past is a closed window with usage.
+type past struct{ start, end, used, reserved int64 }
+
+// record is the part of a fixed window beside its count, of a limit with a history: the closed windows, the newest first, and the tokens of the
+// open one that were granted to ids that are not settled.
+type record struct {
+	closed   []past
+	reserved int64
+}
+
+// close adds a window to the closed ones, of which n are kept.
+func (r record) close(start, end, used int64, n int) record {
+	if used > 0 {
+		r.closed = append([]past{{start, end, used, min(r.reserved, used)}}, r.closed...)
+	}
+	r.reserved = 0
+	return r.first(n)
+}
+
+// first is the record of a limit that keeps n closed windows; none of it counts without them.
+func (r record) first(n int) record {
+	if n == 0 {
+		return record{}
+	}
+	r.closed = slices.Clone(r.closed[:min(n, len(r.closed))])
+	return r
+}
+
+// remembered is how long closed windows are kept after the end of the last: as many windows as are kept, each as long as one can be.
+func (l limit) remembered() int64 {
+	const longestDay = 25 * hour
+	longest := map[string]int64{"@minute": minute, "@hour": hour, "@day": longestDay, "@week": 7 * longestDay, "@month": 31 * longestDay, "@quarter": 92 * longestDay, "@year": 366 * longestDay}[l.window]
+	if l.length > 0 {
+		longest = l.length
+	}
+	if longest > 100*year/int64(max(1, l.history)) {
+		return 100 * year
+	}
+	return longest * int64(l.history)
+}
+
+// at is the window at a time, nil if nothing is left of it: it is closed if it is over.
+func (f *fixed) at(now int64) *fixed {
+	if f.isOpen(now) {
+		return f
+	}
+	if f.limit.history == 0 {
+		return nil
+	}
+	if now >= f.forgotten() {
+		return nil
+	}
+	return &fixed{limit: f.limit, record: f.record.close(f.start, f.end, f.count, f.limit.history)}
+}
+
+// forgotten is the time from which no closed window counts.
+func (f *fixed) forgotten() int64 {
+	last := f.end
+	if f.count == 0 {
+		if last = 0; len(f.closed) > 0 {
+			last = f.closed[0].end
+		}
+	}
+	return last + f.limit.remembered()
+}
+
+// settle gives tokens back to the window of a start, of which some were reserved until now.
+func (f *fixed) settle(start, tokens, reserved int64) *fixed {
+	next := &fixed{f.limit, f.count, f.start, f.end, f.warned, record{slices.Clone(f.closed), f.reserved}}
+	if f.start == start {
+		next.count = max(0, f.count-tokens)
+		next.reserved = min(max(0, f.reserved-reserved), next.count)
+		return next
+	}
+	for i := range next.closed {
+		if w := &next.closed[i]; w.start == start {
+			w.used = max(0, w.used-tokens)
+			w.reserved = min(max(0, w.reserved-reserved), w.used)
+		}
+	}
+	next.closed = slices.DeleteFunc(next.closed, func(w past) bool { return w.used == 0 })
+	return next
+}
+
+// usage answers RL.USAGE.
+func usage(m *Model, words []string) (string, error) {
+	if err := checkKey(words[1]); err != nil {
+		return "", err
+	}
+	s := m.held(words[1])
+	if s == nil {
+		return null, nil
+	}
+	if err := checkLimiter(s); err != nil {
+		return "", err
+	}
+	l, remaining, _ := s.look(m.Now)
+	inner, lent := withoutLoans(s)
+	used, reserved, start, end, closed := l.most-remaining-lent, null, null, null, []string{}
+	if l.algorithm == fixedWindow {
+		f := fixedUnder(inner, l, m.Now)
+		if f.count > 0 || l.window != "" {
+			start, end = integer(f.start/millisecond), integer(f.end/millisecond)
+		}
+		if l.history > 0 {
+			reserved = integer(f.reserved)
+			used -= f.reserved
+			for _, w := range f.closed {
+				closed = append(closed, integers(w.start/millisecond, w.end/millisecond, w.used-w.reserved, w.reserved))
+			}
+		}
+	}
+	return array(bulk("limit"), integer(l.most), bulk("used"), integer(used), bulk("reserved"), reserved, bulk("lent"), integer(lent), bulk("remaining"), integer(remaining),
+		bulk("start_ms"), start, bulk("end_ms"), end, bulk("history"), array(closed...)), nil
+}
+
+// readHistory reads the number of closed windows that a limit keeps.
+func (l *limit) readHistory(text string) error {
+	if l.algorithm != fixedWindow {
+		return refuse("ERR HISTORY: needs FW, got %s", formOf(l.algorithm).word)
+	}
+	n, err := between("HISTORY", text, 1, 36)
+	l.history = int(n)
+	return err
+}
+
+// randomHistory keeps closed windows for some limits, mostly the same for each.
+func randomHistory(c *Calls, f *form, limit []string) []string {
+	if f.algorithm != fixedWindow && !c.chance(60) {
+		return nil
+	}
+	text, sum := limit[0]+limit[len(limit)-1], 0
+	for i := range len(text) {
+		sum += int(text[i])
+	}
+	n := []int{0, 0, 0, 1, 2, 3, 5}[sum%7]
+	if c.chance(20) {
+		n = c.random.IntN(40)
+	}
+	if n == 0 {
+		return nil
+	}
+	return []string{c.pick("HISTORY", "HISTORY", "history"), strconv.Itoa(n)}
+}

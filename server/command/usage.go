@@ -1,0 +1,75 @@
+package command
+
+import (
+	"strings"
+	"time"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/server/resp"
+)
+
+var usageRows = []Row{{
+	Name: "rl.usage", Syntax: "key", Group: "limiter",
+	Summary: "Show the usage of a key's limit, in the open window and in the closed ones that HISTORY keeps.",
+	Returns: "a map of limit, used, reserved (charged to requests with an id that were not settled), lent and remaining, which add up to the limit unless it is in debt; start_ms and end_ms of the open window, in Unix milliseconds; and history, an array of start_ms, end_ms, used and reserved of each closed window with usage, the newest first. " +
+		"Without HISTORY reserved is null, because used has it too. start_ms and end_ms are null for limits without windows, and before the first request of a window that begins with it. null if the key does not exist or has expired.",
+	Example: "alice:4",
+	Cost:    HolderLookup, Flags: ReadOnly | Fast, Keys: readKey, Parse: eachKey(engine.ListWindows), Reply: replyUsage,
+}}
+
+// historyWord is the name of the option, and of its field in [limits.Limit.Params].
+const historyWord = "HISTORY"
+
+var optHistory = option{name: historyWord, hasValue: true, set: setHistory}
+
+func setHistory(_ *Request, op *engine.Op, value []byte) error {
+	if op.Limit.Algorithm != limits.FixedWindow {
+		return errKeepsNoWindows.With(specOf(op.Limit.Algorithm).word)
+	}
+	n, err := integerBetween(historyWord, value, 1, limits.MaxHistory)
+	op.Limit.History = uint8(n)
+	return err
+}
+
+func replyUsage(w *resp.Writer, _ []engine.Op, results []engine.Result) {
+	res := &results[0]
+	if res.Status == engine.NotFound {
+		w.Null()
+		return
+	}
+	if failed(w, res) {
+		return
+	}
+	open, closed := res.Windows()
+	null := func(w *resp.Writer) { w.Null() }
+	fields := []field{{"limit", res.Limit}, {"used", open.Used - open.Reserved}, {"reserved", open.Reserved}, {"lent", res.Lent}, {"remaining", res.Remaining},
+		{"start_ms", unixMillis(open.Start)}, {"end_ms", unixMillis(open.End)}, {"history", func(w *resp.Writer) { writeClosed(w, closed) }}}
+	if res.Held.History == 0 {
+		fields[2].value = null
+	}
+	if open.End == 0 {
+		fields[5].value, fields[6].value = null, null
+	}
+	writeFields(w, fields)
+	res.Trim()
+}
+
+func writeClosed(w *resp.Writer, closed []engine.Window) {
+	w.Array(len(closed))
+	for _, c := range closed {
+		w.Integers(unixMillis(c.Start), unixMillis(c.End), c.Used-c.Reserved, c.Reserved)
+	}
+}
+
+// unixMillis is a time in milliseconds since the Unix epoch, rounded down.
+func unixMillis(nanos int64) int64 { return nanos / int64(time.Millisecond) }
+
+// isLimitOption reports whether a parameter of a limit is written as an option, behind the others.
+func isLimitOption(name string) bool {
+	switch strings.ToUpper(name) {
+	case zoneWord, fromWord, historyWord, warnWord:
+		return true
+	}
+	return false
+}

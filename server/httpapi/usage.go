@@ -1,0 +1,91 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"github.com/tidwall/redcon"
+
+	"github.com/stintdb/stint/server/command"
+)
+
+// usage is the reply of RL.USAGE by name. Fields that are null there are left out.
+type usage struct {
+	Limit     int64          `json:"limit"`
+	Used      int64          `json:"used"`
+	Reserved  *int64         `json:"reserved,omitempty"`
+	Lent      int64          `json:"lent"`
+	Remaining int64          `json:"remaining"`
+	StartMs   *int64         `json:"start_ms,omitempty"`
+	EndMs     *int64         `json:"end_ms,omitempty"`
+	History   []closedWindow `json:"history"`
+}
+
+// closedWindow is a window that is over.
+type closedWindow struct {
+	StartMs  int64 `json:"start_ms"`
+	EndMs    int64 `json:"end_ms"`
+	Used     int64 `json:"used"`
+	Reserved int64 `json:"reserved"`
+}
+
+// usage answers POST /v1/usage.
+func (s *Service) usage(r *request) {
+	f, ok := r.readFields()
+	if !ok {
+		return
+	}
+	words := command.NewWords("RL.USAGE", f.text("key"))
+	reply, ok := s.doBy(r, f, &words)
+	switch {
+	case !ok:
+	case reply.Type != redcon.Array:
+		fail(&r.w, http.StatusNotFound, "nothing is known of the key: nothing was used, or it has expired")
+	default:
+		sendJSON(&r.w, http.StatusOK, typeJSON, readUsage(reply))
+	}
+}
+
+// readUsage reads names and values by turns.
+func readUsage(reply redcon.RESP) usage {
+	u, name := usage{History: []closedWindow{}}, ""
+	reply.ForEach(func(v redcon.RESP) bool {
+		if name == "" {
+			name = v.String()
+			return true
+		}
+		n := v.Int()
+		switch name {
+		case "limit":
+			u.Limit = n
+		case "used":
+			u.Used = n
+		case "reserved":
+			u.Reserved = unlessNull(v, n)
+		case "lent":
+			u.Lent = n
+		case "remaining":
+			u.Remaining = n
+		case "start_ms":
+			u.StartMs = unlessNull(v, n)
+		case "end_ms":
+			u.EndMs = unlessNull(v, n)
+		case "history":
+			v.ForEach(func(w redcon.RESP) bool {
+				var n [4]int64
+				readIntegers(w, n[:])
+				u.History = append(u.History, closedWindow{n[0], n[1], n[2], n[3]})
+				return true
+			})
+		}
+		name = ""
+		return true
+	})
+	return u
+}
+
+func unlessNull(v redcon.RESP, n int64) *int64 {
+	if v.Type != redcon.Integer {
+		return nil
+	}
+	return &n
+}
