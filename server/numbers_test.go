@@ -29,7 +29,7 @@ var integerArguments = []struct {
 	{"LB.QUEUE k %s 1000000000000", "capacity", 0, 999_999_999_999, "", ""},
 	{"LB.QUEUE k 1 1 %s", "amount", 1, 1_000_000_000_000, "", notHere("LB.QUEUE", "PEEK, BLOCK")},
 	{"FW.ACQUIRE k %s 1h", "limit", 1, 1_000_000_000_000, "", ""},
-	{"FW.ACQUIRE k 1 1h %s", "tokens", 1, 1_000_000_000_000, "", notHere("FW.ACQUIRE", "PEEK, UPTO, FORCE, KEEP, AS, FOR, TZ, FROM, WARN")},
+	{"FW.ACQUIRE k 1 1h %s", "tokens", 1, 1_000_000_000_000, "", notHere("FW.ACQUIRE", "PEEK, UPTO, FORCE, KEEP, AS, FOR, TZ, FROM, HISTORY, WARN")},
 	{"SW.ACQUIRE k %s 1h", "limit", 1, 1_000_000_000_000, "", ""},
 	{"SW.ACQUIRE k 1 1h %s", "tokens", 1, 1_000_000_000_000, "", notHere("SW.ACQUIRE", "PEEK, UPTO, FORCE, KEEP, AS, FOR, WARN")},
 	{"SL.ACQUIRE k %s 1h", "limit", 1, 100_000, "", ""},

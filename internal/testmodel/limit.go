@@ -34,19 +34,20 @@ type limit struct {
 type form struct {
 	word      string // in RL.ALL and policies
 	algorithm string
-	words     int // with the holder
+	words     int    // with the holder
+	names     string // of the words
 	read      func(words []string) (limit, error)
 }
 
 var forms = []form{
-	{"CL", gcra, 3, readThrottle},
-	{"TB", tokenBucket, 2, readBucket},
-	{"LB", leakyBucket, 2, readBucket},
-	{"LQ", leakyQueue, 2, readQueue},
-	{"FW", fixedWindow, 2, readFixed},
-	{"SW", slidingWindow, 2, readSliding},
-	{"SL", slidingLog, 2, readLog},
-	{"CC", concurrency, 3, readLeases},
+	{"CL", gcra, 3, "max_burst count period", readThrottle},
+	{"TB", tokenBucket, 2, "capacity rate", readBucket},
+	{"LB", leakyBucket, 2, "capacity rate", readBucket},
+	{"LQ", leakyQueue, 2, "capacity rate", readQueue},
+	{"FW", fixedWindow, 2, "limit window", readFixed},
+	{"SW", slidingWindow, 2, "limit window", readSliding},
+	{"SL", slidingLog, 2, "limit window", readLog},
+	{"CC", concurrency, 3, "limit ttl holder", readLeases},
 }
 
 func formOf(algorithm string) *form {

@@ -14,7 +14,7 @@ func readSpecs(words []string) (all []request, rest []string, err error) {
 			break
 		}
 		if len(words) < 2+f.words {
-			return nil, nil, refuse("ERR spec: %s needs %d arguments, got %d", f.word, 1+f.words, len(words)-1)
+			return nil, nil, refuse("ERR spec: %s needs %d arguments, key %s, got %d", f.word, 1+f.words, f.names, len(words)-1)
 		}
 		if len(all) == mostLimits {
 			return nil, nil, refuse("ERR spec: at most %d limits at once", mostLimits)
