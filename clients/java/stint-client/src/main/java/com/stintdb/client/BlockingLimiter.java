@@ -111,6 +111,11 @@ public final class BlockingLimiter {
         return join(limiter.reserving(limits, request));
     }
 
+    /** {@link Limiter#usage(String)}. */
+    public @Nullable Usage usage(String key) {
+        return join(limiter.usage(key));
+    }
+
     /** {@link Limiter#members}. */
     public List<Member> members(String pool) {
         return join(limiter.members(pool));

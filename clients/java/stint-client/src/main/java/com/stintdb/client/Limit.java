@@ -20,6 +20,9 @@ public final class Limit {
     /** The largest weight of a member of a fair share. */
     public static final int MOST_WEIGHT = 1000;
 
+    /** The most closed windows that {@link #history} keeps. */
+    public static final int MOST_HISTORY = 36;
+
     /**
      * The numbers of a limit.
      *
@@ -167,6 +170,17 @@ public final class Limit {
             throw new InvalidException("warn: must be a percentage between 1 and 100, got " + percent);
         }
         return with(LimitOption.WARN, percent + "%");
+    }
+
+    /** The same fixed window with so many closed ones kept, 1 to {@link #MOST_HISTORY}, for {@link Limiter#usage}. A request without it forgets them. */
+    public Limit history(int windows) {
+        if (algorithm != Algorithm.FIXED_WINDOW) {
+            throw new InvalidException("history: is for fixed windows, not for " + algorithm.command());
+        }
+        if (windows < 1 || windows > MOST_HISTORY) {
+            throw new InvalidException("history: must be an integer between 1 and " + MOST_HISTORY + ", got " + windows);
+        }
+        return with(LimitOption.HISTORY, windows);
     }
 
     private Limit with(LimitOption option, Object value) {

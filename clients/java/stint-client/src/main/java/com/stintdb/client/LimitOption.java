@@ -4,6 +4,7 @@ package com.stintdb.client;
 enum LimitOption {
     TZ,
     FROM,
+    HISTORY,
     WARN,
     WEIGHT
 }

@@ -13,6 +13,8 @@ import org.jspecify.annotations.Nullable;
 final class LimitText {
     private static final Pattern INTEGER = Pattern.compile("[0-9]{1,13}");
 
+    private static final List<String> FIXED_WINDOW_OPTIONS = List.of("TZ", "FROM", "HISTORY");
+
     private LimitText() {}
 
     static Limit parse(String text) {
@@ -35,14 +37,14 @@ final class LimitText {
             return spec(algorithm, words.subList(0, before), text).warn(percent(words.get(before + 1)));
         }
         int weight = 1;
-        @Nullable String[] anchor = {null, null};
+        @Nullable String[] options = {null, null, null};
         if (algorithm.form == Algorithm.Form.RATE && words.size() == 5 && words.get(3).equalsIgnoreCase("per")) {
             words = List.of(words.get(0), words.get(1), String.join(" ", words.subList(2, 5)));
         } else if (algorithm == Algorithm.FAIR_SHARE && words.size() == 6 && words.get(4).equalsIgnoreCase("weight")) {
             weight = (int) Math.min(integer(words.get(5)), Limit.MOST_WEIGHT + 1);
             words = words.subList(0, 4);
         } else if (algorithm == Algorithm.FIXED_WINDOW && words.size() > 3) {
-            anchor = anchor(words.subList(3, words.size()), text);
+            options = options(words.subList(3, words.size()), text);
             words = words.subList(0, 3);
         }
         int takes = switch (algorithm.form) {
@@ -52,10 +54,11 @@ final class LimitText {
         if (words.size() != takes) {
             throw new InvalidException(algorithm.spec() + " takes " + (takes - 1) + " words behind it, without the key, got " + Rates.quote(text));
         }
-        return limit(algorithm, words, weight, anchor);
+        Limit limit = limit(algorithm, words, weight, options);
+        return options[2] == null ? limit : limit.history((int) Math.min(integer(options[2]), Limit.MOST_HISTORY + 1));
     }
 
-    private static Limit limit(Algorithm algorithm, List<String> words, int weight, @Nullable String[] anchor) {
+    private static Limit limit(Algorithm algorithm, List<String> words, int weight, @Nullable String[] options) {
         long n = integer(words.get(1));
         String second = words.get(2);
         return switch (algorithm.form) {
@@ -68,23 +71,23 @@ final class LimitText {
                 Numbers most = numbers(words.get(3));
                 yield Limit.bucket(Algorithm.TOKEN_BUCKET, n, words.get(3), most).between(second, least.count() * most.periodMs() / least.periodMs());
             }
-            case WINDOW -> algorithm == Algorithm.FIXED_WINDOW && (second.startsWith("@") || anchor[0] != null || anchor[1] != null)
-                    ? Limit.window(n, second, anchor[0], anchor[1])
+            case WINDOW -> algorithm == Algorithm.FIXED_WINDOW && (second.startsWith("@") || options[0] != null || options[1] != null)
+                    ? Limit.window(n, second, options[0], options[1])
                     : Limit.window(algorithm, n, second, milliseconds(second));
         };
     }
 
-    /** The values of TZ and FROM behind a window. */
-    private static @Nullable String[] anchor(List<String> words, String text) {
-        @Nullable String[] anchor = {null, null};
+    /** The values of TZ, FROM and HISTORY behind a window. */
+    private static @Nullable String[] options(List<String> words, String text) {
+        @Nullable String[] options = {null, null, null};
         for (int i = 0; i < words.size(); i += 2) {
-            int at = words.get(i).equalsIgnoreCase("tz") ? 0 : words.get(i).equalsIgnoreCase("from") ? 1 : -1;
-            if (at < 0 || anchor[at] != null || i + 1 == words.size()) {
-                throw new InvalidException("FW takes a limit, a window, TZ with a zone and FROM with a beginning, got " + Rates.quote(text));
+            int at = FIXED_WINDOW_OPTIONS.indexOf(words.get(i).toUpperCase(Locale.ROOT));
+            if (at < 0 || options[at] != null || i + 1 == words.size()) {
+                throw new InvalidException("FW takes a limit, a window, TZ with a zone, FROM with a beginning and HISTORY with a number, got " + Rates.quote(text));
             }
-            anchor[at] = words.get(i + 1);
+            options[at] = words.get(i + 1);
         }
-        return anchor;
+        return options;
     }
 
     private static int percent(String word) {

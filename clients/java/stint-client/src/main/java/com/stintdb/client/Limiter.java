@@ -239,6 +239,18 @@ public final class Limiter implements AutoCloseable {
         return new Leases(decider, options, Purse.Moment::now);
     }
 
+    /**
+     * What was used of the limit of a key. The stage has null if nothing was, or the key has expired. Without a policy: see {@link #settle(String, long)}.
+     */
+    public CompletionStage<@Nullable Usage> usage(String key) {
+        return usage(Key.of(key));
+    }
+
+    /** What was used of the limit of a key: see {@link #usage(String)}. */
+    public CompletionStage<@Nullable Usage> usage(Key key) {
+        return failing(() -> decider.asker.askUntilAnswered(new Words("RL.USAGE").add(key).done())).thenApply(Usage::of);
+    }
+
     /** The active members of a fair share, in the order of their names. Without a policy: see {@link #settle(String, long)}. */
     public CompletionStage<List<Member>> members(String pool) {
         return failing(() -> decider.asker.ask(new Words("FS.MEMBERS").add(pool).done())).thenApply(Member::listOf);

@@ -39,6 +39,15 @@ class LimitTest {
         assertEquals(1, Rates.rate("1." + "0".repeat(900)).tokens().value());
     }
 
+    /** A limit is the same, in whatever order its options were given. */
+    @Test
+    void options() {
+        Limit limit = Limit.window(5, "@month", "Europe/Berlin", "17").history(12).warn(80);
+        assertEquals("FW 5 @month TZ Europe/Berlin FROM 17 HISTORY 12 WARN 80%", limit.toString());
+        assertEquals(limit, Limit.window(5, "@month", "Europe/Berlin", "17").warn(80).history(12));
+        assertEquals(limit, Limit.parse("fw 5 @month history 12 from 17 tz Europe/Berlin warn 80%"));
+    }
+
     private static boolean equal(Quotient a, Quotient b) {
         return a.numerator().multiply(b.denominator()).equals(b.numerator().multiply(a.denominator()));
     }
@@ -61,6 +70,8 @@ class LimitTest {
         message("weight: must be an integer between 1 and 1000, got 1001", () -> Limit.perSecond(1).member("a", 1001));
         message("warn: must be a percentage between 1 and 100, got 0", () -> Limit.perSecond(1).warn(0));
         message("warn: is for token buckets, fixed windows and sliding windows, not for LB.QUEUE", () -> Limit.perSecond(1).queue(3).warn(80));
+        message("history: must be an integer between 1 and 36, got 37", () -> Limit.parse("FW 10 1h HISTORY 37"));
+        message("history: is for fixed windows, not for SW.ACQUIRE", () -> Limit.slidingWindow(1, Duration.ofHours(1)).history(3));
         message("a request has keep or maxWait, not both", () -> Request.one().keep(Keep.tokens(1)).maxWait(Duration.ofSeconds(1)));
         assertTrue(assertThrows(InvalidException.class, () -> Limiter.connect("localhost:6379", Policy.failOpen())).getMessage()
                 .startsWith("address: must be such as redis://127.0.0.1:6379, got \"localhost:6379\""));

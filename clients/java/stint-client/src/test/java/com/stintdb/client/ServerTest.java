@@ -119,6 +119,20 @@ class ServerTest {
     }
 
     @Test
+    void usage() {
+        BlockingLimiter calls = limiter.blocking();
+        Limit limit = Limit.window(100, "@year").history(3);
+        assertTrue(calls.allow("spend", limit, 30).allowed());
+        assertTrue(calls.all(List.of(Keyed.of("spend", limit)), Request.of(20).id("call:spend", Duration.ofMinutes(10))).allowed());
+        Usage usage = calls.usage("spend");
+        assertEquals(new Usage(100, 30, 20, 0, 50, usage.start(), usage.end(), List.of()), usage);
+        assertTrue(usage.start().isBefore(usage.end()));
+        assertTrue(calls.allow("bucket", Limit.perHour(5), 2).allowed());
+        assertNull(calls.usage("bucket").start());
+        assertNull(calls.usage("nothing"));
+    }
+
+    @Test
     void severalLimitsReservedAndSettled() {
         BlockingLimiter calls = limiter.blocking();
         List<Keyed> limits = List.of(Keyed.of("g", Limit.perHour(10)).cost(4), Keyed.of("h", Limit.perHour(8)));

@@ -13,6 +13,7 @@ import com.stintdb.client.web.Guard;
 import io.lettuce.core.resource.ClientResources;
 import io.lettuce.core.resource.DefaultClientResources;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
@@ -143,6 +144,7 @@ class VectorsTest {
             case "settle_costs" -> limiter.settle(Key.of(v.get("id").asText()), costs(v.get("costs")));
             case "cancel" -> limiter.cancel(v.get("id").asText());
             case "refund" -> limiter.refund(key, tokens);
+            case "usage" -> limiter.usage(key);
             case "members" -> limiter.members(v.get("key").asText());
             case "class" -> limiter.allowClass(tree(v.get("class")), tokens);
             case "peek_class" -> limiter.peekClass(tree(v.get("class")), tokens);
@@ -158,7 +160,10 @@ class VectorsTest {
             case "TB" -> Limit.per(v.path("count").asLong(), period).burst(tokens);
             case "LQ" -> Limit.per(v.path("count").asLong(), period).queue(tokens);
             case "CL" -> Limit.gcra(tokens - 1, v.path("count").asLong(), period.toSeconds());
-            case "FW" -> window(tokens, v.get("window").asText());
+            case "FW" -> {
+                Limit window = window(tokens, v.get("window").asText());
+                yield v.has("history") ? window.history(v.get("history").asInt()) : window;
+            }
             case "SW" -> Limit.slidingWindow(tokens, period);
             case "SL" -> Limit.slidingLog(tokens, period);
             case "FS" -> Limit.per(v.path("count").asLong(), period).burst(tokens).member(v.path("member").asText(""), v.path("weight").asInt());
@@ -236,6 +241,8 @@ class VectorsTest {
             r.limits().forEach(s -> limits.addObject().put("limit", s.limit()).put("remaining", s.remaining()).put("reset_after_ms", s.resetAfterMs()));
         } else if (result instanceof OptionalLong left) {
             shown.put("known", left.isPresent()).put("remaining", left.orElse(0));
+        } else if (result instanceof Usage u) {
+            shown.put("known", true).set("usage", usage(u));
         } else if (result instanceof Pace pace) {
             shown.put("known", true).put("per_second", pace.perSecond()).put("pause_ms", pace.pauseMs());
         } else if (result instanceof List<?> list) {
@@ -252,6 +259,19 @@ class VectorsTest {
             shown.put("known", false);
         }
         return shown;
+    }
+
+    /** The names in the order of the vectors: it counts where texts are compared. */
+    private static ObjectNode usage(Usage u) {
+        ObjectNode shown = JSON.createObjectNode().put("end_ms", ms(u.end()));
+        ArrayNode history = shown.putArray("history");
+        u.history().forEach(w -> history.addArray().add(ms(w.start())).add(ms(w.end())).add(w.used()).add(w.reserved()));
+        shown.put("lent", u.lent()).put("limit", u.limit()).put("remaining", u.remaining()).put("reserved", u.reserved());
+        return shown.put("start_ms", ms(u.start())).put("used", u.used());
+    }
+
+    private static long ms(@Nullable Instant time) {
+        return time == null ? 0 : time.toEpochMilli();
     }
 
     private static void add(ObjectNode shown, boolean allowed, long granted, long retryAfterMs, long waitMs, Source source) {
