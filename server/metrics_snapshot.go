@@ -60,6 +60,9 @@ func (s *Server) MetricsSnapshot() *metrics.Snapshot {
 		st := s.info.Upstream.Status()
 		r.Upstream = &st
 	}
+	if !s.serving.Load() {
+		return r // the services begin
+	}
 	for _, service := range s.services {
 		if m, is := service.(gateway.Measured); is {
 			m.Measure(r)

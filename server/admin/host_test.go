@@ -23,6 +23,7 @@ import (
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/decider"
 	"github.com/stintdb/stint/server/servertest"
+	"github.com/stintdb/stint/server/warn"
 )
 
 // giveUp is how long a test waits for what must come. It is only reached when the test fails.
@@ -45,9 +46,10 @@ func newHost(t *testing.T, change func(*config.Config, *server.Options)) *host {
 	cfg := config.Default()
 	cfg.Listen, cfg.Admin, cfg.Loops = []string{"127.0.0.1:0"}, "127.0.0.1:0", 2
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
-	keys := store.New(store.Config{Shards: 16})
+	warnings := warn.New(warn.Options{Publish: func(_, _ []byte) int { return 0 }, Webhook: "http://127.0.0.1:1/", Log: log}) // nobody listens
+	keys := store.New(store.Config{Shards: 16, Warned: warnings.Note})
 	t.Cleanup(keys.Close)
-	o := server.Options{Keys: keys, Clock: clock.New(0), Log: log, Version: "0.0.0-test"}
+	o := server.Options{Keys: keys, Clock: clock.New(0), Log: log, Version: "0.0.0-test", Warnings: warnings}
 	if change != nil {
 		change(&cfg, &o)
 	}

@@ -68,7 +68,7 @@ var still = map[string]string{"stint_build_info": "it says what is running"}
 // Every metric of the table is exported, and changes on the events that it counts.
 func TestEveryMetricMoves(t *testing.T) {
 	d, n, u, s := &disk{}, &nodes{}, &home{}, &services{}
-	s.rules.Store(&metrics.EnvoyRules{})
+	s.rules.Store(&metrics.EnvoyRules{Control: &metrics.ControlPlane{}})
 	u.status.Store(&upstream.Status{})
 	d.status.Store(&persistencestatus.Status{Mode: "interval", Err: io.EOF, LastSaveErr: io.EOF, FlushedUntil: 1e9})
 	n.status.Store(&clusterstatus.Status{State: clusterstatus.Starting, CommitLatency: clusterstatus.Latency{Bounds: []time.Duration{time.Second}, Counts: []int64{0, 0}},
@@ -90,7 +90,9 @@ func TestEveryMetricMoves(t *testing.T) {
 		Members:       []clusterstatus.Member{{ID: "a", Reachable: true, LastContact: time.Second}, {ID: "b", AppliedIndex: 2}}})
 	u.status.Store(&upstream.Status{Connected: true, Purses: 9, Local: 9, Asked: 9, Repeated: 9, Failed: 9, Uncertain: 9, Lends: 9, Lent: 9, Returned: 9, Dropped: 9})
 	s.requests.Store(9)
-	s.rules.Store(&metrics.EnvoyRules{Rules: 9, Refused: 9, Counts: []metrics.PolicyCounts{{Name: "d.k", Granted: 9}}})
+	s.rules.Store(&metrics.EnvoyRules{Rules: 9, Refused: 9, Counts: []metrics.PolicyCounts{{Name: "d.k", Granted: 9}},
+		Control: &metrics.ControlPlane{Accepted: 9, Refused: 9, Connected: true, Age: time.Minute},
+		Quotas:  metrics.EnvoyQuotas{Streams: 9, Buckets: 9, Reports: 9, Changes: 9, Orphaned: 9, Abandoned: 9, Unanswered: 9}})
 	stopLoad := h.happen()
 	defer stopLoad()
 	var after map[string]string
@@ -134,7 +136,7 @@ func (h *host) happen() (stop func()) {
 	h.do(c, "CONFIG SET slowlog-log-slower-than 0", "CONFIG SET prefix-quotas q:=2 max-memory 512mb",
 		"TB.ACQUIRE q:1 2 1/h", "TB.ACQUIRE q:2 2 1/h", "TB.ACQUIRE q:3 2 1/h",
 		"RL.POLICY SET p TB p:{} 1 1/h", "RL.POLICY SET s TB s:{} 1 1/h SHADOW", "RL.CHECK p 1", "RL.CHECK p 1", "RL.CHECK s 1", "RL.CHECK s 1",
-		"TB.ACQUIRE a 1 1/h", "TB.ACQUIRE a 1 1/h", "RL.LEND lent TB 80 1/h 1 worker 1 0", "TB.ACQUIRE", "AUTH nobody secret", "TB.ACQUIRE gone 1 1000/s")
+		"TB.ACQUIRE a 1 1/h", "TB.ACQUIRE a 1 1/h", "RL.LEND lent TB 80 1/h 1 worker 1 0", "TB.ACQUIRE", "FW.ACQUIRE warns 1 1h WARN 100%", "AUTH nobody secret", "TB.ACQUIRE gone 1 1000/s")
 	blocked := h.dial()
 	_, _ = blocked.Write(frames("TB.ACQUIRE block 1 1/m", "TB.ACQUIRE block 1 1/m BLOCK 5m"))
 	subscribed := h.dial()

@@ -175,13 +175,18 @@ func TestWebhookQueueIsBoundedInBytes(t *testing.T) {
 		for range 9 {
 			w.Note(warning(strings.Repeat("k", MaxQueuedBytes/8)))
 		}
-		if c := w.Counts(); c.Queued != 7 || c.Lost != 2 || w.webhook.bytes > MaxQueuedBytes {
-			t.Errorf("%+v, %d bytes", c, w.webhook.bytes)
+		queued := func() int {
+			w.webhook.mu.Lock()
+			defer w.webhook.mu.Unlock()
+			return w.webhook.bytes
+		}
+		if c := w.Counts(); c.Queued != 7 || c.Lost != 2 || queued() > MaxQueuedBytes {
+			t.Errorf("%+v, %d bytes", c, queued())
 		}
 		time.Sleep(KeptFor + longPause)
 		synctest.Wait()
-		if w.webhook.bytes != 0 {
-			t.Errorf("%d bytes of none", w.webhook.bytes)
+		if queued() != 0 {
+			t.Errorf("%d bytes of none", queued())
 		}
 	})
 }
