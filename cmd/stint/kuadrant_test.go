@@ -104,4 +104,5 @@ func TestKuadrantFailover(t *testing.T) {
 	}
 	expect("committed again with another amount", ratelimit.RateLimitResponse_OK, 849)
 	leader.Start(t)
+	leader.AwaitFormed(t)
 }
