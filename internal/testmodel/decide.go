@@ -10,6 +10,8 @@ type request struct {
 	wait              int64 // MAXWAIT or BLOCK, in nanoseconds; 0 for neither
 	block             bool
 	cost              bool     // tokens is a COST
+	isReturn          bool     // RL.RETURN: KEEP is the tokens of the loan that goes on
+	whole             bool     // RL.LEND: up to all available tokens, not an eighth
 	keep              *kept    // nil without KEEP
 	fields            []string // names and values behind WITH, by turns
 	id                *string  // behind AS

@@ -25,7 +25,7 @@ func (m *Model) lend(words []string) (string, error) {
 	if err = c.readLoan(words[1:]); err != nil {
 		return "", err
 	}
-	if err = c.readOptions("RL.LEND", words[4:], []string{"LEFT", "FOR", "TZ", "FROM", "HISTORY", "WARN"}); err != nil {
+	if err = c.readOptions("RL.LEND", words[4:], []string{"ALL", "LEFT", "FOR", "TZ", "FROM", "HISTORY", "WARN"}); err != nil {
 		return "", err
 	}
 	held, err := m.heldFor(c.key, f.algorithm)
@@ -44,7 +44,11 @@ func (m *Model) lend(words []string) (string, error) {
 	next := s.set(m.Now, loan{now.holder, c.left, now.number, now.end}, now.tokens-c.left)
 	granted := int64(0)
 	if s.limit == c.limit {
-		granted = min(c.tokens, next.free(m.Now)/8)
+		part := int64(8)
+		if c.whole {
+			part = 1
+		}
+		granted = min(c.tokens, next.free(m.Now)/part)
 	}
 	if c.left == now.tokens && granted == 0 && (c.length == 0 || c.left == 0) {
 		return s.reply(m.Now, 0, now), nil
@@ -149,6 +153,10 @@ func (m *Model) giveLoanBack(words []string) (string, error) {
 	if err == nil {
 		c.left, err = between("tokens", words[5], 0, mostTokens)
 	}
+	if err == nil {
+		c.isReturn = true
+		err = c.readOptions("RL.RETURN", words[6:], []string{"KEEP"})
+	}
 	if err != nil {
 		return "", err
 	}
@@ -160,8 +168,13 @@ func (m *Model) giveLoanBack(words []string) (string, error) {
 	switch {
 	case now.number != c.previous:
 		return s.reply(m.Now, 0, now), nil
-	case c.left > now.tokens:
+	case c.left+c.tokens > now.tokens:
 		return "", notHeld(now)
+	case c.tokens > 0:
+		after := loan{c.holder, c.tokens, c.number, now.end}
+		next := s.set(m.Now, after, now.tokens-c.left-c.tokens)
+		m.keepLent(c.key, next)
+		return next.reply(m.Now, c.left, after), nil
 	}
 	return m.endLoan(c.key, s, now, c.left, now.tokens-c.left), nil
 }

@@ -49,6 +49,9 @@ func (r *request) leadingOptions(words, known []string) (rest []string, err erro
 		case "FORCE":
 			r.force = true
 			continue
+		case "ALL":
+			r.whole = true
+			continue
 		case "WITH":
 			return nil, r.readFields(words)
 		case "WARN":
@@ -101,6 +104,10 @@ func (r *request) readOption(option, value string) (err error) {
 		r.cost = true
 		r.tokens, err = between(option, value, 0, most)
 	case "KEEP":
+		if r.isReturn {
+			r.tokens, err = between(option, value, 0, mostTokens)
+			return err
+		}
 		if a := r.limit.algorithm; a == concurrency || a == leakyQueue {
 			return refuse("ERR KEEP: does not apply to %s", formOf(a).word)
 		}

@@ -26,7 +26,11 @@ func (c *Calls) loanCommand() []string {
 	numbers := []string{last.holder, strconv.FormatInt(number, 10), strconv.FormatInt(previous, 10)}
 	switch n := c.random.IntN(20); {
 	case n < 3:
-		return slices.Concat([]string{"RL.RETURN", k.name}, numbers, []string{strconv.FormatInt(left, 10)})
+		words := slices.Concat([]string{"RL.RETURN", k.name}, numbers, []string{strconv.FormatInt(left, 10)})
+		if c.chance(3) {
+			words = append(words, "KEEP", strconv.FormatInt(c.random.Int64N(last.tokens-min(left, last.tokens)+2), 10))
+		}
+		return words
 	case n < 6:
 		return []string{"RL.VOID", k.name, last.holder, "FORCE"}[:3+c.random.IntN(2)]
 	case n < 8:
@@ -34,6 +38,9 @@ func (c *Calls) loanCommand() []string {
 	}
 	limit := c.limit(k)
 	words := slices.Concat([]string{c.pick("RL.LEND", "rl.lend"), k.name, c.pick(k.form.word, k.form.word, "tb")}, limit, []string{c.tokens(40)}, numbers)
+	if c.chance(4) {
+		words = append(words, "ALL")
+	}
 	if !c.chance(4) {
 		words = append(words, "LEFT", strconv.FormatInt(left, 10))
 	}
