@@ -25,7 +25,7 @@ func TestGroups(t *testing.T) {
 	ctx := t.Context()
 	waitFor(t, "every slot is served by a node, and not all by one", func() bool {
 		client.ReloadState(ctx)
-		slots, err := client.ClusterSlots(ctx).Result()
+		slots, err := client.ClusterSlots(ctx).Result() //nolint:staticcheck // it is what clients ask
 		served, nodes := 0, map[string]bool{}
 		for _, s := range slots {
 			served += s.End - s.Start + 1
