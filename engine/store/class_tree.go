@@ -132,7 +132,11 @@ func (g *acquireAllCall) keepMeters(parts []engine.Op) bool {
 		return false
 	}
 	for i := range parts {
-		if parts[i].Limit.Algorithm != limits.Class || g.calls[i].Result.Granted == 0 || !g.calls[i].WritesInPlace() || g.targets[i].shard.IsCopied() {
+		t := &g.targets[i]
+		if parts[i].Limit.Algorithm != limits.Class || g.calls[i].Result.Granted == 0 || !g.calls[i].WritesInPlace() || t.shard.IsCopied() {
+			return false
+		}
+		if !t.place.Found { // decided by the rules of a full store, which keep nothing
 			return false
 		}
 	}

@@ -46,7 +46,7 @@ const heldLimits = 120 * 128
 // byte, policies included. Afterwards no copies are left.
 func TestSnapshotIsTheStoreAsItWas(t *testing.T) {
 	flushes, changed := 0, 0
-	for seed := range uint64(24) {
+	for seed := range uint64(64) {
 		r := rand.New(rand.NewPCG(seed, 13))
 		s := New(Config{Shards: 1 << r.IntN(5), Commands: txSteps{}})
 		s.Track(r.IntN(2) == 0)
