@@ -17,7 +17,7 @@ func callOf(ops []engine.Op, done func()) *call.Call {
 	return c
 }
 
-// No operation on a key is queued before the Carry that hands over the tokens taken of it, whoever queues that one. It would find a key without a
+// No operation on a key is queued before the Carry that hands over the tokens taken of it, even if another call queues that one. It would find a key without a
 // limiter, and begin one in which the whole allowance was taken at that moment.
 func TestCarryIsQueuedFirst(t *testing.T) {
 	s, term, now := open(t)

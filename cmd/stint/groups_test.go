@@ -12,7 +12,7 @@ import (
 	"github.com/stintdb/stint/internal/testwait"
 )
 
-// What commands do in a cluster whose keys are divided among groups, and what they refuse.
+// Commands in a cluster whose keys are divided among groups, and their refusals.
 func TestGroupsOfKeys(t *testing.T) {
 	program := testserver.Build(t, filepath.Join("..", ".."))
 	nodes := testserver.StartCluster(t, program, 3, "--groups", "4")

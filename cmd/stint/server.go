@@ -81,34 +81,9 @@ func (p *process) runServer(ctx context.Context, cfg config.Config, ignored []wa
 		return err
 	}
 	defer closeUpstream()
-	s := server.New(server.Options{
-		Config:             cfg,
-		Decider:            state.decider,
-		Keys:               state.keys,
-		Clock:              state.clock,
-		Log:                log,
-		Version:            thisBuild().version,
-		Commit:             thisBuild().commit,
-		Persistence:        state.persistence,
-		Cluster:            state.cluster,
-		TransferLeadership: state.transferLeadership,
-		Backup:             state.backup,
-		Channels:           channels,
-		KeyEvents:          changes,
-		Warnings:           warnings,
-		Users:              users,
-		Upstream:           state.upstream,
-		Services:           services(&cfg),
-
-		ClientLimit:  files.clients,
-		HandoffLimit: files.accepting,
-		Changed: func(cfg *config.Config) {
-			level.Set(logLevel(cfg))
-			if state.changed != nil {
-				state.changed(cfg)
-			}
-		},
-	})
+	o := state.serverOptions(cfg, files, log, level)
+	o.Channels, o.KeyEvents, o.Warnings, o.Users = channels, changes, warnings, users
+	s := server.New(o)
 	defer reloadCertificates(s, &cfg, p.signals, log)()
 	operators.Attach(s)
 	going, stop := state.failing(ctx)
@@ -118,6 +93,34 @@ func (p *process) runServer(ctx context.Context, cfg config.Config, ignored []wa
 		return errors.Join(context.Cause(going), err)
 	}
 	return err
+}
+
+// serverOptions are the options of a server with this state.
+func (s *state) serverOptions(cfg config.Config, files descriptors, log *slog.Logger, level *slog.LevelVar) server.Options {
+	return server.Options{
+		Config:             cfg,
+		Decider:            s.decider,
+		Keys:               s.keys,
+		Clock:              s.clock,
+		Log:                log,
+		Version:            thisBuild().version,
+		Commit:             thisBuild().commit,
+		Persistence:        s.persistence,
+		Cluster:            s.cluster,
+		TransferLeadership: s.transferLeadership,
+		Backup:             s.backup,
+		Upstream:           s.upstream,
+		Services:           services(&cfg),
+
+		ClientLimit:  files.clients,
+		HandoffLimit: files.accepting,
+		Changed: func(cfg *config.Config) {
+			level.Set(logLevel(cfg))
+			if s.changed != nil {
+				s.changed(cfg)
+			}
+		},
+	}
 }
 
 // services are the servers of protocols other than RESP that the settings ask for.

@@ -23,7 +23,7 @@ func startDocker(t *testing.T) docker {
 	folder := t.TempDir()
 	d := docker{"unix://" + filepath.Join(folder, "socket")}
 	in := func(name string) string { return filepath.Join(folder, name) }
-	// It is the first process of a namespace: what it has started ends with it.
+	// It is the first process of a namespace, so all processes in it end with it.
 	daemon := testserver.NewProcess(t, "unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "dockerd", "--host", d.address, "--data-root", in("data"),
 		"--exec-root", in("exec"), "--pidfile", in("pid"), "--storage-driver", "vfs", "--iptables=false", "--ip6tables=false", "--bridge=none")
 	daemon.Start(t)

@@ -99,7 +99,7 @@ func (l *load) awaitRound(t *testing.T) {
 	l.round.Add(1)
 }
 
-// check takes what is left of every limit, at all servers in turn: then each has granted all of its tokens and no more, but for requests of
+// check takes the rest of every limit, at all servers in turn: then each has granted all of its tokens and no more, but for requests of
 // unknown outcome.
 func (l *load) check(t *testing.T) {
 	t.Helper()

@@ -37,21 +37,21 @@ func (b *bites) look(s *server.Server) []bite {
 	if b.last != nil && time.Since(b.at) < bitesFor {
 		return b.last
 	}
-	byLimit := map[string]*bite{}
-	if s.Config().TopKeys == "plain" {
-		entries, _ := s.TopDenied(bitesKeys)
-		policies := policyKeys(s)
-		for _, e := range entries {
-			limit := topKeyOf(e, "plain", s.Now(), func(key []byte) string { return deniedBy(s, policies, key) }).By
-			if limit == "" {
-				continue
-			}
-			if byLimit[limit] == nil {
-				byLimit[limit] = &bite{Limit: limit}
-			}
-			byLimit[limit].Denied += e.Count
-			byLimit[limit].Keys++
+	byLimit, policies := map[string]*bite{}, sync.OnceValue(func() []policyKey { return policyKeys(s) })
+	entries, _ := s.TopDenied(bitesKeys)
+	for _, e := range entries {
+		limit := ""
+		if isWhole(e, s.Config().TopKeys) {
+			limit = deniedBy(s, policies(), e.Key)
 		}
+		if limit == "" {
+			continue
+		}
+		if byLimit[limit] == nil {
+			byLimit[limit] = &bite{Limit: limit}
+		}
+		byLimit[limit].Denied += e.Count
+		byLimit[limit].Keys++
 	}
 	all := []bite{}
 	for _, each := range byLimit {

@@ -80,12 +80,15 @@ const topShown = 20
 // topKeyOf is the view of an entry. by names the limit that denies a key: it is only asked where the key is whole, because it
 // reads the keys of all policies.
 func topKeyOf(e topkeys.Entry, mode string, now int64, by func(key []byte) string) topKey {
-	k := topKey{Key: string(e.Key), Count: e.Count, Error: e.Error, Own: ownShareOf(e, now), Whole: mode == "plain" && len(e.Key) == e.Size}
+	k := topKey{Key: string(e.Key), Count: e.Count, Error: e.Error, Own: ownShareOf(e, now), Whole: isWhole(e, mode)}
 	if k.Whole {
 		k.By = by(e.Key)
 	}
 	return k
 }
+
+// isWhole reports whether an entry has its key as it is.
+func isWhole(e topkeys.Entry, mode string) bool { return mode == "plain" && len(e.Key) == e.Size }
 
 func (a *Admin) overview(_ context.Context, s *server.Server, request *http.Request) (any, error) {
 	since := int64(0)

@@ -47,7 +47,7 @@ type check struct {
 	text    func(s seen) string
 }
 
-// checks are in the order in which the page lists them.
+// checks are in the order in which the page lists them: the grave ones first.
 var checks = []check{
 	{true, runbookCluster, func(s seen) string {
 		if s.notReady == nil {
@@ -96,7 +96,7 @@ var checks = []check{
 	}},
 }
 
-// lostNodes names the members of a cluster that cannot be reached, and how many more it can lose.
+// lostNodes names the members of a cluster that cannot be reached, and the number of other failures at which decisions stop.
 func lostNodes(members []clusterstatus.Member) string {
 	var lost []string
 	voters, here := 0, 0
@@ -135,10 +135,11 @@ type problems struct {
 	since map[int]int64 // by the place in checks
 }
 
-// at returns the problems that there are at a time, in nanoseconds since the Unix epoch, the grave ones first.
-func (p *problems) at(now int64, s seen) (grave, others []problem) {
+// at returns the problems that there are at a time, in nanoseconds since the Unix epoch.
+func (p *problems) at(now int64, s seen) []problem {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	all := []problem{}
 	for i, c := range checks {
 		text := c.text(s)
 		if text == "" {
@@ -151,18 +152,12 @@ func (p *problems) at(now int64, s seen) (grave, others []problem) {
 		if p.since[i] == 0 {
 			p.since[i] = now / int64(time.Millisecond)
 		}
-		found := problem{text, c.grave, p.since[i], c.runbook}
-		if c.grave {
-			grave = append(grave, found)
-		} else {
-			others = append(others, found)
-		}
+		all = append(all, problem{text, c.grave, p.since[i], c.runbook})
 	}
-	return grave, others
+	return all
 }
 
 // look returns the problems that a server has now.
 func (p *problems) look(s *server.Server, r *metrics.Snapshot) []problem {
-	grave, others := p.at(s.Now(), seen{r, s.Ready()})
-	return append(append([]problem{}, grave...), others...)
+	return p.at(s.Now(), seen{r, s.Ready()})
 }

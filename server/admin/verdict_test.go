@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -53,9 +52,8 @@ func TestProblems(t *testing.T) {
 		{s: metrics.Snapshot{LoopLag: time.Second}, want: "Requests wait 1s for a processor"},
 	} {
 		var p problems
-		grave, others := p.at(5e9, seen{&tc.s, tc.err})
 		var got []string
-		for _, each := range slices.Concat(grave, others) {
+		for _, each := range p.at(5e9, seen{&tc.s, tc.err}) {
 			text := each.Text
 			if each.Grave {
 				text = "!" + text
@@ -76,10 +74,10 @@ func TestProblemsBegin(t *testing.T) {
 	for _, step := range []struct {
 		at, bytes, since int64 // seconds; 0 for no problem
 	}{{1, 95, 1}, {2, 97, 1}, {3, 50, 0}, {4, 91, 4}} {
-		_, others := p.at(step.at*1e9, seen{&metrics.Snapshot{KeyBytes: step.bytes, MaxBytes: 100}, nil})
+		all := p.at(step.at*1e9, seen{&metrics.Snapshot{KeyBytes: step.bytes, MaxBytes: 100}, nil})
 		since := int64(0)
-		if len(others) > 0 {
-			since = others[0].Since / 1000
+		if len(all) > 0 {
+			since = all[0].Since / 1000
 		}
 		if since != step.since {
 			t.Errorf("at %d s: since %d, want %d", step.at, since, step.since)

@@ -29,7 +29,7 @@ type Measured interface {
 	Measure(r *metrics.Snapshot)
 }
 
-// Readier is a service that can be without what it needs to answer.
+// Readier is a service that may be unable to answer.
 type Readier interface {
 	// Ready is nil if it answers requests, or else the reason why not. It is called after Start.
 	Ready() error

@@ -113,7 +113,7 @@ func TestPushes(t *testing.T) {
 	}
 }
 
-// A push that is refused changes nothing, and the control plane is told why.
+// A push that is refused changes nothing, and the control plane gets the reason.
 func TestRefusedPushes(t *testing.T) {
 	control := testxds.Start(t, "127.0.0.1:0")
 	var said log

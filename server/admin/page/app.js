@@ -27,11 +27,13 @@ function remember(series, all) {
   }
 }
 
+// now is the newest value of a series.
+const now = (name) => history[name].at(-1) ?? 0;
+
 // charts draws the range that is chosen.
 function charts() {
   const minutes = Number($("range").value), isRecent = minutes === recentMinutes;
   const points = isRecent ? recentPoints : minutes, shown = isRecent ? history : Object.fromEntries(Object.entries(day).map(([name, values]) => [name, values.slice(-minutes)]));
-  const now = (name) => history[name].at(-1) ?? 0;
   lines($("rates"), [{ kind: "granted", values: shown.granted }, { kind: "denied", values: shown.denied }], { points, minutes, format: rate,
     label: `Now ${rate(now("granted"))} granted and ${rate(now("denied"))} denied per second` });
   lines($("latencies"), [{ kind: "median", values: shown.median }, { kind: "tail", values: shown.tail }], { points, minutes, format: (v) => (v ? seconds(v) : "0"),
@@ -50,12 +52,11 @@ function showNow(o) {
   remember(history, o.history);
   for (const values of Object.values(history)) values.splice(0, values.length - recentPoints);
   samples = o.samples;
-  const last = (name) => history[name].at(-1) ?? 0;
   $("tiles").replaceChildren(...[
-    tile("granted per second", rate(last("granted")), { kind: "granted" }),
-    tile("denied per second", rate(last("denied")), { kind: last("denied") > 0 ? "denied" : "" }),
-    tile("median latency", seconds(last("median"))),
-    tile("99 % are faster than", seconds(last("tail"))),
+    tile("granted per second", rate(now("granted")), { kind: "granted" }),
+    tile("denied per second", rate(now("denied")), { kind: now("denied") > 0 ? "denied" : "" }),
+    tile("median latency", seconds(now("median"))),
+    tile("99 % are faster than", seconds(now("tail"))),
     tile("open connections", count(sum(o, "stint_connections")), { metric: "stint_connections" }),
     tile("keys", count(sum(o, "stint_keys")), { metric: "stint_keys" }),
     tile("memory for keys", bytes(sum(o, "stint_keys_bytes"))),
