@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -15,18 +16,18 @@ const DefaultConnectTimeout = time.Second
 type firstCalls struct {
 	connectTimeout time.Duration
 
+	over  atomic.Bool // read without the lock: nearly all calls are later ones
 	mu    sync.Mutex
 	until time.Time // zero before the first call
-	over  bool
 }
 
 // within is the time that a call waits.
 func (f *firstCalls) within(timeout time.Duration) time.Duration {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.over {
+	if f.over.Load() {
 		return timeout
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if f.until.IsZero() {
 		f.until = time.Now().Add(f.connectTimeout)
 	}
@@ -35,9 +36,9 @@ func (f *firstCalls) within(timeout time.Duration) time.Duration {
 
 // end records that a call has its outcome.
 func (f *firstCalls) end() {
-	f.mu.Lock()
-	f.over = true
-	f.mu.Unlock()
+	if !f.over.Load() { // a store would take the cache line from other callers
+		f.over.Store(true)
+	}
 }
 
 var warning sync.Once
