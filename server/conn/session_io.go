@@ -44,7 +44,7 @@ func (s *Session) pause(unsent int, cfg *config.Config) {
 	s.recheckLater(recheckMin)
 }
 
-// recheckLater wakes the session later to see whether its client has read, because the loops do not report that. Input
+// recheckLater wakes the session later to see whether its client has read, which only some connections report. Input
 // that arrives before then also checks, but does not schedule another wake-up.
 func (s *Session) recheckLater(wait time.Duration) {
 	if s.rechecking.Swap(true) {

@@ -1,11 +1,8 @@
 package netio
 
 import (
-	"context"
 	"sync"
 	"time"
-
-	"github.com/panjf2000/gnet/v2"
 
 	"github.com/stintdb/stint/server/clock"
 )
@@ -14,11 +11,14 @@ import (
 // should not, makes all its other connections wait that long.
 type LoopLag struct {
 	mu    sync.Mutex
-	loops map[gnet.EventLoop]*loopTask
+	loops map[taskLoop]*loopTask
 
 	peak    [2]int64 // the longest lag of this lagPeriod and of the one before
 	started int64    // clock, of this lagPeriod
 }
+
+// taskLoop is an event loop as LoopLag sees it. execute has it run a task soon; it reports false if the loop has ended.
+type taskLoop interface{ execute(task func()) bool }
 
 // lagPeriod is the least time for which a lag is remembered, so that a scrape sees it.
 const lagPeriod = int64(15 * time.Second)
@@ -30,12 +30,12 @@ type loopTask struct {
 	given   int64 // clock, when the last task was
 }
 
-// Add measures a loop. The loops of --loops are never removed.
-func (m *LoopLag) Add(to gnet.EventLoop) {
+// add measures a loop. The loops of --loops are never removed.
+func (m *LoopLag) add(to taskLoop) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.loops == nil {
-		m.loops = make(map[gnet.EventLoop]*loopTask)
+		m.loops = make(map[taskLoop]*loopTask)
 	}
 	if m.loops[to] == nil {
 		m.loops[to] = &loopTask{}
@@ -54,16 +54,15 @@ func (m *LoopLag) Probe(clock *clock.Clock, noticed func(nanos int64)) {
 			continue
 		}
 		one.waiting, one.given = true, clock.Now()
-		task := gnet.RunnableFunc(func(context.Context) error {
+		ran := func() {
 			m.mu.Lock()
 			defer m.mu.Unlock()
 			one.waiting = false
 			took := clock.Now() - one.given
 			m.peak[0] = max(m.peak[0], took)
 			noticed(took)
-			return nil
-		})
-		if of.Execute(context.Background(), task) != nil { // it is shutting down
+		}
+		if !of.execute(ran) {
 			one.waiting = false
 		}
 	}

@@ -1,0 +1,148 @@
+//go:build linux && !gnet
+
+package netio
+
+import (
+	"bytes"
+	"errors"
+	"net"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+)
+
+// epollConn is a connection of an epollLoop.
+type epollConn struct {
+	loop    *epollLoop
+	fd      int
+	session interface{ ServeInput(in []byte) (over bool) }
+	onClose func()
+	pending int          // bytes among the loop's pending writes
+	unsent  bytes.Buffer // what the kernel has not taken
+	woken   atomic.Bool  // its turn is still to come
+	failed  bool         // nothing can be sent
+	closed  bool
+}
+
+const (
+	readable = unix.EPOLLIN | unix.EPOLLRDHUP
+	writable = unix.EPOLLOUT
+)
+
+// happen handles what epoll reports. Errors and the end of the stream are found by reading.
+func (c *epollConn) happen(events uint32) {
+	if events&writable != 0 {
+		c.sendUnsent()
+	}
+	if events&^writable == 0 || c.closed {
+		return
+	}
+	n, err := receiveNow(c.fd, c.loop.input[:])
+	switch {
+	case n > 0:
+		c.serve(c.loop.input[:n])
+	case err == nil || !isTemporary(err): // the end of the stream
+		c.close()
+	}
+}
+
+// serve has the session handle input, or go on without.
+func (c *epollConn) serve(in []byte) {
+	if !c.closed && c.session.ServeInput(in) {
+		c.close()
+	}
+}
+
+// wake has the session go on. Any goroutine may call it.
+func (c *epollConn) wake() {
+	if c.woken.Swap(true) {
+		return
+	}
+	l := c.loop
+	l.mu.Lock()
+	l.wakes = append(l.wakes, c)
+	l.interrupt()
+	l.mu.Unlock()
+}
+
+// Write implements conn.ReplyConn. An error of a write that waits closes the connection later.
+func (c *epollConn) Write(b []byte) (int, error) {
+	if c.failed {
+		return 0, net.ErrClosed
+	}
+	c.loop.writes.add(c, b)
+	return len(b), nil
+}
+
+// WriteFinal implements conn.ReplyConn: the kernel holds the bytes back until the end of the stream is there too, and sends both in
+// one segment. A client that has read the replies then knows that no more can be asked here.
+func (c *epollConn) WriteFinal(b []byte) (n int, err error) {
+	c.loop.writes.flush()
+	_ = unix.SetsockoptInt(c.fd, unix.IPPROTO_TCP, unix.TCP_CORK, 1) // of a unix socket there is nothing to hold back
+	c.send(b)
+	if c.Unsent() == 0 {
+		_ = unix.Shutdown(c.fd, unix.SHUT_WR)
+	}
+	_ = unix.SetsockoptInt(c.fd, unix.IPPROTO_TCP, unix.TCP_CORK, 0)
+	return len(b), nil
+}
+
+// Unsent implements conn.ReplyConn. Pending writes do not count: they are few, and wait for no client.
+func (c *epollConn) Unsent() int { return c.unsent.Len() }
+
+// send gives bytes to the kernel, and keeps what it does not take.
+func (c *epollConn) send(b []byte) {
+	switch {
+	case c.closed || c.failed:
+		return
+	case c.unsent.Len() > 0:
+		c.unsent.Write(b)
+		return
+	}
+	n, err := sendNow(c.fd, b)
+	c.check(err)
+	if n < len(b) && !c.failed {
+		c.unsent.Write(b[n:])
+		c.check(c.loop.watch(unix.EPOLL_CTL_MOD, c.fd, readable|writable))
+	}
+}
+
+// sendUnsent goes on with what the kernel did not take.
+func (c *epollConn) sendUnsent() {
+	n, err := sendNow(c.fd, c.unsent.Bytes())
+	c.check(err)
+	c.unsent.Next(n)
+	if c.unsent.Len() == 0 {
+		c.unsent = bytes.Buffer{} // an idle connection keeps no room
+		c.wake()                  // its session may wait for its client to read
+		c.check(c.loop.watch(unix.EPOLL_CTL_MOD, c.fd, readable))
+	}
+}
+
+// check has the connection closed at the end of the turn after an error. It may be in use until then.
+func (c *epollConn) check(err error) {
+	if err != nil && !isTemporary(err) && !c.failed {
+		c.failed = true
+		c.loop.failed = append(c.loop.failed, c)
+	}
+}
+
+// isTemporary reports that the kernel takes or has nothing at the moment.
+func isTemporary(err error) bool { return errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EINTR) }
+
+// close ends the connection, after what the kernel takes at once of its replies.
+func (c *epollConn) close() {
+	if c.closed {
+		return
+	}
+	if c.pending > 0 {
+		c.loop.writes.flush()
+	}
+	c.closed = true
+	if c.unsent.Len() > 0 {
+		_, _ = sendNow(c.fd, c.unsent.Bytes())
+	}
+	delete(c.loop.conns, c.fd)
+	_ = unix.Close(c.fd)
+	c.onClose()
+}

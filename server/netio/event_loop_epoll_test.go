@@ -1,0 +1,289 @@
+//go:build linux && !gnet
+
+package netio
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stintdb/stint/internal/testwait"
+	"golang.org/x/sys/unix"
+)
+
+// fakeSession is a session that does what a test says.
+type fakeSession struct {
+	serve func(in []byte) (over bool)
+}
+
+func (f fakeSession) ServeInput(in []byte) bool { return f.serve(in) }
+
+// peer is the other end of a connection.
+type peer struct {
+	*os.File
+	fd int
+}
+
+// startLoop returns a running loop without sessions.
+func startLoop(t *testing.T) *epollLoop {
+	loop, err := startEventLoop(nil, &LoopLag{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = loop.stop() })
+	return loop.(*epollLoop)
+}
+
+// connect has the loop serve a new connection, and returns the client's side. serve is called on the loop.
+func (l *epollLoop) connect(t *testing.T, serve func(c *epollConn, in []byte) bool) (c *epollConn, client *peer, closed *atomic.Int32) {
+	t.Helper()
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client = &peer{os.NewFile(uintptr(pair[1]), "client"), pair[1]}
+	t.Cleanup(func() { client.Close() })
+	closed = new(atomic.Int32)
+	c = &epollConn{loop: l, fd: pair[0], onClose: func() { closed.Add(1) }}
+	c.session = fakeSession{func(in []byte) bool { return serve(c, in) }}
+	l.do(func() { err = l.add(c) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, client, closed
+}
+
+// do runs a function on the loop.
+func (l *epollLoop) do(f func()) {
+	done := make(chan struct{})
+	if l.execute(func() { f(); close(done) }) {
+		<-done
+	}
+}
+
+func echo(c *epollConn, in []byte) bool {
+	_, err := c.Write(in)
+	return err != nil
+}
+
+func expect(t *testing.T, from *peer, want string) {
+	t.Helper()
+	got := make([]byte, len(want))
+	if n, err := io.ReadFull(from, got); err != nil || string(got) != want {
+		t.Fatalf("%d bytes were read, %.40q, want %d, %.40q: %v", n, got[:n], len(want), want, err)
+	}
+}
+
+func TestRepliesKeepTheirOrder(t *testing.T) {
+	large := strings.Repeat("x", maxPendingReply+1)
+	most := strings.Repeat("y", maxPendingReply)
+	for _, replies := range [][]string{{"a"}, {"a", "b"}, {"a", large, "b"}, {large, "a"}, append([]string{"a"}, strings.Split(strings.Repeat(most+" ", 2*maxPendingBytes/maxPendingReply), " ")...)} {
+		loop := startLoop(t)
+		_, client, _ := loop.connect(t, func(c *epollConn, in []byte) bool {
+			for _, reply := range replies {
+				if n, err := c.Write([]byte(reply)); n != len(reply) || err != nil {
+					t.Errorf("Write: %d, %v", n, err)
+				}
+			}
+			return false
+		})
+		if _, err := client.WriteString("go"); err != nil {
+			t.Fatal(err)
+		}
+		expect(t, client, strings.Join(replies, ""))
+	}
+}
+
+// Replies leave when the loop has served all that were ready, and in the order in which they were given.
+func TestRepliesWaitForTheEndOfTheTurn(t *testing.T) {
+	loop := startLoop(t)
+	a, toA, _ := loop.connect(t, echo)
+	b, toB, _ := loop.connect(t, echo)
+	loop.do(func() {
+		_, _ = a.Write([]byte("a"))
+		_, _ = b.Write([]byte("b"))
+		if _, err := receiveNow(toA.fd, make([]byte, 1)); err != unix.EAGAIN {
+			t.Errorf("a reply left before the end of the turn: %v", err)
+		}
+	})
+	expect(t, toA, "a")
+	expect(t, toB, "b")
+	loop.do(func() {
+		most := make([]byte, maxPendingReply)
+		for range maxPendingBytes/maxPendingReply + 1 {
+			_, _ = (&epollConn{loop: loop, closed: true}).Write(most)
+		}
+		if len(loop.writes.bytes) > maxPendingBytes {
+			t.Errorf("%d bytes wait", len(loop.writes.bytes))
+		}
+	})
+}
+
+// What the kernel does not take is kept, in order, and sent when the client reads.
+func TestSlowReader(t *testing.T) {
+	loop := startLoop(t)
+	var replies [][]byte
+	for i := range 64 {
+		replies = append(replies, bytes.Repeat([]byte{byte('a' + i%26)}, 20_000+i))
+	}
+	want := string(bytes.Join(replies, nil))
+	c, client, closed := loop.connect(t, func(c *epollConn, in []byte) bool {
+		for _, reply := range replies {
+			if len(in) > 0 { // otherwise it is woken because its client has read
+				_, _ = c.Write(reply)
+			}
+		}
+		return false
+	})
+	_, _ = client.WriteString("go")
+	testwait.Until(t, "bytes are kept", func() (kept bool) {
+		loop.do(func() { kept = c.Unsent() > 0 })
+		return kept
+	})
+	expect(t, client, want)
+	loop.do(func() {
+		if c.Unsent() != 0 || c.unsent.Cap() != 0 || c.failed {
+			t.Errorf("%d bytes unsent, room for %d, failed %t", c.Unsent(), c.unsent.Cap(), c.failed)
+		}
+	})
+	_, _ = client.WriteString("again")
+	expect(t, client, want)
+	if closed.Load() != 0 {
+		t.Error("it was closed")
+	}
+}
+
+func TestClose(t *testing.T) {
+	for name, end := range map[string]func(c *epollConn, client *peer){
+		"by the client":  func(_ *epollConn, client *peer) { client.Close() },
+		"by its session": func(_ *epollConn, client *peer) { _, _ = client.WriteString("bye") },
+		"by an error of a reply": func(c *epollConn, client *peer) {
+			c.loop.do(func() { _ = unix.Shutdown(c.fd, unix.SHUT_WR); _, _ = c.Write([]byte("x")) })
+		},
+		"by the end of the loop": func(c *epollConn, _ *peer) { _ = c.loop.stop() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			loop := startLoop(t)
+			c, client, closed := loop.connect(t, func(c *epollConn, in []byte) bool {
+				_, _ = c.Write([]byte("last words"))
+				return true
+			})
+			end(c, client)
+			testwait.Until(t, "it is closed", func() bool { return closed.Load() == 1 })
+			c.wake()
+			loop.do(func() {
+				if len(loop.conns) != 0 || len(loop.failed) != 0 {
+					t.Errorf("left: %v, %v", loop.conns, loop.failed)
+				}
+			})
+			if closed.Load() != 1 {
+				t.Errorf("it was closed %d times", closed.Load())
+			}
+			if name == "by its session" {
+				expect(t, client, "last words")
+			}
+		})
+	}
+}
+
+// A connection that was closed in a turn is not served in it, also if another has its file descriptor by then.
+func TestClosedInTheSameTurn(t *testing.T) {
+	loop := startLoop(t)
+	var first, second *epollConn
+	served := 0
+	serve := func(c *epollConn, _ []byte) bool {
+		served++
+		for _, other := range []*epollConn{first, second} {
+			if other != c {
+				other.close()
+			}
+		}
+		return false
+	}
+	first, toFirst, _ := loop.connect(t, serve)
+	second, toSecond, _ := loop.connect(t, serve)
+	loop.do(func() { // both are ready in the next turn
+		_, _ = unix.Write(toFirst.fd, []byte("x"))
+		_, _ = unix.Write(toSecond.fd, []byte("x"))
+	})
+	testwait.Until(t, "one is served", func() (done bool) {
+		loop.do(func() { done = served > 0 })
+		return done
+	})
+	loop.do(func() {})
+	loop.do(func() {
+		if served != 1 {
+			t.Errorf("%d were served", served)
+		}
+	})
+}
+
+// No wake-up is lost, whether the loop works, waits, or is about to.
+func TestWakes(t *testing.T) {
+	loop := startLoop(t)
+	turns := make(chan struct{})
+	c, _, _ := loop.connect(t, func(*epollConn, []byte) bool {
+		turns <- struct{}{}
+		return false
+	})
+	for range 20_000 {
+		c.wake()
+		<-turns
+	}
+}
+
+// A session that wakes itself has its turn after the others that are ready, once however often it does.
+func TestWakeWithinATurn(t *testing.T) {
+	loop := startLoop(t)
+	var order []string
+	var lazy *epollConn
+	lazy, _, _ = loop.connect(t, func(c *epollConn, in []byte) bool {
+		if order = append(order, "lazy"); len(order) == 1 {
+			c.wake()
+			c.wake()
+		}
+		return false
+	})
+	_, client, _ := loop.connect(t, func(*epollConn, []byte) bool {
+		order = append(order, "ready")
+		return false
+	})
+	loop.do(func() {
+		_, _ = unix.Write(client.fd, []byte("x"))
+		lazy.serve(nil)
+	})
+	for range 3 {
+		loop.do(func() {})
+	}
+	loop.do(func() {
+		if got := strings.Join(order, " "); got != "lazy ready lazy" {
+			t.Errorf("order of the turns: %s", got)
+		}
+	})
+}
+
+func TestStopAtOnce(t *testing.T) {
+	for range 200 {
+		_ = startLoop(t).stop()
+	}
+}
+
+func TestTasksOfALoopThatHasEnded(t *testing.T) {
+	loop := startLoop(t)
+	ran := false
+	loop.do(func() { ran = true })
+	if _ = loop.stop(); !ran || loop.execute(func() {}) {
+		t.Error("a task before the end did not run, or one after it was taken")
+	}
+	var told error
+	a, b := net.Pipe()
+	defer b.Close()
+	loop.assign(a, origin{}, func(err error) { told = err })
+	if told == nil || !strings.Contains(told.Error(), "no file descriptor") {
+		t.Errorf("a connection without a file descriptor: %v", told)
+	}
+}
