@@ -27,6 +27,7 @@ readonly steps=(
     "alone   processes:  real processes under faults, checked for linearizability, and lent keys, whose limits must hold"
     "night   sizes:      all tests at ten times their full size"
     "night   race-all:   the race detector on all tests"
+    "night   gnet:       the tests of the server on the event loops of other systems"
     "night   attacks:    the attacks of docs/performance.md at full size"
     "night   targets:    the program for each processor of each system of a release"
     "night   flips:      every bit of a node's files"
@@ -288,6 +289,8 @@ step_bench() { (cd bench && watched go test ./...); }
 step_sizes() { TEST_SIZE=nightly watched go test ./... -timeout 6h; }
 
 step_race_all() { watched go test -race ./... -cpu 1 -timeout 6h; }
+
+step_gnet() { watched go test -tags gnet ./server -timeout 1h; }
 
 step_attacks() {
     watched go test -tags e2e ./cmd/stint -timeout 1h -attack-scale 10 \
