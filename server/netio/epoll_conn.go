@@ -3,7 +3,6 @@
 package netio
 
 import (
-	"bytes"
 	"errors"
 	"net"
 	"sync/atomic"
@@ -17,10 +16,10 @@ type epollConn struct {
 	fd      int
 	session interface{ ServeInput(in []byte) (over bool) }
 	onClose func()
-	pending int          // bytes among the loop's pending writes
-	unsent  bytes.Buffer // what the kernel has not taken
-	woken   atomic.Bool  // its turn is still to come
-	failed  bool         // nothing can be sent
+	pending int         // bytes among the loop's pending writes
+	unsent  unsent      // after which comes what is pending
+	woken   atomic.Bool // its turn is still to come
+	failed  bool        // nothing can be sent
 	closed  bool
 }
 
@@ -88,35 +87,37 @@ func (c *epollConn) WriteFinal(b []byte) (n int, err error) {
 }
 
 // Unsent implements conn.ReplyConn. Pending writes do not count: they are few, and wait for no client.
-func (c *epollConn) Unsent() int { return c.unsent.Len() }
+func (c *epollConn) Unsent() int { return c.unsent.bytes }
 
 // send gives bytes to the kernel, and keeps what it does not take.
 func (c *epollConn) send(b []byte) {
 	switch {
 	case c.closed || c.failed:
 		return
-	case c.unsent.Len() > 0:
-		c.unsent.Write(b)
+	case c.unsent.bytes > 0:
+		c.unsent.add(b)
 		return
 	}
 	n, err := sendNow(c.fd, b)
 	c.check(err)
 	if n < len(b) && !c.failed {
-		c.unsent.Write(b[n:])
+		c.unsent.add(b[n:])
 		c.check(c.loop.watch(unix.EPOLL_CTL_MOD, c.fd, readable|writable))
 	}
 }
 
 // sendUnsent goes on with what the kernel did not take.
 func (c *epollConn) sendUnsent() {
-	n, err := sendNow(c.fd, c.unsent.Bytes())
-	c.check(err)
-	c.unsent.Next(n)
-	if c.unsent.Len() == 0 {
-		c.unsent = bytes.Buffer{} // an idle connection keeps no room
-		c.wake()                  // its session may wait for its client to read
-		c.check(c.loop.watch(unix.EPOLL_CTL_MOD, c.fd, readable))
+	for c.unsent.bytes > 0 {
+		n, err := sendNow(c.fd, c.unsent.first())
+		c.unsent.drop(n)
+		if err != nil {
+			c.check(err)
+			return
+		}
 	}
+	c.check(c.loop.watch(unix.EPOLL_CTL_MOD, c.fd, readable))
+	c.wake() // its session may wait for its client to read
 }
 
 // check has the connection closed at the end of the turn after an error. It may be in use until then.
@@ -139,8 +140,8 @@ func (c *epollConn) close() {
 		c.loop.writes.flush()
 	}
 	c.closed = true
-	if c.unsent.Len() > 0 {
-		_, _ = sendNow(c.fd, c.unsent.Bytes())
+	if c.unsent.bytes > 0 {
+		_, _ = sendNow(c.fd, c.unsent.first())
 	}
 	delete(c.loop.conns, c.fd)
 	_ = unix.Close(c.fd)

@@ -5,6 +5,7 @@ package netio
 import (
 	"bytes"
 	"io"
+	"math/rand/v2"
 	"net"
 	"os"
 	"strings"
@@ -146,14 +147,45 @@ func TestSlowReader(t *testing.T) {
 	})
 	expect(t, client, want)
 	loop.do(func() {
-		if c.Unsent() != 0 || c.unsent.Cap() != 0 || c.failed {
-			t.Errorf("%d bytes unsent, room for %d, failed %t", c.Unsent(), c.unsent.Cap(), c.failed)
+		if c.Unsent() != 0 || c.unsent.chunks != nil || c.failed {
+			t.Errorf("%d bytes unsent, in %d chunks, failed %t", c.Unsent(), len(c.unsent.chunks), c.failed)
 		}
 	})
 	_, _ = client.WriteString("again")
 	expect(t, client, want)
 	if closed.Load() != 0 {
 		t.Error("it was closed")
+	}
+}
+
+// Unsent bytes take little more memory than they have, however they came.
+func TestRoomOfUnsentBytes(t *testing.T) {
+	var u unsent
+	var want, got []byte
+	random := rand.New(rand.NewPCG(1, 0))
+	for i := range 5000 {
+		reply := bytes.Repeat([]byte{byte(i)}, 1+random.IntN(1<<random.IntN(17)))
+		u.add(reply)
+		want = append(want, reply...)
+		if random.IntN(3) > 0 {
+			n := random.IntN(len(u.first()) + 1)
+			got = append(got, u.first()[:n]...)
+			u.drop(n)
+		}
+		room := 0
+		for _, chunk := range u.chunks {
+			room += cap(chunk)
+		}
+		if u.bytes != len(want)-len(got) || room > u.bytes+unsentChunk {
+			t.Fatalf("%d bytes, want %d, have room for %d", u.bytes, len(want)-len(got), room)
+		}
+	}
+	for u.bytes > 0 {
+		got = append(got, u.first()...)
+		u.drop(len(u.first()))
+	}
+	if !bytes.Equal(got, want) || u.chunks != nil {
+		t.Errorf("%d of %d bytes came out, in the same order: %t", len(got), len(want), bytes.Equal(got, want))
 	}
 }
 
