@@ -106,7 +106,7 @@ function showBites(o) {
 
 function showTop(o) {
   const notes = { off: "Not counted: --top-keys is off.", hashed: "Keys are shown as hashes; look up a key to see its hash." };
-  $("top-note").textContent = notes[o.top.mode] ?? (o.top.entries.length ? `${count(o.top.total)} denials of all keys${o.cluster ? " at this node" : ""}.` : "No denials.");
+  $("top-note").textContent = notes[o.top.mode] ?? (o.top.entries.length ? `${count(o.top.total)} denials of all keys${o.cluster ? " at this node" : ""}.` : `No denials${o.cluster ? " at this node" : ""}.`);
   refill($("top"), ...o.top.entries.map((e) => make("tr", {},
     keyCell(e, e.by),
     make("td", { class: "number", "data-top": e.key }, count(e.count)),

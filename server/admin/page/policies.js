@@ -105,7 +105,7 @@ function describe(effect, d) {
       make("p", {}, make("code", {}, l.spec), ` ${many(l.callers, "caller")}: ${count(l.deniedNow)} would be denied now, ${count(l.deniedThen)} with the change.`,
         l.wrongType ? make("span", { class: "over" }, ` ${count(l.wrongType)} of them would get errors until their keys, which belong to another algorithm, expire.`) : ""),
       l.examples.length ? examples(l.examples) : make("p", { class: "soft" }, "No difference for any of them."))));
-  return [...headline(effect.replay), make("p", {}, intro), changes, ...showReplay(effect.replay, d), instant];
+  return [...headline(effect.replay), make("p", {}, intro), changes, ...showReplay(effect.replay, d, nodes.all), instant];
 }
 
 function examples(list) {
