@@ -106,7 +106,7 @@ func startCluster(t *testing.T) map[string]*process {
 	nodes := map[string]*process{}
 	for i := range size {
 		id := string(rune('a' + i))
-		nodes[id] = start(t, "--dir", t.TempDir(), "--node-id", id, "--cluster-listen", peers[i], "--cluster-peers", strings.Join(peers, ","), "--cluster-heartbeat", "1s")
+		nodes[id] = start(t, "--dir", t.TempDir(), "--node-id", id, "--advertise", "stint-"+id+":6379", "--cluster-listen", peers[i], "--cluster-peers", strings.Join(peers, ","), "--cluster-heartbeat", "1s")
 	}
 	return nodes
 }
