@@ -55,9 +55,10 @@ func drive(t *testing.T, address string, phase float64, stop <-chan struct{}) {
 	}
 }
 
-// pictureSeconds is how long the traffic of a picture takes; with 300 the history of the page is full.
-func pictureSeconds() int {
-	seconds, _ := strconv.Atoi(os.Getenv("PICTURE_SECONDS"))
+// letTrafficFlow waits the seconds in PICTURE_SECONDS: with 300 the history of the page is full.
+func letTrafficFlow() (seconds int) {
+	seconds, _ = strconv.Atoi(os.Getenv("PICTURE_SECONDS"))
+	time.Sleep(time.Duration(seconds) * time.Second)
 	return seconds
 }
 
@@ -65,7 +66,6 @@ const pictureLimits = "TB user:{} 60 40/s TB everybody 5000 500/s"
 
 // The picture of the handbook: traffic, a cluster, the keys denied most, one of them in detail, and policies.
 func TestPicture(t *testing.T) {
-	seconds := pictureSeconds()
 	nodes := startCluster(t)
 	for id, p := range nodes {
 		until(t, "a leader is known to "+id, func() bool { return sums(t, p.admin)["stint_raft_has_leader"] == 1 })
@@ -76,7 +76,7 @@ func TestPicture(t *testing.T) {
 	for i, id := range []string{"a", "b", "c"} {
 		go drive(t, nodes[id].listen, float64(i), stop)
 	}
-	time.Sleep(time.Duration(seconds) * time.Second)
+	seconds := letTrafficFlow()
 	b := open(t, nodes["a"].admin)
 	b.scheme("light")
 	b.until(`document.querySelector('[data-look="user:globex"]') && document.querySelector('[data-policy="api"]')`)
@@ -99,7 +99,7 @@ func TestPictureOfAnEffect(t *testing.T) {
 	for i := range 2 {
 		go drive(t, p.listen, float64(i), stop)
 	}
-	time.Sleep(time.Duration(pictureSeconds()) * time.Second)
+	letTrafficFlow()
 	b := open(t, p.admin)
 	b.scheme("light")
 	call(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: 820, Height: 1400, DeviceScaleFactor: 1})
