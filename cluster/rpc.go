@@ -15,10 +15,15 @@ import (
 
 // request is a question or request of one node to another about the cluster itself: its status, a pledge, or a request to its group.
 type request struct {
-	Group  uint32    `json:"group,omitempty"` // that it is about
-	Status *struct{} `json:"report,omitempty"`
+	Group  uint32         `json:"group,omitempty"` // that it is about
+	Status *statusRequest `json:"report,omitempty"`
 	group.Request
 	Pledge *pledgeRequest `json:"pledge,omitempty"`
+}
+
+// statusRequest asks a node for its status.
+type statusRequest struct {
+	Counts bool `json:"counts,omitempty"` // too
 }
 
 // response answers a request.
@@ -65,6 +70,10 @@ func (n *Node) handleRPC(ctx context.Context, q request) (a response) {
 		return response{Status: &own}
 	case q.Status != nil:
 		own := n.ownStatus()
+		if q.Status.Counts && own.Report != nil && n.opt.Counts != nil {
+			report := *own.Report
+			report.Counts, own.Report = n.opt.Counts(), &report
+		}
 		return response{Status: &own, KeyGroups: n.keys.ownStatuses()}
 	case q.Pledge != nil && q.Pledge.Of != n.id:
 		err = errors.New("this is another node")

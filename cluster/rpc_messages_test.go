@@ -15,7 +15,7 @@ func TestRequestsAreWrittenAsBefore(t *testing.T) {
 		message any
 		want    string
 	}{
-		{request{Status: &struct{}{}}, `{"report":{}}`},
+		{request{Status: &statusRequest{}}, `{"report":{}}`},
 		{request{Request: group.Request{Join: join}}, `{"join":{"id":"a#1","address":"a:1","member":{"node":"a","client":"c:1","spare":false}}}`},
 		{request{Request: group.Request{Admin: &group.AdminRequest{Do: "remove", Node: "a"}}}, `{"admin":{"do":"remove","node":"a"}}`},
 		{request{Pledge: &pledgeRequest{Of: "a#1", To: pledge{Former: "b#1", Address: "b:1"}}}, `{"pledge":{"of":"a#1","to":{"former":"b#1","address":"b:1"}}}`},

@@ -205,6 +205,7 @@ type simulated struct {
 	everStarted []*Node
 	suspended   atomic.Int64 // nanoseconds for which all machines were suspended
 	sharing     atomic.Bool  // leaders take tokens in their memory
+	watched     atomic.Bool  // somebody looks at every page
 	disks       map[string]*memDisk
 	known       map[string][]fsm.Addition // the additions that a node knows; nil for those of this build
 	log         *slog.Logger
@@ -271,7 +272,8 @@ func (s *simulated) options(name, address string, disk Disk) Options {
 		Store: store.New(config), Disk: disk, Log: s.log,
 		Heartbeat: 300 * time.Millisecond, DecideTimeout: time.Second, DiskTimeout: 2 * time.Second, LogBytes: 64 << 20, Ahead: s.ahead,
 		Allowance: func() bool { return s.sharing.Load() }, Network: s.networkOf(address), additions: s.known[name], noFrames: s.noFrames[name], Wall: func() time.Time { return time.Now().Add(s.skewOf(name)) },
-		Report: func() *clusterstatus.Report { return &clusterstatus.Report{Admin: "admin-" + name} },
+		Report:  func() *clusterstatus.Report { return &clusterstatus.Report{Admin: "admin-" + name} },
+		Watched: s.watched.Load, Counts: func() *clusterstatus.Counts { return &clusterstatus.Counts{Denials: int64(name[0])} },
 		SinceBoot: func() (string, time.Duration) {
 			return fmt.Sprint(name, s.bootOf(name)), time.Duration(time.Now().UnixNano() + s.suspended.Load())
 		},

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -55,6 +56,35 @@ func TestStatusHasReportsOfNodes(t *testing.T) {
 		s.kill("c")
 		if got, want := reports(s.nodes["a"]), " a admin-a b admin-b"; got != want {
 			t.Errorf("without c: reports of%s, want%s", got, want)
+		}
+	})
+}
+
+// A node tells its counts while somebody looks at the page of another.
+func TestStatusHasCountsWhileSomebodyLooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := simulate(t, "a", "b", "c")
+		defer s.stop()
+		counts := func() (all string) {
+			time.Sleep(10 * time.Second)
+			for _, m := range s.nodes["a"].Group().Status().Members {
+				if m.Report != nil && m.Report.Counts != nil {
+					all += fmt.Sprintf(" %s %c", m.ID, rune(m.Report.Counts.Denials))
+				}
+			}
+			return all
+		}
+		s.leader()
+		if got := counts(); got != "" {
+			t.Errorf("nobody looks, and there are counts of%s", got)
+		}
+		s.watched.Store(true)
+		if got := counts(); got != " b b c c" {
+			t.Errorf("somebody looks, and there are counts of%s", got)
+		}
+		s.kill("c")
+		if got := counts(); got != " b b" {
+			t.Errorf("without c there are counts of%s", got)
 		}
 	})
 }

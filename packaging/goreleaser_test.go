@@ -45,7 +45,9 @@ func TestRelease(t *testing.T) {
 		files = append(files, file.Source)
 	}
 	for _, content := range project.NFPMs[0].Contents {
-		files = append(files, content.Source)
+		if content.Type != "dir" {
+			files = append(files, content.Source)
+		}
 	}
 	for _, file := range files {
 		if info, err := os.Stat(filepath.Join(root, file)); err != nil || !info.Mode().IsRegular() {

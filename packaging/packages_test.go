@@ -46,8 +46,12 @@ func packageInfo(t *testing.T, program string) *nfpm.Info {
 	said := release(t).NFPMs[0]
 	contents := files.Contents{{Source: program, Destination: said.Bindir + "/stint", FileInfo: &files.ContentFileInfo{Mode: 0o755}}}
 	for _, c := range said.Contents {
+		source := c.Source
+		if source != "" { // a directory has none
+			source = filepath.Join(root, source)
+		}
 		contents = append(contents, &files.Content{
-			Source: filepath.Join(root, c.Source), Destination: c.Destination, Type: c.Type, FileInfo: &files.ContentFileInfo{Mode: c.FileInfo.Mode},
+			Source: source, Destination: c.Destination, Type: c.Type, FileInfo: &files.ContentFileInfo{Mode: c.FileInfo.Mode},
 		})
 	}
 	return nfpm.WithDefaults(&nfpm.Info{

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"time"
+
+	"github.com/stintdb/stint/internal/keypair"
 )
 
 // LoadTLS makes the configuration for TLS between nodes from PEM files: this node's certificate and key, with which it
@@ -37,9 +39,9 @@ func LoadTLS(certFile, keyFile, authorityFile string) (*tls.Config, error) {
 
 // loadCertificate reads a certificate and checks that the other nodes would accept it.
 func loadCertificate(certFile, keyFile string, authorities *x509.CertPool) (*tls.Certificate, error) {
-	pair, err := tls.LoadX509KeyPair(certFile, keyFile)
+	pair, err := keypair.Load("cluster-tls-cert", certFile, "cluster-tls-key", keyFile)
 	if err != nil {
-		return nil, fmt.Errorf("--cluster-tls-cert and --cluster-tls-key: %w", err)
+		return nil, err
 	}
 	leaf, now := pair.Leaf, time.Now()
 	switch {

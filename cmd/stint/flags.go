@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
 
+	"github.com/stintdb/stint/internal/spelling"
 	"github.com/stintdb/stint/server/config"
 )
 
@@ -22,10 +24,29 @@ func newFlags(command string) *pflag.FlagSet {
 // parseFlags reads the flags of a command other than the server. Its error wraps pflag.ErrHelp if args ask for help.
 // Any other error ends with a hint at --help.
 func parseFlags(set *pflag.FlagSet, args []string) error {
-	if err := set.Parse(args); err != nil {
-		return usagef("%w; '%s --help' explains", err, set.Name())
+	err := set.Parse(args)
+	if err == nil {
+		return nil
 	}
-	return nil
+	help := fmt.Sprintf("; '%s --help' explains", set.Name())
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		help = didYouMean(suggestFlag(set, unknown.GetSpecifiedName()), help)
+	}
+	return usagef("%w%s", err, help)
+}
+
+// suggestFlag is the flag of a command that a name seems to mean, "" if none does.
+func suggestFlag(set *pflag.FlagSet, name string) string {
+	var names []string
+	set.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	nearest := spelling.Nearest(name, names)
+	if slices.Contains([]string{"server", "host", "addr", "address", "url"}, name) && set.Lookup("admin") != nil {
+		nearest = "admin"
+	}
+	if nearest == "" {
+		return ""
+	}
+	return "--" + nearest
 }
 
 // parseOnlyFlags reads the flags of a command that takes nothing else.

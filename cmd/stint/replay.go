@@ -26,7 +26,8 @@ compressed with gzip, or - for standard input.
                       times to try several
   --against LIMITS    the limits to compare with, in the same way
   --suggest P%        find the smallest token bucket that denies less than P %
-                      of the requests; it reads the log some 15 times
+                      of the requests; it reads the log twice, or some 15
+                      times if --max-memory has no room for all its times
   --except K          of all keys but the K with the most requests [default 0]
   --key FIELDS        the field that names the caller, or several with commas
                       between them [default ip]
@@ -74,7 +75,7 @@ func (p *process) replay(ctx context.Context, args []string) error {
 		return usagef("%w; 'stint replay --help' explains", err)
 	}
 	line := newProgressLine(p.stderr)
-	if most > 0 { // which takes minutes, not seconds
+	if most > 0 { // which may take minutes
 		line.orLines(p.stderr)
 	}
 	line.showProgress(plan)
@@ -165,7 +166,7 @@ func (l *progressLine) showProgress(plan *replay.Plan) {
 		l.show(func() string {
 			text := fmt.Sprintf("%d requests", requests)
 			if reading > 1 {
-				text = fmt.Sprintf("reading %d of some 15: %s", reading, text)
+				text = fmt.Sprintf("reading %d: %s", reading, text)
 			}
 			if share > 0 {
 				text += fmt.Sprintf(", %.0f %% of the log", 100*share)

@@ -100,6 +100,30 @@ type Report struct {
 	Connections int64   `json:"connections"`
 	Granted     float64 `json:"granted"` // a second
 	Denied      float64 `json:"denied"`
+
+	Counts *Counts `json:"counts,omitempty"` // only while somebody looks at the page of the node that asks
+}
+
+// Counts is what pages add up over nodes. Its size is bounded: see package admin.
+type Counts struct {
+	Policies []PolicyCount `json:"policies"` // the first by name
+	Bites    []Bite        `json:"bites"`    // those with the most denials
+	Denials  int64         `json:"denials"`  // of all keys, in the last minutes
+}
+
+// PolicyCount is the decisions of a policy that a node has answered since it was started.
+type PolicyCount struct {
+	Name         string `json:"name"`
+	Granted      int64  `json:"granted"`
+	Denied       int64  `json:"denied"`
+	ShadowDenied int64  `json:"shadowDenied"`
+}
+
+// Bite is a limit with the denials of the last minutes that a node knows of: those of the keys denied most.
+type Bite struct {
+	Limit  string `json:"limit"` // policy and limit
+	Denied int64  `json:"denied"`
+	Keys   int    `json:"keys"`
 }
 
 // Latency counts durations: Counts[i] of them were at most Bounds[i] and longer than the bound before. The last of Counts, which

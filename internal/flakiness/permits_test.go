@@ -54,7 +54,7 @@ var permits = []permit{
 	{"time", "cmd/stint/redis_differences_test.go", "an expiry is compared with the year 2262"},
 	{"time sleep", "cmd/stint/hostile_bystander_test.go:beBystander", "moves the server's clock by the time that passes, whatever that is; a client with a pace"},
 	{"sleep", "server/admin/backup_test.go:TestBackupEndsWithTheServer", "a backup that takes longer than the server waits for requests is the input"},
-	{"sleep", "server/admin/browser/picture_test.go:TestPicture", "for the picture of the handbook alone: nobody waits unless PICTURE_SECONDS is set"},
+	{"sleep", "server/admin/browser/picture_test.go:letTrafficFlow", "for the pictures of the handbook alone: nobody waits unless PICTURE_SECONDS is set"},
 	{"sleep", "server/block_test.go:TestHangUpsAtAnyTime", "clients that hang up at any time are the input"},
 	{"sleep", "server/httpapi/hostile_test.go:TestDrippingBody", "a body that comes slowly is the input"},
 	{"sleep time", "server/upstream/proxy_test.go:pass", "a slow link is the input"},

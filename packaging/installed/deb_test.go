@@ -67,7 +67,8 @@ func TestInstalledDebianPackage(t *testing.T) {
 	h.await(t, "systemctl show --property NRestarts stint", "NRestarts=1")
 	h.take(t)
 
-	h.upgrade(t, version, newer)
+	// Without a terminal, dpkg takes its question's default.
+	h.upgrade(t, version, "dpkg --force-confdef --install "+newer)
 	h.purge(t)
 	h.run(t, "dpkg --install "+file+" && systemctl enable --now stint")
 	h.take(t)
@@ -75,12 +76,11 @@ func TestInstalledDebianPackage(t *testing.T) {
 
 const ofThisHost = `durability = "always"` // a killed server loses nothing then
 
-// upgrade installs the package of the next version, which has other settings. The server keeps running until it is restarted.
-func (h *host) upgrade(t *testing.T, version, newer string) {
+// upgrade installs the package of the next version, which has other settings, by a command. The server keeps running until it is restarted.
+func (h *host) upgrade(t *testing.T, version, install string) {
 	t.Helper()
 	before := h.run(t, "systemctl show --property MainPID stint")
-	// Without a terminal, dpkg takes its question's default.
-	if said := h.run(t, "dpkg --force-confdef --install "+newer); !strings.Contains(said, "systemctl restart stint") {
+	if said := h.run(t, install); !strings.Contains(said, "systemctl restart stint") {
 		t.Errorf("it does not say how to start the new version: %s", said)
 	}
 	if now := h.run(t, "systemctl show --property MainPID stint"); now != before {
@@ -100,16 +100,22 @@ func (h *host) upgrade(t *testing.T, version, newer string) {
 func (h *host) purge(t *testing.T) {
 	t.Helper()
 	h.run(t, "dpkg --purge stint")
-	if state, err := h.try(t, "systemctl is-active stint"); err == nil {
-		t.Errorf("after purge the unit is %s", state)
-	}
-	if out, err := h.try(t, "redis-cli PING"); err == nil && strings.Contains(out, "PONG") {
-		t.Error("after purge the server answers")
-	}
+	h.checkStopped(t)
 	if left := h.run(t, "find /etc /usr -name '*stint*'"); left != "" {
 		t.Errorf("purge leaves %s", left)
 	}
 	h.run(t, "ls /var/lib/stint/snapshot-*")
+}
+
+// checkStopped checks that neither the unit nor the server runs without the package.
+func (h *host) checkStopped(t *testing.T) {
+	t.Helper()
+	if state, err := h.try(t, "systemctl is-active stint"); err == nil {
+		t.Errorf("the unit is %s", state)
+	}
+	if out, err := h.try(t, "redis-cli PING"); err == nil && strings.Contains(out, "PONG") {
+		t.Error("the server answers")
+	}
 }
 
 var versionField = regexp.MustCompile(`(?m)^Version: .*$`)
@@ -119,16 +125,22 @@ func nextPackage(t *testing.T, file string) string {
 	t.Helper()
 	folder := filepath.Join(t.TempDir(), "package")
 	output(t, "dpkg-deb", "--raw-extract", file, folder)
+	nextVersion(t, folder)
+	edit(t, filepath.Join(folder, "DEBIAN/control"), func(text string) string { return versionField.ReplaceAllString(text, "Version: "+next) })
+	newer := filepath.Join(t.TempDir(), "stint_"+next+".deb")
+	output(t, "dpkg-deb", "--root-owner-group", "-Znone", "--build", folder, newer)
+	return newer
+}
+
+// nextVersion puts the program and the settings of a next version into an unpacked package.
+func nextVersion(t *testing.T, folder string) {
+	t.Helper()
 	build := testserver.Command(t, "go", "build", "-trimpath", "-ldflags", "-s -w -X main.version="+next, "-o", filepath.Join(folder, "usr/bin/stint"), "./cmd/stint")
 	build.Dir, build.Env = "../..", append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	edit(t, filepath.Join(folder, "DEBIAN/control"), func(text string) string { return versionField.ReplaceAllString(text, "Version: "+next) })
 	edit(t, filepath.Join(folder, "etc/stint/stint.toml"), func(text string) string { return text + "# of the next version\n" })
-	newer := filepath.Join(t.TempDir(), "stint_"+next+".deb")
-	output(t, "dpkg-deb", "--root-owner-group", "-Znone", "--build", folder, newer)
-	return newer
 }
 
 func edit(t *testing.T, file string, change func(string) string) {

@@ -5,6 +5,7 @@ package installed
 import (
 	"fmt"
 	"net"
+	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -15,42 +16,66 @@ import (
 )
 
 // docker is the daemon of a test, with its state in the test's folder.
-type docker struct{ address string }
+type docker struct {
+	address string
+	daemon  *testserver.Process
+}
 
-// startDocker starts a daemon that leaves the machine's network alone. It ends with the test, and with it all of its containers.
-func startDocker(t *testing.T) docker {
+// startDocker starts a daemon that leaves the machine's network alone, in other namespaces than the machine's: that of processes, and those
+// given, such as --net. It ends with the test, and with it all of its containers.
+func startDocker(t *testing.T, namespaces ...string) docker {
 	t.Helper()
 	folder := t.TempDir()
-	d := docker{"unix://" + filepath.Join(folder, "socket")}
+	d := docker{address: "unix://" + filepath.Join(folder, "socket")}
 	in := func(name string) string { return filepath.Join(folder, name) }
 	// It is the first process of a namespace, so all processes in it end with it.
-	daemon := testserver.NewProcess(t, "unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "dockerd", "--host", d.address, "--data-root", in("data"),
-		"--exec-root", in("exec"), "--pidfile", in("pid"), "--storage-driver", "vfs", "--iptables=false", "--ip6tables=false", "--bridge=none")
-	daemon.Start(t)
-	daemon.AwaitConnections(t, "unix", in("socket"))
+	d.daemon = testserver.NewProcess(t, "unshare", append(namespaces, "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", `ip link set lo up && exec dockerd "$@"`, "dockerd",
+		"--host", d.address, "--data-root", in("data"), "--exec-root", in("exec"), "--pidfile", in("pid"), "--storage-driver", "vfs", "--iptables=false", "--ip6tables=false", "--bridge=none")...)
+	d.daemon.Start(t)
+	d.daemon.AwaitConnections(t, "unix", in("socket"))
 	return d
+}
+
+// load loads the image of the release under a name.
+func (d docker) load(t *testing.T, name string) (version string) {
+	t.Helper()
+	folder := part(t, "stint_*_image")
+	version, archive := strings.Split(filepath.Base(folder), "_")[1], filepath.Join(t.TempDir(), "image.tar")
+	output(t, "skopeo", "--insecure-policy", "copy", "--override-arch", runtime.GOARCH, "oci:"+folder+":"+version, "docker-archive:"+archive+":"+name)
+	d.run(t, "load", "--input", archive)
+	return version
 }
 
 // run runs a command of docker, which must succeed.
 func (d docker) run(t *testing.T, args ...string) string {
 	t.Helper()
-	cmd := testserver.Command(t, "docker", append([]string{"--host", d.address}, args...)...)
-	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "DOCKER_API_VERSION=1.41", "HOME=" + t.TempDir()} // that of Debian's daemon, which the command may be newer than
-	out, err := cmd.CombinedOutput()
+	return d.runAs(t, "docker", args...)
+}
+
+// runAs runs a program that talks with the daemon, and must succeed.
+func (d docker) runAs(t *testing.T, program string, args ...string) string {
+	t.Helper()
+	out, err := d.try(t, program, args...)
 	if err != nil {
-		t.Fatalf("docker %q: %v\n%s", args, err, out)
+		t.Fatalf("%s %q: %v\n%s", program, args, err, out)
 	}
-	return strings.TrimSpace(string(out))
+	return out
+}
+
+func (d docker) try(t *testing.T, program string, args ...string) (string, error) {
+	t.Helper()
+	cmd := testserver.Command(t, program, args...)
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "DOCKER_HOST=" + d.address, "DOCKER_API_VERSION=1.41", // that of Debian's daemon, which the command may be newer than
+		"HOME=" + t.TempDir(), "STINT_PASSWORD=" + password, "STINT_TOKEN=token", "STINT_SECRET=" + strings.Repeat("0123456789abcdef", 4)}
+	out, err := cmd.CombinedOutput()
+	return strings.TrimSpace(string(out)), err
 }
 
 // TestInstalledImage runs the image: it becomes healthy, keeps its state in its volume, stops when asked to, and comes back after it was killed.
 func TestInstalledImage(t *testing.T) {
 	d := startDocker(t)
-	folder := part(t, "stint_*_image")
-	version := strings.Split(filepath.Base(folder), "_")[1]
-	name, archive := "stint:"+version, filepath.Join(t.TempDir(), "image.tar")
-	output(t, "skopeo", "--insecure-policy", "copy", "--override-arch", runtime.GOARCH, "oci:"+folder+":"+version, "docker-archive:"+archive+":"+name)
-	d.run(t, "load", "--input", archive)
+	const name = "stint:latest"
+	version := d.load(t, name)
 	if got := d.run(t, "run", "--rm", "--network", "none", name, "version"); !strings.HasPrefix(got, "stint "+version+" ") {
 		t.Errorf("it is %q, not version %s", got, version)
 	}

@@ -19,14 +19,40 @@ const firstToGoBackTo = "4d42a07f17abab638145c8b67e1a43729724bcd6"
 // lastRelease builds the program of the release before this commit.
 func lastRelease(t *testing.T) (program string) {
 	t.Helper()
-	commit := firstToGoBackTo
-	if tag, err := testserver.Command(t, "git", "describe", "--tags", "--abbrev=0", "--match", "v[0-9]*", "HEAD^").Output(); err == nil {
-		commit = strings.TrimSpace(string(tag))
-	}
+	commit := lastReleaseIn(t, "../..")
 	t.Logf("the last release is %s", commit)
 	source := t.TempDir()
 	output(t, "sh", "-c", fmt.Sprintf("git -C ../.. archive %s | tar -x -C %s", commit, source))
 	return testserver.Build(t, source)
+}
+
+// lastReleaseIn is the last tag of a release before the commit of a repository.
+func lastReleaseIn(t *testing.T, repository string) (commit string) {
+	t.Helper()
+	tag, err := testserver.Command(t, "git", "-C", repository, "describe", "--tags", "--abbrev=0", "--match", "v[0-9]*", "HEAD^").Output()
+	if err != nil { // none is there
+		return firstToGoBackTo
+	}
+	return strings.TrimSpace(string(tag))
+}
+
+// The release before a commit is that of the last tag, and not the commit's own.
+func TestInstalledLastRelease(t *testing.T) {
+	repository := t.TempDir()
+	git := func(args ...string) {
+		t.Helper()
+		output(t, "git", append([]string{"-C", repository, "-c", "user.name=somebody", "-c", "user.email=somebody@example.org"}, args...)...)
+	}
+	output(t, "git", "init", "--quiet", repository)
+	for _, step := range []struct{ tag, want string }{{"", firstToGoBackTo}, {"clients/go/v0.9.0", firstToGoBackTo}, {"v0.2.0", firstToGoBackTo}, {"", "v0.2.0"}, {"v0.10.0", "v0.2.0"}, {"", "v0.10.0"}} {
+		git("commit", "--quiet", "--allow-empty", "--message", "work")
+		if step.tag != "" {
+			git("tag", "--annotate", step.tag, "--message", step.tag)
+		}
+		if got := lastReleaseIn(t, repository); got != step.want {
+			t.Errorf("with the tag %q the last release is %s, not %s", step.tag, got, step.want)
+		}
+	}
 }
 
 // installation is a server whose program is replaced as by a package: under the same name.

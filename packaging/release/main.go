@@ -3,6 +3,7 @@
 // same bytes. `.ci/run release` adds the packages of Python and npm, and checksums. .goreleaser.yaml says what belongs to archives and packages, docker/Dockerfile describes the image.
 //
 //	go run -C packaging ./release -out ../dist
+//	go run -C packaging ./release -tag # first, in a clone: cuts the version of cmd/stint/version.go; pushing it is up to you
 package main
 
 import (
@@ -35,8 +36,18 @@ type target struct{ system, processor, program string }
 func main() {
 	root := flag.String("root", "..", "the folder of the repository")
 	out := flag.String("out", "../dist", "the folder for the release; what is in it is removed")
+	tag := flag.Bool("tag", false, "build nothing: date the version's section of CHANGELOG.md in a commit, and tag it")
 	flag.Parse()
-	if err := build(*root, *out); err != nil {
+	var err error
+	if *tag {
+		var name string
+		if name, err = cut(*root, time.Now()); err == nil {
+			fmt.Println(name)
+		}
+	} else {
+		err = build(*root, *out)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
 		os.Exit(1)
 	}
@@ -72,17 +83,24 @@ func build(root, out string) error {
 // versionLine is where the version stands.
 var versionLine = regexp.MustCompile(`(?m)^const latest = "(.+)"$`)
 
-func newRelease(root, out string) (*release, error) {
-	r := &release{root: root, out: out}
-	source, err := os.ReadFile(filepath.Join(root, "cmd/stint/version.go"))
+func (r *release) readVersion() error {
+	source, err := os.ReadFile(filepath.Join(r.root, "cmd/stint/version.go"))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	found := versionLine.FindSubmatch(source)
 	if found == nil {
-		return nil, fmt.Errorf("cmd/stint/version.go has no line %s", versionLine)
+		return fmt.Errorf("cmd/stint/version.go has no line %s", versionLine)
 	}
 	r.version = string(found[1])
+	return nil
+}
+
+func newRelease(root, out string) (*release, error) {
+	r := &release{root: root, out: out}
+	if err := r.readVersion(); err != nil {
+		return nil, err
+	}
 	said, err := r.git("log", "-1", "--format=%H %ct")
 	if err != nil {
 		return nil, err

@@ -17,8 +17,12 @@ func (r *release) packages(t target) error {
 	said := r.NFPMs[0]
 	contents := files.Contents{{Source: t.program, Destination: said.Bindir + "/stint", FileInfo: &files.ContentFileInfo{Mode: 0o755, MTime: r.moment}}}
 	for _, c := range said.Contents {
+		source := c.Source
+		if source != "" { // a directory has none
+			source = filepath.Join(r.root, source)
+		}
 		contents = append(contents, &files.Content{
-			Source: filepath.Join(r.root, c.Source), Destination: c.Destination, Type: c.Type, FileInfo: &files.ContentFileInfo{Mode: c.FileInfo.Mode, MTime: r.moment},
+			Source: source, Destination: c.Destination, Type: c.Type, FileInfo: &files.ContentFileInfo{Mode: c.FileInfo.Mode, MTime: r.moment},
 		})
 	}
 	for _, format := range said.Formats {

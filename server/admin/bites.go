@@ -1,11 +1,11 @@
 package admin
 
 import (
-	"cmp"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/stintdb/stint/internal/clusterstatus"
 	"github.com/stintdb/stint/server"
 )
 
@@ -16,28 +16,21 @@ const (
 	bitesFor   = 5 * time.Second
 )
 
-// bite is a limit of a policy with the denials of the last minutes that are known of: those of the keys denied most.
-type bite struct {
-	Limit  string `json:"limit"` // policy and limit
-	Denied int64  `json:"denied"`
-	Keys   int    `json:"keys"`
-}
-
 // bites keeps the last answer for a while, because the search goes through the keys of all policies.
 type bites struct {
 	mu   sync.Mutex
 	at   time.Time
-	last []bite
+	last []clusterstatus.Bite
 }
 
 // look lists the limits that deny most, none if keys are not shown as they are.
-func (b *bites) look(s *server.Server) []bite {
+func (b *bites) look(s *server.Server) []clusterstatus.Bite {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.last != nil && time.Since(b.at) < bitesFor {
 		return b.last
 	}
-	byLimit, policies := map[string]*bite{}, sync.OnceValue(func() []policyKey { return policyKeys(s) })
+	byLimit, policies := map[string]*clusterstatus.Bite{}, sync.OnceValue(func() []policyKey { return policyKeys(s) })
 	entries, _ := s.TopDenied(bitesKeys)
 	for _, e := range entries {
 		limit := ""
@@ -48,16 +41,16 @@ func (b *bites) look(s *server.Server) []bite {
 			continue
 		}
 		if byLimit[limit] == nil {
-			byLimit[limit] = &bite{Limit: limit}
+			byLimit[limit] = &clusterstatus.Bite{Limit: limit}
 		}
 		byLimit[limit].Denied += e.Count
 		byLimit[limit].Keys++
 	}
-	all := []bite{}
+	all := []clusterstatus.Bite{}
 	for _, each := range byLimit {
 		all = append(all, *each)
 	}
-	slices.SortFunc(all, func(a, b bite) int { return cmp.Or(cmp.Compare(b.Denied, a.Denied), cmp.Compare(a.Limit, b.Limit)) })
+	slices.SortFunc(all, byDenials)
 	b.at, b.last = time.Now(), all[:min(len(all), bitesShown)]
 	return b.last
 }

@@ -32,6 +32,8 @@ type Admin struct {
 	history  *history // five minutes
 	day      *history
 	bites    bites
+	counts   counts
+	watched  atomic.Int64 // when the page asked last, in nanoseconds since the Unix epoch
 	problems problems
 
 	setting   sync.Mutex // one policy at a time, so that nothing changes it between the check of its version and the change

@@ -23,10 +23,17 @@ type overview struct {
 	Metrics  map[string][]metrics.Sample `json:"metrics"`
 	History  []sample                    `json:"history"` // the samples behind those that the page has
 	Samples  int64                       `json:"samples"` // so far
-	Bites    []bite                      `json:"bites"`   // the limits that deny most
+	Bites    bitesView                   `json:"bites"`
 	Top      topDenied                   `json:"top"`
 	Lent     []lentKey                   `json:"lent"`
 	Cluster  *clusterView                `json:"cluster"` // null for a server alone
+}
+
+// bitesView is the limits that deny most, of all nodes.
+type bitesView struct {
+	Limits  []clusterstatus.Bite `json:"limits"`
+	Denials int64                `json:"denials"` // of all keys
+	Nodes   nodesView            `json:"nodes"`
 }
 
 type topDenied struct {
@@ -98,6 +105,7 @@ func (a *Admin) overview(_ context.Context, s *server.Server, request *http.Requ
 			return nil, userError{fmt.Sprintf("since must be the number of samples that the page has, not %q", text)}
 		}
 	}
+	a.watched.Store(time.Now().UnixNano())
 	r := s.MetricsSnapshot()
 	o := overview{Version: r.Version, Ready: "ready", UnixNano: s.Now(), Metrics: metrics.Samples(r)}
 	o.History, o.Samples = a.history.since(since)
@@ -105,7 +113,8 @@ func (a *Admin) overview(_ context.Context, s *server.Server, request *http.Requ
 		o.Ready = err.Error()
 	}
 	o.Problems = a.problems.look(s, r)
-	o.Bites = a.bites.look(s)
+	all, nodes := sum(a.Counts(), r.Cluster)
+	o.Bites = bitesView{append([]clusterstatus.Bite{}, all.Bites...), all.Denials, nodes}
 	entries, total := s.TopDenied(topShown)
 	o.Top = topDenied{Mode: s.Config().TopKeys, Total: total, Weight: r.TopWeight, Entries: []topKey{}}
 	policies := sync.OnceValue(func() []policyKey { return policyKeys(s) })
@@ -120,6 +129,10 @@ func (a *Admin) overview(_ context.Context, s *server.Server, request *http.Requ
 	if c := r.Cluster; c != nil {
 		o.Cluster = &clusterView{NodeID: c.NodeID, State: string(c.State), Term: c.Term, Leader: c.LeaderID}
 		for _, m := range c.Members {
+			if m.Report != nil { // their counts are added up
+				report := *m.Report
+				report.Counts, m.Report = nil, &report
+			}
 			o.Cluster.Members = append(o.Cluster.Members, memberView{m.ID, m.Addr, m.ClientAddr, m.Voter, m.Leader, m.Reachable,
 				metrics.Lag(c.CommitIndex, m.AppliedIndex), float64(m.LastContact) / float64(time.Millisecond), m.Report})
 		}

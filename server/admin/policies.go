@@ -9,6 +9,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/internal/clusterstatus"
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/command"
 )
@@ -26,6 +27,7 @@ type policiesView struct {
 	Looked   int          `json:"looked"`
 	Keys     int          `json:"keys"`
 	Policies []policyView `json:"policies"`
+	Nodes    nodesView    `json:"nodes"`    // whose counts are added up
 	Recorded []string     `json:"recorded"` // policies whose recent requests can be replayed
 }
 
@@ -34,6 +36,7 @@ type policyView struct {
 	Shadow       bool        `json:"shadow"`
 	Strict       bool        `json:"strict"`
 	Overrides    int         `json:"overrides"`
+	Here         bool        `json:"here"` // only this node's are counted, because names are long
 	Granted      int64       `json:"granted"`
 	Denied       int64       `json:"denied"`
 	ShadowDenied int64       `json:"shadowDenied"`
@@ -67,6 +70,8 @@ func (a *Admin) policies(ctx context.Context, s *server.Server, _ *http.Request)
 	}
 	names := s.Keys().PolicyNames()
 	v := &policiesView{Count: len(names), Keys: s.Keys().Len(), Policies: []policyView{}, Recorded: append([]string{}, slices.Sorted(slices.Values(s.RecentPolicies()))...)}
+	counted, nodes := sum(a.Counts(), s.MetricsSnapshot().Cluster)
+	v.Nodes = nodes
 	var all []engine.Op
 	for _, name := range names[:min(len(names), policiesShown)] {
 		p, found := s.Keys().PolicyOf(name, nil)
@@ -74,6 +79,11 @@ func (a *Admin) policies(ctx context.Context, s *server.Server, _ *http.Request)
 			continue
 		}
 		view := policyView{Name: name, Shadow: p.Shadow, Strict: p.Strict, Overrides: p.Overridden, Granted: p.Granted, Denied: p.Denied, ShadowDenied: p.ShadowDenied}
+		at := slices.IndexFunc(counted.Policies, func(c clusterstatus.PolicyCount) bool { return c.Name == name })
+		if view.Here = at < 0; !view.Here {
+			c := &counted.Policies[at]
+			view.Granted, view.Denied, view.ShadowDenied = c.Granted, c.Denied, c.ShadowDenied
+		}
 		for _, part := range p.Parts {
 			all = append(all, part)
 			key := templateOf(part.Key)

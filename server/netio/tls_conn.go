@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/stintdb/stint/internal/keypair"
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/conn"
 	"github.com/stintdb/stint/server/stats"
@@ -59,9 +60,9 @@ func (s *TLSServer) Reload() error {
 
 // LoadTLS reads the certificate, key and client CA that the settings name.
 func LoadTLS(cfg *config.Config) (*tls.Config, error) {
-	certificate, err := tls.LoadX509KeyPair(cfg.TLSCert, cfg.TLSKey)
+	certificate, err := keypair.Load("tls-cert", cfg.TLSCert, "tls-key", cfg.TLSKey)
 	if err != nil {
-		return nil, fmt.Errorf("--tls-cert %s and --tls-key %s cannot be used: %w", cfg.TLSCert, cfg.TLSKey, err)
+		return nil, err
 	}
 	all := &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
 	if cfg.TLSClientCA != "" {

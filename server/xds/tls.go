@@ -5,6 +5,8 @@ import (
 	"crypto/x509"
 	"fmt"
 	"os"
+
+	"github.com/stintdb/stint/internal/keypair"
 )
 
 // Files are those of TLS, in PEM.
@@ -28,9 +30,9 @@ func (f *Files) config() (*tls.Config, error) {
 		c.RootCAs = pool
 	}
 	if f.Cert != "" {
-		own, err := tls.LoadX509KeyPair(f.Cert, f.Key)
+		own, err := keypair.Load("rls-xds-tls-cert", f.Cert, "rls-xds-tls-key", f.Key)
 		if err != nil {
-			return nil, fmt.Errorf("rls-xds-tls-cert: %w", err)
+			return nil, err
 		}
 		c.Certificates = []tls.Certificate{own}
 	}

@@ -12,8 +12,8 @@ import (
 
 // Limits are one candidate: a limit or several, as RL.POLICY SET takes them.
 type Limits struct {
-	Text     string
-	capacity int64 // of the first
+	Text  string
+	first limits.Limit
 	trial.Limits
 }
 
@@ -41,7 +41,7 @@ func ParseLimits(text string) (*Limits, error) {
 			return nil, fmt.Errorf("'%s': a log does not show when a request ended, which CC needs", text)
 		}
 	}
-	l.capacity = parts[0].Limit.Capacity
+	l.first = parts[0].Limit
 	if l.Limits, err = trial.NewLimits(parts); err != nil {
 		return nil, err
 	}

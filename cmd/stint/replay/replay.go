@@ -26,7 +26,8 @@ type Plan struct {
 	Limits    []*Limits
 	Progress  func(reading int, requests int64, share float64) // called now and then; share is 0 if the size of the log is not known
 
-	readings int // of the log, for [Plan.Suggest] reads it several times
+	readings int     // of the log, for [Plan.Suggest] reads it several times
+	record   *record // of its requests, nil if none is made
 }
 
 // replay is the state of one run.
@@ -166,6 +167,9 @@ func (r *replay) request(now int64) {
 	}
 	count := r.requests.get(n)
 	*count++
+	if r.record != nil && !r.record.full {
+		r.record.add(n, now)
+	}
 	at := uint32(min((now-r.start)/int64(time.Second), math.MaxUint32))
 	r.series.add(at)
 	k := r.busy.of(n, *count, len(r.candidates), func(key int) uint64 { return *r.requests.get(key) })
@@ -198,6 +202,9 @@ func (r *replay) memory() int64 {
 func (r *replay) check(ctx context.Context, s *source) error {
 	if ctx.Err() != nil {
 		return errors.New("interrupted")
+	}
+	if r.record != nil && r.memory()+r.record.bytes > r.MaxMemory {
+		r.record.giveUp()
 	}
 	r.report.Memory = max(r.report.Memory, r.memory())
 	if used := r.memory(); used > r.MaxMemory {

@@ -81,6 +81,13 @@ func (r *replay) finish() {
 	byRequests := func(n int) (int64, int64) { return int64(*r.requests.get(n)), 0 }
 	o.Top = r.top(nil, r.Top, byRequests)
 	o.except = r.top(nil, r.Except, byRequests)
+	if r.record != nil && !r.record.full {
+		var except []int
+		for _, k := range o.except {
+			except = append(except, r.keys.number([]byte(k.Key)))
+		}
+		r.record.sort(r.keys.len(), func(n int) uint64 { return *r.requests.get(n) }, except)
+	}
 	for i, c := range r.candidates {
 		c.finish()
 		c.series.fit(last)

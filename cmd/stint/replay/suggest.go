@@ -43,14 +43,19 @@ var errTwice = errors.New("a suggestion reads the log several times; name a file
 var suggestRates = []float64{1, 2, 4, 10}
 
 // Suggest finds the smallest token bucket with which less than the share most of the requests would have been denied, those of the Except keys with
-// the most requests left out. It tries several rates, and for each the smallest capacity, by halving: the log is read some 15 times.
+// the most requests left out. It tries several rates, and for each the smallest capacity, by halving. The log is read once, or some 15 times if the
+// times of its requests do not fit into MaxMemory.
 // Of these buckets it chooses the one that grants a key least within a minute, and adds it to the plan's limits.
 func (p *Plan) Suggest(ctx context.Context, most float64) (*Suggestion, error) {
+	return p.suggest(ctx, most, &record{})
+}
+
+func (p *Plan) suggest(ctx context.Context, most float64, requests *record) (*Suggestion, error) {
 	if slices.Contains(p.Paths, "-") {
 		return nil, errTwice
 	}
 	trial := *p
-	trial.Limits, trial.Top = nil, p.Except+1
+	trial.Limits, trial.Top, trial.record = nil, p.Except+1, requests
 	seen, err := trial.Run(ctx)
 	if err != nil {
 		return nil, err
@@ -67,7 +72,11 @@ func (p *Plan) Suggest(ctx context.Context, most float64) (*Suggestion, error) {
 			found = append(found, b)
 		}
 	}
-	if err := trial.narrow(ctx, found, most); err != nil {
+	shares := func(tried []*Limits) ([]float64, error) { return trial.sharesByReading(ctx, tried) }
+	if requests.canDecide(found) {
+		shares = func(tried []*Limits) ([]float64, error) { return requests.shares(tried, most), nil }
+	}
+	if err := narrow(found, most, shares); err != nil {
 		return nil, err
 	}
 	best := &found[0]
@@ -81,12 +90,25 @@ func (p *Plan) Suggest(ctx context.Context, most float64) (*Suggestion, error) {
 		InMinute: best.grants(time.Minute), InHour: best.grants(time.Hour)}, nil
 }
 
-// narrow finds the smallest capacity of each bucket, whose capacities are large enough.
-func (p *Plan) narrow(ctx context.Context, found []Bucket, most float64) error {
+// sharesByReading reads the log for the share of requests that each limit denies.
+func (p *Plan) sharesByReading(ctx context.Context, tried []*Limits) (shares []float64, err error) {
+	p.Limits, p.record = tried, nil
+	o, err := p.Run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := range tried {
+		shares = append(shares, o.Limits[i].RestShare)
+	}
+	return shares, nil
+}
+
+// narrow finds the smallest capacity of each bucket, whose capacities are large enough. The shares that limits deny need be right below most only.
+func narrow(found []Bucket, most float64, shares func(tried []*Limits) ([]float64, error)) error {
 	small := make([]int64, len(found)) // too small
 	for round := 0; ; round++ {
-		p.Limits = nil
-		var tried []int
+		var tried []*Limits
+		var of []int
 		for i := range found {
 			b := &found[i]
 			capacity := b.Capacity // first, so that its share is known
@@ -100,22 +122,21 @@ func (p *Plan) narrow(ctx context.Context, found []Bucket, most float64) error {
 			if err != nil {
 				return err
 			}
-			p.Limits, tried = append(p.Limits, l), append(tried, i)
+			tried, of = append(tried, l), append(of, i)
 		}
 		if len(tried) == 0 {
 			return nil
 		}
-		o, err := p.Run(ctx)
+		denied, err := shares(tried)
 		if err != nil {
 			return err
 		}
-		for at, i := range tried {
-			l := p.Limits[at]
-			capacity := l.capacity
-			if share := o.Limits[at].RestShare; share < most {
-				found[i].Capacity, found[i].RestShare, found[i].limits = capacity, share, l
+		for at, l := range tried {
+			b := &found[of[at]]
+			if denied[at] < most {
+				b.Capacity, b.RestShare, b.limits = l.first.Capacity, denied[at], l
 			} else {
-				small[i] = capacity
+				small[of[at]] = l.first.Capacity
 			}
 		}
 	}

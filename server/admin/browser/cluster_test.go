@@ -57,6 +57,10 @@ func TestFailover(t *testing.T) {
 	if top := b.value(`document.getElementById("top").innerText`); strings.Contains(top, "(empty)") {
 		t.Errorf("a key that nobody asked for is listed: %s", top)
 	}
+	policy := func(says string) string {
+		return fmt.Sprintf(`document.querySelector('[data-policy="api"] .soft')?.textContent.match(/%s/)`, says)
+	}
+	b.until(policy(`^All 3 nodes: 3 granted, [1-9][0-9]* denied, `) + ` && document.getElementById("bites-nodes").textContent === "All 3 nodes."`)
 	b.screenshot("cluster")
 	close(stop)
 	<-ended
@@ -76,6 +80,7 @@ func TestFailover(t *testing.T) {
 	b.until(part(next) + ` === "leader"`)
 	b.until(fmt.Sprintf(`document.querySelector('[data-member="%s"]').innerText.includes("no")`, leader))
 	b.until(`document.querySelector("#members-total th").textContent === "2 of 3 nodes"`)
+	b.until(policy(`^2 of 3 nodes, without ` + leader + `: `))
 	b.until(`document.getElementById("ready").textContent === "ready"`)
 	b.until(fmt.Sprintf(`document.getElementById("problems").innerText.includes("Node %s cannot be reached: one more failure stops decisions since ")`, leader))
 	b.screenshot("node-lost")
@@ -101,7 +106,7 @@ func startCluster(t *testing.T) map[string]*process {
 	nodes := map[string]*process{}
 	for i := range size {
 		id := string(rune('a' + i))
-		nodes[id] = start(t, "--dir", t.TempDir(), "--node-id", id, "--cluster-listen", peers[i], "--cluster-peers", strings.Join(peers, ","), "--cluster-heartbeat", "1s")
+		nodes[id] = start(t, "--dir", t.TempDir(), "--node-id", id, "--advertise", "stint-"+id+":6379", "--cluster-listen", peers[i], "--cluster-peers", strings.Join(peers, ","), "--cluster-heartbeat", "1s")
 	}
 	return nodes
 }

@@ -264,8 +264,11 @@ func TestToken(t *testing.T) {
 	p := start(t, "--admin-token", "open sesame")
 	b := open(t, p.admin)
 	b.until(`document.getElementById("login").open`)
+	if hidden := b.value(`document.getElementById("token-wrong").hidden`); hidden != "true" {
+		t.Error("the token is called wrong before there is one")
+	}
 	b.run(chromedp.SendKeys(chromedp.CSS("#token"), "wrong"+kb.Enter))
-	b.until(`document.getElementById("login").open && document.getElementById("token").value === ""`)
+	b.until(`document.getElementById("login").open && document.getElementById("token").value === "" && document.getElementById("login").innerText.includes("The token is wrong.")`)
 	if shown := b.value(`document.querySelectorAll("[data-metric]").length`); shown != "0" {
 		t.Errorf("%s numbers are shown without the token", shown)
 	}

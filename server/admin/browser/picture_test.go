@@ -55,25 +55,30 @@ func drive(t *testing.T, address string, phase float64, stop <-chan struct{}) {
 	}
 }
 
-// The picture of the handbook: traffic, a cluster, the keys denied most, one of them in detail, and policies. The traffic takes the seconds in
-// PICTURE_SECONDS; with 300 the history of the page is full.
+// letTrafficFlow waits the seconds in PICTURE_SECONDS: with 300 the history of the page is full.
+func letTrafficFlow() (seconds int) {
+	seconds, _ = strconv.Atoi(os.Getenv("PICTURE_SECONDS"))
+	time.Sleep(time.Duration(seconds) * time.Second)
+	return seconds
+}
+
+const pictureLimits = "TB user:{} 60 40/s TB everybody 5000 500/s"
+
+// The picture of the handbook: traffic, a cluster, the keys denied most, one of them in detail, and policies.
 func TestPicture(t *testing.T) {
-	seconds := 0
-	if text := os.Getenv("PICTURE_SECONDS"); text != "" {
-		seconds, _ = strconv.Atoi(text)
-	}
 	nodes := startCluster(t)
 	for id, p := range nodes {
 		until(t, "a leader is known to "+id, func() bool { return sums(t, p.admin)["stint_raft_has_leader"] == 1 })
 	}
-	do(t, nodes["a"].listen, "RL.POLICY SET api TB user:{} 60 40/s TB everybody 5000 500/s", "RL.POLICY SET login FW login:{} 5 1m", "RL.POLICY SET export SW export:{} 8 1h SHADOW")
+	do(t, nodes["a"].listen, "RL.POLICY SET api "+pictureLimits, "RL.POLICY SET login FW login:{} 5 1m", "RL.POLICY SET export SW export:{} 8 1h SHADOW")
 	stop := make(chan struct{})
 	defer close(stop)
 	for i, id := range []string{"a", "b", "c"} {
 		go drive(t, nodes[id].listen, float64(i), stop)
 	}
-	time.Sleep(time.Duration(seconds) * time.Second)
+	seconds := letTrafficFlow()
 	b := open(t, nodes["a"].admin)
+	b.scheme("light")
 	b.until(`document.querySelector('[data-look="user:globex"]') && document.querySelector('[data-policy="api"]')`)
 	b.run(chromedp.Click(chromedp.CSS(`#top [data-look="user:globex"]`)))
 	b.until(fmt.Sprintf(`document.querySelector("#key-result path")?.getAttribute("d").split("L").length > %d`, max(3, min(seconds, 50))))
@@ -83,4 +88,26 @@ func TestPicture(t *testing.T) {
 	b.run(chromedp.Evaluate[chromedp.Void](`scrollTo(0, 0)`))
 	b.keep("page", smaller(t, b.take(chromedp.CaptureScreenshot())))
 	b.accessible("the picture")
+}
+
+// The picture of the README: the effect of a change that has not been applied.
+func TestPictureOfAnEffect(t *testing.T) {
+	p := start(t)
+	do(t, p.listen, "RL.POLICY SET api "+pictureLimits)
+	stop := make(chan struct{})
+	defer close(stop)
+	for i := range 2 {
+		go drive(t, p.listen, float64(i), stop)
+	}
+	letTrafficFlow()
+	b := open(t, p.admin)
+	b.scheme("light")
+	call(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: 820, Height: 1400, DeviceScaleFactor: 1})
+	b.until(`document.querySelector('[data-edit="api"]')`)
+	b.run(chromedp.Click(chromedp.CSS(`[data-edit="api"]`)), chromedp.Evaluate[chromedp.Void](`document.getElementById("draft-limits").select()`),
+		chromedp.SendKeys(chromedp.CSS("#draft-limits"), "TB user:{} 30 25/s\nTB everybody 5000 500/s"), chromedp.Click(chromedp.CSS("#preview")))
+	b.until(`document.querySelector("#headline")`)
+	b.run(chromedp.Evaluate[chromedp.Void](`document.getElementById("effect").style.padding = "16px"`))
+	b.keep("effect", smaller(t, b.take(chromedp.Screenshot(chromedp.CSS("#effect")))))
+	b.accessible("the picture of an effect")
 }

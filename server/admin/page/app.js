@@ -1,4 +1,4 @@
-import { $, make, refill, percent, tile, count, rate, bytes, seconds, span } from "./dom.js";
+import { $, make, refill, percent, tile, whose, count, rate, bytes, seconds, span } from "./dom.js";
 import { lines } from "./chart.js";
 import { ask } from "./server.js";
 import { showPolicies } from "./policies.js";
@@ -94,23 +94,25 @@ function showLent(o) {
 }
 
 // share is a cell with a part of all denials.
-const share = (n, o) => make("td", { class: "wide" }, make("meter", { value: n, max: Math.max(1, o.top.total), "aria-label": `${count(n)} of ${count(o.top.total)}` }), make("span", { class: "soft" }, percent(n, o.top.total)));
+const share = (n, all) => make("td", { class: "wide" }, make("meter", { value: n, max: Math.max(1, all), "aria-label": `${count(n)} of ${count(all)}` }), make("span", { class: "soft" }, percent(n, all)));
 
 function showBites(o) {
-  $("bites-section").hidden = !o.bites.length;
-  refill($("bites"), ...o.bites.map((b) => make("tr", {}, make("td", {}, make("code", {}, b.limit)), make("td", { class: "number", "data-bite": b.limit }, count(b.denied)),
-    make("td", { class: "number" }, count(b.keys)), share(b.denied, o))));
+  const { limits, denials, nodes } = o.bites;
+  $("bites-section").hidden = !limits.length;
+  $("bites-nodes").textContent = nodes.all === 1 ? "" : `${whose(nodes)}.`;
+  refill($("bites"), ...limits.map((b) => make("tr", {}, make("td", {}, make("code", {}, b.limit)), make("td", { class: "number", "data-bite": b.limit }, count(b.denied)),
+    make("td", { class: "number" }, (nodes.all > 1 ? "≥ " : "") + count(b.keys)), share(b.denied, denials))));
 }
 
 function showTop(o) {
   const notes = { off: "Not counted: --top-keys is off.", hashed: "Keys are shown as hashes; look up a key to see its hash." };
-  $("top-note").textContent = notes[o.top.mode] ?? (o.top.entries.length ? `${count(o.top.total)} denials of all keys.` : "No denials.");
+  $("top-note").textContent = notes[o.top.mode] ?? (o.top.entries.length ? `${count(o.top.total)} denials of all keys${o.cluster ? " at this node" : ""}.` : `No denials${o.cluster ? " at this node" : ""}.`);
   refill($("top"), ...o.top.entries.map((e) => make("tr", {},
     keyCell(e, e.by),
     make("td", { class: "number", "data-top": e.key }, count(e.count)),
     make("td", { class: "number fewer" }, count(e.error)),
     make("td", { class: "number", "data-own": e.key }, e.own ? part(e.own) : "–"),
-    share(e.count, o))));
+    share(e.count, o.top.total))));
 }
 
 const traffic = ["granted", "denied", "connections"];
@@ -119,6 +121,7 @@ function showCluster(o) {
   $("cluster").hidden = !o.cluster;
   if (!o.cluster) return;
   const c = o.cluster;
+  $("here").textContent = ` at node ${c.nodeId}`;
   $("cluster-state").textContent = `This node, ${c.nodeId}, is ${c.state} in term ${c.term}; ` + (c.leader ? `${c.leader} leads.` : "there is no leader.");
   refill($("members"), ...c.members.map((m) => make("tr", { "data-member": m.id },
     make("td", {}, m.id === c.nodeId || !m.traffic?.admin ? m.id : make("a", { "data-look": m.id, href: `${location.protocol}//${m.traffic.admin}/` }, m.id), m.id === c.nodeId ? " (this)" : ""),

@@ -29,6 +29,9 @@ export function tile(name, value, { kind = "", metric, of } = {}) {
   return [make("dt", {}, name), make("dd", { class: kind, "data-metric": metric, "data-of": of }, value)];
 }
 
+// whose says which nodes' counts are added up.
+export const whose = (n) => (n.without.length ? `${n.all - n.without.length} of ${n.all} nodes, without ${n.without.join(", ")}` : `All ${n.all} nodes`);
+
 const short = new Intl.NumberFormat("en", { maximumSignificantDigits: 3, notation: "compact" });
 const three = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
 const whole = new Intl.NumberFormat("en");

@@ -1,11 +1,11 @@
-import { $, make, refill, count, many, span } from "./dom.js";
+import { $, make, refill, count, many, span, whose } from "./dom.js";
 import { bins } from "./chart.js";
 import { ask } from "./server.js";
 import { look } from "./key.js";
 import { headline, showReplay } from "./replay.js";
 
 const every = 3000;
-let shown = "", next = 0, recorded = [];
+let shown = "", next = 0, recorded = [], nodes;
 
 // showPolicies refreshes the list, now and then: the server goes through keys for it.
 export async function showPolicies() {
@@ -16,16 +16,20 @@ export async function showPolicies() {
   recorded = view.recorded;
   if (text === shown) return; // what has the focus keeps it
   shown = text;
+  nodes = view.nodes;
   $("policies-note").textContent = view.count === 0 ? "No policies. RL.POLICY SET stores limits on the server under a name."
     : `${view.count === 1 ? "1 policy" : `${count(view.count)} policies`}${view.count > view.policies.length ? `, showing the first ${view.policies.length}` : ""}. Usage is from the callers among ${count(view.looked)} of ${count(view.keys)} keys.`;
   refill($("policies"), ...view.policies.map(policy));
 }
 
+// of says whose counts follow.
+const of = (n) => (n.all === 1 ? "" : `${whose(n)}: `);
+
 function policy(p) {
   return make("article", { "data-policy": p.name },
     make("h3", {}, make("code", {}, p.name), p.shadow ? make("span", { class: "pill" }, "shadow") : "", p.strict ? make("span", { class: "pill" }, "strict") : "",
       make("button", { type: "button", "data-edit": p.name, onclick: () => edit(p) }, "Edit", make("span", { class: "hidden" }, ` ${p.name}`))),
-    make("p", { class: "soft" }, `Answered by this node: ${count(p.granted)} granted, ${count(p.denied)} denied, ${count(p.shadowDenied)} would have been denied` +
+    make("p", { class: "soft" }, `${of(p.here ? { ...nodes, without: ["the others, for names are long"] } : nodes)}${count(p.granted)} granted, ${count(p.denied)} denied, ${count(p.shadowDenied)} would have been denied` +
       (p.overrides ? `; ${p.overrides === 1 ? "1 caller has an override" : `${count(p.overrides)} callers have overrides`}` : "")),
     ...p.limits.map(limit));
 }
@@ -101,7 +105,7 @@ function describe(effect, d) {
       make("p", {}, make("code", {}, l.spec), ` ${many(l.callers, "caller")}: ${count(l.deniedNow)} would be denied now, ${count(l.deniedThen)} with the change.`,
         l.wrongType ? make("span", { class: "over" }, ` ${count(l.wrongType)} of them would get errors until their keys, which belong to another algorithm, expire.`) : ""),
       l.examples.length ? examples(l.examples) : make("p", { class: "soft" }, "No difference for any of them."))));
-  return [...headline(effect.replay), make("p", {}, intro), changes, ...showReplay(effect.replay, d), instant];
+  return [...headline(effect.replay), make("p", {}, intro), changes, ...showReplay(effect.replay, d, nodes.all), instant];
 }
 
 function examples(list) {

@@ -12,7 +12,7 @@ export function headline(r) {
 }
 
 // showReplay shows the recent requests as they were decided, and with the limits of now and of the draft.
-export function showReplay(r, draft) {
+export function showReplay(r, draft, nodes) {
   const title = make("h4", {}, "On recent requests");
   if (!r) return [title, make("p", { class: "soft" }, `No requests on ${draft.of || draft.name} came to this node in the last ${minutes} minutes, or --top-keys is off.`)];
   const row = (name, kind, l) => make("tr", { "data-replay": kind }, make("th", { scope: "row" }, name),
@@ -21,7 +21,7 @@ export function showReplay(r, draft) {
   const table = make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "On recent requests" }, make("table", {},
     make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "limits"), ...["granted", "denied", "share denied", "callers denied"].map((t) => make("th", { scope: "col", class: "number" }, t)))),
     make("tbody", {}, row("as they were", "happened", r.happened), row("as they are, replayed", "before", r.before), row("as above, replayed", "then", r.then))));
-  return [title, make("p", {}, basis(r)), table, r.then ? chart(r) : "", make("p", { class: "soft" }, caveats(r))];
+  return [title, make("p", {}, basis(r)), table, r.then ? chart(r) : "", make("p", { class: "soft" }, caveats(r, nodes))];
 }
 
 function basis(r) {
@@ -30,9 +30,10 @@ function basis(r) {
 }
 
 // caveats says by how much the replay may be wrong.
-function caveats(r) {
+function caveats(r, nodes) {
   const without = [...new Set([...(r.before?.without ?? []), ...(r.then?.without ?? [])])];
   return [`The replay begins with nothing taken${r.withinMs > 0 ? `, ${span(r.withinMs)} ago` : ""}: a limit over hours denies less in it than in truth. Callers who wait or try again would behave differently.`,
+    nodes > 1 ? "Requests at other nodes are not in the record: callers who use several nodes would be denied more." : "",
     without.length ? `Left out, because the record ${r.oneIn > 1 ? "has not all callers, or " : ""}does not say when a request ended: ${without.join(", ")}.` : "",
     r.leftOut ? `${count(r.leftOut)} requests lack a field that the limits ask for, or were too long to be recorded.` : ""].filter(Boolean).join(" ");
 }

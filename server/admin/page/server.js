@@ -13,6 +13,7 @@ export async function ask(path, body) {
   }
   const response = await fetch(path, options);
   if (response.status === 401) {
+    $("token-wrong").hidden = !token;
     await login();
     return ask(path, body);
   }
