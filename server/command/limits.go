@@ -268,8 +268,8 @@ func holderOrMember(argument string, name []byte) error {
 // notSwapped refuses a holder that is a duration with a unit behind a ttl without one: the ttl was meant.
 func notSwapped(ttl, holder []byte) error {
 	_, noUnit := integer(ttl)
-	_, isNumber := integer(holder)
-	if !noUnit || isNumber || holder[0] < '0' || holder[0] > '9' {
+	last := holder[len(holder)-1]
+	if !noUnit || last < 'A' || holder[0] < '0' || holder[0] > '9' {
 		return nil // the usual case costs no more than this
 	}
 	if _, err := limits.ParseDuration(string(holder)); err != nil {
