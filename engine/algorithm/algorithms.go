@@ -8,6 +8,7 @@ import (
 	"github.com/stintdb/stint/engine/layout"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/purse"
+	"github.com/stintdb/stint/engine/reservation"
 )
 
 // Table has a row for each algorithm.
@@ -42,7 +43,7 @@ var Table = [limits.AlgorithmCount]Row{
 	limits.GCRAValue:      gcraKind,
 	limits.Reservation: {
 		Look: lookReservation, Expired: reservationExpired, Rewind: rewindTimes(4), Need: NeedReservation, Full: func(*limits.Limit) int64 { return 0 },
-		Write: writeReservation, Valid: validReservation, Plain: plainReservation},
+		Write: writeReservation, Valid: reservation.Valid, Plain: reservation.Plain},
 	limits.LentGCRA:           wrappingRow(meterExpired, rewindTimes(0), chargeMeter),
 	limits.LentTokenBucket:    wrappingRow(meterExpired, rewindTimes(0), chargeMeter),
 	limits.LentLeakyBucket:    wrappingRow(meterExpired, rewindTimes(0), chargeMeter),
