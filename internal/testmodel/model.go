@@ -179,8 +179,8 @@ func acquire(algorithm string) command {
 	f, name := formOf(algorithm), commandOf(algorithm)
 	options := map[string][]string{
 		tokenBucket: {"PEEK", "UPTO", "FORCE", "KEEP", "MAXWAIT", "BLOCK", "AS", "FOR", "WARN"}, leakyBucket: {"PEEK", "UPTO", "FORCE", "KEEP", "MAXWAIT", "BLOCK", "AS", "FOR", "WARN"},
-		leakyQueue: {"PEEK", "BLOCK"}, concurrency: {"PEEK"},
-		fixedWindow: {"PEEK", "UPTO", "FORCE", "KEEP", "AS", "FOR", "TZ", "FROM", "HISTORY", "WARN"}, slidingWindow: {"PEEK", "UPTO", "FORCE", "KEEP", "AS", "FOR", "WARN"}, slidingLog: {"PEEK", "UPTO", "FORCE", "KEEP", "AS", "FOR"},
+		leakyQueue: {"PEEK", "BLOCK", "WARN"}, concurrency: {"PEEK", "WARN"},
+		fixedWindow: {"PEEK", "UPTO", "FORCE", "KEEP", "AS", "FOR", "TZ", "FROM", "HISTORY", "WARN"}, slidingWindow: {"PEEK", "UPTO", "FORCE", "KEEP", "AS", "FOR", "WARN"}, slidingLog: {"PEEK", "UPTO", "FORCE", "KEEP", "AS", "FOR", "WARN"},
 	}[algorithm]
 	do := func(m *Model, words []string) (string, error) {
 		r, rest, err := readRequest(f, words[1:])

@@ -20,6 +20,7 @@ type limitSpec struct {
 	amount    string   // the name of the argument for a number of tokens, in the algorithm's own command; "" if it has none
 	read      func(r *Request, a [][]byte) (limits.Limit, error)
 
+	noWarn     string                                             // why a threshold means nothing here; "" if it warns
 	assured    func(r *Request, a [][]byte) (limits.Limit, error) // of a class: reads its assured rate
 	isAncestor bool                                               // it is that of a class, and follows its limit or that of another ancestor
 }
