@@ -3,14 +3,14 @@ package stint
 import "fmt"
 
 // Warn returns the limit with a threshold in percent of its tokens, 1 to 100. Once that part is used, [Result].Warn is set, and the server publishes one
-// message for each window and key. It is for buckets and for windows other than SlidingLog; it does nothing for others.
+// message for each window and key. It is for buckets, queues and windows; it does nothing for others.
 func (l Limit) Warn(percent int) Limit {
 	l.warn = percent
 	return l
 }
 
 func (l Limit) hasWarn() bool {
-	return l.warn != 0 && (l.algorithm == tokenBucket || l.algorithm == fixedWindow || l.algorithm == slidingWindow)
+	return l.warn != 0 && l.algorithm != gcra && l.algorithm != fairShare && l.algorithm != adaptive
 }
 
 func (l Limit) checkWarn() error {

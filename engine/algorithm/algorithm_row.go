@@ -27,8 +27,9 @@ type Row struct {
 
 	Plain func(state []byte, now int64) []byte // of varying size: a copy of its contents, independent of the layout in memory
 
-	Used   func(state []byte, l *limits.Limit, now int64) int64   // of an algorithm that warns: tokens taken, rounded up
-	Window func(state []byte, l *limits.Limit) (start, end int64) // of one that counts in windows too: the present one
+	Used     func(state []byte, l *limits.Limit, now int64) int64   // of an algorithm that warns: tokens taken, rounded up
+	WarnedAt int                                                    // the byte of its state that has [layout.WarnedBit]
+	Window   func(state []byte, l *limits.Limit) (start, end int64) // of one that counts in windows too: the present one
 
 	Detail func(c *Call) // append what its state has beyond tokens to a Look, with Result.AddDetail; nil if nothing
 }

@@ -8,32 +8,34 @@ import (
 	"github.com/stintdb/stint/engine/layout"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/purse"
+	"github.com/stintdb/stint/engine/reservation"
 )
 
 // Table has a row for each algorithm.
 var Table = [limits.AlgorithmCount]Row{
 	limits.NoAlgorithm: {},
 	limits.GCRA: {Bytes: layout.MeterBytes,
-		Decide: decideMeter, Look: lookMeter, Refund: refundMeter, Expired: meterExpired, Rewind: rewindTimes(0), Charge: chargeMeter},
+		Decide: decideMeter, Look: lookMeter, Refund: refundMeter, Expired: meterExpired, Rewind: rewindTimes(0), Charge: chargeMeter, Used: usedOfMeter, WarnedAt: meterWarnedAt},
 	limits.TokenBucket: {Bytes: layout.MeterBytes,
-		Decide: decideMeter, Look: lookMeter, Refund: refundMeter, Expired: meterExpired, Rewind: rewindTimes(0), Charge: chargeMeter, Used: usedOfMeter},
+		Decide: decideMeter, Look: lookMeter, Refund: refundMeter, Expired: meterExpired, Rewind: rewindTimes(0), Charge: chargeMeter, Used: usedOfMeter, WarnedAt: meterWarnedAt},
 	limits.LeakyBucket: {Bytes: layout.MeterBytes,
-		Decide: decideMeter, Look: lookMeter, Refund: refundMeter, Expired: meterExpired, Rewind: rewindTimes(0), Charge: chargeMeter, Used: usedOfMeter},
+		Decide: decideMeter, Look: lookMeter, Refund: refundMeter, Expired: meterExpired, Rewind: rewindTimes(0), Charge: chargeMeter, Used: usedOfMeter, WarnedAt: meterWarnedAt},
 	limits.LeakyQueue: {Bytes: layout.MeterBytes,
-		Decide: decideQueue, Look: lookMeter, Refund: refundMeter, Expired: meterExpired, Rewind: rewindTimes(0)},
+		Decide: decideQueue, Look: lookMeter, Refund: refundMeter, Expired: meterExpired, Rewind: rewindTimes(0), Used: usedOfMeter, WarnedAt: meterWarnedAt},
 	limits.FixedWindow: {Bytes: windowBytes,
 		Decide: decideWindow, Look: lookWindow, Refund: refundWindow, Mark: markWindow, Unreserve: unreserveWindow, Expired: windowExpired, Rewind: rewindTimes(0, 8), Charge: chargeWindow,
-		Used: usedOfWindow, Window: spanOfWindow},
+		Used: usedOfWindow, WarnedAt: windowBytes - 1, Window: spanOfWindow},
 	limits.SlidingWindow: {Bytes: layout.WindowPairBytes,
 		Decide: decideSliding, Look: lookSliding, Refund: refundSliding, Mark: markSliding, Unreserve: unreserveSliding, Expired: slidingExpired, Rewind: rewindSliding,
-		Used: usedOfSliding, Window: spanOfSliding},
+		Used: usedOfSliding, WarnedAt: layout.WindowPairBytes - 1, Window: spanOfSliding},
 	limits.SlidingLog: {
 		Decide: decideLog, Look: lookLog, Refund: refundLog, Mark: timeOfGrant, Unreserve: unreserveLog, Expired: logExpired, Rewind: rewindLog,
-		Need: needLog, Full: FullLog, Write: writeLog, Valid: validLog, Plain: plainLog},
+		Need: needLog, Full: FullLog, Write: writeLog, Valid: validLog, Plain: plainLog,
+		Used: usedOfLog, WarnedAt: logWarnedAt},
 	limits.Concurrency: {
 		Decide: decideLease, Look: lookLeases, Expired: leasesExpired, Rewind: rewindLeases,
 		Need: needLeases, Full: FullLeases, Write: writeLeases, Valid: validLeases, Release: releaseLease,
-		Plain: plainLeases},
+		Plain: plainLeases, Used: usedOfLeases, WarnedAt: leasesWarnedAt},
 	limits.StringValue:    stringKind,
 	limits.HashValue:      hashKind,
 	limits.SortedSetValue: sortedSetKind,
@@ -42,7 +44,7 @@ var Table = [limits.AlgorithmCount]Row{
 	limits.GCRAValue:      gcraKind,
 	limits.Reservation: {
 		Look: lookReservation, Expired: reservationExpired, Rewind: rewindTimes(4), Need: NeedReservation, Full: func(*limits.Limit) int64 { return 0 },
-		Write: writeReservation, Valid: validReservation, Plain: plainReservation},
+		Write: writeReservation, Valid: reservation.Valid, Plain: reservation.Plain},
 	limits.LentGCRA:           wrappingRow(meterExpired, rewindTimes(0), chargeMeter),
 	limits.LentTokenBucket:    wrappingRow(meterExpired, rewindTimes(0), chargeMeter),
 	limits.LentLeakyBucket:    wrappingRow(meterExpired, rewindTimes(0), chargeMeter),

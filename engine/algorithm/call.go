@@ -206,6 +206,9 @@ func (c *Call) Mark() int64 {
 	return 0
 }
 
+// HasMark reports whether the algorithm has marks.
+func (c *Call) HasMark() bool { return Table[c.Limit.Algorithm].Mark != nil }
+
 // grantable is the tokens of the capacity that the call may take, 0 or less if it keeps all of it back.
 func (c *Call) grantable() int64 {
 	if c.Op.Keep == 0 {

@@ -8,6 +8,7 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/layout"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/reservation"
 )
 
 // ErrState refuses a state that does not fit its limit.
@@ -36,7 +37,7 @@ func CheckState(l *limits.Limit, text []byte, room *[MaxState]byte) ([]byte, err
 	state := make([]byte, size)
 	copy(state, text)
 	// Limits within a state are checked by the table, so its rows cannot refer to these checks.
-	if !alg.Valid(state) || l.Algorithm == limits.Reservation && !Reservation(state).LimitsAreValid() || l.Algorithm == limits.Class && !ClassState(state).AssuredIsValid() {
+	if !alg.Valid(state) || l.Algorithm == limits.Reservation && !reservation.State(state).LimitsAreValid() || l.Algorithm == limits.Class && !ClassState(state).AssuredIsValid() {
 		return nil, ErrState
 	}
 	return state, nil

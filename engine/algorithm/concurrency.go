@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/layout"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -13,22 +14,22 @@ import (
 //
 //	offset  size  field
 //	0       4     size of the state in bytes
-//	4       4     bytes in use
+//	4       4     bytes in use, and the warned bit
 //	8       8     end of the last lease, nanoseconds since the Unix epoch
 //	16      …     leases: 8 end, 2 length of the holder's name, the name
 type Leases []byte
 
 const (
-	leasesHead = 16
+	leasesHead     = 16
+	leasesWarnedAt = 7
 	// LeaseHead is the number of bytes of a lease without the name of its holder.
 	LeaseHead   = 10
 	leasesFirst = 64 // bytes of the smallest state
-
 )
 
 // Used is the number of bytes of the leases.
-func (l Leases) Used() int        { return int(binary.LittleEndian.Uint32(l[4:])) }
-func (l Leases) setUsed(n int)    { binary.LittleEndian.PutUint32(l[4:], uint32(n)) }
+func (l Leases) Used() int        { return layout.LoadSize(l[4:]) }
+func (l Leases) setUsed(n int)    { layout.StoreSize(l[4:], n) }
 func (l Leases) last() int64      { return int64(binary.LittleEndian.Uint64(l[8:])) }
 func (l Leases) setLast(at int64) { binary.LittleEndian.PutUint64(l[8:], uint64(at)) }
 
@@ -247,9 +248,25 @@ func validLeases(state []byte) bool {
 	return true
 }
 
-// plainLeases lists the leases that have not ended.
+// usedOfLeases is the number of leases that have not ended.
+func usedOfLeases(state []byte, _ *limits.Limit, now int64) (held int64) {
+	l := Leases(state)
+	for offset := leasesHead; offset < l.Used(); {
+		end, _, next := l.at(offset)
+		if end > now {
+			held++
+		}
+		offset = next
+	}
+	return held
+}
+
+// plainLeases lists the leases that have not ended, behind whether the limiter has warned.
 func plainLeases(state []byte, now int64) (plain []byte) {
 	l := Leases(state)
+	if l[leasesWarnedAt]&layout.WarnedBit != 0 {
+		plain = append(plain, 1)
+	}
 	for offset := leasesHead; offset < l.Used(); {
 		end, _, next := l.at(offset)
 		if end > now {

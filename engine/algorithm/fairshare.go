@@ -275,7 +275,7 @@ func plainShares(state []byte, _ int64) []byte {
 		place := int(order.Places[0])
 		e := p.Entry(p.EntryAt(place))
 		plain = append(binary.LittleEndian.AppendUint64(plain, p.TagAt(place)), e[4:6]...)
-		plain = AppendText(plain, e.Name())
+		plain = layout.AppendText(plain, e.Name())
 	}
 	return plain
 }

@@ -3,7 +3,6 @@ package algorithm
 import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/internal/uint128"
-	"github.com/stintdb/stint/engine/layout"
 )
 
 // decideQueue answers an Acquire by the leaky bucket as a queue: requests leave one every P/N, a granted one waits for
@@ -32,6 +31,6 @@ func decideQueue(c *Call) (changed bool) {
 	c.Result.Allowed, c.Result.Granted = true, c.Op.Tokens
 	c.Result.Wait = queued.DivideUp(tokensPerPeriod)
 	reportMeter(c, after, &c.Limit, false)
-	layout.MeterAfter(c.Now, after, c.Limit.Rate).Store(c.Next[:])
+	c.storeMeter(after, c.Limit.Rate)
 	return c.Op.Tokens > 0
 }

@@ -1,6 +1,8 @@
 package algorithm
 
 import (
+	"math"
+
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/internal/uint128"
 )
@@ -18,7 +20,8 @@ func meterWait(c *Call, taken, asked, reach uint128.Int) int64 {
 			set += l.tokens
 		}
 		need := asked.Plus(uint128.Product(uint64(set), period))
-		wait := at - c.Now + taken.Plus(need).Minus(reach).DivideUp(tokensPerPeriod)
+		passed := at - c.Now
+		wait := passed + min(taken.Plus(need).Minus(reach).DivideUp(tokensPerPeriod), math.MaxInt64-passed) // loans of a faster rate may take millennia
 		if len(c.ending) == 0 {
 			return wait
 		}

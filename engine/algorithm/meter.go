@@ -107,7 +107,7 @@ func refundMeter(c *Call) {
 // storeMeter leaves the ticks taken in Next, and whether a warning was given.
 func (c *Call) storeMeter(taken uint128.Int, rate limits.Rate) {
 	layout.MeterAfter(c.Now, taken, rate).Store(c.Next[:])
-	c.Next[warnedAt] |= c.State[warnedAt] & layout.WarnedBit
+	c.Next[meterWarnedAt] |= c.State[meterWarnedAt] & layout.WarnedBit
 }
 
 func meterExpired(state []byte, _ *limits.Limit, now int64) bool {
@@ -118,7 +118,7 @@ func meterExpired(state []byte, _ *limits.Limit, now int64) bool {
 func chargeMeter(state []byte, l *limits.Limit, at, tokens int64) {
 	taken := layout.LoadMeter(state).Taken(at, l.Rate).Plus(uint128.Product(uint64(tokens), uint64(l.Rate.Period)))
 	taken = uint128.Min(taken, uint128.Product(uint64(limits.MaxAhead), uint64(l.Rate.Tokens)))
-	warned := state[warnedAt] & layout.WarnedBit
+	warned := state[meterWarnedAt] & layout.WarnedBit
 	layout.MeterAfter(at, taken, l.Rate).Store(state)
-	state[warnedAt] |= warned
+	state[meterWarnedAt] |= warned
 }

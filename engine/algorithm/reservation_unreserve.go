@@ -55,5 +55,5 @@ func unreserveLog(c *Call, time int64) {
 	for ; i < n; i, to = i+1, to+1 {
 		g.Set(to, g.time(i), g.total(i)-back)
 	}
-	g.SetU32(12, to)
+	g.setLen(to)
 }

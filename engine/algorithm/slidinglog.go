@@ -5,6 +5,7 @@ import (
 	"sort"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/layout"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -16,15 +17,16 @@ import (
 //	0       4     size of the state in bytes
 //	4       4     entries the ring has room for
 //	8       4     position of the oldest entry
-//	12      4     number of entries
+//	12      4     number of entries, and the warned bit
 //	16      8     total of the tokens granted before the oldest entry, modulo 2^64
 //	24      16    entry: time in nanoseconds since the Unix epoch, and the total including its tokens
 type SlidingLog []byte
 
 const (
 	// LogHead is the number of bytes of a log before its grants.
-	LogHead    = 24
-	logMinRoom = 4
+	LogHead     = 24
+	logMinRoom  = 4
+	logWarnedAt = 15
 
 	// grantBytes is about the size of a grant in the reply to a client.
 	grantBytes = 32
@@ -36,7 +38,8 @@ func (g SlidingLog) u32(at int) int { return int(binary.LittleEndian.Uint32(g[at
 func (g SlidingLog) SetU32(at, value int) { binary.LittleEndian.PutUint32(g[at:], uint32(value)) }
 func (g SlidingLog) room() int            { return g.u32(4) }
 func (g SlidingLog) oldest() int          { return g.u32(8) }
-func (g SlidingLog) len() int             { return g.u32(12) }
+func (g SlidingLog) len() int             { return layout.LoadSize(g[12:]) }
+func (g SlidingLog) setLen(n int)         { layout.StoreSize(g[12:], n) }
 func (g SlidingLog) base() uint64         { return binary.LittleEndian.Uint64(g[16:]) }
 func (g SlidingLog) setBase(total uint64) { binary.LittleEndian.PutUint64(g[16:], total) }
 func (g SlidingLog) entry(i int) []byte {
@@ -150,20 +153,20 @@ func writeLog(c *Call, state []byte) {
 	if first := g.first(c.Now, c.Limit.Rate.Period); first > 0 {
 		g.setBase(g.before(first))
 		g.SetU32(8, (g.oldest()+first)%g.room())
-		g.SetU32(12, g.len()-first)
+		g.setLen(g.len() - first)
 	}
 	n, now, granted := g.len(), c.Now, uint64(c.Result.Granted)
 	switch {
 	case n == 0:
 		g.setBase(0)
-		g.SetU32(12, 1)
+		g.setLen(1)
 		g.Set(0, now, granted)
 	case g.time(n-1) >= now: // the same instant, or a clock that went back
 		g.Set(n-1, g.time(n-1), g.total(n-1)+granted)
 	case n == g.room(): // only FORCE gets here: tokens beyond the limit count with the newest entry
 		g.Set(n-1, now, g.total(n-1)+granted)
 	default:
-		g.SetU32(12, n+1)
+		g.setLen(n + 1)
 		g.Set(n, now, g.total(n-1)+granted)
 	}
 }
@@ -215,10 +218,15 @@ func refundLog(c *Call) {
 			break
 		} else {
 			left -= taken
-			g.SetU32(12, n-1)
+			g.setLen(n - 1)
 		}
 	}
 	reportLog(c, g, g.used(min(first, g.len())), true)
+}
+
+func usedOfLog(state []byte, l *limits.Limit, now int64) int64 {
+	g := SlidingLog(state)
+	return g.used(g.first(now, l.Rate.Period))
 }
 
 func logExpired(state []byte, l *limits.Limit, now int64) bool {
@@ -245,8 +253,13 @@ func validLog(state []byte) bool {
 }
 
 // plainLog lists times and tokens. Entries that have left the window are included while they are in the ring: a limit
-// with a longer window would count them.
-func plainLog(state []byte, _ int64) (plain []byte) { return SlidingLog(state).appendPlain(nil, 0) }
+// with a longer window would count them. In front of them is whether the limiter has warned.
+func plainLog(state []byte, _ int64) (plain []byte) {
+	if state[logWarnedAt]&layout.WarnedBit != 0 {
+		plain = append(plain, 1)
+	}
+	return SlidingLog(state).appendPlain(plain, 0)
+}
 
 // appendPlain appends the time and the tokens of each entry from the given one on.
 func (g SlidingLog) appendPlain(plain []byte, from int) []byte {

@@ -6,28 +6,34 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// A limit with [limits.Limit.Warn] gives one warning in each window. That it was given is the highest bit of the last 8 bytes of the state, which no count
-// and no fraction reaches. A bucket has no windows: it may warn again once it was used to less than half of the threshold.
+// A limit with [limits.Limit.Warn] gives one warning in each window. That it was given is a bit of the state, see [layout.WarnedBit]. All other algorithms
+// have no windows: they may warn again once less than half of the threshold was used.
 //
 // Tokens of loans count once they are charged.
 
-// warnedAt is the place of that bit's byte in a meter.
-const warnedAt = layout.MeterBytes - 1
+const meterWarnedAt = layout.MeterBytes - 1
 
-// Warns marks the new state of the limiter, and reports whether its use has reached the threshold since it was last marked.
-func (c *Call) Warns(state []byte) bool {
+// Rearms reports whether the limiter has warned and may warn again. It is asked before what the call decided is written.
+func (c *Call) Rearms() bool {
+	row := &Table[c.Prev.Algorithm]
+	return !c.IsNew && !c.Wrapped && row.Used != nil && c.State[row.WarnedAt]&layout.WarnedBit != 0 && row.isRearmed(c.State, &c.Prev, c.Now)
+}
+
+// Warns marks the new state of the limiter, and reports whether its use has reached the threshold since it was last marked. With again an
+// earlier mark does not count.
+func (c *Call) Warns(state []byte, again bool) bool {
 	row := &Table[c.Limit.Algorithm]
 	if row.Used == nil || c.Op.Verb == engine.Refund {
 		return false
 	}
-	last := &state[row.Bytes-1]
-	if !c.Wrapped && *last&layout.WarnedBit != 0 && row.isRearmed(c.State, &c.Prev, c.Now) {
-		*last &^= layout.WarnedBit
+	mark := &state[row.WarnedAt]
+	if again {
+		*mark &^= layout.WarnedBit
 	}
-	if *last&layout.WarnedBit != 0 || row.Used(state, &c.Limit, c.Now) < c.Limit.WarnAt() {
+	if *mark&layout.WarnedBit != 0 || row.Used(state, &c.Limit, c.Now) < c.Limit.WarnAt() {
 		return false
 	}
-	*last |= layout.WarnedBit
+	*mark |= layout.WarnedBit
 	return true
 }
 
@@ -41,15 +47,15 @@ func (c *Call) Warning(state []byte) engine.Warning {
 	return w
 }
 
-// isRearmed reports whether a bucket is used to less than half of its threshold.
+// isRearmed reports whether a limiter without windows is used to less than half of its threshold.
 func (a *Row) isRearmed(state []byte, l *limits.Limit, now int64) bool {
 	return a.Window == nil && 2*a.Used(state, l, now) < l.WarnAt()
 }
 
-// rearm takes the mark from a state if it may warn again.
+// rearm takes the mark from a wrapped state if it may warn again.
 func (a *Row) rearm(state []byte, l *limits.Limit, now int64) {
 	if l.Warn != 0 && a.isRearmed(state, l, now) {
-		state[a.Bytes-1] &^= layout.WarnedBit
+		state[a.WarnedAt] &^= layout.WarnedBit
 	}
 }
 

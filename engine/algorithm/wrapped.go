@@ -31,9 +31,10 @@ func (c *Call) unwrap(limit *limits.Limit, state []byte) {
 	c.Prev, c.State, c.IsNew = under, c.Inner[:base.Bytes], false
 }
 
-// closeWindow puts the open window among the closed ones if it is over at a time, or forgets them all.
+// closeWindow puts the open window among the closed ones if it is over at a time, or forgets them all. Loans outlive windows, so one that is
+// over must not stay: a History that begins later would count it.
 func (c *Call) closeWindow(l *limits.Limit, at int64) {
-	if l.History == 0 || !windowExpired(c.Inner[:], l, at) {
+	if l.Algorithm != limits.FixedWindow || !windowExpired(c.Inner[:], l, at) {
 		return
 	}
 	if at >= forgottenAt(c.Inner[:], l, &c.History) {

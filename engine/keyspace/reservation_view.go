@@ -2,8 +2,8 @@ package keyspace
 
 import (
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/reservation"
 )
 
 // Reserved is a reservation as it is remembered.
@@ -23,10 +23,10 @@ func (e *Entry) Reserved() (Reserved, error) {
 	if err != nil {
 		return Reserved{}, err
 	}
-	v := Reserved{Settled: algorithm.Reservation(state).IsSettled(), Ends: algorithm.Reservation(state).End()}
-	granted, _, parts := algorithm.Reservation(state).Parts()
+	v := Reserved{Settled: reservation.State(state).IsSettled(), Ends: reservation.State(state).End()}
+	granted, _, parts := reservation.State(state).Parts()
 	for v.Granted = granted; len(parts.Rest) > 0; {
-		p := algorithm.NextPart(&parts)
+		p := reservation.NextPart(&parts)
 		op := engine.Op{Key: p.Key, Who: p.Who, Limit: p.Limit, Tokens: p.Charged()}
 		if p.FixedCost {
 			op.Options = engine.FixedCost

@@ -12,13 +12,23 @@ func (s *Shard) Keep(c *algorithm.Call, tag uint32, p Place) bool {
 	if c.Limit.Warn == 0 {
 		return s.keep(c, tag, p)
 	}
-	next := c.Next[:algorithm.Table[c.Limit.Algorithm].Bytes]
-	warns, kept := c.Warns(next), s.keep(c, tag, p)
-	if kept && warns && s.changes.warned != nil {
+	next, again, warns := c.Next[:algorithm.Table[c.Limit.Algorithm].Bytes], c.Rearms(), false
+	if len(next) > 0 {
+		warns = c.Warns(next, again)
+	}
+	if !s.keep(c, tag, p) {
+		return false
+	}
+	if len(next) == 0 {
+		_, next = s.StateAt(s.Find(tag, c.Op.Key)) // it was written in place
+		c.Result.Work += len(next) / WorkBytes
+		warns = c.Warns(next, again)
+	}
+	if warns && s.changes.warned != nil {
 		w := c.Warning(next)
 		s.changes.warned(&w)
 	}
-	return kept
+	return true
 }
 
 func (s *Shard) keep(c *algorithm.Call, tag uint32, p Place) bool {

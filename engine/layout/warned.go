@@ -2,8 +2,8 @@ package layout
 
 import "encoding/binary"
 
-// That a limiter has warned is the highest bit of the last 8 bytes of its state: no count and no fraction of a rate comes near it. WarnedBit is that bit, in
-// the last byte.
+// That a limiter has warned is the highest bit of a number of its state that does not come near it: a count, the fraction of a rate, a size. WarnedBit is
+// that bit, in the last byte of the number.
 const (
 	WarnedBit = 0x80
 
@@ -14,6 +14,14 @@ const (
 func LoadCount(b []byte) (tokens int64, hasWarned bool) {
 	n := binary.LittleEndian.Uint64(b)
 	return int64(n &^ warned), n&warned != 0
+}
+
+// LoadSize reads a size of 4 bytes beside the bit.
+func LoadSize(b []byte) int { return int(binary.LittleEndian.Uint32(b) &^ (1 << 31)) }
+
+// StoreSize writes a size, and leaves the bit as it is.
+func StoreSize(b []byte, size int) {
+	binary.LittleEndian.PutUint32(b, binary.LittleEndian.Uint32(b)&(1<<31)|uint32(size))
 }
 
 // StoreCount writes what [LoadCount] reads.

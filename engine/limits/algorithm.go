@@ -78,14 +78,14 @@ type properties struct {
 
 var propertiesOf = [...]properties{
 	NoAlgorithm:      {name: "none"},
-	GCRA:             {name: "gcra", decides: true, rate: true, keeps: true, lent: LentGCRA, params: gcraParams},
+	GCRA:             {name: "gcra", decides: true, rate: true, keeps: true, warns: true, lent: LentGCRA, params: gcraParams},
 	TokenBucket:      {name: "token-bucket", decides: true, rate: true, keeps: true, warns: true, lent: LentTokenBucket, params: bucketParams},
 	LeakyBucket:      {name: "leaky-bucket", decides: true, rate: true, keeps: true, warns: true, lent: LentLeakyBucket, params: bucketParams},
-	LeakyQueue:       {name: "leaky-queue", decides: true, rate: true, params: queueParams},
+	LeakyQueue:       {name: "leaky-queue", decides: true, rate: true, warns: true, params: queueParams},
 	FixedWindow:      {name: "fixed-window", decides: true, keeps: true, warns: true, lent: LentFixedWindow, params: fixedWindowParams},
 	SlidingWindow:    {name: "sliding-window", decides: true, keeps: true, warns: true, params: windowParams},
-	SlidingLog:       {name: "sliding-log", decides: true, keeps: true, params: windowParams},
-	Concurrency:      {name: "concurrency", decides: true, who: true, params: leaseParams},
+	SlidingLog:       {name: "sliding-log", decides: true, keeps: true, warns: true, params: windowParams},
+	Concurrency:      {name: "concurrency", decides: true, who: true, warns: true, params: leaseParams},
 	StringValue:      {name: "string", value: true, params: noParams},
 	HashValue:        {name: "hash", value: true, params: noParams},
 	SortedSetValue:   {name: "zset", value: true, params: noParams},

@@ -7,6 +7,7 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/keyspace"
+	"github.com/stintdb/stint/engine/layout"
 )
 
 // Digest is the SHA-256 of the entries of Dump, of all policies with their overrides, of the restrictions of new keys,
@@ -15,8 +16,8 @@ func (s *Store) Digest(now int64) (sum [32]byte) {
 	h := sha256.New()
 	var b []byte
 	s.Dump(now, func(e keyspace.Entry) {
-		b = algorithm.AppendText(e.Limit.Append(b[:0]), e.Key)
-		b = algorithm.AppendText(b, e.State)
+		b = layout.AppendText(e.Limit.Append(b[:0]), e.Key)
+		b = layout.AppendText(b, e.State)
 		h.Write(b)
 	})
 	s.PolicyOps(func(op *engine.Op) {
@@ -37,8 +38,8 @@ func (s *Store) Digest(now int64) (sum [32]byte) {
 // appendOp appends an operation on a policy, a restriction or a shared limiter, for comparison alone.
 func appendOp(b []byte, op *engine.Op) []byte {
 	b = op.Limit.Append(append(b, byte(op.Verb), op.OptionBits()))
-	b = algorithm.AppendText(b, op.Key)
-	b = algorithm.AppendText(b, op.Who)
+	b = layout.AppendText(b, op.Key)
+	b = layout.AppendText(b, op.Who)
 	if op.Options&engine.FixedCost != 0 || op.Keep != 0 {
 		b = binary.AppendVarint(binary.AppendUvarint(b, uint64(op.Tokens)), int64(op.Keep))
 	}

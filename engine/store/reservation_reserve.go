@@ -9,6 +9,7 @@ import (
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/layout"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/reservation"
 )
 
 // reserve carries out the request of a [engine.Reserve] once: a reservation of the same id and parameters is answered as before,
@@ -48,7 +49,7 @@ func (s *Store) repeatCheck(g *acquireAllCall, now int64, op *engine.Op, res *en
 	if !locked {
 		defer s.Unlock(shards)
 	}
-	state := reservation(g.id.shard, g.id.tag, op.Key)
+	state := reservationAt(g.id.shard, g.id.tag, op.Key)
 	if state == nil || state.End() <= now || state.Fingerprint() != g.fingerprint {
 		return false
 	}
@@ -72,7 +73,7 @@ func (s *Store) reserves(key []byte) bool {
 	sh, tag := s.Locate(key)
 	sh.Lock()
 	defer sh.Unlock()
-	return reservation(sh, tag, key) != nil
+	return reservationAt(sh, tag, key) != nil
 }
 
 // locateReservation finds the shard of the id. It returns the number of shards to be locked.
@@ -106,13 +107,13 @@ func (g *acquireAllCall) repeat(now int64, parts []engine.Op, res *engine.Result
 	case c.Prev.Algorithm != limits.Reservation:
 		res.Status, res.Held, res.Wanted, res.Parts = engine.WrongType, c.Prev, limits.Reservation, res.Parts[:0]
 		return true
-	case algorithm.Reservation(c.State).Fingerprint() != g.fingerprint:
+	case reservation.State(c.State).Fingerprint() != g.fingerprint:
 		res.Status, res.Parts = engine.ReservationDiffers, res.Parts[:0]
 		return true
 	}
 	g.repeated = true
 	res.Allowed, res.Binding, res.Number = true, -1, engine.Repeated
-	res.Granted, res.Wait, _ = algorithm.Reservation(c.State).Parts()
+	res.Granted, res.Wait, _ = reservation.State(c.State).Parts()
 	for i := range parts {
 		g.report(now, i, &parts[i], &res.Parts[i])
 	}
@@ -144,23 +145,23 @@ func (g *acquireAllCall) describe(now int64, parts []engine.Op, res *engine.Resu
 	if g.shadow {
 		wait = 0
 	}
-	b := append(g.text[:0], make([]byte, algorithm.ReservationHead-layout.VariableHead)...)
+	b := append(g.text[:0], make([]byte, reservation.Head-layout.VariableHead)...)
 	binary.LittleEndian.PutUint64(b, uint64(now+g.reserving.MaxWait))
 	binary.LittleEndian.PutUint64(b[8:], g.fingerprint)
 	b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(granted)), uint64(wait))
 	for i := range parts {
-		b = algorithm.AppendReservedPart(b, &parts[i], res.Parts[i].Granted, g.calls[i].Mark())
+		b = reservation.AppendPart(b, &parts[i], res.Parts[i].Granted, g.calls[i].Mark(), g.calls[i].HasMark())
 	}
-	binary.LittleEndian.PutUint32(b[21-layout.VariableHead:], uint32(len(b)-(algorithm.ReservationHead-layout.VariableHead)))
+	binary.LittleEndian.PutUint32(b[21-layout.VariableHead:], uint32(len(b)-(reservation.Head-layout.VariableHead)))
 	g.text = b
 	g.idCall.Op, g.idCall.Limit, g.idCall.Content = &g.idOp, g.idOp.Limit, b
 	g.id.entries, g.id.bytes = 1, keyspace.RecordBytes(algorithm.NeedReservation(&g.idCall), len(g.idOp.Key))
-	return len(b) <= algorithm.MaxReservation
+	return len(b) <= reservation.MaxBytes
 }
 
 // fingerprintOf is that of a request's parameters as its caller stated them, a policy by its name.
 func (g *acquireAllCall) fingerprintOf(reserve *engine.Op) uint64 {
-	g.text = algorithm.AppendRequest(g.text[:0], &reserve.Parts[0])
+	g.text = reservation.AppendRequest(g.text[:0], &reserve.Parts[0])
 	g.text = binary.AppendUvarint(g.text, uint64(reserve.MaxWait))
 	sum := sha256.Sum256(g.text)
 	return binary.LittleEndian.Uint64(sum[:])

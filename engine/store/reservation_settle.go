@@ -8,6 +8,7 @@ import (
 	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/reservation"
 )
 
 // settle charges the limits of a reservation other amounts than those it reserved: less goes back, and more is taken as with
@@ -34,7 +35,7 @@ func (s *Store) settle(g *acquireAllCall, now int64, op *engine.Op, res *engine.
 		return true
 	}
 	g.text = append(g.text[:0], c.State...) // the record may move
-	state := algorithm.Reservation(g.text)
+	state := reservation.State(g.text)
 	if key, permitted := state.Permits(op); !permitted {
 		res.Status, res.Reply = engine.NotPermitted, append(res.Reply[:0], key...)
 		return true
@@ -57,7 +58,7 @@ func (s *Store) settle(g *acquireAllCall, now int64, op *engine.Op, res *engine.
 
 // settlement is what a limit of a reservation is to be charged.
 type settlement struct {
-	algorithm.ReservedPart
+	reservation.Part
 	amount int64
 }
 
@@ -69,27 +70,27 @@ func (g *acquireAllCall) lockSettlement(s *Store, op *engine.Op, locked bool) (s
 		return nil
 	}
 	g.id.shard.Lock()
-	before := append(g.text[:0], reservation(g.id.shard, g.id.tag, op.Key)...)
+	before := append(g.text[:0], reservationAt(g.id.shard, g.id.tag, op.Key)...)
 	g.id.shard.Unlock()
 	g.text = before
 	order := append(g.order[:0], g.id.shard.Number)
 	if len(before) > 0 {
-		for _, _, parts := algorithm.Reservation(before).Parts(); len(parts.Rest) > 0; {
-			p := algorithm.NextPart(&parts)
+		for _, _, parts := reservation.State(before).Parts(); len(parts.Rest) > 0; {
+			p := reservation.NextPart(&parts)
 			sh, _ := s.Locate(p.Key)
 			order = append(order, sh.Number)
 		}
 	}
 	shards = s.Lock(order)
-	if bytes.Equal(before, reservation(g.id.shard, g.id.tag, op.Key)) {
+	if bytes.Equal(before, reservationAt(g.id.shard, g.id.tag, op.Key)) {
 		return shards
 	}
 	s.Unlock(shards) // another request was faster
 	return s.Lock(s.AppendAllShards(nil))
 }
 
-// reservation is the state of a reservation, perhaps an expired one, nil if there is none. The caller holds the lock.
-func reservation(sh *keyspace.Shard, tag uint32, id []byte) algorithm.Reservation {
+// reservationAt is the state of a reservation, perhaps an expired one, nil if there is none. The caller holds the lock.
+func reservationAt(sh *keyspace.Shard, tag uint32, id []byte) reservation.State {
 	p := sh.Find(tag, id)
 	if !p.Found {
 		return nil
@@ -102,10 +103,10 @@ func reservation(sh *keyspace.Shard, tag uint32, id []byte) algorithm.Reservatio
 }
 
 // amounts finds out what each limit is to be charged.
-func (g *acquireAllCall) amounts(s *Store, state algorithm.Reservation, op *engine.Op) (count int) {
+func (g *acquireAllCall) amounts(s *Store, state reservation.State, op *engine.Op) (count int) {
 	g.settlements = g.settlements[:0]
 	for _, _, parts := state.Parts(); len(parts.Rest) > 0; {
-		p := algorithm.NextPart(&parts)
+		p := reservation.NextPart(&parts)
 		amount := op.Tokens
 		switch {
 		case op.Options&engine.Cancel != 0:
@@ -228,11 +229,11 @@ func (g *acquireAllCall) giveBack(now int64, i int) {
 }
 
 // markSettled writes the amounts into the state of the reservation.
-func (g *acquireAllCall) markSettled(state algorithm.Reservation) {
+func (g *acquireAllCall) markSettled(state reservation.State) {
 	state[20] = 1
 	_, _, parts := state.Parts()
 	for i := range g.settlements {
-		p := algorithm.NextPart(&parts)
+		p := reservation.NextPart(&parts)
 		p.SetCharged(g.settlements[i].amount)
 	}
 }
@@ -254,13 +255,13 @@ func (g *acquireAllCall) showSettlement(now int64, count int, res *engine.Result
 func (s *Store) reservationKeys(id []byte, visit func(key []byte)) {
 	sh, tag := s.Locate(id)
 	sh.Lock()
-	state := slices.Clone(reservation(sh, tag, id))
+	state := slices.Clone(reservationAt(sh, tag, id))
 	sh.Unlock()
 	if state == nil {
 		return
 	}
 	for _, _, parts := state.Parts(); len(parts.Rest) > 0; {
-		p := algorithm.NextPart(&parts)
+		p := reservation.NextPart(&parts)
 		visit(p.Key)
 	}
 }

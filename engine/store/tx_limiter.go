@@ -99,7 +99,7 @@ func (t *Tx) acquire(c *algorithm.Call) {
 
 // keepLimiter makes a state that of the call's key, which is gone if that holds no information. Loans stay as they are.
 func (t *Tx) keepLimiter(c *algorithm.Call, state []byte) {
-	if c.Limit.Warn != 0 && c.Warns(state) {
+	if c.Limit.Warn != 0 && c.Warns(state, c.Rearms()) {
 		w := c.Warning(state)
 		w.Key = bytes.Clone(w.Key)
 		t.warnings = append(t.warnings, w)

@@ -18,12 +18,26 @@ type warnedUse struct {
 	start      int64 // of the window; of a bucket the last time
 	prev, used int64
 	warned     bool
+	grants     []warnedGrant // of a log, and the leases that are held
+}
+
+// warnedGrant is tokens that count until a time, or a lease.
+type warnedGrant struct {
+	until, tokens int64
+	holder        string
+}
+
+func (u *warnedUse) hasWindows() bool {
+	return u.limit.Algorithm == limits.FixedWindow || u.limit.Algorithm == limits.SlidingWindow
 }
 
 // at brings the use to a time. Times are whole seconds, and a bucket gets back a token in each.
 func (u *warnedUse) at(now int64) {
-	switch width := u.limit.Rate.Period; u.limit.Algorithm {
-	case limits.TokenBucket:
+	switch width := u.limit.Rate.Period; {
+	case u.limit.Algorithm == limits.SlidingLog, u.limit.Algorithm == limits.Concurrency:
+		u.grants = slices.DeleteFunc(u.grants, func(g warnedGrant) bool { return g.until <= now })
+		u.count()
+	case !u.hasWindows():
 		u.used = max(0, u.used-(now-u.start)/sec)
 		u.start = now
 	default:
@@ -43,6 +57,44 @@ func (u *warnedUse) at(now int64) {
 	}
 }
 
+// count has the grants make up the use.
+func (u *warnedUse) count() {
+	u.used = 0
+	for _, g := range u.grants {
+		u.used += g.tokens
+	}
+}
+
+// grant adds granted tokens.
+func (u *warnedUse) grant(now int64, op *engine.Op, granted int64) {
+	switch u.limit.Algorithm {
+	case limits.Concurrency:
+		u.release(op)
+		fallthrough
+	case limits.SlidingLog:
+		u.grants = append(u.grants, warnedGrant{now + u.limit.Rate.Period, granted, string(op.Who)})
+		u.count()
+	default:
+		u.used += granted
+	}
+}
+
+// release ends a lease.
+func (u *warnedUse) release(op *engine.Op) {
+	u.grants = slices.DeleteFunc(u.grants, func(g warnedGrant) bool { return g.holder == string(op.Who) })
+	u.count()
+}
+
+// giveBack takes tokens off, the newest first.
+func (u *warnedUse) giveBack(tokens int64) {
+	u.used -= tokens
+	for i := len(u.grants) - 1; i >= 0 && tokens > 0; i-- {
+		back := min(tokens, u.grants[i].tokens)
+		u.grants[i].tokens -= back
+		tokens -= back
+	}
+}
+
 // taken is the tokens that count, rounded up.
 func (u *warnedUse) taken(now int64) int64 {
 	if u.limit.Algorithm != limits.SlidingWindow {
@@ -52,9 +104,9 @@ func (u *warnedUse) taken(now int64) int64 {
 	return u.used + (u.prev*(width-(now-u.start)/sec)+width-1)/width
 }
 
-// rearm lets a bucket warn again before a request.
+// rearm lets a limiter without windows warn again before a request.
 func (u *warnedUse) rearm() {
-	if u.limit.Algorithm == limits.TokenBucket && 2*u.used < u.limit.WarnAt() {
+	if !u.hasWindows() && 2*u.used < u.limit.WarnAt() {
 		u.warned = false
 	}
 }
@@ -82,7 +134,11 @@ func TestWarnsOnce(t *testing.T) {
 			{Algorithm: limits.FixedWindow, Rate: limits.Rate{Period: 10 * sec}},
 			{Algorithm: limits.SlidingWindow, Rate: limits.Rate{Period: 10 * sec}},
 			{Algorithm: limits.TokenBucket, Rate: limits.Rate{Tokens: 1, Period: sec}},
-		}[r.IntN(4)]
+			{Algorithm: limits.GCRA, Rate: limits.Rate{Tokens: 1, Period: sec}},
+			{Algorithm: limits.LeakyQueue, Rate: limits.Rate{Tokens: 1, Period: sec}},
+			{Algorithm: limits.SlidingLog, Rate: limits.Rate{Period: 10 * sec}},
+			{Algorithm: limits.Concurrency, Rate: limits.Rate{Period: 10 * sec}},
+		}[r.IntN(8)]
 		limit.Capacity, limit.Warn = 1+r.Int64N(20), uint8(1+r.IntN(limits.MaxWarn))
 		if limit.Algorithm == limits.FixedWindow && seed%2 == 0 {
 			limit.History = uint8(1 + r.IntN(3))
@@ -96,9 +152,16 @@ func TestWarnsOnce(t *testing.T) {
 			i := r.IntN(len(uses))
 			u, op := &uses[i], engine.Op{Key: fmt.Append(nil, i), Limit: limit, Tokens: 1 + r.Int64N(limit.Capacity)}
 			u.at(now)
+			isLease := u.limit.Algorithm == limits.Concurrency
+			if isLease {
+				op.Who, op.Tokens = fmt.Append(nil, r.Int64N(limit.Capacity+2)), 1
+			}
 			switch r.IntN(8) {
 			case 0:
-				op = engine.Op{Verb: engine.Refund, Key: op.Key, Tokens: op.Tokens}
+				op = engine.Op{Verb: engine.Refund, Key: op.Key, Tokens: op.Tokens, Who: op.Who}
+				if isLease {
+					op.Verb = engine.Release
+				}
 			case 1:
 				op.Options = engine.Peek
 			case 2:
@@ -106,7 +169,7 @@ func TestWarnsOnce(t *testing.T) {
 			case 3:
 				op.Options = engine.UpTo
 			}
-			if warns := r.IntN(4) > 0 || u.limit.Algorithm == limits.TokenBucket; !warns {
+			if warns := r.IntN(4) > 0 || !u.hasWindows(); !warns {
 				op.Limit.Warn = 0
 			}
 			u.rearm()
@@ -122,9 +185,11 @@ func TestWarnsOnce(t *testing.T) {
 					u.prev = (before - res.Granted) * width / max(1, width-(now-u.start)/sec)
 				}
 			case op.Verb == engine.Refund:
-				u.used -= res.Granted
+				u.giveBack(res.Granted)
+			case op.Verb == engine.Release:
+				u.release(&op)
 			case op.Options&engine.Peek == 0 && res.Granted > 0:
-				u.used += res.Granted
+				u.grant(now, &op, res.Granted)
 				if op.Limit.Warn != 0 && u.crosses(now) {
 					want = append(want, fmt.Sprint(string(op.Key), u.taken(now), now, op.Limit.Warn))
 				}

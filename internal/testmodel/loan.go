@@ -57,7 +57,7 @@ func (r *request) meterWait(now int64, taken, most *big.Rat) int64 {
 	for ends := r.ends; ; ends = ends[1:] {
 		need := plus(least, ratio(tokensOf(ends)))
 		// A queue may have room now and deny all the same: a time below zero must not be read as never.
-		wait := at - now + max(0, up(r.limit.fill(minus(plus(taken, need), most))))
+		wait := at - now + min(max(0, up(r.limit.fill(minus(plus(taken, need), most)))), math.MaxInt64-(at-now))
 		if len(ends) == 0 || need.Cmp(most) <= 0 && wait <= ends[0].end-now {
 			return wait
 		}

@@ -148,9 +148,18 @@ func readRequest(f *form, words []string) (r request, rest []string, err error) 
 	if f.algorithm == concurrency {
 		if r.holder = words[end-1]; r.holder == "" || len(r.holder) > 255 {
 			err = refuse("ERR holder: must be 1 to 255 bytes, got %d", len(r.holder))
+		} else if ttl := words[end-2]; isSwapped(ttl, r.holder) {
+			err = refuse("ERR holder: '%s' is a duration, and the ttl '%s' has no unit; the ttl comes before the holder", r.holder, ttl)
 		}
 	}
 	return r, words[end:], err
+}
+
+// isSwapped reports whether a holder is a duration with a unit behind a ttl that is a whole number.
+func isSwapped(ttl, holder string) bool {
+	_, hasNoUnit := wholeNumber(ttl)
+	_, isDuration := nanoseconds(holder)
+	return hasNoUnit && isDuration && strings.Contains(letters, holder[len(holder)-1:])
 }
 
 // ask decides a request and stores the new state.
@@ -170,8 +179,8 @@ func acquire(algorithm string) command {
 	f, name := formOf(algorithm), commandOf(algorithm)
 	options := map[string][]string{
 		tokenBucket: {"PEEK", "UPTO", "FORCE", "KEEP", "MAXWAIT", "BLOCK", "AS", "FOR", "WARN"}, leakyBucket: {"PEEK", "UPTO", "FORCE", "KEEP", "MAXWAIT", "BLOCK", "AS", "FOR", "WARN"},
-		leakyQueue: {"PEEK", "BLOCK"}, concurrency: {"PEEK"},
-		fixedWindow: {"PEEK", "UPTO", "FORCE", "KEEP", "AS", "FOR", "TZ", "FROM", "HISTORY", "WARN"}, slidingWindow: {"PEEK", "UPTO", "FORCE", "KEEP", "AS", "FOR", "WARN"}, slidingLog: {"PEEK", "UPTO", "FORCE", "KEEP", "AS", "FOR"},
+		leakyQueue: {"PEEK", "BLOCK", "WARN"}, concurrency: {"PEEK", "WARN"},
+		fixedWindow: {"PEEK", "UPTO", "FORCE", "KEEP", "AS", "FOR", "TZ", "FROM", "HISTORY", "WARN"}, slidingWindow: {"PEEK", "UPTO", "FORCE", "KEEP", "AS", "FOR", "WARN"}, slidingLog: {"PEEK", "UPTO", "FORCE", "KEEP", "AS", "FOR", "WARN"},
 	}[algorithm]
 	do := func(m *Model, words []string) (string, error) {
 		r, rest, err := readRequest(f, words[1:])

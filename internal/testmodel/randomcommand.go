@@ -104,9 +104,7 @@ func (c *Calls) acquire(k *randomKey) []string {
 		}
 	}
 	words = append(append(append(words, c.options(f.algorithm)...), randomAnchor(c, f, limit)...), randomHistory(c, f, limit)...)
-	if f.algorithm != concurrency && f.algorithm != leakyQueue && f.algorithm != gcra {
-		words = append(words, randomWarn(c, f)...)
-	}
+	words = append(words, randomWarn(c)...)
 	if f.algorithm == concurrency || f.algorithm == leakyQueue {
 		return words
 	}

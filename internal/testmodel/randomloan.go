@@ -47,7 +47,7 @@ func (c *Calls) loanCommand() []string {
 	if c.chance(2) {
 		words = append(words, "FOR", c.duration(8))
 	}
-	return append(append(append(words, randomAnchor(c, k.form, limit)...), randomHistory(c, k.form, limit)...), randomWarn(c, k.form)...)
+	return append(append(append(words, randomAnchor(c, k.form, limit)...), randomHistory(c, k.form, limit)...), randomWarn(c)...)
 }
 
 // lendable is a key that mostly may have loans, and often has some.

@@ -7,11 +7,6 @@ import (
 
 // readWarn reads the threshold of a limit.
 func (l *limit) readWarn(text string) error {
-	switch l.algorithm {
-	case tokenBucket, leakyBucket, fixedWindow, slidingWindow:
-	default:
-		return refuse("ERR WARN: does not apply to %s", formOf(l.algorithm).word)
-	}
 	digits, is := strings.CutSuffix(text, "%")
 	n, ok := wholeNumber(digits)
 	if !is || !ok || n < 1 || n > 100 || digits[0] == '+' {
@@ -69,8 +64,8 @@ func (o *outcome) hiding(call *request) *outcome {
 }
 
 // randomWarn is the threshold of a limit, mostly none.
-func randomWarn(c *Calls, f *form) (options []string) {
-	if c.chance(4) && (f.algorithm == fixedWindow || f.algorithm == slidingWindow || f.algorithm == tokenBucket || f.algorithm == leakyBucket) || c.chance(60) {
+func randomWarn(c *Calls) (options []string) {
+	if c.chance(4) {
 		return []string{c.pick("WARN", "warn"), c.pick("80%", "1%", "100%", "50%", strconv.Itoa(1+c.random.IntN(100))+"%", "0%", "101%", "80", "+5%", "x%", "%")}
 	}
 	return nil

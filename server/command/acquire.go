@@ -16,9 +16,12 @@ var limitSpecs = []limitSpec{
 	{word: "SW", algorithm: limits.SlidingWindow, params: []string{"limit", "window"}, amount: "tokens", read: countedBy("window", limits.MaxTokens)},
 	{word: "SL", algorithm: limits.SlidingLog, params: []string{"limit", "window"}, amount: "tokens", read: readLog},
 	{word: "CC", algorithm: limits.Concurrency, params: []string{"limit", "ttl"}, who: holderName, read: countedBy("ttl", limits.MaxHolders)},
-	{word: "FS", algorithm: limits.FairShare, params: []string{"capacity", "rate"}, who: memberName, options: " [WEIGHT weight]", amount: "tokens", read: readBucket},
-	{word: "AD", algorithm: limits.Adaptive, params: []string{"capacity", "min", "max"}, amount: "tokens", read: readAdaptive},
-	{word: "HT", algorithm: limits.Class, params: []string{"rate_capacity", "rate", "ceil_capacity", "ceil"}, options: " UNDER key capacity rate [UNDER key capacity rate ...]", read: readCeiling, assured: readAssured},
+	{word: "FS", algorithm: limits.FairShare, params: []string{"capacity", "rate"}, who: memberName, options: " [WEIGHT weight]", amount: "tokens", read: readBucket,
+		noWarn: "what a member may take depends on the others, and a pool in use is nearly used up by design"},
+	{word: "AD", algorithm: limits.Adaptive, params: []string{"capacity", "min", "max"}, amount: "tokens", read: readAdaptive,
+		noWarn: "the limit itself moves with the reports of RL.ADAPT"},
+	{word: "HT", algorithm: limits.Class, params: []string{"rate_capacity", "rate", "ceil_capacity", "ceil"}, options: " UNDER key capacity rate [UNDER key capacity rate ...]", read: readCeiling, assured: readAssured,
+		noWarn: "a class borrows from those above it, so its use may be near its ceiling all the time"},
 	{word: "UNDER", algorithm: limits.Class, params: []string{"capacity", "rate"}, read: readBucket, isAncestor: true},
 }
 
@@ -28,16 +31,16 @@ var acquireRows = []Row{
 	acquireRow("lb.acquire", limits.LeakyBucket, "key capacity rate [amount] [PEEK] [UPTO | FORCE] [KEEP amount] [MAXWAIT duration | BLOCK duration] [AS id FOR duration] [WARN percentage]", "alice:2 5 1/h",
 		"Pour an amount (default 1) into a leaky bucket used as a meter. Decides exactly as TB.ACQUIRE and does not smooth traffic; LB.QUEUE does.",
 		optPeek, optUpTo, optForce, optKeep, optMaxWait, optBlock, optAs, optFor, optWarn),
-	acquireRow("lb.queue", limits.LeakyQueue, "key capacity rate [amount] [PEEK] [BLOCK duration]", "alice:3 5 1/h",
+	acquireRow("lb.queue", limits.LeakyQueue, "key capacity rate [amount] [PEEK] [BLOCK duration] [WARN percentage]", "alice:3 5 1/h",
 		"Take a place in a leaky-bucket queue that releases one request every 1/rate and holds at most capacity requests. wait_ms is the time until this request's turn.",
-		optPeek, optBlock),
+		optPeek, optBlock, optWarn),
 	acquireRow("fw.acquire", limits.FixedWindow, "key limit window [tokens] [PEEK] [UPTO | FORCE] [KEEP amount] [AS id FOR duration] [TZ zone] [FROM beginning] [HISTORY windows] [WARN percentage]", "alice:4 5 1h",
 		"Count tokens (default 1) in a fixed window: a duration that starts with the first request, @duration aligned to the clock, or @minute, @hour, @day, @week, @month, @quarter, @year in UTC, the last five also in the zone of TZ and from the beginning FROM. HISTORY keeps that many closed windows for RL.USAGE.",
 		optPeek, optUpTo, optForce, optKeep, optAs, optFor, optZone, optFrom, optHistory, optWarn),
 	acquireRow("sw.acquire", limits.SlidingWindow, "key limit window [tokens] [PEEK] [UPTO | FORCE] [KEEP amount] [AS id FOR duration] [WARN percentage]", "alice:5 5 1h",
 		"Count tokens (default 1) in a sliding window, estimated from two fixed windows.", optPeek, optUpTo, optForce, optKeep, optAs, optFor, optWarn),
-	acquireRow("sl.acquire", limits.SlidingLog, "key limit window [tokens] [PEEK] [UPTO | FORCE] [KEEP amount] [AS id FOR duration]", "alice:6 5 1h",
-		"Count tokens (default 1) in an exact sliding window, from a log of every granted request.", optPeek, optUpTo, optForce, optKeep, optAs, optFor),
+	acquireRow("sl.acquire", limits.SlidingLog, "key limit window [tokens] [PEEK] [UPTO | FORCE] [KEEP amount] [AS id FOR duration] [WARN percentage]", "alice:6 5 1h",
+		"Count tokens (default 1) in an exact sliding window, from a log of every granted request.", optPeek, optUpTo, optForce, optKeep, optAs, optFor, optWarn),
 }
 
 // acquireRow is a command of the form "key, the limit's parameters, [holder], [tokens], [options]".

@@ -6,8 +6,8 @@ import (
 	"github.com/stintdb/stint/server/resp"
 )
 
-var concurrencyRows = []Row{acquireRow("cc.acquire", limits.Concurrency, "key limit ttl holder [PEEK]", "alice:7 5 1h me",
-	"Acquire or renew one of limit leases. A lease expires after ttl.", optPeek), {
+var concurrencyRows = []Row{acquireRow("cc.acquire", limits.Concurrency, "key limit ttl holder [PEEK] [WARN percentage]", "alice:7 5 1h me",
+	"Acquire or renew one of limit leases. A lease expires after ttl.", optPeek, optWarn), {
 	Name: "cc.release", Syntax: "key holder", Group: "limiter",
 	Summary: "Release a lease.",
 	Returns: "1, or 0 if the holder had no lease.", Example: "alice:7 me",

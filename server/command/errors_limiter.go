@@ -16,8 +16,8 @@ var (
 		"Two options that contradict each other. Choose one.")
 	errKeepsNothing = limiterErrors.Add("ERR KEEP: does not apply to %s",
 		"")
-	errWarnsNothing = limiterErrors.Add("ERR WARN: does not apply to %s",
-		"Only TB, LB, FW and SW warn.")
+	errWarnsNothing = limiterErrors.Add("ERR WARN: does not apply to %s: %s",
+		"Which part of such a limit is used says nothing.")
 	errWeighsNothing = limiterErrors.Add("ERR WEIGHT: does not apply to %s",
 		"")
 	errNotOfCalendar = limiterErrors.Add("ERR %s: needs FW and a window @day, @week, @month, @quarter or @year, got '%s'",

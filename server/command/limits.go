@@ -20,6 +20,7 @@ type limitSpec struct {
 	amount    string   // the name of the argument for a number of tokens, in the algorithm's own command; "" if it has none
 	read      func(r *Request, a [][]byte) (limits.Limit, error)
 
+	noWarn     string                                             // why a threshold means nothing here; "" if it warns
 	assured    func(r *Request, a [][]byte) (limits.Limit, error) // of a class: reads its assured rate
 	isAncestor bool                                               // it is that of a class, and follows its limit or that of another ancestor
 }
@@ -268,8 +269,8 @@ func holderOrMember(argument string, name []byte) error {
 // notSwapped refuses a holder that is a duration with a unit behind a ttl without one: the ttl was meant.
 func notSwapped(ttl, holder []byte) error {
 	_, noUnit := integer(ttl)
-	_, isNumber := integer(holder)
-	if !noUnit || isNumber || holder[0] < '0' || holder[0] > '9' {
+	last := holder[len(holder)-1]
+	if !noUnit || last < 'A' || holder[0] < '0' || holder[0] > '9' {
 		return nil // the usual case costs no more than this
 	}
 	if _, err := limits.ParseDuration(string(holder)); err != nil {

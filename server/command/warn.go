@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 
 	"github.com/stintdb/stint/engine"
@@ -19,7 +20,8 @@ var optShowWarn = option{name: warnWord, set: func(r *Request, _ *engine.Op, _ [
 
 func setWarn(_ *Request, op *engine.Op, value []byte) error {
 	if a := op.Limit.Algorithm; !a.Warns() {
-		return errWarnsNothing.With(specOf(a).word)
+		k := specOf(a)
+		return errWarnsNothing.With(k.word, cmp.Or(k.noWarn, "it has no threshold"))
 	}
 	digits, isShare := bytes.CutSuffix(value, []byte("%"))
 	percent, ok := integer(digits)

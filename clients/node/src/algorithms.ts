@@ -15,6 +15,8 @@ export interface Row {
     keeps?: true;
     /** Whether the command asks for one place, and not for a number of tokens. */
     isOnePlace?: true;
+    /** Whether the limit has no threshold: WARN. */
+    noWarn?: true;
 }
 
 const meter = ["PEEK", "UPTO", "FORCE", "MAXWAIT"] as const;
@@ -25,13 +27,13 @@ export const algorithms = {
     tokenBucket: { command: "TB.ACQUIRE", spec: "TB", form: "rate", options: meter, reserves: true, keeps: true },
     leakyBucket: { command: "LB.ACQUIRE", spec: "LB", form: "rate", options: meter, reserves: true, keeps: true },
     leakyQueue: { command: "LB.QUEUE", spec: "LQ", form: "rate", options: ["PEEK"], reserves: true },
-    gcra: { command: "CL.THROTTLE", spec: "CL", form: "gcra", options: [], keeps: true },
+    gcra: { command: "CL.THROTTLE", spec: "CL", form: "gcra", options: [], keeps: true, noWarn: true },
     fixedWindow: { command: "FW.ACQUIRE", spec: "FW", form: "window", options: window, keeps: true },
     slidingWindow: { command: "SW.ACQUIRE", spec: "SW", form: "window", options: window, keeps: true },
     slidingLog: { command: "SL.ACQUIRE", spec: "SL", form: "window", options: window, keeps: true },
     concurrency: { command: "CC.ACQUIRE", spec: "CC", form: "leases", options: ["PEEK"], isOnePlace: true },
-    fairShare: { command: "FS.ACQUIRE", spec: "FS", form: "member", options: ["PEEK"] },
-    adaptive: { command: "AD.ACQUIRE", spec: "AD", form: "adaptive", options: ["PEEK", "MAXWAIT"], reserves: true },
+    fairShare: { command: "FS.ACQUIRE", spec: "FS", form: "member", options: ["PEEK"], noWarn: true },
+    adaptive: { command: "AD.ACQUIRE", spec: "AD", form: "adaptive", options: ["PEEK", "MAXWAIT"], reserves: true, noWarn: true },
 } as const satisfies Record<string, Row>;
 
 /** The name of an algorithm. */

@@ -216,11 +216,11 @@ export class Limit {
 
     /**
      * The same limit with a threshold in percent: once that part of it is used, answers have `warn` set, and the server publishes one message
-     * for each window and key. It is for token buckets, fixed windows and sliding windows.
+     * for each window and key. It is not for GCRA, fair shares and adaptive limits.
      */
     warn(percent: number): Limit {
-        if (!["tokenBucket", "leakyBucket", "fixedWindow", "slidingWindow"].includes(this.algorithm)) {
-            throw new InvalidError(`warn: is for token buckets, fixed windows and sliding windows, got ${this.toString()}`);
+        if (this.row.noWarn === true) {
+            throw new InvalidError(`warn: is not for limits of ${this.row.command}, got ${this.toString()}`);
         }
         if (!Number.isSafeInteger(percent) || percent < 1 || percent > 100) {
             throw new InvalidError(`warn: must be a whole percentage between 1 and 100, got ${shown(percent)}`);

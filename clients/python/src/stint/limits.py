@@ -153,7 +153,7 @@ class Limit:
         return float(self.tokens * self.period / self.count) if self.count else 0.0
 
 
-_WARN = ("TB", "LB", "FW", "SW")
+_WARN = ("TB", "LB", "LQ", "FW", "SW", "SL", "CC")
 
 
 def _tokens(n: int, name: str) -> int:

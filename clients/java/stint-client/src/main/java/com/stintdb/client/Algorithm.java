@@ -9,7 +9,7 @@ public enum Algorithm {
     /** LB.ACQUIRE: the same arithmetic by its other name. */
     LEAKY_BUCKET("LB.ACQUIRE", "LB", Form.RATE, Set.of(Option.PEEK, Option.UPTO, Option.FORCE, Option.MAXWAIT), true, true, true),
     /** LB.QUEUE: requests go out one by one, evenly spaced. */
-    LEAKY_QUEUE("LB.QUEUE", "LQ", Form.RATE, Set.of(Option.PEEK), true, false, false),
+    LEAKY_QUEUE("LB.QUEUE", "LQ", Form.RATE, Set.of(Option.PEEK), true, false, true),
     /** CL.THROTTLE, of redis-cell. */
     GCRA("CL.THROTTLE", "CL", Form.GCRA, Set.of(), false, true, false),
     /** FW.ACQUIRE: tokens of a window. */
@@ -17,9 +17,9 @@ public enum Algorithm {
     /** SW.ACQUIRE: a window estimated from two counters. */
     SLIDING_WINDOW("SW.ACQUIRE", "SW", Form.WINDOW, Set.of(Option.PEEK, Option.UPTO, Option.FORCE), false, true, true),
     /** SL.ACQUIRE: an exact window. */
-    SLIDING_LOG("SL.ACQUIRE", "SL", Form.WINDOW, Set.of(Option.PEEK, Option.UPTO, Option.FORCE), false, true, false),
+    SLIDING_LOG("SL.ACQUIRE", "SL", Form.WINDOW, Set.of(Option.PEEK, Option.UPTO, Option.FORCE), false, true, true),
     /** CC.ACQUIRE: places of holders. */
-    CONCURRENCY("CC.ACQUIRE", "CC", Form.LEASES, Set.of(Option.PEEK), false, false, false),
+    CONCURRENCY("CC.ACQUIRE", "CC", Form.LEASES, Set.of(Option.PEEK), false, false, true),
     /** FS.ACQUIRE: a pool shared by weight. */
     FAIR_SHARE("FS.ACQUIRE", "FS", Form.MEMBER, Set.of(Option.PEEK), false, false, false),
     /** AD.ACQUIRE: a rate that follows reports. */

@@ -160,11 +160,11 @@ public final class Limit {
 
     /**
      * The same limit with a threshold, 1 to 100 percent: once that part of it is used, {@link Result#warn} is set, and the server publishes one message for
-     * each window and key. It is for buckets and for windows other than {@link #slidingLog}.
+     * each window and key. It is not for GCRA, fair shares and adaptive limits.
      */
     public Limit warn(int percent) {
         if (!algorithm.warns) {
-            throw new InvalidException("warn: is for token buckets, fixed windows and sliding windows, not for " + algorithm.command());
+            throw new InvalidException("warn: is not for limits of " + algorithm.command());
         }
         if (percent < 1 || percent > 100) {
             throw new InvalidException("warn: must be a percentage between 1 and 100, got " + percent);

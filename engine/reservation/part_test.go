@@ -1,4 +1,4 @@
-package algorithm
+package reservation
 
 import (
 	"testing"
@@ -30,7 +30,7 @@ func TestReservedPartsAreReadAsWritten(t *testing.T) {
 					t.Fatalf("%+v is no limit", l)
 				}
 				var r engine.PartReader
-				r.Rest = AppendReservedPart(nil, &engine.Op{Key: []byte("key"), Limit: l, Options: engine.FixedCost}, 7, -9)
+				r.Rest = AppendPart(nil, &engine.Op{Key: []byte("key"), Limit: l, Options: engine.FixedCost}, 7, -9, true)
 				p := NextPart(&r)
 				if r.Bad || len(r.Rest) > 0 || p.Limit != l || p.Charged() != 7 || p.Mark != -9 || string(p.Key) != "key" || !p.FixedCost {
 					t.Errorf("%+v is read as %+v, %d bytes left", l, p, len(r.Rest))
