@@ -22,15 +22,21 @@ final class QuotaSettings {
     private static final String PREFIX = "stint.quota.prefix";
     private static final String PERIOD = "stint.quota.period.ms";
 
+    private static final String WINDOWS = "quota.window.num";
+    private static final String WINDOW = "quota.window.size.seconds";
+
     private static final ConfigDef DEFINITION = new ConfigDef()
             .define(ADDRESSES, Type.LIST, "redis://127.0.0.1:6379", Importance.HIGH, "Addresses of Stint, or of some nodes of its cluster.")
             .define(WHEN_DOWN, Type.STRING, "", Importance.HIGH, "What holds while Stint does not answer: fail-open, fail-closed or local-share.")
             .define(TIMEOUT, Type.INT, 100, Range.between(1, 1000), Importance.LOW, "Milliseconds to wait for Stint, beside requests.")
             .define(PREFIX, Type.STRING, "kafka", Importance.LOW, "The beginning of keys at Stint; another one for each cluster of Kafka.")
+            .define(WINDOWS, Type.INT, 11, Range.atLeast(2), Importance.LOW, "Kafka's own: windows over which it measures rates.")
+            .define(WINDOW, Type.INT, 1, Range.atLeast(1), Importance.LOW, "Kafka's own: seconds of a window.")
             .define(PERIOD, Type.INT, 1000, Range.between(100, 2000), Importance.LOW, "Milliseconds between two renewals of a loan.");
 
     final WhenDown whenDown;
     final long periodMs;
+    final double windowS; // over which Kafka measures rates
     final String prefix;
     private final List<String> addresses;
     private final Duration timeout;
@@ -40,6 +46,7 @@ final class QuotaSettings {
         AbstractConfig config = new AbstractConfig(DEFINITION, configs, false);
         this.whenDown = whenDown(config.getString(WHEN_DOWN));
         this.periodMs = config.getInt(PERIOD);
+        this.windowS = (config.getInt(WINDOWS) - 1.0) * config.getInt(WINDOW);
         this.prefix = config.getString(PREFIX);
         this.addresses = config.getList(ADDRESSES);
         this.timeout = Duration.ofMillis(config.getInt(TIMEOUT));

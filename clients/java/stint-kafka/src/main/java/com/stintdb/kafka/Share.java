@@ -23,15 +23,19 @@ final class Share {
 
     private final double quota; // bytes a second
     private final double periodS;
+    private final double windowS;
     private final Loan loan;
     private volatile double bound; // bytes a second
     private volatile boolean isUsed; // since the last period
-    private int quiet; // periods without use, of the thread of ticks as below
+    // Of the thread that ends periods:
+    private int quiet; // periods without use
+    private long owed; // bytes that were used without tokens, at most those of Kafka's windows
     private CompletionStage<?> turn = CompletableFuture.completedFuture(null);
 
-    Share(Limiter limiter, String key, double quota, long periodMs, int brokers) {
+    Share(Limiter limiter, String key, double quota, QuotaSettings settings, int brokers) {
         this.quota = quota;
-        this.periodS = periodMs / 1000.0;
+        this.periodS = settings.periodMs / 1000.0;
+        this.windowS = settings.windowS;
         this.bound = quota / brokers;
         long rate = (long) Math.max(1, Math.min(quota, MOST_QUOTA));
         this.loan = limiter.loan(key, Limit.perSecond(rate).burst(Math.max(PERIODS, (long) (PERIODS * rate * periodS))));
@@ -58,22 +62,24 @@ final class Share {
      * @param seconds that the period took
      * @param brokers in the cluster
      */
-    CompletionStage<Boolean> tick(double rate, double seconds, int brokers, WhenDown whenDown) {
-        if (!turn.toCompletableFuture().isDone()) { // Stint is slow: the next tick states both periods by the rate then
+    CompletionStage<Boolean> endPeriod(double rate, double seconds, int brokers, WhenDown whenDown) {
+        if (!turn.toCompletableFuture().isDone()) { // Stint is slow: the next end of a period states both periods by the rate then
             return CompletableFuture.completedFuture(false);
         }
         double equal = quota / brokers;
         quiet = isUsed || rate > 0 ? 0 : quiet + 1;
         isUsed = false;
-        loan.spend((long) Math.ceil(rate * seconds));
+        owed = Math.min(owed + (long) Math.ceil(rate * seconds), (long) (quota * windowS));
+        owed -= loan.spend(owed);
         CompletionStage<Boolean> told;
         if (quiet > 0) {
             told = loan.giveBack().handle((held, error) -> moveTo(equal));
         } else {
             double wanted = Math.min(quota, Math.max(2 * rate, equal));
+            double back = owed / windowS; // Kafka looks at the mean of its windows: a faster correction would swing
             double least = Math.max(equal / LEAST_PART, rate / 2); // Kafka would stop a client for minutes that finds a bound far below its rate
-            told = loan.renew((long) Math.ceil(wanted * periodS)).handle((held, error) -> moveTo(
-                    error == null ? Math.max(held / periodS, least) : switch (whenDown) {
+            told = loan.renew(owed + (long) Math.ceil(wanted * periodS)).handle((held, error) -> moveTo(
+                    error == null ? Math.max(held / periodS - back, least) : switch (whenDown) {
                         case FAIL_OPEN -> NONE;
                         case FAIL_CLOSED -> least;
                         case LOCAL_SHARE -> Math.max(equal, least);

@@ -70,7 +70,7 @@ final class Shares implements AutoCloseable {
                 if (old != null) {
                     old.end();
                 }
-                return new Share(limiter, key(type, quota, tags), quota, settings.periodMs, brokers);
+                return new Share(limiter, key(type, quota, tags), quota, settings, brokers);
             });
         }
         return share.bound();
@@ -88,11 +88,11 @@ final class Shares implements AutoCloseable {
     }
 
     /** Ends a period of so many seconds. The stage ends with the answers of Stint. */
-    CompletionStage<?> tick(double seconds) {
+    CompletionStage<?> endPeriod(double seconds) {
         List<CompletableFuture<?>> answers = new ArrayList<>();
         kinds.forEach((type, kind) -> kind.shares.forEach((tags, share) -> {
             double rate = rates.applyAsDouble(type, tags);
-            answers.add(share.tick(Double.isNaN(rate) ? share.bound() : rate, seconds, brokers, settings.whenDown).thenAccept(isChanged -> {
+            answers.add(share.endPeriod(Double.isNaN(rate) ? share.bound() : rate, seconds, brokers, settings.whenDown).thenAccept(isChanged -> {
                 if (isChanged) {
                     kind.isChanged.set(true);
                 }

@@ -20,6 +20,8 @@ import org.jspecify.annotations.Nullable;
  * Stint does not answer, {@code stint.quota.when.down} decides: fail-open, fail-closed or local-share. A wrong setting throws Kafka's {@code ConfigException}.
  */
 public final class StintQuotaCallback implements ClientQuotaCallback {
+    private static final System.Logger LOG = System.getLogger("com.stintdb.kafka");
+
     private final Map<ClientQuotaType, Quotas> quotas = new EnumMap<>(ClientQuotaType.class);
     private final ScheduledExecutorService thread = Executors.newSingleThreadScheduledExecutor(task -> {
         Thread made = new Thread(task, "stint-quotas");
@@ -36,6 +38,12 @@ public final class StintQuotaCallback implements ClientQuotaCallback {
         }
     }
 
+    /** A callback whose periods the caller ends. */
+    StintQuotaCallback(Shares shares) {
+        this();
+        this.shares = shares;
+    }
+
     @Override
     public void configure(Map<String, ?> configs) {
         QuotaSettings settings = new QuotaSettings(configs);
@@ -43,7 +51,11 @@ public final class StintQuotaCallback implements ClientQuotaCallback {
         shares = made;
         thread.scheduleWithFixedDelay(() -> {
             long now = System.nanoTime();
-            made.tick((now - tickedAt) / 1e9);
+            try {
+                made.endPeriod((now - tickedAt) / 1e9);
+            } catch (RuntimeException e) { // otherwise no period would end any more
+                LOG.log(System.Logger.Level.ERROR, "shares of quotas were not renewed, please report it", e);
+            }
             tickedAt = now;
         }, settings.periodMs, settings.periodMs, TimeUnit.MILLISECONDS);
     }
