@@ -1,8 +1,11 @@
 package com.stintdb.kafka;
 
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
 import com.stintdb.client.Limiter;
 import com.stintdb.client.Policy;
 import java.net.InetAddress;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -24,8 +27,11 @@ import org.apache.kafka.server.quota.QuotaType;
 final class SimulatedCluster implements AutoCloseable {
     static final int QUOTA = 100_000;
     private static final int REQUEST_BYTES = 2_000;
-    private static final int STEP_MS = 10;
+    private static final int STEP_MS = 20;
     private static final int PERIOD_MS = 1000;
+
+    private static final int BUCKET_S = 10; // the tokens that a quota has at first
+    private static final int WINDOW_S = 10; // over which Kafka measures rates
 
     /** A broker, and the client that sends requests to it. */
     static final class Broker {
@@ -47,8 +53,11 @@ final class SimulatedCluster implements AutoCloseable {
     private final Session session;
     private final SimulatedTime time = new SimulatedTime();
     final FakeLoans stint = new FakeLoans(() -> time.now);
-    private final Limiter limiter = Limiter.builder(Policy.failClosed(), stint).breaker(1000, java.time.Duration.ofMillis(1)).build();
+    private final Limiter limiter = Limiter.builder(Policy.failClosed(), stint).timeout(Duration.ofSeconds(30)).breaker(1000, Duration.ofMillis(1)).build();
     final List<Broker> brokers = new ArrayList<>();
+
+    private long since = time.now;
+    private long allowed; // bytes before that
 
     private static final class SimulatedTime implements Time {
         long now = TimeUnit.DAYS.toMillis(1);
@@ -106,10 +115,18 @@ final class SimulatedCluster implements AutoCloseable {
             for (int i = 0; i < brokers.size(); i++) {
                 Broker broker = brokers.get(i);
                 send(broker);
-                if ((time.now + 130L * i) % PERIOD_MS == 0) {
+                if ((time.now + 140L * i) % PERIOD_MS == 0) {
                     broker.shares.endPeriod(PERIOD_MS / 1000.0);
                 }
             }
+        }
+        if (!stint.isDown) {
+            double most = (double) QUOTA * (time.now - since) / 1000 + QUOTA * (BUCKET_S + WINDOW_S);
+            long total = brokers.stream().mapToLong(broker -> broker.bytes).sum() - allowed;
+            assertTrue(total <= most, total + " bytes, and at most " + most);
+        } else { // the policy decides
+            since = time.now;
+            allowed = brokers.stream().mapToLong(broker -> broker.bytes).sum();
         }
         double[] parts = new double[before.length];
         for (int i = 0; i < parts.length; i++) {
