@@ -46,7 +46,7 @@ final class Quotas {
 
     /** The user's name as Kafka has it in metrics. */
     static String sanitized(String name) {
-        return URLEncoder.encode(name, StandardCharsets.UTF_8).replace("+", "%20").replace("*", "%2A").replace("%7E", "~");
+        return URLEncoder.encode(name, StandardCharsets.UTF_8).replace("+", "%20").replace("*", "%2A");
     }
 
     /** The tags of the metric in which a client's use is counted: those of clients under the same quota are equal. */

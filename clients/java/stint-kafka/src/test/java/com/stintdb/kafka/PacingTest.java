@@ -6,8 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.stintdb.client.InvalidException;
 import com.stintdb.client.Limit;
+import com.stintdb.client.Limiter;
 import com.stintdb.client.Policy;
-import com.stintdb.test.FakeServer;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
@@ -35,13 +35,14 @@ class PacingTest {
     private static final TopicPartition TWO = new TopicPartition("topic", 1);
     private static final Limit LIMIT = Limit.perMinute(4);
 
-    private final FakeServer server = new FakeServer();
+    private final ManualServer server = new ManualServer();
+    private final Limiter limiter = server.limiter(Policy.failOpen());
     private final MockProducer<String, String> sent = new MockProducer<>(true, null, new StringSerializer(), new StringSerializer());
     private final MockConsumer<String, String> received = new MockConsumer<>("earliest");
     private final Map<TopicPartition, Long> offsets = new HashMap<>(Map.of(ONE, 0L, TWO, 0L));
 
     private Pacing pacing(Limit limit) {
-        return Pacing.of(server.limiter(), "topic", limit);
+        return Pacing.of(limiter, "topic", limit);
     }
 
     private static ProducerRecord<String, String> record(String value) {
@@ -64,7 +65,7 @@ class PacingTest {
 
     /** Polls without records until a request for one token would have to wait so long. */
     private void pollUntilWait(Consumer<String, String> consumer, Limit limit, Duration wait) {
-        while (server.limiter().blocking().peek("topic", limit, 1).retryAfterMs() != wait.toMillis()) {
+        while (limiter.blocking().peek("topic", limit, 1).retryAfterMs() != wait.toMillis()) {
             assertEquals(0, poll(consumer));
         }
     }
@@ -84,7 +85,7 @@ class PacingTest {
         ThrottlingException error = assertThrows(ThrottlingException.class, () -> one.send(record("e")));
         assertEquals(Duration.ofSeconds(15), error.retryAfter());
         assertEquals("no tokens of \"topic\", TB 4 4/60000ms, within 0 ms: try again after 15000 ms, or wait longer by maxWait", error.getMessage());
-        server.clock().advance(Duration.ofSeconds(15));
+        server.advance(Duration.ofSeconds(15));
         other.send(record("e"));
         assertEquals(5, sent.history().size());
         one.close();
@@ -98,7 +99,7 @@ class PacingTest {
         CompletableFuture<?> second = CompletableFuture.runAsync(() -> producer.send(record("b")));
         while (!second.isDone()) { // until its tokens are reserved, and their time has come
             assertTrue(sent.history().size() >= 1);
-            server.clock().advance(Duration.ofSeconds(1));
+            server.advance(Duration.ofSeconds(1));
             Pause.of(1);
         }
         second.get();
@@ -132,9 +133,9 @@ class PacingTest {
         pollUntilWait(consumer, LIMIT, Duration.ofSeconds(45)); // it has taken four tokens and reserved two
         assertEquals(Set.of(ONE, TWO), received.paused());
         assertEquals(Set.of(), consumer.paused());
-        server.clock().advance(Duration.ofSeconds(29));
+        server.advance(Duration.ofSeconds(29));
         assertEquals(0, poll(consumer));
-        server.clock().advance(Duration.ofSeconds(1));
+        server.advance(Duration.ofSeconds(1));
         while (!received.paused().isEmpty()) {
             assertEquals(0, poll(consumer));
         }
@@ -157,7 +158,7 @@ class PacingTest {
         consumer.pause(List.of(ONE));
         assertEquals(Set.of(ONE), consumer.paused());
         assertEquals(Set.of(ONE, TWO), received.paused());
-        server.clock().advance(Duration.ofMinutes(1));
+        server.advance(Duration.ofMinutes(1));
         while (!received.paused().equals(Set.of(ONE))) {
             assertEquals(0, poll(consumer));
         }
@@ -174,7 +175,7 @@ class PacingTest {
         assertThrows(WakeupException.class, () -> consumer.poll(Duration.ofHours(1)));
         consumer.close();
         assertTrue(received.closed());
-        while (server.limiter().blocking().peek("topic", limit, 1).retryAfterMs() > Duration.ofHours(1).toMillis()) {
+        while (limiter.blocking().peek("topic", limit, 1).retryAfterMs() > Duration.ofHours(1).toMillis()) {
             Pause.of(1); // until the reservation is given back
         }
     }
@@ -189,7 +190,7 @@ class PacingTest {
 
     @Test
     void policyDecidesWhileStintIsGone() {
-        server.setDown(true);
+        server.isDown = true;
         Consumer<String, String> consumer = consumer(pacing(LIMIT));
         add(ONE, "a", "b", "c", "d", "e", "f");
         assertEquals(6, poll(consumer));
@@ -197,7 +198,7 @@ class PacingTest {
         while (poll(consumer) == 0) { // it pays in parts
             assertEquals(Set.of(), consumer.paused());
         }
-        Pacing closed = Pacing.of(server.limiter(Policy.failClosed()).build(), "topic", LIMIT);
+        Pacing closed = Pacing.of(server.limiter(Policy.failClosed()), "topic", LIMIT);
         ThrottlingException error = assertThrows(ThrottlingException.class, () -> closed.maxWait(Duration.ofSeconds(1)).producer(sent).send(record("a")));
         assertTrue(String.valueOf(error.getCause()).contains("Stint does not answer"), String.valueOf(error.getCause()));
         Consumer<String, String> other = consumer(closed);
