@@ -131,8 +131,7 @@ public final class Leases implements AutoCloseable {
     }
 
     private static boolean isLeasable(Limit limit) {
-        boolean isCounted = limit.algorithm() == Algorithm.TOKEN_BUCKET || limit.algorithm() == Algorithm.FIXED_WINDOW;
-        return isCounted && limit.capacity() >= LEAST_CAPACITY;
+        return limit.isLendable() && limit.capacity() >= LEAST_CAPACITY;
     }
 
     private void tidy() {

@@ -263,6 +263,11 @@ public final class Limit {
         };
     }
 
+    /** Whether the server lends tokens of it. */
+    boolean isLendable() {
+        return algorithm == Algorithm.TOKEN_BUCKET || algorithm == Algorithm.FIXED_WINDOW;
+    }
+
     /** Its algorithm. */
     public Algorithm algorithm() {
         return algorithm;

@@ -239,6 +239,11 @@ public final class Limiter implements AutoCloseable {
         return new Leases(decider, options, Purse.Moment::now);
     }
 
+    /** A loan of tokens that the caller renews. It throws {@link InvalidException} for other limits than token buckets and fixed windows. */
+    public Loan loan(String key, Limit limit) {
+        return new Loan(Key.of(key), limit, decider.asker);
+    }
+
     /**
      * What was used of the limit of a key. The stage has null if nothing was, or the key has expired. Without a policy: see {@link #settle(String, long)}.
      */
