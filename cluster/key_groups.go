@@ -15,6 +15,7 @@ import (
 	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/group"
 	"github.com/stintdb/stint/cluster/oncelog"
+	"github.com/stintdb/stint/cluster/propose"
 	"github.com/stintdb/stint/cluster/rafttransport"
 	"github.com/stintdb/stint/cluster/router"
 	"github.com/stintdb/stint/cluster/transport"
@@ -33,6 +34,8 @@ type keyGroups struct {
 	log      *oncelog.Log
 	fail     func(error)
 	onBegin  func(groups []router.Group) // takes all groups, from group 0 on
+
+	rounds propose.Rounds
 
 	mu      sync.Mutex // held while they begin
 	ended   bool       // none is to begin from here on
@@ -190,6 +193,7 @@ func (k *keyGroups) connect(number int) keyGroup {
 	if k.opt.NewTurns != nil {
 		c.Turns = k.opt.NewTurns()
 	}
+	c.Rounds = &k.rounds
 	g := group.New(k.ctx, c)
 	g.Connect(k.peers, groupStatuses{k.statuses, uint32(number)})
 	return keyGroup{g, g.ForPeers(transport.Config{Serve: map[transport.Purpose]func(net.Conn, transport.Hello){}})}

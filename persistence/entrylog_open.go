@@ -8,10 +8,11 @@ import (
 // OpenEntryLog opens the log in a directory, which the caller has locked, or begins a new one if there is none and
 // create is set. It returns a [DamageError] if durable data is missing.
 func OpenEntryLog(dir FS, create bool) (*EntryLog, error) {
-	return openEntryLog(dir, create, segmentBytes)
+	return openEntryLog(dir, create, segmentBytes, func(uint64, []byte) {})
 }
 
-func openEntryLog(dir FS, create bool, segmentBytes int64) (*EntryLog, error) {
+// openEntryLog is OpenEntryLog with segments of a size. It calls visit for every entry as it is read, with bytes that are only valid during the call.
+func openEntryLog(dir FS, create bool, segmentBytes int64, visit func(index uint64, entry []byte)) (*EntryLog, error) {
 	l := &EntryLog{fs: dir, segmentBytes: segmentBytes}
 	names, err := dir.List()
 	if err != nil {
@@ -29,7 +30,7 @@ func openEntryLog(dir FS, create bool, segmentBytes int64) (*EntryLog, error) {
 	if err := dir.SyncDir(); err != nil {
 		return nil, err
 	}
-	last, err := l.read(numbers(names, logPrefix))
+	last, err := l.read(numbers(names, logPrefix), visit)
 	switch {
 	case errors.Is(err, ErrNoLog) && create:
 		err = l.begin(segmentBytes)
@@ -53,7 +54,7 @@ func InspectEntryLog(dir FS, visit func(LogEntry) error) (first, last uint64, fi
 		return 0, 0, 0, err
 	}
 	l, found := &EntryLog{fs: readOnly{dir}}, numbers(names, logPrefix)
-	_, err = l.read(found)
+	_, err = l.read(found, func(uint64, []byte) {})
 	first, last = l.Range()
 	for i := first; err == nil && i > 0 && i <= last; i++ {
 		if data, gone := l.Get(i); gone == nil { // it was whole; its file has been reused since
@@ -67,7 +68,7 @@ func InspectEntryLog(dir FS, visit func(LogEntry) error) (first, last uint64, fi
 func InspectLogFile(dir FS, name string) (first, last uint64, err error) {
 	number, _ := numberOf(name)
 	l := &EntryLog{fs: readOnly{dir}}
-	_, err = l.read([]uint64{number})
+	_, err = l.read([]uint64{number}, func(uint64, []byte) {})
 	first, last = l.Range()
 	return first, last, errors.Join(err, l.Close())
 }
@@ -76,7 +77,7 @@ func InspectLogFile(dir FS, name string) (first, last uint64, err error) {
 func IsLogFile(name string) bool { return len(numbers([]string{name}, logPrefix)) == 1 }
 
 // read reads the segments of some numbers, and returns the contents of the last file.
-func (l *EntryLog) read(numbers []uint64) (last []byte, err error) {
+func (l *EntryLog) read(numbers []uint64, visit func(index uint64, entry []byte)) (last []byte, err error) {
 	if len(numbers) == 0 {
 		return nil, ErrNoLog
 	}
@@ -95,7 +96,10 @@ func (l *EntryLog) read(numbers []uint64) (last []byte, err error) {
 		if i < len(l.segments)-1 {
 			ended = l.segments[i+1].before
 		}
-		last, err = s.read(ended, func(offset int64, index uint64, _ []byte) { l.put(index, place{s, offset}) })
+		last, err = s.read(ended, func(offset int64, index uint64, entry []byte) {
+			l.put(index, place{s, offset})
+			visit(index, entry)
+		})
 		if err != nil {
 			return nil, err
 		}

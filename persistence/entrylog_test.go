@@ -17,13 +17,26 @@ import (
 // testSegment is the size of the segments here: small, so that there are many.
 const testSegment = 64 << 10
 
+// noVisit is for logs whose entries nobody wants to see while they are read.
+func noVisit(uint64, []byte) {}
+
+// entryLog is an [EntryLog], or that of a group.
+type entryLog interface {
+	Range() (first, last uint64)
+	Get(index uint64) ([]byte, error)
+	Append(entries []LogEntry) error
+	DropFrom(index uint64)
+	DropBefore(index uint64) error
+	Close() error
+}
+
 // logWorld is an entry log on a disk that may fail and lose power, and its expected contents.
 type logWorld struct {
 	t    *testing.T
 	seed uint64
 	rand *rand.Rand
 	disk *disk
-	log  *EntryLog
+	log  entryLog
 
 	first, last uint64            // of the expected entries; last+1 == first if there are none
 	must        map[uint64]string // it
@@ -40,14 +53,14 @@ func (w *logWorld) fatalf(format string, args ...any) {
 
 // open opens the log. It returns false if the power failed in between.
 func (w *logWorld) open() bool {
-	var err error
-	w.log, err = openEntryLog(w.disk, true, testSegment)
+	l, err := openEntryLog(w.disk, true, testSegment, noVisit)
 	if w.disk.off {
 		return false
 	}
 	if err != nil {
 		w.fatalf("opening: %v", err)
 	}
+	w.log = l
 	return w.compare()
 }
 
@@ -107,15 +120,23 @@ func (w *logWorld) entry(index uint64) LogEntry {
 }
 
 func (w *logWorld) append() {
+	batch, note := w.batch()
+	note(w.log.Append(batch))
+}
+
+// batch makes entries to append. note is to be called with the outcome.
+func (w *logWorld) batch() (batch []LogEntry, note func(err error)) {
 	next, anew := w.last+1, w.rand.IntN(30) == 0
 	if anew { // as behind a snapshot from elsewhere
 		next += 10
 	}
-	var batch []LogEntry
 	for i := range uint64(1 + w.rand.IntN(4)) {
 		batch = append(batch, w.entry(next+i))
 	}
-	err := w.log.Append(batch)
+	return batch, func(err error) { w.noteAppended(batch, next, anew, err) }
+}
+
+func (w *logWorld) noteAppended(batch []LogEntry, next uint64, anew bool, err error) {
 	for _, e := range batch {
 		w.behind[string(e.Data)] = true
 	}
@@ -238,7 +259,7 @@ func TestEntryLogKeepsAcknowledgedEntries(t *testing.T) {
 func usedLog(t testing.TB) (files map[string][]byte, entries map[uint64][]byte) {
 	t.Helper()
 	d := newDisk(rand.New(rand.NewPCG(1, 1)))
-	l, err := openEntryLog(d, true, testSegment)
+	l, err := openEntryLog(d, true, testSegment, noVisit)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +292,7 @@ func TestEntryLogRefusesDamage(t *testing.T) {
 		if damaged[name] = change(bytes.Clone(files[name])); damaged[name] == nil {
 			delete(damaged, name)
 		}
-		l, err := openEntryLog(diskOf(damaged), false, testSegment)
+		l, err := openEntryLog(diskOf(damaged), false, testSegment, noVisit)
 		if damage, ok := errors.AsType[*DamageError](err); ok {
 			if !strings.HasPrefix(damage.Name, "log-") {
 				t.Errorf("%s: the file is said to be %s", what, damage.Name)
@@ -304,7 +325,7 @@ func TestEntryLogRefusesDamage(t *testing.T) {
 			size := r.IntN(len(files[name]))
 			damaged := maps.Clone(files)
 			damaged[name] = damaged[name][:size]
-			if _, err := openEntryLog(diskOf(damaged), false, testSegment); err == nil {
+			if _, err := openEntryLog(diskOf(damaged), false, testSegment, noVisit); err == nil {
 				t.Errorf("%s is read after it was cut to %d bytes", name, size)
 			}
 		}
@@ -317,7 +338,7 @@ func TestEntryLogRefusesDamage(t *testing.T) {
 // Unused files are recycled.
 func TestEntryLogRecyclesFiles(t *testing.T) {
 	d := newDisk(rand.New(rand.NewPCG(1, 1)))
-	l, err := openEntryLog(d, true, testSegment)
+	l, err := openEntryLog(d, true, testSegment, noVisit)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -355,7 +376,7 @@ func FuzzEntryLog(f *testing.F) {
 			copy(data, header(logMagic, 1, int64(len(data)), 0))
 			data = resumAll(data, logMagic, 1)
 		}
-		l, err := openEntryLog(diskOf(map[string][]byte{name: data}), true, testSegment)
+		l, err := openEntryLog(diskOf(map[string][]byte{name: data}), true, testSegment, noVisit)
 		if err != nil {
 			if _, isDamage := errors.AsType[*DamageError](err); !isDamage {
 				t.Error(err)
@@ -386,7 +407,7 @@ func TestGoldenLogs(t *testing.T) {
 		if err := errors.Join(os.RemoveAll(string(dir)), os.MkdirAll(string(dir), 0o755)); err != nil {
 			t.Fatal(err)
 		}
-		l, err := openEntryLog(dir, true, 2<<10)
+		l, err := openEntryLog(dir, true, 2<<10, noVisit)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -447,7 +468,7 @@ func (writeProtected) SyncDir() error                     { return errReadOnly }
 // A log, or one file of it, can be inspected on a read-only file system.
 func TestInspectWriteProtectedLog(t *testing.T) {
 	dir := Dir(t.TempDir())
-	log, err := openEntryLog(dir, true, 1<<10)
+	log, err := openEntryLog(dir, true, 1<<10, noVisit)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/oncelog"
+	"github.com/stintdb/stint/cluster/propose"
 	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/internal/clusterstatus"
@@ -45,6 +46,8 @@ type Config struct {
 	SinceBoot func() (boot string, up time.Duration)
 
 	Additions []fsm.Addition // that this node knows
+
+	Rounds *propose.Rounds // of this node's groups of keys; nil without any
 
 	Turns Turns // of clients that wait for keys; nil if none do
 }

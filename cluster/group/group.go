@@ -102,7 +102,7 @@ func (g *Group) Connect(peers *transport.Peers, statuses Statuses) {
 	}
 	g.proposer = propose.New(propose.Config{
 		Apply: func(b []byte) raft.ApplyFuture { return g.raft.Apply(b, 0) }, Stamp: g.clock.Stamp, Requeue: g.forwarder.Requeue, Weigh: g.opt.Store.Weigh,
-		CountFailure: g.metrics.countFailure, LateAfter: max(g.opt.DecideTimeout/2, g.opt.Heartbeat), Outstanding: &g.raft.Outstanding,
+		CountFailure: g.metrics.countFailure, LateAfter: max(g.opt.DecideTimeout/2, g.opt.Heartbeat), Outstanding: &g.raft.Outstanding, Rounds: g.opt.Rounds,
 	})
 	g.formats = &versionGate{Formats: fsm.NewFormats(g.opt.Additions), raft: g.raft}
 	g.fsm = fsm.New(fsm.Config{Store: g.opt.Store, Clock: g.clock, TakeCalls: g.proposer.TakeCalls, OwnID: g.proposer.ID, Fail: g.opt.Fail, OnCluster: g.noteCluster, Knows: g.formats.Newest,

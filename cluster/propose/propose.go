@@ -59,6 +59,9 @@ type Proposer struct {
 	lateInRow int
 	lateSince time.Time
 
+	isDue    bool // this round takes the first entry
+	lastSize int  // calls of the entry proposed last
+
 	wake  chan struct{}
 	stop  chan struct{}
 	Ended sync.WaitGroup
@@ -72,6 +75,7 @@ type Config struct {
 	Weigh        func(ops []engine.Op) (work int)
 	CountFailure func(status engine.Status) // counts the error of a call's answer; OK is none
 	LateAfter    time.Duration              // an entry is late that takes longer
+	Rounds       *Rounds                    // of this node's groups; nil for a group that is alone
 	Outstanding  *sync.WaitGroup            // Raft's futures without a result
 }
 
@@ -177,6 +181,7 @@ func (p *Proposer) Run() {
 			}
 			if err == nil {
 				p.Latency.observe(time.Since(e.began))
+				p.Rounds.observe(time.Since(e.began))
 			}
 			p.finish(e, err)
 			p.recordOutcome(e, err)
@@ -190,8 +195,9 @@ func (p *Proposer) Run() {
 func (p *Proposer) next() *entry {
 	for {
 		p.mu.Lock()
-		if p.mayPropose() {
+		if p.mayPropose() && !p.joinsRound() {
 			e := p.queue[0]
+			p.isDue, p.lastSize = false, len(e.calls)
 			p.queue = append(p.queue[:0], p.queue[1:]...)
 			p.bytes -= len(e.buf) - fsm.EntryHead
 			p.work.Add(-int64(e.work))

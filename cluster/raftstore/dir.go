@@ -60,6 +60,11 @@ type Dir struct {
 // Open opens a node's directory, which the caller has locked and whose log is of a kind, and checks all files in it. It logs repairs and damage that costs
 // nothing to the given logger.
 func Open(dir string, kind LogKind, to *slog.Logger) (*Dir, error) {
+	return open(dir, to, func(isUsed bool) (nodeLog, error) { return openLog(dir, kind, isUsed) })
+}
+
+// open is Open, with a log that a function opens, which hears whether the node has been started before.
+func open(dir string, to *slog.Logger, openLog func(isUsed bool) (nodeLog, error)) (*Dir, error) {
 	if err := refuseStandalone(dir); err != nil {
 		return nil, err
 	}
@@ -70,7 +75,7 @@ func Open(dir string, kind LogKind, to *slog.Logger) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	log, err := openLog(dir, kind)
+	log, err := openLog(isUsed)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package raftstore
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -17,22 +18,76 @@ func GroupDir(dir string, number int) string {
 	return filepath.Join(dir, groupsDir, fmt.Sprintf("%02d", number))
 }
 
-// OpenGroup is Open of a group's directory in that of a node. Unless it is new, it must be there: the group's votes are in it.
-func OpenGroup(dir string, number int, isNew bool, kind LogKind, to *slog.Logger) (*Dir, error) {
-	path := GroupDir(dir, number)
-	if !isNew {
-		if isUsed, err := isUsed(path); err != nil || !isUsed {
-			return nil, fmt.Errorf("%s is missing or empty, although the node has been in the group; %w", path, ErrLostState)
-		}
-		return Open(path, kind, to)
-	}
-	if err := os.MkdirAll(path, 0o700); err != nil {
-		return nil, err
-	}
-	for _, d := range []string{dir, filepath.Dir(path)} {
-		if err := persistence.Dir(d).SyncDir(); err != nil {
+// GroupDirs are the directories of a node's groups of keys. Their logs are one [persistence.SharedLog], unless they are raft-boltdb's.
+type GroupDirs struct {
+	dir  string // of the node
+	kind LogKind
+	to   *slog.Logger
+	logs *persistence.SharedLog // nil until the first is opened; the last Dir closes it
+}
+
+// NewGroupDirs returns the directories in that of a node, whose logs are of a kind.
+func NewGroupDirs(dir string, kind LogKind, to *slog.Logger) *GroupDirs {
+	return &GroupDirs{dir: dir, kind: kind, to: to}
+}
+
+// SharedLogDir is the directory of the log of all groups of keys, in that of a node.
+const SharedLogDir = groupsDir + "/" + LogDir
+
+// Open is [Open] of a group's directory. Unless it is new, it must be there: the group's votes are in it. It is called from one goroutine.
+func (g *GroupDirs) Open(number int, isNew bool) (*Dir, error) {
+	path := GroupDir(g.dir, number)
+	if isNew {
+		if err := os.MkdirAll(path, 0o700); err != nil {
 			return nil, err
 		}
+		for _, d := range []string{g.dir, filepath.Dir(path)} {
+			if err := persistence.Dir(d).SyncDir(); err != nil {
+				return nil, err
+			}
+		}
+	} else if isUsed, err := isUsed(path); err != nil || !isUsed {
+		return nil, fmt.Errorf("%s is missing or empty, although the node has been in the group; %w", path, ErrLostState)
 	}
-	return Open(path, kind, to)
+	if err := g.checkKind(path); err != nil {
+		return nil, err
+	}
+	if g.kind == BoltLog {
+		return Open(path, g.kind, g.to)
+	}
+	return open(path, g.to, func(isUsed bool) (nodeLog, error) { return g.openLog(number, isUsed, isNew) })
+}
+
+// checkKind refuses logs of the other kind, which lie elsewhere.
+func (g *GroupDirs) checkKind(path string) error {
+	other, is := filepath.Join(path, LogDir), BoltLog
+	if g.kind == BoltLog {
+		other, is = filepath.Join(g.dir, SharedLogDir), OwnLog
+	}
+	if found, err := logKind(other); err != nil || found != is {
+		return err
+	}
+	return errKind(other, is, g.kind)
+}
+
+// openLog returns a group's part of the log, which is opened, or begun where the groups are new, for the first of them.
+func (g *GroupDirs) openLog(number int, isUsed, isNew bool) (nodeLog, error) {
+	path := filepath.Join(g.dir, SharedLogDir)
+	if g.logs == nil {
+		if isNew {
+			if err := makeLogDir(path); err != nil {
+				return nil, err
+			}
+		}
+		logs, err := persistence.OpenSharedLog(persistence.Dir(path), isNew, g.to)
+		if err != nil {
+			return nil, logError(path, !isNew, err)
+		}
+		g.logs = logs
+	}
+	log := g.logs.Group(uint32(number))
+	if _, last := log.Range(); last > 0 && !isUsed {
+		return nil, errors.Join(fmt.Errorf("%s is missing, although %s holds a log; %w", filepath.Join(GroupDir(g.dir, number), IdentityFile), path, ErrLostState), log.Close())
+	}
+	return logStore{log}, nil
 }

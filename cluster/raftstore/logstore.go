@@ -18,7 +18,17 @@ import (
 //	8  when the leader appended it, nanoseconds since the Unix epoch; 0 if it did not say
 //	4  length of the extensions, and the extensions
 //	   data
-type logStore struct{ log *persistence.EntryLog }
+type logStore struct{ log entryLog }
+
+// entryLog is a [persistence.EntryLog], or a group's part of a [persistence.SharedLog].
+type entryLog interface {
+	Range() (first, last uint64)
+	Get(index uint64) ([]byte, error)
+	Append(entries []persistence.LogEntry) error
+	DropFrom(index uint64)
+	DropBefore(index uint64) error
+	Close() error
+}
 
 const logHead = 8 + 1 + 8 + 4
 

@@ -29,41 +29,51 @@ type nodeLog interface {
 }
 
 // openLog opens the log in a node's directory, or begins one if the node is new.
-func openLog(dir string, kind LogKind) (nodeLog, error) {
+func openLog(dir string, kind LogKind, isUsed bool) (nodeLog, error) {
 	path := filepath.Join(dir, LogDir)
-	isUsed, err := isUsed(dir)
-	if err != nil {
-		return nil, err
-	}
 	if !isUsed {
-		if err := os.MkdirAll(path, 0o700); err != nil {
-			return nil, err
-		}
-		if err := persistence.Dir(dir).SyncDir(); err != nil {
+		if err := makeLogDir(path); err != nil {
 			return nil, err
 		}
 	}
 	if is, err := logKind(path); err != nil {
 		return nil, err
 	} else if is != "" && is != kind {
-		return nil, fmt.Errorf("%s was written with --cluster-log %s, and this node has --cluster-log %s: set it to %s; or, while a majority of the other nodes runs, move the directory away and start with an empty --dir", path, is, kind, is)
+		return nil, errKind(path, is, kind)
 	}
 	log, err := openKind(path, kind, !isUsed)
-	_, isDamaged := errors.AsType[*persistence.DamageError](err)
-	switch {
-	case errors.Is(err, persistence.ErrNewer):
-		return nil, fmt.Errorf("%s: %w", path, err)
-	case isUsed && (errors.Is(err, persistence.ErrNoLog) || errors.Is(err, fs.ErrNotExist)):
-		return nil, fmt.Errorf("%s is missing or empty, although %s shows that the node has been in use; %w", path, IdentityFile, ErrLostState)
-	case isDamaged || errors.Is(err, errDamaged):
-		return nil, fmt.Errorf("%s: %w; %w", path, err, ErrLostState)
-	case err != nil:
-		return nil, fmt.Errorf("%s: %w", path, err)
+	if err != nil {
+		return nil, logError(path, isUsed, err)
 	}
 	if last, err := log.LastIndex(); (last > 0 || err != nil) && !isUsed {
 		return nil, errors.Join(fmt.Errorf("%s is missing, although %s holds a log; %w", filepath.Join(dir, IdentityFile), path, ErrLostState), err, log.Close())
 	}
 	return log, nil
+}
+
+func makeLogDir(path string) error {
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return err
+	}
+	return persistence.Dir(filepath.Dir(path)).SyncDir()
+}
+
+func errKind(path string, is, want LogKind) error {
+	return fmt.Errorf("%s was written with --cluster-log %s, and this node has --cluster-log %s: set it to %s; or, while a majority of the other nodes runs, move the directory away and start with an empty --dir", path, is, want, is)
+}
+
+// logError adds to an error of opening a log what it means, and what to do.
+func logError(path string, isUsed bool, err error) error {
+	_, isDamaged := errors.AsType[*persistence.DamageError](err)
+	switch {
+	case errors.Is(err, persistence.ErrNewer):
+		return fmt.Errorf("%s: %w", path, err)
+	case isUsed && (errors.Is(err, persistence.ErrNoLog) || errors.Is(err, fs.ErrNotExist)):
+		return fmt.Errorf("%s is missing or empty, although %s shows that the node has been in use; %w", path, IdentityFile, ErrLostState)
+	case isDamaged || errors.Is(err, errDamaged):
+		return fmt.Errorf("%s: %w; %w", path, err, ErrLostState)
+	}
+	return fmt.Errorf("%s: %w", path, err)
 }
 
 func openKind(path string, kind LogKind, create bool) (nodeLog, error) {

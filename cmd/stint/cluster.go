@@ -44,6 +44,7 @@ func join(cfg config.Config, keys *store.Store, groups []*store.Store, files des
 	if expect == 0 {
 		expect = len(cfg.ClusterPeers)
 	}
+	groupDirs := raftstore.NewGroupDirs(cfg.Dir, raftstore.LogKind(cfg.ClusterLog), log)
 	hide := line.follow(func() string { return fmt.Sprintf("reading the snapshot of the cluster's state: %d keys", keys.Len()) })
 	node, err := cluster.Open(withTestTime(cluster.Options{
 		Node: cfg.NodeID, Listen: cfg.ClusterListen, Advertise: cfg.PeerAddress(), Peers: cfg.ClusterPeers, BootstrapExpect: expect,
@@ -51,9 +52,7 @@ func join(cfg config.Config, keys *store.Store, groups []*store.Store, files des
 		Heartbeat: cfg.ClusterHeartbeat, DecideTimeout: cfg.DecideTimeout, DiskTimeout: cfg.ClusterDiskTimeout, LogBytes: cfg.ClusterLogBytes, Ahead: cfg.ClusterAhead,
 		Unauthenticated: files.unauthenticated, Report: operators.Report, Watched: operators.Watched, Counts: operators.Counts, Turns: blocking.NewTurns(cfg.ClusterHeartbeat),
 		Groups: cfg.Groups, KeyStores: groups, NewTurns: func() group.Turns { return blocking.NewTurns(cfg.ClusterHeartbeat) },
-		OpenGroup: func(number int, isNew bool) (cluster.Disk, error) {
-			return raftstore.OpenGroup(cfg.Dir, number, isNew, raftstore.LogKind(cfg.ClusterLog), log)
-		},
+		OpenGroup: func(number int, isNew bool) (cluster.Disk, error) { return groupDirs.Open(number, isNew) },
 	}))
 	hide()
 	if err != nil {

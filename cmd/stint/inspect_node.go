@@ -4,8 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/raftstore"
@@ -38,40 +41,73 @@ func (i *inspector) node(path string) (is bool, err error) {
 			return true, err
 		}
 	}
-	return true, i.nodeLog(filepath.Join(path, raftstore.LogDir))
+	if err := i.nodeLog(filepath.Join(path, raftstore.LogDir)); err != nil {
+		return true, err
+	}
+	return true, i.groupsLog(filepath.Join(path, raftstore.SharedLogDir))
 }
 
 // nodeLog reads a node's part of the log.
 func (i *inspector) nodeLog(path string) error {
-	var refused string
-	first, last, files, err := raftstore.InspectLog(path, func(e persistence.LogEntry) error {
-		if err := fsm.InspectEntry(e.Index, e.Data); err != nil && refused == "" {
-			refused = fmt.Sprintf("%s: CANNOT BE APPLIED: entry %d: %v. Every node of this version stops at it. Start all nodes with the newest version, "+
-				"or the one that wrote it; if none reads it, begin a new cluster with empty directories: all usage is then lost, and policies must be set again\n",
-				raftstore.LogDir, e.Index, err)
-		}
-		i.line.show(func() string { return fmt.Sprintf("reading %s: entry %d", raftstore.LogDir, e.Index) })
-		return i.ctx.Err()
+	l := inspectedLog{inspector: i, name: raftstore.LogDir}
+	first, last, files, err := raftstore.InspectLog(path, func(e persistence.LogEntry) error { return l.entry("", e) })
+	return l.report(files, err, func() string { return fmt.Sprintf("its part of the Raft log, entries %d to %d", first, last) })
+}
+
+// groupsLog reads the log of a node's groups of keys.
+func (i *inspector) groupsLog(path string) error {
+	l := inspectedLog{inspector: i, name: raftstore.SharedLogDir}
+	ranges, files, err := persistence.InspectSharedLog(persistence.Dir(path), func(group uint32, e persistence.LogEntry) error {
+		return l.entry(fmt.Sprintf(" of group %d", group), e)
 	})
+	return l.report(files, err, func() string {
+		parts := make([]string, 0, len(ranges))
+		for _, group := range slices.Sorted(maps.Keys(ranges)) {
+			parts = append(parts, fmt.Sprintf("%d to %d of group %d", ranges[group][0], ranges[group][1], group))
+		}
+		return "the Raft log of its groups of keys, entries " + strings.Join(parts, ", ")
+	})
+}
+
+// inspectedLog is a log while it is read.
+type inspectedLog struct {
+	*inspector
+	name    string
+	refused string
+}
+
+// entry looks at an entry. of is the group's name behind a space, if there is one.
+func (l *inspectedLog) entry(of string, e persistence.LogEntry) error {
+	if err := fsm.InspectEntry(e.Index, e.Data); err != nil && l.refused == "" {
+		l.refused = fmt.Sprintf("%s: CANNOT BE APPLIED: entry %d%s: %v. Every node of this version stops at it. Start all nodes with the newest version, "+
+			"or the one that wrote it; if none reads it, begin a new cluster with empty directories: all usage is then lost, and policies must be set again\n",
+			l.name, e.Index, of, err)
+	}
+	l.line.show(func() string { return fmt.Sprintf("reading %s: entry %d", l.name, e.Index) })
+	return l.ctx.Err()
+}
+
+// report says what was found in the files of a log.
+func (l *inspectedLog) report(files int, err error, text func() string) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, persistence.ErrNoLog) {
 		err = nil
 	}
-	i.files += files
+	l.files += files
 	if errors.Is(err, raftstore.ErrLogInUse) {
-		_, err = fmt.Fprintf(i.out, "%s: not read: %v, which checked it at its start\n", raftstore.LogDir, err)
+		_, err = fmt.Fprintf(l.out, "%s: not read: %v, which checked it at its start\n", l.name, err)
 		return err
 	}
 	if damage, ok := errors.AsType[*persistence.DamageError](err); ok {
-		i.damaged++
-		_, err = fmt.Fprintf(i.out, "%s: DAMAGED at offset %d: %v\n", filepath.Join(raftstore.LogDir, damage.Name), damage.Offset, damage.Err)
+		l.damaged++
+		_, err = fmt.Fprintf(l.out, "%s: DAMAGED at offset %d: %v\n", filepath.Join(l.name, damage.Name), damage.Offset, damage.Err)
 		return err
 	}
-	if refused != "" {
-		i.damaged++
-		fmt.Fprint(i.out, refused)
+	if l.refused != "" {
+		l.damaged++
+		fmt.Fprint(l.out, l.refused)
 	}
 	if err == nil && files > 0 {
-		_, err = fmt.Fprintf(i.out, "%s: its part of the Raft log, entries %d to %d in %s\n", raftstore.LogDir, first, last, count(int64(files), "file"))
+		_, err = fmt.Fprintf(l.out, "%s: %s in %s\n", l.name, text(), count(int64(files), "file"))
 	}
 	return err
 }

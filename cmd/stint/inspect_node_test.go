@@ -101,3 +101,32 @@ func TestInspectBoltLog(t *testing.T) {
 	}
 	inspect("log/log.bolt: DAMAGED")
 }
+
+// The log of a node's groups of keys is read, with what it has of each group.
+func TestInspectGroups(t *testing.T) {
+	dir := t.TempDir()
+	disk, err := raftstore.Open(dir, raftstore.OwnLog, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = disk.Incarnation("a")
+	groups := raftstore.NewGroupDirs(dir, raftstore.OwnLog, slog.New(slog.DiscardHandler))
+	for number := 1; number <= 2; number++ {
+		d, openErr := groups.Open(number, true)
+		if openErr != nil {
+			t.Fatal(openErr)
+		}
+		defer d.Close()
+		for index := range uint64(number * 3) {
+			err = errors.Join(err, d.Logs().StoreLogs([]*raft.Log{{Index: index + 1, Term: 1, Type: raft.LogNoop}}))
+		}
+	}
+	if err := errors.Join(err, disk.Close()); err != nil {
+		t.Fatal(err)
+	}
+	var out, errs strings.Builder
+	code := (&process{stdout: &out, stderr: &errs}).run(t.Context(), []string{"inspect", dir})
+	if want := "groups/log: the Raft log of its groups of keys, entries 1 to 3 of group 1, 1 to 6 of group 2 in 1 file"; !strings.Contains(out.String(), want) {
+		t.Errorf("exit code %d; it does not say %q:\n%s%s", code, want, out.String(), errs.String())
+	}
+}

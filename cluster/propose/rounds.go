@@ -1,0 +1,74 @@
+package propose
+
+import (
+	"sync"
+	"time"
+
+	"github.com/stintdb/stint/cluster/fsm"
+)
+
+// Rounds has the groups of a node propose together. An entry costs about the same whatever is in it, so several groups under load
+// each wait a little for more calls, and for one another: their entries then share writes, syncs and wakes.
+type Rounds struct {
+	mu      sync.Mutex
+	waiting []*Proposer
+	latency time.Duration // of an entry, about
+}
+
+const (
+	// busyCalls is how many calls an entry has at least where it is worth waiting for more.
+	busyCalls = 4
+	// maxRoundWait bounds the wait for a round.
+	maxRoundWait = 5 * time.Millisecond
+)
+
+// observe takes the time from proposing an entry to having applied it.
+func (r *Rounds) observe(took time.Duration) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.latency += (took - r.latency) / 8
+}
+
+// joinsRound has the first entry wait for the next round, and reports whether it does. The caller holds p.mu.
+func (p *Proposer) joinsRound() bool {
+	if p.Rounds == nil || p.isDue || len(p.queue) > 1 || p.queue[0].kind != fsm.KindDecisions || max(p.lastSize, len(p.queue[0].calls)) < busyCalls {
+		return false
+	}
+	return p.Rounds.join(p)
+}
+
+func (r *Rounds) join(p *Proposer) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, other := range r.waiting {
+		if other == p {
+			return true
+		}
+	}
+	wait := min(r.latency, maxRoundWait)
+	if wait <= 0 {
+		return false
+	}
+	r.waiting = append(r.waiting, p)
+	if len(r.waiting) == 1 {
+		time.AfterFunc(wait, r.begin)
+	}
+	return true
+}
+
+// begin has all that wait propose.
+func (r *Rounds) begin() {
+	r.mu.Lock()
+	due := r.waiting
+	r.waiting = nil
+	r.mu.Unlock()
+	for _, p := range due {
+		p.mu.Lock()
+		p.isDue = true
+		p.mu.Unlock()
+		p.signal()
+	}
+}

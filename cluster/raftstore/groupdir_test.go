@@ -1,0 +1,119 @@
+package raftstore
+
+import (
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/raft"
+)
+
+const testGroups = 3
+
+// openGroups opens the directories of all groups. Those that were opened before an error are closed.
+func openGroups(dir string, kind LogKind, isNew bool) (all []*Dir, err error) {
+	dirs := NewGroupDirs(dir, kind, slog.New(slog.DiscardHandler))
+	for number := 1; number <= testGroups; number++ {
+		d, err := dirs.Open(number, isNew)
+		if err != nil {
+			return nil, errors.Join(err, closeAll(all))
+		}
+		all = append(all, d)
+	}
+	return all, nil
+}
+
+func closeAll(all []*Dir) (err error) {
+	for _, d := range all {
+		err = errors.Join(err, d.Close())
+	}
+	return err
+}
+
+// usedGroups makes the directories of groups that have been used: group g has g entries.
+func usedGroups(t *testing.T, kind LogKind) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	all, err := openGroups(dir, kind, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, d := range all {
+		_, err := d.Incarnation("a")
+		err = errors.Join(err, d.Stable().SetUint64(termKey, 2))
+		for index := range uint64(i + 1) {
+			err = errors.Join(err, d.Logs().StoreLogs([]*raft.Log{{Index: index + 1, Term: 2, Type: raft.LogNoop}}))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := closeAll(all); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// Each group has its own entries after a start, in one log or in one of raft-boltdb each.
+func TestGroupDirs(t *testing.T) {
+	for _, kind := range logKinds {
+		dir := usedGroups(t, kind)
+		all, err := openGroups(dir, kind, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, d := range all {
+			if last, err := d.Logs().LastIndex(); err != nil || last != uint64(i+1) {
+				t.Errorf("%s: group %d has entries up to %d, %v", kind, i+1, last, err)
+			}
+		}
+		if err := closeAll(all); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Stat(filepath.Join(dir, SharedLogDir)); (err == nil) != (kind == OwnLog) {
+			t.Errorf("%s: the common log: %v", kind, err)
+		}
+		other := OwnLog
+		if kind == OwnLog {
+			other = BoltLog
+		}
+		if _, err := openGroups(dir, other, false); err == nil || !strings.Contains(err.Error(), "was written with --cluster-log "+string(kind)) {
+			t.Errorf("%s, opened as %s: %v", kind, other, err)
+		}
+	}
+}
+
+// A node whose groups have lost a part of their files does not start, and the error says what to do.
+func TestGroupDirsThatLostSomething(t *testing.T) {
+	for _, c := range []struct {
+		name, lost, want string
+		change           func(path string) error
+	}{
+		{"the log", SharedLogDir, "missing or empty", os.RemoveAll},
+		{"a file of the log", SharedLogDir + "/log-00000000000000000001.stint", "missing or empty", os.Remove},
+		{"the end of a file", SharedLogDir + "/log-00000000000000000001.stint", "bytes belong to it", func(path string) error { return os.Truncate(path, 1<<20) }},
+		{"a group", groupsDir + "/02", "missing or empty", os.RemoveAll},
+		{"a group's identity", groupsDir + "/02/" + IdentityFile, "missing or empty", os.Remove},
+		{"a group's votes", groupsDir + "/02/" + votesFiles[0], "", func(path string) error {
+			return errors.Join(os.Remove(path), os.Remove(filepath.Join(filepath.Dir(path), votesFiles[1])))
+		}},
+	} {
+		dir := usedGroups(t, OwnLog)
+		if err := c.change(filepath.Join(dir, c.lost)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := openGroups(dir, OwnLog, false); !errors.Is(err, ErrLostState) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("without %s: %v", c.name, err)
+		}
+	}
+	dir := usedGroups(t, OwnLog)
+	if err := os.Remove(filepath.Join(GroupDir(dir, 2), IdentityFile)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openGroups(dir, OwnLog, true); !errors.Is(err, ErrLostState) {
+		t.Errorf("a group that begins, with entries: %v", err)
+	}
+}

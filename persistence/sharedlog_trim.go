@@ -1,0 +1,123 @@
+package persistence
+
+import "slices"
+
+// fullCopy is how many bytes are copied with one write.
+const fullCopy = 1 << 20
+
+// DropFrom is [EntryLog.DropFrom].
+func (g *GroupLog) DropFrom(index uint64) {
+	g.shared.mu.Lock()
+	defer g.shared.mu.Unlock()
+	g.places = g.places[:min(max(index, g.first)-g.first, uint64(len(g.places)))]
+}
+
+// DropBefore is [EntryLog.DropBefore]. Files are removed later.
+func (g *GroupLog) DropBefore(index uint64) error {
+	l := g.shared
+	l.mu.Lock()
+	n := min(max(index, g.first)-g.first, uint64(len(g.places)))
+	g.places = slices.Clone(g.places[n:])
+	g.first += n
+	if l.open > 0 {
+		l.trims.Go(func() {
+			if err := l.trim(); err != nil {
+				l.log.Warn("old parts of the groups' log cannot be removed yet", "error", err)
+			}
+		})
+	}
+	l.mu.Unlock()
+	return nil
+}
+
+// trim retires the files that hold no entry. If entries of groups that write little keep too many, it first copies these entries to the end.
+func (l *SharedLog) trim() error {
+	if !l.trimming.TryLock() {
+		return nil // the next drop does it
+	}
+	defer l.trimming.Unlock()
+	for copies := l.pinning(); len(copies) > 0; {
+		n, err := l.copy(copies)
+		if err != nil {
+			return err
+		}
+		copies = copies[n:]
+	}
+	oldest, _, _ := l.oldest()
+	return l.file.DropBefore(oldest)
+}
+
+// oldest is the number of the first record with an entry, at most the last record, so that the numbers go on behind it; the bytes before
+// it; and those of all entries.
+func (l *SharedLog) oldest() (number uint64, at, live int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	number, at = l.next-1, l.end
+	for _, g := range l.groups {
+		for _, p := range g.places {
+			if live += p.bytes; p.number <= number {
+				number, at = p.number, p.at
+			}
+		}
+	}
+	return number, at, live
+}
+
+// pinning is the entries that keep more old files than are allowed: more than as much as all entries take, and room. What has to be copied
+// is then at most half of what the files are smaller by.
+func (l *SharedLog) pinning() (copies []sharedEntry) {
+	_, at, live := l.oldest()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.end-at <= 2*live+l.room {
+		return nil
+	}
+	cut := l.end - live - l.room/2
+	for _, g := range l.groups {
+		for i, p := range g.places {
+			if p.at < cut {
+				copies = append(copies, sharedEntry{g, g.first + uint64(i), p.number})
+			}
+		}
+	}
+	return copies
+}
+
+// copy copies the first of some records to the end.
+func (l *SharedLog) copy(copies []sharedEntry) (n int, err error) {
+	w, size := newSharedWrite(0), 0
+	for ; n < len(copies) && size < fullCopy; n++ {
+		e := copies[n]
+		l.mu.Lock()
+		p := e.group.place(e.index)
+		isThere := p != nil && p.number == e.from
+		l.mu.Unlock()
+		if !isThere {
+			continue // it was dropped
+		}
+		record, err := l.file.Get(e.from)
+		if err != nil {
+			return 0, err
+		}
+		size += len(record)
+		w.add(record, e)
+	}
+	if len(w.records) == 0 {
+		return n, nil
+	}
+	return n, l.append(w)
+}
+
+// Close ends the use of the log by a group. The last one closes the files.
+func (g *GroupLog) Close() error {
+	l := g.shared
+	l.mu.Lock()
+	l.open--
+	isLast := l.open == 0
+	l.mu.Unlock()
+	if !isLast {
+		return nil
+	}
+	l.trims.Wait()
+	return l.file.Close()
+}
