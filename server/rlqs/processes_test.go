@@ -6,6 +6,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -25,10 +26,10 @@ import (
 const realRules = `domain: shop
 descriptors:
   - {key: fast, rate_limit: {unit: second, requests_per_unit: 200}}
-  - {key: slow, rate_limit: {unit: hour, requests_per_unit: 600}}
+  - {key: slow, rate_limit: {unit: minute, requests_per_unit: 600}}
 `
 
-var realLimits = map[string]Limit{"fast": {200, 200, time.Second}, "slow": {600, 600, time.Hour}}
+var realLimits = map[string]Limit{"fast": {200, 200, time.Second}, "slow": {600, 600, time.Minute}}
 
 // realEnvoys are filters with streams to server processes, in real time.
 type realEnvoys struct {
@@ -223,12 +224,15 @@ func (e *realEnvoys) revive(nodes []*testserver.Process) {
 	e.listen(nodes)
 }
 
-// Envoys on three server processes grant no more than their limits in any interval, while a follower and leaders are killed, and the leader changes.
+// Envoys on three server processes grant no more than their limits in any interval, while a follower and a leader are killed, the leader changes, and the limits are lowered.
 func TestQuotasOfProcesses(t *testing.T) {
 	rules := t.TempDir()
-	if err := os.WriteFile(filepath.Join(rules, "shop.yaml"), []byte(realRules), 0o600); err != nil {
-		t.Fatal(err)
+	write := func(text string) {
+		if err := os.WriteFile(filepath.Join(rules, "shop.yaml"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
+	write(realRules)
 	nodes := testserver.StartNodes(t, testserver.Build(t, filepath.Join("..", "..")), 3, "--grpc-listen", "127.0.0.1:0", "--rls-config", rules)
 	ctx, cancel := context.WithCancel(t.Context())
 	e := &realEnvoys{t: t, ctx: ctx, begun: time.Now(), levels: map[string]float64{}, highest: map[string]float64{}}
@@ -277,7 +281,8 @@ func TestQuotasOfProcesses(t *testing.T) {
 	e.revive(nodes)
 	old := leader(true)
 	testwait.Until(t, "the leader hands over", old.HandOver)
-	e.await("Envoys go on after a change of the leader", rounds)
+	write(strings.NewReplacer("200}", "100}", "600}", "300}").Replace(realRules))
+	e.await("Envoys go on after changes of the leader and of the limits", rounds)
 	kill(leader(true))
 	e.await("Envoys go on without the leader", rounds)
 	e.revive(nodes)
