@@ -94,7 +94,7 @@ func TestListen(t *testing.T) {
 // Every setting can be given in each of the three ways.
 func TestEverySettingEveryWay(t *testing.T) {
 	values := map[string]string{
-		"http-listen": ":7071", "http-tls-listen": ":7072", "http-hosts": "stint.internal", "http-origins": "https://app.example.com",
+		"http-listen": ":7071", "http-tls-listen": ":7072", "http-hosts": "stint.internal", "http-origins": "https://app.example.com", "ratelimit-fields": "draft-11,x-ratelimit",
 		"grpc-listen": ":7081", "grpc-tls-listen": ":7082", "rls-config": "rules", "rls-headers": "yes",
 		"rls-xds": "envoy-gateway:18001", "rls-xds-node": "envoy-ratelimit", "rls-xds-wait": "no", "rls-xds-tls": "yes", "rls-xds-tls-cert": "c.pem", "rls-xds-tls-key": "k.pem", "rls-xds-tls-ca": "ca.pem",
 		"rls-xds-tls-name": "control.example.com", "health-listen": ":8080",

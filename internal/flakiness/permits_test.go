@@ -3,6 +3,7 @@ package flakiness
 // permits are the places that a rule does not apply to, with the reason. A row that permits nothing fails the test.
 var permits = []permit{
 	{"time", "docs/envoy_quota_program_test.go:TestEnvoyQuotas", "more time only lets the limit grant more: a slow machine cannot fail"},
+	{"time", "server/rlqs/processes_test.go:run", "filters in real time: the more passes, the more is accepted; after a pause they open new streams"},
 	{"time", "internal/testwake/testwake.go:IsWoken", "runs in synctest bubbles only, as its comment says"},
 	{"sleep", "server/fairqueue/queue_test.go:Decide", "a decider that takes time is used in synctest bubbles only"},
 	{"sleep", "persistence/disk_test.go:takeTime", "a disk whose syncs take time is used in synctest bubbles only"},

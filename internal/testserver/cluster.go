@@ -50,6 +50,9 @@ func (p *Process) AwaitFormed(t testing.TB) {
 // Leads reports whether a node is the leader.
 func (p *Process) Leads() bool { return p.says("INFO replication", "role:master") }
 
+// HandOver has a leader give up leadership to another node. It reports whether that was done.
+func (p *Process) HandOver() bool { return p.says("RAFT TRANSFER", "+OK") }
+
 // says reports whether a line is in the answer to a command.
 func (p *Process) says(command, line string) bool {
 	conn, err := net.DialTimeout("tcp", p.Address, replyTimeout)

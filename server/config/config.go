@@ -34,6 +34,8 @@ type Config struct {
 	HTTPHosts     []string // names of this server in requests without a password, besides addresses and localhost
 	HTTPOrigins   []string // web sites whose pages may send requests
 
+	RateLimitFields string // styles of fields about limits, "" is the default of each protocol
+
 	File  string // the configuration file that was read, "" is none
 	Loops int    // event loops, 0 follows from the cores there are: see LoopCount
 

@@ -1,6 +1,11 @@
 package config
 
-import "slices"
+import (
+	"slices"
+	"strings"
+
+	"github.com/stintdb/stint/server/ratefields"
+)
 
 // httpSettings are about clients and proxies that speak HTTP.
 var httpSettings = []Setting{
@@ -26,6 +31,25 @@ var httpSettings = []Setting{
 			return &listValue{&c.HTTPOrigins, namesForm("https://app.example.com"), maxPatterns}
 		},
 	},
+	{
+		Name: "ratelimit-fields", Group: groupHTTP, Placeholder: "STYLES",
+		Help:  "Fields of responses that tell what is left of a limit. By default draft-10 over HTTP, and draft-6 to Envoy with --rls-headers.",
+		value: func(c *Config) Value { return &textValue{&c.RateLimitFields, fieldsForm} },
+	},
+}
+
+// fieldsForm is the form of --ratelimit-fields.
+var fieldsForm = form{typePatterns, strings.Join(ratefields.Names(), ", ") + "; several separated by commas; or empty for the default", func(text string) bool {
+	_, ok := ratefields.Parse(text)
+	return ok || text == ""
+}}
+
+// RateLimitStyles are those of RateLimitFields, or the default ones.
+func (c *Config) RateLimitStyles(otherwise ratefields.Styles) ratefields.Styles {
+	if styles, ok := ratefields.Parse(c.RateLimitFields); ok {
+		return styles
+	}
+	return otherwise
 }
 
 // HTTPAddresses are those of --http-listen and --http-tls-listen.

@@ -100,6 +100,7 @@ var settingCases = []struct {
 	{"http-listen", map[string]string{"": "", "127.0.0.1:8080": "127.0.0.1:8080", "unix:/run/http.sock": "unix:/run/http.sock"}, []string{"8080", "http://x"}},
 	{"http-tls-listen", map[string]string{"": "", ":8443": ":8443"}, []string{"8443"}},
 	{"http-hosts", map[string]string{"": "", "stint,stint.internal": "stint,stint.internal"}, []string{",", "a,,b"}},
+	{"ratelimit-fields", map[string]string{"": "", "draft-10": "draft-10", "draft-11,x-ratelimit": "draft-11,x-ratelimit", "none": "none"}, []string{"draft-12", "x-ratelimit,x-ratelimit-date"}},
 	{"http-origins", map[string]string{"": "", "https://app.example.com": "https://app.example.com"}, []string{","}},
 	{"groups", map[string]string{"1": "1", "64": "64"}, []string{"0", "65", "all", ""}},
 	{"redirect", map[string]string{"forward": "forward", "MOVED": "moved"}, []string{"", "ask", "yes"}},

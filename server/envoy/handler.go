@@ -3,7 +3,6 @@ package envoy
 import (
 	"context"
 	"errors"
-	"strconv"
 	"time"
 
 	core "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/gateway"
+	"github.com/stintdb/stint/server/ratefields"
 	"github.com/stintdb/stint/server/rls"
 )
 
@@ -125,15 +125,32 @@ func (s *Service) response(a *rls.Answer) *ratelimit.RateLimitResponse {
 		out.Statuses[i] = to
 	}
 	if s.headers && a.Nearest >= 0 {
-		n := &a.Statuses[a.Nearest]
-		out.ResponseHeadersToAdd = []*core.HeaderValue{
-			{Key: "RateLimit-Limit", Value: strconv.FormatUint(uint64(n.Limit.Requests), 10)},
-			{Key: "RateLimit-Remaining", Value: strconv.FormatUint(uint64(n.Remaining), 10)},
-			{Key: "RateLimit-Reset", Value: strconv.FormatInt(n.Reset, 10)},
-		}
+		s.styles.Write([]ratefields.Limit{fieldOf(&a.Statuses[a.Nearest])}, s.now(), func(field, value string) {
+			out.ResponseHeadersToAdd = append(out.ResponseHeadersToAdd, &core.HeaderValue{Key: field, Value: value})
+		})
 	}
 	return out
 }
+
+// fieldOf is the limit of a status as fields show it.
+func fieldOf(s *rls.Status) ratefields.Limit {
+	l := ratefields.Limit{
+		Name: ratefields.Escape(s.Limit.Name), Quota: int64(s.Limit.Requests), Remaining: int64(s.Remaining), Window: ratefields.Unknown, More: ratefields.Unknown, Reset: s.Reset,
+	}
+	if l.Name == "" {
+		l.Name = unnamed
+	}
+	if s.Limit.Window > 0 {
+		l.Window = s.Limit.Window
+		if s.Reset < rls.Never {
+			l.More = s.Reset
+		}
+	}
+	return l
+}
+
+// unnamed is the name in fields of a limit whose rule has none.
+const unnamed = "default"
 
 func codeOf(over bool) ratelimit.RateLimitResponse_Code {
 	if over {

@@ -21,28 +21,34 @@ func (s *quotaSession) carryOut(ctx context.Context, caller gateway.Caller, all 
 		return nil
 	}
 	table := s.quotas.table
-	commands := make([]command.Words, len(all))
+	var commands []command.Words
+	at := make([]int, len(all)) // the place of each operation's reply
 	for i := range all {
-		commands[i] = lendWords(table.Holder(), &all[i])
+		commands = appendWords(commands, table.Holder(), &all[i])
+		at[i] = len(commands) - 1
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.quotas.service.gateway.Config().CommandTimeout)
 	defer cancel()
 	replies, _ := s.quotas.service.gateway.DoAll(ctx, caller, commands...)
 	var failed error
 	for i := range all {
-		if i < len(replies) && replies[i].Type == redcon.Error {
-			failed = errors.Join(failed, rls.ErrorReply(replies[i].Data))
-		}
 		var words []redcon.RESP
-		if i < len(replies) {
-			words = listOf(replies[i])
+		if at[i] < len(replies) {
+			reply := replies[at[i]]
+			if words = listOf(reply); all[i].Empty && len(words) == 3 { // of EXEC
+				reply = words[2]
+				words = listOf(reply)
+			}
+			if reply.Type == redcon.Error {
+				failed = errors.Join(failed, rls.ErrorReply(reply.Data))
+			}
 		}
 		if len(words) != 5 { // granted, limit, remaining, held, number
 			table.Answer(all[i], nil)
 			continue
 		}
 		s.works = true
-		table.Answer(all[i], &rlqs.Answer{Granted: words[0].Int(), Remaining: words[2].Int(), Number: words[4].Int()})
+		table.Answer(all[i], &rlqs.Answer{Granted: words[0].Int(), Limit: words[1].Int(), Remaining: words[2].Int(), Number: words[4].Int()})
 	}
 	return s.failure(failed)
 }
@@ -60,6 +66,24 @@ func (s *quotaSession) failure(failed error) error {
 	s.quotas.unanswered.Add(1)
 	s.quotas.warn("tokens of a quota could not be lent: Envoys keep what they have until its time to live is over", "error", reply)
 	return nil
+}
+
+// appendWords appends the commands of an operation. The reply of the last one is its answer.
+func appendWords(commands []command.Words, holder string, o *rlqs.Operation) []command.Words {
+	if !o.Set {
+		return append(commands, lendWords(holder, o))
+	}
+	_, params := command.LimitWords(o.Limit)
+	take := func(tokens int64, option command.Keyword) command.Words {
+		words := command.NewWords("TB.ACQUIRE", append(append([]string{o.Key}, params...), strconv.FormatInt(tokens, 10))...)
+		words.Option(option)
+		return words
+	}
+	set := take(1, "FORCE")
+	if !o.Empty {
+		return append(commands, set)
+	}
+	return append(commands, command.NewWords("MULTI"), command.NewWords("DEL", o.Key), set, take(o.Limit.Capacity, "UPTO"), command.NewWords("EXEC"))
 }
 
 func lendWords(holder string, o *rlqs.Operation) command.Words {

@@ -27,28 +27,28 @@ type policyLimits struct {
 type policyLimit struct {
 	limit rlqs.Limit
 	err   error
-	until time.Duration
+	at    time.Duration // when it was looked up
 }
 
 // errPolicy is the error of a policy that cannot be divided.
 var errPolicy = errors.New("a policy of quotas must have one limit, of the algorithms CL FW LB SL SW TB")
 
 // find returns the limit of a caller in a policy.
-func (p *policyLimits) find(ctx context.Context, s *quotaSession, caller gateway.Caller, now time.Duration, policy, id string) (rlqs.Limit, error) {
+func (p *policyLimits) find(ctx context.Context, s *quotaSession, caller gateway.Caller, now time.Duration, policy, id string) (policyLimit, error) {
 	name := [2]string{policy, id}
-	if known, is := p.of[name]; is && now < known.until {
-		return known.limit, known.err
+	if known, is := p.of[name]; is && now < known.at+lookEvery {
+		return known, known.err
 	}
 	if p.of == nil || len(p.of) > rlqs.MaxStreamBytes/64 {
 		p.of = map[[2]string]policyLimit{}
 	}
-	found := policyLimit{until: now + lookEvery}
+	found := policyLimit{at: now}
 	found.limit, found.err = s.lookUp(ctx, caller, policy, id)
 	if found.err != nil {
 		s.quotas.warn("quotas of a policy are not assigned: Envoys do what their no_assignment_behavior says", "policy", policy, "error", found.err)
 	}
 	p.of[name] = found
-	return found.limit, found.err
+	return found, found.err
 }
 
 // lookUp reads a policy as the caller sees it.

@@ -40,7 +40,7 @@ func (s *quotaSession) usages(ctx context.Context, caller gateway.Caller, r *rep
 }
 
 // maxKeySuffix is the length of the text behind a rule's key in the keys of its quota.
-const maxKeySuffix = 80
+const maxKeySuffix = 8
 
 // count is a number of requests as reported, within what can be one.
 func count(n uint64) int64 { return int64(min(n, 1<<40)) }
@@ -69,11 +69,11 @@ func (s *quotaSession) rule(ctx context.Context, caller gateway.Caller, now time
 			s.quotas.unanswered.Add(1)
 			return false
 		}
-		u.Kind, u.Limit = rlqs.Bucket, limit
+		u.Kind, u.Limit, u.Learned = rlqs.Bucket, limit.limit, limit.at
 	case rule.Requests == 0:
 		u.Kind = rlqs.Deny
 	default:
-		u.Kind, u.Limit = rlqs.Bucket, rlqs.Limit{Capacity: int64(rule.Requests), Tokens: int64(rule.Requests), Period: rule.Period()}
+		u.Kind, u.Learned, u.Limit = rlqs.Bucket, now, rlqs.Limit{Capacity: int64(rule.Requests), Tokens: int64(rule.Requests), Period: rule.Period()}
 	}
 	if rule != nil {
 		rule.Report(u.Allowed, u.Denied)

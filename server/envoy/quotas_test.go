@@ -105,6 +105,31 @@ func TestQuotas(t *testing.T) {
 	}
 }
 
+// A changed limit takes the place of the old one at home, under which tokens stay lent.
+func TestChangedQuota(t *testing.T) {
+	h := newHost(t, nil)
+	h.do("RL.POLICY SET plans TB plan:{} 800 100/s")
+	first, usage := h.quotas(context.Background()), usageOf("plan=ann", 0, 1, 0)
+	if _, err := first.ask("stint", usage); err != nil {
+		t.Fatal(err)
+	}
+	for _, limit := range []int64{80, 900} {
+		h.do(fmt.Sprintf("RL.POLICY SET plans TB plan:{} %d 10/s", limit))
+		if _, err := h.quotas(context.Background()).ask("stint", usage); err != nil { // it looks the policy up, and the first stream does not
+			t.Fatal(err)
+		}
+		if got := listOf(h.do("RL.LEND rls.stint:plan=ann|tokens TB 1 1/s 1 nobody 1 0"))[1].Int(); got != limit {
+			t.Errorf("the limit at home is %d, want %d", got, limit)
+		}
+		if _, err := first.ask("stint", usage); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if lent := listOf(h.do("RL.LENT rls.stint:plan=ann|tokens")); len(lent) != 1 {
+		t.Errorf("%v is lent", lent)
+	}
+}
+
 // Streams share a limit: what all have together is at most the limit.
 func TestQuotasAreShared(t *testing.T) {
 	h := newHost(t, nil)

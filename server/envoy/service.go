@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/keepalive"
 
 	"github.com/stintdb/stint/server/gateway"
+	"github.com/stintdb/stint/server/ratefields"
 	"github.com/stintdb/stint/server/rls"
 	"github.com/stintdb/stint/server/xds"
 )
@@ -30,6 +31,7 @@ type Service struct {
 	directory *rls.Directory             // with the files of rules; nil without --rls-config
 	now       func() time.Time           // of limits that grant nothing; time.Now if nil
 	headers   bool                       // answers carry header fields for the client
+	styles    ratefields.Styles          // of these
 	health    *healthServer
 	grpc      *grpc.Server
 	kuadrant  kuadrant
@@ -70,7 +72,7 @@ func (s *Service) Start(g *gateway.Gateway) (addresses []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s.headers, s.health = cfg.RLSHeaders, newHealthServer(g)
+	s.headers, s.styles, s.health = cfg.RLSHeaders, cfg.RateLimitStyles(ratefields.Draft6), newHealthServer(g)
 	s.requests.most.Store(maxRequests)
 	s.requests.timeout = func() time.Duration { return g.Config().CommandTimeout }
 	s.grpc = grpc.NewServer(

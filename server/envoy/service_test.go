@@ -135,6 +135,11 @@ func TestHeaders(t *testing.T) {
 			t.Errorf("%s: %s, want %s", tc.request, got, tc.want)
 		}
 	}
+	h = newHost(t, func(cfg *config.Config, _ *server.Options) { cfg.RLSHeaders, cfg.RateLimitFields = true, "draft-11" })
+	out, err := h.client().ShouldRateLimit(context.Background(), parse(t, "shop table=orders kind=mail"))
+	if err != nil || len(out.ResponseHeadersToAdd) != 2 || out.ResponseHeadersToAdd[0].Value != `"default";q=3;w=86400` || out.ResponseHeadersToAdd[1].Value != `"default";r=2;t=75335` {
+		t.Errorf("in draft-11: %v, %v", out, err)
+	}
 }
 
 // New rules are used for the next request; a file with a mistake changes nothing.

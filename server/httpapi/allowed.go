@@ -13,6 +13,7 @@ import (
 type allowed struct {
 	hosts   []string
 	origins []string
+	exposed string // fields that they may read
 }
 
 var (
@@ -28,7 +29,7 @@ func (a *allowed) check(w http.ResponseWriter, r *http.Request, byPassword bool)
 		case len(origin) == 1 && slices.Contains(a.origins, origin[0]):
 			h := w.Header()
 			h.Set("Access-Control-Allow-Origin", origin[0])
-			h.Set("Access-Control-Expose-Headers", "RateLimit, RateLimit-Policy, Retry-After")
+			h.Set("Access-Control-Expose-Headers", a.exposed)
 			h.Add("Vary", "Origin")
 		case !byPassword:
 			return errOrigin

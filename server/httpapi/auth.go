@@ -25,7 +25,7 @@ func (s *Service) auth(r *request) {
 		return
 	}
 	d := readDecision(reply)
-	setFields(r.w.Header(), name, &d)
+	s.setFields(r.w.Header(), name, &d)
 	h := r.w.Header()
 	h["Content-Length"] = zeroLength
 	if d.Allowed {

@@ -26,7 +26,7 @@ func (s *Service) check(r *request) {
 	words, name := checkWords(f)
 	if reply, ok := s.doBy(r, f, &words); ok {
 		d := readDecision(reply)
-		sendDecision(&r.w, name, &d)
+		s.sendDecision(&r.w, name, &d)
 	}
 }
 

@@ -199,3 +199,22 @@ func TestNumbersAsPrinted(t *testing.T) {
 		}
 	}
 }
+
+// --ratelimit-fields has other fields in their place, also for pages of web sites.
+func TestStylesOfFields(t *testing.T) {
+	h := serve(t, func(cfg *config.Config) {
+		cfg.HTTPListen, cfg.RateLimitFields, cfg.HTTPOrigins = []string{"127.0.0.1:0"}, "draft-6,x-ratelimit", []string{"https://app.example.com"}
+	})
+	h.run("RL.POLICY SET api TB u:{} 2 1/m")
+	h.post("/v1/check", `{"policy":"api","id":7,"tokens":2}`)
+	a := h.post("/v1/check", `{"policy":"api","id":7}`, "Origin: https://app.example.com")
+	for name, want := range map[string]string{
+		"RateLimit": "", "RateLimit-Policy": "", "RateLimit-Limit": "2", "RateLimit-Remaining": "0", "RateLimit-Reset": "120", "X-RateLimit-Limit": "2", "X-RateLimit-Remaining": "0",
+		"X-RateLimit-Reset": "120", "Retry-After": "60",
+		"Access-Control-Expose-Headers": "RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After",
+	} {
+		if got := a.header.Get(name); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}

@@ -34,7 +34,7 @@ type denial struct {
 	decision
 }
 
-// quotaExceeded is the problem type of draft-ietf-httpapi-ratelimit-headers-10, section 5.
+// quotaExceeded is the problem type of draft-ietf-httpapi-ratelimit-headers, section 5.
 const quotaExceeded = "https://iana.org/assignments/http-problem-types#quota-exceeded"
 
 // readDecision reads the reply of RL.CHECK or RL.ALL. A request for no tokens at all is granted if no limit denied it.
@@ -94,8 +94,8 @@ func (d *decision) tightest() int {
 }
 
 // sendDecision answers with a decision: 200 or 429.
-func sendDecision(w http.ResponseWriter, name string, d *decision) {
-	setFields(w.Header(), name, d)
+func (s *Service) sendDecision(w http.ResponseWriter, name string, d *decision) {
+	s.setFields(w.Header(), name, d)
 	if d.Allowed {
 		send(w, http.StatusOK, typeJSON, d.appendJSON(make([]byte, 0, 64+64*len(d.Limits))))
 		return

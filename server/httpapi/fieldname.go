@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
+
+	"github.com/stintdb/stint/server/ratefields"
 )
 
 // maxNameInField bounds the name of a policy in fields, which proxies bound.
@@ -19,20 +21,15 @@ func nameInField(policy string) string {
 	colon := positionAt(policy)
 	isPlain := colon < 0
 	for i := range len(policy) {
-		isPlain = isPlain && isPlainInField(policy[i])
+		isPlain = isPlain && ratefields.IsPlain(policy[i])
 	}
 	if isPlain && len(policy) <= maxNameInField {
 		return policy
 	}
-	var b strings.Builder
-	for i := range len(policy) {
-		if c := policy[i]; isPlainInField(c) && i != colon {
-			b.WriteByte(c)
-		} else {
-			b.WriteString("%" + strings.ToUpper(hex.EncodeToString([]byte{c})))
-		}
+	name := ratefields.Escape(policy)
+	if colon >= 0 {
+		name = ratefields.Escape(policy[:colon]) + "%3A" + policy[colon+1:] // digits
 	}
-	name := b.String()
 	if len(name) <= maxNameInField {
 		return name
 	}
@@ -40,8 +37,6 @@ func nameInField(policy string) string {
 	end := "%~" + hex.EncodeToString(sum[:8])
 	return name[:maxNameInField-len(end)] + end
 }
-
-func isPlainInField(c byte) bool { return c >= ' ' && c <= '~' && c != '%' }
 
 // positionAt is the place of the colon before the digits at the end of a name, -1 if it does not end so.
 func positionAt(name string) int {

@@ -8,18 +8,23 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/stintdb/stint/server/gateway"
+	"github.com/stintdb/stint/server/ratefields"
 )
 
 // Service is the server of --http-listen and --http-tls-listen.
 type Service struct {
 	gateway *gateway.Gateway
 	allowed allowed
-	http    *http.Server
-	serving sync.WaitGroup
+	styles  ratefields.Styles
+
+	canonical map[string]string // the names of their fields as net/http has them
+	http      *http.Server
+	serving   sync.WaitGroup
 
 	counts    map[string]*counts // by path, those of routes
 	elsewhere counts             // of other paths
@@ -44,7 +49,12 @@ func (s *Service) Start(g *gateway.Gateway) (addresses []string, err error) {
 	for path := range routes {
 		s.counts[path] = new(counts)
 	}
-	s.gateway, s.allowed = g, allowed{hosts: cfg.HTTPHosts, origins: cfg.HTTPOrigins}
+	s.gateway, s.styles = g, cfg.RateLimitStyles(ratefields.Draft10)
+	s.canonical = map[string]string{}
+	for _, field := range s.styles.Fields() {
+		s.canonical[field] = http.CanonicalHeaderKey(field)
+	}
+	s.allowed = allowed{hosts: cfg.HTTPHosts, origins: cfg.HTTPOrigins, exposed: strings.Join(append(s.styles.Fields(), "Retry-After"), ", ")}
 	s.http = &http.Server{
 		Handler: s, ErrorLog: slog.NewLogLogger(g.Log().Handler(), slog.LevelDebug), MaxHeaderBytes: maxHeaderBytes - slopBytes,
 		ReadTimeout: cfg.CommandTimeout, WriteTimeout: cfg.CommandTimeout + cfg.OutputTimeout, IdleTimeout: longestIdle, ConnContext: withConn,

@@ -8,9 +8,14 @@ func (q *quota) plan(s *share) (b bucket, wants bool) {
 		return bucket{}, s.now.lives()
 	}
 	if q.by.interval == 0 {
-		return q.planTokens(s)
+		b, wants = q.planTokens(s)
+	} else {
+		b, wants = q.planRate(s)
 	}
-	return q.planRate(s)
+	if s.isTooLarge(b) {
+		b.tokens, wants = max(1, b.tokens), true
+	}
+	return b, wants
 }
 
 // planTokens is plan for a limit that refills slowly: the bucket has tokens until two reports later, and no rate.
@@ -99,7 +104,7 @@ func (q *quota) assign(now time.Duration, s *share) (a Assignment, ok bool) {
 			return a, false // home was not heard of: the Envoy's bucket ends
 		}
 		s.now.until = now + TTL + Margin
-		a.Kind, a.Tokens, a.Units, a.Interval, a.Changed = Bucket, s.now.tokens, s.now.units, q.by.interval, s.changed == now
+		a.Kind, a.Tokens, a.Units, a.Interval, a.Changed = Bucket, s.now.tokens, s.now.units, rateInterval, s.changed == now
 	}
 	silent := s.mayHave && a.Kind == Deny && !s.known
 	return a, !silent
@@ -107,13 +112,17 @@ func (q *quota) assign(now time.Duration, s *share) (a Assignment, ok bool) {
 
 // change replaces the share's bucket, if there is enough.
 func (q *quota) change(now time.Duration, s *share, want bucket) {
-	b := bucket{tokens: min(want.tokens, q.spareTokens(), maxTokens), units: min(want.units, s.now.units+q.spareUnits())}
+	b := bucket{tokens: min(want.tokens, q.spareTokens(), maxTokens), units: min(want.units, s.now.units+q.spareUnits(), maxTokens)}
 	b.held, b.until = b.tokens, now+TTL+Margin
 	least := int64(1)
 	if q.by.interval > 0 && !lowers(want, s.now) {
 		least = max(1, want.tokens/2)
 	}
 	switch {
+	case s.isTooLarge(want):
+		if b.tokens == 0 || !q.tokens.outlives(now) || b.units > 0 && !q.units.outlives(now) {
+			b = bucket{} // until a report has brought back what is left of the old one
+		}
 	case s.before.lives() && 2*b.units < 3*s.now.units: // soon again only for much more
 		return
 	case want.tokens == 0: // no slot

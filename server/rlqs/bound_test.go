@@ -52,8 +52,8 @@ func TestUtilisation(t *testing.T) {
 				if t.Logf("%s: %.1f %% used, %d assignments", name, 100*used, w.sent); used < least {
 					t.Errorf("%s: %.1f %% used", name, 100*used)
 				}
-				if w.highest > float64(kind.limit.Capacity)+1e-6 || w.unlent > 1e-9 {
-					t.Errorf("%s: %.1f granted beyond the rate, %.3f not set aside", name, w.highest, w.unlent)
+				if w.highest > 1+1e-9 || w.unlent > 1e-9 {
+					t.Errorf("%s: %.4f of the capacity granted beyond the rate, %.3f not set aside", name, w.highest, w.unlent)
 				}
 				w.home.Close()
 			}
@@ -85,6 +85,22 @@ func TestNewcomer(t *testing.T) {
 	w.run(15 * time.Second)
 	if got := w.grantedIn(w.envoys[0], 5*time.Second); got < 480 {
 		t.Errorf("beside idle Envoys it grants %.0f of its 500 a second", got)
+	}
+}
+
+// A limit that was changed is used as one that never was.
+func TestChangedLimitIsUsed(t *testing.T) {
+	w := newWorld(1, Limit{1000, 1000, time.Second}, 3, uneven(20, 10_000)...)
+	for _, l := range []Limit{{100, 100, time.Second}, {5000, 2000, time.Second}, {6000, 6000, time.Minute}, {2000, 1000, time.Second}} {
+		w.run(20 * time.Second)
+		w.change(l)
+		w.run(30 * time.Second)
+		before := w.granted()
+		w.run(30 * time.Second)
+		used := float64(w.granted()-before) / (l.perSecond() * 30)
+		if t.Logf("%v: %.1f %% used", l, 100*used); used < 0.8 || w.highest > 1+1e-9 || w.unlent > 1e-9 {
+			t.Errorf("%v: %.1f %% used, %.4f of the capacity granted beyond the rate, %.4f not set aside", l, 100*used, w.highest, w.unlent)
+		}
 	}
 }
 

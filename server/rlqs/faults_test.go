@@ -46,13 +46,57 @@ func beyond(t *testing.T, limit Limit, seeds int, change func(*world)) (most, un
 			change(w)
 		}
 		w.trouble([]time.Duration{3 * time.Second, 40 * time.Second}[seed%2])
-		most = max(most, w.highest/float64(limit.Capacity))
+		most = max(most, w.highest)
 		unlent = max(unlent, w.unlent)
 		used += float64(w.granted()) / (limit.perSecond() * w.now.Seconds()) / float64(seeds)
 		w.home.Close()
 	}
 	t.Logf("%v: %.3f of the capacity beyond the rate, %.3f not set aside, %.2f of the rate used", limit, most, unlent, used)
 	return most, unlent
+}
+
+// changes has the limit changed meanwhile, down and up, and from one that is divided by rates to one that is divided by tokens.
+func (w *world) changes() {
+	first := w.limit
+	for range 12 {
+		w.run(time.Duration(1+w.r.IntN(30)) * time.Second)
+		l := first
+		switch w.r.IntN(4) {
+		case 0:
+			l.Capacity, l.Tokens = max(1, l.Capacity/10), max(1, l.Tokens/10)
+		case 1:
+			l.Capacity = max(1, l.Capacity/2)
+		case 2:
+			l.Period *= 60
+		}
+		w.change(l)
+		f := w.envoys[w.r.IntN(len(w.envoys))]
+		switch w.r.IntN(3) {
+		case 0:
+			w.cut(f)
+		case 1:
+			w.down = w.now + time.Duration(w.r.Int64N(int64(3*time.Second)))
+		}
+	}
+	w.run(time.Minute)
+}
+
+// While a limit is changed, all Envoys together grant no more than the largest that was in force shortly before; and after that, no more than the new one.
+func TestChangedLimits(t *testing.T) {
+	for _, limit := range faultLimits {
+		most, unlent := 0.0, 0.0
+		for seed := range uint64(testsize.Pick(10, 300)) {
+			w := newWorld(seed+testsize.Seed(), limit, 3, uneven(12, limit.perSecond()*3)...)
+			w.isRandom = true
+			w.changes()
+			most, unlent = max(most, w.highest), max(unlent, w.unlent)
+			w.home.Close()
+		}
+		t.Logf("%v: %.3f of the capacity beyond the rate, %.3f not set aside", limit, most, unlent)
+		if most > 1+1e-9 || unlent > 1e-9 {
+			t.Errorf("%v: %.4f of the capacity granted beyond the rate, %.4f not set aside", limit, most, unlent)
+		}
+	}
 }
 
 var faultLimits = []Limit{{1000, 1000, time.Second}, {100, 100, time.Second}, {40, 10, time.Second}, {1200, 1200, time.Minute}, {3000, 3000, time.Hour}, {3, 1, time.Second}}

@@ -40,7 +40,7 @@ func (t *Table) loans(now time.Duration, touched []*share) (all []Operation) {
 		}
 		tokens := min(max(0, q.wantedTokens(now, shares)-q.spareTokens()), q.limit.Capacity)
 		all = t.lend(all, now, q, &q.tokens, tokens, q.tokens.Tokens)
-		if q.by.interval > 0 {
+		if q.by.interval > 0 || q.units.stated > 0 {
 			units := q.wantedUnits()
 			all = t.lend(all, now, q, &q.units, max(0, units-q.spareUnits()), q.usedUnits+min(q.spareUnits(), units))
 		}
@@ -80,6 +80,8 @@ func (t *Table) lend(all []Operation, now time.Duration, q *quota, l *loan, ask,
 	switch {
 	case l.isAway:
 		return all
+	case l.isOther && (l.set == 0 || now >= l.set+setEvery):
+		return append(all, l.setLimit(now, q))
 	case l.Prepared:
 	case ask == 0 && left >= l.Tokens && l.stated == l.Tokens && now < l.renewed+renewEvery && l.renewed > 0:
 		return all
@@ -124,6 +126,10 @@ func (t *Table) Answer(o Operation, a *Answer) {
 	l, q := o.of, o.quota
 	if a == nil {
 		l.isAway = false
+		return
+	}
+	if o.Set {
+		l.isAway, l.isOther, l.free = false, l.limit != o.Limit, a.Remaining
 		return
 	}
 	ended := l.take(*a)

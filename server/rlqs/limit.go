@@ -1,7 +1,6 @@
 package rlqs
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/stintdb/stint/engine/limits"
@@ -22,8 +21,7 @@ const (
 	ahead        = 12 * time.Second // the demand that a bucket without a rate is to serve
 	byRateBelow  = 20 * time.Second // a limit that refills in less is divided by rates
 	homePart     = 24               // of such a limit's rate, the part that refills the tokens at home, and so pays for changes
-	leastUnits   = 10_000           // of a rate, so that parts of it are fine
-	mostInterval = 60               // seconds
+	rateInterval = 60               // seconds in which a unit of a rate is one token, for all limits: so old units count against a changed rate
 	idleTime     = time.Minute      // after which a bucket without requests is abandoned, if nothing of the limit is taken
 )
 
@@ -39,7 +37,7 @@ type Limit struct {
 type division struct {
 	tokens   limits.Limit // at home
 	units    limits.Limit // at home, as many as the rate has; its capacity is 0 if the streams' buckets do not refill
-	interval int64        // in seconds: a unit of the rate is one token in it
+	interval int64        // in seconds: a unit of the rate is one token in it; 0 without units
 }
 
 // demandLimit is that of a key whose loans are the demands of the nodes, in thousandths of requests per second.
@@ -58,15 +56,13 @@ func (l Limit) divide() (d division) {
 	if float64(l.Capacity) >= rate*byRateBelow.Seconds() {
 		return d
 	}
-	for d.interval = 1; d.interval < mostInterval && rate*float64(d.interval) < leastUnits; d.interval++ {
-	}
-	d.units = unitLimit(min(int64(rate*float64(d.interval)*(homePart-1)/homePart), limits.MaxTokens/1000))
+	d.interval = rateInterval
+	d.units = unitLimit(min(int64(rate*rateInterval*(homePart-1)/homePart), limits.MaxTokens))
 	d.tokens.Rate.Period *= homePart
 	return d
 }
 
-// keys are those of a limit's tokens, units and demands at home. A changed limit has others: it begins full.
-func (l Limit) keys(base string) (tokens, units, demand string) {
-	base = fmt.Sprintf("%s|%d|%d/%dms|", base, l.Capacity, l.Tokens, l.Period.Milliseconds())
-	return base + "tokens", base + "rate", base + "demand"
+// keys are those of a quota's tokens, units and demands at home. A changed limit has the same: what is lent under the old one counts against it.
+func keys(base string) (tokens, units, demand string) {
+	return base + "|tokens", base + "|rate", base + "|demand"
 }

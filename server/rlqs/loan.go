@@ -21,12 +21,18 @@ type loan struct {
 	stated  int64         // the tokens that home has set aside
 	charged int64         // by that operation; back at once if these are units
 	isAway  bool
+
+	isOther bool          // another limit is in force at home, or may be
+	set     time.Duration // when home was last told
+	debt    time.Duration // until then tokens that were spent under a larger limit may be charged
 }
 
 // Operation is one on a loan, for home.
 type Operation struct {
 	Key    string
 	Limit  limits.Limit
+	Set    bool // TB.ACQUIRE of a token with FORCE, which puts Limit into force
+	Empty  bool // in a transaction with DEL before it, and UPTO the capacity after it: nothing is left, and tokens spent under a larger limit are no debt
 	Return bool // RL.RETURN of Loan.Left tokens, with KEEP Tokens; else RL.LEND of Tokens, with ALL and FOR LoanTTL
 	Tokens int64
 	Loan   engine.Loan
@@ -35,7 +41,27 @@ type Operation struct {
 }
 
 // Answer is home's.
-type Answer struct{ Granted, Remaining, Number int64 }
+type Answer struct{ Granted, Limit, Remaining, Number int64 }
+
+// setEvery is the time between two operations that put a limit into force. Nodes that know different limits would take turns.
+const setEvery = 5 * time.Second
+
+// change gives the loan's key another limit, of which home hears next.
+func (l *loan) change(now time.Duration, limit limits.Limit) {
+	if limit.Capacity < l.limit.Capacity {
+		l.debt = now + debtTime
+	}
+	l.isOther, l.set, l.limit = true, 0, limit
+}
+
+// debtTime is as long as assignments of an earlier limit are in use: up to the next report, and then until their time is over.
+const debtTime = reportsEvery + TTL + 2*Margin
+
+// setLimit is the operation that puts the limit into force. A lower one begins empty.
+func (l *loan) setLimit(now time.Duration, q *quota) Operation {
+	l.isAway, l.set = true, now
+	return Operation{Key: l.key, Limit: l.limit, Set: true, Empty: now < l.debt, of: l, quota: q}
+}
 
 // lend begins an operation that asks for tokens and states how many are left.
 func (l *loan) lend(now time.Duration, number uint64, ask int64) {
@@ -62,6 +88,12 @@ func (l *loan) operation(q *quota) Operation {
 
 // take takes home's answer. It reports whether home has ended the loan, so that nothing is left of it.
 func (l *loan) take(a Answer) (ended bool) {
+	if l.back == 0 && l.asked > 0 && a.Granted == 0 {
+		if a.Limit > l.limit.Capacity {
+			l.debt = l.begun + debtTime
+		}
+		l.isOther = l.isOther || a.Remaining > 0 || l.begun < l.debt // home lends nothing under another limit than that in force
+	}
 	had, left := l.Tokens, l.Left
 	if l.back > 0 {
 		a.Granted = 0

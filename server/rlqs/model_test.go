@@ -2,6 +2,7 @@ package rlqs
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"time"
 
@@ -92,10 +93,13 @@ type world struct {
 	late     time.Duration // the longest way of an assignment to an Envoy
 	loanTTL  time.Duration // after which home takes loans back
 	down     time.Duration // home does not answer until then
-	level    float64       // of a bucket that leaks at the limit's rate, into which all grants go
+	level    float64       // of a bucket that leaks at the rate of the largest limit in use, into which all grants go
 	highest  float64
-	sent     int     // assignments
-	unlent   float64 // the most that Envoys had beyond home's loans, by the limit
+	rate     float64 // the highest rate and capacity of the limits that may be in use
+	capacity float64
+	forgets  time.Duration // when only the limit of now is
+	sent     int           // assignments
+	unlent   float64       // the most that Envoys had beyond home's loans, by the limit
 }
 
 func newWorld(seed uint64, limit Limit, nodes int, rates ...float64) *world {
@@ -119,13 +123,31 @@ const tick = 10 * time.Millisecond
 // run lets time pass.
 func (w *world) run(span time.Duration) {
 	for until := w.now + span; w.now < until; w.now += tick {
-		w.level = max(0, w.level-w.limit.perSecond()*tick.Seconds())
+		w.forget()
+		w.level = max(0, w.level-w.rate*tick.Seconds())
 		for _, f := range w.envoys {
 			w.step(f)
 		}
 		if w.now%(100*time.Millisecond) == 0 {
 			w.audit()
 		}
+	}
+}
+
+// outlive is the time after which nothing of an earlier limit is in use: a report, and then all of an assignment's time.
+const outlive = 2*reportsEvery + TTL + 2*Margin
+
+// change gives the quota another limit.
+func (w *world) change(l Limit) {
+	w.limit, w.forgets = l, w.now+outlive
+	w.rate, w.capacity = max(w.rate, l.perSecond()), max(w.capacity, float64(l.Capacity))
+}
+
+// forget begins to measure by the limit of now alone.
+func (w *world) forget() {
+	if w.now >= w.forgets {
+		w.level, w.forgets = 0, math.MaxInt64
+		w.rate, w.capacity = w.limit.perSecond(), float64(w.limit.Capacity)
 	}
 }
 
@@ -144,11 +166,8 @@ func (w *world) audit() {
 			tokens += f.tokens
 		}
 	}
-	tokensKey, unitsKey, _ := w.limit.keys(modelKey)
-	w.unlent = max(w.unlent, (tokens-w.lent(tokensKey))/float64(w.limit.Capacity))
-	if by := w.limit.divide(); by.interval > 0 {
-		w.unlent = max(w.unlent, (rate-w.lent(unitsKey)/float64(by.interval))/w.limit.perSecond())
-	}
+	tokensKey, unitsKey, _ := keys(modelKey)
+	w.unlent = max(w.unlent, (tokens-w.lent(tokensKey))/w.capacity, (rate-w.lent(unitsKey)/rateInterval)/w.rate)
 }
 
 // lent is what home has set aside of a key.
@@ -172,7 +191,7 @@ func (w *world) step(f *filter) {
 		isNew := !f.isKnown
 		if f.request(w.now) {
 			w.level++
-			w.highest = max(w.highest, w.level)
+			w.highest = max(w.highest, w.level/w.capacity)
 		}
 		if isNew {
 			w.report(f)
@@ -200,7 +219,7 @@ func (w *world) report(f *filter) {
 		f.node = w.r.IntN(len(w.nodes))
 		f.stream = w.nodes[f.node].NewStream()
 	}
-	usage := Usage{ID: "a", Pairs: map[string]string{"a": "b"}, Kind: Bucket, Key: modelKey, Limit: w.limit, Allowed: allowed, Denied: denied}
+	usage := Usage{ID: "a", Pairs: map[string]string{"a": "b"}, Kind: Bucket, Key: modelKey, Limit: w.limit, Learned: w.now, Allowed: allowed, Denied: denied}
 	w.answer(f, f.stream.Report(w.now, []Usage{usage}))
 }
 
@@ -231,7 +250,15 @@ func (w *world) carryOut(t *Table, operations []Operation) {
 			continue
 		}
 		op := engine.Op{Verb: engine.Lend, Key: []byte(o.Key), Limit: o.Limit, Who: []byte(t.Holder()), Tokens: o.Tokens, MaxWait: int64(w.loanTTL), Loan: &o.Loan, Options: engine.Whole}
-		if o.Return {
+		switch {
+		case o.Set:
+			op = engine.Op{Verb: engine.Acquire, Key: op.Key, Limit: o.Limit, Tokens: 1, Options: engine.Force}
+			if rest := op; o.Empty {
+				rest.Tokens, rest.Options = o.Limit.Capacity, engine.UpTo
+				w.home.Apply(int64(w.now)+1e18, []engine.Op{{Verb: engine.Delete, Key: op.Key}, op}, make([]engine.Result, 2))
+				op = rest
+			}
+		case o.Return:
 			op = engine.Op{Verb: engine.Return, Key: op.Key, Who: op.Who, Loan: op.Loan, Keep: engine.KeepTokens(o.Tokens)}
 		}
 		results := make([]engine.Result, 1)
@@ -240,7 +267,7 @@ func (w *world) carryOut(t *Table, operations []Operation) {
 			t.Answer(*o, nil) // the answer did not
 			continue
 		}
-		t.Answer(*o, &Answer{Granted: results[0].Granted, Remaining: results[0].Remaining, Number: int64(results[0].Number)})
+		t.Answer(*o, &Answer{Granted: results[0].Granted, Limit: results[0].Limit, Remaining: results[0].Remaining, Number: int64(results[0].Number)})
 	}
 }
 

@@ -7,13 +7,14 @@ import (
 
 // quota is one limit, and its shares on this node.
 type quota struct {
-	name   quotaName
-	limit  Limit
-	by     division
-	tokens loan
-	units  loan
-	demand loan // thousandths of requests per second
-	shares []*share
+	key     string
+	limit   Limit
+	learned time.Duration // when the limit was
+	by      division
+	tokens  loan
+	units   loan
+	demand  loan // thousandths of requests per second
+	shares  []*share
 
 	usedTokens, usedUnits int64
 	ownDemand             float64 // of the shares on this node
@@ -22,19 +23,30 @@ type quota struct {
 	inSlots               float64 // demand of those
 }
 
-// quotaName tells quotas apart.
-type quotaName struct {
-	key   string
-	limit Limit
-}
-
-func newQuota(name quotaName) *quota {
-	l := name.limit
-	q := &quota{name: name, limit: l, by: l.divide()}
-	q.tokens.key, q.units.key, q.demand.key = l.keys(name.key)
+func newQuota(key string, l Limit) *quota {
+	q := &quota{key: key, limit: l, by: l.divide()}
+	q.tokens.key, q.units.key, q.demand.key = keys(key)
 	q.tokens.limit, q.units.limit, q.demand.limit = q.by.tokens, q.by.units, demandLimit
 	q.tokens.free, q.units.free = l.Capacity, q.by.units.Capacity
 	return q
+}
+
+// learn takes a limit that was learned at a time. If it is another one, home learns it, and buckets that are too large for it are replaced.
+func (q *quota) learn(now time.Duration, l Limit, at time.Duration) {
+	if at <= q.learned && q.learned != 0 {
+		return
+	}
+	if q.learned = at; l == q.limit {
+		return
+	}
+	q.limit, q.by = l, l.divide()
+	q.tokens.change(now, q.by.tokens)
+	if q.by.interval > 0 {
+		q.units.change(now, q.by.units)
+	}
+	for _, s := range q.shares {
+		s.isOld = true
+	}
 }
 
 // usualDemand is the average of the shares whose demand is known: a guess at that of a newcomer.
@@ -140,9 +152,4 @@ func (q *quota) spareTokens() int64 { return max(0, q.tokens.Tokens-q.usedTokens
 func (q *quota) spareUnits() int64  { return max(0, q.units.Tokens-q.usedUnits) }
 
 // perSecond is the rate of units.
-func (q *quota) perSecond(units int64) float64 {
-	if units == 0 {
-		return 0
-	}
-	return float64(units) / float64(q.by.interval)
-}
+func perSecond(units int64) float64 { return float64(units) / rateInterval }

@@ -32,6 +32,7 @@ type share struct {
 	hasSlot     bool          // of those that can have a bucket
 	isGone      bool          // the stream ended, or the bucket was abandoned
 	waits       bool          // it should have more than it has
+	isOld       bool          // its bucket is of an earlier limit
 }
 
 // units are those that the Envoy may use: it has one bucket or the other.
@@ -75,6 +76,11 @@ func (s *share) mayChange(now time.Duration) bool {
 	return !s.before.lives() || now >= s.changed+Margin
 }
 
+// isTooLarge reports whether the share's bucket is of an earlier limit and has more than it should by this one.
+func (s *share) isTooLarge(b bucket) bool {
+	return s.isOld && s.now.lives() && (b.tokens < s.now.tokens || b.units < s.now.units)
+}
+
 // replace gives the share another bucket. Tokens of the ones before are held until a report says how many requests they have granted together.
 func (s *share) replace(now time.Duration, b bucket) {
 	old := s.now
@@ -85,7 +91,7 @@ func (s *share) replace(now time.Duration, b bucket) {
 		old.until = max(old.until, s.before.until)
 		old.allowed = s.before.allowed
 	}
-	s.before, s.now, s.changed, s.left = old, b, now, float64(b.tokens)
+	s.before, s.now, s.changed, s.left, s.isOld = old, b, now, float64(b.tokens), false
 }
 
 // settle ends buckets whose time is over, and after a report the one that was replaced long enough before. Its tokens beyond the requests since are

@@ -19,7 +19,7 @@ type Table struct {
 	mu      sync.Mutex
 	holder  string
 	number  uint64
-	quotas  map[quotaName]*quota
+	quotas  map[string]*quota
 	ended   []*quota // without shares, with loans to give back
 	buckets int
 	swept   time.Duration
@@ -35,7 +35,7 @@ type Counts struct {
 // NewTable returns one that lends under the name of a holder. Numbers of its loans begin above a number that no earlier process with the
 // name has reached.
 func NewTable(holder string, above uint64) *Table {
-	return &Table{holder: holder, number: above, quotas: map[quotaName]*quota{}}
+	return &Table{holder: holder, number: above, quotas: map[string]*quota{}}
 }
 
 // Holder is the name of the loans' holder.
@@ -74,6 +74,7 @@ type Usage struct {
 	Kind            Kind // Bucket if Limit decides
 	Key             string
 	Limit           Limit
+	Learned         time.Duration // when Limit was: the last one counts
 	Elapsed         time.Duration // since the Envoy has first or last reported the bucket
 	Allowed, Denied int64
 }
@@ -113,16 +114,17 @@ func (s *Stream) usage(now time.Duration, u *Usage) {
 		s.plain = append(s.plain, Assignment{Pairs: u.Pairs, Kind: u.Kind})
 		return
 	}
-	if name := (quotaName{u.Key, u.Limit}); one == nil || one.quota.name != name {
+	if one == nil || one.quota.key != u.Key {
 		if one != nil {
 			s.leave(u.ID, one)
 		}
-		if one = s.join(name, u); one == nil {
+		if one = s.join(u); one == nil {
 			s.refuse(u, nil)
 			return
 		}
 	}
-	one.measure(now, u.Allowed, u.Denied, one.quota.perSecond(one.now.units))
+	one.quota.learn(now, u.Limit, u.Learned)
+	one.measure(now, u.Allowed, u.Denied, perSecond(one.now.units))
 	one.settle(now, true)
 	s.touched = append(s.touched, one)
 }
@@ -138,15 +140,15 @@ func (s *Stream) refuse(u *Usage, one *share) {
 }
 
 // join gives the stream a share of a quota, nil beyond the bounds.
-func (s *Stream) join(name quotaName, u *Usage) *share {
+func (s *Stream) join(u *Usage) *share {
 	t, bytes := s.table, len(u.ID)+bucketBytes
 	if t.buckets >= MaxBuckets || s.bytes+bytes > MaxStreamBytes {
 		return nil
 	}
-	q := t.quotas[name]
+	q := t.quotas[u.Key]
 	if q == nil {
-		q = newQuota(name)
-		t.quotas[name] = q
+		q = newQuota(u.Key, u.Limit)
+		t.quotas[u.Key] = q
 	}
 	one := &share{quota: q, pairs: u.Pairs, bytes: bytes, mayHave: u.Elapsed > 0}
 	q.shares = append(q.shares, one)

@@ -29,12 +29,13 @@ type Status struct {
 type Limit struct {
 	Name     string
 	Requests uint32
-	Unit     Unit // NoUnit of a policy
+	Unit     Unit  // NoUnit of a policy
+	Window   int64 // seconds of a fixed window, 0 of other algorithms
 }
 
-// never is the Reset, in seconds, of a request that no wait would let through: ten years, the longest duration that a limit can have. The protocol
+// Never is the Reset, in seconds, of a request that no wait would let through: ten years, the longest duration that a limit can have. The protocol
 // has no word for it, and clients take a reset that is missing for 0.
-const never = limits.MaxDuration / int64(time.Second)
+const Never = limits.MaxDuration / int64(time.Second)
 
 // level is a command's report about one limit.
 type level struct {
@@ -89,10 +90,13 @@ func (p *Plan) preset(i int, s *Status) {
 		s.Remaining = math.MaxUint32
 		rule.counts.add(false, false)
 	case p.matches[i].namesNobody(p.request.Descriptors[i].Entries):
-		s.Limit, s.OverLimit, s.Reset = &Limit{Name: rule.Policy}, !rule.Shadow, never
+		s.Limit, s.OverLimit, s.Reset = &Limit{Name: rule.Policy}, !rule.Shadow, Never
 		rule.counts.add(true, rule.Shadow)
 	default:
 		s.Limit = &Limit{Name: rule.Name, Requests: rule.Requests, Unit: rule.Unit}
+		if rule.Policy == "" && (rule.Algorithm == limits.NoAlgorithm || rule.Algorithm == limits.FixedWindow) {
+			s.Limit.Window = units[rule.Unit].seconds
+		}
 		if rule.Policy == "" && rule.Requests == 0 {
 			s.OverLimit = !rule.Shadow
 			rule.counts.add(true, rule.Shadow)
@@ -146,7 +150,7 @@ func (p *Plan) set(i int, l level, a *Answer) {
 		s.Remaining = uint32(min(max(l.remaining, 0), math.MaxUint32))
 	}
 	if s.Reset = (max(l.resetMs, 0) + 999) / 1000; over && l.never {
-		s.Reset = never
+		s.Reset = Never
 	}
 	if rule.Algorithm == limits.NoAlgorithm && rule.Policy == "" && s.Reset == 0 {
 		s.Reset = rule.Unit.untilEnd(p.now) // nothing is counted, but the window has an end

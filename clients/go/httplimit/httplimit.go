@@ -4,7 +4,7 @@
 //	http.ListenAndServe(":8080", limits.Handler(mux))
 //
 // The response to an allowed request has the fields RateLimit and RateLimit-Policy of
-// draft-ietf-httpapi-ratelimit-headers-10, and X-RateLimit-Limit, -Remaining and -Reset. The draft's t is the time
+// draft-ietf-httpapi-ratelimit-headers-10 and -11, and X-RateLimit-Limit, -Remaining and -Reset. The draft's t is the time
 // until there is more quota, at most that of Retry-After. It is left out where it is not known: for sliding windows and
 // policies that allowed the request. X-RateLimit-Reset is the time until the limit is full again. Neither is there if the limit can never grant the request. A denied request is
 // answered with 429, Retry-After, and a body of application/problem+json. While Stint does not answer and the limiter's
@@ -15,6 +15,7 @@
 package httplimit
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -51,12 +52,14 @@ type settings struct {
 type Headers uint8
 
 const (
-	// Draft is RateLimit and RateLimit-Policy.
-	Draft Headers = 1 << iota
+	// Draft is RateLimit and RateLimit-Policy: the styles draft-10 and draft-11 of the server's --ratelimit-fields.
+	Draft = Headers(fields.Draft)
+	// Draft6 is RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset of the drafts up to -06.
+	Draft6 = Headers(fields.Draft6)
 	// XRateLimit is X-RateLimit-Limit, X-RateLimit-Remaining and X-RateLimit-Reset, the last in seconds from now.
-	XRateLimit
+	XRateLimit = Headers(fields.XRateLimit)
 	// XRateLimitDate is the same with X-RateLimit-Reset as a Unix time.
-	XRateLimitDate
+	XRateLimitDate = Headers(fields.XRateLimitDate)
 )
 
 // An Option changes a [Middleware].
@@ -108,7 +111,7 @@ func New(limiter Allower, name string, limit stint.Limit, key Key, options ...Op
 		}
 		result, err := limiter.AllowN(r.Context(), name+":"+key, limit, n)
 		more, known := limit.MoreAfter(result)
-		return result, announcement{limit.FillTime(), more, known}, err
+		return result, announcement{cmp.Or(limit.FillTime(), fields.Unknown), moreAfter(more, known)}, err
 	}
 	return m
 }
@@ -120,7 +123,7 @@ func NewPolicy(limiter *stint.Limiter, policy string, key Key, options ...Option
 		results, err := limiter.CheckN(r.Context(), policy, key, n)
 		result := results.Result()
 		denied := !result.Allowed && result.RetryAfter != stint.Never // otherwise the reply does not include it
-		return result, announcement{0, result.RetryAfter, denied}, err
+		return result, announcement{fields.Unknown, moreAfter(result.RetryAfter, denied)}, err
 	}
 	return m
 }
@@ -180,32 +183,24 @@ func (m *Middleware) Admit(w http.ResponseWriter, r *http.Request) bool {
 }
 
 // An announcement is the content of the fields that is not in the result.
-type announcement struct {
-	window time.Duration // of the quota, 0 if it is not known
-	more   time.Duration // time until additional quota
-	known  bool          // whether more is known
-}
+type announcement struct{ window, more time.Duration } // fields.Unknown if they are not known
 
 // announce sets the fields. It sets none after an answer of FailOpen or FailClosed, which has no state of the limit.
 func (m *Middleware) announce(h http.Header, result stint.Result, about announcement) {
 	if result.Source == stint.Fallback {
 		return
 	}
-	never := !result.Allowed && result.RetryAfter == stint.Never // for which 0 seconds would mean at once
-	if m.headers&Draft != 0 {
-		h.Add("RateLimit-Policy", fields.Policy(m.name, result.Limit, about.window))
-		h.Add("RateLimit", fields.Limit(m.name, result.Remaining, about.more, about.known && !never))
+	l := fields.State{Name: m.name, Quota: result.Limit, Remaining: result.Remaining, Window: about.window, More: about.more, Reset: result.ResetAfter}
+	if !result.Allowed && result.RetryAfter == stint.Never { // 0 seconds would mean at once
+		l.More, l.Reset = fields.Unknown, fields.Unknown
 	}
-	if m.headers&(XRateLimit|XRateLimitDate) == 0 {
-		return
+	fields.Styles(m.headers).Write(h, &l, time.Now())
+}
+
+// moreAfter is fields.Unknown for a time that is not known.
+func moreAfter(more time.Duration, known bool) time.Duration {
+	if !known {
+		return fields.Unknown
 	}
-	h.Set("X-RateLimit-Limit", itoa(result.Limit))
-	h.Set("X-RateLimit-Remaining", itoa(max(0, result.Remaining)))
-	switch {
-	case never:
-	case m.headers&XRateLimitDate != 0:
-		h.Set("X-RateLimit-Reset", itoa(time.Now().Add(result.ResetAfter+time.Second-1).Unix()))
-	default:
-		h.Set("X-RateLimit-Reset", itoa(fields.Seconds(result.ResetAfter)))
-	}
+	return max(0, more)
 }

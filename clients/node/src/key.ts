@@ -34,7 +34,7 @@ function isWellFormed(text: string): boolean { return !/\p{Surrogate}/u.test(tex
  * Text as UTF-8 in which half of a surrogate pair, as the JSON "\\ud800" has it, is the three bytes of its number. Node.js writes the same
  * character for each, so different keys would become one.
  */
-function bytesOf(text: string): Buffer {
+export function bytesOf(text: string): Buffer {
     return Buffer.concat(Array.from(text, (character) => {
         const code = character.codePointAt(0) ?? 0;
         return code >= 0xd800 && code <= 0xdfff ? Buffer.from([0xe0 | (code >> 12), 0x80 | ((code >> 6) & 63), 0x80 | (code & 63)]) : Buffer.from(character);

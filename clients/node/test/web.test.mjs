@@ -23,7 +23,7 @@ import * as forNestJS from "@stintdb/client/nestjs";
 import { Limit, Limiter, failClosed, failOpen } from "../dist/esm/index.js";
 import { ofReply } from "../dist/esm/errors.js";
 import { resolver } from "../dist/esm/web/address.js";
-import { announce } from "../dist/esm/web/fields.js";
+import { announce, mustBeStyles, writeFields } from "../dist/esm/web/fields.js";
 import { FakeDriver } from "./fake-driver.mjs";
 
 const vectors = JSON.parse(readFileSync(new URL("../../vectors/vectors.json", import.meta.url), "utf8")).filter((v) => v.call === "http");
@@ -189,11 +189,28 @@ test("byAddress in Express", async () => {
     limiter.close();
 });
 
+test("fields of each style", async () => {
+    const { cases, refused } = JSON.parse(readFileSync(new URL("../../vectors/fields.json", import.meta.url), "utf8"));
+    const listOf = (text) => text === "none" ? [] : text.split(",");
+    for (const { name, styles, now_ms: now, limit, fields } of cases) {
+        const known = (ms) => ms < 0 ? undefined : ms;
+        const state = { ...limit, window: known(limit.window_ms), more: known(limit.more_ms), reset: known(limit.reset_ms) };
+        assert.deepEqual(writeFields(mustBeStyles(listOf(styles)), state, now), fields, name);
+    }
+    for (const text of refused) {
+        assert.throws(() => mustBeStyles(text.split(",")), /fields: must be a list of draft-10/, text);
+    }
+    const limiter = new Limiter(new FakeDriver(() => [1, 10, 9, 0, 100]), { whenDown: failOpen() });
+    const got = await get(frameworks.express(limiter, { name: "api", limit: "10/s", fields: ["draft-6"] }));
+    assert.deepEqual([got.fields.ratelimit, got.fields["ratelimit-remaining"], got.fields["x-ratelimit-limit"]], [undefined, "9", undefined]);
+    limiter.close();
+});
+
 test("names and times of fields", () => {
     const names = ["a", "a\n", "a\r", "a%0A", "é", "€", "%C3%A9", "\ud800", 'a"'];
     const result = { allowed: false, granted: 0, limit: 5, remaining: 5, retryAfter: -1, wait: 0, resetAfter: 0, source: "server" };
-    assert.equal(new Set(names.map((name) => announce(name, result).RateLimit)).size, names.length);
-    assert.deepEqual(announce("api", result, Limit.per(5, "1m")), { // more than the limit can ever grant
+    assert.equal(new Set(names.map((name) => announce(["draft-10"], name, result).RateLimit)).size, names.length);
+    assert.deepEqual(announce(["draft-10", "x-ratelimit"], "api", result, Limit.per(5, "1m")), { // more than the limit can ever grant
         "RateLimit-Policy": '"api";q=5;w=60', "RateLimit": '"api";r=5', "X-RateLimit-Limit": "5", "X-RateLimit-Remaining": "5",
     });
 });

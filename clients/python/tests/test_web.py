@@ -24,14 +24,14 @@ import stint
 from stint.results import NEVER, Result, Source
 from stint.web import asgi, wsgi
 from stint.web.clientip import Resolver
-from stint.web.fields import announce, merge, quote
+from stint.web.fields import announce, as_styles, merge, quote, write_fields
 from stint.web.flask import route_limit as flask_limit
 from stint.web.guard import Guard, View, by_header, by_ip, by_route, by_user, everybody, first_of, join
 from stint.web.starlette import dependency
 from stint.web.starlette import route_limit as starlette_limit
 
 from .servers import Scripted, Server
-from .test_vectors import PATIENT, POLICIES, VECTORS, limit_of, raw
+from .test_vectors import FOLDER, PATIENT, POLICIES, VECTORS, limit_of, raw
 
 Answer = tuple[int, dict[str, str], str]
 Get = Callable[[str, stint.Policy, Guard], Answer]
@@ -245,12 +245,37 @@ def test_keys_that_are_no_text(
     assert want in caplog.messages
 
 
+BOTH = as_styles(["draft-10", "x-ratelimit"])
+
+
+def test_fields_of_each_style(scripted: Scripted) -> None:
+    vectors = json.loads((FOLDER / "fields.json").read_text("utf-8"))
+
+    def seconds(ms: int) -> float | None:
+        return None if ms < 0 else ms / 1000
+
+    for case in vectors["cases"]:
+        limit = case["limit"]
+        times = [seconds(limit[name]) for name in ("window_ms", "more_ms", "reset_ms")]
+        styles = as_styles([] if case["styles"] == "none" else case["styles"].split(","))
+        given = (limit["name"], limit["quota"], limit["remaining"], *times, case["now_ms"] / 1000)
+        assert dict(write_fields(styles, *given)) == case["fields"], case["name"]
+    for text in vectors["refused"]:
+        with pytest.raises(ValueError, match="fields must be a list of draft-10"):
+            Guard("api", "5/s", fields=text.split(","))
+    scripted.reply = lambda words: b"*5\r\n:1\r\n:5\r\n:4\r\n:0\r\n:200\r\n"
+    _, fields, _ = get_flask(scripted.url, stint.fail_open(), Guard("api", "5/s", fields=["draft-6"]))
+    assert {name for name in fields if "ratelimit" in name} == {
+        f"ratelimit-{end}" for end in ("limit", "remaining", "reset")
+    }
+
+
 def test_names_and_times_of_fields() -> None:
     assert quote('a "b"') == '"a \\"b\\""'
     names = ["a", "a\n", "a\r", "a%0A", "é", "\u20ac", "%C3%A9", "\ud800"]
     assert len({quote(name) for name in names}) == len(names)
     never = Result(False, 0, 5, 5, retry_after=NEVER, source=Source.SERVER)
-    assert dict(announce("api", never, 60.0, 0.0)) == {
+    assert dict(announce(BOTH, "api", never, 60.0, 0.0)) == {
         "RateLimit-Policy": '"api";q=5;w=60',
         "RateLimit": '"api";r=5',
         "X-RateLimit-Limit": "5",
@@ -260,7 +285,7 @@ def test_names_and_times_of_fields() -> None:
 
 def test_fields_of_several_limits() -> None:
     def fields(name: str, result: Result) -> list[tuple[str, str]]:
-        return announce(name, result, 60, 1)
+        return announce(BOTH, name, result, 60, 1)
 
     inner = [("Content-Type", "text/plain"), *fields("search", Result(True, 1, 2, 1, reset_after=30))]
     outer = fields("api", Result(True, 1, 100, 40, reset_after=36))

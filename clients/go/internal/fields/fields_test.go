@@ -1,24 +1,52 @@
 package fields
 
 import (
+	"encoding/json"
 	"net/http"
+	"os"
+	"reflect"
+	"strings"
 	"testing"
 	"time"
 )
 
+// The server and the other clients play the same vectors.
 func TestWriting(t *testing.T) {
-	for got, want := range map[string]string{
-		Policy("api", 100, time.Minute):                   `"api";q=100;w=60`,
-		Policy("a%0A", 1, 0):                              `"a%250A";q=1`,
-		Policy("api", 100, 0):                             `"api";q=100`,
-		Policy("a \"b\\c\"\n€", 1, 1500*time.Millisecond): `"a \"b\\c\"%0A%E2%82%AC";q=1;w=2`,
-		Limit("api", 7, 1*time.Millisecond, true):         `"api";r=7;t=1`,
-		Limit("in debt", -7, 0, true):                     `"in debt";r=0;t=0`,
-		Limit("late", 1, -time.Hour, true):                `"late";r=1;t=0`,
-		Limit("not known", 1, time.Hour, false):           `"not known";r=1`,
-	} {
-		if got != want {
-			t.Errorf("%s, want %s", got, want)
+	text, err := os.ReadFile("../../../vectors/fields.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct {
+		Cases []struct {
+			Name, Styles string
+			Now          int64 `json:"now_ms"`
+			Limit        struct {
+				Name             string
+				Quota, Remaining int64
+				Window           time.Duration `json:"window_ms"`
+				More             time.Duration `json:"more_ms"`
+				Reset            time.Duration `json:"reset_ms"`
+			}
+			Fields map[string]string
+		}
+	}
+	if err := json.Unmarshal(text, &file); err != nil || len(file.Cases) == 0 {
+		t.Fatal(err)
+	}
+	styles := map[string]Styles{"draft-10": Draft, "draft-11": Draft, "draft-6": Draft6, "x-ratelimit": XRateLimit, "x-ratelimit-date": XRateLimitDate}
+	for _, c := range file.Cases {
+		all := Styles(0)
+		for name := range strings.SplitSeq(c.Styles, ",") {
+			all |= styles[name]
+		}
+		l := State{c.Limit.Name, c.Limit.Quota, c.Limit.Remaining, c.Limit.Window * time.Millisecond, c.Limit.More * time.Millisecond, c.Limit.Reset * time.Millisecond}
+		got, want := http.Header{}, http.Header{}
+		all.Write(got, &l, time.UnixMilli(c.Now))
+		for name, value := range c.Fields {
+			want.Set(name, value)
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %v, want %v", c.Name, got, want)
 		}
 	}
 }

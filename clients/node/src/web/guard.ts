@@ -6,7 +6,7 @@ import type { Limiter } from "../limiter.js";
 import { type Known, mustKnow } from "../options.js";
 import { type Result, never, tightest } from "../result.js";
 import { resolver } from "./address.js";
-import { announce, wholeSeconds } from "./fields.js";
+import { type FieldStyle, announce, mustBeStyles, wholeSeconds } from "./fields.js";
 import type { View } from "./view.js";
 
 /** Identifies the client of a request, which is the framework's own. Requests with the same key share a limit, also those with the key "". */
@@ -33,12 +33,14 @@ export interface GuardOptions<R> {
     key?: KeyOf<R>;
     /** The number of tokens of a request, 0 for none; 1 by default. */
     cost?: (request: R) => number;
+    /** The fields of responses; ["draft-10", "x-ratelimit"] by default. Retry-After is always sent. */
+    fields?: readonly FieldStyle[];
     /** Called with each error about a request, which is then denied. By default it writes to the console. */
     onError?: (error: StintError) => void;
 }
 
 /** The names of {@link GuardOptions}. */
-export const guardOptions = { name: true, limit: true, policy: true, key: true, cost: true, onError: true } satisfies Known<GuardOptions<unknown>>;
+export const guardOptions = { name: true, limit: true, policy: true, key: true, cost: true, fields: true, onError: true } satisfies Known<GuardOptions<unknown>>;
 
 /** The fields of a response and, for a denied request, its status and body. */
 export interface Answer {
@@ -117,12 +119,13 @@ export function guard<R>(limiter: Limiter, options: GuardOptions<R>, known: Know
 type Ask = (key: string, tokens: number) => Promise<{ result: Result; fields: Record<string, string> }>;
 
 /** The call that decides on a request, and the fields for its result. */
-function question<R>(limiter: Limiter, { name, limit, policy }: GuardOptions<R>): Ask {
+function question<R>(limiter: Limiter, { name, limit, policy, fields = ["draft-10", "x-ratelimit"] }: GuardOptions<R>): Ask {
+    const styles = mustBeStyles(fields);
     if (limit !== undefined && policy === undefined) {
         const own = limitOf(limit);
         return async (key, tokens) => {
             const result = await limiter.allow(`${name}:${key}`, own, tokens);
-            return { result, fields: announce(name, result, own) };
+            return { result, fields: announce(styles, name, result, own) };
         };
     }
     if (policy === undefined || limit !== undefined) {
@@ -130,7 +133,7 @@ function question<R>(limiter: Limiter, { name, limit, policy }: GuardOptions<R>)
     }
     return async (key, tokens) => {
         const result: Result = tightest(await limiter.check(policy, key, { tokens }));
-        return { result, fields: announce(name, result) };
+        return { result, fields: announce(styles, name, result) };
     };
 }
 

@@ -1,4 +1,4 @@
-"""The RateLimit and RateLimit-Policy fields of draft-ietf-httpapi-ratelimit-headers-10, written and read."""
+"""The RateLimit and RateLimit-Policy fields of draft-ietf-httpapi-ratelimit-headers-10 and -11, written and read."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable
 from email.utils import parsedate_to_datetime
 from fractions import Fraction
+from typing import Literal, get_args
 
 from ..keys import as_bytes
 from ..limits import Limit
@@ -44,30 +45,77 @@ def more_after(limit: Limit, result: Result) -> float | None:
     return min(after, result.retry_after) if is_denied else after
 
 
-def announce(name: str, result: Result, window: float, more: float | None) -> Fields:
+FieldStyle = Literal["draft-10", "draft-11", "draft-6", "x-ratelimit", "x-ratelimit-date"]
+"""A set of fields.
+
+"draft-10" and "draft-11" are RateLimit and RateLimit-Policy, "draft-6" is RateLimit-Limit, -Remaining and -Reset,
+"x-ratelimit" the same with X- before, and "x-ratelimit-date" that with Reset as a Unix time.
+"""
+
+
+def as_styles(given: Iterable[FieldStyle]) -> frozenset[str]:
+    """Return a set of styles, which may be empty. ValueError: another name, or two meanings of X-RateLimit-Reset."""
+    chosen = frozenset(() if isinstance(given, str) else given)
+    if (
+        isinstance(given, str)
+        or not chosen <= set(get_args(FieldStyle))
+        or chosen >= {"x-ratelimit", "x-ratelimit-date"}
+    ):
+        names = ", ".join(get_args(FieldStyle))
+        raise ValueError(f"fields must be a list of {names}, with x-ratelimit or x-ratelimit-date, got {given!r}")
+    return chosen
+
+
+def write_fields(
+    styles: frozenset[str],
+    name: str,
+    quota: int,
+    remaining: int,
+    window: float | None,
+    more: float | None,
+    reset: float | None,
+    now: float,
+) -> Fields:
+    """Return the fields of a limit. Times are in seconds; None is not known."""
+
+    def parameter(key: str, seconds: float | None) -> str:
+        return "" if seconds is None else f";{key}={whole_seconds(seconds)}"
+
+    def three(prefix: str, since: int) -> Fields:
+        all_of = [(prefix + "Limit", str(quota)), (prefix + "Remaining", str(left))]
+        return all_of if reset is None else [*all_of, (prefix + "Reset", str(since + whole_seconds(reset)))]
+
+    left = max(0, remaining)
+    fields: Fields = []
+    if styles & {"draft-10", "draft-11"}:
+        fields.append(("RateLimit-Policy", f"{quote(name)};q={quota}{parameter('w', window)}"))
+        fields.append(("RateLimit", f"{quote(name)};r={left}{parameter('t', more)}"))
+    if "draft-6" in styles:
+        fields += three("RateLimit-", 0)
+    if styles & {"x-ratelimit", "x-ratelimit-date"}:
+        fields += three("X-RateLimit-", whole_seconds(now) if "x-ratelimit-date" in styles else 0)
+    return fields
+
+
+def announce(styles: frozenset[str], name: str, result: Result, window: float | None, more: float | None) -> Fields:
     """Return the fields of a response: none after the policy's answer, which has no state of the limit."""
     if result.source is Source.FALLBACK:
         return []
-    policy = f"{quote(name)};q={result.limit}" + (f";w={whole_seconds(window)}" if window > 0 else "")
-    is_never = not result.allowed and result.retry_after == NEVER  # for which 0 seconds would mean at once
-    until = "" if more is None or is_never else f";t={whole_seconds(more)}"
-    limit = f"{quote(name)};r={max(0, result.remaining)}{until}"
-    fields = [
-        ("RateLimit-Policy", policy),
-        ("RateLimit", limit),
-        ("X-RateLimit-Limit", str(result.limit)),
-        ("X-RateLimit-Remaining", str(max(0, result.remaining))),
-    ]
-    return fields if is_never else [*fields, ("X-RateLimit-Reset", str(whole_seconds(result.reset_after)))]
+    reset: float | None = result.reset_after
+    if not result.allowed and result.retry_after == NEVER:  # 0 seconds would mean at once
+        more = reset = None
+    return write_fields(styles, name, result.limit, result.remaining, window, more, reset, time.time())
 
 
-_ONE_SET = ("x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset")  # no lists, unlike RateLimit
+_ONE_SET = [  # no lists, unlike RateLimit
+    f"{prefix}ratelimit-{end}" for prefix in ("", "x-") for end in ("limit", "remaining", "reset")
+]
 
 
 def merge(present: Fields, added: Fields, is_denial: bool) -> Fields:
     """Return the fields of a response with those of another limit, which allowed it.
 
-    The X-RateLimit fields are those of the limit that denied, or of the one with the smallest part left.
+    X-RateLimit and the fields of draft-6 are those of the limit that denied, or of the one with the smallest part left.
     """
     before, now = _part_left(present), _part_left(added)
     stays = before is not None and (is_denial or now is None or before <= now)
@@ -76,12 +124,14 @@ def merge(present: Fields, added: Fields, is_denial: bool) -> Fields:
 
 
 def _part_left(fields: Fields) -> float | None:
-    """Return the part of a limit that is left, None if no X-RateLimit fields tell it."""
+    """Return the part of a limit that is left, None if no fields for one limit tell it."""
     values = {name.lower(): value for name, value in fields}
-    try:
-        return int(values["x-ratelimit-remaining"]) / max(1, int(values["x-ratelimit-limit"]))
-    except (KeyError, ValueError):
-        return None
+    for prefix in ("x-ratelimit-", "ratelimit-"):
+        try:
+            return int(values[prefix + "remaining"]) / max(1, int(values[prefix + "limit"]))
+        except (KeyError, ValueError):
+            continue
+    return None
 
 
 RawFields = list[tuple[bytes, bytes]]

@@ -16,7 +16,7 @@ from ..limits import Limit
 from ..policy import RETRY_WHEN_DOWN
 from ..results import NEVER, MultiResult, Result, Source
 from .clientip import Resolver
-from .fields import announce, more_after, whole_seconds
+from .fields import FieldStyle, announce, as_styles, more_after, whole_seconds
 
 log = logging.getLogger("stint")
 
@@ -123,7 +123,7 @@ class Guard:
 
     The name identifies the limit in the fields of responses, and keys begin with it and a colon. limit may be a
     function of the request. cost is the number of tokens of a request, 0 for none. shadow is called with denied
-    requests, which then go through.
+    requests, which then go through. fields are the styles of the fields in responses; Retry-After is always sent.
     """
 
     def __init__(
@@ -136,6 +136,7 @@ class Guard:
         cost: Callable[[View], int] | None = None,
         skip: Callable[[View], bool] | None = None,
         shadow: Callable[[View, Result], None] | None = None,
+        fields: Sequence[FieldStyle] = ("draft-10", "x-ratelimit"),
     ) -> None:
         if (limit is None) == (policy is None):
             raise ValueError("the middleware takes a limit or a policy")
@@ -143,6 +144,7 @@ class Guard:
             if function is not None and not callable(function):
                 raise ValueError(f"{option} must be a function, got {function!r}")
         self.name = name
+        self._styles = as_styles(fields)
         self._limit = limit if limit is None or callable(limit) else as_limit(limit)
         self._policy = policy
         self._key = key or by_ip()
@@ -176,9 +178,8 @@ class Guard:
         if question is not None and question.limit is not None:
             window, more = question.limit.fill_time, more_after(question.limit, result)
         else:
-            is_known = not result.allowed and result.retry_after != NEVER
-            window, more = 0.0, result.retry_after if is_known else None
-        fields = announce(self.name, result, window, more)
+            window, more = None, None if result.allowed else result.retry_after
+        fields = announce(self._styles, self.name, result, window, more)
         if result.allowed:
             return Answer(True, fields)
         if result.retry_after != NEVER:

@@ -9,7 +9,9 @@ import com.stintdb.client.Result;
 import com.stintdb.client.Source;
 import com.stintdb.client.StintException;
 import com.stintdb.client.internal.Asker;
+import java.util.Collection;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
@@ -33,8 +35,9 @@ public final class Guard {
     private final String name;
     private final @Nullable Limit limit;
     private final @Nullable String policy;
+    private final Set<FieldStyle> styles;
 
-    private Guard(Limiter limiter, String name, @Nullable Limit limit, @Nullable String policy) {
+    private Guard(Limiter limiter, String name, @Nullable Limit limit, @Nullable String policy, Set<FieldStyle> styles) {
         if (name.isEmpty()) {
             throw new InvalidException("name: needs one, for the fields of responses");
         }
@@ -42,16 +45,22 @@ public final class Guard {
         this.name = name;
         this.limit = limit;
         this.policy = policy;
+        this.styles = styles;
     }
 
     /** A guard by a limit of each caller. Its keys begin with the name and a colon. */
     public static Guard byLimit(Limiter limiter, String name, Limit limit) {
-        return new Guard(limiter, name, limit, null);
+        return new Guard(limiter, name, limit, null, FieldStyle.USUAL);
     }
 
     /** A guard by a policy that is stored on the server. The key is the id of its caller. */
     public static Guard byPolicy(Limiter limiter, String policy) {
-        return new Guard(limiter, policy, null, policy);
+        return new Guard(limiter, policy, null, policy, FieldStyle.USUAL);
+    }
+
+    /** The same guard with other fields in responses than DRAFT_10 and X_RATELIMIT, or with none. Retry-After is always sent. */
+    public Guard withFields(Collection<FieldStyle> styles) {
+        return new Guard(limiter, name, limit, policy, FieldStyle.set(styles));
     }
 
     /** Decides on a request of a caller for one token. Callers with the key "" share one limit. The stage does not fail for errors of Stint: they are denials. */
@@ -63,13 +72,13 @@ public final class Guard {
     public CompletionStage<Answer> decide(String key, Request request) {
         return ask(key, request).handle((result, failure) -> {
             if (failure == null) {
-                Map<String, String> fields = Fields.of(name, result, limit);
+                Map<String, String> fields = Fields.of(styles, name, result, limit);
                 return result.allowed() ? new Answer(true, 200, fields, "") : denied(result, fields);
             }
             StintException error = Asker.errorOf(failure);
             LOG.log(System.Logger.Level.ERROR, "rate limit " + name + ": " + error.getMessage());
             Result unknown = new Result(false, 0, 0, 0, RETRY_MS, 0, 0, Source.FALLBACK, error);
-            return denied(unknown, Fields.of(name, unknown, limit));
+            return denied(unknown, Fields.of(styles, name, unknown, limit));
         });
     }
 

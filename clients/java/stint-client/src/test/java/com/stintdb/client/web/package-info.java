@@ -1,0 +1,4 @@
+@NullMarked
+package com.stintdb.client.web;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,127 @@
+package ratefields
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Unknown is a number of seconds that is not known.
+const Unknown = -1
+
+// Limit is the state of one limit.
+type Limit struct {
+	Name      string // that no other limit of the response has, as [Escape] writes it
+	Quota     int64
+	Remaining int64
+	Window    int64 // seconds in which it refills, or Unknown
+	More      int64 // seconds until there is more quota, or Unknown. Nobody can use more than Remaining before, which is what draft-11 says of it
+	Reset     int64 // seconds until the limit is whole, or Unknown if a request can never be granted
+}
+
+// Seconds rounds milliseconds up, so that a client that waits so long is not too early. Negative ones, which mean never, are Unknown.
+func Seconds(ms int64) int64 {
+	if ms < 0 {
+		return Unknown
+	}
+	return (ms + 999) / 1000
+}
+
+// maxField is the length of a field after which no more limits are added to it: proxies bound the header of a response, nginx at 4 KiB.
+const maxField = 1000
+
+// Write sets the fields of limits, of which the tightest is the first. Only those of Draft10 show the others.
+func (s Styles) Write(limits []Limit, now time.Time, set func(field, value string)) {
+	if len(limits) == 0 {
+		return
+	}
+	if s&Draft10 != 0 {
+		setLists(limits, set)
+	}
+	l := &limits[0]
+	if s&Draft6 != 0 {
+		set("RateLimit-Limit", itoa(l.Quota))
+		set("RateLimit-Remaining", itoa(max(0, l.Remaining)))
+		if l.Reset >= 0 {
+			set("RateLimit-Reset", itoa(l.Reset))
+		}
+	}
+	if s&(XRateLimit|XRateLimitDate) == 0 {
+		return
+	}
+	set("X-RateLimit-Limit", itoa(l.Quota))
+	set("X-RateLimit-Remaining", itoa(max(0, l.Remaining)))
+	switch {
+	case l.Reset < 0:
+	case s&XRateLimitDate != 0:
+		set("X-RateLimit-Reset", itoa((now.UnixMilli()+999)/1000+l.Reset))
+	default:
+		set("X-RateLimit-Reset", itoa(l.Reset))
+	}
+}
+
+// Fields are the names of the fields that Write can set.
+func (s Styles) Fields() (all []string) {
+	l := Limit{}
+	s.Write([]Limit{l}, time.Time{}, func(field, _ string) { all = append(all, field) })
+	return all
+}
+
+// setLists sets RateLimit and RateLimit-Policy.
+func setLists(limits []Limit, set func(field, value string)) {
+	state, policy := make([]byte, 0, 128), make([]byte, 0, 128)
+	for i := range limits {
+		if i > 0 {
+			if len(state) > maxField || len(policy) > maxField {
+				break
+			}
+			state, policy = append(state, ", "...), append(policy, ", "...)
+		}
+		l := &limits[i]
+		state = appendParameter(appendName(state, l.Name), ";r=", max(0, l.Remaining))
+		state = appendParameter(state, ";t=", l.More)
+		policy = appendParameter(appendName(policy, l.Name), ";q=", l.Quota)
+		policy = appendParameter(policy, ";w=", l.Window)
+	}
+	both := string(append(state, policy...))
+	set("RateLimit-Policy", both[len(state):])
+	set("RateLimit", both[:len(state)])
+}
+
+func appendParameter(b []byte, name string, n int64) []byte {
+	if n == Unknown {
+		return b
+	}
+	return strconv.AppendInt(append(b, name...), n, 10)
+}
+
+// appendName appends a string of structured fields.
+func appendName(b []byte, name string) []byte {
+	b = append(b, '"')
+	for i := range len(name) {
+		if name[i] == '"' || name[i] == '\\' {
+			b = append(b, '\\')
+		}
+		b = append(b, name[i])
+	}
+	return append(b, '"')
+}
+
+// IsPlain reports whether [Escape] leaves a byte as it is.
+func IsPlain(c byte) bool { return c >= ' ' && c <= '~' && c != '%' }
+
+// Escape writes the bytes of a name that a string of structured fields cannot hold as in URLs, and so %: no two names look alike.
+func Escape(name string) string {
+	var b strings.Builder
+	for i := range len(name) {
+		if c := name[i]; IsPlain(c) {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
+}
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }
