@@ -11,9 +11,9 @@ import org.springframework.context.annotation.Configuration;
 /** The health indicator. Spring Boot 3 has its classes elsewhere, so there is none there. */
 @Configuration(proxyBeanMethods = false)
 @ConditionalOnClass({HealthIndicator.class, ConditionalOnEnabledHealthIndicator.class})
-@ConditionalOnEnabledHealthIndicator("stint")
 class HealthConfiguration {
     @Bean
+    @ConditionalOnEnabledHealthIndicator("stint") // here: its condition is a class of Boot 4, and the class above is looked at first
     @ConditionalOnMissingBean(name = "stintHealthIndicator")
     HealthIndicator stintHealthIndicator(Limiter limiter, StintProperties properties) {
         return new StintHealthIndicator(limiter, properties.whenDown());

@@ -13,12 +13,9 @@ import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.ProxyMethodInvocation;
 import org.springframework.beans.factory.ObjectProvider;
-import org.springframework.util.ClassUtils;
 
 /** Checks calls of {@link RateLimited} methods. */
 final class RateLimitedInterceptor implements MethodInterceptor {
-    private static final boolean HAS_REACTOR = ClassUtils.isPresent("reactor.core.publisher.Mono", RateLimitedInterceptor.class.getClassLoader());
-
     private final RateLimitedRules rules;
     private final ObjectProvider<Limiter> limiter;
     private final ObjectProvider<Executor> executor;
@@ -42,7 +39,7 @@ final class RateLimitedInterceptor implements MethodInterceptor {
         if (CompletionStage.class.isAssignableFrom(type)) {
             return ask(rule, id).toCompletableFuture().thenComposeAsync(answer -> stage(rule, answer, call), executor.getIfAvailable(ForkJoinPool::commonPool));
         }
-        ReactiveMethods reactive = HAS_REACTOR ? ReactiveMethods.of(type) : null;
+        ReactiveMethods reactive = ReactiveMethods.of(type);
         if (reactive != null) {
             return reactive.limit(() -> ask(rule, id), answer -> mustBeAllowed(rule, answer), () -> ((ProxyMethodInvocation) call).invocableClone());
         }

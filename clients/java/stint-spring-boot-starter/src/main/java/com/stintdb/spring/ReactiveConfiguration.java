@@ -10,12 +10,11 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnWebApplicat
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.web.server.WebFilter;
-import reactor.core.publisher.Mono;
 
 /** What WebFlux needs: the filter, and the answer to denials of {@link RateLimited}. */
 @Configuration(proxyBeanMethods = false)
 @ConditionalOnWebApplication(type = ConditionalOnWebApplication.Type.REACTIVE)
-@ConditionalOnClass({WebFilter.class, Mono.class})
+@ConditionalOnClass(WebFilter.class)
 class ReactiveConfiguration {
     @Bean
     @ConditionalOnMissingBean
