@@ -5,11 +5,13 @@ import com.stintdb.client.Limiter;
 import com.stintdb.client.LimiterBuilder;
 import com.stintdb.client.Policy;
 import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Import;
+import org.springframework.context.annotation.Role;
 
 /** Makes a {@link Limiter} of the properties stint.*, and what the application's libraries can use: filters, meters, a health indicator, a proxy manager. */
 @AutoConfiguration
@@ -34,6 +36,7 @@ public class StintAutoConfiguration {
     }
 
     @Bean
+    @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
     static PolicyCheck stintPolicyCheck(ObjectProvider<Limiter> limiter) {
         return new PolicyCheck(limiter);
     }

@@ -69,7 +69,7 @@ abstract class WebTest {
     }
 
     @Configuration(proxyBeanMethods = false)
-    @EnableAutoConfiguration
+    @EnableAutoConfiguration(excludeName = "org.springframework.cloud.gateway.server.mvc.filter.FilterAutoConfiguration") // of the module spring-boot-3
     static class Application {
         @Bean
         Limiter limiter() {
@@ -96,6 +96,7 @@ abstract class WebTest {
         context = new SpringApplicationBuilder(Application.class)
                 .web(type)
                 .properties("server.port=0", "server.shutdown=immediate", "server.address=127.0.0.1")
+                .properties("spring.cloud.gateway.server.webflux.enabled=false", "spring.cloud.gateway.server.webmvc.enabled=false")
                 .properties("spring.main.banner-mode=off", "logging.level.root=warn", "stint.filter.policy=web")
                 .run();
     }

@@ -5,6 +5,7 @@ import com.stintdb.client.Limit;
 import com.stintdb.client.Limiter;
 import com.stintdb.client.Request;
 import com.stintdb.client.web.Guard;
+import com.stintdb.spring.RateLimitedException;
 import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -117,7 +118,7 @@ public final class StintRateLimiter extends AbstractRateLimiter<StintRateLimiter
             Config config = checked(routeId, getConfig().getOrDefault(routeId, getConfig().get(DEFAULT_FILTERS)));
             Guard guard = config.policy != null ? Guard.byPolicy(limiter, config.policy) : Guard.byLimit(limiter, routeId, limitOf(config));
             return guard.decide(id, Request.of(config.tokens));
-        }).publishOn(Schedulers.parallel()).flatMap(StintRateLimiter::responseOf);
+        }).publishOn(Schedulers.parallel()).flatMap(answer -> responseOf(routeId, answer));
     }
 
     private static Limit limitOf(Config config) {
@@ -127,9 +128,9 @@ public final class StintRateLimiter extends AbstractRateLimiter<StintRateLimiter
         return config.limit;
     }
 
-    private static Mono<Response> responseOf(Guard.Answer answer) {
+    private static Mono<Response> responseOf(String route, Guard.Answer answer) {
         if (answer.status() == NOBODY_COUNTS) {
-            return Mono.error(new UncountedException(answer));
+            return Mono.error(new RateLimitedException("of route " + route, answer)); // the starter answers it, with Retry-After
         }
         Map<String, String> fields = new HashMap<>(answer.fields());
         fields.remove("Content-Type"); // the gateway sends no body

@@ -19,6 +19,8 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -115,6 +117,14 @@ class GatewayTest {
         return new SpringApplicationBuilder(application).web(type).properties(all.toArray(new String[0])).run();
     }
 
+    /** The second properties of docs/clients-java.md, for paths that begin with /policy. */
+    private static List<String> routeOfThePage() throws IOException {
+        String page = Files.readString(Path.of(System.getProperty("repository"), "docs/clients-java.md"));
+        String properties = page.split("```properties\n")[2].split("```")[0];
+        assertTrue(properties.contains("args.stint-rate-limiter.policy=web"), properties);
+        return List.of(properties.replace("http://127.0.0.1:9000", "http://127.0.0.1:" + backend.getAddress().getPort()).replace("Path=/**", "Path=/policy/**").split("\n"));
+    }
+
     /** The properties of a route of the gateway on WebFlux with the filter RequestRateLimiter. */
     private static List<String> route(int at, String id, String... arguments) {
         String route = "spring.cloud.gateway.server.webflux.routes[" + at + "].";
@@ -139,7 +149,7 @@ class GatewayTest {
 
     @Test
     void webFlux() throws Exception {
-        List<String> properties = new ArrayList<>(route(0, "policy", "stint-rate-limiter.policy=web"));
+        List<String> properties = new ArrayList<>(routeOfThePage());
         properties.addAll(route(1, "limit", "stint-rate-limiter.limit=TB 3 3/m", "stint-rate-limiter.tokens=2"));
         try (ConfigurableApplicationContext context = run(Reactive.class, WebApplicationType.REACTIVE, properties.toArray(new String[0]))) {
             HttpResponse<String> granted = get(context, "/policy/a", "ann");
