@@ -26,6 +26,7 @@ import org.junit.jupiter.api.io.TempDir;
 class ProgramsTest {
     private static final Pattern PROGRAM = Pattern.compile("```java\\n(.*?)```\\n\\n```text\\n(.*?)```", Pattern.DOTALL);
     private static final Pattern NAME = Pattern.compile("public class (\\w+)");
+    private static final Pattern PACKAGE = Pattern.compile("^package ([\\w.]+);"); // a program with Spring Boot needs one: it looks for beans there
 
     private static StintServer server;
     private static Backend backend;
@@ -50,19 +51,26 @@ class ProgramsTest {
         String page = Files.readString(Path.of(System.getProperty("repository"), "docs/clients-java.md"));
         assertEquals(page.split("```java").length - 1, PROGRAM.matcher(page).results().count(), "programs without their output");
         return PROGRAM.matcher(page).results().map(found -> {
-            Matcher name = NAME.matcher(found.group(1));
-            assertNotEquals(false, name.find());
-            return DynamicTest.dynamicTest(name.group(1), () -> {
-                compile(name.group(1), found.group(1));
-                assertEquals(found.group(2), found.group(1).contains("@SpringBootApplication")
-                        ? new SpringProgram(page, server, loader(), name.group(1)).answersTo(found.group(2))
-                        : outputOf(name.group(1)));
+            String program = found.group(1);
+            String name = nameOf(program);
+            return DynamicTest.dynamicTest(name, () -> {
+                compile(name, program);
+                assertEquals(found.group(2), program.contains("@SpringBootApplication")
+                        ? new SpringProgram(page, server, loader(), name).answersTo(found.group(2))
+                        : outputOf(name));
             });
         });
     }
 
+    private static String nameOf(String program) {
+        Matcher name = NAME.matcher(program);
+        assertNotEquals(false, name.find());
+        Matcher found = PACKAGE.matcher(program);
+        return (found.find() ? found.group(1) + "." : "") + name.group(1);
+    }
+
     private static void compile(String name, String program) throws Exception {
-        Path file = folder.resolve(name + ".java");
+        Path file = folder.resolve(name.replaceAll(".*\\.", "") + ".java");
         // On a busy machine a reply may take longer than the usual timeout.
         String patient = "Limiter.builder(Policy.failOpen(), \"" + server.url() + "\").timeout(java.time.Duration.ofSeconds(30)).build()";
         Files.writeString(file, program.replace("Limiter.connect(\"redis://127.0.0.1:6379\", Policy.failOpen())", patient).replace(SpringProgram.BACKEND, backend.url()));

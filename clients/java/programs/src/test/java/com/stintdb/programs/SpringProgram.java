@@ -20,7 +20,7 @@ import org.springframework.boot.SpringApplication;
 import org.springframework.boot.SpringApplicationRunListener;
 import org.springframework.context.ConfigurableApplicationContext;
 
-/** A program of the page with Spring Boot: its requests are sent to it, with the page's first properties and policies. */
+/** A program of the page with Spring Boot: its requests are sent to it, with the properties before it in the page and the page's policies. */
 final class SpringProgram {
     /** The address of the service behind a gateway, in the page. */
     static final String BACKEND = "http://127.0.0.1:9000";
@@ -70,7 +70,8 @@ final class SpringProgram {
 
     private void main() {
         List<String> arguments = new ArrayList<>();
-        for (String line : page.split("```properties\n")[1].split("```")[0].split("\n")) {
+        String before = page.substring(0, page.indexOf("SpringApplication.run(" + name.replaceAll(".*\\.", "") + ".class"));
+        for (String line : before.substring(before.lastIndexOf("```properties\n")).split("```")[1].lines().skip(1).toList()) {
             arguments.add("--" + line);
         }
         arguments.removeIf(argument -> argument.startsWith("--stint.addresses"));

@@ -29,4 +29,9 @@ class ReactiveConfiguration {
     RateLimitedWebExceptionHandler stintRateLimitedWebExceptionHandler() {
         return new RateLimitedWebExceptionHandler();
     }
+
+    @Bean
+    ReactiveAdvice stintReactiveAdvice() {
+        return new ReactiveAdvice();
+    }
 }

@@ -12,17 +12,22 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.web.filter.OncePerRequestFilter;
 
-/** The filter for servlets. */
+/** What servlets need: the filter, and the answer to denials of {@link RateLimited}. */
 @Configuration(proxyBeanMethods = false)
 @ConditionalOnWebApplication(type = ConditionalOnWebApplication.Type.SERVLET)
 @ConditionalOnClass({Filter.class, OncePerRequestFilter.class})
-@ConditionalOnProperty("stint.filter.policy")
 class ServletConfiguration {
     @Bean
     @ConditionalOnMissingBean
+    @ConditionalOnProperty("stint.filter.policy")
     StintFilter stintFilter(Limiter limiter, StintProperties properties, ObjectProvider<CallerKey> key, PolicyCheck policies) {
         String policy = String.valueOf(properties.filter().policy());
         policies.needs(policy, "stint.filter.policy");
         return new StintFilter(Guard.byPolicy(limiter, policy), key.getIfAvailable(CallerKey::userOrAddress), properties.filter().order());
+    }
+
+    @Bean
+    ServletAdvice stintServletAdvice() {
+        return new ServletAdvice();
     }
 }

@@ -17,8 +17,8 @@ import org.springframework.context.annotation.Role;
 @AutoConfiguration
 @EnableConfigurationProperties(StintProperties.class)
 @Import({
-    MethodConfiguration.class, ServletConfiguration.class, ReactiveConfiguration.class, AdviceConfiguration.class, MeterConfiguration.class,
-    HealthConfiguration.class, Bucket4jConfiguration.class
+    MethodConfiguration.class, ServletConfiguration.class, ReactiveConfiguration.class, MeterConfiguration.class, HealthConfiguration.class,
+    Bucket4jConfiguration.class
 })
 public class StintAutoConfiguration {
     /** Spring makes it. */

@@ -1,6 +1,7 @@
 package com.stintdb.spring.gateway;
 
 import org.springframework.boot.SpringApplication;
+import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.cloud.gateway.filter.ratelimit.KeyResolver;
 import org.springframework.context.annotation.Bean;
@@ -19,7 +20,7 @@ public class ComparedGateway {
     /** Starts it. */
     public static void main(String[] arguments) {
         SpringApplication application = new SpringApplication(ComparedGateway.class);
-        application.setWebApplicationType(org.springframework.boot.WebApplicationType.REACTIVE);
+        application.setWebApplicationType(WebApplicationType.REACTIVE);
         application.run(arguments);
     }
 }
