@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 
 import com.stintdb.test.StintServer;
 import java.io.ByteArrayOutputStream;
+import java.io.IOException;
 import java.io.PrintStream;
 import java.net.URL;
 import java.net.URLClassLoader;
@@ -25,20 +26,24 @@ import org.junit.jupiter.api.io.TempDir;
 class ProgramsTest {
     private static final Pattern PROGRAM = Pattern.compile("```java\\n(.*?)```\\n\\n```text\\n(.*?)```", Pattern.DOTALL);
     private static final Pattern NAME = Pattern.compile("public class (\\w+)");
+    private static final Pattern PACKAGE = Pattern.compile("^package ([\\w.]+);"); // a program with Spring Boot needs one: it looks for beans there
 
     private static StintServer server;
+    private static Backend backend;
 
     @TempDir
     private static Path folder;
 
     @BeforeAll
-    static void start() {
+    static void start() throws IOException {
+        backend = new Backend();
         server = StintServer.start(Path.of(System.getenv("SERVER_BINARY")));
     }
 
     @AfterAll
     static void stop() {
         server.close();
+        backend.close();
     }
 
     @TestFactory
@@ -46,25 +51,43 @@ class ProgramsTest {
         String page = Files.readString(Path.of(System.getProperty("repository"), "docs/clients-java.md"));
         assertEquals(page.split("```java").length - 1, PROGRAM.matcher(page).results().count(), "programs without their output");
         return PROGRAM.matcher(page).results().map(found -> {
-            Matcher name = NAME.matcher(found.group(1));
-            assertNotEquals(false, name.find());
-            return DynamicTest.dynamicTest(name.group(1), () -> assertEquals(found.group(2), outputOf(name.group(1), found.group(1))));
+            String program = found.group(1);
+            String name = nameOf(program);
+            return DynamicTest.dynamicTest(name, () -> {
+                compile(name, program);
+                assertEquals(found.group(2), program.contains("@SpringBootApplication")
+                        ? new SpringProgram(page, server, loader(), name).answersTo(found.group(2))
+                        : outputOf(name));
+            });
         });
     }
 
-    private static String outputOf(String name, String program) throws Exception {
-        Path file = folder.resolve(name + ".java");
+    private static String nameOf(String program) {
+        Matcher name = NAME.matcher(program);
+        assertNotEquals(false, name.find());
+        Matcher found = PACKAGE.matcher(program);
+        return (found.find() ? found.group(1) + "." : "") + name.group(1);
+    }
+
+    private static void compile(String name, String program) throws Exception {
+        Path file = folder.resolve(name.replaceAll(".*\\.", "") + ".java");
         // On a busy machine a reply may take longer than the usual timeout.
         String patient = "Limiter.builder(Policy.failOpen(), \"" + server.url() + "\").timeout(java.time.Duration.ofSeconds(30)).build()";
-        Files.writeString(file, program.replace("Limiter.connect(\"redis://127.0.0.1:6379\", Policy.failOpen())", patient));
+        Files.writeString(file, program.replace("Limiter.connect(\"redis://127.0.0.1:6379\", Policy.failOpen())", patient).replace(SpringProgram.BACKEND, backend.url()));
         ByteArrayOutputStream output = new ByteArrayOutputStream();
         int failures = ToolProvider.getSystemJavaCompiler()
-                .run(null, output, output, "-d", folder.toString(), "-cp", System.getProperty("java.class.path"), file.toString());
+                .run(null, output, output, "-parameters", "-d", folder.toString(), "-cp", System.getProperty("java.class.path"), file.toString());
         assertEquals(0, failures, output::toString);
+    }
+
+    private static URLClassLoader loader() throws IOException {
+        return new URLClassLoader(new URL[] {folder.toUri().toURL()});
+    }
+
+    private static String outputOf(String name) throws Exception {
         PrintStream before = System.out;
-        output.reset();
-        try (URLClassLoader loader = new URLClassLoader(new URL[] {folder.toUri().toURL()});
-                PrintStream captured = new PrintStream(output, true, StandardCharsets.UTF_8)) {
+        ByteArrayOutputStream output = new ByteArrayOutputStream();
+        try (URLClassLoader loader = loader(); PrintStream captured = new PrintStream(output, true, StandardCharsets.UTF_8)) {
             System.setOut(captured);
             loader.loadClass(name).getMethod("main", String[].class).invoke(null, (Object) new String[0]);
         } finally {

@@ -61,7 +61,7 @@ final class Awaiting {
             long leftMs = Math.max(1, TimeUnit.NANOSECONDS.toMillis(deadline - decider.time.nanoTime()));
             boolean reserves = limit.algorithm().options.contains(Option.MAXWAIT);
             long aheadMs = limit.algorithm() == Algorithm.ADAPTIVE ? Math.min(leftMs, AHEAD_MS) : leftMs;
-            decider.acquire(key, limit, tokens, reserves ? Option.MAXWAIT : null, reserves ? aheadMs + "ms" : null)
+            decider.observer.one("await", () -> decider.acquire(key, limit, tokens, reserves ? Option.MAXWAIT : null, reserves ? aheadMs + "ms" : null))
                     .thenAccept(result -> decide(result, leftMs))
                     .exceptionally(error -> {
                         future.completeExceptionally(Asker.errorOf(error));

@@ -21,6 +21,11 @@ public final class BlockingLimiter {
         this.limiter = limiter;
     }
 
+    /** {@link Limiter#ping}. */
+    public void ping() {
+        join(limiter.ping());
+    }
+
     /** {@link Limiter#allow(String, Limit)}. */
     public Result allow(String key, Limit limit) {
         return join(limiter.allow(key, limit));

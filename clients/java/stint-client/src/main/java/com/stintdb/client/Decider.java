@@ -24,6 +24,7 @@ final class Decider {
 
     final Asker asker;
     final Time time;
+    final Observer observer;
     private final Fallback fallback;
     private final Map<String, List<Limit>> assumed;
     private final Consumer<UnauthenticatedException> onRefusedLogin;
@@ -35,6 +36,7 @@ final class Decider {
         this.assumed = Map.copyOf(settings.assumed);
         this.onRefusedLogin = settings.onRefusedLogin;
         this.told = new AtomicLong(time.nanoTime() - TELL_EVERY);
+        this.observer = new Observer(settings.onDecision);
         this.asker = settings.asker(driver, fallback::clear);
     }
 

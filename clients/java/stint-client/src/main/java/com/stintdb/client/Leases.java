@@ -67,10 +67,10 @@ public final class Leases implements AutoCloseable {
     public CompletionStage<Result> allow(Key key, Limit limit, long tokens) {
         Lease lease = tokens >= 1 && tokens <= limit.capacity() ? find(key, limit) : null;
         if (lease != null) {
-            return lease.take(tokens);
+            return server.observer.one("allow", () -> lease.take(tokens));
         }
         try {
-            return server.acquire(key, limit, tokens, null, null);
+            return server.observer.one("allow", () -> server.acquire(key, limit, tokens, null, null));
         } catch (StintException e) {
             return CompletableFuture.failedFuture(e);
         }

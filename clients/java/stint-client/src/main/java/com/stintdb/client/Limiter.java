@@ -83,6 +83,11 @@ public final class Limiter implements AutoCloseable {
         return decider.asker.isOpen();
     }
 
+    /** Whether Stint answers, for health checks. The stage fails with {@link UnavailableException} or {@link UnauthenticatedException} if it does not. */
+    public CompletionStage<Void> ping() {
+        return failing(() -> decider.asker.ask(new Words("PING").done())).thenAccept(reply -> {});
+    }
+
     /** Ends the connection. Later calls, and those that {@link #await}, fail with {@link ClosedException}. */
     @Override
     public void close() {
@@ -102,7 +107,7 @@ public final class Limiter implements AutoCloseable {
 
     /** Takes tokens if the limit allows, all or none. */
     public CompletionStage<Result> allow(Key key, Limit limit, long tokens) {
-        return failing(() -> decider.acquire(key, limit, tokens, null, null));
+        return failing(() -> decider.observer.one("allow", () -> decider.acquire(key, limit, tokens, null, null)));
     }
 
     /** Takes the tokens that are there, at most so many. */
@@ -112,7 +117,7 @@ public final class Limiter implements AutoCloseable {
 
     /** Takes the tokens that are there, at most so many. */
     public CompletionStage<Result> allowAtMost(Key key, Limit limit, long tokens) {
-        return failing(() -> decider.acquire(key, limit, tokens, Option.UPTO, null));
+        return failing(() -> decider.observer.one("allowAtMost", () -> decider.acquire(key, limit, tokens, Option.UPTO, null)));
     }
 
     /** Answers as {@link #allow(Key, Limit, long)} and takes nothing. */
@@ -122,7 +127,7 @@ public final class Limiter implements AutoCloseable {
 
     /** Answers as {@link #allow(Key, Limit, long)} and takes nothing. */
     public CompletionStage<Result> peek(Key key, Limit limit, long tokens) {
-        return failing(() -> decider.acquire(key, limit, tokens, Option.PEEK, null));
+        return failing(() -> decider.observer.one("peek", () -> decider.acquire(key, limit, tokens, Option.PEEK, null)));
     }
 
     /** Takes tokens even if there are none: for work that has happened already. */
@@ -132,22 +137,22 @@ public final class Limiter implements AutoCloseable {
 
     /** Takes tokens even if there are none: for work that has happened already. */
     public CompletionStage<Result> force(Key key, Limit limit, long tokens) {
-        return failing(() -> decider.acquire(key, limit, tokens, Option.FORCE, null));
+        return failing(() -> decider.observer.one("force", () -> decider.acquire(key, limit, tokens, Option.FORCE, null)));
     }
 
     /** Takes tokens of a class: its assured ones, or those that its ancestors have to lend, all or none. */
     public CompletionStage<Result> allowClass(TreeClass tree, long tokens) {
-        return failing(() -> decider.acquire(tree, tokens, null));
+        return failing(() -> decider.observer.one("allowClass", () -> decider.acquire(tree, tokens, null)));
     }
 
     /** Answers as {@link #allowClass} and takes nothing. */
     public CompletionStage<Result> peekClass(TreeClass tree, long tokens) {
-        return failing(() -> decider.acquire(tree, tokens, Option.PEEK));
+        return failing(() -> decider.observer.one("peekClass", () -> decider.acquire(tree, tokens, Option.PEEK)));
     }
 
     /** Takes tokens of all limits at one instant, or of none. */
     public CompletionStage<MultiResult> all(List<Keyed> limits, Request request) {
-        return failing(() -> decider.all(limits, request));
+        return failing(() -> decider.observer.several("all", () -> decider.all(limits, request)));
     }
 
     /** Checks the limits of a policy stored on the server, for the caller with this id: all or none. */
@@ -157,7 +162,7 @@ public final class Limiter implements AutoCloseable {
 
     /** Checks the limits of a policy stored on the server, for the caller with this id: all or none. */
     public CompletionStage<MultiResult> check(String policy, Key id, Request request) {
-        return failing(() -> decider.check(policy, id, request));
+        return failing(() -> decider.observer.several("check", () -> decider.check(policy, id, request)));
     }
 
     /**
@@ -211,12 +216,12 @@ public final class Limiter implements AutoCloseable {
      * without an id.
      */
     public CompletionStage<Reserved> reserving(String policy, String caller, Request request) {
-        return reserving(request, () -> decider.check(policy, Key.of(caller), request));
+        return reserving(request, () -> decider.observer.several("check", () -> decider.check(policy, Key.of(caller), request)));
     }
 
     /** Takes tokens of several limits under the id of a request, until {@link Reserved#end}: see {@link #reserving(String, String, Request)}. */
     public CompletionStage<Reserved> reserving(List<Keyed> limits, Request request) {
-        return reserving(request, () -> decider.all(limits, request));
+        return reserving(request, () -> decider.observer.several("all", () -> decider.all(limits, request)));
     }
 
     private CompletionStage<Reserved> reserving(Request request, Supplier<CompletableFuture<MultiResult>> ask) {

@@ -31,6 +31,8 @@ public final class LimiterBuilder {
     private ClientOptions clientOptions = ClientOptions.create();
     private @Nullable ClientResources resources;
 
+    @Nullable Consumer<Decision> onDecision;
+
     private BiConsumer<Boolean, @Nullable StintException> onBreaker = (isOpen, cause) -> {
         if (isOpen) {
             LOG.log(System.Logger.Level.WARNING, "Stint does not answer, so the policy does: " + reasonOf(cause));
@@ -82,6 +84,12 @@ public final class LimiterBuilder {
     /** Called when the circuit breaker opens, with the cause, or closes. It must not block. By default each opening is a warning in the log. */
     public LimiterBuilder onBreaker(BiConsumer<Boolean, @Nullable StintException> listener) {
         this.onBreaker = listener;
+        return this;
+    }
+
+    /** Called after each decision, for metrics, on the thread that completes it. It must not block. */
+    public LimiterBuilder onDecision(Consumer<Decision> listener) {
+        this.onDecision = listener;
         return this;
     }
 

@@ -1,5 +1,6 @@
 package com.stintdb.spring;
 
+import com.stintdb.client.web.Callers;
 import jakarta.servlet.http.HttpServletRequest;
 
 /** Identifies the caller of a request: the id for the policy. Define a bean of this type for another than the user or the address. */
@@ -10,6 +11,6 @@ public interface CallerKey {
 
     /** The user's name, or the address of an anonymous caller. Behind proxies, the address is that of the servlet container's configuration. */
     static CallerKey userOrAddress() {
-        return request -> request.getUserPrincipal() != null ? "user:" + request.getUserPrincipal().getName() : "address:" + request.getRemoteAddr();
+        return request -> request.getUserPrincipal() != null ? "user:" + request.getUserPrincipal().getName() : Callers.ofAddress(request.getRemoteAddr());
     }
 }

@@ -2,23 +2,24 @@ package com.stintdb.spring;
 
 import com.stintdb.client.InvalidException;
 import com.stintdb.client.Limiter;
+import com.stintdb.client.LimiterBuilder;
 import com.stintdb.client.Policy;
-import com.stintdb.client.web.Guard;
-import jakarta.servlet.Filter;
 import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnWebApplication;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.context.annotation.Bean;
-import org.springframework.context.annotation.Configuration;
-import org.springframework.web.filter.OncePerRequestFilter;
+import org.springframework.context.annotation.Import;
+import org.springframework.context.annotation.Role;
 
-/** Makes a {@link Limiter} of the properties stint.*, and a filter if stint.filter.policy is set. */
+/** Makes a {@link Limiter} of the properties stint.*, and what the application's libraries can use: filters, meters, a health indicator, a proxy manager. */
 @AutoConfiguration
 @EnableConfigurationProperties(StintProperties.class)
+@Import({
+    MethodConfiguration.class, ServletConfiguration.class, ReactiveConfiguration.class, MeterConfiguration.class, HealthConfiguration.class,
+    Bucket4jConfiguration.class
+})
 public class StintAutoConfiguration {
     /** Spring makes it. */
     public StintAutoConfiguration() {}
@@ -26,11 +27,18 @@ public class StintAutoConfiguration {
     /** The limiter, unless the application defines one. The context closes it. */
     @Bean
     @ConditionalOnMissingBean
-    public Limiter stintLimiter(StintProperties properties) {
-        return Limiter.builder(policy(properties), properties.addresses().toArray(new String[0]))
+    public Limiter stintLimiter(StintProperties properties, ObjectProvider<LimiterCustomizer> customizers) {
+        LimiterBuilder builder = Limiter.builder(policy(properties), properties.addresses().toArray(new String[0]))
                 .timeout(properties.timeout())
-                .connectTimeout(properties.connectTimeout())
-                .build();
+                .connectTimeout(properties.connectTimeout());
+        customizers.orderedStream().forEach(customizer -> customizer.customize(builder));
+        return builder.build();
+    }
+
+    @Bean
+    @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+    static PolicyCheck stintPolicyCheck(ObjectProvider<Limiter> limiter) {
+        return new PolicyCheck(limiter);
     }
 
     private static Policy policy(StintProperties properties) {
@@ -47,19 +55,5 @@ public class StintAutoConfiguration {
                 yield Policy.localShare(properties.share());
             }
         };
-    }
-
-    /** The filter for servlets. */
-    @Configuration(proxyBeanMethods = false)
-    @ConditionalOnWebApplication(type = ConditionalOnWebApplication.Type.SERVLET)
-    @ConditionalOnClass({Filter.class, OncePerRequestFilter.class})
-    @ConditionalOnProperty("stint.filter.policy")
-    static class ServletConfiguration {
-        @Bean
-        @ConditionalOnMissingBean
-        StintFilter stintFilter(Limiter limiter, StintProperties properties, ObjectProvider<CallerKey> key) {
-            Guard guard = Guard.byPolicy(limiter, String.valueOf(properties.filter().policy()));
-            return new StintFilter(guard, key.getIfAvailable(CallerKey::userOrAddress), properties.filter().order());
-        }
     }
 }

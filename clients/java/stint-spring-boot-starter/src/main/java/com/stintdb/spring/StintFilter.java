@@ -34,11 +34,17 @@ public final class StintFilter extends OncePerRequestFilter implements Ordered {
     @Override
     protected void doFilterInternal(HttpServletRequest request, HttpServletResponse response, FilterChain chain) throws ServletException, IOException {
         Guard.Answer answer = guard.decide(key.of(request)).toCompletableFuture().join();
-        answer.fields().forEach(response::setHeader);
-        if (answer.allowed()) {
-            chain.doFilter(request, response);
+        if (!answer.allowed()) {
+            respond(response, answer);
             return;
         }
+        answer.fields().forEach(response::setHeader);
+        chain.doFilter(request, response);
+    }
+
+    /** Writes a denial. */
+    static void respond(HttpServletResponse response, Guard.Answer answer) throws IOException {
+        answer.fields().forEach(response::setHeader);
         response.setStatus(answer.status());
         response.getOutputStream().write(answer.body().getBytes(StandardCharsets.UTF_8));
     }

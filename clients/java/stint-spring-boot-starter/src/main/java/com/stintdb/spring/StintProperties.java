@@ -14,7 +14,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param share The part of each limit for this process under local-share, above 0 and at most 1.
  * @param timeout The longest time that a call waits for Stint, in whole milliseconds.
  * @param connectTimeout The longest time that the first calls wait for a connection, in whole milliseconds.
- * @param filter The filter for servlets.
+ * @param filter The filter for servlets or WebFlux.
  */
 @ConfigurationProperties("stint")
 public record StintProperties(
@@ -35,9 +35,9 @@ public record StintProperties(
     }
 
     /**
-     * The filter for servlets.
+     * The filter for servlets or WebFlux.
      *
-     * @param policy The policy on the server that requests are checked by. Without it, there is no filter.
+     * @param policy The policy on the server that all requests are checked by. Without it, there is no filter.
      * @param order The filter's place among others. Put it behind the one that sets the user.
      */
     public record Filter(@Nullable String policy, @DefaultValue("0") int order) {}

@@ -1,4 +1,4 @@
-/** A limiter as a bean, and a filter for servlets, configured by properties. */
+/** A limiter as a bean, with filters, limited methods, meters and health, configured by properties. */
 @NullMarked
 package com.stintdb.spring;
 

@@ -24,12 +24,17 @@ public final class Guard {
     /**
      * The answer to a request.
      *
-     * @param allowed whether the application answers the request
-     * @param status of a denial: 429, or 503 while nobody counts and the policy denies
+     * @param result the decision; of a policy's limits, that of the tightest
+     * @param status 200, or of a denial: 429, or 503 while nobody counts and the policy denies
      * @param fields of the response, in both cases
      * @param body of a denial: the problem details of RFC 9457
      */
-    public record Answer(boolean allowed, int status, Map<String, String> fields, String body) {}
+    public record Answer(Result result, int status, Map<String, String> fields, String body) {
+        /** Whether the application answers the request. */
+        public boolean allowed() {
+            return result.allowed();
+        }
+    }
 
     private final Limiter limiter;
     private final String name;
@@ -74,6 +79,8 @@ public final class Guard {
             if (failure == null) {
                 Map<String, String> fields = Fields.of(styles, name, result, limit);
                 return result.allowed() ? new Answer(true, 200, fields, "") : denied(result, fields);
+                Map<String, String> fields = Fields.of(name, result, limit);
+                return result.allowed() ? new Answer(result, 200, fields, "") : denied(result, fields);
             }
             StintException error = Asker.errorOf(failure);
             LOG.log(System.Logger.Level.ERROR, "rate limit " + name + ": " + error.getMessage());
@@ -102,11 +109,11 @@ public final class Guard {
         fields.put("Cache-Control", "no-store");
         if (result.source() == Source.FALLBACK) {
             String body = "{\"type\":\"" + TYPES + "temporary-reduced-capacity\",\"title\":\"Requests cannot be counted at present\",\"status\":503}";
-            return new Answer(false, 503, fields, body);
+            return new Answer(result, 503, fields, body);
         }
         String detail = isNever ? ",\"detail\":\"This request costs more than the limit of " + result.limit() + ".\"" : "";
         String body = "{\"type\":\"" + TYPES + "quota-exceeded\",\"title\":\"Too many requests\",\"status\":429" + detail + ",\"violated-policies\":[" + json(name) + "]}";
-        return new Answer(false, 429, fields, body);
+        return new Answer(result, 429, fields, body);
     }
 
     /** A string of JSON. */

@@ -1,0 +1,9 @@
+package com.stintdb.spring;
+
+import org.springframework.boot.WebApplicationType;
+
+class ReactiveWebTest extends WebTest {
+    ReactiveWebTest() {
+        super(WebApplicationType.REACTIVE);
+    }
+}

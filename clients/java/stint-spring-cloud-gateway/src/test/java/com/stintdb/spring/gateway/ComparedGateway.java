@@ -1,0 +1,26 @@
+package com.stintdb.spring.gateway;
+
+import org.springframework.boot.SpringApplication;
+import org.springframework.boot.WebApplicationType;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.cloud.gateway.filter.ratelimit.KeyResolver;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import reactor.core.publisher.Mono;
+
+/** A gateway of {@link Comparison}, in a process of its own. Its arguments are properties. */
+@Configuration(proxyBeanMethods = false)
+@EnableAutoConfiguration(excludeName = "org.springframework.cloud.gateway.server.mvc.filter.FilterAutoConfiguration")
+public class ComparedGateway {
+    @Bean
+    KeyResolver user() {
+        return exchange -> Mono.justOrEmpty(exchange.getRequest().getHeaders().getFirst("X-User"));
+    }
+
+    /** Starts it. */
+    public static void main(String[] arguments) {
+        SpringApplication application = new SpringApplication(ComparedGateway.class);
+        application.setWebApplicationType(WebApplicationType.REACTIVE);
+        application.run(arguments);
+    }
+}
