@@ -20,7 +20,14 @@ func (s *Store) applySeveral(now int64, op *engine.Op, res *engine.Result, locke
 	case engine.Settle:
 		return s.settle(g, now, op, res, locked, readOnly)
 	}
-	return s.acquireAll(g, now, op, op.Parts, res, locked, readOnly)
+	parts := op.Parts
+	if op.Options&engine.FromPurses != 0 {
+		parts = g.parts[:copy(g.parts[:], parts)]
+		if res.Clear(); !s.place(op, parts, res) {
+			return true
+		}
+	}
+	return s.acquireAll(g, now, op, parts, res, locked, readOnly)
 }
 
 // acquireAll decides the parts of whole at one instant: tokens are taken from every limit or from none. It locks the shards,
