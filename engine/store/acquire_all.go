@@ -20,12 +20,9 @@ func (s *Store) applySeveral(now int64, op *engine.Op, res *engine.Result, locke
 	case engine.Settle:
 		return s.settle(g, now, op, res, locked, readOnly)
 	}
-	parts := op.Parts
-	if op.Options&engine.FromPurses != 0 {
-		parts = g.parts[:copy(g.parts[:], parts)]
-		if res.Clear(); !s.place(op, parts, res) {
-			return true
-		}
+	parts, ok := s.openAll(g, op, res)
+	if !ok {
+		return true
 	}
 	return s.acquireAll(g, now, op, parts, res, locked, readOnly)
 }

@@ -5,6 +5,16 @@ import (
 	"github.com/stintdb/stint/engine/database"
 )
 
+// openAll returns the limits that an AcquireAll asks. It returns false when res has an error instead.
+func (s *Store) openAll(g *acquireAllCall, op *engine.Op, res *engine.Result) (parts []engine.Op, ok bool) {
+	if op.Options&engine.FromPurses == 0 {
+		return op.Parts, true
+	}
+	parts = g.parts[:copy(g.parts[:], op.Parts)]
+	res.Clear()
+	return parts, s.place(op, parts, res)
+}
+
 // place has the parts of a request whose keys this store does not own asked in their purses, if the request says so. Otherwise, and where one cannot
 // be, it returns false, with an error in res.
 func (s *Store) place(whole *engine.Op, parts []engine.Op, res *engine.Result) (ok bool) {
