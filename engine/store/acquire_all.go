@@ -20,7 +20,7 @@ func (s *Store) applySeveral(now int64, op *engine.Op, res *engine.Result, locke
 	case engine.Settle:
 		return s.settle(g, now, op, res, locked, readOnly)
 	}
-	parts, ok := s.openAll(g, op, res)
+	parts, ok := openAll(s, g, op, res)
 	if !ok {
 		return true
 	}

@@ -94,7 +94,7 @@ func (s *Store) open(r *request, op *engine.Op, res *engine.Result) (ok bool) {
 	if op.Verb == engine.Check {
 		r.parts, ok = s.openCheck(r.call, op, res)
 	} else {
-		r.parts, ok = s.openAll(r.call, op, res)
+		r.parts, ok = openAll(s, r.call, op, res)
 	}
 	return ok && r.call.locate(s, r.parts, res)
 }

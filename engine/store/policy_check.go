@@ -63,7 +63,7 @@ func (s *Store) openCheck(g *acquireAllCall, op *engine.Op, res *engine.Result) 
 	}
 	g.shadow = shadow
 	parts = g.parts[:len(limits)]
-	if !s.place(op, parts, res) {
+	if !place(s.owns, op, parts, res) {
 		return nil, false
 	}
 	if limits[0].meets && g.denySameKey(parts, op, res) {

@@ -6,24 +6,24 @@ import (
 )
 
 // openAll returns the limits that an AcquireAll asks. It returns false when res has an error instead.
-func (s *Store) openAll(g *acquireAllCall, op *engine.Op, res *engine.Result) (parts []engine.Op, ok bool) {
+func openAll(s *Store, g *acquireAllCall, op *engine.Op, res *engine.Result) (parts []engine.Op, ok bool) {
 	if op.Options&engine.FromPurses == 0 {
 		return op.Parts, true
 	}
 	parts = g.parts[:copy(g.parts[:], op.Parts)]
 	res.Clear()
-	return parts, s.place(op, parts, res)
+	return parts, place(s.owns, op, parts, res)
 }
 
-// place has the parts of a request whose keys this store does not own asked in their purses, if the request says so. Otherwise, and where one cannot
+// place has the parts of a request whose keys the store does not own asked in their purses, if the request says so. Otherwise, and where one cannot
 // be, it returns false, with an error in res.
-func (s *Store) place(whole *engine.Op, parts []engine.Op, res *engine.Result) (ok bool) {
-	if s.owns == nil {
+func place(owns func(key []byte) bool, whole *engine.Op, parts []engine.Op, res *engine.Result) (ok bool) {
+	if owns == nil {
 		return true
 	}
 	for i := range parts {
 		switch p := &parts[i]; {
-		case s.owns(database.KeyOf(p.Key)):
+		case owns(database.KeyOf(p.Key)):
 		case whole.Options&engine.FromPurses == 0:
 			res.Status = engine.CrossSlot
 			return false
