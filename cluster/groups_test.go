@@ -16,8 +16,14 @@ import (
 // simulateGroups is simulate with groups of keys, once these have leaders.
 func simulateGroups(t *testing.T, groups int, names ...string) *simulated {
 	t.Helper()
+	return simulateShared(t, nil, groups, names...)
+}
+
+// simulateShared is simulateGroups with patterns of shared keys.
+func simulateShared(t *testing.T, shared []string, groups int, names ...string) *simulated {
+	t.Helper()
 	s := simulate(t)
-	s.names, s.groups = names, groups
+	s.names, s.groups, s.shared = names, groups, shared
 	for _, name := range names {
 		s.start(name)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/stintdb/stint/cluster/propose"
 	"github.com/stintdb/stint/cluster/rafttransport"
 	"github.com/stintdb/stint/cluster/router"
+	"github.com/stintdb/stint/cluster/shared"
 	"github.com/stintdb/stint/cluster/transport"
 )
 
@@ -78,6 +79,15 @@ func (k *keyGroups) numbered(number uint32) *group.Group {
 		return replicas[number-1].Group
 	}
 	return nil
+}
+
+// withPurses are the groups as package shared sees them.
+func (k *keyGroups) withPurses() (all []shared.Replica) {
+	for i, g := range k.replicas() {
+		leads := func() bool { is, _ := g.Leads(); return is }
+		all = append(all, shared.Replica{Number: i + 1, Leads: leads, Now: g.Now, Store: k.opt.KeyStores[i]})
+	}
+	return all
 }
 
 func (k *keyGroups) ownStatuses() (all map[uint32]group.MemberStatus) {

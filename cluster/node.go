@@ -14,6 +14,7 @@ import (
 	"github.com/stintdb/stint/cluster/oncelog"
 	"github.com/stintdb/stint/cluster/raftnode"
 	"github.com/stintdb/stint/cluster/router"
+	"github.com/stintdb/stint/cluster/shared"
 	"github.com/stintdb/stint/cluster/transport"
 	"github.com/stintdb/stint/engine"
 )
@@ -29,6 +30,7 @@ type Node struct {
 	first    *group.Group     // group 0, of all nodes
 	keys     *keyGroups
 	router   *router.Router // nil where group 0 has all keys
+	shared   *shared.Limits // nil where no limits are shared
 
 	pledges   *pledges
 	discovery *discovery
@@ -85,6 +87,10 @@ func (n *Node) connectParts() {
 	if n.opt.Groups > 1 {
 		n.router = router.New(n.ctx, n.opt.Groups, n.opt.Store, n.knowPolicies)
 		n.keys.onBegin = n.router.Begin
+		if len(n.opt.Shared) > 0 {
+			n.router.Share(n.opt.Shared)
+			n.shared = shared.New(n.ctx, shared.Options{Router: n.router, Policies: n.opt.Store, Timeout: n.opt.DecideTimeout, Replicas: n.keys.withPurses})
+		}
 	}
 	g.Connect(n.peers, n.statuses)
 	n.pledges = &pledges{opt: &n.opt, id: n.id, group: g, stable: n.opt.Disk.Stable(), statuses: n.statuses, log: n.log}
@@ -96,10 +102,13 @@ func (n *Node) Group() *group.Group { return n.first }
 
 // Decide has a batch decided by the groups that have its keys, as [group.Group.Decide] does by one.
 func (n *Node) Decide(b *engine.Batch) (finished bool) {
-	if n.router == nil {
+	switch {
+	case n.router == nil:
 		return n.first.Decide(b)
+	case n.shared == nil:
+		return n.router.Decide(b)
 	}
-	return n.router.Decide(b)
+	return n.shared.Decide(b)
 }
 
 // knowPolicies waits until group 0 has here all that was acknowledged before, policies too.
@@ -163,5 +172,8 @@ func (n *Node) end() error {
 		errs = append(errs, g.Close())
 	}
 	n.ended.Wait()
+	if n.shared != nil {
+		n.shared.Close()
+	}
 	return errors.Join(append(errs, n.keys.closeDisks())...)
 }

@@ -32,6 +32,7 @@ type Options struct {
 	OpenGroup func(number int, isNew bool) (Disk, error) // opens the directory of a group of keys, which exists unless it is new
 	KeyStores []*store.Store                             // of the groups of keys, empty; Store then has no keys
 	NewTurns  func() group.Turns                         // nil if no clients wait for keys
+	Shared    []string                                   // patterns of package glob: keys whose limits requests of all groups may have in common
 
 	Log *slog.Logger
 

@@ -201,6 +201,7 @@ type simulated struct {
 	names       []string
 	expect      int // of which form the cluster; 0 for all
 	groups      int // of keys
+	shared      []string
 	nodes       map[string]*Node
 	everStarted []*Node
 	suspended   atomic.Int64 // nanoseconds for which all machines were suspended
@@ -277,7 +278,7 @@ func (s *simulated) options(name, address string, disk Disk) Options {
 		SinceBoot: func() (string, time.Duration) {
 			return fmt.Sprint(name, s.bootOf(name)), time.Duration(time.Now().UnixNano() + s.suspended.Load())
 		},
-		Groups: s.groups, OpenGroup: s.disks[name].openGroup,
+		Groups: s.groups, OpenGroup: s.disks[name].openGroup, Shared: s.shared,
 	}
 	for number := 0; number <= s.groups && s.groups > 0; number++ {
 		owns := func(key []byte) bool { return slot.GroupOf(slot.Of(key), s.groups) == number }

@@ -67,6 +67,7 @@ const (
 	NamedFields  = DeclaredOnly // SetPolicy, SetOverride: {name} in the Key and Who of Parts stands for a field; Check: Args are such fields
 	OneDatabase  = UpTo         // Flush: the keys of Database alone
 	AlsoDeclared = UpTo         // Script: PriorAt counts for the keys that it declares too
+	FromPurses   = Shadow       // AcquireAll, Check: limits of keys that the store does not own are asked in their purses
 	Merged       = UpTo         // Lend: Loan has requests that wait
 	Whole        = Force        // Lend: up to all tokens that are available, not only a part of them
 	WriteOnly    = Force        // Script: Key says which declared keys may not be read

@@ -42,6 +42,7 @@ const (
 	NotAwayFromHome           // the operation is not possible on a key whose limit has its home elsewhere; nothing was taken
 	TooManyMembers            // a fair share has MaxMembers active members, and the request is of another
 	CrossSlot                 // the keys are of several groups of a cluster, see package slot; nothing was taken
+	NotShared                 // AcquireAll, Check: a limit of several groups is of a kind that purses cannot have; nothing was taken
 	KeyChanged                // Expect, and all behind it in its batch: a key has another fingerprint; nothing was done
 
 	endOfStatuses

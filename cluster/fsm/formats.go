@@ -68,8 +68,11 @@ func usesVerb(verbs ...engine.Verb) func(*engine.Op) bool {
 	return func(op *engine.Op) bool { return slices.Contains(verbs, op.Verb) }
 }
 
-// usesPurse is Addition.IsUsed of tokens of another cluster.
+// usesPurse is Addition.IsUsed of tokens of another cluster, or group.
 func usesPurse(op *engine.Op) bool {
+	if op.Verb == engine.AcquireAll || op.Verb == engine.Check {
+		return op.Options&engine.FromPurses != 0
+	}
 	return op.Verb == engine.Prepare || op.Verb == engine.Deposit || op.Limit.Algorithm.Home() != limits.NoAlgorithm
 }
 

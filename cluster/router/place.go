@@ -33,6 +33,10 @@ func (r *Router) Place(op *engine.Op) int {
 		}
 		return at
 	case engine.AcquireAll:
+		if op.Options&engine.FromPurses != 0 {
+			at, _ := r.Gather(op.Parts)
+			return at
+		}
 		at := anywhere
 		for i := range op.Parts {
 			at = meet(at, r.ofName(op.Parts[i].Key))
@@ -58,6 +62,17 @@ func (r *Router) ofCheck(op *engine.Op) int {
 	var fields [][]byte
 	if op.Options&engine.NamedFields != 0 {
 		fields = op.Args
+	}
+	if op.Options&engine.FromPurses != 0 {
+		g := gathering{router: r}
+		for i := range engine.MaxParts {
+			key := r.policies.AppendPolicyKey(room[:0], op.Key, op.Who, fields, i)
+			if len(key) == 0 {
+				break
+			}
+			g.add(key)
+		}
+		return g.place()
 	}
 	key := r.policies.AppendPolicyKey(room[:0], op.Key, op.Who, fields, 0)
 	if len(key) == 0 {

@@ -21,7 +21,8 @@ type Policies interface {
 
 // Router divides batches among groups. Operations of one batch on one key stay in order, and so do those that every group carries out.
 type Router struct {
-	count    int // of the groups that have keys
+	count    int      // of the groups that have keys
+	shared   []string // patterns of keys whose limits may be asked in any group
 	policies Policies
 	// catchUp waits until this node knows every policy that was acknowledged before.
 	catchUp func(ctx context.Context) error

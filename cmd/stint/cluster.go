@@ -53,6 +53,11 @@ func join(cfg config.Config, keys *store.Store, groups []*store.Store, files des
 		Unauthenticated: files.unauthenticated, Report: operators.Report, Watched: operators.Watched, Counts: operators.Counts, Turns: blocking.NewTurns(cfg.ClusterHeartbeat),
 		Groups: cfg.Groups, KeyStores: groups, NewTurns: func() group.Turns { return blocking.NewTurns(cfg.ClusterHeartbeat) },
 		OpenGroup: func(number int, isNew bool) (cluster.Disk, error) { return groupDirs.Open(number, isNew) },
+		Unauthenticated: files.unauthenticated, Report: operators.Report, Turns: blocking.NewTurns(cfg.ClusterHeartbeat),
+		Groups: cfg.Groups, KeyStores: groups, Shared: cfg.ClusterShared, NewTurns: func() group.Turns { return blocking.NewTurns(cfg.ClusterHeartbeat) },
+		OpenGroup: func(number int, isNew bool) (cluster.Disk, error) {
+			return raftstore.OpenGroup(cfg.Dir, number, isNew, raftstore.LogKind(cfg.ClusterLog), log)
+		},
 	}))
 	hide()
 	if err != nil {

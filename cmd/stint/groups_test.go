@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/internal/testserver"
-	"github.com/stintdb/stint/internal/testwait"
 )
 
 // Commands in a cluster whose keys are divided among groups, and their refusals.
@@ -18,7 +17,7 @@ func TestGroupsOfKeys(t *testing.T) {
 	nodes := testserver.StartCluster(t, program, 3, "--groups", "4")
 	for _, node := range nodes {
 		eventually(t, node, "RL.POLICY LIST", `[]`)
-		testwait.Until(t, "all groups have leaders", func() bool { return strings.Contains(ask(t, node, "CLUSTER INFO"), "cluster_slots_ok:16384") })
+		awaitGroups(t, node)
 	}
 	const crossing = "-CROSSSLOT Keys in request don't hash to the same slot; give keys that belong together one hash tag, as in {user1}:a and {user1}:b: nothing was taken"
 	const elsewhere = "-ERR Script attempted to access a non local key in a cluster node"

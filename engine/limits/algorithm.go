@@ -244,6 +244,12 @@ func (a Algorithm) Purse() Algorithm {
 	return NoAlgorithm
 }
 
+// InPurse is the limit as a purse has it, and false if it cannot have its home elsewhere. Home warns of its use.
+func (l Limit) InPurse() (of Limit, ok bool) {
+	l.Algorithm, l.Warn = l.Algorithm.Purse(), 0
+	return l, l.Algorithm != NoAlgorithm && l.History == 0
+}
+
 // Home is the algorithm at home of a purse's row, [NoAlgorithm] of any other.
 func (a Algorithm) Home() Algorithm { return propertiesOf[a].home }
 

@@ -142,8 +142,8 @@ const (
 // opLayouts has a row for every verb. Tests add more.
 var opLayouts = []opLayout{
 	engine.Acquire:     {fields: fieldKey | fieldLimit | fieldWho | fieldTokens | fieldMaxWait | fieldKeep | fieldPrior | fieldWeight, options: byte(engine.Peek | engine.UpTo | engine.Force), check: asks},
-	engine.AcquireAll:  {fields: fieldTokens | fieldMaxWait | fieldParts, parts: partFields, options: byte(engine.Peek), partOptions: byte(engine.FixedCost), check: asksAll},
-	engine.Check:       {fields: fieldKey | fieldWho | fieldTokens | fieldMaxKey | fieldMaxWait | fieldKeep | fieldPrior, options: byte(engine.Peek | engine.NamedFields), check: checks},
+	engine.AcquireAll:  {fields: fieldTokens | fieldMaxWait | fieldParts, parts: partFields, options: byte(engine.Peek | engine.FromPurses), partOptions: byte(engine.FixedCost), check: asksAll},
+	engine.Check:       {fields: fieldKey | fieldWho | fieldTokens | fieldMaxKey | fieldMaxWait | fieldKeep | fieldPrior, options: byte(engine.Peek | engine.NamedFields | engine.FromPurses), check: checks},
 	engine.Look:        {fields: fieldKey},
 	engine.Refund:      {fields: fieldKey | fieldTokens},
 	engine.Release:     {fields: fieldKey | fieldWho, check: hasHolder},

@@ -102,7 +102,7 @@ func reserves(op *engine.Op) bool {
 		return false
 	}
 	request := &op.Parts[0]
-	return canBeReserved(request.Verb) && request.Options&engine.Peek == 0 &&
+	return canBeReserved(request.Verb) && request.Options&(engine.Peek|engine.FromPurses) == 0 &&
 		(request.Verb != engine.Acquire || request.Limit.Algorithm.Keeps())
 }
 

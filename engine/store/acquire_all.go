@@ -20,7 +20,11 @@ func (s *Store) applySeveral(now int64, op *engine.Op, res *engine.Result, locke
 	case engine.Settle:
 		return s.settle(g, now, op, res, locked, readOnly)
 	}
-	return s.acquireAll(g, now, op, op.Parts, res, locked, readOnly)
+	parts, ok := openAll(s, g, op, res)
+	if !ok {
+		return true
+	}
+	return s.acquireAll(g, now, op, parts, res, locked, readOnly)
 }
 
 // acquireAll decides the parts of whole at one instant: tokens are taken from every limit or from none. It locks the shards,

@@ -91,12 +91,12 @@ func areShort(parts []engine.Op) bool {
 
 // open finds out which limits a request asks, and where their keys are. It returns false when res has an error instead.
 func (s *Store) open(r *request, op *engine.Op, res *engine.Result) (ok bool) {
-	if r.parts = op.Parts; op.Verb == engine.Check {
-		if r.parts, ok = s.openCheck(r.call, op, res); !ok {
-			return false
-		}
+	if op.Verb == engine.Check {
+		r.parts, ok = s.openCheck(r.call, op, res)
+	} else {
+		r.parts, ok = openAll(s, r.call, op, res)
 	}
-	return r.call.locate(s, r.parts, res)
+	return ok && r.call.locate(s, r.parts, res)
 }
 
 // heldShards are locked shards.

@@ -250,7 +250,7 @@ func (p *policies) opsFor(check *engine.Op) []engine.Op {
 	_, parts, _ := p.find(check.Key, check.Who)
 	ops := make([]engine.Op, len(parts))
 	for i := range parts {
-		ops[i].Limit = parts[i].limit
+		parts[i].ask(check, &ops[i])
 		ops[i].Key, _ = parts[i].key.AppendTo(nil, check.Who, check.Args)
 		ops[i].Key = database.EscapeFrom(ops[i].Key, 0)
 		ops[i].Who, _ = parts[i].who.AppendTo(nil, check.Who, check.Args)

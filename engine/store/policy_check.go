@@ -3,7 +3,6 @@ package store
 import (
 	"bytes"
 	"cmp"
-	"slices"
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/database"
@@ -64,8 +63,7 @@ func (s *Store) openCheck(g *acquireAllCall, op *engine.Op, res *engine.Result) 
 	}
 	g.shadow = shadow
 	parts = g.parts[:len(limits)]
-	if s.owns != nil && slices.ContainsFunc(parts, func(p engine.Op) bool { return !s.owns(database.KeyOf(p.Key)) }) {
-		res.Status = engine.CrossSlot
+	if !place(s.owns, op, parts, res) {
 		return nil, false
 	}
 	if limits[0].meets && g.denySameKey(parts, op, res) {
@@ -117,7 +115,7 @@ func (g *acquireAllCall) showThresholds(res *engine.Result) {
 // ask fills in the question that a check asks the limit of p, but for its key and holder.
 func (p *part) ask(check, to *engine.Op) {
 	*to = engine.Op{}
-	to.Limit, to.Tokens, to.Options, to.MaxWait = p.limit, check.Tokens, check.Options&^engine.NamedFields, check.MaxWait
+	to.Limit, to.Tokens, to.Options, to.MaxWait = p.limit, check.Tokens, check.Options&^(engine.NamedFields|engine.FromPurses), check.MaxWait
 	to.Keep, to.Weight, to.PriorAt = p.keep, p.weight, check.PriorAt
 	if p.options&engine.FixedCost != 0 {
 		to.Options, to.Tokens = to.Options|engine.FixedCost, p.tokens

@@ -16,10 +16,13 @@ func (p *policies) countStrict(known *policy, strict bool) {
 	known.strict = strict
 }
 
-// IsStrict reports whether an operation must be decided in the log alone: it checks a policy with [engine.Strict], or asks for a key
-// that a limit of such a policy can come to. Limits of overrides with other keys do not count.
+// IsStrict reports whether an operation must be decided in the log alone: it checks a policy with [engine.Strict], asks for a key
+// that a limit of such a policy can come to, or has [engine.FromPurses]. Limits of overrides with other keys do not count.
 func (s *Store) IsStrict(op *engine.Op) bool {
 	p := &s.policies
+	if op.Options&engine.FromPurses != 0 && (op.Verb == engine.Check || op.Verb == engine.AcquireAll) {
+		return true // its purses are in the log's state
+	}
 	if p.strict.Load() == 0 { // nearly always
 		return false
 	}

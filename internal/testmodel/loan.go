@@ -220,8 +220,10 @@ func (c *loanCall) readLoan(words []string) (err error) {
 	if c.holder = words[0]; c.holder == "" || len(c.holder) > 255 {
 		return refuse("ERR holder: must be 1 to 255 bytes, got %d", len(c.holder))
 	}
-	if strings.HasPrefix(c.holder, "node/") {
-		return refuse("ERR holder: names that begin with node/ are those of a cluster's nodes")
+	for _, prefix := range []string{"node/", "group/"} {
+		if strings.HasPrefix(c.holder, prefix) {
+			return refuse("ERR holder: names that begin with %s are those of a cluster's nodes and groups", prefix)
+		}
 	}
 	if c.number, err = between("number", words[1], 1, math.MaxInt64); err != nil {
 		return err

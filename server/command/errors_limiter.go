@@ -42,7 +42,7 @@ var (
 		"Only tokens of limits that count them from the request on, and have no places or names, can be set aside for a holder.")
 	errNotHeld = limiterErrors.Add("ERR the holder states more tokens than the %d that are set aside for it",
 		"`LEFT` of `RL.LEND`, or the tokens of `RL.RETURN`. The holder counts wrongly, or shares its name with another.")
-	errNodeHolder = limiterErrors.Add("ERR holder: names that begin with %s are those of a cluster's nodes",
+	errNodeHolder = limiterErrors.Add("ERR holder: names that begin with %s are those of a cluster's nodes and groups",
 		"Give the holder in `RL.LEND` and `RL.RETURN` another name. `RL.VOID` takes these names too.")
 	errNoValue = limiterErrors.Add("ERR %s: needs a value",
 		"")

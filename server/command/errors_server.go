@@ -61,6 +61,8 @@ var (
 		"A server with [`--upstream`](regions.md): a key of the command, a declared key, or a key of a policy may match `--upstream-keys`.")
 	ErrCrossSlot = clusterErrors.Add("CROSSSLOT Keys in request don't hash to the same slot; give keys that belong together one hash tag, as in {user1}:a and {user1}:b: nothing was taken",
 		"A cluster with [`--groups`](cluster.md#groups): a command, a script or a transaction has keys of several groups. The id of a reservation is one of the keys.")
+	errNotShared = clusterErrors.Add("CROSSSLOT a shared limit must be TB, CL, LB or FW without HISTORY, and the request without KEEP, MAXWAIT and BLOCK; otherwise give its keys one hash tag, as in {user1}:a and {user1}:b: nothing was taken",
+		"A limit of a key that matches [`--cluster-shared`](cluster.md#groups).")
 	errMoved = clusterErrors.Add("MOVED %d %s",
 		"With `--redirect moved`, from a node that is not the leader: nothing was taken. The slot of the first key, and the leader's address. Clients for Redis Cluster follow it automatically.")
 	ErrNoCluster = clusterErrors.Add("ERR this server is not a node of a cluster: start it with --cluster-listen",

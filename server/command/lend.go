@@ -96,8 +96,10 @@ func (r *Request) loan(op *engine.Op, who, number, previous []byte) error {
 	if err := holder(who); err != nil {
 		return err
 	}
-	if bytes.HasPrefix(who, []byte(keyspace.NodeHolder)) {
-		return errNodeHolder.With(keyspace.NodeHolder)
+	for _, prefix := range []string{keyspace.NodeHolder, keyspace.GroupHolder} {
+		if bytes.HasPrefix(who, []byte(prefix)) {
+			return errNodeHolder.With(prefix)
+		}
 	}
 	n, err := integerBetween("number", number, 1, math.MaxInt64)
 	if err != nil {

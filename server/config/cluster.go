@@ -45,6 +45,11 @@ var clusterSettings = []Setting{
 		value: func(c *Config) Value { return &integer{&c.Groups, 1, 64} },
 	},
 	{
+		Name: "cluster-shared", Group: groupCluster, Placeholder: "PATTERNS",
+		Help:  "With --groups: patterns in the syntax of KEYS, separated by commas, such as global:*. RL.ALL and RL.CHECK may ask limits of these keys together with those of any group. Must be the same on every node.",
+		value: func(c *Config) Value { return &listValue{&c.ClusterShared, patternsForm, maxPatterns} },
+	},
+	{
 		Name: "redirect", Group: groupCluster, Placeholder: "MODE",
 		Help:  "Treatment of requests on a node that is not the leader: forward sends them to the leader, moved redirects the client with MOVED.",
 		value: func(c *Config) Value { return &word{&c.Redirect, []string{"forward", "moved"}} },
@@ -267,6 +272,8 @@ func checkUnused(c *Config) error {
 		return conflictf("rewind has no meaning for a node, whose time is the cluster's: begin a cluster with a backup, by cluster-import and rewind, or leave rewind out")
 	case c.Groups > 1 && c.ClusterImport != "":
 		return conflictf("a cluster with groups (%d) cannot begin with the state of cluster-import yet: leave one of them out", c.Groups)
+	case c.Groups < 2 && len(c.ClusterShared) > 0:
+		return conflictf("cluster-shared (%s) has no meaning with one group, which has all keys: set groups, or leave cluster-shared out", strings.Join(c.ClusterShared, ","))
 	case c.Groups > 1 && c.HasUpstream():
 		return conflictf("a cluster with groups (%d) cannot have its limits at upstream yet: leave one of them out", c.Groups)
 	case c.ClusterImport != "" && c.ClusterImport == c.Dir:

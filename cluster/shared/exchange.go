@@ -1,0 +1,200 @@
+package shared
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/keyspace"
+	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/purse"
+)
+
+// outcome is that of an operation on a loan.
+type outcome struct {
+	refusal engine.Result // of Status OK if the operation was carried out
+	isDry   bool          // home has lent less than was asked for
+}
+
+// exchange begins an operation on the loan of a key, unless one is under way. It returns false at the end. k.mu is held.
+func (l *Limits) exchange(k *key, returning bool) bool {
+	if k.exchanging {
+		return true
+	}
+	k.exchanging = l.begin(func() {
+		for more := true; more; returning = false {
+			more = l.serve(k, l.inTurn(func() outcome { return l.operate(k, returning) }))
+		}
+	})
+	return k.exchanging
+}
+
+// inTurn calls f when fewer than maxExchanges are under way.
+func (l *Limits) inTurn(f func() outcome) outcome {
+	timeout := time.NewTimer(l.opt.Timeout)
+	defer timeout.Stop()
+	select {
+	case l.slots <- struct{}{}:
+		defer func() { <-l.slots }()
+		return f()
+	case <-timeout.C:
+		return failed(engine.Overloaded)
+	}
+}
+
+func failed(status engine.Status) outcome { return outcome{refusal: engine.Result{Status: status}} }
+
+// operate carries out one operation on the loan of a key: prepared in the purse's group, carried out at home, deposited in the purse's group. If
+// it fails, the next one, of any node, goes on with it.
+func (l *Limits) operate(k *key, returning bool) outcome {
+	k.mu.Lock()
+	limit := k.limit
+	k.mu.Unlock()
+	kept, ok := limit.InPurse()
+	if !ok {
+		return failed(engine.NotShared)
+	}
+	prepare := engine.Op{Verb: engine.Prepare, Key: []byte(k.name), Limit: kept}
+	if returning {
+		prepare.Options = engine.Cancel
+	}
+	prepared := l.do(k.at, prepare)[0]
+	if prepared.Status != engine.OK {
+		return outcome{refusal: prepared}
+	}
+	p := purse.Of(&prepared)
+	k.mu.Lock()
+	want, waiting := int64(0), int64(0)
+	if !returning {
+		want = k.want(p.Tokens)
+	}
+	if len(k.waiters) > 0 {
+		waiting = k.waiters[0].tokens
+	}
+	k.mu.Unlock()
+	answers := l.do(0, k.ask(&p, limit, want, waiting)...)
+	answer := &answers[0]
+	var deposit engine.Op
+	switch answer.Status {
+	case engine.OK:
+		deposit = p.Answered([]byte(k.name), answer.Granted, answer.Number)
+	case engine.NotHeld:
+		deposit = p.Answered([]byte(k.name), 0, 0)
+	case engine.WrongType, engine.OutOfRoom, engine.NoRoomToGrow: // nothing was carried out
+		deposit = p.Answered([]byte(k.name), 0, p.Previous)
+	default:
+		return outcome{refusal: *answer}
+	}
+	came := l.do(k.at, deposit)[0]
+	switch {
+	case came.Status != engine.OK:
+		return outcome{refusal: came}
+	case answer.Status != engine.OK:
+		return outcome{refusal: *answer}
+	case p.Returning:
+		l.Counts.Returned.Add(answer.Granted)
+	case came.Granted > 0:
+		l.Counts.Lends.Add(1)
+		l.Counts.Lent.Add(came.Granted)
+	}
+	return l.learn(k, &p, limit, want, waiting, answers)
+}
+
+// ask is the prepared operation, and a look at when the first request that waits could be granted.
+func (k *key) ask(p *purse.Purse, limit limits.Limit, want, waiting int64) []engine.Op {
+	loan, holder := p.Loan(), holderOf(k.at)
+	if p.Returning {
+		return []engine.Op{{Verb: engine.Return, Key: []byte(k.name), Who: holder, Loan: &loan}}
+	}
+	ops := []engine.Op{{Verb: engine.Lend, Key: []byte(k.name), Limit: limit, Tokens: want, Who: holder, Loan: &loan}}
+	if waiting > 0 {
+		ops[0].Options = engine.Whole
+		ops = append(ops, engine.Op{Verb: engine.Acquire, Key: []byte(k.name), Limit: limit, Tokens: waiting, Options: engine.Peek})
+	}
+	return ops
+}
+
+// holderOf is the name of a group as the holder of a loan.
+func holderOf(group int) []byte { return fmt.Append(nil, keyspace.GroupHolder, group) }
+
+// learn takes home's answers. A limit that is not the one in force at home comes with a grant: that costs one token.
+func (l *Limits) learn(k *key, p *purse.Purse, limit limits.Limit, want, waiting int64, answers []engine.Result) (o outcome) {
+	answer, now := &answers[0], time.Now()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.remaining, k.reset = max(0, answer.Remaining), answer.Reset
+	if p.Returning || answer.Number != p.Number && answer.Number != p.Previous {
+		return o // the purse begins anew
+	}
+	if answer.Granted > 0 {
+		k.adopted = limit
+	}
+	if answer.Granted >= want || len(answers) < 2 || answers[1].Status != engine.OK {
+		return o
+	}
+	look := &answers[1]
+	if look.Allowed && k.adopted != limit {
+		k.adopted = limit
+		k.mu.Unlock()
+		l.do(0, engine.Op{Verb: engine.Acquire, Key: []byte(k.name), Limit: limit, Tokens: 1})
+		k.mu.Lock()
+		return o
+	}
+	o.isDry = true
+	k.denied = denial{limit: limit, tokens: waiting, until: now.Add(denyFor), wait: now.Add(time.Duration(look.Wait)), never: look.Wait == engine.NeverWait}
+	if !k.denied.never && k.denied.wait.Before(k.denied.until) {
+		k.denied.until = k.denied.wait
+	}
+	return o
+}
+
+// serve has the requests decided that waited for an operation on the loan. It reports whether there are more, and the next operation is to begin.
+func (l *Limits) serve(k *key, o outcome) (more bool) {
+	k.mu.Lock()
+	waiters := k.waiters
+	k.waiters = nil
+	k.mu.Unlock()
+	for len(waiters) > 0 {
+		n := min(len(waiters), decideAtOnce)
+		requests := make([]*request, n)
+		for i := range requests {
+			requests[i] = waiters[i].request
+		}
+		l.decide(k.at, requests, func(r *request) bool { return l.settleServed(k, r, &o) })
+		waiters = waiters[n:]
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.exchanging = len(k.waiters) > 0
+	return k.exchanging
+}
+
+// settleServed is settle for a request that has waited for an operation on the loan of a key.
+func (l *Limits) settleServed(k *key, r *request, o *outcome) (finished bool) {
+	part := l.short(r)
+	if part < 0 || r.parts[part].Key == nil || string(r.parts[part].Key) != k.name {
+		return l.settle(r)
+	}
+	switch {
+	case o.refusal.Status != engine.OK:
+		r.refuse(&o.refusal)
+		return true
+	case o.isDry:
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		l.deny(k, r, part, k.denied.after(time.Now()))
+		return true
+	}
+	return l.settle(r)
+}
+
+// refuse answers a request as an operation on the loan was: nothing was taken.
+func (r *request) refuse(by *engine.Result) {
+	switch by.Status {
+	case engine.Uncertain: // only the operation on the loan is
+		r.fail(engine.NoLeader)
+	default:
+		r.fail(by.Status)
+		r.res.Held, r.res.Wanted = by.Held, by.Wanted
+	}
+}

@@ -1,0 +1,142 @@
+package shared
+
+import (
+	"sync"
+	"time"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/purse"
+)
+
+// purseID names a purse: a key in a group that is not its home.
+type purseID struct {
+	at   int
+	name string
+}
+
+// key is the demand of this node's requests for the tokens of a purse.
+type key struct {
+	purseID
+
+	mu         sync.Mutex
+	limit      limits.Limit // of the last request, as at home
+	adopted    limits.Limit // the last one that home has lent under
+	waiters    []waiter
+	exchanging bool  // an operation on the loan is under way
+	remaining  int64 // at home for everybody else, after its last answer
+	reset      int64
+	denied     denial
+
+	demand purse.Demand // of tokens, by the time since began
+	began  time.Time
+	seen   time.Time
+}
+
+// waiter is a request that waits for tokens of one of its limits.
+type waiter struct {
+	request *request
+	part    int
+	tokens  int64
+}
+
+// denial is an answer of home: it lends less.
+type denial struct {
+	limit  limits.Limit
+	tokens int64     // as many or more are denied
+	until  time.Time // until then
+	wait   time.Time // then they will be there, unless never
+	never  bool
+}
+
+// after is the time until the tokens will be there.
+func (d *denial) after(now time.Time) int64 {
+	if d.never {
+		return engine.NeverWait
+	}
+	return int64(max(time.Millisecond, d.wait.Sub(now)))
+}
+
+// keyOf returns a key, made if there is room, or nil.
+func (l *Limits) keyOf(at int, name []byte) *key {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	id := purseID{at, string(name)}
+	k := l.keys[id]
+	if k == nil && len(l.keys) < maxKeys {
+		now := time.Now()
+		k = &key{purseID: id, began: now, seen: now}
+		l.keys[id] = k
+	}
+	return k
+}
+
+// use counts tokens that were granted. k.mu is held.
+func (k *key) use(now time.Time, tokens int64) {
+	k.demand.Ask(tokens)
+	k.seen = now
+	k.demand.Measure(now.Sub(k.began), measureOver)
+}
+
+// want is the tokens to ask for: those of the waiters, without those that are left, and those of the time ahead, of which home keeps most. k.mu is
+// held.
+func (k *key) want(left int64) int64 {
+	tokens := min(int64(k.demand.In(ahead)), k.remaining/homeKeeps)
+	for i := range k.waiters {
+		tokens += k.waiters[i].tokens
+	}
+	return max(0, min(tokens-left, k.limit.Capacity))
+}
+
+// homeKeeps divides what home has left: as much of it is lent ahead of requests.
+const homeKeeps = 8
+
+// wait has a request wait for tokens of a part, or denies it.
+func (l *Limits) wait(r *request, part int) (finished bool) {
+	p := &r.parts[part]
+	k := l.keyOf(r.at, p.Key)
+	if k == nil {
+		r.fail(engine.Overloaded)
+		return true
+	}
+	l.Counts.Short.Add(1)
+	now := time.Now()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	switch d := &k.denied; {
+	case p.Tokens > p.Limit.Capacity:
+		l.deny(k, r, part, engine.NeverWait)
+		return true
+	case now.Before(d.until) && p.Tokens >= d.tokens && p.Limit == d.limit:
+		l.deny(k, r, part, d.after(now))
+		return true
+	case r.tries == maxTries || !now.Before(r.until):
+		r.fail(engine.NoLeader)
+		return true
+	case len(k.waiters) >= maxWaiters:
+		r.fail(engine.Overloaded)
+		return true
+	}
+	r.tries++
+	k.limit, k.seen = p.Limit, now
+	k.waiters = append(k.waiters, waiter{r, part, p.Tokens})
+	if !l.exchange(k, false) {
+		k.waiters = k.waiters[:len(k.waiters)-1]
+		r.fail(engine.NoLeader)
+		return true
+	}
+	return false
+}
+
+// deny answers a request that home has no tokens for. k.mu is held.
+func (l *Limits) deny(k *key, r *request, part int, wait int64) {
+	l.Counts.Denied.Add(1)
+	one := &r.res.Parts[part]
+	one.Remaining = min(one.Remaining+k.remaining, one.Limit)
+	if one.Reset = k.reset; r.parts[part].Limit.Rate.Tokens > 0 {
+		one.Reset = r.parts[part].Limit.Rate.Refill(one.Limit - one.Remaining)
+	}
+	if one.Wait = wait; !r.res.Allowed { // a policy in shadow delays nobody
+		r.res.Wait = wait
+	}
+}

@@ -1,0 +1,282 @@
+package cluster
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stintdb/stint/cluster/clock"
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/internal/testsize"
+)
+
+// sharedLimits are limits of keys of all kinds: that refill hardly, slowly and all the time, and small ones.
+var sharedLimits = []limits.Limit{
+	acquire("", simCapacity, 0).Limit,
+	{Algorithm: limits.TokenBucket, Capacity: simCapacity, Rate: limits.Rate{Tokens: 36_000, Period: int64(time.Hour)}},
+	{Algorithm: limits.GCRA, Capacity: 4, Rate: limits.Rate{Tokens: 3600, Period: int64(time.Hour)}},
+	{Algorithm: limits.LeakyBucket, Capacity: 30, Rate: limits.Rate{Tokens: 7200, Period: int64(time.Hour)}},
+	{Algorithm: limits.FixedWindow, Capacity: 40, Rate: limits.Rate{Period: int64(20 * time.Second)}},
+}
+
+const sharedUsers = 2 // of each group
+
+// sharedLedger is what clients were granted under limits that all groups share.
+type sharedLedger struct {
+	keys      [][]byte
+	granted   []atomic.Int64 // of each shared limit
+	resets    []atomic.Int64 // that may have come to each
+	own       [faultGroups][sharedUsers]atomic.Int64
+	uncertain [faultGroups][sharedUsers]atomic.Int64
+	several   atomic.Int64 // grants under a user's limit and shared ones
+	denied    atomic.Int64
+	other     [engine.KeyChanged + 1]atomic.Int64 // by status
+}
+
+func newSharedLedger() *sharedLedger {
+	l := &sharedLedger{granted: make([]atomic.Int64, len(sharedLimits)), resets: make([]atomic.Int64, len(sharedLimits))}
+	for i := range sharedLimits {
+		l.keys = append(l.keys, fmt.Appendf(nil, "global:%d", i))
+	}
+	return l
+}
+
+func (l *sharedLedger) limit(i int, tokens int64) engine.Op {
+	return engine.Op{Verb: engine.Acquire, Key: l.keys[i], Limit: sharedLimits[i], Tokens: tokens}
+}
+
+// user is a limit that refills hardly, so that its state shows what was charged.
+func (l *sharedLedger) user(group, user int, tokens int64) engine.Op {
+	return acquire(string(keyOf(group+1, faultGroups, user)), 100_000, tokens)
+}
+
+var sharedPolicy = engine.Op{Verb: engine.SetPolicy, Key: []byte("shared"), Parts: []engine.Op{acquire("caller{}", 100_000, 0), {Key: []byte("global:1"), Limit: sharedLimits[1]}}}
+
+func (l *sharedLedger) client(w *world, seed uint64) {
+	r := rand.New(rand.NewPCG(seed, 3))
+	for !w.stopped.Load() {
+		w.mu.RLock()
+		n := w.nodes[w.names[r.IntN(len(w.names))]]
+		w.mu.RUnlock()
+		if n == nil || w.paused.Load() {
+			time.Sleep(10 * time.Millisecond)
+			continue
+		}
+		switch i := r.IntN(len(sharedLimits)); r.IntN(40) {
+		case 0:
+			if r.IntN(10) == 0 { // seldom: each allows the capacity once more
+				l.resets[i%2*3].Add(1) // whatever comes of it
+				do(n, engine.Op{Verb: engine.Delete, Key: l.keys[i%2*3]})
+			}
+		case 1, 2, 3, 4, 5:
+			l.note(do(n, l.limit(i, 1+r.Int64N(2)))[0], i, -1, -1, 0)
+		case 6:
+			do(n, sharedPolicy)
+		case 7, 8, 9, 10:
+			l.note(do(n, engine.Op{Verb: engine.Check, Key: sharedPolicy.Key, Who: []byte(fmt.Sprint(r.IntN(8))), Tokens: 1, MaxKey: 64})[0], 1, -1, -1, 0)
+		case 11:
+			op := l.request(r, i, r.IntN(faultGroups), 0, 1)
+			op.Options = engine.Peek
+			do(n, op)
+		default:
+			l.pipeline(n, r)
+		}
+		time.Sleep(time.Duration(5+r.IntN(60)) * time.Millisecond)
+	}
+}
+
+// request asks a user's limit and one or two shared ones.
+func (l *sharedLedger) request(r *rand.Rand, i, group, user int, tokens int64) engine.Op {
+	op := engine.Op{Verb: engine.AcquireAll, Tokens: tokens, Parts: []engine.Op{l.user(group, user, tokens), l.limit(i, tokens)}}
+	if r.IntN(4) == 0 {
+		op.Parts = append(op.Parts, l.limit((i+1)%len(sharedLimits), tokens))
+	}
+	return op
+}
+
+func (l *sharedLedger) pipeline(n *Node, r *rand.Rand) {
+	type asked struct{ i, group, user int }
+	var ops []engine.Op
+	var all []asked
+	for range 1 + r.IntN(4) {
+		a := asked{r.IntN(len(sharedLimits)), r.IntN(faultGroups), r.IntN(sharedUsers)}
+		all, ops = append(all, a), append(ops, l.request(r, a.i, a.group, a.user, 1+r.Int64N(3)))
+	}
+	for at, res := range do(n, ops...) {
+		a := all[at]
+		l.note(res, a.i, a.group, a.user, ops[at].Tokens)
+		if res.Status == engine.OK && res.Allowed && len(ops[at].Parts) == 3 {
+			l.granted[(a.i+1)%len(sharedLimits)].Add(res.Granted)
+		}
+	}
+}
+
+// note adds an answer to the ledger, of a user's limit too unless group is below 0.
+func (l *sharedLedger) note(res engine.Result, i, group, user int, tokens int64) {
+	l.other[res.Status].Add(1)
+	switch {
+	case res.Status == engine.Uncertain && group >= 0:
+		l.uncertain[group][user].Add(tokens)
+	case res.Status == engine.OK && res.Allowed:
+		if l.granted[i].Add(res.Granted); group >= 0 {
+			l.own[group][user].Add(res.Granted)
+			l.several.Add(1)
+		}
+	case res.Status == engine.OK:
+		l.denied.Add(1)
+	}
+}
+
+// exceeded returns the grants beyond a shared limit.
+func (l *sharedLedger) exceeded(passed time.Duration) error {
+	passed += time.Duration(float64(passed) * clock.SlewPartsPerMillion / 1e6)
+	for i := range sharedLimits {
+		limit := &sharedLimits[i]
+		most := float64(limit.Capacity) * float64(1+l.resets[i].Load())
+		if limit.Algorithm == limits.FixedWindow {
+			most += float64(limit.Capacity) * (1 + float64(passed)/float64(limit.Rate.Period))
+		} else {
+			most += 1 + float64(limit.Rate.Tokens)*float64(passed)/float64(limit.Rate.Period)
+		}
+		if got := l.granted[i].Load(); float64(got) > most {
+			return fmt.Errorf("%s: %d tokens granted, with %d resets one limiter would have granted %.1f at most", l.keys[i], got, l.resets[i].Load(), most)
+		}
+	}
+	return nil
+}
+
+// charged compares what users' limits were charged with what they were granted, once nothing is under way: all or nothing.
+func (l *sharedLedger) charged(n *Node) error {
+	for group := range faultGroups {
+		for user := range sharedUsers {
+			op := l.user(group, user, 0)
+			res := do(n, engine.Op{Verb: engine.Look, Key: op.Key})[0]
+			if res.Status != engine.OK {
+				continue
+			}
+			charged, granted, uncertain := op.Limit.Capacity-res.Remaining, l.own[group][user].Load(), l.uncertain[group][user].Load()
+			if charged > granted+uncertain || charged < granted-100 { // it refills by a token an hour
+				return fmt.Errorf("%s: %d tokens charged, %d granted and %d uncertain", op.Key, charged, granted, uncertain)
+			}
+		}
+	}
+	return nil
+}
+
+// idle reports tokens that are lent to groups though nobody uses them.
+func (l *sharedLedger) idle(n *Node) error {
+	for i := range sharedLimits {
+		if res := do(n, engine.Op{Verb: engine.Look, Key: l.keys[i]})[0]; res.Status == engine.OK && res.Lent != 0 {
+			return fmt.Errorf("%s: %d tokens are still lent", l.keys[i], res.Lent)
+		}
+	}
+	for number, s := range n.opt.KeyStores {
+		if s.PurseCount() != 0 {
+			return fmt.Errorf("group %d still has %d purses", number+1, s.PurseCount())
+		}
+	}
+	return nil
+}
+
+// shown returns why the ledger shows nothing.
+func (l *sharedLedger) shown(leaderChanges, short, lends, returned int64) error {
+	for i := range l.granted {
+		if l.granted[i].Load() == 0 {
+			return fmt.Errorf("%s granted nothing", l.keys[i])
+		}
+	}
+	for status := range l.other {
+		switch engine.Status(status) {
+		case engine.OK, engine.Uncertain, engine.NoLeader:
+		default:
+			if n := l.other[status].Load(); n > 0 {
+				return fmt.Errorf("%d requests were answered with status %d", n, status)
+			}
+		}
+	}
+	switch {
+	case leaderChanges <= faultGroups:
+		return fmt.Errorf("leaders changed %d times", leaderChanges)
+	case short == 0 || lends == 0 || returned == 0:
+		return fmt.Errorf("%d requests found purses short, %d loans, %d tokens returned", short, lends, returned)
+	case l.several.Load() == 0 || l.denied.Load() == 0:
+		return fmt.Errorf("%d requests granted, %d denied", l.several.Load(), l.denied.Load())
+	}
+	return nil
+}
+
+// liveShared is liveInGroups with shared limits.
+func liveShared(t *testing.T, seed uint64, count int, names ...string) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{simulated: simulateShared(t, []string{"global:*"}, faultGroups, names...), r: rand.New(rand.NewPCG(seed, 1)), began: time.Now()}
+		defer w.stop()
+		w.sharing.Store(true)
+		l := newSharedLedger()
+		do(w.leader(), sharedPolicy)
+		for i := range simClients {
+			w.clients.Go(func() { l.client(w, seed+uint64(i)) })
+		}
+		err := error(nil)
+		for i := 0; i < count && err == nil; i++ {
+			f := faults[w.r.IntN(len(faults))]
+			mend := f.strike(w)
+			time.Sleep(time.Duration(100+w.r.IntN(2500)) * time.Millisecond)
+			mend()
+			for number := range faultGroups + 1 {
+				w.leaderOf(uint32(number))
+			}
+			if err = l.exceeded(time.Since(w.began)); err == nil && i%10 == 9 {
+				err = w.settleAndCompare()
+			}
+			if err != nil {
+				err = fmt.Errorf("after %d faults, the last '%s' (seed %d): %w", i+1, f.name, seed, err)
+			}
+		}
+		w.stopped.Store(true)
+		w.clients.Wait()
+		for tries := 0; err == nil && l.idle(w.leader()) != nil; tries++ {
+			if time.Sleep(100 * time.Millisecond); tries == 300 {
+				err = l.idle(w.leader())
+			}
+		}
+		if err == nil {
+			err = w.agree()
+		}
+		if err == nil {
+			err = l.charged(w.leader())
+		}
+		if err == nil {
+			var changes, short, denied, lends, returned int64
+			for _, n := range w.everStarted {
+				c := &n.shared.Counts
+				short, denied, lends, returned = short+c.Short.Load(), denied+c.Denied.Load(), lends+c.Lends.Load(), returned+c.Returned.Load()
+				for _, g := range n.KeyGroups() {
+					changes += g.Status().LeaderChanges
+				}
+			}
+			t.Logf("%d leader changes, %d requests over groups granted, %d purses short, %d denied there, %d loans, %d tokens returned", changes, l.several.Load(), short, denied, lends, returned)
+			err = l.shown(changes, short, lends, returned)
+		}
+		if err != nil {
+			w.describe()
+			for status := range l.other {
+				if n := l.other[status].Load(); n > 0 {
+					t.Logf("status %d: %d", status, n)
+				}
+			}
+			t.Error(err)
+		}
+	})
+}
+
+// With shared limits, after any fault, no limit of any group is granted more than one exact limiter would have granted, a request is charged to all of
+// its limits or to none, lent tokens come back, and the replicas agree.
+func TestFaultsOfSharedLimits(t *testing.T) {
+	for round := range max(1, *simGroupFaults/faultsPerCluster) {
+		liveShared(t, testsize.Seed()+uint64(round), min(*simGroupFaults, faultsPerCluster), [][]string{{"a", "b", "c"}, {"a", "b", "c", "d", "e"}}[round%2]...)
+	}
+}

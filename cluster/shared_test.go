@@ -1,0 +1,139 @@
+package cluster
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
+)
+
+// userAnd is a request for a limit of a group's own and a shared one.
+func userAnd(group int, shared engine.Op, tokens int64) engine.Op {
+	own := acquire(string(keyOf(group, faultGroups, 7)), 1000, tokens)
+	shared.Tokens = tokens
+	return engine.Op{Verb: engine.AcquireAll, Tokens: tokens, Parts: []engine.Op{own, shared}}
+}
+
+// Requests of all groups share a limit at any node, one token at a time: nothing is exceeded, nothing denied too early, and what nobody uses goes back.
+func TestSharedLimits(t *testing.T) {
+	for _, limit := range []limits.Limit{
+		acquire("", 100, 0).Limit,
+		acquire("", 3, 0).Limit,
+		{Algorithm: limits.FixedWindow, Capacity: 50, Rate: limits.Rate{Period: int64(time.Hour)}},
+		{Algorithm: limits.GCRA, Capacity: 20, Rate: limits.Rate{Tokens: 1, Period: int64(time.Hour)}},
+		{Algorithm: limits.LeakyBucket, Capacity: 20, Rate: limits.Rate{Tokens: 1, Period: int64(time.Hour)}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := simulateShared(t, []string{"global:*"}, faultGroups, "a", "b", "c")
+			defer s.stop()
+			global := engine.Op{Verb: engine.Acquire, Key: []byte("global:x"), Limit: limit}
+			granted := map[int]int64{}
+			sum, denied := int64(0), 0
+			for i := 0; denied < 8; i++ {
+				group, node := 1+i%faultGroups, s.nodes[s.names[i%3]]
+				res := do(node, userAnd(group, global, 1))[0]
+				switch {
+				case res.Status != engine.OK:
+					t.Fatalf("%s: request %d: status %d", limit.Algorithm, i, res.Status)
+				case res.Allowed:
+					granted[group]++
+					sum++
+				default:
+					if denied++; res.Binding != 1 || res.Wait <= 0 || res.Wait > int64(time.Hour) {
+						t.Errorf("%s: denied by %d, to wait %v", limit.Algorithm, res.Binding, time.Duration(res.Wait))
+					}
+				}
+				if denied > 0 {
+					time.Sleep(time.Second)
+				}
+			}
+			if sum != limit.Capacity {
+				t.Errorf("%s: %d granted of %d", limit.Algorithm, sum, limit.Capacity)
+			}
+			time.Sleep(3 * time.Second)
+			if home := do(s.leader(), engine.Op{Verb: engine.Look, Key: global.Key})[0]; home.Lent != 0 || home.Remaining != 0 {
+				t.Errorf("%s: home has %d left and %d lent", limit.Algorithm, home.Remaining, home.Lent)
+			}
+			for group := 1; group <= faultGroups; group++ {
+				if own := do(s.leader(), engine.Op{Verb: engine.Look, Key: keyOf(group, faultGroups, 7)})[0]; granted[group] > 0 && own.Remaining != 1000-granted[group] {
+					t.Errorf("%s: the user in group %d has %d left of 1000, and was granted %d", limit.Algorithm, group, own.Remaining, granted[group])
+				}
+			}
+		})
+	}
+}
+
+// A policy's shared limit is asked wherever the caller's key is, by a node that does not know the policy yet too; other algorithms are refused.
+func TestPolicyWithSharedLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := simulateShared(t, []string{"global:*"}, faultGroups, "a", "b", "c")
+		defer s.stop()
+		policy := engine.Op{Verb: engine.SetPolicy, Key: []byte("p"), Parts: []engine.Op{acquire("user:{}", 100, 0), acquire("global:x", 20, 0)}}
+		do(s.nodes["a"], policy)
+		granted := 0
+		for i := range 40 {
+			res := do(s.nodes[s.names[i%3]], engine.Op{Verb: engine.Check, Key: []byte("p"), Who: []byte(fmt.Sprint(i)), Tokens: 1, MaxKey: 64})[0]
+			if res.Status != engine.OK {
+				t.Fatalf("check %d: status %d", i, res.Status)
+			}
+			if res.Allowed {
+				granted++
+			}
+		}
+		if granted != 20 {
+			t.Errorf("%d checks granted of 20", granted)
+		}
+		for i, limit := range []limits.Limit{
+			{Algorithm: limits.SlidingWindow, Capacity: 5, Rate: limits.Rate{Period: int64(time.Minute)}},
+			{Algorithm: limits.FixedWindow, Capacity: 5, Rate: limits.Rate{Period: int64(time.Minute)}, History: 3},
+		} {
+			refused := 0
+			for group := 1; group <= faultGroups; group++ {
+				res := do(s.leader(), userAnd(group, engine.Op{Verb: engine.Acquire, Key: fmt.Append(nil, "global:y", i), Limit: limit}, 1))[0]
+				if res.Status == engine.NotShared {
+					refused++
+				} else if !res.Allowed {
+					t.Errorf("status %d", res.Status)
+				}
+			}
+			if refused != faultGroups-1 { // in one group the key is its own
+				t.Errorf("%s: refused in %d groups", limit.Algorithm, refused)
+			}
+		}
+	})
+}
+
+// A limit that is changed is the one that counts, in every group.
+func TestSharedLimitIsChanged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := simulateShared(t, []string{"global:*"}, faultGroups, "a", "b", "c")
+		defer s.stop()
+		sum := int64(0)
+		ask := func(capacity int64) {
+			for i := range 100 {
+				if res := do(s.nodes[s.names[i%3]], userAnd(1+i%faultGroups, acquire("global:x", capacity, 0), 1))[0]; res.Allowed {
+					sum++
+				} else if res.Status != engine.OK {
+					t.Fatal(res.Status)
+				}
+				if i > 50 {
+					time.Sleep(100 * time.Millisecond)
+				}
+			}
+		}
+		ask(20)
+		if sum != 20 {
+			t.Errorf("%d granted of 20", sum)
+		}
+		if ask(50); sum > 50 || sum < 50-faultGroups {
+			t.Errorf("%d granted of 50", sum)
+		}
+		before := sum
+		if ask(10); sum != before {
+			t.Errorf("%d granted of 10 after %d", sum-before, before)
+		}
+	})
+}

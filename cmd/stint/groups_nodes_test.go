@@ -1,0 +1,104 @@
+//go:build e2e
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stintdb/stint/internal/testserver"
+	"github.com/stintdb/stint/internal/testwait"
+)
+
+// A fourth node joins every group by being started, one that has lost its disk comes back by being started, and one that was removed leaves every
+// group: nothing is forgotten, and every limit counts on.
+func TestNodesOfGroupsComeAndGo(t *testing.T) {
+	const groups = 4
+	program := testserver.Build(t, filepath.Join("..", ".."))
+	peers := testserver.ReserveAddresses(t, 4)
+	start := func(i, known int) *testserver.Process {
+		node := testserver.NewServer(t, program, "--node-id", fmt.Sprint("node", i+1), "--cluster-listen", peers[i], "--cluster-peers", strings.Join(peers[:known], ","),
+			"--bootstrap-expect", "3", "--dir", "state", "--admin", "", "--cluster-heartbeat", "1s", "--decide-timeout", "20s", "--groups", fmt.Sprint(groups))
+		node.Start(t)
+		t.Cleanup(func() { node.Stop(t) })
+		node.AwaitReady(t)
+		return node
+	}
+	nodes := []*testserver.Process{start(0, 3), start(1, 3), start(2, 3)}
+	for _, node := range nodes {
+		node.AwaitFormed(t)
+		awaitGroups(t, node.Address)
+	}
+	left := 6
+	take := func(of []*testserver.Process) {
+		t.Helper()
+		left--
+		for i := range 4 * groups { // keys of every group
+			if got := ask(t, of[i%len(of)].Address, fmt.Sprintf("TB.ACQUIRE key:%d 6 1/d", i)); !strings.HasPrefix(got, fmt.Sprintf("[1 6 %d ", left)) {
+				t.Errorf("key:%d: %s, want %d left", i, got, left)
+			}
+		}
+	}
+	voters := func(of []*testserver.Process, want int) {
+		t.Helper()
+		for _, node := range of {
+			testwait.UntilNil(t, fmt.Sprintf("every group has %d voters", want), func() error {
+				if got := ask(t, node.Address, "RAFT GROUPS"); strings.Count(got, fmt.Sprintf(`"voters" %d`, want)) != groups {
+					return fmt.Errorf("%s", got)
+				}
+				return nil
+			})
+		}
+	}
+	take(nodes)
+	nodes = append(nodes, start(3, 4))
+	voters(nodes, 4)
+	take(nodes)
+	testwait.Until(t, "the new node leads a group", func() bool {
+		return strings.Contains(ask(t, nodes[3].Address, "CLUSTER INFO"), "cluster_size:4")
+	})
+
+	for _, wiped := range nodes[1:2] {
+		if err := wiped.End(syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		others := []*testserver.Process{nodes[0], nodes[2], nodes[3]}
+		for _, node := range others {
+			awaitGroups(t, node.Address)
+		}
+		take(others)
+		if err := os.RemoveAll(filepath.Join(wiped.Dir, "state")); err != nil {
+			t.Fatal(err)
+		}
+		wiped.Start(t)
+		wiped.AwaitReady(t)
+	}
+	voters(nodes, 4)
+	take(nodes)
+
+	gone := nodes[0]
+	if err := gone.End(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	nodes = nodes[1:]
+	for _, node := range nodes {
+		awaitGroups(t, node.Address)
+	}
+	testwait.UntilNil(t, "it is removed", func() error {
+		if got := ask(t, nodes[1].Address, "RAFT REMOVE node1"); got != "+OK" && !strings.Contains(got, "no member") {
+			return fmt.Errorf("%s", got)
+		}
+		return nil
+	})
+	voters(nodes, 3)
+	take(nodes)
+	gone.Start(t) // it joins again, as a running node does
+	gone.AwaitReady(t)
+	nodes = append(nodes, gone)
+	voters(nodes, 4)
+	take(nodes)
+}
