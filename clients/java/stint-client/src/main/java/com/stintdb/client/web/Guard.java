@@ -78,8 +78,6 @@ public final class Guard {
         return ask(key, request).handle((result, failure) -> {
             if (failure == null) {
                 Map<String, String> fields = Fields.of(styles, name, result, limit);
-                return result.allowed() ? new Answer(true, 200, fields, "") : denied(result, fields);
-                Map<String, String> fields = Fields.of(name, result, limit);
                 return result.allowed() ? new Answer(result, 200, fields, "") : denied(result, fields);
             }
             StintException error = Asker.errorOf(failure);
