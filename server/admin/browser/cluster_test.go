@@ -84,6 +84,7 @@ func TestFailover(t *testing.T) {
 	b.until(`document.getElementById("ready").textContent === "ready"`)
 	b.until(fmt.Sprintf(`document.getElementById("problems").innerText.includes("Node %s cannot be reached: one more failure stops decisions since ")`, leader))
 	b.screenshot("node-lost")
+	b.accessible("a node is lost")
 	if got := do(t, watched.listen, "RL.CHECK api 2"); got != "*4" {
 		t.Errorf("after the failover a check is answered %s", got)
 	}
