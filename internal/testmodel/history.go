@@ -101,6 +101,38 @@ func usage(m *Model, words []string) (string, error) {
 	if err := checkLimiter(s); err != nil {
 		return "", err
 	}
+	return array(m.usageOf(s)...), nil
+}
+
+// policyUsage answers RL.POLICY USAGE.
+func (m *Model) policyUsage(words []string) (string, error) {
+	var call request
+	if err := call.readOptions("RL.POLICY USAGE", words[4:], []string{"WITH"}); err != nil {
+		return "", err
+	}
+	_, limits, err := m.limitsOf(words[2], words[3], call.fields)
+	if err != nil {
+		return "", err
+	}
+	for _, r := range limits {
+		if _, err := m.heldFor(r.key, r.limit.algorithm); err != nil {
+			return "", err
+		}
+	}
+	var all []string
+	for _, r := range limits {
+		fields := []string{bulk("limit"), integer(r.limit.most), bulk("used"), integer(0), bulk("reserved"), null, bulk("lent"), integer(0), bulk("remaining"), integer(r.limit.most),
+			bulk("start_ms"), null, bulk("end_ms"), null, bulk("history"), array()}
+		if s := m.held(r.key); s != nil {
+			fields = m.usageOf(s)
+		}
+		all = append(all, array(append([]string{bulk("key"), bulk(r.key)}, fields...)...))
+	}
+	return array(all...), nil
+}
+
+// usageOf are the fields of a limiter's usage.
+func (m *Model) usageOf(s state) []string {
 	l, remaining, _ := s.look(m.Now)
 	inner, lent := withoutLoans(s)
 	used, reserved, start, end, closed := l.most-remaining-lent, null, null, null, []string{}
@@ -117,8 +149,8 @@ func usage(m *Model, words []string) (string, error) {
 			}
 		}
 	}
-	return array(bulk("limit"), integer(l.most), bulk("used"), integer(used), bulk("reserved"), reserved, bulk("lent"), integer(lent), bulk("remaining"), integer(remaining),
-		bulk("start_ms"), start, bulk("end_ms"), end, bulk("history"), array(closed...)), nil
+	return []string{bulk("limit"), integer(l.most), bulk("used"), integer(used), bulk("reserved"), reserved, bulk("lent"), integer(lent), bulk("remaining"), integer(remaining),
+		bulk("start_ms"), start, bulk("end_ms"), end, bulk("history"), array(closed...)}
 }
 
 // readHistory reads the number of closed windows that a limit keeps.
@@ -148,4 +180,19 @@ func randomHistory(c *Calls, f *form, limit []string) []string {
 		return nil
 	}
 	return []string{c.pick("HISTORY", "HISTORY", "history"), strconv.Itoa(n)}
+}
+
+// policyUsage asks for the usage of a policy's limits, sometimes without a field.
+func (c *Calls) policyUsage() []string {
+	name, id := c.pick("p", "q", "q", "none"), c.id()
+	words := []string{"RL.POLICY", c.pick("USAGE", "usage"), name, id}
+	if p := c.Model.policies[name]; p != nil {
+		for i, field := range p.asks(id) {
+			if i == 0 {
+				words = append(words, "WITH")
+			}
+			words = append(words, field, c.pick("", "x", "acme"))
+		}
+	}
+	return words
 }

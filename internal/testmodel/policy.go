@@ -26,7 +26,7 @@ func equalFold(a, b string) bool { return strings.EqualFold(a, b) }
 func (m *Model) policy(words []string) (string, error) {
 	sub := strings.ToLower(words[1])
 	c, known := map[string]command{
-		"set": {4, 1 << 20, (*Model).setPolicy}, "get": {3, 4, (*Model).getPolicy}, "del": {3, 3, (*Model).dropPolicy},
+		"set": {4, 1 << 20, (*Model).setPolicy}, "get": {3, 4, (*Model).getPolicy}, "usage": {4, 1 << 20, (*Model).policyUsage}, "del": {3, 3, (*Model).dropPolicy},
 		"list": {2, 2, (*Model).listPolicies}, "override": {5, 1 << 20, (*Model).override},
 	}[sub]
 	if !known {
@@ -173,25 +173,9 @@ func (m *Model) check(words []string) (string, error) {
 			return m.repeat(v).hiding(&call).reply(), nil
 		}
 	}
-	p := m.policies[words[1]]
-	if p == nil {
-		return "", noPolicy
-	}
-	if err := p.checkFields(id, call.fields); err != nil {
+	p, limits, err := m.limitsOf(words[1], id, call.fields)
+	if err != nil {
 		return "", err
-	}
-	limits := slices.Clone(p.limitsFor(id))
-	for i := range limits {
-		r := &limits[i]
-		var noKey, noHolder error
-		r.key, noKey = fill(r.key, id, call.fields)
-		r.holder, noHolder = fill(r.holder, id, call.fields)
-		if err := cmp.Or(noKey, noHolder); err != nil {
-			return "", err
-		}
-		if len(r.key) > mostKey || r.limit.algorithm == concurrency && (r.holder == "" || len(r.holder) > 255) {
-			return "", refuse("ERR id: with it, or the fields, in place, a key of the policy is longer than --max-key-size or a holder is not 1 to 255 bytes")
-		}
 	}
 	call.undelayed = p.shadow
 	o, err := m.decideAll(limits, &call)
@@ -204,6 +188,31 @@ func (m *Model) check(words []string) (string, error) {
 	}
 	m.hold(o, &call)
 	return o.showing(limits).hiding(&call).reply(), nil
+}
+
+// limitsOf are the limits of a policy for a caller and fields.
+func (m *Model) limitsOf(name, id string, fields []string) (*policy, []request, error) {
+	p := m.policies[name]
+	if p == nil {
+		return nil, nil, noPolicy
+	}
+	if err := p.checkFields(id, fields); err != nil {
+		return nil, nil, err
+	}
+	limits := slices.Clone(p.limitsFor(id))
+	for i := range limits {
+		r := &limits[i]
+		var noKey, noHolder error
+		r.key, noKey = fill(r.key, id, fields)
+		r.holder, noHolder = fill(r.holder, id, fields)
+		if err := cmp.Or(noKey, noHolder); err != nil {
+			return nil, nil, err
+		}
+		if len(r.key) > mostKey || r.limit.algorithm == concurrency && (r.holder == "" || len(r.holder) > 255) {
+			return nil, nil, refuse("ERR id: with it, or the fields, in place, a key of the policy is longer than --max-key-size or a holder is not 1 to 255 bytes")
+		}
+	}
+	return p, limits, nil
 }
 
 func (p *policy) count(o *outcome, peek bool) {

@@ -50,6 +50,9 @@ func (c *Calls) command() (words []string) {
 func (c *Calls) look() []string {
 	switch c.random.IntN(8) {
 	case 5:
+		if c.policy && !c.Model.inMulti && c.chance(3) {
+			return c.policyUsage()
+		}
 		return []string{c.pick("RL.USAGE", "rl.usage"), c.key()}
 	case 0:
 		return []string{"PTTL", c.key()}

@@ -127,6 +127,8 @@ var (
 		"")
 	errTooManyPolicies = policyErrors.Add("ERR name: at most %d policies, and %d overrides in all, of together %d bytes, are kept",
 		"")
+	errPolicyChanged = policyErrors.Add("TRYAGAIN the policy changed meanwhile; ask again",
+		"")
 	ErrNoPolicy = policyErrors.Add("ERR no such policy; RL.POLICY LIST lists the policies",
 		"`RL.CHECK` or `RL.POLICY OVERRIDE` on a policy that was never set, or was deleted.")
 	// ErrNoPolicyAccess is the same for a policy that exists and for one that does not.

@@ -29,6 +29,7 @@ var policyRows = []Row{{
 			Returns: "a map of limits (in the syntax of SET, quoted as in redis-cli where necessary), overrides, granted, denied, shadow_denied (the checks of this name that this node answered since it started), shadow and strict; null if the policy does not exist or the user may not read its keys.",
 			Example: "private",
 			Cost:    Report, Flags: ReadOnly, Run: runPolicyGet},
+		policyUsageRow,
 		{Name: "del", Syntax: "name", Group: "limiter", Summary: "Delete a policy.",
 			Returns: "1, or 0 if the policy did not exist.", Example: "private",
 			Cost: PolicyList, Flags: Write | Admin, Parse: parsePolicyDel, Reply: replyCount},

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server/resp"
@@ -129,6 +130,8 @@ func (c *Client) Protocol() int {
 
 // Server is what commands may ask of the server as a whole.
 type Server interface {
+	// Decide has a batch decided. It reports whether that is done; if not, its Done is called, from another goroutine.
+	Decide(b *engine.Batch) (done bool)
 	// Now is the server's clock in nanoseconds since the Unix epoch.
 	Now() int64
 	Keys() Keyspace

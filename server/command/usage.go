@@ -33,23 +33,26 @@ func setHistory(_ *Request, op *engine.Op, value []byte) error {
 }
 
 func replyUsage(w *resp.Writer, _ []engine.Op, results []engine.Result) {
-	res := &results[0]
-	if res.Status == engine.NotFound {
+	switch res := &results[0]; {
+	case res.Status == engine.NotFound:
 		w.Null()
-		return
+	case !failed(w, res):
+		writeUsage(w, nil, res)
 	}
-	if failed(w, res) {
-		return
-	}
+}
+
+// writeUsage writes the windows that were listed, behind other fields.
+func writeUsage(w *resp.Writer, fields []field, res *engine.Result) {
 	open, closed := res.Windows()
 	null := func(w *resp.Writer) { w.Null() }
-	fields := []field{{"limit", res.Limit}, {"used", open.Used - open.Reserved}, {"reserved", open.Reserved}, {"lent", res.Lent}, {"remaining", res.Remaining},
-		{"start_ms", unixMillis(open.Start)}, {"end_ms", unixMillis(open.End)}, {"history", func(w *resp.Writer) { writeClosed(w, closed) }}}
+	at := len(fields)
+	fields = append(fields, []field{{"limit", res.Limit}, {"used", open.Used - open.Reserved}, {"reserved", open.Reserved}, {"lent", res.Lent}, {"remaining", res.Remaining},
+		{"start_ms", unixMillis(open.Start)}, {"end_ms", unixMillis(open.End)}, {"history", func(w *resp.Writer) { writeClosed(w, closed) }}}...)
 	if res.Held.History == 0 {
-		fields[2].value = null
+		fields[at+2].value = null
 	}
 	if open.End == 0 {
-		fields[5].value, fields[6].value = null, null
+		fields[at+5].value, fields[at+6].value = null, null
 	}
 	writeFields(w, fields)
 	res.Trim()
