@@ -1,7 +1,6 @@
 package com.stintdb.spring.gateway;
 
 import org.springframework.boot.SpringApplication;
-import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.cloud.gateway.filter.ratelimit.KeyResolver;
 import org.springframework.context.annotation.Bean;
@@ -10,7 +9,7 @@ import reactor.core.publisher.Mono;
 
 /** A gateway of {@link Comparison}, in a process of its own. Its arguments are properties. */
 @Configuration(proxyBeanMethods = false)
-@EnableAutoConfiguration(excludeName = "org.springframework.cloud.gateway.server.mvc.filter.FilterAutoConfiguration")
+@EnableAutoConfiguration
 public class ComparedGateway {
     @Bean
     KeyResolver user() {
@@ -19,8 +18,6 @@ public class ComparedGateway {
 
     /** Starts it. */
     public static void main(String[] arguments) {
-        SpringApplication application = new SpringApplication(ComparedGateway.class);
-        application.setWebApplicationType(WebApplicationType.REACTIVE);
-        application.run(arguments);
+        SpringApplication.run(ComparedGateway.class, arguments);
     }
 }

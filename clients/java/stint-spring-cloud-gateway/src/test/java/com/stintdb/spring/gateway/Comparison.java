@@ -11,12 +11,14 @@ import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Executors;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -84,7 +86,7 @@ class Comparison {
 
     private Variant gateway(String backend, long server, int redisPort, StintServer stint, String... arguments) throws IOException {
         List<String> command = new ArrayList<>(List.of(
-                System.getProperty("java.home") + File.separator + "bin" + File.separator + "java", "-Xmx256m", "-cp", System.getProperty("java.class.path"),
+                System.getProperty("java.home") + File.separator + "bin" + File.separator + "java", "-Xmx256m", "-cp", classPath(),
                 ComparedGateway.class.getName(), "--server.port=0", "--server.address=127.0.0.1", "--stint.addresses=" + stint.url(), "--stint.when-down=fail-closed",
                 "--stint.timeout=5s", "--spring.data.redis.port=" + redisPort, ROUTE + "id=r", ROUTE + "uri=" + backend, ROUTE + "predicates[0]=Path=/**"));
         if (arguments.length > 0) {
@@ -108,6 +110,13 @@ class Comparison {
             }
         }
         throw new IOException("the gateway ended:\n" + output);
+    }
+
+    /** The class path without the other gateway. */
+    private static String classPath() {
+        return Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator))
+                .filter(path -> !path.matches(".*(webmvc|tomcat)[^/]*"))
+                .collect(Collectors.joining(File.pathSeparator));
     }
 
     private static void measure(String name, Variant variant) {
