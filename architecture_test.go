@@ -62,7 +62,7 @@ var within = map[string][]string{
 	"cluster/group": {"engine", "engine/opcodec", "persistence", "internal/clusterstatus", "cluster/bloom", "cluster/call", "cluster/clock", "cluster/forward", "cluster/fsm", "cluster/notifier",
 		"cluster/oncelog", "cluster/propose", "cluster/raftnode", "cluster/raftstore", "cluster/purses", "cluster/allowance", "cluster/transport"},
 	"cluster/router":        {"engine", "engine/glob", "engine/slot"},
-	"cluster/shared":        {"engine", "engine/purse"},
+	"cluster/shared":        {"engine", "engine/purse", "internal/clusterstatus"},
 	"cluster":               {"engine", "engine/slot", "internal/clusterstatus", "cluster/clock", "cluster/fsm", "cluster/group", "cluster/oncelog", "cluster/raftnode", "cluster/rafttransport", "cluster/router", "cluster/shared", "cluster/transport"},
 	"cluster/transport":     {"cluster/notifier", "internal/unauthenticated"},
 	"cluster/rafttransport": {"cluster/transport"},
