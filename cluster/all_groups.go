@@ -111,7 +111,7 @@ func (n *Node) Status() clusterstatus.Status {
 	for i, g := range groups {
 		own := g.Status()
 		leader := clusterstatus.Group{Number: i + 1, FirstSlot: slot.First(i+1, len(groups)), LastSlot: slot.First(i+2, len(groups)) - 1,
-			LeaderID: own.LeaderID, LastLeaderID: own.LastLeaderID, Term: own.Term, AppliedIndex: own.AppliedIndex, Healthy: own.Healthy}
+			LeaderID: own.LeaderID, LastLeaderID: own.LastLeaderID, Term: own.Term, CommitIndex: own.CommitIndex, AppliedIndex: own.AppliedIndex, LogBytes: own.LogBytes, Healthy: own.Healthy}
 		for _, m := range own.Members {
 			if m.Voter && m.Reachable {
 				leader.Voters++
@@ -120,6 +120,9 @@ func (n *Node) Status() clusterstatus.Status {
 		s.Groups = append(s.Groups, leader)
 		s.Healthy = s.Healthy && own.Healthy
 		add(&s, &own)
+	}
+	if n.shared != nil {
+		s.Shared = n.shared.Counts()
 	}
 	return s
 }

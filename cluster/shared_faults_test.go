@@ -16,7 +16,7 @@ import (
 
 // sharedLimits are limits of keys of all kinds: that refill hardly, slowly and all the time, and small ones.
 var sharedLimits = []limits.Limit{
-	acquire("", simCapacity, 0).Limit,
+	acquire("", 100, 0).Limit,
 	{Algorithm: limits.TokenBucket, Capacity: simCapacity, Rate: limits.Rate{Tokens: 36_000, Period: int64(time.Hour)}},
 	{Algorithm: limits.GCRA, Capacity: 4, Rate: limits.Rate{Tokens: 3600, Period: int64(time.Hour)}},
 	{Algorithm: limits.LeakyBucket, Capacity: 30, Rate: limits.Rate{Tokens: 7200, Period: int64(time.Hour)}},
@@ -29,6 +29,9 @@ const sharedUsers = 2 // of each group
 type sharedLedger struct {
 	keys      [][]byte
 	granted   []atomic.Int64 // of each shared limit
+	asking    chan struct{}  // has room for each client that asks; a reset takes all of it
+	fresh     []atomic.Int64 // granted to requests that began after the last reset was acknowledged
+	freshAt   []atomic.Int64 // when that was begun, by the test's clock; 0 if none was acknowledged
 	resets    []atomic.Int64 // that may have come to each
 	own       [faultGroups][sharedUsers]atomic.Int64
 	uncertain [faultGroups][sharedUsers]atomic.Int64
@@ -38,7 +41,7 @@ type sharedLedger struct {
 }
 
 func newSharedLedger() *sharedLedger {
-	l := &sharedLedger{granted: make([]atomic.Int64, len(sharedLimits)), resets: make([]atomic.Int64, len(sharedLimits))}
+	l := &sharedLedger{asking: make(chan struct{}, simClients), granted: make([]atomic.Int64, len(sharedLimits)), fresh: make([]atomic.Int64, len(sharedLimits)), freshAt: make([]atomic.Int64, len(sharedLimits)), resets: make([]atomic.Int64, len(sharedLimits))}
 	for i := range sharedLimits {
 		l.keys = append(l.keys, fmt.Appendf(nil, "global:%d", i))
 	}
@@ -66,27 +69,57 @@ func (l *sharedLedger) client(w *world, seed uint64) {
 			time.Sleep(10 * time.Millisecond)
 			continue
 		}
-		switch i := r.IntN(len(sharedLimits)); r.IntN(40) {
+		switch i, way := r.IntN(len(sharedLimits)), r.IntN(40); way {
 		case 0:
 			if r.IntN(10) == 0 { // seldom: each allows the capacity once more
-				l.resets[i%2*3].Add(1) // whatever comes of it
-				do(n, engine.Op{Verb: engine.Delete, Key: l.keys[i%2*3]})
+				l.reset(n, i%2*3)
 			}
 		case 1, 2, 3, 4, 5:
+			l.asking <- struct{}{}
 			l.note(do(n, l.limit(i, 1+r.Int64N(2)))[0], i, -1, -1, 0)
+			<-l.asking
 		case 6:
 			do(n, sharedPolicy)
 		case 7, 8, 9, 10:
+			l.asking <- struct{}{}
 			l.note(do(n, engine.Op{Verb: engine.Check, Key: sharedPolicy.Key, Who: []byte(fmt.Sprint(r.IntN(8))), Tokens: 1, MaxKey: 64})[0], 1, -1, -1, 0)
+			<-l.asking
 		case 11:
 			op := l.request(r, i, r.IntN(faultGroups), 0, 1)
 			op.Options = engine.Peek
 			do(n, op)
 		default:
+			l.asking <- struct{}{}
 			l.pipeline(n, r)
+			<-l.asking
 		}
 		time.Sleep(time.Duration(5+r.IntN(60)) * time.Millisecond)
 	}
+}
+
+// reset resets a shared limit, while no requests are under way, so that all that follow are after it.
+func (l *sharedLedger) reset(n *Node, i int) {
+	for range simClients {
+		select {
+		case l.asking <- struct{}{}:
+			defer func() { <-l.asking }()
+		case <-time.After(5 * time.Second): // another reset takes them
+			return
+		}
+	}
+	l.resets[i].Add(1) // whatever comes of it
+	l.freshAt[i].Store(0)
+	now := time.Now().UnixNano()
+	if res := do(n, engine.Op{Verb: engine.Delete, Key: l.keys[i]})[0]; res.Status == engine.OK || res.Status == engine.NotFound {
+		l.fresh[i].Store(0)
+		l.freshAt[i].Store(now)
+	}
+}
+
+// grant notes tokens of a shared limit.
+func (l *sharedLedger) grant(i int, tokens int64) {
+	l.granted[i].Add(tokens)
+	l.fresh[i].Add(tokens)
 }
 
 // request asks a user's limit and one or two shared ones.
@@ -110,7 +143,7 @@ func (l *sharedLedger) pipeline(n *Node, r *rand.Rand) {
 		a := all[at]
 		l.note(res, a.i, a.group, a.user, ops[at].Tokens)
 		if res.Status == engine.OK && res.Allowed && len(ops[at].Parts) == 3 {
-			l.granted[(a.i+1)%len(sharedLimits)].Add(res.Granted)
+			l.grant((a.i+1)%len(sharedLimits), res.Granted)
 		}
 	}
 }
@@ -122,7 +155,7 @@ func (l *sharedLedger) note(res engine.Result, i, group, user int, tokens int64)
 	case res.Status == engine.Uncertain && group >= 0:
 		l.uncertain[group][user].Add(tokens)
 	case res.Status == engine.OK && res.Allowed:
-		if l.granted[i].Add(res.Granted); group >= 0 {
+		if l.grant(i, res.Granted); group >= 0 {
 			l.own[group][user].Add(res.Granted)
 			l.several.Add(1)
 		}
@@ -133,20 +166,26 @@ func (l *sharedLedger) note(res engine.Result, i, group, user int, tokens int64)
 
 // exceeded returns the grants beyond a shared limit.
 func (l *sharedLedger) exceeded(passed time.Duration) error {
-	passed += time.Duration(float64(passed) * clock.SlewPartsPerMillion / 1e6)
 	for i := range sharedLimits {
-		limit := &sharedLimits[i]
-		most := float64(limit.Capacity) * float64(1+l.resets[i].Load())
-		if limit.Algorithm == limits.FixedWindow {
-			most += float64(limit.Capacity) * (1 + float64(passed)/float64(limit.Rate.Period))
-		} else {
-			most += 1 + float64(limit.Rate.Tokens)*float64(passed)/float64(limit.Rate.Period)
-		}
-		if got := l.granted[i].Load(); float64(got) > most {
+		if got, most := l.granted[i].Load(), mostOf(&sharedLimits[i], passed, l.resets[i].Load()); float64(got) > most {
 			return fmt.Errorf("%s: %d tokens granted, with %d resets one limiter would have granted %.1f at most", l.keys[i], got, l.resets[i].Load(), most)
+		}
+		at := l.freshAt[i].Load()
+		if got, most := l.fresh[i].Load(), mostOf(&sharedLimits[i], time.Since(time.Unix(0, at)), 0); at != 0 && float64(got) > most {
+			return fmt.Errorf("%s: %d tokens granted since a reset, one limiter would have granted %.1f at most", l.keys[i], got, most)
 		}
 	}
 	return nil
+}
+
+// mostOf is the tokens that one limiter grants at most in a time, with some resets in it.
+func mostOf(limit *limits.Limit, passed time.Duration, resets int64) float64 {
+	passed += time.Duration(float64(passed) * clock.SlewPartsPerMillion / 1e6)
+	most := float64(limit.Capacity) * float64(1+resets)
+	if limit.Algorithm == limits.FixedWindow {
+		return most + float64(limit.Capacity)*(1+float64(passed)/float64(limit.Rate.Period))
+	}
+	return most + 1 + float64(limit.Rate.Tokens)*float64(passed)/float64(limit.Rate.Period)
 }
 
 // charged compares what users' limits were charged with what they were granted, once nothing is under way: all or nothing.
@@ -183,7 +222,7 @@ func (l *sharedLedger) idle(n *Node) error {
 }
 
 // shown returns why the ledger shows nothing.
-func (l *sharedLedger) shown(leaderChanges, short, lends, returned int64) error {
+func (l *sharedLedger) shown(leaderChanges, short, lent, returned int64) error {
 	for i := range l.granted {
 		if l.granted[i].Load() == 0 {
 			return fmt.Errorf("%s granted nothing", l.keys[i])
@@ -201,8 +240,8 @@ func (l *sharedLedger) shown(leaderChanges, short, lends, returned int64) error 
 	switch {
 	case leaderChanges <= faultGroups:
 		return fmt.Errorf("leaders changed %d times", leaderChanges)
-	case short == 0 || lends == 0 || returned == 0:
-		return fmt.Errorf("%d requests found purses short, %d loans, %d tokens returned", short, lends, returned)
+	case short == 0 || lent == 0 || returned == 0:
+		return fmt.Errorf("%d requests found purses short, %d tokens were lent, %d returned", short, lent, returned)
 	case l.several.Load() == 0 || l.denied.Load() == 0:
 		return fmt.Errorf("%d requests granted, %d denied", l.several.Load(), l.denied.Load())
 	}
@@ -250,16 +289,16 @@ func liveShared(t *testing.T, seed uint64, count int, names ...string) {
 			err = l.charged(w.leader())
 		}
 		if err == nil {
-			var changes, short, denied, lends, returned int64
+			var changes, short, denied, lent, returned int64
 			for _, n := range w.everStarted {
-				c := &n.shared.Counts
-				short, denied, lends, returned = short+c.Short.Load(), denied+c.Denied.Load(), lends+c.Lends.Load(), returned+c.Returned.Load()
+				c := n.shared.Counts()
+				short, denied, lent, returned = short+c.Short, denied+c.Denied, lent+c.Lent, returned+c.Returned
 				for _, g := range n.KeyGroups() {
 					changes += g.Status().LeaderChanges
 				}
 			}
-			t.Logf("%d leader changes, %d requests over groups granted, %d purses short, %d denied there, %d loans, %d tokens returned", changes, l.several.Load(), short, denied, lends, returned)
-			err = l.shown(changes, short, lends, returned)
+			t.Logf("%d leader changes, %d requests over groups granted, %d purses short, %d denied there, %d tokens lent, %d returned", changes, l.several.Load(), short, denied, lent, returned)
+			err = l.shown(changes, short, lent, returned)
 		}
 		if err != nil {
 			w.describe()

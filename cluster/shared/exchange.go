@@ -92,10 +92,9 @@ func (l *Limits) operate(k *key, returning bool) outcome {
 	case answer.Status != engine.OK:
 		return outcome{refusal: *answer}
 	case p.Returning:
-		l.Counts.Returned.Add(answer.Granted)
-	case came.Granted > 0:
-		l.Counts.Lends.Add(1)
-		l.Counts.Lent.Add(came.Granted)
+		l.counts.returned.Add(answer.Granted)
+	default:
+		l.counts.lent.Add(came.Granted)
 	}
 	return l.learn(k, &p, limit, want, waiting, answers)
 }

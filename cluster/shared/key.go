@@ -99,7 +99,7 @@ func (l *Limits) wait(r *request, part int) (finished bool) {
 		r.fail(engine.Overloaded)
 		return true
 	}
-	l.Counts.Short.Add(1)
+	l.counts.short.Add(1)
 	now := time.Now()
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -130,7 +130,7 @@ func (l *Limits) wait(r *request, part int) (finished bool) {
 
 // deny answers a request that home has no tokens for. k.mu is held.
 func (l *Limits) deny(k *key, r *request, part int, wait int64) {
-	l.Counts.Denied.Add(1)
+	l.counts.denied.Add(1)
 	one := &r.res.Parts[part]
 	one.Remaining = min(one.Remaining+k.remaining, one.Limit)
 	if one.Reset = k.reset; r.parts[part].Limit.Rate.Tokens > 0 {

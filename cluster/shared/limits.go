@@ -13,6 +13,7 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/purse"
+	"github.com/stintdb/stint/internal/clusterstatus"
 )
 
 // Router has batches decided by groups.
@@ -80,17 +81,16 @@ type Limits struct {
 	ended  bool
 	work   sync.WaitGroup
 
-	Counts Counts
+	counts counts
 }
 
+// counts are those of [clusterstatus.SharedLimits].
+type counts struct{ requests, short, denied, lent, returned atomic.Int64 }
+
 // Counts are those of this process, since it began.
-type Counts struct {
-	Requests atomic.Int64 // decided with shared limits of another group
-	Short    atomic.Int64 // that found too few tokens, each time
-	Denied   atomic.Int64 // because home had no more tokens
-	Lends    atomic.Int64 // operations on loans that brought tokens
-	Lent     atomic.Int64 // tokens that they brought
-	Returned atomic.Int64 // tokens that nobody used
+func (l *Limits) Counts() clusterstatus.SharedLimits {
+	c := &l.counts
+	return clusterstatus.SharedLimits{Requests: c.requests.Load(), Short: c.short.Load(), Denied: c.denied.Load(), Lent: c.lent.Load(), Returned: c.returned.Load()}
 }
 
 // New returns limits that are served until Close.

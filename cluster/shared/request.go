@@ -43,7 +43,7 @@ func (l *Limits) settle(r *request) (finished bool) {
 		return true
 	}
 	if r.tries == 0 {
-		l.Counts.Requests.Add(1)
+		l.counts.requests.Add(1)
 	}
 	if part := l.short(r); part >= 0 {
 		return l.wait(r, part)

@@ -110,6 +110,14 @@ type topCluster struct {
 	NodeID  string
 	Term    uint64
 	Members []topMember
+	Groups  []topGroup
+}
+
+type topGroup struct {
+	Group         int
+	Slots, Leader string
+	Term          uint64
+	Lag, LogBytes float64
 }
 
 type topMember struct {
@@ -168,6 +176,7 @@ func (v *topView) write(w io.Writer, host string) {
 			}
 			fmt.Fprintf(table, "%s\t%s\t%s\t%.0f\t\n", shown(m.ID), role, reachable, m.Lag)
 		}
+		c.writeGroups(table)
 	}
 	switch {
 	case v.Top.Mode == "off":
@@ -193,6 +202,15 @@ func (v *topView) write(w io.Writer, host string) {
 			holders = append(holders, fmt.Sprintf("%s %d", shown(l.Holder), l.Tokens))
 		}
 		fmt.Fprintf(table, "%d\t%s\t%s\n", k.Tokens, shown(k.Key), strings.Join(holders, ", "))
+	}
+}
+
+func (c *topCluster) writeGroups(w io.Writer) {
+	if len(c.Groups) > 0 {
+		fmt.Fprint(w, "\nGROUP\tLEADER\tTERM\tENTRIES BEHIND\tLOG BYTES\tSLOTS\n")
+	}
+	for _, g := range c.Groups {
+		fmt.Fprintf(w, "%d\t%s\t%d\t%.0f\t%.0f\t%s\n", g.Group, cmp.Or(shown(g.Leader), "none"), g.Term, g.Lag, g.LogBytes, shown(g.Slots))
 	}
 }
 

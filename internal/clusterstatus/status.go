@@ -59,10 +59,21 @@ type Status struct {
 	Lends          int64 // operations on its loans that were carried out
 	VoidedTokens   int64 // that count as spent because their holder has ended, while this node led
 
+	Shared SharedLimits
+
 	FormatVersion uint32 // of the log's operations and entries: the newest that may be used, because every member knows it
 
 	Members []Member // this node among them
 	Groups  []Group  // of keys; none where one leader decides all keys
+}
+
+// SharedLimits counts this node's requests with shared limits of other groups.
+type SharedLimits struct {
+	Requests int64
+	Short    int64 // times that one found too few tokens in the asking group
+	Denied   int64 // because home had no more tokens
+	Lent     int64 // tokens that home lent
+	Returned int64 // tokens that nobody used
 }
 
 // Group is one of the groups that have the keys. Each has a range of slots.
@@ -72,7 +83,9 @@ type Group struct {
 	LeaderID            string // "" while none is known
 	LastLeaderID        string // the leader, or the last known one
 	Term                uint64
+	CommitIndex         uint64 // known here
 	AppliedIndex        uint64 // here
+	LogBytes            int64  // as in Status
 	Healthy             bool   // here
 	Voters              int    // that are reachable
 }

@@ -72,7 +72,7 @@ func TestEveryMetricMoves(t *testing.T) {
 	u.status.Store(&upstream.Status{})
 	d.status.Store(&persistencestatus.Status{Mode: "interval", Err: io.EOF, LastSaveErr: io.EOF, FlushedUntil: 1e9})
 	n.status.Store(&clusterstatus.Status{State: clusterstatus.Starting, CommitLatency: clusterstatus.Latency{Bounds: []time.Duration{time.Second}, Counts: []int64{0, 0}},
-		Members: []clusterstatus.Member{{ID: "a"}}, CommitIndex: 5, AppliedIndex: 5})
+		NodeID: "a", Groups: []clusterstatus.Group{{Number: 1}}, Members: []clusterstatus.Member{{ID: "a"}}, CommitIndex: 5, AppliedIndex: 5})
 	h := newHost(t, func(cfg *config.Config, o *server.Options) {
 		cfg.MaxClients, cfg.OutputBufferBytes, cfg.MaxBulkBytes = 12, 256<<10, 128<<10
 		o.Persistence, o.Cluster, o.Upstream = d, n, u
@@ -84,6 +84,8 @@ func TestEveryMetricMoves(t *testing.T) {
 	h.serve()
 	d.status.Store(&persistencestatus.Status{Mode: "interval", Saving: true, LastSave: 9e9, SnapshotBytes: 9, SnapshotKeys: 9, JournalBytes: 9, Journaled: 9, FlushedUntil: 9e9})
 	n.status.Store(&clusterstatus.Status{State: clusterstatus.Leader, Healthy: true, Term: 9, LeaderID: "a", LastContact: 9, CommitIndex: 9, AppliedIndex: 7, LastSnapshotIndex: 9, LogBytes: 9, DiskStalled: true,
+		NodeID: "a", Groups: []clusterstatus.Group{{Number: 1, LeaderID: "a", Term: 9, CommitIndex: 9, LogBytes: 9}},
+		Shared:     clusterstatus.SharedLimits{Requests: 9, Short: 9, Denied: 9, Lent: 9, Returned: 9},
 		ClockAhead: 9, LocalDecisions: 9, LentTokens: 9, HeldKeys: 9, Lends: 9, VoidedTokens: 9,
 		Entries: 9, Decisions: 9, DecidedReadOnly: 9, DecidedByAllowance: 9, Forwarded: 9, UncertainOutcomes: 9, NoLeaderOutcomes: 9, LeaderChanges: 9,
 		CommitLatency: clusterstatus.Latency{Bounds: []time.Duration{time.Second}, Counts: []int64{8, 1}, Sum: time.Minute},

@@ -67,6 +67,16 @@ type clusterView struct {
 	Term    uint64       `json:"term"`
 	Leader  string       `json:"leader"`
 	Members []memberView `json:"members"`
+	Groups  []groupView  `json:"groups"` // of keys; empty where one leader decides all keys
+}
+
+type groupView struct {
+	Group    int     `json:"group"`
+	Slots    string  `json:"slots"`
+	Leader   string  `json:"leader"` // "" while none is known
+	Term     uint64  `json:"term"`
+	Lag      float64 `json:"lag"` // entries, here
+	LogBytes int64   `json:"logBytes"`
 }
 
 type memberView struct {
@@ -126,16 +136,25 @@ func (a *Admin) overview(_ context.Context, s *server.Server, request *http.Requ
 		shown := string(k.Key[:min(len(k.Key), topkeys.MaxKeyBytes)])
 		o.Lent = append(o.Lent, lentKey{shown, o.Top.Mode == "plain" && len(shown) == len(k.Key), k.Tokens, loanViews(k.Loans)})
 	}
-	if c := r.Cluster; c != nil {
-		o.Cluster = &clusterView{NodeID: c.NodeID, State: string(c.State), Term: c.Term, Leader: c.LeaderID}
-		for _, m := range c.Members {
-			if m.Report != nil { // their counts are added up
-				report := *m.Report
-				report.Counts, m.Report = nil, &report
-			}
-			o.Cluster.Members = append(o.Cluster.Members, memberView{m.ID, m.Addr, m.ClientAddr, m.Voter, m.Leader, m.Reachable,
-				metrics.Lag(c.CommitIndex, m.AppliedIndex), float64(m.LastContact) / float64(time.Millisecond), m.Report})
-		}
-	}
+	o.Cluster = clusterViewOf(r.Cluster)
 	return o, nil
+}
+
+func clusterViewOf(c *clusterstatus.Status) *clusterView {
+	if c == nil {
+		return nil
+	}
+	v := &clusterView{NodeID: c.NodeID, State: string(c.State), Term: c.Term, Leader: c.LeaderID, Groups: []groupView{}}
+	for _, m := range c.Members {
+		if m.Report != nil { // their counts are added up
+			report := *m.Report
+			report.Counts, m.Report = nil, &report
+		}
+		v.Members = append(v.Members, memberView{m.ID, m.Addr, m.ClientAddr, m.Voter, m.Leader, m.Reachable,
+			metrics.Lag(c.CommitIndex, m.AppliedIndex), float64(m.LastContact) / float64(time.Millisecond), m.Report})
+	}
+	for _, g := range c.Groups {
+		v.Groups = append(v.Groups, groupView{g.Number, fmt.Sprintf("%d-%d", g.FirstSlot, g.LastSlot), g.LeaderID, g.Term, metrics.Lag(g.CommitIndex, g.AppliedIndex), g.LogBytes})
+	}
+	return v
 }

@@ -108,7 +108,7 @@ func runRaftGroups(m Membership, _ Session, w *resp.Writer, _ [][]byte) {
 	for _, g := range st.Groups {
 		writeFields(w, []field{
 			{"group", int64(g.Number)}, {"slots", fmt.Sprintf("%d-%d", g.FirstSlot, g.LastSlot)}, {"leader_id", g.LeaderID}, {"term", int64(g.Term)},
-			{"applied_index", int64(g.AppliedIndex)}, {"healthy", g.Healthy}, {"voters", int64(g.Voters)},
+			{"commit_index", int64(g.CommitIndex)}, {"applied_index", int64(g.AppliedIndex)}, {"log_bytes", g.LogBytes}, {"healthy", g.Healthy}, {"voters", int64(g.Voters)},
 		})
 	}
 }

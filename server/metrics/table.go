@@ -8,7 +8,7 @@ var parts = []struct {
 	rows    []Row
 }{
 	{"The server", serverRows}, {"Decisions and commands", decisionRows}, {"Warnings of limits", warnRows}, {"Connections", connectionRows}, {"Keys", keyRows},
-	{"State on disk", persistenceRows}, {"The cluster", clusterRows}, {"The home cluster", upstreamRows}, {"HTTP", httpRows},
+	{"State on disk", persistenceRows}, {"The cluster", clusterRows}, {"Groups of keys", groupRows}, {"The home cluster", upstreamRows}, {"HTTP", httpRows},
 	{"Envoy's rate limit service", envoyRows},
 }
 

@@ -131,6 +131,10 @@ function showCluster(o) {
     make("td", { class: "number" }, count(m.lag)),
     make("td", { class: "number" }, m.contactMs < 0 ? "–" : span(m.contactMs)),
     make("td", {}, m.client))));
+  $("groups-table").hidden = !c.groups.length;
+  refill($("groups"), ...c.groups.map((g) => make("tr", { "data-group": g.group },
+    make("td", {}, g.group), make("td", {}, g.slots), make("td", { class: g.leader ? "" : "over" }, g.leader || "none"),
+    make("td", { class: "number" }, count(g.term)), make("td", { class: "number" }, count(g.lag)), make("td", { class: "number" }, bytes(g.logBytes)))));
   const reports = c.members.map((m) => m.traffic).filter(Boolean);
   $("members-total").replaceChildren(make("tr", {}, make("th", { scope: "row", colspan: 3 }, reports.length === c.members.length ? "all nodes" : `${reports.length} of ${c.members.length} nodes`),
     ...traffic.map((of) => make("td", { class: "number", "data-of": of }, rate(reports.reduce((sum, r) => sum + r[of], 0)))), make("td", { colspan: 3 })));
