@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"sync"
 )
 
@@ -186,6 +187,9 @@ func (l *SharedLog) append(w *sharedWrite) error {
 		l.mu.Lock()
 	}
 	l.writing = true
+	l.mu.Unlock()
+	runtime.Gosched() // groups that propose together come to append together, too
+	l.mu.Lock()
 	taken := l.take()
 	l.mu.Unlock()
 	l.write(taken)

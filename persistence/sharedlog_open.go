@@ -44,7 +44,7 @@ func InspectSharedLog(dir FS, visit func(group uint32, e LogEntry) error) (range
 	}
 	_, _, _, err = InspectEntryLog(dir, func(e LogEntry) error {
 		if len(e.Data) < sharedHead {
-			return nil // it was written meanwhile
+			return nil // it is newer
 		}
 		g, index := l.group(binary.LittleEndian.Uint32(e.Data)), binary.LittleEndian.Uint64(e.Data[4:])
 		if p := g.place(index); p == nil || p.number != e.Index {

@@ -59,7 +59,8 @@ type Proposer struct {
 	lateInRow int
 	lateSince time.Time
 
-	isDue    bool // this round takes the first entry
+	inRound  bool // the first entry waits for the next round, unless it becomes full
+	isDue    bool // the round takes the first entry
 	lastSize int  // calls of the entry proposed last
 
 	wake  chan struct{}
@@ -119,7 +120,7 @@ func (p *Proposer) pack(c *call.Call) (status engine.Status, due bool) {
 	p.bytes += len(e.buf) - before
 	e.work += work
 	p.work.Add(int64(work))
-	return engine.OK, p.mayPropose()
+	return engine.OK, p.mayPropose() && (!p.inRound || len(p.queue) > 1)
 }
 
 // mayPropose reports whether the first entry may be proposed now. The caller holds mu.

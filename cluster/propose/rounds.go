@@ -37,25 +37,22 @@ func (p *Proposer) joinsRound() bool {
 	if p.Rounds == nil || p.isDue || len(p.queue) > 1 || p.queue[0].kind != fsm.KindDecisions || max(p.lastSize, len(p.queue[0].calls)) < busyCalls {
 		return false
 	}
-	return p.Rounds.join(p)
+	p.inRound = p.inRound || p.Rounds.join(p)
+	return p.inRound
 }
 
+// join adds a proposer to the next round. It reports false if nothing is known yet of how long entries take.
 func (r *Rounds) join(p *Proposer) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, other := range r.waiting {
-		if other == p {
-			return true
-		}
-	}
 	wait := min(r.latency, maxRoundWait)
 	if wait <= 0 {
 		return false
 	}
-	r.waiting = append(r.waiting, p)
-	if len(r.waiting) == 1 {
+	if len(r.waiting) == 0 {
 		time.AfterFunc(wait, r.begin)
 	}
+	r.waiting = append(r.waiting, p)
 	return true
 }
 
@@ -67,7 +64,7 @@ func (r *Rounds) begin() {
 	r.mu.Unlock()
 	for _, p := range due {
 		p.mu.Lock()
-		p.isDue = true
+		p.inRound, p.isDue = false, true
 		p.mu.Unlock()
 		p.signal()
 	}
