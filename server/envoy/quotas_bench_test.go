@@ -31,14 +31,28 @@ func BenchmarkQuotaReport(b *testing.B) {
 	}
 }
 
-// BenchmarkQuotaMemory prints the bytes of a bucket with a limit, beside its loans at home, and of a stream.
-func BenchmarkQuotaMemory(b *testing.B) {
-	heap := func() float64 {
-		runtime.GC()
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return float64(m.HeapAlloc)
+// heap is the bytes of Go's heap and of stacks in use.
+func heap() float64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return float64(m.HeapAlloc + m.StackInuse)
+}
+
+// BenchmarkQuotaStreams prints the bytes of an Envoy's connection with a stream and one bucket, those of its own end among them.
+func BenchmarkQuotaStreams(b *testing.B) {
+	const streams = 100
+	h, before := newHost(b, nil), heap()
+	for range streams {
+		if _, err := h.quotas(context.Background()).ask("shop", usageOf("table=orders", 0, 1, 0)); err != nil {
+			b.Fatal(err)
+		}
 	}
+	b.ReportMetric((heap()-before)/streams, "B/stream")
+}
+
+// BenchmarkQuotaMemory prints the bytes of a bucket with a limit, beside its loans at home.
+func BenchmarkQuotaMemory(b *testing.B) {
 	const streams = 100
 	for b.Loop() {
 		before := heap()

@@ -13,7 +13,7 @@ const (
 	// Margin is within which an assignment is in use that was sent, and reports from before have arrived.
 	Margin = 2 * time.Second
 	// LoanTTL is after which home takes back the loans of a node that does not renew them.
-	LoanTTL = TTL + Margin + 4*time.Second
+	LoanTTL = TTL + Margin + renewEvery
 )
 
 const (
