@@ -62,7 +62,7 @@ var within = map[string][]string{
 	"cluster/group": {"engine", "engine/opcodec", "persistence", "internal/clusterstatus", "cluster/bloom", "cluster/call", "cluster/clock", "cluster/forward", "cluster/fsm", "cluster/notifier",
 		"cluster/oncelog", "cluster/propose", "cluster/raftnode", "cluster/raftstore", "cluster/purses", "cluster/allowance", "cluster/transport"},
 	"cluster/router":        {"engine", "engine/slot"},
-	"cluster":               {"engine", "engine/slot", "internal/clusterstatus", "cluster/clock", "cluster/fsm", "cluster/group", "cluster/oncelog", "cluster/raftnode", "cluster/rafttransport", "cluster/router", "cluster/transport"},
+	"cluster":               {"engine", "engine/slot", "internal/clusterstatus", "cluster/clock", "cluster/fsm", "cluster/group", "cluster/oncelog", "cluster/propose", "cluster/raftnode", "cluster/rafttransport", "cluster/router", "cluster/transport"},
 	"cluster/transport":     {"cluster/notifier", "internal/unauthenticated"},
 	"cluster/rafttransport": {"cluster/transport"},
 	"cluster/raftstore":     {"persistence", "internal/atomicfile", "cluster/boltfile"},
