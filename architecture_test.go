@@ -64,7 +64,7 @@ var within = map[string][]string{
 	"cluster/transport":     {"cluster/notifier", "internal/keypair", "internal/unauthenticated"},
 	"cluster/router":        {"engine", "engine/glob", "engine/slot"},
 	"cluster/shared":        {"engine", "engine/purse", "internal/clusterstatus"},
-	"cluster":               {"engine", "engine/slot", "internal/clusterstatus", "cluster/clock", "cluster/fsm", "cluster/group", "cluster/oncelog", "cluster/raftnode", "cluster/rafttransport", "cluster/router", "cluster/shared", "cluster/transport"},
+	"cluster":               {"engine", "engine/slot", "internal/clusterstatus", "cluster/clock", "cluster/fsm", "cluster/group", "cluster/oncelog", "cluster/propose", "cluster/raftnode", "cluster/rafttransport", "cluster/router", "cluster/shared", "cluster/transport"},
 	"cluster/rafttransport": {"cluster/transport"},
 	"cluster/raftstore":     {"persistence", "internal/atomicfile", "cluster/boltfile"},
 	"cluster/boltfile":      {},

@@ -207,6 +207,18 @@ func TestReplacedEntriesHideNothing(t *testing.T) {
 	if _, err := l.copy([]sharedEntry{{g, 1, 1}, {g, 2, 2}, {g, 3, 3}, {g, 4, 4}, {g, 5, 5}, {g, 6, 6}, {g, 7, 7}}); err != nil {
 		t.Fatal(err)
 	}
+	late := newSharedWrite(1) // a copy of an entry that was replaced while it was read
+	record, err := l.file.Get(8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	late.add(record, sharedEntry{g, 8, 8})
+	if err := l.append(late); err != nil {
+		t.Fatal(err)
+	}
+	if data, err := g.Get(8); err != nil || string(data) != "new" {
+		t.Errorf("entry 8 is %q, %v", data, err)
+	}
 	found := &sharedRecords{log: &SharedLog{next: 1, groups: map[uint32]*GroupLog{}}}
 	for number := uint64(9); number <= l.next-1; number++ { // as if the file before had been removed
 		record, err := l.file.Get(number)

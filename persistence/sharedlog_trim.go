@@ -63,8 +63,8 @@ func (l *SharedLog) oldest() (number uint64, at, live int64) {
 	return number, at, live
 }
 
-// pinning is the entries that keep more old files than are allowed: more than as much as all entries take, and room. What has to be copied
-// is then at most half of what the files are smaller by.
+// pinning is the entries that keep more old files than are allowed: more than twice the bytes of all entries, and room. Less is then
+// copied than removed.
 func (l *SharedLog) pinning() (copies []sharedEntry) {
 	_, at, live := l.oldest()
 	l.mu.Lock()

@@ -47,42 +47,39 @@ func (g *roundsGroup) add(calls, bytes int) {
 	}
 }
 
-// inRounds runs a test with two groups that propose in rounds.
-func inRounds(t *testing.T, test func(t *testing.T, groups [2]*roundsGroup)) {
-	synctest.Test(t, func(t *testing.T) {
-		var asked sync.WaitGroup
-		var rounds Rounds
-		var groups [2]*roundsGroup
-		began := time.Now()
-		for i := range groups {
-			g := &roundsGroup{}
-			g.Proposer = New(Config{Stamp: func() int64 { return 1 }, CountFailure: func(engine.Status) {}, Outstanding: &asked, Rounds: &rounds, LateAfter: time.Second, Apply: func(entry []byte) raft.ApplyFuture {
-				g.mu.Lock()
-				calls := g.lastSize
-				g.mu.Unlock()
-				g.seen.Lock()
-				g.proposed = append(g.proposed, proposal{time.Since(began), calls})
-				g.seen.Unlock()
-				question := openQuestion{answer: make(chan error, 1)}
-				time.AfterFunc(2*time.Millisecond, func() { question.answer <- nil })
-				return question
-			}})
-			g.Ended.Go(g.Run)
-			groups[i] = g
-		}
-		test(t, groups)
-		time.Sleep(time.Second)
+// newRoundsGroups starts two groups that propose in rounds, inside a synctest bubble.
+func newRoundsGroups(t *testing.T) (groups [2]*roundsGroup) {
+	asked, rounds, began := &sync.WaitGroup{}, &Rounds{}, time.Now()
+	for i := range groups {
+		g := &roundsGroup{}
+		g.Proposer = New(Config{Stamp: func() int64 { return 1 }, CountFailure: func(engine.Status) {}, Outstanding: asked, Rounds: rounds, LateAfter: time.Second, Apply: func(entry []byte) raft.ApplyFuture {
+			g.mu.Lock()
+			calls := g.lastSize
+			g.mu.Unlock()
+			g.seen.Lock()
+			g.proposed = append(g.proposed, proposal{time.Since(began), calls})
+			g.seen.Unlock()
+			question := openQuestion{answer: make(chan error, 1)}
+			time.AfterFunc(2*time.Millisecond, func() { question.answer <- nil })
+			return question
+		}})
+		g.Ended.Go(g.Run)
+		groups[i] = g
+	}
+	t.Cleanup(func() {
+		asked.Wait()
 		for _, g := range groups {
 			g.Halt()
 			g.Ended.Wait()
 		}
-		asked.Wait()
 	})
+	return groups
 }
 
 // Groups under load wait a little, and propose together.
 func TestGroupsProposeTogether(t *testing.T) {
-	inRounds(t, func(t *testing.T, groups [2]*roundsGroup) {
+	synctest.Test(t, func(t *testing.T) {
+		groups := newRoundsGroups(t)
 		a, b := groups[0], groups[1]
 		for range 30 { // until it is known how long entries take
 			a.add(1, 10)
@@ -114,8 +111,8 @@ func TestGroupsProposeTogether(t *testing.T) {
 
 // Neither a full entry nor one about the cluster waits for a round.
 func TestWhoDoesNotWaitForRounds(t *testing.T) {
-	inRounds(t, func(t *testing.T, groups [2]*roundsGroup) {
-		g := groups[0]
+	synctest.Test(t, func(t *testing.T) {
+		g := newRoundsGroups(t)[0]
 		g.Rounds.latency = time.Minute
 		g.setLastSize(busyCalls)
 		g.add(1, 10)
