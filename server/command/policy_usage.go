@@ -10,8 +10,8 @@ import (
 
 var policyUsageRow = Row{
 	Name: "usage", Syntax: "name id [WITH field value [field value ...]]", Group: "limiter",
-	Summary: "Show the usage of each limit of a policy, for a caller.",
-	Returns: "an array of the maps of [`RL.USAGE`](#rlusage), each with the key in front, also for limits of which nothing was used.",
+	Summary: "Show how much a caller has used of each limit of a policy.",
+	Returns: "an array of the maps of [`RL.USAGE`](#rlusage), each with the key in front. Limits of which nothing was used are there too.",
 	Example: "private 1",
 	Cost:    PolicyCheck, Flags: ReadOnly | NotInMulti, Run: runPolicyUsage,
 }
