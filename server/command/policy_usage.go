@@ -64,7 +64,7 @@ func askPolicyUsage(s Session, check engine.Op, done func(write func(*resp.Write
 	}
 	b := &engine.Batch{Ops: ops, Results: make([]engine.Result, len(ops)), Local: s.Client().ReadOnly}
 	b.Done = func() { done(func(w *resp.Writer) { writePolicyUsage(w, ops, b.Results) }) }
-	if s.Server().Decide(b) {
+	if s.Decide(b) {
 		b.Done()
 	}
 }
