@@ -57,6 +57,3 @@ func (s *Server) DecideReadOnly(ctx context.Context, ops []engine.Op) ([]engine.
 
 // Bounds are the bounds that the settings put on arguments of commands.
 func (s *Server) Bounds() command.Bounds { return conn.Bounds(s.Config()) }
-
-// Decide implements [command.Server].
-func (s *Server) Decide(b *engine.Batch) (done bool) { return s.env.Decider.Decide(b) }

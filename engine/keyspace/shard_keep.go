@@ -12,16 +12,13 @@ func (s *Shard) Keep(c *algorithm.Call, tag uint32, p Place) bool {
 	if c.Limit.Warn == 0 {
 		return s.keep(c, tag, p)
 	}
-	next, again, warns := c.Next[:algorithm.Table[c.Limit.Algorithm].Bytes], c.Rearms(), false
-	if len(next) > 0 {
-		warns = c.Warns(next, again)
-	}
+	next, again := c.Next[:algorithm.Table[c.Limit.Algorithm].Bytes], c.Rearms()
+	warns := len(next) > 0 && c.Warns(next, again)
 	if !s.keep(c, tag, p) {
 		return false
 	}
 	if len(next) == 0 {
 		_, next = s.StateAt(s.Find(tag, c.Op.Key)) // it was written in place
-		c.Result.Work += len(next) / WorkBytes
 		warns = c.Warns(next, again)
 	}
 	if warns && s.changes.warned != nil {
@@ -88,8 +85,7 @@ func (s *Shard) keep(c *algorithm.Call, tag uint32, p Place) bool {
 	return true
 }
 
-// growable is the memory by which the state of a record can still grow: its smaller predecessor stays until its
-// segment is compacted.
+// growable is the memory by which the state of a record can still grow: its smaller predecessor stays until its segment is compacted.
 func (t *table) growable(r record) int64 {
 	limit := t.limitOf(r)
 	alg := &algorithm.Table[limit.Algorithm]
@@ -161,8 +157,7 @@ func (s *Shard) insert(c *algorithm.Call, tag uint32, size int) bool {
 	return true
 }
 
-// enlarge moves the record of c's key to one with a state of size bytes, the old state in front, and returns the record's
-// new reference. It returns 0 when there is no room.
+// enlarge moves the record of c's key to one with a state of size bytes, the old state in front. It returns its new reference, 0 without room.
 func (s *Shard) enlarge(c *algorithm.Call, tag uint32, size int) (ref uint32) {
 	need := RecordBytes(size, len(c.Op.Key))
 	if !s.Reserve(c.Now, 0, need) {
@@ -235,9 +230,7 @@ func (t *table) Growth(c *algorithm.Call) (entries, bytes int) {
 	switch {
 	case c.IsNew || c.DropsHistory():
 		return 1, RecordBytes(size, len(c.Op.Key))
-	case c.Limit.History > 0 && c.Prev.History == c.Limit.History:
-		return 0, 0 // its windows need no more room, and its loans stay
-	case size > len(c.State):
+	case size > len(c.State) && (c.Limit.History == 0 || c.Prev.History != c.Limit.History): // else its windows need no more room, and its loans stay
 		return 0, RecordBytes(size, len(c.Op.Key))
 	}
 	return 0, 0

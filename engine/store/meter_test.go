@@ -212,7 +212,7 @@ func TestLimitErrorNamesParameter(t *testing.T) {
 		{limits.Limit{Algorithm: limits.FixedWindow, Capacity: 1, Span: limits.EachMonth, Anchor: calendar.Anchor{From: 1}}, "position of the windows"},
 		{limits.Limit{Algorithm: limits.SlidingWindow, Capacity: 1, Rate: limits.Rate{Period: sec}, Anchor: calendar.Anchor{Zone: 1}}, "position of the windows"},
 		{limits.Limit{Algorithm: limits.SlidingWindow, Capacity: 1, Rate: limits.Rate{Period: sec}, Warn: 101}, "threshold of warnings"},
-		{limits.Limit{Algorithm: limits.SlidingLog, Capacity: 1, Rate: limits.Rate{Period: sec}, Warn: 1}, "threshold of warnings"},
+		{limits.Limit{Algorithm: limits.FairShare, Capacity: 1, Rate: limits.Rate{Tokens: 1, Period: sec}, Warn: 1}, "threshold of warnings"},
 	} {
 		if err := tc.limit.Check(); !errors.Is(err, limits.ErrLimit) || !strings.Contains(err.Error(), ": the "+tc.field+", of algorithm ") {
 			t.Errorf("%+v: %v, want one that names the %s", tc.limit, err, tc.field)

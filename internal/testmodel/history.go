@@ -101,16 +101,16 @@ func usage(m *Model, words []string) (string, error) {
 	if err := checkLimiter(s); err != nil {
 		return "", err
 	}
-	return array(m.usageOf(s)...), nil
+	return array(usageOf(m, s)...), nil
 }
 
 // policyUsage answers RL.POLICY USAGE.
-func (m *Model) policyUsage(words []string) (string, error) {
+func policyUsage(m *Model, words []string) (string, error) {
 	var call request
 	if err := call.readOptions("RL.POLICY USAGE", words[4:], []string{"WITH"}); err != nil {
 		return "", err
 	}
-	_, limits, err := m.limitsOf(words[2], words[3], call.fields)
+	_, limits, err := limitsOf(m, words[2], words[3], call.fields)
 	if err != nil {
 		return "", err
 	}
@@ -124,7 +124,7 @@ func (m *Model) policyUsage(words []string) (string, error) {
 		fields := []string{bulk("limit"), integer(r.limit.most), bulk("used"), integer(0), bulk("reserved"), null, bulk("lent"), integer(0), bulk("remaining"), integer(r.limit.most),
 			bulk("start_ms"), null, bulk("end_ms"), null, bulk("history"), array()}
 		if s := m.held(r.key); s != nil {
-			fields = m.usageOf(s)
+			fields = usageOf(m, s)
 		}
 		all = append(all, array(append([]string{bulk("key"), bulk(r.key)}, fields...)...))
 	}
@@ -132,7 +132,7 @@ func (m *Model) policyUsage(words []string) (string, error) {
 }
 
 // usageOf are the fields of a limiter's usage.
-func (m *Model) usageOf(s state) []string {
+func usageOf(m *Model, s state) []string {
 	l, remaining, _ := s.look(m.Now)
 	inner, lent := withoutLoans(s)
 	used, reserved, start, end, closed := l.most-remaining-lent, null, null, null, []string{}

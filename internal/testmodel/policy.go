@@ -26,7 +26,7 @@ func equalFold(a, b string) bool { return strings.EqualFold(a, b) }
 func (m *Model) policy(words []string) (string, error) {
 	sub := strings.ToLower(words[1])
 	c, known := map[string]command{
-		"set": {4, 1 << 20, (*Model).setPolicy}, "get": {3, 4, (*Model).getPolicy}, "usage": {4, 1 << 20, (*Model).policyUsage}, "del": {3, 3, (*Model).dropPolicy},
+		"set": {4, 1 << 20, (*Model).setPolicy}, "get": {3, 4, (*Model).getPolicy}, "usage": {4, 1 << 20, policyUsage}, "del": {3, 3, (*Model).dropPolicy},
 		"list": {2, 2, (*Model).listPolicies}, "override": {5, 1 << 20, (*Model).override},
 	}[sub]
 	if !known {
@@ -173,7 +173,7 @@ func (m *Model) check(words []string) (string, error) {
 			return m.repeat(v).hiding(&call).reply(), nil
 		}
 	}
-	p, limits, err := m.limitsOf(words[1], id, call.fields)
+	p, limits, err := limitsOf(m, words[1], id, call.fields)
 	if err != nil {
 		return "", err
 	}
@@ -191,7 +191,7 @@ func (m *Model) check(words []string) (string, error) {
 }
 
 // limitsOf are the limits of a policy for a caller and fields.
-func (m *Model) limitsOf(name, id string, fields []string) (*policy, []request, error) {
+func limitsOf(m *Model, name, id string, fields []string) (*policy, []request, error) {
 	p := m.policies[name]
 	if p == nil {
 		return nil, nil, noPolicy

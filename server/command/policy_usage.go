@@ -10,8 +10,8 @@ import (
 
 var policyUsageRow = Row{
 	Name: "usage", Syntax: "name id [WITH field value [field value ...]]", Group: "limiter",
-	Summary: "Show the usage of each limit of a policy, for a caller.",
-	Returns: "an array of the maps of [`RL.USAGE`](#rlusage), each with the key in front, also for limits of which nothing was used.",
+	Summary: "Show how much a caller has used of each limit of a policy.",
+	Returns: "an array of the maps of [`RL.USAGE`](#rlusage), each with the key in front. Limits of which nothing was used are there too.",
 	Example: "private 1",
 	Cost:    PolicyCheck, Flags: ReadOnly | NotInMulti, Run: runPolicyUsage,
 }
@@ -64,7 +64,7 @@ func askPolicyUsage(s Session, check engine.Op, done func(write func(*resp.Write
 	}
 	b := &engine.Batch{Ops: ops, Results: make([]engine.Result, len(ops)), Local: s.Client().ReadOnly}
 	b.Done = func() { done(func(w *resp.Writer) { writePolicyUsage(w, ops, b.Results) }) }
-	if s.Server().Decide(b) {
+	if s.Decide(b) {
 		b.Done()
 	}
 }

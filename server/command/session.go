@@ -35,6 +35,9 @@ type Session interface {
 	// MayAwait reports whether a reply may be awaited: not among those of an EXEC, which come at once.
 	MayAwait() bool
 
+	// Decide has a batch decided. It reports whether that is done; if not, its Done is called, from another goroutine.
+	Decide(b *engine.Batch) (done bool)
+
 	// Unblock ends the wait of a connection for keys, if it waits for any.
 	Unblock(id int64, withError bool) (waited bool)
 
@@ -130,8 +133,6 @@ func (c *Client) Protocol() int {
 
 // Server is what commands may ask of the server as a whole.
 type Server interface {
-	// Decide has a batch decided. It reports whether that is done; if not, its Done is called, from another goroutine.
-	Decide(b *engine.Batch) (done bool)
 	// Now is the server's clock in nanoseconds since the Unix epoch.
 	Now() int64
 	Keys() Keyspace

@@ -1,6 +1,7 @@
 package conn
 
 import (
+	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/resp"
 )
 
@@ -43,6 +44,9 @@ func (s commandSession) AwaitReply(start func(done func(finish func(*resp.Writer
 		s.wake()
 	})
 }
+
+// Decide implements [command.Session].
+func (s commandSession) Decide(b *engine.Batch) (done bool) { return s.env.Decider.Decide(b) }
 
 // MayAwait implements [command.Session]: the replies of one EXEC come together.
 func (s commandSession) MayAwait() bool { return !s.inExec }
