@@ -39,7 +39,7 @@ var within = map[string][]string{
 	"engine/algorithm":  {"engine", "engine/datatype", "engine/glob", "engine/internal/uint128", "engine/layout", "engine/purse", "engine/reservation"},
 	"engine/admission":  {"engine", "engine/algorithm", "engine/layout"},
 	"engine/keyspace":   {"engine", "engine/admission", "engine/algorithm", "engine/internal/offheap", "engine/layout", "engine/purse", "engine/reservation"},
-	"engine/store":      {"engine", "engine/admission", "engine/algorithm", "engine/datatype", "engine/glob", "engine/internal/uint128", "engine/keyspace", "engine/layout", "engine/reservation"},
+	"engine/store":      {"engine", "engine/admission", "engine/algorithm", "engine/datatype", "engine/glob", "engine/internal/uint128", "engine/keyspace", "engine/layout", "engine/purse", "engine/reservation"},
 	"engine/limits":     {"engine/calendar", "engine/internal/uint128"},
 	"engine/calendar":   {},
 	"engine/glob":       {},

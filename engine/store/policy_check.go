@@ -6,6 +6,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/database"
+	"github.com/stintdb/stint/engine/purse"
 )
 
 // check asks a policy's limits for a caller. With readOnly it takes nothing if tokens would be taken, and returns
@@ -63,7 +64,7 @@ func (s *Store) openCheck(g *acquireAllCall, op *engine.Op, res *engine.Result) 
 	}
 	g.shadow = shadow
 	parts = g.parts[:len(limits)]
-	if !place(s.owns, op, parts, res) {
+	if !purse.Place(s.owns, op, parts, res) {
 		return nil, false
 	}
 	if limits[0].meets && g.denySameKey(parts, op, res) {

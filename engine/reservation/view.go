@@ -1,0 +1,26 @@
+package reservation
+
+import "github.com/stintdb/stint/engine"
+
+// View is a reservation as it is shown.
+type View struct {
+	Granted int64
+	Settled bool
+	Ends    int64       // nanoseconds since the Unix epoch
+	Parts   []engine.Op // the limits, with keys and holders; Tokens are those that they are charged
+}
+
+// View returns what the state says.
+func (r State) View() View {
+	granted, _, parts := r.Parts()
+	v := View{Granted: granted, Settled: r.IsSettled(), Ends: r.End()}
+	for len(parts.Rest) > 0 {
+		p := NextPart(&parts)
+		op := engine.Op{Key: p.Key, Who: p.Who, Limit: p.Limit, Tokens: p.Charged()}
+		if p.FixedCost {
+			op.Options = engine.FixedCost
+		}
+		v.Parts = append(v.Parts, op)
+	}
+	return v
+}
