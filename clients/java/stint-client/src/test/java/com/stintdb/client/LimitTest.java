@@ -69,7 +69,7 @@ class LimitTest {
         message("localShare: must be above 0 and at most 1, got 2.0", () -> Policy.localShare(2));
         message("weight: must be an integer between 1 and 1000, got 1001", () -> Limit.perSecond(1).member("a", 1001));
         message("warn: must be a percentage between 1 and 100, got 0", () -> Limit.perSecond(1).warn(0));
-        message("warn: is for token buckets, fixed windows and sliding windows, not for LB.QUEUE", () -> Limit.perSecond(1).queue(3).warn(80));
+        message("warn: is not for limits of CL.THROTTLE", () -> Limit.gcra(3, 1, 1000).warn(80));
         message("history: must be an integer between 1 and 36, got 37", () -> Limit.parse("FW 10 1h HISTORY 37"));
         message("history: is for fixed windows, not for SW.ACQUIRE", () -> Limit.slidingWindow(1, Duration.ofHours(1)).history(3));
         message("a request has keep or maxWait, not both", () -> Request.one().keep(Keep.tokens(1)).maxWait(Duration.ofSeconds(1)));
