@@ -30,14 +30,12 @@ final class Brokers implements AutoCloseable {
             start(folder, 1, "broker,controller", cluster, settings);
             start(folder, 2, "broker", cluster, settings);
             try (Admin admin = admin()) {
-                while (nodes(admin) < 2) {
-                    for (Process each : processes) {
-                        if (!each.isAlive()) {
-                            throw new IllegalStateException("a broker ended");
-                        }
+                Waiting.until(() -> {
+                    if (!processes.stream().allMatch(Process::isAlive)) {
+                        throw new IllegalStateException("a broker ended");
                     }
-                    Pause.of(50);
-                }
+                    return nodes(admin) == 2;
+                });
             }
         } catch (Exception e) {
             close();

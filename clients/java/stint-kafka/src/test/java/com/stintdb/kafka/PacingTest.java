@@ -97,11 +97,10 @@ class PacingTest {
         Producer<String, String> producer = pacing(Limit.perMinute(1)).producer(sent);
         producer.send(record("a"));
         CompletableFuture<?> second = CompletableFuture.runAsync(() -> producer.send(record("b")));
-        while (!second.isDone()) { // until its tokens are reserved, and their time has come
-            assertTrue(sent.history().size() >= 1);
+        Waiting.until(() -> { // until its tokens are reserved, and their time has come
             server.advance(Duration.ofSeconds(1));
-            Pause.of(1);
-        }
+            return second.isDone();
+        });
         second.get();
         assertEquals(2, sent.history().size());
         assertThrows(ThrottlingException.class, () -> pacing(Limit.perHour(1)).maxWait(Duration.ofSeconds(1)).producer(sent).send(record("c")));
@@ -165,7 +164,7 @@ class PacingTest {
     }
 
     @Test
-    void wakeupAndCloseEndAWait() {
+    void wakeupAndCloseEndAWait() throws Exception {
         Limit limit = Limit.perHour(1);
         Consumer<String, String> consumer = consumer(pacing(limit));
         add(ONE, "a", "b");
@@ -175,9 +174,7 @@ class PacingTest {
         assertThrows(WakeupException.class, () -> consumer.poll(Duration.ofHours(1)));
         consumer.close();
         assertTrue(received.closed());
-        while (limiter.blocking().peek("topic", limit, 1).retryAfterMs() > Duration.ofHours(1).toMillis()) {
-            Pause.of(1); // until the reservation is given back
-        }
+        Waiting.until(() -> limiter.blocking().peek("topic", limit, 1).retryAfterMs() <= Duration.ofHours(1).toMillis()); // the reservation is given back
     }
 
     @Test
