@@ -137,3 +137,38 @@ func TestSharedLimitIsChanged(t *testing.T) {
 		}
 	})
 }
+
+// Tokens that are lent to a group outlive a reset at home: they count in what the limit grants after it.
+func TestSharedLimitIsReset(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := simulateShared(t, []string{"global:*"}, faultGroups, "a", "b", "c")
+		defer s.stop()
+		const capacity = 1000
+		global := acquire("global:x", capacity, 0)
+		lent := int64(0)
+		for i := range 400 {
+			group := 1 + i%faultGroups
+			if res := do(s.nodes["a"], userAnd(group, global, 1))[0]; !res.Allowed {
+				t.Fatalf("request %d: %+v", i, res)
+			}
+			if i > 200 {
+				if lent = do(s.nodes["a"], engine.Op{Verb: engine.Look, Key: global.Key})[0].Lent; lent > 2 {
+					break
+				}
+			}
+		}
+		if lent <= 2 {
+			t.Fatalf("%d tokens are lent", lent)
+		}
+		do(s.nodes["a"], engine.Op{Verb: engine.Delete, Key: global.Key})
+		granted := 0
+		for i := range 2 * capacity {
+			if do(s.nodes["a"], userAnd(1+i%faultGroups, global, 1))[0].Allowed {
+				granted++
+			}
+		}
+		if granted > capacity {
+			t.Errorf("%d granted of %d after a reset with %d lent", granted, capacity, lent)
+		}
+	})
+}
