@@ -7,7 +7,7 @@ import (
 	"github.com/stintdb/stint/cluster/fsm"
 )
 
-// Rounds has the groups of a node propose together. An entry costs about the same whatever is in it, so several groups under load
+// Rounds has the groups of a node propose together. An entry costs about the same, full or not, so several groups under load
 // each wait a little for more calls, and for one another: their entries then share writes, syncs and wakes.
 type Rounds struct {
 	mu      sync.Mutex

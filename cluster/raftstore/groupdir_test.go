@@ -86,7 +86,7 @@ func TestGroupDirs(t *testing.T) {
 	}
 }
 
-// A node whose groups have lost a part of their files does not start, and the error says what to do.
+// A node whose groups have lost a part of their files does not start, and the error has the remedy.
 func TestGroupDirsThatLostSomething(t *testing.T) {
 	for _, c := range []struct {
 		name, lost, want string

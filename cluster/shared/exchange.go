@@ -123,7 +123,7 @@ func (l *Limits) learn(k *key, p *purse.Purse, limit limits.Limit, want, waiting
 	defer k.mu.Unlock()
 	k.remaining, k.reset = max(0, answer.Remaining), answer.Reset
 	if p.Returning || answer.Number != p.Number && answer.Number != p.Previous {
-		return o // the purse begins anew
+		return o // the purse begins again
 	}
 	if answer.Granted > 0 {
 		k.adopted = limit

@@ -17,7 +17,7 @@ type request struct {
 	done  func() // called once the result is there, if it was not there at once
 }
 
-// gather finds the group of a request, and what it asks.
+// gather finds the group of a request, and its limits.
 func (r *request) gather(l *Limits, op *engine.Op) {
 	r.op = op.Clone()
 	r.op.Options &^= engine.FromPurses

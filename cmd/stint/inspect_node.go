@@ -87,7 +87,7 @@ func (l *inspectedLog) entry(of string, e persistence.LogEntry) error {
 	return l.ctx.Err()
 }
 
-// report says what was found in the files of a log.
+// report describes the files of a log.
 func (l *inspectedLog) report(files int, err error, text func() string) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, persistence.ErrNoLog) {
 		err = nil

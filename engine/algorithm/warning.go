@@ -13,7 +13,7 @@ import (
 
 const meterWarnedAt = layout.MeterBytes - 1
 
-// Rearms reports whether the limiter has warned and may warn again. It is asked before what the call decided is written.
+// Rearms reports whether the limiter has warned and may warn again. It is asked before the decision is written.
 func (c *Call) Rearms() bool {
 	row := &Table[c.Prev.Algorithm]
 	return !c.IsNew && !c.Wrapped && row.Used != nil && c.State[row.WarnedAt]&layout.WarnedBit != 0 && row.isRearmed(c.State, &c.Prev, c.Now)

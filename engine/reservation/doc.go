@@ -1,2 +1,2 @@
-// Package reservation has the state of a granted request that has an id, as bytes: what it was asked, what each of its limits was charged.
+// Package reservation has the state of a granted request that has an id, as bytes: the request, and the charge of each of its limits.
 package reservation

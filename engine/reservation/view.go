@@ -10,7 +10,7 @@ type View struct {
 	Parts   []engine.Op // the limits, with keys and holders; Tokens are those that they are charged
 }
 
-// View returns what the state says.
+// View returns the contents of the state.
 func (r State) View() View {
 	granted, _, parts := r.Parts()
 	v := View{Granted: granted, Settled: r.IsSettled(), Ends: r.End()}

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// countedBytes bounds the names and limits that a node tells others: in JSON they may become six times as long, and an answer between
+	// countedBytes bounds the names and limits that a node sends to others: in JSON they may become six times as long, and an answer between
 	// nodes has 64 KiB at most.
 	countedBytes = 8 << 10
 	countsFor    = time.Second
@@ -30,7 +30,7 @@ func (a *Admin) Watched() bool {
 	return a != nil && time.Since(time.Unix(0, a.watched.Load())) < watchedFor
 }
 
-// Counts is what the pages of other nodes add to theirs; nil before there is a server.
+// Counts are the numbers that the pages of other nodes add to theirs; nil before there is a server.
 func (a *Admin) Counts() *clusterstatus.Counts {
 	if a == nil || a.about.Load() == nil {
 		return nil

@@ -44,7 +44,7 @@ func runPolicyUsage(s Session, w *resp.Writer, args [][]byte) {
 	})
 }
 
-// askPolicyUsage has the limits of a policy looked at. The check finds out what is wrong with the name and the fields, and knows the limits of keys
+// askPolicyUsage has the limits of a policy looked at. The check finds mistakes in the name and the fields, and knows the limits of keys
 // that do not exist.
 func askPolicyUsage(s Session, check engine.Op, done func(write func(*resp.Writer))) {
 	keys, ops, sees := s.Server().Keys(), []engine.Op{check}, true

@@ -33,7 +33,7 @@ var httpSettings = []Setting{
 	},
 	{
 		Name: "ratelimit-fields", Group: groupHTTP, Placeholder: "STYLES",
-		Help:  "Fields of responses that tell what is left of a limit. By default draft-10 over HTTP, and draft-6 to Envoy with --rls-headers.",
+		Help:  "Fields of responses with the rest of a limit. By default draft-10 over HTTP, and draft-6 to Envoy with --rls-headers.",
 		value: func(c *Config) Value { return &textValue{&c.RateLimitFields, fieldsForm} },
 	},
 }

@@ -17,7 +17,7 @@ type epollConn struct {
 	session interface{ ServeInput(in []byte) (over bool) }
 	onClose func()
 	pending int         // bytes among the loop's pending writes
-	unsent  unsent      // after which comes what is pending
+	unsent  unsent      // before the pending ones
 	woken   atomic.Bool // its turn is still to come
 	failed  bool        // nothing can be sent
 	closed  bool
@@ -89,7 +89,7 @@ func (c *epollConn) WriteFinal(b []byte) (n int, err error) {
 // Unsent implements conn.ReplyConn. Pending writes do not count: they are few, and wait for no client.
 func (c *epollConn) Unsent() int { return c.unsent.bytes }
 
-// send gives bytes to the kernel, and keeps what it does not take.
+// send gives bytes to the kernel, and keeps the rest.
 func (c *epollConn) send(b []byte) {
 	switch {
 	case c.closed || c.failed:
@@ -106,7 +106,7 @@ func (c *epollConn) send(b []byte) {
 	}
 }
 
-// sendUnsent goes on with what the kernel did not take.
+// sendUnsent goes on with unsent replies.
 func (c *epollConn) sendUnsent() {
 	for c.unsent.bytes > 0 {
 		n, err := sendNow(c.fd, c.unsent.first())
@@ -131,7 +131,7 @@ func (c *epollConn) check(err error) {
 // isTemporary reports that the kernel takes or has nothing at the moment.
 func isTemporary(err error) bool { return errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EINTR) }
 
-// close ends the connection, after what the kernel takes at once of its replies.
+// close ends the connection, after a last attempt to send its replies.
 func (c *epollConn) close() {
 	if c.closed {
 		return

@@ -17,7 +17,7 @@ import (
 )
 
 // epollLoop is an event loop over epoll, locked to a thread. A *turn* serves all connections that are ready, then those that
-// were woken, and then sends their replies. Its goroutine alone touches what is not under the mutex.
+// were woken, and then sends their replies. Its goroutine alone touches the fields that are not under the mutex.
 type epollLoop struct {
 	env     *conn.Env
 	epoll   int
@@ -104,7 +104,7 @@ func (l *epollLoop) hasWork() bool {
 	return len(l.tasks)+len(l.wakes) > 0 || l.closed
 }
 
-// runTasks runs the tasks and the woken sessions, without those that come meanwhile: these have their turn after the
+// runTasks runs the tasks and the woken sessions, without later ones: these have their turn after the
 // connections that are ready by then. It reports that the loop is to end.
 func (l *epollLoop) runTasks() (over bool) {
 	l.mu.Lock()

@@ -79,7 +79,7 @@ func openSession(env *conn.Env, from origin, link conn.ReplyConn, wake func(), l
 	return s, env.Registry.Admit(s)
 }
 
-// refusal is what a client is told before its connection is closed.
+// refusal is the error for a client whose connection is closed then.
 func refusal(err error) []byte {
 	if errors.Is(err, net.ErrClosed) {
 		return nil

@@ -12,12 +12,12 @@ import (
 // large copy, for which the garbage collector would have to wait.
 const maxRawBytes = readBufferBytes
 
-// sendNow sends what the kernel takes at once.
+// sendNow sends as much as the kernel takes at once.
 func sendNow(fd int, b []byte) (n int, err error) {
 	return transfer(unix.SYS_SENDTO, fd, b, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
 }
 
-// receiveNow receives what has arrived. 0 without an error is the end of the stream.
+// receiveNow receives the bytes that have arrived. 0 without an error is the end of the stream.
 func receiveNow(fd int, b []byte) (n int, err error) {
 	return transfer(unix.SYS_RECVFROM, fd, b, unix.MSG_DONTWAIT)
 }

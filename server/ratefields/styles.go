@@ -1,4 +1,4 @@
-// Package ratefields writes the fields of HTTP responses that tell what is left of a limit, for the HTTP API and for Envoy. The clients write the
+// Package ratefields writes the fields of HTTP responses with the rest of a limit, for the HTTP API and for Envoy. The clients write the
 // same, by clients/vectors/fields.json.
 package ratefields
 

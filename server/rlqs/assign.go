@@ -121,7 +121,7 @@ func (q *quota) change(now time.Duration, s *share, want bucket) {
 	switch {
 	case s.isTooLarge(want):
 		if b.tokens == 0 || !q.tokens.outlives(now) || b.units > 0 && !q.units.outlives(now) {
-			b = bucket{} // until a report has brought back what is left of the old one
+			b = bucket{} // until a report has brought back the rest of the old one
 		}
 	case s.before.lives() && 2*b.units < 3*s.now.units: // soon again only for much more
 		return

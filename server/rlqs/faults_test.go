@@ -55,7 +55,7 @@ func beyond(t *testing.T, limit Limit, seeds int, change func(*world)) (most, un
 	return most, unlent
 }
 
-// changes has the limit changed meanwhile, down and up, and from one that is divided by rates to one that is divided by tokens.
+// changes has the limit changed, down and up, and from one that is divided by rates to one that is divided by tokens.
 func (w *world) changes() {
 	first := w.limit
 	for range 12 {

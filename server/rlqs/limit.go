@@ -62,7 +62,7 @@ func (l Limit) divide() (d division) {
 	return d
 }
 
-// keys are those of a quota's tokens, units and demands at home. A changed limit has the same: what is lent under the old one counts against it.
+// keys are those of a quota's tokens, units and demands at home. A changed limit has the same: loans under the old one count against it.
 func keys(base string) (tokens, units, demand string) {
 	return base + "|tokens", base + "|rate", base + "|demand"
 }

@@ -19,7 +19,7 @@ type record struct {
 	full  bool      // it was given up, because it takes too much memory
 }
 
-// recordBytes is what a request takes while they are sorted.
+// recordBytes is the memory of a request while they are sorted.
 const recordBytes = 4 + 8 + 8
 
 func (r *record) add(key int, now int64) {
