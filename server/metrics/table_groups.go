@@ -26,8 +26,10 @@ const (
 
 var groupRows = []Row{{
 	Name: "stint_group_leader", Kind: Gauge, When: inGroups, Labels: []string{"group"}, Bound: boundGroups,
-	Help:   "1 if this node leads the group.",
-	values: groups(func(c *clusterstatus.Status, g *clusterstatus.Group) float64 { return zeroOrOne(g.LeaderID == c.NodeID) }),
+	Help: "1 if this node leads the group.",
+	values: groups(func(c *clusterstatus.Status, g *clusterstatus.Group) float64 {
+		return zeroOrOne(g.LeaderID == c.NodeID)
+	}),
 }, {
 	Name: "stint_group_term", Kind: Gauge, When: inGroups, Labels: []string{"group"}, Bound: boundGroups,
 	Help:   "The group's Raft term.",
