@@ -171,7 +171,7 @@ func (l *Limits) serve(k *key, o outcome) (more bool) {
 // settleServed is settle for a request that has waited for an operation on the loan of a key.
 func (l *Limits) settleServed(k *key, r *request, o *outcome) (finished bool) {
 	part := l.short(r)
-	if part < 0 || r.parts[part].Key == nil || string(r.parts[part].Key) != k.name {
+	if part < 0 || string(r.parts[part].Key) != k.name {
 		return l.settle(r)
 	}
 	switch {

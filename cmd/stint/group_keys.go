@@ -7,7 +7,9 @@ import (
 	"github.com/stintdb/stint/cluster"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/admission"
+	"github.com/stintdb/stint/engine/database"
 	"github.com/stintdb/stint/engine/keyspace"
+	"github.com/stintdb/stint/engine/slot"
 	"github.com/stintdb/stint/engine/store"
 )
 
@@ -121,10 +123,17 @@ func (k groupKeys) led(from int, visit func(number int, s *store.Store, now int6
 // DatabaseLen implements [command.Keyspace].
 func (k groupKeys) DatabaseLen(number uint8) (sum int) {
 	k.led(1, func(_ int, s *store.Store, _ int64) bool {
-		sum += s.DatabaseLen(number)
+		sum += s.DatabaseLen(number) - int(s.PurseCount())
 		return true
 	})
 	return sum
+}
+
+// ofGroup is visit without purses of keys of other groups.
+func (k groupKeys) ofGroup(number int, visit func(keyspace.Entry) (more bool)) func(keyspace.Entry) (more bool) {
+	return func(e keyspace.Entry) bool {
+		return slot.GroupOf(slot.Of(database.KeyOf(e.Key)), len(k.keys)) != number || visit(e)
+	}
 }
 
 // A cursor has the number of the group above that of its store.
@@ -146,7 +155,7 @@ func (k groupKeys) ScanWhile(cursor uint64, count int, _ int64, visit func(keysp
 		case number != from:
 			at = 0
 		}
-		if at = s.ScanWhile(at, count, now, visit); at != 0 {
+		if at = s.ScanWhile(at, count, now, k.ofGroup(number, visit)); at != 0 {
 			next = uint64(number)<<groupCursorBits | at
 			return false
 		}
@@ -165,20 +174,21 @@ const scannedGroup = 1<<64 - 1
 // Random implements [command.Keyspace].
 func (k groupKeys) Random(tries int, _ int64, intN func(int) int, visit func(keyspace.Entry) (more bool)) {
 	type ledKeys struct {
-		keys *store.Store
-		now  int64
+		keys   *store.Store
+		number int
+		now    int64
 	}
 	var all []ledKeys
 	total := 0
-	k.led(1, func(_ int, s *store.Store, now int64) bool {
-		all, total = append(all, ledKeys{s, now}), total+s.Len()
+	k.led(1, func(number int, s *store.Store, now int64) bool {
+		all, total = append(all, ledKeys{s, number, now}), total+s.Len()
 		return true
 	})
 	for more := true; more && tries > 0 && total > 0; tries-- {
 		at := intN(total)
 		for _, l := range all {
 			if at -= l.keys.Len(); at < 0 {
-				l.keys.Random(1, l.now, intN, func(e keyspace.Entry) bool { more = visit(e); return more })
+				l.keys.Random(1, l.now, intN, k.ofGroup(l.number, func(e keyspace.Entry) bool { more = visit(e); return more }))
 				break
 			}
 		}
