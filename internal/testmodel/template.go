@@ -110,7 +110,7 @@ func fieldAt(fields []string, name string) int {
 // readFields reads names and values, by turns.
 func (r *request) readFields(words []string) error {
 	if len(words) == 0 || len(words)%2 > 0 {
-		return refuse("ERR WITH: must be followed by the names of fields, each with a value")
+		return refuse("ERR WITH: must be the last option, followed by the names of fields, each with a value")
 	}
 	if len(words) > 2*mostFields {
 		return refuse("ERR WITH: at most %d fields", mostFields)

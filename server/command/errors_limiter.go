@@ -107,7 +107,7 @@ var (
 		"With such a policy a caller could choose an id, or a field, that makes the key of one limit that of another. The id `all` would do so with `user:{}` and `user:all`.")
 	errTemplate = policyErrors.Add("ERR spec: %s, got '%s'",
 		"The key or the holder of a policy's limit has `{` or `}` without the other, the same `{name}` twice, or names with no `:` between them. [rate-limits.md](rate-limits.md#several-names) has the rules.")
-	errFieldValue = policyErrors.Add("ERR WITH: must be followed by the names of fields, each with a value",
+	errFieldValue = policyErrors.Add("ERR WITH: must be the last option, followed by the names of fields, each with a value",
 		"`WITH` without a field, or a field without a value. `WITH` comes last, behind all options.")
 	errTooManyFields = policyErrors.Add("ERR WITH: at most %d fields",
 		"")
