@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -92,7 +93,14 @@ func TestBackupOfASlowClient(t *testing.T) {
 	backupChunkTimeout = time.Millisecond
 	ended := make(chan error, 1)
 	h := backupHost(t, endless(ended))
-	h.startBackup()
+	client, err := net.Dial("tcp", h.Address()) // the head of the response may not leave within that time either
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	if _, err := client.Write([]byte("POST /api/backup HTTP/1.1\r\nHost: " + h.Address() + "\r\nContent-Length: 0\r\n\r\n")); err != nil {
+		t.Fatal(err)
+	}
 	select {
 	case <-ended:
 	case <-time.After(giveUp):
