@@ -41,7 +41,7 @@ func (d *discovery) run(ctx context.Context) {
 		if !d.group.IsMember() {
 			d.joinOrBootstrap(ctx, others)
 		} else if d.group.HasToAnnounce() {
-			d.announce(ctx)
+			d.announce(ctx, "")
 		}
 		if err := d.keys.tend(ctx); err != nil && ctx.Err() == nil {
 			d.fail(err)
@@ -65,7 +65,7 @@ func (d *discovery) joinOrBootstrap(ctx context.Context, others []group.MemberSt
 				d.log.Once("foreign", "a node of another cluster is in --cluster-peers", "address", r.Address, "its_cluster", r.ClusterID, "own_cluster", known)
 				continue
 			}
-			d.announce(ctx)
+			d.announce(ctx, r.Leader)
 			return
 		}
 	}
@@ -97,11 +97,11 @@ func (d *discovery) joinOrBootstrap(ctx context.Context, others []group.MemberSt
 	}
 }
 
-// announce asks the leader to make this node a member, or to record its new addresses.
-func (d *discovery) announce(ctx context.Context) {
+// announce asks the leader to make this node a member, or to record its new addresses. presumed is that of [group.Group.Announce].
+func (d *discovery) announce(ctx context.Context, presumed string) {
 	ctx, cancel := context.WithTimeout(ctx, group.RPCTimeout)
 	defer cancel()
-	err := d.group.Announce(ctx)
+	err := d.group.Announce(ctx, presumed)
 	if err != nil && ctx.Err() == nil {
 		d.log.Once("join "+err.Error(), "could not join the cluster yet", "error", err)
 	}

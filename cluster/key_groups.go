@@ -135,7 +135,7 @@ func (k *keyGroups) tend(ctx context.Context) error {
 			continue
 		}
 		announcing, cancel := context.WithTimeout(ctx, group.RPCTimeout)
-		if err := g.Announce(announcing); err != nil && !errors.Is(err, group.ErrNoLeader) && ctx.Err() == nil {
+		if err := g.Announce(announcing, ""); err != nil && !errors.Is(err, group.ErrNoLeader) && ctx.Err() == nil {
 			k.log.Once(fmt.Sprint("join ", i, err), "could not join a group of keys yet", "group", i+1, "error", err)
 		}
 		cancel()

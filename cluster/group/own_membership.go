@@ -48,13 +48,14 @@ func (g *Group) HasToAnnounce() bool {
 	return leader == "" && g.leader.claimed() != ""
 }
 
-// Announce asks the leader to make this node a member, or to record its new addresses.
-func (g *Group) Announce(ctx context.Context) error {
+// Announce asks the leader to make this node a member, or to record its new addresses. presumed is the address of a leader that another node
+// reports, or "": a node without members in its state knows only those of --cluster-peers, which need not name the leader.
+func (g *Group) Announce(ctx context.Context, presumed string) error {
 	me := fsm.Member{Node: raftnode.NodeName(g.raft.ID), Client: g.opt.Client, Formats: g.formats.Stated()}
 	if known, ok := g.fsm.Cluster.Load().Members[g.raft.ID]; ok {
 		me.Nonvoter = known.Nonvoter
 	}
-	return g.members.askLeader(ctx, Request{Join: &JoinRequest{ID: g.raft.ID, Address: g.opt.Advertise, Member: me}})
+	return g.members.askLeader(ctx, Request{Join: &JoinRequest{ID: g.raft.ID, Address: g.opt.Advertise, Member: me}}, presumed)
 }
 
 // Handle carries out another node's request, if this node leads.

@@ -1,6 +1,7 @@
 package group
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -107,11 +108,11 @@ func (ms *membership) handleAdmin(ctx context.Context, o AdminRequest) error {
 	return errors.New("unknown request; is this node's version older?")
 }
 
-// askLeader sends a request to the leader, or handles it here if this node leads.
-func (ms *membership) askLeader(ctx context.Context, q Request) error {
+// askLeader sends a request to the leader, or handles it here if this node leads. Where it knows no leader, it asks at presumed, if that is not "".
+func (ms *membership) askLeader(ctx context.Context, q Request, presumed string) error {
 	address := ms.opt.Advertise
 	if ms.role.current.Load() == nil {
-		if address = ms.leader.address(); address == "" {
+		if address = cmp.Or(ms.leader.address(), presumed); address == "" {
 			return ErrNoLeader
 		}
 	}

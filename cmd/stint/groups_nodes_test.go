@@ -62,6 +62,12 @@ func TestNodesOfGroupsComeAndGo(t *testing.T) {
 		return strings.Contains(ask(t, nodes[3].Address, "CLUSTER INFO"), "cluster_size:4")
 	})
 
+	testwait.UntilNil(t, "a node that --cluster-peers of the others do not name leads", func() error {
+		if got := ask(t, nodes[0].Address, "RAFT TRANSFER node4"); got != "+OK" {
+			return fmt.Errorf("%s", got)
+		}
+		return nil
+	})
 	for _, wiped := range nodes[1:2] {
 		if err := wiped.End(syscall.SIGKILL); err != nil {
 			t.Fatal(err)
