@@ -122,15 +122,24 @@ func randomLoan(r *rand.Rand) engine.Op {
 	return op
 }
 
+// toAsk is a random node, or nil after a moment if that one is down, or clients pause.
+func (w *world) toAsk(r *rand.Rand) *Node {
+	w.mu.RLock()
+	n := w.nodes[w.names[r.IntN(len(w.names))]]
+	w.mu.RUnlock()
+	if n == nil || w.paused.Load() {
+		time.Sleep(10 * time.Millisecond)
+		return nil
+	}
+	return n
+}
+
 // client takes tokens at random nodes until the world ends.
 func (w *world) client(seed uint64) {
 	r := rand.New(rand.NewPCG(seed, 1))
 	for !w.stopped.Load() {
-		w.mu.RLock()
-		n := w.nodes[w.names[r.IntN(len(w.names))]]
-		w.mu.RUnlock()
-		if n == nil || w.paused.Load() {
-			time.Sleep(10 * time.Millisecond)
+		n := w.toAsk(r)
+		if n == nil {
 			continue
 		}
 		if r.IntN(2) == 0 {

@@ -41,11 +41,8 @@ var groupPolicy = engine.Op{Verb: engine.SetPolicy, Key: []byte("by-group"), Par
 func (l *groupLedger) client(w *world, seed uint64) {
 	r := rand.New(rand.NewPCG(seed, 2))
 	for !w.stopped.Load() {
-		w.mu.RLock()
-		n := w.nodes[w.names[r.IntN(len(w.names))]]
-		w.mu.RUnlock()
-		if n == nil || w.paused.Load() {
-			time.Sleep(10 * time.Millisecond)
+		n := w.toAsk(r)
+		if n == nil {
 			continue
 		}
 		switch r.IntN(6) {
@@ -165,6 +162,28 @@ func (l *groupLedger) shown(leaderChanges int64) error {
 	return nil
 }
 
+// throughFaults has faults happen to a world of groups until the count is reached or a check fails, and then ends its clients.
+func (w *world) throughFaults(seed uint64, count int, exceeded func(passed time.Duration) error) (err error) {
+	for i := 0; i < count && err == nil; i++ {
+		f := faults[w.r.IntN(len(faults))]
+		mend := f.strike(w)
+		time.Sleep(time.Duration(100+w.r.IntN(2500)) * time.Millisecond)
+		mend()
+		for number := range faultGroups + 1 {
+			w.leaderOf(uint32(number))
+		}
+		if err = exceeded(time.Since(w.began)); err == nil && i%10 == 9 {
+			err = w.settleAndCompare()
+		}
+		if err != nil {
+			err = fmt.Errorf("after %d faults, the last '%s' (seed %d): %w", i+1, f.name, seed, err)
+		}
+	}
+	w.stopped.Store(true)
+	w.clients.Wait()
+	return err
+}
+
 // liveInGroups is live for a cluster with groups of keys.
 func liveInGroups(t *testing.T, seed uint64, count int, names ...string) {
 	synctest.Test(t, func(t *testing.T) {
@@ -183,24 +202,7 @@ func liveInGroups(t *testing.T, seed uint64, count int, names ...string) {
 		for i := range simClients {
 			w.clients.Go(func() { l.client(w, seed+uint64(i)) })
 		}
-		err := error(nil)
-		for i := 0; i < count && err == nil; i++ {
-			f := faults[w.r.IntN(len(faults))]
-			mend := f.strike(w)
-			time.Sleep(time.Duration(100+w.r.IntN(2500)) * time.Millisecond)
-			mend()
-			for number := range faultGroups + 1 {
-				w.leaderOf(uint32(number))
-			}
-			if err = l.exceeded(time.Since(w.began)); err == nil && i%10 == 9 {
-				err = w.settleAndCompare()
-			}
-			if err != nil {
-				err = fmt.Errorf("after %d faults, the last '%s' (seed %d): %w", i+1, f.name, seed, err)
-			}
-		}
-		w.stopped.Store(true)
-		w.clients.Wait()
+		err := w.throughFaults(seed, count, l.exceeded)
 		if err == nil {
 			err = w.agree()
 		}

@@ -52,7 +52,7 @@ func (l *sharedLedger) limit(i int, tokens int64) engine.Op {
 	return engine.Op{Verb: engine.Acquire, Key: l.keys[i], Limit: sharedLimits[i], Tokens: tokens}
 }
 
-// user is a limit that refills hardly, so that its state shows what was charged.
+// user is a limit with hardly any refill, so that its state shows the sum of its charges.
 func (l *sharedLedger) user(group, user int, tokens int64) engine.Op {
 	return acquire(string(keyOf(group+1, faultGroups, user)), 100_000, tokens)
 }
@@ -62,11 +62,8 @@ var sharedPolicy = engine.Op{Verb: engine.SetPolicy, Key: []byte("shared"), Part
 func (l *sharedLedger) client(w *world, seed uint64) {
 	r := rand.New(rand.NewPCG(seed, 3))
 	for !w.stopped.Load() {
-		w.mu.RLock()
-		n := w.nodes[w.names[r.IntN(len(w.names))]]
-		w.mu.RUnlock()
-		if n == nil || w.paused.Load() {
-			time.Sleep(10 * time.Millisecond)
+		n := w.toAsk(r)
+		if n == nil {
 			continue
 		}
 		switch i, way := r.IntN(len(sharedLimits)), r.IntN(40); way {
@@ -188,7 +185,7 @@ func mostOf(limit *limits.Limit, passed time.Duration, resets int64) float64 {
 	return most + 1 + float64(limit.Rate.Tokens)*float64(passed)/float64(limit.Rate.Period)
 }
 
-// charged compares what users' limits were charged with what they were granted, once nothing is under way: all or nothing.
+// charged compares the charges of users' limits with the grants, once nothing is under way: all or nothing.
 func (l *sharedLedger) charged(n *Node) error {
 	for group := range faultGroups {
 		for user := range sharedUsers {
@@ -259,24 +256,7 @@ func liveShared(t *testing.T, seed uint64, count int, names ...string) {
 		for i := range simClients {
 			w.clients.Go(func() { l.client(w, seed+uint64(i)) })
 		}
-		err := error(nil)
-		for i := 0; i < count && err == nil; i++ {
-			f := faults[w.r.IntN(len(faults))]
-			mend := f.strike(w)
-			time.Sleep(time.Duration(100+w.r.IntN(2500)) * time.Millisecond)
-			mend()
-			for number := range faultGroups + 1 {
-				w.leaderOf(uint32(number))
-			}
-			if err = l.exceeded(time.Since(w.began)); err == nil && i%10 == 9 {
-				err = w.settleAndCompare()
-			}
-			if err != nil {
-				err = fmt.Errorf("after %d faults, the last '%s' (seed %d): %w", i+1, f.name, seed, err)
-			}
-		}
-		w.stopped.Store(true)
-		w.clients.Wait()
+		err := w.throughFaults(seed, count, l.exceeded)
 		for tries := 0; err == nil && l.idle(w.leader()) != nil; tries++ {
 			if time.Sleep(100 * time.Millisecond); tries == 300 {
 				err = l.idle(w.leader())
