@@ -44,15 +44,7 @@ func (groupStatuses) NoteFormats(raft.ServerID, fsm.FormatVersion) {}
 
 // ClaimedLeader implements [group.Statuses].
 func (p groupStatuses) ClaimedLeader(cluster string) string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	var best group.MemberStatus
-	for _, node := range p.byID {
-		if r := node.keyGroups[p.number]; r.Leads && r.Term >= best.Term && p.IsAlive(r) && (cluster == "" || r.ClusterID == cluster) {
-			best = r
-		}
-	}
-	return best.Address
+	return p.claimedLeader(cluster, p.number)
 }
 
 // Ask implements [group.Statuses].

@@ -30,6 +30,14 @@ type nodeStatus struct {
 	keyGroups map[uint32]group.MemberStatus
 }
 
+// in is the status as a member of a group.
+func (s nodeStatus) in(number uint32) group.MemberStatus {
+	if number == 0 {
+		return s.MemberStatus
+	}
+	return s.keyGroups[number]
+}
+
 // addresses returns those of all other known nodes.
 func (p *peerStatuses) addresses() (all []string) {
 	all = append(all, p.opt.Peers...)
@@ -79,13 +87,15 @@ func (p *peerStatuses) IsFresh(r group.MemberStatus) bool {
 }
 
 // ClaimedLeader returns the address of the node that reports to lead a cluster, or any if cluster is "", in the highest term.
-func (p *peerStatuses) ClaimedLeader(cluster string) string {
+func (p *peerStatuses) ClaimedLeader(cluster string) string { return p.claimedLeader(cluster, 0) }
+
+func (p *peerStatuses) claimedLeader(cluster string, number uint32) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var best group.MemberStatus
-	for _, r := range p.byID {
-		if r.Leads && r.Term >= best.Term && p.IsAlive(r.MemberStatus) && (cluster == "" || r.ClusterID == cluster) {
-			best = r.MemberStatus
+	for _, node := range p.byID {
+		if r := node.in(number); r.Leads && r.Term >= best.Term && p.IsAlive(r) && (cluster == "" || r.ClusterID == cluster) {
+			best = r
 		}
 	}
 	return best.Address

@@ -1,6 +1,7 @@
 package group
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/hashicorp/raft"
@@ -55,7 +56,7 @@ func (g *Group) Announce(ctx context.Context, presumed string) error {
 	if known, ok := g.fsm.Cluster.Load().Members[g.raft.ID]; ok {
 		me.Nonvoter = known.Nonvoter
 	}
-	return g.members.askLeader(ctx, Request{Join: &JoinRequest{ID: g.raft.ID, Address: g.opt.Advertise, Member: me}}, presumed)
+	return g.members.ask(ctx, cmp.Or(g.members.leaderAddress(), presumed), Request{Join: &JoinRequest{ID: g.raft.ID, Address: g.opt.Advertise, Member: me}})
 }
 
 // Handle carries out another node's request, if this node leads.

@@ -1,7 +1,6 @@
 package group
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -108,13 +107,23 @@ func (ms *membership) handleAdmin(ctx context.Context, o AdminRequest) error {
 	return errors.New("unknown request; is this node's version older?")
 }
 
-// askLeader sends a request to the leader, or handles it here if this node leads. Where it knows no leader, it asks at presumed, if that is not "".
-func (ms *membership) askLeader(ctx context.Context, q Request, presumed string) error {
-	address := ms.opt.Advertise
-	if ms.role.current.Load() == nil {
-		if address = cmp.Or(ms.leader.address(), presumed); address == "" {
-			return ErrNoLeader
-		}
+// askLeader sends a request to the leader, or handles it here if this node leads.
+func (ms *membership) askLeader(ctx context.Context, q Request) error {
+	return ms.ask(ctx, ms.leaderAddress(), q)
+}
+
+// leaderAddress is this node's own if it leads, and "" if no leader is known.
+func (ms *membership) leaderAddress() string {
+	if ms.role.current.Load() != nil {
+		return ms.opt.Advertise
+	}
+	return ms.leader.address()
+}
+
+// ask sends a request to a node that may lead, and where that one sends it.
+func (ms *membership) ask(ctx context.Context, address string, q Request) error {
+	if address == "" {
+		return ErrNoLeader
 	}
 	for range 3 {
 		var a Response

@@ -134,17 +134,17 @@ func (g *Group) Decide(b *engine.Batch) (finished bool) { return g.decider.decid
 
 // Add makes the node at an address a member, with a vote or without one.
 func (g *Group) Add(ctx context.Context, node, address string, voter bool) error {
-	return g.members.askLeader(ctx, Request{Admin: &AdminRequest{Do: "add", Node: node, Address: address, Nonvoter: !voter}}, "")
+	return g.members.askLeader(ctx, Request{Admin: &AdminRequest{Do: "add", Node: node, Address: address, Nonvoter: !voter}})
 }
 
 // Remove ends a membership. It refuses to leave the cluster without a majority that answers.
 func (g *Group) Remove(ctx context.Context, node string) error {
-	return g.members.askLeader(ctx, Request{Admin: &AdminRequest{Do: "remove", Node: node}}, "")
+	return g.members.askLeader(ctx, Request{Admin: &AdminRequest{Do: "remove", Node: node}})
 }
 
 // Transfer transfers leadership to a member, or with "" to the most suitable one.
 func (g *Group) Transfer(ctx context.Context, node string) error {
-	return g.members.askLeader(ctx, Request{Admin: &AdminRequest{Do: "transfer", Node: node}}, "")
+	return g.members.askLeader(ctx, Request{Admin: &AdminRequest{Do: "transfer", Node: node}})
 }
 
 // HandOver transfers leadership to another node, if this one leads and another can. Calls that arrive during the

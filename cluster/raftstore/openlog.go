@@ -62,7 +62,7 @@ func errKind(path string, is, want LogKind) error {
 	return fmt.Errorf("%s was written with --cluster-log %s, and this node has --cluster-log %s: set it to %s; or, while a majority of the other nodes runs, move the directory away and start with an empty --dir", path, is, want, is)
 }
 
-// logError adds to an error of opening a log what it means, and what to do.
+// logError adds the meaning and the remedy to an error of opening a log.
 func logError(path string, isUsed bool, err error) error {
 	_, isDamaged := errors.AsType[*persistence.DamageError](err)
 	switch {

@@ -38,7 +38,7 @@ func (l *Limits) settle(r *request) (finished bool) {
 		if r.gather(l, &r.op); r.at == 0 {
 			return true
 		}
-		return !l.begin(func() { l.decide(r.at, []*request{r}, func(r *request) bool { return l.settle(r) }) })
+		return !l.begin(func() { l.decide(r.at, []*request{r}, l.settle) })
 	case r.at == 0:
 		return true
 	}
