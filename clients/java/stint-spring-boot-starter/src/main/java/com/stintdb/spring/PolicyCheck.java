@@ -4,6 +4,7 @@ import com.stintdb.client.InvalidException;
 import com.stintdb.client.Limiter;
 import com.stintdb.client.RefusedException;
 import com.stintdb.client.Request;
+import com.stintdb.client.web.Guard;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.springframework.beans.factory.ObjectProvider;
@@ -32,6 +33,13 @@ final class PolicyCheck implements SmartInitializingSingleton {
         if (isLate) {
             check(policy, place);
         }
+    }
+
+    /** The guard of the filter of either kind of web application, whose policy is checked as {@link #needs} says. */
+    Guard filterGuard(Limiter limiter, StintProperties properties) {
+        String policy = String.valueOf(properties.filter().policy());
+        needs(policy, "stint.filter.policy");
+        return Guard.byPolicy(limiter, policy);
     }
 
     @Override

@@ -1,7 +1,6 @@
 package com.stintdb.spring;
 
 import com.stintdb.client.Limiter;
-import com.stintdb.client.web.Guard;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
@@ -20,9 +19,7 @@ class ReactiveConfiguration {
     @ConditionalOnMissingBean
     @ConditionalOnProperty("stint.filter.policy")
     StintWebFilter stintWebFilter(Limiter limiter, StintProperties properties, ObjectProvider<ServerCallerKey> key, PolicyCheck policies) {
-        String policy = String.valueOf(properties.filter().policy());
-        policies.needs(policy, "stint.filter.policy");
-        return new StintWebFilter(Guard.byPolicy(limiter, policy), key.getIfAvailable(ServerCallerKey::userOrAddress), properties.filter().order());
+        return new StintWebFilter(policies.filterGuard(limiter, properties), key.getIfAvailable(ServerCallerKey::userOrAddress), properties.filter().order());
     }
 
     @Bean

@@ -1,7 +1,6 @@
 package com.stintdb.spring;
 
 import com.stintdb.client.Limiter;
-import com.stintdb.client.web.Guard;
 import jakarta.servlet.Filter;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
@@ -21,9 +20,7 @@ class ServletConfiguration {
     @ConditionalOnMissingBean
     @ConditionalOnProperty("stint.filter.policy")
     StintFilter stintFilter(Limiter limiter, StintProperties properties, ObjectProvider<CallerKey> key, PolicyCheck policies) {
-        String policy = String.valueOf(properties.filter().policy());
-        policies.needs(policy, "stint.filter.policy");
-        return new StintFilter(Guard.byPolicy(limiter, policy), key.getIfAvailable(CallerKey::userOrAddress), properties.filter().order());
+        return new StintFilter(policies.filterGuard(limiter, properties), key.getIfAvailable(CallerKey::userOrAddress), properties.filter().order());
     }
 
     @Bean
