@@ -55,7 +55,7 @@ func InspectSharedLog(dir FS, visit func(group uint32, e LogEntry) error) (range
 	return ranges, files, err
 }
 
-// sharedRecords are the records of a file, as they are found.
+// sharedRecords collects the records of the files while they are read.
 type sharedRecords struct {
 	log   *SharedLog
 	found map[*GroupLog]map[uint64]foundRecord // by their order

@@ -186,7 +186,7 @@ func TestQuietGroupKeepsNoFiles(t *testing.T) {
 	_ = l
 }
 
-// The oldest records may be entries that nobody needs, which a later one has replaced: what is left of them does not hide the log.
+// The oldest records may be entries that nobody needs, which a later one has replaced: their rest does not hide the log.
 func TestReplacedEntriesHideNothing(t *testing.T) {
 	d := newDisk(rand.New(rand.NewPCG(1, 1)))
 	l, err := openSharedLog(d, true, slog.New(slog.DiscardHandler), testSegment, sharedTestRoom)

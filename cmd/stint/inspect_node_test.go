@@ -102,7 +102,7 @@ func TestInspectBoltLog(t *testing.T) {
 	inspect("log/log.bolt: DAMAGED")
 }
 
-// The log of a node's groups of keys is read, with what it has of each group.
+// The log of a node's groups of keys is read, with the entries of each group.
 func TestInspectGroups(t *testing.T) {
 	dir := t.TempDir()
 	disk, err := raftstore.Open(dir, raftstore.OwnLog, slog.New(slog.DiscardHandler))

@@ -1,4 +1,4 @@
-// Package keypair loads a certificate and its private key, and says what is wrong with the files if it cannot.
+// Package keypair loads a certificate and its private key, with errors that name the file and the mistake.
 package keypair
 
 import (
