@@ -25,7 +25,7 @@ from .reports import DEFAULT_REPORT, Member, Pace, ReportOptions, ask_report, pa
 from .reserving import Reserved, as_reserved
 from .results import Charge, MultiResult, Result, parse_charges, parse_integer, parse_refund
 from .retry import may_pass, pauses
-from .usage import Usage, parse_usage
+from .usage import Usage, parse_usage, parse_usages
 from .waiting import LONGEST_WAIT, Reservation, after_queue, give_up, how_to_reserve, seconds_of
 
 
@@ -109,6 +109,10 @@ class Limiter(Base):
     def usage(self, key: Key) -> Usage | None:
         """Return what was used of the limit of a key; None if nothing was, or the key has expired."""
         return parse_usage(self._ask(asks.command("RL.USAGE", short_key(key), repeats=True)))
+
+    def policy_usage(self, policy: str, caller: Key, *, fields: Mapping[str, Key] | None = None) -> list[Usage]:
+        """Return what was used of each limit of a policy that is stored on the server, by a caller."""
+        return parse_usages(self._ask(asks.policy_usage(policy, caller, fields or {})))
 
     def settle(
         self, identity: Key, tokens: int | None = None, *, costs: Sequence[int | None] | None = None
