@@ -318,6 +318,8 @@ def test_two_limits_send_one_set(shared_server: Server) -> None:
             async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test") as client:
                 answers = [await client.get("/") for _ in range(3)]
             assert [answer.status_code for answer in answers] == [200, 200, 429]
+            assert answers[2].headers["content-type"] == "application/problem+json"
+            assert answers[2].json() == {"detail": "Too many requests"}
             assert [one_set(answer.headers.multi_items())[:2] for answer in answers] == [
                 ["2", "1"],
                 ["2", "0"],
