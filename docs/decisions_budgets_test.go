@@ -44,7 +44,7 @@ func drawBudgetDecisions() string {
 		case draw < 3 && (l.spec == "FW" || l.spec == "TB"):
 			fmt.Fprintf(b, "> RL.REFUND %s %d\n", key, []int{n, 5000}[random.IntN(2)]) // 5000: all that was taken
 		case draw < 6:
-			fmt.Fprintf(b, "> RL.ALL CL c 9 5 3600 WARN 50%% COST %d %s %s %s %s TOKENS %d\n", random.IntN(3), l.spec, key, l.arguments, l.options, n)
+			fmt.Fprintf(b, "> RL.ALL CL c 9 5 3600 COST %d %s %s %s %s TOKENS %d\n", random.IntN(3), l.spec, key, l.arguments, l.options, n)
 		case draw < 11:
 			fmt.Fprintf(b, "> RL.USAGE %s\n", key)
 		default:
