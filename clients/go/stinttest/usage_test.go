@@ -19,8 +19,7 @@ func TestPoliciesWarnAsTheServer(t *testing.T) {
 	defer real.Close()
 	admin := redis.NewClient(&redis.Options{Addr: address})
 	defer admin.Close()
-	fake := stinttest.NewFake()
-	fake.Advance(time.Since(fake.Now()))
+	fake := fakeOfToday()
 	ours := fake.Connect(stint.FailClosed())
 	defer ours.Close()
 	rules := []stinttest.Rule{
