@@ -34,9 +34,9 @@ func TestCheck(t *testing.T) {
 		{`{"limits":[{"algorithm":"TB","key":"c","capacity":9,"rate":"1/h"},{"algorithm":"TB","key":"d","capacity":6,"rate":"1/h","cost":4}]}`, 429,
 			`"violated-policies":["limits:1"]`, `"limits:1";r=2;t=7200, "limits:0";r=8`, `"limits:1";q=6, "limits:0";q=9`, "7200"},
 		{`{"policy":"warned","id":"7"}`, 200, `"limits":[{"limit":2,"remaining":1,"reset_ms":60000,"warn":false},{"limit":5,`, `"warned:0";r=1, "warned:1";r=4`, `"warned:0";q=2, "warned:1";q=5`, ""},
-		{`{"policy":"warned","id":"7"}`, 200, `"reset_ms":120000,"warn":true},{"limit":5,`, `"warned:0";r=0, "warned:1";r=3`, `"warned:0";q=2, "warned:1";q=5`, ""},
-		{`{"policy":"warned","id":"7"}`, 429, `"reset_ms":120000,"warn":true},{"limit":5,`, `"warned:0";r=0;t=60, "warned:1";r=3`, `"warned:0";q=2, "warned:1";q=5`, "60"},
-		{`{"limits":[{"algorithm":"FW","key":"warns","limit":5,"window":"1h","warn":"20%"}]}`, 200, `"limits":[{"limit":5,"remaining":4,"reset_ms":3600000,"warn":true}]`, `"limits";r=4`, `"limits";q=5`, ""},
+		{`{"policy":"warned","id":"7"}`, 200, `"reset_ms":120000,"warn":true},{"limit":5,`, `"warned:0";r=0;stint-warn, "warned:1";r=3`, `"warned:0";q=2, "warned:1";q=5`, ""},
+		{`{"policy":"warned","id":"7"}`, 429, `"reset_ms":120000,"warn":true},{"limit":5,`, `"warned:0";r=0;t=60;stint-warn, "warned:1";r=3`, `"warned:0";q=2, "warned:1";q=5`, "60"},
+		{`{"limits":[{"algorithm":"FW","key":"warns","limit":5,"window":"1h","warn":"20%"}]}`, 200, `"limits":[{"limit":5,"remaining":4,"reset_ms":3600000,"warn":true}]`, `"limits";r=4;stint-warn`, `"limits";q=5`, ""},
 		{`{"limits":[{"algorithm":"FS","key":"pool","capacity":10,"rate":"1/h","member":"a","weight":2}]}`, 200, `"limits":[{"limit":10,`, `"limits";r=8`, `"limits";q=10`, ""},
 	} {
 		a := h.post("/v1/check", step.body)
