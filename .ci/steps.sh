@@ -226,7 +226,7 @@ step_node() {
         rm -rf node_modules dist
         mkdir "$scratch/linked" # npm install of the folder brings what npm ci would, and builds
         (cd "$scratch/linked" && npm init --yes && npm install --silent "$OLDPWD" && node --input-type=module -e 'import "@stintdb/client"')
-        npm run --silent lint
+        npm run --silent lint || exit # set -e is off in a list with ||
         SERVER_BINARY="$scratch/stint" npm test --silent
         npm pack --silent --pack-destination "$scratch"
     ) >"$log" 2>&1 || { cat "$log"; fail "the tests of clients/node failed"; }

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,10 +15,16 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// warnedWindow is a window of a key.
+// warnedWindow is a window of a key. Limits without windows have 0, and another key in each span of that length.
 type warnedWindow struct {
 	key   string
 	start int64
+}
+
+// name is that of the limit.
+func (w warnedWindow) name() string {
+	name, _, _ := strings.Cut(w.key, ":")
+	return name
 }
 
 // warnLedger has the warnings of every process, and what clients were granted.
@@ -27,6 +35,7 @@ type warnLedger struct {
 
 	granted  map[warnedWindow]int64 // answered 5 seconds before the end of the window
 	possible map[warnedWindow]int64 // all that may have been granted in it
+	holders  atomic.Int64           // of leases, each asked for once
 }
 
 const (
@@ -39,7 +48,15 @@ var warnLimits = map[string]limits.Limit{
 	"seldom": {Algorithm: limits.FixedWindow, Span: limits.Aligned, Capacity: warnCapacity, Rate: limits.Rate{Period: int64(warnWindow)}, Warn: 50},
 	"first":  {Algorithm: limits.FixedWindow, Capacity: warnCapacity, Rate: limits.Rate{Period: int64(4 * time.Second)}, Warn: 20}, // the leader takes tokens of it in its memory
 	"slides": {Algorithm: limits.SlidingWindow, Capacity: warnCapacity, Rate: limits.Rate{Period: int64(warnWindow)}, Warn: 90},
+	// Nothing of these comes back in the test, so a key warns once.
+	"gcra":   {Algorithm: limits.GCRA, Capacity: 40, Rate: limits.Rate{Tokens: 1, Period: int64(time.Hour)}, Warn: 50},
+	"queue":  {Algorithm: limits.LeakyQueue, Capacity: 40, Rate: limits.Rate{Tokens: 1, Period: int64(time.Hour)}, Warn: 75},
+	"log":    {Algorithm: limits.SlidingLog, Capacity: 40, Rate: limits.Rate{Period: int64(time.Hour)}, Warn: 50},
+	"places": {Algorithm: limits.Concurrency, Capacity: 40, Rate: limits.Rate{Period: int64(time.Hour)}, Warn: 25},
 }
+
+// withoutWindows are the limits that have none.
+var withoutWindows = []string{"gcra", "queue", "log", "places"}
 
 // begin returns the function that takes the warnings of a process that starts.
 func (l *warnLedger) begin() func(w *engine.Warning) {
@@ -61,14 +78,22 @@ func (l *warnLedger) begin() func(w *engine.Warning) {
 	}
 }
 
-// ask takes tokens of a key, and notes them.
-func (l *warnLedger) ask(n *Node, key string, tokens int64) {
+// ask takes tokens of a limit, and notes them.
+func (l *warnLedger) ask(n *Node, name string, tokens int64) {
 	asked := time.Now()
-	res := do(n, engine.Op{Verb: engine.Acquire, Key: []byte(key), Limit: warnLimits[key], Tokens: tokens})[0]
+	windowAt := func(at time.Time) warnedWindow { return warnedWindow{name, at.Truncate(warnWindow).UnixNano()} }
+	if slices.Contains(withoutWindows, name) {
+		key := fmt.Sprintf("%s:%d", name, windowAt(asked).start)
+		windowAt = func(time.Time) warnedWindow { return warnedWindow{key, 0} }
+	}
+	op := engine.Op{Verb: engine.Acquire, Key: []byte(windowAt(asked).key), Limit: warnLimits[name], Tokens: tokens}
+	if name == "places" {
+		op.Who = fmt.Append(nil, l.holders.Add(1))
+	}
+	res := do(n, op)[0]
 	now := time.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	windowAt := func(at time.Time) warnedWindow { return warnedWindow{key, at.Truncate(warnWindow).UnixNano()} }
 	if at := windowAt(asked); res.Status == engine.OK && res.Allowed && windowAt(now.Add(5*time.Second)) == at {
 		l.granted[at] += tokens
 	}
@@ -95,13 +120,25 @@ func (l *warnLedger) check(t *testing.T) (warned int) {
 		}
 	}
 	for at, tokens := range l.granted {
-		if _, is := all[at]; !is && (at.key == "seldom" && tokens*2 >= warnCapacity || at.key == "busy" && tokens == warnCapacity) {
+		limit := warnLimits[at.name()]
+		if at.key == "busy" {
+			limit.Warn = 100 // nodes hold the rest
+		}
+		if _, is := all[at]; !is && at.key != "first" && at.key != "slides" && tokens >= limit.WarnAt() {
 			t.Errorf("%d tokens were granted of %v without a warning", tokens, at)
 		}
 	}
+	seen := map[string]int{}
 	for at := range all {
-		if tokens := l.possible[at]; at.key == "seldom" && tokens*2 < warnCapacity {
+		seen[at.name()]++
+		limit := warnLimits[at.name()]
+		if tokens := l.possible[at]; (at.key == "seldom" || at.start == 0) && tokens < limit.WarnAt() {
 			t.Errorf("there is a warning of %v, of which %d tokens at most were granted", at, tokens)
+		}
+	}
+	for _, name := range withoutWindows {
+		if seen[name] < 3 {
+			t.Errorf("%d keys of %s warned", seen[name], name)
 		}
 	}
 	return len(all)
@@ -155,7 +192,7 @@ func (w *world) warnClient(l *warnLedger, r *rand.Rand) {
 			time.Sleep(time.Millisecond)
 			continue
 		}
-		switch r.IntN(10) {
+		switch r.IntN(14) {
 		case 0, 1:
 			l.ask(n, "seldom", 1+r.Int64N(2))
 			time.Sleep(300 * time.Millisecond)
@@ -163,6 +200,8 @@ func (w *world) warnClient(l *warnLedger, r *rand.Rand) {
 			l.ask(n, "first", 1)
 		case 3:
 			l.ask(n, "slides", 1+r.Int64N(6))
+		case 4, 5, 6, 7:
+			l.ask(n, withoutWindows[r.IntN(len(withoutWindows))], 1)
 		default:
 			l.ask(n, "busy", 1)
 		}

@@ -15,6 +15,7 @@ import (
 var decisionFiles = map[string]func() string{
 	"../clients/vectors/decisions.txt":          drawDecisions,
 	"../clients/vectors/decisions-adaptive.txt": drawAdaptiveDecisions,
+	"../clients/vectors/decisions-budgets.txt":  drawBudgetDecisions,
 }
 
 // TestDecisions plays the decisions against the server. With -update it draws and writes them.

@@ -130,19 +130,26 @@ func (l *Limiter) CheckWith(ctx context.Context, policy, id string, r Request) (
 	if r.ShowWarn {
 		arguments = append(arguments, "WARN")
 	}
-	if len(r.Fields) > 0 {
-		arguments = append(arguments, "WITH")
-	}
+	arguments = appendFields(arguments, r.Fields)
 	for _, name := range slices.Sorted(maps.Keys(r.Fields)) {
-		value := string(shortKey(r.Fields[name]))
-		arguments = append(arguments, name, value)
-		caller += fmt.Sprintf(":%q=%q", name, value)
+		caller += fmt.Sprintf(":%q=%q", name, shortKey(r.Fields[name]))
 	}
 	assumed := make([]Keyed, len(l.assumed[policy]))
 	for i, limit := range l.assumed[policy] {
 		assumed[i] = On(fmt.Sprintf("%d:%s:%s", i, policy, caller), limit)
 	}
 	return l.several(ctx, "Check", policy, r, arguments, assumed, r.check())
+}
+
+// appendFields adds the values of the names in the keys of a policy.
+func appendFields(arguments []any, fields map[string]string) []any {
+	if len(fields) > 0 {
+		arguments = append(arguments, "WITH")
+	}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		arguments = append(arguments, name, string(shortKey(fields[name])))
+	}
+	return arguments
 }
 
 func (l *Limiter) several(ctx context.Context, operation, key string, r Request, arguments []any, limits []Keyed, invalid error) (MultiResult, error) {

@@ -23,6 +23,7 @@ func (l Limit) History(windows int) Limit {
 
 // Usage is the use of a limit. Used, Reserved, Lent and Remaining add up to Limit, unless it is in debt.
 type Usage struct {
+	Key       string // of the limit, from [Limiter.PolicyUsage] alone
 	Limit     int64
 	Used      int64
 	Reserved  int64     // charged to requests with a [Request].ID that were not settled; 0 without [Limit.History], where Used has them too
@@ -52,6 +53,26 @@ func (l *Limiter) Usage(ctx context.Context, key string) (u Usage, known bool, e
 	return u, err == nil, err
 }
 
+// PolicyUsage shows the use of each limit of a policy for a caller, also of those of which nothing was used. fields are those of a check.
+func (l *Limiter) PolicyUsage(ctx context.Context, policy, id string, fields map[string]string) ([]Usage, error) {
+	arguments := []any{"RL.POLICY", "USAGE", policy, string(shortKey(id))}
+	reply, err := l.askUntilAnswered(ctx, appendFields(arguments, fields))
+	if err != nil {
+		return nil, err
+	}
+	limits, ok := reply.([]any)
+	if !ok {
+		return nil, fmt.Errorf("%w (%v)", errReply, reply)
+	}
+	usages := make([]Usage, len(limits))
+	for i, limit := range limits {
+		if usages[i], err = parseUsage(limit); err != nil {
+			return nil, err
+		}
+	}
+	return usages, nil
+}
+
 // parseUsage reads a map, which before RESP3 is an array of names and values by turns.
 func parseUsage(reply any) (u Usage, err error) {
 	fields := map[any]any{}
@@ -63,6 +84,7 @@ func parseUsage(reply any) (u Usage, err error) {
 			fields[r[i]] = r[i+1]
 		}
 	}
+	u.Key, _ = fields["key"].(string)
 	var start, end int64
 	for name, to := range map[string]*int64{"limit": &u.Limit, "used": &u.Used, "reserved": &u.Reserved, "lent": &u.Lent, "remaining": &u.Remaining, "start_ms": &start, "end_ms": &end} {
 		value, there := fields[name]

@@ -94,7 +94,7 @@ func (l *Limiter) WaitN(ctx context.Context, key string, limit Limit, n int64) e
 		if result.Allowed {
 			return nil
 		}
-		if err := l.giveUp(limit, result, n, maxWait); err != nil {
+		if err := l.policy.giveUp(limit, result, n, maxWait); err != nil {
 			return err
 		}
 		if err := sleep(ctx, result.RetryAfter); err != nil {
@@ -121,9 +121,9 @@ func (l *Limiter) waitOnce(ctx context.Context, key string, limit Limit, n int64
 }
 
 // giveUp returns an error if waiting after a denial would not help.
-func (l *Limiter) giveUp(limit Limit, denied Result, n int64, maxWait time.Duration) error {
+func (p Policy) giveUp(limit Limit, denied Result, n int64, maxWait time.Duration) error {
 	switch {
-	case denied.Source == Fallback && l.policy.kind == failClosed:
+	case denied.Source == Fallback && p.kind == failClosed:
 		return fmt.Errorf("%w: %w", ErrDenied, denied.Cause)
 	case denied.RetryAfter == Never:
 		return fmt.Errorf("%w: %d tokens are more than %v can ever grant", ErrDenied, n, limit)

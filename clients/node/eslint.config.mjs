@@ -6,6 +6,9 @@ export default tseslint.config(
         files: ["src/**/*.ts"],
         extends: [...tseslint.configs.strictTypeChecked],
         languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
-        rules: { "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }] },
+        rules: {
+            "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
+            "@typescript-eslint/no-unused-vars": ["error", { ignoreRestSiblings: true }],
+        },
     },
 );

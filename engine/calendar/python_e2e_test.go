@@ -15,8 +15,8 @@ import (
 	"github.com/stintdb/stint/internal/testsize"
 )
 
-// inPython prints the first instant of each month of each zone that it is given, as Python's zoneinfo knows it: the first minute of which the
-// clocks show the first day.
+// inPython prints of each zone that it is given the first instant of each month, as Python's zoneinfo knows it: the first minute of which the
+// clocks show the first day; and after "changes" each time at which the offset changes, with the new one.
 const inPython = `
 import sys
 from datetime import datetime, timedelta, timezone
@@ -29,12 +29,36 @@ for name in sys.stdin.read().split():
         while at.astimezone(zone).replace(tzinfo=None) < clock:
             at += timedelta(minutes=15)
         begins.append(int(at.timestamp()))
-    print(name, *begins)
+    def offset(second):
+        return int(datetime.fromtimestamp(second, zone).utcoffset().total_seconds())
+    changes, day = [], 24 * 3600
+    for second in range(1451606400, 2082758400, day):
+        low, high = second, second + day
+        if offset(low) != offset(high):
+            while high - low > 1:
+                middle = (low + high) // 2
+                low, high = (middle, high) if offset(middle) == offset(low) else (low, middle)
+            changes.append(f"{high}:{offset(high)}")
+    print(name, *begins, "changes", *changes)
 `
 
-// TestMonthsInPython compares the months of zones with Python's: a part of the zones, and all at full size. The versions of the databases may
-// differ, but months of the last and next ten years begin alike since version 2024b.
-func TestMonthsInPython(t *testing.T) {
+// changesOf are the times from 2016 to 2035 at which the offset of a zone changes, with the new ones.
+func changesOf(zone Zone) (changes []string) {
+	const from, until = 1_451_606_400, 2_082_758_400
+	offset := zone.rules().at(from).offset
+	for at := zone.rules().at(from).until; at <= until; {
+		s := zone.rules().at(at)
+		if s.offset != offset {
+			changes = append(changes, fmt.Sprintf("%d:%d", at, s.offset))
+		}
+		at, offset = s.until, s.offset
+	}
+	return changes
+}
+
+// TestZonesInPython compares the changes of clocks, and the months, of zones with Python's: a part of the zones, and all at full size. The versions of
+// the databases may differ, but those of the last and next ten years are alike since version 2024b.
+func TestZonesInPython(t *testing.T) {
 	if err := testserver.Command(t, "python3", "-c", "import zoneinfo; zoneinfo.ZoneInfo('Europe/Berlin')").Run(); err != nil {
 		t.Skip("needs Python 3.9 or later with a database of time zones (apt install tzdata)")
 	}
@@ -56,7 +80,11 @@ func TestMonthsInPython(t *testing.T) {
 		if !known {
 			t.Fatal(words[0])
 		}
-		for _, word := range words[1:] {
+		mark := slices.Index(words, "changes")
+		if got := changesOf(zone); !slices.Equal(got, words[mark+1:]) {
+			t.Errorf("%s: in Python the clocks change at %s, here at %s", words[0], words[mark+1:], got)
+		}
+		for _, word := range words[1:mark] {
 			var begin int64
 			fmt.Sscan(word, &begin)
 			begin *= int64(time.Second)

@@ -66,6 +66,7 @@ func authWords(r *http.Request) (words command.Words, name string, denied int, b
 	if query.Has("keep") {
 		words.Amount("KEEP", query.Get("keep"))
 	}
+	words.Option("WARN")
 	if bad = addFields(&words, r, query, denied); bad == nil && words.Err() != nil {
 		bad = &badRequest{http.StatusBadRequest, words.Err().Error()}
 	}

@@ -9,7 +9,7 @@ import (
 // A proxy asks with the caller's request, whatever its method and path, and gets a status and fields.
 func TestAuth(t *testing.T) {
 	h := serve(t)
-	h.run("RL.POLICY SET api TB u:{} 2 1/m", "RL.POLICY SET llm TB {tenant}:{} 1 1/h")
+	h.run("RL.POLICY SET api TB u:{} 2 1/m", "RL.POLICY SET llm TB {tenant}:{} 1 1/h", "RL.POLICY SET warned TB warned:{tenant}:{} 4 1/1m WARN 50%")
 	for _, step := range []struct {
 		method, target string
 		headers        []string
@@ -25,6 +25,8 @@ func TestAuth(t *testing.T) {
 		{http.MethodGet, "?policy=api&id-header=X-Api-Key", []string{"x-api-key: "}, 429, ""},
 		{http.MethodGet, "?policy=api&id-header=X-Api-Key&deny=403", []string{"x-api-key: a", "x-api-key: b"}, 403, ""},
 		{http.MethodGet, "?policy=llm&id=1&with.tenant=acme", nil, 200, `"llm";r=0`},
+		{http.MethodGet, "?policy=warned&id=1&with.tenant=acme", nil, 200, `"warned";r=3`},
+		{http.MethodGet, "?policy=warned&id=1&with.tenant=acme&keep=1", nil, 200, `"warned";r=2;stint-warn`},
 		{http.MethodGet, "?policy=llm&id=1&with-header.tenant=x-tenant&keep=0", []string{"X-Tenant: other"}, 200, `"llm";r=0`},
 		{http.MethodGet, "?policy=llm&id=1&with-header.tenant=x-tenant", nil, 429, ""},
 		{http.MethodGet, "?policy=llm&id=1", nil, 400, ""},

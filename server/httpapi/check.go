@@ -67,15 +67,22 @@ func checkWords(f *fields) (words command.Words, name string) {
 			words.Value(o.word, text)
 		}
 	}
-	if with := f.member("with", object); with != nil {
-		values := fieldsOf(with, "with.")
-		for i := range with.items {
-			name := with.items[i].name
-			words.With(name, values.text(name))
-		}
-		f.note(values.err)
-	}
+	withWords(&words, f)
 	return words, name
+}
+
+// withWords appends the fields for the keys of a policy.
+func withWords(words *command.Words, f *fields) {
+	with := f.member("with", object)
+	if with == nil {
+		return
+	}
+	values := fieldsOf(with, "with.")
+	for i := range with.items {
+		name := with.items[i].name
+		words.With(name, values.text(name))
+	}
+	f.note(values.err)
 }
 
 // limitWords appends the limits as RL.ALL takes them.

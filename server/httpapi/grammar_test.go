@@ -83,6 +83,7 @@ func requestsToTry(d document) []attempt {
 		{path: "/v1/settle", body: `{"id":"a","costs":[1]}`, fields: []string{"costs", "costs.0"}},
 		{path: "/v1/cancel", body: `{"id":"a"}`, fields: []string{"id"}},
 		{path: "/v1/usage", body: `{"key":"a"}`, fields: []string{"key"}},
+		{path: "/v1/usage", body: `{"policy":"api","id":"x","with":{"tenant":"t"}}`, fields: []string{"policy", "id", "with", "with.tenant"}},
 		{path: authPath, body: "policy=api&id=x&tokens=1&keep=0&deny=403&with.tenant=t", fields: []string{"policy", "id", "tokens", "keep", "deny", "with.tenant"}},
 		{path: authPath, body: "policy=api&id-header=X-Value&with-header.tenant=X-Value", header: "v", fields: []string{"id-header", "with-header.tenant", "X-Value"}},
 	}

@@ -50,6 +50,12 @@ func (d *document) fits(s schema, v any, at string) string {
 	if name, is := strings.CutPrefix(s.Ref, "#/components/schemas/"); is {
 		s = d.Components.Schemas[name]
 	}
+	for i := range s.OneOf {
+		why := d.fits(s.OneOf[i], v, at)
+		if why == "" || i == len(s.OneOf)-1 {
+			return why
+		}
+	}
 	if s.Type == "" {
 		return "" // anything
 	}
@@ -156,6 +162,7 @@ func TestDocumentOfAnswers(t *testing.T) {
 		{http.MethodPost, "/v1/check", `{"limits":[{"algorithm":"FW","key":"kept","limit":5,"window":"@day","history":3}]}`, ""},
 		{http.MethodPost, "/v1/usage", `{"key":"kept"}`, ""},
 		{http.MethodPost, "/v1/usage", `{"key":"u:1"}`, ""},
+		{http.MethodPost, "/v1/usage", `{"policy":"api","id":"1"}`, ""},
 		{http.MethodPost, "/v1/usage", `{"key":"none"}`, ""},
 		{http.MethodGet, "/v1/auth?policy=api&id=2", "", ""},
 		{http.MethodGet, "/v1/auth?policy=api&id=2", "", ""},

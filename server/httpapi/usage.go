@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"errors"
 	"net/http"
 
 	"github.com/tidwall/redcon"
@@ -8,8 +9,9 @@ import (
 	"github.com/stintdb/stint/server/command"
 )
 
-// usage is the reply of RL.USAGE by name. Fields that are null there are left out.
+// usage is the reply of RL.USAGE by name. Fields that are null there are left out, and the key is there for a policy only.
 type usage struct {
+	Key       *string        `json:"key,omitempty"`
 	Limit     int64          `json:"limit"`
 	Used      int64          `json:"used"`
 	Reserved  *int64         `json:"reserved,omitempty"`
@@ -28,10 +30,17 @@ type closedWindow struct {
 	Reserved int64 `json:"reserved"`
 }
 
-// usage answers POST /v1/usage.
+// usage answers POST /v1/usage: RL.POLICY USAGE with a policy, RL.USAGE with a key.
 func (s *Service) usage(r *request) {
 	f, ok := r.readFields()
 	if !ok {
+		return
+	}
+	if f.of.has("policy") == f.of.has("key") {
+		f.note(errors.New("give either policy and id, or key"))
+	}
+	if f.of.has("policy") {
+		s.policyUsage(r, f)
 		return
 	}
 	words := command.NewWords("RL.USAGE", f.text("key"))
@@ -45,6 +54,22 @@ func (s *Service) usage(r *request) {
 	}
 }
 
+// policyUsage answers with the usage of all limits of a policy.
+func (s *Service) policyUsage(r *request, f *fields) {
+	words := command.NewWords("RL.POLICY", "USAGE", f.text("policy"), f.text("id"))
+	withWords(&words, f)
+	reply, ok := s.doBy(r, f, &words)
+	if !ok {
+		return
+	}
+	limits := []usage{}
+	reply.ForEach(func(v redcon.RESP) bool {
+		limits = append(limits, readUsage(v))
+		return true
+	})
+	sendJSON(&r.w, http.StatusOK, typeJSON, map[string][]usage{"limits": limits})
+}
+
 // readUsage reads names and values by turns.
 func readUsage(reply redcon.RESP) usage {
 	u, name := usage{History: []closedWindow{}}, ""
@@ -55,6 +80,9 @@ func readUsage(reply redcon.RESP) usage {
 		}
 		n := v.Int()
 		switch name {
+		case "key":
+			key := v.String()
+			u.Key = &key
 		case "limit":
 			u.Limit = n
 		case "used":

@@ -18,6 +18,7 @@ type Limit struct {
 	Window    int64 // seconds in which it refills, or Unknown
 	More      int64 // seconds until there is more quota, or Unknown. Nobody can use more than Remaining before, which is what draft-11 says of it
 	Reset     int64 // seconds until the limit is whole, or Unknown if a request can never be granted
+	Warns     bool  // its use has reached its threshold
 }
 
 // Seconds rounds milliseconds up, so that a client that waits so long is not too early. Negative ones, which mean never, are Unknown.
@@ -81,6 +82,9 @@ func setLists(limits []Limit, set func(field, value string)) {
 		l := &limits[i]
 		state = appendParameter(appendName(state, l.Name), ";r=", max(0, l.Remaining))
 		state = appendParameter(state, ";t=", l.More)
+		if l.Warns {
+			state = append(state, warned...)
+		}
 		policy = appendParameter(appendName(policy, l.Name), ";q=", l.Quota)
 		policy = appendParameter(policy, ";w=", l.Window)
 	}
@@ -88,6 +92,9 @@ func setLists(limits []Limit, set func(field, value string)) {
 	set("RateLimit-Policy", both[len(state):])
 	set("RateLimit", both[:len(state)])
 }
+
+// warned is a parameter of RateLimit that no draft has. They want the name of others to begin with that of the product.
+const warned = ";stint-warn"
 
 func appendParameter(b []byte, name string, n int64) []byte {
 	if n == Unknown {

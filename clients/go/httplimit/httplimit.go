@@ -190,7 +190,7 @@ func (m *Middleware) announce(h http.Header, result stint.Result, about announce
 	if result.Source == stint.Fallback {
 		return
 	}
-	l := fields.State{Name: m.name, Quota: result.Limit, Remaining: result.Remaining, Window: about.window, More: about.more, Reset: result.ResetAfter}
+	l := fields.State{Name: m.name, Quota: result.Limit, Remaining: result.Remaining, Window: about.window, More: about.more, Reset: result.ResetAfter, Warns: result.Warn}
 	if !result.Allowed && result.RetryAfter == stint.Never { // 0 seconds would mean at once
 		l.More, l.Reset = fields.Unknown, fields.Unknown
 	}

@@ -2,6 +2,7 @@ package stinttest_test
 
 import (
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -10,7 +11,7 @@ import (
 )
 
 // decisions are random requests at times of a clock, with the server's replies.
-var decisions = []string{"decisions.txt", "decisions-adaptive.txt"}
+var decisions = []string{"decisions.txt", "decisions-adaptive.txt", "decisions-budgets.txt"}
 
 // TestDecisions plays the decisions of the server on a fake: the replies are the same, to the millisecond.
 func TestDecisions(t *testing.T) {
@@ -26,12 +27,14 @@ func playDecisions(t *testing.T, file string) {
 	}
 	fake := stinttest.NewFake()
 	fake.Advance(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).Sub(fake.Now()))
-	got, played, wrong := "", 0, 0
-	for i, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
+	got, request, played, wrong := "", "", 0, 0
+	lines := strings.NewReplacer("[\n  ", "[", "\n  ", " ", "\n]", "]").Replace(strings.TrimSpace(string(text))) // a long reply has several
+	for i, line := range strings.Split(lines, "\n") {
 		command, isCommand := strings.CutPrefix(line, "> ")
 		pause, isPause := strings.CutPrefix(line, "advance ")
 		switch {
 		case isCommand:
+			request = command
 			got = shown(fake.Execute(strings.Fields(command)))
 			played++
 		case isPause:
@@ -41,7 +44,7 @@ func playDecisions(t *testing.T, file string) {
 			}
 			fake.Advance(d)
 		case !strings.HasPrefix(line, "#") && got != line:
-			t.Errorf("line %d: got %s, want %s", i+1, got, line)
+			t.Errorf("line %d: got %s, want %s; the request before is %s", i+1, got, line, request)
 			if wrong++; wrong == 10 {
 				t.FailNow()
 			}
@@ -72,7 +75,8 @@ func shown(reply string) string {
 			return line
 		}
 		var items []string
-		for range int(line[1] - '0') {
+		length, _ := strconv.Atoi(line[1:])
+		for range length {
 			items = append(items, next())
 		}
 		return "[" + strings.Join(items, " ") + "]"

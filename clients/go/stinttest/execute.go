@@ -6,8 +6,6 @@ import (
 	"math/big"
 	"strings"
 	"time"
-
-	stint "github.com/stintdb/stint/clients/go"
 )
 
 // entry is the limiter of a key.
@@ -38,6 +36,13 @@ func (f *Fake) execute(name string, words []string) (string, error) {
 		return f.check(words)
 	case "AD.REPORT":
 		return f.report(words)
+	case "RL.USAGE":
+		return f.usage(words)
+	case "RL.POLICY":
+		if len(words) > 2 && words[0] == "USAGE" {
+			return f.policyUsage(words[1:])
+		}
+		return "", fmt.Errorf("ERR the fake server has no RL.POLICY but USAGE: use SetPolicy, or a real server from stinttest.Start")
 	case "RL.REFUND":
 		return f.refund(words)
 	case "DEL":
@@ -48,7 +53,12 @@ func (f *Fake) execute(name string, words []string) (string, error) {
 		}
 		return ":0", nil
 	}
-	return "", fmt.Errorf("ERR the fake server has no %s", name)
+	return "", lacks(name)
+}
+
+// lacks is the error of what only the server does.
+func lacks(what string) error {
+	return fmt.Errorf("ERR the fake server has no %s: start a real one for this test, with stinttest.Start", what)
 }
 
 // held is the limiter of a key, without a state if it has none or is at its full limit.
@@ -87,11 +97,14 @@ func (f *Fake) acquire(s spec, words []string) (string, error) {
 	if a.n, err = number(rest[0]); err != nil {
 		return "", err
 	}
-	if len(rest) > 1 {
-		a.option = rest[1]
+	if rest, err = l.options(rest[1:]); err != nil {
+		return "", err
+	}
+	if len(rest) > 0 {
+		a.option = rest[0]
 	}
 	if a.option == "MAXWAIT" {
-		if a.maxWait, err = duration(rest[2]); err != nil {
+		if a.maxWait, err = duration(rest[1]); err != nil {
 			return "", err
 		}
 	}
@@ -106,7 +119,7 @@ func (f *Fake) acquire(s spec, words []string) (string, error) {
 		d.remaining = max(0, d.remaining)
 	}
 	if s.word != "CL" {
-		return array(d.granted, l.tokens, d.remaining, milliseconds(d.wait), milliseconds(d.reset)), nil
+		return array(l.withWarning(d.remaining, d.granted, l.tokens, d.remaining, milliseconds(d.wait), milliseconds(d.reset))...), nil
 	}
 	limited, after := int64(0), int64(-1)
 	if d.granted == 0 {
@@ -136,7 +149,11 @@ func (f *Fake) all(words []string) (string, error) {
 			if err != nil {
 				return "", err
 			}
-			parts, words = append(parts, part{key: words[1], limit: l}), words[2+s.words:]
+			p := part{key: words[1], limit: l}
+			if words, err = p.limit.options(words[2+s.words:]); err != nil {
+				return "", err
+			}
+			parts = append(parts, p)
 		case len(words) > 1 && (words[0] == "TOKENS" || words[0] == "COST" && len(parts) > 0):
 			value, err := number(words[1])
 			if err != nil {
@@ -149,7 +166,7 @@ func (f *Fake) all(words []string) (string, error) {
 			}
 			words = words[2:]
 		default:
-			return "", fmt.Errorf("ERR the fake server has no %s in RL.ALL", words[0])
+			return "", lacks(words[0] + " in RL.ALL")
 		}
 	}
 	for i := range parts {
@@ -157,50 +174,11 @@ func (f *Fake) all(words []string) (string, error) {
 			parts[i].n = n
 		}
 	}
-	return f.several(parts, n)
-}
-
-func (f *Fake) check(words []string) (string, error) {
-	rules, ok := f.policies[words[0]]
-	if !ok {
-		return "", fmt.Errorf("ERR no such policy '%s'", words[0])
-	}
-	n, err := number(words[2])
-	if err != nil {
-		return "", err
-	}
-	names := []string{"{}", words[1]}
-	if rest := words[3:]; len(rest) > 0 {
-		if rest[0] != "WITH" {
-			return "", fmt.Errorf("ERR the fake server has no %s in RL.CHECK", rest[0])
-		}
-		for i := 1; i+1 < len(rest); i += 2 {
-			names = append(names, "{"+rest[i]+"}", rest[i+1])
-		}
-	}
-	var parts []part
-	for _, r := range rules {
-		l, err := limitOf(r.Limit)
-		if err != nil {
-			return "", err
-		}
-		parts = append(parts, part{strings.NewReplacer(names...).Replace(r.Key), l, n})
-	}
-	return f.several(parts, n)
-}
-
-// limitOf is a limit of package stint as the server reads it.
-func limitOf(given stint.Limit) (limit, error) {
-	words := strings.Fields(given.String())
-	s, ok := specOf(words[0])
-	if !ok {
-		return limit{}, fmt.Errorf("ERR the fake server has no limit %v", given)
-	}
-	return s.parse(words[1:])
+	return f.several(parts, n, true)
 }
 
 // several takes tokens of each limit, or of none.
-func (f *Fake) several(parts []part, n int64) (string, error) {
+func (f *Fake) several(parts []part, n int64, showWarn bool) (string, error) {
 	decisions, binding := make([]decision, len(parts)), -1
 	for i, p := range parts {
 		d, err := f.decide(p.key, p.limit, ask{n: p.n})
@@ -223,7 +201,11 @@ func (f *Fake) several(parts []part, n int64) (string, error) {
 				wait = d.wait
 			}
 		}
-		states[i] = array(p.limit.tokens, d.remaining, milliseconds(d.reset))
+		fields := []int64{p.limit.tokens, d.remaining, milliseconds(d.reset)}
+		if showWarn {
+			fields = p.limit.withWarning(d.remaining, fields...)
+		}
+		states[i] = array(fields...)
 	}
 	granted := n
 	if binding >= 0 {

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	stint "github.com/stintdb/stint/clients/go"
 )
 
 // A limit is one as its command has it. Times are in nanoseconds.
@@ -17,6 +19,11 @@ type limit struct {
 	period int64
 	window string // of FW
 	least  int64  // of AD: tokens that come back in period at the lowest rate
+
+	zone    *time.Location // of windows of the calendar, nil for UTC
+	from    string         // their beginning, "" for the usual one
+	history int64          // the number of closed windows that are kept
+	warn    int64          // percent
 }
 
 // A spec is a way to write a limit.
@@ -69,12 +76,46 @@ func (s spec) parse(words []string) (l limit, err error) {
 		}
 	default:
 		l.count = l.tokens
-		l.window = words[1]
-		if _, isCalendar := calendar[l.window]; !isCalendar {
+		l.window = strings.ToLower(words[1])
+		if l.period = int64(clockWindows[l.window]); l.period == 0 && !isCalendar(l.window) {
 			l.period, err = duration(strings.TrimPrefix(l.window, "@"))
 		}
 	}
 	return l, err
+}
+
+// options takes the options of a limit from the words behind it, and returns the others.
+func (l *limit) options(words []string) (rest []string, err error) {
+	for len(words) > 1 && err == nil {
+		switch value := words[1]; words[0] {
+		case "TZ":
+			err = l.setZone(value)
+		case "FROM":
+			err = l.setFrom(value)
+		case "HISTORY":
+			l.history, err = numberUpTo(stint.MaxHistory, value)
+		case "WARN":
+			l.warn, err = numberUpTo(100, strings.TrimSuffix(value, "%"))
+		default:
+			return words, nil
+		}
+		words = words[2:]
+	}
+	return words, err
+}
+
+// warnAt is the number of tokens from which on the limit warns.
+func (l limit) warnAt() int64 { return (l.tokens*l.warn + 99) / 100 }
+
+// withWarning adds the field of a limit that warns to the others.
+func (l limit) withWarning(remaining int64, fields ...int64) []int64 {
+	switch {
+	case l.warn == 0:
+		return fields
+	case l.tokens-remaining >= l.warnAt():
+		return append(fields, 1)
+	}
+	return append(fields, 0)
 }
 
 func number(word string) (int64, error) { return numberUpTo(1_000_000_000_000, word) }
@@ -107,30 +148,3 @@ func duration(word string) (int64, error) {
 
 // interval is the time of one token.
 func (l limit) interval() *big.Rat { return big.NewRat(l.period, l.count) }
-
-// calendar has the ends of the calendar's windows.
-var calendar = map[string]func(time.Time) time.Time{
-	"@minute": func(t time.Time) time.Time { return t.Truncate(time.Minute).Add(time.Minute) },
-	"@hour":   func(t time.Time) time.Time { return t.Truncate(time.Hour).Add(time.Hour) },
-	"@day":    func(t time.Time) time.Time { return time.Date(t.Year(), t.Month(), t.Day()+1, 0, 0, 0, 0, time.UTC) },
-	"@week": func(t time.Time) time.Time {
-		sinceMonday := (int(t.Weekday()) + 6) % 7
-		return time.Date(t.Year(), t.Month(), t.Day()+7-sinceMonday, 0, 0, 0, 0, time.UTC)
-	},
-	"@quarter": func(t time.Time) time.Time {
-		return time.Date(t.Year(), t.Month()-(t.Month()-1)%3+3, 1, 0, 0, 0, 0, time.UTC)
-	},
-	"@year":  func(t time.Time) time.Time { return time.Date(t.Year()+1, 1, 1, 0, 0, 0, 0, time.UTC) },
-	"@month": func(t time.Time) time.Time { return time.Date(t.Year(), t.Month()+1, 1, 0, 0, 0, 0, time.UTC) },
-}
-
-// end is the end of the window that a request at a time belongs to.
-func (l limit) end(now int64) int64 {
-	if end, ok := calendar[l.window]; ok {
-		return end(time.Unix(0, now).UTC()).UnixNano()
-	}
-	if strings.HasPrefix(l.window, "@") {
-		return (now/l.period + 1) * l.period
-	}
-	return now + l.period
-}

@@ -44,8 +44,13 @@ func (l limit) decide(state any, now int64, a ask) decision {
 
 // isFull reports whether a state equals that of a new key.
 func (l limit) isFull(state any, now int64) bool {
-	if s, ok := state.(adaptive); ok && s.isRemembered(now) {
-		return false
+	switch s := state.(type) {
+	case adaptive:
+		if s.isRemembered(now) {
+			return false
+		}
+	case window:
+		return !s.counts(l, now)
 	}
 	return l.decide(state, now, ask{n: l.tokens + 1}).reset.Sign() == 0
 }
@@ -77,33 +82,6 @@ func (l limit) decideBucket(state any, now int64, a ask) decision {
 		d.wait = missing
 	}
 	return d
-}
-
-// window is the state of a fixed window.
-type window struct{ end, taken int64 }
-
-func (l limit) decideWindow(state any, now int64, a ask) decision {
-	w, _ := state.(window)
-	isNew := w.end <= now || w.taken == 0 // the server forgets a window of which all was refunded
-	if isNew {
-		w = window{}
-	}
-	n, reset := a.number(l.tokens-w.taken), new(big.Rat)
-	if !isNew {
-		reset = whole(w.end - now)
-	}
-	if a.option != "FORCE" && w.taken+n > l.tokens {
-		wait := reset
-		if n > l.tokens {
-			wait = never
-		}
-		return decision{remaining: l.tokens - w.taken, wait: wait, reset: reset, state: state}
-	}
-	if isNew {
-		w.end = l.end(now)
-	}
-	w.taken += n
-	return decision{granted: n, remaining: l.tokens - w.taken, wait: new(big.Rat), reset: whole(w.end - now), state: w}
 }
 
 // grant is one of a sliding log.

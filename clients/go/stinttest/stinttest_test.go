@@ -37,6 +37,13 @@ const rough = time.Minute
 
 func near(a, b time.Duration) bool { return a == b || a >= 0 && b >= 0 && (a-b).Abs() < rough }
 
+// fakeOfToday is a fake with the server's time.
+func fakeOfToday() *stinttest.Fake {
+	fake := stinttest.NewFake()
+	fake.Advance(time.Since(fake.Now()))
+	return fake
+}
+
 // TestDecidesAsTheServer: random calls on a fake and on a server.
 func TestDecidesAsTheServer(t *testing.T) {
 	real := stint.Connect([]string{address}, stint.FailClosed(), stint.Timeout(10*time.Second))
@@ -44,8 +51,7 @@ func TestDecidesAsTheServer(t *testing.T) {
 	for name, choices := range limits {
 		t.Run(name, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(1, 2))
-			fake := stinttest.NewFake()
-			fake.Advance(time.Since(fake.Now()))
+			fake := fakeOfToday()
 			ours := fake.Connect(stint.FailClosed())
 			defer ours.Close()
 			for i := range 300 {
@@ -87,8 +93,7 @@ func TestDecidesAsTheServer(t *testing.T) {
 func TestSeveralAsTheServer(t *testing.T) {
 	real := stint.Connect([]string{address}, stint.FailClosed(), stint.Timeout(10*time.Second))
 	defer real.Close()
-	fake := stinttest.NewFake()
-	fake.Advance(time.Since(fake.Now()))
+	fake := fakeOfToday()
 	ours := fake.Connect(stint.FailClosed())
 	defer ours.Close()
 	random := rand.New(rand.NewPCG(3, 4))

@@ -21,8 +21,8 @@ import (
 	"github.com/stintdb/stint/clients/go/internal/servertest"
 )
 
-// files have the vectors: those of all limits, and those of fair shares, trees of classes and adaptive limits.
-var files = []string{"../../vectors/vectors.json", "../../vectors/shared.json"}
+// files have the vectors: those of all limits, those of fair shares, trees of classes and adaptive limits, and the usage of policies.
+var files = []string{"../../vectors/vectors.json", "../../vectors/shared.json", "../../vectors/usage.json"}
 
 var update = flag.Bool("update", false, "write the expected commands, results and responses into the files")
 
@@ -176,6 +176,9 @@ func (v *vector) play(t *testing.T) {
 		if known {
 			v.Result["usage"] = usage(u)
 		}
+	case "policy_usage":
+		all, err := l.PolicyUsage(ctx, v.Policy, key, v.Fields)
+		v.Error, v.Result = kind(err, err), map[string]any{"limits": usages(all)}
 	case "refund":
 		remaining, known, err := l.Refund(ctx, key, v.Tokens)
 		v.Error, v.Result = kind(err, err), map[string]any{"known": known, "remaining": remaining}
@@ -256,6 +259,16 @@ func usage(u stint.Usage) map[string]any {
 		start, end = u.Start.UnixMilli(), u.End.UnixMilli()
 	}
 	return map[string]any{"limit": u.Limit, "used": u.Used, "reserved": u.Reserved, "lent": u.Lent, "remaining": u.Remaining, "start_ms": start, "end_ms": end, "history": history}
+}
+
+func usages(all []stint.Usage) (shown []any) {
+	shown = []any{}
+	for _, u := range all {
+		one := usage(u)
+		one["key"] = u.Key
+		shown = append(shown, one)
+	}
+	return shown
 }
 
 // ms is -1 for Never.

@@ -15,5 +15,5 @@ export { type Policy, failClosed, failOpen, localShare } from "./policy.js";
 export { type Member, type Pace, type Report } from "./report.js";
 export { Reserved, type ReservingOptions } from "./reserved.js";
 export type { Time } from "./time.js";
-export type { ClosedWindow, Usage } from "./usage.js";
+export type { ClosedWindow, PolicyUsage, Usage } from "./usage.js";
 export { type Charge, type LimitState, type MultiResult, type Result, type Source, never } from "./result.js";

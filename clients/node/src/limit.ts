@@ -223,7 +223,7 @@ export class Limit {
             throw new InvalidError(`warn: is not for limits of ${this.row.command}, got ${this.toString()}`);
         }
         if (!Number.isSafeInteger(percent) || percent < 1 || percent > 100) {
-            throw new InvalidError(`warn: must be a whole percentage between 1 and 100, got ${shown(percent)}`);
+            throw new InvalidError(`warn: must be an integer between 1 and 100, such as 80 for 80%, got ${shown(percent)}`);
         }
         return new Limit(this.algorithm, { ...this.parts, threshold: percent });
     }

@@ -1,4 +1,4 @@
-import { mustBeList, mustBeRecord, mustBeText } from "./arguments.js";
+import { mustBeList, mustBeText } from "./arguments.js";
 import { Asker, isUndecided } from "./asker.js";
 import { count } from "./count.js";
 import { type Client, type Driver, type Word, driverOf, mustBeClient } from "./driver.js";
@@ -14,11 +14,11 @@ import { milliseconds } from "./rates.js";
 import type { Option } from "./algorithms.js";
 import { type Class, classWords } from "./class.js";
 import { type Member, type Pace, type Report, parseMembers, parsePace, reportWords } from "./report.js";
-import { type Usage, parseUsage } from "./usage.js";
+import { type PolicyUsage, type Usage, parsePolicyUsage, parseUsage } from "./usage.js";
 import { type Reserved, type ReservingOptions, reserve } from "./reserved.js";
 import { type CheckOptions, type Key, type Keyed, type RequestOptions, type WaitOptions, checkOptions, keyedParts, requestOptions, waitOptions } from "./request.js";
 import { type Time, machineTime } from "./time.js";
-import { keepWords, requestWords, text } from "./words.js";
+import { keepWords, requestWords, sortedFields, text, withWords } from "./words.js";
 import { type Charge, type MultiResult, type Result, integers, never, parseCharges, parseMulti, parseResult } from "./result.js";
 
 const tellEvery = 10_000; // milliseconds
@@ -129,16 +129,12 @@ export class Limiter implements AsyncDisposable {
     async check(policy: string, id: Key, options: CheckOptions = {}): Promise<MultiResult> {
         mustBeText(policy, "policy");
         mustKnow(options, checkOptions, "a check");
-        mustBeRecord(options.fields, "fields");
-        const tokens = count(options.tokens ?? 1, "tokens");
+        const fields = sortedFields(options.fields), tokens = count(options.tokens ?? 1, "tokens");
         const words: Word[] = ["RL.CHECK", policy, shortKey(id), tokens, ...keepWords(options.keep), ...requestWords(options)];
         if (options.showWarn === true) {
             words.push("WARN");
         }
-        const fields = Object.entries(options.fields ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
-        if (fields.length > 0) {
-            words.push("WITH", ...fields.flatMap(([name, value]): Word[] => [name, shortKey(value)]));
-        }
+        words.push(...withWords(fields));
         const caller = JSON.stringify([policy, text(id), ...fields.map(([name, value]) => [name, text(value)])]);
         const local = (this.#options.assumed?.[policy] ?? []).map((limit, i) => ({ key: `${i} ${caller}`, limit: limitOf(limit), tokens }));
         return await this.#several(words, options, tokens, local);
@@ -157,6 +153,14 @@ export class Limiter implements AsyncDisposable {
     /** What was used of the limit of a key; null if nothing was, or the key has expired. */
     async usage(key: Key): Promise<Usage | null> {
         return parseUsage(await this.#asker.askUntilAnswered(["RL.USAGE", shortKey(key)], this.#timeout));
+    }
+
+    /** What was used of each limit of a policy stored on the server, by the caller with this id. */
+    async policyUsage(policy: string, id: Key, options: Pick<CheckOptions, "fields"> = {}): Promise<PolicyUsage[]> {
+        mustBeText(policy, "policy");
+        mustKnow(options, { fields: true }, "the usage of a policy");
+        const words = ["RL.POLICY", "USAGE", policy, shortKey(id), ...withWords(sortedFields(options.fields))];
+        return parsePolicyUsage(await this.#asker.askUntilAnswered(words, this.#timeout));
     }
 
     /** Gives back everything that a request with this id took. It is {@link settle} in all other respects. */

@@ -26,17 +26,38 @@ export interface Usage {
     history: ClosedWindow[];
 }
 
-/** Reads the reply of RL.USAGE: a map, which before RESP3 is an array of names and values by turns. */
-export function parseUsage(reply: unknown): Usage | null {
-    if (reply === null) {
-        return null;
+/** What was used of a limit of a policy. */
+export interface PolicyUsage extends Usage {
+    /** The key of the limit. */
+    key: string;
+}
+
+/** Reads the reply of RL.USAGE. */
+export function parseUsage(reply: unknown): Usage | null { return reply === null ? null : usageOf(fieldsOf(reply), reply); }
+
+/** Reads the reply of RL.POLICY USAGE. */
+export function parsePolicyUsage(reply: unknown): PolicyUsage[] {
+    if (!Array.isArray(reply)) {
+        throw unknownForm(reply);
     }
+    return reply.map((each) => {
+        const fields = fieldsOf(each);
+        return { key: String(fields.get("key")), ...usageOf(fields, each) };
+    });
+}
+
+/** The fields of a map, which before RESP3 is an array of names and values by turns. */
+function fieldsOf(reply: unknown): Map<unknown, unknown> {
     const fields = new Map<unknown, unknown>(reply instanceof Map ? reply : Object.entries(!Array.isArray(reply) ? Object(reply) as object : {}));
     if (Array.isArray(reply)) {
         for (let i = 0; i + 1 < reply.length; i += 2) {
             fields.set(String(reply[i]), reply[i + 1]);
         }
     }
+    return fields;
+}
+
+function usageOf(fields: Map<unknown, unknown>, reply: unknown): Usage {
     const [start = null, end = null, reserved = 0] = ["start_ms", "end_ms", "reserved"].map((name) => fields.get(name) ?? undefined) as (number | undefined)[];
     const [limit, used, lent, remaining] = integers(["limit", "used", "lent", "remaining"].map((name) => fields.get(name)), 4) as [number, number, number, number];
     const closed = fields.get("history");

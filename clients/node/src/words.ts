@@ -1,4 +1,4 @@
-import { shown } from "./arguments.js";
+import { mustBeRecord, shown } from "./arguments.js";
 import { count } from "./count.js";
 import type { Word } from "./driver.js";
 import { milliseconds } from "./rates.js";
@@ -21,6 +21,17 @@ export function keepWords(keep: number | string | undefined): Word[] {
         throw new InvalidError(`keep: must be a number of tokens or a percentage such as "10%", got ${shown(keep)}`);
     }
     return ["KEEP", keep];
+}
+
+/** The values of the {name} in the keys of a policy, by the order of their names. */
+export function sortedFields(fields: Record<string, Key> | undefined): [string, Key][] {
+    mustBeRecord(fields, "fields");
+    return Object.entries(fields ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+/** The words of the fields of a policy. */
+export function withWords(fields: readonly [string, Key][]): Word[] {
+    return fields.length === 0 ? [] : ["WITH", ...fields.flatMap(([name, value]): Word[] => [name, shortKey(value)])];
 }
 
 /** The words of a request, behind its tokens. */

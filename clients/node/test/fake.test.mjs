@@ -14,11 +14,12 @@ import { startServer } from "./server.mjs";
 /** A reply as transcripts have it. */
 const shown = (reply) => (Array.isArray(reply) ? `[${reply.map(shown).join(" ")}]` : reply === null ? "nil" : typeof reply === "string" ? `"${reply}"` : String(reply));
 
-for (const name of ["decisions.txt", "decisions-adaptive.txt"]) {
+for (const name of ["decisions.txt", "decisions-adaptive.txt", "decisions-budgets.txt"]) {
     test(`${name}: random requests at times of a clock, with the server's replies to the millisecond`, () => {
         const server = new FakeServer(new Clock(new Date("2026-01-02T03:04:05Z")));
         let reply = "", played = 0;
-        for (const line of readFileSync(new URL(`../../vectors/${name}`, import.meta.url), "utf8").trim().split("\n")) {
+        const text = readFileSync(new URL(`../../vectors/${name}`, import.meta.url), "utf8").trim();
+        for (const line of text.replaceAll("[\n  ", "[").replaceAll("\n  ", " ").replaceAll("\n]", "]").split("\n")) { // long replies have several lines
             if (line.startsWith("> ")) {
                 reply = shown(server.execute(line.split(" ").slice(1)));
                 played++;
@@ -139,6 +140,56 @@ test("reservations are settled as by the server", async (t) => {
     }
 });
 
+test("policies warn, and show their usage, as the server", async (t) => {
+    const fake = new FakeLimiter(), limiter = new Limiter(application, { whenDown: failClosed(), timeout: "10s" });
+    t.after(() => { limiter.close(); });
+    fake.clock.set(Date.now());
+    const rules = [
+        { key: "budget:{}", limit: "FW 300 @3650d HISTORY 2 WARN 80%" }, { key: "team:{}:{region}", limit: "FW 400 @3650d" }, { key: "tokens:{}", limit: "TB 500 7/9d WARN 50%" },
+    ];
+    fake.server.setPolicy("budget", rules);
+    await application.call("RL.POLICY", "SET", "budget", ...rules.flatMap(({ key, limit: [a, b, , ...rest] }) => [a + b, key, ...rest.join("").split(" ")]));
+    const random = numbers(5), fields = { region: "eu" }, both = (call) => Promise.all([fake, limiter].map(call));
+    let warned = 0;
+    for (let i = 0; i < 60; i++) {
+        const id = `budget-${i}`, tokens = 1 + Math.floor(random() * 30), isKept = random() < 0.5, cost = Math.floor(random() * 40);
+        const request = { tokens, fields, showWarn: i % 3 > 0, ...(isKept && { id, remember: "1h" }) };
+        const [got, want] = await both((each) => each.check("budget", "acme", request));
+        assert.deepEqual([got.allowed, got.binding, got.limits.map((s) => [s.remaining, s.warn])], [want.allowed, want.binding, want.limits.map((s) => [s.remaining, s.warn])], `${i}`);
+        warned += want.limits.filter(({ warn }) => warn).length;
+        if (isKept && random() < 0.7) {
+            await both((each) => (cost % 5 === 0 ? each.cancel(id) : each.settle(id, cost)));
+        }
+        for (const caller of ["acme", "other"]) {
+            const [ours, servers] = await both((each) => each.policyUsage("budget", caller, { fields }));
+            assert.deepEqual(ours, servers, `${i}: ${caller}`);
+        }
+        const [ours, servers] = await both((each) => each.usage("budget:acme"));
+        assert.deepEqual(ours, servers);
+    }
+    assert.ok(warned > 0);
+});
+
+test("a window that is over is settled in the history", async () => {
+    const fake = new FakeLimiter(), limits = [{ key: "spend", limit: "FW 1000 @minute HISTORY 3" }];
+    for (const [id, tokens, cost] of [["a", 200, 120], ["b", 40, undefined]]) {
+        await fake.all(limits, { tokens, id, remember: "10m" });
+        if (cost !== undefined) { await fake.settle(id, cost); }
+    }
+    fake.clock.advance("1m");
+    await fake.all(limits, { tokens: 70, id: "c", remember: "10m" });
+    fake.clock.advance("1m");
+    await fake.allow("spend", "FW 1000 @minute HISTORY 3", 11);
+    const before = await fake.usage("spend");
+    assert.deepEqual(before.history.map(({ used, reserved }) => [used, reserved]), [[0, 70], [120, 40]]);
+    await fake.settle("c", 30);
+    await fake.cancel("b");
+    const { used, reserved, history } = await fake.usage("spend");
+    assert.deepEqual([used, reserved, history.map((w) => [w.used, w.reserved])], [11, 0, [[30, 0], [120, 0]]]);
+    fake.clock.advance("4m");
+    assert.equal(await fake.usage("spend"), null);
+});
+
 // The times at which the first token comes back, when all were taken at 00:00:00.4 on Saturday, 1 January 2000.
 const back = {
     "a bucket": [perSecond(3), 334], "gcra": [Limit.gcra(2, 1, 2), 2000], "a window": [Limit.window(3, "5s"), 5000],
@@ -233,6 +284,9 @@ test("errors", async () => {
     assert.throws(() => fake.server.execute(["CL.THROTTLE", "c", "1", "1", "0"]), /ERR must be an integer between 1 and 1000000000000, got '0'/);
     assert.throws(() => fake.server.execute(["AD.REPORT", "k", "1", "x"]), /ERR must be an integer between 0 and 1000000000000000000, got 'x'/);
     await assert.rejects(fake.report("k", { good: 1 }), /WRONGTYPE the key belongs to a limiter of TB/);
+    assert.throws(() => fake.server.execute(["RL.TOP"]), /has no RL.TOP: start a real one for this test, with startServer/);
+    assert.throws(() => fake.server.execute(["RL.POLICY", "LIST"]), /use setPolicy, or a real server/);
+    await assert.rejects(fake.allow("z", Limit.window(1, "@day", { tz: "Mars/Olympus" })), /knows no zone 'Mars\/Olympus'/);
     assert.throws(() => { fake.clock.advance(-1); }, InvalidError);
     assert.throws(() => { fake.clock.set(0); }, InvalidError);
 });

@@ -140,14 +140,18 @@ test("budgets are settled", async (t) => {
 test("policies", async (t) => {
     const { redis, limiter } = await onServer(t);
     await redis.call(..."RL.POLICY SET tools TB tool:{}:{tool} 1 1/m COST 1 FW tokens:{}:{conversation} 5000 10d".split(" "));
-    const client = await connect(t, limiter, {
+    const options = {
         limits: "tools", agent: () => "ann", most: ({ tool }) => (tool === "search" ? 1 : 5000),
         fields: ({ tool, extra }) => ({ tool, conversation: extra._meta?.conversation ?? "" }),
-    });
+    };
+    const client = await connect(t, limiter, options);
     await passes(client, "search");
     assert.equal((await refusal(client, "search")).data.limit, "tools 1");
     assert.equal((await refusal(client, "ask", { tokens: 1 })).data.limit, "tools 2");
     await client.callTool({ name: "ask", arguments: { tokens: 1 }, _meta: { conversation: "b" } });
+    const named = await connect(t, limiter, { ...options, names: ["calls"] }), denied = await refusal(named, "search");
+    assert.match(denied.message, /The call of the tool search was denied by the limit "calls": 0 of 1 are left\. Try again in \d+ seconds?\.$/);
+    assert.equal((await refusal(named, "ask", { tokens: 1 })).data.limit, "tools 2");
 });
 
 test("more than a limit ever grants", async (t) => {
@@ -179,4 +183,7 @@ test("errors about a call are refusals, and wrong uses of the middleware are err
     server.registerTool("search", {}, () => ({ content: [] }));
     assert.throws(() => { rateLimit(server, new FakeLimiter(), { limits: byTool(1) }); }, /before the first tool/);
     assert.throws(() => { rateLimit(new McpServer({ name: "x", version: "1" }), new FakeLimiter(), { limits: 7 }); }, /limits/);
+    for (const wrong of [{ limits: "tools", names: "calls" }, { limits: byTool(1), names: ["calls"] }]) {
+        assert.throws(() => { rateLimit(new McpServer({ name: "x", version: "1" }), new FakeLimiter(), wrong); }, /names: must be a list/);
+    }
 });

@@ -1,4 +1,4 @@
-// Runs the programs of docs/recipes/llm-tokens.md: 200 calls at the same time stay within the budget.
+// Runs the programs of docs/recipes: 200 calls at the same time stay within the budget.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -9,8 +9,9 @@ import typescript from "typescript";
 import { start } from "./programs.mjs";
 import { startServer } from "./server.mjs";
 
-const page = readFileSync(new URL("../../../docs/recipes/llm-tokens.md", import.meta.url), "utf8");
-const programs = [...page.matchAll(/^```(js|ts) program\n([^]*?)^```/gm)].map(([, ...program]) => program);
+const pageOf = (name) => readFileSync(new URL(`../../../docs/recipes/${name}.md`, import.meta.url), "utf8");
+const programsOf = (page) => [...page.matchAll(/^```(js|ts) program\n([^]*?)^```/gm)].map(([, ...program]) => program);
+const programs = programsOf(pageOf("llm-tokens"));
 const compilerOptions = { target: "es2022", module: "es2022" };
 const budget = 60_000;
 const policy = `TB tokens:{tenant} ${budget} 1/h TB model:{model} 100000 1/h CC calls:{tenant} 200 10m {call}`.split(" ");
@@ -53,3 +54,24 @@ for (const [language, source] of programs) {
         }
     });
 }
+
+test("200 calls at the same time, for money", async () => {
+    const page = pageOf("budgets"), [[language, source], ...others] = programsOf(page), server = await startServer(), redis = new Redis(server.port);
+    assert.deepEqual([language, others], ["ts", []]);
+    const budget = 1_000_000, [, policy] = /^> (RL.POLICY SET budget .*)$/m.exec(page); // micro-dollars, in a window that does not end in the test
+    try {
+        await redis.call(...policy.replace(" 500000000 ", ` ${budget} `).replaceAll("@month", "87600h").split(" "));
+        const here = source.replace("6379", String(server.port)).replace("failClosed() }", "failClosed(), timeout: 20_000 }");
+        const lines = (await start(typescript.transpileModule(here, { compilerOptions }).outputText).ended).trim().split("\n");
+        const [counts, first, second] = lines.slice(-3), answers = parseInt(counts);
+        assert.equal(counts, `${answers} answers, ${200 - answers} denials`);
+        assert.ok(answers >= 6 && answers <= 15, counts); // 6 reservations of 150,000 fit; a 16th does not, even if all before are settled
+        const [[, , , , , used, , reserved, , , , remaining]] = await redis.call("RL.POLICY", "USAGE", "budget", "acme", "WITH", "user", "ann");
+        assert.deepEqual([used, reserved, remaining], [58_500 * answers, 0, budget - 58_500 * answers]);
+        assert.deepEqual([first, second], [`tenant:acme: $${(used / 1e6).toFixed(4)} of $1.00`, `user:acme:ann: $${(used / 1e6).toFixed(4)} of $50.00`]);
+        assert.deepEqual(new Set(lines.slice(0, -3)), new Set(["80 % of a budget of acme are used"]));
+    } finally {
+        redis.disconnect();
+        await server.kill();
+    }
+});

@@ -10,7 +10,7 @@ import { InvalidError, Limit, Limiter, Prices, RefusedError, UnauthenticatedErro
 import { exactDuration, exactRate, parseRate } from "../dist/esm/rates.js";
 import { Scripted } from "./scripted.mjs";
 
-const vectors = ["vectors", "shared"].flatMap((name) => JSON.parse(readFileSync(new URL(`../../vectors/${name}.json`, import.meta.url), "utf8")));
+const vectors = ["vectors", "shared", "usage"].flatMap((name) => JSON.parse(readFileSync(new URL(`../../vectors/${name}.json`, import.meta.url), "utf8")));
 const policies = { fail_open: failOpen(), fail_closed: failClosed(), local_share: localShare(0.5) };
 
 /** The vectors and the parts of results that are not played here, with the reasons. */
@@ -70,6 +70,10 @@ async function play(limiter, v) {
             return remaining === null ? { known: false } : { known: true, remaining };
         }
         case "usage": return usage(await limiter.usage(key));
+        case "policy_usage": {
+            const all = await limiter.policyUsage(v.policy, key, v.fields === undefined ? {} : { fields: v.fields });
+            return { limits: all.map((u) => usage(u).usage) };
+        }
         case "members": return { members: await limiter.members(key) };
         case "class": case "peek_class": {
             const tree = { key: v.class.key, assured: limitOf(v.class.assured), ceiling: limitOf(v.class.ceiling), under: (v.class.under ?? []).map(keyed) };

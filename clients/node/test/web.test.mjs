@@ -24,6 +24,7 @@ import { Limit, Limiter, failClosed, failOpen } from "../dist/esm/index.js";
 import { ofReply } from "../dist/esm/errors.js";
 import { resolver } from "../dist/esm/web/address.js";
 import { announce, mustBeStyles, writeFields } from "../dist/esm/web/fields.js";
+import { FakeLimiter } from "../dist/esm/testing/index.js";
 import { FakeDriver } from "./fake-driver.mjs";
 
 const vectors = JSON.parse(readFileSync(new URL("../../vectors/vectors.json", import.meta.url), "utf8")).filter((v) => v.call === "http");
@@ -187,6 +188,13 @@ test("byAddress in Express", async () => {
     assert.equal(got.status, 429);
     assert.deepEqual(driver.sent, [["TB.ACQUIRE", "api:127.0.0.1/32", "100", "100/minute", "1"]]);
     limiter.close();
+});
+
+test("fields say that a limit warns", async () => {
+    const limit = Limit.window(10, "1d").warn(80), fake = new FakeLimiter();
+    const fieldOf = async (n) => announce(["draft-10"], "api", await fake.allow("k", limit, n), limit).RateLimit;
+    assert.equal(await fieldOf(7), '"api";r=3;t=86400');
+    assert.equal(await fieldOf(1), '"api";r=2;t=86400;stint-warn');
 });
 
 test("fields of each style", async () => {

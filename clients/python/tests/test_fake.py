@@ -9,6 +9,7 @@ from datetime import datetime, timezone
 import pytest
 
 import stint
+from stint.errors import ServerError
 from stint.testing import Clock, FakeAsyncLimiter, FakeLimiter
 
 from .servers import Server
@@ -59,14 +60,18 @@ def test_random_calls_are_decided_as_by_the_server(shared_server: Server, spec: 
 def shown(reply: object) -> str:
     if isinstance(reply, list):
         return "[" + " ".join(map(shown, reply)) + "]"
+    if isinstance(reply, bytes):
+        return f'"{reply.decode()}"'
     return "nil" if reply is None else str(reply)
 
 
-def test_the_decisions_of_the_server() -> None:
+@pytest.mark.parametrize("name", ["decisions.txt", "decisions-budgets.txt"])
+def test_the_decisions_of_the_server(name: str) -> None:
     """Random requests at times of a clock, with the server's replies, to the millisecond."""
     clock = Clock(datetime(2026, 1, 2, 3, 4, 5, tzinfo=timezone.utc).timestamp())
     fake, reply, played = FakeLimiter(clock=clock), "", 0
-    for line in (FOLDER / "decisions.txt").read_text().splitlines():
+    text = (FOLDER / name).read_text().replace("[\n  ", "[").replace("\n  ", " ").replace("\n]", "]")  # of long replies
+    for line in text.splitlines():
         if line.startswith("> "):
             reply, played = shown(fake.server.execute(line.split()[1:])), played + 1
         elif line.startswith("advance "):
@@ -144,3 +149,44 @@ def test_a_denied_request_shows_the_places_that_are_free(shared_server: Server) 
 
     with stint.Limiter(shared_server.url, stint.fail_closed(), timeout=10.0) as limiter:
         assert ask(FakeLimiter()) == ask(limiter) == [(3, 1), (1, 0), (3, 1), (1, 0)]
+
+
+def test_policies_warn_as_the_server(shared_server: Server) -> None:
+    limits = {
+        "budget:{}": "FW 300 @3650d HISTORY 2 WARN 80%",
+        "team:{}:{region}": "FW 400 @3650d",
+        "tokens:{}": "TB 500 7/9d WARN 50%",
+    }
+    rng, fake, region, warned = random.Random(5), FakeLimiter(stint.fail_closed()), {"region": "eu"}, 0
+    fake.server.set_policy("budget", *limits.items())
+    words = [word for key, limit in limits.items() for word in (limit[:2], key, *limit[3:].split())]
+    with stint.Limiter(shared_server.url, stint.fail_closed(), timeout=PATIENT) as real:
+        real._ask(stint.asks.command("RL.POLICY", "SET", "budget", *words))
+        for i in range(40):
+            request = stint.Request(rng.randint(1, 30), fields=region, show_warn=i % 3 > 0)
+            got, want = (limiter.check("budget", "acme", request) for limiter in (fake, real))
+            assert (got.allowed, got.binding) == (want.allowed, want.binding), (got, want)
+            for g, w in zip(got.limits, want.limits, strict=True):
+                assert (g.remaining, g.warn) == (w.remaining, w.warn), i
+                warned += g.warn
+            for caller in ("acme", "other"):
+                usages = [limiter.policy_usage("budget", caller, fields=region) for limiter in (fake, real)]
+                assert usages[0] == usages[1]
+    assert warned
+
+
+@pytest.mark.parametrize(
+    ("command", "error"),
+    [
+        ("RL.TOP", "the fake server has no RL.TOP: take a real server"),
+        ("RL.CHECK p a 1 KEEP 5", "no KEEP in RL.CHECK: take a real server"),
+        ("RL.CHECK none a 1", "no such policy 'none'; store it with set_policy"),
+        ("RL.POLICY USAGE p a", "the policy needs the field 'region'"),
+        ("FW.ACQUIRE k 10 @month 1 TZ Mars/Olympus", "knows no zone 'Mars/Olympus'"),
+    ],
+)
+def test_what_the_fake_lacks(command: str, error: str) -> None:
+    fake = FakeLimiter()
+    fake.server.set_policy("p", ("{region}", "1/s"))
+    reply = fake.server.execute(command.split())
+    assert isinstance(reply, ServerError) and error in str(reply)

@@ -231,6 +231,15 @@ def test_policies(server: Server) -> None:
                 assert (await refusal(client, "ask", {"tokens": 1})).data["limit"] == "tools 2"
                 meta: Any = {"conversation": "b"}
                 assert not (await client.call_tool("ask", {"tokens": 1}, meta=meta)).is_error
+            named = RateLimit(limiter, "tools", most=most, fields=fields, agent=lambda context: "ann", names=["calls"])
+            async with Client(make_server(named)) as client:
+                denied = await refusal(client, "search")
+                assert denied.message.startswith('The call of the tool search was denied by the limit "calls": 0 of 1')
+                assert 0 < denied.data["retry_after_seconds"] <= 60
+                assert (await refusal(client, "ask", {"tokens": 1})).data["limit"] == "tools 2"
+            for limits, names in (("tools", "calls"), (by_tool(1), ["calls"])):
+                with pytest.raises(stint.InvalidError, match="names: must be those of the limits of a policy"):
+                    RateLimit(limiter, limits, names=names)
 
     asyncio.run(main())
 

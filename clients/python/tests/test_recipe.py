@@ -1,4 +1,4 @@
-"""The program of docs/recipes/llm-tokens.md: 200 calls at the same time stay within the budget."""
+"""The programs of docs/recipes: 200 calls at the same time stay within the budget."""
 
 from __future__ import annotations
 
@@ -13,15 +13,21 @@ import stint
 
 from .servers import Server
 
-PAGE = (Path(__file__).parents[3] / "docs/recipes/llm-tokens.md").read_text()
+RECIPES = Path(__file__).parents[3] / "docs/recipes"
 BUDGET = 60_000
 FIELDS = {"tenant": "acme", "model": "large", "call": "nobody"}
 
 
-def test_budget(server: Server) -> None:
-    [source] = re.findall(r"^```python program\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+def program_of(page: str, server: Server) -> Any:
+    """Return the program of a page, for a server."""
+    [source] = re.findall(r"^```python program\n(.*?)^```", (RECIPES / page).read_text(), re.MULTILINE | re.DOTALL)
     source = source.replace("redis://127.0.0.1:6379", server.url)
     assert server.url in source
+    # A busy machine needs a longer deadline.
+    return compile(source.replace("fail_closed())", "fail_closed(), timeout=20)"), page, "exec")
+
+
+def test_budget_of_tokens(server: Server) -> None:
     spent = 0
 
     async def ask_the_model(prompt: str) -> tuple[str, int]:
@@ -33,8 +39,7 @@ def test_budget(server: Server) -> None:
         return "hello", 5500
 
     program: dict[str, Any] = {"ask_the_model": ask_the_model}
-    # A busy machine needs a longer deadline.
-    exec(compile(source.replace("fail_closed())", "fail_closed(), timeout=20)"), "llm-tokens.md", "exec"), program)
+    exec(program_of("llm-tokens.md", server), program)
     limiter, answer = program["limiter"], program["answer"]
 
     async def run() -> None:
@@ -52,3 +57,23 @@ def test_budget(server: Server) -> None:
         await limiter.close()
 
     asyncio.run(run())
+
+
+def test_budget_in_money(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+    page = (RECIPES / "budgets.md").read_text()
+    [policy] = re.findall(r"^> (RL.POLICY SET budget .*)$", page, re.MULTILINE)
+    budget = 1_000_000  # micro-dollars, in a window that does not end in the test
+    words = policy.replace(" 500000000 ", f" {budget} ").replace("@month", "87600h").split()
+    with stint.Limiter(server.url, stint.fail_closed(), timeout=20) as limiter:
+        limiter._ask(stint.asks.command(*words))
+        exec(program_of("budgets.md", server), {})
+        tenant, user = limiter.policy_usage("budget", "acme", fields={"user": "ann"})
+    *warnings, counts, first, second = capsys.readouterr().out.splitlines()
+    answers = int(counts.split()[0])
+    assert counts == f"{answers} answers, {200 - answers} denials"
+    assert 6 <= answers <= 15  # 6 reservations of 150,000 fit; a 16th does not, even if all before are settled
+    assert (tenant.used, tenant.reserved, tenant.remaining) == (58_500 * answers, 0, budget - 58_500 * answers)
+    assert (user.used, user.reserved) == (tenant.used, 0)
+    assert first == f"tenant:acme: ${tenant.used / 1e6:.4f} of $1.00"
+    assert second == f"user:acme:ann: ${tenant.used / 1e6:.4f} of $50.00"
+    assert warnings and set(warnings) == {"80 % of a budget of acme are used"}

@@ -17,7 +17,7 @@ from .servers import Scripted
 
 FOLDER = Path(__file__).parents[2] / "vectors"
 VECTORS: list[dict[str, Any]] = [
-    v for name in ("vectors.json", "shared.json") for v in json.loads((FOLDER / name).read_text())
+    v for name in ("vectors.json", "shared.json", "usage.json") for v in json.loads((FOLDER / name).read_text())
 ]
 POLICIES = {
     "fail_open": stint.fail_open(),
@@ -102,6 +102,8 @@ def play(limiter: Any, v: dict[str, Any]) -> Any:
         return limiter.cancel(v["id"])
     if call == "usage":
         return limiter.usage(key)
+    if call == "policy_usage":
+        return limiter.policy_usage(v["policy"], key, fields=v.get("fields"))
     assert call == "refund"
     return limiter.refund(key, tokens)
 
@@ -136,6 +138,8 @@ def as_vector(result: Any) -> dict[str, Any]:
         return shown
     if isinstance(result, stint.Usage):
         return {"known": True, "usage": usage(result)}
+    if isinstance(result, list) and result and isinstance(result[0], stint.Usage):
+        return {"limits": [usage(u) | {"key": u.key} for u in result]}
     if isinstance(result, stint.Pace):
         return {"known": True, "per_second": result.per_second, "pause_ms": ms(result.pause)}
     if isinstance(result, list) and all(isinstance(m, stint.Member) for m in result):

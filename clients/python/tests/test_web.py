@@ -270,6 +270,13 @@ def test_fields_of_each_style(scripted: Scripted) -> None:
     }
 
 
+def test_fields_say_that_a_limit_warns(scripted: Scripted) -> None:
+    for warns, end in ((1, ";stint-warn"), (0, "")):
+        scripted.reply = lambda words, warns=warns: b"*6\r\n:1\r\n:10\r\n:2\r\n:0\r\n:1000\r\n:%d" % warns  # type: ignore[misc]
+        _, fields, _ = get_flask(scripted.url, stint.fail_closed(), Guard("api", "FW 10 @day WARN 80%"))
+        assert fields["ratelimit"] == f'"api";r=2;t=1{end}'
+
+
 def test_names_and_times_of_fields() -> None:
     assert quote('a "b"') == '"a \\"b\\""'
     names = ["a", "a\n", "a\r", "a%0A", "é", "\u20ac", "%C3%A9", "\ud800"]
@@ -318,6 +325,8 @@ def test_two_limits_send_one_set(shared_server: Server) -> None:
             async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test") as client:
                 answers = [await client.get("/") for _ in range(3)]
             assert [answer.status_code for answer in answers] == [200, 200, 429]
+            assert answers[2].headers["content-type"] == "application/problem+json"
+            assert answers[2].json() == {"detail": "Too many requests"}
             assert [one_set(answer.headers.multi_items())[:2] for answer in answers] == [
                 ["2", "1"],
                 ["2", "0"],

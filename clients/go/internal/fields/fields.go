@@ -32,6 +32,7 @@ type State struct {
 	Window           time.Duration // in which it refills, or Unknown
 	More             time.Duration // until there is more, or Unknown
 	Reset            time.Duration // until the limit is full, or Unknown if a request can never be granted
+	Warns            bool          // its use has reached its threshold
 }
 
 // Write sets the fields of a limit. Those of Draft are lists, to which it is added.
@@ -39,7 +40,11 @@ func (s Styles) Write(h http.Header, l *State, now time.Time) {
 	name, remaining, reset := quote(l.Name), itoa(max(0, l.Remaining)), Seconds(l.Reset)
 	if s&Draft != 0 {
 		h.Add("RateLimit-Policy", name+";q="+itoa(l.Quota)+parameter(";w=", l.Window))
-		h.Add("RateLimit", name+";r="+remaining+parameter(";t=", l.More))
+		state := name + ";r=" + remaining + parameter(";t=", l.More)
+		if l.Warns {
+			state += ";stint-warn"
+		}
+		h.Add("RateLimit", state)
 	}
 	three := func(prefix string, reset int64) {
 		h.Set(prefix+"Limit", itoa(l.Quota))

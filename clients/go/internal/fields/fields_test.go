@@ -39,7 +39,7 @@ func TestWriting(t *testing.T) {
 		for name := range strings.SplitSeq(c.Styles, ",") {
 			all |= styles[name]
 		}
-		l := State{c.Limit.Name, c.Limit.Quota, c.Limit.Remaining, c.Limit.Window * time.Millisecond, c.Limit.More * time.Millisecond, c.Limit.Reset * time.Millisecond}
+		l := State{c.Limit.Name, c.Limit.Quota, c.Limit.Remaining, c.Limit.Window * time.Millisecond, c.Limit.More * time.Millisecond, c.Limit.Reset * time.Millisecond, false}
 		got, want := http.Header{}, http.Header{}
 		all.Write(got, &l, time.UnixMilli(c.Now))
 		for name, value := range c.Fields {
@@ -67,6 +67,7 @@ func TestReading(t *testing.T) {
 		{http.Header{"Retry-After": {"99999999999999999999"}}, -1, -1},
 		{http.Header{"Ratelimit": {`"default";r=50;t=30`}}, -1, -1},
 		{http.Header{"Ratelimit": {`"default";r=0;t=30`}}, -1, 30 * time.Second},
+		{http.Header{"Ratelimit": {`"default";r=0;t=30;stint-warn, "other";r=5;stint-warn`}}, -1, 30 * time.Second},
 		{http.Header{"Ratelimit": {`"a,b;r=5";r=0;t=30, "day";r=0;t=900;pk=:cGs=:`, `x;r=3;t=99999`}}, -1, 15 * time.Minute},
 		{http.Header{"Ratelimit": {`"a";r=0`}}, -1, -1},
 		{http.Header{"Ratelimit": {`"a";r=0;t=-5`}}, -1, -1},

@@ -2,11 +2,14 @@ import { ofReply } from "../errors.js";
 import { givenBack, heard, perSecond, readReport } from "./adaptive.js";
 import { exactDuration } from "../rates.js";
 import { Fraction } from "./fraction.js";
-import { type FakeLimit, lengthOf, number, read, rowOf } from "./limits.js";
+import { type FakeLimit, lengthOf, number, read, rowOf, takeOptions, warning } from "./limits.js";
 import type { State } from "./decision.js";
 import type { Store } from "./store.js";
 
 const millisecond = 1_000_000n, second = 1_000_000_000n; // in nanoseconds
+
+/** The error of what only the server has. */
+export const lacks = (what: string): Error => ofReply(`ERR the fake server has no ${what}: start a real one for this test, with startServer`);
 
 /** A time in a reply: rounded up, and -1 for never. */
 export function rounded(time: Fraction | null, unit = millisecond): number {
@@ -19,10 +22,10 @@ export function acquire(store: Store, name: string, [key = "", ...words]: readon
     if (!row) {
         return undefined;
     }
-    const limit = read(row, words), rest = words.slice(lengthOf(row)), n = row.isOnePlace ? 1n : number(rest.shift() ?? "1");
+    const rest = words.slice(lengthOf(row)), n = row.isOnePlace ? 1n : number(rest.shift() ?? "1"), limit = takeOptions(read(row, words), rest);
     const [option, time] = rest;
     if (option !== undefined && !row.options.some((known) => known === option)) {
-        throw ofReply(`ERR the fake server has no ${option} in ${name}`);
+        throw lacks(`${option} in ${name}`);
     }
     const maxWait = option === "MAXWAIT" ? exactDuration(time ?? "") : 0n;
     const { granted, remaining, wait, reset, state } = store.ask(key, limit, { n, maxWait, ...(option !== undefined && { option }) });
@@ -33,7 +36,7 @@ export function acquire(store: Store, name: string, [key = "", ...words]: readon
     if (row.form === "gcra") {
         return [granted > 0n ? 0 : 1, Number(limit.tokens), left, granted > 0n ? -1 : rounded(wait, second), rounded(reset, second)];
     }
-    return [Number(granted), Number(limit.tokens), left, rounded(wait), rounded(reset)];
+    return [Number(granted), Number(limit.tokens), left, rounded(wait), rounded(reset), ...warning(limit, BigInt(left))];
 }
 
 /** RL.REFUND: the tokens left, or null. */

@@ -1,11 +1,11 @@
 import type { Fraction } from "./fraction.js";
+import type { FixedWindow } from "./windows.js";
 
 /** The state of a limiter. Times are in nanoseconds since 1970. */
 export type State =
     /** Buckets, queues and GCRA: the time at which all tokens are back. */
     | { kind: "meter"; full: Fraction }
-    /** Fixed windows: the end of the present one, and the tokens taken in it. */
-    | { kind: "window"; end: bigint; taken: bigint }
+    | FixedWindow
     /** Sliding logs: the grants, in the order of their times. */
     | { kind: "log"; grants: readonly { at: bigint; tokens: bigint }[] }
     /** Sliding windows: the number of a window, its tokens, and those of the one before. */

@@ -3,11 +3,12 @@ import { InvalidError, ofReply } from "../errors.js";
 import { type LimitLike, limitOf } from "../limit.js";
 import { type Known, mustKnow } from "../options.js";
 import { Clock } from "./clock.js";
-import { acquire, refund, release, report } from "./commands.js";
-import { read, rowOfSpec } from "./limits.js";
-import { type Part, all, check } from "./several.js";
+import { acquire, lacks, refund, release, report } from "./commands.js";
+import { read, rowOfSpec, takeOptions } from "./limits.js";
+import { type Part, all, check, nameFields } from "./several.js";
 import { Reservations } from "./reservations.js";
 import { Store } from "./store.js";
+import { policyUsage, usage } from "./usage.js";
 
 /** A limit of a policy. In its key, {} is the id of a check, and {name} one of its fields. */
 export interface Rule { key: string; limit: LimitLike }
@@ -58,17 +59,28 @@ export class FakeServer {
             case "AD.REPORT": return report(store, words);
             case "RL.SETTLE": return this.#reservations.settle(words);
             case "RL.CANCEL": return this.#reservations.cancel(words);
+            case "RL.USAGE": return usage(store, words);
+            case "RL.POLICY": return this.#policyUsage(words);
             case "RL.REFUND": return refund(store, words);
             case "CC.RELEASE": return release(store, words);
             case "DEL": return store.delete(words[0] ?? "") || this.#reservations.delete(words[0] ?? "") ? 1 : 0;
             default: {
                 const reply = acquire(store, name, words);
                 if (reply === undefined) {
-                    throw ofReply(`ERR the fake server has no ${name}`);
+                    throw lacks(name);
                 }
                 return reply;
             }
         }
+    }
+
+    #policyUsage([subcommand = "", policy = "", id = "", ...options]: readonly string[]): unknown {
+        if (subcommand !== "USAGE") {
+            throw ofReply("ERR the fake server has no RL.POLICY but USAGE: use setPolicy, or a real server, with startServer");
+        }
+        const names = new Map([["", id]]);
+        nameFields(names, options.slice(1));
+        return policyUsage(this.#store, this.#limits(policy, names));
     }
 
     #limits(policy: string, names: ReadonlyMap<string, string>): Part[] {
@@ -86,9 +98,9 @@ export class FakeServer {
             });
             const own = limitOf(limit), row = rowOfSpec(own.row.spec);
             if (!row) {
-                throw ofReply(`ERR the fake server has no limit ${own.toString()}`);
+                throw lacks(`limit ${own.toString()}`);
             }
-            return { key: filled(bytesOf(key)), limit: read(row, own.words.map((word) => filled(bytesOf(word)))) };
+            return { key: filled(bytesOf(key)), limit: takeOptions(read(row, own.words.map((word) => filled(bytesOf(word)))), own.optionWords.map(String)) };
         });
     }
 }

@@ -16,8 +16,13 @@ export interface FakeLimit {
     /** The tokens that come back in the period at the highest rate of AD, and at the lowest. */
     count: bigint;
     least: bigint;
-    /** The window of FW. */
+    /** The window of FW, its zone and beginning, and the number of closed ones that are kept. */
     window: string;
+    zone: string;
+    from: string;
+    history: number;
+    /** The threshold in percent, 0 for none. */
+    warn: bigint;
     /** The holder of a lease. */
     holder: string;
 }
@@ -42,7 +47,7 @@ export function read(row: Row, words: readonly string[]): FakeLimit {
     if (words.length < lengthOf(row)) {
         throw new InvalidError(`wrong number of arguments for ${row.spec}`);
     }
-    const limit: FakeLimit = { row, tokens, interval: Fraction.of(1n), period: 1n, count: 0n, least: 0n, window: "", holder: "" };
+    const limit: FakeLimit = { row, tokens, interval: Fraction.of(1n), period: 1n, count: 0n, least: 0n, window: "", zone: "UTC", from: "", history: 0, warn: 0n, holder: "" };
     switch (row.form) {
         case "rate": {
             const { count, period } = rateOf(second);
@@ -55,8 +60,36 @@ export function read(row: Row, words: readonly string[]): FakeLimit {
             const byLowest = highest.period / common, byHighest = lowest.period / common; // the factors that make the periods equal
             return { ...limit, count: highest.count * byHighest, least: lowest.count * byLowest, period: highest.period * byHighest };
         }
-        default: return { ...limit, window: second.toLowerCase(), period: second.toLowerCase() in calendar ? 1n : exactDuration(second.replace(/^@/, "")) };
+        default: {
+            const window = second.toLowerCase();
+            return { ...limit, window, period: window in named ? named[window] ?? 0n : exactDuration(window.replace(/^@/, "")) };
+        }
     }
+}
+
+/** The windows that have names, with their lengths if they have one. */
+const named: Record<string, bigint | undefined> = {
+    "@minute": 60_000_000_000n, "@hour": 3_600_000_000_000n, "@day": undefined, "@week": undefined, "@month": undefined, "@quarter": undefined, "@year": undefined,
+};
+
+/** Takes the options of a limit from the words behind it. */
+export function takeOptions(limit: FakeLimit, words: string[]): FakeLimit {
+    const taken = { ...limit };
+    while (words.length > 1 && ["TZ", "FROM", "HISTORY", "WARN"].includes(words[0] ?? "")) {
+        const [option, value = ""] = words.splice(0, 2);
+        switch (option) {
+            case "TZ": taken.zone = value; break;
+            case "FROM": taken.from = value.toLowerCase(); break;
+            case "HISTORY": taken.history = Number(number(value, 1n)); break;
+            default: taken.warn = number(value.replace(/%$/, ""), 1n);
+        }
+    }
+    return taken;
+}
+
+/** The field of a limit that warns. */
+export function warning({ warn, tokens }: FakeLimit, remaining: bigint): number[] {
+    return warn === 0n ? [] : [(tokens - remaining) * 100n >= tokens * warn ? 1 : 0];
 }
 
 /** A rate in integers: tokens, and the nanoseconds in which they come back. */
@@ -71,30 +104,4 @@ export function number(word: string, least = 0n): bigint {
         throw new InvalidError(`must be an integer between ${least} and ${mostTokens}, got '${word}'`);
     }
     return BigInt(word);
-}
-
-const day = 86_400_000_000_000n;
-
-/** The ends of the windows of the calendar, in UTC. */
-const calendar: Record<string, (now: bigint) => bigint> = {
-    "@minute": (now) => next(now, 60_000_000_000n),
-    "@hour": (now) => next(now, 3_600_000_000_000n),
-    "@day": (now) => next(now, day),
-    "@week": (now) => next(now - 4n * day, 7n * day) + 4n * day, // the fifth day was the first Monday
-    "@month": (now) => {
-        const date = new Date(Number(now / 1_000_000n));
-        return BigInt(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1)) * 1_000_000n;
-    },
-    "@quarter": (now) => {
-        const date = new Date(Number(now / 1_000_000n));
-        return BigInt(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() - date.getUTCMonth() % 3 + 3)) * 1_000_000n;
-    },
-    "@year": (now) => BigInt(Date.UTC(new Date(Number(now / 1_000_000n)).getUTCFullYear() + 1, 0)) * 1_000_000n,
-};
-
-function next(now: bigint, period: bigint): bigint { return (now / period + 1n) * period; }
-
-/** The end of the window that a request belongs to. */
-export function windowEnd({ window, period }: FakeLimit, now: bigint): bigint {
-    return calendar[window]?.(now) ?? (window.startsWith("@") ? next(now, period) : now + period);
 }

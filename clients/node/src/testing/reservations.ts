@@ -4,6 +4,7 @@ import { rounded } from "./commands.js";
 import type { State } from "./decision.js";
 import { type FakeLimit, number } from "./limits.js";
 import type { Store } from "./store.js";
+import type { FixedWindow } from "./windows.js";
 
 /** A limit of a reservation. */
 export interface ReservedPart {
@@ -94,6 +95,10 @@ export class Reservations {
         if (held?.limit.row === limit.row) {
             store.keep(key, limit, returned(limit, held.state, -more, part));
         }
+        const after = store.held(key);
+        if (after?.state.kind === "window") {
+            store.keep(key, limit, unreserved(after.state, part));
+        }
         part.charged = amount;
     }
 }
@@ -113,13 +118,31 @@ export function markOf(state: State | undefined, now: bigint): bigint {
     }
 }
 
+/** A state with tokens that are reserved, of those taken. */
+export function reserve(state: State | undefined, granted: bigint): State | undefined {
+    return state?.kind === "window" ? { ...state, reserved: state.reserved + granted } : state;
+}
+
+/** A window whose tokens of a reservation are settled: they are usage. */
+function unreserved(state: FixedWindow, { mark, charged }: ReservedPart): FixedWindow {
+    return inWindow(state, mark, (window) => ({ ...window, reserved: window.reserved > charged ? window.reserved - charged : 0n }));
+}
+
+/** Changes the window of an end, which may be over. */
+function inWindow(state: FixedWindow, end: bigint, change: <W extends { taken: bigint; reserved: bigint }>(window: W) => W): FixedWindow {
+    if (state.end === end) {
+        return change(state);
+    }
+    return { ...state, closed: state.closed.map((past) => (past.end === end ? change(past) : past)).filter(({ taken }) => taken > 0n) };
+}
+
 /** A state after tokens were given back to the window that they were taken from. */
 function returned(limit: FakeLimit, state: State, back: bigint, { mark }: ReservedPart): State {
     const less = (taken: bigint): bigint => (taken > back ? taken - back : 0n);
     switch (state.kind) {
         case "meter": return { ...state, full: state.full.minus(limit.interval.times(back)) };
         case "adaptive": return givenBack(limit, state, back);
-        case "window": return state.end === mark ? { ...state, taken: less(state.taken) } : state;
+        case "window": return inWindow(state, mark, (window) => ({ ...window, taken: less(window.taken) }));
         case "log": {
             const grants = state.grants.map((grant) => (grant.at === mark ? { ...grant, tokens: less(grant.tokens) } : grant));
             return { ...state, grants: grants.filter(({ tokens }) => tokens > 0n) };

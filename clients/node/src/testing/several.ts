@@ -1,11 +1,11 @@
 import { ofReply } from "../errors.js";
-import { rounded } from "./commands.js";
+import { lacks, rounded } from "./commands.js";
 import { Fraction, later, zero } from "./fraction.js";
-import { type FakeLimit, lengthOf, number, read, rowOfSpec } from "./limits.js";
+import { type FakeLimit, lengthOf, number, read, rowOfSpec, takeOptions, warning } from "./limits.js";
 import { exactDuration } from "../rates.js";
 import { thousandths } from "./adaptive.js";
 import type { Decision } from "./decision.js";
-import { type ReservedPart, type Reservations, markOf } from "./reservations.js";
+import { type ReservedPart, type Reservations, markOf, reserve } from "./reservations.js";
 import type { Store } from "./store.js";
 
 /** One of several limits. Without a cost it is asked for the tokens of the request. */
@@ -25,16 +25,18 @@ interface Options {
     /** The key under which a grant is remembered, and for how long. */
     id?: string;
     remember: bigint;
+    /** Whether states have the field of limits that warn. */
+    showWarn: boolean;
 }
 
 /** RL.ALL. */
 export function all(store: Store, reservations: Reservations, given: readonly string[]): unknown {
-    const words = [...given], parts: Part[] = [], options: Options = { tokens: 1n, peek: false, maxWait: 0n, remember: 0n };
+    const words = [...given], parts: Part[] = [], options: Options = { tokens: 1n, peek: false, maxWait: 0n, remember: 0n, showWarn: true };
     for (let word = words.shift(); word !== undefined; word = words.shift()) {
         const row = rowOfSpec(word), last = parts.at(-1);
         if (row) {
             const [key = "", ...own] = words.splice(0, 1 + lengthOf(row));
-            parts.push({ key, limit: read(row, own) });
+            parts.push({ key, limit: takeOptions(read(row, own), words) });
         } else if (word === "TOKENS") {
             options.tokens = number(words.shift() ?? "", 1n);
         } else if (word === "COST" && last) {
@@ -54,29 +56,36 @@ function readOption(options: Options, word: string, words: string[], command: st
         case "AS": options.id = words.shift() ?? ""; break;
         case "FOR": options.remember = exactDuration(words.shift() ?? ""); break;
         case "MAXWAIT": options.maxWait = exactDuration(words.shift() ?? ""); break;
-        default: throw ofReply(`ERR the fake server has no ${word} in ${command}`);
+        default: throw lacks(`${word} in ${command}`);
     }
 }
 
 /** RL.CHECK, of the limits that the policies have for a caller. */
 export function check(store: Store, reservations: Reservations, given: readonly string[], limitsOf: (policy: string, names: ReadonlyMap<string, string>) => Part[]): unknown {
     const [policy = "", id = "", n = "", ...words] = given, names = new Map([["", id]]);
-    const options: Options = { tokens: number(n, 1n), peek: false, maxWait: 0n, remember: 0n };
+    const options: Options = { tokens: number(n, 1n), peek: false, maxWait: 0n, remember: 0n, showWarn: false };
     let keep: string | undefined;
     for (let word = words.shift(); word !== undefined; word = words.shift()) {
         if (word === "KEEP") {
             keep = words.shift() ?? "";
+        } else if (word === "WARN") {
+            options.showWarn = true;
         } else if (word === "WITH") {
-            while (words.length > 0) {
-                const [name = "", value = ""] = words.splice(0, 2);
-                names.set(name, value);
-            }
+            nameFields(names, words);
         } else {
             readOption(options, word, words, "RL.CHECK");
         }
     }
     const parts = limitsOf(policy, names).map((part) => (keep !== undefined && part.limit.row.keeps ? { ...part, keep } : part));
     return once(store, reservations, `RL.CHECK ${given.join("\0")}`, parts, options);
+}
+
+/** Adds the fields behind WITH to the names. */
+export function nameFields(names: Map<string, string>, words: string[]): void {
+    while (words.length > 0) {
+        const [name = "", value = ""] = words.splice(0, 2);
+        names.set(name, value);
+    }
 }
 
 /** Decides on tokens of one of several limits. */
@@ -106,7 +115,7 @@ function once(store: Store, reservations: Reservations, request: string, parts: 
         throw ofReply("ERR AS: the id was used for a request with other parameters; nothing was taken");
     }
     if (held) {
-        return [...held.answer, held.parts.map(({ key, limit }) => stateOf(limit, store.look(key, limit)))];
+        return [...held.answer, held.parts.map(({ key, limit }) => stateOf(limit, store.look(key, limit), options))];
     }
     const { answer, states, taken } = take(store, parts, options);
     if (id !== undefined && answer[0] !== 0) {
@@ -135,9 +144,9 @@ function take(store: Store, parts: readonly Part[], options: Options): { answer:
             wait = decision.wait;
         }
         if (isTaken && !peek) {
-            store.keep(key, limit, decision.state);
+            store.keep(key, limit, options.id === undefined ? decision.state : reserve(decision.state, decision.granted));
         }
-        return stateOf(limit, state);
+        return stateOf(limit, state, options);
     });
     const taken = decisions.map(({ key, limit, decision }, i) => (
         { key, limit, hasCost: parts[i]?.cost !== undefined, charged: decision.granted, mark: markOf(decision.state, store.now) }));
@@ -145,8 +154,9 @@ function take(store: Store, parts: readonly Part[], options: Options): { answer:
 }
 
 /** The limit, the tokens that remain, and the time until all are back. */
-function stateOf({ tokens }: FakeLimit, { remaining, reset }: Decision): number[] {
-    return [Number(tokens), Number(remaining > 0n ? remaining : 0n), rounded(reset)];
+function stateOf(limit: FakeLimit, { remaining, reset }: Decision, { showWarn }: Options): number[] {
+    const left = remaining > 0n ? remaining : 0n;
+    return [Number(limit.tokens), Number(left), rounded(reset), ...(showWarn ? warning(limit, left) : [])];
 }
 
 function isLonger(a: Fraction | null, b: Fraction | null): boolean { return b !== null && (a === null || a.isAbove(b)); }

@@ -1,8 +1,9 @@
 import { adaptive, isRemembered } from "./adaptive.js";
 import { type Ask, type Decision, type State, numberOf } from "./decision.js";
 import { Fraction, zero } from "./fraction.js";
-import { type FakeLimit, windowEnd } from "./limits.js";
+import { type FakeLimit, warning } from "./limits.js";
 import { meter } from "./meter.js";
+import { counts, presentWindow } from "./windows.js";
 
 /** Decides on an ask. A new key has no state. */
 export function decide(limit: FakeLimit, state: State | undefined, now: bigint, ask: Ask): Decision {
@@ -22,14 +23,13 @@ export function look(limit: FakeLimit, state: State | undefined, now: bigint): D
 }
 
 function fixed(limit: FakeLimit, state: State | undefined, now: bigint, ask: Ask): Decision {
-    const present = state?.kind === "window" && state.end > now && state.taken > 0n ? state : undefined, taken = present?.taken ?? 0n;
-    const n = numberOf(ask, limit.tokens - taken);
-    if (ask.option !== "FORCE" && taken + n > limit.tokens) {
-        const reset = Fraction.of(present ? present.end - now : 0n);
-        return { granted: 0n, remaining: limit.tokens - taken, wait: n > limit.tokens ? null : reset, reset, state };
+    const present = presentWindow(limit, state?.kind === "window" ? state : undefined, now), n = numberOf(ask, limit.tokens - present.taken);
+    if (ask.option !== "FORCE" && present.taken + n > limit.tokens) {
+        const reset = Fraction.of(present.taken > 0n ? present.end - now : 0n);
+        return { granted: 0n, remaining: limit.tokens - present.taken, wait: n > limit.tokens ? null : reset, reset, state };
     }
-    const end = present?.end ?? windowEnd(limit, now);
-    return { granted: n, remaining: limit.tokens - taken - n, wait: zero, reset: Fraction.of(end - now), state: { kind: "window", end, taken: taken + n } };
+    const taken = present.taken + n, hasWarned = present.hasWarned || warning(limit, limit.tokens - taken)[0] === 1;
+    return { granted: n, remaining: limit.tokens - taken, wait: zero, reset: Fraction.of(present.end - now), state: { ...present, taken, hasWarned } };
 }
 
 function log({ tokens, period }: FakeLimit, state: State | undefined, now: bigint, ask: Ask): Decision {
@@ -86,5 +86,8 @@ function leases({ tokens, period, holder }: FakeLimit, state: State | undefined,
 
 /** Whether a state equals that of a new key. */
 export function isFull(limit: FakeLimit, state: State, now: bigint): boolean {
+    if (state.kind === "window") {
+        return !counts(limit, state, now);
+    }
     return !(state.kind === "adaptive" && isRemembered(state, now)) && look(limit, state, now).reset.sign === 0;
 }

@@ -55,6 +55,8 @@ export interface Shown {
     window?: number | undefined;
     more?: number | undefined;
     reset?: number | undefined;
+    /** Whether its use has reached its threshold. */
+    warns?: boolean | undefined;
 }
 
 /** Writes the fields of a limit. */
@@ -70,7 +72,7 @@ export function writeFields(chosen: readonly FieldStyle[], l: Shown, now: number
     };
     if (is("draft-10") || is("draft-11")) {
         fields["RateLimit-Policy"] = `${name};q=${l.quota}${parameter("w", l.window)}`;
-        fields["RateLimit"] = `${name};r=${remaining}${parameter("t", l.more)}`;
+        fields["RateLimit"] = `${name};r=${remaining}${parameter("t", l.more)}${l.warns === true ? ";stint-warn" : ""}`;
     }
     if (is("draft-6")) {
         three("RateLimit-", 0);
@@ -90,5 +92,5 @@ export function announce(chosen: readonly FieldStyle[], name: string, result: Re
     const deniedFor = result.allowed || isNever ? undefined : result.retryAfter;
     const more = limit === undefined ? deniedFor : moreAfter(limit, result);
     const known = isNever ? {} : { more, reset: result.resetAfter };
-    return writeFields(chosen, { name, quota: result.limit, remaining: result.remaining, window: limit?.fillTime, ...known }, Date.now());
+    return writeFields(chosen, { name, quota: result.limit, remaining: result.remaining, window: limit?.fillTime, warns: result.warn, ...known }, Date.now());
 }

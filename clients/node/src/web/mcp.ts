@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { RequestHandlerExtra } from "@modelcontextprotocol/sdk/shared/protocol.js";
 import type { CallToolRequest, ServerNotification, ServerRequest } from "@modelcontextprotocol/sdk/types.js";
-import { mustBeFunction } from "../arguments.js";
+import { mustBeFunction, shown } from "../arguments.js";
 import { count } from "../count.js";
 import { InvalidError, StintError, UnavailableError } from "../errors.js";
 import type { Limiter } from "../limiter.js";
@@ -39,13 +39,15 @@ export interface McpOptions {
     most?: (call: Call) => number;
     /** The values of the {name} in the keys of the policy. */
     fields?: (call: Call) => Record<string, string>;
+    /** The names of the limits of the policy that a denied agent reads, in the order of the policy. */
+    names?: readonly string[];
     /** The time in which a call with `most` must end, 1h by default. */
     remember?: Duration;
     /** Called with each error of Stint about a call. By default it writes to the console. */
     onError?: (error: StintError) => void;
 }
 
-const mcpOptions = { limits: true, agent: true, most: true, fields: true, remember: true, onError: true } satisfies Known<McpOptions>;
+const mcpOptions = { limits: true, agent: true, most: true, fields: true, names: true, remember: true, onError: true } satisfies Known<McpOptions>;
 
 /**
  * Identifies an agent by its access token, which the server has verified: by the `sub` in the extra data of its verifier, else by its
@@ -98,6 +100,9 @@ export function rateLimit({ server }: Pick<McpServer, "server">, limiter: Limite
     if (typeof options.limits !== "string") {
         mustBeFunction(options.limits, "limits");
     }
+    if (options.names !== undefined && !(typeof options.limits === "string" && Array.isArray(options.names))) {
+        throw new InvalidError(`names: must be a list of the names of the limits of a policy, got ${shown(options.names)}`);
+    }
     try {
         server.assertCanSetRequestHandler("tools/call");
     } catch (cause) {
@@ -142,12 +147,12 @@ async function decide(handle: () => unknown, limiter: Limiter, options: McpOptio
 }
 
 /** The decision on a call, and the names of its limits. An error about the request denies it. */
-async function ask(limiter: Limiter, { limits, fields }: McpOptions, call: Call, request: RequestOptions, onError: (error: StintError) => void): Promise<{ result: MultiResult; names: string[] }> {
+async function ask(limiter: Limiter, { limits, fields, names: given = [] }: McpOptions, call: Call, request: RequestOptions, onError: (error: StintError) => void): Promise<{ result: MultiResult; names: string[] }> {
     const answer: MultiResult = { allowed: true, granted: 0, binding: -1, retryAfter: 0, wait: 0, limits: [], source: "server" };
     try {
         if (typeof limits === "string") {
             const result = await limiter.check(limits, call.agent, fields === undefined ? request : { ...request, fields: fields(call) });
-            return { result, names: result.limits.map((_, i) => `${limits} ${i + 1}`) };
+            return { result, names: result.limits.map((_, i) => given[i] ?? `${limits} ${i + 1}`) };
         }
         const named = limits(call), names = Object.keys(named);
         return { result: names.length === 0 ? answer : await limiter.all(Object.values(named), request), names };

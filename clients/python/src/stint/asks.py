@@ -75,6 +75,19 @@ def _keep(keep: int | str) -> str:
     raise InvalidError(f'keep: must be a number of tokens, or a share such as "10%", got {keep!r}')
 
 
+def _check_fields(fields: object) -> None:
+    if not isinstance(fields, Mapping) or not all(isinstance(name, str) for name in fields):
+        raise InvalidError(f'fields: must be values by names, such as {{"tenant": "acme"}}, got {fields!r}')
+
+
+def _with(fields: Mapping[str, Key]) -> list[Argument]:
+    """Return the words of the fields of a policy."""
+    words: list[Argument] = ["WITH"] if fields else []
+    for name in sorted(fields):
+        words += [name, short_key(fields[name])]
+    return words
+
+
 @dataclass(frozen=True)
 class Request:
     """The tokens, conditions, fields and id of a request to several limits or to a policy.
@@ -98,8 +111,7 @@ class Request:
         if not is_number(self.max_wait) or not 0 <= self.max_wait < math.inf:
             raise InvalidError(f"max_wait must be 0 or more seconds, got {self.max_wait!r}")
         _keep(self.keep)
-        if not isinstance(self.fields, Mapping) or not all(isinstance(name, str) for name in self.fields):
-            raise InvalidError(f'fields: must be values by names, such as {{"tenant": "acme"}}, got {self.fields!r}')
+        _check_fields(self.fields)
         if self.keep != "" and self.max_wait > 0:
             raise InvalidError("a request has a keep or a max_wait, not both")
         in_bounds = is_number(self.remember) and 0 <= self.remember < math.inf
@@ -188,11 +200,9 @@ def check(policy: str, caller: Key, request: Request, assumed: Sequence[Limit], 
         arguments.append("WARN")
     if peek:
         arguments.append("PEEK")
-    if request.fields:
-        arguments.append("WITH")
+    arguments += _with(request.fields)
     for field_name in sorted(request.fields):
         value = short_key(request.fields[field_name])
-        arguments += [field_name, value]
         name += b":%d:%b" % (len(value), field_name.encode() + b"=" + value)
     asks = [(b"%d:%b:%b" % (i, policy.encode(), name), limit, request.tokens) for i, limit in enumerate(assumed)]
     return Ask(
@@ -203,6 +213,14 @@ def check(policy: str, caller: Key, request: Request, assumed: Sequence[Limit], 
 def command(*arguments: Argument, repeats: bool = False) -> Ask:
     """Ask for something that no policy can answer."""
     return Ask(encode(list(arguments)), str(arguments[0]), b"", 0, (), repeats=repeats)
+
+
+def policy_usage(policy: str, caller: Key, fields: Mapping[str, Key]) -> Ask:
+    """Ask for the usage of the limits of a policy."""
+    if not isinstance(policy, str):
+        raise InvalidError(f"policy: must be the name of a policy, as str, got {policy!r}")
+    _check_fields(fields)
+    return command("RL.POLICY", "USAGE", policy, short_key(caller), *_with(fields), repeats=True)
 
 
 def settle(identity: Key, tokens: int | None, costs: Sequence[int | None] | None) -> Ask:

@@ -14,7 +14,7 @@ from .asks import Ask, Request, as_limit
 from .checks import is_number
 from .errors import ClosedError, InvalidError, StintError, UnauthenticatedError, UnavailableError, UndecidedError
 from .limits import Limit
-from .policy import Judge, Policy
+from .policy import Judge, Policy, must_be_policy
 from .results import MultiResult, Result, Source, parse_multi, parse_result
 
 DEFAULT_TIMEOUT = 0.02  # seconds
@@ -49,10 +49,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         """Refuse settings that make no sense."""
-        if not isinstance(self.when_down, Policy):
-            raise InvalidError(
-                f"when_down must be fail_open(), fail_closed() or local_share(…), got {self.when_down!r}"
-            )
+        must_be_policy(self.when_down)
         if not is_number(self.timeout) or not self.timeout > 0:
             raise InvalidError(f"timeout must be a number of seconds above 0, such as 0.02, got {self.timeout!r}")
         if self.on_decision is not None and not callable(self.on_decision):

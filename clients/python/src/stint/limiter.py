@@ -20,12 +20,12 @@ from .keys import short_key
 from .limits import Limit, holder_name
 from .link import Link
 from .nodes import Nodes, Where
-from .policy import Policy
+from .policy import Policy, must_be_policy
 from .reports import DEFAULT_REPORT, Member, Pace, ReportOptions, ask_report, parse_members, parse_pace
 from .reserving import Reserved, as_reserved
 from .results import Charge, MultiResult, Result, parse_charges, parse_integer, parse_refund
 from .retry import may_pass, pauses
-from .usage import Usage, parse_usage
+from .usage import Usage, parse_usage, parse_usages
 from .waiting import LONGEST_WAIT, Reservation, after_queue, give_up, how_to_reserve, seconds_of
 
 
@@ -41,7 +41,7 @@ class Limiter(Base):
     def __init__(
         self,
         where: Where,
-        when_down: Policy,
+        when_down: Policy | None = None,
         *,
         timeout: float = DEFAULT_TIMEOUT,
         connect_timeout: float = DEFAULT_CONNECT_TIMEOUT,
@@ -51,7 +51,7 @@ class Limiter(Base):
         on_decision: Callable[[Decision], None] | None = None,
         on_breaker: Callable[[bool, StintError | None], None] | None = None,
     ) -> None:
-        super().__init__(Settings(when_down, timeout, {} if assume is None else assume, on_decision))
+        super().__init__(Settings(must_be_policy(when_down), timeout, {} if assume is None else assume, on_decision))
         breaker = Breaker(failures, cool_down, on_breaker or (lambda is_open, cause: None))
         self._link = Link(Nodes(where, is_async=False, timeout=timeout), breaker, FirstCalls(connect_timeout), timeout)
 
@@ -109,6 +109,10 @@ class Limiter(Base):
     def usage(self, key: Key) -> Usage | None:
         """Return what was used of the limit of a key; None if nothing was, or the key has expired."""
         return parse_usage(self._ask(asks.command("RL.USAGE", short_key(key), repeats=True)))
+
+    def policy_usage(self, policy: str, caller: Key, *, fields: Mapping[str, Key] | None = None) -> list[Usage]:
+        """Return what was used of each limit of a policy that is stored on the server, by a caller."""
+        return parse_usages(self._ask(asks.policy_usage(policy, caller, fields or {})))
 
     def settle(
         self, identity: Key, tokens: int | None = None, *, costs: Sequence[int | None] | None = None

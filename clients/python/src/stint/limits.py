@@ -96,7 +96,7 @@ class Limit:
         if self.algorithm.spec not in _WARN:
             raise InvalidError(f"only {' '.join(_WARN)} warn, not {self}")
         if not is_whole(percent, 1, 100):
-            raise InvalidError(f"warn: must be a whole percentage between 1 and 100, got {percent!r}")
+            raise InvalidError(f"warn: must be an integer between 1 and 100, such as 80 for 80%, got {percent!r}")
         return replace(self, threshold=percent)
 
     @property

@@ -40,6 +40,16 @@ def local_share(share: float) -> Policy:
     return Policy("local_share", share)
 
 
+def must_be_policy(value: object) -> Policy:
+    """Refuse what is no policy, and a policy that is missing."""
+    if not isinstance(value, Policy):
+        raise InvalidError(
+            f"when_down: choose who decides while Stint does not answer: fail_open() allows requests, fail_closed() "
+            f"denies them, local_share(1 / 8) gives this process an eighth of each limit; got {value!r}"
+        )
+    return value
+
+
 class Judge:
     """Gives the answers of a policy."""
 

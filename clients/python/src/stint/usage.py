@@ -30,6 +30,7 @@ class Usage:
     start: float | None  # of the open window, in Unix seconds; None if there is none, or the next request begins it
     end: float | None
     history: tuple[ClosedWindow, ...]  # in which anything was used, the newest first
+    key: str = ""  # of the limit, from policy_usage() alone
 
 
 def parse_usage(reply: Any) -> Usage | None:
@@ -44,7 +45,18 @@ def parse_usage(reply: Any) -> Usage | None:
     reserved, start, end = (reply.get(name) for name in (b"reserved", b"start_ms", b"end_ms"))
     closed = (integers(window, 4) for window in reply[b"history"])
     history = tuple(ClosedWindow(first / 1000, last / 1000, taken, held) for first, last, taken, held in closed)
-    return Usage(limit, used, reserved or 0, lent, remaining, _seconds(start), _seconds(end), history)
+    key = reply.get(b"key", b"").decode("utf-8", "surrogateescape")
+    return Usage(limit, used, reserved or 0, lent, remaining, _seconds(start), _seconds(end), history, key)
+
+
+def parse_usages(reply: Any) -> list[Usage]:
+    """Read the reply of RL.POLICY USAGE."""
+    if not isinstance(reply, list):
+        raise unknown(reply)
+    usages = [parse_usage(one) for one in reply]
+    if None in usages:
+        raise unknown(reply)
+    return [usage for usage in usages if usage is not None]
 
 
 def _seconds(ms: int | None) -> float | None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -84,7 +84,8 @@ class RateLimit:
     """Limits the calls of tools.
 
     limits returns the limits of a call by the names that a denied agent reads, {} for none; or it is the name of a
-    policy on the server, whose fields are the result of the function fields. With most, a call takes the most tokens
+    policy on the server, whose fields are the result of the function fields; then names are those that a denied agent
+    reads, in the order of the policy's limits. With most, a call takes the most tokens
     that it may use from each limit without a cost, and is charged what it used(), once it has ended within remember
     seconds. A call that does not say what it used is charged all that it took, also if it fails.
     """
@@ -97,9 +98,12 @@ class RateLimit:
         agent: Callable[[Context], str] = by_token,
         most: Callable[[Call], int] | None = None,
         fields: Callable[[Call], Mapping[str, str]] | None = None,
+        names: Sequence[str] = (),
         remember: float = 3600.0,
     ) -> None:
-        self._limiter, self._limits, self._agent = limiter, limits, agent
+        if isinstance(names, str) or (names and not isinstance(limits, str)):
+            raise InvalidError(f'names: must be those of the limits of a policy, such as ["calls"], got {names!r}')
+        self._limiter, self._limits, self._agent, self._names = limiter, limits, agent, list(names)
         self._most, self._fields, self._remember = most, fields, remember
 
     async def __call__(self, ctx: Context, call_next: CallNext) -> HandlerResult:
@@ -128,7 +132,7 @@ class RateLimit:
         request = Request(tokens, fields=fields, id=identity, remember=self._remember if identity else 0)
         if isinstance(self._limits, str):
             result = await self._limiter.check(self._limits, call.agent, request)
-            names = [f"{self._limits} {i + 1}" for i in range(len(result.limits))]
+            names = self._names + [f"{self._limits} {i + 1}" for i in range(len(self._names), len(result.limits))]
         else:
             limits = self._limits(call)
             if not limits:

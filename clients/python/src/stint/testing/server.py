@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 from ..errors import InvalidError, ServerError
 from ..limits import ALGORITHMS, Limit, parse
 from ..rates import parse_duration
-from .states import FOREVER, Decision, decide
+from .states import FOREVER, Decision, decide, is_full, warn_at
+from .windows import Window, history_of, is_aligned, present
 
 _KNOWN = {spec: row for spec, row in ALGORITHMS.items() if spec not in ("FS", "AD")}
 _BY_COMMAND = {row.command: row for row in _KNOWN.values()}
@@ -21,8 +24,29 @@ def _ms(seconds: Fraction) -> int:
     return -1 if seconds == FOREVER else math.ceil(seconds * 1000)
 
 
+def _lacks(what: str) -> str:
+    return f"the fake server has no {what}: take a real server for this test, with stint server --listen 127.0.0.1:0"
+
+
+def _take_options(words: list[str]) -> list[str]:
+    """Take the options of a limit from the words behind it."""
+    taken: list[str] = []
+    while words and words[0] in ("TZ", "FROM", "HISTORY", "WARN"):
+        taken += words[:2]
+        del words[:2]
+    return taken
+
+
+def _warning(limit: Limit, remaining: int) -> list[int]:
+    """Return the field of a limit that warns."""
+    return [int(limit.tokens - remaining >= warn_at(limit))] if limit.threshold else []
+
+
 class FakeServer:
-    """Keeps limiters in memory. It has acquires (not FS, AD, HT), RL.ALL, RL.CHECK, RL.REFUND, CC.RELEASE, DEL."""
+    """Keeps limiters in memory.
+
+    It has acquires (not FS, AD, HT), RL.ALL, RL.CHECK, RL.USAGE, RL.POLICY USAGE, RL.REFUND, CC.RELEASE and DEL.
+    """
 
     def __init__(self, now: Callable[[], Fraction]) -> None:
         self._now = now
@@ -43,6 +67,11 @@ class FakeServer:
                 return self._all(arguments)
             if name == "RL.CHECK":
                 return self._check(arguments)
+            if name == "RL.USAGE":
+                held = self._held(arguments[0])
+                return None if held is None else self._usage(arguments[0], held)
+            if name == "RL.POLICY" and arguments[0] == "USAGE":
+                return self._policy_usage(*arguments[1:])
             if name == "RL.REFUND":
                 return self._refund(arguments[0], int(arguments[1]))
             if name == "CC.RELEASE":
@@ -53,12 +82,12 @@ class FakeServer:
                 return 1 if had else 0
         except InvalidError as error:
             return ServerError(f"ERR {error}")
-        return ServerError(f"ERR the fake server has no {name}")
+        return ServerError(f"ERR {_lacks(name)}")
 
     def _held(self, key: str) -> tuple[Limit, object] | None:
         """Return the limiter of a key, or None if it has none or is at its full limit."""
         held = self._keys.get(key)
-        if held is not None and decide(*held, self._now(), held[0].tokens + 1, "", Fraction(0)).reset == 0:
+        if held is not None and is_full(*held, self._now()):
             del self._keys[key]
             return None
         return held
@@ -76,9 +105,9 @@ class FakeServer:
     def _acquire(self, spec: str, words: list[str]) -> Any:
         form = ALGORITHMS[spec].form
         count = 4 if form in ("gcra", "leases") else 3  # the key, and the limit's arguments
-        limit = parse(" ".join((spec, *words[1:count])))
         rest = words[count:]
         n = int(rest.pop(0)) if rest and ALGORITHMS[spec].takes_tokens else 1
+        limit = parse(" ".join((spec, *words[1:count], *_take_options(rest))))
         option = rest[0] if rest else ""
         d = self._ask(words[0], limit, n, option, rest[1] if option == "MAXWAIT" else "")
         if d.granted and option != "PEEK":
@@ -87,7 +116,7 @@ class FakeServer:
         if form == "gcra":
             after = -1 if d.granted or d.wait == FOREVER else math.ceil(d.wait)
             return [0 if d.granted else 1, limit.tokens, remaining, after, math.ceil(d.reset)]
-        return [d.granted, limit.tokens, remaining, _ms(d.wait), _ms(d.reset)]
+        return [d.granted, limit.tokens, remaining, _ms(d.wait), _ms(d.reset), *_warning(limit, remaining)]
 
     def _all(self, words: list[str]) -> Any:
         specs: list[tuple[str, Limit, int | None]] = []
@@ -103,44 +132,84 @@ class FakeServer:
                 specs[-1], at = (key, limit, int(words[at + 1])), at + 2
             elif word in _KNOWN:
                 count = 4 if _KNOWN[word].form in ("gcra", "leases") else 3
-                limit = parse(" ".join((word, *words[at + 2 : at + 1 + count])))
+                rest = words[at + 1 + count :]
+                options = _take_options(rest)
+                limit = parse(" ".join((word, *words[at + 2 : at + 1 + count], *options)))
                 specs.append((words[at + 1], limit, None))
-                at += 1 + count
+                at += 1 + count + len(options)
             else:
-                raise InvalidError(f"the fake server has no {word} in RL.ALL")
-        return self._several([(key, limit, n if cost is None else cost) for key, limit, cost in specs], n, peek)
+                raise InvalidError(_lacks(f"{word} in RL.ALL"))
+        return self._several([(key, limit, n if cost is None else cost) for key, limit, cost in specs], n, peek, True)
 
     def _check(self, words: list[str]) -> Any:
-        name, caller, n = words[0], words[1], int(words[2])
-        if name not in self._policies:
-            return ServerError(f"ERR no such policy '{name}'")
-        if unknown := [word for word in words[3:] if word != "PEEK"]:
-            raise InvalidError(f"the fake server has no {unknown[0]} in RL.CHECK")
-        specs = [(key.replace("{}", caller), limit, n) for key, limit in self._policies[name]]
-        return self._several(specs, n, "PEEK" in words[3:])
+        n, at = int(words[2]), words.index("WITH", 3) if "WITH" in words[3:] else len(words)
+        options = words[3:at]
+        if unknown := [word for word in options if word not in ("PEEK", "WARN")]:
+            raise InvalidError(_lacks(f"{unknown[0]} in RL.CHECK"))
+        specs = [(key, limit, n) for key, limit in self._limits(words[0], words[1], words[at + 1 :])]
+        return self._several(specs, n, "PEEK" in options, "WARN" in options)
 
-    def _several(self, specs: list[tuple[str, Limit, int]], n: int, peek: bool) -> Any:
+    def _limits(self, policy: str, caller: str, fields: list[str]) -> list[Spec]:
+        """Return the limits of a policy for a caller, with their keys filled in."""
+        if policy not in self._policies:
+            raise InvalidError(f"no such policy '{policy}'; store it with set_policy")
+        values = {"": caller, **dict(zip(fields[::2], fields[1::2], strict=True))}
+        try:
+            filled = [re.sub(r"\{([^{}]*)\}", lambda name: values[name[1]], key) for key, _ in self._policies[policy]]
+        except KeyError as error:
+            raise InvalidError(f"WITH: the policy needs the field {error}") from None
+        return [(key, limit) for key, (_, limit) in zip(filled, self._policies[policy], strict=True)]
+
+    def _policy_usage(self, policy: str, caller: str, *fields: str) -> list[list[Any]]:
+        usages = []
+        for key, limit in self._limits(policy, caller, list(fields[1:])):
+            usages.append([b"key", key.encode("utf-8", "surrogateescape"), *self._usage(key, self._held(key), limit)])
+        return usages
+
+    def _usage(self, key: str, held: tuple[Limit, object] | None, unused: Limit | None = None) -> list[Any]:
+        """Return the fields of the usage of a limiter. Nothing is lent, and nothing reserved."""
+        limit = held[0] if held is not None else unused
+        assert limit is not None
+        remaining = limit.tokens if held is None else self._present(key, limit).remaining
+        start = end = reserved = None
+        closed: list[list[int]] = []
+        if held is not None and isinstance(held[1], Window):
+            w = present(limit, held[1], self._now())
+            if w.taken or is_aligned(limit):
+                start, end = _ms(w.start), _ms(w.end)
+            reserved = 0 if history_of(limit) else None
+            closed = [[_ms(past.start), _ms(past.end), past.taken, 0] for past in w.closed]
+        used, names = limit.tokens - remaining, (b"limit", b"used", b"reserved", b"lent", b"remaining")
+        values = dict(zip(names, (limit.tokens, used, reserved, 0, remaining), strict=True))
+        fields = {**values, b"start_ms": start, b"end_ms": end, b"history": closed}
+        return [word for field in fields.items() for word in field]
+
+    def _several(self, specs: list[tuple[str, Limit, int]], n: int, peek: bool, show_warn: bool) -> Any:
         decisions = [self._ask(key, limit, cost) if cost else self._look(key, limit) for key, limit, cost in specs]
         denied = [i for i, (d, (_, _, cost)) in enumerate(zip(decisions, specs, strict=True)) if cost and not d.granted]
         if denied:
             longest = max(denied, key=lambda i: math.inf if decisions[i].wait == FOREVER else decisions[i].wait)
-            states = [self._state(key, limit) for key, limit, _ in specs]
+            states = [self._state(key, limit, show_warn) for key, limit, _ in specs]
             return [0, longest, _ms(decisions[longest].wait), states]
         wait = max(d.wait for d in decisions)
         for (key, limit, cost), d in zip(specs, decisions, strict=True):
             if cost and not peek:
                 self._keys[key] = (limit, d.state)
-        states = [[limit.tokens, d.remaining, _ms(d.reset)] for (_, limit, _), d in zip(specs, decisions, strict=True)]
+        states = [
+            [limit.tokens, d.remaining, _ms(d.reset), *(_warning(limit, d.remaining) if show_warn else [])]
+            for (_, limit, _), d in zip(specs, decisions, strict=True)
+        ]
         return [n, -1, _ms(wait), states]
 
     def _look(self, key: str, limit: Limit) -> Decision:
         """Return the state of a limit of which nothing is asked."""
-        _, remaining, reset = self._state(key, limit)
+        _, remaining, reset = self._state(key, limit, False)
         return Decision(0, remaining, Fraction(0), Fraction(reset, 1000), None)
 
-    def _state(self, key: str, limit: Limit) -> list[int]:
+    def _state(self, key: str, limit: Limit, show_warn: bool) -> list[int]:
         never = self._present(key, limit)
-        return [limit.tokens, max(0, never.remaining), _ms(never.reset)]
+        remaining = max(0, never.remaining)
+        return [limit.tokens, remaining, _ms(never.reset), *(_warning(limit, remaining) if show_warn else [])]
 
     def _present(self, key: str, limit: Limit) -> Decision:
         return self._ask(key, limit, limit.tokens + 1)  # denied, so it has the present state
@@ -154,8 +223,8 @@ class FakeServer:
         back = min(n, limit.tokens - left)
         if isinstance(state, Fraction):
             state = max(now, state - back * limit.period / limit.count)
-        elif limit.algorithm.spec == "FW" and isinstance(state, tuple):
-            state = (state[0], state[1] - back)
+        elif isinstance(state, Window):
+            state = replace(state, taken=state.taken - back)
         else:
             raise InvalidError(f"the fake server refunds buckets and fixed windows, not {limit}")
         self._keys[key] = (limit, state)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from ..limits import CALENDAR, Limit
+from ..limits import Limit
+from .windows import Window, counts, present
 
 FOREVER = Fraction(-1)
 
@@ -36,6 +37,18 @@ def decide(limit: Limit, state: object, now: Fraction, n: int, option: str, max_
     return _fixed(limit, state, now, n, option)
 
 
+def is_full(limit: Limit, state: object, now: Fraction) -> bool:
+    """Return whether a state equals that of a new key."""
+    if isinstance(state, Window):
+        return not counts(limit, state, now)
+    return decide(limit, state, now, limit.tokens + 1, "", Fraction(0)).reset == 0
+
+
+def warn_at(limit: Limit) -> int:
+    """Return the number of tokens from which on a limit warns."""
+    return -(-limit.tokens * limit.threshold // 100)
+
+
 def _asked(n: int, left: int, option: str) -> int:
     return max(1, min(n, left)) if option == "UPTO" else n
 
@@ -60,26 +73,16 @@ def _bucket(limit: Limit, state: object, now: Fraction, n: int, option: str, max
 
 
 def _fixed(limit: Limit, state: object, now: Fraction, n: int, option: str) -> Decision:
-    """Fixed window: the state is its end and the tokens taken in it."""
-    end, taken = state if isinstance(state, tuple) and state[0] > now and state[1] > 0 else (None, 0)
-    n = _asked(n, limit.tokens - taken, option)
-    if option != "FORCE" and taken + n > limit.tokens:
-        reset = Fraction(0) if end is None else end - now
-        return Decision(0, limit.tokens - taken, FOREVER if n > limit.tokens else reset, reset, state)
-    if end is None:
-        end = _window_end(limit, now)
-    return Decision(n, limit.tokens - taken - n, Fraction(0), end - now, (end, taken + n))
-
-
-def _window_end(limit: Limit, now: Fraction) -> Fraction:
-    text = limit.arguments[1]
-    if text.lower() in ("@month", "@quarter", "@year"):
-        raise NotImplementedError("the fake server has no windows of calendar months")
-    if not text.startswith("@"):
-        return now + limit.period
-    offset = 4 * 86400 if text.lower() == "@week" else 0  # the first Monday was the fifth day
-    assert text.lower() not in CALENDAR or limit.period == CALENDAR[text.lower()]
-    return ((now - offset) // limit.period + 1) * limit.period + offset
+    """Fixed window."""
+    window = present(limit, state, now)
+    n = _asked(n, limit.tokens - window.taken, option)
+    if option != "FORCE" and window.taken + n > limit.tokens:
+        reset = window.end - now if window.taken else Fraction(0)
+        return Decision(0, limit.tokens - window.taken, FOREVER if n > limit.tokens else reset, reset, state)
+    taken = window.taken + n
+    has_warned = window.has_warned or (limit.threshold > 0 and taken >= warn_at(limit))
+    after = replace(window, taken=taken, has_warned=has_warned)
+    return Decision(n, limit.tokens - taken, Fraction(0), window.end - now, after)
 
 
 def _log(limit: Limit, state: object, now: Fraction, n: int, option: str) -> Decision:

@@ -75,8 +75,9 @@ def write_fields(
     more: float | None,
     reset: float | None,
     now: float,
+    warns: bool = False,
 ) -> Fields:
-    """Return the fields of a limit. Times are in seconds; None is not known."""
+    """Return the fields of a limit. Times are in seconds; None is not known. warns: it has reached its threshold."""
 
     def parameter(key: str, seconds: float | None) -> str:
         return "" if seconds is None else f";{key}={whole_seconds(seconds)}"
@@ -89,7 +90,8 @@ def write_fields(
     fields: Fields = []
     if styles & {"draft-10", "draft-11"}:
         fields.append(("RateLimit-Policy", f"{quote(name)};q={quota}{parameter('w', window)}"))
-        fields.append(("RateLimit", f"{quote(name)};r={left}{parameter('t', more)}"))
+        warning = ";stint-warn" if warns else ""
+        fields.append(("RateLimit", f"{quote(name)};r={left}{parameter('t', more)}{warning}"))
     if "draft-6" in styles:
         fields += three("RateLimit-", 0)
     if styles & {"x-ratelimit", "x-ratelimit-date"}:
@@ -104,7 +106,8 @@ def announce(styles: frozenset[str], name: str, result: Result, window: float | 
     reset: float | None = result.reset_after
     if not result.allowed and result.retry_after == NEVER:  # 0 seconds would mean at once
         more = reset = None
-    return write_fields(styles, name, result.limit, result.remaining, window, more, reset, time.time())
+    state = (result.limit, result.remaining, window, more, reset, time.time())
+    return write_fields(styles, name, *state, warns=result.warn)
 
 
 _ONE_SET = [  # no lists, unlike RateLimit

@@ -60,14 +60,16 @@ def route_limit(limiter: AsyncLimiter, key: Key | None = None) -> Decorator:
 def dependency(
     limiter: AsyncLimiter, most: Limit | str, name: str, key: Key | None = None
 ) -> Callable[[Request, Response], Awaitable[None]]:
-    """Return a dependency of FastAPI. A denied request is an HTTPException with the fields of the response."""
+    """Return a dependency of FastAPI. A denied request is an HTTPException with the fields of the response.
+
+    FastAPI answers with problem details that have the member detail alone.
+    """
     guard = Guard(name, most, key)
 
     async def check(request: Request, response: Response) -> None:
         answer = await decide(limiter, guard, view(request.scope))
         if not answer.allowed:
-            fields = {name: value for name, value in answer.fields if name != "Content-Type"}
-            raise HTTPException(answer.status, json.loads(answer.body)["title"], fields)
+            raise HTTPException(answer.status, json.loads(answer.body)["title"], dict(answer.fields))
         _announce(response, answer, False)
 
     return check
