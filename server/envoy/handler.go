@@ -3,6 +3,7 @@ package envoy
 import (
 	"context"
 	"errors"
+	"strconv"
 	"time"
 
 	core "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
@@ -43,9 +44,18 @@ func (s *Service) answer(ctx context.Context, in *ratelimit.RateLimitRequest, pl
 	}
 	answer, err := plan.Answer(replies)
 	if err != nil {
+		s.warnOfFailure(in.GetDomain(), err)
 		return nil, failureOf(err)
 	}
 	return s.response(answer), nil
+}
+
+// warnOfFailure logs why a request is not decided, at most once a minute: Envoy keeps the reason for itself.
+func (s *Service) warnOfFailure(domain string, err error) {
+	now := s.now().UnixNano()
+	if last := s.warned.Load(); now >= last+int64(time.Minute) && s.warned.CompareAndSwap(last, now) {
+		s.gateway.Log().Warn("a request of Envoy was not decided: Envoy does what its failure_mode_deny says", "domain", domain, "error", err)
+	}
 }
 
 // current is the rules in use.
@@ -128,6 +138,9 @@ func (s *Service) response(a *rls.Answer) *ratelimit.RateLimitResponse {
 		s.styles.Write([]ratefields.Limit{fieldOf(&a.Statuses[a.Nearest])}, s.now(), func(field, value string) {
 			out.ResponseHeadersToAdd = append(out.ResponseHeadersToAdd, &core.HeaderValue{Key: field, Value: value})
 		})
+		if wait := a.Wait(); a.OverLimit && wait > 0 {
+			out.ResponseHeadersToAdd = append(out.ResponseHeadersToAdd, &core.HeaderValue{Key: "Retry-After", Value: strconv.FormatInt(wait, 10)})
+		}
 	}
 	return out
 }

@@ -36,7 +36,8 @@ type Service struct {
 	grpc      *grpc.Server
 	kuadrant  kuadrant
 	serving   sync.WaitGroup
-	requests  requests // under way
+	requests  requests     // under way
+	warned    atomic.Int64 // when warnOfFailure logged last, by now
 	quotas    quotas
 	stop      context.CancelFunc // of what runs beside the requests
 }
