@@ -111,7 +111,8 @@ func (n *Node) Status() clusterstatus.Status {
 		return s
 	}
 	groups := n.KeyGroups()
-	s.Healthy = s.Healthy && len(groups) > 0
+	s.Forming = len(groups) == 0
+	s.Healthy = s.Healthy && !s.Forming
 	for i, g := range groups {
 		own := g.Status()
 		leader := clusterstatus.Group{Number: i + 1, FirstSlot: slot.First(i+1, len(groups)), LastSlot: slot.First(i+2, len(groups)) - 1,

@@ -92,6 +92,11 @@ func TestGroupsFormAndDecideAndComeBack(t *testing.T) {
 			s.start(name)
 		}
 		s.awaitGroups()
+		for name, n := range s.nodes {
+			if st := n.Status(); st.Forming || len(st.Groups) != 4 {
+				t.Errorf("%s: forming: %t, %d groups", name, st.Forming, len(st.Groups))
+			}
+		}
 		for range 10 {
 			take()
 		}

@@ -71,7 +71,7 @@ type Cluster struct {
 	Allowance bool                     `json:"share,omitempty"`     // leaders may take tokens in their memory
 	Groups    int                      `json:"groups,omitempty"`    // of keys; 0 where this group has all
 	Founders  []Founder                `json:"founders,omitempty"`  // of these groups, once they may begin
-	Removed   []raft.ServerID          `json:"removed,omitempty"`   // by an operator, the last maxRemoved: none joins by itself
+	Removed   []raft.ServerID          `json:"removed,omitempty"`   // by an operator, the last maxRemoved: none joins until it is added
 }
 
 // Member is the description that a node sends when it joins.

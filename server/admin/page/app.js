@@ -117,15 +117,22 @@ function showTop(o) {
 
 const traffic = ["granted", "denied", "connections"];
 
+// part is what a node does in the cluster: with groups of keys, those that it leads.
+function part(m, groups) {
+  const led = groups.filter((g) => g.leader === m.id).map((g) => g.group);
+  if (led.length) return `leads ${led.join(", ")}`;
+  return m.leader && !groups.length ? "leader" : m.voter ? "follower" : "follower without a vote";
+}
+
 function showCluster(o) {
   $("cluster").hidden = !o.cluster;
   if (!o.cluster) return;
   const c = o.cluster;
   $("here").textContent = ` at node ${c.nodeId}`;
-  $("cluster-state").textContent = `This node, ${c.nodeId}, is ${c.state} in term ${c.term}; ` + (c.leader ? `${c.leader} leads.` : "there is no leader.");
+  $("cluster-state").textContent = `This node, ${c.nodeId}, is ${c.state} in term ${c.term}${c.groups.length ? " of group 0, which has no keys" : ""}; ` + (c.leader ? `${c.leader} leads.` : "there is no leader.");
   refill($("members"), ...c.members.map((m) => make("tr", { "data-member": m.id },
     make("td", {}, m.id === c.nodeId || !m.traffic?.admin ? m.id : make("a", { "data-look": m.id, href: `${location.protocol}//${m.traffic.admin}/` }, m.id), m.id === c.nodeId ? " (this)" : ""),
-    make("td", { class: "part" }, m.leader ? "leader" : m.voter ? "follower" : "follower without a vote"),
+    make("td", { class: "part" }, part(m, c.groups)),
     make("td", { class: m.reachable ? "" : "over" }, m.reachable ? "yes" : "no"),
     ...traffic.map((of) => make("td", { class: "number", "data-of": of }, m.traffic ? rate(m.traffic[of]) : "–")),
     make("td", { class: "number" }, count(m.lag)),
