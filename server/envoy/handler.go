@@ -44,18 +44,10 @@ func (s *Service) answer(ctx context.Context, in *ratelimit.RateLimitRequest, pl
 	}
 	answer, err := plan.Answer(replies)
 	if err != nil {
-		s.warnOfFailure(in.GetDomain(), err)
+		s.gateway.WarnOfFailure("domain "+in.GetDomain(), err)
 		return nil, failureOf(err)
 	}
 	return s.response(answer), nil
-}
-
-// warnOfFailure logs why a request is not decided, at most once a minute: Envoy keeps the reason for itself.
-func (s *Service) warnOfFailure(domain string, err error) {
-	now := s.now().UnixNano()
-	if last := s.warned.Load(); now >= last+int64(time.Minute) && s.warned.CompareAndSwap(last, now) {
-		s.gateway.Log().Warn("a request of Envoy was not decided: Envoy does what its failure_mode_deny says", "domain", domain, "error", err)
-	}
 }
 
 // current is the rules in use.

@@ -36,8 +36,7 @@ type Service struct {
 	grpc      *grpc.Server
 	kuadrant  kuadrant
 	serving   sync.WaitGroup
-	requests  requests     // under way
-	warned    atomic.Int64 // when warnOfFailure logged last, by now
+	requests  requests // under way
 	quotas    quotas
 	stop      context.CancelFunc // of what runs beside the requests
 }

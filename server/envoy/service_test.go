@@ -86,7 +86,7 @@ func TestErrors(t *testing.T) {
 	h.expect(ctx, client, parse(t, "shop table="+strings.Repeat("x", maxMessageBytes)), codes.ResourceExhausted, "larger than max")
 	h.expect(ctx, client, parse(t, "stint plan=ann"), codes.InvalidArgument, "no such policy")
 	h.expect(ctx, client, parse(t, "stint plan=bob"), codes.InvalidArgument, "no such policy")
-	if warning := "a request of Envoy was not decided: Envoy does what its failure_mode_deny says"; h.log.Count(warning) != 1 || !h.log.Has(`domain=shop error="ERR key: at most`) {
+	if warning := "a proxy's request was not decided"; h.log.Count(warning) != 1 || !h.log.Has(`request="domain shop" error="ERR key: at most`) {
 		t.Errorf("the reason is not in the log once:\n%s", &h.log)
 	}
 	h.do("TB.ACQUIRE rls.shop:table=orders 5 1/s")
