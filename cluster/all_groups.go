@@ -8,10 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hashicorp/raft"
-
 	"github.com/stintdb/stint/cluster/group"
-	"github.com/stintdb/stint/cluster/raftnode"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/slot"
 	"github.com/stintdb/stint/internal/clusterstatus"
@@ -71,18 +68,25 @@ func (n *Node) Add(ctx context.Context, node, address string, voter bool) error 
 	return n.first.Add(ctx, node, address, voter)
 }
 
-// Remove is [group.Group.Remove], from the groups of keys first.
+// Remove is [group.Group.Remove], from the groups of keys first. One that runs may join them again until group 0 has removed it too.
 func (n *Node) Remove(ctx context.Context, node string) error {
+	if err := n.removeFromKeys(ctx, node); err != nil {
+		return err
+	}
+	if err := n.first.Remove(ctx, node); err != nil {
+		return err
+	}
+	return n.removeFromKeys(ctx, node)
+}
+
+// removeFromKeys removes a node from the groups of keys.
+func (n *Node) removeFromKeys(ctx context.Context, node string) error {
 	for i, g := range n.KeyGroups() {
-		isMember := slices.ContainsFunc(g.Members(), func(s raft.Server) bool { return raftnode.NodeName(s.ID) == node || string(s.ID) == node })
-		if !isMember {
-			continue
-		}
 		if err := g.Remove(ctx, node); err != nil {
-			return fmt.Errorf("group %d: %w; try again: groups that the node has left are left out", i+1, err)
+			return fmt.Errorf("group %d: %w; try again", i+1, err)
 		}
 	}
-	return n.first.Remove(ctx, node)
+	return nil
 }
 
 // LeaderOf reports whether this node decides an operation, and where clients reach the leader that does, "" while none is known. Where the
@@ -107,7 +111,8 @@ func (n *Node) Status() clusterstatus.Status {
 		return s
 	}
 	groups := n.KeyGroups()
-	s.Healthy = s.Healthy && len(groups) > 0
+	s.Forming = len(groups) == 0
+	s.Healthy = s.Healthy && !s.Forming
 	for i, g := range groups {
 		own := g.Status()
 		leader := clusterstatus.Group{Number: i + 1, FirstSlot: slot.First(i+1, len(groups)), LastSlot: slot.First(i+2, len(groups)) - 1,

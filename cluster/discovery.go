@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -43,6 +44,7 @@ func (d *discovery) run(ctx context.Context) {
 		} else if d.group.HasToAnnounce() {
 			d.announce(ctx, "")
 		}
+		d.nameSilent()
 		if err := d.keys.tend(ctx); err != nil && ctx.Err() == nil {
 			d.fail(err)
 			return
@@ -52,6 +54,19 @@ func (d *discovery) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
+	}
+}
+
+// silentAfter is the time without an answer after which a node is named in the log.
+const silentAfter = 10 * time.Second
+
+// nameSilent warns of nodes that do not answer, while this one knows no leader.
+func (d *discovery) nameSilent() {
+	if leads, leader := d.group.Leads(); leads || leader != "" {
+		return
+	}
+	if silent := d.statuses.silentFor(silentAfter); len(silent) > 0 {
+		d.log.WarnOnce("silent", "this node knows no leader, and other nodes do not answer: check their addresses in --cluster-peers, and that they run", "addresses", strings.Join(silent, ", "))
 	}
 }
 

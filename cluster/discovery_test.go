@@ -27,15 +27,19 @@ func TestPeerListWithoutItself(t *testing.T) {
 	}
 }
 
-// Nodes of fewer than the number expected wait; the last one makes the cluster, of all of them and once.
+// Nodes of fewer than the number expected wait, and name those that do not answer; the last one makes the cluster, of all of them and once.
 func TestClusterWaitsForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t)
+		log := s.listenToLog()
 		s.names = []string{"a", "b", "c"}
 		defer s.stop()
 		s.start("b")
 		s.start("c")
 		time.Sleep(time.Minute)
+		if named := strings.Count(log.String(), "other nodes do not answer: check their addresses in --cluster-peers"); named != 2 || !strings.Contains(log.String(), `addresses="a (`) {
+			t.Errorf("within a minute, two nodes have named the third %d times:\n%s", named, log)
+		}
 		for _, n := range s.nodes {
 			if n.Group().Status().State != clusterstatus.Starting {
 				t.Errorf("%s is %s before all have met", n.id, n.Group().Status().State)

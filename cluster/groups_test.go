@@ -92,6 +92,11 @@ func TestGroupsFormAndDecideAndComeBack(t *testing.T) {
 			s.start(name)
 		}
 		s.awaitGroups()
+		for name, n := range s.nodes {
+			if st := n.Status(); st.Forming || len(st.Groups) != 4 {
+				t.Errorf("%s: forming: %t, %d groups", name, st.Forming, len(st.Groups))
+			}
+		}
 		for range 10 {
 			take()
 		}
@@ -200,4 +205,38 @@ func awaitSimulated(t *testing.T, what string, is func() bool) {
 		time.Sleep(100 * time.Millisecond)
 	}
 	t.Fatal(what + ": not within a minute")
+}
+
+// A running node that is removed leaves all groups, whichever it leads, and joins none of them until it is added.
+func TestNodeLeavesAllGroups(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := simulateGroups(t, 3, "a", "b", "c", "d")
+		defer s.stop()
+		membersAre := func(want int) {
+			t.Helper()
+			for _, g := range s.nodes["a"].groups() {
+				if got := len(g.Members()); got != want {
+					t.Errorf("%d members of 4, want %d", got, want)
+				}
+			}
+		}
+		time.Sleep(10 * time.Second)
+		if err := s.nodes["a"].Remove(t.Context(), "d"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(20 * time.Second)
+		membersAre(3)
+		if s.nodes["d"].Status().Healthy {
+			t.Error("the removed node is healthy")
+		}
+		if err := s.nodes["a"].Remove(t.Context(), "d"); err == nil || !strings.Contains(err.Error(), "there is no member 'd'") {
+			t.Errorf("removed twice: %v", err)
+		}
+		if err := s.nodes["a"].Add(t.Context(), "d", "d", true); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(20 * time.Second)
+		membersAre(4)
+		s.awaitGroups()
+	})
 }

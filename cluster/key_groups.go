@@ -203,11 +203,14 @@ func (k *keyGroups) connect(number int) keyGroup {
 	if k.opt.NewTurns != nil {
 		c.Turns = k.opt.NewTurns()
 	}
-	c.Rounds = &k.rounds
+	c.Rounds, c.IsRemoved = &k.rounds, k.isRemoved
 	g := group.New(k.ctx, c)
 	g.Connect(k.peers, groupStatuses{k.statuses, uint32(number)})
 	return keyGroup{g, g.ForPeers(transport.Config{Serve: map[transport.Purpose]func(net.Conn, transport.Hello){}})}
 }
+
+// isRemoved reports whether an operator has removed a node, as far as this one knows the log of group 0.
+func (k *keyGroups) isRemoved(id raft.ServerID) bool { return k.first.Cluster().IsRemoved(id) }
 
 // bootstrap has a founder's empty replica begin with the founders as members. All do it alike. Every other node is made a member by the
 // group's leader. So is a founder that another one has already asked for its vote.

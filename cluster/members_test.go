@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,8 +24,8 @@ func voters(n *Node) (names []string) {
 	return names
 }
 
-// A leader that is to be removed hands over first, and another removes it. Its process, which goes on, joins again with a
-// Raft that works: its vote counts when another node dies. Asked of the leader itself and of another node.
+// A leader that is to be removed hands over first, and another removes it. Its process goes on, and stays away, also when it is
+// started again, until it is added: then its vote counts when another node dies. Asked of the leader itself and of another node.
 func TestLeaderIsRemoved(t *testing.T) {
 	for _, names := range [][]string{{"a", "b"}, {"a", "b", "c"}} {
 		for _, askLeader := range []bool{true, false} {
@@ -41,9 +42,19 @@ func TestLeaderIsRemoved(t *testing.T) {
 				if err := asked.Group().Remove(t.Context(), leader.opt.Node); err != nil {
 					t.Fatalf("%v nodes, asked of the leader: %v: %v", len(names), askLeader, err)
 				}
+				s.staysAway(leader.opt.Node)
+				s.kill(leader.opt.Node)
+				leader = s.start(leader.opt.Node)
+				s.staysAway(leader.opt.Node)
+				if !strings.Contains(log.String(), "RAFT REMOVE has removed this node") {
+					t.Errorf("the removed node does not say so:\n%s", log)
+				}
+				if err := s.leader().Add(t.Context(), leader.opt.Node, leader.opt.Advertise, true); err != nil {
+					t.Error(err)
+				}
 				time.Sleep(15 * time.Second)
 				if got := voters(s.leader()); !slices.Equal(got, names) {
-					t.Errorf("%v vote after the removed node has joined again\n%s", got, log)
+					t.Errorf("%v vote after the removed node was added again\n%s", got, log)
 				}
 				st := leader.Group().Status()
 				if st.State == clusterstatus.Gone || !st.Healthy || st.AppliedIndex < s.leader().Group().Status().AppliedIndex {
@@ -133,8 +144,24 @@ func TestTransferToNodeThatCannotLead(t *testing.T) {
 	}
 }
 
-// A follower that is removed while it is cut off does not learn of its removal from its log. It joins again once it can
-// reach the leader.
+// staysAway checks that a removed node which runs is no member, nor healthy, and does not disturb the others.
+func (s *simulated) staysAway(removed string) {
+	s.t.Helper()
+	leader := s.leader()
+	time.Sleep(15 * time.Second)
+	if slices.Contains(voters(leader), removed) || len(leader.Group().Members()) != len(s.names)-1 {
+		s.t.Errorf("the removed node is a member again: %v", leader.Group().Members())
+	}
+	if now := s.leader(); now != leader {
+		s.t.Errorf("%s leads now, in place of %s", now.opt.Node, leader.opt.Node)
+	}
+	if s.nodes[removed].Status().Healthy {
+		s.t.Error("the removed node is healthy")
+	}
+}
+
+// A follower that is removed while it is cut off does not learn of its removal from its log. It stays away when it can reach the leader
+// again, and joins with an empty directory.
 func TestRemovedWhileCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		names := []string{"a", "b", "c"}
@@ -155,9 +182,13 @@ func TestRemovedWhileCutOff(t *testing.T) {
 		}
 		time.Sleep(5 * time.Second)
 		cut(false)
+		s.staysAway(lost.opt.Node)
+		s.kill(lost.opt.Node)
+		s.disks[lost.opt.Node] = newMemDisk(1)
+		lost = s.start(lost.opt.Node)
 		time.Sleep(15 * time.Second)
 		if got := voters(s.leader()); !slices.Equal(got, names) {
-			t.Errorf("%v vote after the removed node can reach the others again", got)
+			t.Errorf("%v vote after the removed node has come with an empty directory", got)
 		}
 		if st := lost.Group().Status(); !st.Healthy {
 			t.Errorf("the removed node is %s and not healthy", st.State)

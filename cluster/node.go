@@ -76,13 +76,16 @@ func Open(o Options) (*Node, error) {
 
 // connectParts creates the parts. Each knows only those that it is given here.
 func (n *Node) connectParts() {
-	g := group.New(n.ctx, n.opt.forGroup(n.id, n.log, n.fail))
-	n.first, n.keys = g, &keyGroups{opt: &n.opt, id: n.id, ctx: n.ctx, first: g, log: n.log, fail: n.fail}
+	n.keys = &keyGroups{opt: &n.opt, id: n.id, ctx: n.ctx, log: n.log, fail: n.fail}
+	c := n.opt.forGroup(n.id, n.log, n.fail)
+	c.IsRemoved = n.keys.isRemoved
+	g := group.New(n.ctx, c)
+	n.first, n.keys.first = g, g
 	n.peers = transport.New(n.keys.forPeers(g.ForPeers(transport.Config{
 		Network: n.opt.Network, Address: n.opt.Advertise, Log: n.log.Logger, MaxUnauthenticated: n.opt.Unauthenticated, NoFrames: n.opt.noFrames,
 		Serve: map[transport.Purpose]func(net.Conn, transport.Hello){transport.ForRPC: n.serveRPC},
 	})))
-	n.statuses = &peerStatuses{opt: &n.opt, peers: n.peers, members: n.members, byID: map[raft.ServerID]nodeStatus{}}
+	n.statuses = &peerStatuses{opt: &n.opt, peers: n.peers, members: n.members, byID: map[raft.ServerID]nodeStatus{}, silent: map[string]unanswered{}}
 	n.keys.peers, n.keys.statuses = n.peers, n.statuses
 	if n.opt.Groups > 1 {
 		n.router = router.New(n.ctx, n.opt.Groups, n.opt.Store, n.knowPolicies)

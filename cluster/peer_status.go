@@ -20,8 +20,43 @@ type peerStatuses struct {
 	peers   *transport.Peers
 	members func() []raft.Server // of all groups
 
-	mu   sync.Mutex
-	byID map[raft.ServerID]nodeStatus
+	mu     sync.Mutex
+	byID   map[raft.ServerID]nodeStatus
+	silent map[string]unanswered // by address, of nodes that did not answer the last time
+}
+
+// unanswered is what an address has not answered.
+type unanswered struct {
+	since time.Time
+	err   error // the last one
+}
+
+// noteAnswer notes whether the node at an address has answered.
+func (p *peerStatuses) noteAnswer(address string, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	before, isSilent := p.silent[address]
+	switch {
+	case err == nil:
+		delete(p.silent, address)
+	case isSilent:
+		p.silent[address] = unanswered{before.since, err}
+	default:
+		p.silent[address] = unanswered{time.Now(), err}
+	}
+}
+
+// silentFor returns the addresses that have not answered for some time, sorted, each with its error.
+func (p *peerStatuses) silentFor(d time.Duration) (all []string) {
+	addresses := p.addresses()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, address := range addresses {
+		if s, isSilent := p.silent[address]; isSilent && time.Since(s.since) >= d {
+			all = append(all, fmt.Sprintf("%s (%v)", address, s.err))
+		}
+	}
+	return all
 }
 
 // nodeStatus is the status of a node as a member of group 0, and as one of the groups of keys.
@@ -160,6 +195,7 @@ func (p *peerStatuses) FetchAll(ctx context.Context, timeout time.Duration) (rep
 	for _, address := range p.addresses() {
 		asked.Go(func() {
 			r, err := p.fetch(ctx, address, 0)
+			p.noteAnswer(address, err)
 			if err != nil {
 				return
 			}

@@ -173,3 +173,36 @@ func TestSharedLimitIsReset(t *testing.T) {
 		}
 	})
 }
+
+// A denial states the time until its own tokens are there: home's, and those that the purse has.
+func TestWaitForSharedLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := simulateShared(t, []string{"global:*"}, faultGroups, "a", "b", "c")
+		defer s.stop()
+		global := engine.Op{Verb: engine.Acquire, Key: []byte("global:x"), Limit: acquire("", 10, 0).Limit}
+		global.Limit.Rate = limits.Rate{Tokens: 1, Period: int64(time.Second)}
+		away := 1
+		for slot.GroupOf(slot.Of(global.Key), faultGroups) == away {
+			away++
+		}
+		took := time.Now()
+		take := func(tokens int64) engine.Result { return do(s.leader(), userAnd(away, global, tokens))[0] }
+		if res := take(7); !res.Allowed {
+			t.Fatalf("%+v", res)
+		}
+		res := take(5)
+		for _, asked := range []struct {
+			tokens, missing int64
+			res             engine.Result
+		}{{5, 2, res}, {10, 7, take(10)}} {
+			late := time.Since(took) // in which home refills
+			if wait := time.Duration(asked.res.Wait); asked.res.Allowed || wait > time.Duration(asked.missing)*time.Second || wait < time.Duration(asked.missing)*time.Second-late {
+				t.Errorf("%d tokens, of which %d are missing: wait for %v, asked %v after the others", asked.tokens, asked.missing, wait, late)
+			}
+		}
+		time.Sleep(time.Duration(res.Wait))
+		if res := take(5); !res.Allowed {
+			t.Errorf("it is denied after its wait, for another %v", time.Duration(res.Wait))
+		}
+	})
+}

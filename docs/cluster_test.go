@@ -27,7 +27,7 @@ func TestClusterExamples(t *testing.T) {
 		t.Fatal(err)
 	}
 	ports := map[string]string{}
-	started, ran := 0, 0
+	assignment, started, ran := "", 0, 0
 	for _, b := range readPage(t, clusterPage).blocks() {
 		for i, line := range b.lines {
 			b.lines[i] = localPort.ReplaceAllStringFunc(line, func(port string) string {
@@ -39,8 +39,13 @@ func TestClusterExamples(t *testing.T) {
 		}
 		switch {
 		case b.language == "sh" && started == 0:
-			started = e.startCluster(b)
+			assignment, started = b.lines[0], e.startCluster(b)
 			e.awaitHealth(ports)
+		case b.language == "sh" && strings.Contains(b.text(), "--node-id d"):
+			started += e.startCluster(block{lines: append([]string{assignment}, b.lines...)})
+			testwait.Until(t, "the fourth node has joined", func() bool {
+				return strings.Contains(e.shell("redis-cli -p "+ports["6001"]+" CLUSTER INFO"), "cluster_known_nodes:4")
+			})
 		case b.language == "console":
 			ran++
 			start := time.Now()
@@ -50,7 +55,7 @@ func TestClusterExamples(t *testing.T) {
 			}
 		}
 	}
-	if started != 3 || ran == 0 {
+	if started != 4 || ran == 0 {
 		t.Errorf("%d nodes were started and %d examples run", started, ran)
 	}
 }

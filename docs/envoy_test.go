@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	bootstrap "github.com/envoyproxy/go-control-plane/envoy/config/bootstrap/v3"
+	route "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	_ "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/json_to_metadata/v3"
 	_ "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/rate_limit_quota/v3"
 	_ "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/ratelimit/v3"
 	_ "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/router/v3"
@@ -16,49 +18,64 @@ import (
 	_ "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
 	"go.yaml.in/yaml/v3"
 	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/stintdb/stint/server/rls"
 )
 
 const envoyPage = "docs/envoy.md"
 
+// envoyTypes are the types of the page's blocks of Envoy, by the first word.
+var envoyTypes = map[string]func() proto.Message{
+	"static_resources:":        func() proto.Message { return &bootstrap.Bootstrap{} },
+	"http_filters:":            func() proto.Message { return &connections.HttpConnectionManager{} },
+	"typed_per_filter_config:": func() proto.Message { return &route.Route{} },
+	"name:":                    func() proto.Message { return &connections.HttpFilter{} },
+}
+
 // TestEnvoyConfiguration reads the rules of the page as the server does, and the configuration of Envoy by Envoy's types.
 func TestEnvoyConfiguration(t *testing.T) {
-	rules, envoys, filters := 0, 0, 0
+	found := map[string]int{}
 	for _, b := range readPage(t, envoyPage).blocks() {
-		switch {
-		case b.language != "yaml", strings.Contains(b.text(), "kind: EnvoyGateway"): // which has types of Envoy Gateway
-		case strings.HasPrefix(b.text(), "domain:"):
-			rules++
+		if b.language != "yaml" || strings.Contains(b.text(), "kind: EnvoyGateway") { // which has types of Envoy Gateway
+			continue
+		}
+		first := strings.Fields(b.text())[0]
+		found[first]++
+		if first == "domain:" {
 			if err := new(rls.Rules).Add(envoyPage, []byte(b.text())); err != nil {
 				t.Error(err)
 			}
-		default:
-			envoys++
-			var tree any
-			if err := yaml.Unmarshal([]byte(b.text()), &tree); err != nil {
-				t.Fatal(err)
-			}
-			text, err := json.Marshal(tree)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if strings.HasPrefix(b.text(), "http_filters:") {
-				envoys, filters = envoys-1, filters+1
-				if err := protojson.Unmarshal(text, &connections.HttpConnectionManager{}); err != nil {
-					t.Errorf("%s:%d: %v", envoyPage, b.line, err)
-				}
-				continue
-			}
-			var config bootstrap.Bootstrap
-			if err := protojson.Unmarshal(text, &config); err != nil {
-				t.Errorf("%s:%d: %v", envoyPage, b.line, err)
-			} else if err := config.ValidateAll(); err != nil {
-				t.Errorf("%s:%d: %v", envoyPage, b.line, err)
-			}
+			continue
+		}
+		of := envoyTypes[first]
+		if of == nil {
+			t.Fatalf("%s:%d: no type for %s", envoyPage, b.line, first)
+		}
+		if err := readEnvoy(b.text(), of()); err != nil {
+			t.Errorf("%s:%d: %v", envoyPage, b.line, err)
 		}
 	}
-	if rules != 2 || envoys != 1 || filters != 1 {
-		t.Errorf("%d blocks of rules, %d of Envoy and %d of filters, want 2, 1 and 1", rules, envoys, filters)
+	if found["domain:"] != 2 || len(found) != 1+len(envoyTypes) {
+		t.Errorf("found %v", found)
 	}
+}
+
+// readEnvoy reads a block as a message of Envoy. A whole configuration is also checked for its bounds.
+func readEnvoy(block string, into proto.Message) error {
+	var tree any
+	if err := yaml.Unmarshal([]byte(block), &tree); err != nil {
+		return err
+	}
+	text, err := json.Marshal(tree)
+	if err != nil {
+		return err
+	}
+	if err := protojson.Unmarshal(text, into); err != nil {
+		return err
+	}
+	if whole, is := into.(*bootstrap.Bootstrap); is {
+		return whole.ValidateAll()
+	}
+	return nil
 }

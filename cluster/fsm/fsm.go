@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"sync/atomic"
 
 	"github.com/hashicorp/raft"
@@ -70,6 +71,7 @@ type Cluster struct {
 	Allowance bool                     `json:"share,omitempty"`     // leaders may take tokens in their memory
 	Groups    int                      `json:"groups,omitempty"`    // of keys; 0 where this group has all
 	Founders  []Founder                `json:"founders,omitempty"`  // of these groups, once they may begin
+	Removed   []raft.ServerID          `json:"removed,omitempty"`   // by an operator, the last maxRemoved: none joins until it is added
 }
 
 // Member is the description that a node sends when it joins.
@@ -81,17 +83,28 @@ type Member struct {
 	Formats FormatVersion `json:"formats,omitempty"` // the newest that it knows
 }
 
-// withMember returns a copy with one member changed, or removed if m is nil.
-func (r *Cluster) withMember(id raft.ServerID, m *Member) *Cluster {
+// maxRemoved bounds Cluster.Removed.
+const maxRemoved = 64
+
+// IsRemoved reports whether an operator has removed a node, and has not added it again.
+func (r *Cluster) IsRemoved(id raft.ServerID) bool { return slices.Contains(r.Removed, id) }
+
+// withMember returns a copy with one member changed or removed.
+func (r *Cluster) withMember(b MemberBody) *Cluster {
 	next := *r
 	next.Members = make(map[raft.ServerID]Member, len(r.Members)+1)
 	maps.Copy(next.Members, r.Members)
-	delete(next.Members, id)
-	if m != nil {
-		next.Members[id] = *m
-	} else {
-		next.withoutProcess(id)
+	delete(next.Members, b.ID)
+	next.Removed = slices.DeleteFunc(slices.Clone(r.Removed), func(id raft.ServerID) bool { return id == b.ID })
+	switch {
+	case b.Member != nil:
+		next.Members[b.ID] = *b.Member
+		return &next
+	case b.Removed:
+		next.Removed = append(next.Removed, b.ID)
+		next.Removed = next.Removed[max(0, len(next.Removed)-maxRemoved):]
 	}
+	next.withoutProcess(b.ID)
 	return &next
 }
 

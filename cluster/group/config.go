@@ -45,7 +45,8 @@ type Config struct {
 	// SinceBoot is how long the machine has been up, and a name of this boot.
 	SinceBoot func() (boot string, up time.Duration)
 
-	Additions []fsm.Addition // that this node knows
+	Additions []fsm.Addition                // that this node knows
+	IsRemoved func(node raft.ServerID) bool // reports whether an operator removed a node from the cluster
 
 	Rounds *propose.Rounds // of this node's groups of keys; nil without any
 

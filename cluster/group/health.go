@@ -92,5 +92,6 @@ func (h *health) isHealthy() bool {
 	case h.role.current.Load() != nil:
 		return h.proposer.OldestAge() <= h.opt.DecideTimeout
 	}
-	return h.leader.address() != "" && h.hasCaughtUp()
+	_, isListed := h.raft.Own() // a removed node may have all of the log
+	return isListed && h.leader.address() != "" && h.hasCaughtUp()
 }

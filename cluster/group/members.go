@@ -35,12 +35,15 @@ type membership struct {
 
 // join makes a node a member, or records its new address. It starts without a vote; promote gives it one once
 // it has the state. A node that comes back under the same name without its disk is a new member and takes the old
-// one's place.
-func (ms *membership) join(ctx context.Context, j JoinRequest) error {
+// one's place. A node that an operator removed joins when an operator adds it.
+func (ms *membership) join(ctx context.Context, j JoinRequest, isAdded bool) error {
 	if err := ms.beginChange(ctx); err != nil {
 		return err
 	}
 	defer ms.endChange()
+	if name := raftnode.NodeName(j.ID); !isAdded && ms.opt.IsRemoved(j.ID) {
+		return fmt.Errorf("RAFT REMOVE has removed this node: start it with an empty --dir, or send RAFT ADD %s %s to a member", name, j.Address)
+	}
 	if err := ms.formats.check(j.ID, j.Member.Formats); err != nil {
 		return err
 	}
@@ -82,15 +85,14 @@ func (ms *membership) replace(ctx context.Context, old raft.Server, j JoinReques
 	if err := ms.raft.Await(ctx, func() error { return ms.raft.RemoveServer(old.ID, 0, changeTimeout).Error() }); err != nil {
 		return err
 	}
-	return ms.write(ctx, old.ID, nil)
+	return ms.formats.propose(ctx, fsm.KindMember, fsm.MemberBody{ID: old.ID})
 }
 
 const changeTimeout = 5 * time.Second
 
 // write writes a member's description into the log, if it has changed.
 func (ms *membership) write(ctx context.Context, id raft.ServerID, m *fsm.Member) error {
-	known, is := ms.fsm.Cluster.Load().Members[id]
-	if m == nil && !is || m != nil && is && known == *m {
+	if known, is := ms.fsm.Cluster.Load().Members[id]; is && known == *m {
 		return nil
 	}
 	return ms.formats.propose(ctx, fsm.KindMember, fsm.MemberBody{ID: id, Member: m})
@@ -152,14 +154,12 @@ func (ms *membership) isReady(s raft.Server) bool {
 	return known && !m.Nonvoter && heard && ms.isNearlyCaughtUp(r)
 }
 
-// isNearlyCaughtUp reports whether a node could vote at once: its Raft runs, it has applied nearly all of the
-// log, and it knows the cluster's format version.
+// isNearlyCaughtUp reports whether a node could vote at once: its Raft runs, it has nearly all of the log, and knows the cluster's format version.
 func (ms *membership) isNearlyCaughtUp(r MemberStatus) bool {
 	return ms.statuses.IsAlive(r) && ms.formats.check(r.ID, r.Formats) == nil && r.Applied+readyWithin >= ms.fsm.Applied.Load()
 }
 
-// readyWithin is the largest number of entries that a node may lack when it gets its vote; the rest arrives within
-// moments.
+// readyWithin is the largest number of entries that a node may lack when it gets its vote; the rest arrives within moments.
 const readyWithin = 1000
 
 // add asks the node at an address to be a member, and changes whether it is to vote.
@@ -177,25 +177,27 @@ func (ms *membership) add(ctx context.Context, o AdminRequest) error {
 	case r.ClusterID != "" && r.ClusterID != own:
 		return fmt.Errorf("the node at %s belongs to the cluster %s; start it with an empty --dir to have it here", o.Address, r.ClusterID)
 	}
-	err = ms.join(ctx, JoinRequest{ID: r.ID, Address: o.Address, Member: fsm.Member{Node: o.Node, Client: r.Client, Nonvoter: o.Nonvoter, Formats: r.Formats}})
+	err = ms.join(ctx, JoinRequest{ID: r.ID, Address: o.Address, Member: fsm.Member{Node: o.Node, Client: r.Client, Nonvoter: o.Nonvoter, Formats: r.Formats}}, true)
 	if err != nil || !o.Nonvoter {
 		return err
 	}
-	for _, s := range ms.raft.Servers() {
-		if s.ID == r.ID && s.Suffrage == raft.Voter {
-			if err := ms.canRemoveVoter(ctx, s.ID); err != nil {
-				return err
-			}
-			return ms.raft.Await(ctx, func() error { return ms.raft.DemoteVoter(s.ID, 0, changeTimeout).Error() })
-		}
+	s, err := ms.raft.Member(string(r.ID))
+	if err != nil || s.Suffrage != raft.Voter {
+		return err
 	}
-	return nil
+	if err := ms.canRemoveVoter(ctx, s.ID); err != nil {
+		return err
+	}
+	return ms.raft.Await(ctx, func() error { return ms.raft.DemoteVoter(s.ID, 0, changeTimeout).Error() })
 }
 
 // remove ends a membership, unless the remaining members could not decide.
 func (ms *membership) remove(ctx context.Context, node string) error {
 	s, err := ms.raft.Member(node)
-	if err != nil {
+	switch {
+	case err != nil && ms.opt.Number > 0:
+		return nil // it has left this group of keys already
+	case err != nil:
 		return err
 	}
 	if err := ms.canRemoveVoter(ctx, s.ID); err != nil {
@@ -208,7 +210,7 @@ func (ms *membership) remove(ctx context.Context, node string) error {
 		return err
 	}
 	defer ms.endChange()
-	if err := ms.write(ctx, s.ID, nil); err != nil {
+	if err := ms.formats.propose(ctx, fsm.KindMember, fsm.MemberBody{ID: s.ID, Removed: true}); err != nil {
 		return err
 	}
 	ms.log.Info("removed member", "id", s.ID)

@@ -79,7 +79,7 @@ func (ms *membership) handle(ctx context.Context, q Request) (a Response) {
 	case ms.role.awaitActive() == nil:
 		return Response{Error: "this node does not lead", Leader: ms.leader.address()}
 	case q.Join != nil:
-		err = ms.join(ctx, *q.Join)
+		err = ms.join(ctx, *q.Join, false)
 	case q.Admin != nil:
 		err = ms.handleAdmin(ctx, *q.Admin)
 	default:

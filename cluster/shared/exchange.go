@@ -140,9 +140,9 @@ func (l *Limits) learn(k *key, p *purse.Purse, limit limits.Limit, want, waiting
 		return o
 	}
 	o.isDry = true
-	k.denied = denial{limit: limit, tokens: waiting, until: now.Add(denyFor), wait: now.Add(time.Duration(look.Wait)), never: look.Wait == engine.NeverWait}
-	if !k.denied.never && k.denied.wait.Before(k.denied.until) {
-		k.denied.until = k.denied.wait
+	k.denied = denial{limit: limit, tokens: waiting, until: now.Add(denyFor), wait: now.Add(time.Duration(look.Wait)), never: look.Wait == engine.NeverWait, held: p.Tokens + answer.Granted}
+	if due := now.Add(time.Duration(k.denied.after(now, waiting))); !k.denied.never && due.Before(k.denied.until) {
+		k.denied.until = due
 	}
 	return o
 }
@@ -181,7 +181,7 @@ func (l *Limits) settleServed(k *key, r *request, o *outcome) (finished bool) {
 	case o.isDry:
 		k.mu.Lock()
 		defer k.mu.Unlock()
-		l.deny(k, r, part, k.denied.after(time.Now()))
+		l.deny(k, r, part, k.denied.after(time.Now(), r.parts[part].Tokens))
 		return true
 	}
 	return l.settle(r)

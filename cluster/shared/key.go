@@ -45,16 +45,25 @@ type denial struct {
 	limit  limits.Limit
 	tokens int64     // as many or more are denied
 	until  time.Time // until then
-	wait   time.Time // then they will be there, unless never
+	wait   time.Time // then home has tokens, unless never
 	never  bool
+	held   int64 // in the purse
 }
 
-// after is the time until the tokens will be there.
-func (d *denial) after(now time.Time) int64 {
+// after is the time until home and the purse have some tokens.
+func (d *denial) after(now time.Time, tokens int64) int64 {
 	if d.never {
 		return engine.NeverWait
 	}
-	return int64(max(time.Millisecond, d.wait.Sub(now)))
+	wait := int64(d.wait.Sub(now))
+	if rate := d.limit.Rate; rate.Tokens > 0 {
+		if more := tokens - d.held - d.tokens; more > 0 {
+			wait += rate.Refill(more)
+		} else {
+			wait -= rate.Refill(-more)
+		}
+	}
+	return max(int64(time.Millisecond), wait)
 }
 
 // keyOf returns a key, made if there is room, or nil.
@@ -108,7 +117,7 @@ func (l *Limits) wait(r *request, part int) (finished bool) {
 		l.deny(k, r, part, engine.NeverWait)
 		return true
 	case now.Before(d.until) && p.Tokens >= d.tokens && p.Limit == d.limit:
-		l.deny(k, r, part, d.after(now))
+		l.deny(k, r, part, d.after(now, p.Tokens))
 		return true
 	case r.tries == maxTries || !now.Before(r.until):
 		r.fail(engine.NoLeader)

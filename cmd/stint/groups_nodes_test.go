@@ -102,7 +102,13 @@ func TestNodesOfGroupsComeAndGo(t *testing.T) {
 	})
 	voters(nodes, 3)
 	take(nodes)
-	gone.Start(t) // it joins again, as a running node does
+	gone.Start(t) // it stays away until it is added
+	testwait.UntilNil(t, "it is added", func() error {
+		if got := ask(t, nodes[1].Address, "RAFT ADD node1 "+peers[0]); got != "+OK" {
+			return fmt.Errorf("%s", got)
+		}
+		return nil
+	})
 	gone.AwaitReady(t)
 	nodes = append(nodes, gone)
 	voters(nodes, 4)

@@ -161,8 +161,10 @@ func (v *topView) write(w io.Writer, host string) {
 		fmt.Fprintf(table, "\nNODE\tROLE\tREACHABLE\tENTRIES BEHIND\t(term %d)\n", c.Term)
 		for _, m := range c.Members {
 			role := "follower"
-			switch {
-			case m.Leader:
+			switch led := c.ledBy(m.ID); {
+			case len(led) > 0:
+				role = "leads " + strings.Join(led, ", ")
+			case m.Leader && len(c.Groups) == 0:
 				role = "leader"
 			case !m.Voter:
 				role = "not voting"
@@ -203,6 +205,16 @@ func (v *topView) write(w io.Writer, host string) {
 		}
 		fmt.Fprintf(table, "%d\t%s\t%s\n", k.Tokens, shown(k.Key), strings.Join(holders, ", "))
 	}
+}
+
+// ledBy lists the groups of keys that a node leads.
+func (c *topCluster) ledBy(node string) (groups []string) {
+	for _, g := range c.Groups {
+		if g.Leader == node {
+			groups = append(groups, strconv.Itoa(g.Group))
+		}
+	}
+	return groups
 }
 
 func (c *topCluster) writeGroups(w io.Writer) {

@@ -63,9 +63,14 @@ func TestTopOfACluster(t *testing.T) {
 	var out strings.Builder
 	v.write(&out, "x")
 	lines := strings.Join(strings.Fields(out.String()), " ")
-	for _, want := range []string{"(term 7)", "a leader this node 0", "b follower no 12", "1 b 3 5 99 0-8191", "2 none 4 0 7 8192-16383", "--top-keys is off"} {
+	for _, want := range []string{"(term 7)", "a follower this node 0", "b leads 1 no 12", "1 b 3 5 99 0-8191", "2 none 4 0 7 8192-16383", "--top-keys is off"} {
 		if !strings.Contains(lines, want) {
 			t.Errorf("it does not contain %q:\n%s", want, &out)
 		}
+	}
+	v.Cluster.Groups = nil
+	out.Reset()
+	if v.write(&out, "x"); !strings.Contains(strings.Join(strings.Fields(out.String()), " "), "a leader this node 0") {
+		t.Errorf("without groups:\n%s", &out)
 	}
 }

@@ -65,6 +65,7 @@ type Status struct {
 
 	Members []Member // this node among them
 	Groups  []Group  // of keys; none where one leader decides all keys
+	Forming bool     // there are to be several groups of keys, which have not begun
 }
 
 // SharedLimits counts this node's requests with shared limits of other groups.

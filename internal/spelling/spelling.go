@@ -7,7 +7,7 @@ import (
 )
 
 // Nearest returns the candidate that word is a beginning of or a misspelling of, or "" if none is near: at most one
-// letter in three may be wrong, missing, or too many. Of several equally near it is the first. Letters in upper and in
+// letter in three may be wrong, missing, or too many, or two be swapped. Of several equally near it is the first. Letters in upper and in
 // lower case differ. The cost is a few microseconds for the 200 names of commands: clients can cause it.
 func Nearest(word string, candidates []string) string {
 	best, bestDistance := "", len(word)/3+1
@@ -27,7 +27,22 @@ func distanceBelow(limit int, word, candidate string) int {
 	if max(len(word)-len(candidate), len(candidate)-len(word), missing(word, candidate), missing(candidate, word)) >= limit {
 		return limit
 	}
+	if isSwapped(word, candidate) {
+		return min(limit, 1)
+	}
 	return min(limit, editDistance(word, candidate))
+}
+
+// isSwapped reports whether the words differ by two neighbouring letters that are swapped.
+func isSwapped(a, b string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	i := 0
+	for i < len(a) && a[i] == b[i] {
+		i++
+	}
+	return i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
 }
 
 // missing is how many different letters of a are not in b, at most: each needs an edit.

@@ -9,7 +9,7 @@ func TestNearest(t *testing.T) {
 	names := []string{"listen", "list", "log-level", "max-clients", "max-memory"}
 	for word, want := range map[string]string{
 		"list": "list", "lisen": "listen", "lis": "listen", "max-client": "max-clients", "max": "max-clients", "max-memry": "max-memory",
-		"lst": "list", "ist": "list", "lo": "", "": "", "zzzzzz": "", "LISTEN": "", "tsil": "", "max-memoryyyyyyy": "",
+		"lst": "list", "lsit": "list", "ilst": "list", "lits": "list", "ist": "list", "lo": "", "": "", "zzzzzz": "", "LISTEN": "", "tsil": "", "max-memoryyyyyyy": "",
 	} {
 		if got := Nearest(word, names); got != want {
 			t.Errorf("nearest to %q is %q, want %q", word, got, want)

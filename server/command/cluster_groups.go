@@ -104,6 +104,10 @@ func groupsInfo(st *clusterstatus.Status) (state string, ok, fail, size int) {
 
 func runRaftGroups(m Membership, _ Session, w *resp.Writer, _ [][]byte) {
 	st := m.Status()
+	if st.Forming {
+		w.Error(errGroupsForming.Error())
+		return
+	}
 	w.Array(len(st.Groups))
 	for _, g := range st.Groups {
 		writeFields(w, []field{

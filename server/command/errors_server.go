@@ -69,6 +69,8 @@ var (
 		"")
 	errRaft = clusterErrors.Add("ERR %w",
 		"The reply to a `RAFT` command that was rejected: the reason, and the remedy. For example, the last voter cannot be removed.")
+	errGroupsForming = clusterErrors.Add("ERR the groups of keys have not begun yet: ask again in a moment",
+		"The cluster with `--groups` forms.")
 	errUnknownNode = clusterErrors.Add("ERR Unknown node %s",
 		"")
 	errNotMaster = clusterErrors.Add("ERR The specified node is not a master",

@@ -15,7 +15,7 @@ var raftRows = []Row{{
 			Cost:    Report, Flags: Admin | Dangerous,
 			Run: inRaft(runRaftInfo)},
 		{Name: "nodes", Group: "cluster", Summary: "The nodes and their replication progress.",
-			Returns: "an array with a map for each node of id, addr, client_addr, role (`leader`, `follower` or `nonvoter`), reachable, healthy, applied_index, last_contact_ms and format_version (the newest that the node knows).",
+			Returns: "an array with a map for each node of id, addr, client_addr, role (`leader`, with --groups that of group 0, `follower` or `nonvoter`), reachable, healthy, applied_index, last_contact_ms and format_version (the newest that the node knows).",
 			Cost:    Report, Flags: Admin | Dangerous, Run: inRaft(runRaftNodes)},
 		{Name: "groups", Group: "cluster", Summary: "The groups of keys of a cluster with --groups, and who leads them.",
 			Returns: "an array with a map for each group of group (its number), slots (the first and the last), leader_id (empty while none is known), term, commit_index, applied_index, log_bytes and healthy (here), and voters (those that are reachable); empty where one leader decides all keys.",
@@ -24,7 +24,7 @@ var raftRows = []Row{{
 			Summary: "Add a member to the cluster; can be sent to any node. A NONVOTER (learner) replicates and serves requests but does not vote; adding it again without NONVOTER makes it a voter.",
 			Returns: "`OK`. Sent when a majority has stored the change.", Example: "x 127.0.0.1:1",
 			Cost: Light, Flags: Admin | Dangerous | NotInMulti, Run: inRaft(runRaftAdd)},
-		{Name: "remove", Syntax: "id", Group: "cluster", Summary: "Remove a member from the cluster; can be sent to any node. Stop it first: a running one joins again. Rejected if the remaining nodes would have no majority that is up.",
+		{Name: "remove", Syntax: "id", Group: "cluster", Summary: "Remove a member from the cluster; can be sent to any node. It stays removed, also when it is started again, until `RAFT ADD`, or with an empty directory. Rejected if the remaining nodes would have no majority that is up.",
 			Returns: "`OK`. Sent when a majority has stored the change.", Example: "x",
 			Cost: Light, Flags: Admin | Dangerous | NotInMulti, Run: inRaft(func(m Membership, s Session, _ *resp.Writer, args [][]byte) {
 				awaitCluster(s, func(done func(error)) { m.Remove(string(args[2]), done) })

@@ -21,7 +21,7 @@ var grpcSettings = []Setting{
 	},
 	{
 		Name: "rls-headers", Group: groupGRPC, Placeholder: "YES",
-		Help:  "Have Envoy add the fields of --ratelimit-fields to its responses.",
+		Help:  "Have Envoy add the fields of --ratelimit-fields to its responses, and Retry-After to those that deny.",
 		value: func(c *Config) Value { return &toggle{&c.RLSHeaders} },
 	},
 }

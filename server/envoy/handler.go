@@ -3,6 +3,7 @@ package envoy
 import (
 	"context"
 	"errors"
+	"strconv"
 	"time"
 
 	core "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
@@ -43,6 +44,7 @@ func (s *Service) answer(ctx context.Context, in *ratelimit.RateLimitRequest, pl
 	}
 	answer, err := plan.Answer(replies)
 	if err != nil {
+		s.gateway.WarnOfFailure("domain "+in.GetDomain(), err)
 		return nil, failureOf(err)
 	}
 	return s.response(answer), nil
@@ -128,6 +130,9 @@ func (s *Service) response(a *rls.Answer) *ratelimit.RateLimitResponse {
 		s.styles.Write([]ratefields.Limit{fieldOf(&a.Statuses[a.Nearest])}, s.now(), func(field, value string) {
 			out.ResponseHeadersToAdd = append(out.ResponseHeadersToAdd, &core.HeaderValue{Key: field, Value: value})
 		})
+		if wait := a.Wait(); a.OverLimit && wait > 0 {
+			out.ResponseHeadersToAdd = append(out.ResponseHeadersToAdd, &core.HeaderValue{Key: "Retry-After", Value: strconv.FormatInt(wait, 10)})
+		}
 	}
 	return out
 }

@@ -2,8 +2,6 @@ package envoy
 
 import (
 	"context"
-	"io"
-	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +12,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/internal/testlog"
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/clock/clocktest"
 	"github.com/stintdb/stint/server/config"
@@ -32,6 +31,7 @@ type host struct {
 	clock  *clocktest.Manual
 	addr   string // of the service
 	stop   func() error
+	log    testlog.Log
 
 	addresses []string
 }
@@ -43,8 +43,7 @@ func newHost(t testing.TB, change func(*config.Config, *server.Options)) *host {
 	cfg.Listen, cfg.GRPCListen, cfg.RLSConfig, cfg.Loops = []string{"127.0.0.1:0"}, []string{"127.0.0.1:0"}, "testdata/rules", 1
 	keys := store.New(store.Config{Shards: 16})
 	t.Cleanup(keys.Close)
-	log := slog.New(slog.NewTextHandler(io.Discard, nil))
-	o := server.Options{Decider: &decider.Local{Store: keys, Clock: h.clock.Clock}, Keys: keys, Clock: h.clock.Clock, Log: log, Version: "0.0.0-test"}
+	o := server.Options{Decider: &decider.Local{Store: keys, Clock: h.clock.Clock}, Keys: keys, Clock: h.clock.Clock, Log: h.log.Logger(), Version: "0.0.0-test"}
 	if change != nil {
 		change(&cfg, &o)
 	}

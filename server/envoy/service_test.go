@@ -67,7 +67,7 @@ func TestUsers(t *testing.T) {
 	h.expect(bearer("Bearer envoy:wrong"), client, in, codes.Unauthenticated, "the password is wrong")
 	h.expect(bearer("Bearer nobody:secret"), client, in, codes.Unauthenticated, "the password is wrong")
 	h.expect(bearer("Bearer envoy:secret"), client, in, codes.OK, "")
-	h.expect(bearer("Bearer envoy:secret"), client, parse(t, "shop 0@table=orders"), codes.OK, "")
+	h.expect(bearer("Bearer envoy:secret"), client, parse(t, "shop 0@kind=mail"), codes.OK, "")
 	h.expect(bearer("Bearer envoy:secret"), client, parse(t, "stint bucket=1"), codes.PermissionDenied, "No permissions to access a key")
 	h.expect(bearer("Bearer reader:secret"), client, in, codes.PermissionDenied, "no permissions to run the 'fw.acquire' command")
 	h.expect(bearer("Bearer envoy:secret"), client, parse(t, "shop unknown=1"), codes.OK, "") // needs no command
@@ -85,6 +85,10 @@ func TestErrors(t *testing.T) {
 	h.expect(ctx, client, parse(t, "shop table="+strings.Repeat("x", 5000)), codes.InvalidArgument, "max-key-size")
 	h.expect(ctx, client, parse(t, "shop table="+strings.Repeat("x", maxMessageBytes)), codes.ResourceExhausted, "larger than max")
 	h.expect(ctx, client, parse(t, "stint plan=ann"), codes.InvalidArgument, "no such policy")
+	h.expect(ctx, client, parse(t, "stint plan=bob"), codes.InvalidArgument, "no such policy")
+	if warning := "a proxy's request was not decided"; h.log.Count(warning) != 1 || !h.log.Has(`request="domain shop" error="ERR key: at most`) {
+		t.Errorf("the reason is not in the log once:\n%s", &h.log)
+	}
 	h.do("TB.ACQUIRE rls.shop:table=orders 5 1/s")
 	h.expect(ctx, client, parse(t, "shop table=orders"), codes.FailedPrecondition, "WRONGTYPE")
 	h.expect(ctx, client, parse(t, "shop free=1"), codes.OK, "")
@@ -122,6 +126,8 @@ func TestHeaders(t *testing.T) {
 		{"shop table=orders kind=mail", "RateLimit-Limit: 3, RateLimit-Remaining: 2, RateLimit-Reset: 75335"},
 		{"shop other=1", ""},
 		{"shop kind=mail banned=1", "RateLimit-Limit: 0, RateLimit-Remaining: 0, RateLimit-Reset: 35"},
+		{"shop 3@kind=mail", "RateLimit-Limit: 3, RateLimit-Remaining: 0, RateLimit-Reset: 75335, Retry-After: 75335"},
+		{"shop 0@kind=mail", "RateLimit-Limit: 3, RateLimit-Remaining: 0, RateLimit-Reset: 75335, Retry-After: 75335"},
 	} {
 		out, err := h.client().ShouldRateLimit(context.Background(), parse(t, tc.request))
 		if err != nil {

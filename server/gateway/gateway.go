@@ -8,6 +8,7 @@ import (
 	"context"
 	"crypto/tls"
 	"log/slog"
+	"sync/atomic"
 
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/conn"
@@ -47,10 +48,11 @@ type Server interface {
 type Gateway struct {
 	env    *conn.Env
 	server Server
+	warned atomic.Int64 // when WarnOfFailure logged last, since 1970
 }
 
 // New returns the gateway of a server whose sessions share env.
-func New(env *conn.Env, server Server) *Gateway { return &Gateway{env, server} }
+func New(env *conn.Env, server Server) *Gateway { return &Gateway{env: env, server: server} }
 
 // Config returns the settings in force.
 func (g *Gateway) Config() *config.Config { return g.env.Settings.Load() }

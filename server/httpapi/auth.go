@@ -1,12 +1,15 @@
 package httpapi
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/tidwall/redcon"
 
 	"github.com/stintdb/stint/server/command"
 )
@@ -22,6 +25,9 @@ func (s *Service) auth(r *request) {
 	}
 	reply, ok := s.do(r, &words)
 	if !ok {
+		if reply.Type == redcon.Error {
+			s.gateway.WarnOfFailure(authPath+" with the policy "+name, errors.New(reply.String()))
+		}
 		return
 	}
 	d := readDecision(reply)

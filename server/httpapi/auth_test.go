@@ -55,4 +55,7 @@ func TestAuth(t *testing.T) {
 	if got := string(h.run("SCAN 0 COUNT 100").Raw); !strings.Contains(got, "u:a/b") || !strings.Contains(got, "acme:1") {
 		t.Errorf("keys: %q", got)
 	}
+	if h.log.Count("a proxy's request was not decided") != 1 {
+		t.Errorf("the log should have the first of the errors:\n%s", &h.log)
+	}
 }

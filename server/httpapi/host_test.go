@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"io"
-	"log/slog"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/internal/testlog"
 	"github.com/stintdb/stint/internal/testwait"
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/clock/clocktest"
@@ -37,6 +37,7 @@ type host struct {
 	decider *refusing
 	url     string
 	stop    func() error
+	log     testlog.Log
 }
 
 // refusing is a decider that, while its status is not OK, decides nothing and gives each operation that status.
@@ -76,7 +77,7 @@ func serveBy(t testing.TB, service *Service, change ...func(*config.Config)) *ho
 	keys := store.New(store.Config{Shards: 16, Commands: server.NewCommands(&cfg)})
 	h.decider = &refusing{Local: &decider.Local{Store: keys, Clock: h.clock.Clock}}
 	h.Server = server.New(server.Options{Config: cfg, Decider: h.decider, Keys: keys, Clock: h.clock.Clock,
-		Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Version: "0.0.0-test", Services: []gateway.Service{service}})
+		Log: h.log.Logger(), Version: "0.0.0-test", Services: []gateway.Service{service}})
 	t.Cleanup(keys.Close)
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
 	addresses, stop := servertest.Serve(t, h.Server)

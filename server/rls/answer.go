@@ -23,6 +23,7 @@ type Status struct {
 	Limit     *Limit // nil if none applies
 	Remaining uint32
 	Reset     int64 // seconds until the limit is whole again, rounded up; 0 if none applies
+	Wait      int64 // seconds until a denied request would be granted, rounded up; 0 if it is not known
 }
 
 // Limit is a limit as the answer shows it.
@@ -41,7 +42,8 @@ const Never = limits.MaxDuration / int64(time.Second)
 type level struct {
 	granted                   bool
 	limit, remaining, resetMs int64
-	never                     bool // no wait would let the request through
+	waitMs                    int64 // of a denied request
+	never                     bool  // no wait would let the request through
 }
 
 // Answer makes the answer from the replies to the commands.
@@ -112,7 +114,7 @@ func (p *Plan) read(of *ask, reply redcon.RESP, a *Answer) error {
 		if len(words) != 5 {
 			return ErrorReply(reply.Data)
 		}
-		p.set(of.descriptors[0], level{granted: words[0].Int() > 0, limit: words[1].Int(), remaining: words[2].Int(), resetMs: words[4].Int()}, a)
+		p.set(of.descriptors[0], level{granted: words[0].Int() > 0, limit: words[1].Int(), remaining: words[2].Int(), waitMs: words[3].Int(), resetMs: words[4].Int()}, a)
 		return nil
 	}
 	if len(words) != 4 {
@@ -121,7 +123,7 @@ func (p *Plan) read(of *ask, reply redcon.RESP, a *Answer) error {
 	granted, list := words[0].Int() > 0, elements(words[3])
 	if of.kind == askPolicy {
 		l := lowest(list, granted)
-		l.never = words[2].Int() < 0
+		l.waitMs, l.never = words[2].Int(), words[2].Int() < 0
 		if granted && p.request.Descriptors[of.descriptors[0]].Hits == 0 {
 			l.remaining++ // PEEK reports what would remain without the one that was asked for
 		}
@@ -134,7 +136,7 @@ func (p *Plan) read(of *ask, reply redcon.RESP, a *Answer) error {
 		}
 		l := levelOf(list[n])
 		hits := int64(p.request.Descriptors[i].Hits)
-		l.granted, l.never = granted || l.remaining >= hits, hits > l.limit
+		l.granted, l.waitMs, l.never = granted || l.remaining >= hits, words[2].Int(), hits > l.limit
 		p.set(i, l, a)
 	}
 	return nil
@@ -151,6 +153,8 @@ func (p *Plan) set(i int, l level, a *Answer) {
 	}
 	if s.Reset = (max(l.resetMs, 0) + 999) / 1000; over && l.never {
 		s.Reset = Never
+	} else if over {
+		s.Wait = (max(l.waitMs, 0) + 999) / 1000
 	}
 	if rule.Algorithm == limits.NoAlgorithm && rule.Policy == "" && s.Reset == 0 {
 		s.Reset = rule.Unit.untilEnd(p.now) // nothing is counted, but the window has an end
@@ -208,6 +212,23 @@ func (p *Plan) sum(a *Answer) {
 		}
 	}
 	a.OverLimit = a.OverLimit || (quotas > 0 && used == quotas)
+}
+
+// Wait is the number of seconds until a denied request would be granted, 0 if that is not known or never comes.
+func (a *Answer) Wait() (seconds int64) {
+	for i := range a.Statuses {
+		s := &a.Statuses[i]
+		switch {
+		case !s.OverLimit:
+		case s.Wait > 0:
+			seconds = max(seconds, s.Wait)
+		case s.Limit.Window > 0 && s.Limit.Requests > 0 && s.Reset < Never: // it was only asked whether the limit is used up
+			seconds = max(seconds, s.Reset)
+		default:
+			return 0
+		}
+	}
+	return seconds
 }
 
 // before reports whether s is nearer to its limit.

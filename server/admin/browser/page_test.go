@@ -108,6 +108,10 @@ func TestAddressAndRanges(t *testing.T) {
 		b.run(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`(range => { range.value = %q; range.dispatchEvent(new Event("change")) })(document.getElementById("range"))`, value)))
 		b.until(fmt.Sprintf(`document.querySelector("#rates svg").textContent.includes(%q)`, label))
 	}
+	b.run(chromedp.Evaluate[chromedp.Void](`(drawing => { const box = drawing.getBoundingClientRect();
+		drawing.dispatchEvent(new PointerEvent("pointermove", { clientX: box.right - 1 })) })(document.querySelector("#rates svg"))`))
+	b.until(`/^[0-9]+ s ago: [0-9.]+, [0-9.]+$/.test(document.querySelector("#rates svg .at").textContent)`) // also once the chart is drawn again
+	b.until(`/, up [0-9]+ s$/.test(document.getElementById("about").textContent)`)
 	b.screenshot("address")
 }
 

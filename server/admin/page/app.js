@@ -10,11 +10,25 @@ const history = empty();
 let samples = 0; // that the server has sent
 let day = empty(), dayAsked = 0; // a sample a minute
 let newest; // the last answer
+let errors = []; // [time, commands answered with an error so far], of the last answers
 
 // sum adds up the values of a metric whose labels have the values given.
 function sum(overview, name, labels = {}) {
   return (overview.metrics[name] ?? []).filter((s) => Object.entries(labels).every(([k, v]) => s.labels?.[k] === v))
     .reduce((total, s) => total + s.value, 0);
+}
+
+// errorRate is the number of commands a second that were answered with an error, in the last seconds.
+function errorRate(o) {
+  errors = [...errors.slice(-5), [o.unixNano / 1e9, sum(o, "stint_command_errors_total")]];
+  const [then, before] = errors[0], [at, all] = errors.at(-1);
+  return at > then && all > before ? (all - before) / (at - then) : 0;
+}
+
+// memory is the memory for keys, and of what, if it is bounded.
+function memory(o) {
+  const limit = sum(o, "stint_keys_limit_bytes"), used = sum(o, "stint_keys_bytes");
+  return bytes(used) + (limit > 0 ? ` of ${bytes(limit)}` : "");
 }
 
 // remember adds samples to series.
@@ -59,7 +73,8 @@ function showNow(o) {
     tile("99 % are faster than", seconds(now("tail"))),
     tile("open connections", count(sum(o, "stint_connections")), { metric: "stint_connections" }),
     tile("keys", count(sum(o, "stint_keys")), { metric: "stint_keys" }),
-    tile("memory for keys", bytes(sum(o, "stint_keys_bytes"))),
+    tile("memory for keys", memory(o)),
+    tile("errors per second", rate(errorRate(o))),
   ].flat().map(pair));
   charts();
 }
@@ -107,6 +122,7 @@ function showBites(o) {
 function showTop(o) {
   const notes = { off: "Not counted: --top-keys is off.", hashed: "Keys are shown as hashes; look up a key to see its hash." };
   $("top-note").textContent = notes[o.top.mode] ?? (o.top.entries.length ? `${count(o.top.total)} denials of all keys${o.cluster ? " at this node" : ""}.` : `No denials${o.cluster ? " at this node" : ""}.`);
+  $("top").closest("table").classList.toggle("exact", o.top.entries.every((e) => e.error === 0));
   refill($("top"), ...o.top.entries.map((e) => make("tr", {},
     keyCell(e, e.by),
     make("td", { class: "number", "data-top": e.key }, count(e.count)),
@@ -117,15 +133,22 @@ function showTop(o) {
 
 const traffic = ["granted", "denied", "connections"];
 
+// roleOf is what a node does in the cluster: with groups of keys, those that it leads.
+function roleOf(m, groups) {
+  const led = groups.filter((g) => g.leader === m.id).map((g) => g.group);
+  if (led.length) return `leads ${led.join(", ")}`;
+  return m.leader && !groups.length ? "leader" : m.voter ? "follower" : "follower without a vote";
+}
+
 function showCluster(o) {
   $("cluster").hidden = !o.cluster;
   if (!o.cluster) return;
   const c = o.cluster;
   $("here").textContent = ` at node ${c.nodeId}`;
-  $("cluster-state").textContent = `This node, ${c.nodeId}, is ${c.state} in term ${c.term}; ` + (c.leader ? `${c.leader} leads.` : "there is no leader.");
+  $("cluster-state").textContent = `This node, ${c.nodeId}, is ${c.state} in term ${c.term}${c.groups.length ? " of group 0, which has no keys" : ""}; ` + (c.leader ? `${c.leader} leads.` : "there is no leader.");
   refill($("members"), ...c.members.map((m) => make("tr", { "data-member": m.id },
     make("td", {}, m.id === c.nodeId || !m.traffic?.admin ? m.id : make("a", { "data-look": m.id, href: `${location.protocol}//${m.traffic.admin}/` }, m.id), m.id === c.nodeId ? " (this)" : ""),
-    make("td", { class: "part" }, m.leader ? "leader" : m.voter ? "follower" : "follower without a vote"),
+    make("td", { class: "part" }, roleOf(m, c.groups)),
     make("td", { class: m.reachable ? "" : "over" }, m.reachable ? "yes" : "no"),
     ...traffic.map((of) => make("td", { class: "number", "data-of": of }, m.traffic ? rate(m.traffic[of]) : "–")),
     make("td", { class: "number" }, count(m.lag)),
@@ -163,7 +186,7 @@ function since(p, o) {
 
 function show(o) {
   newest = o;
-  $("about").textContent = `${o.version}${o.cluster ? `, node ${o.cluster.nodeId}` : ""}`;
+  $("about").textContent = `${o.version}${o.cluster ? `, node ${o.cluster.nodeId}` : ""}, up ${span(1000 * sum(o, "stint_uptime_seconds"))}`;
   showVerdict(o);
   showNow(o);
   showCluster(o);

@@ -26,6 +26,30 @@ export function lines(into, series, { points, minutes, format, label, full }) {
     drawing.append(make("path", { class: s.kind, d: path || "M0 0" }));
   }
   into.replaceChildren(drawing);
+  const at = make("text", { x: left + 4, y: top, class: "at" });
+  drawing.append(at);
+  pointed(into, drawing, (share) => {
+    const place = Math.round(((share * width - left) / (width - left)) * (points - 1)), from = (s) => place - points + s.values.length;
+    const values = series.map((s) => s.values[from(s)] ?? null);
+    at.textContent = values.some((v) => v !== null) ? `${ago(points - 1 - place, points, minutes)}: ${values.map((v) => (v === null ? "–" : format(v))).join(", ")}` : "";
+  });
+}
+
+// ago is the time before now of a place.
+function ago(places, points, minutes) {
+  const s = Math.round((places * minutes * 60) / points);
+  return s < 120 ? `${s} s ago` : `${Math.round(s / 60)} min ago`;
+}
+
+// pointed calls show with the place of the pointer in a drawing, as a share of its width, also when the drawing has been replaced under it.
+function pointed(into, drawing, show) {
+  drawing.addEventListener("pointermove", (event) => {
+    const box = drawing.getBoundingClientRect();
+    into.dataset.at = (event.clientX - box.left) / box.width;
+    show(Number(into.dataset.at));
+  });
+  drawing.addEventListener("pointerleave", () => { if (drawing.isConnected) delete into.dataset.at; show(NaN); });
+  if (into.dataset.at) show(Number(into.dataset.at));
 }
 
 // nice is a round number at or above n.

@@ -15,8 +15,11 @@ export function look(key) {
   poll();
 }
 
+// holderName is a holder's name; of a process of a node, that of the node.
+const holderName = (holder) => holder.replace(/^node\/(.+)#[^#/]*\/[0-9a-f]+$/, "node $1").replace(/^group\//, "group ");
+
 // holders lists loans in one line.
-export const holders = (loans) => loans.map((l) => `${l.holder} ${count(l.tokens)}${l.leftMs ? ` for ${span(l.leftMs)}` : ""}`).join(", ");
+export const holders = (loans) => loans.map((l) => `${holderName(l.holder)}: ${count(l.tokens)}${l.leftMs ? ` for ${span(l.leftMs)}` : ""}`).join(", ");
 
 async function poll() {
   const key = watched;
