@@ -1,7 +1,6 @@
 package forward
 
 import (
-	"bufio"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -162,7 +161,7 @@ func (f *Client) pack(r *leaderConn, frame []byte) []byte {
 
 // read takes in answers until the connection breaks.
 func (f *Client) read(r *leaderConn) {
-	in := bufio.NewReaderSize(r.conn, 64<<10)
+	in := transport.Buffered(r.conn)
 	var frame []byte
 	for {
 		_ = r.conn.SetReadDeadline(time.Now().Add(connTimeout))

@@ -1,7 +1,6 @@
 package forward
 
 import (
-	"bufio"
 	"context"
 	"encoding/binary"
 	"net"
@@ -90,7 +89,7 @@ func (s *Server) Serve(conn net.Conn) {
 
 // read receives calls. Their keys are valid only until Decide returns.
 func (l *followerConn) read() {
-	in := bufio.NewReaderSize(l.conn, 64<<10)
+	in := transport.Buffered(l.conn)
 	var frame []byte
 	for {
 		var err error

@@ -118,7 +118,7 @@ func askAll(t *testing.T, a, b *node) {
 func usesFrames(a *node) bool {
 	a.links.mu.Lock()
 	defer a.links.mu.Unlock()
-	return len(a.links.idle["b"]) > 0
+	return len(a.links.idle[way{address: "b"}]) > 0
 }
 
 // Two nodes that know frames use them. If another version is started at one of them, the next message but those that are lost goes as that
