@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/cluster/call"
+	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/notifier"
 	"github.com/stintdb/stint/cluster/transport"
 	"github.com/stintdb/stint/engine"
@@ -98,7 +99,7 @@ func (f *Client) wasRefused(r *leaderConn) bool {
 
 // write sends the waiting calls. It returns when the connection is no longer usable.
 func (f *Client) write(ctx context.Context, r *leaderConn, address string) {
-	check := time.NewTicker(connKeepalive)
+	check := time.NewTimer(clock.UntilNext(connKeepalive))
 	defer check.Stop()
 	var frame []byte
 	for {
@@ -118,6 +119,7 @@ func (f *Client) write(ctx context.Context, r *leaderConn, address string) {
 		case <-f.wake:
 		case <-moved:
 		case <-check.C:
+			check.Reset(clock.UntilNext(connKeepalive))
 		case <-r.done:
 			return
 		case <-ctx.Done():

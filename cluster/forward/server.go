@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/cluster/call"
+	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/notifier"
 	"github.com/stintdb/stint/cluster/transport"
 	"github.com/stintdb/stint/engine"
@@ -209,7 +210,7 @@ func (r *forwardedCall) answered() {
 
 // write sends answers, and the time when there are none.
 func (l *followerConn) write() {
-	pulse := time.NewTicker(connKeepalive)
+	pulse := time.NewTimer(clock.UntilNext(connKeepalive))
 	defer pulse.Stop()
 	defer close(l.writerEnded)
 	defer l.conn.Close() // which ends the reader too
@@ -229,6 +230,7 @@ func (l *followerConn) write() {
 			case <-l.wake:
 				continue
 			case <-pulse.C:
+				pulse.Reset(clock.UntilNext(connKeepalive))
 			case <-l.stop:
 				return
 			}

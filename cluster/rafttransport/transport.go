@@ -112,7 +112,7 @@ const maxStreamBytes = 64 << 10
 
 // laneOf is the connection that carries a message of a group of keys: heartbeats never wait behind entries.
 func laneOf(args *raft.AppendEntriesRequest) transport.Lane {
-	if transport.IsHeartbeat(args) {
+	if len(args.Entries) == 0 {
 		return transport.HeartbeatsLane
 	}
 	return transport.EntriesLane
