@@ -136,7 +136,7 @@ func (s *Stream) Read(b []byte) (int, error) {
 		case <-s.moved:
 			s.timer.Stop()
 		case <-s.timer.C:
-			if time.Duration(s.conn.heard.Load()) < began {
+			if time.Duration(s.conn.heard.Load()) <= began {
 				s.conn.end(errSilent)
 			}
 			return 0, os.ErrDeadlineExceeded
