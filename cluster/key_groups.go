@@ -197,7 +197,7 @@ func (k *keyGroups) begin(saved savedGroups, isNew bool) error {
 	return nil
 }
 
-// beatsOfTimeout divides the heartbeat timeout. Raft sends heartbeats of its own, each group's at another time, after a tenth to a fifth of the timeout
+// beatsOfTimeout divides the heartbeat timeout. Raft itself sends heartbeats, each group's at another time, after a tenth to a fifth of the timeout
 // without any: so there are none.
 const beatsOfTimeout = 12
 

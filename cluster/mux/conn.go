@@ -220,7 +220,7 @@ func (c *Conn) send(number uint32, kind byte, b []byte) error {
 	}
 	runtime.Gosched() // streams that are woken together send together, too
 	if c.write() {
-		go func() { // what has come meanwhile is not left to the first caller
+		go func() { // the first caller does not write for those that come later
 			for c.write() {
 			}
 		}()

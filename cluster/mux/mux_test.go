@@ -81,36 +81,38 @@ func echo(s *Stream, group uint32) {
 
 // Each stream gets its own bytes, in order, however many send at the same time: long and short pieces, in both directions.
 func TestStreamsKeepApart(t *testing.T) {
-	c, _ := pair(t, echo)
-	var clients sync.WaitGroup
-	for group := range uint32(20) {
-		s := open(t, c, group)
-		r := rand.New(rand.NewPCG(testsize.Seed(), uint64(group)))
-		sent := make([]byte, 300<<10)
-		for i := range sent {
-			sent[i] = byte(r.Uint32())
-		}
-		clients.Go(func() {
-			for rest := sent; len(rest) > 0; {
-				n := min(len(rest), 1+r.IntN(1<<(1+r.IntN(17))))
-				if _, err := s.Write(rest[:n]); err != nil {
-					t.Error(err)
-					return
+	synctest.Test(t, func(t *testing.T) {
+		c, _ := pair(t, echo)
+		var clients sync.WaitGroup
+		for group := range uint32(20) {
+			s := open(t, c, group)
+			r := rand.New(rand.NewPCG(testsize.Seed(), uint64(group)))
+			sent := make([]byte, 300<<10)
+			for i := range sent {
+				sent[i] = byte(r.Uint32())
+			}
+			clients.Go(func() {
+				for rest := sent; len(rest) > 0; {
+					n := min(len(rest), 1+r.IntN(1<<(1+r.IntN(17))))
+					if _, err := s.Write(rest[:n]); err != nil {
+						t.Error(err)
+						return
+					}
+					rest = rest[n:]
 				}
-				rest = rest[n:]
-			}
-		})
-		clients.Go(func() {
-			got := make([]byte, 1+len(sent))
-			if _, err := io.ReadFull(s, got); err != nil {
-				t.Error(err)
-			}
-			if got[0] != byte(group) || !bytes.Equal(got[1:], sent) {
-				t.Errorf("the stream of group %d gets other bytes than were sent, from the server of group %d", group, got[0])
-			}
-		})
-	}
-	clients.Wait()
+			})
+			clients.Go(func() {
+				got := make([]byte, 1+len(sent))
+				if _, err := io.ReadFull(s, got); err != nil {
+					t.Error(err)
+				}
+				if got[0] != byte(group) || !bytes.Equal(got[1:], sent) {
+					t.Errorf("the stream of group %d gets other bytes than were sent, from the server of group %d", group, got[0])
+				}
+			})
+		}
+		clients.Wait()
+	})
 }
 
 // What streams send while a write is under way leaves in the next one.

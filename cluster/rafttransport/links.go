@@ -86,7 +86,7 @@ func (l *Links) isOlder(address raft.ServerAddress) bool {
 	return l.older[address]
 }
 
-// way is how messages go to a node: each in a connection of its own, or in a stream.
+// way is how messages go to a node: each in a separate connection, or in a stream.
 type way struct {
 	address  raft.ServerAddress
 	inStream bool

@@ -211,8 +211,8 @@ func TestMessagesThatNobodySends(t *testing.T) {
 	})
 }
 
-// Messages of groups of keys share connections, one for entries and one for the rest: each reaches its own group. Long ones have a connection of
-// their own.
+// Messages of groups of keys share connections, one for entries and one for the rest: each reaches its own group. Long ones have a separate
+// connection.
 func TestGroupsShareConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := testnet.New()
