@@ -188,10 +188,10 @@ func TestStreamsEndAlone(t *testing.T) {
 			t.Errorf("%d streams are left", len(c.streams))
 		}
 		c.end(io.ErrUnexpectedEOF)
-		if _, err := three.Read(b); err != io.ErrUnexpectedEOF {
+		if _, err := three.Read(b); !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("a stream of a broken connection: %v", err)
 		}
-		if _, err := c.Open(t.Context(), 3); err != io.ErrUnexpectedEOF {
+		if _, err := c.Open(t.Context(), 3); !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("a stream is opened in a broken connection: %v", err)
 		}
 	})
