@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
 
 // groupCounts are the numbers of groups of keys that are compared, each on three nodes.
 var groupCounts = []int{1, 3, 12}
+
+// idleGroups are the most that a cluster may have; only idle.
+const idleGroups = 64
 
 func groupSeries(groups int) string { return fmt.Sprint(groups, " groups") }
 
@@ -32,6 +36,9 @@ var groupLoads = []groupLoad{
 
 const (
 	ledSpread  = "groups led, most less fewest"
+	switches   = "context switches"
+	reads      = "calls of read"
+	writes     = "calls of write"
 	shareOfCPU = "CPU of the busiest node, of a third"
 	spreadWait = 70 * time.Second // for leaders to spread
 )
@@ -44,13 +51,13 @@ func measureGroups(ctx context.Context, e Env, f Figures) error {
 			inst.Stop()
 		}
 	}()
-	for _, groups := range groupCounts {
+	for _, groups := range slices.Concat(groupCounts, []int{idleGroups}) {
 		inst, err := startNodes(e.binary, nodeSetup{options: append(patient(e), "--groups", fmt.Sprint(groups))})(ctx, fmt.Sprint("stint-groups-", groups), nil)
 		if err != nil {
 			return err
 		}
 		clusters = append(clusters, inst)
-		if groups > 1 {
+		if groups > 1 && groups != idleGroups {
 			spread, err := awaitSpread(ctx, inst, groups)
 			if err != nil {
 				return diagnose(inst, err)
@@ -60,6 +67,9 @@ func measureGroups(ctx context.Context, e Env, f Figures) error {
 	}
 	speeds := map[string]float64{}
 	return e.rounds(0, "groups of keys", func(round int) error { // 0 only measures the speed
+		if _, _, err := measureIdle(e, clusters[len(groupCounts)], groupSeries(idleGroups), f, round); err != nil {
+			return err
+		}
 		for i, groups := range groupCounts {
 			if err := measureGroupsOnce(ctx, e, clusters[i], groupSeries(groups), speeds, f, round); err != nil {
 				return diagnose(clusters[i], err)
@@ -70,12 +80,16 @@ func measureGroups(ctx context.Context, e Env, f Figures) error {
 }
 
 func measureGroupsOnce(ctx context.Context, e Env, inst *Instance, series string, speeds map[string]float64, f Figures, round int) error {
-	idle, err := idleMicros(inst, e.Cell)
+	idle, idleActivity, err := measureIdle(e, inst, series, f, round)
 	if err != nil {
 		return err
 	}
 	for _, l := range groupLoads {
 		before, err := cpuOfEach(inst)
+		if err != nil {
+			return err
+		}
+		was, err := activityOf(inst.PIDs())
 		if err != nil {
 			return err
 		}
@@ -92,14 +106,39 @@ func measureGroupsOnce(ctx context.Context, e Env, inst *Instance, series string
 		if err != nil {
 			return err
 		}
+		is, err := activityOf(inst.PIDs())
+		if err != nil {
+			return err
+		}
+		f.addActivity(series, l.name, is.since(was, idleActivity, float64(sample.Requests)/sample.PerSecond, float64(sample.Requests)/1000))
 		sample.CPUMicros -= idle / sample.PerSecond
 		f.addSample(series, l.name, sample)
 		f.add(series, l.name, shareOfCPU, busiest(before, after))
 	}
-	if round > 0 {
-		f.add(series, "", idleCPU, idle)
-	}
 	return nil
+}
+
+// measureIdle measures what nodes do in a second without requests.
+func measureIdle(e Env, inst *Instance, series string, f Figures, round int) (micros float64, did activity, err error) {
+	before, err := activityOf(inst.PIDs())
+	if err != nil {
+		return 0, did, err
+	}
+	if micros, err = idleMicros(inst, e.Cell); err != nil {
+		return 0, did, err
+	}
+	after, err := activityOf(inst.PIDs())
+	if did = after.since(before, activity{}, 0, e.Cell.Seconds()); err == nil && round > 0 {
+		f.add(series, "", idleCPU, micros)
+		f.addActivity(series, "", did)
+	}
+	return micros, did, err
+}
+
+func (f Figures) addActivity(series, load string, did activity) {
+	f.add(series, load, switches, did.switches)
+	f.add(series, load, reads, did.reads)
+	f.add(series, load, writes, did.writes)
 }
 
 // cpuOfEach is the CPU time of each node.
@@ -144,23 +183,25 @@ func awaitSpread(ctx context.Context, inst *Instance, groups int) (spread int, e
 }
 
 func groupTables(_ Env, f Figures) []Table {
-	t := Table{Title: "Three nodes with groups of keys", Words: 2, Header: []string{"load, to all nodes", "groups", "requests/s", "µs CPU", "ratio", "busiest node"},
-		Note: "CPU is that of all nodes for a request, without that of idle nodes, and its ratio that to one group in the same round; the busiest node's CPU is a multiple of a third. " +
+	t := Table{Title: "Three nodes with groups of keys", Words: 2, Header: []string{"load, to all nodes", "groups", "requests/s", "µs CPU", "ratio", "busiest node", switches, reads, writes},
+		Note: "CPU is that of all nodes for a request, without that of idle nodes, and its ratio that to one group in the same round; the busiest node's CPU is a multiple of a third. Switches, reads and writes are for 1,000 requests, those of idle nodes left out. " +
 			"150 connections with three groups are as many for each leader as 50 with one."}
 	for _, l := range groupLoads {
 		for _, groups := range groupCounts {
 			own, one := Key{groupSeries(groups), l.name, cpu}, Key{groupSeries(1), l.name, cpu}
 			t.Rows = append(t.Rows, []string{l.name, fmt.Sprint(groups), formatCount(median(f[Key{groupSeries(groups), l.name, throughput}])), formatFigure(median(f[own])),
-				formatFigure(f.ratio(own, one)), formatFigure(median(f[Key{groupSeries(groups), l.name, shareOfCPU}]))})
+				formatFigure(f.ratio(own, one)), formatFigure(median(f[Key{groupSeries(groups), l.name, shareOfCPU}])), formatFigure(median(f[Key{groupSeries(groups), l.name, switches}])),
+				formatFigure(median(f[Key{groupSeries(groups), l.name, reads}])), formatFigure(median(f[Key{groupSeries(groups), l.name, writes}]))})
 		}
 	}
-	idle := Table{Title: "Three nodes with groups of keys, idle", Words: 1, Header: []string{"groups", idleCPU, ledSpread}}
-	for _, groups := range groupCounts {
+	idle := Table{Title: "Three nodes with groups of keys, idle", Words: 1, Header: []string{"groups", idleCPU, switches, reads, writes, ledSpread}, Note: "All of three nodes, in a second."}
+	for _, groups := range slices.Concat(groupCounts, []int{idleGroups}) {
 		led := "0"
-		if groups > 1 {
+		if groups > 1 && groups != idleGroups {
 			led = formatFigure(median(f[Key{groupSeries(groups), "", ledSpread}]))
 		}
-		idle.Rows = append(idle.Rows, []string{fmt.Sprint(groups), formatFigure(median(f[Key{groupSeries(groups), "", idleCPU}])), led})
+		idle.Rows = append(idle.Rows, []string{fmt.Sprint(groups), formatFigure(median(f[Key{groupSeries(groups), "", idleCPU}])), formatFigure(median(f[Key{groupSeries(groups), "", switches}])),
+			formatFigure(median(f[Key{groupSeries(groups), "", reads}])), formatFigure(median(f[Key{groupSeries(groups), "", writes}])), led})
 	}
 	return []Table{t, idle}
 }

@@ -2,6 +2,8 @@ package cluster
 
 import (
 	"context"
+	"fmt"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -55,8 +57,15 @@ func (p groupStatuses) Ask(ctx context.Context, address string, q group.Request)
 
 // Fetch implements [group.Statuses].
 func (p groupStatuses) Fetch(ctx context.Context, address string) (group.MemberStatus, error) {
-	r, err := p.fetch(ctx, address, p.number)
-	return r.MemberStatus, err
+	r, err := p.shared.fetch(ctx, address)
+	if err != nil {
+		return group.MemberStatus{}, err
+	}
+	own, isThere := r.keyGroups[p.number]
+	if !isThere {
+		return own, fmt.Errorf("%s: this node has no group %d", address, p.number)
+	}
+	return own, nil
 }
 
 // FetchAll implements [group.Statuses].
@@ -67,4 +76,60 @@ func (p groupStatuses) FetchAll(ctx context.Context, timeout time.Duration) (rep
 		}
 	}
 	return reports
+}
+
+// sharedFetches asks each node once for all groups that want its status at the same time.
+type sharedFetches struct {
+	ask func(ctx context.Context, address string) (nodeStatus, error)
+
+	mu   sync.Mutex
+	next map[string]*sharedFetch // by address: begins when the one under way has ended
+	busy map[string]bool         // one is under way
+}
+
+type sharedFetch struct {
+	done   chan struct{}
+	status nodeStatus
+	err    error
+}
+
+// fetch returns a status that was asked for after the call.
+func (s *sharedFetches) fetch(ctx context.Context, address string) (nodeStatus, error) {
+	s.mu.Lock()
+	f := s.next[address]
+	if f == nil {
+		f = &sharedFetch{done: make(chan struct{})}
+		s.next[address] = f
+		if !s.busy[address] {
+			s.busy[address] = true
+			go s.run(address)
+		}
+	}
+	s.mu.Unlock()
+	select {
+	case <-f.done:
+		return f.status, f.err
+	case <-ctx.Done():
+		return nodeStatus{}, ctx.Err()
+	}
+}
+
+func (s *sharedFetches) run(address string) {
+	for f := s.take(address); f != nil; f = s.take(address) {
+		ctx, cancel := context.WithTimeout(context.Background(), group.RPCTimeout)
+		f.status, f.err = s.ask(ctx, address)
+		cancel()
+		close(f.done)
+	}
+}
+
+// take takes the next fetch of a node, nil without one.
+func (s *sharedFetches) take(address string) *sharedFetch {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := s.next[address]
+	if delete(s.next, address); f == nil {
+		delete(s.busy, address)
+	}
+	return f
 }

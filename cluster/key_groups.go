@@ -197,13 +197,17 @@ func (k *keyGroups) begin(saved savedGroups, isNew bool) error {
 	return nil
 }
 
+// beatsOfTimeout divides the heartbeat timeout. Raft itself sends heartbeats, each group's at another time, after a tenth to a fifth of the timeout
+// without any: so there are none.
+const beatsOfTimeout = 12
+
 func (k *keyGroups) connect(number int) keyGroup {
 	c := k.opt.forGroup(k.id, oncelog.New(k.log.With("group", number)), k.fail)
 	c.Number, c.Groups, c.Store, c.Disk, c.Report, c.Turns = uint32(number), 0, k.opt.KeyStores[number-1], k.disks[number-1], nil, nil
 	if k.opt.NewTurns != nil {
 		c.Turns = k.opt.NewTurns()
 	}
-	c.Rounds, c.IsRemoved = &k.rounds, k.isRemoved
+	c.Rounds, c.IsRemoved, c.Beats = &k.rounds, k.isRemoved, k.opt.Heartbeat/beatsOfTimeout
 	g := group.New(k.ctx, c)
 	g.Connect(k.peers, groupStatuses{k.statuses, uint32(number)})
 	return keyGroup{g, g.ForPeers(transport.Config{Serve: map[transport.Purpose]func(net.Conn, transport.Hello){}})}

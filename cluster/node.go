@@ -86,6 +86,7 @@ func (n *Node) connectParts() {
 		Serve: map[transport.Purpose]func(net.Conn, transport.Hello){transport.ForRPC: n.serveRPC},
 	})))
 	n.statuses = &peerStatuses{opt: &n.opt, peers: n.peers, members: n.members, byID: map[raft.ServerID]nodeStatus{}, silent: map[string]unanswered{}}
+	n.statuses.shared = &sharedFetches{ask: n.statuses.fetch, next: map[string]*sharedFetch{}, busy: map[string]bool{}}
 	n.keys.peers, n.keys.statuses = n.peers, n.statuses
 	if n.opt.Groups > 1 {
 		n.router = router.New(n.ctx, n.opt.Groups, n.opt.Store, n.knowPolicies)

@@ -19,6 +19,7 @@ type peerStatuses struct {
 	opt     *Options
 	peers   *transport.Peers
 	members func() []raft.Server // of all groups
+	shared  *sharedFetches
 
 	mu     sync.Mutex
 	byID   map[raft.ServerID]nodeStatus
@@ -161,14 +162,22 @@ func (p *peerStatuses) Ask(ctx context.Context, address string, q group.Request)
 
 // Fetch asks the node at an address for its report.
 func (p *peerStatuses) Fetch(ctx context.Context, address string) (group.MemberStatus, error) {
-	r, err := p.fetch(ctx, address, 0)
+	r, err := p.ask(ctx, address)
 	return r.MemberStatus, err
 }
 
-// fetch asks the node at an address for its status as a member of a group; of group 0, for that of all its groups.
-func (p *peerStatuses) fetch(ctx context.Context, address string, number uint32) (r nodeStatus, err error) {
+// ask is fetch, once for all groups that want it at the same time.
+func (p *peerStatuses) ask(ctx context.Context, address string) (nodeStatus, error) {
+	if p.opt.Groups < 2 {
+		return p.fetch(ctx, address)
+	}
+	return p.shared.fetch(ctx, address)
+}
+
+// fetch asks the node at an address for its status in all its groups.
+func (p *peerStatuses) fetch(ctx context.Context, address string) (r nodeStatus, err error) {
 	counts := p.opt.Watched != nil && p.opt.Watched()
-	a, err := p.call(ctx, address, request{Status: &statusRequest{counts}, Group: number})
+	a, err := p.call(ctx, address, request{Status: &statusRequest{counts}})
 	if err == nil && a.Status == nil {
 		err = fmt.Errorf("%s: %s", address, a.Error)
 	}
@@ -194,7 +203,7 @@ func (p *peerStatuses) FetchAll(ctx context.Context, timeout time.Duration) (rep
 	)
 	for _, address := range p.addresses() {
 		asked.Go(func() {
-			r, err := p.fetch(ctx, address, 0)
+			r, err := p.ask(ctx, address)
 			p.noteAnswer(address, err)
 			if err != nil {
 				return

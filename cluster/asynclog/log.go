@@ -26,6 +26,7 @@ type Log struct {
 
 	durable atomic.Uint64     // index of the last entry on the disk
 	moved   notifier.Notifier // broadcasts when durable, failed or stopped has changed
+	came    notifier.Notifier // broadcasts when entries of the leader have been taken
 	wake    chan struct{}     // the writer
 	stopped chan struct{}
 	stop    func()
@@ -63,6 +64,9 @@ func (l *Log) Close() {
 	l.ended.Wait()
 }
 
+// Came returns a channel that is closed when this leader next takes an entry.
+func (l *Log) Came() <-chan struct{} { return l.came.Wait() }
+
 // Durable is the index of the last entry on the disk.
 func (l *Log) Durable() uint64 { return l.durable.Load() }
 
@@ -99,6 +103,7 @@ func (l *Log) take(entries []*raft.Log) bool {
 		return false
 	}
 	l.pending = append(l.pending, entries...)
+	l.came.Broadcast()
 	select {
 	case l.wake <- struct{}{}:
 	default:

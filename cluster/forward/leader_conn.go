@@ -1,7 +1,6 @@
 package forward
 
 import (
-	"bufio"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -9,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/cluster/call"
+	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/notifier"
 	"github.com/stintdb/stint/cluster/transport"
 	"github.com/stintdb/stint/engine"
@@ -99,7 +99,7 @@ func (f *Client) wasRefused(r *leaderConn) bool {
 
 // write sends the waiting calls. It returns when the connection is no longer usable.
 func (f *Client) write(ctx context.Context, r *leaderConn, address string) {
-	check := time.NewTicker(connKeepalive)
+	check := time.NewTimer(clock.UntilNext(connKeepalive))
 	defer check.Stop()
 	var frame []byte
 	for {
@@ -119,6 +119,7 @@ func (f *Client) write(ctx context.Context, r *leaderConn, address string) {
 		case <-f.wake:
 		case <-moved:
 		case <-check.C:
+			check.Reset(clock.UntilNext(connKeepalive))
 		case <-r.done:
 			return
 		case <-ctx.Done():
@@ -162,7 +163,7 @@ func (f *Client) pack(r *leaderConn, frame []byte) []byte {
 
 // read takes in answers until the connection breaks.
 func (f *Client) read(r *leaderConn) {
-	in := bufio.NewReaderSize(r.conn, 64<<10)
+	in := transport.Buffered(r.conn)
 	var frame []byte
 	for {
 		_ = r.conn.SetReadDeadline(time.Now().Add(connTimeout))

@@ -1,7 +1,6 @@
 package forward
 
 import (
-	"bufio"
 	"context"
 	"encoding/binary"
 	"net"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/cluster/call"
+	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/notifier"
 	"github.com/stintdb/stint/cluster/transport"
 	"github.com/stintdb/stint/engine"
@@ -90,7 +90,7 @@ func (s *Server) Serve(conn net.Conn) {
 
 // read receives calls. Their keys are valid only until Decide returns.
 func (l *followerConn) read() {
-	in := bufio.NewReaderSize(l.conn, 64<<10)
+	in := transport.Buffered(l.conn)
 	var frame []byte
 	for {
 		var err error
@@ -210,7 +210,7 @@ func (r *forwardedCall) answered() {
 
 // write sends answers, and the time when there are none.
 func (l *followerConn) write() {
-	pulse := time.NewTicker(connKeepalive)
+	pulse := time.NewTimer(clock.UntilNext(connKeepalive))
 	defer pulse.Stop()
 	defer close(l.writerEnded)
 	defer l.conn.Close() // which ends the reader too
@@ -230,6 +230,7 @@ func (l *followerConn) write() {
 			case <-l.wake:
 				continue
 			case <-pulse.C:
+				pulse.Reset(clock.UntilNext(connKeepalive))
 			case <-l.stop:
 				return
 			}

@@ -144,7 +144,7 @@ func (g *Group) noteCluster(before, now *fsm.Cluster) {
 // Start reads the log and takes part in the group, whose messages the messenger carries.
 func (g *Group) Start(messenger transport.Messenger) error {
 	err := g.raft.Start(raftnode.StartConfig{
-		Machine: g.fsm, Logs: g.logs, Stable: g.opt.Disk.Stable(), Snapshots: g.opt.Disk.Snapshots(), Messenger: messenger, Observe: g.leader.observe,
+		Machine: g.fsm, Logs: g.logs, Stable: g.opt.Disk.Stable(), Snapshots: g.opt.Disk.Snapshots(), Messenger: messenger, Observe: g.leader.observe, Beats: g.opt.Beats,
 	})
 	if err != nil {
 		if g.fsm.Broken != nil { // Raft only says that it could not load it

@@ -46,7 +46,7 @@ func (h *health) run(ctx context.Context) {
 		if !h.hasCaughtUp() && h.role.current.Load() == nil {
 			wait = h.opt.Heartbeat / 6
 		}
-		notifier.Pause(ctx, moved, wait)
+		notifier.Pause(ctx, moved, clock.UntilNext(wait))
 	}
 }
 

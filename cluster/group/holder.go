@@ -70,7 +70,7 @@ func (h *holder) noteCluster(c *fsm.Cluster) {
 // run keeps the loans until ctx is done.
 func (h *holder) run(ctx context.Context) {
 	tuned, adopted := time.Duration(0), time.Duration(0)
-	for ; ctx.Err() == nil; clock.Sleep(ctx, h.table.Tick()) {
+	for ; ctx.Err() == nil; clock.Sleep(ctx, clock.UntilNext(h.table.Tick())) {
 		h.checkCurrent()
 		if h.table.IsIdle() {
 			continue

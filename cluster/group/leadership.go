@@ -1,6 +1,7 @@
 package group
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -59,10 +60,10 @@ type leaderRole struct {
 }
 
 // The lease lasts half of the time that followers wait, at least, before they elect another leader. It is counted
-// from before they were asked, and renewed three times within its duration. The other half is a margin for clocks
+// from before they were asked, and renewed three times within its duration, at least. The other half is a margin for clocks
 // that run at different speeds.
 func (l *leaderRole) leaseDuration() time.Duration { return l.opt.Heartbeat / 2 }
-func (l *leaderRole) leaseRenewal() time.Duration  { return l.opt.Heartbeat / 6 }
+func (l *leaderRole) leaseRenewal() time.Duration  { return cmp.Or(l.opt.Beats, l.opt.Heartbeat/6) }
 
 // run starts and ends this node's leadership as Raft reports it.
 func (l *leaderRole) run(ctx context.Context) {
@@ -107,12 +108,12 @@ func (l *leaderRole) lead(ctx context.Context) {
 	for ctx.Err() == nil {
 		term := l.raft.CurrentTerm()
 		if !l.begin(ctx, term) {
-			clock.Sleep(ctx, l.leaseRenewal())
+			clock.Sleep(ctx, clock.UntilNext(l.leaseRenewal()))
 			continue
 		}
 		for ctx.Err() == nil && l.raft.CurrentTerm() == term {
 			l.renewLease(ctx, term)
-			clock.Sleep(ctx, l.leaseRenewal())
+			clock.Sleep(ctx, clock.UntilNext(l.leaseRenewal()))
 		}
 		l.stepDown()
 	}

@@ -33,7 +33,7 @@ func (w *allowanceSwitch) run(ctx context.Context) {
 	var term *allowance.Term
 	for ctx.Err() == nil {
 		if moved := w.role.leader.changed.Wait(); w.role.active() == nil {
-			notifier.Pause(ctx, moved, tickEvery)
+			notifier.Pause(ctx, moved, clock.UntilNext(tickEvery))
 			continue
 		}
 		wanted, used, t := w.opt.Allowance(), w.fsm.Cluster.Load().Allowance, w.allowance.Term.Load()
@@ -54,7 +54,7 @@ func (w *allowanceSwitch) run(ctx context.Context) {
 			t.IsOpen.Store(wanted && used)
 		}
 		w.allowance.Sweep()
-		clock.Sleep(ctx, allowanceEvery)
+		clock.Sleep(ctx, clock.UntilNext(allowanceEvery))
 	}
 }
 

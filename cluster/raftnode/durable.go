@@ -1,9 +1,13 @@
 package raftnode
 
 import (
+	"time"
+
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/cluster/asynclog"
+	"github.com/stintdb/stint/cluster/clock"
+	"github.com/stintdb/stint/cluster/notifier"
 	"github.com/stintdb/stint/cluster/transport"
 )
 
@@ -49,13 +53,25 @@ func (m *durableMachine) Snapshot() (raft.FSMSnapshot, error) {
 // durableTransport tells other nodes a commit index that this node's disk has: they would apply an entry that only their own disk has.
 type durableTransport struct {
 	*transport.RaftTransport
-	log *asynclog.Log
+	log   *asynclog.Log
+	beats time.Duration // at whose multiples messages without entries leave, with those of other groups; 0 for at once
 }
 
 // AppendEntries implements raft.Transport.
 func (t durableTransport) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
+	if t.beats > 0 && len(args.Entries) == 0 && !transport.IsHeartbeat(args) {
+		t.hold(args)
+	}
 	args.LeaderCommitIndex = min(args.LeaderCommitIndex, t.log.Durable())
 	return t.RaftTransport.AppendEntries(id, target, args, resp)
+}
+
+// hold holds a message that brings only the commit index, unless there are entries to be sent behind it.
+func (t durableTransport) hold(args *raft.AppendEntriesRequest) {
+	came := t.log.Came()
+	if last, err := t.log.LastIndex(); err == nil && last == args.PrevLogEntry {
+		notifier.Pause(t.Ctx, came, clock.UntilNext(t.beats))
+	}
 }
 
 // AppendEntriesPipeline implements raft.Transport. There is none: its messages would pass by the one above.

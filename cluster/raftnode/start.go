@@ -26,6 +26,7 @@ type StartConfig struct {
 	Stable    raft.StableStore
 	Snapshots raft.SnapshotStore
 	Messenger transport.Messenger          // to and from the group's other members, which do not arrive yet
+	Beats     time.Duration                // at whose multiples this and other groups send what can wait; 0 for a group that is alone
 	Observe   func(*raft.Observation) bool // a filter of Raft's observations that delivers none
 }
 
@@ -59,7 +60,7 @@ func (n *Node) Start(s StartConfig) error {
 	if n.entries, err = asynclog.New(cache, n.leads, n.log); err != nil {
 		return err
 	}
-	n.Raft, err = newRaft(config, &durableMachine{machine: s.Machine, log: n.entries}, n.entries, n.votes(s.Stable, s.Logs), s.Snapshots, durableTransport{n.Transport, n.entries})
+	n.Raft, err = newRaft(config, &durableMachine{machine: s.Machine, log: n.entries}, n.entries, n.votes(s.Stable, s.Logs), s.Snapshots, durableTransport{n.Transport, n.entries, s.Beats})
 	if err != nil {
 		n.entries.Close()
 		return err

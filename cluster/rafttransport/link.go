@@ -13,22 +13,20 @@ import (
 const (
 	// maxMessageBytes bounds a frame. An entry has at most half of that.
 	maxMessageBytes = 128 << 20
-	// readBytes is the buffer of a connection's reader: an entry of most loads takes one read.
-	readBytes = 64 << 10
 	// snapshotBytes is the buffer in which a snapshot is sent.
 	snapshotBytes = 256 << 10
 )
 
-// link is a connection to another node. It carries one question at a time.
+// link is a connection to another node, or a stream in one. It carries one question at a time.
 type link struct {
 	conn net.Conn
-	in   *bufio.Reader
+	in   io.Reader
 	out  []byte
 	id   uint64 // of the last question
 }
 
 func newLink(conn net.Conn) *link {
-	return &link{conn: conn, in: bufio.NewReaderSize(conn, readBytes)}
+	return &link{conn: conn, in: transport.Buffered(conn)}
 }
 
 // ask sends a question, with a snapshot behind it if there is one, and reads the answer. An error of the other node's Raft is in refused.

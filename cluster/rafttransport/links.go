@@ -3,6 +3,7 @@
 package rafttransport
 
 import (
+	"context"
 	"errors"
 	"net"
 	"sync"
@@ -11,6 +12,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
 
+	"github.com/stintdb/stint/cluster/mux"
 	"github.com/stintdb/stint/cluster/transport"
 )
 
@@ -29,14 +31,14 @@ type Links struct {
 	old     *raft.NetworkTransport // to and from nodes that do not know frames
 
 	mu     sync.Mutex
-	idle   map[raft.ServerAddress][]*link
+	idle   map[way][]*link
 	older  map[raft.ServerAddress]bool // nodes that did not know frames when last asked
 	groups map[uint32]*Transport
 }
 
 // New returns links without groups. A message takes at most the time given, a snapshot more by its size.
 func New(peers *transport.Peers, timeout time.Duration, log hclog.Logger) *Links {
-	l := &Links{peers: peers, timeout: timeout, idle: map[raft.ServerAddress][]*link{}, older: map[raft.ServerAddress]bool{}, groups: map[uint32]*Transport{}}
+	l := &Links{peers: peers, timeout: timeout, idle: map[way][]*link{}, older: map[raft.ServerAddress]bool{}, groups: map[uint32]*Transport{}}
 	l.old = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 		Stream: oldStream{peers.RaftListener(), l}, MaxPool: maxIdle, MaxRPCsInFlight: 1, Timeout: timeout, Logger: log, MsgpackUseNewTimeFormat: true,
 	})
@@ -84,9 +86,16 @@ func (l *Links) isOlder(address raft.ServerAddress) bool {
 	return l.older[address]
 }
 
+// way is how messages go to a node: each in a separate connection, or in a stream.
+type way struct {
+	address  raft.ServerAddress
+	inStream bool
+	lane     transport.Lane // of the stream
+}
+
 // take returns an unused connection to a node, or a new one.
 func (l *Links) take(address raft.ServerAddress) (*link, error) {
-	if kept := l.takeIdle(address); kept != nil {
+	if kept := l.takeIdle(way{address: address}); kept != nil {
 		return kept, nil
 	}
 	conn, bothKnow, err := l.peers.DialRaft(string(address), true)
@@ -101,33 +110,48 @@ func (l *Links) take(address raft.ServerAddress) (*link, error) {
 	return newLink(conn), nil
 }
 
-func (l *Links) takeIdle(address raft.ServerAddress) *link {
+// takeStream returns an unused stream to a node, or a new one.
+func (l *Links) takeStream(to way) (*link, error) {
+	for kept := l.takeIdle(to); kept != nil; kept = l.takeIdle(to) {
+		if s, _ := kept.conn.(*mux.Stream); !s.HasEnded() {
+			return kept, nil
+		}
+		_ = kept.conn.Close()
+	}
+	s, err := l.peers.OpenStream(context.Background(), string(to.address), to.lane, 0)
+	if err != nil {
+		return nil, err
+	}
+	return newLink(s), nil
+}
+
+func (l *Links) takeIdle(to way) *link {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	kept := l.idle[address]
+	kept := l.idle[to]
 	if len(kept) == 0 {
 		return nil
 	}
 	last := kept[len(kept)-1]
-	l.idle[address] = kept[:len(kept)-1]
+	l.idle[to] = kept[:len(kept)-1]
 	return last
 }
 
 // put keeps a connection for the next message to that node.
-func (l *Links) put(address raft.ServerAddress, unused *link) {
-	if !l.keep(address, unused) {
+func (l *Links) put(to way, unused *link) {
+	if !l.keep(to, unused) {
 		_ = unused.conn.Close()
 	}
 }
 
-func (l *Links) keep(address raft.ServerAddress, unused *link) bool {
+func (l *Links) keep(to way, unused *link) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	kept, isKnown := l.idle[address]
-	if len(kept) >= maxIdle*len(l.groups) || !isKnown && len(l.idle) >= maxNodes {
+	kept, isKnown := l.idle[to]
+	if len(kept) >= maxIdle*len(l.groups) || !isKnown && len(l.idle) >= 3*maxNodes {
 		return false
 	}
-	l.idle[address] = append(kept, unused)
+	l.idle[to] = append(kept, unused)
 	return true
 }
 

@@ -1,7 +1,6 @@
 package rafttransport
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +13,7 @@ import (
 
 // serve answers the questions of a connection until it closes.
 func (l *Links) serve(conn net.Conn) {
-	in, out := bufio.NewReaderSize(conn, readBytes), []byte(nil)
+	in, out := transport.Buffered(conn), []byte(nil)
 	for {
 		frame, err := transport.ReadFrame(in, nil, maxMessageBytes) // Raft keeps the frame
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"net"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -118,7 +119,7 @@ func askAll(t *testing.T, a, b *node) {
 func usesFrames(a *node) bool {
 	a.links.mu.Lock()
 	defer a.links.mu.Unlock()
-	return len(a.links.idle["b"]) > 0
+	return len(a.links.idle[way{address: "b"}]) > 0
 }
 
 // Two nodes that know frames use them. If another version is started at one of them, the next message but those that are lost goes as that
@@ -207,5 +208,91 @@ func TestMessagesThatNobodySends(t *testing.T) {
 			}
 			time.Sleep(2 * time.Minute) // such lines come once a minute
 		}
+	})
+}
+
+// Messages of groups of keys share connections, one for entries and one for the rest: each reaches its own group. Long ones have a separate
+// connection.
+func TestGroupsShareConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		network := testnet.New()
+		a, b := start(t, network, "a", false), start(t, network, "b", false)
+		defer a.end()
+		defer b.end()
+		const groups = 12
+		var asking sync.WaitGroup
+		for number := uint32(1); number <= groups; number++ {
+			from := a.links.Group(number, "a#1")
+			to := b.links.Group(number, "b#1")
+			defer from.Close()
+			defer to.Close()
+			to.SetHeartbeatHandler(func(rpc raft.RPC) { rpc.Respond(&raft.AppendEntriesResponse{Term: 1, LastLog: uint64(number)}, nil) })
+			go func() {
+				for i := uint64(1); ; i++ {
+					select {
+					case rpc := <-to.Consumer():
+						q := rpc.Command.(*raft.AppendEntriesRequest)
+						if last := q.Entries[len(q.Entries)-1]; string(last.Extensions) != string(rune('a'+number)) || last.Index != i {
+							t.Errorf("group %d gets entry %d of %q, behind %d others", number, last.Index, last.Extensions, i-1)
+						}
+						rpc.Respond(&raft.AppendEntriesResponse{Term: uint64(number), LastLog: i, Success: true}, nil)
+					case <-to.closed:
+						return
+					}
+				}
+			}()
+			asking.Go(func() {
+				for i := uint64(1); i <= 50; i++ {
+					q, resp := entries, new(raft.AppendEntriesResponse)
+					size := 10
+					if i == 25 {
+						size = maxStreamBytes + 1
+					}
+					q.Entries = []*raft.Log{{Index: i, Term: 3, Data: make([]byte, size), Extensions: []byte(string(rune('a' + number)))}}
+					if err := from.AppendEntries("b#1", "b", &q, resp); err != nil || resp.Term != uint64(number) || resp.LastLog != i {
+						t.Errorf("group %d, entry %d: %+v (%v)", number, i, resp, err)
+					}
+				}
+			})
+			asking.Go(func() {
+				for range 50 {
+					q, resp := beat, new(raft.AppendEntriesResponse)
+					if err := from.AppendEntries("b#1", "b", &q, resp); err != nil || resp.LastLog != uint64(number) {
+						t.Errorf("group %d: a heartbeat is answered by %d (%v)", number, resp.LastLog, err)
+					}
+				}
+			})
+		}
+		asking.Wait()
+		a.links.mu.Lock()
+		defer a.links.mu.Unlock()
+		for to, most := range map[way]int{{address: "b"}: groups, {"b", true, transport.EntriesLane}: groups, {"b", true, transport.HeartbeatsLane}: groups} {
+			if n := len(a.links.idle[to]); n == 0 || n > most {
+				t.Errorf("%d kept for %+v, at most %d were needed", n, to, most)
+			}
+		}
+	})
+}
+
+// Streams that ended with the other node's process are not tried: the next message goes by a new connection.
+func TestStreamsOfAnEndedProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		network := testnet.New()
+		a, b := start(t, network, "a", false), start(t, network, "b", false)
+		defer a.end()
+		from := a.links.Group(1, "a#1")
+		defer from.Close()
+		for range 3 {
+			b.links.Group(1, "b#1").SetHeartbeatHandler(func(rpc raft.RPC) { rpc.Respond(&raft.AppendEntriesResponse{}, nil) })
+			if err := from.AppendEntries("b#1", "b", &beat, new(raft.AppendEntriesResponse)); err != nil {
+				t.Error(err)
+			}
+			b.end()
+			if err := from.AppendEntries("b#1", "b", &beat, new(raft.AppendEntriesResponse)); err == nil {
+				t.Error("an ended process answers")
+			}
+			b = start(t, network, "b", false)
+		}
+		b.end()
 	})
 }

@@ -37,7 +37,9 @@ type Hello struct {
 	Frames uint32 `json:"frames,omitempty"`
 
 	Groups uint32 `json:"groups,omitempty"` // the node's groups of keys, 0 where one group has all
-	Group  uint32 `json:"group,omitempty"`  // of a connection for calls: the group that they are for
+	Group  uint32 `json:"-"`                // of calls: the group that they are for
+
+	Streams bool `json:"streams,omitempty"` // the connection carries the streams of groups of keys
 }
 
 // acceptHandshake is the accepting side of a handshake.
@@ -55,7 +57,7 @@ func (p *Peers) acceptHandshake(conn net.Conn) (purpose Purpose, theirs Hello, e
 		return 0, theirs, err
 	}
 	ours := p.Hello("")
-	ours.Frames = p.frames()
+	ours.Frames, ours.Streams = p.frames(), theirs.Streams
 	switch {
 	case purpose == ForCalls && p.leaving.Load() && !p.Leads():
 		_ = WriteJSON(conn, Hello{From: ours.From, Cluster: ours.Cluster, Refused: errLeaving.Error()})
@@ -95,7 +97,7 @@ func (p *Peers) dialHandshake(conn net.Conn, address string, purpose Purpose, ab
 		return theirs, err
 	}
 	ours := p.Hello(to)
-	ours.Frames, ours.Group = about.Frames, about.Group
+	ours.Frames, ours.Streams = about.Frames, about.Streams
 	if err := WriteJSON(conn, ours); err != nil {
 		return theirs, err
 	}

@@ -66,6 +66,7 @@ type Peers struct {
 	leaving     atomic.Bool // refuse connections for calls, unless this node leads
 	refused     unauthenticated.Refusals
 	stop        chan struct{}
+	streams     map[streamsTo]*sharedDial
 	dials       context.Context // ends those that are being made
 	endDials    context.CancelFunc
 	ended       sync.WaitGroup
@@ -80,7 +81,7 @@ func (p *Peers) Listen(address string) error {
 	if err != nil {
 		return fmt.Errorf("cannot listen on %s: %w; choose another address with --cluster-listen", address, err)
 	}
-	p.listener, p.conns, p.hosts, p.stop = l, map[net.Conn]Purpose{}, map[string]string{}, make(chan struct{})
+	p.listener, p.conns, p.hosts, p.stop, p.streams = l, map[net.Conn]Purpose{}, map[string]string{}, make(chan struct{}), map[streamsTo]*sharedDial{}
 	p.raftConns = make(chan net.Conn)
 	p.dials, p.endDials = context.WithCancel(context.Background())
 	return nil
@@ -158,6 +159,11 @@ func (p *Peers) serveConn(conn net.Conn) {
 		}
 		return
 	}
+	if theirs.Streams && purpose != ForRPC {
+		defer p.close(conn)
+		p.serveStreams(conn, purpose, theirs)
+		return
+	}
 	if purpose == ForRaft && !p.usesFrames(theirs) {
 		select {
 		case p.raftConns <- &peerConn{conn, p}:
@@ -183,13 +189,20 @@ func (p *Peers) Dial(ctx context.Context, address string, purpose Purpose) (net.
 	return p.dial(ctx, address, purpose, Hello{})
 }
 
-// DialCalls connects to the node at an address for calls to one of its groups.
+// DialCalls connects to the node at an address for calls to one of its groups. Those of groups of keys share a connection.
 func (p *Peers) DialCalls(ctx context.Context, address string, group uint32) (net.Conn, error) {
-	conn, _, err := p.dial(ctx, address, ForCalls, Hello{Group: group})
+	if group > 0 {
+		s, err := p.OpenStream(ctx, address, CallsLane, group)
+		if err != nil {
+			return nil, err
+		}
+		return s, nil
+	}
+	conn, _, err := p.dial(ctx, address, ForCalls, Hello{})
 	return conn, err
 }
 
-// dial connects, and says Frames and Group of about.
+// dial connects, and says Frames and Streams of about.
 func (p *Peers) dial(ctx context.Context, address string, purpose Purpose, about Hello) (net.Conn, Hello, error) {
 	if p.isolated.Load() && purpose != ForRPC {
 		return nil, Hello{}, errIsolated

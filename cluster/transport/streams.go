@@ -1,0 +1,161 @@
+package transport
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+
+	"github.com/stintdb/stint/cluster/mux"
+)
+
+// Groups of keys have their calls and Raft's messages in streams: all that go to one node share a connection for each lane.
+
+// Lane is one of the connections between two nodes that carry streams: a message waits for others of its lane at most.
+type Lane byte
+
+// The lanes.
+const (
+	CallsLane Lane = iota
+	EntriesLane
+	HeartbeatsLane // and votes
+)
+
+func (l Lane) purpose() Purpose {
+	if l == CallsLane {
+		return ForCalls
+	}
+	return ForRaft
+}
+
+// maxStreamsTo bounds the connections with streams that are remembered, former members' among them.
+const maxStreamsTo = 3 * maxHosts
+
+type streamsTo struct {
+	address string
+	lane    Lane
+}
+
+// sharedDial is a connection with streams, or the attempt to make one.
+type sharedDial struct {
+	done chan struct{} // closed when the next two are set
+	conn *mux.Conn
+	err  error
+}
+
+// hasEnded reports whether a new one is needed.
+func (d *sharedDial) hasEnded() bool {
+	select {
+	case <-d.done:
+		return d.err != nil || d.conn.Err() != nil
+	default:
+		return false
+	}
+}
+
+// OpenStream opens a stream to the node at an address, for one of its groups.
+func (p *Peers) OpenStream(ctx context.Context, address string, lane Lane, group uint32) (*mux.Stream, error) {
+	ctx, cancel := context.WithTimeout(ctx, DialTimeout)
+	defer cancel()
+	defer context.AfterFunc(p.dials, cancel)()
+	d, err := p.shareDial(streamsTo{address, lane})
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-d.done:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	if d.err != nil {
+		return nil, d.err
+	}
+	return d.conn.Open(ctx, group)
+}
+
+// shareDial returns the connection that there is, or begins to make one.
+func (p *Peers) shareDial(to streamsTo) (*sharedDial, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if d := p.streams[to]; d != nil && !d.hasEnded() {
+		return d, nil
+	}
+	if p.closed {
+		return nil, net.ErrClosed
+	}
+	if len(p.streams) >= maxStreamsTo {
+		for other, d := range p.streams {
+			if d.hasEnded() {
+				delete(p.streams, other)
+			}
+		}
+	}
+	d := &sharedDial{done: make(chan struct{})}
+	p.streams[to] = d
+	p.ended.Go(func() { p.dialStreams(to, d) })
+	return d, nil
+}
+
+var errNoStreams = errors.New("the node does not know streams: start it with this version")
+
+// dialStreams connects, and takes what arrives until the connection ends.
+func (p *Peers) dialStreams(to streamsTo, d *sharedDial) {
+	conn, theirs, err := p.dial(context.Background(), to.address, to.lane.purpose(), Hello{Frames: p.frames(), Streams: true})
+	if err == nil && !theirs.Streams {
+		_ = conn.Close()
+		err = errNoStreams
+	}
+	if err != nil {
+		d.err = err
+		close(d.done)
+		return
+	}
+	d.conn = mux.New(conn)
+	close(d.done)
+	p.noteBroken(conn, d.conn.Run())
+}
+
+// serveStreams serves the streams of a connection until it closes.
+func (p *Peers) serveStreams(conn net.Conn, purpose Purpose, theirs Hello) {
+	about := func(group uint32) Hello {
+		h := theirs
+		h.Group = group
+		return h
+	}
+	admit := func(group uint32) error {
+		switch {
+		case purpose == ForCalls && p.leaving.Load() && !p.Leads():
+			return errLeaving
+		case purpose == ForCalls:
+			return p.checkPeer(about(group), purpose)
+		}
+		return nil // the message says which member it is for
+	}
+	p.noteBroken(conn, mux.Accept(conn, admit, func(s *mux.Stream, group uint32) {
+		if purpose == ForRaft {
+			p.serveRaft(s)
+		} else {
+			p.Serve[purpose](s, about(group))
+		}
+	}).Run())
+}
+
+// noteBroken logs why a connection with streams has ended, unless it was closed.
+func (p *Peers) noteBroken(conn net.Conn, err error) {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, new(net.Error)) || errors.Is(err, net.ErrClosed) {
+		return
+	}
+	from := conn.RemoteAddr().String()
+	if times := p.NoteRefusal(from, err); times > 0 {
+		p.Log.Warn("closed a connection with another node", "from", from, "error", err, "times", times)
+	}
+}
+
+// Buffered returns a reader of a connection that takes much at once; a stream has its own buffer.
+func Buffered(conn net.Conn) io.Reader {
+	if s, isStream := conn.(*mux.Stream); isStream {
+		return s
+	}
+	return bufio.NewReaderSize(conn, 64<<10)
+}
