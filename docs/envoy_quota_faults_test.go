@@ -130,6 +130,17 @@ func (c *callers) beyond(from time.Duration, perSecond float64) (most float64) {
 	return most
 }
 
+// over are the grants of all Envoys in each span from the begin.
+func (c *callers) over(span time.Duration) (n []int) {
+	for _, g := range slices.Concat(c.all...) {
+		for int(g.got/span) >= len(n) {
+			n = append(n, 0)
+		}
+		n[g.got/span]++
+	}
+	return n
+}
+
 // door is an address of a node that stays when the node starts again elsewhere. Its connections can be cut.
 type door struct {
 	net.Listener
@@ -298,6 +309,7 @@ func TestEnvoyQuotasThroughFaults(t *testing.T) {
 	e.await("all nodes are back", settled, lower)
 	e.await("then", settled, lower)
 	e.end()
+	t.Logf("grants in each 5 seconds: %v", e.over(5*time.Second))
 	if most := e.beyond(0, limit); most > limit {
 		t.Errorf("%.1f beyond the rate of %d a second", most, limit)
 	}

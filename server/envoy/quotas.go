@@ -171,9 +171,9 @@ func (s *quotaSession) answer(ctx context.Context, r *report) error {
 	return s.assign(ctx, caller)
 }
 
-// again gives more to the buckets that wait for it.
+// again gives more to the buckets that wait for it, and back to home what has become free.
 func (s *quotaSession) again(ctx context.Context) error {
-	if !s.stream.Waits() {
+	if !s.stream.Waits(s.quotas.now()) {
 		return nil
 	}
 	caller, err := s.caller(ctx)

@@ -56,7 +56,7 @@ func (q *quota) planRate(s *share) (b bucket, wants bool) {
 		return b, have.tokens > 1 || have.units > 0
 	case raises:
 		b.tokens = max(1, min(b.tokens, home/4))
-		return b, 2*b.tokens >= have.tokens || could > 2*have.units
+		return b, 2*b.tokens >= have.tokens || 2*could > 3*have.units
 	}
 	full := b.tokens
 	b.tokens = min(b.tokens, home-q.limit.Capacity/4)

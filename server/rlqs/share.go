@@ -76,6 +76,11 @@ func (s *share) mayChange(now time.Duration) bool {
 	return !s.before.lives() || now >= s.changed+Margin
 }
 
+// isDue reports whether the share should have more, or has the rate of a bucket that its Envoy has replaced.
+func (s *share) isDue(now time.Duration) bool {
+	return s.waits || s.before.units > 0 && s.mayChange(now)
+}
+
 // isTooLarge reports whether the share's bucket is of an earlier limit and has more than it should by this one.
 func (s *share) isTooLarge(b bucket) bool {
 	return s.isOld && s.now.lives() && (b.tokens < s.now.tokens || b.units < s.now.units)

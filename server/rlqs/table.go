@@ -197,26 +197,26 @@ func (s *Stream) Cut() {
 	}
 }
 
-// Waits reports whether some bucket should have more than it has.
-func (s *Stream) Waits() bool {
+// Waits reports whether some bucket should have more than it has, or a rate is free that others wait for.
+func (s *Stream) Waits(now time.Duration) bool {
 	s.table.mu.Lock()
 	defer s.table.mu.Unlock()
 	for _, one := range s.shares {
-		if one.waits {
+		if one.isDue(now) {
 			return true
 		}
 	}
 	return false
 }
 
-// Waiting is Report without a report: some shares should have more.
+// Waiting is Report without a report, for the shares that wait.
 func (s *Stream) Waiting(now time.Duration) []Operation {
 	t := s.table
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s.touched, s.plain = s.touched[:0], s.plain[:0]
 	for _, one := range s.shares {
-		if one.waits {
+		if one.isDue(now) {
 			s.touched = append(s.touched, one)
 		}
 	}
