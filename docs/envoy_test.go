@@ -20,7 +20,7 @@ import (
 	"github.com/stintdb/stint/server/rls"
 )
 
-const envoyPage = "docs/envoy.md"
+const envoyPage, gatewaysPage = "docs/envoy.md", "docs/gateways.md"
 
 // TestEnvoyConfiguration reads the rules of the page as the server does, and the configuration of Envoy by Envoy's types.
 func TestEnvoyConfiguration(t *testing.T) {
