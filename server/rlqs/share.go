@@ -24,7 +24,7 @@ type share struct {
 
 	now, before bucket // assigned; and the one before it, until the Envoy has surely replaced it
 	changed     time.Duration
-	mayHave     bool // the Envoy may have an assignment of an earlier stream
+	mayHave     time.Duration // until then the Envoy may have an assignment of an earlier stream
 	left        float64
 	denied      bool // requests in the last report
 	reported    time.Duration
@@ -42,10 +42,12 @@ func (s *share) units() int64 { return max(s.now.units, s.before.units) }
 func (s *share) held() int64 { return s.now.held + s.before.held }
 
 // measure takes a report into the estimates of demand and of tokens left.
-func (s *share) measure(now time.Duration, allowed, denied int64, perSecond float64) {
+func (s *share) measure(now, elapsed time.Duration, allowed, denied int64, perSecond float64) {
 	span := (now - s.reported).Seconds()
 	asked := float64(allowed + denied)
 	switch {
+	case s.reported == 0 && elapsed >= time.Second: // it has reported on an earlier stream
+		s.demand, s.known, s.mayHave = asked/elapsed.Seconds(), true, now+TTL
 	case s.reported == 0:
 		s.demand = max(1, asked, s.quota.usualDemand())
 	case span < 1: // a first report that came twice
@@ -96,7 +98,7 @@ func (s *share) replace(now time.Duration, b bucket) {
 		old.until = max(old.until, s.before.until)
 		old.allowed = s.before.allowed
 	}
-	s.before, s.now, s.changed, s.left, s.isOld = old, b, now, float64(b.tokens), false
+	s.before, s.now, s.changed, s.left, s.isOld, s.mayHave = old, b, now, float64(b.tokens), false, 0
 }
 
 // settle ends buckets whose time is over, and after a report the one that was replaced long enough before. Its tokens beyond the requests since are

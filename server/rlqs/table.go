@@ -124,7 +124,7 @@ func (s *Stream) usage(now time.Duration, u *Usage) {
 		}
 	}
 	one.quota.learn(now, u.Limit, u.Learned)
-	one.measure(now, u.Allowed, u.Denied, perSecond(one.now.units))
+	one.measure(now, u.Elapsed, u.Allowed, u.Denied, perSecond(one.now.units))
 	one.settle(now, true)
 	s.touched = append(s.touched, one)
 }
@@ -150,7 +150,7 @@ func (s *Stream) join(u *Usage) *share {
 		q = newQuota(u.Key, u.Limit)
 		t.quotas[u.Key] = q
 	}
-	one := &share{quota: q, pairs: u.Pairs, bytes: bytes, mayHave: u.Elapsed > 0}
+	one := &share{quota: q, pairs: u.Pairs, bytes: bytes}
 	q.shares = append(q.shares, one)
 	s.shares[u.ID] = one
 	s.bytes += bytes
