@@ -282,7 +282,15 @@ func (w *world) cut(f *filter) {
 		f.stream.Cut()
 		f.stream = nil
 	}
+	w.lose(f)
 	f.opens = w.now + time.Duration(w.r.Int64N(int64(3*time.Second)))
+}
+
+// lose loses messages on their way to an Envoy, at times.
+func (w *world) lose(f *filter) {
+	if w.r.IntN(2) == 0 {
+		f.inbox = nil
+	}
 }
 
 // kill ends a node, and another begins in its place.
@@ -290,6 +298,7 @@ func (w *world) kill(node int) {
 	for _, f := range w.envoys {
 		if f.stream != nil && f.node == node {
 			f.stream, f.opens = nil, w.now
+			w.lose(f)
 		}
 	}
 	w.nodes[node] = w.newNode()

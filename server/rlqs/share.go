@@ -104,7 +104,7 @@ func (s *share) replace(now time.Duration, b bucket) {
 // settle ends buckets whose time is over, and after a report the one that was replaced long enough before. Its tokens beyond the requests since are
 // unspent: they were thrown away at the Envoy.
 func (s *share) settle(now time.Duration, reported bool) {
-	if now >= s.changed+Margin {
+	if now >= s.changed+Margin && !s.isGone { // the assignment may have been lost with the stream
 		s.before.units = 0
 		if reported {
 			s.now.isThere = s.now.lives()
