@@ -32,7 +32,7 @@ type share struct {
 	hasSlot     bool          // of those that can have a bucket
 	isGone      bool          // the stream ended, or the bucket was abandoned
 	waits       bool          // it should have more than it has
-	isOld       bool          // its bucket is of an earlier limit
+	isOld       bool          // its bucket is of an earlier limit, or of the time after that was lowered
 }
 
 // units are those that the Envoy may use: it has one bucket or the other.
@@ -98,7 +98,8 @@ func (s *share) replace(now time.Duration, b bucket) {
 		old.until = max(old.until, s.before.until)
 		old.allowed = s.before.allowed
 	}
-	s.before, s.now, s.changed, s.left, s.isOld, s.mayHave = old, b, now, float64(b.tokens), false, 0
+	s.before, s.now, s.changed, s.left, s.mayHave = old, b, now, float64(b.tokens), 0
+	s.isOld = now < s.quota.units.debt // its rate may still be too large: not all demands are known
 }
 
 // settle ends buckets whose time is over, and after a report the one that was replaced long enough before. Its tokens beyond the requests since are
