@@ -87,7 +87,7 @@ func (c *callers) counts() (n []int) {
 	return n
 }
 
-// await waits for as many requests as come in some seconds, and then until each Envoy has granted one more. It prints the part of a limit that was used meanwhile.
+// await waits for as many requests as come in some seconds, and then until each Envoy has granted one more. It prints the part of a limit that was used in that time.
 func (c *callers) await(what string, seconds, perSecond int) {
 	c.t.Helper()
 	begin, before, asked, sum := time.Now(), c.counts(), c.asked.Load(), 0
