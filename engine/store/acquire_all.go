@@ -137,8 +137,10 @@ func (g *acquireAllCall) ask(now int64, parts []engine.Op, whole *engine.Result)
 	results := whole.Parts
 	binding = -1
 	g.made = g.made[:0]
-	g.touchSlots(len(parts))
-	g.touchRecords(len(parts))
+	if !g.sought {
+		g.touchSlots(len(parts))
+		g.touchRecords(len(parts))
+	}
 	g.find(parts)
 	if g.reserving != nil && !g.id.place.Found {
 		g.made = append(g.made, g.reserving.Key)
@@ -174,15 +176,19 @@ func (g *acquireAllCall) touchRecords(parts int) {
 	for i := range parts {
 		t := &g.targets[i]
 		at, head := t.shard.Seek(t.tag)
-		t.place.At, g.touched = at, g.touched|head
+		t.place.At, t.moves, g.touched = at, t.shard.Moves, g.touched|head
 	}
 }
 
-// find looks up the keys of all parts, from where touchRecords was last.
+// find looks up the keys of all parts, from where touchRecords was unless records have moved since.
 func (g *acquireAllCall) find(parts []engine.Op) {
 	for i := range parts {
 		t := &g.targets[i]
-		t.place, t.moves, t.rules = t.shard.FindFrom(t.place.At, t.tag, parts[i].Key), t.shard.Moves, nil
+		if t.rules = nil; t.moves == t.shard.Moves {
+			t.place = t.shard.FindFrom(t.place.At, t.tag, parts[i].Key)
+			continue
+		}
+		t.place, t.moves = t.shard.Find(t.tag, parts[i].Key), t.shard.Moves
 	}
 }
 

@@ -29,6 +29,7 @@ type acquireAllCall struct {
 	idResult    engine.Result
 	text        []byte // room for its state, and its parameters
 	touched     uint64
+	sought      bool // the memory of its keys was touched together with that of other requests
 	settlements []settlement
 }
 

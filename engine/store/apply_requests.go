@@ -68,12 +68,14 @@ func (s *Store) applyRequests(now int64, ops []engine.Op, results []engine.Resul
 	}
 	for i := range room[:n] {
 		room[i].call.touchRecords(len(room[i].parts))
+		room[i].call.sought = true
 	}
 	for i := range room[:n] {
 		room[i].carryOut(s, now, &ops[i], &results[i])
 	}
 	held.unlock()
 	for i := range room[:taken] {
+		room[i].call.sought = false
 		s.groups.Put(room[i].call)
 	}
 	return n

@@ -204,6 +204,9 @@ func (r *Request) leadingOptions(op *engine.Op, words [][]byte, known []option) 
 
 // checkGiven returns an error if an option was given before, or contradicts one that was.
 func checkGiven(known []option, given uint64, at int) error {
+	if given == 0 {
+		return nil
+	}
 	name := known[at].name
 	for i := range known {
 		switch other := known[i].name; {

@@ -125,4 +125,6 @@ func (w *Words) With(field, value string) {
 	w.with = true
 }
 
-func isWord(arg []byte, word string) bool { return strings.EqualFold(string(arg), word) }
+func isWord(arg []byte, word string) bool {
+	return len(arg) == len(word) && strings.EqualFold(string(arg), word)
+}
