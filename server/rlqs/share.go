@@ -83,9 +83,9 @@ func (s *share) isDue(now time.Duration) bool {
 	return s.waits || s.before.units > 0 && s.mayChange(now)
 }
 
-// isTooLarge reports whether the share's bucket is of an earlier limit and has more than it should by this one.
+// isTooLarge reports whether the share's bucket is of an earlier limit and has more than it should by this one, or one of few tokens.
 func (s *share) isTooLarge(b bucket) bool {
-	return s.isOld && s.now.lives() && (b.tokens < s.now.tokens || b.units < s.now.units)
+	return s.isOld && s.now.lives() && (b.tokens < s.now.tokens || b.units < s.now.units || s.changed < s.quota.lowered)
 }
 
 // replace gives the share another bucket. Tokens of the ones before are held until a report says how many requests they have granted together.
