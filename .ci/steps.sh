@@ -28,6 +28,7 @@ readonly steps=(
     "night   sizes:      all tests at ten times their full size"
     "night   race-all:   the race detector on all tests"
     "night   groups-nodes: nodes of a cluster with --groups that join, lose their disk and leave, five times"
+    "night   envoys:     three Envoys with one limit, while streams are cut, nodes killed and the limit halved"
     "night   gnet:       the tests of the server on the event loops of other systems"
     "night   attacks:    the attacks of docs/performance.md at full size"
     "night   targets:    the program for each processor of each system of a release"
@@ -130,7 +131,7 @@ step_e2e() {
     local files packages
     mapfile -t files < <(git grep -l '^//go:build e2e' -- '*_test.go' ':!clients/compattest')
     mapfile -t packages < <(dirname "${files[@]}" | sort -u)
-    watched go test -tags e2e -run "$(tests_of "${files[@]}")" -skip '^(TestExact.*|TestRepliesAreThoseOfRedis|TestHostileUsers|TestWellFormedRequests|TestFaults|TestNodesOfGroupsComeAndGo)$' "${packages[@]/#/./}"
+    watched go test -tags e2e -run "$(tests_of "${files[@]}")" -skip '^(TestExact.*|TestRepliesAreThoseOfRedis|TestHostileUsers|TestWellFormedRequests|TestFaults|TestNodesOfGroupsComeAndGo|TestEnvoyQuotasThroughFaults)$' "${packages[@]/#/./}"
 }
 
 step_compat() {
@@ -292,6 +293,8 @@ step_sizes() { TEST_SIZE=nightly watched go test ./... -timeout 6h; }
 step_race_all() { watched go test -race ./... -cpu 1 -timeout 6h; }
 
 step_groups_nodes() { watched go test -tags e2e ./cmd/stint -run TestNodesOfGroupsComeAndGo -count 5 -timeout 1h; }
+
+step_envoys() { watched go test -tags e2e ./docs -run TestEnvoyQuotasThroughFaults -timeout 1h; }
 
 step_gnet() { watched go test -tags gnet ./server -timeout 1h; }
 

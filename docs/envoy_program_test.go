@@ -30,7 +30,7 @@ func TestEnvoy(t *testing.T) {
 		envoy.AwaitConnections(t, "tcp", front)
 		return front
 	}
-	if status, _, body := sendExample(t, "http://"+stint.Listening(t, "HTTP"), []string{"POST /", `["RL.POLICY","SET","plans","TB","key:{}",2,"1/h"]`}); status != "200" {
+	if status, _, body := sendExample(t, "http://"+stint.Listening(t, "HTTP"), []string{"POST /", `["RL.POLICY","SET","plans","TB","plan:{}",2,"1/h"]`}); status != "200" {
 		t.Fatal(body)
 	}
 	front := start(patient)
@@ -49,6 +49,27 @@ func TestEnvoy(t *testing.T) {
 			t.Errorf("the metrics have no line %s", want)
 		}
 	})
+	t.Run("a user", func(t *testing.T) {
+		for _, rights := range rightsOf(t) {
+			if status, _, body := sendExample(t, "http://"+stint.Listening(t, "HTTP"), []string{"POST /", `["ACL","SETUSER","envoy","on",">secret","` + strings.ReplaceAll(rights, " ", `","`) + `"]`}); status != "200" {
+				t.Fatal(body)
+			}
+		}
+		metadata := regexp.MustCompile(`initial_metadata: \[.*?\]`).FindString(strings.Join(readPage(t, envoyPage).lines, "\n"))
+		as := func(metadata string) (front string) {
+			const service = "envoy_grpc: {cluster_name: stint}"
+			return start(strings.NewReplacer(service, service+", "+metadata, "timeout: 0.02s", "timeout: 50s", "failure_mode_deny: false", "failure_mode_deny: true"))
+		}
+		front := as(metadata)
+		for path, want := range map[string]string{"/": "200 GET /  for 127.0.0.8", "/login": "200 GET /login  for 127.0.0.8"} {
+			if got := send(t, front, "127.0.0.8", http.MethodGet, path, "", "X-Api-Key", "8"); got.text != want {
+				t.Errorf("%s: %q, not %q", path, got.text, want)
+			}
+		}
+		if got := send(t, as(strings.Replace(metadata, ":secret", ":wrong", 1)), "127.0.0.8", http.MethodGet, "/", ""); got.text != "500 " {
+			t.Errorf("with a wrong password: %q", got.text)
+		}
+	})
 	granting, denying := start(strings.NewReplacer()), start(strings.NewReplacer("failure_mode_deny: false", "failure_mode_deny: true"))
 	expect := func(while string) {
 		for front, want := range map[string]string{granting: "200 GET /  for 127.0.0.7", denying: "500 "} {
@@ -63,6 +84,16 @@ func TestEnvoy(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect("gone")
+}
+
+// rightsOf are the rights that the page gives a user of the rate limit service.
+func rightsOf(t *testing.T) []string {
+	page := strings.Join(readPage(t, envoyPage).lines, " ")
+	found := regexp.MustCompile("The user needs `([^`]*)` and the keys `([^`]*)`, with policies also theirs, such as `([^`]*)`").FindStringSubmatch(page)
+	if found == nil {
+		t.Fatal("the page names no rights")
+	}
+	return found[1:]
 }
 
 // envoyAddress sends a request with a forged address.

@@ -23,7 +23,7 @@ import (
 	"github.com/stintdb/stint/server/rls"
 )
 
-const envoyPage = "docs/envoy.md"
+const envoyPage, gatewaysPage = "docs/envoy.md", "docs/gateways.md"
 
 // envoyTypes are the types of the page's blocks of Envoy, by the first word.
 var envoyTypes = map[string]func() proto.Message{

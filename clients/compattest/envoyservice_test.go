@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"fmt"
 	"net"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -67,5 +68,29 @@ func flush(t *testing.T, address string) {
 	}
 	if reply, err := bufio.NewReader(conn).ReadString('\n'); reply != "+OK\r\n" {
 		t.Fatal(reply, err)
+	}
+}
+
+// TestEnvoyServiceVariables compares the variables that envoyproxy/ratelimit reads with those of which a test of cmd/stint knows that they are not ignored.
+func TestEnvoyServiceVariables(t *testing.T) {
+	neverCached(t)
+	program := filepath.Join(t.TempDir(), "envoysettings")
+	inFolder(t, "limiters/go", "go", "build", "-o", program, "./envoysettings")
+	names, err := testserver.Command(t, program).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	known, err := os.ReadFile("../../cmd/stint/testdata/ratelimit-variables.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := strings.Fields(string(names))
+	for _, name := range all {
+		if !strings.Contains("\n"+string(known), "\n"+name+"=") {
+			t.Errorf("%s is not known", name)
+		}
+	}
+	if len(all) < 100 {
+		t.Errorf("only %d variables were found", len(all))
 	}
 }

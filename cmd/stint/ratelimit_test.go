@@ -2,6 +2,7 @@ package main
 
 import (
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -9,24 +10,12 @@ import (
 	"github.com/stintdb/stint/server/config"
 )
 
-// ratelimitVariables are all variables that envoyproxy/ratelimit reads (src/settings/settings.go of July 2026), and those that Envoy Gateway adds, each with
-// a value that is not the default. Those of readSettings become settings.
-const (
-	readVariables = `HOST=127.0.0.1 PORT=8090 GRPC_HOST=127.0.0.2 GRPC_PORT=8091 GRPC_UDS=/run/rl.sock GRPC_SERVER_USE_TLS=true GRPC_SERVER_TLS_CERT=/c.pem GRPC_SERVER_TLS_KEY=/k.pem
+// readVariables are variables that become settings.
+const readVariables = `HOST=127.0.0.1 PORT=8090 GRPC_HOST=127.0.0.2 GRPC_PORT=8091 GRPC_UDS=/run/rl.sock GRPC_SERVER_USE_TLS=true GRPC_SERVER_TLS_CERT=/c.pem GRPC_SERVER_TLS_KEY=/k.pem
 GRPC_CLIENT_TLS_CACERT=/ca.pem GRPC_SERVER_TLS_CA_CERT=/ca2.pem LOG_LEVEL=trace LOG_FORMAT=json CONFIG_TYPE=GRPC_XDS_SOTW FORCE_START_WITHOUT_INITIAL_CONFIG=true HEALTHY_WITH_AT_LEAST_ONE_CONFIG_LOADED=false
 CONFIG_GRPC_XDS_NODE_ID=envoy-ratelimit CONFIG_GRPC_XDS_SERVER_URL=envoy-gateway:18001 CONFIG_GRPC_XDS_SERVER_USE_TLS=true CONFIG_GRPC_XDS_CLIENT_TLS_CERT=/xc.pem CONFIG_GRPC_XDS_CLIENT_TLS_KEY=/xk.pem
 CONFIG_GRPC_XDS_SERVER_TLS_CACERT=/xca.pem CONFIG_GRPC_XDS_SERVER_TLS_SAN=control.example.com RUNTIME_ROOT=/rules RUNTIME_SUBDIRECTORY=ratelimit RUNTIME_APPDIRECTORY=limits RUNTIME_IGNOREDOTFILES=true
 RUNTIME_WATCH_ROOT=false LIMIT_RESPONSE_HEADERS_ENABLED=true SHADOW_MODE=false QUOTA_MODE=false`
-	warnedVariables = `DEBUG_HOST=a DEBUG_PORT=1 GRPC_MAX_CONNECTION_AGE=1h GRPC_MAX_CONNECTION_AGE_GRACE=1h GRPC_CLIENT_TLS_SAN=a CONFIG_GRPC_XDS_NODE_METADATA=a=b CONFIG_GRPC_XDS_SERVER_CONNECT_RETRY_INTERVAL=1s
-CONFIG_GRPC_XDS_CLIENT_ADDITIONAL_HEADERS=a:b XDS_CLIENT_BACKOFF_INITIAL_INTERVAL=1s XDS_CLIENT_BACKOFF_MAX_INTERVAL=1s XDS_CLIENT_BACKOFF_RANDOM_FACTOR=1 XDS_CLIENT_BACKOFF_JITTER=true
-XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES=1 USE_DOG_STATSD=true USE_DOG_STATSD_MOGRIFIERS=a USE_STATSD=true STATSD_HOST=a STATSD_PORT=1 EXTRA_TAGS=a:b STATS_FLUSH_INTERVAL=1s DISABLE_STATS=true USE_PROMETHEUS=true
-PROMETHEUS_ADDR=:1 PROMETHEUS_PATH=/m PROMETHEUS_MAPPER_YAML=/m PROMETHEUS_RESPONSE_TIME_AS_MILLISECONDS=true EXPIRATION_JITTER_MAX_SECONDS=1 LOCAL_CACHE_SIZE_IN_BYTES=1 NEAR_LIMIT_RATIO=0.5 CACHE_KEY_PREFIX=a
-BACKEND_TYPE=memcache STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT=true LIMIT_LIMIT_HEADER=a LIMIT_REMAINING_HEADER=a LIMIT_RESET_HEADER=a REDIS_SOCKET_TYPE=tcp REDIS_TYPE=CLUSTER REDIS_URL=a REDIS_POOL_SIZE=1
-REDIS_AUTH=a REDIS_TLS=true REDIS_TLS_CLIENT_CERT=a REDIS_TLS_CLIENT_KEY=a REDIS_TLS_CACERT=a REDIS_TLS_SKIP_HOSTNAME_VERIFICATION=true REDIS_PIPELINE_WINDOW=1s REDIS_PIPELINE_LIMIT=1
-REDIS_CLUSTER_PIPELINE_PARALLELISM=1 REDIS_PERSECOND=true REDIS_PERSECOND_URL=a REDIS_SENTINEL_AUTH=a REDIS_HEALTH_CHECK_ACTIVE_CONNECTION=true REDIS_TIMEOUT=1s REDIS_POOL_ON_EMPTY_BEHAVIOR=WAIT
-REDIS_STARTUP_INITIAL_INTERVAL=1s MEMCACHE_HOST_PORT=a MEMCACHE_TLS=true RESPONSE_DYNAMIC_METADATA=true MERGE_DOMAIN_CONFIG=true TRACING_ENABLED=true TRACING_SERVICE_NAME=a TRACING_SAMPLING_RATE=1
-OTEL_EXPORTER_OTLP_ENDPOINT=a`
-)
 
 // settingsOf are the settings that variables give, but for those with the default.
 func settingsOf(t *testing.T, environ ...string) (given map[string]string, r *ratelimitEnv) {
@@ -46,7 +35,7 @@ func settingsOf(t *testing.T, environ ...string) (given map[string]string, r *ra
 	return given, r
 }
 
-// Every variable becomes a setting or a warning.
+// Variables become settings.
 func TestRatelimitVariables(t *testing.T) {
 	got, r := settingsOf(t, strings.Fields(readVariables)...)
 	want := map[string]string{
@@ -57,16 +46,37 @@ func TestRatelimitVariables(t *testing.T) {
 	if !maps.Equal(got, want) || len(r.warnings) != 0 {
 		t.Errorf("%v, want %v; %v", got, want, r.warnings)
 	}
-	all := strings.Fields(warnedVariables)
-	_, r = settingsOf(t, all...)
-	for _, v := range all {
-		name, _, _ := strings.Cut(v, "=")
-		if n := len(slices.DeleteFunc(slices.Clone(r.warnings), func(w warning) bool { return w.variable != name || w.instead == "" })); n != 1 {
-			t.Errorf("%s: %d warnings", name, n)
-		}
+}
+
+// variablesFile has the variables of envoyproxy/ratelimit of July 2026, those of Envoy Gateway, and one of OpenTelemetry, each with a value that is not the default.
+// clients/compattest compares it with that program.
+const variablesFile = "testdata/ratelimit-variables.txt"
+
+// asAlways are values that ask for what is always so.
+var asAlways = map[string]string{
+	"RUNTIME_IGNOREDOTFILES": "true",  // rules are NAME.yaml
+	"RUNTIME_WATCH_ROOT":     "false", // files are looked at, whoever replaced them
+}
+
+// No variable is ignored silently: each changes a setting, alone or beside some that give it its meaning, is an error, or is named in one warning.
+func TestNoRatelimitVariableIsIgnored(t *testing.T) {
+	text, err := os.ReadFile(variablesFile)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if len(r.warnings) != len(all) {
-		t.Errorf("%d warnings for %d variables", len(r.warnings), len(all))
+	const xds = "CONFIG_TYPE=GRPC_XDS_SOTW"
+	beside := [][]string{{}, {"GRPC_SERVER_USE_TLS=true"}, {xds}, {xds, "CONFIG_GRPC_XDS_SERVER_USE_TLS=true"}, {xds, "FORCE_START_WITHOUT_INITIAL_CONFIG=true"}}
+	for variable := range strings.FieldsSeq(string(text)) {
+		name, value, _ := strings.Cut(variable, "=")
+		isRead := slices.ContainsFunc(beside, func(others []string) bool {
+			without, with := readRatelimit(others), readRatelimit(append(slices.Clone(others), variable))
+			return with.err != nil || !slices.EqualFunc(with.found, without.found, func(a, b assignment) bool { return a.setting.Name == b.setting.Name && a.text == b.text })
+		})
+		warnings := readRatelimit([]string{variable}).warnings
+		isNamed := len(warnings) == 1 && warnings[0].variable == name && warnings[0].instead != ""
+		if is := isRead || asAlways[name] == value; is == isNamed || is && len(warnings) > 0 {
+			t.Errorf("%s: read %t, and the warnings are %v", variable, isRead, warnings)
+		}
 	}
 }
 

@@ -139,6 +139,8 @@ func (s *quotaSession) serve(ctx context.Context, reports <-chan report) error {
 			err = s.answer(ctx, &r)
 		case <-again.C:
 			err = s.again(ctx)
+		case <-ctx.Done(): // receive has ended without a word
+			return ctx.Err()
 		case <-s.quotas.ended:
 			return status.Error(codes.Unavailable, "the server is shutting down: open the stream again, elsewhere if you can")
 		}
@@ -169,9 +171,9 @@ func (s *quotaSession) answer(ctx context.Context, r *report) error {
 	return s.assign(ctx, caller)
 }
 
-// again gives more to the buckets that wait for it.
+// again gives more to the buckets that wait for it, and back to home what has become free.
 func (s *quotaSession) again(ctx context.Context) error {
-	if !s.stream.Waits() {
+	if !s.stream.Waits(s.quotas.now()) {
 		return nil
 	}
 	caller, err := s.caller(ctx)
@@ -201,12 +203,19 @@ func (s *quotaSession) assign(ctx context.Context, caller gateway.Caller) error 
 	if len(all) == 0 {
 		return nil
 	}
-	begin := s.quotas.now()
-	if err := s.out.Send(quotaResponse(all)); err != nil {
+	return s.send(quotaResponse(all))
+}
+
+// send ends the stream if the Envoy does not read: so it returns while gRPC waits for room, whose wait ends with the stream.
+func (s *quotaSession) send(m *quota.RateLimitQuotaResponse) error {
+	sent := make(chan error, 1)
+	go func() { sent <- s.out.Send(m) }()
+	late := time.NewTimer(mostSending)
+	defer late.Stop()
+	select {
+	case err := <-sent:
 		return err
+	case <-late.C:
+		return status.Errorf(codes.ResourceExhausted, "the stream was not read for %v: open it again", mostSending)
 	}
-	if took := s.quotas.now() - begin; took > mostSending {
-		return status.Errorf(codes.ResourceExhausted, "the stream was not read for %v: open it again", took.Round(time.Millisecond))
-	}
-	return nil
 }

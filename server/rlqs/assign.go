@@ -56,7 +56,7 @@ func (q *quota) planRate(s *share) (b bucket, wants bool) {
 		return b, have.tokens > 1 || have.units > 0
 	case raises:
 		b.tokens = max(1, min(b.tokens, home/4))
-		return b, 2*b.tokens >= have.tokens || could > 2*have.units
+		return b, 2*b.tokens >= have.tokens || 2*could > 3*have.units
 	}
 	full := b.tokens
 	b.tokens = min(b.tokens, home-q.limit.Capacity/4)
@@ -106,8 +106,7 @@ func (q *quota) assign(now time.Duration, s *share) (a Assignment, ok bool) {
 		s.now.until = now + TTL + Margin
 		a.Kind, a.Tokens, a.Units, a.Interval, a.Changed = Bucket, s.now.tokens, s.now.units, rateInterval, s.changed == now
 	}
-	silent := s.mayHave && a.Kind == Deny && !s.known
-	return a, !silent
+	return a, a.Kind != Deny || now >= s.mayHave
 }
 
 // change replaces the share's bucket, if there is enough.
@@ -119,6 +118,8 @@ func (q *quota) change(now time.Duration, s *share, want bucket) {
 		least = max(1, want.tokens/2)
 	}
 	switch {
+	case now < s.mayHave && !s.now.lives() && 2*b.units < want.units: // what the Envoy may have is better
+		return
 	case s.isTooLarge(want):
 		if b.tokens == 0 || !q.tokens.outlives(now) || b.units > 0 && !q.units.outlives(now) {
 			b = bucket{} // until a report has brought back the rest of the old one

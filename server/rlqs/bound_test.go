@@ -61,6 +61,23 @@ func TestUtilisation(t *testing.T) {
 	}
 }
 
+// After 15 seconds three Envoys that began together use the limit, though the first to report was given nearly all of it.
+func TestUtilisationAfterABegin(t *testing.T) {
+	limit := Limit{300, 300, time.Second}
+	for _, random := range []bool{false, true} {
+		w := newWorld(1, limit, 3, 100, 200, 400)
+		w.isRandom = random
+		w.run(15 * time.Second)
+		before := w.granted()
+		w.run(5 * time.Second)
+		used := float64(w.granted()-before) / (5 * limit.perSecond())
+		if t.Logf("random %t: %.1f %% used in 5 seconds", random, 100*used); used < 0.9 {
+			t.Errorf("random %t: %.1f %% used in 5 seconds", random, 100*used)
+		}
+		w.home.Close()
+	}
+}
+
 // grantedIn is the rate at which an Envoy grants, per second.
 func (w *world) grantedIn(f *filter, span time.Duration) float64 {
 	before := f.granted

@@ -20,7 +20,8 @@ type filter struct {
 	node    int
 	opens   time.Duration // when a stream is tried again
 	reports time.Duration
-	isKnown bool // it has the bucket
+	last    time.Duration // report about the bucket; 0 before the first
+	isKnown bool          // it has the bucket
 
 	kind          Kind
 	tokens        float64
@@ -64,7 +65,7 @@ func (f *filter) request(now time.Duration) (granted bool) {
 func (f *filter) receive(now time.Duration, a Assignment) {
 	switch {
 	case a.Kind == Abandon:
-		f.isKnown, f.until = false, 0
+		f.isKnown, f.until, f.last = false, 0, 0
 		return
 	case a.Kind == Bucket:
 		rate := 0.0
@@ -211,7 +212,11 @@ func (w *world) step(f *filter) {
 // report sends an Envoy's counts, on a stream that it opens if it has none.
 func (w *world) report(f *filter) {
 	allowed, denied := f.allowed, f.denied
-	f.allowed, f.denied = 0, 0
+	elapsed := time.Duration(0)
+	if f.last > 0 {
+		elapsed = w.now - f.last
+	}
+	f.allowed, f.denied, f.last = 0, 0, w.now
 	if f.stream == nil {
 		if w.now < f.opens {
 			return // the counts are lost
@@ -219,7 +224,7 @@ func (w *world) report(f *filter) {
 		f.node = w.r.IntN(len(w.nodes))
 		f.stream = w.nodes[f.node].NewStream()
 	}
-	usage := Usage{ID: "a", Pairs: map[string]string{"a": "b"}, Kind: Bucket, Key: modelKey, Limit: w.limit, Learned: w.now, Allowed: allowed, Denied: denied}
+	usage := Usage{ID: "a", Pairs: map[string]string{"a": "b"}, Kind: Bucket, Key: modelKey, Limit: w.limit, Learned: w.now, Elapsed: elapsed, Allowed: allowed, Denied: denied}
 	w.answer(f, f.stream.Report(w.now, []Usage{usage}))
 }
 
@@ -277,7 +282,15 @@ func (w *world) cut(f *filter) {
 		f.stream.Cut()
 		f.stream = nil
 	}
+	w.lose(f)
 	f.opens = w.now + time.Duration(w.r.Int64N(int64(3*time.Second)))
+}
+
+// lose loses messages on their way to an Envoy, at times.
+func (w *world) lose(f *filter) {
+	if w.r.IntN(2) == 0 {
+		f.inbox = nil
+	}
 }
 
 // kill ends a node, and another begins in its place.
@@ -285,6 +298,7 @@ func (w *world) kill(node int) {
 	for _, f := range w.envoys {
 		if f.stream != nil && f.node == node {
 			f.stream, f.opens = nil, w.now
+			w.lose(f)
 		}
 	}
 	w.nodes[node] = w.newNode()

@@ -10,6 +10,7 @@ type quota struct {
 	key     string
 	limit   Limit
 	learned time.Duration // when the limit was
+	lowered time.Duration // when it was last lowered to less than smallLimit
 	by      division
 	tokens  loan
 	units   loan
@@ -38,6 +39,9 @@ func (q *quota) learn(now time.Duration, l Limit, at time.Duration) {
 	}
 	if q.learned = at; l == q.limit {
 		return
+	}
+	if l.Capacity < min(smallLimit, q.limit.Capacity) {
+		q.lowered = now
 	}
 	q.limit, q.by = l, l.divide()
 	q.tokens.change(now, q.by.tokens)

@@ -24,7 +24,7 @@ type share struct {
 
 	now, before bucket // assigned; and the one before it, until the Envoy has surely replaced it
 	changed     time.Duration
-	mayHave     bool // the Envoy may have an assignment of an earlier stream
+	mayHave     time.Duration // until then the Envoy may have an assignment of an earlier stream
 	left        float64
 	denied      bool // requests in the last report
 	reported    time.Duration
@@ -32,7 +32,7 @@ type share struct {
 	hasSlot     bool          // of those that can have a bucket
 	isGone      bool          // the stream ended, or the bucket was abandoned
 	waits       bool          // it should have more than it has
-	isOld       bool          // its bucket is of an earlier limit
+	isOld       bool          // its bucket is of an earlier limit, or of the time after that was lowered
 }
 
 // units are those that the Envoy may use: it has one bucket or the other.
@@ -42,10 +42,12 @@ func (s *share) units() int64 { return max(s.now.units, s.before.units) }
 func (s *share) held() int64 { return s.now.held + s.before.held }
 
 // measure takes a report into the estimates of demand and of tokens left.
-func (s *share) measure(now time.Duration, allowed, denied int64, perSecond float64) {
+func (s *share) measure(now, elapsed time.Duration, allowed, denied int64, perSecond float64) {
 	span := (now - s.reported).Seconds()
 	asked := float64(allowed + denied)
 	switch {
+	case s.reported == 0 && elapsed >= time.Second: // it has reported on an earlier stream
+		s.demand, s.known, s.mayHave = asked/elapsed.Seconds(), true, now+TTL
 	case s.reported == 0:
 		s.demand = max(1, asked, s.quota.usualDemand())
 	case span < 1: // a first report that came twice
@@ -76,9 +78,14 @@ func (s *share) mayChange(now time.Duration) bool {
 	return !s.before.lives() || now >= s.changed+Margin
 }
 
-// isTooLarge reports whether the share's bucket is of an earlier limit and has more than it should by this one.
+// isDue reports whether the share should have more, or has the rate of a bucket that its Envoy has replaced.
+func (s *share) isDue(now time.Duration) bool {
+	return s.waits || s.before.units > 0 && s.mayChange(now)
+}
+
+// isTooLarge reports whether the share's bucket is of an earlier limit and has more than it should by this one, or one of few tokens.
 func (s *share) isTooLarge(b bucket) bool {
-	return s.isOld && s.now.lives() && (b.tokens < s.now.tokens || b.units < s.now.units)
+	return s.isOld && s.now.lives() && (b.tokens < s.now.tokens || b.units < s.now.units || s.changed < s.quota.lowered)
 }
 
 // replace gives the share another bucket. Tokens of the ones before are held until a report says how many requests they have granted together.
@@ -91,13 +98,14 @@ func (s *share) replace(now time.Duration, b bucket) {
 		old.until = max(old.until, s.before.until)
 		old.allowed = s.before.allowed
 	}
-	s.before, s.now, s.changed, s.left, s.isOld = old, b, now, float64(b.tokens), false
+	s.before, s.now, s.changed, s.left, s.mayHave = old, b, now, float64(b.tokens), 0
+	s.isOld = now < s.quota.units.debt // its rate may still be too large: not all demands are known
 }
 
 // settle ends buckets whose time is over, and after a report the one that was replaced long enough before. Its tokens beyond the requests since are
 // unspent: they were thrown away at the Envoy.
 func (s *share) settle(now time.Duration, reported bool) {
-	if now >= s.changed+Margin {
+	if now >= s.changed+Margin && !s.isGone { // the assignment may have been lost with the stream
 		s.before.units = 0
 		if reported {
 			s.now.isThere = s.now.lives()

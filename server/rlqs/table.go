@@ -124,7 +124,7 @@ func (s *Stream) usage(now time.Duration, u *Usage) {
 		}
 	}
 	one.quota.learn(now, u.Limit, u.Learned)
-	one.measure(now, u.Allowed, u.Denied, perSecond(one.now.units))
+	one.measure(now, u.Elapsed, u.Allowed, u.Denied, perSecond(one.now.units))
 	one.settle(now, true)
 	s.touched = append(s.touched, one)
 }
@@ -150,7 +150,7 @@ func (s *Stream) join(u *Usage) *share {
 		q = newQuota(u.Key, u.Limit)
 		t.quotas[u.Key] = q
 	}
-	one := &share{quota: q, pairs: u.Pairs, bytes: bytes, mayHave: u.Elapsed > 0}
+	one := &share{quota: q, pairs: u.Pairs, bytes: bytes}
 	q.shares = append(q.shares, one)
 	s.shares[u.ID] = one
 	s.bytes += bytes
@@ -197,26 +197,26 @@ func (s *Stream) Cut() {
 	}
 }
 
-// Waits reports whether some bucket should have more than it has.
-func (s *Stream) Waits() bool {
+// Waits reports whether some bucket should have more than it has, or a rate is free that others wait for.
+func (s *Stream) Waits(now time.Duration) bool {
 	s.table.mu.Lock()
 	defer s.table.mu.Unlock()
 	for _, one := range s.shares {
-		if one.waits {
+		if one.isDue(now) {
 			return true
 		}
 	}
 	return false
 }
 
-// Waiting is Report without a report: some shares should have more.
+// Waiting is Report without a report, for the shares that wait.
 func (s *Stream) Waiting(now time.Duration) []Operation {
 	t := s.table
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s.touched, s.plain = s.touched[:0], s.plain[:0]
 	for _, one := range s.shares {
-		if one.waits {
+		if one.isDue(now) {
 			s.touched = append(s.touched, one)
 		}
 	}

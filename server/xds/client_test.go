@@ -126,9 +126,12 @@ func TestRefusedPushes(t *testing.T) {
 		}
 		return a
 	}
-	deep := `{"key": "k"}`
-	for range 64 {
-		deep = `{"key": "k", "descriptors": [` + deep + `]}`
+	nested := func(levels int) string {
+		text := ""
+		for range levels {
+			text = `{"key": "k", "descriptors": [` + text + `]}`
+		}
+		return `{"name": "x", "domain": "x", "descriptors": [` + text + `]}`
 	}
 	unknown := packed(domain(t, "x"))
 	unknown.Value = protowire.AppendVarint(protowire.AppendTag(unknown.Value, 99, protowire.VarintType), 1)
@@ -140,7 +143,7 @@ func TestRefusedPushes(t *testing.T) {
 		`"b": the domain "x" is in "a" already`:                                      {packed(parse(t, `{"name": "a", "domain": "x"}`)), packed(parse(t, `{"name": "b", "domain": "x"}`))},
 		`"x": below "x": a descriptor needs a key`:                                   {packed(parse(t, `{"name": "x", "domain": "x", "descriptors": [{}]}`))},
 		`"x": the descriptor "x.k_v" is there twice`:                                 {packed(parse(t, `{"name": "x", "domain": "x", "descriptors": [{"key": "k", "value": "v"}, {"key": "k", "value": "v"}]}`))},
-		`"x": descriptors are nested more than 64 deep`:                              {packed(parse(t, `{"name": "x", "domain": "x", "descriptors": [`+deep+`]}`))},
+		`"x": descriptors are nested more than 64 deep`:                              {packed(parse(t, nested(65)))},
 		`"n": the descriptor "x.k_v": unit must be one of SECOND, MINUTE`:            {limit(`{"requests_per_unit": 5}`)},
 		`"n": the descriptor "x.k_v": unit has no use beside unlimited`:              {limit(`{"unlimited": true, "unit": "DAY"}`)},
 		`"n": the descriptor "x.k_v": replaces needs the name`:                       {limit(`{"unlimited": true, "replaces": [{}]}`)},
@@ -162,7 +165,7 @@ func TestRefusedPushes(t *testing.T) {
 	if why := control.Answer(control.PushAny("type.googleapis.com/other")).GetErrorDetail().GetMessage(); !strings.Contains(why, `the type is "type.googleapis.com/other"`) {
 		t.Error(why)
 	}
-	if answer := control.Answer(control.Push(domain(t, "a"), domain(t, "b"))); answer.GetErrorDetail() != nil {
+	if answer := control.Answer(control.Push(domain(t, "a"), parse(t, nested(64)))); answer.GetErrorDetail() != nil {
 		t.Error(answer)
 	}
 }
@@ -180,6 +183,27 @@ func TestRepeatedRefusal(t *testing.T) {
 	}
 	control.Push(domain(t, "a"))
 	c.awaitDomains(t, 1)
+}
+
+// A push has room in 16 MiB. A longer one ends the connection, with the reason in the log, and the rules stay.
+func TestPushesAreBounded(t *testing.T) {
+	control := testxds.Start(t, "127.0.0.1:0")
+	var said log
+	c, _ := run(t, Options{Address: control.Address}, &said)
+	const most = 16 << 20
+	long := domain(t, "a")
+	long.Descriptors[0].Key = strings.Repeat("k", most-1000) // there is more than the key
+	if answer := control.Answer(control.Push(long)); answer.GetErrorDetail() != nil {
+		t.Error(answer)
+	}
+	long.Descriptors[0].Key += strings.Repeat("k", 1000)
+	control.Push(long, domain(t, "b"))
+	testwait.Until(t, "it says that the push is too long", func() bool { return said.count("received message larger than max") > 0 })
+	if n, _ := c.Rules().Counts(); n != 1 || c.Accepted.Load() != 1 {
+		t.Errorf("%d domains after %d pushes", n, c.Accepted.Load())
+	}
+	control.Push(domain(t, "a"), domain(t, "b"))
+	c.awaitDomains(t, 2)
 }
 
 // The wait grows to its bound, and is never the same for all.
