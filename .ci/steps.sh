@@ -77,6 +77,12 @@ size() {
 # tests_of prints the pattern of the tests in files.
 tests_of() { printf '^(%s)$' "$(grep -ho '^func Test[A-Za-z0-9_]*' "$@" | sed 's/^func //' | sort -u | paste -sd '|')"; }
 
+# use_server has the tests of a step use one build of the server, which the first such step of a run makes.
+use_server() {
+    export SERVER_BINARY="$CI_RECORD/stint"
+    ( flock 9; [[ -x $SERVER_BINARY ]] || go build -o "$SERVER_BINARY" ./cmd/stint ) 9>"$SERVER_BINARY.lock"
+}
+
 step_tools() { install_tools; }
 
 step_format() {
@@ -127,6 +133,7 @@ step_test() { watched go test ./... -skip '^TestFaults(InGroups|OfSharedLimits)?
 # step_e2e runs the tests behind the tag e2e, except clients/compattest and those of steps of their own. The others of their
 # packages run in step_test.
 step_e2e() {
+    use_server
     local -x PATH="$(redis_py):$PATH"
     local files packages
     mapfile -t files < <(git grep -l '^//go:build e2e' -- '*_test.go' ':!clients/compattest')
@@ -135,6 +142,7 @@ step_e2e() {
 }
 
 step_compat() {
+    use_server
     local -x PATH="$(redis_py):$PATH"
     (
         flock 9 # another run on this machine builds the same programs in the cache
@@ -154,6 +162,7 @@ step_redis() { watched go test -tags e2e ./cmd/stint -run TestRepliesAreThoseOfR
 step_hostile() { watched go test -tags e2e ./cmd/stint -run "^(TestHostileUsers|TestWellFormedRequests)$" -hostile-for "$(size hostile)" -hostile-scale "$(size hostile-scale)" -well-formed "$(size well-formed)" -timeout 2h; }
 
 step_processes() {
+    use_server
     watched go test -tags e2e ./cluster/realtest -run TestFaults -faults "$(size real-faults)" -requests "$(size real-requests)" -timeout 2h
     grep -E '^ +[a-z_]+_test.go:[0-9]+: (seed|[0-9])' "$log" | grep -v mended
 }
@@ -215,6 +224,7 @@ step_race() {
 }
 
 step_clients() {
+    use_server
     local module
     for module in "${client_modules[@]}"; do
         echo "-- $module"
@@ -223,7 +233,7 @@ step_clients() {
 }
 
 step_node() {
-    go build -o "$scratch/stint" ./cmd/stint
+    use_server
     local log="$scratch/node.log" packed
     (
         cd clients/node
@@ -231,7 +241,7 @@ step_node() {
         mkdir "$scratch/linked" # npm install of the folder brings what npm ci would, and builds
         (cd "$scratch/linked" && npm init --yes && npm install --silent "$OLDPWD" && node --input-type=module -e 'import "@stintdb/client"')
         npm run --silent lint
-        SERVER_BINARY="$scratch/stint" npm test --silent
+        npm test --silent
         npm pack --silent --pack-destination "$scratch"
     ) >"$log" 2>&1 || { cat "$log"; fail "the tests of clients/node failed"; }
     (($(grep -E '^# (pass [1-9]|fail 0|skipped 0)' "$log" | sort -u | grep -c .) == 3)) || { cat "$log"; fail "clients/node: no test ran, or one was skipped"; }
@@ -249,13 +259,13 @@ step_node() {
 step_python() {
     local bin
     bin=$(python_environment clients/python/requirements-ci.txt)
-    go build -o "$scratch/stint" ./cmd/stint
+    use_server
     (
         cd clients/python
         "$bin/ruff" check .
         "$bin/ruff" format --check .
         "$bin/mypy"
-        STINT="$scratch/stint" "$bin/python" -m pytest -q -s --durations=10 >"$scratch/pytest.log" 2>&1 || { cat "$scratch/pytest.log"; fail "pytest failed"; }
+        STINT="$SERVER_BINARY" "$bin/python" -m pytest -q -s --durations=10 >"$scratch/pytest.log" 2>&1 || { cat "$scratch/pytest.log"; fail "pytest failed"; }
         if grep -E '^SKIPPED|[0-9]+ skipped' "$scratch/pytest.log"; then fail "a test was skipped, which CI does not allow"; fi
         grep -E '^(killed|stopped|slow|refusing|lost), ' "$scratch/pytest.log"
         grep -E "^[0-9]+ passed" "$scratch/pytest.log"
@@ -269,9 +279,9 @@ step_python() {
 
 # step_java compiles, tests and packs the modules of clients/java. Maven asks its registry for nothing that is in ~/.m2.
 step_java() {
-    go build -o "$scratch/stint" ./cmd/stint
+    use_server
     local log="$scratch/java.log" ran
-    (cd clients/java && MAVEN_OPTS="-Xmx512m" SERVER_BINARY="$scratch/stint" mvn --batch-mode -Dstyle.color=never -T1 clean package) >"$log" 2>&1 || { cat "$log"; fail "the tests of clients/java failed"; }
+    (cd clients/java && MAVEN_OPTS="-Xmx512m" mvn --batch-mode -Dstyle.color=never -T1 clean package) >"$log" 2>&1 || { cat "$log"; fail "the tests of clients/java failed"; }
     ran=$(grep -E '^(\[[A-Z]+\] )?Tests run: [1-9].* -- in ' "$log") || fail "clients/java: no test ran"
     if grep -v 'Skipped: 0' <<<"$ran"; then fail "a test was skipped, which CI does not allow"; fi
     grep -E '^(killed|stopped|slow|refusing|lost), ' "$log" || fail "clients/java: no outage was played"
@@ -283,9 +293,9 @@ step_browser() {
     (cd server/admin/browser && SCREENSHOTS="$artifacts" watched go test ./...)
 }
 
-step_docker() { (cd docker && watched go test ./...); }
+step_docker() { use_server && (cd docker && watched go test ./...); }
 
-step_packaging() { (cd packaging && watched go test ./...); }
+step_packaging() { use_server && (cd packaging && watched go test ./...); }
 
 step_bench() { (cd bench && watched go test ./...); }
 
