@@ -65,7 +65,7 @@ func TestRunOfSteps(t *testing.T) {
 		passes      bool
 		want        string // a pattern of the output
 	}{
-		{"all pass", rows, true, `(?s)== tools: .*== (one|two): .*== last: by itself: passed .*last has run.*seconds of each step.*== passed`},
+		{"all pass", rows, true, `(?s)== tools: .*== (one|two): .*== last: by itself: passed .*last has run.*seconds of each step.* s of CPU  one.*== passed`},
 		{"a test passes", goPrints(`=== RUN TestA\n--- PASS: TestA (1.50s)\nok a 2s\n`), true, `(?s)ten slowest tests\n1.50 s  TestA \(two, `},
 		{"many tests pass", rows + `step_two() { seq 100000 >"$CI_RECORD/tests"; }`, true, `(?s)ten slowest tests\n100000\n99999\n.*== passed`},
 		{"a step fails", rows + `step_one() { echo "because of this"; false; }`, false, `(?s)== one: first of the queue: FAILED .*because of this.*failed after`},

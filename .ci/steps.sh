@@ -50,9 +50,9 @@ readonly artifacts="${CI_ARTIFACTS:-$PWD/.ci/artifacts}" # files that a run leav
 
 # The sizes of the campaigns: name, for a change, every night. CI_SIZE=nightly takes the latter.
 readonly campaigns=(
-    "faults        400   50000"   # of a simulated cluster
+    "faults        200   50000"   # of a simulated cluster
     "group-faults  40    10000"   # of one with several groups
-    "race-faults   30    100"     # of one under the race detector
+    "race-faults   12    100"     # of one under the race detector
     "exact         30000 1000000" # calls compared with the exact model
     "redis         200000 1000000" # commands compared with Redis, and as many with Valkey
     "hostile       300ms 10s"     # of each act of hostile users
@@ -77,6 +77,12 @@ size() {
 
 # tests_of prints the pattern of the tests in files.
 tests_of() { printf '^(%s)$' "$(grep -ho '^func Test[A-Za-z0-9_]*' "$@" | sed 's/^func //' | sort -u | paste -sd '|')"; }
+
+# use_server has the tests of a step use one build of the server, which the first such step of a run makes.
+use_server() {
+    export SERVER_BINARY="$CI_RECORD/stint"
+    ( flock 9; [[ -x $SERVER_BINARY ]] || go build -o "$SERVER_BINARY" ./cmd/stint ) 9>"$SERVER_BINARY.lock"
+}
 
 step_tools() { install_tools; }
 
@@ -122,19 +128,22 @@ step_vulnerabilities() {
     done
 }
 
-step_test() { watched go test ./...; }
+# step_test leaves the simulations that step_faults goes on with to that.
+step_test() { watched go test ./... -skip '^TestFaults(InGroups|OfSharedLimits)?$'; }
 
 # step_e2e runs the tests behind the tag e2e, except clients/compattest and those of steps of their own. The others of their
-# packages have run in step_test.
+# packages run in step_test.
 step_e2e() {
+    use_server
     local -x PATH="$(redis_py):$PATH"
     local files packages
     mapfile -t files < <(git grep -l '^//go:build e2e' -- '*_test.go' ':!clients/compattest')
     mapfile -t packages < <(dirname "${files[@]}" | sort -u)
-    watched go test -tags e2e -run "$(tests_of "${files[@]}")" -skip '^(TestExact.*|TestRepliesAreThoseOfRedis|TestHostileUsers|TestWellFormedRequests|TestFaults|TestNodesOfGroupsComeAndGo|TestEnvoyQuotasThroughFaults)$' "${packages[@]/#/./}"
+    watched go test -tags e2e -run "$(tests_of "${files[@]}")" -skip '^(TestExact.*|TestRepliesAreThoseOfRedis|TestHostileUsers|TestWellFormedRequests|TestFaults.*|TestNodesOfGroupsComeAndGo|TestEnvoyQuotasThroughFaults)$' "${packages[@]/#/./}"
 }
 
 step_compat() {
+    use_server
     local -x PATH="$(redis_py):$PATH"
     (
         flock 9 # another run on this machine builds the same programs in the cache
@@ -154,11 +163,12 @@ step_redis() { watched go test -tags e2e ./cmd/stint -run TestRepliesAreThoseOfR
 step_hostile() { watched go test -tags e2e ./cmd/stint -run "^(TestHostileUsers|TestWellFormedRequests)$" -hostile-for "$(size hostile)" -hostile-scale "$(size hostile-scale)" -well-formed "$(size well-formed)" -timeout 2h; }
 
 step_processes() {
+    use_server
     watched go test -tags e2e ./cluster/realtest -run TestFaults -faults "$(size real-faults)" -requests "$(size real-requests)" -timeout 2h
     grep -E '^ +[a-z_]+_test.go:[0-9]+: (seed|[0-9])' "$log" | grep -v mended
 }
 
-starts_goroutines='^\s*go |\.Go\('
+starts_goroutines='^[[:space:]]*go |[.]Go[(]'
 
 # Tests that step_race leaves to the night, with the tests of the packages below. One goroutine plays a long time or a large input in them, which
 # shows no race. Any other test runs under the race detector.
@@ -184,19 +194,23 @@ check_unraced() {
 # raced prints the packages below a folder that run under the race detector.
 raced() { go list "./$1/..." | grep -vE "/($(IFS='|' && echo "${unraced_packages[*]}"))\$"; }
 
-# racing prints a pattern for the tests of a folder whose files start goroutines. The packages below ./engine start none
-# (TestEngineIsPure), so their other tests show no race.
+# racing prints a pattern for the tests of a folder that start goroutines, themselves or by a function of their file. The packages
+# below ./engine start none (TestEngineIsPure), so their other tests show no race.
 racing() {
-    grep -lE "$starts_goroutines" "$1"/*_test.go | xargs grep -ho '^func Test[A-Za-z0-9_]*' | sed 's/^func \(.*\)/^\1$/' | paste -sd '|'
+    awk -v starts="$starts_goroutines" '
+        function flush(    name) { for (name in begins) if (name ~ /^Test/ && (begins[name] || by_helper)) print "^" name "$"; split("", begins); by_helper = 0 }
+        FNR == 1 { flush() }
+        /^func / { name = match($0, /^func (Test|Benchmark)[A-Za-z0-9_]*/) ? substr($0, 6, RLENGTH - 5) : ""; if (name) begins[name] = 0 }
+        $0 ~ starts { if (name) begins[name] = 1; else by_helper = 1 }
+        END { flush() }' "$1"/*_test.go | sort | paste -sd '|'
 }
 
 step_race() {
     check_unraced
-    local -x GOFLAGS="${GOFLAGS:-} -vet=off" # the steps vet and lint have it
     # One processor: with more, Go 1.26 runs timers of one synctest bubble on several threads under the same race context,
     # which crashes the race detector itself. Goroutines are still interleaved and their accesses still compared. The run
     # leaves the other processors to the packages below.
-    watched go test -race -cpu 1 ./cluster -faults "$(size race-faults)" -sim-failovers 1 -skip 'WhatCannotBeCarriedOut|LogOperationsOfAHotKey' &
+    watched go test -race -cpu 1 ./cluster -faults "$(size race-faults)" -group-faults "$(size race-faults)" -sim-failovers 1 -skip 'WhatCannotBeCarriedOut|LogOperationsOfAHotKey' &
     local nodes=$! folder others=passed
     # shellcheck disable=SC2046 # packages, separated by lines
     (
@@ -211,7 +225,7 @@ step_race() {
 }
 
 step_clients() {
-    local -x GOFLAGS="${GOFLAGS:-} -vet=off" # the steps vet and lint have it
+    use_server
     local module
     for module in "${client_modules[@]}"; do
         echo "-- $module"
@@ -220,7 +234,7 @@ step_clients() {
 }
 
 step_node() {
-    go build -o "$scratch/stint" ./cmd/stint
+    use_server
     local log="$scratch/node.log" packed
     (
         cd clients/node
@@ -228,7 +242,7 @@ step_node() {
         mkdir "$scratch/linked" # npm install of the folder brings what npm ci would, and builds
         (cd "$scratch/linked" && npm init --yes && npm install --silent "$OLDPWD" && node --input-type=module -e 'import "@stintdb/client"')
         npm run --silent lint || exit # set -e is off in a list with ||
-        SERVER_BINARY="$scratch/stint" npm test --silent
+        npm test --silent
         npm pack --silent --pack-destination "$scratch"
     ) >"$log" 2>&1 || { cat "$log"; fail "the tests of clients/node failed"; }
     (($(grep -E '^# (pass [1-9]|fail 0|skipped 0)' "$log" | sort -u | grep -c .) == 3)) || { cat "$log"; fail "clients/node: no test ran, or one was skipped"; }
@@ -246,13 +260,13 @@ step_node() {
 step_python() {
     local bin
     bin=$(python_environment clients/python/requirements-ci.txt)
-    go build -o "$scratch/stint" ./cmd/stint
+    use_server
     (
         cd clients/python
         "$bin/ruff" check .
         "$bin/ruff" format --check .
         "$bin/mypy"
-        STINT="$scratch/stint" "$bin/python" -m pytest -q -s --durations=10 >"$scratch/pytest.log" 2>&1 || { cat "$scratch/pytest.log"; fail "pytest failed"; }
+        STINT="$SERVER_BINARY" "$bin/python" -m pytest -q -s --durations=10 >"$scratch/pytest.log" 2>&1 || { cat "$scratch/pytest.log"; fail "pytest failed"; }
         if grep -E '^SKIPPED|[0-9]+ skipped' "$scratch/pytest.log"; then fail "a test was skipped, which CI does not allow"; fi
         grep -E '^(killed|stopped|slow|refusing|lost), ' "$scratch/pytest.log"
         grep -E "^[0-9]+ passed" "$scratch/pytest.log"
@@ -266,9 +280,9 @@ step_python() {
 
 # step_java compiles, tests and packs the modules of clients/java. Maven asks its registry for nothing that is in ~/.m2.
 step_java() {
-    go build -o "$scratch/stint" ./cmd/stint
+    use_server
     local log="$scratch/java.log" ran
-    (cd clients/java && MAVEN_OPTS="-Xmx512m" SERVER_BINARY="$scratch/stint" mvn --batch-mode -Dstyle.color=never -T1 clean package) >"$log" 2>&1 || { cat "$log"; fail "the tests of clients/java failed"; }
+    (cd clients/java && MAVEN_OPTS="-Xmx512m" mvn --batch-mode -Dstyle.color=never -T1 clean package) >"$log" 2>&1 || { cat "$log"; fail "the tests of clients/java failed"; }
     ran=$(grep -E '^(\[[A-Z]+\] )?Tests run: [1-9].* -- in ' "$log") || fail "clients/java: no test ran"
     if grep -v 'Skipped: 0' <<<"$ran"; then fail "a test was skipped, which CI does not allow"; fi
     grep -E '^(killed|stopped|slow|refusing|lost), ' "$log" || fail "clients/java: no outage was played"
@@ -280,9 +294,9 @@ step_browser() {
     (cd server/admin/browser && SCREENSHOTS="$artifacts" watched go test ./...)
 }
 
-step_docker() { (cd docker && watched go test ./...); }
+step_docker() { use_server && (cd docker && watched go test ./...); }
 
-step_packaging() { (cd packaging && watched go test ./...); }
+step_packaging() { use_server && (cd packaging && watched go test ./...); }
 
 step_bench() { (cd bench && watched go test ./...); }
 

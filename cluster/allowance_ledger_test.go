@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -22,13 +23,13 @@ type allowanceLedger struct {
 
 	mu      sync.Mutex
 	grants  map[string][]allowanceGrant
-	checked time.Time // spans that ended before were checked
+	checked int64 // spans that ended before were checked, in Unix nanoseconds
 }
 
 const longestCall = 2 * time.Second // any call is answered within it
 
 type allowanceGrant struct {
-	asked, answered time.Time
+	asked, answered int64 // Unix nanoseconds
 	tokens          int64 // given back, if below zero
 	limit           *limits.Limit
 }
@@ -95,7 +96,7 @@ func (l *allowanceLedger) note(asked time.Time, asks []engine.Op, res *engine.Re
 		if asks[i].Options&engine.FixedCost != 0 {
 			tokens = asks[i].Tokens
 		}
-		l.grants[key] = append(l.grants[key], allowanceGrant{asked, time.Now(), tokens, &asks[i].Limit})
+		l.grants[key] = append(l.grants[key], allowanceGrant{asked.UnixNano(), time.Now().UnixNano(), tokens, &asks[i].Limit})
 	}
 }
 
@@ -109,39 +110,39 @@ func (l *allowanceLedger) check() error {
 			return fmt.Errorf("%s: %w", key, err)
 		}
 	}
-	l.checked = now.Add(-longestCall)
+	l.checked = now.Add(-longestCall).UnixNano()
 	return nil
 }
 
 // checkSpans looks at the spans of up to a minute, or ten seconds of many grants, that have ended since the last check, and at the whole time.
 func (l *allowanceLedger) checkSpans(grants []allowanceGrant) error {
-	slices.SortFunc(grants, func(a, b allowanceGrant) int { return a.answered.Compare(b.answered) })
-	longest := time.Minute
+	slices.SortFunc(grants, func(a, b allowanceGrant) int { return cmp.Compare(a.answered, b.answered) })
+	longest := int64(time.Minute)
 	if len(grants) > 2000 {
-		longest = 10 * time.Second
+		longest = int64(10 * time.Second)
 	}
-	since := func(at time.Time) int {
-		i, _ := slices.BinarySearchFunc(grants, at, func(g allowanceGrant, at time.Time) int { return g.answered.Compare(at) })
+	since := func(at int64) int {
+		i, _ := slices.BinarySearchFunc(grants, at, func(g allowanceGrant, at int64) int { return cmp.Compare(g.answered, at) })
 		return i
 	}
-	checked := since(l.checked.Add(-longest))
+	checked := since(l.checked - longest)
 	for first := range grants {
 		if first > 0 && first < checked {
 			continue
 		}
 		from, sum := grants[first].asked, int64(0)
-		for i := since(from.Add(-longestCall)); i < len(grants); i++ {
-			g := grants[i]
-			if g.asked.Before(from) {
+		for i := since(from - int64(longestCall)); i < len(grants); i++ {
+			g := &grants[i]
+			if g.asked < from {
 				continue
 			}
-			if i > first && first > 0 && g.answered.Sub(from) > longest {
+			if i > first && first > 0 && g.answered-from > longest {
 				break
 			}
-			if sum += g.tokens; g.tokens < 0 {
+			if sum += g.tokens; g.tokens < 0 || g.answered < l.checked {
 				continue
 			}
-			span := g.answered.Sub(from) + l.slack
+			span := time.Duration(g.answered-from) + l.slack
 			span += span / 1000
 			limit := g.limit
 			most := float64(limit.Capacity) + 1
@@ -151,7 +152,7 @@ func (l *allowanceLedger) checkSpans(grants []allowanceGrant) error {
 				most += float64(limit.Rate.Tokens) * span.Seconds() * float64(time.Second) / float64(limit.Rate.Period)
 			}
 			if float64(sum) > most {
-				return fmt.Errorf("%d tokens granted between %v and %v, one limiter would have granted %.1f at most", sum, from.UnixMilli(), g.answered.UnixMilli(), most)
+				return fmt.Errorf("%d tokens granted between %v and %v, one limiter would have granted %.1f at most", sum, from/1e6, g.answered/1e6, most)
 			}
 		}
 	}

@@ -52,7 +52,7 @@ func exceedAllowance(t *testing.T, begin func(w *world, seed uint64)) (inMemory,
 			for i := range 8 {
 				w.clients.Go(func() { w.allowanceClient(seed + uint64(i)) })
 			}
-			for range perCluster {
+			for range min(perCluster, *simFaults-round*perCluster) {
 				name := []string{"kill", "stop in order", "partition", "pause", "transfer"}[w.r.IntN(5)]
 				f := faults[slices.IndexFunc(faults, func(f fault) bool { return f.name == name })]
 				mend := f.strike(w)

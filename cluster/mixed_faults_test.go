@@ -114,5 +114,5 @@ func (w *world) giveBack(n *Node, part engine.Op) {
 	l := &w.allowance
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.grants[string(part.Key)] = append(l.grants[string(part.Key)], allowanceGrant{asked: time.Now(), answered: asked, tokens: -tokens, limit: &part.Limit})
+	l.grants[string(part.Key)] = append(l.grants[string(part.Key)], allowanceGrant{asked: time.Now().UnixNano(), answered: asked.UnixNano(), tokens: -tokens, limit: &part.Limit})
 }

@@ -31,7 +31,7 @@ type mixedOutcome struct {
 }
 
 const (
-	mixedFor   = 6 * time.Second // in which a slow bucket at 90 % is used up but for a tenth
+	mixedFor   = 3 * time.Second // in which a slow bucket at 90 % is used up but for a tenth
 	mixedWarm  = time.Second     // before operations in the log are counted
 	mixedUsers = 20_000
 )
@@ -141,7 +141,7 @@ func (out *mixedOutcome) ask(n *Node, op engine.Op, open *atomic.Int64) {
 // leader has its allowance of the others.
 func TestLogOperationsOfAHotKeyAndItsUsers(t *testing.T) {
 	bucket := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 3000, Rate: limits.Rate{Tokens: 3000, Period: int64(time.Second)}}
-	slow := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 12_000, Rate: limits.Rate{Tokens: 1000, Period: int64(time.Second)}} // no allowance of it
+	slow := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 6000, Rate: limits.Rate{Tokens: 1000, Period: int64(time.Second)}} // no allowance of it
 	window := func(capacity int64) limits.Limit {
 		return limits.Limit{Algorithm: limits.FixedWindow, Capacity: capacity, Rate: limits.Rate{Period: int64(time.Second)}}
 	}

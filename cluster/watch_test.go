@@ -106,7 +106,7 @@ func replies(ops []engine.Op, results []engine.Result) string {
 func TestWatchedKeysThroughFaults(t *testing.T) {
 	const clients, requests = 4, 9
 	var sum testwatch.Counts
-	for round := range *simFaults/100 + 1 {
+	for round := range max(2, *simFaults/100+1) { // in one round there may be no unknown outcome
 		synctest.Test(t, func(t *testing.T) {
 			seed := *simSeed + uint64(round)
 			r := rand.New(rand.NewPCG(seed, 3))

@@ -72,7 +72,7 @@ func (c *changed) passes(t *testing.T) {
 	c.run(t, "go generate ./server/command") // plays all transcripts, in one way
 	for _, line := range []string{
 		"go test . ./server/command ./server/config ./server/acl ./server/metrics ./docs",
-		"go test ./engine/store -skip Adaptive|Class|FairShare|Meter|Overflow|Segments|Trees", // which only some algorithms have
+		"go test ./engine/store -skip Adaptive|Class|FairShare|GivingBack|Histories|Meter|Overflow|Regions|Segments|Trees", // which only some algorithms have
 		"go test ./server -run ClusterTranscripts|Access|Cost|Info|Transcripts/./^(" + strings.Join(c.transcripts(t), "|") + ")$",
 		"go test ./cluster -run Format|Command|Codec",
 	} {

@@ -86,7 +86,7 @@ func (p *socketPlayer) Do(name string, command [][]byte, want string) (string, e
 		})
 		return want, nil
 	}
-	return c.next()
+	return p.next(c)
 }
 
 func gone(err error) bool {
@@ -94,15 +94,21 @@ func gone(err error) bool {
 }
 
 // Next implements transcripttest.Player.
-func (p *socketPlayer) Next(name string) (string, error) { return p.conns[name].next() }
+func (p *socketPlayer) Next(name string) (string, error) { return p.next(p.conns[name]) }
 
-func (c *socketClient) next() (string, error) {
+func (p *socketPlayer) next(c *socketClient) (string, error) {
 	reply, err := transcripttest.ReadReply(c.unread)
 	if err != nil && gone(err) {
 		c.closed = true
+		p.awaitEnd(c)
 		return transcripttest.Closed, nil
 	}
 	return reply, err
+}
+
+// awaitEnd waits until the server has ended the session of a closed connection: what it waited for is given back by then.
+func (p *socketPlayer) awaitEnd(c *socketClient) {
+	eventually(p.t, "the session has ended", func() bool { return p.sessionOf(c) == nil })
 }
 
 // HangUp implements transcripttest.Player.
@@ -112,7 +118,7 @@ func (p *socketPlayer) HangUp(name string) error {
 	if err := c.Close(); err != nil {
 		return err
 	}
-	eventually(p.t, "the server has noticed", func() bool { return p.sessionOf(c) == nil })
+	p.awaitEnd(c)
 	return nil
 }
 

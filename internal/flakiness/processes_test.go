@@ -34,8 +34,11 @@ func freePorts(p *goPackage, f *function, report func(at token.Pos, what string)
 		return
 	}
 	outsideBubbles(f.node, func(n ast.Node) {
+		if call, is := n.(*ast.CallExpr); is && fixedPort.MatchString(listenAddress(call)) {
+			report(n.Pos(), "a port that another program may have")
+		}
 		assign, is := n.(*ast.AssignStmt)
-		if !is || len(assign.Rhs) != 1 || !listensAnywhere(assign.Rhs[0]) {
+		if !is || len(assign.Rhs) != 1 || !strings.HasSuffix(listenAddress(assign.Rhs[0]), ":0") {
 			return
 		}
 		if name := exprName(assign.Lhs[0]); name != "" && isOnlyAsked(f.node, name) {
@@ -44,19 +47,21 @@ func freePorts(p *goPackage, f *function, report func(at token.Pos, what string)
 	})
 }
 
-// listensAnywhere reports whether a call listens on a port that the system chooses.
-func listensAnywhere(e ast.Expr) bool {
+var fixedPort = regexp.MustCompile(`:[1-9]\d*$`)
+
+// listenAddress is the address that a call listens on, "" if it does not, or on one that is not written there.
+func listenAddress(e ast.Expr) (text string) {
 	call, is := e.(*ast.CallExpr)
 	if !is || len(call.Args) < 2 {
-		return false
+		return ""
 	}
 	s, is := call.Fun.(*ast.SelectorExpr)
 	address, isText := call.Args[len(call.Args)-1].(*ast.BasicLit)
 	if !is || !strings.HasPrefix(s.Sel.Name, "Listen") || !isText {
-		return false
+		return ""
 	}
-	text, _ := strconv.Unquote(address.Value)
-	return strings.HasSuffix(text, ":0")
+	text, _ = strconv.Unquote(address.Value)
+	return text
 }
 
 // isOnlyAsked reports whether a listener is closed, and used for its address alone.

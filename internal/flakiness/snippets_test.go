@@ -126,7 +126,8 @@ func waitSnippets() (all []snippet) {
 
 func processSnippets() (all []snippet) {
 	const takes = `l, err := net.Listen("tcp", "127.0.0.1:0"); `
-	all = append(all, inTest("port", true, takes+`address := l.Addr().String(); _ = l.Close(); serve(address)`, takes+`defer l.Close(); address := l.Addr().String(); serve(address)`)...)
+	all = append(all, inTest("port", true, takes+`address := l.Addr().String(); _ = l.Close(); serve(address)`, takes+`defer l.Close(); address := l.Addr().String(); serve(address)`,
+		`l, err := net.Listen("tcp", "127.0.0.1:6379"); serve(l)`)...)
 	all = append(all, snippetsIn("port", "x/x_test.go", true, "func freePort(t *testing.T) string { return reserve() }\nfunc TestX(t *testing.T) { freePort(t) }")...)
 	all = append(all, inTest("port", false, takes+`defer l.Close(); go serve(l); dial(l.Addr())`, takes+`defer l.Close(); go func() { _, _ = l.Accept() }(); dial(l.Addr())`)...)
 	all = append(all, snippetsIn("port", "internal/testserver/reserve.go", false, "func freePort() string { return reserve() }")...)

@@ -3,12 +3,23 @@
 package testserver
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 )
 
-// Build builds the server from a checkout, given by its root, and returns the program's path.
+// Build returns the path of this checkout's server: that in SERVER_BINARY, which .ci/run builds once, or one that it builds from the
+// checkout's root.
 func Build(t testing.TB, root string) (program string) {
+	t.Helper()
+	if program = os.Getenv("SERVER_BINARY"); program != "" {
+		return program
+	}
+	return BuildFrom(t, root)
+}
+
+// BuildFrom builds the server from any checkout, given by its root, and returns the program's path.
+func BuildFrom(t testing.TB, root string) (program string) {
 	t.Helper()
 	program = filepath.Join(t.TempDir(), "stint")
 	build := Command(t, "go", "build", "-o", program, "./cmd/stint")

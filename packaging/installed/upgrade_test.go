@@ -23,7 +23,7 @@ func lastRelease(t *testing.T) (program string) {
 	t.Logf("the last release is %s", commit)
 	source := t.TempDir()
 	output(t, "sh", "-c", fmt.Sprintf("git -C ../.. archive %s | tar -x -C %s", commit, source))
-	return testserver.Build(t, source)
+	return testserver.BuildFrom(t, source)
 }
 
 // lastReleaseIn is the last tag of a release before the commit of a repository.

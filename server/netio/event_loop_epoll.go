@@ -67,6 +67,7 @@ func (l *epollLoop) run() {
 	// Otherwise the goroutine moved between three threads, each of which the kernel had to wake (decision 0041).
 	runtime.LockOSThread()
 	defer close(l.ended)
+	defer runtime.UnlockOSThread() // or its thread ends, and Linux kills the children that the thread has started (testprocess)
 	events := make([]unix.EpollEvent, maxEvents)
 	for over := false; !over; {
 		for _, event := range events[:l.wait(events)] {

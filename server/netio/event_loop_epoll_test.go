@@ -9,10 +9,12 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
+	"os/exec"
 	"strings"
 	"sync/atomic"
 	"testing"
 
+	"github.com/stintdb/stint/internal/testprocess"
 	"github.com/stintdb/stint/internal/testwait"
 	"golang.org/x/sys/unix"
 )
@@ -302,6 +304,29 @@ func TestWakeWithinATurn(t *testing.T) {
 func TestStopAtOnce(t *testing.T) {
 	for range 200 {
 		_ = startLoop(t).stop()
+	}
+}
+
+// A loop that ends leaves its thread: otherwise the processes that this thread has started before would be killed.
+func TestChildrenOutliveTheLoop(t *testing.T) {
+	var children [20]*exec.Cmd
+	var inputs [len(children)]io.Closer
+	for i := range children {
+		loop := startLoop(t)
+		children[i] = testprocess.Command(t.Context(), "cat")
+		inputs[i], _ = children[i].StdinPipe()
+		var err error
+		loop.do(func() { err = children[i].Start() })
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = loop.stop()
+	}
+	for i, child := range children {
+		inputs[i].Close()
+		if err := child.Wait(); err != nil {
+			t.Errorf("child %d: %v", i, err)
+		}
 	}
 }
 

@@ -33,21 +33,25 @@ type Server struct {
 
 var binary struct {
 	sync.Once
-	path string
-	err  error
+	path   string
+	folder string // in which it was built
+	err    error
 }
 
-// Binary builds the server once for each test program.
+// Binary is the server in SERVER_BINARY, or one that is built once for each test program.
 func Binary() (string, error) {
 	binary.Do(func() {
-		var root, folder string
+		if binary.path = os.Getenv("SERVER_BINARY"); binary.path != "" {
+			return
+		}
+		var root string
 		if root, binary.err = findRoot(); binary.err != nil {
 			return
 		}
-		if folder, binary.err = os.MkdirTemp("", "stint-client-test"); binary.err != nil {
+		if binary.folder, binary.err = os.MkdirTemp("", "stint-client-test"); binary.err != nil {
 			return
 		}
-		binary.path = filepath.Join(folder, "stint")
+		binary.path = filepath.Join(binary.folder, "stint")
 		command := exec.Command("go", "build", "-o", binary.path, "./cmd/stint")
 		command.Dir = root
 		testprocess.EndWithParent(command)
@@ -76,8 +80,8 @@ func findRoot() (string, error) {
 
 // Clean removes the built server. Call it at the end of TestMain.
 func Clean() {
-	if binary.path != "" {
-		os.RemoveAll(filepath.Dir(binary.path))
+	if binary.folder != "" {
+		os.RemoveAll(binary.folder)
 	}
 }
 
