@@ -97,12 +97,16 @@ func (p *policies) set(op *engine.Op, res *engine.Result) {
 	p.note(op)
 }
 
+func refuseUnknown(op *engine.Op, res *engine.Result) {
+	res.Status, res.Reply = engine.NotFound, append(res.Reply[:0], op.Key...)
+}
+
 func (p *policies) drop(op *engine.Op, res *engine.Result) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	known := p.byName[string(op.Key)]
 	if known == nil {
-		res.Status = engine.NotFound
+		refuseUnknown(op, res)
 		return
 	}
 	p.touch()
@@ -121,7 +125,7 @@ func (p *policies) override(op *engine.Op, res *engine.Result) {
 	defer p.mu.Unlock()
 	known := p.byName[string(op.Key)]
 	if known == nil {
-		res.Status = engine.NotFound
+		refuseUnknown(op, res)
 		return
 	}
 	held, had := known.overrides[string(op.Who)]
@@ -163,7 +167,7 @@ func (p *policies) tryReadOnly(op *engine.Op, res *engine.Result) (done bool) {
 		res.Status = engine.TooMany
 		return true
 	case known == nil:
-		res.Status = engine.NotFound
+		refuseUnknown(op, res)
 		return true
 	case op.Verb == engine.DropPolicy:
 		return false
