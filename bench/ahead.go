@@ -117,15 +117,17 @@ func (c comparison) tables(e Env, f Figures) []Table {
 	}
 }
 
+const moreProcesses = "three servers and three loads take turns on two cores"
+
 func besideOneTargets(Env) []Target {
 	latency := func(name, metric string) Target {
-		return Target{Name: "three nodes ahead, one hot key at half load, " + name + " vs one Stint", Unit: "x", Bound: 1.2, AtMost: true,
+		return Target{Name: "three nodes ahead, one hot key at half load, " + name + " vs one Stint", Unit: "x", Bound: 1.2, AtMost: true, Why: moreProcesses,
 			Figure: Key{nodesAhead, atPart, metric}, Versus: Key{throttle, atPart, metric}}
 	}
 	var all []Target
 	for i, bound := range []float64{0.95, 0.85, 0.85, 0.85} {
 		c := besideOne.cells[i]
-		all = append(all, compared(fmt.Sprintf("three nodes ahead, %s, vs one Stint", c.Workload.Title), throughput, c, nodesAhead, throttle, bound, false))
+		all = append(all, compared(fmt.Sprintf("three nodes ahead, %s, vs one Stint", c.Workload.Title), throughput, c, nodesAhead, throttle, bound, false).because(moreProcesses))
 	}
 	return append(all, latency("p50", p50), latency("p99", p99))
 }

@@ -73,11 +73,11 @@ var targetSteps = map[string]struct {
 		{nodesAhead, at(underQuarter, 16), throughput}: {50}, {throttle, at(underQuarter, 16), throughput}: {100},
 		{nodesAhead, atPart, p50}: {1, 4}, {throttle, atPart, p50}: {1, 4}, {nodesAhead, atPart, p99}: {6, 6}, {throttle, atPart, p99}: {4, 4},
 	}, map[string]string{
-		"three nodes ahead, one hot key at all nodes, granted, vs one Stint, P=1":                 "0.900 5 % below; the cause is not known",
+		"three nodes ahead, one hot key at all nodes, granted, vs one Stint, P=1":                 "0.900 5 % below: " + moreProcesses,
 		"three nodes ahead, one hot key at all nodes, granted, vs one Stint, P=16":                "0.860 met",
-		"three nodes ahead, 100k random keys under a quarter of their limits, vs one Stint, P=16": "0.500 41 % below; the cause is not known",
+		"three nodes ahead, 100k random keys under a quarter of their limits, vs one Stint, P=16": "0.500 41 % below: " + moreProcesses,
 		"three nodes ahead, one hot key at half load, p50 vs one Stint":                           "1.00 met",
-		"three nodes ahead, one hot key at half load, p99 vs one Stint":                           "1.50 25 % above; the cause is not known",
+		"three nodes ahead, one hot key at half load, p99 vs one Stint":                           "1.50 25 % above: " + moreProcesses,
 	}},
 	"links": {Figures{
 		{nodesFar, at(hotEverywhere, 16), throughput}: {80}, {nodesAhead, at(hotEverywhere, 16), throughput}: {100}, {nodesFar, atPart, p50}: {0.4},
