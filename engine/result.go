@@ -164,6 +164,11 @@ func (res *Result) StillTaken(limit limits.Limit, elapsed int64) int64 {
 	return res.Granted
 }
 
+// NoPolicy makes the result one about a policy that does not exist.
+func (res *Result) NoPolicy(name []byte) {
+	res.Status, res.Reply = NotFound, append(res.Reply[:0], name...)
+}
+
 // StartReply makes the result one without a reply.
 func (res *Result) StartReply() {
 	res.Clear()

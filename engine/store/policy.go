@@ -97,16 +97,12 @@ func (p *policies) set(op *engine.Op, res *engine.Result) {
 	p.note(op)
 }
 
-func refuseUnknown(op *engine.Op, res *engine.Result) {
-	res.Status, res.Reply = engine.NotFound, append(res.Reply[:0], op.Key...)
-}
-
 func (p *policies) drop(op *engine.Op, res *engine.Result) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	known := p.byName[string(op.Key)]
 	if known == nil {
-		refuseUnknown(op, res)
+		res.NoPolicy(op.Key)
 		return
 	}
 	p.touch()
@@ -125,7 +121,7 @@ func (p *policies) override(op *engine.Op, res *engine.Result) {
 	defer p.mu.Unlock()
 	known := p.byName[string(op.Key)]
 	if known == nil {
-		refuseUnknown(op, res)
+		res.NoPolicy(op.Key)
 		return
 	}
 	held, had := known.overrides[string(op.Who)]
@@ -167,7 +163,7 @@ func (p *policies) tryReadOnly(op *engine.Op, res *engine.Result) (done bool) {
 		res.Status = engine.TooMany
 		return true
 	case known == nil:
-		refuseUnknown(op, res)
+		res.NoPolicy(op.Key)
 		return true
 	case op.Verb == engine.DropPolicy:
 		return false
