@@ -20,8 +20,10 @@
 //	         configurations that TestGateways runs
 //	python program, ts program, js program
 //	         programs that the tests of clients/python and clients/node run
-//	php and java with the name of a client
+//	php, ruby and java with the name of a client
 //	         lines that the tests of clients/compattest run
+//	csharp, elixir
+//	         read, not run
 //	text     shown, not run
 //
 // Every block starts with an empty server on the address the reader would use. In the expected output … stands for

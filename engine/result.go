@@ -13,7 +13,7 @@ type Status uint8
 // The statuses.
 const (
 	OK                 Status = iota
-	NotFound                  // Look, Refund, Delete, …: the key has no limiter, or an expired one; or there is no such policy
+	NotFound                  // Look, Refund, Delete, …: the key has no limiter, or an expired one; or there is no such policy as Result.Reply names
 	WrongType                 // the key belongs to another algorithm, named by Result.Held
 	OutOfRoom                 // a new key did not fit the memory bound
 	DebtTooBig                // Force would leave the key further in debt than can be kept
@@ -70,7 +70,7 @@ type Result struct {
 	Binding int      // AcquireAll, Check: the part that denied with the longest wait, or -1
 	Parts   []Result // AcquireAll, Check: the result of each limit; kept for reuse from one Apply to the next
 	Leases  []Lease  // Leases
-	Reply   []byte   // Command, Script: the reply in RESP2; ListLog: see [Result.Grants]; Look: see [Result.Details]; ListMembers: see [Result.Members]; ListWindows: see [Result.Windows]; Adapt: the rate in tokens a second; Check: the name of a field; Settle: a key that is not permitted; Fingerprint: that of the key; kept for reuse from one Apply to the next
+	Reply   []byte   // Command, Script: the reply in RESP2; ListLog: see [Result.Grants]; Look: see [Result.Details]; ListMembers: see [Result.Members]; ListWindows: see [Result.Windows]; Adapt: the rate in tokens a second; Check: the name of a field, or of no policy; Settle: a key that is not permitted; Fingerprint: that of the key; kept for reuse from one Apply to the next
 }
 
 // Lease is one holder of a concurrency limit.
@@ -162,6 +162,11 @@ func (res *Result) StillTaken(limit limits.Limit, elapsed int64) int64 {
 		return 0
 	}
 	return res.Granted
+}
+
+// NoPolicy makes the result one about a policy that does not exist.
+func (res *Result) NoPolicy(name []byte) {
+	res.Status, res.Reply = NotFound, append(res.Reply[:0], name...)
 }
 
 // StartReply makes the result one without a reply.

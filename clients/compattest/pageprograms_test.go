@@ -27,13 +27,16 @@ var pagePrograms = map[string]pageProgram{
 		$app = new Illuminate\Container\Container();
 		$app['redis'] = new Illuminate\Redis\RedisManager(null, 'predis', ['default' => ['host' => '127.0.0.1', 'port' => PORT, 'database' => 0]]);
 		Illuminate\Support\Facades\Facade::setFacadeApplication($app);`),
+	"php symfony":  phpProgram("require 'Symfony/Component/Cache/autoload.php';"),
+	"ruby redis":   rubyProgram(""),
+	"ruby sidekiq": rubyProgram(`require "sidekiq"; Sidekiq.configure_client { |config| config.redis = { url: "redis://127.0.0.1:PORT" } }`),
 	"java jedis":   javaProgram,
 	"java lettuce": javaProgram,
 }
 
-var pageBlock = regexp.MustCompile("(?ms)^```((?:php|java) [a-z]+)\n(.*?)^```")
+var pageBlock = regexp.MustCompile("(?ms)^```((?:php|ruby|java) [a-z]+)\n(.*?)^```")
 
-// TestPagePrograms runs the lines for PHP and Java of docs/clients.md: with tokens, and while the limit is in debt.
+// TestPagePrograms runs the lines for PHP, Ruby and Java of docs/clients.md: with tokens, and while the limit is in debt.
 func TestPagePrograms(t *testing.T) {
 	neverCached(t)
 	require(t, "redis-cli", "the tools of Redis (Debian: redis-tools)")
@@ -77,6 +80,15 @@ func phpProgram(before string) pageProgram {
 		use, rest := imports(lines, "use ")
 		text := "<?php\n" + use + "error_reporting(E_ALL & ~E_DEPRECATED); " + strings.ReplaceAll(before, "PORT", port) + "\n" + rest
 		return []string{"php", writeProgram(t, folder, "program.php", text)}
+	}
+}
+
+// rubyProgram is a program with a line in front that an application has elsewhere.
+func rubyProgram(before string) pageProgram {
+	return func(t *testing.T, lines, port, folder string) []string {
+		require(t, "ruby", "Debian's ruby")
+		requirePackages(t, filepath.Join("limiters", "ruby", "packages.txt"))
+		return []string{"ruby", writeProgram(t, folder, "program.rb", strings.ReplaceAll(before, "PORT", port)+"\n"+lines)}
 	}
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"flag"
 	"os"
+	"path/filepath"
 	"regexp"
 	"runtime/debug"
 	"strings"
@@ -116,13 +117,23 @@ func TestIdentifyBuild(t *testing.T) {
 
 // Wherever a version stands that is released with the server, it is the one in version.go.
 func TestOneVersion(t *testing.T) {
-	for path, pattern := range map[string]string{
+	patterns := map[string]string{
 		"CHANGELOG.md":                      `(?m)^## (\d+\.\d+\.\d+) `,
 		"clients/python/pyproject.toml":     `(?m)^version = "(.+)"$`,
 		"clients/node/package.json":         `(?m)^  "version": "(.+)",$`,
 		"packaging/helm/stint/Chart.yaml":   `(?m)^version: (.+)$`,
 		"packaging/helm/stint/./Chart.yaml": `(?m)^appVersion: (.+)$`,
-	} {
+		"docs/clients-java.md":              mavenVersion,
+		"clients/java/pom.xml":              mavenVersion,
+	}
+	modules, err := filepath.Glob("../../clients/java/*/pom.xml")
+	if err != nil || len(modules) == 0 {
+		t.Fatal("no modules for the JVM", err)
+	}
+	for _, module := range modules { // which name their parent's
+		patterns[strings.TrimPrefix(filepath.ToSlash(module), "../../")] = mavenVersion
+	}
+	for path, pattern := range patterns {
 		text, err := os.ReadFile("../../" + path)
 		if err != nil {
 			t.Fatal(err)
@@ -132,3 +143,6 @@ func TestOneVersion(t *testing.T) {
 		}
 	}
 }
+
+// mavenVersion is the first version of a file, below the group of the modules.
+const mavenVersion = `<groupId>com\.stintdb</groupId>\s*<artifactId>[a-z-]+</artifactId>\s*<version>(.+)</version>`

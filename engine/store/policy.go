@@ -102,7 +102,7 @@ func (p *policies) drop(op *engine.Op, res *engine.Result) {
 	defer p.mu.Unlock()
 	known := p.byName[string(op.Key)]
 	if known == nil {
-		res.Status = engine.NotFound
+		res.NoPolicy(op.Key)
 		return
 	}
 	p.touch()
@@ -121,7 +121,7 @@ func (p *policies) override(op *engine.Op, res *engine.Result) {
 	defer p.mu.Unlock()
 	known := p.byName[string(op.Key)]
 	if known == nil {
-		res.Status = engine.NotFound
+		res.NoPolicy(op.Key)
 		return
 	}
 	held, had := known.overrides[string(op.Who)]
@@ -163,7 +163,7 @@ func (p *policies) tryReadOnly(op *engine.Op, res *engine.Result) (done bool) {
 		res.Status = engine.TooMany
 		return true
 	case known == nil:
-		res.Status = engine.NotFound
+		res.NoPolicy(op.Key)
 		return true
 	case op.Verb == engine.DropPolicy:
 		return false

@@ -34,7 +34,7 @@ func (s *Store) openCheck(g *acquireAllCall, op *engine.Op, res *engine.Result) 
 	res.Clear()
 	known, limits, shadow := s.policies.find(op.Key, op.Who)
 	if known == nil {
-		res.Status = engine.NotFound
+		res.NoPolicy(op.Key)
 		return nil, false
 	}
 	if name := s.policies.unasked(known, limits, op.Args); name != nil {

@@ -19,7 +19,9 @@ type policy struct {
 // checks are the answered checks of all policies of one name.
 type checks struct{ granted, denied, shadowDenied int64 }
 
-const noPolicy = refusal("ERR no such policy; RL.POLICY LIST lists the policies")
+func noPolicy(name string) error {
+	return refuse("ERR no such policy '%s'; RL.POLICY LIST lists the policies", name[:min(len(name), 64)])
+}
 
 func equalFold(a, b string) bool { return strings.EqualFold(a, b) }
 
@@ -133,7 +135,7 @@ func (m *Model) override(words []string) (string, error) {
 	}
 	p := m.policies[words[2]]
 	if p == nil {
-		return "", noPolicy
+		return "", noPolicy(words[2])
 	}
 	if limits == nil {
 		delete(p.overrides, id)
@@ -194,7 +196,7 @@ func (m *Model) check(words []string) (string, error) {
 func limitsOf(m *Model, name, id string, fields []string) (*policy, []request, error) {
 	p := m.policies[name]
 	if p == nil {
-		return nil, nil, noPolicy
+		return nil, nil, noPolicy(name)
 	}
 	if err := p.checkFields(id, fields); err != nil {
 		return nil, nil, err

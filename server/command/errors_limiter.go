@@ -129,7 +129,7 @@ var (
 		"")
 	errPolicyChanged = policyErrors.Add("TRYAGAIN the policy changed meanwhile; ask again",
 		"")
-	ErrNoPolicy = policyErrors.Add("ERR no such policy; RL.POLICY LIST lists the policies",
+	ErrNoPolicy = policyErrors.Add("ERR no such policy '%s'; RL.POLICY LIST lists the policies",
 		"`RL.CHECK` or `RL.POLICY OVERRIDE` on a policy that was never set, or was deleted.")
 	// ErrNoPolicyAccess is the same for a policy that exists and for one that does not.
 	ErrNoPolicyAccess = policyErrors.Add("NOPERM no such policy, or no permissions to access a key of it",

@@ -92,11 +92,13 @@ var checkOptions = []option{optPeek, optKeep, optMaxWait, optBlock, optAs, optFo
 
 func replyCheck(w *resp.Writer, ops []engine.Op, results []engine.Result) {
 	if results[0].Status == engine.NotFound {
-		w.Error(ErrNoPolicy.Error())
+		w.Error(noPolicy(&results[0]).Error())
 		return
 	}
 	replyAll(w, ops, results)
 }
+
+func noPolicy(res *engine.Result) error { return ErrNoPolicy.With(truncate(res.Reply, 64)) }
 
 func policyName(name []byte) error {
 	if len(name) == 0 || len(name) > engine.MaxPolicyName {
@@ -172,7 +174,7 @@ func parseOverride(r *Request) error {
 func replyPolicy(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 	switch results[0].Status {
 	case engine.NotFound:
-		w.Error(ErrNoPolicy.Error())
+		w.Error(noPolicy(&results[0]).Error())
 	case engine.TooMany:
 		w.Error(errTooManyPolicies.With(store.MaxPolicies, store.MaxOverrides, store.MaxPolicyBytes).Error())
 	default:

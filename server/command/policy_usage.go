@@ -73,7 +73,7 @@ func writePolicyUsage(w *resp.Writer, ops []engine.Op, results []engine.Result) 
 	check := &results[0]
 	switch {
 	case check.Status == engine.NotFound:
-		w.Error(ErrNoPolicy.Error())
+		w.Error(noPolicy(check).Error())
 		return
 	case failed(w, check):
 		return

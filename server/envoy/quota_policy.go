@@ -65,7 +65,7 @@ func (s *quotaSession) lookUp(ctx context.Context, caller gateway.Caller, policy
 	}
 	fields := listOf(reply)
 	if len(fields) < 2 {
-		return rlqs.Limit{}, command.ErrNoPolicy
+		return rlqs.Limit{}, command.ErrNoPolicy.With(policy)
 	}
 	specs := listOf(fields[1])
 	if len(specs) != 1 {

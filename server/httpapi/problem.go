@@ -61,7 +61,7 @@ func failReply(w http.ResponseWriter, reply string) {
 	status, known := statusOf[code]
 	if !known {
 		status = http.StatusBadRequest
-		if reply == command.ErrNoPolicy.Text {
+		if before, _, _ := strings.Cut(command.ErrNoPolicy.Text, "%s"); strings.HasPrefix(reply, before) {
 			status = http.StatusNotFound
 		}
 	}

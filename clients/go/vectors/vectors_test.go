@@ -40,6 +40,7 @@ type vector struct {
 	Keep     string            `json:"keep,omitempty"`
 	MaxWait  int64             `json:"max_wait_ms,omitempty"`
 	Fields   map[string]string `json:"fields,omitempty"`
+	ShowWarn bool              `json:"show_warn,omitempty"`
 	ID       string            `json:"id,omitempty"`
 	Remember int64             `json:"remember_ms,omitempty"`
 	Class    *class            `json:"class,omitempty"`
@@ -62,9 +63,14 @@ type limit struct {
 	Member    string `json:"member,omitempty"`
 	Weight    *int64 `json:"weight,omitempty"`
 	History   int    `json:"history,omitempty"`
+	Zone      string `json:"zone,omitempty"`
+	From      string `json:"from,omitempty"`
+	Warn      int    `json:"warn_percent,omitempty"`
 }
 
-func (l limit) stint() stint.Limit {
+func (l limit) stint() stint.Limit { return l.unwarned().Warn(l.Warn) }
+
+func (l limit) unwarned() stint.Limit {
 	period := time.Duration(l.Period) * time.Millisecond
 	switch l.Algorithm {
 	case "TB":
@@ -78,7 +84,7 @@ func (l limit) stint() stint.Limit {
 	case "CL":
 		return stint.GCRA(l.Tokens-1, l.Count, period)
 	case "FW":
-		return stint.Window(l.Tokens, stint.Period(l.Window)).History(l.History)
+		return stint.Window(l.Tokens, stint.Period(l.Window)).In(l.Zone).From(l.From).History(l.History)
 	case "SW":
 		return stint.SlidingWindow(l.Tokens, period)
 	default:
@@ -120,7 +126,7 @@ func onKeys(given []keyed) (limits []stint.Keyed) {
 
 func (v vector) request() stint.Request {
 	return stint.Request{
-		Tokens: v.Tokens, Keep: stint.Keep(v.Keep), MaxWait: time.Duration(v.MaxWait) * time.Millisecond, Fields: v.Fields,
+		Tokens: v.Tokens, Keep: stint.Keep(v.Keep), MaxWait: time.Duration(v.MaxWait) * time.Millisecond, Fields: v.Fields, ShowWarn: v.ShowWarn,
 		ID: v.ID, Remember: time.Duration(v.Remember) * time.Millisecond,
 	}
 }
@@ -232,16 +238,24 @@ func (v *vector) respond(l *stint.Limiter) {
 }
 
 func single(r stint.Result) map[string]any {
-	return map[string]any{
+	return warned(r.Warn, map[string]any{
 		"allowed": r.Allowed, "granted": r.Granted, "limit": r.Limit, "remaining": r.Remaining, "retry_after_ms": ms(r.RetryAfter),
 		"wait_ms": ms(r.Wait), "reset_after_ms": ms(r.ResetAfter), "source": r.Source.String(),
+	})
+}
+
+// warned notes a warning. Results without one have no such part.
+func warned(warn bool, result map[string]any) map[string]any {
+	if warn {
+		result["warn"] = true
 	}
+	return result
 }
 
 func several(m stint.MultiResult) map[string]any {
 	states := []any{}
 	for _, s := range m.Limits {
-		states = append(states, map[string]any{"limit": s.Limit, "remaining": s.Remaining, "reset_after_ms": ms(s.ResetAfter)})
+		states = append(states, warned(s.Warn, map[string]any{"limit": s.Limit, "remaining": s.Remaining, "reset_after_ms": ms(s.ResetAfter)}))
 	}
 	return map[string]any{
 		"allowed": m.Allowed, "granted": m.Granted, "binding": m.Binding, "retry_after_ms": ms(m.RetryAfter), "wait_ms": ms(m.Wait),

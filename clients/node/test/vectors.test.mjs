@@ -27,13 +27,15 @@ after(() => {
     server.close();
 });
 
-function limitOf(v) {
+const limitOf = (v) => (v.warn_percent === undefined ? unwarned(v) : unwarned(v).warn(v.warn_percent));
+
+function unwarned(v) {
     const rate = () => Limit.per(v.count, v.period_ms);
     switch (v.algorithm) {
         case "TB": return rate().burst(v.tokens);
         case "LQ": return rate().queue(v.tokens);
         case "CL": return Limit.gcra(v.tokens - 1, v.count, v.period_ms / 1000);
-        case "FW": return Limit.window(v.tokens, v.window, v.history === undefined ? {} : { history: v.history });
+        case "FW": return Limit.window(v.tokens, v.window, given({ history: v.history, tz: v.zone, from: v.from }));
         case "SW": return Limit.slidingWindow(v.tokens, v.period_ms);
         case "SL": return Limit.slidingLog(v.tokens, v.period_ms);
         case "FS": return rate().burst(v.tokens).member(v.member ?? "", v.weight);
@@ -45,10 +47,11 @@ function limitOf(v) {
 /** A key of any bytes, as the vectors write it. */
 const raw = (text) => (text.startsWith("hex:") ? Buffer.from(text.slice(4), "hex") : text);
 
+const given = (all) => Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+
 /** The options of a request that a vector has. */
 function options(v) {
-    const given = { tokens: v.tokens, keep: v.keep, maxWait: v.max_wait_ms, id: v.id, remember: v.remember_ms, fields: v.fields };
-    return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+    return given({ tokens: v.tokens, keep: v.keep, maxWait: v.max_wait_ms, id: v.id, remember: v.remember_ms, fields: v.fields, showWarn: v.show_warn });
 }
 
 const keyed = ({ key, limit, cost, keep }) => ({ key: raw(key), limit: limitOf(limit), ...(cost !== undefined && { cost }), ...(keep !== undefined && { keep }) });
@@ -110,7 +113,7 @@ function kind(error) {
 function shown(r) {
     if (!("allowed" in r)) { return r; }
     const { allowed, granted, retryAfter: retry_after_ms, wait: wait_ms, source } = r;
-    const one = (s) => ({ limit: s.limit, remaining: s.remaining, reset_after_ms: s.resetAfter });
+    const one = (s) => ({ limit: s.limit, remaining: s.remaining, reset_after_ms: s.resetAfter, ...(s.warn && { warn: true }) });
     const all = { allowed, granted, retry_after_ms, wait_ms, source };
     return "binding" in r ? { ...all, binding: r.binding, limits: r.limits.map(one) } : { ...all, ...one(r) };
 }

@@ -40,6 +40,10 @@ def shown(word: bytes) -> str:
 
 
 def limit_of(v: dict[str, Any]) -> stint.Limit:
+    return unwarned(v).warn(v["warn_percent"]) if "warn_percent" in v else unwarned(v)
+
+
+def unwarned(v: dict[str, Any]) -> stint.Limit:
     seconds = v.get("period_ms", 0) / 1000
     if v["algorithm"] == "TB":
         return stint.per(v["count"], seconds).burst(v["tokens"])
@@ -53,7 +57,8 @@ def limit_of(v: dict[str, Any]) -> stint.Limit:
     if v["algorithm"] == "CL":
         return stint.gcra(v["tokens"] - 1, v["count"], round(seconds))
     if v["algorithm"] == "FW":
-        return stint.window(v["tokens"], v["window"], history=v.get("history", 0))
+        anchor = {"tz": v.get("zone", ""), "start": v.get("from", "")}
+        return stint.window(v["tokens"], v["window"], history=v.get("history", 0), **anchor)
     make = {"SW": stint.sliding_window, "SL": stint.sliding_log}[v["algorithm"]]
     return make(v["tokens"], seconds)
 
@@ -68,6 +73,7 @@ def request(v: dict[str, Any]) -> stint.Request:
         keep=v.get("keep", ""),
         max_wait=v.get("max_wait_ms", 0) / 1000,
         fields=v.get("fields", {}),
+        show_warn=v.get("show_warn", False),
         id=v.get("id", ""),
         remember=v.get("remember_ms", 0) / 1000,
     )
@@ -119,6 +125,11 @@ def usage(u: stint.Usage) -> dict[str, Any]:
     return {name: getattr(u, name) for name in names} | window | {"history": history}
 
 
+def state(s: stint.Result | stint.LimitState) -> dict[str, Any]:
+    shown: dict[str, Any] = {"limit": s.limit, "remaining": s.remaining, "reset_after_ms": ms(s.reset_after)}
+    return shown | {"warn": True} if s.warn else shown
+
+
 def as_vector(result: Any) -> dict[str, Any]:
     if isinstance(result, (stint.Result, stint.MultiResult)):
         shown: dict[str, Any] = {
@@ -129,12 +140,9 @@ def as_vector(result: Any) -> dict[str, Any]:
             "source": result.source.value,
         }
         if isinstance(result, stint.Result):
-            shown |= {"limit": result.limit, "remaining": result.remaining, "reset_after_ms": ms(result.reset_after)}
+            shown |= state(result)
         else:
-            limits = [
-                {"limit": s.limit, "remaining": s.remaining, "reset_after_ms": ms(s.reset_after)} for s in result.limits
-            ]
-            shown |= {"binding": result.binding, "limits": limits}
+            shown |= {"binding": result.binding, "limits": [state(s) for s in result.limits]}
         return shown
     if isinstance(result, stint.Usage):
         return {"known": True, "usage": usage(result)}

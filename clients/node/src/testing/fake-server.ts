@@ -86,7 +86,7 @@ export class FakeServer {
     #limits(policy: string, names: ReadonlyMap<string, string>): Part[] {
         const rules = this.#policies.get(policy);
         if (!rules) {
-            throw ofReply("ERR no such policy; store it with setPolicy");
+            throw ofReply(`ERR no such policy '${policy}'; store it with setPolicy`);
         }
         return rules.map(({ key, limit }) => {
             const filled = (text: string): string => text.replace(/\{([^{}]*)\}/g, (_, name: string) => {

@@ -4,9 +4,10 @@ import com.stintdb.client.Purse.Answer;
 import com.stintdb.client.Purse.Moment;
 import com.stintdb.client.Purse.Operation;
 import com.stintdb.client.UnavailableException.Reason;
+import com.stintdb.client.Waiters.Served;
+import com.stintdb.client.Waiters.Waiter;
 import com.stintdb.client.internal.Asker;
 import com.stintdb.client.internal.Timer;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -19,11 +20,6 @@ import org.jspecify.annotations.Nullable;
  * commands are sent without it.
  */
 final class Lease {
-    private static final int MOST_WAITING = 20_000; // callers that wait for tokens of one key
-
-    /** A caller that waits for tokens that are being fetched. Null is the answer of nobody: it asks the server. */
-    private record Waiter(long tokens, CompletableFuture<@Nullable Result> answer) {}
-
     final Limit limit;
     private final Key key;
     private final Decider server;
@@ -38,15 +34,11 @@ final class Lease {
     private double askNext;
     private boolean isFetching;
     private CompletableFuture<?> turn = CompletableFuture.completedFuture(null); // the operations on the loan, one after the other
-    private List<Waiter> waiters = new ArrayList<>();
+    private final Waiters waiters = new Waiters();
+    private final Demand demand;
     private boolean isEnded;
     private double aloneUntil; // until then, requests go to the server one by one
     private long asked; // tokens granted to such requests
-    private long measured; // tokens used until the last measurement of demand
-    private double measuredAt;
-    private double demand; // tokens a millisecond
-    private long seen; // tokens used until the last tidy
-    private int quiet; // rounds of tidy since they were more
 
     Lease(Key key, Limit limit, String holder, Decider server, double ahead, Supplier<Moment> clock) {
         this.key = key;
@@ -56,7 +48,7 @@ final class Lease {
         this.clock = clock;
         this.purse = new Purse(holder);
         this.aloneUntil = Double.NEGATIVE_INFINITY;
-        this.measuredAt = clock.get().monotonic();
+        this.demand = new Demand(ahead, clock.get().monotonic());
     }
 
     /** Tokens that may be spent from memory. */
@@ -77,7 +69,7 @@ final class Lease {
             } else if (hasDenial && now.monotonic() < askNext) {
                 long retryAfter = Math.max(1, (long) Math.ceil(deniedUntil - now.monotonic()));
                 return CompletableFuture.completedFuture(new Result(false, 0, limit.capacity(), 0, retryAfter, 0, retryAfter, Source.LEASED, null));
-            } else if (isEnded || waiters.size() >= MOST_WAITING || now.monotonic() < aloneUntil || !isInDemand(now, tokens)) {
+            } else if (isEnded || waiters.isFull() || now.monotonic() < aloneUntil || !isInDemand(now, tokens)) {
                 refill = false;
                 waiter = new Waiter(tokens, CompletableFuture.completedFuture(null));
             } else {
@@ -93,18 +85,18 @@ final class Lease {
     }
 
     private CompletableFuture<Result> answerOf(Waiter waiter) {
-        if (!waiter.answer.isDone()) { // it waits, at most for the timeout
+        if (!waiter.answer().isDone()) { // it waits, at most for the timeout
             long timeoutMs = server.asker.timeoutMs();
             var timer = Timer.after(TimeUnit.MILLISECONDS.toNanos(timeoutMs), () -> {
                 synchronized (this) {
                     waiters.remove(waiter);
                 }
                 UnavailableException late = new UnavailableException(Reason.TIMEOUT, "no tokens within " + timeoutMs + " ms");
-                waiter.answer.completeAsync(() -> server.fallBack(late, key, limit, waiter.tokens));
+                waiter.answer().completeAsync(() -> server.fallBack(late, key, limit, waiter.tokens()));
             });
-            waiter.answer.whenComplete((result, error) -> timer.cancel(false));
+            waiter.answer().whenComplete((result, error) -> timer.cancel(false));
         }
-        return waiter.answer.thenCompose(result -> result == null ? askAlone(waiter.tokens) : CompletableFuture.completedFuture(result));
+        return waiter.answer().thenCompose(result -> result == null ? askAlone(waiter.tokens()) : CompletableFuture.completedFuture(result));
     }
 
     /** The answer from memory, where the end of a window is not known. */
@@ -208,7 +200,7 @@ final class Lease {
             }
             remaining = answer.remaining();
         }
-        serve(waiter -> purse.spend(now, waiter.tokens) ? new Served(granted(waiter.tokens)) : isDecided ? Served.ALONE : null);
+        serve(waiter -> purse.spend(now, waiter.tokens()) ? new Served(granted(waiter.tokens())) : isDecided ? Served.ALONE : null);
         return null;
     }
 
@@ -220,40 +212,20 @@ final class Lease {
                 aloneUntil = clock.get().monotonic() + Purse.LOAN_FOR;
             }
         }
-        serve(waiter -> isGone ? new Served(server.fallBack(error, key, limit, waiter.tokens)) : Served.ALONE);
+        serve(waiter -> isGone ? new Served(server.fallBack(error, key, limit, waiter.tokens())) : Served.ALONE);
     }
 
-    /** The answer to a waiter. */
-    private record Served(@Nullable Result result) {
-        /** It asks the server itself. */
-        static final Served ALONE = new Served(null);
-    }
-
-    /** Answers the waiters in order, except those for which there is null: they go on waiting. */
     private void serve(Function<Waiter, @Nullable Served> answer) {
-        List<Runnable> answers = new ArrayList<>();
+        List<Runnable> answers;
         synchronized (this) {
-            List<Waiter> left = new ArrayList<>();
-            for (Waiter waiter : waiters) {
-                Served served = answer.apply(waiter);
-                if (served == null) {
-                    left.add(waiter);
-                } else {
-                    answers.add(() -> waiter.answer.complete(served.result));
-                }
-            }
-            waiters = left;
+            answers = waiters.serve(answer);
         }
         answers.forEach(Runnable::run);
     }
 
     /** The tokens to ask for: those of the waiters and of the time ahead, without those that are left. */
     private long want(Moment now) {
-        measure(now);
-        double tokens = Math.floor(Math.min(demand * ahead, limit.capacity()));
-        for (Waiter waiter : waiters) {
-            tokens += waiter.tokens;
-        }
+        double tokens = Math.floor(Math.min(demand.expected(now, used()), limit.capacity())) + waiters.tokens();
         if (purse.isValid(now)) {
             tokens -= purse.tokens();
         }
@@ -262,24 +234,11 @@ final class Lease {
 
     /** Whether two requests for n tokens are expected in the time ahead. Otherwise a loan costs more requests than it saves. */
     private boolean isInDemand(Moment now, long tokens) {
-        measure(now);
-        return demand * ahead >= 2 * tokens;
+        return demand.expected(now, used()) >= 2 * tokens;
     }
 
     private long used() {
         return purse.spent() + asked;
-    }
-
-    /** Estimates the tokens used in a millisecond. It follows a rise at once and a fall slowly. */
-    private void measure(Moment now) {
-        double span = now.monotonic() - measuredAt;
-        if (span < 1) {
-            return;
-        }
-        double sample = (used() - measured) / span;
-        demand = sample < demand ? (3 * demand + sample) / 4 : sample;
-        measured = used();
-        measuredAt = now.monotonic();
     }
 
     /** Gives back tokens that were not used since the last call, or renews a loan in use. It returns how many calls found no use. */
@@ -288,15 +247,12 @@ final class Lease {
         boolean giveBack = false;
         int rounds;
         synchronized (this) {
-            if (used() != seen || !waiters.isEmpty()) {
-                seen = used();
-                quiet = 0;
+            rounds = demand.endRound(used(), !waiters.isEmpty());
+            if (rounds == 0) {
                 refill = purse.tokens() > 0 && purse.age(clock.get()) >= Purse.RENEW_AFTER && beginsFetch();
             } else {
-                quiet++;
-                giveBack = quiet == 1 && purse.isOpen();
+                giveBack = rounds == 1 && purse.isOpen();
             }
-            rounds = quiet;
         }
         if (refill) {
             inTurn(this::fetch);

@@ -2,9 +2,9 @@ package com.stintdb.client;
 
 import com.stintdb.client.Algorithm.Form;
 import com.stintdb.client.Algorithm.Option;
+import com.stintdb.client.Limits.Numbers;
 import com.stintdb.client.internal.Rates;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
@@ -23,27 +23,13 @@ public final class Limit {
     /** The most closed windows that {@link #history} keeps. */
     public static final int MOST_HISTORY = 36;
 
-    /**
-     * The numbers of a limit.
-     *
-     * @param capacity the largest number that can be taken at once
-     * @param count tokens that come back in the period
-     * @param periodMs milliseconds; 30 days for a calendar month, 91 for a quarter, 365 for a year
-     * @param least of an adaptive limit: the tokens that come back in a period at the lowest rate; otherwise the count
-     */
-    record Numbers(long capacity, double count, double periodMs, double least) {
-        Numbers(long capacity, double count, double periodMs) {
-            this(capacity, count, periodMs, count);
-        }
-    }
-
     private final Algorithm algorithm;
     private final List<Object> words;
     private final Map<LimitOption, Object> options;
     private final List<Object> optionWords;
-    private final Numbers numbers;
+    final Numbers numbers;
 
-    private Limit(Algorithm algorithm, List<Object> words, Map<LimitOption, Object> options, Numbers numbers) {
+    Limit(Algorithm algorithm, List<Object> words, Map<LimitOption, Object> options, Numbers numbers) {
         this.algorithm = algorithm;
         this.words = List.copyOf(words);
         this.options = options;
@@ -74,7 +60,7 @@ public final class Limit {
     /** A token bucket that is refilled evenly with n tokens in every period. It holds n tokens, or those of {@link #burst}. */
     public static Limit per(long n, Duration period) {
         long ms = Rates.milliseconds(period, "period");
-        return bucket(Algorithm.TOKEN_BUCKET, n, Rates.count(n, "tokens", 1) + "/" + ms + "ms", new Numbers(n, n, ms));
+        return Limits.bucket(Algorithm.TOKEN_BUCKET, n, Rates.count(n, "tokens", 1) + "/" + ms + "ms", new Numbers(n, n, ms));
     }
 
     /**
@@ -91,38 +77,37 @@ public final class Limit {
      * last.
      */
     public static Limit window(long n, String window, @Nullable String zone, @Nullable String from) {
-        Limit limit = window(Algorithm.FIXED_WINDOW, n, window, Calendar.milliseconds(window));
+        Limit limit = Limits.window(Algorithm.FIXED_WINDOW, n, window, Calendar.milliseconds(window));
         return new Limit(limit.algorithm, limit.words, Calendar.anchor(window, zone, from), limit.numbers);
     }
 
     /** A fixed window that begins with the first grant: n tokens in it. */
     public static Limit window(long n, Duration length) {
         long ms = Rates.milliseconds(length, "length");
-        return window(Algorithm.FIXED_WINDOW, n, ms + "ms", ms);
+        return Limits.window(Algorithm.FIXED_WINDOW, n, ms + "ms", ms);
     }
 
     /** A sliding window estimated from two counters: about n tokens in any span of this length. */
     public static Limit slidingWindow(long n, Duration length) {
         long ms = Rates.milliseconds(length, "length");
-        return window(Algorithm.SLIDING_WINDOW, n, ms + "ms", ms);
+        return Limits.window(Algorithm.SLIDING_WINDOW, n, ms + "ms", ms);
     }
 
     /** An exact sliding window: at most n tokens in any span of this length. */
     public static Limit slidingLog(long n, Duration length) {
         long ms = Rates.milliseconds(length, "length");
-        return window(Algorithm.SLIDING_LOG, n, ms + "ms", ms);
+        return Limits.window(Algorithm.SLIDING_LOG, n, ms + "ms", ms);
     }
 
     /** The limit of CL.THROTTLE, for keys shared with programs for redis-cell: maxBurst + 1 tokens, n more in every period of whole seconds. */
     public static Limit gcra(long maxBurst, long n, long seconds) {
-        List<Object> words = List.of(Rates.count(maxBurst, "maxBurst", 0), Rates.count(n, "n", 1), Rates.count(seconds, "seconds", 1));
-        return new Limit(Algorithm.GCRA, words, Map.of(), new Numbers(Rates.count(maxBurst + 1, "maxBurst + 1", 1), n, seconds * 1000.0));
+        return Limits.gcra(maxBurst, n, seconds);
     }
 
     /** At most n holders at a time. One that does not {@link Limiter#release} within its time is dropped; the same holder again renews. */
     public static Limit concurrency(long n, Duration ttl, String holder) {
         long ms = Rates.milliseconds(ttl, "ttl");
-        return leases(n, ms + "ms", ms, holder);
+        return Limits.places(n, ms + "ms", ms, holder);
     }
 
     /**
@@ -133,28 +118,12 @@ public final class Limit {
         return LimitText.parse(text);
     }
 
-    static Limit bucket(Algorithm algorithm, long tokens, String rate, Numbers refill) {
-        long capacity = Rates.count(tokens, "capacity", 1) + (algorithm == Algorithm.LEAKY_QUEUE ? 1 : 0);
-        return new Limit(algorithm, List.of(tokens, rate), Map.of(), new Numbers(capacity, refill.count, refill.periodMs));
-    }
-
-    static Limit window(Algorithm algorithm, long n, String text, double periodMs) {
-        return new Limit(algorithm, List.of(Rates.count(n, "limit", 1), text), Map.of(), new Numbers(n, n, periodMs));
-    }
-
-    static Limit leases(long n, String text, double periodMs, String holder) {
-        if (holder.isEmpty()) {
-            throw new InvalidException("holder: needs a name");
-        }
-        return new Limit(Algorithm.CONCURRENCY, List.of(Rates.count(n, "limit", 1), text, holder), Map.of(), new Numbers(n, n, periodMs));
-    }
-
     /** The same rate with another capacity: the most tokens that can be taken at once. It is for token buckets. */
     public Limit burst(long capacity) {
         if (algorithm.form != Form.RATE) {
             throw new InvalidException("burst: is for token buckets, not for " + algorithm.command());
         }
-        Limit limit = bucket(algorithm, capacity, rate(), numbers);
+        Limit limit = Limits.bucket(algorithm, capacity, rate(), numbers);
         return new Limit(algorithm, limit.words, options, limit.numbers);
     }
 
@@ -193,7 +162,7 @@ public final class Limit {
     /** The rate as a queue: tokens go out one by one, evenly spaced, and at most this many requests wait. Use it with {@link Limiter#await}. */
     public Limit queue(long waiting) {
         mustBeBucket("queue");
-        return bucket(Algorithm.LEAKY_QUEUE, waiting, rate(), numbers);
+        return Limits.bucket(Algorithm.LEAKY_QUEUE, waiting, rate(), numbers);
     }
 
     /** The share of a member with weight 1: see {@link #member(Key, int)}. */
@@ -212,32 +181,16 @@ public final class Limit {
      */
     public Limit member(Key name, int weight) {
         mustBeBucket("member");
-        if (name.isEmpty()) {
-            throw new InvalidException("member: needs a name");
-        }
-        if (weight < 1 || weight > MOST_WEIGHT) {
-            throw new InvalidException("weight: must be an integer between 1 and " + MOST_WEIGHT + ", got " + weight);
-        }
-        List<Object> all = new ArrayList<>(words);
-        all.add(name);
-        return new Limit(Algorithm.FAIR_SHARE, all, weight == 1 ? Map.of() : Map.of(LimitOption.WEIGHT, weight), numbers);
+        return Limits.member(this, name, weight);
     }
 
     /** A limit whose rate follows {@link Limiter#report}, from least tokens in the period of this bucket up to its rate. */
     public Limit adaptive(long least) {
         mustBeBucket("adaptive");
-        return between(Rates.count(least, "least", 1) + "/" + (long) numbers.periodMs + "ms", least);
+        return Limits.adaptive(this, Rates.count(least, "least", 1) + "/" + (long) numbers.periodMs() + "ms", least);
     }
 
-    Limit between(String rate, double least) {
-        if (least > numbers.count) {
-            throw new InvalidException("least: must be at most the highest rate, " + rate() + ", got " + rate);
-        }
-        return new Limit(
-                Algorithm.ADAPTIVE, List.of(words.get(0), rate, rate()), Map.of(), new Numbers(numbers.capacity, numbers.count, numbers.periodMs, least));
-    }
-
-    private String rate() {
+    String rate() {
         return words.get(1).toString();
     }
 
@@ -258,7 +211,7 @@ public final class Limit {
     Limit shared() {
         return switch (algorithm) {
             case FAIR_SHARE -> new Limit(algorithm, words.subList(0, 2), Map.of(), numbers);
-            case ADAPTIVE -> new Limit(algorithm, words, Map.of(), new Numbers(numbers.capacity, numbers.least, numbers.periodMs));
+            case ADAPTIVE -> new Limit(algorithm, words, Map.of(), new Numbers(numbers.capacity(), numbers.least(), numbers.periodMs()));
             default -> this;
         };
     }
@@ -275,22 +228,22 @@ public final class Limit {
 
     /** The largest number that can be taken at once. */
     public long capacity() {
-        return numbers.capacity;
+        return numbers.capacity();
     }
 
     /** Tokens that come back in {@link #periodMs}. */
     public double count() {
-        return numbers.count;
+        return numbers.count();
     }
 
     /** Milliseconds; 30 days for a calendar month. */
     public double periodMs() {
-        return numbers.periodMs;
+        return numbers.periodMs();
     }
 
     /** Milliseconds until all tokens are back, rounded up; of a fixed window, its length. */
     public long fillTimeMs() {
-        return (long) Math.ceil(algorithm == Algorithm.FIXED_WINDOW ? numbers.periodMs : numbers.capacity * numbers.periodMs / numbers.count);
+        return (long) Math.ceil(algorithm == Algorithm.FIXED_WINDOW ? numbers.periodMs() : numbers.capacity() * numbers.periodMs() / numbers.count());
     }
 
     /** The arguments behind the key, in the limit's command and in a spec of RL.ALL: texts, integers and a {@link Key}. */

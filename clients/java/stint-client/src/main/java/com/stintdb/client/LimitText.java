@@ -1,6 +1,6 @@
 package com.stintdb.client;
 
-import com.stintdb.client.Limit.Numbers;
+import com.stintdb.client.Limits.Numbers;
 import com.stintdb.client.internal.Rates;
 import com.stintdb.client.internal.Rates.Rate;
 import java.util.Arrays;
@@ -27,7 +27,7 @@ final class LimitText {
             }
         }
         Numbers rate = numbers(text);
-        return Limit.bucket(Algorithm.TOKEN_BUCKET, Math.max(1, (long) rate.count()), text, rate);
+        return Limits.bucket(Algorithm.TOKEN_BUCKET, Math.max(1, (long) rate.count()), text, rate);
     }
 
     private static Limit spec(Algorithm algorithm, List<String> given, String text) {
@@ -62,18 +62,19 @@ final class LimitText {
         long n = integer(words.get(1));
         String second = words.get(2);
         return switch (algorithm.form) {
-            case RATE -> Limit.bucket(algorithm, n, second, numbers(second));
+            case RATE -> Limits.bucket(algorithm, n, second, numbers(second));
             case GCRA -> Limit.gcra(n, integer(second), integer(words.get(3)));
-            case LEASES -> Limit.leases(n, second, milliseconds(second), words.get(3));
-            case MEMBER -> Limit.bucket(Algorithm.TOKEN_BUCKET, n, second, numbers(second)).member(words.get(3), weight);
+            case LEASES -> Limits.places(n, second, milliseconds(second), words.get(3));
+            case MEMBER -> Limits.bucket(Algorithm.TOKEN_BUCKET, n, second, numbers(second)).member(words.get(3), weight);
             case ADAPTIVE -> {
                 Numbers least = numbers(second);
                 Numbers most = numbers(words.get(3));
-                yield Limit.bucket(Algorithm.TOKEN_BUCKET, n, words.get(3), most).between(second, least.count() * most.periodMs() / least.periodMs());
+                yield Limits.adaptive(
+                        Limits.bucket(Algorithm.TOKEN_BUCKET, n, words.get(3), most), second, least.count() * most.periodMs() / least.periodMs());
             }
             case WINDOW -> algorithm == Algorithm.FIXED_WINDOW && (second.startsWith("@") || options[0] != null || options[1] != null)
                     ? Limit.window(n, second, options[0], options[1])
-                    : Limit.window(algorithm, n, second, milliseconds(second));
+                    : Limits.window(algorithm, n, second, milliseconds(second));
         };
     }
 

@@ -6,7 +6,6 @@ import com.stintdb.client.internal.Replies;
 import com.stintdb.client.spi.Driver;
 import io.lettuce.core.RedisURI;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.OptionalLong;
@@ -198,17 +197,7 @@ public final class Limiter implements AutoCloseable {
     }
 
     private CompletionStage<@Nullable List<Charge>> charged(Supplier<Words> words) {
-        return failing(() -> decider.asker.askUntilAnswered(words.get().done())).thenApply(reply -> {
-            if (reply == null) {
-                return null;
-            }
-            List<Charge> charges = new ArrayList<>();
-            for (Object each : Replies.list(reply, -1)) {
-                long[] n = Replies.integers(each, 4);
-                charges.add(new Charge(n[0], n[1], n[2], n[3]));
-            }
-            return List.copyOf(charges);
-        });
+        return failing(() -> decider.asker.askUntilAnswered(words.get().done())).thenApply(Charge::listOf);
     }
 
     /**

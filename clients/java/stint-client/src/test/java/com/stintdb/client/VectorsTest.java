@@ -116,6 +116,7 @@ class VectorsTest {
             return;
         }
         JsonNode shown = got;
+        assertEquals(v.at("/result/warn").asBoolean(), shown.path("warn").asBoolean());
         boolean isUnknown = v.at("/result/known").isBoolean() && !v.at("/result/known").asBoolean();
         v.get("result").properties().forEach(part -> {
             boolean dependsOnTheClock = part.getKey().equals("reset_after_ms") && v.at("/result/source").asText().equals("local");
@@ -154,6 +155,10 @@ class VectorsTest {
     }
 
     private static Limit limit(JsonNode v) {
+        return v.has("warn_percent") ? unwarned(v).warn(v.get("warn_percent").asInt()) : unwarned(v);
+    }
+
+    private static Limit unwarned(JsonNode v) {
         long tokens = v.path("tokens").asLong();
         Duration period = Duration.ofMillis(v.path("period_ms").asLong());
         return switch (v.get("algorithm").asText()) {
@@ -161,7 +166,7 @@ class VectorsTest {
             case "LQ" -> Limit.per(v.path("count").asLong(), period).queue(tokens);
             case "CL" -> Limit.gcra(tokens - 1, v.path("count").asLong(), period.toSeconds());
             case "FW" -> {
-                Limit window = window(tokens, v.get("window").asText());
+                Limit window = window(tokens, v);
                 yield v.has("history") ? window.history(v.get("history").asInt()) : window;
             }
             case "SW" -> Limit.slidingWindow(tokens, period);
@@ -172,8 +177,13 @@ class VectorsTest {
         };
     }
 
-    private static Limit window(long tokens, String window) {
-        return window.startsWith("@") ? Limit.window(tokens, window) : Limit.window(tokens, Duration.ofNanos(Rates.duration(window).longValue()));
+    private static Limit window(long tokens, JsonNode v) {
+        String window = v.get("window").asText();
+        return window.startsWith("@") ? Limit.window(tokens, window, text(v, "zone"), text(v, "from")) : Limit.window(tokens, Duration.ofNanos(Rates.duration(window).longValue()));
+    }
+
+    private static @Nullable String text(JsonNode v, String name) {
+        return v.has(name) ? v.get(name).asText() : null;
     }
 
     private static Key key(String text) {
@@ -192,6 +202,7 @@ class VectorsTest {
 
     private static Request request(JsonNode v) {
         Request request = Request.of(v.path("tokens").asLong());
+        request = v.path("show_warn").asBoolean() ? request.showWarn() : request;
         request = v.has("keep") ? request.keep(keep(v.get("keep"))) : request;
         request = v.has("max_wait_ms") ? request.maxWait(Duration.ofMillis(v.get("max_wait_ms").asLong())) : request;
         request = v.has("id") ? request.id(v.get("id").asText(), Duration.ofMillis(v.path("remember_ms").asLong())) : request;
@@ -234,11 +245,11 @@ class VectorsTest {
         ObjectNode shown = JSON.createObjectNode();
         if (result instanceof Result r) {
             add(shown, r.allowed(), r.granted(), r.retryAfterMs(), r.waitMs(), r.source());
-            shown.put("limit", r.limit()).put("remaining", r.remaining()).put("reset_after_ms", r.resetAfterMs());
+            warned(shown.put("limit", r.limit()).put("remaining", r.remaining()).put("reset_after_ms", r.resetAfterMs()), r.warn());
         } else if (result instanceof MultiResult r) {
             add(shown, r.allowed(), r.granted(), r.retryAfterMs(), r.waitMs(), r.source());
             ArrayNode limits = shown.put("binding", r.binding()).putArray("limits");
-            r.limits().forEach(s -> limits.addObject().put("limit", s.limit()).put("remaining", s.remaining()).put("reset_after_ms", s.resetAfterMs()));
+            r.limits().forEach(s -> warned(limits.addObject().put("limit", s.limit()).put("remaining", s.remaining()).put("reset_after_ms", s.resetAfterMs()), s.warn()));
         } else if (result instanceof OptionalLong left) {
             shown.put("known", left.isPresent()).put("remaining", left.orElse(0));
         } else if (result instanceof Usage u) {
@@ -259,6 +270,13 @@ class VectorsTest {
             shown.put("known", false);
         }
         return shown;
+    }
+
+    /** Notes a warning. Results without one have no such part. */
+    private static void warned(ObjectNode shown, boolean warn) {
+        if (warn) {
+            shown.put("warn", true);
+        }
     }
 
     /** The names in the order of the vectors: it counts where texts are compared. */

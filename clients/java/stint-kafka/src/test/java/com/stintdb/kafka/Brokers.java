@@ -95,6 +95,11 @@ final class Brokers implements AutoCloseable {
         return Admin.create(Map.of("bootstrap.servers", addresses()));
     }
 
+    /** Kills one. */
+    void kill(int node) throws InterruptedException {
+        processes.get(node - 1).destroyForcibly().waitFor();
+    }
+
     /** Kills both. */
     @Override
     public void close() {

@@ -1,7 +1,6 @@
 package com.stintdb.kafka;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.stintdb.client.Limit;
@@ -9,11 +8,9 @@ import com.stintdb.client.Policy;
 import com.stintdb.test.StintServer;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.NewTopic;
@@ -31,10 +28,14 @@ import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.MethodOrderer;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A cluster of two brokers with the quota callback. */
+/** A cluster of two brokers with the quota callback. The last test kills one. */
+@TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class BrokersTest {
     private static final int QUOTA = 100_000; // bytes a second
     private static final int WINDOW_S = 2;
@@ -55,9 +56,23 @@ class BrokersTest {
                 "stint.quota.timeout.ms", "1000",
                 "stint.quota.period.ms", "200",
                 "quota.window.num", Integer.toString(WINDOW_S + 1)));
-        try (Admin admin = brokers.admin()) {
-            admin.createTopics(List.of(new NewTopic("one", Map.of(0, List.of(1))), new NewTopic("two", Map.of(0, List.of(2))))).all().get();
+        try (Admin admin = brokers.admin();
+                Producer<byte[], byte[]> producer = new KafkaProducer<>(Map.of("bootstrap.servers", brokers.addresses()), new ByteArraySerializer(), new ByteArraySerializer())) {
+            admin.createTopics(List.of(on("sent-1", 1), on("sent-2", 2), on("read-1", 1), on("read-2", 2))).all().get();
+            for (int i = 0; i < 200; i++) {
+                producer.send(new ProducerRecord<>("read-" + (1 + i % 2), new byte[ClusterLoad.RECORD_BYTES])).get();
+            }
+            admin.alterClientQuotas(List.of(quota("sender", "producer_byte_rate"), quota("reader", "consumer_byte_rate"))).all().get();
         }
+    }
+
+    private static NewTopic on(String name, int broker) {
+        return new NewTopic(name, Map.of(0, List.of(broker)));
+    }
+
+    private static ClientQuotaAlteration quota(String client, String type) {
+        return new ClientQuotaAlteration(
+                new ClientQuotaEntity(Map.of(ClientQuotaEntity.CLIENT_ID, client)), List.of(new ClientQuotaAlteration.Op(type, (double) QUOTA)));
     }
 
     @AfterAll
@@ -66,58 +81,62 @@ class BrokersTest {
         stint.close();
     }
 
-    /** Two producers of one client, each for a partition of another broker. Each broker alone would let the whole quota through. */
+    /** A producer and a consumer for each broker. Each broker alone would let the whole quota through, and both together twice of it. */
     @Test
-    void quotaHoldsForBothBrokersTogether() throws Exception {
-        try (Admin admin = brokers.admin()) {
-            admin.alterClientQuotas(List.of(new ClientQuotaAlteration(new ClientQuotaEntity(Map.of(ClientQuotaEntity.CLIENT_ID, "load")),
-                    List.of(new ClientQuotaAlteration.Op("producer_byte_rate", (double) QUOTA))))).all().get();
+    @Order(1)
+    void quotasHoldForBothBrokersTogether() throws Exception {
+        try (ClusterLoad producers = ClusterLoad.producers(brokers, "sender", "sent-1", "sent-2");
+                ClusterLoad consumers = ClusterLoad.consumers(brokers, "reader", "read-1", "read-2")) {
+            Span produced = new Span(producers);
+            Span fetched = new Span(consumers);
+            produced.assertWithinQuota(7 * QUOTA);
+            fetched.assertWithinQuota(7 * QUOTA);
         }
-        Map<String, Object> config = Map.of("bootstrap.servers", brokers.addresses(), "client.id", "load", "acks", "1", "batch.size", 0);
-        List<AtomicLong> sent = List.of(new AtomicLong(), new AtomicLong());
-        AtomicBoolean isOver = new AtomicBoolean();
-        List<Thread> threads = new ArrayList<>();
-        for (int i = 0; i < 2; i++) {
-            String topic = i == 0 ? "one" : "two";
-            AtomicLong bytes = sent.get(i);
-            threads.add(new Thread(() -> {
-                try (Producer<byte[], byte[]> producer = new KafkaProducer<>(config, new ByteArraySerializer(), new ByteArraySerializer())) {
-                    while (!isOver.get()) {
-                        producer.send(new ProducerRecord<>(topic, new byte[2000])).get();
-                        bytes.addAndGet(2000);
-                    }
-                } catch (Exception e) {
-                    isOver.set(true);
-                }
-            }));
-        }
-        threads.forEach(Thread::start);
-        awaitBytes(sent, 4 * QUOTA, isOver); // what the windows and the bucket allow at first
-        long begun = System.nanoTime();
-        long before = total(sent);
-        awaitBytes(sent, 11 * QUOTA, isOver);
-        double seconds = (System.nanoTime() - begun) / 1e9;
-        long total = total(sent) - before;
-        boolean hasFailed = isOver.getAndSet(true);
-        for (Thread thread : threads) {
-            thread.join();
-        }
-        System.out.println(total + " bytes in " + seconds + " s, all: " + sent);
-        assertFalse(hasFailed, "a producer failed");
-        // More time allows more. Each broker for itself lets twice the quota through, in half of the time.
-        assertTrue(total <= QUOTA * (seconds + WINDOW_S), total + " bytes in " + seconds + " s");
     }
 
-    private static long total(List<AtomicLong> sent) {
-        return sent.stream().mapToLong(AtomicLong::get).sum();
+    /** The second broker is killed while it holds loans. The first has all of both quotas once Stint counts those as spent. */
+    @Test
+    @Order(3)
+    void quotasHoldWhileBrokerIsKilled() throws Exception {
+        try (ClusterLoad producers = ClusterLoad.producers(brokers, "sender", "sent-1", "sent-2");
+                ClusterLoad consumers = ClusterLoad.consumers(brokers, "reader", "read-1", "read-2")) {
+            Span produced = new Span(producers);
+            Span fetched = new Span(consumers);
+            brokers.kill(2);
+            // It had half until then, and a longer time only makes such a span likelier.
+            producers.awaitSpan(0, 5, 4 * QUOTA);
+            consumers.awaitSpan(0, 5, 4 * QUOTA);
+            produced.assertWithinQuota(0);
+            fetched.assertWithinQuota(0);
+        }
     }
 
-    private static void awaitBytes(List<AtomicLong> sent, long bytes, AtomicBoolean isOver) throws Exception {
-        Waiting.until(() -> total(sent) >= bytes || isOver.get());
+    /** A time that begins when clients have used what the windows and the bucket allow at first. */
+    private static final class Span {
+        private final ClusterLoad load;
+        private final long begun;
+        private final long before;
+
+        Span(ClusterLoad load) throws Exception {
+            this.load = load;
+            load.awaitTotal(load.total() + 4 * QUOTA);
+            this.begun = System.nanoTime();
+            this.before = load.total();
+        }
+
+        /** Ends it when there were so many bytes in it. More time allows more. */
+        void assertWithinQuota(long least) throws Exception {
+            load.awaitTotal(before + least);
+            long total = load.total() - before;
+            double seconds = (System.nanoTime() - begun) / 1e9;
+            System.out.println(total + " bytes in " + seconds + " s, all: " + load);
+            assertTrue(total <= QUOTA * (seconds + WINDOW_S), total + " bytes in " + seconds + " s");
+        }
     }
 
     /** A consumer that waits longer for tokens than its group allows between two polls. */
     @Test
+    @Order(2)
     void consumerStaysInItsGroupWhileItWaits() throws Exception {
         ManualServer server = new ManualServer();
         Map<String, Object> config = Map.of("bootstrap.servers", brokers.addresses(), "group.id", "group", "auto.offset.reset", "earliest", "max.poll.records", 5,

@@ -184,7 +184,7 @@ class RateLimitedTest {
     @Test
     void mistakesEndTheStart() {
         refused(NoPolicy.class, NoPolicy::new, "@RateLimited on NoPolicy.call: needs the name of a policy on the server, got \"\"");
-        refused(UnknownPolicy.class, UnknownPolicy::new, "@RateLimited on UnknownPolicy.call: the server refuses checks by the policy \"cals\": ERR no such policy");
+        refused(UnknownPolicy.class, UnknownPolicy::new, "@RateLimited on UnknownPolicy.call: the server refuses checks by the policy \"cals\": ERR no such policy 'cals'");
         refused(NoId.class, NoId::new, "@RateLimited on NoId.call: id needs an expression such as \"#user\", or \"'all'\"");
         refused(NoExpression.class, NoExpression::new, "@RateLimited on NoExpression.call: id must be an expression such as \"#user\", got \"#user +\"");
         refused(NoParameter.class, NoParameter::new, "@RateLimited on NoParameter.call: id \"#usr.name\" has #usr, which is no parameter; the parameters are");

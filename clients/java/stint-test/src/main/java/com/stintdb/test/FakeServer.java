@@ -130,7 +130,7 @@ public final class FakeServer {
     private List<Several.Part> limitsOf(String policy, Map<String, String> names) {
         Map<String, Limit> limits = policies.get(policy);
         if (limits == null) {
-            throw Replies.errorOf("ERR no such policy; store it with setPolicy");
+            throw Replies.errorOf("ERR no such policy '" + policy + "'; store it with setPolicy");
         }
         List<Several.Part> parts = new ArrayList<>();
         limits.forEach((key, limit) -> {

@@ -115,7 +115,7 @@ class Comparison {
     /** The class path without the other gateway. */
     private static String classPath() {
         return Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator))
-                .filter(path -> !path.matches(".*(webmvc|tomcat)[^/]*"))
+                .filter(path -> !path.matches(".*(mvc|tomcat)[^/]*"))
                 .collect(Collectors.joining(File.pathSeparator));
     }
 
