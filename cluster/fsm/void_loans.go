@@ -9,7 +9,7 @@ import (
 	"github.com/stintdb/stint/engine/store"
 )
 
-// LoanVoider charges the tokens that are lent to nodes, in the entries of a backup.
+// LoanVoider charges the tokens that are lent to nodes and to groups, in the entries of a backup.
 type LoanVoider struct{ store *store.Store } // empty between calls
 
 // NewLoanVoider returns one, to be closed.
@@ -20,7 +20,7 @@ func NewLoanVoider() *LoanVoider {
 // Close frees its memory.
 func (v *LoanVoider) Close() { v.store.Close() }
 
-// Void returns an entry without loans of nodes, whose tokens count as spent at now.
+// Void returns an entry without loans of nodes and groups, whose tokens count as spent at now.
 func (v *LoanVoider) Void(now int64, e keyspace.Entry) (keyspace.Entry, error) {
 	if !e.Limit.Algorithm.IsLent() {
 		return e, nil // it has no loans
@@ -31,7 +31,7 @@ func (v *LoanVoider) Void(now int64, e keyspace.Entry) (keyspace.Entry, error) {
 	defer v.store.Unload(bytes.Clone(e.Key))
 	var ops []engine.Op
 	v.store.ScanLoans(0, func(key, holder []byte, _ int64) {
-		if _, _, isNode := SplitHolder(holder); isNode {
+		if _, _, isNode := SplitHolder(holder); isNode || bytes.HasPrefix(holder, []byte(keyspace.GroupHolder)) {
 			ops = append(ops, engine.Op{Verb: engine.Void, Key: key, Who: holder, Options: engine.Force})
 		}
 	})
