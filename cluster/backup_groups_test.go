@@ -21,7 +21,7 @@ func look(from *store.Store, key []byte) engine.Result {
 	return results[0]
 }
 
-// readSource is the state in a backup, for an import.
+// readSource is the state in a backup as an import takes it.
 func readSource(t *testing.T, file []byte) group.Source {
 	t.Helper()
 	from := group.Source{Store: store.New(store.Config{Shards: 4}), Scratch: t.TempDir()}

@@ -126,7 +126,7 @@ func killAndEnd(t *testing.T, nodes []*testserver.Process, takers []*taker) {
 	goOn("after leaders moved", true)
 }
 
-// awaitLeaders waits until all groups have leaders, as a line of CLUSTER INFO says it.
+// awaitLeaders waits until all groups have leaders and CLUSTER INFO has a line.
 func awaitLeaders(t *testing.T, nodes []*testserver.Process, line string) {
 	t.Helper()
 	for _, node := range nodes {
@@ -237,7 +237,7 @@ func (c *taker) awaitRound(when string) {
 	})
 }
 
-// cliTaking runs redis-cli -c for each call, as a script does, and again while its node or the one that it is sent to is gone.
+// cliTaking runs redis-cli -c for each call like a script, and again while its node or the one that it is sent to is gone.
 type cliTaking struct {
 	*testing.T
 	nodes []string
