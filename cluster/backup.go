@@ -10,7 +10,6 @@ import (
 	"github.com/stintdb/stint/engine/database"
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/slot"
-	"github.com/stintdb/stint/persistence"
 )
 
 // Backup writes the cluster's state, with everything acknowledged before the call, in the format of package persistence: that of
@@ -35,16 +34,9 @@ func (n *Node) Backup(ctx context.Context, to io.Writer, stale bool) (keys int64
 		defer state.Close()
 		states = append(states, state)
 	}
-	v := fsm.NewLoanVoider()
-	defer v.Close()
-	keys, _, err = persistence.CopyStates(to, states, func(number int, now int64, e keyspace.Entry) (keyspace.Entry, bool, error) {
-		if number > 0 && !isOfGroup(&e, number, len(groups)-1) {
-			return e, false, nil // a purse: its tokens are lent, at home
-		}
-		e, err := v.Void(now, e)
-		return e, true, err
+	return fsm.WriteBackup(to, states, func(number int, e *keyspace.Entry) bool {
+		return number == 0 || isOfGroup(e, number, len(groups)-1) // or a purse: its tokens are lent, at home
 	})
-	return keys, err
 }
 
 // isOfGroup reports whether a group of keys has the slot of an entry's key.

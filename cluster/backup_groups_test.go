@@ -145,7 +145,7 @@ func TestImportReplacesNoGroupInUse(t *testing.T) {
 		if done, err := s.nodes["b"].Import(t.Context(), readSource(t, file)); done || !errors.Is(err, group.ErrHoldsState) {
 			t.Errorf("%t, %v", done, err)
 		}
-		if s.nodes["b"].KeyGroups()[0].HoldsState() {
+		if group.HoldsState(s.nodes["b"].opt.KeyStores[0]) {
 			t.Error("group 1 has state, and group 2 had its own")
 		}
 		s.mustNotFail()

@@ -11,6 +11,7 @@ import (
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/slot"
+	"github.com/stintdb/stint/engine/store"
 )
 
 // Import initializes the cluster's state, as [group.Group.Import] does. Each group of keys gets its own keys, of all policies and scripts, and
@@ -25,7 +26,7 @@ func (n *Node) Import(ctx context.Context, from group.Source) (imported bool, er
 	if err != nil {
 		return false, err
 	}
-	if err := checkEmpty(groups); err != nil {
+	if err := n.checkEmpty(groups); err != nil {
 		return false, err
 	}
 	for i, g := range groups[1:] {
@@ -53,15 +54,16 @@ func (n *Node) awaitGroups(ctx context.Context) ([]*group.Group, error) {
 }
 
 // checkEmpty refuses an import if it would replace the state of a group, or if some groups would have it and others not.
-func checkEmpty(groups []*group.Group) error {
+func (n *Node) checkEmpty(groups []*group.Group) error {
 	var have []int // that were imported before
 	for number, g := range groups {
 		if g.Cluster().Imported {
 			have = append(have, number)
 		}
 	}
+	stores := append([]*store.Store{n.opt.Store}, n.opt.KeyStores...)
 	for number, g := range groups {
-		if !g.Cluster().Imported && g.HoldsState() && !g.IsFounder() {
+		if !g.Cluster().Imported && group.HoldsState(stores[number]) && !g.IsFounder() {
 			return fmt.Errorf("group %d: %w; imported before: groups %v", number, group.ErrHoldsState, have)
 		}
 	}

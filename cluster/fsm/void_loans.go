@@ -3,11 +3,28 @@ package fsm
 import (
 	"bytes"
 	"fmt"
+	"io"
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/persistence"
 )
+
+// WriteBackup writes those entries of the states of several groups that keep accepts, and the policies of the first, in the format of package
+// persistence. Tokens lent to nodes and groups count as spent. It returns the number of keys written.
+func WriteBackup(to io.Writer, states []io.Reader, keep func(state int, e *keyspace.Entry) bool) (keys int64, err error) {
+	v := NewLoanVoider()
+	defer v.Close()
+	keys, _, err = persistence.CopyStates(to, states, func(state int, now int64, e keyspace.Entry) (keyspace.Entry, bool, error) {
+		if !keep(state, &e) {
+			return e, false, nil
+		}
+		e, err := v.Void(now, e)
+		return e, true, err
+	})
+	return keys, err
+}
 
 // LoanVoider charges the tokens that are lent to nodes and to groups, in the entries of a backup.
 type LoanVoider struct{ store *store.Store } // empty between calls

@@ -56,7 +56,7 @@ func (i *stateImport) run(ctx context.Context) (imported bool, err error) {
 			switch known = i.fsm.Cluster.Load(); {
 			case known.Imported:
 				return false, nil
-			case i.HoldsState() && !isNew:
+			case HoldsState(i.opt.Store) && !isNew:
 				return false, ErrHoldsState
 			case known.Version() < i.formats.Newest:
 				i.log.Once("import", "the state may use a newer format version than the cluster: it is imported once all members know that version")
@@ -84,10 +84,8 @@ var ErrHoldsState = errors.New("the cluster has state already")
 // importWithin bounds the age of a cluster whose state an import replaces.
 const importWithin = time.Minute
 
-// HoldsState reports whether the group has keys or policies.
-func (g *Group) HoldsState() bool {
-	return g.opt.Store.Len() > 0 || len(g.opt.Store.PolicyNames()) > 0
-}
+// HoldsState reports whether a group's store has keys or policies.
+func HoldsState(s *store.Store) bool { return s.Len() > 0 || len(s.PolicyNames()) > 0 }
 
 // IsFounder reports whether this process has been in the cluster from the beginning: it was started without a log, and the
 // first configuration has this incarnation of the node. A node that joined later would replace the state of a cluster in use.
