@@ -252,7 +252,6 @@ func (c *cliTaking) passed(key string, calls int) (granted int, err error) {
 		switch {
 		case strings.Contains(text, "Could not connect"), strings.Contains(text, "closed the connection"), strings.Contains(text, "Connection reset"):
 			c.nodes = append(c.nodes[1:len(c.nodes):len(c.nodes)], c.nodes[0])
-			time.Sleep(20 * time.Millisecond)
 			continue
 		case err != nil:
 			return 0, fmt.Errorf("%w: %s", err, text)
