@@ -17,7 +17,7 @@ import (
 func backup(t *testing.T, n *Node) *store.Store {
 	t.Helper()
 	var file bytes.Buffer
-	keys, err := n.Group().Backup(t.Context(), &file, false)
+	keys, err := n.Backup(t.Context(), &file, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,10 +80,10 @@ func TestBackupNeedsALeader(t *testing.T) {
 		}
 		time.Sleep(5 * time.Second) // until no lease is left
 		var file bytes.Buffer
-		if _, err := leader.Group().Backup(t.Context(), &file, false); err == nil || file.Len() > 0 {
+		if _, err := leader.Backup(t.Context(), &file, false); err == nil || file.Len() > 0 {
 			t.Errorf("%d bytes, %v", file.Len(), err)
 		}
-		if keys, err := leader.Group().Backup(t.Context(), &file, true); err != nil || keys != 1 || file.Len() == 0 {
+		if keys, err := leader.Backup(t.Context(), &file, true); err != nil || keys != 1 || file.Len() == 0 {
 			t.Errorf("a stale one has %d keys in %d bytes, %v", keys, file.Len(), err)
 		}
 	})

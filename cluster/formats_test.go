@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/cluster/fsm"
+	"github.com/stintdb/stint/cluster/group"
 	"github.com/stintdb/stint/cluster/raftnode"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/store"
@@ -239,7 +240,7 @@ func TestImportWaitsForAllMembers(t *testing.T) {
 		from.Apply(time.Now().UnixNano(), []engine.Op{force("k")}, make([]engine.Result, 1))
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
-		if imported, err := leader.Group().Import(ctx, from, time.Now().UnixNano(), scratch); imported || !errors.Is(err, context.DeadlineExceeded) {
+		if imported, err := leader.Import(ctx, group.Source{Store: from, At: time.Now().UnixNano(), Scratch: scratch}); imported || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("beside an older member: %t, %v", imported, err)
 		}
 		s.kill("c")
@@ -247,7 +248,7 @@ func TestImportWaitsForAllMembers(t *testing.T) {
 		s.start("c")
 		ctx, cancel = context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
-		if imported, err := leader.Group().Import(ctx, from, time.Now().UnixNano(), scratch); !imported || err != nil {
+		if imported, err := leader.Import(ctx, group.Source{Store: from, At: time.Now().UnixNano(), Scratch: scratch}); !imported || err != nil {
 			t.Errorf("after its upgrade: %t, %v", imported, err)
 		}
 		s.eventually("all have the state", func(n *Node) bool { return n.opt.Store.Len() == 1 })

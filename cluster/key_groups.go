@@ -38,6 +38,8 @@ type keyGroups struct {
 
 	rounds propose.Rounds
 
+	importing atomic.Bool // this node has to lead all groups
+
 	mu      sync.Mutex // held while they begin
 	ended   bool       // none is to begin from here on
 	disks   []Disk

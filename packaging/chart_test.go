@@ -68,7 +68,7 @@ func objects(t *testing.T, release, values string) *kubernetes {
 var variants = map[string]string{
 	"default":        "",
 	"alone":          "replicas: 1",
-	"five":           "replicas: 5",
+	"five":           "{replicas: 5, groups: 12}",
 	"TLS":            "{tls: {enabled: true}}",
 	"alone with TLS": "{replicas: 1, tls: {enabled: true, secret: web, clientCertificates: true}}",
 	"users":          "{aclSecret: users, secret: passwords, nodeTLS: {secret: certificates}}",
@@ -124,6 +124,8 @@ func TestChartRefuses(t *testing.T) {
 		"replicas: 2":                              {"replicas", "1, 3, 5"},
 		"replicas: three":                          {"replicas", "1, 3, 5"},
 		"replica: 3":                               {"replica", "additional"},
+		"groups: 65":                               {"groups", "64"},
+		"{replicas: 1, groups: 4}":                 {"groups", "1"},
 		"{image: {tag: latest}}":                   {"tag"},
 		"{image: {tag: 1.2}}":                      {"tag", "string"},
 		"{image: {pullPolicy: Sometimes}}":         {"pullPolicy", "IfNotPresent"},

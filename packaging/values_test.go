@@ -11,6 +11,7 @@ import (
 // effects has, for each value of the chart, values with it and a text that they bring into the objects.
 var effects = map[string]struct{ values, text string }{
 	"replicas":                    {"replicas: 5", "--bootstrap-expect=5\n"},
+	"groups":                      {"{replicas: 5, groups: 12}", "--bootstrap-expect=5\n            - --groups=12\n"},
 	"image.repository":            {"{image: {repository: registry.example.com/stint}}", "image: registry.example.com/stint:"},
 	"image.tag":                   {"{image: {tag: 9.9.9}}", "image: stint:9.9.9\n"},
 	"image.pullPolicy":            {"{image: {pullPolicy: Always}}", "imagePullPolicy: Always\n"},

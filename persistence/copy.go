@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/keyspace"
 )
 
@@ -15,12 +16,48 @@ var errTooMany = errors.New("has records after its last one")
 // CopyState copies the output of [WriteState] and writes what edit makes of each entry, which is valid during the call.
 // Changed entries keep the time of their block. It returns the number of entries and of bytes written.
 func CopyState(to io.Writer, from io.Reader, edit func(now int64, e keyspace.Entry) (keyspace.Entry, error)) (states, bytes int64, err error) {
-	blocks, err := newBlockReader(stateName, from, snapshotMagic)
-	if err != nil {
-		return 0, 0, err
+	return CopyStates(to, []io.Reader{from}, func(_ int, now int64, e keyspace.Entry) (keyspace.Entry, bool, error) {
+		edited, err := edit(now, e)
+		return edited, true, err
+	})
+}
+
+// CopyStates is [CopyState] of several states as one. Edit gets the number of the entry's state, and may leave the entry out: no key may
+// be in two of them. Policies and scripts are those of the first state; all have the same.
+func CopyStates(to io.Writer, from []io.Reader, edit func(state int, now int64, e keyspace.Entry) (edited keyspace.Entry, keep bool, err error)) (states, bytes int64, err error) {
+	c := &copier{out: blockWriter{to: to}, edit: edit}
+	sources, keys := make([]*blockReader, len(from)), int64(0)
+	for i, in := range from {
+		if sources[i], err = newBlockReader(stateName, in, snapshotMagic); err != nil {
+			return 0, 0, err
+		}
+		keys += sources[i].keys
 	}
-	c := &copier{out: blockWriter{to: to}, edit: edit, ends: -1}
-	c.out.write(header(snapshotMagic, 0, blocks.keys))
+	c.out.write(header(snapshotMagic, 0, keys))
+	for i, source := range sources {
+		c.source, c.isLast, c.read, c.ends = i, i == len(sources)-1, 0, -1
+		if err := c.copy(source); err != nil {
+			return c.states, c.out.offset, err
+		}
+	}
+	return c.states, c.out.offset, nil
+}
+
+// copier is the handler of [CopyStates].
+type copier struct {
+	out    blockWriter
+	edit   func(state int, now int64, e keyspace.Entry) (edited keyspace.Entry, keep bool, err error)
+	states int64 // written
+
+	source int // the number of the state that is read
+	isLast bool
+	now    int64
+	read   int64
+	ends   int64 // the number of entries in its last record, -1 before it
+}
+
+// copy copies one state.
+func (c *copier) copy(blocks *blockReader) error {
 	var dec decoder
 	for c.out.err == nil {
 		payload, err := blocks.next()
@@ -28,49 +65,48 @@ func CopyState(to io.Writer, from io.Reader, edit func(now int64, e keyspace.Ent
 			break
 		}
 		if err != nil {
-			return c.states, c.out.offset, err
+			return err
 		}
 		c.now, _, _ = payloadHeader(payload)
 		c.out.enc.start(c.now)
 		if err := dec.decode(payload, c); err != nil {
-			return c.states, c.out.offset, blocks.damage(err)
+			return blocks.damage(err)
 		}
 		c.out.flush(c.now)
 		time.Sleep(snapshotRest)
 	}
-	if c.out.err == nil && c.ends != c.states {
-		return c.states, c.out.offset, blocks.damage(fmt.Errorf("%d of %d states: %w", c.states, c.ends, errCutShort))
+	if c.out.err == nil && c.ends != c.read {
+		return blocks.damage(fmt.Errorf("%d of %d states: %w", c.read, c.ends, errCutShort))
 	}
-	return c.states, c.out.offset, c.out.err
-}
-
-// copier is the handler of [CopyState].
-type copier struct {
-	out    blockWriter
-	edit   func(now int64, e keyspace.Entry) (keyspace.Entry, error)
-	now    int64
-	states int64
-	ends   int64 // the number of states in the last record, -1 before it
+	return c.out.err
 }
 
 func (c *copier) change(change keyspace.Change) error {
 	if c.ends >= 0 {
 		return errTooMany
 	}
-	if change.Kind == keyspace.Changed {
-		edited, err := c.edit(c.now, change.Entry)
+	switch {
+	case change.Kind == keyspace.Changed:
+		c.read++
+		edited, keep, err := c.edit(c.source, c.now, change.Entry)
 		if err != nil {
 			return recordError(change, err)
 		}
+		if !keep {
+			return nil
+		}
 		change.Entry = edited
 		c.states++
+	case c.source > 0 && change.Kind == keyspace.PolicyChanged && change.Op.Verb != engine.KeepOverflow: // the first state has it
+		return nil
 	}
 	c.out.enc.change(change)
 	return nil
 }
 
 func (c *copier) end(states int64) error {
-	c.ends = states
-	c.out.enc.end(states)
+	if c.ends = states; c.isLast {
+		c.out.enc.end(c.states)
+	}
 	return nil
 }

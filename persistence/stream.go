@@ -16,13 +16,18 @@ const stateName = "the state"
 // [store.Snapshot], in the format of a snapshot with the number 0. It rests between blocks, so that decisions do not
 // wait for the core, and does not release the snapshot. It returns the number of entries and of bytes written.
 func WriteState(w io.Writer, frozen *store.Snapshot, now int64) (states, bytes int64, err error) {
+	return WriteStateOf(w, frozen, now, func(keyspace.Entry) bool { return true })
+}
+
+// WriteStateOf is [WriteState] with those of the entries that keep accepts.
+func WriteStateOf(w io.Writer, frozen *store.Snapshot, now int64, keep func(keyspace.Entry) bool) (states, bytes int64, err error) {
 	b := &blockWriter{to: w, rest: func() { time.Sleep(snapshotRest) }}
 	b.write(header(snapshotMagic, 0, int64(frozen.Len())))
 	b.enc.start(now)
 	frozen.PolicyOps(func(op *engine.Op) { b.enc.policy(op); b.flushFull(now) })
 	frozen.Scan(now, func(e keyspace.Entry) {
-		if b.err != nil {
-			return // the scan goes on without effect, but quickly
+		if b.err != nil || !keep(e) {
+			return // after an error the scan goes on without effect, but quickly
 		}
 		b.enc.entry(e)
 		states++

@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/cluster/raftstore"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/persistence"
 )
@@ -42,14 +43,17 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 type fsmSnapshot struct {
 	head  SnapshotHead
 	store *store.Snapshot
+	keep  func(keyspace.Entry) bool // those of the store that are in it
 }
+
+func everyEntry(keyspace.Entry) bool { return true }
 
 // Snapshot implements raft.FSM.
 func (f *Machine) Snapshot() (raft.FSMSnapshot, error) {
 	if f.Broken != nil {
 		return nil, f.Broken
 	}
-	return &fsmSnapshot{head: SnapshotHead{*f.Cluster.Load(), f.Now.Load(), f.Applied.Load()}, store: f.Store.Snapshot()}, nil
+	return &fsmSnapshot{head: SnapshotHead{*f.Cluster.Load(), f.Now.Load(), f.Applied.Load()}, store: f.Store.Snapshot(), keep: everyEntry}, nil
 }
 
 // Persist implements raft.FSMSnapshot.
@@ -75,13 +79,13 @@ func (s *fsmSnapshot) write(to io.Writer) error {
 	if _, err := to.Write(head); err != nil {
 		return err
 	}
-	_, _, err = persistence.WriteState(to, s.store, s.head.Now)
+	_, _, err = persistence.WriteStateOf(to, s.store, s.head.Now, s.keep)
 	return err
 }
 
-// WriteImported writes a snapshot of the cluster with the keys of another store, at a time.
-func (f *Machine) WriteImported(to io.Writer, from *store.Store, now int64) error {
-	s := fsmSnapshot{head: SnapshotHead{*f.Cluster.Load(), now, f.Applied.Load()}, store: from.Snapshot()}
+// WriteImported writes a snapshot of the cluster with those keys of another store that keep accepts, at a time.
+func (f *Machine) WriteImported(to io.Writer, from *store.Store, keep func(keyspace.Entry) bool, now int64) error {
+	s := fsmSnapshot{head: SnapshotHead{*f.Cluster.Load(), now, f.Applied.Load()}, store: from.Snapshot(), keep: keep}
 	defer s.Release()
 	s.head.Imported = true
 	return s.write(to)

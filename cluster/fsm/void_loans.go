@@ -3,13 +3,30 @@ package fsm
 import (
 	"bytes"
 	"fmt"
+	"io"
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/persistence"
 )
 
-// LoanVoider charges the tokens that are lent to nodes, in the entries of a backup.
+// WriteBackup writes those entries of the states of several groups that keep accepts, and the policies of the first, in the format of package
+// persistence. Tokens lent to nodes and groups count as spent. It returns the number of keys written.
+func WriteBackup(to io.Writer, states []io.Reader, keep func(state int, e *keyspace.Entry) bool) (keys int64, err error) {
+	v := NewLoanVoider()
+	defer v.Close()
+	keys, _, err = persistence.CopyStates(to, states, func(state int, now int64, e keyspace.Entry) (keyspace.Entry, bool, error) {
+		if !keep(state, &e) {
+			return e, false, nil
+		}
+		e, err := v.Void(now, e)
+		return e, true, err
+	})
+	return keys, err
+}
+
+// LoanVoider charges the tokens that are lent to nodes and to groups, in the entries of a backup.
 type LoanVoider struct{ store *store.Store } // empty between calls
 
 // NewLoanVoider returns one, to be closed.
@@ -20,7 +37,7 @@ func NewLoanVoider() *LoanVoider {
 // Close frees its memory.
 func (v *LoanVoider) Close() { v.store.Close() }
 
-// Void returns an entry without loans of nodes, whose tokens count as spent at now.
+// Void returns an entry without loans of nodes and groups, whose tokens count as spent at now.
 func (v *LoanVoider) Void(now int64, e keyspace.Entry) (keyspace.Entry, error) {
 	if !e.Limit.Algorithm.IsLent() {
 		return e, nil // it has no loans
@@ -31,7 +48,7 @@ func (v *LoanVoider) Void(now int64, e keyspace.Entry) (keyspace.Entry, error) {
 	defer v.store.Unload(bytes.Clone(e.Key))
 	var ops []engine.Op
 	v.store.ScanLoans(0, func(key, holder []byte, _ int64) {
-		if _, _, isNode := SplitHolder(holder); isNode {
+		if _, _, isNode := SplitHolder(holder); isNode || bytes.HasPrefix(holder, []byte(keyspace.GroupHolder)) {
 			ops = append(ops, engine.Op{Verb: engine.Void, Key: key, Who: holder, Options: engine.Force})
 		}
 	})

@@ -15,27 +15,33 @@ import (
 	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/propose"
 	"github.com/stintdb/stint/cluster/raftnode"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/store"
 )
 
-// Import initializes the cluster's state with a copy of a standalone server's store, taken at a time in nanoseconds
-// since the Unix epoch. It waits until the cluster has been bootstrapped and this node leads it. If an import was done
-// before, it does nothing and returns false, so it may be called at every start. Scratch is a directory with room for a
-// snapshot.
+// Source is the state that an import brings.
+type Source struct {
+	Store   *store.Store // of a standalone server, or from a backup
+	At      int64        // its time, in nanoseconds since the Unix epoch
+	Scratch string       // a directory with room for a snapshot
+}
+
+// Import initializes the group's state with those keys of a source that keep accepts, and with its policies and scripts. It waits until the
+// cluster has been bootstrapped and this node leads the group. If an import was done before, it does nothing and returns false, so it may be
+// called at every start.
 //
 // Clients may ask a cluster before the import. State that they have left is replaced, if this process was one of those that
 // formed the cluster, within importWithin. Otherwise the error is ErrHoldsState.
-func (g *Group) Import(ctx context.Context, from *store.Store, at int64, scratch string) (imported bool, err error) {
-	i := stateImport{g, from, at, scratch}
+func (g *Group) Import(ctx context.Context, from Source, keep func(keyspace.Entry) bool) (imported bool, err error) {
+	i := stateImport{g, from, keep}
 	return i.run(ctx)
 }
 
 // stateImport is one import of state into a group.
 type stateImport struct {
 	*Group
-	from    *store.Store
-	at      int64
-	scratch string // a directory
+	from Source
+	keep func(keyspace.Entry) bool
 }
 
 func (i *stateImport) run(ctx context.Context) (imported bool, err error) {
@@ -50,7 +56,7 @@ func (i *stateImport) run(ctx context.Context) (imported bool, err error) {
 			switch known = i.fsm.Cluster.Load(); {
 			case known.Imported:
 				return false, nil
-			case i.holdsState() && !isNew:
+			case HoldsState(i.opt.Store) && !isNew:
 				return false, ErrHoldsState
 			case known.Version() < i.formats.Newest:
 				i.log.Once("import", "the state may use a newer format version than the cluster: it is imported once all members know that version")
@@ -78,9 +84,8 @@ var ErrHoldsState = errors.New("the cluster has state already")
 // importWithin bounds the age of a cluster whose state an import replaces.
 const importWithin = time.Minute
 
-func (i *stateImport) holdsState() bool {
-	return i.opt.Store.Len() > 0 || len(i.opt.Store.PolicyNames()) > 0
-}
+// HoldsState reports whether a group's store has keys or policies.
+func HoldsState(s *store.Store) bool { return s.Len() > 0 || len(s.PolicyNames()) > 0 }
 
 // IsFounder reports whether this process has been in the cluster from the beginning: it was started without a log, and the
 // first configuration has this incarnation of the node. A node that joined later would replace the state of a cluster in use.
@@ -94,7 +99,7 @@ func (g *Group) IsFounder() bool {
 
 // begin makes every node restore a snapshot of the store. Meanwhile calls wait, and nothing is read from a state in part.
 func (i *stateImport) begin() error {
-	file, err := os.CreateTemp(i.scratch, "import-*.tmp")
+	file, err := os.CreateTemp(i.from.Scratch, "import-*.tmp")
 	if err != nil {
 		return err
 	}
@@ -107,7 +112,7 @@ func (i *stateImport) begin() error {
 		return err
 	}
 	defer resume()
-	if err := i.fsm.WriteImported(file, i.from, max(i.Now(), i.at)); err != nil {
+	if err := i.fsm.WriteImported(file, i.from.Store, i.keep, max(i.Now(), i.from.At)); err != nil {
 		return err
 	}
 	size, err := file.Seek(0, io.SeekCurrent)

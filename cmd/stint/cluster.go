@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"sync"
 
@@ -64,13 +63,13 @@ func join(cfg config.Config, keys *store.Store, groups []*store.Store, files des
 	ctx, cancel := context.WithCancel(context.Background())
 	var background sync.WaitGroup
 	if imported != nil {
-		background.Go(func() { imported.into(ctx, group, cfg.Dir, log) })
+		background.Go(func() { imported.into(ctx, node, cfg.Dir, log) })
 	}
 	s := &state{
 		decider: group, keys: clusterKeys{keys, group}, clock: newClock(0), cluster: &membership{node, cfg.Redirect == "moved", cfg.DecideTimeout, ctx},
 		banner:             fmt.Sprintf("node %s of a cluster, at %s for other nodes; its log is in %s", cfg.NodeID, cfg.PeerAddress(), cfg.Dir),
 		now:                group.Now,
-		backup:             group.Backup,
+		backup:             node.Backup,
 		transferLeadership: node.HandOver,
 		failed:             node.Failed(),
 		changed:            func(cfg *config.Config) { node.SetAhead(cfg.ClusterAhead) },
@@ -84,14 +83,9 @@ func join(cfg config.Config, keys *store.Store, groups []*store.Store, files des
 		},
 	}
 	if cfg.Groups > 1 {
-		s.decider, s.keys, s.backup = node, groupKeys{keys, node, groups}, refuseBackup
+		s.decider, s.keys = node, groupKeys{keys, node, groups}
 	}
 	return s, nil
-}
-
-// refuseBackup is the backup of a node with groups of keys.
-func refuseBackup(context.Context, io.Writer, bool) (keys int64, err error) {
-	return 0, errors.New("a cluster with --groups cannot be backed up yet; nothing was written")
 }
 
 // peerNetwork is the network between nodes: with TLS, both sides present a certificate of the same authority, or of the

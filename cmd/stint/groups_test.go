@@ -5,19 +5,23 @@ package main
 import (
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stintdb/stint/internal/testserver"
+	"github.com/stintdb/stint/internal/testwait"
 )
 
 // Commands in a cluster whose keys are divided among groups, and their refusals.
 func TestGroupsOfKeys(t *testing.T) {
 	program := testserver.Build(t, filepath.Join("..", ".."))
-	nodes := testserver.StartCluster(t, program, 3, "--groups", "4")
-	for _, node := range nodes {
-		eventually(t, node, "RL.POLICY LIST", `[]`)
-		awaitGroups(t, node)
+	var nodes []string
+	for i, node := range testserver.StartNodes(t, program, 3, "--groups", "4", "--admin", "127.0.0.1:0") {
+		eventually(t, node.Address, "RL.POLICY LIST", `[]`)
+		awaitGroups(t, node.Address)
+		nodes = append(nodes, node.Address)
+		groupsAreShown(t, program, node, fmt.Sprint("node", i+1))
 	}
 	const crossing = "-CROSSSLOT Keys in request don't hash to the same slot; give keys that belong together one hash tag, as in {user1}:a and {user1}:b: nothing was taken"
 	const elsewhere = "-ERR Script attempted to access a non local key in a cluster node"
@@ -72,4 +76,33 @@ func TestGroupsOfKeys(t *testing.T) {
 	if got := ask(t, nodes[0], "RAFT ADD x 127.0.0.1:1 NONVOTER"); !strings.Contains(got, "cannot have nonvoters") {
 		t.Error(got)
 	}
+}
+
+// groupsAreShown compares what the metrics and stint top of a node say about its groups with RAFT GROUPS.
+func groupsAreShown(t *testing.T, program string, node *testserver.Process, own string) {
+	t.Helper()
+	testwait.UntilNil(t, "metrics and stint top say who leads", func() error { // leaders may move
+		raft, metrics := ask(t, node.Address, "RAFT GROUPS"), testserver.GetText(t, "http://"+node.Admin(t)+"/metrics")
+		top, err := testserver.Command(t, program, "top", "--once", "--admin", node.Admin(t)).CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("%w: %s", err, top)
+		}
+		leaders := regexp.MustCompile(`"leader_id" "(node[123])"`).FindAllStringSubmatch(raft, -1)
+		for i, leader := range leaders {
+			leads := 0
+			if leader[1] == own {
+				leads = 1
+			}
+			if line := fmt.Sprintf("stint_group_leader{group=\"%d\"} %d\n", i+1, leads); !strings.Contains(metrics, line) {
+				return fmt.Errorf("no %q, and %s leads", line, leader[1])
+			}
+			if !regexp.MustCompile(fmt.Sprintf(`(?m)^%d +%s `, i+1, leader[1])).Match(top) {
+				return fmt.Errorf("group %d is led by %s, and stint top says %s", i+1, leader[1], top)
+			}
+		}
+		if len(leaders) != 4 {
+			return fmt.Errorf("%s", raft)
+		}
+		return nil
+	})
 }

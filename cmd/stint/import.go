@@ -8,7 +8,10 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/stintdb/stint/cluster"
 	"github.com/stintdb/stint/cluster/group"
+	"github.com/stintdb/stint/engine/database"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/persistence"
 	"github.com/stintdb/stint/server/config"
@@ -47,8 +50,32 @@ func readImport(cfg *config.Config, log *slog.Logger, line *progressLine) (*impo
 		i.store.Close()
 		return nil, err
 	}
+	i.warnOfReservations(cfg.Groups, log)
 	return i, nil
 }
+
+// warnOfReservations names those that groups of keys leave out.
+func (i *imported) warnOfReservations(groups int, log *slog.Logger) {
+	if groups < 2 {
+		return
+	}
+	left, first := 0, ""
+	for cursor, more := uint64(0), true; more; more = cursor != 0 {
+		cursor = i.store.Scan(cursor, scanAtOnce, i.found.Time, func(e keyspace.Entry) {
+			if cluster.CrossesGroups(&e, groups) {
+				if left++; first == "" {
+					first = string(database.KeyOf(e.Key))
+				}
+			}
+		})
+	}
+	if left > 0 {
+		log.Warn("reservations whose id is in another group than their limits are not imported: their tokens count as used, and RL.SETTLE finds nothing", "count", left, "one", first)
+	}
+}
+
+// scanAtOnce is the number of entries that are looked at under one lock.
+const scanAtOnce = 1024
 
 // readDir reads the state in a server's directory.
 func (i *imported) readDir(log *slog.Logger, line *progressLine) error {
@@ -83,13 +110,13 @@ func (i *imported) readBackup(line *progressLine) error {
 }
 
 // into gives the cluster its first state, once it is formed.
-func (i *imported) into(ctx context.Context, to *group.Group, scratch string, log *slog.Logger) {
+func (i *imported) into(ctx context.Context, to *cluster.Node, scratch string, log *slog.Logger) {
 	defer i.store.Close()
-	switch done, err := to.Import(ctx, i.store, i.found.Time, scratch); {
+	switch done, err := to.Import(ctx, group.Source{Store: i.store, At: i.found.Time, Scratch: scratch}); {
 	case errors.Is(err, context.Canceled):
 	case errors.Is(err, group.ErrHoldsState):
 		log.Error("nothing was imported, because the cluster has state already: remove --cluster-import; or to begin with the import, stop all nodes, empty every --dir, and start all",
-			"from", i.path)
+			"from", i.path, "error", err)
 	case err != nil:
 		log.Error("the state was not imported; restart this node to retry", "from", i.path, "error", err)
 	case !done:

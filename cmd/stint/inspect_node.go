@@ -21,8 +21,40 @@ func isNode(dir string) bool {
 	return err == nil
 }
 
-// node describes the directory of a cluster's node. It reports false for any other directory.
+// node describes the directory of a cluster's node, with those of its groups of keys. It reports false for any other directory.
 func (i *inspector) node(path string) (is bool, err error) {
+	if is, err := i.member(path, ""); !is || err != nil {
+		return is, err
+	}
+	for number := 1; ; number++ {
+		dir := raftstore.GroupDir(path, number)
+		if _, err := os.Stat(dir); err != nil { // the groups have numbers without gaps
+			break
+		}
+		name, err := filepath.Rel(path, dir)
+		if err != nil {
+			return true, err
+		}
+		if is, err = i.member(dir, name); err == nil && !is {
+			err = i.lacksIdentity(name)
+		}
+		if err != nil {
+			return true, err
+		}
+	}
+	return true, i.groupsLog(filepath.Join(path, raftstore.SharedLogDir))
+}
+
+// lacksIdentity reports a group's directory that is not that of a node.
+func (i *inspector) lacksIdentity(name string) error {
+	i.files++
+	i.damaged++
+	_, err := fmt.Fprintf(i.out, "%s: DAMAGED: it has no %s\n", name, raftstore.IdentityFile)
+	return err
+}
+
+// member describes the directory of a node in one group, whose name in that of the node is "" for the node's own.
+func (i *inspector) member(path, name string) (is bool, err error) {
 	found, err := fsm.Inspect(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -37,19 +69,16 @@ func (i *inspector) node(path string) (is bool, err error) {
 			i.damaged++
 			text = "DAMAGED: " + text
 		}
-		if _, err := fmt.Fprintf(i.out, "%s: %s\n", f.File, text); err != nil {
+		if _, err := fmt.Fprintf(i.out, "%s: %s\n", filepath.Join(name, f.File), text); err != nil {
 			return true, err
 		}
 	}
-	if err := i.nodeLog(filepath.Join(path, raftstore.LogDir)); err != nil {
-		return true, err
-	}
-	return true, i.groupsLog(filepath.Join(path, raftstore.SharedLogDir))
+	return true, i.nodeLog(filepath.Join(path, raftstore.LogDir), filepath.Join(name, raftstore.LogDir))
 }
 
 // nodeLog reads a node's part of the log.
-func (i *inspector) nodeLog(path string) error {
-	l := inspectedLog{inspector: i, name: raftstore.LogDir}
+func (i *inspector) nodeLog(path, name string) error {
+	l := inspectedLog{inspector: i, name: name}
 	first, last, files, err := raftstore.InspectLog(path, func(e persistence.LogEntry) error { return l.entry("", e) })
 	return l.report(files, err, func() string { return fmt.Sprintf("its part of the Raft log, entries %d to %d", first, last) })
 }

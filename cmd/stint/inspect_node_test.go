@@ -102,7 +102,7 @@ func TestInspectBoltLog(t *testing.T) {
 	inspect("log/log.bolt: DAMAGED")
 }
 
-// The log of a node's groups of keys is read, with the entries of each group.
+// The directories of a node's groups of keys are read, and their log with the entries of each group.
 func TestInspectGroups(t *testing.T) {
 	dir := t.TempDir()
 	disk, err := raftstore.Open(dir, raftstore.OwnLog, slog.New(slog.DiscardHandler))
@@ -117,6 +117,8 @@ func TestInspectGroups(t *testing.T) {
 			t.Fatal(openErr)
 		}
 		defer d.Close()
+		_, openErr = d.Incarnation("a")
+		err = errors.Join(err, openErr)
 		for index := range uint64(number * 3) {
 			err = errors.Join(err, d.Logs().StoreLogs([]*raft.Log{{Index: index + 1, Term: 1, Type: raft.LogNoop}}))
 		}
@@ -124,9 +126,19 @@ func TestInspectGroups(t *testing.T) {
 	if err := errors.Join(err, disk.Close()); err != nil {
 		t.Fatal(err)
 	}
-	var out, errs strings.Builder
-	code := (&process{stdout: &out, stderr: &errs}).run(t.Context(), []string{"inspect", dir})
-	if want := "groups/log: the Raft log of its groups of keys, entries 1 to 3 of group 1, 1 to 6 of group 2 in 1 file"; !strings.Contains(out.String(), want) {
-		t.Errorf("exit code %d; it does not say %q:\n%s%s", code, want, out.String(), errs.String())
+	inspect := func(wants ...string) {
+		t.Helper()
+		var out, errs strings.Builder
+		code := (&process{stdout: &out, stderr: &errs}).run(t.Context(), []string{"inspect", dir})
+		for _, want := range append(wants, "groups/log: the Raft log of its groups of keys, entries 1 to 3 of group 1, 1 to 6 of group 2 in 1 file") {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("exit code %d; it does not say %q:\n%s%s", code, want, out.String(), errs.String())
+			}
+		}
 	}
+	inspect("groups/02/node.json: the directory of the node a", "groups/01/node.json: the directory of the node a", "groups/02/votes-1.bolt: ")
+	if err := os.Remove(filepath.Join(dir, "groups/02/node.json")); err != nil {
+		t.Fatal(err)
+	}
+	inspect("groups/01/node.json: the directory of the node a", "groups/02: DAMAGED: it has no node.json")
 }

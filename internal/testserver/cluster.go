@@ -44,17 +44,17 @@ func StartNodes(t testing.TB, program string, count int, options ...string) (nod
 // AwaitFormed waits until a node leads or has caught up with a leader.
 func (p *Process) AwaitFormed(t testing.TB) {
 	t.Helper()
-	p.Await(t, "it is in a cluster", func() bool { return p.says("CLUSTER INFO", "cluster_state:ok") })
+	p.Await(t, "it is in a cluster", func() bool { return p.Says("CLUSTER INFO", "cluster_state:ok") })
 }
 
 // Leads reports whether a node is the leader.
-func (p *Process) Leads() bool { return p.says("INFO replication", "role:master") }
+func (p *Process) Leads() bool { return p.Says("INFO replication", "role:master") }
 
 // HandOver has a leader give up leadership to another node. It reports whether that was done.
-func (p *Process) HandOver() bool { return p.says("RAFT TRANSFER", "+OK") }
+func (p *Process) HandOver() bool { return p.Says("RAFT TRANSFER", "+OK") }
 
-// says reports whether a line is in the answer to a command.
-func (p *Process) says(command, line string) bool {
+// Says reports whether a line is in the answer to a command.
+func (p *Process) Says(command, line string) bool {
 	conn, err := net.DialTimeout("tcp", p.Address, replyTimeout)
 	if err != nil {
 		return false

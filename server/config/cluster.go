@@ -270,8 +270,6 @@ func checkUnused(c *Config) error {
 		return conflictf("repair has no meaning in a cluster: empty the directory of a damaged node, and it gets its state from the others")
 	case c.Rewind && c.ClusterImport == "":
 		return conflictf("rewind has no meaning for a node, whose time is the cluster's: begin a cluster with a backup, by cluster-import and rewind, or leave rewind out")
-	case c.Groups > 1 && c.ClusterImport != "":
-		return conflictf("a cluster with groups (%d) cannot begin with the state of cluster-import yet: leave one of them out", c.Groups)
 	case c.Groups < 2 && len(c.ClusterShared) > 0:
 		return conflictf("cluster-shared (%s) has no meaning with one group, which has all keys: set groups, or leave cluster-shared out", strings.Join(c.ClusterShared, ","))
 	case c.Groups > 1 && c.HasUpstream():

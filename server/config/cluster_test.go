@@ -41,7 +41,6 @@ func TestClusterContradictions(t *testing.T) {
 		{"a secret and nothing secret", func(c *Config) { c.ClusterSecret, c.ClusterInsecure = "#"+strings.Repeat("0", 64), true }, []string{"cluster-insecure", "leave one"}},
 		{"rewind", func(c *Config) { c.Rewind = true }, []string{"rewind", "cluster-import"}},
 		{"repair", func(c *Config) { c.Repair = true }, []string{"repair", "empty the directory"}},
-		{"imports into groups", func(c *Config) { c.Groups, c.ClusterImport = 2, "other" }, []string{"groups (2)", "cluster-import"}},
 		{"shared keys of one group", func(c *Config) { c.ClusterShared = []string{"global:*"} }, []string{"cluster-shared (global:*)", "groups"}},
 		{"groups with a home elsewhere", func(c *Config) { c.Groups, c.Upstream, c.UpstreamKeys = 2, []string{"a:1"}, []string{"x"} }, []string{"groups (2)", "upstream"}},
 		{"imports itself", func(c *Config) { c.ClusterImport = "data" }, []string{"cluster-import", "another directory"}},

@@ -35,6 +35,10 @@ type keyState struct {
 const clientName = "stint-compat"
 
 func main() {
+	if len(os.Args) == 3 {
+		take(os.Args[1], os.Args[2])
+		return
+	}
 	address := os.Getenv("STINT_ADDR")
 	if address == "" {
 		fmt.Fprintln(os.Stderr, "STINT_ADDR must be the address of a Stint server, such as 127.0.0.1:6379")
