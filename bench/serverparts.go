@@ -135,7 +135,7 @@ const memoryJudgedFrom = 1_000_000
 
 // The causes of goals that are missed.
 const (
-	coldDecision  = "a PING costs what Redis's does; the rest is the decision, 1.3 µs between system calls and 0.3 µs in a pipeline"
+	coldDecision  = "a PING costs as much as Redis's; the rest is the decision, 1.3 µs between system calls and 0.3 µs in a pipeline"
 	mostlyCalls   = "two thirds of it are the pipeline's read and write"
 	longerCommand = "five arguments and five integers in the reply, in place of three and one"
 	loopsSleep    = "a loop with half of the connections sleeps more often"

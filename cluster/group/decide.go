@@ -286,8 +286,7 @@ func (d *decider) rejectCall(c *call.Call, status engine.Status) {
 	d.metrics.countFailure(status)
 }
 
-// knowsVersion reports whether this node knows the cluster's version: one that has just joined or started does not know it
-// yet.
+// knowsVersion reports whether this node knows the cluster's version: one that has just joined or started does not know it yet.
 func (d *decider) knowsVersion() bool { return d.fsm.Cluster.Load().ClusterID != "" }
 
 // decideLater has a batch decided once this node knows the cluster's version.
@@ -306,8 +305,7 @@ func (d *decider) decideLater(b *engine.Batch) {
 // versionPoll is the time between two looks at the cluster's version.
 const versionPoll = 5 * time.Millisecond
 
-// decideKnown refuses the operations of a batch that are too new and has the others decided. An atomic batch is refused as
-// a whole.
+// decideKnown refuses the operations of a batch that are too new and has the others decided. An atomic batch is refused as a whole.
 func (d *decider) decideKnown(b *engine.Batch) (finished bool) {
 	if !d.formats.isTooNew(b.Ops) {
 		return d.decideInLog(b)

@@ -91,8 +91,7 @@ func compareBools(a, b bool) int {
 // than a vote takes, so two nodes do not both vote for themselves.
 const electionStagger = 10
 
-// checkLeaderNow makes Raft check its leader: reloading a timeout that is 1 ns shorter resets the timer, which then
-// fires.
+// checkLeaderNow makes Raft check its leader: reloading a timeout that is 1 ns shorter resets the timer, which then fires.
 func (e *election) checkLeaderNow() {
 	for _, timeout := range []time.Duration{e.opt.Heartbeat - 1, e.opt.Heartbeat} {
 		err := e.raft.Reload(func(c *raft.ReloadableConfig) { c.HeartbeatTimeout = timeout })

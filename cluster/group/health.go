@@ -50,8 +50,7 @@ func (h *health) run(ctx context.Context) {
 	}
 }
 
-// compareToLeader asks the leader for its applied index, and notes that this node has caught up if it reaches that
-// index soon.
+// compareToLeader asks the leader for its applied index, and notes that this node has caught up if it reaches that index soon.
 func (h *health) compareToLeader(ctx context.Context) {
 	address := h.leader.address()
 	if address == "" || h.role.current.Load() != nil {

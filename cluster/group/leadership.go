@@ -102,8 +102,7 @@ func (l *leaderRole) stepDown() {
 	l.leader.changed.Broadcast()
 }
 
-// lead renews the lease while this node is the leader of a term. If the term has changed unnoticed, a new leadership
-// begins.
+// lead renews the lease while this node is the leader of a term. If the term has changed unnoticed, a new leadership begins.
 func (l *leaderRole) lead(ctx context.Context) {
 	for ctx.Err() == nil {
 		term := l.raft.CurrentTerm()

@@ -7,8 +7,7 @@ import (
 	"github.com/stintdb/stint/engine/algorithm"
 )
 
-// applySeveral carries out an operation on several limits. With readOnly it changes nothing, and returns false if it would
-// have.
+// applySeveral carries out an operation on several limits. With readOnly it changes nothing, and returns false if it would have.
 func (s *Store) applySeveral(now int64, op *engine.Op, res *engine.Result, locked, readOnly bool) (done bool) {
 	g := s.groups.Get().(*acquireAllCall)
 	defer s.groups.Put(g)
@@ -184,11 +183,10 @@ func (g *acquireAllCall) touchRecords(parts int) {
 func (g *acquireAllCall) find(parts []engine.Op) {
 	for i := range parts {
 		t := &g.targets[i]
-		if t.rules = nil; t.moves == t.shard.Moves {
-			t.place = t.shard.FindFrom(t.place.At, t.tag, parts[i].Key)
-			continue
+		if t.moves != t.shard.Moves {
+			t.place.At, _ = t.shard.Seek(t.tag)
 		}
-		t.place, t.moves = t.shard.Find(t.tag, parts[i].Key), t.shard.Moves
+		t.place, t.moves, t.rules = t.shard.FindFrom(t.place.At, t.tag, parts[i].Key), t.shard.Moves, nil
 	}
 }
 

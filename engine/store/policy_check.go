@@ -9,8 +9,7 @@ import (
 	"github.com/stintdb/stint/engine/purse"
 )
 
-// check asks a policy's limits for a caller. With readOnly it takes nothing if tokens would be taken, and returns
-// false.
+// check asks a policy's limits for a caller. With readOnly it takes nothing if tokens would be taken, and returns false.
 func (s *Store) check(g *acquireAllCall, now int64, op *engine.Op, res *engine.Result, locked, readOnly bool) (done bool) {
 	return s.checkBy(g, op, res, func(parts []engine.Op) bool { return s.acquireAll(g, now, op, parts, res, locked, readOnly) })
 }

@@ -16,13 +16,11 @@ const (
 	flushWork = 40
 	// MaxHolderWork is the most that looking through the holders of one key takes.
 	MaxHolderWork = limits.MaxHolders + OpWork
-	// MaxLogWork is the most that keeping a request in a sliding log of the default bound takes: the log may have to be
-	// copied.
+	// MaxLogWork is the most that keeping a request in a sliding log of the default bound takes: the log may have to be copied.
 	MaxLogWork = 100_000*16/keyspace.WorkBytes + OpWork
 )
 
-// Weigh returns about the work that operations would take now, at most, one after the other. It looks each key up, and no
-// further.
+// Weigh returns about the work that operations would take now, at most, one after the other. It looks each key up, and no further.
 func (s *Store) Weigh(ops []engine.Op) (work int) {
 	var after sizes
 	if len(ops) > 1 {
