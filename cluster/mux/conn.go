@@ -82,7 +82,7 @@ func Accept(conn net.Conn, admit func(group uint32) error, serve func(s *Stream,
 	return c
 }
 
-// Run takes what arrives until the connection ends, and returns when no stream is served any longer.
+// Run receives until the connection ends, and returns when no stream is served any longer.
 func (c *Conn) Run() error {
 	in := bufio.NewReaderSize(c.conn, readBytes)
 	var err error
@@ -228,7 +228,7 @@ func (c *Conn) send(number uint32, kind byte, b []byte) error {
 	return c.Err()
 }
 
-// write writes what waits. It returns true if there is more to write.
+// write writes the waiting bytes. It returns true if there is more to write.
 func (c *Conn) write() bool {
 	c.mu.Lock()
 	frame := c.waiting

@@ -73,7 +73,7 @@ func open(t *testing.T, c *Conn, group uint32) *Stream {
 	return s
 }
 
-// echo sends back what a stream receives, behind the number of its group.
+// echo returns the input of a stream, behind the number of its group.
 func echo(s *Stream, group uint32) {
 	_, _ = s.Write([]byte{byte(group)})
 	_, _ = io.Copy(s, struct{ io.Reader }{s})
@@ -224,7 +224,7 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// A stream that is not read stops its sender, and what cannot be written stops all.
+// A stream that is not read stops its sender, and a write that does not end stops all.
 func TestBoundsOfBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		read := make(chan struct{})

@@ -144,7 +144,7 @@ func (s *Stream) Read(b []byte) (int, error) {
 	}
 }
 
-// readNow reads what is there.
+// readNow reads without waiting.
 func (s *Stream) readNow(b []byte) (n int, until time.Time, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

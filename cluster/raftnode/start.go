@@ -26,7 +26,7 @@ type StartConfig struct {
 	Stable    raft.StableStore
 	Snapshots raft.SnapshotStore
 	Messenger transport.Messenger          // to and from the group's other members, which do not arrive yet
-	Beats     time.Duration                // at whose multiples this and other groups send what can wait; 0 for a group that is alone
+	Beats     time.Duration                // at whose multiples this and other groups send messages that can wait; 0 for a group that is alone
 	Observe   func(*raft.Observation) bool // a filter of Raft's observations that delivers none
 }
 

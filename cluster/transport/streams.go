@@ -99,7 +99,7 @@ func (p *Peers) shareDial(to streamsTo) (*sharedDial, error) {
 
 var errNoStreams = errors.New("the node does not know streams: start it with this version")
 
-// dialStreams connects, and takes what arrives until the connection ends.
+// dialStreams connects, and receives until the connection ends.
 func (p *Peers) dialStreams(to streamsTo, d *sharedDial) {
 	conn, theirs, err := p.dial(context.Background(), to.address, to.lane.purpose(), Hello{Frames: p.frames(), Streams: true})
 	if err == nil && !theirs.Streams {
