@@ -73,7 +73,7 @@ func (n *Node) Remove(ctx context.Context, node string) error {
 	if err := n.removeFromKeys(ctx, node); err != nil {
 		return err
 	}
-	if err := n.first.Remove(ctx, node); err != nil {
+	if err := n.first.Remove(ctx, node, false); err != nil {
 		return err
 	}
 	return n.removeFromKeys(ctx, node)
@@ -82,7 +82,7 @@ func (n *Node) Remove(ctx context.Context, node string) error {
 // removeFromKeys removes a node from the groups of keys.
 func (n *Node) removeFromKeys(ctx context.Context, node string) error {
 	for i, g := range n.KeyGroups() {
-		if err := g.Remove(ctx, node); err != nil {
+		if err := g.Remove(ctx, node, false); err != nil {
 			return fmt.Errorf("group %d: %w; try again", i+1, err)
 		}
 	}

@@ -155,14 +155,14 @@ func TestLastQuorumIsNotRemoved(t *testing.T) {
 			if name == gone || name == leader.opt.Node {
 				continue
 			}
-			if err := leader.Group().Remove(ctx, name); err == nil || !strings.Contains(err.Error(), "no majority") {
+			if err := leader.Group().Remove(ctx, name, false); err == nil || !strings.Contains(err.Error(), "no majority") {
 				t.Errorf("removing %s while %s is down: %v", name, gone, err)
 			}
 		}
-		if err := leader.Group().Remove(ctx, gone); err != nil {
+		if err := leader.Group().Remove(ctx, gone, false); err != nil {
 			t.Errorf("removing the member that is down: %v", err)
 		}
-		if err := leader.Group().Remove(ctx, "nobody"); err == nil || !strings.Contains(err.Error(), "RAFT NODES") {
+		if err := leader.Group().Remove(ctx, "nobody", false); err == nil || !strings.Contains(err.Error(), "RAFT NODES") {
 			t.Errorf("removing nobody: %v", err)
 		}
 	})

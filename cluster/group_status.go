@@ -10,6 +10,7 @@ import (
 
 	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/group"
+	"github.com/stintdb/stint/cluster/transport"
 )
 
 // groupStatuses are the statuses of nodes as members of one group of keys. They come with those of group 0.
@@ -110,13 +111,13 @@ func (s *sharedFetches) fetch(ctx context.Context, address string) (nodeStatus, 
 	case <-f.done:
 		return f.status, f.err
 	case <-ctx.Done():
-		return nodeStatus{}, ctx.Err()
+		return nodeStatus{}, context.Cause(ctx)
 	}
 }
 
 func (s *sharedFetches) run(address string) {
 	for f := s.take(address); f != nil; f = s.take(address) {
-		ctx, cancel := context.WithTimeout(context.Background(), group.RPCTimeout)
+		ctx, cancel := context.WithTimeout(context.Background(), transport.DialTimeout) // later callers wait for this one
 		f.status, f.err = s.ask(ctx, address)
 		cancel()
 		close(f.done)

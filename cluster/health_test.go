@@ -89,7 +89,7 @@ func TestNodeWithoutRaft(t *testing.T) {
 			t.Errorf("it is %s, healthy: %v", st.State, st.Healthy)
 		}
 		third := s.others(leader)[1].opt.Node
-		if err := leader.Group().Remove(t.Context(), third); err == nil || !strings.Contains(err.Error(), "no majority") {
+		if err := leader.Group().Remove(t.Context(), third, false); err == nil || !strings.Contains(err.Error(), "no majority") {
 			t.Errorf("the last node beside the leader whose Raft runs is removed: %v", err)
 		}
 		select {

@@ -266,7 +266,7 @@ func TestProcessThatIsCutOffStops(t *testing.T) {
 			t.Error("it grants nothing although it holds tokens")
 		}
 		removed := make(chan error, 1)
-		go func() { removed <- leader.Group().Remove(t.Context(), n.opt.Node) }() // it takes longer than the silence after which tokens go back
+		go func() { removed <- leader.Group().Remove(t.Context(), n.opt.Node, false) }() // it takes longer than the silence after which tokens go back
 		last, began := time.Duration(0), time.Now()
 		for time.Since(began) < 2*group.VoidRemovedAfter {
 			if grantedAt() {

@@ -39,7 +39,7 @@ func TestLeaderIsRemoved(t *testing.T) {
 				if !askLeader {
 					asked = s.others(leader)[0]
 				}
-				if err := asked.Group().Remove(t.Context(), leader.opt.Node); err != nil {
+				if err := asked.Group().Remove(t.Context(), leader.opt.Node, false); err != nil {
 					t.Fatalf("%v nodes, asked of the leader: %v: %v", len(names), askLeader, err)
 				}
 				s.staysAway(leader.opt.Node)
@@ -177,7 +177,7 @@ func TestRemovedWhileCutOff(t *testing.T) {
 			}
 		}
 		cut(true)
-		if err := leader.Group().Remove(t.Context(), lost.opt.Node); err != nil {
+		if err := leader.Group().Remove(t.Context(), lost.opt.Node, false); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(5 * time.Second)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/group"
 	"github.com/stintdb/stint/cluster/oncelog"
 	"github.com/stintdb/stint/cluster/raftnode"
@@ -66,6 +67,7 @@ func Open(o Options) (*Node, error) {
 		return nil, errors.Join(err, n.end())
 	}
 	n.ended.Go(func() { n.discovery.run(n.ctx) })
+	n.ended.Go(func() { clock.Every(n.ctx, n.opt.MeetEvery, func() { n.endRemovals(n.ctx) }) })
 	if n.router != nil {
 		b := &balancer{keys: n.keys, statuses: n.statuses, log: n.log}
 		n.ended.Go(func() { b.run(n.ctx) })

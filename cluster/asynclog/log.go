@@ -85,6 +85,7 @@ func (l *Log) StoreLogs(entries []*raft.Log) error {
 	if err == nil {
 		l.durable.Store(entries[len(entries)-1].Index)
 		l.moved.Broadcast()
+		l.came.Broadcast()
 	}
 	return err
 }

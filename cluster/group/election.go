@@ -19,8 +19,7 @@ import (
 // up to three timeouts and more. So after half a timeout of silence a node asks the others for their status, and all
 // compute the same order from the answers: each checks the leader when the timeout is over for all of them, one
 // shortly after the other, the longest log last, and among equal logs the slow nodes first. By then the others grant
-// their votes. No node checks earlier than Raft permits: votes are refused until the timeout is over, and the lease
-// rests on that.
+// their votes. No node checks earlier than Raft permits: votes are refused until the timeout is over, and the lease rests on that.
 
 // election hastens the election of a leader after a silence of the last one.
 type election struct {

@@ -192,24 +192,30 @@ func (ms *membership) add(ctx context.Context, o AdminRequest) error {
 }
 
 // remove ends a membership, unless the remaining members could not decide.
-func (ms *membership) remove(ctx context.Context, node string) error {
-	s, err := ms.raft.Member(node)
+func (ms *membership) remove(ctx context.Context, o AdminRequest) error {
+	s, err := ms.raft.Member(o.Node)
 	switch {
 	case err != nil && ms.opt.Number > 0:
 		return nil // it has left this group of keys already
 	case err != nil:
 		return err
 	}
-	if err := ms.canRemoveVoter(ctx, s.ID); err != nil {
-		return err
-	}
 	if s.ID == ms.raft.ID {
+		if err := ms.canRemoveVoter(ctx, s.ID); err != nil {
+			return err
+		}
 		return ms.leaveRemovalToNext(ctx)
 	}
 	if err := ms.beginChange(ctx); err != nil {
 		return err
 	}
 	defer ms.endChange()
+	if o.Again && !ms.opt.IsRemoved(s.ID) {
+		return nil
+	}
+	if err := ms.canRemoveVoter(ctx, s.ID); err != nil {
+		return err
+	}
 	if err := ms.formats.propose(ctx, fsm.KindMember, fsm.MemberBody{ID: s.ID, Removed: true}); err != nil {
 		return err
 	}

@@ -67,6 +67,7 @@ type AdminRequest struct {
 	Node     string `json:"node,omitempty"`
 	Address  string `json:"address,omitempty"`
 	Nonvoter bool   `json:"spare,omitempty"`
+	Again    bool   `json:"again,omitempty"` // a removal that did not end everywhere
 }
 
 // RPCTimeout bounds a request and its answer. Changing members takes a few rounds of the log.
@@ -100,7 +101,7 @@ func (ms *membership) handleAdmin(ctx context.Context, o AdminRequest) error {
 	case "add":
 		return ms.add(ctx, o)
 	case "remove":
-		return ms.remove(ctx, o.Node)
+		return ms.remove(ctx, o)
 	case "transfer":
 		return ms.raft.Await(ctx, func() error { return ms.transfers.transfer(o.Node) })
 	}

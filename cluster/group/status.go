@@ -118,8 +118,7 @@ func (g *Group) Leads() (leads bool, client string) {
 	return false, g.fsm.Cluster.Load().Members[g.raft.IDAt(address)].Client
 }
 
-// Now is the cluster's time as far as this node knows it, in nanoseconds since the Unix epoch; before it knows any, its own
-// clock's.
+// Now is the cluster's time as far as this node knows it, in nanoseconds since the Unix epoch; before it knows any, its own clock's.
 func (g *Group) Now() int64 { return g.clock.NowOrWall() }
 
 // Sweep is [store.Store.Sweep] at the time of the last entry applied: a key that is expired then is expired for
@@ -137,9 +136,10 @@ func (g *Group) Add(ctx context.Context, node, address string, voter bool) error
 	return g.members.askLeader(ctx, Request{Admin: &AdminRequest{Do: "add", Node: node, Address: address, Nonvoter: !voter}})
 }
 
-// Remove ends a membership. It refuses to leave the cluster without a majority that answers.
-func (g *Group) Remove(ctx context.Context, node string) error {
-	return g.members.askLeader(ctx, Request{Admin: &AdminRequest{Do: "remove", Node: node}})
+// Remove ends a membership. It refuses to leave the cluster without a majority that answers. With again, it does nothing if the node has been added
+// since it was removed.
+func (g *Group) Remove(ctx context.Context, node string, again bool) error {
+	return g.members.askLeader(ctx, Request{Admin: &AdminRequest{Do: "remove", Node: node, Again: again}})
 }
 
 // Transfer transfers leadership to a member, or with "" to the most suitable one.

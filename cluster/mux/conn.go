@@ -91,7 +91,7 @@ func (c *Conn) Run() error {
 	}
 	c.end(err)
 	c.served.Wait()
-	return err
+	return c.Err()
 }
 
 // read takes a chunk.
@@ -150,10 +150,10 @@ func (c *Conn) accept(in io.Reader, number uint32, size int, known *Stream) erro
 	isFull := len(c.streams) >= maxStreams
 	c.streams[number] = s
 	c.mu.Unlock()
-	if isFull {
-		return fmt.Errorf("more than %d streams", maxStreams)
-	}
 	refused := c.admit(group)
+	if isFull {
+		refused = fmt.Errorf("more than %d streams", maxStreams)
+	}
 	c.served.Go(func() {
 		if refused != nil {
 			_ = s.close(refused.Error())

@@ -273,16 +273,11 @@ func TestStuckWrites(t *testing.T) {
 // Bytes that no end sends end the connection.
 func TestChunksThatNobodySends(t *testing.T) {
 	opens := func(number uint32) string { return chunk(number, kindOpen, 4) + "\x01\x00\x00\x00" }
-	var tooMany strings.Builder
-	for i := range uint32(maxStreams + 1) {
-		tooMany.WriteString(opens(i))
-	}
 	for want, sent := range map[string]string{
 		"a chunk of 65537 bytes":   chunk(1, kindData, maxChunkBytes+1),
 		"a chunk of kind 9":        chunk(1, 9, 0),
 		"stream 1 may not be":      opens(1) + opens(1),
 		"stream 2 may not be":      chunk(2, kindOpen, 3),
-		"more than 1024 streams":   tooMany.String(),
 		"kind 2 and 1 bytes is no": chunk(1, kindOpened, 1),
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -296,6 +291,37 @@ func TestChunksThatNobodySends(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A stream beyond the bound is closed with the reason, and the others stay.
+func TestTooManyStreams(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		here, there := net.Pipe()
+		defer here.Close()
+		go func() {
+			for i := range uint32(maxStreams + 1) {
+				_, _ = io.WriteString(here, chunk(i, kindOpen, 4)+"\x01\x00\x00\x00")
+			}
+		}()
+		c := Accept(there, func(uint32) error { return nil }, func(s *Stream, _ uint32) { _, _ = io.Copy(io.Discard, s) })
+		go func() { _ = c.Run() }()
+		var head [chunkHead]byte
+		for {
+			if _, err := io.ReadFull(here, head[:]); err != nil {
+				t.Fatal(err)
+			}
+			reason := make([]byte, binary.LittleEndian.Uint32(head[5:]))
+			if _, err := io.ReadFull(here, reason); err != nil {
+				t.Fatal(err)
+			}
+			if head[4] == kindClose {
+				if number := binary.LittleEndian.Uint32(head[:]); number != maxStreams || string(reason) != "more than 1024 streams" || c.Err() != nil {
+					t.Errorf("stream %d: %q, %v", number, reason, c.Err())
+				}
+				return
+			}
+		}
+	})
 }
 
 func chunk(number uint32, kind byte, size uint32) string {

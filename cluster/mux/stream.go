@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -20,6 +21,7 @@ type Stream struct {
 	unread []byte // from read on
 	read   int
 	until  time.Time
+	asked  atomic.Int64 // when until was set, nanoseconds since the connection began
 	opened bool
 	ended  error // what reading returns behind unread
 	moved  chan struct{}
@@ -117,7 +119,6 @@ func (s *Stream) take(b []byte) {
 
 // Read implements net.Conn.
 func (s *Stream) Read(b []byte) (int, error) {
-	began := time.Since(s.conn.began)
 	for {
 		n, until, err := s.readNow(b)
 		if n > 0 || err != nil || len(b) == 0 {
@@ -136,7 +137,7 @@ func (s *Stream) Read(b []byte) (int, error) {
 		case <-s.moved:
 			s.timer.Stop()
 		case <-s.timer.C:
-			if time.Duration(s.conn.heard.Load()) <= began {
+			if s.conn.heard.Load() <= s.asked.Load() { // nothing has arrived since the deadline was set
 				s.conn.end(errSilent)
 			}
 			return 0, os.ErrDeadlineExceeded
@@ -228,6 +229,7 @@ func (s *Stream) SetReadDeadline(t time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.until = t
+	s.asked.Store(int64(time.Since(s.conn.began)))
 	return nil
 }
 

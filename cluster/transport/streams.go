@@ -29,9 +29,6 @@ func (l Lane) purpose() Purpose {
 	return ForRaft
 }
 
-// maxStreamsTo bounds the connections with streams that are remembered, former members' among them.
-const maxStreamsTo = 3 * maxHosts
-
 type streamsTo struct {
 	address string
 	lane    Lane
@@ -84,23 +81,17 @@ func (p *Peers) shareDial(to streamsTo) (*sharedDial, error) {
 	if p.closed {
 		return nil, net.ErrClosed
 	}
-	if len(p.streams) >= maxStreamsTo {
-		for other, d := range p.streams {
-			if d.hasEnded() {
-				delete(p.streams, other)
-			}
-		}
-	}
 	d := &sharedDial{done: make(chan struct{})}
 	p.streams[to] = d
 	p.ended.Go(func() { p.dialStreams(to, d) })
 	return d, nil
 }
 
-var errNoStreams = errors.New("the node does not know streams: start it with this version")
+var errNoStreams = errors.New("the node does not carry groups of keys in streams: start it with the version of this node")
 
 // dialStreams connects, and receives until the connection ends.
 func (p *Peers) dialStreams(to streamsTo, d *sharedDial) {
+	defer p.forgetStreams(to, d)
 	conn, theirs, err := p.dial(context.Background(), to.address, to.lane.purpose(), Hello{Frames: p.frames(), Streams: true})
 	if err == nil && !theirs.Streams {
 		_ = conn.Close()
@@ -114,6 +105,15 @@ func (p *Peers) dialStreams(to streamsTo, d *sharedDial) {
 	d.conn = mux.New(conn)
 	close(d.done)
 	p.noteBroken(conn, d.conn.Run())
+}
+
+// forgetStreams forgets a connection that has ended, unless there is another by now.
+func (p *Peers) forgetStreams(to streamsTo, d *sharedDial) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.streams[to] == d {
+		delete(p.streams, to)
+	}
 }
 
 // serveStreams serves the streams of a connection until it closes.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/stintdb/stint/cluster/fsm"
@@ -26,11 +27,12 @@ func (i *inspector) node(path string) (is bool, err error) {
 	if is, err := i.member(path, ""); !is || err != nil {
 		return is, err
 	}
-	for number := 1; ; number++ {
-		dir := raftstore.GroupDir(path, number)
-		if _, err := os.Stat(dir); err != nil { // the groups have numbers without gaps
-			break
-		}
+	last, err := lastGroup(path)
+	if err != nil {
+		return true, err
+	}
+	for number := range last { // a number without a directory has lost it
+		dir := raftstore.GroupDir(path, number+1)
 		name, err := filepath.Rel(path, dir)
 		if err != nil {
 			return true, err
@@ -43,6 +45,20 @@ func (i *inspector) node(path string) (is bool, err error) {
 		}
 	}
 	return true, i.groupsLog(filepath.Join(path, raftstore.SharedLogDir))
+}
+
+// lastGroup is the largest number of a group of keys that has a directory, 0 without any.
+func lastGroup(path string) (last int, err error) {
+	entries, err := os.ReadDir(filepath.Dir(raftstore.GroupDir(path, 1)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	for _, e := range entries {
+		if number, err := strconv.Atoi(e.Name()); err == nil {
+			last = max(last, number)
+		}
+	}
+	return last, err
 }
 
 // lacksIdentity reports a group's directory that is not that of a node.

@@ -24,7 +24,7 @@ var raftRows = []Row{{
 			Summary: "Add a member to the cluster; can be sent to any node. A NONVOTER (learner) replicates and serves requests but does not vote; adding it again without NONVOTER makes it a voter.",
 			Returns: "`OK`. Sent when a majority has stored the change.", Example: "x 127.0.0.1:1",
 			Cost: Light, Flags: Admin | Dangerous | NotInMulti, Run: inRaft(runRaftAdd)},
-		{Name: "remove", Syntax: "id", Group: "cluster", Summary: "Remove a member from the cluster; can be sent to any node. It stays removed, also when it is started again, until `RAFT ADD`, or with an empty directory. Rejected if the remaining nodes would have no majority that is up.",
+		{Name: "remove", Syntax: "id", Group: "cluster", Summary: "Remove a member from the cluster; can be sent to any node. It stays removed, also after a restart, until `RAFT ADD` or a start with an empty directory. Rejected if the remaining nodes would have no majority that is up.",
 			Returns: "`OK`. Sent when a majority has stored the change.", Example: "x",
 			Cost: Light, Flags: Admin | Dangerous | NotInMulti, Run: inRaft(func(m Membership, s Session, _ *resp.Writer, args [][]byte) {
 				awaitCluster(s, func(done func(error)) { m.Remove(string(args[2]), done) })

@@ -1,0 +1,30 @@
+package cluster
+
+import (
+	"context"
+	"slices"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/stintdb/stint/cluster/group"
+)
+
+// endRemovals ends the memberships that RAFT REMOVE has removed and that are left, where group 0 is led: a removal may have ended half-way, or a node may
+// have joined a group that did not know of it yet.
+func (n *Node) endRemovals(ctx context.Context) {
+	if leads, _ := n.first.Leads(); !leads {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, group.RPCTimeout)
+	defer cancel()
+	for _, id := range n.first.Cluster().Removed {
+		for number, g := range n.groups() {
+			if !slices.ContainsFunc(g.Members(), func(s raft.Server) bool { return s.ID == id }) {
+				continue
+			}
+			if err := g.Remove(ctx, string(id), true); err != nil {
+				n.log.Once("remove "+err.Error(), "a node that was removed is still a member", "id", id, "group", number, "error", err)
+			}
+		}
+	}
+}
