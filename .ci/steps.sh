@@ -194,6 +194,9 @@ check_unraced() {
 # raced prints the packages below a folder that run under the race detector.
 raced() { go list "./$1/..." | grep -vE "/($(IFS='|' && echo "${unraced_packages[*]}"))\$"; }
 
+# in_bubbles prints those of some packages whose tests have bubbles of synctest.
+in_bubbles() { xargs go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' | grep -F testing/synctest | cut -d ' ' -f 1; }
+
 # racing prints a pattern for the tests of a folder that start goroutines, themselves or by a function of their file. The packages
 # below ./engine start none (TestEngineIsPure), so their other tests show no race.
 racing() {
@@ -211,10 +214,13 @@ step_race() {
     # which crashes the race detector itself. Goroutines are still interleaved and their accesses still compared. The run
     # leaves the other processors to the packages below.
     watched go test -race -cpu 1 ./cluster -faults "$(size race-faults)" -group-faults "$(size race-faults)" -sim-failovers 1 -skip 'WhatCannotBeCarriedOut|LogOperationsOfAHotKey' &
-    local nodes=$! folder others=passed
-    # shellcheck disable=SC2046 # packages, separated by lines
+    local nodes=$! folder others=passed bubbles unraced_tests
+    bubbles=$(raced server | in_bubbles)
+    unraced_tests="^($(IFS='|' && echo "${unraced[*]}"))\$"
+    # shellcheck disable=SC2046,SC2086 # packages, separated by lines
     (
-        watched go test -race -skip "^($(IFS='|' && echo "${unraced[*]}"))\$" $(raced server)
+        watched go test -race -cpu 1 -skip "$unraced_tests" $bubbles
+        watched go test -race -skip "$unraced_tests" $(raced server | grep -vxF "$bubbles")
         for folder in $(grep -lE "$starts_goroutines" ./engine/*/*_test.go | xargs -n 1 dirname | sort -u); do
             watched go test -race -run "$(racing "$folder")" "$folder"
         done
@@ -229,7 +235,7 @@ step_clients() {
     local module
     for module in "${client_modules[@]}"; do
         echo "-- $module"
-        (cd "$module" && watched go test -race ./...)
+        (cd "$module" && watched go test -race -cpu 1 ./...) # see step_race
     done
 }
 
