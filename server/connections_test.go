@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -62,7 +63,12 @@ func TestClientThatDoesNotRead(t *testing.T) {
 					break
 				}
 				expect(t, other, frames("PING"), "+PONG\r\n")
-				most = max(most, heapBytes()-heap)
+				grown := heapBytes() - heap
+				if grown > 8<<20 { // garbage may be among it
+					runtime.GC()
+					grown = heapBytes() - heap
+				}
+				most = max(most, grown)
 				if written > 100<<20 {
 					t.Fatal("100 MB of commands were taken without one reply being read")
 				}
