@@ -194,9 +194,6 @@ check_unraced() {
 # raced prints the packages below a folder that run under the race detector.
 raced() { go list "./$1/..." | grep -vE "/($(IFS='|' && echo "${unraced_packages[*]}"))\$"; }
 
-# in_bubbles prints those of some packages whose tests have bubbles of synctest.
-in_bubbles() { xargs go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' | grep -F testing/synctest | cut -d ' ' -f 1; }
-
 # racing prints a pattern for the tests of a folder that start goroutines, themselves or by a function of their file. The packages
 # below ./engine start none (TestEngineIsPure), so their other tests show no race.
 racing() {
@@ -215,12 +212,12 @@ step_race() {
     # leaves the other processors to the packages below.
     watched go test -race -cpu 1 ./cluster -faults "$(size race-faults)" -group-faults "$(size race-faults)" -sim-failovers 1 -skip 'WhatCannotBeCarriedOut|LogOperationsOfAHotKey' &
     local nodes=$! folder others=passed bubbles unraced_tests
-    bubbles=$(raced server | in_bubbles)
+    mapfile -t bubbles < <(git grep -l testing/synctest -- 'server/*_test.go')
     unraced_tests="^($(IFS='|' && echo "${unraced[*]}"))\$"
-    # shellcheck disable=SC2046,SC2086 # packages, separated by lines
+    # shellcheck disable=SC2046 # packages, separated by lines
     (
-        watched go test -race -cpu 1 -skip "$unraced_tests" $bubbles
-        watched go test -race -skip "$unraced_tests" $(raced server | grep -vxF "$bubbles")
+        watched go test -race -cpu 1 -run "$(tests_of "${bubbles[@]}")" -skip "$unraced_tests" $(dirname "${bubbles[@]/#/./}" | sort -u)
+        watched go test -race -skip "$unraced_tests|$(tests_of "${bubbles[@]}")" $(raced server)
         for folder in $(grep -lE "$starts_goroutines" ./engine/*/*_test.go | xargs -n 1 dirname | sort -u); do
             watched go test -race -run "$(racing "$folder")" "$folder"
         done
@@ -235,7 +232,7 @@ step_clients() {
     local module
     for module in "${client_modules[@]}"; do
         echo "-- $module"
-        (cd "$module" && watched go test -race -cpu 1 ./...) # see step_race
+        (cd "$module" && watched go test -race ./...)
     done
 }
 
