@@ -91,24 +91,29 @@ func call[P, R any](b *tab, command cdp.Command[P, R], params P) {
 // value is the result of an expression in the page, as text.
 func (b *tab) value(expression string) string {
 	b.Helper()
-	text, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](fmt.Sprintf("String(%s)", expression)))
+	text, err := b.evaluate(expression)
 	if err != nil {
 		b.Fatalf("%s: %v", expression, err)
 	}
 	return text
 }
 
-// until waits for an expression to become true in the page.
+func (b *tab) evaluate(expression string) (text string, err error) {
+	return chromedp.Run(b.ctx, chromedp.Evaluate[string](fmt.Sprintf("String(%s)", expression)))
+}
+
+// until waits for an expression to become true in the page. While the page is loaded again, it has an error.
 func (b *tab) until(expression string) {
 	b.Helper()
-	came := false
+	came, failed := false, error(nil)
 	defer func() {
 		if !came {
-			b.Logf("the page says: %s", b.value("document.body.innerText"))
+			b.Logf("%v; the page says: %s", failed, b.value("document.body.innerText"))
 		}
 	}()
 	until(b.T, expression, func() bool {
-		came = b.value(fmt.Sprintf("Boolean(%s)", expression)) == "true"
+		text, err := b.evaluate(fmt.Sprintf("Boolean(%s)", expression))
+		came, failed = text == "true", err
 		return came
 	})
 }
