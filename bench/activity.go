@@ -49,7 +49,7 @@ func procFields(text string) map[string]float64 {
 	return fields
 }
 
-// since is what came since an earlier reading, less idle for each of some seconds, and divided by parts.
+// since is the growth since an earlier reading, less that of idle seconds, divided by parts.
 func (a activity) since(before, idle activity, seconds, parts float64) activity {
 	return activity{
 		(a.switches - before.switches - idle.switches*seconds) / parts,

@@ -186,22 +186,23 @@ func groupTables(_ Env, f Figures) []Table {
 	t := Table{Title: "Three nodes with groups of keys", Words: 2, Header: []string{"load, to all nodes", "groups", "requests/s", "µs CPU", "ratio", "busiest node", switches, reads, writes},
 		Note: "CPU is that of all nodes for a request, without that of idle nodes, and its ratio that to one group in the same round; the busiest node's CPU is a multiple of a third. Switches, reads and writes are for 1,000 requests, those of idle nodes left out. " +
 			"150 connections with three groups are as many for each leader as 50 with one."}
+	figure := func(groups int, load, metric string) string {
+		return formatFigure(median(f[Key{groupSeries(groups), load, metric}]))
+	}
 	for _, l := range groupLoads {
 		for _, groups := range groupCounts {
 			own, one := Key{groupSeries(groups), l.name, cpu}, Key{groupSeries(1), l.name, cpu}
-			t.Rows = append(t.Rows, []string{l.name, fmt.Sprint(groups), formatCount(median(f[Key{groupSeries(groups), l.name, throughput}])), formatFigure(median(f[own])),
-				formatFigure(f.ratio(own, one)), formatFigure(median(f[Key{groupSeries(groups), l.name, shareOfCPU}])), formatFigure(median(f[Key{groupSeries(groups), l.name, switches}])),
-				formatFigure(median(f[Key{groupSeries(groups), l.name, reads}])), formatFigure(median(f[Key{groupSeries(groups), l.name, writes}]))})
+			t.Rows = append(t.Rows, []string{l.name, fmt.Sprint(groups), formatCount(median(f[Key{groupSeries(groups), l.name, throughput}])), figure(groups, l.name, cpu),
+				formatFigure(f.ratio(own, one)), figure(groups, l.name, shareOfCPU), figure(groups, l.name, switches), figure(groups, l.name, reads), figure(groups, l.name, writes)})
 		}
 	}
 	idle := Table{Title: "Three nodes with groups of keys, idle", Words: 1, Header: []string{"groups", idleCPU, switches, reads, writes, ledSpread}, Note: "All of three nodes, in a second."}
 	for _, groups := range slices.Concat(groupCounts, []int{idleGroups}) {
 		led := "0"
 		if groups > 1 && groups != idleGroups {
-			led = formatFigure(median(f[Key{groupSeries(groups), "", ledSpread}]))
+			led = figure(groups, "", ledSpread)
 		}
-		idle.Rows = append(idle.Rows, []string{fmt.Sprint(groups), formatFigure(median(f[Key{groupSeries(groups), "", idleCPU}])), formatFigure(median(f[Key{groupSeries(groups), "", switches}])),
-			formatFigure(median(f[Key{groupSeries(groups), "", reads}])), formatFigure(median(f[Key{groupSeries(groups), "", writes}])), led})
+		idle.Rows = append(idle.Rows, []string{fmt.Sprint(groups), figure(groups, "", idleCPU), figure(groups, "", switches), figure(groups, "", reads), figure(groups, "", writes), led})
 	}
 	return []Table{t, idle}
 }

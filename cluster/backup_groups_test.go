@@ -34,7 +34,7 @@ func readSource(t *testing.T, file []byte) group.Source {
 	return from
 }
 
-// usedGroups is the backup of a cluster of four groups with a shared limit, of which groups hold tokens, and what was granted of it.
+// usedGroups is the backup of a cluster of four groups with a shared limit whose tokens some groups hold, and the number of tokens granted.
 func usedGroups(t *testing.T) (file []byte, granted int64) {
 	t.Helper()
 	var out bytes.Buffer

@@ -100,7 +100,7 @@ func TestIndex(t *testing.T) {
 	}
 }
 
-// TestReadme checks that the step test of .ci/run is the test command of README.md, but for what it leaves to another step.
+// TestReadme checks that the step test of .ci/run is the test command of README.md, without the tests of another step.
 func TestReadme(t *testing.T) {
 	readme := strings.Join(readPage(t, "README.md").lines, "\n")
 	tests := regexp.MustCompile(`(?m)^go test .*$`).FindString(readme)

@@ -9,11 +9,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/store"
 )
-
-func keepEntry(_ int64, e keyspace.Entry) (keyspace.Entry, error) { return e, nil }
 
 // A backup is read back from a stream, as a copy, and by a start in a directory that holds nothing else.
 func TestBackupIsReadBack(t *testing.T) {
@@ -25,7 +22,7 @@ func TestBackupIsReadBack(t *testing.T) {
 	if err != nil || size != int64(file.Len()) || states < 1000 {
 		t.Fatal(states, size, file.Len(), err)
 	}
-	if n, size, err := CopyState(&copied, bytes.NewReader(file.Bytes()), keepEntry); err != nil || n != states || size != int64(copied.Len()) {
+	if n, size, err := CopyState(&copied, bytes.NewReader(file.Bytes())); err != nil || n != states || size != int64(copied.Len()) {
 		t.Fatal(n, size, copied.Len(), err)
 	}
 	for name, content := range map[string][]byte{"a backup": file.Bytes(), "a copy": copied.Bytes()} {
@@ -60,18 +57,18 @@ func TestDamagedStateIsNotCopied(t *testing.T) {
 	defer s.Close()
 	whole := writeState(t, s, someTime)
 	for at := 0; at < len(whole); at += blockAlign {
-		if _, _, err := CopyState(io.Discard, bytes.NewReader(whole[:at]), keepEntry); err == nil {
+		if _, _, err := CopyState(io.Discard, bytes.NewReader(whole[:at])); err == nil {
 			t.Errorf("a state cut at %d of %d is copied", at, len(whole))
 		}
 		changed := bytes.Clone(whole)
 		if changed[at] ^= 1; at == 0 || at == headerBytes {
-			if _, _, err := CopyState(io.Discard, bytes.NewReader(changed), keepEntry); err == nil {
+			if _, _, err := CopyState(io.Discard, bytes.NewReader(changed)); err == nil {
 				t.Errorf("a state changed at %d is copied", at)
 			}
 		}
 	}
 	twice := append(bytes.Clone(whole), whole[headerBytes:]...)
-	if _, _, err := CopyState(io.Discard, bytes.NewReader(twice), keepEntry); err == nil {
+	if _, _, err := CopyState(io.Discard, bytes.NewReader(twice)); err == nil {
 		t.Error("a state with another behind it is copied")
 	}
 }

@@ -13,17 +13,14 @@ import (
 // errTooMany is the error of a file that goes on after its last record.
 var errTooMany = errors.New("has records after its last one")
 
-// CopyState copies the output of [WriteState] and writes what edit makes of each entry, which is valid during the call.
-// Changed entries keep the time of their block. It returns the number of entries and of bytes written.
-func CopyState(to io.Writer, from io.Reader, edit func(now int64, e keyspace.Entry) (keyspace.Entry, error)) (states, bytes int64, err error) {
-	return CopyStates(to, []io.Reader{from}, func(_ int, now int64, e keyspace.Entry) (keyspace.Entry, bool, error) {
-		edited, err := edit(now, e)
-		return edited, true, err
-	})
+// CopyState copies the output of [WriteState]. It returns the number of entries and of bytes written.
+func CopyState(to io.Writer, from io.Reader) (states, bytes int64, err error) {
+	return CopyStates(to, []io.Reader{from}, func(_ int, _ int64, e keyspace.Entry) (keyspace.Entry, bool, error) { return e, true, nil })
 }
 
-// CopyStates is [CopyState] of several states as one. Edit gets the number of the entry's state, and may leave the entry out: no key may
-// be in two of them. Policies and scripts are those of the first state; all have the same.
+// CopyStates copies several states as one, and writes the result of edit for each entry, which is valid during the call and keeps the time of its block.
+// Edit gets the number of the entry's state, and may leave the entry out: no key may be in two of them. Policies and scripts are those of the first
+// state; all have the same.
 func CopyStates(to io.Writer, from []io.Reader, edit func(state int, now int64, e keyspace.Entry) (edited keyspace.Entry, keep bool, err error)) (states, bytes int64, err error) {
 	c := &copier{out: blockWriter{to: to}, edit: edit}
 	sources, keys := make([]*blockReader, len(from)), int64(0)

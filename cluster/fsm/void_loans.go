@@ -14,31 +14,31 @@ import (
 // WriteBackup writes those entries of the states of several groups that keep accepts, and the policies of the first, in the format of package
 // persistence. Tokens lent to nodes and groups count as spent. It returns the number of keys written.
 func WriteBackup(to io.Writer, states []io.Reader, keep func(state int, e *keyspace.Entry) bool) (keys int64, err error) {
-	v := NewLoanVoider()
-	defer v.Close()
+	v := newLoanVoider()
+	defer v.close()
 	keys, _, err = persistence.CopyStates(to, states, func(state int, now int64, e keyspace.Entry) (keyspace.Entry, bool, error) {
 		if !keep(state, &e) {
 			return e, false, nil
 		}
-		e, err := v.Void(now, e)
+		e, err := v.void(now, e)
 		return e, true, err
 	})
 	return keys, err
 }
 
-// LoanVoider charges the tokens that are lent to nodes and to groups, in the entries of a backup.
-type LoanVoider struct{ store *store.Store } // empty between calls
+// loanVoider charges the tokens that are lent to nodes and to groups, in the entries of a backup.
+type loanVoider struct{ store *store.Store } // empty between calls
 
-// NewLoanVoider returns one, to be closed.
-func NewLoanVoider() *LoanVoider {
-	return &LoanVoider{store: store.New(store.Config{Shards: 1})}
+// newLoanVoider returns one, to be closed.
+func newLoanVoider() *loanVoider {
+	return &loanVoider{store: store.New(store.Config{Shards: 1})}
 }
 
-// Close frees its memory.
-func (v *LoanVoider) Close() { v.store.Close() }
+// close frees its memory.
+func (v *loanVoider) close() { v.store.Close() }
 
-// Void returns an entry without loans of nodes and groups, whose tokens count as spent at now.
-func (v *LoanVoider) Void(now int64, e keyspace.Entry) (keyspace.Entry, error) {
+// void returns an entry without loans of nodes and groups, whose tokens count as spent at now.
+func (v *loanVoider) void(now int64, e keyspace.Entry) (keyspace.Entry, error) {
 	if !e.Limit.Algorithm.IsLent() {
 		return e, nil // it has no loans
 	}

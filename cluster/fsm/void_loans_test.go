@@ -21,12 +21,12 @@ func TestBackupKeepsLoansOfClients(t *testing.T) {
 			t.Fatalf("%+v", results[0])
 		}
 	}
-	v := NewLoanVoider()
-	defer v.Close()
+	v := newLoanVoider()
+	defer v.close()
 	after := store.New(store.Config{Shards: 1})
 	defer after.Close()
 	kept.Scan(0, 1, now, func(e keyspace.Entry) {
-		changed, err := v.Void(now, e)
+		changed, err := v.void(now, e)
 		if err == nil {
 			err = after.Load(now, changed)
 		}

@@ -165,7 +165,7 @@ func (s *Stream) readNow(b []byte) (n int, until time.Time, err error) {
 	return n, s.until, nil
 }
 
-// Write implements net.Conn. What it returns nil for may still fail, with the connection.
+// Write implements net.Conn. Bytes that it took are lost if the connection fails before they are sent.
 func (s *Stream) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	ended := s.ended

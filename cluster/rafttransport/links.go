@@ -113,7 +113,7 @@ func (l *Links) take(address raft.ServerAddress) (*link, error) {
 // takeStream returns an unused stream to a node, or a new one.
 func (l *Links) takeStream(to way) (*link, error) {
 	for kept := l.takeIdle(to); kept != nil; kept = l.takeIdle(to) {
-		if s, _ := kept.conn.(*mux.Stream); !s.HasEnded() {
+		if !kept.conn.(*mux.Stream).HasEnded() {
 			return kept, nil
 		}
 		_ = kept.conn.Close()

@@ -1,7 +1,6 @@
 package rafttransport
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -41,13 +40,7 @@ func (l *Links) serve(conn net.Conn) {
 }
 
 func (l *Links) noteRefusal(conn net.Conn, err error) {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, new(net.Error)) || errors.Is(err, net.ErrClosed) {
-		return // it was closed
-	}
-	from := conn.RemoteAddr().String()
-	if times := l.peers.NoteRefusal(from, err); times > 0 {
-		l.peers.Log.Warn("closed a connection for Raft", "from", from, "error", err, "times", times)
-	}
+	l.peers.NoteBroken(conn, "closed a connection for Raft", err)
 }
 
 // deliver has Raft answer a question. An error means that Raft has ended. Heartbeats do not wait for Raft's main loop, which may wait for

@@ -99,23 +99,23 @@ func (t *Transport) AppendEntriesPipeline(raft.ServerID, raft.ServerAddress) (ra
 // AppendEntries implements raft.Transport. It takes from args the entries that are too many for one message.
 func (t *Transport) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
 	args.Entries = fitting(args.Entries)
-	if t.group > 0 {
-		if to := (way{target, true, laneOf(args)}); to.lane == transport.HeartbeatsLane || bytesOf(args.Entries) <= maxStreamBytes {
-			return t.askInStream(id, to, kindAppendEntries, args, resp)
-		}
-	}
 	return t.ask(id, target, kindAppendEntries, args, resp, func(old *raft.NetworkTransport) error { return old.AppendEntries(id, target, args, resp) })
 }
 
 // maxStreamBytes bounds the entries of a message that goes with those of other groups: these would wait for a longer one.
 const maxStreamBytes = 64 << 10
 
-// laneOf is the connection that carries a message of a group of keys: heartbeats never wait behind entries.
-func laneOf(args *raft.AppendEntriesRequest) transport.Lane {
-	if len(args.Entries) == 0 {
-		return transport.HeartbeatsLane
+// wayOf is the connection that carries a question: for groups of keys a stream, unless it has many entries. Heartbeats never wait behind entries.
+func (t *Transport) wayOf(target raft.ServerAddress, question any) way {
+	args, hasEntries := question.(*raft.AppendEntriesRequest)
+	hasEntries = hasEntries && len(args.Entries) > 0
+	switch {
+	case t.group == 0, hasEntries && bytesOf(args.Entries) > maxStreamBytes:
+		return way{address: target}
+	case hasEntries:
+		return way{target, true, transport.EntriesLane}
 	}
-	return transport.EntriesLane
+	return way{target, true, transport.HeartbeatsLane}
 }
 
 func bytesOf(entries []*raft.Log) (size int) {
@@ -153,27 +153,18 @@ func (t *Transport) TimeoutNow(id raft.ServerID, target raft.ServerAddress, args
 
 // ask sends a question to the node at an address and reads its answer.
 func (t *Transport) ask(id raft.ServerID, target raft.ServerAddress, kind byte, question, answer any, asBefore func(*raft.NetworkTransport) error) error {
-	if t.group > 0 && kind != kindAppendEntries {
-		return t.askInStream(id, way{target, true, transport.HeartbeatsLane}, kind, question, answer)
+	var l *link
+	var err error
+	to := t.wayOf(target, question)
+	if to.inStream {
+		l, err = t.links.takeStream(to)
+	} else {
+		l, err = t.take(target, asBefore)
 	}
-	l, err := t.take(target, asBefore)
 	if l == nil {
 		return err
 	}
-	return t.askBy(l, way{address: target}, t.head(kind, id), question, answer)
-}
-
-// askInStream is ask for a message that goes with those of other groups.
-func (t *Transport) askInStream(id raft.ServerID, to way, kind byte, question, answer any) error {
-	l, err := t.links.takeStream(to)
-	if err != nil {
-		return err
-	}
-	return t.askBy(l, to, t.head(kind, id), question, answer)
-}
-
-func (t *Transport) askBy(l *link, to way, h head, question, answer any) error {
-	refused, err := l.ask(t.links.timeout, h, question, answer, nil)
+	refused, err := l.ask(t.links.timeout, t.head(kind, id), question, answer, nil)
 	if err != nil {
 		_ = l.conn.Close()
 		return err

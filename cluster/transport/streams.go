@@ -104,7 +104,7 @@ func (p *Peers) dialStreams(to streamsTo, d *sharedDial) {
 	}
 	d.conn = mux.New(conn)
 	close(d.done)
-	p.noteBroken(conn, d.conn.Run())
+	p.NoteBroken(conn, brokenStreams, d.conn.Run())
 }
 
 // forgetStreams forgets a connection that has ended, unless there is another by now.
@@ -132,7 +132,7 @@ func (p *Peers) serveStreams(conn net.Conn, purpose Purpose, theirs Hello) {
 		}
 		return nil // the message says which member it is for
 	}
-	p.noteBroken(conn, mux.Accept(conn, admit, func(s *mux.Stream, group uint32) {
+	p.NoteBroken(conn, brokenStreams, mux.Accept(conn, admit, func(s *mux.Stream, group uint32) {
 		if purpose == ForRaft {
 			p.serveRaft(s)
 		} else {
@@ -141,14 +141,16 @@ func (p *Peers) serveStreams(conn net.Conn, purpose Purpose, theirs Hello) {
 	}).Run())
 }
 
-// noteBroken logs why a connection with streams has ended, unless it was closed.
-func (p *Peers) noteBroken(conn net.Conn, err error) {
+const brokenStreams = "closed a connection with another node"
+
+// NoteBroken logs why a connection has ended, unless it was closed.
+func (p *Peers) NoteBroken(conn net.Conn, message string, err error) {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, new(net.Error)) || errors.Is(err, net.ErrClosed) {
 		return
 	}
 	from := conn.RemoteAddr().String()
 	if times := p.NoteRefusal(from, err); times > 0 {
-		p.Log.Warn("closed a connection with another node", "from", from, "error", err, "times", times)
+		p.Log.Warn(message, "from", from, "error", err, "times", times)
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/internal/atomicfile"
 	"github.com/stintdb/stint/persistence"
 )
@@ -161,7 +160,7 @@ func (f *backupFetch) pass(ctx context.Context, to io.Writer) error {
 		return err
 	}
 	defer from.Close()
-	_, n, err := persistence.CopyState(to, from, func(_ int64, e keyspace.Entry) (keyspace.Entry, error) { return e, nil })
+	_, n, err := persistence.CopyState(to, from)
 	if err != nil {
 		return fmt.Errorf("the output is not complete: after %s: %w", count(n, "byte"), err)
 	}

@@ -52,10 +52,10 @@ func TestRatelimitVariables(t *testing.T) {
 // clients/compattest compares it with that program.
 const variablesFile = "testdata/ratelimit-variables.txt"
 
-// asAlways are values that ask for what is always so.
+// asAlways are values that ask for the behaviour that Stint always has.
 var asAlways = map[string]string{
 	"RUNTIME_IGNOREDOTFILES": "true",  // rules are NAME.yaml
-	"RUNTIME_WATCH_ROOT":     "false", // files are looked at, whoever replaced them
+	"RUNTIME_WATCH_ROOT":     "false", // each file is read again, however it was replaced
 }
 
 // No variable is ignored silently: each changes a setting, alone or beside some that give it its meaning, is an error, or is named in one warning.

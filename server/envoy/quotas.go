@@ -171,7 +171,7 @@ func (s *quotaSession) answer(ctx context.Context, r *report) error {
 	return s.assign(ctx, caller)
 }
 
-// again gives more to the buckets that wait for it, and back to home what has become free.
+// again gives more to the buckets that wait for it, and returns free tokens to their home.
 func (s *quotaSession) again(ctx context.Context) error {
 	if !s.stream.Waits(s.quotas.now()) {
 		return nil

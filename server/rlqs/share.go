@@ -83,7 +83,7 @@ func (s *share) isDue(now time.Duration) bool {
 	return s.waits || s.before.units > 0 && s.mayChange(now)
 }
 
-// isTooLarge reports whether the share's bucket is of an earlier limit and has more than it should by this one, or one of few tokens.
+// isTooLarge reports whether the share's bucket is of an earlier limit and has more than it should by this one, or of the time after the limit was lowered to few tokens.
 func (s *share) isTooLarge(b bucket) bool {
 	return s.isOld && s.now.lives() && (b.tokens < s.now.tokens || b.units < s.now.units || s.changed < s.quota.lowered)
 }

@@ -28,7 +28,7 @@ func (s *Stream) abandons(all []Usage) (n int) {
 	return n
 }
 
-// The ids of a stream's buckets have room in 40 KiB, each with what is beside it in a report. A bucket that has left makes room again.
+// A stream's buckets have room for 40 KiB: their ids, and bucketBytes for each. A bucket that has left makes room again.
 func TestIDsOfAStreamAreBounded(t *testing.T) {
 	const fit = 40 << 10 / 128
 	table := NewTable("a", 1)
