@@ -38,6 +38,8 @@ type Clock struct {
 	confirmed bool       // see isConfirmed
 	// reached is when the time from a leader was last as late as this clock's, by the monotonic clock.
 	reached time.Duration
+	up      func() time.Duration // see [Clock.CountSuspends]; nil for a clock that counts none
+	awake   time.Duration        // by which up is ahead of Passed, as far as the point counts it
 }
 
 // point is a reading of the cluster's time, taken when the monotonic clock showed mono, and the slew since, in parts
@@ -81,21 +83,34 @@ type Reading struct {
 	Cluster int64
 }
 
-// Suspends returns a function that moves the time forward by as long as the machine was suspended since the last call, when the monotonic
-// clock stood still. up is the time since the machine's boot, asleep or not, which nobody can set.
-func (c *Clock) Suspends(up func() time.Duration) (note func()) {
-	awake := up() - c.Passed()
-	return func() {
-		slept := up() - c.Passed() - awake
-		if slept < leastSuspend {
-			return
-		}
-		awake += slept
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if p, mono := c.point.Load(), c.Passed(); p != nil {
-			c.point.Store(&point{p.read(mono) + int64(slept), mono, p.slew})
-		}
+// CountSuspends has the clock count the time while the machine is suspended, when the monotonic clock stands still. up is the time
+// since the machine's boot, asleep or not, which nobody can set.
+func (c *Clock) CountSuspends(up func() time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.up, c.awake = up, up()-c.Passed()
+}
+
+// NoteSuspend moves the time forward by as long as the machine was suspended since the last call.
+func (c *Clock) NoteSuspend() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.noteSuspend()
+}
+
+// noteSuspend is [Clock.NoteSuspend]. The caller holds mu, and calls it before it takes another's time that is far from this clock's:
+// added later, the suspend would count twice, as that time may include it.
+func (c *Clock) noteSuspend() {
+	if c.up == nil {
+		return
+	}
+	slept := c.up() - c.Passed() - c.awake
+	if slept < leastSuspend {
+		return
+	}
+	c.awake += slept
+	if p, mono := c.point.Load(), c.Passed(); p != nil {
+		c.point.Store(&point{p.read(mono) + int64(slept), mono, p.slew})
 	}
 }
 
@@ -133,9 +148,19 @@ func (c *Clock) NowOrWall() int64 {
 func (c *Clock) Observe(at int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if p, mono := c.point.Load(), c.Passed(); p == nil || at > p.read(mono) {
+	if p, mono := c.current(at); p == nil || at > p.read(mono) {
 		c.point.Store(&point{at, mono, 0})
 	}
+}
+
+// current is the point to compare another's time with, which includes a suspend if that time may. The caller holds mu.
+func (c *Clock) current(others int64) (*point, time.Duration) {
+	p, mono := c.point.Load(), c.Passed()
+	if p != nil && others-p.read(mono) < int64(leastSuspend) && c.confirmed {
+		return p, mono
+	}
+	c.noteSuspend()
+	return c.point.Load(), mono
 }
 
 // ObserveLeader receives a time that the leader sent a moment ago. The first one replaces an earlier guess, later ones
@@ -143,7 +168,7 @@ func (c *Clock) Observe(at int64) {
 func (c *Clock) ObserveLeader(at int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	p, mono := c.point.Load(), c.Passed()
+	p, mono := c.current(at)
 	switch {
 	case p == nil || !c.confirmed || at >= p.read(mono):
 		c.point.Store(&point{at, mono, 0})
@@ -187,7 +212,7 @@ func (c *Clock) IsConfirmed() bool {
 func (c *Clock) CapAt(at int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if p, mono := c.point.Load(), c.Passed(); p != nil && !c.confirmed && p.read(mono) > at {
+	if p, mono := c.current(at); p != nil && !c.confirmed && p.read(mono) > at {
 		c.point.Store(&point{at, mono, 0})
 	}
 }

@@ -74,3 +74,39 @@ func TestGuessIsHeldBack(t *testing.T) {
 		}
 	})
 }
+
+// A machine was suspended, and hears of the time from a leader, from the log or from the others before it notices: the time that
+// passed meanwhile counts once, whatever comes first.
+func TestSuspendCountsOnce(t *testing.T) {
+	const night = 8 * time.Hour
+	for name, hear := range map[string]func(c *Clock, at int64){
+		"a leader": (*Clock).ObserveLeader, "the log": (*Clock).Observe, "the others": (*Clock).CapAt, "nobody": func(*Clock, int64) {},
+	} {
+		for _, state := range []string{"confirmed", "guessed", "unknown"} {
+			synctest.Test(t, func(t *testing.T) {
+				var slept time.Duration
+				c := New(time.Now)
+				c.CountSuspends(func() time.Duration { return time.Duration(time.Now().UnixNano()) + slept })
+				begin := time.Now().UnixNano()
+				if state != "unknown" {
+					c.Observe(begin)
+				}
+				if state == "confirmed" {
+					c.Confirm()
+				}
+				time.Sleep(time.Second)
+				slept = night
+				hear(c, begin+int64(night+time.Second))
+				c.NoteSuspend()
+				c.NoteSuspend()
+				got, want := c.Now(), begin+int64(night+time.Second)
+				if state == "unknown" && (name == "the others" || name == "nobody") {
+					want = 0
+				}
+				if got != want {
+					t.Errorf("%s was heard, time %s: it is off by %v", name, state, time.Duration(got-want))
+				}
+			})
+		}
+	}
+}

@@ -121,12 +121,12 @@ func (s *savedState) ownClocks(now int64) raftstore.SavedClock {
 
 // watchClock notes suspends of the machine, and warns while the cluster's time is far ahead of its clock, until ctx is done.
 func (s *savedState) watchClock(ctx context.Context) {
-	noteSuspends := s.clock.Suspends(func() time.Duration {
+	s.clock.CountSuspends(func() time.Duration {
 		_, up := s.opt.SinceBoot()
 		return up
 	})
 	clock.Every(ctx, s.opt.MeetEvery, func() {
-		noteSuspends()
+		s.clock.NoteSuspend()
 		if ahead := s.clock.Ahead(); ahead > persistence.MaxAhead {
 			s.log.WarnOnce("ahead", "the cluster's time is ahead of this machine's clock: that clock is behind, or a leader's was ahead once. In the second case TIME and EXAT are wrong, until the cluster begins with a backup and --rewind",
 				"ahead", ahead, "cluster_time", time.Unix(0, s.clock.Now()).UTC(), "machine", s.opt.Wall().UTC())

@@ -39,7 +39,7 @@ var errNoValue = errors.New("not found")
 type votes struct {
 	mu      sync.Mutex
 	dir     string
-	copies  [2]*boltfile.Store // nil for one whose last write failed: it is made anew
+	copies  [2]*boltfile.Store // nil for one whose last write failed: it is written again
 	number  uint64             // of the last write
 	records records
 }

@@ -276,7 +276,7 @@ func TestDamagedOldVotes(t *testing.T) {
 	}
 }
 
-// A copy whose write failed is made anew by the next write, and no value that was acknowledged is missing from either.
+// A copy whose write failed is written again by the next write, and no value that was acknowledged is missing from either.
 func TestVotesAfterAFailedWrite(t *testing.T) {
 	v := newVotes(t)
 	for i := range 2 {
