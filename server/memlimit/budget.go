@@ -17,6 +17,7 @@ type budget struct {
 	others  int64      // the part of it that is in no file, at the start
 	heap    recentHeap // Go's need of late
 	keys    int64      // the rest
+	growth  int64      // by which keys may grow until the next round, if not by more; garbage leaves it free
 
 	startup, peak int64 // memory in use when the server started, and the most of it seen
 
@@ -29,8 +30,10 @@ const (
 	programMin = 12 << 20
 	programMax = 48 << 20
 	// 1/spareShare of the whole stays free for shards that grow, and for changes between two rounds.
-	spareShare  = 50
-	minKeys     = 1 << 20
+	spareShare = 50
+	minKeys    = 1 << 20
+	// 1/growthShare of the whole is the most room that garbage is collected for ahead of keys that come.
+	growthShare = 16
 	reportEvery = 10 * time.Second
 )
 
@@ -53,15 +56,17 @@ func (b *budget) available() int64 { return b.total - b.total/spareShare - b.pro
 
 // divide works out the most that keys may take. Room for full buffers of clients is set aside before there are any: keys
 // that are kept cannot give it back when an attacker fills them. Free memory of the heap is part of that room, because Go does
-// not always return all of it to the system.
-func (b *budget) divide(cfg *config.Config, now int64, of goMemory, buffered int64) {
+// not always return all of it to the system. Garbage has to make way for keys, so that nobody's large replies have new keys of
+// others refused: keys take what is free of it at once, and the collector makes more room by the next round.
+func (b *budget) divide(cfg *config.Config, now, keys int64, of goMemory, buffered int64) {
 	if b.total = cfg.MaxMemoryBytes; b.total == 0 {
 		b.total = b.machine
 	}
-	b.heap.note(now, of.taken, of.taken-of.idle-buffered)
+	b.heap.note(now, of.needed(), of.taken-of.idle-buffered)
 	least, most := b.heap.bounds()
-	heap := max(most, least+withGarbage(cfg.ClientMemory(b.total)))
-	b.keys = max(b.available()-heap, minKeys)
+	part := b.available() - max(most, least+withGarbage(cfg.ClientMemory(b.total)))
+	b.growth = min(max(part-keys, 0), b.total/growthShare)
+	b.keys = max(min(part, max(keys, b.available()-of.taken)), minKeys)
 }
 
 // withGarbage is the memory that Go needs for a number of live bytes: garbage lies there until the next collection,

@@ -18,7 +18,7 @@ func budgetAt(cfg *config.Config, readings ...[4]int64) *budget {
 	b := &budget{program: 12 * mb}
 	for _, r := range readings {
 		for at := r[0] * 1000; at < (r[0]+1)*1000; at += 100 {
-			b.divide(cfg, testStart.UnixNano()+at*int64(time.Millisecond), goMemory{taken: r[1] * mb, idle: r[3] * mb}, r[2]*mb)
+			b.divide(cfg, testStart.UnixNano()+at*int64(time.Millisecond), 0, goMemory{taken: r[1] * mb, idle: r[3] * mb}, r[2]*mb)
 		}
 	}
 	return b
@@ -52,11 +52,11 @@ func TestBudgetFollowsTheProgram(t *testing.T) {
 	cfg.MaxMemoryBytes = 128 * mb
 	b := &budget{others: 4 * mb}
 	b.noteProgram(16 * mb)
-	b.divide(&cfg, testStart.UnixNano(), goMemory{taken: 8 * mb}, 0)
+	b.divide(&cfg, testStart.UnixNano(), 0, goMemory{taken: 8 * mb}, 0)
 	keys, available := b.keys, b.available()
 	b.noteProgram(19 * mb)
 	b.noteProgram(18 * mb) // the system may forget pages, and reads them again
-	b.divide(&cfg, testStart.UnixNano(), goMemory{taken: 8 * mb}, 0)
+	b.divide(&cfg, testStart.UnixNano(), 0, goMemory{taken: 8 * mb}, 0)
 	if keys-b.keys != 3*mb || available-b.available() != 3*mb {
 		t.Errorf("keys may take %d MB less and the heap %d MB, want 3", (keys-b.keys)/mb, (available-b.available())/mb)
 	}
@@ -83,6 +83,32 @@ func TestBudgetCountsFreeMemoryOnce(t *testing.T) {
 	quiet, kept := budgetAt(&cfg, [4]int64{0, 8, 0, 0}).keys, budgetAt(&cfg, [4]int64{0, 17, 0, 9}).keys
 	if kept != quiet {
 		t.Errorf("keys may take %d MB while Go keeps 9 MB free, %d MB otherwise", kept/mb, quiet/mb)
+	}
+}
+
+// Garbage, such as the large replies that somebody asks for, leaves new keys their room: at any moment some of it, and all of
+// it within a few rounds of the collector.
+func TestBudgetHasGarbageMakeWay(t *testing.T) {
+	cfg := config.Default()
+	cfg.MaxMemoryBytes = 128 * mb
+	b := &budget{program: 12 * mb}
+	limit := int64(0)
+	c := collector{set: func(bytes int64) { limit = bytes }, rate: func(int) {}}
+	round := func(keys, taken, live int64) {
+		b.divide(&cfg, testStart.UnixNano(), keys, goMemory{taken: taken, objects: taken, live: live}, 0)
+		c.setLimit(b.available()-keys-b.growth, live)
+	}
+	round(5*mb, 8*mb, 4*mb)
+	for keys := 5 * int64(mb); keys < 80*mb; keys = b.keys {
+		round(keys, limit, 4*mb) // as much garbage as Go was allowed before keys grew
+		round(keys, limit, 4*mb)
+		if b.keys < keys+b.total/growthShare*3/4 {
+			t.Fatalf("keys of %d MB may grow to %d MB beside %d MB of garbage", keys/mb, b.keys/mb, limit/mb)
+		}
+	}
+	round(5*mb, 110*mb, 110*mb)
+	if b.keys > 4*mb {
+		t.Errorf("keys may take %d MB although the heap uses 110 of 128", b.keys/mb)
 	}
 }
 

@@ -100,7 +100,7 @@ func (c *collector) start(done func()) {
 	})
 }
 
-// recentHeap is the memory that Go took at the most and, without free memory and the buffers of clients, at the least in
+// recentHeap is the memory that Go needed at the most and, without free memory and the buffers of clients, at the least in
 // the last seconds.
 type recentHeap struct {
 	spans [heapSpans]heapSpan
@@ -117,17 +117,17 @@ const (
 )
 
 // note adds the current memory use.
-func (h *recentHeap) note(now, taken, needed int64) {
+func (h *recentHeap) note(now, needed, kept int64) {
 	if now-h.until >= heapSpans*int64(heapSpanFor) || h.until-now > int64(heapSpanFor) {
 		*h = recentHeap{until: now} // nothing of it is of late, or the clock went back
 	}
 	for now >= h.until {
 		h.at = (h.at + 1) % heapSpans
-		h.spans[h.at] = heapSpan{needed, taken}
+		h.spans[h.at] = heapSpan{kept, needed}
 		h.until += int64(heapSpanFor)
 	}
 	s := &h.spans[h.at]
-	s.least, s.most = min(s.least, needed), max(s.most, taken)
+	s.least, s.most = min(s.least, kept), max(s.most, needed)
 }
 
 func (h *recentHeap) bounds() (least, most int64) {

@@ -58,7 +58,7 @@ type Limiter struct {
 func New(env Env) *Limiter {
 	m := &Limiter{Env: env, collector: newCollector()}
 	m.budget.start(m.Keys.Bytes())
-	m.budget.divide(m.Settings.Load(), m.Clock.Now(), readGoMemory(), 0)
+	m.budget.divide(m.Settings.Load(), m.Clock.Now(), m.Keys.Bytes(), readGoMemory(), 0)
 	m.Buffers.Most.Store(m.Settings.Load().ClientMemory(m.budget.total))
 	return m
 }
@@ -72,11 +72,11 @@ func (m *Limiter) Enforce() {
 	b := &m.budget
 	of, now := readGoMemory(), m.Clock.Now()
 	b.noteProgram(sysmem.MappedFiles())
-	b.divide(cfg, now, of, m.Buffers.Bytes.Load())
+	b.divide(cfg, now, m.Keys.Bytes(), of, m.Buffers.Bytes.Load())
 	m.Buffers.Most.Store(cfg.ClientMemory(b.total))
 	b.peak = max(b.peak, m.Keys.Bytes()+of.objects)
 	m.Keys.SetMaxBytes(b.keys)
-	m.collector.setLimit(b.available()-m.Keys.Bytes(), of.live)
+	m.collector.setLimit(b.available()-m.Keys.Bytes()-b.growth, of.live)
 	m.collector.scavenge(now, of.taken, b.total)
 	m.reportForced()
 	if m.IsLeader == nil || !m.IsLeader() {
