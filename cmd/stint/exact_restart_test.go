@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/stintdb/stint/internal/testmodel"
 	"github.com/stintdb/stint/internal/testwait"
 )
 
@@ -96,7 +97,7 @@ func (p *player) recover() {
 		p.t.Fatalf("-exact-seed %d -exact-calls %d: after %d calls: %v", *exactSeed, *exactCalls, p.calls.Made(), err)
 	}
 	for _, key := range unclear {
-		for _, command := range p.calls.Drop(key) {
+		for _, command := range testmodel.Drop(key) {
 			if text, err := p.main.ask(command...); err != nil {
 				p.t.Fatalf("%q: %q, %v", command, text, err)
 			}

@@ -65,7 +65,7 @@ func (c *Calls) lendable() (k *randomKey) {
 }
 
 // Drop is the commands that leave nothing of a key.
-func (c *Calls) Drop(key string) (commands [][]string) {
+func Drop(key string) (commands [][]string) {
 	for _, holder := range holders {
 		commands = append(commands, []string{"RL.VOID", key, holder, "FORCE"})
 	}
@@ -75,7 +75,7 @@ func (c *Calls) Drop(key string) (commands [][]string) {
 // DropAll is the commands that leave nothing of all keys that calls name: FLUSHALL leaves loans.
 func (c *Calls) DropAll() (commands [][]string) {
 	for _, key := range c.names() {
-		commands = append(commands, c.Drop(key)...)
+		commands = append(commands, Drop(key)...)
 	}
 	return commands
 }
