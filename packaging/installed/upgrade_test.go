@@ -29,6 +29,9 @@ func lastRelease(t *testing.T) (source string) {
 // lastReleaseIn is the last tag of a release before the commit of a repository.
 func lastReleaseIn(t *testing.T, repository string) (commit string) {
 	t.Helper()
+	if output(t, "git", "-C", repository, "rev-parse", "--is-shallow-repository") == "true\n" {
+		t.Fatal("the clone has no history to find the last release in: git fetch --unshallow --tags")
+	}
 	tag, err := testserver.Command(t, "git", "-C", repository, "describe", "--tags", "--abbrev=0", "--match", "v[0-9]*", "HEAD^").Output()
 	if err != nil { // none is there
 		return firstToGoBackTo
