@@ -12,8 +12,8 @@ import (
 var address string
 
 func TestMain(m *testing.M) {
-	if server := os.Getenv(firstCallAt); server != "" {
-		if err := printFirstCall(server); err != nil {
+	if server := os.Getenv(firstCallsAt); server != "" {
+		if err := printFirstCalls(server); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

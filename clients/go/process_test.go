@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,25 +15,33 @@ import (
 	stint "github.com/stintdb/stint/clients/go"
 )
 
-// firstCallAt is a variable with the address of a server. This program then makes a first call in place of tests.
-const firstCallAt = "TEST_FIRST_CALL_AT"
+// firstCallsAt is a variable with the address of a server. This program then makes its first calls there, in place of tests.
+const firstCallsAt = "TEST_FIRST_CALLS_AT"
 
-// printFirstCall prints who decided the first call of this process. No call reaches the server within its own deadline.
-func printFirstCall(address string) error {
-	client := redis.NewClient(&redis.Options{Addr: address})
+// printFirstCalls prints who decided the first three calls of this process. None reaches a server within its own deadline.
+func printFirstCalls(address string) error {
+	client := redis.NewClient(&redis.Options{Addr: address, MaxRetries: -1})
 	l := stint.New(client, stint.FailOpen(), stint.Timeout(time.Nanosecond), stint.ConnectTimeout(time.Minute))
-	r, err := l.Allow(context.Background(), "first", stint.PerMinute(100))
-	fmt.Println(r.Source)
-	return errors.Join(err, l.Close(), client.Close())
+	var failed error
+	for range 3 {
+		r, err := l.Allow(context.Background(), "first", stint.PerMinute(100))
+		fmt.Println(r.Source)
+		failed = errors.Join(failed, err)
+	}
+	return errors.Join(failed, l.Close(), client.Close())
 }
 
-// TestFirstCallOfAProcess: the server decides the first call of a new process, because connecting does not use up its deadline.
-func TestFirstCallOfAProcess(t *testing.T) {
-	for range 3 {
+// TestFirstCallsOfAProcess: the server decides the first call of a new process, because connecting does not use up its deadline, and the
+// first call that the policy answers is reported once.
+func TestFirstCallsOfAProcess(t *testing.T) {
+	for server, want := range map[string]string{address: "server\nfallback\nfallback\n", "127.0.0.1:1": "fallback\nfallback\nfallback\n"} {
 		process := exec.CommandContext(t.Context(), os.Args[0])
-		process.Env, process.WaitDelay = append(os.Environ(), firstCallAt+"="+address), time.Second
-		if out, err := process.CombinedOutput(); err != nil || string(out) != "server\n" {
-			t.Errorf("%v, %q", err, out)
+		process.Env, process.WaitDelay = append(os.Environ(), firstCallsAt+"="+server), time.Second
+		var warnings strings.Builder
+		process.Stderr = &warnings
+		out, err := process.Output()
+		if err != nil || string(out) != want || strings.Count(warnings.String(), "Stint did not decide a request") != 1 {
+			t.Errorf("%s: %v, %q, %s", server, err, out, warnings.String())
 		}
 	}
 }
