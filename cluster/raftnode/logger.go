@@ -2,18 +2,23 @@ package raftnode
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 
 	"github.com/hashicorp/go-hclog"
+
+	"github.com/stintdb/stint/cluster/oncelog"
 )
 
 // raftLogger passes Raft's messages on, one level lower: most of its warnings are a normal part of elections.
 type raftLogger struct {
 	hclog.Logger // discards everything that is not overridden here
-	to           *slog.Logger
+	to           *oncelog.Log
 }
 
-func newRaftLogger(to *slog.Logger) hclog.Logger { return raftLogger{hclog.NewNullLogger(), to} }
+func newRaftLogger(to *slog.Logger) hclog.Logger {
+	return raftLogger{hclog.NewNullLogger(), oncelog.New(to)}
+}
 
 func (l raftLogger) write(level slog.Level, message string, args []any) {
 	l.to.Log(context.Background(), level, "raft: "+message, args...)
@@ -25,8 +30,14 @@ func (l raftLogger) Info(message string, args ...any) { l.write(slog.LevelDebug,
 // Warn implements hclog.Logger.
 func (l raftLogger) Warn(message string, args ...any) { l.write(slog.LevelDebug, message, args) }
 
-// Error implements hclog.Logger.
-func (l raftLogger) Error(message string, args ...any) { l.write(slog.LevelInfo, message, args) }
+// Error implements hclog.Logger. What concerns a peer comes several times a second for as long as that is gone.
+func (l raftLogger) Error(message string, args ...any) {
+	if len(args) > 1 && (args[0] == "peer" || args[0] == "target") {
+		l.to.Once(fmt.Sprint(message, args[1]), "raft: "+message, args...)
+		return
+	}
+	l.write(slog.LevelInfo, message, args)
+}
 
 // Named implements hclog.Logger.
 func (l raftLogger) Named(string) hclog.Logger { return l }

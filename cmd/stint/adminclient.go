@@ -11,6 +11,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -64,7 +65,7 @@ func (p *process) adminClient(f *adminFlags) (*adminClient, error) {
 		return nil, f.err
 	}
 	host, port, err := net.SplitHostPort(f.address)
-	if err != nil {
+	if _, invalid := strconv.ParseUint(port, 10, 16); err != nil || invalid != nil {
 		return nil, usagef("--admin: must be HOST:PORT, such as %s, got '%s'", config.Default().Admin, f.address)
 	}
 	ip := net.ParseIP(host)

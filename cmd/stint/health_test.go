@@ -41,6 +41,7 @@ func TestHealth(t *testing.T) {
 	expect(exitOK, "alive\n", "", nil, "--admin", address, "--alive")
 	expect(exitFailed, "", "the server does not answer", nil, "--admin", testserver.ReserveAddress(t))
 	expect(exitUsage, "", "--admin: must be HOST:PORT", nil, "--admin", "6380")
+	expect(exitUsage, "", "--admin: must be HOST:PORT, such as 127.0.0.1:6380, got 'localhost:six'", nil, "--admin", "localhost:six")
 	expect(exitUsage, "", "health takes flags only", nil, "now")
 	expect(exitUsage, "", "unknown flag: --quick; 'stint health --help'", nil, "--quick")
 }

@@ -3,7 +3,9 @@
 package installed
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -14,8 +16,8 @@ import (
 	"github.com/stintdb/stint/internal/testserver"
 )
 
-// next is a version above those that are released.
-const next = "999.0.0"
+// earlier is the version of packages of the last release here: below that of this one, which may be its own while it has no tag.
+const earlier = "0.0.1"
 
 // host is a machine with the package, and a limit of ten tokens on its server.
 type host struct {
@@ -41,59 +43,83 @@ func (h *host) checkVersion(t *testing.T, want string) {
 	}
 }
 
-// TestInstalledDebianPackage takes the package through its life: installed, started, reloaded, restarted, upgraded, purged, and
-// installed again. What clients have used of a limit stays used all the time.
+// TestInstalledDebianPackage takes the last release's package through its life, and this one's: installed, started, restarted, upgraded,
+// reloaded, killed, purged, and installed again. What clients have used of a limit stays used all the time.
 func TestInstalledDebianPackage(t *testing.T) {
 	file := part(t, "stint_*_"+runtime.GOARCH+".deb")
-	version := strings.Split(filepath.Base(file), "_")[1]
 	h := &host{boot(t), 10}
-	newer := h.copyIn(t, nextPackage(t, file))
-	file = h.copyIn(t, file)
+	old := h.copyIn(t, earlierPackage(t, file))
+	file, version := h.copyIn(t, file), versionOf(file)
 
+	h.run(t, "dpkg --install "+old)
+	h.start(t)
+	// Without a terminal, dpkg takes its question's default.
+	h.upgrade(t, version, "dpkg --force-confdef --install "+file)
+	h.run(t, "systemctl kill --signal KILL --kill-who main stint")
+	h.await(t, "systemctl show --property NRestarts stint", "NRestarts=1")
+	h.take(t)
+
+	h.purge(t)
 	if said := h.run(t, "dpkg --install "+file); !strings.Contains(said, "systemctl enable --now stint") {
 		t.Errorf("it does not say how to start the server: %s", said)
 	}
+	h.start(t)
+}
+
+// versionOf is the version in the name of a file of the release.
+func versionOf(file string) string { return strings.Split(filepath.Base(file), "_")[1] }
+
+const ofThisHost = `durability = "always"` // a killed server loses nothing then
+
+// start starts the service of a package that has just been installed, and restarts it with a setting of the host's.
+func (h *host) start(t *testing.T) {
+	t.Helper()
 	if state, err := h.try(t, "systemctl is-enabled stint"); err == nil {
 		t.Errorf("the unit is %s before anybody has looked at its settings", state)
 	}
 	h.run(t, "systemctl enable --now stint")
 	h.take(t)
-	h.run(t, "systemctl reload stint")
-	h.await(t, "journalctl --no-pager --unit stint", "nothing to reload")
-	h.take(t)
 	h.run(t, "echo '"+ofThisHost+"' >> /etc/stint/stint.toml && systemctl restart stint")
-	h.take(t)
-	h.run(t, "systemctl kill --signal KILL --kill-who main stint")
-	h.await(t, "systemctl show --property NRestarts stint", "NRestarts=1")
-	h.take(t)
-
-	// Without a terminal, dpkg takes its question's default.
-	h.upgrade(t, version, "dpkg --force-confdef --install "+newer)
-	h.purge(t)
-	h.run(t, "dpkg --install "+file+" && systemctl enable --now stint")
 	h.take(t)
 }
 
-const ofThisHost = `durability = "always"` // a killed server loses nothing then
+// reload has the unit reload, which leaves the process running.
+func (h *host) reload(t *testing.T) {
+	t.Helper()
+	before := h.process(t)
+	h.run(t, "systemctl reload stint")
+	h.await(t, "journalctl --no-pager --unit stint", "nothing to reload")
+	h.take(t)
+	if now := h.process(t); now != before {
+		t.Errorf("the reload has restarted the server: %s, %s", before, now)
+	}
+}
 
-// upgrade installs the package of the next version, which has other settings, by a command. The server keeps running until it is restarted.
+// process is the line of the server's process id.
+func (h *host) process(t *testing.T) string {
+	t.Helper()
+	return strings.TrimSpace(h.run(t, "systemctl show --property MainPID stint"))
+}
+
+// upgrade upgrades the earlier package by a command. The server keeps running until it is restarted.
 func (h *host) upgrade(t *testing.T, version, install string) {
 	t.Helper()
-	before := h.run(t, "systemctl show --property MainPID stint")
+	before := h.process(t)
 	if said := h.run(t, install); !strings.Contains(said, "systemctl restart stint") {
 		t.Errorf("it does not say how to start the new version: %s", said)
 	}
-	if now := h.run(t, "systemctl show --property MainPID stint"); now != before {
+	if now := h.process(t); now != before {
 		t.Errorf("the upgrade has restarted the server: %s, %s", before, now)
 	}
-	if got := h.run(t, "cat /etc/stint/stint.toml"); !strings.Contains(got, ofThisHost) || strings.Contains(got, "# of the next version") {
+	if got := h.run(t, "cat /etc/stint/stint.toml"); !strings.HasSuffix(got, ofLastRelease+ofThisHost+"\n") {
 		t.Errorf("the host's settings are not kept: %s", got)
 	}
 	h.take(t)
-	h.checkVersion(t, version)
+	h.checkVersion(t, earlier)
 	h.run(t, "systemctl restart stint")
 	h.take(t)
-	h.checkVersion(t, next)
+	h.checkVersion(t, version)
+	h.reload(t)
 }
 
 // purge leaves nothing of the package but the server's state.
@@ -120,27 +146,50 @@ func (h *host) checkStopped(t *testing.T) {
 
 var versionField = regexp.MustCompile(`(?m)^Version: .*$`)
 
-// nextPackage is the package with the program and the settings of a next version.
-func nextPackage(t *testing.T, file string) string {
+// earlierPackage is the package of the last release, with a lower version than this one's.
+func earlierPackage(t *testing.T, file string) string {
 	t.Helper()
 	folder := filepath.Join(t.TempDir(), "package")
 	output(t, "dpkg-deb", "--raw-extract", file, folder)
-	nextVersion(t, folder)
-	edit(t, filepath.Join(folder, "DEBIAN/control"), func(text string) string { return versionField.ReplaceAllString(text, "Version: "+next) })
-	newer := filepath.Join(t.TempDir(), "stint_"+next+".deb")
-	output(t, "dpkg-deb", "--root-owner-group", "-Znone", "--build", folder, newer)
-	return newer
+	source := intoLastRelease(t, folder)
+	copyFile(t, filepath.Join(source, "packaging/systemd/postinstall.sh"), filepath.Join(folder, "DEBIAN/postinst"))
+	copyFile(t, filepath.Join(source, "packaging/systemd/preremove.sh"), filepath.Join(folder, "DEBIAN/prerm"))
+	edit(t, filepath.Join(folder, "DEBIAN/control"), func(text string) string { return versionField.ReplaceAllString(text, "Version: "+earlier) })
+	old := filepath.Join(t.TempDir(), "stint_"+earlier+".deb")
+	output(t, "dpkg-deb", "--root-owner-group", "-Znone", "--build", folder, old)
+	return old
 }
 
-// nextVersion puts the program and the settings of a next version into an unpacked package.
-func nextVersion(t *testing.T, folder string) {
+// ofLastRelease is a line of the earlier package's settings that this one's does not have.
+const ofLastRelease = "# of the last release\n"
+
+// intoLastRelease puts the program, the unit and the settings of the last release into an unpacked package, and returns its source.
+func intoLastRelease(t *testing.T, folder string) (source string) {
 	t.Helper()
-	build := testserver.Command(t, "go", "build", "-trimpath", "-ldflags", "-s -w -X main.version="+next, "-o", filepath.Join(folder, "usr/bin/stint"), "./cmd/stint")
-	build.Dir, build.Env = "../..", append(os.Environ(), "CGO_ENABLED=0")
+	source = lastRelease(t)
+	build := testserver.Command(t, "go", "build", "-trimpath", "-ldflags", "-s -w -X main.version="+earlier, "-o", filepath.Join(folder, "usr/bin/stint"), "./cmd/stint")
+	build.Dir, build.Env = source, append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	edit(t, filepath.Join(folder, "etc/stint/stint.toml"), func(text string) string { return text + "# of the next version\n" })
+	copyFile(t, filepath.Join(source, "packaging/systemd/stint.service"), filepath.Join(folder, "usr/lib/systemd/system/stint.service"))
+	copyFile(t, filepath.Join(source, "packaging/stint.toml"), filepath.Join(folder, "etc/stint/stint.toml"))
+	edit(t, filepath.Join(folder, "etc/stint/stint.toml"), func(text string) string { return text + ofLastRelease })
+	return source
+}
+
+// copyFile replaces a file, keeping its mode. Without the source it is removed: the last release did not have it.
+func copyFile(t *testing.T, from, to string) {
+	t.Helper()
+	text, err := os.ReadFile(from)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = os.Remove(to)
+	} else if err == nil {
+		err = os.WriteFile(to, text, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func edit(t *testing.T, file string, change func(string) string) {

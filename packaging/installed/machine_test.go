@@ -19,20 +19,22 @@ import (
 	"github.com/stintdb/stint/internal/testwait"
 )
 
-// machine is a Debian system that systemd has booted, with a network of its own.
+// machine is a Debian system that systemd has booted, with a network of its own, or with another machine's.
 type machine struct {
-	root string
-	init string // the process id of its systemd, as seen from outside
+	root      string
+	network   *machine // nil for its own
+	container *testserver.Process
+	init      string // the process id of its systemd, as seen from outside
 }
 
 // boot boots a copy of the system at -debian. The machine ends with the test.
-func boot(t *testing.T) *machine {
+func boot(t *testing.T) *machine { return bootIn(t, nil) }
+
+// bootIn is boot with the network of another machine.
+func bootIn(t *testing.T, network *machine) *machine {
 	t.Helper()
-	m := &machine{root: filepath.Join(t.TempDir(), "root")}
+	m := &machine{root: filepath.Join(t.TempDir(), "root"), network: network}
 	output(t, "cp", "--archive", "--reflink=auto", *debian, m.root)
-	// systemd-nspawn is the first process of a namespace: all end with it, and it ends with the test.
-	container := testserver.NewProcess(t, "unshare", "--pid", "--fork", "--kill-child", "--mount-proc",
-		"systemd-nspawn", "--quiet", "--directory", m.root, "--boot", "--machine", "stint-test", "--private-network", "--register=no", "--keep-unit")
 	t.Cleanup(func() {
 		if t.Failed() && m.init != "" {
 			ctx, cancel := context.WithTimeout(context.Background(), testwait.Limit) // the test's has ended
@@ -40,19 +42,39 @@ func boot(t *testing.T) *machine {
 			out, _ := m.command(ctx, "journalctl --no-pager --lines 30 --unit stint").CombinedOutput()
 			t.Logf("the unit's journal:\n%s", out)
 		}
-		_ = container.End(syscall.SIGKILL)
-		testwait.Until(t, "the machine is gone", func() bool { return m.init == "" || !exists("/proc/"+m.init) })
+		m.kill(t)
 	})
-	container.Start(t)
-	container.Await(t, "systemd has started", func() bool {
-		m.init = child(child(strconv.Itoa(container.Pid())))
+	m.start(t)
+	return m
+}
+
+// start boots the machine, again after kill.
+func (m *machine) start(t *testing.T) {
+	t.Helper()
+	// systemd-nspawn is the first process of a namespace: all end with it, and it ends with the test.
+	boot := []string{"unshare", "--pid", "--fork", "--kill-child", "--mount-proc",
+		"systemd-nspawn", "--quiet", "--directory", m.root, "--boot", "--machine", "stint-test", "--register=no", "--keep-unit"}
+	if m.network == nil {
+		boot = append(boot, "--private-network")
+	} else {
+		boot = append([]string{"nsenter", "--target", m.network.init, "--net"}, boot...)
+	}
+	m.container = testserver.NewProcess(t, boot[0], boot[1:]...)
+	m.container.Start(t)
+	m.container.Await(t, "systemd has started", func() bool {
+		m.init = child(child(strconv.Itoa(m.container.Pid())))
 		if m.init == "" {
 			return false
 		}
 		out, _ := m.try(t, "systemctl is-system-running")
 		return strings.TrimSpace(out) == "running"
 	})
-	return m
+}
+
+// kill ends all processes of the machine at once.
+func (m *machine) kill(t *testing.T) {
+	_ = m.container.End(syscall.SIGKILL)
+	testwait.Until(t, "the machine is gone", func() bool { return m.init == "" || !exists("/proc/"+m.init) })
 }
 
 // child is the one child of a process, "" without one.

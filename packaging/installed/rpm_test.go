@@ -19,28 +19,17 @@ import (
 // rpmProgram is rpm, which Debian asks to be used for packages of others on purpose only.
 const rpmProgram = "rpm --force-debian "
 
-// TestInstalledRPM takes the package through its life with the real rpm, in a Debian with systemd: installed, started, reloaded, upgraded,
-// removed, and installed again. dnf and a system of Red Hat's are not to be had here.
+// TestInstalledRPM takes the last release's package through its life with the real rpm, and this one's, in a Debian with systemd: installed,
+// started, upgraded, reloaded, removed, and installed again. dnf and a system of Red Hat's are not to be had here.
 func TestInstalledRPM(t *testing.T) {
 	file := part(t, "stint_*_"+runtime.GOARCH+".rpm")
-	version := strings.Split(filepath.Base(file), "_")[1]
 	h := &host{boot(t), 10}
-	newer := h.copyIn(t, nextRPM(t, file))
-	file = h.copyIn(t, file)
+	old := h.copyIn(t, earlierRPM(t, file))
+	file, version := h.copyIn(t, file), versionOf(file)
 
-	if said := h.run(t, rpmProgram+"--install "+file); !strings.Contains(said, "systemctl enable --now stint") {
-		t.Errorf("it does not say how to start the server: %s", said)
-	}
-	h.run(t, "rpm --verify stint")
-	if state, err := h.try(t, "systemctl is-enabled stint"); err == nil {
-		t.Errorf("the unit is %s before anybody has looked at its settings", state)
-	}
-	h.run(t, "systemctl enable --now stint")
-	h.take(t)
-	h.run(t, "systemctl reload stint")
-	h.run(t, "echo '"+ofThisHost+"' >> /etc/stint/stint.toml && systemctl restart stint")
-	h.take(t)
-	h.upgrade(t, version, rpmProgram+"--upgrade "+newer)
+	h.run(t, rpmProgram+"--install "+old)
+	h.start(t)
+	h.upgrade(t, version, rpmProgram+"--upgrade "+file)
 
 	h.run(t, rpmProgram+"--erase stint")
 	h.checkStopped(t)
@@ -48,16 +37,19 @@ func TestInstalledRPM(t *testing.T) {
 		t.Errorf("it leaves %s", left) // rpm keeps settings that were changed, and those that an upgrade did not install
 	}
 	h.run(t, "ls /var/lib/stint/snapshot-*")
-	h.run(t, rpmProgram+"--install "+file+" && systemctl enable --now stint")
-	h.take(t)
+	if said := h.run(t, rpmProgram+"--install "+file); !strings.Contains(said, "systemctl enable --now stint") {
+		t.Errorf("it does not say how to start the server: %s", said)
+	}
+	h.run(t, "rpm --verify stint")
+	h.start(t)
 }
 
-// nextRPM is the package with the program and the settings of a next version.
-func nextRPM(t *testing.T, file string) string {
+// earlierRPM is the package of the last release, with a lower version than this one's.
+func earlierRPM(t *testing.T, file string) string {
 	t.Helper()
 	folder := t.TempDir()
 	output(t, "sh", "-c", `rpm2cpio "$0" | (cd "$1" && cpio --extract --make-directories --no-absolute-filenames --quiet)`, file, folder)
-	nextVersion(t, folder)
+	source := intoLastRelease(t, folder)
 	var contents files.Contents
 	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
 		switch name := strings.TrimPrefix(path, folder); {
@@ -74,15 +66,23 @@ func nextRPM(t *testing.T, file string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	newer := filepath.Join(t.TempDir(), "stint_"+next+".rpm")
-	to, err := os.Create(newer)
+	old := filepath.Join(t.TempDir(), "stint_"+earlier+".rpm")
+	to, err := os.Create(old)
 	if err == nil {
-		scripts := nfpm.Scripts{PostInstall: "../systemd/postinstall.sh", PreRemove: "../systemd/preremove.sh"}
-		info := nfpm.WithDefaults(&nfpm.Info{Name: "stint", Version: next, Arch: runtime.GOARCH, Maintainer: "tests", Description: "the next version", License: "Apache-2.0", Overridables: nfpm.Overridables{Contents: contents, Scripts: scripts}})
+		scripts := nfpm.Scripts{PostInstall: ifThere(filepath.Join(source, "packaging/systemd/postinstall.sh")), PreRemove: ifThere(filepath.Join(source, "packaging/systemd/preremove.sh"))}
+		info := nfpm.WithDefaults(&nfpm.Info{Name: "stint", Version: earlier, Arch: runtime.GOARCH, Maintainer: "tests", Description: "the last release", License: "Apache-2.0", Overridables: nfpm.Overridables{Contents: contents, Scripts: scripts}})
 		err = errors.Join(rpm.DefaultRPM.Package(info, to), to.Close())
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newer
+	return old
+}
+
+// ifThere is a path, or "" where the last release did not have the file.
+func ifThere(path string) string {
+	if !exists(path) {
+		return ""
+	}
+	return path
 }

@@ -16,19 +16,22 @@ import (
 // build before it refuses the directory of a newer one.
 const firstToGoBackTo = "4d42a07f17abab638145c8b67e1a43729724bcd6"
 
-// lastRelease builds the program of the release before this commit.
-func lastRelease(t *testing.T) (program string) {
+// lastRelease is a folder with the source of the release before this commit.
+func lastRelease(t *testing.T) (source string) {
 	t.Helper()
 	commit := lastReleaseIn(t, "../..")
 	t.Logf("the last release is %s", commit)
-	source := t.TempDir()
+	source = t.TempDir()
 	output(t, "sh", "-c", fmt.Sprintf("git -C ../.. archive %s | tar -x -C %s", commit, source))
-	return testserver.BuildFrom(t, source)
+	return source
 }
 
 // lastReleaseIn is the last tag of a release before the commit of a repository.
 func lastReleaseIn(t *testing.T, repository string) (commit string) {
 	t.Helper()
+	if output(t, "git", "-C", repository, "rev-parse", "--is-shallow-repository") == "true\n" {
+		t.Fatal("the clone has no history to find the last release in: git fetch --unshallow --tags")
+	}
 	tag, err := testserver.Command(t, "git", "-C", repository, "describe", "--tags", "--abbrev=0", "--match", "v[0-9]*", "HEAD^").Output()
 	if err != nil { // none is there
 		return firstToGoBackTo
@@ -90,7 +93,7 @@ func (i *installation) restart(t *testing.T, program string) {
 
 // TestInstalledUpgrade replaces the last release's program by this one's under load, and back.
 func TestInstalledUpgrade(t *testing.T) {
-	before, now := lastRelease(t), program(t)
+	before, now := testserver.BuildFrom(t, lastRelease(t)), program(t)
 	t.Run("alone", func(t *testing.T) {
 		server := install(t, before)
 		server.AwaitReady(t)
