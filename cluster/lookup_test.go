@@ -10,6 +10,7 @@ import (
 
 	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/transport"
+	"github.com/stintdb/stint/internal/testsize"
 )
 
 // namedNet is a network whose addresses are names, which a resolver looks up before each connection.
@@ -61,7 +62,7 @@ func TestNothingWaitsForAName(t *testing.T) {
 	const mostElection, mostEnd = 2 * time.Second, 500 * time.Millisecond // of simulated time
 	for name, lookup := range resolvers {
 		t.Run(name, func(t *testing.T) {
-			for range 5 {
+			for range testsize.Pick(2, 5) {
 				synctest.Test(t, func(t *testing.T) {
 					s := simulate(t, "a", "b", "c", "z")
 					s.lookup = lookup

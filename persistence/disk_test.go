@@ -412,10 +412,11 @@ func (d *disk) losePower() *disk {
 	return found
 }
 
-// afterKill returns the disk as it is found when only the process has died: the kernel still holds all it was given.
+// afterKill returns the disk as it is found when only the process has died: the kernel still holds all it was given. The process,
+// whose goroutines go on in a test, can no longer use its own.
 func (d *disk) afterKill() *disk {
 	defer d.lock()()
-	d.off, d.powerOff, d.fail = false, 0, nil
+	d.off = true
 	next := newDisk(d.rand)
 	next.files, next.names, next.since = d.files, d.names, d.since
 	return next

@@ -416,7 +416,7 @@ func TestLargeStatesAreWrittenSeldom(t *testing.T) {
 		if most := time.Duration(2*stateBytes)*time.Second/LargeBytesPerSecond + 2*FlushEvery; late > most {
 			t.Errorf("the last flush that was complete was %v ago, and it may be %v", late, most)
 		}
-		if n := holders(r.disk.afterKill()); n < int64(count)-40 || n > int64(count) {
+		if n := holders(diskOf(r.disk.contents())); n < int64(count)-40 || n > int64(count) {
 			t.Errorf("%d of %d leases are there after a kill", n, count)
 		}
 		lease(count)

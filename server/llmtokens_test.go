@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stintdb/stint/internal/testsize"
 )
 
 // The limits of a tenant in the policy of the recipe.
@@ -176,7 +178,7 @@ func (g *llmGateway) checkBudget(tenant string) (used int64) {
 	return used
 }
 
-// 50 callers of three tenants play the recipe for ten minutes. Two tenants want more than their budgets and never get over it;
+// 50 callers of three tenants play the recipe for minutes. Two tenants want more than their budgets and never get over it;
 // the third is never denied. Then a call that costs more than it reserved is charged all of it.
 func TestLLMTokensRecipe(t *testing.T) {
 	g := newGateway(t)
@@ -191,7 +193,7 @@ func TestLLMTokensRecipe(t *testing.T) {
 		}
 		callers = append(callers, c)
 	}
-	const span = 10 * time.Minute
+	span := time.Duration(min(testsize.Pick(4, 10), 10)) * time.Minute // the check of budgets takes its cube
 	for end := g.clock.Now() + int64(span); ; {
 		c := slices.MinFunc(callers, func(a, b *caller) int { return int(a.next - b.next) })
 		if c.next > end {

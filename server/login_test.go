@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stintdb/stint/internal/testsize"
 	"github.com/stintdb/stint/server/acl"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/config"
@@ -34,7 +35,8 @@ func newLoginPlayer(t *testing.T, set ...func(*config.Config)) *sessionPlayer {
 // Guessing is held to --failed-logins a minute for an address, over however many connections; the others are not
 // slowed down by it, and neither is a right password from an address that made no mistakes.
 func TestBruteForce(t *testing.T) {
-	const perMinute, minutes = 10, 30
+	const perMinute = 10
+	minutes := testsize.Pick(5, 30)
 	p := newLoginPlayer(t, func(c *config.Config) { c.FailedLogins = perMinute })
 	looked, conns := 0, 0
 	for second := range minutes * 60 {

@@ -139,7 +139,7 @@ func checkCaches(t *testing.T, mode string, later bool) {
 		c.do(t, "HELLO 3", "CLIENT TRACKING ON"+mode)
 		clients = append(clients, c)
 	}
-	for range 3000 {
+	for range testsize.Pick(1000, 3000) {
 		key := "k" + strconv.Itoa(1+random.IntN(9))
 		change := []string{"SET " + key + " " + strconv.Itoa(random.IntN(1e9)), "DEL " + key, "SETNX " + key + " x", "APPEND " + key + " y", "FLUSHALL",
 			"EVAL return(redis.call('SET',KEYS[1],'z')) 1 " + key}[random.IntN(6)]

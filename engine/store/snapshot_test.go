@@ -12,6 +12,7 @@ import (
 	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/internal/testsize"
 )
 
 // snapshotContents is contents of a snapshot. between is called between entries.
@@ -46,7 +47,7 @@ const heldLimits = 120 * 128
 // byte, policies included. Afterwards no copies are left.
 func TestSnapshotIsTheStoreAsItWas(t *testing.T) {
 	flushes, changed := 0, 0
-	for seed := range uint64(64) {
+	for seed := range uint64(testsize.Pick(16, 64)) {
 		r := rand.New(rand.NewPCG(seed, 13))
 		s := New(Config{Shards: 1 << r.IntN(5), Commands: txSteps{}})
 		s.Track(r.IntN(2) == 0)

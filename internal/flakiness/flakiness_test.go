@@ -21,6 +21,8 @@ type rule struct {
 var rules = []rule{
 	{name: "time", inGo: timeDecides, inText: timeDecidesInText,
 		remedy: "Log the figure, assert what is behind it (who answered, what woke the waiter), wait by internal/testwait, or run in a synctest bubble; bounds on speed belong in benchmarks"},
+	{name: "cpu", inGo: measuresCPU,
+		remedy: "CPU time varies with what else runs: count operations, allocations or bytes; bounds on CPU time belong in benchmarks"},
 	{name: "timeout", inGo: shortTimeouts,
 		remedy: "A busy machine exceeds this: take testwait.Limit, testwait.Deadline or testwait.Until, or a synctest bubble if the end of the time is what the test is about"},
 	{name: "sleep", inGo: sleeps, inText: sleepsInText,

@@ -33,7 +33,7 @@ func snippetsIn(rule, file string, found bool, codes ...string) (all []snippet) 
 // Every rule finds its snippets, and accepts others that look alike.
 func TestFlakinessRules(t *testing.T) {
 	var all []snippet
-	for _, some := range [][]snippet{timeSnippets(), waitSnippets(), processSnippets(), pipeSnippets(), seedSnippets()} {
+	for _, some := range [][]snippet{timeSnippets(), cpuSnippets(), waitSnippets(), processSnippets(), pipeSnippets(), seedSnippets()} {
 		all = append(all, some...)
 	}
 	tested := map[string]map[bool]bool{}
@@ -66,6 +66,11 @@ func TestFlakinessRules(t *testing.T) {
 			t.Errorf("no snippet shows what %s finds, or what it accepts", rule.name)
 		}
 	}
+}
+
+func cpuSnippets() []snippet {
+	return append(inTest("cpu", true, `var use syscall.Rusage; syscall.Getrusage(syscall.RUSAGE_SELF, &use)`, `if command.ProcessState.UserTime() > time.Second { t.Error() }`),
+		snippet{"cpu", "x/x_test.go", false, "func BenchmarkX(b *testing.B) {\nvar use syscall.Rusage\nsyscall.Getrusage(syscall.RUSAGE_SELF, &use)\n}\n"})
 }
 
 func timeSnippets() []snippet {

@@ -155,6 +155,19 @@ func (m *measures) isSpan(e ast.Expr) bool {
 	return m.spans[exprName(e)]
 }
 
+// measuresCPU finds CPU time that is measured outside of benchmarks, which read it in functions that have the benchmark.
+func measuresCPU(_ *goPackage, f *function, report func(at token.Pos, what string)) {
+	if strings.HasPrefix(f.name, "Benchmark") {
+		return
+	}
+	ast.Inspect(f.node, func(n ast.Node) bool {
+		if s, is := n.(*ast.SelectorExpr); is && slices.Contains([]string{"Getrusage", "ClockGettime", "UserTime", "SystemTime", "SysUsage"}, s.Sel.Name) {
+			report(n.Pos(), "CPU time is measured")
+		}
+		return true
+	})
+}
+
 var timesCompared = map[string]*regexp.Regexp{
 	".mjs":  regexp.MustCompile(`(performance|Date)\.now\(\)\s*-\s*[\w.]+\)?\s*[<>]|[<>]=?\s*\(?(performance|Date)\.now\(\)|(performance|Date)\.now\(\)\s*[<>]|assert\S*\(.*\b(elapsed|took|waited)\b\s*[<>]`),
 	".java": regexp.MustCompile(`(nanoTime|currentTimeMillis)\(\)\s*-\s*[\w.]+\)?\s*[<>]|[<>]=?\s*\(?System\.(nanoTime|currentTimeMillis)\(\)|(nanoTime|currentTimeMillis)\(\)\s*[<>]|assert\S*\(.*\b(elapsed|took|waited)\b\s*[<>]`),
