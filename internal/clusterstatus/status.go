@@ -138,6 +138,11 @@ type Bite struct {
 	Limit  string `json:"limit"` // policy and limit
 	Denied int64  `json:"denied"`
 	Keys   int    `json:"keys"`
+
+	Since     int64   `json:"since,omitempty"` // when it began to deny without a pause, in milliseconds since the Unix epoch
+	Last      int64   `json:"last,omitempty"`  // when it was last seen to deny
+	PerSecond float64 `json:"perSecond,omitempty"`
+	Recent    []int64 `json:"recent,omitempty"` // denials in spans of ten seconds, the newest last
 }
 
 // Latency counts durations: Counts[i] of them were at most Bounds[i] and longer than the bound before. The last of Counts, which

@@ -13,7 +13,7 @@ import (
 const (
 	// countedBytes bounds the names and limits that a node sends to others: in JSON they may become six times as long, and an answer between
 	// nodes has 64 KiB at most.
-	countedBytes = 8 << 10
+	countedBytes = 6 << 10
 	countsFor    = time.Second
 	watchedFor   = 10 * time.Second // the page asks every second
 )
@@ -108,8 +108,7 @@ func sum(own *clusterstatus.Counts, c *clusterstatus.Status) (all clusterstatus.
 			policies[p.Name] = clusterstatus.PolicyCount{Name: p.Name, Granted: before.Granted + p.Granted, Denied: before.Denied + p.Denied, ShadowDenied: before.ShadowDenied + p.ShadowDenied}
 		}
 		for _, b := range t.Bites { // a key may be denied at several nodes
-			before := bites[b.Limit]
-			bites[b.Limit] = clusterstatus.Bite{Limit: b.Limit, Denied: before.Denied + b.Denied, Keys: max(before.Keys, b.Keys)}
+			bites[b.Limit] = together(bites[b.Limit], b)
 		}
 	}
 	for _, p := range own.Policies {
@@ -121,6 +120,22 @@ func sum(own *clusterstatus.Counts, c *clusterstatus.Status) (all clusterstatus.
 	slices.SortFunc(all.Bites, byDenials)
 	all.Bites = all.Bites[:min(len(all.Bites), bitesShown)]
 	return all, nodes
+}
+
+// together is a limit at two nodes, the first of which may not have it.
+func together(a, b clusterstatus.Bite) clusterstatus.Bite {
+	sum := clusterstatus.Bite{Limit: b.Limit, Denied: a.Denied + b.Denied, Keys: max(a.Keys, b.Keys),
+		Since: b.Since, Last: max(a.Last, b.Last), PerSecond: a.PerSecond + b.PerSecond, Recent: slices.Clone(b.Recent)}
+	if a.Since > 0 && (a.Since < b.Since || b.Since == 0) {
+		sum.Since = a.Since
+	}
+	for i := range min(len(a.Recent), len(b.Recent)) {
+		sum.Recent[i] += a.Recent[i]
+	}
+	if len(b.Recent) == 0 {
+		sum.Recent = a.Recent
+	}
+	return sum
 }
 
 func byDenials(a, b clusterstatus.Bite) int {

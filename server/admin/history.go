@@ -122,6 +122,9 @@ func (a *Admin) record(s *server.Server) {
 		if n%problemsEvery == 0 {
 			a.problems.look(s, s.MetricsSnapshot())
 		}
+		if n%problemsEvery == problemsEvery-1 {
+			a.bites.look(s)
+		}
 		select {
 		case <-a.stop:
 			return
