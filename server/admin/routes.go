@@ -39,6 +39,8 @@ func (a *Admin) handler(profiles bool) http.Handler {
 		"GET /api/limit":           a.keysOfLimit,
 		"POST /api/policy/preview": a.preview,
 		"POST /api/policy":         a.setPolicy,
+		"POST /api/key/reset":      a.resetKey,
+		"POST /api/key/override":   a.override,
 	} {
 		mux.HandleFunc(pattern, a.withPassword(knownParameters(a.answer(answer))))
 	}
