@@ -70,6 +70,37 @@ export function bins(counts, label) {
   return drawing;
 }
 
+// spark draws a row of numbers, the newest at the right.
+export function spark(values, label) {
+  const most = Math.max(1, ...values), wide = 120 / values.length;
+  const drawing = make("svg", { viewBox: "0 0 120 24", role: "img", "aria-label": label, class: "spark" }, make("title", {}, label));
+  values.forEach((n, i) => {
+    const size = n === 0 ? 0.5 : Math.max(2, (23 * n) / most);
+    drawing.append(make("rect", { class: n === 0 ? "bin none" : "bin full", x: (i * wide).toFixed(1), y: (24 - size).toFixed(1), width: (wide - 1).toFixed(1), height: size.toFixed(1) }));
+  });
+  return drawing;
+}
+
+// stacks draws two rows of numbers, the second on top of the first, from some minutes ago until now.
+export function stacks(granted, denied, { minutes, label, title }) {
+  const most = nice(Math.max(0, ...granted.map((n, i) => n + denied[i]))), wide = (width - left) / granted.length, full = height / 2 - bottom - top;
+  const drawing = make("svg", { viewBox: `0 0 ${width} ${height / 2}`, role: "img", "aria-label": label });
+  for (const part of [0, 1]) {
+    const y = top + full * (1 - part);
+    drawing.append(make("line", { class: "grid", x1: left, x2: width, y1: y, y2: y }), make("text", { x: left - 6, y: y + 4, "text-anchor": "end" }, most * part));
+  }
+  granted.forEach((n, i) => {
+    let under = top + full;
+    for (const [kind, value] of [["granted", n], ["denied", denied[i]]]) {
+      const size = (full * value) / most;
+      under -= size;
+      drawing.append(make("rect", { class: `bin ${kind}`, x: (left + i * wide + 1).toFixed(1), y: under.toFixed(1), width: (wide - 2).toFixed(1), height: size.toFixed(1) }, make("title", {}, title(i))));
+    }
+  });
+  drawing.append(make("text", { x: left, y: height / 2 - 4 }, `${minutes} min ago`), make("text", { x: width, y: height / 2 - 4, "text-anchor": "end" }, "now"));
+  return drawing;
+}
+
 // columns draws what was used in windows, the oldest first, and on top of it what is reserved: [{used, reserved, title}].
 export function columns(windows, label) {
   const most = Math.max(1, ...windows.map((w) => w.used + w.reserved)), wide = 120 / Math.max(12, windows.length);

@@ -43,6 +43,15 @@ export const rate = (n) => (n < 999.5 ? three : short).format(n);
 // percent is a share, which an estimate may make larger than all.
 export const percent = (part, all) => (all > 0 ? `${three.format(Math.min(100, (100 * part) / all))} %` : "0 %");
 
+// share is a cell with a part of all denials.
+export const share = (n, all) => make("td", { class: "wide" }, make("meter", { value: n, max: Math.max(1, all), "aria-label": `${count(n)} of ${count(all)}` }), make("span", { class: "soft" }, percent(n, all)));
+
+// clock is a time of day; of an earlier day, with its date.
+export function clock(ms) {
+  const at = new Date(ms), today = at.toDateString() === new Date().toDateString();
+  return at.toLocaleString([], { hour: "2-digit", minute: "2-digit", hourCycle: "h23", ...(today ? {} : { month: "short", day: "numeric" }) });
+}
+
 // scaled is a number in the first unit that makes it smaller than 1000, with three digits.
 function scaled(n, step, units) {
   let i = 0;
