@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -28,6 +29,8 @@ type bystander struct {
 	t    *testing.T
 	in   io.WriteCloser
 	said *bufio.Scanner
+
+	ended func() // waits for its end
 }
 
 // waited is the bystander's waits since the last call.
@@ -56,11 +59,15 @@ func startBystander(t *testing.T, address string, page *timePage, seed uint64) *
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		in.Close()
-		_ = cmd.Wait()
-	})
-	return &bystander{t: t, in: in, said: bufio.NewScanner(out)}
+	b := &bystander{t: t, in: in, said: bufio.NewScanner(out), ended: sync.OnceFunc(func() { _ = cmd.Wait() })}
+	t.Cleanup(b.stop)
+	return b
+}
+
+// stop returns when the bystander has had its last answer.
+func (b *bystander) stop() {
+	b.in.Close()
+	b.ended()
 }
 
 // lap returns the waits since the last lap, or an error if an answer differed from the model's.

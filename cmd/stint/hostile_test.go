@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stintdb/stint/internal/testmodel"
 	"github.com/stintdb/stint/internal/testsize"
 )
 
@@ -78,9 +79,11 @@ func (h *campaign) lap(when string) waited {
 	return w
 }
 
+// restart begins with a new bystander and without keys.
 func (h *campaign) restart() {
-	h.by.in.Close()
-	h.fill(1, func(int) []string { return []string{"FLUSHALL"} })
+	h.by.stop()
+	all := append([][]string{{"FLUSHALL"}}, testmodel.NewCalls(*hostileSeed, 1).DropAll()...)
+	h.fill(len(all), func(i int) []string { return all[i] })
 	h.by = startBystander(h.t, h.server.address, h.page, *hostileSeed)
 }
 
@@ -161,6 +164,7 @@ func (h *campaign) aftermath() {
 		return
 	}
 	h.fill(1, func(int) []string { return []string{"RL.POLICY", "DEL", "big"} })
+	h.fill(1, func(int) []string { return []string{"SCRIPT", "FLUSH"} })
 	h.restart()
 	began, after := time.Now(), int64(0)
 	for ; after < h.room*9/10; time.Sleep(time.Second) {

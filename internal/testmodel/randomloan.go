@@ -71,3 +71,11 @@ func (c *Calls) Drop(key string) (commands [][]string) {
 	}
 	return append(commands, []string{"DEL", key})
 }
+
+// DropAll is the commands that leave nothing of all keys that calls name: FLUSHALL leaves loans.
+func (c *Calls) DropAll() (commands [][]string) {
+	for _, key := range c.names() {
+		commands = append(commands, c.Drop(key)...)
+	}
+	return commands
+}
