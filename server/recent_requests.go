@@ -1,11 +1,12 @@
 package server
 
-import "github.com/stintdb/stint/server/recent"
+import (
+	"github.com/stintdb/stint/server/events"
+	"github.com/stintdb/stint/server/recent"
+)
 
-// RecentRequests are the requests on a policy that came to this node in the last minutes, or some of them.
-func (s *Server) RecentRequests(policy string) recent.Requests {
-	return s.env.Recent.Requests(policy, s.env.Clock.Now())
-}
+// Recent is the record of the requests on policies that came to this node.
+func (s *Server) Recent() *recent.Record { return s.env.Recent }
 
-// RecentPolicies lists the policies of which requests are recorded, in no order.
-func (s *Server) RecentPolicies() []string { return s.env.Recent.Policies() }
+// Events are what happened at this node.
+func (s *Server) Events() *events.Log { return &s.env.Events }

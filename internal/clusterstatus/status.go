@@ -123,6 +123,18 @@ type Counts struct {
 	Policies []PolicyCount `json:"policies"` // the first by name
 	Bites    []Bite        `json:"bites"`    // those with the most denials
 	Denials  int64         `json:"denials"`  // of all keys, in the last minutes
+	Events   []Event       `json:"events,omitempty"`
+}
+
+// Event is something that happened at a node.
+type Event struct {
+	At   int64  `json:"at"`   // in milliseconds since the Unix epoch
+	Kind string `json:"kind"` // see package events
+	Text string `json:"text"`
+	More int    `json:"more,omitempty"` // such events just before
+	User string `json:"user,omitempty"` // by whom, "" for nobody
+	From string `json:"from,omitempty"` // the user's address; admin/ and the browser's address for the page
+	Node string `json:"node,omitempty"` // at which it happened, "" for this one
 }
 
 // PolicyCount is the decisions of a policy that a node has answered since it was started.

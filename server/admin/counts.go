@@ -41,6 +41,7 @@ func (a *Admin) Counts() *clusterstatus.Counts {
 	if a.counts.last == nil || time.Since(a.counts.at) >= countsFor {
 		a.counts.at, a.counts.last = time.Now(), bounded(policyCounts(s), a.bites.look(s))
 		_, a.counts.last.Denials = s.TopDenied(0)
+		a.counts.last.Events = told(s.Events().List())
 	}
 	return a.counts.last
 }
@@ -58,7 +59,7 @@ func policyCounts(s *server.Server) (all []clusterstatus.PolicyCount) {
 
 // bounded leaves out what does not fit.
 func bounded(policies []clusterstatus.PolicyCount, bites []clusterstatus.Bite) *clusterstatus.Counts {
-	left := countedBytes / 2
+	left := countedBytes * 3 / 8
 	fits := func(text string) bool {
 		left -= len(text)
 		return left >= 0
@@ -69,7 +70,7 @@ func bounded(policies []clusterstatus.PolicyCount, bites []clusterstatus.Bite) *
 			c.Policies = append(c.Policies, p)
 		}
 	}
-	left = countedBytes / 2
+	left = countedBytes * 3 / 8
 	for _, b := range bites {
 		if fits(b.Limit) {
 			c.Bites = append(c.Bites, b)

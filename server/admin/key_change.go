@@ -6,9 +6,12 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 	"unicode/utf8"
 
+	"github.com/stintdb/stint/internal/clusterstatus"
 	"github.com/stintdb/stint/server"
+	"github.com/stintdb/stint/server/events"
 )
 
 // keyChange is what an operator does to a key: the caller's limits of a policy, or a reset, which needs the key alone.
@@ -33,8 +36,8 @@ func readKeyChange(r *http.Request) (c keyChange, err error) {
 }
 
 // carryOut has a command carried out as the page, which may do what Apply may. An error of the command is the user's.
-func (a *Admin) carryOut(ctx context.Context, s *server.Server, words ...string) error {
-	_, err := s.Do(ctx, words...)
+func carryOut(ctx context.Context, r *http.Request, s *server.Server, words ...string) error {
+	_, err := s.Do(ctx, r.RemoteAddr, words...)
 	var refused server.ErrReply
 	if errors.As(err, &refused) {
 		return userError{refused.Error()}
@@ -48,10 +51,11 @@ func (a *Admin) resetKey(ctx context.Context, s *server.Server, r *http.Request)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.carryOut(ctx, s, "DEL", c.Key); err != nil {
+	if err := carryOut(ctx, r, s, "DEL", c.Key); err != nil {
 		return nil, err
 	}
 	a.log.Info("a key was reset from the page for operators", "key", shown(s, []byte(c.Key)), "from", r.RemoteAddr)
+	s.Events().Add(clusterstatus.Event{At: s.Now() / int64(time.Millisecond), Kind: events.Key, Text: "Key " + shown(s, []byte(c.Key)) + " was reset", User: "default", From: "admin/" + r.RemoteAddr})
 	return struct{}{}, nil
 }
 
@@ -79,7 +83,7 @@ func (a *Admin) override(ctx context.Context, s *server.Server, r *http.Request)
 	if c.Version != versionOf(&before, known) {
 		return nil, userError{"somebody else has changed the limits of this caller since they were shown: look at them again"}
 	}
-	if err := a.carryOut(ctx, s, words...); err != nil {
+	if err := carryOut(ctx, r, s, words...); err != nil {
 		return nil, err
 	}
 	a.log.Info("a caller's limits were set from the page for operators", "policy", c.Policy, "id", shown(s, []byte(c.ID)), "from", r.RemoteAddr)

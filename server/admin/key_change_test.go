@@ -94,7 +94,7 @@ func TestRightsToChangeKeys(t *testing.T) {
 	} {
 		h := newHost(t, tc.change)
 		h.serve()
-		if _, err := h.server.Do(t.Context(), "RL.POLICY", "SET", "api", "TB", "user:{}", "3", "1/h"); err != nil && tc.says != "NOPERM" {
+		if _, err := h.server.Do(t.Context(), "test", "RL.POLICY", "SET", "api", "TB", "user:{}", "3", "1/h"); err != nil && tc.says != "NOPERM" {
 			t.Fatal(err)
 		}
 		known, is := h.server.Keys().PolicyOf("api", []byte("a"))

@@ -57,7 +57,7 @@ func recordedOf(s *server.Server, key []byte, policies []keyPolicy, now int64) *
 	v.KnownMs = recent.Window.Milliseconds()
 	for i := range policies {
 		p := &policies[i]
-		recorded := s.RecentRequests(p.Name)
+		recorded := s.Recent().Requests(p.Name, now)
 		if len(recorded.All) == 0 {
 			continue
 		}

@@ -81,6 +81,20 @@ func TestWhatIsDoneToAKey(t *testing.T) {
 	b.until(`document.getElementById("key-override").disabled && document.getElementById("key-done").innerText === ""`)
 }
 
+// Who changed a limit is told at the next look, also of another node.
+func TestEvents(t *testing.T) {
+	p := start(t)
+	do(t, p.listen, "RL.POLICY SET api TB user:{} 2 1/h", "RL.POLICY SET <b>api</b> TB user:{} 2 1/h")
+	b := open(t, p.admin)
+	b.until(`/[0-9]:[0-9][0-9]:[0-9][0-9] Policy <b>api<.b> was set by default from 127.0.0.1:[0-9]+, after 1 more such change in a row/.test(document.getElementById("events").innerText)`)
+	b.until(`[...document.querySelectorAll("#rates .mark")].some((m) => m.textContent.includes("Policy <b>api</b> was set"))`)
+	b.run(chromedp.Evaluate[chromedp.Void](`location.hash = "key=user%3Aa"`))
+	b.until(`!document.getElementById("key-actions").hidden`)
+	b.run(chromedp.Click(chromedp.CSS("#key-reset")), chromedp.Click(chromedp.CSS("#reset-yes")))
+	b.until(`/Key user:a was reset by the page, from 127.0.0.1:[0-9]+/.test(document.querySelector("#events li").innerText)`)
+	b.accessible("events")
+}
+
 // Each table can be had as a file: exact numbers, and keys that no spreadsheet program takes for formulas.
 func TestFilesOfTables(t *testing.T) {
 	p := start(t)
@@ -96,6 +110,7 @@ func TestFilesOfTables(t *testing.T) {
 		{"top", "keys", "\r\n\"'=1+\"\"1\"\",2\",,1,0,"},
 		{"bites", "limits", "\r\napi: TB user:{} 20 10/1h,20"},
 		{"policies", "policies", "\r\nupload,FW upload:{} 5 1h,false,false,"},
+		{"events", "events", ",start,This server started,"},
 		{"lent", "lent", "\r\nlent,12,<script>alert(2)</script>: 12"},
 		{"rates", "decisions", "time,granted per second,denied per second,"},
 	} {

@@ -4,6 +4,7 @@ import { ask } from "./server.js";
 import { showPolicies } from "./policies.js";
 import { look, holders, part } from "./key.js";
 import { showBites, chosenKeys } from "./bites.js";
+import { showEvents, marks, rows } from "./events.js";
 import { exports, save } from "./csv.js";
 
 const recentMinutes = 5, recentPoints = recentMinutes * 60; // a sample a second
@@ -56,9 +57,9 @@ function range() {
 // charts draws the range that is chosen.
 function charts() {
   const { minutes, points, shown } = range();
-  lines($("rates"), [{ kind: "granted", values: shown.granted }, { kind: "denied", values: shown.denied }], { points, minutes, format: rate,
+  lines($("rates"), [{ kind: "granted", values: shown.granted }, { kind: "denied", values: shown.denied }], { points, minutes, format: rate, marks: marks(newest),
     label: `Now ${rate(now("granted"))} granted and ${rate(now("denied"))} denied per second` });
-  lines($("latencies"), [{ kind: "median", values: shown.median }, { kind: "tail", values: shown.tail }], { points, minutes, format: (v) => (v ? seconds(v) : "0"),
+  lines($("latencies"), [{ kind: "median", values: shown.median }, { kind: "tail", values: shown.tail }], { points, minutes, marks: marks(newest), format: (v) => (v ? seconds(v) : "0"),
     label: `Now a median of ${seconds(now("median"))}, 99 % faster than ${seconds(now("tail"))}` });
 }
 
@@ -189,6 +190,7 @@ function show(o, keys) {
   showNow(o);
   showCluster(o);
   showBites(o);
+  showEvents(o);
   showTop(o, newestKeys);
   showLent(o);
   showTotals(o);
@@ -239,5 +241,6 @@ exports("members-csv", "nodes", () => [["node", "role", "reachable", ...traffic,
 exports("bites-csv", "limits", () => [["policy and limit", "since", "denied per second", "denied in 5 minutes", "keys"],
   ...newest.bites.limits.map((b) => [b.limit, b.since ? new Date(b.since).toISOString() : "", b.perSecond, b.denied, b.keys])]);
 exports("top-csv", "keys", () => [["key", "policy and limit", "denied in 5 minutes", "or fewer by", "part of its requests"], ...newestKeys.map((e) => [e.key, e.by, e.count, e.error, e.own?.part])]);
+exports("events-csv", "events", () => rows(newest));
 exports("lent-csv", "lent", () => [["key", "tokens lent", "lent to"], ...newest.lent.map((e) => [e.key, e.tokens, holders(e.loans)])]);
 refresh();

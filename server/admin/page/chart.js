@@ -4,7 +4,7 @@ const width = 600, height = 180, left = 56, bottom = 20, top = 14;
 
 // lines draws series over the last minutes: [{kind, values}], the newest value last, null where there is none.
 // The scale ends at full, or at a round number that no value exceeds.
-export function lines(into, series, { points, minutes, format, label, full }) {
+export function lines(into, series, { points, minutes, format, label, full, marks = [] }) {
   const most = full || nice(Math.max(0, ...series.flatMap((s) => s.values.filter((v) => v !== null))));
   const x = (i, n) => left + ((width - left) * (points - n + i)) / Math.max(1, points - 1);
   const y = (v) => top + (height - top - bottom) * (1 - v / most);
@@ -16,6 +16,10 @@ export function lines(into, series, { points, minutes, format, label, full }) {
   }
   drawing.append(make("text", { x: left, y: height - 4 }, minutes < 60 ? `${minutes} min ago` : minutes === 60 ? "an hour ago" : `${minutes / 60} hours ago`),
     make("text", { x: width, y: height - 4, "text-anchor": "end" }, "now"));
+  for (const [ago, text] of marks) { // events
+    const at = x(points - 1 - (ago * (points - 1)) / (minutes * 60), points);
+    if (at >= left) drawing.append(make("line", { class: "mark", x1: at, x2: at, y1: top, y2: height - bottom }, make("title", {}, text)));
+  }
   for (const s of series) {
     let pen = "M", path = "";
     s.values.forEach((v, i) => {

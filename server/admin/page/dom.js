@@ -47,9 +47,9 @@ export const percent = (part, all) => (all > 0 ? `${three.format(Math.min(100, (
 export const share = (n, all) => make("td", { class: "wide" }, make("meter", { value: n, max: Math.max(1, all), "aria-label": `${count(n)} of ${count(all)}` }), make("span", { class: "soft" }, percent(n, all)));
 
 // clock is a time of day; of an earlier day, with its date.
-export function clock(ms) {
+export function clock(ms, exact) {
   const at = new Date(ms), today = at.toDateString() === new Date().toDateString();
-  return at.toLocaleString([], { hour: "2-digit", minute: "2-digit", hourCycle: "h23", ...(today ? {} : { month: "short", day: "numeric" }) });
+  return at.toLocaleString([], { hour: "2-digit", minute: "2-digit", second: exact ? "2-digit" : undefined, hourCycle: "h23", ...(today ? {} : { month: "short", day: "numeric" }) });
 }
 
 // scaled is a number in the first unit that makes it smaller than 1000, with three digits.
