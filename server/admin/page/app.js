@@ -1,4 +1,4 @@
-import { $, make, refill, tile, share, count, rate, bytes, seconds, span, clock } from "./dom.js";
+import { $, make, refill, tile, share, percent, count, rate, bytes, seconds, span, clock } from "./dom.js";
 import { lines } from "./chart.js";
 import { ask } from "./server.js";
 import { showPolicies } from "./policies.js";
@@ -28,10 +28,10 @@ function errorRate(o) {
   return at > then && all > before ? (all - before) / (at - then) : 0;
 }
 
-// memory is the memory for keys, and of what, if it is bounded.
+// memory is the memory for keys, as a share if it is bounded.
 function memory(o) {
   const limit = sum(o, "stint_keys_limit_bytes"), used = sum(o, "stint_keys_bytes");
-  return bytes(used) + (limit > 0 ? ` of ${bytes(limit)}` : "");
+  return limit > 0 ? tile(`of ${bytes(limit)} for keys`, percent(used, limit)) : tile("memory for keys", bytes(used));
 }
 
 // remember adds samples to series.
@@ -57,7 +57,7 @@ function range() {
 // charts draws the range that is chosen.
 function charts() {
   const { minutes, points, shown } = range();
-  lines($("rates"), [{ kind: "granted", values: shown.granted }, { kind: "denied", values: shown.denied }], { points, minutes, format: rate, marks: marks(newest),
+  lines($("rates"), [{ kind: "granted", values: shown.granted }, { kind: "denied", values: shown.denied }], { points, minutes, format: rate, marks: marks(newest), stacked: true,
     label: `Now ${rate(now("granted"))} granted and ${rate(now("denied"))} denied per second` });
   lines($("latencies"), [{ kind: "median", values: shown.median }, { kind: "tail", values: shown.tail }], { points, minutes, marks: marks(newest), format: (v) => (v ? seconds(v) : "0"),
     label: `Now a median of ${seconds(now("median"))}, 99 % faster than ${seconds(now("tail"))}` });
@@ -82,7 +82,7 @@ function showNow(o) {
     tile("99 % are faster than", seconds(now("tail"))),
     tile("open connections", count(sum(o, "stint_connections")), { metric: "stint_connections" }),
     tile("keys", count(sum(o, "stint_keys")), { metric: "stint_keys" }),
-    tile("memory for keys", memory(o)),
+    memory(o),
     tile("errors per second", rate(errorRate(o))),
   ].flat().map(pair));
   charts();
@@ -194,7 +194,7 @@ function show(o, keys) {
   showTop(o, newestKeys);
   showLent(o);
   showTotals(o);
-  $("refreshed").textContent = `as of ${new Date(o.unixNano / 1e6).toLocaleTimeString()}`;
+  $("refreshed").textContent = `as of ${clock(o.unixNano / 1e6, true)}`;
   document.body.dataset.answers = Number(document.body.dataset.answers ?? 0) + 1;
 }
 

@@ -2,7 +2,7 @@ import { $, make, refill, count, rate, span, whose, clock, share } from "./dom.j
 import { spark } from "./chart.js";
 import { ask } from "./server.js";
 
-let chosen = ""; // the limit whose keys are listed, "" for all keys
+let nodes = 1, chosen = ""; // the limit whose keys are listed, "" for all keys
 
 // when says since when a limit denies, or how long it has not.
 function when(b, now) {
@@ -13,23 +13,24 @@ function when(b, now) {
 
 // showBites lists the limits that deny most.
 export function showBites(o) {
-  const { limits, denials, nodes } = o.bites, now = o.unixNano / 1e6;
+  const { limits, denials } = o.bites, now = o.unixNano / 1e6;
+  nodes = o.bites.nodes.all;
   $("bites-section").hidden = !limits.length;
-  $("bites-nodes").textContent = nodes.all === 1 ? "" : `${whose(nodes)}.`;
+  $("bites-nodes").textContent = o.bites.nodes.all === 1 ? "" : `${whose(o.bites.nodes)}.`;
   refill($("bites"), ...limits.map((b) => make("tr", {},
     make("td", { class: "keyname" }, make("button", { type: "button", class: "link mono", "data-look": b.limit, "aria-pressed": String(b.limit === chosen), onclick: () => choose(b.limit === chosen ? "" : b.limit) }, b.limit)),
     make("td", { "data-since": b.limit }, when(b, now)),
     make("td", { class: "number" }, rate(b.perSecond ?? 0)),
     make("td", {}, b.recent ? spark(b.recent, `Denied in spans of ten seconds: at most ${count(Math.max(...b.recent))}, now ${count(b.recent.at(-1))}`) : ""),
     make("td", { class: "number", "data-bite": b.limit }, count(b.denied)),
-    make("td", { class: "number" }, (nodes.all > 1 ? "≥ " : "") + count(b.keys)), share(b.denied, denials))));
+    make("td", { class: "number" }, (nodes > 1 ? "≥ " : "") + count(b.keys)), share(b.denied, denials))));
 }
 
 // choose lists the keys of one limit in place of all.
 function choose(limit) {
   chosen = limit;
   $("top-of").hidden = !limit;
-  $("top-of").replaceChildren("Of ", make("code", {}, limit), " alone. ", make("button", { type: "button", id: "top-all", onclick: () => choose("") }, "Show all"));
+  $("top-of").replaceChildren("Of ", make("code", {}, limit), ` alone${nodes > 1 ? ", at this node" : ""}. `, make("button", { type: "button", id: "top-all", onclick: () => choose("") }, "Show all"));
   if (limit) $("top-heading").scrollIntoView({ block: "nearest" });
 }
 

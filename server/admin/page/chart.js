@@ -3,9 +3,10 @@ import { make } from "./dom.js";
 const width = 600, height = 180, left = 56, bottom = 20, top = 14;
 
 // lines draws series over the last minutes: [{kind, values}], the newest value last, null where there is none.
-// The scale ends at full, or at a round number that no value exceeds.
-export function lines(into, series, { points, minutes, format, label, full, marks = [] }) {
-  const most = full || nice(Math.max(0, ...series.flatMap((s) => s.values.filter((v) => v !== null))));
+// Stacked ones stand on each other. The scale ends at full, or at a round number that no value exceeds.
+export function lines(into, series, { points, minutes, format, label, full, marks = [], stacked = false }) {
+  const sums = stacked ? series.map((_, n) => series[0].values.map((_, i) => series.slice(0, n + 1).reduce((sum, s) => sum + s.values[i], 0))) : series.map((s) => s.values);
+  const most = full || nice(Math.max(0, ...sums.flatMap((values) => values.filter((v) => v !== null))));
   const x = (i, n) => left + ((width - left) * (points - n + i)) / Math.max(1, points - 1);
   const y = (v) => top + (height - top - bottom) * (1 - v / most);
   const drawing = make("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label });
@@ -20,14 +21,15 @@ export function lines(into, series, { points, minutes, format, label, full, mark
     const at = x(points - 1 - (ago * (points - 1)) / (minutes * 60), points);
     if (at >= left) drawing.append(make("line", { class: "mark", x1: at, x2: at, y1: top, y2: height - bottom }, make("title", {}, text)));
   }
-  for (const s of series) {
+  for (const n of [...series.keys()].reverse()) { // the highest first, where they are stacked
     let pen = "M", path = "";
-    s.values.forEach((v, i) => {
+    sums[n].forEach((v, i) => {
       if (v === null) { pen = "M"; return; }
-      path += `${pen}${x(i, s.values.length).toFixed(1)} ${y(v).toFixed(1)}`;
+      path += `${pen}${x(i, sums[n].length).toFixed(1)} ${y(v).toFixed(1)}`;
       pen = "L";
     });
-    drawing.append(make("path", { class: s.kind, d: path || "M0 0" }));
+    if (stacked && path) drawing.append(make("path", { class: `area ${series[n].kind}`, d: `${path}V${y(0)}H${x(0, sums[n].length).toFixed(1)}Z` }));
+    drawing.append(make("path", { class: series[n].kind, d: path || "M0 0" }));
   }
   into.replaceChildren(drawing);
   const at = make("text", { x: left + 4, y: top, class: "at" });

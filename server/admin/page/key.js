@@ -40,6 +40,7 @@ function show(v) {
   const hash = make("p", { class: "soft" }, "Hash of this key in hashed lists: ", make("code", {}, v.hash));
   const reasons = [recent(v.recent), ...why(v)];
   offer(v.key, v);
+  if (remaining.length === 1) $("key-status").textContent = v.found ? `${v.key}: ${count(v.remaining)} of ${count(v.limit)} left` : `${v.key} does not exist`; // said once, though the numbers go on
   if (!v.found) {
     $("key-result").replaceChildren(make("p", {}, "The key does not exist or has expired: its full limit is available."), ...reasons, hash);
     return;
