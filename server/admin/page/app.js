@@ -31,7 +31,7 @@ function errorRate(o) {
 // memory is the memory for keys, as a share if it is bounded.
 function memory(o) {
   const limit = sum(o, "stint_keys_limit_bytes"), used = sum(o, "stint_keys_bytes");
-  return limit > 0 ? tile(`of ${bytes(limit)} for keys`, percent(used, limit)) : tile("memory for keys", bytes(used));
+  return limit > 0 ? tile(`memory of ${bytes(limit)}`, percent(used, limit)) : tile("memory for keys", bytes(used));
 }
 
 // remember adds samples to series.
