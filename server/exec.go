@@ -17,9 +17,8 @@ type ErrReply string
 // Error implements error.
 func (e ErrReply) Error() string { return string(e) }
 
-// Do executes one command, for an operator at an address, as a connection would, but for one that nobody opened, and returns its reply in RESP2. An
-// error of the command is an [ErrReply]. It is for operators: with --admin-token no user's permissions are asked, and without it those of the
-// default user, as which anybody can connect.
+// Do executes a command that came from an operator's address by the page, and returns its reply in RESP2. An error of the command is an
+// [ErrReply]. With --admin-token no user's permissions are asked, and without it those of the default user, as which anybody can connect.
 func (s *Server) Do(ctx context.Context, from string, words ...string) (redcon.RESP, error) {
 	in := redcon.AppendArray(nil, len(words))
 	for _, w := range words {

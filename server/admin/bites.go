@@ -24,7 +24,7 @@ type bites struct {
 	mu      sync.Mutex
 	at      time.Time
 	last    []clusterstatus.Bite
-	keys    map[string][]topkeys.Entry // by the limit that denies them, as they were at that time
+	keys    map[string][]topkeys.Entry // by the limit that denies them; of that time
 	courses courses
 }
 

@@ -14,7 +14,7 @@ import (
 const (
 	courseSpan   = int64(10 * time.Second)
 	courseSpans  = 30
-	coursePause  = int64(time.Minute) // without denials: what follows begins anew
+	coursePause  = int64(time.Minute) // without denials: later ones have another beginning
 	coursesKept  = 50                 // limits
 	countedPanes = 2                  // minutes that can have grown since the look before
 )
@@ -27,7 +27,7 @@ type course struct {
 	counted     map[int64]int64 // denials by minute, at the last look
 }
 
-// add takes in what the minutes of a limit's keys come to at a time.
+// add takes in the minutes of a limit's keys, added up, at a time.
 func (c *course) add(now int64, counted map[int64]int64) {
 	more := int64(0)
 	for minute, n := range counted {
@@ -54,7 +54,7 @@ func (c *course) turn(now int64) {
 	}
 }
 
-// describe completes what is told of a limit.
+// describe completes a limit with its course.
 func (c *course) describe(now int64, b *clusterstatus.Bite) {
 	c.turn(now)
 	b.Since, b.Last = c.since/int64(time.Millisecond), c.last/int64(time.Millisecond)

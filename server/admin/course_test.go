@@ -35,7 +35,7 @@ func TestCourse(t *testing.T) {
 		{15, 35, 5, []int64{30, 10}, 40.0 / 15}, // a key has left the list
 		{40, 35, 5, []int64{0, 0}, 0},           // it lasts, with pauses
 		{59, 36, 5, []int64{0, 1}, 1.0 / 19},
-		{180, 7, 180, []int64{0, 7}, 7.0 / 10}, // anew
+		{180, 7, 180, []int64{0, 7}, 7.0 / 10}, // after a pause
 	} {
 		all.add(base+step.at*second, minutesOf("p", base+step.at/60*60*second, step.denied))
 		b := seen(step.at)

@@ -14,7 +14,7 @@ import (
 	"github.com/stintdb/stint/server/events"
 )
 
-// keyChange is what an operator does to a key: the caller's limits of a policy, or a reset, which needs the key alone.
+// keyChange is a change by an operator: the caller's limits of a policy, or a reset, which needs the key alone.
 type keyChange struct {
 	Key     string `json:"key"`
 	Policy  string `json:"policy"`

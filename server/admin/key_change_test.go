@@ -12,7 +12,7 @@ import (
 	"github.com/stintdb/stint/server/config"
 )
 
-// viewed is what the page knows of a key.
+// viewed is the page's view of a key.
 func (h *host) viewed(key string) (v keyView) {
 	h.Helper()
 	if _, body := h.get("/api/key?key=" + key); json.Unmarshal([]byte(body), &v) != nil {
@@ -64,8 +64,8 @@ func TestChangesOfAKey(t *testing.T) {
 	}
 }
 
-// What changes keys is refused to pages of other sites, to those without the token, and without a token to those who may not as a client that
-// has not logged in.
+// Changes are refused to pages of other sites and without the token. Where there is no token, they need the rights of a client that has not
+// logged in.
 func TestRightsToChangeKeys(t *testing.T) {
 	withToken := func(cfg *config.Config, _ *server.Options) { set(t, cfg, "admin-token", "secret") }
 	restricted := func(_ *config.Config, o *server.Options) {

@@ -9,7 +9,7 @@ import (
 	"github.com/stintdb/stint/server/topkeys"
 )
 
-// keyRecent is what became of the requests for a key that came to this node in the last five minutes.
+// keyRecent counts the requests for a key that came to this node in the last five minutes.
 type keyRecent struct {
 	Granted []int64 `json:"granted"` // in spans of EveryMs, the newest last
 	Denied  []int64 `json:"denied"`
@@ -31,7 +31,7 @@ func (v *keyRecent) count(ago, granted, denied int64) {
 	}
 }
 
-// recentOf is the recorded requests on the policies that have a key, or what is counted because the key was denied; nil if nothing is.
+// recentOf counts the recorded requests on the policies that have a key, or takes the counts of a key that was denied; nil without either.
 func recentOf(s *server.Server, key []byte, policies []keyPolicy, denied topkeys.Entry) *keyRecent {
 	if s.Config().TopKeys == "off" {
 		return nil

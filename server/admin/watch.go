@@ -39,7 +39,7 @@ func (w *watch) lookAtProblems(now int64, all []problem, add func(kind, text str
 	here := map[string]problem{}
 	w.wasReady = w.wasReady || !slices.ContainsFunc(all, func(p problem) bool { return p.kind == notReadyKind })
 	for _, p := range all {
-		if p.kind == lostNodesKind || p.kind == notReadyKind && !w.wasReady { // each node has events of its own, and so has the start
+		if p.kind == lostNodesKind || p.kind == notReadyKind && !w.wasReady { // each node has its events, and so has the start
 			continue
 		}
 		here[p.kind] = p
@@ -106,14 +106,14 @@ func (w *watch) lookAtNodes(c *clusterstatus.Status, add func(kind, text string)
 	w.lost = lost
 }
 
-// lookAround looks for problems, and for what has happened.
+// lookAround looks for problems and events.
 func (a *Admin) lookAround(s *server.Server, r *metrics.Snapshot) []problem {
 	all := a.problems.look(s, r)
 	a.watch.look(s.Now(), all, r.Cluster, s.Events())
 	return all
 }
 
-// eventsView is the last events of all nodes, the newest first: those of others are changes of limits alone, for the rest every node sees.
+// eventsView is the last events of all nodes, the newest first: those of others are changes by users alone, because every node sees the rest.
 func eventsView(own []clusterstatus.Event, c *clusterstatus.Status) []clusterstatus.Event {
 	all := slices.Clone(own)
 	if c != nil {
@@ -131,7 +131,7 @@ func eventsView(own []clusterstatus.Event, c *clusterstatus.Status) []clustersta
 	return all[:min(len(all), events.Kept)]
 }
 
-// told are the events that a node tells others: its users' last.
+// told are the last events by users, which a node sends to others.
 func told(all []clusterstatus.Event) (own []clusterstatus.Event) {
 	left := countedBytes / 4
 	for _, e := range all {

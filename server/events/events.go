@@ -1,5 +1,4 @@
-// Package events keeps what happened to a server lately that an operator may ask for: changes of limits and by whom, leaders, lost nodes,
-// problems.
+// Package events keeps the last events of a server for operators: changes of limits and by whom, leaders, lost nodes, problems.
 package events
 
 import (

@@ -148,7 +148,7 @@ type Entry struct {
 	hash uint64
 }
 
-// Minute is what became of the requests of one key in one of the last minutes, as far as it had a counter.
+// Minute counts the requests of one key in one of the last minutes, while it had a counter.
 type Minute struct {
 	Start  int64 // by the clock of [Sketch.Offer]
 	Denied int64 // at least
