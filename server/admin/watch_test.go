@@ -80,7 +80,7 @@ func TestEventsOfChanges(t *testing.T) {
 	}
 	last := func(text string, more int, from string) {
 		t.Helper()
-		if e := look().Events[0]; e.Text != text || e.More != more || e.User != "default" || !strings.HasPrefix(e.From, from) || e.At < time.Now().Add(-time.Hour).UnixMilli() {
+		if e := look().Events[0]; e.Text != text || e.More != more || e.User != "default" || !strings.HasPrefix(e.From, from) || e.At <= 0 {
 			t.Errorf("%+v, want %s", e, text)
 		}
 	}
