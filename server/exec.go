@@ -17,14 +17,18 @@ type ErrReply string
 // Error implements error.
 func (e ErrReply) Error() string { return string(e) }
 
-// Do executes one command as a connection would, but for one that nobody opened, and returns its reply in RESP2. An
-// error of the command is an [ErrReply]. It is for operators: no user's permissions are asked.
-func (s *Server) Do(ctx context.Context, words ...string) (redcon.RESP, error) {
+// Do executes a command that came from an operator's address by the page, and returns its reply in RESP2. An error of the command is an
+// [ErrReply]. With --admin-token no user's permissions are asked, and without it those of the default user, as which anybody can connect.
+func (s *Server) Do(ctx context.Context, from string, words ...string) (redcon.RESP, error) {
 	in := redcon.AppendArray(nil, len(words))
 	for _, w := range words {
 		in = redcon.AppendBulkString(in, w)
 	}
-	reply, err := s.env.Do(ctx, conn.Caller{User: s.operatorUser, Address: "admin"}, in)
+	user := s.operatorUser
+	if s.Config().AdminToken == "" {
+		user = s.env.Users.Default()
+	}
+	reply, err := s.env.Do(ctx, conn.Caller{User: user, Address: "admin/" + from}, in)
 	if err != nil {
 		return redcon.RESP{}, err
 	}

@@ -123,6 +123,18 @@ type Counts struct {
 	Policies []PolicyCount `json:"policies"` // the first by name
 	Bites    []Bite        `json:"bites"`    // those with the most denials
 	Denials  int64         `json:"denials"`  // of all keys, in the last minutes
+	Events   []Event       `json:"events,omitempty"`
+}
+
+// Event is something that happened at a node.
+type Event struct {
+	At   int64  `json:"at"`   // in milliseconds since the Unix epoch
+	Kind string `json:"kind"` // see package events
+	Text string `json:"text"`
+	More int    `json:"more,omitempty"` // such events just before
+	User string `json:"user,omitempty"` // by whom, "" for nobody
+	From string `json:"from,omitempty"` // the user's address; admin/ and the browser's address for the page
+	Node string `json:"node,omitempty"` // at which it happened, "" for this one
 }
 
 // PolicyCount is the decisions of a policy that a node has answered since it was started.
@@ -138,6 +150,11 @@ type Bite struct {
 	Limit  string `json:"limit"` // policy and limit
 	Denied int64  `json:"denied"`
 	Keys   int    `json:"keys"`
+
+	Since     int64   `json:"since,omitempty"` // when it began to deny without a pause, in milliseconds since the Unix epoch
+	Last      int64   `json:"last,omitempty"`  // when it was last seen to deny
+	PerSecond float64 `json:"perSecond,omitempty"`
+	Recent    []int64 `json:"recent,omitempty"` // denials in spans of ten seconds, the newest last
 }
 
 // Latency counts durations: Counts[i] of them were at most Bounds[i] and longer than the bound before. The last of Counts, which

@@ -1,12 +1,15 @@
 package admin
 
 import (
+	"context"
+	"net/http"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/stintdb/stint/internal/clusterstatus"
 	"github.com/stintdb/stint/server"
+	"github.com/stintdb/stint/server/topkeys"
 )
 
 // What bounds the search for the limits of the keys denied most.
@@ -18,9 +21,11 @@ const (
 
 // bites keeps the last answer for a while, because the search goes through the keys of all policies.
 type bites struct {
-	mu   sync.Mutex
-	at   time.Time
-	last []clusterstatus.Bite
+	mu      sync.Mutex
+	at      time.Time
+	last    []clusterstatus.Bite
+	keys    map[string][]topkeys.Entry // by the limit that denies them; of that time
+	courses courses
 }
 
 // look lists the limits that deny most, none if keys are not shown as they are.
@@ -30,27 +35,53 @@ func (b *bites) look(s *server.Server) []clusterstatus.Bite {
 	if b.last != nil && time.Since(b.at) < bitesFor {
 		return b.last
 	}
-	byLimit, policies := map[string]*clusterstatus.Bite{}, sync.OnceValue(func() []policyKey { return policyKeys(s) })
+	policies := sync.OnceValue(func() []policyKey { return policyKeys(s) })
 	entries, _ := s.TopDenied(bitesKeys)
+	b.keys = map[string][]topkeys.Entry{}
 	for _, e := range entries {
-		limit := ""
-		if isWhole(e, s.Config().TopKeys) {
-			limit = deniedBy(s, policies(), e.Key)
-		}
-		if limit == "" {
+		if !isWhole(e, s.Config().TopKeys) {
 			continue
 		}
-		if byLimit[limit] == nil {
-			byLimit[limit] = &clusterstatus.Bite{Limit: limit}
+		if limit := deniedBy(s, policies(), e.Key); limit != "" {
+			b.keys[limit] = append(b.keys[limit], e)
 		}
-		byLimit[limit].Denied += e.Count
-		byLimit[limit].Keys++
 	}
+	now := s.Now()
+	if b.courses == nil {
+		b.courses = courses{}
+	}
+	b.courses.add(now, b.keys)
 	all := []clusterstatus.Bite{}
-	for _, each := range byLimit {
-		all = append(all, *each)
+	for limit, keys := range b.keys {
+		each := clusterstatus.Bite{Limit: limit, Keys: len(keys)}
+		for _, e := range keys {
+			each.Denied += e.Count
+		}
+		if c := b.courses[limit]; c != nil {
+			c.describe(now, &each)
+		}
+		all = append(all, each)
 	}
 	slices.SortFunc(all, byDenials)
 	b.at, b.last = time.Now(), all[:min(len(all), bitesShown)]
 	return b.last
+}
+
+// limitKeys is the reply to a page that asks for the keys of a limit.
+type limitKeys struct {
+	Entries []topKey `json:"entries"`
+}
+
+// keysOfLimit lists the keys that a limit denies most at this node.
+func (a *Admin) keysOfLimit(_ context.Context, s *server.Server, r *http.Request) (any, error) {
+	limit := r.URL.Query().Get("limit")
+	a.bites.look(s)
+	a.bites.mu.Lock()
+	entries := a.bites.keys[limit]
+	a.bites.mu.Unlock()
+	v := limitKeys{[]topKey{}}
+	for _, e := range entries[:min(len(entries), topShown)] {
+		v.Entries = append(v.Entries, topKeyOf(e, s.Config().TopKeys, s.Now(), func([]byte) string { return limit }))
+	}
+	return v, nil
 }

@@ -13,7 +13,7 @@ import (
 const (
 	// countedBytes bounds the names and limits that a node sends to others: in JSON they may become six times as long, and an answer between
 	// nodes has 64 KiB at most.
-	countedBytes = 8 << 10
+	countedBytes = 6 << 10
 	countsFor    = time.Second
 	watchedFor   = 10 * time.Second // the page asks every second
 )
@@ -41,6 +41,7 @@ func (a *Admin) Counts() *clusterstatus.Counts {
 	if a.counts.last == nil || time.Since(a.counts.at) >= countsFor {
 		a.counts.at, a.counts.last = time.Now(), bounded(policyCounts(s), a.bites.look(s))
 		_, a.counts.last.Denials = s.TopDenied(0)
+		a.counts.last.Events = told(s.Events().List())
 	}
 	return a.counts.last
 }
@@ -58,7 +59,7 @@ func policyCounts(s *server.Server) (all []clusterstatus.PolicyCount) {
 
 // bounded leaves out what does not fit.
 func bounded(policies []clusterstatus.PolicyCount, bites []clusterstatus.Bite) *clusterstatus.Counts {
-	left := countedBytes / 2
+	left := countedBytes * 3 / 8
 	fits := func(text string) bool {
 		left -= len(text)
 		return left >= 0
@@ -69,7 +70,7 @@ func bounded(policies []clusterstatus.PolicyCount, bites []clusterstatus.Bite) *
 			c.Policies = append(c.Policies, p)
 		}
 	}
-	left = countedBytes / 2
+	left = countedBytes * 3 / 8
 	for _, b := range bites {
 		if fits(b.Limit) {
 			c.Bites = append(c.Bites, b)
@@ -108,8 +109,7 @@ func sum(own *clusterstatus.Counts, c *clusterstatus.Status) (all clusterstatus.
 			policies[p.Name] = clusterstatus.PolicyCount{Name: p.Name, Granted: before.Granted + p.Granted, Denied: before.Denied + p.Denied, ShadowDenied: before.ShadowDenied + p.ShadowDenied}
 		}
 		for _, b := range t.Bites { // a key may be denied at several nodes
-			before := bites[b.Limit]
-			bites[b.Limit] = clusterstatus.Bite{Limit: b.Limit, Denied: before.Denied + b.Denied, Keys: max(before.Keys, b.Keys)}
+			bites[b.Limit] = together(bites[b.Limit], b)
 		}
 	}
 	for _, p := range own.Policies {
@@ -121,6 +121,22 @@ func sum(own *clusterstatus.Counts, c *clusterstatus.Status) (all clusterstatus.
 	slices.SortFunc(all.Bites, byDenials)
 	all.Bites = all.Bites[:min(len(all.Bites), bitesShown)]
 	return all, nodes
+}
+
+// together is a limit at two nodes, the first of which may not have it.
+func together(a, b clusterstatus.Bite) clusterstatus.Bite {
+	sum := clusterstatus.Bite{Limit: b.Limit, Denied: a.Denied + b.Denied, Keys: max(a.Keys, b.Keys),
+		Since: b.Since, Last: max(a.Last, b.Last), PerSecond: a.PerSecond + b.PerSecond, Recent: slices.Clone(b.Recent)}
+	if a.Since > 0 && (a.Since < b.Since || b.Since == 0) {
+		sum.Since = a.Since
+	}
+	for i := range min(len(a.Recent), len(b.Recent)) {
+		sum.Recent[i] += a.Recent[i]
+	}
+	if len(b.Recent) == 0 {
+		sum.Recent = a.Recent
+	}
+	return sum
 }
 
 func byDenials(a, b clusterstatus.Bite) int {

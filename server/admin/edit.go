@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -58,14 +57,16 @@ func readDraft(r *http.Request) (d draft, err error) {
 }
 
 // words is the draft as a command, without SHADOW and STRICT.
-func (d *draft) words() ([]string, error) {
-	line := append([]byte(" "+strings.NewReplacer("\r", " ", "\n", " ").Replace(d.Limits)), '\r', '\n')
+func (d *draft) words() ([]string, error) { return limitWords(d.Limits, "RL.POLICY", "SET", d.Name) }
+
+// limitWords appends limits to the words of a command.
+func limitWords(limits string, words ...string) ([]string, error) {
+	line := append([]byte(" "+strings.NewReplacer("\r", " ", "\n", " ").Replace(limits)), '\r', '\n')
 	reader := resp.Reader{Limits: resp.Limits{MaxArgs: 1024, MaxBulk: maxBodyBytes, MaxInline: maxBodyBytes}}
 	args, _, err := reader.Next(line)
 	if err != nil {
 		return nil, userError{err.Error()}
 	}
-	words := []string{"RL.POLICY", "SET", d.Name}
 	for _, a := range args {
 		words = append(words, string(a))
 	}
@@ -78,6 +79,18 @@ func (d *draft) limits(s *server.Server) ([]engine.Op, error) {
 	if err != nil {
 		return nil, err
 	}
+	op, err := parsed(s, words)
+	if err != nil {
+		return nil, err
+	}
+	if op.Options&(engine.Shadow|engine.Strict) != 0 {
+		return nil, userError{"limits: SHADOW and STRICT are no limits: use their boxes"}
+	}
+	return op.Parts, nil
+}
+
+// parsed is what a command would do, with the errors a client would get.
+func parsed(s *server.Server, words []string) (*engine.Op, error) {
 	request := command.Request{Bounds: s.Bounds()}
 	for _, w := range words {
 		request.Args = append(request.Args, []byte(w))
@@ -89,10 +102,7 @@ func (d *draft) limits(s *server.Server) ([]engine.Op, error) {
 	if err != nil {
 		return nil, userError{err.Error()}
 	}
-	if request.Ops[0].Options&(engine.Shadow|engine.Strict) != 0 {
-		return nil, userError{"limits: SHADOW and STRICT are no limits: use their boxes"}
-	}
-	return request.Ops[0].Parts, nil
+	return &request.Ops[0], nil
 }
 
 // The bounds of a preview.
@@ -244,15 +254,10 @@ func (a *Admin) setPolicy(ctx context.Context, s *server.Server, r *http.Request
 	if d.Version != "" && d.Version != versionOf(&before, known) {
 		return nil, userError{"somebody else has changed this policy since its effect was shown: look at it, and at the effect, again"}
 	}
-	_, err = s.Do(ctx, words...)
-	var refused server.ErrReply
-	if errors.As(err, &refused) {
-		return nil, userError{refused.Error()}
-	}
-	if err != nil {
+	if err := carryOut(ctx, r, s, words...); err != nil {
 		return nil, err
 	}
-	a.log.Info("a policy was set from the page for operators", "policy", d.Name, "shadow", d.Shadow)
+	a.log.Info("a policy was set from the page for operators", "policy", d.Name, "shadow", d.Shadow, "from", r.RemoteAddr)
 	a.fills.mu.Lock()
 	a.fills.last = nil
 	a.fills.mu.Unlock()

@@ -120,7 +120,10 @@ func (a *Admin) record(s *server.Server) {
 			a.day.add(s.Now(), s.Decisions())
 		}
 		if n%problemsEvery == 0 {
-			a.problems.look(s, s.MetricsSnapshot())
+			a.lookAround(s, s.MetricsSnapshot())
+		}
+		if n%problemsEvery == problemsEvery-1 {
+			a.bites.look(s)
 		}
 		select {
 		case <-a.stop:

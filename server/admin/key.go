@@ -29,6 +29,7 @@ type keyView struct {
 	DeniedAll int64             `json:"deniedAll"`         // times of all keys
 	Decided   int64             `json:"decided"`           // requests of all keys
 	Own       *ownShare         `json:"own"`
+	Recent    *keyRecent        `json:"recent"` // null if nothing is known
 	Policies  []keyPolicy       `json:"policies"`
 	UnixNano  int64             `json:"unixNano"`
 }
@@ -75,6 +76,7 @@ func (a *Admin) key(ctx context.Context, s *server.Server, r *http.Request) (any
 	if v.Policies, err = policiesOf(ctx, s, []byte(key)); err != nil {
 		return nil, err
 	}
+	v.Recent = recentOf(s, []byte(key), v.Policies, denied)
 	if res.Status != engine.OK {
 		return v, nil
 	}

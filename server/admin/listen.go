@@ -13,9 +13,11 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/stintdb/stint/internal/clusterstatus"
 	"github.com/stintdb/stint/internal/unauthenticated"
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/config"
+	"github.com/stintdb/stint/server/events"
 	"github.com/stintdb/stint/server/netio"
 )
 
@@ -35,6 +37,7 @@ type Admin struct {
 	counts   counts
 	watched  atomic.Int64 // when the page asked last, in nanoseconds since the Unix epoch
 	problems problems
+	watch    watch
 
 	setting   sync.Mutex // one policy at a time, so that nothing changes it between the check of its version and the change
 	replaying sync.Mutex // one replay at a time: it takes a processor
@@ -142,7 +145,10 @@ func (a *Admin) URL() string {
 func (a *Admin) Attach(s *server.Server) {
 	if a != nil {
 		a.about.Store(s)
-		a.recording.Do(func() { a.recorder.Go(func() { a.record(s) }) })
+		a.recording.Do(func() {
+			s.Events().Add(clusterstatus.Event{At: s.Now() / int64(time.Millisecond), Kind: events.Start, Text: "This server started"})
+			a.recorder.Go(func() { a.record(s) })
+		})
 	}
 }
 

@@ -23,6 +23,7 @@ type overview struct {
 	Metrics  map[string][]metrics.Sample `json:"metrics"`
 	History  []sample                    `json:"history"` // the samples behind those that the page has
 	Samples  int64                       `json:"samples"` // so far
+	Events   []clusterstatus.Event       `json:"events"`  // the newest first
 	Bites    bitesView                   `json:"bites"`
 	Top      topDenied                   `json:"top"`
 	Lent     []lentKey                   `json:"lent"`
@@ -122,7 +123,8 @@ func (a *Admin) overview(_ context.Context, s *server.Server, request *http.Requ
 	if err := s.Ready(); err != nil {
 		o.Ready = err.Error()
 	}
-	o.Problems = a.problems.look(s, r)
+	o.Problems = a.lookAround(s, r)
+	o.Events = eventsView(s.Events().List(), r.Cluster)
 	all, nodes := sum(a.Counts(), r.Cluster)
 	o.Bites = bitesView{append([]clusterstatus.Bite{}, all.Bites...), all.Denials, nodes}
 	entries, total := s.TopDenied(topShown)

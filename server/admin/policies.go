@@ -69,7 +69,7 @@ func (a *Admin) policies(ctx context.Context, s *server.Server, _ *http.Request)
 		return a.fills.last, nil
 	}
 	names := s.Keys().PolicyNames()
-	v := &policiesView{Count: len(names), Keys: s.Keys().Len(), Policies: []policyView{}, Recorded: append([]string{}, slices.Sorted(slices.Values(s.RecentPolicies()))...)}
+	v := &policiesView{Count: len(names), Keys: s.Keys().Len(), Policies: []policyView{}, Recorded: append([]string{}, slices.Sorted(slices.Values(s.Recent().Policies()))...)}
 	counted, nodes := sum(a.Counts(), s.MetricsSnapshot().Cluster)
 	v.Nodes = nodes
 	var all []engine.Op

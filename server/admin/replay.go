@@ -58,7 +58,8 @@ func (a *Admin) replay(s *server.Server, of string, draft []engine.Op) (*replaye
 	}
 	a.replaying.Lock()
 	defer a.replaying.Unlock()
-	now, recorded := s.Now(), s.RecentRequests(of)
+	now := s.Now()
+	recorded := s.Recent().Requests(of, now)
 	policy, _ := s.Keys().Policy(of)
 	then, err := newRun(draft, recorded.OneIn)
 	if err != nil {

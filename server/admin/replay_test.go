@@ -78,7 +78,7 @@ func TestNothingIsRecordedWithTopKeysOff(t *testing.T) {
 	h := newHost(t, func(cfg *config.Config, _ *server.Options) { cfg.TopKeys = "off" })
 	h.serve()
 	h.do(h.dial(), "RL.POLICY SET p TB u:{} 4 1/h", "RL.CHECK p a")
-	if _, got := h.send(http.MethodPost, "/api/policy/preview", `{"name":"p","limits":"TB u:{} 1 1/h"}`); !strings.Contains(got, `"replay":null`) || len(h.server.RecentPolicies()) > 0 {
+	if _, got := h.send(http.MethodPost, "/api/policy/preview", `{"name":"p","limits":"TB u:{} 1 1/h"}`); !strings.Contains(got, `"replay":null`) || len(h.server.Recent().Policies()) > 0 {
 		t.Error(got)
 	}
 }

@@ -36,8 +36,11 @@ func (a *Admin) handler(profiles bool) http.Handler {
 		"GET /api/history":         a.lastDay,
 		"GET /api/policies":        a.policies,
 		"GET /api/key":             a.key,
+		"GET /api/limit":           a.keysOfLimit,
 		"POST /api/policy/preview": a.preview,
 		"POST /api/policy":         a.setPolicy,
+		"POST /api/key/reset":      a.resetKey,
+		"POST /api/key/override":   a.override,
 	} {
 		mux.HandleFunc(pattern, a.withPassword(knownParameters(a.answer(answer))))
 	}
@@ -52,7 +55,7 @@ func (a *Admin) handler(profiles bool) http.Handler {
 }
 
 // parametersOf are the parameters of the paths that have some, each with a text.
-var parametersOf = map[string]string{"/api/overview": "since", "/api/key": "key", "/api/backup": "stale"}
+var parametersOf = map[string]string{"/api/overview": "since", "/api/key": "key", "/api/limit": "limit", "/api/backup": "stale"}
 
 // knownParameters refuses requests with other parameters than the path has: they would be passed over.
 func knownParameters(next http.HandlerFunc) http.HandlerFunc {

@@ -17,6 +17,8 @@ type problem struct {
 	Grave   bool   `json:"grave"`   // requests are not answered, or a promise is not kept; otherwise it may come to that
 	Since   int64  `json:"since"`   // when it was first seen, in milliseconds since the Unix epoch
 	Runbook string `json:"runbook"` // the heading in docs/operations.md
+
+	kind string // see check
 }
 
 // The headings of the runbook, docs/operations.md.
@@ -34,6 +36,11 @@ const (
 	problemsEvery    = 10 // samples of the history
 )
 
+const (
+	notReadyKind  = "not ready"
+	lostNodesKind = "lost nodes"
+)
+
 // seen is what problems are found in: what metrics show, and why the server is not ready.
 type seen struct {
 	*metrics.Snapshot
@@ -42,6 +49,7 @@ type seen struct {
 
 // check is a kind of problem. Its text is empty while there is none.
 type check struct {
+	kind    string
 	grave   bool
 	runbook string
 	text    func(s seen) string
@@ -49,13 +57,13 @@ type check struct {
 
 // checks are in the order in which the page lists them: the grave ones first.
 var checks = []check{
-	{true, runbookCluster, func(s seen) string {
+	{notReadyKind, true, runbookCluster, func(s seen) string {
 		if s.notReady == nil {
 			return ""
 		}
 		return "Requests are not answered: " + s.notReady.Error()
 	}},
-	{true, runbookMemory, func(s seen) string {
+	{"persistence", true, runbookMemory, func(s seen) string {
 		switch p := s.Persistence; {
 		case p != nil && p.Err != nil:
 			return "State is not kept on disk: " + p.Err.Error()
@@ -64,31 +72,31 @@ var checks = []check{
 		}
 		return ""
 	}},
-	{true, runbookCluster, func(s seen) string {
+	{"stalled disk", true, runbookCluster, func(s seen) string {
 		if s.Cluster == nil || !s.Cluster.DiskStalled {
 			return ""
 		}
 		return "A write to this node's log takes longer than --cluster-disk-timeout"
 	}},
-	{false, runbookCluster, func(s seen) string {
+	{lostNodesKind, false, runbookCluster, func(s seen) string {
 		if s.Cluster == nil {
 			return ""
 		}
 		return lostNodes(s.Cluster.Members)
 	}},
-	{false, runbookMemory, func(s seen) string {
+	{"memory", false, runbookMemory, func(s seen) string {
 		if s.MaxBytes == 0 || float64(s.KeyBytes) <= memoryAlmostFull*float64(s.MaxBytes) {
 			return ""
 		}
 		return fmt.Sprintf("Keys take %d %% of their memory", 100*s.KeyBytes/s.MaxBytes)
 	}},
-	{false, runbookMemory, func(s seen) string {
+	{"clock", false, runbookMemory, func(s seen) string {
 		if s.Ahead <= clockTooFar {
 			return ""
 		}
 		return fmt.Sprintf("Time is %s ahead of this machine's clock", s.Ahead.Round(time.Second))
 	}},
-	{false, runbookSlow, func(s seen) string {
+	{"lag", false, runbookSlow, func(s seen) string {
 		if s.LoopLag <= lagTooLong {
 			return ""
 		}
@@ -152,7 +160,7 @@ func (p *problems) at(now int64, s seen) []problem {
 		if p.since[i] == 0 {
 			p.since[i] = now / int64(time.Millisecond)
 		}
-		all = append(all, problem{text, c.grave, p.since[i], c.runbook})
+		all = append(all, problem{text, c.grave, p.since[i], c.runbook, c.kind})
 	}
 	return all
 }

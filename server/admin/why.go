@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/command"
 )
@@ -68,6 +69,26 @@ type keyPolicy struct {
 	Name   string     `json:"name"`
 	Shadow bool       `json:"shadow"`
 	Limits []keyLimit `json:"limits"`
+
+	ID         string   `json:"id"`         // of the caller, "" if all callers have the key
+	Overridden bool     `json:"overridden"` // the caller has other limits than the policy's
+	Own        []string `json:"own"`        // the limits to which the caller is held
+	Version    string   `json:"version"`    // of these limits
+
+	id        []byte
+	templates []engine.Template // of these limits' keys
+}
+
+// viewOf is a policy with the limits to which it holds a caller, before they are asked.
+func viewOf(s *server.Server, known *store.Policy, id []byte) keyPolicy {
+	view := keyPolicy{Name: known.Name, ID: string(id), Shadow: known.Shadow, Version: versionOf(known, true), Limits: []keyLimit{}, id: id}
+	for i := range known.Parts {
+		view.Own = append(view.Own, command.SpecText(known.Parts[i]))
+		view.templates = append(view.templates, templateOf(known.Parts[i].Key))
+	}
+	all, _ := s.Keys().PolicyOf(known.Name, nil)
+	view.Overridden = versionOf(&all, true) != view.Version
+	return view
 }
 
 // keyLimit is the rest that a limit leaves a caller.
@@ -91,7 +112,7 @@ func policiesOf(ctx context.Context, s *server.Server, key []byte) (policies []k
 		}
 		last = k.policy
 		known, _ := s.Keys().PolicyOf(k.policy, id)
-		view := keyPolicy{Name: k.policy, Shadow: known.Shadow, Limits: []keyLimit{}}
+		view := viewOf(s, &known, id)
 		for i := range known.Parts {
 			limit := &known.Parts[i]
 			who := caller{id: id, fields: fields}

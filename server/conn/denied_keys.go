@@ -113,6 +113,11 @@ func (k *copiedKeys) copyFrom(ops []engine.Op, first []byte) {
 		switch op := ops[i].Request(); op.Verb {
 		case engine.Acquire, engine.Fingerprint:
 			k.add(op.Key)
+		case engine.SetPolicy, engine.DropPolicy:
+			k.add(op.Key)
+		case engine.SetOverride:
+			k.add(op.Key)
+			k.add(op.Who)
 		case engine.Check:
 			k.add(op.Key)
 			k.add(op.Who)

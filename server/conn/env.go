@@ -18,6 +18,7 @@ import (
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/decider"
+	"github.com/stintdb/stint/server/events"
 	"github.com/stintdb/stint/server/fairqueue"
 	"github.com/stintdb/stint/server/keyevents"
 	"github.com/stintdb/stint/server/latency"
@@ -56,6 +57,7 @@ type Env struct {
 
 	Registry  Registry
 	Monitors  Monitors
+	Events    events.Log
 	Channels  *pubsub.Channels
 	KeyEvents *keyevents.Hub  // changes of keys
 	Tracking  *tracking.Table // made by Start

@@ -93,7 +93,7 @@ func (h *host) run(commands ...string) (last redcon.RESP) {
 	h.Helper()
 	for _, c := range commands {
 		var err error
-		if last, err = h.Do(context.Background(), strings.Fields(c)...); err != nil {
+		if last, err = h.Do(context.Background(), "test", strings.Fields(c)...); err != nil {
 			h.Fatal(c, err)
 		}
 	}

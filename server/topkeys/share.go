@@ -79,3 +79,18 @@ func (s *Sketch) share(hash uint64, now int64) (sum Share) {
 	}
 	return sum
 }
+
+// minutes are the panes in which a key has a counter. The caller holds mu.
+func (s *Sketch) minutes(hash uint64, now int64) (all []Minute) {
+	for back := range panes {
+		i := (s.current - back + panes) % panes
+		p := s.panes[i]
+		if p == nil || now >= s.started[i]+int64(Window) {
+			continue
+		}
+		if c := p.counterOf(hash); c != nil {
+			all = append(all, Minute{s.started[i], c.count - c.over, c.passed})
+		}
+	}
+	return all
+}

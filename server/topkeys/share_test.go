@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 )
@@ -64,6 +65,23 @@ func TestShare(t *testing.T) {
 	expect(7.9, "k", Share{Since: minute(7.9), Denied: 1})
 	if (Share{}).Part() != 0 {
 		t.Error("a key without requests has a share")
+	}
+}
+
+// The minutes of a key say when it was denied and when it passed.
+func TestMinutes(t *testing.T) {
+	s, denied, passed := NewSketch(), Sampler{}, Sampler{}
+	offer(s, &denied, "k", 0)
+	pass(s, &passed, "k", 1)
+	offer(s, &denied, "k", int64(time.Minute))
+	offer(s, &denied, "k", int64(time.Minute)+1)
+	entries, _ := s.Top(1, int64(time.Minute)+2)
+	if want := []Minute{{int64(time.Minute), 2, 0}, {0, 1, 1}}; !slices.Equal(entries[0].Minutes, want) {
+		t.Errorf("%+v, want %+v", entries[0].Minutes, want)
+	}
+	entries, _ = s.Top(1, int64(Window))
+	if len(entries[0].Minutes) != 1 {
+		t.Errorf("a minute before the window is there: %+v", entries[0].Minutes)
 	}
 }
 

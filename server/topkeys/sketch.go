@@ -143,7 +143,16 @@ type Entry struct {
 	Error int64
 	Own   Share
 
+	Minutes []Minute // the newest first
+
 	hash uint64
+}
+
+// Minute counts the requests of one key in one of the last minutes, while it had a counter.
+type Minute struct {
+	Start  int64 // by the clock of [Sketch.Offer]
+	Denied int64 // at least
+	Passed int64
 }
 
 // Top returns the n keys that came most often in the window up to now, and how many occurrences there were of all.
@@ -192,7 +201,7 @@ func (s *Sketch) Top(n int, now int64) (entries []Entry, total int64) {
 	entries = entries[:min(n, len(entries))]
 	s.mu.Lock()
 	for i := range entries {
-		entries[i].Own = s.share(entries[i].hash, now)
+		entries[i].Own, entries[i].Minutes = s.share(entries[i].hash, now), s.minutes(entries[i].hash, now)
 	}
 	s.mu.Unlock()
 	return entries, total

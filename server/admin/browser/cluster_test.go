@@ -83,6 +83,8 @@ func TestFailover(t *testing.T) {
 	b.until(policy(`^2 of 3 nodes, without ` + leader + `: `))
 	b.until(`document.getElementById("ready").textContent === "ready"`)
 	b.until(fmt.Sprintf(`document.getElementById("problems").innerText.includes("Node %s cannot be reached: one more failure stops decisions since ")`, leader))
+	b.until(fmt.Sprintf(`document.getElementById("events").innerText.includes("Node %s cannot be reached")`, leader))
+	b.until(fmt.Sprintf(`[...document.querySelectorAll("#events li")].some((e) => e.innerText.includes("%s leads") && document.querySelector("#rates .mark"))`, next))
 	b.screenshot("node-lost")
 	b.accessible("a node is lost")
 	if got := do(t, watched.listen, "RL.CHECK api 2"); got != "*4" {

@@ -1,15 +1,18 @@
-import { $, make, refill, percent, tile, whose, count, rate, bytes, seconds, span } from "./dom.js";
+import { $, make, refill, tile, share, percent, count, rate, bytes, seconds, span, clock } from "./dom.js";
 import { lines } from "./chart.js";
 import { ask } from "./server.js";
 import { showPolicies } from "./policies.js";
 import { look, holders, part } from "./key.js";
+import { showBites, chosenKeys } from "./bites.js";
+import { showEvents, marks, rows } from "./events.js";
+import { exports, save } from "./csv.js";
 
 const recentMinutes = 5, recentPoints = recentMinutes * 60; // a sample a second
 const empty = () => ({ granted: [], denied: [], median: [], tail: [] });
 const history = empty();
 let samples = 0; // that the server has sent
 let day = empty(), dayAsked = 0; // a sample a minute
-let newest; // the last answer
+let newest, newestKeys; // the last answer, and the keys that are listed
 let errors = []; // [time, commands answered with an error so far], of the last answers
 
 // sum adds up the values of a metric whose labels have the values given.
@@ -25,10 +28,10 @@ function errorRate(o) {
   return at > then && all > before ? (all - before) / (at - then) : 0;
 }
 
-// memory is the memory for keys, and of what, if it is bounded.
+// memory is the memory for keys, as a share if it is bounded.
 function memory(o) {
   const limit = sum(o, "stint_keys_limit_bytes"), used = sum(o, "stint_keys_bytes");
-  return bytes(used) + (limit > 0 ? ` of ${bytes(limit)}` : "");
+  return limit > 0 ? tile(`memory of ${bytes(limit)}`, percent(used, limit)) : tile("memory for keys", bytes(used));
 }
 
 // remember adds samples to series.
@@ -44,13 +47,19 @@ function remember(series, all) {
 // now is the newest value of a series.
 const now = (name) => history[name].at(-1) ?? 0;
 
+// range is the samples that the charts show, one every so many seconds.
+function range() {
+  const minutes = Number($("range").value), isRecent = minutes === recentMinutes;
+  return { minutes, points: isRecent ? recentPoints : minutes, every: isRecent ? 1 : 60,
+    shown: isRecent ? history : Object.fromEntries(Object.entries(day).map(([name, values]) => [name, values.slice(-minutes)])) };
+}
+
 // charts draws the range that is chosen.
 function charts() {
-  const minutes = Number($("range").value), isRecent = minutes === recentMinutes;
-  const points = isRecent ? recentPoints : minutes, shown = isRecent ? history : Object.fromEntries(Object.entries(day).map(([name, values]) => [name, values.slice(-minutes)]));
-  lines($("rates"), [{ kind: "granted", values: shown.granted }, { kind: "denied", values: shown.denied }], { points, minutes, format: rate,
+  const { minutes, points, shown } = range();
+  lines($("rates"), [{ kind: "granted", values: shown.granted }, { kind: "denied", values: shown.denied }], { points, minutes, format: rate, marks: marks(newest), stacked: true,
     label: `Now ${rate(now("granted"))} granted and ${rate(now("denied"))} denied per second` });
-  lines($("latencies"), [{ kind: "median", values: shown.median }, { kind: "tail", values: shown.tail }], { points, minutes, format: (v) => (v ? seconds(v) : "0"),
+  lines($("latencies"), [{ kind: "median", values: shown.median }, { kind: "tail", values: shown.tail }], { points, minutes, marks: marks(newest), format: (v) => (v ? seconds(v) : "0"),
     label: `Now a median of ${seconds(now("median"))}, 99 % faster than ${seconds(now("tail"))}` });
 }
 
@@ -73,7 +82,7 @@ function showNow(o) {
     tile("99 % are faster than", seconds(now("tail"))),
     tile("open connections", count(sum(o, "stint_connections")), { metric: "stint_connections" }),
     tile("keys", count(sum(o, "stint_keys")), { metric: "stint_keys" }),
-    tile("memory for keys", memory(o)),
+    memory(o),
     tile("errors per second", rate(errorRate(o))),
   ].flat().map(pair));
   charts();
@@ -108,22 +117,11 @@ function showLent(o) {
     make("td", { class: "number", "data-lent": e.key }, count(e.tokens)), make("td", {}, holders(e.loans)))));
 }
 
-// share is a cell with a part of all denials.
-const share = (n, all) => make("td", { class: "wide" }, make("meter", { value: n, max: Math.max(1, all), "aria-label": `${count(n)} of ${count(all)}` }), make("span", { class: "soft" }, percent(n, all)));
-
-function showBites(o) {
-  const { limits, denials, nodes } = o.bites;
-  $("bites-section").hidden = !limits.length;
-  $("bites-nodes").textContent = nodes.all === 1 ? "" : `${whose(nodes)}.`;
-  refill($("bites"), ...limits.map((b) => make("tr", {}, make("td", {}, make("code", {}, b.limit)), make("td", { class: "number", "data-bite": b.limit }, count(b.denied)),
-    make("td", { class: "number" }, (nodes.all > 1 ? "≥ " : "") + count(b.keys)), share(b.denied, denials))));
-}
-
-function showTop(o) {
+function showTop(o, entries) {
   const notes = { off: "Not counted: --top-keys is off.", hashed: "Keys are shown as hashes; look up a key to see its hash." };
   $("top-note").textContent = notes[o.top.mode] ?? (o.top.entries.length ? `${count(o.top.total)} denials of all keys${o.cluster ? " at this node" : ""}.` : `No denials${o.cluster ? " at this node" : ""}.`);
-  $("top").closest("table").classList.toggle("exact", o.top.entries.every((e) => e.error === 0));
-  refill($("top"), ...o.top.entries.map((e) => make("tr", {},
+  $("top").closest("table").classList.toggle("exact", entries.every((e) => e.error === 0));
+  refill($("top"), ...entries.map((e) => make("tr", {},
     keyCell(e, e.by),
     make("td", { class: "number", "data-top": e.key }, count(e.count)),
     make("td", { class: "number fewer" }, count(e.error)),
@@ -181,20 +179,22 @@ function showVerdict(o) {
 
 function since(p, o) {
   const passed = o.unixNano / 1e6 - p.since;
-  return `since ${new Date(p.since).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })}${passed < 60_000 ? "" : `, for ${span(passed)}`}`;
+  return `since ${clock(p.since)}${passed < 60_000 ? "" : `, for ${span(passed)}`}`;
 }
 
-function show(o) {
+function show(o, keys) {
   newest = o;
+  newestKeys = keys ?? o.top.entries;
   $("about").textContent = `${o.version}${o.cluster ? `, node ${o.cluster.nodeId}` : ""}, up ${span(1000 * sum(o, "stint_uptime_seconds"))}`;
   showVerdict(o);
   showNow(o);
   showCluster(o);
   showBites(o);
-  showTop(o);
+  showEvents(o);
+  showTop(o, newestKeys);
   showLent(o);
   showTotals(o);
-  $("refreshed").textContent = `as of ${new Date(o.unixNano / 1e6).toLocaleTimeString()}`;
+  $("refreshed").textContent = `as of ${clock(o.unixNano / 1e6, true)}`;
   document.body.dataset.answers = Number(document.body.dataset.answers ?? 0) + 1;
 }
 
@@ -202,7 +202,8 @@ async function refresh() {
   if (!document.hidden) {
     try {
       await showDay();
-      show(await ask(`/api/overview?since=${samples}`));
+      const keys = await chosenKeys();
+      show(await ask(`/api/overview?since=${samples}`), keys);
       await showPolicies();
       $("problem").hidden = true;
     } catch (error) {
@@ -229,9 +230,17 @@ addEventListener("keyup", (event) => { // not keydown, after which the character
   if (event.key === "/" && !/^(INPUT|TEXTAREA)$/.test(event.target.tagName)) $("key").focus();
 });
 $("range").addEventListener("change", () => showDay().then(charts, () => undefined));
-$("export").addEventListener("click", () => {
-  const file = URL.createObjectURL(new Blob([JSON.stringify({ ...newest, history }, null, 1)], { type: "application/json" }));
-  make("a", { href: file, download: `stint-${new Date(newest.unixNano / 1e6).toISOString()}.json` }).click();
-  URL.revokeObjectURL(file);
+$("export").addEventListener("click", () => save(`stint-${new Date(newest.unixNano / 1e6).toISOString()}.json`, "application/json", JSON.stringify({ ...newest, history }, null, 1)));
+exports("rates-csv", "decisions", () => {
+  const { every, shown } = range();
+  return [["time", "granted per second", "denied per second", "median latency in seconds", "99 % faster than"],
+    ...shown.granted.map((n, i) => [new Date(newest.unixNano / 1e6 - 1000 * every * (shown.granted.length - 1 - i)).toISOString(), n, shown.denied[i], shown.median[i], shown.tail[i]])];
 });
+exports("members-csv", "nodes", () => [["node", "role", "reachable", ...traffic, "log entries behind", "last heard in ms", "address for clients"],
+  ...newest.cluster.members.map((m) => [m.id, roleOf(m, newest.cluster.groups), m.reachable, ...traffic.map((of) => m.traffic?.[of]), m.lag, m.contactMs, m.client])]);
+exports("bites-csv", "limits", () => [["policy and limit", "since", "denied per second", "denied in 5 minutes", "keys"],
+  ...newest.bites.limits.map((b) => [b.limit, b.since ? new Date(b.since).toISOString() : "", b.perSecond, b.denied, b.keys])]);
+exports("top-csv", "keys", () => [["key", "policy and limit", "denied in 5 minutes", "or fewer by", "part of its requests"], ...newestKeys.map((e) => [e.key, e.by, e.count, e.error, e.own?.part])]);
+exports("events-csv", "events", () => rows(newest));
+exports("lent-csv", "lent", () => [["key", "tokens lent", "lent to"], ...newest.lent.map((e) => [e.key, e.tokens, holders(e.loans)])]);
 refresh();

@@ -3,9 +3,10 @@ import { make } from "./dom.js";
 const width = 600, height = 180, left = 56, bottom = 20, top = 14;
 
 // lines draws series over the last minutes: [{kind, values}], the newest value last, null where there is none.
-// The scale ends at full, or at a round number that no value exceeds.
-export function lines(into, series, { points, minutes, format, label, full }) {
-  const most = full || nice(Math.max(0, ...series.flatMap((s) => s.values.filter((v) => v !== null))));
+// Stacked ones stand on each other. The scale ends at full, or at a round number that no value exceeds.
+export function lines(into, series, { points, minutes, format, label, full, marks = [], stacked = false }) {
+  const sums = stacked ? series.map((_, n) => series[0].values.map((_, i) => series.slice(0, n + 1).reduce((sum, s) => sum + s.values[i], 0))) : series.map((s) => s.values);
+  const most = full || nice(Math.max(0, ...sums.flatMap((values) => values.filter((v) => v !== null))));
   const x = (i, n) => left + ((width - left) * (points - n + i)) / Math.max(1, points - 1);
   const y = (v) => top + (height - top - bottom) * (1 - v / most);
   const drawing = make("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label });
@@ -16,14 +17,19 @@ export function lines(into, series, { points, minutes, format, label, full }) {
   }
   drawing.append(make("text", { x: left, y: height - 4 }, minutes < 60 ? `${minutes} min ago` : minutes === 60 ? "an hour ago" : `${minutes / 60} hours ago`),
     make("text", { x: width, y: height - 4, "text-anchor": "end" }, "now"));
-  for (const s of series) {
+  for (const [ago, text] of marks) { // events
+    const at = x(points - 1 - (ago * (points - 1)) / (minutes * 60), points);
+    if (at >= left) drawing.append(make("line", { class: "mark", x1: at, x2: at, y1: top, y2: height - bottom }, make("title", {}, text)));
+  }
+  for (const n of [...series.keys()].reverse()) { // the highest first, where they are stacked
     let pen = "M", path = "";
-    s.values.forEach((v, i) => {
+    sums[n].forEach((v, i) => {
       if (v === null) { pen = "M"; return; }
-      path += `${pen}${x(i, s.values.length).toFixed(1)} ${y(v).toFixed(1)}`;
+      path += `${pen}${x(i, sums[n].length).toFixed(1)} ${y(v).toFixed(1)}`;
       pen = "L";
     });
-    drawing.append(make("path", { class: s.kind, d: path || "M0 0" }));
+    if (stacked && path) drawing.append(make("path", { class: `area ${series[n].kind}`, d: `${path}V${y(0)}H${x(0, sums[n].length).toFixed(1)}Z` }));
+    drawing.append(make("path", { class: series[n].kind, d: path || "M0 0" }));
   }
   into.replaceChildren(drawing);
   const at = make("text", { x: left + 4, y: top, class: "at" });
@@ -67,6 +73,37 @@ export function bins(counts, label) {
     const size = n === 0 ? 1 : Math.max(2, (22 * n) / most);
     drawing.append(make("rect", { class: i === 9 ? "bin full" : "bin", x: i * 12 + 1, y: 24 - size, width: 10, height: size }));
   });
+  return drawing;
+}
+
+// spark draws a row of numbers, the newest at the right.
+export function spark(values, label) {
+  const most = Math.max(1, ...values), wide = 120 / values.length;
+  const drawing = make("svg", { viewBox: "0 0 120 24", role: "img", "aria-label": label, class: "spark" }, make("title", {}, label));
+  values.forEach((n, i) => {
+    const size = n === 0 ? 0.5 : Math.max(2, (23 * n) / most);
+    drawing.append(make("rect", { class: n === 0 ? "bin none" : "bin full", x: (i * wide).toFixed(1), y: (24 - size).toFixed(1), width: (wide - 1).toFixed(1), height: size.toFixed(1) }));
+  });
+  return drawing;
+}
+
+// stacks draws two rows of numbers, the second on top of the first, from some minutes ago until now.
+export function stacks(granted, denied, { minutes, label, title }) {
+  const most = nice(Math.max(0, ...granted.map((n, i) => n + denied[i]))), wide = (width - left) / granted.length, full = height / 2 - bottom - top;
+  const drawing = make("svg", { viewBox: `0 0 ${width} ${height / 2}`, role: "img", "aria-label": label });
+  for (const part of [0, 1]) {
+    const y = top + full * (1 - part);
+    drawing.append(make("line", { class: "grid", x1: left, x2: width, y1: y, y2: y }), make("text", { x: left - 6, y: y + 4, "text-anchor": "end" }, most * part));
+  }
+  granted.forEach((n, i) => {
+    let under = top + full;
+    for (const [kind, value] of [["granted", n], ["denied", denied[i]]]) {
+      const size = (full * value) / most;
+      under -= size;
+      drawing.append(make("rect", { class: `bin ${kind}`, x: (left + i * wide + 1).toFixed(1), y: under.toFixed(1), width: (wide - 2).toFixed(1), height: size.toFixed(1) }, make("title", {}, title(i))));
+    }
+  });
+  drawing.append(make("text", { x: left, y: height / 2 - 4 }, `${minutes} min ago`), make("text", { x: width, y: height / 2 - 4, "text-anchor": "end" }, "now"));
   return drawing;
 }
 

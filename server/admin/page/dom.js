@@ -34,6 +34,7 @@ export const whose = (n) => (n.without.length ? `${n.all - n.without.length} of 
 
 const short = new Intl.NumberFormat("en", { maximumSignificantDigits: 3, notation: "compact" });
 const three = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
+const tenths = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
 const whole = new Intl.NumberFormat("en");
 
 export const count = (n) => whole.format(n);
@@ -41,7 +42,19 @@ export const many = (n, noun) => `${count(n)} ${noun}${n === 1 ? "" : "s"}`;
 export const rate = (n) => (n < 999.5 ? three : short).format(n);
 
 // percent is a share, which an estimate may make larger than all.
-export const percent = (part, all) => (all > 0 ? `${three.format(Math.min(100, (100 * part) / all))} %` : "0 %");
+export function percent(part, all) {
+  const n = all > 0 ? Math.min(100, (100 * part) / all) : 0;
+  return n > 0 && n < 0.1 ? "< 0.1 %" : `${tenths.format(n)} %`;
+}
+
+// share is a cell with a part of all denials.
+export const share = (n, all) => make("td", { class: "wide" }, make("meter", { value: n, max: Math.max(1, all), "aria-label": `${count(n)} of ${count(all)}` }), make("span", { class: "soft" }, percent(n, all)));
+
+// clock is a time of day; of an earlier day, with its date.
+export function clock(ms, exact) {
+  const at = new Date(ms), today = at.toDateString() === new Date().toDateString();
+  return at.toLocaleString([], { hour: "2-digit", minute: "2-digit", second: exact ? "2-digit" : undefined, hourCycle: "h23", ...(today ? {} : { month: "short", day: "numeric" }) });
+}
 
 // scaled is a number in the first unit that makes it smaller than 1000, with three digits.
 function scaled(n, step, units) {

@@ -1,6 +1,7 @@
-import { $, make, tile, count, rate, percent, bytes, span } from "./dom.js";
-import { columns, lines } from "./chart.js";
+import { $, make, tile, count, many, rate, percent, bytes, span } from "./dom.js";
+import { columns, lines, stacks } from "./chart.js";
 import { ask } from "./server.js";
+import { offer } from "./keyactions.js";
 
 const points = 121, every = 500; // half seconds shown
 let watched, remaining = [], timer;
@@ -11,6 +12,7 @@ export function look(key) {
   history.replaceState(null, "", `#key=${encodeURIComponent(key)}`); // to be sent to somebody
   watched = key;
   remaining = [];
+  offer(key);
   clearTimeout(timer);
   poll();
 }
@@ -36,7 +38,9 @@ function show(v) {
   remaining.push(v.found ? Math.max(0, v.remaining) : null);
   if (remaining.length > points) remaining.shift();
   const hash = make("p", { class: "soft" }, "Hash of this key in hashed lists: ", make("code", {}, v.hash));
-  const reasons = why(v);
+  const reasons = [recent(v.recent), ...why(v)];
+  offer(v.key, v);
+  if (remaining.length === 1) $("key-status").textContent = v.found ? `${v.key}: ${count(v.remaining)} of ${count(v.limit)} left` : `${v.key} does not exist`; // said once, though the numbers go on
   if (!v.found) {
     $("key-result").replaceChildren(make("p", {}, "The key does not exist or has expired: its full limit is available."), ...reasons, hash);
     return;
@@ -53,6 +57,16 @@ function show(v) {
     make("meter", { min: 0, max: v.limit, value: Math.max(0, v.remaining), "aria-label": `${count(v.remaining)} of ${count(v.limit)} left` }),
     v.lent ? make("p", { id: "key-lent" }, `${count(v.lent)} lent: ${holders(v.loans)}`) : "",
     ...reasons, make("figure", {}, make("figcaption", {}, "Tokens left"), chart), usage(v.windows), hash);
+}
+
+// recent draws what became of the requests for the key.
+function recent(r) {
+  if (!r) return make("p", { class: "soft", id: "key-recent" }, "Nothing is known of its requests in the last 5 minutes at this node: those of keys that a policy has, or that were denied, are counted.");
+  const every = r.everyMs / 1000, sum = (all) => all.reduce((a, b) => a + b, 0);
+  const said = `${many(sum(r.granted), "request")} granted and ${count(sum(r.denied))} denied`;
+  const note = [r.oneIn > 1 ? ` Of one caller in ${count(r.oneIn)}.` : "", r.knownMs < 299_000 ? ` Counted for ${span(r.knownMs)}.` : ""].join("");
+  return make("figure", { id: "key-recent" }, make("figcaption", {}, `In the last 5 minutes ${said} at this node.${note} `, make("span", { class: "key granted" }, "granted"), " ", make("span", { class: "key denied" }, "denied")),
+    stacks(r.granted, r.denied, { minutes: 5, label: said, title: (i) => `${span((r.granted.length - i) * 1000 * every)} ago: ${count(r.granted[i])} granted, ${count(r.denied[i])} denied in ${every} s` }));
 }
 
 // usage draws what was used in the windows that are kept.

@@ -3,9 +3,10 @@ import { bins } from "./chart.js";
 import { ask } from "./server.js";
 import { look } from "./key.js";
 import { headline, showReplay } from "./replay.js";
+import { exports } from "./csv.js";
 
 const every = 3000;
-let shown = "", next = 0, recorded = [], nodes;
+let newest = [], shown = "", next = 0, recorded = [], nodes;
 
 // showPolicies refreshes the list, now and then: the server goes through keys for it.
 export async function showPolicies() {
@@ -17,6 +18,7 @@ export async function showPolicies() {
   if (text === shown) return; // what has the focus keeps it
   shown = text;
   nodes = view.nodes;
+  newest = view.policies;
   $("policies-note").textContent = view.count === 0 ? "No policies. RL.POLICY SET stores limits on the server under a name."
     : `${view.count === 1 ? "1 policy" : `${count(view.count)} policies`}${view.count > view.policies.length ? `, showing the first ${view.policies.length}` : ""}. Usage is from the callers among ${count(view.looked)} of ${count(view.keys)} keys.`;
   refill($("policies"), ...view.policies.map(policy));
@@ -156,3 +158,5 @@ $("editor").addEventListener("keydown", (event) => { if (event.key === "Escape")
 $("apply").addEventListener("click", () => apply());
 $("apply-shadow").addEventListener("click", () => apply({ shadow: true }));
 $("cancel").addEventListener("click", close);
+exports("policies-csv", "policies", () => [["policy", "limit", "shadow", "strict", "granted", "denied", "would have been denied", "overrides", "callers", "callers with nothing left", "mean part used"],
+  ...newest.flatMap((p) => p.limits.map((l) => [p.name, l.spec, p.shadow, p.strict, p.granted, p.denied, p.shadowDenied, p.overrides, l.callers, l.full, l.mean]))]);

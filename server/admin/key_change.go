@@ -1,0 +1,95 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stintdb/stint/internal/clusterstatus"
+	"github.com/stintdb/stint/server"
+	"github.com/stintdb/stint/server/events"
+)
+
+// keyChange is a change by an operator: the caller's limits of a policy, or a reset, which needs the key alone.
+type keyChange struct {
+	Key     string `json:"key"`
+	Policy  string `json:"policy"`
+	ID      string `json:"id"`
+	Limits  string `json:"limits"`  // "" for those of the policy
+	Version string `json:"version"` // of the limits that the caller had as the operator saw them
+}
+
+func readKeyChange(r *http.Request) (c keyChange, err error) {
+	in := json.NewDecoder(r.Body)
+	in.DisallowUnknownFields()
+	if err = in.Decode(&c); err != nil {
+		return c, userError{"the request must be JSON with key, or policy, id, limits and version, and nothing else: " + err.Error()}
+	}
+	if strings.ContainsRune(c.Key+c.Policy+c.ID+c.Limits, utf8.RuneError) { // in place of bytes that are no UTF-8
+		return c, userError{"the request must be in UTF-8: change keys with other bytes by DEL and RL.POLICY OVERRIDE"}
+	}
+	return c, nil
+}
+
+// carryOut has a command carried out as the page, which may do what Apply may. An error of the command is the user's.
+func carryOut(ctx context.Context, r *http.Request, s *server.Server, words ...string) error {
+	_, err := s.Do(ctx, r.RemoteAddr, words...)
+	var refused server.ErrReply
+	if errors.As(err, &refused) {
+		return userError{refused.Error()}
+	}
+	return err
+}
+
+// resetKey gives a key its full limit again.
+func (a *Admin) resetKey(ctx context.Context, s *server.Server, r *http.Request) (any, error) {
+	c, err := readKeyChange(r)
+	if err != nil {
+		return nil, err
+	}
+	if err := carryOut(ctx, r, s, "DEL", c.Key); err != nil {
+		return nil, err
+	}
+	a.log.Info("a key was reset from the page for operators", "key", shown(s, []byte(c.Key)), "from", r.RemoteAddr)
+	s.Events().Add(clusterstatus.Event{At: s.Now() / int64(time.Millisecond), Kind: events.Key, Text: "Key " + shown(s, []byte(c.Key)) + " was reset", User: "default", From: "admin/" + r.RemoteAddr})
+	return struct{}{}, nil
+}
+
+// override holds a caller to other limits than the policy's.
+func (a *Admin) override(ctx context.Context, s *server.Server, r *http.Request) (any, error) {
+	c, err := readKeyChange(r)
+	if err != nil {
+		return nil, err
+	}
+	limits := c.Limits
+	if strings.TrimSpace(limits) == "" {
+		limits = "NONE"
+	}
+	words, err := limitWords(limits, "RL.POLICY", "OVERRIDE", c.Policy, c.ID)
+	if err != nil {
+		return nil, err
+	}
+	op, err := parsed(s, words)
+	if err != nil {
+		return nil, err
+	}
+	a.setting.Lock()
+	defer a.setting.Unlock()
+	before, known := s.Keys().PolicyOf(c.Policy, []byte(c.ID))
+	if c.Version != versionOf(&before, known) {
+		return nil, userError{"somebody else has changed the limits of this caller since they were shown: look at them again"}
+	}
+	if err := carryOut(ctx, r, s, words...); err != nil {
+		return nil, err
+	}
+	a.log.Info("a caller's limits were set from the page for operators", "policy", c.Policy, "id", shown(s, []byte(c.ID)), "from", r.RemoteAddr)
+	after, _ := s.Keys().PolicyOf(c.Policy, nil)
+	if len(op.Parts) > 0 {
+		after.Parts = op.Parts
+	}
+	return applied{versionOf(&after, true)}, nil
+}

@@ -1,0 +1,149 @@
+package admin
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/stintdb/stint/internal/clusterstatus"
+	"github.com/stintdb/stint/server"
+	"github.com/stintdb/stint/server/events"
+	"github.com/stintdb/stint/server/metrics"
+)
+
+// watch makes events of what differs from one look to the next.
+type watch struct {
+	mu       sync.Mutex
+	wasReady bool
+	problems map[string]problem // by kind
+	leaders  map[int]string     // by group of keys; 0 is that of the whole cluster
+	lost     map[string]bool    // members, and whether they cannot be reached; nil before there are any
+}
+
+// look takes in how things are at a time, in nanoseconds since the Unix epoch, and adds the events to a log.
+func (w *watch) look(now int64, all []problem, c *clusterstatus.Status, log *events.Log) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	add := func(kind, text string) {
+		log.Add(clusterstatus.Event{At: now / int64(time.Millisecond), Kind: kind, Text: text})
+	}
+	w.lookAtProblems(now, all, add)
+	if c != nil {
+		w.lookAtLeaders(c, add)
+		w.lookAtNodes(c, add)
+	}
+}
+
+func (w *watch) lookAtProblems(now int64, all []problem, add func(kind, text string)) {
+	here := map[string]problem{}
+	w.wasReady = w.wasReady || !slices.ContainsFunc(all, func(p problem) bool { return p.kind == notReadyKind })
+	for _, p := range all {
+		if p.kind == lostNodesKind || p.kind == notReadyKind && !w.wasReady { // each node has its events, and so has the start
+			continue
+		}
+		here[p.kind] = p
+		if _, is := w.problems[p.kind]; !is {
+			add(events.Problem, p.Text)
+		}
+	}
+	for kind, p := range w.problems {
+		if _, is := here[kind]; !is {
+			took := time.Duration(now - p.Since*int64(time.Millisecond)).Round(time.Second)
+			add(events.Problem, fmt.Sprintf("Over after %s: %s", took, p.Text))
+		}
+	}
+	w.problems = here
+}
+
+func (w *watch) lookAtLeaders(c *clusterstatus.Status, add func(kind, text string)) {
+	if w.leaders == nil {
+		w.leaders = map[int]string{}
+	}
+	note := func(group int, of, leader string) {
+		before, known := w.leaders[group]
+		if w.leaders[group] = leader; known && before == leader {
+			return
+		}
+		switch {
+		case leader == "" && known:
+			add(events.Leader, before+" leads"+of+" no longer: there is no leader")
+		case leader != "" && before == "":
+			add(events.Leader, leader+" leads"+of)
+		case leader != "":
+			add(events.Leader, leader+" leads"+of+" in place of "+before)
+		}
+	}
+	note(0, "", c.LeaderID)
+	for _, g := range c.Groups {
+		note(g.Number, fmt.Sprintf(" group %d", g.Number), g.LeaderID)
+	}
+}
+
+func (w *watch) lookAtNodes(c *clusterstatus.Status, add func(kind, text string)) {
+	if len(c.Members) == 0 {
+		return
+	}
+	lost, first := map[string]bool{}, w.lost == nil
+	for _, m := range c.Members {
+		lost[m.ID] = !m.Reachable
+		before, known := w.lost[m.ID]
+		switch {
+		case first:
+		case !known:
+			add(events.Node, "Node "+m.ID+" was added")
+		case before && m.Reachable:
+			add(events.Node, "Node "+m.ID+" is back")
+		case !before && !m.Reachable:
+			add(events.Node, "Node "+m.ID+" cannot be reached")
+		}
+	}
+	for id := range w.lost {
+		if _, is := lost[id]; !is {
+			add(events.Node, "Node "+id+" was removed")
+		}
+	}
+	w.lost = lost
+}
+
+// lookAround looks for problems and events.
+func (a *Admin) lookAround(s *server.Server, r *metrics.Snapshot) []problem {
+	all := a.problems.look(s, r)
+	a.watch.look(s.Now(), all, r.Cluster, s.Events())
+	return all
+}
+
+// eventsView is the last events of all nodes, the newest first: those of others are changes by users alone, because every node sees the rest.
+func eventsView(own []clusterstatus.Event, c *clusterstatus.Status) []clusterstatus.Event {
+	all := slices.Clone(own)
+	if c != nil {
+		for _, m := range c.Members {
+			if m.ID == c.NodeID || m.Report == nil || m.Report.Counts == nil {
+				continue
+			}
+			for _, e := range m.Report.Counts.Events {
+				e.Node = m.ID
+				all = append(all, e)
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b clusterstatus.Event) int { return int(min(1, max(-1, b.At-a.At))) })
+	return all[:min(len(all), events.Kept)]
+}
+
+// told are the last events by users, which a node sends to others.
+func told(all []clusterstatus.Event) (own []clusterstatus.Event) {
+	left := countedBytes / 4
+	for _, e := range all {
+		if e.User == "" {
+			continue
+		}
+		if left -= len(e.Text) + len(e.User) + len(e.From); left < 0 || len(own) == eventsTold {
+			break
+		}
+		own = append(own, e)
+	}
+	return own
+}
+
+const eventsTold = 10

@@ -1,0 +1,70 @@
+// Package events keeps the last events of a server for operators: changes of limits and by whom, leaders, lost nodes, problems.
+package events
+
+import (
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stintdb/stint/internal/clusterstatus"
+)
+
+// Kinds of events.
+const (
+	Policy  = "policy"  // limits were changed
+	Key     = "key"     // a key was reset
+	Leader  = "leader"  // another node leads
+	Node    = "node"    // a node is gone, or back
+	Problem = "problem" // a problem began or ended
+	Start   = "start"
+)
+
+// Bounds of a log.
+const (
+	Kept         = 50
+	maxTextBytes = 300
+	// OneWithin is how soon after an event of the same kind by the same user another one is only counted: a script that sets many policies must
+	// not push everything else out.
+	OneWithin = time.Minute
+)
+
+// Log is the last events. Its methods may be called from any goroutine.
+type Log struct {
+	mu  sync.Mutex
+	all []clusterstatus.Event // the oldest first
+}
+
+// Add adds an event. Its texts are cut if they are long.
+func (l *Log) Add(e clusterstatus.Event) {
+	e.Text, e.User, e.From = cut(e.Text), cut(e.User), cut(e.From)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if n := len(l.all); n > 0 && e.User != "" {
+		if last := &l.all[n-1]; last.Kind == e.Kind && last.User == e.User && e.At-last.At < OneWithin.Milliseconds() {
+			e.More = last.More + 1
+			*last = e
+			return
+		}
+	}
+	if l.all = append(l.all, e); len(l.all) > Kept {
+		l.all = append(l.all[:0], l.all[1:]...)
+	}
+}
+
+// List returns the events, the newest first.
+func (l *Log) List() []clusterstatus.Event {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	list := make([]clusterstatus.Event, 0, len(l.all))
+	for i := len(l.all) - 1; i >= 0; i-- {
+		list = append(list, l.all[i])
+	}
+	return list
+}
+
+func cut(text string) string {
+	if len(text) > maxTextBytes {
+		text = text[:maxTextBytes] + "…"
+	}
+	return strings.ToValidUTF8(text, "�")
+}
