@@ -16,11 +16,12 @@ func (b *bucket) lives() bool { return b.until != 0 }
 
 // share is a stream's part of a quota: one bucket of one Envoy.
 type share struct {
-	quota  *quota
-	pairs  map[string]string
-	bytes  int // of the bucket's id
-	demand float64
-	known  bool // the demand is measured, not guessed
+	quota   *quota
+	pairs   map[string]string
+	bytes   int  // of the bucket's id
+	mayKeep bool // what the Envoy has is of an earlier stream: this one has given nothing that another quota should end
+	demand  float64
+	known   bool // the demand is measured, not guessed
 
 	now, before bucket // assigned; and the one before it, until the Envoy has surely replaced it
 	changed     time.Duration
@@ -46,8 +47,10 @@ func (s *share) measure(now, elapsed time.Duration, allowed, denied int64, perSe
 	span := (now - s.reported).Seconds()
 	asked := float64(allowed + denied)
 	switch {
-	case s.reported == 0 && elapsed >= time.Second: // it has reported on an earlier stream
-		s.demand, s.known, s.mayHave = asked/elapsed.Seconds(), true, now+TTL
+	case s.reported == 0 && elapsed >= time.Second: // it has reported to another quota, or on an earlier stream
+		if s.demand, s.known = asked/elapsed.Seconds(), true; s.mayKeep {
+			s.mayHave = now + TTL
+		}
 	case s.reported == 0:
 		s.demand = max(1, asked, s.quota.usualDemand())
 	case span < 1: // a first report that came twice

@@ -56,6 +56,7 @@ type Stream struct {
 	refused  int64
 	reported int // bytes of the report that is being answered
 	shares   map[string]*share
+	gave     bool // it has allowed a bucket, or assigned one of another quota
 	bytes    int
 	touched  []*share     // by the report that is being answered
 	plain    []Assignment // answers that need no share
@@ -117,6 +118,7 @@ func (s *Stream) usage(now time.Duration, u *Usage) {
 	if one == nil || one.quota.key != u.Key {
 		if one != nil {
 			s.leave(u.ID, one)
+			s.gave = true
 		}
 		if one = s.join(u); one == nil {
 			s.refuse(u, nil)
@@ -150,7 +152,7 @@ func (s *Stream) join(u *Usage) *share {
 		q = newQuota(u.Key, u.Limit)
 		t.quotas[u.Key] = q
 	}
-	one := &share{quota: q, pairs: u.Pairs, bytes: bytes}
+	one := &share{quota: q, pairs: u.Pairs, bytes: bytes, mayKeep: !s.gave}
 	q.shares = append(q.shares, one)
 	s.shares[u.ID] = one
 	s.bytes += bytes
@@ -229,6 +231,9 @@ func (s *Stream) Assign(now time.Duration) []Assignment {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	all := append([]Assignment(nil), s.plain...)
+	for i := range all {
+		s.gave = s.gave || all[i].Kind == Allow
+	}
 	for _, one := range s.touched {
 		if one.isGone {
 			continue
