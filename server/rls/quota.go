@@ -95,7 +95,7 @@ func (r *Rule) Report(allowed, denied int64) {
 }
 
 // mostReported is as far as reports can move a count, so that those that lie do not turn it negative.
-const mostReported = 1 << 62
+const mostReported = 1 << 61
 
 func addReported(to *atomic.Int64, n int64) {
 	if to.Add(min(n, mostReported)) > mostReported {
