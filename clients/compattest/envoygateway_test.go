@@ -20,7 +20,7 @@ import (
 
 var envoyGateway = flag.String("envoy-gateway", "", "with this version of Envoy Gateway, TestEnvoyGateway pushes the rules that its translator makes; building it takes minutes")
 
-// TestEnvoyGateway pushes what Envoy Gateway's translator makes of the inputs of its own tests. Each is taken, and each of its limits is found by the
+// TestEnvoyGateway pushes the output of Envoy Gateway's translator for the inputs of its tests. Each is taken, and each of its limits is found by the
 // descriptor that leads to it.
 func TestEnvoyGateway(t *testing.T) {
 	if *envoyGateway == "" {
@@ -77,7 +77,7 @@ func visitLimits(all []*config.RateLimitDescriptor, entries []*extension.RateLim
 	}
 }
 
-// translate builds a program within Envoy Gateway's module, by a name below it, with the versions of its own go.mod and go.sum; and returns its output.
+// translate builds a program within Envoy Gateway's module, by a name below it, with the versions of that go.mod and go.sum; and returns its output.
 func translate(t *testing.T, version string) []string {
 	t.Helper()
 	const module = "github.com/envoyproxy/gateway"

@@ -218,7 +218,7 @@ func (s *Stream) Waits(now time.Duration) bool {
 	return false
 }
 
-// Waiting is Report without a report, for the shares that wait.
+// Waiting is Report without a report. It is for shares that wait.
 func (s *Stream) Waiting(now time.Duration) []Operation {
 	t := s.table
 	t.mu.Lock()

@@ -1,5 +1,5 @@
-// Command translate prints what Envoy Gateway makes of the inputs of its own tests. TestEnvoyGateway builds it within that module, as the
-// translator is internal. Each line is the name of an input, and the rules: a JSON array for the program xds.
+// Command translate prints the rules that Envoy Gateway makes of the inputs of its tests. TestEnvoyGateway builds it within that module, because
+// the translator is internal. Each line is the name of an input, and its rules: a JSON array for the program xds.
 package main
 
 import (
