@@ -29,7 +29,7 @@ readonly steps=(
     "night   race-all:   the race detector on all tests"
     "night   groups-nodes: nodes of a cluster with --groups that join, lose their disk and leave, five times"
     "night   envoys:     three Envoys with one limit, while streams are cut, nodes killed and the limit halved"
-    "night   envoy-gateway: the rules that Envoy Gateway's translator makes of the inputs of its tests"
+    "night   envoy-gateway: the container and the rules that Envoy Gateway's code makes of our resource and of its tests"
     "night   gnet:       the tests of the server on the event loops of other systems"
     "night   attacks:    the attacks of docs/performance.md at full size"
     "night   targets:    the program for each processor of each system of a release"

@@ -72,8 +72,11 @@ func (c *controlPlane) push(t *testing.T, rules string) string {
 }
 
 // startAsRateLimit runs the server as Envoy Gateway does, by the name and with the variables of envoyproxy/ratelimit.
-func startAsRateLimit(t *testing.T, control *controlPlane) *testserver.Process {
+func startAsRateLimit(t *testing.T, control *controlPlane, others map[string]string) *testserver.Process {
 	t.Helper()
+	for name, value := range others {
+		t.Setenv(name, value)
+	}
 	for name, value := range map[string]string{
 		"CONFIG_TYPE": "GRPC_XDS_SOTW", "CONFIG_GRPC_XDS_SERVER_URL": control.address, "CONFIG_GRPC_XDS_NODE_ID": "envoy-ratelimit", "FORCE_START_WITHOUT_INITIAL_CONFIG": "true",
 		"HOST": "127.0.0.1", "PORT": "0", "GRPC_HOST": "127.0.0.1", "GRPC_PORT": "0", "LOG_LEVEL": "info", "RUNTIME_ROOT": "/data", "REDIS_URL": "redis:6379",
@@ -109,7 +112,7 @@ func rateLimits(t *testing.T, server *testserver.Process) ratelimit.RateLimitSer
 func TestControlPlane(t *testing.T) {
 	neverCached(t)
 	control := startControlPlane(t, "envoy-ratelimit")
-	server := startAsRateLimit(t, control)
+	server := startAsRateLimit(t, control, nil)
 	if got := testserver.GetText(t, "http://"+server.Listening(t, "health")+"/healthcheck"); got != "ready\n" {
 		t.Error(got)
 	}

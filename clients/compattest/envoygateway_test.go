@@ -20,16 +20,17 @@ import (
 
 var envoyGateway = flag.String("envoy-gateway", "", "with this version of Envoy Gateway, TestEnvoyGateway pushes the rules that its translator makes; building it takes minutes")
 
-// TestEnvoyGateway pushes the output of Envoy Gateway's translator for the inputs of its tests. Each is taken, and each of its limits is found by the
+// TestEnvoyGateway reads the resource of docs/envoy.md as Envoy Gateway does, and pushes the output of Envoy Gateway's translator for the inputs of its tests. Each is taken, and each of its limits is found by the
 // descriptor that leads to it.
 func TestEnvoyGateway(t *testing.T) {
 	if *envoyGateway == "" {
 		t.Skip("-envoy-gateway is not given")
 	}
-	translated := translate(t, *envoyGateway)
+	lines := translate(t, *envoyGateway)
+	t.Run("container", func(t *testing.T) { runContainer(t, lines[0]) })
+	translated, limits := lines[1:], 0
 	control := startControlPlane(t, "envoy-ratelimit")
-	server := startAsRateLimit(t, control)
-	limits := 0
+	server := startAsRateLimit(t, control, nil)
 	for _, line := range translated {
 		name, rules, _ := strings.Cut(line, " ")
 		if got := control.push(t, rules); !strings.HasSuffix(got, `refused because ""`) {
@@ -59,6 +60,48 @@ func TestEnvoyGateway(t *testing.T) {
 	t.Logf("%d inputs with %d limits", len(translated), limits)
 	if limits < len(translated) {
 		t.Errorf("%d inputs have %d limits", len(translated), limits)
+	}
+}
+
+// runContainer runs the server with the variables of the container that Envoy Gateway makes of the page's resource. Addresses and certificates are not those
+// of a cluster.
+func runContainer(t *testing.T, text string) {
+	var all []struct {
+		Image   string
+		Command []string
+		Env     []struct{ Name, Value string }
+	}
+	if err := json.Unmarshal([]byte(text), &all); err != nil || len(all) != 1 {
+		t.Fatal(text, err)
+	}
+	if c := all[0]; c.Image != "stint:0.2.0" || strings.Join(c.Command, " ") != "/bin/ratelimit" {
+		t.Errorf("the image is %s, the command %v", c.Image, c.Command)
+	}
+	env := map[string]string{}
+	for _, e := range all[0].Env {
+		env[e.Name] = e.Value
+	}
+	for name, want := range map[string]string{"CONFIG_TYPE": "GRPC_XDS_SOTW", "CONFIG_GRPC_XDS_NODE_ID": "envoy-ratelimit", "CONFIG_GRPC_XDS_SERVER_USE_TLS": "true", "GRPC_SERVER_USE_TLS": "true"} {
+		if env[name] != want {
+			t.Errorf("%s is %q, want %q", name, env[name], want)
+		}
+	}
+	for name := range env {
+		if strings.Contains(name, "_TLS") { // TestTLS of server/xds has certificates
+			delete(env, name)
+		}
+	}
+	control := startControlPlane(t, env["CONFIG_GRPC_XDS_NODE_ID"])
+	delete(env, "CONFIG_GRPC_XDS_SERVER_URL")
+	server := startAsRateLimit(t, control, env)
+	if got, want := control.push(t, "[]"), `answer: version "1", refused because ""`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	without := regexp.MustCompile(`variable=(REDIS_|USE_PROMETHEUS|PROMETHEUS_|GRPC_HOST )`) // without effect here; the last has one with TLS
+	for _, line := range strings.Split(server.Output(), "\n") {
+		if strings.Contains(line, "variable=") && !without.MatchString(line) {
+			t.Error(line)
+		}
 	}
 }
 
@@ -104,5 +147,14 @@ func translate(t *testing.T, version string) []string {
 		}
 	}
 	inFolder(t, folder, "go", "build", "-o", "translate", ".")
-	return strings.Split(strings.TrimSpace(string(inFolder(t, folder, filepath.Join(folder, "translate"), found.Dir))), "\n")
+	page := read(filepath.Join("..", "..", "docs", "envoy.md"))
+	resource := regexp.MustCompile("(?s)```yaml\n(apiVersion: gateway.envoyproxy.io/.*?)```").FindStringSubmatch(page)
+	if resource == nil {
+		t.Fatal("docs/envoy.md has no resource of Envoy Gateway")
+	}
+	file := filepath.Join(folder, "resource.yaml")
+	if err := os.WriteFile(file, []byte(resource[1]), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return strings.Split(strings.TrimSpace(string(inFolder(t, folder, filepath.Join(folder, "translate"), found.Dir, file))), "\n")
 }
