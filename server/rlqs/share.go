@@ -19,7 +19,7 @@ type share struct {
 	quota   *quota
 	pairs   map[string]string
 	bytes   int    // of the bucket's id
-	mayKeep bool   // what the Envoy has is of an earlier stream: this one has given nothing that another quota should end
+	mayKeep bool   // what the Envoy has is of an earlier stream, not of another quota on this one
 	report  uint64 // of the stream, which had it last
 	demand  float64
 	known   bool // the demand is measured, not guessed
