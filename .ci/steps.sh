@@ -29,6 +29,7 @@ readonly steps=(
     "night   race-all:   the race detector on all tests"
     "night   groups-nodes: nodes of a cluster with --groups that join, lose their disk and leave, five times"
     "night   envoys:     three Envoys with one limit, while streams are cut, nodes killed and the limit halved"
+    "night   envoy-gateway: the container and the rules that Envoy Gateway's code makes of our resource and of its tests"
     "night   gnet:       the tests of the server on the event loops of other systems"
     "night   attacks:    the attacks of docs/performance.md at full size"
     "night   targets:    the program for each processor of each system of a release"
@@ -315,6 +316,8 @@ step_race_all() { watched go test -race ./... -cpu 1 -timeout 6h; }
 step_groups_nodes() { watched go test -tags e2e ./cmd/stint -run TestNodesOfGroupsComeAndGo -count 5 -timeout 1h; }
 
 step_envoys() { watched go test -tags e2e ./docs -run TestEnvoyQuotasThroughFaults -timeout 1h; }
+
+step_envoy_gateway() { watched go test -tags e2e ./clients/compattest -run TestEnvoyGateway -envoy-gateway v1.8.0 -timeout 1h; }
 
 step_gnet() { watched go test -tags gnet ./server -timeout 1h; }
 

@@ -71,11 +71,12 @@ func (c *controlPlane) push(t *testing.T, rules string) string {
 	return c.line(t)
 }
 
-// TestControlPlane runs the server as Envoy Gateway does, by the name and with the variables of envoyproxy/ratelimit, and pushes rules with
-// go-control-plane.
-func TestControlPlane(t *testing.T) {
-	neverCached(t)
-	control := startControlPlane(t, "envoy-ratelimit")
+// startAsRateLimit runs the server as Envoy Gateway does, by the name and with the variables of envoyproxy/ratelimit.
+func startAsRateLimit(t *testing.T, control *controlPlane, others map[string]string) *testserver.Process {
+	t.Helper()
+	for name, value := range others {
+		t.Setenv(name, value)
+	}
 	for name, value := range map[string]string{
 		"CONFIG_TYPE": "GRPC_XDS_SOTW", "CONFIG_GRPC_XDS_SERVER_URL": control.address, "CONFIG_GRPC_XDS_NODE_ID": "envoy-ratelimit", "FORCE_START_WITHOUT_INITIAL_CONFIG": "true",
 		"HOST": "127.0.0.1", "PORT": "0", "GRPC_HOST": "127.0.0.1", "GRPC_PORT": "0", "LOG_LEVEL": "info", "RUNTIME_ROOT": "/data", "REDIS_URL": "redis:6379",
@@ -93,6 +94,25 @@ func TestControlPlane(t *testing.T) {
 	server := testserver.NewProcess(t, called, "server", "--listen", "127.0.0.1:0", "--admin", "", "--dir", "state")
 	server.Start(t)
 	t.Cleanup(func() { server.Stop(t) })
+	return server
+}
+
+// rateLimits is a client of the server, as it listens now.
+func rateLimits(t *testing.T, server *testserver.Process) ratelimit.RateLimitServiceClient {
+	t.Helper()
+	conn, err := grpc.NewClient(server.Listening(t, "gRPC"), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return ratelimit.NewRateLimitServiceClient(conn)
+}
+
+// TestControlPlane pushes rules with go-control-plane.
+func TestControlPlane(t *testing.T) {
+	neverCached(t)
+	control := startControlPlane(t, "envoy-ratelimit")
+	server := startAsRateLimit(t, control, nil)
 	if got := testserver.GetText(t, "http://"+server.Listening(t, "health")+"/healthcheck"); got != "ready\n" {
 		t.Error(got)
 	}
@@ -101,15 +121,10 @@ func TestControlPlane(t *testing.T) {
 	}
 	ask := func(want string) {
 		t.Helper()
-		conn, err := grpc.NewClient(server.Listening(t, "gRPC"), grpc.WithTransportCredentials(insecure.NewCredentials()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
 		in := &ratelimit.RateLimitRequest{Domain: "eg/listener", Descriptors: []*extension.RateLimitDescriptor{{Entries: []*extension.RateLimitDescriptor_Entry{
 			{Key: "route", Value: "route"}, {Key: "rule-0-match-0", Value: "rule-0-match-0"}, {Key: "masked_remote_address", Value: "10.0.0.0/8"}, {Key: "remote_address", Value: "10.0.0.7"},
 		}}}}
-		out, err := ratelimit.NewRateLimitServiceClient(conn).ShouldRateLimit(t.Context(), in)
+		out, err := rateLimits(t, server).ShouldRateLimit(t.Context(), in)
 		if err != nil {
 			t.Fatal(err)
 		}

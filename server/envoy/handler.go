@@ -130,8 +130,8 @@ func (s *Service) response(a *rls.Answer) *ratelimit.RateLimitResponse {
 		s.styles.Write([]ratefields.Limit{fieldOf(&a.Statuses[a.Nearest])}, s.now(), func(field, value string) {
 			out.ResponseHeadersToAdd = append(out.ResponseHeadersToAdd, &core.HeaderValue{Key: field, Value: value})
 		})
-		if wait := a.Wait(); a.OverLimit && wait > 0 {
-			out.ResponseHeadersToAdd = append(out.ResponseHeadersToAdd, &core.HeaderValue{Key: "Retry-After", Value: strconv.FormatInt(wait, 10)})
+		if a.Wait > 0 {
+			out.ResponseHeadersToAdd = append(out.ResponseHeadersToAdd, &core.HeaderValue{Key: "Retry-After", Value: strconv.FormatInt(a.Wait, 10)})
 		}
 	}
 	return out

@@ -3,10 +3,10 @@ package envoy
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	quota "github.com/envoyproxy/go-control-plane/envoy/service/rate_limit_quota/v3"
 	kind "github.com/envoyproxy/go-control-plane/envoy/type/v3"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
@@ -65,14 +65,11 @@ func bucketOf(a *rlqs.Assignment) *kind.RateLimitStrategy {
 	}}}
 }
 
-// idOf is a text that stands for the pairs of a bucket's id.
+// idOf is a text that stands for the pairs of a bucket's id, and for no others.
 func idOf(pairs map[string]string) string {
-	var b strings.Builder
+	var b []byte
 	for _, key := range slices.Sorted(maps.Keys(pairs)) {
-		for _, text := range [...]string{key, pairs[key]} {
-			b.WriteString(text)
-			b.WriteByte(0)
-		}
+		b = protowire.AppendString(protowire.AppendString(b, key), pairs[key])
 	}
-	return b.String()
+	return string(b)
 }

@@ -163,7 +163,7 @@ func (s *quotaSession) answer(ctx context.Context, r *report) error {
 	before := s.stream.Refused()
 	operations := s.stream.Report(r.at, usages)
 	if s.stream.Refused() > before {
-		s.quotas.warn("a stream of quotas has more buckets than a report has room for, or this node has too many: Envoys forget the others, and do what their no_assignment_behavior says", "domain", s.domain, "client", caller.Address)
+		s.quotas.warn("a stream of quotas has more buckets than a report has room for, or this node has too many, of one limit or of all: Envoys forget the others, and do what their no_assignment_behavior says", "domain", s.domain, "client", caller.Address)
 	}
 	if err := s.carryOut(ctx, caller, operations); err != nil {
 		return err

@@ -67,3 +67,17 @@ func TestUnreadAssignments(t *testing.T) {
 		}
 	}
 }
+
+// Different pairs have different ids, whatever bytes they are made of.
+func TestIDsOfBucketsDiffer(t *testing.T) {
+	seen := map[string]map[string]string{}
+	for _, pairs := range []map[string]string{
+		{"a\x00b": "c"}, {"a": "b\x00c"}, {"a": "b", "c": ""}, {"a": "", "b": "c"}, {"a": "b\x00c\x00"}, {"a\x01b": "c"}, {"a": "\x01b\x01c"}, {"a": "b", "c": "d"},
+	} {
+		id := idOf(pairs)
+		if other := seen[id]; other != nil {
+			t.Errorf("%q and %q have the same id", pairs, other)
+		}
+		seen[id] = pairs
+	}
+}

@@ -35,12 +35,20 @@ func (w *world) trouble(most time.Duration) {
 	}
 }
 
+// envoysOf are the Envoys of a history: twelve, and in the first a hundred.
+func envoysOf(seed uint64) int {
+	if seed == 0 {
+		return 100
+	}
+	return 12
+}
+
 // beyond is the largest part of a limit's capacity that Envoys have granted in an interval, beyond its rate, in random histories; and the largest
 // part of it that they had and home had not set aside.
 func beyond(t *testing.T, limit Limit, seeds int, change func(*world)) (most, unlent float64) {
 	used := 0.0
 	for seed := range uint64(seeds) {
-		w := newWorld(seed+testsize.Seed(), limit, 3, uneven(12, limit.perSecond()*3)...)
+		w := newWorld(seed+testsize.Seed(), limit, 3, uneven(envoysOf(seed), limit.perSecond()*3)...)
 		w.isRandom = true
 		if change != nil {
 			change(w)
@@ -86,7 +94,7 @@ func TestChangedLimits(t *testing.T) {
 	for _, limit := range faultLimits {
 		most, unlent := 0.0, 0.0
 		for seed := range uint64(testsize.Pick(10, 300)) {
-			w := newWorld(seed+testsize.Seed(), limit, 3, uneven(12, limit.perSecond()*3)...)
+			w := newWorld(seed+testsize.Seed(), limit, 3, uneven(envoysOf(seed), limit.perSecond()*3)...)
 			w.isRandom = true
 			w.changes()
 			most, unlent = max(most, w.highest), max(unlent, w.unlent)

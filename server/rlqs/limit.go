@@ -22,7 +22,7 @@ const (
 	byRateBelow  = 20 * time.Second // a limit that refills in less is divided by rates
 	homePart     = 24               // of such a limit's rate, the part that refills the tokens at home, and so pays for changes
 	smallLimit   = 16               // tokens: of a smaller limit, the one token that each node may keep in a bucket can add up to more than the limit
-	rateInterval = 60               // seconds in which a unit of a rate is one token, for all limits: so old units count against a changed rate
+	rateInterval = 60               // seconds in which a unit of a rate is one token of any limit: so old units count against a changed rate
 	idleTime     = time.Minute      // after which a bucket without requests is abandoned, if nothing of the limit is taken
 )
 

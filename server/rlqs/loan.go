@@ -8,7 +8,7 @@ import (
 	"github.com/stintdb/stint/engine/purse"
 )
 
-// loan is the tokens of one key that home has lent this node, for all streams.
+// loan is the tokens of one key that home has lent to all streams of this node.
 type loan struct {
 	purse.Purse
 	key     string

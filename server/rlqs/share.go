@@ -16,11 +16,13 @@ func (b *bucket) lives() bool { return b.until != 0 }
 
 // share is a stream's part of a quota: one bucket of one Envoy.
 type share struct {
-	quota  *quota
-	pairs  map[string]string
-	bytes  int // of the bucket's id
-	demand float64
-	known  bool // the demand is measured, not guessed
+	quota   *quota
+	pairs   map[string]string
+	bytes   int    // of the bucket's id
+	mayKeep bool   // what the Envoy has is of an earlier stream, not of another quota on this one
+	report  uint64 // of the stream, which had it last
+	demand  float64
+	known   bool // the demand is measured, not guessed
 
 	now, before bucket // assigned; and the one before it, until the Envoy has surely replaced it
 	changed     time.Duration
@@ -44,10 +46,12 @@ func (s *share) held() int64 { return s.now.held + s.before.held }
 // measure takes a report into the estimates of demand and of tokens left.
 func (s *share) measure(now, elapsed time.Duration, allowed, denied int64, perSecond float64) {
 	span := (now - s.reported).Seconds()
-	asked := float64(allowed + denied)
+	asked := float64(allowed) + float64(denied)
 	switch {
-	case s.reported == 0 && elapsed >= time.Second: // it has reported on an earlier stream
-		s.demand, s.known, s.mayHave = asked/elapsed.Seconds(), true, now+TTL
+	case s.reported == 0 && elapsed >= time.Second: // it has reported to another quota, or on an earlier stream
+		if s.demand, s.known = asked/elapsed.Seconds(), true; s.mayKeep {
+			s.mayHave = now + TTL
+		}
 	case s.reported == 0:
 		s.demand = max(1, asked, s.quota.usualDemand())
 	case span < 1: // a first report that came twice
@@ -65,8 +69,9 @@ func (s *share) measure(now, elapsed time.Duration, allowed, denied int64, perSe
 		s.busy = now
 	}
 	s.left = max(0, min(float64(s.now.tokens), s.left+perSecond*span)-float64(allowed))
-	s.now.allowed += allowed
-	s.before.allowed += allowed
+	allowed = min(allowed, maxTokens) // a bucket has no more, and sums have room
+	s.now.allowed = min(s.now.allowed+allowed, maxTokens)
+	s.before.allowed = min(s.before.allowed+allowed, maxTokens)
 	if s.now.isThere && s.now.units == 0 {
 		s.quota.spend(&s.now, allowed)
 	}

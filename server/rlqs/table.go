@@ -9,6 +9,7 @@ import (
 const (
 	MaxStreams     = 1024
 	MaxBuckets     = 65536
+	MaxOfLimit     = 4096     // buckets of one limit, all of which are looked through for each report
 	MaxStreamBytes = 40 << 10 // of the ids of a stream's buckets, so that a report of all of them is no message that is too long
 	mostEnded      = 64       // quotas that are ended at once
 	bucketBytes    = 48       // of a report beside the id
@@ -54,8 +55,10 @@ func (t *Table) Counts() Counts {
 type Stream struct {
 	table    *Table
 	refused  int64
-	reported int // bytes of the report that is being answered
+	report   uint64 // how many there were
+	reported int    // bytes of the report that is being answered
 	shares   map[string]*share
+	gave     bool // it has allowed a bucket, or assigned one of another quota
 	bytes    int
 	touched  []*share     // by the report that is being answered
 	plain    []Assignment // answers that need no share
@@ -86,6 +89,7 @@ func (s *Stream) Report(now time.Duration, all []Usage) []Operation {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.counts.Reports++
+	s.report++
 	t.sweep(now)
 	s.touched, s.plain, s.reported = s.touched[:0], s.plain[:0], 0
 	for i := range all {
@@ -103,6 +107,9 @@ func (s *Stream) Loans(now time.Duration) []Operation {
 
 func (s *Stream) usage(now time.Duration, u *Usage) {
 	one := s.shares[u.ID]
+	if one != nil && one.report == s.report {
+		return // it stands twice in this report, which no Envoy sends
+	}
 	if s.reported += len(u.ID) + bucketBytes; s.reported > MaxStreamBytes { // otherwise its reports become too long
 		s.refuse(u, one)
 		return
@@ -117,6 +124,7 @@ func (s *Stream) usage(now time.Duration, u *Usage) {
 	if one == nil || one.quota.key != u.Key {
 		if one != nil {
 			s.leave(u.ID, one)
+			s.gave = true
 		}
 		if one = s.join(u); one == nil {
 			s.refuse(u, nil)
@@ -126,6 +134,7 @@ func (s *Stream) usage(now time.Duration, u *Usage) {
 	one.quota.learn(now, u.Limit, u.Learned)
 	one.measure(now, u.Elapsed, u.Allowed, u.Denied, perSecond(one.now.units))
 	one.settle(now, true)
+	one.report = s.report
 	s.touched = append(s.touched, one)
 }
 
@@ -142,15 +151,15 @@ func (s *Stream) refuse(u *Usage, one *share) {
 // join gives the stream a share of a quota, nil beyond the bounds.
 func (s *Stream) join(u *Usage) *share {
 	t, bytes := s.table, len(u.ID)+bucketBytes
-	if t.buckets >= MaxBuckets || s.bytes+bytes > MaxStreamBytes {
+	q := t.quotas[u.Key]
+	if t.buckets >= MaxBuckets || s.bytes+bytes > MaxStreamBytes || q != nil && len(q.shares) >= MaxOfLimit {
 		return nil
 	}
-	q := t.quotas[u.Key]
 	if q == nil {
 		q = newQuota(u.Key, u.Limit)
 		t.quotas[u.Key] = q
 	}
-	one := &share{quota: q, pairs: u.Pairs, bytes: bytes}
+	one := &share{quota: q, pairs: u.Pairs, bytes: bytes, mayKeep: !s.gave}
 	q.shares = append(q.shares, one)
 	s.shares[u.ID] = one
 	s.bytes += bytes
@@ -209,7 +218,7 @@ func (s *Stream) Waits(now time.Duration) bool {
 	return false
 }
 
-// Waiting is Report without a report, for the shares that wait.
+// Waiting is Report without a report. It is for shares that wait.
 func (s *Stream) Waiting(now time.Duration) []Operation {
 	t := s.table
 	t.mu.Lock()
@@ -229,12 +238,19 @@ func (s *Stream) Assign(now time.Duration) []Assignment {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	all := append([]Assignment(nil), s.plain...)
+	for i := range all {
+		s.gave = s.gave || all[i].Kind == Allow
+	}
+	counted := map[*quota]bool{}
 	for _, one := range s.touched {
 		if one.isGone {
 			continue
 		}
 		q := one.quota
-		q.count(now)
+		if !counted[q] { // later changes are counted as they are made
+			counted[q] = true
+			q.count(now)
+		}
 		if now-one.busy >= idleTime && q.isFull() {
 			s.leave(s.idOf(one), one)
 			all = append(all, Assignment{Pairs: one.pairs, Kind: Abandon})

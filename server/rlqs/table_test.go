@@ -75,3 +75,38 @@ func TestBucketsAreBounded(t *testing.T) {
 		t.Error("there is no room after a stream has ended")
 	}
 }
+
+// An Envoy that comes back on a new stream keeps what it has while there is nothing for it. What it has of the same stream without a limit, or by
+// another rule, it does not keep: it is denied at once.
+func TestOnlyWhatAnEarlierStreamGaveIsKept(t *testing.T) {
+	s := NewTable("a", 1).NewStream()
+	now := time.Duration(0)
+	for _, step := range []struct {
+		report, want string
+	}{
+		{"free any, kept k", "free allow"}, // the first report of a stream, after five seconds on another
+		{"free k, kept k", "free deny"},    // nothing can be lent: there is no home
+		{"free k, kept k2", "free deny, kept deny"},
+		{"late any", "late allow"},
+		{"late k", "late deny"},
+	} {
+		now += reportsEvery
+		var all []Usage
+		for _, one := range strings.Split(step.report, ", ") {
+			id, key, _ := strings.Cut(one, " ")
+			u := Usage{ID: id, Pairs: map[string]string{"id": id}, Kind: Bucket, Key: key, Limit: Limit{100, 100, time.Second}, Learned: now, Elapsed: reportsEvery, Allowed: 50}
+			if key == "any" {
+				u.Kind = Allow
+			}
+			all = append(all, u)
+		}
+		s.Report(now, all)
+		var got []string
+		for _, a := range s.Assign(now) {
+			got = append(got, a.Pairs["id"]+" "+map[Kind]string{Allow: "allow", Deny: "deny", Bucket: "bucket", Abandon: "abandon"}[a.Kind])
+		}
+		if got := strings.Join(got, ", "); got != step.want {
+			t.Errorf("after the report %q: %q, want %q", step.report, got, step.want)
+		}
+	}
+}

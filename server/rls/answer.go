@@ -14,7 +14,8 @@ import (
 type Answer struct {
 	OverLimit bool
 	Statuses  []Status
-	Nearest   int // the position of the status that is next to its limit, or over it; -1 if none has a limit
+	Nearest   int   // the position of the status that is next to its limit, or over it; -1 if none has a limit
+	Wait      int64 // seconds until a denied request would be granted; 0 if that is not known or never comes
 }
 
 // Status is the answer about one descriptor.
@@ -194,41 +195,48 @@ func elements(reply redcon.RESP) (all []redcon.RESP) {
 	return all
 }
 
-// sum finds whether the request as a whole is denied, and the limit to show for it.
+// sum finds whether the request as a whole is denied, how long it would have to wait, and the limit to show for it.
 func (p *Plan) sum(a *Answer) {
 	quotas, used := 0, 0
+	first, never := int64(0), false // of the quotas; of the other limits
 	for i := range a.Statuses {
 		s, rule := &a.Statuses[i], p.matches[i].rule
-		if rule != nil && rule.Quota {
+		wait := s.untilGranted()
+		switch {
+		case rule != nil && rule.Quota:
 			quotas++
 			if s.OverLimit {
 				used++
 			}
-		} else if s.OverLimit {
+			if first == 0 || wait > 0 && wait < first {
+				first = wait
+			}
+		case s.OverLimit:
 			a.OverLimit = true
+			a.Wait, never = max(a.Wait, wait), never || wait == 0
 		}
 		if s.Limit != nil && (a.Nearest < 0 || s.before(&a.Statuses[a.Nearest])) {
 			a.Nearest = i
 		}
 	}
-	a.OverLimit = a.OverLimit || (quotas > 0 && used == quotas)
+	if quotas > 0 && used == quotas {
+		a.OverLimit = true
+		a.Wait, never = max(a.Wait, first), never || first == 0
+	}
+	if never {
+		a.Wait = 0
+	}
 }
 
-// Wait is the number of seconds until a denied request would be granted, 0 if that is not known or never comes.
-func (a *Answer) Wait() (seconds int64) {
-	for i := range a.Statuses {
-		s := &a.Statuses[i]
-		switch {
-		case !s.OverLimit:
-		case s.Wait > 0:
-			seconds = max(seconds, s.Wait)
-		case s.Limit.Window > 0 && s.Limit.Requests > 0 && s.Reset < Never: // it was only asked whether the limit is used up
-			seconds = max(seconds, s.Reset)
-		default:
-			return 0
-		}
+// untilGranted is the number of seconds until a limit that denies would grant, 0 if that is not known or never comes.
+func (s *Status) untilGranted() int64 {
+	switch {
+	case !s.OverLimit:
+		return 0
+	case s.Wait == 0 && s.Limit.Window > 0 && s.Limit.Requests > 0 && s.Reset < Never: // it was only asked whether the limit is used up
+		return s.Reset
 	}
-	return seconds
+	return s.Wait
 }
 
 // before reports whether s is nearer to its limit.

@@ -18,18 +18,19 @@ func (r *Rules) AddPushed(c *config.RateLimitConfig) error {
 	if before := r.domains[name]; before != nil {
 		return fmt.Errorf("%s: the domain %s is in %s already: put its descriptors in one resource", quoted(c.GetName()), quoted(name), quoted(before.file))
 	}
-	p := pushed{}
+	p := pushed{nodes: r.pushed}
 	d := &domain{file: c.GetName()}
 	if err := p.descriptors(&d.node, c.GetDescriptors(), name, 1); err != nil {
 		return fmt.Errorf("%s: %w", quoted(c.GetName()), err)
 	}
+	r.pushed = p.nodes
 	r.put(name, d, p.rules)
 	return nil
 }
 
 // pushed reads one resource.
 type pushed struct {
-	nodes int // looked at
+	nodes int // looked at, with those of the resources before
 	rules []*Rule
 }
 

@@ -3,6 +3,7 @@ package rls
 import (
 	"maps"
 	"slices"
+	"sync/atomic"
 	"time"
 )
 
@@ -88,8 +89,17 @@ func (d *domain) begins(entries []Entry) bool {
 // Report counts the decisions of an Envoy by a quota of the rule.
 func (r *Rule) Report(allowed, denied int64) {
 	if r.counts != nil {
-		r.counts.Granted.Add(allowed)
-		r.counts.Denied.Add(denied)
+		addReported(&r.counts.Granted, allowed)
+		addReported(&r.counts.Denied, denied)
+	}
+}
+
+// mostReported is as far as reports can move a count, so that those that lie do not turn it negative.
+const mostReported = 1 << 61
+
+func addReported(to *atomic.Int64, n int64) {
+	if to.Add(min(n, mostReported)) > mostReported {
+		to.Store(mostReported)
 	}
 }
 

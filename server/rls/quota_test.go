@@ -55,3 +55,14 @@ func TestNesting(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Counts of reports that lie do not become negative.
+func TestReportedCountsEnd(t *testing.T) {
+	r := &Rule{counts: new(Counts)}
+	for range 8 {
+		r.Report(1<<62+1, 1<<60)
+		if granted, denied := r.counts.Granted.Load(), r.counts.Denied.Load(); granted != mostReported || denied <= 0 {
+			t.Errorf("%d granted, %d denied", granted, denied)
+		}
+	}
+}

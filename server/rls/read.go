@@ -16,7 +16,7 @@ import (
 // The bounds of a configuration.
 const (
 	MaxFileBytes = 4 << 20
-	maxNodes     = 200_000 // of YAML, in one file; those that an alias stands for count each time
+	maxNodes     = 200_000 // of YAML, in one file, where those that an alias stands for count each time; and descriptors of one push
 	maxDepth     = 64      // of nested descriptors
 )
 

@@ -11,6 +11,7 @@ import (
 type Rules struct {
 	domains map[string]*domain
 	all     []*Rule // of all domains, by file and line
+	pushed  int     // descriptors of resources
 }
 
 // Counts are the number of domains, and of rules in them.
