@@ -260,7 +260,7 @@ def test_fields_of_each_style(scripted: Scripted) -> None:
         times = [seconds(limit[name]) for name in ("window_ms", "more_ms", "reset_ms")]
         styles = as_styles([] if case["styles"] == "none" else case["styles"].split(","))
         given = (limit["name"], limit["quota"], limit["remaining"], *times, case["now_ms"] / 1000)
-        assert dict(write_fields(styles, *given, limit.get("warns", False))) == case["fields"], case["name"]
+        assert dict(write_fields(styles, *given, warns=limit.get("warns", False))) == case["fields"], case["name"]
     for text in vectors["refused"]:
         with pytest.raises(ValueError, match="fields must be a list of draft-10"):
             Guard("api", "5/s", fields=text.split(","))
