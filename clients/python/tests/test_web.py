@@ -257,9 +257,9 @@ def test_fields_of_each_style(scripted: Scripted) -> None:
 
     for case in vectors["cases"]:
         limit = case["limit"]
-        times = [seconds(limit[name]) for name in ("window_ms", "more_ms", "reset_ms")]
+        window, more, reset = (seconds(limit[name]) for name in ("window_ms", "more_ms", "reset_ms"))
         styles = as_styles([] if case["styles"] == "none" else case["styles"].split(","))
-        given = (limit["name"], limit["quota"], limit["remaining"], *times, case["now_ms"] / 1000)
+        given = (limit["name"], limit["quota"], limit["remaining"], window, more, reset, case["now_ms"] / 1000)
         assert dict(write_fields(styles, *given, warns=limit.get("warns", False))) == case["fields"], case["name"]
     for text in vectors["refused"]:
         with pytest.raises(ValueError, match="fields must be a list of draft-10"):
