@@ -52,7 +52,7 @@ func drawReservedDecisions() string {
 		case draw < 13:
 			fmt.Fprintf(b, "> RL.SETTLE %s %d\n", id(), random.IntN(2*n))
 		case draw == 13:
-			fmt.Fprintf(b, "> RL.SETTLE %s COSTS %s %d\n", id(), []string{"-", "0", "2"}[random.IntN(3)], random.IntN(2*n))
+			fmt.Fprintf(b, "> RL.SETTLE %s COSTS %s %d%s\n", id(), []string{"-", "0", "2"}[random.IntN(3)], random.IntN(2*n), []string{"", "", " 3"}[random.IntN(3)])
 		case draw == 14:
 			fmt.Fprintf(b, "> RL.CANCEL %s\n", id())
 		case draw == 15 && (l.spec == "FW" || l.spec == "TB"):

@@ -65,7 +65,7 @@ func (f *Fake) settle(words []string) (string, error) {
 	}
 	costs := words[2:]
 	if held := f.reserved(words[0]); held != nil && len(held.parts) != len(costs) {
-		return "", fmt.Errorf("ERR COSTS: the reservation has %d limits, got %d amounts", len(held.parts), len(costs))
+		return "", fmt.Errorf("ERR COSTS: needs an amount or - for each of the %d limits of the request", len(held.parts))
 	}
 	return f.charge(words[0], func(i int, p reservedPart) (int64, error) {
 		if costs[i] == "-" {

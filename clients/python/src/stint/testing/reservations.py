@@ -67,7 +67,7 @@ class Reservations:
                 return [part.charged if part.has_cost else int(words[0]) for part in parts]
             costs = words[1:]
             if len(costs) != len(parts):
-                raise InvalidError(f"COSTS: the reservation has {len(parts)} limits, got {len(costs)} amounts")
+                raise InvalidError(f"COSTS: needs an amount or - for each of the {len(parts)} limits of the request")
             return [p.charged if cost == "-" else int(cost) for cost, p in zip(costs, parts, strict=True)]
 
         return self._charge(name, amounts)
