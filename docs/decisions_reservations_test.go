@@ -24,7 +24,7 @@ var reservedLimits = []struct {
 
 // drawReservedDecisions draws requests with ids. Most are new; settlements are of one of the last few, which may be settled or forgotten.
 func drawReservedDecisions() string {
-	random := rand.New(rand.NewPCG(38, 2027))
+	random := rand.New(rand.NewPCG(38, 2028))
 	b := &strings.Builder{}
 	fmt.Fprintln(b, decisionsTitle)
 	request, last := "RL.ALL CL k5 9 5 3600", 0
@@ -55,7 +55,7 @@ func drawReservedDecisions() string {
 			fmt.Fprintf(b, "> RL.SETTLE %s COSTS %s %d%s\n", id(), []string{"-", "0", "2"}[random.IntN(3)], random.IntN(2*n), []string{"", "", " 3"}[random.IntN(3)])
 		case draw == 14:
 			fmt.Fprintf(b, "> RL.CANCEL %s\n", id())
-		case draw == 15 && (l.spec == "FW" || l.spec == "TB"):
+		case (draw == 15 || draw == 17) && (l.spec == "FW" || l.spec == "TB"):
 			fmt.Fprintf(b, "> RL.REFUND k%d %d\n", i, n)
 		case draw == 16:
 			fmt.Fprintf(b, "> DEL %s\n", []string{id(), fmt.Sprint("k", i)}[random.IntN(2)])
