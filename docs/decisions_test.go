@@ -13,9 +13,10 @@ import (
 
 // decisionFiles have random requests at times of a clock, with the server's replies. The fakes of the clients play them too.
 var decisionFiles = map[string]func() string{
-	"../clients/vectors/decisions.txt":          drawDecisions,
-	"../clients/vectors/decisions-adaptive.txt": drawAdaptiveDecisions,
-	"../clients/vectors/decisions-budgets.txt":  drawBudgetDecisions,
+	"../clients/vectors/decisions.txt":              drawDecisions,
+	"../clients/vectors/decisions-adaptive.txt":     drawAdaptiveDecisions,
+	"../clients/vectors/decisions-budgets.txt":      drawBudgetDecisions,
+	"../clients/vectors/decisions-reservations.txt": drawReservedDecisions,
 }
 
 // TestDecisions plays the decisions against the server. With -update it draws and writes them.

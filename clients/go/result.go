@@ -28,7 +28,7 @@ type Result struct {
 	Wait time.Duration
 	// ResetAfter is the time until the key is at its full limit: the bucket full, the window over.
 	ResetAfter time.Duration
-	// Warn says that the use of the limit has reached the threshold of its [Limit.Warn].
+	// Warn says that the use of the limit has reached the threshold of its [Limit.Warn]; of several limits, that of any of them.
 	Warn bool
 	// Source is the origin of the decision.
 	Source Source
@@ -155,7 +155,8 @@ func (m MultiResult) Result() Result {
 		return r
 	}
 	tightest := m.Limits[0]
-	for _, state := range m.Limits[1:] {
+	for _, state := range m.Limits {
+		r.Warn = r.Warn || state.Warn
 		if float64(state.Remaining)*float64(tightest.Limit) < float64(tightest.Remaining)*float64(state.Limit) {
 			tightest = state
 		}
@@ -163,7 +164,7 @@ func (m MultiResult) Result() Result {
 	if !m.Allowed && m.Binding >= 0 && m.Binding < len(m.Limits) {
 		tightest = m.Limits[m.Binding]
 	}
-	r.Limit, r.Remaining, r.ResetAfter, r.Warn = tightest.Limit, tightest.Remaining, tightest.ResetAfter, tightest.Warn
+	r.Limit, r.Remaining, r.ResetAfter = tightest.Limit, tightest.Remaining, tightest.ResetAfter
 	return r
 }
 

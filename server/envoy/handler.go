@@ -3,6 +3,7 @@ package envoy
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"time"
 
@@ -127,7 +128,7 @@ func (s *Service) response(a *rls.Answer) *ratelimit.RateLimitResponse {
 		out.Statuses[i] = to
 	}
 	if s.headers && a.Nearest >= 0 {
-		s.styles.Write([]ratefields.Limit{fieldOf(&a.Statuses[a.Nearest])}, s.now(), func(field, value string) {
+		s.styles.Write(shownOf(a), s.now(), func(field, value string) {
 			out.ResponseHeadersToAdd = append(out.ResponseHeadersToAdd, &core.HeaderValue{Key: field, Value: value})
 		})
 		if a.Wait > 0 {
@@ -137,10 +138,25 @@ func (s *Service) response(a *rls.Answer) *ratelimit.RateLimitResponse {
 	return out
 }
 
+// shownOf is the limits that fields show: the nearest, and each other that warns.
+func shownOf(a *rls.Answer) []ratefields.Limit {
+	all := []ratefields.Limit{fieldOf(&a.Statuses[a.Nearest])}
+	for i := range a.Statuses {
+		if !a.Statuses[i].Warns {
+			continue
+		}
+		l := fieldOf(&a.Statuses[i])
+		if !slices.ContainsFunc(all, func(other ratefields.Limit) bool { return other.Name == l.Name }) {
+			all = append(all, l)
+		}
+	}
+	return all
+}
+
 // fieldOf is the limit of a status as fields show it.
 func fieldOf(s *rls.Status) ratefields.Limit {
 	l := ratefields.Limit{
-		Name: ratefields.Escape(s.Limit.Name), Quota: int64(s.Limit.Requests), Remaining: int64(s.Remaining), Window: ratefields.Unknown, More: ratefields.Unknown, Reset: s.Reset,
+		Name: ratefields.Escape(s.Limit.Name), Quota: int64(s.Limit.Requests), Remaining: int64(s.Remaining), Window: ratefields.Unknown, More: ratefields.Unknown, Reset: s.Reset, Warns: s.Warns,
 	}
 	if l.Name == "" {
 		l.Name = unnamed

@@ -148,6 +148,23 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
+// A policy of which a limit warns is among the fields, also if another limit is nearer to its end.
+func TestHeadersOfWarnings(t *testing.T) {
+	h := newHost(t, func(cfg *config.Config, _ *server.Options) { cfg.RLSHeaders, cfg.RateLimitFields = true, "draft-11" })
+	h.do("RL.POLICY SET plans FW plan:{} 5 @day WARN 40% TB burst:{} 3 1/h")
+	h.do("RL.POLICY SET fields FW {tenant}:{} 500 @day WARN 1%")
+	for i, want := range []string{`"plans";r=2`, `"plans";r=1;stint-warn`, `"plans";r=0;stint-warn, "fields";r=495;stint-warn`, `"plans";r=0;stint-warn`} {
+		request := "stint plan=x"
+		if i == 2 {
+			request = "stint plan=x 5@tenant=acme,plan=x"
+		}
+		out, err := h.client().ShouldRateLimit(context.Background(), parse(t, request))
+		if err != nil || len(out.ResponseHeadersToAdd) < 2 || out.ResponseHeadersToAdd[1].Value != want {
+			t.Errorf("request %d: %v, %v, want %s", i, out, err, want)
+		}
+	}
+}
+
 // New rules are used for the next request; a file with a mistake changes nothing.
 func TestChangedRules(t *testing.T) {
 	dir := t.TempDir()

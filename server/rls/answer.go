@@ -25,6 +25,7 @@ type Status struct {
 	Remaining uint32
 	Reset     int64 // seconds until the limit is whole again, rounded up; 0 if none applies
 	Wait      int64 // seconds until a denied request would be granted, rounded up; 0 if it is not known
+	Warns     bool  // the use of one of a policy's limits has reached its threshold
 }
 
 // Limit is a limit as the answer shows it.
@@ -45,6 +46,7 @@ type level struct {
 	limit, remaining, resetMs int64
 	waitMs                    int64 // of a denied request
 	never                     bool  // no wait would let the request through
+	warns                     bool
 }
 
 // Answer makes the answer from the replies to the commands.
@@ -161,26 +163,32 @@ func (p *Plan) set(i int, l level, a *Answer) {
 		s.Reset = rule.Unit.untilEnd(p.now) // nothing is counted, but the window has an end
 	}
 	if rule.Policy != "" {
-		s.Limit.Name, s.Limit.Requests = rule.Policy, uint32(min(l.limit, math.MaxUint32))
+		s.Limit.Name, s.Limit.Requests, s.Warns = rule.Policy, uint32(min(l.limit, math.MaxUint32)), l.warns
 	}
 }
 
-// lowest is the level of a policy's limit with the fewest tokens left.
+// lowest is the level of a policy's limit with the fewest tokens left, which warns if any of them does.
 func lowest(all []redcon.RESP, granted bool) level {
 	var least level
+	warns := false
 	for n, one := range all {
-		if l := levelOf(one); n == 0 || l.remaining < least.remaining {
+		l := levelOf(one)
+		if n == 0 || l.remaining < least.remaining {
 			least = l
 		}
+		warns = warns || l.warns
 	}
-	least.granted = granted
+	least.granted, least.warns = granted, warns
 	return least
 }
 
 func levelOf(reply redcon.RESP) (l level) {
-	if words := elements(reply); len(words) == 3 {
-		l.limit, l.remaining, l.resetMs = words[0].Int(), words[1].Int(), words[2].Int()
+	words := elements(reply)
+	if len(words) < 3 {
+		return l
 	}
+	l.limit, l.remaining, l.resetMs = words[0].Int(), words[1].Int(), words[2].Int()
+	l.warns = len(words) == 4 && words[3].Int() == 1
 	return l
 }
 

@@ -87,6 +87,7 @@ func (p *Plan) policyWords(i int, hits uint64) command.Words {
 	entries := p.request.Descriptors[i].Entries
 	words := command.NewWords("RL.CHECK", p.matches[i].rule.Policy, entries[len(entries)-1].Value)
 	words.Count(hits)
+	words.Option("WARN")
 	return words
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // decisions are random requests at times of a clock, with the server's replies.
-var decisions = []string{"decisions.txt", "decisions-adaptive.txt", "decisions-budgets.txt"}
+var decisions = []string{"decisions.txt", "decisions-adaptive.txt", "decisions-budgets.txt", "decisions-reservations.txt"}
 
 // TestDecisions plays the decisions of the server on a fake: the replies are the same, to the millisecond.
 func TestDecisions(t *testing.T) {

@@ -10,7 +10,7 @@
 //	fake.Advance(time.Minute)
 //	limiter.Allow(ctx, "user:7", stint.PerMinute(1)) // allowed
 //
-// The fake makes the server's decisions, by exact arithmetic: its tests play 2700 random requests with the server's
-// replies. It knows the limits of package stint with their options, except fair shares and classes, their usage, and policies that the test sets.
-// Requests with an ID, a Keep or a MaxWait of several limits are errors, and so are commands that it lacks.
+// The fake makes the server's decisions, by exact arithmetic: its tests play 3600 random requests with the server's
+// replies. It knows the limits of package stint with their options, except fair shares and classes, their usage, policies that the test sets, and
+// requests with an ID. A Keep or a MaxWait of several limits is an error, and so are commands that it lacks.
 package stinttest

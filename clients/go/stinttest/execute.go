@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"strings"
 	"time"
 )
 
@@ -45,9 +44,14 @@ func (f *Fake) execute(name string, words []string) (string, error) {
 		return "", fmt.Errorf("ERR the fake server has no RL.POLICY but USAGE: use SetPolicy, or a real server from stinttest.Start")
 	case "RL.REFUND":
 		return f.refund(words)
+	case "RL.SETTLE":
+		return f.settle(words)
+	case "RL.CANCEL":
+		return f.cancel(words[0])
 	case "DEL":
-		had := f.held(words[0]).state != nil
+		had := f.held(words[0]).state != nil || f.reserved(words[0]) != nil
 		delete(f.keys, words[0])
+		delete(f.reservations, words[0])
 		if had {
 			return ":1", nil
 		}
@@ -131,89 +135,6 @@ func (f *Fake) acquire(s spec, words []string) (string, error) {
 	return array(limited, l.tokens, d.remaining, after, ceilDiv(d.reset, int64(time.Second))), nil
 }
 
-// part is one of several limits.
-type part struct {
-	key   string
-	limit limit
-	n     int64
-}
-
-func (f *Fake) all(words []string) (string, error) {
-	var parts []part
-	n, owns := int64(1), map[int]bool{}
-	for len(words) > 0 {
-		s, isLimit := specOf(words[0])
-		switch {
-		case isLimit && s.word == words[0] && len(words) > 1+s.words:
-			l, err := s.parse(words[2:])
-			if err != nil {
-				return "", err
-			}
-			p := part{key: words[1], limit: l}
-			if words, err = p.limit.options(words[2+s.words:]); err != nil {
-				return "", err
-			}
-			parts = append(parts, p)
-		case len(words) > 1 && (words[0] == "TOKENS" || words[0] == "COST" && len(parts) > 0):
-			value, err := number(words[1])
-			if err != nil {
-				return "", err
-			}
-			if words[0] == "TOKENS" {
-				n = value
-			} else {
-				parts[len(parts)-1].n, owns[len(parts)-1] = value, true
-			}
-			words = words[2:]
-		default:
-			return "", lacks(words[0] + " in RL.ALL")
-		}
-	}
-	for i := range parts {
-		if !owns[i] {
-			parts[i].n = n
-		}
-	}
-	return f.several(parts, n, true)
-}
-
-// several takes tokens of each limit, or of none.
-func (f *Fake) several(parts []part, n int64, showWarn bool) (string, error) {
-	decisions, binding := make([]decision, len(parts)), -1
-	for i, p := range parts {
-		d, err := f.decide(p.key, p.limit, ask{n: p.n})
-		if err != nil {
-			return "", err
-		}
-		if decisions[i] = d; p.n > 0 && d.granted == 0 && (binding < 0 || longer(d.wait, decisions[binding].wait)) {
-			binding = i
-		}
-	}
-	states, wait := make([]string, len(parts)), new(big.Rat)
-	for i, p := range parts {
-		d := decisions[i]
-		if binding >= 0 || p.n == 0 { // the present state is that of a denial
-			d, _ = f.decide(p.key, p.limit, ask{n: p.limit.tokens + 1})
-			d.remaining = max(0, d.remaining)
-		} else {
-			f.keys[p.key] = entry{p.limit, d.state}
-			if longer(d.wait, wait) {
-				wait = d.wait
-			}
-		}
-		fields := []int64{p.limit.tokens, d.remaining, milliseconds(d.reset)}
-		if showWarn {
-			fields = p.limit.withWarning(d.remaining, fields...)
-		}
-		states[i] = array(fields...)
-	}
-	granted := n
-	if binding >= 0 {
-		granted, wait = 0, decisions[binding].wait
-	}
-	return fmt.Sprintf("*4\r\n:%d\r\n:%d\r\n:%d\r\n*%d\r\n%s", granted, binding, milliseconds(wait), len(states), strings.Join(states, "\r\n")), nil
-}
-
 func (f *Fake) refund(words []string) (string, error) {
 	n, err := number(words[1])
 	if err != nil {
@@ -233,6 +154,7 @@ func (f *Fake) refund(words []string) (string, error) {
 		held.state = state
 	case window:
 		state.taken = max(0, state.taken-back)
+		state.reserved = min(state.reserved, state.taken)
 		held.state = state
 	default:
 		return "", errors.New("ERR the fake server refunds buckets, adaptive limits and fixed windows")

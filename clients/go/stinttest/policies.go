@@ -12,40 +12,46 @@ func (f *Fake) check(words []string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	parts, showWarn, err := f.partsOf(words[0], words[1], words[3:])
+	r := request{text: "RL.CHECK " + strings.Join(words, "\x00"), n: n}
+	options := words[3:]
+	for len(options) > 0 && options[0] != "WITH" {
+		if options[0] == "WARN" {
+			r.showWarn, options = true, options[1:]
+			continue
+		}
+		if err := r.option(options, "RL.CHECK"); err != nil {
+			return "", err
+		}
+		options = options[2:]
+	}
+	parts, err := f.partsOf(words[0], words[1], options)
 	if err != nil {
 		return "", err
 	}
 	for i := range parts {
 		parts[i].n = n
 	}
-	return f.several(parts, n, showWarn)
+	return f.once(parts, r)
 }
 
-// partsOf is the limits of a policy for an id. Options are WARN, and WITH and the fields.
-func (f *Fake) partsOf(policy, id string, options []string) (parts []part, showWarn bool, err error) {
+// partsOf is the limits of a policy for an id. With is empty, or WITH and the fields.
+func (f *Fake) partsOf(policy, id string, with []string) (parts []part, err error) {
 	rules, ok := f.policies[policy]
 	if !ok {
-		return nil, false, fmt.Errorf("ERR no such policy '%s'", policy)
+		return nil, fmt.Errorf("ERR no such policy '%s'", policy)
 	}
 	names := []string{"{}", id}
-	if showWarn = len(options) > 0 && options[0] == "WARN"; showWarn {
-		options = options[1:]
-	}
-	if len(options) > 0 && options[0] != "WITH" {
-		return nil, false, lacks(options[0] + " in RL.CHECK")
-	}
-	for i := 1; i+1 < len(options); i += 2 {
-		names = append(names, "{"+options[i]+"}", options[i+1])
+	for i := 1; i+1 < len(with); i += 2 {
+		names = append(names, "{"+with[i]+"}", with[i+1])
 	}
 	for _, r := range rules {
 		l, err := limitOf(r.Limit)
 		if err != nil {
-			return nil, false, err
+			return nil, err
 		}
 		parts = append(parts, part{key: strings.NewReplacer(names...).Replace(r.Key), limit: l})
 	}
-	return parts, showWarn, nil
+	return parts, nil
 }
 
 // limitOf is a limit of package stint as the server reads it.

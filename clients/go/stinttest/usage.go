@@ -11,7 +11,7 @@ func (f *Fake) usage(words []string) (string, error) {
 }
 
 func (f *Fake) policyUsage(words []string) (string, error) {
-	parts, _, err := f.partsOf(words[0], words[1], words[2:])
+	parts, err := f.partsOf(words[0], words[1], words[2:])
 	if err != nil {
 		return "", err
 	}
@@ -26,10 +26,11 @@ func (f *Fake) policyUsage(words []string) (string, error) {
 	return text, nil
 }
 
-// usageOf is the fields of the usage of a limiter. Nothing is lent, and nothing reserved.
+// usageOf is the fields of the usage of a limiter. Nothing is lent.
 func (f *Fake) usageOf(key string, held entry) string {
 	l, remaining := held.limit, held.limit.tokens
 	start, end, reserved, history := "$-1", "$-1", "$-1", "*0"
+	notUsed := int64(0)
 	if held.state != nil {
 		present, _ := f.decide(key, l, ask{n: l.tokens + 1})
 		remaining = present.remaining
@@ -41,15 +42,17 @@ func (f *Fake) usageOf(key string, held entry) string {
 			start, end = integer(w.start/1e6), integer(w.end/1e6)
 		}
 		if l.history > 0 {
-			reserved, history = ":0", fmt.Sprintf("*%d", len(w.closed))
+			notUsed = min(w.reserved, w.taken)
+			reserved, history = integer(notUsed), fmt.Sprintf("*%d", len(w.closed))
 		}
 		for _, p := range w.closed {
-			history += "\r\n" + array(p.start/1e6, p.end/1e6, p.taken, 0)
+			kept := min(p.reserved, p.taken)
+			history += "\r\n" + array(p.start/1e6, p.end/1e6, p.taken-kept, kept)
 		}
 	}
 	text := ""
 	for _, field := range [][2]string{
-		{"limit", integer(l.tokens)}, {"used", integer(l.tokens - remaining)}, {"reserved", reserved}, {"lent", ":0"},
+		{"limit", integer(l.tokens)}, {"used", integer(l.tokens - remaining - notUsed)}, {"reserved", reserved}, {"lent", ":0"},
 		{"remaining", integer(remaining)}, {"start_ms", start}, {"end_ms", end}, {"history", history},
 	} {
 		text += "\r\n" + bulk(field[0]) + "\r\n" + field[1]

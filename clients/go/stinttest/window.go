@@ -9,12 +9,13 @@ import (
 // window is the state of a fixed window, and of those that are over.
 type window struct {
 	start, end, taken int64
+	reserved          int64 // by requests with an ID that are not settled, of those taken
 	hasWarned         bool
 	closed            []past // the newest first
 }
 
 // past is a window that is over, in which something was taken.
-type past struct{ start, end, taken int64 }
+type past struct{ start, end, taken, reserved int64 }
 
 // present is the window that holds a time, with the tokens taken in it.
 func (l limit) present(state any, now int64) window {
@@ -22,7 +23,7 @@ func (l limit) present(state any, now int64) window {
 	start, end := l.span(now)
 	if w.end <= now {
 		if w.taken > 0 {
-			w.closed = append([]past{{w.start, w.end, w.taken}}, w.closed...)
+			w.closed = append([]past{{w.start, w.end, w.taken, w.reserved}}, w.closed...)
 		}
 		w = window{start: start, end: end, closed: w.closed}
 	}
@@ -48,6 +49,25 @@ func (w window) counts(l limit, now int64) bool {
 		}
 	}
 	return l.history > 0 && now < last+l.history*l.longest()
+}
+
+// change changes the tokens of the window with an end, which may be over.
+func (w window) change(end int64, change func(taken, reserved *int64)) window {
+	if w.end == end {
+		change(&w.taken, &w.reserved)
+		return w
+	}
+	var closed []past
+	for _, p := range w.closed {
+		if p.end == end {
+			change(&p.taken, &p.reserved)
+		}
+		if p.taken > 0 {
+			closed = append(closed, p)
+		}
+	}
+	w.closed = closed
+	return w
 }
 
 // longest is the longest that a window can be.

@@ -222,8 +222,11 @@ func (v *vector) settle(t *testing.T, l *stint.Limiter) {
 // respond lets a request through the middleware.
 func (v *vector) respond(l *stint.Limiter) {
 	key := func(*http.Request) string { return raw(v.Key) }
-	limits := httplimit.New(l, "api", v.Limit.stint(), key, httplimit.Failed(func(*http.Request, error) {}),
-		httplimit.Cost(func(*http.Request) int64 { return v.Tokens }))
+	options := []httplimit.Option{httplimit.Failed(func(*http.Request, error) {}), httplimit.Cost(func(*http.Request) int64 { return v.Tokens })}
+	limits := httplimit.NewPolicy(l, "api", key, options...)
+	if v.Policy == "" {
+		limits = httplimit.New(l, "api", v.Limit.stint(), key, options...)
+	}
 	recorder := httptest.NewRecorder()
 	limits.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "ok") })).
 		ServeHTTP(recorder, httptest.NewRequest("GET", "/", nil))

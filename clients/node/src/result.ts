@@ -23,7 +23,7 @@ export interface Result {
     wait: number;
     /** The time until the key is at its full limit. */
     resetAfter: number;
-    /** Whether the use of the limit has reached its threshold; only of a limit with {@link Limit.warn}. */
+    /** Whether the use of the limit has reached its threshold; only of a limit with {@link Limit.warn}. Of several limits, whether any has. */
     warn?: boolean;
     source: Source;
     /** Why Stint did not decide, unless source is "server". */
@@ -56,7 +56,8 @@ export function tightest({ limits, binding, ...answer }: MultiResult): Result {
             state = one;
         }
     }
-    return { ...answer, ...((answer.allowed ? undefined : limits[binding]) ?? state) };
+    const warn = limits.some((one) => one.warn);
+    return { ...answer, ...((answer.allowed ? undefined : limits[binding]) ?? state), ...(warn && { warn }) };
 }
 
 /** The amount that one limit of a settled request is charged, and its state. */

@@ -14,14 +14,23 @@ import { startServer } from "./server.mjs";
 /** A reply as transcripts have it. */
 const shown = (reply) => (Array.isArray(reply) ? `[${reply.map(shown).join(" ")}]` : reply === null ? "nil" : typeof reply === "string" ? `"${reply}"` : String(reply));
 
-for (const name of ["decisions.txt", "decisions-adaptive.txt", "decisions-budgets.txt"]) {
+/** The reply to a command as transcripts have it. */
+function replyOf(server, words) {
+    try {
+        return shown(server.execute(words));
+    } catch (error) {
+        return `-${error.message}`;
+    }
+}
+
+for (const name of ["decisions.txt", "decisions-adaptive.txt", "decisions-budgets.txt", "decisions-reservations.txt"]) {
     test(`${name}: random requests at times of a clock, with the server's replies to the millisecond`, () => {
         const server = new FakeServer(new Clock(new Date("2026-01-02T03:04:05Z")));
         let reply = "", played = 0;
         const text = readFileSync(new URL(`../../vectors/${name}`, import.meta.url), "utf8").trim();
         for (const line of text.replaceAll("[\n  ", "[").replaceAll("\n  ", " ").replaceAll("\n]", "]").split("\n")) { // long replies have several lines
             if (line.startsWith("> ")) {
-                reply = shown(server.execute(line.split(" ").slice(1)));
+                reply = replyOf(server, line.split(" ").slice(1));
                 played++;
             } else if (line.startsWith("advance ")) {
                 server.clock.advance(line.split(" ")[1]);

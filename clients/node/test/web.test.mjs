@@ -72,8 +72,13 @@ async function get(server, headers = {}) {
 }
 
 function reply(text) {
+    const lines = text.trim().split("\r\n");
+    const next = () => {
+        const line = lines.shift(), n = Number(line.slice(1));
+        return line.startsWith("*") ? Array.from({ length: n }, next) : n;
+    };
     if (!text.startsWith("*")) { throw ofReply(text.slice(1).trim()); }
-    return text.trim().split("\r\n").slice(1).map((line) => Number(line.slice(1)));
+    return next();
 }
 
 function limitOf({ algorithm, tokens, count, period_ms: period, window }) {
@@ -87,12 +92,14 @@ function limitOf({ algorithm, tokens, count, period_ms: period, window }) {
     }
 }
 
+const by = ({ policy, limit }) => policy === undefined ? { limit: limitOf(limit) } : { policy };
+
 for (const [framework, serve] of Object.entries(frameworks)) {
     for (const v of vectors) {
         test(`${framework}: ${v.name}`, async () => {
             const driver = new FakeDriver(() => reply(v.reply));
             const limiter = new Limiter(driver, { whenDown: v.when_down === "fail_open" ? failOpen() : failClosed(), timeout: 10_000 });
-            const got = await get(await serve(limiter, { name: "api", limit: limitOf(v.limit), key: () => v.key, cost: () => v.tokens, ...quiet }));
+            const got = await get(await serve(limiter, { name: "api", ...by(v), key: () => v.key, cost: () => v.tokens, ...quiet }));
             assert.deepEqual(driver.sent[0], v.command);
             assert.equal(got.status, v.response.status);
             assert.equal(got.body.trim(), v.response.body.trim());
@@ -120,7 +127,7 @@ for (const [framework, serve] of Object.entries(frameworks)) {
         const { byAddress, byHeader, firstOf } = forExpress;
         const limiter = new Limiter(driver, { whenDown: failOpen() });
         const got = await get(await serve(limiter, { name: "api", policy: "llm", key: firstOf(byHeader("X-API-Key"), byAddress()), cost: () => 8 }));
-        assert.deepEqual(driver.sent, [["RL.CHECK", "llm", "1:127.0.0.1/32", "8"]]);
+        assert.deepEqual(driver.sent, [["RL.CHECK", "llm", "1:127.0.0.1/32", "8", "WARN"]]);
         assert.equal(got.status, 429);
         assert.equal(got.fields["ratelimit"], '"api";r=0;t=3');
         assert.equal(got.fields["ratelimit-policy"], '"api";q=5');

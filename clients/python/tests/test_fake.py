@@ -62,10 +62,12 @@ def shown(reply: object) -> str:
         return "[" + " ".join(map(shown, reply)) + "]"
     if isinstance(reply, bytes):
         return f'"{reply.decode()}"'
+    if isinstance(reply, ServerError):
+        return f"-{reply}"
     return "nil" if reply is None else str(reply)
 
 
-@pytest.mark.parametrize("name", ["decisions.txt", "decisions-budgets.txt"])
+@pytest.mark.parametrize("name", ["decisions.txt", "decisions-budgets.txt", "decisions-reservations.txt"])
 def test_the_decisions_of_the_server(name: str) -> None:
     """Random requests at times of a clock, with the server's replies, to the millisecond."""
     clock = Clock(datetime(2026, 1, 2, 3, 4, 5, tzinfo=timezone.utc).timestamp())

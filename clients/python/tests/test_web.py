@@ -80,7 +80,8 @@ FRAMEWORKS: dict[str, Get] = {"asgi": get_asgi, "flask": get_flask, "django": ge
 @pytest.mark.parametrize("v", [v for v in VECTORS if v["call"] == "http"], ids=lambda v: v["name"])
 def test_response_of_a_vector(scripted: Scripted, v: dict[str, Any], framework: str) -> None:
     scripted.reply = lambda words: v["reply"].encode()
-    guard = Guard("api", limit_of(v["limit"]), lambda view: raw(v["key"]).decode(), cost=lambda view: v["tokens"])
+    by = {"policy": v["policy"]} if "policy" in v else {"limit": limit_of(v["limit"])}
+    guard = Guard("api", key=lambda view: raw(v["key"]).decode(), cost=lambda view: v["tokens"], **by)
     status, fields, body = FRAMEWORKS[framework](scripted.url, POLICIES[v["when_down"]], guard)
     want = v["response"]
     assert status == want["status"]
@@ -256,10 +257,10 @@ def test_fields_of_each_style(scripted: Scripted) -> None:
 
     for case in vectors["cases"]:
         limit = case["limit"]
-        times = [seconds(limit[name]) for name in ("window_ms", "more_ms", "reset_ms")]
+        window, more, reset = (seconds(limit[name]) for name in ("window_ms", "more_ms", "reset_ms"))
         styles = as_styles([] if case["styles"] == "none" else case["styles"].split(","))
-        given = (limit["name"], limit["quota"], limit["remaining"], *times, case["now_ms"] / 1000)
-        assert dict(write_fields(styles, *given)) == case["fields"], case["name"]
+        given = (limit["name"], limit["quota"], limit["remaining"], window, more, reset, case["now_ms"] / 1000)
+        assert dict(write_fields(styles, *given, warns=limit.get("warns", False))) == case["fields"], case["name"]
     for text in vectors["refused"]:
         with pytest.raises(ValueError, match="fields must be a list of draft-10"):
             Guard("api", "5/s", fields=text.split(","))

@@ -26,6 +26,7 @@ func TestWriting(t *testing.T) {
 				Window           time.Duration `json:"window_ms"`
 				More             time.Duration `json:"more_ms"`
 				Reset            time.Duration `json:"reset_ms"`
+				Warns            bool
 			}
 			Fields map[string]string
 		}
@@ -39,7 +40,7 @@ func TestWriting(t *testing.T) {
 		for name := range strings.SplitSeq(c.Styles, ",") {
 			all |= styles[name]
 		}
-		l := State{c.Limit.Name, c.Limit.Quota, c.Limit.Remaining, c.Limit.Window * time.Millisecond, c.Limit.More * time.Millisecond, c.Limit.Reset * time.Millisecond, false}
+		l := State{c.Limit.Name, c.Limit.Quota, c.Limit.Remaining, c.Limit.Window * time.Millisecond, c.Limit.More * time.Millisecond, c.Limit.Reset * time.Millisecond, c.Limit.Warns}
 		got, want := http.Header{}, http.Header{}
 		all.Write(got, &l, time.UnixMilli(c.Now))
 		for name, value := range c.Fields {

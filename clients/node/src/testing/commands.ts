@@ -53,7 +53,10 @@ export function refund(store: Store, [key = "", tokens = ""]: readonly string[])
 function refunded(limit: FakeLimit, state: State, back: bigint): State {
     switch (state.kind) {
         case "meter": return { ...state, full: state.full.minus(limit.interval.times(back)) };
-        case "window": return { ...state, taken: state.taken > back ? state.taken - back : 0n };
+        case "window": {
+            const taken = state.taken > back ? state.taken - back : 0n;
+            return { ...state, taken, reserved: state.reserved < taken ? state.reserved : taken };
+        }
         case "adaptive": return givenBack(limit, state, back);
         default: throw ofReply("ERR the fake server refunds buckets, adaptive limits and fixed windows");
     }

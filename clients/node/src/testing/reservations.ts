@@ -54,7 +54,7 @@ export class Reservations {
         const isList = amounts[0] === "COSTS", costs = isList ? amounts.slice(1) : [], tokens = isList ? 0n : number(amounts[0] ?? "");
         return this.#charge(id, (parts) => {
             if (isList && costs.length !== parts.length) {
-                throw ofReply(`ERR COSTS: the reservation has ${parts.length} limits, got ${costs.length} amounts`);
+                throw ofReply(`ERR COSTS: needs an amount or - for each of the ${parts.length} limits of the request`);
             }
             return parts.map(({ charged, hasCost }, i) => {
                 const cost = costs[i] ?? "-";

@@ -132,7 +132,7 @@ function question<R>(limiter: Limiter, { name, limit, policy, fields = ["draft-1
         throw new InvalidError("limit: the middleware needs a limit or a policy, and not both");
     }
     return async (key, tokens) => {
-        const result: Result = tightest(await limiter.check(policy, key, { tokens }));
+        const result: Result = tightest(await limiter.check(policy, key, { tokens, showWarn: true }));
         return { result, fields: announce(styles, name, result) };
     };
 }

@@ -36,7 +36,7 @@ class Result:
     reset_after: float = 0.0  # until the key is at its full limit
     source: Source = Source.SERVER
     cause: StintError | None = None  # why Stint did not decide
-    warn: bool = False  # the use has reached the threshold of Limit.warn()
+    warn: bool = False  # the use has reached the threshold of Limit.warn(); of several limits, that of any of them
 
     def __bool__(self) -> bool:
         """Return whether to go ahead."""
@@ -87,7 +87,7 @@ class MultiResult:
             state.reset_after,
             self.source,
             self.cause,
-            state.warn,
+            any(one.warn for one in self.limits),
         )
 
 

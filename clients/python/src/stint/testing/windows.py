@@ -25,17 +25,22 @@ class Past:
     start: Fraction
     end: Fraction
     taken: int
+    reserved: int = 0
 
 
 @dataclass(frozen=True)
 class Window:
-    """The state of a fixed window. The closed ones are those that are over, the newest first."""
+    """The state of a fixed window. The closed ones are those that are over, the newest first.
+
+    reserved are the tokens, of those taken, of requests with an id that are not settled.
+    """
 
     start: Fraction
     end: Fraction
     taken: int = 0
     has_warned: bool = False
     closed: tuple[Past, ...] = ()
+    reserved: int = 0
 
 
 def is_aligned(limit: Limit) -> bool:
@@ -55,7 +60,7 @@ def present(limit: Limit, state: object, now: Fraction) -> Window:
         return Window(start, end)
     window = state
     if window.end <= now:
-        before = (Past(window.start, window.end, window.taken),) if window.taken else ()
+        before = (Past(window.start, window.end, window.taken, window.reserved),) if window.taken else ()
         window = Window(start, end, closed=before + window.closed)
     elif not window.taken and not _is_kept(limit, window):
         window = replace(window, start=start, end=end)

@@ -3,6 +3,7 @@ package com.stintdb.client;
 import com.stintdb.client.internal.Asker;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
@@ -119,6 +120,11 @@ public final class BlockingLimiter {
     /** {@link Limiter#usage(String)}. */
     public @Nullable Usage usage(String key) {
         return join(limiter.usage(key));
+    }
+
+    /** {@link Limiter#policyUsage(String, String, Map)}. */
+    public List<Usage> policyUsage(String policy, String id, Map<String, String> fields) {
+        return join(limiter.policyUsage(policy, id, fields));
     }
 
     /** {@link Limiter#members}. */

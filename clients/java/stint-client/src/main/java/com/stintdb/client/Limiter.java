@@ -8,7 +8,10 @@ import io.lettuce.core.RedisURI;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.OptionalLong;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Supplier;
@@ -248,6 +251,22 @@ public final class Limiter implements AutoCloseable {
     /** What was used of the limit of a key: see {@link #usage(String)}. */
     public CompletionStage<@Nullable Usage> usage(Key key) {
         return failing(() -> decider.asker.askUntilAnswered(new Words("RL.USAGE").add(key).done())).thenApply(Usage::of);
+    }
+
+    /**
+     * What was used of each limit of a policy for a caller, also of those of which nothing was. The fields are those of a check. Without a policy: see
+     * {@link #settle(String, long)}.
+     */
+    public CompletionStage<List<Usage>> policyUsage(String policy, String id, Map<String, String> fields) {
+        SortedMap<String, Key> values = new TreeMap<>();
+        fields.forEach((name, value) -> values.put(name, Key.of(value)));
+        return policyUsage(policy, Key.of(id), values);
+    }
+
+    /** What was used of each limit of a policy: see {@link #policyUsage(String, String, Map)}. */
+    public CompletionStage<List<Usage>> policyUsage(String policy, Key id, SortedMap<String, Key> fields) {
+        return failing(() -> decider.asker.askUntilAnswered(new Words("RL.POLICY").add("USAGE").add(policy).add(id).fields(fields).done()))
+                .thenApply(Usage::listOf);
     }
 
     /** The active members of a fair share, in the order of their names. Without a policy: see {@link #settle(String, long)}. */

@@ -49,7 +49,7 @@ public record MultiResult(
         }
         return new Result(
                 allowed, granted, tightest.limit(), tightest.remaining(), retryAfterMs, waitMs, tightest.resetAfterMs(), source, cause,
-                tightest.warn());
+                limits.stream().anyMatch(LimitState::warn));
     }
 
     private static double fraction(LimitState state) {

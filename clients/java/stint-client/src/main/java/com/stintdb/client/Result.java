@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * @param resetAfterMs milliseconds until the key is at its full limit
  * @param source who decided
  * @param cause why Stint did not decide; null if it did
- * @param warn whether the use of the limit has reached the threshold of its {@link Limit#warn}
+ * @param warn whether the use of the limit has reached the threshold of its {@link Limit#warn}; of several limits, that of any of them
  */
 public record Result(
         boolean allowed, long granted, long limit, long remaining, long retryAfterMs, long waitMs, long resetAfterMs, Source source,

@@ -11,6 +11,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * What was used of a limit. Used, reserved, lent and remaining add up to the limit, unless it is in debt.
  *
+ * @param key of the limit, from {@link Limiter#policyUsage(String, String, Map)} alone; else null
  * @param limit its tokens
  * @param used tokens
  * @param reserved charged to requests with an id that were not settled; 0 without {@link Limit#history}, where used has them too
@@ -21,7 +22,21 @@ import org.jspecify.annotations.Nullable;
  * @param history the closed windows in which anything was used, the newest first
  */
 public record Usage(
-        long limit, long used, long reserved, long lent, long remaining, @Nullable Instant start, @Nullable Instant end, List<ClosedWindow> history) {
+        @Nullable String key, long limit, long used, long reserved, long lent, long remaining, @Nullable Instant start, @Nullable Instant end,
+        List<ClosedWindow> history) {
+    /** The usages in the reply of RL.POLICY USAGE. */
+    static List<Usage> listOf(@Nullable Object reply) {
+        List<Usage> all = new ArrayList<>();
+        for (Object each : Replies.list(reply, -1)) {
+            Usage usage = of(each);
+            if (usage == null) {
+                throw Replies.unknownForm(reply);
+            }
+            all.add(usage);
+        }
+        return List.copyOf(all);
+    }
+
     /** The usage in the reply of RL.USAGE: names and values by turns, or null. */
     static @Nullable Usage of(@Nullable Object reply) {
         if (reply == null) {
@@ -42,7 +57,7 @@ public record Usage(
         }
         Object reserved = fields.get("reserved");
         return new Usage(
-                Replies.integer(fields.get("limit"), reply), Replies.integer(fields.get("used"), reply), reserved == null ? 0 : Replies.integer(reserved, reply),
+                fields.get("key") instanceof String key ? key : null, Replies.integer(fields.get("limit"), reply), Replies.integer(fields.get("used"), reply), reserved == null ? 0 : Replies.integer(reserved, reply),
                 Replies.integer(fields.get("lent"), reply), Replies.integer(fields.get("remaining"), reply), instant(fields.get("start_ms"), reply),
                 instant(fields.get("end_ms"), reply), List.copyOf(history));
     }

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -125,11 +126,15 @@ class ServerTest {
         assertTrue(calls.allow("spend", limit, 30).allowed());
         assertTrue(calls.all(List.of(Keyed.of("spend", limit)), Request.of(20).id("call:spend", Duration.ofMinutes(10))).allowed());
         Usage usage = calls.usage("spend");
-        assertEquals(new Usage(100, 30, 20, 0, 50, usage.start(), usage.end(), List.of()), usage);
+        assertEquals(new Usage(null, 100, 30, 20, 0, 50, usage.start(), usage.end(), List.of()), usage);
         assertTrue(usage.start().isBefore(usage.end()));
         assertTrue(calls.allow("bucket", Limit.perHour(5), 2).allowed());
         assertNull(calls.usage("bucket").start());
         assertNull(calls.usage("nothing"));
+        assertTrue(calls.check("api", "spender", Request.of(2).field("team", "blue")).allowed());
+        List<Usage> all = calls.policyUsage("api", "spender", Map.of("team", "blue"));
+        assertEquals(List.of("user:spender", "team:blue"), all.stream().map(Usage::key).toList());
+        assertEquals(List.of(1L, 0L), all.stream().map(Usage::remaining).toList());
     }
 
     @Test

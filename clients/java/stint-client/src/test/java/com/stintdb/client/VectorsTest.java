@@ -20,6 +20,8 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.OptionalLong;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
@@ -54,7 +56,7 @@ class VectorsTest {
 
     @TestFactory
     Stream<DynamicTest> vectors() {
-        return Stream.of("vectors.json", "shared.json")
+        return Stream.of("vectors.json", "shared.json", "usage.json")
                 .flatMap(name -> stream(Vectors.read(name)))
                 .map(v -> DynamicTest.dynamicTest(v.get("name").asText(), () -> {
                     if (v.get("call").asText().equals("http")) {
@@ -70,7 +72,7 @@ class VectorsTest {
         server.commands.clear();
         JsonNode want = v.get("response");
         try (Limiter limiter = limiter(v)) {
-            Guard guard = Guard.byLimit(limiter, "api", limit(v.get("limit")));
+            Guard guard = v.has("policy") ? Guard.byPolicy(limiter, "api") : Guard.byLimit(limiter, "api", limit(v.get("limit")));
             Guard.Answer answer = guard.decide(v.get("key").asText(), Request.of(v.get("tokens").asLong())).toCompletableFuture().join();
             assertEquals(want.get("status").asInt(), answer.status());
             assertEquals(want.get("body").asText(), answer.allowed() ? "ok" : answer.body());
@@ -146,6 +148,7 @@ class VectorsTest {
             case "cancel" -> limiter.cancel(v.get("id").asText());
             case "refund" -> limiter.refund(key, tokens);
             case "usage" -> limiter.usage(key);
+            case "policy_usage" -> limiter.policyUsage(v.get("policy").asText(), key, fields(v));
             case "members" -> limiter.members(v.get("key").asText());
             case "class" -> limiter.allowClass(tree(v.get("class")), tokens);
             case "peek_class" -> limiter.peekClass(tree(v.get("class")), tokens);
@@ -206,10 +209,16 @@ class VectorsTest {
         request = v.has("keep") ? request.keep(keep(v.get("keep"))) : request;
         request = v.has("max_wait_ms") ? request.maxWait(Duration.ofMillis(v.get("max_wait_ms").asLong())) : request;
         request = v.has("id") ? request.id(v.get("id").asText(), Duration.ofMillis(v.path("remember_ms").asLong())) : request;
-        for (Map.Entry<String, JsonNode> field : v.path("fields").properties()) {
-            request = request.field(field.getKey(), field.getValue().asText());
+        for (Map.Entry<String, Key> field : fields(v).entrySet()) {
+            request = request.field(field.getKey(), field.getValue());
         }
         return request;
+    }
+
+    private static SortedMap<String, Key> fields(JsonNode v) {
+        SortedMap<String, Key> fields = new TreeMap<>();
+        v.path("fields").properties().forEach(field -> fields.put(field.getKey(), Key.of(field.getValue().asText())));
+        return fields;
     }
 
     private static List<@Nullable Long> costs(JsonNode v) {
@@ -256,6 +265,9 @@ class VectorsTest {
             shown.put("known", true).set("usage", usage(u));
         } else if (result instanceof Pace pace) {
             shown.put("known", true).put("per_second", pace.perSecond()).put("pause_ms", pace.pauseMs());
+        } else if (call.equals("policy_usage")) {
+            ArrayNode limits = shown.putArray("limits");
+            ((List<?>) result).forEach(each -> limits.add(usage((Usage) each)));
         } else if (result instanceof List<?> list) {
             ArrayNode array = shown.put("known", true).putArray(call.equals("members") ? "members" : "charges");
             for (Object each : list) {
@@ -284,6 +296,9 @@ class VectorsTest {
         ObjectNode shown = JSON.createObjectNode().put("end_ms", ms(u.end()));
         ArrayNode history = shown.putArray("history");
         u.history().forEach(w -> history.addArray().add(ms(w.start())).add(ms(w.end())).add(w.used()).add(w.reserved()));
+        if (u.key() != null) {
+            shown.put("key", u.key());
+        }
         shown.put("lent", u.lent()).put("limit", u.limit()).put("remaining", u.remaining()).put("reserved", u.reserved());
         return shown.put("start_ms", ms(u.start())).put("used", u.used());
     }

@@ -37,6 +37,7 @@ final class Several {
         void read(String word, Deque<String> words, String command) {
             switch (word) {
                 case "PEEK" -> isPeek = true;
+                case "WARN" -> {} // limits have no thresholds here
                 case "AS" -> id = next(words);
                 case "FOR" -> remember = Rates.duration(next(words));
                 case "MAXWAIT" -> maxWait = Rates.duration(next(words));

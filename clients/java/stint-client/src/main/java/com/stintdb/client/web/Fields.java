@@ -15,7 +15,7 @@ final class Fields {
     private Fields() {}
 
     /** The state of a limit as fields show it. Times are in milliseconds; one that is empty is not known. */
-    record Shown(String name, long quota, long remaining, OptionalLong window, OptionalLong more, OptionalLong reset) {}
+    record Shown(String name, long quota, long remaining, OptionalLong window, OptionalLong more, OptionalLong reset, boolean warns) {}
 
     /** None after the policy's answer in place of Stint, which has no state of the limit. The limits of a policy on the server are not known here. */
     static Map<String, String> of(Set<FieldStyle> styles, String name, Result result, @Nullable Limit limit) {
@@ -26,7 +26,7 @@ final class Fields {
         OptionalLong more = isNever ? OptionalLong.empty() : moreAfterMs(result, limit);
         OptionalLong reset = isNever ? OptionalLong.empty() : OptionalLong.of(result.resetAfterMs());
         OptionalLong window = limit == null ? OptionalLong.empty() : OptionalLong.of(limit.fillTimeMs());
-        return write(styles, new Shown(name, result.limit(), result.remaining(), window, more, reset), System.currentTimeMillis());
+        return write(styles, new Shown(name, result.limit(), result.remaining(), window, more, reset, result.warn()), System.currentTimeMillis());
     }
 
     static Map<String, String> write(Set<FieldStyle> styles, Shown limit, long nowMs) {
@@ -34,7 +34,7 @@ final class Fields {
         if (styles.contains(FieldStyle.DRAFT_10) || styles.contains(FieldStyle.DRAFT_11)) {
             String name = quoted(limit.name());
             fields.put("RateLimit-Policy", name + ";q=" + limit.quota() + parameter(";w=", limit.window()));
-            fields.put("RateLimit", name + ";r=" + Math.max(0, limit.remaining()) + parameter(";t=", limit.more()));
+            fields.put("RateLimit", name + ";r=" + Math.max(0, limit.remaining()) + parameter(";t=", limit.more()) + (limit.warns() ? ";stint-warn" : ""));
         }
         if (styles.contains(FieldStyle.DRAFT_6)) {
             three(fields, "RateLimit-", limit, 0);

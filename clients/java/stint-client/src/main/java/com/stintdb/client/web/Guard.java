@@ -89,7 +89,7 @@ public final class Guard {
 
     private CompletionStage<Result> ask(String key, Request request) {
         if (policy != null) {
-            return limiter.check(policy, key, request).thenApply(MultiResult::tightest);
+            return limiter.check(policy, key, request.showWarn()).thenApply(MultiResult::tightest);
         }
         Limit own = limit;
         if (own == null) {

@@ -25,7 +25,7 @@ class FieldsTest {
         JsonNode file = JSON.readTree(Path.of(System.getProperty("repository"), "clients/vectors/fields.json").toFile());
         for (JsonNode v : file.get("cases")) {
             JsonNode l = v.get("limit");
-            Fields.Shown limit = new Fields.Shown(l.get("name").asText(), l.get("quota").asLong(), l.get("remaining").asLong(), time(l, "window_ms"), time(l, "more_ms"), time(l, "reset_ms"));
+            Fields.Shown limit = new Fields.Shown(l.get("name").asText(), l.get("quota").asLong(), l.get("remaining").asLong(), time(l, "window_ms"), time(l, "more_ms"), time(l, "reset_ms"), l.path("warns").asBoolean());
             Map<String, String> want = JSON.convertValue(v.get("fields"), new TypeReference<Map<String, String>>() {});
             assertEquals(want, Fields.write(styles(v.get("styles").asText()), limit, v.get("now_ms").asLong()), v.get("name").asText());
         }
