@@ -91,9 +91,11 @@ class BrokersTest {
     void quotasHoldForBothBrokersTogether() throws Exception {
         try (ClusterLoad producers = ClusterLoad.producers(brokers, "sender", "sent-1", "sent-2");
                 ClusterLoad consumers = ClusterLoad.consumers(brokers, "reader", "read-1", "read-2")) {
+            producers.awaitTotal(QUOTA); // all are connected
+            consumers.awaitTotal(QUOTA);
             List<Span> spans = List.of(new Span(producers), new Span(consumers));
             for (Span span : spans) {
-                span.load.awaitTotal(6 * QUOTA);
+                span.load.awaitTotal(8 * QUOTA);
                 span.assertWithinQuota();
             }
             spans = List.of(new Span(producers), new Span(consumers));
