@@ -42,7 +42,8 @@ final class VirtualCalls {
             Method start = Thread.class.getMethod("startVirtualThread", Runnable.class);
             for (int i = 0; i < THREADS; i++) {
                 int thread = i;
-                threads.add((Thread) start.invoke(null, (Runnable) () -> results.computeIfAbsent(result(kinds.get(thread % kinds.size()), thread), key -> new AtomicInteger()).incrementAndGet()));
+                Runnable call = () -> results.computeIfAbsent(result(kinds.get(thread % kinds.size()), thread), key -> new AtomicInteger()).incrementAndGet();
+                threads.add((Thread) start.invoke(null, call));
             }
             while (!threads.stream().allMatch(thread -> thread.getState() == Thread.State.WAITING)) {
                 Pause.of(5);

@@ -12,7 +12,7 @@ import java.nio.file.Path;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** Calls that block virtual threads, by Java 21: later versions do not report those that keep their carrier, as few of them do. */
+/** Calls that block virtual threads, on Java 21: it reports a thread that keeps its carrier while it waits. In later versions hardly any does. */
 class VirtualThreadsTest {
     /** Java 21 in PATH, as .ci/run installs it. */
     private static Path java21() {
