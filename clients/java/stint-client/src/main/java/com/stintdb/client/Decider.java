@@ -19,6 +19,7 @@ import org.jspecify.annotations.Nullable;
 /** Writes commands, asks the server, and answers by the policy when the server does not. */
 final class Decider {
     private static final System.Logger LOG = System.getLogger("com.stintdb.client");
+    private static final int MOST_LIMITS = 64; // of RL.ALL
     private static final long TELL_EVERY = 10_000_000_000L; // nanoseconds
     private static final AtomicBoolean HAS_WARNED = new AtomicBoolean(); // in this process
 
@@ -78,6 +79,9 @@ final class Decider {
     CompletableFuture<MultiResult> all(List<Keyed> limits, Request request) {
         if (limits.isEmpty()) {
             throw new InvalidException("limits: all needs at least one");
+        }
+        if (limits.size() > MOST_LIMITS) {
+            throw new InvalidException("limits: all takes at most " + MOST_LIMITS + " at once, got " + limits.size());
         }
         if (!request.fields.isEmpty()) {
             throw new InvalidException("fields: are for the keys of a policy, not for all, got " + request.fields.keySet());

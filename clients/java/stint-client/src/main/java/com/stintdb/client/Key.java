@@ -3,6 +3,7 @@ package com.stintdb.client;
 import com.stintdb.client.internal.Bytes;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import java.util.Objects;
 
 import org.jspecify.annotations.Nullable;
 
@@ -18,7 +19,7 @@ public final class Key {
 
     /** The key of the UTF-8 of a text. Half of a surrogate pair becomes the three bytes of its number, so that different texts are different keys. */
     public static Key of(String text) {
-        return new Key(Bytes.of(text));
+        return new Key(Bytes.of(Objects.requireNonNull(text, "key: must not be null: name the caller, such as the user or the address")));
     }
 
     /** A key of bytes, which are copied. */

@@ -8,6 +8,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.stintdb.client.internal.Rates;
 import com.stintdb.client.internal.Rates.Quotient;
 import java.time.Duration;
+import java.util.Collections;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
@@ -73,6 +75,11 @@ class LimitTest {
         message("history: must be an integer between 1 and 36, got 37", () -> Limit.parse("FW 10 1h HISTORY 37"));
         message("history: is for fixed windows, not for SW.ACQUIRE", () -> Limit.slidingWindow(1, Duration.ofHours(1)).history(3));
         message("a request has keep or maxWait, not both", () -> Request.one().keep(Keep.tokens(1)).maxWait(Duration.ofSeconds(1)));
+        assertEquals("key: must not be null: name the caller, such as the user or the address",
+                assertThrows(NullPointerException.class, () -> Key.of((String) null)).getMessage());
+        try (Limiter limiter = Limiter.builder(Policy.failOpen(), new FakeDriver(words -> new CompletableFuture<>())).build()) {
+            message("limits: all takes at most 64 at once, got 65", () -> limiter.blocking().all(Collections.nCopies(65, Keyed.of("a", Limit.perSecond(1))), Request.one()));
+        }
         assertTrue(assertThrows(InvalidException.class, () -> Limiter.connect("localhost:6379", Policy.failOpen())).getMessage()
                 .startsWith("address: must be such as redis://127.0.0.1:6379, got \"localhost:6379\""));
     }

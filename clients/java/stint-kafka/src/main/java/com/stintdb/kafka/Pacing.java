@@ -1,5 +1,6 @@
 package com.stintdb.kafka;
 
+import com.stintdb.client.Algorithm;
 import com.stintdb.client.InvalidException;
 import com.stintdb.client.Limit;
 import com.stintdb.client.Limiter;
@@ -38,8 +39,12 @@ public final class Pacing {
      *
      * @param limiter that asks Stint; it is not closed
      * @param key of the limit; other producers and consumers with it share the limit
+     * @param limit of any algorithm but CC.ACQUIRE, whose places are not tokens, and CL.THROTTLE, which cannot be looked at
      */
     public static Pacing of(Limiter limiter, String key, Limit limit) {
+        if (limit.algorithm() == Algorithm.CONCURRENCY || limit.algorithm() == Algorithm.GCRA) {
+            throw new InvalidException("limit: a pace needs tokens to wait for, such as Limit.perSecond(10).burst(20), got " + limit);
+        }
         return new Pacing(limiter, key, limit, false, Duration.ofMinutes(1));
     }
 

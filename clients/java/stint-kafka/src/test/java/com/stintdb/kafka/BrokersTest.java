@@ -37,8 +37,9 @@ import org.junit.jupiter.api.io.TempDir;
 /** A cluster of two brokers with the quota callback. The last test kills one. */
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class BrokersTest {
-    private static final int QUOTA = 100_000; // bytes a second
-    private static final int WINDOW_S = 2;
+    private static final int QUOTA = 50_000; // bytes a second, which a busy machine has, too
+    private static final int PERIOD_MS = 100;
+    private static final int AT_ONCE_S = 2; // of the quota: ten periods in the bucket, and the window over which Kafka measures rates
 
     @TempDir
     private static Path folder;
@@ -54,8 +55,8 @@ class BrokersTest {
                 "stint.quota.addresses", stint.url(),
                 "stint.quota.when.down", "fail-closed",
                 "stint.quota.timeout.ms", "1000",
-                "stint.quota.period.ms", "200",
-                "quota.window.num", Integer.toString(WINDOW_S + 1)));
+                "stint.quota.period.ms", Integer.toString(PERIOD_MS),
+                "quota.window.num", "2"));
         try (Admin admin = brokers.admin();
                 Producer<byte[], byte[]> producer = new KafkaProducer<>(Map.of("bootstrap.servers", brokers.addresses()), new ByteArraySerializer(), new ByteArraySerializer())) {
             admin.createTopics(List.of(on("sent-1", 1), on("sent-2", 2), on("read-1", 1), on("read-2", 2))).all().get();
@@ -81,62 +82,54 @@ class BrokersTest {
         stint.close();
     }
 
-    /** A producer and a consumer for each broker. Each broker alone would let the whole quota through, and both together twice of it. */
+    /**
+     * A producer and a consumer for each broker. Each broker alone would let the whole quota through, and both together twice of it. Then the second is killed while
+     * it holds loans: the first has all of both quotas once Stint counts those as spent.
+     */
     @Test
-    @Order(1)
+    @Order(2)
     void quotasHoldForBothBrokersTogether() throws Exception {
         try (ClusterLoad producers = ClusterLoad.producers(brokers, "sender", "sent-1", "sent-2");
                 ClusterLoad consumers = ClusterLoad.consumers(brokers, "reader", "read-1", "read-2")) {
-            Span produced = new Span(producers);
-            Span fetched = new Span(consumers);
-            produced.assertWithinQuota(7 * QUOTA);
-            fetched.assertWithinQuota(7 * QUOTA);
-        }
-    }
-
-    /** The second broker is killed while it holds loans. The first has all of both quotas once Stint counts those as spent. */
-    @Test
-    @Order(3)
-    void quotasHoldWhileBrokerIsKilled() throws Exception {
-        try (ClusterLoad producers = ClusterLoad.producers(brokers, "sender", "sent-1", "sent-2");
-                ClusterLoad consumers = ClusterLoad.consumers(brokers, "reader", "read-1", "read-2")) {
-            Span produced = new Span(producers);
-            Span fetched = new Span(consumers);
+            producers.awaitTotal(QUOTA); // all are connected
+            consumers.awaitTotal(QUOTA);
+            List<Span> spans = List.of(new Span(producers), new Span(consumers));
+            for (Span span : spans) {
+                span.load.awaitTotal(8 * QUOTA);
+                span.assertWithinQuota();
+            }
+            spans = List.of(new Span(producers), new Span(consumers));
             brokers.kill(2);
-            // It had half until then, and a longer time only makes such a span likelier.
-            producers.awaitSpan(0, 5, 4 * QUOTA);
-            consumers.awaitSpan(0, 5, 4 * QUOTA);
-            produced.assertWithinQuota(0);
-            fetched.assertWithinQuota(0);
+            for (Span span : spans) { // It had half until then, and a longer time only makes such a span likelier.
+                span.load.awaitSpan(0, 3, 24 * QUOTA / 10);
+                span.assertWithinQuota();
+            }
         }
     }
 
-    /** A time that begins when clients have used what the windows and the bucket allow at first. */
+    /** A time from now on. */
     private static final class Span {
         private final ClusterLoad load;
-        private final long begun;
+        private final long begun = System.nanoTime();
         private final long before;
 
-        Span(ClusterLoad load) throws Exception {
+        Span(ClusterLoad load) {
             this.load = load;
-            load.awaitTotal(load.total() + 4 * QUOTA);
-            this.begun = System.nanoTime();
             this.before = load.total();
         }
 
-        /** Ends it when there were so many bytes in it. More time allows more. */
-        void assertWithinQuota(long least) throws Exception {
-            load.awaitTotal(before + least);
+        /** More time allows more, and a machine that is slow lets through less. */
+        void assertWithinQuota() {
             long total = load.total() - before;
             double seconds = (System.nanoTime() - begun) / 1e9;
             System.out.println(total + " bytes in " + seconds + " s, all: " + load);
-            assertTrue(total <= QUOTA * (seconds + WINDOW_S), total + " bytes in " + seconds + " s");
+            assertTrue(total <= QUOTA * (seconds + AT_ONCE_S), total + " bytes in " + seconds + " s");
         }
     }
 
     /** A consumer that waits longer for tokens than its group allows between two polls. */
     @Test
-    @Order(2)
+    @Order(1)
     void consumerStaysInItsGroupWhileItWaits() throws Exception {
         ManualServer server = new ManualServer();
         Map<String, Object> config = Map.of("bootstrap.servers", brokers.addresses(), "group.id", "group", "auto.offset.reset", "earliest", "max.poll.records", 5,

@@ -70,7 +70,8 @@ final class ClusterLoad implements AutoCloseable {
 
     private void produce(String client, String topic, AtomicLong bytes) throws Exception {
         Map<String, Object> config = Map.of("bootstrap.servers", addresses, "client.id", client, "acks", "1", "batch.size", 0);
-        try (Producer<byte[], byte[]> producer = new KafkaProducer<>(config, new ByteArraySerializer(), new ByteArraySerializer())) {
+        Producer<byte[], byte[]> producer = new KafkaProducer<>(config, new ByteArraySerializer(), new ByteArraySerializer());
+        try {
             while (!isOver) {
                 producer.send(new ProducerRecord<>(topic, new byte[RECORD_BYTES])).get();
                 bytes.addAndGet(RECORD_BYTES);
@@ -79,6 +80,8 @@ final class ClusterLoad implements AutoCloseable {
             if (!isOver) {
                 throw e;
             }
+        } finally {
+            producer.close(Duration.ZERO); // it would wait two minutes for a broker that is gone
         }
     }
 

@@ -210,5 +210,7 @@ class PacingTest {
     void badSettingsAreNamedWithTheRemedy() {
         InvalidException error = assertThrows(InvalidException.class, () -> pacing(LIMIT).maxWait(Duration.ofDays(2)));
         assertEquals("maxWait: must be whole milliseconds from 0 to a day, such as Duration.ofSeconds(5), got PT48H", error.getMessage());
+        error = assertThrows(InvalidException.class, () -> pacing(Limit.gcra(4, 4, 60)));
+        assertEquals("limit: a pace needs tokens to wait for, such as Limit.perSecond(10).burst(20), got CL 4 4 60", error.getMessage());
     }
 }

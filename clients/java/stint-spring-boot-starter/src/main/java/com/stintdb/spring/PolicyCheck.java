@@ -58,7 +58,7 @@ final class PolicyCheck implements SmartInitializingSingleton {
             limiter.getObject().blocking().check(policy, "", Request.one().peek());
         } catch (RefusedException e) {
             throw new InvalidException(
-                    place + ": the server refuses checks by the policy \"" + policy + "\": " + e.getMessage() + ". Store it first: RL.POLICY SET " + policy + " TB web:{} 100 100/m");
+                    place + ": the server refuses checks by the policy \"" + policy + "\": " + e.getMessage() + ". Store it first: RL.POLICY SET " + policy + " TB " + policy + ":{} 100 100/m");
         }
     }
 }
