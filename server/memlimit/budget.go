@@ -57,7 +57,7 @@ func (b *budget) available() int64 { return b.total - b.total/spareShare - b.pro
 // divide works out the most that keys may take. Room for full buffers of clients is set aside before there are any: keys
 // that are kept cannot give it back when an attacker fills them. Free memory of the heap is part of that room, because Go does
 // not always return all of it to the system. Garbage has to make way for keys, so that nobody's large replies have new keys of
-// others refused: keys take what is free of it at once, and the collector makes more room by the next round.
+// others refused: keys take the rest at once, and the collector makes more room by the next round.
 func (b *budget) divide(cfg *config.Config, now, keys int64, of goMemory, buffered int64) {
 	if b.total = cfg.MaxMemoryBytes; b.total == 0 {
 		b.total = b.machine

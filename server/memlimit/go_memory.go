@@ -20,7 +20,7 @@ func readGoMemory() goMemory {
 	return goMemory{objects: of(0), idle: of(1), taken: of(2) - of(3), live: of(4)}
 }
 
-// needed is what is taken, less the garbage that [collector.setLimit] has Go collect when memory is short.
+// needed is the memory taken, less the garbage that [collector.setLimit] has Go collect when memory is short.
 func (of goMemory) needed() int64 {
 	return min(of.taken, of.taken-(of.objects-of.live)+of.live/4+gcRoom)
 }

@@ -114,7 +114,7 @@ func (f *Fake) charge(id string, amountOf func(i int, p reservedPart) (int64, er
 	return list(states), nil
 }
 
-// recharge takes what is missing, also if it is not there, or gives back what was not used.
+// recharge takes the missing tokens, also if there are too few, or gives back the unused ones.
 func (f *Fake) recharge(p *reservedPart, amount int64) {
 	l := f.presentLimit(p.part)
 	if more := amount - p.charged; more > 0 {

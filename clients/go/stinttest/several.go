@@ -15,7 +15,7 @@ type part struct {
 	hasCost bool // n is its own
 }
 
-// request is what is asked of several limits.
+// request is a request of several limits.
 type request struct {
 	text     string // its words
 	n        int64  // tokens of each limit without a cost
