@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -24,6 +25,7 @@ type Source struct {
 	Store   *store.Store // of a standalone server, or from a backup
 	At      int64        // its time, in nanoseconds since the Unix epoch
 	Scratch string       // a directory with room for a snapshot
+	Reading sync.Locker  // held while the store is read
 }
 
 // Import initializes the group's state with those keys of a source that keep accepts, and with its policies and scripts. It waits until the
@@ -112,7 +114,10 @@ func (i *stateImport) begin() error {
 		return err
 	}
 	defer resume()
-	if err := i.fsm.WriteImported(file, i.from.Store, i.keep, max(i.Now(), i.from.At)); err != nil {
+	i.from.Reading.Lock()
+	err = i.fsm.WriteImported(file, i.from.Store, i.keep, max(i.Now(), i.from.At))
+	i.from.Reading.Unlock()
+	if err != nil {
 		return err
 	}
 	size, err := file.Seek(0, io.SeekCurrent)
