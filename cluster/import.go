@@ -46,7 +46,7 @@ func (n *Node) Import(ctx context.Context, from group.Source) (imported bool, er
 }
 
 // inAll imports into all groups at the same time, the first of which is group 1. From its beginning on, an import has a group's calls wait. One after
-// the other, the last groups would meanwhile grant what is then replaced.
+// the other, the last groups would grant tokens until their turn, and forget that.
 func inAll[G any](groups []G, do func(number int, g G) error) error {
 	errs := make([]error, len(groups))
 	var all sync.WaitGroup

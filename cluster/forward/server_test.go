@@ -22,7 +22,7 @@ func TestReaderWaitsForRoom(t *testing.T) {
 		await := func() { l.awaitRoom() }
 
 		l.inFlight = maxInFlightCalls + 1
-		answer := (&forwardedCall{conn: l}).answered
+		answer := func() { (&forwardedCall{conn: l}).answered() } // each its own: they are used again
 		if !testwake.IsWoken(t, await, func() { answer(); answer() }) {
 			t.Error("an answer wakes nobody")
 		}

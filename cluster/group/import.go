@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -21,12 +20,7 @@ import (
 )
 
 // Source is the state that an import brings.
-type Source struct {
-	Store   *store.Store // of a standalone server, or from a backup
-	At      int64        // its time, in nanoseconds since the Unix epoch
-	Scratch string       // a directory with room for a snapshot
-	Reading sync.Locker  // held while the store is read
-}
+type Source = fsm.Source
 
 // Import initializes the group's state with those keys of a source that keep accepts, and with its policies and scripts. It waits until the
 // cluster has been bootstrapped and this node leads the group. If an import was done before, it does nothing and returns false, so it may be
@@ -114,10 +108,7 @@ func (i *stateImport) begin() error {
 		return err
 	}
 	defer resume()
-	i.from.Reading.Lock()
-	err = i.fsm.WriteImported(file, i.from.Store, i.keep, max(i.Now(), i.from.At))
-	i.from.Reading.Unlock()
-	if err != nil {
+	if err := i.fsm.WriteImported(file, i.from, i.keep, i.Now()); err != nil {
 		return err
 	}
 	size, err := file.Seek(0, io.SeekCurrent)
