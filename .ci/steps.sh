@@ -148,7 +148,7 @@ step_compat() {
     local -x PATH="$(redis_py):$PATH"
     (
         flock 9 # another run on this machine builds the same programs in the cache
-        watched go test -tags e2e ./clients/compattest -litellm-calls "$(size litellm-calls)"
+        watched go test -tags e2e ./clients/compattest -skip '^TestEnvoyGateway$' -litellm-calls "$(size litellm-calls)"
     ) 9>"$cache/compat.lock"
 }
 

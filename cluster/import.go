@@ -2,10 +2,8 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/group"
@@ -19,7 +17,6 @@ import (
 // Import initializes the cluster's state, as [group.Group.Import] does. Each group of keys gets its own keys, of all policies and scripts, and
 // group 0 is the last: once it has its state, all have. Reservations for which [CrossesGroups] is true are left out.
 func (n *Node) Import(ctx context.Context, from group.Source) (imported bool, err error) {
-	from.Reading = &sync.Mutex{}
 	if n.router == nil {
 		return n.first.Import(ctx, from, func(keyspace.Entry) bool { return true })
 	}
@@ -32,33 +29,15 @@ func (n *Node) Import(ctx context.Context, from group.Source) (imported bool, er
 	if err := n.checkEmpty(groups); err != nil {
 		return false, err
 	}
-	err = inAll(groups[1:], func(number int, g *group.Group) error {
+	for i, g := range groups[1:] {
 		keep := func(e keyspace.Entry) bool {
-			return isOfGroup(&e, number, n.opt.Groups) && !CrossesGroups(&e, n.opt.Groups)
+			return isOfGroup(&e, i+1, n.opt.Groups) && !CrossesGroups(&e, n.opt.Groups)
 		}
-		_, err := g.Import(ctx, from, keep)
-		return err
-	})
-	if err != nil {
-		return false, err
+		if _, err := g.Import(ctx, from, keep); err != nil {
+			return false, fmt.Errorf("group %d: %w", i+1, err)
+		}
 	}
 	return n.first.Import(ctx, from, func(keyspace.Entry) bool { return false })
-}
-
-// inAll imports into all groups at the same time, the first of which is group 1. From its beginning on, an import has a group's calls wait. One after
-// the other, the last groups would grant tokens until their turn, and forget that.
-func inAll[G any](groups []G, do func(number int, g G) error) error {
-	errs := make([]error, len(groups))
-	var all sync.WaitGroup
-	for i, g := range groups {
-		all.Go(func() {
-			if err := do(i+1, g); err != nil {
-				errs[i] = fmt.Errorf("group %d: %w", i+1, err)
-			}
-		})
-	}
-	all.Wait()
-	return errors.Join(errs...)
 }
 
 // awaitGroups waits until this node has the state of every group, and returns them, from group 0 on.

@@ -126,22 +126,3 @@ func TestImportReplacesNoStateInUse(t *testing.T) {
 		s.mustNotFail()
 	})
 }
-
-// An import begins in all groups before it ends in one, and says which of them failed.
-func TestImportBeginsInAllGroups(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		begun, failed := sync.WaitGroup{}, errors.New("no")
-		begun.Add(3)
-		err := inAll([]string{"x", "y", "z"}, func(number int, g string) error {
-			begun.Done()
-			begun.Wait()
-			if g == "z" {
-				return failed
-			}
-			return nil
-		})
-		if !errors.Is(err, failed) || err.Error() != "group 3: no" {
-			t.Errorf("%v", err)
-		}
-	})
-}

@@ -17,8 +17,11 @@ type ErrReply string
 // Error implements error.
 func (e ErrReply) Error() string { return string(e) }
 
-// Do executes a command that came from an operator's address by the page, and returns its reply in RESP2. An error of the command is an
-// [ErrReply]. With --admin-token no user's permissions are asked, and without it those of the default user, as which anybody can connect.
+// FromPage stands before the browser's address, as the address of a command of the operators' page.
+const FromPage = "admin/"
+
+// Do executes a command for the operators' page and returns its reply in RESP2; from is the browser's address. An error of the command is
+// an [ErrReply]. With --admin-token everything is permitted, without it what the user default may do.
 func (s *Server) Do(ctx context.Context, from string, words ...string) (redcon.RESP, error) {
 	in := redcon.AppendArray(nil, len(words))
 	for _, w := range words {
@@ -28,7 +31,7 @@ func (s *Server) Do(ctx context.Context, from string, words ...string) (redcon.R
 	if s.Config().AdminToken == "" {
 		user = s.env.Users.Default()
 	}
-	reply, err := s.env.Do(ctx, conn.Caller{User: user, Address: "admin/" + from}, in)
+	reply, err := s.env.Do(ctx, conn.Caller{User: user, Address: FromPage + from}, in)
 	if err != nil {
 		return redcon.RESP{}, err
 	}

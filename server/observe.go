@@ -6,8 +6,10 @@ import (
 	"strings"
 
 	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/events"
 	"github.com/stintdb/stint/server/latency"
 	"github.com/stintdb/stint/server/memlimit"
+	"github.com/stintdb/stint/server/recent"
 	"github.com/stintdb/stint/server/slowlog"
 	"github.com/stintdb/stint/server/topkeys"
 )
@@ -73,6 +75,12 @@ func (s *Server) Latencies(names []string) (latencies []command.LatencyHistogram
 	}
 	return latencies
 }
+
+// Recent records the requests on policies that came to this node.
+func (s *Server) Recent() *recent.Record { return s.env.Recent }
+
+// Events are the last events of this node.
+func (s *Server) Events() *events.Log { return &s.env.Events }
 
 // isNamed reports whether names has a command, or the one it is a subcommand of, or is empty.
 func isNamed(command string, names []string) bool {

@@ -39,7 +39,7 @@ type Clock struct {
 	// reached is when the time from a leader was last as late as this clock's, by the monotonic clock.
 	reached time.Duration
 	up      func() time.Duration // see [Clock.CountSuspends]; nil for a clock that counts none
-	awake   time.Duration        // by which up is ahead of Passed, as far as the point counts it
+	upAhead time.Duration        // up minus Passed when a suspend was last counted
 }
 
 // point is a reading of the cluster's time, taken when the monotonic clock showed mono, and the slew since, in parts
@@ -88,7 +88,7 @@ type Reading struct {
 func (c *Clock) CountSuspends(up func() time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.up, c.awake = up, up()-c.Passed()
+	c.up, c.upAhead = up, up()-c.Passed()
 }
 
 // NoteSuspend moves the time forward by as long as the machine was suspended since the last call.
@@ -104,11 +104,11 @@ func (c *Clock) noteSuspend() {
 	if c.up == nil {
 		return
 	}
-	slept := c.up() - c.Passed() - c.awake
+	slept := c.up() - c.Passed() - c.upAhead
 	if slept < leastSuspend {
 		return
 	}
-	c.awake += slept
+	c.upAhead += slept
 	if p, mono := c.point.Load(), c.Passed(); p != nil {
 		c.point.Store(&point{p.read(mono) + int64(slept), mono, p.slew})
 	}
@@ -153,10 +153,11 @@ func (c *Clock) Observe(at int64) {
 	}
 }
 
-// current is the point to compare another's time with, which includes a suspend if that time may. The caller holds mu.
-func (c *Clock) current(others int64) (*point, time.Duration) {
+// current returns the point, and the monotonic time, to compare another node's time with. If that time may include a suspend that this clock
+// has not counted, it counts it first. The caller holds mu.
+func (c *Clock) current(at int64) (*point, time.Duration) {
 	p, mono := c.point.Load(), c.Passed()
-	if p != nil && others-p.read(mono) < int64(leastSuspend) && c.confirmed {
+	if p != nil && at-p.read(mono) < int64(leastSuspend) && c.confirmed {
 		return p, mono
 	}
 	c.noteSuspend()

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"sync"
 
 	"github.com/hashicorp/raft"
 
@@ -84,19 +83,9 @@ func (s *fsmSnapshot) write(to io.Writer) error {
 	return err
 }
 
-// Source is the state that an import brings.
-type Source struct {
-	Store   *store.Store // of a standalone server, or from a backup
-	At      int64        // its time, in nanoseconds since the Unix epoch
-	Scratch string       // a directory with room for a snapshot
-	Reading sync.Locker  // held while the store is read
-}
-
-// WriteImported writes a snapshot of the cluster with those keys of another store that keep accepts, at a time that is not before now.
-func (f *Machine) WriteImported(to io.Writer, from Source, keep func(keyspace.Entry) bool, now int64) error {
-	from.Reading.Lock()
-	defer from.Reading.Unlock()
-	s := fsmSnapshot{head: SnapshotHead{*f.Cluster.Load(), max(now, from.At), f.Applied.Load()}, store: from.Store.Snapshot(), keep: keep}
+// WriteImported writes a snapshot of the cluster with those keys of another store that keep accepts, at a time.
+func (f *Machine) WriteImported(to io.Writer, from *store.Store, keep func(keyspace.Entry) bool, now int64) error {
+	s := fsmSnapshot{head: SnapshotHead{*f.Cluster.Load(), now, f.Applied.Load()}, store: from.Snapshot(), keep: keep}
 	defer s.Release()
 	s.head.Imported = true
 	return s.write(to)

@@ -20,7 +20,11 @@ import (
 )
 
 // Source is the state that an import brings.
-type Source = fsm.Source
+type Source struct {
+	Store   *store.Store // of a standalone server, or from a backup
+	At      int64        // its time, in nanoseconds since the Unix epoch
+	Scratch string       // a directory with room for a snapshot
+}
 
 // Import initializes the group's state with those keys of a source that keep accepts, and with its policies and scripts. It waits until the
 // cluster has been bootstrapped and this node leads the group. If an import was done before, it does nothing and returns false, so it may be
@@ -108,7 +112,7 @@ func (i *stateImport) begin() error {
 		return err
 	}
 	defer resume()
-	if err := i.fsm.WriteImported(file, i.from, i.keep, i.Now()); err != nil {
+	if err := i.fsm.WriteImported(file, i.from.Store, i.keep, max(i.Now(), i.from.At)); err != nil {
 		return err
 	}
 	size, err := file.Seek(0, io.SeekCurrent)

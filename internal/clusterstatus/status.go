@@ -131,6 +131,7 @@ type Event struct {
 	At   int64  `json:"at"`   // in milliseconds since the Unix epoch
 	Kind string `json:"kind"` // see package events
 	Text string `json:"text"`
+	Bad  bool   `json:"bad,omitempty"`  // something is wrong now
 	More int    `json:"more,omitempty"` // such events just before
 	User string `json:"user,omitempty"` // by whom, "" for nobody
 	From string `json:"from,omitempty"` // the user's address; admin/ and the browser's address for the page

@@ -14,8 +14,13 @@ const (
 	// countedBytes bounds the names and limits that a node sends to others: in JSON they may become six times as long, and an answer between
 	// nodes has 64 KiB at most.
 	countedBytes = 6 << 10
-	countsFor    = time.Second
-	watchedFor   = 10 * time.Second // the page asks every second
+	policyBytes  = countedBytes * 3 / 8
+	biteBytes    = countedBytes * 3 / 8
+	eventBytes   = countedBytes / 4
+	eventsSent   = 10
+
+	countsFor  = time.Second
+	watchedFor = 10 * time.Second // the page asks every second
 )
 
 // counts keeps the last answer for a moment, because several nodes may ask.
@@ -41,7 +46,7 @@ func (a *Admin) Counts() *clusterstatus.Counts {
 	if a.counts.last == nil || time.Since(a.counts.at) >= countsFor {
 		a.counts.at, a.counts.last = time.Now(), bounded(policyCounts(s), a.bites.look(s))
 		_, a.counts.last.Denials = s.TopDenied(0)
-		a.counts.last.Events = told(s.Events().List())
+		a.counts.last.Events = eventsToSend(s.Events().List())
 	}
 	return a.counts.last
 }
@@ -59,7 +64,7 @@ func policyCounts(s *server.Server) (all []clusterstatus.PolicyCount) {
 
 // bounded leaves out what does not fit.
 func bounded(policies []clusterstatus.PolicyCount, bites []clusterstatus.Bite) *clusterstatus.Counts {
-	left := countedBytes * 3 / 8
+	left := policyBytes
 	fits := func(text string) bool {
 		left -= len(text)
 		return left >= 0
@@ -70,7 +75,7 @@ func bounded(policies []clusterstatus.PolicyCount, bites []clusterstatus.Bite) *
 			c.Policies = append(c.Policies, p)
 		}
 	}
-	left = countedBytes * 3 / 8
+	left = biteBytes
 	for _, b := range bites {
 		if fits(b.Limit) {
 			c.Bites = append(c.Bites, b)

@@ -6,8 +6,9 @@ import (
 	"errors"
 	"net/http"
 	"strings"
-	"time"
 	"unicode/utf8"
+
+	"github.com/tidwall/redcon"
 
 	"github.com/stintdb/stint/internal/clusterstatus"
 	"github.com/stintdb/stint/server"
@@ -35,14 +36,14 @@ func readKeyChange(r *http.Request) (c keyChange, err error) {
 	return c, nil
 }
 
-// carryOut has a command carried out as the page, which may do what Apply may. An error of the command is the user's.
-func carryOut(ctx context.Context, r *http.Request, s *server.Server, words ...string) error {
-	_, err := s.Do(ctx, r.RemoteAddr, words...)
+// carryOut executes a command with the page's rights. An error of the command is shown to the operator.
+func carryOut(ctx context.Context, r *http.Request, s *server.Server, words ...string) (redcon.RESP, error) {
+	reply, err := s.Do(ctx, r.RemoteAddr, words...)
 	var refused server.ErrReply
 	if errors.As(err, &refused) {
-		return userError{refused.Error()}
+		return reply, userError{refused.Error()}
 	}
-	return err
+	return reply, err
 }
 
 // resetKey gives a key its full limit again.
@@ -51,11 +52,15 @@ func (a *Admin) resetKey(ctx context.Context, s *server.Server, r *http.Request)
 	if err != nil {
 		return nil, err
 	}
-	if err := carryOut(ctx, r, s, "DEL", c.Key); err != nil {
+	reply, err := carryOut(ctx, r, s, "DEL", c.Key)
+	if err != nil {
 		return nil, err
 	}
+	if reply.Int() == 0 { // there was nothing to reset
+		return struct{}{}, nil
+	}
 	a.log.Info("a key was reset from the page for operators", "key", shown(s, []byte(c.Key)), "from", r.RemoteAddr)
-	s.Events().Add(clusterstatus.Event{At: s.Now() / int64(time.Millisecond), Kind: events.Key, Text: "Key " + shown(s, []byte(c.Key)) + " was reset", User: "default", From: "admin/" + r.RemoteAddr})
+	s.Events().Add(s.Now(), clusterstatus.Event{Kind: events.Key, Text: "Key " + shown(s, []byte(c.Key)) + " was reset", User: "default", From: server.FromPage + r.RemoteAddr})
 	return struct{}{}, nil
 }
 
@@ -83,7 +88,7 @@ func (a *Admin) override(ctx context.Context, s *server.Server, r *http.Request)
 	if c.Version != versionOf(&before, known) {
 		return nil, userError{"somebody else has changed the limits of this caller since they were shown: look at them again"}
 	}
-	if err := carryOut(ctx, r, s, words...); err != nil {
+	if _, err := carryOut(ctx, r, s, words...); err != nil {
 		return nil, err
 	}
 	a.log.Info("a caller's limits were set from the page for operators", "policy", c.Policy, "id", shown(s, []byte(c.ID)), "from", r.RemoteAddr)

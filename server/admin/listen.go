@@ -146,7 +146,7 @@ func (a *Admin) Attach(s *server.Server) {
 	if a != nil {
 		a.about.Store(s)
 		a.recording.Do(func() {
-			s.Events().Add(clusterstatus.Event{At: s.Now() / int64(time.Millisecond), Kind: events.Start, Text: "This server started"})
+			s.Events().Add(s.Now(), clusterstatus.Event{Kind: events.Start, Text: "This server started"})
 			a.recorder.Go(func() { a.record(s) })
 		})
 	}

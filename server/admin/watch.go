@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sync"
@@ -25,8 +26,8 @@ type watch struct {
 func (w *watch) look(now int64, all []problem, c *clusterstatus.Status, log *events.Log) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	add := func(kind, text string) {
-		log.Add(clusterstatus.Event{At: now / int64(time.Millisecond), Kind: kind, Text: text})
+	add := func(kind, text string, bad bool) {
+		log.Add(now, clusterstatus.Event{Kind: kind, Text: text, Bad: bad})
 	}
 	w.lookAtProblems(now, all, add)
 	if c != nil {
@@ -35,7 +36,7 @@ func (w *watch) look(now int64, all []problem, c *clusterstatus.Status, log *eve
 	}
 }
 
-func (w *watch) lookAtProblems(now int64, all []problem, add func(kind, text string)) {
+func (w *watch) lookAtProblems(now int64, all []problem, add func(kind, text string, bad bool)) {
 	here := map[string]problem{}
 	w.wasReady = w.wasReady || !slices.ContainsFunc(all, func(p problem) bool { return p.kind == notReadyKind })
 	for _, p := range all {
@@ -44,19 +45,19 @@ func (w *watch) lookAtProblems(now int64, all []problem, add func(kind, text str
 		}
 		here[p.kind] = p
 		if _, is := w.problems[p.kind]; !is {
-			add(events.Problem, p.Text)
+			add(events.Problem, p.Text, true)
 		}
 	}
 	for kind, p := range w.problems {
 		if _, is := here[kind]; !is {
 			took := time.Duration(now - p.Since*int64(time.Millisecond)).Round(time.Second)
-			add(events.Problem, fmt.Sprintf("Over after %s: %s", took, p.Text))
+			add(events.Problem, fmt.Sprintf("Over after %s: %s", took, p.Text), false)
 		}
 	}
 	w.problems = here
 }
 
-func (w *watch) lookAtLeaders(c *clusterstatus.Status, add func(kind, text string)) {
+func (w *watch) lookAtLeaders(c *clusterstatus.Status, add func(kind, text string, bad bool)) {
 	if w.leaders == nil {
 		w.leaders = map[int]string{}
 	}
@@ -67,11 +68,11 @@ func (w *watch) lookAtLeaders(c *clusterstatus.Status, add func(kind, text strin
 		}
 		switch {
 		case leader == "" && known:
-			add(events.Leader, before+" leads"+of+" no longer: there is no leader")
+			add(events.Leader, before+" leads"+of+" no longer: there is no leader", true)
 		case leader != "" && before == "":
-			add(events.Leader, leader+" leads"+of)
+			add(events.Leader, leader+" leads"+of, false)
 		case leader != "":
-			add(events.Leader, leader+" leads"+of+" in place of "+before)
+			add(events.Leader, leader+" leads"+of+" in place of "+before, false)
 		}
 	}
 	note(0, "", c.LeaderID)
@@ -80,7 +81,7 @@ func (w *watch) lookAtLeaders(c *clusterstatus.Status, add func(kind, text strin
 	}
 }
 
-func (w *watch) lookAtNodes(c *clusterstatus.Status, add func(kind, text string)) {
+func (w *watch) lookAtNodes(c *clusterstatus.Status, add func(kind, text string, bad bool)) {
 	if len(c.Members) == 0 {
 		return
 	}
@@ -91,16 +92,16 @@ func (w *watch) lookAtNodes(c *clusterstatus.Status, add func(kind, text string)
 		switch {
 		case first:
 		case !known:
-			add(events.Node, "Node "+m.ID+" was added")
+			add(events.Node, "Node "+m.ID+" was added", false)
 		case before && m.Reachable:
-			add(events.Node, "Node "+m.ID+" is back")
+			add(events.Node, "Node "+m.ID+" is back", false)
 		case !before && !m.Reachable:
-			add(events.Node, "Node "+m.ID+" cannot be reached")
+			add(events.Node, "Node "+m.ID+" cannot be reached", true)
 		}
 	}
 	for id := range w.lost {
 		if _, is := lost[id]; !is {
-			add(events.Node, "Node "+id+" was removed")
+			add(events.Node, "Node "+id+" was removed", false)
 		}
 	}
 	w.lost = lost
@@ -127,23 +128,21 @@ func eventsView(own []clusterstatus.Event, c *clusterstatus.Status) []clustersta
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b clusterstatus.Event) int { return int(min(1, max(-1, b.At-a.At))) })
+	slices.SortStableFunc(all, func(a, b clusterstatus.Event) int { return cmp.Compare(b.At, a.At) })
 	return all[:min(len(all), events.Kept)]
 }
 
-// told are the last events by users, which a node sends to others.
-func told(all []clusterstatus.Event) (own []clusterstatus.Event) {
-	left := countedBytes / 4
+// eventsToSend are the newest changes by users, which a node sends to the others.
+func eventsToSend(all []clusterstatus.Event) (own []clusterstatus.Event) {
+	left := eventBytes
 	for _, e := range all {
 		if e.User == "" {
 			continue
 		}
-		if left -= len(e.Text) + len(e.User) + len(e.From); left < 0 || len(own) == eventsTold {
+		if left -= len(e.Text) + len(e.User) + len(e.From); left < 0 || len(own) == eventsSent {
 			break
 		}
 		own = append(own, e)
 	}
 	return own
 }
-
-const eventsTold = 10

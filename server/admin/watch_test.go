@@ -90,11 +90,14 @@ func TestEventsOfChanges(t *testing.T) {
 	h.do(c, "RL.POLICY SET api TB user:{} 1 1/h")
 	last("Policy api was set", 0, c.LocalAddr().String())
 	h.do(c, "RL.POLICY OVERRIDE api a TB user:{} 2 1/h")
-	last("The limit of a on policy api was overridden", 1, c.LocalAddr().String())
+	last("The limits of a on policy api were overridden", 1, c.LocalAddr().String())
 	h.do(c, "RL.POLICY OVERRIDE api a NONE", "RL.POLICY OVERRIDE other a NONE", "RL.POLICY SET api nonsense", "RL.POLICY DEL other")
-	last("The limit of a on policy api is as before: its override ended", 2, c.LocalAddr().String())
+	last("The override of a on policy api was ended", 2, c.LocalAddr().String())
 	h.send(http.MethodPost, "/api/policy", `{"name":"api","limits":"TB user:{} 1 1/h","shadow":true}`)
 	last("Policy api was set as a shadow", 3, "admin/127.0.0.1:")
+	h.send(http.MethodPost, "/api/key/reset", `{"key":"user:a"}`) // there is none yet
+	last("Policy api was set as a shadow", 3, "admin/127.0.0.1:")
+	h.do(c, "TB.ACQUIRE user:a 1 1/h")
 	h.send(http.MethodPost, "/api/key/reset", `{"key":"user:a"}`)
 	last("Key user:a was reset", 0, "admin/127.0.0.1:")
 	h.do(c, "MULTI", "RL.POLICY DEL api", "EXEC")
@@ -105,9 +108,9 @@ func TestEventsOfChanges(t *testing.T) {
 func TestEventsHideKeys(t *testing.T) {
 	h := newHost(t, func(cfg *config.Config, _ *server.Options) { set(t, cfg, "top-keys", "hashed") })
 	h.serve()
-	h.do(h.dial(), "RL.POLICY SET api TB user:{} 1 1/h", "RL.POLICY OVERRIDE api alice TB user:{} 2 1/h")
+	h.do(h.dial(), "RL.POLICY SET api TB user:{} 1 1/h", "RL.POLICY OVERRIDE api alice TB user:{} 2 1/h", "TB.ACQUIRE user:alice 2 1/h")
 	h.send(http.MethodPost, "/api/key/reset", `{"key":"user:alice"}`)
-	if all := fmt.Sprint(h.server.Events().List()); strings.Contains(all, "alice") || !strings.Contains(all, "The limit of a caller on policy api was overridden") || !strings.Contains(all, "Key hash:") {
+	if all := fmt.Sprint(h.server.Events().List()); strings.Contains(all, "alice") || !strings.Contains(all, "The limits of a caller on policy api were overridden") || !strings.Contains(all, "Key hash:") {
 		t.Error(all)
 	}
 }
@@ -119,10 +122,10 @@ func TestEventsOfAllNodes(t *testing.T) {
 	for i := range 40 {
 		many = append(many, clusterstatus.Event{Text: long[:i], User: "u"}, clusterstatus.Event{Text: "a leads"})
 	}
-	if own := told(many); len(own) != eventsTold || slices.Contains(texts(own), "a leads") {
+	if own := eventsToSend(many); len(own) != eventsSent || slices.Contains(texts(own), "a leads") {
 		t.Errorf("%+v", own)
 	}
-	if own := told([]clusterstatus.Event{{Text: strings.Repeat(long, 5), User: "u"}, {Text: strings.Repeat(long, 5), User: "u"}}); len(own) != 1 {
+	if own := eventsToSend([]clusterstatus.Event{{Text: strings.Repeat(long, 5), User: "u"}, {Text: strings.Repeat(long, 5), User: "u"}}); len(own) != 1 {
 		t.Errorf("%d events", len(own))
 	}
 	report := &clusterstatus.Report{Counts: &clusterstatus.Counts{Events: []clusterstatus.Event{{At: 5, Text: "five"}, {At: 1, Text: "one"}}}}

@@ -2,7 +2,6 @@ package conn
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/internal/clusterstatus"
@@ -15,28 +14,30 @@ func (e *Env) noteChange(r *reply, batch *commandBatch, by *command.Client, addr
 	if r.count == 0 {
 		return
 	}
+	policy := func() string { return string(batch.key(r.first, 0)) }
+	caller := func() string {
+		if e.config().TopKeys == "plain" {
+			return string(batch.key(r.first, 1))
+		}
+		return "a caller"
+	}
 	text := ""
 	switch op, res := &batch.decision.Ops[r.first], &batch.decision.Results[r.first]; {
 	case res.Status != engine.OK:
 		return
-	case op.Verb == engine.SetPolicy && op.Options&engine.Shadow != 0:
-		text = fmt.Sprintf("Policy %s was set as a shadow", batch.key(r.first, 0))
 	case op.Verb == engine.SetPolicy:
-		text = fmt.Sprintf("Policy %s was set", batch.key(r.first, 0))
+		text = fmt.Sprintf("Policy %s was set", policy())
+		if op.Options&engine.Shadow != 0 {
+			text += " as a shadow"
+		}
 	case op.Verb == engine.DropPolicy:
-		text = fmt.Sprintf("Policy %s was deleted", batch.key(r.first, 0))
+		text = fmt.Sprintf("Policy %s was deleted", policy())
+	case op.Verb == engine.SetOverride && len(op.Parts) == 0:
+		text = fmt.Sprintf("The override of %s on policy %s was ended", caller(), policy())
 	case op.Verb == engine.SetOverride:
-		who := "a caller"
-		if e.config().TopKeys == "plain" {
-			who = string(batch.key(r.first, 1))
-		}
-		what := "was overridden"
-		if len(op.Parts) == 0 {
-			what = "is as before: its override ended"
-		}
-		text = fmt.Sprintf("The limit of %s on policy %s %s", who, batch.key(r.first, 0), what)
+		text = fmt.Sprintf("The limits of %s on policy %s were overridden", caller(), policy())
 	default:
 		return
 	}
-	e.Events.Add(clusterstatus.Event{At: e.Clock.Now() / int64(time.Millisecond), Kind: events.Policy, Text: text, User: by.User, From: addr})
+	e.Events.Add(e.Clock.Now(), clusterstatus.Event{Kind: events.Policy, Text: text, User: by.User, From: addr})
 }

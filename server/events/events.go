@@ -2,6 +2,7 @@
 package events
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -34,8 +35,9 @@ type Log struct {
 	all []clusterstatus.Event // the oldest first
 }
 
-// Add adds an event. Its texts are cut if they are long.
-func (l *Log) Add(e clusterstatus.Event) {
+// Add adds an event of a time, in nanoseconds since the Unix epoch. Its texts are cut if they are long.
+func (l *Log) Add(now int64, e clusterstatus.Event) {
+	e.At = now / int64(time.Millisecond)
 	e.Text, e.User, e.From = cut(e.Text), cut(e.User), cut(e.From)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -47,8 +49,21 @@ func (l *Log) Add(e clusterstatus.Event) {
 		}
 	}
 	if l.all = append(l.all, e); len(l.all) > Kept {
-		l.all = append(l.all[:0], l.all[1:]...)
+		l.drop()
 	}
+}
+
+// drop deletes the oldest of the changes by users, or of the other events, whichever are more: many leaders of groups must not push out who
+// changed a limit.
+func (l *Log) drop() {
+	byUsers := 0
+	for _, e := range l.all {
+		if e.User != "" {
+			byUsers++
+		}
+	}
+	i := slices.IndexFunc(l.all, func(e clusterstatus.Event) bool { return (e.User != "") == (byUsers > Kept/2) })
+	l.all = slices.Delete(l.all, i, i+1)
 }
 
 // List returns the events, the newest first.

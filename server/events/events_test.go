@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/stintdb/stint/internal/clusterstatus"
@@ -13,7 +14,7 @@ import (
 func TestLogIsBounded(t *testing.T) {
 	var l Log
 	for i := range 3 * Kept {
-		l.Add(clusterstatus.Event{At: int64(i), Kind: Leader, Text: fmt.Sprint(i, strings.Repeat("é", 1000))})
+		l.Add(int64(i)*1e6, clusterstatus.Event{Kind: Leader, Text: fmt.Sprint(i, strings.Repeat("é", 1000))})
 	}
 	list := l.List()
 	if len(list) != Kept || list[0].At != 3*Kept-1 || list[Kept-1].At != 2*Kept {
@@ -24,11 +25,26 @@ func TestLogIsBounded(t *testing.T) {
 	}
 }
 
+// Events without a user, such as new leaders of many groups, leave changes by users half of the log.
+func TestChangesByUsersStay(t *testing.T) {
+	var l Log
+	for i := range int64(2 * Kept) {
+		l.Add(i*int64(time.Hour), clusterstatus.Event{Kind: Policy, User: "ann", Text: fmt.Sprint(i)})
+	}
+	for range 3 * Kept {
+		l.Add(int64(1000*time.Hour), clusterstatus.Event{Kind: Leader})
+	}
+	all := l.List()
+	if last := all[len(all)-1]; len(all) != Kept || all[Kept/2-1].Kind != Leader || all[Kept/2].Text != fmt.Sprint(2*Kept-1) || last.Text != fmt.Sprint(2*Kept-Kept/2) {
+		t.Errorf("%d events, %+v", len(all), all)
+	}
+}
+
 // Many changes by one user within a minute are one event with their number; others stand apart.
 func TestChangesByOneUser(t *testing.T) {
 	var l Log
 	add := func(at int64, kind, user string) {
-		l.Add(clusterstatus.Event{At: at, Kind: kind, User: user, Text: fmt.Sprint(at)})
+		l.Add(at*1e6, clusterstatus.Event{Kind: kind, User: user, Text: fmt.Sprint(at)})
 	}
 	for i := range int64(100) {
 		add(i*1000, Policy, "deploy") // a second apart

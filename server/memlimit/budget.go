@@ -16,8 +16,9 @@ type budget struct {
 	program int64      // resident memory outside of keys and Go's heap
 	others  int64      // the part of it that is in no file, at the start
 	heap    recentHeap // Go's need of late
-	keys    int64      // the rest
-	growth  int64      // by which keys may grow until the next round, if not by more; garbage leaves it free
+	part    int64      // the rest, which is the keys'
+	keys    int64      // the most that they may take now: of the part, what garbage leaves free
+	growth  int64      // room that garbage leaves free for keys until the next round
 
 	startup, peak int64 // memory in use when the server started, and the most of it seen
 
@@ -62,11 +63,11 @@ func (b *budget) divide(cfg *config.Config, now, keys int64, of goMemory, buffer
 	if b.total = cfg.MaxMemoryBytes; b.total == 0 {
 		b.total = b.machine
 	}
-	b.heap.note(now, of.needed(), of.taken-of.idle-buffered)
+	b.heap.note(now, of.needed(), min(of.taken-of.idle, of.needed())-buffered)
 	least, most := b.heap.bounds()
-	part := b.available() - max(most, least+withGarbage(cfg.ClientMemory(b.total)))
-	b.growth = min(max(part-keys, 0), b.total/growthShare)
-	b.keys = max(min(part, max(keys, b.available()-of.taken)), minKeys)
+	b.part = b.available() - max(most, least+withGarbage(cfg.ClientMemory(b.total)))
+	b.growth = min(max(b.part-keys, 0), b.total/growthShare)
+	b.keys = max(min(b.part, max(keys, b.available()-of.taken)), minKeys)
 }
 
 // withGarbage is the memory that Go needs for a number of live bytes: garbage lies there until the next collection,

@@ -92,10 +92,11 @@ func TestBudgetHasGarbageMakeWay(t *testing.T) {
 	cfg := config.Default()
 	cfg.MaxMemoryBytes = 128 * mb
 	b := &budget{program: 12 * mb}
-	limit := int64(0)
+	limit, now := int64(0), testStart.UnixNano()
 	c := collector{set: func(bytes int64) { limit = bytes }, rate: func(int) {}}
 	round := func(keys, taken, live int64) {
-		b.divide(&cfg, testStart.UnixNano(), keys, goMemory{taken: taken, objects: taken, live: live}, 0)
+		now += int64(heapSpanFor) // garbage lies longer than is looked back on
+		b.divide(&cfg, now, keys, goMemory{taken: taken, objects: taken, live: live}, 0)
 		c.setLimit(b.available()-keys-b.growth, live)
 	}
 	round(5*mb, 8*mb, 4*mb)

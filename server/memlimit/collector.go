@@ -55,7 +55,7 @@ func freeMemory() (taken int64) {
 
 // setLimit has Go collect before its memory exceeds room, where live bytes in use leave it that much.
 func (c *collector) setLimit(room, live int64) {
-	room = max(room, live+live/4+gcRoom)
+	room = max(room, leastRoom(live))
 	if d := room - c.limit; max(d, -d) > c.limit/limitStep {
 		c.limit = room
 		c.set(room)

@@ -22,5 +22,8 @@ func readGoMemory() goMemory {
 
 // needed is the memory taken, less the garbage that [collector.setLimit] has Go collect when memory is short.
 func (of goMemory) needed() int64 {
-	return min(of.taken, of.taken-(of.objects-of.live)+of.live/4+gcRoom)
+	return min(of.taken, of.taken-of.objects+leastRoom(of.live))
 }
+
+// leastRoom is the least memory that Go is left for live bytes in use.
+func leastRoom(live int64) int64 { return live + live/4 + gcRoom }

@@ -83,8 +83,8 @@ func (m *Limiter) Enforce() {
 		return
 	}
 	used := m.Keys.Bytes()
-	most := b.keys - m.Keys.ReservedBytes() // for new keys
-	b.full = used >= most || b.full && used-m.Keys.IdleBytes() > most-b.keys/10
+	reserved := m.Keys.ReservedBytes() // not for new keys
+	b.full = used >= b.keys-reserved || b.full && used-m.Keys.IdleBytes() > b.part-reserved-b.part/10
 	if ops := m.Keys.Pressure(RulesOf(cfg), b.full); len(ops) > 0 {
 		m.Propose(ops)
 	}

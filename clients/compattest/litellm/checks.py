@@ -17,6 +17,8 @@ STINT, NOBODY, CALLS = sys.argv[1], sys.argv[2], int(sys.argv[3])
 HOST, PORT = STINT.split(":")
 os.environ |= {"STINT": STINT, "NOBODY": NOBODY, "CALLS": sys.argv[3], "REDIS_HOST": HOST, "REDIS_PORT": PORT}
 os.environ |= {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_LOG": "CRITICAL"}
+# On a busy machine its own limiter would give up after 5 s, and let calls pass uncounted.
+os.environ |= {"REDIS_SOCKET_TIMEOUT": "60", "REDIS_CONNECTION_POOL_TIMEOUT": "60", "REDIS_CIRCUIT_BREAKER_TIMEOUT_MIN_DURATION": "60"}
 os.environ["CONFIG_FILE_PATH"] = str(Path(__file__).with_name("config.yaml"))
 
 import httpx

@@ -44,7 +44,7 @@ func TestWhatIsDoneToAKey(t *testing.T) {
 	done("Copied: RL.INFO user:a")
 	b.until(`window.copied === "RL.INFO user:a"`)
 	b.run(chromedp.Evaluate[chromedp.Void](`navigator.clipboard.writeText = async () => { throw new Error("not here"); }; undefined`), chromedp.Click(chromedp.CSS("#key-copy")))
-	done("To be copied: RL.INFO user:a")
+	done("Copy this command: RL.INFO user:a")
 	b.until(`String(getSelection()) === "RL.INFO user:a"`)
 
 	b.run(chromedp.Click(chromedp.CSS("#key-reset")))
@@ -84,9 +84,9 @@ func TestWhatIsDoneToAKey(t *testing.T) {
 // Who changed a limit is told at the next look, also of another node.
 func TestEvents(t *testing.T) {
 	p := start(t)
-	do(t, p.listen, "RL.POLICY SET api TB user:{} 2 1/h", "RL.POLICY SET <b>api</b> TB user:{} 2 1/h")
+	do(t, p.listen, "RL.POLICY SET api TB user:{} 2 1/h", "RL.POLICY SET <b>api</b> TB user:{} 2 1/h", "TB.ACQUIRE user:a 2 1/h")
 	b := open(t, p.admin)
-	b.until(`/[0-9]:[0-9][0-9]:[0-9][0-9] Policy <b>api<.b> was set by default from 127.0.0.1:[0-9]+, after 1 more such change in a row/.test(document.getElementById("events").innerText)`)
+	b.until(`/[0-9]:[0-9][0-9]:[0-9][0-9] Policy <b>api<.b> was set by default from 127.0.0.1:[0-9]+, and 1 such change just before/.test(document.getElementById("events").innerText)`)
 	b.until(`[...document.querySelectorAll("#rates .mark")].some((m) => m.textContent.includes("Policy <b>api</b> was set"))`)
 	b.run(chromedp.Evaluate[chromedp.Void](`location.hash = "key=user%3Aa"`))
 	b.until(`!document.getElementById("key-actions").hidden`)

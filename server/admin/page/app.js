@@ -5,7 +5,7 @@ import { showPolicies } from "./policies.js";
 import { look, holders, part } from "./key.js";
 import { showBites, chosenKeys } from "./bites.js";
 import { showEvents, marks, rows } from "./events.js";
-import { exports, save } from "./csv.js";
+import { offerCSV, save } from "./csv.js";
 
 const recentMinutes = 5, recentPoints = recentMinutes * 60; // a sample a second
 const empty = () => ({ granted: [], denied: [], median: [], tail: [] });
@@ -231,16 +231,16 @@ addEventListener("keyup", (event) => { // not keydown, after which the character
 });
 $("range").addEventListener("change", () => showDay().then(charts, () => undefined));
 $("export").addEventListener("click", () => save(`stint-${new Date(newest.unixNano / 1e6).toISOString()}.json`, "application/json", JSON.stringify({ ...newest, history }, null, 1)));
-exports("rates-csv", "decisions", () => {
+offerCSV("rates-csv", "decisions", () => {
   const { every, shown } = range();
   return [["time", "granted per second", "denied per second", "median latency in seconds", "99 % faster than"],
     ...shown.granted.map((n, i) => [new Date(newest.unixNano / 1e6 - 1000 * every * (shown.granted.length - 1 - i)).toISOString(), n, shown.denied[i], shown.median[i], shown.tail[i]])];
 });
-exports("members-csv", "nodes", () => [["node", "role", "reachable", ...traffic, "log entries behind", "last heard in ms", "address for clients"],
+offerCSV("members-csv", "nodes", () => [["node", "role", "reachable", ...traffic, "log entries behind", "last heard in ms", "address for clients"],
   ...newest.cluster.members.map((m) => [m.id, roleOf(m, newest.cluster.groups), m.reachable, ...traffic.map((of) => m.traffic?.[of]), m.lag, m.contactMs, m.client])]);
-exports("bites-csv", "limits", () => [["policy and limit", "since", "denied per second", "denied in 5 minutes", "keys"],
+offerCSV("bites-csv", "limits", () => [["policy and limit", "since", "denied per second", "denied in 5 minutes", "keys"],
   ...newest.bites.limits.map((b) => [b.limit, b.since ? new Date(b.since).toISOString() : "", b.perSecond, b.denied, b.keys])]);
-exports("top-csv", "keys", () => [["key", "policy and limit", "denied in 5 minutes", "or fewer by", "part of its requests"], ...newestKeys.map((e) => [e.key, e.by, e.count, e.error, e.own?.part])]);
-exports("events-csv", "events", () => rows(newest));
-exports("lent-csv", "lent", () => [["key", "tokens lent", "lent to"], ...newest.lent.map((e) => [e.key, e.tokens, holders(e.loans)])]);
+offerCSV("top-csv", "keys", () => [["key", "policy and limit", "denied in 5 minutes", "or fewer by", "part of its requests"], ...newestKeys.map((e) => [e.key, e.by, e.count, e.error, e.own?.part])]);
+offerCSV("events-csv", "events", () => rows(newest));
+offerCSV("lent-csv", "lent", () => [["key", "tokens lent", "lent to"], ...newest.lent.map((e) => [e.key, e.tokens, holders(e.loans)])]);
 refresh();

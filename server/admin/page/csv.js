@@ -16,7 +16,7 @@ export function save(name, type, text) {
   URL.revokeObjectURL(file);
 }
 
-// exports offers a file of rows, the first of which is the heading, at the button with that id.
-export function exports(id, name, rows) {
+// offerCSV has a button save rows as a file. The first row is the heading.
+export function offerCSV(id, name, rows) {
   $(id).addEventListener("click", () => save(`stint-${name}-${new Date().toISOString().slice(0, 19).replaceAll(":", "")}.csv`, "text/csv", csv(rows())));
 }

@@ -61,7 +61,7 @@ function show(v) {
 
 // recent draws what became of the requests for the key.
 function recent(r) {
-  if (!r) return make("p", { class: "soft", id: "key-recent" }, "Nothing is known of its requests in the last 5 minutes at this node: those of keys that a policy has, or that were denied, are counted.");
+  if (!r) return make("p", { class: "soft", id: "key-recent" }, "No requests for this key were counted at this node in the last 5 minutes. Requests are counted if a policy has the key, or once it was denied; with --top-keys off, none are.");
   const every = r.everyMs / 1000, sum = (all) => all.reduce((a, b) => a + b, 0);
   const said = `${many(sum(r.granted), "request")} granted and ${count(sum(r.denied))} denied`;
   const note = [r.oneIn > 1 ? ` Of one caller in ${count(r.oneIn)}.` : "", r.knownMs < 299_000 ? ` Counted for ${span(r.knownMs)}.` : ""].join("");

@@ -8,16 +8,18 @@ let seen; // the policy that the form of the override was filled from
 
 // offer shows what can be done to a key; v is what is known of it, or nothing yet.
 export function offer(of, v) {
-  if (of !== key) closeForms();
-  if (of !== key) $("key-done").replaceChildren();
+  if (of !== key) {
+    closeForms();
+    $("key-done").replaceChildren();
+  }
   key = of;
   view = v;
   $("key-actions").hidden = !v;
-  $("key-override").disabled = !callers().length;
+  $("key-override").disabled = !overridable().length;
 }
 
-// callers are the policies in which the key is one caller's.
-const callers = () => (view?.policies ?? []).filter((p) => p.id !== "");
+// overridable are the policies in which the key belongs to one caller.
+const overridable = () => (view?.policies ?? []).filter((p) => p.id !== "");
 
 function closeForms() {
   $("reset-form").hidden = true;
@@ -46,7 +48,7 @@ $("key-copy").addEventListener("click", async () => {
     await navigator.clipboard.writeText(command); // which browsers only have at https and on the machine itself
     say("Copied: ", make("code", {}, command));
   } catch {
-    say("To be copied: ", make("code", {}, command));
+    say("Copy this command: ", make("code", {}, command));
     getSelection().selectAllChildren($("key-done").lastChild);
   }
 });
@@ -65,7 +67,7 @@ $("reset-form").addEventListener("submit", (event) => {
 
 $("key-override").addEventListener("click", () => {
   closeForms();
-  $("override-of").replaceChildren(...callers().map((p) => make("option", { value: p.name }, p.name)));
+  $("override-of").replaceChildren(...overridable().map((p) => make("option", { value: p.name }, p.name)));
   fill();
   $("override-form").hidden = false;
   $("override-limits").focus();
@@ -73,8 +75,8 @@ $("key-override").addEventListener("click", () => {
 
 // fill shows the limits of the caller in the policy that is chosen.
 function fill() {
-  seen = callers().find((p) => p.name === $("override-of").value);
-  $("override-question").replaceChildren("Other limits for the caller ", make("code", {}, seen.id), seen.overridden ? ", who has an override." : ".");
+  seen = overridable().find((p) => p.name === $("override-of").value);
+  $("override-question").replaceChildren("Limits of the caller ", make("code", {}, seen.id), " in place of the policy's", seen.overridden ? " (overridden now)." : ".");
   $("override-limits").value = seen.own.join("\n");
   $("override-end").disabled = !seen.overridden;
 }

@@ -3,7 +3,7 @@ import { bins } from "./chart.js";
 import { ask } from "./server.js";
 import { look } from "./key.js";
 import { headline, showReplay } from "./replay.js";
-import { exports } from "./csv.js";
+import { offerCSV } from "./csv.js";
 
 const every = 3000;
 let newest = [], shown = "", next = 0, recorded = [], nodes;
@@ -158,5 +158,5 @@ $("editor").addEventListener("keydown", (event) => { if (event.key === "Escape")
 $("apply").addEventListener("click", () => apply());
 $("apply-shadow").addEventListener("click", () => apply({ shadow: true }));
 $("cancel").addEventListener("click", close);
-exports("policies-csv", "policies", () => [["policy", "limit", "shadow", "strict", "granted", "denied", "would have been denied", "overrides", "callers", "callers with nothing left", "mean part used"],
+offerCSV("policies-csv", "policies", () => [["policy", "limit", "shadow", "strict", "granted", "denied", "would have been denied", "overrides", "callers", "callers with nothing left", "mean part used"],
   ...newest.flatMap((p) => p.limits.map((l) => [p.name, l.spec, p.shadow, p.strict, p.granted, p.denied, p.shadowDenied, p.overrides, l.callers, l.full, l.mean]))]);

@@ -8,6 +8,6 @@ import org.springframework.boot.diagnostics.FailureAnalysis;
 final class InvalidFailureAnalyzer extends AbstractFailureAnalyzer<InvalidException> {
     @Override
     protected FailureAnalysis analyze(Throwable rootFailure, InvalidException cause) {
-        return new FailureAnalysis(String.valueOf(cause.getMessage()), "Do what it says. The properties stint.* and the annotation are described in docs/clients-java.md.", cause);
+        return new FailureAnalysis(String.valueOf(cause.getMessage()), "Change the setting as the description says. The properties stint.* and the annotation are described in docs/clients-java.md.", cause);
     }
 }
