@@ -25,7 +25,7 @@ type bites struct {
 	at      time.Time
 	last    []clusterstatus.Bite
 	keys    map[string][]topkeys.Entry // by the limit that denies them; of that time
-	courses courses
+	denials denialHistories
 }
 
 // look lists the limits that deny most, none if keys are not shown as they are.
@@ -47,17 +47,17 @@ func (b *bites) look(s *server.Server) []clusterstatus.Bite {
 		}
 	}
 	now := s.Now()
-	if b.courses == nil {
-		b.courses = courses{}
+	if b.denials == nil {
+		b.denials = denialHistories{}
 	}
-	b.courses.add(now, b.keys)
+	b.denials.add(now, b.keys)
 	all := []clusterstatus.Bite{}
 	for limit, keys := range b.keys {
 		each := clusterstatus.Bite{Limit: limit, Keys: len(keys)}
 		for _, e := range keys {
 			each.Denied += e.Count
 		}
-		if c := b.courses[limit]; c != nil {
+		if c := b.denials[limit]; c != nil {
 			c.describe(now, &each)
 		}
 		all = append(all, each)

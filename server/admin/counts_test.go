@@ -18,7 +18,7 @@ func TestCountsOfAllNodes(t *testing.T) {
 	told := func(granted, denied int64, keys int) *clusterstatus.Report {
 		return &clusterstatus.Report{Counts: &clusterstatus.Counts{
 			Policies: []clusterstatus.PolicyCount{{Name: "api", Granted: granted, Denied: denied, ShadowDenied: 1}, {Name: "unknown here", Denied: 7}},
-			Bites:    []clusterstatus.Bite{{Limit: "api: TB user:{} 1 1/1h", Denied: denied, Keys: keys, Since: granted, Last: 1 << 60, PerSecond: 1000, Recent: make([]int64, courseSpans)}}, Denials: denied + 100}}
+			Bites:    []clusterstatus.Bite{{Limit: "api: TB user:{} 1 1/1h", Denied: denied, Keys: keys, Since: granted, Last: 1 << 60, PerSecond: 1000, Recent: make([]int64, denialSpans)}}, Denials: denied + 100}}
 	}
 	n := &nodes{}
 	n.status.Store(&clusterstatus.Status{Healthy: true, LeaderID: "a", NodeID: "a", Members: []clusterstatus.Member{
@@ -42,8 +42,8 @@ func TestCountsOfAllNodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := o.Bites.Limits[0]
-	if got.Since != 10 || got.Last != 1<<60 || got.PerSecond < 2000 || got.Recent[courseSpans-1] != 2 {
-		t.Errorf("the limit's course is not that of all nodes: %+v", got)
+	if got.Since != 10 || got.Last != 1<<60 || got.PerSecond < 2000 || got.Recent[denialSpans-1] != 2 {
+		t.Errorf("the limit's history is not that of all nodes: %+v", got)
 	}
 	o.Bites.Limits[0] = clusterstatus.Bite{Limit: got.Limit, Denied: got.Denied, Keys: got.Keys}
 	want := bitesView{[]clusterstatus.Bite{{Limit: "api: TB user:{} 1 1/1h", Denied: 222, Keys: 3}}, 422, nodesView{5, []string{"c", "d"}}}
@@ -61,7 +61,7 @@ func TestCountsAreBounded(t *testing.T) {
 	var bites []clusterstatus.Bite
 	for i := range policiesShown {
 		policies = append(policies, clusterstatus.PolicyCount{Name: fmt.Sprint(i, strings.Repeat("\x01", 200)), Granted: 1 << 60, Denied: 1 << 60, ShadowDenied: 1 << 60})
-		bites = append(bites, clusterstatus.Bite{Limit: fmt.Sprint(i, strings.Repeat("\x01", 2000)), Denied: 1 << 60, Keys: 1 << 60, Since: 1 << 60, Last: 1 << 60, PerSecond: 1e300 / 3, Recent: slices.Repeat([]int64{1 << 60}, courseSpans)})
+		bites = append(bites, clusterstatus.Bite{Limit: fmt.Sprint(i, strings.Repeat("\x01", 2000)), Denied: 1 << 60, Keys: 1 << 60, Since: 1 << 60, Last: 1 << 60, PerSecond: 1e300 / 3, Recent: slices.Repeat([]int64{1 << 60}, denialSpans)})
 	}
 	c := bounded(policies, bites)
 	text, err := json.Marshal(c)

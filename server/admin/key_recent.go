@@ -53,7 +53,7 @@ func recentOf(s *server.Server, key []byte, policies []keyPolicy, denied topkeys
 
 // recordedOf is recentOf from the record of requests, which has those of all callers, or all of some callers.
 func recordedOf(s *server.Server, key []byte, policies []keyPolicy, now int64) *keyRecent {
-	v, found := newKeyRecent(time.Duration(courseSpan)), false
+	v, found := newKeyRecent(time.Duration(denialSpan)), false
 	v.KnownMs = recent.Window.Milliseconds()
 	for i := range policies {
 		p := &policies[i]

@@ -52,8 +52,8 @@ func TestLastMinutesOfAKey(t *testing.T) {
 
 // A request is counted in the span in which it came, and one of before the window is left out.
 func TestSpansOfAKey(t *testing.T) {
-	v := newKeyRecent(time.Duration(courseSpan))
-	for _, ago := range []int64{-1, 0, courseSpan - 1, courseSpan, 30*courseSpan - 1, 30 * courseSpan} {
+	v := newKeyRecent(time.Duration(denialSpan))
+	for _, ago := range []int64{-1, 0, denialSpan - 1, denialSpan, 30*denialSpan - 1, 30 * denialSpan} {
 		v.count(ago, 1, 0)
 	}
 	if v.Granted[29] != 3 || v.Granted[28] != 1 || v.Granted[0] != 1 || sumOf(v.Granted) != 5 {

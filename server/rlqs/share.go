@@ -16,13 +16,13 @@ func (b *bucket) lives() bool { return b.until != 0 }
 
 // share is a stream's part of a quota: one bucket of one Envoy.
 type share struct {
-	quota   *quota
-	pairs   map[string]string
-	bytes   int    // of the bucket's id
-	mayKeep bool   // what the Envoy has is of an earlier stream, not of another quota on this one
-	report  uint64 // of the stream, which had it last
-	demand  float64
-	known   bool // the demand is measured, not guessed
+	quota    *quota
+	pairs    map[string]string
+	bytes    int    // of the bucket's id
+	mayKeep  bool   // the Envoy may still have an assignment of an earlier stream
+	inReport uint64 // number of the stream's last report that named it
+	demand   float64
+	known    bool // the demand is measured, not guessed
 
 	now, before bucket // assigned; and the one before it, until the Envoy has surely replaced it
 	changed     time.Duration

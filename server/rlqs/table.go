@@ -55,10 +55,10 @@ func (t *Table) Counts() Counts {
 type Stream struct {
 	table    *Table
 	refused  int64
-	report   uint64 // how many there were
-	reported int    // bytes of the report that is being answered
+	reports  uint64 // so far
+	bytesIn  int    // of the report that is being answered
 	shares   map[string]*share
-	gave     bool // it has allowed a bucket, or assigned one of another quota
+	hasGiven bool // it has allowed a bucket, or assigned one of another quota
 	bytes    int
 	touched  []*share     // by the report that is being answered
 	plain    []Assignment // answers that need no share
@@ -89,9 +89,9 @@ func (s *Stream) Report(now time.Duration, all []Usage) []Operation {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.counts.Reports++
-	s.report++
+	s.reports++
 	t.sweep(now)
-	s.touched, s.plain, s.reported = s.touched[:0], s.plain[:0], 0
+	s.touched, s.plain, s.bytesIn = s.touched[:0], s.plain[:0], 0
 	for i := range all {
 		s.usage(now, &all[i])
 	}
@@ -107,10 +107,10 @@ func (s *Stream) Loans(now time.Duration) []Operation {
 
 func (s *Stream) usage(now time.Duration, u *Usage) {
 	one := s.shares[u.ID]
-	if one != nil && one.report == s.report {
+	if one != nil && one.inReport == s.reports {
 		return // it stands twice in this report, which no Envoy sends
 	}
-	if s.reported += len(u.ID) + bucketBytes; s.reported > MaxStreamBytes { // otherwise its reports become too long
+	if s.bytesIn += len(u.ID) + bucketBytes; s.bytesIn > MaxStreamBytes { // otherwise its reports become too long
 		s.refuse(u, one)
 		return
 	}
@@ -124,7 +124,7 @@ func (s *Stream) usage(now time.Duration, u *Usage) {
 	if one == nil || one.quota.key != u.Key {
 		if one != nil {
 			s.leave(u.ID, one)
-			s.gave = true
+			s.hasGiven = true
 		}
 		if one = s.join(u); one == nil {
 			s.refuse(u, nil)
@@ -134,7 +134,7 @@ func (s *Stream) usage(now time.Duration, u *Usage) {
 	one.quota.learn(now, u.Limit, u.Learned)
 	one.measure(now, u.Elapsed, u.Allowed, u.Denied, perSecond(one.now.units))
 	one.settle(now, true)
-	one.report = s.report
+	one.inReport = s.reports
 	s.touched = append(s.touched, one)
 }
 
@@ -159,7 +159,7 @@ func (s *Stream) join(u *Usage) *share {
 		q = newQuota(u.Key, u.Limit)
 		t.quotas[u.Key] = q
 	}
-	one := &share{quota: q, pairs: u.Pairs, bytes: bytes, mayKeep: !s.gave}
+	one := &share{quota: q, pairs: u.Pairs, bytes: bytes, mayKeep: !s.hasGiven}
 	q.shares = append(q.shares, one)
 	s.shares[u.ID] = one
 	s.bytes += bytes
@@ -239,7 +239,7 @@ func (s *Stream) Assign(now time.Duration) []Assignment {
 	defer t.mu.Unlock()
 	all := append([]Assignment(nil), s.plain...)
 	for i := range all {
-		s.gave = s.gave || all[i].Kind == Allow
+		s.hasGiven = s.hasGiven || all[i].Kind == Allow
 	}
 	counted := map[*quota]bool{}
 	for _, one := range s.touched {

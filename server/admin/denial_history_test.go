@@ -18,9 +18,9 @@ func minutesOf(limit string, start, denied int64) map[string][]topkeys.Entry {
 
 // A limit began to deny when it first did after a pause, and its denials are in the spans in which they came.
 func TestCourse(t *testing.T) {
-	all := courses{}
+	all := denialHistories{}
 	second := int64(time.Second)
-	base := 1000 * courseSpan
+	base := 1000 * denialSpan
 	seen := func(at int64) (b clusterstatus.Bite) {
 		all["p"].describe(base+at*second, &b)
 		return b
@@ -39,7 +39,7 @@ func TestCourse(t *testing.T) {
 	} {
 		all.add(base+step.at*second, minutesOf("p", base+step.at/60*60*second, step.denied))
 		b := seen(step.at)
-		if b.Since != (base+step.since*second)/int64(time.Millisecond) || !slices.Equal(b.Recent[courseSpans-2:], step.ends) || b.PerSecond != step.perSecond {
+		if b.Since != (base+step.since*second)/int64(time.Millisecond) || !slices.Equal(b.Recent[denialSpans-2:], step.ends) || b.PerSecond != step.perSecond {
 			t.Errorf("at %d s: since %d, %v, %v a second", step.at, b.Since*int64(time.Millisecond)/second-base/second, b.Recent, b.PerSecond)
 		}
 	}
@@ -54,18 +54,18 @@ func TestCourse(t *testing.T) {
 
 // However many limits deny, the memory for them is bounded.
 func TestCoursesAreBounded(t *testing.T) {
-	all := courses{}
-	for i := range 10 * coursesKept {
-		all.add(int64(i+1)*courseSpan, minutesOf(fmt.Sprint(i), 0, 1))
+	all := denialHistories{}
+	for i := range 10 * denialHistoriesKept {
+		all.add(int64(i+1)*denialSpan, minutesOf(fmt.Sprint(i), 0, 1))
 	}
-	if len(all) > coursesKept {
+	if len(all) > denialHistoriesKept {
 		t.Errorf("%d limits are kept", len(all))
 	}
 	many := map[string][]topkeys.Entry{}
-	for i := range 10 * coursesKept {
+	for i := range 10 * denialHistoriesKept {
 		many[fmt.Sprint("at once ", i)] = []topkeys.Entry{{Minutes: []topkeys.Minute{{Denied: 1}}}}
 	}
-	if all.add(int64(time.Hour), many); len(all) != coursesKept {
+	if all.add(int64(time.Hour), many); len(all) != denialHistoriesKept {
 		t.Errorf("%d limits are kept", len(all))
 	}
 }
