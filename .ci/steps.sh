@@ -174,8 +174,8 @@ starts_goroutines='^[[:space:]]*go |[.]Go[(]'
 # Tests that step_race leaves to the night, with the tests of the packages below. One goroutine plays a long time or a large input in them, which
 # shows no race. Any other test runs under the race detector.
 readonly unraced=(
-    TestLLMTokensRecipe TestWorkerPoolRecipe TestQueueIsLimitReq          # long times
-    TestPipelinesAreCutByWork TestTransactionsAreBoundedByWork            # large inputs
+    TestLLMTokensRecipe TestWorkerPoolRecipe TestQueueIsLimitReq TestChangedLimits TestNeverBeyondTheLimit TestFaultsAreFound TestUtilisation # long times
+    TestPipelinesAreCutByWork TestTransactionsAreBoundedByWork TestHugeAmounts # large inputs
     TestBruteForce TestManyAddresses TestCachesAreNeverStale TestGCRAIsThatOfTheModel TestIncrexIsThatOfTheModel TestNoValueIsAWordOfTheGrammar # many random inputs
     TestTranscriptsOnThreeNodes # would take minutes; ./cluster has the same nodes
 )
