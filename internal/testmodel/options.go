@@ -121,7 +121,9 @@ func (r *request) readOption(option, value string) (err error) {
 	case "WARN":
 		err = r.limit.readWarn(value)
 	case "AS":
-		r.id, err = &value, checkKey(value)
+		if r.id, err = &value, checkKey(value); value == "" {
+			err = emptyID
+		}
 	case "FOR":
 		r.length, err = duration(option, value)
 	default:

@@ -13,7 +13,7 @@ func (c *Calls) as(words, rest []string) []string {
 	if c.chance(4) && (!slices.Contains(words, "PEEK") || c.chance(20)) {
 		id := c.pick(reservationIDs...)
 		if c.chance(20) {
-			id = c.key()
+			id = c.pick("", c.key())
 		}
 		as := []string{c.pick("AS", "as"), id}
 		words = slices.Concat(words, c.pickWords(as, []string{"FOR", c.duration(8)}))

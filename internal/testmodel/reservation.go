@@ -35,6 +35,7 @@ const reserved = "reservation"
 
 const (
 	noDuration   = refusal("ERR AS: needs FOR and a duration, for which the request is remembered")
+	emptyID      = refusal("ERR AS: the id must not be empty")
 	noID         = refusal("ERR FOR: needs AS and an id")
 	otherRequest = refusal("ERR AS: the id was used for a request with other parameters; nothing was taken")
 	otherAmounts = refusal("ERR id: it was settled or canceled with other amounts; nothing was changed")

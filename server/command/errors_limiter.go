@@ -28,6 +28,8 @@ var (
 		"Other limits have no windows that end.")
 	errAsWithoutFor = limiterErrors.Add("ERR AS: needs FOR and a duration, for which the request is remembered",
 		"Add `FOR 10m`: longer than the call and its retries take.")
+	errEmptyID = limiterErrors.Add("ERR AS: the id must not be empty",
+		"All requests with an empty id would be one, and all but the first free. Give each request its own id.")
 	errForWithoutAs = limiterErrors.Add("ERR FOR: needs AS and an id",
 		"")
 	errReservationDiffers = limiterErrors.Add("ERR AS: the id was used for a request with other parameters; nothing was taken",

@@ -26,6 +26,9 @@ var (
 )
 
 func setAs(r *Request, _ *engine.Op, value []byte) error {
+	if len(value) == 0 {
+		return errEmptyID
+	}
 	r.hasID, r.id = true, value
 	return r.key(value)
 }

@@ -47,6 +47,9 @@ export function requestWords({ keep, maxWait, id, remember, peek }: RequestOptio
         throw new InvalidError("a request has an id and a time to remember it, or neither");
     }
     if (id !== undefined && remember !== undefined) {
+        if (id.length === 0) {
+            throw new InvalidError("id: must not be empty: all requests with it would be one");
+        }
         words.push("AS", shortKey(id), "FOR", `${milliseconds(remember, "remember")}ms`);
     }
     if (peek) {

@@ -72,6 +72,9 @@ public final class Request {
 
     /** An id of any bytes: see {@link #id(String, Duration)}. */
     public Request id(Key id, Duration remember) {
+        if (id.sent().length == 0) {
+            throw new InvalidException("id: must not be empty: all requests with it would be one");
+        }
         return new Request(tokens, keep, maxWaitMs, id, Rates.milliseconds(remember, "remember"), isPeek, showWarn, fields);
     }
 
