@@ -27,7 +27,10 @@ type keyChange struct {
 func readKeyChange(r *http.Request) (c keyChange, err error) {
 	in := json.NewDecoder(r.Body)
 	in.DisallowUnknownFields()
-	if err = in.Decode(&c); err != nil {
+	if err = in.Decode(&c); err == nil && in.More() {
+		err = errors.New("there is more behind it")
+	}
+	if err != nil {
 		return c, userError{"the request must be JSON with key, or policy, id, limits and version, and nothing else: " + err.Error()}
 	}
 	if strings.ContainsRune(c.Key+c.Policy+c.ID+c.Limits, utf8.RuneError) { // in place of bytes that are no UTF-8
@@ -52,14 +55,23 @@ func (a *Admin) resetKey(ctx context.Context, s *server.Server, r *http.Request)
 	if err != nil {
 		return nil, err
 	}
-	reply, err := carryOut(ctx, r, s, "DEL", c.Key)
+	if c.Key == "" || c != (keyChange{Key: c.Key}) {
+		return nil, userError{"a reset needs the key, and nothing else"}
+	}
+	kind, err := carryOut(ctx, r, s, "TYPE", c.Key)
 	if err != nil {
 		return nil, err
 	}
-	if reply.Int() == 0 { // there was nothing to reset
-		return struct{}{}, nil
+	switch kind.String() {
+	case "none":
+		return nil, userError{"there is no such key: nothing was reset"}
+	case "string", "hash", "list", "set", "zset":
+		return nil, userError{"the key holds data of the type " + kind.String() + ", and no limit: nothing was reset; DEL deletes it"}
 	}
-	a.log.Info("a key was reset from the page for operators", "key", shown(s, []byte(c.Key)), "from", r.RemoteAddr)
+	if _, err := carryOut(ctx, r, s, "DEL", c.Key); err != nil {
+		return nil, err
+	}
+	a.log.Info("a key was reset from the page for operators", "from", r.RemoteAddr)
 	s.Events().Add(s.Now(), clusterstatus.Event{Kind: events.Key, Text: "Key " + shown(s, []byte(c.Key)) + " was reset", User: "default", From: server.FromPage + r.RemoteAddr})
 	return struct{}{}, nil
 }
@@ -91,7 +103,7 @@ func (a *Admin) override(ctx context.Context, s *server.Server, r *http.Request)
 	if _, err := carryOut(ctx, r, s, words...); err != nil {
 		return nil, err
 	}
-	a.log.Info("a caller's limits were set from the page for operators", "policy", c.Policy, "id", shown(s, []byte(c.ID)), "from", r.RemoteAddr)
+	a.log.Info("a caller's limits were set from the page for operators", "policy", c.Policy, "from", r.RemoteAddr)
 	after, _ := s.Keys().PolicyOf(c.Policy, nil)
 	if len(op.Parts) > 0 {
 		after.Parts = op.Parts

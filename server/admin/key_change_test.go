@@ -59,7 +59,10 @@ func TestChangesOfAKey(t *testing.T) {
 	if now := h.viewed("user:a").Policies[0]; now.Overridden || now.Version != version || last.Version != version {
 		t.Errorf("after its end %+v, %+v", now, last)
 	}
-	for _, body := range []string{`{"key":"user:a","force":true}`, `{"key":"\ud800"}`, `[]`} {
+	h.do(h.dial(), "SET data precious")
+	for _, body := range []string{
+		`{"key":"user:a","force":true}`, `{"key":"\ud800"}`, `[]`, `{}`, `null`, `{"key":"user:b"} {"key":"user:b"}`, `{"key":"user:b","policy":"api"}`, `{"key":"user:none"}`, `{"key":"data"}`,
+	} {
 		post("/api/key/reset", body, http.StatusBadRequest)
 	}
 }
@@ -95,6 +98,9 @@ func TestRightsToChangeKeys(t *testing.T) {
 		h := newHost(t, tc.change)
 		h.serve()
 		if _, err := h.server.Do(t.Context(), "test", "RL.POLICY", "SET", "api", "TB", "user:{}", "3", "1/h"); err != nil && tc.says != "NOPERM" {
+			t.Fatal(err)
+		}
+		if _, err := h.server.Do(t.Context(), "test", "TB.ACQUIRE", "user:a", "3", "1/h"); err != nil {
 			t.Fatal(err)
 		}
 		known, is := h.server.Keys().PolicyOf("api", []byte("a"))

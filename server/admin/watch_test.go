@@ -95,7 +95,7 @@ func TestEventsOfChanges(t *testing.T) {
 	last("The override of a on policy api was ended", 2, c.LocalAddr().String())
 	h.send(http.MethodPost, "/api/policy", `{"name":"api","limits":"TB user:{} 1 1/h","shadow":true}`)
 	last("Policy api was set as a shadow", 3, "admin/127.0.0.1:")
-	h.send(http.MethodPost, "/api/key/reset", `{"key":"user:a"}`) // there is none yet
+	h.send(http.MethodPost, "/api/key/reset", `{"key":"user:a"}`) // refused: there is none yet
 	last("Policy api was set as a shadow", 3, "admin/127.0.0.1:")
 	h.do(c, "TB.ACQUIRE user:a 1 1/h")
 	h.send(http.MethodPost, "/api/key/reset", `{"key":"user:a"}`)

@@ -182,6 +182,7 @@ def test_policies_warn_as_the_server(shared_server: Server) -> None:
     [
         ("RL.TOP", "the fake server has no RL.TOP: take a real server"),
         ("RL.CHECK p a 1 KEEP 5", "no KEEP in RL.CHECK: take a real server"),
+        ("RL.ALL TB k 10 1/h PEEK AS id FOR 1m", "PEEK: cannot be combined with AS"),
         ("RL.CHECK none a 1", "no such policy 'none'; store it with set_policy"),
         ("RL.POLICY USAGE p a", "the policy needs the field 'region'"),
         ("FW.ACQUIRE k 10 @month 1 TZ Mars/Olympus", "knows no zone 'Mars/Olympus'"),
@@ -192,3 +193,10 @@ def test_what_the_fake_lacks(command: str, error: str) -> None:
     fake.server.set_policy("p", ("{region}", "1/s"))
     reply = fake.server.execute(command.split())
     assert isinstance(reply, ServerError) and error in str(reply)
+
+
+def test_a_request_takes_one_place_of_a_lease(shared_server: Server) -> None:
+    limits = [stint.on("tokens:five", "10/hour"), stint.on("places:five", stint.concurrency(3, "30m", "a"))]
+    with stint.Limiter(shared_server.url, stint.fail_closed(), timeout=PATIENT) as real:
+        got, want = (limiter.all(*limits, tokens=5) for limiter in (FakeLimiter(), real))
+    assert got.allowed and [(g.limit, g.remaining) for g in got.limits] == [(w.limit, w.remaining) for w in want.limits]

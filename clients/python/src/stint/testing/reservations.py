@@ -80,7 +80,7 @@ class Reservations:
         held = self.held(name)
         if held is None:
             return None
-        amounts = [0 if _is_place(p.limit) else n for p, n in zip(held.parts, amounts_of(held.parts), strict=True)]
+        amounts = [0 if is_place(p.limit) else n for p, n in zip(held.parts, amounts_of(held.parts), strict=True)]
         if held.is_settled and amounts != [part.charged for part in held.parts]:
             raise InvalidError("id: it was settled or canceled with other amounts; nothing was changed")
         if not held.is_settled:
@@ -109,7 +109,7 @@ class Reservations:
     def _present_limit(self, part: Part) -> Limit:
         """Return the limit that a key is held to now, if it is one of the same algorithm."""
         held = self._store.held(part.key)
-        is_same = held is not None and held[0].algorithm is part.limit.algorithm and not _is_place(part.limit)
+        is_same = held is not None and held[0].algorithm is part.limit.algorithm and not is_place(part.limit)
         return held[0] if held is not None and is_same else part.limit
 
 
@@ -130,7 +130,8 @@ def reserve(state: object, granted: int) -> object:
     return replace(state, reserved=state.reserved + granted) if isinstance(state, Window) else state
 
 
-def _is_place(limit: Limit) -> bool:
+def is_place(limit: Limit) -> bool:
+    """Report whether a limit counts places, of which a request takes one."""
     return limit.algorithm.form == "leases"
 
 

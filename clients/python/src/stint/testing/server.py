@@ -12,7 +12,7 @@ from typing import Any
 from ..errors import InvalidError, ServerError
 from ..limits import ALGORITHMS, Limit, parse
 from ..rates import parse_duration
-from .reservations import Part, Reservation, Reservations, mark_of, milliseconds, reserve
+from .reservations import Part, Reservation, Reservations, is_place, mark_of, milliseconds, reserve
 from .states import FOREVER, Decision, warn_at
 from .store import Store
 from .windows import Window, history_of, is_aligned, present
@@ -208,6 +208,8 @@ class FakeServer:
 
     def _once(self, specs: list[_Part], asked: _Asked) -> Any:
         """Take tokens, unless the request has an id under which it was granted already."""
+        if asked.peek and asked.id:
+            raise InvalidError("PEEK: cannot be combined with AS")
         held = self._reservations.held(asked.id)
         if held is None:
             return self._several(specs, asked)
@@ -217,6 +219,7 @@ class FakeServer:
 
     def _several(self, specs: list[_Part], asked: _Asked) -> Any:
         costs = [asked.tokens if spec.cost is None else spec.cost for spec in specs]
+        costs = [min(cost, 1) if is_place(spec.limit) else cost for spec, cost in zip(specs, costs, strict=True)]
         decisions = [
             self._store.ask(spec.key, spec.limit, cost) if cost else self._look(spec.key, spec.limit)
             for spec, cost in zip(specs, costs, strict=True)
