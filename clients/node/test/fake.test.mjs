@@ -300,6 +300,12 @@ test("errors", async () => {
     assert.throws(() => { fake.clock.set(0); }, InvalidError);
 });
 
+test("a request takes one place of a lease, and no peek has an id", () => {
+    const server = new FakeServer();
+    assert.equal(replyOf(server, "RL.ALL CC k 3 30s h1 TOKENS 5".split(" ")), "[5 -1 0 [[3 2 30000]]]");
+    assert.equal(replyOf(server, "RL.ALL TB k2 3 1/s AS id FOR 1m PEEK".split(" ")), "-ERR PEEK: cannot be combined with AS");
+});
+
 test("the server is down", async () => {
     const fake = new FakeLimiter({ whenDown: localShare(1 / 2) });
     fake.server.isDown = true;

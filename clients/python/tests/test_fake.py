@@ -182,7 +182,7 @@ def test_policies_warn_as_the_server(shared_server: Server) -> None:
     [
         ("RL.TOP", "the fake server has no RL.TOP: take a real server"),
         ("RL.CHECK p a 1 KEEP 5", "no KEEP in RL.CHECK: take a real server"),
-        ("RL.ALL TB k 10 1/h PEEK AS id FOR 1m", "PEEK: cannot be combined with AS"),
+        ("RL.ALL TB k 10 1/h AS id FOR 1m PEEK", "PEEK: cannot be combined with AS"),
         ("RL.CHECK none a 1", "no such policy 'none'; store it with set_policy"),
         ("RL.POLICY USAGE p a", "the policy needs the field 'region'"),
         ("FW.ACQUIRE k 10 @month 1 TZ Mars/Olympus", "knows no zone 'Mars/Olympus'"),

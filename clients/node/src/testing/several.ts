@@ -110,7 +110,11 @@ function keptOf(keep: string, tokens: bigint): bigint {
 
 /** Takes tokens unless the request has an id under which it was granted already. */
 function once(store: Store, reservations: Reservations, request: string, parts: readonly Part[], options: Options): unknown {
-    const { id } = options, held = id === undefined ? undefined : reservations.held(id);
+    const { id } = options;
+    if (options.peek && id !== undefined) {
+        throw ofReply("ERR PEEK: cannot be combined with AS");
+    }
+    const held = id === undefined ? undefined : reservations.held(id);
     if (held && held.request !== request) {
         throw ofReply("ERR AS: the id was used for a request with other parameters; nothing was taken");
     }
@@ -130,7 +134,10 @@ function take(store: Store, parts: readonly Part[], options: Options): { answer:
     if (new Set(parts.map(({ key }) => key)).size < parts.length) {
         throw ofReply("ERR spec: the same key twice; each limit needs a different key");
     }
-    const decisions = parts.map((part) => ({ ...part, cost: part.cost ?? tokens, decision: decisionOn(store, part, part.cost ?? tokens, options) }));
+    const decisions = parts.map((part) => {
+        const asked = part.cost ?? tokens, cost = part.limit.row.isOnePlace && asked > 1n ? 1n : asked;
+        return { ...part, cost, decision: decisionOn(store, part, cost, options) };
+    });
     let binding = -1, wait: Fraction | null = zero;
     for (const [i, { cost, decision }] of decisions.entries()) {
         if (cost > 0n && decision.granted === 0n && (binding < 0 || isLonger(decision.wait, wait))) {

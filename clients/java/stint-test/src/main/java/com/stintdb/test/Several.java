@@ -128,6 +128,9 @@ final class Several {
     private List<Object> once(String name, List<String> given, List<Part> parts, Options options) {
         List<String> request = new ArrayList<>(List.of(name));
         request.addAll(given);
+        if (options.isPeek && options.id != null) {
+            throw Replies.errorOf("ERR PEEK: cannot be combined with AS");
+        }
         Reservation held = options.id == null ? null : reservations.held(options.id);
         if (held != null && !held.request.equals(request)) {
             throw Replies.errorOf("ERR AS: the id was used for a request with other parameters; nothing was taken");
@@ -184,7 +187,8 @@ final class Several {
     }
 
     private static BigInteger costOf(Part part, Options options) {
-        return part.cost == null ? options.tokens : part.cost;
+        BigInteger cost = part.cost == null ? options.tokens : part.cost;
+        return part.limit.algorithm() == Algorithm.CONCURRENCY ? cost.min(BigInteger.ONE) : cost; // a place is one
     }
 
     /** Decides on tokens of one of several limits. */

@@ -130,6 +130,8 @@ class FakeServerTest {
         fake.allow("k", Limit.perDay(1));
         assertTrue(message(() -> fake.allow("k", Limit.window(1, "@day"))).contains("WRONGTYPE the key belongs to a limiter of TB"));
         assertTrue(message(() -> fake.allow("k", Limit.perDay(1).member("a"))).contains("the fake server has no FS.ACQUIRE"));
+        assertEquals(List.of(5L, -1L, 0L, List.of(List.of(3L, 2L, 30_000L))), server.execute("RL.ALL", "CC", "places", "3", "30s", "h1", "TOKENS", "5"));
+        assertTrue(message(() -> server.execute("RL.ALL", "TB", "a", "1", "1/s", "AS", "id", "FOR", "1m", "PEEK")).contains("PEEK: cannot be combined with AS"));
         assertTrue(message(() -> server.execute("RL.ALL", "TB", "a", "1", "1/s", "BLOCK", "1s")).contains("the fake server has no BLOCK in RL.ALL"));
         assertTrue(message(() -> fake.all(List.of(Keyed.of("a", Limit.perSecond(1)), Keyed.of("a", Limit.perSecond(1))), Request.one())).contains("same key twice"));
         assertTrue(message(() -> server.execute("RL.SETTLE")).contains("wrong number of arguments"));
