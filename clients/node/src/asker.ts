@@ -68,7 +68,7 @@ export class Asker {
             return timeout;
         }
         this.#connectsUntil ||= now + this.connectTimeout;
-        return Math.max(timeout, Math.ceil(this.#connectsUntil - now));
+        return Math.max(timeout, Math.round(this.#connectsUntil - now));
     }
 
     /** Why nothing is sent. */
