@@ -55,8 +55,8 @@ test("all options that exist are taken", async () => {
         server: new FakeServer(), whenDown: failOpen(), timeout: "1s", breaker: { failures: 5, coolDown: 5 }, onBreaker: () => undefined,
         onRefusedLogin: () => undefined, assumed: {},
     });
-    const request = { tokens: 1, id: "x", remember: "1m", peek: true };
-    assert.ok((await fake.all([{ key: "k", limit, cost: 1, keep: 2 }], { ...request, keep: 1 })).allowed);
+    assert.ok((await fake.all([{ key: "k", limit, cost: 1, keep: 2 }], { tokens: 1, peek: true, keep: 1 })).allowed);
+    assert.ok((await fake.all([{ key: "of-x", limit }], { id: "x", remember: "1m" })).allowed);
     assert.ok((await fake.all([{ key: "k", limit }], { maxWait: "1s" })).allowed);
     fake.server.setPolicy("p", [{ key: "{tenant}:{}", limit }]);
     assert.ok((await fake.check("p", "u", { fields: { tenant: "t" } })).allowed);
