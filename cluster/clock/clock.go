@@ -225,6 +225,7 @@ func (c *Clock) Stamp() int64 {
 	mono, wall := c.Passed(), c.wall().UnixNano()
 	p := c.point.Load()
 	if p == nil {
+		c.noteSuspend() // the wall clock includes it
 		c.point.Store(&point{wall, mono, 0})
 		return wall
 	}
