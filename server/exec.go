@@ -17,7 +17,7 @@ type ErrReply string
 // Error implements error.
 func (e ErrReply) Error() string { return string(e) }
 
-// FromPage stands before the browser's address, as the address of a command of the operators' page.
+// FromPage is the prefix of the browser's address in the address of a command from the operators' page.
 const FromPage = "admin/"
 
 // Do executes a command for the operators' page and returns its reply in RESP2; from is the browser's address. An error of the command is

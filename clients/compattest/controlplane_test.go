@@ -97,7 +97,7 @@ func startAsRateLimit(t *testing.T, control *controlPlane, others map[string]str
 	return server
 }
 
-// rateLimits is a client of the server, as it listens now.
+// rateLimits returns a client of the server's rate limit service.
 func rateLimits(t *testing.T, server *testserver.Process) ratelimit.RateLimitServiceClient {
 	t.Helper()
 	conn, err := grpc.NewClient(server.Listening(t, "gRPC"), grpc.WithTransportCredentials(insecure.NewCredentials()))

@@ -254,7 +254,7 @@ func (a *Admin) setPolicy(ctx context.Context, s *server.Server, r *http.Request
 	if d.Version != "" && d.Version != versionOf(&before, known) {
 		return nil, userError{"somebody else has changed this policy since its effect was shown: look at it, and at the effect, again"}
 	}
-	if _, err := carryOut(ctx, r, s, words...); err != nil {
+	if err := carryOut(ctx, r, s, words...); err != nil {
 		return nil, err
 	}
 	a.log.Info("a policy was set from the page for operators", "policy", d.Name, "shadow", d.Shadow, "from", r.RemoteAddr)

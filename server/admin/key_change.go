@@ -8,8 +8,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/tidwall/redcon"
-
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/database"
 	"github.com/stintdb/stint/internal/clusterstatus"
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/events"
@@ -40,13 +40,13 @@ func readKeyChange(r *http.Request) (c keyChange, err error) {
 }
 
 // carryOut executes a command with the page's rights. An error of the command is shown to the operator.
-func carryOut(ctx context.Context, r *http.Request, s *server.Server, words ...string) (redcon.RESP, error) {
-	reply, err := s.Do(ctx, r.RemoteAddr, words...)
+func carryOut(ctx context.Context, r *http.Request, s *server.Server, words ...string) error {
+	_, err := s.Do(ctx, r.RemoteAddr, words...)
 	var refused server.ErrReply
 	if errors.As(err, &refused) {
-		return reply, userError{refused.Error()}
+		return userError{refused.Error()}
 	}
-	return reply, err
+	return err
 }
 
 // resetKey gives a key its full limit again.
@@ -58,17 +58,17 @@ func (a *Admin) resetKey(ctx context.Context, s *server.Server, r *http.Request)
 	if c.Key == "" || c != (keyChange{Key: c.Key}) {
 		return nil, userError{"a reset needs the key, and nothing else"}
 	}
-	kind, err := carryOut(ctx, r, s, "TYPE", c.Key)
+	held, err := s.DecideReadOnly(ctx, []engine.Op{{Verb: engine.Look, Key: database.Append(nil, 0, []byte(c.Key))}})
 	if err != nil {
 		return nil, err
 	}
-	switch kind.String() {
-	case "none":
+	if held[0].Status != engine.OK {
 		return nil, userError{"there is no such key: nothing was reset"}
-	case "string", "hash", "list", "set", "zset":
+	}
+	if kind := held[0].Held.Algorithm; kind.IsValue() {
 		return nil, userError{"the key holds data of the type " + kind.String() + ", and no limit: nothing was reset; DEL deletes it"}
 	}
-	if _, err := carryOut(ctx, r, s, "DEL", c.Key); err != nil {
+	if err := carryOut(ctx, r, s, "DEL", c.Key); err != nil {
 		return nil, err
 	}
 	a.log.Info("a key was reset from the page for operators", "from", r.RemoteAddr)
@@ -100,7 +100,7 @@ func (a *Admin) override(ctx context.Context, s *server.Server, r *http.Request)
 	if c.Version != versionOf(&before, known) {
 		return nil, userError{"somebody else has changed the limits of this caller since they were shown: look at them again"}
 	}
-	if _, err := carryOut(ctx, r, s, words...); err != nil {
+	if err := carryOut(ctx, r, s, words...); err != nil {
 		return nil, err
 	}
 	a.log.Info("a caller's limits were set from the page for operators", "policy", c.Policy, "from", r.RemoteAddr)

@@ -66,7 +66,7 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// Who changes limits is told: a user with an address, or the page with that of the browser. What changes nothing is no event.
+// An event names the user who changed limits and the address, which is the browser's if the page did it. A command that changes nothing makes no event.
 func TestEventsOfChanges(t *testing.T) {
 	h := newHost(t, nil)
 	h.serve()

@@ -103,7 +103,7 @@ type copiedKeys struct {
 	first   []int // of each operation's keys in ends
 }
 
-// copyFrom copies the keys by which a denial is listed, those of a WATCH, and the first command.
+// copyFrom copies the keys by which a denial is listed, those of a WATCH, the names in a change of a policy, and the first command.
 func (k *copiedKeys) copyFrom(ops []engine.Op, first []byte) {
 	k.inUse = true
 	k.command = append(k.command[:0], first[:min(len(first), slowlog.MaxRawBytes)]...)
@@ -111,9 +111,7 @@ func (k *copiedKeys) copyFrom(ops []engine.Op, first []byte) {
 	for i := range ops {
 		k.first = append(k.first, len(k.ends))
 		switch op := ops[i].Request(); op.Verb {
-		case engine.Acquire, engine.Fingerprint:
-			k.add(op.Key)
-		case engine.SetPolicy, engine.DropPolicy:
+		case engine.Acquire, engine.Fingerprint, engine.SetPolicy, engine.DropPolicy:
 			k.add(op.Key)
 		case engine.SetOverride:
 			k.add(op.Key)

@@ -76,8 +76,8 @@ func TestBucketsAreBounded(t *testing.T) {
 	}
 }
 
-// An Envoy that comes back on a new stream keeps what it has while there is nothing for it. What it has of the same stream without a limit, or by
-// another rule, it does not keep: it is denied at once.
+// An Envoy that comes back on a new stream keeps its assignment while no tokens are free for it. An assignment of the same stream without a limit,
+// or by another rule, ends at once with a denial.
 func TestOnlyWhatAnEarlierStreamGaveIsKept(t *testing.T) {
 	s := NewTable("a", 1).NewStream()
 	now := time.Duration(0)

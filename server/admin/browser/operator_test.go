@@ -81,7 +81,7 @@ func TestWhatIsDoneToAKey(t *testing.T) {
 	b.until(`document.getElementById("key-override").disabled && document.getElementById("key-done").innerText === ""`)
 }
 
-// Who changed a limit is told at the next look, also of another node.
+// The page shows who changed a limit.
 func TestEvents(t *testing.T) {
 	p := start(t)
 	do(t, p.listen, "RL.POLICY SET api TB user:{} 2 1/h", "RL.POLICY SET <b>api</b> TB user:{} 2 1/h", "TB.ACQUIRE user:a 2 1/h")
