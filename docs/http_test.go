@@ -21,7 +21,7 @@ import (
 // startHTTP starts a server whose clock stands still, until the end of the test, and returns its URL.
 func startHTTP(t *testing.T) (url string) {
 	cfg := config.Default()
-	cfg.Listen, cfg.HTTPListen, cfg.Admin, cfg.Loops = []string{"127.0.0.1:0"}, []string{"127.0.0.1:0"}, "", 1
+	cfg.Listen, cfg.HTTPListen, cfg.Admin, cfg.Loops, cfg.IdleTimeout = []string{"127.0.0.1:0"}, []string{"127.0.0.1:0"}, "", 1, 0
 	clock := clocktest.New(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 	keys := store.New(store.Config{Commands: server.NewCommands(&cfg)})
 	s := server.New(server.Options{Config: cfg, Decider: &decider.Local{Store: keys, Clock: clock.Clock}, Keys: keys, Clock: clock.Clock,

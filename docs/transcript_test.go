@@ -112,7 +112,7 @@ type client struct {
 func newPlayer(t testing.TB) *player {
 	p := &player{t: t, clock: clocktest.New(transcriptStart), conns: map[string]*client{}}
 	cfg := config.Default()
-	cfg.Listen, cfg.Loops = []string{"127.0.0.1:0"}, 1
+	cfg.Listen, cfg.Loops, cfg.IdleTimeout = []string{"127.0.0.1:0"}, 1, 0
 	changes := new(keyevents.Hub)
 	keys := store.New(store.Config{Shards: 16, Commands: server.NewCommands(&cfg), Changed: changes.Changed})
 	changes.Attach(keys.Observe)

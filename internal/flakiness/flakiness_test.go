@@ -33,6 +33,8 @@ var rules = []rule{
 		remedy: "Start it by the module's helper, which ends it with the test, or by exec.CommandContext with t.Context() and WaitDelay"},
 	{name: "pipe", inText: readersThatEnd,
 		remedy: "The writer fails if it writes more after its reader has ended, which pipefail makes a failure of the script, now and then: take a reader that reads to the end, such as sed -n 1,10p or grep >/dev/null"},
+	{name: "idle", inGo: closedAsIdle,
+		remedy: "Set IdleTimeout, to 0 if it is not the subject: the clock moves by hours, and the server may look for idle connections before the next request reaches it"},
 	{name: "seed", inGo: unseeded, inText: unseededInText,
 		remedy: "Take rand.New(rand.NewPCG(seed, …)) with testsize.Seed() or a fixed seed, and print it"},
 }

@@ -33,7 +33,7 @@ func snippetsIn(rule, file string, found bool, codes ...string) (all []snippet) 
 // Every rule finds its snippets, and accepts others that look alike.
 func TestFlakinessRules(t *testing.T) {
 	var all []snippet
-	for _, some := range [][]snippet{timeSnippets(), cpuSnippets(), waitSnippets(), processSnippets(), pipeSnippets(), seedSnippets()} {
+	for _, some := range [][]snippet{timeSnippets(), cpuSnippets(), waitSnippets(), processSnippets(), pipeSnippets(), idleSnippets(), seedSnippets()} {
 		all = append(all, some...)
 	}
 	tested := map[string]map[bool]bool{}
@@ -149,6 +149,11 @@ func processSnippets() (all []snippet) {
 func pipeSnippets() []snippet {
 	return append(snippetsIn("pipe", ".ci/run", true, `sort -rn tests | head -n 10`, `go list ./... | grep -q main`, `list | grep -F -m 1 x`, `list | sed '/x/q'`),
 		snippetsIn("pipe", ".ci/run", false, `sort -rn tests | sed -n 1,10p`, `grep -q main list`, `list | grep main >/dev/null`, `list | head -n 3 || true`, `# list | head`)...)
+}
+
+func idleSnippets() []snippet {
+	return append(inTest("idle", true, `cfg, clock := config.Default(), clocktest.New(start); cfg.Listen = address; serve(cfg, clock)`),
+		inTest("idle", false, `cfg, clock := config.Default(), clocktest.New(start); cfg.Listen, cfg.IdleTimeout = address, 0; serve(cfg, clock)`, `cfg := config.Default(); cfg.Listen = address; serve(cfg)`)...)
 }
 
 func seedSnippets() (all []snippet) {

@@ -191,3 +191,20 @@ func reportMatches(f textFile, byLanguage map[string]*regexp.Regexp, what string
 		}
 	}
 }
+
+// closedAsIdle finds listening servers that close connections as idle by a clock that a test moves.
+func closedAsIdle(_ *goPackage, f *function, report func(at token.Pos, what string)) {
+	clock, fields := token.NoPos, map[string]bool{}
+	ast.Inspect(f.node, func(n ast.Node) bool {
+		if s, is := n.(*ast.SelectorExpr); is {
+			fields[s.Sel.Name] = true
+			if isSelector(s, "clocktest", "New") {
+				clock = n.Pos()
+			}
+		}
+		return true
+	})
+	if clock.IsValid() && fields["Listen"] && !fields["IdleTimeout"] {
+		report(clock, "the server closes idle connections by a clock that the test moves")
+	}
+}

@@ -40,7 +40,7 @@ func newHost(t testing.TB, change func(*config.Config, *server.Options)) *host {
 	h := &host{TB: t, Service: new(Service), clock: clocktest.New(begin)}
 	h.Service.now = func() time.Time { return time.Unix(0, h.clock.Now()) }
 	cfg := config.Default()
-	cfg.Listen, cfg.GRPCListen, cfg.RLSConfig, cfg.Loops = []string{"127.0.0.1:0"}, []string{"127.0.0.1:0"}, "testdata/rules", 1
+	cfg.Listen, cfg.GRPCListen, cfg.RLSConfig, cfg.Loops, cfg.IdleTimeout = []string{"127.0.0.1:0"}, []string{"127.0.0.1:0"}, "testdata/rules", 1, 0
 	keys := store.New(store.Config{Shards: 16})
 	t.Cleanup(keys.Close)
 	o := server.Options{Decider: &decider.Local{Store: keys, Clock: h.clock.Clock}, Keys: keys, Clock: h.clock.Clock, Log: h.log.Logger(), Version: "0.0.0-test"}

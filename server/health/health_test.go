@@ -31,7 +31,7 @@ func (waiting) Ready() error                             { return errors.New("th
 // newHost returns the address of health checks of a server that needs a password.
 func newHost(t *testing.T, s *Service, more ...gateway.Service) string {
 	cfg := config.Default()
-	cfg.Listen, cfg.HealthListen, cfg.Loops = []string{"127.0.0.1:0"}, []string{"127.0.0.1:0"}, 1
+	cfg.Listen, cfg.HealthListen, cfg.Loops, cfg.IdleTimeout = []string{"127.0.0.1:0"}, []string{"127.0.0.1:0"}, 1, 0
 	password, _ := config.Lookup("requirepass")
 	if err := password.Set(&cfg, "secret"); err != nil {
 		t.Fatal(err)
