@@ -8,7 +8,7 @@ import (
 )
 
 // groupAtOnce bounds the operations of a group. More would hold more locks, and gain little.
-const groupAtOnce = 8
+const groupAtOnce = 16
 
 // located is where the key of an operation is.
 type located struct {
@@ -28,7 +28,13 @@ func (s *Keyspace) ApplyGroup(c *algorithm.Call, now int64, ops []engine.Op, res
 	var room [groupAtOnce]located
 	for ; n < min(groupAtOnce, len(ops)) && algorithm.IsShort(&ops[n]); n++ {
 		h, k := maphash.Bytes(s.seed, ops[n].Key), &room[n]
-		k.shard, k.tag = &s.shards[s.shardOf(h)], uint32(h)
+		if k.shard, k.tag = &s.shards[s.shardOf(h)], uint32(h); !k.shard.touchHead() {
+			break
+		}
+	}
+	most := n
+	for n = 0; n < most; n++ {
+		k := &room[n]
 		if k.locked = k.shard.mu.TryLock(); !k.locked && !holds(room[:n], k.shard) {
 			break
 		}

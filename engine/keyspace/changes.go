@@ -44,10 +44,10 @@ type Changes struct {
 
 // notes are the changes that one shard has to report.
 type notes struct {
-	Number  uint32 // of the shard
 	changes *Changes
 	dirty   []uint32 // references of records written since the last Changes
 	gone    []byte   // keys deleted since then: 4 bytes of length, the key
+	Number  uint32   // of the shard
 }
 
 // maxGone bounds the bytes of deleted keys that a shard notes. Beyond it a snapshot is needed.

@@ -193,6 +193,6 @@ func (t *table) shrink() {
 	})
 	if room := max(t.index.count+t.index.count/3, minEntries); room < t.index.room()/2 {
 		t.Moves++
-		t.index.resize(room)
+		t.index.resize(room, t.mem)
 	}
 }

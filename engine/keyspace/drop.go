@@ -90,10 +90,10 @@ func (t *table) free() {
 	if t.snapshot != nil {
 		t.snapshot.takeOver(t)
 	} else {
-		t.index.free()
+		t.index.free(t.mem)
 		t.arena.each(func(_ int, g *segment) { t.mem.free(g.bytes) })
 	}
-	t.arena, t.index = arena{}, index{mem: t.mem}
+	t.arena, t.index = arena{}, index{}
 	t.kept.clear(t.mem)
 	t.dirty = nil
 	t.sampleFrom, t.fullUntil, t.stuckUntil = 0, 0, 0

@@ -31,7 +31,7 @@ func (t growth) growIndex(entries int) bool {
 		return false
 	}
 	t.Moves++
-	t.index.resize(room)
+	t.index.resize(room, t.mem)
 	return true
 }
 

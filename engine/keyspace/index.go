@@ -10,7 +10,6 @@ type index struct {
 	slots []uint64
 	homes uint64 // number of slots a tag can call home; the rest is room for the last run
 	count int
-	mem   *memory
 }
 
 const (
@@ -21,7 +20,7 @@ const (
 
 func newIndex(entries int, mem *memory) index {
 	homes := homesFor(entries)
-	return index{slots: mem.slots(homes + indexTail), homes: uint64(homes), mem: mem}
+	return index{slots: mem.slots(homes + indexTail), homes: uint64(homes)}
 }
 
 // homesFor is the number of homes of an index that has room for entries.
@@ -34,7 +33,7 @@ func indexBytes(entries int) int64 {
 	return int64(homesFor(entries)+indexTail) * slotBytes
 }
 
-func (x *index) free() { x.mem.freeSlots(x.slots); x.slots = nil }
+func (x *index) free(mem *memory) { mem.freeSlots(x.slots); x.slots = nil }
 
 func (x *index) bytes() int64 { return int64(len(x.slots)) * slotBytes }
 
@@ -83,15 +82,15 @@ func (x *index) insert(tag uint32, ref uint32) bool {
 
 // resize gives the index room for entries: at least as many as it holds, and more where its last run would outgrow its room.
 // It needs only the slots, and closes gaps between them.
-func (x *index) resize(entries int) {
+func (x *index) resize(entries int, mem *memory) {
 	for {
-		to := newIndex(entries, x.mem)
+		to := newIndex(entries, mem)
 		if to.append(x.slots) {
-			x.free()
+			x.free(mem)
 			*x = to
 			return
 		}
-		to.free()
+		to.free(mem)
 		entries += entries/4 + indexTail
 	}
 }

@@ -61,7 +61,7 @@ func (s *Keyspace) Init(o Config) {
 	s.memory.buffers.New = func() any { return new([segmentBytes]byte) }
 	limits := newLimitTable(&s.memory)
 	for i := range s.shards {
-		s.shards[i].mem, s.shards[i].index.mem, s.shards[i].limits = &s.memory, &s.memory, limits
+		s.shards[i].mem, s.shards[i].limits = &s.memory, limits
 		s.shards[i].admission = &s.Admission
 		s.shards[i].Number, s.shards[i].changes = uint32(i), &s.changes
 	}

@@ -12,7 +12,7 @@ type Shard struct {
 	mu sync.Mutex
 	table
 	admission *admission.Admission
-	_         [64]byte
+	_         [8]byte // up to a whole number of the lines of a processor's cache
 }
 
 // Lock locks the shard. Several are locked in the order of their numbers, or with TryLock.

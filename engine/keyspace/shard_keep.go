@@ -119,7 +119,7 @@ func (t *table) newRecord(now int64, tag uint32, key []byte, limit *limits.Limit
 	t.Moves++
 	ref = t.arena.append(need)
 	for !t.index.insert(tag, ref) {
-		t.index.resize(t.index.room()*5/4 + indexTail) // so rare and so little that the memory bound is not asked
+		t.index.resize(t.index.room()*5/4+indexTail, t.mem) // so rare and so little that the memory bound is not asked
 	}
 	r := t.record(ref)
 	r.setLimitID(t.limits.acquire(limit, &t.pin))

@@ -9,26 +9,28 @@ import (
 )
 
 // table is a hash table in memory of its own: an index over records in an arena. Records are appended; the space that a
-// deleted one leaves behind is counted and won back when its segment is compacted.
+// deleted one leaves behind is counted and won back when its segment is compacted. What every decision reads stands in front, see touchHead.
 type table struct {
-	arena  arena
-	index  index
-	Moves  uint32 // counts what may have moved records, or their slots
-	limits *limitTable
-	pin    pinned // the limit of the key made last
-	mem    *memory
-	quotas *admission.Quotas // nil if there are none
-
+	mem      *memory
+	index    index
+	arena    arena
+	Moves    uint32 // counts what may have moved records, or their slots
+	phase    uint32 // the phaseBit of every record except those that snapshot has not visited yet
+	limits   *limitTable
 	snapshot *Snapshot // that has not visited this table yet
-	phase    uint32    // the phaseBit of every record except those that snapshot has not visited yet
-
 	notes
-	kept keptKeys
+
+	pin    pinned            // the limit of the key made last
+	quotas *admission.Quotas // nil if there are none
+	kept   keptKeys
 
 	sampleFrom uint64 // tag from which makeRoom looks for expired entries
 	fullUntil  int64  // makeRoom does not look at all entries for new keys again before this time
 	stuckUntil int64  // nor for a state that grows
 }
+
+// shortRecord is the bytes of a record of a bucket with a key of 9 to 16 bytes.
+const shortRecord = 40
 
 // fullRetry is the time for which a shard whose memory is short does not look at all its entries again.
 const fullRetry = 100_000_000
@@ -39,6 +41,11 @@ type Place struct {
 	ref   uint32
 	Found bool
 }
+
+// touchHead reads a field in each of the two lines of the processor's cache with which a look-up begins, so that those of several shards
+// are fetched side by side. Neither field changes, so no lock is needed. It is true of every table: callers depend on that, because the
+// compiler leaves out a load whose value nobody uses.
+func (t *table) touchHead() bool { return t.mem != nil && t.limits != nil }
 
 func (t *table) record(ref uint32) record { return t.arena.record(ref) }
 
@@ -75,7 +82,8 @@ func (t *table) expired(r record, now int64) bool {
 	return algorithm.Table[limit.Algorithm].Expired(state, limit, now)
 }
 
-// Seek returns the position from which findFrom looks for a key. It reads the head of the record there, so that the processor fetches it.
+// Seek returns the position from which findFrom looks for a key. It reads the head of the record there, and the end of a
+// short one, which may lie in another line of the processor's cache, so that the processor fetches them.
 func (t *table) Seek(tag uint32) (at, head uint64) {
 	if t.index.count == 0 {
 		return 0, 0
@@ -85,7 +93,8 @@ func (t *table) Seek(tag uint32) (at, head uint64) {
 	if ref == 0 {
 		return at, 0
 	}
-	return at, uint64(t.record(ref)[4])
+	r := t.record(ref)
+	return at, uint64(r[0]) | uint64(r[min(len(r), shortRecord)-1])
 }
 
 func (t *table) Find(tag uint32, key []byte) Place {
