@@ -25,13 +25,12 @@ func cut(root string, day time.Time) (tag string, err error) {
 	if _, err := r.git("rev-parse", "--verify", "--quiet", "refs/tags/"+tag); err == nil {
 		return "", fmt.Errorf("%s has been released: raise the version in cmd/stint/version.go", tag)
 	}
-	subject := "release: " + r.version
-	commit, err := r.git("log", "-1", "--format=%H", "--grep=^"+regexp.QuoteMeta(subject)+"$")
+	commit, err := r.cutAt()
 	if err != nil {
 		return "", err
 	}
 	if commit == "" {
-		if err := r.date(subject, day); err != nil {
+		if err := r.date(day); err != nil {
 			return "", err
 		}
 		commit = "HEAD"
@@ -39,8 +38,16 @@ func cut(root string, day time.Time) (tag string, err error) {
 	return tag, r.annotate(tag, commit)
 }
 
+// subject is that of the commit that cuts the version.
+func (r *release) subject() string { return "release: " + r.version }
+
+// cutAt is the commit that cut the version, "" before.
+func (r *release) cutAt() (string, error) {
+	return r.git("log", "-1", "--format=%H", "--grep=^"+regexp.QuoteMeta(r.subject())+"$")
+}
+
 // date puts the day into the heading of the version's section, in a commit.
-func (r *release) date(subject string, day time.Time) error {
+func (r *release) date(day time.Time) error {
 	if changed, err := r.git("status", "--porcelain"); err != nil || changed != "" {
 		return errors.Join(err, fmt.Errorf("a release is cut from a commit, and files are changed: %q", changed))
 	}
@@ -58,7 +65,7 @@ func (r *release) date(subject string, day time.Time) error {
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		return err
 	}
-	if _, err := r.git("commit", "--quiet", "--message", subject, "CHANGELOG.md"); err != nil {
+	if _, err := r.git("commit", "--quiet", "--message", r.subject(), "CHANGELOG.md"); err != nil {
 		return errors.Join(err, os.WriteFile(path, changelog, 0o644)) // it can be tried again
 	}
 	return nil
