@@ -35,8 +35,8 @@ func lastReleaseIn(t *testing.T, repository string) (commit string) {
 	if git("rev-parse", "--is-shallow-repository")[0] == "true" {
 		t.Fatal("the clone has no history to find the last release in: git fetch --unshallow --tags")
 	}
-	for _, tag := range git("tag", "--list", "v[0-9]*", "--sort=-version:refname", "--merged=HEAD", "--no-contains=HEAD") {
-		return tag
+	if tags := git("tag", "--list", "v[0-9]*", "--sort=-version:refname", "--merged=HEAD", "--no-contains=HEAD"); len(tags) > 0 {
+		return tags[0]
 	}
 	for _, commit := range git("log", "--format=%H", "--extended-regexp", "--grep=^release: [0-9]+\\.[0-9]+\\.[0-9]+$") {
 		if commit != git("rev-parse", "HEAD")[0] {
