@@ -404,8 +404,8 @@ func goldenEntry(index uint64) LogEntry {
 func TestGoldenLogs(t *testing.T) {
 	if *update {
 		dir := Dir(fmt.Sprintf("testdata/golden-log/v%d", formatVersion))
-		if err := errors.Join(os.RemoveAll(string(dir)), os.MkdirAll(string(dir), 0o755)); err != nil {
-			t.Fatal(err)
+		if err := os.Mkdir(string(dir), 0o755); err != nil {
+			t.Fatalf("%v: logs of a released version stay as they are; remove them first if no release writes them", err)
 		}
 		l, err := openEntryLog(dir, true, 2<<10, noVisit)
 		if err != nil {

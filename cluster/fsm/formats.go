@@ -12,7 +12,8 @@ import (
 )
 
 // FormatVersion is a version of the bytes in the log and between nodes: operations, with their options and algorithms,
-// and kinds of entries. Version 1 is that of release 0.1.0, version 2 that of 0.2.0. Where nodes write one down, 0 stands for 1: release 0.1.0 writes nothing.
+// and kinds of entries. Version 1 is that of release 0.1.0, version 2 that of 0.2.0, and once CHANGELOG.md has a day for 0.2.0, additions begin
+// version 3: TestReleasedFormats holds it. Where nodes write a version down, 0 stands for 1: release 0.1.0 writes nothing.
 type FormatVersion uint32
 
 // OrFirst is the version, or the first in place of 0.

@@ -2,10 +2,12 @@ package main
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -115,13 +117,14 @@ func TestIdentifyBuild(t *testing.T) {
 	}
 }
 
-// Wherever a version stands that is released with the server, it is the one in version.go.
+// Wherever a version stands that is released with the server, it is the one in version.go. With -update it is written there, but for the changelog.
 func TestOneVersion(t *testing.T) {
 	patterns := map[string]string{
 		"CHANGELOG.md":                      `(?m)^## (\d+\.\d+\.\d+) `,
 		"clients/python/pyproject.toml":     `(?m)^version = "(.+)"$`,
 		"clients/node/package.json":         `(?m)^  "version": "(.+)",$`,
 		"clients/node/package-lock.json":    `(?m)^  "version": "(.+)",$`,
+		"clients/node/./package-lock.json":  `(?m)^      "version": "(.+)",$`,
 		"clients/node/README.md":            `/stintdb-client-(.+)\.tgz`,
 		"docs/deployment.md":                `/stint_(.+)_amd64\.deb`,
 		"docs/envoy.md":                     `image: stint:(.+)`,
@@ -143,8 +146,19 @@ func TestOneVersion(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if found := regexp.MustCompile(pattern).FindSubmatch(text); found == nil || string(found[1]) != latest {
-			t.Errorf("%s: %q, not %s, the version in version.go", path, found, latest)
+		found := regexp.MustCompile(pattern).FindSubmatchIndex(text)
+		if found == nil {
+			t.Errorf("%s: no %s", path, pattern)
+			continue
+		}
+		version := string(text[found[2]:found[3]])
+		if *update && path != "CHANGELOG.md" {
+			err = os.WriteFile("../../"+path, slices.Concat(text[:found[2]], []byte(latest), text[found[3]:]), 0o644)
+		} else if version != latest {
+			err = fmt.Errorf("%s, not %s, the version in version.go: run the test with -update", version, latest)
+		}
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
 		}
 	}
 }

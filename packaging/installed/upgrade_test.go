@@ -12,7 +12,7 @@ import (
 	"github.com/stintdb/stint/internal/testserver"
 )
 
-// firstToGoBackTo stands for the last release while none has a tag: the commit from which on nodes have kept their votes in today's files. A
+// firstToGoBackTo stands for the last release while there is none: the commit from which on nodes have kept their votes in today's files. A
 // build before it refuses the directory of a newer one.
 const firstToGoBackTo = "4d42a07f17abab638145c8b67e1a43729724bcd6"
 
@@ -26,34 +26,58 @@ func lastRelease(t *testing.T) (source string) {
 	return source
 }
 
-// lastReleaseIn is the last tag of a release before the commit of a repository.
+// lastReleaseIn is the newest release before the checked-out commit of a repository: its tag, or its commit in a clone without tags.
 func lastReleaseIn(t *testing.T, repository string) (commit string) {
 	t.Helper()
-	if output(t, "git", "-C", repository, "rev-parse", "--is-shallow-repository") == "true\n" {
+	git := func(args ...string) []string {
+		return strings.Fields(output(t, "git", append([]string{"-C", repository}, args...)...))
+	}
+	if git("rev-parse", "--is-shallow-repository")[0] == "true" {
 		t.Fatal("the clone has no history to find the last release in: git fetch --unshallow --tags")
 	}
-	tag, err := testserver.Command(t, "git", "-C", repository, "describe", "--tags", "--abbrev=0", "--match", "v[0-9]*", "HEAD^").Output()
-	if err != nil { // none is there
-		return firstToGoBackTo
+	if tags := git("tag", "--list", "v[0-9]*", "--sort=-version:refname", "--merged=HEAD", "--no-contains=HEAD"); len(tags) > 0 {
+		return tags[0]
 	}
-	return strings.TrimSpace(string(tag))
+	for _, commit := range git("log", "--format=%H", "--extended-regexp", "--grep=^release: [0-9]+\\.[0-9]+\\.[0-9]+$") {
+		if commit != git("rev-parse", "HEAD")[0] {
+			return commit
+		}
+	}
+	return firstToGoBackTo
 }
 
-// The release before a commit is that of the last tag, and not the commit's own.
+// The release before a commit is the newest one before it, and not the commit's own. A clone without tags finds the same.
 func TestInstalledLastRelease(t *testing.T) {
 	repository := t.TempDir()
-	git := func(args ...string) {
+	git := func(args ...string) string {
 		t.Helper()
-		output(t, "git", append([]string{"-C", repository, "-c", "user.name=somebody", "-c", "user.email=somebody@example.org"}, args...)...)
+		return strings.TrimSpace(output(t, "git", append([]string{"-C", repository, "-c", "user.name=somebody", "-c", "user.email=somebody@example.org"}, args...)...))
 	}
 	output(t, "git", "init", "--quiet", repository)
-	for _, step := range []struct{ tag, want string }{{"", firstToGoBackTo}, {"clients/go/v0.9.0", firstToGoBackTo}, {"v0.2.0", firstToGoBackTo}, {"", "v0.2.0"}, {"v0.10.0", "v0.2.0"}, {"", "v0.10.0"}} {
-		git("commit", "--quiet", "--allow-empty", "--message", "work")
+	for _, step := range []struct{ subject, tag, want string }{
+		{"work", "", firstToGoBackTo},
+		{"clients", "clients/go/v0.9.0", firstToGoBackTo},
+		{"release: 0.2.0", "v0.2.0", firstToGoBackTo},
+		{"more work", "", "v0.2.0"},
+		{"release: 0.9.0", "v0.9.0", "v0.2.0"},
+		{"release: 0.10.0", "v0.10.0", "v0.9.0"},
+		{"release: notes", "", "v0.10.0"},
+	} {
+		git("commit", "--quiet", "--allow-empty", "--message", step.subject)
 		if step.tag != "" {
 			git("tag", "--annotate", step.tag, "--message", step.tag)
 		}
 		if got := lastReleaseIn(t, repository); got != step.want {
-			t.Errorf("with the tag %q the last release is %s, not %s", step.tag, got, step.want)
+			t.Errorf("at %q the last release is %s, not %s", step.subject, got, step.want)
+		}
+		without := filepath.Join(t.TempDir(), "without-tags")
+		output(t, "git", "clone", "--quiet", "--no-tags", repository, without)
+		want := step.want
+		if want != firstToGoBackTo {
+			want = git("rev-parse", want+"^{commit}")
+		}
+		if got := lastReleaseIn(t, without); got != want {
+			t.Errorf("at %q the last release is %s in a clone without tags, not %s", step.subject, got, want)
 		}
 	}
 }

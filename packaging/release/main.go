@@ -111,6 +111,11 @@ func newRelease(root, out string) (*release, error) {
 		return nil, err
 	}
 	r.commit, r.moment = commit, time.Unix(unix, 0).UTC()
+	if released, err := r.cutAt(); err != nil {
+		return nil, err
+	} else if released != "" && released != commit {
+		fmt.Fprintf(os.Stderr, "release: %s was cut at commit %.12s, and this is %.12s: what is built here is for tests, not to be published\n", r.version, released, commit)
+	}
 	if r.Project, err = config.Load(filepath.Join(root, ".goreleaser.yaml")); err != nil {
 		return nil, err
 	}

@@ -36,6 +36,7 @@ func TestCut(t *testing.T) {
 	git("config", "user.email", "somebody@example.org")
 	write("cmd/stint/version.go", "package main\n\nconst latest = \"1.2.0\"\n")
 	write("CHANGELOG.md", "# Changelog\n\n## 1.2.0 – not released yet\n\nNew.\n\n### If you used an earlier build\n\n- Do this.\n\n## 1.1.0 – 2020-01-01\n\nOld.\n")
+	git("commit", "--quiet", "--allow-empty", "--message", "begin")
 	git("add", ".")
 	day := time.Date(2026, 11, 26, 23, 0, 0, 0, time.UTC)
 	refused := func(says string) {
@@ -46,6 +47,14 @@ func TestCut(t *testing.T) {
 	}
 	refused("files are changed")
 	git("commit", "--quiet", "--message", "work")
+	git("config", "core.hooksPath", "hooks")
+	write(".git/info/exclude", "/hooks\n")
+	write("hooks/pre-commit", "#!/bin/sh\nexit 1\n")
+	if err := os.Chmod(filepath.Join(root, "hooks/pre-commit"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	refused("git commit")
+	git("config", "--unset", "core.hooksPath") // and nothing was left behind
 	if tag, err := cut(root, day); tag != "v1.2.0" || err != nil {
 		t.Fatal(tag, err)
 	}
@@ -62,6 +71,17 @@ func TestCut(t *testing.T) {
 		t.Errorf("it leaves %s", changed)
 	}
 	refused("v1.2.0 has been released")
+
+	commit, message := git("rev-parse", "HEAD"), git("tag", "--list", "--format=%(contents)")
+	git("tag", "--delete", "v1.2.0") // as in a clone without tags
+	git("commit", "--quiet", "--allow-empty", "--message", "later work")
+	if tag, err := cut(root, day.AddDate(0, 0, 3)); tag != "v1.2.0" || err != nil {
+		t.Error(tag, err)
+	}
+	if at, says := git("rev-parse", "v1.2.0^{commit}"), git("tag", "--list", "--format=%(contents)"); at != commit || says != message {
+		t.Errorf("the tag that was lost is %s %q, not %s %q", at, says, commit, message)
+	}
+
 	write("cmd/stint/version.go", "package main\n\nconst latest = \"1.3.0\"\n")
 	git("commit", "--quiet", "--all", "--message", "more work")
 	refused(`no heading "## 1.3.0 – not released yet"`)

@@ -146,7 +146,11 @@ const plainReply = "`OK`."
 // writeHandbookLine writes a command of which Redis's documentation has the details.
 func writeHandbookLine(out *bytes.Buffer, row *Row) {
 	if !isHelp(row) && !row.IsContainer() {
-		fmt.Fprintf(out, "- `%s`: %s\n", row.usage(), row.Summary)
+		since := ""
+		if row.Since != firstVersion {
+			since = " Since " + row.Since + "."
+		}
+		fmt.Fprintf(out, "- `%s`: %s%s\n", row.usage(), row.Summary, since)
 	}
 }
 
