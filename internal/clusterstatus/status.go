@@ -115,7 +115,22 @@ type Report struct {
 	Granted     float64 `json:"granted"` // a second
 	Denied      float64 `json:"denied"`
 
+	Totals *Totals `json:"totals,omitempty"`
 	Counts *Counts `json:"counts,omitempty"` // only while somebody looks at the page of the node that asks
+}
+
+// Totals is what a node has decided since it was started, from which other nodes make its traffic over time.
+type Totals struct {
+	At      int64 `json:"at"` // in nanoseconds since the Unix epoch, by the cluster's time
+	Granted int64 `json:"granted"`
+	Denied  int64 `json:"denied"`
+
+	Median float64 `json:"median"` // latency in seconds in the last second, 0 without commands
+	Tail   float64 `json:"tail"`   // that 99 % do not exceed
+
+	MinuteAt     int64   `json:"minuteAt"` // when the last whole minute ended, 0 for none
+	MinuteMedian float64 `json:"minuteMedian"`
+	MinuteTail   float64 `json:"minuteTail"`
 }
 
 // Counts is what pages add up over nodes. Its size is bounded: see package admin.
