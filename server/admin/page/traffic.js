@@ -69,7 +69,7 @@ export function drawTraffic(o) {
   lines($("latencies"), [{ kind: "median", values: some("median") }, { kind: "tail", values: some("tail") }], { ...same, format: (v) => (v ? seconds(v) : "0"),
     label: `Now a median of ${seconds(now.median)}, 99 % faster than ${seconds(now.tail)}` });
   if (!o.cluster) return;
-  const without = now.without ?? [], said = at() ? (without.length ? `Node ${at()} is not heard of.` : `Node ${at()} alone.`) : `${whose({ all: now.nodes + without.length, without })} in the sum.`;
+  const without = now.without ?? [], said = at() ? (without.length ? `Node ${at()} is not heard of.` : `Node ${at()} alone.`) : `${whose({ all: now.nodes + without.length, without })}${without.length ? "," : ""} in the sum.`;
   const most = 3, earlier = gaps.slice(-most).map((g) => g.text).join("; ");
   const text = `${said}${earlier && ` In the charts, ${gaps.length > most ? "last " : ""}${earlier}.`}`;
   if ($("in-sum").textContent !== text) $("in-sum").textContent = text; // screen readers speak what changes
