@@ -32,7 +32,7 @@ func TestChartsOfTheCluster(t *testing.T) {
 	b.until(`document.getElementById("in-sum").textContent.startsWith("All 3 nodes in the sum.")`)
 	lost := "c"
 	nodes[lost].Stop(t)
-	b.until(`document.getElementById("in-sum").textContent.match(/^2 of 3 nodes, without c, in the sum. In the charts, .*[0-9:]+ to [0-9:]+ without c.$/)`)
+	b.until(`document.getElementById("in-sum").textContent.match(/^2 of 3 nodes, without c, in the sum. In the charts: .*since [0-9:]+ without c.$/)`)
 	b.until(`document.querySelector("#rates rect.gap:last-of-type title").textContent.endsWith("without c") && ` + granted)
 	b.until(`document.querySelector("#rates path.granted:not(.area)").getAttribute("d").split("M").length > 2`) // the line is broken there
 	b.screenshot("charts")

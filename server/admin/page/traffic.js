@@ -54,7 +54,8 @@ function spansWithout(points) {
     if (last?.names === names && last.to === i - 1) last.to = i;
     else all.push({ names, from: i, to: i });
   });
-  return all.map(({ names, from, to }) => ({ from, to, text: `${clock(1000 * points[from].at, true)} to ${clock(1000 * points[to].at, true)} without ${names}` }));
+  const time = (i) => clock(1000 * points[i].at, true);
+  return all.map(({ names, from, to }) => ({ from, to, text: `${to === points.length - 1 ? `since ${time(from)}` : from === to ? `at ${time(from)}` : `from ${time(from)} to ${time(to)}`} without ${names}` }));
 }
 
 // drawTraffic draws the range that is chosen.
@@ -71,7 +72,7 @@ export function drawTraffic(o) {
   if (!o.cluster) return;
   const without = now.without ?? [], said = at() ? (without.length ? `Node ${at()} is not heard of.` : `Node ${at()} alone.`) : `${whose({ all: now.nodes + without.length, without })}${without.length ? "," : ""} in the sum.`;
   const most = 3, earlier = gaps.slice(-most).map((g) => g.text).join("; ");
-  const text = `${said}${earlier && ` In the charts, ${gaps.length > most ? "last " : ""}${earlier}.`}`;
+  const text = `${said}${earlier && ` In the charts${gaps.length > most ? ", lately" : ""}: ${earlier}.`}`;
   if ($("in-sum").textContent !== text) $("in-sum").textContent = text; // screen readers speak what changes
 }
 
