@@ -40,6 +40,7 @@ type Status struct {
 	LastSnapshot      time.Time     // when it was begun: its state is of that moment; zero if there is none
 	LogBytes          int64         // written to the log since the last snapshot, or since the start if that is later
 	DiskStalled       bool          // a write to the log takes longer than --cluster-disk-timeout
+	DiskErr           error         // of the last write to the log, nil if it succeeded
 	ClockAhead        time.Duration // of the cluster's time before this node's own clock, 0 while the cluster has no time
 	Time              int64         // the cluster's time at the last entry applied here, nanoseconds since the Unix epoch
 
@@ -119,7 +120,7 @@ type Report struct {
 	Counts *Counts `json:"counts,omitempty"` // only while somebody looks at the page of the node that asks
 }
 
-// Totals is what a node has decided since it was started, from which other nodes make its traffic over time.
+// Totals counts the decisions of a node since its start: other nodes make its traffic over time from them.
 type Totals struct {
 	At      int64 `json:"at"` // in nanoseconds since the Unix epoch, by the cluster's time
 	Granted int64 `json:"granted"`

@@ -117,7 +117,7 @@ func TestOtherSites(t *testing.T) {
 	}
 }
 
-// What a form of another site sends changes nothing, also from a browser that names neither its site nor its origin.
+// A form of another site changes nothing, also from a browser that names neither its site nor its origin.
 func TestForms(t *testing.T) {
 	h := newHost(t, nil)
 	h.serve()

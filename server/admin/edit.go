@@ -224,10 +224,10 @@ func limitChange(ctx context.Context, s *server.Server, old store.Policy, limits
 // applied is the reply to a draft that was kept.
 type applied struct {
 	Version string `json:"version"`          // of the policy from now on
-	Before  *draft `json:"before,omitempty"` // what undoes it
+	Before  *draft `json:"before,omitempty"` // the policy as it was, to undo the change
 }
 
-// command is what keeps a draft, and the limits that it then has.
+// command is the command that keeps a draft, and the limits that the policy then has.
 func (d *draft) command(s *server.Server) (words []string, limits []engine.Op, err error) {
 	if d.Remove {
 		return []string{"RL.POLICY", "DEL", d.Name}, nil, nil
@@ -272,7 +272,7 @@ func (a *Admin) setPolicy(ctx context.Context, s *server.Server, r *http.Request
 	return applied{now, draftOf(d.Name, &before, known, now)}, nil
 }
 
-// draftOf is a policy as it was, in place of what there is now.
+// draftOf is a policy as it was, to replace the one of now.
 func draftOf(name string, p *store.Policy, known bool, now string) *draft {
 	d := &draft{Name: name, Shadow: p.Shadow, Strict: p.Strict, Version: now, Remove: !known}
 	for _, part := range p.Parts {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// span is what is known of a node's decisions in a span of time.
+// span counts a node's decisions in a span of time, as far as they are known.
 type span struct {
 	member          bool    // the node belonged to the cluster then
 	covered         float32 // nanoseconds of it that are known

@@ -14,11 +14,11 @@ import (
 const (
 	trafficNodes  = 32               // further nodes are in no sum, and named
 	reportsApart  = 10 * time.Second // nothing is known of a node between reports further apart
-	reportsLate   = 3 * time.Second  // other nodes are asked once a second for what they have counted once a second
+	reportsLate   = 3 * time.Second  // other nodes are asked once a second, and count once a second
 	spanKnownFrom = 10 * time.Second // of a longer span, for it to be shown
 )
 
-// traffic is what each node of the cluster, or a server alone, has decided over time. A node reports its totals; what lies between two
+// traffic is the decisions of each node of the cluster, or of a server alone, over time. A node reports its totals; the difference of two
 // reports is spread over the spans between them, so that late reports make no dip.
 type traffic struct {
 	mu      sync.Mutex
@@ -57,7 +57,7 @@ func (t *traffic) look(now int64, members map[string]*clusterstatus.Totals) {
 	}
 }
 
-// take takes in what a node has decided between two reports, unless it began again or was not heard of in between.
+// take takes in a node's decisions between two reports, unless it began again or was not heard of in between.
 func (t *traffic) take(node string, now int64, before, after *clusterstatus.Totals) {
 	passed := after.At - before.At
 	if passed <= 0 || passed > int64(reportsApart) || now-after.At > int64(reportsApart) || after.At-now > int64(reportsApart) ||
