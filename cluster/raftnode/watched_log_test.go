@@ -22,7 +22,7 @@ func TestWatchedLogSaysWhy(t *testing.T) {
 	w := NewWatchedLog(disk, func() time.Duration { return 0 }, time.Second)
 	for i, err := range []error{nil, errors.New("no space left on device"), errors.New("input/output error"), nil} {
 		disk.err = err
-		if got := w.StoreLog(&raft.Log{}); got != err || w.Err() != err {
+		if got := w.StoreLog(&raft.Log{}); !errors.Is(got, err) || !errors.Is(w.Err(), err) {
 			t.Errorf("%d: %v, then %v, want %v", i, got, w.Err(), err)
 		}
 	}

@@ -69,9 +69,11 @@ func readJSON(r *http.Request, into any, has string) error {
 	in.DisallowUnknownFields()
 	err := in.Decode(into)
 	if err == nil {
-		if _, err = in.Token(); err == io.EOF {
+		_, err = in.Token()
+		if errors.Is(err, io.EOF) {
 			return nil
-		} else if err == nil {
+		}
+		if err == nil {
 			err = errors.New("there is more behind it")
 		}
 	}
