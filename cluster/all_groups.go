@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -136,6 +137,7 @@ func (n *Node) Status() clusterstatus.Status {
 func add(s, other *clusterstatus.Status) {
 	s.LogBytes += other.LogBytes
 	s.DiskStalled = s.DiskStalled || other.DiskStalled
+	s.DiskErr = cmp.Or(s.DiskErr, other.DiskErr)
 	s.Entries += other.Entries
 	s.Decisions += other.Decisions
 	s.DecidedReadOnly += other.DecidedReadOnly

@@ -21,7 +21,7 @@ func (g *Group) Status() clusterstatus.Status {
 	s := clusterstatus.Status{
 		ClusterID: known.ClusterID, NodeID: raftnode.NodeName(g.raft.ID), State: g.state(), Healthy: g.health.isHealthy(), Term: g.raft.CurrentTerm(),
 		LastLogIndex: g.raft.LastIndex(), CommitIndex: g.raft.CommitIndex(), AppliedIndex: g.fsm.Applied.Load(),
-		LogBytes: g.logs.Bytes.Load(), DiskStalled: g.logs.Stalled() > g.opt.DiskTimeout, Time: g.fsm.Now.Load(), ClockAhead: g.clock.Ahead(),
+		LogBytes: g.logs.Bytes.Load(), DiskStalled: g.logs.Stalled() > g.opt.DiskTimeout, DiskErr: g.logs.Err(), Time: g.fsm.Now.Load(), ClockAhead: g.clock.Ahead(),
 		Entries: g.proposer.Proposed.Load(), Decisions: g.fsm.Decisions.Load(), DecidedReadOnly: m.decidedReadOnly.Load(), DecidedByAllowance: m.decidedByAllowance.Load(), Forwarded: g.forwarder.Forwarded.Load(),
 		UncertainOutcomes: m.uncertain.Load(), NoLeaderOutcomes: m.noLeader.Load(), LeaderChanges: m.leaderChanges.Load(),
 		LocalDecisions: g.holder.table.Decisions.Load(), LentTokens: g.holder.table.Held(), HeldKeys: g.holder.table.Keys(), Lends: g.holder.table.Lends.Load(), VoidedTokens: m.voided.Load(),

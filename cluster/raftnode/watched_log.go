@@ -17,6 +17,16 @@ type WatchedLog struct {
 	slow    atomic.Int64  // when the last slow one ended, on the monotonic clock, or neverSlow
 	Bytes   atomic.Int64  // written since the last snapshot
 	Entries atomic.Int64
+
+	failed atomic.Pointer[error] // the error of the last write, nil for none
+}
+
+// Err is the error of the last write of entries, nil if it succeeded.
+func (w *WatchedLog) Err() error {
+	if err := w.failed.Load(); err != nil {
+		return *err
+	}
+	return nil
 }
 
 // neverSlow is a time before any on the monotonic clock.
@@ -46,7 +56,10 @@ func (w *WatchedLog) StoreLogs(logs []*raft.Log) error {
 	if w.Stalled() > w.late {
 		w.slow.Store(int64(w.mono()))
 	}
-	if err == nil {
+	if err != nil {
+		w.failed.Store(&err)
+	} else {
+		w.failed.Store(nil)
 		size := 0
 		for _, l := range logs {
 			size += len(l.Data) + logOverhead

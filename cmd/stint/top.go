@@ -83,7 +83,7 @@ func (p *process) top(ctx context.Context, args []string) error {
 type topView struct {
 	Version string
 	Ready   string
-	History []struct {
+	Last    *struct {
 		Seconds, Median, Tail float64
 		Granted, Denied       int64
 	}
@@ -151,8 +151,7 @@ func (c *adminClient) overview(ctx context.Context, token string) (v *topView, e
 // write writes the whole view: nothing is cut.
 func (v *topView) write(w io.Writer, host string) {
 	fmt.Fprintf(w, "Stint %s at %s: %s\n", v.Version, host, v.Ready)
-	if n := len(v.History); n > 0 && v.History[n-1].Seconds > 0 {
-		s := v.History[n-1]
+	if s := v.Last; s != nil && s.Seconds > 0 {
 		fmt.Fprintf(w, "%.0f granted/s, %.0f denied/s, p50 %.3f ms, p99 %.3f ms\n", float64(s.Granted)/s.Seconds, float64(s.Denied)/s.Seconds, 1000*s.Median, 1000*s.Tail)
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

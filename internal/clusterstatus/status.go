@@ -40,6 +40,7 @@ type Status struct {
 	LastSnapshot      time.Time     // when it was begun: its state is of that moment; zero if there is none
 	LogBytes          int64         // written to the log since the last snapshot, or since the start if that is later
 	DiskStalled       bool          // a write to the log takes longer than --cluster-disk-timeout
+	DiskErr           error         // of the last write to the log, nil if it succeeded
 	ClockAhead        time.Duration // of the cluster's time before this node's own clock, 0 while the cluster has no time
 	Time              int64         // the cluster's time at the last entry applied here, nanoseconds since the Unix epoch
 
@@ -115,7 +116,22 @@ type Report struct {
 	Granted     float64 `json:"granted"` // a second
 	Denied      float64 `json:"denied"`
 
+	Totals *Totals `json:"totals,omitempty"`
 	Counts *Counts `json:"counts,omitempty"` // only while somebody looks at the page of the node that asks
+}
+
+// Totals counts the decisions of a node since its start: other nodes make its traffic over time from them.
+type Totals struct {
+	At      int64 `json:"at"` // in nanoseconds since the Unix epoch, by the cluster's time
+	Granted int64 `json:"granted"`
+	Denied  int64 `json:"denied"`
+
+	Median float64 `json:"median"` // latency in seconds in the last second, 0 without commands
+	Tail   float64 `json:"tail"`   // that 99 % do not exceed
+
+	MinuteAt     int64   `json:"minuteAt"` // when the last whole minute ended, 0 for none
+	MinuteMedian float64 `json:"minuteMedian"`
+	MinuteTail   float64 `json:"minuteTail"`
 }
 
 // Counts is what pages add up over nodes. Its size is bounded: see package admin.

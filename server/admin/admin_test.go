@@ -92,7 +92,12 @@ func TestOtherSites(t *testing.T) {
 		{"metrics by another name", http.MethodGet, "/metrics", []string{"Host", "evil.example:6380"}, 403},
 		{"from another site", http.MethodPost, "/api/policy", []string{"Sec-Fetch-Site", "cross-site"}, 403},
 		{"from another origin", http.MethodPost, "/api/policy", []string{"Origin", "http://evil.example"}, 403},
+		{"from a sandbox", http.MethodPost, "/api/policy", []string{"Origin", "null"}, 403},
 		{"from the page", http.MethodPost, "/api/policy", []string{"Sec-Fetch-Site", "same-origin"}, 200},
+		{"by a form, from a browser that names no origin", http.MethodPost, "/api/policy", []string{"Content-Type", "text/plain"}, 415},
+		{"by a form of files", http.MethodPost, "/api/policy", []string{"Content-Type", "multipart/form-data; boundary=x"}, 415},
+		{"by a body without a type", http.MethodPost, "/api/policy", []string{"Content-Type", ""}, 415},
+		{"with a charset", http.MethodPost, "/api/policy", []string{"Content-Type", "Application/JSON; charset=utf-8"}, 200},
 		{"without profiles", http.MethodGet, "/debug/pprof/", nil, 404},
 	} {
 		if status, body := h.send(tc.method, tc.path, draft, tc.headers...); status != tc.want {
@@ -107,8 +112,31 @@ func TestOtherSites(t *testing.T) {
 	if policy := response.Header.Get("Content-Security-Policy"); !strings.Contains(policy, "default-src 'none'") {
 		t.Errorf("the page may do %q", policy)
 	}
-	if status, _ := h.send(http.MethodPost, "/api/policy", `{"name":"`+strings.Repeat("x", maxBodyBytes)+`"}`); status != 400 {
+	if status, _ := h.send(http.MethodPost, "/api/policy", `{"name":"`+strings.Repeat("x", maxBodyBytes)+`"}`); status != 413 {
 		t.Errorf("a body without end: %d", status)
+	}
+}
+
+// A form of another site changes nothing, also from a browser that names neither its site nor its origin.
+func TestForms(t *testing.T) {
+	h := newHost(t, nil)
+	h.serve()
+	c := h.dial()
+	h.do(c, "RL.POLICY SET api TB user:{} 3 1/h", "TB.ACQUIRE user:a 3 1/h")
+	for path, fields := range map[string]string{
+		"/api/policy":         `{"name":"api","limits":"TB user:{} 999 1/h`,
+		"/api/policy/preview": `{"name":"api","limits":"TB user:{} 999 1/h`,
+		"/api/key/override":   `{"policy":"api","id":"a","limits":"TB user:{} 999 1/h`,
+		"/api/key/reset":      `{"key":"user:a`,
+	} {
+		for _, kind := range []string{"text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=b"} {
+			if status, body := h.send(http.MethodPost, path, fields+`"}`, "Content-Type", kind); status != http.StatusUnsupportedMediaType || !strings.Contains(body, "application/json") {
+				t.Errorf("%s as %s: %d %s", path, kind, status, body)
+			}
+		}
+	}
+	if got := h.do(c, "RL.POLICY GET api", "EXISTS user:a"); strings.Contains(got, "999") || !strings.Contains(got, "\r\n:1\r\n") {
+		t.Errorf("a form has changed something: %s", got)
 	}
 }
 

@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
+	"mime"
 	"net/http"
 
 	"github.com/stintdb/stint/server"
@@ -20,6 +23,10 @@ func (a *Admin) answer(f func(context.Context, *server.Server, *http.Request) (a
 		switch {
 		case errors.Is(err, errUser):
 			fail(w, http.StatusBadRequest, err.Error())
+		case errors.Is(err, errTooLarge):
+			fail(w, http.StatusRequestEntityTooLarge, err.Error())
+		case errors.Is(err, errNotJSON):
+			fail(w, http.StatusUnsupportedMediaType, err.Error())
 		case err != nil:
 			fail(w, http.StatusBadGateway, err.Error())
 		default:
@@ -46,6 +53,35 @@ const starting = "starting: state is being recovered"
 
 // errUser is wrapped by errors that the request is to blame for.
 var errUser = errors.New("bad request")
+
+// The reasons why the body of a request is not read.
+var (
+	errTooLarge = fmt.Errorf("the body may have at most %d bytes", maxBodyBytes)
+	errNotJSON  = errors.New("the body must be of the type application/json")
+)
+
+// readJSON reads the body of a request. Its type must be stated: a form, which any site's page can send without asking, has another one.
+func readJSON(r *http.Request, into any, has string) error {
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return errNotJSON
+	}
+	in := json.NewDecoder(r.Body)
+	in.DisallowUnknownFields()
+	err := in.Decode(into)
+	if err == nil {
+		_, err = in.Token()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = errors.New("there is more behind it")
+		}
+	}
+	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
+		return errTooLarge
+	}
+	return userError{"the request must be JSON with " + has + ", and nothing else: " + err.Error()}
+}
 
 // ownShare is the part of a key's own requests that was denied.
 type ownShare struct {

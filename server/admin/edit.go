@@ -6,7 +6,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -29,6 +28,7 @@ type draft struct {
 	Of     string `json:"of"` // the policy whose recent requests a preview replays, "" for that of the draft
 
 	Version string `json:"version"` // of the policy that the draft is to replace, from a preview; "" for any
+	Remove  bool   `json:"remove"`  // there is to be no policy of that name, as before it was made
 }
 
 // versionOf is a text that differs for policies that differ in their limits or options.
@@ -45,10 +45,8 @@ func versionOf(p *store.Policy, known bool) string {
 }
 
 func readDraft(r *http.Request) (d draft, err error) {
-	in := json.NewDecoder(r.Body)
-	in.DisallowUnknownFields()
-	if err = in.Decode(&d); err != nil {
-		return d, userError{"the request must be JSON with name, limits, shadow, strict, of and version, and nothing else: " + err.Error()}
+	if err = readJSON(r, &d, "name, limits, shadow, strict, of, version and remove"); err != nil {
+		return d, err
 	}
 	if strings.ContainsRune(d.Name+d.Limits+d.Of, utf8.RuneError) { // in place of bytes that are no UTF-8
 		return d, userError{"the request must be in UTF-8, without halves of surrogate pairs"}
@@ -225,7 +223,26 @@ func limitChange(ctx context.Context, s *server.Server, old store.Policy, limits
 
 // applied is the reply to a draft that was kept.
 type applied struct {
-	Version string `json:"version"` // of the policy from now on
+	Version string `json:"version"`          // of the policy from now on
+	Before  *draft `json:"before,omitempty"` // the policy as it was, to undo the change
+}
+
+// command is the command that keeps a draft, and the limits that the policy then has.
+func (d *draft) command(s *server.Server) (words []string, limits []engine.Op, err error) {
+	if d.Remove {
+		return []string{"RL.POLICY", "DEL", d.Name}, nil, nil
+	}
+	if limits, err = d.limits(s); err != nil {
+		return nil, nil, err
+	}
+	words, err = d.words()
+	if d.Shadow {
+		words = append(words, "SHADOW")
+	}
+	if d.Strict {
+		words = append(words, "STRICT")
+	}
+	return words, limits, err
 }
 
 // setPolicy keeps a draft.
@@ -234,19 +251,9 @@ func (a *Admin) setPolicy(ctx context.Context, s *server.Server, r *http.Request
 	if err != nil {
 		return nil, err
 	}
-	limits, err := d.limits(s)
+	words, limits, err := d.command(s)
 	if err != nil {
 		return nil, err
-	}
-	words, err := d.words()
-	if err != nil {
-		return nil, err
-	}
-	if d.Shadow {
-		words = append(words, "SHADOW")
-	}
-	if d.Strict {
-		words = append(words, "STRICT")
 	}
 	a.setting.Lock()
 	defer a.setting.Unlock()
@@ -257,9 +264,19 @@ func (a *Admin) setPolicy(ctx context.Context, s *server.Server, r *http.Request
 	if err := carryOut(ctx, r, s, words...); err != nil {
 		return nil, err
 	}
-	a.log.Info("a policy was set from the page for operators", "policy", d.Name, "shadow", d.Shadow, "from", r.RemoteAddr)
+	a.log.Info("a policy was set from the page for operators", "policy", d.Name, "shadow", d.Shadow, "removed", d.Remove, "from", r.RemoteAddr)
 	a.fills.mu.Lock()
 	a.fills.last = nil
 	a.fills.mu.Unlock()
-	return applied{versionOf(&store.Policy{Parts: limits, Shadow: d.Shadow, Strict: d.Strict}, true)}, nil
+	now := versionOf(&store.Policy{Parts: limits, Shadow: d.Shadow, Strict: d.Strict}, !d.Remove)
+	return applied{now, draftOf(d.Name, &before, known, now)}, nil
+}
+
+// draftOf is a policy as it was, to replace the one of now.
+func draftOf(name string, p *store.Policy, known bool, now string) *draft {
+	d := &draft{Name: name, Shadow: p.Shadow, Strict: p.Strict, Version: now, Remove: !known}
+	for _, part := range p.Parts {
+		d.Limits += command.SpecText(part) + "\n"
+	}
+	return d
 }

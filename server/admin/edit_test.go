@@ -122,6 +122,20 @@ func TestTwoEditors(t *testing.T) {
 	if status, _ := set("p", "TB u:{} 1 1/h", next); status != http.StatusOK {
 		t.Error("the first cannot undo his own change")
 	}
+	var undo struct{ Before json.RawMessage }
+	_, text := h.send(http.MethodPost, "/api/policy", `{"name":"p","limits":"TB u:{} 9 1/h TB all 9 1/h","shadow":true}`)
+	_ = json.Unmarshal([]byte(text), &undo)
+	if status, text := h.send(http.MethodPost, "/api/policy", string(undo.Before)); status != http.StatusOK || !strings.Contains(h.do(h.dial(), "RL.POLICY GET p"), "TB u:{} 1 1/1h") {
+		t.Errorf("undone: %d %s", status, text)
+	}
+	if status, _ := h.send(http.MethodPost, "/api/policy", string(undo.Before)); status != http.StatusBadRequest {
+		t.Error("a change is undone twice")
+	}
+	_, text = h.send(http.MethodPost, "/api/policy", `{"name":"new","limits":"TB u:{} 9 1/h"}`)
+	_ = json.Unmarshal([]byte(text), &undo)
+	if status, text := h.send(http.MethodPost, "/api/policy", string(undo.Before)); status != http.StatusOK || len(h.server.Keys().PolicyNames()) != 1 {
+		t.Errorf("a new policy, undone: %d %s", status, text)
+	}
 	if status, _ := set("p", "TB u:{} 5 1/h", ""); status != http.StatusOK {
 		t.Error("a change without a version is refused")
 	}

@@ -11,12 +11,11 @@ import (
 	"github.com/stintdb/stint/server/metrics"
 )
 
-// The page shows five minutes, a sample a second, or a day, a sample a minute: 70 KB in all.
 const (
 	historySize  = 300
 	daySize      = 24 * 60
 	sampleEvery  = time.Second
-	daySamples   = 60 // samples of the history for one of the day
+	minuteEvery  = 60 // samples of the history for one of a minute
 	medianPart   = 0.5
 	slowestParts = 0.99
 )
@@ -74,6 +73,27 @@ func (h *history) since(n int64) (samples []sample, added int64) {
 	return samples, h.added
 }
 
+// last is the newest sample, nil if there is none.
+func (h *history) last() *sample {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.added == 0 {
+		return nil
+	}
+	last := h.samples[(h.added-1)%int64(len(h.samples))]
+	return &last
+}
+
+// totals are the decisions counted up to the last moment, nil if there was none.
+func (h *history) totals() *clusterstatus.Totals {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.at == 0 {
+		return nil
+	}
+	return &clusterstatus.Totals{At: h.at, Granted: h.counted.Granted, Denied: h.counted.Denied}
+}
+
 // decided is the number of decisions in the samples that are kept.
 func (h *history) decided() (sum int64) {
 	samples, _ := h.since(0)
@@ -85,12 +105,11 @@ func (h *history) decided() (sum int64) {
 
 // dayHistory is the reply to a page that shows more than the last minutes.
 type dayHistory struct {
-	History []sample `json:"history"` // a sample a minute
+	History []point `json:"history"` // one a minute
 }
 
-func (a *Admin) lastDay(context.Context, *server.Server, *http.Request) (any, error) {
-	samples, _ := a.day.since(0)
-	return dayHistory{samples}, nil
+func (a *Admin) lastDay(_ context.Context, _ *server.Server, r *http.Request) (any, error) {
+	return dayHistory{a.traffic.points(&a.traffic.minutes, 0, r.URL.Query().Get("node"))}, nil
 }
 
 // Report is the traffic of this node's own clients in the last second; nil before there is a server.
@@ -101,12 +120,18 @@ func (a *Admin) Report() *clusterstatus.Report {
 	s := a.about.Load()
 	cfg := s.Config()
 	r := &clusterstatus.Report{Admin: cfg.AnnouncedAdmin(a.address), Connections: s.Connections()}
-	a.history.mu.Lock()
-	defer a.history.mu.Unlock()
-	if a.history.added > 0 {
-		last := &a.history.samples[(a.history.added-1)%historySize]
-		r.Granted, r.Denied = float64(last.Granted)/last.Seconds, float64(last.Denied)/last.Seconds
+	totals := a.history.totals()
+	if totals == nil {
+		return r
 	}
+	if last := a.history.last(); last != nil {
+		r.Granted, r.Denied = float64(last.Granted)/last.Seconds, float64(last.Denied)/last.Seconds
+		totals.Median, totals.Tail = last.Median, last.Tail
+	}
+	if last := a.minute.last(); last != nil {
+		totals.MinuteAt, totals.MinuteMedian, totals.MinuteTail = a.minute.totals().At, last.Median, last.Tail
+	}
+	r.Totals = totals
 	return r
 }
 
@@ -116,9 +141,10 @@ func (a *Admin) record(s *server.Server) {
 	defer tick.Stop()
 	for n := 0; ; n++ {
 		a.history.add(s.Now(), s.Decisions())
-		if n%daySamples == 0 {
-			a.day.add(s.Now(), s.Decisions())
+		if n%minuteEvery == 0 {
+			a.minute.add(s.Now(), s.Decisions())
 		}
+		a.traffic.look(s.Now(), a.members(s))
 		if n%problemsEvery == 0 {
 			a.lookAround(s, s.MetricsSnapshot())
 		}

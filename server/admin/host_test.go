@@ -88,6 +88,9 @@ func (h *host) send(method, path, body string, headers ...string) (int, string) 
 	if err != nil {
 		h.Fatal(err)
 	}
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
 	for i := 0; i < len(headers); i += 2 {
 		if r.Header.Set(headers[i], headers[i+1]); headers[i] == "Host" {
 			r.Host = headers[i+1]

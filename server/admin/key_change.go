@@ -2,7 +2,6 @@ package admin
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -25,13 +24,8 @@ type keyChange struct {
 }
 
 func readKeyChange(r *http.Request) (c keyChange, err error) {
-	in := json.NewDecoder(r.Body)
-	in.DisallowUnknownFields()
-	if err = in.Decode(&c); err == nil && in.More() {
-		err = errors.New("there is more behind it")
-	}
-	if err != nil {
-		return c, userError{"the request must be JSON with key, or policy, id, limits and version, and nothing else: " + err.Error()}
+	if err = readJSON(r, &c, "key, or policy, id, limits and version"); err != nil {
+		return c, err
 	}
 	if strings.ContainsRune(c.Key+c.Policy+c.ID+c.Limits, utf8.RuneError) { // in place of bytes that are no UTF-8
 		return c, userError{"the request must be in UTF-8: change keys with other bytes by DEL and RL.POLICY OVERRIDE"}
@@ -108,5 +102,5 @@ func (a *Admin) override(ctx context.Context, s *server.Server, r *http.Request)
 	if len(op.Parts) > 0 {
 		after.Parts = op.Parts
 	}
-	return applied{versionOf(&after, true)}, nil
+	return applied{Version: versionOf(&after, true)}, nil
 }

@@ -32,7 +32,8 @@ type Admin struct {
 	scraper  http.Handler
 	fills    fills
 	history  *history // five minutes
-	day      *history
+	minute   *history // the last one
+	traffic  *traffic
 	bites    bites
 	counts   counts
 	watched  atomic.Int64 // when the page asked last, in nanoseconds since the Unix epoch
@@ -96,7 +97,7 @@ func Listen(cfg *config.Config, connections int, log *slog.Logger) (*Admin, erro
 		return nil, fmt.Errorf("cannot listen on %s: %w; choose another address with --admin", address, err)
 	}
 	host, _, _ := net.SplitHostPort(address)
-	a := &Admin{log: log, token: hashOf(cfg.AdminToken), host: host, address: listener.Addr().String(), history: newHistory(historySize), day: newHistory(daySize), ended: make(chan struct{}), stop: make(chan struct{})}
+	a := &Admin{log: log, token: hashOf(cfg.AdminToken), host: host, address: listener.Addr().String(), history: newHistory(historySize), minute: newHistory(1), traffic: newTraffic(), ended: make(chan struct{}), stop: make(chan struct{})}
 	a.scraper = a.newScraper()
 	a.ending, a.end = context.WithCancel(context.Background())
 	a.http = &http.Server{

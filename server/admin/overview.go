@@ -21,8 +21,9 @@ type overview struct {
 	Problems []problem                   `json:"problems"`
 	UnixNano int64                       `json:"unixNano"`
 	Metrics  map[string][]metrics.Sample `json:"metrics"`
-	History  []sample                    `json:"history"` // the samples behind those that the page has
-	Samples  int64                       `json:"samples"` // so far
+	Node     string                      `json:"node"`    // whose the history is, "" for all
+	Last     *sample                     `json:"last"`    // of this node; null if there is none yet
+	History  []point                     `json:"history"` // behind those that the page has, and the last of these, which may have changed
 	Events   []clusterstatus.Event       `json:"events"`  // the newest first
 	Bites    bitesView                   `json:"bites"`
 	Top      topDenied                   `json:"top"`
@@ -93,7 +94,10 @@ type memberView struct {
 	Traffic *clusterstatus.Report `json:"traffic"` // null if the node reports none
 }
 
-const topShown = 20
+const (
+	topShown    = 20
+	pointsAgain = 15 // seconds: reports that are later have no place in the charts
+)
 
 // topKeyOf is the view of an entry. by names the limit that denies a key: it is only asked where the key is whole, because it
 // reads the keys of all policies.
@@ -109,17 +113,18 @@ func topKeyOf(e topkeys.Entry, mode string, now int64, by func(key []byte) strin
 func isWhole(e topkeys.Entry, mode string) bool { return mode == "plain" && len(e.Key) == e.Size }
 
 func (a *Admin) overview(_ context.Context, s *server.Server, request *http.Request) (any, error) {
-	since := int64(0)
-	if text := request.URL.Query().Get("since"); text != "" {
+	query, since := request.URL.Query(), int64(0)
+	if text := query.Get("since"); text != "" {
 		var err error
 		if since, err = strconv.ParseInt(text, 10, 64); err != nil {
-			return nil, userError{fmt.Sprintf("since must be the number of samples that the page has, not %q", text)}
+			return nil, userError{fmt.Sprintf("since must be the time of the newest point that the page has, in seconds, not %q", text)}
 		}
 	}
 	a.watched.Store(time.Now().UnixNano())
 	r := s.MetricsSnapshot()
 	o := overview{Version: r.Version, Ready: "ready", UnixNano: s.Now(), Metrics: metrics.Samples(r)}
-	o.History, o.Samples = a.history.since(since)
+	o.Node, o.Last = query.Get("node"), a.history.last()
+	o.History = a.traffic.points(&a.traffic.seconds, since-pointsAgain, o.Node)
 	if err := s.Ready(); err != nil {
 		o.Ready = err.Error()
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"net/url"
+	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -55,14 +56,14 @@ func (a *Admin) handler(profiles bool) http.Handler {
 }
 
 // parametersOf are the parameters of the paths that have some, each with a text.
-var parametersOf = map[string]string{"/api/overview": "since", "/api/key": "key", "/api/limit": "limit", "/api/backup": "stale"}
+var parametersOf = map[string][]string{"/api/overview": {"since", "node"}, "/api/history": {"node"}, "/api/key": {"key"}, "/api/limit": {"limit"}, "/api/backup": {"stale"}}
 
 // knownParameters refuses requests with other parameters than the path has: they would be passed over.
 func knownParameters(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		query, err := url.ParseQuery(r.URL.RawQuery)
 		for name, values := range query {
-			if name != parametersOf[r.URL.Path] || len(values) > 1 {
+			if !slices.Contains(parametersOf[r.URL.Path], name) || len(values) > 1 {
 				err = fmt.Errorf("%q is no parameter of this path, or is there twice", name)
 			}
 		}

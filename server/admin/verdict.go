@@ -2,6 +2,7 @@ package admin
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -72,11 +73,14 @@ var checks = []check{
 		}
 		return ""
 	}},
-	{"stalled disk", true, runbookCluster, func(s seen) string {
-		if s.Cluster == nil || !s.Cluster.DiskStalled {
-			return ""
+	{"log", true, runbookCluster, func(s seen) string {
+		switch c := s.Cluster; {
+		case c != nil && c.DiskErr != nil:
+			return "This node's log cannot be written: " + c.DiskErr.Error()
+		case c != nil && c.DiskStalled:
+			return "A write to this node's log takes longer than --cluster-disk-timeout"
 		}
-		return "A write to this node's log takes longer than --cluster-disk-timeout"
+		return ""
 	}},
 	{lostNodesKind, false, runbookCluster, func(s seen) string {
 		if s.Cluster == nil {
@@ -104,29 +108,27 @@ var checks = []check{
 	}},
 }
 
-// lostNodes names the members of a cluster that cannot be reached, and the number of other failures at which decisions stop.
+// lostNodes names the members of a cluster that do not take part, and the number of other failures at which decisions stop.
 func lostNodes(members []clusterstatus.Member) string {
-	var lost []string
+	var lost, late []string
 	voters, here := 0, 0
 	for _, m := range members {
+		switch {
+		case !m.Reachable:
+			lost = append(lost, m.ID)
+		case !m.Healthy:
+			late = append(late, m.ID)
+		case m.Voter:
+			here++
+		}
 		if m.Voter {
 			voters++
 		}
-		if m.Voter && m.Reachable {
-			here++
-		}
-		if !m.Reachable {
-			lost = append(lost, m.ID)
-		}
 	}
-	if len(lost) == 0 {
+	if len(lost)+len(late) == 0 {
 		return ""
 	}
-	noun := "Node "
-	if len(lost) > 1 {
-		noun = "Nodes "
-	}
-	text := noun + strings.Join(lost, ", ") + " cannot be reached"
+	text := strings.Join(slices.Concat(named(lost, "cannot be reached", "cannot be reached"), named(late, "is not healthy", "are not healthy")), "; ")
 	switch spare := here - (voters/2 + 1); {
 	case spare < 0:
 		return text + ": too few are left to decide"
@@ -135,6 +137,17 @@ func lostNodes(members []clusterstatus.Member) string {
 	default:
 		return fmt.Sprintf("%s: decisions go on until %d more fail", text, spare+1)
 	}
+}
+
+// named is a sentence about nodes, nothing about none.
+func named(ids []string, one, several string) []string {
+	switch len(ids) {
+	case 0:
+		return nil
+	case 1:
+		return []string{"Node " + ids[0] + " " + one}
+	}
+	return []string{"Nodes " + strings.Join(ids, ", ") + " " + several}
 }
 
 // problems remembers since when there is which kind of problem.

@@ -22,7 +22,7 @@ func TestProblems(t *testing.T) {
 		return &clusterstatus.Status{Members: members}
 	}
 	member := func(id string, voter, reachable bool) clusterstatus.Member {
-		return clusterstatus.Member{ID: id, Voter: voter, Reachable: reachable}
+		return clusterstatus.Member{ID: id, Voter: voter, Reachable: reachable, Healthy: reachable}
 	}
 	for _, tc := range []struct {
 		s    metrics.Snapshot
@@ -44,6 +44,11 @@ func TestProblems(t *testing.T) {
 			want: "Node e cannot be reached: decisions go on until 2 more fail"},
 		{s: metrics.Snapshot{Cluster: cluster(member("a", true, true), member("b", true, true), member("c", true, true), member("d", false, false))},
 			want: "Node d cannot be reached: decisions go on until 2 more fail"},
+		{s: metrics.Snapshot{Cluster: cluster(member("a", true, true), member("b", true, true), clusterstatus.Member{ID: "c", Voter: true, Reachable: true})},
+			want: "Node c is not healthy: one more failure stops decisions"},
+		{s: metrics.Snapshot{Cluster: cluster(member("a", true, true), clusterstatus.Member{ID: "b", Voter: true, Reachable: true}, member("c", true, false))},
+			want: "Node c cannot be reached; Node b is not healthy: too few are left to decide"},
+		{s: metrics.Snapshot{Cluster: &clusterstatus.Status{DiskErr: errors.New("no space left on device")}}, want: "!This node's log cannot be written: no space left on device"},
 		{s: metrics.Snapshot{KeyBytes: 90, MaxBytes: 100}},
 		{s: metrics.Snapshot{KeyBytes: 91}},
 		{s: metrics.Snapshot{KeyBytes: 91, MaxBytes: 100}, want: "Keys take 91 % of their memory"},

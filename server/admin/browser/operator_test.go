@@ -105,6 +105,8 @@ func TestFilesOfTables(t *testing.T) {
 		HTMLAnchorElement.prototype.click = function () { window.blob.text().then((text) => { window.files[this.download.split("-")[1]] = text; }); }; undefined`))
 	b.until(`document.querySelector('[data-bite="api: TB user:{} 20 10/1h"]') && document.querySelector('[data-policy="api"]') && document.querySelector('[data-lent]') && document.querySelector('[data-own^="=1"]')`)
 	b.until(`document.querySelector("#rates path")?.getAttribute("d").includes("L")`)
+	b.run(chromedp.Evaluate[chromedp.Void](`import("./csv.js").then((m) => { window.cells = m.csv([["\n=1", "\r@a", "-1.5", "a\nb"]]); }); undefined`))
+	b.until(`window.cells === '"\'\n=1","\'\r@a",-1.5,"a\nb"\r\n'`)
 	for _, tc := range []struct{ button, file, has string }{
 		{"top", "keys", "key,policy and limit,denied in 5 minutes,or fewer by,part of its requests\r\nuser:u0,api: TB user:{} 20 10/1h,431,0,1\r\n"},
 		{"top", "keys", "\r\n\"'=1+\"\"1\"\",2\",,1,0,"},

@@ -172,6 +172,14 @@ func TestPolicyEditor(t *testing.T) {
 	b.run(chromedp.Click(chromedp.CSS("#apply-shadow")))
 	b.until(`document.querySelector('[data-policy="api"] .pill')?.innerText === "shadow"`)
 
+	// What is undone of a new policy is the policy.
+	b.run(chromedp.Click(chromedp.CSS("#new-policy")), chromedp.SendKeys(chromedp.CSS("#draft-name"), "brief"), chromedp.SendKeys(chromedp.CSS("#draft-limits"), "TB brief:{} 2 10/h"), chromedp.Click(chromedp.CSS("#preview")))
+	b.until(`!document.getElementById("apply").disabled`)
+	b.run(chromedp.Click(chromedp.CSS("#apply")))
+	b.until(`document.querySelector('[data-policy="brief"]')`)
+	b.run(chromedp.Click(chromedp.CSS("#undo")))
+	b.until(`!document.querySelector('[data-policy="brief"]') && document.getElementById("applied").innerText === "brief is gone again."`)
+
 	b.run(chromedp.Click(chromedp.CSS(`[data-edit="trial"]`)), chromedp.Evaluate[chromedp.Void](`document.getElementById("draft-limits").select()`), chromedp.SendKeys(chromedp.CSS("#draft-limits"), "nonsense"), chromedp.Click(chromedp.CSS("#preview")))
 	b.until(`document.getElementById("effect").innerText.includes("must begin with one of")`)
 	if !disabled() {

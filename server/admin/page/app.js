@@ -1,17 +1,12 @@
 import { $, make, refill, tile, share, percent, count, rate, bytes, seconds, span, clock } from "./dom.js";
-import { lines } from "./chart.js";
+import { askDay, asked, drawTraffic, latest, remember, rates, showWhose } from "./traffic.js";
 import { ask } from "./server.js";
 import { showPolicies } from "./policies.js";
 import { look, holders, part } from "./key.js";
 import { showBites, chosenKeys } from "./bites.js";
-import { showEvents, marks, rows } from "./events.js";
+import { showEvents, rows } from "./events.js";
 import { offerCSV, save } from "./csv.js";
 
-const recentMinutes = 5, recentPoints = recentMinutes * 60; // a sample a second
-const empty = () => ({ granted: [], denied: [], median: [], tail: [] });
-const history = empty();
-let samples = 0; // that the server has sent
-let day = empty(), dayAsked = 0; // a sample a minute
 let newest, newestKeys; // the last answer, and the keys that are listed
 let errors = []; // [time, commands answered with an error so far], of the last answers
 
@@ -31,62 +26,28 @@ function errorRate(o) {
 // memory is the memory for keys, as a share if it is bounded.
 function memory(o) {
   const limit = sum(o, "stint_keys_limit_bytes"), used = sum(o, "stint_keys_bytes");
-  return limit > 0 ? tile(`memory of ${bytes(limit)}`, percent(used, limit)) : tile("memory for keys", bytes(used));
-}
-
-// remember adds samples to series.
-function remember(series, all) {
-  for (const s of all) {
-    series.granted.push(s.granted / s.seconds);
-    series.denied.push(s.denied / s.seconds);
-    series.median.push(s.median || null);
-    series.tail.push(s.tail || null);
-  }
-}
-
-// now is the newest value of a series.
-const now = (name) => history[name].at(-1) ?? 0;
-
-// range is the samples that the charts show, one every so many seconds.
-function range() {
-  const minutes = Number($("range").value), isRecent = minutes === recentMinutes;
-  return { minutes, points: isRecent ? recentPoints : minutes, every: isRecent ? 1 : 60,
-    shown: isRecent ? history : Object.fromEntries(Object.entries(day).map(([name, values]) => [name, values.slice(-minutes)])) };
-}
-
-// charts draws the range that is chosen.
-function charts() {
-  const { minutes, points, shown } = range();
-  lines($("rates"), [{ kind: "granted", values: shown.granted }, { kind: "denied", values: shown.denied }], { points, minutes, format: rate, marks: marks(newest), stacked: true,
-    label: `Now ${rate(now("granted"))} granted and ${rate(now("denied"))} denied per second` });
-  lines($("latencies"), [{ kind: "median", values: shown.median }, { kind: "tail", values: shown.tail }], { points, minutes, marks: marks(newest), format: (v) => (v ? seconds(v) : "0"),
-    label: `Now a median of ${seconds(now("median"))}, 99 % faster than ${seconds(now("tail"))}` });
-}
-
-// showDay asks for the samples of the day, once a minute while they are shown.
-async function showDay() {
-  if (Number($("range").value) === recentMinutes || Date.now() - dayAsked < 60_000) return;
-  dayAsked = Date.now();
-  day = empty();
-  remember(day, (await ask("/api/history")).history);
+  return limit > 0 ? tile(`memory of ${bytes(limit)}${here(o)}`, percent(used, limit)) : tile(`memory for keys${here(o)}`, bytes(used));
 }
 
 function showNow(o) {
-  remember(history, o.history);
-  for (const values of Object.values(history)) values.splice(0, values.length - recentPoints);
-  samples = o.samples;
+  remember(o);
+  showWhose(o);
+  const { nodes, granted, denied, median, tail } = latest();
   $("tiles").replaceChildren(...[
-    tile("granted per second", rate(now("granted")), { kind: "granted" }),
-    tile("denied per second", rate(now("denied")), { kind: now("denied") > 0 ? "denied" : "" }),
-    tile("median latency", seconds(now("median"))),
-    tile("99 % are faster than", seconds(now("tail"))),
-    tile("open connections", count(sum(o, "stint_connections")), { metric: "stint_connections" }),
+    tile("granted per second", nodes ? rate(granted) : "–", { kind: "granted" }),
+    tile("denied per second", nodes ? rate(denied) : "–", { kind: denied > 0 ? "denied" : "" }),
+    tile("median latency", seconds(median)),
+    tile("99 % are faster than", seconds(tail)),
+    tile(`open connections${here(o)}`, count(sum(o, "stint_connections")), { metric: "stint_connections" }),
     tile("keys", count(sum(o, "stint_keys")), { metric: "stint_keys" }),
     memory(o),
-    tile("errors per second", rate(errorRate(o))),
+    tile(`errors per second${here(o)}`, rate(errorRate(o))),
   ].flat().map(pair));
-  charts();
+  drawTraffic(o);
 }
+
+// here says that a number is this node's alone.
+const here = (o) => (o.cluster ? ` at ${o.cluster.nodeId}` : "");
 
 // pair keeps a name and its number in one cell of the grid.
 function pair(element, i, all) {
@@ -129,7 +90,7 @@ function showTop(o, entries) {
     share(e.count, o.top.total))));
 }
 
-const traffic = ["granted", "denied", "connections"];
+const reported = ["granted", "denied", "connections"];
 
 // roleOf is what a node does in the cluster: with groups of keys, those that it leads.
 function roleOf(m, groups) {
@@ -142,13 +103,12 @@ function showCluster(o) {
   $("cluster").hidden = !o.cluster;
   if (!o.cluster) return;
   const c = o.cluster;
-  $("here").textContent = ` at node ${c.nodeId}`;
   $("cluster-state").textContent = `This node, ${c.nodeId}, is ${c.state} in term ${c.term}${c.groups.length ? " of group 0, which has no keys" : ""}; ` + (c.leader ? `${c.leader} leads.` : "there is no leader.");
   refill($("members"), ...c.members.map((m) => make("tr", { "data-member": m.id },
     make("td", {}, m.id === c.nodeId || !m.traffic?.admin ? m.id : make("a", { "data-look": m.id, href: `${location.protocol}//${m.traffic.admin}/` }, m.id), m.id === c.nodeId ? " (this)" : ""),
     make("td", { class: "part" }, roleOf(m, c.groups)),
     make("td", { class: m.reachable ? "" : "over" }, m.reachable ? "yes" : "no"),
-    ...traffic.map((of) => make("td", { class: "number", "data-of": of }, m.traffic ? rate(m.traffic[of]) : "–")),
+    ...reported.map((of) => make("td", { class: "number", "data-of": of }, m.traffic ? rate(m.traffic[of]) : "–")),
     make("td", { class: "number" }, count(m.lag)),
     make("td", { class: "number" }, m.contactMs < 0 ? "–" : span(m.contactMs)),
     make("td", {}, m.client))));
@@ -158,7 +118,7 @@ function showCluster(o) {
     make("td", { class: "number" }, count(g.term)), make("td", { class: "number" }, count(g.lag)), make("td", { class: "number" }, bytes(g.logBytes)))));
   const reports = c.members.map((m) => m.traffic).filter(Boolean);
   $("members-total").replaceChildren(make("tr", {}, make("th", { scope: "row", colspan: 3 }, reports.length === c.members.length ? "all nodes" : `${reports.length} of ${c.members.length} nodes`),
-    ...traffic.map((of) => make("td", { class: "number", "data-of": of }, rate(reports.reduce((sum, r) => sum + r[of], 0)))), make("td", { colspan: 3 })));
+    ...reported.map((of) => make("td", { class: "number", "data-of": of }, rate(reports.reduce((sum, r) => sum + r[of], 0)))), make("td", { colspan: 3 })));
 }
 
 // showVerdict says whether all is well, and what is not: red if requests or promises suffer, amber if they may.
@@ -201,9 +161,9 @@ function show(o, keys) {
 async function refresh() {
   if (!document.hidden) {
     try {
-      await showDay();
+      await askDay();
       const keys = await chosenKeys();
-      show(await ask(`/api/overview?since=${samples}`), keys);
+      show(await ask(asked()), keys);
       await showPolicies();
       $("problem").hidden = true;
     } catch (error) {
@@ -229,15 +189,11 @@ if (localStorage.getItem("theme")) setTheme(localStorage.getItem("theme"));
 addEventListener("keyup", (event) => { // not keydown, after which the character would be typed
   if (event.key === "/" && !/^(INPUT|TEXTAREA)$/.test(event.target.tagName)) $("key").focus();
 });
-$("range").addEventListener("change", () => showDay().then(charts, () => undefined));
-$("export").addEventListener("click", () => save(`stint-${new Date(newest.unixNano / 1e6).toISOString()}.json`, "application/json", JSON.stringify({ ...newest, history }, null, 1)));
-offerCSV("rates-csv", "decisions", () => {
-  const { every, shown } = range();
-  return [["time", "granted per second", "denied per second", "median latency in seconds", "99 % faster than"],
-    ...shown.granted.map((n, i) => [new Date(newest.unixNano / 1e6 - 1000 * every * (shown.granted.length - 1 - i)).toISOString(), n, shown.denied[i], shown.median[i], shown.tail[i]])];
-});
-offerCSV("members-csv", "nodes", () => [["node", "role", "reachable", ...traffic, "log entries behind", "last heard in ms", "address for clients"],
-  ...newest.cluster.members.map((m) => [m.id, roleOf(m, newest.cluster.groups), m.reachable, ...traffic.map((of) => m.traffic?.[of]), m.lag, m.contactMs, m.client])]);
+$("export").addEventListener("click", () => save(`stint-${new Date(newest.unixNano / 1e6).toISOString()}.json`, "application/json", JSON.stringify({ ...newest, history: rates() }, null, 1)));
+offerCSV("rates-csv", "decisions", () => [["time", "granted per second", "denied per second", "median latency in seconds", "99 % faster than", "nodes in the sum", "without"],
+  ...rates().map((p) => [new Date(1000 * p.at).toISOString(), ...(p.nodes ? [p.granted, p.denied, p.median || "", p.tail || ""] : ["", "", "", ""]), p.nodes, (p.without ?? []).join(" ")])]);
+offerCSV("members-csv", "nodes", () => [["node", "role", "reachable", ...reported, "log entries behind", "last heard in ms", "address for clients"],
+  ...newest.cluster.members.map((m) => [m.id, roleOf(m, newest.cluster.groups), m.reachable, ...reported.map((of) => m.traffic?.[of]), m.lag, m.contactMs, m.client])]);
 offerCSV("bites-csv", "limits", () => [["policy and limit", "since", "denied per second", "denied in 5 minutes", "keys"],
   ...newest.bites.limits.map((b) => [b.limit, b.since ? new Date(b.since).toISOString() : "", b.perSecond, b.denied, b.keys])]);
 offerCSV("top-csv", "keys", () => [["key", "policy and limit", "denied in 5 minutes", "or fewer by", "part of its requests"], ...newestKeys.map((e) => [e.key, e.by, e.count, e.error, e.own?.part])]);

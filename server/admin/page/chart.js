@@ -3,9 +3,10 @@ import { make } from "./dom.js";
 const width = 600, height = 180, left = 56, bottom = 20, top = 14;
 
 // lines draws series over the last minutes: [{kind, values}], the newest value last, null where there is none.
-// Stacked ones stand on each other. The scale ends at full, or at a round number that no value exceeds.
-export function lines(into, series, { points, minutes, format, label, full, marks = [], stacked = false }) {
-  const sums = stacked ? series.map((_, n) => series[0].values.map((_, i) => series.slice(0, n + 1).reduce((sum, s) => sum + s.values[i], 0))) : series.map((s) => s.values);
+// Stacked ones stand on each other; values are null in all of them or in none. The scale ends at full, or at a round number that no value exceeds.
+// No line leads to a value whose place is in breaks; gaps are shaded: {from, to, text}.
+export function lines(into, series, { points, minutes, format, label, full, marks = [], stacked = false, breaks = [], gaps = [] }) {
+  const sums = stacked ? series.map((_, n) => series[0].values.map((v, i) => (v === null ? null : series.slice(0, n + 1).reduce((sum, s) => sum + s.values[i], 0)))) : series.map((s) => s.values);
   const most = full || nice(Math.max(0, ...sums.flatMap((values) => values.filter((v) => v !== null))));
   const x = (i, n) => left + ((width - left) * (points - n + i)) / Math.max(1, points - 1);
   const y = (v) => top + (height - top - bottom) * (1 - v / most);
@@ -17,19 +18,16 @@ export function lines(into, series, { points, minutes, format, label, full, mark
   }
   drawing.append(make("text", { x: left, y: height - 4 }, minutes < 60 ? `${minutes} min ago` : minutes === 60 ? "an hour ago" : `${minutes / 60} hours ago`),
     make("text", { x: width, y: height - 4, "text-anchor": "end" }, "now"));
+  for (const { from, to, text } of gaps) drawing.append(make("rect", { class: "gap", x: x(from - 0.5, points).toFixed(1), width: (x(to + 1, points) - x(from, points)).toFixed(1), y: top, height: height - top - bottom }, make("title", {}, text)));
   for (const [ago, text] of marks) { // events
     const at = x(points - 1 - (ago * (points - 1)) / (minutes * 60), points);
     if (at >= left) drawing.append(make("line", { class: "mark", x1: at, x2: at, y1: top, y2: height - bottom }, make("title", {}, text)));
   }
   for (const n of [...series.keys()].reverse()) { // the highest first, where they are stacked
-    let pen = "M", path = "";
-    sums[n].forEach((v, i) => {
-      if (v === null) { pen = "M"; return; }
-      path += `${pen}${x(i, sums[n].length).toFixed(1)} ${y(v).toFixed(1)}`;
-      pen = "L";
-    });
-    if (stacked && path) drawing.append(make("path", { class: `area ${series[n].kind}`, d: `${path}V${y(0)}H${x(0, sums[n].length).toFixed(1)}Z` }));
-    drawing.append(make("path", { class: series[n].kind, d: path || "M0 0" }));
+    const parts = runs(sums[n], breaks).map((run) => ({ from: x(run[0].i, sums[n].length).toFixed(1),
+      path: `M${run.map(({ v, i }) => `${x(i, sums[n].length).toFixed(1)} ${y(v).toFixed(1)}`).join("L")}${run.length === 1 ? "h1" : ""}` }));
+    if (stacked && parts.length) drawing.append(make("path", { class: `area ${series[n].kind}`, d: parts.map((p) => `${p.path}V${y(0)}H${p.from}Z`).join("") }));
+    drawing.append(make("path", { class: series[n].kind, d: parts.map((p) => p.path).join("") || "M0 0" }));
   }
   into.replaceChildren(drawing);
   const at = make("text", { x: left + 4, y: top, class: "at" });
@@ -39,6 +37,17 @@ export function lines(into, series, { points, minutes, format, label, full, mark
     const values = series.map((s) => s.values[from(s)] ?? null);
     at.textContent = values.some((v) => v !== null) ? `${ago(points - 1 - place, points, minutes)}: ${values.map((v) => (v === null ? "–" : format(v))).join(", ")}` : "";
   });
+}
+
+// runs are the values, with their places, that a line joins.
+function runs(values, breaks) {
+  const all = [];
+  values.forEach((v, i) => {
+    if (v === null) return;
+    if (i === 0 || values[i - 1] === null || breaks[i]) all.push([]);
+    all.at(-1).push({ v, i });
+  });
+  return all;
 }
 
 // ago is the time before now of a place.

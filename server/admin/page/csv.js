@@ -2,7 +2,7 @@ import { $, make } from "./dom.js";
 
 // field is a cell's text for a file. A key may begin like a formula of a spreadsheet program, so such a text gets a quote before it.
 function field(text) {
-  const safe = /^[=+\-@\t\r]/.test(text) && !/^-?[0-9.]+$/.test(text) ? `'${text}` : text;
+  const safe = /^[=+\-@\t\r\n]/.test(text) && !/^-?[0-9.]+$/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 

@@ -121,29 +121,28 @@ function examples(list) {
 
 async function apply(change = {}) {
   const d = { ...draft(), ...change, version };
-  const before = (await ask("/api/policies").catch(() => ({ policies: [] }))).policies.find((p) => p.name === d.name);
   try {
-    const { version: now } = await ask("/api/policy", d);
+    const { before } = await ask("/api/policy", d);
     close();
-    await applied(d.name, before && { name: d.name, limits: before.limits.map((l) => l.spec).join("\n"), shadow: before.shadow, strict: before.strict, version: now });
+    await applied(d.name, before);
   } catch (error) {
     $("effect").prepend(make("p", { class: "over" }, error.message));
   }
 }
 
-// applied shows the new state, and a way back to the one before, if there was one.
+// applied shows the new state, and a way back to the one before.
 async function applied(name, before) {
   previewed = "";
   next = 0;
   $("applied").hidden = false;
-  $("applied").replaceChildren(make("code", {}, name), " is applied. ", before ? make("button", { type: "button", id: "undo", onclick: () => undo(before) }, "Undo") : "");
+  $("applied").replaceChildren(make("code", {}, name), " is applied. ", make("button", { type: "button", id: "undo", onclick: () => undo(before) }, "Undo"));
   await showPolicies();
 }
 
 async function undo(before) {
   try {
     await ask("/api/policy", before);
-    $("applied").replaceChildren(make("code", {}, before.name), " is as it was.");
+    $("applied").replaceChildren(make("code", {}, before.name), before.remove ? " is gone again." : " is as it was.");
     next = 0;
     await showPolicies();
   } catch (error) {

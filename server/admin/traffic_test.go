@@ -1,0 +1,94 @@
+package admin
+
+import (
+	"fmt"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/stintdb/stint/internal/clusterstatus"
+)
+
+// fed is traffic whose nodes decide at a steady rate. A node's report is of half a second before the look.
+type fed struct {
+	*traffic
+	now int64
+}
+
+func newFed() *fed { return &fed{newTraffic(), int64(1000 * time.Minute)} }
+
+// pass has some seconds pass, in which each member grants that many requests a second and denies half as many. A rate of -1 is of a node
+// without a report.
+func (f *fed) pass(seconds int, rates map[string]int64) {
+	for range seconds {
+		f.now += int64(time.Second)
+		members := map[string]*clusterstatus.Totals{}
+		for node, rate := range rates {
+			if members[node] = nil; rate >= 0 {
+				at := f.now - int64(time.Second)/2
+				members[node] = &clusterstatus.Totals{At: at, Granted: rate * at / int64(time.Second/2) / 2, Denied: rate * at / int64(time.Second), Median: 0.001 * float64(rate), Tail: 0.002 * float64(rate)}
+			}
+		}
+		f.look(f.now, members)
+	}
+}
+
+// The charts add up the nodes that are known, name those that are not, and have nothing where there is nothing.
+func TestTrafficOfAllNodes(t *testing.T) {
+	f := newFed()
+	all := map[string]int64{"a": 100, "b": 200}
+	f.pass(30, all)
+	f.pass(8, map[string]int64{"a": 100, "b": -1}) // lost, and back
+	f.pass(1, all)
+	f.pass(19, map[string]int64{"a": 100, "b": -1}) // for so long that nothing is known
+	f.pass(20, all)
+	f.pass(10, map[string]int64{"a": 100}) // removed
+	start := int64(1000 * 60)
+	got := f.points(&f.seconds, 0, "")
+	if len(got) == 0 || got[0].At != start+1 || got[len(got)-1].At != start+88-int64(reportsLate/time.Second)-1 {
+		t.Fatalf("from %+v to %+v", got[0], got[len(got)-1])
+	}
+	for _, p := range got {
+		want := point{At: p.At, Nodes: 2, Granted: 300, Denied: 300, Median: 0.2, Tail: 0.4}
+		switch second := p.At - start; {
+		case second > 38 && second < 58:
+			want = point{At: p.At, Nodes: 1, Granted: 100, Denied: 100, Median: 0.1, Tail: 0.2, Without: []string{"b"}}
+		case second == 78:
+			want.Without, want.Nodes = p.Without, p.Nodes // the node went in it
+			want.Granted, want.Denied, want.Median, want.Tail = p.Granted, p.Denied, p.Median, p.Tail
+		case second > 78:
+			want = point{At: p.At, Nodes: 1, Granted: 100, Denied: 100, Median: 0.1, Tail: 0.2}
+		}
+		if !reflect.DeepEqual(p, want) {
+			t.Errorf("second %d: %+v, want %+v", p.At-start, p, want)
+		}
+	}
+	for _, p := range f.points(&f.minutes, 0, "b") {
+		if p.Granted != 200 || p.At%60 != 0 {
+			t.Errorf("%+v of node b alone", p)
+		}
+	}
+}
+
+// Memory is bounded, however many nodes come and go and however far the clock jumps.
+func TestTrafficIsBounded(t *testing.T) {
+	f := newFed()
+	for i := range 3 * trafficNodes {
+		f.pass(1, map[string]int64{"a": 1, fmt.Sprint("n", i): 1})
+	}
+	if n := len(f.minutes.nodes); n != trafficNodes {
+		t.Errorf("%d nodes are kept", n)
+	}
+	f.now += int64(48 * time.Hour)
+	f.pass(20, map[string]int64{"a": 1})
+	if len(f.minutes.nodes) != 1 || len(f.seconds.nodes) != 1 || len(f.last) != 1 {
+		t.Errorf("%d nodes are kept after two days", len(f.minutes.nodes))
+	}
+	f.pass(2*daySize, map[string]int64{"a": 1})
+	if all := f.points(&f.seconds, 0, ""); len(all) != historySize-1 { // the newest has just begun
+		t.Errorf("%d points", len(all))
+	}
+	if newer := f.points(&f.seconds, f.now/int64(time.Second)-10, "a"); len(newer) != 9 {
+		t.Errorf("%d points of the last ten seconds", len(newer))
+	}
+}
