@@ -282,6 +282,11 @@ func liveShared(t *testing.T, seed uint64, count int, names ...string) {
 		}
 		if err != nil {
 			w.describe()
+			for name, n := range w.nodes { // the time by which limits refill may have been behind, and caught up
+				for i, g := range n.KeyGroups() {
+					t.Logf("%s, group %d: applied %v and knows %v after the time", name, i+1, time.Until(time.Unix(0, g.Status().Time)), time.Until(time.Unix(0, g.Now())))
+				}
+			}
 			for status := range l.other {
 				if n := l.other[status].Load(); n > 0 {
 					t.Logf("status %d: %d", status, n)
