@@ -55,7 +55,7 @@ func UndecidedError(status engine.Status, slot int, leader string) error {
 	case status == engine.NotShared:
 		return errNotShared
 	case status == engine.Importing:
-		return errImporting
+		return ErrImporting
 	case status == engine.Moved && leader != "":
 		return errMoved.With(slot, leader)
 	}
