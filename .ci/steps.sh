@@ -53,6 +53,7 @@ readonly artifacts="${CI_ARTIFACTS:-$PWD/.ci/artifacts}" # files that a run leav
 readonly campaigns=(
     "faults        200   50000"   # of a simulated cluster
     "group-faults  40    10000"   # of one with several groups
+    "shared-faults 40    10000"   # of one of five nodes, with limits that its four groups share
     "race-faults   12    100"     # of one under the race detector
     "exact         30000 1000000" # calls compared with the exact model
     "redis         200000 1000000" # commands compared with Redis, and as many with Valkey
@@ -155,7 +156,7 @@ step_compat() {
 # redis_py prints the folder of a python3 with redis-py, at the version that clients/compattest pins.
 redis_py() { python_environment clients/compattest/python/requirements.txt; }
 
-step_faults() { watched go test ./cluster -run TestFaults -faults "$(size faults)" -group-faults "$(size group-faults)" -timeout 2h; }
+step_faults() { watched go test ./cluster -run TestFaults -faults "$(size faults)" -group-faults "$(size group-faults)" -shared-faults "$(size shared-faults)" -timeout 2h; }
 
 step_exact() { watched go test -tags e2e ./cmd/stint -run TestExact -exact-calls "$(size exact)" -timeout 2h; }
 
@@ -214,7 +215,7 @@ step_race() {
     # One processor: with more, Go 1.26 runs timers of one synctest bubble on several threads under the same race context,
     # which crashes the race detector itself. Goroutines are still interleaved and their accesses still compared. The run
     # leaves the other processors to the packages below.
-    watched go test -race -cpu 1 ./cluster -faults "$(size race-faults)" -group-faults "$(size race-faults)" -sim-failovers 1 -skip 'WhatCannotBeCarriedOut|LogOperationsOfAHotKey' &
+    watched go test -race -cpu 1 ./cluster -faults "$(size race-faults)" -group-faults "$(size race-faults)" -shared-faults "$(size race-faults)" -sim-failovers 1 -skip 'WhatCannotBeCarriedOut|LogOperationsOfAHotKey' &
     local nodes=$! folder others=passed bubbles unraced_tests
     mapfile -t bubbles < <(git grep -l testing/synctest -- 'server/*_test.go')
     unraced_tests="^($(IFS='|' && echo "${unraced[*]}"))\$"

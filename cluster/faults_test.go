@@ -18,7 +18,9 @@ import (
 	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/raftnode"
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/internal/testsize"
 )
 
@@ -26,7 +28,9 @@ var (
 	simFaults = flag.Int("faults", 50, "faults that the simulation goes through; more in CI, far more every night")
 	// simGroupFaults are those of clusters with groups of keys, of three nodes and of five by turns.
 	simGroupFaults = flag.Int("group-faults", 20, "faults that the simulation of several groups goes through")
-	simSeed        = flag.Uint64("sim-seed", testsize.Seed(), "seed of the faults and the load; goroutines are still scheduled as they come")
+	// simSharedFaults are those of clusters of five nodes and four groups, whose limits all groups share.
+	simSharedFaults = flag.Int("shared-faults", 20, "faults that the simulation of shared limits goes through")
+	simSeed         = flag.Uint64("sim-seed", testsize.Seed(), "seed of the faults and the load; goroutines are still scheduled as they come")
 )
 
 // faultsPerCluster is how many faults one simulated cluster lives through before another is made.
@@ -229,10 +233,7 @@ func (w *world) agreeIn(number uint32) error {
 		applied := leader.Status().AppliedIndex
 		for i, name := range w.names {
 			n := w.nodes[name]
-			keys, g := n.opt.Store, n.groupOf(number)
-			if number > 0 {
-				keys = n.opt.KeyStores[number-1]
-			}
+			keys, g := w.storeOf(name, number), n.groupOf(number)
 			got := fmt.Sprint(g.Status().Time, g.Cluster(), keys.Digest(g.Status().Time))
 			same = same && g.Status().AppliedIndex == applied
 			if key := keyReadLate(keys); key != "" {
@@ -241,7 +242,7 @@ func (w *world) agreeIn(number uint32) error {
 			if i == 0 {
 				want, first = got, name
 			} else if got != want && same {
-				return fmt.Errorf("%s and %s differ at entry %d:\n%s\n%s", first, name, applied, want, got)
+				return fmt.Errorf("%s and %s differ at entry %d:\n%s\n%s\n%s", first, name, applied, want, got, difference(w.storeOf(first, number), keys, g.Status().Time))
 			}
 		}
 		if same {
@@ -250,6 +251,37 @@ func (w *world) agreeIn(number uint32) error {
 		time.Sleep(37 * time.Millisecond)
 	}
 	return fmt.Errorf("the nodes do not come to rest at one entry")
+}
+
+// storeOf is a node's store of a group.
+func (w *world) storeOf(name string, number uint32) *store.Store {
+	if number == 0 {
+		return w.nodes[name].opt.Store
+	}
+	return w.nodes[name].opt.KeyStores[number-1]
+}
+
+// difference lists what two stores do not have alike, as far as it is part of their digests.
+func difference(a, b *store.Store, now int64) (text string) {
+	entries := func(s *store.Store) map[string]string {
+		all := map[string]string{}
+		s.Dump(now, func(e keyspace.Entry) { all[string(e.Key)] = fmt.Sprintf("%+v %x", e.Limit, e.State) })
+		s.PolicyOps(func(op *engine.Op) {
+			all[fmt.Sprintf("policy %d %q %q", op.Verb, op.Key, op.Who)] = fmt.Sprintf("%+v", *op)
+		})
+		return all
+	}
+	left, right := entries(a), entries(b)
+	for key, has := range left {
+		if right[key] != has {
+			text += fmt.Sprintf("%q: %q and %q\n", key, has, right[key])
+		}
+		delete(right, key)
+	}
+	for key, has := range right {
+		text += fmt.Sprintf("%q: nothing and %q\n", key, has)
+	}
+	return text
 }
 
 // whole waits until every node votes in every group and has the entries that say so: one that is wiped before leaves no majority that

@@ -13,7 +13,6 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/cluster/fsm"
-	"github.com/stintdb/stint/cluster/group"
 	"github.com/stintdb/stint/cluster/raftnode"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/store"
@@ -235,12 +234,15 @@ func TestImportWaitsForAllMembers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, leader := mixed(t)
 		defer s.stop()
-		from, scratch := store.New(store.Config{Shards: 4}), t.TempDir()
-		defer from.Close()
-		from.Apply(time.Now().UnixNano(), []engine.Op{force("k")}, make([]engine.Result, 1))
+		scratch := t.TempDir()
+		source := func() Source {
+			from := store.New(store.Config{Shards: 4})
+			from.Apply(time.Now().UnixNano(), []engine.Op{force("k")}, make([]engine.Result, 1))
+			return Source{Store: from, At: time.Now().UnixNano(), Scratch: scratch}
+		}
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
-		if imported, err := leader.Import(ctx, group.Source{Store: from, At: time.Now().UnixNano(), Scratch: scratch}); imported || !errors.Is(err, context.DeadlineExceeded) {
+		if imported, err := leader.Import(ctx, source()); imported || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("beside an older member: %t, %v", imported, err)
 		}
 		s.kill("c")
@@ -248,7 +250,7 @@ func TestImportWaitsForAllMembers(t *testing.T) {
 		s.start("c")
 		ctx, cancel = context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
-		if imported, err := leader.Import(ctx, group.Source{Store: from, At: time.Now().UnixNano(), Scratch: scratch}); !imported || err != nil {
+		if imported, err := leader.Import(ctx, source()); !imported || err != nil {
 			t.Errorf("after its upgrade: %t, %v", imported, err)
 		}
 		s.eventually("all have the state", func(n *Node) bool { return n.opt.Store.Len() == 1 })

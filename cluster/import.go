@@ -3,10 +3,12 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 
 	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/group"
+	"github.com/stintdb/stint/cluster/importing"
 	"github.com/stintdb/stint/engine/database"
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
@@ -14,11 +16,26 @@ import (
 	"github.com/stintdb/stint/engine/store"
 )
 
+// Source is the state with which a cluster begins.
+type Source struct {
+	Store   *store.Store // of a standalone server, or from a backup; an import closes it
+	At      int64        // its time, in nanoseconds since the Unix epoch
+	Scratch string       // a directory with room for a copy
+}
+
 // Import initializes the cluster's state, as [group.Group.Import] does. Each group of keys gets its own keys, of all policies and scripts, and
-// group 0 is the last: once it has its state, all have. Reservations for which [CrossesGroups] is true are left out.
-func (n *Node) Import(ctx context.Context, from group.Source) (imported bool, err error) {
+// group 0 is the last: once it has its state, all have, and not before do they decide. Reservations for which [CrossesGroups] is true are left out.
+//
+// Where there are groups of keys, the cluster must have been formed to begin with this import, by [Options].Import of a founder. Any node may end
+// what another began.
+func (n *Node) Import(ctx context.Context, from Source) (imported bool, err error) {
+	parts := importing.New(from.Scratch, from.Store, from.At, n.opt.partsOfImport(), n.opt.partOf, n.opt.onImport)
+	defer parts.Close()
+	source := func(number int) group.Source {
+		return group.Source{At: from.At, Due: n.router != nil, Open: func() (io.ReadCloser, int64, error) { return parts.Open(number) }}
+	}
 	if n.router == nil {
-		return n.first.Import(ctx, from, func(keyspace.Entry) bool { return true })
+		return n.first.Import(ctx, source(0))
 	}
 	n.keys.importing.Store(true)
 	defer n.keys.importing.Store(false)
@@ -26,18 +43,54 @@ func (n *Node) Import(ctx context.Context, from group.Source) (imported bool, er
 	if err != nil {
 		return false, err
 	}
-	if err := n.checkEmpty(groups); err != nil {
-		return false, err
+	if known := n.first.Cluster(); known.Imported {
+		return false, nil
+	} else if known.Import != n.opt.Import {
+		return false, errNotDue(known.Import)
 	}
-	for i, g := range groups[1:] {
-		keep := func(e keyspace.Entry) bool {
-			return isOfGroup(&e, i+1, n.opt.Groups) && !CrossesGroups(&e, n.opt.Groups)
+	for _, number := range append(numbers(n.opt.Groups), 0) {
+		if imported, err = groups[number].Import(ctx, source(number)); err != nil {
+			return false, fmt.Errorf("group %d: %w", number, err)
 		}
-		if _, err := g.Import(ctx, from, keep); err != nil {
-			return false, fmt.Errorf("group %d: %w", i+1, err)
+		if n.opt.onImport != nil {
+			n.opt.onImport(number)
 		}
 	}
-	return n.first.Import(ctx, from, func(keyspace.Entry) bool { return false })
+	return imported, nil
+}
+
+// errNotDue is the error of an import that the cluster was not formed with.
+func errNotDue(due string) error {
+	if due == "" {
+		return fmt.Errorf("%w: it was formed without an import", group.ErrHoldsState)
+	}
+	return fmt.Errorf("the cluster begins with another state, of %s: start this node with that one", due)
+}
+
+// numbers are those of the groups of keys.
+func numbers(groups int) (all []int) {
+	for number := 1; number <= groups; number++ {
+		all = append(all, number)
+	}
+	return all
+}
+
+func (o *Options) partsOfImport() int {
+	if o.Groups < 2 {
+		return 1
+	}
+	return o.Groups + 1
+}
+
+// partOf is the group that an entry of an import belongs to, below 0 for none.
+func (o *Options) partOf(e keyspace.Entry) int {
+	switch {
+	case o.Groups < 2:
+		return 0
+	case CrossesGroups(&e, o.Groups):
+		return -1
+	}
+	return slot.GroupOf(slot.Of(database.KeyOf(e.Key)), o.Groups)
 }
 
 // awaitGroups waits until this node has the state of every group, and returns them, from group 0 on.
@@ -51,23 +104,6 @@ func (n *Node) awaitGroups(ctx context.Context) ([]*group.Group, error) {
 		clock.Sleep(ctx, n.opt.MeetEvery/5)
 	}
 	return nil, ctx.Err()
-}
-
-// checkEmpty refuses an import if it would replace the state of a group, or if some groups would have it and others not.
-func (n *Node) checkEmpty(groups []*group.Group) error {
-	var have []int // that were imported before
-	for number, g := range groups {
-		if g.Cluster().Imported {
-			have = append(have, number)
-		}
-	}
-	stores := append([]*store.Store{n.opt.Store}, n.opt.KeyStores...)
-	for number, g := range groups {
-		if !g.Cluster().Imported && group.HoldsState(stores[number]) && !g.IsFounder() {
-			return fmt.Errorf("group %d: %w; imported before: groups %v", number, group.ErrHoldsState, have)
-		}
-	}
-	return nil
 }
 
 // CrossesGroups reports whether an entry is a reservation with limits of another group than its id, which no group can settle.

@@ -75,7 +75,7 @@ func TestImportUnderLoad(t *testing.T) {
 				time.Sleep(time.Millisecond)
 				held = s.nodes["a"].Group().Status().LentTokens + s.nodes["b"].Group().Status().LentTokens + s.nodes["c"].Group().Status().LentTokens
 			}
-			if done, err := s.nodes["b"].Import(t.Context(), group.Source{Store: from, At: time.Now().UnixNano(), Scratch: t.TempDir()}); !done || err != nil {
+			if done, err := s.nodes["b"].Import(t.Context(), Source{Store: from, At: time.Now().UnixNano(), Scratch: t.TempDir()}); !done || err != nil {
 				t.Errorf("%t, %v", done, err)
 			}
 			s.eventually("all nodes have the state", func(n *Node) bool { return n.Group().Cluster().Imported })
@@ -108,7 +108,7 @@ func TestImportReplacesNoStateInUse(t *testing.T) {
 		do(s.leader(), acquire("in use", 10, 1))
 		refused := func(what, node string) {
 			t.Helper()
-			if done, err := s.nodes[node].Import(t.Context(), group.Source{Store: from, At: time.Now().UnixNano(), Scratch: t.TempDir()}); done || !errors.Is(err, group.ErrHoldsState) {
+			if done, err := s.nodes[node].Import(t.Context(), Source{Store: from, At: time.Now().UnixNano(), Scratch: t.TempDir()}); done || !errors.Is(err, group.ErrHoldsState) {
 				t.Errorf("%s: %t, %v", what, done, err)
 			}
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/stintdb/stint/cluster/router"
 	"github.com/stintdb/stint/cluster/shared"
 	"github.com/stintdb/stint/cluster/transport"
+	"github.com/stintdb/stint/engine"
 )
 
 // keyGroups are the groups that have the keys, where a cluster has several. Every node has a replica of each. They begin when the log of group 0
@@ -34,7 +35,7 @@ type keyGroups struct {
 	statuses *peerStatuses
 	log      *oncelog.Log
 	fail     func(error)
-	onBegin  func(groups []router.Group) // takes all groups, from group 0 on
+	onBegin  func(groups []router.Group) // takes all groups, from group 0 on, once they may decide
 
 	rounds propose.Rounds
 
@@ -44,6 +45,7 @@ type keyGroups struct {
 	ended   bool       // none is to begin from here on
 	disks   []Disk
 	started atomic.Pointer[[]keyGroup] // from group 1 on
+	awaited atomic.Pointer[string]     // the import that they begin with, "" from when they have it
 }
 
 // keyGroup is a group, and its part in the machine's connections.
@@ -56,6 +58,7 @@ type keyGroup struct {
 type savedGroups struct {
 	Groups   int           `json:"groups"`
 	Founders []fsm.Founder `json:"founders"`
+	Import   string        `json:"import,omitempty"` // of [fsm.Cluster]
 }
 
 // groupsKey is where it is kept, beside the votes of group 0.
@@ -125,9 +128,12 @@ func (k *keyGroups) tend(ctx context.Context) error {
 		return k.errNumber(max(known.Groups, 1))
 	}
 	if len(known.Founders) > 0 && k.started.Load() == nil {
-		if err := k.begin(savedGroups{known.Groups, known.Founders}, true); err != nil {
+		if err := k.begin(savedGroups{known.Groups, known.Founders, known.Import}, true); err != nil {
 			return err
 		}
+	}
+	if k.awaitImport() {
+		k.mayDecide(k.replicas())
 	}
 	for i, g := range k.replicas() {
 		switch {
@@ -191,12 +197,39 @@ func (k *keyGroups) begin(saved savedGroups, isNew bool) error {
 			return fmt.Errorf("group %d: %w", number, err)
 		}
 	}
+	k.awaited.Store(&saved.Import)
+	k.mayDecide(started)
+	return nil
+}
+
+// mayDecide has the groups decide, unless they still await the state that the cluster begins with.
+func (k *keyGroups) mayDecide(started []keyGroup) {
+	due := *k.awaited.Load()
+	if due != "" && !k.first.Cluster().Imported {
+		k.log.WarnOnce("import", "the groups decide nothing before a node with --cluster-import has brought the whole state that the cluster begins with", "state_of", due)
+		return
+	}
+	none := ""
+	k.awaited.Store(&none)
 	groups := []router.Group{k.first}
 	for _, g := range started {
 		groups = append(groups, g.Group)
 	}
 	k.onBegin(groups)
-	return nil
+}
+
+// awaitImport reports whether the groups still await the state that the cluster begins with.
+func (k *keyGroups) awaitImport() bool {
+	due := k.awaited.Load()
+	return due != nil && *due != ""
+}
+
+// before is what requests are answered with before the groups may decide.
+func (k *keyGroups) before() engine.Status {
+	if k.awaitImport() {
+		return engine.Importing
+	}
+	return engine.NoLeader
 }
 
 // beatsOfTimeout divides the heartbeat timeout. Raft itself sends heartbeats, each group's at another time, after a tenth to a fifth of the timeout
@@ -205,7 +238,7 @@ const beatsOfTimeout = 12
 
 func (k *keyGroups) connect(number int) keyGroup {
 	c := k.opt.forGroup(k.id, oncelog.New(k.log.With("group", number)), k.fail)
-	c.Number, c.Groups, c.Store, c.Disk, c.Report, c.Turns = uint32(number), 0, k.opt.KeyStores[number-1], k.disks[number-1], nil, nil
+	c.Number, c.Groups, c.Import, c.Store, c.Disk, c.Report, c.Turns = uint32(number), 0, "", k.opt.KeyStores[number-1], k.disks[number-1], nil, nil
 	if k.opt.NewTurns != nil {
 		c.Turns = k.opt.NewTurns()
 	}

@@ -91,7 +91,7 @@ func (n *Node) connectParts() {
 	n.statuses.shared = &sharedFetches{ask: n.statuses.fetch, next: map[string]*sharedFetch{}, busy: map[string]bool{}}
 	n.keys.peers, n.keys.statuses = n.peers, n.statuses
 	if n.opt.Groups > 1 {
-		n.router = router.New(n.ctx, n.opt.Groups, n.opt.Store, n.knowPolicies)
+		n.router = router.New(n.ctx, n.opt.Groups, n.opt.Store, n.keys.before, n.knowPolicies)
 		n.keys.onBegin = n.router.Begin
 		if len(n.opt.Shared) > 0 {
 			n.router.Share(n.opt.Shared)

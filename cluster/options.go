@@ -34,6 +34,10 @@ type Options struct {
 	NewTurns  func() group.Turns                         // nil if no clients wait for keys
 	Shared    []string                                   // patterns of package glob: keys whose limits requests of all groups may have in common
 
+	// Import names the state that this node brings to a new cluster by Node.Import, such as its time. With groups of keys they decide nothing
+	// before they have it; "" for none.
+	Import string
+
 	Log *slog.Logger
 
 	Heartbeat     time.Duration // followers elect another leader when they have not heard of it for this long, at least
@@ -68,8 +72,9 @@ type Options struct {
 	// SinceBoot is how long the machine has been up, and a name of this boot; nil for the system's.
 	SinceBoot func() (boot string, up time.Duration)
 
-	additions []fsm.Addition // nil for those of this build; tests have others
-	noFrames  bool           // for tests: speak with Raft as release 0.1.0 did
+	additions []fsm.Addition   // nil for those of this build; tests have others
+	onImport  func(number int) // for tests: called for each part of an import that is on disk, and each group that has its own
+	noFrames  bool             // for tests: speak with Raft as release 0.1.0 did
 }
 
 // setDefaults fills in the fields that are not set.
@@ -94,7 +99,7 @@ func (o *Options) setDefaults() {
 // forGroup are the options of a group.
 func (o *Options) forGroup(id raft.ServerID, log *oncelog.Log, fail func(error)) group.Config {
 	return group.Config{
-		Groups: o.Groups, ID: id, Advertise: o.Advertise, Client: o.Client, Store: o.Store, Disk: o.Disk, Log: log, Fail: fail,
+		Groups: o.Groups, Import: o.Import, ID: id, Advertise: o.Advertise, Client: o.Client, Store: o.Store, Disk: o.Disk, Log: log, Fail: fail,
 		Heartbeat: o.Heartbeat, DecideTimeout: o.DecideTimeout, DiskTimeout: o.DiskTimeout, LogBytes: o.LogBytes, MeetEvery: o.MeetEvery,
 		Ahead: o.Ahead, Allowance: o.Allowance, Report: o.Report, Wall: o.Wall, Passed: o.Passed, SinceBoot: o.SinceBoot, Additions: o.additions, Turns: o.Turns,
 	}

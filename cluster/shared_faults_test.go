@@ -282,6 +282,11 @@ func liveShared(t *testing.T, seed uint64, count int, names ...string) {
 		}
 		if err != nil {
 			w.describe()
+			for name, n := range w.nodes { // the time by which limits refill may have been behind, and caught up
+				for i, g := range n.KeyGroups() {
+					t.Logf("%s, group %d: applied %v and knows %v after the time", name, i+1, time.Until(time.Unix(0, g.Status().Time)), time.Until(time.Unix(0, g.Now())))
+				}
+			}
 			for status := range l.other {
 				if n := l.other[status].Load(); n > 0 {
 					t.Logf("status %d: %d", status, n)
@@ -295,7 +300,7 @@ func liveShared(t *testing.T, seed uint64, count int, names ...string) {
 // With shared limits, after any fault, no limit of any group is granted more than one exact limiter would have granted, a request is charged to all of
 // its limits or to none, lent tokens come back, and the replicas agree.
 func TestFaultsOfSharedLimits(t *testing.T) {
-	for round := range max(1, *simGroupFaults/faultsPerCluster) {
-		liveShared(t, testsize.Seed()+uint64(round), min(*simGroupFaults, faultsPerCluster), [][]string{{"a", "b", "c"}, {"a", "b", "c", "d", "e"}}[round%2]...)
+	for round := range max(1, *simSharedFaults/faultsPerCluster) {
+		liveShared(t, testsize.Seed()+uint64(round), min(*simSharedFaults, faultsPerCluster), "a", "b", "c", "d", "e")
 	}
 }

@@ -202,6 +202,8 @@ type simulated struct {
 	expect      int // of which form the cluster; 0 for all
 	groups      int // of keys
 	shared      []string
+	imports     map[string]string // that nodes bring to it
+	onImport    func(number int)  // see Options
 	nodes       map[string]*Node
 	everStarted []*Node
 	suspended   atomic.Int64 // nanoseconds for which all machines were suspended
@@ -278,7 +280,7 @@ func (s *simulated) options(name, address string, disk Disk) Options {
 		SinceBoot: func() (string, time.Duration) {
 			return fmt.Sprint(name, s.bootOf(name)), time.Duration(time.Now().UnixNano() + s.suspended.Load())
 		},
-		Groups: s.groups, OpenGroup: s.disks[name].openGroup, Shared: s.shared,
+		Groups: s.groups, OpenGroup: s.disks[name].openGroup, Shared: s.shared, Import: s.imports[name], onImport: s.onImport,
 	}
 	for number := 0; number <= s.groups && s.groups > 0; number++ {
 		owns := func(key []byte) bool { return slot.GroupOf(slot.Of(key), s.groups) == number }

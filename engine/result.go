@@ -44,6 +44,7 @@ const (
 	CrossSlot                 // the keys are of several groups of a cluster, see package slot; nothing was taken
 	NotShared                 // AcquireAll, Check: a limit of several groups is of a kind that purses cannot have; nothing was taken
 	KeyChanged                // Expect, and all behind it in its batch: a key has another fingerprint; nothing was done
+	Importing                 // the cluster does not have all of the state yet that it begins with; nothing was taken
 
 	endOfStatuses
 )

@@ -16,26 +16,66 @@ const stateName = "the state"
 // [store.Snapshot], in the format of a snapshot with the number 0. It rests between blocks, so that decisions do not
 // wait for the core, and does not release the snapshot. It returns the number of entries and of bytes written.
 func WriteState(w io.Writer, frozen *store.Snapshot, now int64) (states, bytes int64, err error) {
-	return WriteStateOf(w, frozen, now, func(keyspace.Entry) bool { return true })
+	s := newStateWriter(w, int64(frozen.Len()), now)
+	frozen.PolicyOps(s.policy)
+	frozen.Scan(now, s.entry)
+	return s.end()
 }
 
-// WriteStateOf is [WriteState] with those of the entries that keep accepts.
-func WriteStateOf(w io.Writer, frozen *store.Snapshot, now int64, keep func(keyspace.Entry) bool) (states, bytes int64, err error) {
-	b := &blockWriter{to: w, rest: func() { time.Sleep(snapshotRest) }}
-	b.write(header(snapshotMagic, 0, int64(frozen.Len())))
-	b.enc.start(now)
-	frozen.PolicyOps(func(op *engine.Op) { b.enc.policy(op); b.flushFull(now) })
+// DivideState writes several states in one scan, in the format of [WriteState]: each has all policies, and those entries of which place returns its
+// number. Entries of a number below 0 are in none. It keeps one block of each state in memory.
+func DivideState(to []io.Writer, frozen *store.Snapshot, now int64, place func(keyspace.Entry) int) error {
+	states := make([]*stateWriter, len(to))
+	for i, w := range to {
+		states[i] = newStateWriter(w, 0, now)
+		frozen.PolicyOps(states[i].policy)
+	}
 	frozen.Scan(now, func(e keyspace.Entry) {
-		if b.err != nil || !keep(e) {
-			return // after an error the scan goes on without effect, but quickly
+		if at := place(e); at >= 0 {
+			states[at].entry(e)
 		}
-		b.enc.entry(e)
-		states++
-		b.flushFull(now)
 	})
-	b.enc.end(states)
-	b.flush(now)
-	return states, b.offset, b.err
+	for _, s := range states {
+		if _, _, err := s.end(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stateWriter writes the state of one moment.
+type stateWriter struct {
+	blockWriter
+	now    int64
+	states int64 // entries
+}
+
+// newStateWriter begins with a number of entries to reserve memory for.
+func newStateWriter(w io.Writer, reserve, now int64) *stateWriter {
+	s := &stateWriter{blockWriter: blockWriter{to: w, rest: func() { time.Sleep(snapshotRest) }}, now: now}
+	s.write(header(snapshotMagic, 0, reserve))
+	s.enc.start(now)
+	return s
+}
+
+func (s *stateWriter) policy(op *engine.Op) {
+	s.enc.policy(op)
+	s.flushFull(s.now)
+}
+
+func (s *stateWriter) entry(e keyspace.Entry) {
+	if s.err != nil {
+		return // the scan goes on without effect, but quickly
+	}
+	s.enc.entry(e)
+	s.states++
+	s.flushFull(s.now)
+}
+
+func (s *stateWriter) end() (states, bytes int64, err error) {
+	s.enc.end(s.states)
+	s.flush(s.now)
+	return s.states, s.offset, s.err
 }
 
 // ReadState reads the output of [WriteState], to the end of in, into an empty store. Entries expired at now, Unix

@@ -70,6 +70,7 @@ type Cluster struct {
 	Processes map[raft.ServerID]string `json:"processes,omitempty"` // that runs of each member
 	Allowance bool                     `json:"share,omitempty"`     // leaders may take tokens in their memory
 	Groups    int                      `json:"groups,omitempty"`    // of keys; 0 where this group has all
+	Import    string                   `json:"import,omitempty"`    // with which these groups begin: they decide nothing before, and have it when this group is Imported
 	Founders  []Founder                `json:"founders,omitempty"`  // of these groups, once they may begin
 	Removed   []raft.ServerID          `json:"removed,omitempty"`   // by an operator, the last maxRemoved: none joins until it is added
 }

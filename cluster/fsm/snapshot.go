@@ -12,7 +12,6 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/cluster/raftstore"
-	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/persistence"
 )
@@ -43,17 +42,14 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 type fsmSnapshot struct {
 	head  SnapshotHead
 	store *store.Snapshot
-	keep  func(keyspace.Entry) bool // those of the store that are in it
 }
-
-func everyEntry(keyspace.Entry) bool { return true }
 
 // Snapshot implements raft.FSM.
 func (f *Machine) Snapshot() (raft.FSMSnapshot, error) {
 	if f.Broken != nil {
 		return nil, f.Broken
 	}
-	return &fsmSnapshot{head: SnapshotHead{*f.Cluster.Load(), f.Now.Load(), f.Applied.Load()}, store: f.Store.Snapshot(), keep: everyEntry}, nil
+	return &fsmSnapshot{head: SnapshotHead{*f.Cluster.Load(), f.Now.Load(), f.Applied.Load()}, store: f.Store.Snapshot()}, nil
 }
 
 // Persist implements raft.FSMSnapshot.
@@ -69,26 +65,32 @@ func (s *fsmSnapshot) Persist(sink raft.SnapshotSink) error {
 func (s *fsmSnapshot) Release() { s.store.Release() }
 
 func (s *fsmSnapshot) write(to io.Writer) error {
-	text, err := json.Marshal(s.head)
+	head, err := s.head.encode()
 	if err != nil {
 		return err
 	}
-	head := binary.LittleEndian.AppendUint32([]byte(snapshotMagic), snapshotVersion)
-	head = append(binary.LittleEndian.AppendUint32(head, uint32(len(text))), text...)
-	head = binary.LittleEndian.AppendUint32(head, crc32.Checksum(head, castagnoli))
 	if _, err := to.Write(head); err != nil {
 		return err
 	}
-	_, _, err = persistence.WriteStateOf(to, s.store, s.head.Now, s.keep)
+	_, _, err = persistence.WriteState(to, s.store, s.head.Now)
 	return err
 }
 
-// WriteImported writes a snapshot of the cluster with those keys of another store that keep accepts, at a time.
-func (f *Machine) WriteImported(to io.Writer, from *store.Store, keep func(keyspace.Entry) bool, now int64) error {
-	s := fsmSnapshot{head: SnapshotHead{*f.Cluster.Load(), now, f.Applied.Load()}, store: from.Snapshot(), keep: keep}
-	defer s.Release()
-	s.head.Imported = true
-	return s.write(to)
+func (h *SnapshotHead) encode() ([]byte, error) {
+	text, err := json.Marshal(h)
+	if err != nil {
+		return nil, err
+	}
+	b := binary.LittleEndian.AppendUint32([]byte(snapshotMagic), snapshotVersion)
+	b = append(binary.LittleEndian.AppendUint32(b, uint32(len(text))), text...)
+	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli)), nil
+}
+
+// ImportedHead is what stands before an imported state, in the format of package persistence, in a snapshot of the cluster at a time.
+func (f *Machine) ImportedHead(now int64) ([]byte, error) {
+	head := SnapshotHead{*f.Cluster.Load(), now, f.Applied.Load()}
+	head.Imported = true
+	return head.encode()
 }
 
 // ReadSnapshotHead reads the head of a snapshot, behind which the store follows.

@@ -1,11 +1,12 @@
 package group
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"time"
 
@@ -15,33 +16,31 @@ import (
 	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/propose"
 	"github.com/stintdb/stint/cluster/raftnode"
-	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/store"
 )
 
-// Source is the state that an import brings.
+// Source is the state that an import brings to a group.
 type Source struct {
-	Store   *store.Store // of a standalone server, or from a backup
-	At      int64        // its time, in nanoseconds since the Unix epoch
-	Scratch string       // a directory with room for a snapshot
+	// Open opens the state, in the format of package persistence, once it is known to be whole.
+	Open func() (state io.ReadCloser, size int64, err error)
+	At   int64 // its time, in nanoseconds since the Unix epoch
+	// Due says that the group decides nothing before it has the state.
+	Due bool
 }
 
-// Import initializes the group's state with those keys of a source that keep accepts, and with its policies and scripts. It waits until the
-// cluster has been bootstrapped and this node leads the group. If an import was done before, it does nothing and returns false, so it may be
-// called at every start.
+// Import initializes the group with a state. It waits until the cluster has been bootstrapped and this node leads the group. If an import was done
+// before, it does nothing and returns false, so it may be called at every start.
 //
-// Clients may ask a cluster before the import. State that they have left is replaced, if this process was one of those that
+// Unless the import is due, clients may ask a cluster before. State that they have left is replaced, if this process was one of those that
 // formed the cluster, within importWithin. Otherwise the error is ErrHoldsState.
-func (g *Group) Import(ctx context.Context, from Source, keep func(keyspace.Entry) bool) (imported bool, err error) {
-	i := stateImport{g, from, keep}
-	return i.run(ctx)
+func (g *Group) Import(ctx context.Context, from Source) (imported bool, err error) {
+	return (&stateImport{g, from}).run(ctx)
 }
 
 // stateImport is one import of state into a group.
 type stateImport struct {
 	*Group
 	from Source
-	keep func(keyspace.Entry) bool
 }
 
 func (i *stateImport) run(ctx context.Context) (imported bool, err error) {
@@ -52,11 +51,10 @@ func (i *stateImport) run(ctx context.Context) (imported bool, err error) {
 			if formed == 0 {
 				formed = i.clock.Mono()
 			}
-			isNew := i.IsFounder() && i.clock.Mono()-formed < importWithin
 			switch known = i.fsm.Cluster.Load(); {
 			case known.Imported:
 				return false, nil
-			case HoldsState(i.opt.Store) && !isNew:
+			case HoldsState(i.opt.Store) && !i.from.Due && (!i.IsFounder() || i.clock.Mono()-formed >= importWithin):
 				return false, ErrHoldsState
 			case known.Version() < i.formats.Newest:
 				i.log.Once("import", "the state may use a newer format version than the cluster: it is imported once all members know that version")
@@ -97,40 +95,35 @@ func (g *Group) IsFounder() bool {
 	return slices.ContainsFunc(raft.DecodeConfiguration(first.Data).Servers, func(s raft.Server) bool { return s.ID == g.raft.ID })
 }
 
-// begin makes every node restore a snapshot of the store. Meanwhile calls wait, and nothing is read from a state in part.
+// begin makes every node restore a snapshot with the state. Meanwhile calls wait, and nothing is read from a state in part.
 func (i *stateImport) begin() error {
-	file, err := os.CreateTemp(i.from.Scratch, "import-*.tmp")
+	state, size, err := i.from.Open()
 	if err != nil {
 		return err
 	}
-	defer func() {
-		_ = file.Close()
-		_ = os.Remove(file.Name())
-	}()
+	defer state.Close()
 	resume, err := i.suspend()
 	if err != nil {
 		return err
 	}
 	defer resume()
-	if err := i.fsm.WriteImported(file, i.from.Store, i.keep, max(i.Now(), i.from.At)); err != nil {
-		return err
+	head, err := i.fsm.ImportedHead(max(i.Now(), i.from.At))
+	if err != nil || i.fsm.Cluster.Load().Imported { // another node has been faster: the next round sees that
+		return cmp.Or(err, ErrNoLeader)
 	}
-	size, err := file.Seek(0, io.SeekCurrent)
-	if err == nil {
-		_, err = file.Seek(0, io.SeekStart)
-	}
-	if err != nil {
-		return err
-	}
-	meta := &raft.SnapshotMeta{Version: raft.SnapshotVersionMax, Index: i.raft.AppliedIndex(), Term: i.raft.CurrentTerm(), Size: size}
-	if err := i.raft.Restore(meta, file, importTimeout); err != nil {
-		if errors.Is(err, raft.ErrNotLeader) {
-			return ErrNoLeader
-		}
+	meta := &raft.SnapshotMeta{Version: raft.SnapshotVersionMax, Index: i.raft.AppliedIndex(), Term: i.raft.CurrentTerm(), Size: int64(len(head)) + size}
+	switch err := i.raft.Restore(meta, io.MultiReader(bytes.NewReader(head), state), importTimeout); {
+	case err == nil:
+		return nil
+	case slices.ContainsFunc(tryAgain, func(e error) bool { return errors.Is(err, e) }):
+		return ErrNoLeader
+	default:
 		return fmt.Errorf("the cluster has not taken over the imported state: %w", err)
 	}
-	return nil
 }
+
+// tryAgain are Raft's errors after which the import may have been done, or not.
+var tryAgain = []error{raft.ErrNotLeader, raft.ErrLeadershipLost, raft.ErrLeadershipTransferInProgress, raft.ErrEnqueueTimeout}
 
 // suspend has calls wait until resume, as for a transfer of leadership.
 func (i *stateImport) suspend() (resume func(), err error) {

@@ -166,7 +166,12 @@ func (l *leaderRole) formCluster(ctx context.Context) error {
 	if l.fsm.Cluster.Load().ClusterID == "" {
 		first := fsm.BootstrapBody{ClusterID: strings.ToLower(rand.Text()[:16]), Formats: l.formats.first()}
 		if l.opt.Groups > 1 {
-			first.Groups = l.opt.Groups
+			first.Groups, first.Import = l.opt.Groups, l.opt.Import
+			for _, s := range l.raft.Servers() {
+				if r, _ := l.statuses.Last(s.ID); first.Import == "" {
+					first.Import = r.Import
+				}
+			}
 		}
 		if needs := l.formats.OfKind(fsm.KindGroups); first.Groups > 0 && first.Formats < needs {
 			return fmt.Errorf("--groups needs format version %d, which not every node knows: upgrade them first", needs)

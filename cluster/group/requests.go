@@ -43,6 +43,7 @@ type MemberStatus struct {
 	Pledged   raft.ServerID     `json:"pledged,omitempty"`   // see pledge; while it has no log
 	Slow      bool              `json:"slow,omitempty"`      // see withdrawal.isSlow
 	Formats   fsm.FormatVersion `json:"formats,omitempty"`   // the newest that the node knows
+	Import    string            `json:"import,omitempty"`    // see Config
 
 	// Process is the name of the node's process, and ProcessBefore that of its process as far as the node knows the log.
 	Process       string `json:"process,omitempty"`

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/stintdb/stint/cluster"
 	"github.com/stintdb/stint/cluster/group"
@@ -22,6 +23,7 @@ type imported struct {
 	path  string
 	store *store.Store
 	found persistence.Recovered
+	name  string // of the state in the cluster's log: its time when it was written
 }
 
 // readImport reads the state that --cluster-import names, or returns nil if it is not set.
@@ -40,6 +42,7 @@ func readImport(cfg *config.Config, log *slog.Logger, line *progressLine) (*impo
 		err = i.readBackup(line)
 	}
 	line.clear()
+	i.name = time.Unix(0, i.found.Time).UTC().Format(time.RFC3339Nano)
 	if err == nil && i.store.LastDatabase() > 0 {
 		err = usagef("cluster-import: %s has keys in databases other than 0, which a cluster does not have: on a server alone, remove them by FLUSHDB, or give them to database 0 by MOVE", i.path)
 	}
@@ -111,8 +114,10 @@ func (i *imported) readBackup(line *progressLine) error {
 
 // into gives the cluster its first state, once it is formed.
 func (i *imported) into(ctx context.Context, to *cluster.Node, scratch string, log *slog.Logger) {
-	defer i.store.Close()
-	switch done, err := to.Import(ctx, group.Source{Store: i.store, At: i.found.Time, Scratch: scratch}); {
+	from := cluster.Source{Store: i.store, At: i.found.Time, Scratch: scratch}
+	keys := i.store.Len()
+	i.store = nil // the import closes it, and its memory is used for the keys of the groups
+	switch done, err := to.Import(ctx, from); {
 	case errors.Is(err, context.Canceled):
 	case errors.Is(err, group.ErrHoldsState):
 		log.Error("nothing was imported, because the cluster has state already: remove --cluster-import; or to begin with the import, stop all nodes, empty every --dir, and start all",
@@ -122,6 +127,6 @@ func (i *imported) into(ctx context.Context, to *cluster.Node, scratch string, l
 	case !done:
 		log.Info("the cluster has begun with an import before: remove --cluster-import", "from", i.path)
 	default:
-		log.Info("the cluster begins with the imported state: remove --cluster-import", "from", i.path, "keys", i.store.Len())
+		log.Info("the cluster begins with the imported state: remove --cluster-import", "from", i.path, "keys", keys)
 	}
 }

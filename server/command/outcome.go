@@ -18,7 +18,7 @@ func Undecided(ops []engine.Op, results []engine.Result) engine.Status {
 
 func undecided(s engine.Status) bool {
 	switch s {
-	case engine.Uncertain, engine.NoLeader, engine.Moved, engine.Overloaded, engine.TooBig, engine.Unreadable, engine.TooNew, engine.NoHome, engine.NotAwayFromHome, engine.CrossSlot, engine.NotShared:
+	case engine.Uncertain, engine.NoLeader, engine.Moved, engine.Overloaded, engine.TooBig, engine.Unreadable, engine.TooNew, engine.NoHome, engine.NotAwayFromHome, engine.CrossSlot, engine.NotShared, engine.Importing:
 		return true
 	}
 	return false
@@ -54,6 +54,8 @@ func UndecidedError(status engine.Status, slot int, leader string) error {
 		return ErrCrossSlot
 	case status == engine.NotShared:
 		return errNotShared
+	case status == engine.Importing:
+		return ErrImporting
 	case status == engine.Moved && leader != "":
 		return errMoved.With(slot, leader)
 	}

@@ -45,7 +45,7 @@ func init() {
 		http.StatusForbidden:       {command.ErrNoKeyAccess},
 		http.StatusTooManyRequests: {command.ErrRateLimited},
 		http.StatusConflict:        {command.ErrWrongType},
-		http.StatusServiceUnavailable: {command.ErrOutOfMemory, command.ErrOverloaded, command.ErrNoLeader, command.ErrUncertain, command.ErrNoHome,
+		http.StatusServiceUnavailable: {command.ErrOutOfMemory, command.ErrOverloaded, command.ErrNoLeader, command.ErrImporting, command.ErrUncertain, command.ErrNoHome,
 			command.ErrNotKept},
 	} {
 		for _, e := range errors {

@@ -1,0 +1,170 @@
+// Package importing has the parts of a state that a new cluster begins with: a file for each of its groups.
+package importing
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"hash"
+	"hash/crc32"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+
+	"github.com/stintdb/stint/engine/keyspace"
+	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/persistence"
+)
+
+// Parts writes the parts when the first is opened, all in one scan. A node that is started again writes them again: so there is none whose
+// beginning is of another run.
+type Parts struct {
+	dir     string
+	from    *store.Store // nil once the files are written; of mu
+	at      int64
+	place   func(keyspace.Entry) int
+	written func(number int)
+
+	closed atomic.Bool
+	mu     sync.Mutex // of the rest, held while the files are written
+	files  []part
+}
+
+// part is one file, and what was written to it.
+type part struct {
+	path string
+	size int64
+	sum  uint32 // CRC-32C
+}
+
+// New returns a number of parts of a store at a time, in Unix nanoseconds. Place is the number of an entry's part, below 0 for none. Written, if
+// it is not nil, is called for each file that is on disk. The store is closed once all are, or by Close.
+func New(dir string, from *store.Store, at int64, count int, place func(keyspace.Entry) int, written func(number int)) *Parts {
+	p := &Parts{dir: dir, from: from, at: at, place: place, written: written, files: make([]part, count)}
+	for number := range p.files {
+		p.files[number].path = filepath.Join(dir, fmt.Sprintf("import-%d.tmp", number))
+	}
+	return p
+}
+
+// Open opens a part after it has been read once, and is as it was written.
+func (p *Parts) Open(number int) (state io.ReadCloser, size int64, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed.Load() {
+		return nil, 0, os.ErrClosed
+	}
+	if p.from != nil {
+		if err := p.write(); err != nil {
+			return nil, 0, err
+		}
+	}
+	part := &p.files[number]
+	file, err := os.Open(part.path)
+	if err != nil {
+		return nil, 0, err
+	}
+	if err := part.check(file); err != nil {
+		return nil, 0, errors.Join(err, file.Close())
+	}
+	return file, part.size, nil
+}
+
+func (p *part) check(file *os.File) error {
+	sum := crc32.New(castagnoli)
+	size, err := io.Copy(sum, file)
+	if err == nil && (size != p.size || sum.Sum32() != p.sum) {
+		err = fmt.Errorf("%s is damaged: it does not have the %d bytes that were written", p.path, p.size)
+	}
+	if err == nil {
+		_, err = file.Seek(0, io.SeekStart)
+	}
+	return err
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func (p *Parts) write() (err error) {
+	files := make([]*partFile, 0, len(p.files))
+	defer func() {
+		for _, f := range files {
+			err = errors.Join(err, f.file.Close())
+		}
+	}()
+	to := make([]io.Writer, 0, len(p.files))
+	for number := range p.files {
+		f, err := p.create(p.files[number].path)
+		if err != nil {
+			return err
+		}
+		files, to = append(files, f), append(to, f)
+	}
+	frozen := p.from.Snapshot()
+	err = persistence.DivideState(to, frozen, p.at, p.place)
+	frozen.Release()
+	if err != nil {
+		return err
+	}
+	for number, f := range files {
+		if err := f.sync(); err != nil {
+			return err
+		}
+		p.files[number].size, p.files[number].sum = f.size, f.sum.Sum32()
+		if p.written != nil {
+			p.written(number)
+		}
+	}
+	p.from.Close()
+	p.from = nil
+	return nil
+}
+
+// Close removes the files. An Open that is under way ends first, with an error.
+func (p *Parts) Close() {
+	p.closed.Store(true)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, f := range p.files {
+		_ = os.Remove(f.path)
+	}
+	if p.from != nil {
+		p.from.Close()
+		p.from = nil
+	}
+}
+
+// partFile is a file that is being written.
+type partFile struct {
+	closed *atomic.Bool
+	file   *os.File
+	out    *bufio.Writer
+	size   int64
+	sum    hash.Hash32
+}
+
+func (p *Parts) create(path string) (*partFile, error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return &partFile{closed: &p.closed, file: file, out: bufio.NewWriter(file), sum: crc32.New(castagnoli)}, nil
+}
+
+func (f *partFile) Write(b []byte) (int, error) {
+	if f.closed.Load() {
+		return 0, os.ErrClosed
+	}
+	n, err := f.out.Write(b)
+	f.size += int64(n)
+	_, _ = f.sum.Write(b[:n])
+	return n, err
+}
+
+func (f *partFile) sync() error {
+	if err := f.out.Flush(); err != nil {
+		return err
+	}
+	return f.file.Sync()
+}
