@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/internal/testsize"
 )
 
 // A backup is read back from a stream, as a copy, and by a start in a directory that holds nothing else.
@@ -56,7 +57,7 @@ func TestDamagedStateIsNotCopied(t *testing.T) {
 	s := busyStore(rand.New(rand.NewPCG(2, 26)), 3000)
 	defer s.Close()
 	whole := writeState(t, s, someTime)
-	for at := 0; at < len(whole); at += blockAlign {
+	for at := 0; at < len(whole); at += testsize.Pick(7, 1) * blockAlign {
 		if _, _, err := CopyState(io.Discard, bytes.NewReader(whole[:at])); err == nil {
 			t.Errorf("a state cut at %d of %d is copied", at, len(whole))
 		}

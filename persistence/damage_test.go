@@ -104,9 +104,9 @@ type harm struct {
 	data   []byte
 }
 
-// harms returns a file with a bit of every byte flipped in turn, and cut off at every offset: of every seventh at the quick size.
+// harms returns a file with a bit of every byte flipped in turn, and cut off at every offset: of every thirteenth at the quick size.
 func harms(file []byte) (all []harm) {
-	for i := 0; i < len(file); i += testsize.Pick(7, 1) {
+	for i := 0; i < len(file); i += testsize.Pick(13, 1) {
 		flipped := bytes.Clone(file)
 		flipped[i] ^= 1 << (i * 3 % 8)
 		all = append(all, harm{fmt.Sprintf("bit %d of byte %d flipped", i*3%8, i), i, flipped})

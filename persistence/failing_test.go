@@ -167,7 +167,7 @@ func TestSlowDiskDelaysNoFlush(t *testing.T) {
 		r.disk.syncs = 3 * time.Second
 		unlock()
 		saved := 0
-		for i := range 3000 { // 30 s
+		for i := range 2000 { // 20 s
 			r.take(t, FlushEvery)
 			if r.count > 90 {
 				r.refund()

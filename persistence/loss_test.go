@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"maps"
 	"math/rand/v2"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -380,9 +379,7 @@ func (w *world) flush() {
 // awaitSync waits for a sync in progress, so that it is over at this point in every run.
 func (w *world) awaitSync() {
 	if j := w.manager.journal; j != nil && j.syncing != nil {
-		for len(j.syncing) == 0 {
-			runtime.Gosched()
-		}
+		j.syncing <- <-j.syncing // it has room for the one result
 		w.disk.lock()()
 	}
 }

@@ -14,6 +14,7 @@ import (
 // TestGroups: a client for Redis Cluster finds the leaders of a cluster with several groups, sends them the keys of their slots, and goes on
 // when a node dies. No increment is lost or made twice that was answered.
 func TestGroups(t *testing.T) {
+	t.Parallel() // waits until the groups have leaders on all nodes
 	cluster, err := servertest.StartCluster("--redirect", "moved", "--groups", "4")
 	if err != nil {
 		t.Fatal(err)

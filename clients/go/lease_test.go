@@ -19,6 +19,7 @@ func virtual() int64 { return int64(time.Since(time.Date(2000, 1, 1, 0, 0, 0, 0,
 // while tokens are held, requests and replies that are lost, outages, and processes that crash. The limit holds over
 // every span.
 func TestLeasesKeepTheLimit(t *testing.T) {
+	t.Parallel() // in bubbles, with a clock of their own
 	for _, limit := range []Limit{
 		PerSecond(100).Burst(50), PerSecond(2000), PerSecond(20).Burst(1000), PerMinute(60).Burst(5), Per(7, 3*time.Second).Burst(300),
 		Per(10_007, 10*time.Second).Burst(200), Window(500, Aligned(2*time.Second)), Window(5, Aligned(5*time.Second)),

@@ -28,9 +28,9 @@ var (
 // keys are limited exactly throughout. It is full long before half of the keys were sent, because more than half of
 // them find no room; until then it goes up and down, since a growing shard exists twice for a moment.
 func TestFloodOfKeys(t *testing.T) {
-	keys, memory := 3_000_000*(*attackScale), int64(100<<20)*int64(*attackScale) // three times as many as there is room for
+	keys, memory := 2_000_000*(*attackScale), int64(64<<20)*int64(*attackScale) // three times as many as there is room for
 	if isFullSize() {
-		keys = 10_000_000 * *attackScale
+		keys, memory = 10_000_000**attackScale, int64(100<<20)*int64(*attackScale)
 	}
 	a := startTarget(t, "--max-memory", strconv.FormatInt(memory, 10), "--prefix-delimiters", ":")
 	g := a.good("")

@@ -20,13 +20,14 @@ func (s *Keyspace) touched() (bytes int64) {
 
 // A key of 16 bytes takes at most 72 bytes in all with an algorithm whose state has a fixed size. At full size the test takes a million keys.
 func TestMemoryPerKey(t *testing.T) {
+	shards := min(testsize.Pick(256, 1024), 1024)
 	for _, one := range limits.Algorithms() {
-		s := newKeyspace(Config{})
+		s := newKeyspace(Config{Shards: shards})
 		l := limits.Limit{Algorithm: one, Capacity: 100, Rate: limits.Rate{Tokens: 0, Period: 3600 * second}}
 		if one.HasRate() {
 			l.Rate.Tokens = 1
 		}
-		keys := testsize.Pick(200_000, 500_000)
+		keys := testsize.Pick(50_000, 500_000) // in the shards of a quick run as many as 200,000 in all shards
 		if algorithm.Table[one].Bytes == 0 {
 			keys /= 10
 		}

@@ -1,16 +1,20 @@
 package script
 
 import (
+	"cmp"
+	"flag"
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/stintdb/stint/engine/script/interpreter"
 	"github.com/stintdb/stint/engine/script/library"
+	"github.com/stintdb/stint/engine/script/syntax"
+	"github.com/stintdb/stint/internal/testgenerated"
 )
 
 // dearest are the functions and operators of the interpreter, by their names among the builtins, each with statements that use it
@@ -213,45 +217,69 @@ var givenValues = []struct{ name, definition string }{
 	{"constant", `string.rep('a', 29999) .. 'b'`},
 }
 
+// namesOf finds the values of givenValues in a script.
+var namesOf = map[string]*regexp.Regexp{}
+
+func init() {
+	for _, value := range givenValues {
+		namesOf[value.name] = regexp.MustCompile(`\b` + value.name + `\b`)
+	}
+}
+
 // with is a script that has the values it names.
 func with(script string) string {
 	for _, value := range slices.Backward(givenValues) {
-		if regexp.MustCompile(`\b` + value.name + `\b`).MatchString(script) {
+		if namesOf[value.name].MatchString(script) {
 			script = "local " + value.name + " " + value.name + " = " + value.definition + "\n" + script
 		}
 	}
 	return script
 }
 
-// mostOfPlain is how much more CPU than the plainest loop a script may take until the budget ends. That loop takes some 4 ms. On a quiet machine
-// none takes more than four times as much; beside other programs, those that copy long texts wait for memory.
-const mostOfPlain = 8
+var update = flag.Bool("update", false, "write the files of testdata: prices in steps, and Redis's replies")
 
-// TestEveryFunctionHasAPrice runs everything that a script can do with its dearest arguments until the budget ends. A run must
-// not take much longer than one of the plainest loop: then the budget bounds time.
+// TestEveryFunctionHasAPrice does everything that a script can do with its dearest arguments, and compiles long sources. The prices,
+// in steps, are those of testdata/prices.txt. By night TestBudgetBoundsTime compares them with the time that they stand for.
 func TestEveryFunctionHasAPrice(t *testing.T) {
 	for name := range interpreter.Builtins {
 		if len(dearest[name]) == 0 {
 			t.Errorf("%s has no row in dearest: what does it take with its dearest arguments?", name)
 		}
 	}
+	var prices []byte
 	for _, name := range slices.Sorted(maps.Keys(dearest)) {
 		for _, statement := range dearest[name] {
-			for form, script := range map[string]string{
-				"alone":  with(`while true do ` + statement + ` end`),
-				"nested": with(`local function g() ` + statement + ` end while true do pcall(g) end`),
-			} {
-				if times := timesPlain(script, 1); times > mostOfPlain {
-					t.Errorf("%s %s takes %.1f times the CPU of the plainest loop: %.100s", name, form, times, statement)
-				}
-			}
+			prices = fmt.Appendf(prices, "%8d  %-12s  %.80s\n", stepsOf(t, statement), name, cmp.Or(statement, "an empty loop"))
 		}
 	}
+	for _, source := range longSources {
+		_, _, left, _ := interpreter.Compile(&syntax.Chunk{}, source.text(1000), 0, nil, Budget)
+		prices = fmt.Appendf(prices, "%8d  compiling     %s\n", min(Budget-left, Budget+1), source.name)
+	}
+	testgenerated.Check(t, "testdata/prices.txt", prices, *update, "go test ./engine/script -update, and read what became cheaper")
 }
 
-// longSources are sources of about 64 kB, the largest that --max-bulk-size lets through by default: a text that is repeated,
-// with texts in front of it and behind it.
-var longSources = []struct{ name, before, again, after string }{
+// stepsOf is the price of a statement: what a second one adds to a script; at most more than the budget.
+func stepsOf(t *testing.T, statement string) int {
+	var steps [2]int
+	for i := range steps {
+		program, err := Compile([]byte(with(`local function g() ` + statement + ` end ` + strings.Repeat(`pcall(g) `, 1+i))))
+		if err != nil {
+			t.Fatalf("%.100s: %v", statement, err)
+		}
+		program.runWithin(4*Budget, nil, nil, nil, newMemory())
+		steps[i] = program.Steps()
+	}
+	if steps[1] == 4*Budget {
+		return Budget + 1
+	}
+	return steps[1] - steps[0]
+}
+
+// longSource is a source: a text that is repeated, with texts in front of it and behind it.
+type longSource struct{ name, before, again, after string }
+
+var longSources = []longSource{
 	{"comment", "--", "x", ""},
 	{"text", "x='", "x", "'"},
 	{"long text", "x=[==[", "x", "]==]"},
@@ -304,45 +332,11 @@ var longSources = []struct{ name, before, again, after string }{
 	{"globals", "", "x=a# ", ""},
 }
 
-// TestCompilingHasAPrice compiles the longest sources. They compile within the budget, or not.
-func TestCompilingHasAPrice(t *testing.T) {
-	for _, source := range longSources {
-		text := source.before
-		for i := 0; len(text) < 64_000-len(source.after); i++ {
-			text += strings.Repeat(strings.ReplaceAll(source.again, "#", strconv.Itoa(i)), 1+20*(1-strings.Count(source.again, "#")))
-		}
-		// The budget of compiling is the whole one.
-		if times := timesPlain(text+source.after, 4); times > mostOfPlain {
-			t.Errorf("%s takes %.1f times the CPU of the plainest loop", source.name, times)
-		}
+// text is the source with about some bytes.
+func (s *longSource) text(bytes int) string {
+	text := s.before
+	for i := 0; len(text) < bytes-len(s.after); i++ {
+		text += strings.Repeat(strings.ReplaceAll(s.again, "#", strconv.Itoa(i)), 1+20*(1-strings.Count(s.again, "#")))
 	}
-}
-
-// timesPlain is the CPU time of compiling a script and running it within a quarter of the budget, in times of that of a number of the
-// plainest loops: the least of some measurements, up to one that is good enough.
-func timesPlain(script string, loops float64) (times float64) {
-	for i := 0; i < 5 && (i == 0 || times > mostOfPlain); i++ {
-		plain, took := cpuOf(`while true do end`), cpuOf(script)
-		if ratio := took / (loops * plain); i == 0 || ratio < times {
-			times = ratio
-		}
-	}
-	return times
-}
-
-// cpuOf is the CPU time in milliseconds of a run within a quarter of the budget.
-func cpuOf(script string) (ms float64) {
-	before := cpuMilliseconds()
-	if program, err := Compile([]byte(script)); err == nil {
-		program.runWithin(Budget/4, nil, nil, nil, newMemory())
-	}
-	return cpuMilliseconds() - before
-}
-
-func cpuMilliseconds() float64 {
-	var use syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &use); err != nil {
-		panic(err)
-	}
-	return float64(use.Utime.Nano()+use.Stime.Nano()) / 1e6
+	return text + s.after
 }

@@ -5,7 +5,6 @@ package script
 import (
 	"bufio"
 	"bytes"
-	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -18,8 +17,6 @@ import (
 
 	"github.com/stintdb/stint/internal/testserver"
 )
-
-var update = flag.Bool("update", false, "record Redis's replies in testdata")
 
 // redisServer is a real Redis, with one connection.
 type redisServer struct {

@@ -21,17 +21,22 @@ func TestRegionsNeverExceedTheLimit(t *testing.T) {
 				continue
 			}
 			t.Run(limit.Algorithm.String()+" "+fault, func(t *testing.T) {
-				exceeded, total := 0, world{}
-				for seed := range uint64(*histories) {
+				runs, total := *histories, world{} // a fault ends at the first history that shows it
+				if fault == "none" {
+					runs = max(1, *histories/5)
+				}
+				for seed := range uint64(runs) {
 					w := newWorld(seed, limit, fault)
 					for range 600 {
 						w.step()
 					}
 					if w.excess > 0 {
-						exceeded++
-						if fault == "none" {
-							t.Fatalf("seed %d: %d tokens more than the limit", seed, w.excess)
+						if fault != "none" {
+							w.close()
+							t.Logf("seed %d shows it", seed)
+							return
 						}
+						t.Fatalf("seed %d: %d tokens more than the limit", seed, w.excess)
 					}
 					total.spent += w.spent
 					total.asked += w.asked
@@ -41,7 +46,7 @@ func TestRegionsNeverExceedTheLimit(t *testing.T) {
 					total.resets += w.resets
 					w.close()
 				}
-				if fault != "none" && exceeded == 0 && *histories >= 300 {
+				if fault != "none" && *histories >= 300 {
 					t.Error("no history shows the fault")
 				}
 				if fault == "none" && (total.spent < total.asked || total.spent == 0 || total.asked == 0 || total.returned == 0 || total.repeated == 0 || total.restarts == 0 || total.resets == 0) {

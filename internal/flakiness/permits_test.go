@@ -2,7 +2,7 @@ package flakiness
 
 // permits are the places that a rule does not apply to, with the reason. A row that permits nothing fails the test.
 var permits = []permit{
-	{"cpu", "engine/script/prices_test.go:cpuMilliseconds", "the ratio of two runs in turn, the least of five, is what a price promises"},
+	{"cpu", "engine/script/prices_time_test.go:cpuMilliseconds", "the ratio of two runs in turn, the least of five, is what a price promises: measured by night only"},
 	{"cpu", "docs/adding_test.go:run", "a figure for the log"},
 	{"time", "docs/envoy_quota_program_test.go:TestEnvoyQuotas", "more time only lets the limit grant more: a slow machine cannot fail"},
 	{"time", "server/rlqs/processes_test.go:run", "filters in real time: the more passes, the more is accepted; after a pause they open new streams"},

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stintdb/stint/internal/testsize"
 )
 
 func replayed(t *testing.T, p Plan, log string, limits ...string) (*Report, error) {
@@ -129,7 +131,7 @@ func TestLimits(t *testing.T) {
 }
 
 // manyKeys is a log with a new key on each line.
-func manyKeys(n int) string {
+func manyKeys(n int64) string {
 	var log strings.Builder
 	for i := range n {
 		fmt.Fprintf(&log, `{"ip":"10.%d.%d.%d","time":1795379065}`+"\n", i>>16, i>>8&255, i&255)
@@ -138,7 +140,7 @@ func manyKeys(n int) string {
 }
 
 func TestMemory(t *testing.T) {
-	const keys = 1_000_000
+	keys := int64(testsize.Pick(250_000, 1_000_000))
 	log := manyKeys(keys)
 	o, err := replayed(t, Plan{}, log, "TB {} 100 1/s")
 	if err != nil {
@@ -148,9 +150,9 @@ func TestMemory(t *testing.T) {
 		t.Errorf("%d bytes for a key", each)
 	}
 	t.Logf("%d bytes for a key, %d of them of the engine", o.Memory/keys, o.Limits[0].Bytes/keys)
-	_, err = replayed(t, Plan{MaxMemory: 16 << 20}, log, "TB {} 100 1/s")
+	_, err = replayed(t, Plan{MaxMemory: 16 * keys}, log, "TB {} 100 1/s")
 	if !errors.Is(err, ErrMemory) || !strings.Contains(err.Error(), "--max-memory") {
-		t.Errorf("with 16 MB: %v", err)
+		t.Errorf("with 16 bytes for a key: %v", err)
 	}
 }
 
