@@ -72,6 +72,23 @@ function assertNear(got, want, about) {
     assert.deepEqual(got, exact, about);
 }
 
+// It is the first in this process that settles an id that is not known.
+test("a settlement that comes too late is told", async (t) => {
+    const { mock } = t.mock.method(console, "error", () => undefined);
+    const fake = new FakeLimiter(), limits = [{ key: "k", limit: "TB 100 1/d" }];
+    for (const [id, cost] of [["canceled"], ["first", 3], ["second", 3]]) {
+        const reserved = await fake.reserving(limits, { tokens: 8, id, remember: "1m" });
+        fake.clock.advance("2m");
+        if (cost !== undefined) { reserved.settle(cost); }
+        await reserved[Symbol.asyncDispose]();
+        assert.equal(reserved.charges, null);
+        assert.match(reserved.error.message, /all that was reserved stays taken/);
+    }
+    assert.equal(await fake.settle("second", 3), null);
+    assert.equal(mock.calls.length, 1);
+    assert.match(mock.calls[0].arguments[0], /the request "first" that was settled/);
+});
+
 test("random calls are decided as by the server", async (t) => {
     const fake = new FakeLimiter(), limiter = new Limiter(application, { whenDown: failClosed(), timeout: "10s" });
     t.after(() => { limiter.close(); });
