@@ -31,7 +31,7 @@ func (l *Limiter) Settle(ctx context.Context, id string, tokens int64) ([]Charge
 	if tokens < 0 {
 		return nil, errCost(tokens)
 	}
-	return l.settle(ctx, id, tokens)
+	return settle(ctx, l, id, tokens)
 }
 
 // SettleCosts is Settle with an amount for each limit of the request, in their order. [KeepCharge] leaves a limit's charge
@@ -48,11 +48,11 @@ func (l *Limiter) SettleCosts(ctx context.Context, id string, costs ...int64) ([
 			amounts = append(amounts, cost)
 		}
 	}
-	return l.settle(ctx, id, amounts...)
+	return settle(ctx, l, id, amounts...)
 }
 
-func (l *Limiter) settle(ctx context.Context, id string, amounts ...any) ([]Charge, error) {
-	charges, err := l.charge(ctx, append([]any{"RL.SETTLE", string(shortKey(id))}, amounts...))
+func settle(ctx context.Context, l *Limiter, id string, amounts ...any) ([]Charge, error) {
+	charges, err := charge(ctx, l, append([]any{"RL.SETTLE", string(shortKey(id))}, amounts...))
 	if charges == nil && err == nil {
 		warnLate(id)
 	}
@@ -66,10 +66,10 @@ func errCost(n int64) error {
 // Cancel gives back everything that a request with this ID took, and ends its leases. It is Settle in all other
 // respects.
 func (l *Limiter) Cancel(ctx context.Context, id string) ([]Charge, error) {
-	return l.charge(ctx, []any{"RL.CANCEL", string(shortKey(id))})
+	return charge(ctx, l, []any{"RL.CANCEL", string(shortKey(id))})
 }
 
-func (l *Limiter) charge(ctx context.Context, arguments []any) ([]Charge, error) {
+func charge(ctx context.Context, l *Limiter, arguments []any) ([]Charge, error) {
 	reply, err := l.askUntilAnswered(ctx, arguments)
 	if errors.Is(err, redis.Nil) {
 		return nil, nil
