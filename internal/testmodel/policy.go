@@ -124,6 +124,9 @@ func (m *Model) override(words []string) (string, error) {
 	}
 	var limits []request
 	if len(words) != 5 || !equalFold(words[4], "NONE") {
+		if id == "" {
+			return "", errEmptyCaller
+		}
 		var rest []string
 		var err error
 		if limits, rest, err = readTemplates(words[4:], &id); err != nil {
@@ -153,10 +156,15 @@ func (p *policy) limitsFor(id string) []request {
 	return p.limits
 }
 
+var errEmptyCaller = refuse("ERR id: the caller's id must not be empty")
+
 func (m *Model) check(words []string) (string, error) {
 	id := words[2]
 	if err := checkKey(id); err != nil {
 		return "", err
+	}
+	if id == "" {
+		return "", errEmptyCaller
 	}
 	call := request{tokens: 1}
 	rest, err := call.readTokens("tokens", words[3:])

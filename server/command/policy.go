@@ -49,6 +49,9 @@ func parseCheck(r *Request) error {
 	if err := r.key(a[2]); err != nil {
 		return err
 	}
+	if len(a[2]) == 0 {
+		return errEmptyCaller
+	}
 	r.Ops = append(r.Ops, engine.Op{Verb: engine.Check, Key: a[1], Who: a[2], Tokens: 1, MaxKey: uint32(min(r.Bounds.MaxKeyBytes, math.MaxUint32))})
 	op := &r.Ops[len(r.Ops)-1]
 	words, err := tokens(op, "tokens", a[3:])
@@ -73,6 +76,9 @@ func setWith(r *Request, op *engine.Op, words [][]byte) error {
 		name, value := words[i], words[i+1]
 		if !engine.IsFieldName(name) {
 			return errFieldName.With(engine.MaxFieldName, truncate(name, 64))
+		}
+		if len(value) == 0 {
+			return errEmptyField.With(name)
 		}
 		if len(value) > r.Bounds.MaxKeyBytes {
 			return errFieldTooLong.With(name, r.Bounds.MaxKeyBytes, len(value))
@@ -159,6 +165,9 @@ func parseOverride(r *Request) error {
 		return err
 	}
 	if len(r.Args) != 5 || !isWord(r.Args[4], "NONE") {
+		if len(op.Who) == 0 {
+			return errEmptyCaller
+		}
 		words, err := r.policySpecs(&op, r.Args[4:])
 		if err != nil {
 			return err

@@ -170,6 +170,11 @@ class FakeServer:
         """Return the limits of a policy for a caller, with their keys filled in."""
         if policy not in self._policies:
             raise InvalidError(f"no such policy '{policy}'; store it with set_policy")
+        if not caller:
+            raise InvalidError("id: the caller's id must not be empty")
+        for name, value in zip(fields[::2], fields[1::2], strict=True):
+            if not value:
+                raise InvalidError(f"WITH: the value of the field '{name}' must not be empty")
         values = {"": caller, **dict(zip(fields[::2], fields[1::2], strict=True))}
         try:
             filled = [re.sub(r"\{([^{}]*)\}", lambda name: values[name[1]], key) for key, _ in self._policies[policy]]
