@@ -40,6 +40,7 @@ var policyRows = []Row{{
 			Summary: "Give one caller other limits than the policy's; NONE instead of limits removes the override.",
 			Returns: "`OK`.", Example: "private 1 NONE",
 			Cost: PolicyChange, Flags: Write | Admin, Parse: parseOverride, Reply: replyPolicy},
+		policyOverridesRow,
 	},
 }}
 
@@ -260,12 +261,16 @@ func writePolicy(s Session, w *resp.Writer, words []string) {
 		own, _ := s.Server().Keys().PolicyOf(words[0], []byte(words[1]))
 		parts = own.Parts
 	}
+	writeFields(w, []field{
+		{"limits", specTexts(parts)}, {"overrides", int64(p.Overridden)}, {"granted", p.Granted}, {"denied", p.Denied}, {"shadow_denied", p.ShadowDenied},
+		{"shadow", p.Shadow}, {"strict", p.Strict},
+	})
+}
+
+func specTexts(parts []engine.Op) []string {
 	specs := make([]string, len(parts))
 	for i, part := range parts {
 		specs[i] = SpecText(part)
 	}
-	writeFields(w, []field{
-		{"limits", specs}, {"overrides", int64(p.Overridden)}, {"granted", p.Granted}, {"denied", p.Denied}, {"shadow_denied", p.ShadowDenied},
-		{"shadow", p.Shadow}, {"strict", p.Strict},
-	})
+	return specs
 }
