@@ -101,6 +101,24 @@ func TestLateSettlement(t *testing.T) {
 	}
 }
 
+// TestBreakerIsLogged: an opening and a closing, unless a hook hears them.
+func TestBreakerIsLogged(t *testing.T) {
+	var log bytes.Buffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	defer slog.SetDefault(before)
+	tellBreaker([]Hooks{{}, {Breaker: func(bool, error) {}}}, true, ErrUnavailable)
+	if log.Len() > 0 {
+		t.Errorf("logged although a hook hears it: %s", &log)
+	}
+	tellBreaker([]Hooks{{}}, true, ErrUnavailable)
+	tellBreaker(nil, false, nil)
+	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
+	if len(lines) != 2 || !strings.Contains(lines[0], "level=WARN msg=\"Stint does not answer") || !strings.Contains(lines[1], "level=INFO msg=\"Stint answers again") {
+		t.Errorf("%q", lines)
+	}
+}
+
 // unknowing is a server that knows no request.
 type unknowing struct{}
 

@@ -317,11 +317,9 @@ function warnLate(id: string): void {
     }
 }
 
-/** Tells an operator that the policy answers from now on. */
+/** Tells an operator that the policy answers from now on, or no longer. */
 function warn(open: boolean, cause?: StintError): void {
-    if (open) {
-        process.emitWarning(`Stint does not answer, so the policy does: ${cause?.message}`, "StintWarning");
-    }
+    process.emitWarning(open ? `Stint does not answer, so the policy does: ${cause?.message}` : "Stint answers again", "StintWarning");
 }
 
 /** The option that reserves a limit ahead, where left milliseconds remain. */
