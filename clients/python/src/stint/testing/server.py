@@ -12,7 +12,7 @@ from typing import Any
 from ..errors import InvalidError, ServerError
 from ..limits import ALGORITHMS, Limit, parse
 from ..rates import parse_duration
-from .reservations import Reservation, Reservations, Taken, is_place, mark_of, milliseconds, reserve
+from .reservations import Reservation, Reservations, TakenLimit, is_place, mark_of, milliseconds, reserve
 from .states import FOREVER, Decision, warn_at
 from .store import Store
 from .windows import Window, history_of, is_aligned, present
@@ -249,7 +249,7 @@ class FakeServer:
     def _remember(self, specs: list[_AskedLimit], decisions: list[Decision], asked: _Asked, answer: list[int]) -> None:
         now = self._store.now()
         parts = [
-            Taken(s.key, s.limit, s.cost is not None, d.granted, mark_of(d.state, now))
+            TakenLimit(s.key, s.limit, s.cost is not None, d.granted, mark_of(d.state, now))
             for s, d in zip(specs, decisions, strict=True)
         ]
         self._reservations.keep(asked.id, Reservation(asked.words, now + asked.remember, answer, parts))
