@@ -41,7 +41,14 @@ func (f *firstCalls) end() {
 	}
 }
 
-var warning sync.Once
+var warning, lateWarning sync.Once
+
+// warnLate logs the first settlement of this process that charged nothing.
+func warnLate(id string) {
+	lateWarning.Do(func() {
+		slog.Warn("Stint does not know a request that was settled, and its true cost was not charged: Remember is over, or nothing was taken under the ID. Later ones are not logged one by one", "id", id)
+	})
+}
 
 // warnOnce logs the first request of this process that Stint did not decide. Results have the source of each.
 func warnOnce(err error) {

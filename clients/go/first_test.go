@@ -74,6 +74,60 @@ func TestFirstCalls(t *testing.T) {
 	}
 }
 
+// TestLateSettlement: one warning in a process, and none for a request that was canceled.
+func TestLateSettlement(t *testing.T) {
+	var log bytes.Buffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	defer slog.SetDefault(before)
+	lateWarning = sync.Once{}
+	l := start(unknowing{}, newSettings(FailOpen(), nil), func() error { return nil })
+	defer l.Close()
+	if charges, err := l.Cancel(t.Context(), "call:1"); charges != nil || err != nil || log.Len() > 0 {
+		t.Errorf("%v, %v, %s", charges, err, &log)
+	}
+	for range 2 {
+		for _, settle := range []func() ([]Charge, error){
+			func() ([]Charge, error) { return l.Settle(t.Context(), "call:1", 5) },
+			func() ([]Charge, error) { return l.SettleCosts(t.Context(), "call:1", 5, KeepCharge) },
+		} {
+			if charges, err := settle(); charges != nil || err != nil {
+				t.Errorf("%v, %v", charges, err)
+			}
+		}
+	}
+	if text := log.String(); strings.Count(text, "WARN") != 1 || !strings.Contains(text, "id=call:1") {
+		t.Errorf("warnings: %s", text)
+	}
+}
+
+// TestBreakerIsLogged: an opening and a closing, unless a hook hears them.
+func TestBreakerIsLogged(t *testing.T) {
+	var log bytes.Buffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	defer slog.SetDefault(before)
+	tellBreaker([]Hooks{{}, {Breaker: func(bool, error) {}}}, true, ErrUnavailable)
+	if log.Len() > 0 {
+		t.Errorf("logged although a hook hears it: %s", &log)
+	}
+	tellBreaker([]Hooks{{}}, true, ErrUnavailable)
+	tellBreaker(nil, false, nil)
+	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
+	if len(lines) != 2 || !strings.Contains(lines[0], "level=WARN msg=\"Stint does not answer") || !strings.Contains(lines[1], "level=INFO msg=\"Stint answers again") {
+		t.Errorf("%q", lines)
+	}
+}
+
+// unknowing is a server that knows no request.
+type unknowing struct{}
+
+func (unknowing) send(_ context.Context, commands []redis.Cmder) {
+	for _, each := range commands {
+		each.SetErr(redis.Nil)
+	}
+}
+
 // TestFirstFallback: one warning in a process.
 func TestFirstFallback(t *testing.T) {
 	var log bytes.Buffer

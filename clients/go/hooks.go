@@ -2,6 +2,7 @@ package stint
 
 import (
 	"context"
+	"log/slog"
 	"time"
 )
 
@@ -11,6 +12,7 @@ type Hooks struct {
 	// Decision is called after every decision, and after calls that returned an error.
 	Decision func(ctx context.Context, d Decision)
 	// Breaker is called when the circuit breaker opens, with the failure that opened it, and with nil when it closes.
+	// Without this hook, both are logged.
 	Breaker func(open bool, cause error)
 	// Lease is called when tokens were taken ahead for a lease (n > 0) and when some were given back (n < 0).
 	Lease func(key string, n int64)
@@ -25,6 +27,24 @@ type Decision struct {
 	Source    Source        // its origin
 	Err       error         // the call's err, or the Result's Cause
 	Duration  time.Duration // how long the caller waited for it
+}
+
+// tellBreaker tells the hooks that the breaker opened or closed, and the log if no hook hears it.
+func tellBreaker(hooks []Hooks, open bool, cause error) {
+	isHeard := false
+	for _, h := range hooks {
+		if h.Breaker != nil {
+			isHeard = true
+			h.Breaker(open, cause)
+		}
+	}
+	switch {
+	case isHeard:
+	case open:
+		slog.Warn("Stint does not answer, so the policy does", "cause", cause)
+	default:
+		slog.Info("Stint answers again")
+	}
 }
 
 // tell tells the hooks of a decision with the call's error, or the reason why Stint did not decide.

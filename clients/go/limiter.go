@@ -174,11 +174,7 @@ func (s settings) connect(address string) *redis.Client {
 func start(s sender, set settings, closeSender func() error) *Limiter {
 	c := &connection{first: firstCalls{connectTimeout: set.connectTimeout}, close: closeSender}
 	c.breaker = &breaker{failures: int32(set.failures), coolDown: set.coolDown, changed: func(open bool, cause error) {
-		for _, h := range set.hooks {
-			if h.Breaker != nil {
-				h.Breaker(open, cause)
-			}
-		}
+		tellBreaker(set.hooks, open, cause)
 	}}
 	c.breaker.probe = func(ctx context.Context) error {
 		ping := redis.NewCmd(ctx, "PING")

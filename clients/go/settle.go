@@ -23,7 +23,7 @@ const KeepCharge int64 = -1
 // Settle charges the true cost of a request that was granted with a [Request].ID: tokens, in place of those of the
 // request, to each limit without a cost. The rest goes back; more is taken as by [Limiter.Force]. The leases of the
 // request end. Charges are in the order of the limits; nil if the server does not know the ID: nothing was taken under
-// it, or it was remembered for a time that is over.
+// it, or [Request].Remember was over, and then what the request took stays taken. The first nil of a process is logged.
 //
 // A request is settled once. The same settlement again changes nothing and is answered alike, so the limiter repeats it
 // when a reply is lost, and after an error the caller may. Another settlement is an error.
@@ -31,24 +31,32 @@ func (l *Limiter) Settle(ctx context.Context, id string, tokens int64) ([]Charge
 	if tokens < 0 {
 		return nil, errCost(tokens)
 	}
-	return settle(ctx, l, "RL.SETTLE", string(shortKey(id)), tokens)
+	return settle(ctx, l, id, tokens)
 }
 
 // SettleCosts is Settle with an amount for each limit of the request, in their order. [KeepCharge] leaves a limit's charge
 // as it is.
 func (l *Limiter) SettleCosts(ctx context.Context, id string, costs ...int64) ([]Charge, error) {
-	arguments := []any{"RL.SETTLE", string(shortKey(id)), "COSTS"}
+	amounts := []any{"COSTS"}
 	for _, cost := range costs {
 		switch {
 		case cost == KeepCharge:
-			arguments = append(arguments, "-")
+			amounts = append(amounts, "-")
 		case cost < 0:
 			return nil, errCost(cost)
 		default:
-			arguments = append(arguments, cost)
+			amounts = append(amounts, cost)
 		}
 	}
-	return settle(ctx, l, arguments...)
+	return settle(ctx, l, id, amounts...)
+}
+
+func settle(ctx context.Context, l *Limiter, id string, amounts ...any) ([]Charge, error) {
+	charges, err := charge(ctx, l, append([]any{"RL.SETTLE", string(shortKey(id))}, amounts...))
+	if charges == nil && err == nil {
+		warnLate(id)
+	}
+	return charges, err
 }
 
 func errCost(n int64) error {
@@ -58,10 +66,10 @@ func errCost(n int64) error {
 // Cancel gives back everything that a request with this ID took, and ends its leases. It is Settle in all other
 // respects.
 func (l *Limiter) Cancel(ctx context.Context, id string) ([]Charge, error) {
-	return settle(ctx, l, "RL.CANCEL", string(shortKey(id)))
+	return charge(ctx, l, []any{"RL.CANCEL", string(shortKey(id))})
 }
 
-func settle(ctx context.Context, l *Limiter, arguments ...any) ([]Charge, error) {
+func charge(ctx context.Context, l *Limiter, arguments []any) ([]Charge, error) {
 	reply, err := l.askUntilAnswered(ctx, arguments)
 	if errors.Is(err, redis.Nil) {
 		return nil, nil

@@ -80,6 +80,17 @@ func (p *policies) PolicyOf(name string, id []byte) (Policy, bool) {
 	return found, true
 }
 
+// Overridden calls visit for each caller that an override of a policy holds to other limits, in any order. visit must not call the store.
+func (p *policies) Overridden(name string, visit func(id string)) {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	if known := p.byName[name]; known != nil {
+		for id := range known.overrides {
+			visit(id)
+		}
+	}
+}
+
 // PolicyTemplates calls visit for the key of each limit of a policy, {} and {name} as they stand there, until it returns false. found is
 // false if there is no such policy. visit must not call the store, nor keep the key.
 func (p *policies) PolicyTemplates(name string, visit func(key []byte) (more bool)) (found bool) {
@@ -123,10 +134,9 @@ func (p *policies) PolicyKeys(name, id []byte, fields [][]byte, visit func(key [
 func (p *policies) copy(name string, known *policy) Policy {
 	copied := p.view(name, known)
 	copied.Parts = opsOf(known.parts, true)
-	for id, parts := range known.overrides {
-		copied.Overrides = append(copied.Overrides, Override{id, opsOf(parts, true)})
+	for _, id := range slices.Sorted(maps.Keys(known.overrides)) {
+		copied.Overrides = append(copied.Overrides, Override{id, opsOf(known.overrides[id], true)})
 	}
-	slices.SortFunc(copied.Overrides, func(a, b Override) int { return cmp.Compare(a.ID, b.ID) })
 	return copied
 }
 

@@ -2,8 +2,7 @@ package store
 
 import (
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/algorithm"
-	"github.com/stintdb/stint/engine/database"
+	"github.com/stintdb/stint/engine/admission"
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 )
@@ -12,7 +11,7 @@ import (
 func CheckPolicy(o *engine.Op) error {
 	switch o.Verb {
 	case engine.Restrict, engine.KeepOverflow:
-		return checkRestrict(o)
+		return admission.Check(o)
 	case engine.KeepScript, engine.DropScripts:
 		if len(o.Who) > engine.MaxScriptBytes || len(o.Key) > 0 || len(o.Parts) > 0 {
 			return keyspace.ErrState
@@ -35,17 +34,4 @@ func CheckPolicy(o *engine.Op) error {
 		return keyspace.ErrState
 	}
 	return nil
-}
-
-// checkRestrict reports whether an operation on restrictions that was read from somewhere can be applied, or [ErrState].
-func checkRestrict(o *engine.Op) error {
-	switch {
-	case o.Verb == engine.Restrict && len(o.Parts) == 0 && len(o.Key) <= engine.MaxKeyBytes && len(o.Who) <= engine.MaxKeyBytes && o.Options == 0 && o.NewKeys <= engine.OverflowNew:
-		return nil
-	case o.Verb == engine.KeepOverflow && len(o.Parts) == 1 && o.Parts[0].Limit.IsAskable() && len(o.Key) <= engine.MaxPrefix+database.MaxNameBytes && o.Options == 0 && o.Instance < engine.MaxParts:
-		var room [algorithm.MaxState]byte
-		_, err := algorithm.CheckState(&o.Parts[0].Limit, o.Who, &room)
-		return err
-	}
-	return keyspace.ErrState
 }

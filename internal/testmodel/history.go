@@ -106,6 +106,9 @@ func usage(m *Model, words []string) (string, error) {
 
 // policyUsage answers RL.POLICY USAGE.
 func policyUsage(m *Model, words []string) (string, error) {
+	if words[3] == "" {
+		return "", errEmptyCaller
+	}
 	var call request
 	if err := call.readOptions("RL.POLICY USAGE", words[4:], []string{"WITH"}); err != nil {
 		return "", err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -29,7 +30,7 @@ func (m *Model) policy(words []string) (string, error) {
 	sub := strings.ToLower(words[1])
 	c, known := map[string]command{
 		"set": {4, 1 << 20, (*Model).setPolicy}, "get": {3, 4, (*Model).getPolicy}, "usage": {4, 1 << 20, policyUsage}, "del": {3, 3, (*Model).dropPolicy},
-		"list": {2, 2, (*Model).listPolicies}, "override": {5, 1 << 20, (*Model).override},
+		"list": {2, 2, (*Model).listPolicies}, "override": {5, 1 << 20, (*Model).override}, "overrides": {3, 1 << 20, listOverrides},
 	}[sub]
 	if !known {
 		return "", refuse("ERR unknown subcommand '%s'. Try RL.POLICY HELP.", words[1])
@@ -124,6 +125,9 @@ func (m *Model) override(words []string) (string, error) {
 	}
 	var limits []request
 	if len(words) != 5 || !equalFold(words[4], "NONE") {
+		if id == "" {
+			return "", errEmptyCaller
+		}
 		var rest []string
 		var err error
 		if limits, rest, err = readTemplates(words[4:], &id); err != nil {
@@ -153,10 +157,15 @@ func (p *policy) limitsFor(id string) []request {
 	return p.limits
 }
 
+var errEmptyCaller = refuse("ERR id: the caller's id must not be empty")
+
 func (m *Model) check(words []string) (string, error) {
 	id := words[2]
 	if err := checkKey(id); err != nil {
 		return "", err
+	}
+	if id == "" {
+		return "", errEmptyCaller
 	}
 	call := request{tokens: 1}
 	rest, err := call.readTokens("tokens", words[3:])
@@ -238,6 +247,53 @@ func (m *Model) getPolicy(words []string) (string, error) {
 	if len(words) == 4 {
 		limits = p.limitsFor(words[3])
 	}
+	shadow, strict := int64(0), int64(0)
+	if p.shadow {
+		shadow = 1
+	}
+	if p.strict {
+		strict = 1
+	}
+	return array(bulk("limits"), specTexts(limits), bulk("overrides"), integer(int64(len(p.overrides))), bulk("granted"), integer(p.checks.granted),
+		bulk("denied"), integer(p.checks.denied), bulk("shadow_denied"), integer(p.checks.shadowDenied), bulk("shadow"), integer(shadow), bulk("strict"), integer(strict)), nil
+}
+
+// listOverrides answers RL.POLICY OVERRIDES.
+func listOverrides(m *Model, words []string) (string, error) {
+	from, count := "", 100
+	for options := words[3:]; len(options) > 0; options = options[2:] {
+		switch {
+		case len(options) == 1 || !equalFold(options[0], "FROM") && !equalFold(options[0], "COUNT"):
+			return "", refuse("ERR syntax error")
+		case equalFold(options[0], "FROM"):
+			from = options[1]
+		default:
+			n, err := strconv.Atoi(options[1])
+			if err != nil || n < 1 || n > 1000 {
+				return "", refuse("ERR COUNT: must be an integer between 1 and 1000, got '%s'", options[1])
+			}
+			count = n
+		}
+	}
+	p := m.policies[words[2]]
+	if p == nil {
+		return null, nil
+	}
+	next, shown := null, []string{}
+	for _, id := range slices.Sorted(maps.Keys(p.overrides)) {
+		if id < from {
+			continue
+		}
+		if len(shown) == count {
+			next = bulk(id)
+			break
+		}
+		shown = append(shown, array(bulk(id), specTexts(p.overrides[id])))
+	}
+	return array(next, array(shown...)), nil
+}
+
+func specTexts(limits []request) string {
 	var texts []string
 	for _, r := range limits {
 		text := []string{formOf(r.limit.algorithm).word, wordText(r.key)}
@@ -261,15 +317,7 @@ func (m *Model) getPolicy(words []string) (string, error) {
 		}
 		texts = append(texts, bulk(strings.Join(text, " ")))
 	}
-	shadow, strict := int64(0), int64(0)
-	if p.shadow {
-		shadow = 1
-	}
-	if p.strict {
-		strict = 1
-	}
-	return array(bulk("limits"), array(texts...), bulk("overrides"), integer(int64(len(p.overrides))), bulk("granted"), integer(p.checks.granted),
-		bulk("denied"), integer(p.checks.denied), bulk("shadow_denied"), integer(p.checks.shadowDenied), bulk("shadow"), integer(shadow), bulk("strict"), integer(strict)), nil
+	return array(texts...)
 }
 
 // wordText quotes a word as redis-cli does, where need be.

@@ -190,6 +190,13 @@ func (c *Calls) policyCommand() []string {
 	case 5:
 		return []string{"RL.POLICY", "GET", name, c.id()}
 	}
+	if c.chance(3) {
+		words := []string{"RL.POLICY", "OVERRIDES", name, "COUNT", c.pick("1", "2", "9", "0")}
+		if c.chance(2) {
+			words = append(words, "FROM", c.id())
+		}
+		return words
+	}
 	return []string{"RL.POLICY", "GET", name}
 }
 

@@ -120,6 +120,8 @@ func (r *request) readFields(words []string) error {
 		switch {
 		case !isFieldName(name):
 			return refuse("ERR WITH: a field's name must be 1 to %d letters, digits, _ and -, got '%s'", mostFieldName, name[:min(64, len(name))])
+		case value == "":
+			return refuse("ERR WITH: the value of the field '%s' must not be empty", name)
 		case len(value) > mostKey:
 			return refuse("ERR WITH: the value of the field '%s': at most %d bytes (--max-key-size), got %d", name, mostKey, len(value))
 		case fieldAt(words[:i], name) >= 0:

@@ -54,7 +54,7 @@ var maxWork = [...]int{
 	LogCopy:        store.MaxLogWork,                         // 1 KiB; a log is copied when it grows, or is changed during a snapshot
 	PolicyCheck:    4 * store.MaxHolderWork,                  // 4 KiB; a policy has at most 64 limits; of concurrency limits, 4 are reckoned with
 	PolicyChange:   5_000,                                    // 1 KiB; 64 limits; during a snapshot the first change copies all policies
-	PolicyList:     MaxBatchWork,                             // 300 KiB; at most 1000 policies of 64 limits; overrides are not looked at
+	PolicyList:     MaxBatchWork,                             // 300 KiB; at most 1000 policies of 64 limits, or the ids of 100,000 overrides
 	ShardPass:      5_000,                                    // 5 KiB; 1024 shards, and 100 keys at random or 1000 keys in all
 	KeyStep:        MaxBatchWork,                             // 512 KiB; at most 10,000 keys, 256 KiB and 2^20 steps of matching in a step
 	KeyPass:        MaxBatchWork,                             // 4 MiB; KEYS, and FLUSHDB of many keys, leave the event loop; FLUSHALL looks at every key

@@ -64,7 +64,7 @@ var (
 		"Stint has the commands that limiters use: [commands.md](commands.md).")
 	errArityInScript = dataErrors.Add("ERR Wrong number of args calling Redis command from script", "")
 	errNotInScript   = dataErrors.Add("ERR This Redis command is not allowed from script",
-		"The command is about the connection, the server or policies, or runs scripts itself.")
+		"The command is about the connection, the server, all keys or policies, or runs scripts itself.")
 	errSeveralInScript = dataErrors.Add("ERR %s is not allowed from script; a script asks one limit at a time, by a command such as TB.ACQUIRE",
 		"`RL.ALL`, `RL.CHECK`, `AS`, `RL.SETTLE` and `RL.CANCEL`. A script is atomic: it can ask one limit after the other, and give back with `RL.REFUND`.")
 	errWriteInReadOnly = dataErrors.Add("ERR Write commands are not allowed from read-only scripts.",

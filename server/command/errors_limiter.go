@@ -117,6 +117,10 @@ var (
 		"No policy can ask for such a field.")
 	errFieldTwice = policyErrors.Add("ERR WITH: the field '%s' is given twice",
 		"")
+	errEmptyCaller = policyErrors.Add("ERR id: the caller's id must not be empty",
+		"All callers without a name would share one limit. If that is meant, give them one, such as `anonymous`.")
+	errEmptyField = policyErrors.Add("ERR WITH: the value of the field '%s' must not be empty",
+		"As for an empty id.")
 	errFieldTooLong = policyErrors.Add("ERR WITH: the value of the field '%s': at most %d bytes (--max-key-size), got %d",
 		"The value is too long. Send a hash of it, or raise `--max-key-size`.")
 	errMissingField = policyErrors.Add("ERR WITH: the policy needs the field '%s'",
@@ -124,7 +128,7 @@ var (
 	errUnknownField = policyErrors.Add("ERR WITH: no limit of the policy asks for the field '%s'",
 		"The field is misspelt, or the policy has changed. Nothing was taken.")
 	errIDTooLong = policyErrors.Add("ERR id: with it, or the fields, in place, a key of the policy is longer than --max-key-size or a holder is not 1 to %d bytes",
-		"The caller's id, or a field, is too long for this policy, or empty where it names a holder.")
+		"The caller's id, or a field, is too long for this policy.")
 	errPolicyName = policyErrors.Add("ERR name: must be 1 to %d bytes, got %d",
 		"")
 	errTooManyPolicies = policyErrors.Add("ERR name: at most %d policies, and %d overrides in all, of together %d bytes, are kept",

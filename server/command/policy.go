@@ -40,6 +40,7 @@ var policyRows = []Row{{
 			Summary: "Give one caller other limits than the policy's; NONE instead of limits removes the override.",
 			Returns: "`OK`.", Example: "private 1 NONE",
 			Cost: PolicyChange, Flags: Write | Admin, Parse: parseOverride, Reply: replyPolicy},
+		policyOverridesRow,
 	},
 }}
 
@@ -48,6 +49,9 @@ func parseCheck(r *Request) error {
 	a := r.Args
 	if err := r.key(a[2]); err != nil {
 		return err
+	}
+	if len(a[2]) == 0 {
+		return errEmptyCaller
 	}
 	r.Ops = append(r.Ops, engine.Op{Verb: engine.Check, Key: a[1], Who: a[2], Tokens: 1, MaxKey: uint32(min(r.Bounds.MaxKeyBytes, math.MaxUint32))})
 	op := &r.Ops[len(r.Ops)-1]
@@ -73,6 +77,9 @@ func setWith(r *Request, op *engine.Op, words [][]byte) error {
 		name, value := words[i], words[i+1]
 		if !engine.IsFieldName(name) {
 			return errFieldName.With(engine.MaxFieldName, truncate(name, 64))
+		}
+		if len(value) == 0 {
+			return errEmptyField.With(name)
 		}
 		if len(value) > r.Bounds.MaxKeyBytes {
 			return errFieldTooLong.With(name, r.Bounds.MaxKeyBytes, len(value))
@@ -159,6 +166,9 @@ func parseOverride(r *Request) error {
 		return err
 	}
 	if len(r.Args) != 5 || !isWord(r.Args[4], "NONE") {
+		if len(op.Who) == 0 {
+			return errEmptyCaller
+		}
 		words, err := r.policySpecs(&op, r.Args[4:])
 		if err != nil {
 			return err
@@ -251,12 +261,16 @@ func writePolicy(s Session, w *resp.Writer, words []string) {
 		own, _ := s.Server().Keys().PolicyOf(words[0], []byte(words[1]))
 		parts = own.Parts
 	}
+	writeFields(w, []field{
+		{"limits", specTexts(parts)}, {"overrides", int64(p.Overridden)}, {"granted", p.Granted}, {"denied", p.Denied}, {"shadow_denied", p.ShadowDenied},
+		{"shadow", p.Shadow}, {"strict", p.Strict},
+	})
+}
+
+func specTexts(parts []engine.Op) []string {
 	specs := make([]string, len(parts))
 	for i, part := range parts {
 		specs[i] = SpecText(part)
 	}
-	writeFields(w, []field{
-		{"limits", specs}, {"overrides", int64(p.Overridden)}, {"granted", p.Granted}, {"denied", p.Denied}, {"shadow_denied", p.ShadowDenied},
-		{"shadow", p.Shadow}, {"strict", p.Strict},
-	})
+	return specs
 }

@@ -22,6 +22,10 @@ func runPolicyUsage(s Session, w *resp.Writer, args [][]byte) {
 	for i, arg := range args {
 		words[i] = append([]byte{}, arg...)
 	}
+	if len(words[3]) == 0 {
+		w.Error(errEmptyCaller.Error())
+		return
+	}
 	r := Request{Args: words, Bounds: Bounds{MaxKeyBytes: engine.MaxKeyBytes}}
 	check := engine.Op{Verb: engine.Check, Options: engine.Peek, Key: words[2], Who: words[3], Tokens: 1, MaxKey: math.MaxUint32}
 	if err := r.options(&check, words[4:], []option{optWith}); err != nil {

@@ -178,6 +178,7 @@ type Keyspace interface {
 	PolicyNames() []string
 	Policy(name string) (store.Policy, bool) // with all its overrides
 	PolicyOf(name string, id []byte) (store.Policy, bool)
+	Overridden(name string, visit func(id string))
 	PolicyTemplates(name string, visit func(key []byte) (more bool)) (found bool)
 	PolicyKeys(name, id []byte, fields [][]byte, visit func(key []byte) (more bool)) (found bool)
 }

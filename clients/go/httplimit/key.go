@@ -12,8 +12,12 @@ import (
 )
 
 // A Key identifies the client of a request. Requests with the same key share a limit. Requests with the key "" share
-// one too, so that leaving out the header or cookie behind the key does not escape the limit.
+// one too, so that leaving out the header or cookie behind the key does not escape the limit: for a policy they are the
+// caller "anonymous".
 type Key func(*http.Request) string
+
+// anonymous is the id of the key "": policies take no empty one.
+const anonymous = "anonymous"
 
 // Everybody is one key for all requests.
 func Everybody(*http.Request) string { return "all" }

@@ -1,6 +1,7 @@
 package stinttest
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -40,8 +41,14 @@ func (f *Fake) partsOf(policy, id string, with []string) (parts []part, err erro
 	if !ok {
 		return nil, fmt.Errorf("ERR no such policy '%s'", policy)
 	}
+	if id == "" {
+		return nil, errors.New("ERR id: the caller's id must not be empty")
+	}
 	names := []string{"{}", id}
 	for i := 1; i+1 < len(with); i += 2 {
+		if with[i+1] == "" {
+			return nil, fmt.Errorf("ERR WITH: the value of the field '%s' must not be empty", with[i])
+		}
 		names = append(names, "{"+with[i]+"}", with[i+1])
 	}
 	for _, r := range rules {

@@ -343,12 +343,30 @@ export function limitOf(limit: LimitLike): Limit {
     return parsed;
 }
 
+const zones = new Set<string>();
+
+/** Whether this Node.js knows a time zone. It remembers those that it does, which are few: looking one up is slow. */
+function isZone(tz: string): boolean {
+    if (zones.has(tz)) {
+        return true;
+    }
+    try {
+        new Intl.DateTimeFormat("en", { timeZone: tz });
+    } catch {
+        return false;
+    }
+    if (zones.size < 1000) {
+        zones.add(tz);
+    }
+    return true;
+}
+
 function anchorWords(window: Duration, { tz, from }: Anchor): string[] {
     const beginning = typeof window === "string" ? beginnings[window.toLowerCase()] : undefined;
     if (beginning === undefined) {
         throw new InvalidError(`tz and from: the window must be one of ${Object.keys(beginnings).join(" ")}, got ${shown(window)}`);
     }
-    if (tz !== undefined && !/^[A-Za-z0-9_+/-]+$/.test(tz)) {
+    if (tz !== undefined && !isZone(tz)) {
         throw new InvalidError(`tz: must be a time zone such as Europe/Berlin, got ${shown(tz)}`);
     }
     if (from !== undefined && !new RegExp(`^(${beginning})$`, "i").test(from)) {

@@ -15,7 +15,7 @@ export interface LimiterOptions {
     /** The longest time that the first calls wait for the connection and its first reply, 1s by default. */
     connectTimeout?: Duration;
     breaker?: BreakerOptions;
-    /** Called when the circuit breaker opens, with the cause, or closes. By default, `process.emitWarning` tells each opening. */
+    /** Called when the circuit breaker opens, with the cause, or closes. By default, `process.emitWarning` tells both. */
     onBreaker?: (open: boolean, cause?: StintError) => void;
     /** Called when the server refuses the login, at most once in ten seconds. By default it writes to the console. */
     onRefusedLogin?: (error: UnauthenticatedError) => void;

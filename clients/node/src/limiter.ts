@@ -142,12 +142,17 @@ export class Limiter implements AsyncDisposable {
 
     /**
      * Charges the true cost of a request that was granted with an id: tokens for each limit without a cost, or one amount for each limit,
-     * null to keep it. It returns null if the server does not know the id. It is sent again if a reply is lost.
+     * null to keep it. It returns null if the server does not know the id: then what the request took stays taken if the time to remember it
+     * is over. The first null of a process is a warning on the console. It is sent again if a reply is lost.
      */
     async settle(id: Key, charge: number | readonly (number | null)[]): Promise<Charge[] | null> {
         const amounts: Word[] = !Array.isArray(charge) ? [count(charge as number, "tokens", 0)]
             : ["COSTS", ...(charge as readonly (number | null)[]).map((n) => (n === null ? "-" : count(n, "costs", 0)))];
-        return parseCharges(await this.#asker.askUntilAnswered(["RL.SETTLE", shortKey(id), ...amounts], this.#timeout));
+        const charges = parseCharges(await this.#asker.askUntilAnswered(["RL.SETTLE", shortKey(id), ...amounts], this.#timeout));
+        if (charges === null) {
+            warnLate(text(id));
+        }
+        return charges;
     }
 
     /** What was used of the limit of a key; null if nothing was, or the key has expired. */
@@ -302,11 +307,19 @@ function warnOnce(cause: StintError): void {
     }
 }
 
-/** Tells an operator that the policy answers from now on. */
-function warn(open: boolean, cause?: StintError): void {
-    if (open) {
-        process.emitWarning(`Stint does not answer, so the policy does: ${cause?.message}`, "StintWarning");
+let warnedLate = false;
+
+/** Tells an operator of the first settlement in this process that charged nothing. */
+function warnLate(id: string): void {
+    if (!warnedLate) {
+        warnedLate = true;
+        console.error(`Stint does not know the request ${JSON.stringify(id)} that was settled, and its true cost was not charged: the time to remember it is over, or nothing was taken under its id. Later ones are not reported one by one`);
     }
+}
+
+/** Tells an operator that the policy answers from now on, or no longer. */
+function warn(open: boolean, cause?: StintError): void {
+    process.emitWarning(open ? `Stint does not answer, so the policy does: ${cause?.message}` : "Stint answers again", "StintWarning");
 }
 
 /** The option that reserves a limit ahead, where left milliseconds remain. */

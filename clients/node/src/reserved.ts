@@ -1,6 +1,6 @@
 import { mustBeList } from "./arguments.js";
 import { count } from "./count.js";
-import { InvalidError, StintError, UnavailableError } from "./errors.js";
+import { InvalidError, RefusedError, StintError, UnavailableError } from "./errors.js";
 import { type Known, mustKnow } from "./options.js";
 import { type CheckOptions, type Key, type Keyed, type RequestOptions, checkOptions } from "./request.js";
 import type { Charge, MultiResult } from "./result.js";
@@ -56,6 +56,9 @@ export class Reserved implements AsyncDisposable {
         }
         try {
             this.charges = await (this.#cost === undefined ? this.limiter.cancel(this.id) : this.limiter.settle(this.id, this.#cost));
+            if (this.charges === null && this.result.source === "server") {
+                this.error = new RefusedError("the block took longer than the server remembers its id, and all that was reserved stays taken: remember it for longer");
+            }
         } catch (error) {
             if (!(error instanceof StintError)) {
                 throw error;

@@ -72,6 +72,23 @@ function assertNear(got, want, about) {
     assert.deepEqual(got, exact, about);
 }
 
+// It is the first in this process that settles an id that is not known.
+test("a settlement that comes too late is told", async (t) => {
+    const { mock } = t.mock.method(console, "error", () => undefined);
+    const fake = new FakeLimiter(), limits = [{ key: "k", limit: "TB 100 1/d" }];
+    for (const [id, cost] of [["canceled"], ["first", 3], ["second", 3]]) {
+        const reserved = await fake.reserving(limits, { tokens: 8, id, remember: "1m" });
+        fake.clock.advance("2m");
+        if (cost !== undefined) { reserved.settle(cost); }
+        await reserved[Symbol.asyncDispose]();
+        assert.equal(reserved.charges, null);
+        assert.match(reserved.error.message, /all that was reserved stays taken/);
+    }
+    assert.equal(await fake.settle("second", 3), null);
+    assert.equal(mock.calls.length, 1);
+    assert.match(mock.calls[0].arguments[0], /the request "first" that was settled/);
+});
+
 test("random calls are decided as by the server", async (t) => {
     const fake = new FakeLimiter(), limiter = new Limiter(application, { whenDown: failClosed(), timeout: "10s" });
     t.after(() => { limiter.close(); });
@@ -295,7 +312,7 @@ test("errors", async () => {
     await assert.rejects(fake.report("k", { good: 1 }), /WRONGTYPE the key belongs to a limiter of TB/);
     assert.throws(() => fake.server.execute(["RL.TOP"]), /has no RL.TOP: start a real one for this test, with startServer/);
     assert.throws(() => fake.server.execute(["RL.POLICY", "LIST"]), /use setPolicy, or a real server/);
-    await assert.rejects(fake.allow("z", Limit.window(1, "@day", { tz: "Mars/Olympus" })), /knows no zone 'Mars\/Olympus'/);
+    assert.throws(() => Limit.window(1, "@day", { tz: "Mars/Olympus" }), /tz: must be a time zone such as Europe\/Berlin, got 'Mars\/Olympus'/);
     assert.throws(() => { fake.clock.advance(-1); }, InvalidError);
     assert.throws(() => { fake.clock.set(0); }, InvalidError);
 });

@@ -150,11 +150,20 @@ test("the breaker opens after failures in a row, and closes when a probe is answ
     limiter.close();
 });
 
-test("without onBreaker, an opening of the breaker is a warning", async (t) => {
+test("without onBreaker, an opening and a closing of the breaker are warnings", async (t) => {
     const { mock } = t.mock.method(process, "emitWarning", () => undefined);
-    const limiter = new Limiter(new FakeDriver(() => { throw new UnavailableError("connection", "gone"); }), { whenDown: failOpen() });
+    let isUp = false;
+    const driver = new FakeDriver(() => {
+        if (!isUp) { throw new UnavailableError("connection", "gone"); }
+        return "PONG";
+    });
+    const limiter = new Limiter(driver, { whenDown: failOpen(), breaker: { coolDown: 1 } });
     for (let i = 0; i < 7; i++) { await limiter.allow("k", "10/s"); }
-    assert.deepEqual(mock.calls.map((call) => call.arguments), [["Stint does not answer, so the policy does: gone", "StintWarning"]]);
+    const told = () => mock.calls.map((call) => call.arguments);
+    assert.deepEqual(told(), [["Stint does not answer, so the policy does: gone", "StintWarning"]]);
+    isUp = true;
+    while (limiter.isOpen) { await new Promise((resolve) => setTimeout(resolve, 2)); }
+    assert.deepEqual(told().slice(1), [["Stint answers again", "StintWarning"]]);
     limiter.close();
 });
 

@@ -142,7 +142,7 @@ test("policies", async (t) => {
     await redis.call(..."RL.POLICY SET tools TB tool:{}:{tool} 1 1/m COST 1 FW tokens:{}:{conversation} 5000 10d".split(" "));
     const options = {
         limits: "tools", agent: () => "ann", most: ({ tool }) => (tool === "search" ? 1 : 5000),
-        fields: ({ tool, extra }) => ({ tool, conversation: extra._meta?.conversation ?? "" }),
+        fields: ({ tool, extra }) => ({ tool, conversation: extra._meta?.conversation ?? "none" }),
     };
     const client = await connect(t, limiter, options);
     await passes(client, "search");

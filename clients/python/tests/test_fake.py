@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import threading
 from datetime import datetime, timezone
 
 import pytest
@@ -200,3 +201,29 @@ def test_a_request_takes_one_place_of_a_lease(shared_server: Server) -> None:
     with stint.Limiter(shared_server.url, stint.fail_closed(), timeout=PATIENT) as real:
         got, want = (limiter.all(*limits, tokens=5) for limiter in (FakeLimiter(), real))
     assert got.allowed and [(g.limit, g.remaining) for g in got.limits] == [(w.limit, w.remaining) for w in want.limits]
+
+
+def test_a_settlement_that_comes_too_late_is_told(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stint.reserving._warned", threading.Event())
+    fake, limits = FakeLimiter(), [stint.on("k", "TB 100 1/d")]
+    for identity in ("first", "second"):
+        with fake.reserving(limits, request=stint.Request(8, id=identity, remember=60)) as reserved:
+            fake.clock.advance(120)
+            reserved.settle(3)
+        assert reserved.charges is None
+        assert "all that was reserved stays taken" in str(reserved.error)
+
+    async def main() -> None:
+        canceled, fake = None, FakeAsyncLimiter()
+        with pytest.raises(ZeroDivisionError):
+            async with fake.reserving(limits, request=stint.Request(8, id="canceled", remember=60)) as canceled:
+                fake.clock.advance(120)
+                raise ZeroDivisionError
+        assert canceled is not None and "all that was reserved stays taken" in str(canceled.error)
+        assert await fake.settle("second", 3) is None
+
+    asyncio.run(main())
+    (warning,) = caplog.records
+    assert (warning.levelname, "the request 'first' that was settled" in warning.getMessage()) == ("WARNING", True)

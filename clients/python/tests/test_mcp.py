@@ -216,7 +216,7 @@ def test_policies(server: Server) -> None:
         return 1 if call.tool == "search" else 5000
 
     def fields(call: Call) -> dict[str, str]:
-        return {"tool": call.tool, "conversation": str((call.context.meta or {}).get("conversation", ""))}
+        return {"tool": call.tool, "conversation": str((call.context.meta or {}).get("conversation", "none"))}
 
     async def main() -> None:
         policy = "RL.POLICY SET tools TB tool:{}:{tool} 1 1/m COST 1 FW tokens:{}:{conversation} 5000 10d"

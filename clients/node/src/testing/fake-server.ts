@@ -88,6 +88,11 @@ export class FakeServer {
         if (!rules) {
             throw ofReply(`ERR no such policy '${policy}'; store it with setPolicy`);
         }
+        for (const [name, value] of names) {
+            if (value === "") {
+                throw ofReply(name === "" ? "ERR id: the caller's id must not be empty" : `ERR WITH: the value of the field '${name}' must not be empty`);
+            }
+        }
         return rules.map(({ key, limit }) => {
             const filled = (text: string): string => text.replace(/\{([^{}]*)\}/g, (_, name: string) => {
                 const value = names.get(name);

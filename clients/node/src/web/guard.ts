@@ -9,7 +9,7 @@ import { resolver } from "./address.js";
 import { type FieldStyle, announce, mustBeStyles, wholeSeconds } from "./fields.js";
 import type { View } from "./view.js";
 
-/** Identifies the client of a request, which is the framework's own. Requests with the same key share a limit, also those with the key "". */
+/** Identifies the client of a request, which is the framework's own. Requests with the same key share a limit, also those with the key "": for a policy they are "anonymous". */
 export type KeyOf<R> = (request: R, view: View) => string;
 
 /** The key of a request. It throws {@link InvalidError} for one that is no text, such as undefined for an anonymous user. */
@@ -132,7 +132,7 @@ function question<R>(limiter: Limiter, { name, limit, policy, fields = ["draft-1
         throw new InvalidError("limit: the middleware needs a limit or a policy, and not both");
     }
     return async (key, tokens) => {
-        const result: Result = tightest(await limiter.check(policy, key, { tokens, showWarn: true }));
+        const result: Result = tightest(await limiter.check(policy, key === "" ? "anonymous" : key, { tokens, showWarn: true }));
         return { result, fields: announce(styles, name, result) };
     };
 }

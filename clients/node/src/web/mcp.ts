@@ -151,7 +151,7 @@ async function ask(limiter: Limiter, { limits, fields, names: given = [] }: McpO
     const answer: MultiResult = { allowed: true, granted: 0, binding: -1, retryAfter: 0, wait: 0, limits: [], source: "server" };
     try {
         if (typeof limits === "string") {
-            const result = await limiter.check(limits, call.agent, fields === undefined ? request : { ...request, fields: fields(call) });
+            const result = await limiter.check(limits, call.agent === "" ? "anonymous" : call.agent, fields === undefined ? request : { ...request, fields: fields(call) });
             return { result, names: result.limits.map((_, i) => given[i] ?? `${limits} ${i + 1}`) };
         }
         const named = limits(call), names = Object.keys(named);

@@ -22,7 +22,7 @@ from .limits import Limit, holder_name
 from .nodes import Nodes, Where
 from .policy import Policy, must_be_policy
 from .reports import DEFAULT_REPORT, Member, Pace, ReportOptions, ask_report, parse_members, parse_pace
-from .reserving import Reserved, as_reserved
+from .reserving import Reserved, as_reserved, told
 from .results import Charge, MultiResult, Result, parse_charges, parse_integer, parse_refund
 from .retry import may_pass, pauses
 from .usage import Usage, parse_usage, parse_usages
@@ -119,8 +119,11 @@ class AsyncLimiter(Base):
     async def settle(
         self, identity: Key, tokens: int | None = None, *, costs: Sequence[int | None] | None = None
     ) -> list[Charge] | None:
-        """Charge the true cost of a request with an id; None if the server does not know the id."""
-        return parse_charges(await self._ask(asks.settle(identity, tokens, costs)))
+        """Charge the true cost of a request with an id; None if the server does not know the id.
+
+        What a request took stays taken if its time to be remembered is over. The first None of a process is logged.
+        """
+        return told(identity, parse_charges(await self._ask(asks.settle(identity, tokens, costs))))
 
     async def cancel(self, identity: Key) -> list[Charge] | None:
         """Give back all that a request with this id took."""
@@ -139,7 +142,7 @@ class AsyncLimiter(Base):
         result = (
             await self.check(what, caller, request) if isinstance(what, str) else await self.all(*what, tokens=request)
         )
-        reserved = Reserved(result)
+        reserved = Reserved(result, request.id)
         try:
             yield reserved
         except BaseException:
@@ -152,7 +155,7 @@ class AsyncLimiter(Base):
     async def _finish(self, reserved: Reserved, ask: Ask) -> None:
         """Settle. A server that is gone is no error of the block, which has done its work."""
         try:
-            reserved.charges = parse_charges(await self._ask(ask))
+            reserved.end(parse_charges(await self._ask(ask)))
         except StintError as error:
             reserved.error = error
 

@@ -131,7 +131,7 @@ class RateLimit:
         tokens = 1 if self._most is None else self._most(call)
         request = Request(tokens, fields=fields, id=identity, remember=self._remember if identity else 0)
         if isinstance(self._limits, str):
-            result = await self._limiter.check(self._limits, call.agent, request)
+            result = await self._limiter.check(self._limits, call.agent or "anonymous", request)
             names = self._names + [f"{self._limits} {i + 1}" for i in range(len(self._names), len(result.limits))]
         else:
             limits = self._limits(call)

@@ -16,7 +16,7 @@ from .windows import Window
 
 
 @dataclass
-class Part:
+class TakenLimit:
     """A limit of a reservation. The mark is the window, or the time, in which the tokens were taken."""
 
     key: str
@@ -33,7 +33,7 @@ class Reservation:
     request: list[str]
     end: Fraction
     answer: list[int]
-    parts: list[Part]
+    parts: list[TakenLimit]
     is_settled: bool = False
 
 
@@ -62,7 +62,7 @@ class Reservations:
     def settle(self, name: str, *words: str) -> Any:
         """Carry out RL.SETTLE."""
 
-        def amounts(parts: Sequence[Part]) -> list[int]:
+        def amounts(parts: Sequence[TakenLimit]) -> list[int]:
             if words[0] != "COSTS":
                 return [part.charged if part.has_cost else int(words[0]) for part in parts]
             costs = words[1:]
@@ -76,7 +76,7 @@ class Reservations:
         """Carry out RL.CANCEL."""
         return self._charge(name, lambda parts: [0] * len(parts))
 
-    def _charge(self, name: str, amounts_of: Callable[[Sequence[Part]], list[int]]) -> Any:
+    def _charge(self, name: str, amounts_of: Callable[[Sequence[TakenLimit]], list[int]]) -> Any:
         held = self.held(name)
         if held is None:
             return None
@@ -89,12 +89,12 @@ class Reservations:
                 self._recharge(part, amount)
         return [self._charged(part) for part in held.parts]
 
-    def _charged(self, part: Part) -> list[int]:
+    def _charged(self, part: TakenLimit) -> list[int]:
         limit = self._present_limit(part)
         state = self._store.look(part.key, limit)
         return [part.charged, limit.tokens, state.remaining, milliseconds(state.reset)]
 
-    def _recharge(self, part: Part, amount: int) -> None:
+    def _recharge(self, part: TakenLimit, amount: int) -> None:
         """Take what is missing, also if it is not there, or give back what was not used."""
         store, key, limit, more = self._store, part.key, self._present_limit(part), amount - part.charged
         if more > 0:
@@ -106,7 +106,7 @@ class Reservations:
             store.keep(key, limit, _in_window(after[1], part.mark, 0, part.charged))
         part.charged = amount
 
-    def _present_limit(self, part: Part) -> Limit:
+    def _present_limit(self, part: TakenLimit) -> Limit:
         """Return the limit that a key is held to now, if it is one of the same algorithm."""
         held = self._store.held(part.key)
         is_same = held is not None and held[0].algorithm is part.limit.algorithm and not is_place(part.limit)

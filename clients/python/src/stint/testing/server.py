@@ -12,7 +12,7 @@ from typing import Any
 from ..errors import InvalidError, ServerError
 from ..limits import ALGORITHMS, Limit, parse
 from ..rates import parse_duration
-from .reservations import Part, Reservation, Reservations, is_place, mark_of, milliseconds, reserve
+from .reservations import Reservation, Reservations, TakenLimit, is_place, mark_of, milliseconds, reserve
 from .states import FOREVER, Decision, warn_at
 from .store import Store
 from .windows import Window, history_of, is_aligned, present
@@ -41,7 +41,7 @@ def _warning(limit: Limit, remaining: int, show_warn: bool = True) -> list[int]:
 
 
 @dataclass
-class _Part:
+class _AskedLimit:
     """One of several limits. Without a cost it is asked for the tokens of the request."""
 
     key: str
@@ -143,7 +143,7 @@ class FakeServer:
         ]
 
     def _all(self, words: list[str]) -> Any:
-        rest, specs, asked = list(words), list[_Part](), _Asked(["RL.ALL", *words], show_warn=True)
+        rest, specs, asked = list(words), list[_AskedLimit](), _Asked(["RL.ALL", *words], show_warn=True)
         while rest:
             word = rest.pop(0)
             if word == "TOKENS":
@@ -154,7 +154,7 @@ class FakeServer:
                 count = 4 if _KNOWN[word].form in ("gcra", "leases") else 3
                 key, *own = rest[:count]
                 del rest[:count]
-                specs.append(_Part(key, parse(" ".join((word, *own, *_take_options(rest))))))
+                specs.append(_AskedLimit(key, parse(" ".join((word, *own, *_take_options(rest))))))
             else:
                 asked.take(word, rest, "RL.ALL")
         return self._once(specs, asked)
@@ -164,12 +164,17 @@ class FakeServer:
         rest, asked = words[3:at], _Asked(["RL.CHECK", *words], int(words[2]))
         while rest:
             asked.take(rest.pop(0), rest, "RL.CHECK")
-        return self._once([_Part(*spec) for spec in self._limits(words[0], words[1], words[at + 1 :])], asked)
+        return self._once([_AskedLimit(*spec) for spec in self._limits(words[0], words[1], words[at + 1 :])], asked)
 
     def _limits(self, policy: str, caller: str, fields: list[str]) -> list[Spec]:
         """Return the limits of a policy for a caller, with their keys filled in."""
         if policy not in self._policies:
             raise InvalidError(f"no such policy '{policy}'; store it with set_policy")
+        if not caller:
+            raise InvalidError("id: the caller's id must not be empty")
+        for name, value in zip(fields[::2], fields[1::2], strict=True):
+            if not value:
+                raise InvalidError(f"WITH: the value of the field '{name}' must not be empty")
         values = {"": caller, **dict(zip(fields[::2], fields[1::2], strict=True))}
         try:
             filled = [re.sub(r"\{([^{}]*)\}", lambda name: values[name[1]], key) for key, _ in self._policies[policy]]
@@ -206,7 +211,7 @@ class FakeServer:
         fields = {**values, b"start_ms": start, b"end_ms": end, b"history": closed}
         return [word for field in fields.items() for word in field]
 
-    def _once(self, specs: list[_Part], asked: _Asked) -> Any:
+    def _once(self, specs: list[_AskedLimit], asked: _Asked) -> Any:
         """Take tokens, unless the request has an id under which it was granted already."""
         if asked.peek and asked.id:
             raise InvalidError("PEEK: cannot be combined with AS")
@@ -217,7 +222,7 @@ class FakeServer:
             raise InvalidError("AS: the id was used for a request with other parameters; nothing was taken")
         return [*held.answer, [self._state(part.key, part.limit, asked.show_warn) for part in held.parts]]
 
-    def _several(self, specs: list[_Part], asked: _Asked) -> Any:
+    def _several(self, specs: list[_AskedLimit], asked: _Asked) -> Any:
         costs = [asked.tokens if spec.cost is None else spec.cost for spec in specs]
         costs = [min(cost, 1) if is_place(spec.limit) else cost for spec, cost in zip(specs, costs, strict=True)]
         decisions = [
@@ -241,10 +246,10 @@ class FakeServer:
         ]
         return [*answer, states]
 
-    def _remember(self, specs: list[_Part], decisions: list[Decision], asked: _Asked, answer: list[int]) -> None:
+    def _remember(self, specs: list[_AskedLimit], decisions: list[Decision], asked: _Asked, answer: list[int]) -> None:
         now = self._store.now()
         parts = [
-            Part(s.key, s.limit, s.cost is not None, d.granted, mark_of(d.state, now))
+            TakenLimit(s.key, s.limit, s.cost is not None, d.granted, mark_of(d.state, now))
             for s, d in zip(specs, decisions, strict=True)
         ]
         self._reservations.keep(asked.id, Reservation(asked.words, now + asked.remember, answer, parts))

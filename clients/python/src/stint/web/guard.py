@@ -36,7 +36,10 @@ class View:
 
 
 Key = Callable[[View], str]
-"""Identifies the client of a request. Requests with the same key share a limit, also those with the key ""."""
+"""Identifies the client of a request. Requests with the same key share a limit, also those with the key "".
+
+For a policy, which takes no empty id, the latter are the caller "anonymous".
+"""
 
 
 def _text(key: Key, view: View) -> str:
@@ -158,7 +161,9 @@ class Guard:
         if n == 0:
             return None
         if self._policy is not None:
-            return Question("check", (self._policy, _text(self._key, view), Request(n, show_warn=True)), None)
+            return Question(
+                "check", (self._policy, _text(self._key, view) or "anonymous", Request(n, show_warn=True)), None
+            )
         limit = as_limit(self._limit(view)) if callable(self._limit) else self._limit
         assert limit is not None
         return Question("allow", (f"{self.name}:{_text(self._key, view)}", limit, n), limit)

@@ -1,11 +1,14 @@
 package com.stintdb.client;
 
 import com.stintdb.client.internal.Rates;
+import java.time.ZoneId;
 import java.util.EnumMap;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.regex.Pattern;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** The windows of the calendar. */
@@ -28,7 +31,10 @@ final class Calendar {
             "@quarter", DATE,
             "@year", DATE));
 
-    private static final Pattern ZONE = Pattern.compile("[A-Za-z0-9_+/-]+");
+    /** The names that this Java knows, in lower case: the server takes any. */
+    private static final Set<String> ZONES = Stream.concat(ZoneId.getAvailableZoneIds().stream(), ZoneId.SHORT_IDS.keySet().stream())
+            .map(zone -> zone.toLowerCase(Locale.ROOT))
+            .collect(Collectors.toUnmodifiableSet());
 
     private Calendar() {}
 
@@ -52,7 +58,7 @@ final class Calendar {
         }
         Map<LimitOption, Object> anchor = new EnumMap<>(LimitOption.class);
         if (zone != null) {
-            if (!ZONE.matcher(zone).matches()) {
+            if (!ZONES.contains(zone.toLowerCase(Locale.ROOT))) {
                 throw new InvalidException("zone: must be a time zone such as Europe/Berlin, got " + Rates.quote(zone));
             }
             anchor.put(LimitOption.TZ, zone);

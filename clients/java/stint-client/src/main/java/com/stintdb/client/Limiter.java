@@ -169,7 +169,7 @@ public final class Limiter implements AutoCloseable {
 
     /**
      * Charges the true cost of a request that was granted with an id: tokens for each limit without a cost. The stage has null if the server does not know
-     * the id. It is sent again if a reply is lost. There is no policy: the stage fails with {@link UnavailableException} if Stint does not answer.
+     * the id: then what the request took stays taken if the time to remember it is over, and the first such settlement of a process is a warning in the log. It is sent again if a reply is lost. There is no policy: the stage fails with {@link UnavailableException} if Stint does not answer.
      */
     public CompletionStage<@Nullable List<Charge>> settle(String id, long tokens) {
         return settle(Key.of(id), tokens);
@@ -177,15 +177,24 @@ public final class Limiter implements AutoCloseable {
 
     /** Charges the true cost: see {@link #settle(String, long)}. */
     public CompletionStage<@Nullable List<Charge>> settle(Key id, long tokens) {
-        return charged(() -> new Words("RL.SETTLE").add(id).add(Rates.count(tokens, "tokens", 0)));
+        return settled(id, charged(() -> new Words("RL.SETTLE").add(id).add(Rates.count(tokens, "tokens", 0))));
     }
 
     /** Charges one amount for each limit, null to keep it: see {@link #settle(String, long)}. */
     public CompletionStage<@Nullable List<Charge>> settle(Key id, List<@Nullable Long> costs) {
-        return charged(() -> {
+        return settled(id, charged(() -> {
             Words words = new Words("RL.SETTLE").add(id).add("COSTS");
             costs.forEach(cost -> words.add(cost == null ? "-" : Rates.count(cost, "costs", 0)));
             return words;
+        }));
+    }
+
+    private static CompletionStage<@Nullable List<Charge>> settled(Key id, CompletionStage<@Nullable List<Charge>> charges) {
+        return charges.thenApply(known -> {
+            if (known == null) {
+                Reserved.warnLate(id);
+            }
+            return known;
         });
     }
 

@@ -36,6 +36,8 @@ public final class LimiterBuilder {
     private BiConsumer<Boolean, @Nullable StintException> onBreaker = (isOpen, cause) -> {
         if (isOpen) {
             LOG.log(System.Logger.Level.WARNING, "Stint does not answer, so the policy does: " + reasonOf(cause));
+        } else {
+            LOG.log(System.Logger.Level.INFO, "Stint answers again");
         }
     };
 
@@ -81,7 +83,7 @@ public final class LimiterBuilder {
         return this;
     }
 
-    /** Called when the circuit breaker opens, with the cause, or closes. It must not block. By default each opening is a warning in the log. */
+    /** Called when the circuit breaker opens, with the cause, or closes. It must not block. By default an opening is a warning in the log, and a closing an information. */
     public LimiterBuilder onBreaker(BiConsumer<Boolean, @Nullable StintException> listener) {
         this.onBreaker = listener;
         return this;

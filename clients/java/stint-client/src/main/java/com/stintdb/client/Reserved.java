@@ -5,6 +5,7 @@ import com.stintdb.client.internal.Rates;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -12,6 +13,9 @@ import org.jspecify.annotations.Nullable;
  * {@link #settle} was given is charged; without it, everything is given back. It is not safe for several threads.
  */
 public final class Reserved implements AutoCloseable {
+    private static final System.Logger LOG = System.getLogger("com.stintdb.client");
+    private static final AtomicBoolean HAS_WARNED = new AtomicBoolean(); // in this process
+
     private final Limiter limiter;
     private final Key id;
     private final MultiResult result;
@@ -58,9 +62,23 @@ public final class Reserved implements AutoCloseable {
         }
         return (cost == null ? limiter.cancel(id) : limiter.settle(id, cost)).handle((charged, failure) -> {
             charges = charged;
-            error = failure == null ? null : Asker.errorOf(failure);
+            if (failure != null) {
+                error = Asker.errorOf(failure);
+            } else if (charged == null && result.source() == Source.SERVER) {
+                error = new RefusedException("the block took longer than the server remembers its id, and all that was reserved stays taken: remember it for longer");
+            }
             return null;
         });
+    }
+
+    /** Tells an operator of the first settlement in this process that charged nothing. */
+    static void warnLate(Key id) {
+        if (HAS_WARNED.compareAndSet(false, true)) {
+            LOG.log(
+                    System.Logger.Level.WARNING,
+                    "Stint does not know the request " + Rates.quote(id.text()) + " that was settled, and its true cost was not charged: the time to remember it"
+                            + " is over, or nothing was taken under its id. Later ones are not logged one by one");
+        }
     }
 
     /** The charges of the limits, once the block has ended; null if the server does not know the id. */

@@ -9,6 +9,7 @@ import com.stintdb.client.internal.Rates;
 import com.stintdb.client.internal.Rates.Quotient;
 import java.time.Duration;
 import java.util.Collections;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
@@ -44,6 +45,13 @@ class LimitTest {
     /** A limit is the same, in whatever order its options were given. */
     @Test
     void options() {
+        for (String unknown : List.of("Berlin", "Europe/Berlim", "")) {
+            InvalidException refused = assertThrows(InvalidException.class, () -> Limit.window(5, "@month", unknown, "17"));
+            assertTrue(refused.getMessage().startsWith("zone: must be a time zone such as Europe/Berlin, got "), refused.getMessage());
+        }
+        for (String known : List.of("UTC", "EST", "europe/berlin", "America/Argentina/Buenos_Aires")) {
+            assertTrue(Limit.window(5, "@month", known, "17").toString().contains(known));
+        }
         Limit limit = Limit.window(5, "@month", "Europe/Berlin", "17").history(12).warn(80);
         assertEquals("FW 5 @month TZ Europe/Berlin FROM 17 HISTORY 12 WARN 80%", limit.toString());
         assertEquals(limit, Limit.window(5, "@month", "Europe/Berlin", "17").warn(80).history(12));

@@ -55,7 +55,7 @@ final class PolicyCheck implements SmartInitializingSingleton {
     /** Without an answer of the server nothing is known, and the policy for that time decides on requests. */
     private void check(String policy, String place) {
         try {
-            limiter.getObject().blocking().check(policy, "", Request.one().peek());
+            limiter.getObject().blocking().check(policy, "anonymous", Request.one().peek());
         } catch (RefusedException e) {
             throw new InvalidException(
                     place + ": the server refuses checks by the policy \"" + policy + "\": " + e.getMessage() + ". Store it first: RL.POLICY SET " + policy + " TB " + policy + ":{} 100 100/m");

@@ -13,6 +13,7 @@ import com.stintdb.client.Policy;
 import com.stintdb.client.Source;
 import com.stintdb.test.FakeServer;
 import com.stintdb.test.StintServer;
+import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -122,6 +123,15 @@ class StintAutoConfigurationTest {
             StintFilter filter = started.getBean(StintFilter.class);
             assertEquals(200, respond(filter, "ann").getStatus());
             assertEquals(429, respond(filter, "bob").getStatus());
+        });
+        web().withPropertyValues("stint.filter.policy=web").withBean(CallerKey.class, () -> HttpServletRequest::getRemoteUser).run(started -> {
+            MockHttpServletResponse denied = respond(started.getBean(StintFilter.class), "cid");
+            assertEquals(503, denied.getStatus());
+            assertEquals("1", denied.getHeader("Retry-After"));
+        });
+        web().withPropertyValues("stint.filter.policy=web").withBean(CallerKey.class, () -> request -> "").run(started -> {
+            assertEquals(200, respond(started.getBean(StintFilter.class), "dan").getStatus());
+            assertEquals(429, respond(started.getBean(StintFilter.class), "eve").getStatus());
         });
         web().run(started -> assertTrue(started.getBeansOfType(StintFilter.class).isEmpty()));
     }

@@ -132,6 +132,12 @@ public final class FakeServer {
         if (limits == null) {
             throw Replies.errorOf("ERR no such policy '" + policy + "'; store it with setPolicy");
         }
+        names.forEach((name, value) -> {
+            if (value.isEmpty()) {
+                throw Replies.errorOf(
+                        name.isEmpty() ? "ERR id: the caller's id must not be empty" : "ERR WITH: the value of the field '" + name + "' must not be empty");
+            }
+        });
         List<Several.Part> parts = new ArrayList<>();
         limits.forEach((key, limit) -> {
             if (limit.algorithm() == Algorithm.FAIR_SHARE) {

@@ -21,10 +21,14 @@ import com.stintdb.client.StintException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
+import java.util.logging.Handler;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
@@ -105,6 +109,39 @@ class FakeServerTest {
         assertEquals(4, fake.cancel("b").get(1).remaining()); // nothing goes back to another window
         server.clock().advance(Duration.ofMinutes(9));
         assertEquals(null, fake.cancel("a"));
+    }
+
+    @Test
+    void settlementsThatComeTooLate() {
+        List<String> warnings = new ArrayList<>();
+        Logger log = Logger.getLogger("com.stintdb.client");
+        Handler handler = new Handler() {
+            @Override
+            public void publish(LogRecord record) {
+                warnings.add(record.getMessage());
+            }
+
+            @Override
+            public void flush() {}
+
+            @Override
+            public void close() {}
+        };
+        log.addHandler(handler);
+        for (boolean isSettled : new boolean[] {false, true, true}) {
+            Reserved reserved = fake.reserving(List.of(Keyed.of("late", Limit.perDay(100))), Request.of(8).id("late:" + isSettled, Duration.ofMinutes(1)));
+            server.clock().advance(Duration.ofMinutes(2));
+            try (reserved) {
+                if (isSettled) {
+                    reserved.settle(3);
+                }
+            }
+            assertEquals(null, reserved.charges());
+            assertTrue(reserved.error().getMessage().contains("all that was reserved stays taken"), reserved.error().getMessage());
+        }
+        log.removeHandler(handler);
+        assertEquals(1, warnings.size(), warnings.toString());
+        assertTrue(warnings.get(0).contains("the request \"late:true\" that was settled"), warnings.get(0));
     }
 
     @Test

@@ -12,6 +12,7 @@ import com.stintdb.client.internal.Asker;
 import java.util.Collection;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
@@ -68,13 +69,16 @@ public final class Guard {
         return new Guard(limiter, name, limit, policy, FieldStyle.set(styles));
     }
 
-    /** Decides on a request of a caller for one token. Callers with the key "" share one limit. The stage does not fail for errors of Stint: they are denials. */
-    public CompletionStage<Answer> decide(String key) {
+    /**
+     * Decides on a request of a caller for one token. Callers with the key "" share one limit: for a policy they are "anonymous". The stage does not fail
+     * for errors of Stint, nor for the key null: they are logged, and denials.
+     */
+    public CompletionStage<Answer> decide(@Nullable String key) {
         return decide(key, Request.one());
     }
 
     /** Decides on a request: by a limit, only its tokens count; by a policy, also its fields. */
-    public CompletionStage<Answer> decide(String key, Request request) {
+    public CompletionStage<Answer> decide(@Nullable String key, Request request) {
         return ask(key, request).handle((result, failure) -> {
             if (failure == null) {
                 Map<String, String> fields = Fields.of(styles, name, result, limit);
@@ -87,9 +91,12 @@ public final class Guard {
         });
     }
 
-    private CompletionStage<Result> ask(String key, Request request) {
+    private CompletionStage<Result> ask(@Nullable String key, Request request) {
+        if (key == null) {
+            return CompletableFuture.failedFuture(new InvalidException("the key of the request is null; return \"\" for one limit of all such requests"));
+        }
         if (policy != null) {
-            return limiter.check(policy, key, request.showWarn()).thenApply(MultiResult::tightest);
+            return limiter.check(policy, key.isEmpty() ? "anonymous" : key, request.showWarn()).thenApply(MultiResult::tightest);
         }
         Limit own = limit;
         if (own == null) {

@@ -95,7 +95,7 @@ public final class StintRateLimiter extends AbstractRateLimiter<StintRateLimiter
         super.onApplicationEvent(event);
         String policy = checked(route, getConfig().get(route)).policy;
         if (policy != null) {
-            limiter.check(policy, "", Request.one().peek()).exceptionally(error -> {
+            limiter.check(policy, "anonymous", Request.one().peek()).exceptionally(error -> {
                 String remedy = "; requests are denied until it is stored: RL.POLICY SET " + policy + " TB " + policy + ":{} 100 100/m";
                 LOG.log(System.Logger.Level.ERROR, "route " + route + ": policy \"" + policy + "\": " + error.getMessage() + remedy);
                 return null;
