@@ -261,7 +261,7 @@ func (w *world) storeOf(name string, number uint32) *store.Store {
 	return w.nodes[name].opt.KeyStores[number-1]
 }
 
-// difference lists what two stores do not have alike, as far as it is part of their digests.
+// difference lists the differences of two stores that show in their digests.
 func difference(a, b *store.Store, now int64) (text string) {
 	entries := func(s *store.Store) map[string]string {
 		all := map[string]string{}

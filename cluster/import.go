@@ -27,7 +27,7 @@ type Source struct {
 // group 0 is the last: once it has its state, all have, and not before do they decide. Reservations for which [CrossesGroups] is true are left out.
 //
 // Where there are groups of keys, the cluster must have been formed to begin with this import, by [Options].Import of a founder. Any node may end
-// what another began.
+// the work of another.
 func (n *Node) Import(ctx context.Context, from Source) (imported bool, err error) {
 	parts := importing.New(from.Scratch, from.Store, from.At, n.opt.partsOfImport(), n.opt.partOf, n.opt.onImport)
 	defer parts.Close()

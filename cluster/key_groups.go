@@ -224,7 +224,7 @@ func (k *keyGroups) awaitImport() bool {
 	return due != nil && *due != ""
 }
 
-// before is what requests are answered with before the groups may decide.
+// before is the answer to requests before the groups may decide.
 func (k *keyGroups) before() engine.Status {
 	if k.awaitImport() {
 		return engine.Importing

@@ -23,7 +23,7 @@ const KeepCharge int64 = -1
 // Settle charges the true cost of a request that was granted with a [Request].ID: tokens, in place of those of the
 // request, to each limit without a cost. The rest goes back; more is taken as by [Limiter.Force]. The leases of the
 // request end. Charges are in the order of the limits; nil if the server does not know the ID: nothing was taken under
-// it, or [Request].Remember was over, and then what the request took stays taken. The first nil of a process is logged.
+// it, or [Request].Remember was over, and then the tokens of the request stay taken. The first nil of a process is logged.
 //
 // A request is settled once. The same settlement again changes nothing and is answered alike, so the limiter repeats it
 // when a reply is lost, and after an error the caller may. Another settlement is an error.

@@ -22,7 +22,7 @@ var update = flag.Bool("update", false, "write the format versions that are not 
 // releases are those that the format versions came with, or will come with.
 var releases = map[FormatVersion]string{1: "0.1.0", 2: "0.2.0"}
 
-// TestReleasedFormats compares what each format version has with testdata/formats.txt. Nodes of a released version know nothing else: once its
+// TestReleasedFormats compares each format version with testdata/formats.txt. Nodes of a released version know nothing else: once its
 // section in CHANGELOG.md has a day, additions belong to the next version.
 func TestReleasedFormats(t *testing.T) {
 	const path = "testdata/formats.txt"
@@ -89,7 +89,7 @@ func linesOf(text string) map[FormatVersion][]string {
 	return all
 }
 
-// formatLines lists by version what operations can have: a row of Additions could grow unnoticed, a verb or a command cannot.
+// formatLines lists the parts of operations by version: a row of Additions could grow unnoticed, a verb or a command cannot.
 func formatLines() map[FormatVersion][]string {
 	known, all := NewFormats(Additions), map[FormatVersion][]string{}
 	add := func(version FormatVersion, format string, args ...any) {

@@ -86,7 +86,7 @@ func (h *SnapshotHead) encode() ([]byte, error) {
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli)), nil
 }
 
-// ImportedHead is what stands before an imported state, in the format of package persistence, in a snapshot of the cluster at a time.
+// ImportedHead is the text before an imported state, in the format of package persistence, in a snapshot of the cluster at a time.
 func (f *Machine) ImportedHead(now int64) ([]byte, error) {
 	head := SnapshotHead{*f.Cluster.Load(), now, f.Applied.Load()}
 	head.Imported = true

@@ -32,7 +32,7 @@ type Parts struct {
 	files  []part
 }
 
-// part is one file, and what was written to it.
+// part is one file, and the bytes written to it.
 type part struct {
 	path string
 	size int64

@@ -27,7 +27,7 @@ type Router struct {
 	// catchUp waits until this node knows every policy that was acknowledged before.
 	catchUp func(ctx context.Context) error
 	ctx     context.Context      // of the node
-	before  func() engine.Status // what batches are answered with until Begin
+	before  func() engine.Status // the answer to batches until Begin
 
 	groups atomic.Pointer[[]Group]
 	splits sync.Pool     // of *split
