@@ -41,6 +41,8 @@ func TestModel(t *testing.T) {
 			at(7, 8, refund, 1, output{remaining: -1})}},
 		{"a refund after a loss that was carried out", true, []porcupine.Operation{at(1, 2, acquire, 4, granted(4, 6, 0)), at(3, 4, force, 2, lost), at(5, 6, refund, 3, output{remaining: 7})}},
 		{"time goes back", false, []porcupine.Operation{at(1, 2, acquire, 1, granted(1, 9, 0)), at(3, 30, acquire, 1, granted(1, 8, 20)), at(31, 60, acquire, 1, granted(1, 7, 10))}},
+		{"one read the time before another was granted, and was decided after it", true, []porcupine.Operation{at(1, 2, acquire, 1, granted(1, 9, 0)), at(5, 9, peek, 1, granted(1, 7, 4)),
+			at(6, 8, acquire, 1, granted(1, 8, 6))}},
 		{"time leaps", false, []porcupine.Operation{at(1, 2, acquire, 1, granted(1, 9, 0)), at(3, 30, acquire, 1, granted(1, 8, 3_600_000))}},
 		{"time leaps for one that looks", false, []porcupine.Operation{at(1, 2, acquire, 1, granted(1, 9, 0)), at(3, 4, peek, 1, granted(1, 8, 2010))}},
 		{"time leaps by the delay of a message", true, []porcupine.Operation{at(1, 2, acquire, 1, granted(1, 9, 0)), at(3, 4, peek, 1, granted(1, 8, 2000))}},

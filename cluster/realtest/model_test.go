@@ -43,9 +43,10 @@ type output struct {
 // bucket is a token bucket as the model has it: the tokens taken since it was last full, and the time of the last grant
 // in milliseconds since the first, both of which answers have to agree with.
 type bucket struct {
-	taken  int64
-	last   int64
-	called int64 // when the last grant was asked for
+	taken int64
+	last  int64
+
+	called, replied int64 // when the last grant was asked for, and answered
 }
 
 // clockSlack is how far the cluster's clock may run ahead of the client's, beside half a part in a thousand: one leader's clock may
@@ -101,8 +102,11 @@ func (b bucket) step(in input, out output) (ok bool, next bucket) {
 	if in.n > in.capacity && granted == 0 {
 		wait = -1
 	}
-	if at < b.last || out.wait != wait {
+	if out.wait != wait {
 		return false, b
+	}
+	if at < b.last && in.called >= b.replied {
+		return false, b // time goes back; of requests under way at once, one may read the time first and be decided last
 	}
 	if after.taken == 0 {
 		return at == 0, bucket{}
@@ -114,7 +118,9 @@ func (b bucket) step(in input, out output) (ok bool, next bucket) {
 		// Answered from the applied state: an entry that is under way may have been stamped earlier.
 		return true, b
 	}
-	after.last, after.called = at, in.called
+	if at >= b.last {
+		after.last, after.called, after.replied = at, in.called, in.replied
+	}
 	return true, after
 }
 
