@@ -3,6 +3,7 @@ package command
 import (
 	"slices"
 
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server/resp"
 )
 
@@ -50,7 +51,7 @@ func writeOverrides(s Session, w *resp.Writer, name, from string, count int) {
 		w.Null()
 		return
 	}
-	ids := overriddenFrom(s, name, from, count+1)
+	ids := seenOverrides(s, name, from, count+1)
 	type override struct {
 		id    string
 		specs []string
@@ -64,9 +65,6 @@ func writeOverrides(s Session, w *resp.Writer, name, from string, count int) {
 		if i == count || bytes > overridesBytes {
 			next = i
 			break
-		}
-		if !seesCaller(s, name, id) {
-			continue
 		}
 		own, _ := s.Server().Keys().PolicyOf(name, []byte(id))
 		o := override{id: id, specs: specTexts(own.Parts)}
@@ -90,15 +88,41 @@ func writeOverrides(s Session, w *resp.Writer, name, from string, count int) {
 	}
 }
 
+// seenOverrides lists the first callers with an override whom the user may see, in the order of their ids, from an id on. The others show in
+// nothing, so that the id to go on from is none of theirs.
+func seenOverrides(s Session, name, from string, most int) (ids []string) {
+	all := overriddenFrom(s, name, from, most)
+	isWhole := len(all) < most
+	ids = firstSeen(s, name, all, most)
+	if len(ids) < most && !isWhole {
+		ids = firstSeen(s, name, overriddenFrom(s, name, from, store.MaxOverrides), most)
+	}
+	return ids
+}
+
+func firstSeen(s Session, name string, all []string, most int) (ids []string) {
+	for _, id := range all {
+		if len(ids) == most {
+			break
+		}
+		if seesCaller(s, name, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
 // overriddenFrom lists the first callers with an override in the order of their ids, from an id on.
 func overriddenFrom(s Session, name, from string, most int) (ids []string) {
 	s.Server().Keys().Overridden(name, func(id string) {
-		if id < from || len(ids) == most && id >= ids[most-1] {
+		if id < from {
 			return
 		}
-		at, _ := slices.BinarySearch(ids, id)
-		ids = slices.Insert(ids, at, id)
-		ids = ids[:min(len(ids), most)]
+		if ids = append(ids, id); len(ids) >= 2*most { // now and then, so that sorting costs little
+			slices.Sort(ids)
+			ids = ids[:most]
+		}
 	})
-	return ids
+	slices.Sort(ids)
+	return ids[:min(len(ids), most)]
 }
