@@ -118,11 +118,12 @@ func lostNodes(members []clusterstatus.Member) string {
 			lost = append(lost, m.ID)
 		case !m.Healthy:
 			late = append(late, m.ID)
-		case m.Voter:
-			here++
 		}
 		if m.Voter {
 			voters++
+		}
+		if m.Voter && m.Reachable { // one that catches up stores entries and votes too
+			here++
 		}
 	}
 	if len(lost)+len(late) == 0 {
