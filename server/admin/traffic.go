@@ -42,13 +42,15 @@ func (t *traffic) look(now int64, members map[string]*clusterstatus.Totals) {
 	}
 	t.looked = max(t.looked, now)
 	maps.DeleteFunc(t.last, func(node string, _ clusterstatus.Totals) bool { _, is := members[node]; return !is })
+	names := slices.Sorted(maps.Keys(members))
 	for _, all := range []*spans{&t.seconds, &t.minutes} {
 		all.turn(now)
-		for node := range members {
+		maps.DeleteFunc(all.beyond, func(node string, _ int64) bool { _, is := members[node]; return !is })
+		for _, node := range names {
 			all.expect(node, from, now)
 		}
 	}
-	for _, node := range slices.Sorted(maps.Keys(members)) {
+	for _, node := range names {
 		if after := members[node]; after != nil {
 			before := t.last[node]
 			t.last[node] = *after
