@@ -15,8 +15,8 @@ type span struct {
 	median, tail    float32
 }
 
-// slowest keeps the longest latencies: the sum of nodes has no longer ones.
-func (s *span) slowest(median, tail float64) {
+// keepLongest keeps the longest latencies: the sum of nodes has no longer ones.
+func (s *span) keepLongest(median, tail float64) {
 	s.median, s.tail = max(s.median, float32(median)), max(s.tail, float32(tail))
 }
 

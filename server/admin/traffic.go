@@ -74,9 +74,9 @@ func (t *traffic) take(node string, now int64, before, after *clusterstatus.Tota
 			s.denied += float32(denied * float64(nanos))
 		})
 	}
-	t.seconds.each(node, before.At, after.At, func(s *span, _ int64) { s.slowest(after.Median, after.Tail) })
+	t.seconds.each(node, before.At, after.At, func(s *span, _ int64) { s.keepLongest(after.Median, after.Tail) })
 	if middle := after.MinuteAt - int64(time.Minute/2); after.MinuteAt != before.MinuteAt {
-		t.minutes.each(node, middle, middle+1, func(s *span, _ int64) { s.slowest(after.MinuteMedian, after.MinuteTail) })
+		t.minutes.each(node, middle, middle+1, func(s *span, _ int64) { s.keepLongest(after.MinuteMedian, after.MinuteTail) })
 	}
 }
 
