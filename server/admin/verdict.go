@@ -76,7 +76,7 @@ var checks = []check{
 	{"log", true, runbookCluster, func(s seen) string {
 		switch c := s.Cluster; {
 		case c != nil && c.DiskErr != nil:
-			return "This node's log cannot be written: " + c.DiskErr.Error()
+			return "The last write of this node's log failed: " + c.DiskErr.Error()
 		case c != nil && c.DiskStalled:
 			return "A write to this node's log takes longer than --cluster-disk-timeout"
 		}

@@ -48,7 +48,7 @@ func TestProblems(t *testing.T) {
 			want: "Node c is not healthy: decisions go on until 2 more fail"},
 		{s: metrics.Snapshot{Cluster: cluster(member("a", true, true), clusterstatus.Member{ID: "b", Voter: true, Reachable: true}, member("c", true, false))},
 			want: "Node c cannot be reached; Node b is not healthy: one more failure stops decisions"},
-		{s: metrics.Snapshot{Cluster: &clusterstatus.Status{DiskErr: errors.New("no space left on device")}}, want: "!This node's log cannot be written: no space left on device"},
+		{s: metrics.Snapshot{Cluster: &clusterstatus.Status{DiskErr: errors.New("no space left on device")}}, want: "!The last write of this node's log failed: no space left on device"},
 		{s: metrics.Snapshot{KeyBytes: 90, MaxBytes: 100}},
 		{s: metrics.Snapshot{KeyBytes: 91}},
 		{s: metrics.Snapshot{KeyBytes: 91, MaxBytes: 100}, want: "Keys take 91 % of their memory"},
