@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/internal/clusterstatus"
+	"github.com/stintdb/stint/server"
+	"github.com/stintdb/stint/server/config"
 )
 
 // fed is traffic whose nodes decide at a steady rate. A node's report is of half a second before the look.
@@ -99,6 +101,17 @@ func TestTrafficNamesFurtherNodes(t *testing.T) {
 	f.pass(10, all)
 	if len(f.seconds.beyond)+len(f.minutes.beyond) != 0 {
 		t.Error("a node that went is kept")
+	}
+}
+
+// A member whose report has no totals, as of a node of 0.1.0, is a member without a report of its traffic.
+func TestMembersWithoutTotals(t *testing.T) {
+	n, totals := &nodes{}, &clusterstatus.Totals{At: 1}
+	h := newHost(t, func(_ *config.Config, o *server.Options) { o.Cluster = n })
+	n.status.Store(&clusterstatus.Status{Members: []clusterstatus.Member{
+		{ID: "a", Report: &clusterstatus.Report{Totals: totals}}, {ID: "old", Report: &clusterstatus.Report{}}, {ID: "silent"}}})
+	if got, want := h.members(h.server), map[string]*clusterstatus.Totals{"a": totals, "old": nil, "silent": nil}; !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }
 
