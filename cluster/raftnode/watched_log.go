@@ -57,7 +57,8 @@ func (w *WatchedLog) StoreLogs(logs []*raft.Log) error {
 		w.slow.Store(int64(w.mono()))
 	}
 	if err != nil {
-		w.failed.Store(&err)
+		failed := err // not err itself: every write would then allocate it
+		w.failed.Store(&failed)
 	} else {
 		w.failed.Store(nil)
 		size := 0

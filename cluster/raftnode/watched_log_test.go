@@ -26,4 +26,8 @@ func TestWatchedLogSaysWhy(t *testing.T) {
 			t.Errorf("%d: %v, then %v, want %v", i, got, w.Err(), err)
 		}
 	}
+	logs := []*raft.Log{{}}
+	if n := testing.AllocsPerRun(100, func() { _ = w.StoreLogs(logs) }); n != 0 {
+		t.Errorf("a write that succeeds allocates %v times", n)
+	}
 }

@@ -37,6 +37,8 @@ var rules = []rule{
 		remedy: "Set IdleTimeout, to 0 if it is not the subject: the clock moves by hours, and the server may look for idle connections before the next request reaches it"},
 	{name: "seed", inGo: unseeded, inText: unseededInText,
 		remedy: "Take rand.New(rand.NewPCG(seed, …)) with testsize.Seed() or a fixed seed, and print it"},
+	{name: "click", inGo: clicksElsewhere,
+		remedy: "Take the tab's click, which finds the element and clicks it in one step"},
 }
 
 // A permit is a place that a rule does not apply to.

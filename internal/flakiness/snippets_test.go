@@ -33,7 +33,7 @@ func snippetsIn(rule, file string, found bool, codes ...string) (all []snippet) 
 // Every rule finds its snippets, and accepts others that look alike.
 func TestFlakinessRules(t *testing.T) {
 	var all []snippet
-	for _, some := range [][]snippet{timeSnippets(), cpuSnippets(), waitSnippets(), processSnippets(), pipeSnippets(), idleSnippets(), seedSnippets()} {
+	for _, some := range [][]snippet{timeSnippets(), cpuSnippets(), waitSnippets(), processSnippets(), pipeSnippets(), idleSnippets(), seedSnippets(), clickSnippets()} {
 		all = append(all, some...)
 	}
 	tested := map[string]map[bool]bool{}

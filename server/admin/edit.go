@@ -230,6 +230,9 @@ type applied struct {
 // command is the command that keeps a draft, and the limits that the policy then has.
 func (d *draft) command(s *server.Server) (words []string, limits []engine.Op, err error) {
 	if d.Remove {
+		if d.Limits != "" || d.Shadow || d.Strict {
+			return nil, nil, userError{"remove: a policy that is removed has no limits, shadow or strict: leave them out"}
+		}
 		return []string{"RL.POLICY", "DEL", d.Name}, nil, nil
 	}
 	if limits, err = d.limits(s); err != nil {
@@ -260,6 +263,9 @@ func (a *Admin) setPolicy(ctx context.Context, s *server.Server, r *http.Request
 	before, known := s.Keys().Policy(d.Name)
 	if d.Version != "" && d.Version != versionOf(&before, known) {
 		return nil, userError{"somebody else has changed this policy since its effect was shown: look at it, and at the effect, again"}
+	}
+	if d.Remove && before.Overridden > 0 {
+		return nil, userError{fmt.Sprintf("%s has overrides by now, %d of them, which would be lost with it: to remove it all the same, send RL.POLICY DEL %s", d.Name, before.Overridden, d.Name)}
 	}
 	if err := carryOut(ctx, r, s, words...); err != nil {
 		return nil, err

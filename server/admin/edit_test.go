@@ -46,6 +46,9 @@ func TestStrangeDrafts(t *testing.T) {
 		"{\"name\":\"p\xff\",\"limits\":\"TB a 1 1/s\"}":   "UTF-8",
 		`{"name":"p","limits":"TB a 1 1/s SHADOW"}`:        "boxes",
 		`{"name":"p","limits":"TB a 1 1/s SHADOW STRICT"}`: "boxes",
+		`{"name":"p","remove":true,"limits":"TB a 1 1/s"}`: "leave them out",
+		`{"name":"p","remove":true,"shadow":true}`:         "leave them out",
+		`{"name":"p","remove":true,"strict":true}`:         "leave them out",
 	} {
 		if status, text := h.send(http.MethodPost, "/api/policy", body); status != http.StatusBadRequest || !strings.Contains(text, want) {
 			t.Errorf("%s: %d %s", body, status, text)
@@ -135,6 +138,12 @@ func TestTwoEditors(t *testing.T) {
 	_ = json.Unmarshal([]byte(text), &undo)
 	if status, text := h.send(http.MethodPost, "/api/policy", string(undo.Before)); status != http.StatusOK || len(h.server.Keys().PolicyNames()) != 1 {
 		t.Errorf("a new policy, undone: %d %s", status, text)
+	}
+	_, text = h.send(http.MethodPost, "/api/policy", `{"name":"new","limits":"TB u:{} 9 1/h"}`)
+	_ = json.Unmarshal([]byte(text), &undo)
+	h.do(h.dial(), "RL.POLICY OVERRIDE new vip TB u:{} 100 1/h")
+	if status, text := h.send(http.MethodPost, "/api/policy", string(undo.Before)); status != http.StatusBadRequest || !strings.Contains(text, "RL.POLICY DEL new") || len(h.server.Keys().PolicyNames()) != 2 {
+		t.Errorf("a new policy with an override, undone: %d %s", status, text)
 	}
 	if status, _ := set("p", "TB u:{} 5 1/h", ""); status != http.StatusOK {
 		t.Error("a change without a version is refused")

@@ -15,8 +15,8 @@ type span struct {
 	median, tail    float32
 }
 
-// slowest keeps the longest latencies: the sum of nodes has no longer ones.
-func (s *span) slowest(median, tail float64) {
+// keepLongest keeps the longest latencies: the sum of nodes has no longer ones.
+func (s *span) keepLongest(median, tail float64) {
 	s.median, s.tail = max(s.median, float32(median)), max(s.tail, float32(tail))
 }
 
@@ -26,10 +26,11 @@ type spans struct {
 	size   int64
 	newest int64 // number
 	nodes  map[string][]span
+	beyond map[string]int64 // since when a member has no place in nodes: it is in no sum, and named
 }
 
 func newSpans(every time.Duration, size int64) spans {
-	return spans{every: int64(every), size: size, nodes: map[string][]span{}}
+	return spans{every: int64(every), size: size, nodes: map[string][]span{}, beyond: map[string]int64{}}
 }
 
 // turn empties the spans that begin up to a time, and forgets nodes of which nothing is left.
@@ -50,8 +51,12 @@ func (all *spans) turn(now int64) {
 func (all *spans) expect(node string, from, to int64) {
 	if all.nodes[node] == nil {
 		if len(all.nodes) == trafficNodes {
+			if all.beyond[node] == 0 {
+				all.beyond[node] = from
+			}
 			return
 		}
+		delete(all.beyond, node)
 		all.nodes[node] = make([]span, all.size)
 	}
 	all.each(node, from, to+1, func(s *span, _ int64) { s.member = true })
@@ -68,7 +73,8 @@ func (all *spans) each(node string, from, to int64, f func(s *span, nanos int64)
 // points are the spans that begin later than some second and of which enough has passed at a time.
 func (all *spans) points(now, after int64, node string) []point {
 	points := []point{}
-	names := slices.Sorted(maps.Keys(all.nodes))
+	names := slices.Concat(slices.Collect(maps.Keys(all.nodes)), slices.Collect(maps.Keys(all.beyond)))
+	slices.Sort(names)
 	if node != "" {
 		names = []string{node}
 	}
@@ -88,8 +94,11 @@ func (all *spans) points(now, after int64, node string) []point {
 func (all *spans) sum(n, passed int64, names []string) point {
 	p := point{At: n * all.every / int64(time.Second)}
 	for _, name := range names {
-		of := all.nodes[name]
+		of, since := all.nodes[name], all.beyond[name]
 		switch {
+		case since != 0 && n >= since/all.every:
+			p.Without = append(p.Without, name)
+			continue
 		case of == nil || !of[n%all.size].member:
 			continue
 		case of[n%all.size].covered < float32(passed)/2:

@@ -42,13 +42,15 @@ func (t *traffic) look(now int64, members map[string]*clusterstatus.Totals) {
 	}
 	t.looked = max(t.looked, now)
 	maps.DeleteFunc(t.last, func(node string, _ clusterstatus.Totals) bool { _, is := members[node]; return !is })
+	names := slices.Sorted(maps.Keys(members))
 	for _, all := range []*spans{&t.seconds, &t.minutes} {
 		all.turn(now)
-		for node := range members {
+		maps.DeleteFunc(all.beyond, func(node string, _ int64) bool { _, is := members[node]; return !is })
+		for _, node := range names {
 			all.expect(node, from, now)
 		}
 	}
-	for _, node := range slices.Sorted(maps.Keys(members)) {
+	for _, node := range names {
 		if after := members[node]; after != nil {
 			before := t.last[node]
 			t.last[node] = *after
@@ -72,9 +74,9 @@ func (t *traffic) take(node string, now int64, before, after *clusterstatus.Tota
 			s.denied += float32(denied * float64(nanos))
 		})
 	}
-	t.seconds.each(node, before.At, after.At, func(s *span, _ int64) { s.slowest(after.Median, after.Tail) })
+	t.seconds.each(node, before.At, after.At, func(s *span, _ int64) { s.keepLongest(after.Median, after.Tail) })
 	if middle := after.MinuteAt - int64(time.Minute/2); after.MinuteAt != before.MinuteAt {
-		t.minutes.each(node, middle, middle+1, func(s *span, _ int64) { s.slowest(after.MinuteMedian, after.MinuteTail) })
+		t.minutes.each(node, middle, middle+1, func(s *span, _ int64) { s.keepLongest(after.MinuteMedian, after.MinuteTail) })
 	}
 }
 

@@ -3,10 +3,13 @@ package admin
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stintdb/stint/internal/clusterstatus"
+	"github.com/stintdb/stint/server"
+	"github.com/stintdb/stint/server/config"
 )
 
 // fed is traffic whose nodes decide at a steady rate. A node's report is of half a second before the look.
@@ -67,6 +70,48 @@ func TestTrafficOfAllNodes(t *testing.T) {
 		if p.Granted != 200 || p.At%60 != 0 {
 			t.Errorf("%+v of node b alone", p)
 		}
+	}
+}
+
+// A node more than there is place for is named, from when it came.
+func TestTrafficNamesFurtherNodes(t *testing.T) {
+	f, all := newFed(), map[string]int64{}
+	for i := range trafficNodes {
+		all[fmt.Sprintf("n%02d", i)] = 1
+	}
+	f.pass(20, all)
+	came := f.now / int64(time.Second)
+	all["further"] = 1
+	f.pass(20, all)
+	for node, nodes := range map[string]int{"": trafficNodes, "further": 0} {
+		points := f.points(&f.seconds, came, node)
+		if len(points) == 0 {
+			t.Errorf("%q: no points", node)
+		}
+		for _, p := range points {
+			if p.Nodes != nodes || !slices.Equal(p.Without, []string{"further"}) {
+				t.Errorf("%q: %+v", node, p)
+			}
+		}
+	}
+	if before := f.points(&f.seconds, came-10, "")[0]; before.Nodes != trafficNodes || before.Without != nil {
+		t.Errorf("before it came: %+v", before)
+	}
+	delete(all, "further")
+	f.pass(10, all)
+	if len(f.seconds.beyond)+len(f.minutes.beyond) != 0 {
+		t.Error("a node that went is kept")
+	}
+}
+
+// A member whose report has no totals, as of a node of 0.1.0, is a member without a report of its traffic.
+func TestMembersWithoutTotals(t *testing.T) {
+	n, totals := &nodes{}, &clusterstatus.Totals{At: 1}
+	h := newHost(t, func(_ *config.Config, o *server.Options) { o.Cluster = n })
+	n.status.Store(&clusterstatus.Status{Members: []clusterstatus.Member{
+		{ID: "a", Report: &clusterstatus.Report{Totals: totals}}, {ID: "old", Report: &clusterstatus.Report{}}, {ID: "silent"}}})
+	if got, want := h.members(h.server), map[string]*clusterstatus.Totals{"a": totals, "old": nil, "silent": nil}; !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }
 

@@ -76,7 +76,7 @@ var checks = []check{
 	{"log", true, runbookCluster, func(s seen) string {
 		switch c := s.Cluster; {
 		case c != nil && c.DiskErr != nil:
-			return "This node's log cannot be written: " + c.DiskErr.Error()
+			return "The last write of this node's log failed: " + c.DiskErr.Error()
 		case c != nil && c.DiskStalled:
 			return "A write to this node's log takes longer than --cluster-disk-timeout"
 		}
@@ -118,11 +118,12 @@ func lostNodes(members []clusterstatus.Member) string {
 			lost = append(lost, m.ID)
 		case !m.Healthy:
 			late = append(late, m.ID)
-		case m.Voter:
-			here++
 		}
 		if m.Voter {
 			voters++
+		}
+		if m.Voter && m.Reachable { // one that catches up stores entries and votes too
+			here++
 		}
 	}
 	if len(lost)+len(late) == 0 {

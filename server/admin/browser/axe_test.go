@@ -68,11 +68,11 @@ func TestAccessible(t *testing.T) {
 	load(t, p.listen)
 	b := open(t, p.admin)
 	b.answers()
-	b.run(chromedp.SendKeys(chromedp.CSS("#key"), "user:u0"), chromedp.Click(chromedp.CSS("#key-form button")))
+	b.run(chromedp.SendKeys(chromedp.CSS("#key"), "user:u0"), b.click("#key-form button"))
 	b.until(`document.querySelector("#key-result svg")`)
 	b.until(`document.querySelector('[data-edit="api"]')`)
-	b.run(chromedp.Click(chromedp.CSS(`[data-edit="api"]`)), chromedp.Evaluate[chromedp.Void](`document.getElementById("draft-limits").select()`),
-		chromedp.SendKeys(chromedp.CSS("#draft-limits"), "TB user:{} 2 10/h"), chromedp.Click(chromedp.CSS("#preview")))
+	b.run(b.click(`[data-edit="api"]`), chromedp.Evaluate[chromedp.Void](`document.getElementById("draft-limits").select()`),
+		chromedp.SendKeys(chromedp.CSS("#draft-limits"), "TB user:{} 2 10/h"), b.click("#preview"))
 	b.until(`document.querySelector("#effect td")`)
 	for _, name := range []string{"light", "dark"} {
 		b.scheme(name)
@@ -81,7 +81,7 @@ func TestAccessible(t *testing.T) {
 		b.run(chromedp.EmulateViewport(360, 740, chromedp.EmulateMobile))
 		b.accessible(name + ", phone")
 	}
-	b.run(chromedp.Click(chromedp.CSS("#cancel")))
+	b.run(b.click("#cancel"))
 	p.Stop(t)
 	b.until(`!document.getElementById("problem").hidden`)
 	for _, name := range []string{"light", "dark"} {

@@ -16,13 +16,13 @@ func TestLimitsThatBite(t *testing.T) {
 	b.until(`/^[0-9][0-9]:[0-9][0-9], for [0-9]+ m?s$/.test(document.querySelector('[data-since=` + limit + `]')?.innerText)`)
 	b.until(`document.querySelector('#bites .spark[aria-label^="Denied in spans of ten seconds: at most "] rect.full')`)
 	b.until(`document.querySelector('[data-look="user:u0"]')`)
-	b.run(chromedp.Click(chromedp.CSS(`[data-look=` + limit + `]`)))
+	b.run(b.click(`[data-look=` + limit + `]`))
 	b.until(`!document.querySelector('#top [data-look="user:u0"]') && document.querySelector('#top [data-look="upload:u0"]')`)
 	if pressed := b.value(`document.querySelector('#bites [data-look=` + limit + `]').ariaPressed`); pressed != "true" {
 		t.Errorf("the limit that is chosen is pressed: %s", pressed)
 	}
 	b.accessible("the keys of a limit")
-	b.run(chromedp.Click(chromedp.CSS("#top-all")))
+	b.run(b.click("#top-all"))
 	b.until(`document.querySelector('#top [data-look="user:u0"]')`)
 }
 
@@ -40,30 +40,30 @@ func TestWhatIsDoneToAKey(t *testing.T) {
 	if bars := b.value(`document.querySelectorAll("#key-recent rect.denied:not([height='0.0'])").length`); bars != "1" {
 		t.Errorf("%s spans have denials, and one denial came", bars)
 	}
-	b.run(chromedp.Evaluate[chromedp.Void](`navigator.clipboard.writeText = async (text) => { window.copied = text; }; undefined`), chromedp.Click(chromedp.CSS("#key-copy")))
+	b.run(chromedp.Evaluate[chromedp.Void](`navigator.clipboard.writeText = async (text) => { window.copied = text; }; undefined`), b.click("#key-copy"))
 	done("Copied: RL.INFO user:a")
 	b.until(`window.copied === "RL.INFO user:a"`)
-	b.run(chromedp.Evaluate[chromedp.Void](`navigator.clipboard.writeText = async () => { throw new Error("not here"); }; undefined`), chromedp.Click(chromedp.CSS("#key-copy")))
+	b.run(chromedp.Evaluate[chromedp.Void](`navigator.clipboard.writeText = async () => { throw new Error("not here"); }; undefined`), b.click("#key-copy"))
 	done("Copy this command: RL.INFO user:a")
 	b.until(`String(getSelection()) === "RL.INFO user:a"`)
 
-	b.run(chromedp.Click(chromedp.CSS("#key-reset")))
+	b.run(b.click("#key-reset"))
 	b.until(`document.activeElement.id === "reset-yes"`)
 	b.accessible("the question before a reset")
-	b.run(chromedp.Click(chromedp.CSS("#reset-form [data-cancel]")))
+	b.run(b.click("#reset-form [data-cancel]"))
 	b.until(`document.getElementById("reset-form").hidden && document.querySelector("#key-result dd").textContent === "0"`)
-	b.run(chromedp.Click(chromedp.CSS("#key-reset")), chromedp.Click(chromedp.CSS("#reset-yes")))
+	b.run(b.click("#key-reset"), b.click("#reset-yes"))
 	done("user:a is reset.")
 	b.until(`document.getElementById("key-result").innerText.includes("The key does not exist or has expired")`)
 	if got := do(t, p.listen, "EXISTS user:a"); got != ":0" {
 		t.Errorf("after the reset EXISTS answers %s", got)
 	}
 
-	b.run(chromedp.Click(chromedp.CSS("#key-override")))
+	b.run(b.click("#key-override"))
 	b.until(`document.getElementById("override-limits").value === "TB user:{} 2 1/1h" && document.getElementById("override-end").disabled`)
 	b.accessible("the form of an override")
 	limits := func(text string) {
-		b.run(chromedp.Evaluate[chromedp.Void](`document.getElementById("override-limits").select()`), chromedp.SendKeys(chromedp.CSS("#override-limits"), text), chromedp.Click(chromedp.CSS("#override-yes")))
+		b.run(chromedp.Evaluate[chromedp.Void](`document.getElementById("override-limits").select()`), chromedp.SendKeys(chromedp.CSS("#override-limits"), text), b.click("#override-yes"))
 	}
 	limits("nonsense")
 	done("must begin with one of")
@@ -73,7 +73,7 @@ func TestWhatIsDoneToAKey(t *testing.T) {
 		t.Errorf("with the override a check is answered %s", got)
 	}
 	b.until(`document.querySelector('[data-why="api"]').innerText.includes("TB user:{} 50 1/1h: 10 of 50 left")`)
-	b.run(chromedp.Click(chromedp.CSS("#override-undo")))
+	b.run(b.click("#override-undo"))
 	done("The limits of a are as they were.")
 	b.until(`document.querySelector('[data-why="api"]').innerText.includes("TB user:{} 2 1/1h")`)
 
@@ -90,7 +90,7 @@ func TestEvents(t *testing.T) {
 	b.until(`[...document.querySelectorAll("#rates .mark")].some((m) => m.textContent.includes("Policy <b>api</b> was set"))`)
 	b.run(chromedp.Evaluate[chromedp.Void](`location.hash = "key=user%3Aa"`))
 	b.until(`!document.getElementById("key-actions").hidden`)
-	b.run(chromedp.Click(chromedp.CSS("#key-reset")), chromedp.Click(chromedp.CSS("#reset-yes")))
+	b.run(b.click("#key-reset"), b.click("#reset-yes"))
 	b.until(`/Key user:a was reset by the page, from 127.0.0.1:[0-9]+/.test(document.querySelector("#events li").innerText)`)
 	b.accessible("events")
 }

@@ -63,7 +63,7 @@ func TestNumbersAreThoseOfMetrics(t *testing.T) {
 	if own := b.value(`document.querySelector('[data-own="user:u0"]').textContent`); own != "100 %" {
 		t.Errorf("of the requests of user:u0 from its first denial on %s are shown as denied", own)
 	}
-	b.run(chromedp.Click(chromedp.CSS(`#top [data-look="user:u0"]`)))
+	b.run(b.click(`#top [data-look="user:u0"]`))
 	b.until(`document.querySelector('[data-why="api"]')`)
 	why := b.value(`document.getElementById("key-result").innerText`)
 	for _, says := range []string{"Denied 431 times in the last 5 minutes: 100 % of its 431 requests in the last ", "Policy api would deny the next request:", "TB user:{} 20 10/1h: 0 of 20 left, enough again in 6 min", "TB everybody 100000 1000/1h: 99,"} {
@@ -102,7 +102,7 @@ func TestAddressAndRanges(t *testing.T) {
 	b.run(chromedp.Evaluate[chromedp.Void](`location.hash = "key=user%3Au0"; location.reload()`))
 	b.until(`document.getElementById("key-denials")?.innerText.startsWith("Denied ")`)
 	b.until(`document.querySelector('[data-bite="api: TB user:{} 20 10/1h"]')?.innerText === "657"`)
-	b.run(chromedp.Click(chromedp.CSS(`[data-look="user:u1"]`)))
+	b.run(b.click(`[data-look="user:u1"]`))
 	b.until(`location.hash === "#key=user%3Au1"`)
 	// The shortest is the last: the longer ones have no value for the present yet.
 	for _, tc := range []struct{ minutes, label string }{{"60", "an hour ago"}, {"1440", "24 hours ago"}, {"5", "5 min ago"}} {
@@ -122,7 +122,7 @@ func TestPolicyEditor(t *testing.T) {
 	load(t, p.listen)
 	b := open(t, p.admin)
 	b.until(`document.querySelector('[data-edit="api"]')`)
-	b.run(chromedp.Click(chromedp.CSS(`[data-edit="api"]`)))
+	b.run(b.click(`[data-edit="api"]`))
 	if limits := b.value(`document.getElementById("draft-limits").value`); limits != "TB user:{} 20 10/1h\nTB everybody 100000 1000/1h" {
 		t.Errorf("the editor has %q", limits)
 	}
@@ -131,7 +131,7 @@ func TestPolicyEditor(t *testing.T) {
 		t.Error("a change can be applied unseen")
 	}
 	b.run(chromedp.Evaluate[chromedp.Void](`document.getElementById("draft-limits").select()`), chromedp.SendKeys(chromedp.CSS("#draft-limits"), "TB user:{} 2 10/h"),
-		chromedp.Click(chromedp.CSS("#preview")))
+		b.click("#preview"))
 	b.until(`document.querySelector("#effect strong")`)
 	effect := b.value(`document.getElementById("effect").textContent`)
 	if headline := b.value(`document.getElementById("headline").innerText`); headline != "Of 919 recent requests, 71.5 % → 90.3 % would be denied, for 14 more callers." {
@@ -154,33 +154,33 @@ func TestPolicyEditor(t *testing.T) {
 	if !disabled() {
 		t.Error("what was changed after the preview can be applied")
 	}
-	b.run(chromedp.Click(chromedp.CSS("#preview")))
+	b.run(b.click("#preview"))
 	b.until(`!document.getElementById("apply").disabled`)
-	b.run(chromedp.Click(chromedp.CSS("#apply")))
+	b.run(b.click("#apply"))
 	b.until(`document.querySelector('[data-policy="api"] code + *, [data-policy="api"]').innerText.includes("TB user:{} 2 10/1h")`)
-	b.run(chromedp.Click(chromedp.CSS("#undo")))
+	b.run(b.click("#undo"))
 	b.until(`document.querySelector('[data-policy="api"]').innerText.includes("TB everybody 100000 1000/1h")`)
 
 	// Another tab has changed the policy since the preview. Then the draft is applied as a shadow.
-	b.run(chromedp.Click(chromedp.CSS(`[data-edit="api"]`)), chromedp.Click(chromedp.CSS("#preview")))
+	b.run(b.click(`[data-edit="api"]`), b.click("#preview"))
 	b.until(`!document.getElementById("apply").disabled`)
 	do(t, p.listen, "RL.POLICY SET api TB user:{} 7 10/h")
-	b.run(chromedp.Click(chromedp.CSS("#apply")))
+	b.run(b.click("#apply"))
 	b.until(`document.getElementById("effect").innerText.includes("somebody else has changed this policy")`)
-	b.run(chromedp.Click(chromedp.CSS("#preview")))
+	b.run(b.click("#preview"))
 	b.until(`document.querySelector("#effect del")?.innerText === "TB user:{} 7 10/1h"`)
-	b.run(chromedp.Click(chromedp.CSS("#apply-shadow")))
+	b.run(b.click("#apply-shadow"))
 	b.until(`document.querySelector('[data-policy="api"] .pill')?.innerText === "shadow"`)
 
 	// What is undone of a new policy is the policy.
-	b.run(chromedp.Click(chromedp.CSS("#new-policy")), chromedp.SendKeys(chromedp.CSS("#draft-name"), "brief"), chromedp.SendKeys(chromedp.CSS("#draft-limits"), "TB brief:{} 2 10/h"), chromedp.Click(chromedp.CSS("#preview")))
+	b.run(b.click("#new-policy"), chromedp.SendKeys(chromedp.CSS("#draft-name"), "brief"), chromedp.SendKeys(chromedp.CSS("#draft-limits"), "TB brief:{} 2 10/h"), b.click("#preview"))
 	b.until(`!document.getElementById("apply").disabled`)
-	b.run(chromedp.Click(chromedp.CSS("#apply")))
+	b.run(b.click("#apply"))
 	b.until(`document.querySelector('[data-policy="brief"]')`)
-	b.run(chromedp.Click(chromedp.CSS("#undo")))
+	b.run(b.click("#undo"))
 	b.until(`!document.querySelector('[data-policy="brief"]') && document.getElementById("applied").innerText === "brief is gone again."`)
 
-	b.run(chromedp.Click(chromedp.CSS(`[data-edit="trial"]`)), chromedp.Evaluate[chromedp.Void](`document.getElementById("draft-limits").select()`), chromedp.SendKeys(chromedp.CSS("#draft-limits"), "nonsense"), chromedp.Click(chromedp.CSS("#preview")))
+	b.run(b.click(`[data-edit="trial"]`), chromedp.Evaluate[chromedp.Void](`document.getElementById("draft-limits").select()`), chromedp.SendKeys(chromedp.CSS("#draft-limits"), "nonsense"), b.click("#preview"))
 	b.until(`document.getElementById("effect").innerText.includes("must begin with one of")`)
 	if !disabled() {
 		t.Error("nonsense can be applied")
@@ -260,7 +260,7 @@ func TestLooks(t *testing.T) {
 		t.Errorf("light and dark are both %s", light)
 	}
 	b.screenshot("light")
-	b.run(chromedp.Click(chromedp.CSS("#theme")))
+	b.run(b.click("#theme"))
 	if b.value(background) != dark {
 		t.Error("the button does not switch to dark")
 	}

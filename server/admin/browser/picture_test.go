@@ -80,7 +80,7 @@ func TestPicture(t *testing.T) {
 	b := open(t, nodes["a"].admin)
 	b.scheme("light")
 	b.until(`document.querySelector('[data-look="user:globex"]') && document.querySelector('[data-policy="api"]')`)
-	b.run(chromedp.Click(chromedp.CSS(`#top [data-look="user:globex"]`)))
+	b.run(b.click(`#top [data-look="user:globex"]`))
 	b.until(fmt.Sprintf(`document.querySelector("#key-result path")?.getAttribute("d").split("L").length > %d`, max(3, min(seconds, 50))))
 	bottom, _ := strconv.Atoi(b.value(`Math.ceil(document.getElementById("policies").parentElement.getBoundingClientRect().bottom + scrollY + 16)`))
 	call(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: 1280, Height: int64(bottom), DeviceScaleFactor: 1})
@@ -104,8 +104,8 @@ func TestPictureOfAnEffect(t *testing.T) {
 	b.scheme("light")
 	call(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: 820, Height: 1400, DeviceScaleFactor: 1})
 	b.until(`document.querySelector('[data-edit="api"]')`)
-	b.run(chromedp.Click(chromedp.CSS(`[data-edit="api"]`)), chromedp.Evaluate[chromedp.Void](`document.getElementById("draft-limits").select()`),
-		chromedp.SendKeys(chromedp.CSS("#draft-limits"), "TB user:{} 30 25/s\nTB everybody 5000 500/s"), chromedp.Click(chromedp.CSS("#preview")))
+	b.run(b.click(`[data-edit="api"]`), chromedp.Evaluate[chromedp.Void](`document.getElementById("draft-limits").select()`),
+		chromedp.SendKeys(chromedp.CSS("#draft-limits"), "TB user:{} 30 25/s\nTB everybody 5000 500/s"), b.click("#preview"))
 	b.until(`document.querySelector("#headline")`)
 	b.run(chromedp.Evaluate[chromedp.Void](`document.getElementById("effect").style.padding = "16px"`))
 	b.keep("effect", smaller(t, b.take(chromedp.Screenshot(chromedp.CSS("#effect")))))

@@ -118,6 +118,24 @@ func (b *tab) until(expression string) {
 	})
 }
 
+// click waits until the first element of a selector can be clicked, and clicks it in the same step. chromedp.Click clicks at coordinates, which
+// are another element's when the page shifts after they were read.
+func (b *tab) click(selector string) chromedp.Action[chromedp.Void] {
+	return chromedp.Func(func(context.Context, *chromedp.Target) error {
+		b.Helper()
+		b.until(fmt.Sprintf(`((element) => {
+			if (!element?.checkVisibility({ visibilityProperty: true }) || element.disabled) return false;
+			element.scrollIntoViewIfNeeded();
+			const { x, y, width, height } = element.getClientRects()[0];
+			if (!element.contains(document.elementFromPoint(x + width / 2, y + height / 2))) return false; // something covers it
+			element.focus({ focusVisible: false }); // as the mouse does
+			element.click();
+			return true;
+		})(document.querySelector(%q))`, selector))
+		return nil
+	})
+}
+
 // answers waits until the page has shown an answer asked for from here on.
 func (b *tab) answers() {
 	b.Helper()
@@ -156,4 +174,26 @@ func (b *tab) keep(name string, picture []byte) {
 func (b *tab) scheme(name string) {
 	b.Helper()
 	call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}}})
+}
+
+// A click does not miss on a page that shifts at every frame.
+func TestClicksOnAPageThatShifts(t *testing.T) {
+	b := open(t, start(t).admin)
+	b.run(chromedp.Evaluate[chromedp.Void](`(() => {
+		const box = document.createElement("div"), button = document.createElement("button");
+		button.id = "target";
+		button.textContent = "click";
+		document.body.prepend(box, button);
+		window.clicks = 0;
+		button.addEventListener("click", () => window.clicks++);
+		const shift = (n) => { box.style.height = n % 2 ? "200px" : "0"; requestAnimationFrame(() => shift(n + 1)); };
+		shift(0);
+	})()`))
+	const clicks = 20
+	for range clicks {
+		b.run(b.click("#target"))
+	}
+	if got := b.value(`window.clicks`); got != strconv.Itoa(clicks) {
+		t.Errorf("%s of %d clicks came", got, clicks)
+	}
 }

@@ -30,6 +30,16 @@ func TestChartsOfTheCluster(t *testing.T) {
 	b.until(`document.getElementById("in-sum").textContent.startsWith("Node a alone.") && ` + granted)
 	choose("")
 	b.until(`document.getElementById("in-sum").textContent.startsWith("All 3 nodes in the sum.")`)
+	// The node that is chosen is removed: its points are not taken for those of all nodes.
+	b.run(chromedp.Evaluate[chromedp.Void](`import("./traffic.js").then((m) => {
+		document.getElementById("node").value = "c";
+		m.showWhose({ cluster: { members: [{ id: "a" }, { id: "b" }] } });
+		window.next = m.asked();
+	}); undefined`))
+	b.until(`window.next`)
+	if next := b.value(`window.next`); next != "/api/overview?since=0" {
+		t.Errorf("after the chosen node is gone the page asks for %s", next)
+	}
 	lost := "c"
 	nodes[lost].Stop(t)
 	b.until(`document.getElementById("in-sum").textContent.match(/^2 of 3 nodes, without c, in the sum. In the charts: .*since [0-9:]+ without c.$/)`)

@@ -13,7 +13,7 @@ func TestUsageChart(t *testing.T) {
 	do(t, p.listen, "FW.ACQUIRE spend 1000 @year 300 HISTORY 3", "FW.ACQUIRE spend 1000 @year 20 HISTORY 3 AS call FOR 1h")
 	b := open(t, p.admin)
 	b.answers()
-	b.run(chromedp.SendKeys(chromedp.CSS("#key"), "spend"), chromedp.Click(chromedp.CSS("#key-form button")))
+	b.run(chromedp.SendKeys(chromedp.CSS("#key"), "spend"), b.click("#key-form button"))
 	b.until(`document.querySelectorAll("#key-usage rect").length === 2`)
 	if text := b.value(`document.getElementById("key-usage").innerText`); !strings.Contains(text, "300 used, 20 reserved") {
 		t.Error(text)

@@ -86,6 +86,14 @@ export function showWhose(o) {
   nodes = names;
   $("node").replaceChildren(make("option", { value: "" }, "all nodes"), ...names.map((name) => make("option", { value: name }, `node ${name}`)));
   $("node").value = names.includes(before) ? before : "";
+  if (at() !== before) forget();
+}
+
+// forget is for when another node is chosen.
+function forget() {
+  recent = new Map();
+  day = new Map();
+  dayAsked = 0;
 }
 
 async function again() {
@@ -96,7 +104,6 @@ async function again() {
 
 $("range").addEventListener("change", again);
 $("node").addEventListener("change", () => {
-  recent = new Map();
-  day = new Map();
+  forget();
   again();
 });
