@@ -53,7 +53,7 @@ readonly artifacts="${CI_ARTIFACTS:-$PWD/.ci/artifacts}" # files that a run leav
 readonly campaigns=(
     "faults        200   50000"   # of a simulated cluster
     "group-faults  40    10000"   # of one with several groups
-    "shared-faults 40    10000"   # of one of five nodes, with limits that its four groups share
+    "shared-faults 20    10000"   # of one of five nodes, with limits that its four groups share
     "race-faults   12    100"     # of one under the race detector
     "exact         30000 1000000" # calls compared with the exact model
     "redis         200000 1000000" # commands compared with Redis, and as many with Valkey

@@ -242,7 +242,7 @@ func (w *world) agreeIn(number uint32) error {
 			if i == 0 {
 				want, first = got, name
 			} else if got != want && same {
-				return fmt.Errorf("%s and %s differ at entry %d:\n%s\n%s\n%s", first, name, applied, want, got, difference(w.storeOf(first, number), keys, g.Status().Time))
+				return fmt.Errorf("%s and %s differ at entry %d:\n%s\n%s\n%s%s", first, name, applied, want, got, difference(w.storeOf(first, number), keys, g.Status().Time), w.later(number))
 			}
 		}
 		if same {
@@ -259,6 +259,20 @@ func (w *world) storeOf(name string, number uint32) *store.Store {
 		return w.nodes[name].opt.Store
 	}
 	return w.nodes[name].opt.KeyStores[number-1]
+}
+
+// later shows each replica's indexes in Raft's log and its state, at once and 5 s later: replicas that then agree only lacked entries, and others have
+// applied another log.
+func (w *world) later(number uint32) (text string) {
+	for range 2 {
+		for _, name := range w.names {
+			g := w.nodes[name].groupOf(number)
+			s, stats := g.Status(), g.Parts().Raft.Stats()
+			text += fmt.Sprintf("%s, %s: snapshot %s, applied %s and %d of %s, time %d, %x\n", name, s.State, stats["last_snapshot_index"], stats["applied_index"], s.AppliedIndex, stats["last_log_index"], s.Time, w.storeOf(name, number).Digest(s.Time))
+		}
+		time.Sleep(5 * time.Second)
+	}
+	return text
 }
 
 // difference lists the differences of two stores that show in their digests.

@@ -11,6 +11,7 @@ import (
 	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/slot"
 	"github.com/stintdb/stint/internal/testsize"
 )
 
@@ -31,7 +32,7 @@ type sharedLedger struct {
 	granted   []atomic.Int64 // of each shared limit
 	asking    chan struct{}  // has room for each client that asks; a reset takes all of it
 	fresh     []atomic.Int64 // granted to requests that began after the last reset was acknowledged
-	freshAt   []atomic.Int64 // when that was begun, by the test's clock; 0 if none was acknowledged
+	freshAt   []atomic.Int64 // when that was begun, by the log; 0 if none was acknowledged
 	resets    []atomic.Int64 // that may have come to each
 	own       [faultGroups][sharedUsers]atomic.Int64
 	uncertain [faultGroups][sharedUsers]atomic.Int64
@@ -69,7 +70,7 @@ func (l *sharedLedger) client(w *world, seed uint64) {
 		switch i, way := r.IntN(len(sharedLimits)), r.IntN(40); way {
 		case 0:
 			if r.IntN(10) == 0 { // seldom: each allows the capacity once more
-				l.reset(n, i%2*3)
+				l.reset(w, n, i%2*3)
 			}
 		case 1, 2, 3, 4, 5:
 			l.asking <- struct{}{}
@@ -95,7 +96,7 @@ func (l *sharedLedger) client(w *world, seed uint64) {
 }
 
 // reset resets a shared limit, while no requests are under way, so that all that follow are after it.
-func (l *sharedLedger) reset(n *Node, i int) {
+func (l *sharedLedger) reset(w *world, n *Node, i int) {
 	for range simClients {
 		select {
 		case l.asking <- struct{}{}:
@@ -106,11 +107,24 @@ func (l *sharedLedger) reset(n *Node, i int) {
 	}
 	l.resets[i].Add(1) // whatever comes of it
 	l.freshAt[i].Store(0)
-	now := time.Now().UnixNano()
+	now := min(time.Now().UnixNano(), w.logTime(l.keys[i]))
 	if res := do(n, engine.Op{Verb: engine.Delete, Key: l.keys[i]})[0]; res.Status == engine.OK || res.Status == engine.NotFound {
 		l.fresh[i].Store(0)
 		l.freshAt[i].Store(now)
 	}
+}
+
+// logTime is the time of the last entry in the log of a key's group that some node has applied. It may be seconds behind the true time, where the leader's
+// clock is behind and a later leader's is not: limits then refill for these seconds too.
+func (w *world) logTime(key []byte) (last int64) {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	for _, n := range w.nodes {
+		if g := n.groupOf(uint32(slot.GroupOf(slot.Of(key), faultGroups))); g != nil {
+			last = max(last, g.Status().Time)
+		}
+	}
+	return last
 }
 
 // grant notes tokens of a shared limit.
