@@ -206,7 +206,7 @@ func (k *keyGroups) begin(saved savedGroups, isNew bool) error {
 func (k *keyGroups) mayDecide(started []keyGroup) {
 	due := *k.awaited.Load()
 	if due != "" && !k.first.Cluster().Imported {
-		k.log.WarnOnce("import", "the groups decide nothing before a node with --cluster-import has brought the whole state that the cluster begins with", "state_of", due)
+		k.log.WarnOnce("await import", "the groups decide nothing before a node with --cluster-import has brought the whole state that the cluster begins with", "state_of", due)
 		return
 	}
 	none := ""

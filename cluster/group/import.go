@@ -57,7 +57,7 @@ func (i *stateImport) run(ctx context.Context) (imported bool, err error) {
 			case HoldsState(i.opt.Store) && !i.from.Due && (!i.IsFounder() || i.clock.Mono()-formed >= importWithin):
 				return false, ErrHoldsState
 			case known.Version() < i.formats.Newest:
-				i.log.Once("import", "the state may use a newer format version than the cluster: it is imported once all members know that version")
+				i.log.Once("import format", "the state may use a newer format version than the cluster: it is imported once all members know that version")
 			case i.role.current.Load() != nil:
 				err := i.raft.Await(ctx, i.begin)
 				if !errors.Is(err, ErrNoLeader) {
@@ -65,7 +65,7 @@ func (i *stateImport) run(ctx context.Context) (imported bool, err error) {
 				}
 			default:
 				if err := i.Transfer(ctx, raftnode.NodeName(i.raft.ID)); err != nil {
-					i.log.Once("import", "this node has to lead to import state", "error", err)
+					i.log.Once("import leader", "this node has to lead to import state", "error", err)
 				}
 			}
 		}
