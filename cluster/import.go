@@ -26,27 +26,27 @@ type Source struct {
 // Import initializes the cluster's state, as [group.Group.Import] does. Each group of keys gets its own keys, of all policies and scripts, and
 // group 0 is the last: once it has its state, all have, and not before do they decide. Reservations for which [CrossesGroups] is true are left out.
 //
-// Where there are groups of keys, the cluster must have been formed to begin with this import, by [Options].Import of a founder. Any node may end
+// Where there are groups of keys, the cluster must have been formed to begin with this import, by [Options].ImportName of a founder. Any node may end
 // the work of another.
 func (n *Node) Import(ctx context.Context, from Source) (imported bool, err error) {
 	parts := importing.New(from.Scratch, from.Store, from.At, n.opt.partsOfImport(), n.opt.partOf, n.opt.onImport)
 	defer parts.Close()
 	source := func(number int) group.Source {
-		return group.Source{At: from.At, Due: n.router != nil, Open: func() (io.ReadCloser, int64, error) { return parts.Open(number) }}
+		return group.Source{At: from.At, Awaited: n.router != nil, Open: func() (io.ReadCloser, int64, error) { return parts.Open(number) }}
 	}
 	if n.router == nil {
 		return n.first.Import(ctx, source(0))
 	}
-	n.keys.importing.Store(true)
-	defer n.keys.importing.Store(false)
+	n.keys.importingHere.Store(true)
+	defer n.keys.importingHere.Store(false)
 	groups, err := n.awaitGroups(ctx)
 	if err != nil {
 		return false, err
 	}
 	if known := n.first.Cluster(); known.Imported {
 		return false, nil
-	} else if known.Import != n.opt.Import {
-		return false, errNotDue(known.Import)
+	} else if known.ImportName != n.opt.ImportName {
+		return false, errNotDue(known.ImportName)
 	}
 	for _, number := range append(numbers(n.opt.Groups), 0) {
 		if imported, err = groups[number].Import(ctx, source(number)); err != nil {

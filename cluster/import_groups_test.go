@@ -146,7 +146,7 @@ func TestImportIntoGroups(t *testing.T) {
 }
 
 func importAt(t *testing.T, s *simulated, name string, file []byte, ctx context.Context) error {
-	s.nodes[name].opt.Import = "then"
+	s.nodes[name].opt.ImportName = "then"
 	_, err := s.nodes[name].Import(ctx, readSource(t, file))
 	return err
 }
@@ -233,7 +233,7 @@ func TestImportIntoGroupsInUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := importingCluster(t, 2)
 		defer s.stop()
-		s.nodes["c"].opt.Import = "another"
+		s.nodes["c"].opt.ImportName = "another"
 		if _, err := s.nodes["c"].Import(t.Context(), readSource(t, file)); err == nil || !strings.Contains(err.Error(), "another state, of then") {
 			t.Error(err)
 		}
