@@ -32,14 +32,13 @@ func importingCluster(t *testing.T, groups int) *simulated {
 
 // askers ask at all nodes until stop, and count what they are granted of the limits of usedGroups.
 type askers struct {
-	s               *simulated
-	mu              sync.RWMutex // of the nodes
-	stopped         atomic.Bool
-	asking          sync.WaitGroup
-	early, refused  atomic.Int64
-	global          atomic.Int64
-	users           [faultGroups]atomic.Int64
-	uncertain, lost atomic.Int64
+	s              *simulated
+	mu             sync.RWMutex // of the nodes
+	stopped        atomic.Bool
+	asking         sync.WaitGroup
+	early, refused atomic.Int64
+	global         atomic.Int64
+	users          [faultGroups]atomic.Int64
 }
 
 func (a *askers) run(name string) {
@@ -53,10 +52,7 @@ func (a *askers) run(name string) {
 				switch {
 				case res.Status == engine.Importing:
 					a.refused.Add(1)
-				case res.Status == engine.Uncertain:
-					a.uncertain.Add(1)
-				case res.Status != engine.OK:
-					a.lost.Add(1)
+				case res.Status != engine.OK: // nodes are restarted
 				case !a.isWhole():
 					a.early.Add(1)
 				case res.Limit == 1000:
