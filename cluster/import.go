@@ -2,9 +2,12 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
+
+	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/group"
@@ -49,7 +52,7 @@ func (n *Node) Import(ctx context.Context, from Source) (imported bool, err erro
 		return false, errNotDue(known.ImportName)
 	}
 	for _, number := range append(numbers(n.opt.Groups), 0) {
-		if imported, err = groups[number].Import(ctx, source(number)); err != nil {
+		if imported, err = n.importGroup(ctx, groups[number], source(number)); err != nil {
 			return false, fmt.Errorf("group %d: %w", number, err)
 		}
 		if n.opt.onImport != nil {
@@ -57,6 +60,18 @@ func (n *Node) Import(ctx context.Context, from Source) (imported bool, err erro
 		}
 	}
 	return imported, nil
+}
+
+// importGroup brings one group its part. All requests wait for it, so what may pass, such as a full disk or a change of members, is tried again.
+func (n *Node) importGroup(ctx context.Context, g *group.Group, from group.Source) (imported bool, err error) {
+	for {
+		imported, err = g.Import(ctx, from)
+		if err == nil || ctx.Err() != nil || errors.Is(err, importing.ErrDamaged) || errors.Is(err, raft.ErrRaftShutdown) {
+			return imported, err
+		}
+		n.log.WarnOnce("import "+err.Error(), "the import is tried again until it succeeds", "error", err)
+		clock.Sleep(ctx, n.opt.MeetEvery)
+	}
 }
 
 // errNotDue is the error of an import that the cluster was not formed with.

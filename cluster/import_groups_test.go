@@ -237,6 +237,24 @@ func TestImportIntoGroupsInUse(t *testing.T) {
 	})
 }
 
+// What hinders an import for a time only delays it: all requests wait for it.
+func TestImportIntoGroupsTriesAgain(t *testing.T) {
+	file, _ := usedGroups(t)
+	synctest.Test(t, func(t *testing.T) {
+		s := importingCluster(t, 2)
+		defer s.stop()
+		from := readSource(t, file)
+		from.Scratch = filepath.Join(from.Scratch, "missing")
+		time.AfterFunc(10*time.Second, func() { _ = os.Mkdir(from.Scratch, 0o700) })
+		s.nodes["b"].opt.ImportName = "then"
+		if _, err := s.nodes["b"].Import(t.Context(), from); err != nil {
+			t.Error(err)
+		}
+		s.awaitImported()
+		s.mustNotFail()
+	})
+}
+
 // A part that is damaged, or not whole, stops the import before its group takes it. The next one writes it again.
 func TestImportOfADamagedPart(t *testing.T) {
 	file, _ := usedGroups(t)
