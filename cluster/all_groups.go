@@ -33,9 +33,13 @@ func (n *Node) HandOver(ctx context.Context) error {
 	return n.each(func(g *group.Group) error { return g.HandOver(ctx) })
 }
 
-// Barrier is [group.Group.Barrier].
+// Barrier is [group.Group.Barrier]. Its error is [ErrImporting] while the cluster awaits an import.
 func (n *Node) Barrier(ctx context.Context) error {
-	return n.each(func(g *group.Group) error { return g.Barrier(ctx) })
+	err := n.each(func(g *group.Group) error { return g.Barrier(ctx) })
+	if err == nil && n.lacksImport() {
+		return ErrImporting
+	}
+	return err
 }
 
 // Snapshot is [group.Group.Snapshot].

@@ -82,6 +82,14 @@ func errNotDue(due string) error {
 	return fmt.Errorf("the cluster begins with another state, of %s: start this node with that one", due)
 }
 
+// ErrImporting is the error of questions about a state that is not whole yet.
+var ErrImporting = errors.New("the cluster does not have the whole state yet that --cluster-import brings")
+
+// lacksImport reports whether a group does not have its part here of the import that the cluster begins with.
+func (n *Node) lacksImport() bool {
+	return n.router != nil && n.first.Cluster().ImportName != "" && slices.ContainsFunc(n.groups(), func(g *group.Group) bool { return !g.Cluster().Imported })
+}
+
 // numbers are those of the groups of keys.
 func numbers(groups int) (all []int) {
 	for number := 1; number <= groups; number++ {

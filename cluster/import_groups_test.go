@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -195,6 +196,14 @@ func TestImportIntoGroupsLate(t *testing.T) {
 		for _, n := range s.nodes {
 			if n.Status().Healthy {
 				t.Errorf("%s is healthy, and decides nothing", n.opt.Node)
+			}
+			if err := n.Barrier(t.Context()); !errors.Is(err, ErrImporting) {
+				t.Errorf("%s answers questions about policies: %v", n.opt.Node, err)
+			}
+			for _, stale := range []bool{false, true} {
+				if _, err := n.Backup(t.Context(), io.Discard, stale); !errors.Is(err, ErrImporting) {
+					t.Errorf("%s makes a backup of a part of the state: %v", n.opt.Node, err)
+				}
 			}
 		}
 		s.kill("b")
