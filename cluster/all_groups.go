@@ -117,7 +117,8 @@ func (n *Node) Status() clusterstatus.Status {
 	}
 	groups := n.KeyGroups()
 	s.Forming = len(groups) == 0
-	s.Healthy = s.Healthy && !s.Forming && !n.keys.awaitsImport()
+	s.AwaitsImport = n.keys.awaitsImport()
+	s.Healthy = s.Healthy && !s.Forming && !s.AwaitsImport
 	for i, g := range groups {
 		own := g.Status()
 		leader := clusterstatus.Group{Number: i + 1, FirstSlot: slot.First(i+1, len(groups)), LastSlot: slot.First(i+2, len(groups)) - 1,

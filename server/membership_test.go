@@ -234,6 +234,12 @@ func TestNodeThatHasNotCaughtUp(t *testing.T) {
 	if err := p.Ready(); !errors.Is(err, errNotHealthy) {
 		t.Errorf("ready: %v", err)
 	}
+	st.AwaitsImport = true
+	p = newClusterPlayer(t, &fakeCluster{status: st})
+	p.Server.serving.Store(true)
+	if err := p.Ready(); !errors.Is(err, errImporting) {
+		t.Errorf("ready before the import: %v", err)
+	}
 }
 
 // A follower that has heard of its leader, but not yet where clients reach it, is not connected to nobody.
