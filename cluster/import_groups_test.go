@@ -86,7 +86,7 @@ func (a *askers) restart(name string) {
 	a.s.start(name)
 }
 
-// A backup of groups starts a cluster with another number of them, also if all nodes end at any step of the import, of which each part that is on its
+// A backup of groups starts a cluster with another number of them, also if all nodes end after any step of the import, of which each part that is on its
 // disk is one, and each group that has its own. Nothing is decided before all groups have theirs, and no limit grants more than was left.
 func TestImportIntoGroups(t *testing.T) {
 	file, granted := usedGroups(t)
