@@ -33,9 +33,13 @@ func (n *Node) HandOver(ctx context.Context) error {
 	return n.each(func(g *group.Group) error { return g.HandOver(ctx) })
 }
 
-// Barrier is [group.Group.Barrier].
+// Barrier is [group.Group.Barrier]. Its error is [ErrImporting] while the cluster awaits an import.
 func (n *Node) Barrier(ctx context.Context) error {
-	return n.each(func(g *group.Group) error { return g.Barrier(ctx) })
+	err := n.each(func(g *group.Group) error { return g.Barrier(ctx) })
+	if err == nil && n.lacksImport() {
+		return ErrImporting
+	}
+	return err
 }
 
 // Snapshot is [group.Group.Snapshot].
@@ -113,7 +117,8 @@ func (n *Node) Status() clusterstatus.Status {
 	}
 	groups := n.KeyGroups()
 	s.Forming = len(groups) == 0
-	s.Healthy = s.Healthy && !s.Forming && !n.keys.awaitImport()
+	s.AwaitsImport = n.keys.awaitsImport()
+	s.Healthy = s.Healthy && !s.Forming && !s.AwaitsImport
 	for i, g := range groups {
 		own := g.Status()
 		leader := clusterstatus.Group{Number: i + 1, FirstSlot: slot.First(i+1, len(groups)), LastSlot: slot.First(i+2, len(groups)) - 1,

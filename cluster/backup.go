@@ -22,6 +22,9 @@ func (n *Node) Backup(ctx context.Context, to io.Writer, stale bool) (keys int64
 	if n.router != nil && len(groups) == 1 {
 		return 0, errors.New("the groups of keys have not begun yet: try again when CLUSTER INFO has cluster_state:ok")
 	}
+	if n.lacksImport() {
+		return 0, fmt.Errorf("%w: try again when CLUSTER INFO has cluster_state:ok", ErrImporting)
+	}
 	var states []io.Reader
 	for number, g := range groups {
 		state, err := g.OpenState(ctx, stale)

@@ -43,7 +43,7 @@ func (b *balancer) run(ctx context.Context) {
 }
 
 func (b *balancer) step(ctx context.Context, now time.Time) {
-	if leads, _ := b.keys.first.Leads(); !leads || b.keys.importing.Load() {
+	if leads, _ := b.keys.first.Leads(); !leads || b.keys.importingHere.Load() {
 		b.began, b.even = time.Time{}, false
 		return
 	}

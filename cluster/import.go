@@ -2,9 +2,12 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
+
+	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/group"
@@ -26,30 +29,30 @@ type Source struct {
 // Import initializes the cluster's state, as [group.Group.Import] does. Each group of keys gets its own keys, of all policies and scripts, and
 // group 0 is the last: once it has its state, all have, and not before do they decide. Reservations for which [CrossesGroups] is true are left out.
 //
-// Where there are groups of keys, the cluster must have been formed to begin with this import, by [Options].Import of a founder. Any node may end
+// Where there are groups of keys, the cluster must have been formed to begin with this import, by [Options].ImportName of a founder. Any node may end
 // the work of another.
 func (n *Node) Import(ctx context.Context, from Source) (imported bool, err error) {
 	parts := importing.New(from.Scratch, from.Store, from.At, n.opt.partsOfImport(), n.opt.partOf, n.opt.onImport)
 	defer parts.Close()
 	source := func(number int) group.Source {
-		return group.Source{At: from.At, Due: n.router != nil, Open: func() (io.ReadCloser, int64, error) { return parts.Open(number) }}
+		return group.Source{At: from.At, Awaited: n.router != nil, Open: func() (io.ReadCloser, int64, error) { return parts.Open(number) }}
 	}
 	if n.router == nil {
 		return n.first.Import(ctx, source(0))
 	}
-	n.keys.importing.Store(true)
-	defer n.keys.importing.Store(false)
+	n.keys.importingHere.Store(true)
+	defer n.keys.importingHere.Store(false)
 	groups, err := n.awaitGroups(ctx)
 	if err != nil {
 		return false, err
 	}
 	if known := n.first.Cluster(); known.Imported {
 		return false, nil
-	} else if known.Import != n.opt.Import {
-		return false, errNotDue(known.Import)
+	} else if known.ImportName != n.opt.ImportName {
+		return false, errNotDue(known.ImportName)
 	}
 	for _, number := range append(numbers(n.opt.Groups), 0) {
-		if imported, err = groups[number].Import(ctx, source(number)); err != nil {
+		if imported, err = n.importGroup(ctx, groups[number], source(number)); err != nil {
 			return false, fmt.Errorf("group %d: %w", number, err)
 		}
 		if n.opt.onImport != nil {
@@ -59,12 +62,32 @@ func (n *Node) Import(ctx context.Context, from Source) (imported bool, err erro
 	return imported, nil
 }
 
+// importGroup brings one group its part. All requests wait for it, so what may pass, such as a full disk or a change of members, is tried again.
+func (n *Node) importGroup(ctx context.Context, g *group.Group, from group.Source) (imported bool, err error) {
+	for {
+		imported, err = g.Import(ctx, from)
+		if err == nil || ctx.Err() != nil || errors.Is(err, importing.ErrDamaged) || errors.Is(err, raft.ErrRaftShutdown) {
+			return imported, err
+		}
+		n.log.WarnOnce("import "+err.Error(), "the import is tried again until it succeeds", "error", err)
+		clock.Sleep(ctx, n.opt.MeetEvery)
+	}
+}
+
 // errNotDue is the error of an import that the cluster was not formed with.
 func errNotDue(due string) error {
 	if due == "" {
 		return fmt.Errorf("%w: it was formed without an import", group.ErrHoldsState)
 	}
 	return fmt.Errorf("the cluster begins with another state, of %s: start this node with that one", due)
+}
+
+// ErrImporting is the error of questions about a state that is not whole yet.
+var ErrImporting = errors.New("the cluster does not have the whole state yet that --cluster-import brings")
+
+// lacksImport reports whether a group does not have its part here of the import that the cluster begins with.
+func (n *Node) lacksImport() bool {
+	return n.router != nil && n.first.Cluster().ImportName != "" && slices.ContainsFunc(n.groups(), func(g *group.Group) bool { return !g.Cluster().Imported })
 }
 
 // numbers are those of the groups of keys.

@@ -39,13 +39,13 @@ type keyGroups struct {
 
 	rounds propose.Rounds
 
-	importing atomic.Bool // this node has to lead all groups
+	importingHere atomic.Bool // this node has to lead all groups
 
-	mu      sync.Mutex // held while they begin
-	ended   bool       // none is to begin from here on
-	disks   []Disk
-	started atomic.Pointer[[]keyGroup] // from group 1 on
-	awaited atomic.Pointer[string]     // the import that they begin with, "" from when they have it
+	mu         sync.Mutex // held while they begin
+	ended      bool       // none is to begin from here on
+	disks      []Disk
+	started    atomic.Pointer[[]keyGroup] // from group 1 on
+	importName atomic.Pointer[string]     // the import that they begin with, "" from when they have it
 }
 
 // keyGroup is a group, and its part in the machine's connections.
@@ -56,9 +56,9 @@ type keyGroup struct {
 
 // savedGroups is the groups in a node's directory, from before they begin.
 type savedGroups struct {
-	Groups   int           `json:"groups"`
-	Founders []fsm.Founder `json:"founders"`
-	Import   string        `json:"import,omitempty"` // of [fsm.Cluster]
+	Groups     int           `json:"groups"`
+	Founders   []fsm.Founder `json:"founders"`
+	ImportName string        `json:"import,omitempty"` // of [fsm.Cluster]
 }
 
 // groupsKey is where it is kept, beside the votes of group 0.
@@ -128,12 +128,12 @@ func (k *keyGroups) tend(ctx context.Context) error {
 		return k.errNumber(max(known.Groups, 1))
 	}
 	if len(known.Founders) > 0 && k.started.Load() == nil {
-		if err := k.begin(savedGroups{known.Groups, known.Founders, known.Import}, true); err != nil {
+		if err := k.begin(savedGroups{known.Groups, known.Founders, known.ImportName}, true); err != nil {
 			return err
 		}
 	}
-	if k.awaitImport() {
-		k.mayDecide(k.replicas())
+	if k.awaitsImport() {
+		k.beginDeciding(k.replicas())
 	}
 	for i, g := range k.replicas() {
 		switch {
@@ -197,20 +197,20 @@ func (k *keyGroups) begin(saved savedGroups, isNew bool) error {
 			return fmt.Errorf("group %d: %w", number, err)
 		}
 	}
-	k.awaited.Store(&saved.Import)
-	k.mayDecide(started)
+	k.importName.Store(&saved.ImportName)
+	k.beginDeciding(started)
 	return nil
 }
 
-// mayDecide has the groups decide, unless they still await the state that the cluster begins with.
-func (k *keyGroups) mayDecide(started []keyGroup) {
-	due := *k.awaited.Load()
+// beginDeciding has the groups decide, unless they still await the state that the cluster begins with.
+func (k *keyGroups) beginDeciding(started []keyGroup) {
+	due := *k.importName.Load()
 	if due != "" && !k.first.Cluster().Imported {
-		k.log.WarnOnce("import", "the groups decide nothing before a node with --cluster-import has brought the whole state that the cluster begins with", "state_of", due)
+		k.log.WarnOnce("await import", "the groups decide nothing before a node with --cluster-import has brought the whole state that the cluster begins with", "state_of", due)
 		return
 	}
 	none := ""
-	k.awaited.Store(&none)
+	k.importName.Store(&none)
 	groups := []router.Group{k.first}
 	for _, g := range started {
 		groups = append(groups, g.Group)
@@ -218,15 +218,15 @@ func (k *keyGroups) mayDecide(started []keyGroup) {
 	k.onBegin(groups)
 }
 
-// awaitImport reports whether the groups still await the state that the cluster begins with.
-func (k *keyGroups) awaitImport() bool {
-	due := k.awaited.Load()
+// awaitsImport reports whether the groups still await the state that the cluster begins with.
+func (k *keyGroups) awaitsImport() bool {
+	due := k.importName.Load()
 	return due != nil && *due != ""
 }
 
 // before is the answer to requests before the groups may decide.
 func (k *keyGroups) before() engine.Status {
-	if k.awaitImport() {
+	if k.awaitsImport() {
 		return engine.Importing
 	}
 	return engine.NoLeader
@@ -238,7 +238,7 @@ const beatsOfTimeout = 12
 
 func (k *keyGroups) connect(number int) keyGroup {
 	c := k.opt.forGroup(k.id, oncelog.New(k.log.With("group", number)), k.fail)
-	c.Number, c.Groups, c.Import, c.Store, c.Disk, c.Report, c.Turns = uint32(number), 0, "", k.opt.KeyStores[number-1], k.disks[number-1], nil, nil
+	c.Number, c.Groups, c.ImportName, c.Store, c.Disk, c.Report, c.Turns = uint32(number), 0, "", k.opt.KeyStores[number-1], k.disks[number-1], nil, nil
 	if k.opt.NewTurns != nil {
 		c.Turns = k.opt.NewTurns()
 	}

@@ -280,7 +280,7 @@ func (s *simulated) options(name, address string, disk Disk) Options {
 		SinceBoot: func() (string, time.Duration) {
 			return fmt.Sprint(name, s.bootOf(name)), time.Duration(time.Now().UnixNano() + s.suspended.Load())
 		},
-		Groups: s.groups, OpenGroup: s.disks[name].openGroup, Shared: s.shared, Import: s.imports[name], onImport: s.onImport,
+		Groups: s.groups, OpenGroup: s.disks[name].openGroup, Shared: s.shared, ImportName: s.imports[name], onImport: s.onImport,
 	}
 	for number := 0; number <= s.groups && s.groups > 0; number++ {
 		owns := func(key []byte) bool { return slot.GroupOf(slot.Of(key), s.groups) == number }

@@ -8,3 +8,6 @@ type Membership = command.Membership
 
 // ErrNoLeader is what a [Membership] returns, or wraps, where clients get the code NOLEADER.
 var ErrNoLeader = command.ErrNoLeader
+
+// ErrImporting is what [Membership].Barrier returns before the cluster has the state that it begins with.
+var ErrImporting = command.ErrImporting

@@ -192,14 +192,14 @@ func TestExecAfterLeadershipWasLost(t *testing.T) {
 
 // Errors of the cluster keep the code that clients look for.
 func TestAwaitedErrors(t *testing.T) {
-	for _, err := range []error{command.ErrNoLeader, command.ErrUncertain, errors.New("no")} {
+	for _, err := range []error{command.ErrNoLeader, command.ErrUncertain, command.ErrImporting, errors.New("no")} {
 		c := &failingCluster{fakeCluster{status: threeNodes("b")}, err}
 		p := newClusterPlayer(t, &c.fakeCluster)
 		p.Server.env.Cluster = c
 		conn := p.open("")
 		conn.deliver(frames("RAFT TRANSFER b"))
 		want := strings.TrimPrefix("-ERR "+err.Error(), "-ERR ")
-		if errors.Is(err, command.ErrNoLeader) || errors.Is(err, command.ErrUncertain) {
+		if errors.Is(err, command.ErrNoLeader) || errors.Is(err, command.ErrUncertain) || errors.Is(err, command.ErrImporting) {
 			want = "-" + want
 		} else {
 			want = "-ERR " + want
@@ -233,6 +233,12 @@ func TestNodeThatHasNotCaughtUp(t *testing.T) {
 	p.Server.serving.Store(true)
 	if err := p.Ready(); !errors.Is(err, errNotHealthy) {
 		t.Errorf("ready: %v", err)
+	}
+	st.AwaitsImport = true
+	p = newClusterPlayer(t, &fakeCluster{status: st})
+	p.Server.serving.Store(true)
+	if err := p.Ready(); !errors.Is(err, errImporting) {
+		t.Errorf("ready before the import: %v", err)
 	}
 }
 

@@ -76,6 +76,7 @@ var (
 	errStarting   = errors.New("starting: clients cannot connect yet")
 	errDraining   = errors.New("draining: the server is shutting down")
 	errNoLeader   = errors.New("no leader: the cluster has none that this node knows of")
+	errImporting  = errors.New("waiting for --cluster-import: the cluster does not have the whole state yet that a node brings")
 	errNotHealthy = errors.New("not healthy: this node has not caught up with the leader, or leads and its entries are not committed in time")
 )
 
@@ -91,6 +92,8 @@ func (s *Server) Ready() error {
 		switch st := s.env.Cluster.Status(); {
 		case !st.HasLeader():
 			return errNoLeader
+		case st.AwaitsImport:
+			return errImporting
 		case !st.Healthy:
 			return errNotHealthy
 		}

@@ -10,10 +10,10 @@ import (
 type (
 	// BootstrapBody is that of a KindBootstrap entry.
 	BootstrapBody struct {
-		ClusterID string        `json:"cluster"`
-		Formats   FormatVersion `json:"formats,omitempty"` // that all first members report
-		Groups    int           `json:"groups,omitempty"`  // see Cluster
-		Import    string        `json:"import,omitempty"`  // see Cluster
+		ClusterID  string        `json:"cluster"`
+		Formats    FormatVersion `json:"formats,omitempty"` // that all first members report
+		Groups     int           `json:"groups,omitempty"`  // see Cluster
+		ImportName string        `json:"import,omitempty"`  // see Cluster
 	}
 	// MemberBody is that of a KindMember entry.
 	MemberBody struct {
@@ -42,7 +42,7 @@ func (f *Machine) applyToCluster(e entryView) error {
 		}
 		if f.Cluster.Load().ClusterID == "" {
 			next := *f.Cluster.Load()
-			next.ClusterID, next.Formats, next.Groups, next.Import = body.ClusterID, body.Formats, body.Groups, body.Import
+			next.ClusterID, next.Formats, next.Groups, next.ImportName = body.ClusterID, body.Formats, body.Groups, body.ImportName
 			f.Cluster.Store(&next)
 		}
 	case KindMember:

@@ -63,16 +63,16 @@ func New(c Config) *Machine {
 
 // Cluster is the state of the cluster itself in the log. It is replaced, never changed.
 type Cluster struct {
-	ClusterID string                   `json:"cluster"`
-	Members   map[raft.ServerID]Member `json:"members"`
-	Imported  bool                     `json:"imported,omitempty"`  // its state began with that of a server alone
-	Formats   FormatVersion            `json:"formats,omitempty"`   // the newest that may be proposed
-	Processes map[raft.ServerID]string `json:"processes,omitempty"` // that runs of each member
-	Allowance bool                     `json:"share,omitempty"`     // leaders may take tokens in their memory
-	Groups    int                      `json:"groups,omitempty"`    // of keys; 0 where this group has all
-	Import    string                   `json:"import,omitempty"`    // with which these groups begin: they decide nothing before, and have it when this group is Imported
-	Founders  []Founder                `json:"founders,omitempty"`  // of these groups, once they may begin
-	Removed   []raft.ServerID          `json:"removed,omitempty"`   // by an operator, the last maxRemoved: none joins until it is added
+	ClusterID  string                   `json:"cluster"`
+	Members    map[raft.ServerID]Member `json:"members"`
+	Imported   bool                     `json:"imported,omitempty"`  // its state began with that of a server alone, or of a backup
+	Formats    FormatVersion            `json:"formats,omitempty"`   // the newest that may be proposed
+	Processes  map[raft.ServerID]string `json:"processes,omitempty"` // that runs of each member
+	Allowance  bool                     `json:"share,omitempty"`     // leaders may take tokens in their memory
+	Groups     int                      `json:"groups,omitempty"`    // of keys; 0 where this group has all
+	ImportName string                   `json:"import,omitempty"`    // the import that these groups begin with; they decide nothing before group 0 is Imported
+	Founders   []Founder                `json:"founders,omitempty"`  // of these groups, once they may begin
+	Removed    []raft.ServerID          `json:"removed,omitempty"`   // by an operator, the last maxRemoved: none joins until it is added
 }
 
 // Member is the description that a node sends when it joins.

@@ -15,12 +15,12 @@ import (
 
 // Config has the settings of a group, and the machine's store, disk and clocks.
 type Config struct {
-	Number    uint32        // of the group
-	Groups    int           // of keys, that the cluster has when it forms; below 2 this group has all keys
-	Import    string        // the state that this node brings to a new cluster with groups of keys, "" for none
-	ID        raft.ServerID // of this member: the node's name and its incarnation
-	Advertise string        // how other nodes reach this one
-	Client    string        // where clients reach it
+	Number     uint32        // of the group
+	Groups     int           // of keys, that the cluster has when it forms; below 2 this group has all keys
+	ImportName string        // the state that this node brings to a new cluster with groups of keys, "" for none
+	ID         raft.ServerID // of this member: the node's name and its incarnation
+	Advertise  string        // how other nodes reach this one
+	Client     string        // where clients reach it
 
 	Store *store.Store // empty
 	Disk  Storage

@@ -24,14 +24,14 @@ type Source struct {
 	// Open opens the state, in the format of package persistence, once it is known to be whole.
 	Open func() (state io.ReadCloser, size int64, err error)
 	At   int64 // its time, in nanoseconds since the Unix epoch
-	// Due says that the group decides nothing before it has the state.
-	Due bool
+	// Awaited says that the group decides nothing before it has the state.
+	Awaited bool
 }
 
 // Import initializes the group with a state. It waits until the cluster has been bootstrapped and this node leads the group. If an import was done
 // before, it does nothing and returns false, so it may be called at every start.
 //
-// Unless the import is due, clients may ask a cluster before. State that they have left is replaced, if this process was one of those that
+// Unless the import is awaited, clients may ask a cluster before. State that they have left is replaced, if this process was one of those that
 // formed the cluster, within importWithin. Otherwise the error is ErrHoldsState.
 func (g *Group) Import(ctx context.Context, from Source) (imported bool, err error) {
 	return (&stateImport{g, from}).run(ctx)
@@ -54,10 +54,10 @@ func (i *stateImport) run(ctx context.Context) (imported bool, err error) {
 			switch known = i.fsm.Cluster.Load(); {
 			case known.Imported:
 				return false, nil
-			case HoldsState(i.opt.Store) && !i.from.Due && (!i.IsFounder() || i.clock.Mono()-formed >= importWithin):
+			case HoldsState(i.opt.Store) && !i.from.Awaited && (!i.IsFounder() || i.clock.Mono()-formed >= importWithin):
 				return false, ErrHoldsState
 			case known.Version() < i.formats.Newest:
-				i.log.Once("import", "the state may use a newer format version than the cluster: it is imported once all members know that version")
+				i.log.Once("import format", "the state may use a newer format version than the cluster: it is imported once all members know that version")
 			case i.role.current.Load() != nil:
 				err := i.raft.Await(ctx, i.begin)
 				if !errors.Is(err, ErrNoLeader) {
@@ -65,7 +65,7 @@ func (i *stateImport) run(ctx context.Context) (imported bool, err error) {
 				}
 			default:
 				if err := i.Transfer(ctx, raftnode.NodeName(i.raft.ID)); err != nil {
-					i.log.Once("import", "this node has to lead to import state", "error", err)
+					i.log.Once("import leader", "this node has to lead to import state", "error", err)
 				}
 			}
 		}

@@ -166,10 +166,10 @@ func (l *leaderRole) formCluster(ctx context.Context) error {
 	if l.fsm.Cluster.Load().ClusterID == "" {
 		first := fsm.BootstrapBody{ClusterID: strings.ToLower(rand.Text()[:16]), Formats: l.formats.first()}
 		if l.opt.Groups > 1 {
-			first.Groups, first.Import = l.opt.Groups, l.opt.Import
+			first.Groups, first.ImportName = l.opt.Groups, l.opt.ImportName
 			for _, s := range l.raft.Servers() {
-				if r, _ := l.statuses.Last(s.ID); first.Import == "" {
-					first.Import = r.Import
+				if r, _ := l.statuses.Last(s.ID); first.ImportName == "" {
+					first.ImportName = r.ImportName
 				}
 			}
 		}

@@ -38,12 +38,12 @@ type MemberStatus struct {
 	Now       int64         `json:"now"`    // the cluster's time by its clock, 0 if unknown
 	Silent    time.Duration `json:"silent"` // since its last contact with a leader, 0 if it leads
 	// Problems; a node of an older version does not report them.
-	Unhealthy bool              `json:"unhealthy,omitempty"` // see health.isHealthy
-	Gone      bool              `json:"gone,omitempty"`      // its Raft has ended
-	Pledged   raft.ServerID     `json:"pledged,omitempty"`   // see pledge; while it has no log
-	Slow      bool              `json:"slow,omitempty"`      // see withdrawal.isSlow
-	Formats   fsm.FormatVersion `json:"formats,omitempty"`   // the newest that the node knows
-	Import    string            `json:"import,omitempty"`    // see Config
+	Unhealthy  bool              `json:"unhealthy,omitempty"` // see health.isHealthy
+	Gone       bool              `json:"gone,omitempty"`      // its Raft has ended
+	Pledged    raft.ServerID     `json:"pledged,omitempty"`   // see pledge; while it has no log
+	Slow       bool              `json:"slow,omitempty"`      // see withdrawal.isSlow
+	Formats    fsm.FormatVersion `json:"formats,omitempty"`   // the newest that the node knows
+	ImportName string            `json:"import,omitempty"`    // see Config
 
 	// Process is the name of the node's process, and ProcessBefore that of its process as far as the node knows the log.
 	Process       string `json:"process,omitempty"`

@@ -76,13 +76,16 @@ func (p *part) check(file *os.File) error {
 	sum := crc32.New(castagnoli)
 	size, err := io.Copy(sum, file)
 	if err == nil && (size != p.size || sum.Sum32() != p.sum) {
-		err = fmt.Errorf("%s is damaged: it does not have the %d bytes that were written", p.path, p.size)
+		err = fmt.Errorf("%s %w: it does not have the %d bytes that were written", p.path, ErrDamaged, p.size)
 	}
 	if err == nil {
 		_, err = file.Seek(0, io.SeekStart)
 	}
 	return err
 }
+
+// ErrDamaged is the error of a part that is not as it was written.
+var ErrDamaged = errors.New("is damaged")
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 

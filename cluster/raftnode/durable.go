@@ -1,6 +1,7 @@
 package raftnode
 
 import (
+	"io"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -23,8 +24,9 @@ type machine interface {
 // durableMachine applies the entries that are on this node's disk. Raft calls it from one goroutine.
 type durableMachine struct {
 	machine
-	log   *asynclog.Log
-	ended bool // an entry was not applied, and so none is that follows it
+	log       *asynclog.Log
+	onRestore func() error // called after each Restore
+	ended     bool         // an entry was not applied, and so none is that follows it
 }
 
 // Apply implements raft.FSM. It returns an error if the log was stopped before the entry was on the disk.
@@ -48,6 +50,15 @@ func (m *durableMachine) Snapshot() (raft.FSMSnapshot, error) {
 		return nil, raft.ErrRaftShutdown // Raft takes the entries left out for applied
 	}
 	return m.machine.Snapshot()
+}
+
+// Restore implements raft.FSM.
+func (m *durableMachine) Restore(from io.ReadCloser) error {
+	err := m.machine.Restore(from)
+	if err == nil {
+		err = m.onRestore()
+	}
+	return err
 }
 
 // durableTransport tells other nodes a commit index that this node's disk has: they would apply an entry that only their own disk has.

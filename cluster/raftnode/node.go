@@ -31,8 +31,9 @@ type Node struct {
 	log        *slog.Logger
 	fail       func(error) // called when the node cannot go on
 
-	running   atomic.Bool // Raft has started
-	reloading sync.Mutex  // while Raft's settings are being changed
+	running   atomic.Bool                       // Raft has started
+	restored  atomic.Pointer[raft.SnapshotMeta] // the last snapshot that replaced the state
+	reloading sync.Mutex                        // while Raft's settings are being changed
 
 	mu          sync.Mutex
 	ending      bool           // the node is being closed: ask Raft nothing

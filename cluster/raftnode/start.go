@@ -60,7 +60,8 @@ func (n *Node) Start(s StartConfig) error {
 	if n.entries, err = asynclog.New(cache, n.leads, n.log); err != nil {
 		return err
 	}
-	n.Raft, err = newRaft(config, &durableMachine{machine: s.Machine, log: n.entries}, n.entries, n.votes(s.Stable, s.Logs), s.Snapshots, durableTransport{n.Transport, n.entries, s.Beats})
+	durable := &durableMachine{machine: s.Machine, log: n.entries, onRestore: func() error { return n.noteRestored(s.Snapshots) }}
+	n.Raft, err = newRaft(config, durable, n.entries, n.votes(s.Stable, s.Logs), s.Snapshots, durableTransport{n.Transport, n.entries, s.Beats})
 	if err != nil {
 		n.entries.Close()
 		return err
@@ -68,6 +69,15 @@ func (n *Node) Start(s StartConfig) error {
 	n.running.Store(true)
 	n.RegisterObserver(raft.NewObserver(nil, false, s.Observe))
 	return nil
+}
+
+// noteRestored notes the newest snapshot, which has replaced the state.
+func (n *Node) noteRestored(snapshots raft.SnapshotStore) error {
+	all, err := snapshots.List()
+	if err == nil && len(all) > 0 {
+		n.restored.Store(all[0])
+	}
+	return err
 }
 
 // newRaft is raft.NewRaft, with an error in place of a panic.

@@ -43,9 +43,9 @@ func join(cfg config.Config, keys *store.Store, groups []*store.Store, files des
 	if expect == 0 {
 		expect = len(cfg.ClusterPeers)
 	}
-	begins := ""
+	importName := ""
 	if imported != nil {
-		begins = imported.name
+		importName = imported.importName
 	}
 	groupDirs := raftstore.NewGroupDirs(cfg.Dir, raftstore.LogKind(cfg.ClusterLog), log)
 	hide := line.follow(func() string { return fmt.Sprintf("reading the snapshot of the cluster's state: %d keys", keys.Len()) })
@@ -54,7 +54,7 @@ func join(cfg config.Config, keys *store.Store, groups []*store.Store, files des
 		Client: cfg.ClientAddress(), Store: keys, Disk: disk, Log: log, Network: network,
 		Heartbeat: cfg.ClusterHeartbeat, DecideTimeout: cfg.DecideTimeout, DiskTimeout: cfg.ClusterDiskTimeout, LogBytes: cfg.ClusterLogBytes, Ahead: cfg.ClusterAhead,
 		Unauthenticated: files.unauthenticated, Report: operators.Report, Watched: operators.Watched, Counts: operators.Counts, Turns: blocking.NewTurns(cfg.ClusterHeartbeat),
-		Groups: cfg.Groups, KeyStores: groups, Shared: cfg.ClusterShared, Import: begins, NewTurns: func() group.Turns { return blocking.NewTurns(cfg.ClusterHeartbeat) },
+		Groups: cfg.Groups, KeyStores: groups, Shared: cfg.ClusterShared, ImportName: importName, NewTurns: func() group.Turns { return blocking.NewTurns(cfg.ClusterHeartbeat) },
 		OpenGroup: func(number int, isNew bool) (cluster.Disk, error) { return groupDirs.Open(number, isNew) },
 	}))
 	hide()

@@ -81,7 +81,10 @@ func (m *membership) Barrier(done func(error)) {
 		ctx, cancel := context.WithTimeout(m.life, m.decideTimeout)
 		defer cancel()
 		err := m.node.Barrier(ctx)
-		if err != nil && m.life.Err() == nil {
+		switch {
+		case errors.Is(err, cluster.ErrImporting):
+			err = server.ErrImporting
+		case err != nil && m.life.Err() == nil:
 			err = server.ErrNoLeader // for any cause: no leader answered in time
 		}
 		done(err)

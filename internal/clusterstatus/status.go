@@ -64,9 +64,10 @@ type Status struct {
 
 	FormatVersion uint32 // of the log's operations and entries: the newest that may be used, because every member knows it
 
-	Members []Member // this node among them
-	Groups  []Group  // of keys; none where one leader decides all keys
-	Forming bool     // there are to be several groups of keys, which have not begun
+	Members      []Member // this node among them
+	Groups       []Group  // of keys; none where one leader decides all keys
+	AwaitsImport bool     // the groups of keys do not have the whole state yet that --cluster-import brings
+	Forming      bool     // there are to be several groups of keys, which have not begun
 }
 
 // SharedLimits counts this node's requests with shared limits of other groups.

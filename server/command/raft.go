@@ -63,6 +63,8 @@ func clusterError(err error) error {
 		return nil
 	case errors.Is(err, ErrNoLeader):
 		return ErrNoLeader
+	case errors.Is(err, ErrImporting):
+		return ErrImporting
 	case errors.Is(err, ErrUncertain):
 		return ErrUncertain
 	}
