@@ -11,6 +11,7 @@ import { type Known, mustKnow } from "../options.js";
 import type { Duration } from "../rates.js";
 import type { RequestOptions } from "../request.js";
 import type { MultiResult } from "../result.js";
+import { callerOf } from "./caller.js";
 import { type Denial, type Limits, denial } from "./denial.js";
 
 export type { Denial, Limits } from "./denial.js";
@@ -151,7 +152,7 @@ async function ask(limiter: Limiter, { limits, fields, names: given = [] }: McpO
     const answer: MultiResult = { allowed: true, granted: 0, binding: -1, retryAfter: 0, wait: 0, limits: [], source: "server" };
     try {
         if (typeof limits === "string") {
-            const result = await limiter.check(limits, call.agent === "" ? "anonymous" : call.agent, fields === undefined ? request : { ...request, fields: fields(call) });
+            const result = await limiter.check(limits, callerOf(call.agent), fields === undefined ? request : { ...request, fields: fields(call) });
             return { result, names: result.limits.map((_, i) => given[i] ?? `${limits} ${i + 1}`) };
         }
         const named = limits(call), names = Object.keys(named);

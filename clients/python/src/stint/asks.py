@@ -17,6 +17,9 @@ from .wire import Argument, encode
 
 Key = str | bytes
 
+ANONYMOUS = "anonymous"
+"""The caller of a policy whose key is "", the same in the clients of all languages: policies take no empty id."""
+
 
 def as_limit(limit: Limit | str) -> Limit:
     """Return a limit that may have been given as text."""

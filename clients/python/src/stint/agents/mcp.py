@@ -24,7 +24,7 @@ from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
 from ..aio import AsyncLimiter
-from ..asks import Request
+from ..asks import ANONYMOUS, Request
 from ..errors import InvalidError, StintError, UnavailableError
 from ..results import MultiResult
 from .named import Limits, checked, denial
@@ -131,7 +131,7 @@ class RateLimit:
         tokens = 1 if self._most is None else self._most(call)
         request = Request(tokens, fields=fields, id=identity, remember=self._remember if identity else 0)
         if isinstance(self._limits, str):
-            result = await self._limiter.check(self._limits, call.agent or "anonymous", request)
+            result = await self._limiter.check(self._limits, call.agent or ANONYMOUS, request)
             names = self._names + [f"{self._limits} {i + 1}" for i in range(len(self._names), len(result.limits))]
         else:
             limits = self._limits(call)

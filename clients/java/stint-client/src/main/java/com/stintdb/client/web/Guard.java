@@ -96,7 +96,7 @@ public final class Guard {
             return CompletableFuture.failedFuture(new InvalidException("the key of the request is null; return \"\" for one limit of all such requests"));
         }
         if (policy != null) {
-            return limiter.check(policy, key.isEmpty() ? "anonymous" : key, request.showWarn()).thenApply(MultiResult::tightest);
+            return limiter.check(policy, key.isEmpty() ? Callers.ANONYMOUS : key, request.showWarn()).thenApply(MultiResult::tightest);
         }
         Limit own = limit;
         if (own == null) {
