@@ -18,7 +18,7 @@ from .wire import Argument, encode
 Key = str | bytes
 
 ANONYMOUS = "anonymous"
-"""The caller of a policy whose key is "", the same in the clients of all languages: policies take no empty id."""
+"""The caller, or the field, of a policy that is "", which policies refuse. It is the same in all languages."""
 
 
 def as_limit(limit: Limit | str) -> Limit:

@@ -84,8 +84,8 @@ class RateLimit:
     """Limits the calls of tools.
 
     limits returns the limits of a call by the names that a denied agent reads, {} for none; or it is the name of a
-    policy on the server, whose fields are the result of the function fields; then names are those that a denied agent
-    reads, in the order of the policy's limits. With most, a call takes the most tokens
+    policy on the server, whose fields are the result of the function fields, where "" becomes "anonymous"; then names
+    are those that a denied agent reads, in the order of the policy's limits. With most, a call takes the most tokens
     that it may use from each limit without a cost, and is charged what it used(), once it has ended within remember
     seconds. A call that does not say what it used is charged all that it took, also if it fails.
     """
@@ -127,7 +127,8 @@ class RateLimit:
                     await self._finish(self._limiter.settle(identity, usage.tokens), call)
 
     async def _ask(self, call: Call, identity: str) -> MCPError | None:
-        fields = self._fields(call) if self._fields is not None else {}
+        given = self._fields(call) if self._fields is not None else {}
+        fields = {name: ANONYMOUS if value == "" else value for name, value in given.items()}
         tokens = 1 if self._most is None else self._most(call)
         request = Request(tokens, fields=fields, id=identity, remember=self._remember if identity else 0)
         if isinstance(self._limits, str):

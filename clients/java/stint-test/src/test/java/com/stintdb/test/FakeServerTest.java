@@ -18,6 +18,7 @@ import com.stintdb.client.Request;
 import com.stintdb.client.Reserved;
 import com.stintdb.client.Source;
 import com.stintdb.client.StintException;
+import com.stintdb.client.web.Guard;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -109,6 +110,17 @@ class FakeServerTest {
         assertEquals(4, fake.cancel("b").get(1).remaining()); // nothing goes back to another window
         server.clock().advance(Duration.ofMinutes(9));
         assertEquals(null, fake.cancel("a"));
+    }
+
+    @Test
+    void anonymousCallersOfGuards() {
+        server.setPolicy("web", Map.of("{tenant}:{}", Limit.perDay(1)));
+        Guard guard = Guard.byPolicy(server.limiter(), "web");
+        for (String tenant : List.of("", "acme")) {
+            for (int status : new int[] {200, 429}) {
+                assertEquals(status, guard.decide("", Request.one().field("tenant", tenant)).toCompletableFuture().join().status(), tenant);
+            }
+        }
     }
 
     @Test
