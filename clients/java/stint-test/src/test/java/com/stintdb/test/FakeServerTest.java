@@ -10,6 +10,7 @@ import com.stintdb.client.Charge;
 import com.stintdb.client.DeniedException;
 import com.stintdb.client.InvalidException;
 import com.stintdb.client.Keyed;
+import com.stintdb.client.LateSettlements;
 import com.stintdb.client.Limit;
 import com.stintdb.client.MultiResult;
 import com.stintdb.client.Policy;
@@ -125,6 +126,8 @@ class FakeServerTest {
 
     @Test
     void settlementsThatComeTooLate() {
+        fake.settle("earlier", 3); // as another test may
+        LateSettlements.forget();
         List<String> warnings = new ArrayList<>();
         Logger log = Logger.getLogger("com.stintdb.client");
         Handler handler = new Handler() {
