@@ -23,6 +23,7 @@ import (
 
 	stint "github.com/stintdb/stint/clients/go"
 	"github.com/stintdb/stint/clients/go/clientip"
+	"github.com/stintdb/stint/clients/go/internal/callers"
 )
 
 // An Allower decides: a *stint.Limiter or *stint.Leases.
@@ -31,7 +32,7 @@ type Allower interface {
 }
 
 // A Key identifies the client of a call, from its context and its method, such as "/package.Service/Method". Calls for
-// which it returns "" share one limit.
+// which it returns "" share one limit: for a policy they are the caller "anonymous".
 type Key func(ctx context.Context, method string) string
 
 // Everybody is one key for all calls.
@@ -128,7 +129,7 @@ func New(limiter Allower, name string, limit stint.Limit, key Key, options ...Op
 // NewPolicy limits the calls of each key by a policy stored on the server; the key is the id.
 func NewPolicy(limiter *stint.Limiter, policy string, key Key, options ...Option) *Limits {
 	return newLimits(policy, key, options, func(ctx context.Context, key string, n int64) (stint.Result, error) {
-		result, err := limiter.CheckN(ctx, policy, key, n)
+		result, err := limiter.CheckN(ctx, policy, callers.ID(key), n)
 		return result.Result(), err
 	})
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/stintdb/stint/clients/go/clientip"
 	"github.com/stintdb/stint/clients/go/grpclimit"
 	"github.com/stintdb/stint/clients/go/internal/servertest"
+	"github.com/stintdb/stint/clients/go/stinttest"
 )
 
 const (
@@ -174,6 +175,23 @@ func TestPolicyOfTheServer(t *testing.T) {
 		if got := unary(t.Context(), c); got != codes.Unavailable {
 			t.Errorf("%v, a policy that does not exist: %v", policy, got)
 		}
+	}
+}
+
+// TestAnonymousCallers: callers without the metadata share one limit of a policy, which takes no empty id.
+func TestAnonymousCallers(t *testing.T) {
+	fake := stinttest.NewFake()
+	fake.SetPolicy("api", stinttest.Rule{Key: "user:{}", Limit: stint.PerDay(1)})
+	limiter := fake.Connect(stint.FailClosed())
+	t.Cleanup(func() { limiter.Close() })
+	c := serve(t, grpclimit.NewPolicy(limiter, "api", grpclimit.ByMetadata("tenant")))
+	for _, want := range []codes.Code{codes.OK, codes.ResourceExhausted} {
+		if got := unary(t.Context(), c); got != want {
+			t.Errorf("a caller without a tenant: %v, want %v", got, want)
+		}
+	}
+	if got := unary(metadata.AppendToOutgoingContext(t.Context(), "tenant", "acme"), c); got != codes.OK {
+		t.Errorf("a tenant: %v", got)
 	}
 }
 

@@ -16,9 +16,6 @@ import (
 // caller "anonymous".
 type Key func(*http.Request) string
 
-// anonymous is the id of the key "": policies take no empty one.
-const anonymous = "anonymous"
-
 // Everybody is one key for all requests.
 func Everybody(*http.Request) string { return "all" }
 

@@ -367,7 +367,7 @@ function anchorWords(window: Duration, { tz, from }: Anchor): string[] {
         throw new InvalidError(`tz and from: the window must be one of ${Object.keys(beginnings).join(" ")}, got ${shown(window)}`);
     }
     if (tz !== undefined && !isZone(tz)) {
-        throw new InvalidError(`tz: must be a time zone such as Europe/Berlin, got ${shown(tz)}`);
+        throw new InvalidError(`tz: must be a time zone that this Node.js knows, such as Europe/Berlin, got ${shown(tz)}`);
     }
     if (from !== undefined && !new RegExp(`^(${beginning})$`, "i").test(from)) {
         throw new InvalidError(`from: no beginning of ${window}, got ${shown(from)}`);

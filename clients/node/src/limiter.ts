@@ -309,6 +309,9 @@ function warnOnce(cause: StintError): void {
 
 let warnedLate = false;
 
+/** Has the next settlement that charges nothing told again, in a test. */
+export function forgetLate(): void { warnedLate = false; }
+
 /** Tells an operator of the first settlement in this process that charged nothing. */
 function warnLate(id: string): void {
     if (!warnedLate) {

@@ -142,13 +142,14 @@ test("policies", async (t) => {
     await redis.call(..."RL.POLICY SET tools TB tool:{}:{tool} 1 1/m COST 1 FW tokens:{}:{conversation} 5000 10d".split(" "));
     const options = {
         limits: "tools", agent: () => "ann", most: ({ tool }) => (tool === "search" ? 1 : 5000),
-        fields: ({ tool, extra }) => ({ tool, conversation: extra._meta?.conversation ?? "none" }),
+        fields: ({ tool, extra }) => ({ tool, conversation: extra._meta?.conversation ?? "" }),
     };
     const client = await connect(t, limiter, options);
     await passes(client, "search");
     assert.equal((await refusal(client, "search")).data.limit, "tools 1");
     assert.equal((await refusal(client, "ask", { tokens: 1 })).data.limit, "tools 2");
     await client.callTool({ name: "ask", arguments: { tokens: 1 }, _meta: { conversation: "b" } });
+    await passes(await connect(t, limiter, { ...options, agent: () => "" }), "search");
     const named = await connect(t, limiter, { ...options, names: ["calls"] }), denied = await refusal(named, "search");
     assert.match(denied.message, /The call of the tool search was denied by the limit "calls": 0 of 1 are left\. Try again in \d+ seconds?\.$/);
     assert.equal((await refusal(named, "ask", { tokens: 1 })).data.limit, "tools 2");

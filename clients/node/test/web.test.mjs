@@ -132,6 +132,8 @@ for (const [framework, serve] of Object.entries(frameworks)) {
         assert.equal(got.fields["ratelimit"], '"api";r=0;t=3');
         assert.equal(got.fields["ratelimit-policy"], '"api";q=5');
         assert.equal(got.fields["retry-after"], "3");
+        await get(await serve(limiter, { name: "api", policy: "llm", key: byHeader("X-API-Key") }));
+        assert.equal(driver.sent[1][2], "anonymous");
         limiter.close();
     });
 }

@@ -216,7 +216,7 @@ def test_policies(server: Server) -> None:
         return 1 if call.tool == "search" else 5000
 
     def fields(call: Call) -> dict[str, str]:
-        return {"tool": call.tool, "conversation": str((call.context.meta or {}).get("conversation", "none"))}
+        return {"tool": call.tool, "conversation": str((call.context.meta or {}).get("conversation", ""))}
 
     async def main() -> None:
         policy = "RL.POLICY SET tools TB tool:{}:{tool} 1 1/m COST 1 FW tokens:{}:{conversation} 5000 10d"
@@ -231,6 +231,9 @@ def test_policies(server: Server) -> None:
                 assert (await refusal(client, "ask", {"tokens": 1})).data["limit"] == "tools 2"
                 meta: Any = {"conversation": "b"}
                 assert not (await client.call_tool("ask", {"tokens": 1}, meta=meta)).is_error
+            anonymous = RateLimit(limiter, "tools", most=most, fields=fields)
+            async with Client(make_server(anonymous)) as client:
+                await passes(client, "search")
             named = RateLimit(limiter, "tools", most=most, fields=fields, agent=lambda context: "ann", names=["calls"])
             async with Client(make_server(named)) as client:
                 denied = await refusal(client, "search")

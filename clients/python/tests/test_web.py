@@ -194,9 +194,10 @@ def test_policies_on_the_server(limiter: stint.Limiter, shared_server: Server) -
     client.execute_command("RL.POLICY", "SET", "web", "TB", "web:{}", "1", "1/d")
     app = flask.Flask("test")
     app.add_url_rule("/", view_func=lambda: "ok")
-    guard = Guard("web", policy="web", key=everybody)
-    app.wsgi_app = wsgi.RateLimit(app.wsgi_app, limiter, guard)  # type: ignore[method-assign]
-    assert [app.test_client().get("/").status_code for _ in range(2)] == [200, 429]
+    unlimited = app.wsgi_app
+    for key in (everybody, lambda view: ""):
+        app.wsgi_app = wsgi.RateLimit(unlimited, limiter, Guard("web", policy="web", key=key))  # type: ignore[method-assign]
+        assert [app.test_client().get("/").status_code for _ in range(2)] == [200, 429]
 
 
 @pytest.mark.parametrize("wrong", [{"key": "ip"}, {"cost": 5}, {"skip": True}])

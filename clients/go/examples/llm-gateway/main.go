@@ -81,7 +81,7 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var call chat
 	body := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20))
 	body.DisallowUnknownFields()
-	if err := body.Decode(&call); err != nil || call.MaxTokens < 1 || call.MaxTokens > longestAnswer || !call.Stream {
+	if err := body.Decode(&call); err != nil || call.Model == "" || call.MaxTokens < 1 || call.MaxTokens > longestAnswer || !call.Stream {
 		http.Error(w, "the request needs model, messages, max_tokens and stream, and nothing else", http.StatusBadRequest)
 		return
 	}

@@ -205,15 +205,17 @@ func TestRefused(t *testing.T) {
 	p := start(t)
 	for name, c := range map[string]struct {
 		key       string
+		model     string
 		maxTokens int
 		status    int
 	}{
-		"without a key":         {"", 1, 401},
-		"without a bound":       {"key-of-ann", 0, 400},
-		"more than can be":      {"key-of-ann", 20_000, 429},
-		"a number out of range": {"key-of-ann", 2_000_000_000_000, 400},
+		"without a key":         {"", "large", 1, 401},
+		"without a bound":       {"key-of-ann", "large", 0, 400},
+		"more than can be":      {"key-of-ann", "large", 20_000, 429},
+		"a number out of range": {"key-of-ann", "large", 2_000_000_000_000, 400},
+		"without a model":       {"key-of-ann", "", 1, 400},
 	} {
-		response := p.ask(t.Context(), c.key, "large", c.maxTokens)
+		response := p.ask(t.Context(), c.key, c.model, c.maxTokens)
 		if read(t, response); response.StatusCode != c.status || response.Header.Get("Retry-After") != "" {
 			t.Errorf("%s: %s, %v", name, response.Status, response.Header)
 		}

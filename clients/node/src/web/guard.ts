@@ -6,6 +6,7 @@ import type { Limiter } from "../limiter.js";
 import { type Known, mustKnow } from "../options.js";
 import { type Result, never, tightest } from "../result.js";
 import { resolver } from "./address.js";
+import { callerOf } from "./caller.js";
 import { type FieldStyle, announce, mustBeStyles, wholeSeconds } from "./fields.js";
 import type { View } from "./view.js";
 
@@ -132,7 +133,7 @@ function question<R>(limiter: Limiter, { name, limit, policy, fields = ["draft-1
         throw new InvalidError("limit: the middleware needs a limit or a policy, and not both");
     }
     return async (key, tokens) => {
-        const result: Result = tightest(await limiter.check(policy, key === "" ? "anonymous" : key, { tokens, showWarn: true }));
+        const result: Result = tightest(await limiter.check(policy, callerOf(key), { tokens, showWarn: true }));
         return { result, fields: announce(styles, name, result) };
     };
 }

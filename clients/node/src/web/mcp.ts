@@ -11,6 +11,7 @@ import { type Known, mustKnow } from "../options.js";
 import type { Duration } from "../rates.js";
 import type { RequestOptions } from "../request.js";
 import type { MultiResult } from "../result.js";
+import { callerOf } from "./caller.js";
 import { type Denial, type Limits, denial } from "./denial.js";
 
 export type { Denial, Limits } from "./denial.js";
@@ -37,7 +38,7 @@ export interface McpOptions {
     agent?: (extra: Extra) => string;
     /** The most tokens that a call may use. It takes them from each limit without a cost, and is charged what it {@link used}. */
     most?: (call: Call) => number;
-    /** The values of the {name} in the keys of the policy. */
+    /** The values of the {name} in the keys of the policy. Calls for which one is "" share it: it is "anonymous". */
     fields?: (call: Call) => Record<string, string>;
     /** The names of the limits of the policy that a denied agent reads, in the order of the policy. */
     names?: readonly string[];
@@ -151,7 +152,8 @@ async function ask(limiter: Limiter, { limits, fields, names: given = [] }: McpO
     const answer: MultiResult = { allowed: true, granted: 0, binding: -1, retryAfter: 0, wait: 0, limits: [], source: "server" };
     try {
         if (typeof limits === "string") {
-            const result = await limiter.check(limits, call.agent === "" ? "anonymous" : call.agent, fields === undefined ? request : { ...request, fields: fields(call) });
+            const named = Object.fromEntries(Object.entries(fields?.(call) ?? {}).map(([name, value]) => [name, callerOf(value)]));
+            const result = await limiter.check(limits, callerOf(call.agent), { ...request, fields: named });
             return { result, names: result.limits.map((_, i) => given[i] ?? `${limits} ${i + 1}`) };
         }
         const named = limits(call), names = Object.keys(named);

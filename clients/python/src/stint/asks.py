@@ -17,6 +17,9 @@ from .wire import Argument, encode
 
 Key = str | bytes
 
+ANONYMOUS = "anonymous"
+"""The caller, or the field, of a policy that is "", which policies refuse. It is the same in all languages."""
+
 
 def as_limit(limit: Limit | str) -> Limit:
     """Return a limit that may have been given as text."""

@@ -24,7 +24,7 @@ from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
 from ..aio import AsyncLimiter
-from ..asks import Request
+from ..asks import ANONYMOUS, Request
 from ..errors import InvalidError, StintError, UnavailableError
 from ..results import MultiResult
 from .named import Limits, checked, denial
@@ -84,8 +84,8 @@ class RateLimit:
     """Limits the calls of tools.
 
     limits returns the limits of a call by the names that a denied agent reads, {} for none; or it is the name of a
-    policy on the server, whose fields are the result of the function fields; then names are those that a denied agent
-    reads, in the order of the policy's limits. With most, a call takes the most tokens
+    policy on the server, whose fields are the result of the function fields, where "" becomes "anonymous"; then names
+    are those that a denied agent reads, in the order of the policy's limits. With most, a call takes the most tokens
     that it may use from each limit without a cost, and is charged what it used(), once it has ended within remember
     seconds. A call that does not say what it used is charged all that it took, also if it fails.
     """
@@ -127,11 +127,12 @@ class RateLimit:
                     await self._finish(self._limiter.settle(identity, usage.tokens), call)
 
     async def _ask(self, call: Call, identity: str) -> MCPError | None:
-        fields = self._fields(call) if self._fields is not None else {}
+        given = self._fields(call) if self._fields is not None else {}
+        fields = {name: ANONYMOUS if value == "" else value for name, value in given.items()}
         tokens = 1 if self._most is None else self._most(call)
         request = Request(tokens, fields=fields, id=identity, remember=self._remember if identity else 0)
         if isinstance(self._limits, str):
-            result = await self._limiter.check(self._limits, call.agent or "anonymous", request)
+            result = await self._limiter.check(self._limits, call.agent or ANONYMOUS, request)
             names = self._names + [f"{self._limits} {i + 1}" for i in range(len(self._names), len(result.limits))]
         else:
             limits = self._limits(call)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..asks import Request, as_limit
+from ..asks import ANONYMOUS, Request, as_limit
 from ..errors import InvalidError, StintError
 from ..limits import Limit
 from ..policy import RETRY_WHEN_DOWN
@@ -162,7 +162,7 @@ class Guard:
             return None
         if self._policy is not None:
             return Question(
-                "check", (self._policy, _text(self._key, view) or "anonymous", Request(n, show_warn=True)), None
+                "check", (self._policy, _text(self._key, view) or ANONYMOUS, Request(n, show_warn=True)), None
             )
         limit = as_limit(self._limit(view)) if callable(self._limit) else self._limit
         assert limit is not None

@@ -59,7 +59,7 @@ final class Calendar {
         Map<LimitOption, Object> anchor = new EnumMap<>(LimitOption.class);
         if (zone != null) {
             if (!ZONES.contains(zone.toLowerCase(Locale.ROOT))) {
-                throw new InvalidException("zone: must be a time zone such as Europe/Berlin, got " + Rates.quote(zone));
+                throw new InvalidException("zone: must be a time zone that this Java knows, such as Europe/Berlin, got " + Rates.quote(zone));
             }
             anchor.put(LimitOption.TZ, zone);
         }

@@ -93,6 +93,13 @@ public final class Request {
         return field(name, Key.of(value));
     }
 
+    /** The same request with another value for its fields that are empty, which policies refuse. */
+    public Request fieldsOr(String value) {
+        SortedMap<String, Key> all = new TreeMap<>(fields);
+        all.replaceAll((name, given) -> given.sent().length == 0 ? Key.of(value) : given);
+        return new Request(tokens, keep, maxWaitMs, id, rememberMs, isPeek, showWarn, all);
+    }
+
     /** The value of a {name}, of any bytes: see {@link #field(String, String)}. */
     public Request field(String name, Key value) {
         SortedMap<String, Key> all = new TreeMap<>(fields);

@@ -71,6 +71,11 @@ public final class Reserved implements AutoCloseable {
         });
     }
 
+    /** Has the next settlement that charges nothing logged again, in a test. */
+    static void forgetLate() {
+        HAS_WARNED.set(false);
+    }
+
     /** Tells an operator of the first settlement in this process that charged nothing. */
     static void warnLate(Key id) {
         if (HAS_WARNED.compareAndSet(false, true)) {

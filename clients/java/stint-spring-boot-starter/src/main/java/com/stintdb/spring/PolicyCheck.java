@@ -4,6 +4,7 @@ import com.stintdb.client.InvalidException;
 import com.stintdb.client.Limiter;
 import com.stintdb.client.RefusedException;
 import com.stintdb.client.Request;
+import com.stintdb.client.web.Callers;
 import com.stintdb.client.web.Guard;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -55,7 +56,7 @@ final class PolicyCheck implements SmartInitializingSingleton {
     /** Without an answer of the server nothing is known, and the policy for that time decides on requests. */
     private void check(String policy, String place) {
         try {
-            limiter.getObject().blocking().check(policy, "anonymous", Request.one().peek());
+            limiter.getObject().blocking().check(policy, Callers.ANONYMOUS, Request.one().peek());
         } catch (RefusedException e) {
             throw new InvalidException(
                     place + ": the server refuses checks by the policy \"" + policy + "\": " + e.getMessage() + ". Store it first: RL.POLICY SET " + policy + " TB " + policy + ":{} 100 100/m");

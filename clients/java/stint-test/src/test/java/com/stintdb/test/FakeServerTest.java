@@ -10,6 +10,7 @@ import com.stintdb.client.Charge;
 import com.stintdb.client.DeniedException;
 import com.stintdb.client.InvalidException;
 import com.stintdb.client.Keyed;
+import com.stintdb.client.LateSettlements;
 import com.stintdb.client.Limit;
 import com.stintdb.client.MultiResult;
 import com.stintdb.client.Policy;
@@ -18,6 +19,7 @@ import com.stintdb.client.Request;
 import com.stintdb.client.Reserved;
 import com.stintdb.client.Source;
 import com.stintdb.client.StintException;
+import com.stintdb.client.web.Guard;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -112,7 +114,20 @@ class FakeServerTest {
     }
 
     @Test
+    void anonymousCallersOfGuards() {
+        server.setPolicy("web", Map.of("{tenant}:{}", Limit.perDay(1)));
+        Guard guard = Guard.byPolicy(server.limiter(), "web");
+        for (String tenant : List.of("", "acme")) {
+            for (int status : new int[] {200, 429}) {
+                assertEquals(status, guard.decide("", Request.one().field("tenant", tenant)).toCompletableFuture().join().status(), tenant);
+            }
+        }
+    }
+
+    @Test
     void settlementsThatComeTooLate() {
+        fake.settle("earlier", 3); // as another test may
+        LateSettlements.forget();
         List<String> warnings = new ArrayList<>();
         Logger log = Logger.getLogger("com.stintdb.client");
         Handler handler = new Handler() {

@@ -6,8 +6,11 @@ import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.regex.Pattern;
 
-/** Names of callers that are known by their address alone. */
+/** Names of callers that are known by their address alone, or not at all. */
 public final class Callers {
+    /** The caller of a policy whose key is "", the same in the clients of all languages: policies take no empty id. */
+    public static final String ANONYMOUS = "anonymous";
+
     private static final Pattern LITERAL = Pattern.compile("[0-9A-Fa-f:.]+"); // no name to resolve
     private static final byte[] NAT64 = HexFormat.of().parseHex("0064ff9b0000000000000000"); // RFC 6052: behind it each IPv4 address is another caller
 

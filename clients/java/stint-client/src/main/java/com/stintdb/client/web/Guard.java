@@ -77,7 +77,7 @@ public final class Guard {
         return decide(key, Request.one());
     }
 
-    /** Decides on a request: by a limit, only its tokens count; by a policy, also its fields. */
+    /** Decides on a request: by a limit, only its tokens count; by a policy, also its fields, of which those that are empty are "anonymous". */
     public CompletionStage<Answer> decide(@Nullable String key, Request request) {
         return ask(key, request).handle((result, failure) -> {
             if (failure == null) {
@@ -96,7 +96,7 @@ public final class Guard {
             return CompletableFuture.failedFuture(new InvalidException("the key of the request is null; return \"\" for one limit of all such requests"));
         }
         if (policy != null) {
-            return limiter.check(policy, key.isEmpty() ? "anonymous" : key, request.showWarn()).thenApply(MultiResult::tightest);
+            return limiter.check(policy, key.isEmpty() ? Callers.ANONYMOUS : key, request.fieldsOr(Callers.ANONYMOUS).showWarn()).thenApply(MultiResult::tightest);
         }
         Limit own = limit;
         if (own == null) {

@@ -4,6 +4,7 @@ import com.stintdb.client.InvalidException;
 import com.stintdb.client.Limit;
 import com.stintdb.client.Limiter;
 import com.stintdb.client.Request;
+import com.stintdb.client.web.Callers;
 import com.stintdb.client.web.Guard;
 import com.stintdb.spring.RateLimitedException;
 import java.util.HashMap;
@@ -95,7 +96,7 @@ public final class StintRateLimiter extends AbstractRateLimiter<StintRateLimiter
         super.onApplicationEvent(event);
         String policy = checked(route, getConfig().get(route)).policy;
         if (policy != null) {
-            limiter.check(policy, "anonymous", Request.one().peek()).exceptionally(error -> {
+            limiter.check(policy, Callers.ANONYMOUS, Request.one().peek()).exceptionally(error -> {
                 String remedy = "; requests are denied until it is stored: RL.POLICY SET " + policy + " TB " + policy + ":{} 100 100/m";
                 LOG.log(System.Logger.Level.ERROR, "route " + route + ": policy \"" + policy + "\": " + error.getMessage() + remedy);
                 return null;
