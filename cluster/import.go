@@ -62,7 +62,7 @@ func (n *Node) Import(ctx context.Context, from Source) (imported bool, err erro
 	return imported, nil
 }
 
-// importGroup brings one group its part. All requests wait for it, so what may pass, such as a full disk or a change of members, is tried again.
+// importGroup brings one group its part. All requests wait for it, so it is tried again after errors that may pass, such as a full disk or a change of members.
 func (n *Node) importGroup(ctx context.Context, g *group.Group, from group.Source) (imported bool, err error) {
 	for {
 		imported, err = g.Import(ctx, from)

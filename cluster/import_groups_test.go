@@ -178,7 +178,7 @@ func TestImportOfGroupsIntoOne(t *testing.T) {
 	})
 }
 
-// An import of any length replaces nothing, and another node may end what one began.
+// An import of any length replaces nothing, and another node may end it.
 func TestImportIntoGroupsLate(t *testing.T) {
 	file, granted := usedGroups(t)
 	synctest.Test(t, func(t *testing.T) {

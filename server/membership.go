@@ -9,5 +9,5 @@ type Membership = command.Membership
 // ErrNoLeader is what a [Membership] returns, or wraps, where clients get the code NOLEADER.
 var ErrNoLeader = command.ErrNoLeader
 
-// ErrImporting is what [Membership].Barrier returns before the cluster has the state that it begins with.
+// ErrImporting is the error of [Membership].Barrier before the cluster has the state that it begins with.
 var ErrImporting = command.ErrImporting

@@ -148,7 +148,7 @@ func (x *pursesReplicas) compare(s *Store, e *entry) {
 	}
 }
 
-// restart makes a replica of the snapshot, and applies what came behind it.
+// restart makes a replica of the snapshot, and applies the entries behind it.
 func (x *pursesReplicas) restart(e *entry) {
 	next := newPursesReplica(4)
 	x.snapshot.Scan(x.taken, func(e keyspace.Entry) {
@@ -166,7 +166,7 @@ func (x *pursesReplicas) restart(e *entry) {
 	x.compare(next, e)
 }
 
-// Replicas of a group with purses and loans are the same after the same entries, whatever each of them does beside.
+// Replicas of a group with purses and loans are the same after the same entries, also if one of them sweeps or starts again.
 func TestReplicasWithPursesAreEqual(t *testing.T) {
 	for seed := range uint64(testsize.Pick(20, 400)) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {

@@ -142,7 +142,7 @@ export class Limiter implements AsyncDisposable {
 
     /**
      * Charges the true cost of a request that was granted with an id: tokens for each limit without a cost, or one amount for each limit,
-     * null to keep it. It returns null if the server does not know the id: then what the request took stays taken if the time to remember it
+     * null to keep it. It returns null if the server does not know the id: then the tokens of the request stay taken if the time to remember it
      * is over. The first null of a process is a warning on the console. It is sent again if a reply is lost.
      */
     async settle(id: Key, charge: number | readonly (number | null)[]): Promise<Charge[] | null> {

@@ -169,7 +169,7 @@ public final class Limiter implements AutoCloseable {
 
     /**
      * Charges the true cost of a request that was granted with an id: tokens for each limit without a cost. The stage has null if the server does not know
-     * the id: then what the request took stays taken if the time to remember it is over, and the first such settlement of a process is a warning in the log. It is sent again if a reply is lost. There is no policy: the stage fails with {@link UnavailableException} if Stint does not answer.
+     * the id: then the tokens of the request stay taken if the time to remember it is over, and the first such settlement of a process is a warning in the log. It is sent again if a reply is lost. There is no policy: the stage fails with {@link UnavailableException} if Stint does not answer.
      */
     public CompletionStage<@Nullable List<Charge>> settle(String id, long tokens) {
         return settle(Key.of(id), tokens);
