@@ -51,7 +51,8 @@ func (n *Node) Import(ctx context.Context, from Source) (imported bool, err erro
 	} else if known.ImportName != n.opt.ImportName {
 		return false, errNotDue(known.ImportName)
 	}
-	for _, number := range append(numbers(n.opt.Groups), 0) {
+	for i := range groups {
+		number := (i + 1) % len(groups) // 0 is the last
 		if imported, err = n.importGroup(ctx, groups[number], source(number)); err != nil {
 			return false, fmt.Errorf("group %d: %w", number, err)
 		}
@@ -88,14 +89,6 @@ var ErrImporting = errors.New("the cluster does not have the whole state yet tha
 // lacksImport reports whether a group does not have its part here of the import that the cluster begins with.
 func (n *Node) lacksImport() bool {
 	return n.router != nil && n.first.Cluster().ImportName != "" && slices.ContainsFunc(n.groups(), func(g *group.Group) bool { return !g.Cluster().Imported })
-}
-
-// numbers are those of the groups of keys.
-func numbers(groups int) (all []int) {
-	for number := 1; number <= groups; number++ {
-		all = append(all, number)
-	}
-	return all
 }
 
 func (o *Options) partsOfImport() int {

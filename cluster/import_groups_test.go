@@ -31,7 +31,7 @@ func importingCluster(t *testing.T, groups int) *simulated {
 	return s
 }
 
-// askers ask at all nodes until stop, and count what they are granted of the limits of usedGroups.
+// askers send requests to all nodes until stop, and count the tokens granted of the limits of usedGroups.
 type askers struct {
 	s              *simulated
 	mu             sync.RWMutex // of the nodes

@@ -74,17 +74,22 @@ func TestFirstCalls(t *testing.T) {
 	}
 }
 
+// captureLog has the default logger write to a buffer until the end of the test.
+func captureLog(t *testing.T) *bytes.Buffer {
+	log, before := new(bytes.Buffer), slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(log, nil)))
+	t.Cleanup(func() { slog.SetDefault(before) })
+	return log
+}
+
 // TestLateSettlement: one warning in a process, and none for a request that was canceled.
 func TestLateSettlement(t *testing.T) {
-	var log bytes.Buffer
-	before := slog.Default()
-	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
-	defer slog.SetDefault(before)
+	log := captureLog(t)
 	lateWarning = sync.Once{}
 	l := start(unknowing{}, newSettings(FailOpen(), nil), func() error { return nil })
 	defer l.Close()
 	if charges, err := l.Cancel(t.Context(), "call:1"); charges != nil || err != nil || log.Len() > 0 {
-		t.Errorf("%v, %v, %s", charges, err, &log)
+		t.Errorf("%v, %v, %s", charges, err, log)
 	}
 	for range 2 {
 		for _, settle := range []func() ([]Charge, error){
@@ -103,13 +108,10 @@ func TestLateSettlement(t *testing.T) {
 
 // TestBreakerIsLogged: an opening and a closing, unless a hook hears them.
 func TestBreakerIsLogged(t *testing.T) {
-	var log bytes.Buffer
-	before := slog.Default()
-	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
-	defer slog.SetDefault(before)
+	log := captureLog(t)
 	tellBreaker([]Hooks{{}, {Breaker: func(bool, error) {}}}, true, ErrUnavailable)
 	if log.Len() > 0 {
-		t.Errorf("logged although a hook hears it: %s", &log)
+		t.Errorf("logged although a hook hears it: %s", log)
 	}
 	tellBreaker([]Hooks{{}}, true, ErrUnavailable)
 	tellBreaker(nil, false, nil)
@@ -130,10 +132,7 @@ func (unknowing) send(_ context.Context, commands []redis.Cmder) {
 
 // TestFirstFallback: one warning in a process.
 func TestFirstFallback(t *testing.T) {
-	var log bytes.Buffer
-	before := slog.Default()
-	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
-	defer slog.SetDefault(before)
+	log := captureLog(t)
 	warning = sync.Once{}
 	l := start(universal{redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1})}, newSettings(FailOpen(), nil), func() error { return nil })
 	defer l.Close()
@@ -143,6 +142,6 @@ func TestFirstFallback(t *testing.T) {
 		}
 	}
 	if n := strings.Count(log.String(), "Stint did not decide a request"); n != 1 {
-		t.Errorf("%d warnings:\n%s", n, &log)
+		t.Errorf("%d warnings:\n%s", n, log)
 	}
 }

@@ -107,7 +107,7 @@ func (e *entry) apply(s *Store) []engine.Result {
 type pursesReplicas struct {
 	t     *testing.T
 	plain *Store // is never swept
-	swept *Store // is swept all the time, and answers first what it can without changes
+	swept *Store // is swept all the time, and tries each request without changes first
 	again *Store // is made again of snapshots that are written while entries are applied
 
 	snapshot *Snapshot

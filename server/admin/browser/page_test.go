@@ -172,7 +172,7 @@ func TestPolicyEditor(t *testing.T) {
 	b.run(b.click("#apply-shadow"))
 	b.until(`document.querySelector('[data-policy="api"] .pill')?.innerText === "shadow"`)
 
-	// What is undone of a new policy is the policy.
+	// To undo a new policy removes it.
 	b.run(b.click("#new-policy"), chromedp.SendKeys(chromedp.CSS("#draft-name"), "brief"), chromedp.SendKeys(chromedp.CSS("#draft-limits"), "TB brief:{} 2 10/h"), b.click("#preview"))
 	b.until(`!document.getElementById("apply").disabled`)
 	b.run(b.click("#apply"))
