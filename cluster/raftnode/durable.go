@@ -1,6 +1,8 @@
 package raftnode
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -26,6 +28,7 @@ type durableMachine struct {
 	machine
 	log       *asynclog.Log
 	onRestore func() error // called after each Restore
+	applied   uint64       // index of the last entry in the state, as far as Raft tells
 	ended     bool         // an entry was not applied, and so none is that follows it
 }
 
@@ -34,12 +37,14 @@ func (m *durableMachine) Apply(entry *raft.Log) any {
 	if m.ended = m.ended || !m.log.AwaitDurable(entry.Index); m.ended {
 		return raft.ErrRaftShutdown
 	}
+	m.applied = entry.Index
 	return m.machine.Apply(entry)
 }
 
 // StoreConfiguration implements raft.ConfigurationStore.
 func (m *durableMachine) StoreConfiguration(index uint64, c raft.Configuration) {
 	if !m.ended {
+		m.applied = index
 		m.machine.StoreConfiguration(index, c)
 	}
 }
@@ -52,13 +57,63 @@ func (m *durableMachine) Snapshot() (raft.FSMSnapshot, error) {
 	return m.machine.Snapshot()
 }
 
-// Restore implements raft.FSM.
+// Restore implements raft.FSM. It refuses a stale snapshot, and Raft then leaves its log as it is.
 func (m *durableMachine) Restore(from io.ReadCloser) error {
+	meta := metaOf(from)
+	if m.isStale(meta) {
+		return errors.Join(fmt.Errorf("the snapshot of entry %d is stale: entry %d is applied", meta.Index, m.applied), from.Close())
+	}
 	err := m.machine.Restore(from)
 	if err == nil {
+		m.applied = meta.Index
 		err = m.onRestore()
 	}
 	return err
+}
+
+// isStale reports whether a snapshot ends before what this node has. A leader that gives up waiting for an answer sends its snapshot again, on another
+// connection, and the node may come to the first one last. Raft would install it, and remove the whole log, with entries that this node has confirmed.
+func (m *durableMachine) isStale(s *raft.SnapshotMeta) bool {
+	if m.applied == 0 { // at the start the log goes on from the snapshot
+		return false
+	}
+	last, err := m.log.LastIndex()
+	return s.Index < m.applied || err == nil && last > s.Index && m.hasEntry(s.Index, s.Term)
+}
+
+// hasEntry reports whether the log has an entry of an index and a term, and so the same entries before it.
+func (m *durableMachine) hasEntry(index, term uint64) bool {
+	var entry raft.Log
+	return m.log.GetLog(index, &entry) == nil && entry.Term == term || index == m.applied
+}
+
+// snapshots are those of another store; whoever opens one gets to know which it is.
+type snapshots struct{ raft.SnapshotStore }
+
+// openSnapshot is a snapshot that is read.
+type openSnapshot struct {
+	io.ReadCloser
+	meta *raft.SnapshotMeta
+}
+
+// Open implements raft.SnapshotStore.
+func (s snapshots) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, error) {
+	meta, from, err := s.SnapshotStore.Open(id)
+	if err != nil {
+		return nil, nil, err
+	}
+	return meta, openSnapshot{from, meta}, nil
+}
+
+// metaOf is the meta data of a snapshot that Raft has opened.
+func metaOf(from io.ReadCloser) *raft.SnapshotMeta {
+	for {
+		wrapper, isWrapped := from.(raft.ReadCloserWrapper)
+		if !isWrapped {
+			return from.(openSnapshot).meta
+		}
+		from = wrapper.WrappedReadCloser()
+	}
 }
 
 // durableTransport tells other nodes a commit index that this node's disk has: they would apply an entry that only their own disk has.

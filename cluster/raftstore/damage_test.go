@@ -303,6 +303,7 @@ func TestOlderSnapshot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.newest = nil // those that follow are older
 	snapshotTo(t, s, 8)
 	snapshotTo(t, s, 9) // of the three, the first goes
 	var log bytes.Buffer

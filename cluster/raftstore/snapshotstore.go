@@ -29,8 +29,10 @@ type snapshotStore struct {
 	dir  string
 	kept func(index uint64) // told of each snapshot once it is durable
 
+	closing sync.Mutex // held while a snapshot becomes the newest
+
 	mu     sync.Mutex
-	newest *raft.SnapshotMeta // nil if there is none
+	newest *raft.SnapshotMeta // nil if there is none; changes under both locks
 }
 
 // path returns the path of a snapshot.
@@ -160,16 +162,23 @@ func (k *snapshotSink) Cancel() error {
 	return nil
 }
 
-// Close implements raft.SnapshotSink: the snapshot is durable when it returns nil.
+// Close implements raft.SnapshotSink: the snapshot is durable when it returns nil. One that is older than the newest is dropped, with an error, so that Raft
+// forgets it too: a node's own may end behind one that it has installed meanwhile, and a leader's may arrive late.
 func (k *snapshotSink) Close() error {
 	if k.ended {
 		return nil
 	}
 	k.ended = true
+	s := k.store
+	s.closing.Lock()
+	defer s.closing.Unlock()
+	if newest := s.newest; newest != nil && k.id.compare(snapshotID{term: newest.Term, index: newest.Index}) < 0 {
+		k.file.Abort()
+		return fmt.Errorf("the snapshot of entry %d is dropped: there is one of entry %d", k.id.index, newest.Index)
+	}
 	if err := k.finish(); err != nil {
 		return err
 	}
-	s := k.store
 	s.mu.Lock()
 	s.newest = k.meta.raftMeta(k.size)
 	s.mu.Unlock()

@@ -1,0 +1,168 @@
+package raftnode
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"io"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/stintdb/stint/cluster/clock"
+	"github.com/stintdb/stint/cluster/raftstore"
+)
+
+// lastOf is a state machine whose state is the number in the last entry.
+type lastOf struct{ number uint64 }
+
+func (m *lastOf) Apply(entry *raft.Log) any {
+	m.number = binary.LittleEndian.Uint64(entry.Data)
+	return nil
+}
+func (m *lastOf) StoreConfiguration(uint64, raft.Configuration) {}
+func (m *lastOf) Snapshot() (raft.FSMSnapshot, error)           { return nil, raft.ErrNothingNewToSnapshot }
+func (m *lastOf) Restore(from io.ReadCloser) error {
+	defer from.Close()
+	return binary.Read(from, binary.LittleEndian, &m.number)
+}
+
+// fed is a messenger whose messages come from the test, as from connections that are served in any order.
+type fed struct {
+	*raft.InmemTransport
+	came chan raft.RPC
+}
+
+func (f fed) Consumer() <-chan raft.RPC { return f.came }
+
+func (f fed) answer(t *testing.T, command any, data []byte) (answer any, err error) {
+	t.Helper()
+	answers := make(chan raft.RPCResponse, 1)
+	f.came <- raft.RPC{Command: command, Reader: bytes.NewReader(data), RespChan: answers}
+	select {
+	case r := <-answers:
+		return r.Response, r.Error
+	case <-time.After(time.Minute):
+		t.Fatal("no answer within a minute")
+		return nil, nil
+	}
+}
+
+const (
+	staleTerm   = 7
+	staleLeader = "leader:1"
+)
+
+// follower is a node that follows a leader that the test plays.
+type follower struct {
+	*Node
+	t       *testing.T
+	fed     fed
+	machine *lastOf
+	store   *raftstore.Dir
+}
+
+func newFollower(t *testing.T) *follower {
+	_, inmem := raft.NewInmemTransport("follower:1")
+	f := &follower{t: t, fed: fed{inmem, make(chan raft.RPC)}, machine: &lastOf{}}
+	var err error
+	if f.store, err = raftstore.Open(t.TempDir(), raftstore.OwnLog, slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
+	f.Node = New(t.Context(), "follower", time.Hour, clock.New(time.Now), slog.New(slog.DiscardHandler), func(err error) { t.Error(err) })
+	err = f.Start(StartConfig{Machine: f.machine, Logs: f.store.Logs(), Stable: f.store.Stable(), Snapshots: f.store.Snapshots(), Messenger: f.fed, Observe: func(*raft.Observation) bool { return false }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := f.ShutDown(); err != nil {
+			t.Error(err)
+		}
+		if err := f.store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return f
+}
+
+func head() raft.RPCHeader {
+	return raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte("leader"), Addr: []byte(staleLeader)}
+}
+
+func numbered(number uint64) []byte { return binary.LittleEndian.AppendUint64(nil, number) }
+
+// install sends the state after an entry.
+func (f *follower) install(index uint64) (ok bool) {
+	f.t.Helper()
+	members := raft.Configuration{Servers: []raft.Server{{ID: "leader", Address: staleLeader}, {ID: "follower", Address: "follower:1"}}}
+	answer, err := f.fed.answer(f.t, &raft.InstallSnapshotRequest{
+		RPCHeader: head(), SnapshotVersion: raft.SnapshotVersionMax, Term: staleTerm, LastLogIndex: index, LastLogTerm: staleTerm, Size: 8,
+		Configuration: raft.EncodeConfiguration(members), ConfigurationIndex: 1,
+	}, numbered(index))
+	return err == nil && answer.(*raft.InstallSnapshotResponse).Success
+}
+
+// append sends the entries from one to another, of which all but the last few are committed.
+func (f *follower) append(from, to, committed uint64) {
+	f.t.Helper()
+	args := &raft.AppendEntriesRequest{RPCHeader: head(), Term: staleTerm, PrevLogEntry: from - 1, PrevLogTerm: staleTerm, LeaderCommitIndex: committed}
+	for i := from; i <= to; i++ {
+		args.Entries = append(args.Entries, &raft.Log{Index: i, Term: staleTerm, Type: raft.LogCommand, Data: numbered(i)})
+	}
+	if answer, err := f.fed.answer(f.t, args, nil); err != nil || !answer.(*raft.AppendEntriesResponse).Success {
+		f.t.Fatalf("entries %d to %d: %+v, %v", from, to, answer, err)
+	}
+}
+
+// state waits until the state machine has done all that it was told, and returns its number.
+func (f *follower) state() uint64 {
+	f.t.Helper()
+	ctx, cancel := context.WithTimeout(f.t.Context(), time.Minute)
+	defer cancel()
+	_ = f.Await(ctx, func() error { return f.Snapshot().Error() })
+	return f.machine.number
+}
+
+// A leader that has waited too long for an answer sends its snapshot once more, on another connection. The first one may be served last, even after
+// entries that follow: then it changes nothing, and no entry is forgotten that this node has confirmed.
+func TestStaleSnapshotChangesNothing(t *testing.T) {
+	for name, committed := range map[string]uint64{"applied": 12, "confirmed": 10} {
+		t.Run(name, func(t *testing.T) {
+			f := newFollower(t)
+			if !f.install(10) || f.state() != 10 {
+				t.Fatalf("not installed: %d", f.machine.number)
+			}
+			if !f.install(10) {
+				t.Error("what is here already and has nothing behind it, is not installed again, so its sender would repeat it for ever")
+			}
+			f.append(11, 12, committed)
+			if got := f.state(); got != committed {
+				t.Fatalf("entry %d is applied, want %d", got, committed)
+			}
+			for _, stale := range []uint64{10, 9} {
+				if f.install(stale) {
+					t.Errorf("the state after entry %d is installed behind entry 12", stale)
+				}
+				var entry raft.Log
+				if err := f.store.Logs().GetLog(12, &entry); err != nil {
+					t.Errorf("entry 12, which this node has confirmed: %v", err)
+				}
+				if got := f.state(); got != committed {
+					t.Errorf("the state is that of entry %d, want %d", got, committed)
+				}
+			}
+			f.append(13, 13, 13)
+			if got := f.state(); got != 13 {
+				t.Errorf("the state is that of entry %d, want 13", got)
+			}
+			if all, err := f.store.Snapshots().List(); err != nil || len(all) != 1 || all[0].Index != 10 {
+				t.Errorf("the newest snapshot is %+v, %v", all, err)
+			}
+			if !f.install(20) || f.state() != 20 {
+				t.Errorf("a newer snapshot is not installed: the state is that of entry %d", f.machine.number)
+			}
+		})
+	}
+}
