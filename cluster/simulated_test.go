@@ -36,7 +36,7 @@ import (
 // memDisk is a Disk in memory, which can be slow, hang, or lose power. It outlives the nodes that use it.
 type memDisk struct {
 	*raft.InmemStore
-	snapshots *raft.InmemSnapshotStore
+	snapshots memSnapshots
 	node      string
 	run       int // of wipes: a wiped disk is another incarnation
 	clock     raftstore.SavedClock
@@ -51,12 +51,12 @@ type memDisk struct {
 }
 
 func newMemDisk(run int) *memDisk {
-	return &memDisk{InmemStore: raft.NewInmemStore(), snapshots: raft.NewInmemSnapshotStore(), run: run}
+	return &memDisk{InmemStore: raft.NewInmemStore(), run: run}
 }
 
 func (d *memDisk) Logs() raft.LogStore           { return d }
 func (d *memDisk) Stable() raft.StableStore      { return d }
-func (d *memDisk) Snapshots() raft.SnapshotStore { return d.snapshots }
+func (d *memDisk) Snapshots() raft.SnapshotStore { return &d.snapshots }
 func (d *memDisk) Close() error                  { return nil }
 func (d *memDisk) Incarnation(node string) (string, error) {
 	if d.node == "" {
