@@ -65,6 +65,7 @@ func (m *durableMachine) Restore(from io.ReadCloser) error {
 type durableTransport struct {
 	*transport.RaftTransport
 	log   *asynclog.Log
+	leads func(term uint64) bool // this node, in that term
 	beats time.Duration // at whose multiples messages without entries leave, with those of other groups; 0 for at once
 }
 
@@ -74,6 +75,9 @@ func (t durableTransport) AppendEntries(id raft.ServerID, target raft.ServerAddr
 		t.hold(args)
 	}
 	args.LeaderCommitIndex = min(args.LeaderCommitIndex, t.log.Durable())
+	if !t.leads(args.Term) { // its entries may be the next leader's, behind one of this node's that was replaced while they were read
+		return raft.ErrLeadershipLost
+	}
 	return t.RaftTransport.AppendEntries(id, target, args, resp)
 }
 
