@@ -66,7 +66,7 @@ type durableTransport struct {
 	*transport.RaftTransport
 	log   *asynclog.Log
 	leads func(term uint64) bool // this node, in that term
-	beats time.Duration // at whose multiples messages without entries leave, with those of other groups; 0 for at once
+	beats time.Duration          // at whose multiples messages without entries leave, with those of other groups; 0 for at once
 }
 
 // AppendEntries implements raft.Transport.
