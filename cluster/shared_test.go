@@ -206,3 +206,21 @@ func TestWaitForSharedLimit(t *testing.T) {
 		}
 	})
 }
+
+// A late Lend, whose purse has gone meanwhile, leaves tokens with a group that does not know of them: they count as spent.
+func TestLoanWithoutPurse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := simulateShared(t, []string{"global:*"}, faultGroups, "a", "b", "c")
+		defer s.stop()
+		global := acquire("global:x", 20, 5)
+		away := 1 + slot.GroupOf(slot.Of(global.Key), faultGroups)%faultGroups
+		lend := engine.Op{Verb: engine.Lend, Key: global.Key, Limit: global.Limit, Tokens: 5, Options: engine.Whole, Who: fmt.Append(nil, "group/", away), Loan: &engine.Loan{Number: 7}}
+		if res := do(s.leader(), lend)[0]; res.Granted != 5 {
+			t.Fatalf("%+v", res)
+		}
+		time.Sleep(30 * time.Second)
+		if home := do(s.leader(), engine.Op{Verb: engine.Look, Key: global.Key})[0]; home.Lent != 0 || home.Remaining != 15 {
+			t.Errorf("home has %d left and %d lent", home.Remaining, home.Lent)
+		}
+	})
+}

@@ -120,7 +120,8 @@ func metaOf(from io.ReadCloser) *raft.SnapshotMeta {
 type durableTransport struct {
 	*transport.RaftTransport
 	log   *asynclog.Log
-	beats time.Duration // at whose multiples messages without entries leave, with those of other groups; 0 for at once
+	leads func(term uint64) bool // this node, in that term
+	beats time.Duration          // at whose multiples messages without entries leave, with those of other groups; 0 for at once
 }
 
 // AppendEntries implements raft.Transport.
@@ -129,6 +130,9 @@ func (t durableTransport) AppendEntries(id raft.ServerID, target raft.ServerAddr
 		t.hold(args)
 	}
 	args.LeaderCommitIndex = min(args.LeaderCommitIndex, t.log.Durable())
+	if !t.leads(args.Term) { // its entries may be the next leader's, behind one of this node's that was replaced while they were read
+		return raft.ErrLeadershipLost
+	}
 	return t.RaftTransport.AppendEntries(id, target, args, resp)
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/cluster/asynclog"
+	"github.com/stintdb/stint/cluster/transport"
 )
 
 // counted counts the entries that reach the state machine.
@@ -56,6 +57,19 @@ func TestNothingFollowsAnEntryThatTheDiskLacks(t *testing.T) {
 // There is no pipeline, in which the commit index would leave as it is.
 func TestNoPipeline(t *testing.T) {
 	if _, err := (durableTransport{}).AppendEntriesPipeline("", ""); !errors.Is(err, raft.ErrPipelineReplicationNotSupported) {
+		t.Error(err)
+	}
+}
+
+// A node that has lost the lead while it read the entries of a message does not send it.
+func TestNoEntriesOfAFormerTerm(t *testing.T) {
+	log, err := asynclog.New(raft.NewInmemStore(), func() bool { return false }, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	to := durableTransport{RaftTransport: &transport.RaftTransport{}, log: log, leads: func(term uint64) bool { return term == 5 }}
+	if err := to.AppendEntries("b", "b", &raft.AppendEntriesRequest{Term: 4, PrevLogEntry: 1}, &raft.AppendEntriesResponse{}); !errors.Is(err, raft.ErrLeadershipLost) {
 		t.Error(err)
 	}
 }

@@ -92,6 +92,9 @@ func (n *Node) HasLog() bool { return n.LastIndex() > 0 }
 // leads reports whether this node leads, in Raft's eyes.
 func (n *Node) leads() bool { return n.running.Load() && n.State() == raft.Leader }
 
+// leadsIn reports whether this node leads in a term.
+func (n *Node) leadsIn(term uint64) bool { return n.leads() && n.CurrentTerm() == term }
+
 // DiskFails reports whether the disk refuses entries that this node has taken as leader.
 func (n *Node) DiskFails() bool { return n.entries.Fails() }
 
@@ -104,7 +107,7 @@ func (n *Node) ShutDown() error {
 
 // replicatesTo reports whether this node leads in a term and has another node at an address among the members.
 func (n *Node) replicatesTo(id raft.ServerID, target raft.ServerAddress, term uint64) bool {
-	return n.Ctx.Err() == nil && n.State() == raft.Leader && n.CurrentTerm() == term &&
+	return n.Ctx.Err() == nil && n.leadsIn(term) &&
 		slices.ContainsFunc(n.Servers(), func(s raft.Server) bool { return s.ID == id && s.Address == target })
 }
 

@@ -57,12 +57,8 @@ func (t *Transport) deliver(question any, in io.Reader) (a raft.RPCResponse, err
 	}
 	if handle := t.heartbeat.Load(); isHeartbeat && handle != nil {
 		(*handle)(rpc)
-	} else {
-		select {
-		case t.consumer <- rpc:
-		case <-t.closed:
-			return a, raft.ErrTransportShutdown
-		}
+	} else if !t.pass(rpc) {
+		return a, raft.ErrTransportShutdown
 	}
 	select {
 	case a = <-answered:

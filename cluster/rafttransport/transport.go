@@ -45,9 +45,7 @@ func (t *Transport) consumeOld() {
 	for {
 		select {
 		case rpc := <-t.links.old.Consumer():
-			select {
-			case t.consumer <- rpc:
-			case <-t.closed:
+			if !t.pass(rpc) {
 				return
 			}
 		case <-t.closed:
@@ -76,6 +74,9 @@ func (t *Transport) LocalAddr() raft.ServerAddress { return raft.ServerAddress(t
 
 // EncodePeer implements raft.Transport.
 func (t *Transport) EncodePeer(_ raft.ServerID, address raft.ServerAddress) []byte {
+	if t.links.OnMessage != nil {
+		t.links.OnMessage()
+	}
 	return []byte(address)
 }
 
@@ -99,6 +100,7 @@ func (t *Transport) AppendEntriesPipeline(raft.ServerID, raft.ServerAddress) (ra
 // AppendEntries implements raft.Transport. It takes from args the entries that are too many for one message.
 func (t *Transport) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
 	args.Entries = fitting(args.Entries)
+	capCommit(args) // for followers of a version that does not
 	return t.ask(id, target, kindAppendEntries, args, resp, func(old *raft.NetworkTransport) error { return old.AppendEntries(id, target, args, resp) })
 }
 

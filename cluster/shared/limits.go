@@ -37,10 +37,13 @@ type Replica struct {
 	Store  Store
 }
 
-// Store is the part of a group's store that has its purses.
+// Store is the part of a group's store that has its purses and loans.
 type Store interface {
 	PurseCount() int64
 	Purses(visit func(key []byte, limit limits.Limit, p purse.Purse))
+	LentKeys() int64
+	Shards() int
+	ScanLoans(shard int, visit func(key, holder []byte, tokens int64))
 }
 
 // Options configure Limits.
@@ -56,6 +59,7 @@ const (
 	ahead       = 250 * time.Millisecond // the time whose demand is held
 	idleAfter   = 500 * time.Millisecond // unused tokens are returned
 	tidyEvery   = 100 * time.Millisecond
+	voidEvery   = 5 * time.Second        // loans without purses are looked for
 	denyFor     = 100 * time.Millisecond // a denial of home is repeated, unless its wait is shorter
 	forgetAfter = 10 * time.Second       // a key without requests
 	measureOver = 50 * time.Millisecond  // demand is measured

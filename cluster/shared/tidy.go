@@ -8,12 +8,16 @@ import (
 	"github.com/stintdb/stint/engine/purse"
 )
 
-// tidy returns tokens that nobody uses, ends requests that have waited for too long, and forgets keys without demand, until the end.
+// tidy returns tokens that nobody uses, voids lost loans, ends requests that have waited for too long, and forgets keys without demand, until the end.
 func (l *Limits) tidy() {
-	ticks := time.NewTicker(tidyEvery)
+	ticks, voids := time.NewTicker(tidyEvery), time.NewTicker(voidEvery)
 	defer ticks.Stop()
+	defer voids.Stop()
+	var lost map[purseID]bool
 	for {
 		select {
+		case <-voids.C:
+			lost = l.voidLost(lost)
 		case <-ticks.C:
 			for _, g := range l.opt.Replicas() {
 				if g.Store.PurseCount() > 0 && g.Leads() {
