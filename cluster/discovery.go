@@ -100,7 +100,7 @@ func (d *discovery) joinOrBootstrap(ctx context.Context, others []group.MemberSt
 	}
 	delete(fresh, raftnode.NodeName(d.id))
 	if len(fresh)+1 < d.opt.BootstrapExpect {
-		d.log.Once("waiting", "waiting for other nodes to form a cluster with", "met", len(fresh)+1, "bootstrap_expect", d.opt.BootstrapExpect)
+		d.log.Once("waiting", "waiting for other nodes to form a cluster with", "met", len(fresh)+1, "bootstrap_expect", d.opt.BootstrapExpect, "unanswered", strings.Join(d.statuses.silentFor(0), ", "))
 		return
 	}
 	met := slices.Collect(maps.Values(fresh))

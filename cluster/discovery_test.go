@@ -207,7 +207,7 @@ func TestClusterFormsOfThoseExpected(t *testing.T) {
 		s.start("c")
 		s.start("e")
 		time.Sleep(10 * time.Second)
-		if !log.Has("waiting for other nodes") {
+		if !log.Has("waiting for other nodes") || !log.Has(`unanswered="a (`) {
 			t.Errorf("the log does not say what it waits for:\n%s", log)
 		}
 		s.start("d")

@@ -16,7 +16,7 @@ import (
 	"github.com/stintdb/stint/internal/testwait"
 )
 
-var localPort = regexp.MustCompile(`\b[67]00[1-9]\b`)
+var localPort = regexp.MustCompile(`\b[678]00[1-9]\b`)
 
 // TestClusterExamples starts the cluster of docs/cluster.md with the lines of the page, but on
 // reserved ports, and runs the other examples of the page on it.
@@ -103,7 +103,7 @@ func (e *examples) shell(command string) string {
 
 // background runs a server until the end of the test, which fails unless it then ends well.
 func (e *examples) background(script string) {
-	p := testserver.NewProcess(e.T, "sh", "-c", strings.Replace(script, "stint server", "exec stint server --admin '' --cluster-heartbeat 1s --decide-timeout 20s", 1)) // so that a busy machine causes neither elections nor refusals
+	p := testserver.NewProcess(e.T, "sh", "-c", strings.Replace(script, "stint server", "exec stint server --cluster-heartbeat 1s --decide-timeout 20s", 1)) // so that a busy machine causes neither elections nor refusals
 	p.Dir = e.dir
 	p.Env = append(os.Environ(), "PATH="+e.tools+string(os.PathListSeparator)+os.Getenv("PATH"))
 	p.Start(e.T)

@@ -240,6 +240,12 @@ func TestNodeThatHasNotCaughtUp(t *testing.T) {
 	if err := p.Ready(); !errors.Is(err, errImporting) {
 		t.Errorf("ready before the import: %v", err)
 	}
+	st.AwaitsImport, st.Members = false, st.Members[1:]
+	p = newClusterPlayer(t, &fakeCluster{status: st})
+	p.Server.serving.Store(true)
+	if err := p.Ready(); !errors.Is(err, errNotMember) {
+		t.Errorf("ready after its removal: %v", err)
+	}
 }
 
 // A follower that has heard of its leader, but not yet where clients reach it, is not connected to nobody.

@@ -97,7 +97,7 @@ func (l *leaderRole) stepDown() {
 		l.clock.Follow()
 		l.leader.note(l.opt.Advertise)
 		l.proposer.Resume() // a transfer need not have ended
-		l.log.Info("no longer the leader", "term", r.term)
+		l.raft.LogLoss(r.term, r.transferring.Load())
 	}
 	l.leader.changed.Broadcast()
 }
@@ -112,7 +112,7 @@ func (l *leaderRole) lead(ctx context.Context) {
 		}
 		for ctx.Err() == nil && l.raft.CurrentTerm() == term {
 			l.renewLease(ctx, term)
-			clock.Sleep(ctx, clock.UntilNext(l.leaseRenewal()))
+			l.raft.Sleep(ctx, clock.UntilNext(l.leaseRenewal()))
 		}
 		l.stepDown()
 	}

@@ -35,6 +35,10 @@ type Node struct {
 	restored  atomic.Pointer[raft.SnapshotMeta] // the last snapshot that replaced the state
 	reloading sync.Mutex                        // while Raft's settings are being changed
 
+	leadsSince atomic.Int64 // on the monotonic clock, 0 if it does not
+	lost       atomic.Pointer[loss]
+	paused     atomic.Pointer[pause]
+
 	mu          sync.Mutex
 	ending      bool           // the node is being closed: ask Raft nothing
 	Outstanding sync.WaitGroup // questions that Raft has not answered

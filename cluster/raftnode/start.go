@@ -42,10 +42,7 @@ func (n *Node) Start(s StartConfig) error {
 	config.LocalID = n.ID
 	config.Logger = logger
 	config.HeartbeatTimeout, config.ElectionTimeout = n.heartbeat, n.heartbeat
-	// How long a leader that reaches no majority goes on trying: nearly as long as others wait before they elect
-	// another, or a moment without processor time would cost an election. It decides nothing in that time, because
-	// nothing is committed, and answers nothing without its lease, which is separate from Raft's.
-	config.LeaderLeaseTimeout = n.heartbeat * 9 / 10
+	config.LeaderLeaseTimeout = n.leaderTimeout()
 	config.CommitTimeout = n.heartbeat / 6
 	config.SnapshotThreshold = math.MaxUint64 >> 1 // compactLog counts bytes instead
 	config.SnapshotInterval = time.Hour
@@ -67,7 +64,12 @@ func (n *Node) Start(s StartConfig) error {
 		return err
 	}
 	n.running.Store(true)
-	n.RegisterObserver(raft.NewObserver(nil, false, s.Observe))
+	n.RegisterObserver(raft.NewObserver(nil, false, func(o *raft.Observation) bool {
+		if state, changed := o.Data.(raft.RaftState); changed {
+			n.noteState(state)
+		}
+		return s.Observe(o)
+	}))
 	return nil
 }
 

@@ -121,7 +121,7 @@ func refuseStandalone(dir string) error {
 		return err
 	}
 	if files = append(files, others...); len(files) > 0 {
-		return fmt.Errorf("%s holds the state of a server that stood alone (%s); start the node with an empty --dir, and carry that state over as docs/cluster.md says", dir, files[0])
+		return fmt.Errorf("%s holds the state of a server that stood alone (%s); start the node with an empty --dir; a new cluster gets that state by --cluster-import %s at one node", dir, files[0], dir)
 	}
 	return nil
 }

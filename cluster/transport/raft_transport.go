@@ -95,6 +95,16 @@ func (f *Follower) Progress(term uint64, since time.Duration) (match uint64, hea
 	return f.match, f.term == term && f.heard >= since && !f.lost
 }
 
+// Heard is when the follower last answered the leader of a term, 0 if it did not.
+func (f *Follower) Heard(term uint64) time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.term != term {
+		return 0
+	}
+	return f.heard
+}
+
 // NoteConnected notes that a node has made a connection to this one.
 func (t *RaftTransport) NoteConnected(id raft.ServerID) {
 	t.mu.Lock()

@@ -237,6 +237,11 @@ func TestPolicies(t *testing.T) {
 		t.Errorf("after raising a limit what was taken must carry over: %+v", res)
 	}
 	ask(s, epoch, engine.Op{Verb: engine.SetOverride, Key: name, Who: []byte("a"), Parts: []engine.Op{{Key: []byte("user:{}"), Limit: bucket(10, 1, 3600*sec)}}})
+	for id, want := range map[string]bool{"a": true, "b": false} {
+		if p, _ := s.PolicyOf(string(name), []byte(id)); p.IsOwn != want {
+			t.Errorf("%s has limits of its own: %v", id, p.IsOwn)
+		}
+	}
 	if res := check("a"); !res.Allowed || len(res.Parts) != 1 || res.Parts[0].Remaining != 7 {
 		t.Errorf("with an override: %+v", res)
 	}

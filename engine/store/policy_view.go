@@ -17,6 +17,7 @@ type Policy struct {
 	Parts      []engine.Op // Key and Who are written as with [engine.NamedFields]
 	Overrides  []Override  // only as [Store.Policy] returns it
 	Overridden int         // callers held to other limits
+	IsOwn      bool        // Parts are an override's
 
 	Granted, Denied, ShadowDenied int64
 }
@@ -74,6 +75,7 @@ func (p *policies) PolicyOf(name string, id []byte) (Policy, bool) {
 	}
 	found, parts := p.view(name, known), known.parts
 	if id != nil {
+		_, found.IsOwn = known.overrides[string(id)]
 		parts = known.partsFor(id)
 	}
 	found.Parts = opsOf(parts, true)

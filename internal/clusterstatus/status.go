@@ -2,7 +2,10 @@
 // neither knows the other.
 package clusterstatus
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // State is a node's current role.
 type State string
@@ -181,6 +184,11 @@ type Latency struct {
 	Bounds []time.Duration
 	Counts []int64 // one more than Bounds
 	Sum    time.Duration
+}
+
+// IsMember reports whether this node is a member, as far as it knows.
+func (s *Status) IsMember() bool {
+	return slices.ContainsFunc(s.Members, func(m Member) bool { return m.ID == s.NodeID })
 }
 
 // HasLeader reports whether a leader is known.

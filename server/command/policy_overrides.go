@@ -67,6 +67,9 @@ func writeOverrides(s Session, w *resp.Writer, name, from string, count int) {
 			break
 		}
 		own, _ := s.Server().Keys().PolicyOf(name, []byte(id))
+		if !own.IsOwn {
+			continue // it was removed since
+		}
 		o := override{id: id, specs: specTexts(own.Parts)}
 		bytes += len(id)
 		for _, spec := range o.specs {

@@ -10,7 +10,7 @@ type DeniedKey struct {
 
 var topRows = []Row{{
 	Name: "rl.top", Syntax: "[n]", Group: "limiter",
-	Summary: "The keys with the most denials in the last 4 to 5 minutes, the highest count first. n is 10 by default.",
+	Summary: "The keys with the most denials in the last 4 to 5 minutes, the highest count first. Counts begin with the process. n is 10 by default.",
 	Returns: "an array with one array of key, denied and error for each key. The true count is between denied - error and denied. At high rates denials are sampled: then the true count is between denied - error and denied + error, in all but 3 of 1000 cases.",
 	Cost:    LongText, Flags: ReadOnly | Admin | Dangerous, Run: runTop,
 }}

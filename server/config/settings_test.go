@@ -55,6 +55,7 @@ func TestSuggest(t *testing.T) {
 	for name, want := range map[string]string{
 		"max-client": "max-clients", "max_clients": "max-clients", "maxclients": "max-clients", "MAXMEM": "max-memory",
 		"port": "listen", "bind": "listen", "time-out": "idle-timeout", "lisen": "listen", "LOG_LEVL": "log-level",
+		"admin-listen": "admin", "admin-tokn": "admin-token", "data-dir": "dir", "peers": "cluster-peers", "metrics-port": "admin", "tls-port": "tls-listen", "cluster-group": "groups",
 		"zzz": "", "": "", "x": "", "requirepas": "requirepass", "aof": "",
 	} {
 		if got := Suggest(name); got != want {

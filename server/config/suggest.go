@@ -6,8 +6,11 @@ import (
 	"github.com/stintdb/stint/internal/spelling"
 )
 
-// renamed are names of redis.conf whose setting has another name in Stint.
-var renamed = map[string]string{"port": "listen", "bind": "listen", "unixsocket": "listen", "loglevel": "log-level"}
+// renamed are names of redis.conf, and of other servers, whose setting has another name in Stint.
+var renamed = map[string]string{
+	"port": "listen", "bind": "listen", "unixsocket": "listen", "loglevel": "log-level", "tls-port": "tls-listen",
+	"metrics": "admin", "join": "cluster-peers", "node-name": "node-id",
+}
 
 // Suggest returns the name of the setting someone probably meant by an unknown name, or "".
 func Suggest(name string) string {
@@ -25,8 +28,44 @@ func Suggest(name string) string {
 			names = append(names, Settings[i].Redis)
 		}
 	}
-	if s, found := Lookup(spelling.Nearest(name, names)); found {
-		return s.Name
+	first, _, _ := strings.Cut(name, "-")
+	for _, nearest := range []string{nearestByWords(name, names), renamed[first], spelling.Nearest(name, names)} {
+		if s, found := Lookup(nearest); found {
+			return s.Name
+		}
 	}
 	return ""
 }
+
+// nearestByWords returns the name that has the most words in common with another, and nearly half of them at least, or "". Of equal ones it is
+// that with the same first word: admin-listen is rather admin than admin-token, though that takes fewer letters.
+func nearestByWords(name string, names []string) (best string) {
+	words, most := strings.Split(name, "-"), 0.0
+	for _, candidate := range names {
+		if plain(candidate) == plain(name) {
+			return candidate
+		}
+		others := strings.Split(candidate, "-")
+		common, alike := 0, 0.0
+		for _, w := range words {
+			if near := spelling.Nearest(w, others); near != "" {
+				common++
+				alike += float64(min(len(w), len(near))) / float64(max(len(w), len(near)))
+			}
+		}
+		share := alike / float64(len(words)+len(others)-common)
+		if share < 0.4 {
+			continue
+		}
+		if words[0] == others[0] {
+			share += 0.1
+		}
+		if share > most {
+			best, most = candidate, share
+		}
+	}
+	return best
+}
+
+// plain is a name without the dashes that people add or forget.
+func plain(name string) string { return strings.ReplaceAll(name, "-", "") }

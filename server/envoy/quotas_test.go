@@ -80,14 +80,14 @@ func TestQuotas(t *testing.T) {
 	h.do("RL.POLICY SET plans TB plan:{} 800 100/s")
 	s := h.quotas(context.Background())
 	for _, step := range []struct{ domain, id, want string }{
-		{"shop", "table=orders", "DENY_ALL | 1, 137/60s"},
+		{"shop", "table=orders", "DENY_ALL | 1, 143/60s"},
 		{"shop", "to=x,kind=mail", "DENY_ALL | 1, 1/31536000s"},
 		{"shop", "free=1", "ALLOW_ALL"},
 		{"shop", "banned=1", "DENY_ALL"},
 		{"shop", "trial=1", "ALLOW_ALL"},
 		{"shop", "nobody=1", "ALLOW_ALL"},
 		{"nobody", "a=b", "ALLOW_ALL"},
-		{"stint", "plan=ann", "DENY_ALL | 5, 479/60s"},
+		{"stint", "plan=ann", "DENY_ALL | 5, 2875/60s"},
 		{"stint", "plan=", "DENY_ALL"},
 	} {
 		got, err := s.ask(step.domain, usageOf(step.id, 0, 1, 0))
@@ -96,7 +96,7 @@ func TestQuotas(t *testing.T) {
 		}
 	}
 	got, err := s.ask("stint", usageOf("plan=ann", 0, 0, 0))
-	if want := "5, 479/60s"; err != nil || got != want {
+	if want := "5, 2875/60s"; err != nil || got != want {
 		t.Errorf("again: %q, %v, want %q", got, err, want)
 	}
 	if m := h.server.MetricsSnapshot().Envoy.Quotas; m.Streams != 1 || m.Buckets != 3 || m.Reports != 10 || m.Changes != 3 {

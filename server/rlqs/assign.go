@@ -39,12 +39,17 @@ func (q *quota) planTokens(s *share) (b bucket, wants bool) {
 // changes, each of which takes a full bucket.
 func (q *quota) planRate(s *share) (b bucket, wants bool) {
 	have, home := &s.now, q.tokens.free+q.spareTokens()
-	b.tokens = max(1, int64(min(q.part(s.demand)*float64(q.limit.Capacity)*5/8, max(5, s.demand))))
+	expects := s.demand
 	if s.demand > 0 && q.inSlots > 0 {
 		most := 2*s.demand*float64(q.by.interval) + float64(q.by.units.Capacity)/16
+		if isAlone := q.part(s.demand) == 1; isAlone && !s.known { // its first report tells no demand: the other half is for newcomers
+			most = max(most, float64(q.by.units.Capacity)/2)
+			expects = max(expects, most/float64(q.by.interval)/8)
+		}
 		due := float64(q.by.units.Capacity) * q.part(q.ownDemand) * s.demand / q.inSlots
 		b.units = int64(min(most, due))
 	}
+	b.tokens = max(1, int64(min(q.part(s.demand)*float64(q.limit.Capacity)*5/8, max(5, expects))))
 	could := min(b.units, have.units+q.spareUnits()+q.units.free)
 	switch raises := s.denied && 100*could > 103*have.units; {
 	case !have.lives():

@@ -138,3 +138,21 @@ func TestSmallLimit(t *testing.T) {
 		t.Errorf("%d are granted in a minute of 5 and 5 a minute", n)
 	}
 }
+
+// An Envoy that is alone may use nearly half of the rate from its first report on, before a second one tells its demand; others that begin
+// with it get a part of the rest.
+func TestFirstShare(t *testing.T) {
+	for _, limit := range []Limit{{20, 20, time.Second}, {1000, 1000, time.Second}} {
+		for envoys := 1; envoys <= 4; envoys++ {
+			w := newWorld(1, limit, 3, slices.Repeat([]float64{limit.perSecond()}, envoys)...)
+			w.run(time.Second)
+			before := w.granted()
+			w.run(3 * time.Second)
+			got, least := float64(w.granted()-before)/(3*limit.perSecond()), 0.35
+			if t.Logf("%v: %d Envoys grant %.2f of the rate before their second report", limit, envoys, got); got < least || w.highest > 1+1e-9 || w.unlent > 1e-9 {
+				t.Errorf("%v: %d Envoys grant %.2f of the rate; %.3f of the capacity beyond it, %.3f not set aside", limit, envoys, got, w.highest, w.unlent)
+			}
+			w.home.Close()
+		}
+	}
+}

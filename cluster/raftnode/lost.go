@@ -1,0 +1,102 @@
+package raftnode
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/stintdb/stint/cluster/clock"
+)
+
+// loss is why Raft ended this node's leadership of a term.
+type loss struct {
+	term   uint64
+	reason string
+	silent string // the voters that did not answer, and for how long
+	remedy string
+}
+
+// pause is a sleep of this node's leader that lasted longer than asked: the process had no processor time.
+type pause struct{ ended, late time.Duration }
+
+// leaderTimeout is how long a leader that reaches no majority goes on trying: nearly as long as others wait before they elect
+// another, or a moment without processor time would cost an election. It decides nothing in that time, because nothing is
+// committed, and answers nothing without its lease, which is separate from Raft's.
+func (n *Node) leaderTimeout() time.Duration { return n.heartbeat * 9 / 10 }
+
+// noteState notes the beginning and the end of this node's leadership. Raft calls it as it changes its state: a moment
+// later the terms and answers are others.
+func (n *Node) noteState(state raft.RaftState) {
+	if state == raft.Leader {
+		n.leadsSince.Store(max(1, int64(n.clock.Mono())))
+	} else if since := n.leadsSince.Swap(0); since > 0 {
+		n.lost.Store(n.explain(time.Duration(since)))
+	}
+}
+
+// explain says why a leadership that began at since on the monotonic clock ends now.
+func (n *Node) explain(since time.Duration) *loss {
+	l := &loss{term: n.CurrentTerm()}
+	voters, isVoter, least, silent := 0, false, time.Duration(0), []string(nil)
+	for _, s := range n.Servers() {
+		if s.Suffrage != raft.Voter {
+			continue
+		}
+		voters++
+		isVoter = isVoter || s.ID == n.ID
+		silence := n.clock.Mono() - max(since, n.Transport.Follower(s.ID).Heard(l.term))
+		if s.ID == n.ID || silence < n.leaderTimeout() {
+			continue
+		}
+		if len(silent) == 0 || silence < least {
+			least = silence
+		}
+		silent = append(silent, fmt.Sprintf("%s for %v", NodeName(s.ID), silence.Round(time.Millisecond)))
+	}
+	l.silent = strings.Join(silent, ", ")
+	switch {
+	case !isVoter:
+		l.reason, l.remedy = "this node was removed from the voters", "none is needed"
+	case 2*(voters-len(silent)) <= voters:
+		l.reason = fmt.Sprintf("no majority of the %d voters has answered for %v", voters, least.Round(time.Millisecond))
+		l.remedy = "see to the silent nodes and the network; if they run, and are only slow, lengthen --cluster-heartbeat on every node"
+	default:
+		l.reason = fmt.Sprintf("others elected a leader, because they had heard nothing from this one for %v", n.heartbeat)
+		l.remedy = "see to the network, and whether this machine is too busy; if so, lengthen --cluster-heartbeat on every node"
+	}
+	return l
+}
+
+// Sleep waits, or until ctx is done, and notes if it wakes late.
+func (n *Node) Sleep(ctx context.Context, d time.Duration) {
+	due := n.clock.Mono() + d
+	clock.Sleep(ctx, d)
+	if now := n.clock.Mono(); now-due > n.heartbeat/4 {
+		n.paused.Store(&pause{now, now - due})
+	}
+}
+
+// LogLoss logs why this node no longer leads in a term, and what to do about it.
+func (n *Node) LogLoss(term uint64, transferred bool) {
+	l := n.lost.Load()
+	switch {
+	case transferred:
+		n.log.Info("no longer the leader", "term", term, "reason", "leadership was transferred")
+		return
+	case l == nil || l.term < term:
+		n.log.Info("no longer the leader", "term", term, "reason", "this node has given it up")
+		return
+	}
+	fields, remedy := []any{"term", term, "reason", l.reason}, l.remedy
+	if l.silent != "" {
+		fields = append(fields, "silent", l.silent)
+	}
+	if p := n.paused.Load(); p != nil && n.clock.Mono()-p.ended < 2*n.heartbeat {
+		fields = append(fields, "stood_still", p.late.Round(time.Millisecond))
+		remedy = "this process had no processor time: give it more, or lengthen --cluster-heartbeat on every node"
+	}
+	n.log.Warn("no longer the leader", append(fields, "remedy", remedy)...)
+}
