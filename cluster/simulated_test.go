@@ -303,7 +303,7 @@ func (s *simulated) options(name, address string, disk Disk) Options {
 
 // hesitate holds a message up that is half put together, when hesitating.
 func (s *simulated) hesitate() {
-	if s.hesitating.Load() && rand.IntN(2) == 0 {
+	if s.hesitating.Load() && rand.IntN(8) == 0 {
 		time.Sleep(time.Duration(rand.IntN(20)) * time.Millisecond)
 	}
 }
