@@ -80,7 +80,7 @@ func (d *memDisk) StoreLogs(logs []*raft.Log) error {
 	if hanging != nil {
 		<-hanging
 	}
-	if d.hesitating != nil && d.hesitating.Load() { // what this node does beside a write goes on before
+	if d.hesitating != nil && d.hesitating.Load() { // goroutines beside the write come first
 		delay = max(delay, time.Microsecond)
 	}
 	if delay > 0 {
