@@ -80,7 +80,7 @@ func (d *memDisk) StoreLogs(logs []*raft.Log) error {
 	if hanging != nil {
 		<-hanging
 	}
-	if d.hesitating != nil && d.hesitating.Load() { // what this node does beside a write goes on before
+	if d.hesitating != nil && d.hesitating.Load() { // goroutines beside the write come first
 		delay = max(delay, time.Microsecond)
 	}
 	if delay > 0 {
@@ -303,7 +303,7 @@ func (s *simulated) options(name, address string, disk Disk) Options {
 
 // hesitate holds a message up that is half put together, when hesitating.
 func (s *simulated) hesitate() {
-	if s.hesitating.Load() && rand.IntN(2) == 0 {
+	if s.hesitating.Load() && rand.IntN(8) == 0 {
 		time.Sleep(time.Duration(rand.IntN(20)) * time.Millisecond)
 	}
 }
