@@ -42,7 +42,6 @@ func (l *lingering) add(done func()) {
 }
 
 func (l *lingering) end() {
-	time.Sleep(time.Second)
 	l.Halt()
 	l.Ended.Wait()
 	l.asked.Wait()

@@ -10,7 +10,9 @@ import (
 
 // A thread that has begun with a long slack sleeps as usual behind Reset. Where no program began with one, Reset leaves what a thread has.
 func TestReset(t *testing.T) {
-	runtime.LockOSThread() // which ends with this goroutine
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	defer Set(usual)
 	is := func(want time.Duration) {
 		t.Helper()
 		got, err := unix.PrctlRetInt(unix.PR_GET_TIMERSLACK, 0, 0, 0, 0)
