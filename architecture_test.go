@@ -23,7 +23,7 @@ var mayImport = map[string][]string{
 	"persistence": {"engine", "internal/persistencestatus"},
 	"cluster":     {"engine", "persistence", "internal/unauthenticated", "internal/atomicfile", "internal/clusterstatus", "internal/keypair"},
 	"server":      {"engine", "internal/unauthenticated", "internal/atomicfile", "internal/clusterstatus", "internal/keypair", "internal/persistencestatus", "internal/spelling"},
-	"cmd":         {"engine", "persistence", "cluster", "server", "internal/atomicfile", "internal/clusterstatus", "internal/persistencestatus", "internal/signals", "internal/spelling"},
+	"cmd":         {"engine", "persistence", "cluster", "server", "internal/atomicfile", "internal/clusterstatus", "internal/persistencestatus", "internal/signals", "internal/spelling", "internal/timerslack"},
 	"docs":        {"engine", "persistence", "cluster", "server", "cmd"}, // tests that hold the handbook true
 	"bench":       {"internal/testprocess", "internal/testaddress"},
 	"clients":     {},
@@ -59,7 +59,7 @@ var within = map[string][]string{
 	"cluster/allowance": {"engine", "engine/opcodec", "cluster/call", "cluster/propose"},
 	"cluster/purses":    {"engine", "engine/purse", "cluster/call"},
 	"cluster/asynclog":  {"cluster/notifier"},
-	"cluster/raftnode":  {"cluster/asynclog", "cluster/clock", "cluster/notifier", "cluster/oncelog", "cluster/raftstore", "cluster/rafttransport", "cluster/transport"},
+	"cluster/raftnode":  {"cluster/asynclog", "cluster/clock", "cluster/notifier", "cluster/oncelog", "cluster/raftstore", "cluster/rafttransport", "cluster/transport", "internal/timerslack"},
 	"cluster/group": {"engine", "engine/opcodec", "persistence", "internal/clusterstatus", "cluster/bloom", "cluster/call", "cluster/clock", "cluster/forward", "cluster/fsm", "cluster/notifier",
 		"cluster/oncelog", "cluster/propose", "cluster/raftnode", "cluster/raftstore", "cluster/purses", "cluster/allowance", "cluster/transport"},
 	"cluster/transport":     {"cluster/mux", "cluster/notifier", "internal/keypair", "internal/unauthenticated"},

@@ -12,6 +12,9 @@ func (p *Proposer) recordOutcome(e *entry, err error) {
 	if i := slices.Index(p.proposedAt, e.began); i >= 0 {
 		p.proposedAt = slices.Delete(p.proposedAt, i, i+1)
 	}
+	if err == nil && p.Rounds == nil {
+		p.linger.begin(e, p.endLinger)
+	}
 	if err != nil || time.Since(e.began) <= p.LateAfter {
 		p.lateInRow = 0
 		return

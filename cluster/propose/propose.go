@@ -63,6 +63,8 @@ type Proposer struct {
 	isDue    bool // the round takes the first entry
 	lastSize int  // calls of the entry proposed last
 
+	linger linger
+
 	wake  chan struct{}
 	stop  chan struct{}
 	Ended sync.WaitGroup
@@ -120,7 +122,7 @@ func (p *Proposer) pack(c *call.Call) (status engine.Status, due bool) {
 	p.bytes += len(e.buf) - before
 	e.work += work
 	p.work.Add(int64(work))
-	return engine.OK, p.mayPropose() && (!p.inRound || len(p.queue) > 1)
+	return engine.OK, p.mayPropose() && (!p.inRound || len(p.queue) > 1) && !p.linger.holds(p.queue)
 }
 
 // mayPropose reports whether the first entry may be proposed now. The caller holds mu.
@@ -144,7 +146,7 @@ func (p *Proposer) scriptWork(c *call.Call) (work int) {
 
 // open returns the entry that is being filled. The caller holds mu.
 func (p *Proposer) open() *entry {
-	if n := len(p.queue); n > 0 && p.queue[n-1].kind == fsm.KindDecisions && len(p.queue[n-1].buf) < fullEntryBytes && p.queue[n-1].work < maxEntryWork {
+	if n := len(p.queue); n > 0 && p.queue[n-1].kind == fsm.KindDecisions && !p.queue[n-1].isFull() {
 		return p.queue[n-1]
 	}
 	e := &entry{kind: fsm.KindDecisions, buf: make([]byte, fsm.EntryHead, max(p.room, 1<<10))}
@@ -196,7 +198,7 @@ func (p *Proposer) Run() {
 func (p *Proposer) next() *entry {
 	for {
 		p.mu.Lock()
-		if p.mayPropose() && !p.joinsRound() {
+		if p.mayPropose() && !p.linger.holds(p.queue) && !p.joinsRound() {
 			e := p.queue[0]
 			p.isDue, p.lastSize = false, len(e.calls)
 			p.queue = append(p.queue[:0], p.queue[1:]...)
@@ -246,6 +248,9 @@ func (p *Proposer) takeEntry(number uint64) *entry {
 	defer p.mu.Unlock()
 	e := p.inFlight[number]
 	delete(p.inFlight, number)
+	if e != nil && len(p.queue) > 0 {
+		e.behind = len(p.queue[0].calls)
+	}
 	return e
 }
 

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/stintdb/stint/internal/timerslack"
 )
 
 // WatchedLog is the log on disk with measurements of its writes. While a write of the leader hangs, Raft's heartbeats go
@@ -50,6 +52,7 @@ func (w *WatchedLog) StoreLog(l *raft.Log) error { return w.StoreLogs([]*raft.Lo
 
 // StoreLogs implements raft.LogStore.
 func (w *WatchedLog) StoreLogs(logs []*raft.Log) error {
+	timerslack.Reset()
 	w.began.Store(int64(w.mono()) + 1)
 	defer w.began.Store(0)
 	err := w.LogStore.StoreLogs(logs)

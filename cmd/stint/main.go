@@ -33,7 +33,7 @@ import (
 func main() {
 	cmd, _, err := choose(os.Args[1:])
 	ctx, told := signals.Handle(err == nil && cmd.name == "server")
-	p := &process{program: os.Args[0], environ: os.Environ(), readFile: readRegularFile, stdout: os.Stdout, stderr: os.Stderr, signals: told, beginNode: keepMonitorAwake}
+	p := &process{program: os.Args[0], environ: os.Environ(), readFile: readRegularFile, stdout: os.Stdout, stderr: os.Stderr, signals: told, beginNode: calmMonitor}
 	os.Exit(p.run(ctx, os.Args[1:]))
 }
 

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package timerslack
+
+// Reset does nothing here.
+func Reset() {}
