@@ -28,7 +28,7 @@ func (s *Keyspace) ApplyGroup(c *algorithm.Call, now int64, ops []engine.Op, res
 	var room [groupAtOnce]located
 	for ; n < min(groupAtOnce, len(ops)) && algorithm.IsShort(&ops[n]); n++ {
 		h, k := maphash.Bytes(s.seed, ops[n].Key), &room[n]
-		if k.shard, k.tag = &s.shards[s.shardOf(h)], uint32(h); !k.shard.touchHead() {
+		if k.shard, k.tag = &s.shards[s.shardOf(h)], uint32(h); !k.shard.TouchHead() {
 			break
 		}
 	}

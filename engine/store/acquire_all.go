@@ -43,12 +43,14 @@ func (s *Store) acquireAll(g *acquireAllCall, now int64, whole *engine.Op, parts
 // locate finds out where the keys of the parts are. It returns false, with an error in res, if two of them are the same.
 func (g *acquireAllCall) locate(s *Store, parts []engine.Op, res *engine.Result) (ok bool) {
 	res.Clear()
+	here := true
 	for i := range parts {
 		t := &g.targets[i]
-		t.shard, t.tag = s.Locate(parts[i].Key)
-		g.order[i] = t.shard.Number
+		g.order[i], t.tag = s.NumberOf(parts[i].Key)
+		t.shard = s.ShardAt(g.order[i])
+		here = t.shard.TouchHead() && here
 	}
-	if g.hasDuplicateKey(parts) {
+	if !here || g.hasDuplicateKey(parts) {
 		res.Status = engine.DuplicateKey
 		return false
 	}

@@ -7,12 +7,12 @@ import (
 	"github.com/stintdb/stint/engine/keyspace"
 )
 
-// acquireAllCall is the scratch of an all-or-nothing request.
+// acquireAllCall is the scratch of an all-or-nothing request. The slices have room for engine.MaxParts parts.
 type acquireAllCall struct {
-	calls        [engine.MaxParts]algorithm.Call
-	targets      [engine.MaxParts]target
-	order        [engine.MaxParts + 1]uint32 // the numbers of the shards, for locking
-	parts        [engine.MaxParts]engine.Op  // a policy's limits, its keys filled in
+	calls        []algorithm.Call
+	targets      []target
+	order        []uint32    // the numbers of the shards, for locking
+	parts        []engine.Op // a policy's limits, its keys filled in
 	admission    *admission.Admission
 	full         bool     // new keys are treated as beyond the bound on memory
 	sharedLocked bool     // the lock of the shared limiters is held
@@ -31,6 +31,26 @@ type acquireAllCall struct {
 	touched     uint64
 	sought      bool // the memory of its keys was touched together with that of other requests
 	settlements []settlement
+}
+
+// partRoom is room for the parts of requests that are carried out together, side by side: in pages of its own each would cost entries of
+// the processor's table of pages.
+type partRoom struct {
+	calls   [requestKeysAtOnce + engine.MaxParts]algorithm.Call
+	targets [requestKeysAtOnce + engine.MaxParts]target
+	order   [requestKeysAtOnce + engine.MaxParts + 1]uint32
+	parts   [requestKeysAtOnce + engine.MaxParts]engine.Op
+}
+
+// use gives the request what follows the first parts of the room.
+func (g *acquireAllCall) use(room *partRoom, after int) {
+	g.calls, g.targets, g.order, g.parts = room.calls[after:], room.targets[after:], room.order[after:], room.parts[after:]
+}
+
+func newAcquireAllCall() any {
+	g := &acquireAllCall{}
+	g.use(&partRoom{}, requestKeysAtOnce)
+	return g
 }
 
 // target is where a part's key lives.
