@@ -28,6 +28,7 @@ import (
 
 	"github.com/stintdb/stint/internal/signals"
 	"github.com/stintdb/stint/internal/spelling"
+	"github.com/stintdb/stint/server/config"
 )
 
 func main() {
@@ -46,7 +47,7 @@ type process struct {
 	signals        <-chan os.Signal       // those that do not end the process
 	beginNode      func(environ []string) // before a node of a cluster does anything; nil in tests
 
-	addProcessors func(environ []string, count int) bool // before a server serves; nil in tests
+	addProcessors func(environ []string, cfg *config.Config) bool // before a server serves; nil in tests
 }
 
 // readRegularFile reads a file. It refuses others, such as pipes, from which a read could wait for ever.

@@ -3,21 +3,26 @@ package main
 import (
 	"runtime"
 	"strings"
+
+	"github.com/stintdb/stint/server/config"
 )
 
-// addProcessors raises GOMAXPROCS by a number, so that event loops may keep a processor while they wait and leave as many as there are cores to
-// everything else (decision 0044). It returns false, and changes nothing, where loops do not, if the environment has GOMAXPROCS, and if it turns off
-// the signals that end such a wait.
-func addProcessors(environ []string, count int) bool {
-	if runtime.GOOS != "linux" {
+// addProcessors raises GOMAXPROCS by the number of event loops, so that they may keep a processor while they wait and leave as many as there are
+// cores to everything else. It returns false, and changes nothing, where they may not: decision 0044 has the reasons.
+func addProcessors(environ []string, cfg *config.Config) bool {
+	if !mayKeepProcessors(environ, cfg) {
 		return false
 	}
+	runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + cfg.LoopCount())
+	return true
+}
+
+func mayKeepProcessors(environ []string, cfg *config.Config) bool {
 	for _, variable := range environ {
 		name, value, _ := strings.Cut(variable, "=")
 		if name == "GOMAXPROCS" && value != "" || name == "GODEBUG" && strings.Contains(value, "asyncpreemptoff=1") {
 			return false
 		}
 	}
-	runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + count)
-	return true
+	return runtime.GOOS == "linux" && cfg.Dir == "" && !cfg.HasUpstream()
 }
