@@ -158,7 +158,7 @@ func (g *acquireAllCall) ask(now int64, parts []engine.Op, whole *engine.Result)
 		for j := first; j < i; j++ {
 			whole.Work += results[j].Work
 		}
-		if !res.Allowed && (binding < 0 || binds(res, &results[binding])) {
+		if !res.Allowed && (binding < 0 || res.Binds(&results[binding])) {
 			binding = first
 		}
 	}
@@ -217,17 +217,6 @@ func (g *acquireAllCall) loadPart(now int64, part *engine.Op, i int, res *engine
 	res.Clear()
 	t := &g.targets[i]
 	t.shard.Load(&g.calls[i], now, part, res, t.place)
-}
-
-// binds reports whether one refusal weighs more than another.
-func binds(a, b *engine.Result) bool {
-	if (a.Status != engine.OK) != (b.Status != engine.OK) {
-		return a.Status != engine.OK
-	}
-	if a.Status != engine.OK || b.Wait == engine.NeverWait {
-		return false
-	}
-	return a.Wait == engine.NeverWait || a.Wait > b.Wait
 }
 
 // lookAgain replaces the answers of limits that would have granted by their unchanged state. The classes of trees register.

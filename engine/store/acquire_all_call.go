@@ -33,8 +33,8 @@ type acquireAllCall struct {
 	settlements []settlement
 }
 
-// partRoom is room for the parts of requests that are carried out together, side by side: in pages of its own each would cost entries of
-// the processor's table of pages.
+// partRoom is room for the parts of requests that are carried out together, side by side, so that
+// they need few pages of memory.
 type partRoom struct {
 	calls   [requestKeysAtOnce + engine.MaxParts]algorithm.Call
 	targets [requestKeysAtOnce + engine.MaxParts]target
@@ -42,15 +42,9 @@ type partRoom struct {
 	parts   [requestKeysAtOnce + engine.MaxParts]engine.Op
 }
 
-// use gives the request what follows the first parts of the room.
-func (g *acquireAllCall) use(room *partRoom, after int) {
-	g.calls, g.targets, g.order, g.parts = room.calls[after:], room.targets[after:], room.order[after:], room.parts[after:]
-}
-
-func newAcquireAllCall() any {
-	g := &acquireAllCall{}
-	g.use(&partRoom{}, requestKeysAtOnce)
-	return g
+// give gives a request what follows the first parts of the room.
+func (r *partRoom) give(g *acquireAllCall, after int) {
+	g.calls, g.targets, g.order, g.parts = r.calls[after:], r.targets[after:], r.order[after:], r.parts[after:]
 }
 
 // target is where a part's key lives.

@@ -19,7 +19,7 @@ const (
 type requestGroup struct {
 	requests [requestsAtOnce]request
 	room     partRoom
-	held     heldShards
+	held     []*keyspace.Shard // locked
 }
 
 // request is an AcquireAll or a Check that is carried out beside others.
@@ -49,7 +49,7 @@ func (s *Store) applyRequests(now int64, ops []engine.Op, results []engine.Resul
 	}
 	g := s.requests.Get().(*requestGroup)
 	defer s.requests.Put(g)
-	n = g.lock(s, g.open(s, ops, results))
+	n = g.lock(g.open(s, ops, results))
 	if n == 0 {
 		r := &g.requests[0]
 		shards := s.Lock(r.call.order[:len(r.parts)])
@@ -69,7 +69,7 @@ func (s *Store) applyRequests(now int64, ops []engine.Op, results []engine.Resul
 	for i := range together {
 		together[i].carryOut(s, now, &ops[i], &results[i])
 	}
-	g.held.unlock()
+	g.unlock()
 	return n
 }
 
@@ -78,37 +78,41 @@ func (g *requestGroup) open(s *Store, ops []engine.Op, results []engine.Result) 
 	keys := 0
 	for ; n < min(len(g.requests), len(ops)) && ops[n].IsRequest(); n++ {
 		r := &g.requests[n]
-		r.call.use(&g.room, keys)
+		g.room.give(&r.call, keys)
 		if r.answered = !s.open(r, &ops[n], &results[n]); r.answered {
 			r.parts = nil
 		}
-		if keys += len(r.parts); keys > requestKeysAtOnce || !areShort(r.parts) {
+		if keys += len(r.parts); keys > requestKeysAtOnce || !algorithm.AreShort(r.parts) {
 			break
 		}
 	}
 	return n
 }
 
-// lock locks the shards of the first requests, and returns for how many it could. If that is 0, nothing is locked.
-func (g *requestGroup) lock(s *Store, most int) (n int) {
-	g.held.keys, g.held.count = &s.Keyspace, 0
-	for n < most && g.held.lock(g.requests[n].call.order[:len(g.requests[n].parts)]) {
-		n++
-	}
-	if n == 0 {
-		g.held.unlock()
+// lock locks the shards of the first requests, and returns for how many it could. If that is 0, nothing is locked. It does not wait for a lock
+// that another goroutine holds: that could be a deadlock.
+func (g *requestGroup) lock(most int) (n int) {
+	g.held = g.held[:0]
+	for ; n < most; n++ {
+		for i := range g.requests[n].parts {
+			sh := g.requests[n].call.targets[i].shard
+			if sh.TryLock() {
+				g.held = append(g.held, sh)
+			} else if !slices.Contains(g.held, sh) {
+				if n == 0 {
+					g.unlock()
+				}
+				return n
+			}
+		}
 	}
 	return n
 }
 
-// areShort reports whether all parts take little time, whatever their keys hold: the shards of all requests are locked meanwhile.
-func areShort(parts []engine.Op) bool {
-	for i := range parts {
-		if !algorithm.IsShort(&parts[i]) {
-			return false
-		}
+func (g *requestGroup) unlock() {
+	for _, sh := range g.held {
+		sh.Unlock()
 	}
-	return true
 }
 
 // open finds out which limits a request asks, and where their keys are. It returns false when res has an error instead.
@@ -119,31 +123,4 @@ func (s *Store) open(r *request, op *engine.Op, res *engine.Result) (ok bool) {
 		r.parts, ok = openAll(s, &r.call, op, res)
 	}
 	return ok && r.call.locate(s, r.parts, res)
-}
-
-// heldShards are locked shards.
-type heldShards struct {
-	keys    *keyspace.Keyspace
-	numbers [requestKeysAtOnce]uint32
-	count   int // of numbers in use
-}
-
-// lock locks more shards, some of which may be held. It returns false when another goroutine holds one: waiting for it could be a deadlock.
-func (h *heldShards) lock(more []uint32) (ok bool) {
-	for _, n := range more {
-		switch {
-		case h.keys.ShardAt(n).TryLock():
-			h.numbers[h.count] = n
-			h.count++
-		case !slices.Contains(h.numbers[:h.count], n):
-			return false
-		}
-	}
-	return true
-}
-
-func (h *heldShards) unlock() {
-	for _, n := range h.numbers[:h.count] {
-		h.keys.ShardAt(n).Unlock()
-	}
 }
