@@ -89,6 +89,17 @@ func (res *Result) Warns(percent uint8) bool {
 	return percent != 0 && res.Limit-res.Remaining >= limit.WarnAt()
 }
 
+// Binds reports whether a refusal weighs more than another.
+func (res *Result) Binds(other *Result) bool {
+	if (res.Status != OK) != (other.Status != OK) {
+		return res.Status != OK
+	}
+	if res.Status != OK || other.Wait == NeverWait {
+		return false
+	}
+	return res.Wait == NeverWait || res.Wait > other.Wait
+}
+
 // Clear resets the fields that every operation sets. Held and Binding are only read where they were set. Slices
 // keep their room, and are only written when they are in use, because a decision must not wait for the garbage collector's
 // write barrier.

@@ -20,7 +20,7 @@ func (s *Server) listen() (addresses []string, err error) {
 	}
 	secure, err := s.tls.Listen()
 	if err == nil {
-		s.eventLoops, err = netio.StartEventLoops(&s.env, &s.lag, cfg.LoopCount(), s.handoffLimit)
+		s.eventLoops, err = netio.StartEventLoops(&s.env, &s.lag, cfg.LoopCount(), s.handoffLimit, s.keepProcessors)
 	}
 	if err != nil {
 		netio.CloseAll(append(plain, secure...))

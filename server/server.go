@@ -49,6 +49,7 @@ type Server struct {
 	changed        func(*config.Config)
 	clientLimit    int // 0 for no bound
 	handoffLimit   int
+	keepProcessors bool
 
 	quotaMu      sync.Mutex
 	userQuotas   []acl.KeyQuota
@@ -117,6 +118,8 @@ type Options struct {
 
 	ClientLimit  int // bounds --max-clients, for want of file descriptors; 0 for no bound
 	HandoffLimit int // connections on their way to an event loop at a time; 0 for 256
+
+	KeepProcessors bool // each event loop may keep one of GOMAXPROCS while it waits: there must be as many more
 }
 
 // New returns a server that listens to nothing yet.
@@ -126,7 +129,7 @@ func New(o Options) *Server {
 		s.warnings = warn.New(warn.Options{})
 	}
 	s.settings.Store(&o.Config)
-	s.clientLimit, s.handoffLimit = o.ClientLimit, cmp.Or(o.HandoffLimit, netio.MaxHandoffs)
+	s.clientLimit, s.handoffLimit, s.keepProcessors = o.ClientLimit, cmp.Or(o.HandoffLimit, netio.MaxHandoffs), o.KeepProcessors
 	if o.Users == nil {
 		o.Users, _ = acl.New(acl.Settings{DefaultPassword: (*acl.Hash)(o.Config.Password()), LogLength: o.Config.ACLLogLength}) // fails for a file only
 	}

@@ -28,12 +28,13 @@ import (
 
 	"github.com/stintdb/stint/internal/signals"
 	"github.com/stintdb/stint/internal/spelling"
+	"github.com/stintdb/stint/server/config"
 )
 
 func main() {
 	cmd, _, err := choose(os.Args[1:])
 	ctx, told := signals.Handle(err == nil && cmd.name == "server")
-	p := &process{program: os.Args[0], environ: os.Environ(), readFile: readRegularFile, stdout: os.Stdout, stderr: os.Stderr, signals: told, beginNode: calmMonitor}
+	p := &process{program: os.Args[0], environ: os.Environ(), readFile: readRegularFile, stdout: os.Stdout, stderr: os.Stderr, signals: told, beginNode: calmMonitor, addProcessors: addProcessors}
 	os.Exit(p.run(ctx, os.Args[1:]))
 }
 
@@ -45,6 +46,8 @@ type process struct {
 	stdout, stderr io.Writer
 	signals        <-chan os.Signal       // those that do not end the process
 	beginNode      func(environ []string) // before a node of a cluster does anything; nil in tests
+
+	addProcessors func(environ []string, cfg *config.Config) bool // before a server serves; nil in tests
 }
 
 // readRegularFile reads a file. It refuses others, such as pipes, from which a read could wait for ever.

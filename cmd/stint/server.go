@@ -82,6 +82,7 @@ func (p *process) runServer(ctx context.Context, cfg config.Config, ignored []wa
 	}
 	defer closeUpstream()
 	o := state.serverOptions(cfg, files, log, level)
+	o.KeepProcessors = p.addProcessors != nil && p.addProcessors(p.environ, &cfg)
 	o.Channels, o.KeyEvents, o.Warnings, o.Users = channels, changes, warnings, users
 	s := server.New(o)
 	defer reloadCertificates(s, &cfg, p.signals, log)()

@@ -2,6 +2,7 @@ package keyspace
 
 import (
 	"hash/maphash"
+	"slices"
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
@@ -28,14 +29,14 @@ func (s *Keyspace) ApplyGroup(c *algorithm.Call, now int64, ops []engine.Op, res
 	var room [groupAtOnce]located
 	for ; n < min(groupAtOnce, len(ops)) && algorithm.IsShort(&ops[n]); n++ {
 		h, k := maphash.Bytes(s.seed, ops[n].Key), &room[n]
-		if k.shard, k.tag = &s.shards[s.shardOf(h)], uint32(h); !k.shard.touchHead() {
+		if k.shard, k.tag = &s.shards[s.shardOf(h)], uint32(h); !k.shard.TouchHead() {
 			break
 		}
 	}
 	most := n
 	for n = 0; n < most; n++ {
 		k := &room[n]
-		if k.locked = k.shard.mu.TryLock(); !k.locked && !holds(room[:n], k.shard) {
+		if k.locked = k.shard.mu.TryLock(); !k.locked && !slices.ContainsFunc(room[:n], func(o located) bool { return o.shard == k.shard }) {
 			break
 		}
 	}
@@ -65,14 +66,4 @@ func (s *Keyspace) ApplyGroup(c *algorithm.Call, now int64, ops []engine.Op, res
 		}
 	}
 	return n
-}
-
-// holds reports whether the lock of a shard is held for one of keys.
-func holds(keys []located, s *Shard) bool {
-	for i := range keys {
-		if keys[i].shard == s {
-			return true
-		}
-	}
-	return false
 }

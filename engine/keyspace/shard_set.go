@@ -18,6 +18,12 @@ func (s *shardSet) Locate(key []byte) (*Shard, uint32) {
 	return &s.shards[s.shardOf(h)], uint32(h)
 }
 
+// NumberOf is Locate that reads no shard: it returns the number of the shard.
+func (s *shardSet) NumberOf(key []byte) (number, tag uint32) {
+	h := maphash.Bytes(s.seed, key)
+	return uint32(s.shardOf(h)), uint32(h)
+}
+
 // ShardAt is the shard of a number from 0 to below [Keyspace.Shards].
 func (s *shardSet) ShardAt(number uint32) *Shard { return &s.shards[number] }
 

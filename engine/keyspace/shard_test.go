@@ -5,7 +5,7 @@ import (
 	"unsafe"
 )
 
-// touchHead fetches all that a look-up reads of a shard: two lines of the processor's cache.
+// TouchHead fetches all that a look-up reads of a shard: two lines of the processor's cache.
 func TestHeadOfShard(t *testing.T) {
 	const line = 64
 	var s Shard

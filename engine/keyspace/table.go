@@ -9,7 +9,7 @@ import (
 )
 
 // table is a hash table in memory of its own: an index over records in an arena. Records are appended; the space that a
-// deleted one leaves behind is counted and won back when its segment is compacted. What every decision reads stands in front, see touchHead.
+// deleted one leaves behind is counted and won back when its segment is compacted. What every decision reads stands in front, see TouchHead.
 type table struct {
 	mem      *memory
 	index    index
@@ -42,10 +42,10 @@ type Place struct {
 	Found bool
 }
 
-// touchHead reads a field in each of the two lines of the processor's cache with which a look-up begins, so that those of several shards
+// TouchHead reads a field in each of the two lines of the processor's cache with which a look-up begins, so that those of several shards
 // are fetched side by side. Neither field changes, so no lock is needed. It is true of every table: callers depend on that, because the
 // compiler leaves out a load whose value nobody uses.
-func (t *table) touchHead() bool { return t.mem != nil && t.limits != nil }
+func (t *table) TouchHead() bool { return t.mem != nil && t.limits != nil }
 
 func (t *table) record(ref uint32) record { return t.arena.record(ref) }
 

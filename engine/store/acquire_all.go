@@ -43,12 +43,14 @@ func (s *Store) acquireAll(g *acquireAllCall, now int64, whole *engine.Op, parts
 // locate finds out where the keys of the parts are. It returns false, with an error in res, if two of them are the same.
 func (g *acquireAllCall) locate(s *Store, parts []engine.Op, res *engine.Result) (ok bool) {
 	res.Clear()
+	here := true
 	for i := range parts {
 		t := &g.targets[i]
-		t.shard, t.tag = s.Locate(parts[i].Key)
-		g.order[i] = t.shard.Number
+		g.order[i], t.tag = s.NumberOf(parts[i].Key)
+		t.shard = s.ShardAt(g.order[i])
+		here = t.shard.TouchHead() && here
 	}
-	if g.hasDuplicateKey(parts) {
+	if !here || g.hasDuplicateKey(parts) {
 		res.Status = engine.DuplicateKey
 		return false
 	}
@@ -156,7 +158,7 @@ func (g *acquireAllCall) ask(now int64, parts []engine.Op, whole *engine.Result)
 		for j := first; j < i; j++ {
 			whole.Work += results[j].Work
 		}
-		if !res.Allowed && (binding < 0 || binds(res, &results[binding])) {
+		if !res.Allowed && (binding < 0 || res.Binds(&results[binding])) {
 			binding = first
 		}
 	}
@@ -215,17 +217,6 @@ func (g *acquireAllCall) loadPart(now int64, part *engine.Op, i int, res *engine
 	res.Clear()
 	t := &g.targets[i]
 	t.shard.Load(&g.calls[i], now, part, res, t.place)
-}
-
-// binds reports whether one refusal weighs more than another.
-func binds(a, b *engine.Result) bool {
-	if (a.Status != engine.OK) != (b.Status != engine.OK) {
-		return a.Status != engine.OK
-	}
-	if a.Status != engine.OK || b.Wait == engine.NeverWait {
-		return false
-	}
-	return a.Wait == engine.NeverWait || a.Wait > b.Wait
 }
 
 // lookAgain replaces the answers of limits that would have granted by their unchanged state. The classes of trees register.

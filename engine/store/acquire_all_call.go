@@ -7,12 +7,12 @@ import (
 	"github.com/stintdb/stint/engine/keyspace"
 )
 
-// acquireAllCall is the scratch of an all-or-nothing request.
+// acquireAllCall is the scratch of an all-or-nothing request. The slices have room for engine.MaxParts parts.
 type acquireAllCall struct {
-	calls        [engine.MaxParts]algorithm.Call
-	targets      [engine.MaxParts]target
-	order        [engine.MaxParts + 1]uint32 // the numbers of the shards, for locking
-	parts        [engine.MaxParts]engine.Op  // a policy's limits, its keys filled in
+	calls        []algorithm.Call
+	targets      []target
+	order        []uint32    // the numbers of the shards, for locking
+	parts        []engine.Op // a policy's limits, its keys filled in
 	admission    *admission.Admission
 	full         bool     // new keys are treated as beyond the bound on memory
 	sharedLocked bool     // the lock of the shared limiters is held
@@ -31,6 +31,20 @@ type acquireAllCall struct {
 	touched     uint64
 	sought      bool // the memory of its keys was touched together with that of other requests
 	settlements []settlement
+}
+
+// partRoom is room for the parts of requests that are carried out together, side by side, so that
+// they need few pages of memory.
+type partRoom struct {
+	calls   [requestKeysAtOnce + engine.MaxParts]algorithm.Call
+	targets [requestKeysAtOnce + engine.MaxParts]target
+	order   [requestKeysAtOnce + engine.MaxParts + 1]uint32
+	parts   [requestKeysAtOnce + engine.MaxParts]engine.Op
+}
+
+// give gives a request what follows the first parts of the room.
+func (r *partRoom) give(g *acquireAllCall, after int) {
+	g.calls, g.targets, g.order, g.parts = r.calls[after:], r.targets[after:], r.order[after:], r.parts[after:]
 }
 
 // target is where a part's key lives.

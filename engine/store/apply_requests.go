@@ -11,13 +11,20 @@ import (
 // The most requests for several limits that are looked up together, and the most keys that they have. More would hold more locks, and gain
 // little.
 const (
-	requestsAtOnce    = 4
+	requestsAtOnce    = 8
 	requestKeysAtOnce = 16
 )
 
+// requestGroup is the scratch of requests that are carried out together.
+type requestGroup struct {
+	requests [requestsAtOnce]request
+	room     partRoom
+	held     []*keyspace.Shard // locked
+}
+
 // request is an AcquireAll or a Check that is carried out beside others.
 type request struct {
-	call     *acquireAllCall
+	call     acquireAllCall
 	parts    []engine.Op
 	answered bool // with an error, before anything is locked
 }
@@ -40,94 +47,80 @@ func (s *Store) applyRequests(now int64, ops []engine.Op, results []engine.Resul
 	if locked || len(ops) < 2 || !ops[0].IsRequest() || !ops[1].IsRequest() {
 		return 0
 	}
-	var room [requestsAtOnce]request
-	held := heldShards{keys: &s.Keyspace}
-	taken := 0
-	for n < min(requestsAtOnce, len(ops)) && ops[n].IsRequest() {
-		r := &room[n]
-		r.call = s.groups.Get().(*acquireAllCall)
-		taken++
+	g := s.requests.Get().(*requestGroup)
+	defer s.requests.Put(g)
+	n = g.lock(g.open(s, ops, results))
+	if n == 0 {
+		r := &g.requests[0]
+		shards := s.Lock(r.call.order[:len(r.parts)])
+		r.call.sought = false
+		r.carryOut(s, now, &ops[0], &results[0])
+		s.Unlock(shards)
+		return 1
+	}
+	together := g.requests[:n]
+	for i := range together {
+		together[i].call.touchSlots(len(together[i].parts))
+	}
+	for i := range together {
+		together[i].call.touchRecords(len(together[i].parts))
+		together[i].call.sought = true
+	}
+	for i := range together {
+		together[i].carryOut(s, now, &ops[i], &results[i])
+	}
+	g.unlock()
+	return n
+}
+
+// open opens the requests at the front of ops that may be carried out together, and returns their number. If that is 0, it has opened the first.
+func (g *requestGroup) open(s *Store, ops []engine.Op, results []engine.Result) (n int) {
+	keys := 0
+	for ; n < min(len(g.requests), len(ops)) && ops[n].IsRequest(); n++ {
+		r := &g.requests[n]
+		g.room.give(&r.call, keys)
 		if r.answered = !s.open(r, &ops[n], &results[n]); r.answered {
 			r.parts = nil
 		}
-		if !areShort(r.parts) || !held.lock(r.call.order[:len(r.parts)]) {
+		if keys += len(r.parts); keys > requestKeysAtOnce || !algorithm.AreShort(r.parts) {
 			break
 		}
-		n++
-	}
-	if n == 0 {
-		held.unlock()
-		shards := s.Lock(room[0].call.order[:len(room[0].parts)])
-		room[0].carryOut(s, now, &ops[0], &results[0])
-		s.Unlock(shards)
-		s.groups.Put(room[0].call)
-		return 1
-	}
-	for i := range room[:n] {
-		room[i].call.touchSlots(len(room[i].parts))
-	}
-	for i := range room[:n] {
-		room[i].call.touchRecords(len(room[i].parts))
-		room[i].call.sought = true
-	}
-	for i := range room[:n] {
-		room[i].carryOut(s, now, &ops[i], &results[i])
-	}
-	held.unlock()
-	for i := range room[:taken] {
-		room[i].call.sought = false
-		s.groups.Put(room[i].call)
 	}
 	return n
 }
 
-// areShort reports whether all parts take little time, whatever their keys hold: the shards of all requests are locked meanwhile.
-func areShort(parts []engine.Op) bool {
-	for i := range parts {
-		if !algorithm.IsShort(&parts[i]) {
-			return false
+// lock locks the shards of the first requests, and returns for how many it could. If that is 0, nothing is locked. It does not wait for a lock
+// that another goroutine holds: that could be a deadlock.
+func (g *requestGroup) lock(most int) (n int) {
+	g.held = g.held[:0]
+	for ; n < most; n++ {
+		for i := range g.requests[n].parts {
+			sh := g.requests[n].call.targets[i].shard
+			if sh.TryLock() {
+				g.held = append(g.held, sh)
+			} else if !slices.Contains(g.held, sh) {
+				if n == 0 {
+					g.unlock()
+				}
+				return n
+			}
 		}
 	}
-	return true
+	return n
+}
+
+func (g *requestGroup) unlock() {
+	for _, sh := range g.held {
+		sh.Unlock()
+	}
 }
 
 // open finds out which limits a request asks, and where their keys are. It returns false when res has an error instead.
 func (s *Store) open(r *request, op *engine.Op, res *engine.Result) (ok bool) {
 	if op.Verb == engine.Check {
-		r.parts, ok = s.openCheck(r.call, op, res)
+		r.parts, ok = s.openCheck(&r.call, op, res)
 	} else {
-		r.parts, ok = openAll(s, r.call, op, res)
+		r.parts, ok = openAll(s, &r.call, op, res)
 	}
 	return ok && r.call.locate(s, r.parts, res)
-}
-
-// heldShards are locked shards.
-type heldShards struct {
-	keys    *keyspace.Keyspace
-	numbers [requestKeysAtOnce]uint32
-	count   int // of numbers in use
-}
-
-// lock locks more shards, some of which may be held. It returns false when another goroutine holds one: waiting for it could be a deadlock.
-func (h *heldShards) lock(more []uint32) (ok bool) {
-	if h.count+len(more) > len(h.numbers) {
-		return false
-	}
-	for _, n := range more {
-		if slices.Contains(h.numbers[:h.count], n) {
-			continue
-		}
-		if !h.keys.ShardAt(n).TryLock() {
-			return false
-		}
-		h.numbers[h.count] = n
-		h.count++
-	}
-	return true
-}
-
-func (h *heldShards) unlock() {
-	for _, n := range h.numbers[:h.count] {
-		h.keys.ShardAt(n).Unlock()
-	}
 }

@@ -10,7 +10,7 @@ func openAll(s *Store, g *acquireAllCall, op *engine.Op, res *engine.Result) (pa
 	if op.Options&engine.FromPurses == 0 {
 		return op.Parts, true
 	}
-	parts = g.parts[:copy(g.parts[:], op.Parts)]
+	parts = g.parts[:copy(g.parts, op.Parts)]
 	res.Clear()
 	return parts, purse.Place(s.owns, op, parts, res)
 }

@@ -13,6 +13,7 @@ type Store struct {
 	keyspace.Keyspace
 	policies
 	groups   sync.Pool // of *acquireAllCall
+	requests sync.Pool // of *requestGroup
 	txs      sync.Pool // of *Tx
 	commands Commands
 	scripts  scripts
@@ -45,7 +46,8 @@ func newBeside(other *keyspace.Keyspace, o Config) *Store {
 	s := &Store{commands: o.Commands, publish: o.Publish, warned: o.Warned, owns: o.Owns}
 	s.Init(keyspace.Config{MaxBytes: o.MaxBytes, Replicated: o.Replicated, Shards: o.Shards, Beside: other, Changed: o.Changed, Warned: o.Warned})
 	s.policies.byName, s.policies.checks, s.policies.notes = map[string]*policy{}, map[string]*checkCounts{}, s.JournalNotes()
-	s.groups.New = func() any { return new(acquireAllCall) }
+	s.groups.New = func() any { g := new(acquireAllCall); new(partRoom).give(g, 0); return g }
+	s.requests.New = func() any { return new(requestGroup) }
 	s.txs.New = func() any { return new(Tx) }
 	return s
 }

@@ -207,3 +207,26 @@ func BenchmarkAcquire(b *testing.B) {
 		s.Apply(now, ops, results)
 	}
 }
+
+func BenchmarkCheck(b *testing.B) {
+	s := New(Config{})
+	defer s.Close()
+	keys := make([][]byte, 100_000)
+	for i := range keys {
+		keys[i] = keyOf(i)
+	}
+	name := []byte("two")
+	ask(s, epoch, engine.Op{Verb: engine.SetPolicy, Key: name, Parts: []engine.Op{
+		{Key: []byte("one:{}"), Limit: bucket(1_000_001, 30, 60*sec)}, {Key: []byte("two:{}"), Limit: bucket(1_000_001, 30, 60*sec)}}})
+	ops, results := make([]engine.Op, 16), make([]engine.Result, 16)
+	now, x := epoch, uint32(1)
+	b.ReportAllocs()
+	for i := 0; i < b.N; i += len(ops) {
+		for j := range ops {
+			x = x*1664525 + 1013904223
+			ops[j] = engine.Op{Verb: engine.Check, Key: name, Who: keys[x%100_000], Tokens: 1}
+		}
+		now += 1000
+		s.Apply(now, ops, results)
+	}
+}

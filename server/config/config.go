@@ -150,8 +150,11 @@ func (c *Config) LoopCount() int {
 	if c.Loops > 0 {
 		return c.Loops
 	}
-	return max(1, runtime.GOMAXPROCS(0)-1)
+	return max(1, cores-1)
 }
+
+// cores is the number of cores that the process may use. GOMAXPROCS may be more later.
+var cores = runtime.GOMAXPROCS(0)
 
 // DatabaseCount is the number of databases. A cluster has one.
 func (c *Config) DatabaseCount() int {

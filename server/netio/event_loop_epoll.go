@@ -28,6 +28,7 @@ type epollLoop struct {
 	failed  []*epollConn // nothing could be sent; to be closed at the end of the turn
 	ended   chan struct{}
 
+	wakeful wakeful
 	waiting atomic.Bool // it waits in epoll, or is about to: work for it needs the eventfd
 
 	mu     sync.Mutex
@@ -40,8 +41,8 @@ type epollLoop struct {
 // maxEvents is the most connections that one call to epoll reports. Others that are ready are in the next turn.
 const maxEvents = 512
 
-func startEventLoop(env *conn.Env, lag *LoopLag) (eventLoop, error) {
-	l := &epollLoop{env: env, conns: make(map[int]*epollConn), ended: make(chan struct{})}
+func startEventLoop(env *conn.Env, lag *LoopLag, keepsProcessor bool) (eventLoop, error) {
+	l := &epollLoop{env: env, wakeful: wakeful{allowed: keepsProcessor}, conns: make(map[int]*epollConn), ended: make(chan struct{})}
 	var err error
 	if l.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
 		return nil, os.NewSyscallError("epoll_create1", err)
@@ -90,13 +91,9 @@ func (l *epollLoop) wait(events []unix.EpollEvent) int {
 	defer l.waiting.Store(false)
 	l.waiting.Store(true) // before looking: who gives work after it wakes the loop
 	if l.hasWork() {
-		return epollNow(l.epoll, events)
+		return epollRaw(l.epoll, events, 0)
 	}
-	n, err := unix.EpollWait(l.epoll, events, -1)
-	if err != nil { // only EINTR is possible
-		return 0
-	}
-	return n
+	return l.wakeful.wait(l.epoll, events)
 }
 
 func (l *epollLoop) hasWork() bool {

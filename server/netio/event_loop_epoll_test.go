@@ -34,7 +34,7 @@ type peer struct {
 
 // startLoop returns a running loop without sessions.
 func startLoop(t *testing.T) *epollLoop {
-	loop, err := startEventLoop(nil, &LoopLag{})
+	loop, err := startEventLoop(nil, &LoopLag{}, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ type gnetLoop struct {
 	enrolling sync.WaitGroup
 }
 
-func startEventLoop(env *conn.Env, lag *LoopLag) (eventLoop, error) {
+func startEventLoop(env *conn.Env, lag *LoopLag, _ bool) (eventLoop, error) {
 	engine, err := gnet.NewClient(&gnetHandler{env: env, lag: lag}, gnet.WithNumEventLoop(1), gnet.WithReadBufferCap(readBufferBytes),
 		gnet.WithTCPNoDelay(gnet.TCPDelay), // for package net has set it the other way
 		gnet.WithLogger(quietLogger{env.Log}))

@@ -32,11 +32,11 @@ const (
 )
 
 // StartEventLoops starts count event loops. At most handoffs connections are on their way to a
-// loop at a time.
-func StartEventLoops(env *conn.Env, lag *LoopLag, count, handoffs int) (*EventLoops, error) {
+// loop at a time. With keepProcessors each may keep a processor of Go's runtime while it waits, so there must be others.
+func StartEventLoops(env *conn.Env, lag *LoopLag, count, handoffs int, keepProcessors bool) (*EventLoops, error) {
 	l := &EventLoops{handoffs: make(chan struct{}, handoffs)}
 	for range count {
-		one, err := startEventLoop(env, lag)
+		one, err := startEventLoop(env, lag, keepProcessors)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("cannot start the event loops: %w", err), l.Stop())
 		}

@@ -36,9 +36,9 @@ func transfer(number uintptr, fd int, b []byte, flags uintptr) (n int, err error
 	return int(done), nil
 }
 
-// epollNow returns the number of events that there are.
-func epollNow(epoll int, events []unix.EpollEvent) int {
-	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(epoll), uintptr(unsafe.Pointer(unsafe.SliceData(events))), uintptr(len(events)), 0, 0, 0)
+// epollRaw waits for events as epoll_wait does, and returns their number. It is 0 after a signal, too. The runtime does not hear of the wait.
+func epollRaw(epoll int, events []unix.EpollEvent, ms int) int {
+	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(epoll), uintptr(unsafe.Pointer(unsafe.SliceData(events))), uintptr(len(events)), uintptr(ms), 0, 0)
 	if errno != 0 {
 		return 0
 	}
