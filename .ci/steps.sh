@@ -178,10 +178,12 @@ readonly unraced=(
     TestLLMTokensRecipe TestWorkerPoolRecipe TestQueueIsLimitReq TestChangedLimits TestNeverBeyondTheLimit TestFaultsAreFound TestUtilisation # long times
     TestPipelinesAreCutByWork TestTransactionsAreBoundedByWork TestHugeAmounts # large inputs
     TestBruteForce TestManyAddresses TestCachesAreNeverStale TestGCRAIsThatOfTheModel TestIncrexIsThatOfTheModel TestNoValueIsAWordOfTheGrammar # many random inputs
+    FuzzSession TestDatabasesAreLikeServers TestIntegerArguments TestQueueShapes TestAccess # one session after the other, without sockets
     TestTranscriptsOnThreeNodes # would take minutes; ./cluster has the same nodes
 )
+readonly unraced_parts='^TestTranscripts$/^(session|byte_by_byte)$' # the same over sockets and TLS, and decided later, is raced
 readonly unraced_packages=( # neither their files nor their tests start a goroutine, and each takes two seconds of CPU to link
-    server/acl server/blocking server/config server/info server/keyevents server/latency server/ratefields server/recent server/resp server/slowlog
+    server/acl server/blocking server/config server/events server/info server/keyevents server/latency server/ratefields server/recent server/resp server/slowlog
     server/topkeys server/tracking server/transcripttest server/trial cluster/boltfile cluster/purses
 )
 
@@ -218,7 +220,7 @@ step_race() {
     watched go test -race -cpu 1 ./cluster -faults "$(size race-faults)" -group-faults "$(size race-faults)" -shared-faults "$(size race-faults)" -sim-failovers 1 -skip 'WhatCannotBeCarriedOut|LogOperationsOfAHotKey' &
     local nodes=$! folder others=passed bubbles unraced_tests
     mapfile -t bubbles < <(git grep -l testing/synctest -- 'server/*_test.go')
-    unraced_tests="^($(IFS='|' && echo "${unraced[*]}"))\$"
+    unraced_tests="^($(IFS='|' && echo "${unraced[*]}"))\$|$unraced_parts"
     # shellcheck disable=SC2046 # packages, separated by lines
     (
         watched go test -race -cpu 1 -run "$(tests_of "${bubbles[@]}")" -skip "$unraced_tests" $(dirname "${bubbles[@]/#/./}" | sort -u)

@@ -27,9 +27,9 @@ import (
 var (
 	simFaults = flag.Int("faults", 50, "faults that the simulation goes through; more in CI, far more every night")
 	// simGroupFaults are those of clusters with groups of keys, of three nodes and of five by turns.
-	simGroupFaults = flag.Int("group-faults", 20, "faults that the simulation of several groups goes through")
+	simGroupFaults = flag.Int("group-faults", 10, "faults that the simulation of several groups goes through")
 	// simSharedFaults are those of clusters of five nodes and four groups, whose limits all groups share.
-	simSharedFaults = flag.Int("shared-faults", 20, "faults that the simulation of shared limits goes through")
+	simSharedFaults = flag.Int("shared-faults", 10, "faults that the simulation of shared limits goes through")
 	simSeed         = flag.Uint64("sim-seed", testsize.Seed(), "seed of the faults and the load; goroutines are still scheduled as they come")
 )
 

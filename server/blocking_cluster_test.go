@@ -36,7 +36,7 @@ func (s statusOf) Status() clusterstatus.Status        { return s.group.Status()
 func (s statusOf) Redirects(*engine.Op) (string, bool) { return "", false }
 
 func newWaitCluster(t *testing.T) *waitCluster {
-	c := &waitCluster{t: t, p: newClusterTimePlayer(t, true, 0), dead: -1}
+	c := &waitCluster{t: t, p: newClusterTimePlayer(t, true, soon, 0), dead: -1}
 	for i := range c.servers {
 		c.p.serve(i)
 		c.servers[i] = c.p.sessionPlayer

@@ -75,7 +75,7 @@ func TestPolicyCountsOfACluster(t *testing.T) {
 }
 
 func countOnThreeNodes(t *testing.T, options []string) {
-	p := newClusterTimePlayer(t, true, time.Second)
+	p := newClusterTimePlayer(t, true, soon, time.Second)
 	players := make([]*clusterTimePlayer, len(p.nodes))
 	for i := range players {
 		players[i] = &clusterTimePlayer{nodes: p.nodes, stores: p.stores, channels: p.channels, changes: p.changes, leader: p.leader}

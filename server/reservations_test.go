@@ -62,7 +62,7 @@ func TestPermissionsOfReservations(t *testing.T) {
 // on keys of its own; and it settles nothing on other keys, also where the node knows the id with limits on its own.
 func TestPermissionsOfReservationsOnANodeBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newClusterTimePlayer(t, false, 0)
+		p := newClusterTimePlayer(t, false, soon, 0)
 		owner, user := p.open("owner"), p.open("user")
 		do := func(c *pipe, line, want string) {
 			t.Helper()

@@ -15,7 +15,7 @@ import (
 // the cache differs from the state.
 func TestCachesOnFollowers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newClusterTimePlayer(t, false, 0)
+		p := newClusterTimePlayer(t, false, soon, 0)
 		random := rand.New(rand.NewPCG(testsize.Seed(), 3))
 		c := &cacheClient{p.open("c"), map[string]string{}}
 		c.do(t, "HELLO 3", "CLIENT TRACKING ON")

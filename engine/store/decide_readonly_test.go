@@ -54,6 +54,7 @@ func TestTryReadOnlyAnswersAsApply(t *testing.T) {
 		now := epoch
 		var res, want engine.Result
 		results := make([]engine.Result, 1)
+		digest := digestOnce{s: s}
 		for i := range 1500 {
 			if r.IntN(3) > 0 {
 				now += r.Int64N(sec / 4)
@@ -63,14 +64,15 @@ func TestTryReadOnlyAnswersAsApply(t *testing.T) {
 			}
 			op := randomStep(r)
 			res.Reply, results[0].Reply = nil, nil // only commands set it
-			before := s.Digest(now)
+			before := digest.at(now)
 			done := s.TryReadOnly(now, &op, &res)
-			if s.Digest(now) != before {
-				t.Fatalf("seed %d step %d: answered %t, and changed something: %+v", seed, i, done, op)
+			if !done && s.Digest(now) != before { // if it is answered, the digest after Apply shows a change
+				t.Fatalf("seed %d step %d: not answered, and changed something: %+v", seed, i, op)
 			}
 			s.Apply(now, []engine.Op{op}, results)
 			want = results[0]
-			same := s.Digest(now) == before
+			digest.forget()
+			same := digest.at(now) == before
 			switch {
 			case done && (!same || !sameResult(res, want)):
 				t.Fatalf("seed %d step %d: %+v\nanswered %+v\nbut is  %+v, unchanged %t", seed, i, op, shown(res), shown(want), same)
@@ -80,6 +82,7 @@ func TestTryReadOnlyAnswersAsApply(t *testing.T) {
 			seen[outcome{op.Verb, want.Status, want.Allowed, done}]++
 			if i%200 == 0 {
 				s.Sweep(now, 10)
+				digest.forget()
 			}
 		}
 		s.Close()
@@ -146,3 +149,20 @@ func BenchmarkDenied(b *testing.B) {
 		}
 	})
 }
+
+// digestOnce keeps the digest of a store that has not changed: it costs more than what is tested.
+type digestOnce struct {
+	s   *Store
+	now int64
+	sum [32]byte
+	is  bool
+}
+
+func (d *digestOnce) at(now int64) [32]byte {
+	if !d.is || now != d.now {
+		d.now, d.sum, d.is = now, d.s.Digest(now), true
+	}
+	return d.sum
+}
+
+func (d *digestOnce) forget() { d.is = false }
