@@ -345,7 +345,6 @@ func live(t *testing.T, seed uint64, count int, hot *hotKeys) (struck map[string
 		defer w.stop()
 		w.hold(time.Second)
 		w.sharing.Store(true)
-		w.hesitating.Store(true)
 		w.allowance = allowanceLedger{limits: slowLimits, ids: 3, common: commonLimits, slack: 3 * time.Second} // the clock has been 2.1 s behind
 		do(w.leader(), w.allowance.policy(r))
 		do(w.leader(), w.allowance.mixedPolicy())

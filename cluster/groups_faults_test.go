@@ -190,7 +190,6 @@ func liveInGroups(t *testing.T, seed uint64, count int, names ...string) {
 		w := &world{simulated: simulateGroups(t, faultGroups, names...), r: rand.New(rand.NewPCG(seed, 1)), began: time.Now()}
 		defer w.stop()
 		w.sharing.Store(true)
-		w.hesitating.Store(true)
 		var l groupLedger
 		for g := range faultGroups {
 			for k := range groupKeys {

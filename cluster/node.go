@@ -59,7 +59,6 @@ func Open(o Options) (*Node, error) {
 		return nil, err
 	}
 	n.keys.links = raftnode.NewLinks(n.peers, n.log.Logger)
-	n.keys.links.OnMessage = n.opt.onMessage
 	if err := n.first.Start(n.keys.links.Group(0, n.id)); err != nil {
 		n.peers.Halt()
 		return nil, err

@@ -75,7 +75,6 @@ type Options struct {
 	additions []fsm.Addition   // nil for those of this build; tests have others
 	onImport  func(number int) // for tests: called for each part of an import that is on disk, and each group that has its own
 	noFrames  bool             // for tests: speak with Raft as release 0.1.0 did
-	onMessage func()           // for tests: called while Raft puts a message together
 }
 
 // setDefaults fills in the fields that are not set.

@@ -265,7 +265,6 @@ func liveShared(t *testing.T, seed uint64, count int, names ...string) {
 		w := &world{simulated: simulateShared(t, []string{"global:*"}, faultGroups, names...), r: rand.New(rand.NewPCG(seed, 1)), began: time.Now()}
 		defer w.stop()
 		w.sharing.Store(true)
-		w.hesitating.Store(true)
 		l := newSharedLedger()
 		do(w.leader(), sharedPolicy)
 		for i := range simClients {

@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"maps"
 	"math"
-	"math/rand/v2"
 	"os"
 	"slices"
 	"sync"
@@ -42,8 +41,7 @@ type memDisk struct {
 	run       int // of wipes: a wiped disk is another incarnation
 	clock     raftstore.SavedClock
 
-	groups     map[int]*memDisk // the directories of the groups of keys
-	hesitating *atomic.Bool     // that of the cluster; nil outside of one
+	groups map[int]*memDisk // the directories of the groups of keys
 
 	mu      sync.Mutex
 	delay   time.Duration
@@ -79,9 +77,6 @@ func (d *memDisk) StoreLogs(logs []*raft.Log) error {
 	d.mu.Unlock()
 	if hanging != nil {
 		<-hanging
-	}
-	if d.hesitating != nil && d.hesitating.Load() { // goroutines beside the write come first
-		delay = max(delay, time.Microsecond)
 	}
 	if delay > 0 {
 		time.Sleep(delay)
@@ -128,7 +123,6 @@ func (d *memDisk) openGroup(number int, isNew bool) (Disk, error) {
 			d.groups = map[int]*memDisk{}
 		}
 		d.groups[number] = newMemDisk(d.run)
-		d.groups[number].hesitating = d.hesitating
 	}
 	return d.groups[number], nil
 }
@@ -215,7 +209,6 @@ type simulated struct {
 	suspended   atomic.Int64 // nanoseconds for which all machines were suspended
 	sharing     atomic.Bool  // leaders take tokens in their memory
 	watched     atomic.Bool  // somebody looks at every page
-	hesitating  atomic.Bool  // Raft puts some messages together in steps that are far apart
 	disks       map[string]*memDisk
 	known       map[string][]fsm.Addition // the additions that a node knows; nil for those of this build
 	log         *slog.Logger
@@ -259,7 +252,6 @@ func (s *simulated) start(name string) *Node {
 	if s.disks[name] == nil {
 		s.disks[name] = newMemDisk(0)
 	}
-	s.disks[name].hesitating = &s.hesitating
 	n, err := Open(s.options(name, name, s.disks[name]))
 	if err != nil {
 		s.t.Fatal(err)
@@ -288,7 +280,7 @@ func (s *simulated) options(name, address string, disk Disk) Options {
 		SinceBoot: func() (string, time.Duration) {
 			return fmt.Sprint(name, s.bootOf(name)), time.Duration(time.Now().UnixNano() + s.suspended.Load())
 		},
-		Groups: s.groups, OpenGroup: s.disks[name].openGroup, Shared: s.shared, ImportName: s.imports[name], onImport: s.onImport, onMessage: s.hesitate,
+		Groups: s.groups, OpenGroup: s.disks[name].openGroup, Shared: s.shared, ImportName: s.imports[name], onImport: s.onImport,
 	}
 	for number := 0; number <= s.groups && s.groups > 0; number++ {
 		owns := func(key []byte) bool { return slot.GroupOf(slot.Of(key), s.groups) == number }
@@ -299,13 +291,6 @@ func (s *simulated) options(name, address string, disk Disk) Options {
 		o.Store, o.KeyStores = o.KeyStores[0], o.KeyStores[1:]
 	}
 	return o
-}
-
-// hesitate holds a message up that is half put together, when hesitating.
-func (s *simulated) hesitate() {
-	if s.hesitating.Load() && rand.IntN(8) == 0 {
-		time.Sleep(time.Duration(rand.IntN(20)) * time.Millisecond)
-	}
 }
 
 // networkOf is the network as a node sees it, with names to look up if the test has a resolver.

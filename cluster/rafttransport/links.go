@@ -30,8 +30,6 @@ type Links struct {
 	timeout time.Duration
 	old     *raft.NetworkTransport // to and from nodes that do not know frames
 
-	OnMessage func() // for tests: called while Raft puts a message together; nil for nothing
-
 	mu     sync.Mutex
 	idle   map[way][]*link
 	older  map[raft.ServerAddress]bool // nodes that did not know frames when last asked

@@ -74,9 +74,6 @@ func (t *Transport) LocalAddr() raft.ServerAddress { return raft.ServerAddress(t
 
 // EncodePeer implements raft.Transport.
 func (t *Transport) EncodePeer(_ raft.ServerID, address raft.ServerAddress) []byte {
-	if t.links.OnMessage != nil {
-		t.links.OnMessage()
-	}
 	return []byte(address)
 }
 
