@@ -8,8 +8,8 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// memSnapshots keeps the newest snapshot that is whole, in memory. Raft's own store for tests also keeps what has arrived of one that was cut off, and
-// takes the last one that has begun for the newest.
+// memSnapshots keeps the newest snapshot that is whole, in memory. Raft's own store for tests also keeps the part of one that was cut off, and takes
+// the last one that has begun for the newest.
 type memSnapshots struct {
 	mu     sync.Mutex
 	newest *memSnapshot

@@ -207,7 +207,7 @@ func TestWaitForSharedLimit(t *testing.T) {
 	})
 }
 
-// A late Lend, whose purse has gone meanwhile, leaves tokens with a group that does not know of them: they count as spent.
+// A late Lend, whose purse has gone, leaves tokens with a group that does not know of them: they count as spent.
 func TestLoanWithoutPurse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulateShared(t, []string{"global:*"}, faultGroups, "a", "b", "c")

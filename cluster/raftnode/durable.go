@@ -71,7 +71,7 @@ func (m *durableMachine) Restore(from io.ReadCloser) error {
 	return err
 }
 
-// isStale reports whether a snapshot ends before what this node has. A leader that gives up waiting for an answer sends its snapshot again, on another
+// isStale reports whether a snapshot ends before the state or the log of this node. A leader that gives up waiting for an answer sends its snapshot again, on another
 // connection, and the node may come to the first one last. Raft would install it, and remove the whole log, with entries that this node has confirmed.
 func (m *durableMachine) isStale(s *raft.SnapshotMeta) bool {
 	if m.applied == 0 { // at the start the log goes on from the snapshot

@@ -163,7 +163,7 @@ func (k *snapshotSink) Cancel() error {
 }
 
 // Close implements raft.SnapshotSink: the snapshot is durable when it returns nil. One that is older than the newest is dropped, with an error, so that Raft
-// forgets it too: a node's own may end behind one that it has installed meanwhile, and a leader's may arrive late.
+// forgets it too: a node's own may end behind one that it has just installed, and a leader's may arrive late.
 func (k *snapshotSink) Close() error {
 	if k.ended {
 		return nil

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A node that writes its own snapshot installs the leader's meanwhile. Its own one ends last, and is older: as leader the node would send other nodes
+// A node installs the leader's snapshot while it writes its own. This one ends last, and is older: as leader the node would send other nodes
 // a state that its log does not go on from.
 func TestOlderSnapshotIsDropped(t *testing.T) {
 	s, _, err := openSnapshots(t.TempDir(), slog.New(slog.DiscardHandler))

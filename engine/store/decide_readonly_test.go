@@ -150,7 +150,7 @@ func BenchmarkDenied(b *testing.B) {
 	})
 }
 
-// digestOnce keeps the digest of a store that has not changed: it costs more than what is tested.
+// digestOnce keeps the digest of a store that has not changed: it costs more than the test.
 type digestOnce struct {
 	s   *Store
 	now int64
