@@ -78,10 +78,12 @@ func TestCallersThatDoNot(t *testing.T) {
 		l, delayed := newLingering(), 0
 		defer l.end()
 		for range 200 {
+			l.add(func() {})
+			synctest.Wait() // it is alone in an entry, and the next ten are in the one behind it
 			for range 10 {
 				l.add(func() {})
 			}
-			time.Sleep(entryTakes + time.Millisecond)
+			time.Sleep(2*entryTakes + time.Millisecond)
 			began := time.Now()
 			l.add(func() {
 				if time.Since(began) > entryTakes {
