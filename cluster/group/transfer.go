@@ -160,7 +160,7 @@ func (t *transfers) transferLeadership(to raft.Server) error {
 // awaitProposed waits until the proposer is done, but no longer than an election would take: entries that Raft has not
 // committed when another node takes over have an unknown outcome for their clients.
 func (t *transfers) awaitProposed(done func(p *propose.Proposer) bool) {
-	for until := t.clock.Mono() + t.opt.Heartbeat; !done(t.proposer) && t.clock.Mono() < until; {
+	for until := t.clock.Mono() + t.opt.Heartbeat; !done(t.proposer) && t.clock.Mono() < until && t.raft.Ctx.Err() == nil; {
 		clock.Sleep(t.raft.Ctx, time.Millisecond)
 	}
 }
