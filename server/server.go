@@ -119,7 +119,7 @@ type Options struct {
 	ClientLimit  int // bounds --max-clients, for want of file descriptors; 0 for no bound
 	HandoffLimit int // connections on their way to an event loop at a time; 0 for 256
 
-	KeepProcessors bool // each event loop may keep one of GOMAXPROCS while it waits: there must be as many more
+	KeepProcessors bool // each event loop may keep a processor of the Go runtime while it waits; GOMAXPROCS must count one more for each loop
 }
 
 // New returns a server that listens to nothing yet.

@@ -15,7 +15,7 @@ import (
 
 const entryTakes = 4 * time.Millisecond
 
-// lingering is the proposer of a group that is alone, whose entries take a while. What is added calls done when it is answered.
+// lingering is the proposer of a single group, each of whose entries takes entryTakes. A call that is added has its done called when it is answered.
 type lingering struct {
 	*Proposer
 	asked sync.WaitGroup

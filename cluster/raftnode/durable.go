@@ -27,9 +27,9 @@ type machine interface {
 type durableMachine struct {
 	machine
 	log       *asynclog.Log
-	onRestore func() error // called after each Restore
-	applied   uint64       // index of the last entry in the state, as far as Raft tells
-	ended     bool         // an entry was not applied, and so none is that follows it
+	onRestore func(*raft.SnapshotMeta) // called with each snapshot that has replaced the state
+	applied   uint64                   // index of the last entry in the state, as far as Raft tells
+	ended     bool                     // an entry was not applied, and so none is that follows it
 }
 
 // Apply implements raft.FSM. It returns an error if the log was stopped before the entry was on the disk.
@@ -66,28 +66,32 @@ func (m *durableMachine) Restore(from io.ReadCloser) error {
 	err := m.machine.Restore(from)
 	if err == nil {
 		m.applied = meta.Index
-		err = m.onRestore()
+		m.onRestore(meta)
 	}
 	return err
 }
 
-// isStale reports whether a snapshot ends before the state or the log of this node. A leader that gives up waiting for an answer sends its snapshot again, on another
-// connection, and the node may come to the first one last. Raft would install it, and remove the whole log, with entries that this node has confirmed.
+// isStale reports whether a snapshot ends before the state or the log of this node. A leader that gives up waiting for an answer sends its snapshot
+// again, on another connection, and the node may come to the first one last. Raft would install it, and remove the whole log, with entries that this
+// node has confirmed.
 func (m *durableMachine) isStale(s *raft.SnapshotMeta) bool {
-	if m.applied == 0 { // at the start the log goes on from the snapshot
+	switch last, err := m.log.LastIndex(); {
+	case m.applied == 0: // at the start the log goes on from the snapshot
 		return false
+	case s.Index < m.applied:
+		return true
+	default:
+		return err == nil && last > s.Index && (s.Index == m.applied || m.hasEntry(s.Index, s.Term))
 	}
-	last, err := m.log.LastIndex()
-	return s.Index < m.applied || err == nil && last > s.Index && m.hasEntry(s.Index, s.Term)
 }
 
 // hasEntry reports whether the log has an entry of an index and a term, and so the same entries before it.
 func (m *durableMachine) hasEntry(index, term uint64) bool {
 	var entry raft.Log
-	return m.log.GetLog(index, &entry) == nil && entry.Term == term || index == m.applied
+	return m.log.GetLog(index, &entry) == nil && entry.Term == term
 }
 
-// snapshots are those of another store; whoever opens one gets to know which it is.
+// snapshots are those of another store, opened with their metadata.
 type snapshots struct{ raft.SnapshotStore }
 
 // openSnapshot is a snapshot that is read.
@@ -105,7 +109,7 @@ func (s snapshots) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, error) {
 	return meta, openSnapshot{from, meta}, nil
 }
 
-// metaOf is the meta data of a snapshot that Raft has opened.
+// metaOf is the metadata of a snapshot that Raft has opened.
 func metaOf(from io.ReadCloser) *raft.SnapshotMeta {
 	for {
 		wrapper, isWrapped := from.(raft.ReadCloserWrapper)

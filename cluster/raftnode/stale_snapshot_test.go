@@ -116,7 +116,7 @@ func (f *follower) append(from, to, committed uint64) {
 	}
 }
 
-// state waits until the state machine has done all that it was told, and returns its number.
+// state waits until the state machine has applied all committed entries, and returns its number.
 func (f *follower) state() uint64 {
 	f.t.Helper()
 	ctx, cancel := context.WithTimeout(f.t.Context(), time.Minute)

@@ -57,7 +57,7 @@ func (n *Node) Start(s StartConfig) error {
 	if n.entries, err = asynclog.New(cache, n.leads, n.log); err != nil {
 		return err
 	}
-	durable := &durableMachine{machine: s.Machine, log: n.entries, onRestore: func() error { return n.noteRestored(s.Snapshots) }}
+	durable := &durableMachine{machine: s.Machine, log: n.entries, onRestore: n.restored.Store}
 	n.Raft, err = newRaft(config, durable, n.entries, n.votes(s.Stable, s.Logs), snapshots{s.Snapshots}, durableTransport{n.Transport, n.entries, n.leadsIn, s.Beats})
 	if err != nil {
 		n.entries.Close()
@@ -71,15 +71,6 @@ func (n *Node) Start(s StartConfig) error {
 		return s.Observe(o)
 	}))
 	return nil
-}
-
-// noteRestored notes the newest snapshot, which has replaced the state.
-func (n *Node) noteRestored(snapshots raft.SnapshotStore) error {
-	all, err := snapshots.List()
-	if err == nil && len(all) > 0 {
-		n.restored.Store(all[0])
-	}
-	return err
 }
 
 // newRaft is raft.NewRaft, with an error in place of a panic.

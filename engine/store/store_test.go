@@ -188,13 +188,19 @@ func TestConcurrentGrantsAreExact(t *testing.T) {
 	}
 }
 
-func BenchmarkAcquire(b *testing.B) {
-	s := New(Config{})
-	defer s.Close()
+// manyKeys are more keys than the processor's caches have room for.
+func manyKeys() [][]byte {
 	keys := make([][]byte, 100_000)
 	for i := range keys {
 		keys[i] = keyOf(i)
 	}
+	return keys
+}
+
+func BenchmarkAcquire(b *testing.B) {
+	s := New(Config{})
+	defer s.Close()
+	keys := manyKeys()
 	ops, results := make([]engine.Op, 64), make([]engine.Result, 64)
 	now, x := epoch, uint32(1)
 	b.ReportAllocs()
@@ -211,10 +217,7 @@ func BenchmarkAcquire(b *testing.B) {
 func BenchmarkCheck(b *testing.B) {
 	s := New(Config{})
 	defer s.Close()
-	keys := make([][]byte, 100_000)
-	for i := range keys {
-		keys[i] = keyOf(i)
-	}
+	keys := manyKeys()
 	name := []byte("two")
 	ask(s, epoch, engine.Op{Verb: engine.SetPolicy, Key: name, Parts: []engine.Op{
 		{Key: []byte("one:{}"), Limit: bucket(1_000_001, 30, 60*sec)}, {Key: []byte("two:{}"), Limit: bucket(1_000_001, 30, 60*sec)}}})
