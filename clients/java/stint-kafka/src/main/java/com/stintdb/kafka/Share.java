@@ -11,11 +11,14 @@ import java.util.concurrent.CompletionStage;
  * holds the clients of this broker to is the tokens of the loan for a period. What was used goes into the next statement.
  *
  * <p>Stint lends at most an eighth of the tokens that are left. So brokers in demand soon have equal parts, and one that needs less leaves the rest to the others. The
- * bucket holds ten periods: a broker alone gets all of the quota by such eighths.
+ * bucket holds ten periods: a broker alone gets all of the quota by such eighths. Where a period ends late, because the machine is busy or Stint slow, the broker borrows
+ * for the time that it took, once for each period in it.
  */
 final class Share {
     private static final double MOST_QUOTA = 1e11; // the largest that Stint counts for ten periods
     private static final int PERIODS = 10; // in the bucket
+    private static final double PUNCTUAL = 0.1; // of a period: one that ends later than that is a late one
+    private static final int MOST_LOANS = 4; // at the end of a period
     private static final int LEAST_PART = 10; // of this broker's equal part, which it has also without tokens: Kafka can delay requests, but not refuse them
 
     private static final double STEP = 0.02; // the bound changes by this part of it at least: Kafka logs each change
@@ -29,6 +32,7 @@ final class Share {
     private volatile boolean isUsed; // since the last period
     // Of the thread that ends periods:
     private int quiet; // periods without use
+    private double elapsedS; // of which no statement has told yet
     private long owed; // bytes that were used without tokens, at most those of Kafka's windows
     private CompletionStage<?> turn = CompletableFuture.completedFuture(null);
 
@@ -63,14 +67,18 @@ final class Share {
      * @param brokers in the cluster
      */
     CompletionStage<Boolean> endPeriod(double rate, double seconds, int brokers, WhenDown whenDown) {
+        elapsedS += seconds;
         if (!turn.toCompletableFuture().isDone()) { // Stint is slow: the next end of a period states both periods by the rate then
             return CompletableFuture.completedFuture(false);
         }
+        int loans = (int) Math.max(1, Math.min(Math.ceil(elapsedS / periodS - PUNCTUAL), MOST_LOANS));
+        double nextS = loans * periodS;
         double equal = quota / brokers;
         quiet = isUsed || rate > 0 ? 0 : quiet + 1;
         isUsed = false;
-        owed = Math.min(owed + (long) Math.ceil(rate * seconds), (long) (quota * windowS));
+        owed = Math.min(owed + (long) Math.ceil(rate * elapsedS), (long) (quota * windowS));
         owed -= loan.spend(owed);
+        elapsedS = 0;
         CompletionStage<Boolean> told;
         if (quiet > 0) {
             told = loan.giveBack().handle((held, error) -> moveTo(equal));
@@ -78,8 +86,12 @@ final class Share {
             double wanted = Math.min(quota, Math.max(2 * rate, equal));
             double back = owed / windowS; // Kafka looks at the mean of its windows: a faster correction would swing
             double least = Math.max(equal / LEAST_PART, rate / 2); // Kafka would stop a client for minutes that finds a bound far below its rate
-            told = loan.renew(owed + (long) Math.ceil(wanted * periodS)).handle((held, error) -> moveTo(
-                    error == null ? Math.max(held / periodS - back, least) : switch (whenDown) {
+            long tokens = owed + (long) Math.ceil(wanted * nextS);
+            for (int i = 1; i < loans; i++) {
+                loan.renew(tokens); // of its failure the last one tells
+            }
+            told = loan.renew(tokens).handle((held, error) -> moveTo(
+                    error == null ? Math.max(held / nextS - back, least) : switch (whenDown) {
                         case FAIL_OPEN -> NONE;
                         case FAIL_CLOSED -> least;
                         case LOCAL_SHARE -> Math.max(equal, least);

@@ -100,8 +100,8 @@ class BrokersTest {
             }
             spans = List.of(new Span(producers), new Span(consumers));
             brokers.kill(2);
-            for (Span span : spans) { // It had half until then, and a longer time only makes such a span likelier.
-                span.load.awaitSpan(0, 3, 24 * QUOTA / 10);
+            for (Span span : spans) { // It had half until then. How near it comes to all of it on a slow machine is for SimulatedClusterTest to say.
+                span.load.awaitSpan(0, 3, 18 * QUOTA / 10);
                 span.assertWithinQuota();
             }
         }

@@ -69,7 +69,8 @@ final class ClusterLoad implements AutoCloseable {
     }
 
     private void produce(String client, String topic, AtomicLong bytes) throws Exception {
-        Map<String, Object> config = Map.of("bootstrap.servers", addresses, "client.id", client, "acks", "1", "batch.size", 0);
+        Map<String, Object> config = Map.of("bootstrap.servers", addresses, "client.id", client, "acks", "1", "batch.size", 0,
+                "delivery.timeout.ms", Integer.MAX_VALUE); // the test decides how long it waits for a broker that is gone
         Producer<byte[], byte[]> producer = new KafkaProducer<>(config, new ByteArraySerializer(), new ByteArraySerializer());
         try {
             while (!isOver) {

@@ -4,7 +4,9 @@ import com.stintdb.client.UnavailableException;
 import com.stintdb.client.UnavailableException.Reason;
 import com.stintdb.client.spi.Driver;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayDeque;
 import java.util.Arrays;
+import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -24,8 +26,12 @@ final class FakeLoans implements Driver {
 
     private final LongSupplier clock; // milliseconds
     private final Map<String, Bucket> buckets = new HashMap<>();
+    private final Deque<Answer> answers = new ArrayDeque<>(); // that are under way
     boolean isDown;
+    int delayMs; // of each answer
     int commands;
+
+    private record Answer(long at, CompletableFuture<@Nullable Object> stage, Object reply) {}
 
     FakeLoans(LongSupplier clock) {
         this.clock = clock;
@@ -39,11 +45,25 @@ final class FakeLoans implements Driver {
         if (isDown) {
             return CompletableFuture.failedFuture(new UnavailableException(Reason.CONNECTION, "down"));
         }
-        return CompletableFuture.completedFuture(switch (word[0]) {
+        Object reply = switch (word[0]) {
             case "RL.LEND" -> lend(word);
             case "RL.RETURN" -> operate(buckets.get(word[1]), word[2], Long.parseLong(word[3]), 0, Long.parseLong(word[5]), 0);
             default -> "PONG";
-        });
+        };
+        if (delayMs == 0) {
+            return CompletableFuture.completedFuture(reply);
+        }
+        Answer answer = new Answer(clock.getAsLong() + delayMs, new CompletableFuture<>(), reply);
+        answers.add(answer);
+        return answer.stage;
+    }
+
+    /** Delivers the answers whose time has come. */
+    void answer() {
+        while (!answers.isEmpty() && answers.getFirst().at <= clock.getAsLong()) {
+            Answer answer = answers.removeFirst();
+            answer.stage.complete(answer.reply);
+        }
     }
 
     private List<Long> lend(String[] word) {

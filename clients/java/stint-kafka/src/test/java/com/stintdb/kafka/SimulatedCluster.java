@@ -28,7 +28,7 @@ final class SimulatedCluster implements AutoCloseable {
     static final int QUOTA = 100_000;
     private static final int REQUEST_BYTES = 2_000;
     private static final int STEP_MS = 20;
-    private static final int PERIOD_MS = 1000;
+    private static final int PERIOD_MS = 1000; // the setting
 
     private static final int BUCKET_S = 10; // the tokens that a quota has at first
     private static final int WINDOW_S = 10; // over which Kafka measures rates
@@ -55,6 +55,8 @@ final class SimulatedCluster implements AutoCloseable {
     final FakeLoans stint = new FakeLoans(() -> time.now);
     private final Limiter limiter = Limiter.builder(Policy.failClosed(), stint).timeout(Duration.ofSeconds(30)).breaker(1000, Duration.ofMillis(1)).build();
     final List<Broker> brokers = new ArrayList<>();
+
+    int lateMs; // that a period takes longer
 
     private long since = time.now;
     private long allowed; // bytes before that
@@ -112,11 +114,12 @@ final class SimulatedCluster implements AutoCloseable {
     double[] run(int seconds) {
         long[] before = brokers.stream().mapToLong(broker -> broker.bytes).toArray();
         for (long end = time.now + 1000L * seconds; time.now < end; time.now += STEP_MS) {
+            stint.answer();
             for (int i = 0; i < brokers.size(); i++) {
                 Broker broker = brokers.get(i);
                 send(broker);
-                if ((time.now + 140L * i) % PERIOD_MS == 0) {
-                    broker.shares.endPeriod(PERIOD_MS / 1000.0);
+                if ((time.now + 140L * i) % (PERIOD_MS + lateMs) == 0) {
+                    broker.shares.endPeriod((PERIOD_MS + lateMs) / 1000.0);
                 }
             }
         }

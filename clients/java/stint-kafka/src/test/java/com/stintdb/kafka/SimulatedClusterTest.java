@@ -52,6 +52,32 @@ class SimulatedClusterTest {
     }
 
     @Test
+    void latePeriods() throws Exception {
+        for (int lateMs : new int[] {200, 600, 2000}) {
+            try (SimulatedCluster cluster = new SimulatedCluster(2, "fail-closed")) {
+                cluster.lateMs = lateMs;
+                cluster.want(5, 0);
+                cluster.run(60);
+                double[] parts = cluster.run(60);
+                System.out.println("one in demand, " + lateMs + " ms late: " + Arrays.toString(parts));
+                assertBetween(0.8, MOST, sum(parts));
+            }
+        }
+    }
+
+    @Test
+    void lateAnswers() throws Exception {
+        try (SimulatedCluster cluster = new SimulatedCluster(2, "fail-closed")) {
+            cluster.stint.delayMs = 1500; // each other period ends without
+            cluster.want(5, 5);
+            cluster.run(60);
+            double[] parts = cluster.run(60);
+            System.out.println("late answers: " + Arrays.toString(parts));
+            assertBetween(0.75, MOST, sum(parts));
+        }
+    }
+
+    @Test
     void unusedTokensGoBack() throws Exception {
         try (SimulatedCluster cluster = new SimulatedCluster(3, "fail-closed")) {
             cluster.want(1, 1, 1);
