@@ -334,7 +334,7 @@ step_targets() { (cd packaging && TEST_SIZE=nightly watched go test -run TestRel
 
 step_flips() { watched go test ./cluster/raftstore -timeout 1h -run 'TestDamaged|TestEveryBit' -flips 400; }
 
-step_allowance() { watched go test ./cluster -timeout 4h -run 'TestAllowance.*NeverExceeded' -faults 10000; }
+step_allowance() { watched go test ./cluster -timeout 4h -run 'TestAllowance.*NeverExceeded' -faults 20000; }
 
 step_loans() { watched go test ./engine/store -timeout 2h -run TestLoansNeverExceed -histories 1000000; }
 

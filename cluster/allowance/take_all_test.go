@@ -176,4 +176,7 @@ func TestTakeAllAfterAnEarlierLeader(t *testing.T) {
 			t.Errorf("%b is missing of request %d a moment later", missing, i)
 		}
 	}
+	if back := term.Earlier + int64(limits.MaxAllowanceTime); term.priorAt(back-1) != term.Earlier || term.priorAt(back) != 0 {
+		t.Error("the tokens of an earlier leader do not count for as long as they may be taken")
+	}
 }

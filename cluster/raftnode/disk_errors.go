@@ -76,21 +76,6 @@ func (l readableLog) GetLog(index uint64, entry *raft.Log) error {
 	return err
 }
 
-// StoreLogs implements raft.LogStore. An entry in the place of a snapshot that was restored ends the node: the leader that imported it lost the lead
-// before a majority had it, and Raft, which does not compare the terms, would pass over the entry.
-func (l readableLog) StoreLogs(logs []*raft.Log) error {
-	if restored := l.raft.restored.Load(); restored != nil && logs[0].Index <= restored.Index {
-		for _, entry := range logs {
-			if entry.Index == restored.Index && entry.Term != restored.Term {
-				err := fmt.Errorf("the cluster did not take over the import that this node has at entry %d: %w", entry.Index, raftstore.ErrLostState)
-				l.fail(err)
-				return err
-			}
-		}
-	}
-	return l.LogStore.StoreLogs(logs)
-}
-
 // IsMonotonic implements raft.MonotonicLogStore.
 func (l readableLog) IsMonotonic() bool {
 	s, ok := l.LogStore.(raft.MonotonicLogStore)

@@ -11,6 +11,7 @@ import (
 	"github.com/stintdb/stint/cluster/asynclog"
 	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/notifier"
+	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/cluster/transport"
 )
 
@@ -83,6 +84,25 @@ func (m *durableMachine) isStale(s *raft.SnapshotMeta) bool {
 	default:
 		return err == nil && last > s.Index && (s.Index == m.applied || m.hasEntry(s.Index, s.Term))
 	}
+}
+
+// inspect ends the node if a later leader has another entry in the place of a snapshot that was restored: the leader that imported it lost the lead before
+// a majority had it. Raft finds no entry there to compare. It would pass over the leader's, or refuse all that the leader sends.
+func (n *Node) inspect(m *raft.AppendEntriesRequest) error {
+	s := n.restored.Load()
+	if s == nil || m.Term <= s.Term {
+		return nil
+	}
+	isOther := m.PrevLogEntry == s.Index && m.PrevLogTerm != s.Term
+	for _, entry := range m.Entries {
+		isOther = isOther || entry.Index == s.Index && entry.Term != s.Term
+	}
+	if !isOther {
+		return nil
+	}
+	err := fmt.Errorf("the cluster did not take over the import that this node has at entry %d: %w", s.Index, raftstore.ErrLostState)
+	n.fail(err)
+	return err
 }
 
 // hasEntry reports whether the log has an entry of an index and a term, and so the same entries before it.

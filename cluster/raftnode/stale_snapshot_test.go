@@ -35,7 +35,8 @@ type fed struct {
 	came chan raft.RPC
 }
 
-func (f fed) Consumer() <-chan raft.RPC { return f.came }
+func (f fed) Consumer() <-chan raft.RPC                    { return f.came }
+func (fed) Inspect(func(*raft.AppendEntriesRequest) error) {}
 
 func (f fed) answer(t *testing.T, command any, data []byte) (answer any, err error) {
 	t.Helper()

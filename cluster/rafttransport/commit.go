@@ -17,6 +17,12 @@ func capCommit(m *raft.AppendEntriesRequest) {
 func (t *Transport) pass(rpc raft.RPC) bool {
 	if m, is := rpc.Command.(*raft.AppendEntriesRequest); is {
 		capCommit(m)
+		if inspect := t.inspect.Load(); inspect != nil {
+			if err := (*inspect)(m); err != nil {
+				rpc.Respond(nil, err)
+				return true
+			}
+		}
 	}
 	select {
 	case t.consumer <- rpc:

@@ -22,6 +22,7 @@ type Transport struct {
 	own       raft.ServerID // this node's in the group
 	consumer  chan raft.RPC
 	heartbeat atomic.Pointer[func(raft.RPC)]
+	inspect   atomic.Pointer[func(*raft.AppendEntriesRequest) error]
 	closed    chan struct{}
 	close     sync.Once
 }
@@ -87,6 +88,9 @@ func (t *Transport) SetHeartbeatHandler(handle func(raft.RPC)) {
 		t.links.old.SetHeartbeatHandler(handle)
 	}
 }
+
+// Inspect implements [transport.Messenger].
+func (t *Transport) Inspect(f func(*raft.AppendEntriesRequest) error) { t.inspect.Store(&f) }
 
 // AppendEntriesPipeline implements raft.Transport. One message to a follower at a time: entries grow instead of queueing. Raft's pipeline
 // brings nothing beside that, and a node that ends while its pipeline is full never does.

@@ -16,6 +16,8 @@ type Messenger interface {
 	raft.Transport
 	raft.WithPreVote
 	raft.WithClose
+	// Inspect has f see what leaders send before Raft does, but for heartbeats. Its error is the answer, and then Raft does not see the message.
+	Inspect(f func(*raft.AppendEntriesRequest) error)
 }
 
 // RaftTransport is Raft's network transport, which hides failures from Raft. Raft waits after each failed message to a
