@@ -157,7 +157,7 @@ type blockReader struct {
 
 // newBlockReader reads a file's header. With an error only the file's name is known.
 func newBlockReader(name string, in io.Reader, magic string) (*blockReader, error) {
-	r := &blockReader{name: name, in: bufio.NewReaderSize(in, 1<<20), isJournal: magic == journalMagic}
+	r := &blockReader{name: name, in: bufio.NewReaderSize(in, fullBlockBytes), isJournal: magic == journalMagic}
 	r.number, _ = numberOf(name)
 	var first [headerBytes]byte
 	n, err := io.ReadFull(r.in, first[:])

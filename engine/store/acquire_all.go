@@ -9,8 +9,8 @@ import (
 
 // applySeveral carries out an operation on several limits. With readOnly it changes nothing, and returns false if it would have.
 func (s *Store) applySeveral(now int64, op *engine.Op, res *engine.Result, locked, readOnly bool) (done bool) {
-	g := s.groups.Get().(*acquireAllCall)
-	defer s.groups.Put(g)
+	g := groups.Get().(*acquireAllCall)
+	defer groups.Put(g)
 	switch op.Verb {
 	case engine.Check:
 		return s.check(g, now, op, res, locked, readOnly)

@@ -8,7 +8,7 @@ func (s *Store) Beside(o Config) *Store { return newBeside(&s.Keyspace, o) }
 // TakeAllowances is TakeAllowance of a request for these parts, all or nothing. Those in held are only reported: others take their tokens if
 // nothing is missing. It returns a part of which there is too little, and then res has no meaning.
 func (s *Store) TakeAllowances(now, priorAt int64, whole *engine.Op, parts []engine.Op, held engine.PartSet, res *engine.Result) (missing engine.PartSet) {
-	var own [engine.MaxParts]engine.Op
+	own := make([]engine.Op, len(parts))
 	for i := range parts {
 		if held.Has(i) {
 			own[i] = engine.Op{Key: parts[i].Key, Limit: parts[i].Limit, Options: engine.FixedCost}
@@ -22,7 +22,7 @@ func (s *Store) TakeAllowances(now, priorAt int64, whole *engine.Op, parts []eng
 			return missing
 		}
 	}
-	all := engine.Op{Verb: engine.AcquireAll, Tokens: whole.Tokens, Options: whole.Options & engine.Peek, Parts: own[:len(parts)]}
+	all := engine.Op{Verb: engine.AcquireAll, Tokens: whole.Tokens, Options: whole.Options & engine.Peek, Parts: own}
 	res.Binding = 0 // of an error that no part has
 	s.applySeveral(now, &all, res, false, false)
 	if !res.Allowed && (held != 0 || all.Options&engine.Peek == 0) {
@@ -36,8 +36,8 @@ func (s *Store) CheckBy(op *engine.Op, res *engine.Result, take func(parts []eng
 	if _, _, shadow := s.policies.find(op.Key, op.Who); shadow {
 		return false
 	}
-	g := s.groups.Get().(*acquireAllCall)
-	defer s.groups.Put(g)
+	g := groups.Get().(*acquireAllCall)
+	defer groups.Put(g)
 	answered := false
 	return s.checkBy(g, op, res, func(parts []engine.Op) bool {
 		answered = take(parts)

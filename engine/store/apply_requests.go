@@ -47,8 +47,8 @@ func (s *Store) applyRequests(now int64, ops []engine.Op, results []engine.Resul
 	if locked || len(ops) < 2 || !ops[0].IsRequest() || !ops[1].IsRequest() {
 		return 0
 	}
-	g := s.requests.Get().(*requestGroup)
-	defer s.requests.Put(g)
+	g := requests.Get().(*requestGroup)
+	defer requests.Put(g)
 	n = g.lock(g.open(s, ops, results))
 	if n == 0 {
 		r := &g.requests[0]

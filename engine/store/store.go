@@ -12,15 +12,19 @@ import (
 type Store struct {
 	keyspace.Keyspace
 	policies
-	groups   sync.Pool // of *acquireAllCall
-	requests sync.Pool // of *requestGroup
-	txs      sync.Pool // of *Tx
 	commands Commands
 	scripts  scripts
 	publish  func(channel, text []byte) (receivers int)
 	warned   func(w *engine.Warning)
 	owns     func(key []byte) bool
 }
+
+// Room for operations under way, which all stores share: that of one request takes tens of kilobytes.
+var (
+	groups   = sync.Pool{New: func() any { g := new(acquireAllCall); new(partRoom).give(g, 0); return g }}
+	requests = sync.Pool{New: func() any { return new(requestGroup) }}
+	txs      = sync.Pool{New: func() any { return new(Tx) }}
+)
 
 // Config configures a store.
 type Config struct {
@@ -46,8 +50,5 @@ func newBeside(other *keyspace.Keyspace, o Config) *Store {
 	s := &Store{commands: o.Commands, publish: o.Publish, warned: o.Warned, owns: o.Owns}
 	s.Init(keyspace.Config{MaxBytes: o.MaxBytes, Replicated: o.Replicated, Shards: o.Shards, Beside: other, Changed: o.Changed, Warned: o.Warned})
 	s.policies.byName, s.policies.checks, s.policies.notes = map[string]*policy{}, map[string]*checkCounts{}, s.JournalNotes()
-	s.groups.New = func() any { g := new(acquireAllCall); new(partRoom).give(g, 0); return g }
-	s.requests.New = func() any { return new(requestGroup) }
-	s.txs.New = func() any { return new(Tx) }
 	return s
 }

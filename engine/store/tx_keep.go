@@ -18,8 +18,8 @@ func (s *Store) run(now int64, op *engine.Op, res *engine.Result, locked, readOn
 		res.Status = engine.Unreadable
 		return true
 	}
-	t := s.txs.Get().(*Tx)
-	defer s.txs.Put(t)
+	t := txs.Get().(*Tx)
+	defer txs.Put(t)
 	defer t.end()
 	t.store, t.all, t.locked, t.alone = s, locked, t.locked[:0], readOnly || !s.IsReplicated()
 	if !locked {
