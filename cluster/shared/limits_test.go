@@ -154,6 +154,31 @@ func (g *groups) takeBeside(t *testing.T, l *Limits, tokens int64, verb engine.V
 	return granted + <-late
 }
 
+// A denial counts for requests that came before home was asked: what has come home since, they may have.
+func TestLateDenial(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGroups(t)
+		defer g.close()
+		ctx, cancel := context.WithCancel(t.Context())
+		l := g.node(ctx)
+		defer l.Close()
+		defer cancel()
+		l.do(home, engine.Op{Verb: engine.Acquire, Key: []byte("shared"), Limit: limit, Tokens: capacity})
+		granted := int64(0)
+		denied := g.takeBeside(t, l, 1, engine.Lend, true, func() int64 {
+			l.do(home, engine.Op{Verb: engine.Delete, Key: []byte("shared")})
+			time.Sleep(time.Second)
+			go func() { granted = g.take(l, 1) }()
+			synctest.Wait()
+			return 0
+		})
+		synctest.Wait()
+		if denied != 0 || granted != 1 {
+			t.Errorf("%d granted before the reset, %d after it", denied, granted)
+		}
+	})
+}
+
 // all takes one token after the other until none is left, whoever has them.
 func (g *groups) all(l *Limits) (granted int64) {
 	for denied := 0; denied < 5; time.Sleep(time.Second) { // tokens that nobody uses go back
