@@ -47,7 +47,7 @@ func path(dir string, number int) string {
 	return filepath.Join(dir, fmt.Sprintf("import-%d.tmp", number))
 }
 
-// Each part has its entries as they were, and all policies. What is left of an earlier run is no part of it.
+// Each part has its entries as they were, and all policies. Files of an earlier run are replaced.
 func TestParts(t *testing.T) {
 	dir, written := t.TempDir(), []int(nil)
 	if err := os.WriteFile(path(dir, 1), make([]byte, 1<<16), 0o600); err != nil {
@@ -91,7 +91,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// A part that is not as it was written is refused, with what is wrong, and the others are not.
+// A part that is not as it was written is refused, by its name and the difference, and the others are not.
 func TestDamagedParts(t *testing.T) {
 	for name, c := range map[string]struct {
 		damage func(path string, b []byte) error

@@ -120,7 +120,7 @@ func (k *key) ask(p *purse.Purse, limit limits.Limit, want, waiting int64) []eng
 // holderOf is the name of a group as the holder of a loan.
 func holderOf(group int) []byte { return fmt.Append(nil, keyspace.GroupHolder, group) }
 
-// learn takes home's answers to what was asked at a time. A limit that is not the one in force at home comes with a grant: that costs one token.
+// learn takes home's answers, for which it was asked at a time. A limit that is not the one in force at home comes with a grant: that costs one token.
 func (l *Limits) learn(k *key, p *purse.Purse, limit limits.Limit, want, waiting int64, answers []engine.Result, asked time.Time) (o outcome) {
 	answer, now := &answers[0], time.Now()
 	k.mu.Lock()
@@ -182,7 +182,7 @@ func (l *Limits) settleServed(k *key, r *request, o *outcome) (finished bool) {
 	case o.refusal.Status != engine.OK:
 		r.refuse(&o.refusal)
 		return true
-	case o.isDry && !r.waits.After(o.asked): // a later one may find what has come home since
+	case o.isDry && !r.waits.After(o.asked): // a later one may find tokens that have come home since
 		k.mu.Lock()
 		defer k.mu.Unlock()
 		l.deny(k, r, part, k.denied.after(time.Now(), r.parts[part].Tokens))

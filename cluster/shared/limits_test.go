@@ -154,7 +154,7 @@ func (g *groups) takeBeside(t *testing.T, l *Limits, tokens int64, verb engine.V
 	return granted + <-late
 }
 
-// A denial counts for requests that came before home was asked: what has come home since, they may have.
+// A denial counts for requests that came before home was asked: later ones may have tokens that have come home since.
 func TestLateDenial(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGroups(t)
@@ -179,7 +179,7 @@ func TestLateDenial(t *testing.T) {
 	})
 }
 
-// all takes one token after the other until none is left, whoever has them.
+// all takes one token after the other until no group has any.
 func (g *groups) all(l *Limits) (granted int64) {
 	for denied := 0; denied < 5; time.Sleep(time.Second) { // tokens that nobody uses go back
 		n := g.take(l, 1)
