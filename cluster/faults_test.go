@@ -341,7 +341,7 @@ func live(t *testing.T, seed uint64, count int, hot *hotKeys) (struck map[string
 		if r.IntN(4) == 0 {
 			names = append(names, "d", "e")
 		}
-		w := &world{simulated: simulate(t, names...), r: r, began: time.Now()}
+		w := &world{simulated: simulateWith(t, func(s *simulated) { s.messenger = newLateMessages(seed) }, names...), r: r, began: time.Now()}
 		defer w.stop()
 		w.hold(time.Second)
 		w.sharing.Store(true)

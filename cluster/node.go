@@ -59,7 +59,11 @@ func Open(o Options) (*Node, error) {
 		return nil, err
 	}
 	n.keys.links = raftnode.NewLinks(n.peers, n.log.Logger)
-	if err := n.first.Start(n.keys.links.Group(0, n.id)); err != nil {
+	var messenger transport.Messenger = n.keys.links.Group(0, n.id)
+	if n.opt.messenger != nil {
+		messenger = n.opt.messenger(n.first, messenger)
+	}
+	if err := n.first.Start(messenger); err != nil {
 		n.peers.Halt()
 		return nil, err
 	}

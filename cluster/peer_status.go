@@ -64,6 +64,7 @@ func (p *peerStatuses) silentFor(d time.Duration) (all []string) {
 type nodeStatus struct {
 	group.MemberStatus
 	keyGroups map[uint32]group.MemberStatus
+	asked     time.Time
 }
 
 // in is the status as a member of a group.
@@ -85,10 +86,13 @@ func (p *peerStatuses) addresses() (all []string) {
 	return slices.DeleteFunc(all, func(a string) bool { return a == p.opt.Advertise })
 }
 
-// store stores the status of another node.
+// store stores the status of another node, unless there is one that was asked for later: an answer may be late.
 func (p *peerStatuses) store(r nodeStatus) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.byID[r.ID].asked.After(r.asked) {
+		return
+	}
 	if len(p.byID) < maxPeerStatuses || p.byID[r.ID].ID != "" {
 		p.byID[r.ID] = r
 	}
@@ -177,6 +181,7 @@ func (p *peerStatuses) ask(ctx context.Context, address string) (nodeStatus, err
 // fetch asks the node at an address for its status in all its groups.
 func (p *peerStatuses) fetch(ctx context.Context, address string) (r nodeStatus, err error) {
 	counts := p.opt.Watched != nil && p.opt.Watched()
+	r.asked = time.Now()
 	a, err := p.call(ctx, address, request{Status: &statusRequest{counts}})
 	if err == nil && a.Status == nil {
 		err = fmt.Errorf("%s: %s", address, a.Error)

@@ -21,6 +21,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/cluster/fsm"
+	"github.com/stintdb/stint/cluster/group"
 	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/cluster/transport"
 	"github.com/stintdb/stint/engine"
@@ -219,6 +220,8 @@ type simulated struct {
 	commands map[string]store.Commands                    // of a node; nil for those of this build
 	noFrames map[string]bool                              // nodes that speak with Raft as release 0.1.0 did
 
+	messenger func(*group.Group, transport.Messenger) transport.Messenger // see Options
+
 	skewMu sync.Mutex
 	skew   map[string]time.Duration
 	boots  map[string]int
@@ -274,7 +277,7 @@ func (s *simulated) options(name, address string, disk Disk) Options {
 		Node: name, Listen: address, Advertise: address, Peers: s.names, BootstrapExpect: cmp.Or(s.expect, len(s.names)), Client: "client-" + name,
 		Store: store.New(config), Disk: disk, Log: s.log,
 		Heartbeat: 300 * time.Millisecond, DecideTimeout: time.Second, DiskTimeout: 2 * time.Second, LogBytes: 64 << 20, Ahead: s.ahead,
-		Allowance: func() bool { return s.sharing.Load() }, Network: s.networkOf(address), additions: s.known[name], noFrames: s.noFrames[name], Wall: func() time.Time { return time.Now().Add(s.skewOf(name)) },
+		Allowance: func() bool { return s.sharing.Load() }, Network: s.networkOf(address), additions: s.known[name], noFrames: s.noFrames[name], messenger: s.messenger, Wall: func() time.Time { return time.Now().Add(s.skewOf(name)) },
 		Report:  func() *clusterstatus.Report { return &clusterstatus.Report{Admin: "admin-" + name} },
 		Watched: s.watched.Load, Counts: func() *clusterstatus.Counts { return &clusterstatus.Counts{Denials: int64(name[0])} },
 		SinceBoot: func() (string, time.Duration) {

@@ -46,7 +46,7 @@ type history struct {
 	limits     [2]limits.Limit // of as many keys
 	leader     *Allowance
 	term       *Term
-	isUsed     bool // the log says that tokens are taken in memory
+	isUsed     bool // in the log: tokens are taken in memory
 	queue      []*queued
 	inMemory   int
 	inLog      int
@@ -155,7 +155,7 @@ func (h *history) op() engine.Op {
 	return op
 }
 
-// compare has the exact limiter carry out what was carried out.
+// compare has the exact limiter carry out an operation too.
 func (h *history) compare(op *engine.Op, res *engine.Result, where string, count *int) {
 	isGrant := op.Verb == engine.Acquire || op.Verb == engine.AcquireAll || op.Verb == engine.Check || op.Verb == engine.Reserve
 	if res.Status != engine.OK || isGrant && (!res.Allowed || op.Options&engine.Peek != 0) {

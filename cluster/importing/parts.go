@@ -63,7 +63,10 @@ func (p *Parts) Open(number int) (state io.ReadCloser, size int64, err error) {
 	}
 	part := &p.files[number]
 	file, err := os.Open(part.path)
-	if err != nil {
+	switch {
+	case errors.Is(err, os.ErrNotExist): // which no other try mends
+		return nil, 0, fmt.Errorf("%s %w: it was removed", part.path, ErrDamaged)
+	case err != nil:
 		return nil, 0, err
 	}
 	if err := part.check(file); err != nil {
@@ -75,16 +78,19 @@ func (p *Parts) Open(number int) (state io.ReadCloser, size int64, err error) {
 func (p *part) check(file *os.File) error {
 	sum := crc32.New(castagnoli)
 	size, err := io.Copy(sum, file)
-	if err == nil && (size != p.size || sum.Sum32() != p.sum) {
-		err = fmt.Errorf("%s %w: it does not have the %d bytes that were written", p.path, ErrDamaged, p.size)
+	switch {
+	case err != nil:
+		return err
+	case size != p.size:
+		return fmt.Errorf("%s %w: it has %d bytes, and %d were written", p.path, ErrDamaged, size, p.size)
+	case sum.Sum32() != p.sum:
+		return fmt.Errorf("%s %w: its checksum is %08x, and that of what was written %08x", p.path, ErrDamaged, sum.Sum32(), p.sum)
 	}
-	if err == nil {
-		_, err = file.Seek(0, io.SeekStart)
-	}
+	_, err = file.Seek(0, io.SeekStart)
 	return err
 }
 
-// ErrDamaged is the error of a part that is not as it was written.
+// ErrDamaged is the error of a part that is not as it was written. The next run writes it again.
 var ErrDamaged = errors.New("is damaged")
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

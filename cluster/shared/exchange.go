@@ -14,6 +14,7 @@ import (
 type outcome struct {
 	refusal engine.Result // of Status OK if the operation was carried out
 	isDry   bool          // home has lent less than was asked for
+	asked   time.Time     // home, whose answer may be late
 }
 
 // exchange begins an operation on the loan of a key, unless one is under way. It returns false at the end. k.mu is held.
@@ -72,6 +73,7 @@ func (l *Limits) operate(k *key, returning bool) outcome {
 		waiting = k.waiters[0].tokens
 	}
 	k.mu.Unlock()
+	asked := time.Now()
 	answers := l.do(0, k.ask(&p, limit, want, waiting)...)
 	answer := &answers[0]
 	var deposit engine.Op
@@ -96,7 +98,9 @@ func (l *Limits) operate(k *key, returning bool) outcome {
 	default:
 		l.counts.lent.Add(came.Granted)
 	}
-	return l.learn(k, &p, limit, want, waiting, answers)
+	o := l.learn(k, &p, limit, want, waiting, answers, asked)
+	o.asked = asked
+	return o
 }
 
 // ask is the prepared operation, and a look at when the first request that waits could be granted.
@@ -116,8 +120,8 @@ func (k *key) ask(p *purse.Purse, limit limits.Limit, want, waiting int64) []eng
 // holderOf is the name of a group as the holder of a loan.
 func holderOf(group int) []byte { return fmt.Append(nil, keyspace.GroupHolder, group) }
 
-// learn takes home's answers. A limit that is not the one in force at home comes with a grant: that costs one token.
-func (l *Limits) learn(k *key, p *purse.Purse, limit limits.Limit, want, waiting int64, answers []engine.Result) (o outcome) {
+// learn takes home's answers, for which it was asked at a time. A limit that is not the one in force at home comes with a grant: that costs one token.
+func (l *Limits) learn(k *key, p *purse.Purse, limit limits.Limit, want, waiting int64, answers []engine.Result, asked time.Time) (o outcome) {
 	answer, now := &answers[0], time.Now()
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -140,7 +144,7 @@ func (l *Limits) learn(k *key, p *purse.Purse, limit limits.Limit, want, waiting
 		return o
 	}
 	o.isDry = true
-	k.denied = denial{limit: limit, tokens: waiting, until: now.Add(denyFor), wait: now.Add(time.Duration(look.Wait)), never: look.Wait == engine.NeverWait, held: p.Tokens + answer.Granted}
+	k.denied = denial{limit: limit, tokens: waiting, until: asked.Add(denyFor), wait: now.Add(time.Duration(look.Wait)), never: look.Wait == engine.NeverWait, held: p.Tokens + answer.Granted}
 	if due := now.Add(time.Duration(k.denied.after(now, waiting))); !k.denied.never && due.Before(k.denied.until) {
 		k.denied.until = due
 	}
@@ -178,7 +182,7 @@ func (l *Limits) settleServed(k *key, r *request, o *outcome) (finished bool) {
 	case o.refusal.Status != engine.OK:
 		r.refuse(&o.refusal)
 		return true
-	case o.isDry:
+	case o.isDry && !r.waits.After(o.asked): // a later one may find tokens that have come home since
 		k.mu.Lock()
 		defer k.mu.Unlock()
 		l.deny(k, r, part, k.denied.after(time.Now(), r.parts[part].Tokens))

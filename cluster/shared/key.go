@@ -126,7 +126,7 @@ func (l *Limits) wait(r *request, part int) (finished bool) {
 		r.fail(engine.Overloaded)
 		return true
 	}
-	r.tries++
+	r.tries, r.waits = r.tries+1, now
 	k.limit, k.seen = p.Limit, now
 	k.waiters = append(k.waiters, waiter{r, part, p.Tokens})
 	if !l.exchange(k, false) {

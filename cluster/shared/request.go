@@ -12,6 +12,7 @@ type request struct {
 	parts []engine.Op // the limits that it asks, as far as this node knows the policy
 	at    int         // the group that decides it; 0 if no shared limit is of another group
 	until time.Time   // it waits for tokens
+	waits time.Time   // since then, the last time
 	tries int
 	res   *engine.Result
 	done  func() // called once the result is there, if it was not there at once

@@ -1,0 +1,243 @@
+package shared
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/purse"
+	"github.com/stintdb/stint/engine/store"
+)
+
+const (
+	home     = 1 // the group of the shared limit
+	away     = 2
+	capacity = 20
+)
+
+// limit is the shared one. It refills hardly.
+var limit = limits.Limit{Algorithm: limits.TokenBucket, Capacity: capacity, Rate: limits.Rate{Tokens: 1, Period: int64(24 * time.Hour)}}
+
+// groups are those of a cluster, decided at once, but for operations that are held up.
+type groups struct {
+	t      *testing.T
+	stores [3]*store.Store
+	mu     sync.Mutex
+	held   []*holdUp
+}
+
+// holdUp holds the next operation of a verb up, or the answer to it.
+type holdUp struct {
+	verb     engine.Verb
+	isAnswer bool
+	came     chan struct{} // closed when it is held up
+	release  chan struct{}
+}
+
+func newGroups(t *testing.T) *groups {
+	g := &groups{t: t}
+	for number := range g.stores {
+		g.stores[number] = store.New(store.Config{Shards: 1, Replicated: true, Owns: func(key []byte) bool { return homeOf(key) == number }})
+	}
+	return g
+}
+
+func homeOf(key []byte) int {
+	if bytes.HasPrefix(key, []byte("shared")) {
+		return home
+	}
+	return away
+}
+
+// node is the limits of one node, until the end of the context.
+func (g *groups) node(ctx context.Context) *Limits {
+	replicas := []Replica{}
+	for number := home; number <= away; number++ {
+		replicas = append(replicas, Replica{Number: number, Leads: func() bool { return true }, Now: func() int64 { return time.Now().UnixNano() }, Store: g.stores[number]})
+	}
+	return New(ctx, Options{Router: g, Policies: g.stores[away], Timeout: 10 * time.Second, Replicas: func() []Replica { return replicas }})
+}
+
+func (g *groups) close() {
+	for _, s := range g.stores {
+		s.Close()
+	}
+}
+
+// holdUp has the next operation of a verb wait, before it is carried out or before its answer.
+func (g *groups) holdUp(verb engine.Verb, isAnswer bool) *holdUp {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	h := &holdUp{verb, isAnswer, make(chan struct{}), make(chan struct{})}
+	g.held = append(g.held, h)
+	return h
+}
+
+// await waits until the operation is held up.
+func (h *holdUp) await(t *testing.T) {
+	select {
+	case <-h.came:
+	case <-time.After(time.Minute):
+		t.Fatalf("no operation %d comes", h.verb)
+	}
+}
+
+func (g *groups) Gather(parts []engine.Op) (at int, ok bool) {
+	return away, slices.ContainsFunc(parts, func(p engine.Op) bool { return homeOf(p.Key) == home })
+}
+func (g *groups) IsAway(at int, name []byte) bool { return homeOf(name) != at }
+
+func (g *groups) Decide(b *engine.Batch) (finished bool) {
+	at := away
+	if op := &b.Ops[0]; op.Verb != engine.AcquireAll {
+		at = homeOf(op.Key)
+	}
+	return g.DecideIn(at, b)
+}
+
+func (g *groups) DecideIn(at int, b *engine.Batch) (finished bool) {
+	apply := func() { g.stores[at].Apply(time.Now().UnixNano(), b.Ops, b.Results) }
+	g.mu.Lock()
+	i := slices.IndexFunc(g.held, func(h *holdUp) bool { return h.verb == b.Ops[0].Verb })
+	if i < 0 {
+		g.mu.Unlock()
+		apply()
+		return true
+	}
+	h := g.held[i]
+	g.held = slices.Delete(g.held, i, i+1)
+	g.mu.Unlock()
+	if h.isAnswer {
+		apply()
+	}
+	close(h.came)
+	go func() {
+		<-h.release
+		if !h.isAnswer {
+			apply()
+		}
+		b.Done()
+	}()
+	return false
+}
+
+// take asks a user's limit and the shared one, and returns the tokens granted.
+func (g *groups) take(l *Limits, tokens int64) int64 {
+	user := limit
+	user.Capacity = 1000
+	op := engine.Op{Verb: engine.AcquireAll, Tokens: tokens, Parts: []engine.Op{{Key: []byte("user"), Limit: user, Tokens: tokens}, {Key: []byte("shared"), Limit: limit, Tokens: tokens}}}
+	b := &engine.Batch{Ops: []engine.Op{op}, Results: make([]engine.Result, 1)}
+	done := make(chan struct{})
+	b.Done = func() { close(done) }
+	if !l.Decide(b) {
+		<-done
+	}
+	if b.Results[0].Status != engine.OK {
+		g.t.Errorf("status %d", b.Results[0].Status)
+	}
+	return b.Results[0].Granted
+}
+
+// takeBeside takes tokens, for which an operation on the loan is held up until other requests have been granted.
+func (g *groups) takeBeside(t *testing.T, l *Limits, tokens int64, verb engine.Verb, isAnswer bool, others func() int64) (granted int64) {
+	h, late := g.holdUp(verb, isAnswer), make(chan int64)
+	go func() { late <- g.take(l, tokens) }()
+	h.await(t)
+	granted = others()
+	close(h.release)
+	return granted + <-late
+}
+
+// A denial counts for requests that came before home was asked: later ones may have tokens that have come home since.
+func TestLateDenial(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGroups(t)
+		defer g.close()
+		ctx, cancel := context.WithCancel(t.Context())
+		l := g.node(ctx)
+		defer l.Close()
+		defer cancel()
+		l.do(home, engine.Op{Verb: engine.Acquire, Key: []byte("shared"), Limit: limit, Tokens: capacity})
+		granted := int64(0)
+		denied := g.takeBeside(t, l, 1, engine.Lend, true, func() int64 {
+			l.do(home, engine.Op{Verb: engine.Delete, Key: []byte("shared")})
+			time.Sleep(time.Second)
+			go func() { granted = g.take(l, 1) }()
+			synctest.Wait()
+			return 0
+		})
+		synctest.Wait()
+		if denied != 0 || granted != 1 {
+			t.Errorf("%d granted before the reset, %d after it", denied, granted)
+		}
+	})
+}
+
+// all takes one token after the other until no group has any.
+func (g *groups) all(l *Limits) (granted int64) {
+	for denied := 0; denied < 5; time.Sleep(time.Second) { // tokens that nobody uses go back
+		n := g.take(l, 1)
+		if granted += n; n == 0 {
+			denied++
+		}
+	}
+	return granted
+}
+
+// lend has tokens lent that nobody has asked for.
+func (g *groups) lend(l *Limits, tokens int64) {
+	kept, _ := limit.InPurse()
+	prepared := l.do(away, engine.Op{Verb: engine.Prepare, Key: []byte("shared"), Limit: kept})[0]
+	p, k := purse.Of(&prepared), &key{purseID: purseID{away, "shared"}}
+	lent := l.do(0, k.ask(&p, limit, tokens, tokens)...)[0]
+	l.do(away, p.Answered([]byte("shared"), lent.Granted, lent.Number))
+}
+
+// Whatever two nodes do at the same time on the loan of one limit, and however late, no token is granted twice, and none is lost.
+func TestOperationsOnALoanAtTheSameTime(t *testing.T) {
+	for name, disturb := range map[string]func(t *testing.T, g *groups, a, b *Limits) (granted int64){
+		"requests while tokens go back": func(t *testing.T, g *groups, a, b *Limits) int64 {
+			g.lend(a, 5)
+			h := g.holdUp(engine.Return, false)
+			h.await(t)
+			time.AfterFunc(time.Second, func() { close(h.release) })
+			return g.take(b, 2)
+		},
+		"the answer to one is late": func(t *testing.T, g *groups, a, b *Limits) int64 {
+			return g.takeBeside(t, a, 3, engine.Lend, true, func() int64 { return g.take(b, 2) })
+		},
+		"one is late, and another has done it": func(t *testing.T, g *groups, a, b *Limits) int64 {
+			return g.takeBeside(t, a, 3, engine.Lend, false, func() int64 { return g.take(b, 2) })
+		},
+		"a deposit is late": func(t *testing.T, g *groups, a, b *Limits) int64 {
+			return g.takeBeside(t, a, 3, engine.Deposit, false, func() int64 { return g.take(b, 2) + g.take(b, 2) })
+		},
+		"an answer comes while the next operation is under way": func(t *testing.T, g *groups, a, b *Limits) int64 {
+			h, late := g.holdUp(engine.Lend, true), make(chan int64)
+			go func() { late <- g.take(a, 3) }()
+			h.await(t)
+			return g.take(b, 2) + g.takeBeside(t, b, 5, engine.Lend, false, func() int64 { close(h.release); return <-late })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := newGroups(t)
+				defer g.close()
+				ctx, cancel := context.WithCancel(t.Context())
+				a, b := g.node(ctx), g.node(ctx)
+				defer b.Close()
+				defer a.Close()
+				defer cancel()
+				if granted := disturb(t, g, a, b) + g.all(a); granted != capacity {
+					t.Errorf("%d granted of %d", granted, capacity)
+				}
+			})
+		})
+	}
+}
