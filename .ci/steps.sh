@@ -313,7 +313,8 @@ step_bench() { (cd bench && watched go test ./...); }
 
 # The steps of the night, and the sizes that they alone have.
 
-step_sizes() { TEST_SIZE=nightly watched go test ./... -timeout 6h; }
+# step_sizes runs on all processors also those packages whose tests run on one (testsize.OneProcessor).
+step_sizes() { TEST_SIZE=nightly watched go test ./... -cpu "$(nproc)" -timeout 6h; }
 
 step_race_all() { watched go test -race ./... -cpu 1 -timeout 6h; }
 

@@ -3,7 +3,10 @@
 // .ci/nightly, at ten times that.
 package testsize
 
-import "os"
+import (
+	"os"
+	"runtime"
+)
 
 // IsNightly reports whether tests run at the size of .ci/nightly, on a machine with nothing else to do.
 func IsNightly() bool { return os.Getenv("TEST_SIZE") == "nightly" }
@@ -22,3 +25,8 @@ func Pick(quick, full int) int {
 	}
 	return quick
 }
+
+// OneProcessor has the tests of a package run on one processor, from its TestMain, unless a flag -cpu says otherwise. Goroutines of a
+// synctest bubble hand their work to each other all the time: with more processors each wakes another one, and the tests take a fifth
+// to a half more CPU time. go test ./... runs other packages beside them.
+func OneProcessor() { runtime.GOMAXPROCS(1) }
