@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/cluster/group"
+	"github.com/stintdb/stint/cluster/raftnode"
+	"github.com/stintdb/stint/cluster/remote"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/slot"
 	"github.com/stintdb/stint/internal/clusterstatus"
@@ -54,7 +56,7 @@ func (n *Node) SetAhead(d time.Duration) {
 	}
 }
 
-// WaitFor is [group.Group.WaitFor]: the fewest of all groups.
+// WaitFor is [group.Group.WaitFor]: the fewest of all groups. Of those without a replica here, it is what every acknowledged entry has: a majority.
 func (n *Node) WaitFor(ctx context.Context, replicas int) (acknowledged int) {
 	groups := n.groups()
 	counts, asked := make([]int, len(groups)), sync.WaitGroup{}
@@ -62,6 +64,9 @@ func (n *Node) WaitFor(ctx context.Context, replicas int) (acknowledged int) {
 		asked.Go(func() { counts[i] = g.WaitFor(ctx, replicas) })
 	}
 	asked.Wait()
+	if len(groups) <= len(n.keys.all()) {
+		counts = append(counts, n.opt.Replicas/2)
+	}
 	return slices.Min(counts)
 }
 
@@ -86,8 +91,8 @@ func (n *Node) Remove(ctx context.Context, node string) error {
 
 // removeFromKeys removes a node from the groups of keys.
 func (n *Node) removeFromKeys(ctx context.Context, node string) error {
-	for i, g := range n.KeyGroups() {
-		if err := g.Remove(ctx, node, false); err != nil {
+	for i, g := range n.keys.all() {
+		if err := g.asked().Remove(ctx, node, false); err != nil {
 			return fmt.Errorf("group %d: %w; try again", i+1, err)
 		}
 	}
@@ -100,8 +105,8 @@ func (n *Node) LeaderOf(op *engine.Op) (leads bool, client string) {
 	if n.router == nil {
 		return n.first.Leads()
 	}
-	if g := n.keys.numbered(uint32(max(0, n.router.Place(op)))); g != nil && op.Request().Verb != engine.Check {
-		return g.Leads()
+	if at := n.router.Place(op); at > 0 && at <= len(n.keys.all()) && op.Request().Verb != engine.Check {
+		return n.keys.all()[at-1].asked().Leads()
 	}
 	return true, ""
 }
@@ -115,27 +120,56 @@ func (n *Node) Status() clusterstatus.Status {
 	if n.router == nil {
 		return s
 	}
-	groups := n.KeyGroups()
-	s.Forming = len(groups) == 0
+	groups := n.keys.all()
+	s.Forming, s.Replicas = len(groups) == 0, n.opt.Replicas
 	s.AwaitsImport = n.keys.awaitsImport()
 	s.Healthy = s.Healthy && !s.Forming && !s.AwaitsImport
 	for i, g := range groups {
-		own := g.Status()
-		leader := clusterstatus.Group{Number: i + 1, FirstSlot: slot.First(i+1, len(groups)), LastSlot: slot.First(i+2, len(groups)) - 1,
-			LeaderID: own.LeaderID, LastLeaderID: own.LastLeaderID, Term: own.Term, CommitIndex: own.CommitIndex, AppliedIndex: own.AppliedIndex, LogBytes: own.LogBytes, Healthy: own.Healthy}
-		for _, m := range own.Members {
-			if m.Voter && m.Reachable {
-				leader.Voters++
-			}
+		one := clusterstatus.Group{Number: i + 1, FirstSlot: slot.First(i+1, len(groups)), LastSlot: slot.First(i+2, len(groups)) - 1}
+		if g.Group != nil {
+			n.addReplica(&s, &one, g.Group)
+		} else {
+			n.addRemote(&s, &one, g.remote)
 		}
-		s.Groups = append(s.Groups, leader)
-		s.Healthy = s.Healthy && own.Healthy
-		add(&s, &own)
+		s.Groups = append(s.Groups, one)
+		s.Healthy = s.Healthy && one.Healthy
 	}
 	if n.shared != nil {
 		s.Shared = n.shared.Counts()
 	}
 	return s
+}
+
+// addReplica describes a group with a replica here, and adds what it has done.
+func (n *Node) addReplica(s *clusterstatus.Status, to *clusterstatus.Group, g *group.Group) {
+	own := g.Status()
+	to.LeaderID, to.LastLeaderID, to.Term, to.CommitIndex, to.AppliedIndex, to.LogBytes, to.Healthy = own.LeaderID, own.LastLeaderID, own.Term, own.CommitIndex, own.AppliedIndex, own.LogBytes, own.Healthy
+	for _, m := range own.Members {
+		if m.Voter {
+			to.Replicas = append(to.Replicas, m.ID)
+			if m.Reachable {
+				to.Voters++
+			}
+		}
+	}
+	add(s, &own)
+}
+
+// addRemote describes a group without a replica here, as its leader reports it.
+func (n *Node) addRemote(s *clusterstatus.Status, to *clusterstatus.Group, g *remote.Group) {
+	leader, leads := g.LeaderStatus()
+	to.LastLeaderID, to.Term, to.CommitIndex, to.AppliedIndex, to.Healthy = raftnode.NodeName(leader.ID), leader.Term, leader.Applied, leader.Applied, leads
+	if leads {
+		to.LeaderID = to.LastLeaderID
+	}
+	for _, id := range n.first.Cluster().Placement.Of(to.Number) {
+		to.Replicas = append(to.Replicas, raftnode.NodeName(id))
+		if r, is := n.statuses.ofKeyGroups(id)[uint32(to.Number)]; is && !r.Gone {
+			to.Voters++
+		}
+	}
+	forwarded, uncertain, noLeader := g.Counts()
+	s.Forwarded, s.UncertainOutcomes, s.NoLeaderOutcomes = s.Forwarded+forwarded, s.UncertainOutcomes+uncertain, s.NoLeaderOutcomes+noLeader
 }
 
 // add adds the counters of another group.

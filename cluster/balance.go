@@ -33,8 +33,35 @@ type balancer struct {
 
 // nodeLeads is a node that can lead, and the groups that it leads.
 type nodeLeads struct {
-	id     raft.ServerID
-	groups []int
+	id       raft.ServerID
+	groups   []int
+	replicas []int // that it has
+}
+
+// next is the transfer of a group's leader that comes next: the number is 0 if each node leads as many groups as it can without another one leading
+// more than one more. Where the node that leads the fewest has no replica of a group of one that leads two more, a third one hands it a group first,
+// which gets another then: the last step of the shortest such way is the next.
+func next(nodes []nodeLeads, prefers func(id raft.ServerID, groups []int) int) (from, to raft.ServerID, number int) {
+	for i := len(nodes) - 1; i > 0; i-- {
+		most := &nodes[i]
+		reached, way := map[raft.ServerID]bool{most.id: true}, []*nodeLeads{most}
+		for len(way) > 0 {
+			at := way[0]
+			way = way[1:]
+			for j := range nodes {
+				n := &nodes[j]
+				both := slices.DeleteFunc(slices.Clone(at.groups), func(number int) bool { return !slices.Contains(n.replicas, number) })
+				if reached[n.id] || len(both) == 0 {
+					continue
+				}
+				if len(most.groups)-len(n.groups) > 1 {
+					return at.id, n.id, both[prefers(n.id, both)]
+				}
+				reached[n.id], way = true, append(way, n)
+			}
+		}
+	}
+	return "", "", 0
 }
 
 // run looks at the leaders until ctx is done.
@@ -54,8 +81,8 @@ func (b *balancer) step(ctx context.Context, now time.Time) {
 	if !all {
 		return
 	}
-	most, least := nodes[len(nodes)-1], nodes[0]
-	if len(most.groups)-len(least.groups) <= 1 {
+	from, to, number := next(nodes, b.prefers)
+	if number == 0 {
 		b.even, b.since = true, time.Time{}
 		return
 	}
@@ -66,16 +93,15 @@ func (b *balancer) step(ctx context.Context, now time.Time) {
 	if !isDue || now.Sub(b.moved) < moveEvery {
 		return
 	}
-	number := most.groups[b.prefers(least.id, most.groups)]
 	ctx, cancel := context.WithTimeout(ctx, group.RPCTimeout)
 	defer cancel()
 	b.moved = now
-	if err := b.keys.numbered(uint32(number)).Transfer(ctx, raftnode.NodeName(least.id)); err != nil {
+	if err := b.keys.entry(uint32(number)).asked().Transfer(ctx, raftnode.NodeName(to)); err != nil {
 		b.moved = now.Add(unevenFor) // an offer that fails costs the leader its lease for a while
-		b.log.Once("balance "+err.Error(), "a group could not be led by another node yet", "group", number, "to", least.id, "error", err)
+		b.log.Once("balance "+err.Error(), "a group could not be led by another node yet", "group", number, "to", to, "error", err)
 		return
 	}
-	b.log.Info("another node leads a group", "group", number, "from", most.id, "to", least.id)
+	b.log.Info("another node leads a group", "group", number, "from", from, "to", to)
 }
 
 // prefers is the place of the group that a node leads rather than others: each has its own, so that they seldom move twice.
@@ -104,6 +130,7 @@ func (b *balancer) leads() (nodes []nodeLeads, all bool) {
 		n := nodeLeads{id: s.ID}
 		canLead := true
 		for number, r := range statuses {
+			n.replicas = append(n.replicas, int(number))
 			canLead = canLead && !r.Unhealthy && !r.Gone && !r.Slow
 			if r.Leads {
 				n.groups = append(n.groups, int(number))
@@ -120,5 +147,5 @@ func (b *balancer) leads() (nodes []nodeLeads, all bool) {
 		}
 		return strings.Compare(string(a.id), string(c.id))
 	})
-	return nodes, found > 0 && found == len(b.keys.replicas())
+	return nodes, found > 0 && found == len(b.keys.all())
 }

@@ -218,7 +218,8 @@ func (w *world) agreeIn(number uint32) error {
 	leader := w.leaderOf(number).groupOf(number)
 	want, first := "", ""
 	index := leader.Status().AppliedIndex
-	for _, name := range w.names {
+	names := w.withReplica(number)
+	for _, name := range names {
 		for n := w.nodes[name]; n.groupOf(number) == nil || n.groupOf(number).Status().AppliedIndex < index || n.groupOf(number).Status().ClusterID == ""; {
 			if ctx.Err() != nil {
 				return fmt.Errorf("%s is not at entry %d after a minute without faults", name, index)
@@ -231,7 +232,7 @@ func (w *world) agreeIn(number uint32) error {
 		same := true
 		synctest.Wait() // no node is in the middle of an entry
 		applied := leader.Status().AppliedIndex
-		for i, name := range w.names {
+		for i, name := range names {
 			n := w.nodes[name]
 			keys, g := w.storeOf(name, number), n.groupOf(number)
 			got := fmt.Sprint(g.Status().Time, g.Cluster(), keys.Digest(g.Status().Time))
@@ -253,6 +254,18 @@ func (w *world) agreeIn(number uint32) error {
 	return fmt.Errorf("the nodes do not come to rest at one entry")
 }
 
+// withReplica are the nodes that have a replica of a group, or are to have one.
+func (w *world) withReplica(number uint32) (names []string) {
+	on := w.leaderOf(0).first.Cluster().Placement.Of(int(number))
+	if on == nil {
+		return w.names
+	}
+	for _, id := range on {
+		names = append(names, raftnode.NodeName(id))
+	}
+	return names
+}
+
 // storeOf is a node's store of a group.
 func (w *world) storeOf(name string, number uint32) *store.Store {
 	if number == 0 {
@@ -265,7 +278,7 @@ func (w *world) storeOf(name string, number uint32) *store.Store {
 // applied another log.
 func (w *world) later(number uint32) (text string) {
 	for range 2 {
-		for _, name := range w.names {
+		for _, name := range w.withReplica(number) {
 			g := w.nodes[name].groupOf(number)
 			s, stats := g.Status(), g.Parts().Raft.Stats()
 			text += fmt.Sprintf("%s, %s: snapshot %s, applied %s and %d of %s, time %d, %x\n", name, s.State, stats["last_snapshot_index"], stats["applied_index"], s.AppliedIndex, stats["last_log_index"], s.Time, w.storeOf(name, number).Digest(s.Time))
@@ -324,7 +337,7 @@ func (w *world) wholeIn(number uint32) {
 				voters++
 			}
 		}
-		if voters == len(w.names) && servers == voters { // they were voters when the index was read
+		if voters == len(w.withReplica(number)) && servers == voters { // they were voters when the index was read
 			return
 		}
 		time.Sleep(10 * time.Millisecond)

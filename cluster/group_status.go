@@ -50,6 +50,12 @@ func (p groupStatuses) ClaimedLeader(cluster string) string {
 	return p.claimedLeader(cluster, p.number)
 }
 
+// Leader implements [remote.Statuses].
+func (p groupStatuses) Leader() (group.MemberStatus, bool) {
+	best := p.claimed("", p.number)
+	return best, best.Address != ""
+}
+
 // Ask implements [group.Statuses].
 func (p groupStatuses) Ask(ctx context.Context, address string, q group.Request) (group.Response, error) {
 	a, err := p.call(ctx, address, request{Request: q, Group: p.number})

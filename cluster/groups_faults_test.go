@@ -184,10 +184,10 @@ func (w *world) throughFaults(seed uint64, count int, exceeded func(passed time.
 	return err
 }
 
-// liveInGroups is live for a cluster with groups of keys.
-func liveInGroups(t *testing.T, seed uint64, count int, names ...string) {
+// liveInGroups is live for a cluster with groups of keys, and some replicas of each, or 0 for one on every node.
+func liveInGroups(t *testing.T, seed uint64, count, replicas int, names ...string) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{simulated: simulateGroups(t, faultGroups, names...), r: rand.New(rand.NewPCG(seed, 1)), began: time.Now()}
+		w := &world{simulated: simulateReplicas(t, replicas, nil, faultGroups, names...), r: rand.New(rand.NewPCG(seed, 1)), began: time.Now()}
 		defer w.stop()
 		w.sharing.Store(true)
 		var l groupLedger
@@ -227,6 +227,13 @@ func liveInGroups(t *testing.T, seed uint64, count int, names ...string) {
 // nothing, and the replicas of each group agree.
 func TestFaultsInGroups(t *testing.T) {
 	for round := range max(1, *simGroupFaults/faultsPerCluster) {
-		liveInGroups(t, testsize.Seed()+uint64(round), min(*simGroupFaults, faultsPerCluster), [][]string{{"a", "b", "c"}, {"a", "b", "c", "d", "e"}}[round%2]...)
+		liveInGroups(t, testsize.Seed()+uint64(round), min(*simGroupFaults, faultsPerCluster), 0, [][]string{{"a", "b", "c"}, {"a", "b", "c", "d", "e"}}[round%2]...)
+	}
+}
+
+// The same with three replicas of each group on five nodes, which all decide every key.
+func TestFaultsWithReplicas(t *testing.T) {
+	for round := range max(1, *simGroupFaults/faultsPerCluster) {
+		liveInGroups(t, testsize.Seed()+uint64(round), min(*simGroupFaults, faultsPerCluster), 3, "a", "b", "c", "d", "e")
 	}
 }

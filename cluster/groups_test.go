@@ -23,13 +23,7 @@ func simulateGroups(t *testing.T, groups int, names ...string) *simulated {
 // simulateShared is simulateGroups with patterns of shared keys.
 func simulateShared(t *testing.T, shared []string, groups int, names ...string) *simulated {
 	t.Helper()
-	s := simulate(t)
-	s.names, s.groups, s.shared = names, groups, shared
-	for _, name := range names {
-		s.start(name)
-	}
-	s.awaitGroups()
-	return s
+	return simulateReplicas(t, 0, shared, groups, names...)
 }
 
 // awaitGroups waits until every node decides keys of every group.

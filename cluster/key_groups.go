@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"net"
 	"slices"
 	"sync"
@@ -15,16 +16,20 @@ import (
 	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/group"
 	"github.com/stintdb/stint/cluster/oncelog"
+	"github.com/stintdb/stint/cluster/placement"
 	"github.com/stintdb/stint/cluster/propose"
+	"github.com/stintdb/stint/cluster/raftnode"
 	"github.com/stintdb/stint/cluster/rafttransport"
+	"github.com/stintdb/stint/cluster/remote"
 	"github.com/stintdb/stint/cluster/router"
 	"github.com/stintdb/stint/cluster/shared"
 	"github.com/stintdb/stint/cluster/transport"
 	"github.com/stintdb/stint/engine"
 )
 
-// keyGroups are the groups that have the keys, where a cluster has several. Every node has a replica of each. They begin when the log of group 0
-// names their founders; a node that was there before starts them from its directory, whatever becomes of group 0.
+// keyGroups are the groups that have the keys, where a cluster has several. Every node has a replica of each, or of those that the table in group 0's
+// log gives it. They begin when the log of group 0 names their founders; a node that was there before starts them from its directory, whatever becomes
+// of group 0.
 type keyGroups struct {
 	opt      *Options
 	id       raft.ServerID
@@ -43,15 +48,32 @@ type keyGroups struct {
 
 	mu         sync.Mutex // held while they begin
 	ended      bool       // none is to begin from here on
-	disks      []Disk
+	disks      map[int]Disk
 	started    atomic.Pointer[[]keyGroup] // from group 1 on
 	importName atomic.Pointer[string]     // the import that they begin with, "" from when they have it
 }
 
-// keyGroup is a group, and its part in the machine's connections.
+// keyGroup is a group as this node has it.
 type keyGroup struct {
-	*group.Group
-	conns transport.Config
+	*group.Group                  // the replica here, nil for none
+	conns        transport.Config // its part in the machine's connections
+	remote       *remote.Group    // without a replica
+}
+
+// asked decides, or has the leader decide, and takes an operator's requests.
+func (g keyGroup) asked() askedGroup {
+	if g.Group != nil {
+		return g.Group
+	}
+	return g.remote
+}
+
+// askedGroup is a group, wherever its replicas are.
+type askedGroup interface {
+	router.Group
+	Leads() (leads bool, client string)
+	Remove(ctx context.Context, node string, again bool) error
+	Transfer(ctx context.Context, node string) error
 }
 
 // savedGroups is the groups in a node's directory, from before they begin.
@@ -59,48 +81,58 @@ type savedGroups struct {
 	Groups     int           `json:"groups"`
 	Founders   []fsm.Founder `json:"founders"`
 	ImportName string        `json:"import,omitempty"` // of [fsm.Cluster]
+	Here       []int         `json:"here,omitempty"`   // those with a replica here; all if there is no table
+	HasTable   bool          `json:"placed,omitempty"`
 }
 
 // groupsKey is where it is kept, beside the votes of group 0.
 var groupsKey = []byte("stint/groups")
 
-func (k *keyGroups) replicas() []keyGroup {
+// all are the groups, from group 1 on; none before they have begun.
+func (k *keyGroups) all() []keyGroup {
 	if started := k.started.Load(); started != nil {
 		return *started
 	}
 	return nil
 }
 
-func (k *keyGroups) all() (groups []*group.Group) {
-	for _, g := range k.replicas() {
-		groups = append(groups, g.Group)
+// here are the groups with a replica here, by their numbers.
+func (k *keyGroups) here() iter.Seq2[int, *group.Group] {
+	return func(yield func(int, *group.Group) bool) {
+		for i, g := range k.all() {
+			if g.Group != nil && !yield(i+1, g.Group) {
+				return
+			}
+		}
 	}
-	return groups
 }
 
-// numbered is the group with a number, nil if it is not here.
-func (k *keyGroups) numbered(number uint32) *group.Group {
-	if replicas := k.replicas(); number > 0 && int(number) <= len(replicas) {
-		return replicas[number-1].Group
+// numbered is the replica here of the group with a number, nil if there is none.
+func (k *keyGroups) numbered(number uint32) *group.Group { return k.entry(number).Group }
+
+// entry is the group with a number, empty before it has begun.
+func (k *keyGroups) entry(number uint32) keyGroup {
+	if all := k.all(); number > 0 && int(number) <= len(all) {
+		return all[number-1]
 	}
-	return nil
+	return keyGroup{}
 }
 
 // withPurses are the groups as package shared sees them.
 func (k *keyGroups) withPurses() (all []shared.Replica) {
-	for i, g := range k.replicas() {
+	for number, g := range k.here() {
 		leads := func() bool { is, _ := g.Leads(); return is }
-		all = append(all, shared.Replica{Number: i + 1, Leads: leads, Now: g.Now, Store: k.opt.KeyStores[i]})
+		all = append(all, shared.Replica{Number: number, Leads: leads, Now: g.Now, Store: k.opt.KeyStores[number-1]})
 	}
 	return all
 }
 
 func (k *keyGroups) ownStatuses() (all map[uint32]group.MemberStatus) {
-	for i, g := range k.replicas() {
+	for number, g := range k.here() {
 		if all == nil {
 			all = map[uint32]group.MemberStatus{}
 		}
-		all[uint32(i+1)] = g.OwnStatus()
+		all[uint32(number)] = g.OwnStatus()
 	}
 	return all
 }
@@ -127,15 +159,19 @@ func (k *keyGroups) tend(ctx context.Context) error {
 	if own := max(k.opt.Groups, 1); own != max(known.Groups, 1) {
 		return k.errNumber(max(known.Groups, 1))
 	}
+	if formed := known.Placement.Count(); len(known.Founders) > 0 && formed != k.opt.Replicas {
+		return fmt.Errorf("--cluster-replicas is %d, and the cluster was formed with %d: start the node with --cluster-replicas %[2]d", k.opt.Replicas, formed)
+	}
 	if len(known.Founders) > 0 && k.started.Load() == nil {
-		if err := k.begin(savedGroups{known.Groups, known.Founders, known.ImportName}, true); err != nil {
+		saved := savedGroups{Groups: known.Groups, Founders: known.Founders, ImportName: known.ImportName, HasTable: known.Placement != nil, Here: k.placedHere(known.Placement)}
+		if err := k.begin(saved, true); err != nil {
 			return err
 		}
 	}
 	if k.awaitsImport() {
-		k.beginDeciding(k.replicas())
+		k.beginDeciding(k.all())
 	}
-	for i, g := range k.replicas() {
+	for number, g := range k.here() {
 		switch {
 		case g.HasEnded():
 			return errRaftEnded
@@ -144,12 +180,28 @@ func (k *keyGroups) tend(ctx context.Context) error {
 		}
 		announcing, cancel := context.WithTimeout(ctx, group.RPCTimeout)
 		if err := g.Announce(announcing, ""); err != nil && !errors.Is(err, group.ErrNoLeader) && ctx.Err() == nil {
-			k.log.Once(fmt.Sprint("join ", i, err), "could not join a group of keys yet", "group", i+1, "error", err)
+			k.log.Once(fmt.Sprint("join ", number, err), "could not join a group of keys yet", "group", number, "error", err)
 		}
 		cancel()
 	}
 	return nil
 }
+
+// placedHere are the numbers of the groups that a table gives this node, whichever incarnation of it.
+func (k *keyGroups) placedHere(t *placement.Table) (numbers []int) {
+	if t == nil {
+		return nil
+	}
+	for i, on := range t.Groups {
+		if slices.ContainsFunc(on, func(id raft.ServerID) bool { return raftnode.NodeName(id) == k.opt.Node }) {
+			numbers = append(numbers, i+1)
+		}
+	}
+	return numbers
+}
+
+// has reports whether a group has a replica here.
+func (s *savedGroups) has(number int) bool { return !s.HasTable || slices.Contains(s.Here, number) }
 
 func (k *keyGroups) errNumber(formed int) error {
 	return fmt.Errorf("--groups is %d, and the cluster was formed with %d: start the node with --groups %[2]d", max(k.opt.Groups, 1), formed)
@@ -166,12 +218,16 @@ func (k *keyGroups) begin(saved savedGroups, isNew bool) error {
 	if saved.Groups != k.opt.Groups {
 		return k.errNumber(saved.Groups)
 	}
+	k.disks = map[int]Disk{}
 	for number := 1; number <= saved.Groups; number++ {
+		if !saved.has(number) {
+			continue
+		}
 		disk, err := k.opt.OpenGroup(number, isNew)
 		if err != nil {
 			return fmt.Errorf("group %d: %w", number, err)
 		}
-		k.disks = append(k.disks, disk)
+		k.disks[number] = disk
 		if _, err := disk.Incarnation(k.opt.Node); err != nil {
 			return err
 		}
@@ -188,12 +244,16 @@ func (k *keyGroups) begin(saved savedGroups, isNew bool) error {
 	started := make([]keyGroup, 0, saved.Groups)
 	defer func() { k.started.Store(&started) }() // those that have been started are ended, too, if one cannot
 	for number := 1; number <= saved.Groups; number++ {
+		if !saved.has(number) {
+			started = append(started, k.connectRemote(number))
+			continue
+		}
 		g := k.connect(number)
 		if err := g.Start(k.links.Group(uint32(number), k.id)); err != nil {
 			return fmt.Errorf("group %d: %w", number, err)
 		}
 		started = append(started, g)
-		if err := k.bootstrap(g.Group, saved.Founders); err != nil {
+		if err := k.bootstrap(g.Group, number, saved); err != nil {
 			return fmt.Errorf("group %d: %w", number, err)
 		}
 	}
@@ -213,7 +273,7 @@ func (k *keyGroups) beginDeciding(started []keyGroup) {
 	k.importName.Store(&none)
 	groups := []router.Group{k.first}
 	for _, g := range started {
-		groups = append(groups, g.Group)
+		groups = append(groups, g.asked())
 	}
 	k.onBegin(groups)
 }
@@ -236,24 +296,45 @@ func (k *keyGroups) before() engine.Status {
 // without any: so there are none.
 const beatsOfTimeout = 12
 
-func (k *keyGroups) connect(number int) keyGroup {
+func (k *keyGroups) config(number int) group.Config {
 	c := k.opt.forGroup(k.id, oncelog.New(k.log.With("group", number)), k.fail)
-	c.Number, c.Groups, c.ImportName, c.Store, c.Disk, c.Report, c.Turns = uint32(number), 0, "", k.opt.KeyStores[number-1], k.disks[number-1], nil, nil
+	c.Number, c.Groups, c.Replicas, c.ImportName, c.Store, c.Disk, c.Report, c.Turns = uint32(number), 0, 0, "", k.opt.KeyStores[number-1], k.disks[number], nil, nil
+	return c
+}
+
+// connectRemote begins to ask the leader of a group without a replica here.
+func (k *keyGroups) connectRemote(number int) keyGroup {
+	r := remote.New(k.config(number), k.peers, groupStatuses{k.statuses, uint32(number)})
+	r.Start(k.ctx)
+	return keyGroup{remote: r}
+}
+
+func (k *keyGroups) connect(number int) keyGroup {
+	c := k.config(number)
 	if k.opt.NewTurns != nil {
 		c.Turns = k.opt.NewTurns()
 	}
 	c.Rounds, c.IsRemoved, c.Beats = &k.rounds, k.isRemoved, k.opt.Heartbeat/beatsOfTimeout
 	g := group.New(k.ctx, c)
 	g.Connect(k.peers, groupStatuses{k.statuses, uint32(number)})
-	return keyGroup{g, g.ForPeers(transport.Config{Serve: map[transport.Purpose]func(net.Conn, transport.Hello){}})}
+	return keyGroup{Group: g, conns: g.ForPeers(transport.Config{Serve: map[transport.Purpose]func(net.Conn, transport.Hello){}})}
 }
 
 // isRemoved reports whether an operator has removed a node, as far as this one knows the log of group 0.
 func (k *keyGroups) isRemoved(id raft.ServerID) bool { return k.first.Cluster().IsRemoved(id) }
 
-// bootstrap has a founder's empty replica begin with the founders as members. All do it alike. Every other node is made a member by the
+// bootstrap has a founder's empty replica begin with the founders as members, or those that the first table names. All do it alike. Every other node is made a member by the
 // group's leader. So is a founder that another one has already asked for its vote.
-func (k *keyGroups) bootstrap(g *group.Group, founders []fsm.Founder) error {
+func (k *keyGroups) bootstrap(g *group.Group, number int, saved savedGroups) error {
+	founders := saved.Founders
+	if saved.HasTable {
+		var ids []raft.ServerID
+		for _, f := range founders {
+			ids = append(ids, f.ID)
+		}
+		first := placement.First(ids, saved.Groups, k.opt.Replicas).Of(number)
+		founders = slices.DeleteFunc(slices.Clone(founders), func(f fsm.Founder) bool { return !slices.Contains(first, f.ID) })
+	}
 	if g.HasLog() || !slices.ContainsFunc(founders, func(f fsm.Founder) bool { return f.ID == k.id }) {
 		return nil
 	}
@@ -286,18 +367,20 @@ func (k *keyGroups) forPeers(c transport.Config) transport.Config {
 	}
 	c.OnConnect = func(from raft.ServerID) {
 		onConnect(from)
-		for _, g := range k.replicas() {
-			g.conns.OnConnect(from)
+		for _, g := range k.all() {
+			if g.Group != nil {
+				g.conns.OnConnect(from)
+			}
 		}
 	}
 	c.Leads = func() bool {
-		return leads() || slices.ContainsFunc(k.replicas(), func(g keyGroup) bool { return g.conns.Leads() })
+		return leads() || slices.ContainsFunc(k.all(), func(g keyGroup) bool { return g.Group != nil && g.conns.Leads() })
 	}
 	c.Serve[transport.ForCalls] = func(conn net.Conn, theirs transport.Hello) {
 		if theirs.Group == 0 {
 			serve(conn, theirs)
-		} else {
-			k.replicas()[theirs.Group-1].conns.Serve[transport.ForCalls](conn, theirs)
+		} else if g := k.entry(theirs.Group); g.Group != nil {
+			g.conns.Serve[transport.ForCalls](conn, theirs)
 		}
 	}
 	return c
@@ -316,6 +399,15 @@ func (k *keyGroups) beginNoMore() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.ended = true
+}
+
+// endRemotes answers what the leaders of groups without a replica here have not.
+func (k *keyGroups) endRemotes() {
+	for _, g := range k.all() {
+		if g.remote != nil {
+			g.remote.Close()
+		}
+	}
 }
 
 func (k *keyGroups) closeDisks() error {

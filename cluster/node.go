@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"net"
 	"slices"
 	"sync"
@@ -128,8 +129,12 @@ func (n *Node) knowPolicies(ctx context.Context) error {
 	return n.first.Barrier(ctx)
 }
 
-// KeyGroups are the groups that have the keys, from group 1 on; nil where group 0 has all, and before they have begun.
-func (n *Node) KeyGroups() []*group.Group { return n.keys.all() }
+// KeyGroups are the groups that have the keys and a replica here, by their numbers, from group 1 on; none where group 0 has all, and before they have
+// begun.
+func (n *Node) KeyGroups() iter.Seq2[int, *group.Group] { return n.keys.here() }
+
+// HasReplica reports whether this node has a replica of a group of keys.
+func (n *Node) HasReplica(number int) bool { return n.keys.numbered(uint32(number)) != nil }
 
 // groupOf is a group by its number, nil if it is not here.
 func (n *Node) groupOf(number uint32) *group.Group {
@@ -140,7 +145,13 @@ func (n *Node) groupOf(number uint32) *group.Group {
 }
 
 // groups are all that are here.
-func (n *Node) groups() []*group.Group { return append([]*group.Group{n.first}, n.keys.all()...) }
+func (n *Node) groups() []*group.Group {
+	all := []*group.Group{n.first}
+	for _, g := range n.keys.here() {
+		all = append(all, g)
+	}
+	return all
+}
 
 // members are those of all groups.
 func (n *Node) members() (all []raft.Server) {
@@ -169,6 +180,7 @@ func (n *Node) Close() error { return errors.Join(n.end(), n.opt.Disk.Close()) }
 func (n *Node) end() error {
 	var errs []error
 	n.keys.beginNoMore()
+	n.keys.endRemotes()
 	for _, g := range n.groups() {
 		g.Halt()
 	}

@@ -27,8 +27,9 @@ type Options struct {
 	Disk  Disk
 
 	// Groups is the number of groups of keys; below 2, group 0 has all keys. A cluster keeps the number that it was formed with, and
-	// nodes with another are refused. The next three are only needed with several.
+	// nodes with another are refused. The next four are only needed with several.
 	Groups    int
+	Replicas  int                                        // of each group of keys, in a new cluster; 0 for one on every node
 	OpenGroup func(number int, isNew bool) (Disk, error) // opens the directory of a group of keys, which exists unless it is new
 	KeyStores []*store.Store                             // of the groups of keys, empty; Store then has no keys
 	NewTurns  func() group.Turns                         // nil if no clients wait for keys
@@ -101,7 +102,7 @@ func (o *Options) setDefaults() {
 // forGroup are the options of a group.
 func (o *Options) forGroup(id raft.ServerID, log *oncelog.Log, fail func(error)) group.Config {
 	return group.Config{
-		Groups: o.Groups, ImportName: o.ImportName, ID: id, Advertise: o.Advertise, Client: o.Client, Store: o.Store, Disk: o.Disk, Log: log, Fail: fail,
+		Groups: o.Groups, Replicas: o.Replicas, ImportName: o.ImportName, ID: id, Advertise: o.Advertise, Client: o.Client, Store: o.Store, Disk: o.Disk, Log: log, Fail: fail,
 		Heartbeat: o.Heartbeat, DecideTimeout: o.DecideTimeout, DiskTimeout: o.DiskTimeout, LogBytes: o.LogBytes, MeetEvery: o.MeetEvery,
 		Ahead: o.Ahead, Allowance: o.Allowance, Report: o.Report, Wall: o.Wall, Passed: o.Passed, SinceBoot: o.SinceBoot, Additions: o.additions, Turns: o.Turns,
 	}

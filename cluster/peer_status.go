@@ -130,6 +130,11 @@ func (p *peerStatuses) IsFresh(r group.MemberStatus) bool {
 func (p *peerStatuses) ClaimedLeader(cluster string) string { return p.claimedLeader(cluster, 0) }
 
 func (p *peerStatuses) claimedLeader(cluster string, number uint32) string {
+	return p.claimed(cluster, number).Address
+}
+
+// claimed is the status of the node that reports to lead a group.
+func (p *peerStatuses) claimed(cluster string, number uint32) group.MemberStatus {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var best group.MemberStatus
@@ -138,7 +143,7 @@ func (p *peerStatuses) claimedLeader(cluster string, number uint32) string {
 			best = r
 		}
 	}
-	return best.Address
+	return best
 }
 
 // call sends one request to the node at an address.

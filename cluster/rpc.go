@@ -19,6 +19,7 @@ type request struct {
 	Status *statusRequest `json:"report,omitempty"`
 	group.Request
 	Pledge *pledgeRequest `json:"pledge,omitempty"`
+	State  *stateRequest  `json:"state,omitempty"`
 }
 
 // statusRequest asks a node for its status.
@@ -48,6 +49,12 @@ func (n *Node) serveRPC(conn net.Conn, _ transport.Hello) {
 		var q request
 		_ = conn.SetReadDeadline(time.Now().Add(group.RPCTimeout))
 		if err := transport.ReadJSON(conn, &q); err != nil {
+			return
+		}
+		if q.State != nil {
+			if err := n.sendState(conn, q.Group, *q.State); err != nil {
+				n.log.Debug("the state of a group was not sent whole", "group", q.Group, "error", err)
+			}
 			return
 		}
 		ctx, cancel := context.WithTimeout(n.ctx, group.RPCTimeout)

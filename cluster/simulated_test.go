@@ -202,6 +202,7 @@ type simulated struct {
 	names       []string
 	expect      int // of which form the cluster; 0 for all
 	groups      int // of keys
+	replicas    int // of each; 0 for one on every node
 	shared      []string
 	imports     map[string]string // that nodes bring to it
 	onImport    func(number int)  // see Options
@@ -283,7 +284,7 @@ func (s *simulated) options(name, address string, disk Disk) Options {
 		SinceBoot: func() (string, time.Duration) {
 			return fmt.Sprint(name, s.bootOf(name)), time.Duration(time.Now().UnixNano() + s.suspended.Load())
 		},
-		Groups: s.groups, OpenGroup: s.disks[name].openGroup, Shared: s.shared, ImportName: s.imports[name], onImport: s.onImport,
+		Groups: s.groups, Replicas: s.replicas, OpenGroup: s.disks[name].openGroup, Shared: s.shared, ImportName: s.imports[name], onImport: s.onImport,
 	}
 	for number := 0; number <= s.groups && s.groups > 0; number++ {
 		owns := func(key []byte) bool { return slot.GroupOf(slot.Of(key), s.groups) == number }

@@ -160,6 +160,18 @@ func (w *WaitList) drop() {
 	w.first++
 }
 
+// Oldest is when the first open call began; false if none is open.
+func (w *WaitList) Oldest() (began time.Duration, any bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, c := range w.calls[w.first:] {
+		if c.IsOpen() {
+			return c.Began, true
+		}
+	}
+	return 0, false
+}
+
 // Expired removes and returns the open calls that began before a time.
 func (w *WaitList) Expired(before time.Duration) (late []*Call) {
 	w.mu.Lock()

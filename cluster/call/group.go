@@ -112,3 +112,20 @@ func ReadGroup(r *opcodec.Reader, g Group, ops []engine.Op) ([]engine.Op, error)
 	}
 	return ops, nil
 }
+
+// Pack makes a call ready to be forwarded. The leader answers reads from its applied state, which can be behind that of this node: those of a batch
+// in order go into an entry, because nothing may come between two operations.
+func (c *Call) Pack() (status engine.Status) {
+	b := *c.Batch
+	var unanswered []uint32
+	if b.InOrder {
+		b.Atomic = true
+		if len(b.Ops) == 1 {
+			c.Unanswered = []uint32{0, 0}
+		}
+		unanswered = c.Unanswered
+	}
+	c.Group, status = PackGroup(nil, &opcodec.Writer{}, &b, unanswered)
+	c.Summarize()
+	return status
+}

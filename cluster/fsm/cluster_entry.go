@@ -67,6 +67,8 @@ func (f *Machine) applyToCluster(e entryView) error {
 		f.Cluster.Store(&next)
 	case KindGroups:
 		return f.applyGroups(e.body)
+	case KindPlacement:
+		return f.applyPlacement(e.body)
 	case KindAllowance:
 		var body AllowanceBody
 		if err := json.Unmarshal(e.body, &body); err != nil {

@@ -29,6 +29,7 @@ const (
 	KindAllowance = 6 // whether the leader takes tokens in its memory
 	KindProcess   = 7 // which process of a member runs
 	KindGroups    = 8 // the founders of the groups of keys
+	KindPlacement = 9 // which nodes have replicas of these groups
 )
 
 var (
@@ -58,7 +59,7 @@ func readEntry(b []byte) (e entryView, err error) {
 		return e, errEntry
 	case b[0] > entryVersion:
 		return e, fmt.Errorf("version %d: %w", b[0], errNewerEntry)
-	case b[1] < KindDecisions || b[1] > KindGroups:
+	case b[1] < KindDecisions || b[1] > KindPlacement:
 		return e, fmt.Errorf("kind %d: %w", b[1], errNewerEntry)
 	}
 	return entryView{

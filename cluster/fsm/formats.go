@@ -12,8 +12,8 @@ import (
 )
 
 // FormatVersion is a version of the bytes in the log and between nodes: operations, with their options and algorithms,
-// and kinds of entries. Version 1 is that of release 0.1.0, version 2 that of 0.2.0, and once CHANGELOG.md has a day for 0.2.0, additions begin
-// version 3: TestReleasedFormats holds it. Where nodes write a version down, 0 stands for 1: release 0.1.0 writes nothing.
+// and kinds of entries. Version 1 is that of release 0.1.0, version 2 that of 0.2.0, version 3 that of 0.3.0, and once CHANGELOG.md has a day for
+// it, additions begin the next: TestReleasedFormats holds it. Where nodes write a version down, 0 stands for 1: release 0.1.0 writes nothing.
 type FormatVersion uint32
 
 // OrFirst is the version, or the first in place of 0.
@@ -53,6 +53,7 @@ var Additions = append([]Addition{
 	{Version: 2, Name: "RL.USAGE", IsUsed: usesVerb(engine.ListWindows)},
 	{Version: 2, Name: "WARN", IsUsed: inAnyLimit(func(op *engine.Op) bool { return op.Limit.Warn != 0 })},
 	{Version: 2, Name: "WATCH", IsUsed: usesVerb(engine.Fingerprint, engine.Expect)},
+	{Version: 3, Name: "replicas of a group on some nodes", kind: KindPlacement},
 }, addedAlgorithms()...)
 
 func addedAlgorithms() (added []Addition) {

@@ -14,6 +14,7 @@ import (
 	"github.com/stintdb/stint/cluster/call"
 	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/notifier"
+	"github.com/stintdb/stint/cluster/placement"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/opcodec"
 	"github.com/stintdb/stint/engine/store"
@@ -72,6 +73,7 @@ type Cluster struct {
 	Groups     int                      `json:"groups,omitempty"`    // of keys; 0 where this group has all
 	ImportName string                   `json:"import,omitempty"`    // the import that these groups begin with; they decide nothing before group 0 is Imported
 	Founders   []Founder                `json:"founders,omitempty"`  // of these groups, once they may begin
+	Placement  *placement.Table         `json:"placement,omitempty"` // of their replicas; nil if every node has one of each
 	Removed    []raft.ServerID          `json:"removed,omitempty"`   // by an operator, the last maxRemoved: none joins until it is added
 }
 

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/stintdb/stint/cluster/placement"
 )
 
 // Founder is a node that begins the groups of keys: each of them has the founders as its first members.
@@ -27,6 +29,24 @@ func (f *Machine) applyGroups(text []byte) error {
 		next := *known
 		next.Founders = body.Founders
 		f.Cluster.Store(&next)
+	}
+	return nil
+}
+
+// applyPlacement takes the next table of the groups' replicas. One that was made from an older table changes nothing.
+func (f *Machine) applyPlacement(text []byte) error {
+	var next placement.Table
+	if err := json.Unmarshal(text, &next); err != nil {
+		return err
+	}
+	known := *f.Cluster.Load()
+	before := uint64(0)
+	if known.Placement != nil {
+		before = known.Placement.Version
+	}
+	if known.Groups > 1 && len(next.Groups) == known.Groups && next.Version == before+1 {
+		known.Placement = &next
+		f.Cluster.Store(&known)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/cluster/call"
+	"github.com/stintdb/stint/cluster/placement"
 	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/engine/opcodec"
 )
@@ -56,6 +57,8 @@ func InspectEntry(index uint64, data []byte) error {
 		return json.Unmarshal(e.body, &ProcessBody{})
 	case KindGroups:
 		return json.Unmarshal(e.body, &GroupsBody{})
+	case KindPlacement:
+		return json.Unmarshal(e.body, &placement.Table{})
 	case KindDecisions:
 		return inspectGroups(e.body)
 	}

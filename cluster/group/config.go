@@ -17,6 +17,7 @@ import (
 type Config struct {
 	Number     uint32        // of the group
 	Groups     int           // of keys, that the cluster has when it forms; below 2 this group has all keys
+	Replicas   int           // of each group of keys, likewise; 0 for one on every node
 	ImportName string        // the state that this node brings to a new cluster with groups of keys, "" for none
 	ID         raft.ServerID // of this member: the node's name and its incarnation
 	Advertise  string        // how other nodes reach this one

@@ -14,7 +14,6 @@ import (
 	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/propose"
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/opcodec"
 )
 
 // decider has batches decided, here or by the leader.
@@ -50,31 +49,15 @@ func (d *decider) decideInLog(b *engine.Batch) (finished bool) {
 	if r := d.role.active(); r != nil {
 		return d.decideHere(r, c, false)
 	}
-	var status engine.Status
-	if c.Group, status = d.pack(c); status != engine.OK {
+	if status := c.Pack(); status != engine.OK {
 		d.rejectCall(c, status)
 		return true
 	}
-	c.Summarize()
 	if !d.forwarder.Add(c) {
 		d.rejectCall(c, engine.Overloaded)
 		return true
 	}
 	return d.trackCall(c)
-}
-
-// pack returns the operations of a call as they are forwarded. The leader answers reads from its applied state, which can be behind that of this
-// node: those of a batch in order go into an entry, because nothing may come between two operations.
-func (d *decider) pack(c *call.Call) ([]byte, engine.Status) {
-	b := *c.Batch
-	if !b.InOrder {
-		return call.PackGroup(nil, &opcodec.Writer{}, &b, nil)
-	}
-	b.Atomic = true
-	if len(b.Ops) == 1 {
-		c.Unanswered = []uint32{0, 0}
-	}
-	return call.PackGroup(nil, &opcodec.Writer{}, &b, c.Unanswered)
 }
 
 // readLocally answers a batch that only reads from the state this node has applied.

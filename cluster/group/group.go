@@ -61,7 +61,7 @@ type Group struct {
 	allowanceSwitch *allowanceSwitch
 
 	members   *membership
-	compactor *logCompactor
+	compactor *raftnode.Compactor
 	reader    *reader
 
 	cancel context.CancelFunc // of raft.ctx
@@ -125,7 +125,7 @@ func (g *Group) Connect(peers *transport.Peers, statuses Statuses) {
 	g.health = &health{opt: &g.opt, raft: g.raft, peers: g.peers, clock: g.clock, fsm: g.fsm, logs: g.logs, saved: g.saved, statuses: g.statuses, leader: g.leader, role: g.role, proposer: g.proposer}
 	g.health.caughtUp.Store(never)
 	g.members = &membership{opt: &g.opt, raft: g.raft, fsm: g.fsm, statuses: g.statuses, leader: g.leader, formats: g.formats, role: g.role, transfers: g.transfers, log: g.log, ownProcess: g.holder.report, changing: make(chan struct{}, 1)}
-	g.compactor = &logCompactor{opt: &g.opt, raft: g.raft, logs: g.logs, log: g.log}
+	g.compactor = &raftnode.Compactor{Raft: g.raft, Logs: g.logs, LogBytes: g.opt.LogBytes, Log: g.log}
 	g.reader = &reader{fsm: g.fsm, role: g.role, statuses: g.statuses, ownStatus: g.OwnStatus}
 	g.saved.restore()
 	g.formats.before = g.saved.formatsBefore
@@ -153,7 +153,7 @@ func (g *Group) Start(messenger transport.Messenger) error {
 		return errors.Join(fmt.Errorf("the cluster's log: %w", err), g.raft.Transport.Close())
 	}
 	g.hadLog = g.raft.HasLog()
-	for _, run := range []func(context.Context){g.role.run, g.saved.run, g.members.promote, g.withdrawal.watchDisk, g.withdrawal.watchEntries, g.health.run, g.compactor.run, g.decider.expireCalls, g.role.proposeTicks, g.election.run, g.forwarder.Run, g.allowanceSwitch.run, g.holder.run, g.voids.run, g.saved.watchClock} {
+	for _, run := range []func(context.Context){g.role.run, g.saved.run, g.members.promote, g.withdrawal.watchDisk, g.withdrawal.watchEntries, g.health.run, g.compactor.Run, g.decider.expireCalls, g.role.proposeTicks, g.election.run, g.forwarder.Run, g.allowanceSwitch.run, g.holder.run, g.voids.run, g.saved.watchClock} {
 		g.ended.Go(func() { run(g.raft.Ctx) })
 	}
 	g.proposer.Ended.Go(g.proposer.Run)

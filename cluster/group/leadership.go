@@ -17,6 +17,7 @@ import (
 	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/notifier"
 	"github.com/stintdb/stint/cluster/oncelog"
+	"github.com/stintdb/stint/cluster/placement"
 	"github.com/stintdb/stint/cluster/propose"
 	"github.com/stintdb/stint/cluster/raftnode"
 	"github.com/stintdb/stint/cluster/transport"
@@ -173,19 +174,33 @@ func (l *leaderRole) formCluster(ctx context.Context) error {
 				}
 			}
 		}
-		if needs := l.formats.OfKind(fsm.KindGroups); first.Groups > 0 && first.Formats < needs {
-			return fmt.Errorf("--groups needs format version %d, which not every node knows: upgrade them first", needs)
+		needs, option := l.formats.OfKind(fsm.KindGroups), "groups"
+		if l.opt.Replicas > 0 {
+			needs, option = l.formats.OfKind(fsm.KindPlacement), "cluster-replicas"
+		}
+		if first.Groups > 0 && first.Formats < needs {
+			return fmt.Errorf("--%s needs format version %d, which not every node knows: upgrade them first", option, needs)
 		}
 		if err := l.formats.propose(ctx, fsm.KindBootstrap, first); err != nil {
 			return err
 		}
 	}
-	if known := l.fsm.Cluster.Load(); known.Groups < 2 || len(known.Founders) > 0 {
+	known := l.fsm.Cluster.Load()
+	if known.Groups < 2 || len(known.Founders) > 0 {
 		return nil
 	}
 	var founders fsm.GroupsBody
+	var nodes []raft.ServerID
 	for _, s := range l.raft.Servers() {
-		founders.Founders = append(founders.Founders, fsm.Founder{ID: s.ID, Address: string(s.Address)})
+		founders.Founders, nodes = append(founders.Founders, fsm.Founder{ID: s.ID, Address: string(s.Address)}), append(nodes, s.ID)
+	}
+	if l.opt.Replicas > 0 && known.Placement == nil {
+		if len(nodes) < l.opt.Replicas {
+			return fmt.Errorf("--cluster-replicas is %d, and %d nodes form the cluster", l.opt.Replicas, len(nodes))
+		}
+		if err := l.formats.propose(ctx, fsm.KindPlacement, placement.First(nodes, known.Groups, l.opt.Replicas)); err != nil {
+			return err
+		}
 	}
 	return l.formats.propose(ctx, fsm.KindGroups, founders)
 }

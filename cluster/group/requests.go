@@ -124,18 +124,24 @@ func (ms *membership) leaderAddress() string {
 
 // ask sends a request to a node that may lead, and where that one sends it.
 func (ms *membership) ask(ctx context.Context, address string, q Request) error {
+	return Ask(address, func(address string) (Response, error) {
+		if address == ms.opt.Advertise {
+			return ms.handle(ctx, q), nil
+		}
+		return ms.statuses.Ask(ctx, address, q)
+	})
+}
+
+// Ask sends a request to a node that may lead, and where that one sends it.
+func Ask(address string, send func(address string) (Response, error)) error {
 	if address == "" {
 		return ErrNoLeader
 	}
 	for range 3 {
-		var a Response
-		var err error
-		if address == ms.opt.Advertise {
-			a = ms.handle(ctx, q)
-		} else if a, err = ms.statuses.Ask(ctx, address, q); err != nil {
-			return err
-		}
+		a, err := send(address)
 		switch {
+		case err != nil:
+			return err
 		case a.Error == "":
 			return nil
 		case a.Leader == "" || a.Leader == address:

@@ -165,7 +165,7 @@ func (g *Group) TooNew(ops []engine.Op) error { return g.formats.tooNew(ops) }
 
 // Snapshot has this node write a snapshot and cut its log.
 func (g *Group) Snapshot(ctx context.Context) error {
-	return g.raft.Await(ctx, g.compactor.takeSnapshot)
+	return g.raft.Await(ctx, g.compactor.TakeSnapshot)
 }
 
 // Barrier returns once this node has applied everything that was acknowledged anywhere before the call.

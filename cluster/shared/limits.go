@@ -51,7 +51,7 @@ type Options struct {
 	Router   Router
 	Policies Policies
 	Timeout  time.Duration    // the longest wait for tokens
-	Replicas func() []Replica // nil while there are none
+	Replicas func() []Replica // here; nil while there are none
 }
 
 // Times and bounds.

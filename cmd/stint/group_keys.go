@@ -106,15 +106,16 @@ func (k groupKeys) Weigh(ops []engine.Op) (work int) {
 
 // TryReadOnly implements [server.Sweeper].
 func (k groupKeys) TryReadOnly(now int64, op *engine.Op, res *engine.Result) (done bool) {
+	if at := k.node.Place(op); at > 0 && !k.node.HasReplica(at) {
+		return false
+	}
 	return k.of(op).TryReadOnly(now, op, res)
 }
 
 // led calls visit for the groups that this node leads, from a number on, until it returns false.
 func (k groupKeys) led(from int, visit func(number int, s *store.Store, now int64) (more bool)) {
-	groups := k.node.KeyGroups()
-	for number := max(1, from); number <= len(groups); number++ {
-		g := groups[number-1]
-		if leads, _ := g.Leads(); leads && !visit(number, k.keys[number-1], g.Now()) {
+	for number, g := range k.node.KeyGroups() {
+		if leads, _ := g.Leads(); number >= from && leads && !visit(number, k.keys[number-1], g.Now()) {
 			return
 		}
 	}

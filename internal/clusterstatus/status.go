@@ -69,6 +69,7 @@ type Status struct {
 
 	Members      []Member // this node among them
 	Groups       []Group  // of keys; none where one leader decides all keys
+	Replicas     int      // of each group of keys; 0 for one on every node
 	AwaitsImport bool     // the groups of keys do not have the whole state yet that --cluster-import brings
 	Forming      bool     // there are to be several groups of keys, which have not begun
 }
@@ -89,11 +90,12 @@ type Group struct {
 	LeaderID            string // "" while none is known
 	LastLeaderID        string // the leader, or the last known one
 	Term                uint64
-	CommitIndex         uint64 // known here
-	AppliedIndex        uint64 // here
-	LogBytes            int64  // as in Status
-	Healthy             bool   // here
-	Voters              int    // that are reachable
+	CommitIndex         uint64   // known here
+	AppliedIndex        uint64   // here
+	LogBytes            int64    // as in Status
+	Healthy             bool     // here
+	Voters              int      // that are reachable
+	Replicas            []string // the nodes that vote
 }
 
 // Member is one node of the cluster.

@@ -110,9 +110,13 @@ func runRaftGroups(m Membership, _ Session, w *resp.Writer, _ [][]byte) {
 	}
 	w.Array(len(st.Groups))
 	for _, g := range st.Groups {
-		writeFields(w, []field{
+		fields := []field{
 			{"group", int64(g.Number)}, {"slots", fmt.Sprintf("%d-%d", g.FirstSlot, g.LastSlot)}, {"leader_id", g.LeaderID}, {"term", int64(g.Term)},
 			{"commit_index", int64(g.CommitIndex)}, {"applied_index", int64(g.AppliedIndex)}, {"log_bytes", g.LogBytes}, {"healthy", g.Healthy}, {"voters", int64(g.Voters)},
-		})
+		}
+		if st.Replicas > 0 {
+			fields = append(fields, field{"replicas", strings.Join(g.Replicas, ",")})
+		}
+		writeFields(w, fields)
 	}
 }

@@ -73,6 +73,8 @@ var (
 		"The reply to a `RAFT` command that was rejected: the reason, and the remedy. For example, the last voter cannot be removed.")
 	errGroupsForming = clusterErrors.Add("ERR the groups of keys have not begun yet: ask again in a moment",
 		"The cluster with `--groups` forms.")
+	errNotTracked = clusterErrors.Add("ERR nodes of a cluster with cluster-replicas do not see every key change: keep no copies of keys here",
+		"`CLIENT TRACKING ON` in a cluster with [`--cluster-replicas`](cluster.md#groups).")
 	errUnknownNode = clusterErrors.Add("ERR Unknown node %s",
 		"")
 	errNotMaster = clusterErrors.Add("ERR The specified node is not a master",

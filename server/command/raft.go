@@ -18,7 +18,7 @@ var raftRows = []Row{{
 			Returns: "an array with a map for each node of id, addr, client_addr, role (`leader`, with --groups that of group 0, `follower` or `nonvoter`), reachable, healthy (it leads and its entries are committed in time, or it follows and recently had all that the leader had applied), applied_index, last_contact_ms and format_version (the newest that the node knows).",
 			Cost:    Report, Flags: Admin | Dangerous, Run: inRaft(runRaftNodes)},
 		{Name: "groups", Group: "cluster", Summary: "The groups of keys of a cluster with --groups, and who leads them.",
-			Returns: "an array with a map for each group of group (its number), slots (the first and the last), leader_id (empty while none is known), term, commit_index, applied_index, log_bytes and healthy (here), and voters (those that are reachable); empty where one leader decides all keys.",
+			Returns: "an array with a map for each group of group (its number), slots (the first and the last), leader_id (empty while none is known), term, commit_index, applied_index, log_bytes and healthy (here, or by the report of the leader where there is no replica), voters (those that are reachable), and with --cluster-replicas also replicas (the ids of all that vote, separated by commas); empty where one leader decides all keys.",
 			Cost:    Report, Flags: Admin | Dangerous, Run: inRaft(runRaftGroups)},
 		{Name: "add", Syntax: "id addr [NONVOTER]", Group: "cluster",
 			Summary: "Add a member to the cluster; can be sent to any node. A NONVOTER (learner) replicates and serves requests but does not vote; adding it again without NONVOTER makes it a voter.",

@@ -44,7 +44,9 @@ func runTracking(s Session, w *resp.Writer, args [][]byte) {
 	switch {
 	case err != nil:
 	case isWord(args[2], "ON"):
-		if err = checkTracking(s.Tracking(), o, prefixes); err == nil {
+		if m := s.Server().Membership(); m != nil && m.Status().Replicas > 0 {
+			err = errNotTracked
+		} else if err = checkTracking(s.Tracking(), o, prefixes); err == nil {
 			if o.Broadcast && len(prefixes) == 0 {
 				prefixes = []string{""}
 			}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"net"
 	"slices"
 	"strings"
@@ -43,6 +44,11 @@ var clusterSettings = []Setting{
 		Name: "groups", Group: groupCluster, Placeholder: "N",
 		Help:  "Number of Raft groups that divide the keys by their slots, so that several nodes lead; 1 is one leader for all keys. Fixed when the cluster forms. Must be the same on every node.",
 		value: func(c *Config) Value { return &integer{&c.Groups, 1, 64} },
+	},
+	{
+		Name: "cluster-replicas", Group: groupCluster, Placeholder: "R",
+		Help:  "With --groups: number of nodes that have each group of keys, 3 or 5; every node still answers for all keys. 0 is all nodes. Fixed when the cluster forms. Must be the same on every node.",
+		value: func(c *Config) Value { return &integer{&c.ClusterReplicas, 0, 5} },
 	},
 	{
 		Name: "cluster-shared", Group: groupCluster, Placeholder: "PATTERNS",
@@ -272,6 +278,14 @@ func checkUnused(c *Config) error {
 		return conflictf("rewind has no meaning for a node, whose time is the cluster's: begin a cluster with a backup, by cluster-import and rewind, or leave rewind out")
 	case c.Groups < 2 && len(c.ClusterShared) > 0:
 		return conflictf("cluster-shared (%s) has no meaning with one group, which has all keys: set groups, or leave cluster-shared out", strings.Join(c.ClusterShared, ","))
+	case c.Groups < 2 && c.ClusterReplicas > 0:
+		return conflictf("cluster-replicas (%d) has no meaning with one group, which is on every node: set groups, or leave cluster-replicas out", c.ClusterReplicas)
+	case c.ClusterReplicas == 1 || c.ClusterReplicas%2 == 0 && c.ClusterReplicas > 0:
+		return conflictf("cluster-replicas (%d) must be 3 or 5: %[1]d replicas survive the loss of no more nodes than one fewer; or 0 for all nodes", c.ClusterReplicas)
+	case c.ClusterReplicas > formingNodes(c):
+		return conflictf("cluster-replicas (%d) is more than the nodes that form the cluster (%d): name more in cluster-peers and raise bootstrap-expect, or lower it", c.ClusterReplicas, formingNodes(c))
+	case c.ClusterReplicas > 0 && c.ClusterImport != "":
+		return conflictf("cluster-import cannot begin a cluster with cluster-replicas (%d) yet: leave one of them out", c.ClusterReplicas)
 	case c.Groups > 1 && c.HasUpstream():
 		return conflictf("a cluster with groups (%d) cannot have its limits at upstream yet: leave one of them out", c.Groups)
 	case c.ClusterImport != "" && c.ClusterImport == c.Dir:
@@ -279,6 +293,9 @@ func checkUnused(c *Config) error {
 	}
 	return nil
 }
+
+// formingNodes is the number of nodes that form the cluster, at least.
+func formingNodes(c *Config) int { return cmp.Or(c.BootstrapExpect, len(c.ClusterPeers)) }
 
 func checkPeerTLS(c *Config) error {
 	given := 0

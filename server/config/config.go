@@ -86,6 +86,7 @@ type Config struct {
 	ClusterImport      string        // data directory of a server alone whose state a new cluster begins with, "" is none
 	Advertise          string        // HOST:PORT where clients reach this node, "" follows from Listen
 	Groups             int           // of keys, that a cluster is formed with
+	ClusterReplicas    int           // of each group of keys, in a new cluster; 0 for one on every node
 	ClusterShared      []string      // patterns of keys whose limits requests of all groups may have in common
 	Redirect           string        // forward or moved: the treatment of requests on a node that is not the leader
 	DecideTimeout      time.Duration // an undecided request is answered CLUSTERDOWN after this time

@@ -119,6 +119,7 @@ var settingCases = []struct {
 		[]string{"short", strings.Repeat("x", 31), "#00", "#" + strings.Repeat("0A", 32)}},
 	{"cluster-insecure", map[string]string{"yes": "yes", "no": "no"}, []string{"", "maybe"}},
 	{"upstream", map[string]string{"": "", "a:1": "a:1", "a:1, b:2": "a:1,b:2"}, []string{",", "a", "a:0", "unix:/s"}},
+	{"cluster-replicas", map[string]string{"0": "0", "3": "3", "5": "5"}, []string{"-1", "6", "all", ""}},
 	{"cluster-shared", map[string]string{"": "", "global:*": "global:*", "a*,b?[c]": "a*,b?[c]"}, []string{",", "a,"}},
 	{"upstream-keys", map[string]string{"": "", "global:*": "global:*", "a*,b?[c]": "a*,b?[c]"}, []string{",", "a,", "a\nb", strings.Repeat("a", 257), strings.Repeat("a,", 16) + "a"}},
 	{"upstream-user", map[string]string{"": "", "east": "east"}, []string{"a b", "-a"}},

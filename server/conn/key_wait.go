@@ -82,18 +82,24 @@ func (k *keyWait) restrict(op *engine.Op, now int64) {
 	op.Args = args
 }
 
-// look returns the kind of a value in this node's state, by the name of its key.
-func (s keyWaiter) look(name []byte) limits.Algorithm {
+// look returns the kind of a value in this node's state, by the name of its key; known is false if the key's group has no replica here.
+func (s keyWaiter) look(name []byte) (kind limits.Algorithm, known bool) {
 	op, res := engine.Op{Verb: engine.Look, Key: name}, engine.Result{}
-	if s.env.Keys.TryReadOnly(s.env.Clock.Now(), &op, &res); res.Status != engine.OK {
-		return limits.NoAlgorithm
+	if known = s.env.Keys.TryReadOnly(s.env.Clock.Now(), &op, &res); !known || res.Status != engine.OK {
+		return limits.NoAlgorithm, known
 	}
-	return res.Held.Algorithm
+	return res.Held.Algorithm, true
+}
+
+// mayTake reports whether a key has something, or this node does not see it: then the leader is asked from time to time.
+func (s keyWaiter) mayTake(k *keyWait, name string) bool {
+	kind, known := s.look([]byte(name))
+	return !known || kind == k.kind
 }
 
 // holdsOther reports whether the command is an error because of the kind of a key.
 func (s keyWaiter) holdsOther(k *keyWait, name []byte) bool {
-	kind := s.look(name)
+	kind, _ := s.look(name)
 	return kind != limits.NoAlgorithm && kind != k.kind
 }
 
@@ -144,7 +150,7 @@ func (s keyWaiter) goOn(out *commandBatch) {
 		case !ok:
 			s.wait.begin(ForKey)
 			return
-		case restate || s.look([]byte(name)) == k.kind:
+		case restate || s.mayTake(k, name):
 			k.asked = []string{name}
 			k.tries++
 			s.attempt(k, out)

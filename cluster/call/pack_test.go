@@ -1,9 +1,8 @@
-package group
+package call
 
 import (
 	"testing"
 
-	"github.com/stintdb/stint/cluster/call"
 	"github.com/stintdb/stint/engine"
 )
 
@@ -12,9 +11,9 @@ func TestReadsInOrderAreForwardedTogether(t *testing.T) {
 	look := engine.Op{Verb: engine.Look, Key: []byte("k")}
 	for _, ops := range [][]engine.Op{{look}, {look, look, look}} {
 		for _, inOrder := range []bool{false, true} {
-			c := &call.Call{Batch: &engine.Batch{Ops: ops, Results: make([]engine.Result, len(ops)), InOrder: inOrder}}
-			packed, status := new(decider).pack(c)
-			g, _, err := call.NextGroup(packed)
+			c := &Call{Batch: &engine.Batch{Ops: ops, Results: make([]engine.Result, len(ops)), InOrder: inOrder}}
+			status := c.Pack()
+			g, _, err := NextGroup(c.Group)
 			if status != engine.OK || err != nil {
 				t.Fatal(status, err)
 			}

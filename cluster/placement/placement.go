@@ -1,0 +1,56 @@
+// Package placement says on which nodes of a cluster the replicas of its groups of keys are.
+package placement
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hashicorp/raft"
+)
+
+// Table is where the replicas of the groups of keys are. It is replaced, never changed.
+type Table struct {
+	Version  uint64            `json:"version"`  // counts the changes, from 1 on
+	Replicas int               `json:"replicas"` // of each group
+	Groups   [][]raft.ServerID `json:"groups"`   // the nodes of each group, from group 1 on
+}
+
+// First is the table of a new cluster: each group is on the nodes that follow one another in the order of their ids, and begins one
+// further than the group before. So the nodes have the same number of replicas, but for one, and there are as many sets of nodes as
+// nodes: the loss of some nodes stops fewer groups than if every combination of nodes had one.
+func First(nodes []raft.ServerID, groups, replicas int) *Table {
+	nodes = slices.Sorted(slices.Values(nodes))
+	t := &Table{Version: 1, Replicas: replicas}
+	for g := range groups {
+		var on []raft.ServerID
+		for i := range replicas {
+			on = append(on, nodes[(g+i)%len(nodes)])
+		}
+		t.Groups = append(t.Groups, on)
+	}
+	return t
+}
+
+// Count is the number of replicas of each group, 0 where every node has one.
+func (t *Table) Count() int {
+	if t == nil {
+		return 0
+	}
+	return t.Replicas
+}
+
+// Of are the nodes of a group, nil where the table does not say: every node has a replica then.
+func (t *Table) Of(number int) []raft.ServerID {
+	if t == nil || number < 1 || number > len(t.Groups) {
+		return nil
+	}
+	return t.Groups[number-1]
+}
+
+// String shows the whole table.
+func (t *Table) String() string {
+	if t == nil {
+		return "everywhere"
+	}
+	return fmt.Sprintf("version %d: %v", t.Version, t.Groups)
+}

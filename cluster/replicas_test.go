@@ -1,0 +1,162 @@
+package cluster
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/slot"
+)
+
+// simulateReplicas is simulateShared with replicas of each group on some nodes.
+func simulateReplicas(t *testing.T, replicas int, shared []string, groups int, names ...string) *simulated {
+	t.Helper()
+	s := simulate(t)
+	s.names, s.groups, s.shared, s.replicas = names, groups, shared, replicas
+	for _, name := range names {
+		s.start(name)
+	}
+	s.awaitGroups()
+	return s
+}
+
+// Each group has as many replicas as were asked for, and every node answers for every key: also when one has ended, has come back, and has lost its disk.
+func TestReplicasOnSomeNodes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const groups, replicas = 4, 3
+		s := simulateReplicas(t, replicas, nil, groups, "a", "b", "c", "d", "e")
+		defer s.stop()
+		replicasAre := func(want int) {
+			t.Helper()
+			for number := 1; number <= groups; number++ {
+				have := 0
+				for _, n := range s.nodes {
+					if n.HasReplica(number) {
+						have++
+					}
+				}
+				if have != want {
+					t.Errorf("group %d has %d replicas, want %d", number, have, want)
+				}
+			}
+		}
+		replicasAre(replicas)
+		taken := int64(0)
+		take := func(when string) {
+			t.Helper()
+			for _, name := range s.names {
+				n := s.nodes[name]
+				if n == nil {
+					continue
+				}
+				taken++
+				for number := 1; number <= groups; number++ {
+					res := do(n, acquire(string(keyOf(number, groups, 0)), 100, 1))[0]
+					if res.Status != engine.OK || res.Remaining != 100-taken {
+						t.Errorf("%s: %s answers for group %d with status %d, %d left, want %d", when, name, number, res.Status, res.Remaining, 100-taken)
+					}
+				}
+			}
+		}
+		take("at first")
+		for _, name := range s.names {
+			s.kill(name)
+			s.awaitGroups()
+			take("without " + name)
+			s.start(name)
+			s.awaitGroups()
+		}
+		replicasAre(replicas)
+		take("after each has been away")
+		s.kill("b")
+		s.disks["b"] = newMemDisk(1)
+		s.start("b")
+		awaitSimulated(t, "b has the state of its groups again", func() bool { return s.nodes["b"].Status().Healthy })
+		replicasAre(replicas)
+		take("after b has lost its disk")
+		for number, g := range s.nodes["b"].KeyGroups() {
+			index := s.leaderOf(uint32(number)).groupOf(uint32(number)).Status().AppliedIndex
+			awaitSimulated(t, "b has all of a group", func() bool { return g.Status().AppliedIndex >= index })
+		}
+		for _, name := range s.names {
+			kept := backup(t, s.nodes[name])
+			if kept.Len() != groups {
+				t.Errorf("a backup by %s has %d keys, want %d", name, kept.Len(), groups)
+			}
+		}
+		time.Sleep(time.Minute)
+		for name, n := range s.nodes {
+			led := 0
+			for _, g := range n.KeyGroups() {
+				if leads, _ := g.Leads(); leads {
+					led++
+				}
+			}
+			if led > 1 {
+				t.Errorf("%s leads %d groups, with %d nodes for %d", name, led, len(s.names), groups)
+			}
+		}
+		s.mustNotFail()
+	})
+}
+
+// sharedKey is a key that all groups share, whose home is a group.
+func sharedKey(home int) string {
+	for i := 0; ; i++ {
+		if key := fmt.Sprint("global:", i); slot.GroupOf(slot.Of([]byte(key)), faultGroups) == home {
+			return key
+		}
+	}
+}
+
+// The leader of a shared limit's group cannot see the purse in a group of which it has no replica: it voids the loan only if that group's leader says that
+// there is none, and not while there is no leader.
+func TestPurseInAGroupElsewhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := simulateReplicas(t, 3, []string{"global:*"}, faultGroups, "a", "b", "c", "d", "e")
+		defer s.stop()
+		const capacity, home, away = 1000, 1, 3 // on a, b, c and on c, d, e
+		time.Sleep(10 * time.Second)
+		awaitSimulated(t, "a leads the shared limit's group", func() bool {
+			_ = s.leaderOf(home).groupOf(home).Transfer(t.Context(), "a")
+			return s.leaderOf(home) == s.nodes["a"]
+		})
+		if s.nodes["a"].HasReplica(away) {
+			t.Fatal("it sees the purse")
+		}
+		global := acquire(sharedKey(home), capacity, 0)
+		look := func() engine.Result {
+			return do(s.nodes["a"], engine.Op{Verb: engine.Look, Key: global.Key})[0]
+		}
+		granted := int64(0)
+		for look().Lent <= 10 {
+			if granted == capacity || !do(s.nodes["b"], userAnd(away, global, 1))[0].Allowed {
+				t.Fatalf("after %d grants %d tokens are lent", granted, look().Lent)
+			}
+			granted++
+			time.Sleep(10 * time.Millisecond)
+		}
+		s.kill("d")
+		s.kill("e")
+		time.Sleep(30 * time.Second)
+		if look().Lent == 0 {
+			t.Error("the loan of a group without a majority has ended")
+		}
+		s.start("d")
+		s.start("e")
+		awaitSimulated(t, "the tokens come back", func() bool { return look().Lent == 0 })
+		if at := look(); at.Remaining != capacity-granted {
+			t.Errorf("%d left of %d, and %d granted", at.Remaining, capacity, granted)
+		}
+		lend := engine.Op{Verb: engine.Lend, Key: global.Key, Limit: global.Limit, Tokens: 5, Options: engine.Whole, Who: fmt.Append(nil, "group/", away), Loan: &engine.Loan{Number: 7}}
+		if res := do(s.nodes["a"], lend)[0]; res.Granted != 5 {
+			t.Fatalf("%+v", res)
+		}
+		awaitSimulated(t, "a loan without a purse is voided", func() bool { return look().Lent == 0 })
+		if at := look(); at.Remaining != capacity-granted-5 {
+			t.Errorf("%d left of %d, %d granted and 5 voided", at.Remaining, capacity, granted)
+		}
+	})
+}

@@ -1,0 +1,72 @@
+//go:build e2e
+
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stintdb/stint/internal/testserver"
+	"github.com/stintdb/stint/internal/testwait"
+)
+
+// Each group is on three of five nodes. Any node answers any key, waits for any and backs up all, and a node that is killed takes nothing with it.
+func TestReplicasOnSomeNodes(t *testing.T) {
+	const groups, keys = 4, 16
+	program := testserver.Build(t, filepath.Join("..", ".."))
+	nodes := testserver.StartNodes(t, program, 5, "--groups", fmt.Sprint(groups), "--cluster-replicas", "3", "--admin", "127.0.0.1:0")
+	for _, node := range nodes {
+		awaitGroups(t, node.Address)
+		if got := ask(t, node.Address, "RAFT GROUPS"); strings.Count(got, ",node") != 2*groups {
+			t.Error(got)
+		}
+	}
+	left := 100
+	take := func(of []*testserver.Process) {
+		t.Helper()
+		for _, node := range of {
+			left--
+			for i := range keys {
+				if got := ask(t, node.Address, fmt.Sprintf("TB.ACQUIRE key:%d 100 1/d", i)); !strings.HasPrefix(got, fmt.Sprintf("[1 100 %d ", left)) {
+					t.Errorf("%s: key:%d: %s, want %d left", node.Address, i, got, left)
+				}
+			}
+		}
+	}
+	take(nodes)
+	for i, node := range nodes { // a client waits at one node, another one pushes at the next
+		key, got := fmt.Sprint("list:", i), make(chan string)
+		go func() { got <- ask(t, node.Address, "BLPOP "+key+" 30") }()
+		next := nodes[(i+1)%len(nodes)].Address
+		if pushed := ask(t, next, "RPUSH "+key+" x"); pushed != "1" {
+			t.Error(pushed)
+		}
+		if got := <-got; got != fmt.Sprintf(`["%s" "x"]`, key) {
+			t.Errorf("BLPOP: %s", got)
+		}
+	}
+	if got := ask(t, nodes[0].Address, "CLIENT TRACKING ON"); !strings.Contains(got, "cluster-replicas") {
+		t.Error(got)
+	}
+	for i, node := range nodes {
+		file := filepath.Join(t.TempDir(), fmt.Sprint("backup", i))
+		if out, err := testserver.Command(t, program, "backup", "--admin", node.Admin(t), file).CombinedOutput(); err != nil || !strings.Contains(string(out), fmt.Sprint(keys, " keys")) {
+			t.Errorf("backup: %v: %s", err, out)
+		}
+	}
+	if err := nodes[2].End(syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	others := append(nodes[:2:2], nodes[3:]...)
+	for _, node := range others {
+		awaitGroups(t, node.Address)
+	}
+	take(others)
+	nodes[2].Start(t)
+	nodes[2].AwaitReady(t)
+	testwait.Until(t, "it is healthy again", func() bool { return nodes[2].Says("CLUSTER INFO", "cluster_state:ok") })
+	take(nodes)
+}
