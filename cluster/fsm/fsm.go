@@ -39,6 +39,7 @@ type Machine struct {
 	reader  opcodec.Reader
 	ops     []engine.Op
 	results []engine.Result
+	joined  []joinedGroup // of ops
 	done    []*call.Call
 	own     []*call.Call // those behind an entry of this process, while it is applied
 }
@@ -181,50 +182,56 @@ func (f *Machine) apply(index uint64, e entryView) error {
 	return nil
 }
 
-// applyDecisions applies the groups of an entry. Results of this process's own waiting calls are written directly to
+// applyDecisions applies the groups of an entry. Results of this process's own waiting calls are exchanged with those of
 // their batches, and the calls are added to f.done: the whole entry is applied before the first call is answered.
 func (f *Machine) applyDecisions(now int64, e entryView) error {
-	var own []*call.Call
 	if e.proposer == f.OwnID {
-		own = f.TakeCalls(e.number)
-		f.own = own
+		f.own = f.TakeCalls(e.number)
 	}
+	f.ops = f.ops[:0]
 	body, decisions := e.body, 0
 	for i := 0; len(body) > 0; i++ {
 		g, rest, err := call.NextGroup(body)
 		if err != nil {
 			return err
 		}
-		if f.ops, err = call.ReadGroup(&f.reader, g, f.ops[:0]); err != nil {
+		first := len(f.ops)
+		if f.ops, err = call.ReadGroup(&f.reader, g, f.ops); err != nil {
 			return err
 		}
-		f.refuseLends()
 		body = rest
 		decisions += g.Count
-		if own == nil {
-			f.applyDiscarding(now, g)
-			continue
-		}
-		c := own[i]
-		won, _ := c.Claim()
-		switch {
-		case !won:
-			f.applyDiscarding(now, g)
-			continue
-		case c.Unanswered == nil:
-			f.applyOps(now, g.Atomic, c.Batch.Results)
-		default:
-			results := f.scratch(g.Count)
-			f.applyOps(now, g.Atomic, results)
-			for j, at := range c.Unanswered { // swapped, as results keep room for their parts
-				c.Batch.Results[at], results[j] = results[j], c.Batch.Results[at]
-				results[j].Trim()
+		c := f.claim(i)
+		if isShort(g, f.ops[first:]) {
+			f.joined = append(f.joined, joinedGroup{c, g.Count})
+			if len(f.ops) >= mostJoined {
+				f.applyJoined(now)
 			}
+			continue
 		}
-		f.done = append(f.done, c)
+		all := f.ops
+		f.ops = all[:first]
+		f.applyJoined(now)
+		f.ops = all[first:]
+		f.applyAlone(now, g, c)
+		f.ops = all[:0]
 	}
+	f.applyJoined(now)
 	f.Decisions.Add(int64(decisions))
 	return nil
+}
+
+// claim returns the call of the i-th group of this process's own entry, to be answered; nil if nobody waits for it.
+func (f *Machine) claim(i int) *call.Call {
+	if f.own == nil {
+		return nil
+	}
+	c := f.own[i]
+	if won, _ := c.Claim(); !won {
+		return nil
+	}
+	f.done = append(f.done, c)
+	return c
 }
 
 // setCluster replaces the state of the cluster itself.
@@ -243,20 +250,6 @@ func (f *Machine) applyOps(now int64, atomic bool, results []engine.Result) {
 	}
 	if f.OnApplied != nil {
 		f.OnApplied(f.ops, results)
-	}
-}
-
-// applyDiscarding applies a group whose results nobody waits for, without building lists.
-func (f *Machine) applyDiscarding(now int64, g call.Group) {
-	for i := range f.ops {
-		if f.ops[i].Verb.Lists() || f.ops[i].Verb == engine.Fingerprint {
-			f.ops[i].Verb = engine.Look
-		}
-	}
-	results := f.scratch(g.Count)
-	f.applyOps(now, g.Atomic, results)
-	for i := range results {
-		results[i].Trim()
 	}
 }
 
