@@ -68,7 +68,7 @@ func objects(t *testing.T, release, values string) *kubernetes {
 var variants = map[string]string{
 	"default":        "",
 	"alone":          "replicas: 1",
-	"five":           "{replicas: 5, groups: 12}",
+	"five":           "{replicas: 5, groups: 12, groupReplicas: 3}",
 	"TLS":            "{tls: {enabled: true}}",
 	"alone with TLS": "{replicas: 1, tls: {enabled: true, secret: web, clientCertificates: true}}",
 	"users":          "{aclSecret: users, secret: passwords, nodeTLS: {secret: certificates}}",
@@ -126,6 +126,8 @@ func TestChartRefuses(t *testing.T) {
 		"replica: 3":                               {"replica", "additional"},
 		"groups: 65":                               {"groups", "64"},
 		"{replicas: 1, groups: 4}":                 {"groups", "1"},
+		"groupReplicas: 3":                         {"groupReplicas", "0"},
+		"{groups: 4, groupReplicas: 2}":            {"groupReplicas", "3, 5"},
 		"{image: {tag: latest}}":                   {"tag"},
 		"{image: {tag: 1.2}}":                      {"tag", "string"},
 		"{image: {pullPolicy: Sometimes}}":         {"pullPolicy", "IfNotPresent"},

@@ -12,6 +12,7 @@ import (
 var effects = map[string]struct{ values, text string }{
 	"replicas":                    {"replicas: 5", "--bootstrap-expect=5\n"},
 	"groups":                      {"{replicas: 5, groups: 12}", "--bootstrap-expect=5\n            - --groups=12\n"},
+	"groupReplicas":               {"{replicas: 5, groups: 12, groupReplicas: 3}", "--groups=12\n            - --cluster-replicas=3\n"},
 	"image.repository":            {"{image: {repository: registry.example.com/stint}}", "image: registry.example.com/stint:"},
 	"image.tag":                   {"{image: {tag: 9.9.9}}", "image: stint:9.9.9\n"},
 	"image.pullPolicy":            {"{image: {pullPolicy: Always}}", "imagePullPolicy: Always\n"},
