@@ -65,6 +65,7 @@ complete -c stint -n '__fish_seen_subcommand_from server' -l bootstrap-expect -r
 complete -c stint -n '__fish_seen_subcommand_from server' -l cluster-advertise -r -d 'Address at which other nodes reach'
 complete -c stint -n '__fish_seen_subcommand_from server' -l advertise -r -d 'Address at which clients reach this node, as'
 complete -c stint -n '__fish_seen_subcommand_from server' -l groups -r -d 'Number of Raft groups that divide the keys by'
+complete -c stint -n '__fish_seen_subcommand_from server' -l cluster-replicas -r -d 'With --groups: number of nodes that have each'
 complete -c stint -n '__fish_seen_subcommand_from server' -l cluster-shared -r -d 'With --groups: patterns in the syntax of KEYS,'
 complete -c stint -n '__fish_seen_subcommand_from server' -l redirect -r -d 'Treatment of requests on a node that is not the'
 complete -c stint -n '__fish_seen_subcommand_from server' -l decide-timeout -r -d 'Time after which an undecided request is'
