@@ -67,7 +67,7 @@ var within = map[string][]string{
 	"cluster/transport":     {"cluster/mux", "cluster/notifier", "internal/keypair", "internal/unauthenticated"},
 	"cluster/router":        {"engine", "engine/glob", "engine/slot"},
 	"cluster/shared":        {"engine", "engine/purse", "internal/clusterstatus"},
-	"cluster":               {"engine", "engine/slot", "internal/clusterstatus", "cluster/clock", "cluster/fsm", "cluster/group", "cluster/importing", "cluster/oncelog", "cluster/placement", "cluster/propose", "cluster/raftnode", "cluster/rafttransport", "cluster/remote", "cluster/router", "cluster/shared", "cluster/transport"},
+	"cluster":               {"engine", "engine/slot", "internal/clusterstatus", "cluster/clock", "cluster/fsm", "cluster/group", "cluster/importing", "cluster/oncelog", "cluster/placement", "cluster/propose", "cluster/raftnode", "cluster/raftstore", "cluster/rafttransport", "cluster/remote", "cluster/router", "cluster/shared", "cluster/transport"},
 	"cluster/rafttransport": {"cluster/mux", "cluster/transport"},
 	"cluster/raftstore":     {"persistence", "internal/atomicfile", "cluster/boltfile"},
 	"cluster/importing":     {"engine", "persistence"},

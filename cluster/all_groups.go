@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/cluster/group"
+	"github.com/stintdb/stint/cluster/placement"
 	"github.com/stintdb/stint/cluster/raftnode"
 	"github.com/stintdb/stint/cluster/remote"
 	"github.com/stintdb/stint/engine"
@@ -20,8 +21,9 @@ import (
 // The methods here do for all groups of a node what those of a group do for one.
 
 // each calls f for all groups at once, and returns their errors.
-func (n *Node) each(f func(g *group.Group) error) error {
-	groups := n.groups()
+func (n *Node) each(f func(g *group.Group) error) error { return eachOf(n.groups(), f) }
+
+func eachOf(groups []*group.Group, f func(g *group.Group) error) error {
 	errs, called := make([]error, len(groups)), sync.WaitGroup{}
 	for i, g := range groups {
 		called.Go(func() { errs[i] = f(g) })
@@ -32,7 +34,7 @@ func (n *Node) each(f func(g *group.Group) error) error {
 
 // HandOver is [group.Group.HandOver].
 func (n *Node) HandOver(ctx context.Context) error {
-	return n.each(func(g *group.Group) error { return g.HandOver(ctx) })
+	return eachOf(n.everyGroup(), func(g *group.Group) error { return g.HandOver(ctx) })
 }
 
 // Barrier is [group.Group.Barrier]. Its error is [ErrImporting] while the cluster awaits an import.
@@ -51,12 +53,13 @@ func (n *Node) Snapshot(ctx context.Context) error {
 
 // SetAhead is [group.Group.SetAhead].
 func (n *Node) SetAhead(d time.Duration) {
-	for _, g := range n.groups() {
+	n.keys.ahead.Store(int64(d))
+	for _, g := range n.everyGroup() {
 		g.SetAhead(d)
 	}
 }
 
-// WaitFor is [group.Group.WaitFor]: the fewest of all groups. Of those without a replica here, it is what every acknowledged entry has: a majority.
+// WaitFor is [group.Group.WaitFor]: the fewest of all groups. Of those without a replica here it is a majority, as of every acknowledged entry.
 func (n *Node) WaitFor(ctx context.Context, replicas int) (acknowledged int) {
 	groups := n.groups()
 	counts, asked := make([]int, len(groups)), sync.WaitGroup{}
@@ -79,7 +82,15 @@ func (n *Node) Add(ctx context.Context, node, address string, voter bool) error 
 }
 
 // Remove is [group.Group.Remove], from the groups of keys first. One that runs may join them again until group 0 has removed it too.
+//
+// Where replicas are on some nodes, it leaves the cluster first, and its replicas begin elsewhere before they leave their groups.
 func (n *Node) Remove(ctx context.Context, node string) error {
+	if n.opt.Replicas > 0 {
+		if left := len(n.first.Members()) - 1; left < n.opt.Replicas {
+			return fmt.Errorf("--cluster-replicas is %d, and %d nodes would be left: add one first", n.opt.Replicas, left)
+		}
+		return n.first.Remove(ctx, node, false)
+	}
 	if err := n.removeFromKeys(ctx, node); err != nil {
 		return err
 	}
@@ -126,8 +137,8 @@ func (n *Node) Status() clusterstatus.Status {
 	s.Healthy = s.Healthy && !s.Forming && !s.AwaitsImport
 	for i, g := range groups {
 		one := clusterstatus.Group{Number: i + 1, FirstSlot: slot.First(i+1, len(groups)), LastSlot: slot.First(i+2, len(groups)) - 1}
-		if g.Group != nil {
-			n.addReplica(&s, &one, g.Group)
+		if g.remote == nil {
+			addReplica(&s, &one, g.Group)
 		} else {
 			n.addRemote(&s, &one, g.remote)
 		}
@@ -140,8 +151,8 @@ func (n *Node) Status() clusterstatus.Status {
 	return s
 }
 
-// addReplica describes a group with a replica here, and adds what it has done.
-func (n *Node) addReplica(s *clusterstatus.Status, to *clusterstatus.Group, g *group.Group) {
+// addReplica describes a group with a replica here, and adds its counters.
+func addReplica(s *clusterstatus.Status, to *clusterstatus.Group, g *group.Group) {
 	own := g.Status()
 	to.LeaderID, to.LastLeaderID, to.Term, to.CommitIndex, to.AppliedIndex, to.LogBytes, to.Healthy = own.LeaderID, own.LastLeaderID, own.Term, own.CommitIndex, own.AppliedIndex, own.LogBytes, own.Healthy
 	for _, m := range own.Members {
@@ -164,7 +175,7 @@ func (n *Node) addRemote(s *clusterstatus.Status, to *clusterstatus.Group, g *re
 	}
 	for _, id := range n.first.Cluster().Placement.Of(to.Number) {
 		to.Replicas = append(to.Replicas, raftnode.NodeName(id))
-		if r, is := n.statuses.ofKeyGroups(id)[uint32(to.Number)]; is && !r.Gone {
+		if r, is := n.statuses.ofKeyGroups(placement.Node(id))[uint32(to.Number)]; is && !r.Gone {
 			to.Voters++
 		}
 	}

@@ -136,7 +136,9 @@ func (b *balancer) leads() (nodes []nodeLeads, all bool) {
 				n.groups = append(n.groups, int(number))
 			}
 		}
-		found += len(n.groups)
+		if found += len(n.groups); !canLead {
+			n.replicas = nil
+		}
 		if slices.Sort(n.groups); canLead || len(n.groups) > 0 {
 			nodes = append(nodes, n)
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/cluster/clock"
+	"github.com/stintdb/stint/cluster/placement"
 	"github.com/stintdb/stint/cluster/raftnode"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/keyspace"
@@ -203,6 +204,11 @@ func (w *world) check() error {
 
 // agree waits until all nodes have applied everything, and compares their states.
 func (w *world) agree() error {
+	if w.replicas > 0 {
+		if err := w.untilPlaced(w.groups, w.replicas); err != nil {
+			return err
+		}
+	}
 	for number := range w.groups + 1 {
 		if err := w.agreeIn(uint32(number)); err != nil {
 			return fmt.Errorf("group %d: %w", number, err)
@@ -333,7 +339,7 @@ func (w *world) wholeIn(number uint32) {
 			}
 		}
 		for _, s := range leader.Members() {
-			if n := w.nodes[raftnode.NodeName(s.ID)]; s.Suffrage == raft.Voter && n != nil && n.id == s.ID && n.groupOf(number) != nil && n.groupOf(number).Status().AppliedIndex >= index {
+			if n := w.nodes[raftnode.NodeName(s.ID)]; s.Suffrage == raft.Voter && n != nil && n.id == placement.Node(s.ID) && n.groupOf(number) != nil && n.groupOf(number).Status().AppliedIndex >= index {
 				voters++
 			}
 		}
@@ -342,6 +348,7 @@ func (w *world) wholeIn(number uint32) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
+	w.showReplicas(number)
 	w.t.Fatal("not every node votes after a minute without faults")
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/group"
+	"github.com/stintdb/stint/cluster/placement"
 	"github.com/stintdb/stint/cluster/transport"
 )
 
@@ -34,10 +35,10 @@ func (p *peerStatuses) ofKeyGroups(id raft.ServerID) map[uint32]group.MemberStat
 func (p groupStatuses) Last(id raft.ServerID) (group.MemberStatus, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	node := p.byID[id]
+	node := p.byID[placement.Node(id)]
 	r, heard := node.keyGroups[p.number]
-	if !heard {
-		r.Formats = node.Formats // which a new group asks for
+	if heard = heard && r.ID == id; !heard {
+		r = group.MemberStatus{Formats: node.Formats} // which a new group asks for
 	}
 	return r, heard
 }
@@ -78,7 +79,7 @@ func (p groupStatuses) Fetch(ctx context.Context, address string) (group.MemberS
 // FetchAll implements [group.Statuses].
 func (p groupStatuses) FetchAll(ctx context.Context, timeout time.Duration) (reports []group.MemberStatus) {
 	for _, r := range p.peerStatuses.FetchAll(ctx, timeout) {
-		if own, heard := p.Last(r.ID); heard {
+		if own, heard := p.ofKeyGroups(r.ID)[p.number]; heard {
 			reports = append(reports, own)
 		}
 	}

@@ -1,14 +1,21 @@
 package cluster
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/hashicorp/raft"
+
 	"github.com/stintdb/stint/cluster/clock"
+	"github.com/stintdb/stint/cluster/group"
+	"github.com/stintdb/stint/cluster/placement"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/slot"
 	"github.com/stintdb/stint/internal/testsize"
@@ -165,6 +172,9 @@ func (l *groupLedger) shown(leaderChanges int64) error {
 // throughFaults has faults happen to a world of groups until the count is reached or a check fails, and then ends its clients.
 func (w *world) throughFaults(seed uint64, count int, exceeded func(passed time.Duration) error) (err error) {
 	for i := 0; i < count && err == nil; i++ {
+		if w.replicas > 0 && (i == 0 || w.r.IntN(2) == 0) {
+			w.moveReplica()
+		}
 		f := faults[w.r.IntN(len(faults))]
 		mend := f.strike(w)
 		time.Sleep(time.Duration(100+w.r.IntN(2500)) * time.Millisecond)
@@ -182,6 +192,38 @@ func (w *world) throughFaults(seed uint64, count int, exceeded func(passed time.
 	w.stopped.Store(true)
 	w.clients.Wait()
 	return err
+}
+
+// moveReplica has a group get a replica on another node, after which the placer removes one, and moves others until all nodes have the same number.
+func (w *world) moveReplica() {
+	first := w.leader().first
+	t, nodes := first.Cluster().Placement, first.Members()
+	var to raft.ServerID
+	number := 0
+	for tries := 0; to == "" && tries < 20; tries++ {
+		number = 1 + w.r.IntN(len(t.Groups))
+		votes, id := votesOf(w.leaderOf(uint32(number)).groupOf(uint32(number))), nodes[w.r.IntN(len(nodes))].ID
+		isOn := slices.ContainsFunc(t.Of(number), func(r raft.ServerID) bool { delete(votes, r); return placement.Node(r) == id })
+		if len(t.Of(number)) == t.Replicas && len(votes) == 0 && !isOn {
+			to = id
+		}
+	}
+	if to == "" {
+		return
+	}
+	next := placement.Table{Version: t.Version + 1, Replicas: t.Replicas, Groups: slices.Clone(t.Groups)}
+	next.Groups[number-1] = append(slices.Clone(t.Of(number)), raft.ServerID(fmt.Sprint(to, ".", next.Version)))
+	ctx, cancel := context.WithTimeout(w.t.Context(), time.Second)
+	defer cancel()
+	_ = group.Place(ctx, first, &next)
+}
+
+// moved is how many replicas have begun since the cluster was formed.
+func (w *world) moved() (begun uint64) {
+	if w.replicas > 0 {
+		begun = (w.leader().first.Cluster().Placement.Version - 1) / 2
+	}
+	return begun
 }
 
 // liveInGroups is live for a cluster with groups of keys, and some replicas of each, or 0 for one on every node.
@@ -213,8 +255,10 @@ func liveInGroups(t *testing.T, seed uint64, count, replicas int, names ...strin
 					changes += g.Status().LeaderChanges
 				}
 			}
-			t.Logf("%d leader changes, %d requests over several groups refused, %d in one granted", changes, l.refused.Load(), l.whole.Load())
-			err = l.shown(changes)
+			t.Logf("%d leader changes, %d requests over several groups refused, %d in one granted, %d replicas moved", changes, l.refused.Load(), l.whole.Load(), w.moved())
+			if err = l.shown(changes); err == nil && replicas > 0 && w.moved() == 0 {
+				err = errors.New("no replica moved")
+			}
 		}
 		if err != nil {
 			w.describe()

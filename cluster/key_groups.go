@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/hashicorp/raft"
 
@@ -18,7 +20,7 @@ import (
 	"github.com/stintdb/stint/cluster/oncelog"
 	"github.com/stintdb/stint/cluster/placement"
 	"github.com/stintdb/stint/cluster/propose"
-	"github.com/stintdb/stint/cluster/raftnode"
+	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/cluster/rafttransport"
 	"github.com/stintdb/stint/cluster/remote"
 	"github.com/stintdb/stint/cluster/router"
@@ -46,9 +48,15 @@ type keyGroups struct {
 
 	importingHere atomic.Bool // this node has to lead all groups
 
-	mu         sync.Mutex // held while they begin
-	ended      bool       // none is to begin from here on
+	ahead atomic.Int64 // of [Node.SetAhead], for those that begin later
+
+	mu         sync.Mutex    // held while they begin and end
+	ended      bool          // none is to begin from here on
+	ending     chan struct{} // closed then
+	leaves     sync.WaitGroup
 	disks      map[int]Disk
+	leaving    map[int]bool // the replicas that have left their groups, and end
+	saved      savedGroups
 	started    atomic.Pointer[[]keyGroup] // from group 1 on
 	importName atomic.Pointer[string]     // the import that they begin with, "" from when they have it
 }
@@ -56,16 +64,20 @@ type keyGroups struct {
 // keyGroup is a group as this node has it.
 type keyGroup struct {
 	*group.Group                  // the replica here, nil for none
+	id           raft.ServerID    // of the replica
 	conns        transport.Config // its part in the machine's connections
-	remote       *remote.Group    // without a replica
+	remote       *remote.Group    // without a replica, or while it does not have the state yet, or leaves
 }
 
 // asked decides, or has the leader decide, and takes an operator's requests.
 func (g keyGroup) asked() askedGroup {
-	if g.Group != nil {
+	switch {
+	case g.remote == nil:
 		return g.Group
+	case g.Group == nil:
+		return g.remote
 	}
-	return g.remote
+	return beginning{g.Group, g.remote}
 }
 
 // askedGroup is a group, wherever its replicas are.
@@ -81,12 +93,20 @@ type savedGroups struct {
 	Groups     int           `json:"groups"`
 	Founders   []fsm.Founder `json:"founders"`
 	ImportName string        `json:"import,omitempty"` // of [fsm.Cluster]
-	Here       []int         `json:"here,omitempty"`   // those with a replica here; all if there is no table
-	HasTable   bool          `json:"placed,omitempty"`
+
+	Version uint64                `json:"version,omitempty"` // of the last table that changed this; 0 without any: then there is a replica of all
+	Here    map[int]raft.ServerID `json:"here,omitempty"`    // the replicas here
 }
 
 // groupsKey is where it is kept, beside the votes of group 0.
 var groupsKey = []byte("stint/groups")
+
+// HasGroup reports whether a node's directory has one of a group of keys, as far as that can be read.
+func HasGroup(dir string, number int) bool {
+	var saved savedGroups
+	text, err := raftstore.ReadValue(dir, groupsKey)
+	return err != nil || json.Unmarshal(text, &saved) != nil || saved.has(number)
+}
 
 // all are the groups, from group 1 on; none before they have begun.
 func (k *keyGroups) all() []keyGroup {
@@ -121,18 +141,28 @@ func (k *keyGroups) entry(number uint32) keyGroup {
 // withPurses are the groups as package shared sees them.
 func (k *keyGroups) withPurses() (all []shared.Replica) {
 	for number, g := range k.here() {
+		if !k.hasState(number) {
+			continue
+		}
 		leads := func() bool { is, _ := g.Leads(); return is }
 		all = append(all, shared.Replica{Number: number, Leads: leads, Now: g.Now, Store: k.opt.KeyStores[number-1]})
 	}
 	return all
 }
 
+// hasState reports whether the replica here of a group answers.
+func (k *keyGroups) hasState(number int) bool { return k.entry(uint32(number)).remote == nil }
+
 func (k *keyGroups) ownStatuses() (all map[uint32]group.MemberStatus) {
 	for number, g := range k.here() {
 		if all == nil {
 			all = map[uint32]group.MemberStatus{}
 		}
-		all[uint32(number)] = g.OwnStatus()
+		own := g.OwnStatus()
+		if k.opt.Replicas > 0 && own.Leads {
+			own.Members = votesOf(g)
+		}
+		all[uint32(number)] = own
 	}
 	return all
 }
@@ -163,7 +193,7 @@ func (k *keyGroups) tend(ctx context.Context) error {
 		return fmt.Errorf("--cluster-replicas is %d, and the cluster was formed with %d: start the node with --cluster-replicas %[2]d", k.opt.Replicas, formed)
 	}
 	if len(known.Founders) > 0 && k.started.Load() == nil {
-		saved := savedGroups{Groups: known.Groups, Founders: known.Founders, ImportName: known.ImportName, HasTable: known.Placement != nil, Here: k.placedHere(known.Placement)}
+		saved := savedGroups{Groups: known.Groups, Founders: known.Founders, ImportName: known.ImportName, Version: known.Placement.Number(), Here: k.placedHere(known.Placement)}
 		if err := k.begin(saved, true); err != nil {
 			return err
 		}
@@ -171,8 +201,13 @@ func (k *keyGroups) tend(ctx context.Context) error {
 	if k.awaitsImport() {
 		k.beginDeciding(k.all())
 	}
+	if err := k.follow(ctx, known.Placement); err != nil {
+		return err
+	}
 	for number, g := range k.here() {
 		switch {
+		case k.isLeaving(number) || !k.isPlaced(number, k.entry(uint32(number)).id):
+			continue
 		case g.HasEnded():
 			return errRaftEnded
 		case g.IsMember() && !g.HasToAnnounce():
@@ -187,21 +222,8 @@ func (k *keyGroups) tend(ctx context.Context) error {
 	return nil
 }
 
-// placedHere are the numbers of the groups that a table gives this node, whichever incarnation of it.
-func (k *keyGroups) placedHere(t *placement.Table) (numbers []int) {
-	if t == nil {
-		return nil
-	}
-	for i, on := range t.Groups {
-		if slices.ContainsFunc(on, func(id raft.ServerID) bool { return raftnode.NodeName(id) == k.opt.Node }) {
-			numbers = append(numbers, i+1)
-		}
-	}
-	return numbers
-}
-
 // has reports whether a group has a replica here.
-func (s *savedGroups) has(number int) bool { return !s.HasTable || slices.Contains(s.Here, number) }
+func (s *savedGroups) has(number int) bool { return s.Version == 0 || s.Here[number] != "" }
 
 func (k *keyGroups) errNumber(formed int) error {
 	return fmt.Errorf("--groups is %d, and the cluster was formed with %d: start the node with --groups %[2]d", max(k.opt.Groups, 1), formed)
@@ -218,7 +240,7 @@ func (k *keyGroups) begin(saved savedGroups, isNew bool) error {
 	if saved.Groups != k.opt.Groups {
 		return k.errNumber(saved.Groups)
 	}
-	k.disks = map[int]Disk{}
+	k.disks, k.leaving = map[int]Disk{}, map[int]bool{}
 	for number := 1; number <= saved.Groups; number++ {
 		if !saved.has(number) {
 			continue
@@ -233,14 +255,11 @@ func (k *keyGroups) begin(saved savedGroups, isNew bool) error {
 		}
 	}
 	if isNew {
-		text, err := json.Marshal(saved)
-		if err != nil {
-			return err
-		}
-		if err := k.opt.Disk.Stable().Set(groupsKey, text); err != nil {
+		if err := k.save(saved); err != nil {
 			return fmt.Errorf("the groups of keys cannot begin: %w", err)
 		}
 	}
+	k.saved = saved
 	started := make([]keyGroup, 0, saved.Groups)
 	defer func() { k.started.Store(&started) }() // those that have been started are ended, too, if one cannot
 	for number := 1; number <= saved.Groups; number++ {
@@ -248,8 +267,8 @@ func (k *keyGroups) begin(saved savedGroups, isNew bool) error {
 			started = append(started, k.connectRemote(number))
 			continue
 		}
-		g := k.connect(number)
-		if err := g.Start(k.links.Group(uint32(number), k.id)); err != nil {
+		g := k.connect(number, cmp.Or(saved.Here[number], k.id))
+		if err := g.Start(k.links.Group(uint32(number), g.id)); err != nil {
 			return fmt.Errorf("group %d: %w", number, err)
 		}
 		started = append(started, g)
@@ -260,6 +279,15 @@ func (k *keyGroups) begin(saved savedGroups, isNew bool) error {
 	k.importName.Store(&saved.ImportName)
 	k.beginDeciding(started)
 	return nil
+}
+
+// save keeps which groups there are, and are here, on disk.
+func (k *keyGroups) save(saved savedGroups) error {
+	text, err := json.Marshal(saved)
+	if err != nil {
+		return err
+	}
+	return k.opt.Disk.Stable().Set(groupsKey, text)
 }
 
 // beginDeciding has the groups decide, unless they still await the state that the cluster begins with.
@@ -296,38 +324,42 @@ func (k *keyGroups) before() engine.Status {
 // without any: so there are none.
 const beatsOfTimeout = 12
 
-func (k *keyGroups) config(number int) group.Config {
-	c := k.opt.forGroup(k.id, oncelog.New(k.log.With("group", number)), k.fail)
+func (k *keyGroups) config(number int, id raft.ServerID) group.Config {
+	c := k.opt.forGroup(id, oncelog.New(k.log.With("group", number)), k.fail)
 	c.Number, c.Groups, c.Replicas, c.ImportName, c.Store, c.Disk, c.Report, c.Turns = uint32(number), 0, 0, "", k.opt.KeyStores[number-1], k.disks[number], nil, nil
 	return c
 }
 
 // connectRemote begins to ask the leader of a group without a replica here.
 func (k *keyGroups) connectRemote(number int) keyGroup {
-	r := remote.New(k.config(number), k.peers, groupStatuses{k.statuses, uint32(number)})
+	r := remote.New(k.config(number, k.id), k.peers, groupStatuses{k.statuses, uint32(number)})
 	r.Start(k.ctx)
 	return keyGroup{remote: r}
 }
 
-func (k *keyGroups) connect(number int) keyGroup {
-	c := k.config(number)
+func (k *keyGroups) connect(number int, id raft.ServerID) keyGroup {
+	c := k.config(number, id)
 	if k.opt.NewTurns != nil {
 		c.Turns = k.opt.NewTurns()
 	}
-	c.Rounds, c.IsRemoved, c.Beats = &k.rounds, k.isRemoved, k.opt.Heartbeat/beatsOfTimeout
+	c.Ahead = time.Duration(k.ahead.Load())
+	c.IsRemoved = func(id raft.ServerID) bool { return k.isRemoved(id) || !k.isPlaced(number, id) }
+	c.Rounds, c.Beats = &k.rounds, k.opt.Heartbeat/beatsOfTimeout
 	g := group.New(k.ctx, c)
 	g.Connect(k.peers, groupStatuses{k.statuses, uint32(number)})
-	return keyGroup{Group: g, conns: g.ForPeers(transport.Config{Serve: map[transport.Purpose]func(net.Conn, transport.Hello){}})}
+	return keyGroup{Group: g, id: id, conns: g.ForPeers(transport.Config{Serve: map[transport.Purpose]func(net.Conn, transport.Hello){}})}
 }
 
 // isRemoved reports whether an operator has removed a node, as far as this one knows the log of group 0.
-func (k *keyGroups) isRemoved(id raft.ServerID) bool { return k.first.Cluster().IsRemoved(id) }
+func (k *keyGroups) isRemoved(id raft.ServerID) bool {
+	return k.first.Cluster().IsRemoved(placement.Node(id))
+}
 
 // bootstrap has a founder's empty replica begin with the founders as members, or those that the first table names. All do it alike. Every other node is made a member by the
 // group's leader. So is a founder that another one has already asked for its vote.
 func (k *keyGroups) bootstrap(g *group.Group, number int, saved savedGroups) error {
 	founders := saved.Founders
-	if saved.HasTable {
+	if saved.Version > 0 {
 		var ids []raft.ServerID
 		for _, f := range founders {
 			ids = append(ids, f.ID)
@@ -335,7 +367,7 @@ func (k *keyGroups) bootstrap(g *group.Group, number int, saved savedGroups) err
 		first := placement.First(ids, saved.Groups, k.opt.Replicas).Of(number)
 		founders = slices.DeleteFunc(slices.Clone(founders), func(f fsm.Founder) bool { return !slices.Contains(first, f.ID) })
 	}
-	if g.HasLog() || !slices.ContainsFunc(founders, func(f fsm.Founder) bool { return f.ID == k.id }) {
+	if g.HasLog() || !slices.ContainsFunc(founders, func(f fsm.Founder) bool { return f.ID == cmp.Or(saved.Here[number], k.id) }) {
 		return nil
 	}
 	var first raft.Configuration
@@ -369,7 +401,7 @@ func (k *keyGroups) forPeers(c transport.Config) transport.Config {
 		onConnect(from)
 		for _, g := range k.all() {
 			if g.Group != nil {
-				g.conns.OnConnect(from)
+				g.noteConnected(from)
 			}
 		}
 	}
@@ -399,6 +431,7 @@ func (k *keyGroups) beginNoMore() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.ended = true
+	close(k.ending)
 }
 
 // endRemotes answers what the leaders of groups without a replica here have not.

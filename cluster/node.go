@@ -76,6 +76,8 @@ func Open(o Options) (*Node, error) {
 	if n.router != nil {
 		b := &balancer{keys: n.keys, statuses: n.statuses, log: n.log}
 		n.ended.Go(func() { b.run(n.ctx) })
+		p := &placer{keys: n.keys, statuses: n.statuses, log: n.log}
+		n.ended.Go(func() { clock.Every(n.ctx, n.opt.MeetEvery, func() { p.step(n.ctx) }) })
 	}
 	n.peers.Start()
 	return n, nil
@@ -83,7 +85,8 @@ func Open(o Options) (*Node, error) {
 
 // connectParts creates the parts. Each knows only those that it is given here.
 func (n *Node) connectParts() {
-	n.keys = &keyGroups{opt: &n.opt, id: n.id, ctx: n.ctx, log: n.log, fail: n.fail}
+	n.keys = &keyGroups{opt: &n.opt, id: n.id, ctx: n.ctx, log: n.log, fail: n.fail, ending: make(chan struct{})}
+	n.keys.ahead.Store(int64(n.opt.Ahead))
 	c := n.opt.forGroup(n.id, n.log, n.fail)
 	c.IsRemoved = n.keys.isRemoved
 	g := group.New(n.ctx, c)
@@ -133,8 +136,11 @@ func (n *Node) knowPolicies(ctx context.Context) error {
 // begun.
 func (n *Node) KeyGroups() iter.Seq2[int, *group.Group] { return n.keys.here() }
 
-// HasReplica reports whether this node has a replica of a group of keys.
-func (n *Node) HasReplica(number int) bool { return n.keys.numbered(uint32(number)) != nil }
+// HasReplica reports whether this node has a replica of a group of keys, with the state.
+func (n *Node) HasReplica(number int) bool {
+	g := n.keys.entry(uint32(number))
+	return g.Group != nil && g.remote == nil
+}
 
 // groupOf is a group by its number, nil if it is not here.
 func (n *Node) groupOf(number uint32) *group.Group {
@@ -144,8 +150,19 @@ func (n *Node) groupOf(number uint32) *group.Group {
 	return n.keys.numbered(number)
 }
 
-// groups are all that are here.
+// groups are all that are here and have the state.
 func (n *Node) groups() []*group.Group {
+	all := []*group.Group{n.first}
+	for _, g := range n.keys.all() {
+		if g.remote == nil {
+			all = append(all, g.Group)
+		}
+	}
+	return all
+}
+
+// everyGroup is all that are here.
+func (n *Node) everyGroup() []*group.Group {
 	all := []*group.Group{n.first}
 	for _, g := range n.keys.here() {
 		all = append(all, g)
@@ -180,17 +197,18 @@ func (n *Node) Close() error { return errors.Join(n.end(), n.opt.Disk.Close()) }
 func (n *Node) end() error {
 	var errs []error
 	n.keys.beginNoMore()
+	n.keys.leaves.Wait()
 	n.keys.endRemotes()
-	for _, g := range n.groups() {
+	for _, g := range n.everyGroup() {
 		g.Halt()
 	}
 	n.cancel()
 	n.peers.EndDials()
-	for _, g := range n.groups() {
+	for _, g := range n.everyGroup() {
 		errs = append(errs, g.ShutDown())
 	}
 	n.peers.Halt()
-	for _, g := range n.groups() {
+	for _, g := range n.everyGroup() {
 		errs = append(errs, g.Close())
 	}
 	n.ended.Wait()

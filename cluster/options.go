@@ -27,13 +27,15 @@ type Options struct {
 	Disk  Disk
 
 	// Groups is the number of groups of keys; below 2, group 0 has all keys. A cluster keeps the number that it was formed with, and
-	// nodes with another are refused. The next four are only needed with several.
-	Groups    int
-	Replicas  int                                        // of each group of keys, in a new cluster; 0 for one on every node
-	OpenGroup func(number int, isNew bool) (Disk, error) // opens the directory of a group of keys, which exists unless it is new
-	KeyStores []*store.Store                             // of the groups of keys, empty; Store then has no keys
-	NewTurns  func() group.Turns                         // nil if no clients wait for keys
-	Shared    []string                                   // patterns of package glob: keys whose limits requests of all groups may have in common
+	// nodes with another are refused. The next five are only needed with several.
+	Groups   int
+	Replicas int // of each group of keys, in a new cluster; 0 for one on every node
+	// ClearGroup removes the rest of a group that has left this node, before it begins again.
+	ClearGroup func(number int) error
+	OpenGroup  func(number int, isNew bool) (Disk, error) // opens the directory of a group of keys, which exists unless it is new
+	KeyStores  []*store.Store                             // of the groups of keys, empty; Store then has no keys
+	NewTurns   func() group.Turns                         // nil if no clients wait for keys
+	Shared     []string                                   // patterns of package glob: keys whose limits requests of all groups may have in common
 
 	// ImportName names the state that this node brings to a new cluster by Node.Import, such as its time. With groups of keys they decide nothing
 	// before they have it; "" for none.

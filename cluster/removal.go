@@ -21,9 +21,9 @@ func (n *Node) endRemovals(ctx context.Context) {
 		if isMember(n.first, id) {
 			n.endRemoval(ctx, 0, n.first, id)
 		}
-		for i, g := range n.keys.all() {
-			if g.Group != nil && isMember(g.Group, id) || g.remote != nil && slices.Contains(n.first.Cluster().Placement.Of(i+1), id) {
-				n.endRemoval(ctx, i+1, g.asked(), id)
+		for number, g := range n.keys.here() {
+			if n.opt.Replicas == 0 && isMember(g, id) {
+				n.endRemoval(ctx, number, g, id)
 			}
 		}
 	}
@@ -33,7 +33,7 @@ func isMember(g *group.Group, id raft.ServerID) bool {
 	return slices.ContainsFunc(g.Members(), func(s raft.Server) bool { return s.ID == id })
 }
 
-func (n *Node) endRemoval(ctx context.Context, number int, g askedGroup, id raft.ServerID) {
+func (n *Node) endRemoval(ctx context.Context, number int, g *group.Group, id raft.ServerID) {
 	if err := g.Remove(ctx, string(id), true); err != nil {
 		n.log.Once("remove "+err.Error(), "a node that was removed is still a member", "id", id, "group", number, "error", err)
 	}

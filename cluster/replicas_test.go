@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stintdb/stint/cluster/raftnode"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/slot"
 )
@@ -73,7 +74,7 @@ func TestReplicasOnSomeNodes(t *testing.T) {
 		s.kill("b")
 		s.disks["b"] = newMemDisk(1)
 		s.start("b")
-		awaitSimulated(t, "b has the state of its groups again", func() bool { return s.nodes["b"].Status().Healthy })
+		s.awaitPlaced(groups, replicas)
 		replicasAre(replicas)
 		take("after b has lost its disk")
 		for number, g := range s.nodes["b"].KeyGroups() {
@@ -98,6 +99,128 @@ func TestReplicasOnSomeNodes(t *testing.T) {
 				t.Errorf("%s leads %d groups, with %d nodes for %d", name, led, len(s.names), groups)
 			}
 		}
+		s.mustNotFail()
+	})
+}
+
+// placed reports what is wrong with the replicas, once a group's members are those of the table, and none is here and there.
+func (s *simulated) placed(groups, replicas int) error {
+	t := s.leaderOf(0).first.Cluster().Placement
+	load := map[string]int{}
+	for number := 1; number <= groups; number++ {
+		votes := votesOf(s.leaderOf(uint32(number)).groupOf(uint32(number)))
+		if on := t.Of(number); len(on) != replicas || len(votes) != replicas {
+			return fmt.Errorf("group %d: %v of %v", number, votes, t)
+		}
+		for _, id := range t.Of(number) {
+			name := raftnode.NodeName(id)
+			if load[name]++; !votes[id] || s.nodes[name] == nil || !s.nodes[name].HasReplica(number) {
+				return fmt.Errorf("group %d: %s does not vote, or has no state", number, id)
+			}
+		}
+	}
+	most, least := 0, groups
+	for name, n := range s.nodes {
+		if !isMember(s.leaderOf(0).first, n.id) {
+			continue // it was removed
+		}
+		here := 0
+		for range n.KeyGroups() {
+			here++
+		}
+		if most, least = max(most, here), min(least, here); here != load[name] || here != len(s.disks[name].groups) {
+			return fmt.Errorf("%s has %d replicas and %d directories, and is to have %d", name, here, len(s.disks[name].groups), load[name])
+		}
+	}
+	if most-least > 1 {
+		return fmt.Errorf("nodes have %d to %d replicas", least, most)
+	}
+	return nil
+}
+
+// showReplicas logs where the replicas of a group are, and are to be.
+func (s *simulated) showReplicas(number uint32) {
+	for name, n := range s.nodes {
+		e := n.keys.entry(number)
+		s.t.Logf("%s (%s): table %v, replica %q, asks %t", name, n.id, n.first.Cluster().Placement, e.id, e.remote != nil)
+		if g := n.groupOf(number); g != nil {
+			s.t.Logf("%s: leads %t, applied %d, members %v", name, g.OwnStatus().Leads, g.Status().AppliedIndex, g.Members())
+		}
+	}
+	s.t.Logf("members of the cluster: %v", s.leaderOf(0).first.Members())
+}
+
+// untilPlaced waits until nothing is wrong with the replicas.
+func (s *simulated) untilPlaced(groups, replicas int) (err error) {
+	for range 200 {
+		if err = s.placed(groups, replicas); err == nil {
+			return nil
+		}
+		time.Sleep(time.Second)
+	}
+	return fmt.Errorf("after %v without faults: %w", 200*time.Second, err)
+}
+
+func (s *simulated) awaitPlaced(groups, replicas int) {
+	s.t.Helper()
+	if err := s.untilPlaced(groups, replicas); err != nil {
+		for number := range uint32(groups) {
+			s.showReplicas(number + 1)
+		}
+		s.t.Fatal(err)
+	}
+}
+
+// Replicas move to a node that is added, and from one that is removed; one that has lost its disk gets others in their place. Nothing is forgotten, and no
+// request fails.
+func TestReplicasMove(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const groups, replicas = 4, 3
+		s := simulateReplicas(t, replicas, nil, groups, "a", "b", "c", "d", "e")
+		defer s.stop()
+		taken := int64(0)
+		take := func(when string) {
+			t.Helper()
+			for name, n := range s.nodes {
+				taken++
+				for number := 1; number <= groups; number++ {
+					if res := do(n, acquire(string(keyOf(number, groups, 0)), 10_000, 1))[0]; res.Status != engine.OK || res.Remaining != 10_000-taken {
+						t.Errorf("%s: %s answers for group %d with status %d, %d left, want %d", when, name, number, res.Status, res.Remaining, 10_000-taken)
+					}
+				}
+			}
+		}
+		settle := func(when string) {
+			t.Helper()
+			for range 15 {
+				take(when)
+				time.Sleep(time.Second)
+			}
+			s.awaitPlaced(groups, replicas)
+			take(when)
+		}
+		settle("at first")
+		s.names = append(s.names, "f")
+		s.start("f")
+		s.awaitGroups()
+		settle("with f")
+		if err := s.nodes["a"].Remove(t.Context(), "b"); err != nil {
+			t.Fatal(err)
+		}
+		settle("without b")
+		s.kill("b")
+		settle("when b has ended")
+		s.kill("c")
+		s.disks["c"] = newMemDisk(1)
+		s.start("c")
+		s.awaitGroups()
+		settle("when c has lost its disk")
+		s.start("b")
+		if err := s.nodes["a"].Add(t.Context(), "b", "b", true); err != nil {
+			t.Fatal(err)
+		}
+		s.awaitGroups()
+		settle("with b again")
 		s.mustNotFail()
 	})
 }

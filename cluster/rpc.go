@@ -20,6 +20,7 @@ type request struct {
 	group.Request
 	Pledge *pledgeRequest `json:"pledge,omitempty"`
 	State  *stateRequest  `json:"state,omitempty"`
+	Left   raft.ServerID  `json:"left,omitempty"` // asks a leader whether this replica has left its group
 }
 
 // statusRequest asks a node for its status.
@@ -31,6 +32,7 @@ type statusRequest struct {
 type response struct {
 	group.Response
 	Status    *group.MemberStatus           `json:"report,omitempty"`
+	HasLeft   bool                          `json:"left,omitempty"`
 	KeyGroups map[uint32]group.MemberStatus `json:"groups,omitempty"` // with the status in group 0
 }
 
@@ -72,6 +74,8 @@ func (n *Node) handleRPC(ctx context.Context, q request) (a response) {
 	switch g := n.groupOf(q.Group); {
 	case g == nil:
 		err = fmt.Errorf("this node has no group %d", q.Group)
+	case q.Left != "":
+		return response{HasLeft: group.HasLeft(ctx, g, q.Left)}
 	case q.Status != nil && q.Group != 0:
 		own := g.OwnStatus()
 		return response{Status: &own}

@@ -43,6 +43,7 @@ type memDisk struct {
 	clock     raftstore.SavedClock
 
 	groups map[int]*memDisk // the directories of the groups of keys
+	of     *memDisk         // the disk of which this is a group's directory
 
 	mu      sync.Mutex
 	delay   time.Duration
@@ -59,6 +60,12 @@ func (d *memDisk) Logs() raft.LogStore           { return d }
 func (d *memDisk) Stable() raft.StableStore      { return d }
 func (d *memDisk) Snapshots() raft.SnapshotStore { return &d.snapshots }
 func (d *memDisk) Close() error                  { return nil }
+func (d *memDisk) Remove() error {
+	d.of.mu.Lock()
+	defer d.of.mu.Unlock()
+	maps.DeleteFunc(d.of.groups, func(_ int, g *memDisk) bool { return g == d })
+	return nil
+}
 func (d *memDisk) Incarnation(node string) (string, error) {
 	if d.node == "" {
 		d.node = node
@@ -124,8 +131,17 @@ func (d *memDisk) openGroup(number int, isNew bool) (Disk, error) {
 			d.groups = map[int]*memDisk{}
 		}
 		d.groups[number] = newMemDisk(d.run)
+		d.groups[number].of, d.groups[number].delay, d.groups[number].isOff = d, d.delay, d.isOff
 	}
 	return d.groups[number], nil
+}
+
+// clearGroup removes the directory of a group of keys.
+func (d *memDisk) clearGroup(number int) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.groups, number)
+	return nil
 }
 
 // parts are the directories of the groups of keys, which are on the same disk.
@@ -284,7 +300,7 @@ func (s *simulated) options(name, address string, disk Disk) Options {
 		SinceBoot: func() (string, time.Duration) {
 			return fmt.Sprint(name, s.bootOf(name)), time.Duration(time.Now().UnixNano() + s.suspended.Load())
 		},
-		Groups: s.groups, Replicas: s.replicas, OpenGroup: s.disks[name].openGroup, Shared: s.shared, ImportName: s.imports[name], onImport: s.onImport,
+		Groups: s.groups, Replicas: s.replicas, OpenGroup: s.disks[name].openGroup, ClearGroup: s.disks[name].clearGroup, Shared: s.shared, ImportName: s.imports[name], onImport: s.onImport,
 	}
 	for number := 0; number <= s.groups && s.groups > 0; number++ {
 		owns := func(key []byte) bool { return slot.GroupOf(slot.Of(key), s.groups) == number }
@@ -368,6 +384,7 @@ func (s *simulated) leaderOf(number uint32) *Node {
 		time.Sleep(10 * time.Millisecond)
 	}
 	for name, n := range s.nodes {
+		s.t.Logf("%s (%s): table %v, replica %q", name, n.id, n.first.Cluster().Placement, n.keys.entry(number).id)
 		if g := n.groupOf(number); g != nil {
 			s.t.Logf("%s (%s): isolated %v, members %v, Raft %v", name, n.id, n.peers.IsIsolated(), g.Members(), g.Parts().Raft.Stats())
 		}

@@ -88,6 +88,13 @@ func (l *SharedLog) Group(number uint32) *GroupLog {
 	return l.group(number)
 }
 
+// HasEnded reports whether the files are closed: every group that was opened has been closed.
+func (l *SharedLog) HasEnded() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.open == 0
+}
+
 // group is Group for a caller that holds mu, or is alone.
 func (l *SharedLog) group(number uint32) *GroupLog {
 	g := l.groups[number]
@@ -292,6 +299,10 @@ func (l *SharedLog) put(e sharedEntry, p sharedPlace) {
 			p.order = old.order
 			*old = p
 		}
+		return
+	}
+	if e.index == 0 { // see Forget
+		g.first, g.places = 0, nil
 		return
 	}
 	if next := g.first + uint64(len(g.places)); e.index < g.first || e.index > next {

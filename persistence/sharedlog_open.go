@@ -101,7 +101,9 @@ func (s *sharedRecords) restore() error {
 			}
 			g.first, g.places = r.index, append(g.places, r.place)
 		}
-		slices.Reverse(g.places)
+		if slices.Reverse(g.places); len(g.places) > 0 && g.first == 0 {
+			g.first, g.places = 1, g.places[1:] // see Forget
+		}
 	}
 	return s.wrong
 }

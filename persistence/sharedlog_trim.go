@@ -30,6 +30,19 @@ func (g *GroupLog) DropBefore(index uint64) error {
 	return nil
 }
 
+// Forget drops all entries durably: the group has left this node, and if it comes back, its log begins anew. A record of index 0, which no entry has,
+// stands before what follows.
+func (g *GroupLog) Forget() error {
+	w, err := g.newWrite([]LogEntry{{}})
+	if err != nil {
+		return err
+	}
+	if err := g.shared.append(w); err != nil {
+		return err
+	}
+	return g.DropBefore(0)
+}
+
 // trim retires the files that hold no entry. If entries of groups that write little keep too many, it first copies these entries to the end.
 func (l *SharedLog) trim() error {
 	if !l.trimming.TryLock() {

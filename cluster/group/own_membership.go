@@ -3,10 +3,12 @@ package group
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/cluster/fsm"
+	"github.com/stintdb/stint/cluster/placement"
 	"github.com/stintdb/stint/cluster/raftnode"
 )
 
@@ -61,3 +63,15 @@ func (g *Group) Announce(ctx context.Context, presumed string) error {
 
 // Handle carries out another node's request, if this node leads.
 func (g *Group) Handle(ctx context.Context, q Request) Response { return g.members.handle(ctx, q) }
+
+// Place writes the next table of the groups' replicas into the log of group 0, while this node leads it.
+func Place(ctx context.Context, g *Group, next *placement.Table) error {
+	return g.formats.propose(ctx, fsm.KindPlacement, next)
+}
+
+// HasLeft reports whether a replica is no member any more, for good: a leader knows it once an entry behind the change has been applied. A barrier of
+// Raft's would not do, since it does not wait for this node's disk.
+func HasLeft(ctx context.Context, g *Group, id raft.ServerID) bool {
+	isMember := slices.ContainsFunc(g.raft.Servers(), func(s raft.Server) bool { return s.ID == id })
+	return !isMember && len(g.raft.Servers()) > 0 && g.role.active() != nil && g.formats.propose(ctx, fsm.KindTick, nil) == nil
+}

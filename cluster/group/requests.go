@@ -51,6 +51,9 @@ type MemberStatus struct {
 
 	Report *clusterstatus.Report `json:"traffic,omitempty"`
 
+	// Members are those of a group of keys with replicas on some nodes, as its leader has them, and whether each votes.
+	Members map[raft.ServerID]bool `json:"members,omitempty"`
+
 	Address string    `json:"-"` // where it was asked
 	At      time.Time `json:"-"` // when
 }

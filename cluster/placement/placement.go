@@ -39,6 +39,14 @@ func (t *Table) Count() int {
 	return t.Replicas
 }
 
+// Number is the version, 0 without a table.
+func (t *Table) Number() uint64 {
+	if t == nil {
+		return 0
+	}
+	return t.Version
+}
+
 // Of are the nodes of a group, nil where the table does not say: every node has a replica then.
 func (t *Table) Of(number int) []raft.ServerID {
 	if t == nil || number < 1 || number > len(t.Groups) {

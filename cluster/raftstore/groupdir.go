@@ -58,6 +58,18 @@ func (g *GroupDirs) Open(number int, isNew bool) (*Dir, error) {
 	return open(path, g.to, func(isUsed bool) (nodeLog, error) { return g.openLog(number, isUsed, isNew) })
 }
 
+// Remove closes the directory of a group that has left this node, and removes it with the group's log.
+func (d *Dir) Remove() error {
+	if shared, is := d.log.(logStore); is {
+		if log, is := shared.log.(*persistence.GroupLog); is {
+			if err := log.Forget(); err != nil {
+				return errors.Join(err, d.Close())
+			}
+		}
+	}
+	return errors.Join(d.Close(), os.RemoveAll(d.dir), persistence.Dir(filepath.Dir(d.dir)).SyncDir())
+}
+
 // checkKind refuses logs of the other kind, which lie elsewhere.
 func (g *GroupDirs) checkKind(path string) error {
 	other, is := filepath.Join(path, LogDir), BoltLog
@@ -70,20 +82,41 @@ func (g *GroupDirs) checkKind(path string) error {
 	return errKind(other, is, g.kind)
 }
 
+// Clear removes the rest of a group that has left this node, whose [Dir.Remove] was interrupted, before it begins again.
+func (g *GroupDirs) Clear(number int) error {
+	if err := os.RemoveAll(GroupDir(g.dir, number)); err != nil || g.kind == BoltLog {
+		return err
+	}
+	if err := g.openShared(filepath.Join(g.dir, SharedLogDir), true); err != nil {
+		return err
+	}
+	log := g.logs.Group(uint32(number))
+	return errors.Join(log.Forget(), log.Close())
+}
+
+// openShared opens the log of all groups, unless it is open.
+func (g *GroupDirs) openShared(path string, isNew bool) error {
+	if g.logs != nil && !g.logs.HasEnded() {
+		return nil
+	}
+	if isNew {
+		if err := makeLogDir(path); err != nil {
+			return err
+		}
+	}
+	logs, err := persistence.OpenSharedLog(persistence.Dir(path), isNew, g.to)
+	if err != nil {
+		return logError(path, !isNew, err)
+	}
+	g.logs = logs
+	return nil
+}
+
 // openLog returns a group's part of the log, which is opened, or begun where the groups are new, for the first of them.
 func (g *GroupDirs) openLog(number int, isUsed, isNew bool) (nodeLog, error) {
 	path := filepath.Join(g.dir, SharedLogDir)
-	if g.logs == nil {
-		if isNew {
-			if err := makeLogDir(path); err != nil {
-				return nil, err
-			}
-		}
-		logs, err := persistence.OpenSharedLog(persistence.Dir(path), isNew, g.to)
-		if err != nil {
-			return nil, logError(path, !isNew, err)
-		}
-		g.logs = logs
+	if err := g.openShared(path, isNew); err != nil {
+		return nil, err
 	}
 	log := g.logs.Group(uint32(number))
 	if _, last := log.Range(); last > 0 && !isUsed {

@@ -117,3 +117,68 @@ func TestGroupDirsThatLostSomething(t *testing.T) {
 		t.Errorf("a group that begins, with entries: %v", err)
 	}
 }
+
+// A group that has left the node, and is back, begins with nothing: at once, after a start between the two, and where an end of the process left its
+// directory.
+func TestGroupThatLeftAndIsBack(t *testing.T) {
+	for _, kind := range []LogKind{OwnLog, BoltLog} {
+		for _, how := range []string{"at once", "after a start", "interrupted", "the only one"} {
+			dir := usedGroups(t, kind)
+			dirs := NewGroupDirs(dir, kind, slog.New(slog.DiscardHandler))
+			open := func(number int, isNew bool) *Dir {
+				t.Helper()
+				d, err := dirs.Open(number, isNew)
+				if err != nil {
+					t.Fatalf("%s, %s: %v", kind, how, err)
+				}
+				return d
+			}
+			must := func(err error) {
+				t.Helper()
+				if err != nil {
+					t.Fatalf("%s, %s: %v", kind, how, err)
+				}
+			}
+			left, other := open(3, false), (*Dir)(nil)
+			if how != "the only one" {
+				other = open(1, false)
+			}
+			if how == "interrupted" {
+				must(left.Close())
+			} else {
+				must(left.Remove())
+				if _, err := os.Stat(GroupDir(dir, 3)); !errors.Is(err, os.ErrNotExist) {
+					t.Errorf("%s, %s: the directory is still there: %v", kind, how, err)
+				}
+			}
+			if how == "after a start" {
+				must(other.Close())
+				dirs = NewGroupDirs(dir, kind, slog.New(slog.DiscardHandler))
+				other = open(1, false)
+			}
+			check := func(back *Dir, want uint64) {
+				t.Helper()
+				first, _ := back.Logs().FirstIndex()
+				last, _ := back.Logs().LastIndex()
+				if last != want || want > 0 && first != want {
+					t.Errorf("%s, %s: entries %d to %d, want %d", kind, how, first, last, want)
+				}
+			}
+			must(dirs.Clear(3))
+			back := open(3, true)
+			_, err := back.Incarnation("a")
+			must(err)
+			check(back, 0)
+			must(back.Stable().SetUint64(termKey, 9))
+			must(back.Logs().StoreLogs([]*raft.Log{{Index: 1, Term: 9, Type: raft.LogNoop}}))
+			must(back.Close())
+			if other != nil {
+				must(other.Close())
+			}
+			dirs = NewGroupDirs(dir, kind, slog.New(slog.DiscardHandler))
+			back = open(3, false)
+			check(back, 1)
+			must(back.Close())
+		}
+	}
+}

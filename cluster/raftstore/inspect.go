@@ -19,6 +19,12 @@ type Finding struct {
 	Damaged bool
 }
 
+// ReadValue reads the value of a key in the stable store of a directory, nil without one, and changes nothing.
+func ReadValue(dir string, key []byte) ([]byte, error) {
+	found, err := readVotes(dir)
+	return found.records[string(key)].value, err
+}
+
 // Inspect reads all files that a node reads at its start, except the log, for which there is
 // [persistence.InspectEntryLog]. It changes nothing, and the directory may be in use: files that are removed during
 // the inspection are skipped. The error wraps fs.ErrNotExist if the directory is not a node's. describe reads the state in a

@@ -110,9 +110,9 @@ func (r *Group) Decide(b *engine.Batch) (finished bool) {
 	if r.pending.Add(c) {
 		return false
 	}
-	told := c.FailUnpublished(engine.NoLeader)
-	r.count(told)
-	return told != engine.OK
+	status = c.FailUnpublished(engine.NoLeader)
+	r.count(status)
+	return status != engine.OK
 }
 
 // Leads is [group.Group.Leads]: this node never does.

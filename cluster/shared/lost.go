@@ -49,7 +49,7 @@ func (l *Limits) voidLost(before map[purseID]bool) (lost map[purseID]bool) {
 	return lost
 }
 
-// withoutPurse leaves out the loans whose purse the leader of a group without a replica here knows, or does not tell of.
+// withoutPurse leaves out the loans whose purse the leader of a group without a replica here knows, or does not answer for.
 func (l *Limits) withoutPurse(loans []purseID, here map[int]bool) []purseID {
 	asked := map[int][]engine.Op{}
 	for _, id := range loans {

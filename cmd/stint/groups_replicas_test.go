@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -13,7 +14,8 @@ import (
 	"github.com/stintdb/stint/internal/testwait"
 )
 
-// Each group is on three of five nodes. Any node answers any key, waits for any and backs up all, and a node that is killed takes nothing with it.
+// Each group is on three of five nodes. Any node answers any key, waits for any and backs up all, a node that is killed takes nothing with it, and one that
+// is added gets replicas.
 func TestReplicasOnSomeNodes(t *testing.T) {
 	const groups, keys = 4, 16
 	program := testserver.Build(t, filepath.Join("..", ".."))
@@ -69,4 +71,23 @@ func TestReplicasOnSomeNodes(t *testing.T) {
 	nodes[2].AwaitReady(t)
 	testwait.Until(t, "it is healthy again", func() bool { return nodes[2].Says("CLUSTER INFO", "cluster_state:ok") })
 	take(nodes)
+
+	// A sixth node gets replicas, which leave others.
+	peers := make([]string, 6)
+	for i := range 5 {
+		peers[i] = regexp.MustCompile(fmt.Sprintf(`"id" "node%d" *"addr" "([^"]*)"`, i+1)).FindStringSubmatch(strings.Join(strings.Fields(ask(t, nodes[0].Address, "RAFT NODES")), " "))[1]
+	}
+	peers[5] = testserver.ReserveAddress(t)
+	sixth := testserver.NewServer(t, program, "--node-id", "node6", "--cluster-listen", peers[5], "--cluster-peers", strings.Join(peers, ","), "--bootstrap-expect", "5",
+		"--dir", "state", "--admin", "", "--cluster-heartbeat", "1s", "--decide-timeout", "20s", "--groups", fmt.Sprint(groups), "--cluster-replicas", "3")
+	sixth.Start(t)
+	t.Cleanup(func() { sixth.Stop(t) })
+	sixth.AwaitReady(t)
+	testwait.UntilNil(t, "two groups have replicas on the sixth node, and all have three", func() error {
+		if got := ask(t, nodes[0].Address, "RAFT GROUPS"); strings.Count(got, "node6") < 2 || strings.Count(got, ",node") != 2*groups {
+			return fmt.Errorf("%s", got)
+		}
+		return nil
+	})
+	take(append(nodes, sixth))
 }

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/stintdb/stint/cluster"
 	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/persistence"
@@ -31,13 +32,13 @@ func (i *inspector) node(path string) (is bool, err error) {
 	if err != nil {
 		return true, err
 	}
-	for number := range last { // a number without a directory has lost it
+	for number := range last { // a number without a directory has lost it, unless its replica is elsewhere
 		dir := raftstore.GroupDir(path, number+1)
 		name, err := filepath.Rel(path, dir)
 		if err != nil {
 			return true, err
 		}
-		if is, err = i.member(dir, name); err == nil && !is {
+		if is, err = i.member(dir, name); err == nil && !is && cluster.HasGroup(path, number+1) {
 			err = i.lacksIdentity(name)
 		}
 		if err != nil {

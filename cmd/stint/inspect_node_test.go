@@ -141,4 +141,26 @@ func TestInspectGroups(t *testing.T) {
 		t.Fatal(err)
 	}
 	inspect("groups/01/node.json: the directory of the node a", "groups/02: DAMAGED: it has no node.json")
+	if err := os.RemoveAll(filepath.Join(dir, "groups/01")); err != nil {
+		t.Fatal(err)
+	}
+	inspect("groups/01: DAMAGED: it has no node.json")
+	if disk, err = raftstore.Open(dir, raftstore.OwnLog, slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(disk.Stable().Set([]byte("stint/groups"), []byte(`{"groups":2,"version":1,"here":{"2":"a#0"}}`)), disk.Close()); err != nil {
+		t.Fatal(err)
+	}
+	inspect("groups/02: DAMAGED: it has no node.json")
+	if out := inspected(t, dir); strings.Contains(out, "groups/01") {
+		t.Errorf("group 1 has no replica here:\n%s", out)
+	}
+}
+
+// inspected is the output of stint inspect.
+func inspected(t *testing.T, dir string) string {
+	t.Helper()
+	var out, errs strings.Builder
+	(&process{stdout: &out, stderr: &errs}).run(t.Context(), []string{"inspect", dir})
+	return out.String()
 }
