@@ -181,6 +181,13 @@ readonly unraced=(
     FuzzSession TestDatabasesAreLikeServers TestIntegerArguments TestQueueShapes TestAccess # one session after the other, without sockets
     TestTranscriptsOnThreeNodes # would take minutes; ./cluster has the same nodes
 )
+# Of ./cluster it leaves out those that reach no statement which another one does not reach (go test -coverpkg ./cluster/...), above the
+# fifth of a second, and those whose subject is the amount of work.
+readonly unraced_of_cluster=(
+    TestNoLeapBetweenLeaders TestStatusOfTheLastSnapshot TestLeadersAreSpread TestAllowanceAndPursesAreNeverExceeded TestFailoverTime TestNothingWaitsForAName
+    TestReservationsOutliveLeaders TestProcessThatIsCutOffStops TestLeaderIsRemoved TestSharedLimitIsReset
+    TestWhatCannotBeCarriedOutIsRefused TestLogOperationsOfAHotKey TestLogOperationsOfAHotKeyAndItsUsers
+)
 readonly unraced_parts='^TestTranscripts$/^(session|byte_by_byte)$' # the same over sockets and TLS, and decided later, is raced
 readonly unraced_packages=( # neither their files nor their tests start a goroutine, and each takes two seconds of CPU to link
     server/acl server/blocking server/config server/events server/info server/keyevents server/latency server/ratefields server/recent server/resp server/slowlog
@@ -192,6 +199,9 @@ check_unraced() {
     local name folder
     for name in "${unraced[@]}"; do
         grep -rqE --include='*_test.go' "^func $name\(" server || fail "no package below ./server has the test $name, which is not to run under the race detector"
+    done
+    for name in "${unraced_of_cluster[@]}"; do
+        grep -qE "^func $name\(" cluster/*_test.go || fail "./cluster has no test $name, which is not to run under the race detector"
     done
     for folder in "${unraced_packages[@]}"; do
         if grep -E "$starts_goroutines|AfterFunc|httptest|synctest[.]|[.]Parallel[(]" "$folder"/*.go; then fail "$folder starts a goroutine: it is to run under the race detector"; fi
@@ -214,10 +224,11 @@ racing() {
 
 step_race() {
     check_unraced
+    local -x GORACE=atexit_sleep_ms=0 # each of forty programs would wait for a second at its end
     # One processor: with more, Go 1.26 runs timers of one synctest bubble on several threads under the same race context,
     # which crashes the race detector itself. Goroutines are still interleaved and their accesses still compared. The run
     # leaves the other processors to the packages below.
-    watched go test -race -cpu 1 ./cluster -faults "$(size race-faults)" -group-faults "$(size race-faults)" -shared-faults "$(size race-faults)" -sim-failovers 1 -skip 'WhatCannotBeCarriedOut|LogOperationsOfAHotKey' &
+    watched go test -race -cpu 1 ./cluster -faults "$(size race-faults)" -group-faults "$(size race-faults)" -shared-faults "$(size race-faults)" -skip "^($(IFS='|' && echo "${unraced_of_cluster[*]}"))\$" &
     local nodes=$! folder others=passed bubbles unraced_tests
     mapfile -t bubbles < <(git grep -l testing/synctest -- 'server/*_test.go')
     unraced_tests="^($(IFS='|' && echo "${unraced[*]}"))\$|$unraced_parts"
@@ -225,7 +236,7 @@ step_race() {
     (
         watched go test -race -cpu 1 -run "$(tests_of "${bubbles[@]}")" -skip "$unraced_tests" $(dirname "${bubbles[@]/#/./}" | sort -u)
         watched go test -race -skip "$unraced_tests|$(tests_of "${bubbles[@]}")" $(raced server)
-        for folder in $(grep -lE "$starts_goroutines" ./engine/*/*_test.go | xargs -n 1 dirname | sort -u); do
+        for folder in ./persistence $(grep -lE "$starts_goroutines" ./engine/*/*_test.go | xargs -n 1 dirname | sort -u); do
             watched go test -race -run "$(racing "$folder")" "$folder"
         done
         watched go test -race -cpu 1 $(raced cluster | sed '/cluster$/d; /realtest$/d')

@@ -26,7 +26,7 @@ import (
 )
 
 var (
-	simFaults = flag.Int("faults", 50, "faults that the simulation goes through; more in CI, far more every night")
+	simFaults = flag.Int("faults", 20, "faults that the simulation goes through; more in CI, far more every night")
 	// simGroupFaults are those of clusters with groups of keys, of three nodes and of five by turns.
 	simGroupFaults = flag.Int("group-faults", 10, "faults that the simulation of several groups goes through")
 	// simSharedFaults are those of clusters of five nodes and four groups, whose limits all groups share.

@@ -23,7 +23,7 @@ var rules = []rule{
 		remedy: "Log the figure, assert what is behind it (who answered, what woke the waiter), wait by internal/testwait, or run in a synctest bubble; bounds on speed belong in benchmarks"},
 	{name: "cpu", inGo: measuresCPU,
 		remedy: "CPU time varies with what else runs: count operations, allocations or bytes; bounds on CPU time belong in benchmarks"},
-	{name: "timeout", inGo: shortTimeouts,
+	{name: "timeout", inGo: shortTimeouts, inText: shortTimeoutsInText,
 		remedy: "A busy machine exceeds this: take testwait.Limit, testwait.Deadline or testwait.Until, or a synctest bubble if the end of the time is what the test is about"},
 	{name: "sleep", inGo: sleeps, inText: sleepsInText,
 		remedy: "Wait for the condition by internal/testwait, or run in a synctest bubble"},

@@ -121,6 +121,12 @@ func waitSnippets() (all []snippet) {
 		`conn, err := net.DialTimeout("tcp", address, 1*time.Second)`,
 		`c := &http.Client{Timeout: 3 * time.Second}`,
 	)...)
+	all = append(all, snippetsIn("timeout", "x.mjs", true, `new Limiter(client, { whenDown: failOpen(), timeout: 5000 })`, `{ timeout: "2s" }`)...)
+	all = append(all, snippetsIn("timeout", "x.mjs", false, `{ timeout: 30_000 }`, `{ timeout: 5 }`, `{ timeout: "1m" }`)...)
+	all = append(all, snippetsIn("timeout", "x.java", true, `builder.timeout(Duration.ofSeconds(2)).build()`, `future.get(5, TimeUnit.SECONDS)`)...)
+	all = append(all, snippetsIn("timeout", "x.java", false, `builder.timeout(Duration.ofSeconds(30)).build()`, `future.get(1, TimeUnit.MINUTES)`)...)
+	all = append(all, snippetsIn("timeout", "x.py", true, `Limiter(url, fail_open(), timeout=0.5)`, `thread.join(5)`, `run(command, timeout=9)`)...)
+	all = append(all, snippetsIn("timeout", "x.py", false, `Limiter(url, fail_open(), timeout=20)`, `Limiter(url, fail_open(), timeout=0.02)`, `thread.join()`)...)
 	all = append(all, snippetsIn("timeout", "x/x_test.go", true, "const giveUp = 2 * time.Second\n"+fmt.Sprintf(aTest, `<-time.After(giveUp)`))...)
 	return append(all, inTest("timeout", false,
 		`select { case <-done: case <-time.After(time.Minute): t.Fatal() }`,

@@ -106,6 +106,18 @@ func shortTimeouts(p *goPackage, f *function, report func(at token.Pos, what str
 	})
 }
 
+// clientTimeouts find the time-outs that tests give clients: from a tenth of a second, because one below it is the subject, to less than
+// leastTimeout.
+var clientTimeouts = map[string]*regexp.Regexp{
+	".mjs":  regexp.MustCompile(`[tT]imeout: *([1-9]_?\d{2,3}\b|"([1-9]s|[1-9]\d\dms)")|AbortSignal\.timeout\([1-9]_?\d{2,3}\)`),
+	".java": regexp.MustCompile(`[tT]imeout(Duration)?\((java\.time\.)?Duration\.of(Seconds\([1-9]\)|Millis\([1-9]_?\d{2,3}\))|\.(get|await|poll|waitFor)\([1-9], (TimeUnit\.)?SECONDS\)`),
+	".py":   regexp.MustCompile(`timeout=(0?\.[1-9]|[1-9](\.\d+)?\b[^.\d])|\.(join|result)\([1-9](\.\d+)?\)`),
+}
+
+func shortTimeoutsInText(f textFile, report func(line int, what string)) {
+	reportMatches(f, clientTimeouts, "a wait is bounded by less than "+leastTimeout.String(), report)
+}
+
 // duration is the value of a constant duration. depth bounds the constants that are looked up.
 func (p *goPackage) duration(e ast.Expr, depth int) (d time.Duration, known bool) {
 	v := p.constant(e, depth)

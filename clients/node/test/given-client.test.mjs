@@ -23,7 +23,7 @@ const drivers = {
     },
 };
 
-const options = { whenDown: failOpen(), timeout: 5000, onBreaker: () => undefined };
+const options = { whenDown: failOpen(), timeout: 60_000, onBreaker: () => undefined };
 
 for (const [name, { open, connected, end, unconnected }] of Object.entries(drivers)) {
     test(`${name}: the program outlives Stint`, async (t) => {

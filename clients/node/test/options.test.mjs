@@ -52,7 +52,7 @@ for (const [call, message] of wrong) {
 
 test("all options that exist are taken", async () => {
     const fake = new FakeLimiter({
-        server: new FakeServer(), whenDown: failOpen(), timeout: "1s", breaker: { failures: 5, coolDown: 5 }, onBreaker: () => undefined,
+        server: new FakeServer(), whenDown: failOpen(), timeout: "1m", breaker: { failures: 5, coolDown: 5 }, onBreaker: () => undefined,
         onRefusedLogin: () => undefined, assumed: {},
     });
     assert.ok((await fake.all([{ key: "k", limit, cost: 1, keep: 2 }], { tokens: 1, peek: true, keep: 1 })).allowed);

@@ -60,7 +60,7 @@ class StintRateLimiterTest {
     @Test
     void threadWaitsOrGivesPermissionsBackWhenInterrupted() {
         RateLimiter limiter = limiter("fast", RateLimiterConfig.custom().limitForPeriod(1).limitRefreshPeriod(Duration.ofMillis(1))
-                .timeoutDuration(Duration.ofSeconds(5)).build());
+                .timeoutDuration(Duration.ofMinutes(1)).build());
         assertTrue(limiter.acquirePermission() && limiter.acquirePermission() && limiter.acquirePermission());
         RateLimiter slow = limiter("slow", RateLimiterConfig.from(CONFIG).timeoutDuration(Duration.ofMinutes(1)).build());
         assertTrue(slow.acquirePermission(2));
