@@ -160,6 +160,36 @@ func (s *simulated) awaitImported() {
 	})
 }
 
+// An import comes to every node, and leaves each group on some nodes.
+func TestImportIntoReplicas(t *testing.T) {
+	file, granted := usedGroups(t)
+	synctest.Test(t, func(t *testing.T) {
+		const groups, replicas = 4, 3
+		s := simulate(t)
+		defer s.stop()
+		s.names, s.groups, s.replicas, s.shared, s.imports = []string{"a", "b", "c", "d", "e"}, groups, replicas, []string{"global:*"}, map[string]string{"b": "then"}
+		for _, name := range s.names {
+			s.start(name)
+		}
+		s.leader()
+		time.Sleep(30 * time.Second) // nothing moves before
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := importAt(t, s, "b", file, ctx); err != nil {
+			t.Fatal(err)
+		}
+		s.awaitImported()
+		s.awaitPlaced(groups, replicas)
+		for name, n := range s.nodes {
+			got := do(n, engine.Op{Verb: engine.Look, Key: keyOf(1, faultGroups, 7)})[0]
+			if got.Remaining != 1000-granted/faultGroups {
+				t.Errorf("%s: %+v of a limit with %d of 1000 granted", name, got, granted/faultGroups)
+			}
+		}
+		s.mustNotFail()
+	})
+}
+
 // A backup of groups starts a cluster without groups, which decides before.
 func TestImportOfGroupsIntoOne(t *testing.T) {
 	file, granted := usedGroups(t)

@@ -364,7 +364,8 @@ func (k *keyGroups) bootstrap(g *group.Group, number int, saved savedGroups) err
 		for _, f := range founders {
 			ids = append(ids, f.ID)
 		}
-		first := placement.First(ids, saved.Groups, k.opt.Replicas).Of(number)
+		formed := fsm.Cluster{Groups: saved.Groups, ImportName: saved.ImportName}
+		first := formed.FirstPlacement(ids, k.opt.Replicas).Of(number)
 		founders = slices.DeleteFunc(slices.Clone(founders), func(f fsm.Founder) bool { return !slices.Contains(first, f.ID) })
 	}
 	if g.HasLog() || !slices.ContainsFunc(founders, func(f fsm.Founder) bool { return f.ID == cmp.Or(saved.Here[number], k.id) }) {

@@ -21,7 +21,7 @@ type placer struct {
 func (p *placer) step(ctx context.Context) {
 	leads, _ := p.keys.first.Leads()
 	known := p.keys.first.Cluster()
-	if !leads || known.Placement == nil || len(p.keys.all()) == 0 {
+	if !leads || known.Placement == nil || len(p.keys.all()) == 0 || p.keys.awaitsImport() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, group.RPCTimeout)

@@ -33,6 +33,14 @@ func (f *Machine) applyGroups(text []byte) error {
 	return nil
 }
 
+// FirstPlacement is the table with which the groups of keys begin.
+func (c *Cluster) FirstPlacement(founders []raft.ServerID, replicas int) *placement.Table {
+	if c.ImportName != "" {
+		return placement.Everywhere(founders, c.Groups, replicas)
+	}
+	return placement.First(founders, c.Groups, replicas)
+}
+
 // applyPlacement takes the next table of the groups' replicas. One that was made from an older table changes nothing.
 func (f *Machine) applyPlacement(text []byte) error {
 	var next placement.Table

@@ -17,7 +17,6 @@ import (
 	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/notifier"
 	"github.com/stintdb/stint/cluster/oncelog"
-	"github.com/stintdb/stint/cluster/placement"
 	"github.com/stintdb/stint/cluster/propose"
 	"github.com/stintdb/stint/cluster/raftnode"
 	"github.com/stintdb/stint/cluster/transport"
@@ -198,7 +197,7 @@ func (l *leaderRole) formCluster(ctx context.Context) error {
 		if len(nodes) < l.opt.Replicas {
 			return fmt.Errorf("--cluster-replicas is %d, and %d nodes form the cluster", l.opt.Replicas, len(nodes))
 		}
-		if err := l.formats.propose(ctx, fsm.KindPlacement, placement.First(nodes, known.Groups, l.opt.Replicas)); err != nil {
+		if err := l.formats.propose(ctx, fsm.KindPlacement, known.FirstPlacement(nodes, l.opt.Replicas)); err != nil {
 			return err
 		}
 	}

@@ -31,6 +31,14 @@ func First(nodes []raft.ServerID, groups, replicas int) *Table {
 	return t
 }
 
+// Everywhere is the table of a new cluster that begins with an import: any node may bring each group its part, so each group is on all nodes. [Next]
+// leaves it on so many.
+func Everywhere(nodes []raft.ServerID, groups, replicas int) *Table {
+	t := First(nodes, groups, len(nodes))
+	t.Replicas = replicas
+	return t
+}
+
 // Count is the number of replicas of each group, 0 where every node has one.
 func (t *Table) Count() int {
 	if t == nil {
