@@ -104,9 +104,9 @@ func TestEverySettingEveryWay(t *testing.T) {
 		"protected-mode": "no", "auth-timeout": "7s", "failed-logins": "7", "tls-listen": ":7001", "tls-cert": "c.pem", "tls-key": "k.pem", "tls-client-ca": "ca.pem", "max-clients-per-address": "7", "max-unauthenticated": "7", "client-memory": "7mb",
 		"command-timeout": "7s", "output-timeout": "7s", "preauth-args": "12", "preauth-size": "2kb", "idle-timeout": "5m",
 		"shutdown-timeout": "7s", "max-args": "99", "max-key-size": "8kb", "max-sliding-log": "500", "tracking-table-max-keys": "500", "max-bulk-size": "16kb", "query-buffer-size": "2mb",
-		"output-buffer-size": "2mb", "cluster-listen": "127.0.0.1:7379", "node-id": "b", "cluster-peers": "127.0.0.1:7379,127.0.0.1:7380", "bootstrap-expect": "2",
+		"output-buffer-size": "2mb", "cluster-listen": "127.0.0.1:7379", "node-id": "b", "cluster-peers": "127.0.0.1:7379,127.0.0.1:7380,127.0.0.1:7381", "bootstrap-expect": "2",
 		"cluster-advertise": "127.0.0.1:7379", "advertise": "127.0.0.1:7000", "redirect": "moved", "decide-timeout": "2s", "shutdown-grace": "3s", "cluster-heartbeat": "1s",
-		"cluster-disk-timeout": "3s", "groups": "3", "cluster-shared": "global:*,t:*", "cluster-ahead": "2s", "cluster-log": "boltdb", "cluster-log-size": "1gb", "cluster-import": "old", "cluster-secret": "#" + strings.Repeat("0a", 32), "cluster-tls-cert": "cert.pem", "cluster-tls-key": "key.pem",
+		"cluster-disk-timeout": "3s", "groups": "3", "cluster-replicas": "3", "cluster-shared": "global:*,t:*", "cluster-ahead": "2s", "cluster-log": "boltdb", "cluster-log-size": "1gb", "cluster-import": "old", "cluster-secret": "#" + strings.Repeat("0a", 32), "cluster-tls-cert": "cert.pem", "cluster-tls-key": "key.pem",
 		"cluster-tls-ca": "ca.pem", "cluster-insecure": "yes", "upstream": "10.0.0.1:6379", "upstream-keys": "g:*,h", "upstream-user": "east", "upstream-password-file": "secret",
 		"upstream-tls": "yes", "upstream-tls-ca": "ca.pem", "upstream-timeout": "3s", "log-level": "debug", "log-format": "json",
 	}
@@ -169,7 +169,7 @@ func neededBy(s *config.Setting, values map[string]string) map[string]string {
 	for _, name := range []string{"cluster-listen", "node-id", "cluster-peers"} {
 		needed[name] = values[name]
 	}
-	if s.Name == "cluster-shared" {
+	if s.Name == "cluster-shared" || s.Name == "cluster-replicas" {
 		needed["groups"] = values["groups"]
 	}
 	if strings.HasPrefix(s.Name, "cluster-tls") {

@@ -96,7 +96,7 @@ func groupsAreShown(t *testing.T, program string, node *testserver.Process, own 
 			if line := fmt.Sprintf("stint_group_leader{group=\"%d\"} %d\n", i+1, leads); !strings.Contains(metrics, line) {
 				return fmt.Errorf("no %q, and %s leads", line, leader[1])
 			}
-			if !regexp.MustCompile(fmt.Sprintf(`(?m)^%d +%s `, i+1, leader[1])).Match(top) {
+			if !regexp.MustCompile(fmt.Sprintf(`(?m)^%d +%s .*( node[123]){3} *$`, i+1, leader[1])).Match(top) {
 				return fmt.Errorf("group %d is led by %s, and stint top says %s", i+1, leader[1], top)
 			}
 		}

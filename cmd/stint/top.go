@@ -118,6 +118,7 @@ type topGroup struct {
 	Slots, Leader string
 	Term          uint64
 	Lag, LogBytes float64
+	Replicas      []string
 }
 
 type topMember struct {
@@ -218,10 +219,10 @@ func (c *topCluster) ledBy(node string) (groups []string) {
 
 func (c *topCluster) writeGroups(w io.Writer) {
 	if len(c.Groups) > 0 {
-		fmt.Fprint(w, "\nGROUP\tLEADER\tTERM\tENTRIES BEHIND\tLOG BYTES\tSLOTS\n")
+		fmt.Fprint(w, "\nGROUP\tLEADER\tTERM\tENTRIES BEHIND\tLOG BYTES\tSLOTS\tREPLICAS\n")
 	}
 	for _, g := range c.Groups {
-		fmt.Fprintf(w, "%d\t%s\t%d\t%.0f\t%.0f\t%s\n", g.Group, cmp.Or(shown(g.Leader), "none"), g.Term, g.Lag, g.LogBytes, shown(g.Slots))
+		fmt.Fprintf(w, "%d\t%s\t%d\t%.0f\t%.0f\t%s\t%s\n", g.Group, cmp.Or(shown(g.Leader), "none"), g.Term, g.Lag, g.LogBytes, shown(g.Slots), shown(strings.Join(g.Replicas, " ")))
 	}
 }
 

@@ -73,12 +73,13 @@ type clusterView struct {
 }
 
 type groupView struct {
-	Group    int     `json:"group"`
-	Slots    string  `json:"slots"`
-	Leader   string  `json:"leader"` // "" while none is known
-	Term     uint64  `json:"term"`
-	Lag      float64 `json:"lag"` // entries, here
-	LogBytes int64   `json:"logBytes"`
+	Group    int      `json:"group"`
+	Slots    string   `json:"slots"`
+	Leader   string   `json:"leader"` // "" while none is known
+	Term     uint64   `json:"term"`
+	Lag      float64  `json:"lag"` // entries, here
+	LogBytes int64    `json:"logBytes"`
+	Replicas []string `json:"replicas"` // the nodes that vote
 }
 
 type memberView struct {
@@ -161,7 +162,7 @@ func clusterViewOf(c *clusterstatus.Status) *clusterView {
 			metrics.Lag(c.CommitIndex, m.AppliedIndex), float64(m.LastContact) / float64(time.Millisecond), m.Report})
 	}
 	for _, g := range c.Groups {
-		v.Groups = append(v.Groups, groupView{g.Number, fmt.Sprintf("%d-%d", g.FirstSlot, g.LastSlot), g.LeaderID, g.Term, metrics.Lag(g.CommitIndex, g.AppliedIndex), g.LogBytes})
+		v.Groups = append(v.Groups, groupView{g.Number, fmt.Sprintf("%d-%d", g.FirstSlot, g.LastSlot), g.LeaderID, g.Term, metrics.Lag(g.CommitIndex, g.AppliedIndex), g.LogBytes, append([]string{}, g.Replicas...)})
 	}
 	return v
 }

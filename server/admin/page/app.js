@@ -115,7 +115,8 @@ function showCluster(o) {
   $("groups-table").hidden = !c.groups.length;
   refill($("groups"), ...c.groups.map((g) => make("tr", { "data-group": g.group },
     make("td", {}, g.group), make("td", {}, g.slots), make("td", { class: g.leader ? "" : "over" }, g.leader || "none"),
-    make("td", { class: "number" }, count(g.term)), make("td", { class: "number" }, count(g.lag)), make("td", { class: "number" }, bytes(g.logBytes)))));
+    make("td", { class: "number" }, count(g.term)), make("td", { class: "number" }, count(g.lag)), make("td", { class: "number" }, bytes(g.logBytes)),
+    make("td", {}, g.replicas.join(" ")))));
   const reports = c.members.map((m) => m.traffic).filter(Boolean);
   $("members-total").replaceChildren(make("tr", {}, make("th", { scope: "row", colspan: 3 }, reports.length === c.members.length ? "all nodes" : `${reports.length} of ${c.members.length} nodes`),
     ...reported.map((of) => make("td", { class: "number", "data-of": of }, rate(reports.reduce((sum, r) => sum + r[of], 0)))), make("td", { colspan: 3 })));
