@@ -172,7 +172,7 @@ func TestImportIntoReplicas(t *testing.T) {
 			s.start(name)
 		}
 		s.leader()
-		time.Sleep(30 * time.Second) // nothing moves before
+		time.Sleep(10 * time.Second) // nothing moves before
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		if err := importAt(t, s, "b", file, ctx); err != nil {

@@ -128,8 +128,8 @@ func (s *simulated) placed(groups, replicas int) error {
 		for range n.KeyGroups() {
 			here++
 		}
-		if most, least = max(most, here), min(least, here); here != load[name] || here != len(s.disks[name].groups) {
-			return fmt.Errorf("%s has %d replicas and %d directories, and is to have %d", name, here, len(s.disks[name].groups), load[name])
+		if most, least = max(most, here), min(least, here); here != load[name] || here != s.disks[name].groupCount() {
+			return fmt.Errorf("%s has %d replicas and %d directories, and is to have %d", name, here, s.disks[name].groupCount(), load[name])
 		}
 	}
 	if most-least > 1 {

@@ -136,6 +136,13 @@ func (d *memDisk) openGroup(number int, isNew bool) (Disk, error) {
 	return d.groups[number], nil
 }
 
+// groupCount is the number of directories of groups of keys.
+func (d *memDisk) groupCount() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.groups)
+}
+
 // clearGroup removes the directory of a group of keys.
 func (d *memDisk) clearGroup(number int) error {
 	d.mu.Lock()

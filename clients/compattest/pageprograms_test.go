@@ -19,11 +19,13 @@ type pageProgram func(t *testing.T, lines, port, folder string) (command []strin
 var pagePrograms = map[string]pageProgram{
 	"php phpredis": phpProgram(""),
 	"php predis":   phpProgram("require 'Predis/autoload.php';"),
-	"php laravel": phpProgram(`require 'Illuminate/Redis/autoload.php';
+	"php laravel": phpProgram(`require 'Illuminate/Container/autoload.php';
+		require 'Illuminate/Redis/autoload.php';
 		$app = new Illuminate\Container\Container();
 		$app['redis'] = new Illuminate\Redis\RedisManager(null, 'phpredis', ['default' => ['host' => '127.0.0.1', 'port' => PORT, 'database' => 0]]);
 		Illuminate\Support\Facades\Facade::setFacadeApplication($app);`),
-	"php laravel with predis": phpProgram(`require 'Illuminate/Redis/autoload.php';
+	"php laravel with predis": phpProgram(`require 'Illuminate/Container/autoload.php';
+		require 'Illuminate/Redis/autoload.php';
 		$app = new Illuminate\Container\Container();
 		$app['redis'] = new Illuminate\Redis\RedisManager(null, 'predis', ['default' => ['host' => '127.0.0.1', 'port' => PORT, 'database' => 0]]);
 		Illuminate\Support\Facades\Facade::setFacadeApplication($app);`),
