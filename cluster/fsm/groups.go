@@ -34,11 +34,11 @@ func (f *Machine) applyGroups(text []byte) error {
 }
 
 // FirstPlacement is the table with which the groups of keys begin.
-func (c *Cluster) FirstPlacement(founders []raft.ServerID, replicas int) *placement.Table {
-	if c.ImportName != "" {
-		return placement.Everywhere(founders, c.Groups, replicas)
+func (r *Cluster) FirstPlacement(founders []raft.ServerID, replicas int) *placement.Table {
+	if r.ImportName != "" {
+		return placement.Everywhere(founders, r.Groups, replicas)
 	}
-	return placement.First(founders, c.Groups, replicas)
+	return placement.First(founders, r.Groups, replicas)
 }
 
 // applyPlacement takes the next table of the groups' replicas. One that was made from an older table changes nothing.
