@@ -20,7 +20,6 @@ import (
 	"github.com/stintdb/stint/cluster/oncelog"
 	"github.com/stintdb/stint/cluster/placement"
 	"github.com/stintdb/stint/cluster/propose"
-	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/cluster/rafttransport"
 	"github.com/stintdb/stint/cluster/remote"
 	"github.com/stintdb/stint/cluster/router"
@@ -88,26 +87,6 @@ type askedGroup interface {
 	Transfer(ctx context.Context, node string) error
 }
 
-// savedGroups is the groups in a node's directory, from before they begin.
-type savedGroups struct {
-	Groups     int           `json:"groups"`
-	Founders   []fsm.Founder `json:"founders"`
-	ImportName string        `json:"import,omitempty"` // of [fsm.Cluster]
-
-	Version uint64                `json:"version,omitempty"` // of the last table that changed this; 0 without any: then there is a replica of all
-	Here    map[int]raft.ServerID `json:"here,omitempty"`    // the replicas here
-}
-
-// groupsKey is where it is kept, beside the votes of group 0.
-var groupsKey = []byte("stint/groups")
-
-// HasGroup reports whether a node's directory has one of a group of keys, as far as that can be read.
-func HasGroup(dir string, number int) bool {
-	var saved savedGroups
-	text, err := raftstore.ReadValue(dir, groupsKey)
-	return err != nil || json.Unmarshal(text, &saved) != nil || saved.has(number)
-}
-
 // all are the groups, from group 1 on; none before they have begun.
 func (k *keyGroups) all() []keyGroup {
 	if started := k.started.Load(); started != nil {
@@ -150,8 +129,11 @@ func (k *keyGroups) withPurses() (all []shared.Replica) {
 	return all
 }
 
-// hasState reports whether the replica here of a group answers.
-func (k *keyGroups) hasState(number int) bool { return k.entry(uint32(number)).remote == nil }
+// hasState reports whether this node has a replica of a group, and that one answers.
+func (k *keyGroups) hasState(number int) bool {
+	g := k.entry(uint32(number))
+	return g.Group != nil && g.remote == nil
+}
 
 func (k *keyGroups) ownStatuses() (all map[uint32]group.MemberStatus) {
 	for number, g := range k.here() {
@@ -222,9 +204,6 @@ func (k *keyGroups) tend(ctx context.Context) error {
 	return nil
 }
 
-// has reports whether a group has a replica here.
-func (s *savedGroups) has(number int) bool { return s.Version == 0 || s.Here[number] != "" }
-
 func (k *keyGroups) errNumber(formed int) error {
 	return fmt.Errorf("--groups is %d, and the cluster was formed with %d: start the node with --groups %[2]d", max(k.opt.Groups, 1), formed)
 }
@@ -281,15 +260,6 @@ func (k *keyGroups) begin(saved savedGroups, isNew bool) error {
 	return nil
 }
 
-// save keeps which groups there are, and are here, on disk.
-func (k *keyGroups) save(saved savedGroups) error {
-	text, err := json.Marshal(saved)
-	if err != nil {
-		return err
-	}
-	return k.opt.Disk.Stable().Set(groupsKey, text)
-}
-
 // beginDeciding has the groups decide, unless they still await the state that the cluster begins with.
 func (k *keyGroups) beginDeciding(started []keyGroup) {
 	due := *k.importName.Load()
@@ -299,8 +269,13 @@ func (k *keyGroups) beginDeciding(started []keyGroup) {
 	}
 	none := ""
 	k.importName.Store(&none)
+	k.decideBy(started)
+}
+
+// decideBy has the router ask these groups, and group 0.
+func (k *keyGroups) decideBy(all []keyGroup) {
 	groups := []router.Group{k.first}
-	for _, g := range started {
+	for _, g := range all {
 		groups = append(groups, g.asked())
 	}
 	k.onBegin(groups)
@@ -379,52 +354,6 @@ func (k *keyGroups) bootstrap(g *group.Group, number int, saved savedGroups) err
 		return err
 	}
 	return nil
-}
-
-// forPeers adds the groups to the machine's connections.
-func (k *keyGroups) forPeers(c transport.Config) transport.Config {
-	hello, check, onConnect, leads, serve := c.Hello, c.Check, c.OnConnect, c.Leads, c.Serve[transport.ForCalls]
-	c.Hello = func(to raft.ServerID) transport.Hello {
-		h := hello(to)
-		h.Groups = k.stated()
-		return h
-	}
-	c.Check = func(theirs transport.Hello) error {
-		if theirs.Groups != k.stated() {
-			return fmt.Errorf("the node '%s' has --groups %d, and this one --groups %d: all need the same", theirs.From, max(theirs.Groups, 1), max(k.opt.Groups, 1))
-		}
-		if theirs.Group != 0 && k.numbered(theirs.Group) == nil { // it lost its disk, and those who ask do not know that yet
-			return fmt.Errorf("this node has no group %d yet", theirs.Group)
-		}
-		return check(theirs)
-	}
-	c.OnConnect = func(from raft.ServerID) {
-		onConnect(from)
-		for _, g := range k.all() {
-			if g.Group != nil {
-				g.noteConnected(from)
-			}
-		}
-	}
-	c.Leads = func() bool {
-		return leads() || slices.ContainsFunc(k.all(), func(g keyGroup) bool { return g.Group != nil && g.conns.Leads() })
-	}
-	c.Serve[transport.ForCalls] = func(conn net.Conn, theirs transport.Hello) {
-		if theirs.Group == 0 {
-			serve(conn, theirs)
-		} else if g := k.entry(theirs.Group); g.Group != nil {
-			g.conns.Serve[transport.ForCalls](conn, theirs)
-		}
-	}
-	return c
-}
-
-// stated is the number of groups as hellos say it: nothing where group 0 has all keys.
-func (k *keyGroups) stated() uint32 {
-	if k.opt.Groups < 2 {
-		return 0
-	}
-	return uint32(k.opt.Groups)
 }
 
 // beginNoMore has no group begin from here on.

@@ -76,8 +76,10 @@ func Open(o Options) (*Node, error) {
 	if n.router != nil {
 		b := &balancer{keys: n.keys, statuses: n.statuses, log: n.log}
 		n.ended.Go(func() { b.run(n.ctx) })
-		p := &placer{keys: n.keys, statuses: n.statuses, log: n.log}
-		n.ended.Go(func() { clock.Every(n.ctx, n.opt.MeetEvery, func() { p.step(n.ctx) }) })
+		if n.opt.Replicas > 0 {
+			p := &placer{keys: n.keys, statuses: n.statuses, log: n.log}
+			n.ended.Go(func() { clock.Every(n.ctx, n.opt.MeetEvery, func() { p.step(n.ctx) }) })
+		}
 	}
 	n.peers.Start()
 	return n, nil
@@ -137,10 +139,7 @@ func (n *Node) knowPolicies(ctx context.Context) error {
 func (n *Node) KeyGroups() iter.Seq2[int, *group.Group] { return n.keys.here() }
 
 // HasReplica reports whether this node has a replica of a group of keys, with the state.
-func (n *Node) HasReplica(number int) bool {
-	g := n.keys.entry(uint32(number))
-	return g.Group != nil && g.remote == nil
-}
+func (n *Node) HasReplica(number int) bool { return n.keys.hasState(number) }
 
 // groupOf is a group by its number, nil if it is not here.
 func (n *Node) groupOf(number uint32) *group.Group {

@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -12,7 +11,6 @@ import (
 	"github.com/stintdb/stint/cluster/group"
 	"github.com/stintdb/stint/cluster/placement"
 	"github.com/stintdb/stint/cluster/remote"
-	"github.com/stintdb/stint/cluster/router"
 	"github.com/stintdb/stint/engine"
 )
 
@@ -105,21 +103,6 @@ func (k *keyGroups) beginReplica(number int, id raft.ServerID, version uint64) e
 	return nil
 }
 
-// saveHere keeps on disk that a replica is here, or none if id is "". The caller holds mu.
-func (k *keyGroups) saveHere(number int, id raft.ServerID, version uint64) error {
-	next := k.saved
-	next.Version, next.Here = version, map[int]raft.ServerID{}
-	maps.Copy(next.Here, k.saved.Here)
-	if delete(next.Here, number); id != "" {
-		next.Here[number] = id
-	}
-	if err := k.save(next); err != nil {
-		return err
-	}
-	k.saved = next
-	return nil
-}
-
 // replaceLocked is replace for a caller that does not hold mu.
 func (k *keyGroups) replaceLocked(number int, by keyGroup) {
 	k.mu.Lock()
@@ -132,11 +115,7 @@ func (k *keyGroups) replace(number int, by keyGroup) {
 	all := slices.Clone(k.all())
 	all[number-1] = by
 	k.started.Store(&all)
-	groups := []router.Group{k.first}
-	for _, g := range all {
-		groups = append(groups, g.asked())
-	}
-	k.onBegin(groups)
+	k.decideBy(all)
 }
 
 // endLater ends the asking of a leader once its calls have been answered.

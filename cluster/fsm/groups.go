@@ -48,11 +48,7 @@ func (f *Machine) applyPlacement(text []byte) error {
 		return err
 	}
 	known := *f.Cluster.Load()
-	before := uint64(0)
-	if known.Placement != nil {
-		before = known.Placement.Version
-	}
-	if known.Groups > 1 && len(next.Groups) == known.Groups && next.Version == before+1 {
+	if known.Groups > 1 && len(next.Groups) == known.Groups && next.Version == known.Placement.Number()+1 {
 		known.Placement = &next
 		f.Cluster.Store(&known)
 	}

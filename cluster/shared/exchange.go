@@ -98,9 +98,7 @@ func (l *Limits) operate(k *key, returning bool) outcome {
 	default:
 		l.counts.lent.Add(came.Granted)
 	}
-	o := l.learn(k, &p, limit, want, waiting, answers, asked)
-	o.asked = asked
-	return o
+	return l.learn(k, &p, limit, want, waiting, answers, asked)
 }
 
 // ask is the prepared operation, and a look at when the first request that waits could be granted.
@@ -122,6 +120,7 @@ func holderOf(group int) []byte { return fmt.Append(nil, keyspace.GroupHolder, g
 
 // learn takes home's answers, for which it was asked at a time. A limit that is not the one in force at home comes with a grant: that costs one token.
 func (l *Limits) learn(k *key, p *purse.Purse, limit limits.Limit, want, waiting int64, answers []engine.Result, asked time.Time) (o outcome) {
+	o.asked = asked
 	answer, now := &answers[0], time.Now()
 	k.mu.Lock()
 	defer k.mu.Unlock()
