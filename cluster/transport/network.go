@@ -7,6 +7,8 @@ import (
 	"crypto/tls"
 	"net"
 	"time"
+
+	"github.com/stintdb/stint/internal/closenotify"
 )
 
 // Network is how nodes reach each other.
@@ -15,7 +17,7 @@ type Network interface {
 	Dial(ctx context.Context, address string) (net.Conn, error)
 }
 
-// TCP is a Network over TCP, inside TLS if there is a configuration for it.
+// TCP is a Network over TCP, inside TLS if there is a configuration for it. Connections are closed at once, also if the other node hangs.
 type TCP struct{ TLS *tls.Config }
 
 // listenTimeout bounds the look-up of the name to listen on.
@@ -33,7 +35,7 @@ func (t TCP) Listen(address string) (net.Listener, error) {
 	if err != nil || t.TLS == nil {
 		return l, err
 	}
-	return tls.NewListener(l, t.TLS), nil
+	return closenotify.Listen(l, t.TLS), nil
 }
 
 // Dial implements [Network].
@@ -41,5 +43,9 @@ func (t TCP) Dial(ctx context.Context, address string) (net.Conn, error) {
 	if t.TLS == nil {
 		return new(net.Dialer).DialContext(ctx, "tcp", address)
 	}
-	return (&tls.Dialer{Config: t.TLS}).DialContext(ctx, "tcp", address)
+	conn, err := (&tls.Dialer{Config: t.TLS}).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	return closenotify.Without(conn.(*tls.Conn)), nil
 }

@@ -3,6 +3,7 @@ package transport
 import (
 	"context"
 	"crypto/tls"
+	"io"
 	"net"
 	"testing"
 	"time"
@@ -96,4 +97,38 @@ func passByte(conn net.Conn, first bool) bool {
 		return err == nil
 	}
 	return true
+}
+
+// Neither end sends a closing alert, for which it would wait while the other one hangs.
+func TestNodesSendNoAlert(t *testing.T) {
+	secrets, err := SecretTLS([]byte("the secret of the cluster's nodes"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := TCP{TLS: secrets}.Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for end := range 2 {
+		accepted := make(chan net.Conn, 1)
+		go func() {
+			conn, err := l.Accept()
+			if err == nil && passByte(conn, false) {
+				accepted <- conn
+			}
+			close(accepted)
+		}()
+		conn, err := TCP{TLS: secrets}.Dial(t.Context(), l.Addr().String())
+		if err != nil || !passByte(conn, true) {
+			t.Fatal(err)
+		}
+		ends := [2]net.Conn{conn, <-accepted}
+		_ = ends[end].Close()
+		other := ends[1-end].(interface{ NetConn() net.Conn }).NetConn()
+		if got, err := io.ReadAll(other); len(got) > 0 || err != nil {
+			t.Errorf("end %d sends %x as it closes; %v", end, got, err)
+		}
+		_ = other.Close()
+	}
 }

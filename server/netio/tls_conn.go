@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/stintdb/stint/internal/closenotify"
 	"github.com/stintdb/stint/internal/keypair"
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/conn"
@@ -33,6 +34,7 @@ type tlsConn struct {
 	woken atomic.Bool
 
 	writing atomic.Bool
+	cut     atomic.Bool // a write failed, so that the client cannot read an alert behind it
 }
 
 // TLSServer serves connections over TLS.
@@ -206,6 +208,9 @@ func (c *tlsConn) Write(b []byte) (int, error) {
 	c.writing.Store(true)
 	defer c.writing.Store(false)
 	n, err := c.tls.Write(b)
+	if err != nil {
+		c.cut.Store(true)
+	}
 	if errors.Is(err, os.ErrDeadlineExceeded) && !c.s.IsKilled() {
 		c.s.DropSlowReader(len(b) - n)
 	}
@@ -223,6 +228,9 @@ func (c *tlsConn) end() {
 	defer c.mu.Unlock()
 	c.over = true
 	c.env.Registry.Unregister(c.s)
-	_ = c.tls.SetWriteDeadline(time.Now().Add(time.Second)) // for TLS's closing alert
-	_ = c.tls.Close()
+	if c.cut.Load() {
+		_ = c.tls.NetConn().Close()
+		return
+	}
+	closenotify.Within(time.Second, c.tls)
 }

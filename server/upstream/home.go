@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/internal/closenotify"
 	"github.com/stintdb/stint/server/command"
 )
 
@@ -259,7 +260,7 @@ func dialer(secrets *tls.Config) func(context.Context, string) (net.Conn, error)
 		if err != nil {
 			return nil, fmt.Errorf("by TLS: %w", err)
 		}
-		return conn, nil
+		return closenotify.Without(conn.(*tls.Conn)), nil
 	}
 }
 
