@@ -192,7 +192,11 @@ func TestReplicasMove(t *testing.T) {
 		}
 		settle := func(when string) {
 			t.Helper()
-			for range 15 {
+			for range 3 {
+				take(when)
+				time.Sleep(time.Second)
+			}
+			for seconds := 0; s.placed(groups, replicas) != nil && seconds < 15; seconds++ {
 				take(when)
 				time.Sleep(time.Second)
 			}

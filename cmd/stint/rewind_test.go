@@ -101,6 +101,7 @@ func TestStateALittleAhead(t *testing.T) {
 
 // The backup of a server, or of a cluster, whose time ran ahead begins a cluster at the true time.
 func TestImportOfTheFuture(t *testing.T) {
+	t.Parallel() // it waits
 	copied, restored, peer := filepath.Join(t.TempDir(), "copy.stint"), filepath.Join(t.TempDir(), "restored"), testserver.ReserveAddress(t)
 	writeAhead(t, copied, year)
 	if code, stdout, stderr := play(t, "restore", copied, restored); code != exitOK || !strings.Contains(stdout, "its time is 8760h0m0s ahead") {

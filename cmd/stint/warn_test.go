@@ -14,6 +14,7 @@ import (
 
 // A server posts a warning to its webhook, again if that fails, and keeps on disk that it was given.
 func TestWarnWebhook(t *testing.T) {
+	t.Parallel() // it waits
 	posts := make(chan string, 10)
 	var attempts atomic.Int32
 	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

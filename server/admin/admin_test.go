@@ -78,6 +78,7 @@ func TestToken(t *testing.T) {
 
 // Pages of other sites, and names that point here, get nothing.
 func TestOtherSites(t *testing.T) {
+	t.Parallel() // it waits
 	h := newHost(t, nil)
 	h.serve()
 	const draft = `{"name":"p","limits":"TB a 1 1/s"}`

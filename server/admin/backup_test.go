@@ -110,6 +110,7 @@ func TestBackupOfASlowClient(t *testing.T) {
 
 // The end of the server waits for the backup, because it reads the store.
 func TestBackupEndsWithTheServer(t *testing.T) {
+	t.Parallel() // it waits
 	writing, over := make(chan struct{}), false
 	h := backupHost(t, func(ctx context.Context, to io.Writer, _ bool) (int64, error) {
 		close(writing)

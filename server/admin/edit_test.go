@@ -58,6 +58,7 @@ func TestStrangeDrafts(t *testing.T) {
 
 // A header of 16 KiB is read, and one byte more is too long.
 func TestLongestHeader(t *testing.T) {
+	t.Parallel() // it waits
 	h := newHost(t, nil)
 	for length, status := range map[int]string{maxHeaderBytes: "200", maxHeaderBytes + 1: "431"} {
 		c, err := net.Dial("tcp", h.Address())

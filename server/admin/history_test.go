@@ -46,6 +46,7 @@ func TestHistory(t *testing.T) {
 
 // A server counts the decisions and the latencies that the history is made of.
 func TestHistoryOfAServer(t *testing.T) {
+	t.Parallel() // it waits
 	h := newHost(t, nil)
 	h.serve()
 	c := h.dial()

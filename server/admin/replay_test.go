@@ -47,6 +47,7 @@ func TestPreviewReplays(t *testing.T) {
 
 // Of a sample of the callers, a limit that several share cannot be replayed.
 func TestPreviewOfASample(t *testing.T) {
+	t.Parallel() // it waits
 	h := newHost(t, nil)
 	h.serve()
 	c := h.dial()

@@ -44,6 +44,7 @@ func TestQuotaStreamsAreBounded(t *testing.T) {
 
 // A stream whose Envoy does not read ends, with its buckets.
 func TestUnreadAssignments(t *testing.T) {
+	t.Parallel() // it waits
 	h := newHost(t, nil)
 	s := h.quotas(context.Background())
 	var all []*quota.RateLimitQuotaUsageReports_BucketQuotaUsage

@@ -167,6 +167,7 @@ func TestHeadersOfWarnings(t *testing.T) {
 
 // New rules are used for the next request; a file with a mistake changes nothing.
 func TestChangedRules(t *testing.T) {
+	t.Parallel() // it waits
 	dir := t.TempDir()
 	write := func(text string) {
 		if err := os.WriteFile(filepath.Join(dir, "d.yaml"), []byte(text), 0o600); err != nil {

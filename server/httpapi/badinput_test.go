@@ -17,6 +17,7 @@ import (
 
 // Bodies that are no request, each with an error that names the part.
 func TestBadBodies(t *testing.T) {
+	t.Parallel() // it waits
 	h := serve(t)
 	h.run("RL.POLICY SET api TB u:{} 10 1/h")
 	limits := strings.Repeat(`{"algorithm":"TB","key":"k","capacity":1,"rate":1},`, 10_000)
@@ -149,6 +150,7 @@ func (h *host) raw(send func(c net.Conn)) string {
 
 // Requests that do not end, or are too long, end with their connection.
 func TestEndlessRequests(t *testing.T) {
+	t.Parallel() // it waits
 	hasty, patient := serve(t, func(c *config.Config) { c.CommandTimeout = 200 * time.Millisecond }), serve(t)
 	const head = "POST /v1/check HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 	for name, step := range map[string]struct {

@@ -12,6 +12,7 @@ import (
 
 // Requests as clients of HTTP do not write them: each answer has the status, and nothing of the request in its header.
 func TestHostileRequests(t *testing.T) {
+	t.Parallel() // it waits
 	h := serve(t)
 	h.run("RL.POLICY SET api TB u:{} 100 1/h")
 	const check = `{"policy":"api","id":"1"}`
@@ -103,6 +104,7 @@ func TestBadBodiesElsewhere(t *testing.T) {
 
 // A body of which a byte comes now and then ends at --command-timeout, too: bytes do not lengthen the time.
 func TestDrippingBody(t *testing.T) {
+	t.Parallel() // it waits
 	h := serve(t, func(c *config.Config) { c.CommandTimeout = 200 * time.Millisecond })
 	for _, length := range []string{"Content-Length: 1000000", "Transfer-Encoding: chunked"} {
 		got := h.raw(func(c net.Conn) {
@@ -128,6 +130,7 @@ func TestDrippingBody(t *testing.T) {
 
 // A header of 16 KiB is read, and one byte more is too long.
 func TestLongestHeader(t *testing.T) {
+	t.Parallel() // it waits
 	h := serve(t)
 	for length, status := range map[int]string{16 << 10: "200", 16<<10 + 1: "431"} {
 		const request = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nX: %s\r\n\r\n"

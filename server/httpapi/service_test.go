@@ -71,6 +71,7 @@ func TestShutdown(t *testing.T) {
 
 // The blocked reply of a request whose time is over is given up, and its tokens come back.
 func TestTimeout(t *testing.T) {
+	t.Parallel() // it waits
 	h := serve(t, func(c *config.Config) { c.CommandTimeout = 500 * time.Millisecond })
 	h.run("TB.ACQUIRE k 1 1/h")
 	if a := h.post("/", `["TB.ACQUIRE","k",1,"1/h",1,"BLOCK","2h"]`); a.status != 504 {

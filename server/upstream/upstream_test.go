@@ -87,6 +87,7 @@ func startImpatient(t *testing.T, home string, timeout time.Duration, fault func
 // refills, every token is granted at most once, while links are cut and connections end. How many requests home decides
 // depends on how fast they come, and is logged.
 func TestRegionsShareALimit(t *testing.T) {
+	t.Parallel() // it waits
 	l, regions := shareALimit(t, 15_000, 6, nil)
 	for i, x := range regions {
 		s := x.upstream.Status()
@@ -101,6 +102,7 @@ func TestRegionsShareALimit(t *testing.T) {
 
 // The same with a store that forgets some of the spent tokens: more than the limit is granted, and the test above would show it.
 func TestForgottenTokensShow(t *testing.T) {
+	t.Parallel() // it waits
 	l, regions := shareALimit(t, 5000, 0, func(d decider.Decider) decider.Decider { return &forgetful{Decider: d} })
 	for _, x := range regions {
 		x.end()
