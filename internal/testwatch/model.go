@@ -143,7 +143,7 @@ func (s state) step(in request, out answer) []state {
 
 // maxSteps bounds the search for an order: requests that all overlap have more orders than can be tried. Usual histories take some
 // thousand steps.
-const maxSteps = 100_000
+const maxSteps = 20_000
 
 // isLinearizable reports whether some order explains a history, and whether that was found out within maxSteps.
 func isLinearizable(history []porcupine.Operation) (is, known bool) {
