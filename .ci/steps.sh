@@ -55,6 +55,7 @@ readonly campaigns=(
     "group-faults  40    10000"   # of one with several groups
     "shared-faults 20    10000"   # of one of five nodes, with limits that its four groups share
     "race-faults   12    100"     # of one under the race detector
+    "race-group-faults 6 100"     # of one with several groups
     "exact         30000 1000000" # calls compared with the exact model
     "redis         200000 1000000" # commands compared with Redis, and as many with Valkey
     "hostile       300ms 10s"     # of each act of hostile users
@@ -187,6 +188,8 @@ readonly unraced_of_cluster=(
     TestNoLeapBetweenLeaders TestStatusOfTheLastSnapshot TestLeadersAreSpread TestAllowanceAndPursesAreNeverExceeded TestFailoverTime TestNothingWaitsForAName
     TestReservationsOutliveLeaders TestProcessThatIsCutOffStops TestLeaderIsRemoved TestSharedLimitIsReset
     TestWhatCannotBeCarriedOutIsRefused TestLogOperationsOfAHotKey TestLogOperationsOfAHotKeyAndItsUsers
+    TestLoansOfRunningProcessesAreKept TestSharedLimits TestSharedLimitsAreTheSameOnAllNodes TestRemovedWhileCutOff TestGroupsFormAndDecideAndComeBack
+    TestLoanWithoutPurse TestOtherLimitOfALentKey TestDenialsNeedTheLeader TestAllowanceIsNeverExceeded
 )
 readonly unraced_parts='^TestTranscripts$/^(session|byte_by_byte)$' # the same over sockets and TLS, and decided later, is raced
 readonly unraced_packages=( # neither their files nor their tests start a goroutine, and each takes two seconds of CPU to link
@@ -228,7 +231,7 @@ step_race() {
     # One processor: with more, Go 1.26 runs timers of one synctest bubble on several threads under the same race context,
     # which crashes the race detector itself. Goroutines are still interleaved and their accesses still compared. The run
     # leaves the other processors to the packages below.
-    watched go test -race -cpu 1 ./cluster -faults "$(size race-faults)" -group-faults "$(size race-faults)" -shared-faults "$(size race-faults)" -skip "^($(IFS='|' && echo "${unraced_of_cluster[*]}"))\$" &
+    watched go test -race -cpu 1 ./cluster -faults "$(size race-faults)" -group-faults "$(size race-group-faults)" -shared-faults "$(size race-faults)" -skip "^($(IFS='|' && echo "${unraced_of_cluster[*]}"))\$" &
     local nodes=$! folder others=passed bubbles unraced_tests
     mapfile -t bubbles < <(git grep -l testing/synctest -- 'server/*_test.go')
     unraced_tests="^($(IFS='|' && echo "${unraced[*]}"))\$|$unraced_parts"
