@@ -41,6 +41,7 @@ readonly steps=(
     "night   redis-suite: Redis's own tests, on Redis and on Stint"
     "night   release:    everything of a release, built twice with equal bytes, into dist/, installed and upgraded"
     "night   figures:    every benchmark once, at its smallest size"
+    "night   bare:       .ci/run in a new Debian that has git and nothing else"
     "night   failover:   the primary killed in the middle of a burst, beside Redis with Sentinel"
 )
 
@@ -398,3 +399,19 @@ step_release() {
 }
 
 step_failover() { (cd bench && go run . -quick -only failover,failover-hot); }
+
+# step_bare checks the commit as a stranger would: what this machine has beside Debian, and .ci/run does not install, is missing there. Of this machine it
+# has the authorities of certificates, one in a file as update-ca-certificates reads them, because a network may have its own.
+step_bare() {
+    command -v debootstrap >/dev/null || from_debian debootstrap
+    local bare="$scratch/bare" authorities=/etc/ssl/certs/ca-certificates.crt
+    debootstrap --variant=minbase --include=git,ca-certificates bookworm "$bare" >"$scratch/debootstrap.log" || fail "debootstrap failed: $(tail -n 50 "$scratch/debootstrap.log")"
+    csplit --quiet --elide-empty-files --prefix="$bare/usr/local/share/ca-certificates/" --suffix-format=%04d.crt $authorities '/BEGIN CERTIFICATE/' '{*}'
+    git clone --quiet . "$bare/root/stint"
+    cp /etc/resolv.conf /etc/hosts "$bare/etc/"
+    # shellcheck disable=SC2016 # expanded inside
+    unshare --mount --pid --fork --kill-child bash -c '
+        mount -t proc proc "$1/proc" && mount -t sysfs sysfs "$1/sys" && mount --rbind /dev "$1/dev" || exit
+        exec chroot "$1" env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin PIP_CERT="$2" NODE_EXTRA_CA_CERTS="$2" bash -c "update-ca-certificates &>/dev/null && cd /root/stint && .ci/run $3"
+    ' bare "$bare" $authorities "${CI_BARE_STEPS:-}"
+}
