@@ -128,6 +128,12 @@ func (s *simulated) placed(groups, replicas int) error {
 		for range n.KeyGroups() {
 			here++
 		}
+		if s.leaderOf(0).first.Cluster().Members[n.id].Nonvoter {
+			if here > 0 {
+				return fmt.Errorf("the nonvoter %s has %d replicas", name, here)
+			}
+			continue
+		}
 		if most, least = max(most, here), min(least, here); here != load[name] || here != s.disks[name].groupCount() {
 			return fmt.Errorf("%s has %d replicas and %d directories, and is to have %d", name, here, s.disks[name].groupCount(), load[name])
 		}

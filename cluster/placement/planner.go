@@ -26,7 +26,7 @@ func Node(replica raft.ServerID) raft.ServerID {
 
 // View is what is known about the cluster when its table is to be changed.
 type View struct {
-	Nodes  []raft.ServerID                 // the members of the cluster
+	Nodes  []raft.ServerID                 // the voters of the cluster
 	Alive  bool                            // all of them
 	Voters func(group int) []raft.ServerID // as the group's leader reports them; nil if none does
 }

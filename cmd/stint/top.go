@@ -167,7 +167,7 @@ func (v *topView) write(w io.Writer, host string) {
 			case m.Leader && len(c.Groups) == 0:
 				role = "leader"
 			case !m.Voter:
-				role = "not voting"
+				role = "nonvoter"
 			}
 			reachable := "yes"
 			switch {
