@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/raft"
 
@@ -32,7 +33,7 @@ func (p *placer) step(ctx context.Context) {
 	for i := range known.Placement.Groups {
 		members[i+1] = p.membersOf(i + 1)
 	}
-	view := placement.View{Alive: true, Voters: func(number int) (voters []raft.ServerID) {
+	view := placement.View{Voters: func(number int) (voters []raft.ServerID) {
 		for id, votes := range members[number] {
 			if votes {
 				voters = append(voters, id)
@@ -40,16 +41,23 @@ func (p *placer) step(ctx context.Context) {
 		}
 		return voters
 	}}
+	var silent []string
 	for _, s := range p.keys.first.Members() {
 		m, described := known.Members[s.ID]
 		if m.Nonvoter {
 			continue // it has no replicas, or is to lose them
 		}
-		r, heard := p.statuses.Last(s.ID)
-		view.Nodes, view.Alive = append(view.Nodes, s.ID), view.Alive && described && (s.ID == p.keys.id || heard && p.statuses.IsAlive(r))
+		view.Nodes = append(view.Nodes, s.ID)
+		if r, heard := p.statuses.Last(s.ID); !described || s.ID != p.keys.id && (!heard || !p.statuses.IsAlive(r)) {
+			silent = append(silent, raftnode.NodeName(s.ID))
+		}
 	}
 	p.replaceLeaders(ctx, view.Nodes, len(members))
-	if next := placement.Next(known.Placement, view); next != nil {
+	switch next := placement.Next(known.Placement, view); {
+	case next != nil && len(silent) > 0:
+		names := strings.Join(silent, ", ")
+		p.log.WarnOnce("silent "+names, "replicas are to move, and wait until these nodes answer: start them, or RAFT REMOVE those that are gone for good", "nodes", names)
+	case next != nil:
 		if err := group.Place(ctx, p.keys.first, next); err != nil {
 			p.log.Once("place "+err.Error(), "the replicas of a group could not be placed otherwise yet", "error", err)
 			return

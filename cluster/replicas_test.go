@@ -231,6 +231,37 @@ func TestReplicasMove(t *testing.T) {
 	})
 }
 
+// While a member does not answer, no replica moves, and the log names it. It may be removed, and then they move.
+func TestNoReplicaMovesWhileANodeIsSilent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const groups, replicas = 4, 3
+		s := simulate(t)
+		lines := s.listenToLog()
+		s.names, s.groups, s.replicas = []string{"a", "b", "c", "d", "e"}, groups, replicas
+		defer s.stop()
+		for _, name := range s.names {
+			s.start(name)
+		}
+		s.awaitGroups()
+		s.kill("e")
+		time.Sleep(10 * time.Second)
+		const waits = "replicas are to move, and wait until these nodes answer"
+		if lines.Has(waits) {
+			t.Error("nothing is to move, and the log says so")
+		}
+		s.names = append(s.names, "f")
+		s.start("f")
+		time.Sleep(20 * time.Second)
+		if version := s.leaderOf(0).first.Cluster().Placement.Version; version != 1 || !lines.Has(waits) || !lines.Has("nodes=e") {
+			t.Errorf("the table has version %d, and the log is\n%s", version, lines)
+		}
+		if err := s.nodes["a"].Remove(t.Context(), "e"); err != nil {
+			t.Fatal(err)
+		}
+		s.awaitPlaced(groups, replicas)
+	})
+}
+
 // sharedKey is a key that all groups share, whose home is a group.
 func sharedKey(home int) string {
 	for i := 0; ; i++ {

@@ -103,7 +103,8 @@ type topView struct {
 			Tokens int64
 		}
 	}
-	Cluster *topCluster
+	Cluster  *topCluster
+	Problems []struct{ Text string }
 }
 
 type topCluster struct {
@@ -154,6 +155,9 @@ func (v *topView) write(w io.Writer, host string) {
 	fmt.Fprintf(w, "Stint %s at %s: %s\n", v.Version, host, v.Ready)
 	if s := v.Last; s != nil && s.Seconds > 0 {
 		fmt.Fprintf(w, "%.0f granted/s, %.0f denied/s, p50 %.3f ms, p99 %.3f ms\n", float64(s.Granted)/s.Seconds, float64(s.Denied)/s.Seconds, 1000*s.Median, 1000*s.Tail)
+	}
+	for _, p := range v.Problems {
+		fmt.Fprintf(w, "Problem: %s\n", shown(p.Text))
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	defer table.Flush()
