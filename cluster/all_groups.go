@@ -73,10 +73,13 @@ func (n *Node) WaitFor(ctx context.Context, replicas int) (acknowledged int) {
 	return slices.Min(counts)
 }
 
-// Add is [group.Group.Add]. The node then joins the groups of keys.
+// Add is [group.Group.Add]. The node then joins the groups of keys, whose leaders give votes to the voters of group 0 and take them from its nonvoters;
+// where replicas are on some nodes, only its voters have some.
 func (n *Node) Add(ctx context.Context, node, address string, voter bool) error {
-	if !voter && n.opt.Groups > 1 {
-		return errors.New("a cluster with --groups cannot have nonvoters yet: add the node without NONVOTER")
+	if !voter {
+		if err := keepsVoters(n.first, node, n.opt.Replicas); err != nil {
+			return err
+		}
 	}
 	return n.first.Add(ctx, node, address, voter)
 }
@@ -86,8 +89,8 @@ func (n *Node) Add(ctx context.Context, node, address string, voter bool) error 
 // Where replicas are on some nodes, it leaves the cluster first, and its replicas begin elsewhere before they leave their groups.
 func (n *Node) Remove(ctx context.Context, node string) error {
 	if n.opt.Replicas > 0 {
-		if left := len(n.first.Members()) - 1; left < n.opt.Replicas {
-			return fmt.Errorf("--cluster-replicas is %d, and %d nodes would be left: add one first", n.opt.Replicas, left)
+		if err := keepsVoters(n.first, node, n.opt.Replicas); err != nil {
+			return err
 		}
 		return n.first.Remove(ctx, node, false)
 	}
@@ -156,11 +159,13 @@ func addReplica(s *clusterstatus.Status, to *clusterstatus.Group, g *group.Group
 	own := g.Status()
 	to.LeaderID, to.LastLeaderID, to.Term, to.CommitIndex, to.AppliedIndex, to.LogBytes, to.Healthy = own.LeaderID, own.LastLeaderID, own.Term, own.CommitIndex, own.AppliedIndex, own.LogBytes, own.Healthy
 	for _, m := range own.Members {
-		if m.Voter {
-			to.Replicas = append(to.Replicas, m.ID)
-			if m.Reachable {
-				to.Voters++
-			}
+		if !m.Voter {
+			to.Nonvoters = append(to.Nonvoters, m.ID)
+			continue
+		}
+		to.Replicas = append(to.Replicas, m.ID)
+		if m.Reachable {
+			to.Voters++
 		}
 	}
 	add(s, &own)
@@ -179,6 +184,12 @@ func (n *Node) addRemote(s *clusterstatus.Status, to *clusterstatus.Group, g *re
 			to.Voters++
 		}
 	}
+	for id, votes := range leader.Members {
+		if !votes {
+			to.Nonvoters = append(to.Nonvoters, raftnode.NodeName(id))
+		}
+	}
+	slices.Sort(to.Nonvoters)
 	forwarded, uncertain, noLeader := g.Counts()
 	s.Forwarded, s.UncertainOutcomes, s.NoLeaderOutcomes = s.Forwarded+forwarded, s.UncertainOutcomes+uncertain, s.NoLeaderOutcomes+noLeader
 }

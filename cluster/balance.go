@@ -130,7 +130,9 @@ func (b *balancer) leads() (nodes []nodeLeads, all bool) {
 		n := nodeLeads{id: s.ID}
 		canLead := true
 		for number, r := range statuses {
-			n.replicas = append(n.replicas, int(number))
+			if g := b.keys.numbered(number); g == nil || votesOf(g)[r.ID] {
+				n.replicas = append(n.replicas, int(number))
+			}
 			canLead = canLead && !r.Unhealthy && !r.Gone && !r.Slow
 			if r.Leads {
 				n.groups = append(n.groups, int(number))

@@ -172,6 +172,29 @@ var faults = []fault{
 		w.disks[name] = newMemDisk(w.disks[name].run + 1)
 		return func() { w.start(name) }
 	}},
+	{"nonvoter", func(w *world) func() {
+		w.whole()
+		name, isWiped := w.names[w.r.IntN(len(w.names))], w.r.IntN(2) == 0
+		ctx, cancel := context.WithTimeout(w.t.Context(), 5*time.Second)
+		defer cancel()
+		err := w.leader().Add(ctx, name, name, false)
+		time.Sleep(time.Duration(w.r.IntN(3000)) * time.Millisecond)
+		if isWiped {
+			w.kill(name)
+			w.disks[name] = newMemDisk(w.disks[name].run + 1)
+			w.start(name)
+		}
+		return func() {
+			leader := w.leader()
+			if err == nil && votesOf(leader.first)[w.nodes[name].id] {
+				w.t.Errorf("the nonvoter %s votes", w.nodes[name].id)
+			}
+			for leader.Add(w.t.Context(), name, name, true) != nil { // it may not answer yet, or another node lead
+				time.Sleep(100 * time.Millisecond)
+				leader = w.leader()
+			}
+		}
+	}},
 }
 
 // some returns a node's name: most often the leader's.

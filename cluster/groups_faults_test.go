@@ -185,6 +185,9 @@ func (w *world) throughFaults(seed uint64, count int, exceeded func(passed time.
 		if err = exceeded(time.Since(w.began)); err == nil && i%10 == 9 {
 			err = w.settleAndCompare()
 		}
+		if err == nil && i == 4 && w.replicas > 0 {
+			err = w.staysPlaced()
+		}
 		if err != nil {
 			err = fmt.Errorf("after %d faults, the last '%s' (seed %d): %w", i+1, f.name, seed, err)
 		}
@@ -216,6 +219,22 @@ func (w *world) moveReplica() {
 	ctx, cancel := context.WithTimeout(w.t.Context(), time.Second)
 	defer cancel()
 	_ = group.Place(ctx, first, &next)
+}
+
+// staysPlaced has a node end for so long that the others notice, and checks that a replica which is to move waits for it.
+func (w *world) staysPlaced() error {
+	name := w.some()
+	w.kill(name)
+	defer w.start(name)
+	time.Sleep((group.StatusRounds + 1) * time.Second)
+	w.moveReplica()
+	version := func() uint64 { return w.leader().first.Cluster().Placement.Version }
+	before := version()
+	time.Sleep(6 * time.Second)
+	if now := version(); now != before {
+		return fmt.Errorf("%s does not answer, and the table of replicas has version %d after %d", name, now, before)
+	}
+	return nil
 }
 
 // moved is how many replicas have begun since the cluster was formed.

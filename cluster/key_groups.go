@@ -319,6 +319,12 @@ func (k *keyGroups) connect(number int, id raft.ServerID) keyGroup {
 	}
 	c.Ahead = time.Duration(k.ahead.Load())
 	c.IsRemoved = func(id raft.ServerID) bool { return k.isRemoved(id) || !k.isPlaced(number, id) }
+	if k.opt.Replicas == 0 { // where they are on some nodes, all that the table names vote
+		c.IsToVote = func(id raft.ServerID) (votes, known bool) {
+			m, known := k.first.Cluster().Members[id]
+			return !m.Nonvoter, known
+		}
+	}
 	c.Rounds, c.Beats = &k.rounds, k.opt.Heartbeat/beatsOfTimeout
 	g := group.New(k.ctx, c)
 	g.Connect(k.peers, groupStatuses{k.statuses, uint32(number)})

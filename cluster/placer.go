@@ -2,13 +2,16 @@ package cluster
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/cluster/group"
 	"github.com/stintdb/stint/cluster/oncelog"
 	"github.com/stintdb/stint/cluster/placement"
+	"github.com/stintdb/stint/cluster/raftnode"
 )
 
 // placer changes the table of the groups' replicas, and has the groups' members follow it, where group 0 is led.
@@ -30,7 +33,7 @@ func (p *placer) step(ctx context.Context) {
 	for i := range known.Placement.Groups {
 		members[i+1] = p.membersOf(i + 1)
 	}
-	view := placement.View{Alive: true, Voters: func(number int) (voters []raft.ServerID) {
+	view := placement.View{Voters: func(number int) (voters []raft.ServerID) {
 		for id, votes := range members[number] {
 			if votes {
 				voters = append(voters, id)
@@ -38,12 +41,23 @@ func (p *placer) step(ctx context.Context) {
 		}
 		return voters
 	}}
+	var silent []string
 	for _, s := range p.keys.first.Members() {
-		r, heard := p.statuses.Last(s.ID)
-		view.Nodes, view.Alive = append(view.Nodes, s.ID), view.Alive && (s.ID == p.keys.id || heard && p.statuses.IsAlive(r))
+		m, described := known.Members[s.ID]
+		if m.Nonvoter {
+			continue // it has no replicas, or is to lose them
+		}
+		view.Nodes = append(view.Nodes, s.ID)
+		if r, heard := p.statuses.Last(s.ID); !described || s.ID != p.keys.id && (!heard || !p.statuses.IsAlive(r)) {
+			silent = append(silent, raftnode.NodeName(s.ID))
+		}
 	}
 	p.replaceLeaders(ctx, view.Nodes, len(members))
-	if next := placement.Next(known.Placement, view); next != nil {
+	switch next := placement.Next(known.Placement, view); {
+	case next != nil && len(silent) > 0:
+		names := strings.Join(silent, ", ")
+		p.log.WarnOnce("silent "+names, "replicas are to move, and wait until these nodes answer: start them, or RAFT REMOVE those that are gone for good", "nodes", names)
+	case next != nil:
 		if err := group.Place(ctx, p.keys.first, next); err != nil {
 			p.log.Once("place "+err.Error(), "the replicas of a group could not be placed otherwise yet", "error", err)
 			return
@@ -56,7 +70,21 @@ func (p *placer) step(ctx context.Context) {
 	}
 }
 
-// replaceLeaders has groups led by members of the cluster: a node that was removed does not learn of new tables, by which a leader takes members.
+// keepsVoters returns an error if without a node too few voters would be left for the replicas of a group.
+func keepsVoters(first *group.Group, node string, replicas int) error {
+	left, known := 0, first.Cluster().Members
+	for _, s := range first.Members() {
+		if raftnode.NodeName(s.ID) != node && !known[s.ID].Nonvoter {
+			left++
+		}
+	}
+	if left < replicas {
+		return fmt.Errorf("--cluster-replicas is %d, and %d nodes that vote would be left: add one first", replicas, left)
+	}
+	return nil
+}
+
+// replaceLeaders has groups led by voters of the cluster: a node that was removed does not learn of new tables, by which a leader takes members.
 func (p *placer) replaceLeaders(ctx context.Context, nodes []raft.ServerID, groups int) {
 	for number := 1; number <= groups; number++ {
 		leader := p.statuses.claimed("", uint32(number))
@@ -64,7 +92,7 @@ func (p *placer) replaceLeaders(ctx context.Context, nodes []raft.ServerID, grou
 			continue
 		}
 		if err := p.keys.entry(uint32(number)).asked().Transfer(ctx, ""); err != nil {
-			p.log.Once("replace "+err.Error(), "a group is still led by a node that was removed", "group", number, "id", leader.ID, "error", err)
+			p.log.Once("replace "+err.Error(), "a group is still led by a node that was removed, or is a nonvoter", "group", number, "id", leader.ID, "error", err)
 		}
 	}
 }

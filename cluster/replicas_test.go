@@ -128,6 +128,12 @@ func (s *simulated) placed(groups, replicas int) error {
 		for range n.KeyGroups() {
 			here++
 		}
+		if s.leaderOf(0).first.Cluster().Members[n.id].Nonvoter {
+			if here > 0 {
+				return fmt.Errorf("the nonvoter %s has %d replicas", name, here)
+			}
+			continue
+		}
 		if most, least = max(most, here), min(least, here); here != load[name] || here != s.disks[name].groupCount() {
 			return fmt.Errorf("%s has %d replicas and %d directories, and is to have %d", name, here, s.disks[name].groupCount(), load[name])
 		}
@@ -226,6 +232,37 @@ func TestReplicasMove(t *testing.T) {
 		s.awaitGroups()
 		settle("with b again")
 		s.mustNotFail()
+	})
+}
+
+// While a member does not answer, no replica moves, and the log names it. It may be removed, and then they move.
+func TestNoReplicaMovesWhileANodeIsSilent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const groups, replicas = 4, 3
+		s := simulate(t)
+		lines := s.listenToLog()
+		s.names, s.groups, s.replicas = []string{"a", "b", "c", "d", "e"}, groups, replicas
+		defer s.stop()
+		for _, name := range s.names {
+			s.start(name)
+		}
+		s.awaitGroups()
+		s.kill("e")
+		time.Sleep(10 * time.Second)
+		const waits = "replicas are to move, and wait until these nodes answer"
+		if lines.Has(waits) {
+			t.Error("nothing is to move, and the log says so")
+		}
+		s.names = append(s.names, "f")
+		s.start("f")
+		time.Sleep(20 * time.Second)
+		if version := s.leaderOf(0).first.Cluster().Placement.Version; version != 1 || !lines.Has(waits) || !lines.Has("nodes=e") {
+			t.Errorf("the table has version %d, and the log is\n%s", version, lines)
+		}
+		if err := s.nodes["a"].Remove(t.Context(), "e"); err != nil {
+			t.Fatal(err)
+		}
+		s.awaitPlaced(groups, replicas)
 	})
 }
 

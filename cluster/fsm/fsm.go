@@ -82,7 +82,7 @@ type Cluster struct {
 type Member struct {
 	Node     string `json:"node"`   // the name it was started under
 	Client   string `json:"client"` // where clients reach it
-	Nonvoter bool   `json:"spare"`  // a nonvoter by configuration: it has the state but no vote
+	Nonvoter bool   `json:"spare"`  // in group 0: a nonvoter by configuration, in all groups, which has the state but no vote
 
 	Formats FormatVersion `json:"formats,omitempty"` // the newest that it knows
 }

@@ -50,6 +50,8 @@ type Config struct {
 
 	Additions []fsm.Addition                // that this node knows
 	IsRemoved func(node raft.ServerID) bool // reports whether an operator removed a node from the cluster
+	// IsToVote reports whether a member is to have a vote, and whether that is known; nil if the group's own log has it.
+	IsToVote func(member raft.ServerID) (votes, known bool)
 
 	Rounds *propose.Rounds // of this node's groups of keys; nil without any
 

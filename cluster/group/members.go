@@ -35,7 +35,7 @@ type membership struct {
 
 // join makes a node a member, or records its new address. It starts without a vote; promote gives it one once
 // it has the state. A node that comes back under the same name without its disk is a new member and takes the old
-// one's place. A node that an operator removed joins when an operator adds it.
+// one's place. A node that an operator removed joins when an operator adds it, and only an operator changes whether it is a nonvoter.
 func (ms *membership) join(ctx context.Context, j JoinRequest, isAdded bool) error {
 	if err := ms.beginChange(ctx); err != nil {
 		return err
@@ -47,6 +47,12 @@ func (ms *membership) join(ctx context.Context, j JoinRequest, isAdded bool) err
 	if err := ms.formats.check(j.ID, j.Member.Formats); err != nil {
 		return err
 	}
+	isAs := func(id raft.ServerID) {
+		if m, known := ms.fsm.Cluster.Load().Members[id]; known && !isAdded {
+			j.Member.Nonvoter = m.Nonvoter
+		}
+	}
+	isAs(j.ID)
 	vote := false
 	for _, s := range ms.raft.Servers() {
 		switch {
@@ -55,6 +61,8 @@ func (ms *membership) join(ctx context.Context, j JoinRequest, isAdded bool) err
 		case s.ID == j.ID:
 			vote = s.Suffrage == raft.Voter
 		case raftnode.NodeName(s.ID) == raftnode.NodeName(j.ID):
+			isAs(s.ID)
+			isAs(j.ID)
 			if err := ms.replace(ctx, s, j); err != nil {
 				return err
 			}
@@ -82,6 +90,9 @@ func (ms *membership) replace(ctx context.Context, old raft.Server, j JoinReques
 		return fmt.Errorf("the node id '%s' is in use by %s, which is alive; each node needs its own --node-id", raftnode.NodeName(j.ID), old.Address)
 	}
 	ms.log.Warn("a member has come back without its state; it joins as a new one", "id", old.ID, "new_id", j.ID)
+	if err := ms.write(ctx, j.ID, &j.Member); err != nil { // before that of the old one goes, or a nonvoter becomes a voter
+		return err
+	}
 	if err := ms.raft.Await(ctx, func() error { return ms.raft.RemoveServer(old.ID, 0, changeTimeout).Error() }); err != nil {
 		return err
 	}
@@ -98,7 +109,7 @@ func (ms *membership) write(ctx context.Context, id raft.ServerID, m *fsm.Member
 	return ms.formats.propose(ctx, fsm.KindMember, fsm.MemberBody{ID: id, Member: m})
 }
 
-// promote gives a vote to members that have the state, and keeps the cluster's format version, while this node leads.
+// promote gives a vote to members that have the state, takes it from nonvoters, and keeps the cluster's format version, while this node leads.
 func (ms *membership) promote(ctx context.Context) {
 	clock.Every(ctx, ms.opt.MeetEvery, func() {
 		if ms.role.current.Load() == nil {
@@ -107,15 +118,30 @@ func (ms *membership) promote(ctx context.Context) {
 		ms.updateFormats(ctx)
 		ms.recordProcesses(ctx)
 		for _, s := range ms.raft.Servers() {
-			if s.Suffrage == raft.Nonvoter && ms.isReady(s) {
+			r, _ := ms.statuses.Last(s.ID)
+			switch votes, known := ms.isToVote(s.ID); {
+			case s.Suffrage == raft.Nonvoter && known && votes && ms.isNearlyCaughtUp(r):
 				if err := ms.giveVote(ctx, s); err != nil {
 					ms.log.Once("vote "+string(s.ID), "a member has the state, but could not be given its vote yet", "id", s.ID, "error", err)
 					continue
 				}
 				ms.log.Info("member has the state and votes", "id", s.ID)
+			case s.Suffrage == raft.Voter && known && !votes:
+				if err := ms.change(ctx, func(ctx context.Context) error { return ms.takeVote(ctx, s.ID) }); err != nil && !errors.Is(err, errHandedOver) {
+					ms.log.Once("nonvoter "+string(s.ID)+err.Error(), "a nonvoter still votes", "id", s.ID, "error", err)
+				}
 			}
 		}
 	})
+}
+
+// isToVote reports whether a member is to have a vote, if that is known.
+func (ms *membership) isToVote(id raft.ServerID) (votes, known bool) {
+	m, known := ms.fsm.Cluster.Load().Members[id]
+	if known && ms.opt.IsToVote != nil {
+		return ms.opt.IsToVote(id)
+	}
+	return !m.Nonvoter, known
 }
 
 func (ms *membership) giveVote(ctx context.Context, s raft.Server) error {
@@ -147,13 +173,6 @@ func (ms *membership) beginChange(ctx context.Context) error {
 
 func (ms *membership) endChange() { <-ms.changing }
 
-// isReady reports whether a member without a vote is to have one, and has nearly all of the log.
-func (ms *membership) isReady(s raft.Server) bool {
-	m, known := ms.fsm.Cluster.Load().Members[s.ID]
-	r, heard := ms.statuses.Last(s.ID)
-	return known && !m.Nonvoter && heard && ms.isNearlyCaughtUp(r)
-}
-
 // isNearlyCaughtUp reports whether a node could vote at once: its Raft runs, it has nearly all of the log, and knows the cluster's format version.
 func (ms *membership) isNearlyCaughtUp(r MemberStatus) bool {
 	return ms.statuses.IsAlive(r) && ms.formats.check(r.ID, r.Formats) == nil && r.Applied+readyWithin >= ms.fsm.Applied.Load()
@@ -177,18 +196,36 @@ func (ms *membership) add(ctx context.Context, o AdminRequest) error {
 	case r.ClusterID != "" && r.ClusterID != own:
 		return fmt.Errorf("the node at %s belongs to the cluster %s; start it with an empty --dir to have it here", o.Address, r.ClusterID)
 	}
+	if o.Nonvoter {
+		if err := ms.canRemoveVoter(ctx, r.ID); err != nil {
+			return err
+		}
+	}
 	err = ms.join(ctx, JoinRequest{ID: r.ID, Address: o.Address, Member: fsm.Member{Node: o.Node, Client: r.Client, Nonvoter: o.Nonvoter, Formats: r.Formats}}, true)
 	if err != nil || !o.Nonvoter {
 		return err
 	}
-	s, err := ms.raft.Member(string(r.ID))
+	return ms.change(ctx, func(ctx context.Context) error { return ms.takeVote(ctx, r.ID) })
+}
+
+// takeVote has a member vote no longer, unless the remaining voters could not decide. A leader first transfers leadership to another node, which then
+// does it.
+func (ms *membership) takeVote(ctx context.Context, id raft.ServerID) error {
+	s, err := ms.raft.Member(string(id))
 	if err != nil || s.Suffrage != raft.Voter {
 		return err
 	}
-	if err := ms.canRemoveVoter(ctx, s.ID); err != nil {
+	if err := ms.canRemoveVoter(ctx, id); err != nil {
 		return err
 	}
-	return ms.raft.Await(ctx, func() error { return ms.raft.DemoteVoter(s.ID, 0, changeTimeout).Error() })
+	if id == ms.raft.ID {
+		return ms.leaveToNext(ctx)
+	}
+	if err := ms.raft.Await(ctx, func() error { return ms.raft.DemoteVoter(id, 0, changeTimeout).Error() }); err != nil {
+		return err
+	}
+	ms.log.Info("member has no vote any more", "id", id)
+	return nil
 }
 
 // remove ends a membership, unless the remaining members could not decide.
@@ -204,7 +241,7 @@ func (ms *membership) remove(ctx context.Context, o AdminRequest) error {
 		if err := ms.canRemoveVoter(ctx, s.ID); err != nil {
 			return err
 		}
-		return ms.leaveRemovalToNext(ctx)
+		return ms.leaveToNext(ctx)
 	}
 	if err := ms.beginChange(ctx); err != nil {
 		return err
@@ -223,13 +260,13 @@ func (ms *membership) remove(ctx context.Context, o AdminRequest) error {
 	return ms.raft.Await(ctx, func() error { return ms.raft.RemoveServer(s.ID, 0, changeTimeout).Error() })
 }
 
-// leaveRemovalToNext transfers leadership to another node, which then removes this one: errHandedOver sends the
+// leaveToNext transfers leadership to another node, which then removes this one, or takes its vote: errHandedOver sends the
 // caller there. A leader that removed itself could not make sure that the others learn of it.
-func (ms *membership) leaveRemovalToNext(ctx context.Context) error {
+func (ms *membership) leaveToNext(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()
 	if err := ms.raft.Await(ctx, func() error { return ms.transfers.transfer("") }); err != nil {
-		return fmt.Errorf("the node leads, and could not transfer leadership before its removal: %w", err)
+		return fmt.Errorf("the node leads, and could not transfer leadership, which comes before its removal or the loss of its vote: %w", err)
 	}
 	for ctx.Err() == nil {
 		moved := ms.leader.changed.Wait()
@@ -241,7 +278,7 @@ func (ms *membership) leaveRemovalToNext(ctx context.Context) error {
 	return ErrNoLeader
 }
 
-var errHandedOver = errors.New("the leader to be removed has transferred leadership: ask the next leader")
+var errHandedOver = errors.New("this leader has transferred leadership before the change: ask the next leader")
 
 // canRemoveVoter returns an error if the remaining voters that answer and have the state would be no majority.
 func (ms *membership) canRemoveVoter(ctx context.Context, id raft.ServerID) error {

@@ -55,9 +55,7 @@ func (g *Group) HasToAnnounce() bool {
 // reports, or "": a node without members in its state knows only those of --cluster-peers, which need not name the leader.
 func (g *Group) Announce(ctx context.Context, presumed string) error {
 	me := fsm.Member{Node: raftnode.NodeName(g.raft.ID), Client: g.opt.Client, Formats: g.formats.Stated()}
-	if known, ok := g.fsm.Cluster.Load().Members[g.raft.ID]; ok {
-		me.Nonvoter = known.Nonvoter
-	}
+	me.Nonvoter = g.fsm.Cluster.Load().Members[g.raft.ID].Nonvoter
 	return g.members.ask(ctx, cmp.Or(g.members.leaderAddress(), presumed), Request{Join: &JoinRequest{ID: g.raft.ID, Address: g.opt.Advertise, Member: me}})
 }
 

@@ -26,15 +26,14 @@ func Node(replica raft.ServerID) raft.ServerID {
 
 // View is what is known about the cluster when its table is to be changed.
 type View struct {
-	Nodes  []raft.ServerID                 // the members of the cluster
-	Alive  bool                            // all of them
+	Nodes  []raft.ServerID                 // the voters of the cluster
 	Voters func(group int) []raft.ServerID // as the group's leader reports them; nil if none does
 }
 
 // Next is the next table, nil if there is nothing to change now: no replica is missing, all nodes have the same number, but for one, or some group is
 // not ready. It never changes more than one replica.
 func Next(t *Table, v View) *Table {
-	if !v.Alive || len(v.Nodes) < t.Replicas {
+	if len(v.Nodes) < t.Replicas {
 		return nil
 	}
 	p := planner{Table: t, load: map[raft.ServerID]int{}}

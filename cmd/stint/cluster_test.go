@@ -36,6 +36,12 @@ func ask(t *testing.T, address, command string) string {
 	return reply
 }
 
+// askLine is ask, with a long reply in one line, too.
+func askLine(t *testing.T, address, command string) string {
+	t.Helper()
+	return strings.Join(strings.Fields(ask(t, address, command)), " ")
+}
+
 // eventually repeats a command until a server gives the expected answer.
 func eventually(t *testing.T, address, command, want string) {
 	t.Helper()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -22,7 +23,7 @@ func TestNodesOfGroupsComeAndGo(t *testing.T) {
 	peers := testserver.ReserveAddresses(t, 4)
 	start := func(i, known int) *testserver.Process {
 		node := testserver.NewServer(t, program, "--node-id", fmt.Sprint("node", i+1), "--cluster-listen", peers[i], "--cluster-peers", strings.Join(peers[:known], ","),
-			"--bootstrap-expect", "3", "--dir", "state", "--admin", "", "--cluster-heartbeat", "1s", "--decide-timeout", "20s", "--groups", fmt.Sprint(groups))
+			"--bootstrap-expect", "3", "--dir", "state", "--admin", "127.0.0.1:0", "--cluster-heartbeat", "1s", "--decide-timeout", "20s", "--groups", fmt.Sprint(groups))
 		node.Start(t)
 		t.Cleanup(func() { node.Stop(t) })
 		node.AwaitReady(t)
@@ -33,12 +34,12 @@ func TestNodesOfGroupsComeAndGo(t *testing.T) {
 		node.AwaitFormed(t)
 		awaitGroups(t, node.Address)
 	}
-	left := 6
+	left := 7
 	take := func(of []*testserver.Process) {
 		t.Helper()
 		left--
 		for i := range 4 * groups { // keys of every group
-			if got := ask(t, of[i%len(of)].Address, fmt.Sprintf("TB.ACQUIRE key:%d 6 1/d", i)); !strings.HasPrefix(got, fmt.Sprintf("[1 6 %d ", left)) {
+			if got := ask(t, of[i%len(of)].Address, fmt.Sprintf("TB.ACQUIRE key:%d 7 1/d", i)); !strings.HasPrefix(got, fmt.Sprintf("[1 7 %d ", left)) {
 				t.Errorf("key:%d: %s, want %d left", i, got, left)
 			}
 		}
@@ -47,7 +48,7 @@ func TestNodesOfGroupsComeAndGo(t *testing.T) {
 		t.Helper()
 		for _, node := range of {
 			testwait.UntilNil(t, fmt.Sprintf("every group has %d voters", want), func() error {
-				if got := ask(t, node.Address, "RAFT GROUPS"); strings.Count(got, fmt.Sprintf(`"voters" %d`, want)) != groups {
+				if got := askLine(t, node.Address, "RAFT GROUPS"); strings.Count(got, fmt.Sprintf(`"voters" %d`, want)) != groups {
 					return fmt.Errorf("%s", got)
 				}
 				return nil
@@ -112,5 +113,19 @@ func TestNodesOfGroupsComeAndGo(t *testing.T) {
 	gone.AwaitReady(t)
 	nodes = append(nodes, gone)
 	voters(nodes, 4)
+	take(nodes)
+
+	if got := ask(t, gone.Address, "RAFT ADD node1 "+peers[0]+" NONVOTER"); got != "+OK" {
+		t.Error(got)
+	}
+	voters(nodes, 3)
+	for _, node := range nodes {
+		if got := askLine(t, node.Address, "RAFT GROUPS"); strings.Count(got, `"nonvoters" "node1"`) != groups {
+			t.Errorf("%s", got)
+		}
+	}
+	if top, err := testserver.Command(t, program, "top", "--once", "--admin", gone.Admin(t)).CombinedOutput(); err != nil || !regexp.MustCompile(`(?m)^node1 +nonvoter `).Match(top) {
+		t.Errorf("%v: %s", err, top)
+	}
 	take(nodes)
 }

@@ -75,7 +75,7 @@ func TestReplicasOnSomeNodes(t *testing.T) {
 	// A sixth node gets replicas, which leave others.
 	peers := make([]string, 6)
 	for i := range 5 {
-		peers[i] = regexp.MustCompile(fmt.Sprintf(`"id" "node%d" *"addr" "([^"]*)"`, i+1)).FindStringSubmatch(strings.Join(strings.Fields(ask(t, nodes[0].Address, "RAFT NODES")), " "))[1]
+		peers[i] = regexp.MustCompile(fmt.Sprintf(`"id" "node%d" *"addr" "([^"]*)"`, i+1)).FindStringSubmatch(askLine(t, nodes[0].Address, "RAFT NODES"))[1]
 	}
 	peers[5] = testserver.ReserveAddress(t)
 	sixth := testserver.NewServer(t, program, "--node-id", "node6", "--cluster-listen", peers[5], "--cluster-peers", strings.Join(peers, ","), "--bootstrap-expect", "5",
@@ -85,6 +85,16 @@ func TestReplicasOnSomeNodes(t *testing.T) {
 	sixth.AwaitReady(t)
 	testwait.UntilNil(t, "two groups have replicas on the sixth node, and all have three", func() error {
 		if got := ask(t, nodes[0].Address, "RAFT GROUPS"); strings.Count(got, "node6") < 2 || strings.Count(got, ",node") != 2*groups {
+			return fmt.Errorf("%s", got)
+		}
+		return nil
+	})
+	take(append(nodes, sixth))
+	if got := ask(t, sixth.Address, "RAFT ADD node6 "+peers[5]+" NONVOTER"); got != "+OK" {
+		t.Error(got)
+	}
+	testwait.UntilNil(t, "a nonvoter has no replicas", func() error {
+		if got := ask(t, sixth.Address, "RAFT GROUPS"); strings.Contains(got, "node6") || strings.Count(got, ",node") != 2*groups {
 			return fmt.Errorf("%s", got)
 		}
 		return nil

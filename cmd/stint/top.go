@@ -103,7 +103,8 @@ type topView struct {
 			Tokens int64
 		}
 	}
-	Cluster *topCluster
+	Cluster  *topCluster
+	Problems []struct{ Text string }
 }
 
 type topCluster struct {
@@ -155,6 +156,9 @@ func (v *topView) write(w io.Writer, host string) {
 	if s := v.Last; s != nil && s.Seconds > 0 {
 		fmt.Fprintf(w, "%.0f granted/s, %.0f denied/s, p50 %.3f ms, p99 %.3f ms\n", float64(s.Granted)/s.Seconds, float64(s.Denied)/s.Seconds, 1000*s.Median, 1000*s.Tail)
 	}
+	for _, p := range v.Problems {
+		fmt.Fprintf(w, "Problem: %s\n", shown(p.Text))
+	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	defer table.Flush()
 	if c := v.Cluster; c != nil {
@@ -167,7 +171,7 @@ func (v *topView) write(w io.Writer, host string) {
 			case m.Leader && len(c.Groups) == 0:
 				role = "leader"
 			case !m.Voter:
-				role = "not voting"
+				role = "nonvoter"
 			}
 			reachable := "yes"
 			switch {

@@ -60,10 +60,11 @@ func TestTopOfACluster(t *testing.T) {
 	v.Top.Mode = "off"
 	v.Cluster = &topCluster{NodeID: "a", Term: 7, Members: []topMember{{"a", true, true, true, 0}, {"b", true, false, false, 12}},
 		Groups: []topGroup{{1, "0-8191", "b", 3, 5, 99, []string{"b", "c"}}, {2, "8192-16383", "", 4, 0, 7, nil}}}
+	v.Problems = []struct{ Text string }{{"Node b cannot be reached"}}
 	var out strings.Builder
 	v.write(&out, "x")
 	lines := strings.Join(strings.Fields(out.String()), " ")
-	for _, want := range []string{"(term 7)", "a follower this node 0", "b leads 1 no 12", "1 b 3 5 99 0-8191 b c", "2 none 4 0 7 8192-16383", "--top-keys is off"} {
+	for _, want := range []string{"(term 7)", "Problem: Node b cannot be reached", "a follower this node 0", "b leads 1 no 12", "1 b 3 5 99 0-8191 b c", "2 none 4 0 7 8192-16383", "--top-keys is off"} {
 		if !strings.Contains(lines, want) {
 			t.Errorf("it does not contain %q:\n%s", want, &out)
 		}

@@ -96,6 +96,7 @@ type Group struct {
 	Healthy             bool     // here
 	Voters              int      // that are reachable
 	Replicas            []string // the nodes that vote
+	Nonvoters           []string // its other members: nonvoters, and those that do not have the state yet
 }
 
 // Member is one node of the cluster.

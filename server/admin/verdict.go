@@ -86,7 +86,11 @@ var checks = []check{
 		if s.Cluster == nil {
 			return ""
 		}
-		return lostNodes(s.Cluster.Members)
+		text := lostNodes(s.Cluster.Members)
+		if s.Cluster.Replicas > 0 && slices.ContainsFunc(s.Cluster.Members, func(m clusterstatus.Member) bool { return m.Voter && !m.Reachable }) {
+			text += "; no replica moves before all answer, or RAFT REMOVE"
+		}
+		return text
 	}},
 	{"memory", false, runbookMemory, func(s seen) string {
 		if s.MaxBytes == 0 || float64(s.KeyBytes) <= memoryAlmostFull*float64(s.MaxBytes) {

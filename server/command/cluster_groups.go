@@ -113,6 +113,7 @@ func runRaftGroups(m Membership, _ Session, w *resp.Writer, _ [][]byte) {
 		fields := []field{
 			{"group", int64(g.Number)}, {"slots", fmt.Sprintf("%d-%d", g.FirstSlot, g.LastSlot)}, {"leader_id", g.LeaderID}, {"term", int64(g.Term)},
 			{"commit_index", int64(g.CommitIndex)}, {"applied_index", int64(g.AppliedIndex)}, {"log_bytes", g.LogBytes}, {"healthy", g.Healthy}, {"voters", int64(g.Voters)},
+			{"nonvoters", strings.Join(g.Nonvoters, ",")},
 		}
 		if st.Replicas > 0 {
 			fields = append(fields, field{"replicas", strings.Join(g.Replicas, ",")})

@@ -96,7 +96,7 @@ const reported = ["granted", "denied", "connections"];
 function roleOf(m, groups) {
   const led = groups.filter((g) => g.leader === m.id).map((g) => g.group);
   if (led.length) return `leads ${led.join(", ")}`;
-  return m.leader && !groups.length ? "leader" : m.voter ? "follower" : "follower without a vote";
+  return m.leader && !groups.length ? "leader" : m.voter ? "follower" : "nonvoter";
 }
 
 function showCluster(o) {
