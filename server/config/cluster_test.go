@@ -45,7 +45,6 @@ func TestClusterContradictions(t *testing.T) {
 		{"replicas of one group", func(c *Config) { c.ClusterReplicas = 3 }, []string{"cluster-replicas (3)", "groups"}},
 		{"an even number of replicas", func(c *Config) { c.Groups, c.ClusterReplicas = 4, 2 }, []string{"cluster-replicas (2)", "3 or 5"}},
 		{"more replicas than nodes", func(c *Config) { c.Groups, c.ClusterReplicas = 4, 5 }, []string{"cluster-replicas (5)", "cluster-peers"}},
-		{"groups with a home elsewhere", func(c *Config) { c.Groups, c.Upstream, c.UpstreamKeys = 2, []string{"a:1"}, []string{"x"} }, []string{"groups (2)", "upstream"}},
 		{"imports itself", func(c *Config) { c.ClusterImport = "data" }, []string{"cluster-import", "another directory"}},
 		{"no TLS", func(c *Config) {
 			c.ClusterListen, c.ClusterPeers = "10.0.0.7:7379", []string{"10.0.0.7:7379", "10.0.0.8:7379", "10.0.0.9:7379"}

@@ -82,7 +82,7 @@ func TestKeysInDemandAreBounded(t *testing.T) {
 // 256 operations on loans are under way. Others wait until one ends, for as long as a request may take.
 func TestExchangesAreBounded(t *testing.T) {
 	const most = 256
-	u := New(Options{Timeout: time.Millisecond, Addresses: []string{"127.0.0.1:0"}, Leads: func() bool { return false }, Log: slog.New(slog.DiscardHandler)})
+	u := New(Options{Timeout: time.Millisecond, Addresses: []string{"127.0.0.1:0"}, Replicas: func() []Replica { return nil }, Log: slog.New(slog.DiscardHandler)})
 	defer u.Close(t.Context())
 	if cap(u.slots) != most {
 		t.Fatalf("%d have a place, want %d", cap(u.slots), most)

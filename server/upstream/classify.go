@@ -51,7 +51,7 @@ func (u *Upstream) classify(op *engine.Op) kind {
 	case engine.AcquireAll:
 		return refuseIf(u.anyOfHome(op.Parts))
 	case engine.Check:
-		return refuseIf(u.anyOfHome(u.opt.Store.Asked(op)))
+		return refuseIf(u.anyOfHome(u.opt.Policies.Asked(op)))
 	case engine.Reserve:
 		return refuseIf(u.ofHome(op.Key) || u.classify(op.Request()) != handOn)
 	case engine.SetPolicy, engine.SetOverride:
