@@ -135,7 +135,7 @@ func (k groupKeys) replicas() (all []upstream.Replica) {
 // DatabaseLen implements [command.Keyspace].
 func (k groupKeys) DatabaseLen(number uint8) (sum int) {
 	k.led(1, func(_ int, s *store.Store, _ int64) bool {
-		sum += s.DatabaseLen(number) - int(s.PurseCount())
+		sum += s.DatabaseLen(number) - int(s.AwayPurseCount())
 		return true
 	})
 	return sum
