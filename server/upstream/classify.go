@@ -100,10 +100,7 @@ func (u *Upstream) mayNameHome(parts []engine.Op) bool {
 	for i := range parts {
 		key, _, _ := strings.Cut(string(parts[i].Key), "{")
 		for _, pattern := range u.opt.Keys {
-			if at := strings.IndexAny(pattern, `*?[\`); at >= 0 {
-				pattern = pattern[:at]
-			}
-			if strings.HasPrefix(key, pattern) || strings.HasPrefix(pattern, key) {
+			if begin := glob.Prefix(pattern); strings.HasPrefix(key, begin) || strings.HasPrefix(begin, key) {
 				return true
 			}
 		}
