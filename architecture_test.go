@@ -106,7 +106,7 @@ var within = map[string][]string{
 	"server/memlimit":           {"engine", "server/clock", "server/command", "server/config", "server/sysmem"},
 	"server/stats":              {"server/command", "server/metrics"},
 	"server/config":             {"engine", "engine/glob", "internal/spelling", "server/ratefields"},
-	"server/upstream":           {"engine", "engine/glob", "engine/purse", "internal/atomicfile", "server/command", "server/decider"},
+	"server/upstream":           {"engine", "engine/glob", "engine/purse", "engine/slot", "internal/atomicfile", "server/command", "server/decider"},
 	"server/command":            {"engine", "engine/datatype", "engine/glob", "engine/script", "engine/slot", "server/pubsub", "server/resp", "server/tracking", "internal/clusterstatus", "internal/spelling"},
 	"engine/reservation":        {"engine", "engine/glob", "engine/layout"},
 	"engine/script/ctext":       {},

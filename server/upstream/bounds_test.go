@@ -48,7 +48,7 @@ func TestRequestsToHomeAreBounded(t *testing.T) {
 // 65,536 keys are in demand, and 4096 requests wait for one of them.
 func TestKeysInDemandAreBounded(t *testing.T) {
 	const keys, waiters = 65536, 4096
-	u := &Upstream{keys: map[string]*key{}, home: &home{}, stop: make(chan struct{})}
+	u := &Upstream{keys: map[string]*key{}, home: &routes{first: &home{}}, stop: make(chan struct{})}
 	for i := range keys {
 		if u.keyOf([]byte(strconv.Itoa(i))) == nil {
 			t.Fatalf("key %d has no place", i+1)
@@ -62,7 +62,7 @@ func TestKeysInDemandAreBounded(t *testing.T) {
 		return &acquire{op: engine.Op{Verb: engine.Acquire, Key: []byte(key), Limit: limit, Tokens: 1}, until: time.Now().Add(time.Hour), done: func() {}}
 	}
 	u.askBeyond(request("more"))
-	if n := len(u.home.waiting); n != 1 {
+	if n := len(u.home.first.waiting); n != 1 {
 		t.Errorf("%d requests for a key without a place go to home, want 1", n)
 	}
 	k := u.keyOf([]byte("0"))

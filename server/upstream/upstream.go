@@ -69,7 +69,7 @@ const (
 // Upstream decides on keys of home, and hands on operations on others. It implements [decider.Decider].
 type Upstream struct {
 	opt   Options
-	home  *home
+	home  *routes
 	slots chan struct{} // has room for each exchange with home
 
 	mu   sync.Mutex
@@ -88,17 +88,18 @@ type counts struct {
 // New connects to home. Close ends it.
 func New(o Options) *Upstream {
 	u := &Upstream{opt: o, slots: make(chan struct{}, maxExchanges), keys: map[string]*key{}, stop: make(chan struct{})}
-	u.home = &home{addresses: o.Addresses, dial: dialer(o.TLS), log: o.Log}
+	first := &home{addresses: o.Addresses, dial: dialer(o.TLS), log: o.Log}
 	switch {
 	case o.User != "":
-		u.home.login = []string{"AUTH", o.User, o.Password}
+		first.login = []string{"AUTH", o.User, o.Password}
 	case o.Password != "":
-		u.home.login = []string{"AUTH", o.Password}
+		first.login = []string{"AUTH", o.Password}
 	}
+	u.home = &routes{first: first, named: map[string]*home{}, bySlot: map[int]string{}}
 	if o.Alone {
 		u.dropAll()
 	}
-	u.home.start()
+	first.start()
 	u.background.Go(u.tidy)
 	return u
 }
