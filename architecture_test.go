@@ -194,6 +194,7 @@ func TestImports(t *testing.T) {
 			switch {
 			case f.isTest() && (slices.Contains(forTests, ours) || to == "internal"):
 			case part == "cluster" && f.isTest() && ours == "server/command": // the simulation runs real scripts
+			case f.name == "cluster/upstream_faults_test.go" && ours == "server/upstream": // goes through faults on simulated nodes
 			case f.name == "server/cluster_player_test.go" && strings.HasPrefix(ours, "cluster"): // plays the transcripts on three nodes
 			case isNarrow && !f.isTest():
 				if ours != dir && !slices.Contains(inner, ours) && !(slices.Contains(ofEngine, ours) && slices.Contains(inner, "engine")) {

@@ -25,9 +25,11 @@ func (s *state) connectUpstream(cfg *config.Config, keys *store.Store, log *slog
 	if o.Password, err = readPassword(cfg.UpstreamPasswordFile); err != nil {
 		return nil, err
 	}
-	if o.TLS, err = upstreamTLS(cfg); err != nil {
+	secrets, err := upstreamTLS(cfg)
+	if err != nil {
 		return nil, err
 	}
+	o.Dial = upstream.Dialer(secrets)
 	if s.cluster != nil {
 		o.Holder = func() string { return s.cluster.Status().ClusterID }
 	} else {

@@ -35,7 +35,7 @@ var (
 // home is one connection to the home cluster. Requests are sent together, and answered in order.
 type home struct {
 	addresses []string
-	dial      func(ctx context.Context, address string) (net.Conn, error)
+	dial      Dial
 	login     []string // the words of AUTH, nil for none
 	log       *slog.Logger
 	gone      func() // called when attempts to connect have failed for so long that there are no more; nil to go on
@@ -237,8 +237,11 @@ func (h *home) status() (connected bool, failure string) {
 	return h.current != nil, h.failure
 }
 
-// dialer returns the function that connects to an address, with TLS if secrets is not nil.
-func dialer(secrets *tls.Config) func(context.Context, string) (net.Conn, error) {
+// Dial connects to an address.
+type Dial func(ctx context.Context, address string) (net.Conn, error)
+
+// Dialer connects by TCP, with TLS if secrets is not nil.
+func Dialer(secrets *tls.Config) Dial {
 	plain := &net.Dialer{KeepAlive: pingEvery}
 	if secrets == nil {
 		return func(ctx context.Context, address string) (net.Conn, error) {

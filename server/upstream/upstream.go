@@ -1,7 +1,6 @@
 package upstream
 
 import (
-	"crypto/tls"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -16,10 +15,10 @@ import (
 // Options describe the home cluster, and the store that holds its tokens.
 type Options struct {
 	Addresses []string
-	Keys      []string // patterns of package glob: the keys whose limits have their home there
-	User      string   // "" for the user default
-	Password  string   // "" for none
-	TLS       *tls.Config
+	Keys      []string      // patterns of package glob: the keys whose limits have their home there
+	User      string        // "" for the user default
+	Password  string        // "" for none
+	Dial      Dial          // nil for TCP without TLS
 	Timeout   time.Duration // of a request to home
 
 	Decider  decider.Decider // of the store
@@ -87,8 +86,11 @@ type counts struct {
 
 // New connects to home. Close ends it.
 func New(o Options) *Upstream {
+	if o.Dial == nil {
+		o.Dial = Dialer(nil)
+	}
 	u := &Upstream{opt: o, slots: make(chan struct{}, maxExchanges), keys: map[string]*key{}, stop: make(chan struct{})}
-	first := &home{addresses: o.Addresses, dial: dialer(o.TLS), log: o.Log}
+	first := &home{addresses: o.Addresses, dial: o.Dial, log: o.Log}
 	switch {
 	case o.User != "":
 		first.login = []string{"AUTH", o.User, o.Password}
