@@ -77,6 +77,7 @@ func join(cfg config.Config, keys *store.Store, groups []*store.Store, files des
 		replicas: func() []upstream.Replica {
 			return []upstream.Replica{{Store: keys, Now: group.Now, Leads: func() bool { leads, _ := group.Leads(); return leads }}}
 		},
+		clusterID:          func() string { return group.Cluster().ClusterID },
 		backup:             node.Backup,
 		transferLeadership: node.HandOver,
 		failed:             node.Failed(),

@@ -31,7 +31,7 @@ func (s *state) connectUpstream(cfg *config.Config, keys *store.Store, log *slog
 	}
 	o.Dial = upstream.Dialer(secrets)
 	if s.cluster != nil {
-		o.Holder = func() string { return s.cluster.Status().ClusterID }
+		o.Holder = s.clusterID
 	} else {
 		id, err := upstream.HolderID(cfg.Dir)
 		if err != nil {

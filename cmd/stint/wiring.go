@@ -25,6 +25,7 @@ type state struct {
 	banner             string                          // for the first lines of output
 	transferLeadership func(ctx context.Context) error // transfers the leadership before this node ends; nil without a cluster
 	replicas           func() []upstream.Replica       // of the keys that this process has
+	clusterID          func() string                   // "" before the cluster is formed; nil without a cluster
 	backup             server.Backup
 	upstream           info.Upstream        // nil without a home cluster
 	changed            func(*config.Config) // takes settings that were changed; nil if none matter

@@ -43,6 +43,15 @@ func TestRegionOfGroups(t *testing.T) {
 			testwait.Until(t, "tokens of each key are granted", func() bool { return l.granted.Load() >= before+200 })
 		}
 	}
+	testwait.Until(t, "a key with tokens of home is one of the region's keys", func() bool {
+		sum := int64(0)
+		for _, n := range nodes {
+			c := dial(t, n.Address)
+			keys, _ := c.do("DBSIZE")
+			sum += keys[0]
+		}
+		return sum == int64(len(loads))
+	})
 	local := int64(0)
 	for _, n := range []*testserver.Process{nodes[1], home[2], nodes[2]} {
 		goOn()
