@@ -99,3 +99,18 @@ func TestExchangesAreBounded(t *testing.T) {
 		t.Errorf("after the end of one: %v, and %d are under way", err, len(u.slots))
 	}
 }
+
+// Connections to 64 nodes that home has named are kept; a key of another one stays with the first node.
+func TestNamedNodesAreBounded(t *testing.T) {
+	const most = 64
+	u := New(Options{Timeout: time.Millisecond, Addresses: []string{"127.0.0.1:0"}, Replicas: func() []Replica { return nil }, Log: slog.New(slog.DiscardHandler)})
+	defer u.Close(t.Context())
+	for i := range most {
+		if u.home.move(i, "127.0.0.1:0#"+strconv.Itoa(i)) == nil {
+			t.Fatalf("node %d has no place", i+1)
+		}
+	}
+	if u.home.move(most, "127.0.0.1:0") != nil || u.home.of(most) != u.home.first {
+		t.Error("one more node has a place")
+	}
+}
