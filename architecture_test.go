@@ -105,8 +105,8 @@ var within = map[string][]string{
 	"server/latency":            {"server/clock", "server/command", "server/config"},
 	"server/memlimit":           {"engine", "server/clock", "server/command", "server/config", "server/sysmem"},
 	"server/stats":              {"server/command", "server/metrics"},
-	"server/config":             {"engine", "internal/spelling", "server/ratefields"},
-	"server/upstream":           {"engine", "engine/glob", "engine/purse", "internal/atomicfile", "internal/closenotify", "server/command", "server/decider"},
+	"server/config":             {"engine", "engine/glob", "internal/spelling", "server/ratefields"},
+	"server/upstream":           {"engine", "engine/glob", "engine/purse", "engine/slot", "internal/atomicfile", "internal/closenotify", "server/command", "server/decider"},
 	"server/command":            {"engine", "engine/datatype", "engine/glob", "engine/script", "engine/slot", "server/pubsub", "server/resp", "server/tracking", "internal/clusterstatus", "internal/spelling"},
 	"engine/reservation":        {"engine", "engine/glob", "engine/layout"},
 	"engine/script/ctext":       {},
@@ -194,6 +194,7 @@ func TestImports(t *testing.T) {
 			switch {
 			case f.isTest() && (slices.Contains(forTests, ours) || to == "internal"):
 			case part == "cluster" && f.isTest() && ours == "server/command": // the simulation runs real scripts
+			case f.name == "cluster/upstream_faults_test.go" && ours == "server/upstream": // goes through faults on simulated nodes
 			case f.name == "server/cluster_player_test.go" && strings.HasPrefix(ours, "cluster"): // plays the transcripts on three nodes
 			case isNarrow && !f.isTest():
 				if ours != dir && !slices.Contains(inner, ours) && !(slices.Contains(ofEngine, ours) && slices.Contains(inner, "engine")) {

@@ -7,9 +7,8 @@ import (
 	"io"
 
 	"github.com/stintdb/stint/cluster/fsm"
-	"github.com/stintdb/stint/engine/database"
 	"github.com/stintdb/stint/engine/keyspace"
-	"github.com/stintdb/stint/engine/slot"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // Backup writes the cluster's state, with everything acknowledged before the call, in the format of package persistence: that of
@@ -38,12 +37,9 @@ func (n *Node) Backup(ctx context.Context, to io.Writer, stale bool) (keys int64
 		defer state.Close()
 		states = append(states, state)
 	}
-	return fsm.WriteBackup(to, states, func(number int, e *keyspace.Entry) bool {
-		return number == 0 || isOfGroup(e, number, len(groups)) // or a purse: its tokens are lent, at home
-	})
+	return fsm.WriteBackup(to, states, func(e *keyspace.Entry) bool { return !isPurse(e) })
 }
 
-// isOfGroup reports whether a group of keys has the slot of an entry's key.
-func isOfGroup(e *keyspace.Entry, number, groups int) bool {
-	return slot.GroupOf(slot.Of(database.KeyOf(e.Key)), groups) == number
-}
+// isPurse reports whether an entry is tokens that its key's home has lent to this cluster or a group of it. Home counts them for that one alone, so no
+// copy may have them.
+func isPurse(e *keyspace.Entry) bool { return e.Limit.Algorithm.Home() != limits.NoAlgorithm }

@@ -212,7 +212,7 @@ func (w *world) kill(name string) {
 	w.mu.Unlock()
 	if n != nil {
 		w.hot.voided.Add(n.Group().Status().VoidedTokens)
-		end(n)
+		w.end(n)
 	}
 }
 

@@ -27,7 +27,7 @@ type Source struct {
 }
 
 // Import initializes the cluster's state, as [group.Group.Import] does. Each group of keys gets its own keys, of all policies and scripts, and
-// group 0 is the last: once it has its state, all have, and not before do they decide. Reservations for which [CrossesGroups] is true are left out.
+// group 0 is the last: once it has its state, all have, and not before do they decide. Purses are left out, and reservations for which [CrossesGroups] is true.
 //
 // Where there are groups of keys, the cluster must have been formed to begin with this import, by [Options].ImportName of a founder. Any node may end
 // the work of another.
@@ -101,6 +101,8 @@ func (o *Options) partsOfImport() int {
 // partOf is the group that an entry of an import belongs to, below 0 for none.
 func (o *Options) partOf(e keyspace.Entry) int {
 	switch {
+	case isPurse(&e):
+		return -1
 	case o.Groups < 2:
 		return 0
 	case CrossesGroups(&e, o.Groups):

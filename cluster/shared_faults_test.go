@@ -225,8 +225,8 @@ func (l *sharedLedger) idle(n *Node) error {
 		}
 	}
 	for number, s := range n.opt.KeyStores {
-		if s.PurseCount() != 0 {
-			return fmt.Errorf("group %d still has %d purses", number+1, s.PurseCount())
+		if s.AwayPurseCount() != 0 {
+			return fmt.Errorf("group %d still has %d purses", number+1, s.AwayPurseCount())
 		}
 	}
 	return nil

@@ -228,6 +228,7 @@ type simulated struct {
 	replicas    int // of each; 0 for one on every node
 	shared      []string
 	imports     map[string]string // that nodes bring to it
+	ending      func(n *Node)     // called before a node ends; nil for nothing
 	onImport    func(number int)  // see Options
 	nodes       map[string]*Node
 	everStarted []*Node
@@ -349,9 +350,16 @@ func (s *simulated) skewOf(name string) time.Duration {
 
 func (s *simulated) kill(name string) {
 	if n := s.nodes[name]; n != nil {
-		end(n)
+		s.end(n)
 		delete(s.nodes, name)
 	}
+}
+
+func (s *simulated) end(n *Node) {
+	if s.ending != nil {
+		s.ending(n)
+	}
+	end(n)
 }
 
 func end(n *Node) {

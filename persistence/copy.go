@@ -15,13 +15,13 @@ var errTooMany = errors.New("has records after its last one")
 
 // CopyState copies the output of [WriteState]. It returns the number of entries and of bytes written.
 func CopyState(to io.Writer, from io.Reader) (states, bytes int64, err error) {
-	return CopyStates(to, []io.Reader{from}, func(_ int, _ int64, e keyspace.Entry) (keyspace.Entry, bool, error) { return e, true, nil })
+	return CopyStates(to, []io.Reader{from}, func(_ int64, e keyspace.Entry) (keyspace.Entry, bool, error) { return e, true, nil })
 }
 
 // CopyStates copies several states as one, and writes the result of edit for each entry, which is valid during the call and keeps the time of its block.
-// Edit gets the number of the entry's state, and may leave the entry out: no key may be in two of them. Policies and scripts are those of the first
+// Edit may leave the entry out: no key may be in two of them. Policies and scripts are those of the first
 // state; all have the same.
-func CopyStates(to io.Writer, from []io.Reader, edit func(state int, now int64, e keyspace.Entry) (edited keyspace.Entry, keep bool, err error)) (states, bytes int64, err error) {
+func CopyStates(to io.Writer, from []io.Reader, edit func(now int64, e keyspace.Entry) (edited keyspace.Entry, keep bool, err error)) (states, bytes int64, err error) {
 	c := &copier{out: blockWriter{to: to}, edit: edit}
 	sources, keys := make([]*blockReader, len(from)), int64(0)
 	for i, in := range from {
@@ -43,7 +43,7 @@ func CopyStates(to io.Writer, from []io.Reader, edit func(state int, now int64, 
 // copier is the handler of [CopyStates].
 type copier struct {
 	out    blockWriter
-	edit   func(state int, now int64, e keyspace.Entry) (edited keyspace.Entry, keep bool, err error)
+	edit   func(now int64, e keyspace.Entry) (edited keyspace.Entry, keep bool, err error)
 	states int64 // written
 
 	source int // the number of the state that is read
@@ -85,7 +85,7 @@ func (c *copier) change(change keyspace.Change) error {
 	switch {
 	case change.Kind == keyspace.Changed:
 		c.read++
-		edited, keep, err := c.edit(c.source, c.now, change.Entry)
+		edited, keep, err := c.edit(c.now, change.Entry)
 		if err != nil {
 			return recordError(change, err)
 		}

@@ -13,11 +13,11 @@ import (
 
 // WriteBackup writes those entries of the states of several groups that keep accepts, and the policies of the first, in the format of package
 // persistence. Tokens lent to nodes and groups count as spent. It returns the number of keys written.
-func WriteBackup(to io.Writer, states []io.Reader, keep func(state int, e *keyspace.Entry) bool) (keys int64, err error) {
+func WriteBackup(to io.Writer, states []io.Reader, keep func(e *keyspace.Entry) bool) (keys int64, err error) {
 	v := newLoanVoider()
 	defer v.close()
-	keys, _, err = persistence.CopyStates(to, states, func(state int, now int64, e keyspace.Entry) (keyspace.Entry, bool, error) {
-		if !keep(state, &e) {
+	keys, _, err = persistence.CopyStates(to, states, func(now int64, e keyspace.Entry) (keyspace.Entry, bool, error) {
+		if !keep(&e) {
 			return e, false, nil
 		}
 		e, err := v.void(now, e)

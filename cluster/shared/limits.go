@@ -39,7 +39,7 @@ type Replica struct {
 
 // Store is the part of a group's store that has its purses and loans.
 type Store interface {
-	PurseCount() int64
+	AwayPurseCount() int64
 	Purses(visit func(key []byte, limit limits.Limit, p purse.Purse))
 	LentKeys() int64
 	Shards() int

@@ -241,3 +241,27 @@ func TestOperationsOnALoanAtTheSameTime(t *testing.T) {
 		})
 	}
 }
+
+// A purse of a key in the key's own group has tokens of another cluster: they stay when nobody uses them.
+func TestTokensOfAnotherClusterStay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGroups(t)
+		defer g.close()
+		ctx, cancel := context.WithCancel(t.Context())
+		l := g.node(ctx)
+		defer l.Close()
+		defer cancel()
+		g.lend(l, 5) // so that group has purses of both kinds
+		kept, _ := limit.InPurse()
+		prepared := l.do(away, engine.Op{Verb: engine.Prepare, Key: []byte("user"), Limit: kept})[0]
+		p := purse.Of(&prepared)
+		l.do(away, p.Answered([]byte("user"), 7, p.Number))
+		time.Sleep(idleAfter + 2*tidyEvery)
+		if s := g.stores[away]; s.PurseCount() != 1 || s.AwayPurseCount() != 0 {
+			t.Errorf("%d purses of the other cluster, and %d of the other group", s.PurseCount(), s.AwayPurseCount())
+		}
+		if got := l.do(away, engine.Op{Verb: engine.Look, Key: []byte("user")})[0]; got.Remaining != 7 {
+			t.Errorf("%d tokens are left of 7", got.Remaining)
+		}
+	})
+}

@@ -20,7 +20,7 @@ func (l *Limits) tidy() {
 			lost = l.voidLost(lost)
 		case <-ticks.C:
 			for _, g := range l.opt.Replicas() {
-				if g.Store.PurseCount() > 0 && g.Leads() {
+				if g.Store.AwayPurseCount() > 0 && g.Leads() {
 					l.returnUnused(g)
 				}
 			}
@@ -41,7 +41,7 @@ func (l *Limits) returnUnused(g Replica) {
 	var all []idle
 	now := g.Now()
 	g.Store.Purses(func(name []byte, limit limits.Limit, p purse.Purse) {
-		if now-p.UsedAt >= int64(idleAfter) && len(all) < maxIdle {
+		if now-p.UsedAt >= int64(idleAfter) && len(all) < maxIdle && l.opt.Router.IsAway(g.Number, name) { // others are of upstream
 			limit.Algorithm = limit.Algorithm.Home()
 			all = append(all, idle{append([]byte(nil), name...), limit})
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/stintdb/stint/server/admin"
 	"github.com/stintdb/stint/server/blocking"
 	"github.com/stintdb/stint/server/config"
+	"github.com/stintdb/stint/server/upstream"
 )
 
 // join starts a node. It looks for the others in the background; until the cluster is formed, requests are answered
@@ -72,8 +73,11 @@ func join(cfg config.Config, keys *store.Store, groups []*store.Store, files des
 	}
 	s := &state{
 		decider: group, keys: clusterKeys{keys, group}, clock: newClock(0), cluster: &membership{node, cfg.Redirect == "moved", cfg.DecideTimeout, ctx},
-		banner:             fmt.Sprintf("node %s of a cluster, at %s for other nodes; its log is in %s", cfg.NodeID, cfg.PeerAddress(), cfg.Dir),
-		now:                group.Now,
+		banner: fmt.Sprintf("node %s of a cluster, at %s for other nodes; its log is in %s", cfg.NodeID, cfg.PeerAddress(), cfg.Dir),
+		replicas: func() []upstream.Replica {
+			return []upstream.Replica{{Store: keys, Now: group.Now, Leads: func() bool { leads, _ := group.Leads(); return leads }}}
+		},
+		clusterID:          func() string { return group.Cluster().ClusterID },
 		backup:             node.Backup,
 		transferLeadership: node.HandOver,
 		failed:             node.Failed(),
@@ -88,7 +92,8 @@ func join(cfg config.Config, keys *store.Store, groups []*store.Store, files des
 		},
 	}
 	if cfg.Groups > 1 {
-		s.decider, s.keys = node, groupKeys{keys, node, groups}
+		all := groupKeys{keys, node, groups}
+		s.decider, s.keys, s.replicas = node, all, all.replicas
 	}
 	return s, nil
 }

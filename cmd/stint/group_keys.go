@@ -11,6 +11,7 @@ import (
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/slot"
 	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/server/upstream"
 )
 
 // groupKeys are the stores of a node's groups as one. The first, of group 0, has the policies and no keys. What clients see of all keys
@@ -121,10 +122,20 @@ func (k groupKeys) led(from int, visit func(number int, s *store.Store, now int6
 	}
 }
 
+// replicas are the groups of keys that this node has.
+func (k groupKeys) replicas() (all []upstream.Replica) {
+	for number, g := range k.node.KeyGroups() {
+		if k.node.HasReplica(number) {
+			all = append(all, upstream.Replica{Store: k.keys[number-1], Now: g.Now, Leads: func() bool { leads, _ := g.Leads(); return leads }})
+		}
+	}
+	return all
+}
+
 // DatabaseLen implements [command.Keyspace].
 func (k groupKeys) DatabaseLen(number uint8) (sum int) {
 	k.led(1, func(_ int, s *store.Store, _ int64) bool {
-		sum += s.DatabaseLen(number) - int(s.PurseCount())
+		sum += s.DatabaseLen(number) - int(s.AwayPurseCount())
 		return true
 	})
 	return sum

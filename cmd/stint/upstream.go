@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/stintdb/stint/engine/store"
-	"github.com/stintdb/stint/internal/clusterstatus"
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/upstream"
 )
@@ -21,23 +20,24 @@ func (s *state) connectUpstream(cfg *config.Config, keys *store.Store, log *slog
 	}
 	o := upstream.Options{
 		Addresses: cfg.Upstream, Keys: cfg.UpstreamKeys, User: cfg.UpstreamUser, Timeout: cfg.UpstreamTimeout,
-		Decider: s.decider, Store: keys, Now: s.now, Alone: s.cluster == nil, Log: log,
+		Decider: s.decider, Policies: keys, Replicas: s.replicas, Alone: s.cluster == nil, Log: log,
 	}
 	if o.Password, err = readPassword(cfg.UpstreamPasswordFile); err != nil {
 		return nil, err
 	}
-	if o.TLS, err = upstreamTLS(cfg); err != nil {
+	secrets, err := upstreamTLS(cfg)
+	if err != nil {
 		return nil, err
 	}
+	o.Dial = upstream.Dialer(secrets)
 	if s.cluster != nil {
-		o.Holder = func() string { return s.cluster.Status().ClusterID }
-		o.Leads = func() bool { return s.cluster.Status().State == clusterstatus.Leader }
+		o.Holder = s.clusterID
 	} else {
 		id, err := upstream.HolderID(cfg.Dir)
 		if err != nil {
 			return nil, err
 		}
-		o.Holder, o.Leads = func() string { return id }, func() bool { return true }
+		o.Holder = func() string { return id }
 	}
 	u := upstream.New(o)
 	s.decider, s.upstream = u, u

@@ -12,6 +12,7 @@ import (
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/decider"
 	"github.com/stintdb/stint/server/info"
+	"github.com/stintdb/stint/server/upstream"
 )
 
 // state is the decider and its storage: of this process alone, or of the cluster that it is a node of.
@@ -23,7 +24,8 @@ type state struct {
 	cluster            server.Membership               // nil without a cluster
 	banner             string                          // for the first lines of output
 	transferLeadership func(ctx context.Context) error // transfers the leadership before this node ends; nil without a cluster
-	now                func() int64                    // of decisions
+	replicas           func() []upstream.Replica       // of the keys that this process has
+	clusterID          func() string                   // "" before the cluster is formed; nil without a cluster
 	backup             server.Backup
 	upstream           info.Upstream        // nil without a home cluster
 	changed            func(*config.Config) // takes settings that were changed; nil if none matter
@@ -45,7 +47,9 @@ func openState(cfg config.Config, keys *store.Store, groups []*store.Store, file
 	}
 	s := &state{
 		decider: &decider.Local{Store: keys, Clock: local.clock, Durable: local.durable()}, keys: keys, clock: local.clock,
-		now:    local.clock.Now,
+		replicas: func() []upstream.Replica {
+			return []upstream.Replica{{Store: keys, Now: local.clock.Now, Leads: func() bool { return true }}}
+		},
 		backup: local.backup(keys),
 		banner: "limits are kept in memory only; a restart forgets them. To keep them on disk, start with --dir PATH",
 		stop:   local.stop,

@@ -1,13 +1,24 @@
 // Package glob matches texts with patterns as Redis writes them. Every node of a cluster must find the same.
 package glob
 
-import "math"
+import (
+	"math"
+	"strings"
+)
 
 // Match reports whether text matches a glob pattern as Redis writes them: * any run, ? any byte, [a-c] and [^a-c] one of
 // a set, \ takes the next byte literally. It takes at most len(pattern)·len(text) steps for any pattern.
 func Match(pattern, text string) bool {
 	matches, _ := MatchWithin(pattern, text, math.MaxInt)
 	return matches
+}
+
+// Prefix is the beginning of every text that matches a pattern: the pattern up to its first special character.
+func Prefix(pattern string) string {
+	if at := strings.IndexAny(pattern, `*?[\`); at >= 0 {
+		return pattern[:at]
+	}
+	return pattern
 }
 
 // MatchWithin is [Match] with a bound on the steps. It returns the number of steps taken.

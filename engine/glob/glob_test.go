@@ -31,6 +31,14 @@ func TestMatch(t *testing.T) {
 	}
 }
 
+func TestPrefix(t *testing.T) {
+	for pattern, want := range map[string]string{"": "", "*": "", "a:*b": "a:", "a?": "a", "a[bc]": "a", `a\*b`: "a", "a:b": "a:b"} {
+		if got := Prefix(pattern); got != want {
+			t.Errorf("%s: %s, want %s", pattern, got, want)
+		}
+	}
+}
+
 // Patterns that make a backtracking matcher take forever are done at once.
 func TestMatchIsQuick(t *testing.T) {
 	pattern, text := strings.Repeat("a*", 2000)+"b", strings.Repeat("a", 4000)

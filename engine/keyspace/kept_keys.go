@@ -16,7 +16,7 @@ func (k *keptKeys) add(mem *memory, key []byte, a limits.Algorithm) {
 		mem.lentKeys.Add(1)
 	case a.Home() != limits.NoAlgorithm:
 		put(&k.purses, key)
-		mem.purses.Add(1)
+		mem.Count(key, 1)
 	}
 }
 
@@ -34,12 +34,14 @@ func (k *keptKeys) drop(mem *memory, key []byte, a limits.Algorithm) {
 		mem.lentKeys.Add(-1)
 	case a.Home() != limits.NoAlgorithm:
 		delete(k.purses, string(key))
-		mem.purses.Add(-1)
+		mem.Count(key, -1)
 	}
 }
 
 func (k *keptKeys) clear(mem *memory) {
 	mem.lentKeys.Add(-int64(len(k.lent)))
-	mem.purses.Add(-int64(len(k.purses)))
+	for key := range k.purses {
+		mem.Count([]byte(key), -1)
+	}
 	*k = keptKeys{}
 }

@@ -28,10 +28,11 @@ const defaultShards = 1024
 
 // Config configures a keyspace.
 type Config struct {
-	MaxBytes   int64     // bound on the memory of entries, 0 for none
-	Replicated bool      // new keys are refused by operations only, never for the keyspace's own memory
-	Shards     int       // a power of two up to 65536; 0 for the default of 1024
-	Beside     *Keyspace // one of the same shards and hashes, or nil
+	MaxBytes   int64                 // bound on the memory of entries, 0 for none
+	Replicated bool                  // new keys are refused by operations only, never for the keyspace's own memory
+	Shards     int                   // a power of two up to 65536; 0 for the default of 1024
+	Beside     *Keyspace             // one of the same shards and hashes, or nil
+	Owns       func(key []byte) bool // keys may be here otherwise than as purses; nil for all
 	// Changed receives each key that is written, deleted or dropped as expired, and nil for all keys at once, while [Keyspace.Observe] is on.
 	// The key's shard is locked during the call, which must not wait, use the keyspace or keep the key.
 	Changed func(key []byte)
@@ -57,6 +58,7 @@ func (s *Keyspace) Init(o Config) {
 	}
 	s.memory.max.Store(o.MaxBytes)
 	s.memory.replicated = o.Replicated
+	s.CountBy(o.Owns)
 	s.Admission.Init(o.Replicated)
 	s.memory.buffers.New = func() any { return new([segmentBytes]byte) }
 	limits := newLimitTable(&s.memory)

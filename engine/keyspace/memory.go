@@ -6,12 +6,13 @@ import (
 
 	"github.com/stintdb/stint/engine/database"
 	"github.com/stintdb/stint/engine/internal/offheap"
+	"github.com/stintdb/stint/engine/purse"
 )
 
 // memory hands out the store's large blocks and counts them. Their contents hold no pointers.
 type memory struct {
+	purse.Counts               // of keys whose limit has its home elsewhere
 	lentKeys      atomic.Int64 // keys with loans
-	purses        atomic.Int64 // keys whose limit has its home elsewhere
 	max           atomic.Int64 // bytes, 0 for no bound
 	used          atomic.Int64
 	snapshotBytes atomic.Int64 // bytes that a Snapshot holds, which are not in used
@@ -102,6 +103,3 @@ func (m *memory) LentKeys() int64 { return m.lentKeys.Load() }
 
 // LastDatabase is the highest number of a database with keys.
 func (m *memory) LastDatabase() int { return m.databases.Last() }
-
-// PurseCount is the number of keys whose limit has its home elsewhere.
-func (m *memory) PurseCount() int64 { return m.purses.Load() }

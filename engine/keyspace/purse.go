@@ -46,7 +46,7 @@ func (s *Shard) applyPurse(c *algorithm.Call, tag uint32, p Place, readOnly bool
 
 // mayHavePurse reports whether a new key may get a purse.
 func (s *Shard) mayHavePurse(c *algorithm.Call, p Place) bool {
-	return s.mem.purses.Load() < purse.Max && s.admission.RulesFor(c.Op.Key, p.Found, nil) == nil
+	return s.mem.PurseCount()+s.mem.AwayPurseCount() < purse.Max && s.admission.RulesFor(c.Op.Key, p.Found, nil) == nil
 }
 
 // Purses passes on every key whose limit has its home elsewhere. visit must not use the store.

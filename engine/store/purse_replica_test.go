@@ -143,7 +143,7 @@ func (x *pursesReplicas) apply(r *rand.Rand, e entry) (results []engine.Result) 
 }
 
 func (x *pursesReplicas) compare(s *Store, e *entry) {
-	if x.plain.Digest(e.now) != s.Digest(e.now) || x.plain.PurseCount() != s.PurseCount() {
+	if x.plain.Digest(e.now) != s.Digest(e.now) || x.plain.PurseCount() != s.PurseCount() || x.plain.AwayPurseCount() != s.AwayPurseCount() {
 		x.t.Fatalf("after %+v: %d and %d purses\n%s\n%s", e.ops, x.plain.PurseCount(), s.PurseCount(), dumpText(x.plain, e.now), dumpText(s, e.now))
 	}
 }

@@ -48,7 +48,7 @@ func New(o Config) *Store { return newBeside(nil, o) }
 
 func newBeside(other *keyspace.Keyspace, o Config) *Store {
 	s := &Store{commands: o.Commands, publish: o.Publish, warned: o.Warned, owns: o.Owns}
-	s.Init(keyspace.Config{MaxBytes: o.MaxBytes, Replicated: o.Replicated, Shards: o.Shards, Beside: other, Changed: o.Changed, Warned: o.Warned})
+	s.Init(keyspace.Config{MaxBytes: o.MaxBytes, Replicated: o.Replicated, Shards: o.Shards, Beside: other, Owns: o.Owns, Changed: o.Changed, Warned: o.Warned})
 	s.policies.byName, s.policies.checks, s.policies.notes = map[string]*policy{}, map[string]*checkCounts{}, s.JournalNotes()
 	return s
 }

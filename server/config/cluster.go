@@ -284,8 +284,6 @@ func checkUnused(c *Config) error {
 		return conflictf("cluster-replicas (%d) must be 3 or 5: %[1]d replicas survive the loss of no more nodes than one fewer; or 0 for all nodes", c.ClusterReplicas)
 	case c.ClusterReplicas > formingNodes(c):
 		return conflictf("cluster-replicas (%d) is more than the nodes that form the cluster (%d): name more in cluster-peers and raise bootstrap-expect, or lower it", c.ClusterReplicas, formingNodes(c))
-	case c.Groups > 1 && c.HasUpstream():
-		return conflictf("a cluster with groups (%d) cannot have its limits at upstream yet: leave one of them out", c.Groups)
 	case c.ClusterImport != "" && c.ClusterImport == c.Dir:
 		return conflictf("cluster-import and dir are the same directory (%s): give the node another directory", c.Dir)
 	}

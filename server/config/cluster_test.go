@@ -45,7 +45,9 @@ func TestClusterContradictions(t *testing.T) {
 		{"replicas of one group", func(c *Config) { c.ClusterReplicas = 3 }, []string{"cluster-replicas (3)", "groups"}},
 		{"an even number of replicas", func(c *Config) { c.Groups, c.ClusterReplicas = 4, 2 }, []string{"cluster-replicas (2)", "3 or 5"}},
 		{"more replicas than nodes", func(c *Config) { c.Groups, c.ClusterReplicas = 4, 5 }, []string{"cluster-replicas (5)", "cluster-peers"}},
-		{"groups with a home elsewhere", func(c *Config) { c.Groups, c.Upstream, c.UpstreamKeys = 2, []string{"a:1"}, []string{"x"} }, []string{"groups (2)", "upstream"}},
+		{"a limit with two homes", func(c *Config) {
+			c.Groups, c.ClusterShared, c.Upstream, c.UpstreamKeys = 4, []string{"all:*", "global:*"}, []string{"a:1"}, []string{"world:*", "glob*"}
+		}, []string{"cluster-shared (global:*)", "upstream-keys (glob*)", "begin with different text"}},
 		{"imports itself", func(c *Config) { c.ClusterImport = "data" }, []string{"cluster-import", "another directory"}},
 		{"no TLS", func(c *Config) {
 			c.ClusterListen, c.ClusterPeers = "10.0.0.7:7379", []string{"10.0.0.7:7379", "10.0.0.8:7379", "10.0.0.9:7379"}
@@ -81,6 +83,9 @@ func TestNodesThatAreFine(t *testing.T) {
 	for name, change := range map[string]func(*Config){
 		"as it is":           func(*Config) {},
 		"expects a majority": func(c *Config) { c.BootstrapExpect = 2 },
+		"groups with a home elsewhere": func(c *Config) {
+			c.Groups, c.ClusterReplicas, c.ClusterShared, c.Upstream, c.UpstreamKeys = 4, 3, []string{"all:*"}, []string{"a:1"}, []string{"g:*"}
+		},
 		"in a container": func(c *Config) {
 			c.ClusterListen, c.ClusterAdvertise, c.ClusterInsecure = ":7379", "stint-1:7379", true
 			c.ClusterPeers = []string{"stint-1:7379", "stint-2:7379", "stint-3:7379"}

@@ -1,7 +1,10 @@
 package config
 
 import (
+	"strings"
 	"time"
+
+	"github.com/stintdb/stint/engine/glob"
 )
 
 // upstreamSettings name the cluster that is the home of some keys' limits: all of them rest on upstream.
@@ -60,6 +63,13 @@ func checkUpstream(c *Config) error {
 		return conflictf("upstream-user (%s) needs a password: name its file with upstream-password-file", c.UpstreamUser)
 	case c.UpstreamTLSCA != "" && !c.UpstreamTLS:
 		return conflictf("upstream-tls-ca is for upstream-tls: set that to yes, or leave upstream-tls-ca out")
+	}
+	for _, shared := range c.ClusterShared {
+		for _, home := range c.UpstreamKeys {
+			if a, b := glob.Prefix(shared), glob.Prefix(home); strings.HasPrefix(a, b) || strings.HasPrefix(b, a) {
+				return conflictf("cluster-shared (%s) and upstream-keys (%s) may match the same key, whose limit would have two homes: let the patterns begin with different text", shared, home)
+			}
+		}
 	}
 	return nil
 }

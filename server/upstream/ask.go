@@ -17,7 +17,7 @@ func (u *Upstream) askHome(k *key, a *acquire) {
 		return
 	}
 	began := time.Now()
-	u.home.send(timeout, command.AcquireWords(a.op.Key, a.op.Limit, a.op.Tokens, a.op.Options), func(r reply, err error) {
+	u.home.send(timeout, a.op.Key, command.AcquireWords(a.op.Key, a.op.Limit, a.op.Tokens, a.op.Options), func(r reply, err error) {
 		if err == nil {
 			err = r.refused()
 		}

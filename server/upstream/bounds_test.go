@@ -48,7 +48,7 @@ func TestRequestsToHomeAreBounded(t *testing.T) {
 // 65,536 keys are in demand, and 4096 requests wait for one of them.
 func TestKeysInDemandAreBounded(t *testing.T) {
 	const keys, waiters = 65536, 4096
-	u := &Upstream{keys: map[string]*key{}, home: &home{}, stop: make(chan struct{})}
+	u := &Upstream{keys: map[string]*key{}, home: &routes{first: &home{}}, stop: make(chan struct{})}
 	for i := range keys {
 		if u.keyOf([]byte(strconv.Itoa(i))) == nil {
 			t.Fatalf("key %d has no place", i+1)
@@ -62,7 +62,7 @@ func TestKeysInDemandAreBounded(t *testing.T) {
 		return &acquire{op: engine.Op{Verb: engine.Acquire, Key: []byte(key), Limit: limit, Tokens: 1}, until: time.Now().Add(time.Hour), done: func() {}}
 	}
 	u.askBeyond(request("more"))
-	if n := len(u.home.waiting); n != 1 {
+	if n := len(u.home.first.waiting); n != 1 {
 		t.Errorf("%d requests for a key without a place go to home, want 1", n)
 	}
 	k := u.keyOf([]byte("0"))
@@ -82,7 +82,7 @@ func TestKeysInDemandAreBounded(t *testing.T) {
 // 256 operations on loans are under way. Others wait until one ends, for as long as a request may take.
 func TestExchangesAreBounded(t *testing.T) {
 	const most = 256
-	u := New(Options{Timeout: time.Millisecond, Addresses: []string{"127.0.0.1:0"}, Leads: func() bool { return false }, Log: slog.New(slog.DiscardHandler)})
+	u := New(Options{Timeout: time.Millisecond, Addresses: []string{"127.0.0.1:0"}, Replicas: func() []Replica { return nil }, Log: slog.New(slog.DiscardHandler)})
 	defer u.Close(t.Context())
 	if cap(u.slots) != most {
 		t.Fatalf("%d have a place, want %d", cap(u.slots), most)
@@ -97,5 +97,20 @@ func TestExchangesAreBounded(t *testing.T) {
 	u.opt.Timeout = time.Hour
 	if err := u.inTurn(func() error { return nil }); err != nil || len(u.slots) != most-1 {
 		t.Errorf("after the end of one: %v, and %d are under way", err, len(u.slots))
+	}
+}
+
+// Connections to 64 nodes that home has named are kept; a key of another one stays with the first node.
+func TestNamedNodesAreBounded(t *testing.T) {
+	const most = 64
+	u := New(Options{Timeout: time.Millisecond, Addresses: []string{"127.0.0.1:0"}, Replicas: func() []Replica { return nil }, Log: slog.New(slog.DiscardHandler)})
+	defer u.Close(t.Context())
+	for i := range most {
+		if u.home.move(i, "127.0.0.1:0#"+strconv.Itoa(i)) == nil {
+			t.Fatalf("node %d has no place", i+1)
+		}
+	}
+	if u.home.move(most, "127.0.0.1:0") != nil || u.home.of(most) != u.home.first {
+		t.Error("one more node has a place")
 	}
 }

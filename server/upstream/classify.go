@@ -51,7 +51,7 @@ func (u *Upstream) classify(op *engine.Op) kind {
 	case engine.AcquireAll:
 		return refuseIf(u.anyOfHome(op.Parts))
 	case engine.Check:
-		return refuseIf(u.anyOfHome(u.opt.Store.Asked(op)))
+		return refuseIf(u.anyOfHome(u.opt.Policies.Asked(op)))
 	case engine.Reserve:
 		return refuseIf(u.ofHome(op.Key) || u.classify(op.Request()) != handOn)
 	case engine.SetPolicy, engine.SetOverride:
@@ -100,10 +100,7 @@ func (u *Upstream) mayNameHome(parts []engine.Op) bool {
 	for i := range parts {
 		key, _, _ := strings.Cut(string(parts[i].Key), "{")
 		for _, pattern := range u.opt.Keys {
-			if at := strings.IndexAny(pattern, `*?[\`); at >= 0 {
-				pattern = pattern[:at]
-			}
-			if strings.HasPrefix(key, pattern) || strings.HasPrefix(pattern, key) {
+			if begin := glob.Prefix(pattern); strings.HasPrefix(key, begin) || strings.HasPrefix(begin, key) {
 				return true
 			}
 		}

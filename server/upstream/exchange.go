@@ -76,7 +76,7 @@ func (u *Upstream) operate(k *key, p purpose) error {
 	if t.Returning {
 		words = command.ReturnWords([]byte(k.name), holder, t.Loan())
 	}
-	n, err := u.ask(words)
+	n, err := u.ask(k, words)
 	if err != nil {
 		return err
 	}
@@ -105,9 +105,9 @@ func (u *Upstream) operate(k *key, p purpose) error {
 const loanInts = 5
 
 // ask sends an operation on a loan to home, and waits for the answer.
-func (u *Upstream) ask(words []string) (n []int64, err error) {
+func (u *Upstream) ask(k *key, words []string) (n []int64, err error) {
 	done := make(chan struct{})
-	u.home.send(u.opt.Timeout, words, func(r reply, failed error) {
+	u.home.send(u.opt.Timeout, []byte(k.name), words, func(r reply, failed error) {
 		if n, err = r.ints, failed; err == nil {
 			err = r.refused()
 		}

@@ -11,9 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/internal/closenotify"
-	"github.com/stintdb/stint/server/command"
 )
 
 // Bounds of the connection to home.
@@ -28,9 +26,6 @@ const (
 	maxRefusal  = 200                   // bytes of an error that are kept
 )
 
-// movedCode begins the error of a node that names another.
-var movedCode = codeOf(command.UndecidedError(engine.Moved, 0, "home").Error())
-
 // Why a request to home has no answer.
 var (
 	errNotSent = errors.New("home is not connected")                        // home has not seen it
@@ -39,18 +34,18 @@ var (
 	errNoLogin = errors.New("home did not accept the user or the password") // the connection is of no use
 )
 
-// home is one connection to the home cluster, made again after each end. Requests are sent together, and answered in order.
+// home is one connection to the home cluster. Requests are sent together, and answered in order.
 type home struct {
 	addresses []string
-	dial      func(ctx context.Context, address string) (net.Conn, error)
+	dial      Dial
 	login     []string // the words of AUTH, nil for none
 	log       *slog.Logger
+	gone      func() // called when attempts to connect have failed for so long that there are no more; nil to go on
 
 	mu      sync.Mutex
 	current *link  // nil while there is none
 	down    bool   // the last attempt to connect has failed
 	waiting []*ask // for the first connection
-	prefer  string // the address of the node that home has named
 	failure string // of the last attempt, or the last error that home has answered
 
 	background sync.WaitGroup
@@ -108,11 +103,6 @@ func (h *home) run(ctx context.Context) {
 	pause := firstPause
 	for at := 0; ctx.Err() == nil; at++ {
 		address := h.addresses[at%len(h.addresses)]
-		h.mu.Lock()
-		if h.prefer != "" {
-			address, h.prefer = h.prefer, ""
-		}
-		h.mu.Unlock()
 		began := time.Now()
 		err := h.serve(ctx, address)
 		wasDown := h.fail(err)
@@ -128,6 +118,11 @@ func (h *home) run(ctx context.Context) {
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
+		}
+		if h.gone != nil && pause == lastPause {
+			h.gone()
+			h.stop()
+			return
 		}
 		pause = min(2*pause, lastPause)
 	}
@@ -164,14 +159,12 @@ func (h *home) serve(ctx context.Context, address string) error {
 	return err
 }
 
-// heard looks at an error that home has answered.
+// heard keeps an error that home has answered.
 func (h *home) heard(refusal string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.failure = refusal[:min(len(refusal), maxRefusal)]
-	if words := strings.Fields(refusal); len(words) == 3 && words[0] == movedCode && h.current != nil {
-		h.prefer = words[2]
-		h.current.conn.Close()
+	if codeOf(refusal) != movedCode {
+		h.failure = refusal[:min(len(refusal), maxRefusal)]
 	}
 }
 
@@ -246,8 +239,11 @@ func (h *home) status() (connected bool, failure string) {
 	return h.current != nil, h.failure
 }
 
-// dialer returns the function that connects to an address, with TLS if secrets is not nil.
-func dialer(secrets *tls.Config) func(context.Context, string) (net.Conn, error) {
+// Dial connects to an address.
+type Dial func(ctx context.Context, address string) (net.Conn, error)
+
+// Dialer connects by TCP, with TLS if secrets is not nil.
+func Dialer(secrets *tls.Config) Dial {
 	plain := &net.Dialer{KeepAlive: pingEvery}
 	if secrets == nil {
 		return func(ctx context.Context, address string) (net.Conn, error) {

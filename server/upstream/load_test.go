@@ -2,6 +2,7 @@ package upstream_test
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -81,6 +82,7 @@ type load struct {
 	t        testing.TB
 	capacity int64
 	home     string // address
+	key      string // "" for g:1
 
 	asked, granted, uncertain, refused, broken atomic.Int64
 	callers                                    sync.WaitGroup
@@ -128,7 +130,7 @@ func (l *load) begin(address string, pause time.Duration) {
 }
 
 func (l *load) command(tokens int64) string {
-	return fmt.Sprintf("TB.ACQUIRE g:1 %d 1/6h %d", l.capacity, tokens)
+	return fmt.Sprintf("TB.ACQUIRE %s %d 1/6h %d", cmp.Or(l.key, "g:1"), l.capacity, tokens)
 }
 
 func (l *load) end() {

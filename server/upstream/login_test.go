@@ -28,8 +28,8 @@ func TestLogin(t *testing.T) {
 		now := clock.New(0)
 		u := upstream.New(upstream.Options{
 			Addresses: []string{home.address}, Keys: []string{"g:*"}, User: "east", Password: password, Timeout: 5 * time.Second,
-			Decider: &decider.Local{Store: store, Clock: now}, Store: store, Now: now.Now, Alone: true, Log: slog.New(slog.DiscardHandler),
-			Holder: func() string { return "east" }, Leads: func() bool { return true },
+			Decider: &decider.Local{Store: store, Clock: now}, Policies: store, Replicas: replicaOf(store, now), Alone: true, Log: slog.New(slog.DiscardHandler),
+			Holder: func() string { return "east" },
 		})
 		defer u.Close(context.Background())
 		done := make(chan struct{})

@@ -16,9 +16,7 @@ func (u *Upstream) tidy() {
 	for {
 		select {
 		case <-ticks.C:
-			if u.opt.Leads() {
-				u.returnUnused(int64(idleAfter))
-			}
+			u.returnUnused(int64(idleAfter))
 			u.forget()
 		case <-u.stop:
 			return
@@ -36,12 +34,17 @@ func (u *Upstream) returnUnused(silence int64) {
 		return // they can be spent until it is
 	}
 	var all []idle
-	now := u.opt.Now()
-	u.opt.Store.Purses(func(name []byte, limit limits.Limit, t purse.Purse) {
-		if now-t.UsedAt >= silence && len(all) < maxIdle {
-			all = append(all, idle{string(name), limit})
+	for _, r := range u.opt.Replicas() {
+		if r.Store.PurseCount() == 0 || !r.Leads() {
+			continue
 		}
-	})
+		now := r.Now()
+		r.Store.Purses(func(name []byte, limit limits.Limit, t purse.Purse) {
+			if now-t.UsedAt >= silence && len(all) < maxIdle && u.ofHome(name) {
+				all = append(all, idle{string(name), limit})
+			}
+		})
+	}
 	for _, one := range all {
 		k := u.keyOf([]byte(one.name))
 		if k == nil {
@@ -73,10 +76,12 @@ func (u *Upstream) forget() {
 // dropAll drops the tokens that the last process has left: the store may have lost that they were spent.
 func (u *Upstream) dropAll() {
 	var ops []engine.Op
-	u.opt.Store.Purses(func(name []byte, limit limits.Limit, t purse.Purse) {
-		u.counts.dropped.Add(t.Tokens)
-		ops = append(ops, engine.Op{Verb: engine.Prepare, Key: append([]byte(nil), name...), Limit: limit, Options: engine.Force})
-	})
+	for _, r := range u.opt.Replicas() {
+		r.Store.Purses(func(name []byte, limit limits.Limit, t purse.Purse) {
+			u.counts.dropped.Add(t.Tokens)
+			ops = append(ops, engine.Op{Verb: engine.Prepare, Key: append([]byte(nil), name...), Limit: limit, Options: engine.Force})
+		})
+	}
 	if len(ops) > 0 {
 		u.decide(ops...)
 	}
@@ -84,7 +89,7 @@ func (u *Upstream) dropAll() {
 
 // Close ends the connection to home. A server alone returns all tokens first, as far as there is time.
 func (u *Upstream) Close(ctx context.Context) {
-	for u.opt.Alone && ctx.Err() == nil && u.opt.Store.PurseCount() > 0 {
+	for u.opt.Alone && ctx.Err() == nil && u.purseCount() > 0 {
 		if connected, _ := u.home.status(); !connected {
 			break
 		}

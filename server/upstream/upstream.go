@@ -1,7 +1,6 @@
 package upstream
 
 import (
-	"crypto/tls"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -16,24 +15,34 @@ import (
 // Options describe the home cluster, and the store that holds its tokens.
 type Options struct {
 	Addresses []string
-	Keys      []string // patterns of package glob: the keys whose limits have their home there
-	User      string   // "" for the user default
-	Password  string   // "" for none
-	TLS       *tls.Config
+	Keys      []string      // patterns of package glob: the keys whose limits have their home there
+	User      string        // "" for the user default
+	Password  string        // "" for none
+	Dial      Dial          // nil for TCP without TLS
 	Timeout   time.Duration // of a request to home
 
-	Decider decider.Decider // of the store
-	Store   Store
-	Now     func() int64  // of the store's decisions
-	Holder  func() string // the name of this cluster at home; "" while it is not known
-	Leads   func() bool   // this process returns tokens that nobody uses; in a cluster, one does
-	Alone   bool          // the store is this process's, and may have lost its last changes
-	Log     *slog.Logger
+	Decider  decider.Decider // of the store
+	Policies Policies
+	Replicas func() []Replica // the keys that this process has
+	Holder   func() string    // the name of this cluster at home; "" while it is not known
+	Alone    bool             // the store is this process's, and may have lost its last changes
+	Log      *slog.Logger
 }
 
-// Store is the part of the store that is read beside its decisions.
-type Store interface {
+// Policies are those that this process knows, which may be behind.
+type Policies interface {
 	Asked(op *engine.Op) []engine.Op
+}
+
+// Replica is all keys, or in a cluster with groups of keys those of one group.
+type Replica struct {
+	Store Store
+	Now   func() int64 // of the store's decisions
+	Leads func() bool  // this process returns tokens that nobody uses; in a cluster, one does
+}
+
+// Store is the part of a store that is read beside its decisions.
+type Store interface {
 	Purses(visit func(key []byte, limit limits.Limit, t purse.Purse))
 	PurseCount() int64
 }
@@ -59,7 +68,7 @@ const (
 // Upstream decides on keys of home, and hands on operations on others. It implements [decider.Decider].
 type Upstream struct {
 	opt   Options
-	home  *home
+	home  *routes
 	slots chan struct{} // has room for each exchange with home
 
 	mu   sync.Mutex
@@ -77,18 +86,22 @@ type counts struct {
 
 // New connects to home. Close ends it.
 func New(o Options) *Upstream {
+	if o.Dial == nil {
+		o.Dial = Dialer(nil)
+	}
 	u := &Upstream{opt: o, slots: make(chan struct{}, maxExchanges), keys: map[string]*key{}, stop: make(chan struct{})}
-	u.home = &home{addresses: o.Addresses, dial: dialer(o.TLS), log: o.Log}
+	first := &home{addresses: o.Addresses, dial: o.Dial, log: o.Log}
 	switch {
 	case o.User != "":
-		u.home.login = []string{"AUTH", o.User, o.Password}
+		first.login = []string{"AUTH", o.User, o.Password}
 	case o.Password != "":
-		u.home.login = []string{"AUTH", o.Password}
+		first.login = []string{"AUTH", o.Password}
 	}
+	u.home = &routes{first: first, named: map[string]*home{}, bySlot: map[int]string{}}
 	if o.Alone {
 		u.dropAll()
 	}
-	u.home.start()
+	first.start()
 	u.background.Go(u.tidy)
 	return u
 }
@@ -118,7 +131,7 @@ func (u *Upstream) decide(ops ...engine.Op) []engine.Result {
 type Status struct {
 	Connected bool
 	Failure   string // the last one of the connection, or the last error that home has answered
-	Purses    int64  // keys with tokens of home, in the store
+	Purses    int64  // keys with tokens of home that this process has
 
 	Local     int64 // requests granted from tokens here
 	Asked     int64 // requests that home has decided
@@ -131,10 +144,17 @@ type Status struct {
 	Dropped   int64 // tokens not spent, though home counts them: after a restart, or a loan that home has ended
 }
 
+func (u *Upstream) purseCount() (sum int64) {
+	for _, r := range u.opt.Replicas() {
+		sum += r.Store.PurseCount()
+	}
+	return sum
+}
+
 // Status returns the state of the connection and the counts.
 func (u *Upstream) Status() Status {
 	c := &u.counts
-	s := Status{Purses: u.opt.Store.PurseCount(), Local: c.local.Load(), Asked: c.asked.Load(), Repeated: c.repeated.Load(), Failed: c.failed.Load(),
+	s := Status{Purses: u.purseCount(), Local: c.local.Load(), Asked: c.asked.Load(), Repeated: c.repeated.Load(), Failed: c.failed.Load(),
 		Uncertain: c.uncertain.Load(), Lends: c.lends.Load(), Lent: c.lent.Load(), Returned: c.returned.Load(), Dropped: c.dropped.Load()}
 	s.Connected, s.Failure = u.home.status()
 	return s

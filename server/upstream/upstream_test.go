@@ -29,6 +29,13 @@ type running struct {
 	end      func()
 }
 
+// replicaOf is the keys of a server alone.
+func replicaOf(s *store.Store, c *clock.Clock) func() []upstream.Replica {
+	return func() []upstream.Replica {
+		return []upstream.Replica{{Store: s, Now: c.Now, Leads: func() bool { return true }}}
+	}
+}
+
 // homeTimeout is longer than home takes to answer on a busy machine.
 const homeTimeout = 30 * time.Second
 
@@ -55,8 +62,8 @@ func startImpatient(t *testing.T, home string, timeout time.Duration, fault func
 	if home != "" {
 		id := fmt.Sprintf("region-%d", regionCount.Add(1))
 		r.upstream = upstream.New(upstream.Options{
-			Addresses: []string{home}, Keys: []string{"g:*"}, Timeout: timeout, Decider: d, Store: r.store, Now: now.Now,
-			Holder: func() string { return id }, Leads: func() bool { return true }, Alone: true, Log: log,
+			Addresses: []string{home}, Keys: []string{"g:*"}, Timeout: timeout, Decider: d, Policies: r.store,
+			Replicas: replicaOf(r.store, now), Holder: func() string { return id }, Alone: true, Log: log,
 		})
 		d = r.upstream
 	}

@@ -1,0 +1,361 @@
+package cluster
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stintdb/stint/cluster/clock"
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/internal/testsize"
+	"github.com/stintdb/stint/server/upstream"
+)
+
+// homeKeys are keys with their home at another server, in different groups, of buckets that refill hardly or all the time.
+var homeKeys = []engine.Op{homeKey(0, 6000, 1), homeKey(1, 400, 36_000), homeKey(2, 3000, 3600), homeKey(3, 40, 3600), homeKey(4, 200, 7200)}
+
+func homeKey(i int, capacity, tokensPerHour int64) engine.Op {
+	op := acquire(fmt.Sprint("home:", i), capacity, 0)
+	op.Limit.Rate.Tokens = tokensPerHour
+	return op
+}
+
+// homeServer is a server alone, in memory, which lends tokens of homeKeys.
+type homeServer struct {
+	mu      sync.Mutex
+	store   *store.Store
+	serving sync.WaitGroup
+}
+
+func (h *homeServer) do(op engine.Op) engine.Result {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	results := make([]engine.Result, 1)
+	h.store.Apply(time.Now().UnixNano(), []engine.Op{op}, results)
+	return results[0]
+}
+
+func (h *homeServer) accept(l net.Listener) {
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		h.serving.Go(func() { h.serve(conn) })
+	}
+}
+
+// serve answers the commands of package upstream on a connection.
+func (h *homeServer) serve(conn net.Conn) {
+	defer conn.Close()
+	for in := bufio.NewReader(conn); ; {
+		_ = conn.SetDeadline(time.Now().Add(time.Minute)) // its end may be lost on a link that is cut
+		line, err := in.ReadString('\n')
+		if err != nil {
+			return
+		}
+		words := make([]string, number(line[1:]))
+		for i := range words {
+			_, _ = in.ReadString('\n')
+			words[i], _ = in.ReadString('\n')
+			words[i] = strings.TrimSpace(words[i])
+		}
+		if _, err := io.WriteString(conn, h.answer(words)); err != nil {
+			return
+		}
+	}
+}
+
+func number(text string) int64 {
+	n, _ := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+	return n
+}
+
+func (h *homeServer) answer(words []string) string {
+	if words[0] == "PING" {
+		return "+PONG\r\n"
+	}
+	op := homeKeys[number(words[1][len("home:"):])].Clone()
+	loan := func(at, left int) {
+		op.Who, op.Loan = []byte(words[at]), &engine.Loan{Number: uint64(number(words[at+1])), Previous: uint64(number(words[at+2])), Left: number(words[left])}
+	}
+	switch words[0] {
+	case "RL.LEND": // key TB capacity rate tokens holder number previous LEFT left
+		op.Verb, op.Tokens = engine.Lend, number(words[5])
+		loan(6, 10)
+	case "RL.RETURN": // key holder number previous left
+		op.Verb = engine.Return
+		loan(2, 5)
+	case "TB.ACQUIRE": // key capacity rate tokens
+		op.Tokens = number(words[4])
+	}
+	res := h.do(op)
+	last := []int64{res.Lent, int64(res.Number)}
+	if op.Verb == engine.Acquire {
+		last = []int64{res.Wait / int64(time.Millisecond), 0}
+	}
+	if res.Status != engine.OK {
+		return fmt.Sprintf("-ERR status %d\r\n", res.Status)
+	}
+	return fmt.Sprintf("*5\r\n:%d\r\n:%d\r\n:%d\r\n:%d\r\n:%d\r\n", res.Granted, res.Limit, res.Remaining, last[0], last[1])
+}
+
+// region is a simulated cluster whose limits of homeKeys have their home at a homeServer, and a ledger of what both have granted.
+type region struct {
+	*world
+	home *homeServer
+
+	mu      sync.RWMutex
+	clients map[*Node]*upstream.Upstream
+
+	granted                            [5]atomic.Int64
+	atHome, local, lent, back, dropped atomic.Int64
+	other                              [engine.KeyChanged + 1]atomic.Int64 // requests by status
+}
+
+// upstreamOf is that of a node, which begins with it; nil when the node has ended.
+func (r *region) upstreamOf(n *Node) *upstream.Upstream {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	u, is := r.clients[n]
+	if !is {
+		u = upstream.New(upstream.Options{
+			Addresses: []string{"home"}, Keys: []string{"home:*"}, Dial: r.net.Of(n.opt.Node).Dial, Timeout: time.Second,
+			Decider: n, Policies: n.opt.Store, Log: r.log, Holder: func() string { return n.Group().Status().ClusterID },
+			Replicas: func() (all []upstream.Replica) {
+				for number, g := range n.KeyGroups() {
+					if n.HasReplica(number) {
+						all = append(all, upstream.Replica{Store: n.opt.KeyStores[number-1], Now: g.Now, Leads: func() bool { leads, _ := g.Leads(); return leads }})
+					}
+				}
+				return all
+			},
+		})
+		r.clients[n] = u
+	}
+	return u
+}
+
+// end ends the upstream of a node that ends, and counts what it did.
+func (r *region) end(n *Node) {
+	r.mu.Lock()
+	u := r.clients[n]
+	r.clients[n] = nil
+	r.mu.Unlock()
+	if u == nil {
+		return
+	}
+	u.Close(context.Background())
+	s := u.Status()
+	r.local.Add(s.Local)
+	r.lent.Add(s.Lent)
+	r.back.Add(s.Returned)
+	r.dropped.Add(s.Dropped)
+}
+
+// client asks for keys of home at random nodes, with keys of the cluster beside them, and sometimes at home.
+func (r *region) client(seed uint64) {
+	random := rand.New(rand.NewPCG(seed, 4))
+	for !r.stopped.Load() {
+		n := r.toAsk(random)
+		if n == nil {
+			continue
+		}
+		u := r.upstreamOf(n)
+		if u == nil {
+			continue
+		}
+		if random.IntN(8) == 0 {
+			op := homeKeys[random.IntN(len(homeKeys))].Clone()
+			op.Tokens = 1 + random.Int64N(3)
+			res := r.home.do(op)
+			r.granted[number(string(op.Key[len("home:"):]))].Add(res.Granted)
+			r.atHome.Add(res.Granted)
+		}
+		r.ask(u, random)
+		time.Sleep(time.Duration(2+random.IntN(20)) * time.Millisecond)
+	}
+}
+
+// rests reports whether the region does not ask for a key: until its tokens are being returned.
+func (r *region) rests(i int) bool {
+	const silence = 10500 * time.Millisecond
+	return (int(time.Since(r.began)/silence)+i)%2 == 0
+}
+
+// ask sends a pipeline to a node.
+func (r *region) ask(u *upstream.Upstream, random *rand.Rand) {
+	b := &engine.Batch{}
+	done := make(chan struct{})
+	b.Done = func() { close(done) }
+	var keys []int
+	for range 1 + random.IntN(4) {
+		i := random.IntN(len(homeKeys))
+		op := homeKeys[i].Clone()
+		op.Tokens = 1 + random.Int64N(2)
+		if random.IntN(6) == 0 || r.rests(i) {
+			i, op = -1, acquire(fmt.Sprint("own", random.IntN(20)), simCapacity, 1)
+		}
+		b.Ops, keys = append(b.Ops, op), append(keys, i)
+	}
+	b.Results = make([]engine.Result, len(b.Ops))
+	stop := within(time.Minute, "a request of the region has not been answered")
+	if !u.Decide(b) {
+		<-done
+	}
+	stop()
+	for i := range b.Results {
+		res := &b.Results[i]
+		r.other[res.Status].Add(1)
+		if keys[i] >= 0 && res.Status == engine.OK && res.Allowed {
+			r.granted[keys[i]].Add(res.Granted)
+		}
+	}
+}
+
+// cutHome cuts nodes off from home now and then, one way or both.
+func (r *region) cutHome(seed uint64) {
+	random := rand.New(rand.NewPCG(seed, 5))
+	for !r.stopped.Load() {
+		name, way := r.names[random.IntN(len(r.names))], random.IntN(3)
+		set := func(cut bool) {
+			r.net.SetCut(name, "home", cut && way != 0)
+			r.net.SetCut("home", name, cut && way != 1)
+		}
+		set(true)
+		time.Sleep(time.Duration(random.IntN(4000)) * time.Millisecond)
+		set(false)
+		time.Sleep(time.Duration(random.IntN(2000)) * time.Millisecond)
+	}
+}
+
+// exceeded returns the grants of home and the region beyond a limit.
+func (r *region) exceeded(passed time.Duration) error {
+	for i := range homeKeys {
+		l := &homeKeys[i].Limit
+		most := float64(l.Capacity) + float64(l.Rate.Tokens)*passed.Hours()*(1+clock.SlewPartsPerMillion/1e6) + 1
+		if got := r.granted[i].Load(); float64(got) > most {
+			return fmt.Errorf("%s: %d tokens were granted, one limiter would have granted %.1f at most", homeKeys[i].Key, got, most)
+		}
+	}
+	return nil
+}
+
+// returned waits until no token of home is lent, and no node has a purse.
+func (r *region) returned() error {
+	err := fmt.Errorf("tokens are not returned")
+	for tries := 0; err != nil && tries < 300; tries++ {
+		time.Sleep(200 * time.Millisecond)
+		err = nil
+		for i := range homeKeys {
+			if res := r.home.do(engine.Op{Verb: engine.Look, Key: homeKeys[i].Key}); res.Lent != 0 {
+				err = fmt.Errorf("%s: %d tokens are still lent", homeKeys[i].Key, res.Lent)
+			}
+		}
+		for name, n := range r.nodes {
+			if left := r.upstreamOf(n).Status().Purses; left != 0 {
+				err = fmt.Errorf("%s still has tokens of %d keys", name, left)
+			}
+		}
+	}
+	return err
+}
+
+// rest takes what home has left, and adds it to the grants.
+func (r *region) rest() {
+	for i := range homeKeys {
+		op := homeKeys[i].Clone()
+		op.Tokens, op.Options = op.Limit.Capacity, engine.UpTo
+		r.granted[i].Add(r.home.do(op).Granted)
+	}
+}
+
+// shown returns why the ledger shows nothing.
+func (r *region) shown(leaderChanges int64) error {
+	for status := range r.other {
+		switch engine.Status(status) {
+		case engine.OK, engine.Uncertain, engine.NoLeader, engine.NoHome:
+		default:
+			if n := r.other[status].Load(); n > 0 {
+				return fmt.Errorf("%d requests were answered with status %d", n, status)
+			}
+		}
+	}
+	switch {
+	case leaderChanges <= faultGroups:
+		return fmt.Errorf("leaders changed %d times", leaderChanges)
+	case r.local.Load() == 0 || r.lent.Load() == 0 || r.back.Load() == 0 || r.atHome.Load() == 0:
+		return fmt.Errorf("%d requests granted from lent tokens, %d tokens lent, %d returned, %d granted at home", r.local.Load(), r.lent.Load(), r.back.Load(), r.atHome.Load())
+	}
+	return nil
+}
+
+// liveAsRegion is liveInGroups of a region.
+func liveAsRegion(t *testing.T, seed uint64, count, replicas int, names ...string) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{simulated: simulateReplicas(t, replicas, nil, faultGroups, names...), r: rand.New(rand.NewPCG(seed, 1)), began: time.Now()}
+		r := &region{world: w, home: &homeServer{store: store.New(store.Config{Shards: 1})}, clients: map[*Node]*upstream.Upstream{}}
+		listener, _ := w.net.Of("home").Listen("")
+		defer r.home.store.Close()
+		defer r.home.serving.Wait()
+		defer listener.Close()
+		defer w.stop()
+		w.ending = r.end
+		w.sharing.Store(true)
+		r.home.serving.Go(func() { r.home.accept(listener) })
+		for _, name := range names {
+			w.net.SetDelay(name, "home", 20*time.Millisecond)
+			w.net.SetDelay("home", name, 20*time.Millisecond)
+		}
+		for i := range simClients {
+			w.clients.Go(func() { r.client(seed + uint64(i)) })
+		}
+		w.clients.Go(func() { r.cutHome(seed) })
+		err := w.throughFaults(seed, count, r.exceeded)
+		if err == nil {
+			err = r.returned()
+		}
+		if err == nil {
+			err = w.agree()
+		}
+		if err == nil {
+			r.rest()
+			err = r.exceeded(time.Since(w.began))
+		}
+		if err == nil {
+			changes := int64(0)
+			for _, n := range w.everStarted {
+				for _, g := range n.KeyGroups() {
+					changes += g.Status().LeaderChanges
+				}
+			}
+			moved := w.moved()
+			w.stop() // which counts
+			t.Logf("%d leader changes, %d replicas moved, %d requests granted from lent tokens, %d tokens lent, %d returned, %d dropped, %d granted at home", changes, moved, r.local.Load(), r.lent.Load(), r.back.Load(), r.dropped.Load(), r.atHome.Load())
+			err = r.shown(changes)
+		}
+		if err != nil {
+			w.describe()
+			t.Error(err)
+		}
+	})
+}
+
+// Of a region with several groups, and a home far away, both together grant no more than one exact limiter would, after any fault in the region and
+// between both, and in the end all tokens come back.
+func TestFaultsOfARegion(t *testing.T) {
+	for round := range max(2, *simGroupFaults/faultsPerCluster) {
+		liveAsRegion(t, testsize.Seed()+uint64(round), min(*simGroupFaults, faultsPerCluster), round%2*3, "a", "b", "c", "d", "e")
+	}
+}

@@ -1,0 +1,120 @@
+package upstream
+
+import (
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/slot"
+	"github.com/stintdb/stint/server/command"
+)
+
+// routes are the connections to home: one that is always kept, and one to each node that a MOVED has named, for the slots that it decides.
+type routes struct {
+	first *home
+
+	mu     sync.Mutex
+	named  map[string]*home // by address
+	bySlot map[int]string   // addresses
+	ended  bool
+}
+
+// Bounds of other nodes than the first.
+const (
+	maxNamed = 64 // whose connections are kept
+	maxMoves = 3  // of a request
+)
+
+// send asks home about a key. answer is called once, perhaps before send returns.
+func (r *routes) send(timeout time.Duration, key []byte, words []string, answer func(reply, error)) {
+	at := slot.Of(key)
+	r.ask(r.of(at), at, time.Now().Add(timeout), words, maxMoves, answer)
+}
+
+// ask asks a node, and where that does not decide the slot's keys or is gone, another one: nothing was carried out.
+func (r *routes) ask(to *home, at int, until time.Time, words []string, moves int, answer func(reply, error)) {
+	to.send(time.Until(until), words, func(got reply, err error) {
+		var next *home
+		if address := got.movedTo(); address != "" && err == nil {
+			next = r.move(at, address)
+		} else if errors.Is(err, errNotSent) && to != r.first && time.Now().Before(until) {
+			next = r.first
+		}
+		if next == nil || moves == 0 {
+			answer(got, err)
+			return
+		}
+		r.ask(next, at, until, words, moves-1, answer)
+	})
+}
+
+// of is the node that decides the keys of a slot, as far as it is known.
+func (r *routes) of(at int) *home {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if h := r.named[r.bySlot[at]]; h != nil {
+		return h
+	}
+	return r.first
+}
+
+// move has the node at an address asked about a slot's keys from now on. It returns nil if there are too many nodes.
+func (r *routes) move(at int, address string) *home {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	h := r.named[address]
+	if h == nil {
+		if r.ended || len(r.named) >= maxNamed {
+			return nil
+		}
+		h = &home{addresses: []string{address}, dial: r.first.dial, login: r.first.login, log: r.first.log}
+		h.gone = func() {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			delete(r.named, address)
+		}
+		h.start()
+		r.named[address] = h
+	}
+	r.bySlot[at] = address
+	return h
+}
+
+// status reports whether there is the first connection, and the last failure.
+func (r *routes) status() (connected bool, failure string) {
+	connected, failure = r.first.status()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, h := range r.named {
+		if failure == "" {
+			_, failure = h.status()
+		}
+	}
+	return connected, failure
+}
+
+func (r *routes) close() {
+	r.mu.Lock()
+	r.ended = true
+	all := []*home{r.first}
+	for _, h := range r.named {
+		all = append(all, h)
+	}
+	r.mu.Unlock()
+	for _, h := range all {
+		h.close()
+	}
+}
+
+// movedCode begins the error of a node that names another.
+var movedCode = codeOf(command.UndecidedError(engine.Moved, 0, "home").Error())
+
+// movedTo is the address of the node that a reply names as the one that decides, "" for none.
+func (r *reply) movedTo() string {
+	if words := strings.Fields(r.refusal); len(words) == 3 && words[0] == movedCode {
+		return words[2]
+	}
+	return ""
+}
