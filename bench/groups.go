@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -40,7 +38,6 @@ const (
 	reads      = "calls of read"
 	writes     = "calls of write"
 	shareOfCPU = "CPU of the busiest node, of a third"
-	spreadWait = 70 * time.Second // for leaders to spread
 )
 
 // measureGroups compares clusters with several groups and with one, which take turns in every round.
@@ -58,7 +55,7 @@ func measureGroups(ctx context.Context, e Env, f Figures) error {
 		}
 		clusters = append(clusters, inst)
 		if groups > 1 && groups != idleGroups {
-			spread, err := awaitSpread(ctx, inst, groups)
+			spread, _, err := awaitSpread(ctx, inst, groups, 1)
 			if err != nil {
 				return diagnose(inst, err)
 			}
@@ -161,25 +158,6 @@ func busiest(before, after []time.Duration) float64 {
 		most, sum = max(most, spent), sum+spent
 	}
 	return float64(most) * float64(len(after)) / float64(sum)
-}
-
-// awaitSpread waits until all groups are led, and no node leads two more than another. It returns the difference.
-func awaitSpread(ctx context.Context, inst *Instance, groups int) (spread int, err error) {
-	for end := time.Now().Add(spreadWait); time.Now().Before(end) && ctx.Err() == nil; time.Sleep(time.Second) {
-		r, err := ask(inst.Addr, "CLUSTER", "NODES")
-		if err != nil {
-			return 0, err
-		}
-		all, most, fewest := 0, 0, groups
-		for line := range strings.Lines(r.text) {
-			led := max(0, len(strings.Fields(line))-8) // ranges of slots are behind eight other words
-			all, most, fewest = all+led, max(most, led), min(fewest, led)
-		}
-		if spread = most - fewest; all == groups && spread <= 1 {
-			return spread, nil
-		}
-	}
-	return spread, errors.Join(errors.New("the leaders are not spread over the nodes"), ctx.Err())
 }
 
 func groupTables(_ Env, f Figures) []Table {

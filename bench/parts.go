@@ -9,7 +9,8 @@ import (
 // A Part is the measurement behind one name of -only. To add one is to add a row to the table.
 type Part struct {
 	name    string
-	named   bool // takes minutes, so it is measured only by name
+	of      string // a name that stands for several parts, may be empty
+	named   bool   // takes minutes, so it is measured only by name
 	measure func(ctx context.Context, e Env, f Figures) error
 	tables  func(e Env, f Figures) []Table
 	targets func(e Env) []Target
@@ -27,7 +28,10 @@ var parts = []Part{
 	{name: onlyServers, measure: measureServers, tables: serverTables, targets: serverTargets},
 	{name: "persistence", measure: measureDisk, tables: diskTables, targets: diskTargets},
 	{name: onlyCluster, measure: measureCluster, tables: clusterTables, targets: clusterTargets},
-	{name: "groups", named: true, measure: measureGroups, tables: groupTables, targets: groupTargets},
+	{name: "groups-cost", of: allOfGroups, named: true, measure: measureGroups, tables: groupTables, targets: groupTargets},
+	{name: "groups-replicas", of: allOfGroups, named: true, measure: measureReplicas, tables: replicaTables, targets: replicaTargets},
+	{name: "groups-kill", of: allOfGroups, named: true, measure: measureKills, tables: killTables, targets: killTargets},
+	{name: "groups-spread", of: allOfGroups, named: true, measure: measureSpread, tables: spreadTables, targets: spreadTargets},
 	{name: "reservations", measure: measureReservations, tables: reservationTables, targets: reservationTargets},
 	{name: "doors", measure: measureDoors, tables: doorTables, targets: doorTargets},
 	{name: "ahead", named: true, measure: besideOne.measure, tables: besideOne.tables, targets: besideOneTargets},
@@ -42,11 +46,15 @@ var parts = []Part{
 const (
 	onlyServers = "servers" // all of them
 	onlyCluster = "cluster" // takes too long for -quick, unless it is named
+	allOfGroups = "groups"
 )
 
 // partNames are the names for -only.
 func partNames() (names []string) {
 	for _, p := range parts {
+		if p.of != "" && !slices.Contains(names, p.of) {
+			names = append(names, p.of)
+		}
 		names = append(names, p.name)
 	}
 	return names
@@ -60,7 +68,7 @@ func (p Part) isMeasured(e Env) bool {
 	case len(e.Only) == 0:
 		return !p.named && !(e.Quick && p.name == onlyCluster)
 	}
-	return slices.Contains(e.Only, p.name)
+	return slices.Contains(e.Only, p.name) || slices.Contains(e.Only, p.of)
 }
 
 // A Report is everything one run found.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 )
 
 // A Target is a figure and its bound. Costs are compared by CPU time, because the throughput of a cheap command is redis-benchmark's.
@@ -88,7 +89,7 @@ func targetTable(r *Report) Table {
 		if r.OtherWork.IsTooMuch() {
 			verdict = "busy"
 		}
-		t.Rows = append(t.Rows, []string{o.Name, formatUnit(o.Value, o.Unit), sign + strconv.FormatFloat(o.Bound, 'f', -1, 64) + " " + o.Unit, verdict})
+		t.Rows = append(t.Rows, []string{o.Name, formatUnit(o.Value, o.Unit), strings.TrimSuffix(sign+strconv.FormatFloat(o.Bound, 'f', -1, 64)+" "+o.Unit, " "), verdict})
 	}
 	return t
 }
