@@ -66,10 +66,13 @@ func startNodes(binary string, setup nodeSetup) func(context.Context, string, []
 					return nil, err
 				}
 			}
-			id := nodeName(i)
+			id, known := nodeName(i), peers[:founders:founders]
+			if i >= founders {
+				known = append(known, peers[i])
+			}
 			return startProcess(ctx, fmt.Sprint(name, "-", id), env, slices.Concat(setup.before, []string{path, "server", "--node-id", id,
 				"--listen", clients[i], "--admin", admin, "--cluster-listen", inner[i], "--cluster-advertise", peers[i],
-				"--cluster-peers", strings.Join(peers, ","), "--bootstrap-expect", fmt.Sprint(founders), "--dir", filepath.Join(dir, id), "--cluster-ahead", "0"}, setup.options)...)
+				"--cluster-peers", strings.Join(known, ","), "--bootstrap-expect", fmt.Sprint(founders), "--dir", filepath.Join(dir, id), "--cluster-ahead", "0"}, setup.options)...)
 		}
 		for i := range founders {
 			if err := inst.startNode(ctx, i); err != nil {

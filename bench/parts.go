@@ -31,6 +31,8 @@ var parts = []Part{
 	{name: "groups-cost", of: allOfGroups, named: true, measure: measureGroups, tables: groupTables, targets: groupTargets},
 	{name: "groups-replicas", of: allOfGroups, named: true, measure: measureReplicas, tables: replicaTables, targets: replicaTargets},
 	{name: "groups-kill", of: allOfGroups, named: true, measure: measureKills, tables: killTables, targets: killTargets},
+	{name: "groups-join", of: allOfGroups, named: true, measure: measureJoin, tables: joinTables, targets: joinTargets},
+	{name: "groups-shared", of: allOfGroups, named: true, measure: measureShared, tables: sharedTables, targets: sharedTargets},
 	{name: "groups-spread", of: allOfGroups, named: true, measure: measureSpread, tables: spreadTables, targets: spreadTargets},
 	{name: "reservations", measure: measureReservations, tables: reservationTables, targets: reservationTargets},
 	{name: "doors", measure: measureDoors, tables: doorTables, targets: doorTargets},
