@@ -35,7 +35,7 @@ const (
 	killFigures  = "12 groups" // Key.Series
 )
 
-// A probe is the connections to all groups, and what they saw. A wait is the time from the first request without a grant until the next grant.
+// A probe is the connections to all groups, and their answers. A wait is the time from the first request without a grant until the next grant.
 type probe struct {
 	tags []string // one in each group
 	name string   // of the keys

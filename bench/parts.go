@@ -9,7 +9,7 @@ import (
 // A Part is the measurement behind one name of -only. To add one is to add a row to the table.
 type Part struct {
 	name    string
-	of      string // a name that stands for several parts, may be empty
+	of      string // a name that stands for several parts, whose targets have a table; may be empty
 	named   bool   // takes minutes, so it is measured only by name
 	measure func(ctx context.Context, e Env, f Figures) error
 	tables  func(e Env, f Figures) []Table
@@ -103,13 +103,19 @@ func (r *Report) tables() (all []Table) {
 			all = append(all, p.tables(r.Env, f)...)
 		}
 	}
-	return append(all, targetTable(r))
+	if goals := r.outcomes(""); len(goals) > 0 {
+		all = append(all, r.targetTable("Goals (Stint CL.THROTTLE, if nothing else is named)", goals, func(row []string) bool { return row[len(row)-1] != met }))
+	}
+	if groups := r.outcomes(allOfGroups); len(groups) > 0 {
+		all = append(all, r.targetTable("Goals of groups of keys", groups, func([]string) bool { return true }))
+	}
+	return all
 }
 
-// outcomes holds every target of the measured parts against the figures.
-func (r *Report) outcomes() (all []Outcome) {
+// outcomes holds every target of the measured parts against the figures, of those with one name together.
+func (r *Report) outcomes(of string) (all []Outcome) {
 	for _, p := range parts {
-		if f := r.Figures[p.name]; f != nil && p.targets != nil {
+		if f := r.Figures[p.name]; f != nil && p.targets != nil && p.of == of {
 			for _, t := range p.targets(r.Env) {
 				all = append(all, t.measured(f))
 			}

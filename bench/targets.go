@@ -74,10 +74,9 @@ func (o Outcome) missedBy() string {
 }
 
 // targetTable shows the targets that this run measured.
-func targetTable(r *Report) Table {
-	t := Table{Title: "Goals (Stint CL.THROTTLE, if nothing else is named)", Words: 1, WordsLast: true, Header: []string{"what", "measured", "goal", "result"},
-		InDocs: func(row []string) bool { return row[len(row)-1] != met }}
-	for _, o := range r.outcomes() {
+func (r *Report) targetTable(title string, outcomes []Outcome, inDocs func(row []string) bool) Table {
+	t := Table{Title: title, Words: 1, WordsLast: true, Header: []string{"what", "measured", "goal", "result"}, InDocs: inDocs}
+	for _, o := range outcomes {
 		if math.IsNaN(o.Value) || math.IsNaN(o.Bound) {
 			continue
 		}
