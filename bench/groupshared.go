@@ -42,6 +42,13 @@ func askShared(ctx context.Context, e Env, inst *Instance, round, asked int, f F
 	send := respSenders(keyed("RL.ALL", "TB", fmt.Sprint("usr:", round, asked, ":{key}"), "1000000", "1000000/d", "TB", fmt.Sprintf("all:%d-%d", asked, round),
 		fmt.Sprint(bucketCapacity), fmt.Sprintf("%d/s", bucketPerSecond)), false)
 	load := pace{connections, bucketPipeline, sharedUsers, float64(asked), max(sharedAtLeast, bucketTurns*e.Cell)}
+	if asked < bucketPerSecond { // as in fillBucket; until nodes know the demand
+		first := load
+		first.duration = time.Second
+		if _, err := first.at(ctx, inst, inst.entrances(), send); err != nil {
+			return err
+		}
+	}
 	before, err := operationsIn(inst)
 	if err != nil {
 		return err
