@@ -130,10 +130,12 @@ func (b *balancer) leads() (nodes []nodeLeads, all bool) {
 		n := nodeLeads{id: s.ID}
 		canLead := true
 		for number, r := range statuses {
-			n.replicas = append(n.replicas, int(number))
-			canLead = canLead && !r.Unhealthy && !r.Gone && !r.Slow
 			if r.Leads {
 				n.groups = append(n.groups, int(number))
+			}
+			if b.keys.isPlacedOn(int(number), s.ID) { // one that leaves is not healthy
+				n.replicas = append(n.replicas, int(number))
+				canLead = canLead && !r.Unhealthy && !r.Gone && !r.Slow
 			}
 		}
 		if found += len(n.groups); !canLead {
