@@ -67,7 +67,8 @@ func restartNode(ctx context.Context, inst *Instance, number int) (time.Duration
 	if err := inst.startNode(ctx, number); err != nil {
 		return 0, err
 	}
-	return time.Since(began), awaitHealthy(ctx, inst.Nodes[number])
+	err := awaitHealthy(ctx, inst.Nodes[number])
+	return time.Since(began), err
 }
 
 // joinUnderLoad sends half as many requests as the nodes answer at most, first to these and then while another one joins.

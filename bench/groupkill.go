@@ -274,8 +274,8 @@ func watchHandedOver(ctx context.Context, inst *Instance, f Figures) error {
 
 func killTables(_ Env, f Figures) []Table {
 	t := Table{Title: "Three nodes with 12 groups, a node killed", Words: 1, Header: []string{"", "values", "median", "p99", "most"},
-		Note: fmt.Sprintf("Default heartbeats. Of each kill and group: the longest time from a request at a node that survives until the next grant, ms; each connection sends %d requests a second, a quarter of the groups' keys has none of them "+
-			"under way at a kill. A leader is handed over to a node that leads fewer groups. %.0f requests were granted beyond the limits of 50, each reached after the kill.", probePerSecond, sum(append(f[Key{killFigures, "", beyond}], 0)))}
+		Note: fmt.Sprintf("Default heartbeats. Of each kill and group: the longest time from a request at a node that survives until the next grant, ms; each connection has %d a second, one at a time. "+
+			"A leader is handed over to a node that leads fewer groups. %.0f requests were granted beyond the limits of 50, each reached after the kill.", probePerSecond, sum(append(f[Key{killFigures, "", beyond}], 0)))}
 	for _, metric := range []string{waitedBefore, waitedOther, waitedOwn, waitedHanded} {
 		if k := (Key{killFigures, "", metric}); len(f[k]) > 0 {
 			t.Rows = append(t.Rows, []string{metric, formatCount(number(f[k])), formatFigure(median(f[k])), formatFigure(percentile99(f[k])), formatFigure(most(f[k]))})
