@@ -118,7 +118,7 @@ func (b *balancer) prefers(id raft.ServerID, groups []int) int {
 // leads are the voters that could lead, by the number of groups that they lead, the fewest first. all is false while a group has no leader
 // that is known here.
 func (b *balancer) leads() (nodes []nodeLeads, all bool) {
-	found := 0
+	found, placed := 0, b.keys.first.Cluster().Placement
 	for _, s := range b.keys.first.Members() {
 		statuses := b.keys.ownStatuses()
 		if s.ID != b.keys.id {
@@ -133,7 +133,7 @@ func (b *balancer) leads() (nodes []nodeLeads, all bool) {
 			if r.Leads {
 				n.groups = append(n.groups, int(number))
 			}
-			if b.keys.isPlacedOn(int(number), s.ID) { // one that leaves is not healthy
+			if placed.IsOn(int(number), s.ID) { // one that leaves is not healthy
 				n.replicas = append(n.replicas, int(number))
 				canLead = canLead && !r.Unhealthy && !r.Gone && !r.Slow
 			}

@@ -39,12 +39,6 @@ func (k *keyGroups) isPlaced(number int, id raft.ServerID) bool {
 	return t == nil || slices.Contains(t.Of(number), id)
 }
 
-// isPlacedOn reports whether a node is to have a replica of a group, as far as this node knows.
-func (k *keyGroups) isPlacedOn(number int, node raft.ServerID) bool {
-	t := k.first.Cluster().Placement
-	return t == nil || slices.ContainsFunc(t.Of(number), func(id raft.ServerID) bool { return placement.Node(id) == node })
-}
-
 // follow has the replicas here be those of the table. One that is older than the last one followed, because the log is read again, counts for nothing.
 func (k *keyGroups) follow(ctx context.Context, t *placement.Table) error {
 	if t == nil || k.started.Load() == nil || t.Version < k.followed() {
