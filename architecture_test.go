@@ -25,7 +25,7 @@ var mayImport = map[string][]string{
 	"server":      {"engine", "internal/unauthenticated", "internal/atomicfile", "internal/closenotify", "internal/clusterstatus", "internal/keypair", "internal/persistencestatus", "internal/spelling"},
 	"cmd":         {"engine", "persistence", "cluster", "server", "internal/atomicfile", "internal/clusterstatus", "internal/persistencestatus", "internal/signals", "internal/spelling", "internal/timerslack"},
 	"docs":        {"engine", "persistence", "cluster", "server", "cmd"}, // tests that hold the handbook true
-	"bench":       {"internal/testprocess", "internal/testaddress"},
+	"bench":       {"internal/testprocess", "internal/testaddress", "engine/slot"},
 	"clients":     {},
 	"docker":      {},
 	"packaging":   {"server"}, // tests, which read settings as the server does

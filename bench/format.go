@@ -59,5 +59,5 @@ func formatUnit(v float64, unit string) string {
 	if math.IsNaN(v) {
 		return noFigure
 	}
-	return formatFigure(v) + " " + unit
+	return strings.TrimSuffix(formatFigure(v)+" "+unit, " ")
 }

@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -26,6 +24,10 @@ type groupLoad struct {
 	keys        int
 }
 
+func (l groupLoad) args() []string {
+	return append([]string{"-r", fmt.Sprint(l.keys)}, expand(throttleTemplate, "grp"+fmt.Sprint(l.keys)+":"+randomSuffix, l.limit)...)
+}
+
 // The last has three times the clients of the first: as many for each leader, where three lead.
 var groupLoads = []groupLoad{
 	{"strict, 50 connections, P=16", 51, 16, manyKeys.Limit, 100_000},
@@ -40,7 +42,8 @@ const (
 	reads      = "calls of read"
 	writes     = "calls of write"
 	shareOfCPU = "CPU of the busiest node, of a third"
-	spreadWait = 70 * time.Second // for leaders to spread
+
+	syncsPerRound = "syncs of a node in a round"
 )
 
 // measureGroups compares clusters with several groups and with one, which take turns in every round.
@@ -58,7 +61,7 @@ func measureGroups(ctx context.Context, e Env, f Figures) error {
 		}
 		clusters = append(clusters, inst)
 		if groups > 1 && groups != idleGroups {
-			spread, err := awaitSpread(ctx, inst, groups)
+			spread, _, err := awaitSpread(ctx, inst, groups, 1)
 			if err != nil {
 				return diagnose(inst, err)
 			}
@@ -74,6 +77,10 @@ func measureGroups(ctx context.Context, e Env, f Figures) error {
 			if err := measureGroupsOnce(ctx, e, clusters[i], groupSeries(groups), speeds, f, round); err != nil {
 				return diagnose(clusters[i], err)
 			}
+		}
+		idle := f.last(Key{groupSeries(1), "", idleCPU})
+		if err := measureRoles(ctx, e, clusters[0], idle, speeds, f, round); err != nil {
+			return diagnose(clusters[0], err)
 		}
 		return nil
 	})
@@ -94,8 +101,11 @@ func measureGroupsOnce(ctx context.Context, e Env, inst *Instance, series string
 			return err
 		}
 		id := series + l.name
-		args := append([]string{"-r", fmt.Sprint(l.keys)}, expand(throttleTemplate, "grp"+fmt.Sprint(l.keys)+":"+randomSuffix, l.limit)...)
-		sample, err := driveAt(ctx, inst, inst.Nodes, l.connections, l.pipeline, requestsFor(max(5000, speeds[id]), e.Cell, l.connections, l.pipeline), args)
+		logged, err := logOf(inst)
+		if err != nil {
+			return err
+		}
+		sample, err := driveAt(ctx, inst, inst.Nodes, l.connections, l.pipeline, requestsFor(max(5000, speeds[id]), e.Cell, l.connections, l.pipeline), l.args())
 		if err != nil {
 			return err
 		}
@@ -114,8 +124,33 @@ func measureGroupsOnce(ctx context.Context, e Env, inst *Instance, series string
 		sample.CPUMicros -= idle / sample.PerSecond
 		f.addSample(series, l.name, sample)
 		f.add(series, l.name, shareOfCPU, busiest(before, after))
+		log, err := logOf(inst)
+		if err != nil {
+			return err
+		}
+		if l.limit != oncePerDay {
+			f.add(series, l.name, syncsPerRound, (log.syncs-logged.syncs)/nodes/(log.rounds-logged.rounds))
+		}
 	}
 	return nil
+}
+
+// A groupLog counts the syncs and rounds of all nodes.
+type groupLog struct{ syncs, rounds float64 }
+
+func logOf(inst *Instance) (l groupLog, err error) {
+	for _, address := range inst.Nodes {
+		syncs, err := infoNumber(address, "cluster", "raft_log_syncs")
+		if err != nil {
+			return l, err
+		}
+		rounds, err := infoNumber(address, "cluster", "raft_rounds")
+		if err != nil {
+			return l, err
+		}
+		l.syncs, l.rounds = l.syncs+syncs, l.rounds+rounds
+	}
+	return l, nil
 }
 
 // measureIdle measures what nodes do in a second without requests.
@@ -163,29 +198,10 @@ func busiest(before, after []time.Duration) float64 {
 	return float64(most) * float64(len(after)) / float64(sum)
 }
 
-// awaitSpread waits until all groups are led, and no node leads two more than another. It returns the difference.
-func awaitSpread(ctx context.Context, inst *Instance, groups int) (spread int, err error) {
-	for end := time.Now().Add(spreadWait); time.Now().Before(end) && ctx.Err() == nil; time.Sleep(time.Second) {
-		r, err := ask(inst.Addr, "CLUSTER", "NODES")
-		if err != nil {
-			return 0, err
-		}
-		all, most, fewest := 0, 0, groups
-		for line := range strings.Lines(r.text) {
-			led := max(0, len(strings.Fields(line))-8) // ranges of slots are behind eight other words
-			all, most, fewest = all+led, max(most, led), min(fewest, led)
-		}
-		if spread = most - fewest; all == groups && spread <= 1 {
-			return spread, nil
-		}
-	}
-	return spread, errors.Join(errors.New("the leaders are not spread over the nodes"), ctx.Err())
-}
-
 func groupTables(_ Env, f Figures) []Table {
-	t := Table{Title: "Three nodes with groups of keys", Words: 2, Header: []string{"load, to all nodes", "groups", "requests/s", "µs CPU", "ratio", "busiest node", switches, reads, writes},
+	t := Table{Title: "Three nodes with groups of keys", Words: 2, Header: []string{"load, to all nodes", "groups", "requests/s", "µs CPU", "ratio", "busiest node", switches, reads, writes, syncsPerRound},
 		Note: "CPU is that of all nodes for a request, without that of idle nodes, and its ratio that to one group in the same round; the busiest node's CPU is a multiple of a third. Switches, reads and writes are for 1,000 requests, those of idle nodes left out. " +
-			"150 connections with three groups are as many for each leader as 50 with one."}
+			"150 connections with three groups are as many for each leader as 50 with one. A round is one entry, or those that the groups of a node propose together; each node has the entries of the rounds of all nodes, so with one sync for each round it is 1."}
 	figure := func(groups int, load, metric string) string {
 		return formatFigure(median(f[Key{groupSeries(groups), load, metric}]))
 	}
@@ -193,7 +209,7 @@ func groupTables(_ Env, f Figures) []Table {
 		for _, groups := range groupCounts {
 			own, one := Key{groupSeries(groups), l.name, cpu}, Key{groupSeries(1), l.name, cpu}
 			t.Rows = append(t.Rows, []string{l.name, fmt.Sprint(groups), formatCount(median(f[Key{groupSeries(groups), l.name, throughput}])), figure(groups, l.name, cpu),
-				formatFigure(f.ratio(own, one)), figure(groups, l.name, shareOfCPU), figure(groups, l.name, switches), figure(groups, l.name, reads), figure(groups, l.name, writes)})
+				formatFigure(f.ratio(own, one)), figure(groups, l.name, shareOfCPU), figure(groups, l.name, switches), figure(groups, l.name, reads), figure(groups, l.name, writes), figure(groups, l.name, syncsPerRound)})
 		}
 	}
 	idle := Table{Title: "Three nodes with groups of keys, idle", Words: 1, Header: []string{"groups", idleCPU, switches, reads, writes, ledSpread}, Note: "All of three nodes, in a second."}
@@ -204,7 +220,7 @@ func groupTables(_ Env, f Figures) []Table {
 		}
 		idle.Rows = append(idle.Rows, []string{fmt.Sprint(groups), figure(groups, "", idleCPU), figure(groups, "", switches), figure(groups, "", reads), figure(groups, "", writes), led})
 	}
-	return []Table{t, idle}
+	return []Table{t, idle, modelTable(f)}
 }
 
 // groupTargets are what several groups may cost beside one.
@@ -213,7 +229,11 @@ func groupTargets(Env) []Target {
 		return Target{Name: name, Unit: "x", AtMost: true, Bound: bound, Why: entriesAreDear, Figure: Key{groupSeries(groups), load, cpu}, Versus: Key{groupSeries(1), other, cpu}}
 	}
 	total, denied, each := groupLoads[0].name, groupLoads[2].name, groupLoads[3].name
+	syncs := func(name string, groups int) Target {
+		return Target{Name: name + " groups, syncs of a node in a round", AtMost: true, Bound: 1.2, Figure: Key{groupSeries(groups), total, syncsPerRound}}
+	}
 	return []Target{
+		syncs("three", 3), syncs("twelve", 12),
 		against("three groups, equal load for each leader, CPU per grant vs one group", 3, each, total, 1.15),
 		against("three groups, equal load, CPU per grant vs one group", 3, total, total, 1.3),
 		against("twelve groups, equal load, CPU per grant vs one group", 12, total, total, 1.6),

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,14 +11,16 @@ import (
 	"time"
 )
 
-// nodes is the size of the cluster.
+// nodes is the size of a cluster, unless it is named.
 const nodes = 3
 
 // A nodeSetup says how nodes differ from nodes with their defaults, which decide in the log alone here.
 type nodeSetup struct {
+	nodes   int           // 0: three
 	before  []string      // the prefix of each command line
 	options []string      // more of it
 	delay   time.Duration // of each message between two nodes
+	metrics bool          // nodes have an address for /metrics
 }
 
 // startNodes runs a cluster and returns it with the address of its leader.
@@ -27,36 +30,55 @@ func startNodes(binary string, setup nodeSetup) func(context.Context, string, []
 		if err != nil {
 			return nil, err
 		}
-		var inner, peers [nodes]string
 		inst := &Instance{}
-		for i := range nodes {
+		var clients, inner, peers []string
+		place := func() error {
 			port, err := reservePort()
-			if err != nil {
+			own, err2 := reservePort()
+			if err := errors.Join(err, err2); err != nil {
+				return err
+			}
+			address := "127.0.0.1:" + own
+			clients, inner, peers = append(clients, "127.0.0.1:"+port), append(inner, address), append(peers, address)
+			if setup.delay > 0 {
+				link, err := startSlowLink(address, setup.delay)
+				if err != nil {
+					return err
+				}
+				inst.links, peers[len(peers)-1] = append(inst.links, link), link.address()
+			}
+			return nil
+		}
+		founders := cmp.Or(setup.nodes, nodes)
+		for range founders {
+			if err := place(); err != nil {
 				inst.Stop()
 				return nil, err
-			}
-			inner[i] = "127.0.0.1:" + port
-			peers[i] = inner[i]
-			if setup.delay > 0 {
-				link, err := startSlowLink(inner[i], setup.delay)
-				if err != nil {
-					inst.Stop()
-					return nil, err
-				}
-				inst.links, peers[i] = append(inst.links, link), link.address()
 			}
 		}
-		for i := range nodes {
-			id := fmt.Sprint("node-", i)
-			p, err := startProcess(ctx, fmt.Sprint(name, "-", id), env, slices.Concat(setup.before, []string{path, "server", "--node-id", id,
-				"--listen", "127.0.0.1:0", "--admin", "", "--cluster-listen", inner[i], "--cluster-advertise", peers[i],
-				"--cluster-peers", strings.Join(peers[:], ","), "--bootstrap-expect", fmt.Sprint(nodes), "--dir", filepath.Join(dir, id), "--cluster-ahead", "0"}, setup.options)...)
-			if err != nil {
+		admin := ""
+		if setup.metrics {
+			admin = "127.0.0.1:0"
+		}
+		inst.launch = func(ctx context.Context, i int) (*process, error) {
+			if i == len(inner) {
+				if err := place(); err != nil {
+					return nil, err
+				}
+			}
+			id, known := nodeName(i), peers[:founders:founders]
+			if i >= founders {
+				known = append(known, peers[i])
+			}
+			return startProcess(ctx, fmt.Sprint(name, "-", id), env, slices.Concat(setup.before, []string{path, "server", "--node-id", id,
+				"--listen", clients[i], "--admin", admin, "--cluster-listen", inner[i], "--cluster-advertise", peers[i],
+				"--cluster-peers", strings.Join(known, ","), "--bootstrap-expect", fmt.Sprint(founders), "--dir", filepath.Join(dir, id), "--cluster-ahead", "0"}, setup.options)...)
+		}
+		for i := range founders {
+			if err := inst.startNode(ctx, i); err != nil {
 				inst.Stop()
 				return nil, err
 			}
-			inst.processes = append(inst.processes, p)
-			inst.Nodes = append(inst.Nodes, p.log.listening()[""])
 		}
 		if inst.Addr, err = leaderOf(ctx, inst.Nodes); err != nil {
 			inst.Stop()
@@ -64,6 +86,22 @@ func startNodes(binary string, setup nodeSetup) func(context.Context, string, []
 		}
 		return inst, nil
 	})
+}
+
+// nodeName is the id of a node.
+func nodeName(i int) string { return fmt.Sprint("node-", i) }
+
+// startNode starts a node of a cluster: one more, which joins, or one whose process has ended.
+func (i *Instance) startNode(ctx context.Context, number int) error {
+	p, err := i.launch(ctx, number)
+	if err != nil {
+		return err
+	}
+	if number == len(i.processes) {
+		i.processes, i.Nodes = append(i.processes, nil), append(i.Nodes, "")
+	}
+	i.processes[number], i.Nodes[number] = p, p.log.listening()[""]
+	return nil
 }
 
 // leaderOf waits until one of the nodes leads.

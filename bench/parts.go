@@ -9,7 +9,8 @@ import (
 // A Part is the measurement behind one name of -only. To add one is to add a row to the table.
 type Part struct {
 	name    string
-	named   bool // takes minutes, so it is measured only by name
+	of      string // a name that stands for several parts, whose targets have a table; may be empty
+	named   bool   // takes minutes, so it is measured only by name
 	measure func(ctx context.Context, e Env, f Figures) error
 	tables  func(e Env, f Figures) []Table
 	targets func(e Env) []Target
@@ -27,7 +28,12 @@ var parts = []Part{
 	{name: onlyServers, measure: measureServers, tables: serverTables, targets: serverTargets},
 	{name: "persistence", measure: measureDisk, tables: diskTables, targets: diskTargets},
 	{name: onlyCluster, measure: measureCluster, tables: clusterTables, targets: clusterTargets},
-	{name: "groups", named: true, measure: measureGroups, tables: groupTables, targets: groupTargets},
+	{name: "groups-cost", of: allOfGroups, named: true, measure: measureGroups, tables: groupTables, targets: groupTargets},
+	{name: "groups-replicas", of: allOfGroups, named: true, measure: measureReplicas, tables: replicaTables, targets: replicaTargets},
+	{name: "groups-kill", of: allOfGroups, named: true, measure: measureKills, tables: killTables, targets: killTargets},
+	{name: "groups-join", of: allOfGroups, named: true, measure: measureJoin, tables: joinTables, targets: joinTargets},
+	{name: "groups-shared", of: allOfGroups, named: true, measure: measureShared, tables: sharedTables, targets: sharedTargets},
+	{name: "groups-spread", of: allOfGroups, named: true, measure: measureSpread, tables: spreadTables, targets: spreadTargets},
 	{name: "reservations", measure: measureReservations, tables: reservationTables, targets: reservationTargets},
 	{name: "doors", measure: measureDoors, tables: doorTables, targets: doorTargets},
 	{name: "ahead", named: true, measure: besideOne.measure, tables: besideOne.tables, targets: besideOneTargets},
@@ -42,11 +48,15 @@ var parts = []Part{
 const (
 	onlyServers = "servers" // all of them
 	onlyCluster = "cluster" // takes too long for -quick, unless it is named
+	allOfGroups = "groups"
 )
 
 // partNames are the names for -only.
 func partNames() (names []string) {
 	for _, p := range parts {
+		if p.of != "" && !slices.Contains(names, p.of) {
+			names = append(names, p.of)
+		}
 		names = append(names, p.name)
 	}
 	return names
@@ -60,7 +70,7 @@ func (p Part) isMeasured(e Env) bool {
 	case len(e.Only) == 0:
 		return !p.named && !(e.Quick && p.name == onlyCluster)
 	}
-	return slices.Contains(e.Only, p.name)
+	return slices.Contains(e.Only, p.name) || slices.Contains(e.Only, p.of)
 }
 
 // A Report is everything one run found.
@@ -93,13 +103,19 @@ func (r *Report) tables() (all []Table) {
 			all = append(all, p.tables(r.Env, f)...)
 		}
 	}
-	return append(all, targetTable(r))
+	if goals := r.outcomes(""); len(goals) > 0 {
+		all = append(all, r.targetTable("Goals (Stint CL.THROTTLE, if nothing else is named)", goals, func(row []string) bool { return row[len(row)-1] != met }))
+	}
+	if groups := r.outcomes(allOfGroups); len(groups) > 0 {
+		all = append(all, r.targetTable("Goals of groups of keys", groups, func([]string) bool { return true }))
+	}
+	return all
 }
 
-// outcomes holds every target of the measured parts against the figures.
-func (r *Report) outcomes() (all []Outcome) {
+// outcomes holds every target of the measured parts against the figures, of those with one name together.
+func (r *Report) outcomes(of string) (all []Outcome) {
 	for _, p := range parts {
-		if f := r.Figures[p.name]; f != nil && p.targets != nil {
+		if f := r.Figures[p.name]; f != nil && p.targets != nil && p.of == of {
 			for _, t := range p.targets(r.Env) {
 				all = append(all, t.measured(f))
 			}

@@ -22,8 +22,9 @@ type Instance struct {
 	Nodes     []string // addresses of all nodes of a cluster; Addr is that of its leader
 	links     []*slowLink
 	processes []*process
-	dir       string // removed when it stops, if not empty
-	otherPID  int    // 0: not known
+	launch    func(ctx context.Context, number int) (*process, error) // runs a node of a cluster
+	dir       string                                                  // removed when it stops, if not empty
+	otherPID  int                                                     // 0: not known
 }
 
 // PIDs lists the processes whose CPU and memory count as the server's.

@@ -26,6 +26,7 @@ type processLog struct {
 	last      []string
 	cycles    []gcCycle
 	readyText string // the ready line, "" before it
+	adminText string // the line about the page of a Stint, "" if it has none
 }
 
 func newProcessLog(file io.Writer) *processLog {
@@ -57,6 +58,9 @@ func (l *processLog) line(s string) {
 	if len(l.last) > lastLinesKept {
 		l.last = l.last[1:]
 	}
+	if strings.HasPrefix(s, "Look: http://") {
+		l.adminText = s
+	}
 	if l.readyText == "" && readyLine.MatchString(s) {
 		l.readyText = s
 		close(l.ready)
@@ -76,6 +80,14 @@ func (l *processLog) listening() map[string]string {
 		}
 	}
 	return addresses
+}
+
+// admin is the address of the page, with the metrics.
+func (l *processLog) admin() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	address, _, _ := strings.Cut(strings.TrimPrefix(l.adminText, "Look: http://"), " ")
+	return address
 }
 
 func (l *processLog) lastLines() string {

@@ -85,7 +85,7 @@ func TestMemoryIsJudgedOnlyWithManyKeys(t *testing.T) {
 	r := sampleReport()
 	r.Figures[onlyServers][Key{throttle, "", bytesEach}][0] = 100
 	verdict := func() string {
-		for _, o := range r.outcomes() {
+		for _, o := range r.outcomes("") {
 			if o.Unit == "B" {
 				return o.Verdict()
 			}

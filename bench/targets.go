@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 )
 
 // A Target is a figure and its bound. Costs are compared by CPU time, because the throughput of a cheap command is redis-benchmark's.
@@ -73,10 +74,9 @@ func (o Outcome) missedBy() string {
 }
 
 // targetTable shows the targets that this run measured.
-func targetTable(r *Report) Table {
-	t := Table{Title: "Goals (Stint CL.THROTTLE, if nothing else is named)", Words: 1, WordsLast: true, Header: []string{"what", "measured", "goal", "result"},
-		InDocs: func(row []string) bool { return row[len(row)-1] != met }}
-	for _, o := range r.outcomes() {
+func (r *Report) targetTable(title string, outcomes []Outcome, inDocs func(row []string) bool) Table {
+	t := Table{Title: title, Words: 1, WordsLast: true, Header: []string{"what", "measured", "goal", "result"}, InDocs: inDocs}
+	for _, o := range outcomes {
 		if math.IsNaN(o.Value) || math.IsNaN(o.Bound) {
 			continue
 		}
@@ -88,7 +88,7 @@ func targetTable(r *Report) Table {
 		if r.OtherWork.IsTooMuch() {
 			verdict = "busy"
 		}
-		t.Rows = append(t.Rows, []string{o.Name, formatUnit(o.Value, o.Unit), sign + strconv.FormatFloat(o.Bound, 'f', -1, 64) + " " + o.Unit, verdict})
+		t.Rows = append(t.Rows, []string{o.Name, formatUnit(o.Value, o.Unit), strings.TrimSuffix(sign+strconv.FormatFloat(o.Bound, 'f', -1, 64)+" "+o.Unit, " "), verdict})
 	}
 	return t
 }

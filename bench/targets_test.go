@@ -105,7 +105,7 @@ var targetSteps = map[string]struct {
 func TestTargets(t *testing.T) {
 	for part, step := range targetSteps {
 		r := &Report{Env: Env{Settings: Settings{Keys: 1000}}, Figures: map[string]Figures{part: step.figures}}
-		for _, o := range r.outcomes() {
+		for _, o := range r.outcomes("") {
 			got, want := formatFigure(o.Value)+" "+o.Verdict(), step.want[o.Name]
 			if want == "" {
 				want = "– not measured"

@@ -200,6 +200,8 @@ func add(s, other *clusterstatus.Status) {
 	s.DiskStalled = s.DiskStalled || other.DiskStalled
 	s.DiskErr = cmp.Or(s.DiskErr, other.DiskErr)
 	s.Entries += other.Entries
+	s.Rounds += other.Rounds
+	s.LogSyncs += other.LogSyncs
 	s.Decisions += other.Decisions
 	s.DecidedReadOnly += other.DecidedReadOnly
 	s.DecidedByAllowance += other.DecidedByAllowance

@@ -118,7 +118,7 @@ func (b *balancer) prefers(id raft.ServerID, groups []int) int {
 // leads are the voters that could lead, by the number of groups that they lead, the fewest first. all is false while a group has no leader
 // that is known here.
 func (b *balancer) leads() (nodes []nodeLeads, all bool) {
-	found := 0
+	found, placed := 0, b.keys.first.Cluster().Placement
 	for _, s := range b.keys.first.Members() {
 		statuses := b.keys.ownStatuses()
 		if s.ID != b.keys.id {
@@ -130,12 +130,15 @@ func (b *balancer) leads() (nodes []nodeLeads, all bool) {
 		n := nodeLeads{id: s.ID}
 		canLead := true
 		for number, r := range statuses {
-			if g := b.keys.numbered(number); g == nil || votesOf(g)[r.ID] {
-				n.replicas = append(n.replicas, int(number))
-			}
-			canLead = canLead && !r.Unhealthy && !r.Gone && !r.Slow
 			if r.Leads {
 				n.groups = append(n.groups, int(number))
+			}
+			if !placed.IsOn(int(number), s.ID) {
+				continue // it leaves, and is not healthy
+			}
+			canLead = canLead && !r.Unhealthy && !r.Gone && !r.Slow
+			if g := b.keys.numbered(number); g == nil || votesOf(g)[r.ID] {
+				n.replicas = append(n.replicas, int(number))
 			}
 		}
 		if found += len(n.groups); !canLead {

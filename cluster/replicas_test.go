@@ -266,6 +266,40 @@ func TestNoReplicaMovesWhileANodeIsSilent(t *testing.T) {
 	})
 }
 
+// A replica that leaves stays until its calls have been answered. Its node can be given leaders meanwhile.
+func TestNodeLeadsWhileAReplicaLeaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const groups, replicas = 12, 3
+		s := simulateReplicas(t, replicas, nil, groups, "a", "b", "c", "d", "e")
+		defer s.stop()
+		leaving := func() bool {
+			for _, n := range s.nodes {
+				for number := range n.KeyGroups() {
+					if n.keys.isLeaving(number) {
+						return true
+					}
+				}
+			}
+			return false
+		}
+		awaitSimulated(t, "a replica leaves", leaving)
+		time.Sleep(1500 * time.Millisecond) // until statuses say so
+		if !leaving() {
+			t.Fatal("it has left")
+		}
+		leader := s.leaderOf(0)
+		nodes, all := (&balancer{keys: leader.keys, statuses: leader.statuses, log: leader.log}).leads()
+		if !all || len(nodes) != len(s.names) {
+			t.Errorf("leaders of %d nodes are known, of all groups %t", len(nodes), all)
+		}
+		for _, n := range nodes {
+			if len(n.replicas) == 0 {
+				t.Errorf("%s can lead no group", n.id)
+			}
+		}
+	})
+}
+
 // sharedKey is a key that all groups share, whose home is a group.
 func sharedKey(home int) string {
 	for i := 0; ; i++ {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 // Errors of an [EntryLog].
@@ -32,6 +33,7 @@ type LogEntry struct {
 type EntryLog struct {
 	fs           FS
 	segmentBytes int64
+	syncs        atomic.Int64
 
 	writing sync.Mutex // held over Append
 	current *segment   // the last one
@@ -137,6 +139,7 @@ func (l *EntryLog) appendFitting(entries []LogEntry) (n int, err error) {
 	if err := s.append(l.buf); err != nil {
 		return 0, err
 	}
+	l.syncs.Add(1)
 	if cap(l.buf) > keepPending {
 		l.buf = nil
 	}
@@ -190,6 +193,9 @@ func (l *EntryLog) takeRecycled(size int64) *segment {
 	l.recycled = l.recycled[:n-1]
 	return s
 }
+
+// Syncs is how often Append has made blocks durable.
+func (l *EntryLog) Syncs() int64 { return l.syncs.Load() }
 
 // DropFrom drops the entry of an index and all after it.
 func (l *EntryLog) DropFrom(index uint64) {

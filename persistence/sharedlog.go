@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"runtime"
 	"sync"
+	"sync/atomic"
 )
 
 // SharedLog is one [EntryLog] with the entries of several groups: entries that groups append at the same time leave in one write, and one
@@ -45,6 +46,7 @@ const sharedRoom = 4 * segmentBytes
 type GroupLog struct {
 	shared *SharedLog
 	number uint32
+	syncs  atomic.Int64
 	first  uint64 // index of places[0]
 	places []sharedPlace
 }
@@ -114,6 +116,9 @@ func (g *GroupLog) Range() (first, last uint64) {
 	}
 	return g.first, g.first + uint64(len(g.places)) - 1
 }
+
+// Syncs is how often this group has made its and others' entries durable: all groups together, as often as the file was synced.
+func (g *GroupLog) Syncs() int64 { return g.syncs.Load() }
 
 // place is the record of an entry, nil without it. The caller holds mu.
 func (g *GroupLog) place(index uint64) *sharedPlace {
@@ -237,7 +242,9 @@ func (l *SharedLog) write(all []*sharedWrite) {
 		l.link(w, tails)
 		records = append(records, w.records...)
 	}
+	before := l.file.Syncs()
 	err := l.file.Append(records)
+	all[0].entries[0].group.syncs.Add(l.file.Syncs() - before)
 	if err != nil {
 		_, last := l.file.Range()
 		number = max(last+1, l.next)

@@ -49,6 +49,13 @@ func (w *sharedWorld) operate() {
 		w.groups[w.rand.IntN(len(w.groups)-1)].operate()
 	}
 	w.shared.trims.Wait()
+	syncs := int64(0)
+	for _, g := range w.shared.groups {
+		syncs += g.Syncs()
+	}
+	if want := w.shared.file.Syncs(); syncs != want {
+		w.fatalf("the groups count %d syncs of %d", syncs, want)
+	}
 }
 
 // appendTogether has several groups append with one write.

@@ -22,7 +22,7 @@ func (g *Group) Status() clusterstatus.Status {
 		ClusterID: known.ClusterID, NodeID: raftnode.NodeName(g.raft.ID), State: g.state(), Healthy: g.health.isHealthy(), Term: g.raft.CurrentTerm(),
 		LastLogIndex: g.raft.LastIndex(), CommitIndex: g.raft.CommitIndex(), AppliedIndex: g.fsm.Applied.Load(),
 		LogBytes: g.logs.Bytes.Load(), DiskStalled: g.logs.Stalled() > g.opt.DiskTimeout, DiskErr: g.logs.Err(), Time: g.fsm.Now.Load(), ClockAhead: g.clock.Ahead(),
-		Entries: g.proposer.Proposed.Load(), Decisions: g.fsm.Decisions.Load(), DecidedReadOnly: m.decidedReadOnly.Load(), DecidedByAllowance: m.decidedByAllowance.Load(), Forwarded: g.forwarder.Forwarded.Load(),
+		Entries: g.proposer.Proposed.Load(), Rounds: g.proposer.Begun.Load(), LogSyncs: g.logs.Syncs(), Decisions: g.fsm.Decisions.Load(), DecidedReadOnly: m.decidedReadOnly.Load(), DecidedByAllowance: m.decidedByAllowance.Load(), Forwarded: g.forwarder.Forwarded.Load(),
 		UncertainOutcomes: m.uncertain.Load(), NoLeaderOutcomes: m.noLeader.Load(), LeaderChanges: m.leaderChanges.Load(),
 		LocalDecisions: g.holder.table.Decisions.Load(), LentTokens: g.holder.table.Held(), HeldKeys: g.holder.table.Keys(), Lends: g.holder.table.Lends.Load(), VoidedTokens: m.voided.Load(),
 		CommitLatency: g.proposer.Latency.Read(), FormatVersion: uint32(known.Version()),

@@ -63,6 +63,11 @@ func (t *Table) Of(number int) []raft.ServerID {
 	return t.Groups[number-1]
 }
 
+// IsOn reports whether a node is to have a replica of a group.
+func (t *Table) IsOn(number int, node raft.ServerID) bool {
+	return t == nil || slices.ContainsFunc(t.Of(number), func(id raft.ServerID) bool { return Node(id) == node })
+}
+
 // String shows the whole table.
 func (t *Table) String() string {
 	if t == nil {

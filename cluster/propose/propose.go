@@ -41,6 +41,7 @@ type Proposer struct {
 	ID uint64 // of this process, to recognise its own entries in the log
 
 	Proposed atomic.Int64 // entries
+	Begun    atomic.Int64 // rounds: entries that were proposed without others, and the first of each that several groups proposed together
 	Latency  Histogram    // from proposing an entry to having applied it
 
 	mu         sync.Mutex
@@ -200,6 +201,9 @@ func (p *Proposer) next() *entry {
 		p.mu.Lock()
 		if p.mayPropose() && !p.linger.holds(p.queue) && !p.joinsRound() {
 			e := p.queue[0]
+			if !p.isDue {
+				p.Begun.Add(1)
+			}
 			p.isDue, p.lastSize = false, len(e.calls)
 			p.queue = append(p.queue[:0], p.queue[1:]...)
 			p.bytes -= len(e.buf) - fsm.EntryHead

@@ -62,6 +62,7 @@ func (r *Rounds) begin() {
 	due := r.waiting
 	r.waiting = nil
 	r.mu.Unlock()
+	due[0].Begun.Add(1)
 	for _, p := range due {
 		p.mu.Lock()
 		p.inRound, p.isDue = false, true

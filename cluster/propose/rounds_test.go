@@ -92,6 +92,10 @@ func TestGroupsProposeTogether(t *testing.T) {
 			t.Error("a lone call waits")
 		}
 		time.Sleep(time.Second)
+		before := a.Begun.Load() + b.Begun.Load()
+		if before != 32 {
+			t.Errorf("%d rounds of 32 calls", before)
+		}
 		a.setLastSize(busyCalls)
 		b.setLastSize(busyCalls)
 		a.add(2, 10)
@@ -105,6 +109,9 @@ func TestGroupsProposeTogether(t *testing.T) {
 		inA, inB := a.proposals(), b.proposals()
 		if len(inA) != 1 || len(inB) != 1 || inA[0].at != inB[0].at || inA[0].calls != 5 || inB[0].calls != 1 {
 			t.Errorf("they proposed %v and %v", inA, inB)
+		}
+		if rounds := a.Begun.Load() + b.Begun.Load() - before; rounds != 1 {
+			t.Errorf("%d rounds, want 1", rounds)
 		}
 	})
 }

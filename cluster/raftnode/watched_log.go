@@ -74,6 +74,14 @@ func (w *WatchedLog) StoreLogs(logs []*raft.Log) error {
 	return err
 }
 
+// Syncs is how often the file was synced for entries; 0 if the log does not count it.
+func (w *WatchedLog) Syncs() int64 {
+	if log, counts := w.LogStore.(interface{ Syncs() int64 }); counts {
+		return log.Syncs()
+	}
+	return 0
+}
+
 // DeleteRange implements raft.LogStore.
 func (w *WatchedLog) DeleteRange(from, to uint64) error {
 	w.began.Store(int64(w.mono()) + 1)

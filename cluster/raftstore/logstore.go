@@ -25,6 +25,7 @@ type entryLog interface {
 	Range() (first, last uint64)
 	Get(index uint64) ([]byte, error)
 	Append(entries []persistence.LogEntry) error
+	Syncs() int64
 	DropFrom(index uint64)
 	DropBefore(index uint64) error
 	Close() error
@@ -81,6 +82,9 @@ func (s logStore) StoreLogs(logs []*raft.Log) error {
 	}
 	return s.log.Append(entries)
 }
+
+// Syncs is how often the file was synced for entries.
+func (s logStore) Syncs() int64 { return s.log.Syncs() }
 
 // EncodeEntry returns an entry as the log on disk holds it.
 func EncodeEntry(l *raft.Log) []byte {

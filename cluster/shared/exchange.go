@@ -142,6 +142,9 @@ func (l *Limits) learn(k *key, p *purse.Purse, limit limits.Limit, want, waiting
 		k.mu.Lock()
 		return o
 	}
+	if look.Allowed && answer.Number == p.Number {
+		return o // another node has carried the same operation out, and asked for less
+	}
 	o.isDry = true
 	k.denied = denial{limit: limit, tokens: waiting, until: asked.Add(denyFor), wait: now.Add(time.Duration(look.Wait)), never: look.Wait == engine.NeverWait, held: p.Tokens + answer.Granted}
 	if due := now.Add(time.Duration(k.denied.after(now, waiting))); !k.denied.never && due.Before(k.denied.until) {

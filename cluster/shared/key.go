@@ -1,6 +1,7 @@
 package shared
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -28,9 +29,13 @@ type key struct {
 	reset      int64
 	denied     denial
 
-	demand purse.Demand // of tokens, by the time since began
-	began  time.Time
-	seen   time.Time
+	demand   purse.Demand // of the purse's tokens at all nodes, by the time since began
+	began    time.Time
+	measured time.Time // when the demand was
+	own      int64     // tokens granted since then to requests of this node
+	used     int64     // by all nodes, as far as results show
+	lowest   int64     // the fewest tokens in the purse since then
+	seen     time.Time
 }
 
 // waiter is a request that waits for tokens of one of its limits.
@@ -74,23 +79,44 @@ func (l *Limits) keyOf(at int, name []byte) *key {
 	k := l.keys[id]
 	if k == nil && len(l.keys) < maxKeys {
 		now := time.Now()
-		k = &key{purseID: id, began: now, seen: now}
+		k = &key{purseID: id, began: now, measured: now, seen: now}
 		l.keys[id] = k
 	}
 	return k
 }
 
-// use counts tokens that were granted. k.mu is held.
-func (k *key) use(now time.Time, tokens int64) {
-	k.demand.Ask(tokens)
+// use counts tokens that were granted and have left so many in the purse. Results may come in another order, so only a new lowest number shows
+// that others have used tokens. k.mu is held.
+func (k *key) use(now time.Time, tokens, left int64) {
 	k.seen = now
-	k.demand.Measure(now.Sub(k.began), measureOver)
+	k.own += tokens
+	if left < k.lowest {
+		k.used, k.lowest = k.used+k.lowest-left, left
+	}
+	if now.Sub(k.measured) >= measureOver {
+		k.demand.Ask(max(k.own, k.used))
+		k.demand.Measure(now.Sub(k.began), measureOver)
+		k.measured, k.own, k.used, k.lowest = now, 0, 0, left
+	}
+}
+
+// needsMore reports whether tokens are to be lent before the purse is empty: by the node that leads its group, and later by others. All ask for
+// the same tokens. k.mu is held.
+func (l *Limits) needsMore(k *key, left int64) bool {
+	tokens := k.demand.In(ahead)
+	return tokens >= 2 && (float64(left) < tokens/8 || float64(left) < 3*tokens/8 && l.leads(k.at))
+}
+
+// leads reports whether this node leads a group.
+func (l *Limits) leads(group int) bool {
+	return slices.ContainsFunc(l.opt.Replicas(), func(r Replica) bool { return r.Number == group && r.Leads() })
 }
 
 // want is the tokens to ask for: those of the waiters, without those that are left, and those of the time ahead, of which home keeps most. k.mu is
 // held.
 func (k *key) want(left int64) int64 {
-	tokens := min(int64(k.demand.In(ahead)), k.remaining/homeKeeps)
+	rising := max(k.own, k.used) * int64(ahead/measureOver) // if there is no more demand while it is measured
+	tokens := min(max(int64(k.demand.In(ahead)), rising), k.remaining/homeKeeps)
 	for i := range k.waiters {
 		tokens += k.waiters[i].tokens
 	}

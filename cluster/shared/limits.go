@@ -56,7 +56,7 @@ type Options struct {
 
 // Times and bounds.
 const (
-	ahead       = 250 * time.Millisecond // the time whose demand is held
+	ahead       = 400 * time.Millisecond // the time whose demand is held
 	idleAfter   = 500 * time.Millisecond // unused tokens are returned
 	tidyEvery   = 100 * time.Millisecond
 	voidEvery   = 5 * time.Second        // loans without purses are looked for

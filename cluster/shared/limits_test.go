@@ -30,6 +30,10 @@ type groups struct {
 	stores [3]*store.Store
 	mu     sync.Mutex
 	held   []*holdUp
+
+	leader  *Limits
+	latency time.Duration       // of each operation
+	applied map[engine.Verb]int // how many
 }
 
 // holdUp holds the next operation of a verb up, or the answer to it.
@@ -41,7 +45,7 @@ type holdUp struct {
 }
 
 func newGroups(t *testing.T) *groups {
-	g := &groups{t: t}
+	g := &groups{t: t, applied: map[engine.Verb]int{}}
 	for number := range g.stores {
 		g.stores[number] = store.New(store.Config{Shards: 1, Replicated: true, Owns: func(key []byte) bool { return homeOf(key) == number }})
 	}
@@ -55,13 +59,17 @@ func homeOf(key []byte) int {
 	return away
 }
 
-// node is the limits of one node, until the end of the context.
+// node is the limits of one node, until the end of the context. The first one leads all groups.
 func (g *groups) node(ctx context.Context) *Limits {
-	replicas := []Replica{}
+	replicas, leads := []Replica{}, g.leader == nil
 	for number := home; number <= away; number++ {
-		replicas = append(replicas, Replica{Number: number, Leads: func() bool { return true }, Now: func() int64 { return time.Now().UnixNano() }, Store: g.stores[number]})
+		replicas = append(replicas, Replica{Number: number, Leads: func() bool { return leads }, Now: func() int64 { return time.Now().UnixNano() }, Store: g.stores[number]})
 	}
-	return New(ctx, Options{Router: g, Policies: g.stores[away], Timeout: 10 * time.Second, Replicas: func() []Replica { return replicas }})
+	l := New(ctx, Options{Router: g, Policies: g.stores[away], Timeout: 10 * time.Second, Replicas: func() []Replica { return replicas }})
+	if leads {
+		g.leader = l
+	}
+	return l
 }
 
 func (g *groups) close() {
@@ -104,6 +112,19 @@ func (g *groups) Decide(b *engine.Batch) (finished bool) {
 func (g *groups) DecideIn(at int, b *engine.Batch) (finished bool) {
 	apply := func() { g.stores[at].Apply(time.Now().UnixNano(), b.Ops, b.Results) }
 	g.mu.Lock()
+	for i := range b.Ops {
+		g.applied[b.Ops[i].Verb]++
+	}
+	if g.latency > 0 {
+		g.mu.Unlock()
+		time.AfterFunc(g.latency, func() {
+			g.mu.Lock()
+			apply()
+			g.mu.Unlock()
+			b.Done()
+		})
+		return false
+	}
 	i := slices.IndexFunc(g.held, func(h *holdUp) bool { return h.verb == b.Ops[0].Verb })
 	if i < 0 {
 		g.mu.Unlock()
@@ -128,9 +149,11 @@ func (g *groups) DecideIn(at int, b *engine.Batch) (finished bool) {
 }
 
 // take asks a user's limit and the shared one, and returns the tokens granted.
-func (g *groups) take(l *Limits, tokens int64) int64 {
+func (g *groups) take(l *Limits, tokens int64) int64 { return g.takeOf(l, limit, tokens) }
+
+func (g *groups) takeOf(l *Limits, limit limits.Limit, tokens int64) int64 {
 	user := limit
-	user.Capacity = 1000
+	user.Capacity = 100_000
 	op := engine.Op{Verb: engine.AcquireAll, Tokens: tokens, Parts: []engine.Op{{Key: []byte("user"), Limit: user, Tokens: tokens}, {Key: []byte("shared"), Limit: limit, Tokens: tokens}}}
 	b := &engine.Batch{Ops: []engine.Op{op}, Results: make([]engine.Result, 1)}
 	done := make(chan struct{})

@@ -119,8 +119,8 @@ func (l *Limits) complete(r *request) {
 		}
 		if r.res.Binding < 0 && r.op.Options&engine.Peek == 0 && p.Tokens > 0 {
 			k.limit = p.Limit
-			k.use(now, p.Tokens)
-			if tokens := k.demand.In(ahead); tokens >= 2 && float64(left) < tokens/2 && now.After(k.denied.until) {
+			k.use(now, p.Tokens, left)
+			if now.After(k.denied.until) && l.needsMore(k, left) {
 				l.exchange(k, false)
 			}
 		}

@@ -48,6 +48,8 @@ type Status struct {
 	Time              int64         // the cluster's time at the last entry applied here, nanoseconds since the Unix epoch
 
 	Entries            int64 // log entries proposed
+	Rounds             int64 // times that entries were proposed, of several groups together or of one
+	LogSyncs           int64 // of the log, each after a write of entries
 	Decisions          int64 // operations applied from the log, whichever node proposed them
 	DecidedReadOnly    int64 // operations answered from applied state, without an entry
 	DecidedByAllowance int64 // operations answered from the leader's allowance, without an entry

@@ -46,7 +46,7 @@ func (s *Source) cluster() []field {
 		{"leader_id", st.LeaderID}, {"leader_client_addr", st.LeaderClientAddr}, {"leader_last_contact_ms", st.LastContact.Milliseconds()},
 		{"raft_last_log_index", st.LastLogIndex}, {"raft_commit_index", st.CommitIndex}, {"raft_applied_index", st.AppliedIndex},
 		{"raft_last_snapshot_index", st.LastSnapshotIndex}, {"raft_log_bytes", st.LogBytes}, {"raft_disk_stalled", zeroOrOne(st.DiskStalled)},
-		{"cluster_time_usec", st.Time / int64(time.Microsecond)}, {"raft_entries", st.Entries}, {"decisions", st.Decisions},
+		{"cluster_time_usec", st.Time / int64(time.Microsecond)}, {"raft_entries", st.Entries}, {"raft_rounds", st.Rounds}, {"raft_log_syncs", st.LogSyncs}, {"decisions", st.Decisions},
 		{"denied_locally", st.DecidedReadOnly}, {"decided_in_share", st.DecidedByAllowance}, {"forwarded", st.Forwarded}, {"uncertain_outcomes", st.UncertainOutcomes},
 		{"no_leader_outcomes", st.NoLeaderOutcomes}, {"leader_changes", st.LeaderChanges}, {"cluster_nodes", len(st.Members)}, {"cluster_format_version", st.FormatVersion},
 		{"local_decisions", st.LocalDecisions}, {"lent_tokens", st.LentTokens}, {"held_keys", st.HeldKeys}, {"lends", st.Lends}, {"voided_tokens", st.VoidedTokens},

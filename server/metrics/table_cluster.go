@@ -62,6 +62,12 @@ var clusterRows = []Row{{
 	Name: "stint_raft_entries_total", Kind: Counter, When: inCluster, Help: "Log entries proposed by this node.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.Entries) }),
 }, {
+	Name: "stint_raft_rounds_total", Kind: Counter, When: inCluster, Help: "Times that this node proposed entries: one entry, or with --groups those of several groups together.",
+	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.Rounds) }),
+}, {
+	Name: "stint_raft_log_syncs_total", Kind: Counter, When: inCluster, Help: "Writes to the Raft log that were synced, each with the entries of one or more groups. 0 with --cluster-log boltdb.",
+	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.LogSyncs) }),
+}, {
 	Name: "stint_raft_decisions_total", Kind: Counter, When: inCluster, Help: "Operations in the log entries that this node has applied since its start, whichever node proposed them. On a leader, its rate divided by that of stint_raft_entries_total is the mean number of operations per entry.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.Decisions) }),
 }, {
