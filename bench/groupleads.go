@@ -34,7 +34,7 @@ func (i *Instance) living() string {
 	return i.Addr
 }
 
-// leadsOf has the node that leads each group, as a node that runs knows, and -1 where it knows none.
+// leadsOf has the node that leads each group by the knowledge of one that runs, -1 where it knows none.
 func leadsOf(inst *Instance, groups int) ([]int, error) {
 	r, err := ask(inst.living(), "CLUSTER", "NODES")
 	if err != nil {

@@ -188,7 +188,7 @@ func cpuOfEach(inst *Instance) (all []time.Duration, err error) {
 	return all, nil
 }
 
-// busiest is the CPU of the node that used most, as a multiple of a node's share.
+// busiest is the CPU of the node that used most, in multiples of an equal share.
 func busiest(before, after []time.Duration) float64 {
 	most, sum := time.Duration(0), time.Duration(0)
 	for i := range after {

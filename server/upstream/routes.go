@@ -11,7 +11,7 @@ import (
 	"github.com/stintdb/stint/server/command"
 )
 
-// routes are the connections to home: one that is always kept, and one to each node that a MOVED has named, for the slots that it decides.
+// routes are the connections to home: one that is always kept, and one for the slots of each node that a MOVED has named.
 type routes struct {
 	first *home
 
