@@ -131,7 +131,11 @@ func (l *Limits) learn(k *key, p *purse.Purse, limit limits.Limit, want, waiting
 	if answer.Granted > 0 {
 		k.adopted = limit
 	}
-	if answer.Granted >= want || len(answers) < 2 || answers[1].Status != engine.OK {
+	if answer.Granted >= want {
+		k.isDry = false
+		return o
+	}
+	if len(answers) < 2 || answers[1].Status != engine.OK {
 		return o
 	}
 	look := &answers[1]
@@ -146,10 +150,18 @@ func (l *Limits) learn(k *key, p *purse.Purse, limit limits.Limit, want, waiting
 		return o // another node has carried the same operation out, and asked for less
 	}
 	o.isDry = true
-	k.denied = denial{limit: limit, tokens: waiting, until: asked.Add(denyFor), wait: now.Add(time.Duration(look.Wait)), never: look.Wait == engine.NeverWait, held: p.Tokens + answer.Granted}
-	if due := now.Add(time.Duration(k.denied.after(now, waiting))); !k.denied.never && due.Before(k.denied.until) {
-		k.denied.until = due
+	d := denial{limit: limit, tokens: waiting, wait: now.Add(time.Duration(look.Wait)), never: look.Wait == engine.NeverWait, held: p.Tokens + answer.Granted}
+	d.until = asked.Add(denyFor)
+	if !d.never {
+		rest := d.after(now, waiting)
+		if k.isDry && limit.Rate.Tokens > 0 { // more is asked for than refills: not each token is worth an operation
+			rest = max(rest, limit.Rate.Refill(limit.Capacity/restShare))
+		}
+		if due := now.Add(time.Duration(rest)); due.Before(d.until) {
+			d.until = due
+		}
 	}
+	k.denied, k.isDry = d, true
 	return o
 }
 

@@ -28,6 +28,7 @@ type key struct {
 	remaining  int64 // at home for everybody else, after its last answer
 	reset      int64
 	denied     denial
+	isDry      bool // at the last answer home had less than was wanted
 
 	demand   purse.Demand // of the purse's tokens at all nodes, by the time since began
 	began    time.Time
@@ -55,7 +56,7 @@ type denial struct {
 	held   int64 // in the purse
 }
 
-// after is the time until home and the purse have some tokens.
+// after is the time until home and the purse have some tokens, and home is asked.
 func (d *denial) after(now time.Time, tokens int64) int64 {
 	if d.never {
 		return engine.NeverWait
@@ -68,7 +69,7 @@ func (d *denial) after(now time.Time, tokens int64) int64 {
 			wait -= rate.Refill(-more)
 		}
 	}
-	return max(int64(time.Millisecond), wait)
+	return max(int64(time.Millisecond), wait, int64(d.until.Sub(now)))
 }
 
 // keyOf returns a key, made if there is room, or nil.
@@ -112,19 +113,25 @@ func (l *Limits) leads(group int) bool {
 	return slices.ContainsFunc(l.opt.Replicas(), func(r Replica) bool { return r.Number == group && r.Leads() })
 }
 
-// want is the tokens to ask for: those of the waiters, without those that are left, and those of the time ahead, of which home keeps most. k.mu is
-// held.
+// want is the tokens to ask for: those of the waiters, without those that are left, and those of the time ahead, of which home keeps most unless it was
+// dry. k.mu is held.
 func (k *key) want(left int64) int64 {
 	rising := max(k.own, k.used) * int64(ahead/measureOver) // if there is no more demand while it is measured
-	tokens := min(max(int64(k.demand.In(ahead)), rising), k.remaining/homeKeeps)
+	most := k.remaining / homeKeeps
+	if k.isDry { // what refills is used at once
+		most = max(most, k.limit.Capacity/restShare)
+	}
+	tokens := min(max(int64(k.demand.In(ahead)), rising), most)
 	for i := range k.waiters {
 		tokens += k.waiters[i].tokens
 	}
 	return max(0, min(tokens-left, k.limit.Capacity))
 }
 
-// homeKeeps divides what home has left: as much of it is lent ahead of requests.
-const homeKeeps = 8
+const (
+	homeKeeps = 8  // divides what home has left: as much of it is lent ahead of requests
+	restShare = 16 // divides a limit's capacity: as much refills between operations on a loan that find home dry
+)
 
 // wait has a request wait for tokens of a part, or denies it.
 func (l *Limits) wait(r *request, part int) (finished bool) {
@@ -145,7 +152,10 @@ func (l *Limits) wait(r *request, part int) (finished bool) {
 	case now.Before(d.until) && p.Tokens >= d.tokens && p.Limit == d.limit:
 		l.deny(k, r, part, d.after(now, p.Tokens))
 		return true
-	case r.tries == maxTries || !now.Before(r.until):
+	case r.tries == maxTries: // others have taken the tokens each time
+		l.deny(k, r, part, d.after(now, p.Tokens))
+		return true
+	case !now.Before(r.until):
 		r.fail(engine.NoLeader)
 		return true
 	case len(k.waiters) >= maxWaiters:
