@@ -87,7 +87,7 @@ func TestEveryMetricMoves(t *testing.T) {
 		NodeID: "a", Groups: []clusterstatus.Group{{Number: 1, LeaderID: "a", Term: 9, CommitIndex: 9, LogBytes: 9}},
 		Shared:     clusterstatus.SharedLimits{Requests: 9, Short: 9, Denied: 9, Lent: 9, Returned: 9},
 		ClockAhead: 9, LocalDecisions: 9, LentTokens: 9, HeldKeys: 9, Lends: 9, VoidedTokens: 9,
-		Entries: 9, Decisions: 9, DecidedReadOnly: 9, DecidedByAllowance: 9, Forwarded: 9, UncertainOutcomes: 9, NoLeaderOutcomes: 9, LeaderChanges: 9,
+		Entries: 9, Rounds: 9, LogSyncs: 9, Decisions: 9, DecidedReadOnly: 9, DecidedByAllowance: 9, Forwarded: 9, UncertainOutcomes: 9, NoLeaderOutcomes: 9, LeaderChanges: 9,
 		CommitLatency: clusterstatus.Latency{Bounds: []time.Duration{time.Second}, Counts: []int64{8, 1}, Sum: time.Minute},
 		Members:       []clusterstatus.Member{{ID: "a", Reachable: true, LastContact: time.Second}, {ID: "b", AppliedIndex: 2}}})
 	u.status.Store(&upstream.Status{Connected: true, Purses: 9, Local: 9, Asked: 9, Repeated: 9, Failed: 9, Uncertain: 9, Lends: 9, Lent: 9, Returned: 9, Dropped: 9})
