@@ -133,7 +133,7 @@ step_vulnerabilities() {
 }
 
 # step_test leaves the simulations that step_faults goes on with to that.
-step_test() { watched go test ./... -skip '^TestFaults(InGroups|OfSharedLimits|WithReplicas)?$'; }
+step_test() { watched go test ./... -skip '^TestFaults(InGroups|OfSharedLimits|WithReplicas|OfARegion)?$'; }
 
 # step_e2e runs the tests behind the tag e2e, except clients/compattest and those of steps of their own. The others of their
 # packages run in step_test.
