@@ -84,8 +84,8 @@ func spreadOf(inst *Instance, leads []int) (spread int, all bool) {
 	return most - fewest, all
 }
 
-// awaitSpread waits until all groups are led, and no node leads more than so many more than another. It returns the difference then, or after
-// the longest time that it may take, and how long it took.
+// awaitSpread waits, within a bound, until all groups are led and the node with the most groups leads at most that many more than the one with the
+// fewest. It returns the difference, and how long it took.
 func awaitSpread(ctx context.Context, inst *Instance, groups, most int) (spread int, took time.Duration, err error) {
 	began, all := time.Now(), false
 	for ; ctx.Err() == nil; time.Sleep(200 * time.Millisecond) {

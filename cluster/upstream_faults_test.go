@@ -147,7 +147,7 @@ func (r *region) upstreamOf(n *Node) *upstream.Upstream {
 	return u
 }
 
-// end ends the upstream of a node that ends, and counts what it did.
+// end closes the upstream client of a node that stops, and adds its counts to those of the region.
 func (r *region) end(n *Node) {
 	r.mu.Lock()
 	u := r.clients[n]

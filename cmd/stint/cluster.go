@@ -73,10 +73,8 @@ func join(cfg config.Config, keys *store.Store, groups []*store.Store, files des
 	}
 	s := &state{
 		decider: group, keys: clusterKeys{keys, group}, clock: newClock(0), cluster: &membership{node, cfg.Redirect == "moved", cfg.DecideTimeout, ctx},
-		banner: fmt.Sprintf("node %s of a cluster, at %s for other nodes; its log is in %s", cfg.NodeID, cfg.PeerAddress(), cfg.Dir),
-		replicas: func() []upstream.Replica {
-			return []upstream.Replica{{Store: keys, Now: group.Now, Leads: func() bool { leads, _ := group.Leads(); return leads }}}
-		},
+		banner:             fmt.Sprintf("node %s of a cluster, at %s for other nodes; its log is in %s", cfg.NodeID, cfg.PeerAddress(), cfg.Dir),
+		replicas:           func() []upstream.Replica { return []upstream.Replica{replicaOf(group, keys)} },
 		clusterID:          func() string { return group.Cluster().ClusterID },
 		backup:             node.Backup,
 		transferLeadership: node.HandOver,

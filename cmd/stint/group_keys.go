@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/stintdb/stint/cluster"
+	"github.com/stintdb/stint/cluster/group"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/admission"
 	"github.com/stintdb/stint/engine/database"
@@ -126,10 +127,15 @@ func (k groupKeys) led(from int, visit func(number int, s *store.Store, now int6
 func (k groupKeys) replicas() (all []upstream.Replica) {
 	for number, g := range k.node.KeyGroups() {
 		if k.node.HasReplica(number) {
-			all = append(all, upstream.Replica{Store: k.keys[number-1], Now: g.Now, Leads: func() bool { leads, _ := g.Leads(); return leads }})
+			all = append(all, replicaOf(g, k.keys[number-1]))
 		}
 	}
 	return all
+}
+
+// replicaOf is the replica of a group with its store.
+func replicaOf(g *group.Group, keys *store.Store) upstream.Replica {
+	return upstream.Replica{Store: keys, Now: g.Now, Leads: func() bool { leads, _ := g.Leads(); return leads }}
 }
 
 // DatabaseLen implements [command.Keyspace].
