@@ -10,14 +10,11 @@ import (
 //
 // The quotas may be those of several stores, whose keys then count together.
 func (s *Keyspace) SetQuotas(q *admission.Quotas) {
-	for i := range s.shards {
-		sh := &s.shards[i]
-		sh.mu.Lock()
+	s.each(func(sh *Shard) {
 		if sh.quotas = q; q != nil {
 			sh.each(func(r record) { q.Add(r.key(), 1) })
 		}
-		sh.mu.Unlock()
-	}
+	})
 	s.Admission.Quotas.Store(q)
 }
 

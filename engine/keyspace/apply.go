@@ -15,7 +15,7 @@ func (s *Shard) Apply(c *algorithm.Call, now int64, tag uint32, op *engine.Op, r
 // applyAt is apply for an operation whose key is at p.
 func (s *Shard) applyAt(c *algorithm.Call, now int64, tag uint32, p Place, op *engine.Op, res *engine.Result) {
 	res.Clear()
-	s.Load(c, now, op, res, p)
+	s.Load(c, s.latest.instant(now, op.Writes()), op, res, p)
 	switch op.Verb {
 	case engine.Acquire:
 		s.acquire(c, tag, p)

@@ -32,13 +32,10 @@ func flush(s *Keyspace, now int64) {
 // Clear empties the keyspace, the restrictions of new keys included, as if it were new. Nothing is noted as changed. It must
 // not be called while operations are applied.
 func (s *Keyspace) Clear() {
-	for i := range s.shards {
-		sh := &s.shards[i]
-		sh.mu.Lock()
+	s.each(func(sh *Shard) {
 		sh.free()
-		sh.gone = nil
-		sh.mu.Unlock()
-	}
+		sh.gone, sh.latest = nil, 0
+	})
 	s.Admission.Clear()
 	s.changes.tell(nil)
 }

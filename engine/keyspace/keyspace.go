@@ -78,11 +78,6 @@ func (s *Keyspace) JournalNotes() *Changes { return &s.changes }
 
 // Close gives the store's memory back to the system. The store must not be used afterwards.
 func (s *Keyspace) Close() {
-	for i := range s.shards {
-		sh := &s.shards[i]
-		sh.mu.Lock()
-		sh.free()
-		sh.mu.Unlock()
-	}
+	s.each(func(sh *Shard) { sh.free() })
 	s.Admission.Shared.Clear()
 }

@@ -41,7 +41,7 @@ func (s *Keyspace) admits(now int64, hash uint64, key []byte) (isNew, admitted b
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	p := sh.Find(uint32(hash), key)
-	return !p.Found || sh.expired(sh.record(p.ref), now), s.Admission.RulesFor(key, p.Found, nil) == nil
+	return !p.Found || sh.expired(sh.record(p.ref), sh.latest.instant(now, false)), s.Admission.RulesFor(key, p.Found, nil) == nil
 }
 
 // TakeAllowance carries out an Acquire in taken, the keys of a store made by Store.Beside, if s admits the key as a new one at logTime, and the
@@ -65,7 +65,7 @@ func (s *Keyspace) TakeAllowance(taken *Keyspace, hash uint64, logTime, now, pri
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	p := sh.Find(tag, op.Key)
-	sh.Load(c, now, own, res, p)
+	sh.Load(c, sh.latest.instant(now, op.Options&engine.Peek == 0), own, res, p)
 	if !c.IsNew && c.Prev != op.Limit {
 		return false
 	}
@@ -79,6 +79,7 @@ func (s *Keyspace) Taken(now int64, key []byte) (carry engine.Op, found bool) {
 	sh, tag := s.Locate(key)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
+	now = sh.latest.instant(now, false)
 	op, res := engine.Op{Verb: engine.Look, Key: key}, engine.Result{}
 	if sh.Load(c, now, &op, &res, sh.Find(tag, key)); c.IsNew || !c.Prev.Algorithm.CanBeLent() {
 		return carry, false

@@ -1,5 +1,7 @@
 package keyspace
 
+import "sort"
+
 // randomWalk is the number of slots of an index that Random reads from a random one on.
 const randomWalk = 64
 
@@ -16,23 +18,10 @@ func (s *Keyspace) Random(tries int, now int64, intN func(int) int, visit func(E
 		ends[i] = total
 	}
 	for range tries {
-		if total == 0 || !s.shards[pick(ends, intN(total))].random(now, intN, visit) {
+		if total == 0 || !s.shards[sort.SearchInts(ends, intN(total)+1)].random(now, intN, visit) {
 			return
 		}
 	}
-}
-
-// pick returns the first position whose end is beyond at.
-func pick(ends []int, at int) int {
-	low, high := 0, len(ends)-1
-	for low < high {
-		if middle := (low + high) / 2; ends[middle] > at {
-			high = middle
-		} else {
-			low = middle + 1
-		}
-	}
-	return low
 }
 
 // random visits the first entry at or after a random slot, if one of the next few slots has any.

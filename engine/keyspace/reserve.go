@@ -8,10 +8,5 @@ func (s *Keyspace) Reserve(entries, bytes int) {
 		return
 	}
 	spread := (entries+entries/8)/len(s.shards) + minEntries // shards are not equally full
-	for i := range s.shards {
-		sh := &s.shards[i]
-		sh.mu.Lock()
-		growth{&sh.table, true, false}.growIndex(spread)
-		sh.mu.Unlock()
-	}
+	s.each(func(sh *Shard) { growth{&sh.table, true, false}.growIndex(spread) })
 }

@@ -12,11 +12,9 @@ import (
 // longer, and the reservation of a counted window no longer gives tokens back to it. Limiters that had expired at from, and can be of a time
 // just before to, stay as they are: they are from before the clock ran ahead.
 func (s *Keyspace) Rewind(from, to int64) {
-	for i := range s.shards {
-		sh := &s.shards[i]
-		sh.mu.Lock()
+	s.each(func(sh *Shard) {
 		sh.Each(func(_ []byte, limit *limits.Limit, state []byte) { algorithm.RewindState(state, limit, from, to) })
-		sh.mu.Unlock()
-	}
+		sh.latest = 0
+	})
 	s.Admission.Shared.Rewind(from, to)
 }

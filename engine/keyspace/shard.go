@@ -12,7 +12,19 @@ type Shard struct {
 	mu sync.Mutex
 	table
 	admission *admission.Admission
-	_         [8]byte // up to a whole number of the lines of a processor's cache
+	latest    latestTime
+}
+
+// latestTime is that of the last operation that could change keys of a shard.
+type latestTime int64
+
+// instant is the time of an operation that read the clock at now, before it locked the shard: not an earlier one than the latest. Another may have
+// read the clock later and come first. At the earlier time, what came back in between would be missing, and a limit's last token denied.
+func (l *latestTime) instant(now int64, writes bool) int64 {
+	if now = max(now, int64(*l)); writes {
+		*l = latestTime(now)
+	}
+	return now
 }
 
 // Lock locks the shard. Several are locked in the order of their numbers, or with TryLock.

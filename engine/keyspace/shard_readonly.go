@@ -9,7 +9,7 @@ import (
 func (s *Shard) TryReadOnly(c *algorithm.Call, now int64, tag uint32, op *engine.Op, res *engine.Result) bool {
 	res.Clear()
 	p := s.Find(tag, op.Key)
-	s.Load(c, now, op, res, p)
+	s.Load(c, s.latest.instant(now, false), op, res, p)
 	switch op.Verb {
 	case engine.Lend, engine.Return, engine.Void, engine.Loans:
 		return s.applyLoan(c, tag, p, true)

@@ -39,6 +39,15 @@ func (s *shardSet) Lock(order []uint32) []uint32 {
 	return order
 }
 
+// each visits every shard, locked.
+func (s *shardSet) each(visit func(*Shard)) {
+	for i := range s.shards {
+		s.shards[i].mu.Lock()
+		visit(&s.shards[i])
+		s.shards[i].mu.Unlock()
+	}
+}
+
 func (s *shardSet) lockAll() {
 	for i := range s.shards {
 		s.shards[i].mu.Lock()
@@ -49,6 +58,17 @@ func (s *shardSet) unlockAll() {
 	for i := range s.shards {
 		s.shards[i].mu.Unlock()
 	}
+}
+
+// Instant is the time of an operation on shards that are locked, which read the clock at now before: not before that of the last operation that
+// could change keys there.
+func (s *shardSet) Instant(order []uint32, now int64, writes bool) int64 {
+	for range 2 { // the second time they all have the latest
+		for _, n := range order {
+			now = s.shards[n].latest.instant(now, writes)
+		}
+	}
+	return now
 }
 
 // Unlock unlocks what Lock returned.
@@ -69,24 +89,16 @@ func (s *shardSet) AppendAllShards(numbers []uint32) []uint32 {
 // Len counts the keys; expired ones that have not been dropped yet are included.
 func (s *shardSet) Len() int {
 	n := 0
-	for i := range s.shards {
-		sh := &s.shards[i]
-		sh.mu.Lock()
-		n += sh.index.count
-		sh.mu.Unlock()
-	}
+	s.each(func(sh *Shard) { n += sh.index.count })
 	return n
 }
 
 // IdleBytes is the part of Bytes that lies in records of keys that were dropped or moved, and will be won back.
 func (s *shardSet) IdleBytes() (bytes int64) {
-	for i := range s.shards {
-		sh := &s.shards[i]
-		sh.mu.Lock()
+	s.each(func(sh *Shard) {
 		_, _, dead := sh.arena.totals()
 		bytes += int64(dead)
-		sh.mu.Unlock()
-	}
+	})
 	return bytes
 }
 

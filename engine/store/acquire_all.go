@@ -32,11 +32,12 @@ func (s *Store) acquireAll(g *acquireAllCall, now int64, whole *engine.Op, parts
 	if !g.locate(s, parts, res) {
 		return true
 	}
-	shards := g.locateReservation(s, parts)
+	shards := g.order[:g.locateReservation(s, parts)]
 	if !locked {
-		shards := s.Lock(g.order[:shards])
+		shards = s.Lock(shards)
 		defer s.Unlock(shards)
 	}
+	now = s.Instant(shards, now, !readOnly && whole.Writes())
 	return g.acquire(s, now, whole, parts, res, readOnly)
 }
 

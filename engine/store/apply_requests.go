@@ -30,11 +30,11 @@ type request struct {
 }
 
 // carryOut carries out a request whose shards are locked.
-func (r *request) carryOut(s *Store, now int64, op *engine.Op, res *engine.Result) {
+func (r *request) carryOut(s *Store, shards []uint32, now int64, op *engine.Op, res *engine.Result) {
 	if r.answered {
 		return
 	}
-	r.call.acquire(s, now, op, r.parts, res, false)
+	r.call.acquire(s, s.Instant(shards, now, op.Writes()), op, r.parts, res, false)
 	if op.Verb == engine.Check {
 		r.call.closeCheck(op, res)
 	}
@@ -54,7 +54,7 @@ func (s *Store) applyRequests(now int64, ops []engine.Op, results []engine.Resul
 		r := &g.requests[0]
 		shards := s.Lock(r.call.order[:len(r.parts)])
 		r.call.sought = false
-		r.carryOut(s, now, &ops[0], &results[0])
+		r.carryOut(s, shards, now, &ops[0], &results[0])
 		s.Unlock(shards)
 		return 1
 	}
@@ -67,7 +67,7 @@ func (s *Store) applyRequests(now int64, ops []engine.Op, results []engine.Resul
 		together[i].call.sought = true
 	}
 	for i := range together {
-		together[i].carryOut(s, now, &ops[i], &results[i])
+		together[i].carryOut(s, together[i].call.order[:len(together[i].parts)], now, &ops[i], &results[i])
 	}
 	g.unlock()
 	return n

@@ -9,8 +9,7 @@ import (
 // applyExpect carries out an Expect.
 func (s *Store) applyExpect(now int64, op *engine.Op, res *engine.Result, locked bool) {
 	if !locked {
-		shards := s.Lock(s.shardsOf([]engine.Op{*op}))
-		defer s.Unlock(shards)
+		defer s.Unlock(s.Lock(s.shardsOf([]engine.Op{*op})))
 	}
 	s.expect(now, op, res)
 }

@@ -62,7 +62,7 @@ var meterSteps = []struct {
 	{"asked as if at the boundary", 2 * sec, 1, engine.Peek, 0, bucket(5, 1, 2*sec), true, 1, 0, 0, 10 * sec},
 	{"exactly at the boundary", 2 * sec, 1, 0, 0, bucket(5, 1, 2*sec), true, 1, 0, 0, 10 * sec},
 	{"one ns after", 4*sec + 1, 1, 0, 0, bucket(5, 1, 2*sec), true, 1, 0, 0, 10*sec - 1},
-	{"clock backwards gives nothing", 3 * sec, 1, 0, 0, bucket(5, 1, 2*sec), false, 0, 0, 3 * sec, 11 * sec},
+	{"an earlier time counts as the latest", 3 * sec, 1, 0, 0, bucket(5, 1, 2*sec), false, 0, 0, 2*sec - 1, 10*sec - 1},
 	{"reserved", 4*sec + 1, 1, 0, 3 * sec, bucket(5, 1, 2*sec), true, 1, 0, 2*sec - 1, 12*sec - 1},
 	{"reservations have a bound", 4*sec + 1, 1, 0, 3 * sec, bucket(5, 1, 2*sec), false, 0, 0, sec - 1, 12*sec - 1},
 	{"forced into debt", 4*sec + 1, 3, engine.Force, 0, bucket(5, 1, 2*sec), true, 3, -4, 0, 18*sec - 1},

@@ -193,7 +193,6 @@ func TestReservationsAgainstLedger(t *testing.T) {
 			case 0: // expired entries do not come back
 				s.Sweep(now, 1000)
 				l.sweep(now)
-				now -= r.Int64N(sec / 50)
 			case 1:
 				now += r.Int64N(6 * sec)
 			default:

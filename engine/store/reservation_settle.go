@@ -19,6 +19,7 @@ func (s *Store) settle(g *acquireAllCall, now int64, op *engine.Op, res *engine.
 	shards := g.lockSettlement(s, op, locked)
 	if !locked {
 		defer s.Unlock(shards)
+		now = s.Instant(shards, now, !readOnly)
 	}
 	g.admission, g.full = &s.Admission, false
 	defer g.unlockShared()

@@ -5,8 +5,8 @@ import (
 	"github.com/stintdb/stint/engine/algorithm"
 )
 
-// Apply carries out ops in order at one instant and answers ops[i] in results[i], each atomically.
-// now is nanoseconds since the Unix epoch.
+// Apply carries out ops in order and answers ops[i] in results[i], each atomically. Their time is now, in nanoseconds since the Unix epoch, or,
+// where another goroutine with a later time came first, that: see [Store.Instant].
 func (s *Store) Apply(now int64, ops []engine.Op, results []engine.Result) {
 	s.apply(now, ops, results, false)
 }
@@ -16,6 +16,7 @@ func (s *Store) Apply(now int64, ops []engine.Op, results []engine.Result) {
 func (s *Store) ApplyAtomic(now int64, ops []engine.Op, results []engine.Result) {
 	shards := s.Lock(s.shardsOf(ops))
 	defer s.Unlock(shards)
+	now = s.Instant(shards, now, true)
 	if len(ops) > 0 && ops[0].Verb == engine.Expect {
 		s.applyExpected(now, ops, results)
 		return

@@ -182,10 +182,14 @@ func randomSteps(r *rand.Rand, n int) []step {
 func firstDifference(steps []step) (at int, got, want engine.Result) {
 	s, m := New(Config{Shards: 1}), &twin{}
 	defer s.Close()
-	results := make([]engine.Result, 1)
+	results, latest := make([]engine.Result, 1), int64(0)
 	for i, st := range steps {
 		s.Apply(st.at, []engine.Op{st.op}, results)
-		if want = m.apply(st.at, st.op); !same(results[0], want) {
+		now := max(st.at, latest) // see Store.Instant
+		if st.op.Writes() {
+			latest = now
+		}
+		if want = m.apply(now, st.op); !same(results[0], want) {
 			return i, results[0], want
 		}
 	}

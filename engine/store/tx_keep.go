@@ -26,11 +26,12 @@ func (s *Store) run(now int64, op *engine.Op, res *engine.Result, locked, readOn
 		t.locked = s.Lock(s.appendShards(t.locked, op))
 		defer func() { s.Unlock(t.locked) }()
 	}
-	t.carryOut(now, op, res)
+	writes := !readOnly && op.Writes()
+	t.carryOut(now, writes, op, res)
 	if t.stopped {
 		s.Unlock(t.locked)
 		t.locked, t.all = s.Lock(s.AppendAllShards(t.locked[:0])), true
-		t.carryOut(now, op, res)
+		t.carryOut(now, writes, op, res)
 	}
 	res.Work += t.work
 	changesScripts := len(t.scripts) > 0 && t.changesScripts()
@@ -66,9 +67,9 @@ func (s *Store) run(now int64, op *engine.Op, res *engine.Result, locked, readOn
 }
 
 // carryOut carries out an operation from its beginning.
-func (t *Tx) carryOut(now int64, op *engine.Op, res *engine.Result) {
+func (t *Tx) carryOut(now int64, writes bool, op *engine.Op, res *engine.Result) {
 	res.StartReply()
-	t.begin(now, op)
+	t.begin(t.store.Instant(t.locked, now, writes), op)
 	t.store.commands.Run(t, op, res)
 }
 
