@@ -35,7 +35,10 @@ type sharedName struct {
 	instance uint8 // which one, where one request asks several keys that would share
 }
 
-type sharedLimiter struct{ state []byte }
+type sharedLimiter struct {
+	state  []byte
+	latest int64 // the time of the last change: as in a shard of keys, none is asked at an earlier one
+}
 
 // The bounds on shared limiters.
 const (
@@ -88,6 +91,9 @@ func (s *sharedLimiter) expired(l *limits.Limit, now int64) bool {
 // take too much.
 func (o *sharedLimiters) Ask(c *algorithm.Call, p SharedRef) (changed bool) {
 	c.Prev, c.State, c.IsNew, c.Scanned = c.Limit, algorithm.NoState[:], true, false
+	if p.limiter != nil {
+		c.Now = max(c.Now, p.limiter.latest)
+	}
 	if p.limiter != nil && !p.limiter.expired(&c.Limit, c.Now) {
 		c.State, c.IsNew = p.limiter.state, false
 	}
@@ -124,6 +130,7 @@ func (o *sharedLimiters) Keep(c *algorithm.Call, p SharedRef) {
 	if p.limiter = o.limiters[p.name]; p.limiter == nil { // or another of the same request had it cleaned up since
 		p.limiter = o.add(c.Now, p.name)
 	}
+	p.limiter.latest = c.Now
 	had := p.limiter.state
 	state := had
 	if c.IsNew || size != len(had) {
@@ -188,6 +195,7 @@ func (o *sharedLimiters) Rewind(from, to int64) {
 	defer o.mu.Unlock()
 	for name, limiter := range o.limiters {
 		algorithm.RewindState(limiter.state, &name.limit, from, to)
+		limiter.latest = 0
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/admission"
 )
 
 // Two goroutines read the clock, and the one with the later time comes first: the other's request is decided as if it had come at that time, so
@@ -85,6 +86,17 @@ func TestEarlierTimeHasTheLastToken(t *testing.T) {
 		}
 		if got, want := granted("b", now), granted("a", later); got != want || want == 0 {
 			t.Errorf("%d granted, want %d", got, want)
+		}
+	})
+	t.Run("a shared limiter", func(t *testing.T) {
+		for name, second := range map[string]engine.Op{"one key": take("x:2"), "several keys": several("b", "x:2")} {
+			s := New(Config{MaxBytes: 1})
+			defer s.Close()
+			s.SetRules(admission.Rules{NewKeys: engine.OverflowNew, Delimiters: ":"})
+			ask(s, later, take("x:1"))
+			if res := ask(s, now, second); !res.Allowed || s.NewKeyCounts().Shared < 2 {
+				t.Errorf("%s: %+v, %+v", name, res, s.NewKeyCounts())
+			}
 		}
 	})
 	t.Run("a command", func(t *testing.T) {
