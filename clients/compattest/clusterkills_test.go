@@ -204,15 +204,16 @@ func (c *taker) run() {
 		granted, err := c.client.passed(key, 2)
 		switch {
 		case err != nil && (strings.Contains(err.Error(), "UNCERTAIN") || c.waitsForNode && strings.Contains(err.Error(), "Connection reset")):
-			granted = 1 // or more, or none
+			granted = 0 // or more: what is certain must not exceed the limit
 		case err != nil:
 			c.Errorf("%s: %v", c.library, err)
 			return
 		}
-		c.limits.note(group, key, granted)
 		c.mu.Lock()
 		if c.granted += granted; err != nil {
 			c.unknown++
+		} else {
+			c.limits.note(group, key, granted)
 		}
 		if group == killGroups {
 			c.rounds++
