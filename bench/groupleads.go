@@ -84,8 +84,8 @@ func spreadOf(inst *Instance, leads []int) (spread int, all bool) {
 	return most - fewest, all
 }
 
-// awaitSpread waits, within a bound, until all groups are led and the node with the most groups leads at most that many more than the one with the
-// fewest. It returns the difference, and how long it took.
+// awaitSpread waits until all groups have leaders, and the node that leads the most groups leads no more than most groups more than the node that
+// leads the fewest. It gives up after a fixed time. It returns the difference between the two nodes, and how long it waited.
 func awaitSpread(ctx context.Context, inst *Instance, groups, most int) (spread int, took time.Duration, err error) {
 	began, all := time.Now(), false
 	for ; ctx.Err() == nil; time.Sleep(200 * time.Millisecond) {

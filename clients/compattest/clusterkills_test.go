@@ -204,16 +204,17 @@ func (c *taker) run() {
 		granted, err := c.client.passed(key, 2)
 		switch {
 		case err != nil && (strings.Contains(err.Error(), "UNCERTAIN") || c.waitsForNode && strings.Contains(err.Error(), "Connection reset")):
-			granted = 0 // or more: what is certain must not exceed the limit
+			granted = 0 // perhaps it was granted, but only answers are compared with the limit
 		case err != nil:
 			c.Errorf("%s: %v", c.library, err)
 			return
 		}
+		if err == nil {
+			c.limits.note(group, key, granted)
+		}
 		c.mu.Lock()
 		if c.granted += granted; err != nil {
 			c.unknown++
-		} else {
-			c.limits.note(group, key, granted)
 		}
 		if group == killGroups {
 			c.rounds++

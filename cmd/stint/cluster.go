@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,10 +41,6 @@ func join(cfg config.Config, keys *store.Store, groups []*store.Store, files des
 		unlock()
 		return nil, err
 	}
-	expect := cfg.BootstrapExpect
-	if expect == 0 {
-		expect = len(cfg.ClusterPeers)
-	}
 	importName := ""
 	if imported != nil {
 		importName = imported.importName
@@ -51,7 +48,7 @@ func join(cfg config.Config, keys *store.Store, groups []*store.Store, files des
 	groupDirs := raftstore.NewGroupDirs(cfg.Dir, raftstore.LogKind(cfg.ClusterLog), log)
 	hide := line.follow(func() string { return fmt.Sprintf("reading the snapshot of the cluster's state: %d keys", keys.Len()) })
 	node, err := cluster.Open(withTestTime(cluster.Options{
-		Node: cfg.NodeID, Listen: cfg.ClusterListen, Advertise: cfg.PeerAddress(), Peers: cfg.ClusterPeers, BootstrapExpect: expect,
+		Node: cfg.NodeID, Listen: cfg.ClusterListen, Advertise: cfg.PeerAddress(), Peers: cfg.ClusterPeers, BootstrapExpect: cmp.Or(cfg.BootstrapExpect, len(cfg.ClusterPeers)),
 		Client: cfg.ClientAddress(), Store: keys, Disk: disk, Log: log, Network: network,
 		Heartbeat: cfg.ClusterHeartbeat, DecideTimeout: cfg.DecideTimeout, DiskTimeout: cfg.ClusterDiskTimeout, LogBytes: cfg.ClusterLogBytes, Ahead: cfg.ClusterAhead,
 		Unauthenticated: files.unauthenticated, Report: operators.Report, Watched: operators.Watched, Counts: operators.Counts, Turns: blocking.NewTurns(cfg.ClusterHeartbeat),

@@ -37,7 +37,7 @@ type sharedName struct {
 
 type sharedLimiter struct {
 	state  []byte
-	latest int64 // the time of the last change: as in a shard of keys, none is asked at an earlier one
+	latest int64 // the time of its last change: it is asked at no earlier one, as keys in their shards
 }
 
 // The bounds on shared limiters.
@@ -92,10 +92,9 @@ func (s *sharedLimiter) expired(l *limits.Limit, now int64) bool {
 func (o *sharedLimiters) Ask(c *algorithm.Call, p SharedRef) (changed bool) {
 	c.Prev, c.State, c.IsNew, c.Scanned = c.Limit, algorithm.NoState[:], true, false
 	if p.limiter != nil {
-		c.Now = max(c.Now, p.limiter.latest)
-	}
-	if p.limiter != nil && !p.limiter.expired(&c.Limit, c.Now) {
-		c.State, c.IsNew = p.limiter.state, false
+		if c.Now = max(c.Now, p.limiter.latest); !p.limiter.expired(&c.Limit, c.Now) {
+			c.State, c.IsNew = p.limiter.state, false
+		}
 	}
 	if c.Limit.Algorithm.NeedsWho() {
 		op := *c.Op

@@ -23,9 +23,7 @@ func (s *Keyspace) TopLent(now int64, n int) (top []LentKey) {
 	}
 	var c algorithm.Call
 	var res engine.Result
-	for i := range s.shards {
-		sh := &s.shards[i]
-		sh.mu.Lock()
+	s.each(func(sh *Shard) {
 		for key := range sh.kept.lent {
 			op := engine.Op{Verb: engine.Loans, Key: []byte(key)}
 			_, tag := s.Locate(op.Key)
@@ -34,8 +32,7 @@ func (s *Keyspace) TopLent(now int64, n int) (top []LentKey) {
 			}
 			top = putLent(top, n, LentKey{op.Key, c.Lent, c.Loans.Copied(now)})
 		}
-		sh.mu.Unlock()
-	}
+	})
 	return top
 }
 

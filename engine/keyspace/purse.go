@@ -51,9 +51,7 @@ func (s *Shard) mayHavePurse(c *algorithm.Call, p Place) bool {
 
 // Purses passes on every key whose limit has its home elsewhere. visit must not use the store.
 func (s *Keyspace) Purses(visit func(key []byte, limit limits.Limit, t purse.Purse)) {
-	for i := range s.shards {
-		sh := &s.shards[i]
-		sh.mu.Lock()
+	s.each(func(sh *Shard) {
 		for key := range sh.kept.purses {
 			_, tag := s.Locate([]byte(key))
 			if p := sh.Find(tag, []byte(key)); p.Found {
@@ -61,8 +59,7 @@ func (s *Keyspace) Purses(visit func(key []byte, limit limits.Limit, t purse.Pur
 				visit(r.key(), *sh.limitOf(r), purse.Load(r.rest()))
 			}
 		}
-		sh.mu.Unlock()
-	}
+	})
 }
 
 // purseRecords are the purses of a shard as they are: resetting a key here does not reset it at home.

@@ -10,13 +10,10 @@ const randomWalk = 64
 // then at a few dozen slots for each try. visit runs under a lock: it must be quick and must not call the store.
 func (s *Keyspace) Random(tries int, now int64, intN func(int) int, visit func(Entry) (more bool)) {
 	ends, total := make([]int, len(s.shards)), 0 // of each shard's keys in one sequence of all keys
-	for i := range s.shards {
-		sh := &s.shards[i]
-		sh.mu.Lock()
+	s.each(func(sh *Shard) {
 		total += sh.index.count
-		sh.mu.Unlock()
-		ends[i] = total
-	}
+		ends[sh.Number] = total
+	})
 	for range tries {
 		if total == 0 || !s.shards[sort.SearchInts(ends, intN(total)+1)].random(now, intN, visit) {
 			return

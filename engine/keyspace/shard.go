@@ -15,11 +15,12 @@ type Shard struct {
 	latest    latestTime
 }
 
-// latestTime is that of the last operation that could change keys of a shard.
+// latestTime is the time of the last operation that could change keys of a shard.
 type latestTime int64
 
-// instant is the time of an operation that read the clock at now, before it locked the shard: not an earlier one than the latest. Another may have
-// read the clock later and come first. At the earlier time, what came back in between would be missing, and a limit's last token denied.
+// instant returns the time at which an operation is decided that read the clock at now, before it locked the shard: now or the latest time,
+// whichever is later. Another goroutine can read the clock later and lock the shard first. At the earlier time, the tokens that refill between
+// the two times would be missing, and the last token of a limit would be denied.
 func (l *latestTime) instant(now int64, writes bool) int64 {
 	if now = max(now, int64(*l)); writes {
 		*l = latestTime(now)

@@ -60,8 +60,8 @@ func (s *shardSet) unlockAll() {
 	}
 }
 
-// Instant is the time of an operation on shards that are locked, which read the clock at now before: not before that of the last operation that
-// could change keys there.
+// Instant returns the time at which an operation on several shards is decided, which are locked: now, or the time of the last operation that could
+// change keys of any of them, whichever is later.
 func (s *shardSet) Instant(order []uint32, now int64, writes bool) int64 {
 	for range 2 { // the second time they all have the latest
 		for _, n := range order {

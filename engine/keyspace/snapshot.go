@@ -62,15 +62,12 @@ func (s *Keyspace) Snapshot() *Snapshot {
 		panic("store: Snapshot before the last one was released")
 	}
 	s.limits().holdIDs()
-	for i := range s.shards {
-		sh := &s.shards[i]
-		sh.mu.Lock()
+	s.each(func(sh *Shard) {
 		if sh.index.count > 0 {
 			sh.snapshot, sh.phase = f, sh.phase^phaseBit
 			f.count += sh.index.count
 		}
-		sh.mu.Unlock()
-	}
+	})
 	return f
 }
 

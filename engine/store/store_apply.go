@@ -5,8 +5,8 @@ import (
 	"github.com/stintdb/stint/engine/algorithm"
 )
 
-// Apply carries out ops in order and answers ops[i] in results[i], each atomically. Their time is now, in nanoseconds since the Unix epoch, or,
-// where another goroutine with a later time came first, that: see [Store.Instant].
+// Apply carries out ops in order and answers ops[i] in results[i], each atomically. They are decided at now, in nanoseconds since the
+// Unix epoch, or at the later time of an operation that came first: see [Store.Instant].
 func (s *Store) Apply(now int64, ops []engine.Op, results []engine.Result) {
 	s.apply(now, ops, results, false)
 }
