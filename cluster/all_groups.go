@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/group"
 	"github.com/stintdb/stint/cluster/placement"
 	"github.com/stintdb/stint/cluster/raftnode"
@@ -81,37 +82,55 @@ func (n *Node) Add(ctx context.Context, node, address string, voter bool) error 
 			return err
 		}
 	}
-	return n.first.Add(ctx, node, address, voter)
+	return whenLed(ctx, func() error { return n.first.Add(ctx, node, address, voter) })
 }
 
 // Remove is [group.Group.Remove], from the groups of keys first. One that runs may join them again until group 0 has removed it too.
 //
 // Where replicas are on some nodes, it leaves the cluster first, and its replicas begin elsewhere before they leave their groups.
 func (n *Node) Remove(ctx context.Context, node string) error {
+	fromFirst := func() error { return n.first.Remove(ctx, node, false) }
 	if n.opt.Replicas > 0 {
 		if err := keepsVoters(n.first, node, n.opt.Replicas); err != nil {
 			return err
 		}
-		return n.first.Remove(ctx, node, false)
+		return whenLed(ctx, fromFirst)
 	}
-	if err := n.removeFromKeys(ctx, node); err != nil {
+	if err := removeFromAll(ctx, n.keys.all(), node); err != nil {
 		return err
 	}
-	if err := n.first.Remove(ctx, node, false); err != nil {
+	if err := whenLed(ctx, fromFirst); err != nil {
 		return err
 	}
-	return n.removeFromKeys(ctx, node)
+	return removeFromAll(ctx, n.keys.all(), node)
 }
 
-// removeFromKeys removes a node from the groups of keys.
-func (n *Node) removeFromKeys(ctx context.Context, node string) error {
-	for i, g := range n.keys.all() {
-		if err := g.asked().Remove(ctx, node, false); err != nil {
+func removeFromAll(ctx context.Context, groups []keyGroup, node string) error {
+	for i, g := range groups {
+		if err := whenLed(ctx, func() error { return g.asked().Remove(ctx, node, false) }); err != nil {
 			return fmt.Errorf("group %d: %w; try again", i+1, err)
 		}
 	}
 	return nil
 }
+
+// Transfer is [group.Group.Transfer].
+func (n *Node) Transfer(ctx context.Context, node string) error {
+	return whenLed(ctx, func() error { return n.first.Transfer(ctx, node) })
+}
+
+// whenLed repeats a request that has reached no leader, until it does or ctx ends.
+func whenLed(ctx context.Context, ask func() error) error {
+	for {
+		err := ask()
+		if !errors.Is(err, group.ErrNoLeader) && !errors.As(err, new(notSent)) || ctx.Err() != nil {
+			return err
+		}
+		clock.Sleep(ctx, retryAfter)
+	}
+}
+
+const retryAfter = 50 * time.Millisecond
 
 // LeaderOf reports whether this node decides an operation, and where clients reach the leader that does, "" while none is known. Where the
 // operation's group is not certain, any node may be asked.

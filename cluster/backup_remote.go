@@ -8,6 +8,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/group"
 	"github.com/stintdb/stint/cluster/transport"
 )
@@ -24,22 +25,27 @@ const (
 	stateTimeout = 30 * time.Second // for the next frame of a state
 )
 
-// openState returns the state of a group, which a leader or another node of the group sends if this one has no replica.
+// openState returns the state of a group, which another node sends if this one has no replica. Without stale it awaits a leader, as
+// [group.Group.OpenState] does.
 func (n *Node) openState(ctx context.Context, number int, stale bool) (io.ReadCloser, error) {
 	if g := n.groupOf(uint32(number)); g != nil {
 		return g.OpenState(ctx, stale)
 	}
-	err := group.ErrNoLeader
-	for _, s := range n.first.Members() {
-		if r, has := n.statuses.ofKeyGroups(s.ID)[uint32(number)]; !has || !stale && !r.Leads {
-			continue
+	for until := time.Now().Add(group.LeaderTimeout); ; clock.Sleep(ctx, retryAfter) {
+		err := group.ErrNoLeader
+		for _, s := range n.first.Members() {
+			if r, has := n.statuses.ofKeyGroups(s.ID)[uint32(number)]; !has || !stale && !r.Leads {
+				continue
+			}
+			var state io.ReadCloser
+			if state, err = n.fetchState(ctx, string(s.Address), number, stale); err == nil {
+				return state, nil
+			}
 		}
-		var state io.ReadCloser
-		if state, err = n.fetchState(ctx, string(s.Address), number, stale); err == nil {
-			return state, nil
+		if stale || ctx.Err() != nil || time.Now().After(until) {
+			return nil, fmt.Errorf("this node has no replica of it, and no other sends its state: %w; try again when the group has a leader, or with --stale", err)
 		}
 	}
-	return nil, fmt.Errorf("this node has no replica of it, and no other sends its state: %w", err)
 }
 
 // fetchState has the node at an address send the state of a group.

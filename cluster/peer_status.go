@@ -146,11 +146,16 @@ func (p *peerStatuses) claimed(cluster string, number uint32) group.MemberStatus
 	return best
 }
 
+// notSent is the error of a request to a node that could not be reached.
+type notSent struct{ error }
+
+func (e notSent) Unwrap() error { return e.error }
+
 // call sends one request to the node at an address.
 func (p *peerStatuses) call(ctx context.Context, address string, q request) (a response, err error) {
 	conn, _, err := p.peers.Dial(ctx, address, transport.ForRPC)
 	if err != nil {
-		return a, err
+		return a, notSent{err}
 	}
 	defer conn.Close()
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })

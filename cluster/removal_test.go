@@ -4,6 +4,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/stintdb/stint/cluster/raftnode"
 )
 
 // A removal that has ended half-way is ended by the leader of group 0: here only group 0 has removed the node.
@@ -23,4 +25,33 @@ func TestRemovalsAreEnded(t *testing.T) {
 			}
 		}
 	})
+}
+
+// An operator's request awaits the next leader of the group that it is for.
+func TestRequestsAwaitALeader(t *testing.T) {
+	for _, request := range []struct {
+		name   string
+		number uint32 // of the group whose leader has ended
+		ask    func(n *Node, ended string) error
+	}{
+		{"add", 0, func(n *Node, _ string) error { return n.Add(n.ctx, n.opt.Node, n.opt.Advertise, true) }},
+		{"remove", 0, func(n *Node, ended string) error { return n.Remove(n.ctx, ended) }},
+		{"remove from a group of keys", 1, func(n *Node, ended string) error { return n.Remove(n.ctx, ended) }},
+		{"transfer", 0, func(n *Node, _ string) error { return n.Transfer(n.ctx, n.opt.Node) }},
+	} {
+		t.Run(request.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := simulateGroups(t, 2, "a", "b", "c", "d")
+				defer s.stop()
+				ended := raftnode.NodeName(s.leaderOf(request.number).id)
+				s.kill(ended)
+				for _, n := range s.nodes {
+					if err := request.ask(n, ended); err != nil {
+						t.Error(err)
+					}
+					break
+				}
+			})
+		})
+	}
 }

@@ -103,6 +103,32 @@ func TestReplicasOnSomeNodes(t *testing.T) {
 	})
 }
 
+// A backup awaits the next leader of a group, also where another node sends the group's state.
+func TestBackupAwaitsLeaders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const groups = 4
+		s := simulateReplicas(t, 3, nil, groups, "a", "b", "c", "d", "e")
+		defer s.stop()
+		do(s.nodes["a"], acquire(string(keyOf(2, groups, 0)), 100, 1))
+		old := string(s.leaderOf(2).id)
+		s.kill(raftnode.NodeName(s.leaderOf(2).id))
+		sent := 0
+		for _, n := range s.nodes {
+			if !n.HasReplica(2) {
+				sent++
+			}
+		}
+		for _, n := range s.nodes {
+			if kept := backup(t, n); kept.Len() != 1 {
+				t.Errorf("the backup has %d keys, want 1", kept.Len())
+			}
+		}
+		if sent == 0 || string(s.leaderOf(2).id) == old {
+			t.Errorf("%d nodes have no replica, and %s led and %s leads: this test shows nothing", sent, old, s.leaderOf(2).id)
+		}
+	})
+}
+
 // placed reports what is wrong with the replicas, once a group's members are those of the table, and none is here and there.
 func (s *simulated) placed(groups, replicas int) error {
 	t := s.leaderOf(0).first.Cluster().Placement

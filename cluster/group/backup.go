@@ -10,8 +10,8 @@ import (
 	"github.com/stintdb/stint/cluster/fsm"
 )
 
-// backupBarrierTimeout bounds the wait for a leader. It covers an election.
-const backupBarrierTimeout = 10 * time.Second
+// LeaderTimeout bounds the wait of a backup for a leader. It covers an election.
+const LeaderTimeout = 10 * time.Second
 
 // OpenState returns the group's state as it was at one entry of the log, behind everything acknowledged before the call, in the
 // format of package persistence. This node writes a snapshot to its disk, which is that.
@@ -19,7 +19,7 @@ const backupBarrierTimeout = 10 * time.Second
 // With stale, which needs no leader, it is the state that this node has: the last entries may be missing.
 func (g *Group) OpenState(ctx context.Context, stale bool) (io.ReadCloser, error) {
 	if !stale {
-		asking, cancel := context.WithTimeout(ctx, backupBarrierTimeout)
+		asking, cancel := context.WithTimeout(ctx, LeaderTimeout)
 		err := g.Barrier(asking)
 		cancel()
 		if err != nil {

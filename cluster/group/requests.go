@@ -82,7 +82,7 @@ func (ms *membership) handle(ctx context.Context, q Request) (a Response) {
 	var err error
 	switch {
 	case ms.role.awaitActive() == nil:
-		return Response{Error: "this node does not lead", Leader: ms.leader.address()}
+		err = ErrNoLeader
 	case q.Join != nil:
 		err = ms.join(ctx, *q.Join, false)
 	case q.Admin != nil:
@@ -93,7 +93,7 @@ func (ms *membership) handle(ctx context.Context, q Request) (a Response) {
 	if err != nil {
 		a.Error = err.Error()
 	}
-	if errors.Is(err, errHandedOver) {
+	if errors.Is(err, ErrNoLeader) || errors.Is(err, errHandedOver) {
 		a.Leader = ms.leader.address()
 	}
 	return a
@@ -135,22 +135,20 @@ func (ms *membership) ask(ctx context.Context, address string, q Request) error 
 	})
 }
 
-// Ask sends a request to a node that may lead, and where that one sends it.
+// Ask sends a request to a node that may lead, and where that one sends it. It returns [ErrNoLeader] if that ends at no leader.
 func Ask(address string, send func(address string) (Response, error)) error {
-	if address == "" {
-		return ErrNoLeader
-	}
-	for range 3 {
+	for tries := 0; address != "" && tries < 3; tries++ {
 		a, err := send(address)
 		switch {
-		case err != nil:
+		case err != nil || a.Error == "":
 			return err
-		case a.Error == "":
-			return nil
-		case a.Leader == "" || a.Leader == address:
+		case a.Leader != "" && a.Leader != address:
+			address = a.Leader
+		case a.Error == ErrNoLeader.Error():
+			return ErrNoLeader
+		default:
 			return errors.New(a.Error)
 		}
-		address = a.Leader
 	}
 	return ErrNoLeader
 }

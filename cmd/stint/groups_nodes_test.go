@@ -75,7 +75,7 @@ func TestNodesOfGroupsComeAndGo(t *testing.T) {
 		}
 		others := []*testserver.Process{nodes[0], nodes[2], nodes[3]}
 		for _, node := range others {
-			awaitGroups(t, node.Address)
+			awaitGroups(t, node.Address, "node2")
 		}
 		take(others)
 		if err := os.RemoveAll(filepath.Join(wiped.Dir, "state")); err != nil {
@@ -93,7 +93,7 @@ func TestNodesOfGroupsComeAndGo(t *testing.T) {
 	}
 	nodes = nodes[1:]
 	for _, node := range nodes {
-		awaitGroups(t, node.Address)
+		awaitGroups(t, node.Address, "node1")
 	}
 	testwait.UntilNil(t, "it is removed", func() error {
 		if got := ask(t, nodes[1].Address, "RAFT REMOVE node1"); got != "+OK" && !strings.Contains(got, "no member") {

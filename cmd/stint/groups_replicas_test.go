@@ -17,14 +17,12 @@ import (
 // Each group is on three of five nodes. Any node answers any key, waits for any and backs up all, a node that is killed takes nothing with it, and one that
 // is added gets replicas.
 func TestReplicasOnSomeNodes(t *testing.T) {
-	const groups, keys = 4, 16
+	const groups, keys, decideTimeout = 4, 16, "10s" // a replica that leaves waits for twice that
 	program := testserver.Build(t, filepath.Join("..", ".."))
-	nodes := testserver.StartNodes(t, program, 5, "--groups", fmt.Sprint(groups), "--cluster-replicas", "3", "--admin", "127.0.0.1:0")
+	nodes := testserver.StartNodes(t, program, 5, "--groups", fmt.Sprint(groups), "--cluster-replicas", "3", "--admin", "127.0.0.1:0", "--decide-timeout", decideTimeout)
 	for _, node := range nodes {
 		awaitGroups(t, node.Address)
-		if got := ask(t, node.Address, "RAFT GROUPS"); strings.Count(got, ",node") != 2*groups {
-			t.Error(got)
-		}
+		testwait.Until(t, "each group has three replicas", func() bool { return strings.Count(ask(t, node.Address, "RAFT GROUPS"), ",node") == 2*groups })
 	}
 	left := 100
 	take := func(of []*testserver.Process) {
@@ -64,7 +62,7 @@ func TestReplicasOnSomeNodes(t *testing.T) {
 	}
 	others := append(nodes[:2:2], nodes[3:]...)
 	for _, node := range others {
-		awaitGroups(t, node.Address)
+		awaitGroups(t, node.Address, "node3")
 	}
 	take(others)
 	nodes[2].Start(t)
@@ -79,7 +77,7 @@ func TestReplicasOnSomeNodes(t *testing.T) {
 	}
 	peers[5] = testserver.ReserveAddress(t)
 	sixth := testserver.NewServer(t, program, "--node-id", "node6", "--cluster-listen", peers[5], "--cluster-peers", strings.Join(peers, ","), "--bootstrap-expect", "5",
-		"--dir", "state", "--admin", "", "--cluster-heartbeat", "1s", "--decide-timeout", "20s", "--groups", fmt.Sprint(groups), "--cluster-replicas", "3")
+		"--dir", "state", "--admin", "", "--cluster-heartbeat", "1s", "--decide-timeout", decideTimeout, "--groups", fmt.Sprint(groups), "--cluster-replicas", "3")
 	sixth.Start(t)
 	t.Cleanup(func() { sixth.Stop(t) })
 	sixth.AwaitReady(t)

@@ -67,7 +67,7 @@ func (m *membership) Remove(id string, done func(error)) {
 
 // Transfer implements [server.Membership].
 func (m *membership) Transfer(id string, done func(error)) {
-	m.await(done, func(ctx context.Context) error { return m.node.Group().Transfer(ctx, id) })
+	m.await(done, func(ctx context.Context) error { return m.node.Transfer(ctx, id) })
 }
 
 // Snapshot implements [server.Membership]. It has no timeout.
