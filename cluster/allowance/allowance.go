@@ -28,9 +28,9 @@ type Allowance struct {
 	// order is held to read while operations are prepared for the log and queued, and to write for those that change policies:
 	// so a check queued before knows the policies, and one queued behind knows that they change.
 	order    sync.RWMutex
-	policies atomic.Int32 // changes of policies on their way
-	blocking atomic.Int32 // operations on their way whose keys are not known
-	slots    [slotCount]slot
+	policies atomic.Int32                                                 // changes of policies on their way
+	blocking atomic.Int32                                                 // operations on their way whose keys are not known
+	slots    [slotCount / slotsOfBlock]atomic.Pointer[[slotsOfBlock]slot] // a block is nil until one of its slots is used
 
 	// handing is held from the decision that a key needs a Carry until it is queued, so no other operation on the key is queued before it.
 	handing   sync.Mutex
@@ -45,7 +45,10 @@ type Term struct {
 }
 
 // slotCount is the number of locks over the keys. With many, an operation on its way seldom blocks another key.
-const slotCount = 1 << 14
+const (
+	slotCount    = 1 << 14
+	slotsOfBlock = 1 << 8
+)
 
 // maxBytes bounds the memory of the keys. What does not fit goes through the log.
 const maxBytes = 128 << 20
@@ -82,6 +85,17 @@ func slotOf(hash uint64) uint16 { return uint16(hash>>16) % slotCount }
 
 func (s *Allowance) slotOf(key []byte) uint16 { return slotOf(s.log.Hash(key)) }
 
+// slot is the slot with a number.
+func (s *Allowance) slot(number uint16) *slot {
+	block := &s.slots[number/slotsOfBlock]
+	for {
+		if b := block.Load(); b != nil {
+			return &b[number%slotsOfBlock]
+		}
+		block.CompareAndSwap(nil, new([slotsOfBlock]slot))
+	}
+}
+
 // Decide answers an operation from memory, or returns false; then res has no meaning.
 func (s *Allowance) Decide(t *Term, now int64, op *engine.Op, res *engine.Result) (done bool) {
 	if s.log.IsStrict(op) {
@@ -95,7 +109,7 @@ func (s *Allowance) Decide(t *Term, now int64, op *engine.Op, res *engine.Result
 		s.apply(now, op, res)
 		return true
 	case engine.Delete:
-		slot := &s.slots[s.slotOf(op.Key)]
+		slot := s.slot(s.slotOf(op.Key))
 		slot.mu.Lock()
 		defer slot.mu.Unlock()
 		if !s.isOpen(t, slot, op) || !s.log.IsNew(now, op.Key) || !s.Has(now, op.Key) {
@@ -105,7 +119,7 @@ func (s *Allowance) Decide(t *Term, now int64, op *engine.Op, res *engine.Result
 		return true
 	case engine.Acquire:
 		hash := s.log.Hash(op.Key)
-		slot := &s.slots[slotOf(hash)]
+		slot := s.slot(slotOf(hash))
 		slot.mu.Lock()
 		defer slot.mu.Unlock()
 		return s.isOpen(t, slot, op) && s.log.TakeAllowance(&s.taken.Keyspace, hash, s.logTime(now, op), now, t.priorAt(now), op, res)
@@ -149,11 +163,12 @@ func (s *Allowance) TakeAll(t *Term, now int64, op *engine.Op, parts []engine.Op
 	slices.Sort(numbers)
 	numbers = slices.Compact(numbers)
 	for _, n := range numbers {
-		s.slots[n].mu.Lock()
-		defer s.slots[n].mu.Unlock()
+		slot := s.slot(n)
+		slot.mu.Lock()
+		defer slot.mu.Unlock()
 	}
 	for i := range parts {
-		if !held.Has(i) && (!s.isOpen(t, &s.slots[s.slotOf(parts[i].Key)], &parts[i]) || !s.log.AdmitsNew(s.logTime(now, &parts[i]), parts[i].Key)) {
+		if !held.Has(i) && (!s.isOpen(t, s.slot(s.slotOf(parts[i].Key)), &parts[i]) || !s.log.AdmitsNew(s.logTime(now, &parts[i]), parts[i].Key)) {
 			missing.Add(i)
 		}
 	}

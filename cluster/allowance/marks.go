@@ -112,7 +112,7 @@ func (m *marks) key(t *Term, now int64, key []byte) (priorAt int64) {
 
 func (m *marks) mark(key []byte) {
 	n := m.allowance.slotOf(key)
-	slot := &m.allowance.slots[n]
+	slot := m.allowance.slot(n)
 	slot.mu.Lock()
 	slot.underWay++
 	slot.mu.Unlock()
@@ -153,7 +153,7 @@ func (m *marks) leave(now int64, applied bool) {
 		s.carriedMu.Unlock()
 	}
 	for _, n := range m.slots {
-		slot := &s.slots[n]
+		slot := s.slot(n)
 		slot.mu.Lock()
 		slot.underWay--
 		slot.mu.Unlock()

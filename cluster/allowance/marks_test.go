@@ -2,6 +2,7 @@ package allowance
 
 import (
 	"testing"
+	"unsafe"
 
 	"github.com/stintdb/stint/engine"
 )
@@ -70,5 +71,12 @@ func TestTokensLeave(t *testing.T) {
 	}
 	if take(); s.Has(now, op.Key) {
 		t.Error("tokens are taken before the log says that they may be")
+	}
+}
+
+// Each group of a cluster has an allowance: until tokens may be taken of a key it has no slots.
+func TestUnusedAllowanceIsSmall(t *testing.T) {
+	if size := unsafe.Sizeof(Allowance{}); size > 4<<10 {
+		t.Errorf("an unused allowance has %d bytes", size)
 	}
 }

@@ -118,7 +118,7 @@ func TestTakeAllLocksItsKeys(t *testing.T) {
 	s.applied = func() int64 { // of which windows ask
 		asked++
 		for i := range request.Parts {
-			if mu := &s.slots[s.slotOf(request.Parts[i].Key)].mu; mu.TryLock() {
+			if mu := &s.slot(s.slotOf(request.Parts[i].Key)).mu; mu.TryLock() {
 				mu.Unlock()
 				t.Errorf("%s is not locked", request.Parts[i].Key)
 			}

@@ -13,9 +13,9 @@ const (
 )
 
 // counters count requests for keys that are not held, one key in a slot: another key with the same slot takes it over.
-type counters struct {
-	locks [stripes]sync.Mutex // of the slots with the same rest
-	slots []counter
+type counters [stripes]struct {
+	mu    sync.Mutex
+	slots []counter // nil until a key is counted: most groups of a node without load have none
 }
 
 type counter struct {
@@ -28,10 +28,13 @@ type counter struct {
 
 // count counts a request, and reports whether the key is hot.
 func (c *counters) count(hash uint64, limit limits.Limit, now time.Duration) bool {
-	lock := &c.locks[hash%hotSlots%stripes]
-	lock.Lock()
-	defer lock.Unlock()
-	s := &c.slots[hash%hotSlots]
+	of := &c[hash%stripes]
+	of.mu.Lock()
+	defer of.mu.Unlock()
+	if of.slots == nil {
+		of.slots = make([]counter, hotSlots/stripes)
+	}
+	s := &of.slots[hash/stripes%(hotSlots/stripes)]
 	switch {
 	case s.hash != hash:
 		*s = counter{hash: hash, limit: limit, since: now}

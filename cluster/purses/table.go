@@ -45,7 +45,6 @@ type stripe struct {
 // New returns an empty table. Numbers of operations begin behind first.
 func New(first uint64) *Table {
 	t := &Table{seed: maphash.MakeSeed()}
-	t.hot.slots = make([]counter, hotSlots)
 	for i := range t.stripes {
 		t.stripes[i].byKey = map[string]*keyPurse{}
 	}

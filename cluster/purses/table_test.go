@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
@@ -228,5 +229,18 @@ func TestNeverMoreThanLent(t *testing.T) {
 			t.Fatalf("seed %d: %d operations, %d decisions", seed, table.Lends.Load(), table.Decisions.Load())
 		}
 		store.Close()
+	}
+}
+
+// Each group of a cluster has a table: until a key is asked for it has no counters.
+func TestEmptyTableIsSmall(t *testing.T) {
+	table := New(0)
+	for i := range table.hot {
+		if table.hot[i].slots != nil {
+			t.Error("an empty table has counters")
+		}
+	}
+	if size := unsafe.Sizeof(*table); size > 8<<10 {
+		t.Errorf("an empty table has %d bytes", size)
 	}
 }

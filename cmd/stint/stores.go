@@ -1,6 +1,8 @@
 package main
 
 import (
+	"math/bits"
+
 	"github.com/stintdb/stint/engine/slot"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server"
@@ -21,15 +23,15 @@ func newStores(cfg *config.Config, like store.Config) (s stores) {
 	}
 	for number := range cfg.Groups + 1 {
 		like.Owns = func(key []byte) bool { return slot.GroupOf(slot.Of(key), cfg.Groups) == number }
-		like.Commands, like.Shards = server.NewCommandsOn(cfg, like.Owns), groupShards
+		like.Commands, like.Shards = server.NewCommandsOn(cfg, like.Owns), shardsOfGroup(cfg.Groups)
 		s.groups = append(s.groups, store.New(like))
 	}
 	s.first, s.groups = s.groups[0], s.groups[1:]
 	return s
 }
 
-// groupShards are the shards of the store of one of several groups: a quarter of the usual number.
-const groupShards = 256
+// shardsOfGroup is the number of shards of a group's store. All groups together have about as many as one store alone.
+func shardsOfGroup(groups int) int { return 1024 >> bits.Len(uint(groups-1)) }
 
 func (s stores) all() []*store.Store { return append([]*store.Store{s.first}, s.groups...) }
 
