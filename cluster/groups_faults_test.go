@@ -223,6 +223,7 @@ func (w *world) moveReplica() {
 
 // staysPlaced has a node end for so long that the others notice, and checks that a replica which is to move waits for it.
 func (w *world) staysPlaced() error {
+	w.whole() // with another node wiped a moment ago, a group may have no majority meanwhile
 	name := w.some()
 	w.kill(name)
 	defer w.start(name)
