@@ -136,7 +136,7 @@ func (k *keyGroups) pause(d time.Duration) (ended bool) {
 	}
 }
 
-// hasLeft reports whether a group's leader says that a replica is no member any more.
+// hasLeft reports whether a group's leader says that a replica has left.
 func (k *keyGroups) hasLeft(ctx context.Context, number int, id raft.ServerID) bool {
 	leader := k.statuses.claimed("", uint32(number))
 	if leader.Address == "" {

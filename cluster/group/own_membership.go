@@ -67,7 +67,7 @@ func Place(ctx context.Context, g *Group, next *placement.Table) error {
 	return g.formats.propose(ctx, fsm.KindPlacement, next)
 }
 
-// HasLeft reports whether a replica is no member any more, for good: a leader knows it once an entry behind the change has been applied. A barrier of
+// HasLeft reports whether a replica has left for good: a leader knows it once an entry behind the change has been applied. A barrier of
 // Raft's would not do, since it does not wait for this node's disk.
 func HasLeft(ctx context.Context, g *Group, id raft.ServerID) bool {
 	isMember := slices.ContainsFunc(g.raft.Servers(), func(s raft.Server) bool { return s.ID == id })
