@@ -32,15 +32,17 @@ func printFirstCalls(address string) error {
 }
 
 // TestFirstCallsOfAProcess: the server decides the first call of a new process, because connecting does not use up its deadline, and the
-// first call that the policy answers is reported once.
+// first call that the policy answers is reported once. Of the later calls the server may decide some on a busy machine, where its reply can be there
+// before the process looks at the time.
 func TestFirstCallsOfAProcess(t *testing.T) {
-	for server, want := range map[string]string{address: "server\nfallback\nfallback\n", "127.0.0.1:1": "fallback\nfallback\nfallback\n"} {
+	for server, first := range map[string]string{address: "server\n", "127.0.0.1:1": "fallback\nfallback\nfallback\n"} {
 		process := exec.CommandContext(t.Context(), os.Args[0])
 		process.Env, process.WaitDelay = append(os.Environ(), firstCallsAt+"="+server), time.Second
 		var warnings strings.Builder
 		process.Stderr = &warnings
 		out, err := process.Output()
-		if err != nil || string(out) != want || strings.Count(warnings.String(), "Stint did not decide a request") != 1 {
+		reported := strings.Count(warnings.String(), "Stint did not decide a request")
+		if err != nil || !strings.HasPrefix(string(out), first) || reported != min(1, strings.Count(string(out), "fallback")) {
 			t.Errorf("%s: %v, %q, %s", server, err, out, warnings.String())
 		}
 	}
