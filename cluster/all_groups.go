@@ -105,6 +105,7 @@ func (n *Node) Remove(ctx context.Context, node string) error {
 	return removeFromAll(ctx, n.keys.all(), node)
 }
 
+// removeFromAll removes a node from the groups of keys.
 func removeFromAll(ctx context.Context, groups []keyGroup, node string) error {
 	for i, g := range groups {
 		if err := whenLed(ctx, func() error { return g.asked().Remove(ctx, node, false) }); err != nil {

@@ -32,8 +32,8 @@ func printFirstCalls(address string) error {
 }
 
 // TestFirstCallsOfAProcess: the server decides the first call of a new process, because connecting does not use up its deadline, and the
-// first call that the policy answers is reported once. Of the later calls the server may decide some on a busy machine, where its reply can be there
-// before the process looks at the time.
+// first call that the policy answers is reported once. On a busy machine the server may decide later calls too: a reply can arrive before the
+// process notices that the deadline has passed.
 func TestFirstCallsOfAProcess(t *testing.T) {
 	for server, first := range map[string]string{address: "server\n", "127.0.0.1:1": "fallback\nfallback\nfallback\n"} {
 		process := exec.CommandContext(t.Context(), os.Args[0])

@@ -44,9 +44,10 @@ type Term struct {
 	IsOpen  atomic.Bool // tokens may be taken
 }
 
-// slotCount is the number of locks over the keys. With many, an operation on its way seldom blocks another key.
 const (
-	slotCount    = 1 << 14
+	// slotCount is the number of locks over the keys. With many, an operation on its way seldom blocks another key.
+	slotCount = 1 << 14
+	// slotsOfBlock is the number of slots that are allocated together.
 	slotsOfBlock = 1 << 8
 )
 
@@ -85,7 +86,7 @@ func slotOf(hash uint64) uint16 { return uint16(hash>>16) % slotCount }
 
 func (s *Allowance) slotOf(key []byte) uint16 { return slotOf(s.log.Hash(key)) }
 
-// slot is the slot with a number.
+// slot returns the slot with a number, and allocates its block if it is the first one used there.
 func (s *Allowance) slot(number uint16) *slot {
 	block := &s.slots[number/slotsOfBlock]
 	for {
