@@ -46,7 +46,7 @@ func (l *Limits) inTurn(f func() outcome) outcome {
 func failed(status engine.Status) outcome { return outcome{refusal: engine.Result{Status: status}} }
 
 // operate carries out one operation on the loan of a key: prepared in the purse's group, carried out at home, deposited in the purse's group. If
-// it fails, the next one, of any node, goes on with it.
+// it fails, or home has nothing to lend, the next one, of any node, goes on with it.
 func (l *Limits) operate(k *key, returning bool) outcome {
 	k.mu.Lock()
 	limit := k.limit
@@ -79,6 +79,9 @@ func (l *Limits) operate(k *key, returning bool) outcome {
 	var deposit engine.Op
 	switch answer.Status {
 	case engine.OK:
+		if !returning && p.IsPending(answer.Granted, answer.Number) {
+			return l.learn(k, &p, limit, want, waiting, answers, asked)
+		}
 		deposit = p.Answered([]byte(k.name), answer.Granted, answer.Number)
 	case engine.NotHeld:
 		deposit = p.Answered([]byte(k.name), 0, 0)

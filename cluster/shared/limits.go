@@ -58,6 +58,7 @@ type Options struct {
 const (
 	ahead       = 400 * time.Millisecond // the time whose demand is held
 	idleAfter   = 500 * time.Millisecond // unused tokens are returned
+	emptyAfter  = 2 * time.Second        // a purse ends that home has lent nothing
 	tidyEvery   = 100 * time.Millisecond
 	voidEvery   = 5 * time.Second        // loans without purses are looked for
 	denyFor     = 100 * time.Millisecond // a denial of home is repeated, unless its wait is shorter

@@ -247,6 +247,17 @@ func TestOperationsOnALoanAtTheSameTime(t *testing.T) {
 			h.await(t)
 			return g.take(b, 2) + g.takeBeside(t, b, 5, engine.Lend, false, func() int64 { close(h.release); return <-late })
 		},
+		"one finds nothing, and another what has come home since": func(t *testing.T, g *groups, a, b *Limits) int64 {
+			a.do(home, engine.Op{Verb: engine.Acquire, Key: []byte("shared"), Limit: limit, Tokens: capacity})
+			first, denied := g.holdUp(engine.Lend, true), make(chan int64)
+			go func() { denied <- g.take(a, 1) }()
+			first.await(t)
+			return g.takeBeside(t, b, 1, engine.Lend, false, func() int64 {
+				a.do(home, engine.Op{Verb: engine.Delete, Key: []byte("shared")})
+				time.AfterFunc(time.Millisecond, func() { close(first.release) }) // so that a purse that begins again has another number
+				return <-denied
+			})
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -41,7 +41,11 @@ func (l *Limits) returnUnused(g Replica) {
 	var all []idle
 	now := g.Now()
 	g.Store.Purses(func(name []byte, limit limits.Limit, p purse.Purse) {
-		if now-p.UsedAt >= int64(idleAfter) && len(all) < maxIdle && l.opt.Router.IsAway(g.Number, name) { // others are of upstream
+		silence := idleAfter
+		if p.Previous == 0 { // home is asked for it still
+			silence = emptyAfter
+		}
+		if now-p.UsedAt >= int64(silence) && len(all) < maxIdle && l.opt.Router.IsAway(g.Number, name) { // others are of upstream
 			limit.Algorithm = limit.Algorithm.Home()
 			all = append(all, idle{append([]byte(nil), name...), limit})
 		}

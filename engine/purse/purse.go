@@ -9,8 +9,8 @@ import (
 
 // Purse is the tokens of one loan; see [engine.Loan]. It has no refill: requests take tokens, operations on the loan bring more.
 //
-// Prepare begins an operation, with a number and the unspent tokens. Home answers it alike however often it is sent. Meaning reads the
-// answer, and Deposit takes it. Between Prepare and Deposit requests may spend: home then counts more tokens than there are.
+// Prepare begins an operation, with a number and the unspent tokens. Once home has carried it out, it answers alike however often it is sent. Meaning
+// reads the answer, and Deposit takes it. Between Prepare and Deposit requests may spend: home then counts more tokens than there are.
 type Purse struct {
 	Tokens    int64  // not spent
 	Previous  uint64 // the number of the last operation that home has carried out, 0 if there is no loan
@@ -45,6 +45,12 @@ func (p *Purse) Meaning(lent int64, named uint64) (brought int64, drops bool) {
 		return lent, false
 	}
 	return 0, named != p.Previous || named == 0
+}
+
+// IsPending reports whether home has not carried the prepared operation out, as its answer says. Home may do so yet, if it is sent again or comes late
+// from another node. A Deposit would end it, and tokens lent then would be lost.
+func (p *Purse) IsPending(lent int64, named uint64) bool {
+	return p.Prepared && !p.Returning && lent == 0 && named == p.Previous
 }
 
 // Deposit ends the prepared operation, as Meaning has read its answer. It returns the tokens that came in.

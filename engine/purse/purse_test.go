@@ -27,6 +27,9 @@ func TestAnswers(t *testing.T) {
 	} {
 		p := Purse{Tokens: 10, Previous: 4, Number: 4}
 		p.Prepare(9, c.returning)
+		if p.IsPending(c.lent, c.named) != (c.name == "nothing lent") {
+			t.Errorf("%s: %t that it is pending", c.name, p.IsPending(c.lent, c.named))
+		}
 		if loan := p.Loan(); loan.Number != 9 || loan.Previous != 4 || loan.Left != 10 {
 			t.Errorf("%s: %+v is sent", c.name, loan)
 		}

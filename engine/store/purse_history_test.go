@@ -179,6 +179,9 @@ func (w *world) exchange(x *region, options engine.Option) {
 			if w.r.IntN(5) == 0 {
 				return
 			}
+			if options != engine.Cancel && t.IsPending(res.Granted, res.Number) {
+				return
+			}
 			w.messages.send(w.now+w.delay(), func() { w.deposit(x, store, &t, &res) })
 		})
 	}

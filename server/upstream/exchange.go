@@ -54,7 +54,7 @@ func (u *Upstream) hasEnded() bool {
 }
 
 // operate carries out one operation on the loan of a key: prepared in the store, carried out at home, deposited in the store. If it
-// fails, the next one goes on with it.
+// fails, or home has nothing to lend, the next one goes on with it.
 func (u *Upstream) operate(k *key, p purpose) error {
 	k.mu.Lock()
 	limit := k.limit
@@ -80,16 +80,18 @@ func (u *Upstream) operate(k *key, p purpose) error {
 	if err != nil {
 		return err
 	}
-	deposit := t.Answered([]byte(k.name), n[0], uint64(n[4]))
-	switch {
-	case t.Returning:
-		u.counts.returned.Add(n[0])
-	case deposit.Options&engine.Force != 0:
-		u.counts.dropped.Add(t.Tokens)
-	}
-	came := u.decide(deposit)[0]
-	if came.Status != engine.OK {
-		return errNotSent // it stays prepared, and home answers it alike again
+	var came engine.Result
+	if p == returnAll || !t.IsPending(n[0], uint64(n[4])) {
+		deposit := t.Answered([]byte(k.name), n[0], uint64(n[4]))
+		switch {
+		case t.Returning:
+			u.counts.returned.Add(n[0])
+		case deposit.Options&engine.Force != 0:
+			u.counts.dropped.Add(t.Tokens)
+		}
+		if came = u.decide(deposit)[0]; came.Status != engine.OK {
+			return errNotSent // it stays prepared, and home answers it alike again
+		}
 	}
 	u.counts.lends.Add(1)
 	u.counts.lent.Add(came.Granted)
