@@ -48,7 +48,7 @@ var within = map[string][]string{
 	"engine/opcodec":    {"engine"},
 	"engine/purse":      {"engine"},
 	"cluster/bloom":     {"engine"},
-	"cluster/call":      {"engine", "engine/opcodec"},
+	"cluster/call":      {"engine", "engine/opcodec", "cluster/clock"},
 	"cluster/forward":   {"engine", "engine/opcodec", "cluster/call", "cluster/clock", "cluster/notifier", "cluster/transport"},
 	"cluster/notifier":  {},
 	"cluster/mux":       {},

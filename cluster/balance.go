@@ -8,7 +8,6 @@ import (
 
 	"github.com/hashicorp/raft"
 
-	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/group"
 	"github.com/stintdb/stint/cluster/oncelog"
 	"github.com/stintdb/stint/cluster/raftnode"
@@ -62,11 +61,6 @@ func next(nodes []nodeLeads, prefers func(id raft.ServerID, groups []int) int) (
 		}
 	}
 	return "", "", 0
-}
-
-// run looks at the leaders until ctx is done.
-func (b *balancer) run(ctx context.Context) {
-	clock.Every(ctx, b.keys.opt.MeetEvery, func() { b.step(ctx, time.Now()) })
 }
 
 func (b *balancer) step(ctx context.Context, now time.Time) {

@@ -3,6 +3,7 @@ package cluster
 import (
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -11,13 +12,18 @@ import (
 // sinceBoot is how long this machine has been up, asleep or not, and a name for this boot of it. Unlike the wall clock
 // nobody can set it, so that it measures how long a process was down.
 func sinceBoot() (boot string, up time.Duration) {
+	var t unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &t); err != nil || bootID() == "" {
+		return "", 0
+	}
+	return bootID(), time.Duration(t.Nano())
+}
+
+// bootID is this boot's name, "" if it is unknown. Each group asks for the time since the boot once a second.
+var bootID = sync.OnceValue(func() string {
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
-		return "", 0
+		return ""
 	}
-	var t unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &t); err != nil {
-		return "", 0
-	}
-	return strings.TrimSpace(string(id)), time.Duration(t.Nano())
-}
+	return strings.TrimSpace(string(id))
+})

@@ -8,6 +8,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/hashicorp/raft"
 
@@ -72,13 +73,13 @@ func Open(o Options) (*Node, error) {
 		return nil, errors.Join(err, n.end())
 	}
 	n.ended.Go(func() { n.discovery.run(n.ctx) })
-	n.ended.Go(func() { clock.Every(n.ctx, n.opt.MeetEvery, func() { n.endRemovals(n.ctx) }) })
+	clock.Every(n.ctx, &n.ended, n.opt.MeetEvery, n.endRemovals)
 	if n.router != nil {
 		b := &balancer{keys: n.keys, statuses: n.statuses, log: n.log}
-		n.ended.Go(func() { b.run(n.ctx) })
+		clock.Every(n.ctx, &n.ended, n.opt.MeetEvery, func(ctx context.Context) { b.step(ctx, time.Now()) })
 		if n.opt.Replicas > 0 {
 			p := &placer{keys: n.keys, statuses: n.statuses, log: n.log}
-			n.ended.Go(func() { clock.Every(n.ctx, n.opt.MeetEvery, func() { p.step(n.ctx) }) })
+			clock.Every(n.ctx, &n.ended, n.opt.MeetEvery, p.step)
 		}
 	}
 	n.peers.Start()

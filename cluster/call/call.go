@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/engine"
 )
 
@@ -121,7 +122,8 @@ type WaitList struct {
 	calls  []*Call
 	first  int
 	closed bool
-	begun  chan struct{} // closed by the next Add; nil if nobody waits for it
+	looks  *clock.Task // of Expire
+	asleep bool        // it looks again when the next Add wakes it
 }
 
 // Add registers a call. It returns false after Close: then nobody would expire the call.
@@ -140,9 +142,9 @@ func (w *WaitList) Add(c *Call) bool {
 		w.calls, w.first = w.calls[:n], 0
 	}
 	w.calls = append(w.calls, c)
-	if w.begun != nil {
-		close(w.begun)
-		w.begun = nil
+	if w.asleep {
+		w.asleep = false
+		w.looks.Now()
 	}
 	return true
 }
@@ -185,37 +187,26 @@ func (w *WaitList) Expired(before time.Duration) (late []*Call) {
 	return late
 }
 
-// Expire calls expired for each open call that is older than a timeout, until ctx is done. now is the clock of [Call.Began]. While no call
-// is under way it sleeps.
-func (w *WaitList) Expire(ctx context.Context, timeout time.Duration, now func() time.Duration, expired func(*Call)) {
-	for {
-		select {
-		case <-w.next():
-		case <-ctx.Done():
-			return
-		}
-		select {
-		case <-time.After(timeout / 50):
-		case <-ctx.Done():
-			return
+// Expire calls expired for each open call that is older than a timeout, until ctx is done; ended waits for that. now is the clock of
+// [Call.Began]. While no call is under way it sleeps.
+func (w *WaitList) Expire(ctx context.Context, ended *sync.WaitGroup, timeout time.Duration, now func() time.Duration, expired func(*Call)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.looks = clock.Repeat(ctx, ended, func(context.Context) time.Duration {
+		if w.sleeps() {
+			return clock.Never
 		}
 		for _, c := range w.Expired(now() - timeout) {
 			expired(c)
 		}
-	}
+		return timeout / 50
+	})
 }
 
-// next is a channel that is closed once a call is under way.
-func (w *WaitList) next() <-chan struct{} {
+// sleeps has the next Add wake Expire, if there are no calls.
+func (w *WaitList) sleeps() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.first < len(w.calls) {
-		begun := make(chan struct{})
-		close(begun)
-		return begun
-	}
-	if w.begun == nil {
-		w.begun = make(chan struct{})
-	}
-	return w.begun
+	w.asleep = w.first == len(w.calls)
+	return w.asleep
 }

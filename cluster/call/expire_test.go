@@ -2,6 +2,7 @@ package call
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,7 +20,7 @@ func TestExpireSleepsWithoutCalls(t *testing.T) {
 		expired := make(chan *Call)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		go w.Expire(ctx, timeout, now, func(c *Call) { expired <- c })
+		w.Expire(ctx, new(sync.WaitGroup), timeout, now, func(c *Call) { expired <- c })
 		for range 3 {
 			time.Sleep(time.Hour)
 			if looks > 0 {

@@ -255,15 +255,6 @@ func Sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// Every calls f again and again, until ctx is done, with all others of the same period.
-func Every(ctx context.Context, period time.Duration, f func()) {
-	for ctx.Err() == nil {
-		if Sleep(ctx, UntilNext(period)); ctx.Err() == nil {
-			f()
-		}
-	}
-}
-
 // UntilNext is the time until the time of day is a multiple of period: what all groups of a node do again and again, they do together,
 // and the process is woken once.
 func UntilNext(period time.Duration) time.Duration {

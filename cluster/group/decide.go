@@ -1,7 +1,6 @@
 package group
 
 import (
-	"context"
 	"hash/maphash"
 	"slices"
 	"time"
@@ -308,7 +307,5 @@ func (d *decider) decideKnown(b *engine.Batch) (finished bool) {
 	return len(rest) == 0 || d.decideRest(b, rest)
 }
 
-// expireCalls ends calls that have exceeded the decide timeout.
-func (d *decider) expireCalls(ctx context.Context) {
-	d.pending.Expire(ctx, d.opt.DecideTimeout, d.clock.Mono, func(c *call.Call) { d.metrics.countFailure(c.Fail(engine.NoLeader)) })
-}
+// expire ends a call that has exceeded the decide timeout.
+func (d *decider) expire(c *call.Call) { d.metrics.countFailure(c.Fail(engine.NoLeader)) }

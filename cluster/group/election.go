@@ -27,29 +27,26 @@ type election struct {
 	raft       *raftnode.Node
 	statuses   Statuses
 	withdrawal *withdrawal
+	dealtWith  time.Time // the last contact for which look has checked
 	log        *oncelog.Log
 }
 
-// run makes this node check its leader at the best moment after a silence.
-func (e *election) run(ctx context.Context) {
-	var dealtWith time.Time // the last contact for which it was done
-	for ctx.Err() == nil {
-		last := e.raft.LastContact()
-		if e.raft.State() != raft.Follower || last.IsZero() || last.Equal(dealtWith) {
-			clock.Sleep(ctx, e.opt.Heartbeat/2) // a later contact is not dealt with sooner
-			continue
-		}
-		if wait := e.opt.Heartbeat/2 - time.Since(last); wait > 0 {
-			clock.Sleep(ctx, wait)
-			continue
-		}
-		at, suspected := e.checkTime(last, e.statuses.FetchAll(ctx, e.opt.Heartbeat/4))
-		clock.Sleep(ctx, time.Until(at))
-		if suspected && e.raft.LastContact().Equal(last) && e.raft.State() == raft.Follower {
-			e.checkLeaderNow()
-		}
-		dealtWith = last
+// look makes this node check its leader at the best moment after a silence.
+func (e *election) look(ctx context.Context) (pause time.Duration) {
+	last := e.raft.LastContact()
+	if e.raft.State() != raft.Follower || last.IsZero() || last.Equal(e.dealtWith) {
+		return e.opt.Heartbeat / 2 // a later contact is not dealt with sooner
 	}
+	if wait := e.opt.Heartbeat/2 - time.Since(last); wait > 0 {
+		return wait
+	}
+	at, suspected := e.checkTime(last, e.statuses.FetchAll(ctx, e.opt.Heartbeat/4))
+	clock.Sleep(ctx, time.Until(at))
+	if suspected && e.raft.LastContact().Equal(last) && e.raft.State() == raft.Follower {
+		e.checkLeaderNow()
+	}
+	e.dealtWith = last
+	return 0
 }
 
 // checkTime returns when this node has to check its leader, given its own last contact and the status of the others.

@@ -9,6 +9,7 @@ import (
 	"hash/maphash"
 	"net"
 	"sync"
+	"time"
 
 	"github.com/hashicorp/raft"
 
@@ -153,11 +154,33 @@ func (g *Group) Start(messenger transport.Messenger) error {
 		return errors.Join(fmt.Errorf("the cluster's log: %w", err), g.raft.Transport.Close())
 	}
 	g.hadLog = g.raft.HasLog()
-	for _, run := range []func(context.Context){g.role.run, g.saved.run, g.members.promote, g.withdrawal.watchDisk, g.withdrawal.watchEntries, g.health.run, g.compactor.Run, g.decider.expireCalls, g.role.proposeTicks, g.election.run, g.forwarder.Run, g.allowanceSwitch.run, g.holder.run, g.voids.run, g.saved.watchClock} {
-		g.ended.Go(func() { run(g.raft.Ctx) })
-	}
+	startTasks(g)
+	g.ended.Go(func() { g.role.run(g.raft.Ctx) })
+	g.ended.Go(func() { g.forwarder.Run(g.raft.Ctx) })
 	g.proposer.Ended.Go(g.proposer.Run)
 	return nil
+}
+
+// startTasks starts what a group does again and again.
+func startTasks(g *Group) {
+	every := func(period time.Duration, steps ...func(context.Context)) {
+		for _, step := range steps {
+			clock.Every(g.raft.Ctx, &g.ended, period, step)
+		}
+	}
+	every(g.opt.MeetEvery, g.saved.save, g.saved.watchClock, g.members.promote, g.voids.look)
+	every(tickEvery, g.role.proposeTick)
+	every(raftnode.CompactionEvery, g.compactor.Look)
+	every(g.opt.DiskTimeout/10, g.withdrawal.watchDisk)
+	every(g.proposer.LateAfter/5, g.withdrawal.watchEntries)
+	repeat := func(step func(context.Context) (pause time.Duration)) *clock.Task {
+		return clock.Repeat(g.raft.Ctx, &g.ended, step)
+	}
+	repeat(g.election.look)
+	repeat(g.holder.tend)
+	g.leader.changed.Call(repeat(g.health.look).Now)
+	g.leader.changed.Call(repeat(g.allowanceSwitch.look).Now)
+	g.decider.pending.Expire(g.raft.Ctx, &g.ended, g.opt.DecideTimeout, g.clock.Mono, g.decider.expire)
 }
 
 // Halt has the group decide nothing more, while the connections to other nodes still stand.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/fsm"
-	"github.com/stintdb/stint/cluster/notifier"
 	"github.com/stintdb/stint/cluster/propose"
 	"github.com/stintdb/stint/cluster/raftnode"
 	"github.com/stintdb/stint/cluster/transport"
@@ -36,18 +35,14 @@ type health struct {
 	caughtUp atomic.Int64 // when, on the monotonic clock, the leader had no more than this node had soon after, or never
 }
 
-// run compares this node's applied index with the leader's: at once after a start or a change of leader,
+// look compares this node's applied index with the leader's: at once after a start or a change of leader,
 // and then with every round of status requests.
-func (h *health) run(ctx context.Context) {
-	for ctx.Err() == nil {
-		moved := h.leader.changed.Wait()
-		h.compareToLeader(ctx)
-		wait := h.opt.MeetEvery
-		if !h.hasCaughtUp() && h.role.current.Load() == nil {
-			wait = h.opt.Heartbeat / 6
-		}
-		notifier.Pause(ctx, moved, clock.UntilNext(wait))
+func (h *health) look(ctx context.Context) (pause time.Duration) {
+	h.compareToLeader(ctx)
+	if !h.hasCaughtUp() && h.role.current.Load() == nil {
+		return clock.UntilNext(h.opt.Heartbeat / 6)
 	}
+	return clock.UntilNext(h.opt.MeetEvery)
 }
 
 // compareToLeader asks the leader for its applied index, and notes that this node has caught up if it reaches that index soon.

@@ -40,6 +40,8 @@ type holder struct {
 	imported    atomic.Bool // the state was replaced
 	current     atomic.Pointer[clock.Moment]
 	closedUntil atomic.Int64 // on the monotonic clock
+
+	tuned, adopted time.Duration // when tend last did so
 }
 
 // name is the name of this process as a holder.
@@ -67,27 +69,25 @@ func (h *holder) noteCluster(c *fsm.Cluster) {
 	}
 }
 
-// run keeps the loans until ctx is done.
-func (h *holder) run(ctx context.Context) {
-	tuned, adopted := time.Duration(0), time.Duration(0)
-	for ; ctx.Err() == nil; clock.Sleep(ctx, clock.UntilNext(h.table.Tick())) {
-		h.checkCurrent()
-		if h.table.IsIdle() {
-			continue
-		}
-		now := h.clock.Mono()
-		if now-tuned >= time.Second {
-			h.table.Tune()
-			tuned = now
-		}
-		if now-adopted >= adoptEvery {
-			h.adopt()
-			adopted = now
-		}
-		if h.isCurrent.Load() {
-			h.send(h.table.Next(now, int64(now) < h.closedUntil.Load()))
-		}
+// tend keeps the loans.
+func (h *holder) tend(context.Context) (pause time.Duration) {
+	h.checkCurrent()
+	if h.table.IsIdle() {
+		return clock.UntilNext(h.table.Tick())
 	}
+	now := h.clock.Mono()
+	if now-h.tuned >= time.Second {
+		h.table.Tune()
+		h.tuned = now
+	}
+	if now-h.adopted >= adoptEvery {
+		h.adopt()
+		h.adopted = now
+	}
+	if h.isCurrent.Load() {
+		h.send(h.table.Next(now, int64(now) < h.closedUntil.Load()))
+	}
+	return clock.UntilNext(h.table.Tick())
 }
 
 // checkCurrent notes that this node is up to date, or drops the tokens if it has not been for too long: they may have been voided.

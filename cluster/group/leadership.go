@@ -57,6 +57,8 @@ type leaderRole struct {
 	// clock, the lease is not renewed.
 	offers           atomic.Int64
 	leaseBarredUntil atomic.Int64
+
+	entriesAtTick int64 // of proposeTick
 }
 
 // The lease lasts half of the time that followers wait, at least, before they elect another leader. It is counted
@@ -146,17 +148,14 @@ func (l *leaderRole) begin(ctx context.Context, term uint64) bool {
 	return true
 }
 
-// proposeTicks makes a leader write the time into the log when nothing else is written and there are limiters that
+// proposeTick makes a leader write the time into the log when nothing else is written and there are limiters that
 // may expire: then every node drops the expired ones, and knows the time in case it becomes leader.
-func (l *leaderRole) proposeTicks(ctx context.Context) {
-	last := int64(0)
-	clock.Every(ctx, tickEvery, func() {
-		entries := l.fsm.Entries.Load()
-		if l.active() != nil && entries == last && l.opt.Store.Len() > 0 {
-			l.proposer.AddOther(fsm.KindTick, nil)
-		}
-		last = entries
-	})
+func (l *leaderRole) proposeTick(context.Context) {
+	entries := l.fsm.Entries.Load()
+	if l.active() != nil && entries == l.entriesAtTick && l.opt.Store.Len() > 0 {
+		l.proposer.AddOther(fsm.KindTick, nil)
+	}
+	l.entriesAtTick = entries
 }
 
 const tickEvery = time.Second

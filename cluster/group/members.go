@@ -8,7 +8,6 @@ import (
 
 	"github.com/hashicorp/raft"
 
-	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/notifier"
 	"github.com/stintdb/stint/cluster/oncelog"
@@ -111,28 +110,26 @@ func (ms *membership) write(ctx context.Context, id raft.ServerID, m *fsm.Member
 
 // promote gives a vote to members that have the state, takes it from nonvoters, and keeps the cluster's format version, while this node leads.
 func (ms *membership) promote(ctx context.Context) {
-	clock.Every(ctx, ms.opt.MeetEvery, func() {
-		if ms.role.current.Load() == nil {
-			return
-		}
-		ms.updateFormats(ctx)
-		ms.recordProcesses(ctx)
-		for _, s := range ms.raft.Servers() {
-			r, _ := ms.statuses.Last(s.ID)
-			switch votes, known := ms.isToVote(s.ID); {
-			case s.Suffrage == raft.Nonvoter && known && votes && ms.isNearlyCaughtUp(r):
-				if err := ms.giveVote(ctx, s); err != nil {
-					ms.log.Once("vote "+string(s.ID), "a member has the state, but could not be given its vote yet", "id", s.ID, "error", err)
-					continue
-				}
-				ms.log.Info("member has the state and votes", "id", s.ID)
-			case s.Suffrage == raft.Voter && known && !votes:
-				if err := ms.change(ctx, func(ctx context.Context) error { return ms.takeVote(ctx, s.ID) }); err != nil && !errors.Is(err, errHandedOver) {
-					ms.log.Once("nonvoter "+string(s.ID)+err.Error(), "a nonvoter still votes", "id", s.ID, "error", err)
-				}
+	if ms.role.current.Load() == nil {
+		return
+	}
+	ms.updateFormats(ctx)
+	ms.recordProcesses(ctx)
+	for _, s := range ms.raft.Servers() {
+		r, _ := ms.statuses.Last(s.ID)
+		switch votes, known := ms.isToVote(s.ID); {
+		case s.Suffrage == raft.Nonvoter && known && votes && ms.isNearlyCaughtUp(r):
+			if err := ms.giveVote(ctx, s); err != nil {
+				ms.log.Once("vote "+string(s.ID), "a member has the state, but could not be given its vote yet", "id", s.ID, "error", err)
+				continue
+			}
+			ms.log.Info("member has the state and votes", "id", s.ID)
+		case s.Suffrage == raft.Voter && known && !votes:
+			if err := ms.change(ctx, func(ctx context.Context) error { return ms.takeVote(ctx, s.ID) }); err != nil && !errors.Is(err, errHandedOver) {
+				ms.log.Once("nonvoter "+string(s.ID)+err.Error(), "a nonvoter still votes", "id", s.ID, "error", err)
 			}
 		}
-	})
+	}
 }
 
 // isToVote reports whether a member is to have a vote, if that is known.

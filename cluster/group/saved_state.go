@@ -21,7 +21,7 @@ type savedState struct {
 
 	clusterIDBefore string            // as the last run saved it
 	formatsBefore   fsm.FormatVersion // the same, 0 for none
-	// The rest belongs to run.
+	// The rest belongs to save.
 	clusterIDOnDisk string
 	formatsOnDisk   fsm.FormatVersion
 	lastClock       raftstore.SavedClock // as it was saved last
@@ -37,15 +37,17 @@ func (s *savedState) restore() {
 		s.formatsBefore = fsm.FormatVersion(version)
 	}
 	s.restoreClock()
+	s.clock.CountSuspends(func() time.Duration {
+		_, up := s.opt.SinceBoot()
+		return up
+	})
 }
 
-// run saves them until ctx is done. It has its own goroutine, because the disk may hang.
-func (s *savedState) run(ctx context.Context) {
-	clock.Every(ctx, s.opt.MeetEvery, func() {
-		s.saveClusterID()
-		s.saveFormats()
-		s.saveClock()
-	})
+// save saves what has changed.
+func (s *savedState) save(context.Context) {
+	s.saveClusterID()
+	s.saveFormats()
+	s.saveClock()
 }
 
 // saveClusterID saves the cluster's id.
@@ -119,17 +121,11 @@ func (s *savedState) ownClocks(now int64) raftstore.SavedClock {
 	return raftstore.SavedClock{Cluster: now, Wall: s.opt.Wall().UnixNano(), Boot: boot, Up: up}
 }
 
-// watchClock notes suspends of the machine, and warns while the cluster's time is far ahead of its clock, until ctx is done.
-func (s *savedState) watchClock(ctx context.Context) {
-	s.clock.CountSuspends(func() time.Duration {
-		_, up := s.opt.SinceBoot()
-		return up
-	})
-	clock.Every(ctx, s.opt.MeetEvery, func() {
-		s.clock.NoteSuspend()
-		if ahead := s.clock.Ahead(); ahead > persistence.MaxAhead {
-			s.log.WarnOnce("ahead", "the cluster's time is ahead of this machine's clock: that clock is behind, or a leader's was ahead once. In the second case TIME and EXAT are wrong, until the cluster begins with a backup and --rewind",
-				"ahead", ahead, "cluster_time", time.Unix(0, s.clock.Now()).UTC(), "machine", s.opt.Wall().UTC())
-		}
-	})
+// watchClock notes suspends of the machine, and warns while the cluster's time is far ahead of its clock.
+func (s *savedState) watchClock(context.Context) {
+	s.clock.NoteSuspend()
+	if ahead := s.clock.Ahead(); ahead > persistence.MaxAhead {
+		s.log.WarnOnce("ahead", "the cluster's time is ahead of this machine's clock: that clock is behind, or a leader's was ahead once. In the second case TIME and EXAT are wrong, until the cluster begins with a backup and --rewind",
+			"ahead", ahead, "cluster_time", time.Unix(0, s.clock.Now()).UTC(), "machine", s.opt.Wall().UTC())
+	}
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/stintdb/stint/cluster/allowance"
 	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/fsm"
-	"github.com/stintdb/stint/cluster/notifier"
 	"github.com/stintdb/stint/cluster/oncelog"
 	"github.com/stintdb/stint/engine/limits"
 )
@@ -21,41 +20,40 @@ type allowanceSwitch struct {
 	role      *leaderRole
 	allowance *allowance.Allowance
 	log       *oncelog.Log
+
+	// Of look:
+	closed time.Duration // since when nothing is taken in this term
+	term   *allowance.Term
 }
 
 // allowanceEvery is the time between two looks at the setting, and between two sweeps.
 const allowanceEvery = 100 * time.Millisecond
 
-// run follows the setting. That leaders may take tokens stands in the log before the first is taken, and until all are back after
+// look follows the setting. That leaders may take tokens stands in the log before the first is taken, and until all are back after
 // the last.
-func (w *allowanceSwitch) run(ctx context.Context) {
-	var closed time.Duration // since when nothing is taken in this term
-	var term *allowance.Term
-	for ctx.Err() == nil {
-		if moved := w.role.leader.changed.Wait(); w.role.active() == nil {
-			notifier.Pause(ctx, moved, clock.UntilNext(tickEvery))
-			continue
-		}
-		wanted, used, t := w.opt.Allowance(), w.fsm.Cluster.Load().Allowance, w.allowance.Term.Load()
-		if wanted || t != term {
-			closed, term = w.clock.Mono(), t
-		}
-		switch {
-		case wanted && t == nil:
-			w.allowance.StartTerm(used)
-		case wanted && !used:
-			w.record(ctx, true)
-		case t == nil:
-		case !wanted && used && w.clock.Mono()-closed > 2*limits.MaxAllowanceTime:
-			w.record(ctx, false)
-		case !wanted && !used:
-			w.allowance.Term.CompareAndSwap(t, nil)
-		default:
-			t.IsOpen.Store(wanted && used)
-		}
-		w.allowance.Sweep()
-		clock.Sleep(ctx, clock.UntilNext(allowanceEvery))
+func (w *allowanceSwitch) look(ctx context.Context) (pause time.Duration) {
+	if w.role.active() == nil {
+		return clock.UntilNext(tickEvery)
 	}
+	wanted, used, t := w.opt.Allowance(), w.fsm.Cluster.Load().Allowance, w.allowance.Term.Load()
+	if wanted || t != w.term {
+		w.closed, w.term = w.clock.Mono(), t
+	}
+	switch {
+	case wanted && t == nil:
+		w.allowance.StartTerm(used)
+	case wanted && !used:
+		w.record(ctx, true)
+	case t == nil:
+	case !wanted && used && w.clock.Mono()-w.closed > 2*limits.MaxAllowanceTime:
+		w.record(ctx, false)
+	case !wanted && !used:
+		w.allowance.Term.CompareAndSwap(t, nil)
+	default:
+		t.IsOpen.Store(wanted && used)
+	}
+	w.allowance.Sweep()
+	return clock.UntilNext(allowanceEvery)
 }
 
 // record writes into the log whether leaders may take tokens.

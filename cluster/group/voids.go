@@ -27,19 +27,18 @@ type voids struct {
 	gone       map[string]time.Duration // holders that are no member, and since when under this leadership
 }
 
-func (v *voids) run(ctx context.Context) {
-	clock.Every(ctx, v.opt.MeetEvery, func() {
-		leads := v.role.active()
-		if leads == nil || v.opt.Store.LentKeys() == 0 {
-			return
-		}
-		if leads != v.leadership {
-			v.leadership, v.gone = leads, map[string]time.Duration{}
-		}
-		for i := range v.opt.Store.Shards() {
-			v.voidIn(ctx, i)
-		}
-	})
+// look voids the loans of processes that have ended, if this node leads.
+func (v *voids) look(ctx context.Context) {
+	leads := v.role.active()
+	if leads == nil || v.opt.Store.LentKeys() == 0 {
+		return
+	}
+	if leads != v.leadership {
+		v.leadership, v.gone = leads, map[string]time.Duration{}
+	}
+	for i := range v.opt.Store.Shards() {
+		v.voidIn(ctx, i)
+	}
 }
 
 // voidIn voids the loans of ended processes in one part of the store.

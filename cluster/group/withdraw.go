@@ -39,36 +39,32 @@ type withdrawal struct {
 // watchDisk isolates this node while its disk does not answer, so that the others elect another leader, and ends that
 // when the disk answers again.
 func (w *withdrawal) watchDisk(ctx context.Context) {
-	clock.Every(ctx, w.opt.DiskTimeout/10, func() {
-		stalled := w.logs.Stalled()
-		switch muted := w.isolates.Load(); {
-		case !muted && (stalled > w.opt.DiskTimeout || w.raft.DiskFails()) && w.raft.State() == raft.Leader:
-			w.log.Error("a write of the log has failed, or has not finished within the disk timeout: this node gives up leadership until the disk answers",
-				"waited", stalled.Round(time.Millisecond), "disk_timeout", w.opt.DiskTimeout)
-			w.withdraw()
-		case muted:
-			w.end(ctx)
-		}
-	})
+	stalled := w.logs.Stalled()
+	switch muted := w.isolates.Load(); {
+	case !muted && (stalled > w.opt.DiskTimeout || w.raft.DiskFails()) && w.raft.State() == raft.Leader:
+		w.log.Error("a write of the log has failed, or has not finished within the disk timeout: this node gives up leadership until the disk answers",
+			"waited", stalled.Round(time.Millisecond), "disk_timeout", w.opt.DiskTimeout)
+		w.withdraw()
+	case muted:
+		w.end(ctx)
+	}
 }
 
 // watchEntries makes this node withdraw when its entries have been late for two decide timeouts: in that time nearly
 // all its calls have failed. A single slow write is left to watchDisk.
 func (w *withdrawal) watchEntries(ctx context.Context) {
-	clock.Every(ctx, w.proposer.LateAfter/5, func() {
-		since, inRow := w.proposer.LateEntries()
-		isOneWrite := inRow == 1 && w.logs.Stalled() > w.proposer.LateAfter
-		if inRow == 0 || isOneWrite || time.Since(since) < 2*w.opt.DecideTimeout || w.role.current.Load() == nil || !w.othersCanLead() {
-			return
-		}
-		w.statuses.FetchAll(ctx, w.opt.Heartbeat) // their disks may have become slow since they were last asked
-		if !w.othersCanLead() {
-			return
-		}
-		w.log.Error("this leader's entries are committed too late, and another node can lead: it gives up leadership",
-			"late", time.Since(since).Round(time.Millisecond), "in_a_row", inRow, "decide_timeout", w.opt.DecideTimeout)
-		w.withdraw()
-	})
+	since, inRow := w.proposer.LateEntries()
+	isOneWrite := inRow == 1 && w.logs.Stalled() > w.proposer.LateAfter
+	if inRow == 0 || isOneWrite || time.Since(since) < 2*w.opt.DecideTimeout || w.role.current.Load() == nil || !w.othersCanLead() {
+		return
+	}
+	w.statuses.FetchAll(ctx, w.opt.Heartbeat) // their disks may have become slow since they were last asked
+	if !w.othersCanLead() {
+		return
+	}
+	w.log.Error("this leader's entries are committed too late, and another node can lead: it gives up leadership",
+		"late", time.Since(since).Round(time.Millisecond), "in_a_row", inRow, "decide_timeout", w.opt.DecideTimeout)
+	w.withdraw()
 }
 
 // othersCanLead reports whether the other voters that answer and have fast disks are a majority. They can elect

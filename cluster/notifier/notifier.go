@@ -10,8 +10,17 @@ import (
 // Notifier wakes all waiting goroutines after a change. Its zero value is ready. A broadcast that nobody waits for allocates
 // nothing.
 type Notifier struct {
-	mu   sync.Mutex
-	next chan struct{}
+	mu     sync.Mutex
+	next   chan struct{}
+	called []func()
+}
+
+// Call has f called now, and by each later broadcast, which waits for it.
+func (n *Notifier) Call(f func()) {
+	n.mu.Lock()
+	n.called = append(n.called, f)
+	n.mu.Unlock()
+	f()
 }
 
 // Wait returns a channel that the next broadcast closes. Call it before reading the state that may change.
@@ -27,10 +36,14 @@ func (n *Notifier) Wait() <-chan struct{} {
 // Broadcast wakes all goroutines that wait.
 func (n *Notifier) Broadcast() {
 	n.mu.Lock()
-	defer n.mu.Unlock()
 	if n.next != nil {
 		close(n.next)
 		n.next = nil
+	}
+	called := n.called
+	n.mu.Unlock()
+	for _, f := range called {
+		f()
 	}
 }
 

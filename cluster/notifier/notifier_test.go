@@ -31,6 +31,12 @@ func TestBroadcast(t *testing.T) {
 		if time.Since(began) != time.Second {
 			t.Error("an earlier broadcast ends a later wait")
 		}
+		calls := 0
+		n.Call(func() { calls++ })
+		n.Broadcast()
+		if calls != 2 {
+			t.Errorf("%d calls, want one at once and one by the broadcast", calls)
+		}
 	})
 	var n Notifier
 	if allocs := testing.AllocsPerRun(100, n.Broadcast); allocs != 0 {

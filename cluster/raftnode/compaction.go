@@ -19,20 +19,19 @@ type Compactor struct {
 	Log      *oncelog.Log
 }
 
-// Run takes a snapshot and drops the log before it when enough has been written since the last snapshot.
-func (l *Compactor) Run(ctx context.Context) {
-	clock.Every(ctx, compactionEvery, func() {
-		if l.Logs.Bytes.Load() < l.LogBytes {
-			return
-		}
-		if err := l.TakeSnapshot(); err != nil {
-			l.Log.Warn("cannot compact the log", "error", err)
-			clock.Sleep(ctx, 10*compactionEvery)
-		}
-	})
+// Look takes a snapshot and drops the log before it when enough has been written since the last snapshot.
+func (l *Compactor) Look(ctx context.Context) {
+	if l.Logs.Bytes.Load() < l.LogBytes {
+		return
+	}
+	if err := l.TakeSnapshot(); err != nil {
+		l.Log.Warn("cannot compact the log", "error", err)
+		clock.Sleep(ctx, 10*CompactionEvery)
+	}
 }
 
-const compactionEvery = 500 * time.Millisecond
+// CompactionEvery is the time between two calls of [Compactor.Look].
+const CompactionEvery = 500 * time.Millisecond
 
 // TakeSnapshot writes a snapshot and leaves about a quarter of LogBytes in the log behind it, for nodes that were
 // away for a short time.

@@ -59,10 +59,8 @@ func New(c group.Config, peers *transport.Peers, statuses Statuses) *Group {
 func (r *Group) Start(ctx context.Context) {
 	ctx, r.cancel = context.WithCancel(ctx)
 	r.ended.Go(func() { r.forwarder.Run(ctx) })
-	r.ended.Go(func() {
-		r.pending.Expire(ctx, r.opt.DecideTimeout, r.clock.Mono, func(c *call.Call) { r.count(c.Fail(engine.NoLeader)) })
-	})
-	r.ended.Go(func() { clock.Every(ctx, r.opt.Heartbeat/6, func() { r.follow(ctx) }) })
+	r.pending.Expire(ctx, &r.ended, r.opt.DecideTimeout, r.clock.Mono, func(c *call.Call) { r.count(c.Fail(engine.NoLeader)) })
+	clock.Every(ctx, &r.ended, r.opt.Heartbeat/6, r.follow)
 }
 
 // Close ends it, and answers all calls.
