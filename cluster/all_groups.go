@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"slices"
 	"sync"
 	"time"
@@ -144,6 +145,27 @@ func (n *Node) LeaderOf(op *engine.Op) (leads bool, client string) {
 	}
 	return true, ""
 }
+
+// Leaders is a number that stands for the leaders of all groups and their terms: another one, if one of them is another. It is 0 while none is
+// known.
+func Leaders(n *Node) (sum uint64) {
+	add := func(address string, term uint64) {
+		if sum *= 31; address != "" {
+			sum += maphash.String(leadersSeed, address) + term
+		}
+	}
+	add(group.Leader(n.first))
+	for _, g := range n.keys.all() {
+		if g.remote == nil {
+			add(group.Leader(g.Group))
+		} else if l, leads := g.remote.LeaderStatus(); leads {
+			add(l.Address, l.Term)
+		}
+	}
+	return sum
+}
+
+var leadersSeed = maphash.MakeSeed()
 
 // Place is [router.Router.Place], of a node with groups of keys.
 func (n *Node) Place(op *engine.Op) int { return n.router.Place(op) }

@@ -88,3 +88,40 @@ func TestStatusHasCountsWhileSomebodyLooks(t *testing.T) {
 		}
 	})
 }
+
+// Leaders is the same number while the same nodes lead, and another number once one of them is another.
+func TestLeaders(t *testing.T) {
+	for _, groups := range []int{1, 4} {
+		synctest.Test(t, func(t *testing.T) {
+			s := simulateGroups(t, groups, "a", "b", "c")
+			defer s.stop()
+			for number := range uint32(groups) {
+				s.leaderOf(number)
+			}
+			time.Sleep(time.Minute) // until the leaders are spread
+			before := map[string]uint64{}
+			for range 100 {
+				for name, n := range s.nodes {
+					if was := before[name]; was != 0 && was != Leaders(n) || Leaders(n) == 0 {
+						t.Fatalf("%d groups: %d after %d, and no leader has changed", groups, Leaders(n), was)
+					}
+					before[name] = Leaders(n)
+				}
+				time.Sleep(100 * time.Millisecond)
+			}
+			for number := range uint32(groups) {
+				if err := s.leaderOf(number).groupOf(number).HandOver(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				s.leaderOf(number)
+				time.Sleep(time.Second)
+				for name, n := range s.nodes {
+					if Leaders(n) == before[name] {
+						t.Errorf("%d groups: as before for %s, and another node leads group %d", groups, name, number)
+					}
+					before[name] = Leaders(n)
+				}
+			}
+		})
+	}
+}

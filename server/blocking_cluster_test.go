@@ -29,10 +29,13 @@ type waitCluster struct {
 // statusOf is the cluster as far as the servers of this test ask for it.
 type statusOf struct {
 	command.Membership
-	group interface{ Status() clusterstatus.Status }
+	status  func() clusterstatus.Status
+	leaders func() uint64
 }
 
-func (s statusOf) Status() clusterstatus.Status        { return s.group.Status() }
+func (s statusOf) Status() clusterstatus.Status        { return s.status() }
+func (s statusOf) Leads() bool                         { return s.Status().State == clusterstatus.Leader }
+func (s statusOf) Leaders() uint64                     { return s.leaders() }
 func (s statusOf) Redirects(*engine.Op) (string, bool) { return "", false }
 
 func newWaitCluster(t *testing.T) *waitCluster {
@@ -41,7 +44,7 @@ func newWaitCluster(t *testing.T) *waitCluster {
 		c.p.serve(i)
 		c.servers[i] = c.p.sessionPlayer
 		c.servers[i].rest = synctest.Wait
-		c.servers[i].env.Cluster = statusOf{group: c.p.nodes[i].Group()}
+		c.servers[i].env.Cluster = statusOf{status: c.p.nodes[i].Status, leaders: c.p.leaders(i)}
 		c.servers[i].env.FollowLeader()
 	}
 	c.pass(2 * time.Second)

@@ -135,6 +135,11 @@ func newClusterTimePlayer(t *testing.T, onLeader bool, heartbeat, ahead time.Dur
 	return p
 }
 
+// leaders returns [cluster.Leaders] of a node.
+func (p *clusterTimePlayer) leaders(node int) func() uint64 {
+	return func() uint64 { return cluster.Leaders(p.nodes[node]) }
+}
+
 // sinceBootOfTest passes like the test's time. The machine's own does not: where a test took longer than its time, nodes took the difference for
 // a suspend, moved their time forward, and ran slower until it was right again.
 func sinceBootOfTest() (boot string, up time.Duration) {

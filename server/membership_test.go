@@ -32,6 +32,10 @@ func (f *fakeCluster) Status() clusterstatus.Status {
 	return f.status
 }
 
+func (f *fakeCluster) Leads() bool { return f.Status().State == clusterstatus.Leader }
+
+func (f *fakeCluster) Leaders() uint64 { return f.Status().Term }
+
 func (f *fakeCluster) Redirects(*engine.Op) (string, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -13,7 +13,6 @@ import (
 	"github.com/stintdb/stint/engine/admission"
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/store"
-	"github.com/stintdb/stint/internal/clusterstatus"
 	"github.com/stintdb/stint/server/acl"
 	"github.com/stintdb/stint/server/clock"
 	"github.com/stintdb/stint/server/command"
@@ -176,14 +175,9 @@ func (s *Server) newMemoryLimiter() *memlimit.Limiter {
 		s.env.Decider.Decide(&engine.Batch{Ops: ops, Results: make([]engine.Result, len(ops)), Done: func() {}})
 	}}
 	if s.env.Cluster != nil {
-		env.IsLeader = leads(s.env.Cluster)
+		env.IsLeader = s.env.Cluster.Leads
 	}
 	return memlimit.New(env)
-}
-
-// leads returns the function that reports whether this server stands alone, or leads its cluster.
-func leads(cluster Membership) func() bool {
-	return func() bool { return cluster == nil || cluster.Status().State == clusterstatus.Leader }
 }
 
 // Config returns the settings in force.
@@ -216,7 +210,7 @@ func (s *Server) Serve(ctx context.Context, ready func(addresses []string)) erro
 	warning := make(chan struct{})
 	go func() {
 		defer close(warning)
-		s.warnings.Run(tendingUntil, leads(s.env.Cluster))
+		s.warnings.Run(tendingUntil, func() bool { return s.env.Cluster == nil || s.env.Cluster.Leads() })
 	}()
 	<-ctx.Done()
 	err = s.shutdown()

@@ -306,6 +306,3 @@ func (d *decider) decideKnown(b *engine.Batch) (finished bool) {
 	}
 	return len(rest) == 0 || d.decideRest(b, rest)
 }
-
-// expire ends a call that has exceeded the decide timeout.
-func (d *decider) expire(c *call.Call) { d.metrics.countFailure(c.Fail(engine.NoLeader)) }

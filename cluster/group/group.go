@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/cluster/allowance"
+	"github.com/stintdb/stint/cluster/call"
 	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/forward"
 	"github.com/stintdb/stint/cluster/fsm"
@@ -180,7 +181,7 @@ func startTasks(g *Group) {
 	repeat(g.holder.tend)
 	g.leader.changed.Call(repeat(g.health.look).Now)
 	g.leader.changed.Call(repeat(g.allowanceSwitch.look).Now)
-	g.decider.pending.Expire(g.raft.Ctx, &g.ended, g.opt.DecideTimeout, g.clock.Mono, g.decider.expire)
+	g.decider.pending.Expire(g.raft.Ctx, &g.ended, g.opt.DecideTimeout, g.clock.Mono, func(c *call.Call) { g.metrics.countFailure(c.Fail(engine.NoLeader)) })
 }
 
 // Halt has the group decide nothing more, while the connections to other nodes still stand.

@@ -118,6 +118,14 @@ func (g *Group) Leads() (leads bool, client string) {
 	return false, g.fsm.Cluster.Load().Members[g.raft.IDAt(address)].Client
 }
 
+// Leader is the address of the presumed leader, "" if it is unknown, and its term. It is cheap enough for every moment.
+func Leader(g *Group) (address string, term uint64) {
+	if address = g.leader.address(); g.role.current.Load() != nil {
+		address = g.opt.Advertise
+	}
+	return address, g.raft.CurrentTerm()
+}
+
 // Now is the cluster's time as far as this node knows it, in nanoseconds since the Unix epoch; before it knows any, its own clock's.
 func (g *Group) Now() int64 { return g.clock.NowOrWall() }
 

@@ -105,3 +105,12 @@ func (m *membership) Wait(replicas int, timeout time.Duration, done func(acknowl
 
 // Status implements [server.Membership].
 func (m *membership) Status() clusterstatus.Status { return m.node.Status() }
+
+// Leads implements [server.Membership].
+func (m *membership) Leads() bool {
+	leads, _ := m.node.Group().Leads()
+	return leads
+}
+
+// Leaders implements [server.Membership].
+func (m *membership) Leaders() uint64 { return cluster.Leaders(m.node) }

@@ -40,6 +40,10 @@ type nodes struct {
 
 func (n *nodes) Status() clusterstatus.Status { return *n.status.Load() }
 
+func (n *nodes) Leads() bool { return n.Status().State == clusterstatus.Leader }
+
+func (n *nodes) Leaders() uint64 { return n.Status().Term }
+
 func (n *nodes) Redirects(*engine.Op) (string, bool) { return "", false }
 
 type home struct {

@@ -13,6 +13,10 @@ type Membership interface {
 	// Status is how the cluster is doing as this node knows it. It is cheap enough for every INFO, CLUSTER and scrape;
 	// the caller may keep it.
 	Status() clusterstatus.Status
+	// Leads reports whether this node leads the cluster, and Leaders stands for the leaders of its groups and their terms: another number, if
+	// one of them is another, and 0 while none is known. Both are cheap enough for every moment.
+	Leads() bool
+	Leaders() uint64
 	// Redirects reports whether this node sends clients to the leader that decides an operation (--redirect moved, and it is not that
 	// leader) instead of asking the leader for them, and where to: "" while no leader is known. It is asked for every command.
 	Redirects(op *engine.Op) (leader string, redirect bool)

@@ -65,7 +65,7 @@ type Env struct {
 	Draining          atomic.Bool // a connection closes as soon as it is owed nothing
 	ClosingAfterReply atomic.Bool // a connection closes once a limiter command on it has been answered
 
-	leadership leadership // as FollowLeader saw it last
+	leaders uint64 // as FollowLeader saw them last
 
 	batches   sync.Pool
 	callers   sync.Pool // of sessions, see getCaller
@@ -73,12 +73,6 @@ type Env struct {
 	longWork  *fairqueue.Queue         // beside the event loops
 	userRates *store.Store             // of users with a cap on requests a second
 	closeLog  unauthenticated.Refusals // connections, as logged
-}
-
-// leadership is the time in which one node of a cluster leads, or some nodes its groups.
-type leadership struct {
-	id   string
-	term uint64
 }
 
 // Keys is the local store as sessions ask it beside the decider.
@@ -116,13 +110,8 @@ func (e *Env) FollowLeader() {
 	if e.Cluster == nil {
 		return
 	}
-	status := e.Cluster.Status()
-	now := leadership{status.LeaderID, status.Term}
-	for _, g := range status.Groups {
-		now.id, now.term = now.id+" "+g.LeaderID, now.term+g.Term
-	}
-	if now.id != "" && now != e.leadership {
-		e.leadership = now
+	if now := e.Cluster.Leaders(); now != 0 && now != e.leaders {
+		e.leaders = now
 		e.Blocked.Restate()
 	}
 }
