@@ -10,7 +10,6 @@ import (
 
 	"github.com/stintdb/stint/cluster/asynclog"
 	"github.com/stintdb/stint/cluster/clock"
-	"github.com/stintdb/stint/cluster/notifier"
 	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/cluster/transport"
 )
@@ -151,7 +150,7 @@ type durableTransport struct {
 // AppendEntries implements raft.Transport.
 func (t durableTransport) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
 	if t.beats > 0 && len(args.Entries) == 0 && !transport.IsHeartbeat(args) {
-		t.hold(args)
+		t.hold(id, args)
 	}
 	args.LeaderCommitIndex = min(args.LeaderCommitIndex, t.log.Durable())
 	if !t.leads(args.Term) { // its entries may be the next leader's, behind one of this node's that was replaced while they were read
@@ -160,13 +159,28 @@ func (t durableTransport) AppendEntries(id raft.ServerID, target raft.ServerAddr
 	return t.RaftTransport.AppendEntries(id, target, args, resp)
 }
 
-// hold holds a message that brings only the commit index, unless there are entries to be sent behind it.
-func (t durableTransport) hold(args *raft.AppendEntriesRequest) {
+// hold holds a message that brings only the commit index, unless there are entries to be sent behind it. It holds one that says nothing new for longer,
+// while the follower has not been started again: that it is there, heartbeats show.
+func (t durableTransport) hold(id raft.ServerID, args *raft.AppendEntriesRequest) {
 	came := t.log.Came()
-	if last, err := t.log.LastIndex(); err == nil && last == args.PrevLogEntry {
-		notifier.Pause(t.Ctx, came, clock.UntilNext(t.beats))
+	if last, err := t.log.LastIndex(); err != nil || last != args.PrevLogEntry {
+		return
+	}
+	pause := t.beats
+	knows, unsure := t.Follower(id).Knows(args)
+	if knows {
+		pause = repeatEvery
+	}
+	select {
+	case <-came:
+	case <-unsure:
+	case <-t.Ctx.Done():
+	case <-time.After(clock.UntilNext(pause)):
 	}
 }
+
+// repeatEvery is the time after which a follower is told again what it knows, should it have been started again unnoticed.
+const repeatEvery = time.Second
 
 // AppendEntriesPipeline implements raft.Transport. There is none: its messages would pass by the one above.
 func (t durableTransport) AppendEntriesPipeline(raft.ServerID, raft.ServerAddress) (raft.AppendPipeline, error) {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"log/slog"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/hashicorp/raft"
 
@@ -72,4 +74,61 @@ func TestNoEntriesOfAFormerTerm(t *testing.T) {
 	if err := to.AppendEntries("b", "b", &raft.AppendEntriesRequest{Term: 4, PrevLogEntry: 1}, &raft.AppendEntriesResponse{}); !errors.Is(err, raft.ErrLeadershipLost) {
 		t.Error(err)
 	}
+}
+
+// agreeing is a follower that agrees to all messages.
+type agreeing struct{ transport.Messenger }
+
+func (agreeing) AppendEntries(_ raft.ServerID, _ raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
+	*resp = raft.AppendEntriesResponse{Term: args.Term, Success: true}
+	return nil
+}
+
+// A message without entries goes out at the next beat if it says something new, or the follower may have been started again, and seldom otherwise. One
+// with entries goes out at once.
+func TestMessagesThatSayNothingNewAreSeldom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const beats = 50 * time.Millisecond
+		log, err := asynclog.New(raft.NewInmemStore(), func() bool { return false }, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer log.Close()
+		store := func(index uint64) {
+			if err := log.StoreLog(&raft.Log{Index: index}); err != nil {
+				t.Error(err)
+			}
+		}
+		to := durableTransport{RaftTransport: &transport.RaftTransport{Messenger: agreeing{}, Ctx: t.Context(), Mono: func() time.Duration { return 0 }}, log: log, leads: func(uint64) bool { return true }, beats: beats}
+		sends := func(term, last, commit uint64) time.Duration {
+			began := time.Now()
+			if err := to.AppendEntries("b", "b", &raft.AppendEntriesRequest{Term: term, PrevLogEntry: last, PrevLogTerm: 1, LeaderCommitIndex: commit}, &raft.AppendEntriesResponse{}); err != nil {
+				t.Error(err)
+			}
+			return time.Since(began)
+		}
+		store(1)
+		for _, c := range []struct {
+			why                string
+			term, last, commit uint64
+			meanwhile          func()
+			want               time.Duration
+		}{
+			{"the first one", 1, 1, 0, nil, beats},
+			{"nothing new", 1, 1, 0, nil, repeatEvery - beats},
+			{"another commit index", 1, 1, 1, nil, beats},
+			{"nothing new again", 1, 1, 1, nil, repeatEvery - beats},
+			{"another term", 2, 1, 1, nil, beats},
+			{"the follower connects", 2, 1, 1, func() { to.NoteConnected("b") }, 10 * time.Millisecond},
+			{"an entry comes", 2, 1, 1, func() { store(2) }, 10 * time.Millisecond},
+			{"a message behind which there are entries", 2, 1, 1, nil, 0},
+		} {
+			if c.meanwhile != nil {
+				time.AfterFunc(10*time.Millisecond, c.meanwhile)
+			}
+			if took := sends(c.term, c.last, c.commit); took != c.want {
+				t.Errorf("%s: sent after %v, want %v", c.why, took, c.want)
+			}
+		}
+	})
 }

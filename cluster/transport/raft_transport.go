@@ -38,12 +38,14 @@ type RaftTransport struct {
 // Follower is a leader's view of another node, from the messages to it.
 type Follower struct {
 	reached notifier.Notifier // broadcasts when it has answered a message or made a connection
+	unsure  notifier.Notifier // broadcasts when it may have forgotten the commit index, which no disk has
 
-	mu    sync.Mutex
-	term  uint64 // of the leader that the next two are about
-	match uint64 // index up to which its log is known to be the leader's
-	heard time.Duration
-	lost  bool // the last message has failed
+	mu     sync.Mutex
+	term   uint64 // of the leader that the next three are about
+	match  uint64 // index up to which its log is known to be the leader's
+	commit uint64 // index that it knows to be committed, 0 when it is unsure
+	heard  time.Duration
+	lost   bool // the last message has failed
 }
 
 // maxFollowers bounds the number of entries, which include former members.
@@ -64,13 +66,13 @@ func (t *RaftTransport) Follower(id raft.ServerID) *Follower {
 	return f
 }
 
-// succeeded notes that the follower answered a leader of a term, having the log up to match.
-func (f *Follower) succeeded(now time.Duration, term, match uint64) {
+// succeeded notes that the follower answered a leader of a term, having the log up to match, and knowing that it is committed up to commit.
+func (f *Follower) succeeded(now time.Duration, term, match, commit uint64) {
 	f.mu.Lock()
 	if f.term != term {
-		f.term, f.match = term, 0
+		f.term, f.match, f.commit = term, 0, 0
 	}
-	f.match, f.heard, f.lost = max(f.match, match), now, false
+	f.match, f.commit, f.heard, f.lost = max(f.match, match), max(f.commit, commit), now, false
 	f.mu.Unlock()
 	f.reached.Broadcast()
 }
@@ -79,6 +81,24 @@ func (f *Follower) failed() {
 	f.mu.Lock()
 	f.lost = true
 	f.mu.Unlock()
+	f.forget()
+}
+
+// forget notes that the follower may have started anew.
+func (f *Follower) forget() {
+	f.mu.Lock()
+	f.commit = 0
+	f.mu.Unlock()
+	f.unsure.Broadcast()
+}
+
+// Knows reports whether the follower has answered a message that says no less than another one without entries. unsure is closed when that may have
+// changed.
+func (f *Follower) Knows(args *raft.AppendEntriesRequest) (knows bool, unsure <-chan struct{}) {
+	unsure = f.unsure.Wait()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.term == args.Term && f.match >= args.PrevLogEntry && f.commit >= args.LeaderCommitIndex && !f.lost, unsure
 }
 
 func (f *Follower) isLost() bool {
@@ -113,6 +133,7 @@ func (t *RaftTransport) NoteConnected(id raft.ServerID) {
 	f := t.followers[id]
 	t.mu.Unlock()
 	if f != nil {
+		f.forget()
 		f.reached.Broadcast()
 	}
 }
@@ -125,7 +146,11 @@ func (t *RaftTransport) AppendEntries(id raft.ServerID, target raft.ServerAddres
 		*resp = raft.AppendEntriesResponse{}
 		err := t.Messenger.AppendEntries(id, target, args, resp)
 		if err == nil {
-			f.succeeded(t.Mono(), args.Term, matched(args, resp))
+			commit := uint64(0)
+			if resp.Success {
+				commit = args.LeaderCommitIndex
+			}
+			f.succeeded(t.Mono(), args.Term, matched(args, resp), commit)
 			t.skipBackoff(args, resp)
 			return nil
 		}
@@ -163,7 +188,7 @@ func (t *RaftTransport) InstallSnapshot(id raft.ServerID, target raft.ServerAddr
 	if resp.Success {
 		match = args.LastLogIndex
 	}
-	f.succeeded(t.Mono(), args.Term, match)
+	f.succeeded(t.Mono(), args.Term, match, 0)
 	return nil
 }
 
