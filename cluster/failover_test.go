@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stintdb/stint/cluster/raftnode"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/internal/testsize"
@@ -141,4 +142,28 @@ func TestFailoverTime(t *testing.T) {
 			t.Errorf("the leader %s: %v at p%.0f, which is to be below %v", way.name, rank(share), 100*share, way.most)
 		}
 	}
+}
+
+// A leader sends the heartbeats of its lease's renewals and no others. When it follows again, its timeouts are those of a follower.
+func TestTimeoutsOfALeader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := simulate(t, "a", "b", "c")
+		defer s.stop()
+		for range 3 {
+			leader := s.leader()
+			for name, n := range s.nodes {
+				want := n.opt.Heartbeat
+				if n == leader {
+					want = 10 * n.opt.Heartbeat / raftnode.BeatsOfTimeout // Raft sends heartbeats after a tenth of that, at least
+				}
+				if c := n.Group().Parts().Raft.ReloadableConfig(); c.HeartbeatTimeout != want || c.ElectionTimeout != want {
+					t.Errorf("%s, led by %s, has %v and %v, want %v", name, leader.opt.Node, c.HeartbeatTimeout, c.ElectionTimeout, want)
+				}
+			}
+			if err := leader.HandOver(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Second)
+		}
+	})
 }

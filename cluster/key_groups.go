@@ -20,6 +20,7 @@ import (
 	"github.com/stintdb/stint/cluster/oncelog"
 	"github.com/stintdb/stint/cluster/placement"
 	"github.com/stintdb/stint/cluster/propose"
+	"github.com/stintdb/stint/cluster/raftnode"
 	"github.com/stintdb/stint/cluster/rafttransport"
 	"github.com/stintdb/stint/cluster/remote"
 	"github.com/stintdb/stint/cluster/router"
@@ -295,10 +296,6 @@ func (k *keyGroups) before() engine.Status {
 	return engine.NoLeader
 }
 
-// beatsOfTimeout divides the heartbeat timeout. Raft itself sends heartbeats, each group's at another time, after a tenth to a fifth of the timeout
-// without any: so there are none.
-const beatsOfTimeout = 12
-
 func (k *keyGroups) config(number int, id raft.ServerID) group.Config {
 	c := k.opt.forGroup(id, oncelog.New(k.log.With("group", number)), k.fail)
 	c.Number, c.Groups, c.Replicas, c.ImportName, c.Store, c.Disk, c.Report, c.Turns = uint32(number), 0, 0, "", k.opt.KeyStores[number-1], k.disks[number], nil, nil
@@ -325,7 +322,7 @@ func (k *keyGroups) connect(number int, id raft.ServerID) keyGroup {
 			return !m.Nonvoter, known
 		}
 	}
-	c.Rounds, c.Beats = &k.rounds, k.opt.Heartbeat/beatsOfTimeout
+	c.Rounds, c.Beats = &k.rounds, k.opt.Heartbeat/raftnode.BeatsOfTimeout
 	g := group.New(k.ctx, c)
 	g.Connect(k.peers, groupStatuses{k.statuses, uint32(number)})
 	return keyGroup{Group: g, id: id, conns: g.ForPeers(transport.Config{Serve: map[transport.Purpose]func(net.Conn, transport.Hello){}})}

@@ -29,7 +29,7 @@ type Config struct {
 	Fail  func(error) // called when this node cannot apply the log further
 
 	Heartbeat     time.Duration // followers elect another leader when they have not heard of it for this long, at least
-	Beats         time.Duration // at whose multiples this and other groups renew their leases and send messages that can wait; 0 for a group that is alone
+	Beats         time.Duration // at whose multiples this and other groups send messages that can wait; 0 for a group that is alone
 	DecideTimeout time.Duration // no call takes longer
 	DiskTimeout   time.Duration // a leader whose log takes longer for one write gives up
 	LogBytes      int64         // of the log before a snapshot takes its place

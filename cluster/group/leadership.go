@@ -1,7 +1,6 @@
 package group
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -65,7 +64,7 @@ type leaderRole struct {
 // from before they were asked, and renewed three times within its duration, at least. The other half is a margin for clocks
 // that run at different speeds.
 func (l *leaderRole) leaseDuration() time.Duration { return l.opt.Heartbeat / 2 }
-func (l *leaderRole) leaseRenewal() time.Duration  { return cmp.Or(l.opt.Beats, l.opt.Heartbeat/6) }
+func (l *leaderRole) leaseRenewal() time.Duration  { return l.opt.Heartbeat / raftnode.BeatsOfTimeout }
 
 // run starts and ends this node's leadership as Raft reports it.
 func (l *leaderRole) run(ctx context.Context) {

@@ -30,10 +30,26 @@ func (n *Node) leaderTimeout() time.Duration { return n.heartbeat * 9 / 10 }
 // noteState notes the beginning and the end of this node's leadership. Raft calls it as it changes its state: a moment
 // later the terms and answers are others.
 func (n *Node) noteState(state raft.RaftState) {
+	n.setTimeouts(state == raft.Leader)
 	if state == raft.Leader {
 		n.leadsSince.Store(max(1, int64(n.clock.Mono())))
 	} else if since := n.leadsSince.Swap(0); since > 0 {
 		n.lost.Store(n.explain(time.Duration(since)))
+	}
+}
+
+// BeatsOfTimeout divides the heartbeat timeout: a leader renews its lease as often, which sends a heartbeat to each follower.
+const BeatsOfTimeout = 6
+
+// setTimeouts sets Raft's timeouts. On a leader they are only those of its heartbeats, which it sends after a tenth to a fifth without any, each group at
+// another time, and of a transfer: longer ones leave all heartbeats to the renewals of the lease. Raft calls it before it reads them as a follower.
+func (n *Node) setTimeouts(leads bool) {
+	timeout := n.heartbeat
+	if leads {
+		timeout = n.heartbeat * 10 / BeatsOfTimeout
+	}
+	if err := n.Reload(func(c *raft.ReloadableConfig) { c.HeartbeatTimeout, c.ElectionTimeout = timeout, timeout }); err != nil {
+		n.log.Error("Raft's timeouts cannot be set", "timeout", timeout, "error", err)
 	}
 }
 
