@@ -2,6 +2,7 @@
 package asynclog
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"sync"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/notifier"
 )
 
@@ -23,13 +25,14 @@ type Log struct {
 	mu      sync.Mutex
 	pending []*raft.Log // taken and not yet durable, in order
 	failed  error       // of the last attempt to write them
+	batch   []*raft.Log // that the writer writes
 
 	durable atomic.Uint64     // index of the last entry on the disk
 	moved   notifier.Notifier // broadcasts when durable, failed or stopped has changed
 	came    notifier.Notifier // broadcasts when entries of the leader have been taken
-	wake    chan struct{}     // the writer
-	stopped chan struct{}
-	stop    func()
+	writer  *clock.Task
+	ctx     context.Context // ends with Stop
+	stop    context.CancelFunc
 	ended   sync.WaitGroup
 }
 
@@ -48,10 +51,10 @@ func New(durable raft.LogStore, leads func() bool, log *slog.Logger) (*Log, erro
 	if err != nil {
 		return nil, err
 	}
-	l := &Log{LogStore: durable, leads: leads, log: log, wake: make(chan struct{}, 1), stopped: make(chan struct{})}
+	l := &Log{LogStore: durable, leads: leads, log: log}
+	l.ctx, l.stop = context.WithCancel(context.Background())
 	l.durable.Store(last)
-	l.stop = sync.OnceFunc(func() { close(l.stopped) })
-	l.ended.Go(l.write)
+	l.writer = clock.Repeat(l.ctx, &l.ended, l.write)
 	return l, nil
 }
 
@@ -105,10 +108,7 @@ func (l *Log) take(entries []*raft.Log) bool {
 	}
 	l.pending = append(l.pending, entries...)
 	l.came.Broadcast()
-	select {
-	case l.wake <- struct{}{}:
-	default:
-	}
+	l.writer.Now()
 	return true
 }
 
@@ -124,7 +124,7 @@ func (l *Log) Drain() error {
 		}
 		select {
 		case <-moved:
-		case <-l.stopped:
+		case <-l.ctx.Done():
 			return errStopped
 		}
 	}
@@ -139,7 +139,7 @@ func (l *Log) AwaitDurable(index uint64) bool {
 		}
 		select {
 		case <-moved:
-		case <-l.stopped:
+		case <-l.ctx.Done():
 			return false
 		}
 	}

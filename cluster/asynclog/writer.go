@@ -1,51 +1,40 @@
 package asynclog
 
 import (
+	"context"
 	"time"
 
-	"github.com/hashicorp/raft"
+	"github.com/stintdb/stint/cluster/clock"
 )
 
-// write writes the pending entries, in order, until Stop. A write that fails is repeated until it succeeds: others may have it by then, so it must not
+// write writes the pending entries, in order. A write that fails is repeated until it succeeds: others may have it by then, so it must not
 // leave this node's log, and nothing rests on it before.
-func (l *Log) write() {
-	var batch []*raft.Log
-	for {
-		select {
-		case <-l.wake:
-		case <-l.stopped:
-			return
-		}
-		for batch = l.next(batch[:0]); len(batch) > 0; batch = l.next(batch[:0]) {
-			err := l.LogStore.StoreLogs(batch)
-			l.note(batch, err)
-			if err != nil {
-				l.pause()
-			}
-			if l.isStopped() {
-				return
-			}
-		}
-	}
-}
-
-// next appends the pending entries to batch.
-func (l *Log) next(batch []*raft.Log) []*raft.Log {
+func (l *Log) write(context.Context) (pause time.Duration) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	return append(batch, l.pending...)
+	l.batch = append(l.batch[:0], l.pending...)
+	l.mu.Unlock()
+	if len(l.batch) == 0 {
+		return clock.Never
+	}
+	err := l.LogStore.StoreLogs(l.batch)
+	l.note(err)
+	clear(l.batch)
+	if err != nil {
+		return retryEvery
+	}
+	return 0
 }
 
-// note notes that the first of the pending entries were written, or why not.
-func (l *Log) note(batch []*raft.Log, err error) {
+// note notes that the batch, the first of the pending entries, was written, or why not.
+func (l *Log) note(err error) {
 	if err == nil {
-		l.durable.Store(batch[len(batch)-1].Index)
+		l.durable.Store(l.batch[len(l.batch)-1].Index)
 	}
 	l.mu.Lock()
 	before := l.failed
 	l.failed = err
 	if err == nil {
-		n := copy(l.pending, l.pending[len(batch):])
+		n := copy(l.pending, l.pending[len(l.batch):])
 		clear(l.pending[n:])
 		l.pending = l.pending[:n]
 	}
@@ -64,20 +53,4 @@ func (l *Log) Fails() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.failed != nil
-}
-
-func (l *Log) pause() {
-	select {
-	case <-time.After(retryEvery):
-	case <-l.stopped:
-	}
-}
-
-func (l *Log) isStopped() bool {
-	select {
-	case <-l.stopped:
-		return true
-	default:
-		return false
-	}
 }

@@ -13,11 +13,11 @@ type Task struct {
 	ctx   context.Context
 	step  func(context.Context) (pause time.Duration)
 	ended *sync.WaitGroup
-	timer *time.Timer
 
 	mu    sync.Mutex
-	runs  bool // a step, or the last one has
-	again bool // another step follows at once
+	timer *time.Timer // nil before the first pause
+	runs  bool        // a step is under way, or the last one has been
+	again bool        // another step follows at once
 }
 
 // Never is the pause before a step that only [Task.Now] brings.
@@ -26,24 +26,47 @@ const Never time.Duration = math.MaxInt64
 // Repeat has step called at once, and again each time after the pause that it returned, until ctx is done. Then ended goes on, once no step
 // is under way.
 func Repeat(ctx context.Context, ended *sync.WaitGroup, step func(context.Context) (pause time.Duration)) *Task {
-	return after(ctx, ended, 0, step)
+	t := &Task{ctx: ctx, step: step, ended: ended}
+	ended.Add(1)
+	t.Now()
+	context.AfterFunc(ctx, t.Now)
+	return t
 }
 
 // Every has step called again and again, with all others of the same period, until ctx is done, as [Repeat] does.
 func Every(ctx context.Context, ended *sync.WaitGroup, period time.Duration, step func(context.Context)) {
-	after(ctx, ended, UntilNext(period), func(ctx context.Context) time.Duration {
-		step(ctx)
+	begun := false
+	Repeat(ctx, ended, func(ctx context.Context) time.Duration {
+		if begun {
+			step(ctx)
+		}
+		begun = true
 		return UntilNext(period)
 	})
 }
 
-func after(ctx context.Context, ended *sync.WaitGroup, pause time.Duration, step func(context.Context) time.Duration) *Task {
-	t := &Task{ctx: ctx, step: step, ended: ended}
-	ended.Add(1)
-	t.timer = time.AfterFunc(Never, t.run)
-	t.timer.Reset(pause) // run finds t.timer set
-	context.AfterFunc(ctx, t.Now)
-	return t
+// setTimer begins a pause. The caller holds mu.
+func (t *Task) setTimer(pause time.Duration) {
+	switch {
+	case pause == Never:
+	case t.timer == nil:
+		t.timer = time.AfterFunc(pause, t.due)
+	default:
+		t.timer.Reset(pause)
+	}
+}
+
+// due is called at the end of a pause.
+func (t *Task) due() {
+	t.mu.Lock()
+	begins := !t.runs
+	if begins {
+		t.runs, t.again = true, true
+	}
+	t.mu.Unlock()
+	if begins {
+		t.run()
+	}
 }
 
 // Now ends the pause. While a step is under way, another one follows it at once.
@@ -51,40 +74,35 @@ func (t *Task) Now() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.again = true
-	if !t.runs {
-		t.timer.Reset(0)
+	if t.runs {
+		return
 	}
+	t.runs = true
+	if t.timer != nil {
+		t.timer.Stop()
+	}
+	go t.run()
 }
 
 func (t *Task) run() {
-	t.mu.Lock()
-	if t.runs {
-		t.mu.Unlock()
-		return
-	}
-	t.runs, t.again = true, true
-	t.mu.Unlock()
 	for pause := Never; t.goesOn(pause); {
 		pause = t.step(t.ctx)
 	}
 }
 
-// goesOn reports whether a step follows at once. If not, it sets the timer, or ends the task.
+// goesOn reports whether a step follows at once. If not, it begins a pause, or ends the task.
 func (t *Task) goesOn(pause time.Duration) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.ctx.Err() != nil {
-		t.timer.Stop()
-		t.ended.Done()
+		t.ended.Done() // and runs stays true
 		return false
 	}
-	if t.again {
+	if t.again || pause <= 0 {
 		t.again = false
 		return true
 	}
 	t.runs = false
-	if pause != Never {
-		t.timer.Reset(pause)
-	}
+	t.setTimer(pause)
 	return false
 }

@@ -155,10 +155,10 @@ func (g *Group) Start(messenger transport.Messenger) error {
 		return errors.Join(fmt.Errorf("the cluster's log: %w", err), g.raft.Transport.Close())
 	}
 	g.hadLog = g.raft.HasLog()
+	g.proposer.Start()
 	startTasks(g)
 	g.ended.Go(func() { g.role.run(g.raft.Ctx) })
 	g.ended.Go(func() { g.forwarder.Run(g.raft.Ctx) })
-	g.proposer.Ended.Go(g.proposer.Run)
 	return nil
 }
 

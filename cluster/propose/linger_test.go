@@ -33,7 +33,7 @@ func newLingering() *lingering {
 		return question
 	}, nil, &l.asked)
 	l.LateAfter = time.Second
-	l.Ended.Go(l.Run)
+	l.Start()
 	return l
 }
 

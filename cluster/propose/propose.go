@@ -2,6 +2,7 @@
 package propose
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
 	"sync"
@@ -11,6 +12,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/cluster/call"
+	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/opcodec"
@@ -66,9 +68,10 @@ type Proposer struct {
 
 	linger linger
 
-	wake  chan struct{}
-	stop  chan struct{}
-	Ended sync.WaitGroup
+	proposes *clock.Task // nil before Start
+	ctx      context.Context
+	stop     context.CancelFunc // of ctx
+	Ended    sync.WaitGroup
 }
 
 // Config connects a proposer with the rest of its group.
@@ -83,9 +86,11 @@ type Config struct {
 	Outstanding  *sync.WaitGroup            // Raft's futures without a result
 }
 
-// New returns a proposer, which proposes while Run runs.
+// New returns a proposer, which proposes from [Proposer.Start] on.
 func New(c Config) *Proposer {
-	return &Proposer{Config: c, ID: rand.Uint64(), inFlight: map[uint64]*entry{}, wake: make(chan struct{}, 1), stop: make(chan struct{})}
+	p := &Proposer{Config: c, ID: rand.Uint64(), inFlight: map[uint64]*entry{}}
+	p.ctx, p.stop = context.WithCancel(context.Background())
+	return p
 }
 
 // Add queues a call. A status other than OK says why it is not taken.
@@ -103,7 +108,7 @@ func (p *Proposer) Refuses(c *call.Call) bool {
 	return p.work.Load() >= maxQueuedWork && p.scriptWork(c) > 0
 }
 
-// pack appends a call to the open entry. due reports that an entry may be proposed now: to wake Run for a call that only waits with
+// pack appends a call to the open entry. due reports that an entry may be proposed now: to look for one for a call that only waits with
 // others would cost two switches of goroutines.
 func (p *Proposer) pack(c *call.Call) (status engine.Status, due bool) {
 	p.mu.Lock()
@@ -165,15 +170,22 @@ func (p *Proposer) AddOther(kind byte, body []byte) (done <-chan error) {
 	return e.done
 }
 
+// Start has entries proposed until [Proposer.Halt].
+func (p *Proposer) Start() {
+	p.proposes = clock.Repeat(p.ctx, &p.Ended, func(context.Context) time.Duration {
+		p.propose()
+		return clock.Never
+	})
+}
+
 func (p *Proposer) signal() {
-	select {
-	case p.wake <- struct{}{}:
-	default:
+	if p.proposes != nil {
+		p.proposes.Now()
 	}
 }
 
-// Run proposes entries until halt.
-func (p *Proposer) Run() {
+// propose proposes the entries that may be proposed.
+func (p *Proposer) propose() {
 	for e := p.next(); e != nil; e = p.next() {
 		fsm.StampEntry(e.buf, e.kind, p.Stamp(), p.ID, e.number)
 		future := p.Apply(e.buf)
@@ -194,41 +206,32 @@ func (p *Proposer) Run() {
 	}
 }
 
-// next takes the first entry when it may be proposed, waiting for that, and marks its calls as sent; it returns nil at the
-// end.
+// next takes the first entry if it may be proposed, and marks its calls as sent; otherwise it returns nil.
 func (p *Proposer) next() *entry {
-	for {
-		p.mu.Lock()
-		if p.mayPropose() && !p.linger.holds(p.queue) && !p.joinsRound() {
-			e := p.queue[0]
-			if !p.isDue {
-				p.Begun.Add(1)
-			}
-			p.isDue, p.lastSize = false, len(e.calls)
-			p.queue = append(p.queue[:0], p.queue[1:]...)
-			p.bytes -= len(e.buf) - fsm.EntryHead
-			p.work.Add(-int64(e.work))
-			e.drop()
-			if len(e.calls) == 0 && e.kind == fsm.KindDecisions {
-				p.mu.Unlock()
-				continue
-			}
-			p.room = min(len(e.buf)+len(e.buf)/4, 2*fullEntryBytes)
-			p.last++
-			e.number = p.last
-			p.inFlight[e.number] = e
-			e.began = time.Now()
-			p.proposedAt = append(p.proposedAt, e.began)
-			p.mu.Unlock()
-			return e
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for p.mayPropose() && !p.linger.holds(p.queue) && !p.joinsRound() {
+		e := p.queue[0]
+		if !p.isDue {
+			p.Begun.Add(1)
 		}
-		p.mu.Unlock()
-		select {
-		case <-p.wake:
-		case <-p.stop:
-			return nil
+		p.isDue, p.lastSize = false, len(e.calls)
+		p.queue = append(p.queue[:0], p.queue[1:]...)
+		p.bytes -= len(e.buf) - fsm.EntryHead
+		p.work.Add(-int64(e.work))
+		e.drop()
+		if len(e.calls) == 0 && e.kind == fsm.KindDecisions {
+			continue
 		}
+		p.room = min(len(e.buf)+len(e.buf)/4, 2*fullEntryBytes)
+		p.last++
+		e.number = p.last
+		p.inFlight[e.number] = e
+		e.began = time.Now()
+		p.proposedAt = append(p.proposedAt, e.began)
+		return e
 	}
+	return nil
 }
 
 // Pause has everything wait in the queue, until resume.
@@ -308,9 +311,9 @@ func notTaken(err error) bool {
 	return errors.Is(err, raft.ErrNotLeader) || errors.Is(err, raft.ErrLeadershipTransferInProgress) || errors.Is(err, raft.ErrEnqueueTimeout)
 }
 
-// Halt ends run and fails what still waits.
+// Halt ends the proposing and fails what still waits.
 func (p *Proposer) Halt() {
-	close(p.stop)
+	p.stop()
 	p.mu.Lock()
 	queue := p.queue
 	p.queue = nil

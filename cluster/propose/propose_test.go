@@ -38,7 +38,7 @@ func TestOnlyFullEntriesAreProposedTogether(t *testing.T) {
 			sizes = append(sizes, len(entry))
 			return question
 		}, nil, &asked)
-		p.Ended.Go(p.Run)
+		p.Start()
 		add := func(bytes int) {
 			t.Helper()
 			for range bytes / 1000 {
@@ -82,15 +82,11 @@ func TestCallsThatWaitWakeNobody(t *testing.T) {
 	p := newTestProposer(nil, nil, nil)
 	wakes := func() (woken bool) {
 		t.Helper()
-		if p.Add(&call.Call{Batch: &engine.Batch{Ops: []engine.Op{acquire("key", 10, 1)}, Results: make([]engine.Result, 1)}}) != engine.OK {
+		status, due := p.pack(&call.Call{Batch: &engine.Batch{Ops: []engine.Op{acquire("key", 10, 1)}, Results: make([]engine.Result, 1)}})
+		if status != engine.OK {
 			t.Fatal("no room")
 		}
-		select {
-		case <-p.wake:
-			return true
-		default:
-			return false
-		}
+		return due
 	}
 	if !wakes() {
 		t.Error("the first call does not have its entry proposed")
@@ -108,7 +104,7 @@ func TestWorkOfScriptsIsBounded(t *testing.T) {
 		question := openQuestion{answer: make(chan error)}
 		weigh := func([]engine.Op) int { return maxEntryWork / 2 }
 		p := newTestProposer(func([]byte) raft.ApplyFuture { entries++; return question }, weigh, &asked)
-		p.Ended.Go(p.Run)
+		p.Start()
 		add := func(op engine.Op) engine.Status {
 			defer synctest.Wait()
 			return p.Add(&call.Call{Batch: &engine.Batch{Ops: []engine.Op{op}, Results: make([]engine.Result, 1), Done: func() {}}})
@@ -147,7 +143,7 @@ func TestNothingIsProposedDuringAPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		entries, question := 0, openQuestion{answer: make(chan error)}
 		p := newTestProposer(func([]byte) raft.ApplyFuture { entries++; return question }, nil, new(sync.WaitGroup))
-		p.Ended.Go(p.Run)
+		p.Start()
 		p.Pause()
 		p.AddOther(fsm.KindTick, nil)
 		synctest.Wait()
@@ -171,7 +167,7 @@ func TestEntryThatIsNotApplied(t *testing.T) {
 	question := openQuestion{answer: make(chan error, 1), response: raft.ErrRaftShutdown}
 	question.answer <- nil
 	p := newTestProposer(func([]byte) raft.ApplyFuture { return question }, nil, &asked)
-	p.Ended.Go(p.Run)
+	p.Start()
 	if err := <-p.AddOther(fsm.KindTick, nil); !errors.Is(err, raft.ErrRaftShutdown) {
 		t.Errorf("it ended with %v", err)
 	}

@@ -63,7 +63,7 @@ func newRoundsGroups(t *testing.T) (groups [2]*roundsGroup) {
 			time.AfterFunc(2*time.Millisecond, func() { question.answer <- nil })
 			return question
 		}})
-		g.Ended.Go(g.Run)
+		g.Start()
 		groups[i] = g
 	}
 	t.Cleanup(func() {

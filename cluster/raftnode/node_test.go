@@ -29,7 +29,7 @@ func asking(q question) (g *Node, p *propose.Proposer, done <-chan error) {
 	p = propose.New(propose.Config{
 		Apply: func([]byte) raft.ApplyFuture { return q }, Stamp: func() int64 { return 1 }, CountFailure: func(engine.Status) {}, Outstanding: &g.Outstanding,
 	})
-	p.Ended.Go(p.Run)
+	p.Start()
 	done = p.AddOther(fsm.KindTick, nil)
 	synctest.Wait()
 	p.Halt()
