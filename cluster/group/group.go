@@ -157,7 +157,6 @@ func (g *Group) Start(messenger transport.Messenger) error {
 	g.hadLog = g.raft.HasLog()
 	g.proposer.Start()
 	startTasks(g)
-	g.ended.Go(func() { g.role.run(g.raft.Ctx) })
 	g.ended.Go(func() { g.forwarder.Run(g.raft.Ctx) })
 	return nil
 }
@@ -179,6 +178,8 @@ func startTasks(g *Group) {
 	}
 	repeat(g.election.look)
 	repeat(g.holder.tend)
+	g.leader.changed.Call(g.role.noteChange)
+	g.leader.changed.Call(repeat(g.role.look).Now)
 	g.leader.changed.Call(repeat(g.health.look).Now)
 	g.leader.changed.Call(repeat(g.allowanceSwitch.look).Now)
 	g.decider.pending.Expire(g.raft.Ctx, &g.ended, g.opt.DecideTimeout, g.clock.Mono, func(c *call.Call) { g.metrics.countFailure(c.Fail(engine.NoLeader)) })

@@ -57,7 +57,10 @@ type leaderRole struct {
 	offers           atomic.Int64
 	leaseBarredUntil atomic.Int64
 
-	entriesAtTick int64 // of proposeTick
+	stop          atomic.Pointer[context.CancelFunc] // of the context of look
+	term          uint64                             // that look has begun, 0 for none
+	due           time.Duration                      // when it renews the lease again, on the monotonic clock
+	entriesAtTick int64                              // of proposeTick
 }
 
 // The lease lasts half of the time that followers wait, at least, before they elect another leader. It is counted
@@ -66,29 +69,38 @@ type leaderRole struct {
 func (l *leaderRole) leaseDuration() time.Duration { return l.opt.Heartbeat / 2 }
 func (l *leaderRole) leaseRenewal() time.Duration  { return l.opt.Heartbeat / raftnode.BeatsOfTimeout }
 
-// run starts and ends this node's leadership as Raft reports it.
-func (l *leaderRole) run(ctx context.Context) {
-	stop := func() {}
-	defer func() { stop() }()
-	for {
-		select {
-		case leads := <-l.raft.LeaderCh():
-			stop()
-			stop = func() {}
-			l.stepDown()
-			if leads {
-				leading, cancel := context.WithCancel(ctx)
-				ended := make(chan struct{})
-				stop = func() { cancel(); <-ended }
-				go func() {
-					defer close(ended)
-					l.lead(leading)
-				}()
-			}
-		case <-ctx.Done():
-			return
-		}
+// noteChange ends what look waits for, if this node no longer leads. Raft calls it as it changes its state.
+func (l *leaderRole) noteChange() {
+	if stop := l.stop.Load(); stop != nil && l.raft.State() != raft.Leader {
+		(*stop)()
 	}
+}
+
+// look begins this node's leadership of a term, renews its lease, and ends it, as Raft leads.
+func (l *leaderRole) look(ctx context.Context) (pause time.Duration) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	l.stop.Store(&stop)
+	leads, term := l.raft.State() == raft.Leader, l.raft.CurrentTerm()
+	if l.term != 0 {
+		l.raft.NoteWake(l.due)
+	}
+	if l.term != 0 && (!leads || term != l.term) {
+		l.term = 0
+		l.stepDown()
+	}
+	if !leads {
+		return clock.Never
+	}
+	if l.term == 0 && l.begin(ctx, term) {
+		l.term = term
+	}
+	if l.term != 0 {
+		l.renewLease(ctx, term)
+	}
+	pause = clock.UntilNext(l.leaseRenewal())
+	l.due = l.clock.Mono() + pause
+	return pause
 }
 
 // stepDown stops this node from deciding.
@@ -101,22 +113,6 @@ func (l *leaderRole) stepDown() {
 		l.raft.LogLoss(r.term, r.transferring.Load())
 	}
 	l.leader.changed.Broadcast()
-}
-
-// lead renews the lease while this node is the leader of a term. If the term has changed unnoticed, a new leadership begins.
-func (l *leaderRole) lead(ctx context.Context) {
-	for ctx.Err() == nil {
-		term := l.raft.CurrentTerm()
-		if !l.begin(ctx, term) {
-			clock.Sleep(ctx, clock.UntilNext(l.leaseRenewal()))
-			continue
-		}
-		for ctx.Err() == nil && l.raft.CurrentTerm() == term {
-			l.renewLease(ctx, term)
-			l.raft.Sleep(ctx, clock.UntilNext(l.leaseRenewal()))
-		}
-		l.stepDown()
-	}
 }
 
 // begin waits until the state contains everything committed in earlier terms, and starts to decide.

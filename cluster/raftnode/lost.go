@@ -1,14 +1,11 @@
 package raftnode
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/hashicorp/raft"
-
-	"github.com/stintdb/stint/cluster/clock"
 )
 
 // loss is why Raft ended this node's leadership of a term.
@@ -19,7 +16,7 @@ type loss struct {
 	remedy string
 }
 
-// pause is a sleep of this node's leader that lasted longer than asked: the process had no processor time.
+// pause is one of this node's leader that lasted longer than asked: the process had no processor time.
 type pause struct{ ended, late time.Duration }
 
 // leaderTimeout is how long a leader that reaches no majority goes on trying: nearly as long as others wait before they elect
@@ -86,10 +83,8 @@ func (n *Node) explain(since time.Duration) *loss {
 	return l
 }
 
-// Sleep waits, or until ctx is done, and notes if it wakes late.
-func (n *Node) Sleep(ctx context.Context, d time.Duration) {
-	due := n.clock.Mono() + d
-	clock.Sleep(ctx, d)
+// NoteWake notes if the leader wakes late from a pause.
+func (n *Node) NoteWake(due time.Duration) {
 	if now := n.clock.Mono(); now-due > n.heartbeat/4 {
 		n.paused.Store(&pause{now, now - due})
 	}
