@@ -161,6 +161,7 @@ func (t *table) freeSegment(n int) {
 func (t *table) trim() {
 	bytes, used, dead := t.arena.totals()
 	switch {
+	case t.index.slots == nil && bytes == 0 && !t.pin.used: // every sweep of a store without keys comes here
 	case t.index.count == 0:
 		t.free()
 	case used-dead < bytes/3 && bytes > segmentBytes/4:
