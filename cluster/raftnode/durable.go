@@ -159,23 +159,23 @@ func (t durableTransport) AppendEntries(id raft.ServerID, target raft.ServerAddr
 	return t.RaftTransport.AppendEntries(id, target, args, resp)
 }
 
-// hold holds a message that brings only the commit index, unless there are entries to be sent behind it. It holds one that says nothing new for longer,
-// while the follower has not been started again: that it is there, heartbeats show.
+// hold holds a message that brings only the commit index, unless there are entries to be sent behind it. It holds one for longer to a
+// follower that knows the whole log to be committed, while that has not been started again: that it is there, heartbeats show.
 func (t durableTransport) hold(id raft.ServerID, args *raft.AppendEntriesRequest) {
 	came := t.log.Came()
 	if last, err := t.log.LastIndex(); err != nil || last != args.PrevLogEntry {
 		return
 	}
-	pause := t.beats
-	knows, unsure := t.Follower(id).Knows(args)
+	pause := clock.UntilNext(t.beats)
+	knows, unsure := t.Follower(id).KnowsAll(args)
 	if knows {
-		pause = repeatEvery
+		pause = clock.UntilNext(repeatEvery) + t.beats/2 // heartbeats have left their connections by then
 	}
 	select {
 	case <-came:
 	case <-unsure:
 	case <-t.Ctx.Done():
-	case <-time.After(clock.UntilNext(pause)):
+	case <-time.After(pause):
 	}
 }
 

@@ -23,6 +23,7 @@ type link struct {
 	in   io.Reader
 	out  []byte
 	id   uint64 // of the last question
+	used time.Time
 }
 
 func newLink(conn net.Conn) *link {

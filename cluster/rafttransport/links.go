@@ -19,6 +19,8 @@ import (
 const (
 	// maxIdle is how many unused connections to a node are kept for each group: one for entries, one for heartbeats, and one for votes.
 	maxIdle = 3
+	// maxUnused is how long one more than is needed at the same time is kept: at the other node it has a goroutine.
+	maxUnused = 10 * time.Second
 	// maxNodes bounds the nodes of which something is remembered, former members among them.
 	maxNodes = 1024
 )
@@ -139,20 +141,26 @@ func (l *Links) takeIdle(to way) *link {
 
 // put keeps a connection for the next message to that node.
 func (l *Links) put(to way, unused *link) {
-	if !l.keep(to, unused) {
-		_ = unused.conn.Close()
+	if drop := l.keep(to, unused); drop != nil {
+		_ = drop.conn.Close()
 	}
 }
 
-func (l *Links) keep(to way, unused *link) bool {
+// keep returns a connection that is not to be kept, if there is one: the one used least lately has been at the beginning of the list since.
+func (l *Links) keep(to way, unused *link) (drop *link) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	kept, isKnown := l.idle[to]
 	if len(kept) >= maxIdle*len(l.groups) || !isKnown && len(l.idle) >= 3*maxNodes {
-		return false
+		return unused
+	}
+	unused.used = time.Now()
+	if len(kept) > 0 && unused.used.Sub(kept[0].used) > maxUnused {
+		drop = kept[0]
+		kept = append(kept[:0], kept[1:]...)
 	}
 	l.idle[to] = append(kept, unused)
-	return true
+	return drop
 }
 
 // remove forgets a group that has ended.

@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
 
+	"github.com/stintdb/stint/cluster/mux"
 	"github.com/stintdb/stint/cluster/transport"
 	"github.com/stintdb/stint/internal/testlog"
 	"github.com/stintdb/stint/internal/testnet"
@@ -270,6 +271,46 @@ func TestGroupsShareConnections(t *testing.T) {
 			if n := len(a.links.idle[to]); n == 0 || n > most {
 				t.Errorf("%d kept for %+v, at most %d were needed", n, to, most)
 			}
+		}
+	})
+}
+
+// Connections that were once needed at the same time are closed when they are not any longer, and those that are used stay.
+func TestConnectionsThatAreTooMany(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		network := testnet.New()
+		a, b := start(t, network, "a", false), start(t, network, "b", false)
+		defer a.end()
+		defer b.end()
+		from, to, beats := a.links.Group(1, "a#1"), b.links.Group(1, "b#1"), way{"b", true, transport.HeartbeatsLane}
+		defer from.Close()
+		defer to.Close()
+		to.SetHeartbeatHandler(func(rpc raft.RPC) { rpc.Respond(&raft.AppendEntriesResponse{Term: 1}, nil) })
+		var taken []*link
+		for range 2 * maxIdle {
+			l, err := a.links.takeStream(beats)
+			if err != nil {
+				t.Fatal(err)
+			}
+			taken = append(taken, l)
+		}
+		for _, l := range taken {
+			a.links.put(beats, l)
+		}
+		for range int(maxUnused/time.Second) + len(taken) {
+			q := beat
+			if err := from.AppendEntries("b#1", "b", &q, new(raft.AppendEntriesResponse)); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Second)
+		}
+		for i, l := range taken {
+			if ended, want := l.conn.(*mux.Stream).HasEnded(), i != len(taken)-1; ended != want {
+				t.Errorf("connection %d of %d has ended: %v, want %v", i+1, len(taken), ended, want)
+			}
+		}
+		if kept := len(a.links.idle[beats]); kept != 1 {
+			t.Errorf("%d are kept", kept)
 		}
 	})
 }

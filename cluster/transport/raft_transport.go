@@ -92,13 +92,12 @@ func (f *Follower) forget() {
 	f.unsure.Broadcast()
 }
 
-// Knows reports whether the follower has answered a message that says no less than another one without entries. unsure is closed when that may have
-// changed.
-func (f *Follower) Knows(args *raft.AppendEntriesRequest) (knows bool, unsure <-chan struct{}) {
+// KnowsAll reports whether the follower knows that all entries before a message are committed. unsure is closed when that may have changed.
+func (f *Follower) KnowsAll(args *raft.AppendEntriesRequest) (knows bool, unsure <-chan struct{}) {
 	unsure = f.unsure.Wait()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.term == args.Term && f.match >= args.PrevLogEntry && f.commit >= args.LeaderCommitIndex && !f.lost, unsure
+	return f.term == args.Term && f.match >= args.PrevLogEntry && f.commit >= args.PrevLogEntry && !f.lost, unsure
 }
 
 func (f *Follower) isLost() bool {
