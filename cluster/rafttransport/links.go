@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,7 +20,7 @@ import (
 const (
 	// maxIdle is how many unused connections to a node are kept for each group: one for entries, one for heartbeats, and one for votes.
 	maxIdle = 3
-	// maxUnused is how long one more than is needed at the same time is kept: at the other node it has a goroutine.
+	// maxUnused is how long one more than is needed at the same time is kept, or twice as long: at the other node it has a goroutine.
 	maxUnused = 10 * time.Second
 	// maxNodes bounds the nodes of which something is remembered, former members among them.
 	maxNodes = 1024
@@ -32,10 +33,11 @@ type Links struct {
 	timeout time.Duration
 	old     *raft.NetworkTransport // to and from nodes that do not know frames
 
-	mu     sync.Mutex
-	idle   map[way][]*link
-	older  map[raft.ServerAddress]bool // nodes that did not know frames when last asked
-	groups map[uint32]*Transport
+	mu      sync.Mutex
+	idle    map[way][]*link
+	trimmed time.Time                   // when idle was last searched for connections that are too many
+	older   map[raft.ServerAddress]bool // nodes that did not know frames when last asked
+	groups  map[uint32]*Transport
 }
 
 // New returns links without groups. A message takes at most the time given, a snapshot more by its size.
@@ -141,25 +143,33 @@ func (l *Links) takeIdle(to way) *link {
 
 // put keeps a connection for the next message to that node.
 func (l *Links) put(to way, unused *link) {
-	if drop := l.keep(to, unused); drop != nil {
+	for _, drop := range l.keep(to, unused) {
 		_ = drop.conn.Close()
 	}
 }
 
-// keep returns a connection that is not to be kept, if there is one: the one used least lately has been at the beginning of the list since.
-func (l *Links) keep(to way, unused *link) (drop *link) {
+// keep returns connections that are not to be kept.
+func (l *Links) keep(to way, unused *link) (drop []*link) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	kept, isKnown := l.idle[to]
 	if len(kept) >= maxIdle*len(l.groups) || !isKnown && len(l.idle) >= 3*maxNodes {
-		return unused
+		return []*link{unused}
 	}
 	unused.used = time.Now()
-	if len(kept) > 0 && unused.used.Sub(kept[0].used) > maxUnused {
-		drop = kept[0]
-		kept = append(kept[:0], kept[1:]...)
-	}
 	l.idle[to] = append(kept, unused)
+	if unused.used.Sub(l.trimmed) < maxUnused {
+		return nil
+	}
+	l.trimmed = unused.used
+	for to, kept := range l.idle {
+		n := 0
+		for n < len(kept)-1 && l.trimmed.Sub(kept[n].used) > maxUnused { // those used least lately stand first
+			n++
+		}
+		drop = append(drop, kept[:n]...)
+		l.idle[to] = slices.Delete(kept, 0, n)
+	}
 	return drop
 }
 

@@ -297,7 +297,7 @@ func TestConnectionsThatAreTooMany(t *testing.T) {
 		for _, l := range taken {
 			a.links.put(beats, l)
 		}
-		for range int(maxUnused/time.Second) + len(taken) {
+		for range 2*int(maxUnused/time.Second) + 1 {
 			q := beat
 			if err := from.AppendEntries("b#1", "b", &q, new(raft.AppendEntriesResponse)); err != nil {
 				t.Fatal(err)
