@@ -179,7 +179,8 @@ starts_goroutines='^[[:space:]]*go |[.]Go[(]'
 readonly unraced=(
     TestLLMTokensRecipe TestWorkerPoolRecipe TestQueueIsLimitReq TestChangedLimits TestNeverBeyondTheLimit TestFaultsAreFound TestUtilisation # long times
     TestPipelinesAreCutByWork TestTransactionsAreBoundedByWork TestHugeAmounts # large inputs
-    TestBruteForce TestManyAddresses TestCachesAreNeverStale TestGCRAIsThatOfTheModel TestIncrexIsThatOfTheModel TestNoValueIsAWordOfTheGrammar # many random inputs
+    TestBruteForce TestManyAddresses TestCachesAreNeverStale TestGCRAIsThatOfTheModel TestIncrexIsThatOfTheModel # many random inputs
+    TestNoValueIsAWordOfTheGrammar TestNoTextIsAWordOfTheGrammar TestNoTextIsAWordOfTheGrammarForKuadrant # one call after the other, with every word
     FuzzSession TestDatabasesAreLikeServers TestIntegerArguments TestQueueShapes TestAccess # one session after the other, without sockets
     TestTranscriptsOnThreeNodes # would take minutes; ./cluster has the same nodes
 )
