@@ -192,7 +192,9 @@ readonly unraced_of_cluster=(
     TestWhatCannotBeCarriedOutIsRefused TestLogOperationsOfAHotKey TestLogOperationsOfAHotKeyAndItsUsers
     TestLoansOfRunningProcessesAreKept TestSharedLimits TestSharedLimitsAreTheSameOnAllNodes TestRemovedWhileCutOff TestGroupsFormAndDecideAndComeBack
     TestLoanWithoutPurse TestOtherLimitOfALentKey TestDenialsNeedTheLeader TestAllowanceIsNeverExceeded
-    TestNonvoterOfSomeGroups TestNonvoterIsReplacedByHalves
+    TestNonvoterOfSomeGroups TestNonvoterIsReplacedByHalves TestNoReplicaMovesWhileANodeIsSilent TestLoansOfEndedProcessesAreVoided
+    TestReturningNodeIsSentEntriesAtOnce TestLeadersAnHourAheadAndBehind TestReasonOfALostLeadership TestImportOfGroupsIntoOne TestUsageOutlivesLeaders
+    TestTransferToNodeThatCannotLead
 )
 readonly unraced_parts='^TestTranscripts$/^(session|byte_by_byte)$' # the same over sockets and TLS, and decided later, is raced
 readonly unraced_packages=( # neither their files nor their tests start a goroutine, and each takes two seconds of CPU to link
