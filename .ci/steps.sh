@@ -181,6 +181,7 @@ readonly unraced=(
     TestPipelinesAreCutByWork TestTransactionsAreBoundedByWork TestHugeAmounts # large inputs
     TestBruteForce TestManyAddresses TestCachesAreNeverStale TestGCRAIsThatOfTheModel TestIncrexIsThatOfTheModel # many random inputs
     TestNoValueIsAWordOfTheGrammar TestNoTextIsAWordOfTheGrammar TestNoTextIsAWordOfTheGrammarForKuadrant # one call after the other, with every word
+    TestCallsOfOneEntry TestDamagedDirectory TestPreviewOfASample # one caller again, with hundreds of inputs
     FuzzSession TestDatabasesAreLikeServers TestIntegerArguments TestQueueShapes TestAccess # one session after the other, without sockets
     TestTranscriptsOnThreeNodes # would take minutes; ./cluster has the same nodes
 )
@@ -198,15 +199,15 @@ readonly unraced_of_cluster=(
 )
 readonly unraced_parts='^TestTranscripts$/^(session|byte_by_byte)$' # the same over sockets and TLS, and decided later, is raced
 readonly unraced_packages=( # neither their files nor their tests start a goroutine, and each takes two seconds of CPU to link
-    server/acl server/blocking server/config server/events server/info server/keyevents server/latency server/ratefields server/recent server/resp server/slowlog
-    server/topkeys server/tracking server/transcripttest server/trial cluster/boltfile cluster/purses
+    server/acl server/blocking server/config server/events server/info server/keyevents server/latency server/ratefields server/recent server/resp server/rls server/slowlog
+    server/topkeys server/tracking server/transcripttest server/trial cluster/boltfile cluster/placement cluster/purses
 )
 
 # check_unraced fails if a test has another name now, or a package starts a goroutine.
 check_unraced() {
     local name folder
     for name in "${unraced[@]}"; do
-        grep -rqE --include='*_test.go' "^func $name\(" server || fail "no package below ./server has the test $name, which is not to run under the race detector"
+        grep -rqE --include='*_test.go' "^func $name\(" server cluster || fail "no package below ./server or ./cluster has the test $name, which is not to run under the race detector"
     done
     for name in "${unraced_of_cluster[@]}"; do
         grep -qE "^func $name\(" cluster/*_test.go || fail "./cluster has no test $name, which is not to run under the race detector"
@@ -247,7 +248,7 @@ step_race() {
         for folder in ./persistence $(grep -lE "$starts_goroutines" ./engine/*/*_test.go | xargs -n 1 dirname | sort -u); do
             watched go test -race -run "$(racing "$folder")" "$folder"
         done
-        watched go test -race -cpu 1 $(raced cluster | sed '/cluster$/d; /realtest$/d')
+        watched go test -race -cpu 1 -skip "$unraced_tests" $(raced cluster | sed '/cluster$/d; /realtest$/d')
     ) || others=failed
     wait "$nodes" # also where the others failed: nothing is left running
     [[ $others == passed ]]
