@@ -108,15 +108,15 @@ func TestInterleavedFrames(t *testing.T) {
 // Any megabyte of garbage is refused and leaves nothing behind.
 func TestGarbage(t *testing.T) {
 	h := serve(t)
-	random := rand.New(rand.NewPCG(3, 4))
+	random := rand.NewChaCha8([32]byte{3, 4})
 	heap := heapBytes()
 	for round := range 20 {
 		garbage := make([]byte, 1<<20)
+		_, _ = random.Read(garbage)
 		alphabet := []string{"", "*$:+-0123456789\r\n", "\r\n", "abc \"'\\x\r\n", "*1\r\n$4PING"}[round%5]
-		for i := range garbage {
-			garbage[i] = byte(random.Uint32())
-			if alphabet != "" {
-				garbage[i] = alphabet[random.IntN(len(alphabet))]
+		if alphabet != "" {
+			for i, b := range garbage {
+				garbage[i] = alphabet[int(b)%len(alphabet)]
 			}
 		}
 		conn := h.dial(t)
