@@ -178,7 +178,7 @@ starts_goroutines='^[[:space:]]*go |[.]Go[(]'
 # shows no race. Any other test runs under the race detector.
 readonly unraced=(
     TestLLMTokensRecipe TestWorkerPoolRecipe TestQueueIsLimitReq TestChangedLimits TestNeverBeyondTheLimit TestFaultsAreFound TestUtilisation # long times
-    TestPipelinesAreCutByWork TestTransactionsAreBoundedByWork TestHugeAmounts # large inputs
+    TestPipelinesAreCutByWork TestTransactionsAreBoundedByWork TestHugeAmounts TestProgramsAreBoundedByTheirMemory TestErrorsOfTranscriptsAreInTheTable # large inputs
     TestBruteForce TestManyAddresses TestCachesAreNeverStale TestGCRAIsThatOfTheModel TestIncrexIsThatOfTheModel # many random inputs
     TestNoValueIsAWordOfTheGrammar TestNoTextIsAWordOfTheGrammar TestNoTextIsAWordOfTheGrammarForKuadrant # one call after the other, with every word
     TestCallsOfOneEntry TestDamagedDirectory TestPreviewOfASample # one caller again, with hundreds of inputs
