@@ -380,7 +380,7 @@ func TestLargeStatesAreWrittenSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := run(t, Interval)
 		lease := func(holder int) {
-			op := engine.Op{Key: []byte("big"), Tokens: 1, Who: fmt.Appendf(nil, "%0200d", holder),
+			op := engine.Op{Key: []byte("big"), Tokens: 1, Who: fmt.Appendf(nil, "%0400d", holder),
 				Limit: limits.Limit{Algorithm: limits.Concurrency, Capacity: limits.MaxHolders, Rate: limits.Rate{Period: int64(time.Hour)}}}
 			res := make([]engine.Result, 1)
 			if r.store.Apply(time.Now().UnixNano(), []engine.Op{op}, res); !res[0].Allowed {
@@ -397,7 +397,7 @@ func TestLargeStatesAreWrittenSeldom(t *testing.T) {
 			s.Apply(time.Now().UnixNano(), []engine.Op{{Verb: engine.Leases, Key: []byte("big")}}, res)
 			return int64(len(res[0].Leases))
 		}
-		count, stateBytes := 4000, int64(4000*210)
+		count, stateBytes := 2000, int64(2000*410)
 		for i := range count {
 			lease(i)
 		}
