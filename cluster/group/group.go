@@ -171,17 +171,11 @@ func startTasks(g *Group) {
 	every(g.opt.MeetEvery, g.saved.save, g.saved.watchClock, g.members.promote, g.voids.look)
 	every(tickEvery, g.role.proposeTick)
 	every(raftnode.CompactionEvery, g.compactor.Look)
-	every(g.opt.DiskTimeout/10, g.withdrawal.watchDisk)
-	every(g.proposer.LateAfter/5, g.withdrawal.watchEntries)
-	repeat := func(step func(context.Context) (pause time.Duration)) *clock.Task {
-		return clock.Repeat(g.raft.Ctx, &g.ended, step)
-	}
-	repeat(g.election.look)
-	repeat(g.holder.tend)
 	g.leader.changed.Call(g.role.noteChange)
-	g.leader.changed.Call(repeat(g.role.look).Now)
-	g.leader.changed.Call(repeat(g.health.look).Now)
-	g.leader.changed.Call(repeat(g.allowanceSwitch.look).Now)
+	// These have a step when another node leads, or none, too.
+	for _, step := range []func(context.Context) time.Duration{g.role.look, g.election.look, g.health.look, g.holder.tend, g.allowanceSwitch.look, g.withdrawal.watchDisk, g.withdrawal.watchEntries} {
+		g.leader.changed.Call(clock.Repeat(g.raft.Ctx, &g.ended, step).Now)
+	}
 	g.decider.pending.Expire(g.raft.Ctx, &g.ended, g.opt.DecideTimeout, g.clock.Mono, func(c *call.Call) { g.metrics.countFailure(c.Fail(engine.NoLeader)) })
 }
 

@@ -38,7 +38,10 @@ type withdrawal struct {
 
 // watchDisk isolates this node while its disk does not answer, so that the others elect another leader, and ends that
 // when the disk answers again.
-func (w *withdrawal) watchDisk(ctx context.Context) {
+func (w *withdrawal) watchDisk(ctx context.Context) (pause time.Duration) {
+	if !w.isolates.Load() && w.raft.State() != raft.Leader {
+		return clock.Never
+	}
 	stalled := w.logs.Stalled()
 	switch muted := w.isolates.Load(); {
 	case !muted && (stalled > w.opt.DiskTimeout || w.raft.DiskFails()) && w.raft.State() == raft.Leader:
@@ -48,23 +51,29 @@ func (w *withdrawal) watchDisk(ctx context.Context) {
 	case muted:
 		w.end(ctx)
 	}
+	return clock.UntilNext(w.opt.DiskTimeout / 10)
 }
 
 // watchEntries makes this node withdraw when its entries have been late for two decide timeouts: in that time nearly
 // all its calls have failed. A single slow write is left to watchDisk.
-func (w *withdrawal) watchEntries(ctx context.Context) {
+func (w *withdrawal) watchEntries(ctx context.Context) (pause time.Duration) {
+	if w.role.current.Load() == nil {
+		return clock.Never
+	}
+	pause = clock.UntilNext(w.proposer.LateAfter / 5)
 	since, inRow := w.proposer.LateEntries()
 	isOneWrite := inRow == 1 && w.logs.Stalled() > w.proposer.LateAfter
-	if inRow == 0 || isOneWrite || time.Since(since) < 2*w.opt.DecideTimeout || w.role.current.Load() == nil || !w.othersCanLead() {
-		return
+	if inRow == 0 || isOneWrite || time.Since(since) < 2*w.opt.DecideTimeout || !w.othersCanLead() {
+		return pause
 	}
 	w.statuses.FetchAll(ctx, w.opt.Heartbeat) // their disks may have become slow since they were last asked
 	if !w.othersCanLead() {
-		return
+		return pause
 	}
 	w.log.Error("this leader's entries are committed too late, and another node can lead: it gives up leadership",
 		"late", time.Since(since).Round(time.Millisecond), "in_a_row", inRow, "decide_timeout", w.opt.DecideTimeout)
 	w.withdraw()
+	return pause
 }
 
 // othersCanLead reports whether the other voters that answer and have fast disks are a majority. They can elect

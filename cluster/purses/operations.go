@@ -171,9 +171,13 @@ func (t *Table) Next(mono time.Duration, everything bool) (due []*Operation) {
 	return due
 }
 
-// Tick is the time until [Table.Next] should be asked again. While there are no keys it is longer, but not by as much as a key has to be silent.
+// Tick is the time until [Table.Next] should be asked again. While there are no keys it is longer, but not by as much as a key has to be silent, unless
+// none are to be held.
 func (t *Table) Tick() time.Duration {
-	if t.keys.Load() == 0 {
+	switch {
+	case t.IsIdle():
+		return 4 * silentAfter
+	case t.keys.Load() == 0:
 		return silentAfter * 4 / 5
 	}
 	return silentAfter / 5

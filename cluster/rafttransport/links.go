@@ -21,7 +21,7 @@ const (
 	// maxIdle is how many unused connections to a node are kept for each group: one for entries, one for heartbeats, and one for votes.
 	maxIdle = 3
 	// maxUnused is how long one more than is needed at the same time is kept, or twice as long: at the other node it has a goroutine.
-	maxUnused = 10 * time.Second
+	maxUnused = 3 * time.Second
 	// maxNodes bounds the nodes of which something is remembered, former members among them.
 	maxNodes = 1024
 )
