@@ -161,7 +161,7 @@ func (g *Group) Start(messenger transport.Messenger) error {
 	return nil
 }
 
-// startTasks starts what a group does again and again.
+// startTasks starts the periodic work of a group.
 func startTasks(g *Group) {
 	every := func(period time.Duration, steps ...func(context.Context)) {
 		for _, step := range steps {

@@ -43,7 +43,7 @@ func (s *savedState) restore() {
 	})
 }
 
-// save saves what has changed.
+// save saves all values that have changed.
 func (s *savedState) save(context.Context) {
 	s.saveClusterID()
 	s.saveFormats()

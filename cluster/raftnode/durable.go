@@ -179,7 +179,7 @@ func (t durableTransport) hold(id raft.ServerID, args *raft.AppendEntriesRequest
 	}
 }
 
-// repeatEvery is the time after which a follower is told again what it knows, should it have been started again unnoticed.
+// repeatEvery is the time after which a follower gets the commit index again, should it have been started again unnoticed.
 const repeatEvery = time.Second
 
 // AppendEntriesPipeline implements raft.Transport. There is none: its messages would pass by the one above.

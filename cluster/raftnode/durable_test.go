@@ -84,9 +84,9 @@ func (agreeing) AppendEntries(_ raft.ServerID, _ raft.ServerAddress, args *raft.
 	return nil
 }
 
-// A message without entries goes out at the next beat if it says something new, or the follower may have been started again, and seldom otherwise. One
+// A message without entries goes out at the next beat if it has news, or the follower may have been started again, and seldom otherwise. One
 // with entries goes out at once.
-func TestMessagesThatSayNothingNewAreSeldom(t *testing.T) {
+func TestMessagesWithoutNewsAreSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const beats = 50 * time.Millisecond
 		log, err := asynclog.New(raft.NewInmemStore(), func() bool { return false }, slog.New(slog.DiscardHandler))

@@ -84,7 +84,7 @@ func (f *Follower) failed() {
 	f.forget()
 }
 
-// forget notes that the follower may have started anew.
+// forget notes that the follower may have been started again.
 func (f *Follower) forget() {
 	f.mu.Lock()
 	f.commit = 0
