@@ -186,12 +186,13 @@ func fillSemaphore(p *sessionPlayer, key, format string) {
 	}
 }
 
-// fillLog gives a key a sliding log with n grants, one every nanosecond.
+// fillLog gives a key a sliding log with n grants, one every nanosecond from now on: earlier ones would have one time, in the shard of a key that was
+// used before.
 func fillLog(p *sessionPlayer, key string, n int) {
 	res := make([]engine.Result, 1)
 	for i := range n {
 		op := engine.Op{Key: []byte(key), Tokens: 1, Limit: limits.Limit{Algorithm: limits.SlidingLog, Capacity: 100_000, Rate: limits.Rate{Period: 3600e9}}}
-		p.store.Apply(p.clock.Now()+int64(i-n), []engine.Op{op}, res)
+		p.store.Apply(p.clock.Now()+int64(i), []engine.Op{op}, res)
 	}
 }
 
