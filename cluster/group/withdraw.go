@@ -39,17 +39,15 @@ type withdrawal struct {
 // watchDisk isolates this node while its disk does not answer, so that the others elect another leader, and ends that
 // when the disk answers again.
 func (w *withdrawal) watchDisk(ctx context.Context) (pause time.Duration) {
-	if !w.isolates.Load() && w.raft.State() != raft.Leader {
+	switch stalled := w.logs.Stalled(); {
+	case w.isolates.Load():
+		w.end(ctx)
+	case w.raft.State() != raft.Leader:
 		return clock.Never
-	}
-	stalled := w.logs.Stalled()
-	switch muted := w.isolates.Load(); {
-	case !muted && (stalled > w.opt.DiskTimeout || w.raft.DiskFails()) && w.raft.State() == raft.Leader:
+	case stalled > w.opt.DiskTimeout || w.raft.DiskFails():
 		w.log.Error("a write of the log has failed, or has not finished within the disk timeout: this node gives up leadership until the disk answers",
 			"waited", stalled.Round(time.Millisecond), "disk_timeout", w.opt.DiskTimeout)
 		w.withdraw()
-	case muted:
-		w.end(ctx)
 	}
 	return clock.UntilNext(w.opt.DiskTimeout / 10)
 }
