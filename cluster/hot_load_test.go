@@ -21,7 +21,7 @@ type hotLoad struct {
 
 const (
 	hotLoadCapacity = 10_000
-	hotLoadFor      = 3 * time.Second
+	hotLoadFor      = 2 * time.Second
 	hotLoadWarm     = time.Second // before operations in the log are counted
 )
 

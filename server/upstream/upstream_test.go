@@ -95,7 +95,7 @@ func startImpatient(t *testing.T, home string, timeout time.Duration, fault func
 // depends on how fast they come, and is logged.
 func TestRegionsShareALimit(t *testing.T) {
 	t.Parallel() // it waits
-	l, regions := shareALimit(t, 15_000, 6, nil)
+	l, regions := shareALimit(t, 10_000, testsize.Pick(4, 6), nil)
 	for i, x := range regions {
 		s := x.upstream.Status()
 		x.end() // which returns its tokens
