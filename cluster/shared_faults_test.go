@@ -12,6 +12,7 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/slot"
+	"github.com/stintdb/stint/internal/clusterstatus"
 	"github.com/stintdb/stint/internal/testsize"
 )
 
@@ -159,6 +160,29 @@ func (l *sharedLedger) pipeline(n *Node, r *rand.Rand) {
 	}
 }
 
+// sharedCounts are those of all nodes since they were started.
+func (w *world) sharedCounts() (all clusterstatus.SharedLimits) {
+	for _, n := range w.everStarted {
+		c := n.shared.Counts()
+		all.Short, all.Denied, all.Lent, all.Returned = all.Short+c.Short, all.Denied+c.Denied, all.Lent+c.Lent, all.Returned+c.Returned
+	}
+	return all
+}
+
+// leaveUnspent has groups hold tokens that nobody asks for any more: of a load beyond the limits, hardly any are left to be returned. Two requests of a
+// user bring tokens for both, and then the user's limit allows one.
+func (l *sharedLedger) leaveUnspent(n *Node) {
+	const tokens = 5
+	window := len(sharedLimits) - 1
+	time.Sleep(time.Duration(sharedLimits[window].Rate.Period)) // another window begins
+	for group := range faultGroups {
+		op := engine.Op{Verb: engine.AcquireAll, Tokens: tokens, Parts: []engine.Op{acquire(string(keyOf(group+1, faultGroups, sharedUsers)), tokens, tokens), l.limit(window, tokens)}}
+		for _, res := range do(n, op, op.Clone()) {
+			l.note(res, window, -1, -1, 0)
+		}
+	}
+}
+
 // note adds an answer to the ledger, of a user's limit too unless group is below 0.
 func (l *sharedLedger) note(res engine.Result, i, group, user int, tokens int64) {
 	l.other[res.Status].Add(1)
@@ -232,8 +256,19 @@ func (l *sharedLedger) idle(n *Node) error {
 	return nil
 }
 
+// comesToRest waits until no tokens are lent.
+func (l *sharedLedger) comesToRest(w *world) (err error) {
+	for range 300 {
+		if err = l.idle(w.leader()); err == nil {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return err
+}
+
 // shown returns why the ledger shows nothing.
-func (l *sharedLedger) shown(leaderChanges, short, lent, returned int64) error {
+func (l *sharedLedger) shown(leaderChanges int64, c clusterstatus.SharedLimits) error {
 	for i := range l.granted {
 		if l.granted[i].Load() == 0 {
 			return fmt.Errorf("%s granted nothing", l.keys[i])
@@ -251,8 +286,8 @@ func (l *sharedLedger) shown(leaderChanges, short, lent, returned int64) error {
 	switch {
 	case leaderChanges <= faultGroups:
 		return fmt.Errorf("leaders changed %d times", leaderChanges)
-	case short == 0 || lent == 0 || returned == 0:
-		return fmt.Errorf("%d requests found purses short, %d tokens were lent, %d returned", short, lent, returned)
+	case c.Short == 0 || c.Lent == 0 || c.Returned == 0:
+		return fmt.Errorf("%d requests found purses short, %d tokens were lent, %d returned", c.Short, c.Lent, c.Returned)
 	case l.several.Load() == 0 || l.denied.Load() == 0:
 		return fmt.Errorf("%d requests granted, %d denied", l.several.Load(), l.denied.Load())
 	}
@@ -271,10 +306,9 @@ func liveShared(t *testing.T, seed uint64, count, replicas int, names ...string)
 			w.clients.Go(func() { l.client(w, seed+uint64(i)) })
 		}
 		err := w.throughFaults(seed, count, l.exceeded)
-		for tries := 0; err == nil && l.idle(w.leader()) != nil; tries++ {
-			if time.Sleep(100 * time.Millisecond); tries == 300 {
-				err = l.idle(w.leader())
-			}
+		if err == nil {
+			l.leaveUnspent(w.leader())
+			err = l.comesToRest(w)
 		}
 		if err == nil {
 			err = w.agree()
@@ -283,16 +317,14 @@ func liveShared(t *testing.T, seed uint64, count, replicas int, names ...string)
 			err = l.charged(w.leader())
 		}
 		if err == nil {
-			var changes, short, denied, lent, returned int64
+			changes, c := int64(0), w.sharedCounts()
 			for _, n := range w.everStarted {
-				c := n.shared.Counts()
-				short, denied, lent, returned = short+c.Short, denied+c.Denied, lent+c.Lent, returned+c.Returned
 				for _, g := range n.KeyGroups() {
 					changes += g.Status().LeaderChanges
 				}
 			}
-			t.Logf("%d leader changes, %d requests over groups granted, %d purses short, %d denied there, %d tokens lent, %d returned", changes, l.several.Load(), short, denied, lent, returned)
-			err = l.shown(changes, short, lent, returned)
+			t.Logf("%d leader changes, %d requests over groups granted, %d purses short, %d denied there, %d tokens lent, %d returned", changes, l.several.Load(), c.Short, c.Denied, c.Lent, c.Returned)
+			err = l.shown(changes, c)
 		}
 		if err != nil {
 			w.describe()
