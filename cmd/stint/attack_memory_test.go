@@ -148,7 +148,7 @@ func scriptsAtOnce(a *target, scale int) {
 				}
 				text, _ := io.ReadAll(response.Body)
 				response.Body.Close()
-				if !strings.Contains(string(text), "budget") {
+				if !strings.Contains(string(text), "ERR script takes ") { // more than its budget, or than a second where many wait for a processor
 					a.t.Errorf("%.200s", text)
 				}
 			}
