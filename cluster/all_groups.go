@@ -39,9 +39,9 @@ func (n *Node) HandOver(ctx context.Context) error {
 	return eachOf(n.everyGroup(), func(g *group.Group) error { return g.HandOver(ctx) })
 }
 
-// Barrier is [group.Group.Barrier]. Its error is [ErrImporting] while the cluster awaits an import.
+// Barrier is [group.Group.Barrier] of group 0, which has all policies. Its error is [ErrImporting] while the cluster awaits an import.
 func (n *Node) Barrier(ctx context.Context) error {
-	err := n.each(func(g *group.Group) error { return g.Barrier(ctx) })
+	err := n.first.Barrier(ctx)
 	if err == nil && n.lacksImport() {
 		return ErrImporting
 	}
@@ -170,7 +170,8 @@ var leadersSeed = maphash.MakeSeed()
 // Place is [router.Router.Place], of a node with groups of keys.
 func (n *Node) Place(op *engine.Op) int { return n.router.Place(op) }
 
-// Status is [group.Group.Status] of group 0. With groups of keys it counts what all have done, lists them, and is healthy when all are.
+// Status is [group.Group.Status] of group 0. With groups of keys it counts what all have done, lists them, and is healthy when all are that
+// have a leader: no node answers for the others.
 func (n *Node) Status() clusterstatus.Status {
 	s := n.first.Status()
 	if n.router == nil {
@@ -188,7 +189,7 @@ func (n *Node) Status() clusterstatus.Status {
 			n.addRemote(&s, &one, g.remote)
 		}
 		s.Groups = append(s.Groups, one)
-		s.Healthy = s.Healthy && one.Healthy
+		s.Healthy = s.Healthy && (one.Healthy || one.LeaderID == "" && !n.statuses.isLed(uint32(one.Number)))
 	}
 	if n.shared != nil {
 		s.Shared = n.shared.Counts()

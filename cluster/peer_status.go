@@ -24,6 +24,7 @@ type peerStatuses struct {
 	mu     sync.Mutex
 	byID   map[raft.ServerID]nodeStatus
 	silent map[string]unanswered // by address, of nodes that did not answer the last time
+	asked  bool                  // all, once
 }
 
 // unanswered is what an address has not answered.
@@ -230,5 +231,20 @@ func (p *peerStatuses) FetchAll(ctx context.Context, timeout time.Duration) (rep
 		})
 	}
 	asked.Wait()
+	p.mu.Lock()
+	p.asked = true
+	p.mu.Unlock()
 	return reports
+}
+
+// isLed reports whether a node that answers knows a leader of a group. Before all have been asked it may be.
+func (p *peerStatuses) isLed(number uint32) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, node := range p.byID {
+		if r := node.in(number); r.Leader != "" && p.IsAlive(r) {
+			return true
+		}
+	}
+	return !p.asked
 }

@@ -1,7 +1,9 @@
 package cluster
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -289,6 +291,37 @@ func TestNoReplicaMovesWhileANodeIsSilent(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.awaitPlaced(groups, replicas)
+	})
+}
+
+// A group that has lost its majority silences its own keys: the other nodes stay healthy, because none could answer for more, and know the policies.
+func TestGroupWithoutAMajority(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const groups, replicas = 4, 3 // on abc, bcd, cde and dea
+		s := simulateReplicas(t, replicas, nil, groups, "a", "b", "c", "d", "e")
+		defer s.stop()
+		time.Sleep(10 * time.Second)
+		s.kill("d")
+		s.kill("e")
+		time.Sleep(20 * time.Second)
+		for _, name := range []string{"a", "b", "c"} {
+			st := s.nodes[name].Status()
+			if lost := st.Leaderless(); !slices.Equal(lost, []int{3, 4}) || !st.Healthy {
+				t.Errorf("%s is healthy: %v, and knows no leader of the groups %v", name, st.Healthy, lost)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			if err := s.nodes[name].Barrier(ctx); err != nil {
+				t.Errorf("%s does not know all policies: %v", name, err)
+			}
+			cancel()
+		}
+		d := s.start("d") // gives its groups a majority again
+		st := d.Status()
+		awaitSimulated(t, "d is healthy", func() bool { st = d.Status(); return st.Healthy })
+		if !st.Groups[0].Healthy || !st.Groups[1].Healthy {
+			t.Errorf("it is healthy before it has caught up in the groups that are led: %+v", st.Groups)
+		}
+		awaitSimulated(t, "all groups are led", func() bool { st = d.Status(); return len(st.Leaderless()) == 0 })
 	})
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/decider"
+	"github.com/stintdb/stint/server/metrics"
 	"github.com/stintdb/stint/server/transcripttest"
 )
 
@@ -249,6 +250,25 @@ func TestNodeThatHasNotCaughtUp(t *testing.T) {
 	p.Server.serving.Store(true)
 	if err := p.Ready(); !errors.Is(err, errNotMember) {
 		t.Errorf("ready after its removal: %v", err)
+	}
+}
+
+// A node with groups that died as their leader is shown as such by every command, until another node leads them.
+func TestLeaderOfGroupsThatDied(t *testing.T) {
+	st := threeNodes("b")
+	st.Members[2].Reachable = false
+	st.Groups = []clusterstatus.Group{{Number: 1, LastSlot: 8191, LeaderID: "b", LastLeaderID: "b"}, {Number: 2, FirstSlot: 8192, LastSlot: 16383, LastLeaderID: "c"}}
+	p := newClusterPlayer(t, &fakeCluster{status: st})
+	conn := p.open("")
+	conn.deliver(frames("CLUSTER INFO", "CLUSTER NODES", "CLUSTER SHARDS"))
+	reply := conn.reply(t)
+	for want, times := range map[string]int{"cluster_slots_fail:8192": 1, "master,fail": 1, "\r\nonline\r\n": 1, "\r\nfail\r\n": 1} {
+		if strings.Count(reply, want) != times {
+			t.Errorf("not %d of %q in %s", times, want, reply)
+		}
+	}
+	if has := metrics.Samples(&metrics.Snapshot{Cluster: &st})["stint_raft_has_leader"]; has[0].Value != 0 {
+		t.Errorf("metrics show a leader of all groups: %v", has)
 	}
 }
 

@@ -198,3 +198,13 @@ func (s *Status) IsMember() bool {
 
 // HasLeader reports whether a leader is known.
 func (s *Status) HasLeader() bool { return s.LeaderID != "" }
+
+// Leaderless are the numbers of the groups of keys of which no leader is known.
+func (s *Status) Leaderless() (numbers []int) {
+	for i := range s.Groups {
+		if s.Groups[i].LeaderID == "" {
+			numbers = append(numbers, s.Groups[i].Number)
+		}
+	}
+	return numbers
+}

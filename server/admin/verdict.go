@@ -64,6 +64,16 @@ var checks = []check{
 		}
 		return "Requests are not answered: " + s.notReady.Error()
 	}},
+	{"groups", true, runbookCluster, func(s seen) string {
+		if s.Cluster == nil {
+			return ""
+		}
+		lost := s.Cluster.Leaderless()
+		if len(lost) == 0 {
+			return ""
+		}
+		return fmt.Sprintf("Groups without a leader: %s of %d; their keys are not decided", strings.Trim(strings.ReplaceAll(fmt.Sprint(lost), " ", ", "), "[]"), len(s.Cluster.Groups))
+	}},
 	{"persistence", true, runbookMemory, func(s seen) string {
 		switch p := s.Persistence; {
 		case p != nil && p.Err != nil:
@@ -86,7 +96,7 @@ var checks = []check{
 		if s.Cluster == nil {
 			return ""
 		}
-		text := lostNodes(s.Cluster.Members)
+		text := lostNodes(s.Cluster)
 		if s.Cluster.Replicas > 0 && slices.ContainsFunc(s.Cluster.Members, func(m clusterstatus.Member) bool { return m.Voter && !m.Reachable }) {
 			text += "; no replica moves before all answer, or RAFT REMOVE"
 		}
@@ -112,11 +122,11 @@ var checks = []check{
 	}},
 }
 
-// lostNodes names the members of a cluster that do not take part, and the number of other failures at which decisions stop.
-func lostNodes(members []clusterstatus.Member) string {
+// lostNodes names the members of a cluster that do not take part, and the number of other failures at which decisions stop, of one group at least.
+func lostNodes(c *clusterstatus.Status) string {
 	var lost, late []string
 	voters, here := 0, 0
-	for _, m := range members {
+	for _, m := range c.Members {
 		switch {
 		case !m.Reachable:
 			lost = append(lost, m.ID)
@@ -134,7 +144,11 @@ func lostNodes(members []clusterstatus.Member) string {
 		return ""
 	}
 	text := strings.Join(slices.Concat(named(lost, "cannot be reached", "cannot be reached"), named(late, "is not healthy", "are not healthy")), "; ")
-	switch spare := here - (voters/2 + 1); {
+	spare := here - (voters/2 + 1)
+	for _, g := range c.Groups {
+		spare = min(spare, g.Voters-(len(g.Replicas)/2+1))
+	}
+	switch {
 	case spare < 0:
 		return text + ": too few are left to decide"
 	case spare == 0:

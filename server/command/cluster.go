@@ -23,7 +23,7 @@ var clusterRows = []Row{{
 			Returns: "an array of one array: 0, 16383, and for the leader and then each other node that is up an array of host, port, id and an empty map. An error while no leader is known. With --groups an array for each range of slots, with one node.",
 			Run:     ofCluster(runClusterSlots)},
 		{Name: "shards", Group: "cluster", Cost: Report, Flags: Connection, Summary: "The same as SLOTS, in another form.",
-			Returns: "an array of one map of slots and nodes, each a map of id, ip, endpoint, role, health, port and replication-offset, the applied index. An error while no leader is known.",
+			Returns: "an array of one map of slots and nodes, each a map of id, ip, endpoint, role, health (`online`, or with --groups also `fail`), port and replication-offset, the applied index. An error while no leader is known.",
 			Run:     ofCluster(runClusterShards)},
 		{Name: "nodes", Group: "cluster", Cost: Report, Flags: Connection, Summary: "A line for each node.",
 			Returns: "text, a line for each node as Redis Cluster writes it, with times in Unix milliseconds and the term as the epoch.",

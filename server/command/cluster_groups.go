@@ -59,6 +59,10 @@ func writeGroupShards(st *clusterstatus.Status, w *resp.Writer) {
 	for _, m := range all {
 		led := ledBy(st, m.ID)
 		host, port := HostPort(m.ClientAddr)
+		health := "online"
+		if !m.Reachable {
+			health = "fail"
+		}
 		w.Map(2)
 		w.BulkString("slots")
 		w.Array(2 * len(led))
@@ -69,7 +73,7 @@ func writeGroupShards(st *clusterstatus.Status, w *resp.Writer) {
 		w.BulkString("nodes")
 		w.Array(1)
 		writeFields(w, []field{
-			{"id", NodeHash(m.ID)}, {"ip", host}, {"endpoint", host}, {"role", "master"}, {"health", "online"},
+			{"id", NodeHash(m.ID)}, {"ip", host}, {"endpoint", host}, {"role", "master"}, {"health", health},
 			{"port", port}, {"replication-offset", int64(m.AppliedIndex)},
 		})
 	}

@@ -37,7 +37,7 @@ type Membership interface {
 	// Wait reports how many other nodes hold everything this node has acknowledged so far: when that many replicas do, or at
 	// the timeout (0 is none). It does not wait for more nodes than the cluster has.
 	Wait(replicas int, timeout time.Duration, done func(acknowledged int))
-	// Barrier calls done once this node's own state holds everything acknowledged anywhere in the cluster before the
-	// call, or with the reason why that can't be known.
+	// Barrier calls done once this node knows every policy acknowledged anywhere in the cluster before the call, or with
+	// the reason why that can't be known.
 	Barrier(done func(error))
 }

@@ -36,10 +36,10 @@ var clusterRows = []Row{{
 		}
 	},
 }, {
-	Name: "stint_raft_has_leader", Kind: Gauge, When: inCluster, Help: "1 if this node knows a leader.",
-	values: raft(func(c *clusterstatus.Status) float64 { return zeroOrOne(c.HasLeader()) }),
+	Name: "stint_raft_has_leader", Kind: Gauge, When: inCluster, Help: "1 if this node knows a leader; with --groups, one of every group.",
+	values: raft(func(c *clusterstatus.Status) float64 { return zeroOrOne(c.HasLeader() && len(c.Leaderless()) == 0) }),
 }, {
-	Name: "stint_raft_healthy", Kind: Gauge, When: inCluster, Help: "1 if this node is the leader, or a follower that is up to date.",
+	Name: "stint_raft_healthy", Kind: Gauge, When: inCluster, Help: "1 if this node is the leader, or a follower that is up to date; with --groups, in every group that has a leader.",
 	values: raft(func(c *clusterstatus.Status) float64 { return zeroOrOne(c.Healthy) }),
 }, {
 	Name: "stint_raft_term", Kind: Gauge, When: inCluster, Help: "The current Raft term.",
