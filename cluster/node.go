@@ -33,7 +33,7 @@ type Node struct {
 	first    *group.Group     // group 0, of all nodes
 	keys     *keyGroups
 	router   *router.Router // nil where group 0 has all keys
-	shared   *shared.Limits // nil where no limits are shared
+	shared   *shared.Limits // nil where group 0 has all keys; without patterns it only returns what was lent under earlier ones
 
 	pledges   *pledges
 	discovery *discovery
@@ -104,10 +104,8 @@ func (n *Node) connectParts() {
 	if n.opt.Groups > 1 {
 		n.router = router.New(n.ctx, n.opt.Groups, n.opt.Store, n.keys.before, n.knowPolicies)
 		n.keys.onBegin = n.router.Begin
-		if len(n.opt.Shared) > 0 {
-			n.router.Share(n.opt.Shared)
-			n.shared = shared.New(n.ctx, shared.Options{Router: n.router, Policies: n.opt.Store, Timeout: n.opt.DecideTimeout, Replicas: n.keys.withPurses})
-		}
+		n.router.Share(n.opt.Shared)
+		n.shared = shared.New(n.ctx, shared.Options{Router: n.router, Policies: n.opt.Store, Timeout: n.opt.DecideTimeout, Replicas: n.keys.withPurses})
 	}
 	g.Connect(n.peers, n.statuses)
 	n.pledges = &pledges{opt: &n.opt, id: n.id, group: g, stable: n.opt.Disk.Stable(), statuses: n.statuses, log: n.log}
@@ -122,7 +120,7 @@ func (n *Node) Decide(b *engine.Batch) (finished bool) {
 	switch {
 	case n.router == nil:
 		return n.first.Decide(b)
-	case n.shared == nil:
+	case len(n.opt.Shared) == 0:
 		return n.router.Decide(b)
 	}
 	return n.shared.Decide(b)

@@ -174,6 +174,37 @@ func TestSharedLimitIsReset(t *testing.T) {
 	})
 }
 
+// Tokens that groups have when the cluster is started without patterns go back as they do otherwise.
+func TestSharedPatternsAreRemoved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := simulateShared(t, []string{"global:*"}, faultGroups, "a", "b", "c")
+		defer s.stop()
+		const capacity = 1000
+		global := acquire("global:x", capacity, 0)
+		away := 1 + slot.GroupOf(slot.Of(global.Key), faultGroups)%faultGroups
+		look := func() engine.Result { return do(s.leader(), engine.Op{Verb: engine.Look, Key: global.Key})[0] }
+		taken := int64(0)
+		for ; look().Lent <= 10; taken++ {
+			if taken == capacity || !do(s.leader(), userAnd(away, global, 1))[0].Allowed {
+				t.Fatalf("%d tokens are lent after %d grants", look().Lent, taken)
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		for _, name := range s.names {
+			s.kill(name)
+		}
+		s.shared = nil
+		for _, name := range s.names {
+			s.start(name)
+		}
+		s.awaitGroups()
+		time.Sleep(10 * time.Second)
+		if home := look(); home.Lent != 0 || home.Remaining != capacity-taken {
+			t.Errorf("%d left of %d, %d taken and %d lent", home.Remaining, capacity, taken, home.Lent)
+		}
+	})
+}
+
 // A denial states the time until its own tokens are there: home's, and those that the purse has.
 func TestWaitForSharedLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
