@@ -11,6 +11,7 @@ import (
 
 	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/group"
+	"github.com/stintdb/stint/cluster/placement"
 	"github.com/stintdb/stint/cluster/transport"
 )
 
@@ -179,6 +180,18 @@ func (p *peerStatuses) Ask(ctx context.Context, address string, q group.Request)
 func (p *peerStatuses) Fetch(ctx context.Context, address string) (group.MemberStatus, error) {
 	r, err := p.ask(ctx, address)
 	return r.MemberStatus, err
+}
+
+// OtherAt implements [group.Statuses].
+func (p *peerStatuses) OtherAt(ctx context.Context, member raft.Server, second string) bool {
+	ctx, cancel := context.WithTimeout(ctx, transport.DialTimeout)
+	defer cancel()
+	at, err := p.Fetch(ctx, string(member.Address))
+	if err != nil || at.ID != placement.Node(member.ID) {
+		return false
+	}
+	other, err := p.Fetch(ctx, second)
+	return err != nil || other.ID != at.ID || other.Process != at.Process
 }
 
 // ask is fetch, once for all groups that want it at the same time.

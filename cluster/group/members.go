@@ -34,13 +34,15 @@ type membership struct {
 
 // join makes a node a member, or records its new address. It starts without a vote; promote gives it one once
 // it has the state. A node that comes back under the same name without its disk is a new member and takes the old
-// one's place. A node that an operator removed joins when an operator adds it, and only an operator changes whether it is a nonvoter.
+// one's place, unless that one is alive: then two nodes have the same name, or copies of one disk. A node that an operator removed joins
+// when an operator adds it, and only an operator changes whether it is a nonvoter.
 func (ms *membership) join(ctx context.Context, j JoinRequest, isAdded bool) error {
 	if err := ms.beginChange(ctx); err != nil {
 		return err
 	}
 	defer ms.endChange()
-	if name := raftnode.NodeName(j.ID); !isAdded && ms.opt.IsRemoved(j.ID) {
+	name := raftnode.NodeName(j.ID)
+	if !isAdded && ms.opt.IsRemoved(j.ID) {
 		return fmt.Errorf("RAFT REMOVE has removed this node: start it with an empty --dir, or send RAFT ADD %s %s to a member", name, j.Address)
 	}
 	if err := ms.formats.check(j.ID, j.Member.Formats); err != nil {
@@ -54,12 +56,15 @@ func (ms *membership) join(ctx context.Context, j JoinRequest, isAdded bool) err
 	isAs(j.ID)
 	vote := false
 	for _, s := range ms.raft.Servers() {
+		if raftnode.NodeName(s.ID) == name && string(s.Address) != j.Address && ms.statuses.OtherAt(ctx, s, j.Address) {
+			return fmt.Errorf("the node id '%s' is in use by %s, which is alive; each node needs its own --node-id, and a --dir that is no copy of another's", name, s.Address)
+		}
 		switch {
 		case s.ID == j.ID && string(s.Address) == j.Address:
 			return ms.write(ctx, j.ID, &j.Member)
 		case s.ID == j.ID:
 			vote = s.Suffrage == raft.Voter
-		case raftnode.NodeName(s.ID) == raftnode.NodeName(j.ID):
+		case raftnode.NodeName(s.ID) == name:
 			isAs(s.ID)
 			isAs(j.ID)
 			if err := ms.replace(ctx, s, j); err != nil {
@@ -80,14 +85,8 @@ func (ms *membership) join(ctx context.Context, j JoinRequest, isAdded bool) err
 	return ms.write(ctx, j.ID, &j.Member)
 }
 
-// replace removes a member whose place a node of the same name takes. It refuses if the old one is alive: then
-// two nodes have the same name.
+// replace removes a member whose place a node of the same name takes.
 func (ms *membership) replace(ctx context.Context, old raft.Server, j JoinRequest) error {
-	short, cancel := context.WithTimeout(ctx, transport.DialTimeout)
-	defer cancel()
-	if r, err := ms.statuses.Fetch(short, string(old.Address)); err == nil && r.ID == old.ID {
-		return fmt.Errorf("the node id '%s' is in use by %s, which is alive; each node needs its own --node-id", raftnode.NodeName(j.ID), old.Address)
-	}
 	ms.log.Warn("a member has come back without its state; it joins as a new one", "id", old.ID, "new_id", j.ID)
 	if err := ms.write(ctx, j.ID, &j.Member); err != nil { // before that of the old one goes, or a nonvoter becomes a voter
 		return err

@@ -19,6 +19,8 @@ type Statuses interface {
 	IsFresh(r MemberStatus) bool
 	// Fetch asks the node at an address for its status.
 	Fetch(ctx context.Context, address string) (MemberStatus, error)
+	// OtherAt reports whether a member's node answers at its address, by another process than at a second address.
+	OtherAt(ctx context.Context, member raft.Server, second string) bool
 	// FetchAll asks all other nodes for their status, and stores the answers.
 	FetchAll(ctx context.Context, timeout time.Duration) []MemberStatus
 	// ClaimedLeader returns the address of the node that reports to lead a cluster, or any if cluster is "", in the highest term.
