@@ -214,7 +214,9 @@ func (g *groups) all(l *Limits) (granted int64) {
 }
 
 // lend has tokens lent that nobody has asked for.
-func (g *groups) lend(l *Limits, tokens int64) {
+func (g *groups) lend(l *Limits, tokens int64) { g.lendOf(l, limit, tokens) }
+
+func (g *groups) lendOf(l *Limits, limit limits.Limit, tokens int64) {
 	kept, _ := limit.InPurse()
 	prepared := l.do(away, engine.Op{Verb: engine.Prepare, Key: []byte("shared"), Limit: kept})[0]
 	p, k := purse.Of(&prepared), &key{purseID: purseID{away, "shared"}}
@@ -296,6 +298,35 @@ func TestTokensOfAnotherClusterStay(t *testing.T) {
 		}
 		if got := l.do(away, engine.Op{Verb: engine.Look, Key: []byte("user")})[0]; got.Remaining != 7 {
 			t.Errorf("%d tokens are left of 7", got.Remaining)
+		}
+	})
+}
+
+// Home has nothing for an operation, which stays prepared. The tokens that are spent meanwhile are stated soon, and refill.
+func TestTokensSpentBesideAPendingOperation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGroups(t)
+		defer g.close()
+		ctx, cancel := context.WithCancel(t.Context())
+		l := g.node(ctx)
+		defer l.Close()
+		defer cancel()
+		fast := limit
+		fast.Rate = limits.Rate{Tokens: 20, Period: int64(time.Second)}
+		l.do(home, engine.Op{Verb: engine.Lend, Key: []byte("shared"), Limit: fast, Tokens: capacity / 2, Who: []byte("other"), Loan: &engine.Loan{Number: 1}, Options: engine.Whole})
+		g.lendOf(l, fast, capacity/2)
+		if n := g.takeOf(l, fast, capacity/2+1); n != 0 {
+			t.Fatalf("%d granted, which are more than the purse has, and home has none: this test shows nothing", n)
+		}
+		if n := g.takeOf(l, fast, capacity/2); n != capacity/2 {
+			t.Fatalf("%d granted from the purse", n)
+		}
+		began := time.Now()
+		for g.takeOf(l, fast, 1) == 0 {
+			time.Sleep(20 * time.Millisecond)
+		}
+		if took := time.Since(began); took > 3*denyFor {
+			t.Errorf("nothing is granted for %v after all tokens of the purse were, and 20 refill in a second", took)
 		}
 	})
 }

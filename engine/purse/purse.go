@@ -47,10 +47,11 @@ func (p *Purse) Meaning(lent int64, named uint64) (brought int64, drops bool) {
 	return 0, named != p.Previous || named == 0
 }
 
-// IsPending reports whether home has not carried the prepared operation out, as its answer says. Home may do so yet, if it is sent again or comes late
-// from another node. A Deposit would end it, and tokens lent then would be lost.
+// IsPending reports whether home has not carried the prepared operation out, as its answer says, and the operation still states the unspent tokens. Home
+// may do so yet, if it is sent again or comes late from another node. A Deposit would end it, and tokens lent then would be lost. But tokens that were
+// spent since refill only once another operation states it.
 func (p *Purse) IsPending(lent int64, named uint64) bool {
-	return p.Prepared && !p.Returning && lent == 0 && named == p.Previous
+	return p.Prepared && !p.Returning && lent == 0 && named == p.Previous && p.Tokens == p.Left
 }
 
 // Deposit ends the prepared operation, as Meaning has read its answer. It returns the tokens that came in.

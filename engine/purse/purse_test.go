@@ -35,6 +35,9 @@ func TestAnswers(t *testing.T) {
 		}
 		if !c.returning {
 			p.Tokens -= 3 // spent before the answer
+			if p.IsPending(c.lent, c.named) {
+				t.Errorf("%s: it is pending, and no longer states the unspent tokens", c.name)
+			}
 		} else if p.Tokens != 0 {
 			t.Errorf("%s: %d tokens that go back can be spent", c.name, p.Tokens)
 		}
