@@ -9,6 +9,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/slot"
 	"github.com/stintdb/stint/internal/testsize"
@@ -237,5 +238,33 @@ func TestNodeLeavesAllGroups(t *testing.T) {
 		time.Sleep(20 * time.Second)
 		membersAre(4)
 		s.awaitGroups()
+	})
+}
+
+// A grant in a group that was quiet waits for the answer of a follower once, though a message to each is held then.
+func TestGrantAfterSilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := simulateGroups(t, 2, "a", "b", "c")
+		defer s.stop()
+		s.awaitGroups()
+		const oneWay = 10 * time.Millisecond
+		for _, from := range s.names {
+			for _, to := range s.names {
+				s.net.SetDelay(from, to, oneWay)
+			}
+		}
+		time.Sleep(time.Minute) // until the leaders are spread
+		leader := s.leaderOf(1)
+		for i := range 10 {
+			time.Sleep(clock.UntilNext(time.Second) + time.Duration(500+7*i)*time.Millisecond) // ticks and what is repeated go out at full seconds
+			op, began := acquire("", simCapacity, 1), time.Now()
+			op.Key = keyOf(1, s.groups, 0)
+			if res := do(leader, op)[0]; res.Granted != 1 {
+				t.Errorf("grant %d: %+v", i, res)
+			}
+			if took := time.Since(began); took >= 3*oneWay {
+				t.Errorf("grant %d took %v, want less than %v", i, took, 3*oneWay)
+			}
+		}
 	})
 }

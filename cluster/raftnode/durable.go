@@ -151,6 +151,7 @@ type durableTransport struct {
 func (t durableTransport) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
 	if t.beats > 0 && len(args.Entries) == 0 && !transport.IsHeartbeat(args) {
 		t.hold(id, args)
+		t.addEntries(args)
 	}
 	args.LeaderCommitIndex = min(args.LeaderCommitIndex, t.log.Durable())
 	if !t.leads(args.Term) { // its entries may be the next leader's, behind one of this node's that was replaced while they were read
@@ -159,7 +160,7 @@ func (t durableTransport) AppendEntries(id raft.ServerID, target raft.ServerAddr
 	return t.RaftTransport.AppendEntries(id, target, args, resp)
 }
 
-// hold holds a message that brings only the commit index, unless there are entries to be sent behind it. It holds one for longer to a
+// hold holds a message that brings only the commit index, until entries come. It holds one for longer to a
 // follower that knows the whole log to be committed, while that has not been started again: that it is there, heartbeats show.
 func (t durableTransport) hold(id raft.ServerID, args *raft.AppendEntriesRequest) {
 	came := t.log.Came()
@@ -178,6 +179,22 @@ func (t durableTransport) hold(id raft.ServerID, args *raft.AppendEntriesRequest
 	case <-time.After(pause):
 	}
 }
+
+// addEntries adds to a message the entries that have come since Raft made it: in the next one they would wait for the answer to this. Raft reads
+// from the message what was sent.
+func (t durableTransport) addEntries(args *raft.AppendEntriesRequest) {
+	last, err := t.log.LastIndex()
+	last = min(last, args.PrevLogEntry+maxEntries)
+	for i := args.PrevLogEntry + 1; err == nil && i <= last; i++ {
+		entry := new(raft.Log)
+		if err = t.log.GetLog(i, entry); err == nil {
+			args.Entries = append(args.Entries, entry)
+		}
+	}
+}
+
+// maxEntries is how many entries Raft has in one message.
+const maxEntries = 64
 
 // repeatEvery is the time after which a follower gets the commit index again, should it have been started again unnoticed.
 const repeatEvery = time.Second

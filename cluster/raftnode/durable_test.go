@@ -84,8 +84,8 @@ func (agreeing) AppendEntries(_ raft.ServerID, _ raft.ServerAddress, args *raft.
 	return nil
 }
 
-// A message without entries goes out at the next beat if it has news, or the follower may have been started again, and seldom otherwise. One
-// with entries goes out at once.
+// A message without entries goes out at the next beat if it has news, or the follower may have been started again, and seldom otherwise. If an
+// entry comes, it goes out at once, with that.
 func TestMessagesWithoutNewsAreSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const beats = 50 * time.Millisecond
@@ -100,12 +100,12 @@ func TestMessagesWithoutNewsAreSeldom(t *testing.T) {
 			}
 		}
 		to := durableTransport{RaftTransport: &transport.RaftTransport{Messenger: agreeing{}, Ctx: t.Context(), Mono: func() time.Duration { return 0 }}, log: log, leads: func(uint64) bool { return true }, beats: beats}
-		sends := func(term, last, commit uint64) time.Duration {
-			began := time.Now()
-			if err := to.AppendEntries("b", "b", &raft.AppendEntriesRequest{Term: term, PrevLogEntry: last, PrevLogTerm: 1, LeaderCommitIndex: commit}, &raft.AppendEntriesResponse{}); err != nil {
+		sends := func(term, last, commit uint64) (entries []*raft.Log, took time.Duration) {
+			began, m := time.Now(), raft.AppendEntriesRequest{Term: term, PrevLogEntry: last, PrevLogTerm: 1, LeaderCommitIndex: commit}
+			if err := to.AppendEntries("b", "b", &m, &raft.AppendEntriesResponse{}); err != nil {
 				t.Error(err)
 			}
-			return time.Since(began)
+			return m.Entries, time.Since(began)
 		}
 		store(1)
 		for _, c := range []struct {
@@ -127,8 +127,12 @@ func TestMessagesWithoutNewsAreSeldom(t *testing.T) {
 			if c.meanwhile != nil {
 				time.AfterFunc(10*time.Millisecond, c.meanwhile)
 			}
-			if took := sends(c.term, c.last, c.commit); took != c.want {
+			entries, took := sends(c.term, c.last, c.commit)
+			if took != c.want {
 				t.Errorf("%s: sent after %v, want %v", c.why, took, c.want)
+			}
+			if last, err := log.LastIndex(); err != nil || len(entries) != int(last-c.last) {
+				t.Errorf("%s: it brings %d entries behind %d of %d, %v", c.why, len(entries), c.last, last, err)
 			}
 		}
 	})

@@ -302,7 +302,7 @@ func TestTokensOfAnotherClusterStay(t *testing.T) {
 	})
 }
 
-// Home has nothing for an operation, which stays prepared. The tokens that are spent meanwhile are stated soon, and refill.
+// Home has nothing for an operation, which stays prepared. The tokens that are spent since are stated soon, and refill.
 func TestTokensSpentBesideAPendingOperation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGroups(t)
