@@ -146,6 +146,25 @@ func TestDiskRefusesTheLeadersEntries(t *testing.T) {
 	})
 }
 
+// A node alone does not give up leadership while its disk hangs: nobody would take it, and it would never lead again.
+func TestHangingDiskOfANodeAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := simulate(t, "a")
+		defer s.stop()
+		n := s.leader()
+		release := s.disks["a"].hang()
+		if res := do(n, acquire("key", 10, 1))[0]; res.Status != engine.Uncertain {
+			t.Errorf("status %d while the disk hangs: this test shows nothing", res.Status)
+		}
+		time.Sleep(3 * n.opt.DiskTimeout)
+		release()
+		time.Sleep(time.Second)
+		if res := do(n, acquire("key", 10, 1))[0]; res.Status != engine.OK {
+			t.Errorf("status %d once the disk answers", res.Status)
+		}
+	})
+}
+
 // A node is closed while its disk refuses an entry.
 func TestCloseWhileTheDiskRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

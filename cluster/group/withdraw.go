@@ -44,7 +44,7 @@ func (w *withdrawal) watchDisk(ctx context.Context) (pause time.Duration) {
 		w.end(ctx)
 	case w.raft.State() != raft.Leader:
 		return clock.Never
-	case stalled > w.opt.DiskTimeout || w.raft.DiskFails():
+	case (stalled > w.opt.DiskTimeout || w.raft.DiskFails()) && w.raft.HasOthers():
 		w.log.Error("a write of the log has failed, or has not finished within the disk timeout: this node gives up leadership until the disk answers",
 			"waited", stalled.Round(time.Millisecond), "disk_timeout", w.opt.DiskTimeout)
 		w.withdraw()

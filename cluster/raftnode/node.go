@@ -70,6 +70,11 @@ func (n *Node) Own() (own raft.Server, listed bool) {
 	return servers[i], true
 }
 
+// HasOthers reports whether other nodes vote. A node alone stays Raft's leader, whoever it is cut off from.
+func (n *Node) HasOthers() bool {
+	return slices.ContainsFunc(n.Servers(), func(s raft.Server) bool { return s.Suffrage == raft.Voter && s.ID != n.ID })
+}
+
 // IDAt returns the id of the member at an address, by this node's log.
 func (n *Node) IDAt(address string) raft.ServerID {
 	for _, s := range n.Servers() {
