@@ -143,8 +143,12 @@ func (l *Links) takeIdle(to way) *link {
 
 // put keeps a connection for the next message to that node.
 func (l *Links) put(to way, unused *link) {
-	for _, drop := range l.keep(to, unused) {
-		_ = drop.conn.Close()
+	if drop := l.keep(to, unused); len(drop) > 0 {
+		go func() { // a node that takes nothing holds up even the end of a stream to it
+			for _, one := range drop {
+				_ = one.conn.Close()
+			}
+		}()
 	}
 }
 

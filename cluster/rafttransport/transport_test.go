@@ -315,6 +315,50 @@ func TestConnectionsThatAreTooMany(t *testing.T) {
 	})
 }
 
+// A connection that is too many may lead to a node that takes nothing: its end delays no message to another node.
+func TestEndOfAConnectionDelaysNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		network := testnet.New()
+		a, b, c := start(t, network, "a", false), start(t, network, "b", false), start(t, network, "c", false)
+		for _, n := range []*node{a, b, c} {
+			defer n.end()
+		}
+		from, to, entries := a.links.Group(1, "a#1"), b.links.Group(1, "b#1"), way{"c", true, transport.EntriesLane}
+		defer from.Close()
+		defer to.Close()
+		to.SetHeartbeatHandler(func(rpc raft.RPC) { rpc.Respond(&raft.AppendEntriesResponse{Term: 1}, nil) })
+		var taken []*link
+		for range 3 {
+			l, err := a.links.takeStream(entries)
+			if err != nil {
+				t.Fatal(err)
+			}
+			taken = append(taken, l)
+		}
+		a.links.put(entries, taken[0])
+		a.links.put(entries, taken[1])
+		time.Sleep(2 * maxUnused)
+		network.SetCut("a", "c", true)
+		var writing sync.WaitGroup
+		defer writing.Wait()
+		for range 80 { // of 64 KiB, more than the network and the connection hold
+			writing.Go(func() { _, _ = taken[2].conn.Write(make([]byte, maxStreamBytes)) })
+		}
+		synctest.Wait()
+		began, q := time.Now(), beat
+		if err := from.AppendEntries("b#1", "b", &q, new(raft.AppendEntriesResponse)); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took > 0 {
+			t.Errorf("a heartbeat to b took %v", took)
+		}
+		synctest.Wait()
+		if !taken[0].conn.(*mux.Stream).HasEnded() {
+			t.Error("no connection was ended: this test shows nothing")
+		}
+	})
+}
+
 // Streams that ended with the other node's process are not tried: the next message goes by a new connection.
 func TestStreamsOfAnEndedProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
