@@ -36,6 +36,7 @@ type homeServer struct {
 	mu      sync.Mutex
 	store   *store.Store
 	serving sync.WaitGroup
+	around  func(words []string, carryOut func() string) (answer string) // each command; nil for nothing
 }
 
 func (h *homeServer) do(op engine.Op) engine.Result {
@@ -71,7 +72,11 @@ func (h *homeServer) serve(conn net.Conn) {
 			words[i], _ = in.ReadString('\n')
 			words[i] = strings.TrimSpace(words[i])
 		}
-		if _, err := io.WriteString(conn, h.answer(words)); err != nil {
+		answer := func() string { return h.answer(words) }
+		if around := h.around; around != nil {
+			answer = func() string { return around(words, func() string { return h.answer(words) }) }
+		}
+		if _, err := io.WriteString(conn, answer()); err != nil {
 			return
 		}
 	}
@@ -389,4 +394,77 @@ func TestFaultsOfARegion(t *testing.T) {
 	for round := range max(2, *simGroupFaults/faultsPerCluster) {
 		liveAsRegion(t, testsize.Seed()+uint64(round), min(*simGroupFaults, faultsPerCluster), round%2*3, "a", "b", "c", "d", "e")
 	}
+}
+
+// Two nodes of a region send the same operation on a loan: home has nothing for the first, and tokens for the second, which comes late. None is lost.
+func TestNodesOfARegionAtTheSameTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &region{world: &world{simulated: simulateGroups(t, 2, "a", "b", "c")}, home: &homeServer{store: store.New(store.Config{Shards: 1})}, clients: map[*Node]*upstream.Upstream{}}
+		var lends atomic.Int32
+		var holds atomic.Bool
+		r.home.around = func(words []string, carryOut func() string) (answer string) {
+			if words[0] != "RL.LEND" || !holds.Load() {
+				return carryOut()
+			}
+			if lends.Add(1) == 1 {
+				answer = carryOut()
+				time.Sleep(100 * time.Millisecond)
+				return answer
+			}
+			time.Sleep(200 * time.Millisecond)
+			return carryOut()
+		}
+		listener, _ := r.net.Of("home").Listen("")
+		defer r.home.store.Close()
+		defer r.home.serving.Wait()
+		defer listener.Close()
+		defer r.stop()
+		r.ending = r.end
+		r.home.serving.Go(func() { r.home.accept(listener) })
+		ask := func(name string, tokens int64, options engine.Option) int64 {
+			op, results, done := homeKeys[0].Clone(), make([]engine.Result, 1), make(chan struct{})
+			op.Tokens, op.Options = tokens, options
+			if !r.upstreamOf(r.nodes[name]).Decide(&engine.Batch{Ops: []engine.Op{op}, Results: results, Done: func() { close(done) }}) {
+				<-done
+			}
+			return results[0].Granted
+		}
+		atHome := func(verb engine.Verb, options engine.Option) engine.Result {
+			op := homeKeys[0].Clone()
+			op.Verb, op.Tokens, op.Options = verb, op.Limit.Capacity, options
+			return r.home.do(op)
+		}
+		time.Sleep(time.Second)
+		for range 300 { // so that the key is in demand at both
+			ask("a", 1, 0)
+			ask("b", 1, 0)
+			time.Sleep(5 * time.Millisecond)
+		}
+		atHome(engine.Acquire, engine.UpTo)
+		for ask("a", 1000, engine.UpTo)+ask("b", 1000, engine.UpTo) > 0 {
+		}
+		time.Sleep(400 * time.Millisecond) // until home is asked for loans again
+
+		holds.Store(true)
+		time.AfterFunc(150*time.Millisecond, func() { atHome(engine.Delete, 0) })
+		var granted atomic.Int64
+		var asking sync.WaitGroup
+		for _, name := range []string{"a", "b"} {
+			asking.Go(func() { granted.Add(ask(name, 1, 0)) })
+			time.Sleep(20 * time.Millisecond)
+		}
+		asking.Wait()
+		if lends.Load() != 2 || r.home.do(engine.Op{Verb: engine.Look, Key: homeKeys[0].Key}).Lent == 0 {
+			t.Fatalf("%d operations: this test shows nothing", lends.Load())
+		}
+		for range 10 {
+			granted.Add(ask("b", 1, 0))
+		}
+		if err := r.returned(); err != nil {
+			t.Error(err)
+		}
+		if res := atHome(engine.Acquire, engine.UpTo); granted.Load() < 11 || granted.Load()+res.Granted != res.Limit {
+			t.Errorf("%d tokens were granted in the region and %d at home, of %d", granted.Load(), res.Granted, res.Limit)
+		}
+	})
 }
