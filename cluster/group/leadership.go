@@ -65,7 +65,7 @@ type leaderRole struct {
 
 // The lease lasts half of the time that followers wait, at least, before they elect another leader. It is counted
 // from before they were asked, and renewed three times within its duration, at least. The other half is a margin for clocks
-// that run at different speeds.
+// that run at different speeds, and half of it for answers that come late.
 func (l *leaderRole) leaseDuration() time.Duration { return l.opt.Heartbeat / 2 }
 func (l *leaderRole) leaseRenewal() time.Duration  { return l.opt.Heartbeat / raftnode.BeatsOfTimeout }
 
@@ -221,8 +221,8 @@ func (l *leaderRole) awaitActive() *leadership {
 
 // renewLease asks a majority whether this node still leads, and extends the lease from the time before it asked.
 func (l *leaderRole) renewLease(ctx context.Context, term uint64) {
-	asked := l.clock.Moment()
-	if err := l.raft.Await(ctx, func() error { return l.raft.VerifyLeader().Error() }); err != nil {
+	var asked clock.Moment
+	if err := l.raft.Await(ctx, func() (err error) { asked, err = l.raft.Verify(term); return err }); err != nil {
 		return
 	}
 	if r := l.current.Load(); r != nil && r.term == term && l.raft.CurrentTerm() == term {

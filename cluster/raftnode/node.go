@@ -35,6 +35,7 @@ type Node struct {
 	restored  atomic.Pointer[raft.SnapshotMeta] // the last snapshot that replaced the state
 	reloading sync.Mutex                        // while Raft's settings are being changed
 
+	contacts   contacts
 	leadsSince atomic.Int64 // on the monotonic clock, 0 if it does not
 	lost       atomic.Pointer[loss]
 	paused     atomic.Pointer[pause]
