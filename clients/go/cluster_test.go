@@ -41,7 +41,7 @@ func TestCluster(t *testing.T) {
 			at := cluster.Addresses()
 			clusterClient := redis.NewClusterClient(&redis.ClusterOptions{Addrs: at})
 			defer clusterClient.Close()
-			const timeout = 5 * time.Second
+			const timeout = 10 * time.Second
 			limiters := map[string]*stint.Limiter{
 				"address list":       stint.Connect(at, stint.FailClosed(), stint.Timeout(timeout)),
 				"other address list": stint.Connect([]string{at[2], at[0], at[1]}, stint.FailClosed(), stint.Timeout(timeout)),

@@ -120,6 +120,7 @@ func waitSnippets() (all []snippet) {
 		`_ = conn.SetReadDeadline(time.Now().Add(100 * time.Millisecond))`,
 		`conn, err := net.DialTimeout("tcp", address, 1*time.Second)`,
 		`c := &http.Client{Timeout: 3 * time.Second}`,
+		`l := stint.Connect(at, stint.FailOpen(), stint.Timeout(5*time.Second))`,
 	)...)
 	all = append(all, snippetsIn("timeout", "x.mjs", true, `new Limiter(client, { whenDown: failOpen(), timeout: 5000 })`, `{ timeout: "2s" }`)...)
 	all = append(all, snippetsIn("timeout", "x.mjs", false, `{ timeout: 30_000 }`, `{ timeout: 5 }`, `{ timeout: "1m" }`)...)
@@ -131,6 +132,8 @@ func waitSnippets() (all []snippet) {
 	return append(all, inTest("timeout", false,
 		`select { case <-done: case <-time.After(time.Minute): t.Fatal() }`,
 		`_ = conn.SetDeadline(testwait.Deadline())`,
+		`l := stint.Connect(at, stint.FailOpen(), stint.Timeout(10*time.Second))`,
+		`l := stint.Connect(at, stint.FailOpen(), stint.Timeout(20*time.Millisecond))`,
 		`synctest.Test(t, func(t *testing.T) { ctx, cancel := context.WithTimeout(t.Context(), time.Second); defer cancel() })`,
 	)...)
 }

@@ -89,6 +89,10 @@ func shortTimeouts(p *goPackage, f *function, report func(at token.Pos, what str
 			case !is || last < 0:
 			case isSelector(n.Fun, "time", "After"), isSelector(n.Fun, "context", "WithTimeout"), isSelector(n.Fun, "net", "DialTimeout"):
 				check(n.Args[last])
+			case isSelector(n.Fun, "stint", "Timeout"), isSelector(n.Fun, "stint", "ConnectTimeout"):
+				if length, known := p.duration(n.Args[last], 4); known && length >= leastOfClients {
+					check(n.Args[last])
+				}
 			case slices.Contains([]string{"SetDeadline", "SetReadDeadline", "SetWriteDeadline", "WithDeadline"}, s.Sel.Name):
 				if add, isAdd := n.Args[last].(*ast.CallExpr); isAdd && len(add.Args) == 1 {
 					check(add.Args[0])
@@ -106,8 +110,10 @@ func shortTimeouts(p *goPackage, f *function, report func(at token.Pos, what str
 	})
 }
 
-// clientTimeouts find the time-outs that tests give clients: from a tenth of a second, because one below it is the subject, to less than
-// leastTimeout.
+// leastOfClients is the shortest time-out of a client that a test of something else may have: one below it is the subject.
+const leastOfClients = 100 * time.Millisecond
+
+// clientTimeouts find the time-outs that tests give clients: from leastOfClients to less than leastTimeout.
 var clientTimeouts = map[string]*regexp.Regexp{
 	".mjs":  regexp.MustCompile(`[tT]imeout: *([1-9]_?\d{2,3}\b|"([1-9]s|[1-9]\d\dms)")|AbortSignal\.timeout\([1-9]_?\d{2,3}\)`),
 	".java": regexp.MustCompile(`[tT]imeout(Duration)?\((java\.time\.)?Duration\.of(Seconds\([1-9]\)|Millis\([1-9]_?\d{2,3}\))|\.(get|await|poll|waitFor)\([1-9], (TimeUnit\.)?SECONDS\)`),
