@@ -67,14 +67,15 @@ def test_one_pause_stops_the_fleet(shared_server: Server, service: Service, firs
     ("says", "least", "most"),
     [
         ("600", 500, 600),
-        (format_datetime(datetime.now(timezone.utc) + timedelta(minutes=30), usegmt=True), 1500, 1800),
+        ("", 1500, 1800),
         ("4000000000", 3500, 3600),
         ("9" * 4000, 3500, 3600),
     ],
     ids=["seconds", "date", "too long", "absurd"],
 )
 def test_pauses_are_bounded(shared_server: Server, service: Service, says: str, least: float, most: float) -> None:
-    service.status, service.retry_after = 503, says
+    in_half_an_hour = datetime.now(timezone.utc) + timedelta(minutes=30)  # of now: other tests may have taken minutes
+    service.status, service.retry_after = 503, says or format_datetime(in_half_an_hour, usegmt=True)
     with_requests(shared_server.url, LIMIT, 5.0)(service.url)
     with stint.Limiter(shared_server.url, stint.fail_closed(), timeout=PATIENT) as limiter:
         pace = limiter.report(f"http:{service.host}")
