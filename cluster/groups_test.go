@@ -256,7 +256,7 @@ func TestGrantAfterSilence(t *testing.T) {
 		time.Sleep(time.Minute) // until the leaders are spread
 		leader := s.leaderOf(1)
 		for i := range 10 {
-			time.Sleep(clock.UntilNext(time.Second) + time.Duration(500+7*i)*time.Millisecond) // ticks and what is repeated go out at full seconds
+			time.Sleep(clock.UntilNext(time.Second) + time.Duration(500+7*i)*time.Millisecond) // ticks and repeated messages go out at full seconds
 			op, began := acquire("", simCapacity, 1), time.Now()
 			op.Key = keyOf(1, s.groups, 0)
 			if res := do(leader, op)[0]; res.Granted != 1 {

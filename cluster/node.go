@@ -33,7 +33,7 @@ type Node struct {
 	first    *group.Group     // group 0, of all nodes
 	keys     *keyGroups
 	router   *router.Router // nil where group 0 has all keys
-	shared   *shared.Limits // nil where group 0 has all keys; without patterns it only returns what was lent under earlier ones
+	shared   *shared.Limits // nil where group 0 has all keys; without patterns it only returns tokens that were lent under earlier ones
 
 	pledges   *pledges
 	discovery *discovery

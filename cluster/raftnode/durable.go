@@ -189,7 +189,7 @@ func (t durableTransport) hold(id raft.ServerID, args *raft.AppendEntriesRequest
 }
 
 // addEntries adds to a message the entries that have come since Raft made it: in the next one they would wait for the answer to this. Raft reads
-// from the message what was sent.
+// the entries that were sent from it.
 func (t durableTransport) addEntries(args *raft.AppendEntriesRequest) {
 	last, err := t.log.LastIndex()
 	last = min(last, args.PrevLogEntry+maxEntries)
