@@ -8,6 +8,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -34,6 +35,8 @@ type Node struct {
 	keys     *keyGroups
 	router   *router.Router // nil where group 0 has all keys
 	shared   *shared.Limits // nil where group 0 has all keys; without patterns it only returns tokens that were lent under earlier ones
+
+	full atomic.Bool // the keys here take all the memory that they may
 
 	pledges   *pledges
 	discovery *discovery

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stintdb/stint/cluster/raftnode"
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/admission"
 	"github.com/stintdb/stint/engine/slot"
 )
 
@@ -322,6 +323,50 @@ func TestGroupWithoutAMajority(t *testing.T) {
 			t.Errorf("it is healthy before it has caught up in the groups that are led: %+v", st.Groups)
 		}
 		awaitSimulated(t, "all groups are led", func() bool { st = d.Status(); return len(st.Leaderless()) == 0 })
+	})
+}
+
+// New keys are refused by all groups when one node is full, also if the leader of group 0 has no replica of the groups with the keys. A group that was not
+// led at that moment is told later.
+func TestFullNodeOfReplicas(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const groups = 4 // on abc, bcd, cde and dea
+		s := simulateReplicas(t, 3, nil, groups, "a", "b", "c", "d", "e")
+		defer s.stop()
+		time.Sleep(10 * time.Second)
+		rules := admission.Rules{NewKeys: engine.DenyNew}
+		full, leader := s.nodes["c"], s.leader()
+		if full == leader {
+			full = s.nodes["d"]
+		}
+		refuses := func(number int) bool {
+			return do(leader, acquire(string(keyOf(number, groups, 1)), 10, 1))[0].Status != engine.OK
+		}
+		tell := func(isFull bool) {
+			Pressure(full, rules, isFull)
+			time.Sleep(2 * time.Second) // statuses
+			do(leader, Pressure(leader, rules, false)...)
+			time.Sleep(2 * time.Second) // followers
+			if ops := Pressure(leader, rules, false); len(ops) > 0 {
+				t.Errorf("full: %v, and %d operations are left", isFull, len(ops))
+			}
+		}
+		for _, isFull := range []bool{true, false} {
+			tell(isFull)
+			for number := 1; number <= groups; number++ {
+				if refuses(number) != isFull {
+					t.Errorf("full: %v, and group %d refuses a new key: %v", isFull, number, !isFull)
+				}
+			}
+		}
+		behind := 0
+		for number := range leader.KeyGroups() {
+			behind = number
+		}
+		leader.opt.KeyStores[behind-1].Apply(leader.Group().Now(), []engine.Op{{Verb: engine.Restrict, NewKeys: engine.DenyNew}}, make([]engine.Result, 1))
+		if Pressure(leader, rules, false) == nil {
+			t.Errorf("group %d has another rule than group 0, and nothing changes it", behind)
+		}
 	})
 }
 

@@ -102,6 +102,7 @@ func (n *Node) handleRPC(ctx context.Context, q request) (a response) {
 // ownStatus is this node's status, as others ask for it.
 func (n *Node) ownStatus() group.MemberStatus {
 	r := n.Group().OwnStatus()
+	r.Full = n.full.Load()
 	if !r.Started {
 		r.Pledged = n.pledges.givenTo()
 	}

@@ -67,6 +67,11 @@ func (k groupKeys) SetQuotas(q *admission.Quotas) {
 	}
 }
 
+// Pressure implements [memlimit.Keys].
+func (k groupKeys) Pressure(rules admission.Rules, full bool) []engine.Op {
+	return cluster.Pressure(k.node, rules, full)
+}
+
 // Sweep implements [server.Sweeper].
 func (k groupKeys) Sweep(now int64, count int) (looked, dropped int) {
 	for _, g := range k.node.KeyGroups() {

@@ -29,6 +29,7 @@ type Keys interface {
 	ReservedBytes() int64
 	NewKeyCounts() admission.NewKeyCounts
 	SetMaxBytes(bytes int64)
+	// Pressure is told by every node of a cluster whether its keys have no room. The leader has all nodes carry out what it returns.
 	Pressure(rules admission.Rules, full bool) []engine.Op
 }
 
@@ -79,13 +80,13 @@ func (m *Limiter) Enforce() {
 	m.collector.setLimit(b.available()-m.Keys.Bytes()-b.growth, of.live)
 	m.collector.scavenge(now, of.taken, b.total)
 	m.reportForced()
-	if m.IsLeader == nil || !m.IsLeader() {
+	if m.IsLeader == nil {
 		return
 	}
 	used := m.Keys.Bytes()
 	reserved := m.Keys.ReservedBytes() // not for new keys
 	b.full = used >= b.keys-reserved || b.full && used-m.Keys.IdleBytes() > b.part-reserved-b.part/10
-	if ops := m.Keys.Pressure(RulesOf(cfg), b.full); len(ops) > 0 {
+	if ops := m.Keys.Pressure(RulesOf(cfg), b.full); len(ops) > 0 && m.IsLeader() {
 		m.Propose(ops)
 	}
 }
