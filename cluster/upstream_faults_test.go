@@ -398,6 +398,17 @@ func TestFaultsOfARegion(t *testing.T) {
 
 // Two nodes of a region send the same operation on a loan: home has nothing for the first, and tokens for the second, which comes late. None is lost.
 func TestNodesOfARegionAtTheSameTime(t *testing.T) {
+	shown := false
+	for tries := 0; !shown && !t.Failed(); tries++ {
+		if tries == 50 {
+			t.Fatal("home has never lent by the second of two operations: this test shows nothing")
+		}
+		shown = nodesOfARegionAtTheSameTime(t)
+	}
+}
+
+// nodesOfARegionAtTheSameTime reports whether home lent tokens by the second of two operations.
+func nodesOfARegionAtTheSameTime(t *testing.T) (shown bool) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &region{world: &world{simulated: simulateGroups(t, 2, "a", "b", "c")}, home: &homeServer{store: store.New(store.Config{Shards: 1})}, clients: map[*Node]*upstream.Upstream{}}
 		var lends atomic.Int32
@@ -454,8 +465,8 @@ func TestNodesOfARegionAtTheSameTime(t *testing.T) {
 			time.Sleep(20 * time.Millisecond)
 		}
 		asking.Wait()
-		if lends.Load() != 2 || r.home.do(engine.Op{Verb: engine.Look, Key: homeKeys[0].Key}).Lent == 0 {
-			t.Fatalf("%d operations: this test shows nothing", lends.Load())
+		if shown = lends.Load() == 2 && r.home.do(engine.Op{Verb: engine.Look, Key: homeKeys[0].Key}).Lent > 0; !shown {
+			return
 		}
 		for range 10 {
 			granted.Add(ask("b", 1, 0))
@@ -467,4 +478,5 @@ func TestNodesOfARegionAtTheSameTime(t *testing.T) {
 			t.Errorf("%d tokens were granted in the region and %d at home, of %d", granted.Load(), res.Granted, res.Limit)
 		}
 	})
+	return shown
 }
