@@ -36,7 +36,7 @@ type homeServer struct {
 	mu      sync.Mutex
 	store   *store.Store
 	serving sync.WaitGroup
-	around  func(words []string, carryOut func() string) (answer string) // each command; nil for nothing
+	around  func(words []string, carryOut func() string) (answer string) // each command
 }
 
 func (h *homeServer) do(op engine.Op) engine.Result {
@@ -72,11 +72,8 @@ func (h *homeServer) serve(conn net.Conn) {
 			words[i], _ = in.ReadString('\n')
 			words[i] = strings.TrimSpace(words[i])
 		}
-		answer := func() string { return h.answer(words) }
-		if around := h.around; around != nil {
-			answer = func() string { return around(words, func() string { return h.answer(words) }) }
-		}
-		if _, err := io.WriteString(conn, answer()); err != nil {
+		carryOut := func() string { return h.answer(words) }
+		if _, err := io.WriteString(conn, h.around(words, carryOut)); err != nil {
 			return
 		}
 	}
@@ -119,7 +116,8 @@ func (h *homeServer) answer(words []string) string {
 // region is a simulated cluster whose limits of homeKeys have their home at a homeServer, and a ledger of what both have granted.
 type region struct {
 	*world
-	home *homeServer
+	home     *homeServer
+	listener net.Listener // of home
 
 	mu      sync.RWMutex
 	clients map[*Node]*upstream.Upstream
@@ -127,6 +125,23 @@ type region struct {
 	granted                            [5]atomic.Int64
 	atHome, local, lent, back, dropped atomic.Int64
 	other                              [engine.KeyChanged + 1]atomic.Int64 // requests by status
+}
+
+// newRegion makes the nodes of w a region, and begins its home.
+func newRegion(w *world, around func(words []string, carryOut func() string) (answer string)) *region {
+	r := &region{world: w, home: &homeServer{store: store.New(store.Config{Shards: 1}), around: around}, clients: map[*Node]*upstream.Upstream{}}
+	r.listener, _ = w.net.Of("home").Listen("")
+	w.ending = r.end
+	r.home.serving.Go(func() { r.home.accept(r.listener) })
+	return r
+}
+
+// close ends the nodes, and then home.
+func (r *region) close() {
+	r.stop()
+	r.listener.Close()
+	r.home.serving.Wait()
+	r.home.store.Close()
 }
 
 // upstreamOf is that of a node, which begins with it; nil when the node has ended.
@@ -336,15 +351,9 @@ func (r *region) shown(leaderChanges int64) error {
 func liveAsRegion(t *testing.T, seed uint64, count, replicas int, names ...string) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{simulated: simulateReplicas(t, replicas, nil, faultGroups, names...), r: rand.New(rand.NewPCG(seed, 1)), began: time.Now()}
-		r := &region{world: w, home: &homeServer{store: store.New(store.Config{Shards: 1})}, clients: map[*Node]*upstream.Upstream{}}
-		listener, _ := w.net.Of("home").Listen("")
-		defer r.home.store.Close()
-		defer r.home.serving.Wait()
-		defer listener.Close()
-		defer w.stop()
-		w.ending = r.end
+		r := newRegion(w, func(_ []string, carryOut func() string) string { return carryOut() })
+		defer r.close()
 		w.sharing.Store(true)
-		r.home.serving.Go(func() { r.home.accept(listener) })
 		for _, name := range names {
 			w.net.SetDelay(name, "home", 20*time.Millisecond)
 			w.net.SetDelay("home", name, 20*time.Millisecond)
@@ -410,10 +419,9 @@ func TestNodesOfARegionAtTheSameTime(t *testing.T) {
 // nodesOfARegionAtTheSameTime reports whether home lent tokens by the second of two operations.
 func nodesOfARegionAtTheSameTime(t *testing.T) (shown bool) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &region{world: &world{simulated: simulateGroups(t, 2, "a", "b", "c")}, home: &homeServer{store: store.New(store.Config{Shards: 1})}, clients: map[*Node]*upstream.Upstream{}}
 		var lends atomic.Int32
 		var holds atomic.Bool
-		r.home.around = func(words []string, carryOut func() string) (answer string) {
+		r := newRegion(&world{simulated: simulateGroups(t, 2, "a", "b", "c")}, func(words []string, carryOut func() string) (answer string) {
 			if words[0] != "RL.LEND" || !holds.Load() {
 				return carryOut()
 			}
@@ -424,14 +432,8 @@ func nodesOfARegionAtTheSameTime(t *testing.T) (shown bool) {
 			}
 			time.Sleep(200 * time.Millisecond)
 			return carryOut()
-		}
-		listener, _ := r.net.Of("home").Listen("")
-		defer r.home.store.Close()
-		defer r.home.serving.Wait()
-		defer listener.Close()
-		defer r.stop()
-		r.ending = r.end
-		r.home.serving.Go(func() { r.home.accept(listener) })
+		})
+		defer r.close()
 		ask := func(name string, tokens int64, options engine.Option) int64 {
 			op, results, done := homeKeys[0].Clone(), make([]engine.Result, 1), make(chan struct{})
 			op.Tokens, op.Options = tokens, options
