@@ -326,8 +326,8 @@ func TestGroupWithoutAMajority(t *testing.T) {
 	})
 }
 
-// New keys are refused by all groups when one node is full, also if the leader of group 0 has no replica of the groups with the keys. A group that was not
-// led at that moment is told later.
+// New keys are refused by all groups when one node is full, also if the leader of group 0 has no replica of the groups with the keys. A group without
+// a leader at that moment does so later.
 func TestFullNodeOfReplicas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const groups = 4 // on abc, bcd, cde and dea

@@ -169,8 +169,8 @@ func (w *world) sharedCounts() (all clusterstatus.SharedLimits) {
 	return all
 }
 
-// leaveUnspent has groups hold tokens that nobody asks for any more: of a load beyond the limits, hardly any are left to be returned. Two requests of a
-// user bring tokens for both, and then the user's limit allows one.
+// leaveUnspent leaves unspent tokens with the groups, which return them: under a load beyond the limits they have hardly any. Two requests of a user
+// bring tokens for both, and then the user's limit allows one.
 func (l *sharedLedger) leaveUnspent(n *Node) {
 	const tokens = 5
 	window := len(sharedLimits) - 1

@@ -71,7 +71,7 @@ func (n *Node) Own() (own raft.Server, listed bool) {
 	return servers[i], true
 }
 
-// HasOthers reports whether other nodes vote. A node alone stays Raft's leader, whoever it is cut off from.
+// HasOthers reports whether other nodes vote. A node alone stays Raft's leader also while it is isolated.
 func (n *Node) HasOthers() bool {
 	return slices.ContainsFunc(n.Servers(), func(s raft.Server) bool { return s.Suffrage == raft.Voter && s.ID != n.ID })
 }

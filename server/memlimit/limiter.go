@@ -29,7 +29,8 @@ type Keys interface {
 	ReservedBytes() int64
 	NewKeyCounts() admission.NewKeyCounts
 	SetMaxBytes(bytes int64)
-	// Pressure is told by every node of a cluster whether its keys have no room. The leader has all nodes carry out what it returns.
+	// Pressure returns the operations by which the nodes of a cluster refuse new keys, or take them again. Every node calls it, with whether its own
+	// keys have no room, and the leader proposes them.
 	Pressure(rules admission.Rules, full bool) []engine.Op
 }
 
