@@ -64,7 +64,7 @@ var within = map[string][]string{
 	"cluster/group": {"engine", "engine/opcodec", "persistence", "internal/clusterstatus", "cluster/bloom", "cluster/call", "cluster/clock", "cluster/forward", "cluster/fsm", "cluster/notifier", "cluster/placement",
 		"cluster/oncelog", "cluster/propose", "cluster/raftnode", "cluster/raftstore", "cluster/purses", "cluster/allowance", "cluster/transport"},
 	"cluster/remote":        {"engine", "cluster/call", "cluster/clock", "cluster/forward", "cluster/group", "cluster/notifier", "cluster/transport"},
-	"cluster/transport":     {"cluster/mux", "cluster/notifier", "internal/closenotify", "internal/keypair", "internal/unauthenticated"},
+	"cluster/transport":     {"cluster/clock", "cluster/mux", "cluster/notifier", "internal/closenotify", "internal/keypair", "internal/unauthenticated"},
 	"cluster/router":        {"engine", "engine/glob", "engine/slot"},
 	"cluster/shared":        {"engine", "engine/purse", "internal/clusterstatus"},
 	"cluster":               {"engine", "engine/slot", "internal/clusterstatus", "cluster/clock", "cluster/fsm", "cluster/group", "cluster/importing", "cluster/oncelog", "cluster/placement", "cluster/propose", "cluster/raftnode", "cluster/raftstore", "cluster/rafttransport", "cluster/remote", "cluster/router", "cluster/shared", "cluster/transport"},

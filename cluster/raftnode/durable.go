@@ -145,9 +145,6 @@ type durableTransport struct {
 	log   *asynclog.Log
 	leads func(term uint64) bool // this node, in that term
 	beats time.Duration          // at whose multiples messages without entries leave, with those of other groups; 0 for at once
-
-	now    func() clock.Moment
-	agreed func(id raft.ServerID, term uint64, sent clock.Moment) // called when a follower has agreed to a message
 }
 
 // AppendEntries implements raft.Transport.
@@ -160,12 +157,7 @@ func (t durableTransport) AppendEntries(id raft.ServerID, target raft.ServerAddr
 	if !t.leads(args.Term) { // its entries may be the next leader's, behind one of this node's that was replaced while they were read
 		return raft.ErrLeadershipLost
 	}
-	sent := t.now()
-	err := t.RaftTransport.AppendEntries(id, target, args, resp)
-	if err == nil && resp.Success {
-		t.agreed(id, args.Term, sent)
-	}
-	return err
+	return t.RaftTransport.AppendEntries(id, target, args, resp)
 }
 
 // hold holds a message that brings only the commit index, until entries come. It holds one for longer to a

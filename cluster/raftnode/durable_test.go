@@ -100,7 +100,7 @@ func TestMessagesWithoutNewsAreSeldom(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		to := durableTransport{RaftTransport: &transport.RaftTransport{Messenger: agreeing{}, Ctx: t.Context(), Mono: func() time.Duration { return 0 }}, log: log, leads: func(uint64) bool { return true }, beats: beats, now: func() (m clock.Moment) { return m }, agreed: new(contacts).note}
+		to := durableTransport{RaftTransport: &transport.RaftTransport{Messenger: agreeing{}, Ctx: t.Context(), Now: func() (m clock.Moment) { return m }}, log: log, leads: func(uint64) bool { return true }, beats: beats}
 		sends := func(term, last, commit uint64) (entries []*raft.Log, took time.Duration) {
 			began, m := time.Now(), raft.AppendEntriesRequest{Term: term, PrevLogEntry: last, PrevLogTerm: 1, LeaderCommitIndex: commit}
 			if err := to.AppendEntries("b", "b", &m, &raft.AppendEntriesResponse{}); err != nil {

@@ -35,7 +35,6 @@ type Node struct {
 	restored  atomic.Pointer[raft.SnapshotMeta] // the last snapshot that replaced the state
 	reloading sync.Mutex                        // while Raft's settings are being changed
 
-	contacts   contacts
 	leadsSince atomic.Int64 // on the monotonic clock, 0 if it does not
 	lost       atomic.Pointer[loss]
 	paused     atomic.Pointer[pause]
@@ -48,7 +47,7 @@ type Node struct {
 // New returns one that does nothing yet.
 func New(ctx context.Context, id raft.ServerID, heartbeat time.Duration, c *clock.Clock, log *slog.Logger, fail func(error)) *Node {
 	n := &Node{Ctx: ctx, ID: id, clock: c, heartbeat: heartbeat, log: log, fail: fail}
-	n.Transport = &transport.RaftTransport{Ctx: ctx, RetryEvery: heartbeat / 3, Mono: c.Mono, IsDue: n.replicatesTo}
+	n.Transport = &transport.RaftTransport{Ctx: ctx, RetryEvery: heartbeat / 3, Now: c.Moment, IsDue: n.replicatesTo}
 	return n
 }
 

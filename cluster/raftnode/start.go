@@ -59,7 +59,7 @@ func (n *Node) Start(s StartConfig) error {
 	}
 	durable := &durableMachine{machine: s.Machine, log: n.entries, onRestore: n.restored.Store}
 	s.Messenger.Inspect(n.inspect)
-	n.Raft, err = newRaft(config, durable, n.entries, n.votes(s.Stable, s.Logs), snapshots{s.Snapshots}, durableTransport{n.Transport, n.entries, n.leadsIn, s.Beats, n.clock.Moment, n.contacts.note})
+	n.Raft, err = newRaft(config, durable, n.entries, n.votes(s.Stable, s.Logs), snapshots{s.Snapshots}, durableTransport{n.Transport, n.entries, n.leadsIn, s.Beats})
 	if err != nil {
 		n.entries.Close()
 		return err

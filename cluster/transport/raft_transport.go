@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/notifier"
 )
 
@@ -27,7 +28,7 @@ type RaftTransport struct {
 	Messenger                  // set before use
 	Ctx        context.Context // ends with the node
 	RetryEvery time.Duration   // to a follower that is not heard of
-	Mono       func() time.Duration
+	Now        func() clock.Moment
 	// IsDue reports whether a message of a leader of a term is still to be delivered.
 	IsDue func(id raft.ServerID, target raft.ServerAddress, term uint64) bool
 
@@ -41,11 +42,12 @@ type Follower struct {
 	unsure  notifier.Notifier // broadcasts when it may have forgotten the commit index, which no disk has
 
 	mu     sync.Mutex
-	term   uint64 // of the leader that the next three are about
-	match  uint64 // index up to which its log is known to be the leader's
-	commit uint64 // index that it knows to be committed, 0 when it is unsure
-	heard  time.Duration
-	lost   bool // the last message has failed
+	term   uint64        // of the leader that the next four are about
+	match  uint64        // index up to which its log is known to be the leader's
+	commit uint64        // index that it knows to be committed, 0 when it is unsure
+	agreed clock.Moment  // when the last message was sent that it has agreed to
+	heard  time.Duration // when it last answered, on the monotonic clock
+	lost   bool          // the last message has failed
 }
 
 // maxFollowers bounds the number of entries, which include former members.
@@ -66,13 +68,20 @@ func (t *RaftTransport) Follower(id raft.ServerID) *Follower {
 	return f
 }
 
-// succeeded notes that the follower answered a leader of a term, having the log up to match, and knowing that it is committed up to commit.
-func (f *Follower) succeeded(now time.Duration, term, match, commit uint64) {
+// succeeded notes that the follower answered a message of a leader of a term: it has the log up to match, and knows that this is committed up to
+// commit. sent is when the message left, if the follower has agreed to it, or zero.
+func (f *Follower) succeeded(now, sent clock.Moment, term, match, commit uint64) {
 	f.mu.Lock()
-	if f.term != term {
-		f.term, f.match, f.commit = term, 0, 0
+	if f.term < term {
+		f.term, f.match, f.commit, f.agreed = term, 0, 0, clock.Moment{}
 	}
-	f.match, f.commit, f.heard, f.lost = max(f.match, match), max(f.commit, commit), now, false
+	if f.term == term {
+		f.match, f.commit, f.heard = max(f.match, match), max(f.commit, commit), time.Duration(now.Mono)
+		if sent.Mono > f.agreed.Mono {
+			f.agreed = sent
+		}
+	}
+	f.lost = false
 	f.mu.Unlock()
 	f.reached.Broadcast()
 }
@@ -126,6 +135,16 @@ func (f *Follower) Heard(term uint64) time.Duration {
 	return f.heard
 }
 
+// Agreed is when the last message was sent that the follower has agreed to in a term, zero if there is none.
+func (f *Follower) Agreed(term uint64) clock.Moment {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.term != term {
+		return clock.Moment{}
+	}
+	return f.agreed
+}
+
 // NoteConnected notes that a node has made a connection to this one.
 func (t *RaftTransport) NoteConnected(id raft.ServerID) {
 	t.mu.Lock()
@@ -143,13 +162,14 @@ func (t *RaftTransport) AppendEntries(id raft.ServerID, target raft.ServerAddres
 	for {
 		heardOf := f.reached.Wait()
 		*resp = raft.AppendEntriesResponse{}
+		sent := t.Now()
 		err := t.Messenger.AppendEntries(id, target, args, resp)
 		if err == nil {
-			commit := uint64(0)
-			if resp.Success {
-				commit = args.LeaderCommitIndex
+			commit := args.LeaderCommitIndex
+			if !resp.Success {
+				sent, commit = clock.Moment{}, 0
 			}
-			f.succeeded(t.Mono(), args.Term, matched(args, resp), commit)
+			f.succeeded(t.Now(), sent, args.Term, matched(args, resp), commit)
 			t.skipBackoff(args, resp)
 			return nil
 		}
@@ -187,7 +207,7 @@ func (t *RaftTransport) InstallSnapshot(id raft.ServerID, target raft.ServerAddr
 	if resp.Success {
 		match = args.LastLogIndex
 	}
-	f.succeeded(t.Mono(), args.Term, match, 0)
+	f.succeeded(t.Now(), clock.Moment{}, args.Term, match, 0)
 	return nil
 }
 

@@ -3,40 +3,11 @@ package raftnode
 import (
 	"cmp"
 	"slices"
-	"sync"
 
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/cluster/clock"
 )
-
-// contacts are the moments at which a leader sent the last message that each follower has agreed to.
-type contacts struct {
-	mu   sync.Mutex
-	term uint64
-	sent map[raft.ServerID]clock.Moment
-}
-
-func (c *contacts) note(id raft.ServerID, term uint64, sent clock.Moment) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if term > c.term {
-		c.term, c.sent = term, map[raft.ServerID]clock.Moment{}
-	}
-	if term == c.term && sent.Mono > c.sent[id].Mono {
-		c.sent[id] = sent
-	}
-}
-
-// of returns the zero moment for a follower that has agreed to nothing in a term.
-func (c *contacts) of(id raft.ServerID, term uint64) (sent clock.Moment) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if term == c.term {
-		sent = c.sent[id]
-	}
-	return sent
-}
 
 // Verify asks a majority whether this node still leads a term, and returns the moment before. Raft counts any answer that comes after that, also to a
 // message that was sent long before. So the moment is no later than a quarter of the heartbeat timeout after those were sent that a majority agreed to.
@@ -52,7 +23,7 @@ func (n *Node) Verify(term uint64) (asked clock.Moment, err error) {
 		case s.ID == n.ID:
 			sent = append(sent, asked)
 		default:
-			sent = append(sent, n.contacts.of(s.ID, term))
+			sent = append(sent, n.Transport.Follower(s.ID).Agreed(term))
 		}
 	}
 	slices.SortFunc(sent, func(a, b clock.Moment) int { return cmp.Compare(b.Mono, a.Mono) })
