@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os/exec"
 	"time"
 )
 
@@ -18,6 +19,8 @@ const (
 
 	withoutJoin = "without a node that joins" // loads
 	whileJoins  = "while a node joins"
+	// As near as one machine comes to a node on a machine of its own.
+	whileIdleJoins = "while a node joins that has only the CPU which nothing else uses"
 )
 
 // measureJoin loads keys into a cluster with several groups and one with one, restarts a node of each by turns, and then has a node join the first
@@ -89,29 +92,49 @@ func joinUnderLoad(ctx context.Context, e Env, inst *Instance, f Figures) error 
 			return err
 		}
 		f.addJoin(withoutJoin, before)
-		joined := make(chan error, 1)
-		number := len(inst.Nodes)
-		go func() {
-			joined <- func() error {
-				if err := pause(ctx, joinedAfter); err != nil {
+		for _, load := range []string{whileJoins, whileIdleJoins} {
+			joined := make(chan error, 1)
+			number := len(inst.Nodes)
+			go func() {
+				joined <- func() error {
+					if err := pause(ctx, joinedAfter); err != nil {
+						return err
+					}
+					began := time.Now()
+					if err := inst.startNode(ctx, number); err != nil {
+						return err
+					}
+					joiner := inst.processes[number]
+					if load == whileIdleJoins {
+						if err := schedule(joiner, "--idle"); err != nil {
+							return err
+						}
+					}
+					err := errors.Join(awaitHealthy(ctx, inst.Nodes[number]), schedule(joiner, "--other"))
+					f.add(groupSeries(joinGroups), load, joinSeconds, time.Since(began).Seconds())
 					return err
-				}
-				began := time.Now()
-				if err := inst.startNode(ctx, number); err != nil {
-					return err
-				}
-				err := awaitHealthy(ctx, inst.Nodes[number])
-				f.add(groupSeries(joinGroups), whileJoins, joinSeconds, time.Since(began).Seconds())
-				return err
+				}()
 			}()
-		}()
-		during, err := p.at(ctx, &Instance{}, founders, send)
-		if err := errors.Join(err, <-joined); err != nil {
-			return diagnose(inst, err)
+			during, err := p.at(ctx, &Instance{}, founders, send)
+			if err := errors.Join(err, <-joined); err != nil {
+				return diagnose(inst, err)
+			}
+			f.addJoin(load, during)
+			if err := leave(ctx, inst, number); err != nil {
+				return err
+			}
 		}
-		f.addJoin(whileJoins, during)
-		return leave(ctx, inst, number)
+		return nil
 	})
+}
+
+// schedule changes the policy by which a process is given the CPU. With --idle it has only what no other process uses.
+func schedule(p *process, policy string) error {
+	out, err := exec.Command("chrt", "--all-tasks", policy, "--pid", "0", fmt.Sprint(p.cmd.Process.Pid)).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("chrt %s: %w: %s", policy, err, out)
+	}
+	return nil
 }
 
 func (f Figures) addJoin(load string, s Sample) {
@@ -137,7 +160,7 @@ func joinTables(e Env, f Figures) []Table {
 		[]line{{[]string{"1"}, groupSeries(1), ""}, {[]string{fmt.Sprint(joinGroups)}, series, ""}},
 		figure(restartSeconds, formatFigure), versus(restartSeconds, groupSeries(1), "1 group"))
 	return []Table{restart, f.table("A node joins three with 12 groups", "At half of the most that the three answer. Any node answers any key, so there are no MOVED.", []string{""},
-		[]line{{[]string{withoutJoin}, series, withoutJoin}, {[]string{whileJoins}, series, whileJoins}},
+		[]line{{[]string{withoutJoin}, series, withoutJoin}, {[]string{whileJoins}, series, whileJoins}, {[]string{whileIdleJoins}, series, whileIdleJoins}},
 		figure(p50, formatFigure), figure(p99, formatFigure), summary(errorsSeen, errorsSeen, formatCount, sum), summary(notSent, notSent, formatCount, sum), figure(joinSeconds, formatFigure))}
 }
 
