@@ -110,7 +110,7 @@ func (n *Node) Remove(ctx context.Context, node string) error {
 func removeFromAll(ctx context.Context, groups []keyGroup, node string) error {
 	for i, g := range groups {
 		if err := whenLed(ctx, func() error { return g.asked().Remove(ctx, node, false) }); err != nil {
-			return fmt.Errorf("group %d: %w; try again", i+1, err)
+			return fmt.Errorf("group %d: %w", i+1, err)
 		}
 	}
 	return nil

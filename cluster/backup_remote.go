@@ -32,18 +32,22 @@ func (n *Node) openState(ctx context.Context, number int, stale bool) (io.ReadCl
 		return g.OpenState(ctx, stale)
 	}
 	for until := time.Now().Add(group.LeaderTimeout); ; clock.Sleep(ctx, retryAfter) {
-		err := group.ErrNoLeader
+		err := errors.New("none of the nodes that have one answers: start one")
+		if !stale {
+			err = fmt.Errorf("%w; try again when it has one, or with --stale", group.ErrNoLeader)
+		}
 		for _, s := range n.first.Members() {
 			if r, has := n.statuses.ofKeyGroups(s.ID)[uint32(number)]; !has || !stale && !r.Leads {
 				continue
 			}
-			var state io.ReadCloser
-			if state, err = n.fetchState(ctx, string(s.Address), number, stale); err == nil {
+			state, failed := n.fetchState(ctx, string(s.Address), number, stale)
+			if failed == nil {
 				return state, nil
 			}
+			err = fmt.Errorf("%s: %w", s.Address, failed)
 		}
 		if stale || ctx.Err() != nil || time.Now().After(until) {
-			return nil, fmt.Errorf("this node has no replica of it, and no other sends its state: %w; try again when the group has a leader, or with --stale", err)
+			return nil, fmt.Errorf("this node has no replica of it, and no other sends its state: %w", err)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"sync"
@@ -11,8 +12,9 @@ import (
 // memSnapshots keeps the newest snapshot that is whole, in memory. Raft's own store for tests also keeps the part of one that was cut off, and takes
 // the last one that has begun for the newest.
 type memSnapshots struct {
-	mu     sync.Mutex
-	newest *memSnapshot
+	mu         sync.Mutex
+	newest     *memSnapshot
+	unreadable error // why none can be opened; nil if it can
 }
 
 type memSnapshot struct {
@@ -52,8 +54,8 @@ func (s *memSnapshots) List() ([]*raft.SnapshotMeta, error) {
 func (s *memSnapshots) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.newest == nil {
-		return nil, nil, errors.New("there is no snapshot")
+	if s.newest == nil || s.unreadable != nil {
+		return nil, nil, cmp.Or(s.unreadable, errors.New("there is no snapshot"))
 	}
 	return s.newest.InmemSnapshotStore.Open(id)
 }

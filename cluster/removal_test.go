@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,6 +26,19 @@ func TestRemovalsAreEnded(t *testing.T) {
 			}
 		}
 	})
+}
+
+// The last voter stays, with groups and without, and the error says what to do: to try again would not help.
+func TestLastVoterStays(t *testing.T) {
+	for _, groups := range []int{2, 0} {
+		synctest.Test(t, func(t *testing.T) {
+			s := simulateGroups(t, groups, "a")
+			defer s.stop()
+			if err := s.nodes["a"].Remove(t.Context(), "a"); err == nil || strings.Contains(err.Error(), "try again") || !strings.HasSuffix(err.Error(), "RAFT ADD another voter first") {
+				t.Errorf("with --groups %d: %v", groups, err)
+			}
+		})
+	}
 }
 
 // An operator's request awaits the next leader of the group that it is for.

@@ -2,8 +2,11 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -129,6 +132,34 @@ func TestBackupAwaitsLeaders(t *testing.T) {
 		if sent == 0 || string(s.leaderOf(2).id) == old {
 			t.Errorf("%d nodes have no replica, and %s led and %s leads: this test shows nothing", sent, old, s.leaderOf(2).id)
 		}
+	})
+}
+
+// An error of a backup says to try again only where that may help, and to add --stale only where that is lacking.
+func TestBackupErrorsOfOtherNodes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const groups, unreadable = 4, "the snapshot is damaged"
+		s := simulateReplicas(t, 3, nil, groups, "a", "b", "c", "d", "e")
+		defer s.stop()
+		table := s.leaderOf(0).first.Cluster().Placement
+		node := s.nodes[s.names[slices.IndexFunc(s.names, func(name string) bool { return !s.nodes[name].HasReplica(2) })]]
+		fails := func(stale bool, want, never string) {
+			t.Helper()
+			if _, err := node.Backup(t.Context(), io.Discard, stale); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), never) {
+				t.Errorf("with stale %v: %v", stale, err)
+			}
+		}
+		for _, id := range table.Of(2) {
+			snapshots := &s.disks[raftnode.NodeName(id)].groups[2].snapshots
+			snapshots.mu.Lock()
+			snapshots.unreadable = errors.New(unreadable)
+			snapshots.mu.Unlock()
+		}
+		fails(false, unreadable, "try again")
+		for _, id := range table.Of(2) {
+			s.kill(raftnode.NodeName(id))
+		}
+		fails(true, "group 2", "--stale")
 	})
 }
 

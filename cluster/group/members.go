@@ -299,7 +299,7 @@ func (ms *membership) canRemoveVoter(ctx context.Context, id raft.ServerID) erro
 	case !votes:
 		return nil
 	case voters == 0:
-		return errors.New("it is the last member with a vote, and a cluster without one decides nothing")
+		return errors.New("it is the last member with a vote, and a cluster without one decides nothing: RAFT ADD another voter first")
 	case answering <= voters/2:
 		return fmt.Errorf("only %d of the %d remaining voters answer and have the state, which is no majority: the cluster would stop deciding", answering, voters)
 	}
