@@ -59,14 +59,14 @@ var (
 	errManyScriptKeys   = dataErrors.Add("ERR Number of keys can't be greater than number of args", "")
 	errScriptFlush      = dataErrors.Add("ERR SCRIPT FLUSH only support SYNC|ASYNC option", "")
 	errNotOwnedInScript = dataErrors.Add("ERR Script attempted to access a non local key in a cluster node",
-		"A cluster with [`--groups`](cluster.md#groups): a key that the script does not declare is of another group than those that it does, or the command looks at keys that it does not name. A script without keys may use none. Give all one hash tag, as in `{user1}:a` and `{user1}:b`.")
+		"A cluster with [`--groups`](cluster.md#groups): a key that the script does not declare is of another group than those that it does, or the command looks at keys that it does not name. A script without keys may use none. `RL.ALL`, `AS` and others that no script may call get it too. Give all one hash tag, as in `{user1}:a` and `{user1}:b`.")
 	errUnknownInScript = dataErrors.Add("ERR Unknown Redis command called from script",
 		"Stint has the commands that limiters use: [commands.md](commands.md).")
 	errArityInScript = dataErrors.Add("ERR Wrong number of args calling Redis command from script", "")
 	errNotInScript   = dataErrors.Add("ERR This Redis command is not allowed from script",
 		"The command is about the connection, the server, all keys or policies, or runs scripts itself.")
 	errSeveralInScript = dataErrors.Add("ERR %s is not allowed from script; a script asks one limit at a time, by a command such as TB.ACQUIRE",
-		"`RL.ALL`, `RL.CHECK`, `AS`, `RL.SETTLE` and `RL.CANCEL`. A script is atomic: it can ask one limit after the other, and give back with `RL.REFUND`.")
+		"`RL.ALL`, `RL.CHECK`, `HT.ACQUIRE`, `AS`, `RL.SETTLE` and `RL.CANCEL`. A script is atomic: it can ask one limit after the other, and give back with `RL.REFUND`.")
 	errWriteInReadOnly = dataErrors.Add("ERR Write commands are not allowed from read-only scripts.",
 		"A script called by `EVAL_RO` or `EVALSHA_RO`, or on a connection after `READONLY`, or with the flag `no-writes` in its first line, writes.")
 	errScriptWrites = dataErrors.Add("ERR Can not execute a script with write flag using *_ro command.",
@@ -74,7 +74,7 @@ var (
 	errNoCommandInScript = dataErrors.Add("ERR The user executing the script can't run this command or subcommand",
 		"The user may run scripts, but not a command that this one calls: `ACL SETUSER name +command`.")
 	errNoKeyInScript = dataErrors.Add("ERR The user executing the script can't access at least one of the keys mentioned in the command arguments",
-		"The user may not use all keys. The scripts of such a user may use the keys that they declare, and no others, and read only those that the user may read.")
+		"The user may not use all keys. The scripts of such a user may use the keys that they declare, and no others, and read only those that the user may read. `RL.ALL`, `AS` and others that no script may call get it too.")
 	errManyMessages = dataErrors.Add("ERR a command or script publishes at most %d messages, of at most %d bytes together",
 		"`PUBLISH` of a long text, or a script that publishes many. A message is for waking others up: put the data in keys.")
 	errManyKeysInScript = dataErrors.Add("ERR a script looks at no more than %d keys: use SCAN from outside",

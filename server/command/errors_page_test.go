@@ -53,3 +53,24 @@ func errorsPage() []byte {
 	}
 	return out.Bytes()
 }
+
+// The page names every limiter command that no script may call, because it asks several limits, and the errors that come before this one.
+func TestPageNamesLimitsNoScriptMayAsk(t *testing.T) {
+	for _, row := range Table {
+		if !row.inScripts() || row.Data != nil {
+			continue
+		}
+		r := Request{Args: bytes.Fields([]byte(row.Name + " " + row.Example)), Bounds: Bounds{MaxKeyBytes: 4096, MaxLogLimit: 100}}
+		if err := row.Parse(&r); err != nil {
+			t.Fatalf("%s: %v", row.Name, err)
+		}
+		if name := "`" + strings.ToUpper(row.Name) + "`"; !r.Ops[0].Verb.HasOneKey() && !strings.Contains(errSeveralInScript.Advice, name) {
+			t.Errorf("%s is not named: %s", name, errSeveralInScript.Advice)
+		}
+	}
+	for _, e := range []*resp.WireError{errNotOwnedInScript, errNoKeyInScript} {
+		if !strings.Contains(e.Advice, "`RL.ALL`") {
+			t.Errorf("%q is the answer to RL.ALL too, and does not say so", e.Text)
+		}
+	}
+}
