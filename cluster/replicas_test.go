@@ -357,8 +357,7 @@ func TestGroupWithoutAMajority(t *testing.T) {
 	})
 }
 
-// New keys are refused by all groups when one node is full, also if the leader of group 0 has no replica of the groups with the keys. A group without
-// a leader at that moment does so later.
+// New keys are refused by all groups when one node is full, also if the leader of group 0 has no replica of the groups with the keys.
 func TestFullNodeOfReplicas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const groups = 4 // on abc, bcd, cde and dea
@@ -390,13 +389,39 @@ func TestFullNodeOfReplicas(t *testing.T) {
 				}
 			}
 		}
-		behind := 0
-		for number := range leader.KeyGroups() {
-			behind = number
-		}
-		leader.opt.KeyStores[behind-1].Apply(leader.Group().Now(), []engine.Op{{Verb: engine.Restrict, NewKeys: engine.DenyNew}}, make([]engine.Result, 1))
-		if Pressure(leader, rules, false) == nil {
-			t.Errorf("group %d has another rule than group 0, and nothing changes it", behind)
+	})
+}
+
+// A group that has no leader while memory becomes full, or has room again, follows later, also if the leader of group 0 has no replica of it.
+func TestGroupWithoutALeaderFollowsTheOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const groups = 4 // on abc, bcd, cde and dea
+		s := simulateReplicas(t, 3, nil, groups, "a", "b", "c", "d", "e")
+		defer s.stop()
+		time.Sleep(10 * time.Second)
+		newKey := 0
+		for _, isFull := range []bool{true, false} {
+			leader, silent := s.leader(), 0
+			for number := 1; number <= groups; number++ {
+				if !leader.HasReplica(number) {
+					silent = number
+				}
+			}
+			ended := leader.first.Cluster().Placement.Of(silent)[:2]
+			for _, id := range ended {
+				s.kill(raftnode.NodeName(id))
+			}
+			do(leader, Pressure(leader, admission.Rules{NewKeys: engine.DenyNew}, isFull)...)
+			for _, id := range ended {
+				s.start(raftnode.NodeName(id))
+			}
+			for number := 1; number <= groups; number++ {
+				awaitSimulated(t, fmt.Sprintf("full: %v, and group %d does alike", isFull, number), func() bool {
+					newKey++
+					status := do(leader, acquire(string(keyOf(number, groups, newKey)), 10, 1))[0].Status
+					return isFull && status == engine.OutOfRoom || !isFull && status == engine.OK
+				})
+			}
 		}
 	})
 }

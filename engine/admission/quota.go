@@ -87,28 +87,44 @@ func (r *Admission) QuotaCounts(visit func(q Quota, keys int64)) {
 
 // Pressure returns the operations that adapt a replicated store's restrictions to its quotas and, with full, to its
 // memory. The decider must apply them on all replicas. It returns none if nothing has to change.
-func (r *Admission) Pressure(rules Rules, full bool) (ops []engine.Op) {
-	wanted := map[string]bool{}
+func (r *Admission) Pressure(rules Rules, full bool) []engine.Op {
+	wanted := map[string]Rules{}
 	if full {
-		wanted[""] = true
+		wanted[""] = rules
 	}
 	r.QuotaCounts(func(q Quota, keys int64) {
 		for _, p := range q.Prefixes {
 			if keys >= q.MaxKeys && len(wanted) < MaxRestrictions {
-				wanted[p] = true
+				wanted[p] = rules
 			}
 		}
 	})
+	return r.changesTo(wanted)
+}
+
+// Follow returns the operations that give a replicated store the restrictions of another. It returns none if it has them.
+func (r *Admission) Follow(other *Admission) []engine.Op {
+	wanted := map[string]Rules{}
+	if set := other.set.Load(); set != nil {
+		for _, x := range *set {
+			wanted[x.beginning] = x.Rules
+		}
+	}
+	return r.changesTo(wanted)
+}
+
+// changesTo returns the operations that lead to other restrictions, by what the keys begin with.
+func (r *Admission) changesTo(wanted map[string]Rules) (ops []engine.Op) {
 	if set := r.set.Load(); set != nil {
 		for _, x := range *set {
-			if !wanted[x.beginning] {
+			if rules, is := wanted[x.beginning]; !is {
 				ops = append(ops, engine.Op{Verb: engine.Restrict, Key: []byte(x.beginning)})
 			} else if x.Rules == rules {
 				delete(wanted, x.beginning)
 			}
 		}
 	}
-	for beginning := range wanted {
+	for beginning, rules := range wanted {
 		ops = append(ops, engine.Op{Verb: engine.Restrict, NewKeys: rules.NewKeys, Key: []byte(beginning), Who: []byte(rules.Delimiters)})
 	}
 	return ops
