@@ -81,6 +81,8 @@ func Open(o Options) (*Node, error) {
 		b := &balancer{keys: n.keys, statuses: n.statuses, log: n.log}
 		clock.Every(n.ctx, &n.ended, n.opt.MeetEvery, func(ctx context.Context) { b.step(ctx, time.Now()) })
 		clock.Every(n.ctx, &n.ended, n.opt.MeetEvery, func(ctx context.Context) { followPressure(ctx, n) })
+		p := &sharedPatterns{keys: n.keys, statuses: n.statuses, log: n.log}
+		clock.Every(n.ctx, &n.ended, n.opt.MeetEvery, p.step)
 		if n.opt.Replicas > 0 {
 			p := &placer{keys: n.keys, statuses: n.statuses, log: n.log}
 			clock.Every(n.ctx, &n.ended, n.opt.MeetEvery, p.step)

@@ -102,7 +102,8 @@ func (n *Node) handleRPC(ctx context.Context, q request) (a response) {
 // ownStatus is this node's status, as others ask for it.
 func (n *Node) ownStatus() group.MemberStatus {
 	r := n.Group().OwnStatus()
-	r.Full = n.full.Load()
+	patterns := n.opt.patterns()
+	r.Full, r.Shared = n.full.Load(), &patterns
 	if !r.Started {
 		r.Pledged = n.pledges.givenTo()
 	}

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,6 +17,42 @@ func userAnd(group int, shared engine.Op, tokens int64) engine.Op {
 	own := acquire(string(keyOf(group, faultGroups, 7)), 1000, tokens)
 	shared.Tokens = tokens
 	return engine.Op{Verb: engine.AcquireAll, Tokens: tokens, Parts: []engine.Op{own, shared}}
+}
+
+// Nodes that were started with different patterns say so, once, and which node has which; no longer when all have the same.
+func TestDifferentPatterns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := simulate(t)
+		lines := s.listenToLog()
+		s.names, s.groups = []string{"a", "b", "c"}, faultGroups
+		defer s.stop()
+		patterns := map[string][]string{"a": {"global:*", "all:*"}, "b": {"all:*", "global:*"}}
+		for _, name := range s.names {
+			s.shared = patterns[name]
+			s.start(name)
+		}
+		s.awaitGroups()
+		time.Sleep(time.Minute)
+		const want = "all:*,global:* at a, b; none at c"
+		if n := lines.Count("patterns=" + strconv.Quote(want)); n != 3 {
+			t.Errorf("%d nodes have said so, once each, within a minute:\n%s", n, lines)
+		}
+		for name, n := range s.nodes {
+			if got := n.Status().SharedPatterns; got != want {
+				t.Errorf("%s shows %q", name, got)
+			}
+		}
+		s.kill("c")
+		s.shared = patterns["a"]
+		s.start("c")
+		s.awaitGroups()
+		time.Sleep(5 * time.Second)
+		for name, n := range s.nodes {
+			if got := n.Status().SharedPatterns; got != "" {
+				t.Errorf("%s still shows %q", name, got)
+			}
+		}
+	})
 }
 
 // Requests of all groups share a limit at any node, one token at a time: nothing is exceeded, nothing denied too early, and what nobody uses goes back.

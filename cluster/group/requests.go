@@ -45,6 +45,7 @@ type MemberStatus struct {
 	Formats    fsm.FormatVersion `json:"formats,omitempty"`   // the newest that the node knows
 	ImportName string            `json:"import,omitempty"`    // see Config
 	Full       bool              `json:"full,omitempty"`      // the node's keys take all the memory that they may
+	Shared     *string           `json:"shared,omitempty"`    // its patterns of shared limits, sorted; nil from an older version
 
 	// Process is the name of the node's process, and ProcessBefore that of its process as far as the node knows the log.
 	Process       string `json:"process,omitempty"`

@@ -65,7 +65,8 @@ type Status struct {
 	Lends          int64 // operations on its loans that were carried out
 	VoidedTokens   int64 // that count as spent because their holder has ended, while this node led
 
-	Shared SharedLimits
+	Shared         SharedLimits
+	SharedPatterns string // which nodes have which patterns of --cluster-shared; "" if all have the same
 
 	FormatVersion uint32 // of the log's operations and entries: the newest that may be used, because every member knows it
 

@@ -102,6 +102,12 @@ var checks = []check{
 		}
 		return text
 	}},
+	{"patterns", false, runbookCluster, func(s seen) string {
+		if s.Cluster == nil || s.Cluster.SharedPatterns == "" {
+			return ""
+		}
+		return "Nodes differ in --cluster-shared (" + s.Cluster.SharedPatterns + "): those without a pattern refuse requests with CROSSSLOT that others answer"
+	}},
 	{"memory", false, runbookMemory, func(s seen) string {
 		if s.MaxBytes == 0 || float64(s.KeyBytes) <= memoryAlmostFull*float64(s.MaxBytes) {
 			return ""

@@ -57,6 +57,8 @@ func TestProblems(t *testing.T) {
 			want: "Node e cannot be reached: one more failure stops decisions; no replica moves before all answer, or RAFT REMOVE"},
 		{s: metrics.Snapshot{Cluster: &clusterstatus.Status{Groups: []clusterstatus.Group{{Number: 1, LeaderID: "a"}, {Number: 2}, {Number: 3}}}},
 			want: "!Groups without a leader: 2, 3 of 3; their keys are not decided"},
+		{s: metrics.Snapshot{Cluster: &clusterstatus.Status{SharedPatterns: "g:* at a, b; none at c"}},
+			want: "Nodes differ in --cluster-shared (g:* at a, b; none at c): those without a pattern refuse requests with CROSSSLOT that others answer"},
 		{s: metrics.Snapshot{Cluster: &clusterstatus.Status{DiskErr: errors.New("no space left on device")}}, want: "!The last write of this node's log failed: no space left on device"},
 		{s: metrics.Snapshot{KeyBytes: 90, MaxBytes: 100}},
 		{s: metrics.Snapshot{KeyBytes: 91}},
