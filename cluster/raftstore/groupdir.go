@@ -1,6 +1,7 @@
 package raftstore
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -49,13 +50,38 @@ func (g *GroupDirs) Open(number int, isNew bool) (*Dir, error) {
 	} else if isUsed, err := isUsed(path); err != nil || !isUsed {
 		return nil, fmt.Errorf("%s is missing or empty, although the node has been in the group; %w", path, ErrLostState)
 	}
-	if err := g.checkKind(path); err != nil {
+	if err := errors.Join(g.checkKind(path), CheckGroup(g.dir, number)); err != nil {
 		return nil, err
 	}
-	if g.kind == BoltLog {
-		return Open(path, g.kind, g.to)
+	d, err := open(path, g.to, func(isUsed bool) (nodeLog, error) {
+		if g.kind == BoltLog {
+			return openLog(path, g.kind, isUsed)
+		}
+		return g.openLog(number, isUsed, isNew)
+	})
+	if err != nil {
+		return nil, err
 	}
-	return open(path, g.to, func(isUsed bool) (nodeLog, error) { return g.openLog(number, isUsed, isNew) })
+	if err := d.votes.SetUint64(groupKey, uint64(number)); err != nil {
+		g.to.Warn("cannot record the number of a group in its directory", "dir", path, "error", err)
+	}
+	return d, nil
+}
+
+// groupKey is the key, beside the votes, of the number of their group. Directories that no newer version than 0.2.0 has opened lack it.
+var groupKey = []byte("stint/group")
+
+// CheckGroup returns an error if a group's directory in that of a node holds the state of another group, and changes nothing.
+func CheckGroup(dir string, number int) error {
+	path := GroupDir(dir, number)
+	value, err := ReadValue(path, groupKey)
+	if err != nil || len(value) != 8 { // what is wrong with the votes, their reader finds
+		return nil
+	}
+	if held := binary.BigEndian.Uint64(value); held != uint64(number) {
+		return fmt.Errorf("%s holds the state of group %d, not of group %d: put back the directory that was there. Otherwise %w", path, held, number, ErrLostState)
+	}
+	return nil
 }
 
 // Remove closes the directory of a group that has left this node, and removes it with the group's log.

@@ -118,6 +118,49 @@ func TestGroupDirsThatLostSomething(t *testing.T) {
 	}
 }
 
+// A directory that was copied over that of another group is refused, by a start and by an inspection. One of an earlier version, which does not say whose it is, is not, and does
+// from its first start on.
+func TestGroupDirOfAnotherGroup(t *testing.T) {
+	const want = "02 holds the state of group 1, not of group 2"
+	for _, kind := range logKinds {
+		for _, hasStarted := range []bool{true, false} {
+			dir := usedGroups(t, kind)
+			for number := 1; number <= testGroups; number++ {
+				v, _, err := loadVotes(GroupDir(dir, number))
+				if err != nil {
+					t.Fatal(err)
+				}
+				delete(v.records, "stint/group")
+				if err := errors.Join(v.makeCopy(0), v.makeCopy(1), v.Close()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if hasStarted {
+				all, err := openGroups(dir, kind, false)
+				if err != nil {
+					t.Fatalf("%s: of an earlier version: %v", kind, err)
+				}
+				if err := closeAll(all); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := errors.Join(os.RemoveAll(GroupDir(dir, 2)), os.CopyFS(GroupDir(dir, 2), os.DirFS(GroupDir(dir, 1)))); err != nil {
+				t.Fatal(err)
+			}
+			if err := CheckGroup(dir, 2); (err != nil) != hasStarted {
+				t.Errorf("%s, has started: %v: an inspection: %v", kind, hasStarted, err)
+			}
+			all, err := openGroups(dir, kind, false)
+			if says := err != nil && strings.Contains(err.Error(), want) && errors.Is(err, ErrLostState); says != hasStarted {
+				t.Errorf("%s, has started: %v: %v", kind, hasStarted, err)
+			}
+			if err := closeAll(all); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
 // A group that has left the node, and is back, begins with nothing: at once, after a start between the two, and where an end of the process left its
 // directory.
 func TestGroupThatLeftAndIsBack(t *testing.T) {

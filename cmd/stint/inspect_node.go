@@ -39,7 +39,9 @@ func (i *inspector) node(path string) (is bool, err error) {
 			return true, err
 		}
 		if is, err = i.member(dir, name); err == nil && !is && cluster.HasGroup(path, number+1) {
-			err = i.lacksIdentity(name)
+			err = i.damagedGroup(name, "it has no "+raftstore.IdentityFile)
+		} else if wrong := raftstore.CheckGroup(path, number+1); err == nil && wrong != nil {
+			err = i.damagedGroup(name, wrong.Error())
 		}
 		if err != nil {
 			return true, err
@@ -62,11 +64,11 @@ func lastGroup(path string) (last int, err error) {
 	return last, err
 }
 
-// lacksIdentity reports a group's directory that is not that of a node.
-func (i *inspector) lacksIdentity(name string) error {
+// damagedGroup reports a group's directory that is not that of the node, or of the group.
+func (i *inspector) damagedGroup(name, text string) error {
 	i.files++
 	i.damaged++
-	_, err := fmt.Fprintf(i.out, "%s: DAMAGED: it has no %s\n", name, raftstore.IdentityFile)
+	_, err := fmt.Fprintf(i.out, "%s: DAMAGED: %s\n", name, text)
 	return err
 }
 

@@ -137,6 +137,11 @@ func TestInspectGroups(t *testing.T) {
 		}
 	}
 	inspect("groups/02/node.json: the directory of the node a", "groups/01/node.json: the directory of the node a", "groups/02/votes-1.bolt: ")
+	second := filepath.Join(dir, "groups/02")
+	if err := errors.Join(os.RemoveAll(second), os.CopyFS(second, os.DirFS(filepath.Join(dir, "groups/01")))); err != nil {
+		t.Fatal(err)
+	}
+	inspect("groups/02: DAMAGED: " + second + " holds the state of group 1, not of group 2")
 	if err := os.Remove(filepath.Join(dir, "groups/02/node.json")); err != nil {
 		t.Fatal(err)
 	}
