@@ -98,7 +98,7 @@ var serverSettings = []Setting{
 	},
 	{
 		Name: "max-memory", Redis: "maxmemory", Group: groupState, Placeholder: "SIZE", Mutable: true,
-		Help: "Maximum resident memory of the whole server; 0 is three quarters of the memory of the machine or container.",
+		Help: "Maximum resident memory of the whole server; 0 is three quarters of the memory of the machine, container or service.",
 		value: func(c *Config) Value {
 			return &size[int64]{&c.MaxMemoryBytes, 64 << 20, 1 << 44, "three quarters of what there is"}
 		},
