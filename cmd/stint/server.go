@@ -48,7 +48,8 @@ func (p *process) server(ctx context.Context, args []string) error {
 // runServer serves until ctx is done. Parts start in the order of their dependencies and stop in reverse.
 func (p *process) runServer(ctx context.Context, cfg config.Config, ignored []warning) error {
 	line := newProgressLine(p.stderr)
-	log, level := newLogger(cfg, line.above(p.stderr))
+	log, level, flush := newLogger(cfg, line.above(p.stderr))
+	defer flush(true)
 	for _, w := range ignored {
 		log.Warn("an environment variable has no effect", "variable", w.variable, "instead", w.instead)
 	}
@@ -89,7 +90,10 @@ func (p *process) runServer(ctx context.Context, cfg config.Config, ignored []wa
 	operators.Attach(s)
 	going, stop := state.failing(ctx)
 	defer stop(nil)
-	err = s.Serve(going, func(addresses []string) { printBanner(p.stdout, state.banner, addresses, operators, s) })
+	err = s.Serve(going, func(addresses []string) {
+		flush(false) // the banner comes last
+		printBanner(p.stdout, state.banner, addresses, operators, s)
+	})
 	if ctx.Err() == nil && going.Err() != nil {
 		return errors.Join(context.Cause(going), err)
 	}
@@ -138,15 +142,22 @@ func services(cfg *config.Config) (all []gateway.Service) {
 	return all
 }
 
-// newLogger returns the log, and its level, which can be changed while the server runs.
-func newLogger(cfg config.Config, to io.Writer) (*slog.Logger, *slog.LevelVar) {
-	level := new(slog.LevelVar)
+// newLogger returns the log, and its level, which can be changed while the server runs. flush writes what was logged so far; after that at the end nothing
+// more is written.
+func newLogger(cfg config.Config, to io.Writer) (log *slog.Logger, level *slog.LevelVar, flush func(end bool)) {
+	level = new(slog.LevelVar)
 	level.Set(logLevel(&cfg))
-	options := &slog.HandlerOptions{Level: level}
-	if cfg.LogFormat == "json" {
-		return slog.New(slog.NewJSONHandler(to, options)), level
+	on := func(to io.Writer) *slog.Logger {
+		options := &slog.HandlerOptions{Level: level}
+		if cfg.LogFormat == "json" {
+			return slog.New(slog.NewJSONHandler(to, options))
+		}
+		return slog.New(slog.NewTextHandler(to, options))
 	}
-	return slog.New(slog.NewTextHandler(to, options)), level
+	queue := newLogQueue(to, func(lost int) {
+		on(to).Error("lines of the log were lost, because standard error was not read", "lines", lost)
+	})
+	return on(queue), level, queue.flush
 }
 
 func logLevel(cfg *config.Config) (level slog.Level) {

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"io"
+	"sync"
+	"time"
+)
+
+// logQueue writes the lines of the log in a goroutine of its own: a reader of standard error that stalls, such as a terminal after Ctrl-S or a
+// container's log driver, holds up nothing else. Lines beyond maxLogQueue are lost, and counted.
+type logQueue struct {
+	to   io.Writer
+	wake chan struct{}
+
+	mu      sync.Mutex
+	lines   [][]byte
+	bytes   int
+	lost    int
+	flushes []chan struct{} // to be closed once all of that is written
+	ended   bool
+}
+
+const (
+	maxLogQueue  = 1 << 20     // bytes of the lines that wait
+	logFlushTime = time.Second // that flush waits at most
+)
+
+// newLogQueue begins to write to a writer. say logs that lines were lost; it is called between two lines.
+func newLogQueue(to io.Writer, say func(lost int)) *logQueue {
+	q := &logQueue{to: to, wake: make(chan struct{}, 1)}
+	go q.write(say)
+	return q
+}
+
+// Write implements [io.Writer] for one line.
+func (q *logQueue) Write(line []byte) (int, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.ended || q.bytes+len(line) > maxLogQueue {
+		q.lost++
+		return len(line), nil
+	}
+	q.lines, q.bytes = append(q.lines, append([]byte(nil), line...)), q.bytes+len(line)
+	q.wakeUp()
+	return len(line), nil
+}
+
+func (q *logQueue) wakeUp() {
+	select {
+	case q.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (q *logQueue) write(say func(lost int)) {
+	for ended := false; !ended; {
+		<-q.wake
+		q.mu.Lock()
+		lines, lost, flushes := q.lines, q.lost, q.flushes
+		q.lines, q.bytes, q.lost, q.flushes, ended = nil, 0, 0, nil, q.ended
+		q.mu.Unlock()
+		for _, line := range lines {
+			_, _ = q.to.Write(line) // nobody could be told
+		}
+		if lost > 0 {
+			say(lost)
+		}
+		for _, done := range flushes {
+			close(done)
+		}
+	}
+}
+
+// flush waits until all lines so far are written, and ends the queue if that is the end.
+func (q *logQueue) flush(end bool) {
+	done := make(chan struct{})
+	q.mu.Lock()
+	q.flushes, q.ended = append(q.flushes, done), end
+	q.wakeUp()
+	q.mu.Unlock()
+	select {
+	case <-done:
+	case <-time.After(logFlushTime):
+	}
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stintdb/stint/server/config"
+)
+
+// A reader of the log that stalls holds up no line, and is told how many it missed.
+func TestLogOfAStalledReader(t *testing.T) {
+	for format, want := range map[string]string{"text": "lines=", "json": `"lines":`} {
+		synctest.Test(t, func(t *testing.T) { playStalledReader(t, format, want) })
+	}
+}
+
+func playStalledReader(t *testing.T, format, want string) {
+	cfg := config.Default()
+	cfg.LogFormat = format
+	from, to := io.Pipe()
+	log, _, flush := newLogger(cfg, to)
+	long := strings.Repeat("x", 1000)
+	for range 3 * maxLogQueue / len(long) {
+		log.Warn("before", "long", long)
+	}
+	var read strings.Builder
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = io.Copy(&read, from)
+	}()
+	log.Warn("one more, perhaps lost")
+	flush(false)
+	log.Warn("the last line")
+	flush(true)
+	log.Warn("after the end")
+	_ = to.Close()
+	<-ended
+	got := read.String()
+	if lines := strings.Count(got, "\n"); lines < maxLogQueue/2/len(long) || lines > 2*maxLogQueue/len(long) || len(got) > 2*maxLogQueue+4096 {
+		t.Errorf("%s: %d lines, %d bytes", format, lines, len(got))
+	}
+	if !strings.Contains(got, "lines of the log were lost") || !strings.Contains(got, want) || !strings.Contains(got, "the last line") || strings.Contains(got, "after the end") {
+		t.Errorf("%s: ends with %s", format, got[max(0, len(got)-400):])
+	}
+}
+
+// A reader that never reads again does not keep the server from ending.
+func TestLogOfAReaderThatIsGone(t *testing.T) {
+	synctest.Test(t, func(*testing.T) {
+		_, to := io.Pipe()
+		log, _, flush := newLogger(config.Default(), to)
+		log.Warn("nobody reads this")
+		flush(true)
+		_ = to.Close()
+	})
+}
