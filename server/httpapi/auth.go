@@ -130,8 +130,11 @@ func oneOf(r *http.Request, query url.Values, name, header string, denied int) (
 	}
 	field := query.Get(header)
 	values := r.Header.Values(field)
+	if http.CanonicalHeaderKey(field) == "Host" { // which net/http keeps apart, and takes once only
+		values = []string{r.Host}
+	}
 	if len(values) != 1 || values[0] == "" {
-		return "", &badRequest{denied, fmt.Sprintf("the request must have one header %q, got %d", clip(field), len(values))}
+		return "", &badRequest{denied, fmt.Sprintf("the request must have one header %q with a value, got %d", clip(field), len(values))}
 	}
 	return values[0], nil
 }

@@ -24,6 +24,7 @@ func TestAuth(t *testing.T) {
 		{http.MethodGet, "?policy=api&id-header=X-Api-Key&deny=401", nil, 401, ""},
 		{http.MethodGet, "?policy=api&id-header=X-Api-Key", []string{"x-api-key: "}, 429, ""},
 		{http.MethodGet, "?policy=api&id-header=X-Api-Key&deny=403", []string{"x-api-key: a", "x-api-key: b"}, 403, ""},
+		{http.MethodGet, "?policy=api&id-header=host", nil, 200, `"api";r=1`},
 		{http.MethodGet, "?policy=llm&id=1&with.tenant=acme", nil, 200, `"llm";r=0`},
 		{http.MethodGet, "?policy=warned&id=1&with.tenant=acme", nil, 200, `"warned";r=3`},
 		{http.MethodGet, "?policy=warned&id=1&with.tenant=acme&keep=1", nil, 200, `"warned";r=2;stint-warn`},
