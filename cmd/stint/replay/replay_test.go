@@ -175,6 +175,14 @@ func TestFiles(t *testing.T) {
 	if err != nil || o.Requests != 3 || o.Limits[0].Denied != 2 {
 		t.Errorf("%+v, %v", o, err)
 	}
+	cut := filepath.Join(dir, "c.json.gz")
+	if err := os.WriteFile(cut, b.Bytes()[:b.Len()-9], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.Paths = []string{plain, cut}
+	if _, err := p.Run(context.Background()); err == nil || !strings.Contains(err.Error(), cut) {
+		t.Errorf("a log that is cut off: %v", err)
+	}
 	p.Paths = []string{dir}
 	if _, err := p.Run(context.Background()); err == nil {
 		t.Error("a directory was read")

@@ -17,6 +17,7 @@ const maxLine = 1 << 20
 type source struct {
 	paths []string
 	stdin io.Reader
+	path  string    // of the log that is read
 	file  io.Closer // the open one, nil if there is none
 	lines *bufio.Reader
 	long  bool // the last line was longer than maxLine
@@ -65,7 +66,7 @@ func (s *source) close() {
 // open opens the next log.
 func (s *source) open() error {
 	path := s.paths[0]
-	s.paths = s.paths[1:]
+	s.path, s.paths = path, s.paths[1:]
 	s.read.from = s.stdin
 	if path != "-" {
 		file, err := os.Open(path)
@@ -108,7 +109,7 @@ func (s *source) next() (line []byte, first bool, err error) {
 			s.lines = nil
 			continue
 		case err != nil && err != io.EOF:
-			return nil, false, err
+			return nil, false, fmt.Errorf("%s: %w", s.path, err)
 		}
 		line = bytes.TrimSuffix(line, []byte("\n"))
 		return bytes.TrimSuffix(line, []byte("\r")), first, nil

@@ -16,7 +16,7 @@ func (o *Report) WriteText(to io.Writer) error {
 		fmt.Fprintf(&out, "; %d could not be read, the first on %s", o.Unread, o.FirstUnread)
 	}
 	if o.Backwards > 0 {
-		fmt.Fprintf(&out, "\n          %d lines have a time before that of an earlier line, by %s at most; they were decided at the later time", o.Backwards, time.Duration(o.FurthestBack))
+		fmt.Fprintf(&out, "\n          %d lines have a time before that of an earlier line, by %s at most; they were decided at the later time: name the oldest log first", o.Backwards, time.Duration(o.FurthestBack))
 	}
 	fmt.Fprintf(&out, "\nmemory    %s for this replay\n", bytesText(o.Memory))
 	for i := range o.Limits {
