@@ -49,6 +49,20 @@ func TestUnitsCommands(t *testing.T) {
 	}
 }
 
+// systemd starts a server again for as long as it takes, as one whose machine's clock or disk is not ready yet. Go's panics have the exit code of wrong
+// settings, so no code may prevent that.
+func TestUnitStartsAgain(t *testing.T) {
+	text := read(t, "packaging/systemd/stint.service")
+	for _, want := range []string{"StartLimitIntervalSec=0", "Restart=on-failure"} {
+		if !strings.Contains(text, "\n"+want+"\n") {
+			t.Errorf("the unit has no %s", want)
+		}
+	}
+	if strings.Contains(text, "RestartPreventExitStatus") {
+		t.Error("a server that panicked would not start again")
+	}
+}
+
 // units are those of the server and of backups, with paths of this test.
 type units struct {
 	commands, backup map[string]string
