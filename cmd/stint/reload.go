@@ -19,24 +19,26 @@ const certificatesEvery = 10 * time.Second
 func reloadCertificates(s *server.Server, cfg *config.Config, signals <-chan os.Signal, log *slog.Logger) (stop func()) {
 	end := make(chan struct{})
 	files := watchFiles(cfg.TLSCert, cfg.TLSKey, cfg.TLSClientCA)
-	go reloadLoop(files, signals, end, log, func() {
+	go reloadLoop(files, signals, end, log, func() error {
 		if cfg.TLSCert == "" {
 			log.Info("nothing to reload: there is no --tls-cert. Settings change by CONFIG SET, users by ACL LOAD")
-			return
+			return nil
 		}
 		if err := s.ReloadTLS(); err != nil {
-			log.Error("could not reload the certificates; the old ones stay in use", "error", err)
-			return
+			return err
 		}
 		log.Info("reloaded the certificates")
+		return nil
 	})
 	return func() { close(end) }
 }
 
-// reloadLoop calls reload after each SIGHUP and each change of the files, until end is closed.
-func reloadLoop(files *watchedFiles, signals <-chan os.Signal, end <-chan struct{}, log *slog.Logger, reload func()) {
+// reloadLoop calls reload after each SIGHUP and each change of the files, until end is closed. One that fails is tried again: that a file may be read
+// now is no change of it.
+func reloadLoop(files *watchedFiles, signals <-chan os.Signal, end <-chan struct{}, log *slog.Logger, reload func() error) {
 	look := time.NewTicker(certificatesEvery)
 	defer look.Stop()
+	failure := "" // of the last reload, and logged
 	for {
 		select {
 		case <-end:
@@ -47,11 +49,21 @@ func reloadLoop(files *watchedFiles, signals <-chan os.Signal, end <-chan struct
 				continue
 			}
 			files.changed()
-			reload()
+			failure = ""
 		case <-look.C:
-			if files.changed() {
-				reload()
+			switch {
+			case files.changed():
+				failure = ""
+			case failure == "":
+				continue
 			}
+		}
+		switch err := reload(); {
+		case err == nil:
+			failure = ""
+		case err.Error() != failure:
+			failure = err.Error()
+			log.Error("could not reload the certificates; the old ones stay in use", "error", err)
 		}
 	}
 }

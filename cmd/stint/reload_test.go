@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -34,7 +35,14 @@ func TestReloadCertificates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hangUp, end := make(chan os.Signal, 1), make(chan struct{})
 		var reloads atomic.Int64
-		go reloadLoop(watchFiles(filepath.Join(dir, "data", "tls.crt"), ""), hangUp, end, slog.New(slog.DiscardHandler), func() { reloads.Add(1) })
+		var fails atomic.Bool
+		var log strings.Builder
+		go reloadLoop(watchFiles(filepath.Join(dir, "data", "tls.crt"), ""), hangUp, end, slog.New(slog.NewTextHandler(&log, nil)), func() error {
+			if reloads.Add(1); fails.Load() {
+				return os.ErrPermission
+			}
+			return nil
+		})
 		step := func(name string, want int64, do func()) {
 			t.Helper()
 			do()
@@ -52,6 +60,14 @@ func TestReloadCertificates(t *testing.T) {
 		step("SIGHUP", 4, func() { hangUp <- syscall.SIGHUP })
 		step("another signal", 4, func() { hangUp <- syscall.SIGUSR1 })
 		step("changed and SIGHUP", 5, func() { write("4", "the fourth one"); hangUp <- syscall.SIGHUP; synctest.Wait() })
+		step("replaced by one that may not be read", 6, func() { fails.Store(true); write("5", "the fifth one") })
+		step("still so", 7, func() {})
+		step("permitted, which changes no time", 8, func() { fails.Store(false) })
+		step("unchanged since", 8, func() {})
 		close(end)
+		synctest.Wait()
+		if got := strings.Count(log.String(), "could not reload"); got != 1 {
+			t.Errorf("the log has %d errors:\n%s", got, &log)
+		}
 	})
 }

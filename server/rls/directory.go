@@ -17,13 +17,15 @@ const (
 // Directory is a directory with files of rules, NAME.yaml or NAME.yml, one domain in each.
 type Directory struct {
 	*InUse
-	path string
-	seen string // the files as they were when they were read last
+	path   string
+	read   func(path string) ([]byte, error)
+	seen   string // the files as they were when they were read last
+	unread string // the error of the last look, if a file could not be read
 }
 
 // Open reads a directory. A mistake in a file is an error.
 func Open(path string) (*Directory, error) {
-	d := &Directory{InUse: new(InUse), path: path}
+	d := &Directory{InUse: new(InUse), path: path, read: os.ReadFile}
 	_, err := d.Reload()
 	return d, err
 }
@@ -49,16 +51,27 @@ func (d *Directory) Reload() (changed bool, err error) {
 	}
 	rules := &Rules{}
 	for _, name := range names {
-		text, err := os.ReadFile(filepath.Join(d.path, name))
+		text, err := d.read(filepath.Join(d.path, name))
 		if err != nil {
-			return false, fmt.Errorf("the rules cannot be read: %w", err)
+			return false, d.retry(fmt.Errorf("the rules cannot be read: %w", err))
 		}
 		if err := rules.Add(name, text); err != nil {
 			return false, err
 		}
 	}
+	d.unread = ""
 	d.Replace(rules)
 	return true, nil
+}
+
+// retry has the files read again at the next call, because a file may become readable without a change. It returns the error unless the last call did.
+func (d *Directory) retry(err error) error {
+	before := d.unread
+	d.seen, d.unread = "", err.Error()
+	if before == d.unread {
+		return nil
+	}
+	return err
 }
 
 // list returns the names of the files in alphabetical order, and a text that differs when they do.

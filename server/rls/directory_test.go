@@ -49,6 +49,15 @@ func TestReload(t *testing.T) {
 	expect(2, false, "")
 	write("b.yml", "domain: c\n")
 	expect(2, true, "")
+	write("b.yml", "domain: d\n")
+	d.read = func(name string) ([]byte, error) {
+		return nil, &os.PathError{Op: "open", Path: name, Err: os.ErrPermission}
+	}
+	expect(2, false, "the rules cannot be read: open "+filepath.Join(path, "a.yaml")+": permission denied")
+	expect(2, false, "")
+	d.read = os.ReadFile // now it is permitted, which does not change the file's time
+	expect(2, true, "")
+	expect(2, false, "")
 	if err := os.Remove(filepath.Join(path, "a.yaml")); err != nil {
 		t.Fatal(err)
 	}
