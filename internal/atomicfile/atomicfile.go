@@ -11,6 +11,8 @@ import (
 // TempSuffix ends the name of a file that is not complete. A crash may leave one behind; it can be removed.
 const TempSuffix = ".tmp"
 
+var errNoFile = errors.New("it is not a regular file")
+
 // Write makes a file hold content, durably, and readable by the server's own account only. After an error the file is as it
 // was, unless only making the new name durable failed.
 func Write(path string, content []byte) error {
@@ -31,8 +33,15 @@ type File struct {
 	path string
 }
 
-// Create begins the new content of the file at path, which stays as it is until Commit. Either Commit or Abort ends it.
+// Create begins the new content of the file at path, or of the one that a symbolic link there names, which stays as it is until Commit. Either Commit
+// or Abort ends it.
 func Create(path string) (*File, error) {
+	if file, err := filepath.EvalSymlinks(path); err == nil {
+		path = file
+	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, &os.PathError{Op: "write", Path: path, Err: errNoFile}
+	}
 	temp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*"+TempSuffix) // 0600
 	if err != nil {
 		return nil, err

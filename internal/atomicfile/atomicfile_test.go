@@ -3,9 +3,11 @@ package atomicfile
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/stintdb/stint/internal/testserver"
@@ -134,5 +136,45 @@ func TestCannotBeReplaced(t *testing.T) {
 	holds(t, dir, "users.acl")
 	if err := Write(filepath.Join(dir, "missing", "users.acl"), []byte("x")); err == nil {
 		t.Error("written into a directory that is not there")
+	}
+}
+
+// A symbolic link stays, and the file it names has the new content: it may be in a volume that outlives the link's directory.
+func TestSymbolicLink(t *testing.T) {
+	dir := t.TempDir()
+	file, link := filepath.Join(dir, "volume", "users.acl"), filepath.Join(dir, "users.acl")
+	if err := os.Mkdir(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join("volume", "users.acl"), link); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(link, []byte("new")); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(file); err != nil || string(got) != "new" {
+		t.Errorf("%q, %v", got, err)
+	}
+	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link is %v, %v", info, err)
+	}
+}
+
+// What is no file, such as /dev/null, is not replaced by one.
+func TestNoRegularFile(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{pipe, filepath.Dir(pipe)} {
+		if err := Write(path, nil); !errors.Is(err, errNoFile) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	if info, err := os.Lstat(pipe); err != nil || info.Mode()&os.ModeNamedPipe == 0 {
+		t.Errorf("the pipe is %v, %v", info, err)
 	}
 }
