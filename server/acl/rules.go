@@ -30,9 +30,23 @@ var (
 	errTooMany       = errors.New("More than can be kept of one user: 64 passwords, 256 patterns of keys and of channels, 1024 rules about commands")
 	errTooLong       = errors.New("A password may have 16384 bytes, a pattern of keys or channels 1024")
 	errCap           = fmt.Errorf("A cap must be an integer between 1 and %d, or 0 for none", int64(maxCap))
+	errAllKeys       = errors.New("Adding a pattern after the * pattern (or the 'allkeys' flag) is not valid and does not have any effect. Try 'resetkeys' to start with an empty list of patterns")
+	errAllChannels   = errors.New("Adding a pattern after the * pattern (or the 'allchannels' flag) is not valid and does not have any effect. Try 'resetchannels' to start with an empty list of channels")
 	errSelector      = errors.New("Selectors are not supported; give the user one set of commands and keys")
 	errKeyCapPattern = errors.New("max-keys counts the keys that begin as the user's key patterns do, so these must be texts that end in one *, such as ~tenant7:*")
 )
+
+// narrows refuses a pattern for a user that has all keys or channels: whoever sets it means fewer. Files may have it, since earlier versions wrote it.
+func (r *rights) narrows(rule string) error {
+	switch all := (pattern{"*", true, true}); {
+	case rule == "" || rule == "~*" || rule == "&*":
+	case (rule[0] == '~' || rule[0] == '%') && slices.Contains(r.patterns, all):
+		return errAllKeys
+	case rule[0] == '&' && slices.Contains(r.channels, "*"):
+		return errAllChannels
+	}
+	return nil
+}
 
 // apply changes r as one rule says. The syntax is that of Redis's ACL SETUSER; max-keys=N and max-rate=N are our own.
 func (r *rights) apply(rule string) error {

@@ -109,7 +109,11 @@ func (u *Users) Set(name string, rules []string) error {
 		return command.ErrTooManyUsers.With(MaxUsers)
 	}
 	for _, rule := range rules {
-		if err := next.apply(rule); err != nil {
+		err := next.narrows(rule)
+		if err == nil {
+			err = next.apply(rule)
+		}
+		if err != nil {
 			return command.ErrACLRule.With(truncate(redact(rule)), err)
 		}
 	}

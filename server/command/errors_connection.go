@@ -123,7 +123,7 @@ var (
 		"")
 	errGenPassBits = userErrors.Add("ERR ACL GENPASS argument must be the number of bits for the output password, a positive number up to %d",
 		"Leave it out for 256 bits.")
-	ErrNoACLFile = userErrors.Add("ERR This Stint instance is not configured to use an ACL file. Start it with --acl-file PATH, or keep users in the settings.",
+	ErrNoACLFile = userErrors.Add("ERR This Stint instance is not configured to use an ACL file. Start it with --acl-file PATH; without, users last until the server ends.",
 		"")
 	ErrACLLoad = userErrors.Add("ERR %w; the users stay as they were",
 		"The file cannot be read, or a line in it is wrong.")
