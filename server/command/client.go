@@ -142,9 +142,9 @@ func runClientList(s Session, w *resp.Writer, args [][]byte) {
 	if len(args) > 2 {
 		switch {
 		case isWord(args[2], "TYPE") && len(args) == 4:
-			kind := strings.ToLower(string(args[3]))
-			if kind != "normal" && kind != "master" && kind != "replica" && kind != "slave" && kind != "pubsub" {
-				w.Error(errClientType.With(truncate(args[3], 64)).Error())
+			kind, err := clientType(args[3])
+			if err != nil {
+				w.Error(err.Error())
 				return
 			}
 			match = func(c ClientInfo) bool { return c.kind() == kind }
@@ -179,6 +179,15 @@ func runClientList(s Session, w *resp.Writer, args [][]byte) {
 	})
 }
 
+// clientType is a type of connections by the word for it.
+func clientType(word []byte) (string, error) {
+	switch kind := strings.ToLower(string(word)); kind {
+	case "normal", "master", "replica", "slave", "pubsub":
+		return kind, nil
+	}
+	return "", errClientType.With(truncate(word, 64))
+}
+
 // linesAtOnce is how many lines of CLIENT LIST are rendered on the event loop; ten thousand would take 80 ms.
 const linesAtOnce = 500
 
@@ -193,7 +202,7 @@ func runClientKill(s Session, w *resp.Writer, args [][]byte) {
 		w.Status("OK")
 		return
 	}
-	match, err := killFilter(s.ID(), args[2:])
+	match, err := killFilter(s, args[2:])
 	if err != nil {
 		w.Error(err.Error())
 		return
@@ -218,16 +227,19 @@ func runClientUnblock(s Session, w *resp.Writer, args [][]byte) {
 	}
 }
 
-func killFilter(self int64, words [][]byte) (func(ClientInfo) bool, error) {
+func killFilter(s Session, words [][]byte) (func(ClientInfo) bool, error) {
 	var tests []func(ClientInfo) bool
-	skipMe := true
+	self, skipMe := s.ID(), true
 	if len(words)%2 != 0 {
 		return nil, ErrSyntax
 	}
 	for ; len(words) > 0; words = words[2:] {
 		value := string(words[1])
 		switch number, numErr := strconv.ParseInt(value, 10, 64); {
-		case isWord(words[0], "ID") && numErr == nil:
+		case isWord(words[0], "ID"):
+			if numErr != nil || number < 1 {
+				return nil, errKillID
+			}
 			tests = append(tests, func(c ClientInfo) bool { return c.ID == number })
 		case isWord(words[0], "MAXAGE") && numErr == nil:
 			tests = append(tests, func(c ClientInfo) bool { return c.AgeSec >= number })
@@ -236,9 +248,16 @@ func killFilter(self int64, words [][]byte) (func(ClientInfo) bool, error) {
 		case isWord(words[0], "LADDR"):
 			tests = append(tests, func(c ClientInfo) bool { return c.LocalAddr == value })
 		case isWord(words[0], "USER"):
+			if _, known := s.Server().Users().Describe(value); !known {
+				return nil, errKillUser.With(truncate(words[1], 64))
+			}
 			tests = append(tests, func(c ClientInfo) bool { return c.User == value })
 		case isWord(words[0], "TYPE"):
-			tests = append(tests, func(c ClientInfo) bool { return strings.EqualFold(value, c.kind()) })
+			kind, err := clientType(words[1])
+			if err != nil {
+				return nil, err
+			}
+			tests = append(tests, func(c ClientInfo) bool { return c.kind() == kind })
 		case isWord(words[0], "SKIPME") && (strings.EqualFold(value, "yes") || strings.EqualFold(value, "no")):
 			skipMe = strings.EqualFold(value, "yes")
 		default:

@@ -61,6 +61,10 @@ var (
 		"")
 	errClientID = connectionErrors.Add("ERR Invalid client ID",
 		"")
+	errKillID = connectionErrors.Add("ERR client-id should be greater than 0",
+		"")
+	errKillUser = connectionErrors.Add("ERR No such user '%s'",
+		"")
 	errClientType = connectionErrors.Add("ERR Unknown client type '%s'",
 		"The types are normal, master, replica and pubsub.")
 	errClientAttribute = connectionErrors.Add("ERR Unrecognized option '%s'",
