@@ -120,13 +120,13 @@ func runBackgroundSave(s Session, w *resp.Writer, args [][]byte) {
 }
 
 func runShutdown(s Session, w *resp.Writer, args [][]byte) {
-	now, noSave := false, false
+	now, save, noSave := false, false, false
 	for _, a := range args[1:] {
-		if !isWord(a, "SAVE") && !isWord(a, "NOSAVE") && !isWord(a, "NOW") && !isWord(a, "FORCE") {
+		now, save, noSave = now || isWord(a, "NOW"), save || isWord(a, "SAVE"), noSave || isWord(a, "NOSAVE")
+		if save && noSave || !isWord(a, "SAVE") && !isWord(a, "NOSAVE") && !isWord(a, "NOW") && !isWord(a, "FORCE") {
 			w.Error(ErrSyntax.Error())
 			return
 		}
-		now, noSave = now || isWord(a, "NOW"), noSave || isWord(a, "NOSAVE")
 	}
 	s.CloseAfterReply()
 	s.Server().Shutdown(now, noSave)
