@@ -15,7 +15,7 @@ var adminSettings = []Setting{
 	{
 		Name: "admin-token", Group: groupOperators, Placeholder: "TOKEN",
 		Help:  "Token that HTTP requests at --admin must send (Authorization: Bearer), except to /healthz, /readyz and the page without its data.",
-		value: func(c *Config) Value { return &secret{&c.AdminToken} },
+		value: func(c *Config) Value { return &headerSecret{secret{&c.AdminToken}} },
 	},
 	{
 		Name: "admin-tls", Group: groupOperators, Placeholder: "YES",

@@ -55,6 +55,20 @@ func (v *joinSecret) Set(text string) error {
 	return nil
 }
 
+// headerSecret is a secret that clients send in a field of HTTP, which has no line ends: one from echo, in a secret of Kubernetes, would let nobody in.
+type headerSecret struct{ secret }
+
+func (v *headerSecret) Allowed() string {
+	return "a password without line ends (echo -n writes none), or # and 64 hexadecimal digits in lower case"
+}
+
+func (v *headerSecret) Set(text string) error {
+	if strings.ContainsAny(text, "\r\n") {
+		return must(v.Allowed())
+	}
+	return v.secret.Set(text)
+}
+
 // JoinSecret is the hash of the secret of --cluster-secret, nil if there is none.
 func (c *Config) JoinSecret() *[sha256.Size]byte { return hashOf(c.ClusterSecret) }
 

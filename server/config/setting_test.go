@@ -129,7 +129,7 @@ var settingCases = []struct {
 	{"upstream-timeout", map[string]string{"10ms": "10ms", "1": "1s", "1m": "1m"}, []string{"0", "9ms", "61s", ""}},
 	{"admin-token", map[string]string{"": "", "secret": "#2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b",
 		"#2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b": "#2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b"},
-		[]string{"#", "#2bb8", "#2BB80D537B1DA3E38BD30361AA855686BDE0EACD7162FEF6A25FE97BF527A25B"}},
+		[]string{"#", "#2bb8", "#2BB80D537B1DA3E38BD30361AA855686BDE0EACD7162FEF6A25FE97BF527A25B", "secret\r\n"}},
 	{"admin-tls", map[string]string{"yes": "yes", "no": "no"}, []string{"", "maybe"}},
 	{"pprof", map[string]string{"yes": "yes", "off": "no"}, []string{"", "maybe"}},
 	{"top-keys", map[string]string{"plain": "plain", "Hashed": "hashed", "off": "off"}, []string{"", "none", "on"}},
