@@ -31,12 +31,13 @@ var ErrMayNotBackUp = errors.New("a backup has every key: it needs a user with +
 // that was rejected unchecked.
 func (s *Server) AuthorizeBackup(ctx context.Context, address, authorization string) error {
 	user := s.env.Users.Default()
-	name, password, _ := strings.Cut(strings.TrimPrefix(authorization, "Bearer "), ":")
+	scheme, token, _ := strings.Cut(authorization, " ")
+	name, password, _ := strings.Cut(token, ":")
 	switch {
 	case authorization != "":
 		err := s.TryLogin(ctx, address, func() (right bool) {
 			user, right = s.env.Users.Authenticate(name, []byte(password))
-			return right
+			return right && strings.EqualFold(scheme, "Bearer")
 		})
 		if err != nil {
 			return err

@@ -59,7 +59,7 @@ func TestToken(t *testing.T) {
 		"/healthz": true, "/readyz": true, "/": true, "/app.js": true,
 		"/metrics": false, "/api/overview": false, "/api/policies": false, "/api/key?key=a": false, "/debug/pprof/": false, "/debug/pprof/heap": false,
 	} {
-		for token, want := range map[string]int{"": 401, "Bearer wrong": 401, "Bearer ": 401, "secret": 401, "Bearer secret": 200} {
+		for token, want := range map[string]int{"": 401, "Bearer wrong": 401, "Bearer ": 401, "secret": 401, "Basic secret": 401, "Bearer secret": 200, "bearer secret": 200} {
 			if open {
 				want = 200
 			}

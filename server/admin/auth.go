@@ -71,8 +71,8 @@ func (a *Admin) secured(next http.HandlerFunc) http.HandlerFunc {
 			fail(w, http.StatusServiceUnavailable, starting)
 			return
 		}
-		token, given := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		if !given {
+		scheme, token, given := strings.Cut(r.Header.Get("Authorization"), " ")
+		if !given || !strings.EqualFold(scheme, "Bearer") {
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			fail(w, http.StatusUnauthorized, "send the token: Authorization: Bearer TOKEN")
 			return
