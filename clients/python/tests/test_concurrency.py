@@ -7,6 +7,7 @@ import os
 import threading
 import time
 
+import anyio
 import pytest
 
 import stint
@@ -237,6 +238,31 @@ def test_wait_ends_when_the_token_is_there(shared_server: Server) -> None:
         async with stint.AsyncLimiter(shared_server.url, stint.fail_closed(), timeout=PATIENT) as limiter:
             for _ in range(3):
                 assert await limiter.wait(f"{NAME}:wait", stint.per(1, 0.05).burst(1))
+
+    asyncio.run(main())
+
+
+def test_tokens_go_back_from_a_scope_of_anyio_which_cancels_every_await(shared_server: Server) -> None:
+    day, hour = stint.window(10, "1d"), stint.per(1, 3600).burst(1)
+
+    async def main() -> None:
+        async with stint.AsyncLimiter(shared_server.url, stint.fail_closed(), timeout=PATIENT) as limiter:
+            request = stint.Request(6, id=f"{NAME}:scope", remember=60)
+            with anyio.CancelScope() as scope:
+                async with limiter.reserving([stint.on(f"{NAME}:scope-block", day)], request=request) as reserved:
+                    assert reserved.allowed
+                    scope.cancel()
+                    await anyio.sleep_forever()
+            assert await limiter.allow(f"{NAME}:scope-block", day, 10)
+
+            key = f"{NAME}:scope-wait"
+            await limiter.wait(key, hour)
+            async with anyio.create_task_group() as group:
+                group.start_soon(limiter.wait, key, hour)
+                while (await limiter.peek(key, hour)).retry_after < 3601:  # the second token is taken
+                    await asyncio.sleep(0.005)
+                group.cancel_scope.cancel()
+            assert (await limiter.peek(key, hour)).retry_after < 3601
 
     asyncio.run(main())
 

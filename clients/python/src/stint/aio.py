@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any
 
 from . import asks
-from .aiolink import AsyncLink
+from .aiolink import AsyncLink, to_the_end
 from .asks import Ask, Key, Keyed, Request
 from .base import DEFAULT_COOL_DOWN, DEFAULT_FAILURES, DEFAULT_TIMEOUT, Base, Decision, Settings, request_of
 from .breaker import Breaker
@@ -155,7 +155,7 @@ class AsyncLimiter(Base):
     async def _finish(self, reserved: Reserved, ask: Ask) -> None:
         """Settle. A server that is gone is no error of the block, which has done its work."""
         try:
-            reserved.end(parse_charges(await self._ask(ask)))
+            reserved.end(parse_charges(await to_the_end(self._ask(ask))))
         except StintError as error:
             reserved.error = error
 
@@ -177,14 +177,14 @@ class AsyncLimiter(Base):
         result = await self._acquire(asks.acquire("reserve", key, chosen, n, *how_to_reserve(chosen, max_wait)))
         late = after_queue(chosen, result, max_wait)
         if late is not None:
-            await self.refund(key, n)
+            await to_the_end(self.refund(key, n))
             result = late
         return Reservation(result, key)
 
     async def cancel_reservation(self, reservation: Reservation) -> None:
         """Give the tokens back, unless the time to act has come."""
         if reservation.is_refundable():
-            await self.refund(reservation.key, reservation.result.granted)
+            await to_the_end(self.refund(reservation.key, reservation.result.granted))
 
     async def wait(self, key: Key, limit: Limit | str, n: int = 1, *, max_wait: float = LONGEST_WAIT) -> Result:
         """Wait until n tokens are there and take them. Raise an error at once if that takes longer than max_wait."""

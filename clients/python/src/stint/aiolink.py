@@ -329,6 +329,19 @@ class AsyncLink:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
+async def to_the_end(work: Coroutine[Any, Any, T]) -> T:
+    """Await what gives tokens back, also while the task is cancelled, which anyio does anew at each await."""
+    task, cancelled = asyncio.ensure_future(work), None
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
+    return task.result()
+
+
 def runner() -> object:
     """Return what runs background work here: the event loop."""
     return asyncio.get_running_loop()

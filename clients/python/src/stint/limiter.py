@@ -18,7 +18,7 @@ from .errors import StintError
 from .first import DEFAULT_CONNECT_TIMEOUT, FirstCalls
 from .keys import short_key
 from .limits import Limit, holder_name
-from .link import Link
+from .link import Link, to_the_end
 from .nodes import Nodes, Where
 from .policy import Policy, must_be_policy
 from .reports import DEFAULT_REPORT, Member, Pace, ReportOptions, ask_report, parse_members, parse_pace
@@ -149,7 +149,7 @@ class Limiter(Base):
     def _finish(self, reserved: Reserved, ask: Ask) -> None:
         """Settle. A server that is gone is no error of the block, which has done its work."""
         try:
-            reserved.end(parse_charges(self._ask(ask)))
+            reserved.end(parse_charges(to_the_end(self._ask(ask))))
         except StintError as error:
             reserved.error = error
 
@@ -171,14 +171,14 @@ class Limiter(Base):
         result = self._acquire(asks.acquire("reserve", key, chosen, n, *how_to_reserve(chosen, max_wait)))
         late = after_queue(chosen, result, max_wait)
         if late is not None:
-            self.refund(key, n)
+            to_the_end(self.refund(key, n))
             result = late
         return Reservation(result, key)
 
     def cancel_reservation(self, reservation: Reservation) -> None:
         """Give the tokens back, unless the time to act has come."""
         if reservation.is_refundable():
-            self.refund(reservation.key, reservation.result.granted)
+            to_the_end(self.refund(reservation.key, reservation.result.granted))
 
     def wait(self, key: Key, limit: Limit | str, n: int = 1, *, max_wait: float = LONGEST_WAIT) -> Result:
         """Wait until n tokens are there and take them. Raise an error at once if that takes longer than max_wait."""

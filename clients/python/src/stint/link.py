@@ -277,6 +277,11 @@ def connect_failure(error: Exception) -> StintError:
     return UnavailableError(f"{text or type(error).__name__}; not sent")
 
 
+def to_the_end(done: T) -> T:
+    """Return what was done: calls of threads are not cancelled."""
+    return done
+
+
 def runner() -> object:
     """Return what runs background work here: threads."""
     return threading
