@@ -15,8 +15,8 @@ import (
 const maxNodes = 32
 
 // nodes sends to one of several addresses, always the same while it answers. It goes on to the next when a connection
-// fails, when a reply is overdue, and when a node replies that it cannot serve; it follows a MOVED reply to the node it
-// names.
+// fails, when a reply is overdue, and when a node replies that it cannot serve; it follows MOVED replies to the nodes they
+// name.
 type nodes struct {
 	timeout time.Duration // after which a reply is overdue
 	connect func(address string) *redis.Client
@@ -41,15 +41,10 @@ func (n *nodes) send(ctx context.Context, commands []redis.Cmder) {
 		overdue := time.AfterFunc(n.timeout, func() { n.leave(client) })
 		sendThrough(ctx, client, commands)
 		overdue.Stop()
-		redirected, target := moved(commands)
+		redirected := moved(commands)
 		switch {
-		case target != "":
-			if client := n.turnTo(target); client != nil {
-				for _, command := range redirected {
-					command.SetErr(nil)
-				}
-				sendThrough(ctx, client, redirected)
-			}
+		case len(redirected) > 0:
+			n.follow(ctx, redirected)
 			return
 		case unreachable(commands):
 			n.leave(client) // nothing was sent: try the next
@@ -60,6 +55,22 @@ func (n *nodes) send(ctx context.Context, commands []redis.Cmder) {
 			return
 		}
 	}
+}
+
+// follow sends commands again to the nodes that replies have named: with groups, each key has its own leader.
+func (n *nodes) follow(ctx context.Context, redirected map[string][]redis.Cmder) {
+	var all sync.WaitGroup
+	for target, commands := range redirected {
+		client := n.turnTo(target)
+		if client == nil {
+			continue
+		}
+		for _, command := range commands {
+			command.SetErr(nil)
+		}
+		all.Go(func() { sendThrough(ctx, client, commands) })
+	}
+	all.Wait()
 }
 
 func (n *nodes) count() int {
@@ -112,14 +123,17 @@ func (n *nodes) close() error {
 	return errors.Join(errs...)
 }
 
-// moved returns the commands that were answered MOVED, and where to.
-func moved(commands []redis.Cmder) (redirected []redis.Cmder, target string) {
+// moved returns the commands that were answered MOVED, by where to; nil if there are none.
+func moved(commands []redis.Cmder) (redirected map[string][]redis.Cmder) {
 	for _, command := range commands {
 		if words := strings.Fields(replyError(command)); len(words) == 3 && words[0] == "MOVED" {
-			redirected, target = append(redirected, command), words[2]
+			if redirected == nil {
+				redirected = map[string][]redis.Cmder{}
+			}
+			redirected[words[2]] = append(redirected[words[2]], command)
 		}
 	}
-	return redirected, target
+	return redirected
 }
 
 // cannotServe reports that this node could not serve the request and another may.
