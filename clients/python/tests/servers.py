@@ -92,6 +92,7 @@ class Scripted:
     def __init__(self) -> None:
         self.reply: Callable[[list[bytes]], bytes] = lambda words: b"+OK"
         self.commands: list[list[bytes]] = []
+        self.connections = 0
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"redis://127.0.0.1:{self._listener.getsockname()[1]}"
         threading.Thread(target=self._accept, daemon=True).start()
@@ -102,6 +103,7 @@ class Scripted:
                 connection, _ = self._listener.accept()
             except OSError:
                 return
+            self.connections += 1
             threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
     def _serve(self, connection: socket.socket) -> None:

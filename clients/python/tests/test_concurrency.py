@@ -6,11 +6,14 @@ import asyncio
 import os
 import threading
 import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import anyio
 import pytest
 
 import stint
+from stint.link import MAX_CONNECTIONS, _Connection
 
 from .servers import Scripted, Server, fork
 
@@ -231,6 +234,62 @@ def test_moved_is_followed(scripted: Scripted, shared_server: Server) -> None:
             return await limiter.allow(f"{NAME}:moved", "5/day")
 
     assert asyncio.run(main()).remaining == 3
+
+
+@pytest.fixture
+def leaders() -> Iterator[list[Scripted]]:
+    """Two nodes: one leads the keys "0" and the other the keys "1", as groups of a cluster do."""
+    nodes = [Scripted(), Scripted()]
+    for own, node in enumerate(nodes):
+
+        def reply(words: list[bytes], own: int = own) -> bytes:
+            leader = int(words[1])
+            moved = f"-MOVED 7 {nodes[leader].url.removeprefix('redis://')}"
+            return b"*5\r\n:1\r\n:5\r\n:4\r\n:0\r\n:0" if leader == own else moved.encode()
+
+        node.reply = reply
+    yield nodes
+    for node in nodes:
+        node.close()
+
+
+def test_threads_reach_each_of_several_leaders(leaders: list[Scripted]) -> None:
+    limiter = stint.Limiter(leaders[0].url, stint.fail_closed(), timeout=PATIENT)
+    with limiter, ThreadPoolExecutor(8) as threads:
+        results = list(threads.map(lambda i: limiter.allow(str(i % 2), "5/s"), range(200)))
+    assert [result.cause for result in results if not result] == []
+    assert all(node.connections <= 16 for node in leaders)
+
+
+def test_idle_connections_to_one_leader_leave_room_for_another(leaders: list[Scripted]) -> None:
+    with stint.Limiter(leaders[0].url, stint.fail_closed(), timeout=PATIENT) as limiter:
+        link = limiter._link
+        link._idle = [_Connection(link._nodes.current(), PATIENT) for _ in range(MAX_CONNECTIONS)]
+        link._open = MAX_CONNECTIONS
+        assert limiter.allow("1", "5/s")
+        assert link._open == MAX_CONNECTIONS
+
+
+def test_tasks_reach_each_of_several_leaders(leaders: list[Scripted]) -> None:
+    async def main() -> list[stint.Result]:
+        async with stint.AsyncLimiter(leaders[0].url, stint.fail_closed(), timeout=PATIENT) as limiter:
+            results = [await limiter.allow(str(i % 2), "5/s") for i in range(20)]
+            return results + await asyncio.gather(*(limiter.allow(str(i % 2), "5/s") for i in range(100)))
+
+    assert [result.cause for result in asyncio.run(main()) if not result] == []
+    assert [node.connections for node in leaders] == [1, 1]
+
+
+def test_many_replies_of_a_node_that_cannot_serve_leave_it_once(scripted: Scripted, shared_server: Server) -> None:
+    scripted.reply = lambda words: b"-CLUSTERDOWN no leader"
+
+    async def main() -> stint.Result:
+        both = [scripted.url, shared_server.url]
+        async with stint.AsyncLimiter(both, stint.fail_closed(), timeout=PATIENT) as limiter:
+            await asyncio.gather(*(limiter.allow(f"{NAME}:once", "5/day") for _ in range(2)))
+            return await limiter.allow(f"{NAME}:once", "5/day")
+
+    assert asyncio.run(main()).source is stint.Source.SERVER
 
 
 def test_wait_ends_when_the_token_is_there(shared_server: Server) -> None:

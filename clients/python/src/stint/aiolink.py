@@ -1,4 +1,4 @@
-"""A connection for the tasks of an event loop, with a deadline for every call."""
+"""Connections for the tasks of an event loop, with a deadline for every call."""
 
 from __future__ import annotations
 
@@ -98,8 +98,29 @@ class _Stream:
             self._writer.transport.abort()
 
 
+class _Line:
+    """A node's connection, and the commands that are to be sent over it."""
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+        self.queued: deque[_Call] = deque()
+        self.stream: _Stream | None = None
+        self.runner: asyncio.Task[None] | None = None
+        self.flushing = False
+
+    def flush(self) -> None:
+        """Send the queued commands, once there is a connection."""
+        self.flushing = False
+        if self.stream is not None and self.queued:
+            self.stream.write(self.queued)
+
+    def without_reply(self) -> int:
+        """Return the number of commands that are queued or in flight."""
+        return len(self.queued) + (len(self.stream.in_flight) if self.stream else 0)
+
+
 class AsyncLink:
-    """Sends commands to one of several nodes, over one connection. It may be used in one event loop after another."""
+    """Sends commands to nodes, over one connection to each. It may be used in one event loop after another."""
 
     def __init__(self, nodes: Nodes, breaker: Breaker, first: FirstCalls, timeout: float) -> None:
         self.breaker = breaker
@@ -114,15 +135,12 @@ class AsyncLink:
 
     def _forget(self) -> None:
         self._first.begin()
-        self._queued: deque[_Call] = deque()
-        self._stream: _Stream | None = None
-        self._runner: asyncio.Task[None] | None = None
+        self._lines: dict[Node, _Line] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._flushing = False
 
     def after_fork(self) -> None:
         """Leave the parent's connection to it. Closing it here would take it out of the parent's event loop."""
-        _inherited.append((self._stream, self._tasks))
+        _inherited.append((self._lines, self._tasks))
         self.breaker.after_fork()
         self._nodes.after_fork()
         self._sleepers = set()
@@ -131,8 +149,7 @@ class AsyncLink:
 
     def _enter(self, loop: asyncio.AbstractEventLoop) -> None:
         """Begin to work in another event loop. What belongs to the one before cannot be used any more."""
-        if self._stream is not None:
-            self._stream.abort()
+        self._abort()
         self._forget()
         self._loop = loop
         if self.breaker.open:  # its probe belonged to the other loop
@@ -151,9 +168,8 @@ class AsyncLink:
         within = self._first.within(timeout)
         try:
             reply = await self._exchange(loop, packed, within)
-            if isinstance(reply, ServerError) and self._nodes.redirect(str(reply)):
-                self._reconnect()
-                reply = await self._exchange(loop, packed, begun + within - time.monotonic())
+            if isinstance(reply, ServerError) and (leader := self._nodes.redirect(str(reply))):
+                reply = await self._exchange(loop, packed, begun + within - time.monotonic(), leader)
         except UnavailableError as error:
             counts = not isinstance(error, ReplyTimeoutError) or timeout >= self._timeout
             if (
@@ -170,104 +186,118 @@ class AsyncLink:
             raise from_reply(reply)
         return reply
 
-    async def _exchange(self, loop: asyncio.AbstractEventLoop, packed: bytes, timeout: float) -> Any:
-        stream = self._stream
-        if len(self._queued) + (len(stream.in_flight) if stream else 0) >= MAX_QUEUED:
+    async def _exchange(
+        self, loop: asyncio.AbstractEventLoop, packed: bytes, timeout: float, leader: Node | None = None
+    ) -> Any:
+        """Ask a node, by default the current one. With groups, each key has its own leader."""
+        if sum(line.without_reply() for line in self._lines.values()) >= MAX_QUEUED:
             raise OverloadedError("too many requests wait to be sent")
-        call = _Call(packed, loop.create_future())
-        self._queued.append(call)
-        if stream is None:
-            if self._runner is None:
-                self._runner = self._spawn(self._run())
-        elif not self._flushing:
-            self._flushing = True
-            loop.call_soon(self._flush)
-        overdue = loop.call_later(timeout, self._expire, call)
+        line, call = self._line(leader or self._nodes.current()), _Call(packed, loop.create_future())
+        line.queued.append(call)
+        self._start(loop, line)
+        overdue = loop.call_later(timeout, self._expire, line, call)
         try:
             reply = await call.future
         finally:
             overdue.cancel()
         if isinstance(reply, ServerError) and class_of(str(reply)) in (ReplyClass.BUSY_NODE, ReplyClass.UNKNOWN):
-            self._leave()
+            self._nodes.leave(line.node)
         return reply
 
-    def _flush(self) -> None:
-        self._flushing = False
-        if self._stream is not None and self._queued:
-            self._stream.write(self._queued)
+    def _line(self, node: Node) -> _Line:
+        line = self._lines.get(node)
+        if line is None:
+            line = self._lines[node] = _Line(node)
+        return line
 
-    def _expire(self, call: _Call) -> None:
+    def _start(self, loop: asyncio.AbstractEventLoop, line: _Line) -> None:
+        """Have the queued commands sent, those of one turn of the loop together."""
+        if line.stream is None:
+            if line.runner is None:
+                line.runner = self._spawn(self._run(line))
+        elif not line.flushing:
+            line.flushing = True
+            loop.call_soon(line.flush)
+
+    def _expire(self, line: _Line, call: _Call) -> None:
         if call.future.done():
             return
         if not call.sent:
             call.fail(NotSentError("no reply in time: not sent"))
-            while self._queued and self._queued[0].future.done():
-                self._queued.popleft()
+            while line.queued and line.queued[0].future.done():
+                line.queued.popleft()
             return
         call.fail(ReplyTimeoutError("no reply in time; the tokens may have been taken"))
-        stream = self._stream
+        stream = line.stream
         if stream is not None and stream.in_flight:
-            self._leave()
+            self._leave(line)
             if time.monotonic() - stream.in_flight[0].begun > self._nodes.patience:
                 stream.abort()
 
-    def _leave(self) -> None:
-        """Go on to the next node, if there are several."""
-        before = self._nodes.current()
-        self._nodes.leave(before)
-        if self._nodes.current() is not before:
-            self._reconnect()
+    def _leave(self, line: _Line) -> None:
+        """Go on to the next node, if there are several. The connection completes its commands, within the patience."""
+        self._nodes.leave(line.node)
+        if self._nodes.current() is not line.node and self._lines.get(line.node) is line:
+            del self._lines[line.node]
+            if self._loop is not None and line.stream is not None:
+                self._loop.call_later(self._nodes.patience, line.stream.abort)
+            self._hand_over(line)
 
-    def _reconnect(self) -> None:
-        """Use another connection for the next commands. The old one completes its commands, within the patience."""
-        if self._stream is not None and self._loop is not None:
-            self._loop.call_later(self._nodes.patience, self._stream.abort)
-            self._stream, self._runner = None, None
+    def _hand_over(self, line: _Line) -> None:
+        """Send what a connection has not sent to the current node."""
+        queued, line.queued = line.queued, deque()
+        if queued and not self._closed:
+            heir = self._line(self._nodes.current())
+            heir.queued.extend(queued)
+            self._start(asyncio.get_running_loop(), heir)
 
-    async def _run(self) -> None:
+    def _abort(self) -> None:
+        """Close all connections at once."""
+        for line in self._lines.values():
+            if line.stream is not None:
+                line.stream.abort()
+
+    async def _run(self, line: _Line) -> None:
         """Connect and hand out replies, until the connection ends."""
         me = asyncio.current_task()
         try:
-            stream = await self._connect()
+            stream = await self._connect(line)
             if stream is not None:
-                await self._read(stream)
+                await self._read(line, stream)
         finally:  # also when something outside cancels this task: the next call starts another
-            if self._runner is me:
-                self._runner = None
+            if line.runner is me:
+                line.runner = None
+        self._hand_over(line)
 
-    async def _connect(self) -> _Stream | None:
+    async def _connect(self, line: _Line) -> _Stream | None:
         """Return an open connection, or fail the queued calls."""
-        node = self._nodes.current()
-        opened = node.connection(self._first.patience(self._nodes.patience))
+        opened = line.node.connection(self._first.patience(self._nodes.patience))
         try:
             await opened.connect()  # redis-py connects, secures and authenticates
         except Exception as error:
-            self._nodes.leave(node)
+            self._nodes.leave(line.node)
             failure = connect_failure(error)
-            queued, self._queued = self._queued, deque()
+            queued, line.queued = line.queued, deque()
             for call in queued:
                 call.fail(failure)
             return None
-        stream = _Stream(node, opened._reader, opened._writer)
+        stream = _Stream(line.node, opened._reader, opened._writer)
         opened._reader = opened._writer = None  # redis-py is not to read or close them
         return stream
 
-    async def _read(self, stream: _Stream) -> None:
-        """Hand out replies. Calls that are queued when the connection ends get another connection."""
-        self._stream = stream
+    async def _read(self, line: _Line, stream: _Stream) -> None:
+        """Hand out replies, until the connection ends."""
+        line.stream = stream
         lost: StintError = UnavailableError("the connection was given up; the tokens may have been taken")
         try:
-            self._flush()
-            await stream.replies(self._flush)
+            line.flush()
+            await stream.replies(line.flush)
         except Exception as error:  # of the network, or bytes that are no reply
             lost = UnavailableError(f"{error}; the tokens may have been taken")
             self._nodes.leave(stream.node)
-            if self._stream is stream and self._queued and not self._closed:
-                self._runner = self._spawn(self._run())
         finally:
             stream.abort()
-            if self._stream is stream:
-                self._stream = None
+            line.stream = None
             if not self._closed:
                 for call in stream.in_flight:
                     call.fail(lost)
@@ -290,8 +320,7 @@ class AsyncLink:
             try:
                 await self._exchange(loop, PING, self._nodes.patience)
             except UnavailableError:
-                if self._stream is not None:
-                    self._stream.abort()
+                self._abort()
                 pause = self.breaker.pause(time.monotonic() - begun)
                 continue
             except StintError:
@@ -322,8 +351,9 @@ class AsyncLink:
         tasks = list(self._tasks)
         if self._loop is not asyncio.get_running_loop():
             return
-        for call in (*self._queued, *(self._stream.in_flight if self._stream else ())):
-            call.fail(ClosedError("the limiter was closed"))
+        for line in self._lines.values():
+            for call in (*line.queued, *(line.stream.in_flight if line.stream else ())):
+                call.fail(ClosedError("the limiter was closed"))
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import socket
@@ -129,8 +130,8 @@ class Link:
         deadline = begun + self._first.within(timeout)
         try:
             reply = self._exchange(packed, deadline)
-            if isinstance(reply, ServerError) and self._nodes.redirect(str(reply)):
-                reply = self._exchange(packed, deadline)  # the first was not carried out
+            if isinstance(reply, ServerError) and (leader := self._nodes.redirect(str(reply))):
+                reply = self._exchange(packed, deadline, leader)  # the first was not carried out
         except ClosedError:
             raise
         except UnavailableError as error:
@@ -149,8 +150,9 @@ class Link:
             raise from_reply(reply)
         return reply
 
-    def _exchange(self, packed: bytes, deadline: float) -> Any:
-        connection = self._take(deadline)
+    def _exchange(self, packed: bytes, deadline: float, leader: Node | None = None) -> Any:
+        """Ask a node, by default the current one. With groups, each key has its own leader."""
+        connection = self._take(deadline, leader)
         try:
             reply = connection.send(packed, deadline)
         except BaseException as error:
@@ -162,45 +164,65 @@ class Link:
         self._idle.append(connection)
         if self._waiting:
             with self._changed:
-                self._changed.notify()
+                self._wake()
         return reply
 
-    def _take(self, deadline: float) -> _Connection:
+    def _take(self, deadline: float, leader: Node | None) -> _Connection:
         """Return an idle connection, or wait for one. Connecting is left to another thread, which may take longer."""
-        while True:
-            try:
-                connection = self._idle.pop()
-            except IndexError:
-                return self._wait(deadline)
-            if connection.node is self._nodes.current() and connection.is_alive(time.monotonic()):
+        while (connection := self._idle_to(leader or self._nodes.current())) is not None:
+            if connection.is_alive(time.monotonic()):
                 return connection
             self._drop(connection, lost=False, leave=False)
+        return self._wait(deadline, leader)
 
-    def _wait(self, deadline: float) -> _Connection:
+    def _idle_to(self, node: Node) -> _Connection | None:
+        """Take an idle connection to a node; None if there is none. Other threads may take and add some meanwhile."""
+        for connection in reversed(self._idle.copy()):
+            if connection.node is node:
+                with contextlib.suppress(ValueError):
+                    self._idle.remove(connection)
+                    return connection
+        return None
+
+    def _wake(self) -> None:
+        """Wake a caller that waits for a connection; all of them, if they may wait for different nodes."""
+        self._changed.notify(self._waiting if self._nodes.are_several() else 1)
+
+    def _has_room(self) -> bool:
+        """Return whether another connection may be opened, in place of an idle one to another node if need be."""
+        if self._open >= MAX_CONNECTIONS:
+            with contextlib.suppress(IndexError):
+                self._idle.pop(0).close()
+                self._open -= 1
+        return self._open < MAX_CONNECTIONS
+
+    def _wait(self, deadline: float, leader: Node | None) -> _Connection:
         with self._changed:
             failures = self._failures
             if self._waiting >= MAX_WAITING:
                 raise OverloadedError("too many requests wait to be sent")
             self._waiting += 1
             try:
-                while not self._idle:
+                while (connection := self._idle_to(leader or self._nodes.current())) is None:
                     if self._closed:
                         raise ClosedError("the limiter is closed")
                     if self._failures != failures and self._failure is not None:
                         raise self._failure
-                    if self._opening < self._waiting and self._open < MAX_CONNECTIONS:
+                    if self._opening < self._waiting and self._has_room():
                         self._opening += 1
                         self._open += 1
-                        threading.Thread(target=self._connect, name="stint-connect", daemon=True).start()
+                        node = leader or self._nodes.current()
+                        threading.Thread(target=self._connect, args=(node,), name="stint-connect", daemon=True).start()
                     left = deadline - time.monotonic()
-                    if left <= 0 or (not self._changed.wait(left) and not self._idle):
+                    if left <= 0:
                         raise NotSentError("no reply in time: not sent")
-                return self._idle.pop()
+                    self._changed.wait(left)
+                return connection
             finally:
                 self._waiting -= 1
 
-    def _connect(self) -> None:
-        changed, node = self._changed, self._nodes.current()
+    def _connect(self, node: Node) -> None:
+        changed = self._changed
         try:
             connection = _Connection(node, self._first.patience(self._nodes.patience))
         except Exception as error:
@@ -219,7 +241,7 @@ class Link:
                 connection.close()
             else:
                 self._idle.append(connection)
-            changed.notify()
+            self._wake()
 
     def _drop(self, connection: _Connection, lost: bool, leave: bool = True) -> None:
         connection.close()
@@ -227,11 +249,12 @@ class Link:
             self._nodes.leave(connection.node)
         with self._changed:
             self._open -= 1
-            if lost:  # the server has probably closed the others, too
-                others, self._idle = self._idle, []
-                self._open -= len(others)
-                for other in others:
+            if lost or (
+                leave and self._nodes.current() is not connection.node
+            ):  # its others are of no more use, either
+                while (other := self._idle_to(connection.node)) is not None:
                     other.close()
+                    self._open -= 1
 
     def _probe(self) -> None:
         """Send PING until it is answered."""

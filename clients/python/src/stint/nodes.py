@@ -75,27 +75,31 @@ class Nodes:
         """Return the node to ask."""
         return self._nodes[self._current]
 
+    def are_several(self) -> bool:
+        """Return whether there is more than one node."""
+        return len(self._nodes) > 1
+
     def leave(self, node: Node) -> None:
         """Go on to the node after this one, unless that has been done already."""
         with self._lock:
             if self._nodes[self._current] is node:
                 self._current = (self._current + 1) % len(self._nodes)
 
-    def redirect(self, text: str) -> bool:
-        """Turn to the node that a MOVED reply names. Return False if there is no room for it."""
+    def redirect(self, text: str) -> Node | None:
+        """Turn to the node that a MOVED reply names, and return it. None: another reply, or there is no room for it."""
         words = text.split()
         if len(words) != 3 or words[0] != "MOVED" or not words[2].rpartition(":")[2].isdigit():
-            return False
+            return None
         with self._lock:
             for i, node in enumerate(self._nodes):
                 if node.address == words[2]:
                     self._current = i
-                    return True
+                    return node
             if len(self._nodes) >= MAX_NODES or "path" in self._nodes[0]._settings:
-                return False
+                return None
             self._nodes.append(self._nodes[0].at(words[2], self._is_async))
             self._current = len(self._nodes) - 1
-            return True
+            return self._nodes[-1]
 
 
 def _parse(where: Where, is_async: bool) -> list[Node]:
