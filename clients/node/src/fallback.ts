@@ -15,9 +15,6 @@ export class Fallback {
         this.#local = policy.kind === "share" ? new LocalShares(policy.share, time) : undefined;
     }
 
-    /** Forgets the shares of this process, once Stint decides again. */
-    clear(): void { this.#local?.clear(); }
-
     /** Answers a request for the first limit, and for its ancestors if there are others. */
     one(cause: StintError, limits: readonly Asked[], tokens: number, option?: Option): Result {
         const unknown = { limit: limits[0]?.limit.capacity ?? 0, remaining: 0, resetAfter: 0 };

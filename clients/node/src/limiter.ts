@@ -45,12 +45,7 @@ export class Limiter implements AsyncDisposable {
         this.time = { now: () => time.now(), sleep: (ms, ...signals) => time.sleep(ms, ...signals, this.#closing.signal) };
         this.#fallback = new Fallback(options.whenDown, this.time);
         const connectTimeout = milliseconds(options.connectTimeout ?? 1000, "connectTimeout");
-        this.#asker = new Asker(driver, this.#timeout, connectTimeout, options.breaker ?? {}, (open, cause) => {
-            if (!open) {
-                this.#fallback.clear();
-            }
-            (options.onBreaker ?? warn)(open, cause);
-        });
+        this.#asker = new Asker(driver, this.#timeout, connectTimeout, options.breaker ?? {}, options.onBreaker ?? warn);
     }
 
     /** Whether the circuit breaker is open: no requests are sent at present. */

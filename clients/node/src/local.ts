@@ -2,6 +2,7 @@ import type { Limit } from "./limit.js";
 import type { Time } from "./time.js";
 
 const mostKeys = 100_000;
+const sweepEvery = 1000; // milliseconds: a sweep reads all buckets
 
 interface Bucket {
     tokens: number;
@@ -26,6 +27,7 @@ export interface LocalAnswer {
 /** Buckets of this process, each with a share of a limit, for the time in which Stint does not answer. */
 export class LocalShares {
     readonly #buckets = new Map<string, Bucket>();
+    #swept = -Infinity;
 
     constructor(private readonly share: number, private readonly time: Time) {}
 
@@ -51,15 +53,13 @@ export class LocalShares {
         return answer;
     }
 
-    /** Forgets all buckets, once Stint decides again. */
-    clear(): void { this.#buckets.clear(); }
-
     #bucket(key: string, asked: Limit): Bucket | undefined {
         const limit = asked.shared;
         const now = this.time.now(), id = `${limit.algorithm} ${limit.words.join(" ")} ${key}`;
         let bucket = this.#buckets.get(id);
         if (!bucket) {
-            if (this.#buckets.size >= mostKeys) {
+            if (this.#buckets.size >= mostKeys && now - this.#swept >= sweepEvery) {
+                this.#swept = now;
                 this.#sweep(now);
             }
             if (this.#buckets.size >= mostKeys) {
@@ -73,6 +73,7 @@ export class LocalShares {
         return bucket;
     }
 
+    /** Deletes full buckets, which equal new ones. */
     #sweep(now: number): void {
         for (const [id, bucket] of this.#buckets) {
             refill(bucket, now);
@@ -91,7 +92,7 @@ function refill(bucket: Bucket, now: number): void {
 /** Milliseconds until a bucket has so many tokens, 0 if it has them, -1 if it never will. */
 function waitFor(bucket: Bucket | undefined, tokens: number): number {
     if (!bucket) {
-        return 1000;
+        return sweepEvery;
     }
     if (tokens > bucket.capacity) {
         return -1;
@@ -103,7 +104,7 @@ function isLonger(a: number, b: number): boolean { return b !== -1 && (a === -1 
 
 function stateOf(bucket: Bucket | undefined): { limit: number; remaining: number; resetAfter: number } {
     if (!bucket) {
-        return { limit: 0, remaining: 0, resetAfter: 1000 };
+        return { limit: 0, remaining: 0, resetAfter: sweepEvery };
     }
     const missing = bucket.capacity - bucket.tokens;
     return { limit: bucket.capacity, remaining: Math.floor(bucket.tokens), resetAfter: Math.ceil(missing / bucket.perMs) };

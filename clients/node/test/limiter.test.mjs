@@ -3,6 +3,8 @@ import { createRequire } from "node:module";
 import { test } from "node:test";
 
 import { ClosedError, DeniedError, InvalidError, Limit, Limiter, RefusedError, UnauthenticatedError, UnavailableError, failClosed, failOpen, localShare, perMinute, perSecond } from "../dist/esm/index.js";
+import { limitOf } from "../dist/esm/limit.js";
+import { LocalShares } from "../dist/esm/local.js";
 import { FakeDriver, forever } from "./fake-driver.mjs";
 
 const granted = [1, 10, 9, 0, 100];
@@ -218,6 +220,33 @@ test("a share of the limit while Stint does not answer", async () => {
     assert.deepEqual(checks.map((r) => r.allowed), [true, true, false]);
     assert.equal((await limiter.check("unknown", "u")).allowed, false);
     limiter.close();
+});
+
+test("a server that comes and goes gives no process a new share", async () => {
+    const driver = new FakeDriver((words) => {
+        if (words[0] !== "PING") { throw new UnavailableError("connection", "gone"); }
+        return "PONG";
+    });
+    const limiter = new Limiter(driver, { whenDown: localShare(1 / 4), breaker: { failures: 1, coolDown: 1 }, onBreaker: () => undefined });
+    const results = [];
+    for (let i = 0; i < 4; i++) {
+        results.push(await limiter.allow("k", "12/hour"));
+        while (limiter.isOpen) { await new Promise((resolve) => setTimeout(resolve, 2)); }
+    }
+    assert.deepEqual(results.map((r) => r.allowed), [true, true, true, false]);
+    limiter.close();
+});
+
+test("a local share without room for a key looks for room once a second", () => {
+    let now = 0;
+    const shares = new LocalShares(1 / 8, { now: () => now, sleep: forever }), limit = limitOf(perSecond(80));
+    const take = (key) => shares.take([{ key, limit, tokens: 1 }], true).allowed;
+    for (let i = 0; i < 100_000; i++) { assert.ok(take(`k${i}`)); }
+    assert.ok(!take("new")); // all others are in use
+    now = 500;
+    assert.ok(!take("new")); // they are full again
+    now = 1000;
+    assert.ok(take("new"));
 });
 
 test("a request with an id is sent again, another is not", async () => {

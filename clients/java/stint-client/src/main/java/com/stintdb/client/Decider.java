@@ -38,7 +38,7 @@ final class Decider {
         this.onRefusedLogin = settings.onRefusedLogin;
         this.told = new AtomicLong(time.nanoTime() - TELL_EVERY);
         this.observer = new Observer(settings.onDecision);
-        this.asker = settings.asker(driver, fallback::clear);
+        this.asker = settings.asker(driver);
     }
 
     /** Asks one limit. MaxWait is null, or words such as "250ms" for MAXWAIT. */

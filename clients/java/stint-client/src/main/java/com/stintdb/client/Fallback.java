@@ -18,11 +18,6 @@ final class Fallback {
         this.local = new LocalShares(policy.share(), time);
     }
 
-    /** Forgets the shares of this process, once Stint decides again. */
-    void clear() {
-        local.clear();
-    }
-
     /** Answers a request for the first limit, and for its ancestors if there are others. */
     Result one(StintException cause, List<Asked> limits, long tokens, @Nullable Option option) {
         LimitState unknown = new LimitState(limits.get(0).limit().capacity(), 0, 0);

@@ -125,14 +125,9 @@ public final class LimiterBuilder {
         return new Limiter(this, used);
     }
 
-    /** The way to the server, for a limiter that forgets its local shares when the breaker closes. */
-    Asker asker(Driver used, Runnable closed) {
-        Breaker.Listener listener = (isOpen, cause) -> {
-            if (!isOpen) {
-                closed.run();
-            }
-            onBreaker.accept(isOpen, cause);
-        };
+    /** The way to the server. */
+    Asker asker(Driver used) {
+        Breaker.Listener listener = onBreaker::accept;
         return new Asker(used, new Asker.Settings(timeout.toMillis(), connectTimeout.toMillis(), failures, coolDown.toMillis()), listener);
     }
 

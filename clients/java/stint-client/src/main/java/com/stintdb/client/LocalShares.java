@@ -81,11 +81,6 @@ final class LocalShares {
         return new Answer(binding < 0, binding, retryAfter, states);
     }
 
-    /** Forgets all buckets, once Stint decides again. */
-    synchronized void clear() {
-        buckets.clear();
-    }
-
     private @Nullable Bucket bucket(Asked asked) {
         Limit limit = asked.limit.shared();
         long now = time.nanoTime();
