@@ -65,9 +65,12 @@ interface NodeRedisConnection extends Connection {
 /** A client of ioredis or of node-redis. */
 export type Client = IoredisClient | NodeRedisClient;
 
-/** Throws {@link InvalidError} for all that is no client and no driver, such as a URL. */
+/** Throws {@link InvalidError} for all that is no client of one server and no driver, such as a URL. */
 export function mustBeClient(client: unknown): void {
-    const { send, duplicate } = (client ?? {}) as { send?: unknown; duplicate?: unknown };
+    const given = Object(client) as Record<string, unknown>, { send, duplicate } = given;
+    if (given["isCluster"] === true || "nodeClient" in given) { // of ioredis, of node-redis
+        throw new InvalidError("client: must be of one node, such as new Redis(6379), got a client of a cluster, which sends commands again: they would take their tokens twice");
+    }
     if (typeof send !== "function" && typeof duplicate !== "function") {
         throw new InvalidError(`client: must be a client of ioredis or of node-redis, such as new Redis(6379), got ${shown(client)}`);
     }

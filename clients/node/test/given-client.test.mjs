@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Redis } from "ioredis";
-import { createClient } from "redis";
+import { Cluster, Redis } from "ioredis";
+import { createClient, createCluster } from "redis";
 
-import { Limiter, failOpen } from "../dist/esm/index.js";
+import { InvalidError, Limiter, failOpen } from "../dist/esm/index.js";
 import { nowhere, startServer } from "./server.mjs";
 
 const drivers = {
@@ -24,6 +24,13 @@ const drivers = {
 };
 
 const options = { whenDown: failOpen(), timeout: 60_000, onBreaker: () => undefined };
+
+test("a client of a cluster, which repeats commands, is refused", () => {
+    const nodes = [{ host: "127.0.0.1", port: 1 }];
+    for (const client of [new Cluster(nodes, { lazyConnect: true }), createCluster({ rootNodes: nodes.map((socket) => ({ socket })) })]) {
+        assert.throws(() => new Limiter(client, options), InvalidError);
+    }
+});
 
 for (const [name, { open, connected, end, unconnected }] of Object.entries(drivers)) {
     test(`${name}: the program outlives Stint`, async (t) => {
