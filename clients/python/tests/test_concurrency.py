@@ -265,9 +265,16 @@ def test_idle_connections_to_one_leader_leave_room_for_another(leaders: list[Scr
     with stint.Limiter(leaders[0].url, stint.fail_closed(), timeout=PATIENT) as limiter:
         link = limiter._link
         link._idle = [_Connection(link._nodes.current(), PATIENT) for _ in range(MAX_CONNECTIONS)]
-        link._open = MAX_CONNECTIONS
+        link._open.update(link._idle)
         assert limiter.allow("1", "5/s")
-        assert link._open == MAX_CONNECTIONS
+        assert len(link._open) == MAX_CONNECTIONS
+
+
+def test_connections_lost_to_exceptions_of_signals_leave_room_for_others(shared_server: Server) -> None:
+    with stint.Limiter(shared_server.url, stint.fail_closed(), timeout=PATIENT) as limiter:
+        for _ in range(2 * MAX_CONNECTIONS):
+            limiter._link._take(time.monotonic() + PATIENT, None)  # an exception comes before it is kept
+        assert limiter.allow(f"{NAME}:signals", "5/day").source is stint.Source.SERVER
 
 
 def test_tasks_reach_each_of_several_leaders(leaders: list[Scripted]) -> None:

@@ -105,7 +105,7 @@ class Link:
         self._idle: list[_Connection] = []
         self._changed = threading.Condition()
         self._ended = threading.Event()
-        self._open = 0  # connections, with those that are being opened
+        self._open: weakref.WeakSet[_Connection] = weakref.WeakSet()  # without those that a signal's exception lost
         self._opening = 0
         self._waiting = 0
         self._failures = 0  # of attempts to connect
@@ -190,11 +190,14 @@ class Link:
 
     def _has_room(self) -> bool:
         """Return whether another connection may be opened, in place of an idle one to another node if need be."""
-        if self._open >= MAX_CONNECTIONS:
+        if len(self._open) + self._opening >= MAX_CONNECTIONS:
             with contextlib.suppress(IndexError):
-                self._idle.pop(0).close()
-                self._open -= 1
-        return self._open < MAX_CONNECTIONS
+                self._close(self._idle.pop(0))
+        return len(self._open) + self._opening < MAX_CONNECTIONS
+
+    def _close(self, connection: _Connection) -> None:
+        connection.close()
+        self._open.discard(connection)
 
     def _wait(self, deadline: float, leader: Node | None) -> _Connection:
         with self._changed:
@@ -210,7 +213,6 @@ class Link:
                         raise self._failure
                     if self._opening < self._waiting and self._has_room():
                         self._opening += 1
-                        self._open += 1
                         node = leader or self._nodes.current()
                         threading.Thread(target=self._connect, args=(node,), name="stint-connect", daemon=True).start()
                     left = deadline - time.monotonic()
@@ -230,7 +232,6 @@ class Link:
             self._nodes.leave(node)
             with changed:
                 self._opening -= 1
-                self._open -= 1
                 self._failures += 1
                 self._failure = failure
                 changed.notify_all()
@@ -240,21 +241,20 @@ class Link:
             if self._closed:
                 connection.close()
             else:
+                self._open.add(connection)
                 self._idle.append(connection)
             self._wake()
 
     def _drop(self, connection: _Connection, lost: bool, leave: bool = True) -> None:
-        connection.close()
         if leave:
             self._nodes.leave(connection.node)
         with self._changed:
-            self._open -= 1
+            self._close(connection)
             if lost or (
                 leave and self._nodes.current() is not connection.node
             ):  # its others are of no more use, either
                 while (other := self._idle_to(connection.node)) is not None:
-                    other.close()
-                    self._open -= 1
+                    self._close(other)
 
     def _probe(self) -> None:
         """Send PING until it is answered."""
