@@ -368,6 +368,7 @@ async def to_the_end(work: Coroutine[Any, Any, T]) -> T:
         except asyncio.CancelledError as error:
             cancelled = error
     if cancelled is not None:
+        task.exception()  # nobody is left to be told of it
         raise cancelled
     return task.result()
 
