@@ -19,7 +19,7 @@ const (
 
 	withoutJoin = "without a node that joins" // loads
 	whileJoins  = "while a node joins"
-	// As near as one machine comes to a node on a machine of its own.
+	// As near as one machine comes to a node on another machine.
 	whileIdleJoins = "while a node joins that has only the CPU which nothing else uses"
 )
 
@@ -128,7 +128,7 @@ func joinUnderLoad(ctx context.Context, e Env, inst *Instance, f Figures) error 
 	})
 }
 
-// schedule changes the policy by which a process is given the CPU. With --idle it has only what no other process uses.
+// schedule changes the policy by which a process is given the CPU. With --idle it has only the time that no other process uses.
 func schedule(p *process, policy string) error {
 	out, err := exec.Command("chrt", "--all-tasks", policy, "--pid", "0", fmt.Sprint(p.cmd.Process.Pid)).CombinedOutput()
 	if err != nil {

@@ -28,7 +28,7 @@ func TestRemovalsAreEnded(t *testing.T) {
 	})
 }
 
-// The last voter stays, with groups and without, and the error says what to do: to try again would not help.
+// The last voter stays, with groups and without, and the error has the remedy, which is not to try again.
 func TestLastVoterStays(t *testing.T) {
 	for _, groups := range []int{2, 0} {
 		synctest.Test(t, func(t *testing.T) {

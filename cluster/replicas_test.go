@@ -135,7 +135,7 @@ func TestBackupAwaitsLeaders(t *testing.T) {
 	})
 }
 
-// An error of a backup says to try again only where that may help, and to add --stale only where that is lacking.
+// An error of a backup advises to try again only where that may help, and to add --stale only where that is lacking.
 func TestBackupErrorsOfOtherNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const groups, unreadable = 4, "the snapshot is damaged"

@@ -29,7 +29,7 @@ func (p *sharedPatterns) step(context.Context) {
 	p.said = now
 }
 
-// differing says which patterns the nodes have that answer, "" if all have the same. A node of an older version does not say.
+// differing lists the patterns of the nodes that answer, "" if all have the same. The status of an older version has none.
 func (p *sharedPatterns) differing() string {
 	nodes := map[string][]string{}
 	for _, s := range p.keys.first.Members() {

@@ -19,7 +19,7 @@ func userAnd(group int, shared engine.Op, tokens int64) engine.Op {
 	return engine.Op{Verb: engine.AcquireAll, Tokens: tokens, Parts: []engine.Op{own, shared}}
 }
 
-// Nodes that were started with different patterns say so, once, and which node has which; no longer when all have the same.
+// Nodes that were started with different patterns warn once, with the patterns of each; no longer when all have the same.
 func TestDifferentPatterns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t)

@@ -75,7 +75,7 @@ var groupKey = []byte("stint/group")
 func CheckGroup(dir string, number int) error {
 	path := GroupDir(dir, number)
 	value, err := ReadValue(path, groupKey)
-	if err != nil || len(value) != 8 { // what is wrong with the votes, their reader finds
+	if err != nil || len(value) != 8 { // the reader of the votes reports damage
 		return nil
 	}
 	if held := binary.BigEndian.Uint64(value); held != uint64(number) {

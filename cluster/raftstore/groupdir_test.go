@@ -118,7 +118,7 @@ func TestGroupDirsThatLostSomething(t *testing.T) {
 	}
 }
 
-// A directory that was copied over that of another group is refused, by a start and by an inspection. One of an earlier version, which does not say whose it is, is not, and does
+// A directory that was copied over that of another group is refused, by a start and by an inspection. One of an earlier version, which has no number, is not, and does
 // from its first start on.
 func TestGroupDirOfAnotherGroup(t *testing.T) {
 	const want = "02 holds the state of group 1, not of group 2"

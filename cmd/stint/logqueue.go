@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// logQueue writes the lines of the log in a goroutine of its own: a reader of standard error that stalls, such as a terminal after Ctrl-S or a
+// logQueue writes the lines of the log in a separate goroutine: a reader of standard error that stalls, such as a terminal after Ctrl-S or a
 // container's log driver, holds up nothing else. Lines beyond maxLogQueue are lost, and counted.
 type logQueue struct {
 	to   io.Writer

@@ -163,7 +163,7 @@ func TestSymbolicLink(t *testing.T) {
 	}
 }
 
-// What is no file, such as /dev/null, is not replaced by one.
+// A device, such as /dev/null, is not replaced by a file.
 func TestNoRegularFile(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {

@@ -70,7 +70,7 @@ func TestPageNamesLimitsNoScriptMayAsk(t *testing.T) {
 	}
 	for _, e := range []*resp.WireError{errNotOwnedInScript, errNoKeyInScript} {
 		if !strings.Contains(e.Advice, "`RL.ALL`") {
-			t.Errorf("%q is the answer to RL.ALL too, and does not say so", e.Text)
+			t.Errorf("%q is the answer to RL.ALL too, and does not mention it", e.Text)
 		}
 	}
 }

@@ -360,7 +360,7 @@ class AsyncLink:
 
 
 async def to_the_end(work: Coroutine[Any, Any, T]) -> T:
-    """Await what gives tokens back, also while the task is cancelled, which anyio does anew at each await."""
+    """Await a request that gives tokens back, also while the task is cancelled, which anyio does anew at each await."""
     task, cancelled = asyncio.ensure_future(work), None
     while not task.done():
         try:

@@ -301,7 +301,7 @@ def connect_failure(error: Exception) -> StintError:
 
 
 def to_the_end(done: T) -> T:
-    """Return what was done: calls of threads are not cancelled."""
+    """Return a result: calls of threads are not cancelled."""
     return done
 
 
