@@ -166,10 +166,11 @@ func joinTables(e Env, f Figures) []Table {
 
 func joinTargets(Env) []Target {
 	series := groupSeries(joinGroups)
-	const coresAreBusy = "here the three use 1.5 of two cores at that rate, and the new one 0.7 for four seconds"
+	const coresAreBusy = "here the three use 1.5 of two cores at that rate, and the new one 0.7 for four seconds: the next row is without that"
 	return []Target{
 		{Name: "a node joins three with 12 groups, errors", AtMost: true, Figure: Key{series, whileJoins, errorsSeen}, of: sum},
 		{Name: "a node joins three with 12 groups, p99 vs without", Unit: "x", AtMost: true, Bound: 2, Why: coresAreBusy, Figure: Key{series, whileJoins, p99}, Versus: Key{series, withoutJoin, p99}},
+		{Name: "a node joins with the CPU that nothing else uses, p99 vs without", Unit: "x", AtMost: true, Bound: 2, Figure: Key{series, whileIdleJoins, p99}, Versus: Key{series, withoutJoin, p99}},
 		{Name: "a node started again, 12 groups vs one", Unit: "x", AtMost: true, Bound: 1.2, Figure: Key{series, "", restartSeconds}, Versus: Key{groupSeries(1), "", restartSeconds}},
 	}
 }
