@@ -330,6 +330,23 @@ def test_tokens_go_back_from_a_scope_of_anyio_which_cancels_every_await(shared_s
                 group.cancel_scope.cancel()
             assert (await limiter.peek(key, hour)).retry_after < 3601
 
+            key, places, one = f"{NAME}:scope-finally", f"{NAME}:scope-places", stint.concurrency(1, "1h", "holder")
+            await limiter.all(stint.on(key, day), tokens=stint.Request(3, id=f"{NAME}:canceled", remember=60))
+            await limiter.all(stint.on(key, day), tokens=stint.Request(2, id=f"{NAME}:settled", remember=60))
+            await limiter.allow(key, day, 4)
+            assert await limiter.allow(places, one)
+            for give_back in (
+                lambda: limiter.cancel(f"{NAME}:canceled"),
+                lambda: limiter.settle(f"{NAME}:settled", 1),
+                lambda: limiter.refund(key, 4),
+                lambda: limiter.release(places, "holder"),
+            ):
+                with anyio.CancelScope() as scope:
+                    scope.cancel()
+                    await give_back()
+            assert await limiter.allow(key, day, 9)
+            assert await limiter.allow(places, stint.concurrency(1, "1h", "another"))
+
     asyncio.run(main())
 
 

@@ -123,11 +123,12 @@ class AsyncLimiter(Base):
 
         What a request took stays taken if its time to be remembered is over. The first None of a process is logged.
         """
-        return told(identity, parse_charges(await self._ask(asks.settle(identity, tokens, costs))))
+        return told(identity, parse_charges(await to_the_end(self._ask(asks.settle(identity, tokens, costs)))))
 
     async def cancel(self, identity: Key) -> list[Charge] | None:
         """Give back all that a request with this id took."""
-        return parse_charges(await self._ask(asks.command("RL.CANCEL", short_key(identity), repeats=True)))
+        ask = asks.command("RL.CANCEL", short_key(identity), repeats=True)
+        return parse_charges(await to_the_end(self._ask(ask)))
 
     @asynccontextmanager
     async def reserving(
@@ -161,7 +162,8 @@ class AsyncLimiter(Base):
 
     async def refund(self, key: Key, n: int) -> int | None:
         """Give back tokens that were not used. Return those then remaining, None if the key has no usage."""
-        return parse_refund(await self._ask(asks.command("RL.REFUND", short_key(key), asks.check_tokens(n))))
+        ask = asks.command("RL.REFUND", short_key(key), asks.check_tokens(n))
+        return parse_refund(await to_the_end(self._ask(ask)))
 
     async def reset(self, key: Key) -> None:
         """Set a key to its full limit."""
@@ -169,7 +171,8 @@ class AsyncLimiter(Base):
 
     async def release(self, key: Key, holder: str) -> bool:
         """End a holder's place in a concurrency limit. Return whether it had one."""
-        return parse_integer(await self._ask(asks.command("CC.RELEASE", short_key(key), holder_name(holder)))) > 0
+        ask = asks.command("CC.RELEASE", short_key(key), holder_name(holder))
+        return parse_integer(await to_the_end(self._ask(ask))) > 0
 
     async def reserve(self, key: Key, limit: Limit | str, n: int = 1, *, max_wait: float) -> Reservation:
         """Take n tokens that will be there within max_wait seconds; act after the delay of the reservation."""
@@ -177,14 +180,14 @@ class AsyncLimiter(Base):
         result = await self._acquire(asks.acquire("reserve", key, chosen, n, *how_to_reserve(chosen, max_wait)))
         late = after_queue(chosen, result, max_wait)
         if late is not None:
-            await to_the_end(self.refund(key, n))
+            await self.refund(key, n)
             result = late
         return Reservation(result, key)
 
     async def cancel_reservation(self, reservation: Reservation) -> None:
         """Give the tokens back, unless the time to act has come."""
         if reservation.is_refundable():
-            await to_the_end(self.refund(reservation.key, reservation.result.granted))
+            await self.refund(reservation.key, reservation.result.granted)
 
     async def wait(self, key: Key, limit: Limit | str, n: int = 1, *, max_wait: float = LONGEST_WAIT) -> Result:
         """Wait until n tokens are there and take them. Raise an error at once if that takes longer than max_wait."""
