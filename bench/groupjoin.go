@@ -95,26 +95,7 @@ func joinUnderLoad(ctx context.Context, e Env, inst *Instance, f Figures) error 
 		for _, load := range []string{whileJoins, whileIdleJoins} {
 			joined := make(chan error, 1)
 			number := len(inst.Nodes)
-			go func() {
-				joined <- func() error {
-					if err := pause(ctx, joinedAfter); err != nil {
-						return err
-					}
-					began := time.Now()
-					if err := inst.startNode(ctx, number); err != nil {
-						return err
-					}
-					joiner := inst.processes[number]
-					if load == whileIdleJoins {
-						if err := schedule(joiner, "--idle"); err != nil {
-							return err
-						}
-					}
-					err := errors.Join(awaitHealthy(ctx, inst.Nodes[number]), schedule(joiner, "--other"))
-					f.add(groupSeries(joinGroups), load, joinSeconds, time.Since(began).Seconds())
-					return err
-				}()
-			}()
+			go func() { joined <- joinLater(ctx, inst, number, load, f) }()
 			during, err := p.at(ctx, &Instance{}, founders, send)
 			if err := errors.Join(err, <-joined); err != nil {
 				return diagnose(inst, err)
@@ -126,6 +107,26 @@ func joinUnderLoad(ctx context.Context, e Env, inst *Instance, f Figures) error 
 		}
 		return nil
 	})
+}
+
+// joinLater has a node join while the load runs.
+func joinLater(ctx context.Context, inst *Instance, number int, load string, f Figures) error {
+	if err := pause(ctx, joinedAfter); err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := inst.startNode(ctx, number); err != nil {
+		return err
+	}
+	joiner := inst.processes[number]
+	if load == whileIdleJoins {
+		if err := schedule(joiner, "--idle"); err != nil {
+			return err
+		}
+	}
+	err := errors.Join(awaitHealthy(ctx, inst.Nodes[number]), schedule(joiner, "--other"))
+	f.add(groupSeries(joinGroups), load, joinSeconds, time.Since(began).Seconds())
+	return err
 }
 
 // schedule changes the policy by which a process is given the CPU. With --idle it has only the time that no other process uses.

@@ -194,7 +194,7 @@ func (n *Node) Status() clusterstatus.Status {
 	if n.shared != nil {
 		s.Shared = n.shared.Counts()
 	}
-	s.SharedPatterns = (&sharedPatterns{keys: n.keys, statuses: n.statuses}).differing()
+	s.SharedPatterns = differingPatterns(n.keys, n.statuses)
 	return s
 }
 

@@ -22,21 +22,21 @@ type sharedPatterns struct {
 
 // step warns when nodes differ, once for each way to differ.
 func (p *sharedPatterns) step(context.Context) {
-	now := p.differing()
+	now := differingPatterns(p.keys, p.statuses)
 	if now != "" && now != p.said {
 		p.log.Warn("nodes were started with different --cluster-shared: those without a pattern refuse requests with CROSSSLOT that others answer; give all nodes the same", "patterns", now)
 	}
 	p.said = now
 }
 
-// differing lists the patterns of the nodes that answer, "" if all have the same. The status of an older version has none.
-func (p *sharedPatterns) differing() string {
+// differingPatterns lists the patterns of the nodes that answer, "" if all have the same. The status of an older version has none.
+func differingPatterns(keys *keyGroups, statuses *peerStatuses) string {
 	nodes := map[string][]string{}
-	for _, s := range p.keys.first.Members() {
-		patterns := p.keys.opt.patterns()
-		if s.ID != p.keys.id {
-			r, _ := p.statuses.Last(s.ID)
-			if r.Shared == nil || !p.statuses.IsAlive(r) {
+	for _, s := range keys.first.Members() {
+		patterns := keys.opt.patterns()
+		if s.ID != keys.id {
+			r, _ := statuses.Last(s.ID)
+			if r.Shared == nil || !statuses.IsAlive(r) {
 				continue
 			}
 			patterns = *r.Shared

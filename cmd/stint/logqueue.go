@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"io"
 	"sync"
 	"time"
@@ -40,7 +41,7 @@ func (q *logQueue) Write(line []byte) (int, error) {
 		q.lost++
 		return len(line), nil
 	}
-	q.lines, q.bytes = append(q.lines, append([]byte(nil), line...)), q.bytes+len(line)
+	q.lines, q.bytes = append(q.lines, bytes.Clone(line)), q.bytes+len(line)
 	q.wakeUp()
 	return len(line), nil
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/stintdb/stint/server/config"
 )
 
-// A reader of the log that stalls holds up no line, and is told how many it missed.
+// While the log is not read, no caller waits. The number of lost lines is logged.
 func TestLogOfAStalledReader(t *testing.T) {
 	for format, want := range map[string]string{"text": "lines=", "json": `"lines":`} {
 		synctest.Test(t, func(t *testing.T) { playStalledReader(t, format, want) })

@@ -36,7 +36,7 @@ var (
 	errKeyCapPattern = errors.New("max-keys counts the keys that begin as the user's key patterns do, so these must be texts that end in one *, such as ~tenant7:*")
 )
 
-// narrows refuses a pattern for a user that has all keys or channels: whoever sets it means fewer. Files may have it, since earlier versions wrote it.
+// narrows refuses a pattern for a user with all keys or channels: it would change nothing, and is meant to allow fewer. Files may have it, since earlier versions wrote it.
 func (r *rights) narrows(rule string) error {
 	switch all := (pattern{"*", true, true}); {
 	case rule == "" || rule == "~*" || rule == "&*":
