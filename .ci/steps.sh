@@ -96,11 +96,13 @@ step_format() {
     [[ -z $unformatted ]] || fail "not formatted by gofmt:"$'\n'"$unformatted"
 }
 
-# step_vet looks at the modules that golangci-lint, of which go vet is a part, does not look at.
+# step_vet looks at the modules that golangci-lint, of which go vet is a part, does not look at. Those of the clients are compiled
+# for the race detector, as step_clients has them.
 step_vet() {
     local module
     for module in "${modules[@]}" clients/compattest/limiters/go; do # not in modules: its dependencies are what users run
-        [[ " ${linted[*]} " == *" $module "* ]] || (cd "$module" && go vet ./...)
+        if [[ " ${linted[*]} " == *" $module "* ]]; then continue; fi
+        if [[ " ${client_modules[*]} " == *" $module "* ]]; then (cd "$module" && CGO_ENABLED=1 go vet -race ./...); else (cd "$module" && go vet ./...); fi
     done
     (cd packaging && go vet -tags installed ./installed)
 }

@@ -187,11 +187,12 @@ install_tools() {
     local packages
     mapfile -t packages < <(debian_packages)
     from_debian "${packages[@]}"
-    install_go
-    install_node
-    install_valkey
-    install_java_21
-    install_gateways
+    local install installs=()
+    for install in install_go install_node install_valkey install_java_21 install_gateways; do
+        "$install" &
+        installs+=($!)
+    done
+    for install in "${installs[@]}"; do wait "$install"; done
     packages=$(debian_packages)
     [[ -z $packages ]] || fail "programs of these packages are missing and could not be installed: $packages"
     # Programs of other languages are built once, and not for each checkout. Maven and cargo build again what has changed.

@@ -8,6 +8,7 @@ require (
 	github.com/goreleaser/goreleaser/v2 v2.14.3
 	github.com/goreleaser/nfpm/v2 v2.45.0
 	github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring v0.88.0
+	golang.org/x/tools v0.49.0
 	helm.sh/helm/v3 v3.19.0
 	k8s.io/api v0.34.3
 	sigs.k8s.io/yaml v1.6.0
@@ -64,6 +65,7 @@ require (
 	github.com/wk8/go-ordered-map/v2 v2.1.8 // indirect
 	github.com/xo/terminfo v0.0.0-20220910002029-abceb7e1c41e // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
+	golang.org/x/mod v0.41.0 // indirect
 	golang.org/x/oauth2 v0.35.0 // indirect
 	golang.org/x/sync v0.23.0 // indirect
 	golang.org/x/term v0.46.0 // indirect
