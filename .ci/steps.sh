@@ -4,6 +4,7 @@
 # lane, name, title
 readonly steps=(
     "first   tools:      install the tools that tests need"
+    "first   build:      compile what several steps use"
     "side    race:       go test -race"
     "side    test:       go test ./..., the command of the README"
     "side    e2e:        server processes, crashes, attacks, and the programs of the handbook"
@@ -89,6 +90,14 @@ use_server() {
 }
 
 step_tools() { install_tools; }
+
+# step_build compiles our packages and their dependencies before steps that run side by side would each do so.
+step_build() {
+    go build ./... &
+    local packages=$!
+    CGO_ENABLED=1 go build -race ./...
+    wait "$packages"
+}
 
 step_format() {
     local unformatted
