@@ -110,8 +110,12 @@ step_format() {
 step_vet() {
     local module
     for module in "${modules[@]}" clients/compattest/limiters/go; do # not in modules: its dependencies are what users run
-        if [[ " ${linted[*]} " == *" $module "* ]]; then continue; fi
-        if [[ " ${client_modules[*]} " == *" $module "* ]]; then (cd "$module" && CGO_ENABLED=1 go vet -race ./...); else (cd "$module" && go vet ./...); fi
+        [[ " ${linted[*]} " != *" $module "* ]] || continue
+        if [[ " ${client_modules[*]} " == *" $module "* ]]; then
+            (cd "$module" && CGO_ENABLED=1 go vet -race ./...)
+        else
+            (cd "$module" && go vet ./...)
+        fi
     done
     (cd packaging && go vet -tags installed ./installed)
 }

@@ -80,13 +80,14 @@ func (c *changed) passes(t *testing.T) {
 	}
 }
 
-// run runs a command. The question is whether another file has to change, so tests do at the quick size, without vet. Without the path of the
-// copy, the build cache serves other copies too.
+// run runs a command. The question is whether another file has to change, so tests do at the quick size, without vet, and with results of
+// the cache. Compiled as its own tests are, and without the path of the copy, packages come from the build cache.
 func (c *changed) run(t *testing.T, line string) {
 	t.Helper()
 	words := strings.Fields(line)
 	command := testserver.Command(t, words[0], words[1:]...)
-	command.Dir, command.Env = c.folder, append(os.Environ(), "TEST_SIZE=quick", "GOFLAGS=-trimpath -vet=off -timeout=30m")
+	flags := strings.ReplaceAll(os.Getenv("GOFLAGS"), "-count=1", "") + " -trimpath -vet=off -timeout=30m"
+	command.Dir, command.Env = c.folder, append(os.Environ(), "TEST_SIZE=quick", "GOFLAGS="+flags)
 	output, err := command.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", line, err, output)
