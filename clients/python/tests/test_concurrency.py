@@ -350,6 +350,41 @@ def test_tokens_go_back_from_a_scope_of_anyio_which_cancels_every_await(shared_s
     asyncio.run(main())
 
 
+@pytest.mark.parametrize("what", ["a policy", [stint.on("k", "5/s")]], ids=["policy", "limits"])
+def test_a_reservation_cancelled_before_its_reply_is_given_back(
+    scripted: Scripted, what: str | list[stint.Keyed]
+) -> None:
+    asked, go_on = threading.Event(), threading.Event()
+
+    def reply(words: list[bytes]) -> bytes:
+        if words[0] == b"RL.CANCEL":
+            return b"*0"
+        asked.set()
+        go_on.wait(60)
+        return b"*4\r\n:1\r\n:-1\r\n:0\r\n*0"
+
+    scripted.reply = reply
+
+    async def main() -> None:
+        async with stint.AsyncLimiter(scripted.url, stint.fail_closed(), timeout=PATIENT) as limiter:
+
+            async def block() -> None:
+                async with limiter.reserving(what, "user", request=stint.Request(3, id="call:1", remember=60)):
+                    raise AssertionError("the block has begun")
+
+            task = asyncio.create_task(block())
+            assert await asyncio.to_thread(asked.wait, 60)
+            task.cancel()
+            await asyncio.sleep(0)
+            go_on.set()
+            await asyncio.gather(task, return_exceptions=True)
+            assert task.cancelled()
+
+    asyncio.run(main())
+    assert [words[0] for words in scripted.commands][1:] == [b"RL.CANCEL"]
+    assert scripted.commands[1][1] == b"call:1"
+
+
 def test_a_wait_leaves_the_event_loop_free_and_gives_its_tokens_back_when_cancelled(shared_server: Server) -> None:
     async def main() -> None:
         limit = stint.per(1, 3600).burst(1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from types import TracebackType
 from typing import Any
 
@@ -140,9 +140,18 @@ class AsyncLimiter(Base):
         cost; if the block raises before that, all is given back.
         """
         as_reserved(request)
-        result = (
-            await self.check(what, caller, request) if isinstance(what, str) else await self.all(*what, tokens=request)
-        )
+        try:
+            result = (
+                await self.check(what, caller, request)
+                if isinstance(what, str)
+                else await self.all(*what, tokens=request)
+            )
+        except StintError:
+            raise  # an error about the request: nothing was taken
+        except BaseException:  # such as a cancellation, after which the server may have granted it all the same
+            with suppress(StintError):
+                await self.cancel(request.id)
+            raise
         reserved = Reserved(result, request.id)
         try:
             yield reserved

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Any
 
@@ -136,7 +136,14 @@ class Limiter(Base):
         cost; if the block raises before that, all is given back.
         """
         as_reserved(request)
-        result = self.check(what, caller, request) if isinstance(what, str) else self.all(*what, tokens=request)
+        try:
+            result = self.check(what, caller, request) if isinstance(what, str) else self.all(*what, tokens=request)
+        except StintError:
+            raise  # an error about the request: nothing was taken
+        except BaseException:  # such as a cancellation, after which the server may have granted it all the same
+            with suppress(StintError):
+                self.cancel(request.id)
+            raise
         reserved = Reserved(result, request.id)
         try:
             yield reserved

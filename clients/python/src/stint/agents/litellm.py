@@ -117,7 +117,13 @@ class RateLimit(CustomLogger):
             return
         reservation = _Reservation(call, data.get("litellm_call_id"), checked(limits))
         request = Request(max(1, call.tokens), id=reservation.id, remember=self._remember)
-        result = await self._limiter.all(*reservation.limits.values(), tokens=request)
+        try:
+            result = await self._limiter.all(*reservation.limits.values(), tokens=request)
+        except StintError:
+            raise
+        except BaseException:  # such as a cancellation, after which the server may have granted it all the same
+            await self._finish(reservation, None)
+            raise
         if not result.allowed:
             if isinstance(result.cause, UnavailableError):  # the server may have granted it
                 await self._finish(reservation, None)

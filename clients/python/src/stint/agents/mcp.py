@@ -131,20 +131,33 @@ class RateLimit:
         fields = {name: ANONYMOUS if value == "" else value for name, value in given.items()}
         tokens = 1 if self._most is None else self._most(call)
         request = Request(tokens, fields=fields, id=identity, remember=self._remember if identity else 0)
-        if isinstance(self._limits, str):
-            result = await self._limiter.check(self._limits, call.agent or ANONYMOUS, request)
-            names = self._names + [f"{self._limits} {i + 1}" for i in range(len(self._names), len(result.limits))]
-        else:
-            limits = self._limits(call)
-            if not limits:
-                return None
-            result = await self._limiter.all(*checked(limits).values(), tokens=request)
-            names = list(limits)
+        try:
+            decided = await self._decide(call, request)
+        except StintError:
+            raise
+        except BaseException:  # such as a cancellation, after which the server may have granted it all the same
+            if identity:
+                await self._finish(self._limiter.cancel(identity), call)
+            raise
+        if decided is None:
+            return None
+        names, result = decided
         if result.allowed:
             return None
         if identity and isinstance(result.cause, UnavailableError):  # the server may have granted it
             await self._finish(self._limiter.cancel(identity), call)
         return _refusal(call, names, result)
+
+    async def _decide(self, call: Call, request: Request) -> tuple[list[str], MultiResult] | None:
+        """Return the names of the limits and their answer; None if the call has no limits."""
+        if isinstance(self._limits, str):
+            result = await self._limiter.check(self._limits, call.agent or ANONYMOUS, request)
+            names = self._names + [f"{self._limits} {i + 1}" for i in range(len(self._names), len(result.limits))]
+            return names, result
+        limits = self._limits(call)
+        if not limits:
+            return None
+        return list(limits), await self._limiter.all(*checked(limits).values(), tokens=request)
 
     async def _finish(self, ending: Awaitable[object], call: Call) -> None:
         """Settle or cancel. A server that is gone is no error of a call that was made."""

@@ -1,0 +1,75 @@
+"""The callback for LiteLLM, without LiteLLM: what clients/compattest cannot bring about at the right moment."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import stint
+
+from .servers import Scripted
+from .test_vectors import PATIENT
+
+
+@pytest.fixture
+def callback(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return the module, with stand-ins for those of LiteLLM that it uses."""
+
+    async def count(**arguments: Any) -> dict[str, int]:
+        return {"model": 1}
+
+    parts: dict[str, dict[str, Any]] = {
+        "litellm": {},
+        "litellm.integrations": {},
+        "litellm.integrations.custom_logger": {"CustomLogger": object},
+        "litellm.proxy": {},
+        "litellm.proxy.common_utils": {},
+        "litellm.proxy.common_utils.proxy_rate_limit_error": {"ProxyRateLimitError": RuntimeError},
+        "litellm.proxy.proxy_server": {"llm_router": None},
+        "litellm.proxy.spend_tracking": {},
+        "litellm.proxy.spend_tracking.budget_reservation": {
+            "count_request_input_tokens": count,
+            "estimate_request_max_cost": lambda **arguments: 0.0,
+        },
+    }
+    for name, has in parts.items():
+        module = ModuleType(name)
+        module.__dict__.update(has)
+        monkeypatch.setitem(sys.modules, name, module)
+    monkeypatch.delitem(sys.modules, "stint.agents.litellm", raising=False)
+    import stint.agents.litellm as imported
+
+    monkeypatch.delitem(sys.modules, "stint.agents.litellm")
+    return imported
+
+
+def test_a_call_canceled_before_the_answer_about_its_limits_is_given_back(scripted: Scripted, callback: Any) -> None:
+    asked, go_on = threading.Event(), threading.Event()
+
+    def reply(words: list[bytes]) -> bytes:
+        if words[0] == b"RL.CANCEL":
+            return b"*0"
+        asked.set()
+        go_on.wait(60)
+        return b"*4\r\n:1\r\n:-1\r\n:0\r\n*0"
+
+    async def main() -> None:
+        scripted.reply = reply
+        async with stint.AsyncLimiter(scripted.url, stint.fail_closed(), timeout=PATIENT) as limiter:
+            limits = callback.RateLimit(limiter, lambda call: {"tokens": stint.on("t", "5/s")})
+            calling = asyncio.create_task(limits.async_pre_call_hook(None, None, {"model": "model"}, "tool"))
+            assert await asyncio.to_thread(asked.wait, 60)
+            calling.cancel()
+            await asyncio.sleep(0)
+            go_on.set()
+            with pytest.raises(asyncio.CancelledError):
+                await calling
+
+    asyncio.run(main())
+    reserved, canceled = scripted.commands
+    assert canceled == [b"RL.CANCEL", reserved[reserved.index(b"AS") + 1]]
