@@ -24,9 +24,8 @@ STARTS: dict[str, str] = dict(re.findall(r"^```python (\w+)\n(.*?)^```", PAGE, r
 
 
 def asgi_client(module: Any) -> Callable[[], int]:
-    loop = asyncio.new_event_loop()
     client = httpx.AsyncClient(transport=httpx.ASGITransport(module.app), base_url="http://test")
-    return lambda: loop.run_until_complete(client.get("/search")).status_code
+    return lambda: asyncio.run(client.get("/search")).status_code
 
 
 def flask_client(module: Any) -> Callable[[], int]:
