@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import anyio
 import pytest
@@ -410,6 +411,27 @@ def test_waiting_that_does_not_help(shared_server: Server) -> None:
             limiter.wait(f"{NAME}:no-wait", limit, max_wait=1)
         with pytest.raises(stint.DeniedError):
             limiter.wait(f"{NAME}:no-wait-window", stint.window(1, "1h"), 2)
+
+
+def test_a_redirected_call_does_not_connect_after_close(
+    leaders: list[Scripted], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def main() -> stint.Result:
+        limiter = stint.AsyncLimiter(leaders[0].url, stint.fail_closed(), timeout=PATIENT)
+        exchange = limiter._link._exchange
+
+        async def then_close(*asked: Any) -> Any:
+            reply = await exchange(*asked)
+            await limiter.close()
+            return reply
+
+        monkeypatch.setattr(limiter._link, "_exchange", then_close)
+        result = await limiter.allow("1", "5/s")
+        assert len(asyncio.all_tasks()) == 1
+        return result
+
+    assert isinstance(asyncio.run(main()).cause, stint.ClosedError)
+    assert leaders[1].connections == 0
 
 
 @pytest.mark.parametrize("limit", ["1/day", "LQ 5 1/day", "FW 1 1d"])

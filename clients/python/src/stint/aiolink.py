@@ -190,6 +190,8 @@ class AsyncLink:
         self, loop: asyncio.AbstractEventLoop, packed: bytes, timeout: float, leader: Node | None = None
     ) -> Any:
         """Ask a node, by default the current one. With groups, each key has its own leader."""
+        if self._closed:  # while the call waited for another reply: nobody would end its connection
+            raise ClosedError("the limiter was closed")
         if sum(line.without_reply() for line in self._lines.values()) >= MAX_QUEUED:
             raise OverloadedError("too many requests wait to be sent")
         line, call = self._line(leader or self._nodes.current()), _Call(packed, loop.create_future())
