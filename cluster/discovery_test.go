@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -155,8 +156,13 @@ func TestLastQuorumIsNotRemoved(t *testing.T) {
 			if name == gone || name == leader.opt.Node {
 				continue
 			}
-			if err := leader.Group().Remove(ctx, name, false); err == nil || !strings.Contains(err.Error(), "no majority") {
+			err := leader.Group().Remove(ctx, name, false)
+			remedy := fmt.Sprintf("no majority: the cluster would stop deciding. Start '%s' and wait until RAFT NODES has them as healthy, or RAFT REMOVE those first", gone)
+			if err == nil || !strings.Contains(err.Error(), remedy) {
 				t.Errorf("removing %s while %s is down: %v", name, gone, err)
+			}
+			if err := leader.Group().Transfer(ctx, gone); err == nil || !strings.Contains(err.Error(), "wait until RAFT NODES has it as healthy") {
+				t.Errorf("transferring leadership to %s, which is down: %v", gone, err)
 			}
 		}
 		if err := leader.Group().Remove(ctx, gone, false); err != nil {

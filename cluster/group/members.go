@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -278,30 +279,29 @@ var errHandedOver = errors.New("this leader has transferred leadership before th
 
 // canRemoveVoter returns an error if the remaining voters that answer and have the state would be no majority.
 func (ms *membership) canRemoveVoter(ctx context.Context, id raft.ServerID) error {
+	if s, err := ms.raft.Member(string(id)); err != nil || s.Suffrage != raft.Voter {
+		return nil // who is no member has no vote
+	}
 	useful := map[raft.ServerID]bool{ms.raft.ID: true}
 	for _, r := range ms.statuses.FetchAll(ctx, transport.DialTimeout) {
 		useful[r.ID] = ms.isNearlyCaughtUp(r)
 	}
-	voters, answering, votes := 0, 0, false
+	answering, missing := 0, []string(nil)
 	for _, s := range ms.raft.Servers() {
 		switch {
-		case s.Suffrage != raft.Voter:
-		case s.ID == id:
-			votes = true
+		case s.Suffrage != raft.Voter || s.ID == id:
+		case useful[s.ID]:
+			answering++
 		default:
-			voters++
-			if useful[s.ID] {
-				answering++
-			}
+			missing = append(missing, "'"+raftnode.NodeName(s.ID)+"'")
 		}
 	}
 	switch {
-	case !votes:
-		return nil
-	case voters == 0:
+	case answering+len(missing) == 0:
 		return errors.New("it is the last member with a vote, and a cluster without one decides nothing: RAFT ADD another voter first")
-	case answering <= voters/2:
-		return fmt.Errorf("only %d of the %d remaining voters answer and have the state, which is no majority: the cluster would stop deciding", answering, voters)
+	case answering <= len(missing):
+		return fmt.Errorf("only %d of the %d remaining voters answer and have the state, which is no majority: the cluster would stop deciding. Start %s and wait until RAFT NODES has them as healthy, "+
+			"or RAFT REMOVE those first that are gone for good", answering, answering+len(missing), strings.Join(missing, ", "))
 	}
 	return nil
 }

@@ -67,7 +67,7 @@ func (t *transfers) transfer(node string) error {
 	if node == "" {
 		s, found := t.bestSuccessor()
 		if !found {
-			return errors.New("no other voter answers")
+			return errors.New("no other voter answers: start one, and wait until RAFT NODES has it as healthy")
 		}
 		return t.transferLeadership(s)
 	}
@@ -78,9 +78,9 @@ func (t *transfers) transfer(node string) error {
 	case s.ID == t.raft.ID:
 		return nil
 	case s.Suffrage != raft.Voter:
-		return fmt.Errorf("'%s' has no vote and cannot lead", node)
+		return fmt.Errorf("'%s' has no vote and cannot lead: RAFT ADD it without NONVOTER first, or transfer to another", node)
 	case !t.canLead(s):
-		return fmt.Errorf("'%s' does not answer, or lacks entries of the log, and cannot lead yet", node)
+		return fmt.Errorf("'%s' does not answer, or lacks entries of the log, and cannot lead yet: wait until RAFT NODES has it as healthy, or transfer to another", node)
 	}
 	return t.transferLeadership(s)
 }
@@ -124,7 +124,7 @@ func (t *transfers) transferWhenCaughtUp(s raft.Server) error {
 		select {
 		case <-reached:
 		case <-ctx.Done():
-			return fmt.Errorf("'%s' has not got the last entries of the log in time", raftnode.NodeName(s.ID))
+			return fmt.Errorf("'%s' has not got the last entries of the log in time: wait until RAFT NODES has it as healthy, or transfer to another", raftnode.NodeName(s.ID))
 		}
 	}
 }
