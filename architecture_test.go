@@ -23,7 +23,7 @@ var mayImport = map[string][]string{
 	"persistence": {"engine", "internal/persistencestatus"},
 	"cluster":     {"engine", "persistence", "internal/unauthenticated", "internal/atomicfile", "internal/closenotify", "internal/clusterstatus", "internal/keypair"},
 	"server":      {"engine", "internal/unauthenticated", "internal/atomicfile", "internal/closenotify", "internal/clusterstatus", "internal/keypair", "internal/persistencestatus", "internal/spelling"},
-	"cmd":         {"engine", "persistence", "cluster", "server", "internal/atomicfile", "internal/clusterstatus", "internal/persistencestatus", "internal/signals", "internal/spelling", "internal/timerslack"},
+	"cmd":         {"engine", "persistence", "cluster", "server", "internal/atomicfile", "internal/clusterstatus", "internal/keypair", "internal/persistencestatus", "internal/signals", "internal/spelling", "internal/timerslack"},
 	"docs":        {"engine", "persistence", "cluster", "server", "cmd"}, // tests that hold the handbook true
 	"bench":       {"internal/testprocess", "internal/testaddress", "engine/slot"},
 	"clients":     {},

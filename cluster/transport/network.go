@@ -5,6 +5,7 @@ package transport
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"net"
 	"time"
 
@@ -18,7 +19,21 @@ type Network interface {
 }
 
 // TCP is a Network over TCP, inside TLS if there is a configuration for it. Connections are closed at once, also if the other node hangs.
-type TCP struct{ TLS *tls.Config }
+type TCP struct {
+	TLS         *tls.Config
+	Authorities func() *x509.CertPool // by which the other side of a new connection has to be signed; nil for those of TLS
+}
+
+// config is the configuration for a new connection.
+func (t TCP) config() *tls.Config {
+	if t.Authorities == nil {
+		return t.TLS
+	}
+	c := t.TLS.Clone()
+	c.RootCAs = t.Authorities()
+	c.ClientCAs = c.RootCAs
+	return c
+}
 
 // listenTimeout bounds the look-up of the name to listen on.
 const listenTimeout = 10 * time.Second
@@ -35,7 +50,8 @@ func (t TCP) Listen(address string) (net.Listener, error) {
 	if err != nil || t.TLS == nil {
 		return l, err
 	}
-	return closenotify.Listen(l, t.TLS), nil
+	fresh := func(*tls.ClientHelloInfo) (*tls.Config, error) { return t.config(), nil }
+	return closenotify.Listen(l, &tls.Config{MinVersion: t.TLS.MinVersion, GetConfigForClient: fresh}), nil
 }
 
 // Dial implements [Network].
@@ -43,7 +59,7 @@ func (t TCP) Dial(ctx context.Context, address string) (net.Conn, error) {
 	if t.TLS == nil {
 		return new(net.Dialer).DialContext(ctx, "tcp", address)
 	}
-	conn, err := (&tls.Dialer{Config: t.TLS}).DialContext(ctx, "tcp", address)
+	conn, err := (&tls.Dialer{Config: t.config()}).DialContext(ctx, "tcp", address)
 	if err != nil {
 		return nil, err
 	}

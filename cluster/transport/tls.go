@@ -5,35 +5,32 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"os"
+	"log/slog"
 	"time"
 
 	"github.com/stintdb/stint/internal/keypair"
 )
 
-// LoadTLS makes the configuration for TLS between nodes from PEM files: this node's certificate and key, with which it
-// also identifies itself when it connects to others, and the authority that every node's certificate has to be signed by.
-// The certificate and the key are read again when the files have changed.
-func LoadTLS(certFile, keyFile, authorityFile string) (*tls.Config, error) {
-	text, err := os.ReadFile(authorityFile)
+// LoadTLS makes the network with TLS between nodes from PEM files: this node's certificate and key, with which it
+// also identifies itself when it connects to others, and the authorities by which every node's certificate has to be signed.
+// Files that have changed are read again, for connections from then on.
+func LoadTLS(certFile, keyFile, authorityFile string, log *slog.Logger) (TCP, error) {
+	authorities, err := keypair.LoadAuthorities("cluster-tls-ca", authorityFile, log)
 	if err != nil {
-		return nil, fmt.Errorf("--cluster-tls-ca: %w", err)
+		return TCP{}, err
 	}
-	authorities := x509.NewCertPool()
-	if !authorities.AppendCertsFromPEM(text) {
-		return nil, fmt.Errorf("--cluster-tls-ca: %s holds no certificate in PEM", authorityFile)
-	}
-	load := func() (*tls.Certificate, error) { return loadCertificate(certFile, keyFile, authorities) }
+	load := func() (*tls.Certificate, error) { return loadCertificate(certFile, keyFile, authorities.Pool()) }
 	if _, err := load(); err != nil {
-		return nil, err
+		return TCP{}, err
 	}
-	return &tls.Config{
-		MinVersion:           tls.VersionTLS13,
-		RootCAs:              authorities,
-		ClientCAs:            authorities,
-		ClientAuth:           tls.RequireAndVerifyClientCert,
-		GetCertificate:       func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return load() },
-		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return load() },
+	return TCP{
+		TLS: &tls.Config{
+			MinVersion:           tls.VersionTLS13,
+			ClientAuth:           tls.RequireAndVerifyClientCert,
+			GetCertificate:       func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return load() },
+			GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return load() },
+		},
+		Authorities: authorities.Pool,
 	}, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"io"
+	"log/slog"
 	"math/big"
 	"net"
 	"os"
@@ -62,8 +63,7 @@ func (a *authority) sign(name string, until time.Time, usages ...x509.ExtKeyUsag
 }
 
 func (a *authority) network(name, authorities string) (TCP, error) {
-	c, err := LoadTLS(a.path(name+".pem"), a.path(name+".key"), authorities)
-	return TCP{TLS: c}, err
+	return LoadTLS(a.path(name+".pem"), a.path(name+".key"), authorities, slog.New(slog.DiscardHandler))
 }
 
 var bothUsages = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
@@ -86,19 +86,14 @@ func TestCertificatesTheOthersWouldNotTake(t *testing.T) {
 	}
 }
 
-func TestTLSBetweenNodes(t *testing.T) {
-	a, other := newAuthority(t), newAuthority(t)
-	a.sign("node", time.Now().Add(time.Hour), bothUsages...)
-	other.sign("stranger", time.Now().Add(time.Hour), bothUsages...)
-	node, err := a.network("node", a.path("ca.pem"))
+// echo listens as a node, sends back what it gets, and returns its address.
+func echo(t *testing.T, n Network) string {
+	t.Helper()
+	l, err := n.Listen("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := node.Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
+	t.Cleanup(func() { l.Close() })
 	go func() {
 		for {
 			conn, err := l.Accept()
@@ -111,21 +106,36 @@ func TestTLSBetweenNodes(t *testing.T) {
 			}()
 		}
 	}()
-	talk := func(n Network) error {
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-		defer cancel()
-		conn, err := n.Dial(ctx, l.Addr().String())
-		if err != nil {
-			return err
-		}
-		defer conn.Close()
-		_ = conn.SetDeadline(time.Now().Add(20 * time.Second))         // for one who is never answered
-		if _, err := conn.Write([]byte("x\n\n\n\n\n\n")); err != nil { // more than a TLS record's head
-			return err
-		}
-		_, err = io.ReadFull(conn, make([]byte, 1))
+	return l.Addr().String()
+}
+
+// talkTo connects to an echo as a node, and returns why it does not answer.
+func talkTo(t *testing.T, address string, n Network) error {
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	conn, err := n.Dial(ctx, address)
+	if err != nil {
 		return err
 	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))         // for one who is never answered
+	if _, err := conn.Write([]byte("x\n\n\n\n\n\n")); err != nil { // more than a TLS record's head
+		return err
+	}
+	_, err = io.ReadFull(conn, make([]byte, 1))
+	return err
+}
+
+func TestTLSBetweenNodes(t *testing.T) {
+	a, other := newAuthority(t), newAuthority(t)
+	a.sign("node", time.Now().Add(time.Hour), bothUsages...)
+	other.sign("stranger", time.Now().Add(time.Hour), bothUsages...)
+	node, err := a.network("node", a.path("ca.pem"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := echo(t, node)
+	talk := func(n Network) error { return talkTo(t, address, n) }
 	if err := talk(node); err != nil {
 		t.Errorf("a node of the same authority: %v", err)
 	}
@@ -136,11 +146,80 @@ func TestTLSBetweenNodes(t *testing.T) {
 	if talk(stranger) == nil {
 		t.Error("a certificate of another authority is accepted")
 	}
-	stranger.TLS.RootCAs = node.TLS.RootCAs // it trusts the node, but the node has no reason to trust it
+	stranger.Authorities = node.Authorities // it trusts the node, but the node has no reason to trust it
 	if talk(stranger) == nil {
 		t.Error("a client with a foreign certificate is accepted")
 	}
 	if talk(TCP{}) == nil {
 		t.Error("a connection without TLS is accepted")
+	}
+}
+
+// An authority is replaced while the nodes run: first both are trusted, then certificates by the next one are used, then it alone is trusted.
+func TestAuthoritiesAreRotated(t *testing.T) {
+	first, next := newAuthority(t), newAuthority(t)
+	first.sign("node", time.Now().Add(time.Hour), bothUsages...)
+	next.sign("node", time.Now().Add(time.Hour), bothUsages...)
+	dir := t.TempDir()
+	install := func(name string, from ...string) {
+		t.Helper()
+		var all []byte
+		for _, path := range from {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, text...)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "new"), all, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(filepath.Join(dir, "new"), filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	use := func(a *authority) {
+		install("node.pem", a.path("node.pem"))
+		install("node.key", a.path("node.key"))
+	}
+	for _, a := range []*authority{first, next} {
+		install("both.pem", first.path("ca.pem"), next.path("ca.pem"))
+		if err := os.Rename(filepath.Join(dir, "both.pem"), a.path("both.pem")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	install("ca.pem", first.path("ca.pem"))
+	use(first)
+	node, err := LoadTLS(filepath.Join(dir, "node.pem"), filepath.Join(dir, "node.key"), filepath.Join(dir, "ca.pem"), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := echo(t, node)
+	for _, step := range []struct {
+		name        string
+		do          func()
+		first, next bool // which of the other nodes are let in, and let this one in
+	}{
+		{"at first", func() {}, true, false},
+		{"both are trusted", func() { install("ca.pem", first.path("ca.pem"), next.path("ca.pem")) }, true, true},
+		{"the next certificate is used", func() { use(next) }, true, true},
+		{"the next is trusted alone", func() { install("ca.pem", next.path("ca.pem")) }, false, true},
+	} {
+		step.do()
+		if err := talkTo(t, address, node); err != nil {
+			t.Errorf("%s: to itself: %v", step.name, err)
+		}
+		for of, isTrusted := range map[*authority]bool{first: step.first, next: step.next} {
+			other, err := of.network("node", of.path("both.pem")) // it trusts both, so that what counts is whom this node trusts
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := talkTo(t, address, other); (err == nil) != isTrusted {
+				t.Errorf("%s: a node of the first authority (%v) connects: %v", step.name, of == first, err)
+			}
+			if err := talkTo(t, echo(t, other), node); (err == nil) != isTrusted {
+				t.Errorf("%s: it connects to a node of the first authority (%v): %v", step.name, of == first, err)
+			}
+		}
 	}
 }

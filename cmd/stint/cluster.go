@@ -24,7 +24,7 @@ import (
 // join starts a node. It looks for the others in the background; until the cluster is formed, requests are answered
 // CLUSTERDOWN.
 func join(cfg config.Config, keys *store.Store, groups []*store.Store, files descriptors, operators *admin.Admin, log *slog.Logger, line *progressLine) (*state, error) {
-	network, err := peerNetwork(&cfg)
+	network, err := peerNetwork(&cfg, log)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func join(cfg config.Config, keys *store.Store, groups []*store.Store, files des
 
 // peerNetwork is the network between nodes: with TLS, both sides present a certificate of the same authority, or of the
 // same secret.
-func peerNetwork(cfg *config.Config) (transport.TCP, error) {
+func peerNetwork(cfg *config.Config, log *slog.Logger) (transport.TCP, error) {
 	if secret := cfg.JoinSecret(); secret != nil {
 		secrets, err := transport.SecretTLS(secret[:])
 		return transport.TCP{TLS: secrets}, err
@@ -103,11 +103,11 @@ func peerNetwork(cfg *config.Config) (transport.TCP, error) {
 	if cfg.ClusterTLSCert == "" {
 		return transport.TCP{}, nil
 	}
-	secrets, err := transport.LoadTLS(cfg.ClusterTLSCert, cfg.ClusterTLSKey, cfg.ClusterTLSCA)
+	network, err := transport.LoadTLS(cfg.ClusterTLSCert, cfg.ClusterTLSKey, cfg.ClusterTLSCA, log)
 	if err != nil {
 		return transport.TCP{}, &usageError{err}
 	}
-	return transport.TCP{TLS: secrets}, nil
+	return network, nil
 }
 
 // clusterKeys is a node's store for the server's maintenance. Keys expire by the cluster's time, not by this node's

@@ -3,12 +3,12 @@ package main
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"log/slog"
 	"os"
 	"strings"
 
 	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/internal/keypair"
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/upstream"
 )
@@ -25,7 +25,7 @@ func (s *state) connectUpstream(cfg *config.Config, keys *store.Store, log *slog
 	if o.Password, err = readPassword(cfg.UpstreamPasswordFile); err != nil {
 		return nil, err
 	}
-	secrets, err := upstreamTLS(cfg)
+	secrets, err := upstreamTLS(cfg, log)
 	if err != nil {
 		return nil, err
 	}
@@ -64,20 +64,17 @@ func readPassword(path string) (string, error) {
 	return line, nil
 }
 
-// upstreamTLS is the configuration of TLS to home, nil for none.
-func upstreamTLS(cfg *config.Config) (*tls.Config, error) {
+// upstreamTLS makes the configuration of TLS for a connection to home, with the CA certificates of its time. It is nil for none.
+func upstreamTLS(cfg *config.Config, log *slog.Logger) (func() *tls.Config, error) {
 	if !cfg.UpstreamTLS {
 		return nil, nil
 	}
-	secrets := &tls.Config{MinVersion: tls.VersionTLS12}
-	if cfg.UpstreamTLSCA != "" {
-		text, err := os.ReadFile(cfg.UpstreamTLSCA)
-		if err != nil {
-			return nil, usagef("upstream-tls-ca: %v", err)
-		}
-		if secrets.RootCAs = x509.NewCertPool(); !secrets.RootCAs.AppendCertsFromPEM(text) {
-			return nil, usagef("upstream-tls-ca: %s holds no certificate in PEM", cfg.UpstreamTLSCA)
-		}
+	if cfg.UpstreamTLSCA == "" {
+		return func() *tls.Config { return &tls.Config{MinVersion: tls.VersionTLS12} }, nil
 	}
-	return secrets, nil
+	authorities, err := keypair.LoadAuthorities("upstream-tls-ca", cfg.UpstreamTLSCA, log)
+	if err != nil {
+		return nil, &usageError{err}
+	}
+	return func() *tls.Config { return &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: authorities.Pool()} }, nil
 }

@@ -1,4 +1,4 @@
-// Package keypair loads a certificate and its private key, with errors that name the file and the mistake.
+// Package keypair loads certificates and their private keys, and those of authorities, with errors that name the file and the mistake.
 package keypair
 
 import (

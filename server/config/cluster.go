@@ -117,7 +117,7 @@ var clusterSettings = []Setting{
 	},
 	{
 		Name: "cluster-tls-ca", Group: groupCluster, Placeholder: "FILE",
-		Help:  "The CA certificates that sign the nodes' certificates, in PEM. Peers with other certificates are rejected.",
+		Help:  "The CA certificates that sign the nodes' certificates, in PEM. Peers with other certificates are rejected. A change of the file counts for new connections.",
 		value: func(c *Config) Value { return &textValue{&c.ClusterTLSCA, pathForm} },
 	},
 	{

@@ -36,7 +36,7 @@ var upstreamSettings = []Setting{
 	},
 	{
 		Name: "upstream-tls-ca", Group: groupUpstream, Placeholder: "FILE",
-		Help:  "With --upstream-tls: CA certificates that sign home's certificate, in PEM. Default: those of the system.",
+		Help:  "With --upstream-tls: CA certificates that sign home's certificate, in PEM. A change of the file counts for new connections. Default: those of the system.",
 		value: func(c *Config) Value { return &textValue{&c.UpstreamTLSCA, pathForm} },
 	},
 	{

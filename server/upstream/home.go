@@ -242,17 +242,16 @@ func (h *home) status() (connected bool, failure string) {
 // Dial connects to an address.
 type Dial func(ctx context.Context, address string) (net.Conn, error)
 
-// Dialer connects by TCP, with TLS if secrets is not nil.
-func Dialer(secrets *tls.Config) Dial {
+// Dialer connects by TCP, with TLS if secrets is not nil: it makes the configuration for each connection.
+func Dialer(secrets func() *tls.Config) Dial {
 	plain := &net.Dialer{KeepAlive: pingEvery}
 	if secrets == nil {
 		return func(ctx context.Context, address string) (net.Conn, error) {
 			return plain.DialContext(ctx, "tcp", address)
 		}
 	}
-	secure := &tls.Dialer{NetDialer: plain, Config: secrets}
 	return func(ctx context.Context, address string) (net.Conn, error) {
-		conn, err := secure.DialContext(ctx, "tcp", address)
+		conn, err := (&tls.Dialer{NetDialer: plain, Config: secrets()}).DialContext(ctx, "tcp", address)
 		if err != nil {
 			return nil, fmt.Errorf("by TLS: %w", err)
 		}
