@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stintdb/stint/internal/testlog"
 	"github.com/stintdb/stint/internal/testtls"
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/stats"
@@ -94,6 +95,42 @@ func TestTLSReload(t *testing.T) {
 	}
 	expect(t, next.dial(t, h, nil), frames("PING"), "+PONG\r\n")
 	expect(t, before, frames("PING"), "+PONG\r\n")
+}
+
+// A certificate that is not valid now is used, for clients that do not check it, and logged: at the start and whenever it is read again.
+func TestOutdatedCertificatesAreLogged(t *testing.T) {
+	now := time.Now()
+	for says, c := range map[string]*testtls.Certificates{
+		"put a renewed certificate":     testtls.Valid(t, now.Add(-2*time.Hour), now.Add(-time.Hour)),
+		"set the clock of this machine": testtls.Valid(t, now.Add(time.Hour), now.Add(2*time.Hour)),
+	} {
+		var log testlog.Log
+		valid := newCertificates(t)
+		h := newHost(t, nil, (&certificates{c}).use)
+		h.env.Log = log.Logger()
+		stop := h.start(t)
+		unchecked := (&certificates{c}).dial(t, h, &tls.Config{InsecureSkipVerify: true})
+		expect(t, unchecked, frames("PING"), "+PONG\r\n")
+		for read := 1; read <= 2; read++ {
+			if log.Count(says) != read || log.Count("--tls-cert: "+c.Cert) != read {
+				t.Errorf("read %d times:\n%s", read, &log)
+			}
+			if err := h.ReloadTLS(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		copyFile(t, valid.Cert, c.Cert)
+		copyFile(t, valid.Key, c.Key)
+		if err := h.ReloadTLS(); err != nil {
+			t.Fatal(err)
+		}
+		if log.Count("--tls-cert") != 3 {
+			t.Errorf("a valid certificate is logged too:\n%s", &log)
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 func copyFile(t *testing.T, from, to string) {

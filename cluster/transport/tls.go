@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/stintdb/stint/internal/keypair"
@@ -19,9 +20,14 @@ func LoadTLS(certFile, keyFile, authorityFile string, log *slog.Logger) (TCP, er
 	if err != nil {
 		return TCP{}, err
 	}
-	load := func() (*tls.Certificate, error) { return loadCertificate(certFile, keyFile, authorities.Pool()) }
-	if _, err := load(); err != nil {
+	if _, err := loadCertificate(certFile, keyFile, authorities.Pool()); err != nil {
 		return TCP{}, err
+	}
+	failures := failureLog{log: log}
+	load := func() (*tls.Certificate, error) {
+		pair, err := loadCertificate(certFile, keyFile, authorities.Pool())
+		failures.note(err)
+		return pair, err
 	}
 	return TCP{
 		TLS: &tls.Config{
@@ -34,18 +40,35 @@ func LoadTLS(certFile, keyFile, authorityFile string, log *slog.Logger) (TCP, er
 	}, nil
 }
 
+// failureLog logs why this node has no certificate for a connection, once for each reason: the other side hears of an internal error only.
+type failureLog struct {
+	log  *slog.Logger
+	mu   sync.Mutex
+	last string
+}
+
+func (f *failureLog) note(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := ""
+	if err != nil {
+		now = err.Error()
+	}
+	if now != "" && now != f.last {
+		f.log.Warn("this node cannot connect to the others by TLS", "error", now)
+	}
+	f.last = now
+}
+
 // loadCertificate reads a certificate and checks that the other nodes would accept it.
 func loadCertificate(certFile, keyFile string, authorities *x509.CertPool) (*tls.Certificate, error) {
 	pair, err := keypair.Load("cluster-tls-cert", certFile, "cluster-tls-key", keyFile)
 	if err != nil {
 		return nil, err
 	}
-	leaf, now := pair.Leaf, time.Now()
-	switch {
-	case now.After(leaf.NotAfter):
-		return nil, fmt.Errorf("--cluster-tls-cert: %s expired on %s; the other nodes will not accept it", certFile, leaf.NotAfter.UTC().Format(time.DateTime))
-	case now.Before(leaf.NotBefore):
-		return nil, fmt.Errorf("--cluster-tls-cert: %s is not valid before %s", certFile, leaf.NotBefore.UTC().Format(time.DateTime))
+	leaf := pair.Leaf
+	if err := keypair.OutOfDate("cluster-tls-cert", certFile, leaf, time.Now()); err != nil {
+		return nil, fmt.Errorf("the other nodes will not accept this one: %w", err)
 	}
 	for _, usage := range []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth} {
 		_, err := leaf.Verify(x509.VerifyOptions{Roots: authorities, Intermediates: intermediates(pair), KeyUsages: []x509.ExtKeyUsage{usage}})

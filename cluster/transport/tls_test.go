@@ -17,6 +17,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stintdb/stint/internal/testlog"
 )
 
 // authority signs certificates for tests.
@@ -221,5 +223,35 @@ func TestAuthoritiesAreRotated(t *testing.T) {
 				t.Errorf("%s: it connects to a node of the first authority (%v): %v", step.name, of == first, err)
 			}
 		}
+	}
+}
+
+// A certificate that is replaced by one that has expired is logged once, with the remedy.
+func TestAnOutdatedCertificateIsLogged(t *testing.T) {
+	a := newAuthority(t)
+	a.sign("node", time.Now().Add(time.Hour), bothUsages...)
+	a.sign("expired", time.Now().Add(-time.Minute), bothUsages...)
+	log := &testlog.Log{}
+	node, err := LoadTLS(a.path("node.pem"), a.path("node.key"), a.path("ca.pem"), log.Logger())
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := echo(t, node)
+	for _, suffix := range []string{".pem", ".key"} {
+		if err := os.Rename(a.path("expired"+suffix), a.path("node"+suffix)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		if talkTo(t, address, node) == nil {
+			t.Error("a certificate that has expired is used")
+		}
+	}
+	if !log.Has("put a renewed certificate") || log.Count("expired on") != 1 {
+		t.Errorf("the log does not say so once:\n%s", log)
+	}
+	a.sign("node", time.Now().Add(time.Hour), bothUsages...)
+	if err := talkTo(t, address, node); err != nil {
+		t.Error(err)
 	}
 }

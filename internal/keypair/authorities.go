@@ -26,7 +26,7 @@ func LoadAuthorities(setting, file string, log *slog.Logger) (*Authorities, erro
 	return a, a.reload()
 }
 
-// Pool returns the certificates for a new connection. It reads the file if it has changed since; while that fails, which the log says once, the
+// Pool returns the certificates for a new connection. It reads the file if it has changed since; while that fails, which is logged once, the
 // certificates read before stay in use.
 func (a *Authorities) Pool() *x509.CertPool {
 	a.mu.Lock()

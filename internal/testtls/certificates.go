@@ -27,6 +27,12 @@ type Certificates struct {
 // New makes certificates that are valid for an hour. Their files are removed at the end of the test.
 func New(t testing.TB) *Certificates {
 	t.Helper()
+	return Valid(t, time.Time{}, time.Now().Add(time.Hour))
+}
+
+// Valid makes certificates that are valid between two times. Their files are removed at the end of the test.
+func Valid(t testing.TB, from, until time.Time) *Certificates {
+	t.Helper()
 	dir := t.TempDir()
 	c := &Certificates{Pool: x509.NewCertPool(), CA: filepath.Join(dir, "ca.pem"), Cert: filepath.Join(dir, "cert.pem"), Key: filepath.Join(dir, "key.pem")}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -34,7 +40,7 @@ func New(t testing.TB) *Certificates {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "stint test"}, NotAfter: time.Now().Add(time.Hour),
+		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "stint test"}, NotBefore: from, NotAfter: until,
 		IsCA: true, BasicConstraintsValid: true, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 	}

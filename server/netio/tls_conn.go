@@ -51,13 +51,19 @@ func NewTLSServer(env *conn.Env) *TLSServer {
 	return s
 }
 
-// Reload reads certificate, key and client CA again, for connections from then on. On an error those in use stay.
+// Reload reads certificate, key and client CA again, for connections from then on. On an error those in use stay. A certificate that is not valid
+// now is logged, and used: clients may not check it.
 func (s *TLSServer) Reload() error {
-	next, err := LoadTLS(s.env.Settings.Load())
-	if err == nil {
-		s.config.Store(next)
+	cfg := s.env.Settings.Load()
+	next, err := LoadTLS(cfg)
+	if err != nil {
+		return err
 	}
-	return err
+	s.config.Store(next)
+	if err := keypair.OutOfDate("tls-cert", cfg.TLSCert, next.Certificates[0].Leaf, time.Now()); err != nil {
+		s.env.Log.Warn("clients that check the certificate will not connect", "error", err)
+	}
+	return nil
 }
 
 // LoadTLS reads the certificate, key and client CA that the settings name.
