@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ import anyio
 import pytest
 
 import stint
-from stint.link import MAX_CONNECTIONS, _Connection
+from stint.link import MAX_CONNECTIONS, PING, _Connection
 
 from .servers import Scripted, Server, fork
 
@@ -260,6 +261,121 @@ def test_threads_reach_each_of_several_leaders(leaders: list[Scripted]) -> None:
         results = list(threads.map(lambda i: limiter.allow(str(i % 2), "5/s"), range(200)))
     assert [result.cause for result in results if not result] == []
     assert all(node.connections <= 16 for node in leaders)
+
+
+@pytest.fixture
+def dead_leader(leaders: list[Scripted], server: Server) -> list[Scripted]:
+    """Two nodes, of which that with the keys "1" is gone."""
+    server.kill()
+    moved, alive = f"-MOVED 7 127.0.0.1:{server.port}".encode(), b"*5\r\n:1\r\n:5\r\n:4\r\n:0\r\n:0"
+    leaders[0].reply = lambda words: alive if words[1] == b"0" else moved
+    return leaders
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["threads", "asyncio"])
+def test_a_dead_leader_does_not_open_the_circuit_of_another(dead_leader: list[Scripted], is_async: bool) -> None:
+    url = dead_leader[0].url
+
+    def with_threads() -> list[stint.Result]:
+        with stint.Limiter(url, stint.fail_closed(), timeout=PATIENT, cool_down=60) as limiter:
+            results = [limiter.allow("1", "5/s") for _ in range(8)]
+            return [*results, limiter.allow("0", "5/s")]
+
+    async def with_asyncio() -> list[stint.Result]:
+        async with stint.AsyncLimiter(url, stint.fail_closed(), timeout=PATIENT, cool_down=60) as limiter:
+            results = [await limiter.allow("1", "5/s") for _ in range(8)]
+            return [*results, await limiter.allow("0", "5/s")]
+
+    *dead, alive = asyncio.run(with_asyncio()) if is_async else with_threads()
+    assert [type(result.cause) for result in dead] == [stint.UnavailableError] * 5 + [stint.CircuitOpenError] * 3
+    assert alive.source is stint.Source.SERVER, alive
+
+
+def test_probes_of_a_dead_node_leave_calls_of_another_alone(
+    dead_leader: list[Scripted], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, probed = threading.Event(), threading.Event()
+
+    def reply(words: list[bytes]) -> bytes:
+        asked.set()
+        probed.wait(60)
+        return b"*5\r\n:1\r\n:5\r\n:4\r\n:0\r\n:0"
+
+    async def main() -> stint.Result:
+        dead_leader[0].reply = reply
+        limiter = stint.AsyncLimiter(dead_leader[0].url, stint.fail_closed(), timeout=PATIENT, failures=1, cool_down=0)
+        exchange, probes = limiter._link._exchange, 0
+
+        async def count(loop: Any, packed: bytes, *more: Any) -> Any:
+            nonlocal probes
+            probes += packed == PING
+            if probes == 2:  # the first has failed
+                probed.set()
+            return await exchange(loop, packed, *more)
+
+        async with limiter:
+            call = asyncio.create_task(limiter.allow("0", "5/s"))
+            assert await asyncio.to_thread(asked.wait, 60)
+            dead = limiter._link._nodes.redirect(f"MOVED 7 {dead_address}")
+            assert dead is not None
+            dead.circuit.failed(0.0, 1.0, stint.UnavailableError("x"))
+            monkeypatch.setattr(limiter._link, "_exchange", count)
+            probe = asyncio.create_task(limiter._link._probe(dead, 0.0))
+            result = await call
+            probe.cancel()
+            return result
+
+    dead_address = dead_leader[0].reply([b"", b"1"]).decode().split()[-1]
+    assert asyncio.run(main()).source is stint.Source.SERVER
+
+
+def test_a_connection_that_hangs_leaves_room_for_those_to_another_node(leaders: list[Scripted]) -> None:
+    both = threading.Barrier(2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        moved = f"-MOVED 7 127.0.0.1:{silent.getsockname()[1]}".encode()
+
+        def reply(words: list[bytes]) -> bytes:
+            if words[1] == b"1":
+                return moved
+            if words[1] == b"both":
+                both.wait(60)
+            return b"*5\r\n:1\r\n:5\r\n:4\r\n:0\r\n:0"
+
+        leaders[0].reply = reply
+        limiter = stint.Limiter(leaders[0].url, stint.fail_closed(), timeout=PATIENT)
+        with limiter, ThreadPoolExecutor(2) as threads:
+            assert limiter.allow("0", "5/s")
+            assert not limiter.with_options(timeout=0.05).allow("1", "5/s")  # its connection is still being opened
+            limiter._link._nodes.leave(limiter._link._nodes.current())
+            results = list(threads.map(lambda key: limiter.allow(key, "5/s"), ["both", "both"]))
+        assert [result.cause for result in results] == [None, None]
+
+
+def test_a_node_that_refuses_connections_fails_its_own_callers_only(
+    leaders: list[Scripted], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connects, go_on = threading.Event(), threading.Event()
+
+    def connection(node: Any, patience: float) -> Any:
+        if node is dead:
+            raise ConnectionRefusedError
+        connects.set()
+        go_on.wait(60)
+        return _Connection(node, patience)
+
+    monkeypatch.setattr("stint.link._Connection", connection)
+    limiter = stint.Limiter(leaders[0].url, stint.fail_closed(), timeout=PATIENT)
+    with limiter, ThreadPoolExecutor(1) as threads:
+        link = limiter._link
+        dead = link._nodes.redirect("MOVED 7 127.0.0.1:1")
+        assert dead is not None
+        link._nodes.leave(dead)
+        call = threads.submit(limiter.allow, "0", "5/s")
+        assert connects.wait(60)
+        with pytest.raises(stint.UnavailableError):
+            link._exchange(b"", time.monotonic() + PATIENT, True, dead)
+        go_on.set()
+        assert call.result().cause is None
 
 
 def test_idle_connections_to_one_leader_leave_room_for_another(leaders: list[Scripted]) -> None:

@@ -159,18 +159,49 @@ def test_keys_of_any_text() -> None:
 def test_overlapping_failures_count_once() -> None:
     changes: list[bool] = []
     breaker = Breaker(3, 1.0, lambda is_open, cause: changes.append(is_open))
+    circuit = breaker.circuit("10.0.0.1:6379")
     cause = stint.UnavailableError("x")
     for _ in range(1000):
-        breaker.failed(0.0, 1.0, cause)  # all were in flight when the first failed
+        circuit.failed(0.0, 1.0, cause)  # all were in flight when the first failed
     assert not breaker.open
-    breaker.failed(1.0, 2.0, cause)
-    breaker.succeeded()
+    circuit.failed(1.0, 2.0, cause)
+    circuit.succeeded()
     for now in (3.0, 4.0):
-        breaker.failed(now, now, cause)
+        circuit.failed(now, now, cause)
     assert not breaker.open
-    assert breaker.failed(5.0, 5.0, cause) and breaker.open
-    breaker.close()
+    assert circuit.failed(5.0, 5.0, cause) and breaker.open
+    circuit.close()
     assert not breaker.open and changes == [True, False]
+
+
+def test_the_breaker_is_open_while_all_nodes_are_silent(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", logger="stint")
+    changes: list[bool] = []
+    breaker = Breaker(2, 1.0, lambda is_open, cause: changes.append(is_open))
+    first, second = breaker.circuit("a:1"), breaker.circuit("b:2")
+    cause = stint.UnavailableError("x")
+    for now in (1.0, 2.0):
+        first.failed(now, now, cause)
+    second.failed(3.0, 3.0, cause)
+    assert (first.open, second.open, breaker.open) == (True, False, False)
+    second.succeeded()
+    for now in (4.0, 5.0):
+        second.failed(now, now, cause)
+    assert breaker.open
+    learnt = breaker.circuit("c:3")
+    learnt.failed(6.0, 6.0, cause)  # a redirection that was followed before
+    assert breaker.open
+    second.close()
+    assert (first.open, second.open, breaker.open) == (True, False, False)
+    first.close()
+    assert not first.open
+    assert changes == [True, False]
+    assert [record.getMessage() for record in caplog.records] == [
+        "Stint's node a:1 does not answer, and is not asked until it does: x",
+        "Stint does not answer, so the policy does: x",
+        "Stint answers again",
+        "Stint's node a:1 answers again",
+    ]
 
 
 def test_a_local_share_with_a_clock_that_jumps() -> None:

@@ -53,13 +53,12 @@ class AsyncLimiter(Base):
     ) -> None:
         super().__init__(Settings(must_be_policy(when_down), timeout, {} if assume is None else assume, on_decision))
         breaker = Breaker(failures, cool_down, on_breaker or (lambda is_open, cause: None))
-        self._link = AsyncLink(
-            Nodes(where, is_async=True, timeout=timeout), breaker, FirstCalls(connect_timeout), timeout
-        )
+        nodes = Nodes(where, is_async=True, timeout=timeout, breaker=breaker)
+        self._link = AsyncLink(nodes, breaker, FirstCalls(connect_timeout), timeout)
 
     @property
     def is_open(self) -> bool:
-        """Whether the circuit breaker is open: no requests are sent to Stint at present."""
+        """Whether the circuit breaker is open for all nodes: no requests are sent to Stint at present."""
         return self._link.breaker.open
 
     async def allow(self, key: Key, limit: Limit | str, n: int = 1) -> Result:

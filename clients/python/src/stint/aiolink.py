@@ -39,11 +39,13 @@ MAX_UNWRITTEN = 1 << 20  # bytes that the system has not taken yet; beyond it co
 class _Call:
     """A command of one caller, queued or in flight."""
 
-    __slots__ = ("begun", "future", "packed", "sent")
+    __slots__ = ("begun", "future", "leader", "line", "packed", "sent")
 
-    def __init__(self, packed: bytes, future: asyncio.Future[Any]) -> None:
+    def __init__(self, packed: bytes, future: asyncio.Future[Any], line: _Line, leader: Node | None) -> None:
         self.packed = packed
         self.future = future
+        self.line = line
+        self.leader = leader  # the only node to ask, if it is not None
         self.begun = time.monotonic()
         self.sent = False
 
@@ -152,8 +154,8 @@ class AsyncLink:
         self._abort()
         self._forget()
         self._loop = loop
-        if self.breaker.open:  # its probe belonged to the other loop
-            self._spawn(self._probe(0.0))
+        for node in self._nodes.not_asked():  # their probes belonged to the other loop
+            self._spawn(self._probe(node, 0.0))
 
     async def call(self, packed: bytes, timeout: float) -> Any:
         """Send a command once and return its reply, within the timeout."""
@@ -165,46 +167,60 @@ class AsyncLink:
         if self.breaker.open:
             raise CircuitOpenError("Stint does not answer, and no requests are sent for the time being")
         begun = time.monotonic()
-        within = self._first.within(timeout)
+        within, in_time = self._first.within(timeout), timeout >= self._timeout
         try:
-            reply = await self._exchange(loop, packed, within)
+            reply = await self._exchange(loop, packed, within, in_time)
             if isinstance(reply, ServerError) and (leader := self._nodes.redirect(str(reply))):
-                reply = await self._exchange(loop, packed, begun + within - time.monotonic(), leader)
-        except UnavailableError as error:
-            counts = not isinstance(error, ReplyTimeoutError) or timeout >= self._timeout
-            if (
-                counts
-                and not isinstance(error, OverloadedError)
-                and self.breaker.failed(begun, time.monotonic(), error)
-            ):
-                self._spawn(self._probe(self.breaker.pause()))
-            raise
+                if leader.circuit.open:
+                    raise CircuitOpenError(f"{leader.address} does not answer, and is not asked for the time being")
+                reply = await self._exchange(loop, packed, begun + within - time.monotonic(), in_time, leader)
         finally:
             self._first.end()
-        self.breaker.succeeded()
         if isinstance(reply, ServerError):
             raise from_reply(reply)
         return reply
 
     async def _exchange(
-        self, loop: asyncio.AbstractEventLoop, packed: bytes, timeout: float, leader: Node | None = None
+        self,
+        loop: asyncio.AbstractEventLoop,
+        packed: bytes,
+        timeout: float,
+        in_time: bool,
+        leader: Node | None = None,
     ) -> Any:
-        """Ask a node, by default the current one. With groups, each key has its own leader."""
+        """Ask a node, by default the current one. With groups, each key has its own leader.
+
+        in_time is whether the node has had the time to answer that it should take at most.
+        """
         if self._closed:  # while the call waited for another reply: nobody would end its connection
             raise ClosedError("the limiter was closed")
         if sum(line.without_reply() for line in self._lines.values()) >= MAX_QUEUED:
             raise OverloadedError("too many requests wait to be sent")
-        line, call = self._line(leader or self._nodes.current()), _Call(packed, loop.create_future())
+        line = self._line(leader or self._nodes.current())
+        call = _Call(packed, loop.create_future(), line, leader)
         line.queued.append(call)
         self._start(loop, line)
-        overdue = loop.call_later(timeout, self._expire, line, call)
+        overdue = loop.call_later(timeout, self._expire, call)
         try:
             reply = await call.future
+        except UnavailableError as error:
+            self._failed(call, in_time, error)
+            raise
         finally:
             overdue.cancel()
+        node = call.line.node
+        node.circuit.succeeded()
         if isinstance(reply, ServerError) and class_of(str(reply)) in (ReplyClass.BUSY_NODE, ReplyClass.UNKNOWN):
-            self._nodes.leave(line.node)
+            self._nodes.leave(node)
         return reply
+
+    def _failed(self, call: _Call, in_time: bool, error: UnavailableError) -> None:
+        """Record that a node did not answer. If that opens its circuit, begin to probe it."""
+        node = call.line.node
+        if isinstance(error, ReplyTimeoutError) and not in_time:
+            return
+        if node.circuit.failed(call.begun, time.monotonic(), error) and not self._closed:
+            self._spawn(self._probe(node, self.breaker.pause()))
 
     def _line(self, node: Node) -> _Line:
         line = self._lines.get(node)
@@ -221,9 +237,10 @@ class AsyncLink:
             line.flushing = True
             loop.call_soon(line.flush)
 
-    def _expire(self, line: _Line, call: _Call) -> None:
+    def _expire(self, call: _Call) -> None:
         if call.future.done():
             return
+        line = call.line
         if not call.sent:
             call.fail(NotSentError("no reply in time: not sent"))
             while line.queued and line.queued[0].future.done():
@@ -246,12 +263,14 @@ class AsyncLink:
             self._hand_over(line)
 
     def _hand_over(self, line: _Line) -> None:
-        """Send what a connection has not sent to the current node."""
+        """Send what a connection has not sent to the current node, or by another connection to the leader."""
         queued, line.queued = line.queued, deque()
-        if queued and not self._closed:
-            heir = self._line(self._nodes.current())
-            heir.queued.extend(queued)
-            self._start(asyncio.get_running_loop(), heir)
+        if self._closed:
+            return
+        for call in queued:
+            call.line = self._line(call.leader or self._nodes.current())
+            call.line.queued.append(call)
+            self._start(asyncio.get_running_loop(), call.line)
 
     def _abort(self) -> None:
         """Close all connections at once."""
@@ -311,8 +330,8 @@ class AsyncLink:
         task.add_done_callback(self._tasks.discard)
         return task
 
-    async def _probe(self, pause: float) -> None:
-        """Send PING until it is answered."""
+    async def _probe(self, node: Node, pause: float) -> None:
+        """Send PING to a node until it answers."""
         loop = asyncio.get_running_loop()
         while True:
             await asyncio.sleep(pause)
@@ -320,14 +339,15 @@ class AsyncLink:
                 return
             begun = time.monotonic()
             try:
-                await self._exchange(loop, PING, self._nodes.patience)
+                await self._exchange(loop, PING, self._nodes.patience, True, node)
             except UnavailableError:
-                self._abort()
+                if node in self._lines and (stream := self._lines[node].stream) is not None:
+                    stream.abort()
                 pause = self.breaker.pause(time.monotonic() - begun)
                 continue
             except StintError:
                 pass  # it answers, even if with an error
-            self.breaker.close()
+            node.circuit.close()
             return
 
     async def sleep(self, seconds: float) -> None:

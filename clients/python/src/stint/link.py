@@ -9,8 +9,9 @@ import socket
 import threading
 import time
 import weakref
+from collections import Counter
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from .breaker import Breaker
 from .errors import (
@@ -89,6 +90,13 @@ class _Connection:
         self.socket.close()
 
 
+class _NoConnection(NamedTuple):
+    """Why a caller has got no connection to a node."""
+
+    node: Node
+    error: StintError
+
+
 class Link:
     """Sends commands to one of several nodes. Threads may share it; forked processes get their own connections."""
 
@@ -106,10 +114,10 @@ class Link:
         self._changed = threading.Condition()
         self._ended = threading.Event()
         self._open: weakref.WeakSet[_Connection] = weakref.WeakSet()  # without those that a signal's exception lost
-        self._opening = 0
+        self._opening: Counter[Node] = Counter()
         self._waiting = 0
-        self._failures = 0  # of attempts to connect
-        self._failure: StintError | None = None
+        self._waiting_for: Counter[Node] = Counter()
+        self._failures: dict[Node, StintError] = {}  # of the last attempts to connect, each another object
 
     def after_fork(self) -> None:
         """Leave the parent's connections to it."""
@@ -126,38 +134,37 @@ class Link:
             raise ClosedError("the limiter is closed")
         if self.breaker.open:
             raise CircuitOpenError("Stint does not answer, and no requests are sent for the time being")
-        begun = time.monotonic()
-        deadline = begun + self._first.within(timeout)
+        deadline = time.monotonic() + self._first.within(timeout)
+        in_time = timeout >= self._timeout
         try:
-            reply = self._exchange(packed, deadline)
+            reply = self._exchange(packed, deadline, in_time)
             if isinstance(reply, ServerError) and (leader := self._nodes.redirect(str(reply))):
-                reply = self._exchange(packed, deadline, leader)  # the first was not carried out
-        except ClosedError:
-            raise
-        except UnavailableError as error:
-            counts = not isinstance(error, ReplyTimeoutError) or timeout >= self._timeout
-            if (
-                counts
-                and not isinstance(error, OverloadedError)
-                and self.breaker.failed(begun, time.monotonic(), error)
-            ):
-                threading.Thread(target=self._probe, name="stint-probe", daemon=True).start()
-            raise
+                if leader.circuit.open:
+                    raise CircuitOpenError(f"{leader.address} does not answer, and is not asked for the time being")
+                reply = self._exchange(packed, deadline, in_time, leader)  # the first was not carried out
         finally:
             self._first.end()
-        self.breaker.succeeded()
         if isinstance(reply, ServerError):
             raise from_reply(reply)
         return reply
 
-    def _exchange(self, packed: bytes, deadline: float, leader: Node | None = None) -> Any:
-        """Ask a node, by default the current one. With groups, each key has its own leader."""
+    def _exchange(self, packed: bytes, deadline: float, in_time: bool, leader: Node | None = None) -> Any:
+        """Ask a node, by default the current one. With groups, each key has its own leader.
+
+        in_time is whether the node has had the time to answer that it should take at most.
+        """
+        begun = time.monotonic()
         connection = self._take(deadline, leader)
+        if isinstance(connection, _NoConnection):
+            self._failed(connection.node, begun, in_time, connection.error)
+            raise connection.error
         try:
             reply = connection.send(packed, deadline)
         except BaseException as error:
             self._drop(connection, lost=not isinstance(error, ReplyTimeoutError))
+            self._failed(connection.node, begun, in_time, error)
             raise
+        connection.node.circuit.succeeded()
         if isinstance(reply, ServerError) and class_of(str(reply)) in (ReplyClass.BUSY_NODE, ReplyClass.UNKNOWN):
             self._nodes.leave(connection.node)
         connection.used = time.monotonic()
@@ -167,7 +174,14 @@ class Link:
                 self._wake()
         return reply
 
-    def _take(self, deadline: float, leader: Node | None) -> _Connection:
+    def _failed(self, node: Node, begun: float, in_time: bool, error: BaseException) -> None:
+        """Record that a node did not answer. If that opens its circuit, begin to probe it."""
+        if not isinstance(error, UnavailableError) or (isinstance(error, ReplyTimeoutError) and not in_time):
+            return
+        if node.circuit.failed(begun, time.monotonic(), error):
+            threading.Thread(target=self._probe, args=(node,), name="stint-probe", daemon=True).start()
+
+    def _take(self, deadline: float, leader: Node | None) -> _Connection | _NoConnection:
         """Return an idle connection, or wait for one. Connecting is left to another thread, which may take longer."""
         while (connection := self._idle_to(leader or self._nodes.current())) is not None:
             if connection.is_alive(time.monotonic()):
@@ -190,38 +204,53 @@ class Link:
 
     def _has_room(self) -> bool:
         """Return whether another connection may be opened, in place of an idle one to another node if need be."""
-        if len(self._open) + self._opening >= MAX_CONNECTIONS:
+        if len(self._open) + self._opening.total() >= MAX_CONNECTIONS:
             with contextlib.suppress(IndexError):
                 self._close(self._idle.pop(0))
-        return len(self._open) + self._opening < MAX_CONNECTIONS
+        return len(self._open) + self._opening.total() < MAX_CONNECTIONS
 
     def _close(self, connection: _Connection) -> None:
         connection.close()
         self._open.discard(connection)
 
-    def _wait(self, deadline: float, leader: Node | None) -> _Connection:
+    def _wait(self, deadline: float, leader: Node | None) -> _Connection | _NoConnection:
+        """Wait for a connection to the leader, or to the node that is current meanwhile."""
         with self._changed:
-            failures = self._failures
             if self._waiting >= MAX_WAITING:
                 raise OverloadedError("too many requests wait to be sent")
             self._waiting += 1
             try:
-                while (connection := self._idle_to(leader or self._nodes.current())) is None:
-                    if self._closed:
-                        raise ClosedError("the limiter is closed")
-                    if self._failures != failures and self._failure is not None:
-                        raise self._failure
-                    if self._opening < self._waiting and self._has_room():
-                        self._opening += 1
-                        node = leader or self._nodes.current()
-                        threading.Thread(target=self._connect, args=(node,), name="stint-connect", daemon=True).start()
-                    left = deadline - time.monotonic()
-                    if left <= 0:
-                        raise NotSentError("no reply in time: not sent")
-                    self._changed.wait(left)
-                return connection
+                while True:
+                    node = leader or self._nodes.current()
+                    found = self._wait_for(node, deadline, leader)
+                    if found is not None:
+                        return found
             finally:
                 self._waiting -= 1
+
+    def _wait_for(self, node: Node, deadline: float, leader: Node | None) -> _Connection | _NoConnection | None:
+        """Wait for a connection to a node. None: another node is current now."""
+        before = self._failures.get(node)
+        self._waiting_for[node] += 1
+        try:
+            while (connection := self._idle_to(node)) is None:
+                if self._closed:
+                    raise ClosedError("the limiter is closed")
+                failure = self._failures.get(node)
+                if failure is not None and failure is not before:
+                    return _NoConnection(node, failure)
+                if leader is None and self._nodes.current() is not node:
+                    return None
+                if self._opening[node] < self._waiting_for[node] and self._has_room():
+                    self._opening[node] += 1
+                    threading.Thread(target=self._connect, args=(node,), name="stint-connect", daemon=True).start()
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    return _NoConnection(node, NotSentError("no reply in time: not sent"))
+                self._changed.wait(left)
+            return connection
+        finally:
+            self._waiting_for[node] -= 1
 
     def _connect(self, node: Node) -> None:
         changed = self._changed
@@ -231,13 +260,12 @@ class Link:
             failure = connect_failure(error)
             self._nodes.leave(node)
             with changed:
-                self._opening -= 1
-                self._failures += 1
-                self._failure = failure
+                self._opening[node] -= 1
+                self._failures[node] = failure
                 changed.notify_all()
             return
         with changed:
-            self._opening -= 1
+            self._opening[node] -= 1
             if self._closed:
                 connection.close()
             else:
@@ -256,8 +284,8 @@ class Link:
                 while (other := self._idle_to(connection.node)) is not None:
                     self._close(other)
 
-    def _probe(self) -> None:
-        """Send PING until it is answered."""
+    def _probe(self, node: Node) -> None:
+        """Send PING to a node until it answers."""
         passed = 0.0
         while True:
             time.sleep(self.breaker.pause(passed))
@@ -265,13 +293,13 @@ class Link:
                 return
             begun = time.monotonic()
             try:
-                self._exchange(PING, begun + self._nodes.patience)
+                self._exchange(PING, begun + self._nodes.patience, True, node)
             except UnavailableError:
                 passed = time.monotonic() - begun
                 continue
             except StintError:
                 pass  # it answers, even if with an error
-            self.breaker.close()
+            node.circuit.close()
             return
 
     def sleep(self, seconds: float) -> None:

@@ -12,6 +12,7 @@ from redis.asyncio.retry import Retry as AsyncRetry
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from .breaker import Breaker
 from .errors import InvalidError
 
 MAX_NODES = 32  # addresses, with those that redirections add
@@ -31,7 +32,7 @@ def patience_of(timeout: float) -> float:
 class Node:
     """A server, with the settings of its connections."""
 
-    def __init__(self, connection_class: Any, settings: dict[str, Any], is_async: bool) -> None:
+    def __init__(self, connection_class: Any, settings: dict[str, Any], is_async: bool, breaker: Breaker) -> None:
         unwanted = ("maint_", "oss_cluster_", "orig_", "himport", "socket_timeout", "socket_connect_timeout")
         self._class = connection_class
         self._settings = {k: v for k, v in settings.items() if not k.startswith(unwanted)}
@@ -45,25 +46,27 @@ class Node:
         self.address = f"{settings.get('host', 'localhost')}:{settings.get('port', 6379)}"
         if "path" in settings:
             self.address = str(settings["path"])
+        self.circuit = breaker.circuit(self.address)
 
     def connection(self, patience: float) -> Any:
         """Return a connection of redis-py that is not yet open. Patience (seconds) is for each step of opening it."""
         return self._class(**self._settings, socket_timeout=patience, socket_connect_timeout=patience)
 
-    def at(self, address: str, is_async: bool) -> Node:
+    def at(self, address: str, is_async: bool, breaker: Breaker) -> Node:
         """Return a node at another address with the same settings."""
         host, _, port = address.rpartition(":")
         there = {**self._settings, "host": host.strip("[]"), "port": int(port)}
-        return Node(self._class, there, is_async)
+        return Node(self._class, there, is_async, breaker)
 
 
 class Nodes:
     """Addresses, of which one is current."""
 
-    def __init__(self, where: Where, is_async: bool, timeout: float) -> None:
+    def __init__(self, where: Where, is_async: bool, timeout: float, breaker: Breaker) -> None:
         self._is_async = is_async
+        self._breaker = breaker
         self.patience = patience_of(timeout)
-        self._nodes = _parse(where, is_async)
+        self._nodes = _parse(where, is_async, breaker)
         self._current = 0
         self._lock = threading.Lock()
 
@@ -72,8 +75,22 @@ class Nodes:
         self._lock = threading.Lock()
 
     def current(self) -> Node:
-        """Return the node to ask."""
-        return self._nodes[self._current]
+        """Return the node to ask. Its circuit is open only if all are."""
+        node = self._nodes[self._current]
+        return self._next() if node.circuit.open else node
+
+    def _next(self) -> Node:
+        """Go on to the next node whose circuit is not open."""
+        with self._lock:
+            for i in range(self._current, self._current + len(self._nodes)):
+                if not self._nodes[i % len(self._nodes)].circuit.open:
+                    self._current = i % len(self._nodes)
+                    break
+            return self._nodes[self._current]
+
+    def not_asked(self) -> list[Node]:
+        """Return the nodes whose circuit is open."""
+        return [node for node in self._nodes if node.circuit.open]
 
     def are_several(self) -> bool:
         """Return whether there is more than one node."""
@@ -97,19 +114,19 @@ class Nodes:
                     return node
             if len(self._nodes) >= MAX_NODES or "path" in self._nodes[0]._settings:
                 return None
-            self._nodes.append(self._nodes[0].at(words[2], self._is_async))
+            self._nodes.append(self._nodes[0].at(words[2], self._is_async, self._breaker))
             self._current = len(self._nodes) - 1
             return self._nodes[-1]
 
 
-def _parse(where: Where, is_async: bool) -> list[Node]:
+def _parse(where: Where, is_async: bool, breaker: Breaker) -> list[Node]:
     client_class: Any = redis.asyncio.Redis if is_async else redis.Redis
     if isinstance(where, (redis.Redis, redis.asyncio.Redis)):
         if not isinstance(where, client_class):
             kind = "redis.asyncio.Redis" if is_async else "redis.Redis"
             raise InvalidError(f"this limiter takes a {kind}, got {type(where).__module__}.Redis")
         pool = where.connection_pool
-        return [Node(pool.connection_class, dict(pool.connection_kwargs), is_async)]
+        return [Node(pool.connection_class, dict(pool.connection_kwargs), is_async, breaker)]
     addresses = [where] if isinstance(where, str) else list(where) if isinstance(where, Iterable) else []
     if not addresses or not all(isinstance(address, str) and address for address in addresses):
         raise InvalidError(f"a limiter needs an address such as redis://127.0.0.1:6379, or several, got {where!r}")
@@ -121,5 +138,5 @@ def _parse(where: Where, is_async: bool) -> list[Node]:
             pool = pool_class.from_url(url)
         except ValueError as error:
             raise InvalidError(f"not an address such as redis://127.0.0.1:6379: {error}") from None
-        nodes.append(Node(pool.connection_class, dict(pool.connection_kwargs), is_async))
+        nodes.append(Node(pool.connection_class, dict(pool.connection_kwargs), is_async, breaker))
     return nodes
