@@ -467,6 +467,45 @@ def test_tokens_go_back_from_a_scope_of_anyio_which_cancels_every_await(shared_s
     asyncio.run(main())
 
 
+@pytest.mark.parametrize(
+    ("limit", "given_back"),
+    [
+        ("1/day", [b"RL.REFUND", b"k", b"2"]),
+        ("FW 5 1d", [b"RL.REFUND", b"k", b"2"]),
+        (stint.concurrency(1, "1h", "job"), [b"CC.RELEASE", b"k", b"job"]),
+    ],
+    ids=["bucket", "window", "places"],
+)
+def test_a_wait_cancelled_before_its_reply_gives_back(
+    scripted: Scripted, limit: stint.Limit | str, given_back: list[bytes]
+) -> None:
+    asked, go_on = threading.Event(), threading.Event()
+    places = isinstance(limit, stint.Limit)
+
+    def reply(words: list[bytes]) -> bytes:
+        if words[0] == b"RL.REFUND":
+            return b":5"
+        if words[0] == b"CC.RELEASE":
+            return b":1"
+        asked.set()
+        go_on.wait(60)
+        return b"*5\r\n:1\r\n:5\r\n:4\r\n:0\r\n:0" if places else b"*5\r\n:2\r\n:5\r\n:3\r\n:0\r\n:0"
+
+    async def main() -> None:
+        scripted.reply = reply
+        async with stint.AsyncLimiter(scripted.url, stint.fail_closed(), timeout=PATIENT) as limiter:
+            waiting = asyncio.create_task(limiter.wait("k", limit, 1 if places else 2))
+            assert await asyncio.to_thread(asked.wait, 60)
+            waiting.cancel()
+            await asyncio.sleep(0)
+            go_on.set()
+            await asyncio.gather(waiting, return_exceptions=True)
+            assert waiting.cancelled()
+
+    asyncio.run(main())
+    assert scripted.commands[1:] == [given_back]
+
+
 @pytest.mark.parametrize("what", ["a policy", [stint.on("k", "5/s")]], ids=["policy", "limits"])
 def test_a_reservation_cancelled_before_its_reply_is_given_back(
     scripted: Scripted, what: str | list[stint.Keyed]

@@ -23,7 +23,7 @@ from .nodes import Nodes, Where
 from .policy import Policy, must_be_policy
 from .reports import DEFAULT_REPORT, Member, Pace, ReportOptions, ask_report, parse_members, parse_pace
 from .reserving import Reserved, as_reserved, told
-from .results import Charge, MultiResult, Result, parse_charges, parse_integer, parse_refund
+from .results import Charge, MultiResult, Result, Source, parse_charges, parse_integer, parse_refund
 from .retry import may_pass, pauses
 from .usage import Usage, parse_usage, parse_usages
 from .waiting import LONGEST_WAIT, Reservation, after_queue, give_up, how_to_reserve, seconds_of
@@ -185,12 +185,22 @@ class AsyncLimiter(Base):
     async def reserve(self, key: Key, limit: Limit | str, n: int = 1, *, max_wait: float) -> Reservation:
         """Take n tokens that will be there within max_wait seconds; act after the delay of the reservation."""
         chosen = asks.as_limit(limit)
-        result = await self._acquire(asks.acquire("reserve", key, chosen, n, *how_to_reserve(chosen, max_wait)))
+        ask = asks.acquire("reserve", key, chosen, n, *how_to_reserve(chosen, max_wait))
+        result = await to_the_end(self._acquire(ask), lambda taken: self._give_back(key, chosen, taken))
         late = after_queue(chosen, result, max_wait)
         if late is not None:
             await self.refund(key, n)
             result = late
         return Reservation(result, key)
+
+    async def _give_back(self, key: Key, limit: Limit, taken: Result) -> None:
+        """Give back what was taken for a caller that has left."""
+        if not taken.allowed or taken.source is not Source.SERVER:
+            return
+        if limit.holder:
+            await self.release(key, limit.holder)
+        else:
+            await self.refund(key, taken.granted)
 
     async def cancel_reservation(self, reservation: Reservation) -> None:
         """Give the tokens back, unless the time to act has come."""
@@ -198,7 +208,10 @@ class AsyncLimiter(Base):
             await self.refund(reservation.key, reservation.result.granted)
 
     async def wait(self, key: Key, limit: Limit | str, n: int = 1, *, max_wait: float = LONGEST_WAIT) -> Result:
-        """Wait until n tokens are there and take them. Raise an error at once if that takes longer than max_wait."""
+        """Wait until n tokens are there and take them. Raise an error at once if that takes longer than max_wait.
+
+        A wait that is cancelled gives back what it took: tokens, or the holder's place in a concurrency limit.
+        """
         chosen, until = asks.as_limit(limit), time.monotonic() + seconds_of(max_wait)
         while True:
             left = max(0.0, until - time.monotonic())
@@ -206,7 +219,8 @@ class AsyncLimiter(Base):
                 reservation = await self.reserve(key, chosen, n, max_wait=left)
                 result, pause = reservation.result, reservation.delay
             else:
-                result, pause = await self.allow(key, chosen, n), 0.0
+                allowed = self.allow(key, chosen, n)
+                result, pause = await to_the_end(allowed, lambda taken: self._give_back(key, chosen, taken)), 0.0
             if not result.allowed:
                 pause = give_up(chosen, result, n, left, self._settings.when_down)
             try:

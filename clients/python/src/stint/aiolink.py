@@ -381,8 +381,11 @@ class AsyncLink:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def to_the_end(work: Coroutine[Any, Any, T]) -> T:
-    """Await a request that gives tokens back, also while the task is cancelled, which anyio does anew at each await."""
+async def to_the_end(work: Coroutine[Any, Any, T], undo: Callable[[T], Coroutine[Any, Any, object]] | None = None) -> T:
+    """Await a request about tokens, also while the task is cancelled, which anyio does anew at each await.
+
+    undo gives back what the request took, if the task was cancelled: nobody is left to use it.
+    """
     task, cancelled = asyncio.ensure_future(work), None
     while not task.done():
         try:
@@ -390,7 +393,10 @@ async def to_the_end(work: Coroutine[Any, Any, T]) -> T:
         except asyncio.CancelledError as error:
             cancelled = error
     if cancelled is not None:
-        task.exception()  # nobody is left to be told of it
+        failed = task.exception()  # nobody is left to be told of it
+        if failed is None and undo is not None:
+            with contextlib.suppress(StintError):
+                await to_the_end(undo(task.result()))
         raise cancelled
     return task.result()
 

@@ -328,7 +328,7 @@ def connect_failure(error: Exception) -> StintError:
     return UnavailableError(f"{text or type(error).__name__}; not sent")
 
 
-def to_the_end(done: T) -> T:
+def to_the_end(done: T, undo: Callable[[T], object] | None = None) -> T:
     """Return a result: calls of threads are not cancelled."""
     return done
 
