@@ -36,6 +36,7 @@ type settings struct {
 	local   *local // of LocalShare
 	assumed map[string][]Limit
 	hooks   []Hooks
+	left    **call // where to put a call that was sent and whose reply the caller did not see; see leaving
 
 	connectTimeout time.Duration
 	failures       int
@@ -206,6 +207,13 @@ func (l *Limiter) within(timeout time.Duration) *Limiter {
 	return &Limiter{l.connection, s}
 }
 
+// leaving is a limiter for one request: it sets left to the request's call if the caller leaves before the reply.
+func leaving(l *Limiter, left **call) *Limiter {
+	s := l.settings
+	s.left = left
+	return &Limiter{l.connection, s}
+}
+
 // Close ends the limiter: its connections, if Connect made them, and its background work. Calls after it return
 // ErrClosed.
 func (l *Limiter) Close() (err error) {
@@ -254,12 +262,15 @@ func (l *Limiter) askWithin(ctx context.Context, timeout time.Duration, argument
 		return nil, errCircuitOpen
 	}
 	begun := time.Now()
-	command := redis.NewCmd(ctx, arguments...)
-	err = l.pipe.do(ctx, l.first.within(timeout), command)
+	c := newCall(redis.NewCmd(ctx, arguments...))
+	err = l.pipe.do(ctx, l.first.within(timeout), c)
 	l.first.end()
+	if l.left != nil && err != nil && c.state.Load() == sent {
+		*l.left = c
+	}
 	switch {
 	case err == nil:
-		return command.Val(), nil
+		return c.command.Val(), nil
 	case errors.Is(err, ErrClosed), ctx.Err() != nil && errors.Is(err, ctx.Err()):
 		return nil, err
 	default:

@@ -55,17 +55,20 @@ const (
 	abandoned
 )
 
+func newCall(command *redis.Cmd) *call {
+	return &call{command: once{command}, done: make(chan struct{})}
+}
+
 func newPipe(s sender) *pipe {
 	return &pipe{sender: s, wake: make(chan struct{}, maxPipelines), done: make(chan struct{})}
 }
 
-// do sends a command and waits for its reply, at most for the timeout and until ctx is over. The error is the reply's
-// or the connection's as go-redis returns it, ctx's error, or one of this package.
-func (p *pipe) do(ctx context.Context, timeout time.Duration, command *redis.Cmd) error {
+// do sends a new call's command and waits for its reply, at most for the timeout and until ctx is over. The error is the
+// reply's or the connection's as go-redis returns it, ctx's error, or one of this package.
+func (p *pipe) do(ctx context.Context, timeout time.Duration, c *call) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	c := &call{command: once{command}, done: make(chan struct{})}
 	if err := p.enqueue(c); err != nil {
 		return err
 	}
@@ -73,7 +76,7 @@ func (p *pipe) do(ctx context.Context, timeout time.Duration, command *redis.Cmd
 	defer deadline.Stop()
 	select {
 	case <-c.done:
-		return command.Err()
+		return c.command.Err()
 	case <-deadline.C:
 	case <-ctx.Done():
 		c.state.CompareAndSwap(waiting, abandoned)
@@ -84,7 +87,7 @@ func (p *pipe) do(ctx context.Context, timeout time.Duration, command *redis.Cmd
 	}
 	select {
 	case <-c.done: // both at once: the reply counts
-		return command.Err()
+		return c.command.Err()
 	default:
 		return errTimeoutSent
 	}

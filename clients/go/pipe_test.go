@@ -36,7 +36,7 @@ func TestPipeSharesPipelines(t *testing.T) {
 		results := make(chan error, 1000)
 		start := func(n int) {
 			for range n {
-				go func() { results <- p.do(t.Context(), time.Hour, redis.NewCmd(t.Context(), "X")) }()
+				go func() { results <- p.do(t.Context(), time.Hour, newCall(redis.NewCmd(t.Context(), "X"))) }()
 				synctest.Wait()
 			}
 		}
@@ -84,13 +84,13 @@ func TestPipeIsBounded(t *testing.T) {
 		const each = time.Second
 		results := make(chan error, maxQueued+maxPipelines)
 		for i := range maxQueued + maxPipelines {
-			go func() { results <- p.do(t.Context(), each, redis.NewCmd(t.Context(), "X")) }()
+			go func() { results <- p.do(t.Context(), each, newCall(redis.NewCmd(t.Context(), "X"))) }()
 			if i < maxPipelines {
 				synctest.Wait()
 			}
 		}
 		synctest.Wait()
-		if err := p.do(t.Context(), each, redis.NewCmd(t.Context(), "X")); !errors.Is(err, ErrOverloaded) {
+		if err := p.do(t.Context(), each, newCall(redis.NewCmd(t.Context(), "X"))); !errors.Is(err, ErrOverloaded) {
 			t.Errorf("with the queue full: %v", err)
 		}
 		begun := time.Now()

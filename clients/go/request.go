@@ -17,7 +17,8 @@ type Request struct {
 	Keep Keep
 	// MaxWait, if it is above 0, reserves: buckets may grant tokens that will be there within this time, and queues
 	// only places with a wait that is no longer. Wait for [MultiResult].Wait before acting. Windows, and limits with a
-	// Keep, must have room now. It is rounded down to milliseconds, but at least one.
+	// Keep, must have room now. It is rounded down to milliseconds, but at least one. A request whose context ends may
+	// have been granted: with an ID, [Limiter.Cancel] gives it back.
 	MaxWait time.Duration
 	// Fields are the values of the {name} in the keys of a policy, such as a tenant. The server refuses a check that
 	// lacks a field, or has one that no limit of the policy asks for. Long values are shortened like a key. They are

@@ -20,7 +20,8 @@ type Reservation struct {
 // Reserve takes n tokens that will be refilled within maxWait, in whole milliseconds rounded down: the caller may act
 // after [Reservation.Delay], and later requests are served after it. If the refill takes longer, the reservation is not
 // Allowed and nothing was taken. Reserve is for token buckets, adaptive ones too, and queues. A queue does not know maxWait: a place with a
-// longer wait is taken and refunded at once. See [Limiter.Allow] about err.
+// longer wait is taken and refunded at once. Tokens granted by a reply that comes after ctx is over, or after the policy
+// has denied, are given back in the background. See [Limiter.Allow] about err.
 func (l *Limiter) Reserve(ctx context.Context, key string, limit Limit, n int64, maxWait time.Duration) (*Reservation, error) {
 	var options []any
 	switch limit.algorithm {
@@ -35,16 +36,32 @@ func (l *Limiter) Reserve(ctx context.Context, key string, limit Limit, n int64,
 		err := fmt.Errorf("%w: only token buckets, adaptive limits and queues can be reserved ahead of time, not %v", ErrInvalid, limit)
 		return &Reservation{Result: Result{Source: Fallback, Cause: err}}, err
 	}
-	result, err := l.acquire(ctx, "Reserve", shortKey(key), limit, n, options...)
+	var left *call
+	result, err := leaving(l, &left).acquire(ctx, "Reserve", shortKey(key), limit, n, options...)
+	if left != nil && !result.Allowed {
+		go giveBackLate(context.WithoutCancel(ctx), l, left, key, limit, n)
+	}
 	r := &Reservation{Result: result, limiter: l, key: key, at: time.Now().Add(result.Wait)}
 	if limit.algorithm == leakyQueue && r.Wait > maxWait {
 		r.Allowed, r.RetryAfter = false, r.Wait-maxWait
-		_, _, refundErr := l.Refund(ctx, key, n)
+		_, _, refundErr := l.Refund(context.WithoutCancel(ctx), key, n) // ctx may be over since the reply
 		if err == nil {
 			err = refundErr
 		}
 	}
 	return r, err
+}
+
+// giveBackLate waits for the reply of a reservation whose caller has left, and gives back what it grants: nobody will act on it. The pipe bounds the
+// wait, and the number of calls to wait for.
+func giveBackLate(ctx context.Context, l *Limiter, left *call, key string, limit Limit, n int64) {
+	<-left.done
+	if left.command.Err() != nil {
+		return
+	}
+	if r, err := limit.parseResult(left.command.Val(), n); err == nil && r.Granted > 0 {
+		_, _, _ = l.Refund(ctx, key, r.Granted)
+	}
 }
 
 // NewReservation makes a reservation from a Result, for tests and for other implementations of interfaces; its time

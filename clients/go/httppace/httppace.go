@@ -48,6 +48,9 @@ const (
 	DefaultMaxPause    = 24 * time.Hour
 )
 
+// giveBackFor is the longest time that giving back an unused turn may take.
+const giveBackFor = time.Second
+
 // retryReserve is the number of retries allowed before requests have earned any.
 const retryReserve = 10
 
@@ -142,11 +145,23 @@ func (t *Transport) await(ctx context.Context, g *gate, until time.Time) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	at, err := t.reserve(ctx, g, until)
+	turn, err := t.reserve(ctx, g, until)
 	<-g.turn
 	if err != nil {
 		return err
 	}
+	if err := g.await(ctx, time.Now().Add(turn.Delay()), until); err != nil {
+		// ctx may be over, and giving the turn back needs a context that is not.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackFor)
+		defer cancel()
+		_ = turn.Cancel(ctx)
+		return err
+	}
+	return nil
+}
+
+// await waits until a time and until the gate is open.
+func (g *gate) await(ctx context.Context, at, until time.Time) error {
 	for {
 		// A response may have asked for a pause during the wait.
 		if closed := g.closedUntil(); closed.After(at) {
@@ -164,41 +179,41 @@ func (t *Transport) await(ctx context.Context, g *gate, until time.Time) error {
 }
 
 // reserve waits until the gate is open and reserves the time at which the request may be sent.
-func (t *Transport) reserve(ctx context.Context, g *gate, until time.Time) (time.Time, error) {
+func (t *Transport) reserve(ctx context.Context, g *gate, until time.Time) (*stint.Reservation, error) {
 	for {
 		closed := g.closedUntil()
 		if closed.After(until) {
-			return closed, ErrTooLong
+			return nil, ErrTooLong
 		}
 		pause := time.Until(closed)
 		if pause <= 0 {
 			break
 		}
 		if err := sleep(ctx, pause); err != nil {
-			return closed, err
+			return nil, err
 		}
 	}
 	if t.Limiter == nil {
-		return time.Now(), nil
+		return stint.NewReservation(stint.Result{Allowed: true}), nil
 	}
 	if err := t.check(); err != nil {
-		return time.Time{}, err
+		return nil, err
 	}
 	for {
 		r, err := t.Limiter.Reserve(ctx, g.key, t.Limit, 1, t.ahead(until))
 		switch {
 		case err != nil:
-			return time.Time{}, err
+			return nil, err
 		case r.Allowed:
-			return time.Now().Add(r.Delay()), nil
+			return r, nil
 		case r.Source == stint.Fallback:
-			return time.Time{}, fmt.Errorf("%w: %w", stint.ErrDenied, r.Cause)
+			return nil, fmt.Errorf("%w: %w", stint.ErrDenied, r.Cause)
 		case r.RetryAfter == stint.Never || time.Now().Add(r.RetryAfter).After(until), r.Source == stint.Server && !t.adapts():
-			return time.Time{}, ErrTooLong
+			return nil, ErrTooLong
 		}
 		// A local share cannot be reserved, nor can an adaptive limit in its pause.
 		if err := sleep(ctx, r.RetryAfter); err != nil {
-			return time.Time{}, err
+			return nil, err
 		}
 	}
 }
