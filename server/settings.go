@@ -51,18 +51,15 @@ func (s *Server) ConfigGet(patterns []string) (pairs []string) {
 func (s *Server) ConfigSet(pairs []string) error {
 	s.setMu.Lock()
 	defer s.setMu.Unlock()
+	rows, err := settingsToChange(pairs)
+	if err != nil {
+		return err
+	}
 	next, setsPassword := *s.Config(), false
-	for i := 0; i < len(pairs); i += 2 {
-		row, known := config.Lookup(pairs[i])
-		if !known {
-			return command.ErrUnknownSetting.With(pairs[i])
-		}
-		if !row.Mutable {
-			return command.ErrFixedSetting.With(pairs[i], row.Name)
-		}
+	for i, row := range rows {
 		setsPassword = setsPassword || row.Name == "requirepass"
-		if err := row.Set(&next, pairs[i+1]); err != nil {
-			return command.ErrSettingValue.With(pairs[i], err)
+		if err := row.Set(&next, pairs[2*i+1]); err != nil {
+			return command.ErrSettingValue.With(pairs[2*i], err)
 		}
 	}
 	if err := next.Check(); err != nil {
@@ -85,6 +82,24 @@ func (s *Server) ConfigSet(pairs []string) error {
 		s.changed(&next)
 	}
 	return nil
+}
+
+// settingsToChange are the settings of names and values by turns, each of which may be there once, also under the name that Redis has for it.
+func settingsToChange(pairs []string) (rows []*config.Setting, err error) {
+	for i := 0; i < len(pairs); i += 2 {
+		row, known := config.Lookup(pairs[i])
+		if !known {
+			return nil, command.ErrUnknownSetting.With(pairs[i])
+		}
+		if !row.Mutable {
+			return nil, command.ErrFixedSetting.With(pairs[i], row.Name)
+		}
+		if slices.Contains(rows, row) {
+			return nil, command.ErrSettingTwice.With(pairs[i])
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
 }
 
 // ConfigRewrite implements [command.Server].

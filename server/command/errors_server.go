@@ -10,6 +10,8 @@ var (
 		"No setting has this name. [configuration.md](configuration.md) lists them.")
 	ErrFixedSetting = serverErrors.Add("ERR CONFIG SET failed (possibly related to argument '%s') - can't be changed while the server runs; start it with --%s",
 		"The setting is fixed at start. Nothing was changed, including the other settings of the command.")
+	ErrSettingTwice = serverErrors.Add("ERR CONFIG SET failed (possibly related to argument '%s') - duplicate parameter",
+		"The command has the setting twice, perhaps once under the name that Redis has for it. Nothing was changed.")
 	ErrSettingValue = serverErrors.Add("ERR CONFIG SET failed (possibly related to argument '%s') - %w",
 		"The value is not allowed; the rest lists the allowed values. Nothing was changed.")
 	ErrSettingsConflict = serverErrors.Add("ERR CONFIG SET failed - %w",
