@@ -51,7 +51,11 @@ var integerArguments = []struct {
 	{"HELLO %s", "", 2, 3, "-ERR Protocol version is not an integer or out of range", ""},
 	{"SCAN 0 COUNT %s", "", 1, math.MaxInt64, "-ERR value is not an integer or out of range", ""},
 	{"WAIT %s 0", "", 0, math.MaxInt64, "-ERR value is not an integer or out of range", ""},
-	{"WAIT 0 %s", "", 0, math.MaxInt64, "-ERR value is not an integer or out of range", ""},
+	{"WAIT 0 %s", "", 0, math.MaxInt64, "-ERR timeout is not an integer or out of range", ""},
+	{"MEMORY USAGE k SAMPLES %s", "", 0, math.MaxInt64, "-ERR value is not an integer or out of range", ""},
+	{"ACL LOG %s", "", 0, math.MaxInt64, "-ERR value is not an integer or out of range", ""},
+	{"ACL GENPASS %s", "", 1, 4096, "-ERR value is not an integer or out of range", ""},
+	{"CLIENT KILL MAXAGE %s", "", 1, math.MaxInt64, "-ERR maxage is not an integer or out of range", ""},
 	{"CLIENT LIST ID %s", "", 1, math.MaxInt64, "-ERR Invalid client ID", ""},
 }
 

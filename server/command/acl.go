@@ -122,7 +122,11 @@ func runACLGenPass(s Session, w *resp.Writer, args [][]byte) {
 	bits := int64(256)
 	if len(args) > 2 {
 		n, ok := integer(args[2])
-		if !ok || n < 1 || n > maxGenPassBits || len(args) > 3 {
+		if !ok && len(args) == 3 {
+			w.Error(ErrNotInteger.Error())
+			return
+		}
+		if n < 1 || n > maxGenPassBits || len(args) > 3 {
 			w.Error(errGenPassBits.With(maxGenPassBits).Error())
 			return
 		}
@@ -154,7 +158,7 @@ func runACLLog(s Session, w *resp.Writer, args [][]byte) {
 		return
 	case len(args) == 3:
 		var ok bool
-		if n, ok = integer(args[2]); !ok || n < 0 {
+		if n, ok = integer(args[2]); !ok {
 			w.Error(ErrNotInteger.Error())
 			return
 		}
@@ -162,7 +166,7 @@ func runACLLog(s Session, w *resp.Writer, args [][]byte) {
 		w.Error(ErrSyntax.Error())
 		return
 	}
-	denials, now := s.Server().Users().Denials(int(min(n, 1<<20))), s.Server().Now()
+	denials, now := s.Server().Users().Denials(int(min(max(n, 0), 1<<20))), s.Server().Now()
 	w.Array(len(denials))
 	for _, d := range denials {
 		writeFields(w, []field{

@@ -152,7 +152,7 @@ func runClientList(s Session, w *resp.Writer, args [][]byte) {
 			ids := map[int64]bool{}
 			for _, a := range args[3:] {
 				id, ok := integer(a)
-				if !ok || id < 1 {
+				if !ok {
 					w.Error(errClientID.Error())
 					return
 				}
@@ -241,7 +241,13 @@ func killFilter(s Session, words [][]byte) (func(ClientInfo) bool, error) {
 				return nil, errKillID
 			}
 			tests = append(tests, func(c ClientInfo) bool { return c.ID == number })
-		case isWord(words[0], "MAXAGE") && numErr == nil:
+		case isWord(words[0], "MAXAGE"):
+			if numErr != nil {
+				return nil, errKillAge
+			}
+			if number < 1 { // all connections are as old
+				return nil, errKillNoAge
+			}
 			tests = append(tests, func(c ClientInfo) bool { return c.AgeSec >= number })
 		case isWord(words[0], "ADDR"):
 			tests = append(tests, func(c ClientInfo) bool { return c.Addr == value })

@@ -3,6 +3,7 @@ package command
 // The errors of commands that wait.
 var (
 	errTimeout         = dataErrors.Add("ERR timeout is not a float or out of range", "")
+	errTimeoutInteger  = dataErrors.Add("ERR timeout is not an integer or out of range", "")
 	errTimeoutNegative = dataErrors.Add("ERR timeout is negative", "")
 	errManyWaitKeys    = dataErrors.Add("ERR a command waits for at most %d keys, got %d",
 		"`BLPOP`, `BRPOP`, `BZPOPMIN` or `BZPOPMAX` with too many keys.")

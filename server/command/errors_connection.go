@@ -63,6 +63,10 @@ var (
 		"")
 	errKillID = connectionErrors.Add("ERR client-id should be greater than 0",
 		"")
+	errKillAge = connectionErrors.Add("ERR maxage is not an integer or out of range",
+		"")
+	errKillNoAge = connectionErrors.Add("ERR maxage should be greater than 0",
+		"")
 	errKillUser = connectionErrors.Add("ERR No such user '%s'",
 		"")
 	errClientType = connectionErrors.Add("ERR Unknown client type '%s'",

@@ -37,6 +37,13 @@ var memoryRows = []Row{{
 func parseMemoryUsage(r *Request) error {
 	if n := len(r.Args); n != 3 && (n != 5 || !isWord(r.Args[3], "SAMPLES")) {
 		return ErrSyntax
+	} else if n == 5 {
+		switch samples, ok := integer(r.Args[4]); {
+		case !ok:
+			return ErrNotInteger
+		case samples < 0:
+			return ErrSyntax
+		}
 	}
 	r.Ops = append(r.Ops, engine.Op{Verb: engine.Look, Key: r.Args[2]})
 	return r.key(r.Args[2])

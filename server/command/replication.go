@@ -79,13 +79,17 @@ const longestWaitMillis = math.MaxInt64 / int64(time.Millisecond)
 
 func runWait(s Session, w *resp.Writer, args [][]byte) {
 	replicas, ok := integer(args[1])
-	if !ok || replicas < 0 {
+	if !ok {
 		w.Error(ErrNotInteger.Error())
 		return
 	}
 	timeoutMillis, ok := integer(args[2])
-	if !ok || timeoutMillis < 0 {
-		w.Error(ErrNotInteger.Error())
+	if !ok {
+		w.Error(errTimeoutInteger.Error())
+		return
+	}
+	if timeoutMillis < 0 {
+		w.Error(errTimeoutNegative.Error())
 		return
 	}
 	m := s.Server().Membership()
@@ -96,7 +100,7 @@ func runWait(s Session, w *resp.Writer, args [][]byte) {
 		w.Int(acknowledgedBy(m))
 	default:
 		s.AwaitReply(func(done func(func(*resp.Writer))) {
-			m.Wait(int(min(replicas, math.MaxInt32)), time.Duration(min(timeoutMillis, longestWaitMillis))*time.Millisecond, func(n int) {
+			m.Wait(int(min(max(replicas, 0), math.MaxInt32)), time.Duration(min(timeoutMillis, longestWaitMillis))*time.Millisecond, func(n int) {
 				done(func(w *resp.Writer) { w.Int(int64(n)) })
 			})
 		})
