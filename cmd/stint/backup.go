@@ -110,7 +110,7 @@ func (p *process) secretIn(flag, file string) (string, error) {
 	if err != nil {
 		return "", usagef("--%s: %w", flag, err)
 	}
-	secret := strings.TrimSpace(string(content))
+	secret := strings.TrimSpace(strings.TrimPrefix(string(content), byteOrderMark))
 	if secret == "" || strings.ContainsAny(secret, "\r\n") {
 		return "", usagef("--%s: %s must hold one line with the secret", flag, file)
 	}

@@ -16,6 +16,9 @@ import (
 	"github.com/stintdb/stint/server/config"
 )
 
+// byteOrderMark is what some editors, most of them on Windows, begin a file of UTF-8 with. It is no part of the text.
+const byteOrderMark = "\ufeff"
+
 // readConfigFile reads the settings in a TOML file, in the order of their lines.
 func readConfigFile(name string, readFile func(string) ([]byte, error)) ([]assignment, error) {
 	text, err := readFile(name)
@@ -25,6 +28,7 @@ func readConfigFile(name string, readFile func(string) ([]byte, error)) ([]assig
 	if err != nil {
 		return nil, fmt.Errorf("the configuration file '%s' cannot be read: %w", name, err)
 	}
+	text = bytes.TrimPrefix(text, []byte(byteOrderMark))
 	values := map[string]any{}
 	if err := toml.Unmarshal(text, &values); err != nil {
 		return nil, syntaxError(name, err)

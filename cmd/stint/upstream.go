@@ -57,7 +57,7 @@ func readPassword(path string) (string, error) {
 	if err != nil {
 		return "", usagef("upstream-password-file: %v", err)
 	}
-	line, _, _ := strings.Cut(string(text), "\n")
+	line, _, _ := strings.Cut(strings.TrimPrefix(string(text), byteOrderMark), "\n")
 	if line = strings.TrimSuffix(line, "\r"); line == "" {
 		return "", usagef("upstream-password-file: the first line of %s is empty", path)
 	}

@@ -80,10 +80,10 @@ func readFile(name string) ([]byte, error) {
 }
 
 // parse reads a file of users: a line "user name rule …" for each. Empty lines and lines that begin with # are passed
-// over. Errors name the line.
+// over, and a byte order mark in front, which some editors write. Errors name the line.
 func parse(text []byte) (map[string]*rights, error) {
 	users := map[string]*rights{}
-	for i, line := range bytes.Split(text, []byte{'\n'}) {
+	for i, line := range bytes.Split(bytes.TrimPrefix(text, []byte("\ufeff")), []byte{'\n'}) {
 		words := strings.FieldsFunc(string(line), isBlank)
 		if len(words) == 0 || words[0][0] == '#' {
 			continue

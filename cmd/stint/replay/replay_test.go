@@ -37,6 +37,21 @@ func replayed(t *testing.T, p Plan, log string, limits ...string) (*Report, erro
 	return p.Run(context.Background())
 }
 
+// TestByteOrderMark: a log that went through a program of Windows may begin with one, also when it is packed.
+func TestByteOrderMark(t *testing.T) {
+	log := "\ufeff" + `{"time":"2026-11-28T00:00:00Z","ip":"1.2.3.4"}` + "\n" + `{"time":"2026-11-28T00:00:01Z","ip":"1.2.3.4"}` + "\n"
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	if _, err := z.Write([]byte(log)); err != nil || z.Close() != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"plain": log, "packed": packed.String()} {
+		if r, err := replayed(t, Plan{}, text, "TB {} 1 1/s"); err != nil || r.Requests != 2 {
+			t.Errorf("%s: %+v, %v", name, r, err)
+		}
+	}
+}
+
 // jsonLog writes lines "key path second".
 func jsonLog(lines ...string) string {
 	var log strings.Builder

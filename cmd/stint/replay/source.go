@@ -83,6 +83,10 @@ func (s *source) open() error {
 		}
 		s.lines = bufio.NewReaderSize(unpacked, maxLine)
 	}
+	const byteOrderMark = "\ufeff" // no part of the first line
+	if head, _ := s.lines.Peek(len(byteOrderMark)); string(head) == byteOrderMark {
+		_, _ = s.lines.Discard(len(byteOrderMark))
+	}
 	return nil
 }
 
