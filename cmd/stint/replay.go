@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	_ "time/tzdata" // for --time-zone: the image has no database, nor have many machines
 
 	"github.com/stintdb/stint/cmd/stint/replay"
 	"github.com/stintdb/stint/server/config"
