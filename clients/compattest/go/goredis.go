@@ -14,17 +14,20 @@ type goRedis struct {
 
 var ctx = context.Background()
 
+// patience is longer than a busy machine takes for a reply: after the usual three seconds go-redis would send a command again.
+const patience = time.Minute
+
 func connectGoRedis(address string, protocol int) (client, error) {
-	return goRedis{redis.NewClient(&redis.Options{Addr: address, Protocol: protocol, ClientName: clientName})}, nil
+	return goRedis{redis.NewClient(&redis.Options{Addr: address, Protocol: protocol, ClientName: clientName, ReadTimeout: patience})}, nil
 }
 
 func connectGoRedisCluster(addresses []string, protocol int) (client, error) {
-	return goRedis{redis.NewClusterClient(&redis.ClusterOptions{Addrs: addresses, Protocol: protocol, ClientName: clientName})}, nil
+	return goRedis{redis.NewClusterClient(&redis.ClusterOptions{Addrs: addresses, Protocol: protocol, ClientName: clientName, ReadTimeout: patience})}, nil
 }
 
 // transferLeadership has another node of the cluster lead, asked of one node alone.
 func transferLeadership(address string) error {
-	c := redis.NewClient(&redis.Options{Addr: address})
+	c := redis.NewClient(&redis.Options{Addr: address, ReadTimeout: patience})
 	defer c.Close()
 	return c.Do(ctx, "RAFT", "TRANSFER").Err()
 }

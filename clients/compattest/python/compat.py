@@ -14,6 +14,7 @@ from redis.cache import CacheConfig
 from redis.cluster import ClusterNode, RedisCluster
 
 CLIENT_NAME = "stint-compat"
+PATIENCE = 60  # seconds for a reply: after the usual five, redis-py would send a command again
 
 
 class Contract:
@@ -29,7 +30,9 @@ class Contract:
 
     def connect(self):
         host, port = os.environ["STINT_ADDR"].rsplit(":", 1)
-        return redis.Redis(host=host, port=int(port), client_name=CLIENT_NAME, **self.options)
+        return redis.Redis(
+            host=host, port=int(port), client_name=CLIENT_NAME, socket_timeout=PATIENCE, **self.options
+        )
 
     def follow(self):
         """Do nothing: there is one server."""
@@ -41,7 +44,7 @@ class Contract:
         key, granted = self.fresh("cached"), 0
         cache = {"protocol": 3, "cache_config": CacheConfig()}
         host, port = os.environ["STINT_ADDR"].rsplit(":", 1)
-        with redis.Redis(host=host, port=int(port), **cache) as client:
+        with redis.Redis(host=host, port=int(port), socket_timeout=PATIENCE, **cache) as client:
             for _ in range(300):
                 if int(client.get(key) or 0) < 20:
                     self.client.incr(key)
@@ -227,7 +230,7 @@ class DatabaseContract(Contract):
         return self.database(5)
 
     def database(self, number):
-        return redis.Redis.from_url(f"redis://{os.environ['STINT_ADDR']}/{number}", **self.options)
+        return redis.Redis.from_url(f"redis://{os.environ['STINT_ADDR']}/{number}", socket_timeout=PATIENCE, **self.options)
 
     def run(self):
         clients = {number: self.database(number) for number in (0, 5)}
@@ -255,7 +258,7 @@ class ClusterContract(Contract):
 
     def connect(self):
         nodes = [ClusterNode(host, int(port)) for host, port in self.nodes()]
-        return RedisCluster(startup_nodes=nodes, client_name=CLIENT_NAME, **self.options)
+        return RedisCluster(startup_nodes=nodes, client_name=CLIENT_NAME, socket_timeout=PATIENCE, **self.options)
 
     def handshake(self):
         self.check(self.client.ping(target_nodes=RedisCluster.PRIMARIES) is True, "PING")
@@ -279,7 +282,7 @@ class ClusterContract(Contract):
         for i in range(10):
             if i % 3 == 1:
                 host, port = self.nodes()[i % 3]
-                with redis.Redis(host=host, port=int(port)) as node:
+                with redis.Redis(host=host, port=int(port), socket_timeout=PATIENCE) as node:
                     self.check(node.execute_command("RAFT", "TRANSFER") in (b"OK", True), "RAFT TRANSFER")
             self.reply(f"1 10 {9 - i} 0 *", "TB.ACQUIRE", key, 10, "1/d")
         self.reply("0 10 0 + *", "TB.ACQUIRE", key, 10, "1/d")

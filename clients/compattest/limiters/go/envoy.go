@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"math/rand"
-	"time"
 
 	common "github.com/envoyproxy/go-control-plane/envoy/extensions/common/ratelimit/v3"
 	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
@@ -20,7 +19,7 @@ func envoy(address, key string) (call, error) {
 	s.RedisSocketType, s.RedisType, s.RedisUrl = "tcp", "SINGLE", address
 	metrics := gostats.NewStore(gostats.NewNullSink(), false)
 	manager := stats.NewStatManager(metrics, s)
-	client := redis.NewClientImpl(metrics, false, "", "tcp", "SINGLE", address, 1, 0, 0, nil, false, nil, time.Second, "", "")
+	client := redis.NewClientImpl(metrics, false, "", "tcp", "SINGLE", address, 1, 0, 0, nil, false, nil, patience, "", "")
 	cache := redis.NewFixedRateLimitCacheImpl(client, nil, utils.NewTimeSourceImpl(), rand.New(rand.NewSource(1)), 0, nil, 0.8, "", manager, false)
 	limit := config.NewRateLimit(5, pb.RateLimitResponse_RateLimit_SECOND, manager.NewStats(key), false, false, false, "", nil, false)
 	request := &pb.RateLimitRequest{

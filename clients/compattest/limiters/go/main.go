@@ -13,6 +13,7 @@ import (
 	"os"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -103,4 +104,9 @@ func granted(status int) (bool, error) {
 	return status == 200, nil
 }
 
-func goRedis(address string) *redis.Client { return redis.NewClient(&redis.Options{Addr: address}) }
+// patience is longer than a busy machine takes for a reply: after the usual three seconds go-redis would send a command again.
+const patience = time.Minute
+
+func goRedis(address string) *redis.Client {
+	return redis.NewClient(&redis.Options{Addr: address, ReadTimeout: patience})
+}

@@ -14,7 +14,7 @@ import (
 
 // redisRateClient is that of all keys. With several addresses it is a client for clusters.
 var redisRateClient = sync.OnceValue(func() redis.UniversalClient {
-	return redis.NewUniversalClient(&redis.UniversalOptions{Addrs: strings.Split(os.Args[2], ",")})
+	return redis.NewUniversalClient(&redis.UniversalOptions{Addrs: strings.Split(os.Args[2], ","), ReadTimeout: patience})
 })
 
 func redisRate(_, key string) (call, error) {

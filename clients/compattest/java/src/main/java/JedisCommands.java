@@ -22,6 +22,7 @@ abstract class JedisCommands implements Client {
         return DefaultJedisClientConfig.builder()
                 .protocol(protocol == 2 ? RedisProtocol.RESP2 : RedisProtocol.RESP3)
                 .clientName(CLIENT_NAME)
+                .timeoutMillis(60_000) // a busy machine exceeds the usual two seconds
                 .build();
     }
 
