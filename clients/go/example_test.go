@@ -14,11 +14,11 @@ import (
 
 // exampleLimiter is a limiter on the server of the tests, with time enough for a machine that is busy.
 func exampleLimiter() *stint.Limiter {
-	return stint.Connect([]string{address}, stint.FailClosed(), stint.Timeout(10*time.Second))
+	return stint.Connect([]string{address}, stint.FailClosed(), stint.Timeout(30*time.Second))
 }
 
 func Example() {
-	limiter := stint.Connect([]string{address}, stint.FailOpen(), stint.Timeout(10*time.Second))
+	limiter := stint.Connect([]string{address}, stint.FailOpen(), stint.Timeout(30*time.Second))
 	defer limiter.Close()
 	limit := stint.PerMinute(1).Burst(2)
 	for range 3 {
@@ -37,7 +37,7 @@ func Example() {
 func ExampleNew() {
 	rdb := redis.NewClient(&redis.Options{Addr: address}) // the application's
 	defer rdb.Close()
-	limiter := stint.New(rdb, stint.FailOpen(), stint.Timeout(10*time.Second))
+	limiter := stint.New(rdb, stint.FailOpen(), stint.Timeout(30*time.Second))
 	defer limiter.Close()
 	result, err := limiter.Allow(context.Background(), "example:new", stint.PerSecond(10))
 	fmt.Println(result.Allowed, result.Source, err)
@@ -55,7 +55,7 @@ func ExampleConnect() {
 func ExampleLimiter_With() {
 	limiter := exampleLimiter()
 	defer limiter.Close()
-	logins := limiter.With(stint.WhenDown(stint.FailClosed()), stint.Timeout(10*time.Second))
+	logins := limiter.With(stint.WhenDown(stint.FailClosed()), stint.Timeout(30*time.Second))
 	pages := limiter.With(stint.WhenDown(stint.FailOpen()))
 	login, _ := logins.Allow(context.Background(), "example:login:7", stint.PerMinute(5))
 	page, _ := pages.Allow(context.Background(), "example:page:7", stint.PerSecond(50))
@@ -83,7 +83,7 @@ func ExamplePolicy() {
 }
 
 func ExampleHooks() {
-	limiter := stint.Connect([]string{address}, stint.FailOpen(), stint.Timeout(10*time.Second), stint.WithHooks(stint.Hooks{
+	limiter := stint.Connect([]string{address}, stint.FailOpen(), stint.Timeout(30*time.Second), stint.WithHooks(stint.Hooks{
 		Decision: func(_ context.Context, d stint.Decision) { fmt.Println(d.Operation, d.Key, d.Allowed, d.Source, d.Err) },
 		Breaker:  func(open bool, cause error) { fmt.Println("circuit breaker open:", open, cause) },
 	}))

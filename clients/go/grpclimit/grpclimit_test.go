@@ -36,7 +36,7 @@ var address string
 func TestMain(m *testing.M) { servertest.Main(m, &address) }
 
 func connect(t *testing.T, address string, policy stint.Policy) *stint.Limiter {
-	l := stint.Connect([]string{address}, policy, stint.Timeout(10*time.Second))
+	l := stint.Connect([]string{address}, policy, stint.Timeout(30*time.Second))
 	t.Cleanup(func() { l.Close() })
 	return l
 }

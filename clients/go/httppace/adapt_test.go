@@ -41,7 +41,7 @@ func TestOnePauseStopsTheFleet(t *testing.T) {
 			name := t.Name() + service.URL
 			key := func(*http.Request) string { return name }
 			process := func() (*stint.Limiter, *httppace.Transport) {
-				l := stint.Connect([]string{address}, stint.FailClosed(), stint.Timeout(10*time.Second))
+				l := stint.Connect([]string{address}, stint.FailClosed(), stint.Timeout(30*time.Second))
 				t.Cleanup(func() { l.Close() })
 				return l, &httppace.Transport{
 					Limiter: l, Limit: stint.PerSecond(100).Adaptive(2), Key: key, MaxPause: time.Hour, MaxWait: 10 * time.Second,
@@ -75,7 +75,7 @@ func TestPauseEnds(t *testing.T) {
 	}))
 	defer service.Close()
 	var transports []*httppace.Transport
-	limiter := stint.Connect([]string{address}, stint.FailClosed(), stint.Timeout(10*time.Second))
+	limiter := stint.Connect([]string{address}, stint.FailClosed(), stint.Timeout(30*time.Second))
 	defer limiter.Close()
 	for range 2 {
 		transports = append(transports, &httppace.Transport{

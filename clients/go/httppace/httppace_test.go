@@ -246,7 +246,7 @@ func TestRealProvider(t *testing.T) {
 	var came, reserved atomic.Int64
 	provider := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { came.Add(1) }))
 	defer provider.Close()
-	limiter := stint.Connect([]string{address}, stint.FailClosed(), stint.Timeout(10*time.Second), stint.WithHooks(stint.Hooks{
+	limiter := stint.Connect([]string{address}, stint.FailClosed(), stint.Timeout(30*time.Second), stint.WithHooks(stint.Hooks{
 		Decision: func(_ context.Context, d stint.Decision) {
 			if d.Operation == "Reserve" && d.Allowed && d.Source == stint.Server {
 				reserved.Add(1)
@@ -276,7 +276,7 @@ func TestRealProvider(t *testing.T) {
 }
 
 func ExampleTransport() {
-	limiter := stint.Connect([]string{address}, stint.FailClosed(), stint.Timeout(10*time.Second))
+	limiter := stint.Connect([]string{address}, stint.FailClosed(), stint.Timeout(30*time.Second))
 	defer limiter.Close()
 	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "found ", r.URL.Path) }))
 	defer provider.Close()

@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 		server.Kill()
 		fail(err)
 	}
-	limiter = stint.Connect([]string{server.Address}, stint.FailClosed(), stint.Timeout(10*time.Second))
+	limiter = stint.Connect([]string{server.Address}, stint.FailClosed(), stint.Timeout(30*time.Second))
 	rdb = redis.NewClient(&redis.Options{Addr: store.Address})
 	code := m.Run()
 	store.Kill()

@@ -36,7 +36,7 @@ func TestMetrics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := stint.Connect([]string{server.Address}, stint.FailOpen(), stint.Timeout(10*time.Second), stint.WithHooks(hooks), stint.Breaker(1, time.Hour))
+	l := stint.Connect([]string{server.Address}, stint.FailOpen(), stint.Timeout(30*time.Second), stint.WithHooks(hooks), stint.Breaker(1, time.Hour))
 	defer l.Close()
 	limit := stint.PerDay(2)
 	for range 3 {

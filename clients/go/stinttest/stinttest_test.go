@@ -46,7 +46,7 @@ func fakeOfToday() *stinttest.Fake {
 
 // TestDecidesAsTheServer: random calls on a fake and on a server.
 func TestDecidesAsTheServer(t *testing.T) {
-	real := stint.Connect([]string{address}, stint.FailClosed(), stint.Timeout(10*time.Second))
+	real := stint.Connect([]string{address}, stint.FailClosed(), stint.Timeout(30*time.Second))
 	defer real.Close()
 	for name, choices := range limits {
 		t.Run(name, func(t *testing.T) {
@@ -91,7 +91,7 @@ func TestDecidesAsTheServer(t *testing.T) {
 
 // TestSeveralAsTheServer: all or nothing, costs, and the limit that denies.
 func TestSeveralAsTheServer(t *testing.T) {
-	real := stint.Connect([]string{address}, stint.FailClosed(), stint.Timeout(10*time.Second))
+	real := stint.Connect([]string{address}, stint.FailClosed(), stint.Timeout(30*time.Second))
 	defer real.Close()
 	fake := fakeOfToday()
 	ours := fake.Connect(stint.FailClosed())

@@ -15,7 +15,7 @@ import (
 
 // TestPoliciesWarnAsTheServer: the warnings of checks, and the usage of a policy's limits.
 func TestPoliciesWarnAsTheServer(t *testing.T) {
-	real := stint.Connect([]string{address}, stint.FailClosed(), stint.Timeout(10*time.Second))
+	real := stint.Connect([]string{address}, stint.FailClosed(), stint.Timeout(30*time.Second))
 	defer real.Close()
 	admin := redis.NewClient(&redis.Options{Addr: address})
 	defer admin.Close()

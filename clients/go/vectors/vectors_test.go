@@ -146,7 +146,7 @@ func (v *vector) play(t *testing.T) {
 	}
 	defer server.Close()
 	policy := map[string]stint.Policy{"fail_open": stint.FailOpen(), "fail_closed": stint.FailClosed(), "local_share": stint.LocalShare(0.5)}[v.WhenDown]
-	l := stint.Connect([]string{server.Address}, policy, stint.Timeout(10*time.Second))
+	l := stint.Connect([]string{server.Address}, policy, stint.Timeout(30*time.Second))
 	defer l.Close()
 	ctx, key := t.Context(), raw(v.Key)
 	single := func(r stint.Result, err error) { v.Result, v.Error = single(r), kind(err, r.Cause) }

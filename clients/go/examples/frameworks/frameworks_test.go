@@ -57,7 +57,7 @@ func TestFrameworks(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer server.Kill()
-	limiter := stint.Connect([]string{server.Address}, stint.FailClosed(), stint.Timeout(10*time.Second))
+	limiter := stint.Connect([]string{server.Address}, stint.FailClosed(), stint.Timeout(30*time.Second))
 	defer limiter.Close()
 	for name, handler := range map[string]func(*httplimit.Middleware) http.Handler{"chi": withChi, "gin": withGin, "echo": withEcho} {
 		t.Run(name, func(t *testing.T) {

@@ -50,7 +50,7 @@ func TestGeocode(t *testing.T) {
 	var printed [2]strings.Builder
 	for i := range printed {
 		both.Go(func() {
-			limiter := stint.Connect([]string{server.Address}, stint.FailClosed(), stint.Timeout(10*time.Second))
+			limiter := stint.Connect([]string{server.Address}, stint.FailClosed(), stint.Timeout(30*time.Second))
 			defer limiter.Close()
 			var lines strings.Builder
 			for n := range each {

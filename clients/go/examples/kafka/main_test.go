@@ -42,7 +42,7 @@ func TestConsume(t *testing.T) {
 
 	var mu sync.Mutex
 	var places int
-	limiter := stint.Connect([]string{server.Address}, stint.FailClosed(), stint.Timeout(10*time.Second), stint.WithHooks(stint.Hooks{
+	limiter := stint.Connect([]string{server.Address}, stint.FailClosed(), stint.Timeout(30*time.Second), stint.WithHooks(stint.Hooks{
 		Decision: func(_ context.Context, d stint.Decision) {
 			mu.Lock()
 			defer mu.Unlock()

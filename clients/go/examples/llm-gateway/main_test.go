@@ -82,7 +82,7 @@ func start(t *testing.T) *proxied {
 		"FW", "tokens:{tenant}", budget, "1h", "TB", "model:{model}", 1_000_000, "1000000/m", "CC", "calls:{tenant}", 3, "10m", "{call}").Err(); err != nil {
 		t.Fatal(err)
 	}
-	limiter := stint.Connect([]string{server.Address}, stint.FailClosed(), stint.Timeout(10*time.Second))
+	limiter := stint.Connect([]string{server.Address}, stint.FailClosed(), stint.Timeout(30*time.Second))
 	t.Cleanup(func() { limiter.Close() })
 	m := &model{t: t, goOn: make(chan bool, 100)}
 	upstream := httptest.NewServer(m)

@@ -29,7 +29,7 @@ func TestAPI(t *testing.T) {
 	defer server.Kill()
 	var copies []string
 	for range 2 {
-		limiter := stint.Connect([]string{server.Address}, stint.FailClosed(), stint.Timeout(10*time.Second))
+		limiter := stint.Connect([]string{server.Address}, stint.FailClosed(), stint.Timeout(30*time.Second))
 		defer limiter.Close()
 		site := httptest.NewServer(api(limiter))
 		defer site.Close()
