@@ -108,7 +108,7 @@ func TestQueue(t *testing.T) {
 	limit := stint.PerHour(1).Queue(2)
 	for i := range 3 {
 		r, err := l.Allow(t.Context(), t.Name(), limit)
-		if err != nil || !r.Allowed || r.Limit != 3 || r.Wait.Round(time.Minute) != time.Duration(i)*time.Hour {
+		if err != nil || !r.Allowed || r.Limit != 3 || r.Wait.Round(time.Hour) != time.Duration(i)*time.Hour {
 			t.Errorf("place %d: %+v, %v", i, r, err)
 		}
 	}

@@ -27,7 +27,7 @@ func TestWaitInQueue(t *testing.T) {
 	}
 	for i := range 2 {
 		r, err := l.Reserve(t.Context(), t.Name(), limit, 1, 3*time.Hour)
-		if err != nil || !r.Allowed || r.Delay().Round(time.Minute) != time.Duration(i+1)*time.Hour {
+		if err != nil || !r.Allowed || r.Delay().Round(time.Hour) != time.Duration(i+1)*time.Hour {
 			t.Errorf("place %d: %+v, %v", i, r.Result, err)
 		}
 	}
