@@ -11,15 +11,38 @@ import (
 	stint "github.com/stintdb/stint/clients/go"
 )
 
-// TestLeasesReturnTheRest: unused tokens are back after Close. For a window that is exact; for a bucket, time brings some
-// back meanwhile.
+// loanLasts is how long the server waits for a process that holds tokens before it counts them as spent.
+const loanLasts = 10 * time.Second
+
+// stops watches for stops of this process after which loans may have ended: tokens that were held then are lost.
+type stops struct {
+	mu   sync.Mutex
+	last time.Time
+	lost int64
+}
+
+// saw notes that the process runs, and the most tokens that it has held.
+func (s *stops) saw(held int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now := time.Now(); s.last.IsZero() || now.Sub(s.last) < loanLasts/2 {
+		s.last = now
+	} else {
+		s.last, s.lost = now, s.lost+2*held // and as many that were on their way
+	}
+}
+
+// TestLeasesReturnTheRest: unused tokens are back after Close. For a window that is exact, unless the process was stopped for longer than a
+// loan lasts; for a bucket, time brings some back meanwhile.
 func TestLeasesReturnTheRest(t *testing.T) {
 	for name, limit := range map[string]stint.Limit{"bucket": stint.PerDay(100_000), "window": stint.Window(100_000, stint.Starting(time.Hour))} {
 		t.Run(name, func(t *testing.T) {
 			l, begun := connect(t), time.Now()
 			leases := l.Lease(stint.LeaseOptions{})
 			used, most := int64(0), int64(0)
+			var stopped stops
 			for ; used < 20_000; used++ {
+				stopped.saw(most)
 				if r, err := leases.Allow(t.Context(), t.Name(), limit); err != nil || !r.Allowed || r.Source == stint.Fallback {
 					t.Fatalf("%+v, %v", r, err)
 				}
@@ -31,13 +54,14 @@ func TestLeasesReturnTheRest(t *testing.T) {
 			if err := leases.Close(t.Context()); err != nil {
 				t.Error(err)
 			}
+			stopped.saw(most)
 			r, err := l.Peek(t.Context(), t.Name(), limit, 1)
 			back := int64(0)
 			if name == "bucket" {
 				back = 1 + int64(100_000*time.Since(begun)/(24*time.Hour))
 			}
-			if taken := 100_000 - 1 - r.Remaining; err != nil || taken < used-back || taken > used {
-				t.Errorf("%d are taken at the server after %d were used; %v", taken, used, err)
+			if taken := 100_000 - 1 - r.Remaining; err != nil || taken < used-back || taken > used+stopped.lost {
+				t.Errorf("%d are taken at the server after %d were used, and %d lost; %v", taken, used, stopped.lost, err)
 			}
 			if r, err := leases.Allow(t.Context(), t.Name(), limit); err != nil || !r.Allowed || r.Source != stint.Server {
 				t.Errorf("after Close: %+v, %v", r, err)
@@ -88,12 +112,13 @@ func TestLeasesTakeInChunks(t *testing.T) {
 	}
 }
 
-// TestLeasesNearTheLimit: several processes use the limit up to the last token, and not one more.
+// TestLeasesNearTheLimit: several processes use the limit up to the last token, but for those lost by a stop, and not one more.
 func TestLeasesNearTheLimit(t *testing.T) {
 	connect(t)
 	const tokens, processes = 20_000, 4
 	limit, begun := stint.PerDay(tokens), time.Now()
 	var granted atomic.Int64
+	var stopped stops
 	var all sync.WaitGroup
 	for range processes {
 		l := stint.Connect([]string{address}, stint.FailClosed(), stint.Timeout(generous))
@@ -102,6 +127,7 @@ func TestLeasesNearTheLimit(t *testing.T) {
 		for range 4 {
 			all.Go(func() {
 				for denied := 0; denied < 1000; {
+					stopped.saw(tokens / 4) // by all: each process is lent an eighth of what is left
 					r, err := leases.Allow(context.Background(), t.Name(), limit)
 					if err != nil {
 						t.Error(err)
@@ -119,7 +145,7 @@ func TestLeasesNearTheLimit(t *testing.T) {
 	}
 	all.Wait()
 	cameIn := 1 + int64(tokens*time.Since(begun)/(24*time.Hour))
-	if n := granted.Load(); n < tokens-100 || n > tokens+cameIn {
+	if n := granted.Load(); n < tokens-100-stopped.lost || n > tokens+cameIn {
 		t.Errorf("%d let through of %d, and %d that came in", n, tokens, cameIn)
 	}
 }
