@@ -18,10 +18,10 @@ ENDS_WITH_PARENT = ["setpriv", "--pdeathsig", "KILL", "--"] if shutil.which("set
 
 
 def fork() -> int:
-    """Fork this process. The child ends after a minute at the latest."""
+    """Fork this process. The child ends after ten minutes at the latest."""
     child = os.fork()
     if child == 0:
-        signal.alarm(60)
+        signal.alarm(600)
     return child
 
 

@@ -17,9 +17,8 @@ import pytest
 import stint
 from stint.link import MAX_CONNECTIONS, PING, _Connection
 
-from .servers import Scripted, Server, fork
+from .servers import PATIENT, Scripted, Server, fork
 
-PATIENT = 20.0  # seconds
 NAME = "concurrency"
 
 

@@ -13,8 +13,8 @@ import stint
 from stint.errors import ServerError
 from stint.testing import Clock, FakeAsyncLimiter, FakeLimiter
 
-from .servers import Server
-from .test_vectors import FOLDER, PATIENT
+from .servers import PATIENT, Server
+from .test_vectors import FOLDER
 
 # So slow that no token comes back during the test.
 LIMITS = {
@@ -150,7 +150,7 @@ def test_a_denied_request_shows_the_places_that_are_free(shared_server: Server) 
         assert [answer.allowed for answer in answers] == [True, False]
         return [(state.limit, state.remaining) for answer in answers for state in answer.limits]
 
-    with stint.Limiter(shared_server.url, stint.fail_closed(), timeout=10.0) as limiter:
+    with stint.Limiter(shared_server.url, stint.fail_closed(), timeout=PATIENT) as limiter:
         assert ask(FakeLimiter()) == ask(limiter) == [(3, 1), (1, 0), (3, 1), (1, 0)]
 
 

@@ -12,9 +12,8 @@ import pytest
 
 import stint
 
-from .servers import Server, fork
+from .servers import PATIENT, Server, fork
 
-PATIENT = 20.0  # seconds
 NAME = "leases"
 
 

@@ -25,8 +25,7 @@ from pydantic import AnyHttpUrl
 import stint
 from stint.agents.mcp import LIMIT_EXCEEDED, Call, RateLimit, used
 
-from .servers import Scripted, Server
-from .test_vectors import PATIENT
+from .servers import PATIENT, Scripted, Server
 
 
 def make_server(limit: RateLimit, **more: Any) -> MCPServer[Any]:

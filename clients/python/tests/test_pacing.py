@@ -16,8 +16,7 @@ from stint.web.httpx import AsyncPacedTransport, PacedTransport
 from stint.web.pacing import News, Pacer, parse_retry_after
 from stint.web.requests import PacedAdapter
 
-from .servers import Server, Service
-from .test_vectors import PATIENT
+from .servers import PATIENT, Server, Service
 
 LIMIT = stint.per_second(100).adaptive(2)
 

@@ -193,7 +193,7 @@ def test_outage(server: Server, outage: str, is_async: bool) -> None:
 def test_cluster_moves_to_the_next_address(server: Server, program: str) -> None:
     other = Server(program)
     try:
-        with stint.Limiter([server.url, other.url], stint.fail_closed(), timeout=20.0) as limiter:
+        with stint.Limiter([server.url, other.url], stint.fail_closed(), timeout=PATIENT) as limiter:
             assert limiter.allow("k", "10/day").source is stint.Source.SERVER
             server.kill()
             deadline = time.monotonic() + PATIENT

@@ -9,8 +9,7 @@ import pytest
 
 import stint
 
-from .servers import Server
-from .test_vectors import PATIENT
+from .servers import PATIENT, Server
 
 
 def test_a_member_that_floods_leaves_room(shared_server: Server) -> None:

@@ -13,7 +13,7 @@ import pytest
 import stint
 from stint.keys import short_key
 
-from .servers import Scripted
+from .servers import PATIENT, Scripted
 
 FOLDER = Path(__file__).parents[2] / "vectors"
 VECTORS: list[dict[str, Any]] = [
@@ -24,7 +24,6 @@ POLICIES = {
     "fail_closed": stint.fail_closed(),
     "local_share": stint.local_share(0.5),
 }
-PATIENT = 10.0
 Play = Callable[[stint.AsyncLimiter | stint.Limiter], Any]
 
 

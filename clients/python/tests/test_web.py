@@ -30,8 +30,8 @@ from stint.web.guard import Guard, View, by_header, by_ip, by_route, by_user, ev
 from stint.web.starlette import dependency
 from stint.web.starlette import route_limit as starlette_limit
 
-from .servers import Scripted, Server
-from .test_vectors import FOLDER, PATIENT, POLICIES, VECTORS, limit_of, raw
+from .servers import PATIENT, Scripted, Server
+from .test_vectors import FOLDER, POLICIES, VECTORS, limit_of, raw
 
 Answer = tuple[int, dict[str, str], str]
 Get = Callable[[str, stint.Policy, Guard], Answer]
