@@ -17,6 +17,9 @@ from .servers import PATIENT, Server, fork
 NAME = "leases"
 
 
+HELD_FOR = 5  # seconds: a process that is stopped for longer may lose what it holds
+
+
 def drain(limiter: stint.Limiter, key: str, limit: stint.Limit) -> int:
     """Take all that the server grants to others."""
     return limiter.allow_at_most(key, limit, limit.tokens).granted
@@ -26,6 +29,7 @@ def test_threads_and_processes_grant_exactly_the_limit(shared_server: Server) ->
     key, limit = f"{NAME}:processes", stint.window(20_000, "30d")
     with stint.Limiter(shared_server.url, stint.fail_closed(), timeout=PATIENT) as limiter:
         leases = stint.Leases(limiter)
+        begun = time.monotonic()
         first = [leases.allow(key, limit) for _ in range(1000)]
         assert any(result.source is stint.Source.LEASED for result in first)
         before = sum(result.granted for result in first)  # the children must not spend the tokens that are left
@@ -42,7 +46,9 @@ def test_threads_and_processes_grant_exactly_the_limit(shared_server: Server) ->
         os.close(writer)
         with os.fdopen(reader) as lines:
             granted = before + own + sum(int(line) for line in lines)
-        assert granted + drain(limiter, key, limit) == limit.tokens
+        all_of_them = granted + drain(limiter, key, limit)
+        assert all_of_them <= limit.tokens
+        assert all_of_them == limit.tokens or time.monotonic() - begun > HELD_FOR  # loans may have been lost by a stop
 
 
 def _spend_in_threads(leases: stint.Leases, key: str, limit: stint.Limit) -> int:
@@ -69,6 +75,8 @@ def test_tasks_grant_exactly_the_limit(shared_server: Server) -> None:
     async def work(leases: stint.AsyncLeases) -> list[stint.Result]:
         return [result async for result in _until_denied(leases, key, limit)]
 
+    begun = time.monotonic()
+
     async def main() -> tuple[int, int]:
         async with stint.AsyncLimiter(shared_server.url, stint.fail_closed(), timeout=PATIENT) as limiter:
             async with stint.AsyncLeases(limiter) as one, stint.AsyncLeases(limiter) as other:
@@ -81,7 +89,9 @@ def test_tasks_grant_exactly_the_limit(shared_server: Server) -> None:
             return len(results), (await limiter.allow_at_most(key, limit, limit.tokens)).granted
 
     granted, left = asyncio.run(main())
-    assert limit.tokens - 1 <= granted + left <= limit.tokens  # one may have gone to the task that was cancelled
+    assert granted + left <= limit.tokens
+    # One may have gone to the task that was cancelled, and loans may have been lost by a stop.
+    assert granted + left >= limit.tokens - 1 or time.monotonic() - begun > HELD_FOR
 
 
 async def _until_denied(leases: stint.AsyncLeases, key: str, limit: stint.Limit):  # type: ignore[no-untyped-def]
@@ -96,15 +106,17 @@ def test_tokens_of_a_killed_process_stay_set_aside(shared_server: Server, monkey
     with stint.Limiter(shared_server.url, stint.fail_closed(), timeout=PATIENT) as limiter:
         child = fork()
         if child == 0:
-            leases, granted = stint.Leases(limiter), 0
+            leases, granted, begun = stint.Leases(limiter), 0, time.monotonic()
             while not (held := leases.held(key)):
                 granted += leases.allow(key, limit).granted
-            os.write(writer, b"%d %d" % (granted, held))
+            os.write(writer, b"%d %d %d" % (granted, held, time.monotonic() - begun > HELD_FOR))
             os.kill(os.getpid(), signal.SIGKILL)
         os.waitpid(child, 0)
-        granted, held = map(int, os.read(reader, 100).split())
+        granted, held, stopped = map(int, os.read(reader, 100).split())
         assert held > 0
-        assert drain(limiter, key, limit) == limit.tokens - granted - held
+        left = drain(limiter, key, limit)
+        assert left <= limit.tokens - granted - held
+        assert left == limit.tokens - granted - held or stopped  # then it may have lost a loan before this one
 
 
 def test_unused_tokens_go_back(shared_server: Server) -> None:
