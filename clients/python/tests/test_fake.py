@@ -26,7 +26,7 @@ LIMITS = {
     "SL": "SL 20 9d",
     "CC": "CC 3 9d {}",
 }
-ROUGH = 30.0  # seconds by which times may differ: the server's clock does not stand still
+ROUGH = 600.0  # seconds by which times may differ: the server's clock does not stand still
 
 
 def near(a: float, b: float) -> bool:

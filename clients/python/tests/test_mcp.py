@@ -55,8 +55,8 @@ def make_server(limit: RateLimit, **more: Any) -> MCPServer[Any]:
 
 def by_tool(most: int) -> Callable[[Call], dict[str, stint.Keyed]]:
     return lambda call: {
-        "calls of this tool": stint.on(f"tool:{call.agent}:{call.tool}", "2/minute"),
-        "calls of this server": stint.on("server:library", f"{most}/minute"),
+        "calls of this tool": stint.on(f"tool:{call.agent}:{call.tool}", "2/day"),
+        "calls of this server": stint.on("server:library", f"{most}/day"),
     }
 
 
@@ -83,7 +83,7 @@ def test_tools_and_server(server: Server, mode: str) -> None:
                 'The call of the tool search was denied by the limit "calls of this tool": 0 of 2 are left. Try'
             )
             after = denied.data.pop("retry_after_seconds")
-            assert 1 <= after <= 30 and denied.message.endswith(f"again in {after} seconds.")
+            assert 1 <= after <= 43_200 and denied.message.endswith(f"again in {after} seconds.")
             assert denied.data == {
                 "tool": "search", "limit": "calls of this tool", "remaining": 0, "capacity": 2
             }  # fmt: skip
@@ -251,7 +251,7 @@ def test_policies(server: Server) -> None:
         return {"tool": call.tool, "conversation": str((call.context.meta or {}).get("conversation", ""))}
 
     async def main() -> None:
-        policy = "RL.POLICY SET tools TB tool:{}:{tool} 1 1/m COST 1 FW tokens:{}:{conversation} 5000 10d"
+        policy = "RL.POLICY SET tools TB tool:{}:{tool} 1 1/d COST 1 FW tokens:{}:{conversation} 5000 10d"
         with redis.Redis.from_url(server.url) as admin:
             admin.execute_command(policy)
         async with stint.AsyncLimiter(server.url, stint.fail_closed(), timeout=PATIENT) as limiter:
@@ -270,7 +270,7 @@ def test_policies(server: Server) -> None:
             async with Client(make_server(named)) as client:
                 denied = await refusal(client, "search")
                 assert denied.message.startswith('The call of the tool search was denied by the limit "calls": 0 of 1')
-                assert 0 < denied.data["retry_after_seconds"] <= 60
+                assert 0 < denied.data["retry_after_seconds"] <= 86_400
                 assert (await refusal(client, "ask", {"tokens": 1})).data["limit"] == "tools 2"
             for limits, names in (("tools", "calls"), (by_tool(1), ["calls"])):
                 with pytest.raises(stint.InvalidError, match="names: must be those of the limits of a policy"):
