@@ -37,7 +37,7 @@ func TestKuadrantFailover(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(rules, "llm.yaml"), []byte(kuadrantRules), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	nodes := testserver.StartNodes(t, testserver.Build(t, filepath.Join("..", "..")), 3, "--grpc-listen", "127.0.0.1:0", "--rls-config", rules, "--decide-timeout", "2s")
+	nodes := testserver.StartNodes(t, testserver.Build(t, filepath.Join("..", "..")), 3, "--grpc-listen", "127.0.0.1:0", "--rls-config", rules)
 	var leader *testserver.Process
 	var clients []testkuadrant.Client // of the others
 	testwait.Until(t, "a node leads", func() bool {
