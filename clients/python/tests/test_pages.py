@@ -51,7 +51,9 @@ CLIENTS = {"fastapi": asgi_client, "starlette": asgi_client, "flask": flask_clie
 def test_quick_start(server: Server, name: str) -> None:
     source = STARTS[name].replace("redis://127.0.0.1:6379", server.url)
     assert server.url in source
-    source = source.replace("stint.fail_open())", "stint.fail_open(), timeout=60)")  # for a busy machine
+    source = source.replace("stint.fail_open())", "stint.fail_open(), timeout=60)").replace(
+        "2/minute", "2/day"
+    )  # for a busy machine
     assert len([line for line in source.splitlines() if line.strip()]) <= 18
     module = types.ModuleType(f"quick_start_{name}")
     sys.modules[module.__name__] = module  # where FastAPI looks up annotations
@@ -72,7 +74,7 @@ def test_litellm_is_run_elsewhere() -> None:
 
 def test_mcp(server: Server) -> None:
     source = STARTS["mcp"].replace("redis://127.0.0.1:6379", server.url)
-    source = source.replace("stint.fail_open())", "stint.fail_open(), timeout=60)")
+    source = source.replace("stint.fail_open())", "stint.fail_open(), timeout=60)").replace("2/minute", "2/day")
     module = types.ModuleType("quick_start_mcp")
     exec(compile(source, "README.md mcp", "exec"), module.__dict__)
 
@@ -90,7 +92,7 @@ def test_mcp(server: Server) -> None:
 
 def test_users(server: Server) -> None:
     source = STARTS["users"].replace("redis://127.0.0.1:6379", server.url)
-    source = source.replace("stint.fail_open())", "stint.fail_open(), timeout=60)")
+    source = source.replace("stint.fail_open())", "stint.fail_open(), timeout=60)").replace("2/minute", "2/day")
     module = types.ModuleType("quick_start_users")
     sys.modules[module.__name__] = module
     exec(compile(source, "README.md users", "exec"), module.__dict__)
