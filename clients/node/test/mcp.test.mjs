@@ -46,14 +46,14 @@ async function onServer(t) {
     const server = await startServer();
     t.after(() => server.kill());
     const redis = new Redis(server.port);
-    const limiter = new Limiter(redis, { whenDown: failClosed(), timeout: 10_000 });
+    const limiter = new Limiter(redis, { whenDown: failClosed(), timeout: 60_000 });
     t.after(() => { limiter.close(); redis.disconnect(); });
     return { redis, limiter };
 }
 
 const byTool = (most) => ({ agent, tool }) => ({
-    "calls of this tool": { key: `tool:${agent}:${tool}`, limit: "2/minute" },
-    "calls of this server": { key: "server:library", limit: `${most}/minute` },
+    "calls of this tool": { key: `tool:${agent}:${tool}`, limit: "2/day" },
+    "calls of this server": { key: "server:library", limit: `${most}/day` },
 });
 
 async function passes(client, name, args = {}) {
@@ -72,8 +72,8 @@ test("tools and server", async (t) => {
     await passes(client, "search");
     await passes(client, "search");
     const denied = await refusal(client, "search");
-    assert.equal(denied.message, 'MCP error -32005: The call of the tool search was denied by the limit "calls of this tool": 0 of 2 are left. Try again in 30 seconds.');
-    assert.deepEqual(denied.data, { tool: "search", limit: "calls of this tool", retryAfterSeconds: 30, remaining: 0, capacity: 2 });
+    assert.equal(denied.message, 'MCP error -32005: The call of the tool search was denied by the limit "calls of this tool": 0 of 2 are left. Try again in 43200 seconds.');
+    assert.deepEqual(denied.data, { tool: "search", limit: "calls of this tool", retryAfterSeconds: 43_200, remaining: 0, capacity: 2 });
     await passes(client, "ask", { tokens: 1 }); // what the tool's limit denied, the server's has not counted
     assert.equal((await refusal(client, "ask", { tokens: 1 })).data.limit, "calls of this server");
     assert.equal((await client.listTools()).tools.length, 3);
@@ -139,7 +139,7 @@ test("budgets are settled", async (t) => {
 
 test("policies", async (t) => {
     const { redis, limiter } = await onServer(t);
-    await redis.call(..."RL.POLICY SET tools TB tool:{}:{tool} 1 1/m COST 1 FW tokens:{}:{conversation} 5000 10d".split(" "));
+    await redis.call(..."RL.POLICY SET tools TB tool:{}:{tool} 1 1/d COST 1 FW tokens:{}:{conversation} 5000 10d".split(" "));
     const options = {
         limits: "tools", agent: () => "ann", most: ({ tool }) => (tool === "search" ? 1 : 5000),
         fields: ({ tool, extra }) => ({ tool, conversation: extra._meta?.conversation ?? "" }),

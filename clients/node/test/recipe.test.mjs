@@ -41,7 +41,7 @@ for (const [language, source] of programs) {
         const redis = new Redis(server.port);
         try {
             await redis.call("RL.POLICY", "SET", "llm", ...policy);
-            const here = source.replace("6379", String(server.port)).replace("8080", String(server.httpPort)).replace("failClosed() }", "failClosed(), timeout: 20_000 }");
+            const here = source.replace("6379", String(server.port)).replace("8080", String(server.httpPort)).replace("failClosed() }", "failClosed(), timeout: 60_000 }");
             assert.notEqual(here, source);
             const { failed, spent, answers, denials } = JSON.parse(await start(typescript.transpileModule(here, { compilerOptions }).outputText + driver).ended);
             assert.deepEqual({ failed, spent, calls: answers + denials }, { failed: true, spent: 5500 * answers, calls: 200 });
@@ -61,7 +61,7 @@ test("200 calls at the same time, for money", async () => {
     const budget = 1_000_000, [, policy] = /^> (RL.POLICY SET budget .*)$/m.exec(page); // micro-dollars, in a window that does not end in the test
     try {
         await redis.call(...policy.replace(" 500000000 ", ` ${budget} `).replaceAll("@month", "87600h").split(" "));
-        const here = source.replace("6379", String(server.port)).replace("failClosed() }", "failClosed(), timeout: 20_000 }");
+        const here = source.replace("6379", String(server.port)).replace("failClosed() }", "failClosed(), timeout: 60_000 }");
         const lines = (await start(typescript.transpileModule(here, { compilerOptions }).outputText).ended).trim().split("\n");
         const [counts, first, second] = lines.slice(-3), answers = parseInt(counts);
         assert.equal(counts, `${answers} answers, ${200 - answers} denials`);

@@ -16,7 +16,7 @@ const isListening = (port) => new Promise((resolve) => {
 
 test("a server for a test", async (t) => {
     const server = await startServer({ binary: binary() });
-    const application = new Redis(server.url, { lazyConnect: true }), limiter = new Limiter(application, { whenDown: failClosed(), timeout: "10s" });
+    const application = new Redis(server.url, { lazyConnect: true }), limiter = new Limiter(application, { whenDown: failClosed(), timeout: "1m" });
     t.after(() => { limiter.close(); application.disconnect(); });
     const { allowed, source } = await limiter.allow("k", perDay(1));
     assert.ok(allowed && source === "server");
