@@ -20,18 +20,18 @@ func exampleLimiter() *stint.Limiter {
 func Example() {
 	limiter := stint.Connect([]string{address}, stint.FailOpen(), stint.Timeout(30*time.Second))
 	defer limiter.Close()
-	limit := stint.PerMinute(1).Burst(2)
+	limit := stint.PerHour(1).Burst(2)
 	for range 3 {
 		result, err := limiter.Allow(context.Background(), "example:user:7", limit)
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Println(result.Allowed, result.Remaining, result.RetryAfter.Round(time.Minute))
+		fmt.Println(result.Allowed, result.Remaining, result.RetryAfter.Round(time.Hour))
 	}
 	// Output:
 	// true 1 0s
 	// true 0 0s
-	// false 0 1m0s
+	// false 0 1h0m0s
 }
 
 func ExampleNew() {
@@ -270,20 +270,20 @@ func ExampleLimiter_Wait() {
 func ExampleLimiter_Reserve() {
 	limiter := exampleLimiter()
 	defer limiter.Close()
-	ctx, limit := context.Background(), stint.PerMinute(1)
+	ctx, limit := context.Background(), stint.PerHour(1)
 	for range 2 {
-		r, err := limiter.Reserve(ctx, "example:reserve", limit, 1, 90*time.Second)
+		r, err := limiter.Reserve(ctx, "example:reserve", limit, 1, 90*time.Minute)
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Println(r.Allowed, r.Delay().Round(time.Minute))
+		fmt.Println(r.Allowed, r.Delay().Round(time.Hour))
 		if err := r.Cancel(ctx); err != nil { // does nothing for the first, whose time has come
 			log.Fatal(err)
 		}
 	}
 	// Output:
 	// true 0s
-	// true 1m0s
+	// true 1h0m0s
 }
 
 func ExampleLimiter_Lease() {

@@ -298,7 +298,7 @@ func TestKeys(t *testing.T) {
 func Example() {
 	limiter := stint.Connect([]string{address}, stint.FailOpen(), stint.Timeout(30*time.Second))
 	defer limiter.Close()
-	limits := httplimit.New(limiter, "api", stint.PerMinute(1), httplimit.ByIP(clientip.Resolver{}))
+	limits := httplimit.New(limiter, "api", stint.PerHour(1), httplimit.ByIP(clientip.Resolver{}))
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /hello", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "hello") })
 	server := httptest.NewServer(limits.Handler(mux))
