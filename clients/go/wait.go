@@ -52,7 +52,7 @@ func (l *Limiter) Reserve(ctx context.Context, key string, limit Limit, n int64,
 	return r, err
 }
 
-// giveBackLate waits for the reply of a reservation whose caller has left, and gives back what it grants: nobody will act on it. The pipe bounds the
+// giveBackLate waits for the reply of a reservation whose caller has left, and gives back its tokens, because nobody will act on it. The pipe bounds the
 // wait, and the number of calls to wait for.
 func giveBackLate(ctx context.Context, l *Limiter, left *call, key string, limit Limit, n int64) {
 	<-left.done

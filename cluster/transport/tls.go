@@ -14,7 +14,7 @@ import (
 
 // LoadTLS makes the network with TLS between nodes from PEM files: this node's certificate and key, with which it
 // also identifies itself when it connects to others, and the authorities by which every node's certificate has to be signed.
-// Files that have changed are read again, for connections from then on.
+// Changed files are read again when the next connection is made.
 func LoadTLS(certFile, keyFile, authorityFile string, log *slog.Logger) (TCP, error) {
 	authorities, err := keypair.LoadAuthorities("cluster-tls-ca", authorityFile, log)
 	if err != nil {

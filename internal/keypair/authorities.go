@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// Authorities are the CA certificates of a file in PEM, as it is now: an authority is replaced by a file with both, and later by one with the
+// Authorities are the CA certificates of a file in PEM, read again when it changes: an authority is replaced by a file with both, and later by one with the
 // new one alone, without a restart.
 type Authorities struct {
 	setting, file string

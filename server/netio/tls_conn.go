@@ -51,7 +51,7 @@ func NewTLSServer(env *conn.Env) *TLSServer {
 	return s
 }
 
-// Reload reads certificate, key and client CA again, for connections from then on. On an error those in use stay. A certificate that is not valid
+// Reload reads certificate, key and client CA again; the next connections have them. On an error those in use stay. A certificate that is not valid
 // now is logged, and used: clients may not check it.
 func (s *TLSServer) Reload() error {
 	cfg := s.env.Settings.Load()

@@ -1,4 +1,4 @@
-"""The callback for LiteLLM, without LiteLLM: what clients/compattest cannot bring about at the right moment."""
+"""The callback for LiteLLM, without LiteLLM: cases that clients/compattest cannot bring about at the right moment."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ import pytest
 
 import stint
 
-from .servers import Scripted
-from .test_vectors import PATIENT
+from .servers import PATIENT, Scripted
 
 
 @pytest.fixture

@@ -194,7 +194,7 @@ class AsyncLimiter(Base):
         return Reservation(result, key)
 
     async def _give_back(self, key: Key, limit: Limit, taken: Result) -> None:
-        """Give back what was taken for a caller that has left."""
+        """Give back the tokens, or the place, of a caller that has left."""
         if not taken.allowed or taken.source is not Source.SERVER:
             return
         if limit.holder:
@@ -210,7 +210,7 @@ class AsyncLimiter(Base):
     async def wait(self, key: Key, limit: Limit | str, n: int = 1, *, max_wait: float = LONGEST_WAIT) -> Result:
         """Wait until n tokens are there and take them. Raise an error at once if that takes longer than max_wait.
 
-        A wait that is cancelled gives back what it took: tokens, or the holder's place in a concurrency limit.
+        A wait that is cancelled gives back its tokens, or the holder's place in a concurrency limit.
         """
         chosen, until = asks.as_limit(limit), time.monotonic() + seconds_of(max_wait)
         while True:

@@ -263,7 +263,7 @@ class AsyncLink:
             self._hand_over(line)
 
     def _hand_over(self, line: _Line) -> None:
-        """Send what a connection has not sent to the current node, or by another connection to the leader."""
+        """Send the calls left on a connection to the current node, or to their leader by another connection."""
         queued, line.queued = line.queued, deque()
         if self._closed:
             return
@@ -384,7 +384,7 @@ class AsyncLink:
 async def to_the_end(work: Coroutine[Any, Any, T], undo: Callable[[T], Coroutine[Any, Any, object]] | None = None) -> T:
     """Await a request about tokens, also while the task is cancelled, which anyio does anew at each await.
 
-    undo gives back what the request took, if the task was cancelled: nobody is left to use it.
+    undo gives back its tokens, if the task was cancelled: nobody is left to use them.
     """
     task, cancelled = asyncio.ensure_future(work), None
     while not task.done():

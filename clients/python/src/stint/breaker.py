@@ -46,7 +46,7 @@ class Breaker:
             circuit.forget()
 
     def pause(self, passed: float = 0.0) -> float:
-        """Return the seconds before the next probe, so many after the beginning of the last one.
+        """Return the seconds before the next probe, if passed seconds have gone by since the last one began.
 
         Probes begin at random intervals, so that processes do not all probe at once.
         """
