@@ -51,7 +51,9 @@ func TestFaultsInGroups(t *testing.T) {
 	struck := w.suffer(&l.answered, 0, max(3, *strikes/4), *requests/4)
 	l.stop()
 	t.Logf("%s; %d requests decided, %d refused, %d of unknown outcome", struck, l.answered.Load(), l.refused.Load(), l.unknown.Load())
-	groups, err := ask(w.leader().Address, "RAFT", "GROUPS")
+	w.awaitWhole() // a node that leads one group may not have joined another one yet
+	leader := w.leader()
+	groups, err := ask(leader.Address, "RAFT", "GROUPS")
 	if err != nil || len(groups.items) != 4 {
 		t.Fatalf("%+v, %v", groups, err)
 	}
@@ -59,7 +61,7 @@ func TestFaultsInGroups(t *testing.T) {
 	for _, g := range groups.items {
 		term, err := strconv.Atoi(g.field("term"))
 		if err != nil || term == 0 {
-			t.Errorf("group %s: %v", g.field("group"), err)
+			t.Errorf("group %s has the term %q, at %s: %v", g.field("group"), g.field("term"), leader.Address, err)
 		}
 		changes += term - 1
 	}
