@@ -127,7 +127,7 @@ func TestLeasesNearTheLimit(t *testing.T) {
 		for range 4 {
 			all.Go(func() {
 				for denied := 0; denied < 1000; {
-					stopped.saw(tokens / 4) // by all: each process is lent an eighth of what is left
+					stopped.saw(tokens / 4) // with as many on their way, an eighth of the limit for each process
 					r, err := leases.Allow(context.Background(), t.Name(), limit)
 					if err != nil {
 						t.Error(err)

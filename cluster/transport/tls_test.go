@@ -88,7 +88,7 @@ func TestCertificatesTheOthersWouldNotTake(t *testing.T) {
 	}
 }
 
-// echo listens as a node, sends back what it gets, and returns its address.
+// echo starts a listener that sends every byte back to the sender, and returns its address.
 func echo(t *testing.T, n Network) string {
 	t.Helper()
 	l, err := n.Listen("127.0.0.1:0")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import signal
@@ -9,11 +10,12 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 PATIENT = 60.0  # seconds: bounds waits, also on a machine that is busy
+GRANTED = b"*4\r\n:1\r\n:-1\r\n:0\r\n*0"  # the reply to RL.ALL and RL.CHECK, without limits
 ENDS_WITH_PARENT = ["setpriv", "--pdeathsig", "KILL", "--"] if shutil.which("setpriv") else []
 
 
@@ -122,6 +124,29 @@ class Scripted:
 
     def close(self) -> None:
         self._listener.close()
+
+
+async def cancel_before_reply(
+    scripted: Scripted, call: Awaitable[Any], granted: bytes, others: Mapping[bytes, bytes]
+) -> None:
+    """Cancel a call while the server has its command, which it then grants. Commands in others are answered at once."""
+    asked, go_on = threading.Event(), threading.Event()
+
+    def reply(words: list[bytes]) -> bytes:
+        if words[0] in others:
+            return others[words[0]]
+        asked.set()
+        go_on.wait(PATIENT)
+        return granted
+
+    scripted.reply = reply
+    task = asyncio.ensure_future(call)
+    assert await asyncio.to_thread(asked.wait, PATIENT)
+    task.cancel()
+    await asyncio.sleep(0)  # the task has the cancellation before the reply
+    go_on.set()
+    await asyncio.gather(task, return_exceptions=True)
+    assert task.cancelled()
 
 
 class Service:

@@ -17,7 +17,7 @@ import pytest
 import stint
 from stint.link import MAX_CONNECTIONS, PING, _Connection
 
-from .servers import PATIENT, Scripted, Server, fork
+from .servers import GRANTED, PATIENT, Scripted, Server, cancel_before_reply, fork
 
 NAME = "concurrency"
 
@@ -478,28 +478,13 @@ def test_tokens_go_back_from_a_scope_of_anyio_which_cancels_every_await(shared_s
 def test_a_wait_cancelled_before_its_reply_gives_back(
     scripted: Scripted, limit: stint.Limit | str, given_back: list[bytes]
 ) -> None:
-    asked, go_on = threading.Event(), threading.Event()
     places = isinstance(limit, stint.Limit)
-
-    def reply(words: list[bytes]) -> bytes:
-        if words[0] == b"RL.REFUND":
-            return b":5"
-        if words[0] == b"CC.RELEASE":
-            return b":1"
-        asked.set()
-        go_on.wait(60)
-        return b"*5\r\n:1\r\n:5\r\n:4\r\n:0\r\n:0" if places else b"*5\r\n:2\r\n:5\r\n:3\r\n:0\r\n:0"
+    granted = b"*5\r\n:1\r\n:5\r\n:4\r\n:0\r\n:0" if places else b"*5\r\n:2\r\n:5\r\n:3\r\n:0\r\n:0"
 
     async def main() -> None:
-        scripted.reply = reply
         async with stint.AsyncLimiter(scripted.url, stint.fail_closed(), timeout=PATIENT) as limiter:
-            waiting = asyncio.create_task(limiter.wait("k", limit, 1 if places else 2))
-            assert await asyncio.to_thread(asked.wait, 60)
-            waiting.cancel()
-            await asyncio.sleep(0)
-            go_on.set()
-            await asyncio.gather(waiting, return_exceptions=True)
-            assert waiting.cancelled()
+            waiting = limiter.wait("k", limit, 1 if places else 2)
+            await cancel_before_reply(scripted, waiting, granted, {b"RL.REFUND": b":5", b"CC.RELEASE": b":1"})
 
     asyncio.run(main())
     assert scripted.commands[1:] == [given_back]
@@ -509,17 +494,6 @@ def test_a_wait_cancelled_before_its_reply_gives_back(
 def test_a_reservation_cancelled_before_its_reply_is_given_back(
     scripted: Scripted, what: str | list[stint.Keyed]
 ) -> None:
-    asked, go_on = threading.Event(), threading.Event()
-
-    def reply(words: list[bytes]) -> bytes:
-        if words[0] == b"RL.CANCEL":
-            return b"*0"
-        asked.set()
-        go_on.wait(60)
-        return b"*4\r\n:1\r\n:-1\r\n:0\r\n*0"
-
-    scripted.reply = reply
-
     async def main() -> None:
         async with stint.AsyncLimiter(scripted.url, stint.fail_closed(), timeout=PATIENT) as limiter:
 
@@ -527,13 +501,7 @@ def test_a_reservation_cancelled_before_its_reply_is_given_back(
                 async with limiter.reserving(what, "user", request=stint.Request(3, id="call:1", remember=60)):
                     raise AssertionError("the block has begun")
 
-            task = asyncio.create_task(block())
-            assert await asyncio.to_thread(asked.wait, 60)
-            task.cancel()
-            await asyncio.sleep(0)
-            go_on.set()
-            await asyncio.gather(task, return_exceptions=True)
-            assert task.cancelled()
+            await cancel_before_reply(scripted, block(), GRANTED, {b"RL.CANCEL": b"*0"})
 
     asyncio.run(main())
     assert [words[0] for words in scripted.commands][1:] == [b"RL.CANCEL"]

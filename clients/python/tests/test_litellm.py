@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import sys
-import threading
 from types import ModuleType
 from typing import Any
 
@@ -12,7 +11,7 @@ import pytest
 
 import stint
 
-from .servers import PATIENT, Scripted
+from .servers import GRANTED, PATIENT, Scripted, cancel_before_reply
 
 
 @pytest.fixture
@@ -48,26 +47,11 @@ def callback(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def test_a_call_canceled_before_the_answer_about_its_limits_is_given_back(scripted: Scripted, callback: Any) -> None:
-    asked, go_on = threading.Event(), threading.Event()
-
-    def reply(words: list[bytes]) -> bytes:
-        if words[0] == b"RL.CANCEL":
-            return b"*0"
-        asked.set()
-        go_on.wait(60)
-        return b"*4\r\n:1\r\n:-1\r\n:0\r\n*0"
-
     async def main() -> None:
-        scripted.reply = reply
         async with stint.AsyncLimiter(scripted.url, stint.fail_closed(), timeout=PATIENT) as limiter:
             limits = callback.RateLimit(limiter, lambda call: {"tokens": stint.on("t", "5/s")})
-            calling = asyncio.create_task(limits.async_pre_call_hook(None, None, {"model": "model"}, "tool"))
-            assert await asyncio.to_thread(asked.wait, 60)
-            calling.cancel()
-            await asyncio.sleep(0)
-            go_on.set()
-            with pytest.raises(asyncio.CancelledError):
-                await calling
+            call = limits.async_pre_call_hook(None, None, {"model": "model"}, "tool")
+            await cancel_before_reply(scripted, call, GRANTED, {b"RL.CANCEL": b"*0"})
 
     asyncio.run(main())
     reserved, canceled = scripted.commands

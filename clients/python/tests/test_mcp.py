@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
@@ -25,7 +24,7 @@ from pydantic import AnyHttpUrl
 import stint
 from stint.agents.mcp import LIMIT_EXCEEDED, Call, RateLimit, used
 
-from .servers import PATIENT, Scripted, Server
+from .servers import GRANTED, PATIENT, Scripted, Server, cancel_before_reply
 
 
 def make_server(limit: RateLimit, **more: Any) -> MCPServer[Any]:
@@ -213,30 +212,14 @@ def test_canceled_calls_are_settled(server: Server, mode: str) -> None:
 
 
 def test_a_call_canceled_before_the_answer_about_its_limits_is_given_back(scripted: Scripted) -> None:
-    asked, go_on = threading.Event(), threading.Event()
-
-    def reply(words: list[bytes]) -> bytes:
-        if words[0] == b"RL.CANCEL":
-            return b"*0"
-        asked.set()
-        go_on.wait(60)
-        return b"*4\r\n:1\r\n:-1\r\n:0\r\n*0"
-
     async def call_next(context: Any) -> Any:
         raise AssertionError("the tool was called")
 
     async def main() -> None:
-        scripted.reply = reply
         context: Any = SimpleNamespace(method="tools/call", params={"name": "search"})
         async with stint.AsyncLimiter(scripted.url, stint.fail_closed(), timeout=PATIENT) as limiter:
             limit = RateLimit(limiter, "tools", most=lambda call: 5, agent=lambda context: "ann")
-            calling: Any = asyncio.ensure_future(limit(context, call_next))
-            assert await asyncio.to_thread(asked.wait, 60)
-            calling.cancel()
-            await asyncio.sleep(0)
-            go_on.set()
-            with pytest.raises(asyncio.CancelledError):
-                await calling
+            await cancel_before_reply(scripted, limit(context, call_next), GRANTED, {b"RL.CANCEL": b"*0"})
 
     asyncio.run(main())
     reserved, canceled = scripted.commands
