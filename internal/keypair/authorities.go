@@ -51,14 +51,23 @@ func (a *Authorities) reload() error {
 	if a.read != nil && os.SameFile(a.read, now) && a.read.ModTime().Equal(now.ModTime()) && a.read.Size() == now.Size() {
 		return nil
 	}
-	text, err := os.ReadFile(a.file)
+	pool, err := ReadPool(a.file)
 	if err != nil {
 		return fmt.Errorf("--%s: %w", a.setting, err)
 	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(text) {
-		return fmt.Errorf("--%s: %s holds no certificate in PEM", a.setting, a.file)
-	}
 	a.pool, a.read = pool, now
 	return nil
+}
+
+// ReadPool reads the CA certificates of a file in PEM, of which there must be one at least. The error names the file.
+func ReadPool(file string) (*x509.CertPool, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("%s holds no certificate in PEM", file)
+	}
+	return pool, nil
 }

@@ -2,9 +2,7 @@ package xds
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"fmt"
-	"os"
 
 	"github.com/stintdb/stint/internal/keypair"
 )
@@ -23,7 +21,7 @@ func (f *Files) config() (*tls.Config, error) {
 	}
 	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: f.Name}
 	if f.CA != "" {
-		pool, err := readPool(f.CA)
+		pool, err := keypair.ReadPool(f.CA)
 		if err != nil {
 			return nil, fmt.Errorf("rls-xds-tls-ca: %w", err)
 		}
@@ -37,16 +35,4 @@ func (f *Files) config() (*tls.Config, error) {
 		c.Certificates = []tls.Certificate{own}
 	}
 	return c, nil
-}
-
-func readPool(file string) (*x509.CertPool, error) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(text) {
-		return nil, fmt.Errorf("%s holds no certificate in PEM", file)
-	}
-	return pool, nil
 }
