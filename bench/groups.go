@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/stintdb/stint/engine/slot"
 )
 
 // groupCounts are the numbers of groups of keys that are compared, each on three nodes.
@@ -15,25 +17,47 @@ const idleGroups = 64
 
 func groupSeries(groups int) string { return fmt.Sprint(groups, " groups") }
 
-// A groupLoad is sent to all nodes alike.
+// A groupLoad is sent to all nodes alike, or each request to the leader of its key.
 type groupLoad struct {
 	name        string
 	connections int
 	pipeline    int
 	limit       Limit
 	keys        int
+	toLeaders   bool
 }
 
-func (l groupLoad) args() []string {
-	return append([]string{"-r", fmt.Sprint(l.keys)}, expand(throttleTemplate, "grp"+fmt.Sprint(l.keys)+":"+randomSuffix, l.limit)...)
+func (l groupLoad) args() []string { return l.argsOf("", l.keys) }
+
+// argsOf are arguments of redis-benchmark for keys with one tag.
+func (l groupLoad) argsOf(tag string, keys int) []string {
+	return append([]string{"-r", fmt.Sprint(keys)}, expand(throttleTemplate, "grp"+fmt.Sprint(l.keys)+":"+tag+randomSuffix, l.limit)...)
 }
 
-// The last has three times the clients of the first: as many for each leader, where three lead.
+// Those of 150 connections have three times the clients: as many for each leader, where three lead.
 var groupLoads = []groupLoad{
-	{"strict, 50 connections, P=16", 51, 16, manyKeys.Limit, 100_000},
-	{"strict, 200 connections, P=1", 201, 1, manyKeys.Limit, 100_000},
-	{"denied, 50 connections, P=16", 51, 16, oncePerDay, 1000},
-	{"strict, 150 connections, P=16", 153, 16, manyKeys.Limit, 100_000},
+	{"strict, 50 connections, P=16", 51, 16, manyKeys.Limit, 100_000, false},
+	{"strict, 200 connections, P=1", 201, 1, manyKeys.Limit, 100_000, false},
+	{"denied, 50 connections, P=16", 51, 16, oncePerDay, 1000, false},
+	{"strict, 150 connections, P=16", 153, 16, manyKeys.Limit, 100_000, false},
+	{"strict, 50 connections, P=16, to leaders", 51, 16, manyKeys.Limit, 6 * slot.Count, true},
+	{"denied, 50 connections, P=16, to leaders", 51, 16, oncePerDay, slot.Count, true},
+	{"strict, 150 connections, P=16, to leaders", 153, 16, manyKeys.Limit, 6 * slot.Count, true},
+}
+
+// send sends n requests. With several leaders, redis-benchmark finds them as a client for Redis Cluster does. It replaces {tag} in a pipeline's keys by
+// the tag of one slot, so each slot has its share of the keys.
+func (l groupLoad) send(ctx context.Context, inst *Instance, groups, n int) (Sample, error) {
+	switch {
+	case !l.toLeaders:
+		return driveAt(ctx, inst, inst.Nodes, l.connections, l.pipeline, n, l.args())
+	case groups > 1:
+		return drive(ctx, inst, l.connections, l.pipeline, n, append([]string{"--cluster"}, l.argsOf("{tag}:", l.keys/slot.Count)...))
+	}
+	if err := findLeader(ctx, inst); err != nil {
+		return Sample{}, err
+	}
+	return driveAt(ctx, inst, slices.Repeat([]string{inst.Addr}, nodes), l.connections, l.pipeline, n, l.args())
 }
 
 const (
@@ -74,7 +98,7 @@ func measureGroups(ctx context.Context, e Env, f Figures) error {
 			return err
 		}
 		for i, groups := range groupCounts {
-			if err := measureGroupsOnce(ctx, e, clusters[i], groupSeries(groups), speeds, f, round); err != nil {
+			if err := measureGroupsOnce(ctx, e, clusters[i], groups, speeds, f, round); err != nil {
 				return diagnose(clusters[i], err)
 			}
 		}
@@ -86,7 +110,8 @@ func measureGroups(ctx context.Context, e Env, f Figures) error {
 	})
 }
 
-func measureGroupsOnce(ctx context.Context, e Env, inst *Instance, series string, speeds map[string]float64, f Figures, round int) error {
+func measureGroupsOnce(ctx context.Context, e Env, inst *Instance, groups int, speeds map[string]float64, f Figures, round int) error {
+	series := groupSeries(groups)
 	idle, idleActivity, err := measureIdle(e, inst, series, f, round)
 	if err != nil {
 		return err
@@ -105,7 +130,7 @@ func measureGroupsOnce(ctx context.Context, e Env, inst *Instance, series string
 		if err != nil {
 			return err
 		}
-		sample, err := driveAt(ctx, inst, inst.Nodes, l.connections, l.pipeline, requestsFor(max(5000, speeds[id]), e.Cell, l.connections, l.pipeline), l.args())
+		sample, err := l.send(ctx, inst, groups, requestsFor(max(5000, speeds[id]), e.Cell, l.connections, l.pipeline))
 		if err != nil {
 			return err
 		}
@@ -199,9 +224,10 @@ func busiest(before, after []time.Duration) float64 {
 }
 
 func groupTables(_ Env, f Figures) []Table {
-	t := Table{Title: "Three nodes with groups of keys", Words: 2, Header: []string{"load, to all nodes", "groups", "requests/s", "µs CPU", "ratio", "busiest node", switches, reads, writes, syncsPerRound},
+	t := Table{Title: "Three nodes with groups of keys", Words: 2, Header: []string{"load, to all nodes if not to leaders", "groups", "requests/s", "µs CPU", "ratio", "busiest node", switches, reads, writes, syncsPerRound},
 		Note: "CPU is that of all nodes for a request, without that of idle nodes, and its ratio that to one group in the same round; the busiest node's CPU is a multiple of a third. Switches, reads and writes are for 1,000 requests, those of idle nodes left out. " +
-			"150 connections with three groups are as many for each leader as 50 with one. A round is one entry, or those that the groups of a node propose together; each node has the entries of the rounds of all nodes, so with one sync for each round it is 1."}
+			"150 connections with three groups are as many for each leader as 50 with one. A round is one entry, or those that the groups of a node propose together; each node has the entries of the rounds of all nodes, so with one sync for each round it is 1. " +
+			"To leaders: each request to the leader of its key, as clients for Redis Cluster send it; keys of a pipeline have one slot."}
 	figure := func(groups int, load, metric string) string {
 		return formatFigure(median(f[Key{groupSeries(groups), load, metric}]))
 	}
@@ -229,6 +255,7 @@ func groupTargets(Env) []Target {
 		return Target{Name: name, Unit: "x", AtMost: true, Bound: bound, Why: entriesAreDear, Figure: Key{groupSeries(groups), load, cpu}, Versus: Key{groupSeries(1), other, cpu}}
 	}
 	total, denied, each := groupLoads[0].name, groupLoads[2].name, groupLoads[3].name
+	led, deniedLed, eachLed := groupLoads[4].name, groupLoads[5].name, groupLoads[6].name
 	syncs := func(name string, groups int) Target {
 		return Target{Name: name + " groups, syncs of a node in a round", AtMost: true, Bound: 1.2, Figure: Key{groupSeries(groups), total, syncsPerRound}}
 	}
@@ -238,6 +265,10 @@ func groupTargets(Env) []Target {
 		against("three groups, equal load, CPU per grant vs one group", 3, total, total, 1.3),
 		against("twelve groups, equal load, CPU per grant vs one group", 12, total, total, 1.6),
 		against("twelve groups, denials, CPU vs one group", 12, denied, denied, 1.15),
+		against("to leaders: three groups, equal load for each leader, CPU per grant vs one group", 3, eachLed, led, 1.15),
+		against("to leaders: three groups, equal load, CPU per grant vs one group", 3, led, led, 1.3),
+		against("to leaders: twelve groups, equal load, CPU per grant vs one group", 12, led, led, 1.6),
+		against("to leaders: twelve groups, denials, CPU vs one group", 12, deniedLed, deniedLed, 1.15),
 		{Name: "three groups, CPU of the busiest node, of a third", Unit: "x", AtMost: true, Bound: 1.1, Why: nodesShareCores, Figure: Key{groupSeries(3), total, shareOfCPU}},
 	}
 }

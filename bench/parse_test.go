@@ -22,6 +22,8 @@ func TestParseBenchmarkCSV(t *testing.T) {
 			Sample{PerSecond: 1, P50ms: 2, P99ms: 3}, ""},
 		{"a comma in the command", header + `"EVALSHA a,b","5","1","1","2","1","3","1"`,
 			Sample{PerSecond: 5, P50ms: 2, P99ms: 3}, ""},
+		{"nodes of a cluster", "Cluster has 2 master nodes:\n\nMaster 0: a 127.0.0.1:1\nMaster 1: b 127.0.0.1:2\n\n" + header + `"PING","5","1","1","2","1","3","1"`,
+			Sample{PerSecond: 5, P50ms: 2, P99ms: 3}, ""},
 		{"nothing after an error reply", header, Sample{}, "got 1 lines"},
 		{"a column missing", `"test","rps","p50_latency_ms"` + "\n" + `"PING","1","2"`, Sample{}, `no column "p99_latency_ms"`},
 		{"no throughput", header + `"PING","0.00","1","1","2","1","3","1"`, Sample{}, "not a positive number"},
@@ -29,7 +31,7 @@ func TestParseBenchmarkCSV(t *testing.T) {
 		{"not a number", header + `"PING","fast","1","1","2","1","3","1"`, Sample{}, "fast"},
 	} {
 		t.Run(step.name, func(t *testing.T) {
-			got, err := parseBenchmarkCSV(strings.NewReader(step.text))
+			got, err := parseBenchmarkCSV(step.text)
 			wantError(t, err, step.wantErr)
 			if got != step.want {
 				t.Errorf("got %+v, want %+v", got, step.want)

@@ -6,7 +6,6 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"net"
 	"strconv"
@@ -118,7 +117,7 @@ func runRedisBenchmark(ctx context.Context, address string, connections, pipelin
 	if err := cmd.Run(); err != nil {
 		return Sample{}, fmt.Errorf("redis-benchmark: %w: %s", err, strings.TrimSpace(stderr.String()))
 	}
-	s, err := parseBenchmarkCSV(&stdout)
+	s, err := parseBenchmarkCSV(stdout.String())
 	if err != nil {
 		return Sample{}, fmt.Errorf("redis-benchmark: %w: %s", err, strings.TrimSpace(stderr.String()))
 	}
@@ -135,9 +134,11 @@ func reachable(addr string) error {
 }
 
 // parseBenchmarkCSV reads the header and the one line of figures that
-// redis-benchmark --csv prints; columns are found by name.
-func parseBenchmarkCSV(r io.Reader) (Sample, error) {
-	records, err := csv.NewReader(r).ReadAll()
+// redis-benchmark --csv prints; columns are found by name. With --cluster,
+// the nodes come first, and an empty line.
+func parseBenchmarkCSV(text string) (Sample, error) {
+	text = text[strings.LastIndex(text, "\n\n")+1:]
+	records, err := csv.NewReader(strings.NewReader(text)).ReadAll()
 	if err != nil {
 		return Sample{}, err
 	}
