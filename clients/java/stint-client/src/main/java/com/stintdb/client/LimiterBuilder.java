@@ -113,7 +113,7 @@ public final class LimiterBuilder {
         return this;
     }
 
-    /** Lettuce's threads, shared with other clients. The application ends them. By default a limiter has its own. */
+    /** Lettuce's threads, shared with other clients. The application ends them, after the limiters. By default a limiter has its own. */
     public LimiterBuilder resources(ClientResources resources) {
         this.resources = resources;
         return this;

@@ -15,8 +15,8 @@ import org.junit.jupiter.api.Test;
 
 /** Several addresses, redirections, and commands that are sent again. */
 class NodesTest {
-    private static final Duration LONG = Duration.ofSeconds(30);
-    private static final String GRANTED = "*5\r\n:1\r\n:20\r\n:19\r\n:0\r\n:100";
+    static final Duration LONG = Duration.ofSeconds(30);
+    static final String GRANTED = "*5\r\n:1\r\n:20\r\n:19\r\n:0\r\n:100";
 
     private static Limiter limiter(String... addresses) {
         return Limiter.builder(Policy.failClosed(), addresses).timeout(LONG).connectTimeout(LONG).build();

@@ -9,6 +9,8 @@ import io.lettuce.core.RedisURI;
 import io.lettuce.core.TimeoutOptions;
 import io.lettuce.core.resource.ClientResources;
 import io.lettuce.core.resource.DefaultClientResources;
+import io.lettuce.core.resource.Transports;
+import io.netty.channel.EventLoopGroup;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CancellationException;
@@ -28,10 +30,13 @@ import org.jspecify.annotations.Nullable;
  */
 public final class LettuceDriver implements Driver {
     private static final int MOST_NODES = 32; // with those that redirections name
+    private static final Object HOLDING = new Object();
     private static final Pattern MOVED = Pattern.compile("MOVED [0-9]+ (.+):([0-9]+)");
 
     private final RedisClient client;
-    private final @Nullable ClientResources own;
+    private final ClientResources resources;
+    private final boolean ownsResources;
+    private final EventLoopGroup loops;
     private final Executor executor;
     private final List<Node> nodes = new CopyOnWriteArrayList<>();
     private final AtomicReference<Node> current;
@@ -47,10 +52,11 @@ public final class LettuceDriver implements Driver {
      * @param resources Lettuce's threads; null for two of its own
      */
     public LettuceDriver(List<RedisURI> addresses, Duration connectTimeout, ClientOptions given, @Nullable ClientResources resources) {
-        own = resources == null ? DefaultClientResources.builder().ioThreadPoolSize(2).computationThreadPoolSize(2).build() : null;
-        ClientResources used = own == null ? resources : own;
-        executor = used.eventExecutorGroup();
-        client = RedisClient.create(used);
+        ownsResources = resources == null;
+        this.resources = resources == null ? DefaultClientResources.builder().ioThreadPoolSize(2).computationThreadPoolSize(2).build() : resources;
+        loops = hold(this.resources);
+        executor = this.resources.eventExecutorGroup();
+        client = RedisClient.create(this.resources);
         client.setOptions(given.mutate()
                 .autoReconnect(false)
                 .disconnectedBehavior(ClientOptions.DisconnectedBehavior.REJECT_COMMANDS)
@@ -71,6 +77,22 @@ public final class LettuceDriver implements Driver {
             }
         }));
         nodes.forEach(Node::open);
+    }
+
+    /**
+     * Holds the event loops of resources until {@link #letGo}. Lettuce ends them with the last client, and one that is made at that moment gets loops that
+     * have ended, with which it never connects. So a driver holds them for longer than its client, and none takes hold of them while another lets go.
+     */
+    private static EventLoopGroup hold(ClientResources resources) {
+        synchronized (HOLDING) {
+            return resources.eventLoopGroupProvider().allocate(Transports.eventLoopGroupClass());
+        }
+    }
+
+    private void letGo() {
+        synchronized (HOLDING) {
+            resources.eventLoopGroupProvider().release(loops, 0, 1, TimeUnit.SECONDS);
+        }
     }
 
     private static RedisURI withTimeout(RedisURI address, Duration timeout) {
@@ -192,12 +214,16 @@ public final class LettuceDriver implements Driver {
     @Override
     public void close() {
         synchronized (this) {
+            if (isClosed) {
+                return; // the loops are let go of once
+            }
             isClosed = true;
         }
         nodes.forEach(Node::close);
         client.shutdownAsync(0, 1, TimeUnit.SECONDS).whenComplete((nothing, error) -> {
-            if (own != null) {
-                own.shutdown(0, 1, TimeUnit.SECONDS);
+            letGo();
+            if (ownsResources) {
+                resources.shutdown(0, 1, TimeUnit.SECONDS);
             }
         });
     }
