@@ -252,7 +252,7 @@ func groupTables(_ Env, f Figures) []Table {
 // groupTargets are what several groups may cost beside one.
 func groupTargets(Env) []Target {
 	against := func(name string, groups int, load, other string, bound float64) Target {
-		return Target{Name: name, Unit: "x", AtMost: true, Bound: bound, Why: entriesAreDear, Figure: Key{groupSeries(groups), load, cpu}, Versus: Key{groupSeries(1), other, cpu}}
+		return Target{Name: name, Unit: "x", AtMost: true, Bound: bound, Why: "a pipeline is a call for each group, most of them to other nodes", Figure: Key{groupSeries(groups), load, cpu}, Versus: Key{groupSeries(1), other, cpu}}
 	}
 	total, denied, each := groupLoads[0].name, groupLoads[2].name, groupLoads[3].name
 	led, deniedLed, eachLed := groupLoads[4].name, groupLoads[5].name, groupLoads[6].name
