@@ -173,7 +173,7 @@ step_compat() {
 # redis_py prints the folder of a python3 with redis-py, at the version that clients/compattest pins.
 redis_py() { python_environment clients/compattest/python/requirements.txt; }
 
-step_faults() { watched go test ./cluster -run TestFaults -faults "$(size faults)" -group-faults "$(size group-faults)" -shared-faults "$(size shared-faults)" -timeout 2h; }
+step_faults() { watched go test ./cluster -run TestFaults -faults "$(size faults)" -group-faults "$(size group-faults)" -shared-faults "$(size shared-faults)" -timeout 6h; }
 
 step_exact() { watched go test -tags e2e ./cmd/stint -run TestExact -exact-calls "$(size exact)" -timeout 2h; }
 
@@ -252,7 +252,7 @@ step_race() {
     # One processor: with more, Go 1.26 runs timers of one synctest bubble on several threads under the same race context,
     # which crashes the race detector itself. Goroutines are still interleaved and their accesses still compared. The run
     # leaves the other processors to the packages below.
-    watched go test -race -cpu 1 ./cluster -faults "$(size race-faults)" -group-faults "$(size race-group-faults)" -shared-faults "$(size race-faults)" -skip "^($(IFS='|' && echo "${unraced_of_cluster[*]}"))\$" &
+    watched go test -race -cpu 1 ./cluster -faults "$(size race-faults)" -group-faults "$(size race-group-faults)" -shared-faults "$(size race-faults)" -timeout 2h -skip "^($(IFS='|' && echo "${unraced_of_cluster[*]}"))\$" &
     local nodes=$! folder others=passed bubbles unraced_tests
     mapfile -t bubbles < <(git grep -l testing/synctest -- 'server/*_test.go')
     unraced_tests="^($(IFS='|' && echo "${unraced[*]}"))\$|$unraced_parts"
