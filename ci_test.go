@@ -90,6 +90,20 @@ func TestRunOfSteps(t *testing.T) {
 	}
 }
 
+// A step that runs alone has its tools, also on a machine that nothing has prepared; a whole run installs them once.
+func TestStepAloneHasItsTools(t *testing.T) {
+	const rows = `readonly steps=("first tools: install" "side one: needs a tool")
+	step_tools() { [[ ! -e tool ]]; touch tool; }
+	step_one() { [[ -e tool ]]; echo "the tool is there"; }`
+	for _, names := range [][]string{nil, {"one"}, {"one", "one"}} {
+		run, _ := ciRun(t, rows)
+		run.Args = append(run.Args, names...)
+		if output, err := run.CombinedOutput(); err != nil || !strings.Contains(string(output), "the tool is there") {
+			t.Errorf(".ci/run %v: %v:\n%s", names, err, output)
+		}
+	}
+}
+
 // A run that is ended ends its steps.
 func TestRunThatIsEnded(t *testing.T) {
 	run, folder := ciRun(t, `readonly steps=("first long: a long one")
