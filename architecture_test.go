@@ -21,8 +21,8 @@ const module = "github.com/stintdb/stint"
 var mayImport = map[string][]string{
 	"engine":      {},
 	"persistence": {"engine", "internal/persistencestatus"},
-	"cluster":     {"engine", "persistence", "internal/unauthenticated", "internal/atomicfile", "internal/closenotify", "internal/clusterstatus", "internal/keypair"},
-	"server":      {"engine", "internal/unauthenticated", "internal/atomicfile", "internal/closenotify", "internal/clusterstatus", "internal/keypair", "internal/persistencestatus", "internal/spelling"},
+	"cluster":     {"engine", "persistence", "internal/unauthenticated", "internal/atomicfile", "internal/clockpair", "internal/closenotify", "internal/clusterstatus", "internal/keypair"},
+	"server":      {"engine", "internal/unauthenticated", "internal/atomicfile", "internal/clockpair", "internal/closenotify", "internal/clusterstatus", "internal/keypair", "internal/persistencestatus", "internal/spelling"},
 	"cmd":         {"engine", "persistence", "cluster", "server", "internal/atomicfile", "internal/clusterstatus", "internal/keypair", "internal/persistencestatus", "internal/signals", "internal/spelling", "internal/timerslack"},
 	"docs":        {"engine", "persistence", "cluster", "server", "cmd"}, // tests that hold the handbook true
 	"bench":       {"internal/testprocess", "internal/testaddress", "engine/slot"},
@@ -53,7 +53,7 @@ var within = map[string][]string{
 	"cluster/notifier":  {},
 	"cluster/mux":       {},
 	"cluster/oncelog":   {},
-	"cluster/clock":     {},
+	"cluster/clock":     {"internal/clockpair"},
 	"cluster/fsm":       {"engine", "engine/opcodec", "persistence", "cluster/call", "cluster/clock", "cluster/notifier", "cluster/placement", "cluster/raftstore"},
 	"cluster/placement": {},
 	"cluster/propose":   {"engine", "engine/opcodec", "internal/clusterstatus", "cluster/call", "cluster/clock", "cluster/fsm"},
@@ -74,7 +74,7 @@ var within = map[string][]string{
 	"cluster/boltfile":      {},
 	"server/resp":           {},
 	"server/ratefields":     {},
-	"server/clock":          {},
+	"server/clock":          {"internal/clockpair"},
 	"server/waitqueue":      {"engine", "server/clock"},
 	"server/topkeys":        {},
 	"server/pubsub":         {},

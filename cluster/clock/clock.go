@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/stintdb/stint/internal/clockpair"
 )
 
 // SlewPartsPerMillion bounds how much faster or slower than real time the cluster's clock may run while it approaches
@@ -55,6 +57,13 @@ func (p *point) read(mono time.Duration) int64 {
 	return p.at + elapsed + elapsed/1_000_000*p.slew
 }
 
+// compare returns the time at a reading of the monotonic clock and the wall clock, and how far the wall clock is ahead of it.
+func (p *point) compare(clocks clockpair.Pair) (now int64, off time.Duration) {
+	now = p.read(time.Duration(clocks.After))
+	ahead := now - clocks.After // of the monotonic clock
+	return now, time.Duration(clocks.Ahead(ahead) - ahead)
+}
+
 // New returns a clock that knows no time yet. wall is this node's own clock.
 func New(wall func() time.Time) *Clock {
 	c := &Clock{wall: wall, Leads: func() bool { return false }, start: time.Now()}
@@ -88,8 +97,10 @@ type Reading struct {
 func (c *Clock) CountSuspends(up func() time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.up, c.upAhead = up, up()-c.Passed()
+	c.up, c.upAhead = up, time.Duration(clockpair.FirstAhead(c.passedNanos, func() int64 { return int64(up()) }))
 }
+
+func (c *Clock) passedNanos() int64 { return int64(c.Passed()) }
 
 // NoteSuspend moves the time forward by as long as the machine was suspended since the last call.
 func (c *Clock) NoteSuspend() {
@@ -99,12 +110,13 @@ func (c *Clock) NoteSuspend() {
 }
 
 // noteSuspend is [Clock.NoteSuspend]. The caller holds mu, and calls it before it takes another's time that is far from this clock's:
-// added later, the suspend would count twice, as that time may include it.
+// added later, the suspend would count twice, because that time may include it.
 func (c *Clock) noteSuspend() {
 	if c.up == nil {
 		return
 	}
-	slept := c.up() - c.Passed() - c.upAhead
+	clocks := clockpair.Read(c.passedNanos, func() int64 { return int64(c.up()) })
+	slept := time.Duration(clocks.Ahead(int64(c.upAhead))) - c.upAhead
 	if slept < leastSuspend {
 		return
 	}
@@ -119,11 +131,12 @@ const leastSuspend = 100 * time.Millisecond
 
 // Ahead is how far the cluster's time is ahead of this node's wall clock, 0 while nothing is known of it.
 func (c *Clock) Ahead() time.Duration {
-	now := c.Now()
-	if now == 0 {
+	p := c.point.Load()
+	if p == nil {
 		return 0
 	}
-	return time.Duration(now - c.wall().UnixNano())
+	_, behind := p.compare(clockpair.Read(c.passedNanos, c.wallNanos))
+	return -behind
 }
 
 // Now is the cluster's time, or 0 while nothing is known of it. It never goes back.
@@ -222,27 +235,30 @@ func (c *Clock) CapAt(at int64) {
 func (c *Clock) Stamp() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	mono, wall := c.Passed(), c.wall().UnixNano()
 	p := c.point.Load()
 	if p == nil {
 		c.noteSuspend() // the wall clock includes it
-		c.point.Store(&point{wall, mono, 0})
-		return wall
+		ahead := clockpair.FirstAhead(c.passedNanos, c.wallNanos)
+		mono := c.Passed()
+		c.point.Store(&point{ahead + int64(mono), mono, 0})
+		return ahead + int64(mono)
 	}
-	now := p.read(mono)
+	now, off := p.compare(clockpair.Read(c.passedNanos, c.wallNanos))
 	if !c.Leads() { // read under mu: follow has the last word
 		return now
 	}
-	switch off := wall - now; {
-	case off > int64(slewFrom):
+	switch {
+	case off > slewFrom:
 		c.setSlew(SlewPartsPerMillion)
-	case off < -int64(slewFrom):
+	case off < -slewFrom:
 		c.setSlew(-SlewPartsPerMillion)
 	default:
 		c.setSlew(0)
 	}
 	return now
 }
+
+func (c *Clock) wallNanos() int64 { return c.wall().UnixNano() }
 
 // slewFrom is how far the wall clock has to be away to pull.
 const slewFrom = time.Millisecond

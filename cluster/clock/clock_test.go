@@ -111,3 +111,80 @@ func TestSuspendCountsOnce(t *testing.T) {
 		}
 	}
 }
+
+// pausing is a clock that stops before one of its readings, like a stopped process.
+type pausing struct {
+	at, readings int // the reading, counted from 1
+	pause        time.Duration
+}
+
+func (p *pausing) read() {
+	if p.readings++; p.readings == p.at {
+		time.Sleep(p.pause)
+	}
+}
+
+// A pause of the process between two readings of its clocks is no suspend of the machine, and does not set the time.
+func TestPauseBetweenReadings(t *testing.T) {
+	const pause = time.Minute
+	for at := range 32 {
+		synctest.Test(t, func(t *testing.T) {
+			p := &pausing{at: at % 16, pause: pause}
+			start := time.Now()
+			c := New(func() time.Time { p.read(); return time.Now() })
+			c.Passed = func() time.Duration { p.read(); return c.Mono() }
+			up := func() time.Duration { p.read(); return time.Since(start) }
+			c.Leads = func() bool { return true }
+			if at >= 16 { // the last run saved the time
+				passed := c.Passed
+				c.Passed = c.Mono
+				c.Observe(time.Now().UnixNano())
+				c.Passed = passed
+			}
+			c.CountSuspends(up)
+			c.Stamp()
+			for range 3 {
+				c.NoteSuspend()
+				c.Stamp()
+				if ahead := c.Ahead(); ahead > slewFrom || ahead < -slewFrom {
+					t.Errorf("paused before reading %d: ahead by %v", at, ahead)
+				}
+			}
+			if p.readings < p.at {
+				t.Errorf("only %d readings: no pause came", p.readings)
+			}
+			p.at = 0
+			if off := c.Now() - time.Now().UnixNano(); off > 0 || off < -int64(slewFrom) {
+				t.Errorf("paused before reading %d: the time is off by %v", at, time.Duration(off))
+			}
+		})
+	}
+}
+
+// Time that has passed is never counted short, whichever reading a pause or a suspend comes before.
+func TestPauseInAMoment(t *testing.T) {
+	for at := range 5 {
+		for _, asleep := range []time.Duration{0, time.Minute} { // of the pause, a part in which the monotonic clock stands still
+			synctest.Test(t, func(t *testing.T) {
+				slept := time.Duration(0)
+				p := &pausing{at: at, pause: 2 * time.Minute}
+				note := func() {
+					if p.readings+1 == p.at {
+						slept += asleep
+					}
+					p.read()
+				}
+				start := time.Now()
+				mono := func() int64 { note(); return int64(time.Since(start) - slept) }
+				moment := func() Moment { m := mono(); note(); return Moment{m, time.Now().UnixNano()} }
+				earlier := moment()
+				sent := time.Now()
+				time.Sleep(time.Second)
+				decided := moment()
+				if since := decided.Since(earlier); since < time.Since(sent) {
+					t.Errorf("paused before reading %d: %v, in %v", at, since, time.Since(sent))
+				}
+			})
+		}
+	}
+}

@@ -5,14 +5,17 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/stintdb/stint/internal/clockpair"
 )
 
 // Clock starts at the wall clock's time and goes on by the monotonic clock, and follows the wall clock forward: see [Clock.Follow]. A
 // wall clock that is set back takes no tokens away and adds none.
 type Clock struct {
 	wall      func() int64
+	mono      func() int64 // nanoseconds since start
 	start     time.Time
-	startNano int64
+	startNano int64        // the time at start
 	followed  atomic.Int64 // nanoseconds by which it has followed the wall clock
 	source    func() int64 // the time in place of the system's, nil for that
 	ahead     int64        // of the source
@@ -23,9 +26,16 @@ type Clock struct {
 
 // New starts a clock at the system's time, or at the time least, if that is later, in nanoseconds since the Unix epoch.
 // With the time of the recovered state as least, no token is granted a second time.
-func New(least int64) *Clock {
-	now := time.Now()
-	return &Clock{wall: wallTime, start: now, startNano: max(now.UnixNano(), least)}
+func New(least int64) *Clock { return newClock(least, wallTime, nil) }
+
+// newClock returns a clock by the machine's clocks, or by other ones in tests.
+func newClock(least int64, wall, mono func() int64) *Clock {
+	c := &Clock{wall: wall, mono: mono, start: time.Now()}
+	if c.mono == nil {
+		c.mono = func() int64 { return int64(time.Since(c.start)) }
+	}
+	c.startNano = max(clockpair.FirstAhead(c.mono, c.wall), least)
+	return c
 }
 
 func wallTime() int64 { return time.Now().UnixNano() }
@@ -42,14 +52,21 @@ func (c *Clock) Now() int64 {
 func (c *Clock) Wall() int64 { return c.wall() }
 
 // Ahead is the time by which the clock is ahead of the machine's own, because that was ahead once, or was set back.
-func (c *Clock) Ahead() time.Duration { return time.Duration(c.Now() - c.wall()) }
+func (c *Clock) Ahead() time.Duration {
+	if c.source != nil {
+		return time.Duration(c.Now() - c.wall())
+	}
+	ahead := c.startNano + c.followed.Load() // of the monotonic clock
+	return time.Duration(ahead - clockpair.Read(c.mono, c.wall).Ahead(ahead))
+}
 
 // followFrom is how far the wall clock has to be ahead to be followed. NTP corrects smaller differences by running faster, and
 // the monotonic clock with it.
 const followFrom = time.Second
 
 // Follow moves the clock forward to the wall clock if that is more than a second ahead, and returns by how much: the machine was suspended or
-// frozen, for which the monotonic clock stands still, or its clock was set. It has to be called regularly.
+// frozen, for which the monotonic clock stands still, or its clock was set. A pause of this process is no reason: both clocks show it. It
+// has to be called regularly.
 func (c *Clock) Follow() (step time.Duration) {
 	if c.source != nil {
 		return 0

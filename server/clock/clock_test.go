@@ -51,3 +51,33 @@ func TestFollowTheWallClock(t *testing.T) {
 		}
 	})
 }
+
+// A pause of the process between two readings of its clocks, which both of them show, moves the time by nothing.
+func TestPauseBetweenReadings(t *testing.T) {
+	const pause = 118 * time.Second
+	for at := range 16 {
+		synctest.Test(t, func(t *testing.T) {
+			readings := 0
+			read := func() int64 {
+				if readings++; readings == at {
+					time.Sleep(pause)
+				}
+				return time.Now().UnixNano()
+			}
+			start := time.Now().UnixNano()
+			c := newClock(0, read, func() int64 { return read() - start })
+			for range 5 {
+				time.Sleep(time.Second)
+				if step := c.Follow(); step != 0 {
+					t.Errorf("paused before reading %d: it went on by %v", at, step)
+				}
+			}
+			if readings < at {
+				t.Errorf("only %d readings: no pause came", readings)
+			}
+			if off := c.Now() - time.Now().UnixNano(); off != 0 {
+				t.Errorf("paused before reading %d: the time is off by %v", at, time.Duration(off))
+			}
+		})
+	}
+}

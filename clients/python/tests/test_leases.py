@@ -168,3 +168,27 @@ def test_the_policy_answers_when_the_server_is_gone(server: Server) -> None:
             assert result.source is stint.Source.LEASED
         assert result.source is stint.Source.FALLBACK
         assert isinstance(result.cause, stint.UnavailableError)
+
+
+@pytest.mark.parametrize("leases", [stint.Leases, stint.AsyncLeases])
+@pytest.mark.parametrize("reading", range(5))
+def test_pause_between_readings_of_the_clocks(
+    monkeypatch: pytest.MonkeyPatch, leases: type[stint.Leases | stint.AsyncLeases], reading: int
+) -> None:
+    """A process that is stopped before any reading counts the pause, so it never spends for longer than it may."""
+    clock, readings = 0, 0
+
+    def read() -> int:
+        nonlocal clock, readings
+        readings += 1
+        clock += 118 * 10**9 if readings == reading else 1000
+        return clock
+
+    monkeypatch.setattr("time.monotonic_ns", read)
+    monkeypatch.setattr("time.time_ns", read)
+    sent = leases._now()
+    sent_at = clock
+    clock += 10**9
+    since = leases._now().since(sent)
+    assert clock - sent_at - 1000 <= since <= clock
+    assert readings == 4
