@@ -174,13 +174,14 @@ func (n *Node) Place(op *engine.Op) int { return n.router.Place(op) }
 // have a leader: no node answers for the others.
 func (n *Node) Status() clusterstatus.Status {
 	s := n.first.Status()
+	s.AwaitsImport = n.keys.awaitsImport()
+	s.Healthy = s.Healthy && !s.AwaitsImport
 	if n.router == nil {
 		return s
 	}
 	groups := n.keys.all()
 	s.Forming, s.Replicas = len(groups) == 0, n.opt.Replicas
-	s.AwaitsImport = n.keys.awaitsImport()
-	s.Healthy = s.Healthy && !s.Forming && !s.AwaitsImport
+	s.Healthy = s.Healthy && !s.Forming
 	for i, g := range groups {
 		one := clusterstatus.Group{Number: i + 1, FirstSlot: slot.First(i+1, len(groups)), LastSlot: slot.First(i+2, len(groups)) - 1}
 		if g.remote == nil {

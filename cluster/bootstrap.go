@@ -28,6 +28,13 @@ import (
 type pledge struct {
 	Former  raft.ServerID `json:"former"` // "" for nobody
 	Address string        `json:"address"`
+
+	ImportName string `json:"import,omitempty"` // of the state that one of the nodes brings that formed it, "" for none
+}
+
+// isTo reports whether a pledge is to the same node as another one.
+func (p pledge) isTo(other pledge) bool {
+	return p.Former == other.Former && p.Address == other.Address
 }
 
 // pledgeKey is where it is kept on disk.
@@ -89,6 +96,7 @@ func (ps *pledges) give(ctx context.Context, to pledge) error {
 		return err
 	case current == to:
 		return nil
+	case current.isTo(to): // it has met another state
 	case current.Former == ps.id && to.Address > ps.opt.Advertise:
 		return errors.New("this node wants to form the cluster itself")
 	case current.Former != ps.id:
@@ -125,12 +133,13 @@ func (ps *pledges) bootstrap(ctx context.Context, others []raft.Server) error {
 		return nil // it is giving its own to another
 	}
 	defer ps.mu.Unlock()
-	own := pledge{Former: ps.id, Address: ps.opt.Advertise}
+	own := pledge{Former: ps.id, Address: ps.opt.Advertise, ImportName: ps.metImport(others)}
 	current, err := ps.own()
+	if err == nil && !current.isTo(own) {
+		err = ps.checkReleased(ctx, current)
+	}
 	if err == nil && current != own {
-		if err = ps.checkReleased(ctx, current); err == nil {
-			err = ps.save(own)
-		}
+		err = ps.save(own)
 	}
 	if err != nil {
 		return err
@@ -142,6 +151,25 @@ func (ps *pledges) bootstrap(ctx context.Context, others []raft.Server) error {
 	slices.SortFunc(first.Servers, func(a, b raft.Server) int { return strings.Compare(string(a.ID), string(b.ID)) })
 	ps.log.Info("forming a cluster", "nodes", len(first.Servers))
 	return ps.group.Bootstrap(first)
+}
+
+// metImport names the state that this node or another one brings to the cluster, "" for none.
+func (ps *pledges) metImport(others []raft.Server) string {
+	names := []string{ps.opt.ImportName}
+	for _, s := range others {
+		r, _ := ps.statuses.Last(s.ID)
+		names = append(names, r.ImportName)
+	}
+	return slices.Max(names)
+}
+
+// importName names the state that this node has given its pledge to begin with, "" for none.
+func (ps *pledges) importName() string {
+	p, err := ps.own()
+	if err != nil {
+		return ps.opt.ImportName
+	}
+	return p.ImportName
 }
 
 // gather asks other nodes for their pledges, and returns those that have given theirs.

@@ -29,16 +29,13 @@ type Source struct {
 // Import initializes the cluster's state, as [group.Group.Import] does. Each group of keys gets its own keys, of all policies and scripts, and
 // group 0 is the last: once it has its state, all have, and not before do they decide. Purses are left out, and reservations for which [CrossesGroups] is true.
 //
-// Where there are groups of keys, the cluster must have been formed to begin with this import, by [Options].ImportName of a founder. Any node may end
-// the work of another.
+// The cluster must have been formed to begin with this import, by [Options].ImportName of a founder. Any node may end the work of another. An error is
+// [ErrNotDue] if the cluster began without the import.
 func (n *Node) Import(ctx context.Context, from Source) (imported bool, err error) {
 	parts := importing.New(from.Scratch, from.Store, from.At, n.opt.partsOfImport(), n.opt.partOf, n.opt.onImport)
 	defer parts.Close()
 	source := func(number int) group.Source {
-		return group.Source{At: from.At, Awaited: n.router != nil, Open: func() (io.ReadCloser, int64, error) { return parts.Open(number) }}
-	}
-	if n.router == nil {
-		return n.first.Import(ctx, source(0))
+		return group.Source{At: from.At, Open: func() (io.ReadCloser, int64, error) { return parts.Open(number) }}
 	}
 	n.keys.importingHere.Store(true)
 	defer n.keys.importingHere.Store(false)
@@ -46,10 +43,12 @@ func (n *Node) Import(ctx context.Context, from Source) (imported bool, err erro
 	if err != nil {
 		return false, err
 	}
-	if known := n.first.Cluster(); known.Imported {
+	known := n.first.Cluster()
+	if known.Imported {
 		return false, nil
-	} else if known.ImportName != n.opt.ImportName {
-		return false, errNotDue(known.ImportName)
+	}
+	if err := checkDue(known.ImportName, n.opt.ImportName); err != nil {
+		return false, err
 	}
 	for i := range groups {
 		number := (i + 1) % len(groups) // 0 is the last
@@ -75,10 +74,16 @@ func (n *Node) importGroup(ctx context.Context, g *group.Group, from group.Sourc
 	}
 }
 
-// errNotDue is the error of an import that the cluster was not formed with.
-func errNotDue(due string) error {
-	if due == "" {
-		return fmt.Errorf("%w: it was formed without an import", group.ErrHoldsState)
+// ErrNotDue is the error of an import into a cluster that was formed without one.
+var ErrNotDue = errors.New("the cluster was formed without an import")
+
+// checkDue returns an error if the cluster was not formed to begin with an import.
+func checkDue(due, name string) error {
+	switch due {
+	case name:
+		return nil
+	case "":
+		return ErrNotDue
 	}
 	return fmt.Errorf("the cluster begins with another state, of %s: start this node with that one", due)
 }
@@ -88,7 +93,7 @@ var ErrImporting = errors.New("the cluster does not have the whole state yet tha
 
 // lacksImport reports whether a group does not have its part here of the import that the cluster begins with.
 func (n *Node) lacksImport() bool {
-	return n.router != nil && n.first.Cluster().ImportName != "" && slices.ContainsFunc(n.groups(), func(g *group.Group) bool { return !g.Cluster().Imported })
+	return n.first.Cluster().ImportName != "" && slices.ContainsFunc(n.groups(), func(g *group.Group) bool { return !g.Cluster().Imported })
 }
 
 func (o *Options) partsOfImport() int {
@@ -115,7 +120,7 @@ func (o *Options) partOf(e keyspace.Entry) int {
 func (n *Node) awaitGroups(ctx context.Context) ([]*group.Group, error) {
 	for ctx.Err() == nil {
 		groups := n.groups()
-		hasAll := len(groups) > 1 && !slices.ContainsFunc(groups, func(g *group.Group) bool { return g.Cluster().ClusterID == "" || g.Barrier(ctx) != nil })
+		hasAll := len(groups) == n.opt.partsOfImport() && !slices.ContainsFunc(groups, func(g *group.Group) bool { return g.Cluster().ClusterID == "" || g.Barrier(ctx) != nil })
 		if hasAll {
 			return groups, nil
 		}

@@ -13,7 +13,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stintdb/stint/cluster/group"
 	"github.com/stintdb/stint/engine"
 )
 
@@ -90,56 +89,61 @@ func (a *askers) restart(name string) {
 // disk is one, and each group that has its own. Nothing is decided before all groups have theirs, and no limit grants more than was left.
 func TestImportIntoGroups(t *testing.T) {
 	file, granted := usedGroups(t)
-	const groups, steps = 3, 2 * (3 + 1)
-	for end := range steps + 1 { // the last is not ended
-		synctest.Test(t, func(t *testing.T) {
-			s := importingCluster(t, groups)
-			defer s.stop()
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			a, step := &askers{s: s}, 0
-			s.nodes["b"].opt.onImport = func(number int) {
-				if step++; step == end+1 {
-					cancel()
-				}
-			}
-			for _, name := range s.names {
-				a.run(name)
-			}
-			if err := importAt(t, s, "b", file, ctx); (err == nil) != (end >= steps-1) {
-				t.Errorf("ended at step %d of %d: %v", end, steps, err)
-			}
-			for _, name := range s.names {
-				a.restart(name)
-			}
-			time.Sleep(2 * time.Second)
-			if err := importAt(t, s, "b", file, t.Context()); err != nil {
-				t.Errorf("again, after step %d: %v", end, err)
-			}
-			s.awaitImported()
-			if err := importAt(t, s, "a", file, t.Context()); err != nil {
-				t.Errorf("a second import: %v", err)
-			}
-			time.Sleep(3 * time.Second)
-			a.stopped.Store(true)
-			a.asking.Wait()
-			if n := a.early.Load(); n > 0 {
-				t.Errorf("ended at step %d: %d requests were decided before all groups had their parts", end, n)
-			}
-			if got := a.global.Load(); got > 10_000-granted || got == 0 {
-				t.Errorf("ended at step %d: %d granted of a limit with %d of 10000 granted before", end, got, granted)
-			}
-			for number := range a.users {
-				if got := a.users[number].Load(); got > 1000-granted/faultGroups || got == 0 {
-					t.Errorf("ended at step %d: %d granted of a limit with %d of 1000 granted before", end, got, granted/faultGroups)
-				}
-			}
-			if a.refused.Load() == 0 {
-				t.Errorf("ended at step %d: no request came before the import: this test shows nothing", end)
-			}
-			s.mustNotFail()
-		})
+	for _, groups := range []int{1, 3} {
+		steps := 2 * (&Options{Groups: groups}).partsOfImport()
+		for end := range steps + 1 { // the last is not ended
+			synctest.Test(t, func(t *testing.T) { endImport(t, groups, end, steps, file, granted) })
+		}
 	}
+}
+
+// endImport ends all nodes after one of the steps of an import.
+func endImport(t *testing.T, groups, end, steps int, file []byte, granted int64) {
+	s := importingCluster(t, groups)
+	defer s.stop()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	a, step := &askers{s: s}, 0
+	s.nodes["b"].opt.onImport = func(number int) {
+		if step++; step == end+1 {
+			cancel()
+		}
+	}
+	for _, name := range s.names {
+		a.run(name)
+	}
+	if err := importAt(t, s, "b", file, ctx); (err == nil) != (end >= steps-1) {
+		t.Errorf("%d groups, ended at step %d of %d: %v", groups, end, steps, err)
+	}
+	for _, name := range s.names {
+		a.restart(name)
+	}
+	time.Sleep(2 * time.Second)
+	if err := importAt(t, s, "b", file, t.Context()); err != nil {
+		t.Errorf("%d groups, again, after step %d: %v", groups, end, err)
+	}
+	s.awaitImported()
+	if err := importAt(t, s, "a", file, t.Context()); err != nil {
+		t.Errorf("%d groups, a second import: %v", groups, err)
+	}
+	time.Sleep(3 * time.Second)
+	a.stopped.Store(true)
+	a.asking.Wait()
+	if n := a.early.Load(); n > 0 {
+		t.Errorf("%d groups, ended at step %d: %d requests were decided before all groups had their parts", groups, end, n)
+	}
+	if got := a.global.Load(); got > 10_000-granted || got == 0 {
+		t.Errorf("%d groups, ended at step %d: %d granted of a limit with %d of 10000 granted before", groups, end, got, granted)
+	}
+	for number := range a.users {
+		if got := a.users[number].Load(); got > 1000-granted/faultGroups || got == 0 {
+			t.Errorf("%d groups, ended at step %d: %d granted of a limit with %d of 1000 granted before", groups, end, got, granted/faultGroups)
+		}
+	}
+	if a.refused.Load() == 0 {
+		t.Errorf("%d groups, ended at step %d: no request came before the import: this test shows nothing", groups, end)
+	}
+	s.mustNotFail()
 }
 
 func importAt(t *testing.T, s *simulated, name string, file []byte, ctx context.Context) error {
@@ -190,90 +194,90 @@ func TestImportIntoReplicas(t *testing.T) {
 	})
 }
 
-// A backup of groups starts a cluster without groups, which decides before.
-func TestImportOfGroupsIntoOne(t *testing.T) {
-	file, granted := usedGroups(t)
-	synctest.Test(t, func(t *testing.T) {
-		s := importingCluster(t, 1)
-		defer s.stop()
-		do(s.nodes["a"], acquire("global:x", 10_000, 9000))
-		if err := importAt(t, s, "b", file, t.Context()); err != nil {
-			t.Error(err)
-		}
-		s.awaitImported()
-		if got := do(s.nodes["a"], engine.Op{Verb: engine.Look, Key: []byte("global:x")})[0]; got.Remaining > 10_000-granted || got.Remaining < 5000 {
-			t.Errorf("%+v of a limit with %d of 10000 granted", got, granted)
-		}
-		s.mustNotFail()
-	})
-}
-
 // An import of any length replaces nothing, and another node may end it.
 func TestImportIntoGroupsLate(t *testing.T) {
 	file, granted := usedGroups(t)
-	synctest.Test(t, func(t *testing.T) {
-		s := importingCluster(t, 2)
-		defer s.stop()
-		s.nodes["b"].opt.onImport = func(int) { time.Sleep(25 * time.Second) } // each step
-		ctx, cancel := context.WithTimeout(t.Context(), 110*time.Second)       // group 0 has nothing yet
-		defer cancel()
-		if err := importAt(t, s, "b", file, ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Fatal(err)
-		}
-		if got := do(s.nodes["a"], acquire("global:x", 10_000, 1))[0]; got.Status != engine.Importing {
-			t.Errorf("%+v", got)
-		}
-		for _, n := range s.nodes {
-			if st := n.Status(); st.Healthy || !st.AwaitsImport {
-				t.Errorf("%s is healthy, and decides nothing: %+v", n.opt.Node, st)
-			}
-			if err := n.Barrier(t.Context()); !errors.Is(err, ErrImporting) {
-				t.Errorf("%s answers questions about policies: %v", n.opt.Node, err)
-			}
-			for _, stale := range []bool{false, true} {
-				if _, err := n.Backup(t.Context(), io.Discard, stale); !errors.Is(err, ErrImporting) {
-					t.Errorf("%s makes a backup of a part of the state: %v", n.opt.Node, err)
-				}
-			}
-		}
-		s.kill("b")
-		if err := importAt(t, s, "c", file, t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		delete(s.nodes, "b")
-		s.awaitImported()
-		if got := do(s.nodes["a"], engine.Op{Verb: engine.Look, Key: []byte("global:x")})[0]; got.Remaining > 10_000-granted || got.Remaining == 0 {
-			t.Errorf("%+v of a limit with %d of 10000 granted", got, granted)
-		}
-		s.start("b")
-		s.awaitImported()
-		s.mustNotFail()
-	})
+	for _, groups := range []int{1, 2} {
+		synctest.Test(t, func(t *testing.T) { importLate(t, groups, file, granted) })
+	}
 }
 
-// A cluster that was formed with another import, or with none, takes none.
+func importLate(t *testing.T, groups int, file []byte, granted int64) {
+	s := importingCluster(t, groups)
+	defer s.stop()
+	s.nodes["b"].opt.onImport = func(int) { time.Sleep(25 * time.Second) } // each step
+	ctx, cancel := context.WithTimeout(t.Context(), 110*time.Second)       // group 0 has nothing yet
+	defer cancel()
+	from := readSource(t, file)
+	if groups == 1 {
+		from.Scratch = filepath.Join(from.Scratch, "missing")
+	}
+	if _, err := s.nodes["b"].Import(ctx, from); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatal(err)
+	}
+	if got := do(s.nodes["a"], acquire("global:x", 10_000, 1))[0]; got.Status != engine.Importing {
+		t.Errorf("%+v", got)
+	}
+	for _, n := range s.nodes {
+		if st := n.Status(); st.Healthy || !st.AwaitsImport {
+			t.Errorf("%s is healthy, and decides nothing: %+v", n.opt.Node, st)
+		}
+		if err := n.Barrier(t.Context()); !errors.Is(err, ErrImporting) {
+			t.Errorf("%s answers questions about policies: %v", n.opt.Node, err)
+		}
+		for _, stale := range []bool{false, true} {
+			if _, err := n.Backup(t.Context(), io.Discard, stale); !errors.Is(err, ErrImporting) {
+				t.Errorf("%s makes a backup of a part of the state: %v", n.opt.Node, err)
+			}
+		}
+	}
+	s.kill("b")
+	if err := importAt(t, s, "c", file, t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	delete(s.nodes, "b")
+	s.awaitImported()
+	if got := do(s.nodes["a"], engine.Op{Verb: engine.Look, Key: []byte("global:x")})[0]; got.Remaining > 10_000-granted || got.Remaining == 0 {
+		t.Errorf("%+v of a limit with %d of 10000 granted", got, granted)
+	}
+	s.start("b")
+	s.awaitImported()
+	s.mustNotFail()
+}
+
+// A cluster that was formed with another import, or with none, takes none, whether it has been used or not.
 func TestImportIntoGroupsInUse(t *testing.T) {
 	file, _ := usedGroups(t)
-	synctest.Test(t, func(t *testing.T) {
-		s := simulateGroups(t, 2, "a", "b", "c")
-		defer s.stop()
-		if err := importAt(t, s, "b", file, t.Context()); !errors.Is(err, group.ErrHoldsState) {
-			t.Error(err)
-		}
-		if got := do(s.nodes["a"], engine.Op{Verb: engine.Look, Key: []byte("global:x")})[0]; got.Status != engine.NotFound {
-			t.Errorf("%+v of a key of the import", got)
-		}
-		s.mustNotFail()
-	})
-	synctest.Test(t, func(t *testing.T) {
-		s := importingCluster(t, 2)
-		defer s.stop()
-		s.nodes["c"].opt.ImportName = "another"
-		if _, err := s.nodes["c"].Import(t.Context(), readSource(t, file)); err == nil || !strings.Contains(err.Error(), "another state, of then") {
-			t.Error(err)
-		}
-		s.mustNotFail()
-	})
+	for _, groups := range []int{1, 2} {
+		synctest.Test(t, func(t *testing.T) {
+			s := simulate(t)
+			s.names = []string{"a", "b", "c"}
+			if groups > 1 {
+				s.groups = groups
+			}
+			for _, name := range s.names {
+				s.start(name)
+			}
+			defer s.stop()
+			s.leader()
+			if err := importAt(t, s, "b", file, t.Context()); !errors.Is(err, ErrNotDue) {
+				t.Error(err)
+			}
+			if got := do(s.nodes["a"], engine.Op{Verb: engine.Look, Key: []byte("global:x")})[0]; got.Status != engine.NotFound {
+				t.Errorf("%+v of a key of the import", got)
+			}
+			s.mustNotFail()
+		})
+		synctest.Test(t, func(t *testing.T) {
+			s := importingCluster(t, groups)
+			defer s.stop()
+			s.nodes["c"].opt.ImportName = "another"
+			if _, err := s.nodes["c"].Import(t.Context(), readSource(t, file)); err == nil || !strings.Contains(err.Error(), "another state, of then") {
+				t.Error(err)
+			}
+			s.mustNotFail()
+		})
+	}
 }
 
 // What hinders an import for a time only delays it: all requests wait for it.

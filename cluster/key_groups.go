@@ -26,7 +26,6 @@ import (
 	"github.com/stintdb/stint/cluster/router"
 	"github.com/stintdb/stint/cluster/shared"
 	"github.com/stintdb/stint/cluster/transport"
-	"github.com/stintdb/stint/engine"
 )
 
 // keyGroups are the groups that have the keys, where a cluster has several. Every node has a replica of each, or of those that the table in group 0's
@@ -47,18 +46,18 @@ type keyGroups struct {
 	rounds propose.Rounds
 
 	importingHere atomic.Bool // this node has to lead all groups
+	awaitedImport atomic.Bool // the cluster began with an import, by this node's directory
 
 	ahead atomic.Int64 // of [Node.SetAhead], for those that begin later
 
-	mu         sync.Mutex    // held while they begin and end
-	ended      bool          // none is to begin from here on
-	ending     chan struct{} // closed then
-	leaves     sync.WaitGroup
-	disks      map[int]Disk
-	leaving    map[int]bool // the replicas that have left their groups, and end
-	saved      savedGroups
-	started    atomic.Pointer[[]keyGroup] // from group 1 on
-	importName atomic.Pointer[string]     // the import that they begin with, "" from when they have it
+	mu      sync.Mutex    // held while they begin and end
+	ended   bool          // none is to begin from here on
+	ending  chan struct{} // closed then
+	leaves  sync.WaitGroup
+	disks   map[int]Disk
+	leaving map[int]bool // the replicas that have left their groups, and end
+	saved   savedGroups
+	started atomic.Pointer[[]keyGroup] // from group 1 on
 }
 
 // keyGroup is a group as this node has it.
@@ -181,9 +180,7 @@ func (k *keyGroups) tend(ctx context.Context) error {
 			return err
 		}
 	}
-	if k.awaitsImport() {
-		k.beginDeciding(k.all())
-	}
+	k.warnOfImport(known.ImportName)
 	if err := k.follow(ctx, known.Placement); err != nil {
 		return err
 	}
@@ -240,6 +237,7 @@ func (k *keyGroups) begin(saved savedGroups, isNew bool) error {
 		}
 	}
 	k.saved = saved
+	k.awaitedImport.Store(saved.ImportName != "")
 	started := make([]keyGroup, 0, saved.Groups)
 	defer func() { k.started.Store(&started) }() // those that have been started are ended, too, if one cannot
 	for number := 1; number <= saved.Groups; number++ {
@@ -256,21 +254,8 @@ func (k *keyGroups) begin(saved savedGroups, isNew bool) error {
 			return fmt.Errorf("group %d: %w", number, err)
 		}
 	}
-	k.importName.Store(&saved.ImportName)
-	k.beginDeciding(started)
-	return nil
-}
-
-// beginDeciding has the groups decide, unless they still await the state that the cluster begins with.
-func (k *keyGroups) beginDeciding(started []keyGroup) {
-	due := *k.importName.Load()
-	if due != "" && !k.first.Cluster().Imported {
-		k.log.WarnOnce("await import", "the groups decide nothing before a node with --cluster-import has brought the whole state that the cluster begins with", "state_of", due)
-		return
-	}
-	none := ""
-	k.importName.Store(&none)
 	k.decideBy(started)
+	return nil
 }
 
 // decideBy has the router ask these groups, and group 0.
@@ -282,23 +267,26 @@ func (k *keyGroups) decideBy(all []keyGroup) {
 	k.onBegin(groups)
 }
 
-// awaitsImport reports whether the groups still await the state that the cluster begins with.
+// awaitsImport reports whether the cluster still awaits the state that it begins with. Where group 0 has no state, the directory says it.
 func (k *keyGroups) awaitsImport() bool {
-	due := k.importName.Load()
-	return due != nil && *due != ""
+	if known := k.first.Cluster(); known.ClusterID != "" {
+		return known.AwaitsImport()
+	}
+	return k.awaitedImport.Load()
 }
 
-// before is the answer to requests before the groups may decide.
-func (k *keyGroups) before() engine.Status {
-	if k.awaitsImport() {
-		return engine.Importing
+// warnOfImport says what to do while the cluster awaits the state that it begins with, and this node does not bring it.
+func (k *keyGroups) warnOfImport(name string) {
+	if k.awaitsImport() && !k.importingHere.Load() {
+		k.log.WarnOnce("await import", "requests are answered with LOADING, because the cluster does not have the whole state yet that it begins with: start a node with --cluster-import and that state; or to begin without it, stop all nodes, empty every --dir, and start all",
+			"state_of", name)
 	}
-	return engine.NoLeader
 }
 
 func (k *keyGroups) config(number int, id raft.ServerID) group.Config {
 	c := k.opt.forGroup(id, oncelog.New(k.log.With("group", number)), k.fail)
-	c.Number, c.Groups, c.Replicas, c.ImportName, c.Store, c.Disk, c.Report, c.Turns = uint32(number), 0, 0, "", k.opt.KeyStores[number-1], k.disks[number], nil, nil
+	c.AwaitsImport = k.awaitsImport
+	c.Number, c.Groups, c.Replicas, c.Store, c.Disk, c.Report, c.Turns = uint32(number), 0, 0, k.opt.KeyStores[number-1], k.disks[number], nil, nil
 	return c
 }
 

@@ -97,7 +97,8 @@ func (n *Node) connectParts() {
 	n.keys = &keyGroups{opt: &n.opt, id: n.id, ctx: n.ctx, log: n.log, fail: n.fail, ending: make(chan struct{})}
 	n.keys.ahead.Store(int64(n.opt.Ahead))
 	c := n.opt.forGroup(n.id, n.log, n.fail)
-	c.IsRemoved = n.keys.isRemoved
+	c.IsRemoved, c.AwaitsImport = n.keys.isRemoved, n.keys.awaitsImport
+	c.ImportName = func() string { return n.pledges.importName() }
 	g := group.New(n.ctx, c)
 	n.first, n.keys.first = g, g
 	n.peers = transport.New(n.keys.forPeers(g.ForPeers(transport.Config{
@@ -108,7 +109,7 @@ func (n *Node) connectParts() {
 	n.statuses.shared = &sharedFetches{ask: n.statuses.fetch, next: map[string]*sharedFetch{}, busy: map[string]bool{}}
 	n.keys.peers, n.keys.statuses = n.peers, n.statuses
 	if n.opt.Groups > 1 {
-		n.router = router.New(n.ctx, n.opt.Groups, n.opt.Store, n.keys.before, n.knowPolicies)
+		n.router = router.New(n.ctx, n.opt.Groups, n.opt.Store, n.knowPolicies)
 		n.keys.onBegin = n.router.Begin
 		n.router.Share(n.opt.Shared)
 		n.shared = shared.New(n.ctx, shared.Options{Router: n.router, Policies: n.opt.Store, Timeout: n.opt.DecideTimeout, Replicas: n.keys.withPurses})

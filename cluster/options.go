@@ -37,8 +37,8 @@ type Options struct {
 	NewTurns   func() group.Turns                         // nil if no clients wait for keys
 	Shared     []string                                   // patterns of package glob: keys whose limits requests of all groups may have in common
 
-	// ImportName names the state that this node brings to a new cluster by Node.Import, such as its time. With groups of keys they decide nothing
-	// before they have it; "" for none.
+	// ImportName names the state that this node brings to a new cluster by Node.Import, such as its time; "" for none. The cluster decides nothing before
+	// it has that state.
 	ImportName string
 
 	Log *slog.Logger
@@ -104,7 +104,7 @@ func (o *Options) setDefaults() {
 // forGroup are the options of a group.
 func (o *Options) forGroup(id raft.ServerID, log *oncelog.Log, fail func(error)) group.Config {
 	return group.Config{
-		Groups: o.Groups, Replicas: o.Replicas, ImportName: o.ImportName, ID: id, Advertise: o.Advertise, Client: o.Client, Store: o.Store, Disk: o.Disk, Log: log, Fail: fail,
+		Groups: o.Groups, Replicas: o.Replicas, ID: id, Advertise: o.Advertise, Client: o.Client, Store: o.Store, Disk: o.Disk, Log: log, Fail: fail,
 		Heartbeat: o.Heartbeat, DecideTimeout: o.DecideTimeout, DiskTimeout: o.DiskTimeout, LogBytes: o.LogBytes, MeetEvery: o.MeetEvery,
 		Ahead: o.Ahead, Allowance: o.Allowance, Report: o.Report, Wall: o.Wall, Passed: o.Passed, SinceBoot: o.SinceBoot, Additions: o.additions, Turns: o.Turns,
 	}

@@ -105,7 +105,7 @@ func (n *Node) ownStatus() group.MemberStatus {
 	patterns := n.opt.patterns()
 	r.Full, r.Shared = n.full.Load(), &patterns
 	if !r.Started {
-		r.Pledged = n.pledges.givenTo()
+		r.Pledged, r.ImportName = n.pledges.givenTo(), n.opt.ImportName
 	}
 	return r
 }

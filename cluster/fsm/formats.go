@@ -23,9 +23,12 @@ func (v FormatVersion) OrFirst() FormatVersion { return max(v, 1) }
 type Addition struct {
 	Version FormatVersion
 	Name    string                   // in errors, such as "the algorithm cooldown"
-	IsUsed  func(op *engine.Op) bool // reads no keys; nil for a kind of entry
-	kind    byte                     // a kind of entry; 0 for an operation
+	IsUsed  func(op *engine.Op) bool // reads no keys; nil for an addition that is no operation
+	kind    byte                     // a kind of entry; 0 for none
 }
+
+// ImportOfOneGroup is the version from which on a cluster awaits the import that it begins with also where one group has all keys. It is in the first entry.
+const ImportOfOneGroup FormatVersion = 3
 
 // Additions lists everything that was added after version 1; algorithms state theirs in the table of package limits. A node knows the
 // highest version in its list. It proposes nothing that some member does not know: see [versionGate].
@@ -54,6 +57,7 @@ var Additions = append([]Addition{
 	{Version: 2, Name: "WARN", IsUsed: inAnyLimit(func(op *engine.Op) bool { return op.Limit.Warn != 0 })},
 	{Version: 2, Name: "WATCH", IsUsed: usesVerb(engine.Fingerprint, engine.Expect)},
 	{Version: 3, Name: "replicas of a group on some nodes", kind: KindPlacement},
+	{Version: ImportOfOneGroup, Name: "an import that a cluster without groups awaits"},
 }, addedAlgorithms()...)
 
 func addedAlgorithms() (added []Addition) {

@@ -72,11 +72,15 @@ type Cluster struct {
 	Processes  map[raft.ServerID]string `json:"processes,omitempty"` // that runs of each member
 	Allowance  bool                     `json:"share,omitempty"`     // leaders may take tokens in their memory
 	Groups     int                      `json:"groups,omitempty"`    // of keys; 0 where this group has all
-	ImportName string                   `json:"import,omitempty"`    // the import that these groups begin with; they decide nothing before group 0 is Imported
+	ImportName string                   `json:"import,omitempty"`    // the import that the cluster begins with, "" for none
 	Founders   []Founder                `json:"founders,omitempty"`  // of these groups, once they may begin
 	Placement  *placement.Table         `json:"placement,omitempty"` // of their replicas; nil if every node has one of each
 	Removed    []raft.ServerID          `json:"removed,omitempty"`   // by an operator, the last maxRemoved: none joins until it is added
 }
+
+// AwaitsImport reports whether the cluster does not have the state yet that it begins with. Until then it decides nothing. With groups of keys,
+// group 0 is the last that gets its part.
+func (r *Cluster) AwaitsImport() bool { return r.ImportName != "" && !r.Imported }
 
 // Member is the description that a node sends when it joins.
 type Member struct {

@@ -15,13 +15,15 @@ import (
 
 // Config has the settings of a group, and the machine's store, disk and clocks.
 type Config struct {
-	Number     uint32        // of the group
-	Groups     int           // of keys, that the cluster has when it forms; below 2 this group has all keys
-	Replicas   int           // of each group of keys, likewise; 0 for one on every node
-	ImportName string        // the state that this node brings to a new cluster with groups of keys, "" for none
-	ID         raft.ServerID // of this member: the node's name and its incarnation
-	Advertise  string        // how other nodes reach this one
-	Client     string        // where clients reach it
+	Number    uint32        // of the group
+	Groups    int           // of keys, that the cluster has when it forms; below 2 this group has all keys
+	Replicas  int           // of each group of keys, likewise; 0 for one on every node
+	ID        raft.ServerID // of this member: the node's name and its incarnation
+	Advertise string        // how other nodes reach this one
+	Client    string        // where clients reach it
+
+	ImportName   func() string // of the state that the cluster begins with when it forms, "" for none; nil for a group of keys
+	AwaitsImport func() bool   // reports whether the cluster does not have that state yet, and so decides nothing
 
 	Store *store.Store // empty
 	Disk  Storage

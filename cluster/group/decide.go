@@ -34,6 +34,10 @@ type decider struct {
 
 // decideInLog is [Group.Decide] without the tokens that this process holds.
 func (d *decider) decideInLog(b *engine.Batch) (finished bool) {
+	if d.opt.AwaitsImport() { // also before a read of the state here
+		d.rejectCall(&call.Call{Batch: b}, engine.Importing)
+		return true
+	}
 	if d.formats.isTooNew(b.Ops) {
 		if !d.knowsVersion() {
 			d.decideLater(b)
@@ -79,6 +83,10 @@ func (d *decider) readLocally(b *engine.Batch) bool {
 // node asks for.
 func (d *decider) decideHere(r *leadership, c *call.Call, mayWait bool) (finished bool) {
 	b := c.Batch
+	if d.opt.AwaitsImport() {
+		d.rejectCall(c, engine.Importing)
+		return true
+	}
 	if d.proposer.Refuses(c) {
 		d.rejectCall(c, engine.Overloaded)
 		return true

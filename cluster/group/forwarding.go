@@ -37,7 +37,11 @@ func (g *Group) connectForwarding() {
 		if g.role.active() == nil {
 			return false
 		}
-		if status := g.allowance.Requeue(g.proposer, c); status != engine.OK {
+		status := engine.Importing
+		if !g.opt.AwaitsImport() {
+			status = g.allowance.Requeue(g.proposer, c)
+		}
+		if status != engine.OK {
 			g.metrics.countFailure(c.Fail(status))
 		}
 		return true

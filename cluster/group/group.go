@@ -34,8 +34,6 @@ type Group struct {
 	log   *oncelog.Log
 	clock *clock.Clock
 
-	hadLog bool // at its start
-
 	raft     *raftnode.Node
 	logs     *raftnode.WatchedLog
 	peers    *transport.Peers // connections to other nodes, of the machine
@@ -154,7 +152,6 @@ func (g *Group) Start(messenger transport.Messenger) error {
 		}
 		return errors.Join(fmt.Errorf("the cluster's log: %w", err), g.raft.Transport.Close())
 	}
-	g.hadLog = g.raft.HasLog()
 	g.proposer.Start()
 	startTasks(g)
 	g.ended.Go(func() { g.forwarder.Run(g.raft.Ctx) })

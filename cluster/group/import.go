@@ -16,7 +16,6 @@ import (
 	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/propose"
 	"github.com/stintdb/stint/cluster/raftnode"
-	"github.com/stintdb/stint/engine/store"
 )
 
 // Source is the state that an import brings to a group.
@@ -24,15 +23,10 @@ type Source struct {
 	// Open opens the state, in the format of package persistence, once it is known to be whole.
 	Open func() (state io.ReadCloser, size int64, err error)
 	At   int64 // its time, in nanoseconds since the Unix epoch
-	// Awaited says that the group decides nothing before it has the state.
-	Awaited bool
 }
 
-// Import initializes the group with a state. It waits until the cluster has been bootstrapped and this node leads the group. If an import was done
-// before, it does nothing and returns false, so it may be called at every start.
-//
-// Unless the import is awaited, clients may ask a cluster before. State that they have left is replaced, if this process was one of those that
-// formed the cluster, within importWithin. Otherwise the error is ErrHoldsState.
+// Import initializes the group with a state that the cluster awaits. It waits until the cluster has been bootstrapped and this node leads the group. If an
+// import was done before, it does nothing and returns false.
 func (g *Group) Import(ctx context.Context, from Source) (imported bool, err error) {
 	return (&stateImport{g, from}).run(ctx)
 }
@@ -44,18 +38,12 @@ type stateImport struct {
 }
 
 func (i *stateImport) run(ctx context.Context) (imported bool, err error) {
-	formed := time.Duration(0)
 	for {
 		known := i.fsm.Cluster.Load()
 		if known.ClusterID != "" && i.Barrier(ctx) == nil {
-			if formed == 0 {
-				formed = i.clock.Mono()
-			}
 			switch known = i.fsm.Cluster.Load(); {
 			case known.Imported:
 				return false, nil
-			case HoldsState(i.opt.Store) && !i.from.Awaited && (!i.IsFounder() || i.clock.Mono()-formed >= importWithin):
-				return false, ErrHoldsState
 			case known.Version() < i.formats.Newest:
 				i.log.Once("import format", "the state may use a newer format version than the cluster: it is imported once all members know that version")
 			case i.role.current.Load() != nil:
@@ -74,25 +62,6 @@ func (i *stateImport) run(ctx context.Context) (imported bool, err error) {
 		}
 		clock.Sleep(ctx, i.opt.MeetEvery/5)
 	}
-}
-
-// ErrHoldsState is the error of an import into a cluster that has been in use.
-var ErrHoldsState = errors.New("the cluster has state already")
-
-// importWithin bounds the age of a cluster whose state an import replaces.
-const importWithin = time.Minute
-
-// HoldsState reports whether a group's store has keys or policies.
-func HoldsState(s *store.Store) bool { return s.Len() > 0 || len(s.PolicyNames()) > 0 }
-
-// IsFounder reports whether this process has been in the cluster from the beginning: it was started without a log, and the
-// first configuration has this incarnation of the node. A node that joined later would replace the state of a cluster in use.
-func (g *Group) IsFounder() bool {
-	var first raft.Log
-	if g.hadLog || g.opt.Disk.Logs().GetLog(1, &first) != nil || first.Type != raft.LogConfiguration {
-		return false
-	}
-	return slices.ContainsFunc(raft.DecodeConfiguration(first.Data).Servers, func(s raft.Server) bool { return s.ID == g.raft.ID })
 }
 
 // begin makes every node restore a snapshot with the state. Meanwhile calls wait, and nothing is read from a state in part.

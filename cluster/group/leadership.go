@@ -159,19 +159,13 @@ const tickEvery = time.Second
 func (l *leaderRole) formCluster(ctx context.Context) error {
 	if l.fsm.Cluster.Load().ClusterID == "" {
 		first := fsm.BootstrapBody{ClusterID: strings.ToLower(rand.Text()[:16]), Formats: l.formats.first()}
+		if l.opt.ImportName != nil {
+			first.ImportName = l.opt.ImportName()
+		}
 		if l.opt.Groups > 1 {
-			first.Groups, first.ImportName = l.opt.Groups, l.opt.ImportName
-			for _, s := range l.raft.Servers() {
-				if r, _ := l.statuses.Last(s.ID); first.ImportName == "" {
-					first.ImportName = r.ImportName
-				}
-			}
+			first.Groups = l.opt.Groups
 		}
-		needs, option := l.formats.OfKind(fsm.KindGroups), "groups"
-		if l.opt.Replicas > 0 {
-			needs, option = l.formats.OfKind(fsm.KindPlacement), "cluster-replicas"
-		}
-		if first.Groups > 0 && first.Formats < needs {
+		if option, needs := l.needs(&first); first.Formats < needs {
 			return fmt.Errorf("--%s needs format version %d, which not every node knows: upgrade them first", option, needs)
 		}
 		if err := l.formats.propose(ctx, fsm.KindBootstrap, first); err != nil {
@@ -196,6 +190,19 @@ func (l *leaderRole) formCluster(ctx context.Context) error {
 		}
 	}
 	return l.formats.propose(ctx, fsm.KindGroups, founders)
+}
+
+// needs returns the setting of a new cluster that needs the newest format version, and that version.
+func (l *leaderRole) needs(first *fsm.BootstrapBody) (option string, version fsm.FormatVersion) {
+	switch {
+	case first.Groups > 0 && l.opt.Replicas > 0:
+		return "cluster-replicas", l.formats.OfKind(fsm.KindPlacement)
+	case first.ImportName != "" && first.Groups == 0:
+		return "cluster-import", fsm.ImportOfOneGroup
+	case first.Groups > 0:
+		return "groups", l.formats.OfKind(fsm.KindGroups)
+	}
+	return "", 0
 }
 
 // active returns this node's leadership, or nil if it has none or is transferring it.

@@ -92,7 +92,7 @@ func (g *Group) OwnStatus() MemberStatus {
 		Leader: g.leader.address(), Term: g.raft.CurrentTerm(), Applied: g.fsm.Applied.Load(), Last: g.raft.LastIndex(), Now: g.clock.Now(),
 	}
 	r.Unhealthy, r.Gone = !g.health.isHealthy(), g.raft.State() == raft.Shutdown
-	r.Slow, r.Formats, r.ImportName = g.withdrawal.isSlow(), g.formats.Stated(), g.opt.ImportName
+	r.Slow, r.Formats = g.withdrawal.isSlow(), g.formats.Stated()
 	own := g.holder.report()
 	r.Process, r.ProcessBefore = own.Process, own.After
 	if g.raft.State() != raft.Leader {

@@ -26,8 +26,7 @@ type Router struct {
 	policies Policies
 	// catchUp waits until this node knows every policy that was acknowledged before.
 	catchUp func(ctx context.Context) error
-	ctx     context.Context      // of the node
-	before  func() engine.Status // the answer to batches until Begin
+	ctx     context.Context // of the node
 
 	groups atomic.Pointer[[]Group]
 	splits sync.Pool     // of *split
@@ -37,9 +36,9 @@ type Router struct {
 // againAtOnce bounds the checks that wait until this node knows a policy.
 const againAtOnce = 64
 
-// New returns a router to a number of groups, which answers before until Begin.
-func New(ctx context.Context, count int, policies Policies, before func() engine.Status, catchUp func(ctx context.Context) error) *Router {
-	r := &Router{ctx: ctx, count: count, policies: policies, before: before, catchUp: catchUp, again: make(chan struct{}, againAtOnce)}
+// New returns a router to a number of groups. Until Begin, batches are answered that there is no leader.
+func New(ctx context.Context, count int, policies Policies, catchUp func(ctx context.Context) error) *Router {
+	r := &Router{ctx: ctx, count: count, policies: policies, catchUp: catchUp, again: make(chan struct{}, againAtOnce)}
 	r.splits.New = func() any { return newSplit(r) }
 	return r
 }
@@ -51,7 +50,7 @@ func (r *Router) Begin(groups []Group) { r.groups.Store(&groups) }
 func (r *Router) Decide(b *engine.Batch) (finished bool) {
 	groups := r.groups.Load()
 	if groups == nil {
-		answerAll(b, r.before())
+		answerAll(b, engine.NoLeader)
 		return true
 	}
 	if len(b.Ops) == 0 {

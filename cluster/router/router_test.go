@@ -56,7 +56,7 @@ func (p *policyOf) AppendPolicyKey(b, _, id []byte, _ [][]byte, part int) []byte
 }
 
 func newTestRouter(p *policyOf, catchUp func(context.Context) error) (*Router, []*fakeGroup) {
-	r := New(context.Background(), groups, p, func() engine.Status { return engine.NoLeader }, catchUp)
+	r := New(context.Background(), groups, p, catchUp)
 	fakes, all := make([]*fakeGroup, groups+1), make([]Group, groups+1)
 	for i := range fakes {
 		fakes[i] = &fakeGroup{number: i}

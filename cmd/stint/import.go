@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/cluster"
-	"github.com/stintdb/stint/cluster/group"
 	"github.com/stintdb/stint/engine/database"
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/store"
@@ -119,8 +118,8 @@ func (i *imported) into(ctx context.Context, to *cluster.Node, scratch string, l
 	i.store = nil // the import closes it, and its memory is used for the keys of the groups
 	switch done, err := to.Import(ctx, from); {
 	case errors.Is(err, context.Canceled):
-	case errors.Is(err, group.ErrHoldsState):
-		log.Error("nothing was imported, because the cluster has state already: remove --cluster-import; or to begin with the import, stop all nodes, empty every --dir, and start all",
+	case errors.Is(err, cluster.ErrNotDue):
+		log.Error("nothing was imported, because the cluster was formed without this state: remove --cluster-import; or to begin with the import, stop all nodes, empty every --dir, and start all",
 			"from", i.path, "error", err)
 	case err != nil:
 		log.Error("the state was not imported; restart this node to retry", "from", i.path, "error", err)

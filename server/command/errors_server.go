@@ -49,8 +49,8 @@ var (
 		"The leader died, or lost its majority, between proposing and committing. `RL.INFO` shows whether tokens were taken. A retry may take the tokens twice; [with an id](rate-limits.md#reserve-then-settle) it does not.")
 	ErrNoLeader = clusterErrors.Add("CLUSTERDOWN no leader answered within --decide-timeout: nothing was taken",
 		"An election is in progress, or no majority of nodes is connected. Retrying is safe.")
-	ErrImporting = clusterErrors.Add("LOADING the cluster does not have the whole state yet that --cluster-import brings: nothing was taken",
-		"A new cluster with [`--groups`](cluster.md#backup) and an import. Retrying is safe.")
+	ErrImporting = clusterErrors.Add("LOADING the cluster does not have the whole state yet that --cluster-import brings: nothing was taken, try again; if no node brings it, start one with that file",
+		"A new cluster that begins with [a backup](cluster.md#backup). Retrying is safe.")
 	ErrOverloaded = clusterErrors.Add("BUSY too many operations are waiting for a decision: nothing was taken, try again shortly",
 		"Requests arrive faster than the nodes can decide. Retrying after a pause is safe.")
 	errCallTooBig = clusterErrors.Add("ERR a command or transaction of more than 32 MiB does not fit the cluster's log: nothing was taken; send fewer limits, or shorter keys, at a time",

@@ -97,7 +97,7 @@ var clusterSettings = []Setting{
 	},
 	{
 		Name: "cluster-import", Group: groupCluster, Placeholder: "PATH",
-		Help:  "Start a new cluster with the state of a standalone server from this directory, or with a backup from this file. Set it on one node only.",
+		Help:  "Start a new cluster with the state of a standalone server from this directory, or with a backup from this file. Set it on one node only, of those that form the cluster. Requests are answered with LOADING until the state is there.",
 		value: func(c *Config) Value { return &textValue{&c.ClusterImport, pathForm} },
 	},
 	{
