@@ -192,6 +192,7 @@ func (n *Node) Status() clusterstatus.Status {
 		s.Groups = append(s.Groups, one)
 		s.Healthy = s.Healthy && (one.Healthy || one.LeaderID == "" && !n.statuses.isLed(uint32(one.Number)))
 	}
+	noteUnhealthyGroups(n, s.Members, s.Groups)
 	if n.shared != nil {
 		s.Shared = n.shared.Counts()
 	}

@@ -77,6 +77,8 @@ func Open(o Options) (*Node, error) {
 	}
 	n.ended.Go(func() { n.discovery.run(n.ctx) })
 	clock.Every(n.ctx, &n.ended, n.opt.MeetEvery, n.endRemovals)
+	l := &leaderless{keys: n.keys, statuses: n.statuses, log: n.log, since: map[int]time.Time{}}
+	clock.Every(n.ctx, &n.ended, n.opt.MeetEvery, l.step)
 	if n.router != nil {
 		b := &balancer{keys: n.keys, statuses: n.statuses, log: n.log}
 		clock.Every(n.ctx, &n.ended, n.opt.MeetEvery, func(ctx context.Context) { b.step(ctx, time.Now()) })

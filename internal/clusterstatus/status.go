@@ -110,11 +110,13 @@ type Member struct {
 	Voter        bool
 	Leader       bool
 	Reachable    bool          // it answers, and its Raft runs
-	Healthy      bool          // by its own report; see [Status]
+	Healthy      bool          // by its own report, where there are groups of keys in group 0; see [Status]
 	AppliedIndex uint64        // by its last report, 0 if there was none
 	LastContact  time.Duration // since that report; 0 for this node
 
 	FormatVersion uint32 // the newest that it knows
+
+	UnhealthyGroups []int // the groups of keys with a replica there that is not healthy, or without a leader
 
 	Report *Report // nil for a node without --admin or of an older version
 }

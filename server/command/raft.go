@@ -2,6 +2,8 @@ package command
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/stintdb/stint/server/resp"
@@ -15,7 +17,7 @@ var raftRows = []Row{{
 			Cost:    Report, Flags: Admin | Dangerous,
 			Run: inRaft(runRaftInfo)},
 		{Name: "nodes", Group: "cluster", Summary: "The nodes and their replication progress.",
-			Returns: "an array with a map for each node of id, addr, client_addr, role (`leader`, with --groups that of group 0, `follower` or `nonvoter`), reachable, healthy (it leads and its entries are committed in time, or it follows and recently had all that the leader had applied), applied_index, last_contact_ms and format_version (the newest that the node knows).",
+			Returns: "an array with a map for each node of id, addr, client_addr, role (`leader`, with --groups that of group 0, `follower` or `nonvoter`), reachable, healthy (it leads and its entries are committed in time, or it follows and recently had all that the leader had applied), applied_index, last_contact_ms, format_version (the newest that the node knows) and unhealthy_groups (the numbers of the groups of keys, separated by commas, that have a replica there and no leader, or whose replica is not healthy; then the node is not healthy).",
 			Cost:    Report, Flags: Admin | Dangerous, Run: inRaft(runRaftNodes)},
 		{Name: "groups", Group: "cluster", Summary: "The groups of keys of a cluster with --groups, and who leads them.",
 			Returns: "an array with a map for each group of group (its number), slots (the first and the last), leader_id (empty while none is known), term, commit_index, applied_index, log_bytes and healthy (here, or by the report of the leader where there is no replica), voters (those that are reachable), nonvoters (the ids of its other members, separated by commas), and with --cluster-replicas also replicas (those of all that vote); empty where one leader decides all keys.",
@@ -104,6 +106,11 @@ func runRaftInfo(m Membership, _ Session, w *resp.Writer, _ [][]byte) {
 	})
 }
 
+// numbers are separated by commas.
+func numbers(all []int) string {
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(all), " ", ","), "[]")
+}
+
 func runRaftNodes(m Membership, _ Session, w *resp.Writer, _ [][]byte) {
 	st := m.Status()
 	w.Array(len(st.Members))
@@ -115,8 +122,8 @@ func runRaftNodes(m Membership, _ Session, w *resp.Writer, _ [][]byte) {
 			role = "nonvoter"
 		}
 		writeFields(w, []field{
-			{"id", n.ID}, {"addr", n.Addr}, {"client_addr", n.ClientAddr}, {"role", role}, {"reachable", n.Reachable}, {"healthy", n.Healthy},
-			{"applied_index", int64(n.AppliedIndex)}, {"last_contact_ms", n.LastContact.Milliseconds()}, {"format_version", int64(n.FormatVersion)},
+			{"id", n.ID}, {"addr", n.Addr}, {"client_addr", n.ClientAddr}, {"role", role}, {"reachable", n.Reachable}, {"healthy", n.Healthy && len(n.UnhealthyGroups) == 0},
+			{"applied_index", int64(n.AppliedIndex)}, {"last_contact_ms", n.LastContact.Milliseconds()}, {"format_version", int64(n.FormatVersion)}, {"unhealthy_groups", numbers(n.UnhealthyGroups)},
 		})
 	}
 }

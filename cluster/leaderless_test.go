@@ -1,0 +1,54 @@
+package cluster
+
+import (
+	"regexp"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// Two of five nodes that lose their disks take two groups' majorities with them. Every node's log names these groups, also those of the two nodes, and every
+// node says of each that has replicas of them that it is not healthy, and why.
+func TestLostGroupsAreNamed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const groups, replicas = 4, 3 // on abc, bcd, cde and dea
+		s := simulate(t)
+		log := s.listenToLog()
+		s.names, s.groups, s.replicas = []string{"a", "b", "c", "d", "e"}, groups, replicas
+		defer s.stop()
+		for _, name := range s.names {
+			s.start(name)
+		}
+		s.awaitGroups()
+		time.Sleep(20 * time.Second)
+		for name, n := range s.nodes {
+			for _, m := range n.Status().Members {
+				if len(m.UnhealthyGroups) > 0 {
+					t.Errorf("%s says of %s that the groups %v are not healthy, and all are", name, m.ID, m.UnhealthyGroups)
+				}
+			}
+		}
+		if log.Has("groups have no leader") {
+			t.Error("all groups have leaders, and the log says otherwise")
+		}
+		for _, name := range []string{"d", "e"} {
+			s.kill(name)
+			s.disks[name] = newMemDisk(1)
+			s.start(name)
+		}
+		time.Sleep(30 * time.Second)
+		want := map[string][]int{"a": {4}, "b": nil, "c": {3}, "d": {3, 4}, "e": {3, 4}}
+		for name, n := range s.nodes {
+			for _, m := range n.Status().Members {
+				if !slices.Equal(m.UnhealthyGroups, want[m.ID]) {
+					t.Errorf("%s says of %s that the groups %v are not healthy, want %v", name, m.ID, m.UnhealthyGroups, want[m.ID])
+				}
+			}
+			line := regexp.MustCompile(`msg="groups have no leader[^\n]* node=` + name + ` [^\n]*groups=3,4`)
+			if !line.MatchString(log.String()) {
+				t.Errorf("the log of %s does not name the groups", name)
+			}
+		}
+	})
+}
