@@ -24,19 +24,27 @@ func StartCluster(t testing.TB, program string, nodes int, options ...string) (a
 // StartNodes is StartCluster for tests that end nodes. They must be running again at the test's end.
 func StartNodes(t testing.TB, program string, count int, options ...string) (nodes []*Process) {
 	t.Helper()
-	peers := ReserveAddresses(t, count)
-	for i, own := range peers {
-		node := NewServer(t, program, append([]string{
-			"--node-id", fmt.Sprint("node", i+1), "--cluster-listen", own, "--cluster-peers", strings.Join(peers, ","), "--dir", "state",
-			"--admin", "", "--cluster-heartbeat", "1s", "--decide-timeout", "20s", // so that a busy machine causes neither elections nor refusals
-		}, options...)...)
+	nodes = NewNodes(t, program, count, options...)
+	for _, node := range nodes {
 		node.Start(t)
 		t.Cleanup(func() { node.Stop(t) })
 		node.AwaitReady(t)
-		nodes = append(nodes, node)
 	}
 	for _, node := range nodes {
 		node.AwaitFormed(t)
+	}
+	return nodes
+}
+
+// NewNodes describes the nodes of a cluster, with no settings but those they need and the options.
+func NewNodes(t testing.TB, program string, count int, options ...string) (nodes []*Process) {
+	t.Helper()
+	peers := ReserveAddresses(t, count)
+	for i, own := range peers {
+		nodes = append(nodes, NewServer(t, program, append([]string{
+			"--node-id", fmt.Sprint("node", i+1), "--cluster-listen", own, "--cluster-peers", strings.Join(peers, ","), "--dir", "state",
+			"--admin", "", "--cluster-heartbeat", "1s", "--decide-timeout", "20s", // so that a busy machine causes neither elections nor refusals
+		}, options...)...))
 	}
 	return nodes
 }
