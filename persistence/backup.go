@@ -14,7 +14,7 @@ func SnapshotName(number uint64) string { return fileName(snapshotPrefix, number
 // call; clock returns Unix nanoseconds. It rests between blocks, as snapshots do, holds no lock while it writes, and
 // keeps one block in memory. It returns the number of entries and of bytes written.
 func WriteBackup(to io.Writer, keys *store.Store, clock func() int64) (states, bytes int64, err error) {
-	return writeStates(to, keys, clock, 0, func() { time.Sleep(snapshotRest) })
+	return writeStates(to, keys, clock, 0, 0, func() { time.Sleep(snapshotRest) })
 }
 
 // ReadBackup reads a backup, or another snapshot, into an empty store. Name is its name in errors, which are those of

@@ -22,6 +22,8 @@ import (
 //	              of a snapshot: about how many keys are in it
 //	32      8     of a journal: bytes of the journal before that are durable once this header is
 //	40      8     of a journal: number of the journal before, if the two fields above are not both 0
+//	48      8     identity of the directory, as its manifest has it; 0 in a backup, and of versions before 0.3.0
+//	56      8     of a journal: number of the newest complete snapshot when this one was begun, and 1; 0 if there was none
 //	24      8     of a part of a log: bytes of the file
 //	32      8     of a part of a log: up to where the part before holds the log, 0 if there was none
 //	124     4     CRC-32C of the 124 bytes before
@@ -55,8 +57,8 @@ type predecessor struct {
 	durable, ended int64
 }
 
-func journalHeader(number uint64, l predecessor) []byte {
-	return header(journalMagic, number, l.durable, l.ended, int64(l.before))
+func journalHeader(number uint64, l predecessor, identity, snapshot uint64) []byte {
+	return header(journalMagic, number, l.durable, l.ended, int64(l.before), int64(identity), int64(snapshot))
 }
 
 func header(magic string, number uint64, fields ...int64) []byte {
@@ -74,8 +76,14 @@ func header(magic string, number uint64, fields ...int64) []byte {
 // headerFields are the fields of a header.
 type headerFields struct {
 	number uint64
-	fields [3]int64
+	fields [5]int64
 }
+
+// identity is the directory of which a file says that it belongs to it, 0 if it does not say.
+func (h headerFields) identity() uint64 { return uint64(h.fields[3]) }
+
+// snapshot is the snapshot that a journal needs, and 1; 0 for none.
+func (h headerFields) snapshot() uint64 { return uint64(h.fields[4]) }
 
 // readHeader reads the header at the beginning of a file's bytes. With an error only the file's name is known.
 func readHeader(name string, head []byte, magic string) (h headerFields, err error) {
@@ -123,20 +131,28 @@ var (
 	ErrNewer    = errors.New("written by a newer version of Stint, in a format this one does not know; start that version")
 	ErrDamaged  = errors.New("damaged")
 	errCutShort = errors.New("ends in the middle of a block")
-	errShorter  = errors.New("ends before what had been synced to disk")
+	errShorter  = errors.New("ends before what had been synced to disk: it was cut off, or is an older copy")
 	errRenamed  = errors.New("has the number of another file in it: it was renamed, or damaged")
-	errMissing  = errors.New("follows a journal that is missing")
 	errLeftOut  = errors.New("follows a journal whose end a crash has torn")
 )
 
 // DamageError is the position and the kind of damage in a file.
 type DamageError struct {
 	Name   string
-	Offset int64
+	Offset int64 // negative if it is the file that is missing, or in the wrong place
 	Err    error
 }
 
+// absent is the damage of a file that is not there as a whole.
+func absent(name string, err error) *DamageError { return &DamageError{name, -1, err} }
+
+// IsOfDir reports whether it is the directory that is damaged: the file is missing, or is another directory's.
+func (e *DamageError) IsOfDir() bool { return e.Offset < 0 }
+
 func (e *DamageError) Error() string {
+	if e.IsOfDir() {
+		return fmt.Sprintf("%s %v", e.Name, e.Err)
+	}
 	return fmt.Sprintf("%s at offset %d: %v", e.Name, e.Offset, e.Err)
 }
 
@@ -149,6 +165,7 @@ type blockReader struct {
 	in          *bufio.Reader
 	isJournal   bool
 	number      uint64
+	head        headerFields
 	predecessor predecessor // of a journal
 	keys        int64       // of a snapshot: their approximate number
 	offset      int64       // of the next block
@@ -165,6 +182,7 @@ func newBlockReader(name string, in io.Reader, magic string) (*blockReader, erro
 		return r, err
 	}
 	head, err := readHeader(name, first[:n], magic)
+	r.head = head
 	if r.number = head.number; err != nil {
 		return r, err
 	}

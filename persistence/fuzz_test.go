@@ -66,7 +66,7 @@ func FuzzJournal(f *testing.F) {
 		}
 		files := map[string][]byte{name: data}
 		if durable > 0 {
-			files[next] = journalHeader(2, predecessor{1, int64(durable), int64(durable)})
+			files[next] = journalHeader(2, predecessor{1, int64(durable), int64(durable)}, 0, 0)
 		}
 		tryRecover(t, files)
 	})

@@ -16,6 +16,8 @@ type Report struct {
 	Bytes   int64
 	Blocks  int64
 
+	HasIdentity bool // a start wants the manifest of its directory beside it
+
 	States    int64 // of keys: in a snapshot one for each, in a journal one for each flush after which a key had changed
 	Deletions int64
 	Flushes   int64
@@ -101,7 +103,7 @@ func (i *inspection) read(dir FS) error {
 	r.Journal = magic == journalMagic
 	counted := &countingReader{in: data}
 	blocks, err := newBlockReader(r.Name, counted, magic)
-	r.Number = blocks.number
+	r.Number, r.HasIdentity = blocks.number, blocks.head.identity() != 0
 	var dec decoder
 	for err == nil {
 		var payload []byte

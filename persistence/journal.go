@@ -13,6 +13,7 @@ import (
 // the next one has begun, it belongs to that one's first sync.
 type journal struct {
 	fs      FS
+	in      *Manifest // of the directory
 	file    File
 	number  uint64
 	size    int64 // bytes of whole writes
@@ -40,15 +41,15 @@ type syncResult struct {
 }
 
 // createJournal begins a journal. Neither its header nor its name are durable before its first sync.
-func createJournal(fs FS, number uint64, l predecessor) (*journal, error) {
+func createJournal(fs FS, in *Manifest, number uint64, l predecessor) (*journal, error) {
 	file, err := fs.Create(fileName(journalPrefix, number))
 	if err != nil {
 		return nil, err
 	}
-	if _, err := file.WriteAt(journalHeader(number, l), 0); err != nil {
+	if _, err := file.WriteAt(journalHeader(number, l, in.identity, in.newestSnapshot()), 0); err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
-	return &journal{fs: fs, file: file, number: number, size: headerBytes, marked: true}, nil
+	return &journal{fs: fs, in: in, file: file, number: number, size: headerBytes, marked: true}, nil
 }
 
 // startNext begins the journal after j, which from now on owns j. Its contents do not count as durable before all of j
@@ -59,7 +60,7 @@ func (j *journal) startNext() (*journal, error) {
 		l.ended = l.durable
 	}
 	j.tried++ // a failed attempt may have left a header, so its number is not reused
-	next, err := createJournal(j.fs, j.number+j.tried, l)
+	next, err := createJournal(j.fs, j.in, j.number+j.tried, l)
 	if err != nil {
 		return nil, err
 	}
@@ -251,7 +252,7 @@ func (j *journal) took(r syncResult) error {
 		return r.err
 	}
 	j.synced = max(j.synced, r.size)
-	return nil
+	return j.in.isDurable(j.number, j.synced)
 }
 
 // durableTotal is the part of total that is known to be durable.

@@ -12,11 +12,16 @@ import (
 type journalChain struct {
 	fs      FS
 	numbers []uint64
+	last    uint64 // by the manifest, number of the last one, and 1; 0 if it does not say
+	bytes   int64  // of that one that are durable at least
 }
 
 func journalsOf(fs FS) (journalChain, error) {
-	names, err := fs.List()
-	return journalChain{fs, numbers(names, journalPrefix)}, err
+	c, err := contentsOf(fs)
+	if err != nil {
+		return journalChain{}, err
+	}
+	return c.chain(), nil
 }
 
 // predecessor reads the predecessor from a journal's header. It returns none if the header is damaged; reading that
@@ -35,8 +40,11 @@ func (c journalChain) predecessor(number uint64) (predecessor, error) {
 }
 
 // durableUpTo returns the size of the part of a journal, which is whole up to offset, that was durable according to
-// later journals.
+// later journals and the manifest.
 func (c journalChain) durableUpTo(number uint64, offset int64) (durable int64, err error) {
+	if number+1 == c.last {
+		durable = c.bytes
+	}
 	for _, next := range c.numbers {
 		if next <= number {
 			continue
@@ -167,35 +175,4 @@ func syncedIn(payload []byte) int64 {
 func syncedHint(tail []byte, number uint64, offset int64) (durable int64) {
 	wholeBlocks(tail, number, offset, func(_ int64, payload []byte) { durable = max(durable, syncedIn(payload)) })
 	return durable
-}
-
-// Missing returns an error for a directory in which the predecessor of a journal is missing.
-func Missing(dir FS) (*DamageError, error) {
-	names, err := dir.List()
-	if err != nil {
-		return nil, err
-	}
-	snapshots, c := numbers(names, snapshotPrefix), journalChain{dir, numbers(names, journalPrefix)}
-	for _, number := range c.numbers {
-		if len(snapshots) > 0 && number <= snapshots[len(snapshots)-1] {
-			continue
-		}
-		l, err := c.predecessor(number)
-		if err != nil {
-			return nil, err
-		}
-		if slices.Contains(c.numbers, l.before) {
-			continue
-		}
-		needed := l.durable > headerBytes
-		if !needed && l.ended > headerBytes {
-			if needed, err = c.firstSyncDone(number); err != nil {
-				return nil, err
-			}
-		}
-		if needed {
-			return &DamageError{fileName(journalPrefix, number), 0, errMissing}, nil
-		}
-	}
-	return nil, nil
 }

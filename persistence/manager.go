@@ -65,6 +65,7 @@ type Manager struct {
 	skipLast atomic.Bool // no last snapshot
 	status   atomic.Pointer[persistencestatus.Status]
 
+	manifest *Manifest
 	// the fields below belong to Run
 	journal           *journal
 	journalErr        error // of the last attempt to write or sync the journal
@@ -92,19 +93,24 @@ func NewManager(o Options, found Recovered) (*Manager, error) {
 	m := &Manager{Options: o, number: found.next, waiting: make(chan struct{}, 1), requests: make(chan struct{}, 1)}
 	m.status.Store(&persistencestatus.Status{Mode: string(o.Mode)})
 	m.snapshotNeeded, m.oldJournalBytes = found.Repaired || found.Journals > maxJournals, found.Bytes
+	var err error
+	if m.manifest, err = found.openManifest(o.FS); err != nil {
+		return nil, fmt.Errorf("cannot keep state: %w", err)
+	}
 	if o.Mode == SnapshotOnly {
 		// The next start must find the same files: a snapshot that was removed because it could not be made durable may
 		// still come back. In the other modes the new journal's name prevents that.
-		if err := o.FS.SyncDir(); err != nil {
+		if err := errors.Join(m.manifest.sync(), o.FS.SyncDir()); err != nil {
 			return nil, fmt.Errorf("cannot keep state: %w", err)
 		}
 		return m, nil
 	}
-	var err error
-	if m.journal, err = createJournal(o.FS, m.number, found.last); err != nil {
-		m.journal = &journal{fs: o.FS, file: noFile{err}, number: m.number, broken: true}
+	if m.journal, err = createJournal(o.FS, m.manifest, m.number, found.last); err != nil {
+		m.journal = &journal{fs: o.FS, in: m.manifest, file: noFile{err}, number: m.number, broken: true}
 	} else if err = m.journal.sync(); err != nil {
 		m.journal.broken = true
+	} else {
+		err = m.manifest.sync()
 	}
 	if err != nil && !isFull(err) {
 		m.journal.close()
@@ -219,6 +225,9 @@ func (m *Manager) finish() {
 			m.note(err)
 		}
 		m.answerComplete(m.journalErr)
+	}
+	if err := m.manifest.close(); err != nil {
+		m.Log.Warn("could not record what the directory holds; a file that goes missing may not be noticed", "reason", err)
 	}
 	m.logLost()
 	m.publish()

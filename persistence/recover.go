@@ -16,11 +16,14 @@ import (
 type Recovered struct {
 	Snapshot string // the file, "" if there was none
 	Journals int
-	Bytes    int64 // of the journals
-	Keys     int64 // states read; a key that changed often counts each time
-	Time     int64 // the latest time of any state
-	CutBytes int64 // of a journal's end, lost in a crash
-	Repaired bool  // damaged data was left out
+	Bytes    int64     // of the journals
+	Keys     int64     // states read; a key that changed often counts each time
+	Time     int64     // the latest time of any state
+	CutBytes int64     // of a journal's end, lost in a crash
+	Repaired bool      // damaged data was left out
+	manifest *Manifest // nil if there was none
+	isMixed  bool      // some files are without the manifest's identity
+	newest   uint64    // number of the snapshot, and 1; 0 for none
 	next     uint64
 	last     predecessor // for the next journal: the last one that was read, all of which is durable
 }
@@ -53,15 +56,23 @@ type recovery struct {
 // is read.
 func Recover(fs FS, keys *store.Store, now int64, repair bool, log *slog.Logger) (Recovered, error) {
 	r := &recovery{fs: fs, store: keys, now: now, repair: repair, log: log, ends: map[uint64]int64{}}
-	names, err := fs.List()
+	held, err := contentsOf(fs)
 	if err != nil {
 		return r.found, err
 	}
-	if err := r.missing(); err != nil {
+	if err := r.missing(held); err != nil {
 		return r.found, err
 	}
-	snapshots := numbers(names, snapshotPrefix)
-	r.journals = journalChain{fs, numbers(names, journalPrefix)}
+	if r.found.Repaired { // without the files that were left out
+		names, err := fs.List()
+		if err != nil {
+			return r.found, err
+		}
+		held.snapshots, held.journals = numbers(names, snapshotPrefix), numbers(names, journalPrefix)
+	}
+	snapshots := held.snapshots
+	r.journals = held.chain()
+	r.found.manifest, r.found.newest = held.manifest, held.newest()
 	first := uint64(0)
 	if len(snapshots) > 0 {
 		first = snapshots[len(snapshots)-1]
@@ -80,6 +91,7 @@ func Recover(fs FS, keys *store.Store, now int64, repair bool, log *slog.Logger)
 			return r.found, err
 		}
 	}
+	r.found.isMixed = r.found.Repaired || held.isMixed()
 	return r.found, nil
 }
 
@@ -267,16 +279,28 @@ func (r *recovery) end(int64) error {
 	return nil
 }
 
-// missing refuses a journal whose predecessor is missing.
-func (r *recovery) missing() error {
-	missing, err := Missing(r.fs)
-	if err != nil || missing == nil {
+// missing refuses a directory in which a file is missing, or is another directory's. With repair such a file is left out, and keeps its contents under
+// another name.
+func (r *recovery) missing(c *contents) error {
+	damage, err := c.damage()
+	if err != nil || len(damage) == 0 {
 		return err
 	}
 	if !r.repair {
-		return missing
+		return damage[0]
 	}
 	r.found.Repaired = true
-	r.log.Warn("something is missing", "file", missing.Name, "reason", missing.Err)
+	for _, d := range damage {
+		r.log.Warn("a file is missing or belongs elsewhere; the start goes on with the others, and what only that file held is lost", "file", d.Name, "reason", d.Err)
+		if d.Name == manifestName {
+			c.manifest = nil
+		}
+		if errors.Is(d, errAbsent) {
+			continue
+		}
+		if err := r.fs.Rename(d.Name, d.Name+damagedSuffix); err != nil {
+			return err
+		}
+	}
 	return nil
 }

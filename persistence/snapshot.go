@@ -13,13 +13,13 @@ const scanChunk = 256
 
 // writeSnapshot writes a snapshot to a temporary file and renames it once it is whole and durable. Changes during that
 // time are in the journal of the same number. rest is called between blocks.
-func writeSnapshot(fs FS, keys *store.Store, clock func() int64, number uint64, rest func()) (states, size int64, err error) {
+func writeSnapshot(fs FS, keys *store.Store, clock func() int64, number, identity uint64, rest func()) (states, size int64, err error) {
 	name := fileName(snapshotPrefix, number)
 	file, err := fs.Create(name + tempSuffix)
 	if err != nil {
 		return 0, 0, err
 	}
-	states, size, err = writeStates(file, keys, clock, number, rest)
+	states, size, err = writeStates(file, keys, clock, number, identity, rest)
 	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
 		if err = fs.Rename(name+tempSuffix, name); err == nil {
 			err = fs.SyncDir()
@@ -32,9 +32,9 @@ func writeSnapshot(fs FS, keys *store.Store, clock func() int64, number uint64, 
 	return states, size, nil
 }
 
-func writeStates(to io.Writer, keys *store.Store, clock func() int64, number uint64, rest func()) (states, size int64, err error) {
+func writeStates(to io.Writer, keys *store.Store, clock func() int64, number, identity uint64, rest func()) (states, size int64, err error) {
 	w := &blockWriter{to: to, number: number, rest: rest}
-	w.write(header(snapshotMagic, number, int64(keys.Len())))
+	w.write(header(snapshotMagic, number, int64(keys.Len()), 0, 0, int64(identity)))
 	w.enc.start(clock())
 	keys.PolicyOps(func(op *engine.Op) { w.enc.policy(op); w.flushFull(clock()) })
 	for cursor, more := uint64(0), true; more && w.err == nil; more = cursor != 0 {

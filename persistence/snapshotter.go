@@ -101,9 +101,10 @@ func (m *Manager) write(number uint64, firstSync func(), result chan<- snapshotR
 	}
 	start := time.Now()
 	var s snapshotResult
-	s.states, s.size, s.err = writeSnapshot(m.FS, m.Store, m.Clock, number, m.rest)
-	if s.err == nil {
-		s.removal = removeBefore(m.FS, number)
+	s.states, s.size, s.err = writeSnapshot(m.FS, m.Store, m.Clock, number, m.manifest.identity, m.rest)
+	if s.err == nil { // from here on the start refuses a directory without it
+		s.removal = m.manifest.keep(func(c *claims) { c.snapshot = max(c.snapshot, number+1) })
+		s.removal = errors.Join(s.removal, removeBefore(m.FS, number))
 	}
 	s.took = time.Since(start)
 	result <- s

@@ -157,7 +157,7 @@ func TestForeignStateIsRefused(t *testing.T) {
 	data := writeState(t, s, someTime)
 	newer := bytes.Clone(data)
 	newer[8]++
-	journal := append(journalHeader(0, predecessor{}), data[headerBytes:]...)
+	journal := append(journalHeader(0, predecessor{}, 0, 0), data[headerBytes:]...)
 	block := func(fill func(e *encoder)) []byte {
 		w := &blockWriter{to: new(bytes.Buffer), rest: func() {}}
 		w.write(header(snapshotMagic, 0, 1))

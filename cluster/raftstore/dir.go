@@ -116,14 +116,24 @@ func refuseStandalone(dir string) error {
 	if isUsed, err := isUsed(dir); isUsed || err != nil {
 		return err
 	}
-	files, others, err := persistence.Files(persistence.Dir(dir))
+	name, err := persistence.HoldsState(persistence.Dir(dir))
 	if err != nil {
 		return err
 	}
-	if files = append(files, others...); len(files) > 0 {
-		return fmt.Errorf("%s holds the state of a server that stood alone (%s); start the node with an empty --dir; a new cluster gets that state by --cluster-import %s at one node", dir, files[0], dir)
+	if name != "" {
+		return fmt.Errorf("%s holds the state of a server that stood alone (%s); start the node with an empty --dir; a new cluster gets that state by --cluster-import %s at one node", dir, name, dir)
 	}
 	return nil
+}
+
+// HoldsNode names a file of a node in a directory, "" if there is none.
+func HoldsNode(dir string) string {
+	for _, name := range []string{IdentityFile, votesFiles[0], votesFiles[1], oldVotesFile, clockFile} {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
+			return name
+		}
+	}
+	return ""
 }
 
 // isUsed reports whether a directory is that of a node that has been started before.

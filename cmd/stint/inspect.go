@@ -50,7 +50,7 @@ func (p *process) inspect(ctx context.Context, args []string) error {
 		}
 	}
 	if i.damaged > 0 {
-		return fmt.Errorf("%d of %d files are damaged or cannot be read", i.damaged, i.files)
+		return fmt.Errorf("%d of %d files are damaged, missing or cannot be read", i.damaged, i.files)
 	}
 	return nil
 }
@@ -73,6 +73,8 @@ func (i *inspector) path(path string) error {
 	switch {
 	case !info.IsDir() && persistence.IsLogFile(filepath.Base(path)):
 		return i.logFile(path)
+	case !info.IsDir() && persistence.IsManifest(filepath.Base(path)):
+		return i.manifest(path)
 	case !info.IsDir():
 		return i.file(persistence.Dir(filepath.Dir(path)), filepath.Base(path), path, false)
 	}
@@ -84,7 +86,7 @@ func (i *inspector) path(path string) error {
 	if err != nil {
 		return err
 	}
-	if len(files)+len(others) == 0 {
+	if name, err := persistence.HoldsState(dir); name == "" || err != nil {
 		return usagef("%s holds no snapshot or journal", path)
 	}
 	for _, name := range files {
@@ -96,10 +98,22 @@ func (i *inspector) path(path string) error {
 		fmt.Fprintf(i.out, "%s: not read by a server: an incomplete snapshot, or the copy that --repair makes of a damaged file\n", name)
 	}
 	missing, err := persistence.Missing(dir)
-	if missing != nil {
+	for _, m := range missing {
+		i.files++
 		i.damaged++
-		fmt.Fprintf(i.out, "%v\n", missing)
+		fmt.Fprintf(i.out, "%v\n", m)
 	}
+	return err
+}
+
+// manifest inspects the manifest of a directory.
+func (i *inspector) manifest(path string) error {
+	text, err := persistence.DescribeManifest(persistence.Dir(filepath.Dir(path)))
+	if i.files++; err != nil {
+		i.damaged++
+		text = "DAMAGED: " + err.Error()
+	}
+	_, err = fmt.Fprintf(i.out, "%s: %s\n", path, text)
 	return err
 }
 

@@ -238,7 +238,7 @@ func TestInspectMissing(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, stdout, stderr := play(t, "inspect", copied)
-	if code != exitFailed || !strings.Contains(stdout, aJournal+" at offset 0: follows a journal that is missing\n") || stderr == "" {
+	if code != exitFailed || !strings.Contains(stdout, "is missing: "+aJournal+" goes on from it\n") || !strings.Contains(stdout, "manifest.stint is missing: ") || stderr == "" {
 		t.Errorf("exit %d, %s%s", code, stdout, stderr)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 
+	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/persistence"
 	"github.com/stintdb/stint/server"
@@ -32,6 +33,10 @@ func openLocal(cfg config.Config, keys *store.Store, log *slog.Logger, line *pro
 	unlock, err := persistence.Lock(cfg.Dir)
 	if err != nil {
 		return nil, err
+	}
+	if name := raftstore.HoldsNode(cfg.Dir); name != "" {
+		unlock()
+		return nil, usagef("dir: %s is the directory of a cluster's node (it has %s): start it with the --node-id and the other settings of that node, or name another directory", cfg.Dir, name)
 	}
 	fs, start := persistence.Dir(cfg.Dir), now()
 	defer line.clear()
@@ -80,10 +85,14 @@ func openLocal(cfg config.Config, keys *store.Store, log *slog.Logger, line *pro
 	return l, nil
 }
 
-// explainDamage adds the two possible remedies to an error about damage.
+// explainDamage adds the possible remedies to an error about damage.
 func explainDamage(dir string, err error) error {
-	if _, damaged := errors.AsType[*persistence.DamageError](err); !damaged || errors.Is(err, persistence.ErrNewer) {
+	damage, is := errors.AsType[*persistence.DamageError](err)
+	switch {
+	case !is || errors.Is(err, persistence.ErrNewer):
 		return fmt.Errorf("cannot read the state in %s: %w", dir, err)
+	case damage.IsOfDir():
+		return fmt.Errorf("cannot read the state in %s: %w; put the directory's own file back, or restore a backup into an empty one, or start with --repair to continue with the other files: what only that file held is lost", dir, err)
 	}
 	return fmt.Errorf("cannot read the state in %s: %w; check it with 'stint inspect %s', or start with --repair to continue without the damaged part (a copy is kept)", dir, err, dir)
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/internal/atomicfile"
 	"github.com/stintdb/stint/persistence"
 )
@@ -54,7 +55,11 @@ func (p *process) restore(ctx context.Context, args []string) error {
 	if err := holdsNoState(dir); err != nil {
 		return err
 	}
-	if err := copyDurably(from, filepath.Join(dir, persistence.SnapshotName(report.Number))); err != nil {
+	err = copyDurably(from, filepath.Join(dir, persistence.SnapshotName(report.Number)))
+	if err == nil && report.HasIdentity {
+		err = persistence.Adopt(persistence.Dir(dir), report.Number)
+	}
+	if err != nil {
 		return fmt.Errorf("the backup cannot be stored: %w; %s is as it was", err, dir)
 	}
 	out := line.above(p.stdout)
@@ -67,11 +72,11 @@ func (p *process) restore(ctx context.Context, args []string) error {
 
 // holdsNoState refuses a directory with files of a server or of a node.
 func holdsNoState(dir string) error {
-	files, others, err := persistence.Files(persistence.Dir(dir))
+	name, err := persistence.HoldsState(persistence.Dir(dir))
 	if err != nil {
 		return err
 	}
-	if len(files)+len(others) > 0 || isNode(dir) {
+	if name != "" || raftstore.HoldsNode(dir) != "" {
 		return fmt.Errorf("%s holds state already: name an empty or a new directory", dir)
 	}
 	return nil

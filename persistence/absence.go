@@ -1,0 +1,221 @@
+package persistence
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+)
+
+var (
+	errAbsent  = errors.New("is missing")
+	errForeign = errors.New("is another directory's: their identities differ")
+)
+
+// isMissing is the damage of a file that should be there, with the reason.
+func isMissing(name, reason string) *DamageError {
+	return absent(name, fmt.Errorf("%w: %s", errAbsent, reason))
+}
+
+// contents is the files of a directory as far as their names, their headers and the manifest say.
+type contents struct {
+	fs                  FS
+	manifest            *Manifest // nil without one that can be believed
+	manifestErr         *DamageError
+	snapshots, journals []uint64
+	heads               map[string]headerFields // of the files that a start reads; those whose header does not read are left out
+}
+
+// contentsOf looks at a directory, which may be in use.
+func contentsOf(dir FS) (*contents, error) {
+	c := &contents{fs: dir, heads: map[string]headerFields{}}
+	var err error // the manifest first: files that are written meanwhile are more than it claims
+	if c.manifest, err = readManifest(dir); err != nil {
+		damage, is := errors.AsType[*DamageError](err)
+		if !is || errors.Is(err, ErrNewer) {
+			return nil, err
+		}
+		c.manifestErr = damage
+	}
+	names, err := dir.List()
+	if err != nil {
+		return nil, err
+	}
+	c.snapshots, c.journals = numbers(names, snapshotPrefix), numbers(names, journalPrefix)
+	for _, name := range c.read() {
+		if err := c.readHead(name); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// newest is the number of the newest snapshot, and 1; 0 for none.
+func (c *contents) newest() uint64 {
+	if len(c.snapshots) == 0 {
+		return 0
+	}
+	return c.snapshots[len(c.snapshots)-1] + 1
+}
+
+// read lists the files that a start reads.
+func (c *contents) read() (names []string) {
+	if n := c.newest(); n > 0 {
+		names = append(names, fileName(snapshotPrefix, n-1))
+	}
+	for _, number := range c.journals {
+		if number+1 >= c.newest() {
+			names = append(names, fileName(journalPrefix, number))
+		}
+	}
+	return names
+}
+
+func (c *contents) readHead(name string) error {
+	in, err := c.fs.Open(name)
+	if errors.Is(err, fs.ErrNotExist) { // a server has removed it
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	magic := snapshotMagic
+	if len(numbers([]string{name}, journalPrefix)) == 1 {
+		magic = journalMagic
+	}
+	blocks, err := newBlockReader(name, in, magic)
+	_ = in.Close()
+	if _, damaged := errors.AsType[*DamageError](err); damaged { // its reader reports it
+		return nil
+	}
+	c.heads[name] = blocks.head
+	return err
+}
+
+// damage returns what is missing, or belongs to another directory.
+func (c *contents) damage() (all []*DamageError, err error) {
+	switch owner := c.withIdentity(); {
+	case c.manifest != nil:
+		all = c.unlikeManifest()
+	case !errors.Is(c.manifestErr, errAbsent):
+		all = append(all, c.manifestErr)
+	case owner != "":
+		all = append(all, isMissing(manifestName, owner+" has the identity that it gives"))
+	}
+	for _, number := range c.journals {
+		name := fileName(journalPrefix, number)
+		if head, is := c.heads[name]; is && head.snapshot() > c.newest() && !c.isEarlier(number) {
+			all = append(all, isMissing(fileName(snapshotPrefix, head.snapshot()-1), name+" goes on from it"))
+		}
+	}
+	missing, err := c.missingJournal()
+	if missing != nil {
+		all = append(all, missing)
+	}
+	return slices.CompactFunc(all, func(a, b *DamageError) bool { return a.Name == b.Name }), err
+}
+
+// unlikeManifest returns what differs from the manifest.
+func (c *contents) unlikeManifest() (all []*DamageError) {
+	foreign, claimed := c.foreign(), c.manifest.claims
+	if len(foreign) > 0 && len(foreign) == len(c.heads) {
+		foreign = []string{manifestName}
+	}
+	for _, name := range foreign {
+		all = append(all, absent(name, errForeign))
+	}
+	if claimed.snapshot > c.newest() {
+		all = append(all, isMissing(fileName(snapshotPrefix, claimed.snapshot-1), "it was complete"))
+	}
+	if claimed.last > 0 && claimed.last >= c.newest() && !slices.Contains(c.journals, claimed.last-1) {
+		all = append(all, isMissing(fileName(journalPrefix, claimed.last-1), "changes in it were on disk"))
+	}
+	return all
+}
+
+// withIdentity is a file that has an identity, "" if none has.
+func (c *contents) withIdentity() string {
+	for _, name := range c.read() {
+		if head := c.heads[name]; head.identity() != 0 {
+			return name
+		}
+	}
+	return ""
+}
+
+// isEarlier reports whether a file was there before the manifest was made.
+func (c *contents) isEarlier(number uint64) bool {
+	return c.manifest != nil && number < c.manifest.claims.first
+}
+
+// foreign lists the files of other directories. Those without an identity may be of an earlier version: from before the manifest, or from after it was written last.
+func (c *contents) foreign() (names []string) {
+	for _, name := range c.read() {
+		head, is := c.heads[name]
+		if !is || head.identity() == c.manifest.identity || c.isEarlier(head.number) {
+			continue
+		}
+		if head.identity() != 0 || head.number < max(c.manifest.claims.last, c.manifest.claims.snapshot) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// isMixed reports whether files are without the identity of the manifest, so that the next one begins after them.
+func (c *contents) isMixed() bool {
+	if c.manifest == nil {
+		return true
+	}
+	for _, head := range c.heads {
+		if head.identity() != c.manifest.identity && !c.isEarlier(head.number) {
+			return true
+		}
+	}
+	return false
+}
+
+// missingJournal returns the damage of a journal whose predecessor is missing.
+func (c *contents) missingJournal() (*DamageError, error) {
+	chain := c.chain()
+	for _, number := range c.journals {
+		if number < c.newest() {
+			continue
+		}
+		l, err := chain.predecessor(number)
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(c.journals, l.before) {
+			continue
+		}
+		needed := l.durable > headerBytes
+		if !needed && l.ended > headerBytes {
+			if needed, err = chain.firstSyncDone(number); err != nil {
+				return nil, err
+			}
+		}
+		if needed {
+			return isMissing(fileName(journalPrefix, l.before), fileName(journalPrefix, number)+" goes on from it"), nil
+		}
+	}
+	return nil, nil
+}
+
+// chain is the journals, with what the manifest claims of the last one.
+func (c *contents) chain() journalChain {
+	chain := journalChain{fs: c.fs, numbers: c.journals}
+	if c.manifest != nil {
+		chain.last, chain.bytes = c.manifest.claims.last, int64(c.manifest.claims.bytes)
+	}
+	return chain
+}
+
+// Missing lists the files of a directory that are missing, or belong to another one.
+func Missing(dir FS) ([]*DamageError, error) {
+	c, err := contentsOf(dir)
+	if err != nil {
+		return nil, err
+	}
+	return c.damage()
+}

@@ -1,0 +1,232 @@
+package persistence
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// manifestName is the file of a directory that says which directory it is, and what it holds at least. It has two copies of one header, at the offsets
+// 0 and manifestSlot, of which the one with the larger number counts, so a crash during a write leaves the other:
+//
+//	0    8   "STINTMAN"
+//	8    2   version of the format
+//	16   8   number of the write
+//	24   8   identity of the directory, which its other files repeat
+//	32   32  claims, 8 bytes each
+//	124  4   CRC-32C of the 124 bytes before
+//
+// Every claim was true when it was written, also of the disk, and files only grow. So a manifest that is older than the files does no harm, and most of its
+// writes need no sync.
+const (
+	manifestName  = "manifest" + suffix
+	manifestMagic = "STINTMAN"
+	manifestSlot  = 4096
+)
+
+// claims is what a directory holds at least.
+type claims struct {
+	first    uint64 // files with a lower number were there before the identity
+	snapshot uint64 // number of the newest complete snapshot, and 1; 0 for none
+	last     uint64 // number of the newest journal, or part of a log, of which something is durable, and 1; 0 for none
+	bytes    uint64 // of it that are durable
+}
+
+// Manifest is the open manifest of a directory. Its methods may be called from any goroutine.
+type Manifest struct {
+	file     File
+	identity uint64
+
+	mu     sync.Mutex
+	number uint64 // of the last write
+	claims claims
+}
+
+// IsManifest reports whether a name is that of a manifest.
+func IsManifest(name string) bool { return name == manifestName }
+
+// HoldsState reports whether a directory has a file of a server that stands alone, and names one.
+func HoldsState(dir FS) (name string, err error) {
+	files, others, err := Files(dir)
+	if all := append(files, others...); err != nil || len(all) > 0 {
+		return strings.Join(all[:min(1, len(all))], ""), err
+	}
+	names, err := dir.List()
+	if slices.ContainsFunc(names, IsManifest) {
+		return manifestName, err
+	}
+	return "", err
+}
+
+// Adopt begins the manifest of a directory in which there is only a snapshot, with the identity that the snapshot has elsewhere, or none.
+func Adopt(dir FS, snapshot uint64) error {
+	m := newManifest(claims{first: snapshot + 1, snapshot: snapshot + 1})
+	return errors.Join(m.create(dir), m.close())
+}
+
+// DescribeManifest says what the manifest of a directory claims.
+func DescribeManifest(dir FS) (string, error) {
+	m, err := readManifest(dir)
+	if err != nil {
+		return "", err
+	}
+	text := fmt.Sprintf("whole; the directory has the identity %016x", m.identity)
+	if m.claims.snapshot > 0 {
+		text += ", and at least " + fileName(snapshotPrefix, m.claims.snapshot-1)
+	}
+	if m.claims.last > 0 {
+		text += fmt.Sprintf(", and at least %d bytes of %s", m.claims.bytes, fileName(journalPrefix, m.claims.last-1))
+	}
+	return text, nil
+}
+
+// readManifest reads a manifest, which may be in use. The error is a [DamageError] unless reading failed.
+func readManifest(dir FS) (*Manifest, error) {
+	in, err := dir.Open(manifestName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, absent(manifestName, errAbsent)
+	}
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(in, manifestSlot+headerBytes))
+	if err = errors.Join(err, in.Close()); err != nil {
+		return nil, err
+	}
+	var found *Manifest
+	var damage error
+	for at := 0; at <= manifestSlot; at += manifestSlot {
+		head, err := readHeader(manifestName, data[min(at, len(data)):min(at+headerBytes, len(data))], manifestMagic)
+		switch {
+		case errors.Is(err, ErrNewer):
+			return nil, err
+		case err != nil:
+			damage = err
+		case found == nil || head.number > found.number:
+			f := head.fields
+			found = &Manifest{identity: uint64(f[0]), number: head.number, claims: claims{uint64(f[1]), uint64(f[2]), uint64(f[3]), uint64(f[4])}}
+		}
+	}
+	if found == nil {
+		return nil, damage
+	}
+	return found, nil
+}
+
+// newManifest is one with a new identity.
+func newManifest(c claims) *Manifest {
+	var random [8]byte
+	_, _ = rand.Read(random[:]) // it never fails
+	return &Manifest{identity: binary.LittleEndian.Uint64(random[:]) | 1, claims: c}
+}
+
+// create writes a manifest anew, durably.
+func (m *Manifest) create(dir FS) error {
+	file, err := dir.Create(manifestName + tempSuffix)
+	if err != nil {
+		return err
+	}
+	m.file, m.number = file, m.number+2
+	for range 2 {
+		err = errors.Join(err, m.update(func(*claims) {}))
+	}
+	if err = errors.Join(err, file.Sync()); err == nil {
+		if err = dir.Rename(manifestName+tempSuffix, manifestName); err == nil {
+			err = dir.SyncDir()
+		}
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("%s: %w", manifestName, err), file.Close(), dir.Remove(manifestName+tempSuffix))
+	}
+	return nil
+}
+
+// update changes the claims. A crash of the machine may undo it.
+func (m *Manifest) update(change func(*claims)) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if change(&m.claims); m.file == nil {
+		return nil
+	}
+	m.number++
+	c := m.claims
+	head := header(manifestMagic, m.number, int64(m.identity), int64(c.first), int64(c.snapshot), int64(c.last), int64(c.bytes))
+	_, err := m.file.WriteAt(head, int64(m.number%2)*manifestSlot)
+	return err
+}
+
+// keep is update, durably.
+func (m *Manifest) keep(change func(*claims)) error {
+	return errors.Join(m.update(change), m.sync())
+}
+
+// sync makes the last update durable.
+func (m *Manifest) sync() error {
+	if m.file == nil {
+		return nil
+	}
+	return m.file.Sync()
+}
+
+// isDurable notes that a part of a journal, or of a log, is durable.
+func (m *Manifest) isDurable(number uint64, bytes int64) error {
+	if m == nil {
+		return nil
+	}
+	return m.update(func(c *claims) {
+		if number+1 > c.last || number+1 == c.last && uint64(bytes) > c.bytes {
+			c.last, c.bytes = number+1, uint64(bytes)
+		}
+	})
+}
+
+// newestSnapshot is the number of the newest complete snapshot, and 1; 0 for none.
+func (m *Manifest) newestSnapshot() uint64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.claims.snapshot
+}
+
+// close ends the use of a manifest; its claims are durable.
+func (m *Manifest) close() error {
+	if m.file == nil {
+		return nil
+	}
+	return errors.Join(m.file.Sync(), m.file.Close())
+}
+
+// openManifest opens the manifest of a directory that has been read, or begins one. Where a full disk has no room for one, the files that follow have no
+// identity until the next start.
+func (r Recovered) openManifest(dir FS) (*Manifest, error) {
+	c := claims{first: r.next, snapshot: r.newest}
+	if r.last.ended > 0 {
+		c.last, c.bytes = r.last.before+1, uint64(r.last.ended)
+	}
+	if r.manifest == nil {
+		m := newManifest(c)
+		if err := m.create(dir); isFull(err) {
+			return &Manifest{}, nil
+		} else if err != nil {
+			return nil, err
+		}
+		return m, nil
+	}
+	m := r.manifest
+	if !r.isMixed {
+		c.first = m.claims.first
+	}
+	var err error
+	if m.file, err = dir.Edit(manifestName); err != nil {
+		return nil, err
+	}
+	if err := m.update(func(kept *claims) { *kept = c }); err != nil && !isFull(err) {
+		return nil, errors.Join(fmt.Errorf("%s: %w", manifestName, err), m.file.Close())
+	}
+	return m, nil
+}
