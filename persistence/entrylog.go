@@ -14,7 +14,6 @@ import (
 var (
 	ErrNoEntry = errors.New("no such entry in the log")
 	ErrNoLog   = errors.New("there is no log")
-	errNoPart  = errors.New("follows a missing part of the log")
 )
 
 // LogEntry is an entry of an [EntryLog].
@@ -32,6 +31,7 @@ type LogEntry struct {
 // others. Neither harms Raft, because it acknowledges nothing based on a drop.
 type EntryLog struct {
 	fs           FS
+	manifest     *Manifest // of the directory
 	segmentBytes int64
 	syncs        atomic.Int64
 
@@ -148,7 +148,7 @@ func (l *EntryLog) appendFitting(entries []LogEntry) (n int, err error) {
 		l.put(entries[i].Index, place{s, offset})
 	}
 	l.mu.Unlock()
-	return len(at), nil
+	return len(at), l.manifest.isDurable(s.number, s.end)
 }
 
 func blockBytes(e LogEntry) int64 { return alignBlock(blockHead + payloadHead + int64(len(e.Data))) }
@@ -171,7 +171,7 @@ func (l *EntryLog) begin(size int64) error {
 		l.current.closed = true
 		number, before = l.current.number+1, l.current.end
 	}
-	s, err := createSegment(l.fs, number, size, before, l.takeRecycled(size))
+	s, err := createSegment(l.fs, l.manifest.identity, number, size, before, l.takeRecycled(size))
 	if err != nil {
 		return err
 	}
@@ -196,6 +196,16 @@ func (l *EntryLog) takeRecycled(size int64) *segment {
 
 // Syncs is how often Append has made blocks durable.
 func (l *EntryLog) Syncs() int64 { return l.syncs.Load() }
+
+// Identity is the identity of the log's directory.
+func (l *EntryLog) Identity() uint64 { return l.manifest.identity }
+
+// Position is how much has been written to the log, in a measure that only grows.
+func (l *EntryLog) Position() uint64 {
+	l.manifest.mu.Lock()
+	defer l.manifest.mu.Unlock()
+	return l.manifest.claims.last<<32 | l.manifest.claims.bytes // a segment has less than 4 GiB
+}
 
 // DropFrom drops the entry of an index and all after it.
 func (l *EntryLog) DropFrom(index uint64) {
@@ -266,6 +276,9 @@ func (l *EntryLog) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var err error
+	if l.manifest != nil {
+		err = l.manifest.close()
+	}
 	for _, s := range slices.Concat(l.segments, l.recycled) {
 		err = errors.Join(err, s.file.Close())
 	}

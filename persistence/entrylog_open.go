@@ -31,6 +31,11 @@ func openEntryLog(dir FS, create bool, segmentBytes int64, visit func(index uint
 		return nil, err
 	}
 	last, err := l.read(numbers(names, logPrefix), visit)
+	if err == nil || errors.Is(err, ErrNoLog) && create {
+		if manifestErr := l.openManifest(); manifestErr != nil {
+			err = manifestErr
+		}
+	}
 	switch {
 	case errors.Is(err, ErrNoLog) && create:
 		err = l.begin(segmentBytes)
@@ -68,7 +73,9 @@ func InspectEntryLog(dir FS, visit func(LogEntry) error) (first, last uint64, fi
 func InspectLogFile(dir FS, name string) (first, last uint64, err error) {
 	number, _ := numberOf(name)
 	l := &EntryLog{fs: readOnly{dir}}
-	_, err = l.read([]uint64{number}, func(uint64, []byte) {})
+	if err = l.openSegments([]uint64{number}); err == nil {
+		_, err = l.readSegments(func(uint64, []byte) {})
+	}
 	first, last = l.Range()
 	return first, last, errors.Join(err, l.Close())
 }
@@ -76,21 +83,50 @@ func InspectLogFile(dir FS, name string) (first, last uint64, err error) {
 // IsLogFile reports whether a name is that of a file of a log.
 func IsLogFile(name string) bool { return len(numbers([]string{name}, logPrefix)) == 1 }
 
-// read reads the segments of some numbers, and returns the contents of the last file.
+// read reads the segments of some numbers, which must be all, and returns the contents of the last file.
 func (l *EntryLog) read(numbers []uint64, visit func(index uint64, entry []byte)) (last []byte, err error) {
+	found, err := readManifest(l.fs)
+	if err != nil && !errors.Is(err, errAbsent) {
+		return nil, err
+	}
 	if len(numbers) == 0 {
+		if found != nil && found.claims.last > 0 {
+			return nil, isMissing(fileName(logPrefix, found.claims.last-1), "entries in it were on disk")
+		}
 		return nil, ErrNoLog
 	}
+	if err := l.openSegments(numbers); err != nil {
+		return nil, err
+	}
+	if err := l.checkManifest(found); err != nil {
+		return nil, err
+	}
+	if last, err = l.readSegments(visit); err != nil {
+		return nil, err
+	}
+	if s := l.segments[len(l.segments)-1]; found != nil && s.number+1 == found.claims.last && s.end < int64(found.claims.bytes) {
+		return nil, &DamageError{s.name, s.end, errShorter}
+	}
+	return last, nil
+}
+
+// openSegments opens the segments of some numbers.
+func (l *EntryLog) openSegments(numbers []uint64) error {
 	for i, number := range numbers {
 		s, err := openSegment(l.fs, number)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		l.segments = append(l.segments, s)
 		if i > 0 && number != numbers[i-1]+1 {
-			return nil, &DamageError{s.name, 0, errNoPart}
+			return isMissing(fileName(logPrefix, number-1), s.name+" goes on from it")
 		}
 	}
+	return nil
+}
+
+// readSegments reads the open segments.
+func (l *EntryLog) readSegments(visit func(index uint64, entry []byte)) (last []byte, err error) {
 	for i, s := range l.segments {
 		ended := int64(0)
 		if i < len(l.segments)-1 {
@@ -105,4 +141,42 @@ func (l *EntryLog) read(numbers []uint64, visit func(index uint64, entry []byte)
 		}
 	}
 	return last, nil
+}
+
+// checkManifest compares the files with a manifest, nil if there is none.
+func (l *EntryLog) checkManifest(found *Manifest) error {
+	for _, s := range l.segments {
+		switch {
+		case found == nil && s.in != 0:
+			return isMissing(manifestName, s.name+" has the identity that it gives")
+		case found != nil && s.in != found.identity && s.number >= found.claims.first:
+			return absent(s.name, errForeign)
+		}
+	}
+	if last := l.segments[len(l.segments)-1]; found != nil && found.claims.last > last.number+1 {
+		return isMissing(fileName(logPrefix, found.claims.last-1), "entries in it were on disk")
+	}
+	return nil
+}
+
+// openManifest opens the manifest of a log that has been read, or begins one.
+func (l *EntryLog) openManifest() error {
+	c := claims{}
+	if n := len(l.segments); n > 0 {
+		last := l.segments[n-1]
+		c = claims{first: last.number + 1, last: last.number + 1, bytes: uint64(last.end)}
+	}
+	m, err := readManifest(l.fs)
+	switch {
+	case errors.Is(err, errAbsent):
+		m = newManifest(c)
+		err = m.create(l.fs)
+	case err == nil:
+		c.first = m.claims.first
+		if m.file, err = l.fs.Edit(manifestName); err == nil {
+			err = m.update(func(kept *claims) { *kept = c })
+		}
+	}
+	l.manifest = m
+	return err
 }

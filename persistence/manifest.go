@@ -201,6 +201,42 @@ func (m *Manifest) close() error {
 	return errors.Join(m.file.Sync(), m.file.Close())
 }
 
+// OpenManifest opens the manifest of a directory whose other files have an identity, or begins one if they have none yet, which is 0.
+func OpenManifest(dir FS, identity uint64) (*Manifest, error) {
+	m, err := readManifest(dir)
+	switch {
+	case errors.Is(err, errAbsent) && identity == 0:
+		m = newManifest(claims{})
+		return m, m.create(dir)
+	case errors.Is(err, errAbsent):
+		return nil, isMissing(manifestName, "the other files have the identity that it gives")
+	case err != nil:
+		return nil, err
+	case identity != 0 && m.identity != identity:
+		return nil, absent(manifestName, errForeign)
+	}
+	m.file, err = dir.Edit(manifestName)
+	return m, err
+}
+
+// Identity is the identity of the directory.
+func (m *Manifest) Identity() uint64 { return m.identity }
+
+// Raise notes how far two counts have come that never become smaller. A crash of the machine may undo it.
+func (m *Manifest) Raise(first, second uint64) error {
+	return m.update(func(c *claims) { c.first, c.last = max(c.first, first), max(c.last, second) })
+}
+
+// Raised is how far the counts had come at least.
+func (m *Manifest) Raised() (first, second uint64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.claims.first, m.claims.last
+}
+
+// Close ends the use of a manifest; what it notes is durable.
+func (m *Manifest) Close() error { return m.close() }
+
 // openManifest opens the manifest of a directory that has been read, or begins one. Where a full disk has no room for one, the files that follow have no
 // identity until the next start.
 func (r Recovered) openManifest(dir FS) (*Manifest, error) {

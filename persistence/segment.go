@@ -28,15 +28,16 @@ type segment struct {
 	number uint64
 	file   File
 	size   int64
-	end    int64 // of the durable part
-	filled int64 // offset up to which the file has blocks on the disk
-	closed bool  // no more is written, and bytes after end are not read
-	before int64 // offset up to which the previous segment holds the log; 0 if there was none
+	end    int64  // of the durable part
+	filled int64  // offset up to which the file has blocks on the disk
+	closed bool   // no more is written, and bytes after end are not read
+	in     uint64 // identity of its directory
+	before int64  // offset up to which the previous segment holds the log; 0 if there was none
 }
 
 // createSegment makes a segment, reusing the file of recycled if it is not nil. It is durable, with its name, before it is returned.
-func createSegment(fs FS, number uint64, size, before int64, recycled *segment) (*segment, error) {
-	s := &segment{name: fileName(logPrefix, number), number: number, size: size, end: headerBytes, before: before}
+func createSegment(fs FS, identity, number uint64, size, before int64, recycled *segment) (*segment, error) {
+	s := &segment{name: fileName(logPrefix, number), number: number, size: size, end: headerBytes, in: identity, before: before}
 	from := s.name + recycledSuffix
 	if recycled != nil {
 		from, s.file, s.filled = recycled.name, recycled.file, recycled.filled
@@ -60,7 +61,7 @@ func (s *segment) initialize(fs FS, from string, empty bool) error {
 			return err
 		}
 	}
-	if _, err := s.file.WriteAt(header(logMagic, s.number, s.size, s.before), 0); err != nil {
+	if _, err := s.file.WriteAt(header(logMagic, s.number, s.size, s.before, 0, int64(s.in)), 0); err != nil {
 		return err
 	}
 	if err := s.file.Sync(); err != nil {
@@ -85,6 +86,7 @@ func openSegment(fs FS, number uint64) (*segment, error) {
 		return nil, errors.Join(err, s.file.Close())
 	}
 	h, err := readHeader(s.name, head[:n], logMagic)
+	s.in = h.identity()
 	if s.size, s.before = h.fields[0], h.fields[1]; err == nil && (s.size < headerBytes || s.size > maxSegmentBytes || s.size != alignBlock(s.size)) {
 		err = &DamageError{s.name, 24, ErrDamaged}
 	}

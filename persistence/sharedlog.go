@@ -120,6 +120,12 @@ func (g *GroupLog) Range() (first, last uint64) {
 // Syncs is how often this group has made its and others' entries durable: all groups together, as often as the file was synced.
 func (g *GroupLog) Syncs() int64 { return g.syncs.Load() }
 
+// Identity is [EntryLog.Identity].
+func (g *GroupLog) Identity() uint64 { return g.shared.file.Identity() }
+
+// Position is [EntryLog.Position].
+func (g *GroupLog) Position() uint64 { return g.shared.file.Position() }
+
 // place is the record of an entry, nil without it. The caller holds mu.
 func (g *GroupLog) place(index uint64) *sharedPlace {
 	if index < g.first || index-g.first >= uint64(len(g.places)) {
