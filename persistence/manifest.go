@@ -12,6 +12,9 @@ import (
 	"sync"
 )
 
+// ManifestFile is the name of the manifest of a directory.
+const ManifestFile = manifestName
+
 // manifestName is the file of a directory that says which directory it is, and what it holds at least. It has two copies of one header, at the offsets
 // 0 and manifestSlot, of which the one with the larger number counts, so a crash during a write leaves the other:
 //
@@ -213,10 +216,21 @@ func OpenManifest(dir FS, identity uint64) (*Manifest, error) {
 	case err != nil:
 		return nil, err
 	case identity != 0 && m.identity != identity:
-		return nil, absent(manifestName, errForeign)
+		return nil, m.Check(identity)
 	}
 	m.file, err = dir.Edit(manifestName)
 	return m, err
+}
+
+// ReadManifest reads the manifest of a directory that may be in use.
+func ReadManifest(dir FS) (*Manifest, error) { return readManifest(dir) }
+
+// Check refuses a manifest that is not of the directory with an identity.
+func (m *Manifest) Check(identity uint64) error {
+	if m.identity != identity {
+		return absent(manifestName, errForeign)
+	}
+	return nil
 }
 
 // Identity is the identity of the directory.

@@ -68,6 +68,12 @@ func damaged(format string, args ...any) error {
 // meta is the record of a transaction in the first pages.
 type meta struct{ root, free, pages, transaction uint64 }
 
+// Transaction is the number of the newest transaction in a file, which only grows.
+func Transaction(file io.ReaderAt) (uint64, error) {
+	newest, _, err := readMeta(file)
+	return newest.transaction, err
+}
+
 // readMeta reads the beginning of the newest transaction. Whole is false unless those of the last two are there: then a write was torn, or is
 // lost.
 func readMeta(file io.ReaderAt) (newest meta, whole bool, err error) {

@@ -96,6 +96,18 @@ func (s *Store) Set(key, value []byte) error {
 	return guard(func() error { return s.bolt.Set(key, value) })
 }
 
+// Get reads a value, nil if there is none.
+func (s *Store) Get(key []byte) (value []byte, err error) {
+	err = guard(func() error {
+		value, err = s.bolt.Get(key)
+		if errors.Is(err, raftboltdb.ErrKeyNotFound) {
+			return nil
+		}
+		return err
+	})
+	return value, err
+}
+
 // Range returns the indexes of the first and the last entry, both 0 if there is none.
 func (s *Store) Range() (first, last uint64, err error) {
 	err = guard(func() (err error) {

@@ -30,10 +30,12 @@ const (
 
 // boltLog is Raft's log in a file of raft-boltdb.
 type boltLog struct {
-	path    string
-	store   *boltfile.Store
-	writing sync.Mutex
-	failed  bool // the last write: the file's contents may not be on the disk
+	path     string
+	store    *boltfile.Store
+	pages    *os.File              // the file, to read the number of its last transaction
+	manifest *persistence.Manifest // of its directory; nil if the log is only inspected
+	writing  sync.Mutex
+	failed   bool // the last write: the file's contents may not be on the disk
 }
 
 // openBoltLog opens a log in a directory and reads all its entries, or begins one if create is set and there is none that is whole.
@@ -51,10 +53,58 @@ func openBoltLog(dir string, create bool) (*boltLog, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := l.each(func(*raft.Log) error { return nil }); err != nil {
+	if err := errors.Join(l.each(func(*raft.Log) error { return nil }), l.openManifest(dir)); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	return l, nil
+}
+
+// directoryKey is the key, in a log of raft-boltdb and beside the votes, of the identity of their directory. Logs and votes that no newer version than 0.2.0
+// has opened lack it.
+var directoryKey = []byte("stint/directory")
+
+// openManifest compares the log with the manifest of its directory.
+func (l *boltLog) openManifest(dir string) error {
+	known, err := l.store.Get(directoryKey)
+	if err != nil {
+		return err
+	}
+	if l.manifest, err = persistence.OpenManifest(persistence.Dir(dir), identityOf(known)); err != nil {
+		return err
+	}
+	if l.pages, err = os.Open(l.path); err != nil {
+		return err
+	}
+	has, err := boltfile.Transaction(l.pages)
+	if err != nil {
+		return err
+	}
+	if _, least := l.manifest.Raised(); has < least {
+		return fmt.Errorf("%w: it is older than its directory's manifest: it has the transaction %d, and %d was on disk", errDamaged, has, least)
+	}
+	if known == nil {
+		return l.write(func() error {
+			return l.store.Set(directoryKey, binary.BigEndian.AppendUint64(nil, l.manifest.Identity()))
+		})
+	}
+	return nil
+}
+
+// identityOf reads the value of [directoryKey].
+func identityOf(value []byte) uint64 {
+	if len(value) != 8 {
+		return 0
+	}
+	return binary.BigEndian.Uint64(value)
+}
+
+// Identity is the identity of the log's directory.
+func (l *boltLog) Identity() uint64 { return l.manifest.Identity() }
+
+// Position is how much has been written, in a measure that only grows.
+func (l *boltLog) Position() uint64 {
+	_, position := l.manifest.Raised()
+	return position
 }
 
 // each reads all entries.
@@ -79,6 +129,9 @@ func checkBoltLog(path string) error {
 	if err == nil {
 		next := uint64(0)
 		_, err = boltfile.Read(f, info.Size(), func(bucket string, key, _ []byte) error {
+			if bucket == boltfile.Values && string(key) == string(directoryKey) {
+				return nil
+			}
 			if bucket != boltfile.Logs || len(key) != 8 {
 				return fmt.Errorf("%w: %q among the entries", errDamaged, key)
 			}
@@ -176,8 +229,11 @@ func (l *boltLog) write(change func() error) (err error) {
 	if err == nil {
 		err = change()
 	}
-	l.failed = err != nil
-	return err
+	if l.failed = err != nil; l.failed {
+		return err
+	}
+	has, err := boltfile.Transaction(l.pages)
+	return errors.Join(err, l.manifest.Raise(0, has))
 }
 
 // DeleteRange implements raft.LogStore.
@@ -196,4 +252,13 @@ func (l *boltLog) DeleteRange(from, to uint64) error {
 func (l *boltLog) IsMonotonic() bool { return true }
 
 // Close closes the file.
-func (l *boltLog) Close() error { return l.store.Close() }
+func (l *boltLog) Close() error {
+	err := l.store.Close()
+	if l.manifest != nil {
+		err = errors.Join(err, l.manifest.Close())
+	}
+	if l.pages != nil {
+		err = errors.Join(err, l.pages.Close())
+	}
+	return err
+}

@@ -162,12 +162,12 @@ var logKinds = []LogKind{OwnLog, BoltLog}
 func damageDirectory(t *testing.T, kind LogKind) {
 	dir := fullDir(t, kind)
 	want, err := factsOf(dir, kind)
-	if err != nil || want.newest.Index != 10 || want.last != 20 || len(want.values) != 4 {
+	if err != nil || want.newest.Index != 10 || want.last != 20 || len(want.values) != 7 {
 		t.Fatalf("%+v, %v", want, err)
 	}
 	r := rand.New(rand.NewPCG(1, 2))
 	all := files(t, dir)
-	if len(all) != 7 {
+	if len(all) != 9 {
 		t.Fatalf("there are %q", all)
 	}
 	for _, path := range all {
@@ -250,7 +250,7 @@ func TestEveryBitOfSmallFiles(t *testing.T) {
 					t.Errorf("bit %d of %s is not noticed: %s", at, name, damaged)
 				}
 			case filepath.Base(filepath.Dir(path)) == snapshotsDir:
-				if _, state, err := openSnapshotFile(path); err == nil {
+				if _, state, err := openSnapshotFile(path, ""); err == nil {
 					_ = state.Close()
 					t.Errorf("bit %d of %s is not noticed", at, name)
 				}
@@ -268,7 +268,7 @@ func TestEveryBitOfVotes(t *testing.T) {
 			t.Fatal(err)
 		}
 		want, err := parseRecords(whole)
-		if err != nil || len(want) != 4 {
+		if err != nil || len(want) != 7 {
 			t.Fatalf("%v, %v", want, err)
 		}
 		noticed := 0
@@ -299,7 +299,7 @@ func TestOlderSnapshot(t *testing.T) {
 			}
 		}
 	}
-	s, _, err := openSnapshots(dir, slog.New(slog.DiscardHandler))
+	s, _, err := openSnapshots(dir, "", slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

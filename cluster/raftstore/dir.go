@@ -51,10 +51,14 @@ type identity struct {
 
 // Dir is an open directory. Its methods may be called from any goroutine.
 type Dir struct {
-	dir       string
-	log       nodeLog
-	votes     *votes
-	snapshots *snapshotStore
+	dir         string
+	to          *slog.Logger
+	incarnation string                // "" before it has one
+	hasState    bool                  // a log or a snapshot, at its start
+	manifest    *persistence.Manifest // nil before it has an incarnation
+	log         nodeLog
+	votes       *votes
+	snapshots   *snapshotStore
 }
 
 // Open opens a node's directory, which the caller has locked and whose log is of a kind, and checks all files in it. It logs repairs and damage that costs
@@ -71,29 +75,36 @@ func open(dir string, to *slog.Logger, openLog func(isUsed bool) (nodeLog, error
 	if err := removeTemporary(dir); err != nil {
 		return nil, err
 	}
-	isUsed, err := isUsed(dir)
-	if err != nil {
+	known, err := readIdentity(dir)
+	isUsed := !errors.Is(err, fs.ErrNotExist)
+	if err != nil && isUsed {
 		return nil, err
 	}
 	log, err := openLog(isUsed)
 	if err != nil {
 		return nil, err
 	}
-	d := &Dir{dir: dir, log: log}
+	d := &Dir{dir: dir, to: to, incarnation: known.Incarnation, log: log}
 	var repaired error
-	if d.votes, repaired, err = loadVotes(dir); err != nil {
-		return nil, errors.Join(err, log.Close())
+	if d.votes, repaired, err = loadVotes(dir, d.incarnation, d.openManifest); err != nil {
+		return nil, errors.Join(err, d.closeManifest(), log.Close())
 	}
 	if repaired != nil {
 		to.Warn("one of the two copies of the votes was damaged; it was made anew from the other", "reason", repaired)
 	}
 	var damage []error
-	if d.snapshots, damage, err = openSnapshots(dir, to); err == nil && isUsed {
-		err = d.checkIntegrity(damage)
+	if d.snapshots, damage, err = openSnapshots(dir, d.incarnation, to); err == nil {
+		if isUsed {
+			err = d.checkIntegrity(damage)
+		} else {
+			err = d.checkUnused(damage)
+		}
 	}
 	if err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
+	last, err := log.LastIndex()
+	d.hasState = err == nil && last > 0 || d.snapshots.newest != nil
 	d.snapshots.kept = func(index uint64) {
 		if err := d.votes.SetUint64(snapshotKey, index); err != nil {
 			to.Warn("cannot record the index of the newest snapshot", "index", index, "error", err)
@@ -113,8 +124,8 @@ func removeTemporary(dir string) error {
 
 // refuseStandalone refuses the directory of a server that stood alone: its state would be ignored.
 func refuseStandalone(dir string) error {
-	if isUsed, err := isUsed(dir); isUsed || err != nil {
-		return err
+	if HoldsNode(dir) != "" {
+		return nil
 	}
 	name, err := persistence.HoldsState(persistence.Dir(dir))
 	if err != nil {
@@ -155,57 +166,79 @@ func (d *Dir) Stable() raft.StableStore { return d.votes }
 func (d *Dir) Snapshots() raft.SnapshotStore { return d.snapshots }
 
 // Close closes all files.
-func (d *Dir) Close() error { return errors.Join(d.log.Close(), d.votes.Close()) }
+func (d *Dir) Close() error {
+	d.note(0)
+	return errors.Join(d.log.Close(), d.votes.Close(), d.closeManifest())
+}
+
+// readIdentity reads the identity of a node that has been started before.
+func readIdentity(dir string) (known identity, err error) {
+	path := filepath.Join(dir, IdentityFile)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return known, err
+	}
+	if err := unseal(text, &known); err != nil || known.Node == "" || known.Incarnation == "" {
+		return known, fmt.Errorf("%s is damaged: it does not show which node this is; %w", path, ErrLostState)
+	}
+	return known, nil
+}
 
 // Incarnation returns the incarnation of the node with a name, which is generated at its first start in an empty directory. It
 // refuses the directory of a node with another name.
 func (d *Dir) Incarnation(node string) (string, error) {
-	path := filepath.Join(d.dir, IdentityFile)
-	var known identity
-	text, err := os.ReadFile(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	known, err := readIdentity(d.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		var text []byte
 		known = identity{node, strings.ToLower(rand.Text()[:8])}
 		if text, err = seal(known); err == nil {
-			err = atomicfile.Write(path, text)
+			err = atomicfile.Write(filepath.Join(d.dir, IdentityFile), text)
 		}
-		if err != nil {
-			return "", err
-		}
-	case err != nil:
+	}
+	if err != nil {
 		return "", err
-	default:
-		if err := unseal(text, &known); err != nil || known.Node == "" || known.Incarnation == "" {
-			return "", fmt.Errorf("%s is damaged: it does not show which node this is; %w", path, ErrLostState)
-		}
 	}
 	if known.Node != node {
 		return "", fmt.Errorf("%s belongs to the node '%s', and --node-id says '%s': give the node its own name, or another --dir", d.dir, known.Node, node)
 	}
-	return known.Incarnation, nil
+	return known.Incarnation, d.bind(known.Incarnation)
 }
 
 // SaveClock saves the cluster's time together with the node's own clocks.
 func (d *Dir) SaveClock(c SavedClock) error {
-	text, err := seal(c)
+	text, err := seal(clockContent{c, d.incarnation})
 	if err != nil {
 		return err
 	}
+	d.note(0)
 	return atomicfile.Write(filepath.Join(d.dir, clockFile), text)
 }
 
-// LoadClock returns the clocks saved last, or zeros.
+// clockContent is the content of clock.json.
+type clockContent struct {
+	SavedClock
+	Incarnation string `json:"incarnation,omitempty"` // of the node; files of earlier versions lack it
+}
+
+// LoadClock returns the clocks saved last, or zeros. That a node which has a log lacks them is an error.
 func (d *Dir) LoadClock() (c SavedClock, err error) {
 	path := filepath.Join(d.dir, clockFile)
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
+		if d.hasState {
+			return c, fmt.Errorf("%s is missing", path)
+		}
 		return c, nil
 	}
+	var found clockContent
 	if err == nil {
-		err = unseal(text, &c)
+		err = unseal(text, &found)
+	}
+	if err == nil && found.Incarnation != "" && d.incarnation != "" && found.Incarnation != d.incarnation {
+		err = fmt.Errorf("it is of the incarnation %s, and %s names %s", found.Incarnation, IdentityFile, d.incarnation)
 	}
 	if err != nil {
 		return SavedClock{}, fmt.Errorf("%s: %w", path, err)
 	}
-	return c, nil
+	return found.SavedClock, nil
 }

@@ -62,6 +62,9 @@ func (g *GroupDirs) Open(number int, isNew bool) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := d.checkHome(g.dir); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
 	if err := d.votes.SetUint64(groupKey, uint64(number)); err != nil {
 		g.to.Warn("cannot record the number of a group in its directory", "dir", path, "error", err)
 	}

@@ -93,7 +93,7 @@ func TestGroupDirsThatLostSomething(t *testing.T) {
 		change           func(path string) error
 	}{
 		{"the log", SharedLogDir, "missing or empty", os.RemoveAll},
-		{"a file of the log", SharedLogDir + "/log-00000000000000000001.stint", "missing or empty", os.Remove},
+		{"a file of the log", SharedLogDir + "/log-00000000000000000001.stint", "is missing", os.Remove},
 		{"the end of a file", SharedLogDir + "/log-00000000000000000001.stint", "bytes belong to it", func(path string) error { return os.Truncate(path, 1<<20) }},
 		{"a group", groupsDir + "/02", "missing or empty", os.RemoveAll},
 		{"a group's identity", groupsDir + "/02/" + IdentityFile, "missing or empty", os.Remove},
@@ -126,7 +126,7 @@ func TestGroupDirOfAnotherGroup(t *testing.T) {
 		for _, hasStarted := range []bool{true, false} {
 			dir := usedGroups(t, kind)
 			for number := 1; number <= testGroups; number++ {
-				v, _, err := loadVotes(GroupDir(dir, number))
+				v, _, err := loadVotes(GroupDir(dir, number), "", func(records) error { return nil })
 				if err != nil {
 					t.Fatal(err)
 				}

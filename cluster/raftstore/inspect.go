@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/stintdb/stint/persistence"
 )
 
 // Finding describes one file of a node's directory.
@@ -21,7 +23,7 @@ type Finding struct {
 
 // ReadValue reads the value of a key in the stable store of a directory, nil without one, and changes nothing.
 func ReadValue(dir string, key []byte) ([]byte, error) {
-	found, err := readVotes(dir)
+	found, err := readVotes(dir, "")
 	return found.records[string(key)].value, err
 }
 
@@ -42,10 +44,12 @@ func Inspect(dir string, describe func(state io.Reader) (string, error)) (found 
 			found = append(found, Finding{file, text, false})
 		}
 	}
+	known, _ := readIdentity(dir)
 	text, err := inspectIdentity(dir)
 	add(IdentityFile, text, err)
-	found = append(found, inspectVotes(dir)...)
-	text, err = inspectClock(dir)
+	found = append(found, inspectVotes(dir, known.Incarnation)...)
+	found = append(found, inspectManifest(dir, known.Incarnation)...)
+	text, err = inspectClock(dir, known.Incarnation)
 	add(clockFile, text, err)
 	names, temporary, err := listSnapshots(filepath.Join(dir, snapshotsDir))
 	if err != nil {
@@ -55,7 +59,7 @@ func Inspect(dir string, describe func(state io.Reader) (string, error)) (found 
 		add(filepath.Join(snapshotsDir, name), "not read by a server: a snapshot that is not complete; the next start removes it", nil)
 	}
 	for _, name := range names {
-		text, err := inspectSnapshot(filepath.Join(dir, snapshotsDir, name), describe)
+		text, err := inspectSnapshot(filepath.Join(dir, snapshotsDir, name), known.Incarnation, describe)
 		add(filepath.Join(snapshotsDir, name), text, err)
 	}
 	return found, nil
@@ -73,8 +77,8 @@ func inspectIdentity(dir string) (string, error) {
 	return fmt.Sprintf("the directory of the node %s of a cluster (incarnation %s)", known.Node, known.Incarnation), nil
 }
 
-func inspectVotes(dir string) (found []Finding) {
-	v, err := readVotes(dir)
+func inspectVotes(dir, incarnation string) (found []Finding) {
+	v, err := readVotes(dir, incarnation)
 	if _, statErr := os.Stat(filepath.Join(dir, oldVotesFile)); statErr == nil {
 		if err != nil {
 			return []Finding{{oldVotesFile, strings.TrimPrefix(err.Error(), oldVotesFile+": "), true}}
@@ -96,6 +100,23 @@ func inspectVotes(dir string) (found []Finding) {
 	return found
 }
 
+// inspectManifest compares the manifest with the votes. That it is missing in a directory of an earlier version is no damage.
+func inspectManifest(dir, incarnation string) (found []Finding) {
+	m, err := persistence.ReadManifest(persistence.Dir(dir)) // before the votes, which may grow
+	v, votesErr := readVotes(dir, incarnation)
+	identity := identityOf(v.records[string(directoryKey)].value)
+	if votesErr != nil || identity == 0 {
+		return nil
+	}
+	if err == nil {
+		err = errors.Join(m.Check(identity), checkVotes(m, v.records))
+	}
+	if err != nil {
+		return []Finding{{persistence.ManifestFile, err.Error(), true}}
+	}
+	return nil
+}
+
 func describeVotes(values records) string {
 	number := func(key []byte) uint64 {
 		if len(values[string(key)].value) != 8 {
@@ -110,8 +131,8 @@ func describeVotes(values records) string {
 	return text
 }
 
-func inspectClock(dir string) (string, error) {
-	c, err := (&Dir{dir: dir}).LoadClock()
+func inspectClock(dir, incarnation string) (string, error) {
+	c, err := (&Dir{dir: dir, incarnation: incarnation}).LoadClock()
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("%w; a start goes on from the last entry of the log", err)
 	}
@@ -121,8 +142,8 @@ func inspectClock(dir string) (string, error) {
 	return "the cluster's time when it was kept last, " + time.Unix(0, c.Cluster).UTC().Format(time.RFC3339), nil
 }
 
-func inspectSnapshot(path string, describe func(state io.Reader) (string, error)) (string, error) {
-	meta, state, err := openSnapshotFile(path)
+func inspectSnapshot(path, incarnation string, describe func(state io.Reader) (string, error)) (string, error) {
+	meta, state, err := openSnapshotFile(path, incarnation)
 	if err != nil {
 		return "", err
 	}

@@ -19,6 +19,9 @@ var snapshotKey = []byte("stint/snapshot")
 // checkIntegrity refuses a directory whose parts are intact but do not fit together: a snapshot is missing between
 // the older one and the log, or the term is lower than the log's. Damage lists the errors of unusable snapshots.
 func (d *Dir) checkIntegrity(damage []error) error {
+	if err := d.checkLog(); err != nil {
+		return err
+	}
 	start, atLeast := uint64(0), uint64(0)
 	if s := d.snapshots.newest; s != nil {
 		start = s.Index

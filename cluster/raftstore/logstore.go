@@ -26,6 +26,8 @@ type entryLog interface {
 	Get(index uint64) ([]byte, error)
 	Append(entries []persistence.LogEntry) error
 	Syncs() int64
+	Identity() uint64
+	Position() uint64
 	DropFrom(index uint64)
 	DropBefore(index uint64) error
 	Close() error
@@ -128,6 +130,12 @@ func errMiddle(from, to, first, last uint64) error {
 // IsMonotonic implements raft.MonotonicLogStore: entries before a snapshot from another node are dropped, because the
 // log must not have a gap.
 func (s logStore) IsMonotonic() bool { return true }
+
+// Identity is the identity of the directory of the log.
+func (s logStore) Identity() uint64 { return s.log.Identity() }
+
+// Position is how much has been written, in a measure that only grows.
+func (s logStore) Position() uint64 { return s.log.Position() }
 
 // Close closes the files.
 func (s logStore) Close() error { return s.log.Close() }

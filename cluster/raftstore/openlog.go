@@ -25,6 +25,8 @@ const (
 // nodeLog is Raft's log in a node's directory.
 type nodeLog interface {
 	raft.LogStore
+	Identity() uint64 // of its directory
+	Position() uint64 // how much has been written, in a measure that only grows
 	Close() error
 }
 

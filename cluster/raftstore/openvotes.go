@@ -20,8 +20,8 @@ type foundVotes struct {
 	isOld   bool       // an earlier build left its file, and while it is there, the others may not be complete
 }
 
-// readVotes reads the votes of a node, which may be running, and changes nothing.
-func readVotes(dir string) (v foundVotes, err error) {
+// readVotes reads the votes of a node, which may be running, and changes nothing. A copy of another incarnation does not count, unless incarnation is "".
+func readVotes(dir, incarnation string) (v foundVotes, err error) {
 	v.records, err = readOldVotes(persistence.Dir(dir))
 	switch {
 	case err == nil:
@@ -38,6 +38,8 @@ func readVotes(dir string) (v foundVotes, err error) {
 			return v, fmt.Errorf("%s: %w", name, err)
 		case err != nil:
 			v.damage[i] = err
+		case isForeign(has, incarnation):
+			v.damage[i] = fmt.Errorf("%w: it is of the incarnation %s, and %s names %s", errDamaged, has[string(incarnationKey)].value, IdentityFile, incarnation)
 		default:
 			v.copies[i] = has
 			v.records.add(has)
@@ -47,6 +49,15 @@ func readVotes(dir string) (v foundVotes, err error) {
 		return v, fmt.Errorf("neither copy of the votes can be read: %s: %w; %s: %w", votesFiles[0], v.damage[0], votesFiles[1], v.damage[1])
 	}
 	return v, nil
+}
+
+// incarnationKey is the key, beside the votes, of the incarnation that [IdentityFile] names. Directories that no newer version than 0.2.0 has opened lack it.
+var incarnationKey = []byte("stint/incarnation")
+
+// isForeign reports whether votes are those of another incarnation.
+func isForeign(has records, incarnation string) bool {
+	r, is := has[string(incarnationKey)]
+	return is && incarnation != "" && string(r.value) != incarnation
 }
 
 // makeCopy makes one of the files anew, durably. Its old one, if any, stays until then.
@@ -75,7 +86,7 @@ func (v *votes) makeCopy(i int) error {
 
 // open makes both files hold the votes, and opens them. A file that does not count, or lacks the last write because of a crash, is made anew.
 func (found foundVotes) open(dir string) (v *votes, err error) {
-	v = &votes{dir: dir, number: found.records.last(), records: found.records}
+	v = &votes{dir: dir, number: found.records.last(), records: found.records, noted: func(uint64) {}}
 	for i, name := range votesFiles {
 		if has := found.copies[i]; has != nil && has.equal(found.records) {
 			v.copies[i], err = boltfile.Open(filepath.Join(dir, name))
@@ -102,9 +113,13 @@ func removeOldVotes(dir string) error {
 }
 
 // loadVotes opens the votes in a node's directory, or begins them if the node is new. Damage is that of a file which it made anew from the other.
-func loadVotes(dir string) (v *votes, damage error, err error) {
-	found, err := readVotes(dir)
+// Check refuses what the files have, before they are changed.
+func loadVotes(dir, incarnation string, check func(records) error) (v *votes, damage error, err error) {
+	found, err := readVotes(dir, incarnation)
 	if err == nil {
+		if err := check(found.records); err != nil {
+			return nil, nil, err
+		}
 		v, err = found.open(dir)
 		for i, name := range votesFiles {
 			if found.damage[i] != nil && !found.isOld {

@@ -47,6 +47,7 @@ type snapshotMeta struct {
 	Term               uint64             `json:"term"`
 	Configuration      raft.Configuration `json:"configuration"`
 	ConfigurationIndex uint64             `json:"configuration_index"`
+	Incarnation        string             `json:"incarnation,omitempty"` // of the node that has it; files of earlier versions lack it
 }
 
 // raftMeta is m as Raft takes it.
@@ -129,8 +130,8 @@ func (w *snapshotWriter) finish() error {
 	return w.file.Commit()
 }
 
-// openSnapshotFile opens a snapshot's file and checks all of it. The reader returned reads the state.
-func openSnapshotFile(path string) (meta *raft.SnapshotMeta, state io.ReadCloser, err error) {
+// openSnapshotFile opens a snapshot's file and checks all of it. One of another incarnation is refused, unless incarnation is "". The reader returned reads the state.
+func openSnapshotFile(path, incarnation string) (meta *raft.SnapshotMeta, state io.ReadCloser, err error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, nil, err
@@ -138,6 +139,9 @@ func openSnapshotFile(path string) (meta *raft.SnapshotMeta, state io.ReadCloser
 	head, at, err := readSnapshotFileHead(file)
 	if err == nil && head.ID+snapshotFileSuffix != filepath.Base(path) {
 		err = fmt.Errorf("%w: it is the snapshot %s by its own account", errDamaged, head.ID)
+	}
+	if err == nil && incarnation != "" && head.Incarnation != "" && head.Incarnation != incarnation {
+		err = fmt.Errorf("%w: it is of the incarnation %s, and %s names %s", errDamaged, head.Incarnation, IdentityFile, incarnation)
 	}
 	var size int64
 	if err == nil {

@@ -26,8 +26,9 @@ const snapshotsKept = 2
 // snapshotStore is a raft.SnapshotStore of files in a directory. Raft sees the newest one that is whole; an older one would do
 // only where the log goes on from it, which [Open] checks.
 type snapshotStore struct {
-	dir  string
-	kept func(index uint64) // told of each snapshot once it is durable
+	dir         string
+	incarnation string             // of the node, "" before it has one
+	kept        func(index uint64) // told of each snapshot once it is durable
 
 	closing sync.Mutex // held while a snapshot becomes the newest
 
@@ -40,8 +41,8 @@ func (s *snapshotStore) path(name string) string { return filepath.Join(s.dir, n
 
 // openSnapshots opens the directory of a node's snapshots. It removes the unfinished snapshots of a crash. damage lists the errors of the
 // snapshots that are newer than the one in use.
-func openSnapshots(dir string, to *slog.Logger) (s *snapshotStore, damage []error, err error) {
-	s = &snapshotStore{dir: filepath.Join(dir, snapshotsDir), kept: func(uint64) {}}
+func openSnapshots(dir, incarnation string, to *slog.Logger) (s *snapshotStore, damage []error, err error) {
+	s = &snapshotStore{dir: filepath.Join(dir, snapshotsDir), incarnation: incarnation, kept: func(uint64) {}}
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, nil, err
 	}
@@ -55,7 +56,7 @@ func openSnapshots(dir string, to *slog.Logger) (s *snapshotStore, damage []erro
 		}
 	}
 	for _, name := range names {
-		meta, err := checkSnapshot(s.path(name))
+		meta, err := checkSnapshot(s.path(name), incarnation)
 		switch {
 		case err == nil:
 			s.newest = meta
@@ -98,8 +99,8 @@ func (id snapshotID) compare(other snapshotID) int {
 }
 
 // checkSnapshot checks all of a snapshot's file.
-func checkSnapshot(path string) (*raft.SnapshotMeta, error) {
-	meta, state, err := openSnapshotFile(path)
+func checkSnapshot(path, incarnation string) (*raft.SnapshotMeta, error) {
+	meta, state, err := openSnapshotFile(path, incarnation)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +121,7 @@ func (s *snapshotStore) List() ([]*raft.SnapshotMeta, error) {
 // Open implements raft.SnapshotStore.
 func (s *snapshotStore) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, error) {
 	path := s.path(id + snapshotFileSuffix)
-	meta, state, err := openSnapshotFile(path)
+	meta, state, err := openSnapshotFile(path, s.incarnation)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -133,7 +134,7 @@ func (s *snapshotStore) Create(version raft.SnapshotVersion, index, term uint64,
 		return nil, fmt.Errorf("a snapshot of version %d is not known here", version)
 	}
 	id := snapshotID{term, index, uint64(time.Now().UnixMilli())}
-	meta := snapshotMeta{ID: id.String(), Index: index, Term: term, Configuration: configuration, ConfigurationIndex: configurationIndex}
+	meta := snapshotMeta{ID: id.String(), Index: index, Term: term, Configuration: configuration, ConfigurationIndex: configurationIndex, Incarnation: s.incarnation}
 	w, err := createSnapshotFile(s.dir, meta)
 	if err != nil {
 		return nil, err

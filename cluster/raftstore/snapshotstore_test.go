@@ -8,7 +8,7 @@ import (
 // A node installs the leader's snapshot while it writes its own. This one ends last, and is older: as leader the node would send other nodes
 // a state that its log does not go on from.
 func TestOlderSnapshotIsDropped(t *testing.T) {
-	s, _, err := openSnapshots(t.TempDir(), slog.New(slog.DiscardHandler))
+	s, _, err := openSnapshots(t.TempDir(), "", slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

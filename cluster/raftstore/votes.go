@@ -39,8 +39,9 @@ var errNoValue = errors.New("not found")
 type votes struct {
 	mu      sync.Mutex
 	dir     string
-	copies  [2]*boltfile.Store // nil for one whose last write failed: it is written again
-	number  uint64             // of the last write
+	copies  [2]*boltfile.Store  // nil for one whose last write failed: it is written again
+	number  uint64              // of the last write
+	noted   func(number uint64) // told of each write once it is durable
 	records records
 }
 
@@ -61,6 +62,7 @@ func (v *votes) write(key string, value []byte) error {
 		v.records = before
 		return err
 	}
+	v.noted(v.number)
 	return nil
 }
 

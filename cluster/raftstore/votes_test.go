@@ -20,7 +20,7 @@ func openTestVotes(t *testing.T, dir string) *votes {
 	if err := os.WriteFile(filepath.Join(dir, IdentityFile), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	v, _, err := loadVotes(dir)
+	v, _, err := loadVotes(dir, "", func(records) error { return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func openTestVotes(t *testing.T, dir string) *votes {
 func newVotes(t *testing.T) *votes {
 	t.Helper()
 	dir := t.TempDir()
-	v, _, err := loadVotes(dir)
+	v, _, err := loadVotes(dir, "", func(records) error { return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func checkCrash(t *testing.T, dir string, copies [2][]byte, before, after record
 			t.Fatal(err)
 		}
 	}
-	found, err := readVotes(dir)
+	found, err := readVotes(dir, "")
 	if err != nil || !found.records.equal(before) && !found.records.equal(after) {
 		t.Fatalf("after a crash: %v, %v; want %v or %v", found.records, err, before, after)
 	}
@@ -151,7 +151,7 @@ func TestBothCopiesLack(t *testing.T) {
 			if i == 0 {
 				continue
 			}
-			if found, err := readVotes(dir); err == nil {
+			if found, err := readVotes(dir, ""); err == nil {
 				t.Errorf("%v is read", found.records)
 			}
 		}
@@ -169,7 +169,7 @@ func oldVotes(t *testing.T) (dir string, want records) {
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, IdentityFile), nil, 0o600)
 	}
-	found, readErr := readVotes(dir)
+	found, readErr := readVotes(dir, "")
 	if err = errors.Join(err, readErr); err != nil || len(found.records) != 4 {
 		t.Fatalf("%v, %v", found.records, err)
 	}
@@ -230,7 +230,7 @@ func TestMigration(t *testing.T) {
 		if err := errors.Join(v.SetUint64(termKey, 9), v.Close()); err != nil {
 			t.Fatal(err)
 		}
-		if found, err := readVotes(dir); err != nil || found.damage[0] != nil || found.damage[1] != nil || found.isOld || binary.BigEndian.Uint64(found.records[string(termKey)].value) != 9 {
+		if found, err := readVotes(dir, ""); err != nil || found.damage[0] != nil || found.damage[1] != nil || found.isOld || binary.BigEndian.Uint64(found.records[string(termKey)].value) != 9 {
 			t.Errorf("after the migration: %+v, %v", found, err)
 		}
 	}
@@ -268,7 +268,7 @@ func TestDamagedOldVotes(t *testing.T) {
 		if err := os.WriteFile(path, damaged, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := loadVotes(dir); err != nil && (!strings.Contains(err.Error(), oldVotesFile) || !errors.Is(err, ErrLostState)) {
+		if _, _, err := loadVotes(dir, "", func(records) error { return nil }); err != nil && (!strings.Contains(err.Error(), oldVotesFile) || !errors.Is(err, ErrLostState)) {
 			t.Fatal(err)
 		} else if err == nil {
 			t.Fatalf("byte %d is not noticed", at)
@@ -301,7 +301,7 @@ func TestVotesAfterAFailedWrite(t *testing.T) {
 		if err := errors.Join(os.RemoveAll(blocked), v.SetUint64(voteTermKey, uint64(i+10))); err != nil {
 			t.Fatal(err)
 		}
-		found, err := readVotes(v.dir)
+		found, err := readVotes(v.dir, "")
 		if err != nil || !reflect.DeepEqual(found.copies[0], v.records) || !found.copies[1].equal(v.records) {
 			t.Fatalf("%+v, %v; want %v", found, err, v.records)
 		}
