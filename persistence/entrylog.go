@@ -201,11 +201,7 @@ func (l *EntryLog) Syncs() int64 { return l.syncs.Load() }
 func (l *EntryLog) Identity() uint64 { return l.manifest.identity }
 
 // Position is how much has been written to the log, in a measure that only grows.
-func (l *EntryLog) Position() uint64 {
-	l.manifest.mu.Lock()
-	defer l.manifest.mu.Unlock()
-	return l.manifest.claims.last<<32 | l.manifest.claims.bytes // a segment has less than 4 GiB
-}
+func (l *EntryLog) Position() uint64 { return l.manifest.Position() }
 
 // DropFrom drops the entry of an index and all after it.
 func (l *EntryLog) DropFrom(index uint64) {

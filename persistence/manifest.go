@@ -248,6 +248,13 @@ func (m *Manifest) Raised() (first, second uint64) {
 	return m.claims.first, m.claims.last
 }
 
+// Position is how far the newest file had come at least, in a measure that only grows.
+func (m *Manifest) Position() uint64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.claims.last<<32 | m.claims.bytes // a journal is not that large, nor a part of a log
+}
+
 // Close ends the use of a manifest; what it notes is durable.
 func (m *Manifest) Close() error { return m.close() }
 

@@ -55,6 +55,7 @@ func (d *Dir) bind(incarnation string) (err error) {
 		}
 	}
 	d.votes.noted = d.note
+	d.note(0)
 	return errors.Join(d.votes.SetUint64(directoryKey, d.manifest.Identity()), d.votes.SetUint64(logKey, d.log.Identity()), d.votes.Set(incarnationKey, []byte(incarnation)))
 }
 

@@ -102,10 +102,7 @@ func identityOf(value []byte) uint64 {
 func (l *boltLog) Identity() uint64 { return l.manifest.Identity() }
 
 // Position is how much has been written, in a measure that only grows.
-func (l *boltLog) Position() uint64 {
-	_, position := l.manifest.Raised()
-	return position
-}
+func (l *boltLog) Position() uint64 { return l.manifest.Position() }
 
 // each reads all entries.
 func (l *boltLog) each(visit func(*raft.Log) error) error {

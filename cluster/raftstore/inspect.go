@@ -109,10 +109,28 @@ func inspectManifest(dir, incarnation string) (found []Finding) {
 		return nil
 	}
 	if err == nil {
-		err = errors.Join(m.Check(identity), checkVotes(m, v.records))
+		err = errors.Join(m.Check(identity), checkVotes(m, v.records), checkLogOf(dir, m, v.records))
 	}
 	if err != nil {
 		return []Finding{{persistence.ManifestFile, err.Error(), true}}
+	}
+	return nil
+}
+
+// checkLogOf compares the log's own manifest with the votes and the manifest of a directory, or of the node whose group it is.
+func checkLogOf(dir string, m *persistence.Manifest, found records) error {
+	for _, path := range []string{filepath.Join(dir, LogDir), filepath.Join(filepath.Dir(dir), LogDir)} {
+		has, err := persistence.ReadManifest(persistence.Dir(path))
+		if errors.Is(err, fs.ErrNotExist) || has == nil {
+			continue // the reader of the log reports what is missing in it
+		}
+		if has.Identity() != identityOf(found[string(logKey)].value) {
+			return fmt.Errorf("%s: the log is another directory's, by its identity", path)
+		}
+		if _, least := m.Raised(); has.Position() < least {
+			return fmt.Errorf("%s: the log is older than this says, or its end is missing", path)
+		}
+		return nil
 	}
 	return nil
 }

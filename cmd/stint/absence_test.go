@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"io"
 	"log/slog"
 	"os"
@@ -8,6 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hashicorp/raft"
+
+	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/persistence"
 	"github.com/stintdb/stint/server/config"
@@ -99,6 +103,51 @@ func TestStartInTheDirectoryOfANode(t *testing.T) {
 		}
 		if err := startIn(t, dir); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("with %s: %v", name, err)
+		}
+	}
+}
+
+// An inspection of a node's directory names a file that is missing, or that is another node's.
+func TestInspectNodeWithoutAFile(t *testing.T) {
+	made := func() (dir string) {
+		dir = t.TempDir()
+		disk, err := raftstore.Open(dir, raftstore.OwnLog, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = disk.Incarnation("a")
+		err = errors.Join(err, disk.Stable().SetUint64([]byte("CurrentTerm"), 2), disk.Logs().StoreLog(&raft.Log{Index: 1, Term: 2, Type: raft.LogNoop}), disk.SaveClock(raftstore.SavedClock{Cluster: 1}), disk.Close())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	dir, other := made(), made()
+	if code, stdout, _ := play(t, "inspect", dir); code != 0 {
+		t.Fatal(stdout)
+	}
+	for _, name := range []string{"node.json", "votes-1.bolt", "votes-2.bolt", "clock.json", "manifest.stint", "log/manifest.stint", "log/log-00000000000000000001.stint", "log"} {
+		path := filepath.Join(dir, name)
+		if err := os.Rename(path, path+".away"); err != nil {
+			t.Fatal(err)
+		}
+		if code, stdout, _ := play(t, "inspect", dir); code != exitFailed && name != "clock.json" && !strings.HasPrefix(name, "votes") {
+			t.Errorf("without %s: exit %d, %s", name, code, stdout)
+		}
+		if name != "log" {
+			data, err := os.ReadFile(filepath.Join(other, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if code, stdout, _ := play(t, "inspect", dir); code != exitFailed && !strings.HasPrefix(name, "votes") {
+				t.Errorf("with another %s: exit %d, %s", name, code, stdout)
+			}
+		}
+		if err := os.Rename(path+".away", path); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

@@ -26,6 +26,9 @@ func isNode(dir string) bool {
 // node describes the directory of a cluster's node, with those of its groups of keys. It reports false for any other directory.
 func (i *inspector) node(path string) (is bool, err error) {
 	if is, err := i.member(path, ""); !is || err != nil {
+		if has := raftstore.HoldsNode(path); err == nil && has != "" {
+			return true, i.damagedFile(raftstore.IdentityFile, "it is missing, although there is "+has)
+		}
 		return is, err
 	}
 	last, err := lastGroup(path)
@@ -39,15 +42,20 @@ func (i *inspector) node(path string) (is bool, err error) {
 			return true, err
 		}
 		if is, err = i.member(dir, name); err == nil && !is && cluster.HasGroup(path, number+1) {
-			err = i.damagedGroup(name, "it has no "+raftstore.IdentityFile)
+			err = i.damagedFile(name, "it has no "+raftstore.IdentityFile)
 		} else if wrong := raftstore.CheckGroup(path, number+1); err == nil && wrong != nil {
-			err = i.damagedGroup(name, wrong.Error())
+			err = i.damagedFile(name, wrong.Error())
 		}
 		if err != nil {
 			return true, err
 		}
 	}
-	return true, i.groupsLog(filepath.Join(path, raftstore.SharedLogDir))
+	shared := filepath.Join(path, raftstore.SharedLogDir)
+	_, own := os.Stat(filepath.Join(raftstore.GroupDir(path, last), raftstore.LogDir))
+	if _, err := os.Stat(shared); last > 0 && err != nil && own != nil {
+		return true, i.damagedFile(raftstore.SharedLogDir, "it is missing")
+	}
+	return true, i.groupsLog(shared)
 }
 
 // lastGroup is the largest number of a group of keys that has a directory, 0 without any.
@@ -64,8 +72,8 @@ func lastGroup(path string) (last int, err error) {
 	return last, err
 }
 
-// damagedGroup reports a group's directory that is not that of the node, or of the group.
-func (i *inspector) damagedGroup(name, text string) error {
+// damagedFile reports a file or a directory that is missing, or is not this node's.
+func (i *inspector) damagedFile(name, text string) error {
 	i.files++
 	i.damaged++
 	_, err := fmt.Fprintf(i.out, "%s: DAMAGED: %s\n", name, text)
@@ -92,7 +100,11 @@ func (i *inspector) member(path, name string) (is bool, err error) {
 			return true, err
 		}
 	}
-	return true, i.nodeLog(filepath.Join(path, raftstore.LogDir), filepath.Join(name, raftstore.LogDir))
+	log := filepath.Join(path, raftstore.LogDir)
+	if _, err := os.Stat(log); name == "" && err != nil {
+		return true, i.damagedFile(raftstore.LogDir, "it is missing")
+	}
+	return true, i.nodeLog(log, filepath.Join(name, raftstore.LogDir))
 }
 
 // nodeLog reads a node's part of the log.
@@ -137,7 +149,10 @@ func (l *inspectedLog) entry(of string, e persistence.LogEntry) error {
 
 // report describes the files of a log.
 func (l *inspectedLog) report(files int, err error, text func() string) error {
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, persistence.ErrNoLog) {
+	if errors.Is(err, persistence.ErrNoLog) {
+		return l.damagedFile(l.name, "it has no part of the log")
+	}
+	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}
 	l.files += files
@@ -147,6 +162,10 @@ func (l *inspectedLog) report(files int, err error, text func() string) error {
 	}
 	if damage, ok := errors.AsType[*persistence.DamageError](err); ok {
 		l.damaged++
+		if damage.IsOfDir() {
+			_, err = fmt.Fprintf(l.out, "%s: DAMAGED: %v\n", l.name, damage)
+			return err
+		}
 		_, err = fmt.Fprintf(l.out, "%s: DAMAGED at offset %d: %v\n", filepath.Join(l.name, damage.Name), damage.Offset, damage.Err)
 		return err
 	}
