@@ -2,20 +2,9 @@ package persistence
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"slices"
 )
-
-var (
-	errAbsent  = errors.New("is missing")
-	errForeign = errors.New("is another directory's: their identities differ")
-)
-
-// isMissing is the damage of a file that should be there, with the reason.
-func isMissing(name, reason string) *DamageError {
-	return absent(name, fmt.Errorf("%w: %s", errAbsent, reason))
-}
 
 // contents is the files of a directory as far as their names, their headers and the manifest say.
 type contents struct {
@@ -29,7 +18,7 @@ type contents struct {
 // contentsOf looks at a directory, which may be in use.
 func contentsOf(dir FS) (*contents, error) {
 	c := &contents{fs: dir, heads: map[string]headerFields{}}
-	var err error // the manifest first: files that are written meanwhile are more than it claims
+	var err error // the manifest first, because a server may add files until they are listed
 	if c.manifest, err = readManifest(dir); err != nil {
 		damage, is := errors.AsType[*DamageError](err)
 		if !is || errors.Is(err, ErrNewer) {
@@ -92,7 +81,7 @@ func (c *contents) readHead(name string) error {
 	return err
 }
 
-// damage returns what is missing, or belongs to another directory.
+// damage lists the files that are missing, or belong to another directory.
 func (c *contents) damage() (all []*DamageError, err error) {
 	switch owner := c.withIdentity(); {
 	case c.manifest != nil:
@@ -202,7 +191,7 @@ func (c *contents) missingJournal() (*DamageError, error) {
 	return nil, nil
 }
 
-// chain is the journals, with what the manifest claims of the last one.
+// chain is the journals, with the claims of the manifest about the last one.
 func (c *contents) chain() journalChain {
 	chain := journalChain{fs: c.fs, numbers: c.journals}
 	if c.manifest != nil {

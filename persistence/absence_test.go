@@ -15,15 +15,15 @@ import (
 	"github.com/stintdb/stint/engine/store"
 )
 
-// moment is a directory and what was acknowledged by then.
+// moment is a directory with the state that was acknowledged by then.
 type moment struct {
 	what  string
 	files map[string][]byte
 	state string
 }
 
-// moments are those of a directory whose server is killed, saves, and is stopped, with keys of a name in two databases. In the mode snapshot only what was saved
-// counts.
+// moments are those of a directory whose server is killed, saves, and is stopped, with keys of a name in two databases. In the mode snapshot only saved changes
+// count.
 func moments(t *testing.T, mode Mode, named string) (all []moment) {
 	t.Helper()
 	d, keys := diskOf(nil), 0
@@ -113,7 +113,7 @@ func carryOut(now map[string][]byte, all ...change) map[string][]byte {
 	return next
 }
 
-// isWhole reports whether files are all those of some moment, which cannot be told from a directory that was never changed later.
+// isWhole reports whether files are all those of some moment: nothing distinguishes them from a directory that was never changed later.
 func isWhole(files map[string][]byte, of ...[]moment) bool {
 	return len(files) == 0 || slices.ContainsFunc(slices.Concat(of...), func(m moment) bool { return maps.EqualFunc(m.files, files, bytes.Equal) })
 }
@@ -189,7 +189,7 @@ func checkAbsence(t *testing.T, what string, files map[string][]byte, state stri
 	return true
 }
 
-// The files of an earlier version have no identity. A directory of them starts, has one from then on, and starts with files that the earlier version wrote meanwhile.
+// The files of an earlier version have no identity. A directory of them starts, has one from then on, and starts after the earlier version has added files to it.
 func TestAbsenceInEarlierVersions(t *testing.T) {
 	d := diskOf(nil)
 	start := func() (Recovered, *Manager, *store.Store) {

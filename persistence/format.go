@@ -22,7 +22,7 @@ import (
 //	              of a snapshot: about how many keys are in it
 //	32      8     of a journal: bytes of the journal before that are durable once this header is
 //	40      8     of a journal: number of the journal before, if the two fields above are not both 0
-//	48      8     identity of the directory, as its manifest has it; 0 in a backup, and of versions before 0.3.0
+//	48      8     identity of the directory, which its manifest has too; 0 in a backup, and of versions before 0.3.0
 //	56      8     of a journal: number of the newest complete snapshot when this one was begun, and 1; 0 if there was none
 //	24      8     of a part of a log: bytes of the file
 //	32      8     of a part of a log: up to where the part before holds the log, 0 if there was none
@@ -79,7 +79,7 @@ type headerFields struct {
 	fields [5]int64
 }
 
-// identity is the directory of which a file says that it belongs to it, 0 if it does not say.
+// identity is that of the directory in which the file was written, 0 without one.
 func (h headerFields) identity() uint64 { return uint64(h.fields[3]) }
 
 // snapshot is the snapshot that a journal needs, and 1; 0 for none.
@@ -133,6 +133,8 @@ var (
 	errCutShort = errors.New("ends in the middle of a block")
 	errShorter  = errors.New("ends before what had been synced to disk: it was cut off, or is an older copy")
 	errRenamed  = errors.New("has the number of another file in it: it was renamed, or damaged")
+	errAbsent   = errors.New("is missing")
+	errForeign  = errors.New("is another directory's: their identities differ")
 	errLeftOut  = errors.New("follows a journal whose end a crash has torn")
 )
 
@@ -145,6 +147,11 @@ type DamageError struct {
 
 // absent is the damage of a file that is not there as a whole.
 func absent(name string, err error) *DamageError { return &DamageError{name, -1, err} }
+
+// isMissing is the damage of a file that should be there, with the reason.
+func isMissing(name, reason string) *DamageError {
+	return absent(name, fmt.Errorf("%w: %s", errAbsent, reason))
+}
 
 // IsOfDir reports whether it is the directory that is damaged: the file is missing, or is another directory's.
 func (e *DamageError) IsOfDir() bool { return e.Offset < 0 }

@@ -3,6 +3,7 @@ package persistence
 import (
 	"errors"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/stintdb/stint/engine/keyspace"
@@ -64,6 +65,19 @@ func Files(dir FS) (files, others []string, err error) {
 		}
 	}
 	return files, others, nil
+}
+
+// HoldsState reports whether a directory has a file of a server that stands alone, and names one.
+func HoldsState(dir FS) (name string, err error) {
+	files, others, err := Files(dir)
+	if all := append(files, others...); err != nil || len(all) > 0 {
+		return strings.Join(all[:min(1, len(all))], ""), err
+	}
+	names, err := dir.List()
+	if slices.ContainsFunc(names, IsManifest) {
+		return manifestName, err
+	}
+	return "", err
 }
 
 // inspection is a handler that counts records and passes them on.

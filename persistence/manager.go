@@ -126,6 +126,36 @@ func NewManager(o Options, found Recovered) (*Manager, error) {
 	return m, nil
 }
 
+// openManifest opens the manifest of a directory that has been read, or begins one. Where a full disk has no room for one, the files that follow have no
+// identity until the next start.
+func (r Recovered) openManifest(dir FS) (*Manifest, error) {
+	c := claims{first: r.next, snapshot: r.newest}
+	if r.last.ended > 0 {
+		c.last, c.bytes = r.last.before+1, uint64(r.last.ended)
+	}
+	if r.manifest == nil {
+		m := newManifest(c)
+		if err := m.create(dir); isFull(err) {
+			return &Manifest{}, nil
+		} else if err != nil {
+			return nil, err
+		}
+		return m, nil
+	}
+	m := r.manifest
+	if !r.isMixed {
+		c.first = m.claims.first
+	}
+	var err error
+	if m.file, err = dir.Edit(manifestName); err != nil {
+		return nil, err
+	}
+	if err := m.update(func(kept *claims) { *kept = c }); err != nil && !isFull(err) {
+		return nil, errors.Join(fmt.Errorf("%s: %w", manifestName, err), m.file.Close())
+	}
+	return m, nil
+}
+
 // isFull reports whether a disk is full, which is temporary.
 func isFull(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
 

@@ -7,15 +7,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"slices"
-	"strings"
 	"sync"
 )
 
 // ManifestFile is the name of the manifest of a directory.
 const ManifestFile = manifestName
 
-// manifestName is the file of a directory that says which directory it is, and what it holds at least. It has two copies of one header, at the offsets
+// manifestName is the file with the identity of a directory, and with claims about its other files. It has two copies of one header, at the offsets
 // 0 and manifestSlot, of which the one with the larger number counts, so a crash during a write leaves the other:
 //
 //	0    8   "STINTMAN"
@@ -33,7 +31,7 @@ const (
 	manifestSlot  = 4096
 )
 
-// claims is what a directory holds at least.
+// claims are the files that a directory holds at least.
 type claims struct {
 	first    uint64 // files with a lower number were there before the identity
 	snapshot uint64 // number of the newest complete snapshot, and 1; 0 for none
@@ -41,7 +39,7 @@ type claims struct {
 	bytes    uint64 // of it that are durable
 }
 
-// Manifest is the open manifest of a directory. Its methods may be called from any goroutine.
+// Manifest is the manifest of a directory. Its methods may be called from any goroutine.
 type Manifest struct {
 	file     File
 	identity uint64
@@ -54,26 +52,13 @@ type Manifest struct {
 // IsManifest reports whether a name is that of a manifest.
 func IsManifest(name string) bool { return name == manifestName }
 
-// HoldsState reports whether a directory has a file of a server that stands alone, and names one.
-func HoldsState(dir FS) (name string, err error) {
-	files, others, err := Files(dir)
-	if all := append(files, others...); err != nil || len(all) > 0 {
-		return strings.Join(all[:min(1, len(all))], ""), err
-	}
-	names, err := dir.List()
-	if slices.ContainsFunc(names, IsManifest) {
-		return manifestName, err
-	}
-	return "", err
-}
-
 // Adopt begins the manifest of a directory in which there is only a snapshot, with the identity that the snapshot has elsewhere, or none.
 func Adopt(dir FS, snapshot uint64) error {
 	m := newManifest(claims{first: snapshot + 1, snapshot: snapshot + 1})
 	return errors.Join(m.create(dir), m.close())
 }
 
-// DescribeManifest says what the manifest of a directory claims.
+// DescribeManifest is a line with the claims of a directory's manifest.
 func DescribeManifest(dir FS) (string, error) {
 	m, err := readManifest(dir)
 	if err != nil {
@@ -129,7 +114,7 @@ func newManifest(c claims) *Manifest {
 	return &Manifest{identity: binary.LittleEndian.Uint64(random[:]) | 1, claims: c}
 }
 
-// create writes a manifest anew, durably.
+// create writes the file of a manifest, durably.
 func (m *Manifest) create(dir FS) error {
 	file, err := dir.Create(manifestName + tempSuffix)
 	if err != nil {
@@ -255,35 +240,5 @@ func (m *Manifest) Position() uint64 {
 	return m.claims.last<<32 | m.claims.bytes // a journal is not that large, nor a part of a log
 }
 
-// Close ends the use of a manifest; what it notes is durable.
+// Close ends the use of a manifest; its claims are durable.
 func (m *Manifest) Close() error { return m.close() }
-
-// openManifest opens the manifest of a directory that has been read, or begins one. Where a full disk has no room for one, the files that follow have no
-// identity until the next start.
-func (r Recovered) openManifest(dir FS) (*Manifest, error) {
-	c := claims{first: r.next, snapshot: r.newest}
-	if r.last.ended > 0 {
-		c.last, c.bytes = r.last.before+1, uint64(r.last.ended)
-	}
-	if r.manifest == nil {
-		m := newManifest(c)
-		if err := m.create(dir); isFull(err) {
-			return &Manifest{}, nil
-		} else if err != nil {
-			return nil, err
-		}
-		return m, nil
-	}
-	m := r.manifest
-	if !r.isMixed {
-		c.first = m.claims.first
-	}
-	var err error
-	if m.file, err = dir.Edit(manifestName); err != nil {
-		return nil, err
-	}
-	if err := m.update(func(kept *claims) { *kept = c }); err != nil && !isFull(err) {
-		return nil, errors.Join(fmt.Errorf("%s: %w", manifestName, err), m.file.Close())
-	}
-	return m, nil
-}

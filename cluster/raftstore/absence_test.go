@@ -18,7 +18,7 @@ import (
 	"github.com/stintdb/stint/internal/testsize"
 )
 
-// moment is a node's directory, with those of two groups, and what the node had promised by then.
+// moment is a node's directory, with those of two groups, and the node's promises until then.
 type moment struct {
 	what  string
 	files map[string]fileOf // by their paths within it
@@ -89,7 +89,7 @@ func startAll(dir string, kind LogKind, isNew bool) (all []*Dir, err error) {
 	return all, nil
 }
 
-// promised is what a node must not forget: its votes, and the entries of its logs, or a snapshot of those before.
+// promised is a text of all that a node must not forget: its votes, and the entries of its logs, or a snapshot of those before.
 func promised(all []*Dir) (string, error) {
 	var text strings.Builder
 	for i, d := range all {
@@ -204,8 +204,8 @@ func carryOut(now map[string]fileOf, all ...change) map[string]fileOf {
 	return next
 }
 
-// Whichever file, or two files, of a node's directory and its groups' are missing, older than the others, or those of another directory: a start names what is
-// wrong, and the remedy, or the node has all that it has promised.
+// Whichever file, or two files, of a node's directory and its groups' are missing, older than the others, or those of another directory: a start names the
+// fault and the remedy, or the node has all that it has promised.
 func TestAbsence(t *testing.T) {
 	for _, kind := range logKinds {
 		t.Run(string(kind), func(t *testing.T) {
@@ -246,7 +246,7 @@ func isLogOfLate(first, second change) bool {
 	return first.how == "aged" && second.how == "aged" && filepath.Dir(first.name) == filepath.Dir(second.name) && filepath.Base(filepath.Dir(first.name)) == LogDir
 }
 
-// checkAbsence reports whether a start refuses files. If it does not, it must have what was promised.
+// checkAbsence reports whether a start refuses files. If it does not, it must have all promises.
 func checkAbsence(t *testing.T, what string, kind LogKind, files map[string]fileOf, facts string) (refused bool) {
 	t.Helper()
 	dir := writeFiles(t, files)

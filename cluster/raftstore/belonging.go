@@ -9,9 +9,9 @@ import (
 	"github.com/stintdb/stint/persistence"
 )
 
-// The files of a directory belong together by the votes, which say whose they are: the incarnation that [IdentityFile] names, and the identities of the
-// directory's manifest and of the log's. Snapshots and the clock repeat the incarnation. The manifest says how far the votes and the log had come, so that older copies are
-// noticed, and the log has a manifest of its own.
+// The files of a directory belong together by the votes, which have the incarnation that [IdentityFile] names, and the identities of the
+// directory's manifest and of the log's. Snapshots and the clock repeat the incarnation. The manifest has how far the votes and the log had come, so that older copies are
+// noticed, and the log's directory has a manifest too.
 
 // logKey is the key, beside the votes, of the identity of the log.
 var logKey = []byte("stint/log")

@@ -113,7 +113,7 @@ func removeOldVotes(dir string) error {
 }
 
 // loadVotes opens the votes in a node's directory, or begins them if the node is new. Damage is that of a file which it made anew from the other.
-// Check refuses what the files have, before they are changed.
+// Check may refuse the values, before a file is changed.
 func loadVotes(dir, incarnation string, check func(records) error) (v *votes, damage error, err error) {
 	found, err := readVotes(dir, incarnation)
 	if err == nil {
