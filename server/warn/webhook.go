@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,10 +25,15 @@ const (
 	firstPause = time.Second     // after a failure; each further one doubles it
 	longPause  = time.Minute
 	askAgain   = time.Second // whether this node leads
-	logAgain   = time.Minute // the lost ones
+	logAgain   = time.Minute // the lost ones, and failures in a row
+
+	// After severalFailures in a row the endpoint itself is taken to fail: warnings that failed before are tried less often, whichever
+	// they are, and new ones with newPause between them, which is short enough for all to have a try before they are too old.
+	severalFailures = 3
+	newPause        = KeptFor / 2 / MaxQueued
 )
 
-// webhook posts warnings one after the other. In a cluster each node has the warnings of the last minutes, and the leader posts them; a new leader posts them again,
+// webhook posts warnings, one at a time. In a cluster each node has the warnings of the last minutes, and the leader posts them; a new leader posts them again,
 // because the one before may not have.
 type webhook struct {
 	url    string
@@ -37,18 +43,16 @@ type webhook struct {
 
 	posted, failed, lost atomic.Int64
 
-	mu     sync.Mutex
-	queue  []queued
-	bytes  int
-	leads  bool      // this node posts them
-	logged time.Time // when a loss was logged last
-}
+	mu    sync.Mutex
+	queue queue
+	leads bool // this node posts them
 
-// queued is a warning that waits.
-type queued struct {
-	id   string
-	at   int64 // nanoseconds since the Unix epoch
-	text []byte
+	failures   int       // in a row, of any warnings
+	newFrom    time.Time // when the next new warning may be tried, after several failures
+	againFrom  time.Time // and the next that failed before
+	lastPosted time.Time
+	lossLogged time.Time // when a loss was logged last
+	failLogged time.Time
 }
 
 func newWebhook(url string, log *slog.Logger) *webhook {
@@ -61,17 +65,20 @@ func newWebhook(url string, log *slog.Logger) *webhook {
 func (h *webhook) length() int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return int64(len(h.queue))
+	return int64(h.queue.length())
 }
 
-// add queues a warning. The oldest ones make room for it.
+// add queues a warning, unless it is too old, as those are that a node reads in its log when it starts. Others make room for it: the oldest that has been tried, or else the oldest.
 func (h *webhook) add(id string, at int64, text []byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.queue = append(h.queue, queued{id, at, text})
-	h.bytes += len(text)
-	for len(h.queue) > MaxQueued || h.bytes > MaxQueuedBytes && len(h.queue) > 1 {
-		h.drop("more wait than are kept")
+	one := &queued{id: id, at: at, came: time.Now(), text: text}
+	if one.isOld(one.came) {
+		return
+	}
+	h.queue.add(one)
+	for h.queue.isTooLong() {
+		h.drop(h.queue.toMakeRoom(), "more wait than are kept")
 	}
 	select {
 	case h.wake <- struct{}{}:
@@ -79,51 +86,107 @@ func (h *webhook) add(id string, at int64, text []byte) {
 	}
 }
 
-// drop gives the oldest warning up. A node that does not lead only forgets it.
-func (h *webhook) drop(why string) {
+// drop gives a warning up. A node that does not lead only forgets it.
+func (h *webhook) drop(one *queued, why string) {
+	h.queue.remove(one)
 	if !h.leads {
-		h.remove()
 		return
 	}
 	h.lost.Add(1)
-	if now := time.Now(); now.Sub(h.logged) >= logAgain {
-		h.logged = now
-		h.log.Error("a warning is not posted to --warn-webhook", "why", why, "id", h.queue[0].id, "lost", h.lost.Load())
+	if now := time.Now(); now.Sub(h.lossLogged) >= logAgain {
+		h.lossLogged = now
+		h.log.Error("a warning is not posted to --warn-webhook", "why", why, "id", one.id, "lost", h.lost.Load())
 	}
-	h.remove()
 }
 
-func (h *webhook) remove() {
-	h.bytes -= len(h.queue[0].text)
-	h.queue[0] = queued{}
-	h.queue = h.queue[1:]
-}
-
-// first is the oldest warning that is not too old.
-func (h *webhook) first(leads bool) (one queued, found bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.leads = leads
-	for len(h.queue) > 0 {
-		if time.Now().UnixNano()-h.queue[0].at < int64(KeptFor) {
-			return h.queue[0], true
+// dropOld gives the warnings up that are too old. One that had no try yet is kept if another was posted since it came: then the
+// endpoint works, and its turn comes.
+func (h *webhook) dropOld(now time.Time) {
+	for _, list := range [][]*queued{h.queue.tried, h.queue.untried} {
+		fresh := slices.IndexFunc(list, func(one *queued) bool { return !one.isOld(now) }) // those after it came later
+		if fresh < 0 {
+			fresh = len(list)
 		}
-		h.drop("it was tried for " + KeptFor.String())
+		for _, one := range slices.Clone(list[:fresh]) {
+			if !h.leads || one.tries > 0 || !h.lastPosted.After(one.came) {
+				h.drop(one, "it was tried for "+KeptFor.String())
+			}
+		}
 	}
-	return one, false
 }
 
-// done removes a warning, unless it had to make room by then. given says that the webhook did not take it.
-func (h *webhook) done(one queued, why string) {
+// next returns the warning to be tried now; or nil, and how long none is to be tried unless one is added. It is 0 if there are none.
+func (h *webhook) next(leads bool) (one *queued, wait time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	switch {
-	case len(h.queue) == 0 || h.queue[0].id != one.id || h.queue[0].at != one.at:
-	case why != "":
-		h.drop(why)
-	default:
-		h.remove()
+	now := time.Now()
+	h.leads = leads
+	h.dropOld(now)
+	if h.queue.length() == 0 {
+		return nil, 0
 	}
+	if !leads {
+		return nil, askAgain
+	}
+	due := now.Add(longPause)
+	if len(h.queue.untried) > 0 {
+		one, due = h.queue.untried[0], h.newFrom
+	}
+	if again := h.queue.firstDue(); again != nil && (one == nil || due.After(now)) {
+		if at := later(again.next, h.againFrom); at.Before(due) {
+			one, due = again, at
+		}
+	}
+	if wait = due.Sub(now); wait > 0 {
+		return nil, wait
+	}
+	return one, 0
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// done notes what became of an attempt.
+func (h *webhook) done(one *queued, isFinal bool, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := time.Now()
+	if err == nil || isFinal { // the endpoint works
+		h.failures, h.newFrom, h.againFrom = 0, time.Time{}, time.Time{}
+	}
+	switch {
+	case err == nil:
+		h.posted.Add(1)
+		h.lastPosted = now
+		h.queue.remove(one)
+		return
+	case isFinal:
+		h.failed.Add(1)
+		if h.queue.has(one) { // it may have had to make room
+			h.drop(one, err.Error())
+		}
+		return
+	}
+	h.failed.Add(1)
+	one.next = now.Add(pauseAfter(one.tries))
+	h.queue.again(one)
+	h.failures++
+	if several := h.failures - severalFailures; several >= 0 {
+		h.newFrom, h.againFrom = now.Add(newPause), now.Add(pauseAfter(several))
+	}
+	if h.failures <= severalFailures || now.Sub(h.failLogged) >= logAgain {
+		h.failLogged = now
+		h.log.Warn("--warn-webhook failed, and is tried again", "error", err, "id", one.id, "failures_in_a_row", h.failures)
+	}
+}
+
+// pauseAfter is the pause after a failure that had this many before it.
+func pauseAfter(failures int) time.Duration {
+	return min(firstPause<<min(failures, 10), longPause)
 }
 
 // Run posts warnings to the webhook until ctx is done, while leads says that this process is to.
@@ -132,36 +195,19 @@ func (w *Warnings) Run(ctx context.Context, leads func() bool) {
 	if h == nil {
 		return
 	}
-	pause := firstPause
 	for ctx.Err() == nil {
 		isLeader := leads()
-		one, found := h.first(isLeader)
+		one, wait := h.next(isLeader)
 		switch {
-		case !found:
-			select {
-			case <-h.wake:
-			case <-ctx.Done():
+		case one != nil:
+			isFinal, err := h.post(ctx, one)
+			if ctx.Err() == nil || err == nil {
+				h.done(one, isFinal, err)
 			}
-			continue
-		case !isLeader:
-			sleep(ctx, askAgain)
-			continue
-		}
-		isFinal, err := h.post(ctx, &one)
-		switch {
-		case err == nil:
-			h.posted.Add(1)
-			h.done(one, "")
-			pause = firstPause
-		case ctx.Err() != nil:
-		case isFinal:
-			h.failed.Add(1)
-			h.done(one, err.Error())
+		case !isLeader && wait > 0:
+			sleep(ctx, wait, nil)
 		default:
-			h.failed.Add(1)
-			h.log.Warn("--warn-webhook failed, and is tried again", "error", err, "after", pause)
-			sleep(ctx, pause)
-			pause = min(2*pause, longPause)
+			sleep(ctx, wait, h.wake)
 		}
 	}
 }
@@ -191,9 +237,15 @@ func (h *webhook) post(ctx context.Context, one *queued) (isFinal bool, err erro
 	}
 }
 
-func sleep(ctx context.Context, d time.Duration) {
+// sleep waits for a time, or without an end if that is 0, or until it is woken.
+func sleep(ctx context.Context, d time.Duration, wake <-chan struct{}) {
+	var over <-chan time.Time
+	if d > 0 {
+		over = time.After(d)
+	}
 	select {
-	case <-time.After(d):
+	case <-over:
+	case <-wake:
 	case <-ctx.Done():
 	}
 }

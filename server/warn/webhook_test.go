@@ -98,7 +98,7 @@ func TestWebhookPosts(t *testing.T) {
 	})
 }
 
-// A webhook that fails, hangs or answers 500 is tried again, later each time, in order, and with the same message.
+// A webhook that fails, hangs or answers 500 is tried again, later each time, and with the same message.
 func TestWebhookIsTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, v := start(t, leading(true), func(attempt int, r *http.Request) (int, error) {
@@ -118,17 +118,133 @@ func TestWebhookIsTriedAgain(t *testing.T) {
 			return http.StatusOK, nil
 		})
 		w.Note(warning("a"))
-		w.Note(warning("b"))
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if got := v.got(); !slices.Equal(got, []string{"a", "a", "a", "a", "a", "a", "b"}) || w.Counts() != (Counts{Given: 2, Posted: 2, Failed: 5, HasWebhook: true}) {
+		if got := v.got(); !slices.Equal(got, []string{"a", "a", "a", "a", "a", "a"}) || w.Counts() != (Counts{Given: 1, Posted: 1, Failed: 5, HasWebhook: true}) {
 			t.Errorf("%q, %+v", got, w.Counts())
 		}
-		want := []time.Duration{0, 1, 8, 12, 20, 36, 36} // the second one hangs until the timeout of 5 s
-		for i := range want {
-			if v.at[i] != want[i]*time.Second {
-				t.Errorf("attempt %d was after %v, want %d s", i, v.at[i], want[i])
+		v.wantTimes(t, "a", 0, 1, 8, 12, 20, 36) // the second one hangs until the timeout of 5 s
+	})
+}
+
+// wantTimes compares the times, in seconds, at which a key was posted.
+func (v *receiver) wantTimes(t *testing.T, key string, want ...float64) {
+	t.Helper()
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	var got []float64
+	for i, k := range v.keys {
+		if k == key {
+			got = append(got, v.at[i].Seconds())
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%s was posted after %v s, want %v", key, got, want)
+	}
+}
+
+// poisoned answers 500, or hangs, for keys that begin with these words, and 200 for others.
+func poisoned(_ int, r *http.Request) (int, error) {
+	body, _ := r.GetBody()
+	text, _ := io.ReadAll(body)
+	switch {
+	case strings.Contains(string(text), `"key":"poison`):
+		return http.StatusInternalServerError, nil
+	case strings.Contains(string(text), `"key":"hang`):
+		<-r.Context().Done()
+		return 0, r.Context().Err()
+	}
+	return http.StatusOK, nil
+}
+
+// A warning that the endpoint does not take holds up no other, and only itself is lost.
+func TestWebhookPassesAWarningThatFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, v := start(t, leading(true), poisoned)
+		at := func(seconds int, key string) {
+			time.Sleep(time.Duration(seconds)*time.Second - time.Since(v.from))
+			w.Note(warning(key))
+			synctest.Wait()
+		}
+		at(0, "poison")
+		at(1, "good1")
+		at(8, "poison2")
+		at(20, "good20")
+		at(400, "good400")
+		v.wantTimes(t, "good1", 1)
+		v.wantTimes(t, "poison2", 8, 9, 11, 20, 28, 44, 76, 139, 243, 363) // since only the two fail, one after the other
+		v.wantTimes(t, "good20", 20)
+		v.wantTimes(t, "good400", 400)
+		time.Sleep(2 * KeptFor)
+		synctest.Wait()
+		if c := w.Counts(); c.Posted != 3 || c.Lost != 2 || c.Queued != 0 {
+			t.Errorf("%+v", c)
+		}
+	})
+}
+
+// However many warnings fail or hang, each new one has its try soon, and none is lost without one.
+func TestWebhookTriesEveryWarning(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, v := start(t, leading(true), poisoned)
+		for i := range MaxQueued - 1 {
+			w.Note(warning(fmt.Sprint("poison", i)))
+		}
+		w.Note(warning("good"))
+		time.Sleep(KeptFor - time.Second)
+		synctest.Wait()
+		if c := w.Counts(); c.Posted != 1 || c.Lost != 0 {
+			t.Errorf("%+v", c)
+		}
+		time.Sleep(2 * time.Second)
+		w.Note(warning("good again"))
+		time.Sleep(time.Second)
+		if c := w.Counts(); c.Posted != 2 || c.Lost != MaxQueued-1 || c.Queued != 0 {
+			t.Errorf("%+v", c)
+		}
+		for i := range 200 {
+			w.Note(warning(fmt.Sprint("hang", i)))
+			if i%20 == 0 {
+				w.Note(warning(fmt.Sprint("good", i)))
 			}
+		}
+		time.Sleep(4 * KeptFor)
+		synctest.Wait()
+		if c := w.Counts(); c.Posted != 12 || c.Queued != 0 {
+			t.Errorf("%+v", c)
+		}
+		got := v.got()
+		for i := range 200 {
+			if !slices.Contains(got, fmt.Sprint("hang", i)) {
+				t.Errorf("hang%d is lost without a try", i)
+			}
+		}
+	})
+}
+
+// An endpoint that fails for all is tried less and less: each warning once, and then one each minute.
+func TestWebhookSparesAnEndpointThatIsDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var isUp atomic.Bool
+		w, v := start(t, leading(true), func(int, *http.Request) (int, error) {
+			if isUp.Load() {
+				return http.StatusOK, nil
+			}
+			return 0, errors.New("connection refused")
+		})
+		for i := range 100 {
+			w.Note(warning(fmt.Sprint(i)))
+		}
+		time.Sleep(KeptFor - time.Minute)
+		synctest.Wait()
+		if n := len(v.got()); n < 105 || n > 120 {
+			t.Errorf("%d attempts", n)
+		}
+		isUp.Store(true)
+		time.Sleep(longPause)
+		synctest.Wait()
+		if c := w.Counts(); c.Posted != 100 || c.Lost != 0 {
+			t.Errorf("%+v", c)
 		}
 	})
 }
@@ -178,7 +294,7 @@ func TestWebhookQueueIsBoundedInBytes(t *testing.T) {
 		queued := func() int {
 			w.webhook.mu.Lock()
 			defer w.webhook.mu.Unlock()
-			return w.webhook.bytes
+			return w.webhook.queue.bytes
 		}
 		if c := w.Counts(); c.Queued != 7 || c.Lost != 2 || queued() > MaxQueuedBytes {
 			t.Errorf("%+v, %d bytes", c, queued())
