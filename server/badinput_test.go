@@ -14,25 +14,35 @@ import (
 	"github.com/stintdb/stint/server/resp"
 )
 
+const tooLongArgument = "-ERR argument: at most 65536 bytes (--max-bulk-size), got 65537: nothing was executed\r\n"
+
 // conversations are bytes that arrive and bytes that are answered; closed says that the server then hangs up.
 var conversations = []struct {
 	name, in, out string
 	closed        bool
 }{
 	{"count that is no number", "*abc\r\n", "-ERR Protocol error: invalid multibulk length\r\n", true},
-	{"huge count", "*2147483647\r\n", "-ERR Protocol error: invalid multibulk length\r\n", true},
+	{"huge count", "*2147483647\r\n", "-ERR Protocol error: invalid multibulk length: at most 65536 arguments (--max-args), got 2147483647, which are too many to skip\r\n", true},
 	{"negative count", "*-1\r\nPING\r\n", "+PONG\r\n", false},
 	{"empty commands", "*0\r\n\r\n\r\nPING\r\n", "+PONG\r\n", false},
 	{"negative length", "*1\r\n$-1\r\n", "-ERR Protocol error: invalid bulk length\r\n", true},
-	{"huge length", "*1\r\n$999999999999\r\n", "-ERR Protocol error: invalid bulk length\r\n", true},
+	{"huge length", "*1\r\n$999999999999\r\n", "-ERR Protocol error: invalid bulk length: at most 65536 bytes (--max-bulk-size), got 999999999999, which are too many to skip\r\n", true},
 	{"length that is no number", "*1\r\n$x\r\n", "-ERR Protocol error: invalid bulk length\r\n", true},
-	{"length just beyond the limit", "*2\r\n$4\r\nECHO\r\n$65537\r\n", "-ERR Protocol error: invalid bulk length\r\n", true},
+	{"length just beyond the limit", string(frame("ECHO", strings.Repeat("x", 65_537))) + "PING\r\n", tooLongArgument + "+PONG\r\n", false},
+	{"length beyond the limit first", "*3\r\n$65537\r\n" + strings.Repeat("FLUSHALL\n", 7282)[:65_537] + "\r\n$0\r\n\r\n$1\r\na\r\nPING\r\n", tooLongArgument + "+PONG\r\n", false},
+	{"length beyond the limit in a pipeline", "ECHO a\r\n" + string(frame("SET", "s", strings.Repeat("x", 65_537))) + "GET s\r\nTB.ACQUIRE t 1 1/s\r\n",
+		"$1\r\na\r\n" + tooLongArgument + "$-1\r\n*5\r\n:1\r\n:1\r\n:0\r\n:0\r\n:1000\r\n", false},
+	{"length beyond the limit in a transaction", "MULTI\r\nSET s 1\r\n" + string(frame("SET", "s", strings.Repeat("x", 65_537))) + "SET s 2\r\nEXEC\r\nGET s\r\n",
+		"+OK\r\n+QUEUED\r\n" + tooLongArgument + "+QUEUED\r\n-EXECABORT Transaction discarded because of previous errors.\r\n$-1\r\n", false},
+	{"length beyond the limit without replies", "CLIENT REPLY OFF\r\n" + string(frame("ECHO", strings.Repeat("x", 65_537))) + "CLIENT REPLY ON\r\n", "+OK\r\n", false},
+	{"length beyond the limit, without its line end", "*1\r\n$65537\r\n" + strings.Repeat("x", 65_540), "-ERR Protocol error: expected CRLF after bulk\r\n", true},
 	{"array where a name belongs", "*1\r\n*1\r\n$4\r\nPING\r\n", "-ERR Protocol error: expected '$', got '*'\r\n", true},
 	{"array where an argument belongs", "*2\r\n$4\r\nECHO\r\n*1\r\n$1\r\na\r\n", "-ERR Protocol error: expected '$', got '*'\r\n", true},
 	{"length too short", "*2\r\n$4\r\nECHO\r\n$1\r\nab\r\n", "-ERR Protocol error: expected CRLF after bulk\r\n", true},
 	{"unbalanced quotes", "ECHO \"a\r\n", "-ERR Protocol error: unbalanced quotes in request\r\n", true},
 	{"quotes in the middle", "ECHO \"a\"b\r\n", "-ERR Protocol error: unbalanced quotes in request\r\n", true},
-	{"line too long", strings.Repeat("x", 70_000), "-ERR Protocol error: too big inline request\r\n", true},
+	{"line too long", strings.Repeat("x", 70_000) + "\r\nPING\r\n", "-ERR line of text: at most 65536 bytes (--max-bulk-size): nothing was executed\r\n+PONG\r\n", false},
+	{"HTTP after a line too long", "POST /" + strings.Repeat("x", 70_000) + " HTTP/1.1\r\nHost: a\r\nFLUSHALL\r\n", "-ERR line of text: at most 65536 bytes (--max-bulk-size): nothing was executed\r\n", true},
 	{"good ones first", "PING\r\n*1\r\n$4\r\nPING\r\n*x\r\n", "+PONG\r\n+PONG\r\n-ERR Protocol error: invalid multibulk length\r\n", true},
 	{"none after", "*x\r\nPING\r\n", "-ERR Protocol error: invalid multibulk length\r\n", true},
 	{"limiters first", "TB.ACQUIRE k 1 1/s\r\nTB.ACQUIRE k 1 1/s\r\n*x\r\n",
@@ -51,8 +61,8 @@ var conversations = []struct {
 	{"truncated after good ones", "PING\r\n*2\r\n$4\r\nECHO\r\n$5\r\nhel", "+PONG\r\n", false},
 	{"quit in the middle", "PING\r\nQUIT\r\nPING\r\n", "+PONG\r\n+OK\r\n", true},
 	{"longest argument", string(frame("ECHO", strings.Repeat("x", 65_536))), "$65536\r\n" + strings.Repeat("x", 65_536) + "\r\n", false},
-	{"too many arguments", "*1025\r\n", "-ERR Protocol error: invalid multibulk length\r\n", true},
-	{"most arguments", string(frame(append([]string{"EXISTS"}, make([]string, 1023)...)...)), ":0\r\n", false},
+	{"too many arguments", string(frame(make([]string, 65_537)...)) + "PING\r\n", "-ERR arguments: at most 65536 (--max-args), got 65537: nothing was executed\r\n+PONG\r\n", false},
+	{"most arguments", string(frame(append([]string{"ECHO"}, make([]string, 65_535)...)...)), "-ERR wrong number of arguments for 'echo' command\r\n", false},
 }
 
 func TestBadFrames(t *testing.T) {
@@ -225,31 +235,41 @@ func TestKeyTooLong(t *testing.T) {
 	}
 }
 
-// More input than the query buffer holds closes the connection, in whatever way it is never finished.
-func TestQueryBufferOverflow(t *testing.T) {
-	h := serve(t)
+// An unfinished command beyond the query buffer is refused, is not kept, and leaves the connection open.
+func TestUnfinishedBeyondQueryBuffer(t *testing.T) {
+	const refused = "-ERR unfinished command: at most 4194304 bytes (--query-buffer-size): nothing was executed\r\n"
 	bulk := frame(strings.Repeat("x", 60_000))[4:] // without its count
-	for name, in := range map[string][]byte{
-		"a command that never ends": append([]byte("*1000\r\n"), bytes.Repeat(bulk, 20)...),
-		"behind a BLOCK": append(frames("TB.ACQUIRE k 1 1/s", "TB.ACQUIRE k 1 1/s BLOCK 1h"),
-			bytes.Repeat(frames("PING"), 100_000)...),
-	} {
-		conn := h.dial(t)
-		go func() { _, _ = conn.Write(in) }()
-		got, err := io.ReadAll(conn)
-		if !strings.HasSuffix(string(got), "-ERR Protocol error: more unanswered input than --query-buffer-size allows\r\n") && !gone(err) {
-			t.Errorf("%s: %.200q (%v)", name, got, err)
-		}
+	in := append([]byte("*82\r\n$3\r\nDEL\r\n"), bytes.Repeat(bulk, 81)...)
+	p := newSessionPlayer(t, 10_000)
+	s := p.open("")
+	s.deliver(in[:len(in)-10])
+	if used := s.Usage().Input; s.closed || s.sent.Len() > 0 || used > 10_000 {
+		t.Errorf("closed %v, %d bytes are kept, %.200q", s.closed, used, s.sent.String())
+	}
+	s.deliver(append(in[len(in)-10:], "PING\r\n"...))
+	if got := s.sent.String(); s.closed || got != refused+"+PONG\r\n" {
+		t.Errorf("closed %v, %.200q", s.closed, got)
+	}
+}
 
-		p := newSessionPlayer(t, 10_000)
-		s := p.open("")
-		s.deliver(in)
-		if !s.closed || !strings.HasSuffix(s.sent.String(), "-ERR Protocol error: more unanswered input than --query-buffer-size allows\r\n") {
-			t.Errorf("%s, in a session: closed %v, %.200q", name, s.closed, s.sent.String())
-		}
-		if s.Usage().Input > 0 {
-			t.Errorf("%s: %d bytes are kept", name, s.Usage().Input)
-		}
+// More commands than the query buffer holds, while one waits, close the connection.
+func TestQueryBufferOverflow(t *testing.T) {
+	const refused = "-ERR Protocol error: commands sent while an earlier one waits: at most 4194304 bytes (--query-buffer-size)\r\n"
+	h := serve(t)
+	in := append(frames("TB.ACQUIRE k 1 1/s", "TB.ACQUIRE k 1 1/s BLOCK 1h"), bytes.Repeat(frames("PING"), 400_000)...)
+	conn := h.dial(t)
+	go func() { _, _ = conn.Write(in) }()
+	if got, err := io.ReadAll(conn); !strings.HasSuffix(string(got), refused) && !gone(err) {
+		t.Errorf("%.200q (%v)", got, err)
+	}
+	p := newSessionPlayer(t, 10_000)
+	s := p.open("")
+	s.deliver(in)
+	if !s.closed || !strings.HasSuffix(s.sent.String(), refused) {
+		t.Errorf("in a session: closed %v, %.200q", s.closed, s.sent.String())
+	}
+	if s.Usage().Input > 0 {
+		t.Errorf("%d bytes are kept", s.Usage().Input)
 	}
 	eventually(t, "all have gone", func() bool { return h.env.Registry.Count() == 0 })
 }
@@ -258,7 +278,7 @@ func TestQueryBufferOverflow(t *testing.T) {
 func TestTransactionTooLong(t *testing.T) {
 	for name, commands := range map[string][]byte{
 		"commands": bytes.Repeat(frames("PING"), conn.MaxQueuedCommands+1),
-		"bytes":    bytes.Repeat(frame("ECHO", strings.Repeat("x", 60_000)), 20),
+		"bytes":    bytes.Repeat(frame("ECHO", strings.Repeat("x", 60_000)), 70),
 	} {
 		p := newSessionPlayer(t, 10_000)
 		s := p.open("")

@@ -60,7 +60,7 @@ func (d *draft) words() ([]string, error) { return limitWords(d.Limits, "RL.POLI
 // limitWords appends limits to the words of a command.
 func limitWords(limits string, words ...string) ([]string, error) {
 	line := append([]byte(" "+strings.NewReplacer("\r", " ", "\n", " ").Replace(limits)), '\r', '\n')
-	reader := resp.Reader{Limits: resp.Limits{MaxArgs: 1024, MaxBulk: maxBodyBytes, MaxInline: maxBodyBytes}}
+	reader := resp.Reader{Limits: resp.Limits{MaxArgs: maxBodyBytes, MaxBulk: maxBodyBytes, MaxInline: maxBodyBytes}}
 	args, _, err := reader.Next(line)
 	if err != nil {
 		return nil, userError{err.Error()}

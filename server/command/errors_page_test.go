@@ -16,7 +16,7 @@ func TestErrorsPageIsCurrent(t *testing.T) {
 	testgenerated.Check(t, "../../docs/errors.md", errorsPage(), *update, "go generate ./server/command")
 }
 
-var errorSections = []*resp.ErrorSection{&limiterErrors, &policyErrors, &commandErrors, &keyErrors, &dataErrors, &transactionErrors, &connectionErrors, &userErrors, &serverErrors, &clusterErrors, &resp.ProtocolErrors}
+var errorSections = []*resp.ErrorSection{&limiterErrors, &policyErrors, &commandErrors, &keyErrors, &dataErrors, &transactionErrors, &connectionErrors, &userErrors, &serverErrors, &clusterErrors, &resp.BoundErrors, &resp.ProtocolErrors}
 
 const errorsIntroduction = `# Errors
 

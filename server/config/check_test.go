@@ -26,8 +26,8 @@ func TestContradictions(t *testing.T) {
 		says   []string
 	}{
 		{"key over bulk", func(c *Config) { c.MaxKeyBytes, c.MaxBulkBytes = 2048, 1024 }, []string{"max-key-size (2kb)", "raise max-bulk-size to at least 2kb"}},
-		{"bulk over query buffer", func(c *Config) { c.MaxBulkBytes = 2 << 20 }, []string{"query-buffer-size (1mb)", "max-bulk-size (2mb)", "raise"}},
-		{"bulk fills query buffer", func(c *Config) { c.MaxBulkBytes = 1 << 20 }, []string{"query-buffer-size (1mb) must be more than"}},
+		{"bulk over query buffer", func(c *Config) { c.MaxBulkBytes = 5 << 20 }, []string{"query-buffer-size (4mb)", "max-bulk-size (5mb)", "raise"}},
+		{"bulk fills query buffer", func(c *Config) { c.MaxBulkBytes = 4 << 20 }, []string{"query-buffer-size (4mb) must be more than"}},
 		{"bulk over output buffer", func(c *Config) { c.OutputBufferBytes = 64 << 10 }, []string{"output-buffer-size (64kb)", "raise"}},
 		{"buffers over memory", func(c *Config) { c.MaxMemoryBytes, c.ClientBytes = 128<<20, 128<<20 }, []string{"client-memory (128mb) is more than a quarter of max-memory (128mb)", "client-memory to 32mb", "raise max-memory to 512mb"}},
 		{"output buffer over all", func(c *Config) { c.ClientBytes, c.OutputBufferBytes = 8<<20, 16<<20 }, []string{"output-buffer-size (16mb) is more than client-memory", "take 8mb", "raise client-memory"}},

@@ -227,7 +227,7 @@ var serverSettings = []Setting{
 	},
 	{
 		Name: "query-buffer-size", Redis: "client-query-buffer-limit", Group: groupClients, Placeholder: "SIZE", Mutable: true,
-		Help:  "Maximum size of an unfinished command of a connection; above it the connection is closed.",
+		Help:  "Maximum size of an unfinished command of a connection, which is refused above it; a connection that sends more commands than that while an earlier one waits is closed.",
 		value: func(c *Config) Value { return &size[int]{&c.QueryBufferBytes, 4 << 10, 1 << 30, ""} },
 	},
 	{

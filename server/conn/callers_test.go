@@ -70,6 +70,8 @@ func fill(v reflect.Value) {
 		v.SetBool(true)
 	case v.Kind() == reflect.String:
 		v.SetString("x")
+	case v.Type() == reflect.TypeFor[error]():
+		v.Set(reflect.ValueOf(context.Canceled))
 	case v.Kind() == reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 1, 2))
 		if element := v.Index(0); element.Kind() == reflect.Slice {

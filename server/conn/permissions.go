@@ -178,12 +178,15 @@ func (s *Session) logDenial(reason, object string) {
 // truncate bounds the text that ACL LOG keeps from a client.
 func truncate(text string) string { return strings.Clone(text[:min(len(text), 128)]) }
 
+// maxSkippedBytes is how much of a command beyond a bound is read so that the connection can be kept: what Redis takes as one argument.
+const maxSkippedBytes = 512 << 20
+
 // inputLimits bounds a command, more tightly before the connection has logged in.
 func (s *Session) inputLimits(cfg *config.Config) resp.Limits {
 	if s.user == nil {
-		return resp.Limits{MaxArgs: cfg.PreauthArgs, MaxBulk: cfg.PreauthBytes, MaxInline: cfg.PreauthBytes}
+		return resp.Limits{MaxArgs: cfg.PreauthArgs, MaxBulk: cfg.PreauthBytes, MaxInline: cfg.PreauthBytes, MaxUnfinished: cfg.PreauthBytes, BeforeLogin: true}
 	}
-	return resp.Limits{MaxArgs: cfg.MaxArgs, MaxBulk: cfg.MaxBulkBytes, MaxInline: cfg.MaxBulkBytes}
+	return resp.Limits{MaxArgs: cfg.MaxArgs, MaxBulk: cfg.MaxBulkBytes, MaxInline: cfg.MaxBulkBytes, MaxUnfinished: cfg.QueryBufferBytes, MaxSkip: maxSkippedBytes}
 }
 
 func (s *Session) queryBuffer(cfg *config.Config) int {

@@ -43,6 +43,7 @@ func (s *Session) feed(in []byte, batch *commandBatch, cfg *config.Config) (more
 		buf = s.rest
 	}
 	s.reader.Limits = s.inputLimits(cfg)
+	wasSkipping := s.reader.IsSkipping()
 	batch.out.RESP3 = s.client.RESP3
 	batch.request.SetBounds(Bounds(cfg))
 	used, more, err := s.executeAll(buf, batch)
@@ -54,7 +55,7 @@ func (s *Session) feed(in []byte, batch *commandBatch, cfg *config.Config) (more
 	if err != nil && s.ready() { // otherwise the bytes stay in rest, and are refused after the replies to those before
 		s.protocolError(batch, err)
 	}
-	s.trackPartialCommand(len(buf)-used, used)
+	s.trackPartialCommand(len(buf)-used, used, wasSkipping)
 	s.keepRest(buf[used:], s.queryBuffer(cfg), batch)
 	return more && s.ready()
 }
@@ -75,13 +76,19 @@ func (s *Session) executeAll(in []byte, batch *commandBatch) (used int, more boo
 		if length == 0 {
 			return used, false, err
 		}
-		if batch.first == nil {
+		if batch.first == nil && len(args) > 0 {
 			batch.first = in[used : used+length]
 		}
 		if len(batch.replies) == 0 {
 			first = used
 		}
-		taken := len(args) == 0 || s.execute(args, batch)
+		taken := true
+		switch {
+		case err != nil:
+			batch.refuse(s, err)
+		case len(args) > 0:
+			taken = s.execute(args, batch)
+		}
 		if taken {
 			used += length
 		}
@@ -94,6 +101,17 @@ func (s *Session) executeAll(in []byte, batch *commandBatch) (used int, more boo
 
 // ready reports whether the next command can be executed.
 func (s *Session) ready() bool { return s.wait.isOver() }
+
+// refuse answers a command beyond a bound, which the reader skipped.
+func (batch *commandBatch) refuse(s *Session, err error) {
+	s.partialSince.Store(0) // it has arrived
+	if s.multi.open {
+		s.flush(batch)
+		s.queue(nil, nil, err, batch)
+		return
+	}
+	batch.add(s, nil, nil, err, s.takeReplyMode())
+}
 
 // protocolError refuses input that is not a command, and closes.
 func (s *Session) protocolError(batch *commandBatch, err error) {
@@ -115,7 +133,7 @@ func (s *Session) keepRest(rest []byte, limit int, batch *commandBatch) {
 		if s.wait.has(ForReader) {
 			s.DropSlowReader(s.conn.Unsent())
 		}
-		batch.out.Error(resp.ErrQueryTooBig.Error())
+		batch.out.Error(resp.ErrQueryTooBig.With(limit).Error())
 		s.wait.begin(ForClose)
 		s.rest = nil
 	case len(rest) == len(s.rest):

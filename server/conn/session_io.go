@@ -71,12 +71,13 @@ func (s *Session) unpause(cfg *config.Config) {
 }
 
 // trackPartialCommand records when the unfinished command at the front of the input began. More bytes of it do not reset
-// that time.
-func (s *Session) trackPartialCommand(left, consumed int) {
+// that time. Of a command that is skipped, bytes were consumed although it is not over.
+func (s *Session) trackPartialCommand(left, consumed int, wasSkipping bool) {
+	isSkipping := s.reader.IsSkipping()
 	switch {
-	case left == 0 || !s.ready():
+	case left == 0 && !isSkipping || !s.ready():
 		s.partialSince.Store(0)
-	case consumed > 0 || s.partialSince.Load() == 0:
+	case consumed > 0 && !(wasSkipping && isSkipping) || s.partialSince.Load() == 0:
 		s.partialSince.Store(max(1, s.env.Clock.Now()))
 	}
 }

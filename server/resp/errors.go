@@ -9,9 +9,9 @@ var ProtocolErrors = ErrorSection{Heading: "The protocol", Before: "After these 
 // be read as inline commands. ErrQueryTooBig is for the caller of a Reader.
 var (
 	errMultibulkLength = ProtocolErrors.Add("ERR Protocol error: invalid multibulk length",
-		"The number of arguments is not a number, or more than `--max-args`.")
+		"The number of arguments is not a number.")
 	errBulkLength = ProtocolErrors.Add("ERR Protocol error: invalid bulk length",
-		"The length of an argument is not a number, or more than `--max-bulk-size`.")
+		"The length of an argument is not a number.")
 	errCountTooLong = ProtocolErrors.Add("ERR Protocol error: too big mbulk count string",
 		"The line with the number of arguments does not end.")
 	errLengthTooLong = ProtocolErrors.Add("ERR Protocol error: too big bulk count string",
@@ -20,12 +20,70 @@ var (
 		"The input has another type where an argument should begin, such as a nested array.")
 	errLineEnd = ProtocolErrors.Add("ERR Protocol error: expected CRLF after bulk",
 		"An argument is longer than its length said.")
-	errInlineTooBig = ProtocolErrors.Add("ERR Protocol error: too big inline request",
-		"A line of text that is longer than `--max-bulk-size`.")
 	ErrTLS = ProtocolErrors.Add("ERR Protocol error: this is TLS, and the port takes connections without: connect to one of --tls-listen, or without TLS",
 		"The connection began with a TLS handshake.")
 	errQuotes = ProtocolErrors.Add("ERR Protocol error: unbalanced quotes in request",
 		"A line of text with a quote that does not end, or has no space after it.")
-	ErrQueryTooBig = ProtocolErrors.Add("ERR Protocol error: more unanswered input than --query-buffer-size allows",
-		"An unfinished command, or commands sent while a `BLOCK` waits, are more than `--query-buffer-size`.")
+	ErrQueryTooBig = ProtocolErrors.Add("ERR Protocol error: commands sent while an earlier one waits: at most %d bytes (--query-buffer-size)",
+		"Commands sent while a `BLOCK` waits, or while the client does not read its replies, are more than `--query-buffer-size`.")
+	errArgsUnskipped = ProtocolErrors.Add("ERR Protocol error: invalid multibulk length: at most %d arguments (--max-args), got %d, which are too many to skip",
+		"The arguments take more than 512 MiB.")
+	errBulkUnskipped = ProtocolErrors.Add("ERR Protocol error: invalid bulk length: at most %d bytes (--max-bulk-size), got %d, which are too many to skip",
+		"The command takes more than 512 MiB.")
+	errLineUnskipped = ProtocolErrors.Add("ERR Protocol error: too big inline request: at most %d bytes (--max-bulk-size), got too many to skip",
+		"The line takes more than 512 MiB.")
+	errUnfinishedUnskipped = ProtocolErrors.Add("ERR Protocol error: unfinished command: at most %d bytes (--query-buffer-size), got too many to skip",
+		"The command takes more than 512 MiB.")
+	errArgsBeforeLogin = ProtocolErrors.Add("ERR Protocol error: unauthenticated multibulk length: at most %d arguments before a login (--preauth-args), got %d",
+		"Log in first.")
+	errBulkBeforeLogin = ProtocolErrors.Add("ERR Protocol error: unauthenticated bulk length: at most %d bytes before a login (--preauth-size), got %d",
+		"Log in first.")
+	errSizeBeforeLogin = ProtocolErrors.Add("ERR Protocol error: command: at most %d bytes before a login (--preauth-size)",
+		"Log in first.")
 )
+
+// BoundErrors is the section of the errors of commands beyond a bound that were skipped.
+var BoundErrors = ErrorSection{Heading: "Commands beyond a bound", Before: "Such a command is read to its end without being kept, and nothing of it is executed. The connection stays open, and the commands\n" +
+	"after it are executed; a transaction that it was part of is answered with `EXECABORT`. A connection that has not logged in is closed instead.\n"}
+
+var (
+	errArgs = BoundErrors.Add("ERR arguments: at most %d (--max-args), got %d: nothing was executed",
+		"The name of the command counts as one. Send fewer at a time.")
+	errBulk = BoundErrors.Add("ERR argument: at most %d bytes (--max-bulk-size), got %d: nothing was executed",
+		"Send a shorter argument, or raise `--max-bulk-size`.")
+	errLine = BoundErrors.Add("ERR line of text: at most %d bytes (--max-bulk-size): nothing was executed",
+		"A command in the inline form, such as by `telnet`. Send it as an array.")
+	errUnfinished = BoundErrors.Add("ERR unfinished command: at most %d bytes (--query-buffer-size): nothing was executed",
+		"The sum of its arguments counts, with 5 bytes or more for the length of each. Send fewer or shorter ones at a time.")
+)
+
+// refusal is the two answers to a command beyond a bound: one if it is skipped, the other if the connection closes.
+type refusal struct{ kept, fatal error }
+
+func tooManyArgs(count int64, l Limits) refusal {
+	if l.BeforeLogin {
+		return refusal{fatal: errArgsBeforeLogin.With(l.MaxArgs, count)}
+	}
+	return refusal{errArgs.With(l.MaxArgs, count), errArgsUnskipped.With(l.MaxArgs, count)}
+}
+
+func tooLongBulk(size int64, l Limits) refusal {
+	if l.BeforeLogin {
+		return refusal{fatal: errBulkBeforeLogin.With(l.MaxBulk, size)}
+	}
+	return refusal{errBulk.With(l.MaxBulk, size), errBulkUnskipped.With(l.MaxBulk, size)}
+}
+
+func tooLongLine(l Limits) refusal {
+	if l.BeforeLogin {
+		return refusal{fatal: errSizeBeforeLogin.With(l.MaxInline)}
+	}
+	return refusal{errLine.With(l.MaxInline), errLineUnskipped.With(l.MaxInline)}
+}
+
+func tooLongUnfinished(l Limits) refusal {
+	if l.BeforeLogin {
+		return refusal{fatal: errSizeBeforeLogin.With(l.MaxUnfinished)}
+	}
+	return refusal{errUnfinished.With(l.MaxUnfinished), errUnfinishedUnskipped.With(l.MaxUnfinished)}
+}

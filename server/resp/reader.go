@@ -8,11 +8,14 @@ import (
 	"unsafe"
 )
 
-// Limits bounds one command. All are counts of bytes except MaxArgs.
+// Limits bounds one command. All are counts of bytes except MaxArgs. A field that is 0 below MaxInline is no bound, but for MaxSkip.
 type Limits struct {
-	MaxArgs   int // arguments of one command, its name included
-	MaxBulk   int // one argument
-	MaxInline int // a command in the inline form
+	MaxArgs       int  // arguments of one command, its name included
+	MaxBulk       int  // one argument
+	MaxInline     int  // a command in the inline form
+	MaxUnfinished int  // a command whose end has not arrived
+	MaxSkip       int  // of a command beyond the other bounds that are skipped so that the next one can be read; 0 to skip none
+	BeforeLogin   bool // the bounds are those before a connection has logged in, and errors name their settings
 }
 
 // tlsHandshake is the first byte of a connection by TLS.
@@ -26,24 +29,34 @@ const maxHeader = 32
 type Reader struct {
 	Limits Limits
 	args   [][]byte
-	need   int // the least length of the incomplete command at the front of the buffer
+
+	// Of the incomplete command at the front of the buffer:
+	need int   // its least length
+	at   int   // where the first argument begins that is not whole; 0 if that is not known
+	left int64 // the number of arguments from that one on
+
+	skip skip
 }
 
 // Next reads the command at the front of b. It returns its arguments, as slices of b, and its length in bytes. A length
-// of 0 without an error asks for more bytes; no arguments with a length above 0 is an empty command, to be skipped.
+// of 0 without an error asks for more bytes; no arguments with a length above 0 are bytes to be passed over: an empty command, or a
+// part of one that is skipped. An error with a length above 0 is the answer to a skipped command, and the next one may follow;
+// after an error with a length of 0 nothing can be read.
 func (r *Reader) Next(b []byte) (args [][]byte, length int, err error) {
-	if len(b) == 0 || len(b) < r.need {
+	switch {
+	case r.IsSkipping():
+		return r.skipMore(b, 0)
+	case len(b) == 0 || len(b) < r.need && !r.isTooLong(b):
 		return nil, 0, nil
-	}
-	if b[0] == '*' {
+	case b[0] == '*':
 		args, length, err = r.multibulk(b)
-	} else if b[0] == tlsHandshake {
+	case b[0] == tlsHandshake:
 		return nil, 0, ErrTLS
-	} else {
+	default:
 		args, length, err = r.inline(b)
 	}
 	if length > 0 {
-		r.need = 0
+		r.need, r.at, r.left = 0, 0, 0
 	}
 	return args, length, err
 }
@@ -69,40 +82,43 @@ func (r *Reader) Reset() {
 const keepArgs = 128
 
 func (r *Reader) multibulk(b []byte) ([][]byte, int, error) {
+	if r.at > 0 { // the arguments before were whole, and are not looked at again for each that arrives
+		if args, end, err := r.arguments(b, r.at, r.left); args == nil {
+			return nil, end, err
+		}
+	}
 	count, at, err := header(b, 1)
 	switch {
-	case err == errHeaderTooLong: //nolint:errorlint // header returns it unwrapped, and this runs for every argument
+	case err == errHeaderTooLong: //nolint:errorlint // header returns it unwrapped
 		return nil, 0, errCountTooLong
-	case err != nil || count > int64(r.Limits.MaxArgs):
+	case err != nil:
 		return nil, 0, errMultibulkLength
 	case at == 0:
 		return nil, 0, nil
 	case count <= 0:
 		return nil, at, nil
+	case count > int64(r.Limits.MaxArgs):
+		return r.skipFrom(b, at, tooManyArgs(count, r.Limits), count, 0)
 	}
+	return r.arguments(b, at, count)
+}
+
+// arguments reads arguments from b[at:] to the end of the command. The result is that of Next.
+func (r *Reader) arguments(b []byte, at int, count int64) ([][]byte, int, error) {
 	args := r.args[:0]
-	for range count {
-		if at >= len(b) {
-			return r.incomplete(at + 1)
-		}
-		if b[at] != '$' {
-			return nil, 0, errNotBulk.With(printable(b[at]))
-		}
-		size, start := shortHeader(b, at+1)
-		if start == 0 {
-			size, start, err = header(b, at+1)
-		}
+	for left := count; left > 0; left-- {
+		size, start, err := bulkHeader(b, at)
 		switch {
-		case err == errHeaderTooLong: //nolint:errorlint // header returns it unwrapped, and this runs for every argument
-			return nil, 0, errLengthTooLong
-		case err != nil || size < 0 || size > int64(r.Limits.MaxBulk):
-			return nil, 0, errBulkLength
+		case err != nil:
+			return nil, 0, err
+		case size > int64(r.Limits.MaxBulk):
+			return r.skipFrom(b, start, tooLongBulk(size, r.Limits), left, size)
 		case start == 0:
-			return r.incomplete(len(b) + 1)
+			return r.incomplete(b, len(b)+1, at, left)
 		}
 		end := start + int(size)
 		if end+2 > len(b) {
-			return r.incomplete(end + 2)
+			return r.incomplete(b, end+2, at, left)
 		}
 		if b[end] != '\r' || b[end+1] != '\n' {
 			return nil, 0, errLineEnd
@@ -114,9 +130,16 @@ func (r *Reader) multibulk(b []byte) ([][]byte, int, error) {
 	return args, at, nil
 }
 
-func (r *Reader) incomplete(need int) ([][]byte, int, error) {
-	r.need = need
+// incomplete asks for a command of need bytes at least. Its arguments before b[at:] are whole, and left ones are to come.
+func (r *Reader) incomplete(b []byte, need, at int, left int64) ([][]byte, int, error) {
+	if r.need, r.at, r.left = need, at, left; r.isTooLong(b) {
+		return r.skipFrom(b, at, tooLongUnfinished(r.Limits), left, 0)
+	}
 	return nil, 0, nil
+}
+
+func (r *Reader) isTooLong(unfinished []byte) bool {
+	return r.Limits.MaxUnfinished > 0 && len(unfinished) > r.Limits.MaxUnfinished
 }
 
 var (
@@ -139,6 +162,27 @@ func shortHeader(b []byte, at int) (value int64, next int) {
 		return int64(tens)*10 + int64(ones), at + 4
 	}
 	return 0, 0
+}
+
+// bulkHeader reads the length of the argument at b[at:]. start is 0 when its line is not whole yet.
+func bulkHeader(b []byte, at int) (size int64, start int, err error) {
+	if at >= len(b) {
+		return 0, 0, nil
+	}
+	if b[at] != '$' {
+		return 0, 0, errNotBulk.With(printable(b[at]))
+	}
+	if size, start = shortHeader(b, at+1); start > 0 {
+		return size, start, nil
+	}
+	size, start, err = header(b, at+1)
+	switch {
+	case err == errHeaderTooLong: //nolint:errorlint // header returns it unwrapped
+		return 0, 0, errLengthTooLong
+	case err != nil || size < 0:
+		return 0, 0, errBulkLength
+	}
+	return size, start, nil
 }
 
 // header reads the decimal and CRLF at b[at:]. next is 0 when the line is not whole yet.
@@ -185,17 +229,20 @@ func (r *Reader) inline(b []byte) ([][]byte, int, error) {
 		line = b[:end]
 	}
 	if len(line) > r.Limits.MaxInline {
-		return nil, 0, errInlineTooBig
+		return r.skipLine(b, tooLongLine(r.Limits))
 	}
 	if end < 0 {
-		return r.incomplete(len(b) + 1)
+		if r.need = len(b) + 1; r.isTooLong(b) {
+			return r.skipLine(b, tooLongUnfinished(r.Limits))
+		}
+		return nil, 0, nil
 	}
 	args, err := splitInline(r.args[:0], bytes.TrimSuffix(line, []byte{'\r'}))
-	if err == nil && len(args) > r.Limits.MaxArgs {
-		err = errMultibulkLength
-	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, 0, err
+	case len(args) > r.Limits.MaxArgs:
+		return r.skipLine(b, tooManyArgs(int64(len(args)), r.Limits))
 	}
 	r.args = args
 	return args, end + 1, nil

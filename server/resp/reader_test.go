@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-var testLimits = Limits{MaxArgs: 4, MaxBulk: 10, MaxInline: 40}
+var testLimits = Limits{MaxArgs: 4, MaxBulk: 10, MaxInline: 40, MaxSkip: 100}
 
 // readAll reads every command in the input, which arrives in pieces that end at the cuts, and shows what became of it.
 func readAll(limits Limits, input string, cuts ...int) string {
@@ -16,15 +16,19 @@ func readAll(limits Limits, input string, cuts ...int) string {
 	for _, end := range append(cuts, len(input)) {
 		for {
 			args, length, err := r.Next([]byte(input[at:end]))
-			if err != nil {
+			at += length
+			switch {
+			case err != nil && length == 0:
 				fmt.Fprintf(&out, "!%v", err)
 				return out.String()
+			case err != nil:
+				fmt.Fprintf(&out, "{%v}", err)
+			case length > 0 && !r.IsSkipping():
+				fmt.Fprintf(&out, "%q", args)
 			}
 			if length == 0 {
 				break
 			}
-			at += length
-			fmt.Fprintf(&out, "%q", args)
 		}
 	}
 	if at < len(input) {
@@ -64,8 +68,16 @@ var frames = []struct{ input, want string }{
 
 	// Counts.
 	{"*4\r\n$1\r\na\r\n$1\r\nb\r\n$1\r\nc\r\n$1\r\nd\r\n", `["a" "b" "c" "d"]`},
-	{"*5\r\n", "!ERR Protocol error: invalid multibulk length"},
-	{"*2147483647\r\n", "!ERR Protocol error: invalid multibulk length"},
+	{"*5\r\n", ""},
+	{"*5\r\n$1\r\na\r\n$1\r\nb\r\n$0\r\n\r\n$1\r\nd\r\n$1\r\ne\r\na\r\n", `{ERR arguments: at most 4 (--max-args), got 5: nothing was executed}["a"]`},
+	{"*6\r\n$1\r\na\r\n$32\r\n*1\r\n$8\r\nFLUSHALL\r\n01234567890123\r\n$1\r\nb\r\n$1\r\nc\r\n$1\r\nd\r\n$1\r\ne\r\n*1\r\n$1\r\na\r\n", `{ERR arguments: at most 4 (--max-args), got 6: nothing was executed}["a"]`},
+	{"*5\r\n$1\r\na\r\n$9", "+2"},
+	{"*5\r\n$1\r\na\r\n$90\r\n", "!ERR Protocol error: invalid multibulk length: at most 4 arguments (--max-args), got 5, which are too many to skip"},
+	{"*5\r\n$1\r\na\r\n:1\r\n", "!ERR Protocol error: expected '$', got ':'"},
+	{"*5\r\n$1\r\na\r\n$1\r\nbc\r\n", "!ERR Protocol error: expected CRLF after bulk"},
+	{"*16\r\n", ""},
+	{"*17\r\n", "!ERR Protocol error: invalid multibulk length: at most 4 arguments (--max-args), got 17, which are too many to skip"},
+	{"*2147483647\r\n", "!ERR Protocol error: invalid multibulk length: at most 4 arguments (--max-args), got 2147483647, which are too many to skip"},
 	{"*9223372036854775807\r\n", "!ERR Protocol error: invalid multibulk length"},
 	{"*99999999999999999999999\r\n", "!ERR Protocol error: invalid multibulk length"},
 	{"*abc\r\n", "!ERR Protocol error: invalid multibulk length"},
@@ -80,8 +92,14 @@ var frames = []struct{ input, want string }{
 	{"*" + strings.Repeat("0", 40), "!ERR Protocol error: too big mbulk count string"},
 
 	// Lengths.
-	{"*1\r\n$11\r\n", "!ERR Protocol error: invalid bulk length"},
-	{"*1\r\n$999999999999\r\n", "!ERR Protocol error: invalid bulk length"},
+	{"*1\r\n$11\r\n", ""},
+	{"*1\r\n$11\r\n01234567890", ""},
+	{"*1\r\n$11\r\n01234567890\r", "+1"},
+	{"*2\r\n$1\r\na\r\n$11\r\n01234567890\r\na\r\n", `{ERR argument: at most 10 bytes (--max-bulk-size), got 11: nothing was executed}["a"]`},
+	{"*3\r\n$1\r\na\r\n$11\r\n*1\r\n$1\r\na\r\n\r\n$12\r\n012345678901\r\na\r\n", `{ERR argument: at most 10 bytes (--max-bulk-size), got 11: nothing was executed}["a"]`},
+	{"*1\r\n$11\r\n01234567890x\r\n", "!ERR Protocol error: expected CRLF after bulk"},
+	{"*1\r\n$95\r\n", "!ERR Protocol error: invalid bulk length: at most 10 bytes (--max-bulk-size), got 95, which are too many to skip"},
+	{"*1\r\n$999999999999\r\n", "!ERR Protocol error: invalid bulk length: at most 10 bytes (--max-bulk-size), got 999999999999, which are too many to skip"},
 	{"*1\r\n$9223372036854775808\r\n", "!ERR Protocol error: invalid bulk length"},
 	{"*1\r\n$-1\r\n", "!ERR Protocol error: invalid bulk length"},
 	{"*1\r\n$\r\n", "!ERR Protocol error: invalid bulk length"},
@@ -105,7 +123,7 @@ var frames = []struct{ input, want string }{
 	{"PING\n", `["PING"]`},
 	{"  a\t b \x0b c\r\n", `["a" "b" "c"]`},
 	{"a b c d\r\n", `["a" "b" "c" "d"]`},
-	{"a b c d e\r\n", "!ERR Protocol error: invalid multibulk length"},
+	{"a b c d e\r\na\r\n", `{ERR arguments: at most 4 (--max-args), got 5: nothing was executed}["a"]`},
 	{`a "b c"` + "\r\n", `["a" "b c"]`},
 	{`a ""` + "\r\n", `["a" ""]`},
 	{`"a"`, "+3"},
@@ -123,8 +141,8 @@ var frames = []struct{ input, want string }{
 	{"$4\r\n", `["$4"]`},
 	{"\x00\xff\r\n", `["\xff"]`},
 	{strings.Repeat("a", 40) + "\n", `["` + strings.Repeat("a", 40) + `"]`},
-	{strings.Repeat("a", 41) + "\n", "!ERR Protocol error: too big inline request"},
-	{strings.Repeat("a", 41), "!ERR Protocol error: too big inline request"},
+	{strings.Repeat("a", 41) + "\na\n", `{ERR line of text: at most 40 bytes (--max-bulk-size): nothing was executed}["a"]`},
+	{strings.Repeat("a", 101), "!ERR Protocol error: too big inline request: at most 40 bytes (--max-bulk-size), got too many to skip"},
 }
 
 func TestReader(t *testing.T) {
@@ -164,6 +182,56 @@ func TestReaderWaitsForWhatIsMissing(t *testing.T) {
 	// Bytes that would be refused are not even looked at.
 	if _, length, err := r.Next([]byte("*x")); length != 0 || err != nil {
 		t.Error(length, err)
+	}
+}
+
+// The arguments of an incomplete command that are whole are looked at once, not again for each that arrives.
+func TestReaderContinues(t *testing.T) {
+	r := Reader{Limits: Limits{MaxArgs: 4, MaxBulk: 1000}}
+	input := []byte("*3\r\n$1\r\na\r\n$1\r\nb\r\n$1\r\nc\r\n")
+	if _, length, err := r.Next(input[:len(input)-7]); length != 0 || err != nil {
+		t.Fatal(length, err)
+	}
+	broken := append([]byte("*3\r\nX"), input[5:len(input)-1]...)
+	if _, length, err := r.Next(broken[:len(input)-1]); length != 0 || err != nil {
+		t.Error("an argument is looked at again:", length, err)
+	}
+	if args, length, err := r.Next(input); length != len(input) || err != nil || len(args) != 3 {
+		t.Error(args, length, err)
+	}
+}
+
+// An unfinished command beyond its bound is skipped, whichever part of it is missing, and closes before a login.
+func TestReaderSkipsTheUnfinished(t *testing.T) {
+	limits := Limits{MaxArgs: 100, MaxBulk: 100, MaxInline: 100, MaxUnfinished: 20, MaxSkip: 200}
+	const skipped = `{ERR unfinished command: at most 20 bytes (--query-buffer-size): nothing was executed}["a"]`
+	for _, c := range []struct {
+		input string
+		cut   int
+	}{
+		{"*2\r\n$30\r\n012345678901234567890123456789\r\n$1\r\nb\r\na\r\n", 30},
+		{"*4\r\n$1\r\na\r\n$1\r\na\r\n$1\r\nb\r\n$1\r\na\r\na\r\n", 21},
+		{"*4\r\n$1\r\na\r\n$1\r\na\r\n$1\r\nb\r\n$1\r\na\r\na\r\n", 25},
+		{"*4\r\n$1\r\na\r\n$1\r\na\r\n$1\r\nb\r\n$1\r\na\r\na\r\n", 26},
+		{"0123456789012345678901234567890123456789\r\na\r\n", 22},
+	} {
+		if got := readAll(limits, c.input, c.cut); got != skipped {
+			t.Errorf("%q cut at %d: %s", c.input, c.cut, got)
+		}
+		before := limits
+		before.MaxSkip, before.BeforeLogin = 0, true
+		if got := readAll(before, c.input, c.cut); got != "!ERR Protocol error: command: at most 20 bytes before a login (--preauth-size)" {
+			t.Errorf("%q before a login: %s", c.input, got)
+		}
+	}
+}
+
+// A skipped command takes no memory.
+func TestReaderSkipsWithoutMemory(t *testing.T) {
+	input := append([]byte("*3\r\n$100000\r\n"), bytes.Repeat([]byte("x"), 100_000)...)
+	r := Reader{Limits: Limits{MaxArgs: 2, MaxBulk: 10, MaxSkip: 1 << 30}}
+	if _, length, err := r.Next(input); length != len(input) || err != nil || !r.IsSkipping() || r.Bytes() > 0 {
+		t.Error(length, err, r.IsSkipping(), r.Bytes())
 	}
 }
 
