@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/stintdb/stint/internal/unauthenticated"
+	"github.com/stintdb/stint/server/netio"
 )
 
 // boundedListener bounds its connections. One more without the token takes the place of one that is idle, so that a
@@ -40,8 +41,12 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 	return c, nil
 }
 
+// CloseWrite ends the stream of answers in good order: net/http calls it after an answer to a request that it did not read to its end.
+func (c *boundedConn) CloseWrite() error { return netio.HalfClose(c.Conn) }
+
 // Close implements net.Conn.
 func (c *boundedConn) Close() error {
+	netio.EndStream(c.Conn)
 	c.of.unauthenticated.Remove(c)
 	if c.authenticated.Swap(false) {
 		c.of.authenticated.Add(-1)

@@ -104,8 +104,14 @@ func (c *Conn) Read(b []byte) (int, error) {
 	return n, err
 }
 
+// CloseWrite ends the stream of answers in good order: net/http calls it after an answer to a request that it did not read to its end.
+func (c *Conn) CloseWrite() error { return netio.HalfClose(c.Conn) }
+
 // Close implements net.Conn.
 func (c *Conn) Close() error {
+	if !c.session.IsKilled() {
+		netio.EndStream(c.Conn)
+	}
 	c.closed.Do(func() { c.of.gateway.env.Registry.Unregister(c.session) })
 	return c.Conn.Close()
 }

@@ -20,6 +20,7 @@ type epollConn struct {
 	unsent  unsent      // before the pending ones
 	woken   atomic.Bool // its turn is still to come
 	failed  bool        // nothing can be sent
+	ended   bool        // nothing more is received
 	closed  bool
 }
 
@@ -41,6 +42,7 @@ func (c *epollConn) happen(events uint32) {
 	case n > 0:
 		c.serve(c.loop.input[:n])
 	case err == nil || !isTemporary(err): // the end of the stream
+		c.ended = true
 		c.close()
 	}
 }
@@ -144,6 +146,11 @@ func (c *epollConn) close() {
 		_, _ = sendNow(c.fd, c.unsent.first())
 	}
 	delete(c.loop.conns, c.fd)
+	// Without it, the client may lose the reply to input that is not read to its end.
+	if !c.failed && !c.ended {
+		_ = unix.Shutdown(c.fd, unix.SHUT_WR)
+		discardUnread(c.fd)
+	}
 	_ = unix.Close(c.fd)
 	c.onClose()
 }
