@@ -85,13 +85,18 @@ func parseTimeout(b []byte) (nanos int64, err error) {
 	if !parseLongDouble(b, f.SetPrec(longDoubleBits)) {
 		return 0, errTimeout
 	}
-	ms, _ := f.Float64()
-	ms = math.Ceil(ms * 1000)
+	var ms big.Float
+	ms.SetPrec(longDoubleBits).Mul(&f, big.NewFloat(1000))
+	whole, rounded := ms.Int64() // towards zero
 	switch {
-	case ms < 0 || ms >= 1<<63: // too many wrap around in Redis
+	case rounded == big.Below && whole == math.MaxInt64:
+		return 0, errTimeoutRange
+	case rounded == big.Below:
+		whole++
+	case whole < 0:
 		return 0, errTimeoutNegative
 	}
-	return min(int64(ms), math.MaxInt64/1_000_000) * 1_000_000, nil
+	return min(whole, math.MaxInt64/1_000_000) * 1_000_000, nil
 }
 
 // areEnds reports whether two words name ends of a list.
