@@ -4,9 +4,9 @@ import (
 	"bufio"
 	"encoding/json"
 	"io"
+	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/database"
@@ -14,6 +14,7 @@ import (
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/internal/bytetext"
 	"github.com/stintdb/stint/persistence"
 )
 
@@ -238,16 +239,11 @@ func partLineOf(part *engine.Op) partLine {
 
 // printable returns b as text if it is printable, otherwise as bytes, for base64.
 func printable(b []byte) (text *string, binary []byte) {
-	if !utf8.Valid(b) {
+	text, binary = bytetext.JSON(b)
+	if text != nil && strings.ContainsFunc(*text, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return nil, b
 	}
-	s := string(b)
-	for _, r := range s {
-		if !unicode.IsPrint(r) {
-			return nil, b
-		}
-	}
-	return &s, nil
+	return text, binary
 }
 
 // paramsOf are a limit's parameters by their names in its command. All are numbers except rates and times.

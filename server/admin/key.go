@@ -7,6 +7,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/database"
+	"github.com/stintdb/stint/internal/bytetext"
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/command"
 )
@@ -43,7 +44,7 @@ type loanView struct {
 
 func loanViews(all []engine.LoanOf) (views []loanView) {
 	for _, one := range all {
-		views = append(views, loanView{string(one.Holder), one.Tokens, command.Millis(one.Left)})
+		views = append(views, loanView{bytetext.Shown(string(one.Holder)), one.Tokens, command.Millis(one.Left)})
 	}
 	return views
 }
@@ -69,7 +70,7 @@ func (a *Admin) key(ctx context.Context, s *server.Server, r *http.Request) (any
 	if err != nil {
 		return nil, err
 	}
-	res, v := &results[0], keyView{Key: key, Hash: s.HashKey([]byte(key)), UnixNano: s.Now()}
+	res, v := &results[0], keyView{Key: bytetext.Shown(key), Hash: s.HashKey([]byte(key)), UnixNano: s.Now()}
 	denied, total := s.DeniedOf([]byte(key))
 	v.Denied, v.DeniedAll, v.Decided = denied.Count, total, a.history.decided()
 	v.Own = ownShareOf(denied, v.UnixNano)

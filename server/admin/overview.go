@@ -7,7 +7,9 @@ import (
 	"strconv"
 	"sync"
 	"time"
+	"unicode/utf8"
 
+	"github.com/stintdb/stint/internal/bytetext"
 	"github.com/stintdb/stint/internal/clusterstatus"
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/metrics"
@@ -103,15 +105,17 @@ const (
 // topKeyOf is the view of an entry. by names the limit that denies a key: it is only asked where the key is whole, because it
 // reads the keys of all policies.
 func topKeyOf(e topkeys.Entry, mode string, now int64, by func(key []byte) string) topKey {
-	k := topKey{Key: string(e.Key), Count: e.Count, Error: e.Error, Own: ownShareOf(e, now), Whole: isWhole(e, mode)}
+	k := topKey{Key: bytetext.Shown(string(e.Key)), Count: e.Count, Error: e.Error, Own: ownShareOf(e, now), Whole: isWhole(e, mode)}
 	if k.Whole {
 		k.By = by(e.Key)
 	}
 	return k
 }
 
-// isWhole reports whether an entry has its key as it is.
-func isWhole(e topkeys.Entry, mode string) bool { return mode == "plain" && len(e.Key) == e.Size }
+// isWhole reports whether an entry has its key as it is, in UTF-8, so that the page can ask for it.
+func isWhole(e topkeys.Entry, mode string) bool {
+	return mode == "plain" && len(e.Key) == e.Size && utf8.Valid(e.Key)
+}
 
 func (a *Admin) overview(_ context.Context, s *server.Server, request *http.Request) (any, error) {
 	query, since := request.URL.Query(), int64(0)
@@ -142,7 +146,7 @@ func (a *Admin) overview(_ context.Context, s *server.Server, request *http.Requ
 	o.Lent = []lentKey{}
 	for _, k := range s.TopLent(topShown) {
 		shown := string(k.Key[:min(len(k.Key), topkeys.MaxKeyBytes)])
-		o.Lent = append(o.Lent, lentKey{shown, o.Top.Mode == "plain" && len(shown) == len(k.Key), k.Tokens, loanViews(k.Loans)})
+		o.Lent = append(o.Lent, lentKey{bytetext.Shown(shown), utf8.ValidString(shown) && o.Top.Mode == "plain" && len(shown) == len(k.Key), k.Tokens, loanViews(k.Loans)})
 	}
 	o.Cluster = clusterViewOf(r.Cluster)
 	return o, nil

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stintdb/stint/internal/bytetext"
 	"github.com/stintdb/stint/internal/clusterstatus"
 )
 
@@ -78,8 +79,8 @@ func (l *Log) List() []clusterstatus.Event {
 }
 
 func cut(text string) string {
-	if len(text) > maxTextBytes {
-		text = text[:maxTextBytes] + "…"
+	if text = bytetext.Shown(text); len(text) > maxTextBytes {
+		text = strings.ToValidUTF8(text[:maxTextBytes], "") + "…"
 	}
-	return strings.ToValidUTF8(text, "�")
+	return text
 }

@@ -6,12 +6,14 @@ import (
 
 	"github.com/tidwall/redcon"
 
+	"github.com/stintdb/stint/internal/bytetext"
 	"github.com/stintdb/stint/server/command"
 )
 
 // usage is the reply of RL.USAGE by name. Fields that are null there are left out, and the key is there for a policy only.
 type usage struct {
 	Key       *string        `json:"key,omitempty"`
+	KeyBase64 []byte         `json:"key_base64,omitempty"` // in place of key if it is not UTF-8
 	Limit     int64          `json:"limit"`
 	Used      int64          `json:"used"`
 	Reserved  *int64         `json:"reserved,omitempty"`
@@ -81,8 +83,7 @@ func readUsage(reply redcon.RESP) usage {
 		n := v.Int()
 		switch name {
 		case "key":
-			key := v.String()
-			u.Key = &key
+			u.Key, u.KeyBase64 = bytetext.JSON(v.Bytes())
 		case "limit":
 			u.Limit = n
 		case "used":

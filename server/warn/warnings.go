@@ -10,6 +10,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/database"
+	"github.com/stintdb/stint/internal/bytetext"
 )
 
 // Channel is the channel on which warnings are published.
@@ -68,31 +69,33 @@ func (w *Warnings) Note(of *engine.Warning) {
 	}
 }
 
-// message is the text of a warning. Bytes of the key that are not UTF-8 are replaced by U+FFFD.
+// message is the text of a warning.
 func message(w *engine.Warning) []byte {
 	number, key := database.Split(w.Key)
+	text, binary := bytetext.JSON(key)
 	body := struct {
-		ID        string `json:"id"`
-		Key       string `json:"key"`
-		Database  uint8  `json:"database,omitempty"`
-		Algorithm string `json:"algorithm"`
-		Limit     int64  `json:"limit"`
-		Used      int64  `json:"used"`
-		Warn      string `json:"warn"`
-		At        string `json:"at"`
-		Begin     string `json:"begin,omitempty"`
-		End       string `json:"end,omitempty"`
+		ID        string  `json:"id"`
+		Key       *string `json:"key,omitempty"`
+		KeyBase64 []byte  `json:"key_base64,omitempty"` // in place of key if it is not UTF-8
+		Database  uint8   `json:"database,omitempty"`
+		Algorithm string  `json:"algorithm"`
+		Limit     int64   `json:"limit"`
+		Used      int64   `json:"used"`
+		Warn      string  `json:"warn"`
+		At        string  `json:"at"`
+		Begin     string  `json:"begin,omitempty"`
+		End       string  `json:"end,omitempty"`
 	}{
-		w.ID(), string(key), number, w.Limit.Algorithm.String(), w.Limit.Capacity, w.Used, strconv.Itoa(int(w.Limit.Warn)) + "%", timeText(w.At), "", "",
+		w.ID(), text, binary, number, w.Limit.Algorithm.String(), w.Limit.Capacity, w.Used, strconv.Itoa(int(w.Limit.Warn)) + "%", timeText(w.At), "", "",
 	}
 	if w.End != 0 {
 		body.Begin, body.End = timeText(w.Start), timeText(w.End)
 	}
-	text, err := json.Marshal(body)
+	written, err := json.Marshal(body)
 	if err != nil {
 		panic(err) // texts and numbers can always be written
 	}
-	return text
+	return written
 }
 
 func timeText(nanos int64) string {

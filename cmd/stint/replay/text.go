@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"github.com/stintdb/stint/internal/bytetext"
 )
 
 // WriteText writes the report for people.
@@ -96,5 +98,5 @@ func printable(text string) string {
 			return '?'
 		}
 		return r
-	}, strings.ToValidUTF8(text, "?"))
+	}, bytetext.Shown(text))
 }

@@ -1,0 +1,26 @@
+// Package bytetext writes keys, holders and other bytes of clients as text. They may be no UTF-8, and JSON would make the same
+// text of different ones.
+package bytetext
+
+import (
+	"strconv"
+	"unicode/utf8"
+)
+
+// JSON returns the values of two fields of which one is left out: the text of b, or, if b is not UTF-8, the bytes, which encoding/json writes
+// in base64. By convention the second field's name is that of the first and _base64.
+func JSON(b []byte) (text *string, binary []byte) {
+	if !utf8.Valid(b) {
+		return nil, b
+	}
+	s := string(b)
+	return &s, nil
+}
+
+// Shown returns text for people: as it is, or, if it is not UTF-8, in quotes with escapes such as \xff.
+func Shown(text string) string {
+	if utf8.ValidString(text) {
+		return text
+	}
+	return strconv.QuoteToASCII(text)
+}
