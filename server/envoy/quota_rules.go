@@ -49,9 +49,9 @@ func count(n uint64) int64 { return int64(min(n, 1<<40)) }
 func (s *quotaSession) rule(ctx context.Context, caller gateway.Caller, now time.Duration, found *rls.Quota, u *rlqs.Usage) bool {
 	rule := found.Rule
 	if len(found.Key)+maxKeySuffix > s.quotas.service.gateway.Config().MaxKeyBytes {
-		s.quotas.unanswered.Add(1)
-		s.quotas.warn("the id of a quota is too long for --max-key-size: Envoys do what their no_assignment_behavior says", "domain", s.domain)
-		return false
+		s.quotas.warn("the id of a quota is too long for --max-key-size: Envoys forget it, and do what their no_assignment_behavior says", "domain", s.domain, "bytes", len(found.Key))
+		u.Kind = rlqs.Abandon
+		return true
 	}
 	if found.NoDomain {
 		s.quotas.warn("quotas are asked for in a domain without rules: everything is allowed", "domain", s.domain)

@@ -209,8 +209,13 @@ func TestQuotaBounds(t *testing.T) {
 		t.Errorf("the metrics are %+v", m)
 	}
 	long := usageOf("table="+strings.Repeat("x", 5000), 0, 1, 0)
-	if got, err := s.ask("shop", long, usageOf("free=1", 0, 1, 0)); err != nil || got != "ALLOW_ALL" {
+	if got, err := s.ask("shop", long, usageOf("free=1", 0, 1, 0)); err != nil || got != "abandon | ALLOW_ALL" {
 		t.Errorf("a bucket with too long an id, and another: %q, %v", got, err)
+	}
+	for _, id := range []string{"table=" + strings.Repeat("x", 5000), "table=" + strings.Repeat("x", 60_000), "free=" + strings.Repeat("x", 60_000)} {
+		if got, err := h.quotas(context.Background()).ask("shop", usageOf(id, 0, 1, 0)); err != nil || got != "abandon" {
+			t.Errorf("a bucket with an id of %d bytes: %q, %v", len(id), got, err)
+		}
 	}
 }
 

@@ -61,7 +61,7 @@ var envoyRows = []Row{{
 	Name: "stint_envoy_quota_orphaned_total", Kind: Counter, When: withEnvoy, Help: "Buckets of streams that ended. Their tokens count as spent when their time to live is over.",
 	values: fromEnvoy(func(e *EnvoyRules) float64 { return float64(e.Quotas.Orphaned) }),
 }, {
-	Name: "stint_envoy_quota_abandoned_total", Kind: Counter, When: withEnvoy, Help: "Buckets that Envoy had to forget, because a stream or this node had too many.",
+	Name: "stint_envoy_quota_abandoned_total", Kind: Counter, When: withEnvoy, Help: "Buckets that Envoy had to forget, because a stream or this node had too many, or for too long an id.",
 	values: fromEnvoy(func(e *EnvoyRules) float64 { return float64(e.Quotas.Abandoned) }),
 }, {
 	Name: "stint_envoy_quota_unanswered_total", Kind: Counter, When: withEnvoy, Help: "Times that a bucket got no assignment because its policy is missing or cannot be divided. The log has the reason.",

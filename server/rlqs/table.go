@@ -110,7 +110,7 @@ func (s *Stream) usage(now time.Duration, u *Usage) {
 	if one != nil && one.inReport == s.reports {
 		return // it stands twice in this report, which no Envoy sends
 	}
-	if s.bytesIn += len(u.ID) + bucketBytes; s.bytesIn > MaxStreamBytes { // otherwise its reports become too long
+	if s.bytesIn += len(u.ID) + bucketBytes; s.bytesIn > MaxStreamBytes || u.Kind == Abandon { // otherwise its reports become too long
 		s.refuse(u, one)
 		return
 	}
