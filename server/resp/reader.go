@@ -107,10 +107,18 @@ func (r *Reader) multibulk(b []byte) ([][]byte, int, error) {
 func (r *Reader) arguments(b []byte, at int, count int64) ([][]byte, int, error) {
 	args := r.args[:0]
 	for left := count; left > 0; left-- {
-		size, start, err := bulkHeader(b, at)
+		var size int64
+		var start int
+		if at < len(b) && b[at] == '$' {
+			size, start = shortHeader(b, at+1)
+		}
+		if start == 0 {
+			var err error
+			if size, start, err = bulkHeader(b, at); err != nil {
+				return nil, 0, err
+			}
+		}
 		switch {
-		case err != nil:
-			return nil, 0, err
 		case size > int64(r.Limits.MaxBulk):
 			return r.skipFrom(b, start, tooLongBulk(size, r.Limits), left, size)
 		case start == 0:
@@ -171,9 +179,6 @@ func bulkHeader(b []byte, at int) (size int64, start int, err error) {
 	}
 	if b[at] != '$' {
 		return 0, 0, errNotBulk.With(printable(b[at]))
-	}
-	if size, start = shortHeader(b, at+1); start > 0 {
-		return size, start, nil
 	}
 	size, start, err = header(b, at+1)
 	switch {
