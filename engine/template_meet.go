@@ -8,7 +8,8 @@ const (
 	escapedPlace                      // for bytes without a colon
 )
 
-func (e Element) isPlace() bool { return e >= anyPlace }
+// IsPlace reports whether values stand there.
+func (e Element) IsPlace() bool { return e >= anyPlace }
 
 // holds reports whether a place can hold a byte.
 func (e Element) holds(b Element) bool { return e == anyPlace || e == escapedPlace && b != ':' }
@@ -45,13 +46,13 @@ const maxMeetWork = 1 << 14
 
 // Meet reports whether values exist that make two templates one key. They may be other values in each: those of two callers.
 func Meet(a, b []Element) bool {
-	for len(a) > 0 && len(b) > 0 && !a[0].isPlace() && !b[0].isPlace() {
+	for len(a) > 0 && len(b) > 0 && !a[0].IsPlace() && !b[0].IsPlace() {
 		if a[0] != b[0] {
 			return false
 		}
 		a, b = a[1:], b[1:]
 	}
-	for len(a) > 0 && len(b) > 0 && !a[len(a)-1].isPlace() && !b[len(b)-1].isPlace() {
+	for len(a) > 0 && len(b) > 0 && !a[len(a)-1].IsPlace() && !b[len(b)-1].IsPlace() {
 		if a[len(a)-1] != b[len(b)-1] {
 			return false
 		}
@@ -65,7 +66,7 @@ func Meet(a, b []Element) bool {
 	here[0] = true
 	for i := 0; ; i++ {
 		for j, other := range b {
-			skips := other.isPlace() || i < len(a) && a[i].holds(other)
+			skips := other.IsPlace() || i < len(a) && a[i].holds(other)
 			here[j+1] = here[j+1] || here[j] && skips
 		}
 		if i == len(a) {
@@ -75,7 +76,7 @@ func Meet(a, b []Element) bool {
 		for j := range here {
 			switch {
 			case !here[j]:
-			case a[i].isPlace():
+			case a[i].IsPlace():
 				next[j] = true
 			case j < len(b) && b[j] == a[i]:
 				next[j+1] = true

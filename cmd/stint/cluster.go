@@ -44,6 +44,14 @@ func join(cfg config.Config, keys *store.Store, groups []*store.Store, files des
 	importName := ""
 	if imported != nil {
 		importName = imported.importName
+		if last, lastErr := disk.Logs().LastIndex(); lastErr == nil && last == 0 { // the cluster has not begun
+			err = imported.checkPolicies(&cfg)
+		}
+		if err != nil {
+			err = errors.Join(err, disk.Close())
+			unlock()
+			return nil, err
+		}
 	}
 	groupDirs := raftstore.NewGroupDirs(cfg.Dir, raftstore.LogKind(cfg.ClusterLog), log)
 	hide := line.follow(func() string { return fmt.Sprintf("reading the snapshot of the cluster's state: %d keys", keys.Len()) })

@@ -33,8 +33,6 @@ func TestGroupsOfKeys(t *testing.T) {
 		{"MSET {u}a 1 {u}b 2", "+OK"},
 		{"RENAME a b", crossing},
 		{"RL.ALL TB a 5 1/s TB b 5 1/s", crossing},
-		{"RL.POLICY SET two TB {}:x 5 1/s TB y 5 1/s", "+OK"},
-		{"RL.CHECK two a 1", crossing},
 		{"RL.POLICY SET tagged TB '{{}}:x' 5 1/s", "+OK"},
 		{"SCRIPT LOAD 'return redis.call(\"get\",KEYS[1])'", `"f2180f334e61b6cd9beecd7eb4721473daaa9f4e"`},
 		{"EVALSHA f2180f334e61b6cd9beecd7eb4721473daaa9f4e 1 a", `"1"`},

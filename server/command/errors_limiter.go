@@ -107,6 +107,10 @@ var (
 		"Two limits have the same key, perhaps only after the id replaces a policy's `{}`.")
 	errMeetingKeys = policyErrors.Add("ERR spec: the keys '%s' and '%s' would be the same for some callers or fields; each limit needs a different text before {}, such as user: and all:",
 		"With such a policy a caller could choose an id, or a field, that makes the key of one limit that of another. The id `all` would do so with `user:{}` and `user:all`.")
+	errDividedKeys = policyErrors.Add("ERR spec: the keys '%s' and '%s' would be in different groups of the cluster for some callers or fields; begin all keys with one hash tag, as in {{{}}}:a and {{{}}}:b, or name those that all callers share in --cluster-shared",
+		"A cluster with [`--groups`](cluster.md#groups), where one group decides a check: it would answer these callers with `CROSSSLOT`. A hash tag counts if no `{}` or `{name}` stands before it. A key that matches `--cluster-shared` may be in another group if its limit is `TB`, `CL`, `LB` or `FW`, without `KEEP` and `HISTORY`.")
+	errDividedTags = policyErrors.Add("ERR spec: ids with : or %% would put the keys '%s' and '%s' in different groups of the cluster; use a field as the hash tag of both, as in {{{tenant}}}:a and {{{tenant}}}:b",
+		"As above: `{}` is the id as it is, but escaped in a key with a field, [so that no value has a `:`](rate-limits.md#several-names).")
 	errTemplate = policyErrors.Add("ERR spec: %s, got '%s'",
 		"The key or the holder of a policy's limit has `{` or `}` without the other, the same `{name}` twice, or names with no `:` between them. [rate-limits.md](rate-limits.md#several-names) has the rules.")
 	errFieldValue = policyErrors.Add("ERR WITH: must be the last option, followed by the names of fields, each with a value",

@@ -139,7 +139,7 @@ func (r *Request) policySpecs(op *engine.Op, words [][]byte) (rest [][]byte, err
 	if one, other := store.MeetingKeys(op); one != nil {
 		return nil, errMeetingKeys.With(truncate(one, 64), truncate(other, 64))
 	}
-	return rest, nil
+	return rest, r.Bounds.together(op)
 }
 
 func parsePolicySet(r *Request) error {

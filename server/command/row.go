@@ -92,9 +92,10 @@ type Request struct {
 // Bounds are the limits that settings put on the arguments of commands.
 type Bounds struct {
 	MaxKeyBytes int
-	MaxLogLimit int // of a sliding log
-	Databases   int // that there are
-	Groups      int // of keys in the cluster; below 2 one group has all
+	MaxLogLimit int       // of a sliding log
+	Databases   int       // that there are
+	Groups      int       // of keys in the cluster; below 2 one group has all
+	Shared      *[]string // patterns of the keys whose limits requests of all groups may ask; nil for none
 }
 
 // SetBounds holds the requests from here on to bounds.

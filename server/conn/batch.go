@@ -140,7 +140,7 @@ func (batch *commandBatch) memory() int {
 
 // Bounds are the bounds that the settings put on arguments of commands.
 func Bounds(cfg *config.Config) command.Bounds {
-	return command.Bounds{MaxKeyBytes: cfg.MaxKeyBytes, MaxLogLimit: cfg.MaxSlidingLog, Databases: cfg.DatabaseCount(), Groups: cfg.Groups}
+	return command.Bounds{MaxKeyBytes: cfg.MaxKeyBytes, MaxLogLimit: cfg.MaxSlidingLog, Databases: cfg.DatabaseCount(), Groups: cfg.Groups, Shared: &cfg.ClusterShared}
 }
 
 // The most room a batch keeps for its next use.
