@@ -123,3 +123,11 @@ func (k Keys) step() int {
 	}
 	return min(k.First, 1)
 }
+
+// lastShown is the last key as COMMAND has it. Of keys at several places, which clients find by COMMAND GETKEYS, it is the first one.
+func (k Keys) lastShown() int {
+	if k.Number > 0 {
+		return k.First
+	}
+	return k.Last
+}

@@ -14,6 +14,7 @@ var classes = []struct {
 	{Write, "write", "write"},
 	{ReadOnly, "readonly", "read"},
 	{DenyOOM, "denyoom", ""},
+	{NotInScripts, "noscript", ""},
 	{Fast, "fast", "fast"},
 	{Admin, "admin", "admin"},
 	{NoMulti, "no_multi", ""},
@@ -62,7 +63,8 @@ func Categories() (names []string) {
 // words lists what COMMAND calls the row's flags.
 func (r *Row) words() (flags []string) {
 	for _, c := range classes {
-		if c.name != "" && r.Flags&c.flag != 0 {
+		has := r.Flags&c.flag != 0 || c.flag == NotInScripts && !r.IsContainer() && !r.inScripts()
+		if c.name != "" && has {
 			flags = append(flags, c.name)
 		}
 	}
@@ -80,7 +82,8 @@ func (r *Row) Categories() (names []string) {
 		names = append(names, categorySlow)
 	}
 	for _, g := range groups {
-		if g.name == r.Group && !(r.Flags&Admin != 0 && r.Keys != Keys{}) {
+		isIn := g.name == r.Group || g.category == "keyspace" && r.Flags&AllKeys != 0
+		if isIn && !(r.Flags&Admin != 0 && r.Keys != Keys{}) {
 			names = append(names, g.category)
 		}
 	}
@@ -94,7 +97,7 @@ func (r *Row) In(category string) bool { return slices.Contains(r.Categories(), 
 func (r *Row) IsContainer() bool { return r.Run == nil && r.Parse == nil }
 
 // rights are the flags that distinguish users.
-const rights = Write | ReadOnly | Admin | Connection | Dangerous | Transaction | Harmless | PubSub
+const rights = Write | ReadOnly | Admin | Connection | Dangerous | Transaction | Harmless | PubSub | Observes
 
 // mustHaveCategory ends the process at its start if a command has no category: it would be open to users with all rights
 // except the dangerous ones.

@@ -52,7 +52,7 @@ var clusterRows = []Row{{
 			})},
 		{Name: "keyslot", Syntax: "key", Group: "cluster", Summary: "The hash slot of a key, out of 16384.",
 			Returns: "an integer from 0 to 16383. Works without a cluster too.", Example: "alice:1",
-			Cost: Light, Flags: Fast | Harmless, Keys: Keys{First: 2, Last: 2},
+			Cost: Light, Flags: Fast | Harmless,
 			Run: func(_ Session, w *resp.Writer, args [][]byte) { w.Int(int64(slot.Of(args[2]))) }},
 	},
 }}

@@ -25,12 +25,12 @@ var blockingListRows = []Row{{
 }, {
 	Name: "blmove", Syntax: "key destination from to timeout", Group: "list",
 	Summary: "Move an element from one end of a list to an end of another list, or of the same." + untilTimeout,
-	Example: "log other LEFT RIGHT 1", Cost: ValueCopy, Flags: Write | Blocking | NotInScripts, Keys: movedKey, Waits: limits.ListValue,
+	Example: "log other LEFT RIGHT 1", Cost: ValueCopy, Flags: Write | DenyOOM | Blocking | NotInScripts, Keys: movedKey, Waits: limits.ListValue,
 	Data: moveBetweenEnds,
 }, {
 	Name: "brpoplpush", Syntax: "key destination timeout", Group: "list",
 	Summary: "Move the element at the tail of a list to the head of another list, or of the same." + untilTimeout,
-	Example: "log other 1", Cost: ValueCopy, Flags: Write | Blocking | NotInScripts, Keys: movedKey, Waits: limits.ListValue,
+	Example: "log other 1", Cost: ValueCopy, Flags: Write | DenyOOM | Blocking | NotInScripts, Keys: movedKey, Waits: limits.ListValue,
 	Data: func(c *DataCall) { moveElement(c, tail, head) },
 }}
 

@@ -38,14 +38,14 @@ var scriptRows = []Row{{
 	}, {
 		Name: "exists", Syntax: "sha1 ...", Group: "scripting", Summary: "Whether scripts are kept.",
 		Example: "e0e1f9fabfc9d4800c877a703b823ac0578ff8db",
-		Cost:    ValueCopy, Flags: ReadOnly | NotInScripts, Parse: parseScriptCommand, Reply: replyData, Data: existScripts,
+		Cost:    ValueCopy, Flags: Observes | NotInScripts, Parse: parseScriptCommand, Reply: replyData, Data: existScripts,
 	}, {
 		Name: "flush", Syntax: "[ASYNC | SYNC]", Group: "scripting", Summary: "Forget all scripts.",
 		Cost: ValueCopy, Flags: Write | NotInScripts, Parse: parseScriptCommand, Reply: replyData, Data: flushScripts,
 	}, {
 		Name: "kill", Group: "scripting",
 		Summary: "Always an error: a script ends by itself after its budget of steps.",
-		Cost:    Light, Flags: ReadOnly | NotInScripts, Run: func(_ Session, w *resp.Writer, _ [][]byte) { w.Error(errNotBusy.Error()) },
+		Cost:    Light, Flags: Observes | NotInScripts, Run: func(_ Session, w *resp.Writer, _ [][]byte) { w.Error(errNotBusy.Error()) },
 	}},
 }}
 

@@ -17,7 +17,7 @@ var databaseRows = []Row{{
 }, {
 	Name: "swapdb", Syntax: "index1 index2", Group: "server", Summary: "Always an error: databases keep their numbers.",
 	Returns: "an error.", Example: "0 1",
-	Cost: Light, Flags: Write | Fast | Dangerous, Run: runSwapDB,
+	Cost: Light, Flags: Write | Fast | Dangerous | AllKeys, Run: runSwapDB,
 }}
 
 // NameKeys puts the names of keys, in the request's database, into the places of the keys of operations on limiters. A policy and its limits are

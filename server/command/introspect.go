@@ -30,7 +30,7 @@ var commandRows = []Row{{
 			Returns: "an array of names. The filter is PATTERN with a glob pattern, ACLCAT with a category, or MODULE.",
 			Cost:    LongText, Flags: Harmless,
 			Run: runCommandList},
-		{Name: "getkeys", Syntax: "command [argument ...]", Group: "server", Summary: "The keys in a command.",
+		{Name: "getkeys", Syntax: "command argument [argument ...]", Group: "server", Summary: "The keys in a command.",
 			Returns: "an array of keys.", Example: "del alice:1",
 			Cost: Report, Flags: Harmless,
 			Run: runGetKeys},
@@ -87,7 +87,7 @@ func writeRow(w *resp.Writer, r *Row) {
 	w.Int(int64(r.arity))
 	statuses(r.words()).write(w)
 	w.Int(int64(r.Keys.First))
-	w.Int(int64(r.Keys.Last))
+	w.Int(int64(r.Keys.lastShown()))
 	w.Int(int64(r.Keys.step()))
 	categories.write(w)
 	w.Array(0) // tips

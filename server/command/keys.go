@@ -59,7 +59,7 @@ var keyRows = []Row{{
 }, {
 	Name: "dbsize", Group: "server", Summary: "The number of keys in the database.",
 	Returns: "an integer. Expired keys count until the server removes them.",
-	Cost:    ShardPass, Flags: ReadOnly | Fast,
+	Cost:    ShardPass, Flags: ReadOnly | Fast | AllKeys,
 	Run: func(s Session, w *resp.Writer, _ [][]byte) {
 		w.Int(int64(s.Server().Keys().DatabaseLen(s.Client().Database)))
 	}, Data: sizeInScript,
@@ -67,12 +67,12 @@ var keyRows = []Row{{
 	Name: "flushdb", Syntax: "[ASYNC | SYNC]", Group: "server",
 	Summary: "Delete every key of the database: limiters are at their full limit again.",
 	Returns: "`OK`.",
-	Cost:    KeyPass, Flags: Write | Dangerous, Parse: parseFlushDB, Reply: replyOK,
+	Cost:    KeyPass, Flags: Write | Dangerous | AllKeys, Parse: parseFlushDB, Reply: replyOK,
 }, {
 	Name: "flushall", Syntax: "[ASYNC | SYNC]", Group: "server",
 	Summary: "Delete every key of all databases: limiters are at their full limit again.",
 	Returns: "`OK`.",
-	Cost:    KeyPass, Flags: Write | Dangerous, Parse: parseFlush, Reply: replyOK,
+	Cost:    KeyPass, Flags: Write | Dangerous | AllKeys, Parse: parseFlush, Reply: replyOK,
 }}
 
 // eachKey is the Parse of a row whose arguments are keys: it makes one operation of each.

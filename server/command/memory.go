@@ -26,7 +26,7 @@ var memoryRows = []Row{{
 			Cost: HolderLookup, Flags: ReadOnly, Keys: Keys{First: 2, Last: 2, Access: Reads}, Parse: parseMemoryUsage, Reply: replyMemoryUsage},
 		{Name: "stats", Group: "server", Summary: "Memory usage by category.",
 			Returns: "a map of names to bytes, percentages and ratios, with Redis's names where they exist. The dataset is the keys; overhead is everything else.",
-			Cost:    Information, Flags: ReadOnly, Run: runMemoryStats},
+			Cost:    Information, Flags: Observes, Run: runMemoryStats},
 		{Name: "purge", Group: "server", Summary: "Return unused memory to the operating system.",
 			Returns: "`OK`.",
 			Cost:    KeyPass, Flags: Admin | Dangerous,

@@ -31,6 +31,8 @@ const (
 	Harmless                      // reveals no data of users
 	NotInScripts                  // scripts may not call it
 	PubSub                        // about channels and messages
+	AllKeys                       // about all keys of a database, whatever its group
+	Observes                      // looks at state of the server that is no key, and needs no more than the right to it
 	DenyOOM                       // may need memory, as Redis's clients know it
 )
 

@@ -51,7 +51,7 @@ var serverRows = []Row{{
 }, {
 	Name: "role", Group: "server", Summary: "The replication role: master for a standalone server and a cluster's leader, slave for other nodes.",
 	Returns: "on a standalone server `master`, 0 and an empty array. On the leader of a cluster `master`, the index of the last committed log entry, and for each follower that is up its host, port and applied index. On another node `slave`, the leader's host and port, `connected` or `connect`, and its applied index.",
-	Cost:    Light, Flags: Admin | Fast, Run: runRole,
+	Cost:    Light, Flags: Admin | Fast | Dangerous, Run: runRole,
 }, {
 	Name: "wait", Syntax: "numreplicas timeout", Group: "generic",
 	Summary: "Wait until numreplicas other nodes have acknowledged all earlier writes, at most timeout ms; 0 is without a bound.",
