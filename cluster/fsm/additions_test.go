@@ -125,6 +125,12 @@ func TestAdditionsAreListed(t *testing.T) {
 		mustBeListed("a window of the calendar", engine.Op{Limit: limit})
 		mustBeListed("a window of the calendar in a policy", engine.Op{Verb: engine.SetPolicy, Parts: []engine.Op{{Limit: limit}}})
 	}
+	for span, from := range map[limits.Span]calendar.From{limits.EachDay: 40 << 10, limits.EachWeek: 6 << 5, limits.EachMonth: 17 | 6<<5} {
+		op := engine.Op{Verb: engine.SetPolicy, Parts: []engine.Op{{Limit: limits.Limit{Algorithm: limits.FixedWindow, Capacity: 1, Span: span, Anchor: calendar.Anchor{From: from}}}}}
+		if a := known.NewestIn([]engine.Op{op}); a.Version != 3 {
+			t.Errorf("a beginning within a day is %+v", a)
+		}
+	}
 	kept := limits.Limit{Algorithm: limits.FixedWindow, Capacity: 1, Rate: limits.Rate{Period: 1e9}, History: 1}
 	mustBeListed("closed windows", engine.Op{Limit: kept})
 	mustBeListed("closed windows in a policy", engine.Op{Verb: engine.SetPolicy, Parts: []engine.Op{{Limit: kept}}})

@@ -56,6 +56,7 @@ var Additions = append([]Addition{
 	{Version: 2, Name: "RL.USAGE", IsUsed: usesVerb(engine.ListWindows)},
 	{Version: 2, Name: "WARN", IsUsed: inAnyLimit(func(op *engine.Op) bool { return op.Limit.Warn != 0 })},
 	{Version: 2, Name: "WATCH", IsUsed: usesVerb(engine.Fingerprint, engine.Expect)},
+	{Version: 3, Name: "a window that begins at a minute, or at a time of a day of the week or month", IsUsed: inAnyLimit(beginsAtTime)},
 	{Version: 3, Name: "replicas of a group on some nodes", kind: KindPlacement},
 	{Version: ImportOfOneGroup, Name: "an import that a cluster without groups awaits"},
 }, addedAlgorithms()...)
@@ -114,6 +115,12 @@ func inAnyLimit(has func(op *engine.Op) bool) func(*engine.Op) bool {
 // usesCalendar is Addition.IsUsed of windows of the calendar that version 1 does not have. The zones of the table at that version belong to it.
 func usesCalendar(op *engine.Op) bool {
 	return op.Limit.Anchor != calendar.Anchor{} || op.Limit.Span > limits.EachMonth
+}
+
+// beginsAtTime is Addition.IsUsed of beginnings that version 2 does not have.
+func beginsAtTime(op *engine.Op) bool {
+	unit, is := op.Limit.Span.Unit()
+	return is && op.Limit.Anchor.From.HasTime(unit)
 }
 
 // usesAllowance is Addition.IsUsed of what the leader has taken in its memory.

@@ -75,22 +75,25 @@ func (a Anchor) window(unit Unit, now int64) (start, end int64) {
 
 // before is the beginning of the window that holds a time of the zone's clocks. Such times are written as if the zone was UTC.
 func (f From) before(unit Unit, t time.Time) time.Time {
-	year, month, day := t.Date()
+	clock := f.clock(unit)
+	year, month, day := t.Add(-clock).Date()
 	switch unit {
 	case Day:
-		if t.Hour() < f.hour() {
-			day--
-		}
-		return time.Date(year, month, day, f.hour(), 0, 0, 0, time.UTC)
+		return time.Date(year, month, day, 0, 0, 0, 0, time.UTC).Add(clock)
 	case Week:
-		return time.Date(year, month, day-(int(t.Weekday())-f.weekday()+7)%7, 0, 0, 0, 0, time.UTC)
+		return time.Date(year, month, day-(int(t.Add(-clock).Weekday())-f.weekday()+7)%7, 0, 0, 0, 0, time.UTC).Add(clock)
 	}
 	first, onDay := f.date(unit)
 	begin := dateIn(year, month-time.Month((int(month)-first+12)%months[unit]), onDay)
-	if t.Before(begin) {
-		return dateIn(begin.Year(), begin.Month()-time.Month(months[unit]), onDay)
+	if t.Add(-clock).Before(begin) {
+		begin = dateIn(begin.Year(), begin.Month()-time.Month(months[unit]), onDay)
 	}
-	return begin
+	return begin.Add(clock)
+}
+
+// clock is the time of the beginning's day, as the zone's clocks show it.
+func (f From) clock(unit Unit) time.Duration {
+	return time.Duration(f.hour(unit))*time.Hour + time.Duration(f.minute(unit))*time.Minute
 }
 
 // after is the beginning of the window behind the one that begins then.
@@ -102,7 +105,7 @@ func (f From) after(unit Unit, begin time.Time) time.Time {
 		return begin.AddDate(0, 0, 7)
 	}
 	_, onDay := f.date(unit)
-	return dateIn(begin.Year(), begin.Month()+time.Month(months[unit]), onDay)
+	return dateIn(begin.Year(), begin.Month()+time.Month(months[unit]), onDay).Add(f.clock(unit))
 }
 
 // dateIn is a day of a month, or the last day of one that is shorter.

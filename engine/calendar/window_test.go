@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"sort"
+	"strings"
 	"testing"
 	"time"
 
@@ -19,7 +20,7 @@ var (
 
 // beginnings are those of the units that tests compare: the usual one, one for every quick run, and more for a full one.
 var beginnings = map[Unit][]string{
-	Day: {"0", "2", "1", "3", "17", "23"}, Week: {"monday", "sunday", "thursday"}, Month: {"1", "31", "17", "29", "30"},
+	Day: {"0", "02:30", "13:40", "00:15", "2", "1", "3", "17", "23"}, Week: {"monday", "sundayT01:30", "sunday", "thursday", "sundayT02:05"}, Month: {"1", "31T02:30", "17T06:00", "1T00:30", "31", "17", "29", "30"},
 	Quarter: {"01-01", "05-31", "02-17", "11-30", "03-31"}, Year: {"01-01", "02-29", "04-06", "12-31"},
 }
 
@@ -110,17 +111,23 @@ func periodsOf(location *time.Location, from, until time.Time) (periods []period
 // clockTimes are the times of the clocks at which windows begin, by counting days.
 func clockTimes(unit Unit, from string) (times []time.Time) {
 	for day := testedFrom.AddDate(-1, 0, 0); day.Before(testedUntil.AddDate(1, 0, 0)); day = day.AddDate(0, 0, 1) {
-		begins, hour := false, 0
+		begins, onDay, clock := false, from, ""
+		if unit == Day {
+			onDay, clock = "", from
+		} else if unit < Quarter {
+			onDay, clock, _ = strings.Cut(from, "T")
+		}
+		hour, minute := 0, 0
+		fmt.Sscanf(clock, "%d:%d", &hour, &minute)
 		switch unit {
 		case Day:
 			begins = true
-			fmt.Sscan(from, &hour)
 		case Week:
-			begins = day.Weekday() == map[string]time.Weekday{"monday": time.Monday, "sunday": time.Sunday, "thursday": time.Thursday}[from]
+			begins = day.Weekday() == map[string]time.Weekday{"monday": time.Monday, "sunday": time.Sunday, "thursday": time.Thursday}[onDay]
 		case Month:
-			onDay := 0
-			fmt.Sscan(from, &onDay)
-			begins = isDayOfMonth(day, onDay)
+			number := 0
+			fmt.Sscan(onDay, &number)
+			begins = isDayOfMonth(day, number)
 		default:
 			month, onDay := 0, 0
 			fmt.Sscanf(from, "%d-%d", &month, &onDay)
@@ -128,7 +135,7 @@ func clockTimes(unit Unit, from string) (times []time.Time) {
 			begins = isDayOfMonth(day, onDay) && (months == 0 || unit == Quarter && months%3 == 0)
 		}
 		if begins {
-			times = append(times, day.Add(time.Duration(hour)*time.Hour))
+			times = append(times, day.Add(time.Duration(hour)*time.Hour+time.Duration(minute)*time.Minute))
 		}
 	}
 	return times

@@ -44,23 +44,35 @@ func (l *limit) readFrom(text string) error {
 	if err := l.mustBeOfCalendar("FROM"); err != nil {
 		return err
 	}
-	number, err := strconv.Atoi(text)
-	isNumber := err == nil && len(text) <= 2 && text[0] != '-' && text[0] != '+'
 	must := ""
+	day, minutes, isTime := dayAndMinutes(text)
 	switch l.window {
 	case "@day":
-		if l.from = strings.TrimPrefix(strconv.Itoa(number), "0"); !isNumber || number > 23 {
-			must = "must be an hour of @day, 0 to 23"
+		if minutes, isTime = minutesOf(text); !isTime {
+			must = "must be an hour of @day, 0 to 23, or a time such as 13:40"
+		}
+		if l.from = strings.TrimPrefix(strconv.Itoa(minutes/60), "0"); minutes%60 > 0 {
+			l.from = clockText(minutes)
 		}
 	case "@week":
-		if l.from = strings.TrimPrefix(strings.ToLower(text), "monday"); !slices.Contains(weekdays, strings.ToLower(text)) {
-			must = "must be a day of @week, one of monday tuesday wednesday thursday friday saturday sunday"
+		if !isTime || !slices.Contains(weekdays, strings.ToLower(day)) {
+			must = "must be a day of @week, one of monday tuesday wednesday thursday friday saturday sunday, also with a time, as in mondayT06:00"
+		}
+		l.from = strings.ToLower(day)
+		if minutes > 0 {
+			l.from += "T" + clockText(minutes)
+		} else if l.from == "monday" {
+			l.from = ""
 		}
 	case "@month":
-		if l.from = strconv.Itoa(number); !isNumber || number < 1 || number > 31 {
-			must = "must be a day of @month, 1 to 31"
+		number, err := strconv.Atoi(day)
+		if !isTime || err != nil || len(day) > 2 || strings.ContainsAny(day, "+-") || number < 1 || number > 31 {
+			must = "must be a day of @month, 1 to 31, also with a time, as in 17T06:00"
 		}
-		if number == 1 {
+		l.from = strconv.Itoa(number)
+		if minutes > 0 {
+			l.from += "T" + clockText(minutes)
+		} else if number == 1 {
 			l.from = ""
 		}
 	default:
@@ -75,6 +87,28 @@ func (l *limit) readFrom(text string) error {
 	}
 	return nil
 }
+
+// dayAndMinutes divides a day and a time such as 17T06:00.
+func dayAndMinutes(text string) (day string, minutes int, ok bool) {
+	at := strings.LastIndexAny(text, "tT")
+	if at < 0 || !strings.Contains(text, ":") {
+		return text, 0, true
+	}
+	minutes, ok = minutesOf(text[at+1:])
+	return text[:at], minutes, ok && strings.Contains(text[at:], ":")
+}
+
+// minutesOf is the minutes of a day until an hour such as 13, or a time such as 13:40.
+func minutesOf(text string) (minutes int, ok bool) {
+	layout := "15:04"
+	if !strings.Contains(text, ":") {
+		text += ":00"
+	}
+	at, err := time.Parse(layout, text)
+	return 60*at.Hour() + at.Minute(), err == nil && len(text) <= len(layout)
+}
+
+func clockText(minutes int) string { return fmt.Sprintf("%02d:%02d", minutes/60, minutes%60) }
 
 // dateOf is a date as it is shown, "" if there is no such day. That of a quarter is in the first month that has the day.
 func (l *limit) dateOf(text string) string {
@@ -92,23 +126,25 @@ func (l *limit) dateOf(text string) string {
 	return fmt.Sprintf("%02d-%02d", month, at.Day())
 }
 
-// begins reports whether a window begins on a day, and at which hour.
-func (l limit) begins(day time.Time) (hour int, is bool) {
-	switch l.window {
-	case "@day":
-		fmt.Sscan(l.from, &hour)
-		return hour, true
-	case "@week":
-		return 0, strings.EqualFold(day.Weekday().String(), cmp.Or(l.from, "monday"))
+// begins reports whether a window begins on a day, and at which time of it.
+func (l limit) begins(day time.Time) (after time.Duration, is bool) {
+	if l.window == "@day" {
+		minutes, _ := minutesOf(cmp.Or(l.from, "0"))
+		return time.Duration(minutes) * time.Minute, true
+	}
+	from, minutes, _ := dayAndMinutes(l.from)
+	after = time.Duration(minutes) * time.Minute
+	if l.window == "@week" {
+		return after, strings.EqualFold(day.Weekday().String(), cmp.Or(from, "monday"))
 	}
 	month, date := 1, 1
 	if l.window == "@month" {
-		fmt.Sscan(l.from, &date)
+		fmt.Sscan(from, &date)
 	} else {
 		fmt.Sscanf(l.from, "%d-%d", &month, &date)
 	}
 	inMonth := map[string]bool{"@month": true, "@quarter": (int(day.Month())-month+12)%3 == 0, "@year": int(day.Month()) == month}[l.window]
-	return 0, inMonth && (day.Day() == date || day.Day() < date && day.AddDate(0, 0, 1).Day() == 1)
+	return after, inMonth && (day.Day() == date || day.Day() < date && day.AddDate(0, 0, 1).Day() == 1)
 }
 
 // calendarWindow looks at one day after the other.
@@ -120,24 +156,24 @@ func (l limit) calendarWindow(now int64) (start, end int64) {
 	at := time.Unix(0, now).In(location)
 	today := time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, time.UTC)
 	for day := today.AddDate(0, 0, 2); ; day = day.AddDate(0, 0, -1) {
-		if hour, is := l.begins(day); is {
-			if start = firstShowing(location, day.Add(time.Duration(hour)*time.Hour)); start <= now {
+		if after, is := l.begins(day); is {
+			if start = firstShowing(location, day.Add(after)); start <= now {
 				break
 			}
 		}
 	}
 	for day := today.AddDate(0, 0, -2); ; day = day.AddDate(0, 0, 1) {
-		if hour, is := l.begins(day); is {
-			if end = firstShowing(location, day.Add(time.Duration(hour)*time.Hour)); end > now {
+		if after, is := l.begins(day); is {
+			if end = firstShowing(location, day.Add(after)); end > now {
 				return start, end
 			}
 		}
 	}
 }
 
-// firstShowing is the first quarter of an hour at which the clocks of a place show a time or a later one, which is written as in UTC.
+// firstShowing is the first of each five minutes at which the clocks of a place show a time or a later one, which is written as in UTC.
 func firstShowing(location *time.Location, clock time.Time) int64 {
-	for at := clock.Add(-15 * time.Hour); ; at = at.Add(15 * time.Minute) {
+	for at := clock.Add(-15 * time.Hour); ; at = at.Add(5 * time.Minute) {
 		_, offset := at.In(location).Zone()
 		if !at.Add(time.Duration(offset) * time.Second).Before(clock) {
 			return at.UnixNano()
@@ -157,15 +193,15 @@ func randomAnchor(c *Calls, f *form, limit []string) (options []string) {
 	if !c.chance(2) {
 		return options
 	}
-	from := c.pick("0", "1", "17", "31", "32", "23", "24", "sunday", "04-06", "-1", "017", "x")
+	from := c.pick("0", "1", "17", "31", "32", "23", "24", "sunday", "04-06", "-1", "017", "x", "24:00", "6:5", "13:40:00", "T06:00", "17T", "17T6", "mondayT24:00")
 	if !c.chance(8) {
 		switch window {
 		case "@day":
-			from = strconv.Itoa(c.random.IntN(24))
+			from = c.pick(strconv.Itoa(c.random.IntN(24)), clockText(5*c.random.IntN(12*24)))
 		case "@week":
-			from = c.pick(weekdays...)
+			from = c.pick(weekdays...) + c.pick("", "T"+clockText(5*c.random.IntN(12*24)))
 		case "@month":
-			from = strconv.Itoa(1 + c.random.IntN(31))
+			from = strconv.Itoa(1+c.random.IntN(31)) + c.pick("", "T"+clockText(5*c.random.IntN(12*24)))
 		case "@quarter", "@year":
 			from = c.pick("01-01", "4-6", "04-06", "11-30", "05-31", "2-29", "02-30", "12-31")
 		}
