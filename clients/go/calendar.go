@@ -23,8 +23,8 @@ func (l Limit) In(zone string) Limit {
 	return l
 }
 
-// From returns the limit with windows from another beginning: "6" is the hour of a Day, "sunday" the day of a Week, "17" the day of a Month, and
-// "04-06" the date of a Year, or of one of its Quarters. A month without that day has it on its last. Other limits are returned as they are.
+// From returns the limit with windows from another beginning: "6" or "13:40" is the time of a Day, "sunday" the day of a Week, "17" the day of a Month,
+// both also with a time, as in "17T06:00", and "04-06" the date of a Year, or of one of its Quarters. A month without that day has it on its last. Other limits are returned as they are.
 func (l Limit) From(beginning string) Limit {
 	if l.hasAnchor() {
 		l.from = beginning

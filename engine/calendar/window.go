@@ -91,7 +91,7 @@ func (f From) before(unit Unit, t time.Time) time.Time {
 	return begin.Add(clock)
 }
 
-// clock is the time of the beginning's day, as the zone's clocks show it.
+// clock is the time that the zone's clocks show at the beginning, after midnight.
 func (f From) clock(unit Unit) time.Duration {
 	return time.Duration(f.hour(unit))*time.Hour + time.Duration(f.minute(unit))*time.Minute
 }

@@ -12,10 +12,12 @@ import (
 	_ "time/tzdata" // the machine may have no zones
 )
 
+const timeOfDay = `(t([01]?\d|2[0-3]):[0-5]\d)?`
+
 // beginnings have the forms of FROM, by the windows that take it and a zone.
 var beginnings = map[string]*regexp.Regexp{
-	"@day": regexp.MustCompile(`^([01]?\d|2[0-3])$`), "@week": regexp.MustCompile(`^(mon|tues|wednes|thurs|fri|satur|sun)day$`),
-	"@month": regexp.MustCompile(`^(0?[1-9]|[12]\d|3[01])$`), "@quarter": regexp.MustCompile(`^\d{1,2}-\d{1,2}$`), "@year": regexp.MustCompile(`^\d{1,2}-\d{1,2}$`),
+	"@day": regexp.MustCompile(`^([01]?\d|2[0-3])(:[0-5]\d)?$`), "@week": regexp.MustCompile(`^(mon|tues|wednes|thurs|fri|satur|sun)day` + timeOfDay + `$`),
+	"@month": regexp.MustCompile(`^(0?[1-9]|[12]\d|3[01])` + timeOfDay + `$`), "@quarter": regexp.MustCompile(`^\d{1,2}-\d{1,2}$`), "@year": regexp.MustCompile(`^\d{1,2}-\d{1,2}$`),
 }
 
 // months are those of a window of the calendar.
@@ -71,20 +73,33 @@ func (l limit) calendarSpan(now int64) (start, end int64) {
 	}
 }
 
-// beginning is the date and hour at which the i-th window behind that of a time of the clock begins. Times of the clock are in UTC.
+// beginning is the time at which the i-th window behind that of a time of the clock begins. Times of the clock are in UTC.
 func (l limit) beginning(wall time.Time, i int) time.Time {
+	from, clock := l.from, ""
+	if at := strings.LastIndexByte(from, 't'); at >= 0 && strings.Contains(from, ":") { // tuesday has a t too
+		from, clock = from[:at], from[at+1:]
+	} else if l.window == "@day" {
+		from, clock = "", from
+	}
+	hours, minutes, _ := strings.Cut(clock, ":")
+	hour, _ := strconv.Atoi(hours)
+	minute, _ := strconv.Atoi(minutes)
+	return l.beginningDay(from, wall, i).Add(time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute)
+}
+
+// beginningDay is the midnight before a beginning.
+func (l limit) beginningDay(from string, wall time.Time, i int) time.Time {
 	year, month, day := wall.Date()
 	switch l.window {
 	case "@day":
-		hour, _ := strconv.Atoi(l.from)
-		return time.Date(year, month, day+i, hour, 0, 0, 0, time.UTC)
+		return time.Date(year, month, day+i, 0, 0, 0, 0, time.UTC)
 	case "@week":
-		first := slices.Index(weekdays, cmp.Or(l.from, "monday"))
+		first := slices.Index(weekdays, cmp.Or(from, "monday"))
 		return time.Date(year, month, day-(int(wall.Weekday())-first+7)%7+7*i, 0, 0, 0, 0, time.UTC)
 	}
-	monthText, dayText, hasMonth := strings.Cut(cmp.Or(l.from, "1"), "-")
+	monthText, dayText, hasMonth := strings.Cut(cmp.Or(from, "1"), "-")
 	if !hasMonth {
-		monthText, dayText = "1", cmp.Or(l.from, "1")
+		monthText, dayText = "1", cmp.Or(from, "1")
 	}
 	firstMonth, _ := strconv.Atoi(monthText)
 	firstDay, _ := strconv.Atoi(dayText)

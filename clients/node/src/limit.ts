@@ -9,8 +9,8 @@ import { type Duration, milliseconds, parseDuration, parseRate } from "./rates.j
 export type CalendarWindow = "@minute" | "@hour" | "@day" | "@week" | "@month" | "@quarter" | "@year";
 
 /**
- * Where windows of the calendar begin, from a day on: the time zone, such as "Europe/Berlin", and the beginning: "6" is the hour of a day, "sunday" the
- * day of a week, "17" the day of a month, and "04-06" the date of a year or of one of its quarters. A month without that day has it on its last.
+ * Where windows of the calendar begin, from a day on: the time zone, such as "Europe/Berlin", and the beginning: "6" or "13:40" is the time of a day, "sunday" the
+ * day of a week, "17" the day of a month, both also with a time, as in "17T06:00", and "04-06" the date of a year or of one of its quarters. A month without that day has it on its last.
  */
 export interface Anchor { tz?: string; from?: string }
 
@@ -20,11 +20,13 @@ export interface WindowOptions extends Anchor { history?: number }
 const mostHistory = 36;
 
 const dayOfMonth = "0?[1-9]|[12]\\d";
+const hourOfDay = "(0?\\d|1\\d|2[0-3])", minute = ":[0-5]\\d";
 const date = `(0?[13578]|1[02])-(${dayOfMonth}|3[01])|(0?[469]|11)-(${dayOfMonth}|30)|0?2-(${dayOfMonth})`;
 
 /** The beginnings of the windows that may have another. */
 const beginnings: Record<string, string> = {
-    "@day": "0?\\d|1\\d|2[0-3]", "@week": "monday|tuesday|wednesday|thursday|friday|saturday|sunday", "@month": "0?[1-9]|[12]\\d|3[01]", "@quarter": date, "@year": date,
+    "@day": `${hourOfDay}(${minute})?`, "@week": `(monday|tuesday|wednesday|thursday|friday|saturday|sunday)(T${hourOfDay}${minute})?`,
+    "@month": `(0?[1-9]|[12]\\d|3[01])(T${hourOfDay}${minute})?`, "@quarter": date, "@year": date,
 };
 
 const calendar: Record<string, number> = {

@@ -76,9 +76,17 @@ function calendarSpan({ window, zone, from }: FakeLimit, now: bigint): [bigint, 
 
 /** The time of the clock at which the i-th window behind that of another begins. Times of the clock are as if in UTC, in seconds. */
 function beginning(window: string, from: string, wall: Date, i: number): number {
+    const at = from.includes(":") ? from.toLowerCase().lastIndexOf("t") : -1; // Tuesday has one too
+    const [dayText, clock] = window === "@day" ? ["", from] : at < 0 ? [from, ""] : [from.slice(0, at), from.slice(at + 1)];
+    const [hours = "", minutes = ""] = clock.split(":");
+    return beginningDay(window, dayText, wall, i) + Number(hours) * hour + Number(minutes) * 60;
+}
+
+/** The midnight before a beginning. */
+function beginningDay(window: string, from: string, wall: Date, i: number): number {
     const [year, month, date] = [wall.getUTCFullYear(), wall.getUTCMonth(), wall.getUTCDate()];
     if (window === "@day") {
-        return Date.UTC(year, month, date + i, Number(from)) / 1000;
+        return Date.UTC(year, month, date + i) / 1000;
     }
     if (window === "@week") {
         const since = (wall.getUTCDay() - weekdays.indexOf(from === "" ? "monday" : from) + 7) % 7;

@@ -208,8 +208,8 @@ def window(n: int, length: str | float, *, tz: str = "", start: str = "", histor
     windows counted from the Unix epoch, or seconds or "15m" for a window that starts with its first request.
 
     From a day on, windows of the calendar may be those of a time zone, such as tz="Europe/Berlin", and have another
-    start: "6" is the hour of a day, "sunday" the day of a week, "17" the day of a month, and "04-06" the date of a year
-    or of one of its quarters. A month without that day has it on its last.
+    start: "6" or "13:40" is the time of a day, "sunday" the day of a week, "17" the day of a month, both also with a
+    time, as in "17T06:00", and "04-06" the date of a year or of one of its quarters. A month without that day has it on its last.
 
     history is the number of closed windows, at most 36, that usage() shows. A request without it forgets them.
     """
@@ -236,10 +236,11 @@ def _anchor(window: str, tz: str, start: str) -> tuple[str, ...]:
 
 _DAY = r"0?[1-9]|[12]\d"
 _DATE = rf"(0?[13578]|1[02])-({_DAY}|3[01])|(0?[469]|11)-({_DAY}|30)|0?2-({_DAY})"
+_HOUR, _MINUTE = r"(0?\d|1\d|2[0-3])", r":[0-5]\d"
 _STARTS = {
-    "@day": r"0?\d|1\d|2[0-3]",
-    "@week": "monday|tuesday|wednesday|thursday|friday|saturday|sunday",
-    "@month": r"0?[1-9]|[12]\d|3[01]",
+    "@day": rf"{_HOUR}({_MINUTE})?",
+    "@week": rf"(monday|tuesday|wednesday|thursday|friday|saturday|sunday)(T{_HOUR}{_MINUTE})?",
+    "@month": rf"(0?[1-9]|[12]\d|3[01])(T{_HOUR}{_MINUTE})?",
     "@quarter": _DATE,
     "@year": _DATE,
 }

@@ -120,10 +120,23 @@ def _zone(name: str) -> ZoneInfo | timezone:
 
 def _beginnings(window: str, start: str, wall: datetime) -> Iterator[datetime]:
     """Return the beginnings around a time of the clock. Times of the clock are in UTC."""
+    day_text, clock = start, ""
+    if window == "@day":
+        clock = start
+    elif ":" in start:
+        at = start.lower().rindex("t")  # Tuesday has one too
+        day_text, clock = start[:at], start[at + 1 :]
+    hours, _, minutes = clock.partition(":")
+    time_of_day = timedelta(hours=int(hours or 0), minutes=int(minutes or 0))
+    yield from (day + time_of_day for day in _days(window, day_text, wall))
+
+
+def _days(window: str, start: str, wall: datetime) -> Iterator[datetime]:
+    """Return the midnights before the beginnings."""
     midnight = wall.replace(hour=0, minute=0, second=0, microsecond=0)
     around = range(-2, 3)
     if window == "@day":
-        yield from (midnight + timedelta(days=i, hours=int(start or 0)) for i in around)
+        yield from (midnight + timedelta(days=i) for i in around)
     elif window == "@week":
         since = (wall.weekday() - _WEEKDAYS.index(start or "monday")) % 7
         yield from (midnight + timedelta(days=7 * i - since) for i in around)

@@ -23,11 +23,14 @@ final class Calendar {
     private static final String DATE =
             "(0?[13578]|1[02])-(" + DAY_OF_MONTH + "|3[01])|(0?[469]|11)-(" + DAY_OF_MONTH + "|30)|0?2-(" + DAY_OF_MONTH + ")";
 
+    private static final String HOUR = "(0?[0-9]|1[0-9]|2[0-3])";
+    private static final String MINUTE = ":[0-5][0-9]";
+
     /** The beginnings of the windows that may have another. */
     private static final Map<String, String> BEGINNINGS = new TreeMap<>(Map.of(
-            "@day", "0?[0-9]|1[0-9]|2[0-3]",
-            "@week", "monday|tuesday|wednesday|thursday|friday|saturday|sunday",
-            "@month", "0?[1-9]|[12][0-9]|3[01]",
+            "@day", HOUR + "(" + MINUTE + ")?",
+            "@week", "(monday|tuesday|wednesday|thursday|friday|saturday|sunday)(t" + HOUR + MINUTE + ")?",
+            "@month", "(0?[1-9]|[12][0-9]|3[01])(t" + HOUR + MINUTE + ")?",
             "@quarter", DATE,
             "@year", DATE));
 

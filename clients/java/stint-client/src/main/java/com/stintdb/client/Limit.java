@@ -72,9 +72,9 @@ public final class Limit {
     }
 
     /**
-     * A fixed window of the calendar from a day on, in a time zone such as "Europe/Berlin", with another beginning: "6" is the hour of a day, "sunday"
-     * the day of a week, "17" the day of a month, and "04-06" the date of a year or of one of its quarters. A month without that day has it on its
-     * last.
+     * A fixed window of the calendar from a day on, in a time zone such as "Europe/Berlin", with another beginning: "6" or "13:40" is the time of a day,
+     * "sunday" the day of a week, "17" the day of a month, both also with a time, as in "17T06:00", and "04-06" the date of a year or of one of its
+     * quarters. A month without that day has it on its last.
      */
     public static Limit window(long n, String window, @Nullable String zone, @Nullable String from) {
         Limit limit = Limits.window(Algorithm.FIXED_WINDOW, n, window, Calendar.milliseconds(window));
