@@ -41,7 +41,7 @@ type Clock struct {
 	// reached is when the time from a leader was last as late as this clock's, by the monotonic clock.
 	reached time.Duration
 	up      func() time.Duration // see [Clock.CountSuspends]; nil for a clock that counts none
-	upAhead time.Duration        // up minus Passed when a suspend was last counted
+	upAhead time.Duration        // up minus Passed when a suspend was last counted, or more: the least that any reading since then has allowed
 }
 
 // point is a reading of the cluster's time, taken when the monotonic clock showed mono, and the slew since, in parts
@@ -97,7 +97,12 @@ type Reading struct {
 func (c *Clock) CountSuspends(up func() time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.up, c.upAhead = up, time.Duration(clockpair.FirstAhead(c.passedNanos, func() int64 { return int64(up()) }))
+	c.up = up
+	c.upAhead = time.Duration(c.readUp().Most())
+}
+
+func (c *Clock) readUp() clockpair.Pair {
+	return clockpair.Read(c.passedNanos, func() int64 { return int64(c.up()) })
 }
 
 func (c *Clock) passedNanos() int64 { return int64(c.Passed()) }
@@ -115,7 +120,8 @@ func (c *Clock) noteSuspend() {
 	if c.up == nil {
 		return
 	}
-	clocks := clockpair.Read(c.passedNanos, func() int64 { return int64(c.up()) })
+	clocks := c.readUp()
+	c.upAhead = min(c.upAhead, time.Duration(clocks.Most())) // it is too much if the process was paused at the reading it is from
 	slept := time.Duration(clocks.Ahead(int64(c.upAhead))) - c.upAhead
 	if slept < leastSuspend {
 		return
@@ -237,8 +243,8 @@ func (c *Clock) Stamp() int64 {
 	defer c.mu.Unlock()
 	p := c.point.Load()
 	if p == nil {
-		c.noteSuspend() // the wall clock includes it
 		ahead := clockpair.FirstAhead(c.passedNanos, c.wallNanos)
+		c.noteSuspend() // the wall clock includes it; a suspend after the reading of that may be left out, but never counts twice
 		mono := c.Passed()
 		c.point.Store(&point{ahead + int64(mono), mono, 0})
 		return ahead + int64(mono)

@@ -18,8 +18,11 @@ func Read(outer, inner func() int64) Pair {
 // Ahead returns by how much the inner clock is ahead of the outer one, if it was ahead by known before: of all differences
 // that the readings allow, the one that is nearest to known. A pause between the readings does not change it.
 func (p Pair) Ahead(known int64) int64 {
-	return min(max(known, p.Between-p.After), p.Between-p.Before)
+	return min(max(known, p.Between-p.After), p.Most())
 }
+
+// Most is the most by which the inner clock can be ahead of the outer one.
+func (p Pair) Most() int64 { return p.Between - p.Before }
 
 // FirstAhead returns by how much the inner clock is ahead of the outer one where nothing is known yet: the least that
 // the readings allow. It reads the clocks again, a few times at most, if a pause came between.
