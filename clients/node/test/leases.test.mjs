@@ -4,7 +4,7 @@ import { after, test } from "node:test";
 import { Redis } from "ioredis";
 
 import { Limit, Limiter, UnavailableError, failClosed, perSecond } from "../dist/esm/index.js";
-import { Purse } from "../dist/esm/leases/purse.js";
+import { Purse, now } from "../dist/esm/leases/purse.js";
 import { FakeDriver } from "./fake-driver.mjs";
 import { Model } from "./lease-model.mjs";
 import { startServer } from "./server.mjs";
@@ -241,3 +241,20 @@ test("unused tokens go back, and a request near the limit asks the server", asyn
     await leases.close();
     limiter.close();
 });
+
+for (let reading = 0; reading <= 4; reading++) {
+    test(`a pause before reading ${reading} of the clocks makes no operation younger`, (t) => {
+        let clock = 1000, readings = 0;
+        const read = () => clock += ++readings === reading ? 118_000 : 1;
+        t.mock.method(performance, "now", read);
+        t.mock.method(Date, "now", read);
+        const purse = new Purse("h"), limit = Limit.per(1000, "1s");
+        const op = purse.lend(now(), "k", limit, 10);
+        const sentAt = clock;
+        purse.hear(op, [10, 1000, 0, 10_000, op.number]);
+        clock += 1000;
+        const age = purse.age(now());
+        assert.equal(readings, 4);
+        assert.ok(age >= clock - sentAt - 1 && age <= clock, `${age} ms after ${clock - sentAt}`);
+    });
+}

@@ -9,7 +9,7 @@ import { type Duration, milliseconds } from "../rates.js";
 import type { Result } from "../result.js";
 import type { Word } from "../driver.js";
 import { Lease } from "./lease.js";
-import type { Moment } from "./purse.js";
+import { now } from "./purse.js";
 
 const tidyEvery = 250; // milliseconds: tokens unused for this time go back
 const forgetAfter = 40; // rounds without a request after which a key is forgotten: 10 s
@@ -118,8 +118,6 @@ export class Leases implements AsyncDisposable {
         }
     }
 }
-
-function now(): Moment { return { monotonic: performance.now(), day: Date.now() }; }
 
 /** The server lends an eighth of the tokens that are left, so none of fewer than eight. */
 function isLeasable({ algorithm, capacity }: Limit): boolean { return (algorithm === "tokenBucket" || algorithm === "fixedWindow") && capacity >= 8; }

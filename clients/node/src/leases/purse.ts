@@ -17,6 +17,12 @@ const mostRepeats = 3;
  */
 export interface Moment { monotonic: number; day: number }
 
+/**
+ * Reads both clocks. The process may be stopped between the readings: that can only make the age of an operation larger, so tokens are spent too
+ * short a time, never too long. The time of day is read last, because it also shows a sleep between the readings.
+ */
+export function now(): Moment { return { monotonic: performance.now(), day: Date.now() }; }
+
 /** An operation on a loan. */
 export interface Operation {
     words: Word[];
