@@ -1,6 +1,7 @@
 package com.stintdb.client;
 
 import com.stintdb.client.internal.Replies;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,7 +26,16 @@ final class Purse {
      */
     record Moment(double monotonic, long day) {
         static Moment now() {
-            return new Moment(System.nanoTime() / 1e6, System.currentTimeMillis());
+            return read(System::nanoTime, System::currentTimeMillis);
+        }
+
+        /**
+         * Reads both clocks. The process may be stopped between the readings: that can only make the age of an operation larger, so tokens are spent too short
+         * a time, never too long. The time of day is read last, because it also shows a sleep between the readings.
+         */
+        static Moment read(LongSupplier nanoTime, LongSupplier timeOfDayMs) {
+            double monotonic = nanoTime.getAsLong() / 1e6;
+            return new Moment(monotonic, timeOfDayMs.getAsLong());
         }
     }
 
