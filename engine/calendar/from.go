@@ -35,9 +35,19 @@ func ParseFrom(unit Unit, text string) (From, error) {
 		hour, minute, err := parseTime(text, errHour)
 		return hour + minute*perMinute, err
 	case Week:
-		return parseDayAndTime(text, errWeekday, parseWeekday)
+		dayText, clock, err := parseTimeOfDay(text, errWeekday)
+		if err != nil {
+			return 0, err
+		}
+		day, err := parseWeekday(dayText)
+		return day + clock, err
 	case Month:
-		return parseDayAndTime(text, errDay, parseDayOfMonth)
+		dayText, clock, err := parseTimeOfDay(text, errDay)
+		if err != nil {
+			return 0, err
+		}
+		day, err := parseDayOfMonth(dayText)
+		return day + clock, err
 	}
 	monthText, dayText, _ := strings.Cut(text, "-")
 	month, err := parseNumber(monthText, 1, 12, errDate)
@@ -57,21 +67,14 @@ func ParseFrom(unit Unit, text string) (From, error) {
 	return month*perMonth + day, nil
 }
 
-// parseDayAndTime reads a day, and the time behind its T, if it has one.
-func parseDayAndTime(text string, otherwise error, parseDay func(text string) (From, error)) (From, error) {
-	var hour, minute From
-	if at := strings.LastIndexAny(text, "Tt"); at >= 0 && strings.Contains(text, ":") { // Tuesday has a T too
-		var err error
-		if hour, minute, err = parseTime(text[at+1:], otherwise); err != nil {
-			return 0, err
-		}
-		text = text[:at]
+// parseTimeOfDay reads the time after a day's T, if there is one, and returns the text of the day before it.
+func parseTimeOfDay(text string, otherwise error) (day string, clock From, err error) {
+	at := strings.LastIndexAny(text, "Tt")
+	if at < 0 || !strings.Contains(text, ":") { // Tuesday has a T too
+		return text, 0, nil
 	}
-	day, err := parseDay(text)
-	if err != nil {
-		return 0, err
-	}
-	return day + hour*perHour + minute*perMinute, nil
+	hour, minute, err := parseTime(text[at+1:], otherwise)
+	return text[:at], hour*perHour + minute*perMinute, err
 }
 
 func parseWeekday(text string) (From, error) {
