@@ -122,6 +122,7 @@ func (s *Session) HandshakeBytes() int { return s.handshakeBytes }
 // BeginWrite counts replies whose write waits for the client, until EndWrite: they are in no buffer that an event loop
 // would count. It reports whether they are too much.
 func (s *Session) BeginWrite(replies []byte) (tooMuch bool) {
+	s.fanout.Pause()
 	held := int64(cap(replies))
 	s.buffered.Add(held)
 	total, most := s.env.Buffers.Bytes.Add(held), s.env.Buffers.Most.Load()
@@ -137,4 +138,5 @@ func (s *Session) EndWrite(replies []byte) {
 	held := int64(cap(replies))
 	s.env.Buffers.Bytes.Add(-held)
 	s.buffered.Add(-held)
+	s.fanout.Resume()
 }

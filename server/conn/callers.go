@@ -19,7 +19,7 @@ func (e *Env) getCaller(caller Caller) *callerSession {
 			default:
 			}
 		}
-		s.inbox.Init(s.wake)
+		s.initFanout()
 	}
 	s.addr, s.opened, s.forwards = caller.Address, e.Clock.Now(), true
 	if s.user = caller.User; s.user != nil {
@@ -43,5 +43,5 @@ func (e *Env) putCaller(s *callerSession, waited bool) {
 func (s *Session) reset() {
 	s.reader.Reset()
 	*s = Session{public: public{env: s.env, wake: s.wake}, onDecided: s.onDecided, reader: s.reader}
-	s.inbox.Init(s.wake)
+	s.initFanout()
 }

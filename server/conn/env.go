@@ -20,6 +20,7 @@ import (
 	"github.com/stintdb/stint/server/decider"
 	"github.com/stintdb/stint/server/events"
 	"github.com/stintdb/stint/server/fairqueue"
+	"github.com/stintdb/stint/server/fanout"
 	"github.com/stintdb/stint/server/keyevents"
 	"github.com/stintdb/stint/server/latency"
 	"github.com/stintdb/stint/server/loginlimit"
@@ -46,6 +47,7 @@ type Env struct {
 	Redirect bool               // as a node of a cluster it may answer MOVED
 
 	WaitQueue *waitqueue.Queue
+	Fanout    fanout.Queue  // wakes the sessions that one event concerns, a few at a time
 	Blocked   blocking.Keys // that commands wait for
 	Logins    *loginlimit.Limiter
 	Stats     *stats.Stats
@@ -93,7 +95,7 @@ func (e *Env) Start() {
 	waits := e.KeyEvents.NewListener(e.Blocked.Changed)
 	e.Blocked.Start(waits.Listen, waits.Stop)
 	tracks := e.KeyEvents.NewListener(func(key []byte) { e.Tracking.Changed(key) })
-	e.Tracking = tracking.NewTable(e.trackingBounds, tracks.Listen, tracks.Stop)
+	e.Tracking = tracking.NewTable(&e.Fanout, e.trackingBounds, tracks.Listen, tracks.Stop)
 	e.batches.New = func() any { return &commandBatch{tally: e.Stats.Recorder.NewTally()} }
 }
 

@@ -142,7 +142,7 @@ func (s *Session) ServeInput(in []byte) (over bool) {
 func (e *Env) NewSession(addr, laddr string, wake func()) *Session {
 	n := &Session{public: public{env: e, addr: addr, laddr: laddr, network: unauthenticated.Network(addr), opened: e.Clock.Now(), wake: wake}}
 	n.onDecided = n.decided
-	n.inbox.Init(wake)
+	n.initFanout()
 	n.resetToDefaultUser()
 	n.published.Store(&command.Client{User: n.client.User})
 	n.lastActive.Store(n.opened)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stintdb/stint/server/blocking"
 	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/fanout"
 	"github.com/stintdb/stint/server/tracking"
 )
 
@@ -23,6 +24,7 @@ type public struct {
 	channels   atomic.Int64                    // to which it is subscribed
 	tracker    atomic.Pointer[tracking.Client] // nil unless it tracks keys
 	inbox      tracking.Inbox                  // of keys that changed
+	fanout     fanout.Reader                   // of changed keys and messages
 	published  atomic.Pointer[command.Client]
 	loggedIn   atomic.Bool
 	killed     atomic.Bool // by CLIENT KILL or the idle timeout
@@ -30,6 +32,12 @@ type public struct {
 	lastRow    atomic.Pointer[command.Row]
 	connStats  connStats
 	blockedOn  atomic.Pointer[blocking.Waiter] // nil unless it waits for keys
+}
+
+// initFanout makes the session one of the many that may be woken together.
+func (s *public) initFanout() {
+	s.fanout.Init(&s.env.Fanout, s.wake)
+	s.inbox.Init(&s.fanout)
 }
 
 // ID is the connection's number, unique for the life of the server; 0 before [Registry.Admit].

@@ -13,10 +13,11 @@ import (
 // The result is that of feed.
 func (s *Session) receive(in []byte, batch *commandBatch, cfg *config.Config) (more bool) {
 	s.started, s.work = s.env.Clock.Now(), 0
+	s.fanout.BeginTurn()
 	if s.wait.isDue(ForTurn) {
 		s.wait.end(ForTurn)
 	}
-	if s.inbox.HasMail() {
+	if s.inbox.HasMail() || s.tracker.Load() != nil {
 		tracked{s}.write(batch) // before the replies to the commands that come now
 	}
 	if len(in) == 0 || s.wait.has(replyEvents) {
@@ -48,7 +49,7 @@ func (s *Session) feed(in []byte, batch *commandBatch, cfg *config.Config) (more
 	batch.request.SetBounds(Bounds(cfg))
 	used, more, err := s.executeAll(buf, batch)
 	s.flush(batch)
-	if s.inbox.HasMail() {
+	if s.inbox.HasMail() || s.tracker.Load() != nil {
 		tracked{s}.write(batch)
 	}
 	s.started = s.record(batch, s.started)

@@ -16,7 +16,7 @@ func (s commandSession) Subscriptions() command.Subscriptions { return subscript
 func (u subscriptions) Subscribe(channel string) (ok bool) {
 	s := u.session
 	if s.subscriber == nil {
-		s.subscriber = s.env.Channels.NewSubscriber(s.wake)
+		s.subscriber = s.env.Channels.NewSubscriber(&s.fanout)
 	}
 	ok = s.subscriber.Subscribe(channel)
 	s.channels.Store(int64(len(u.Channels())))

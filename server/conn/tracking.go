@@ -1,8 +1,6 @@
 package conn
 
 import (
-	"slices"
-
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/database"
 	"github.com/stintdb/stint/server/command"
@@ -99,10 +97,17 @@ func (t tracked) begin(c *tracking.Client, batch *commandBatch) {
 
 // end says which of the changes since begin were the client's own.
 func (t tracked) end(c *tracking.Client, batch *commandBatch) {
+	var changed map[string]bool
 	c.EndDecision(func(key []byte) bool {
-		return slices.ContainsFunc(batch.own, func(own ownKey) bool {
-			return own.key == string(key) && own.changed(&batch.decision.Results[own.op])
-		})
+		if changed == nil {
+			changed = make(map[string]bool, len(batch.own))
+			for i := range batch.own {
+				if own := &batch.own[i]; own.changed(&batch.decision.Results[own.op]) {
+					changed[own.key] = true
+				}
+			}
+		}
+		return changed[string(key)]
 	})
 }
 
@@ -160,6 +165,9 @@ const channel = "__redis__:invalidate"
 // client could take them for changes that the replies have, and those about the client's changes come after the reply.
 func (t tracked) write(out *commandBatch) {
 	s := t.session
+	if c := t.Client(); c != nil {
+		c.Pull()
+	}
 	if !s.inbox.HasMail() || s.deciding != nil || s.wait.has(ForReader|ForClose) {
 		return
 	}

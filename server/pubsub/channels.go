@@ -3,17 +3,20 @@
 package pubsub
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/stintdb/stint/server/fanout"
 )
 
 // Bounds of a subscriber.
 const (
 	MaxChannels     = 1000      // to which it is subscribed
 	MaxChannelBytes = 256 << 10 // of their names
-	MaxQueuedBytes  = 4 << 20   // of the messages that it has not taken yet
+	MaxQueuedBytes  = 4 << 20   // of the messages of a channel that some subscriber has not taken yet
 )
 
 // Memory, about.
@@ -23,29 +26,34 @@ const (
 )
 
 // Message is a text that was published on a channel. All subscribers share it: it must not be changed.
-type Message struct{ Channel, Text []byte }
+type Message struct {
+	Channel, Text []byte
+	number        int64 // among the messages of all channels
+}
 
 // Channels are the channels that have subscribers. The zero value has none. Its methods may be called from any goroutine.
 type Channels struct {
 	count atomic.Int64 // of subscriptions
 
 	mu     sync.Mutex
-	byName map[string][]*Subscriber // in the order of subscription
+	byName map[string]*fanout.Log[Message]
+	last   int64 // the number of the last message
 }
 
-// Publish gives a message to the subscribers of its channel, and returns their number. The message must not be changed
-// afterwards. All subscribers get messages in the same order.
+// Publish hands a message to the subscribers of its channel, at a cost that does not depend on their number, which it returns. The message
+// must not be changed afterwards. All subscribers get messages in the same order.
 func (c *Channels) Publish(channel, text []byte) (receivers int) {
 	if c.count.Load() == 0 {
 		return 0
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	all := c.byName[string(channel)]
-	for _, s := range all {
-		s.add(Message{channel, text})
+	to := c.byName[string(channel)]
+	if to == nil {
+		return 0
 	}
-	return len(all)
+	c.last++
+	return to.Add(Message{channel, text, c.last})
 }
 
 // Counts returns the number of channels that have subscribers, and of subscriptions to them.
@@ -59,7 +67,10 @@ func (c *Channels) Counts() (channels, subscriptions int) {
 func (c *Channels) Number(channel string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.byName[channel])
+	if of := c.byName[channel]; of != nil {
+		return of.Len()
+	}
+	return 0
 }
 
 // Names returns the channels that have subscribers, and false if they are more than a number.
@@ -72,67 +83,64 @@ func (c *Channels) Names(most int) (names []string, ok bool) {
 	return slices.Collect(maps.Keys(c.byName)), true
 }
 
-// Subscriber is one connection's subscriptions, and the messages that it has not taken yet. Its owner calls its methods, on one
-// goroutine at a time.
+// Subscriber is one connection's subscriptions. Its owner calls its methods, on one goroutine at a time.
 type Subscriber struct {
 	of       *Channels
-	wake     func()
+	owner    *fanout.Reader
 	channels []string // in the order of subscription
-	known    map[string]struct{}
+	places   map[string]*fanout.Place[Message]
 	names    int // bytes of the channels' names
-
-	mu     sync.Mutex
-	queue  []Message
-	bytes  int // of the queue
-	failed bool
+	failed   bool
 }
 
-// NewSubscriber returns a subscriber without subscriptions. wake is called, from any goroutine and without delay, when there are
-// messages to take.
-func (c *Channels) NewSubscriber(wake func()) *Subscriber {
-	return &Subscriber{of: c, wake: wake, known: map[string]struct{}{}}
+// NewSubscriber returns a subscriber without subscriptions. Its owner is woken when there are messages to take.
+func (c *Channels) NewSubscriber(owner *fanout.Reader) *Subscriber {
+	return &Subscriber{of: c, owner: owner, places: map[string]*fanout.Place[Message]{}}
 }
 
 // Subscribe adds a channel; it reports false if there are too many.
 func (s *Subscriber) Subscribe(channel string) (ok bool) {
-	if _, found := s.known[channel]; found {
+	if s.places[channel] != nil {
 		return true
 	}
 	if len(s.channels) == MaxChannels || s.names+len(channel) > MaxChannelBytes {
 		return false
 	}
 	s.names += len(channel)
-	s.known[channel] = struct{}{}
 	s.channels = append(s.channels, channel)
-	s.of.mu.Lock()
-	defer s.of.mu.Unlock()
-	if s.of.byName == nil {
-		s.of.byName = map[string][]*Subscriber{}
+	c := s.of
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.byName == nil {
+		c.byName = map[string]*fanout.Log[Message]{}
 	}
-	s.of.byName[channel] = append(s.of.byName[channel], s)
-	s.of.count.Add(1)
+	to := c.byName[channel]
+	if to == nil {
+		to = fanout.NewLog(s.owner.Queue(), MaxQueuedBytes, func(m Message) int { return messageBytes + len(m.Channel) + len(m.Text) })
+		c.byName[channel] = to
+	}
+	s.places[channel] = to.Join(s.owner)
+	c.count.Add(1)
 	return true
 }
 
 // Unsubscribe ends the subscription to a channel, if there is one.
 func (s *Subscriber) Unsubscribe(channel string) {
-	if _, found := s.known[channel]; !found {
+	place := s.places[channel]
+	if place == nil {
 		return
 	}
-	delete(s.known, channel)
+	delete(s.places, channel)
 	s.names -= len(channel)
 	at := slices.Index(s.channels, channel)
 	s.channels = slices.Delete(s.channels, at, at+1)
-	s.of.mu.Lock()
-	defer s.of.mu.Unlock()
-	all := s.of.byName[channel]
-	at = slices.Index(all, s)
-	if all = slices.Delete(all, at, at+1); len(all) == 0 {
-		delete(s.of.byName, channel)
-	} else {
-		s.of.byName[channel] = all
+	c := s.of
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if place.Leave() == 0 {
+		delete(c.byName, channel)
 	}
-	s.of.count.Add(-1)
+	c.count.Add(-1)
 }
 
 // Close ends all subscriptions.
@@ -145,35 +153,33 @@ func (s *Subscriber) Close() {
 // Channels lists the channels, in the order of subscription. The list is valid until the next change.
 func (s *Subscriber) Channels() []string { return s.channels }
 
-// Take returns the messages since the last call; ok is false if the subscriber did not take them in time, and some are lost.
+// Take returns the messages since the last call, of all channels up to one moment; ok is false if the subscriber did not take them in time, and
+// some are lost.
 func (s *Subscriber) Take() (messages []Message, ok bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	messages = s.queue
-	s.queue, s.bytes = nil, 0
-	return messages, !s.failed
-}
-
-// Bytes is the memory of the channels, and of the messages that are not taken yet.
-func (s *Subscriber) Bytes() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.bytes + s.names + len(s.channels)*channelBytes
-}
-
-func (s *Subscriber) add(m Message) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	if s.failed || !s.hasMessages() {
+		return nil, !s.failed
+	}
+	s.of.mu.Lock()
+	for _, place := range s.places {
+		some, isLost := place.Read()
+		messages, s.failed = append(messages, some...), s.failed || isLost
+	}
+	s.of.mu.Unlock()
 	if s.failed {
-		return
+		return nil, false
 	}
-	wasEmpty := len(s.queue) == 0
-	s.queue = append(s.queue, m)
-	s.bytes += messageBytes + len(m.Channel) + len(m.Text)
-	if !wasEmpty && s.bytes > MaxQueuedBytes {
-		s.queue, s.bytes, s.failed = nil, 0, true
-	}
-	if wasEmpty || s.failed {
-		s.wake()
-	}
+	slices.SortFunc(messages, func(a, b Message) int { return cmp.Compare(a.number, b.number) })
+	return messages, true
 }
+
+func (s *Subscriber) hasMessages() bool {
+	for _, place := range s.places {
+		if place.IsBehind() {
+			return true
+		}
+	}
+	return false
+}
+
+// Bytes is the memory of the channels.
+func (s *Subscriber) Bytes() int { return s.names + len(s.channels)*channelBytes }

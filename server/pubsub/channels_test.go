@@ -5,13 +5,17 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/stintdb/stint/server/fanout"
 )
 
 // subscribed returns a subscriber, and a count of its wake-ups.
 func subscribed(t *testing.T, c *Channels, channels ...string) (s *Subscriber, woken *int) {
 	t.Helper()
 	woken = new(int)
-	s = c.NewSubscriber(func() { *woken++ })
+	owner := new(fanout.Reader)
+	owner.Init(new(fanout.Queue), func() { *woken++ })
+	s = c.NewSubscriber(owner)
 	for _, channel := range channels {
 		if !s.Subscribe(channel) {
 			t.Fatalf("no room for %q", channel)
@@ -20,7 +24,9 @@ func subscribed(t *testing.T, c *Channels, channels ...string) (s *Subscriber, w
 	return s, woken
 }
 
+// taken is what a subscriber takes in its turn.
 func taken(s *Subscriber) (all string, ok bool) {
+	s.owner.BeginTurn()
 	messages, ok := s.Take()
 	for _, m := range messages {
 		all += fmt.Sprintf("%s=%s ", m.Channel, m.Text)
@@ -110,8 +116,7 @@ func TestOrder(t *testing.T) {
 	var c Channels
 	var subscribers [3]*Subscriber
 	for i := range subscribers {
-		subscribers[i] = c.NewSubscriber(func() {})
-		subscribers[i].Subscribe("x")
+		subscribers[i], _ = subscribed(t, &c, "x")
 	}
 	var wg sync.WaitGroup
 	for publisher := range 4 {

@@ -1,6 +1,7 @@
 package tracking
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -25,6 +26,7 @@ type Client struct {
 	mu       sync.Mutex
 	deciding bool // with NoLoop: commands of the connection are being decided
 	held     []Message
+	heldKeys int
 	lost     bool // more keys changed than are held
 }
 
@@ -69,12 +71,30 @@ func (c *Client) Bytes() int { return int(c.bytes.Load()) }
 // Items is the number of keys that the client tracks.
 func (c *Client) Items() int { return int(c.items.Load()) }
 
+// Pull turns the keys that changed, and begin with one of the client's prefixes, into messages. The connection calls it in its turn.
+func (c *Client) Pull() {
+	s := c.state.Load()
+	if s == nil {
+		return
+	}
+	for _, p := range s.patterns {
+		keys, isLost := p.place.Read()
+		if isLost {
+			c.send(Message{Kind: All}, true)
+		}
+		if m := (Message{Kind: Keys, Keys: slices.Clone(keys), pattern: p}); len(keys) > 0 && !c.hold(m) {
+			c.send(m, true)
+		}
+	}
+}
+
 // BeginDecision notes that commands of the connection are being decided: with NoLoop it is known
 // only at EndDecision which of the changes until then are its own.
 func (c *Client) BeginDecision() (noLoop bool) {
 	if o, _ := c.Options(); !o.NoLoop {
 		return false
 	}
+	c.Pull() // earlier changes are those of others
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.deciding = true
@@ -83,17 +103,21 @@ func (c *Client) BeginDecision() (noLoop bool) {
 
 // EndDecision passes on the keys that changed since BeginDecision, without those that the connection's commands changed: isOwn reports these.
 func (c *Client) EndDecision(isOwn func(key []byte) bool) {
+	if o, _ := c.Options(); !o.NoLoop {
+		return
+	}
+	c.Pull()
 	c.mu.Lock()
 	held, lost := c.held, c.lost
-	c.deciding, c.held, c.lost = false, nil, false
+	c.deciding, c.held, c.heldKeys, c.lost = false, nil, 0, false
 	c.mu.Unlock()
 	if lost {
-		c.send(Message{Kind: All})
+		c.send(Message{Kind: All}, true)
 		return
 	}
 	for _, m := range held {
-		if !isOwn(m.Keys[0]) {
-			c.send(m)
+		if m.Keys = slices.DeleteFunc(m.Keys, isOwn); len(m.Keys) > 0 {
+			c.send(m, true)
 		}
 	}
 }
@@ -101,12 +125,11 @@ func (c *Client) EndDecision(isOwn func(key []byte) bool) {
 // maxHeld bounds the changes that wait for EndDecision. More become one message: any key may have changed.
 const maxHeld = 1000
 
-// changed sends a message about a key, now or after EndDecision.
+// changed sends a message about a key that another connection changed, now or after EndDecision.
 func (c *Client) changed(m Message) {
-	if c.hold(m) {
-		return
+	if !c.hold(m) {
+		c.send(m, false)
 	}
-	c.send(m)
 }
 
 // hold keeps a message back while it may be about a change of the client itself.
@@ -119,23 +142,23 @@ func (c *Client) hold(m Message) bool {
 	switch {
 	case !c.deciding:
 		return false
-	case len(c.held) == maxHeld:
+	case c.heldKeys+len(m.Keys) > maxHeld:
 		c.lost = true
 	default:
-		c.held = append(c.held, m)
+		c.held, c.heldKeys = append(c.held, m), c.heldKeys+len(m.Keys)
 	}
 	return true
 }
 
-// send puts a message into the inbox of the client's choice.
-func (c *Client) send(m Message) {
+// send puts a message into the inbox of the client's choice. In the connection's own turn it takes what is in its inbox anyway.
+func (c *Client) send(m Message, inTurn bool) {
 	s := c.state.Load()
 	if s == nil {
 		return
 	}
-	if m.IsRedirected = s.Redirect != 0; s.to.add(m) || s.to == c.own {
+	if m.IsRedirected = s.Redirect != 0; s.to.add(m, !inTurn || s.to != c.own) || s.to == c.own {
 		return
 	}
 	c.broken.Store(true)
-	c.own.add(Message{Kind: Broken, Target: s.Redirect})
+	c.own.add(Message{Kind: Broken, Target: s.Redirect}, !inTurn)
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/stintdb/stint/server/fanout"
 )
 
 // Kind is the kind of a message.
@@ -39,7 +41,7 @@ const messageBytes = 80
 
 // Inbox is the messages for one connection. Its owner takes them, others add to it.
 type Inbox struct {
-	wake    func()
+	owner   *fanout.Reader
 	hasMail atomic.Bool
 
 	mu     sync.Mutex
@@ -48,8 +50,8 @@ type Inbox struct {
 	bytes  int // of the queue
 }
 
-// Init makes the inbox ready. wake is called from any goroutine, with locks held and without delay, when there are messages to take.
-func (b *Inbox) Init(wake func()) { b.wake = wake }
+// Init makes the inbox ready. Its owner is called when there are messages to take.
+func (b *Inbox) Init(owner *fanout.Reader) { b.owner = owner }
 
 // HasMail reports whether there are messages to take.
 func (b *Inbox) HasMail() bool { return b.hasMail.Load() }
@@ -87,8 +89,8 @@ func (b *Inbox) Take() []Message {
 	return all
 }
 
-// add queues a message, and reports false if the connection is gone.
-func (b *Inbox) add(m Message) (open bool) {
+// add queues a message, and reports false if the connection is gone. It has the owner called unless it is the owner's turn.
+func (b *Inbox) add(m Message, call bool) (open bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
@@ -110,15 +112,18 @@ func (b *Inbox) add(m Message) (open bool) {
 	if b.bytes > MaxQueuedBytes {
 		b.queue, b.bytes = []Message{{Kind: All}}, messageBytes
 	}
-	if !b.hasMail.Swap(true) {
-		b.wake()
+	if !b.hasMail.Swap(true) && call {
+		b.owner.Call(len(m.Keys))
 	}
 	return true
 }
 
 func keysBytes(keys [][]byte) (n int) {
 	for _, key := range keys {
-		n += len(key) + 24
+		n += keyBytes(key)
 	}
 	return n
 }
+
+// keyBytes is about the memory of a key in a list.
+func keyBytes(key []byte) int { return len(key) + 24 }

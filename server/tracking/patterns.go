@@ -3,19 +3,22 @@ package tracking
 import (
 	"slices"
 	"strings"
+
+	"github.com/stintdb/stint/server/fanout"
 )
 
-// pattern is one client's prefix.
+// pattern is one client's prefix, with its place among the keys that changed.
 type pattern struct {
 	prefix string
-	client *Client
+	place  *fanout.Place[[]byte]
 }
 
-// row is a prefix with all its patterns.
+// row is a prefix with the keys that changed and begin with it, for all clients who asked for them.
 type row struct {
-	prefix   string
-	parent   int // the row of the longest other prefix that this one begins with, or -1
-	patterns []*pattern
+	prefix string
+	parent int // the row of the longest other prefix that this one begins with, or -1
+	depth  int // how many others it begins with
+	keys   *fanout.Log[[]byte]
 }
 
 // rows are all prefixes, in order. A list is never changed once others see it.
@@ -41,43 +44,60 @@ func (all rows) find(prefix string) (at int, found bool) {
 	return slices.BinarySearchFunc(all, prefix, func(r row, prefix string) int { return strings.Compare(r.prefix, prefix) })
 }
 
-// with returns a list with more patterns.
-func (all rows) with(more []*pattern) rows {
-	all = slices.Clone(all)
-	for _, p := range more {
-		at, found := all.find(p.prefix)
-		if !found {
-			all = slices.Insert(all, at, row{prefix: p.prefix})
-		}
-		all[at].patterns = append(slices.Clip(all[at].patterns), p)
-	}
-	return all.linked()
-}
-
-// without returns a list without some patterns.
-func (all rows) without(some []*pattern) rows {
-	all = slices.Clone(all)
-	for _, p := range some {
-		at, found := all.find(p.prefix)
-		if !found {
+// with returns a list with more prefixes.
+func (all rows) with(prefixes []string, queue *fanout.Queue) rows {
+	next := all
+	for _, prefix := range prefixes {
+		at, found := next.find(prefix)
+		if found {
 			continue
 		}
-		rest := slices.DeleteFunc(slices.Clone(all[at].patterns), func(other *pattern) bool { return other == p })
-		if all[at].patterns = rest; len(rest) == 0 {
-			all = slices.Delete(all, at, at+1)
+		if len(next) == len(all) {
+			next = slices.Clone(all)
 		}
+		next = slices.Insert(next, at, row{prefix: prefix, keys: fanout.NewLog(queue, MaxQueuedBytes, keyBytes)})
 	}
-	return all.linked()
+	return next.linked(len(all))
 }
 
-// linked fills in the parents.
-func (all rows) linked() rows {
+// without returns a list without those of some prefixes that no client has.
+func (all rows) without(prefixes []string) rows {
+	next := all
+	for _, prefix := range prefixes {
+		at, found := next.find(prefix)
+		if !found || next[at].keys.Len() > 0 {
+			continue
+		}
+		if len(next) == len(all) {
+			next = slices.Clone(all)
+		}
+		next = slices.Delete(next, at, at+1)
+	}
+	return next.linked(len(all))
+}
+
+// linked fills in the parents of a list whose length has changed.
+func (all rows) linked(before int) rows {
+	if len(all) == before {
+		return all
+	}
 	for i := range all {
-		parent := i - 1
+		parent, depth := i-1, 0
 		for parent >= 0 && !strings.HasPrefix(all[i].prefix, all[parent].prefix) {
 			parent = all[parent].parent
 		}
-		all[i].parent = parent
+		if parent >= 0 {
+			depth = all[parent].depth + 1
+		}
+		all[i].parent, all[i].depth = parent, depth
 	}
 	return all
+}
+
+// depth is the most prefixes that one of them begins with.
+func (all rows) depth() (most int) {
+	for i := range all {
+		most = max(most, all[i].depth)
+	}
+	return most
 }

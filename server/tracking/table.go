@@ -11,11 +11,13 @@ import (
 	"sync/atomic"
 
 	"github.com/stintdb/stint/engine/database"
+	"github.com/stintdb/stint/server/fanout"
 )
 
 // Table is all clients that track, with the keys that they have read and the prefixes that they asked for. Its methods may be called from any
 // goroutine, but those about one client by one at a time.
 type Table struct {
+	queue   *fanout.Queue
 	bounds  func() Bounds
 	listen  func() // has Changed called from here on
 	stop    func()
@@ -27,9 +29,10 @@ type Table struct {
 
 	rows atomic.Pointer[rows]
 
-	mu      sync.Mutex // of clients, and of changes of rows
-	clients map[*Client]struct{}
-	count   atomic.Int64 // of clients
+	mu       sync.Mutex // of clients, and of changes of rows
+	clients  map[*Client]struct{}
+	count    atomic.Int64 // of clients
+	patterns int
 }
 
 // Bounds of a table.
@@ -41,16 +44,17 @@ type Bounds struct {
 // Bounds of prefixes.
 const (
 	MaxClientPrefixes = 256
-	MaxPrefixes       = 10_000 // of all clients
+	MaxPrefixes       = 10_000 // of all clients, each counted for every client that has it
 	MaxPrefixBytes    = 4096   // of one
+	MaxNestedPrefixes = 32     // that one key begins with: a change is noted for each
 )
 
 // ErrManyPrefixes is the error of more prefixes than there may be.
 var ErrManyPrefixes = errors.New("more prefixes than there may be")
 
-// NewTable returns a table without clients. listen has [Table.Changed] called for changes of keys until stop was called as often.
-func NewTable(bounds func() Bounds, listen, stop func()) *Table {
-	t := &Table{bounds: bounds, listen: listen, stop: stop, seed: maphash.MakeSeed(), clients: map[*Client]struct{}{}}
+// NewTable returns a table without clients. A queue wakes them. listen has [Table.Changed] called for changes of keys until stop was called as often.
+func NewTable(queue *fanout.Queue, bounds func() Bounds, listen, stop func()) *Table {
+	t := &Table{queue: queue, bounds: bounds, listen: listen, stop: stop, seed: maphash.MakeSeed(), clients: map[*Client]struct{}{}}
 	for i := range t.stripes {
 		t.stripes[i].init()
 	}
@@ -70,8 +74,7 @@ func (t *Table) Start(c *Client, o Options, to *Inbox, prefixes []string) error 
 	if before != nil {
 		next.patterns = before.patterns
 	}
-	added, err := t.addPatterns(c, next, prefixes)
-	if err != nil {
+	if err := t.addPatterns(c, next, prefixes); err != nil {
 		return err
 	}
 	c.broken.Store(false)
@@ -83,46 +86,46 @@ func (t *Table) Start(c *Client, o Options, to *Inbox, prefixes []string) error 
 		t.mu.Unlock()
 	}
 	c.state.Store(next)
-	t.change(func(all rows) rows { return all.with(added) }, len(added))
 	return nil
 }
 
 // addPatterns makes the patterns of a client's new prefixes.
-func (t *Table) addPatterns(c *Client, next *state, prefixes []string) (added []*pattern, err error) {
+func (t *Table) addPatterns(c *Client, next *state, prefixes []string) error {
+	var added []string
 	total := 0
 	for _, prefix := range prefixes {
-		has := func(p *pattern) bool { return p.prefix == prefix }
-		if slices.ContainsFunc(next.patterns, has) || slices.ContainsFunc(added, has) {
+		if slices.ContainsFunc(next.patterns, func(p *pattern) bool { return p.prefix == prefix }) || slices.Contains(added, prefix) {
 			continue
 		}
-		added = append(added, &pattern{prefix, c})
+		added = append(added, prefix)
 		total += patternBytes + len(prefix)
 		if len(prefix) > MaxPrefixBytes {
-			return nil, ErrManyPrefixes
+			return ErrManyPrefixes
 		}
 	}
-	if len(next.patterns)+len(added) > MaxClientPrefixes || len(added) > 0 && len(*t.rows.Load())+len(added) > MaxPrefixes {
-		return nil, ErrManyPrefixes
+	if len(added) == 0 {
+		return nil
 	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	all := t.rows.Load().with(added, t.queue)
+	if len(next.patterns)+len(added) > MaxClientPrefixes || t.patterns+len(added) > MaxPrefixes || all.depth() >= MaxNestedPrefixes {
+		return ErrManyPrefixes
+	}
+	t.rows.Store(&all)
+	t.patterns += len(added)
 	c.bytes.Add(int64(total))
-	next.patterns = slices.Concat(next.patterns, added)
+	next.patterns = slices.Clone(next.patterns)
+	for _, prefix := range added {
+		at, _ := all.find(prefix)
+		next.patterns = append(next.patterns, &pattern{prefix, all[at].keys.Join(c.own.owner)})
+	}
 	slices.SortFunc(next.patterns, func(a, b *pattern) int { return strings.Compare(a.prefix, b.prefix) })
-	return added, nil
+	return nil
 }
 
 // patternBytes is about the memory of a prefix of a client.
 const patternBytes = 128
-
-// change replaces the list of prefixes, unless nothing of it changes.
-func (t *Table) change(by func(rows) rows, patterns int) {
-	if patterns == 0 {
-		return
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	next := by(*t.rows.Load())
-	t.rows.Store(&next)
-}
 
 // Stop ends the tracking of a client, but for the memory of the keys that it has read: see Forget.
 func (t *Table) Stop(c *Client) {
@@ -130,12 +133,27 @@ func (t *Table) Stop(c *Client) {
 	if before == nil {
 		return
 	}
-	t.change(func(all rows) rows { return all.without(before.patterns) }, len(before.patterns))
 	t.mu.Lock()
+	t.dropPatterns(before.patterns)
 	delete(t.clients, c)
 	t.count.Store(int64(len(t.clients)))
 	t.mu.Unlock()
 	t.stop()
+}
+
+// dropPatterns removes the patterns of a client.
+func (t *Table) dropPatterns(some []*pattern) {
+	if len(some) == 0 {
+		return
+	}
+	prefixes := make([]string, len(some))
+	for i, p := range some {
+		prefixes[i] = p.prefix
+		p.place.Leave()
+	}
+	next := t.rows.Load().without(prefixes)
+	t.rows.Store(&next)
+	t.patterns -= len(some)
 }
 
 // forgetAtOnce is how many items of a client are removed with a stripe locked.
@@ -216,15 +234,14 @@ func (t *Table) Changed(name []byte) {
 	}
 }
 
+// broadcast notes a change for each prefix that the key begins with, however many clients have it.
 func (t *Table) broadcast(all rows, key []byte) {
 	var shared []byte
 	all.each(key, func(r *row) {
-		for _, p := range r.patterns {
-			if shared == nil {
-				shared = bytes.Clone(key)
-			}
-			p.client.changed(Message{Kind: Keys, Keys: [][]byte{shared}, pattern: p})
+		if shared == nil {
+			shared = bytes.Clone(key)
 		}
+		r.keys.Add(shared)
 	})
 }
 
@@ -260,7 +277,7 @@ func (t *Table) changedAll() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for c := range t.clients {
-		c.send(Message{Kind: All})
+		c.send(Message{Kind: All}, false)
 	}
 }
 

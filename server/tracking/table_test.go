@@ -8,16 +8,18 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/internal/testsize"
+	"github.com/stintdb/stint/server/fanout"
 )
 
 func newTestTable(keys int64) (t *Table, listening *int) {
 	listening = new(int)
-	return NewTable(func() Bounds { return Bounds{keys, 1 << 30} }, func() { *listening++ }, func() { *listening-- }), listening
+	return NewTable(new(fanout.Queue), func() Bounds { return Bounds{keys, 1 << 30} }, func() { *listening++ }, func() { *listening-- }), listening
 }
 
 func newTestInbox() *Inbox {
-	b := new(Inbox)
-	b.Init(func() {})
+	b, owner := new(Inbox), new(fanout.Reader)
+	owner.Init(new(fanout.Queue), owner.BeginTurn)
+	b.Init(owner)
 	return b
 }
 
@@ -29,26 +31,24 @@ func TestPrefixesOfKeys(t *testing.T) {
 	}
 	for range 300 {
 		var all rows
-		var patterns []*pattern
+		var prefixes []string
 		for range random.IntN(12) {
-			p := &pattern{prefix: word(6)}
-			patterns, all = append(patterns, p), all.with([]*pattern{p})
+			prefix := word(6)
+			if all = all.with([]string{prefix}, nil); !slices.Contains(prefixes, prefix) {
+				prefixes = append(prefixes, prefix)
+			}
 		}
-		if len(patterns) > 0 && random.IntN(2) == 0 {
-			all = all.without(patterns[:1])
-			patterns = patterns[1:]
+		if len(prefixes) > 0 && random.IntN(2) == 0 {
+			all = all.without(prefixes[:1])
+			prefixes = prefixes[1:]
 		}
 		for range 20 {
 			key := word(9)
 			var got, want []string
-			all.each([]byte(key), func(r *row) {
-				for range r.patterns {
-					got = append(got, r.prefix)
-				}
-			})
-			for _, p := range patterns {
-				if strings.HasPrefix(key, p.prefix) {
-					want = append(want, p.prefix)
+			all.each([]byte(key), func(r *row) { got = append(got, r.prefix) })
+			for _, prefix := range prefixes {
+				if strings.HasPrefix(key, prefix) {
+					want = append(want, prefix)
 				}
 			}
 			slices.Sort(got)

@@ -1,0 +1,177 @@
+package fanout
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// MaxLoggedBytes bounds the items that all logs of a queue keep. Beyond it, a log drops everything when an item is added to it.
+const MaxLoggedBytes = 16 << 20
+
+// Log is a list of items, each for every reader that has joined before. It keeps an item until all of them have read it. Beyond a number of bytes,
+// it drops the older half, and [Place.Read] reports the loss. Make one with [NewLog]. Its methods may be called from any goroutine.
+type Log[T any] struct {
+	queue *Queue
+	size  func(T) int
+	most  int // bytes
+
+	mu     sync.Mutex
+	items  []T // an item that is in the list is never changed: readers share the list
+	first  uint64
+	last   atomic.Uint64 // the number of items that were ever added; changed under mu
+	bytes  int
+	places []*Place[T]
+	behind int // places that have not read the last item
+
+	isDue bool // the queue has the log
+	turn  int  // the place that is woken next
+	round int  // places that are still to be looked at
+	again bool // places that were looked at may be behind again
+}
+
+// Place is that of a reader in a log: the items before it are read. One goroutine at a time calls its methods.
+type Place[T any] struct {
+	log    *Log[T]
+	reader *Reader
+	next   uint64 // changed by its owner, under log.mu
+	index  int    // in log.places
+}
+
+// NewLog returns an empty log that keeps a number of bytes at most, or one item that is larger. size returns the bytes of an item.
+func NewLog[T any](q *Queue, most int, size func(T) int) *Log[T] {
+	return &Log[T]{queue: q, most: most, size: size}
+}
+
+// Join adds a reader, for items that are added from now on.
+func (l *Log[T]) Join(r *Reader) *Place[T] {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p := &Place[T]{l, r, l.last.Load(), len(l.places)}
+	l.places = append(l.places, p)
+	return p
+}
+
+// Len is the number of readers.
+func (l *Log[T]) Len() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.places)
+}
+
+// Add adds an item and returns the number of readers that it is for. At most one of them is woken at once.
+func (l *Log[T]) Add(item T) (readers int) {
+	l.mu.Lock()
+	readers = len(l.places)
+	if readers == 0 {
+		l.mu.Unlock()
+		return 0
+	}
+	l.items = append(l.items, item)
+	l.last.Add(1)
+	l.count(l.size(item))
+	l.behind = readers
+	if l.bytes > l.most && len(l.items) > 1 {
+		l.drop(l.most / 2)
+	}
+	if l.queue.logged.Load() > MaxLoggedBytes {
+		l.drop(0)
+	}
+	wasDue := l.isDue
+	if l.isDue = true; wasDue {
+		l.again = true
+	} else {
+		l.round = readers
+	}
+	l.mu.Unlock()
+	if !wasDue {
+		l.queue.add(l)
+	}
+	return readers
+}
+
+// drop removes the oldest items until a number of bytes is left, or one item of more.
+func (l *Log[T]) drop(to int) {
+	n := 0
+	for ; n < len(l.items) && l.bytes > to && (to == 0 || n < len(l.items)-1); n++ {
+		l.count(-l.size(l.items[n]))
+	}
+	l.items, l.first = slices.Clone(l.items[n:]), l.first+uint64(n)
+}
+
+func (l *Log[T]) count(bytes int) {
+	l.bytes += bytes
+	l.queue.logged.Add(int64(bytes))
+}
+
+// lookedAt bounds the places that next looks at.
+const lookedAt = 128
+
+// next implements source.
+func (l *Log[T]) next() (r *Reader, part int, more bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for n := 0; n < lookedAt && l.round > 0 && r == nil; n++ {
+		if l.turn >= len(l.places) {
+			l.turn = 0
+		}
+		if p, last := l.places[l.turn], l.last.Load(); p.next < last {
+			r, part = p.reader, turnPart+int(min(last-p.next, window))
+		}
+		l.turn++
+		l.round--
+	}
+	if l.round == 0 && l.again {
+		l.round, l.again = len(l.places), false
+	}
+	l.isDue = l.round > 0
+	return r, part, l.isDue
+}
+
+// IsBehind reports whether Read would return something.
+func (p *Place[T]) IsBehind() bool { return p.next != p.log.last.Load() }
+
+// Read returns the items that the reader has not read. They must not be changed. It reports isLost if there were more, which are lost.
+func (p *Place[T]) Read() (items []T, isLost bool) {
+	l := p.log
+	if !p.IsBehind() {
+		return nil, false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if isLost = p.next < l.first; isLost {
+		p.next = l.first
+	}
+	items = slices.Clip(l.items[p.next-l.first:])
+	l.catchUp(p)
+	return items, isLost
+}
+
+// catchUp notes that a place that was behind is at the end.
+func (l *Log[T]) catchUp(p *Place[T]) {
+	p.next = l.last.Load()
+	if l.behind--; l.behind == 0 {
+		l.items, l.first = nil, p.next
+		l.count(-l.bytes)
+	}
+}
+
+// Leave removes the reader, and returns how many are left.
+func (p *Place[T]) Leave() (readers int) {
+	l := p.log
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if p.next < l.last.Load() {
+		l.catchUp(p)
+	}
+	last := len(l.places) - 1
+	l.places[p.index] = l.places[last]
+	l.places[p.index].index = p.index
+	l.places[last] = nil
+	l.places = l.places[:last]
+	if l.round > 0 {
+		l.again = true // the place that has moved may not have been looked at
+	}
+	l.round = min(l.round, last)
+	return last
+}

@@ -1,0 +1,134 @@
+// Package fanout passes changes and messages of one connection on to many others. The cost for the one connection does not depend on the number
+// of the others: it adds an item to a [Log], each of them reads the log in its own turn, and a [Queue] wakes a few of them at a time.
+package fanout
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// Queue wakes readers in turn. A reader that was woken takes a part of the window until its turn has begun. Therefore an event loop never has many
+// of them to serve before it serves other connections.
+type Queue struct {
+	logged atomic.Int64 // bytes in all logs
+
+	mu    sync.Mutex
+	due   []source // whose readers are to be woken
+	taken int      // of the window
+}
+
+// source has readers that are to be woken.
+type source interface {
+	// next returns a reader to be woken now, unless there is none, and its part of the window. With more, the queue asks the source again,
+	// after the other sources.
+	next() (r *Reader, part int, more bool)
+}
+
+// Parts of the window are in items of logs.
+const (
+	window   = 4096
+	turnPart = window / 64 // a turn of a connection takes about as long as to write so many items
+)
+
+// add adds a source. One of its readers is woken now if the window has room.
+func (q *Queue) add(s source) {
+	q.mu.Lock()
+	q.due = append(q.due, s)
+	q.mu.Unlock()
+	q.wake(1)
+}
+
+// wake wakes some readers while the window has room, and goes on until one is awake: its turn calls wake again.
+func (q *Queue) wake(most int) {
+	for ; ; most-- {
+		q.mu.Lock()
+		if len(q.due) == 0 || q.taken >= window || most <= 0 && q.taken > 0 {
+			q.mu.Unlock()
+			return
+		}
+		s := q.due[0]
+		q.due[0] = nil
+		if q.due = q.due[1:]; len(q.due) == 0 {
+			q.due = nil
+		}
+		q.mu.Unlock()
+		r, part, more := s.next()
+		q.mu.Lock()
+		if more {
+			q.due = append(q.due, s)
+		}
+		isWoken := r != nil && r.part.CompareAndSwap(0, int32(part))
+		if isWoken {
+			q.taken += part
+		}
+		q.mu.Unlock()
+		if isWoken {
+			r.wakeNow()
+		}
+	}
+}
+
+// Reader is a connection that reads logs, or that may be woken together with many others for another reason.
+type Reader struct {
+	by     *Queue
+	wake   func()
+	part   atomic.Int32 // of the window, from its wake-up to its turn
+	called atomic.Int32 // the part that it will take, while it is in the queue by itself
+	away   atomic.Bool  // it may have no turn until Resume
+	missed atomic.Bool  // it was woken meanwhile
+}
+
+// Init makes a reader ready. The queue calls wake from any goroutine, with locks held. It must return at once, and bring about a turn soon.
+func (r *Reader) Init(q *Queue, wake func()) { r.by, r.wake = q, wake }
+
+// Queue returns the queue that wakes the reader.
+func (r *Reader) Queue() *Queue { return r.by }
+
+// Call adds the reader to the queue. Its turn will take about as long as writing a number of items.
+func (r *Reader) Call(items int) {
+	if r.called.CompareAndSwap(0, int32(turnPart+min(items, window))) {
+		r.by.add(r)
+	}
+}
+
+func (r *Reader) next() (_ *Reader, part int, more bool) { return r, int(r.called.Swap(0)), false }
+
+// BeginTurn notes that the connection's turn has begun, in which it reads everything new. The queue wakes others instead.
+func (r *Reader) BeginTurn() {
+	if r.part.Load() == 0 {
+		return
+	}
+	part := r.part.Swap(0)
+	q := r.by
+	q.mu.Lock()
+	q.taken -= int(part)
+	q.mu.Unlock()
+	q.wake(2)
+}
+
+// wakeNow wakes a reader that has its part of the window.
+func (r *Reader) wakeNow() {
+	r.wake()
+	if !r.away.Load() {
+		return
+	}
+	r.missed.Store(true)
+	r.BeginTurn()
+	if !r.away.Load() && r.missed.Swap(false) {
+		r.wake()
+	}
+}
+
+// Pause gives the reader's part of the window to others, because its connection is closed, or because a write to it may block.
+func (r *Reader) Pause() {
+	r.away.Store(true)
+	r.BeginTurn()
+}
+
+// Resume ends a Pause.
+func (r *Reader) Resume() {
+	r.away.Store(false)
+	if r.missed.Swap(false) {
+		r.wake()
+	}
+}
