@@ -5,7 +5,6 @@ package blocking
 import (
 	"crypto/rand"
 	"hash/maphash"
-	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -19,16 +18,30 @@ type Keys struct {
 	marks [numMarks]atomic.Int32 // turns by the hash of the key: of most keys that change nobody waits for any
 
 	mu      sync.Mutex
-	byKey   map[string][]turn // in the order of arrival; the first may take
+	byKey   map[string]*line
+	turns   int
 	waiters int
 }
 
 const numMarks = 4096
 
+// MaxTurns bounds the keys of all waits, each counted for every client that waits for it. A client that waits for one key is not refused: the
+// connections bound their number.
+const MaxTurns = 1 << 20
+
+// line is the turns of a key in the order of arrival; the first may take.
+type line struct {
+	key         string
+	first, last *turn
+}
+
 // turn is a waiter's place in the line of one of its keys.
 type turn struct {
-	of    *Waiter
-	place int // of the key in the waiter's list
+	of         *Waiter
+	line       *line
+	prev, next *turn
+	place      int  // of the key in the waiter's list
+	ready      bool // it is its turn, and the key may have got something since the waiter looked
 }
 
 // End says why a client waits no longer.
@@ -45,13 +58,14 @@ const (
 // its fields, but for the constant ones.
 type Waiter struct {
 	of      *Keys
-	keys    []string // each once; constant
-	arrived int64    // constant
-	wake    func()   // constant
+	turns   []turn           // of its keys, each once; constant in number
+	arrived int64            // constant
+	bytes   int              // constant
+	wake    func(alone bool) // constant
 
-	ready   []bool // of keys: it is its turn, and the key may have got something since it looked
-	restate bool   // the leader is another one, which does not know that this client waits
-	idle    bool   // it has looked everywhere, and will be woken
+	ready   int  // the turns before it are not ready
+	restate bool // the leader is another one, which does not know that this client waits
+	idle    bool // it has looked everywhere, and will be woken
 	end     End
 	gone    bool
 }
@@ -59,32 +73,46 @@ type Waiter struct {
 // Start makes the keys ready for use. begin is called when the first client begins to wait, and end when none is left: between the two,
 // Changed must be called with each key that changes.
 func (k *Keys) Start(begin, end func()) {
-	k.begin, k.end, k.seed, k.byKey, k.node = begin, end, maphash.MakeSeed(), map[string][]turn{}, rand.Text()
+	k.begin, k.end, k.seed, k.byKey, k.node = begin, end, maphash.MakeSeed(), map[string]*line{}, rand.Text()
 }
 
 func (k *Keys) mark(key string) *atomic.Int32 {
 	return &k.marks[maphash.String(k.seed, key)%numMarks]
 }
 
-// Add has a client wait for keys from now on, behind those that wait already. wake is called, without delay and from any goroutine, when there
-// is something for Next to return; until then, the client is taken to be busy with its first look.
-func (k *Keys) Add(now int64, keys [][]byte, wake func()) *Waiter {
-	w := &Waiter{of: k, arrived: now, wake: wake}
+// Add adds a client that waits for keys from now on, behind those that wait already. It returns nil if there are more than MaxTurns turns.
+// wake is called, without delay and from any goroutine, when there is something for Next to return; until then, the client is taken to be busy
+// with its first look. It is alone unless many may be woken at the same time.
+func (k *Keys) Add(now int64, keys [][]byte, wake func(alone bool)) *Waiter {
+	w := &Waiter{of: k, turns: make([]turn, 0, len(keys)), arrived: now, wake: wake, bytes: waiterBytes}
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if len(keys) > 1 && k.turns+len(keys) > MaxTurns {
+		return nil
+	}
 	if k.waiters++; k.waiters == 1 {
 		k.begin()
 	}
 	for _, key := range keys {
-		name := string(key)
-		line := k.byKey[name]
-		if len(line) > 0 && line[len(line)-1].of == w {
+		l := k.byKey[string(key)]
+		switch {
+		case l == nil:
+			l = &line{key: string(key)}
+			k.byKey[l.key] = l
+		case l.last.of == w:
 			continue // the same key again
 		}
-		w.keys, w.ready = append(w.keys, name), append(w.ready, len(line) == 0)
-		k.byKey[name] = append(line, turn{w, len(w.keys) - 1})
-		k.mark(name).Add(1)
+		w.turns = append(w.turns, turn{of: w, line: l, prev: l.last, place: len(w.turns), ready: l.first == nil})
+		t := &w.turns[len(w.turns)-1]
+		if l.last = t; t.prev == nil {
+			l.first = t
+		} else {
+			t.prev.next = t
+		}
+		w.bytes += turnBytes + 2*len(key)
+		k.mark(l.key).Add(1)
 	}
+	k.turns += len(w.turns)
 	return w
 }
 
@@ -96,38 +124,38 @@ func (k *Keys) Changed(key []byte) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if key != nil {
-		k.callFirst(string(key))
+		if l := k.byKey[string(key)]; l != nil {
+			l.first.call(true)
+		}
 		return
 	}
-	for name := range k.byKey {
-		k.callFirst(name)
+	for _, l := range k.byKey {
+		l.first.call(false)
 	}
 }
 
-// Restate has the first client in each line make an attempt, because another node leads now.
+// Restate makes the first client in each line attempt, because another node leads now.
 func (k *Keys) Restate() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for name, line := range k.byKey {
-		line[0].of.restate = true
-		k.callFirst(name)
+	for _, l := range k.byKey {
+		l.first.of.restate = true
+		l.first.call(false)
 	}
 }
 
-// callFirst has the first in the line of a key look at it.
-func (k *Keys) callFirst(key string) {
-	if line := k.byKey[key]; len(line) > 0 {
-		first := line[0]
-		first.of.ready[first.place] = true
-		first.of.rouse()
-	}
+// call wakes the first in the line of a key, to look at it. It is alone unless the clients of many keys are called.
+func (t *turn) call(alone bool) {
+	t.ready = true
+	t.of.ready = min(t.of.ready, t.place)
+	t.of.rouse(alone)
 }
 
 // rouse wakes a waiter that has nothing to do.
-func (w *Waiter) rouse() {
+func (w *Waiter) rouse(alone bool) {
 	if w.idle {
 		w.idle = false
-		w.wake()
+		w.wake(alone)
 	}
 }
 
@@ -146,28 +174,35 @@ func (w *Waiter) Next() (key string, restate bool, end End, ok bool) {
 	if w.end != Waiting {
 		return "", false, w.end, false
 	}
-	if i := slices.Index(w.ready, true); i >= 0 {
-		w.ready[i] = false
-		return w.keys[i], w.restate, Waiting, true
+	if t := w.nextReady(); t != nil {
+		return t.line.key, w.restate, Waiting, true
 	}
 	w.idle, w.restate = true, false
 	return "", false, Waiting, false
+}
+
+// nextReady takes the first turn that is ready.
+func (w *Waiter) nextReady() *turn {
+	for ; w.ready < len(w.turns); w.ready++ {
+		if t := &w.turns[w.ready]; t.ready {
+			t.ready = false
+			return t
+		}
+	}
+	return nil
 }
 
 // Turns returns the keys that it is the client's turn to look at, in its order, as Next would one after the other.
 func (w *Waiter) Turns() (keys []string) {
 	w.of.mu.Lock()
 	defer w.of.mu.Unlock()
-	for i, ready := range w.ready {
-		if ready {
-			w.ready[i] = false
-			keys = append(keys, w.keys[i])
-		}
+	for t := w.nextReady(); t != nil; t = w.nextReady() {
+		keys = append(keys, t.line.key)
 	}
 	return keys
 }
 
-// Again has Next return keys that it returned before, if it is still the client's turn.
+// Again makes Next return keys that it returned before, if it is still the client's turn.
 func (w *Waiter) Again(keys ...string) {
 	w.of.mu.Lock()
 	defer w.of.mu.Unlock()
@@ -175,9 +210,8 @@ func (w *Waiter) Again(keys ...string) {
 		return
 	}
 	for _, key := range keys {
-		if first := w.of.byKey[key][0]; first.of == w {
-			w.ready[first.place] = true
-			w.rouse()
+		if first := w.of.byKey[key].first; first.of == w {
+			first.call(true)
 		}
 	}
 }
@@ -190,9 +224,12 @@ func (w *Waiter) Finish(end End) bool {
 		return false
 	}
 	w.end = end
-	w.rouse()
+	w.rouse(false)
 	return true
 }
+
+// leftAtOnce is the number of lines that a client leaves while others that wait, and changes of their keys, are held up.
+const leftAtOnce = 64
 
 // Leave takes a client out of all lines: it was served, has given up or hung up. Those behind it have their turn.
 func (w *Waiter) Leave() {
@@ -203,32 +240,47 @@ func (w *Waiter) Leave() {
 		return
 	}
 	w.gone, w.idle = true, false
-	for i, key := range w.keys {
-		line := k.byKey[key]
-		at := slices.Index(line, turn{w, i})
-		if line = slices.Delete(line, at, at+1); len(line) == 0 {
-			delete(k.byKey, key)
-		} else if k.byKey[key] = line; at == 0 {
-			k.callFirst(key)
+	for i := range w.turns {
+		if i%leftAtOnce == leftAtOnce-1 {
+			k.mu.Unlock()
+			k.mu.Lock()
 		}
-		k.mark(key).Add(-1)
+		w.turns[i].leave()
 	}
 	if k.waiters--; k.waiters == 0 {
 		k.end()
 	}
 }
 
+// leave takes a turn out of its line.
+func (t *turn) leave() {
+	k, l := t.of.of, t.line
+	if t.next != nil {
+		t.next.prev = t.prev
+	} else {
+		l.last = t.prev
+	}
+	switch {
+	case t.prev != nil:
+		t.prev.next = t.next
+	case t.next == nil:
+		delete(k.byKey, l.key)
+	default:
+		l.first = t.next
+		l.first.call(len(t.of.turns) == 1)
+	}
+	k.turns--
+	k.mark(l.key).Add(-1)
+}
+
+// Len is the number of keys that the client waits for.
+func (w *Waiter) Len() int { return len(w.turns) }
+
 // Memory, about.
 const (
 	waiterBytes = 160
-	turnBytes   = 128 // with the entry of the key
+	turnBytes   = 160 // with the line of the key
 )
 
 // Bytes is the memory of a client's wait.
-func (w *Waiter) Bytes() int {
-	n := waiterBytes
-	for _, key := range w.keys {
-		n += turnBytes + 2*len(key)
-	}
-	return n
-}
+func (w *Waiter) Bytes() int { return w.bytes }

@@ -26,7 +26,7 @@ func (p *player) add(name string, keys ...string) *Waiter {
 	for i := range keys {
 		list[i] = []byte(keys[i])
 	}
-	p.all[name] = p.keys.Add(0, list, func() { p.log = append(p.log, name) })
+	p.all[name] = p.keys.Add(0, list, func(bool) { p.log = append(p.log, name) })
 	return p.all[name]
 }
 

@@ -31,8 +31,8 @@ func (w *Waiter) Claim(now int64, keys ...string) []byte {
 	b := strconv.AppendInt(append(append(append([]byte(claimWord), ' '), k.node...), ' '), now-w.arrived, 10)
 	for _, key := range keys {
 		next := none
-		if line := k.byKey[key]; len(line) > 1 && line[0].of == w {
-			next = now - line[1].of.arrived
+		if l := k.byKey[key]; l != nil && l.first.of == w && l.first.next != nil {
+			next = now - l.first.next.of.arrived
 		}
 		b = strconv.AppendInt(append(b, ' '), next, 10)
 	}

@@ -95,6 +95,12 @@ func (r *Row) weighData(args, held int) int {
 	return min(store.OpWork+args*sortWork+times*held/64, MaxBatchWork)
 }
 
+// waitWork is the work of a client for each key that it waits for: it enters the line, looks at the key, and leaves the line.
+const waitWork = 60
+
+// WaitWork is the work of a wait for a number of keys, beyond the work of its attempts.
+func WaitWork(keys int) int { return waitWork * keys }
+
 // Work is the most that each operation of the row takes, or the whole command if it has none.
 func (r *Row) Work() int { return r.work }
 

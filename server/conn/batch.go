@@ -73,6 +73,9 @@ func (batch *commandBatch) add(s *Session, row *command.Row, args [][]byte, err 
 		if row.WeighsData() && !batch.exec { // a transaction is weighed as a whole
 			weight = min(weight, s.env.Keys.Weigh(r.Ops[first:]))
 		}
+		if r.Wait != nil {
+			weight += command.WaitWork(r.Wait.Keys)
+		}
 		if row.Cost == command.ScriptRun {
 			batch.scripts += weight
 		}

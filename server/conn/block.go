@@ -14,7 +14,7 @@ func (s *Session) block(r *reply, op engine.Op, result engine.Result) {
 	s.blocked = h
 	h.wait = s.env.waitFor(&op, &result, func() {
 		s.wait.happen(ForDueTime)
-		s.wake()
+		s.fanout.Call(1) // with all others that are due now
 	})
 	s.wait.begin(ForDueTime) // at last: when the wait is seen, and the clock moved then, the reply is in the queue
 }
@@ -61,7 +61,8 @@ func (s *Session) onDisconnect() {
 	if s.wait.has(ForDecision) && s.wait.happenAfter(hangUp, ForDecision) {
 		s.refundUndecided()
 	}
-	keyWaiter{s}.leave()
+	keyWaiter{s}.hangUp()
+	s.fanout.Pause()
 	h := s.blocked
 	if h == nil || !s.env.WaitQueue.Cancel(h.wait) {
 		return

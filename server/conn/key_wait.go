@@ -28,6 +28,9 @@ type keyWait struct {
 	tries  int      // in a row that found nothing where this node's state had something
 }
 
+// itemsOfKey is how many items of a log can be written in the time in which a client leaves the line of one key.
+const itemsOfKey = 2
+
 // keyWaiter is a session as one that waits for keys.
 type keyWaiter struct{ *Session }
 
@@ -40,24 +43,40 @@ func (s keyWaiter) begin(batch *commandBatch, row *command.Row, args [][]byte) {
 		return
 	}
 	k := &keyWait{row: row, kind: wait.Kind, args: copyOf(args), quiet: r.quiet}
-	for _, key := range k.args[1 : 1+wait.Keys] {
-		k.names = append(k.names, database.Append(nil, s.client.Database, key))
+	k.names = make([][]byte, wait.Keys)
+	for i, key := range k.args[1 : 1+wait.Keys] {
+		if k.names[i] = key; s.client.Database != 0 || database.IsMarked(key) {
+			k.names[i] = database.Append(nil, s.client.Database, key)
+		}
 	}
-	k.waiter = s.env.Blocked.Add(s.started, k.names, func() {
+	k.waiter = s.env.Blocked.Add(s.started, k.names, func(alone bool) {
 		s.wait.happen(ForKey)
-		s.wake()
+		if alone {
+			s.wake()
+		} else {
+			s.fanout.Call(itemsOfKey * wait.Keys)
+		}
 	})
+	if k.waiter == nil {
+		r.err, batch.request.Wait = command.ErrManyWaits.With(blocking.MaxTurns), nil
+		batch.decision.Ops, r.count = batch.decision.Ops[:r.first], 0
+		return
+	}
 	due := int64(math.MaxInt64)
 	if wait.Timeout > 0 && wait.Timeout < math.MaxInt64-s.started {
 		due = s.started + wait.Timeout
 	}
 	k.due = s.env.WaitQueue.After(due, func() { k.waiter.Finish(blocking.TimedOut) })
 	s.keyWait = k
+	s.work += command.WaitWork(wait.Keys)
 	s.blockedOn.Store(k.waiter)
 	r.keyWait = k
 	k.asked = k.waiter.Turns()
+	asked := k.asked
 	for _, name := range k.names {
-		if !slices.Contains(k.asked, string(name)) && s.holdsOther(k, name) {
+		if len(asked) > 0 && asked[0] == string(name) {
+			asked = asked[1:]
+		} else if s.holdsOther(k, name) {
 			return // about all keys: the error comes from the command
 		}
 	}
@@ -195,14 +214,34 @@ func (s keyWaiter) end(end blocking.End, out *commandBatch) {
 
 // leave takes the session out of the lines of the keys that it waits for. Those behind it have their turn.
 func (s keyWaiter) leave() {
-	k := s.keyWait
-	if k == nil {
-		return
+	if k := s.endWait(); k != nil {
+		k.waiter.Leave()
 	}
-	s.keyWait = nil
-	s.blockedOn.Store(nil)
-	k.waiter.Leave()
-	s.env.WaitQueue.Cancel(k.due)
+}
+
+// leaveHere is how many lines a connection that closes leaves on its event loop: many may close at once.
+const leaveHere = 16
+
+// hangUp is leave of a connection that closes.
+func (s keyWaiter) hangUp() {
+	switch k := s.endWait(); {
+	case k == nil:
+	case k.waiter.Len() > leaveHere:
+		s.env.cleanup.run(k.waiter.Leave)
+	default:
+		k.waiter.Leave()
+	}
+}
+
+// endWait ends the session's wait, and returns it while it is still in the lines.
+func (s keyWaiter) endWait() *keyWait {
+	k := s.keyWait
+	if k != nil {
+		s.keyWait = nil
+		s.blockedOn.Store(nil)
+		s.env.WaitQueue.Cancel(k.due)
+	}
+	return k
 }
 
 // Unblock implements [command.Session].

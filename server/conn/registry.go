@@ -60,7 +60,6 @@ func (r *Registry) AdmitCertified(n *Session) error {
 func (r *Registry) Unregister(n *Session) {
 	n.onDisconnect()
 	n.inbox.Close()
-	n.fanout.Pause()
 	r.remove(n)
 	n.dropBuffers()
 	r.env.Buffers.Bytes.Add(-n.buffered.Swap(0))

@@ -1,7 +1,6 @@
 package conn
 
 import (
-	"bytes"
 	"unsafe"
 
 	"github.com/stintdb/stint/engine"
@@ -80,10 +79,17 @@ func queuedBytes(args [][]byte) (bytes int) {
 	return bytes
 }
 
+// copyOf copies arguments, into one piece of memory.
 func copyOf(args [][]byte) [][]byte {
-	copied := make([][]byte, len(args))
+	total := 0
+	for _, a := range args {
+		total += len(a)
+	}
+	copied, room := make([][]byte, len(args)), make([]byte, 0, total)
 	for i, a := range args {
-		copied[i] = bytes.Clone(a)
+		from := len(room)
+		room = append(room, a...)
+		copied[i] = room[from:len(room):len(room)]
 	}
 	return copied
 }

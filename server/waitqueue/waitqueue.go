@@ -3,7 +3,6 @@ package waitqueue
 
 import (
 	"container/heap"
-	"slices"
 	"sync"
 	"time"
 
@@ -18,26 +17,36 @@ type Queue struct {
 	clock *clock.Clock
 
 	mu    sync.Mutex
-	due   dueHeap
-	byKey map[string][]*Waiter // in the order their waits end
+	due   dueHeap // timers, and the first waiter of each line
+	byKey map[string]*line
+	count int // of waiters
 	timer *time.Timer
 	moved bool // the clock fires, and no timer, which would fire at the same time in a test that is slow
 }
 
-// Waiter is one blocked reply, or one timer. Queue.mu guards due and index; the other fields are constant.
+// line is the waiters of a key in the order in which their waits end.
+type line struct {
+	key         string
+	first, last *Waiter
+	end         int64 // clock: the last one is due
+}
+
+// Waiter is one blocked reply, or one timer. Queue.mu guards the places and times; the other fields are constant.
 type Waiter struct {
-	key    string
 	limit  limits.Limit
 	tokens int64
-	due    int64 // clock
 	wake   func()
-	alone  bool // a timer: it is in no key's queue
-	index  int  // in the heap, -1 once it has left
+
+	line       *line // nil of a timer
+	prev, next *Waiter
+	due        int64 // clock, of a timer and the first in a line; of the others, the time after the one before
+	index      int   // in the heap
+	gone       bool
 }
 
 // New returns an empty queue. End it with [Queue.Stop].
 func New(clock *clock.Clock) *Queue {
-	w := &Queue{clock: clock, byKey: make(map[string][]*Waiter)}
+	w := &Queue{clock: clock, byKey: make(map[string]*line)}
 	w.timer = time.AfterFunc(time.Hour, w.Fire)
 	w.moved = clock.OnMove(w.Fire)
 	return w
@@ -45,58 +54,101 @@ func New(clock *clock.Clock) *Queue {
 
 // Add queues a reply to op that is due at a time of the clock; wake is called, once, when it is due.
 func (w *Queue) Add(op engine.Op, due int64, wake func()) *Waiter {
-	n := &Waiter{key: string(op.Key), limit: op.Limit, tokens: op.Tokens, due: due, wake: wake}
+	n := &Waiter{limit: op.Limit, tokens: op.Tokens, due: due, wake: wake}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	heap.Push(&w.due, n)
-	queue := w.byKey[n.key]
-	at, _ := slices.BinarySearchFunc(queue, due+1, func(q *Waiter, due int64) int { return int(min(max(q.due-due, -1), 1)) })
-	w.byKey[n.key] = slices.Insert(queue, at, n)
+	w.count++
+	if n.line = w.byKey[string(op.Key)]; n.line == nil {
+		n.line = &line{key: string(op.Key), first: n, last: n, end: due}
+		w.byKey[n.line.key] = n.line
+		heap.Push(&w.due, n)
+	} else {
+		w.enter(n)
+	}
 	w.rearm()
 	return n
+}
+
+// enter puts n, whose due time is still that of the clock, into a line: most often at the end.
+func (w *Queue) enter(n *Waiter) {
+	l := n.line
+	before, at := l.last, l.end
+	for before != nil && at > n.due {
+		at -= before.due
+		before = before.prev
+	}
+	switch {
+	case before == nil:
+		n.next, l.first.prev = l.first, n
+		l.first.due -= n.due
+		w.replaceFirst(l, n)
+		return
+	case before == l.last:
+		l.last, l.end = n, n.due
+	default:
+		n.next, before.next.prev = before.next, n
+		n.next.due -= n.due - at
+	}
+	n.prev, before.next = before, n
+	n.due -= at
+}
+
+// replaceFirst makes n, whose due time is that of the clock, the first of a line.
+func (w *Queue) replaceFirst(l *line, n *Waiter) {
+	n.prev, n.index = nil, l.first.index
+	l.first, w.due[n.index] = n, n
+	heap.Fix(&w.due, n.index)
 }
 
 // After calls wake, once, when due has come.
 func (w *Queue) After(due int64, wake func()) *Waiter {
-	n := &Waiter{due: due, wake: wake, alone: true}
+	n := &Waiter{due: due, wake: wake}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.count++
 	heap.Push(&w.due, n)
 	w.rearm()
 	return n
 }
 
-// Cancel removes a waiter. The later waiters of its key become due earlier, by the time that its tokens take. It reports false
-// if the waiter's time had come already.
+// Cancel removes a waiter. The later waiters of its key become due earlier, by the time that its tokens take with the limit of the next one. It
+// reports false if the waiter's time had come already.
 func (w *Queue) Cancel(n *Waiter) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if n.index < 0 {
+	if n.gone {
 		return false
 	}
-	heap.Remove(&w.due, n.index)
-	for _, behind := range w.remove(n) {
-		behind.due -= behind.limit.DurationOf(n.tokens)
-		heap.Fix(&w.due, behind.index)
+	earlier := int64(0)
+	if n.next != nil {
+		earlier = n.next.limit.DurationOf(n.tokens)
 	}
+	w.remove(n, earlier)
 	w.rearm()
 	return true
 }
 
-// remove takes n out of its key's queue and returns those behind it.
-func (w *Queue) remove(n *Waiter) (behind []*Waiter) {
-	if n.alone {
-		return nil
+// remove takes n out of the queue, and makes those that follow it in its line due earlier.
+func (w *Queue) remove(n *Waiter, earlier int64) {
+	n.gone = true
+	w.count--
+	switch l := n.line; {
+	case l == nil:
+		heap.Remove(&w.due, n.index)
+	case n.next != nil:
+		l.end -= earlier
+		if n.next.due += n.due - earlier; n.prev == nil {
+			w.replaceFirst(l, n.next)
+		} else {
+			n.prev.next, n.next.prev = n.next, n.prev
+		}
+	case n.prev == nil:
+		heap.Remove(&w.due, n.index)
+		delete(w.byKey, l.key)
+	default:
+		l.end -= n.due
+		l.last, n.prev.next = n.prev, nil
 	}
-	queue := w.byKey[n.key]
-	at := slices.Index(queue, n)
-	queue = slices.Delete(queue, at, at+1)
-	if len(queue) == 0 {
-		delete(w.byKey, n.key)
-	} else {
-		w.byKey[n.key] = queue
-	}
-	return queue[at:]
 }
 
 // Fire wakes every waiter that is due.
@@ -104,8 +156,8 @@ func (w *Queue) Fire() {
 	w.mu.Lock()
 	var due []*Waiter
 	for now := w.clock.Now(); len(w.due) > 0 && w.due[0].due <= now; {
-		n := heap.Pop(&w.due).(*Waiter)
-		w.remove(n)
+		n := w.due[0]
+		w.remove(n, 0)
 		due = append(due, n)
 	}
 	w.rearm()
@@ -143,7 +195,7 @@ func (w *Queue) Keys() int {
 func (w *Queue) Len() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return len(w.due)
+	return w.count
 }
 
 // Stop ends the timer.
@@ -172,6 +224,5 @@ func (h *dueHeap) Pop() any {
 	n := old[len(old)-1]
 	old[len(old)-1] = nil
 	*h = old[:len(old)-1]
-	n.index = -1
 	return n
 }
