@@ -1,6 +1,9 @@
 package conn
 
 import (
+	"bytes"
+	"slices"
+
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/database"
 	"github.com/stintdb/stint/server/command"
@@ -190,6 +193,8 @@ func (t tracked) writeInvalid(w *resp.Writer, m *tracking.Message) {
 	keys := m.Keys
 	if m.IsBroadcast() {
 		keys = t.permitted(keys)
+		slices.SortFunc(keys, bytes.Compare)
+		keys = slices.CompactFunc(keys, bytes.Equal)
 	}
 	if len(keys) == 0 && m.Kind == tracking.Keys {
 		return
@@ -215,7 +220,7 @@ func (t tracked) writeInvalid(w *resp.Writer, m *tracking.Message) {
 	}
 }
 
-// permitted are the keys that the connection's user may read: others must not learn their names.
+// permitted returns the keys that the connection's user may read: others must not learn their names.
 func (t tracked) permitted(keys [][]byte) (some [][]byte) {
 	user := t.session.user
 	switch {

@@ -26,8 +26,8 @@ type source interface {
 
 // Parts of the window are in items of logs.
 const (
-	window   = 4096
-	turnPart = window / 64 // a turn of a connection takes about as long as to write so many items
+	window   = 1024
+	turnPart = window / 16 // a turn of a connection takes about as long as to write so many items
 )
 
 // add adds a source. One of its readers is woken now if the window has room.

@@ -2,8 +2,6 @@
 package tracking
 
 import (
-	"bytes"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -35,6 +33,10 @@ func (m *Message) IsBroadcast() bool { return m.pattern != nil }
 
 // MaxQueuedBytes bounds the messages that a connection has not taken. If more come, one takes the place of all: any key may have changed.
 const MaxQueuedBytes = 1 << 20
+
+// maxUnreadBytes bounds the broadcast keys that some client has not taken, of each prefix. Beyond it, one message takes the place of all for such
+// a client: its turn would take too long otherwise.
+const maxUnreadBytes = 256 << 10
 
 // messageBytes is about the memory of a queued message beside its keys.
 const messageBytes = 80
@@ -73,19 +75,13 @@ func (b *Inbox) Bytes() int {
 	return b.bytes
 }
 
-// Take returns the messages that have come. Keys that came by one prefix are in order, each once.
+// Take returns the messages that have come.
 func (b *Inbox) Take() []Message {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	all := b.queue
 	b.queue, b.bytes = nil, 0
 	b.hasMail.Store(false)
-	for i := range all {
-		if all[i].IsBroadcast() {
-			slices.SortFunc(all[i].Keys, bytes.Compare)
-			all[i].Keys = slices.CompactFunc(all[i].Keys, bytes.Equal)
-		}
-	}
 	return all
 }
 

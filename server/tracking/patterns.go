@@ -55,7 +55,7 @@ func (all rows) with(prefixes []string, queue *fanout.Queue) rows {
 		if len(next) == len(all) {
 			next = slices.Clone(all)
 		}
-		next = slices.Insert(next, at, row{prefix: prefix, keys: fanout.NewLog(queue, MaxQueuedBytes, keyBytes)})
+		next = slices.Insert(next, at, row{prefix: prefix, keys: fanout.NewLog(queue, maxUnreadBytes, keyBytes)})
 	}
 	return next.linked(len(all))
 }
