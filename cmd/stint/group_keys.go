@@ -111,6 +111,11 @@ func (k groupKeys) Weigh(ops []engine.Op) (work int) {
 	return work
 }
 
+// HasLarge implements [server.Sweeper].
+func (k groupKeys) HasLarge() bool {
+	return k.Store.HasLarge() || slices.ContainsFunc(k.keys, (*store.Store).HasLarge)
+}
+
 // TryReadOnly implements [server.Sweeper].
 func (k groupKeys) TryReadOnly(now int64, op *engine.Op, res *engine.Result) (done bool) {
 	if at := k.node.Place(op); at > 0 && !k.node.HasReplica(at) {

@@ -147,14 +147,14 @@ func (t *table) compact(n int) {
 func (t *table) moveSegment(n, size int) {
 	block := t.mem.block(size)
 	used := t.moveRecords(n, block, refOf(n, 0))
-	t.mem.free(t.arena.replace(n, block))
+	t.mem.freeSegment(t.arena.replace(n, block))
 	t.arena.segments[n].used = used
 }
 
 // freeSegment gives back a segment without records.
 func (t *table) freeSegment(n int) {
 	t.forget(n, len(t.arena.segments[n].bytes))
-	t.mem.free(t.arena.replace(n, nil))
+	t.mem.freeSegment(t.arena.replace(n, nil))
 }
 
 // trim gives memory back when under a third of it is in use.

@@ -91,7 +91,7 @@ func (t *table) free() {
 		t.snapshot.takeOver(t)
 	} else {
 		t.index.free(t.mem)
-		t.arena.each(func(_ int, g *segment) { t.mem.free(g.bytes) })
+		t.arena.each(func(_ int, g *segment) { t.mem.freeSegment(g.bytes) })
 	}
 	t.arena, t.index = arena{}, index{}
 	t.kept.clear(t.mem)

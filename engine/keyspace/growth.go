@@ -122,9 +122,9 @@ func (t growth) addSegment(bytes int) (n int, ok bool) {
 	if !t.allows(int64(bytes)) {
 		return 0, false
 	}
-	block := t.mem.block(bytes)
+	block := t.mem.segment(bytes)
 	if n, ok = t.arena.add(block); !ok {
-		t.mem.free(block)
+		t.mem.freeSegment(block)
 	}
 	return n, ok
 }

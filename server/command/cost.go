@@ -73,6 +73,7 @@ const (
 	indexWork = 10 // it is put into an index of strings
 	sortWork  = 20 // it is sorted among others
 	writeWork = 2  // it is written to the reply
+	wordWork  = 6  // and, where no script has called the command, what writing it takes beyond that
 )
 
 // copyWork is the work of moving the bytes of a value.
@@ -82,17 +83,21 @@ func copyWork(data []byte) int { return len(data) / 64 }
 func (r *Row) WeighsData() bool { return r.Cost >= ValuePass && r.Cost <= ScriptRun }
 
 // weighData is about the most work of a data command on keys that hold a number of bytes, in short strings.
-func (r *Row) weighData(args, held int) int {
+func (r *Row) weighData(args [][]byte, held int) int {
 	times := 2
 	switch {
 	case r.Cost == ValueSort:
 		times = 200
-	case r.Cost == ValuePass && r.Flags&Fast != 0 && args <= 6: // for a few fields or members, the value is copied for each
-		times = args
+	case r.Cost == ValuePass && r.Flags&Fast != 0 && len(args) <= 6: // for a few fields or members, the value is copied for each
+		times = len(args)
 	case r.Cost == ValuePass:
 		times = 40
 	}
-	return min(store.OpWork+args*sortWork+times*held/64, MaxBatchWork)
+	work := store.OpWork + len(args)*sortWork + times*held/64
+	if r.repeats != nil && held > 0 {
+		work += min(r.repeats(args), MaxBatchWork) * wordWork
+	}
+	return min(work, MaxBatchWork)
 }
 
 // waitWork is the work of a client for each key that it waits for: it enters the line, looks at the key, and leaves the line.
@@ -100,6 +105,22 @@ const waitWork = 60
 
 // WaitWork is the work of a wait for a number of keys, beyond the work of its attempts.
 func WaitWork(keys int) int { return waitWork * keys }
+
+// ReplyBytes is about the most that a command replies with which weighs that much, beside what a short reply takes.
+func (r *Row) ReplyBytes(work int) int {
+	switch {
+	case work < replyWork:
+		return 0
+	case r.Cost == ScriptRun:
+		return 64 * work
+	case r.Cost == ValueCopy || r.Cost == ValuePass && r.Flags&Fast != 0:
+		return 64 * work / 2
+	}
+	return 64 * work / 40
+}
+
+// replyWork is the work below which replies are short: 64 KiB are copied, and copied back, for as much.
+const replyWork = 2 * (64 << 10) / 64
 
 // Work is the most that each operation of the row takes, or the whole command if it has none.
 func (r *Row) Work() int { return r.work }

@@ -18,12 +18,12 @@ var randomRows = []Row{{
 	Name: "hrandfield", Syntax: "key [count [WITHVALUES]]", Group: "hash",
 	Summary: "Random fields of a hash: at most count different ones, or with a negative count as many, some perhaps more than once.",
 	Example: "bucket",
-	Cost:    ValuePass, Flags: ReadOnly, Keys: readKey, ShapeOf: shapeOfFields, Data: randomFields,
+	Cost:    ValuePass, Flags: ReadOnly, Keys: readKey, ShapeOf: shapeOfFields, repeats: repeatedWords, Data: randomFields,
 }, {
 	Name: "srandmember", Syntax: "key [count]", Group: "set",
 	Summary: "Random members of a set: at most count different ones, or with a negative count as many, some perhaps more than once.",
 	Example: "seen",
-	Cost:    ValuePass, Flags: ReadOnly, Keys: readKey, Data: randomMembers,
+	Cost:    ValuePass, Flags: ReadOnly, Keys: readKey, repeats: repeatedWords, Data: randomMembers,
 }, {
 	Name: "spop", Syntax: "key [count]", Group: "set", Summary: "Remove random members of a set.",
 	Example: "seen",
@@ -32,8 +32,17 @@ var randomRows = []Row{{
 	Name: "zrandmember", Syntax: "key [count [WITHSCORES]]", Group: "sorted-set",
 	Summary: "Random members of a sorted set: at most count different ones, or with a negative count as many, some perhaps more than once.",
 	Example: "hits",
-	Cost:    ValuePass, Flags: ReadOnly, Keys: readKey, Shape: resp.Scored, Data: randomScored,
+	Cost:    ValuePass, Flags: ReadOnly, Keys: readKey, Shape: resp.Scored, repeats: repeatedWords, Data: randomScored,
 }}
+
+// repeatedWords is the number of words that a negative count asks for.
+func repeatedWords(args [][]byte) int {
+	if len(args) < 3 {
+		return 0
+	}
+	count, _ := parseRedisInt(args[2])
+	return int(min(max(-count, 0), maxRepeatedBytes)) * (len(args) - 2)
+}
 
 // shapeOfFields is the form of a reply of HRANDFIELD.
 func shapeOfFields(args [][]byte) resp.Shape {

@@ -46,6 +46,9 @@ func (e *Executor) Run(tx *store.Tx, op *engine.Op, res *engine.Result) {
 		c.fail(unknownCommand(op.Args))
 	default:
 		row.Data(c)
+		if op.Verb == engine.Command { // the prices within scripts belong to their dialect
+			tx.Spend(c.Writer.Words * wordWork)
+		}
 	}
 	res.Reply = c.Writer.Buf
 	*c = DataCall{script: c.script} // it must not hold on to the buffers of a connection
@@ -249,7 +252,7 @@ func (e *Executor) Weigh(op *engine.Op, held int) (work int) {
 	case row == nil:
 		return store.OpWork
 	case op.Verb == engine.Command:
-		return row.weighData(len(op.Args), held)
+		return row.weighData(op.Args, held)
 	case row.program != nil && len(op.Args) > 1:
 		if program := row.program(&e.programs, op.Args[1]); program != nil && program.Steps() > 0 {
 			return store.OpWork + program.Steps()*workOfStep

@@ -58,7 +58,7 @@ func TestNoAllocations(t *testing.T) {
 		in := bytes.Repeat(frames(pipeline...), 64)
 		feed := func() {
 			batch.out.Buf = batch.out.Buf[:0]
-			s.work = 0
+			s.ownShare.work = 0
 			s.feed(in, batch, cfg)
 		}
 		feed()

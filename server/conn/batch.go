@@ -23,8 +23,10 @@ type commandBatch struct {
 	quiet    bool     // whose reply is to be dropped
 	slot     uint16   // of its first key, where clients are redirected
 	weight   int      // the most work that the batch may take, in units of engine.Result.Work
-	scripts  int      // the part of it that scripts may take
-	holders  int      // and looks through the holders of concurrency limits
+	weighed  int      // the part of it that was weighed by the keys as they are
+	declared int      // the part of it that was not, and that depends on what keys hold
+	lists    bool     // some of it lists the entries of keys
+	held     int      // the most bytes that the weighed part may reply with
 
 	tally      metrics.Tally   // of this turn
 	sampler    topkeys.Sampler // of denials
@@ -70,20 +72,9 @@ func (batch *commandBatch) add(s *Session, row *command.Row, args [][]byte, err 
 		if weight = row.WorkOf(r.Ops[first:]); weight > command.MaxExecWork && s.env.Keys.Weigh(r.Ops[first:]) > command.MaxExecWork {
 			err = command.ErrTooCostly
 		}
-		if row.WeighsData() && !batch.exec { // a transaction is weighed as a whole
-			weight = min(weight, s.env.Keys.Weigh(r.Ops[first:]))
-		}
+		weight = batch.weigh(s.env.Keys, row, r.Ops[first:], weight)
 		if r.Wait != nil {
 			weight += command.WaitWork(r.Wait.Keys)
-		}
-		if row.Cost == command.ScriptRun {
-			batch.scripts += weight
-		}
-		if row.Cost == command.KeyPass {
-			batch.scripts += s.env.Keys.Weigh(r.Ops[first:])
-		}
-		if row.Cost == command.HolderLookup {
-			batch.holders += weight
 		}
 	}
 	if err != nil {
@@ -107,9 +98,33 @@ func (batch *commandBatch) add(s *Session, row *command.Row, args [][]byte, err 
 	batch.replies = append(batch.replies, reply{row: row, first: first, count: len(r.Ops) - first, block: r.Hold, shape: r.Shape, quiet: quiet, err: err})
 }
 
+// weigh notes where the work of a command comes from, and returns the most that it may take.
+func (batch *commandBatch) weigh(keys Keys, row *command.Row, ops []engine.Op, most int) int {
+	switch {
+	case batch.exec: // a transaction is weighed as a whole
+		batch.declared += most
+	case row.WeighsData() || row.Cost == command.KeyPass:
+		work := keys.Weigh(ops)
+		batch.weighed += work
+		batch.held += row.ReplyBytes(work)
+		if row.WeighsData() {
+			return min(most, work)
+		}
+	case row.Cost == command.HolderLookup || row.Cost == command.EntryList || row.Cost == command.LogCopy:
+		batch.declared += most
+		batch.lists = batch.lists || row.Cost == command.EntryList
+	case row.Cost == command.ValueCopy && keys.HasLarge(): // otherwise it is not worth looking each key up
+		work := keys.Weigh(ops)
+		batch.weighed += work
+		batch.held += row.ReplyBytes(work)
+	}
+	return most
+}
+
 // isFull reports whether no other command may be added before the batch is answered. One that may block is the last.
 func (batch *commandBatch) isFull() bool {
-	return batch.request.Hold || batch.request.Wait != nil || len(batch.decision.Ops) >= MaxBatchOps || batch.weight >= command.MaxBatchWork
+	return batch.request.Hold || batch.request.Wait != nil || len(batch.decision.Ops) >= MaxBatchOps || batch.weight >= command.MaxBatchWork ||
+		batch.held >= outputChunk
 }
 
 // loopWork is the work, 1 to 2 ms, from which on a batch is decided beside the event loop. To leave the loop costs as much CPU as a dozen
@@ -118,17 +133,28 @@ const loopWork = command.MaxBatchWork / 4
 
 // isLong reports whether the batch is to be decided beside the event loop.
 func (batch *commandBatch) isLong(keys Keys) bool {
-	if batch.scripts < loopWork && batch.holders < command.MaxBatchWork {
+	if batch.weighed < loopWork && batch.declared < command.MaxBatchWork {
 		return false
 	}
-	return batch.scripts >= loopWork && !batch.exec || keys.Weigh(batch.decision.Ops) >= loopWork
+	if batch.weighed >= loopWork {
+		return true
+	}
+	work := keys.Weigh(batch.decision.Ops)
+	if batch.lists {
+		work *= entryWork
+	}
+	return work >= loopWork
 }
+
+// entryWork is the work of listing an entry of a key, where one is looked through for 1.
+const entryWork = 20
 
 func (batch *commandBatch) clear() {
 	if batch.exec || batch.request.Wait != nil {
 		clear(batch.replies) // they hold copies of arguments
 	}
-	batch.replies, batch.exec, batch.quiet, batch.weight, batch.scripts, batch.holders = batch.replies[:0], false, false, 0, 0, 0
+	batch.replies, batch.exec, batch.quiet, batch.lists = batch.replies[:0], false, false, false
+	batch.weight, batch.weighed, batch.declared, batch.held = 0, 0, 0, 0
 	batch.decision.Ops, batch.decision.Results = batch.decision.Ops[:0], batch.decision.Results[:0]
 	batch.decision.Atomic, batch.decision.InOrder, batch.tracked = false, false, false
 	batch.copiedKeys.inUse = false

@@ -63,6 +63,9 @@ func (s *Session) onDisconnect() {
 	}
 	keyWaiter{s}.hangUp()
 	s.fanout.Pause()
+	if s.passes != nil {
+		s.passes.leave(s)
+	}
 	h := s.blocked
 	if h == nil || !s.env.WaitQueue.Cancel(h.wait) {
 		return

@@ -21,6 +21,7 @@ func (e *Env) getCaller(caller Caller) *callerSession {
 		}
 		s.initFanout()
 	}
+	s.share = &s.ownShare
 	s.addr, s.opened, s.forwards = caller.Address, e.Clock.Now(), true
 	if s.user = caller.User; s.user != nil {
 		s.client.User = s.user.Name()

@@ -106,7 +106,8 @@ func (s *Session) ServeInput(in []byte) (over bool) {
 		if n := len(batch.out.Buf); n > outputChunk && s.env.Registry.overMemoryLimit(s, s.bufferBytes(s.conn.Unsent())+n) {
 			return true // before the connection keeps a copy, or its client has to be waited for
 		}
-		if len(batch.out.Buf) > 0 {
+		wrote := len(batch.out.Buf) > 0
+		if wrote {
 			write := s.conn.Write
 			if !more && s.closesAfterReply() {
 				write = s.conn.WriteFinal
@@ -117,7 +118,7 @@ func (s *Session) ServeInput(in []byte) (over bool) {
 			batch.out.Buf = batch.out.Buf[:0]
 		}
 		unsent := s.conn.Unsent()
-		if unsent > s.outputBuffer(cfg) {
+		if wrote && s.dropsUnread() && unsent > s.outputBuffer(cfg) {
 			s.DropSlowReader(unsent)
 			return true
 		}
@@ -141,7 +142,7 @@ func (s *Session) ServeInput(in []byte) (over bool) {
 // NewSession returns the session of a connection from a client at addr to laddr.
 func (e *Env) NewSession(addr, laddr string, wake func()) *Session {
 	n := &Session{public: public{env: e, addr: addr, laddr: laddr, network: unauthenticated.Network(addr), opened: e.Clock.Now(), wake: wake}}
-	n.onDecided = n.decided
+	n.onDecided, n.share = n.decided, &n.ownShare
 	n.initFanout()
 	n.resetToDefaultUser()
 	n.published.Store(&command.Client{User: n.client.User})

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"log/slog"
 
-	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/resp"
 )
@@ -12,9 +11,10 @@ import (
 // receive executes bytes that arrived. The connection's owner calls it, without bytes after a wake-up.
 // The result is that of feed.
 func (s *Session) receive(in []byte, batch *commandBatch, cfg *config.Config) (more bool) {
-	s.started, s.work = s.env.Clock.Now(), 0
+	s.started = s.env.Clock.Now()
+	s.beginShare()
 	s.fanout.BeginTurn()
-	if s.wait.isDue(ForTurn) {
+	if s.hasTurn = s.wait.isDue(ForTurn); s.hasTurn {
 		s.wait.end(ForTurn)
 	}
 	if s.inbox.HasMail() || s.tracker.Load() != nil {
@@ -69,7 +69,7 @@ func (s *Session) executeAll(in []byte, batch *commandBatch) (used int, more boo
 		if len(batch.out.Buf) >= outputChunk {
 			return used, true, nil
 		}
-		if s.work >= command.MaxBatchWork && used < len(in) {
+		if used < len(in) && s.mustWait() {
 			s.wait.begin(ForTurn)
 			break
 		}
@@ -92,6 +92,7 @@ func (s *Session) executeAll(in []byte, batch *commandBatch) (used int, more boo
 		}
 		if taken {
 			used += length
+			s.Charge(parseWork + length/64)
 		}
 		if !taken || batch.isFull() || used-first >= MaxBatchBytes {
 			s.flush(batch)

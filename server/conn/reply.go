@@ -2,7 +2,6 @@ package conn
 
 import (
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server/command"
 )
 
@@ -10,13 +9,9 @@ import (
 func (s *Session) writeReplies(batch, out *commandBatch) {
 	s.limiterReplied = s.limiterReplied || len(batch.decision.Ops) > 0
 	w := &out.out
-	start := len(w.Buf)
+	start, words := len(w.Buf), w.Words
 	if c := s.tracker.Load(); c != nil {
 		tracked{s}.end(c, batch)
-	}
-	s.work += store.OpWork * len(batch.decision.Ops)
-	for i := range batch.decision.Results {
-		s.work += batch.decision.Results[i].Work
 	}
 	if batch.exec && s.writeNotExecuted(batch, out) {
 		return
@@ -44,6 +39,7 @@ func (s *Session) writeReplies(batch, out *commandBatch) {
 		}
 	}
 	s.inExec = false
+	s.Charge(wordWork*(w.Words-words) + (len(w.Buf)-start)/sentBytes)
 	if len(w.Buf)-start > outputChunk {
 		batch.decision.Results = nil // they hold lists as long, and would keep the room for them
 	}
@@ -89,7 +85,7 @@ func (s *Session) writeReply(r *reply, batch, out *commandBatch) {
 	case err != nil:
 		out.out.Error(err.Error())
 	case r.args != nil:
-		s.work += r.row.Work()
+		s.Charge(r.row.Work())
 		r.row.Run(commandSession{s}, &out.out, r.args)
 	case r.block && results[0].Allowed && results[0].Wait > 0:
 		s.block(r, ops[0], results[0])

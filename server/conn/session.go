@@ -21,6 +21,12 @@ type Session struct {
 	backpressure
 
 	runLater func(f func()) // calls f after the other connections of the event loop had their turn; nil if wake does so anyway
+	passes   *Passes        // of its event loop, nil without one
+	serve    func()         // is a turn without input, for passes
+	share    *share         // of its owner in a pass, or ownShare
+	ownShare share
+	sharesAs *acl.User // whose share it is
+	hasTurn  bool      // its input has waited for this turn
 
 	reader         resp.Reader
 	rest           []byte // input not consumed yet
@@ -38,7 +44,6 @@ type Session struct {
 	failedLogins   int
 	limiterReplied bool // a limiter command, in this turn
 	shared         bool // it was given to a command, which may have kept it
-	work           int  // of this turn, in units of engine.Result.Work
 
 	started int64 // clock: when the commands of this turn arrived
 
@@ -66,6 +71,9 @@ const (
 // Attach gives a session the connection by which its replies leave. later, if there is one, calls a function after the
 // other connections of the event loop had their turn.
 func (s *Session) Attach(conn ReplyConn, later func(f func())) { s.conn, s.runLater = conn, later }
+
+// JoinPasses has the session share the passes of its event loop with others. serve is a turn without input.
+func (s *Session) JoinPasses(p *Passes, serve func()) { s.passes, s.serve = p, serve }
 
 // transaction is the commands that a session collects between MULTI and EXEC.
 type transaction struct {

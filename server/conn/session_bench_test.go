@@ -64,7 +64,7 @@ func benchmarkSession(b *testing.B, command, limit string) {
 		inputs = append(inputs, in)
 	}
 	round := func(in []byte) {
-		batch.out.Buf, s.work = batch.out.Buf[:0], 0
+		batch.out.Buf, s.ownShare.work = batch.out.Buf[:0], 0
 		s.feed(in, batch, cfg)
 	}
 	for _, in := range inputs { // the keys are there

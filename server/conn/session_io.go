@@ -14,23 +14,16 @@ const (
 	recheckMax = 250 * time.Millisecond
 )
 
-// resumeLater has the rest of the input executed once others have had their turn.
-func (s *Session) resumeLater() {
-	goOn := func() {
-		s.wait.happen(ForTurn)
-		s.wake()
-	}
-	if s.runLater == nil {
-		goOn()
-		return
-	}
-	s.runLater(goOn)
-}
-
 // DropSlowReader counts and logs that the connection closes because its client does not read replies.
 func (s *public) DropSlowReader(unsent int) {
 	s.env.Stats.SlowReaders.Add(1)
 	s.env.logClosed(slog.LevelInfo, "closed a client that does not read its replies", "client", s.id, "unread_bytes", unsent)
+}
+
+// dropsUnread reports whether the connection closes if its unread replies exceed their bound. A client that has logged in was paused before,
+// at half of the bound: one batch of replies may be longer than the rest of it.
+func (s *Session) dropsUnread() bool {
+	return s.user == nil || s.wait.has(ForReader) && !s.wait.has(ForClose)
 }
 
 // pause stops executing commands once the unread replies exceed half of their bound. Until the client has read, its input

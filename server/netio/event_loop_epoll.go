@@ -28,6 +28,7 @@ type epollLoop struct {
 	failed  []*epollConn // nothing could be sent; to be closed at the end of the turn
 	ended   chan struct{}
 
+	passes  conn.Passes
 	wakeful wakeful
 	waiting atomic.Bool // it waits in epoll, or is about to: work for it needs the eventfd
 
@@ -71,7 +72,9 @@ func (l *epollLoop) run() {
 	defer runtime.UnlockOSThread() // or its thread ends, and Linux kills the children that the thread has started (testprocess)
 	events := make([]unix.EpollEvent, maxEvents)
 	for over := false; !over; {
-		for _, event := range events[:l.wait(events)] {
+		n := l.wait(events)
+		l.passes.Begin()
+		for _, event := range events[:n] {
 			if c := l.conns[int(event.Fd)]; c != nil { // otherwise it is the eventfd, or was closed in this turn
 				c.happen(event.Events)
 			}
@@ -99,7 +102,7 @@ func (l *epollLoop) wait(events []unix.EpollEvent) int {
 func (l *epollLoop) hasWork() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return len(l.tasks)+len(l.wakes) > 0 || l.closed
+	return len(l.tasks)+len(l.wakes) > 0 || l.closed || l.passes.Waits()
 }
 
 // runTasks runs the tasks and the woken sessions, without later ones: these have their turn after the
@@ -180,6 +183,7 @@ func (l *epollLoop) open(fd int, from origin) error {
 		_, _ = sendNow(fd, refusal(err))
 		return unix.Close(fd)
 	}
+	s.JoinPasses(&l.passes, func() { c.serve(nil) })
 	c.session, c.onClose = s, func() { l.env.Registry.Unregister(s) }
 	return l.add(c)
 }

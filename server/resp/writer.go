@@ -16,6 +16,7 @@ type Writer struct {
 	Buf   []byte
 	RESP3 bool
 	Shape Shape // of the reply to be converted next, see FromRESP2
+	Words int   // written so far
 }
 
 // Int writes an integer.
@@ -29,6 +30,7 @@ func (w *Writer) Integers(values ...int64) {
 
 // Ints writes integers one after the other. It is fast for -1 to 99,999,999.
 func (w *Writer) Ints(values ...int64) {
+	w.Words += len(values)
 	b := slices.Grow(w.Buf, maxIntBytes*len(values))
 	at := len(b)
 	b = b[:cap(b)]
@@ -126,16 +128,23 @@ func (w *Writer) prefix(kind byte, n int) {
 }
 
 // Bulk writes a binary-safe string.
-func (w *Writer) Bulk(b []byte) { w.Buf = redcon.AppendBulk(w.Buf, b) }
+func (w *Writer) Bulk(b []byte) {
+	w.Words++
+	w.Buf = redcon.AppendBulk(w.Buf, b)
+}
 
 // BulkString is Bulk for a string.
-func (w *Writer) BulkString(s string) { w.Buf = redcon.AppendBulkString(w.Buf, s) }
+func (w *Writer) BulkString(s string) {
+	w.Words++
+	w.Buf = redcon.AppendBulkString(w.Buf, s)
+}
 
 // Status writes a simple string, such as OK.
 func (w *Writer) Status(s string) { w.Buf = redcon.AppendString(w.Buf, s) }
 
 // Null writes the absence of a value.
 func (w *Writer) Null() {
+	w.Words++
 	if w.RESP3 {
 		w.Buf = append(w.Buf, "_\r\n"...)
 		return
