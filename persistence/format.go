@@ -63,6 +63,12 @@ func journalHeader(number uint64, l predecessor, identity, snapshot uint64) []by
 
 func header(magic string, number uint64, fields ...int64) []byte {
 	head := make([]byte, headerBytes)
+	writeHeader(head, magic, number, fields...)
+	return head
+}
+
+// writeHeader writes a header into its bytes, which are zeros or an earlier header of as many fields.
+func writeHeader(head []byte, magic string, number uint64, fields ...int64) {
 	copy(head, magic)
 	binary.LittleEndian.PutUint16(head[8:], formatVersion)
 	binary.LittleEndian.PutUint64(head[16:], number)
@@ -70,7 +76,6 @@ func header(magic string, number uint64, fields ...int64) []byte {
 		binary.LittleEndian.PutUint64(head[24+8*i:], uint64(field))
 	}
 	binary.LittleEndian.PutUint32(head[headerBytes-4:], crc32.Checksum(head[:headerBytes-4], castagnoli))
-	return head
 }
 
 // headerFields are the fields of a header.

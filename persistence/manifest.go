@@ -46,6 +46,7 @@ type Manifest struct {
 
 	mu     sync.Mutex
 	number uint64 // of the last write
+	head   [headerBytes]byte
 	claims claims
 }
 
@@ -144,8 +145,8 @@ func (m *Manifest) update(change func(*claims)) error {
 	}
 	m.number++
 	c := m.claims
-	head := header(manifestMagic, m.number, int64(m.identity), int64(c.first), int64(c.snapshot), int64(c.last), int64(c.bytes))
-	_, err := m.file.WriteAt(head, int64(m.number%2)*manifestSlot)
+	writeHeader(m.head[:], manifestMagic, m.number, int64(m.identity), int64(c.first), int64(c.snapshot), int64(c.last), int64(c.bytes))
+	_, err := m.file.WriteAt(m.head[:], int64(m.number%2)*manifestSlot)
 	return err
 }
 
