@@ -316,6 +316,11 @@ func liveShared(t *testing.T, seed uint64, count, replicas int, names ...string)
 		if err == nil {
 			err = l.charged(w.leader())
 		}
+		if shared := acquire("global:drained", 500, 0); err == nil {
+			if got := w.drainShared(seed, shared); got != shared.Limit.Capacity {
+				err = fmt.Errorf("%d tokens were granted of %d, after the faults", got, shared.Limit.Capacity)
+			}
+		}
 		if err == nil {
 			changes, c := int64(0), w.sharedCounts()
 			for _, n := range w.everStarted {

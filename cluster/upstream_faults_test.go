@@ -96,9 +96,12 @@ func (h *homeServer) answer(words []string) string {
 	case "RL.LEND": // key TB capacity rate tokens holder number previous LEFT left
 		op.Verb, op.Tokens = engine.Lend, number(words[5])
 		loan(6, 10)
-	case "RL.RETURN": // key holder number previous left
+	case "RL.RETURN": // key holder number previous left, KEEP tokens
 		op.Verb = engine.Return
 		loan(2, 5)
+		if len(words) > 6 {
+			op.Keep = engine.KeepTokens(number(words[7]))
+		}
 	case "TB.ACQUIRE": // key capacity rate tokens
 		op.Tokens = number(words[4])
 	}

@@ -82,6 +82,9 @@ func (l *Limits) operate(k *key, returning bool) outcome {
 		if !returning && p.IsPending(answer.Granted, answer.Number) {
 			return l.learn(k, &p, limit, want, waiting, answers, asked)
 		}
+		if !l.close(k, &p, answer) {
+			return outcome{refusal: *answer}
+		}
 		deposit = p.Answered([]byte(k.name), answer.Granted, answer.Number)
 	case engine.NotHeld:
 		deposit = p.Answered([]byte(k.name), 0, 0)
@@ -100,11 +103,28 @@ func (l *Limits) operate(k *key, returning bool) outcome {
 		l.counts.returned.Add(answer.Granted)
 	default:
 		l.counts.lent.Add(came.Granted)
+		if late, ok := p.LentLate([]byte(k.name), holderOf(k.at), answer.Granted, &came); ok {
+			l.counts.returned.Add(l.do(0, late)[0].Granted)
+		}
 	}
 	return l.learn(k, &p, limit, want, waiting, answers, asked)
 }
 
-// ask is the prepared operation, and a look at when the first request that waits could be granted.
+// close has home end an operation that it had nothing to lend for, and completes its answer. It returns false, with the error in answer, if home did not.
+func (l *Limits) close(k *key, p *purse.Purse, answer *engine.Result) bool {
+	closing, ok := p.Close([]byte(k.name), holderOf(k.at))
+	if !ok || !p.IsOpen(answer.Granted, answer.Number) {
+		return true
+	}
+	closed := l.do(0, closing)[0]
+	if closed.Status == engine.OK {
+		closed.Granted = p.Closed(closed.Lent, closed.Number)
+	}
+	*answer = closed
+	return answer.Status == engine.OK
+}
+
+// ask is the prepared operation, and looks at when the first request that waits could be granted, and at the limit in force.
 func (k *key) ask(p *purse.Purse, limit limits.Limit, want, waiting int64) []engine.Op {
 	loan, holder := p.Loan(), holderOf(k.at)
 	if p.Returning {
@@ -113,7 +133,7 @@ func (k *key) ask(p *purse.Purse, limit limits.Limit, want, waiting int64) []eng
 	ops := []engine.Op{{Verb: engine.Lend, Key: []byte(k.name), Limit: limit, Tokens: want, Who: holder, Loan: &loan}}
 	if waiting > 0 {
 		ops[0].Options = engine.Whole
-		ops = append(ops, engine.Op{Verb: engine.Acquire, Key: []byte(k.name), Limit: limit, Tokens: waiting, Options: engine.Peek})
+		ops = append(ops, engine.Op{Verb: engine.Acquire, Key: []byte(k.name), Limit: limit, Tokens: waiting, Options: engine.Peek}, engine.Op{Verb: engine.Look, Key: []byte(k.name)})
 	}
 	return ops
 }
@@ -131,19 +151,15 @@ func (l *Limits) learn(k *key, p *purse.Purse, limit limits.Limit, want, waiting
 	if p.Returning || answer.Number != p.Number && answer.Number != p.Previous {
 		return o // the purse begins again
 	}
-	if answer.Granted > 0 {
-		k.adopted = limit
-	}
 	if answer.Granted >= want {
 		k.isDry = false
 		return o
 	}
-	if len(answers) < 2 || answers[1].Status != engine.OK {
+	if len(answers) < 3 || answers[1].Status != engine.OK {
 		return o
 	}
-	look := &answers[1]
-	if look.Allowed && k.adopted != limit {
-		k.adopted = limit
+	look, inForce := &answers[1], &answers[2]
+	if look.Allowed && inForce.ShowsHeld() && inForce.Held != limit {
 		k.mu.Unlock()
 		l.do(0, engine.Op{Verb: engine.Acquire, Key: []byte(k.name), Limit: limit, Tokens: 1})
 		k.mu.Lock()

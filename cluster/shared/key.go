@@ -22,7 +22,6 @@ type key struct {
 
 	mu         sync.Mutex
 	limit      limits.Limit // of the last request, as at home
-	adopted    limits.Limit // the last one that home has lent under
 	waiters    []waiter
 	exchanging bool  // an operation on the loan is under way
 	remaining  int64 // at home for everybody else, after its last answer

@@ -47,11 +47,40 @@ func (p *Purse) Meaning(lent int64, named uint64) (brought int64, drops bool) {
 	return 0, named != p.Previous || named == 0
 }
 
-// IsPending reports whether home has not carried the prepared operation out, as its answer says, and the operation still states the unspent tokens. Home
-// may do so yet, if it is sent again or comes late from another node. A Deposit would end it, and tokens lent then would be lost. But tokens that were
-// spent since refill only once another operation states it.
+// IsOpen reports whether home's answer says that it has not carried the prepared operation out: it had nothing to lend. Home may do so yet, if the
+// operation is sent again or comes late from another node. A Deposit now would end it, and tokens lent then would be lost: see [Purse.Close].
+func (p *Purse) IsOpen(lent int64, named uint64) bool {
+	return p.Prepared && !p.Returning && lent == 0 && named == p.Previous
+}
+
+// IsPending reports whether an open operation can stay prepared, because it still states the unspent tokens: tokens that were spent since refill only
+// once another operation states it.
 func (p *Purse) IsPending(lent int64, named uint64) bool {
-	return p.Prepared && !p.Returning && lent == 0 && named == p.Previous && p.Tokens == p.Left
+	return p.IsOpen(lent, named) && p.Tokens == p.Left
+}
+
+// Close is the operation that has home carry the open one out as one that lends nothing, if home has not carried it out since: so it cannot lend
+// later. It returns false without a loan, of which home cannot keep a number.
+func (p *Purse) Close(key, holder []byte) (op engine.Op, ok bool) {
+	loan := engine.Loan{Number: p.Number, Previous: p.Previous}
+	return engine.Op{Verb: engine.Return, Key: key, Who: holder, Loan: &loan, Keep: engine.KeepTokens(p.Left)}, p.Previous != 0
+}
+
+// Closed is the tokens that the operation has lent, as home's answer to [Purse.Close] says: the number that it names, and the tokens set aside.
+func (p *Purse) Closed(held int64, named uint64) (lent int64) {
+	if named != p.Number {
+		return 0
+	}
+	return max(0, held-p.Left)
+}
+
+// LentLate is the operation that returns tokens which home has lent to an operation without a loan before it, if the purse in which they were to be
+// deposited had ended by then, as came says, the result of the Deposit: nobody can spend them.
+func (p *Purse) LentLate(key, holder []byte, lent int64, came *engine.Result) (op engine.Op, ok bool) {
+	loan := engine.Loan{Number: p.Number + 1, Previous: p.Number, Left: lent}
+	after := Of(came)
+	ok = !p.Returning && p.Previous == 0 && lent > 0 && came.Granted == 0 && after.Previous == 0
+	return engine.Op{Verb: engine.Return, Key: key, Who: holder, Loan: &loan}, ok
 }
 
 // Deposit ends the prepared operation, as Meaning has read its answer. It returns the tokens that came in.

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -44,6 +45,65 @@ func TestAnswers(t *testing.T) {
 		brought, drops := p.Meaning(c.lent, c.named)
 		if p.Deposit(brought, drops, c.named); p != c.want {
 			t.Errorf("%s: %+v, want %+v", c.name, p, c.want)
+		}
+	}
+}
+
+// An operation is closed for which home had nothing to lend: tokens that home lent by then come in, and later it lends none.
+func TestOpenOperationIsClosed(t *testing.T) {
+	p := Purse{Tokens: 10, Previous: 4, Number: 4}
+	p.Prepare(9, false)
+	p.Tokens -= 3
+	if !p.IsOpen(0, 4) || p.IsOpen(0, 9) || p.IsOpen(5, 9) || p.IsOpen(0, 0) {
+		t.Error("an operation is open as long as home names the one before")
+	}
+	op, ok := p.Close([]byte("k"), []byte("h"))
+	if !ok || op.Verb != engine.Return || op.Loan.Number != 9 || op.Loan.Previous != 4 || op.Loan.Left != 0 || op.Keep != 10 {
+		t.Errorf("closed by %+v", op)
+	}
+	for _, c := range []struct {
+		held  int64
+		named uint64
+		want  int64
+	}{{10, 9, 0}, {15, 9, 5}, {15, 12, 0}, {0, 0, 0}} {
+		if got := p.Closed(c.held, c.named); got != c.want {
+			t.Errorf("%d tokens came, want %d, when home has %d by operation %d", got, c.want, c.held, c.named)
+		}
+	}
+	none := Purse{}
+	none.Prepare(9, false)
+	if _, ok := none.Close(nil, nil); ok {
+		t.Error("an operation without a loan is closed, which home cannot keep")
+	}
+}
+
+// Tokens that were lent after the purse had ended go back, unless they may have been spent.
+func TestTokensLentLateGoBack(t *testing.T) {
+	first, next := Purse{}, Purse{Previous: 4}
+	first.Prepare(9, false)
+	next.Prepare(9, false)
+	after := func(p Purse, granted int64) *engine.Result {
+		res := &engine.Result{Granted: granted, Reply: make([]byte, Bytes)}
+		p.Store(res.Reply)
+		return res
+	}
+	for _, c := range []struct {
+		name string
+		p    *Purse
+		lent int64
+		came *engine.Result
+		want bool
+	}{
+		{"the purse has ended", &first, 5, after(Purse{}, 0), true},
+		{"another purse has begun", &first, 5, after(Purse{Number: 12}, 0), true},
+		{"they came in", &first, 5, after(Purse{Tokens: 5, Previous: 9}, 5), false},
+		{"another node brought them", &first, 5, after(Purse{Tokens: 2, Previous: 9}, 0), false},
+		{"nothing was lent", &first, 0, after(Purse{}, 0), false},
+		{"it had a loan before", &next, 5, after(Purse{}, 0), false},
+	} {
+		op, ok := c.p.LentLate([]byte("k"), []byte("h"), c.lent, c.came)
+		if ok != c.want || ok && (op.Verb != engine.Return || op.Loan.Previous != 9 || op.Loan.Left != 5) {
+			t.Errorf("%s: %t, %+v", c.name, ok, op)
 		}
 	}
 }

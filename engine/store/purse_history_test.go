@@ -42,6 +42,8 @@ func TestRegionsNeverExceedTheLimit(t *testing.T) {
 					total.asked += w.asked
 					total.returned += w.returned
 					total.repeated += w.repeated
+					total.closed += w.closed
+					total.late += w.late
 					total.restarts += w.restarts
 					total.resets += w.resets
 					w.close()
@@ -49,7 +51,7 @@ func TestRegionsNeverExceedTheLimit(t *testing.T) {
 				if fault != "none" && *histories >= 300 {
 					t.Error("no history shows the fault")
 				}
-				if fault == "none" && (total.spent < total.asked || total.spent == 0 || total.asked == 0 || total.returned == 0 || total.repeated == 0 || total.restarts == 0 || total.resets == 0) {
+				if fault == "none" && (total.spent < total.asked || total.spent == 0 || total.asked == 0 || total.returned == 0 || total.repeated == 0 || limit == scarce && total.closed == 0 || total.late == 0 || total.restarts == 0 || total.resets == 0) {
 					t.Errorf("too little happened: %+v", total)
 				}
 			})
@@ -68,7 +70,7 @@ type world struct {
 	messages  messages
 	excess    int64
 
-	spent, asked, returned, repeated, restarts, resets int
+	spent, asked, returned, repeated, restarts, resets, closed, late int
 }
 
 // region is a store, and its state some time ago, which a restart may fall back to.
@@ -182,6 +184,11 @@ func (w *world) exchange(x *region, options engine.Option) {
 			if options != engine.Cancel && t.IsPending(res.Granted, res.Number) {
 				return
 			}
+			if closing, ok := t.Close([]byte("k"), []byte(x.name)); ok && t.IsOpen(res.Granted, res.Number) {
+				res = ask(w.home, w.now, closing)
+				res.Granted = t.Closed(res.Lent, res.Number)
+				w.closed++
+			}
 			w.messages.send(w.now+w.delay(), func() { w.deposit(x, store, &t, &res) })
 		})
 	}
@@ -200,8 +207,13 @@ func (w *world) deposit(x *region, store *Store, t *purse.Purse, res *engine.Res
 	if w.fault == "deposits are not compared" {
 		op.Loan.Number = w.prepare(store, 0).Number
 	}
-	if kept := ask(store, w.now, op); kept.Granted == 0 && op.Tokens > 0 {
+	kept := ask(store, w.now, op)
+	if kept.Granted == 0 && op.Tokens > 0 {
 		w.repeated++
+	}
+	if late, ok := t.LentLate([]byte("k"), []byte(x.name), op.Tokens, &kept); ok {
+		w.late++
+		w.messages.send(w.now+w.delay(), func() { ask(w.home, w.now, late) })
 	}
 }
 

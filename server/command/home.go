@@ -35,9 +35,13 @@ func LendWords(key []byte, limit limits.Limit, tokens int64, holder string, of e
 	return limitOptions(words, limit)
 }
 
-// ReturnWords is RL.RETURN, which ends a holder's loan at another server.
-func ReturnWords(key []byte, holder string, of engine.Loan) []string {
-	return []string{"RL.RETURN", string(database.KeyOf(key)), holder, numberWord(of.Number), numberWord(of.Previous), strconv.FormatInt(of.Left, 10)}
+// ReturnWords is RL.RETURN, which ends a loan at another server, or reduces it to the tokens of KEEP.
+func ReturnWords(op engine.Op) []string {
+	words := []string{"RL.RETURN", string(database.KeyOf(op.Key)), string(op.Who), numberWord(op.Loan.Number), numberWord(op.Loan.Previous), strconv.FormatInt(op.Loan.Left, 10)}
+	if op.Keep != 0 {
+		words = append(words, optKept.name, strconv.FormatInt(int64(op.Keep), 10))
+	}
+	return words
 }
 
 func numberWord(n uint64) string { return strconv.FormatUint(n, 10) }

@@ -72,9 +72,10 @@ func (u *Upstream) operate(k *key, p purpose) error {
 	k.mu.Lock()
 	want := k.want(t.Tokens)
 	k.mu.Unlock()
-	words := command.LendWords([]byte(k.name), limit, want, holder, t.Loan())
+	loan := t.Loan()
+	words := command.LendWords([]byte(k.name), limit, want, holder, loan)
 	if t.Returning {
-		words = command.ReturnWords([]byte(k.name), holder, t.Loan())
+		words = command.ReturnWords(engine.Op{Key: []byte(k.name), Who: []byte(holder), Loan: &loan})
 	}
 	n, err := u.ask(k, words)
 	if err != nil {
@@ -82,15 +83,8 @@ func (u *Upstream) operate(k *key, p purpose) error {
 	}
 	var came engine.Result
 	if p == returnAll || !t.IsPending(n[0], uint64(n[4])) {
-		deposit := t.Answered([]byte(k.name), n[0], uint64(n[4]))
-		switch {
-		case t.Returning:
-			u.counts.returned.Add(n[0])
-		case deposit.Options&engine.Force != 0:
-			u.counts.dropped.Add(t.Tokens)
-		}
-		if came = u.decide(deposit)[0]; came.Status != engine.OK {
-			return errNotSent // it stays prepared, and home answers it alike again
+		if came, err = u.deposit(k, &t, holder, n); err != nil {
+			return err
 		}
 	}
 	u.counts.lends.Add(1)
@@ -101,6 +95,32 @@ func (u *Upstream) operate(k *key, p purpose) error {
 		k.strict = time.Now().Add(strictFor)
 	}
 	return nil
+}
+
+// deposit ends an operation on a loan as home has answered it.
+func (u *Upstream) deposit(k *key, t *purse.Purse, holder string, n []int64) (came engine.Result, err error) {
+	if closing, ok := t.Close([]byte(k.name), []byte(holder)); ok && t.IsOpen(n[0], uint64(n[4])) {
+		if n, err = u.ask(k, command.ReturnWords(closing)); err != nil {
+			return came, err
+		}
+		n[0] = t.Closed(n[3], uint64(n[4]))
+	}
+	deposit := t.Answered([]byte(k.name), n[0], uint64(n[4]))
+	switch {
+	case t.Returning:
+		u.counts.returned.Add(n[0])
+	case deposit.Options&engine.Force != 0:
+		u.counts.dropped.Add(t.Tokens)
+	}
+	if came = u.decide(deposit)[0]; came.Status != engine.OK {
+		return came, errNotSent // it stays prepared, and home answers it alike again
+	}
+	if late, ok := t.LentLate([]byte(k.name), []byte(holder), n[0], &came); ok {
+		if n, err := u.ask(k, command.ReturnWords(late)); err == nil {
+			u.counts.returned.Add(n[0])
+		}
+	}
+	return came, nil
 }
 
 // loanInts is the number of integers in the reply to an operation on a loan.
