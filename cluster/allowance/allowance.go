@@ -15,7 +15,7 @@ import (
 // [limits.Limit.LeaderAllowance]. They are answered under the lease, without an entry.
 //
 // Tokens of a key are taken either here or in the log's state, never in both. While an operation on a key is on its way through
-// the log, nothing is taken here, and a Carry queued before the operation hands over the tokens taken. A later leader does not know
+// the log, nothing is taken here, and a Carry before the operation, in the same entry, hands over the tokens taken. A later leader does not know
 // them: until all would be back, its operations count the whole allowance as taken when its term began.
 type Allowance struct {
 	taken   *store.Store // the tokens taken of each key; not replicated
@@ -31,11 +31,6 @@ type Allowance struct {
 	policies atomic.Int32                                                 // changes of policies on their way
 	blocking atomic.Int32                                                 // operations on their way whose keys are not known
 	slots    [slotCount / slotsOfBlock]atomic.Pointer[[slotsOfBlock]slot] // a block is nil until one of its slots is used
-
-	// handing is held from the decision that a key needs a Carry until it is queued, so no other operation on the key is queued before it.
-	handing   sync.Mutex
-	carriedMu sync.Mutex
-	carried   map[string]struct{} // keys with a Carry on its way
 }
 
 // Term is one term of this node as leader.
@@ -61,7 +56,7 @@ type slot struct {
 
 // New returns an allowance of the keys of log, the state of the log. applied and now are the times of the last entry applied, and of the cluster.
 func New(log *store.Store, applied, now func() int64) *Allowance {
-	return &Allowance{applied: applied, now: now, taken: log.Beside(store.Config{MaxBytes: maxBytes}), log: log, carried: map[string]struct{}{}}
+	return &Allowance{applied: applied, now: now, taken: log.Beside(store.Config{MaxBytes: maxBytes}), log: log}
 }
 
 // newTerm is a term that begins at the cluster's time now. used says that an earlier leader may have taken tokens.
@@ -103,13 +98,13 @@ func (s *Allowance) Decide(t *Term, now int64, op *engine.Op, res *engine.Result
 		return false
 	}
 	switch op.Verb {
-	case engine.Look, engine.ListWindows, engine.Refund:
+	case engine.Look, engine.ListWindows:
 		if !s.log.IsNew(now, op.Key) || !s.Has(now, op.Key) {
 			return false
 		}
 		s.apply(now, op, res)
 		return true
-	case engine.Delete:
+	case engine.Delete, engine.Refund: // while tokens are being handed over, the log has them
 		slot := s.slot(s.slotOf(op.Key))
 		slot.mu.Lock()
 		defer slot.mu.Unlock()

@@ -56,6 +56,7 @@ type history struct {
 // queued is a call on its way through the log. The one of a term opens it.
 type queued struct {
 	opens *Term
+	first *queued // what hands over tokens for it, in the same entry; nil for nothing
 	marks *marks
 	asked *engine.Op // nil for a call of carries
 	ops   []engine.Op
@@ -168,23 +169,21 @@ func (h *history) compare(op *engine.Op, res *engine.Result, where string, count
 	}
 }
 
-// add queues an operation, as Allowance.Queue does. The queue may refuse it, or the call before it.
+// add queues an operation, as Allowance.Queue does, behind what hands over the tokens taken. The queue may refuse both.
 func (h *history) add(op engine.Op) {
 	ops := []engine.Op{op.Clone()}
 	m := h.leader.enter(h.term, h.now, ops, nil)
-	if c := m.handOver(); c != nil {
-		h.enqueue(&queued{marks: c, ops: c.carries, res: c.carried})
-	}
-	if m.hands {
-		h.leader.handing.Unlock()
-	}
-	h.enqueue(&queued{marks: m, asked: &op, ops: ops, res: make([]engine.Result, 1)})
-}
-
-func (h *history) enqueue(q *queued) {
-	if h.r.IntN(20) == 0 {
-		q.marks.leave(h.now, false)
+	c, isLost := m.handOver(), h.r.IntN(20) == 0
+	if isLost {
+		m.leave(h.now, false)
+		if c != nil {
+			c.leave(h.now, false)
+		}
 		return
+	}
+	q := &queued{marks: m, asked: &op, ops: ops, res: make([]engine.Result, 1)}
+	if c != nil {
+		q.first = &queued{marks: c, ops: c.carries, res: c.carried}
 	}
 	h.queue = append(h.queue, q)
 }
@@ -199,12 +198,23 @@ func (h *history) apply(count int) {
 			q.opens.IsOpen.Store(true)
 			continue
 		}
+		if q.first != nil {
+			h.log.Apply(h.now, q.first.ops, q.first.res)
+		}
 		h.log.Apply(h.now, q.ops, q.res)
 		if q.asked != nil {
 			h.compare(q.asked, &q.res[0], "the log", &h.inLog)
 		}
-		q.marks.leave(h.now, true)
+		q.leave(h.now, true)
 	}
+}
+
+// leave ends an entry.
+func (q *queued) leave(now int64, applied bool) {
+	if q.first != nil {
+		q.first.marks.leave(now, applied)
+	}
+	q.marks.leave(now, applied)
 }
 
 // change has one of the nodes lead next. Of the entries on their way, it has the first ones.
@@ -212,7 +222,7 @@ func (h *history) change() {
 	h.apply(h.r.IntN(len(h.queue) + 1))
 	for _, q := range h.queue {
 		if q.marks != nil {
-			q.marks.leave(h.now, false)
+			q.leave(h.now, false)
 		}
 	}
 	h.queue = nil

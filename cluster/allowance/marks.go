@@ -1,6 +1,7 @@
 package allowance
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/stintdb/stint/engine"
@@ -11,16 +12,15 @@ import (
 type marks struct {
 	allowance *Allowance
 	slots     []uint16
-	carries   []engine.Op // to be queued before the operations
+	carries   []engine.Op // to be carried out before the operations
 	carried   []engine.Result
-	hands     bool // it holds Allowance.handing
 	flushes   bool
 	blocks    int32
 	policies  int32
 }
 
 // enter prepares operations for the log: those at the positions in which, or all if which is nil. The caller holds order until they
-// and the carries are queued, to write if changesPolicies says so.
+// are queued behind the carries, in one entry, to write if changesPolicies says so.
 func (s *Allowance) enter(t *Term, now int64, ops []engine.Op, which []uint32) *marks {
 	m := &marks{allowance: s}
 	if which == nil {
@@ -53,9 +53,10 @@ func (m *marks) enter(t *Term, now int64, op *engine.Op) {
 	case engine.Check:
 		op.PriorAt = t.priorAt(now)
 		for _, part := range m.allowance.log.Asked(op) {
-			op.PriorAt = max(op.PriorAt, m.key(t, now, part.Key))
+			m.key(t, now, part.Key)
 		}
 		if m.allowance.policies.Load() > 0 { // it may touch other keys
+			m.block()
 			op.PriorAt = now
 		}
 	case engine.Reserve:
@@ -65,7 +66,8 @@ func (m *marks) enter(t *Term, now int64, op *engine.Op) {
 		// The reservation may be on its way itself. Until then its keys are marked, and afterwards blocked.
 		m.mark(op.Key)
 		m.block()
-		op.PriorAt = now
+		op.PriorAt = t.priorAt(now)
+		m.allowance.log.ReservationKeys(op.Key, func(key []byte) { m.key(t, now, key) })
 	case engine.Script:
 		m.block()
 		op.PriorAt, op.Options = now, op.Options&^engine.AlsoDeclared
@@ -94,20 +96,10 @@ func (m *marks) enter(t *Term, now int64, op *engine.Op) {
 func (m *marks) key(t *Term, now int64, key []byte) (priorAt int64) {
 	m.mark(key) // nothing is taken from here on
 	carry, found := m.allowance.taken.Taken(now, key)
-	if !found {
-		return t.priorAt(now)
-	}
-	if !m.hands {
-		m.allowance.handing.Lock()
-		m.hands = true
-	}
-	m.allowance.carriedMu.Lock()
-	defer m.allowance.carriedMu.Unlock()
-	if _, isCarried := m.allowance.carried[string(key)]; !isCarried {
-		m.allowance.carried[string(key)] = struct{}{}
+	if found && !slices.ContainsFunc(m.carries, func(op engine.Op) bool { return bytes.Equal(op.Key, key) }) {
 		m.carries = append(m.carries, carry)
 	}
-	return now // should the Carry be lost and the operation not
+	return t.priorAt(now)
 }
 
 func (m *marks) mark(key []byte) {
@@ -148,9 +140,6 @@ func (m *marks) leave(now int64, applied bool) {
 		if applied && m.carried[i].Status == engine.OK {
 			s.forget(now, engine.Op{Verb: engine.Delete, Key: key})
 		}
-		s.carriedMu.Lock()
-		delete(s.carried, string(key))
-		s.carriedMu.Unlock()
 	}
 	for _, n := range m.slots {
 		slot := s.slot(n)

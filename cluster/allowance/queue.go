@@ -21,30 +21,25 @@ func (s *Allowance) Queue(p *propose.Proposer, c *call.Call, b *engine.Batch, wh
 		return p.Add(c)
 	}
 	m := s.enter(t, s.now(), b.Ops, which)
-	if carried := m.handOver(); carried != nil {
-		first := &call.Call{Batch: &engine.Batch{Ops: carried.carries, Results: carried.carried, Done: func() {}}}
-		first.Summarize()
-		s.add(p, first, carried)
-	}
-	if m.hands {
-		s.handing.Unlock()
-	}
-	if c.Group != nil {
-		var status engine.Status
-		if c.Group, status = call.PackGroup(nil, &opcodec.Writer{}, b, which); status != engine.OK {
-			m.leave(s.now(), false)
-			return status
-		}
-	}
-	return s.add(p, c, m)
-}
-
-// add queues a call whose marks are removed when its outcome is known.
-func (s *Allowance) add(p *propose.Proposer, c *call.Call, m *marks) engine.Status {
 	c.Outcome = func(applied bool) { m.leave(s.now(), applied) }
-	status := p.Add(c)
+	var first *call.Call
+	if carried := m.handOver(); carried != nil {
+		first = &call.Call{Batch: &engine.Batch{Ops: carried.carries, Results: carried.carried, Done: func() {}}}
+		first.Summarize()
+		first.Outcome = func(applied bool) { carried.leave(s.now(), applied) }
+	}
+	status := engine.OK
+	if c.Group != nil {
+		c.Group, status = call.PackGroup(nil, &opcodec.Writer{}, b, which)
+	}
+	if status == engine.OK {
+		status = p.AddBehind(first, c)
+	}
 	if status != engine.OK {
 		c.Settle(false)
+		if first != nil {
+			first.Settle(false)
+		}
 	}
 	return status
 }

@@ -1,14 +1,13 @@
 package allowance
 
 import (
-	"fmt"
-	"runtime"
-	"sync"
+	"slices"
 	"testing"
 
 	"github.com/stintdb/stint/cluster/call"
 	"github.com/stintdb/stint/cluster/propose"
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/opcodec"
 )
 
 func callOf(ops []engine.Op, done func()) *call.Call {
@@ -17,48 +16,35 @@ func callOf(ops []engine.Op, done func()) *call.Call {
 	return c
 }
 
-// No operation on a key is queued before the Carry that hands over the tokens taken of it, even if another call queues that one. It would find a key without a
-// limiter, and begin one in which the whole allowance was taken at that moment.
-func TestCarryIsQueuedFirst(t *testing.T) {
+// An operation is queued behind a Carry of the tokens taken of its key, also while another operation's Carry is on its way, which may be lost.
+func TestEachOperationIsQueuedBehindItsCarry(t *testing.T) {
 	s, term, now := open(t)
 	s.Term.Store(term)
-	var many []engine.Op // between the decision that the first key needs a Carry and its queuing
-	for i := range 2000 {
-		op := part(fmt.Sprint("key", i), 1)
-		op.Verb = engine.Acquire
-		if !s.Decide(term, now, &op, &engine.Result{}) {
-			t.Fatal("nothing is taken")
+	op := part("k", 1)
+	op.Verb = engine.Acquire
+	if !s.Decide(term, now, &op, &engine.Result{}) {
+		t.Fatal("nothing is taken")
+	}
+	var verbs []engine.Verb
+	p := propose.New(propose.Config{Requeue: func(c *call.Call) {
+		g, _, err := call.NextGroup(c.Group)
+		if err != nil {
+			t.Fatal(err)
 		}
-		many = append(many, op)
-	}
-	isCarried := func() bool {
-		s.carriedMu.Lock()
-		defer s.carriedMu.Unlock()
-		_, is := s.carried["key0"]
-		return is
-	}
-	p := propose.New(propose.Config{CountFailure: func(engine.Status) {}})
-	ended := 0
-	queue := func(ops []engine.Op) {
-		c := callOf(ops, func() { // in the order of the queue; a Carry that has ended is not on its way
-			if ended++; isCarried() {
-				t.Errorf("a call of %d operations is queued before the Carry", len(ops))
-			}
-		})
+		ops, err := call.ReadGroup(&opcodec.Reader{}, g, nil)
+		if err != nil || len(ops) != 1 || ops[0].PriorAt == now && ops[0].Verb != engine.Carry {
+			t.Fatalf("%+v, %v", ops, err)
+		}
+		verbs = append(verbs, ops[0].Verb)
+	}})
+	for range 3 {
+		c := callOf([]engine.Op{op}, func() {})
 		if status := s.Queue(p, c, c.Batch, nil); status != engine.OK {
 			t.Error(status)
 		}
 	}
-	second := []engine.Op{many[0]}
-	var first sync.WaitGroup
-	first.Go(func() { queue(many) })
-	for !isCarried() {
-		runtime.Gosched()
-	}
-	queue(second)
-	first.Wait()
-	p.Halt()
-	if ended != 2 {
-		t.Errorf("%d calls have ended", ended)
+	p.Expel()
+	if !slices.Equal(verbs, slices.Repeat([]engine.Verb{engine.Carry, engine.Acquire}, 3)) {
+		t.Errorf("queued are %v", verbs)
 	}
 }

@@ -213,7 +213,7 @@ func (a *answerer) answer(op *engine.Op, res *engine.Result) (done bool) {
 // memory.
 func (a *answerer) isHidden(op *engine.Op) bool {
 	switch op.Verb {
-	case engine.Delete, engine.Fingerprint:
+	case engine.Delete, engine.Fingerprint, engine.Refund:
 		return a.allowance.Has(a.now, op.Key)
 	case engine.Expect:
 		return slices.ContainsFunc(op.DeclaredKeys(), func(key []byte) bool { return a.allowance.Has(a.now, key) })

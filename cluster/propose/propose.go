@@ -94,8 +94,11 @@ func New(c Config) *Proposer {
 }
 
 // Add queues a call. A status other than OK says why it is not taken.
-func (p *Proposer) Add(c *call.Call) engine.Status {
-	status, due := p.pack(c)
+func (p *Proposer) Add(c *call.Call) engine.Status { return p.AddBehind(nil, c) }
+
+// AddBehind queues a call directly behind another one, which is new: in one entry, so that both are carried out or neither. first may be nil.
+func (p *Proposer) AddBehind(first, c *call.Call) engine.Status {
+	status, due := p.pack(first, c)
 	if due {
 		p.signal()
 	}
@@ -108,9 +111,9 @@ func (p *Proposer) Refuses(c *call.Call) bool {
 	return p.work.Load() >= maxQueuedWork && p.scriptWork(c) > 0
 }
 
-// pack appends a call to the open entry. due reports that an entry may be proposed now: to look for one for a call that only waits with
+// pack appends a call to the open entry, behind another one if that is not nil. due reports that an entry may be proposed now: to look for one for a call that only waits with
 // others would cost two switches of goroutines.
-func (p *Proposer) pack(c *call.Call) (status engine.Status, due bool) {
+func (p *Proposer) pack(first, c *call.Call) (status engine.Status, due bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	work := p.scriptWork(c)
@@ -119,10 +122,23 @@ func (p *Proposer) pack(c *call.Call) (status engine.Status, due bool) {
 	}
 	e := p.open()
 	before := len(e.buf)
+	defer func() {
+		if status != engine.OK {
+			e.buf = e.buf[:before]
+		}
+	}()
+	if first != nil {
+		if e.buf, status = call.PackGroup(e.buf, &p.writer, first.Batch, nil); status != engine.OK {
+			return status, false
+		}
+	}
 	if c.Group != nil { // it was refused elsewhere before
 		e.buf = append(e.buf, c.Group...)
 	} else if e.buf, status = call.PackGroup(e.buf, &p.writer, c.Batch, c.Unanswered); status != engine.OK {
 		return status, false
+	}
+	if first != nil {
+		e.calls = append(e.calls, first)
 	}
 	e.calls = append(e.calls, c)
 	p.bytes += len(e.buf) - before

@@ -82,7 +82,7 @@ func TestCallsThatWaitWakeNobody(t *testing.T) {
 	p := newTestProposer(nil, nil, nil)
 	wakes := func() (woken bool) {
 		t.Helper()
-		status, due := p.pack(&call.Call{Batch: &engine.Batch{Ops: []engine.Op{acquire("key", 10, 1)}, Results: make([]engine.Result, 1)}})
+		status, due := p.pack(nil, &call.Call{Batch: &engine.Batch{Ops: []engine.Op{acquire("key", 10, 1)}, Results: make([]engine.Result, 1)}})
 		if status != engine.OK {
 			t.Fatal("no room")
 		}

@@ -251,9 +251,9 @@ func (g *acquireAllCall) showSettlement(now int64, count int, res *engine.Result
 	}
 }
 
-// reservationKeys calls visit for a copy of the key of each limit of a reservation, if there is one of that id. visit may
+// ReservationKeys calls visit for a copy of the key of each limit of a reservation, if there is one of that id. visit may
 // call the store.
-func (s *Store) reservationKeys(id []byte, visit func(key []byte)) {
+func (s *Store) ReservationKeys(id []byte, visit func(key []byte)) {
 	sh, tag := s.Locate(id)
 	sh.Lock()
 	state := slices.Clone(reservationAt(sh, tag, id))

@@ -37,7 +37,7 @@ func (s *Store) Weigh(ops []engine.Op) (work int) {
 		case engine.AcquireAll, engine.Check:
 			limits = s.Asked(op)
 		case engine.Settle:
-			s.reservationKeys(op.Key, func(key []byte) { work += s.weigh(&engine.Op{Key: key}, &more) })
+			s.ReservationKeys(op.Key, func(key []byte) { work += s.weigh(&engine.Op{Key: key}, &more) })
 		case engine.Command, engine.Script:
 			if s.commands != nil {
 				work += s.commands.Weigh(op, after.held(s, op))

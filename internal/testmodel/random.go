@@ -20,7 +20,8 @@ type Step struct {
 
 // Calls makes random calls, and the model's answers to them.
 type Calls struct {
-	Model *Model
+	Model          *Model
+	InTransactions bool // every call is between MULTI and EXEC, so no reply is held back
 
 	random     *rand.Rand
 	made       int
@@ -96,7 +97,7 @@ func (c *Calls) names() (names []string) {
 func (c *Calls) Next() Step {
 	c.move()
 	s := Step{At: c.Model.Now}
-	if c.chance(40) {
+	if !c.InTransactions && c.chance(40) {
 		if s, ok := c.blocked(); ok {
 			return s
 		}
@@ -105,7 +106,7 @@ func (c *Calls) Next() Step {
 	if c.chance(3) {
 		n += c.random.IntN(12)
 	}
-	s.Multi = n > 1 && c.chance(3)
+	s.Multi = c.InTransactions || n > 1 && c.chance(3)
 	c.Model.inMulti = s.Multi
 	for range n {
 		command := c.command()
