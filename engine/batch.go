@@ -8,6 +8,9 @@ type Batch struct {
 	Local   bool     // reads may be answered from this node's own state, which may be behind: READONLY
 	InOrder bool     // no read is answered from a state older than this node's own: the client keeps it until that changes
 
+	// Worked is set before Done is called: the nanoseconds for which other goroutines have carried the batch out, without any wait, as far as they measure it.
+	Worked int64
+
 	// Done is called once, from another goroutine, when the results are ready, if the decider could not finish at once.
 	Done func()
 }

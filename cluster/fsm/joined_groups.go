@@ -49,9 +49,13 @@ func (f *Machine) applyJoined(now int64) {
 // applyAlone applies a single group. c is its call, nil if nobody waits for the results.
 func (f *Machine) applyAlone(now int64, g call.Group, c *call.Call) {
 	f.refuseLends()
-	switch {
-	case c == nil:
+	if c == nil {
 		f.applyDiscarding(now, g)
+		return
+	}
+	began := f.Clock.Mono()
+	defer func() { c.Batch.Worked += int64(f.Clock.Mono() - began) }()
+	switch {
 	case c.Unanswered == nil:
 		f.applyOps(now, g.Atomic, c.Batch.Results)
 	default:

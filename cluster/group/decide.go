@@ -102,9 +102,7 @@ func (d *decider) decideHere(r *leadership, c *call.Call, mayWait bool) (finishe
 	case hasLease:
 		isShort := d.decideReadOnly(b, c)
 		switch {
-		case len(c.Unanswered) == len(b.Ops):
-			c.Unanswered = nil
-		case !r.hasLease(d.clock.Moment()):
+		case len(c.Unanswered) == len(b.Ops), !r.hasLease(d.clock.Moment()):
 			c.Unanswered = nil
 		case len(c.Unanswered) == 0:
 			return true

@@ -83,6 +83,7 @@ func (d *decider) decideRest(b *engine.Batch, positions []uint32) (finished bool
 func (d *decider) decideAt(b *engine.Batch, positions []uint32, ops []engine.Op) (finished bool) {
 	rest := &engine.Batch{Local: b.Local, InOrder: b.InOrder, Ops: ops, Results: make([]engine.Result, len(ops))}
 	deliver := func() {
+		b.Worked += rest.Worked
 		for i, at := range positions {
 			b.Results[at] = rest.Results[i]
 		}

@@ -113,6 +113,7 @@ func (s *split) join() (finished bool) {
 	b := s.whole
 	for g := range s.parts {
 		p := &s.parts[g]
+		b.Worked, p.batch.Worked = b.Worked+p.batch.Worked, 0
 		for i, at := range p.at {
 			switch res := &p.batch.Results[i]; {
 			case s.places[at] != everywhere || g == 0:

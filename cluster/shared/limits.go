@@ -148,6 +148,7 @@ func (l *Limits) Decide(b *engine.Batch) (finished bool) {
 	s.open.Store(1)
 	all := &engine.Batch{Ops: ops, Results: b.Results, Atomic: b.Atomic, Local: b.Local, InOrder: b.InOrder}
 	all.Done = func() {
+		b.Worked += all.Worked
 		s.settle()
 		s.close()
 	}

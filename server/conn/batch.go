@@ -32,6 +32,7 @@ type commandBatch struct {
 	sampler    topkeys.Sampler // of denials
 	passes     topkeys.Sampler // of requests that were granted
 	started    int64           // clock: when a batch that the decider has not finished arrived
+	waits      int64           // clock: and since when it waits for the decider
 	first      []byte          // the first command of this turn, in RESP
 	copiedKeys copiedKeys      // of such a batch
 

@@ -17,12 +17,12 @@ func (s *Session) flush(batch *commandBatch) {
 		}
 		b.Results = b.Results[:len(b.Ops)]
 		b.Local = s.client.ReadOnly
-		b.Done = s.onDecided
+		b.Done, b.Worked = s.onDecided, 0
 		if c := s.tracker.Load(); c != nil {
 			tracked{s}.begin(c, batch)
 		}
 		if !s.decide(batch) {
-			s.deciding, batch.started = batch, s.started
+			s.deciding, batch.started, batch.waits = batch, s.started, s.env.Clock.Now()
 			s.wait.begin(ForDecision)
 			batch.copiedKeys.copyFrom(b.Ops, batch.first)
 			return
@@ -72,6 +72,7 @@ func (s *Session) finishDecision(out *commandBatch) {
 	decided := s.deciding
 	s.deciding = nil
 	s.wait.end(ForDecision)
+	s.timed += max(0, s.started-decided.waits-decided.decision.Worked) // waiting is no execution
 	s.writeReplies(decided, out)
 	out.first = decided.copiedKeys.command
 	s.record(out, decided.started)

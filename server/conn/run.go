@@ -32,6 +32,9 @@ func (s *Session) runTimed(row *command.Row, args [][]byte, batch *commandBatch)
 	nanos := end - start
 	s.timed += nanos
 	s.timedCount++
+	if s.deciding != nil { // EXEC, whose turn ends with the decision
+		return
+	}
 	s.noteLatency(end, nanos, true, func() []string { return slowlog.Args(args) })
 }
 

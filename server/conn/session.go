@@ -47,7 +47,7 @@ type Session struct {
 
 	started int64 // clock: when the commands of this turn arrived
 
-	timed, timedCount int64 // nanoseconds of this turn spent in commands that were timed separately, and their number
+	timed, timedCount int64 // nanoseconds of this turn spent in commands that were timed separately, or waited; and the number of these commands
 
 	deciding  *commandBatch // a batch the decider has not finished
 	onDecided func()        // the Done of every batch, made once

@@ -136,6 +136,7 @@ func (s commandSession) Exec(w *resp.Writer) {
 	batch.out.Buf, w.Buf = w.Buf, batch.out.Buf // the replies go where w's do
 	batch.out.RESP3 = w.RESP3
 	batch.exec, batch.quiet, batch.decision.Atomic = true, s.silent, true
+	batch.first = execCommand
 	batch.request.SetBounds(Bounds(s.env.config()))
 	batch.request.Database = s.client.Database
 	caching := s.caching
@@ -175,6 +176,9 @@ func (s commandSession) Exec(w *resp.Writer) {
 	batch.out.Buf, w.Buf = w.Buf, batch.out.Buf
 	s.env.putUnlessDeciding(s.Session, batch)
 }
+
+// execCommand is EXEC in RESP, by which the slow log names a transaction.
+var execCommand = []byte("*1\r\n$4\r\nEXEC\r\n")
 
 // isTooCostly reports whether a transaction would take too long at one stretch. It compares the commands' declared
 // costs first, and only where they are too high the cost with the keys as they are.

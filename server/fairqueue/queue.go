@@ -37,6 +37,10 @@ func New(decide func(b *engine.Batch) (finished bool), now func() int64) *Queue 
 // Decide has a batch decided later, and its Done called then. It copies the keys and arguments of the batch.
 func (q *Queue) Decide(name string, b *engine.Batch) {
 	copied := b.Clone()
+	copied.Done = func() {
+		b.Worked += copied.Worked
+		b.Done()
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	i := slices.IndexFunc(q.owners, func(o *owner) bool { return o.name == name })
@@ -99,7 +103,11 @@ func (q *Queue) next() (least *owner, b *engine.Batch) {
 func (q *Queue) finish(b *engine.Batch) {
 	decided := make(chan struct{})
 	b.Done = func() { close(decided) }
-	if !q.decide(b) {
+	began := q.now()
+	finished := q.decide(b)
+	worked := q.now() - began
+	if !finished {
 		<-decided
 	}
+	b.Worked += worked
 }

@@ -47,6 +47,7 @@ func (u *Upstream) decideApart(b *engine.Batch) (finished bool) {
 	s.rest.Results = make([]engine.Result, len(s.rest.Ops))
 	s.open.Store(1)
 	s.rest.Done = func() {
+		b.Worked += s.rest.Worked
 		s.finish()
 		s.close()
 	}
