@@ -23,13 +23,11 @@ type memory struct {
 
 	replicated bool // the bound is kept by operations, not here
 
-	buffers sync.Pool // of *[segmentBytes]byte
-
+	buffers   sync.Pool // of *[segmentBytes]byte
 	databases database.Counts
 }
 
-// reserveShare is the largest part of the bound that is reserved for the logs and leases of existing keys: one in
-// reserveShare.
+// reserveShare divides the bound: at most one such part of it is reserved for the logs and leases of existing keys.
 const reserveShare = 8
 
 // reserve is the bytes of the bound that are kept for logs and leases to grow into.

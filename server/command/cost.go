@@ -74,6 +74,8 @@ const (
 	sortWork  = 20 // it is sorted among others
 	writeWork = 2  // it is written to the reply
 	wordWork  = 6  // and, where no script has called the command, what writing it takes beyond that
+
+	answerWork = 30 // it is looked up, removed and written
 )
 
 // copyWork is the work of moving the bytes of a value.
@@ -94,8 +96,8 @@ func (r *Row) weighData(args [][]byte, held int) int {
 		times = 40
 	}
 	work := store.OpWork + len(args)*sortWork + times*held/64
-	if r.repeats != nil && held > 0 {
-		work += min(r.repeats(args), MaxBatchWork) * wordWork
+	if r.answers != nil {
+		work += min(r.answers(args, held), MaxBatchWork) * answerWork
 	}
 	return min(work, MaxBatchWork)
 }

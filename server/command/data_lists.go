@@ -28,11 +28,11 @@ var listRows = []Row{{
 }, {
 	Name: "lpop", Syntax: "key [count]", Group: "list", Summary: "Remove elements at the head of a list.",
 	Example: "log",
-	Cost:    ValuePass, Flags: Write | Fast, Keys: usedKey, Data: func(c *DataCall) { pop(c, head) },
+	Cost:    ValuePass, Flags: Write | Fast, Keys: usedKey, answers: countedElements, Data: func(c *DataCall) { pop(c, head) },
 }, {
 	Name: "rpop", Syntax: "key [count]", Group: "list", Summary: "Remove elements at the tail of a list.",
 	Example: "log",
-	Cost:    ValuePass, Flags: Write | Fast, Keys: usedKey, Data: func(c *DataCall) { pop(c, tail) },
+	Cost:    ValuePass, Flags: Write | Fast, Keys: usedKey, answers: countedElements, Data: func(c *DataCall) { pop(c, tail) },
 }, {
 	Name: "lmove", Syntax: "key destination from to", Group: "list",
 	Summary: "Move an element from one end of a list to an end of another list, or of the same. LEFT is the head, RIGHT the tail.",

@@ -18,30 +18,42 @@ var randomRows = []Row{{
 	Name: "hrandfield", Syntax: "key [count [WITHVALUES]]", Group: "hash",
 	Summary: "Random fields of a hash: at most count different ones, or with a negative count as many, some perhaps more than once.",
 	Example: "bucket",
-	Cost:    ValuePass, Flags: ReadOnly, Keys: readKey, ShapeOf: shapeOfFields, repeats: repeatedWords, Data: randomFields,
+	Cost:    ValuePass, Flags: ReadOnly, Keys: readKey, ShapeOf: shapeOfFields, answers: chosenElements, Data: randomFields,
 }, {
 	Name: "srandmember", Syntax: "key [count]", Group: "set",
 	Summary: "Random members of a set: at most count different ones, or with a negative count as many, some perhaps more than once.",
 	Example: "seen",
-	Cost:    ValuePass, Flags: ReadOnly, Keys: readKey, repeats: repeatedWords, Data: randomMembers,
+	Cost:    ValuePass, Flags: ReadOnly, Keys: readKey, answers: chosenElements, Data: randomMembers,
 }, {
 	Name: "spop", Syntax: "key [count]", Group: "set", Summary: "Remove random members of a set.",
 	Example: "seen",
-	Cost:    ValuePass, Flags: Write | Fast, Keys: usedKey, Shape: resp.Set, Data: popRandomMembers,
+	Cost:    ValuePass, Flags: Write | Fast, Keys: usedKey, Shape: resp.Set, answers: countedElements, Data: popRandomMembers,
 }, {
 	Name: "zrandmember", Syntax: "key [count [WITHSCORES]]", Group: "sorted-set",
 	Summary: "Random members of a sorted set: at most count different ones, or with a negative count as many, some perhaps more than once.",
 	Example: "hits",
-	Cost:    ValuePass, Flags: ReadOnly, Keys: readKey, Shape: resp.Scored, repeats: repeatedWords, Data: randomScored,
+	Cost:    ValuePass, Flags: ReadOnly, Keys: readKey, Shape: resp.Scored, answers: chosenElements, Data: randomScored,
 }}
 
-// repeatedWords is the number of words that a negative count asks for.
-func repeatedWords(args [][]byte) int {
+// countedElements is the number of elements that a count after the key asks for, at most all.
+func countedElements(args [][]byte, held int) int {
 	if len(args) < 3 {
 		return 0
 	}
 	count, _ := parseRedisInt(args[2])
-	return int(min(max(-count, 0), maxRepeatedBytes)) * (len(args) - 2)
+	return int(min(max(count, 0), int64(held/2)))
+}
+
+// chosenElements is the number of elements that a count asks for: a negative one as many, even if the value has fewer.
+func chosenElements(args [][]byte, held int) int {
+	if len(args) < 3 || held == 0 {
+		return 0
+	}
+	count, _ := parseRedisInt(args[2])
+	if count < 0 {
+		return int(min(max(-count, 0), maxRepeatedBytes))
+	}
+	return countedElements(args, held)
 }
 
 // shapeOfFields is the form of a reply of HRANDFIELD.

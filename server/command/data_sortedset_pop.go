@@ -7,11 +7,11 @@ import (
 
 var popRows = []Row{{
 	Name: "zpopmin", Syntax: "key [count]", Group: "sorted-set", Summary: "Remove the members with the lowest scores.",
-	Example: "hits", Cost: ValuePass, Flags: Write | Fast, Keys: usedKey, ShapeOf: shapeOfPop,
+	Example: "hits", Cost: ValuePass, Flags: Write | Fast, Keys: usedKey, ShapeOf: shapeOfPop, answers: countedElements,
 	Data: func(c *DataCall) { popMembers(c, lowest) },
 }, {
 	Name: "zpopmax", Syntax: "key [count]", Group: "sorted-set", Summary: "Remove the members with the highest scores.",
-	Example: "hits", Cost: ValuePass, Flags: Write | Fast, Keys: usedKey, ShapeOf: shapeOfPop,
+	Example: "hits", Cost: ValuePass, Flags: Write | Fast, Keys: usedKey, ShapeOf: shapeOfPop, answers: countedElements,
 	Data: func(c *DataCall) { popMembers(c, highest) },
 }}
 

@@ -59,7 +59,7 @@ type Row struct {
 	Waits   limits.Algorithm                                               // of a data command that waits until a key has a value of this kind
 	Sub     []Row                                                          // containers, such as CLIENT
 
-	repeats func(args [][]byte) int                          // the words of a data command's reply, where the value does not bound them
+	answers func(args [][]byte, held int) int                // the elements that a data command answers with, where its arguments say how many
 	program func(p *programs, script []byte) *script.Program // of calls of scripts: the compiled one, nil if there is none
 
 	FullName string // with the container's: client|setname

@@ -27,25 +27,16 @@ func (s *Session) flush(batch *commandBatch) {
 			batch.copiedKeys.copyFrom(b.Ops, batch.first)
 			return
 		}
-		s.chargeDecided(b)
+		s.share.chargeDecided(b)
 	}
 	s.writeReplies(batch, batch)
-}
-
-// chargeDecided charges the work of a batch that was decided on the goroutine of the session.
-func (s *Session) chargeDecided(b *engine.Batch) {
-	work := store.OpWork * len(b.Ops)
-	for i := range b.Results {
-		work += b.Results[i].Work
-	}
-	s.Charge(work)
 }
 
 // decide has a batch decided. It returns false if the decider needs longer.
 func (s *Session) decide(batch *commandBatch) (finished bool) {
 	if batch.isLong(s.env.Keys) {
 		s.env.longWork.Decide(s.owner(), &batch.decision)
-		s.Charge(store.OpWork * len(batch.decision.Ops))
+		s.share.charge(store.OpWork * len(batch.decision.Ops))
 		return false
 	}
 	return s.env.Decider.Decide(&batch.decision)

@@ -118,7 +118,7 @@ func (s *Session) ServeInput(in []byte) (over bool) {
 			batch.out.Buf = batch.out.Buf[:0]
 		}
 		unsent := s.conn.Unsent()
-		if wrote && s.dropsUnread() && unsent > s.outputBuffer(cfg) {
+		if wrote && dropsUnread(s) && unsent > s.outputBuffer(cfg) {
 			s.DropSlowReader(unsent)
 			return true
 		}
@@ -129,7 +129,7 @@ func (s *Session) ServeInput(in []byte) (over bool) {
 		more = s.feed(nil, batch, cfg)
 	}
 	if s.wait.has(ForTurn) && !yielded {
-		s.resumeLater()
+		s.passes.goOnLater(s)
 	}
 	unsent := s.conn.Unsent()
 	s.updateConnStats(unsent)

@@ -68,7 +68,7 @@ func (s keyWaiter) begin(batch *commandBatch, row *command.Row, args [][]byte) {
 	}
 	k.due = s.env.WaitQueue.After(due, func() { k.waiter.Finish(blocking.TimedOut) })
 	s.keyWait = k
-	s.Charge(command.WaitWork(wait.Keys))
+	s.share.charge(command.WaitWork(wait.Keys))
 	s.blockedOn.Store(k.waiter)
 	r.keyWait = k
 	k.asked = k.waiter.Turns()

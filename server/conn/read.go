@@ -12,7 +12,7 @@ import (
 // The result is that of feed.
 func (s *Session) receive(in []byte, batch *commandBatch, cfg *config.Config) (more bool) {
 	s.started = s.env.Clock.Now()
-	s.beginShare()
+	s.passes.beginTurn(s)
 	s.fanout.BeginTurn()
 	if s.hasTurn = s.wait.isDue(ForTurn); s.hasTurn {
 		s.wait.end(ForTurn)
@@ -69,7 +69,7 @@ func (s *Session) executeAll(in []byte, batch *commandBatch) (used int, more boo
 		if len(batch.out.Buf) >= outputChunk {
 			return used, true, nil
 		}
-		if used < len(in) && s.mustWait() {
+		if used < len(in) && s.share.holdsUp(s) {
 			s.wait.begin(ForTurn)
 			break
 		}
@@ -92,7 +92,7 @@ func (s *Session) executeAll(in []byte, batch *commandBatch) (used int, more boo
 		}
 		if taken {
 			used += length
-			s.Charge(parseWork + length/64)
+			s.share.charge(parseWork + length/64)
 		}
 		if !taken || batch.isFull() || used-first >= MaxBatchBytes {
 			s.flush(batch)

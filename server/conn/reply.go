@@ -39,7 +39,7 @@ func (s *Session) writeReplies(batch, out *commandBatch) {
 		}
 	}
 	s.inExec = false
-	s.Charge(wordWork*(w.Words-words) + (len(w.Buf)-start)/sentBytes)
+	s.share.charge(wordWork*(w.Words-words) + (len(w.Buf)-start)/sentBytes)
 	if len(w.Buf)-start > outputChunk {
 		batch.decision.Results = nil // they hold lists as long, and would keep the room for them
 	}
@@ -85,7 +85,7 @@ func (s *Session) writeReply(r *reply, batch, out *commandBatch) {
 	case err != nil:
 		out.out.Error(err.Error())
 	case r.args != nil:
-		s.Charge(r.row.Work())
+		s.share.charge(r.row.Work())
 		r.row.Run(commandSession{s}, &out.out, r.args)
 	case r.block && results[0].Allowed && results[0].Wait > 0:
 		s.block(r, ops[0], results[0])

@@ -8,7 +8,7 @@ import (
 // run executes a command that is answered at once.
 func (s *Session) run(row *command.Row, args [][]byte, batch *commandBatch) {
 	mark := len(batch.out.Buf)
-	s.Charge(row.Work())
+	s.share.charge(row.Work())
 	s.shared = true
 	s.silent = s.takeReplyMode()
 	if row.Flags&command.Fast != 0 {

@@ -72,9 +72,6 @@ const (
 // other connections of the event loop had their turn.
 func (s *Session) Attach(conn ReplyConn, later func(f func())) { s.conn, s.runLater = conn, later }
 
-// JoinPasses has the session share the passes of its event loop with others. serve is a turn without input.
-func (s *Session) JoinPasses(p *Passes, serve func()) { s.passes, s.serve = p, serve }
-
 // transaction is the commands that a session collects between MULTI and EXEC.
 type transaction struct {
 	open        bool

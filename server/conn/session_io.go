@@ -22,7 +22,7 @@ func (s *public) DropSlowReader(unsent int) {
 
 // dropsUnread reports whether the connection closes if its unread replies exceed their bound. A client that has logged in was paused before,
 // at half of the bound: one batch of replies may be longer than the rest of it.
-func (s *Session) dropsUnread() bool {
+func dropsUnread(s *Session) bool {
 	return s.user == nil || s.wait.has(ForReader) && !s.wait.has(ForClose)
 }
 
@@ -61,6 +61,15 @@ func (s *Session) unpause(cfg *config.Config) {
 	}
 	s.wait.end(ForReader)
 	s.pausedSince.Store(0)
+}
+
+// MaxInputBytes is the most that the owner of a connection reads at a time.
+const MaxInputBytes = 64 << 10
+
+// TakesInput reports whether the owner of the connection is to read from it. While the session waits for the server, for a decision or for its
+// turn, input for which its buffer has no room stays with the kernel: a client that sends more is held up, and not closed.
+func (s *Session) TakesInput() bool {
+	return !s.wait.has(ForTurn|ForDecision) || len(s.rest)+MaxInputBytes <= s.env.config().QueryBufferBytes
 }
 
 // trackPartialCommand records when the unfinished command at the front of the input began. More bytes of it do not reset

@@ -3,6 +3,7 @@ package conn
 import (
 	"slices"
 
+	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/store"
 )
 
@@ -37,6 +38,9 @@ const (
 	// sentBytes is the number of bytes of a reply that take one: each is copied to the connection, to the kernel, and to the client.
 	sentBytes = 16
 )
+
+// Serve divides the passes from now on with a session of the loop, too. turn is a turn of the session without input.
+func (p *Passes) Serve(s *Session, turn func()) { s.passes, s.serve = p, turn }
 
 // Begin begins a pass: sessions whose input waits go on, owners by turns, as far as their shares allow.
 func (p *Passes) Begin() {
@@ -118,34 +122,41 @@ func (sh *share) begin(pass int64) {
 
 func (sh *share) isUsedUp() bool { return sh.work >= passWork }
 
-// beginShare makes the session's share that of its owner in this pass.
-func (s *Session) beginShare() {
-	if s.passes == nil {
+// beginTurn gives a session the share of its owner in this pass. A session without a loop, for which p is nil, has a share of its own in each turn.
+func (p *Passes) beginTurn(s *Session) {
+	if p == nil {
 		s.ownShare.work = turnWork
 		return
 	}
 	if s.user != s.sharesAs || s.share == &s.ownShare {
 		s.sharesAs = s.user
-		s.passes.join(s)
+		p.join(s)
 	}
-	s.share.begin(s.passes.number)
-	s.share.work += turnWork
+	s.share.begin(p.number)
+	s.share.charge(turnWork)
 }
 
-// mustWait reports whether the session's input is to wait for another turn: the share of its owner is used up, or other sessions of the
-// owner have waited for longer.
-func (s *Session) mustWait() bool {
-	return s.share.isUsedUp() || len(s.share.line) > 0 && !s.hasTurn
+// holdsUp reports whether a session's input waits for another pass: the share is used up, or other sessions have waited for longer.
+func (sh *share) holdsUp(s *Session) bool {
+	return sh.isUsedUp() || len(sh.line) > 0 && !s.hasTurn
 }
 
-// Charge adds work done for this session to the share of its owner, in units of [engine.Result.Work]. The session's goroutine calls it.
-func (s *Session) Charge(work int) { s.share.work += work }
+// charge adds work that was done for a session of the owner, in units of [engine.Result.Work].
+func (sh *share) charge(work int) { sh.work += work }
 
-// resumeLater has the rest of the input executed once others have had their turn.
-func (s *Session) resumeLater() {
-	if s.passes != nil {
+// chargeDecided charges a batch that was decided on the goroutine of the session.
+func (sh *share) chargeDecided(b *engine.Batch) {
+	sh.charge(store.OpWork * len(b.Ops))
+	for i := range b.Results {
+		sh.charge(b.Results[i].Work)
+	}
+}
+
+// goOnLater lets a session go on with its input after others have had their turn.
+func (p *Passes) goOnLater(s *Session) {
+	if p != nil {
 		s.share.line = append(s.share.line, s)
-		s.passes.list(s.share)
+		p.list(s.share)
 		return
 	}
 	goOn := func() {

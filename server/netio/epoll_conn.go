@@ -14,11 +14,15 @@ import (
 type epollConn struct {
 	loop    *epollLoop
 	fd      int
-	session interface{ ServeInput(in []byte) (over bool) }
+	session interface {
+		ServeInput(in []byte) (over bool)
+		TakesInput() bool
+	}
 	onClose func()
 	pending int         // bytes among the loop's pending writes
 	unsent  unsent      // before the pending ones
 	woken   atomic.Bool // its turn is still to come
+	resting bool        // its input is left to the kernel
 	failed  bool        // nothing can be sent
 	ended   bool        // nothing more is received
 	closed  bool
@@ -37,6 +41,10 @@ func (c *epollConn) happen(events uint32) {
 	if events&^writable == 0 || c.closed {
 		return
 	}
+	if !c.session.TakesInput() && events&unix.EPOLLRDHUP == 0 { // of a client that has hung up, the end has to be found
+		c.rest(true)
+		return
+	}
 	n, err := receiveNow(c.fd, c.loop.input[:])
 	switch {
 	case n > 0:
@@ -49,9 +57,34 @@ func (c *epollConn) happen(events uint32) {
 
 // serve has the session handle input, or go on without.
 func (c *epollConn) serve(in []byte) {
-	if !c.closed && c.session.ServeInput(in) {
-		c.close()
+	if c.closed {
+		return
 	}
+	if c.session.ServeInput(in) {
+		c.close()
+		return
+	}
+	if c.resting && c.session.TakesInput() {
+		c.rest(false)
+	}
+}
+
+// rest has the loop hear nothing of input, or hear of it again.
+func (c *epollConn) rest(on bool) {
+	c.resting = on
+	c.watch()
+}
+
+// watch has the loop wait for what the connection can do now.
+func (c *epollConn) watch() {
+	events := uint32(readable)
+	if c.resting {
+		events = unix.EPOLLRDHUP
+	}
+	if c.unsent.bytes > 0 {
+		events |= writable
+	}
+	c.check(c.loop.watch(unix.EPOLL_CTL_MOD, c.fd, events))
 }
 
 // wake has the session go on. Any goroutine may call it.
@@ -104,7 +137,7 @@ func (c *epollConn) send(b []byte) {
 	c.check(err)
 	if n < len(b) && !c.failed {
 		c.unsent.add(b[n:])
-		c.check(c.loop.watch(unix.EPOLL_CTL_MOD, c.fd, readable|writable))
+		c.watch()
 	}
 }
 
@@ -118,7 +151,7 @@ func (c *epollConn) sendUnsent() {
 			return
 		}
 	}
-	c.check(c.loop.watch(unix.EPOLL_CTL_MOD, c.fd, readable))
+	c.watch()
 	c.wake() // its session may wait for its client to read
 }
 

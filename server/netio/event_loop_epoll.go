@@ -183,7 +183,7 @@ func (l *epollLoop) open(fd int, from origin) error {
 		_, _ = sendNow(fd, refusal(err))
 		return unix.Close(fd)
 	}
-	s.JoinPasses(&l.passes, func() { c.serve(nil) })
+	l.passes.Serve(s, func() { c.serve(nil) })
 	c.session, c.onClose = s, func() { l.env.Registry.Unregister(s) }
 	return l.add(c)
 }

@@ -26,6 +26,8 @@ type fakeSession struct {
 
 func (f fakeSession) ServeInput(in []byte) bool { return f.serve(in) }
 
+func (f fakeSession) TakesInput() bool { return true }
+
 // peer is the other end of a connection.
 type peer struct {
 	*os.File

@@ -26,7 +26,7 @@ type eventLoop interface {
 }
 
 const (
-	readBufferBytes = 64 << 10 // most bytes taken from a connection at a time
+	readBufferBytes = conn.MaxInputBytes
 	// MaxHandoffs bounds the connections on their way to a loop unless the options do. More are not accepted.
 	MaxHandoffs = 256
 )

@@ -33,6 +33,8 @@ type tlsConn struct {
 	over  bool
 	woken atomic.Bool
 
+	served chan struct{} // holds one after a turn without input
+
 	writing atomic.Bool
 	cut     atomic.Bool // a write failed, so that the client cannot read an alert behind it
 }
@@ -104,7 +106,7 @@ func (s *TLSServer) Listen() (listeners []net.Listener, err error) {
 // Serve serves a connection from then on.
 func (s *TLSServer) Serve(client net.Conn) {
 	fresh := func(*tls.ClientHelloInfo) (*tls.Config, error) { return s.config.Load(), nil }
-	c := &tlsConn{of: s, env: s.env}
+	c := &tlsConn{of: s, env: s.env, served: make(chan struct{}, 1)}
 	c.handshake = &handshakeConn{Conn: client, of: c}
 	c.tls = tls.Server(c.handshake, &tls.Config{GetConfigForClient: fresh})
 	c.s = s.env.NewSession(RemoteOf(client), client.LocalAddr().String(), c.wake)
@@ -143,7 +145,17 @@ func (c *tlsConn) serve() {
 		if n > 0 && c.turn(in[:n]) || err != nil {
 			return
 		}
+		for !c.takesInput() {
+			<-c.served
+		}
 	}
+}
+
+// takesInput reports whether to read on, or to find that the connection is over.
+func (c *tlsConn) takesInput() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.over || c.s.TakesInput()
 }
 
 // handshakeConn is a connection whose handshake counts as its buffers: TLS keeps all of it, about twice, until it is over.
@@ -200,6 +212,10 @@ func (c *tlsConn) wake() {
 		go func() {
 			c.woken.Store(false)
 			c.turn(nil)
+			select {
+			case c.served <- struct{}{}:
+			default:
+			}
 		}()
 	}
 }

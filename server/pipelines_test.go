@@ -1,0 +1,114 @@
+package server
+
+import (
+	"bufio"
+	"bytes"
+	"net"
+	"testing"
+)
+
+// A client that reads all the time gets every reply, however large and many they are, and however much it sends meanwhile.
+func TestClientThatReads(t *testing.T) {
+	h := serve(t)
+	setup := h.dial(t)
+	expect(t, setup, append(frames("SETRANGE big 999999 x"), frame("EVAL", "return redis.call('HSET', KEYS[1], 'f', redis.call('GET', KEYS[2]))", "2", "hash", "big")...), ":1000000\r\n:1\r\n")
+	many := bytes.Repeat(frames("PING"), 200_000) // 2.8 MB
+	for name, test := range map[string]struct {
+		send []byte
+		want int // strings of a million bytes
+	}{
+		"a pipeline":              {bytes.Repeat(frames("GET big"), 32), 32},
+		"with more input":         {append(bytes.Repeat(frames("GET big"), 40), many...), 40},
+		"of scripts":              {bytes.Repeat(frame("EVAL", "return redis.call('GET', KEYS[1])", "1", "big"), 32), 32},
+		"one command":             {frame(append([]string{"MGET"}, repeated(2, "big")...)...), 2},
+		"a transaction":           {frames("MULTI", "GET big", "GET big", "GET big", "EXEC"), 3},
+		"one that is too long":    {append(append(frames("MULTI"), bytes.Repeat(frames("GET big"), 32)...), frames("EXEC")...), 0},
+		"input while it is busy":  {append(frame("EVAL", "for i = 1, 400000 do end return 1", "0"), many...), 0},
+		"of hashes":               {bytes.Repeat(frames("HGET hash f"), 32), 32},
+		"that lists whole hashes": {bytes.Repeat(frames("HGETALL hash"), 32), 32},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := h.dial(t)
+			wantStrings(t, c, append(test.send, frames("ECHO the-end")...), 1_000_000, test.want)
+		})
+	}
+	if n := h.env.Stats.SlowReaders.Load(); n > 0 {
+		t.Errorf("%d clients were taken for slow readers", n)
+	}
+}
+
+// wantStrings sends commands, and reads all replies meanwhile. Some of them are long strings.
+func wantStrings(t *testing.T, c net.Conn, send []byte, length, want int) {
+	t.Helper()
+	go func() { _, _ = c.Write(send) }()
+	r, found := bufio.NewReaderSize(c, 2<<20), 0
+	for {
+		line, err := r.ReadString('\n')
+		if err != nil {
+			t.Fatalf("after %d strings: %v", found, err)
+		}
+		switch {
+		case line == "the-end\r\n":
+			if found != want {
+				t.Errorf("%d strings, want %d", found, want)
+			}
+			return
+		case len(line) == length+2:
+			found++
+		}
+	}
+}
+
+// slowLink is the link to a client that reads some bytes now and then.
+type slowLink struct {
+	*pipe
+	unsent, most int
+}
+
+// Write implements [conn.ReplyConn].
+func (l *slowLink) Write(b []byte) (int, error) {
+	l.unsent += len(b)
+	l.most = max(l.most, l.unsent)
+	return l.pipe.Write(b)
+}
+
+// Unsent implements [conn.ReplyConn].
+func (l *slowLink) Unsent() int { return l.unsent }
+
+// A client that reads slowly is paused before the unread replies of a pipeline exceed their bound, and is not closed.
+func TestClientThatReadsSlowly(t *testing.T) {
+	p := newSessionPlayer(t, 0)
+	p.do(t, "owner", "SETRANGE big 999999 x", "EVAL return_0 0")
+	if out := p.do(t, "owner", "COPY big other"); out != ":1\r\n" {
+		t.Fatal(out)
+	}
+	for name, test := range map[string]struct {
+		send      []byte
+		replies   int
+		mayExceed int // of the bound on output, with one reply that is not divided
+	}{
+		"a pipeline":      {bytes.Repeat(frames("GET big"), 32), 32, 1 << 20},
+		"of scripts":      {bytes.Repeat(frame("EVAL", "return redis.call('GET', KEYS[1])", "1", "big"), 32), 32, 1 << 20},
+		"transactions":    {bytes.Repeat(frames("MULTI", "GET big", "GET big", "EXEC"), 16), 32, 1 << 20},
+		"several at once": {bytes.Repeat(frames("MGET big other"), 16), 32, 1 << 20},
+	} {
+		c := p.open(name)
+		link := &slowLink{pipe: c}
+		c.Attach(link, nil)
+		c.traffic(test.send)
+		for steps := 0; !c.closed && bytes.Count(c.sent.Bytes(), []byte("$1000000\r\n")) < test.replies; steps++ {
+			link.unsent = max(0, link.unsent-100_000)
+			c.woken.Store(true)
+			if p.settle(); steps > 1000 {
+				t.Fatalf("%s: only %d bytes of replies", name, c.sent.Len())
+			}
+		}
+		if c.closed {
+			t.Errorf("%s: closed after %d bytes of replies", name, c.sent.Len())
+		}
+		if bound := p.Config().OutputBufferBytes + test.mayExceed; link.most > bound {
+			t.Errorf("%s: %d bytes were unread, want at most %d", name, link.most, bound)
+		}
+		delete(p.conns, name)
+	}
+}
