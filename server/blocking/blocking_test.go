@@ -1,9 +1,13 @@
 package blocking
 
 import (
+	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/stintdb/stint/internal/testsize"
 )
 
 // player is clients that wait, by their names.
@@ -133,4 +137,67 @@ func TestFinish(t *testing.T) {
 		t.Error("a wait that is over ends")
 	}
 	p.woken("")
+}
+
+// Clients of many lines leave them in any order, and the first of each line is always the one that has waited longest.
+func TestLinesAgainstModel(t *testing.T) {
+	random := rand.New(rand.NewPCG(testsize.Seed(), 5))
+	p := newPlayer(t)
+	type client struct {
+		*Waiter
+		keys []string
+	}
+	var all []client // in the order of arrival
+	for range testsize.Pick(3_000, 30_000) {
+		if len(all) == 0 || random.IntN(2) == 0 {
+			keys := make([]string, 1+random.IntN(100))
+			for i := range keys {
+				keys[i] = strconv.Itoa(random.IntN(200))
+			}
+			all = append(all, client{p.add("w", keys...), keys})
+		} else {
+			i := random.IntN(len(all))
+			all[i].Leave()
+			all = slices.Delete(all, i, i+1)
+		}
+		turns := map[string]bool{}
+		for key, l := range p.keys.byKey {
+			i := slices.IndexFunc(all, func(c client) bool { return slices.Contains(c.keys, key) })
+			if l.first.of != all[i].Waiter || l.first.prev != nil || l.last.next != nil {
+				t.Fatalf("the first in the line of %s is another one", key)
+			}
+			turns[key] = true
+		}
+		total := 0
+		for _, c := range all {
+			total += c.Len()
+			for _, key := range c.keys {
+				if !turns[key] {
+					t.Fatalf("nobody waits for %s", key)
+				}
+			}
+		}
+		if p.keys.turns != total || p.keys.Len() != len(all) {
+			t.Fatalf("%d turns are counted of %d waiters, there are %d of %d", p.keys.turns, p.keys.Len(), total, len(all))
+		}
+	}
+	for _, c := range all {
+		c.Leave()
+	}
+	if p.keys.turns != 0 || len(p.keys.byKey) != 0 {
+		t.Errorf("%d turns and %d lines are left", p.keys.turns, len(p.keys.byKey))
+	}
+}
+
+// Beyond the bound of all turns, a client waits for one key at most.
+func TestTurnsAreBounded(t *testing.T) {
+	p := newPlayer(t)
+	p.keys.turns = MaxTurns - 1
+	two := [][]byte{[]byte("a"), []byte("b")}
+	if p.keys.Add(0, two, nil) != nil {
+		t.Error("there are more turns than the bound")
+	}
+	if p.keys.Add(0, two[:1], nil) == nil || p.keys.Add(0, two[1:], nil) == nil {
+		t.Error("a client that waits for one key is refused")
+	}
 }

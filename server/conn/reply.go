@@ -39,7 +39,7 @@ func (s *Session) writeReplies(batch, out *commandBatch) {
 		}
 	}
 	s.inExec = false
-	s.share.charge(wordWork*(w.Words-words) + (len(w.Buf)-start)/sentBytes)
+	s.share.chargeWritten(w, words, start)
 	if len(w.Buf)-start > outputChunk {
 		batch.decision.Results = nil // they hold lists as long, and would keep the room for them
 	}

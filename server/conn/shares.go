@@ -5,6 +5,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/server/resp"
 )
 
 // Passes divides the passes of one event loop between the owners of its sessions: see [Session.owner]. In each pass, the commands of an
@@ -150,6 +151,11 @@ func (sh *share) chargeDecided(b *engine.Batch) {
 	for i := range b.Results {
 		sh.charge(b.Results[i].Work)
 	}
+}
+
+// chargeWritten charges what was written since w had a number of words and of bytes.
+func (sh *share) chargeWritten(w *resp.Writer, words, bytes int) {
+	sh.charge(wordWork*(w.Words-words) + (len(w.Buf)-bytes)/sentBytes)
 }
 
 // goOnLater lets a session go on with its input after others have had their turn.

@@ -58,12 +58,14 @@ func (u subscriptions) WriteMessages(w *resp.Writer) {
 		s.DropSlowReader(pubsub.MaxQueuedBytes)
 		s.wait.begin(ForClose)
 	}
+	words, before := w.Words, len(w.Buf)
 	for _, m := range messages {
 		w.Push(3)
 		w.BulkString("message")
 		w.Bulk(m.Channel)
 		w.Bulk(m.Text)
 	}
+	s.share.chargeWritten(w, words, before)
 }
 
 // end ends all subscriptions, and drops the messages that have come.

@@ -176,6 +176,7 @@ func (t tracked) write(out *commandBatch) {
 	}
 	w := &out.out
 	w.RESP3 = s.client.RESP3
+	words, before := w.Words, len(w.Buf)
 	for _, m := range s.inbox.Take() {
 		switch {
 		case m.Kind == tracking.Broken && w.RESP3:
@@ -184,8 +185,10 @@ func (t tracked) write(out *commandBatch) {
 			w.Int(m.Target)
 		case m.Kind != tracking.Broken:
 			t.writeInvalid(w, &m)
+			s.share.charge(wordWork * len(m.Keys))
 		}
 	}
+	s.share.chargeWritten(w, words, before)
 }
 
 // writeInvalid writes which keys are no longer valid.

@@ -85,7 +85,7 @@ func (l *Log[T]) Add(item T) (readers int) {
 	}
 	l.mu.Unlock()
 	if !wasDue {
-		l.queue.add(l)
+		l.queue.Add(l)
 	}
 	return readers
 }
@@ -104,11 +104,11 @@ func (l *Log[T]) count(bytes int) {
 	l.queue.logged.Add(int64(bytes))
 }
 
-// lookedAt bounds the places that next looks at.
+// lookedAt bounds the places that Next looks at.
 const lookedAt = 128
 
-// next implements source.
-func (l *Log[T]) next() (r *Reader, part int, more bool) {
+// Next implements [Source].
+func (l *Log[T]) Next() (r *Reader, items int, more bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for n := 0; n < lookedAt && l.round > 0 && r == nil; n++ {
@@ -116,7 +116,7 @@ func (l *Log[T]) next() (r *Reader, part int, more bool) {
 			l.turn = 0
 		}
 		if p, last := l.places[l.turn], l.last.Load(); p.next < last {
-			r, part = p.reader, turnPart+int(min(last-p.next, window))
+			r, items = p.reader, int(min(last-p.next, window))
 		}
 		l.turn++
 		l.round--
@@ -125,7 +125,7 @@ func (l *Log[T]) next() (r *Reader, part int, more bool) {
 		l.round, l.again = len(l.places), false
 	}
 	l.isDue = l.round > 0
-	return r, part, l.isDue
+	return r, items, l.isDue
 }
 
 // IsBehind reports whether Read would return something.

@@ -3,6 +3,7 @@
 package fanout
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -13,15 +14,16 @@ type Queue struct {
 	logged atomic.Int64 // bytes in all logs
 
 	mu    sync.Mutex
-	due   []source // whose readers are to be woken
-	taken int      // of the window
+	due   []Source // whose readers are to be woken, from the place begin on
+	begin int
+	taken int // of the window
 }
 
-// source has readers that are to be woken.
-type source interface {
-	// next returns a reader to be woken now, unless there is none, and its part of the window. With more, the queue asks the source again,
-	// after the other sources.
-	next() (r *Reader, part int, more bool)
+// Source has readers that are to be woken.
+type Source interface {
+	// Next returns a reader to be woken now, unless there is none, and about how many items it will write in its turn. With more, the queue
+	// asks the source again, after the other sources.
+	Next() (r *Reader, items int, more bool)
 }
 
 // Parts of the window are in items of logs.
@@ -30,8 +32,8 @@ const (
 	turnPart = window / 16 // a turn of a connection takes about as long as to write so many items
 )
 
-// add adds a source. One of its readers is woken now if the window has room.
-func (q *Queue) add(s source) {
+// Add adds a source. One of its readers is woken now if the window has room.
+func (q *Queue) Add(s Source) {
 	q.mu.Lock()
 	q.due = append(q.due, s)
 	q.mu.Unlock()
@@ -42,17 +44,14 @@ func (q *Queue) add(s source) {
 func (q *Queue) wake(most int) {
 	for ; ; most-- {
 		q.mu.Lock()
-		if len(q.due) == 0 || q.taken >= window || most <= 0 && q.taken > 0 {
+		if q.begin == len(q.due) || q.taken >= window || most <= 0 && q.taken > 0 {
 			q.mu.Unlock()
 			return
 		}
-		s := q.due[0]
-		q.due[0] = nil
-		if q.due = q.due[1:]; len(q.due) == 0 {
-			q.due = nil
-		}
+		s := q.take()
 		q.mu.Unlock()
-		r, part, more := s.next()
+		r, items, more := s.Next()
+		part := turnPart + min(items, window)
 		q.mu.Lock()
 		if more {
 			q.due = append(q.due, s)
@@ -68,12 +67,22 @@ func (q *Queue) wake(most int) {
 	}
 }
 
+// take removes the first source. The list keeps its room, and moves down once most of it is free.
+func (q *Queue) take() Source {
+	s := q.due[q.begin]
+	q.due[q.begin] = nil
+	if q.begin++; q.begin > len(q.due)/2 {
+		q.due, q.begin = slices.Delete(q.due, 0, q.begin), 0
+	}
+	return s
+}
+
 // Reader is a connection that reads logs, or that may be woken together with many others for another reason.
 type Reader struct {
 	by     *Queue
 	wake   func()
 	part   atomic.Int32 // of the window, from its wake-up to its turn
-	called atomic.Int32 // the part that it will take, while it is in the queue by itself
+	called atomic.Int32 // one more than the items of its call, while it is in the queue by itself
 	away   atomic.Bool  // it may have no turn until Resume
 	missed atomic.Bool  // it was woken meanwhile
 }
@@ -86,12 +95,13 @@ func (r *Reader) Queue() *Queue { return r.by }
 
 // Call adds the reader to the queue. Its turn will take about as long as writing a number of items.
 func (r *Reader) Call(items int) {
-	if r.called.CompareAndSwap(0, int32(turnPart+min(items, window))) {
-		r.by.add(r)
+	if r.called.CompareAndSwap(0, int32(1+min(items, window))) {
+		r.by.Add(r)
 	}
 }
 
-func (r *Reader) next() (_ *Reader, part int, more bool) { return r, int(r.called.Swap(0)), false }
+// Next implements [Source].
+func (r *Reader) Next() (_ *Reader, items int, more bool) { return r, int(r.called.Swap(0)) - 1, false }
 
 // BeginTurn notes that the connection's turn has begun, in which it reads everything new. The queue wakes others instead.
 func (r *Reader) BeginTurn() {

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/stintdb/stint/server/fanout"
 )
 
 // Options are those of CLIENT TRACKING ON.
@@ -18,6 +20,7 @@ type Options struct {
 // Client is a connection that tracks keys.
 type Client struct {
 	own    *Inbox
+	of     *Table                // since Start
 	state  atomic.Pointer[state] // nil once it no longer tracks
 	broken atomic.Bool
 	bytes  atomic.Int64 // of the keys that it tracks, and of its prefixes
@@ -80,11 +83,19 @@ func (c *Client) Pull() {
 	for _, p := range s.patterns {
 		keys, isLost := p.place.Read()
 		if isLost {
-			c.send(Message{Kind: All}, true)
+			c.callOther(c.send(Message{Kind: All}))
 		}
-		if m := (Message{Kind: Keys, Keys: slices.Clone(keys), pattern: p}); len(keys) > 0 && !c.hold(m) {
-			c.send(m, true)
+		if m := (Message{Kind: Keys, Keys: slices.Clone(keys), pattern: p}); len(keys) > 0 {
+			c.callOther(c.tell(m))
 		}
+	}
+	c.of.leave(c)
+}
+
+// callOther calls a connection in the turn of the client, unless it is the client's own.
+func (c *Client) callOther(r *fanout.Reader) {
+	if r != nil && r != c.own.owner {
+		r.Call(1)
 	}
 }
 
@@ -112,12 +123,12 @@ func (c *Client) EndDecision(isOwn func(key []byte) bool) {
 	c.deciding, c.held, c.heldKeys, c.lost = false, nil, 0, false
 	c.mu.Unlock()
 	if lost {
-		c.send(Message{Kind: All}, true)
+		c.callOther(c.send(Message{Kind: All}))
 		return
 	}
 	for _, m := range held {
 		if m.Keys = slices.DeleteFunc(m.Keys, isOwn); len(m.Keys) > 0 {
-			c.send(m, true)
+			c.callOther(c.send(m))
 		}
 	}
 }
@@ -125,11 +136,12 @@ func (c *Client) EndDecision(isOwn func(key []byte) bool) {
 // maxHeld bounds the changes that wait for EndDecision. More become one message: any key may have changed.
 const maxHeld = 1000
 
-// changed sends a message about a key that another connection changed, now or after EndDecision.
-func (c *Client) changed(m Message) {
-	if !c.hold(m) {
-		c.send(m, false)
+// tell sends a message about keys that changed, now or after EndDecision. Like send, it returns the connection to be called.
+func (c *Client) tell(m Message) *fanout.Reader {
+	if c.hold(m) {
+		return nil
 	}
+	return c.send(m)
 }
 
 // hold keeps a message back while it may be about a change of the client itself.
@@ -150,15 +162,23 @@ func (c *Client) hold(m Message) bool {
 	return true
 }
 
-// send puts a message into the inbox of the client's choice. In the connection's own turn it takes what is in its inbox anyway.
-func (c *Client) send(m Message, inTurn bool) {
+// send puts a message into the inbox of the client's choice. It returns the connection to be called because of it, nil if there is none. In the
+// client's own turn, that may be the client itself, which takes the messages in its inbox anyway.
+func (c *Client) send(m Message) *fanout.Reader {
 	s := c.state.Load()
 	if s == nil {
-		return
+		return nil
 	}
-	if m.IsRedirected = s.Redirect != 0; s.to.add(m, !inTurn || s.to != c.own) || s.to == c.own {
-		return
+	to := s.to
+	m.IsRedirected = s.Redirect != 0
+	isOpen, call := to.add(m)
+	if !isOpen && to != c.own {
+		c.broken.Store(true)
+		to = c.own
+		_, call = to.add(Message{Kind: Broken, Target: s.Redirect})
 	}
-	c.broken.Store(true)
-	c.own.add(Message{Kind: Broken, Target: s.Redirect}, !inTurn)
+	if !call {
+		return nil
+	}
+	return to.owner
 }

@@ -85,17 +85,17 @@ func (b *Inbox) Take() []Message {
 	return all
 }
 
-// add queues a message, and reports false if the connection is gone. It has the owner called unless it is the owner's turn.
-func (b *Inbox) add(m Message, call bool) (open bool) {
+// add queues a message. It reports false if the connection is gone, and whether the owner is to be called.
+func (b *Inbox) add(m Message) (isOpen, call bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
-		return false
+		return false, false
 	}
 	last := len(b.queue) - 1
 	switch {
 	case m.Kind == Keys && len(b.queue) > 0 && b.queue[0].Kind == All: // which it has not taken yet
-		return true
+		return true, false
 	case m.Kind == All:
 		b.queue, b.bytes = append(b.queue[:0], m), messageBytes
 	case m.IsBroadcast() && last >= 0 && b.queue[last].pattern == m.pattern:
@@ -108,10 +108,7 @@ func (b *Inbox) add(m Message, call bool) (open bool) {
 	if b.bytes > MaxQueuedBytes {
 		b.queue, b.bytes = []Message{{Kind: All}}, messageBytes
 	}
-	if !b.hasMail.Swap(true) && call {
-		b.owner.Call(len(m.Keys))
-	}
-	return true
+	return true, !b.hasMail.Swap(true)
 }
 
 func keysBytes(keys [][]byte) (n int) {

@@ -12,8 +12,10 @@ type stripe struct {
 
 // entry is a key with the clients that have read it.
 type entry struct {
-	key   string
-	first *item
+	key    string
+	first  *item
+	items  int
+	isGone bool // the key has changed: the entry is no longer among the keys, and some clients are still to be told
 }
 
 // pair names an item.
@@ -60,28 +62,39 @@ func (s *stripe) add(c *Client, key []byte) (newKey, newItem bool) {
 		i.ownNext.ownPrev = i
 	}
 	e.first, s.own[c], s.items[name] = i, i, i
+	e.items++
 	c.bytes.Add(i.bytes())
 	c.items.Add(1)
 	return newKey, true
 }
 
-// take removes a key, and returns the first of its items, nil if nobody has read it.
-func (s *stripe) take(key []byte) (first *item, items int) {
+// take removes a key, and returns its entry, whose items are still there; nil if nobody has read the key.
+func (s *stripe) take(key []byte) *entry {
 	e := s.keys[string(key)]
-	if e == nil {
-		return nil, 0
+	if e != nil {
+		delete(s.keys, e.key)
+		e.isGone = true
 	}
-	delete(s.keys, e.key)
-	for i := e.first; i != nil; i = i.keyNext {
-		s.unlinkOwn(i)
-		items++
+	return e
+}
+
+// unlink removes an item from the lists of its client and of its key.
+func (s *stripe) unlink(i *item) {
+	s.unlinkOwn(i)
+	if i.keyNext != nil {
+		i.keyNext.keyPrev = i.keyPrev
 	}
-	return e.first, items
+	if i.keyPrev != nil {
+		i.keyPrev.keyNext = i.keyNext
+	} else {
+		i.entry.first = i.keyNext
+	}
 }
 
 // unlinkOwn removes an item from the list of its client.
 func (s *stripe) unlinkOwn(i *item) {
 	delete(s.items, i.pair)
+	i.entry.items--
 	i.client.bytes.Add(-i.bytes())
 	i.client.items.Add(-1)
 	switch {
@@ -105,15 +118,7 @@ func (s *stripe) forget(c *Client, most int) (keys, items int, bytes int64, more
 			return keys, items, bytes, false
 		}
 		bytes += i.bytes()
-		s.unlinkOwn(i)
-		if i.keyNext != nil {
-			i.keyNext.keyPrev = i.keyPrev
-		}
-		if i.keyPrev != nil {
-			i.keyPrev.keyNext = i.keyNext
-			continue
-		}
-		if i.entry.first = i.keyNext; i.entry.first == nil {
+		if s.unlink(i); i.entry.first == nil && !i.entry.isGone {
 			delete(s.keys, i.entry.key)
 			keys++
 		}
@@ -140,6 +145,7 @@ func (s *stripe) clear() (bytes int64) {
 			c.bytes.Add(-i.bytes())
 			c.items.Add(-1)
 			bytes += i.bytes()
+			i.entry.first, i.entry.items = nil, 0
 		}
 	}
 	s.init()

@@ -33,6 +33,8 @@ type Table struct {
 	clients  map[*Client]struct{}
 	count    atomic.Int64 // of clients
 	patterns int
+
+	departures
 }
 
 // Bounds of a table.
@@ -77,6 +79,7 @@ func (t *Table) Start(c *Client, o Options, to *Inbox, prefixes []string) error 
 	if err := t.addPatterns(c, next, prefixes); err != nil {
 		return err
 	}
+	c.of = t
 	c.broken.Store(false)
 	if before == nil {
 		t.listen()
@@ -245,26 +248,6 @@ func (t *Table) broadcast(all rows, key []byte) {
 	})
 }
 
-// changedKey sends messages to the clients that have read a key, and forgets that they have.
-func (t *Table) changedKey(key []byte) {
-	s := t.stripeOf(key)
-	s.mu.Lock()
-	first, items := s.take(key)
-	if first != nil {
-		t.removed(1, items, int64(items)*first.bytes())
-	}
-	s.mu.Unlock()
-	if first == nil {
-		return
-	}
-	shared := []byte(first.entry.key)
-	for i := first; i != nil; i = i.keyNext {
-		if o, _ := i.client.Options(); !o.Broadcast {
-			i.client.changed(Message{Kind: Keys, Keys: [][]byte{shared}})
-		}
-	}
-}
-
 func (t *Table) changedAll() {
 	for i := range t.stripes {
 		s := &t.stripes[i]
@@ -277,7 +260,9 @@ func (t *Table) changedAll() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for c := range t.clients {
-		c.send(Message{Kind: All}, false)
+		if r := c.send(Message{Kind: All}); r != nil {
+			r.Call(1)
+		}
 	}
 }
 

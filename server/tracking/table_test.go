@@ -16,11 +16,18 @@ func newTestTable(keys int64) (t *Table, listening *int) {
 	return NewTable(new(fanout.Queue), func() Bounds { return Bounds{keys, 1 << 30} }, func() { *listening++ }, func() { *listening-- }), listening
 }
 
-func newTestInbox() *Inbox {
+func newTestInbox(of *Table) *Inbox {
 	b, owner := new(Inbox), new(fanout.Reader)
-	owner.Init(new(fanout.Queue), owner.BeginTurn)
+	owner.Init(of.queue, func() {})
 	b.Init(owner)
 	return b
+}
+
+// turn returns the messages of a client in its turn.
+func (c *Client) turn() []Message {
+	c.own.owner.BeginTurn()
+	c.Pull()
+	return c.own.Take()
 }
 
 // The prefixes of a key are found as by comparing it with each of them.
@@ -64,12 +71,13 @@ func TestPrefixesOfKeys(t *testing.T) {
 func TestTableAgainstModel(t *testing.T) {
 	random := rand.New(rand.NewPCG(testsize.Seed(), 2))
 	table, listening := newTestTable(0)
-	clients, boxes := make([]*Client, 5), make([]*Inbox, 5)
-	read := make([]map[string]bool, 5)
+	const number = 5 * toldAtOnce
+	clients, read := make([]*Client, number), make([]map[string]bool, number)
 	start := func(i int) {
-		boxes[i], read[i] = newTestInbox(), map[string]bool{}
-		clients[i] = NewClient(boxes[i])
-		if err := table.Start(clients[i], Options{}, boxes[i], nil); err != nil {
+		read[i] = map[string]bool{}
+		box := newTestInbox(table)
+		clients[i] = NewClient(box)
+		if err := table.Start(clients[i], Options{}, box, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -77,15 +85,15 @@ func TestTableAgainstModel(t *testing.T) {
 		start(i)
 	}
 	for range 20_000 {
-		i, key := random.IntN(len(clients)), fmt.Sprint("k", random.IntN(300))
+		i, key := random.IntN(len(clients)), fmt.Sprint("k", random.IntN(30))
 		switch n := random.IntN(1000); {
-		case n < 600:
+		case n < 900:
 			table.Track(clients[i], []byte(key))
 			read[i][key] = true
 		case n < 990:
 			table.Changed([]byte(key))
 			for j := range clients {
-				told := boxes[j].Take()
+				told := clients[j].turn()
 				if len(told) > 0 != read[j][key] || len(told) > 1 || len(told) == 1 && string(told[0].Keys[0]) != key {
 					t.Fatalf("client %d read %s: %v, and is told %v", j, key, read[j][key], told)
 				}
@@ -101,7 +109,7 @@ func TestTableAgainstModel(t *testing.T) {
 		default:
 			table.Changed(nil)
 			for j := range clients {
-				if told := boxes[j].Take(); len(told) != 1 || told[0].Kind != All {
+				if told := clients[j].turn(); len(told) != 1 || told[0].Kind != All {
 					t.Fatalf("after a flush, client %d is told %v", j, told)
 				}
 				clear(read[j])
@@ -127,7 +135,7 @@ func TestTableAgainstModel(t *testing.T) {
 // A full table forgets a key for each new one, and invalidates it for those that have read it.
 func TestFullTable(t *testing.T) {
 	table, _ := newTestTable(10)
-	box := newTestInbox()
+	box := newTestInbox(table)
 	c := NewClient(box)
 	_ = table.Start(c, Options{}, box, nil)
 	held := map[string]bool{}
