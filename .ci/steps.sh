@@ -209,7 +209,7 @@ readonly unraced_of_cluster=(
     TestLoansOfRunningProcessesAreKept TestSharedLimits TestSharedLimitsAreTheSameOnAllNodes TestRemovedWhileCutOff TestGroupsFormAndDecideAndComeBack
     TestLoanWithoutPurse TestOtherLimitOfALentKey TestDenialsNeedTheLeader TestAllowanceIsNeverExceeded
     TestNonvoterOfSomeGroups TestNonvoterIsReplacedByHalves TestNoReplicaMovesWhileANodeIsSilent TestLoansOfEndedProcessesAreVoided
-    TestReturningNodeIsSentEntriesAtOnce TestLeadersAnHourAheadAndBehind TestReasonOfALostLeadership TestImportOfGroupsIntoOne TestUsageOutlivesLeaders
+    TestReturningNodeIsSentEntriesAtOnce TestLeadersAnHourAheadAndBehind TestReasonOfALostLeadership TestUsageOutlivesLeaders
     TestTransferToNodeThatCannotLead
 )
 readonly unraced_parts='^TestTranscripts$/^(session|byte_by_byte)$' # the same over sockets and TLS, and decided later, is raced

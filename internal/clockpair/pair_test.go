@@ -28,7 +28,7 @@ func TestPause(t *testing.T) {
 		for _, step := range []int64{0, 3 * second, -3 * second} {
 			for _, pause := range []int64{0, second / 10, 100 * second} {
 				m := &machine{apart: 7 * second, pauseAt: pauseAt, pause: pause}
-				known := int64(7 * second)
+				known := 7 * second
 				m.apart += step
 				got := Read(m.outer, m.inner).Ahead(known)
 				// Where a pause and a step come together, less than the step may be seen, until the next reading.
