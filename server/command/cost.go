@@ -102,6 +102,9 @@ func (r *Row) weighData(args [][]byte, held int) int {
 	return min(work, MaxBatchWork)
 }
 
+// A write does no more work with many connections in a table that concerns it, such as trackers or subscribers, than with one: server/DESIGN.md
+// has the steps of each table. Only a client that waits for keys has to be weighed by their number.
+
 // waitWork is the work of a client for each key that it waits for: it enters the line, looks at the key, and leaves the line.
 const waitWork = 60
 

@@ -95,7 +95,7 @@ var (
 		"")
 	errPrefixesOverlap = connectionErrors.Add("ERR Prefix '%s' overlaps with another provided prefix '%s'. Prefixes for a single client must not overlap.",
 		"")
-	ErrManyPrefixes = connectionErrors.Add("ERR a client tracks at most %d prefixes of at most %d bytes, and all clients together %d",
+	ErrManyPrefixes = connectionErrors.Add("ERR a client tracks at most %d prefixes of at most %d bytes, and all clients together %d, of which one key begins with %d at most",
 		"Use fewer and shorter prefixes.")
 	errCachingMode = connectionErrors.Add("ERR CLIENT CACHING can be called only when the client is in tracking mode with OPTIN or OPTOUT mode enabled",
 		"")

@@ -117,7 +117,7 @@ func checkTracking(t Tracking, o tracking.Options, prefixes []string) error {
 // checkPrefixes returns why prefixes overlap: of two, one begins with the other.
 func checkPrefixes(prefixes, existing []string) error {
 	if len(prefixes) > tracking.MaxClientPrefixes {
-		return ErrManyPrefixes.With(tracking.MaxClientPrefixes, tracking.MaxPrefixBytes, tracking.MaxPrefixes)
+		return ErrManyPrefixes.With(tracking.MaxClientPrefixes, tracking.MaxPrefixBytes, tracking.MaxPrefixes, tracking.MaxNestedPrefixes)
 	}
 	overlap := func(a, b string) bool { return strings.HasPrefix(a, b) || strings.HasPrefix(b, a) }
 	for i, prefix := range prefixes {

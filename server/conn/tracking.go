@@ -44,7 +44,7 @@ func (t tracked) Start(o tracking.Options, prefixes []string) error {
 		c = tracking.NewClient(&s.inbox)
 	}
 	if s.env.Tracking.Start(c, o, to, prefixes) != nil {
-		return command.ErrManyPrefixes.With(tracking.MaxClientPrefixes, tracking.MaxPrefixBytes, tracking.MaxPrefixes)
+		return command.ErrManyPrefixes.With(tracking.MaxClientPrefixes, tracking.MaxPrefixBytes, tracking.MaxPrefixes, tracking.MaxNestedPrefixes)
 	}
 	s.tracker.Store(c)
 	return nil
