@@ -135,6 +135,9 @@ type shownFiles struct {
 
 // Open implements [persistence.FS].
 func (f shownFiles) Open(name string) (io.ReadCloser, error) {
+	if persistence.IsManifest(name) { // it is short, and read before the others
+		return f.Dir.Open(name)
+	}
 	file, err := os.Open(filepath.Join(string(f.Dir), name))
 	if err != nil {
 		return nil, err
