@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stintdb/stint/internal/testwait"
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/pubsub"
 	"github.com/stintdb/stint/server/transcripttest"
@@ -175,5 +176,37 @@ func TestTooManyChannels(t *testing.T) {
 	}
 	if reply := p.do(t, "b", "PUBLISH 999 x", "PUBLISH 1000 x"); reply != ":1\r\n:0\r\n" {
 		t.Errorf("%q", reply)
+	}
+}
+
+// A publisher that is quicker than the event loops waits for the turns of its subscribers, and none of them is closed.
+func TestQuickPublisher(t *testing.T) {
+	const subscribers, messages = 20, 100
+	for _, command := range []string{"PUBLISH news ", "EVAL return(redis.call('PUBLISH',KEYS[1],ARGV[1])) 1 news "} {
+		p := newSessionPlayer(t, 0)
+		for i := range subscribers {
+			p.open(fmt.Sprint(i)).traffic(frames("SUBSCRIBE news"))
+		}
+		publisher, pauses := p.open("publisher"), 0
+		for i := range messages { // more than 4 MiB, of which subscribers take what fits into their turns
+			publisher.traffic(frames(command + strings.Repeat("x", 60_000)))
+			if strings.Count(publisher.sent.String(), ":") <= i {
+				pauses++
+				testwait.Until(t, "the publisher goes on", func() bool {
+					p.settle()
+					return publisher.TakesInput() && strings.Count(publisher.sent.String(), ":") == i+1
+				})
+			}
+		}
+		if pauses == 0 {
+			t.Errorf("%.10s: the publisher never waited", command)
+		}
+		p.settle()
+		for i := range subscribers {
+			c := p.conns[fmt.Sprint(i)]
+			if got := strings.Count(c.sent.String(), "xx\r\n"); got != messages || c.closed {
+				t.Fatalf("%.10s: a subscriber gets %d of %d messages, closed: %v", command, got, messages, c.closed)
+			}
+		}
 	}
 }

@@ -129,7 +129,11 @@ func (s *Session) ServeInput(in []byte) (over bool) {
 		more = s.feed(nil, batch, cfg)
 	}
 	if s.wait.has(ForTurn) && !yielded {
-		s.passes.goOnLater(s)
+		if subs := (subscriptions{s}); subs.outruns() {
+			subs.goOnLater()
+		} else {
+			s.passes.goOnLater(s)
+		}
 	}
 	unsent := s.conn.Unsent()
 	s.updateConnStats(unsent)

@@ -69,7 +69,7 @@ func (s *Session) executeAll(in []byte, batch *commandBatch) (used int, more boo
 		if len(batch.out.Buf) >= outputChunk {
 			return used, true, nil
 		}
-		if used < len(in) && s.share.holdsUp(s) {
+		if used < len(in) && (s.share.holdsUp(s) || subscriptions{s}.outruns()) {
 			s.wait.begin(ForTurn)
 			break
 		}

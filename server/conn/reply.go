@@ -43,6 +43,9 @@ func (s *Session) writeReplies(batch, out *commandBatch) {
 	if len(w.Buf)-start > outputChunk {
 		batch.decision.Results = nil // they hold lists as long, and would keep the room for them
 	}
+	if s.env.Channels.HasSubscribers() && len(batch.replies) > 0 {
+		subscriptions{s}.notePublished(batch)
+	}
 	batch.clear()
 }
 

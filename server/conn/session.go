@@ -28,6 +28,8 @@ type Session struct {
 	sharesAs *acl.User // whose share it is
 	hasTurn  bool      // its input has waited for this turn
 
+	publishesTo string // the channel of the last message, until its subscribers have had their turns
+
 	reader         resp.Reader
 	rest           []byte // input not consumed yet
 	replyMode      command.ReplyMode

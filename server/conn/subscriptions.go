@@ -1,6 +1,8 @@
 package conn
 
 import (
+	"time"
+
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/pubsub"
 	"github.com/stintdb/stint/server/resp"
@@ -66,6 +68,45 @@ func (u subscriptions) WriteMessages(w *resp.Writer) {
 		w.Bulk(m.Text)
 	}
 	s.share.chargeWritten(w, words, before)
+}
+
+// notePublished notes to which channel the last command of a decided batch published, or may have: a script names its channels first among its keys.
+func (u subscriptions) notePublished(batch *commandBatch) {
+	last := &batch.replies[len(batch.replies)-1]
+	if last.row == nil || last.count == 0 {
+		return
+	}
+	op := &batch.decision.Ops[last.first]
+	switch keys := op.DeclaredKeys(); {
+	case last.row.Name == "publish":
+		u.session.publishesTo = string(op.Args[1])
+	case last.row.Cost == command.ScriptRun && len(keys) > 0:
+		u.session.publishesTo = string(keys[0])
+	}
+}
+
+// publisherPause is the time after which a publisher that was too quick for its subscribers goes on.
+const publisherPause = time.Millisecond
+
+// outruns reports whether the session has published more than the event loops have handed to the subscribers, which would be lost soon.
+func (u subscriptions) outruns() bool {
+	s := u.session
+	if s.publishesTo == "" {
+		return false
+	}
+	lags := s.env.Channels.Lags(s.publishesTo)
+	if !lags {
+		s.publishesTo = ""
+	}
+	return lags
+}
+
+// goOnLater lets a session that publishes too quickly go on a little later.
+func (u subscriptions) goOnLater() {
+	time.AfterFunc(publisherPause, func() {
+		u.session.wait.happen(ForTurn)
+		u.session.wake()
+	})
 }
 
 // end ends all subscriptions, and drops the messages that have come.

@@ -59,6 +59,13 @@ func (l *Log[T]) Len() int {
 	return len(l.places)
 }
 
+// Lags reports whether a quarter of the bytes that the log keeps at most are unread because readers have not been woken yet.
+func (l *Log[T]) Lags() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.isDue && l.bytes > l.most/4
+}
+
 // Add adds an item and returns the number of readers that it is for. At most one of them is woken at once.
 func (l *Log[T]) Add(item T) (readers int) {
 	l.mu.Lock()

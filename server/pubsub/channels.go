@@ -56,6 +56,17 @@ func (c *Channels) Publish(channel, text []byte) (receivers int) {
 	return to.Add(Message{channel, text, c.last})
 }
 
+// Lags reports whether a publisher to a channel is to wait, because its subscribers have not had their turns for the messages before.
+func (c *Channels) Lags(channel string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	to := c.byName[channel]
+	return to != nil && to.Lags()
+}
+
+// HasSubscribers reports whether any channel has subscribers; of nil, none has.
+func (c *Channels) HasSubscribers() bool { return c != nil && c.count.Load() > 0 }
+
 // Counts returns the number of channels that have subscribers, and of subscriptions to them.
 func (c *Channels) Counts() (channels, subscriptions int) {
 	c.mu.Lock()
