@@ -104,7 +104,7 @@ func (batch *commandBatch) weigh(keys Keys, row *command.Row, ops []engine.Op, m
 	switch {
 	case batch.exec: // a transaction is weighed as a whole
 		batch.declared += most
-	case row.WeighsData() || row.Cost == command.KeyPass:
+	case row.WeighsData() || row.Cost == command.KeyPass || row.Cost == command.ValueCopy && keys.HasLarge(): // without large values, a copy is not worth looking each key up
 		work := keys.Weigh(ops)
 		batch.weighed += work
 		batch.held += row.ReplyBytes(work)
@@ -114,10 +114,6 @@ func (batch *commandBatch) weigh(keys Keys, row *command.Row, ops []engine.Op, m
 	case row.Cost == command.HolderLookup || row.Cost == command.EntryList || row.Cost == command.LogCopy:
 		batch.declared += most
 		batch.lists = batch.lists || row.Cost == command.EntryList
-	case row.Cost == command.ValueCopy && keys.HasLarge(): // otherwise it is not worth looking each key up
-		work := keys.Weigh(ops)
-		batch.weighed += work
-		batch.held += row.ReplyBytes(work)
 	}
 	return most
 }

@@ -129,11 +129,7 @@ func (s *Session) ServeInput(in []byte) (over bool) {
 		more = s.feed(nil, batch, cfg)
 	}
 	if s.wait.has(ForTurn) && !yielded {
-		if subs := (subscriptions{s}); subs.outruns() {
-			subs.goOnLater()
-		} else {
-			s.passes.goOnLater(s)
-		}
+		s.passes.goOnLater(s)
 	}
 	unsent := s.conn.Unsent()
 	s.updateConnStats(unsent)

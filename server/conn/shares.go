@@ -2,6 +2,7 @@ package conn
 
 import (
 	"slices"
+	"time"
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/store"
@@ -158,20 +159,21 @@ func (sh *share) chargeWritten(w *resp.Writer, words, bytes int) {
 	sh.charge(wordWork*(w.Words-words) + (len(w.Buf)-bytes)/sentBytes)
 }
 
-// goOnLater lets a session go on with its input after others have had their turn.
+// goOnLater lets a session go on with its input after others have had their turn, and a session that publishes too quickly after a pause.
 func (p *Passes) goOnLater(s *Session) {
-	if p != nil {
-		s.share.line = append(s.share.line, s)
-		p.list(s.share)
-		return
-	}
 	goOn := func() {
 		s.wait.happen(ForTurn)
 		s.wake()
 	}
-	if s.runLater == nil {
+	switch {
+	case subscriptions{s}.outruns():
+		time.AfterFunc(publisherPause, goOn)
+	case p != nil:
+		s.share.line = append(s.share.line, s)
+		p.list(s.share)
+	case s.runLater == nil:
 		goOn()
-		return
+	default:
+		s.runLater(goOn)
 	}
-	s.runLater(goOn)
 }

@@ -101,14 +101,6 @@ func (u subscriptions) outruns() bool {
 	return lags
 }
 
-// goOnLater lets a session that publishes too quickly go on a little later.
-func (u subscriptions) goOnLater() {
-	time.AfterFunc(publisherPause, func() {
-		u.session.wait.happen(ForTurn)
-		u.session.wake()
-	})
-}
-
 // end ends all subscriptions, and drops the messages that have come.
 func (u subscriptions) end() {
 	if s := u.session; s.subscriber != nil {
