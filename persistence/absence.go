@@ -19,7 +19,7 @@ type contents struct {
 func contentsOf(dir FS) (*contents, error) {
 	c := &contents{fs: dir, heads: map[string]headerFields{}}
 	var err error // the manifest first, because a server may add files until they are listed
-	if c.manifest, err = readManifest(dir); err != nil {
+	if c.manifest, err = ReadManifest(dir); err != nil {
 		damage, is := errors.AsType[*DamageError](err)
 		if !is || errors.Is(err, ErrNewer) {
 			return nil, err
@@ -89,7 +89,7 @@ func (c *contents) damage() (all []*DamageError, err error) {
 	case !errors.Is(c.manifestErr, errAbsent):
 		all = append(all, c.manifestErr)
 	case owner != "":
-		all = append(all, isMissing(manifestName, owner+" has the identity that it gives"))
+		all = append(all, isMissing(ManifestFile, owner+" has the identity that it gives"))
 	}
 	for _, number := range c.journals {
 		name := fileName(journalPrefix, number)
@@ -108,7 +108,7 @@ func (c *contents) damage() (all []*DamageError, err error) {
 func (c *contents) unlikeManifest() (all []*DamageError) {
 	foreign, claimed := c.foreign(), c.manifest.claims
 	if len(foreign) > 0 && len(foreign) == len(c.heads) {
-		foreign = []string{manifestName}
+		foreign = []string{ManifestFile}
 	}
 	for _, name := range foreign {
 		all = append(all, absent(name, errForeign))

@@ -220,7 +220,7 @@ func TestAbsenceInEarlierVersions(t *testing.T) {
 			t.Fatal(m.Err())
 		}
 		if d = d.afterKill(); isEarlier && m.number < 3 {
-			delete(d.files, manifestName)
+			delete(d.files, ManifestFile)
 		}
 	}
 	live(true)

@@ -192,7 +192,7 @@ func lostTokens(got, want map[string]int64) (lost int64) {
 func TestFilesThatAreRefused(t *testing.T) {
 	snapshot, journal, next := fileName(snapshotPrefix, 1), fileName(journalPrefix, 1), fileName(journalPrefix, 2)
 	begun := func(f map[string][]byte) []byte { // a journal of the directory
-		m, err := readManifest(diskOf(f))
+		m, err := ReadManifest(diskOf(f))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -273,7 +273,7 @@ func (l *EntryLog) Close() error {
 	defer l.mu.Unlock()
 	var err error
 	if l.manifest != nil {
-		err = l.manifest.close()
+		err = l.manifest.Close()
 	}
 	for _, s := range slices.Concat(l.segments, l.recycled) {
 		err = errors.Join(err, s.file.Close())

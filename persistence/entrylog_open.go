@@ -85,7 +85,7 @@ func IsLogFile(name string) bool { return len(numbers([]string{name}, logPrefix)
 
 // read reads the segments of some numbers, which must be all, and returns the contents of the last file.
 func (l *EntryLog) read(numbers []uint64, visit func(index uint64, entry []byte)) (last []byte, err error) {
-	found, err := readManifest(l.fs)
+	found, err := ReadManifest(l.fs)
 	if err != nil && !errors.Is(err, errAbsent) {
 		return nil, err
 	}
@@ -148,7 +148,7 @@ func (l *EntryLog) checkManifest(found *Manifest) error {
 	for _, s := range l.segments {
 		switch {
 		case found == nil && s.in != 0:
-			return isMissing(manifestName, s.name+" has the identity that it gives")
+			return isMissing(ManifestFile, s.name+" has the identity that it gives")
 		case found != nil && s.in != found.identity && s.number >= found.claims.first:
 			return absent(s.name, errForeign)
 		}
@@ -166,14 +166,14 @@ func (l *EntryLog) openManifest() error {
 		last := l.segments[n-1]
 		c = claims{first: last.number + 1, last: last.number + 1, bytes: uint64(last.end)}
 	}
-	m, err := readManifest(l.fs)
+	m, err := ReadManifest(l.fs)
 	switch {
 	case errors.Is(err, errAbsent):
 		m = newManifest(c)
 		err = m.create(l.fs)
 	case err == nil:
 		c.first = m.claims.first
-		if m.file, err = l.fs.Edit(manifestName); err == nil {
+		if m.file, err = l.fs.Edit(ManifestFile); err == nil {
 			err = m.update(func(kept *claims) { *kept = c })
 		}
 	}

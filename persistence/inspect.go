@@ -75,7 +75,7 @@ func HoldsState(dir FS) (name string, err error) {
 	}
 	names, err := dir.List()
 	if slices.ContainsFunc(names, IsManifest) {
-		return manifestName, err
+		return ManifestFile, err
 	}
 	return "", err
 }

@@ -147,11 +147,11 @@ func (r Recovered) openManifest(dir FS) (*Manifest, error) {
 		c.first = m.claims.first
 	}
 	var err error
-	if m.file, err = dir.Edit(manifestName); err != nil {
+	if m.file, err = dir.Edit(ManifestFile); err != nil {
 		return nil, err
 	}
 	if err := m.update(func(kept *claims) { *kept = c }); err != nil && !isFull(err) {
-		return nil, errors.Join(fmt.Errorf("%s: %w", manifestName, err), m.file.Close())
+		return nil, errors.Join(fmt.Errorf("%s: %w", ManifestFile, err), m.file.Close())
 	}
 	return m, nil
 }
@@ -256,7 +256,7 @@ func (m *Manager) finish() {
 		}
 		m.answerComplete(m.journalErr)
 	}
-	if err := m.manifest.close(); err != nil {
+	if err := m.manifest.Close(); err != nil {
 		m.Log.Warn("could not record what the directory holds; a file that goes missing may not be noticed", "reason", err)
 	}
 	m.logLost()

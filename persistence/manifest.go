@@ -10,10 +10,7 @@ import (
 	"sync"
 )
 
-// ManifestFile is the name of the manifest of a directory.
-const ManifestFile = manifestName
-
-// manifestName is the file with the identity of a directory, and with claims about its other files. It has two copies of one header, at the offsets
+// ManifestFile is the name of the file with the identity of a directory, and with claims about its other files. It has two copies of one header, at the offsets
 // 0 and manifestSlot, of which the one with the larger number counts, so a crash during a write leaves the other:
 //
 //	0    8   "STINTMAN"
@@ -26,7 +23,7 @@ const ManifestFile = manifestName
 // Every claim was true when it was written, also of the disk, and files only grow. So a manifest that is older than the files does no harm, and most of its
 // writes need no sync.
 const (
-	manifestName  = "manifest" + suffix
+	ManifestFile  = "manifest" + suffix
 	manifestMagic = "STINTMAN"
 	manifestSlot  = 4096
 )
@@ -51,17 +48,17 @@ type Manifest struct {
 }
 
 // IsManifest reports whether a name is that of a manifest.
-func IsManifest(name string) bool { return name == manifestName }
+func IsManifest(name string) bool { return name == ManifestFile }
 
 // Adopt begins the manifest of a directory in which there is only a snapshot, with the identity that the snapshot has elsewhere, or none.
 func Adopt(dir FS, snapshot uint64) error {
 	m := newManifest(claims{first: snapshot + 1, snapshot: snapshot + 1})
-	return errors.Join(m.create(dir), m.close())
+	return errors.Join(m.create(dir), m.Close())
 }
 
 // DescribeManifest is a line with the claims of a directory's manifest.
 func DescribeManifest(dir FS) (string, error) {
-	m, err := readManifest(dir)
+	m, err := ReadManifest(dir)
 	if err != nil {
 		return "", err
 	}
@@ -75,11 +72,11 @@ func DescribeManifest(dir FS) (string, error) {
 	return text, nil
 }
 
-// readManifest reads a manifest, which may be in use. The error is a [DamageError] unless reading failed.
-func readManifest(dir FS) (*Manifest, error) {
-	in, err := dir.Open(manifestName)
+// ReadManifest reads the manifest of a directory, which may be in use. The error is a [DamageError] unless reading failed.
+func ReadManifest(dir FS) (*Manifest, error) {
+	in, err := dir.Open(ManifestFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, absent(manifestName, errAbsent)
+		return nil, absent(ManifestFile, errAbsent)
 	}
 	if err != nil {
 		return nil, err
@@ -91,7 +88,7 @@ func readManifest(dir FS) (*Manifest, error) {
 	var found *Manifest
 	var damage error
 	for at := 0; at <= manifestSlot; at += manifestSlot {
-		head, err := readHeader(manifestName, data[min(at, len(data)):min(at+headerBytes, len(data))], manifestMagic)
+		head, err := readHeader(ManifestFile, data[min(at, len(data)):min(at+headerBytes, len(data))], manifestMagic)
 		switch {
 		case errors.Is(err, ErrNewer):
 			return nil, err
@@ -117,7 +114,7 @@ func newManifest(c claims) *Manifest {
 
 // create writes the file of a manifest, durably.
 func (m *Manifest) create(dir FS) error {
-	file, err := dir.Create(manifestName + tempSuffix)
+	file, err := dir.Create(ManifestFile + tempSuffix)
 	if err != nil {
 		return err
 	}
@@ -126,12 +123,12 @@ func (m *Manifest) create(dir FS) error {
 		err = errors.Join(err, m.update(func(*claims) {}))
 	}
 	if err = errors.Join(err, file.Sync()); err == nil {
-		if err = dir.Rename(manifestName+tempSuffix, manifestName); err == nil {
+		if err = dir.Rename(ManifestFile+tempSuffix, ManifestFile); err == nil {
 			err = dir.SyncDir()
 		}
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("%s: %w", manifestName, err), file.Close(), dir.Remove(manifestName+tempSuffix))
+		return errors.Join(fmt.Errorf("%s: %w", ManifestFile, err), file.Close(), dir.Remove(ManifestFile+tempSuffix))
 	}
 	return nil
 }
@@ -182,8 +179,8 @@ func (m *Manifest) newestSnapshot() uint64 {
 	return m.claims.snapshot
 }
 
-// close ends the use of a manifest; its claims are durable.
-func (m *Manifest) close() error {
+// Close ends the use of a manifest; its claims are durable.
+func (m *Manifest) Close() error {
 	if m.file == nil {
 		return nil
 	}
@@ -192,29 +189,26 @@ func (m *Manifest) close() error {
 
 // OpenManifest opens the manifest of a directory whose other files have an identity, or begins one if they have none yet, which is 0.
 func OpenManifest(dir FS, identity uint64) (*Manifest, error) {
-	m, err := readManifest(dir)
+	m, err := ReadManifest(dir)
 	switch {
 	case errors.Is(err, errAbsent) && identity == 0:
 		m = newManifest(claims{})
 		return m, m.create(dir)
 	case errors.Is(err, errAbsent):
-		return nil, isMissing(manifestName, "the other files have the identity that it gives")
+		return nil, isMissing(ManifestFile, "the other files have the identity that it gives")
 	case err != nil:
 		return nil, err
 	case identity != 0 && m.identity != identity:
 		return nil, m.Check(identity)
 	}
-	m.file, err = dir.Edit(manifestName)
+	m.file, err = dir.Edit(ManifestFile)
 	return m, err
 }
-
-// ReadManifest reads the manifest of a directory that may be in use.
-func ReadManifest(dir FS) (*Manifest, error) { return readManifest(dir) }
 
 // Check refuses a manifest that is not of the directory with an identity.
 func (m *Manifest) Check(identity uint64) error {
 	if m.identity != identity {
-		return absent(manifestName, errForeign)
+		return absent(ManifestFile, errForeign)
 	}
 	return nil
 }
@@ -240,6 +234,3 @@ func (m *Manifest) Position() uint64 {
 	defer m.mu.Unlock()
 	return m.claims.last<<32 | m.claims.bytes // a journal is not that large, nor a part of a log
 }
-
-// Close ends the use of a manifest; its claims are durable.
-func (m *Manifest) Close() error { return m.close() }

@@ -17,7 +17,7 @@ func TestManifestNotesWithoutAllocating(t *testing.T) {
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
-	if err := m.close(); err != nil {
+	if err := m.Close(); err != nil {
 		t.Error(err)
 	}
 }

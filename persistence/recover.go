@@ -292,7 +292,7 @@ func (r *recovery) missing(c *contents) error {
 	r.found.Repaired = true
 	for _, d := range damage {
 		r.log.Warn("a file is missing or belongs elsewhere; the start goes on with the others, and what only that file held is lost", "file", d.Name, "reason", d.Err)
-		if d.Name == manifestName {
+		if d.Name == ManifestFile {
 			c.manifest = nil
 		}
 		if errors.Is(d, errAbsent) {
