@@ -21,6 +21,26 @@ import (
 	"github.com/stintdb/stint/server/upstream"
 )
 
+// openDisk locks and opens the directory of a node. A cluster that has not begun is refused an import with policies that its groups would divide.
+func openDisk(cfg *config.Config, imported *imported, log *slog.Logger) (disk *raftstore.Dir, unlock func(), err error) {
+	if unlock, err = persistence.Lock(cfg.Dir); err != nil {
+		return nil, nil, err
+	}
+	if disk, err = raftstore.Open(cfg.Dir, raftstore.LogKind(cfg.ClusterLog), log); err != nil {
+		unlock()
+		return nil, nil, err
+	}
+	if last, lastErr := disk.Logs().LastIndex(); imported != nil && lastErr == nil && last == 0 {
+		err = imported.checkPolicies(cfg)
+	}
+	if err != nil {
+		err = errors.Join(err, disk.Close())
+		unlock()
+		return nil, nil, err
+	}
+	return disk, unlock, nil
+}
+
 // join starts a node. It looks for the others in the background; until the cluster is formed, requests are answered
 // CLUSTERDOWN.
 func join(cfg config.Config, keys *store.Store, groups []*store.Store, files descriptors, operators *admin.Admin, log *slog.Logger, line *progressLine) (*state, error) {
@@ -32,26 +52,13 @@ func join(cfg config.Config, keys *store.Store, groups []*store.Store, files des
 	if err != nil {
 		return nil, err
 	}
-	unlock, err := persistence.Lock(cfg.Dir)
+	disk, unlock, err := openDisk(&cfg, imported, log)
 	if err != nil {
-		return nil, err
-	}
-	disk, err := raftstore.Open(cfg.Dir, raftstore.LogKind(cfg.ClusterLog), log)
-	if err != nil {
-		unlock()
 		return nil, err
 	}
 	importName := ""
 	if imported != nil {
 		importName = imported.importName
-		if last, lastErr := disk.Logs().LastIndex(); lastErr == nil && last == 0 { // the cluster has not begun
-			err = imported.checkPolicies(&cfg)
-		}
-		if err != nil {
-			err = errors.Join(err, disk.Close())
-			unlock()
-			return nil, err
-		}
 	}
 	groupDirs := raftstore.NewGroupDirs(cfg.Dir, raftstore.LogKind(cfg.ClusterLog), log)
 	hide := line.follow(func() string { return fmt.Sprintf("reading the snapshot of the cluster's state: %d keys", keys.Len()) })
