@@ -161,28 +161,27 @@ func TestPauseBetweenReadings(t *testing.T) {
 	}
 }
 
-// Time that has passed is never counted short, whichever reading a pause or a suspend comes before.
+// A moment never counts time short that has passed since an earlier one: whether the machine was suspended in between, for which the monotonic clock
+// stands still, or its wall clock was set back, and wherever the process is stopped around a reading of the wall clock.
 func TestPauseInAMoment(t *testing.T) {
 	for at := range 5 {
-		for _, asleep := range []time.Duration{0, time.Minute} { // of the pause, a part in which the monotonic clock stands still
+		for _, moved := range []time.Duration{0, time.Minute, -time.Hour} { // the wall clock against the monotonic one
 			synctest.Test(t, func(t *testing.T) {
-				slept := time.Duration(0)
-				p := &pausing{at: at, pause: 2 * time.Minute}
-				note := func() {
-					if p.readings+1 == p.at {
-						slept += asleep
-					}
+				apart := time.Duration(0)
+				p := &pausing{at: at, pause: 2 * time.Second}
+				c := New(func() time.Time {
 					p.read()
-				}
-				start := time.Now()
-				mono := func() int64 { note(); return int64(time.Since(start) - slept) }
-				moment := func() Moment { m := mono(); note(); return Moment{m, time.Now().UnixNano()} }
-				earlier := moment()
-				sent := time.Now()
+					defer p.read()
+					return time.Now().Add(apart)
+				})
+				earlier := c.Moment()
 				time.Sleep(time.Second)
-				decided := moment()
-				if since := decided.Since(earlier); since < time.Since(sent) {
-					t.Errorf("paused before reading %d: %v, in %v", at, since, time.Since(sent))
+				apart = moved
+				if since, passed := c.Moment().Since(earlier), time.Second+max(moved, 0); since < passed {
+					t.Errorf("stopped at %d, wall clock moved by %v: %v, in %v", at, moved, since, passed)
+				}
+				if p.readings != 4 {
+					t.Errorf("%d places to stop at, want 4", p.readings)
 				}
 			})
 		}
