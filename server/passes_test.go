@@ -130,8 +130,8 @@ func fillMasters(t *testing.T, p *sessionPlayer) {
 	p.do(t, "owner", "SETRANGE big:string 1048000 x", "ACL SETUSER mal on >tea ~* &* +@all")
 }
 
-// dearestCalls are the calls that take longest, where those of the examples do not. The key with the largest value is K, and the words after
-// "each" are numbered and repeated. "tiny" is a key with little in it.
+// dearestCalls has the most expensive calls of the commands whose example is cheap. K is a key with the largest value, and "tiny" a key with
+// little in it. The words after "each" are repeated, and # in them is a number.
 var dearestCalls = map[string][]string{
 	"hrandfield":       {"K -100000 WITHVALUES", "tiny -100000 WITHVALUES", "K 100000 WITHVALUES"},
 	"srandmember":      {"K -100000", "K 100000"},

@@ -81,7 +81,7 @@ func (p *tablePlayer) woken() (n int) {
 	return n
 }
 
-// serveAll serves those that are woken, pass by pass, and returns the most turns of one pass.
+// serveAll serves the connections that are woken, pass by pass, and returns the largest number of turns in one pass.
 func (p *tablePlayer) serveAll() (most int) {
 	for {
 		var woken []*pipe

@@ -82,8 +82,8 @@ func (l *Limiter) Lease(o LeaseOptions) *Leases {
 	return s
 }
 
-// now is the time since the leases were made, and the time of day. The process may be stopped between the two readings of [time.Now]: that can
-// only make the time since an earlier moment longer, so tokens are spent too short a time, never too long.
+// now returns the time since the leases were made, and the time of day. If the process is stopped between the two readings that [time.Now] makes, the
+// time since an earlier moment can only seem longer. Tokens then end too early, and never too late.
 func (s *Leases) now() moment {
 	now := time.Now()
 	return moment{int64(now.Sub(s.epoch)), now.UnixNano()}

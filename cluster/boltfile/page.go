@@ -68,7 +68,7 @@ func damaged(format string, args ...any) error {
 // meta is the record of a transaction in the first pages.
 type meta struct{ root, free, pages, transaction uint64 }
 
-// Transaction is the number of the newest transaction in a file, which only grows.
+// Transaction returns the number of the newest transaction in a file. The number only grows.
 func Transaction(file io.ReaderAt) (uint64, error) {
 	newest, _, err := readMeta(file)
 	return newest.transaction, err

@@ -50,7 +50,7 @@ func (all *crowd) pass() (turns, keys int) {
 // most is how many clients have a turn in one pass of an event loop.
 const most = 16
 
-// cost returns the allocations of a change of a key which all clients have read, or begin with a prefix of.
+// cost returns the number of allocations when a key changes that all clients have read, or for which all clients have a prefix.
 func (all *crowd) cost(t *testing.T) float64 {
 	const rounds = maxDepartures // AllocsPerRun runs it once before
 	for i := range rounds {

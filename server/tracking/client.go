@@ -162,8 +162,8 @@ func (c *Client) hold(m Message) bool {
 	return true
 }
 
-// send puts a message into the inbox of the client's choice. It returns the connection to be called because of it, nil if there is none. In the
-// client's own turn, that may be the client itself, which takes the messages in its inbox anyway.
+// send puts a message into the inbox that the client chose: its own, or the inbox of the connection that it redirects to. It returns the connection
+// that has to be woken for the message, or nil. A client in its own turn need not wake itself, because it takes its messages in that turn.
 func (c *Client) send(m Message) *fanout.Reader {
 	s := c.state.Load()
 	if s == nil {
