@@ -194,6 +194,7 @@ starts_goroutines='^[[:space:]]*go |[.]Go[(]'
 readonly unraced=(
     TestLLMTokensRecipe TestWorkerPoolRecipe TestQueueIsLimitReq TestChangedLimits TestNeverBeyondTheLimit TestFaultsAreFound TestUtilisation # long times
     TestPipelinesAreCutByWork TestTransactionsAreBoundedByWork TestHugeAmounts TestProgramsAreBoundedByTheirMemory TestErrorsOfTranscriptsAreInTheTable # large inputs
+    TestPassesAreDividedByUsers TestOtherPassesAreDivided # the same: the largest values, and every command on them
     TestBruteForce TestManyAddresses TestCachesAreNeverStale TestGCRAIsThatOfTheModel TestIncrexIsThatOfTheModel # many random inputs
     TestNoValueIsAWordOfTheGrammar TestNoTextIsAWordOfTheGrammar TestNoTextIsAWordOfTheGrammarForKuadrant # one call after the other, with every word
     TestCallsOfOneEntry TestDamagedDirectory TestPreviewOfASample # one caller again, with hundreds of inputs
@@ -210,7 +211,7 @@ readonly unraced_of_cluster=(
     TestLoanWithoutPurse TestOtherLimitOfALentKey TestDenialsNeedTheLeader TestAllowanceIsNeverExceeded
     TestNonvoterOfSomeGroups TestNonvoterIsReplacedByHalves TestNoReplicaMovesWhileANodeIsSilent TestLoansOfEndedProcessesAreVoided
     TestReturningNodeIsSentEntriesAtOnce TestLeadersAnHourAheadAndBehind TestReasonOfALostLeadership TestUsageOutlivesLeaders
-    TestTransferToNodeThatCannotLead
+    TestTransferToNodeThatCannotLead TestSharedLimitIsDrained
 )
 readonly unraced_parts='^TestTranscripts$/^(session|byte_by_byte)$' # the same over sockets and TLS, and decided later, is raced
 readonly unraced_packages=( # neither their files nor their tests start a goroutine, and each takes two seconds of CPU to link

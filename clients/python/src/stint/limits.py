@@ -209,7 +209,8 @@ def window(n: int, length: str | float, *, tz: str = "", start: str = "", histor
 
     From a day on, windows of the calendar may be those of a time zone, such as tz="Europe/Berlin", and have another
     start: "6" or "13:40" is the time of a day, "sunday" the day of a week, "17" the day of a month, both also with a
-    time, as in "17T06:00", and "04-06" the date of a year or of one of its quarters. A month without that day has it on its last.
+    time, as in "17T06:00", and "04-06" the date of a year or of one of its quarters. A month without that day has it
+    on its last.
 
     history is the number of closed windows, at most 36, that usage() shows. A request without it forgets them.
     """
