@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"net"
 	"testing"
+
+	"github.com/stintdb/stint/server/conn"
 )
 
 // A client that reads all the time gets every reply, however large and many they are, and however much it sends meanwhile.
@@ -110,5 +112,46 @@ func TestClientThatReadsSlowly(t *testing.T) {
 			t.Errorf("%s: %d bytes were unread, want at most %d", name, link.most, bound)
 		}
 		delete(p.conns, name)
+	}
+}
+
+// A client that sends more while the server decides, or while its turn is still to come, is held up: it did nothing wrong.
+func TestInputBeyondTheBufferWaits(t *testing.T) {
+	p := newLaterPlayer(t, 0)
+	c := p.open("a")
+	c.traffic(frames("GET x"))
+	size := 0
+	for c.TakesInput() {
+		more := bytes.Repeat(frames("PING"), conn.MaxInputBytes/len(frames("PING")))
+		c.traffic(more)
+		if size += len(more); c.closed || size > p.Config().QueryBufferBytes {
+			t.Fatalf("closed: %t, after %d bytes", c.closed, size)
+		}
+	}
+	if p.settle(); !c.TakesInput() || !bytes.HasSuffix(c.sent.Bytes(), []byte("+PONG\r\n")) {
+		t.Errorf("takes input: %t, after %d bytes of replies", c.TakesInput(), c.sent.Len())
+	}
+}
+
+// So is a client that sends more than the buffer holds while it reads large replies.
+func TestInputWhileRepliesAreRead(t *testing.T) {
+	p := newSessionPlayer(t, 0)
+	p.do(t, "owner", "SETRANGE big 999999 x")
+	c := p.open("a")
+	link := &slowLink{pipe: c}
+	c.Attach(link, nil)
+	c.traffic(bytes.Repeat(frames("GET big"), 32))
+	more := bytes.Repeat(frames("PING"), conn.MaxInputBytes/len(frames("PING")))
+	for size := 0; size < 2*p.Config().QueryBufferBytes; {
+		if c.TakesInput() {
+			c.traffic(more)
+			size += len(more)
+		} else {
+			link.unsent = max(0, link.unsent-1_000_000)
+			c.woken.Store(true)
+		}
+		if p.settle(); c.closed {
+			t.Fatalf("closed after %d bytes of input", size)
+		}
 	}
 }

@@ -232,7 +232,7 @@ var serverSettings = []Setting{
 	},
 	{
 		Name: "output-buffer-size", Group: groupClients, Placeholder: "SIZE", Mutable: true,
-		Help:  "Maximum size of the unread replies of a client: above half of it no further commands are executed, above all of it the connection is closed.",
+		Help:  "Maximum size of the unread replies of a client: above half of it no further commands are executed until the client has read; messages beyond all of it close the connection.",
 		value: func(c *Config) Value { return &size[int]{&c.OutputBufferBytes, 16 << 10, 1 << 30, ""} },
 	},
 }

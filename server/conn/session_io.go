@@ -66,10 +66,10 @@ func (s *Session) unpause(cfg *config.Config) {
 // MaxInputBytes is the most that the owner of a connection reads at a time.
 const MaxInputBytes = 64 << 10
 
-// TakesInput reports whether the owner of the connection is to read from it. While the session waits for the server, for a decision or for its
-// turn, input for which its buffer has no room stays with the kernel: a client that sends more is held up, and not closed.
+// TakesInput reports whether the owner of the connection is to read from it. While the session waits for a decision, for its turn, or for its
+// client to read, input for which its buffer has no room stays with the kernel: a client that sends more is held up, and not closed.
 func (s *Session) TakesInput() bool {
-	return !s.wait.has(ForTurn|ForDecision) || len(s.rest)+MaxInputBytes <= s.env.config().QueryBufferBytes
+	return !s.wait.has(ForTurn|ForDecision|ForReader) || len(s.rest)+MaxInputBytes <= s.env.config().QueryBufferBytes
 }
 
 // trackPartialCommand records when the unfinished command at the front of the input began. More bytes of it do not reset
