@@ -79,7 +79,7 @@ type Sweeper interface {
 	memlimit.Keys
 	Sweep(now int64, count int) (looked, dropped int)
 	Weigh(ops []engine.Op) (work int)
-	HasLarge() bool
+	MayBeLarge(op *engine.Op) bool
 	TryReadOnly(now int64, op *engine.Op, res *engine.Result) (done bool)
 	SetRules(r admission.Rules)
 	SetQuotas(q *admission.Quotas)

@@ -111,10 +111,8 @@ func (k groupKeys) Weigh(ops []engine.Op) (work int) {
 	return work
 }
 
-// HasLarge implements [server.Sweeper].
-func (k groupKeys) HasLarge() bool {
-	return k.Store.HasLarge() || slices.ContainsFunc(k.keys, (*store.Store).HasLarge)
-}
+// MayBeLarge implements [server.Sweeper].
+func (k groupKeys) MayBeLarge(op *engine.Op) bool { return k.of(op).MayBeLarge(op) }
 
 // TryReadOnly implements [server.Sweeper].
 func (k groupKeys) TryReadOnly(now int64, op *engine.Op, res *engine.Result) (done bool) {

@@ -146,15 +146,30 @@ func (t *table) compact(n int) {
 // moveSegment moves a segment to a block of a size, which needs no more numbers.
 func (t *table) moveSegment(n, size int) {
 	block := t.mem.block(size)
+	t.countLarge(size, 1)
 	used := t.moveRecords(n, block, refOf(n, 0))
-	t.mem.freeSegment(t.arena.replace(n, block))
+	t.freeBlock(t.arena.replace(n, block))
 	t.arena.segments[n].used = used
 }
 
 // freeSegment gives back a segment without records.
 func (t *table) freeSegment(n int) {
 	t.forget(n, len(t.arena.segments[n].bytes))
-	t.mem.freeSegment(t.arena.replace(n, nil))
+	t.freeBlock(t.arena.replace(n, nil))
+}
+
+// freeBlock gives back the block of a segment.
+func (t *table) freeBlock(block []byte) {
+	t.countLarge(len(block), -1)
+	t.mem.free(block)
+}
+
+// countLarge counts the block of a segment that the table gets, or gives back.
+func (t *table) countLarge(bytes int, change int64) {
+	if bytes > segmentBytes {
+		t.large.Add(change)
+		t.mem.large.Add(change)
+	}
 }
 
 // trim gives memory back when under a third of it is in use.

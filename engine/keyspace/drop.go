@@ -91,8 +91,9 @@ func (t *table) free() {
 		t.snapshot.takeOver(t)
 	} else {
 		t.index.free(t.mem)
-		t.arena.each(func(_ int, g *segment) { t.mem.freeSegment(g.bytes) })
+		t.arena.each(func(_ int, g *segment) { t.mem.free(g.bytes) })
 	}
+	t.mem.large.Add(-t.large.Swap(0))
 	t.arena, t.index = arena{}, index{}
 	t.kept.clear(t.mem)
 	t.dirty = nil

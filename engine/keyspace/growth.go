@@ -122,9 +122,11 @@ func (t growth) addSegment(bytes int) (n int, ok bool) {
 	if !t.allows(int64(bytes)) {
 		return 0, false
 	}
-	block := t.mem.segment(bytes)
+	block := t.mem.block(bytes)
 	if n, ok = t.arena.add(block); !ok {
-		t.mem.freeSegment(block)
+		t.mem.free(block)
+		return 0, false
 	}
-	return n, ok
+	t.countLarge(bytes, 1)
+	return n, true
 }

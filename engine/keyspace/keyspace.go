@@ -73,6 +73,15 @@ func (s *Keyspace) Init(o Config) {
 	s.loads.New = func() any { return new(loading) }
 }
 
+// HasLarge reports whether a key in the shard of this one takes more than 64 KiB. It looks no key up.
+func (s *Keyspace) HasLarge(key []byte) bool {
+	if s.memory.large.Load() == 0 {
+		return false
+	}
+	sh, _ := s.Locate(key)
+	return sh.large.Load() > 0
+}
+
 // JournalNotes are the notes that [Keyspace.TakeChanges] reads, for those who note changes that are not of a key.
 func (s *Keyspace) JournalNotes() *Changes { return &s.changes }
 

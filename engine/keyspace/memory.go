@@ -15,7 +15,7 @@ type memory struct {
 	lentKeys      atomic.Int64 // keys with loans
 	max           atomic.Int64 // bytes, 0 for no bound
 	used          atomic.Int64
-	largeBlocks   atomic.Int64 // of one record each
+	large         atomic.Int64 // sum of the tables' large
 	snapshotBytes atomic.Int64 // bytes that a Snapshot holds, which are not in used
 
 	// growing is the number of bytes by which the states of logs and leases can still grow, if all reach their limits.
@@ -55,25 +55,6 @@ func (m *memory) block(n int) []byte {
 	m.used.Add(int64(n))
 	return offheap.New(n)
 }
-
-// segment is block for records.
-func (m *memory) segment(n int) []byte {
-	if n > segmentBytes {
-		m.largeBlocks.Add(1)
-	}
-	return m.block(n)
-}
-
-// freeSegment gives back a block of records.
-func (m *memory) freeSegment(b []byte) {
-	if len(b) > segmentBytes {
-		m.largeBlocks.Add(-1)
-	}
-	m.free(b)
-}
-
-// HasLarge reports whether the state of a key takes more than 64 KiB.
-func (m *memory) HasLarge() bool { return m.largeBlocks.Load() > 0 }
 
 func (m *memory) free(b []byte) {
 	m.used.Add(-int64(len(b)))

@@ -2,6 +2,7 @@ package keyspace
 
 import (
 	"bytes"
+	"sync/atomic"
 
 	"github.com/stintdb/stint/engine/admission"
 	"github.com/stintdb/stint/engine/algorithm"
@@ -23,6 +24,7 @@ type table struct {
 	pin    pinned            // the limit of the key made last
 	quotas *admission.Quotas // nil if there are none
 	kept   keptKeys
+	large  atomic.Int64 // segments of more than segmentBytes, each with one record
 
 	sampleFrom uint64 // tag from which makeRoom looks for expired entries
 	fullUntil  int64  // makeRoom does not look at all entries for new keys again before this time

@@ -104,7 +104,7 @@ func (batch *commandBatch) weigh(keys Keys, row *command.Row, ops []engine.Op, m
 	switch {
 	case batch.exec: // a transaction is weighed as a whole
 		batch.declared += most
-	case row.WeighsData() || row.Cost == command.KeyPass || row.Cost == command.ValueCopy && keys.HasLarge(): // without large values, a copy is not worth looking each key up
+	case row.WeighsData() || row.Cost == command.KeyPass || row.Cost == command.ValueCopy && len(ops) == 1 && keys.MayBeLarge(&ops[0]): // the copy of a small value costs no more than looking its key up
 		work := keys.Weigh(ops)
 		batch.weighed += work
 		batch.held += row.ReplyBytes(work)

@@ -80,7 +80,7 @@ type Env struct {
 // Keys is the local store as sessions ask it beside the decider.
 type Keys interface {
 	Weigh(ops []engine.Op) (work int)
-	HasLarge() bool
+	MayBeLarge(op *engine.Op) bool
 	TryReadOnly(now int64, op *engine.Op, res *engine.Result) (done bool)
 	Asked(op *engine.Op) []engine.Op
 	PolicyKeys(name, id []byte, fields [][]byte, visit func(key []byte) (more bool)) (found bool)

@@ -159,6 +159,13 @@ func (sh *share) chargeWritten(w *resp.Writer, words, bytes int) {
 	sh.charge(wordWork*(w.Words-words) + (len(w.Buf)-bytes)/sentBytes)
 }
 
+// SendsMore charges bytes that were sent after the kernel had not taken them at once, and reports whether more may be sent in this pass.
+func (s *Session) SendsMore(sent int) bool {
+	s.share.begin(s.passes.number)
+	s.share.charge(sent / sentBytes)
+	return !s.share.isUsedUp()
+}
+
 // goOnLater lets a session go on with its input after others have had their turn, and a session that publishes too quickly after a pause.
 func (p *Passes) goOnLater(s *Session) {
 	goOn := func() {

@@ -17,6 +17,7 @@ type epollConn struct {
 	session interface {
 		ServeInput(in []byte) (over bool)
 		TakesInput() bool
+		SendsMore(sent int) bool
 	}
 	onClose func()
 	pending int         // bytes among the loop's pending writes
@@ -27,6 +28,9 @@ type epollConn struct {
 	ended   bool        // nothing more is received
 	closed  bool
 }
+
+// maxSentBytes is the most that is sent at a time of what the kernel has not taken at once: it takes some tens of microseconds.
+const maxSentBytes = 256 << 10
 
 const (
 	readable = unix.EPOLLIN | unix.EPOLLRDHUP
@@ -141,11 +145,17 @@ func (c *epollConn) send(b []byte) {
 	}
 }
 
-// sendUnsent goes on with unsent replies.
+// sendUnsent goes on with unsent replies, as far as the share of the session's owner allows in this pass. The loop hears in the next pass that
+// the kernel takes more.
 func (c *epollConn) sendUnsent() {
-	for c.unsent.bytes > 0 {
-		n, err := sendNow(c.fd, c.unsent.first())
+	for more := c.session.SendsMore(0); c.unsent.bytes > 0; {
+		if !more {
+			return
+		}
+		first := c.unsent.first()
+		n, err := sendNow(c.fd, first[:min(len(first), maxSentBytes)])
 		c.unsent.drop(n)
+		more = c.session.SendsMore(n)
 		if err != nil {
 			c.check(err)
 			return

@@ -22,11 +22,14 @@ import (
 // fakeSession is a session that does what a test says.
 type fakeSession struct {
 	serve func(in []byte) (over bool)
+	sends func(sent int) (more bool) // nil if the session's owner may send as much as it likes
 }
 
 func (f fakeSession) ServeInput(in []byte) bool { return f.serve(in) }
 
 func (f fakeSession) TakesInput() bool { return true }
+
+func (f fakeSession) SendsMore(sent int) bool { return f.sends == nil || f.sends(sent) }
 
 // peer is the other end of a connection.
 type peer struct {
@@ -55,7 +58,7 @@ func (l *epollLoop) connect(t *testing.T, serve func(c *epollConn, in []byte) bo
 	t.Cleanup(func() { client.Close() })
 	closed = new(atomic.Int32)
 	c = &epollConn{loop: l, fd: pair[0], onClose: func() { closed.Add(1) }}
-	c.session = fakeSession{func(in []byte) bool { return serve(c, in) }}
+	c.session = fakeSession{serve: func(in []byte) bool { return serve(c, in) }}
 	l.do(func() { err = l.add(c) })
 	if err != nil {
 		t.Fatal(err)
@@ -160,6 +163,54 @@ func TestSlowReader(t *testing.T) {
 	expect(t, client, want)
 	if closed.Load() != 0 {
 		t.Error("it was closed")
+	}
+}
+
+// What waits for a client is sent in parts, no more in a pass than the share of its session's owner allows, and all of it in the end.
+func TestSendsOfAPass(t *testing.T) {
+	loop := startLoop(t)
+	c, client, _ := loop.connect(t, echo)
+	reply := bytes.Repeat([]byte("0123456789"), 200_000)
+	var left, sends int // of the pass that is under way
+	c.session = fakeSession{serve: func([]byte) bool { return false }, sends: func(sent int) bool {
+		if sent > 0 {
+			sends++
+		}
+		left--
+		return left > 0
+	}}
+	read := 0
+	room := make([]byte, 1<<20)
+	empty := func() { // the client's buffer
+		for {
+			n, err := receiveNow(client.fd, room)
+			if n <= 0 || err != nil {
+				return
+			}
+			read += n
+		}
+	}
+	loop.do(func() {
+		c.send(reply)
+		for want := range 3 {
+			empty()
+			before := c.unsent.bytes
+			if left, sends = want+1, 0; want == 0 {
+				left = 0
+			}
+			if c.happen(writable); sends > want || before-c.unsent.bytes > want*maxSentBytes || want > 0 && c.unsent.bytes == before {
+				t.Errorf("%d sends of %d bytes in a pass, want %d", sends, before-c.unsent.bytes, want)
+			}
+		}
+	})
+	for passes := 0; passes < 1000 && read < len(reply); passes++ {
+		loop.do(func() {
+			left = 2
+			empty()
+		})
+	}
+	if loop.do(empty); read != len(reply) || c.Unsent() != 0 {
+		t.Errorf("%d bytes were read, and %d wait, want %d and 0", read, c.Unsent(), len(reply))
 	}
 }
 
