@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/engine/scriptcache"
 )
 
 // scriptLines are lines of random scripts. %s is a key, which may be one that the script does not declare.
@@ -61,7 +61,7 @@ func randomScript(r *rand.Rand) engine.Op {
 	case 4:
 		words[1] += " -- " + fmt.Sprint(r.IntN(10_000)) // one of many bodies, which push out each other
 	case 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19:
-		words[0], words[1] = "EVALSHA", store.ScriptDigest([]byte(body))
+		words[0], words[1] = "EVALSHA", scriptcache.Digest([]byte(body))
 	}
 	return operation(words...)
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stintdb/stint/cluster/call"
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/engine/scriptcache"
 )
 
 // gcra admits two requests at once and one every ten seconds: KEYS[1] holds the time until which tokens are taken.
@@ -27,7 +27,7 @@ func TestScriptThatChangesNothingMakesNoEntry(t *testing.T) {
 		s := simulate(t, "a", "b", "c")
 		defer s.stop()
 		leader := s.leader()
-		digest := store.ScriptDigest([]byte(gcra))
+		digest := scriptcache.Digest([]byte(gcra))
 		for _, c := range []struct {
 			name    string
 			op      engine.Op
@@ -108,8 +108,8 @@ func TestScriptsInATransaction(t *testing.T) {
 		body := "return {redis.call('INCR', KEYS[1]), redis.call('TIME')}"
 		for i, name := range s.names {
 			ops := []engine.Op{
-				operation("SCRIPT", "LOAD", body), operation("EVALSHA", store.ScriptDigest([]byte(body)), "1", "k"),
-				operation("EVAL", body, "1", "k"), operation("SCRIPT", "FLUSH"), operation("EVALSHA", store.ScriptDigest([]byte(body)), "1", "k"), acquire("k", 10, 1),
+				operation("SCRIPT", "LOAD", body), operation("EVALSHA", scriptcache.Digest([]byte(body)), "1", "k"),
+				operation("EVAL", body, "1", "k"), operation("SCRIPT", "FLUSH"), operation("EVALSHA", scriptcache.Digest([]byte(body)), "1", "k"), acquire("k", 10, 1),
 			}
 			done := make(chan struct{})
 			b := &engine.Batch{Ops: ops, Results: make([]engine.Result, len(ops)), Atomic: true, Done: func() { close(done) }}

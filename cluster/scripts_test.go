@@ -8,6 +8,7 @@ import (
 
 	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/scriptcache"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server/command"
 )
@@ -36,7 +37,7 @@ type laterDialect struct{ command.Executor }
 func (l *laterDialect) Run(tx *store.Tx, op *engine.Op, res *engine.Result) {
 	if op.Verb == engine.Script && op.Tokens == 2 {
 		known := *op
-		known.Tokens, op = store.ScriptDialect, &known
+		known.Tokens, op = scriptcache.Dialect, &known
 	}
 	l.Executor.Run(tx, op, res)
 }

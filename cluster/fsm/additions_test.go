@@ -16,7 +16,7 @@ import (
 	"github.com/stintdb/stint/engine/calendar"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/opcodec"
-	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/engine/scriptcache"
 	"github.com/stintdb/stint/server/command"
 )
 
@@ -102,7 +102,7 @@ func TestAdditionsAreListed(t *testing.T) {
 			mustBeListed("the algorithm "+a.String()+" among several", engine.Op{Verb: verb, Parts: []engine.Op{{Limit: limit}}})
 		}
 	}
-	for dialect := int64(2); dialect <= store.ScriptDialect; dialect++ {
+	for dialect := int64(2); dialect <= scriptcache.Dialect; dialect++ {
 		first := known.NewestIn([]engine.Op{{Verb: engine.Script, Tokens: 1}})
 		if a := known.NewestIn([]engine.Op{{Verb: engine.Script, Tokens: dialect}}); a.Version <= first.Version {
 			t.Errorf("dialect %d of scripts is not in the version of the first: give it a row in Additions", dialect)

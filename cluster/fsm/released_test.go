@@ -13,7 +13,7 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/opcodec"
-	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/engine/scriptcache"
 	"github.com/stintdb/stint/server/command"
 )
 
@@ -115,7 +115,7 @@ func formatLines() map[FormatVersion][]string {
 			add(of(op), "option %d of Acquire", option)
 		}
 	}
-	for dialect := int64(1); dialect <= store.ScriptDialect; dialect++ {
+	for dialect := int64(1); dialect <= scriptcache.Dialect; dialect++ {
 		add(of(engine.Op{Verb: engine.Script, Tokens: dialect}), "dialect %d of scripts", dialect)
 	}
 	for _, a := range Additions {

@@ -11,7 +11,7 @@ import (
 	"github.com/stintdb/stint/cluster/call"
 	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/engine/scriptcache"
 )
 
 // openQuestion is a future that is answered when the test says so.
@@ -109,7 +109,7 @@ func TestWorkOfScriptsIsBounded(t *testing.T) {
 			defer synctest.Wait()
 			return p.Add(&call.Call{Batch: &engine.Batch{Ops: []engine.Op{op}, Results: make([]engine.Result, 1), Done: func() {}}})
 		}
-		heavy := engine.Op{Verb: engine.Script, Tokens: store.ScriptDialect, Args: [][]byte{[]byte("EVAL"), []byte("return 1"), []byte("0")}}
+		heavy := engine.Op{Verb: engine.Script, Tokens: scriptcache.Dialect, Args: [][]byte{[]byte("EVAL"), []byte("return 1"), []byte("0")}}
 		taken := 0
 		for add(heavy) == engine.OK {
 			if taken++; taken > 100 {

@@ -16,7 +16,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/engine/scriptcache"
 	"github.com/stintdb/stint/internal/testserver"
 	"github.com/stintdb/stint/server/transcripttest"
 )
@@ -125,7 +125,7 @@ func TestBackupUnderLoad(t *testing.T) {
 			if moved == 0 {
 				t.Error("nothing was taken during the backup: this test shows nothing")
 			}
-			for command, want := range map[string]string{"RL.POLICY LIST": `["p"]`, "GET text": `"old"`, "EVALSHA " + store.ScriptDigest([]byte("return 7")) + " 0": "7", "FW.ACQUIRE w 3 1h": "[1 3 1 "} {
+			for command, want := range map[string]string{"RL.POLICY LIST": `["p"]`, "GET text": `"old"`, "EVALSHA " + scriptcache.Digest([]byte("return 7")) + " 0": "7", "FW.ACQUIRE w 3 1h": "[1 3 1 "} {
 				if got := second(command); !strings.HasPrefix(got, want) {
 					t.Errorf("%s: %s, want %s", command, got, want)
 				}

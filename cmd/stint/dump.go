@@ -13,6 +13,7 @@ import (
 	"github.com/stintdb/stint/engine/datatype"
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/scriptcache"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/internal/bytetext"
 	"github.com/stintdb/stint/persistence"
@@ -216,7 +217,7 @@ func (l *line) policy(op *engine.Op) {
 		l.Type = "policy-override"
 		l.ID, l.IDBase64 = printable(op.Who)
 	case engine.KeepScript:
-		digest := store.ScriptDigest(op.Who)
+		digest := scriptcache.Digest(op.Who)
 		l.Type, l.Name = "script-kept", &digest
 	case engine.DropScripts:
 		l.Type = "scripts-dropped"

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/engine/scriptcache"
 	"github.com/stintdb/stint/internal/testwait"
 )
 
@@ -55,7 +55,7 @@ func (s *scripted) kill() {
 		clients.Go(func() {
 			defer c.Close()
 			for {
-				if text, err := c.ask("EVALSHA", store.ScriptDigest([]byte(increment)), "1", "calls"); err != nil {
+				if text, err := c.ask("EVALSHA", scriptcache.Digest([]byte(increment)), "1", "calls"); err != nil {
 					return
 				} else if text[0] == ':' {
 					s.answered.Add(1)
@@ -101,17 +101,17 @@ func TestScriptsThroughKills(t *testing.T) {
 			s := &scripted{t: t, dir: t.TempDir(), mode: mode}
 			s.start()
 			called := "return redis.call('INCRBY', KEYS[1], 2)"
-			s.ask("$40\r\n"+store.ScriptDigest([]byte(increment))+"\r\n", "SCRIPT", "LOAD", increment)
+			s.ask("$40\r\n"+scriptcache.Digest([]byte(increment))+"\r\n", "SCRIPT", "LOAD", increment)
 			s.ask(":2\r\n", "EVAL", called, "1", "k")
 			for i := range 5 {
 				s.kill()
-				s.ask(fmt.Sprintf(":%d\r\n", 3*i+3), "EVALSHA", store.ScriptDigest([]byte(increment)), "1", "k")
-				s.ask(fmt.Sprintf(":%d\r\n", 3*i+5), "EVALSHA", store.ScriptDigest([]byte(called)), "1", "k")
+				s.ask(fmt.Sprintf(":%d\r\n", 3*i+3), "EVALSHA", scriptcache.Digest([]byte(increment)), "1", "k")
+				s.ask(fmt.Sprintf(":%d\r\n", 3*i+5), "EVALSHA", scriptcache.Digest([]byte(called)), "1", "k")
 			}
 			s.ask("+OK\r\n", "SCRIPT", "FLUSH")
 			s.ask(":18\r\n", "EVAL", increment, "1", "k")
 			s.kill()
-			s.ask("*2\r\n:1\r\n:0\r\n", "SCRIPT", "EXISTS", strings.ToUpper(store.ScriptDigest([]byte(increment))), store.ScriptDigest([]byte(called)))
+			s.ask("*2\r\n:1\r\n:0\r\n", "SCRIPT", "EXISTS", strings.ToUpper(scriptcache.Digest([]byte(increment))), scriptcache.Digest([]byte(called)))
 			s.v.end(syscall.SIGKILL)
 		})
 	}

@@ -15,27 +15,14 @@ func (s *Keyspace) Check() error {
 			users[r.limitID()]++
 			growing += t.growable(r)
 		})
-		if t.pin.used {
-			users[t.pin.id]++
+		if t.pin.Used {
+			users[t.pin.ID]++
 		}
 	}
 	if n := s.memory.growing.Load(); n != growing {
 		return fmt.Errorf("states can grow by %d bytes, counted as %d", growing, n)
 	}
-	return s.limits().check(users)
-}
-
-// check compares the users that are counted for each limit with the true ones.
-func (t *limitTable) check(users map[uint32]int64) error {
-	for id, n := range users {
-		if got := t.at(id).users.Load(); got != n {
-			return fmt.Errorf("limit %d: %d users counted as %d", id, n, got)
-		}
-	}
-	if len(t.ids) != len(users) {
-		return fmt.Errorf("%d limits kept, %d in use", len(t.ids), len(users))
-	}
-	return nil
+	return s.limits().Check(users)
 }
 
 // check checks that the index is in the order of tags, with no entry before its home and no gap before an entry that belongs

@@ -146,37 +146,30 @@ func (t *table) compact(n int) {
 // moveSegment moves a segment to a block of a size, which needs no more numbers.
 func (t *table) moveSegment(n, size int) {
 	block := t.mem.block(size)
-	t.countLarge(size, 1)
 	used := t.moveRecords(n, block, refOf(n, 0))
-	t.freeBlock(t.arena.replace(n, block))
+	t.arena.exchange(n, block, t.mem, t.Number)
 	t.arena.segments[n].used = used
 }
 
 // freeSegment gives back a segment without records.
 func (t *table) freeSegment(n int) {
 	t.forget(n, len(t.arena.segments[n].bytes))
-	t.freeBlock(t.arena.replace(n, nil))
+	t.arena.exchange(n, nil, t.mem, t.Number)
 }
 
-// freeBlock gives back the block of a segment.
-func (t *table) freeBlock(block []byte) {
-	t.countLarge(len(block), -1)
-	t.mem.free(block)
-}
-
-// countLarge counts the block of a segment that the table gets, or gives back.
-func (t *table) countLarge(bytes int, change int64) {
-	if bytes > segmentBytes {
-		t.large.Add(change)
-		t.mem.large.Add(change)
-	}
+// exchange gives a segment of a shard another block, or none.
+func (a *arena) exchange(n int, block []byte, mem *memory, shard uint32) {
+	mem.large.count(shard, len(block), 1)
+	before := a.replace(n, block)
+	mem.large.count(shard, len(before), -1)
+	mem.free(before)
 }
 
 // trim gives memory back when under a third of it is in use.
 func (t *table) trim() {
 	bytes, used, dead := t.arena.totals()
 	switch {
-	case t.index.slots == nil && bytes == 0 && !t.pin.used: // every sweep of a store without keys comes here
+	case t.index.slots == nil && bytes == 0 && !t.pin.Used: // every sweep of a store without keys comes here
 	case t.index.count == 0:
 		t.free()
 	case used-dead < bytes/3 && bytes > segmentBytes/4:

@@ -2,6 +2,7 @@ package keyspace
 
 import (
 	"github.com/stintdb/stint/engine/algorithm"
+	"github.com/stintdb/stint/engine/internal/limitset"
 )
 
 // remove drops the entry at p and notes that it is gone.
@@ -22,7 +23,7 @@ func (t *table) drop(p Place) {
 	t.uncount(r)
 	r.setDirty(false)
 	size := t.size(r) // needs the limit, whose number is given away next
-	t.limits.release(r.limitID())
+	t.limits.Release(r.limitID())
 	t.index.remove(p.At)
 	t.vacate(p.ref, size)
 }
@@ -68,7 +69,7 @@ func (t *table) free() {
 		}
 		r := t.record(uint32(slot))
 		if r.limitID() != id || uses == 0 {
-			t.limits.releaseUses(id, uses)
+			t.limits.ReleaseUses(id, uses)
 			id, uses = r.limitID(), 0
 			fixed = algorithm.Table[t.limitOf(r).Algorithm].Bytes != 0
 		}
@@ -81,11 +82,11 @@ func (t *table) free() {
 		}
 		t.mem.databases.Add(r.key(), -1)
 	}
-	t.limits.releaseUses(id, uses)
+	t.limits.ReleaseUses(id, uses)
 	t.countGrowing(-growable)
-	if t.pin.used {
-		t.limits.release(t.pin.id)
-		t.pin = pinned{}
+	if t.pin.Used {
+		t.limits.Release(t.pin.ID)
+		t.pin = limitset.Pin{}
 	}
 	if t.snapshot != nil {
 		t.snapshot.takeOver(t)
@@ -93,7 +94,7 @@ func (t *table) free() {
 		t.index.free(t.mem)
 		t.arena.each(func(_ int, g *segment) { t.mem.free(g.bytes) })
 	}
-	t.mem.large.Add(-t.large.Swap(0))
+	t.mem.large.clear(t.Number)
 	t.arena, t.index = arena{}, index{}
 	t.kept.clear(t.mem)
 	t.dirty = nil

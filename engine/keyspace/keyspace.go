@@ -8,6 +8,7 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/admission"
 	"github.com/stintdb/stint/engine/algorithm"
+	"github.com/stintdb/stint/engine/internal/limitset"
 )
 
 // Keyspace is keys with their states, in shards that are locked one by one. Its methods may be called from any goroutine.
@@ -51,7 +52,7 @@ func (s *Keyspace) Init(o Config) {
 	if n < 1 || n > 1<<16 || n&(n-1) != 0 {
 		panic("keyspace: Config.Shards must be a power of two up to 65536")
 	}
-	s.shards = make([]Shard, n)
+	s.shards, s.memory.large.ofShard = make([]Shard, n), make([]atomic.Int32, n)
 	s.shift = 64
 	for bits := n; bits > 1; bits /= 2 {
 		s.shift--
@@ -61,7 +62,7 @@ func (s *Keyspace) Init(o Config) {
 	s.CountBy(o.Owns)
 	s.Admission.Init(o.Replicated)
 	s.memory.buffers.New = func() any { return new([segmentBytes]byte) }
-	limits := newLimitTable(&s.memory)
+	limits := limitset.New(&s.memory.used, &s.memory.snapshotBytes)
 	for i := range s.shards {
 		s.shards[i].mem, s.shards[i].limits = &s.memory, limits
 		s.shards[i].admission = &s.Admission
@@ -71,15 +72,6 @@ func (s *Keyspace) Init(o Config) {
 	s.changes.dirty = make([]atomic.Uint64, (n+63)/64)
 	s.Calls.New = func() any { return new(algorithm.Call) }
 	s.loads.New = func() any { return new(loading) }
-}
-
-// HasLarge reports whether a key in the shard of this one takes more than 64 KiB. It looks no key up.
-func (s *Keyspace) HasLarge(key []byte) bool {
-	if s.memory.large.Load() == 0 {
-		return false
-	}
-	sh, _ := s.Locate(key)
-	return sh.large.Load() > 0
 }
 
 // JournalNotes are the notes that [Keyspace.TakeChanges] reads, for those who note changes that are not of a key.

@@ -15,7 +15,7 @@ type memory struct {
 	lentKeys      atomic.Int64 // keys with loans
 	max           atomic.Int64 // bytes, 0 for no bound
 	used          atomic.Int64
-	large         atomic.Int64 // sum of the tables' large
+	large         largeBlocks
 	snapshotBytes atomic.Int64 // bytes that a Snapshot holds, which are not in used
 
 	// growing is the number of bytes by which the states of logs and leases can still grow, if all reach their limits.
@@ -55,6 +55,23 @@ func (m *memory) block(n int) []byte {
 	m.used.Add(int64(n))
 	return offheap.New(n)
 }
+
+// largeBlocks counts the segments of more than segmentBytes. Each of them has one record.
+type largeBlocks struct {
+	total   atomic.Int64
+	ofShard []atomic.Int32 // by the numbers of shards
+}
+
+// count counts a block that a shard gets, or gives back.
+func (l *largeBlocks) count(shard uint32, bytes, change int) {
+	if bytes > segmentBytes {
+		l.ofShard[shard].Add(int32(change))
+		l.total.Add(int64(change))
+	}
+}
+
+// clear counts none of the blocks of a shard any more.
+func (l *largeBlocks) clear(shard uint32) { l.total.Add(-int64(l.ofShard[shard].Swap(0))) }
 
 func (m *memory) free(b []byte) {
 	m.used.Add(-int64(len(b)))

@@ -65,8 +65,8 @@ func (s *Shard) keep(c *algorithm.Call, tag uint32, p Place) bool {
 	}
 	if isOther {
 		old := r.limitID()
-		r.setLimitID(s.limits.acquire(&c.Limit, &s.pin))
-		s.limits.release(old)
+		r.setLimitID(s.limits.Acquire(&c.Limit, &s.pin))
+		s.limits.Release(old)
 	}
 	state := alg.StateOf(r.rest())
 	switch {
@@ -122,7 +122,7 @@ func (t *table) newRecord(now int64, tag uint32, key []byte, limit *limits.Limit
 		t.index.resize(t.index.room()*5/4+indexTail, t.mem) // so rare and so little that the memory bound is not asked
 	}
 	r := t.record(ref)
-	r.setLimitID(t.limits.acquire(limit, &t.pin))
+	r.setLimitID(t.limits.Acquire(limit, &t.pin))
 	r.setKeyLen(len(key), t.phase)
 	copy(r.key(), key)
 	if algorithm.Table[limit.Algorithm].Bytes == 0 {
@@ -200,8 +200,8 @@ func (s *Shard) keepWrapped(c *algorithm.Call, tag uint32, p Place) bool {
 			s.preserve(r)
 			if *held != limit {
 				old := r.limitID()
-				r.setLimitID(s.limits.acquire(&limit, &s.pin))
-				s.limits.release(old)
+				r.setLimitID(s.limits.Acquire(&limit, &s.pin))
+				s.limits.Release(old)
 			}
 			clear(r.rest()[copy(r.rest(), state):had])
 			layout.SetVariableSize(r.rest(), had)

@@ -3,6 +3,10 @@ package keyspace
 import (
 	"hash/maphash"
 	"slices"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/database"
+	"github.com/stintdb/stint/engine/internal/limitset"
 )
 
 // shardSet is the shards of a keyspace, and which of them a key belongs to.
@@ -16,6 +20,22 @@ type shardSet struct {
 func (s *shardSet) Locate(key []byte) (*Shard, uint32) {
 	h := maphash.Bytes(s.seed, key)
 	return &s.shards[s.shardOf(h)], uint32(h)
+}
+
+// MayBeLarge reports whether a declared key of an operation on data may take more than 64 KiB: another key of its shard does, or it does itself.
+// No key is looked up.
+func (s *shardSet) MayBeLarge(op *engine.Op) bool {
+	large := &s.shards[0].mem.large
+	if large.total.Load() == 0 {
+		return false
+	}
+	var names database.Room
+	for _, key := range op.DeclaredKeys() {
+		if number, _ := s.NumberOf(names.NameOf(op.Database, key)); large.ofShard[number].Load() > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // NumberOf is Locate that reads no shard: it returns the number of the shard.
@@ -103,7 +123,7 @@ func (s *shardSet) IdleBytes() (bytes int64) {
 }
 
 // limits is the table of limits, which all shards share.
-func (s *shardSet) limits() *limitTable { return s.shards[0].limits }
+func (s *shardSet) limits() *limitset.Table { return s.shards[0].limits }
 
 // Shards is the number of parts in which [Store.ScanLoans] looks at the keys.
 func (s *shardSet) Shards() int { return len(s.shards) }

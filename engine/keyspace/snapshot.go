@@ -61,7 +61,7 @@ func (s *Keyspace) Snapshot() *Snapshot {
 	if !s.snapshot.CompareAndSwap(nil, f) {
 		panic("store: Snapshot before the last one was released")
 	}
-	s.limits().holdIDs()
+	s.limits().HoldIDs()
 	s.each(func(sh *Shard) {
 		if sh.index.count > 0 {
 			sh.snapshot, sh.phase = f, sh.phase^phaseBit
@@ -181,7 +181,7 @@ func (f *Snapshot) Release() {
 		k := f.takeCopied(sh)
 		f.giveBack(&k)
 	}
-	s.limits().releaseIDs()
+	s.limits().ReleaseIDs()
 	s.snapshot.Store(nil)
 }
 

@@ -2,10 +2,10 @@ package keyspace
 
 import (
 	"bytes"
-	"sync/atomic"
 
 	"github.com/stintdb/stint/engine/admission"
 	"github.com/stintdb/stint/engine/algorithm"
+	"github.com/stintdb/stint/engine/internal/limitset"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -17,14 +17,13 @@ type table struct {
 	arena    arena
 	Moves    uint32 // counts what may have moved records, or their slots
 	phase    uint32 // the phaseBit of every record except those that snapshot has not visited yet
-	limits   *limitTable
+	limits   *limitset.Table
 	snapshot *Snapshot // that has not visited this table yet
 	notes
 
-	pin    pinned            // the limit of the key made last
+	pin    limitset.Pin      // the limit of the key made last
 	quotas *admission.Quotas // nil if there are none
 	kept   keptKeys
-	large  atomic.Int64 // segments of more than segmentBytes, each with one record
 
 	sampleFrom uint64 // tag from which makeRoom looks for expired entries
 	fullUntil  int64  // makeRoom does not look at all entries for new keys again before this time
@@ -51,7 +50,7 @@ func (t *table) TouchHead() bool { return t.mem != nil && t.limits != nil }
 
 func (t *table) record(ref uint32) record { return t.arena.record(ref) }
 
-func (t *table) limitOf(r record) *limits.Limit { return &t.limits.at(r.limitID()).limit }
+func (t *table) limitOf(r record) *limits.Limit { return t.limits.At(r.limitID()) }
 
 // stateOf is the limit and the state of a record.
 func (t *table) stateOf(r record) (limit *limits.Limit, state []byte) {

@@ -160,7 +160,7 @@ func (p *policies) PolicyCounts(visit func(Policy)) {
 // keys, and shared limiters. It is for snapshots.
 func (s *Store) PolicyOps(visit func(*engine.Op)) {
 	s.Admission.RestrictOps(visit)
-	s.scripts.ops(visit)
+	s.scripts.Ops(visit)
 	for _, name := range s.PolicyNames() {
 		s.policies.mu.RLock()
 		ops := s.policies.byName[name].ops(name)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/keyspace"
+	"github.com/stintdb/stint/engine/scriptcache"
 )
 
 // Store keeps the state of every limited key, and the policies, and decides operations on them. It is safe for
@@ -13,7 +14,7 @@ type Store struct {
 	keyspace.Keyspace
 	policies
 	commands Commands
-	scripts  scripts
+	scripts  scriptcache.Cache
 	publish  func(channel, text []byte) (receivers int)
 	warned   func(w *engine.Warning)
 	owns     func(key []byte) bool

@@ -121,7 +121,7 @@ func (s *Store) applyWide(now int64, op *engine.Op, res *engine.Result, locked b
 // state by another's and must not be called while operations are applied.
 func (s *Store) Clear() {
 	s.Keyspace.Clear()
-	s.scripts.clear()
+	s.scripts.Clear()
 	s.policies.mu.Lock()
 	defer s.policies.mu.Unlock()
 	s.policies.touch()

@@ -20,7 +20,7 @@ type Snapshot struct {
 func (s *Store) Snapshot() *Snapshot {
 	f := &Snapshot{Snapshot: s.Keyspace.Snapshot(), store: s}
 	s.Admission.RestrictOps(func(op *engine.Op) { f.rest = append(f.rest, op.Clone()) })
-	s.scripts.ops(func(op *engine.Op) { f.rest = append(f.rest, *op) }) // bodies never change
+	s.scripts.Ops(func(op *engine.Op) { f.rest = append(f.rest, *op) }) // bodies never change
 	s.policies.mu.Lock()
 	s.policies.snapshot = f
 	s.policies.mu.Unlock()

@@ -32,6 +32,7 @@ type Tx struct {
 	dropped  bool     // see Drop
 	all      bool     // every shard is locked
 	locked   []uint32 // or else these
+	copies   copies   // or else these are all that it reads
 	stopped  bool
 	pending  []*pending
 	used     int            // of pending; the rest is kept for reuse
@@ -98,16 +99,10 @@ func (t *Tx) get(key []byte) (v engine.Value, found bool) {
 		t.work += len(p.Data) / keyspace.WorkBytes
 		return t.shown(p), true
 	}
-	sh, tag := t.store.Locate(key)
-	if !t.holds(sh) {
-		return engine.Value{}, false
-	}
-	p := sh.Find(tag, key)
-	if !p.Found {
-		return engine.Value{}, false
-	}
-	limit, state := sh.StateAt(p)
+	limit, state := t.stateOf(key)
 	switch {
+	case limit == nil:
+		return engine.Value{}, false
 	case algorithm.Table[limit.Algorithm].Expired(state, limit, t.now):
 		return engine.Value{}, false
 	case !limit.Algorithm.IsValue():
@@ -115,6 +110,25 @@ func (t *Tx) get(key []byte) (v engine.Value, found bool) {
 	}
 	t.work += len(state) / keyspace.WorkBytes
 	return engine.Value{Kind: limit.Algorithm, ExpiresAt: algorithm.ExpiryOf(state), Data: algorithm.DataOf(state)}, true
+}
+
+// stateOf is the limit and the state of a key that is not changed; the limit is nil if there is none, or if the transaction is stopped.
+func (t *Tx) stateOf(key []byte) (limit *limits.Limit, state []byte) {
+	if t.copies.inUse {
+		c := t.copies.find(key)
+		if t.stopped = t.stopped || c == nil; c == nil || !c.found {
+			return nil, nil
+		}
+		return &c.limit, c.state
+	}
+	sh, tag := t.store.Locate(key)
+	if !t.holds(sh) {
+		return nil, nil
+	}
+	if p := sh.Find(tag, key); p.Found {
+		return sh.StateAt(p)
+	}
+	return nil, nil
 }
 
 // shown is a changed key as Get returns it.

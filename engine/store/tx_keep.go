@@ -27,8 +27,15 @@ func (s *Store) run(now int64, op *engine.Op, res *engine.Result, locked, readOn
 		defer func() { s.Unlock(t.locked) }()
 	}
 	writes := !readOnly && op.Writes()
+	if !locked && t.copies.take(s, op) {
+		defer t.copies.drop()
+		now = s.Instant(t.locked, now, false)
+		s.Unlock(t.locked)
+		t.locked = t.locked[:0]
+	}
 	t.carryOut(now, writes, op, res)
 	if t.stopped {
+		t.copies.inUse = false
 		s.Unlock(t.locked)
 		t.locked, t.all = s.Lock(s.AppendAllShards(t.locked[:0])), true
 		t.carryOut(now, writes, op, res)

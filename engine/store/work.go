@@ -68,17 +68,6 @@ func (s *Store) Weigh(ops []engine.Op) (work int) {
 	return work
 }
 
-// MayBeLarge reports whether a declared key of an operation on data may take more than 64 KiB. Unlike [Store.Weigh] it looks no key up.
-func (s *Store) MayBeLarge(op *engine.Op) bool {
-	var names database.Room
-	for _, key := range op.DeclaredKeys() {
-		if s.HasLarge(names.NameOf(op.Database, key)) {
-			return true
-		}
-	}
-	return false
-}
-
 func (s *Store) weigh(op *engine.Op, more *int) int {
 	if op.Verb == engine.Acquire && op.Limit.Algorithm == limits.Concurrency {
 		*more++

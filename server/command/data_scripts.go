@@ -5,7 +5,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/script"
-	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/engine/scriptcache"
 	"github.com/stintdb/stint/server/resp"
 )
 
@@ -65,7 +65,7 @@ func parseScript(r *Request) error {
 			return err
 		}
 	}
-	op := engine.Op{Verb: engine.Script, Tokens: store.ScriptDialect, Args: r.keepArgs(r.Args), KeyFrom: 3, KeyCount: uint32(count), Database: r.Database}
+	op := engine.Op{Verb: engine.Script, Tokens: scriptcache.Dialect, Args: r.keepArgs(r.Args), KeyFrom: 3, KeyCount: uint32(count), Database: r.Database}
 	if isReadOnlyScript(r.Args[0]) {
 		op.Options = engine.Peek
 	}
@@ -78,7 +78,7 @@ func isReadOnlyScript(name []byte) bool { return isWord(name, "EVAL_RO") || isWo
 
 // parseScriptCommand makes one operation of a command on scripts.
 func parseScriptCommand(r *Request) error {
-	op := engine.Op{Verb: engine.Script, Tokens: store.ScriptDialect, Args: r.keepArgs(r.Args)}
+	op := engine.Op{Verb: engine.Script, Tokens: scriptcache.Dialect, Args: r.keepArgs(r.Args)}
 	if isWord(r.Args[1], "EXISTS") {
 		op.Options = engine.Peek
 	}
@@ -161,7 +161,7 @@ func loadScript(c *DataCall) {
 		return
 	}
 	if !c.Tx.KeepScript(body, true) {
-		c.fail(errManyScripts.With(store.MaxScripts, engine.MaxScriptBytes))
+		c.fail(errManyScripts.With(scriptcache.MaxLoaded, engine.MaxScriptBytes))
 		return
 	}
 	c.Writer.BulkString(program.SHA1())

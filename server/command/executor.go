@@ -9,6 +9,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/scriptcache"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server/resp"
 )
@@ -30,7 +31,7 @@ type Executor struct {
 
 // Run implements [store.Commands].
 func (e *Executor) Run(tx *store.Tx, op *engine.Op, res *engine.Result) {
-	if op.Verb == engine.Script && op.Tokens != store.ScriptDialect {
+	if op.Verb == engine.Script && op.Tokens != scriptcache.Dialect {
 		res.Status = engine.Unreadable
 		return
 	}

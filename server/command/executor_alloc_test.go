@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/scriptcache"
 	"github.com/stintdb/stint/engine/store"
 )
 
@@ -16,9 +17,9 @@ import (
 func TestScriptsAllocateLittle(t *testing.T) {
 	s := store.New(store.Config{Commands: &Executor{}})
 	defer s.Close()
-	load := engine.Op{Verb: engine.Script, Tokens: store.ScriptDialect, Args: [][]byte{[]byte("SCRIPT"), []byte("LOAD"), []byte(gcra)}}
+	load := engine.Op{Verb: engine.Script, Tokens: scriptcache.Dialect, Args: [][]byte{[]byte("SCRIPT"), []byte("LOAD"), []byte(gcra)}}
 	op := load
-	op.Args, op.KeyFrom, op.KeyCount = bytes.Fields([]byte("EVALSHA "+store.ScriptDigest([]byte(gcra))+" 1 k 1000000 1000000 1 1")), 3, 1
+	op.Args, op.KeyFrom, op.KeyCount = bytes.Fields([]byte("EVALSHA "+scriptcache.Digest([]byte(gcra))+" 1 k 1000000 1000000 1 1")), 3, 1
 	ops, results := []engine.Op{load}, make([]engine.Result, 1)
 	now := int64(1_800_000_000_000_000_000)
 	s.Apply(now, ops, results)

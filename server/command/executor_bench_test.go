@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/scriptcache"
 	"github.com/stintdb/stint/engine/store"
 )
 
@@ -32,7 +33,7 @@ func BenchmarkExecutor(b *testing.B) {
 		{"GET", []string{"GET", "k"}},
 		{"SET", []string{"SET", "k", "1"}},
 		{"INCR", []string{"INCR", "k"}},
-		{"GCRA", []string{"EVALSHA", store.ScriptDigest([]byte(gcra)), "1", "r", "1000000", "1000000", "1", "1"}},
+		{"GCRA", []string{"EVALSHA", scriptcache.Digest([]byte(gcra)), "1", "r", "1000000", "1000000", "1", "1"}},
 	} {
 		b.Run(run.name, func(b *testing.B) {
 			keys := store.New(store.Config{Shards: 16, Commands: &Executor{}})

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/scriptcache"
 	"github.com/stintdb/stint/engine/store"
 )
 
@@ -16,13 +17,13 @@ func TestUnknownDialectIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	results := make([]engine.Result, 1)
-	for _, dialect := range []int64{0, store.ScriptDialect + 1} {
+	for _, dialect := range []int64{0, scriptcache.Dialect + 1} {
 		r.Ops[0].Tokens = dialect
 		if kept.Apply(1, r.Ops, results); results[0].Status != engine.Unreadable || len(results[0].Reply) > 0 || kept.Len() > 0 {
 			t.Errorf("dialect %d is answered with status %d, %q", dialect, results[0].Status, results[0].Reply)
 		}
 	}
-	r.Ops[0].Tokens = store.ScriptDialect
+	r.Ops[0].Tokens = scriptcache.Dialect
 	if kept.Apply(1, r.Ops, results); results[0].Status != engine.OK || kept.Len() != 1 {
 		t.Errorf("this version's dialect is answered with status %d, %q", results[0].Status, results[0].Reply)
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/engine/scriptcache"
 )
 
 func programOf(i int) []byte { return fmt.Appendf(nil, "return %d", i) }
@@ -17,7 +17,7 @@ func TestPrograms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	digest := []byte(store.ScriptDigest(programOf(0)))
+	digest := []byte(scriptcache.Digest(programOf(0)))
 	if again, _ := p.compile(programOf(0)); again != first || p.ofBody(programOf(0)) != first || p.ofDigest(digest) != first {
 		t.Error("a body was compiled twice, or is not found by its digest")
 	}

@@ -159,9 +159,10 @@ func (sh *share) chargeWritten(w *resp.Writer, words, bytes int) {
 	sh.charge(wordWork*(w.Words-words) + (len(w.Buf)-bytes)/sentBytes)
 }
 
-// SendsMore charges bytes that were sent after the kernel had not taken them at once, and reports whether more may be sent in this pass.
-func (s *Session) SendsMore(sent int) bool {
-	s.share.begin(s.passes.number)
+// SendsMore charges a session's owner for bytes that were sent after the kernel had not taken them at once, and reports whether more may be sent
+// in this pass.
+func (p *Passes) SendsMore(s *Session, sent int) bool {
+	s.share.begin(p.number)
 	s.share.charge(sent / sentBytes)
 	return !s.share.isUsedUp()
 }

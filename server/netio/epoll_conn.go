@@ -17,16 +17,16 @@ type epollConn struct {
 	session interface {
 		ServeInput(in []byte) (over bool)
 		TakesInput() bool
-		SendsMore(sent int) bool
 	}
-	onClose func()
-	pending int         // bytes among the loop's pending writes
-	unsent  unsent      // before the pending ones
-	woken   atomic.Bool // its turn is still to come
-	resting bool        // its input is left to the kernel
-	failed  bool        // nothing can be sent
-	ended   bool        // nothing more is received
-	closed  bool
+	sendsMore func(sent int) bool // see conn.Passes.SendsMore
+	onClose   func()
+	pending   int         // bytes among the loop's pending writes
+	unsent    unsent      // before the pending ones
+	woken     atomic.Bool // its turn is still to come
+	resting   bool        // its input is left to the kernel
+	failed    bool        // nothing can be sent
+	ended     bool        // nothing more is received
+	closed    bool
 }
 
 // maxSentBytes is the most that is sent at a time of what the kernel has not taken at once: it takes some tens of microseconds.
@@ -148,14 +148,14 @@ func (c *epollConn) send(b []byte) {
 // sendUnsent goes on with unsent replies, as far as the share of the session's owner allows in this pass. The loop hears in the next pass that
 // the kernel takes more.
 func (c *epollConn) sendUnsent() {
-	for more := c.session.SendsMore(0); c.unsent.bytes > 0; {
+	for more := c.sendsMore(0); c.unsent.bytes > 0; {
 		if !more {
 			return
 		}
 		first := c.unsent.first()
 		n, err := sendNow(c.fd, first[:min(len(first), maxSentBytes)])
 		c.unsent.drop(n)
-		more = c.session.SendsMore(n)
+		more = c.sendsMore(n)
 		if err != nil {
 			c.check(err)
 			return

@@ -184,6 +184,7 @@ func (l *epollLoop) open(fd int, from origin) error {
 		return unix.Close(fd)
 	}
 	l.passes.Serve(s, func() { c.serve(nil) })
+	c.sendsMore = func(sent int) bool { return l.passes.SendsMore(s, sent) }
 	c.session, c.onClose = s, func() { l.env.Registry.Unregister(s) }
 	return l.add(c)
 }

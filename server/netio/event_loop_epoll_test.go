@@ -22,14 +22,11 @@ import (
 // fakeSession is a session that does what a test says.
 type fakeSession struct {
 	serve func(in []byte) (over bool)
-	sends func(sent int) (more bool) // nil if the session's owner may send as much as it likes
 }
 
 func (f fakeSession) ServeInput(in []byte) bool { return f.serve(in) }
 
 func (f fakeSession) TakesInput() bool { return true }
-
-func (f fakeSession) SendsMore(sent int) bool { return f.sends == nil || f.sends(sent) }
 
 // peer is the other end of a connection.
 type peer struct {
@@ -58,7 +55,7 @@ func (l *epollLoop) connect(t *testing.T, serve func(c *epollConn, in []byte) bo
 	t.Cleanup(func() { client.Close() })
 	closed = new(atomic.Int32)
 	c = &epollConn{loop: l, fd: pair[0], onClose: func() { closed.Add(1) }}
-	c.session = fakeSession{serve: func(in []byte) bool { return serve(c, in) }}
+	c.session, c.sendsMore = fakeSession{func(in []byte) bool { return serve(c, in) }}, func(int) bool { return true }
 	l.do(func() { err = l.add(c) })
 	if err != nil {
 		t.Fatal(err)
@@ -172,13 +169,14 @@ func TestSendsOfAPass(t *testing.T) {
 	c, client, _ := loop.connect(t, echo)
 	reply := bytes.Repeat([]byte("0123456789"), 200_000)
 	var left, sends int // of the pass that is under way
-	c.session = fakeSession{serve: func([]byte) bool { return false }, sends: func(sent int) bool {
+	c.session = fakeSession{func([]byte) bool { return false }}
+	c.sendsMore = func(sent int) bool {
 		if sent > 0 {
 			sends++
 		}
 		left--
 		return left > 0
-	}}
+	}
 	read := 0
 	room := make([]byte, 1<<20)
 	empty := func() { // the client's buffer

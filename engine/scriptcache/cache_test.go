@@ -1,4 +1,4 @@
-package store
+package scriptcache
 
 import (
 	"bytes"
@@ -11,19 +11,19 @@ import (
 // Called scripts give way to any other, the oldest first; loaded ones stay, and take no more than their bounds.
 func TestRoomForScripts(t *testing.T) {
 	body := func(i int) []byte { return append(fmt.Append(nil, i), make([]byte, engine.MaxScriptBytes-10)...) }
-	const room = maxAllScriptBytes / (engine.MaxScriptBytes - 9) // a body takes at least this
-	var s scripts
+	const room = maxBytes / (engine.MaxScriptBytes - 9) // a body takes at least this
+	var s Cache
 	keep := func(i int, loaded, fits bool) {
 		t.Helper()
-		if got := s.fits(body(i), loaded); got != fits {
+		if got := s.Fits(body(i), loaded); got != fits {
 			t.Fatalf("script %d: fits is %t", i, got)
 		}
-		if _, got := s.keep(body(i), loaded); got != fits {
+		if _, got := s.Keep(body(i), loaded); got != fits {
 			t.Fatalf("script %d: kept is %t", i, got)
 		}
 	}
 	kept := func(i int) bool {
-		known, found := s.find([]byte(ScriptDigest(body(i))))
+		known, found := s.Find([]byte(Digest(body(i))))
 		return found && bytes.Equal(known, body(i))
 	}
 	for i := range room + 1 {
@@ -44,20 +44,20 @@ func TestRoomForScripts(t *testing.T) {
 	if !kept(1) || !kept(room) || kept(room+1) {
 		t.Error("loaded scripts did not stay")
 	}
-	s.clear()
+	s.Clear()
 	keep(room+1, true, true)
 
-	s.clear()
-	for i := range MaxScripts {
-		s.keep(fmt.Append(nil, i), true)
+	s.Clear()
+	for i := range MaxLoaded {
+		s.Keep(fmt.Append(nil, i), true)
 	}
-	if s.fits([]byte("one more"), true) || !s.fits([]byte("one more"), false) {
+	if s.Fits([]byte("one more"), true) || !s.Fits([]byte("one more"), false) {
 		t.Error("the number of loaded scripts is not bounded, or that of called ones by it")
 	}
-	for i := range MaxCalledScripts + 1 {
-		s.keep(fmt.Append(nil, "called ", i), false)
+	for i := range MaxCalled + 1 {
+		s.Keep(fmt.Append(nil, "called ", i), false)
 	}
-	if _, found := s.find([]byte(ScriptDigest([]byte("called 0")))); found || len(s.called) != MaxCalledScripts {
+	if _, found := s.Find([]byte(Digest([]byte("called 0")))); found || len(s.called) != MaxCalled {
 		t.Errorf("%d called scripts are kept", len(s.called))
 	}
 }

@@ -1,0 +1,93 @@
+package store
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/database"
+	"github.com/stintdb/stint/engine/keyspace"
+	"github.com/stintdb/stint/engine/limits"
+)
+
+// copies are the declared keys of a command as they were when it began. A command that only reads and takes much longer than copying them
+// works on copies: the shards of its keys are locked no longer than the copying takes. Requests for other keys of these shards, with all that
+// an event loop has to do after them, would otherwise wait until the command is done.
+type copies struct {
+	keys  []copiedKey
+	bytes []byte
+	inUse bool
+}
+
+type copiedKey struct {
+	name  []byte
+	limit limits.Limit
+	state []byte
+	found bool
+}
+
+// A command works on copies if its keys take at least minCopied bytes together, and at most maxCopied.
+const (
+	minCopied = 64 << 10
+	maxCopied = 4 * engine.MaxValueBytes
+)
+
+// maxKeptCopies is the most room for copies that is kept for the next transaction.
+const maxKeptCopies = engine.MaxValueBytes + minCopied
+
+// take copies the declared keys of an operation if that is worth it, and returns true. Their shards are locked.
+func (c *copies) take(s *Store, op *engine.Op) bool {
+	if op.Verb != engine.Command || op.Options&engine.Peek == 0 || !s.MayBeLarge(op) {
+		return false
+	}
+	held := 0
+	eachDeclared(s, op, func(_ []byte, _ *limits.Limit, state []byte) { held += len(state) })
+	if held < minCopied || held > maxCopied || s.commands.Weigh(op, held) < 8*held/keyspace.WorkBytes {
+		return false
+	}
+	c.inUse = true
+	c.bytes = slices.Grow(c.bytes, held)
+	eachDeclared(s, op, func(name []byte, limit *limits.Limit, state []byte) {
+		key := copiedKey{name: bytes.Clone(name)}
+		if key.found = limit != nil; key.found {
+			at := len(c.bytes)
+			c.bytes = append(c.bytes, state...)
+			key.limit, key.state = *limit, c.bytes[at:]
+		}
+		c.keys = append(c.keys, key)
+	})
+	return true
+}
+
+// eachDeclared visits the declared keys of an operation, whose shards are locked. The limit is nil for a key that is not there.
+func eachDeclared(s *Store, op *engine.Op, visit func(name []byte, limit *limits.Limit, state []byte)) {
+	var names database.Room
+	for _, key := range op.DeclaredKeys() {
+		name := names.NameOf(op.Database, key)
+		sh, tag := s.Locate(name)
+		if p := sh.Find(tag, name); p.Found {
+			limit, state := sh.StateAt(p)
+			visit(name, limit, state)
+		} else {
+			visit(name, nil, nil)
+		}
+	}
+}
+
+// find returns the copy of a key, nil if there is none.
+func (c *copies) find(name []byte) *copiedKey {
+	for i := range c.keys {
+		if bytes.Equal(c.keys[i].name, name) {
+			return &c.keys[i]
+		}
+	}
+	return nil
+}
+
+// drop ends the use of the copies.
+func (c *copies) drop() {
+	clear(c.keys)
+	if c.keys, c.bytes, c.inUse = c.keys[:0], c.bytes[:0], false; cap(c.bytes) > maxKeptCopies {
+		c.bytes = nil
+	}
+}
