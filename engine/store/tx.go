@@ -275,8 +275,12 @@ func (t *Tx) begin(now int64, op *engine.Op) {
 	}
 }
 
-// end lets go of buffers too large to be kept for the next transaction.
+// end releases the locks that the transaction took, and lets go of buffers too large to be kept for the next one.
 func (t *Tx) end() {
+	t.store.Unlock(t.locked)
+	if t.copies.keys != nil {
+		t.copies.drop()
+	}
 	const keepPending, keepBytes = 64, 64 << 10
 	if len(t.pending) > keepPending {
 		t.pending = slices.Delete(t.pending, keepPending, len(t.pending))
@@ -286,4 +290,5 @@ func (t *Tx) end() {
 			p.Data = nil
 		}
 	}
+	txs.Put(t)
 }

@@ -44,15 +44,14 @@ type reply struct {
 	row     *command.Row
 	first   int // of its operations in the batch
 	count   int
-	block   bool
 	keyWait *keyWait // nil unless the command waits for keys
-	shape   resp.Shape
-	quiet   bool // to be dropped: CLIENT REPLY
-	// tracked is set for reads of a client that caches them.
-	tracked bool
-	slot    uint16   // of its first key, where clients are redirected
 	err     error    // in place of an answer
 	args    [][]byte // of a command without operations, inside EXEC
+	shape   resp.Shape
+	block   bool
+	quiet   bool   // to be dropped: CLIENT REPLY
+	tracked bool   // a read of a client that caches what it reads
+	slot    uint16 // of its first key, where clients are redirected
 }
 
 // add parses a limiter command into the batch; an error becomes its reply.
@@ -73,7 +72,9 @@ func (batch *commandBatch) add(s *Session, row *command.Row, args [][]byte, err 
 		if weight = row.WorkOf(r.Ops[first:]); weight > command.MaxExecWork && s.env.Keys.Weigh(r.Ops[first:]) > command.MaxExecWork {
 			err = command.ErrTooCostly
 		}
-		weight = batch.weigh(s.env.Keys, row, r.Ops[first:], weight)
+		if row.Cost != command.Light || batch.exec {
+			weight = batch.weigh(s.env.Keys, row, r.Ops[first:], weight)
+		}
 		if r.Wait != nil {
 			weight += command.WaitWork(r.Wait.Keys)
 		}
