@@ -19,6 +19,8 @@ type Commands interface {
 	// Weigh returns about the work that op would take now, at most, in units of [engine.Result.Work]. Its declared keys hold that
 	// many bytes.
 	Weigh(op *engine.Op, held int) (work int)
+	// ReadsAll reports whether op, which changes nothing, looks at most of that, and takes much longer than copying it.
+	ReadsAll(op *engine.Op, held int) bool
 }
 
 // Tx is the keys of a store as one command or script sees and changes them, at one instant. Its changes are kept

@@ -6,11 +6,10 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/database"
-	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// copies are the declared keys of a command as they were when it began. A command that only reads and takes much longer than copying them
+// copies are the declared keys of a command as they were when it began. A command that looks at all of them, and changes nothing,
 // works on copies: the shards of its keys are locked no longer than the copying takes. Requests for other keys of these shards, with all that
 // an event loop has to do after them, would otherwise wait until the command is done.
 type copies struct {
@@ -29,11 +28,8 @@ type copiedKey struct {
 // A command works on copies if its keys take at least minCopied bytes together, and at most maxCopied.
 const (
 	minCopied = 64 << 10
-	maxCopied = 4 * engine.MaxValueBytes
+	maxCopied = engine.MaxValueBytes + minCopied
 )
-
-// maxKeptCopies is the most room for copies that is kept for the next transaction.
-const maxKeptCopies = engine.MaxValueBytes + minCopied
 
 // take copies the declared keys of an operation if that is worth it, and returns true. Their shards are locked.
 func (c *copies) take(s *Store, op *engine.Op) bool {
@@ -42,7 +38,7 @@ func (c *copies) take(s *Store, op *engine.Op) bool {
 	}
 	held := 0
 	eachDeclared(s, op, func(_ []byte, _ *limits.Limit, state []byte) { held += len(state) })
-	if held < minCopied || held > maxCopied || s.commands.Weigh(op, held) < 8*held/keyspace.WorkBytes {
+	if held < minCopied || held > maxCopied || !s.commands.ReadsAll(op, held) {
 		return false
 	}
 	c.inUse = true
@@ -87,7 +83,7 @@ func (c *copies) find(name []byte) *copiedKey {
 // drop ends the use of the copies.
 func (c *copies) drop() {
 	clear(c.keys)
-	if c.keys, c.bytes, c.inUse = c.keys[:0], c.bytes[:0], false; cap(c.bytes) > maxKeptCopies {
+	if c.keys, c.bytes, c.inUse = c.keys[:0], c.bytes[:0], false; cap(c.bytes) > 2*maxCopied {
 		c.bytes = nil
 	}
 }

@@ -126,3 +126,5 @@ func stepCommand(r *rand.Rand) engine.Op {
 }
 
 func (txSteps) Weigh(*engine.Op, int) int { return OpWork }
+
+func (txSteps) ReadsAll(*engine.Op, int) bool { return false }

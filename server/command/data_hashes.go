@@ -41,15 +41,15 @@ var hashRows = []Row{{
 }, {
 	Name: "hgetall", Syntax: "key", Group: "hash", Summary: "All fields of a hash and their values, in the order in which the fields came.",
 	Example: "bucket",
-	Cost:    ValuePass, Flags: ReadOnly, Keys: readKey, Shape: resp.Map, Data: reads(limits.HashValue, getHash),
+	Cost:    ValuePass, Flags: ReadOnly, Keys: readKey, ReadsAll: true, Shape: resp.Map, Data: reads(limits.HashValue, getHash),
 }, {
 	Name: "hkeys", Syntax: "key", Group: "hash", Summary: "All fields of a hash, in the order in which they came.",
 	Example: "bucket",
-	Cost:    ValuePass, Flags: ReadOnly, Keys: readKey, Data: reads(limits.HashValue, getFieldNames),
+	Cost:    ValuePass, Flags: ReadOnly, Keys: readKey, ReadsAll: true, Data: reads(limits.HashValue, getFieldNames),
 }, {
 	Name: "hvals", Syntax: "key", Group: "hash", Summary: "All values of a hash, in the order in which the fields came.",
 	Example: "bucket",
-	Cost:    ValuePass, Flags: ReadOnly, Keys: readKey, Data: reads(limits.HashValue, getFieldValues),
+	Cost:    ValuePass, Flags: ReadOnly, Keys: readKey, ReadsAll: true, Data: reads(limits.HashValue, getFieldValues),
 }, {
 	Name: "hlen", Syntax: "key", Group: "hash", Summary: "The number of fields of a hash.",
 	Example: "bucket",

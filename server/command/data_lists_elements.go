@@ -22,7 +22,7 @@ var elementRows = []Row{{
 	Name: "lpos", Syntax: "key element [RANK rank] [COUNT count] [MAXLEN len]", Group: "list",
 	Summary: "The index of the first element that equals a value; of the rank-th, from the tail on if that is negative. COUNT asks for as many indexes, 0 for all.",
 	Example: "log 1",
-	Cost:    ValuePass, Flags: ReadOnly, Keys: readKey, Data: findElements,
+	Cost:    ValuePass, Flags: ReadOnly, Keys: readKey, ReadsAll: true, Data: findElements,
 }, {
 	Name: "lset", Syntax: "key index element", Group: "list", Summary: "Replace an element of a list.",
 	Example: "log 0 1",

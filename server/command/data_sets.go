@@ -37,7 +37,7 @@ var setRows = []Row{{
 	Name: "smembers", Syntax: "key", Group: "set",
 	Summary: "All members of a set, in the order of their bytes. Redis has another order.",
 	Example: "seen",
-	Cost:    ValuePass, Flags: ReadOnly, Keys: readKey, Shape: resp.Set, Data: reads(limits.SetValue, getSet),
+	Cost:    ValuePass, Flags: ReadOnly, Keys: readKey, ReadsAll: true, Shape: resp.Set, Data: reads(limits.SetValue, getSet),
 }}
 
 func addToSet(c *DataCall) {

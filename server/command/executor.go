@@ -243,6 +243,15 @@ func ScriptCommands(may func(*Row) bool) []byte {
 	return list
 }
 
+// manyAnswers is the number of elements that take much longer to look up than the value takes to be copied.
+const manyAnswers = 1000
+
+// ReadsAll implements [store.Commands].
+func (e *Executor) ReadsAll(op *engine.Op, held int) bool {
+	row := rowOf(op.Args)
+	return row != nil && (row.ReadsAll || row.answers != nil && row.answers(op.Args, held) >= manyAnswers)
+}
+
 // Weigh implements [store.Commands]: a script is taken to need as many steps as before.
 func (e *Executor) Weigh(op *engine.Op, held int) (work int) {
 	if len(op.Args) == 0 {

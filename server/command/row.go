@@ -50,14 +50,15 @@ type Row struct {
 	Keys      Keys
 	AlsoReads func(args [][]byte) bool // whether these arguments have it read its first key, beyond what Keys says
 
-	Parse   func(r *Request) error                                         // limiter commands: append to r.Ops
-	Reply   func(w *resp.Writer, ops []engine.Op, results []engine.Result) // limiter commands: answer r.Ops
-	Run     func(s Session, w *resp.Writer, args [][]byte)                 // all others
-	Data    func(c *DataCall)                                              // data commands, and others within a script
-	Shape   resp.Shape                                                     // of a data command's reply in RESP3
-	ShapeOf func(args [][]byte) resp.Shape                                 // in place of Shape where the arguments decide
-	Waits   limits.Algorithm                                               // of a data command that waits until a key has a value of this kind
-	Sub     []Row                                                          // containers, such as CLIENT
+	Parse    func(r *Request) error                                         // limiter commands: append to r.Ops
+	Reply    func(w *resp.Writer, ops []engine.Op, results []engine.Result) // limiter commands: answer r.Ops
+	Run      func(s Session, w *resp.Writer, args [][]byte)                 // all others
+	Data     func(c *DataCall)                                              // data commands, and others within a script
+	Shape    resp.Shape                                                     // of a data command's reply in RESP3
+	ShapeOf  func(args [][]byte) resp.Shape                                 // in place of Shape where the arguments decide
+	ReadsAll bool                                                           // of a data command that looks at all that its key holds
+	Waits    limits.Algorithm                                               // of a data command that waits until a key has a value of this kind
+	Sub      []Row                                                          // containers, such as CLIENT
 
 	answers func(args [][]byte, held int) int                // the elements that a data command answers with, where its arguments say how many
 	program func(p *programs, script []byte) *script.Program // of calls of scripts: the compiled one, nil if there is none

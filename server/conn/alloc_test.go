@@ -51,7 +51,7 @@ func TestNoAllocations(t *testing.T) {
 		h := newEnv(t, store.New(store.Config{Shards: 16}), clocktest.New(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)).Clock)
 		s := h.NewSession("client", "server", func() {})
 		batch, cfg := h.getBatch(), h.config()
-		s.feed(frames("RL.POLICY SET api TB user:{} 10 100/s TB tenant:{} 100 1000/s TB all 1000 1000/s",
+		s.receive(frames("RL.POLICY SET api TB user:{} 10 100/s TB tenant:{} 100 1000/s TB all 1000 1000/s",
 			"RL.POLICY SET priced TB user:{} 1000000000 100/s COST 8000 KEEP 10% TB all 1000000 1000/s LQ line:{} 1000000000 1000000/s COST 2 CC calls:{} 10 1h {}",
 			"RL.POLICY SET trial TB trial:{} 10 100/s CC jobs:{} 10 1h {} SHADOW",
 			"RL.POLICY SET llm TB tpm:{tenant}:{} 10 100/s TB model:{model} 100 1000/s CC calls:{tenant} 10 1h {model}:{}"), batch, cfg)
@@ -59,7 +59,7 @@ func TestNoAllocations(t *testing.T) {
 		feed := func() {
 			batch.out.Buf = batch.out.Buf[:0]
 			s.ownShare.work = 0
-			s.feed(in, batch, cfg)
+			s.receive(in, batch, cfg)
 		}
 		feed()
 		if replies := bytes.Count(batch.out.Buf, []byte("\r\n")); replies < 64*len(pipeline) {

@@ -3,6 +3,7 @@ package conn
 import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/server/acl"
 )
 
 // flush has the batch decided and writes the replies, unless the decider needs longer.
@@ -35,19 +36,19 @@ func (s *Session) flush(batch *commandBatch) {
 // decide has a batch decided. It returns false if the decider needs longer.
 func (s *Session) decide(batch *commandBatch) (finished bool) {
 	if batch.isLong(s.env.Keys) {
-		s.env.longWork.Decide(s.owner(), &batch.decision)
+		s.env.longWork.Decide(ownerName(s.user, s.network), &batch.decision)
 		s.share.charge(store.OpWork * len(batch.decision.Ops))
 		return false
 	}
 	return s.env.Decider.Decide(&batch.decision)
 }
 
-// owner names the user and the network, with whose sessions this one shares a turn.
-func (s *Session) owner() string {
-	if s.user == nil {
-		return s.network
+// ownerName names the user and the network whose sessions share their turns; the user is nil before a session has logged in.
+func ownerName(user *acl.User, network string) string {
+	if user == nil {
+		return network
 	}
-	return s.user.Name() + "@" + s.network
+	return user.Name() + "@" + network
 }
 
 // decided is the Done of this session's batches; it may run on any goroutine.

@@ -16,7 +16,7 @@ func TestDenialsDoNotPass(t *testing.T) {
 		s := h.NewSession("client", "server", func() {})
 		batch, cfg := h.getBatch(), h.config()
 		for _, command := range []string{"RL.POLICY SET api TB u:{} 9 1/h", "TB.ACQUIRE k 1 1/h", before, "TB.ACQUIRE k 1 1/h", before, "TB.ACQUIRE k 1 1/h"} {
-			s.feed(frames(command), batch, cfg)
+			s.receive(frames(command), batch, cfg)
 		}
 		entries, _ := h.TopKeys.Top(1, clock.Now())
 		if len(entries) != 1 || entries[0].Own.Denied != 2 || entries[0].Own.Passed != 0 {

@@ -85,7 +85,7 @@ func (s *Session) resume(batch *commandBatch, cfg *config.Config) (more bool) {
 		return false
 	}
 	if len(s.rest) == 0 {
-		s.started = s.record(batch, s.started)
+		s.noteTurn(batch)
 		return false
 	}
 	return s.feed(nil, batch, cfg)

@@ -52,7 +52,7 @@ func (s *Session) feed(in []byte, batch *commandBatch, cfg *config.Config) (more
 	if s.inbox.HasMail() || s.tracker.Load() != nil {
 		tracked{s}.write(batch)
 	}
-	s.started = s.record(batch, s.started)
+	s.noteTurn(batch)
 	if err != nil && s.ready() { // otherwise the bytes stay in rest, and are refused after the replies to those before
 		s.protocolError(batch, err)
 	}
@@ -96,6 +96,7 @@ func (s *Session) executeAll(in []byte, batch *commandBatch) (used int, more boo
 		}
 		if !taken || batch.isFull() || used-first >= MaxBatchBytes {
 			s.flush(batch)
+			s.share.chargeTime(s.env.Clock.Now()-s.started, s.charged)
 		}
 	}
 	return used, false, nil

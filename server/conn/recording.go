@@ -69,6 +69,13 @@ func (s *Session) record(batch *commandBatch, since int64) (now int64) {
 	return now
 }
 
+// noteTurn records a turn, or the part of it since it was recorded last, and charges the time.
+func (s *Session) noteTurn(batch *commandBatch) {
+	now := s.record(batch, s.started)
+	s.share.chargeTime(now-s.started, s.charged)
+	s.started, s.charged = now, s.share.work
+}
+
 // noteLatency records that carrying out commands took some time, until now. Those that are listed may be slow ones, with these arguments.
 func (s *Session) noteLatency(now, nanos int64, listed bool, args func() []string) {
 	if listed && s.env.SlowLog.IsSlow(nanos) {

@@ -25,6 +25,7 @@ type Session struct {
 	serve    func()         // is a turn without input, for passes
 	share    *share         // of its owner in a pass, or ownShare
 	ownShare share
+	charged  int       // the work of the share at the time started
 	sharesAs *acl.User // whose share it is
 	hasTurn  bool      // its input has waited for this turn
 

@@ -50,10 +50,10 @@ func benchmarkSession(b *testing.B, command, limit string) {
 	h := newEnv(b, keys, clock)
 	s := h.NewSession("test", "test", func() {})
 	batch, cfg := h.getBatch(), h.config()
-	s.feed(frames(strings.ReplaceAll("RL.POLICY SET api TB key:{} 15 30/60 TB two:{} 15 30/60 TB all:{} 15 30/60", "15", limit)), batch, cfg)
-	s.feed(frames(strings.ReplaceAll("RL.POLICY SET shared TB key:{} 15 30/60 TB tenant 1000000000 1000000000 TB all 1000000000 1000000000", "15", limit)), batch, cfg)
-	s.feed(frames(strings.ReplaceAll("RL.POLICY SET month FW key:{} 15 @month", "15", limit)), batch, cfg)
-	s.feed(frames(strings.ReplaceAll("RL.POLICY SET zone FW key:{} 15 @month TZ Europe/Berlin FROM 17", "15", limit)), batch, cfg)
+	s.receive(frames(strings.ReplaceAll("RL.POLICY SET api TB key:{} 15 30/60 TB two:{} 15 30/60 TB all:{} 15 30/60", "15", limit)), batch, cfg)
+	s.receive(frames(strings.ReplaceAll("RL.POLICY SET shared TB key:{} 15 30/60 TB tenant 1000000000 1000000000 TB all 1000000000 1000000000", "15", limit)), batch, cfg)
+	s.receive(frames(strings.ReplaceAll("RL.POLICY SET month FW key:{} 15 @month", "15", limit)), batch, cfg)
+	s.receive(frames(strings.ReplaceAll("RL.POLICY SET zone FW key:{} 15 @month TZ Europe/Berlin FROM 17", "15", limit)), batch, cfg)
 	const pipeline = 64
 	var inputs [][]byte
 	for i := range 2000 {
@@ -64,8 +64,8 @@ func benchmarkSession(b *testing.B, command, limit string) {
 		inputs = append(inputs, in)
 	}
 	round := func(in []byte) {
-		batch.out.Buf, s.ownShare.work = batch.out.Buf[:0], 0
-		s.feed(in, batch, cfg)
+		batch.out.Buf = batch.out.Buf[:0]
+		s.receive(in, batch, cfg)
 	}
 	for _, in := range inputs { // the keys are there
 		round(in)

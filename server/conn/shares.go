@@ -9,7 +9,7 @@ import (
 	"github.com/stintdb/stint/server/resp"
 )
 
-// Passes divides the passes of one event loop between the owners of its sessions: see [Session.owner]. In each pass, the commands of an
+// Passes divides the passes of one event loop between the owners of its sessions: see [ownerName]. In each pass, the commands of an
 // owner take a bounded sum of work, whatever the number of its connections. The input of its other sessions waits in a line for the next
 // passes. The goroutine of the loop alone uses it.
 type Passes struct {
@@ -83,7 +83,7 @@ func (p *Passes) Waits() bool { return len(p.lines) > 0 }
 
 // join gives a session the share of its owner. The owner may have changed.
 func (p *Passes) join(s *Session) {
-	owner := s.owner()
+	owner := ownerName(s.user, s.network)
 	if s.share != &s.ownShare && s.share.ownerName == owner {
 		return
 	}
@@ -127,7 +127,7 @@ func (sh *share) isUsedUp() bool { return sh.work >= passWork }
 // beginTurn gives a session the share of its owner in this pass. A session without a loop, for which p is nil, has a share of its own in each turn.
 func (p *Passes) beginTurn(s *Session) {
 	if p == nil {
-		s.ownShare.work = turnWork
+		s.ownShare.work, s.charged = turnWork, 0
 		return
 	}
 	if s.user != s.sharesAs || s.share == &s.ownShare {
@@ -135,12 +135,24 @@ func (p *Passes) beginTurn(s *Session) {
 		p.join(s)
 	}
 	s.share.begin(p.number)
+	s.charged = s.share.work
 	s.share.charge(turnWork)
 }
 
 // holdsUp reports whether a session's input waits for another pass: the share is used up, or other sessions have waited for longer.
 func (sh *share) holdsUp(s *Session) bool {
 	return sh.isUsedUp() || len(sh.line) > 0 && !s.hasTurn
+}
+
+// workNanos is about the time that one unit of work takes.
+const workNanos = 10
+
+// chargeTime charges the time that a turn has taken, as far as its work does not account for it. The prices of commands leave out what
+// differs from one request to the next: keys that are not in the processor's caches, checks of permissions, long lists of small keys.
+//
+// before is the work of the share when that time began.
+func (sh *share) chargeTime(nanos int64, before int) {
+	sh.charge(max(0, int(nanos/workNanos)-(sh.work-before)))
 }
 
 // charge adds work that was done for a session of the owner, in units of [engine.Result.Work].
