@@ -16,15 +16,15 @@ const scanNote = " One step returns all of them."
 var scanRows = []Row{{
 	Name: "hscan", Syntax: "key cursor [MATCH pattern] [COUNT count]", Group: "hash", Summary: "Iterate over the fields of a hash." + scanNote,
 	Example: "bucket 0",
-	Cost:    ValuePass, Flags: ReadOnly, Keys: readKey, Data: scanHash,
+	Cost:    ValuePass, Flags: ReadOnly, Keys: readKey, ReadsAll: true, Data: scanHash,
 }, {
 	Name: "sscan", Syntax: "key cursor [MATCH pattern] [COUNT count]", Group: "set", Summary: "Iterate over the members of a set." + scanNote,
 	Example: "seen 0",
-	Cost:    ValuePass, Flags: ReadOnly, Keys: readKey, Data: scanSet,
+	Cost:    ValuePass, Flags: ReadOnly, Keys: readKey, ReadsAll: true, Data: scanSet,
 }, {
 	Name: "zscan", Syntax: "key cursor [MATCH pattern] [COUNT count]", Group: "sorted-set", Summary: "Iterate over the members of a sorted set." + scanNote,
 	Example: "hits 0",
-	Cost:    ValuePass, Flags: ReadOnly, Keys: readKey, Data: scanSortedSet,
+	Cost:    ValuePass, Flags: ReadOnly, Keys: readKey, ReadsAll: true, Data: scanSortedSet,
 }}
 
 // isCursor reports whether a word is a cursor, as strtoul reads it.
@@ -83,10 +83,10 @@ func writeScanned(c *DataCall, words int) {
 // scanElements writes the elements of size whose names match, each of a number of words.
 func scanElements(c *DataCall, f finder, size, words int, name func(i int) []byte, second func(i int)) {
 	c.Tx.Spend(size * lookWork)
-	var places []int
+	places := make([]int32, 0, size)
 	for i := range size {
 		if f.matches(name(i)) {
-			places = append(places, i)
+			places = append(places, int32(i))
 		}
 		if f.tooManySteps || f.steps >= maxScanSteps {
 			c.fail(errPattern)
@@ -96,9 +96,9 @@ func scanElements(c *DataCall, f finder, size, words int, name func(i int) []byt
 	c.Tx.Spend(f.steps + len(places)*(words+1)*writeWork)
 	writeScanned(c, len(places)*words)
 	for _, i := range places {
-		c.Writer.Bulk(name(i))
+		c.Writer.Bulk(name(int(i)))
 		if words == 2 {
-			second(i)
+			second(int(i))
 		}
 	}
 }

@@ -36,10 +36,12 @@ const (
 	// of the processor's time.
 	gcRoom = 8 << 20
 	// gcGarbage is the garbage between two collections of a small heap, or 1/gcShare of the room if that is less. A script
-	// leaves 4 KB; with Go's 4 MB between collections, a call of a GCRA script took 8.4 us in place of 6.5.
-	gcGarbage = 16 << 20
-	gcShare   = 64
-	goPercent = 100 // Go's own: garbage as large as the live memory
+	// leaves 4 KB; with Go's 4 MB between collections, a call of a GCRA script took 8.4 us in place of 6.5. Replies of a megabyte leave several;
+	// each collection stops the event loops for a moment.
+	gcGarbage  = 48 << 20
+	gcShare    = 64
+	goPercent  = 100 // Go's own: garbage as large as the live memory
+	maxPercent = 8 * goPercent
 )
 
 func newCollector() collector {
@@ -61,7 +63,7 @@ func (c *collector) setLimit(room, live int64) {
 		c.set(room)
 	}
 	garbage := min(gcGarbage, room/gcShare)
-	percent := int(min(4*goPercent, max(goPercent, garbage*goPercent/max(live, 1))))
+	percent := int(min(maxPercent, max(goPercent, garbage*goPercent/max(live, 1))))
 	if d := percent - c.percent; max(d, -d) > c.percent/8 {
 		c.percent = percent
 		c.rate(percent)
