@@ -87,7 +87,7 @@ func (p *Passes) join(s *Session) {
 	if s.share != &s.ownShare && s.share.ownerName == owner {
 		return
 	}
-	p.leave(s)
+	waited := p.leave(s)
 	sh := p.shares[owner]
 	if sh == nil {
 		if p.shares == nil {
@@ -98,21 +98,32 @@ func (p *Passes) join(s *Session) {
 	}
 	sh.sessions++
 	s.share = sh
+	if waited {
+		p.wait(s)
+	}
 }
 
-// leave takes a session from the share of its owner, and from the line.
-func (p *Passes) leave(s *Session) {
+// wait puts a session at the end of its owner's line.
+func (p *Passes) wait(s *Session) {
+	s.share.line = append(s.share.line, s)
+	p.list(s.share)
+}
+
+// leave takes a session from the share of its owner, and from the line; it reports whether the session was in the line.
+func (p *Passes) leave(s *Session) (waited bool) {
 	sh := s.share
 	if sh == &s.ownShare {
-		return
+		return false
 	}
 	s.share = &s.ownShare
-	if i := slices.Index(sh.line, s); i >= 0 {
+	i := slices.Index(sh.line, s)
+	if i >= 0 {
 		sh.line = slices.Delete(sh.line, i, i+1)
 	}
 	if sh.sessions--; sh.sessions == 0 {
 		delete(p.shares, sh.ownerName)
 	}
+	return i >= 0
 }
 
 // begin makes the share that of a pass.
@@ -189,8 +200,7 @@ func (p *Passes) goOnLater(s *Session) {
 	case subscriptions{s}.outruns():
 		time.AfterFunc(publisherPause, goOn)
 	case p != nil:
-		s.share.line = append(s.share.line, s)
-		p.list(s.share)
+		p.wait(s)
 	case s.runLater == nil:
 		goOn()
 	default:
