@@ -97,7 +97,7 @@ func (s *Session) ServeInput(in []byte) (over bool) {
 	batch, cfg := s.env.getBatch(), s.env.config()
 	defer s.env.putUnlessDeciding(s, batch)
 	s.limiterReplied = false
-	yielded := s.wait.has(ForTurn) && !s.wait.isDue(ForTurn)
+	waited := s.wait.has(ForTurn)
 	s.unpause(cfg)
 	more := s.receive(in, batch, cfg)
 	for {
@@ -128,7 +128,7 @@ func (s *Session) ServeInput(in []byte) (over bool) {
 		}
 		more = s.feed(nil, batch, cfg)
 	}
-	if s.wait.has(ForTurn) && !yielded {
+	if s.wait.has(ForTurn) && (!waited || s.hasTurn) { // this turn has begun the wait
 		s.passes.goOnLater(s)
 	}
 	unsent := s.conn.Unsent()

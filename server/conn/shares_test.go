@@ -3,9 +3,12 @@ package conn
 import (
 	"bytes"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server/clock"
+	"github.com/stintdb/stint/server/pubsub"
 )
 
 // newPassSession returns a session of a loop with passes, as the default user, whose client takes all replies.
@@ -39,6 +42,13 @@ func (l *takingLink) Unsent() int {
 	return l.unsent()
 }
 
+// goOn begins passes until no input waits for them.
+func (p *Passes) goOn() {
+	for n := 0; p.Waits() && n < 1000; n++ {
+		p.Begin()
+	}
+}
+
 // A session that becomes another user's while its input waits in the line of the user before goes on, although it has turns for other reasons
 // meanwhile.
 func TestUserChangesInLine(t *testing.T) {
@@ -59,10 +69,52 @@ func TestUserChangesInLine(t *testing.T) {
 		t.Fatal("the input does not wait, or the user is as before")
 	}
 	s.ServeInput(nil)
-	for n := 0; p.Waits() && n < pings; n++ {
-		p.Begin()
-	}
+	p.goOn()
 	if s.Awaits(ForTurn) || link.lines != 1+pings {
 		t.Errorf("the input waits: %v, after %d lines of replies of %d", s.Awaits(ForTurn), link.lines, 1+pings)
 	}
+}
+
+// The pause of a publisher may end at the beginning of a turn that has another reason. If the publisher has to pause again then, it goes on after
+// that pause.
+func TestPauseEndsInATurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newEnv(t, store.New(store.Config{Shards: 16}), clock.New(0))
+		h.Channels = &pubsub.Channels{}
+		var p Passes
+		var subscribers []*Session
+		for range 100 {
+			s, _ := newPassSession(t, h, &p)
+			s.ServeInput(frames("SUBSCRIBE news"))
+			subscribers = append(subscribers, s)
+		}
+		p.goOn()
+		for range 3 {
+			h.Channels.Publish([]byte("news"), make([]byte, pubsub.MaxQueuedBytes/8))
+		}
+		s, link := newPassSession(t, h, &p)
+		s.publishesTo = "news"
+		s.ServeInput(frames("PING"))
+		if !s.Awaits(ForTurn) {
+			t.Fatal("the publisher does not pause")
+		}
+		s.wait.begin(ForReader)
+		link.unsent = func() int {
+			time.Sleep(2 * publisherPause)
+			return 0
+		}
+		s.ServeInput(nil)
+		link.unsent = nil
+		if !s.Awaits(ForTurn) {
+			t.Fatal("the publisher goes on before its subscribers have had their turns")
+		}
+		for _, s := range subscribers {
+			s.ServeInput(nil)
+		}
+		time.Sleep(2 * publisherPause)
+		s.ServeInput(nil)
+		if p.goOn(); link.lines != 1 {
+			t.Error("the publisher waits for ever")
+		}
+	})
 }
