@@ -210,6 +210,39 @@ func TestBoundOfALog(t *testing.T) {
 	}
 }
 
+// Readers that are far behind in many logs, until all logs together keep as much as they may, take no items from readers of other logs.
+func TestOldestIsDropped(t *testing.T) {
+	l := &loop{}
+	const most = MaxLoggedBytes / 8
+	size := func(item int) int { return item }
+	var slow []*client
+	for range 16 {
+		log := NewLog(&l.queue, most, size)
+		slow = append(slow, l.client(log))
+		log.Add(most)
+	}
+	log := NewLog(&l.queue, most, size)
+	quick := l.client(log)
+	for range 1000 {
+		log.Add(most / 64)
+		quick.turn()
+	}
+	if quick.lost || len(quick.got) != 1000 {
+		t.Errorf("a reader that is never behind has %d items of 1000", len(quick.got))
+	}
+	if logged := l.queue.logged.Load(); logged > MaxLoggedBytes || logged < MaxLoggedBytes-2*most {
+		t.Errorf("%d bytes are kept, of %d that may be", logged, MaxLoggedBytes)
+	}
+	for i, c := range slow {
+		if c.turn(); c.lost != (i < len(slow)/2+1) {
+			t.Errorf("the reader of log %d has lost items: %v", i, c.lost)
+		}
+	}
+	if l.queue.logged.Load() != 0 || l.queue.unread.Len() != 0 {
+		t.Errorf("%d bytes and %d logs are left", l.queue.logged.Load(), l.queue.unread.Len())
+	}
+}
+
 // Calls of many readers wake few of them at once, and all of them in the end.
 func TestCalls(t *testing.T) {
 	l := &loop{}

@@ -1,12 +1,14 @@
 package fanout
 
 import (
+	"container/list"
 	"slices"
 	"sync"
 	"sync/atomic"
 )
 
-// MaxLoggedBytes bounds the items that all logs of a queue keep. Beyond it, a log drops everything when an item is added to it.
+// MaxLoggedBytes bounds the items that all logs of a queue keep. Beyond it, the log that has had unread items for the longest time drops them: its
+// readers are stuck, and readers of other logs must not lose items for them.
 const MaxLoggedBytes = 16 << 20
 
 // Log is a list of items, each for every reader that has joined before. It keeps an item until all of them have read it. Beyond a number of bytes,
@@ -21,6 +23,7 @@ type Log[T any] struct {
 	first  uint64
 	last   atomic.Uint64 // the number of items that were ever added; changed under mu
 	bytes  int
+	unread *list.Element // in queue.unread; nil without items
 	places []*Place[T]
 	behind int // places that have not read the last item
 
@@ -81,8 +84,8 @@ func (l *Log[T]) Add(item T) (readers int) {
 	if l.bytes > l.most && len(l.items) > 1 {
 		l.drop(l.most / 2)
 	}
-	if l.queue.logged.Load() > MaxLoggedBytes {
-		l.drop(0)
+	if l.bytes > MaxLoggedBytes {
+		l.drop(0) // one item, for which all other logs would have to drop theirs
 	}
 	wasDue := l.isDue
 	if l.isDue = true; wasDue {
@@ -91,10 +94,18 @@ func (l *Log[T]) Add(item T) (readers int) {
 		l.round = readers
 	}
 	l.mu.Unlock()
+	l.queue.dropOldest()
 	if !wasDue {
 		l.queue.Add(l)
 	}
 	return readers
+}
+
+// dropAll implements dropper.
+func (l *Log[T]) dropAll() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.drop(0)
 }
 
 // drop removes the oldest items until a number of bytes is left, or one item of more.
@@ -109,6 +120,13 @@ func (l *Log[T]) drop(to int) {
 func (l *Log[T]) count(bytes int) {
 	l.bytes += bytes
 	l.queue.logged.Add(int64(bytes))
+	switch {
+	case l.bytes > 0 && l.unread == nil:
+		l.unread = l.queue.noteUnread(l)
+	case l.bytes == 0 && l.unread != nil:
+		l.queue.noteRead(l.unread)
+		l.unread = nil
+	}
 }
 
 // lookedAt bounds the places that Next looks at.

@@ -3,6 +3,7 @@
 package fanout
 
 import (
+	"container/list"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -13,10 +14,41 @@ import (
 type Queue struct {
 	logged atomic.Int64 // bytes in all logs
 
+	logs   sync.Mutex
+	unread list.List // the logs with items, each a dropper, the one that has had some for the longest time first
+
 	mu    sync.Mutex
 	due   []Source // whose readers are to be woken, from the place begin on
 	begin int
 	taken int // of the window
+}
+
+// dropper is a log as the queue knows it.
+type dropper interface{ dropAll() }
+
+func (q *Queue) noteUnread(log dropper) *list.Element {
+	q.logs.Lock()
+	defer q.logs.Unlock()
+	return q.unread.PushBack(log)
+}
+
+func (q *Queue) noteRead(log *list.Element) {
+	q.logs.Lock()
+	defer q.logs.Unlock()
+	q.unread.Remove(log)
+}
+
+// dropOldest has logs drop their items while all logs keep more than they may. The caller holds the lock of none.
+func (q *Queue) dropOldest() {
+	for q.logged.Load() > MaxLoggedBytes {
+		q.logs.Lock()
+		oldest := q.unread.Front()
+		q.logs.Unlock()
+		if oldest == nil {
+			return
+		}
+		oldest.Value.(dropper).dropAll()
+	}
 }
 
 // Source has readers that are to be woken.
