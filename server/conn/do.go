@@ -44,6 +44,9 @@ func (e *Env) Do(ctx context.Context, caller Caller, in []byte) (replies []byte,
 		case len(replies) > cfg.OutputBufferBytes:
 			return nil, ErrRepliesTooBig
 		case s.wait.has(ForTurn): // this goroutine is nobody's but the caller's
+			if (subscriptions{&s.Session}).outruns() {
+				time.Sleep(publisherPause)
+			}
 			s.wait.happen(ForTurn)
 			continue
 		case more:

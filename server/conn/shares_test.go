@@ -75,23 +75,28 @@ func TestUserChangesInLine(t *testing.T) {
 	}
 }
 
+// newLaggingChannel returns subscribers of the channel news that have not had their turns for so many messages that its publishers pause.
+func newLaggingChannel(t *testing.T, h *Env, p *Passes) (subscribers []*Session) {
+	h.Channels = &pubsub.Channels{}
+	for range 100 {
+		s, _ := newPassSession(t, h, p)
+		s.ServeInput(frames("SUBSCRIBE news"))
+		subscribers = append(subscribers, s)
+	}
+	p.goOn()
+	for range 3 {
+		h.Channels.Publish([]byte("news"), make([]byte, pubsub.MaxQueuedBytes/8))
+	}
+	return subscribers
+}
+
 // The pause of a publisher may end at the beginning of a turn that has another reason. If the publisher has to pause again then, it goes on after
 // that pause.
 func TestPauseEndsInATurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newEnv(t, store.New(store.Config{Shards: 16}), clock.New(0))
-		h.Channels = &pubsub.Channels{}
 		var p Passes
-		var subscribers []*Session
-		for range 100 {
-			s, _ := newPassSession(t, h, &p)
-			s.ServeInput(frames("SUBSCRIBE news"))
-			subscribers = append(subscribers, s)
-		}
-		p.goOn()
-		for range 3 {
-			h.Channels.Publish([]byte("news"), make([]byte, pubsub.MaxQueuedBytes/8))
-		}
+		subscribers := newLaggingChannel(t, h, &p)
 		s, link := newPassSession(t, h, &p)
 		s.publishesTo = "news"
 		s.ServeInput(frames("PING"))
@@ -115,6 +120,25 @@ func TestPauseEndsInATurn(t *testing.T) {
 		s.ServeInput(nil)
 		if p.goOn(); link.lines != 1 {
 			t.Error("the publisher waits for ever")
+		}
+	})
+}
+
+// A caller that publishes too quickly leaves the processor to others while it pauses: without that, the time of the test would stand still.
+func TestCallersPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newEnv(t, store.New(store.Config{Shards: 16}), clock.New(0))
+		var p Passes
+		subscribers := newLaggingChannel(t, h, &p)
+		go func() {
+			time.Sleep(10 * publisherPause)
+			for _, s := range subscribers {
+				s.ServeInput(nil)
+			}
+		}()
+		caller := Caller{User: h.Users.Default(), Address: "127.0.0.1:1", Timeout: time.Hour}
+		if out, err := h.Do(t.Context(), caller, frames("PUBLISH news x", "PING")); err != nil || !bytes.HasSuffix(out, []byte("+PONG\r\n")) {
+			t.Errorf("%q, %v", out, err)
 		}
 	})
 }
