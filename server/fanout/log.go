@@ -11,8 +11,9 @@ import (
 // readers are stuck, and readers of other logs must not lose items for them.
 const MaxLoggedBytes = 16 << 20
 
-// Log is a list of items, each for every reader that has joined before. It keeps an item until all of them have read it. Beyond a number of bytes,
-// it drops the older half, and [Place.Read] reports the loss. Make one with [NewLog]. Its methods may be called from any goroutine.
+// Log is a list of items, each for every reader that joined before the item was added. It keeps an item until all of these readers have read it. If the
+// items take more than a number of bytes, the log drops the older half, and [Place.Read] reports the loss. Make a log with [NewLog]. Its methods may be
+// called from any goroutine.
 type Log[T any] struct {
 	queue *Queue
 	size  func(T) int
@@ -28,12 +29,12 @@ type Log[T any] struct {
 	behind int // places that have not read the last item
 
 	isDue bool // the queue has the log
-	turn  int  // the place that is woken next
+	turn  int  // the place that Next looks at first
 	round int  // places that are still to be looked at
-	again bool // places that were looked at may be behind again
+	again bool // places that were looked at may have unread items again
 }
 
-// Place is that of a reader in a log: the items before it are read. One goroutine at a time calls its methods.
+// Place is how far a reader has read a log. One goroutine at a time calls its methods.
 type Place[T any] struct {
 	log    *Log[T]
 	reader *Reader
@@ -41,7 +42,7 @@ type Place[T any] struct {
 	index  int    // in log.places
 }
 
-// NewLog returns an empty log that keeps a number of bytes at most, or one item that is larger. size returns the bytes of an item.
+// NewLog returns an empty log that keeps at most a number of bytes, or a single item that is larger. size returns the bytes of an item.
 func NewLog[T any](q *Queue, most int, size func(T) int) *Log[T] {
 	return &Log[T]{queue: q, most: most, size: size}
 }
@@ -69,7 +70,7 @@ func (l *Log[T]) Lags() bool {
 	return l.isDue && l.bytes > l.most/4
 }
 
-// Add adds an item and returns the number of readers that it is for. At most one of them is woken at once.
+// Add adds an item and returns the number of readers that it is for. It wakes at most one of them; the queue wakes the others later.
 func (l *Log[T]) Add(item T) (readers int) {
 	l.mu.Lock()
 	readers = len(l.places)
@@ -108,7 +109,7 @@ func (l *Log[T]) dropAll() {
 	l.drop(0)
 }
 
-// drop removes the oldest items until a number of bytes is left, or one item of more.
+// drop removes the oldest items until at most a number of bytes is left, or a single item that is larger, unless the number is 0.
 func (l *Log[T]) drop(to int) {
 	n := 0
 	for ; n < len(l.items) && l.bytes > to && (to == 0 || n < len(l.items)-1); n++ {
@@ -129,7 +130,7 @@ func (l *Log[T]) count(bytes int) {
 	}
 }
 
-// lookedAt bounds the places that Next looks at.
+// lookedAt bounds the places that one call of Next looks at.
 const lookedAt = 128
 
 // Next implements [Source].
@@ -156,7 +157,7 @@ func (l *Log[T]) Next() (r *Reader, items int, more bool) {
 // IsBehind reports whether Read would return something.
 func (p *Place[T]) IsBehind() bool { return p.next != p.log.last.Load() }
 
-// Read returns the items that the reader has not read. They must not be changed. It reports isLost if there were more, which are lost.
+// Read returns the items that the reader has not read. They must not be changed. isLost reports that the log has dropped others before them.
 func (p *Place[T]) Read() (items []T, isLost bool) {
 	l := p.log
 	if !p.IsBehind() {
@@ -172,7 +173,7 @@ func (p *Place[T]) Read() (items []T, isLost bool) {
 	return items, isLost
 }
 
-// catchUp notes that a place that was behind is at the end.
+// catchUp notes that the reader of a place with unread items has read or given up all of them.
 func (l *Log[T]) catchUp(p *Place[T]) {
 	p.next = l.last.Load()
 	if l.behind--; l.behind == 0 {

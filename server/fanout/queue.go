@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 )
 
-// Queue wakes readers in turn. A reader that was woken takes a part of the window until its turn has begun. Therefore an event loop never has many
-// of them to serve before it serves other connections.
+// Queue wakes readers one after the other. A reader takes a part of the window from the moment it is woken until its turn begins, and no reader is woken
+// while the window is full. So an event loop never has to serve many of them before other connections.
 type Queue struct {
 	logged atomic.Int64 // bytes in all logs
 
@@ -53,7 +53,7 @@ func (q *Queue) dropOldest() {
 
 // Source has readers that are to be woken.
 type Source interface {
-	// Next returns a reader to be woken now, unless there is none, and about how many items it will write in its turn. With more, the queue
+	// Next returns a reader to be woken now, nil if there is none, and about how many items it will write in its turn. If more is true, the queue
 	// asks the source again, after the other sources.
 	Next() (r *Reader, items int, more bool)
 }
@@ -72,7 +72,7 @@ func (q *Queue) Add(s Source) {
 	q.wake(1)
 }
 
-// wake wakes some readers while the window has room, and goes on until one is awake: its turn calls wake again.
+// wake takes a number of sources while the window has room, and more if no reader is awake then: the turn of a reader that is awake calls wake again.
 func (q *Queue) wake(most int) {
 	for ; ; most-- {
 		q.mu.Lock()
@@ -114,9 +114,9 @@ type Reader struct {
 	by     *Queue
 	wake   func()
 	part   atomic.Int32 // of the window, from its wake-up to its turn
-	called atomic.Int32 // one more than the items of its call, while it is in the queue by itself
-	away   atomic.Bool  // it may have no turn until Resume
-	missed atomic.Bool  // it was woken meanwhile
+	called atomic.Int32 // while the queue has it because of Call: the items, and 1
+	away   atomic.Bool  // it is paused, and may have no turn until Resume
+	missed atomic.Bool  // it was woken while it was paused
 }
 
 // Init makes a reader ready. The queue calls wake from any goroutine, with locks held. It must return at once, and bring about a turn soon.
@@ -125,7 +125,7 @@ func (r *Reader) Init(q *Queue, wake func()) { r.by, r.wake = q, wake }
 // Queue returns the queue that wakes the reader.
 func (r *Reader) Queue() *Queue { return r.by }
 
-// Call adds the reader to the queue. Its turn will take about as long as writing a number of items.
+// Call adds the reader to the queue, unless it is there already. items says how long its turn will take: about as long as writing so many items.
 func (r *Reader) Call(items int) {
 	if r.called.CompareAndSwap(0, int32(1+min(items, window))) {
 		r.by.Add(r)
@@ -135,7 +135,7 @@ func (r *Reader) Call(items int) {
 // Next implements [Source].
 func (r *Reader) Next() (_ *Reader, items int, more bool) { return r, int(r.called.Swap(0)) - 1, false }
 
-// BeginTurn notes that the connection's turn has begun, in which it reads everything new. The queue wakes others instead.
+// BeginTurn notes that the connection's turn has begun, in which it reads everything new. The queue then wakes other readers.
 func (r *Reader) BeginTurn() {
 	if r.part.Load() == 0 {
 		return
