@@ -21,14 +21,14 @@ type Queue struct {
 	byKey map[string]*line
 	count int // of waiters
 	timer *time.Timer
-	moved bool // the clock fires, and no timer, which would fire at the same time in a test that is slow
+	moved bool // the clock, which a test moves, calls Fire; the timer is not used
 }
 
 // line is the waiters of a key in the order in which their waits end.
 type line struct {
 	key         string
 	first, last *Waiter
-	end         int64 // clock: the last one is due
+	end         int64 // clock: when the last one is due
 }
 
 // Waiter is one blocked reply, or one timer. Queue.mu guards the places and times; the other fields are constant.
@@ -39,7 +39,7 @@ type Waiter struct {
 
 	line       *line // nil of a timer
 	prev, next *Waiter
-	due        int64 // clock, of a timer and the first in a line; of the others, the time after the one before
+	due        int64 // of a timer, and of the first in a line, by the clock; of any other, how long after the one before it
 	index      int   // in the heap
 	gone       bool
 }
@@ -69,7 +69,7 @@ func (w *Queue) Add(op engine.Op, due int64, wake func()) *Waiter {
 	return n
 }
 
-// enter puts n, whose due time is still that of the clock, into a line: most often at the end.
+// enter puts n, whose due time is still a time of the clock, into a line, most often at the end.
 func (w *Queue) enter(n *Waiter) {
 	l := n.line
 	before, at := l.last, l.end
@@ -93,7 +93,7 @@ func (w *Queue) enter(n *Waiter) {
 	n.due -= at
 }
 
-// replaceFirst makes n, whose due time is that of the clock, the first of a line.
+// replaceFirst makes n, whose due time is a time of the clock, the first of a line.
 func (w *Queue) replaceFirst(l *line, n *Waiter) {
 	n.prev, n.index = nil, l.first.index
 	l.first, w.due[n.index] = n, n
@@ -111,8 +111,8 @@ func (w *Queue) After(due int64, wake func()) *Waiter {
 	return n
 }
 
-// Cancel removes a waiter. The later waiters of its key become due earlier, by the time that its tokens take with the limit of the next one. It
-// reports false if the waiter's time had come already.
+// Cancel removes a waiter, and reports false if the waiter's time had already come. The waiters after it in the line of the key become due earlier, by the
+// time in which the limit of the next one refills the tokens of the removed one.
 func (w *Queue) Cancel(n *Waiter) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -128,7 +128,7 @@ func (w *Queue) Cancel(n *Waiter) bool {
 	return true
 }
 
-// remove takes n out of the queue, and makes those that follow it in its line due earlier.
+// remove takes n out of the queue, and makes the waiters after it in its line due earlier.
 func (w *Queue) remove(n *Waiter, earlier int64) {
 	n.gone = true
 	w.count--
