@@ -1,5 +1,5 @@
-// Package blocking has the clients of this process that wait for keys to get elements, those of each key in the order of their
-// arrival. It wakes them and takes nothing itself.
+// Package blocking keeps the clients of this process that wait for keys to get elements. The clients of each key are in a line, in the order of their
+// arrival. The package wakes them, and takes no elements itself.
 package blocking
 
 import (
@@ -15,7 +15,7 @@ type Keys struct {
 
 	node  string // a name of this process among those of a cluster
 	seed  maphash.Seed
-	marks [numMarks]atomic.Int32 // turns by the hash of the key: of most keys that change nobody waits for any
+	marks [numMarks]atomic.Int32 // the number of turns, by the hash of the key: nobody waits for most keys that change, and Changed need not lock for these
 
 	mu      sync.Mutex
 	byKey   map[string]*line
@@ -25,8 +25,8 @@ type Keys struct {
 
 const numMarks = 4096
 
-// MaxTurns bounds the keys of all waits, each counted for every client that waits for it. A client that waits for one key is not refused: the
-// connections bound their number.
+// MaxTurns bounds the keys of all waits; a key counts for every client that waits for it. A client that waits for a single key is never refused: the bound
+// on connections bounds these.
 const MaxTurns = 1 << 20
 
 // line is the turns of a key in the order of arrival; the first may take.
@@ -54,8 +54,8 @@ const (
 	Unblocked            // CLIENT UNBLOCK with ERROR
 )
 
-// Waiter is a client that waits. It looks at a key only when Next says so: it is the first in the line of the key then. Keys.mu guards
-// its fields, but for the constant ones.
+// Waiter is a client that waits. It looks at a key only when Next returns the key: then it is the first in the line of the key. Keys.mu guards
+// its fields, except the constant ones.
 type Waiter struct {
 	of      *Keys
 	turns   []turn           // of its keys, each once; constant in number
@@ -63,8 +63,8 @@ type Waiter struct {
 	bytes   int              // constant
 	wake    func(alone bool) // constant
 
-	ready   int  // the turns before it are not ready
-	restate bool // the leader is another one, which does not know that this client waits
+	ready   int  // an index of turns: no turn before it is ready
+	restate bool // there is a new leader, which does not know that this client waits
 	idle    bool // it has looked everywhere, and will be woken
 	end     End
 	gone    bool
@@ -80,9 +80,9 @@ func (k *Keys) mark(key string) *atomic.Int32 {
 	return &k.marks[maphash.String(k.seed, key)%numMarks]
 }
 
-// Add adds a client that waits for keys from now on, behind those that wait already. It returns nil if there are more than MaxTurns turns.
-// wake is called, without delay and from any goroutine, when there is something for Next to return; until then, the client is taken to be busy
-// with its first look. It is alone unless many may be woken at the same time.
+// Add adds a client at the end of the lines of some keys. It returns nil if there would be more than MaxTurns turns.
+// wake is called, from any goroutine, as soon as Next has something to return after it had nothing; until it has had nothing once, the client is taken
+// to be busy with its first look. wake must return at once. alone is false if many clients may be woken at the same time.
 func (k *Keys) Add(now int64, keys [][]byte, wake func(alone bool)) *Waiter {
 	w := &Waiter{of: k, turns: make([]turn, 0, len(keys)), arrived: now, wake: wake, bytes: waiterBytes}
 	k.mu.Lock()
@@ -134,7 +134,7 @@ func (k *Keys) Changed(key []byte) {
 	}
 }
 
-// Restate makes the first client in each line attempt, because another node leads now.
+// Restate makes the first client in each line try to take an element, because another node leads now.
 func (k *Keys) Restate() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -144,7 +144,7 @@ func (k *Keys) Restate() {
 	}
 }
 
-// call wakes the first in the line of a key, to look at it. It is alone unless the clients of many keys are called.
+// call wakes the first client in the line of a key, to look at the key. alone is false if the clients of many keys are called.
 func (t *turn) call(alone bool) {
 	t.ready = true
 	t.of.ready = min(t.of.ready, t.place)
@@ -166,8 +166,8 @@ func (k *Keys) Len() int {
 	return k.waiters
 }
 
-// Next returns a key to look at, the first in the client's order whose turn it is, or why the client waits no longer. Without
-// either, ok is false, and the client is woken when there is. With restate, an attempt is due also if there is nothing.
+// Next returns a key to look at, the first in the client's order for which it is the client's turn, or why the client waits no longer. If there is
+// neither, ok is false, and the client will be woken later. With restate, the client has to try to take an element even if it sees none.
 func (w *Waiter) Next() (key string, restate bool, end End, ok bool) {
 	w.of.mu.Lock()
 	defer w.of.mu.Unlock()
@@ -202,7 +202,7 @@ func (w *Waiter) Turns() (keys []string) {
 	return keys
 }
 
-// Again makes Next return keys that it returned before, if it is still the client's turn.
+// Again makes Next return keys that it has returned before, if it is still the client's turn for them.
 func (w *Waiter) Again(keys ...string) {
 	w.of.mu.Lock()
 	defer w.of.mu.Unlock()
@@ -216,7 +216,7 @@ func (w *Waiter) Again(keys ...string) {
 	}
 }
 
-// Finish ends the wait for another reason than that a key has something. It reports false if it had ended before.
+// Finish ends the wait without an element. It reports false if the wait had already ended.
 func (w *Waiter) Finish(end End) bool {
 	w.of.mu.Lock()
 	defer w.of.mu.Unlock()
@@ -228,10 +228,10 @@ func (w *Waiter) Finish(end End) bool {
 	return true
 }
 
-// leftAtOnce is the number of lines that a client leaves while others that wait, and changes of their keys, are held up.
+// leftAtOnce is the number of lines that a client leaves under one hold of the lock, which holds up other clients and changes of their keys.
 const leftAtOnce = 64
 
-// Leave takes a client out of all lines: it was served, has given up or hung up. Those behind it have their turn.
+// Leave takes a client out of all lines: it was served, gave up or hung up. Where it was the first, the next client has its turn.
 func (w *Waiter) Leave() {
 	k := w.of
 	k.mu.Lock()
