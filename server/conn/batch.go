@@ -23,8 +23,8 @@ type commandBatch struct {
 	quiet    bool     // whose reply is to be dropped
 	slot     uint16   // of its first key, where clients are redirected
 	weight   int      // the most work that the batch may take, in units of engine.Result.Work
-	weighed  int      // the part of it that was weighed by the keys as they are
-	declared int      // the part of it that was not, and that depends on what keys hold
+	weighed  int      // the part of weight that was computed from what the keys hold now
+	declared int      // the part of weight that depends on what keys hold, and was not computed from it
 	lists    bool     // some of it lists the entries of keys
 	held     int      // the most bytes that the weighed part may reply with
 
@@ -32,7 +32,7 @@ type commandBatch struct {
 	sampler    topkeys.Sampler // of denials
 	passes     topkeys.Sampler // of requests that were granted
 	started    int64           // clock: when a batch that the decider has not finished arrived
-	waits      int64           // clock: and since when it waits for the decider
+	waits      int64           // clock: when that batch began to wait for the decider
 	first      []byte          // the first command of this turn, in RESP
 	copiedKeys copiedKeys      // of such a batch
 
@@ -125,7 +125,7 @@ func (batch *commandBatch) isFull() bool {
 		batch.held >= outputChunk
 }
 
-// loopWork is the work, 1 to 2 ms, from which on a batch is decided beside the event loop. To leave the loop costs as much CPU as a dozen
+// loopWork is the work, 1 to 2 ms, from which on a batch is decided beside the event loop. Leaving the loop costs as much CPU as a dozen
 // small scripts.
 const loopWork = command.MaxBatchWork / 4
 
@@ -144,7 +144,7 @@ func (batch *commandBatch) isLong(keys Keys) bool {
 	return work >= loopWork
 }
 
-// entryWork is the work of listing an entry of a key, where one is looked through for 1.
+// entryWork is the work of listing an entry of a key; only looking at the entry is a work of 1.
 const entryWork = 20
 
 func (batch *commandBatch) clear() {
@@ -159,7 +159,7 @@ func (batch *commandBatch) clear() {
 	batch.request.Reset()
 }
 
-// memory is that of a batch that the decider has not finished, in bytes.
+// memory is the memory of a batch that the decider has not finished, in bytes.
 func (batch *commandBatch) memory() int {
 	ops, replies := len(batch.decision.Ops), len(batch.replies)
 	return ops*int(unsafe.Sizeof(engine.Op{})+unsafe.Sizeof(engine.Result{})) + replies*int(unsafe.Sizeof(reply{})) + len(batch.copiedKeys.bytes) + len(batch.copiedKeys.command) + batch.request.Bytes()

@@ -16,11 +16,11 @@ func (s *Session) block(r *reply, op engine.Op, result engine.Result) {
 		s.wait.happen(ForDueTime)
 		s.fanout.Call(1) // with all others that are due now
 	})
-	s.wait.begin(ForDueTime) // at last: when the wait is seen, and the clock moved then, the reply is in the queue
+	s.wait.begin(ForDueTime) // only now: a test that sees the wait, and moves the clock, must find the reply in the queue
 }
 
-// waitFor queues a granted reservation until it is due. One of several limits is in no key's line: if a client before it
-// hangs up, it does not become due earlier.
+// waitFor queues a granted reservation until it is due. A reservation of several limits is in no key's line: it does not become due
+// earlier if a client before it hangs up.
 func (e *Env) waitFor(op *engine.Op, result *engine.Result, wake func()) *waitqueue.Waiter {
 	due := e.Clock.Now() + result.Wait
 	if op.Verb != engine.Acquire {
@@ -50,7 +50,7 @@ func (s *Session) unblock(batch *commandBatch) {
 }
 
 // onDisconnect cancels everything that the session waits for. It refunds the tokens of a blocked reply, also of one that
-// is still being decided, and the replies behind it in the queue become due earlier.
+// is still being decided, and the replies after it in the queue become due earlier.
 func (s *Session) onDisconnect() {
 	if a := s.pending; a != nil && a.attempt != nil {
 		s.env.Logins.Cancel(a.attempt)

@@ -31,8 +31,8 @@ func (e *Env) getCaller(caller Caller) *callerSession {
 	return s
 }
 
-// putCaller keeps a session for the next caller, if nobody else can know it: it never waited, for then the decider or a timer may
-// still call it, and it executed only limiter commands, to which it is not given.
+// putCaller keeps a session for the next caller if nothing else refers to it. A session that waited is not kept, since the decider or a timer may
+// still call it; nor is a session that was given to a command, as limiter commands never are.
 func (e *Env) putCaller(s *callerSession, waited bool) {
 	if !waited && !s.shared {
 		s.reset()

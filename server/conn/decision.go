@@ -64,7 +64,7 @@ func (s *Session) finishDecision(out *commandBatch) {
 	decided := s.deciding
 	s.deciding = nil
 	s.wait.end(ForDecision)
-	s.timed += max(0, s.started-decided.waits-decided.decision.Worked) // waiting is no execution
+	s.timed += max(0, s.started-decided.waits-decided.decision.Worked) // waiting is not part of the execution
 	s.writeReplies(decided, out)
 	out.first = decided.copiedKeys.command
 	s.record(out, decided.started)

@@ -13,29 +13,29 @@ import (
 	"github.com/stintdb/stint/server/waitqueue"
 )
 
-// keyWait is a command that waits for a key to get an element. Its client is in the lines of its keys from before the first attempt on, so
-// that no change is missed. It attempts to take only where it is the first in line. An attempt is an operation like any other, whose reply
-// is null if there is nothing.
+// keyWait is a command that waits for a key to get an element. Its client joins the lines of its keys before the first attempt, so that no
+// change is missed. It tries to take an element of a key only while it is the first in the line of that key. An attempt is an operation like any
+// other, whose reply is null if there is no element.
 type keyWait struct {
 	row    *command.Row
 	kind   limits.Algorithm // of the values waited for
 	args   [][]byte         // as the client sent them
-	names  [][]byte         // of the keys waited for, which are those behind the command's name: see package database
+	names  [][]byte         // in the keyspace (see package database), of the keys waited for, which follow the command's name
 	quiet  bool
 	waiter *blocking.Waiter
 	due    *waitqueue.Waiter
 	asked  []string // the names in the attempt under way
-	tries  int      // in a row that found nothing where this node's state had something
+	tries  int      // attempts in a row that found nothing although this node's state had something
 }
 
 // itemsOfKey is how many items of a log can be written in the time in which a client leaves the line of one key.
 const itemsOfKey = 2
 
-// keyWaiter is a session as one that waits for keys.
+// keyWaiter has the methods of a session that waits for keys.
 type keyWaiter struct{ *Session }
 
-// begin puts the client of the command parsed last into the lines of its keys, and has the first attempt be about those keys whose
-// turn it has.
+// begin puts the client of the command parsed last into the lines of its keys. The first attempt is about the keys for which the client is
+// the first in line.
 func (s keyWaiter) begin(batch *commandBatch, row *command.Row, args [][]byte) {
 	r, wait := &batch.replies[len(batch.replies)-1], batch.request.Wait
 	if r.err != nil {
@@ -87,7 +87,7 @@ func (s keyWaiter) begin(batch *commandBatch, row *command.Row, args [][]byte) {
 	k.restrict(&batch.decision.Ops[r.first], s.started)
 }
 
-// restrict has an operation be about the keys that are asked, if it is about keys waited for alone, and say for how long its client waits.
+// restrict makes an operation name only the keys that are asked, unless it also names keys that are not waited for, and say for how long its client waits.
 func (k *keyWait) restrict(op *engine.Op, now int64) {
 	args := slices.Clone(k.args)
 	if len(k.asked) < len(k.names) && int(op.KeyCount) == len(k.names) {
@@ -110,7 +110,7 @@ func (s keyWaiter) look(name []byte) (kind limits.Algorithm, known bool) {
 	return res.Held.Algorithm, true
 }
 
-// mayTake reports whether a key has something, or this node does not see it: then the leader is asked from time to time.
+// mayTake reports whether a key has an element, or this node cannot see whether it has: then the leader is asked from time to time.
 func (s keyWaiter) mayTake(k *keyWait, name string) bool {
 	kind, known := s.look([]byte(name))
 	return !known || kind == k.kind
@@ -150,7 +150,7 @@ func isNull(res *engine.Result) bool {
 
 var nullArray, nullBulk = []byte("*-1\r\n"), []byte("$-1\r\n")
 
-// The time between two attempts while this node's state has something and the leader's has not, which soon ends.
+// The time between two attempts while this node's state has an element and the leader's has none, which lasts a moment only.
 const (
 	firstRetry = int64(1e6)
 	lastRetry  = int64(100e6)
@@ -179,7 +179,7 @@ func (s keyWaiter) goOn(out *commandBatch) {
 	}
 }
 
-// attempt has the command carried out on the keys that are asked. The reply is written to out, unless there is none yet.
+// attempt carries out the command on the keys that are asked, and writes the reply to out if there is one already.
 func (s keyWaiter) attempt(k *keyWait, out *commandBatch) {
 	batch := s.env.getBatch()
 	batch.out.Buf, out.out.Buf = out.out.Buf, batch.out.Buf
@@ -212,17 +212,18 @@ func (s keyWaiter) end(end blocking.End, out *commandBatch) {
 	}
 }
 
-// leave takes the session out of the lines of the keys that it waits for. Those behind it have their turn.
+// leave takes the session out of the lines of the keys that it waits for. Clients after it have their turn.
 func (s keyWaiter) leave() {
 	if k := s.endWait(); k != nil {
 		k.waiter.Leave()
 	}
 }
 
-// leaveHere is how many lines a connection that closes leaves on its event loop: many may close at once.
+// leaveHere is the number of lines that a closing connection leaves on its event loop: many connections may close at once. More lines are left
+// on another goroutine.
 const leaveHere = 16
 
-// hangUp is leave of a connection that closes.
+// hangUp is leave for a connection that closes.
 func (s keyWaiter) hangUp() {
 	switch k := s.endWait(); {
 	case k == nil:

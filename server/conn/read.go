@@ -53,7 +53,7 @@ func (s *Session) feed(in []byte, batch *commandBatch, cfg *config.Config) (more
 		tracked{s}.write(batch)
 	}
 	s.noteTurn(batch)
-	if err != nil && s.ready() { // otherwise the bytes stay in rest, and are refused after the replies to those before
+	if err != nil && s.ready() { // otherwise the bytes stay in rest, and are refused after the replies to the commands before them
 		s.protocolError(batch, err)
 	}
 	s.trackPartialCommand(len(buf)-used, used, wasSkipping)
@@ -61,8 +61,8 @@ func (s *Session) feed(in []byte, batch *commandBatch, cfg *config.Config) (more
 	return more && s.ready()
 }
 
-// executeAll executes the commands at the front of the input, up to the first that has to wait or is not whole. more is
-// that of feed. The replies of the last commands may still be in the batch.
+// executeAll executes the commands at the front of the input, up to the first that has to wait or is not whole. more means
+// the same as in feed. The replies of the last commands may still be in the batch.
 func (s *Session) executeAll(in []byte, batch *commandBatch) (used int, more bool, err error) {
 	first := 0 // where the commands in the batch begin
 	for s.ready() {
@@ -105,7 +105,7 @@ func (s *Session) executeAll(in []byte, batch *commandBatch) (used int, more boo
 // ready reports whether the next command can be executed.
 func (s *Session) ready() bool { return s.wait.isOver() }
 
-// refuse answers a command beyond a bound, which the reader skipped.
+// refuse answers a command that the reader skipped because it was beyond a bound.
 func (batch *commandBatch) refuse(s *Session, err error) {
 	s.partialSince.Store(0) // it has arrived
 	if s.multi.open {

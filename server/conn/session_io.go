@@ -20,8 +20,8 @@ func (s *public) DropSlowReader(unsent int) {
 	s.env.logClosed(slog.LevelInfo, "closed a client that does not read its replies", "client", s.id, "unread_bytes", unsent)
 }
 
-// dropsUnread reports whether the connection closes if its unread replies exceed their bound. A client that has logged in was paused before,
-// at half of the bound: one batch of replies may be longer than the rest of it.
+// dropsUnread reports whether the connection closes if its unread replies exceed their bound. A client that has logged in is paused first, at
+// half of the bound, since a single batch of replies may be longer than the other half.
 func dropsUnread(s *Session) bool {
 	return s.user == nil || s.wait.has(ForReader) && !s.wait.has(ForClose)
 }
@@ -67,13 +67,13 @@ func (s *Session) unpause(cfg *config.Config) {
 const MaxInputBytes = 64 << 10
 
 // TakesInput reports whether the owner of the connection is to read from it. While the session waits for a decision, for its turn, or for its
-// client to read, input for which its buffer has no room stays with the kernel: a client that sends more is held up, and not closed.
+// client to read, input for which its buffer has no room stays with the kernel, which holds up the client instead of closing its connection.
 func (s *Session) TakesInput() bool {
 	return !s.wait.has(ForTurn|ForDecision|ForReader) || len(s.rest)+MaxInputBytes <= s.env.config().QueryBufferBytes
 }
 
 // trackPartialCommand records when the unfinished command at the front of the input began. More bytes of it do not reset
-// that time. Of a command that is skipped, bytes were consumed although it is not over.
+// that time. Bytes of a command that is skipped are consumed before the command is over.
 func (s *Session) trackPartialCommand(left, consumed int, wasSkipping bool) {
 	isSkipping := s.reader.IsSkipping()
 	switch {

@@ -9,42 +9,42 @@ import (
 	"github.com/stintdb/stint/server/resp"
 )
 
-// Passes divides the passes of one event loop between the owners of its sessions: see [ownerName]. In each pass, the commands of an
-// owner take a bounded sum of work, whatever the number of its connections. The input of its other sessions waits in a line for the next
-// passes. The goroutine of the loop alone uses it.
+// Passes divides each pass of one event loop between the owners of its sessions: see [ownerName]. In a pass, the commands of an owner
+// take a bounded amount of work, however many connections it has. Once that is used up, the input of its sessions waits in a line for the next
+// passes. Only the goroutine of the loop uses it.
 type Passes struct {
 	number int64
 	shares map[string]*share
-	lines  []*share // those with a line, in the order in which they take turns
+	lines  []*share // the shares with a line, in the order in which they take turns
 }
 
-// share is what an owner has of a pass: a session without a loop has its own, of each turn.
+// share is the part of a pass that an owner has. A session without a loop has a share of its own, which begins anew with each turn.
 type share struct {
 	ownerName string
 	pass      int64
-	work      int        // in that pass, in units of engine.Result.Work
-	line      []*Session // whose input waits for the next passes
+	work      int        // done in that pass, in units of engine.Result.Work
+	line      []*Session // the sessions whose input waits for the next passes
 	isListed  bool       // in [Passes.lines]
 	sessions  int
 }
 
 const (
-	// passWork is the work of an owner in a pass, 1 to 2 ms, after which its input waits.
+	// passWork is the work in a pass, 1 to 2 ms, after which the input of an owner waits.
 	passWork = loopWork
-	// turnWork is the work of a turn beside its commands: some microseconds, for a read and a write.
+	// turnWork is the work of a turn without its commands: some microseconds, for a read and a write.
 	turnWork = 10 * store.OpWork
-	// parseWork is the work of a command beside its operations, and each 64 bytes of it take one more.
+	// parseWork is the work of a command without its operations; each 64 bytes of the command add 1.
 	parseWork = store.OpWork / 2
 	// wordWork is the work of writing a word of a reply.
 	wordWork = 2
-	// sentBytes is the number of bytes of a reply that take one: each is copied to the connection, to the kernel, and to the client.
+	// sentBytes is the number of bytes of a reply whose work is 1: each byte is copied to the connection, to the kernel, and to the client.
 	sentBytes = 16
 )
 
-// Serve divides the passes from now on with a session of the loop, too. turn is a turn of the session without input.
+// Serve adds a session of the loop. turn gives the session a turn without input.
 func (p *Passes) Serve(s *Session, turn func()) { s.passes, s.serve = p, turn }
 
-// Begin begins a pass: sessions whose input waits go on, owners by turns, as far as their shares allow.
+// Begin begins a pass. One owner after the other, the sessions whose input waits go on until the share of their owner is used up.
 func (p *Passes) Begin() {
 	p.number++
 	for range p.lines {
@@ -57,7 +57,7 @@ func (p *Passes) Begin() {
 	}
 }
 
-// list keeps a share with a line for the next pass.
+// list keeps a share for the next pass if it has a line.
 func (p *Passes) list(sh *share) {
 	if len(sh.line) > 0 && !sh.isListed {
 		sh.isListed = true
@@ -126,7 +126,7 @@ func (p *Passes) leave(s *Session) (waited bool) {
 	return i >= 0
 }
 
-// begin makes the share that of a pass.
+// begin begins the share anew if it is of an earlier pass.
 func (sh *share) begin(pass int64) {
 	if sh.pass != pass {
 		sh.pass, sh.work = pass, 0
@@ -150,7 +150,7 @@ func (p *Passes) beginTurn(s *Session) {
 	s.share.charge(turnWork)
 }
 
-// holdsUp reports whether a session's input waits for another pass: the share is used up, or other sessions have waited for longer.
+// holdsUp reports whether a session's input has to wait for another pass: the share is used up, or other sessions have waited for longer.
 func (sh *share) holdsUp(s *Session) bool {
 	return sh.isUsedUp() || len(sh.line) > 0 && !s.hasTurn
 }

@@ -70,7 +70,8 @@ func (u subscriptions) WriteMessages(w *resp.Writer) {
 	s.share.chargeWritten(w, words, before)
 }
 
-// notePublished notes to which channel the last command of a decided batch published, or may have: a script names its channels first among its keys.
+// notePublished notes to which channel the last command of a decided batch published, or may have published. A script is taken to publish to the channel
+// that its first key names.
 func (u subscriptions) notePublished(batch *commandBatch) {
 	last := &batch.replies[len(batch.replies)-1]
 	if last.row == nil || last.count == 0 {
@@ -88,7 +89,7 @@ func (u subscriptions) notePublished(batch *commandBatch) {
 // publisherPause is the time after which a publisher that was too quick for its subscribers goes on.
 const publisherPause = time.Millisecond
 
-// outruns reports whether the session has published more than the event loops have handed to the subscribers, which would be lost soon.
+// outruns reports whether the session has published so much more than the subscribers have taken in their turns that messages would soon be lost.
 func (u subscriptions) outruns() bool {
 	s := u.session
 	if s.publishesTo == "" {

@@ -69,7 +69,7 @@ func (t tracked) Stop() {
 	s.env.Tracking.Forget(c)
 }
 
-// mark notes that the command added last reads keys which the client holds from then on.
+// mark notes that the command added last reads keys, which the client will hold in its cache.
 func (t tracked) mark(batch *commandBatch, caching bool) {
 	last := &batch.replies[len(batch.replies)-1]
 	o, _ := t.Client().Options()
@@ -118,11 +118,11 @@ func (t tracked) end(c *tracking.Client, batch *commandBatch) {
 type ownKey struct {
 	op   int // in the batch
 	key  string
-	keys int64 // that the operation may change; 0 of the deletion of one
+	keys int64 // the number of keys that the operation may change; 0 for the deletion of a key
 }
 
-// appendOwn adds the keys of an operation of which the result will show whether it changed them. That of a script does not, and a limiter may be
-// decided without a change.
+// appendOwn adds the keys of an operation whose result will show whether it changed them. The result of a script does not show it, and a limiter may
+// be decided without a change.
 func appendOwn(own []ownKey, at int, op *engine.Op) []ownKey {
 	switch op.Verb {
 	case engine.Delete:
@@ -161,11 +161,11 @@ func eachKey(ops []engine.Op, visit func(key []byte)) {
 	}
 }
 
-// channel is that of invalidations for connections in RESP2.
+// channel is the channel of invalidations, for connections in RESP2.
 const channel = "__redis__:invalidate"
 
-// write writes the messages about changes. While commands of the client are being decided these wait: before the replies of reads the
-// client could take them for changes that the replies have, and those about the client's changes come after the reply.
+// write writes the messages about changes. While commands of the client are being decided, the messages wait. A client that got one before the
+// reply of a read could believe that the reply already has the change; and messages about the client's own changes come after the reply.
 func (t tracked) write(out *commandBatch) {
 	s := t.session
 	if c := t.Client(); c != nil {
