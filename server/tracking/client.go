@@ -10,10 +10,10 @@ import (
 
 // Options are those of CLIENT TRACKING ON.
 type Options struct {
-	Broadcast bool // keys by prefixes, not those read
+	Broadcast bool // tracks keys by prefixes, not the keys that were read
 	OptIn     bool // only the keys read after CLIENT CACHING YES
-	OptOut    bool // all but those read after CLIENT CACHING NO
-	NoLoop    bool // not those that the connection itself changed
+	OptOut    bool // all keys except those read after CLIENT CACHING NO
+	NoLoop    bool // no messages about keys that the connection itself changed
 	Redirect  int64
 }
 
@@ -55,7 +55,7 @@ func (c *Client) Options() (o Options, on bool) {
 	return s.Options, true
 }
 
-// Prefixes are those of a client that broadcasts, in order.
+// Prefixes returns the prefixes of a client that broadcasts, in order.
 func (c *Client) Prefixes() (all []string) {
 	if s := c.state.Load(); s != nil {
 		for _, p := range s.patterns {
@@ -65,7 +65,7 @@ func (c *Client) Prefixes() (all []string) {
 	return all
 }
 
-// IsBroken reports whether a message could not be redirected: the connection that it was for is gone.
+// IsBroken reports whether a message could not be redirected because its connection is gone.
 func (c *Client) IsBroken() bool { return c.broken.Load() }
 
 // Bytes is the memory of the keys and prefixes that the client tracks.
@@ -74,7 +74,8 @@ func (c *Client) Bytes() int { return int(c.bytes.Load()) }
 // Items is the number of keys that the client tracks.
 func (c *Client) Items() int { return int(c.items.Load()) }
 
-// Pull turns the keys that changed, and begin with one of the client's prefixes, into messages. The connection calls it in its turn.
+// Pull makes messages about the changed keys that begin with one of the client's prefixes, and about the departures that concern the client. The
+// connection calls it in its turn.
 func (c *Client) Pull() {
 	s := c.state.Load()
 	if s == nil {
@@ -92,7 +93,7 @@ func (c *Client) Pull() {
 	c.of.leave(c)
 }
 
-// callOther calls a connection in the turn of the client, unless it is the client's own.
+// callOther calls a connection, unless it is nil or the client's own, whose turn it is.
 func (c *Client) callOther(r *fanout.Reader) {
 	if r != nil && r != c.own.owner {
 		r.Call(1)
@@ -105,14 +106,15 @@ func (c *Client) BeginDecision() (noLoop bool) {
 	if o, _ := c.Options(); !o.NoLoop {
 		return false
 	}
-	c.Pull() // earlier changes are those of others
+	c.Pull() // changes until now were made by others
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.deciding = true
 	return true
 }
 
-// EndDecision passes on the keys that changed since BeginDecision, without those that the connection's commands changed: isOwn reports these.
+// EndDecision sends messages about the keys that changed since BeginDecision, except the keys for which isOwn reports that the connection's own
+// commands changed them.
 func (c *Client) EndDecision(isOwn func(key []byte) bool) {
 	if o, _ := c.Options(); !o.NoLoop {
 		return
@@ -133,7 +135,7 @@ func (c *Client) EndDecision(isOwn func(key []byte) bool) {
 	}
 }
 
-// maxHeld bounds the changes that wait for EndDecision. More become one message: any key may have changed.
+// maxHeld bounds the changes that wait for EndDecision. If there are more, one message replaces them, which says that any key may have changed.
 const maxHeld = 1000
 
 // tell sends a message about keys that changed, now or after EndDecision. Like send, it returns the connection to be called.

@@ -8,16 +8,16 @@ import (
 	"github.com/stintdb/stint/server/fanout"
 )
 
-// departures are the changed keys of which many clients are still to be told: the queue has one told after the other. A client whose turn begins
-// before takes the message itself, so that it knows of the change before it gets another reply.
+// departures are the changed keys that many clients have read and are still to be told of. The queue tells one client after the other. A client whose
+// turn comes earlier tells itself, so that it learns of the change before it gets another reply.
 type departures struct {
-	number atomic.Int32 // of those in the list
+	number atomic.Int32 // the length of the list
 
 	departing sync.Mutex
 	list      []*departure
 }
 
-// departure is one of them.
+// departure is one changed key, with the clients that are still to be told.
 type departure struct {
 	of     *Table
 	stripe *stripe
@@ -26,8 +26,8 @@ type departure struct {
 }
 
 const (
-	toldAtOnce    = 16 // clients that the connection tells which changes a key
-	maxDepartures = 16 // beyond them, such a connection tells all clients of a key
+	toldAtOnce    = 16 // the most clients that a connection tells at once when it changes a key
+	maxDepartures = 16 // if there are so many already, a connection that changes a key tells all its clients at once
 )
 
 // changedKey sends messages to the clients that have read a key, and forgets that they have.

@@ -1,4 +1,4 @@
-// Package tracking is the server's side of caches in clients: it keeps which connections have read which keys, and sends them the changes.
+// Package tracking is the server's side of caches in clients: it keeps track of which connections have read which keys, and tells them of changes.
 package tracking
 
 import (
@@ -25,23 +25,24 @@ type Message struct {
 	Target int64    // of Broken: the id of the connection that is gone
 	// IsRedirected says that another connection tracks. A receiver in RESP2 can have the message if it is subscribed to channels.
 	IsRedirected bool
-	pattern      *pattern // by which broadcast keys came, nil of tracked ones
+	pattern      *pattern // the prefix by which broadcast keys came; nil for keys that were read
 }
 
 // IsBroadcast reports whether the keys came by their prefix, and not because the connection had read them.
 func (m *Message) IsBroadcast() bool { return m.pattern != nil }
 
-// MaxQueuedBytes bounds the messages that a connection has not taken. If more come, one takes the place of all: any key may have changed.
+// MaxQueuedBytes bounds the messages that a connection has not taken. If there are more, one message replaces them, which says that any key may have
+// changed.
 const MaxQueuedBytes = 1 << 20
 
-// maxUnreadBytes bounds the broadcast keys that some client has not taken, of each prefix. Beyond it, one message takes the place of all for such
-// a client: its turn would take too long otherwise.
+// maxUnreadBytes bounds, for each prefix, the changed keys that some client has not read. Beyond it, such a client gets one message which says that any key
+// may have changed: its turn would take too long otherwise.
 const maxUnreadBytes = 256 << 10
 
 // messageBytes is about the memory of a queued message beside its keys.
 const messageBytes = 80
 
-// Inbox is the messages for one connection. Its owner takes them, others add to it.
+// Inbox holds the messages for one connection. Its owner takes them, and others add to them.
 type Inbox struct {
 	owner   *fanout.Reader
 	hasMail atomic.Bool
@@ -85,7 +86,7 @@ func (b *Inbox) Take() []Message {
 	return all
 }
 
-// add queues a message. It reports false if the connection is gone, and whether the owner is to be called.
+// add queues a message. isOpen is false if the connection is gone, and call says whether the owner is to be called.
 func (b *Inbox) add(m Message) (isOpen, call bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

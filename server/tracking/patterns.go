@@ -24,8 +24,8 @@ type row struct {
 // rows are all prefixes, in order. A list is never changed once others see it.
 type rows []row
 
-// each visits the rows whose prefixes a key begins with. They all stand before the key in the order, and each is a prefix of every row between
-// itself and the key: so they are among the parents of the last row before the key.
+// each visits the rows whose prefixes a key begins with. In the order, all of them come before the key, and each is a prefix of every row between
+// itself and the key. So they are the last row before the key, or among its parents.
 func (all rows) each(key []byte, visit func(*row)) {
 	at, _ := slices.BinarySearchFunc(all, key, func(r row, key []byte) int {
 		if r.prefix <= string(key) {
@@ -60,7 +60,7 @@ func (all rows) with(prefixes []string, queue *fanout.Queue) rows {
 	return next.linked(len(all))
 }
 
-// without returns a list without those of some prefixes that no client has.
+// without returns a list without some prefixes, except those that a client has.
 func (all rows) without(prefixes []string) rows {
 	next := all
 	for _, prefix := range prefixes {
@@ -94,7 +94,7 @@ func (all rows) linked(before int) rows {
 	return all
 }
 
-// depth is the most prefixes that one of them begins with.
+// depth is the largest number of other prefixes that a prefix begins with.
 func (all rows) depth() (most int) {
 	for i := range all {
 		most = max(most, all[i].depth)

@@ -24,7 +24,7 @@ type pair struct {
 	entry  *entry
 }
 
-// item is that a client has read a key. It is in the list of the key and in that of the client.
+// item says that a client has read a key. It is in the list of the key and in the list of the client.
 type item struct {
 	pair
 	keyPrev, keyNext *item
@@ -68,7 +68,7 @@ func (s *stripe) add(c *Client, key []byte) (newKey, newItem bool) {
 	return newKey, true
 }
 
-// take removes a key, and returns its entry, whose items are still there; nil if nobody has read the key.
+// take removes a key, and returns its entry, which still has its items; it returns nil if nobody has read the key.
 func (s *stripe) take(key []byte) *entry {
 	e := s.keys[string(key)]
 	if e != nil {
@@ -126,7 +126,7 @@ func (s *stripe) forget(c *Client, most int) (keys, items int, bytes int64, more
 	return keys, items, bytes, s.own[c] != nil
 }
 
-// other returns some key, but not a certain one.
+// other returns any key but one.
 func (s *stripe) other(than []byte) (key string, found bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,12 +14,12 @@ import (
 	"github.com/stintdb/stint/server/fanout"
 )
 
-// Table is all clients that track, with the keys that they have read and the prefixes that they asked for. Its methods may be called from any
-// goroutine, but those about one client by one at a time.
+// Table holds all clients that track, with the keys that they have read and the prefixes that they asked for. Its methods may be called from any
+// goroutine, but methods about the same client by one goroutine at a time.
 type Table struct {
 	queue   *fanout.Queue
 	bounds  func() Bounds
-	listen  func() // has Changed called from here on
+	listen  func() // from its call on, Changed is called for changes
 	stop    func()
 	seed    maphash.Seed
 	stripes [64]stripe
@@ -51,10 +51,11 @@ const (
 	MaxNestedPrefixes = 32     // that one key begins with: a change is noted for each
 )
 
-// ErrManyPrefixes is the error of more prefixes than there may be.
+// ErrManyPrefixes says that there would be more prefixes than there may be.
 var ErrManyPrefixes = errors.New("more prefixes than there may be")
 
-// NewTable returns a table without clients. A queue wakes them. listen has [Table.Changed] called for changes of keys until stop was called as often.
+// NewTable returns a table without clients, which a queue will wake. After listen, [Table.Changed] is called for changes of keys, until stop has been
+// called as often as listen.
 func NewTable(queue *fanout.Queue, bounds func() Bounds, listen, stop func()) *Table {
 	t := &Table{queue: queue, bounds: bounds, listen: listen, stop: stop, seed: maphash.MakeSeed(), clients: map[*Client]struct{}{}}
 	for i := range t.stripes {
@@ -69,7 +70,7 @@ func (t *Table) Counts() (clients, keys, items, prefixes int64) {
 	return t.count.Load(), t.keys.Load(), t.items.Load(), int64(len(*t.rows.Load()))
 }
 
-// Start has a client track, or changes how it does. Its messages go to an inbox. Prefixes are added to those that it has.
+// Start makes a client track, or changes how it tracks. Its messages go to an inbox. The prefixes are added to the client's earlier ones.
 func (t *Table) Start(c *Client, o Options, to *Inbox, prefixes []string) error {
 	before := c.state.Load()
 	next := &state{Options: o, to: to}
@@ -130,7 +131,7 @@ func (t *Table) addPatterns(c *Client, next *state, prefixes []string) error {
 // patternBytes is about the memory of a prefix of a client.
 const patternBytes = 128
 
-// Stop ends the tracking of a client, but for the memory of the keys that it has read: see Forget.
+// Stop ends the tracking of a client. The memory of the keys that it has read stays until Forget.
 func (t *Table) Stop(c *Client) {
 	before := c.state.Swap(nil)
 	if before == nil {
@@ -176,7 +177,7 @@ func (t *Table) Forget(c *Client) {
 	}
 }
 
-// Track notes that a client is about to read a key, before it does. From then on until the key changes the client holds it.
+// Track notes that a client is about to read a key. From then on, until the key changes, the client is taken to hold it.
 func (t *Table) Track(c *Client, key []byte) {
 	s := t.stripeOf(key)
 	s.mu.Lock()
@@ -192,13 +193,13 @@ func (t *Table) Track(c *Client, key []byte) {
 	t.shrink(shrinkAtOnce, key)
 }
 
-// shrinkAtOnce is how many keys are removed at most when one is added: more than one, so that the table comes back within a bound that was lowered.
+// shrinkAtOnce is the most keys that are removed when one is added. It is more than one, so that the table shrinks if its bound is lowered.
 const shrinkAtOnce = 4
 
 // Shrink removes keys of a table that is beyond its bounds, up to a number of them, and sends messages as if they had changed.
 func (t *Table) Shrink(most int) { t.shrink(most, nil) }
 
-// shrink is Shrink which spares a key.
+// shrink is Shrink, but keeps a key.
 func (t *Table) shrink(most int, newest []byte) {
 	b := t.bounds()
 	for ; most > 0; most-- {
@@ -221,7 +222,7 @@ func (t *Table) evict(newest []byte) bool {
 	return false
 }
 
-// Changed notes that a key changed, given by its name in the keyspace, or that all may have if it is nil. As in Redis, a client that
+// Changed notes that a key has changed, given by its name in the keyspace, or, if that is nil, that all keys may have changed. As in Redis, a client that
 // has read a key in one database hears of its namesakes in others too.
 func (t *Table) Changed(name []byte) {
 	if name == nil {
