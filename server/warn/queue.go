@@ -11,13 +11,13 @@ type queued struct {
 	at    int64 // nanoseconds since the Unix epoch, by the clock of the limits
 	came  time.Time
 	text  []byte
-	tries int       // that failed
-	next  time.Time // of the next, after one that failed
+	tries int       // the tries that failed
+	next  time.Time // after a try that failed: when the next one is due
 }
 
 func (one *queued) isOld(now time.Time) bool { return now.UnixNano()-one.at >= int64(KeptFor) }
 
-// queue is the warnings that wait, each list in the order in which they came.
+// queue holds the warnings that wait, in two lists, each in the order in which the warnings came.
 type queue struct {
 	untried, tried []*queued
 	bytes          int // of all texts
@@ -34,7 +34,7 @@ func (q *queue) add(one *queued) {
 	q.bytes += len(one.text)
 }
 
-// toMakeRoom is the one that goes if there are too many.
+// toMakeRoom returns the warning that is given up if there are too many.
 func (q *queue) toMakeRoom() *queued {
 	if len(q.tried) > 0 {
 		return q.tried[0]
@@ -42,7 +42,7 @@ func (q *queue) toMakeRoom() *queued {
 	return q.untried[0]
 }
 
-// again puts one that was tried among those that are to be tried again, unless it had to make room meanwhile.
+// again notes that a try of a warning failed. The warning will be tried again, unless it was given up meanwhile.
 func (q *queue) again(one *queued) {
 	one.tries++
 	if i := slices.Index(q.untried, one); i >= 0 {
@@ -65,7 +65,7 @@ func (q *queue) remove(one *queued) {
 	}
 }
 
-// firstDue is the one among those that were tried whose next try is first, or nil.
+// firstDue returns the warning that is to be tried again first, nil if none was tried yet.
 func (q *queue) firstDue() (first *queued) {
 	for _, one := range q.tried {
 		if first == nil || one.next.Before(first.next) {

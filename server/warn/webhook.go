@@ -27,14 +27,14 @@ const (
 	askAgain   = time.Second // whether this node leads
 	logAgain   = time.Minute // the lost ones, and failures in a row
 
-	// After severalFailures in a row the endpoint itself is taken to fail: warnings that failed before are tried less often, whichever
-	// they are, and new ones with newPause between them, which is short enough for all to have a try before they are too old.
+	// After severalFailures in a row the endpoint itself is taken to fail. Then warnings that failed before are tried less and less often,
+	// and new warnings with newPause between them, which is short enough for each to have a try before it is too old.
 	severalFailures = 3
 	newPause        = KeptFor / 2 / MaxQueued
 )
 
-// webhook posts warnings, one at a time. In a cluster each node has the warnings of the last minutes, and the leader posts them; a new leader posts them again,
-// because the one before may not have.
+// webhook posts warnings, one at a time. In a cluster each node has the warnings of the last minutes, and the leader posts them. A new leader posts them again,
+// because the leader before it may not have posted all.
 type webhook struct {
 	url    string
 	client http.Client
@@ -68,7 +68,8 @@ func (h *webhook) length() int64 {
 	return int64(h.queue.length())
 }
 
-// add queues a warning, unless it is too old, as those are that a node reads in its log when it starts. Others make room for it: the oldest that has been tried, or else the oldest.
+// add queues a warning, unless it is too old: a node that starts reads old warnings in its log. If too many wait, the oldest that has been tried is given
+// up, or, if none has been tried, the oldest.
 func (h *webhook) add(id string, at int64, text []byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -99,8 +100,8 @@ func (h *webhook) drop(one *queued, why string) {
 	}
 }
 
-// dropOld gives the warnings up that are too old. One that had no try yet is kept if another was posted since it came: then the
-// endpoint works, and its turn comes.
+// dropOld gives up the warnings that are too old. A warning without any try is kept if another one was posted after it came: then the
+// endpoint works, and the warning will have its turn.
 func (h *webhook) dropOld(now time.Time) {
 	for _, list := range [][]*queued{h.queue.tried, h.queue.untried} {
 		fresh := slices.IndexFunc(list, func(one *queued) bool { return !one.isOld(now) }) // those after it came later
@@ -115,7 +116,7 @@ func (h *webhook) dropOld(now time.Time) {
 	}
 }
 
-// next returns the warning to be tried now; or nil, and how long none is to be tried unless one is added. It is 0 if there are none.
+// next returns the warning to be tried now. If there is none, it returns how long to wait, unless another warning is added: 0 if no warning is left.
 func (h *webhook) next(leads bool) (one *queued, wait time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -150,7 +151,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// done notes what became of an attempt.
+// done notes the outcome of an attempt.
 func (h *webhook) done(one *queued, isFinal bool, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -166,7 +167,7 @@ func (h *webhook) done(one *queued, isFinal bool, err error) {
 		return
 	case isFinal:
 		h.failed.Add(1)
-		if h.queue.has(one) { // it may have had to make room
+		if h.queue.has(one) { // it may have been given up meanwhile
 			h.drop(one, err.Error())
 		}
 		return
@@ -184,7 +185,7 @@ func (h *webhook) done(one *queued, isFinal bool, err error) {
 	}
 }
 
-// pauseAfter is the pause after a failure that had this many before it.
+// pauseAfter is the pause after a failure, by the number of failures before it.
 func pauseAfter(failures int) time.Duration {
 	return min(firstPause<<min(failures, 10), longPause)
 }
@@ -237,7 +238,7 @@ func (h *webhook) post(ctx context.Context, one *queued) (isFinal bool, err erro
 	}
 }
 
-// sleep waits for a time, or without an end if that is 0, or until it is woken.
+// sleep waits for a time, or for ever if that is 0, but at most until it is woken.
 func sleep(ctx context.Context, d time.Duration, wake <-chan struct{}) {
 	var over <-chan time.Time
 	if d > 0 {
