@@ -1,5 +1,5 @@
-// Package pubsub hands messages to the connections of this process that are subscribed to their channels. Nothing of it is
-// kept: a message goes to those that are subscribed now.
+// Package pubsub hands messages to the connections of this process that are subscribed to their channels. No message is kept for later
+// subscribers: it goes to the connections that are subscribed when it is published.
 package pubsub
 
 import (
@@ -40,7 +40,7 @@ type Channels struct {
 	last   int64 // the number of the last message
 }
 
-// Publish hands a message to the subscribers of its channel, at a cost that does not depend on their number, which it returns. The message
+// Publish hands a message to the subscribers of its channel, and returns their number. The cost does not depend on the number. The message
 // must not be changed afterwards. All subscribers get messages in the same order.
 func (c *Channels) Publish(channel, text []byte) (receivers int) {
 	if c.count.Load() == 0 {
@@ -56,7 +56,7 @@ func (c *Channels) Publish(channel, text []byte) (receivers int) {
 	return to.Add(Message{channel, text, c.last})
 }
 
-// Lags reports whether a publisher to a channel is to wait, because its subscribers have not had their turns for the messages before.
+// Lags reports whether publishers of a channel are to wait, because its subscribers have not had their turns for earlier messages.
 func (c *Channels) Lags(channel string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -164,8 +164,8 @@ func (s *Subscriber) Close() {
 // Channels lists the channels, in the order of subscription. The list is valid until the next change.
 func (s *Subscriber) Channels() []string { return s.channels }
 
-// Take returns the messages since the last call, of all channels up to one moment; ok is false if the subscriber did not take them in time, and
-// some are lost.
+// Take returns the messages since the last call, of all channels up to the same moment. ok is false if some are lost because the subscriber did not
+// take them in time.
 func (s *Subscriber) Take() (messages []Message, ok bool) {
 	if s.failed || !s.hasMessages() {
 		return nil, !s.failed
