@@ -45,7 +45,7 @@ func (c *epollConn) happen(events uint32) {
 	if events&^writable == 0 || c.closed {
 		return
 	}
-	if !c.session.TakesInput() && events&unix.EPOLLRDHUP == 0 { // of a client that has hung up, the end has to be found
+	if !c.session.TakesInput() && events&unix.EPOLLRDHUP == 0 { // if the client has hung up, reading goes on to the end of the stream
 		c.rest(true)
 		return
 	}
@@ -59,7 +59,7 @@ func (c *epollConn) happen(events uint32) {
 	}
 }
 
-// serve has the session handle input, or go on without.
+// serve lets the session handle input, or go on without any.
 func (c *epollConn) serve(in []byte) {
 	if c.closed {
 		return
@@ -73,13 +73,13 @@ func (c *epollConn) serve(in []byte) {
 	}
 }
 
-// rest has the loop hear nothing of input, or hear of it again.
+// rest makes the loop ignore input of the connection, or notice it again.
 func (c *epollConn) rest(on bool) {
 	c.resting = on
 	c.watch()
 }
 
-// watch has the loop wait for what the connection can do now.
+// watch tells epoll which events of the connection the loop waits for now.
 func (c *epollConn) watch() {
 	events := uint32(readable)
 	if c.resting {
@@ -189,7 +189,7 @@ func (c *epollConn) close() {
 		_, _ = sendNow(c.fd, c.unsent.first())
 	}
 	delete(c.loop.conns, c.fd)
-	// Without it, the client may lose the reply to input that is not read to its end.
+	// If input is left unread, the kernel resets the connection, and the client may lose the last reply.
 	if !c.failed && !c.ended {
 		_ = unix.Shutdown(c.fd, unix.SHUT_WR)
 		discardUnread(c.fd)

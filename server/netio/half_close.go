@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// A connection that closes with unread input is reset, and its client may lose the answer that it was sent. So the stream of answers is ended
+// If a connection closes with unread input, the kernel resets it, and its client may lose the answer. So the stream of answers is ended
 // first, and what the client still sends is read, within these bounds.
 const (
 	halfClosedFor   = 500 * time.Millisecond
 	halfClosedBytes = 64 << 20
-	unreadBytes     = 1 << 20 // of those, the bytes that are read if there is no time to wait
+	unreadBytes     = 1 << 20 // the most bytes that are read where there is no time to wait
 )
 
 // HalfClose ends the stream of answers, and reads what the client still sends, until it closes too.

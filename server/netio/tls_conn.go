@@ -33,10 +33,10 @@ type tlsConn struct {
 	over  bool
 	woken atomic.Bool
 
-	served chan struct{} // holds one after a turn without input
+	served chan struct{} // holds an item after a turn without input, until the reader looks whether to read on
 
 	writing atomic.Bool
-	cut     atomic.Bool // a write failed, so that the client cannot read an alert behind it
+	cut     atomic.Bool // a write failed, so the client could not read an alert after it
 }
 
 // TLSServer serves connections over TLS.
@@ -151,7 +151,7 @@ func (c *tlsConn) serve() {
 	}
 }
 
-// takesInput reports whether to read on, or to find that the connection is over.
+// takesInput reports whether to read on: the session takes input, or the connection is over, which the next read reports.
 func (c *tlsConn) takesInput() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -2,7 +2,7 @@ package netio
 
 import "golang.org/x/sys/unix"
 
-// discardUnread reads the input of a socket that has arrived.
+// discardUnread reads and drops the input of a socket that has arrived.
 func discardUnread(fd int) {
 	var b [16 << 10]byte
 	for range unreadBytes / len(b) {
