@@ -42,7 +42,7 @@ var (
 		"Log in first.")
 )
 
-// BoundErrors is the section of the errors of commands beyond a bound that were skipped.
+// BoundErrors is the section of the errors of commands that were skipped because they were beyond a bound.
 var BoundErrors = ErrorSection{Heading: "Commands beyond a bound", Before: "Such a command is read to its end without being kept, and nothing of it is executed. The connection stays open, and the commands\n" +
 	"after it are executed; a transaction that it was part of is answered with `EXECABORT`. A connection that has not logged in is closed instead.\n"}
 
@@ -57,7 +57,7 @@ var (
 		"The sum of its arguments counts, with 5 bytes or more for the length of each. Send fewer or shorter ones at a time.")
 )
 
-// refusal is the two answers to a command beyond a bound: one if it is skipped, the other if the connection closes.
+// refusal holds two answers to a command beyond a bound: kept, if the command is skipped and the connection kept, and fatal, if the connection closes.
 type refusal struct{ kept, fatal error }
 
 func tooManyArgs(count int64, l Limits) refusal {

@@ -8,14 +8,14 @@ import (
 	"unsafe"
 )
 
-// Limits bounds one command. All are counts of bytes except MaxArgs. A field that is 0 below MaxInline is no bound, but for MaxSkip.
+// Limits bounds one command. All are counts of bytes except MaxArgs. MaxUnfinished is no bound if it is 0.
 type Limits struct {
 	MaxArgs       int  // arguments of one command, its name included
 	MaxBulk       int  // one argument
 	MaxInline     int  // a command in the inline form
 	MaxUnfinished int  // a command whose end has not arrived
-	MaxSkip       int  // of a command beyond the other bounds that are skipped so that the next one can be read; 0 to skip none
-	BeforeLogin   bool // the bounds are those before a connection has logged in, and errors name their settings
+	MaxSkip       int  // what is skipped of a command beyond another bound, so that the next command can be read; 0 to skip nothing
+	BeforeLogin   bool // the connection has not logged in: errors name the settings of the bounds before a login
 }
 
 // tlsHandshake is the first byte of a connection by TLS.
@@ -32,16 +32,16 @@ type Reader struct {
 
 	// Of the incomplete command at the front of the buffer:
 	need int   // its least length
-	at   int   // where the first argument begins that is not whole; 0 if that is not known
-	left int64 // the number of arguments from that one on
+	at   int   // where the first argument that is not whole begins; 0 if that is not known
+	left int64 // the number of arguments from that argument on
 
 	skip skip
 }
 
 // Next reads the command at the front of b. It returns its arguments, as slices of b, and its length in bytes. A length
-// of 0 without an error asks for more bytes; no arguments with a length above 0 are bytes to be passed over: an empty command, or a
-// part of one that is skipped. An error with a length above 0 is the answer to a skipped command, and the next one may follow;
-// after an error with a length of 0 nothing can be read.
+// of 0 without an error asks for more bytes. A length above 0 without arguments is the length of bytes to pass over: an empty command,
+// or a part of a command that is skipped. An error with a length above 0 is the answer to a skipped command, and the next command may follow.
+// After an error with a length of 0 nothing more can be read.
 func (r *Reader) Next(b []byte) (args [][]byte, length int, err error) {
 	switch {
 	case r.IsSkipping():
@@ -72,7 +72,7 @@ func (r *Reader) Forget() {
 	}
 }
 
-// Reset makes the reader like a new one, but for scratch space that no argument is left in.
+// Reset makes the reader like a new one. It keeps scratch space, without any argument in it.
 func (r *Reader) Reset() {
 	r.Forget()
 	*r = Reader{args: r.args[:0]}
@@ -82,7 +82,7 @@ func (r *Reader) Reset() {
 const keepArgs = 128
 
 func (r *Reader) multibulk(b []byte) ([][]byte, int, error) {
-	if r.at > 0 { // the arguments before were whole, and are not looked at again for each that arrives
+	if r.at > 0 { // the arguments before it were whole, and are not read again with each one that arrives
 		if args, end, err := r.arguments(b, r.at, r.left); args == nil {
 			return nil, end, err
 		}
@@ -103,7 +103,7 @@ func (r *Reader) multibulk(b []byte) ([][]byte, int, error) {
 	return r.arguments(b, at, count)
 }
 
-// arguments reads arguments from b[at:] to the end of the command. The result is that of Next.
+// arguments reads arguments from b[at:] to the end of the command. The result is as in Next.
 func (r *Reader) arguments(b []byte, at int, count int64) ([][]byte, int, error) {
 	args := r.args[:0]
 	for left := count; left > 0; left-- {
@@ -138,7 +138,7 @@ func (r *Reader) arguments(b []byte, at int, count int64) ([][]byte, int, error)
 	return args, at, nil
 }
 
-// incomplete asks for a command of need bytes at least. Its arguments before b[at:] are whole, and left ones are to come.
+// incomplete asks for a command of at least need bytes. Its arguments before b[at:] are whole, and left is the number of arguments from there on.
 func (r *Reader) incomplete(b []byte, need, at int, left int64) ([][]byte, int, error) {
 	if r.need, r.at, r.left = need, at, left; r.isTooLong(b) {
 		return r.skipFrom(b, at, tooLongUnfinished(r.Limits), left, 0)
@@ -155,7 +155,7 @@ var (
 	errHeader        = errors.New("not a number")
 )
 
-// shortHeader is header for a decimal of one or two digits, as most are; next is 0 if it is not one.
+// shortHeader is header for a decimal of one or two digits, as most are. next is 0 for any other.
 func shortHeader(b []byte, at int) (value int64, next int) {
 	if at+4 > len(b) {
 		return 0, 0

@@ -2,11 +2,11 @@ package resp
 
 import "bytes"
 
-// skip is the part still to come of a command beyond a bound, which is read and not kept, so that the command after it can be executed.
+// skip is what is still to come of a command beyond a bound. It is read and not kept, so that the command after it can be executed.
 type skip struct {
 	why   refusal // zero if nothing is skipped
 	line  bool    // the command is in the inline form
-	left  int64   // arguments still to come, the one that has begun included
+	left  int64   // arguments still to come, including one that has begun
 	begun bool    // the length of an argument has been read, but not all of its bytes
 	size  int64   // bytes of that argument still to come, without its line end
 	room  int64   // bytes that may still be skipped
@@ -18,7 +18,7 @@ const leastArgBytes = int64(len("$0\r\n\r\n"))
 // IsSkipping reports whether the input is in the middle of a command that is skipped.
 func (r *Reader) IsSkipping() bool { return r.skip.why.kept != nil }
 
-// skipFrom begins to skip arguments at b[at:], the first of which has size bytes if its length has been read. The result is that of Next.
+// skipFrom begins to skip arguments at b[at:]. If the length of the first one has been read already, it is size, and otherwise size is 0. The result is as in Next.
 func (r *Reader) skipFrom(b []byte, at int, why refusal, args, size int64) ([][]byte, int, error) {
 	room := int64(r.Limits.MaxSkip)
 	if size > room || args > (room-size)/leastArgBytes {
@@ -39,7 +39,7 @@ func (r *Reader) skipLine(b []byte, why refusal) ([][]byte, int, error) {
 	return r.skipMore(b, 0)
 }
 
-// skipMore skips what has arrived of the command, from b[at:]. The result is that of Next.
+// skipMore skips what has arrived of the command, from b[at:]. The result is as in Next.
 func (r *Reader) skipMore(b []byte, at int) ([][]byte, int, error) {
 	pass := r.skip.passArguments
 	if r.skip.line {
