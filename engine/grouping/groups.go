@@ -10,26 +10,26 @@ import (
 	"github.com/stintdb/stint/engine/slot"
 )
 
-// Groups are those among which a cluster divides its keys.
+// Groups are the groups among which a cluster divides its keys.
 type Groups struct {
-	Count  int      // below 2 one group has all keys
-	Shared []string // patterns of keys whose limits requests of all groups may ask
+	Count  int      // if it is below 2, one group has all keys
+	Shared []string // patterns of the keys whose limits all groups share
 }
 
 // Divided is two limits of a policy that are in different groups for some callers, so that no group can decide both.
 type Divided struct {
 	One, Other []byte // the keys as they are written
-	Escaped    bool   // only for ids with : or %, which a key with a field has in another form
+	Escaped    bool   // they are in different groups only for ids with : or %, which are escaped in keys with a field
 }
 
-// Divide returns two limits of a SetPolicy or SetOverride whose keys are in different groups for some callers or fields, nil if there are none.
+// Divide returns two limits of a SetPolicy or SetOverride whose keys are in different groups for some callers or fields. It returns nil if there are none.
 func (g *Groups) Divide(o *engine.Op) *Divided {
 	if g.Count < 2 || len(o.Parts) < 2 {
 		return nil
 	}
 	all := make([]part, len(o.Parts))
 	var together []*part
-	canShare := true // all of them
+	canShare := true // every limit
 	for i := range o.Parts {
 		p := &all[i]
 		p.Op = &o.Parts[i]
@@ -40,7 +40,7 @@ func (g *Groups) Divide(o *engine.Op) *Divided {
 		}
 	}
 	if !canShare && !slices.ContainsFunc(together, g.isNeverShared) {
-		together = append(together, &all[0]) // whose group decides where all keys are shared
+		together = append(together, &all[0]) // whose group decides the check for callers all of whose keys are shared
 	}
 	for _, other := range together {
 		if d := g.divides(together[0], other, o); d != nil {
@@ -87,7 +87,7 @@ func (g *Groups) of(tag engine.Tag) int { return slot.GroupOf(slot.Of([]byte(tag
 
 // shares reports whether all keys of a template match a pattern, whatever the caller and the fields are.
 func (g *Groups) shares(key []engine.Element) bool {
-	const value = 0 // which no pattern has because they are printable: only a star matches it, and so any other value
+	const value = 0 // no pattern has it, because patterns are printable: what matches it is a star, which matches any other value too
 	text, hasPlaces := make([]byte, len(key)), false
 	for i, e := range key {
 		if e.IsPlace() {
