@@ -14,8 +14,8 @@ import (
 	"github.com/stintdb/stint/internal/clusterstatus"
 )
 
-// leaderless warns of groups that have no leader, and so decide nothing, at every node: also at those without a replica of the group, or with one that
-// lost its disk.
+// leaderless logs a warning of groups that have no leader, and so decide nothing. Every node does so, including nodes that have no replica of the group
+// or have lost it with their disk.
 type leaderless struct {
 	keys     *keyGroups
 	statuses *peerStatuses
@@ -61,7 +61,7 @@ func (l *leaderless) asked() (all []askedGroup) {
 	return all
 }
 
-// noteUnhealthyGroups adds to each member the groups of which it has a replica that is not healthy, or that have no leader.
+// noteUnhealthyGroups adds to each member the numbers of the groups of which it has a replica, if the replica is not healthy or the group has no leader.
 func noteUnhealthyGroups(n *Node, members []clusterstatus.Member, groups []clusterstatus.Group) {
 	ids := map[string]raft.ServerID{}
 	for _, s := range n.first.Members() {

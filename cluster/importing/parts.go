@@ -1,4 +1,4 @@
-// Package importing has the parts of a state that a new cluster begins with: a file for each of its groups.
+// Package importing divides the state that a new cluster begins with into parts: a file for each of its groups.
 package importing
 
 import (
@@ -18,17 +18,17 @@ import (
 	"github.com/stintdb/stint/persistence"
 )
 
-// Parts writes the parts when the first is opened, all in one scan. A node that is started again writes them again: so there is none whose
-// beginning is of another run.
+// Parts writes all parts in one scan when the first one is opened. A node that is started again writes all of them again, so no part is left over
+// from an earlier run.
 type Parts struct {
 	dir     string
-	from    *store.Store // nil once the files are written; of mu
+	from    *store.Store // nil once the files are written; guarded by mu
 	at      int64
 	place   func(keyspace.Entry) int
 	written func(number int)
 
 	closed atomic.Bool
-	mu     sync.Mutex // of the rest, held while the files are written
+	mu     sync.Mutex // guards the fields below, and is held while the files are written
 	files  []part
 }
 
@@ -39,8 +39,9 @@ type part struct {
 	sum  uint32 // CRC-32C
 }
 
-// New returns a number of parts of a store at a time, in Unix nanoseconds. Place is the number of an entry's part, below 0 for none. Written, if
-// it is not nil, is called for each file that is on disk. The store is closed once all are, or by Close.
+// New divides the state of a store at a time, in Unix nanoseconds, into count parts. place returns the number of the part of an entry, and a negative
+// number for an entry that is in no part. written, if it is not nil, is called for each file that is on disk. The store is closed once all files are
+// on disk, or by Close.
 func New(dir string, from *store.Store, at int64, count int, place func(keyspace.Entry) int, written func(number int)) *Parts {
 	p := &Parts{dir: dir, from: from, at: at, place: place, written: written, files: make([]part, count)}
 	for number := range p.files {
@@ -49,7 +50,7 @@ func New(dir string, from *store.Store, at int64, count int, place func(keyspace
 	return p
 }
 
-// Open opens a part after it has been read once, and is as it was written.
+// Open opens a part, after a first reading has shown that the file is as it was written.
 func (p *Parts) Open(number int) (state io.ReadCloser, size int64, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -64,7 +65,7 @@ func (p *Parts) Open(number int) (state io.ReadCloser, size int64, err error) {
 	part := &p.files[number]
 	file, err := os.Open(part.path)
 	switch {
-	case errors.Is(err, os.ErrNotExist): // which no other try mends
+	case errors.Is(err, os.ErrNotExist): // another try would not help
 		return nil, 0, fmt.Errorf("%s %w: it was removed", part.path, ErrDamaged)
 	case err != nil:
 		return nil, 0, err
@@ -90,7 +91,7 @@ func (p *part) check(file *os.File) error {
 	return err
 }
 
-// ErrDamaged is the error of a part that is not as it was written. The next run writes it again.
+// ErrDamaged says that a part is not as it was written. The next run of the node writes it again.
 var ErrDamaged = errors.New("is damaged")
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
