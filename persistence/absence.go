@@ -6,19 +6,19 @@ import (
 	"slices"
 )
 
-// contents is the files of a directory as far as their names, their headers and the manifest say.
+// contents is what the names and headers of the files of a directory, and its manifest, say about the files.
 type contents struct {
 	fs                  FS
-	manifest            *Manifest // nil without one that can be believed
+	manifest            *Manifest // nil if there is none, or it is damaged
 	manifestErr         *DamageError
 	snapshots, journals []uint64
-	heads               map[string]headerFields // of the files that a start reads; those whose header does not read are left out
+	heads               map[string]headerFields // of the files that a start reads, except files whose header is damaged
 }
 
 // contentsOf looks at a directory, which may be in use.
 func contentsOf(dir FS) (*contents, error) {
 	c := &contents{fs: dir, heads: map[string]headerFields{}}
-	var err error // the manifest first, because a server may add files until they are listed
+	var err error // the manifest is read first: a server may add files before the files are listed
 	if c.manifest, err = ReadManifest(dir); err != nil {
 		damage, is := errors.AsType[*DamageError](err)
 		if !is || errors.Is(err, ErrNewer) {
@@ -137,7 +137,8 @@ func (c *contents) isEarlier(number uint64) bool {
 	return c.manifest != nil && number < c.manifest.claims.first
 }
 
-// foreign lists the files of other directories. Those without an identity may be of an earlier version: from before the manifest, or from after it was written last.
+// foreign lists the files of other directories. A file without an identity may have been written by an earlier version, before there was a manifest or
+// after the manifest was last written.
 func (c *contents) foreign() (names []string) {
 	for _, name := range c.read() {
 		head, is := c.heads[name]
@@ -151,7 +152,7 @@ func (c *contents) foreign() (names []string) {
 	return names
 }
 
-// isMixed reports whether files are without the identity of the manifest, so that the next one begins after them.
+// isMixed reports whether some files do not have the identity of the manifest, so that a new manifest has to begin after them.
 func (c *contents) isMixed() bool {
 	if c.manifest == nil {
 		return true
@@ -191,7 +192,7 @@ func (c *contents) missingJournal() (*DamageError, error) {
 	return nil, nil
 }
 
-// chain is the journals, with the claims of the manifest about the last one.
+// chain returns the journals, with the claims of the manifest about the last one.
 func (c *contents) chain() journalChain {
 	chain := journalChain{fs: c.fs, numbers: c.journals}
 	if c.manifest != nil {

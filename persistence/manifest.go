@@ -11,7 +11,7 @@ import (
 )
 
 // ManifestFile is the name of the file with the identity of a directory, and with claims about its other files. It has two copies of one header, at the offsets
-// 0 and manifestSlot, of which the one with the larger number counts, so a crash during a write leaves the other:
+// 0 and manifestSlot. The copy with the larger number counts; a crash during a write leaves the other copy:
 //
 //	0    8   "STINTMAN"
 //	8    2   version of the format
@@ -20,20 +20,20 @@ import (
 //	32   32  claims, 8 bytes each
 //	124  4   CRC-32C of the 124 bytes before
 //
-// Every claim was true when it was written, also of the disk, and files only grow. So a manifest that is older than the files does no harm, and most of its
-// writes need no sync.
+// Every claim is about data that was on disk when the claim was written, and files only grow. So a manifest that is older than the files does no harm, and
+// most of its writes need no sync.
 const (
 	ManifestFile  = "manifest" + suffix
 	manifestMagic = "STINTMAN"
 	manifestSlot  = 4096
 )
 
-// claims are the files that a directory holds at least.
+// claims say what a directory holds at least.
 type claims struct {
-	first    uint64 // files with a lower number were there before the identity
+	first    uint64 // files with a lower number were there before the directory had an identity
 	snapshot uint64 // number of the newest complete snapshot, and 1; 0 for none
 	last     uint64 // number of the newest journal, or part of a log, of which something is durable, and 1; 0 for none
-	bytes    uint64 // of it that are durable
+	bytes    uint64 // how many bytes of that file are durable
 }
 
 // Manifest is the manifest of a directory. Its methods may be called from any goroutine.
@@ -50,13 +50,13 @@ type Manifest struct {
 // IsManifest reports whether a name is that of a manifest.
 func IsManifest(name string) bool { return name == ManifestFile }
 
-// Adopt begins the manifest of a directory in which there is only a snapshot, with the identity that the snapshot has elsewhere, or none.
+// Adopt begins the manifest of a directory that has only a snapshot, which may have the identity of another directory.
 func Adopt(dir FS, snapshot uint64) error {
 	m := newManifest(claims{first: snapshot + 1, snapshot: snapshot + 1})
 	return errors.Join(m.create(dir), m.Close())
 }
 
-// DescribeManifest is a line with the claims of a directory's manifest.
+// DescribeManifest returns a line with the claims of a directory's manifest.
 func DescribeManifest(dir FS) (string, error) {
 	m, err := ReadManifest(dir)
 	if err != nil {
@@ -105,7 +105,7 @@ func ReadManifest(dir FS) (*Manifest, error) {
 	return found, nil
 }
 
-// newManifest is one with a new identity.
+// newManifest returns a manifest with a new identity.
 func newManifest(c claims) *Manifest {
 	var random [8]byte
 	_, _ = rand.Read(random[:]) // it never fails
@@ -187,7 +187,7 @@ func (m *Manifest) Close() error {
 	return errors.Join(m.file.Sync(), m.file.Close())
 }
 
-// OpenManifest opens the manifest of a directory whose other files have an identity, or begins one if they have none yet, which is 0.
+// OpenManifest opens the manifest of a directory whose other files have an identity. If they have none yet, which is 0, and there is no manifest, it begins one.
 func OpenManifest(dir FS, identity uint64) (*Manifest, error) {
 	m, err := ReadManifest(dir)
 	switch {
@@ -221,14 +221,14 @@ func (m *Manifest) Raise(first, second uint64) error {
 	return m.update(func(c *claims) { c.first, c.last = max(c.first, first), max(c.last, second) })
 }
 
-// Raised is how far the counts had come at least.
+// Raised returns how far the counts of Raise had come at least.
 func (m *Manifest) Raised() (first, second uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.claims.first, m.claims.last
 }
 
-// Position is how far the newest file had come at least, in a measure that only grows.
+// Position returns how far the newest file had come at least, as a number that only grows.
 func (m *Manifest) Position() uint64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
