@@ -29,8 +29,13 @@ type epollConn struct {
 	closed    bool
 }
 
-// maxSentBytes is the most that is sent at a time of what the kernel has not taken at once: it takes some tens of microseconds.
-const maxSentBytes = 256 << 10
+const (
+	// maxSentBytes is the most that is sent at a time of what the kernel has not taken at once: it takes some tens of microseconds.
+	maxSentBytes = 256 << 10
+	// leastSentBytes is sent in a pass even if the share is used up, in a few microseconds. Otherwise a client that reads would be taken for one that
+	// does not, if other sessions of its user used up the share of every pass.
+	leastSentBytes = 16 << 10
+)
 
 const (
 	readable = unix.EPOLLIN | unix.EPOLLRDHUP
@@ -145,19 +150,23 @@ func (c *epollConn) send(b []byte) {
 	}
 }
 
-// sendUnsent goes on with unsent replies, as far as the share of the session's owner allows in this pass. The loop hears in the next pass that
-// the kernel takes more.
+// sendUnsent goes on with unsent replies, as far as the share of the session's owner allows in this pass, or a little if it is used up. The loop
+// hears in the next pass that the kernel takes more.
 func (c *epollConn) sendUnsent() {
-	for more := c.sendsMore(0); c.unsent.bytes > 0; {
-		if !more {
-			return
-		}
+	most := maxSentBytes
+	if !c.sendsMore(0) {
+		most = leastSentBytes
+	}
+	for c.unsent.bytes > 0 {
 		first := c.unsent.first()
-		n, err := sendNow(c.fd, first[:min(len(first), maxSentBytes)])
+		n, err := sendNow(c.fd, first[:min(len(first), most)])
 		c.unsent.drop(n)
-		more = c.sendsMore(n)
+		more := c.sendsMore(n)
 		if err != nil {
 			c.check(err)
+			return
+		}
+		if !more && c.unsent.bytes > 0 {
 			return
 		}
 	}
