@@ -40,6 +40,8 @@ func (setValues) Run(tx *store.Tx, op *engine.Op, _ *engine.Result) {
 
 func (setValues) Weigh(*engine.Op, int) int { return store.OpWork }
 
+func (setValues) ReadsAll(*engine.Op, int) bool { return false }
+
 func setAllValues(prefix string) engine.Op {
 	return engine.Op{Verb: engine.Command, Args: words("SETVALUES", prefix)}
 }

@@ -28,7 +28,7 @@ type copiedKey struct {
 // A command works on copies if its keys take at least minCopied bytes together, and at most maxCopied.
 const (
 	minCopied = 64 << 10
-	maxCopied = engine.MaxValueBytes + minCopied
+	maxCopied = 2 * engine.MaxValueBytes // a value, with room to grow
 )
 
 // take copies the declared keys of an operation if that is worth it, and returns true. Their shards are locked.
@@ -83,7 +83,7 @@ func (c *copies) find(name []byte) *copiedKey {
 // drop ends the use of the copies.
 func (c *copies) drop() {
 	clear(c.keys)
-	if c.keys, c.bytes, c.inUse = c.keys[:0], c.bytes[:0], false; cap(c.bytes) > 2*maxCopied {
+	if c.keys, c.bytes, c.inUse = c.keys[:0], c.bytes[:0], false; cap(c.bytes) > maxCopied {
 		c.bytes = nil
 	}
 }
