@@ -32,8 +32,8 @@ func (r *Router) Gather(parts []engine.Op) (at int, ok bool) {
 	return g.place(), g.spreads && g.place() > 0
 }
 
-// IsAway reports whether a key is of another group.
-func (r *Router) IsAway(at int, name []byte) bool { return r.ofName(name) != at }
+// Home is the group of a key.
+func (r *Router) Home(name []byte) (at int) { return r.ofName(name) }
 
 // DecideIn has a group decide a batch, whatever its keys.
 func (r *Router) DecideIn(at int, b *engine.Batch) (finished bool) {

@@ -2,6 +2,7 @@ package shared
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/stintdb/stint/engine"
@@ -24,23 +25,39 @@ func (l *Limits) exchange(k *key, returning bool) bool {
 	}
 	k.exchanging = l.begin(func() {
 		for more := true; more; returning = false {
-			more = l.serve(k, l.inTurn(func() outcome { return l.operate(k, returning) }))
+			more = l.serve(k, l.operate(k, returning))
 		}
 	})
 	return k.exchanging
 }
 
-// inTurn calls f when fewer than maxExchanges are under way.
-func (l *Limits) inTurn(f func() outcome) outcome {
+// inTurn is do for a step of an operation on a loan, once fewer than maxExchanges of them are under way in its group: those that wait for a group
+// without a leader hold up no operations of other groups.
+func (l *Limits) inTurn(at int, ops ...engine.Op) []engine.Result {
+	group := at
+	if at == 0 {
+		group = l.opt.Router.Home(ops[0].Key)
+	}
+	slots := l.slotsOf(group)
 	timeout := time.NewTimer(l.opt.Timeout)
 	defer timeout.Stop()
 	select {
-	case l.slots <- struct{}{}:
-		defer func() { <-l.slots }()
-		return f()
+	case slots <- struct{}{}:
+		defer func() { <-slots }()
+		return l.do(at, ops...)
 	case <-timeout.C:
-		return failed(engine.Overloaded)
+		return slices.Repeat([]engine.Result{{Status: engine.Overloaded}}, len(ops))
 	}
+}
+
+// slotsOf has room for each operation on a loan that a group is asked to carry out.
+func (l *Limits) slotsOf(group int) chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.slots[group] == nil {
+		l.slots[group] = make(chan struct{}, maxExchanges)
+	}
+	return l.slots[group]
 }
 
 func failed(status engine.Status) outcome { return outcome{refusal: engine.Result{Status: status}} }
@@ -59,7 +76,7 @@ func (l *Limits) operate(k *key, returning bool) outcome {
 	if returning {
 		prepare.Options = engine.Cancel
 	}
-	prepared := l.do(k.at, prepare)[0]
+	prepared := l.inTurn(k.at, prepare)[0]
 	if prepared.Status != engine.OK {
 		return outcome{refusal: prepared}
 	}
@@ -74,7 +91,7 @@ func (l *Limits) operate(k *key, returning bool) outcome {
 	}
 	k.mu.Unlock()
 	asked := time.Now()
-	answers := l.do(0, k.ask(&p, limit, want, waiting)...)
+	answers := l.inTurn(0, k.ask(&p, limit, want, waiting)...)
 	answer := &answers[0]
 	var deposit engine.Op
 	switch answer.Status {
@@ -93,7 +110,7 @@ func (l *Limits) operate(k *key, returning bool) outcome {
 	default:
 		return outcome{refusal: *answer}
 	}
-	came := l.do(k.at, deposit)[0]
+	came := l.inTurn(k.at, deposit)[0]
 	switch {
 	case came.Status != engine.OK:
 		return outcome{refusal: came}
@@ -104,7 +121,7 @@ func (l *Limits) operate(k *key, returning bool) outcome {
 	default:
 		l.counts.lent.Add(came.Granted)
 		if late, ok := p.LentLate([]byte(k.name), holderOf(k.at), answer.Granted, &came); ok {
-			l.counts.returned.Add(l.do(0, late)[0].Granted)
+			l.counts.returned.Add(l.inTurn(0, late)[0].Granted)
 		}
 	}
 	return l.learn(k, &p, limit, want, waiting, answers, asked)
@@ -116,7 +133,7 @@ func (l *Limits) close(k *key, p *purse.Purse, answer *engine.Result) bool {
 	if !ok || !p.IsOpen(answer.Granted, answer.Number) {
 		return true
 	}
-	closed := l.do(0, closing)[0]
+	closed := l.inTurn(0, closing)[0]
 	if closed.Status == engine.OK {
 		closed.Granted = p.Closed(closed.Lent, closed.Number)
 	}

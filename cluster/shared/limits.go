@@ -21,7 +21,7 @@ type Router interface {
 	Decide(b *engine.Batch) (finished bool)
 	DecideIn(at int, b *engine.Batch) (finished bool)
 	Gather(parts []engine.Op) (at int, ok bool)
-	IsAway(at int, name []byte) bool
+	Home(name []byte) (at int)
 }
 
 // Policies are those that this node knows, which may be behind.
@@ -67,7 +67,7 @@ const (
 
 	maxKeys      = purse.Max // whose demand is known
 	maxWaiters   = 4096      // requests that wait for tokens of a key
-	maxExchanges = 256       // operations on loans at a time
+	maxExchanges = 256       // operations on loans at a time, in each group
 	maxIdle      = 1024      // purses of a group whose tokens are returned in one round
 	maxTries     = 16        // of a request, whose tokens others may take
 	decideAtOnce = 512       // requests that have waited
@@ -75,12 +75,12 @@ const (
 
 // Limits has requests decided whose limits are of several groups, and hands on all others.
 type Limits struct {
-	opt   Options
-	ctx   context.Context
-	slots chan struct{} // has room for each exchange
+	opt Options
+	ctx context.Context
 
-	mu   sync.Mutex
-	keys map[purseID]*key
+	mu    sync.Mutex
+	keys  map[purseID]*key
+	slots map[int]chan struct{} // by the number of a group
 
 	ending sync.Mutex // of ended
 	ended  bool
@@ -100,7 +100,7 @@ func (l *Limits) Counts() clusterstatus.SharedLimits {
 
 // New returns limits that are served until Close.
 func New(ctx context.Context, o Options) *Limits {
-	l := &Limits{opt: o, ctx: ctx, slots: make(chan struct{}, maxExchanges), keys: map[purseID]*key{}}
+	l := &Limits{opt: o, ctx: ctx, keys: map[purseID]*key{}, slots: map[int]chan struct{}{}}
 	l.work.Go(l.tidy)
 	return l
 }

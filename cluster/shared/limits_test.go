@@ -16,9 +16,11 @@ import (
 )
 
 const (
+	lost     = 0 // the group whose leader may be gone
 	home     = 1 // the group of the shared limit
 	away     = 2
 	capacity = 20
+	timeout  = 10 * time.Second
 )
 
 // limit is the shared one. It refills hardly.
@@ -34,6 +36,7 @@ type groups struct {
 	leader  *Limits
 	latency time.Duration       // of each operation
 	applied map[engine.Verb]int // how many
+	isLost  bool                // the group without a leader answers nothing
 }
 
 // holdUp holds the next operation of a verb up, or the answer to it.
@@ -53,8 +56,11 @@ func newGroups(t *testing.T) *groups {
 }
 
 func homeOf(key []byte) int {
-	if bytes.HasPrefix(key, []byte("shared")) {
+	switch {
+	case bytes.HasPrefix(key, []byte("shared")):
 		return home
+	case bytes.HasPrefix(key, []byte("lost")):
+		return lost
 	}
 	return away
 }
@@ -65,7 +71,7 @@ func (g *groups) node(ctx context.Context) *Limits {
 	for number := home; number <= away; number++ {
 		replicas = append(replicas, Replica{Number: number, Leads: func() bool { return leads }, Now: func() int64 { return time.Now().UnixNano() }, Store: g.stores[number]})
 	}
-	l := New(ctx, Options{Router: g, Policies: g.stores[away], Timeout: 10 * time.Second, Replicas: func() []Replica { return replicas }})
+	l := New(ctx, Options{Router: g, Policies: g.stores[away], Timeout: timeout, Replicas: func() []Replica { return replicas }})
 	if leads {
 		g.leader = l
 	}
@@ -97,9 +103,9 @@ func (h *holdUp) await(t *testing.T) {
 }
 
 func (g *groups) Gather(parts []engine.Op) (at int, ok bool) {
-	return away, slices.ContainsFunc(parts, func(p engine.Op) bool { return homeOf(p.Key) == home })
+	return away, slices.ContainsFunc(parts, func(p engine.Op) bool { return homeOf(p.Key) != away })
 }
-func (g *groups) IsAway(at int, name []byte) bool { return homeOf(name) != at }
+func (g *groups) Home(name []byte) (at int) { return homeOf(name) }
 
 func (g *groups) Decide(b *engine.Batch) (finished bool) {
 	at := away
@@ -121,6 +127,16 @@ func (g *groups) DecideIn(at int, b *engine.Batch) (finished bool) {
 			g.mu.Lock()
 			apply()
 			g.mu.Unlock()
+			b.Done()
+		})
+		return false
+	}
+	if at == lost && g.isLost {
+		g.mu.Unlock()
+		time.AfterFunc(timeout, func() {
+			for i := range b.Results {
+				b.Results[i] = engine.Result{Status: engine.NoLeader}
+			}
 			b.Done()
 		})
 		return false

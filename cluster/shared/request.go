@@ -59,7 +59,7 @@ func (l *Limits) short(r *request) (part int) {
 	if r.res.Status != engine.OK || len(r.res.Parts) != len(r.parts) || r.res.Binding < 0 || r.res.Binding >= len(r.parts) {
 		return -1
 	}
-	if !l.opt.Router.IsAway(r.at, r.parts[r.res.Binding].Key) {
+	if l.opt.Router.Home(r.parts[r.res.Binding].Key) == r.at {
 		return -1
 	}
 	return r.res.Binding
@@ -104,7 +104,7 @@ func (l *Limits) complete(r *request) {
 	now := time.Now()
 	for i := range r.parts {
 		p, res := &r.parts[i], &r.res.Parts[i]
-		if !l.opt.Router.IsAway(r.at, p.Key) {
+		if l.opt.Router.Home(p.Key) == r.at {
 			continue
 		}
 		left := res.Remaining

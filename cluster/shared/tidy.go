@@ -14,6 +14,7 @@ func (l *Limits) tidy() {
 	defer ticks.Stop()
 	defer voids.Stop()
 	var lost map[purseID]bool
+	passed := map[int]int{} // by the number of a group
 	for {
 		select {
 		case <-voids.C:
@@ -21,7 +22,7 @@ func (l *Limits) tidy() {
 		case <-ticks.C:
 			for _, g := range l.opt.Replicas() {
 				if g.Store.AwayPurseCount() > 0 && g.Leads() {
-					l.returnUnused(g)
+					passed[g.Number] = l.returnUnused(g, passed[g.Number])
 				}
 			}
 			l.expire(time.Now())
@@ -32,20 +33,24 @@ func (l *Limits) tidy() {
 	}
 }
 
-// returnUnused returns the tokens of a group's purses that were not used for a time.
-func (l *Limits) returnUnused(g Replica) {
+// returnUnused returns the tokens of a group's purses that were not used for a time: of maxIdle at most, after the first ones, which the last rounds
+// have passed. So purses whose tokens cannot be returned hold up no others. It returns how many the next round is to pass.
+func (l *Limits) returnUnused(g Replica, passed int) (pass int) {
 	type idle struct {
 		name  []byte
 		limit limits.Limit
 	}
 	var all []idle
-	now := g.Now()
+	found, now := 0, g.Now()
 	g.Store.Purses(func(name []byte, limit limits.Limit, p purse.Purse) {
 		silence := idleAfter
 		if p.Previous == 0 { // home is asked for it still
 			silence = emptyAfter
 		}
-		if now-p.UsedAt >= int64(silence) && len(all) < maxIdle && l.opt.Router.IsAway(g.Number, name) { // others are of upstream
+		if now-p.UsedAt < int64(silence) || l.opt.Router.Home(name) == g.Number { // which are of upstream
+			return
+		}
+		if found++; found > passed && len(all) < maxIdle {
 			limit.Algorithm = limit.Algorithm.Home()
 			all = append(all, idle{append([]byte(nil), name...), limit})
 		}
@@ -53,7 +58,7 @@ func (l *Limits) returnUnused(g Replica) {
 	for _, one := range all {
 		k := l.keyOf(g.Number, one.name)
 		if k == nil {
-			return
+			continue
 		}
 		k.mu.Lock()
 		if !k.exchanging {
@@ -62,6 +67,10 @@ func (l *Limits) returnUnused(g Replica) {
 		}
 		k.mu.Unlock()
 	}
+	if len(all) < maxIdle {
+		return 0
+	}
+	return passed + maxIdle
 }
 
 // expire answers requests that wait beyond their time, and forgets keys without requests.
