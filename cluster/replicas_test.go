@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stintdb/stint/cluster/group"
 	"github.com/stintdb/stint/cluster/raftnode"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/admission"
@@ -346,6 +347,16 @@ func TestGroupWithoutAMajority(t *testing.T) {
 				t.Errorf("%s does not know all policies: %v", name, err)
 			}
 			cancel()
+			for number := 3; number <= groups; number++ {
+				ask := func() []engine.Result { return do(s.nodes[name], acquire(string(keyOf(number, groups, 1)), 10, 1)) }
+				for began := time.Now(); time.Since(began) < group.Patience(s.nodes[name].opt.DecideTimeout); {
+					ask()
+				}
+				began := time.Now()
+				if status := ask()[0].Status; status != engine.NoLeader || time.Since(began) > 100*time.Millisecond {
+					t.Errorf("%s answers for group %d by status %d after %v", name, number, status, time.Since(began))
+				}
+			}
 		}
 		d := s.start("d") // gives its groups a majority again
 		st := d.Status()
@@ -354,6 +365,13 @@ func TestGroupWithoutAMajority(t *testing.T) {
 			t.Errorf("it is healthy before it has caught up in the groups that are led: %+v", st.Groups)
 		}
 		awaitSimulated(t, "all groups are led", func() bool { st = d.Status(); return len(st.Leaderless()) == 0 })
+		for _, name := range []string{"a", "b", "c"} {
+			for number := 1; number <= groups; number++ {
+				awaitSimulated(t, fmt.Sprintf("%s has group %d decide", name, number), func() bool {
+					return do(s.nodes[name], acquire(string(keyOf(number, groups, 1)), 10, 1))[0].Status == engine.OK
+				})
+			}
+		}
 	})
 }
 

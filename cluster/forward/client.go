@@ -41,8 +41,11 @@ type Client struct {
 	Fail          func(*call.Call, engine.Status) // answers a call with an error
 	ObserveTime   func(nanos int64)               // receives the cluster's time from the leader
 	Grace         time.Duration                   // how long an earlier leader may take for its outstanding answers
+	Patience      time.Duration                   // after so long in vain, calls no longer wait for a leader; 0 has them wait always
+	Leads         func() bool                     // whether this node is the leader
 
 	Forwarded atomic.Int64 // calls sent to a leader
+	GivenUp   atomic.Int64 // calls that did not wait for one
 
 	mu      sync.Mutex
 	waiting []*call.Call // for a leader, or for the writer
@@ -87,19 +90,23 @@ func (f *Client) signal() {
 
 // Run keeps a connection to the current leader until ctx is done.
 func (f *Client) Run(ctx context.Context) {
+	var inVain time.Time // since then calls wait and no leader is reached; zero if one was
 	for ctx.Err() == nil {
 		moved := f.LeaderChanged.Wait()
 		address := f.Leader()
 		if address == "" {
 			f.drainLocally()
+			inVain = f.giveUp(inVain)
 			f.pause(ctx, moved)
 			continue
 		}
 		conn, err := f.dialLeader(ctx, moved, address)
 		if err != nil {
+			inVain = f.giveUp(inVain)
 			notifier.Pause(ctx, moved, redialDelay)
 			continue
 		}
+		inVain = time.Time{}
 		f.serve(ctx, conn, address)
 	}
 	f.leaving.Wait()
@@ -126,6 +133,30 @@ func (f *Client) pause(ctx context.Context, moved <-chan struct{}) {
 	case <-ctx.Done():
 	case <-time.After(idleLook):
 	}
+}
+
+// giveUp answers the calls that wait if no leader was reached for Patience, and returns since when calls wait in vain. A client's connection answers
+// in order: each call that waited for a group without a leader would hold up those for other groups that follow it.
+func (f *Client) giveUp(inVain time.Time) time.Time {
+	if f.Patience == 0 || f.Leads() {
+		return time.Time{}
+	}
+	f.mu.Lock()
+	waiting := f.waiting
+	if inVain.IsZero() && len(waiting) > 0 {
+		inVain = time.Now()
+	}
+	if inVain.IsZero() || time.Since(inVain) < f.Patience {
+		f.mu.Unlock()
+		return inVain
+	}
+	f.waiting, f.bytes = nil, 0
+	f.mu.Unlock()
+	for _, c := range waiting {
+		f.GivenUp.Add(1)
+		f.Fail(c, engine.NoLeader)
+	}
+	return inVain
 }
 
 // dialLeader connects to the leader. It gives up as soon as another node leads: a dead one may not answer for long.

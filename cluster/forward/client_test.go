@@ -77,3 +77,60 @@ func TestLooksForALeaderAreSeldomWithoutCalls(t *testing.T) {
 		}
 	})
 }
+
+// Calls wait for a leader. When none was reached for longer than an election takes, they are answered at once, until there is one: requests for other
+// groups wait for the answers.
+func TestCallsDoNotWaitForALostLeader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const patience = 5 * time.Second
+		var leads atomic.Bool
+		f := NewClient()
+		f.LeaderChanged, f.Patience, f.Leads = &notifier.Notifier{}, patience, leads.Load
+		f.Leader = func() string { return "" }
+		f.Fail = func(c *call.Call, status engine.Status) { c.Fail(status) }
+		f.Decide = func(c *call.Call) bool {
+			if !leads.Load() {
+				return false
+			}
+			if mine, _ := c.Claim(); mine {
+				c.Batch.Done()
+			}
+			return true
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go f.Run(ctx)
+		ask := func() (status engine.Status, took time.Duration) {
+			began, done := time.Now(), make(chan struct{})
+			c := &call.Call{Batch: &engine.Batch{Ops: make([]engine.Op, 1), Results: make([]engine.Result, 1), Done: func() { close(done) }}}
+			c.Summarize()
+			f.Add(c)
+			select {
+			case <-done:
+			case <-time.After(time.Second): // as --decide-timeout
+				c.Fail(engine.NoLeader)
+			}
+			return c.Batch.Results[0].Status, time.Since(began)
+		}
+		for range patience / time.Second {
+			if _, took := ask(); took < time.Second {
+				t.Fatalf("a call waited for %v, while there may be an election", took)
+			}
+		}
+		time.Sleep(time.Minute)
+		for range 3 {
+			if status, took := ask(); status != engine.NoLeader || took > 2*redialDelay {
+				t.Errorf("status %d after %v, without a leader", status, took)
+			}
+		}
+		leads.Store(true)
+		if status, took := ask(); status != engine.OK || took > redialDelay {
+			t.Errorf("status %d after %v, by the new leader", status, took)
+		}
+		time.Sleep(time.Minute)
+		leads.Store(false)
+		if _, took := ask(); took < time.Second {
+			t.Errorf("a call waited for %v after the leader was lost", took)
+		}
+	})
+}

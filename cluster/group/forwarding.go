@@ -3,6 +3,7 @@ package group
 import (
 	"context"
 	"net"
+	"time"
 
 	"github.com/stintdb/stint/cluster/call"
 	"github.com/stintdb/stint/cluster/forward"
@@ -23,6 +24,7 @@ func (g *Group) connectForwarding() {
 	}}
 	f := g.forwarder
 	f.LeaderChanged, f.ObserveTime, f.Grace = &g.leader.changed, g.clock.ObserveLeader, g.opt.Heartbeat/2
+	f.Patience, f.Leads = Patience(g.opt.DecideTimeout), func() bool { return g.role.current.Load() != nil }
 	f.Dial = func(ctx context.Context, address string) (net.Conn, error) {
 		return g.peers.DialCalls(ctx, address, g.opt.Number)
 	}
@@ -47,3 +49,6 @@ func (g *Group) connectForwarding() {
 		return true
 	}
 }
+
+// Patience is how long calls wait for a leader in vain, together, before each is answered at once. It is longer than an election takes.
+func Patience(decideTimeout time.Duration) time.Duration { return max(5*time.Second, decideTimeout) }

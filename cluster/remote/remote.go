@@ -47,6 +47,7 @@ func New(c group.Config, peers *transport.Peers, statuses Statuses) *Group {
 	r := &Group{opt: c, clock: clock.New(c.Wall), statuses: statuses, forwarder: forward.NewClient()}
 	f := r.forwarder
 	f.LeaderChanged, f.ObserveTime, f.Grace, f.Leader = &r.changed, func(int64) {}, c.Heartbeat/2, r.leader
+	f.Patience, f.Leads = group.Patience(c.DecideTimeout), func() bool { return false }
 	f.Dial = func(ctx context.Context, address string) (net.Conn, error) {
 		return peers.DialCalls(ctx, address, c.Number)
 	}
@@ -80,7 +81,8 @@ func (r *Group) follow(ctx context.Context) {
 		}
 	}
 	began, waits := r.pending.Oldest()
-	if waits && r.clock.Mono()-began >= r.opt.Heartbeat/6 && r.fetching.CompareAndSwap(false, true) {
+	isLate := waits && r.clock.Mono()-began >= r.opt.Heartbeat/6
+	if (isLate || r.forwarder.GivenUp.Swap(0) > 0) && r.fetching.CompareAndSwap(false, true) {
 		r.ended.Go(func() {
 			defer r.fetching.Store(false)
 			r.statuses.FetchAll(ctx, r.opt.MeetEvery)
