@@ -8,7 +8,7 @@ import (
 )
 
 // logQueue writes the lines of the log in a separate goroutine: a reader of standard error that stalls, such as a terminal after Ctrl-S or a
-// container's log driver, holds up nothing else. Lines beyond maxLogQueue are lost, and counted.
+// container's log driver, holds up nothing else. Lines beyond maxLogQueue, and those that cannot be written, are lost, and counted.
 type logQueue struct {
 	to   io.Writer
 	wake chan struct{}
@@ -54,17 +54,23 @@ func (q *logQueue) wakeUp() {
 }
 
 func (q *logQueue) write(say func(lost int)) {
+	lost, fails := 0, false // lines that nobody was told of, and whether the last one could not be written
 	for ended := false; !ended; {
 		<-q.wake
 		q.mu.Lock()
-		lines, lost, flushes := q.lines, q.lost, q.flushes
+		lines, flushes := q.lines, q.flushes
+		lost += q.lost
 		q.lines, q.bytes, q.lost, q.flushes, ended = nil, 0, 0, nil, q.ended
 		q.mu.Unlock()
 		for _, line := range lines {
-			_, _ = q.to.Write(line) // nobody could be told
+			_, err := q.to.Write(line)
+			if fails = err != nil; fails { // nobody could be told now
+				lost++
+			}
 		}
-		if lost > 0 {
+		if lost > 0 && !fails {
 			say(lost)
+			lost = 0
 		}
 		for _, done := range flushes {
 			close(done)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -56,4 +57,41 @@ func TestLogOfAReaderThatIsGone(t *testing.T) {
 		flush(true)
 		_ = to.Close()
 	})
+}
+
+// A writer that fails for a time, such as a full disk, loses no line silently, and does not make the queue write about its own losses.
+func TestLogOfAWriterThatFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		to := &failing{isFull: true}
+		log, _, flush := newLogger(config.Default(), to)
+		for range 3 {
+			log.Warn("lost")
+			flush(false)
+		}
+		if n := to.failed; n != 3 {
+			t.Errorf("%d lines were tried, want the 3 that were logged", n)
+		}
+		to.isFull = false
+		log.Warn("written")
+		flush(false)
+		flush(true)
+		if got := to.text.String(); !strings.Contains(got, "written") || !strings.Contains(got, "lines=3") {
+			t.Errorf("the log is %s", got)
+		}
+	})
+}
+
+// failing is a file on a disk that may be full.
+type failing struct {
+	isFull bool
+	failed int
+	text   strings.Builder
+}
+
+func (f *failing) Write(b []byte) (int, error) {
+	if f.isFull {
+		f.failed++
+		return 0, errors.New("no space left on device")
+	}
+	return f.text.Write(b)
 }

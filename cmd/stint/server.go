@@ -155,7 +155,7 @@ func newLogger(cfg config.Config, to io.Writer) (log *slog.Logger, level *slog.L
 		return slog.New(slog.NewTextHandler(to, options))
 	}
 	queue := newLogQueue(to, func(lost int) {
-		on(to).Error("lines of the log were lost, because standard error was not read", "lines", lost)
+		on(to).Error("lines of the log were lost, because standard error was not read, or could not be written", "lines", lost)
 	})
 	return on(queue), level, queue.flush
 }
