@@ -8,7 +8,7 @@ import weakref
 from types import TracebackType
 
 from .aio import AsyncLimiter
-from .aiolink import runner, start
+from .aiolink import runner, start, together
 from .asks import Key, acquire
 from .errors import StintError, UnavailableError, UndecidedError
 from .leasing import DEFAULT_AHEAD, DEFAULT_MAX_KEYS, TIDY_EVERY, Lease, Table
@@ -67,9 +67,7 @@ class AsyncLeases:
 
     async def close(self) -> None:
         """Give the tokens back. Later requests go to the server one by one."""
-        for lease in self._table.close():
-            if await self._give_back(lease) is not None:
-                await self._give_back(lease)
+        await together(self._end, self._table.close())
 
     async def __aenter__(self) -> AsyncLeases:
         """Return the leases, to be closed at the end of the block."""
@@ -107,17 +105,24 @@ class AsyncLeases:
         _, error = await self._operate(lease, operation, 0)
         return error
 
+    async def _end(self, lease: Lease) -> None:
+        if await self._give_back(lease) is not None:
+            await self._give_back(lease)
+
     def _start_tidier(self) -> None:
         if self._table.starts_tidier(runner()):
             self._tidier = start(_tidy, weakref.ref(self))
 
     async def _tidy(self) -> bool:
+        unused = []
         for lease in self._table.all():
-            if lease.unused():
-                await self._give_back(lease)
+            ends = lease.unused()
             if lease.forgotten():
                 self._table.forget(lease)
-                await self._give_back(lease)
+                ends = True
+            if ends:
+                unused.append(lease)
+        await together(self._give_back, unused)
         return self._table.is_tidied_by(runner())
 
 

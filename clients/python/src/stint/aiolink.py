@@ -8,7 +8,7 @@ import os
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, TypeVar
 
 from .breaker import Breaker
@@ -26,7 +26,7 @@ from .errors import (
     from_reply,
 )
 from .first import FirstCalls
-from .link import PING, connect_failure
+from .link import MAX_TOGETHER, PING, connect_failure
 from .nodes import Node, Nodes
 from .wire import Decoder
 
@@ -409,6 +409,17 @@ def runner() -> object:
 def start(work: Callable[[T], Coroutine[Any, Any, None]], argument: T) -> object:
     """Run background work. The caller keeps what is returned, because the loop alone would not."""
     return asyncio.get_running_loop().create_task(work(argument))
+
+
+async def together(work: Callable[[T], Coroutine[Any, Any, object]], arguments: Iterable[T]) -> None:
+    """Run work for each argument, for up to MAX_TOGETHER at a time: one that waits holds up no others."""
+    left = deque(arguments)
+
+    async def run() -> None:
+        while left:
+            await work(left.popleft())
+
+    await asyncio.gather(*(run() for _ in range(min(len(left), MAX_TOGETHER))))
 
 
 _links: weakref.WeakSet[AsyncLink] = weakref.WeakSet()

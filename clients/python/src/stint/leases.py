@@ -13,7 +13,7 @@ from .leasing import DEFAULT_AHEAD, DEFAULT_MAX_KEYS, TIDY_EVERY, Lease, Table
 from .lending import Moment, Operation
 from .limiter import Limiter
 from .limits import Limit
-from .link import runner, start
+from .link import runner, start, together
 from .results import Result
 from .wire import encode
 
@@ -65,9 +65,7 @@ class Leases:
 
     def close(self) -> None:
         """Give the tokens back. Later requests go to the server one by one."""
-        for lease in self._table.close():
-            if self._give_back(lease) is not None:
-                self._give_back(lease)
+        together(self._end, self._table.close())
 
     def __enter__(self) -> Leases:
         """Return the leases, to be closed at the end of the block."""
@@ -105,17 +103,24 @@ class Leases:
         _, error = self._operate(lease, operation, 0)
         return error
 
+    def _end(self, lease: Lease) -> None:
+        if self._give_back(lease) is not None:
+            self._give_back(lease)
+
     def _start_tidier(self) -> None:
         if self._table.starts_tidier(runner()):
             self._tidier = start(_tidy, weakref.ref(self))
 
     def _tidy(self) -> bool:
+        unused = []
         for lease in self._table.all():
-            if lease.unused():
-                self._give_back(lease)
+            ends = lease.unused()
             if lease.forgotten():
                 self._table.forget(lease)
-                self._give_back(lease)
+                ends = True
+            if ends:
+                unused.append(lease)
+        together(self._give_back, unused)
         return self._table.is_tidied_by(runner())
 
 

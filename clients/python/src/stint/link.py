@@ -9,8 +9,8 @@ import socket
 import threading
 import time
 import weakref
-from collections import Counter
-from collections.abc import Callable
+from collections import Counter, deque
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, TypeVar
 
 from .breaker import Breaker
@@ -35,6 +35,7 @@ T = TypeVar("T")
 
 MAX_CONNECTIONS = 64
 MAX_WAITING = 20_000  # callers without a connection
+MAX_TOGETHER = 16  # keys whose tokens are given back at a time
 FRESH = 1.0  # seconds: a connection idle for longer is looked at before use
 PING = encode(["PING"])
 
@@ -338,11 +339,29 @@ def runner() -> object:
     return threading
 
 
-def start(work: Callable[[T], None], argument: T) -> object:
+def start(work: Callable[[T], None], argument: T) -> threading.Thread:
     """Run background work."""
     thread = threading.Thread(target=work, args=(argument,), name="stint background", daemon=True)
     thread.start()
     return thread
+
+
+def together(work: Callable[[T], object], arguments: Iterable[T]) -> None:
+    """Run work for each argument, in up to MAX_TOGETHER threads: one that waits holds up no others."""
+    left = deque(arguments)
+
+    def run(_: None) -> None:
+        while True:
+            try:
+                argument = left.popleft()
+            except IndexError:
+                return
+            work(argument)
+
+    threads = [start(run, None) for _ in range(min(len(left), MAX_TOGETHER) - 1)]
+    run(None)
+    for thread in threads:
+        thread.join()
 
 
 _links: weakref.WeakSet[Link] = weakref.WeakSet()
