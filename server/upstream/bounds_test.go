@@ -10,6 +10,8 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/purse"
+	"github.com/stintdb/stint/engine/slot"
 )
 
 // asked has requests sent to home, and counts those that are refused because too many are under way.
@@ -79,24 +81,29 @@ func TestKeysInDemandAreBounded(t *testing.T) {
 	}
 }
 
-// 256 operations on loans are under way. Others wait until one ends, for as long as a request may take.
+// 256 operations on loans are under way with each node of home. Others wait until one ends, for as long as a request may take.
 func TestExchangesAreBounded(t *testing.T) {
 	const most = 256
 	u := New(Options{Timeout: time.Millisecond, Addresses: []string{"127.0.0.1:0"}, Replicas: func() []Replica { return nil }, Log: slog.New(slog.DiscardHandler)})
 	defer u.Close(t.Context())
-	if cap(u.slots) != most {
-		t.Fatalf("%d have a place, want %d", cap(u.slots), most)
+	k, other := &key{name: "a"}, &key{name: "b"}
+	hangs := u.home.move(slot.Of([]byte(k.name)), "127.0.0.1:0#1")
+	if cap(hangs.slots) != most {
+		t.Fatalf("%d have a place, want %d", cap(hangs.slots), most)
 	}
 	for range most {
-		u.slots <- struct{}{}
+		hangs.slots <- struct{}{}
 	}
-	if err := u.inTurn(func() error { return nil }); !errors.Is(err, errFull) {
+	if err := u.inTurn(k, func() error { return nil }); !errors.Is(err, errFull) {
 		t.Errorf("one more: %v", err)
 	}
-	<-u.slots
 	u.opt.Timeout = time.Hour
-	if err := u.inTurn(func() error { return nil }); err != nil || len(u.slots) != most-1 {
-		t.Errorf("after the end of one: %v, and %d are under way", err, len(u.slots))
+	if err := u.inTurn(other, func() error { return nil }); err != nil {
+		t.Errorf("with another node: %v", err)
+	}
+	<-hangs.slots
+	if err := u.inTurn(k, func() error { return nil }); err != nil || len(hangs.slots) != most-1 {
+		t.Errorf("after the end of one: %v, and %d are under way", err, len(hangs.slots))
 	}
 }
 
@@ -112,5 +119,31 @@ func TestNamedNodesAreBounded(t *testing.T) {
 	}
 	if u.home.move(most, "127.0.0.1:0") != nil || u.home.of(most) != u.home.first {
 		t.Error("one more node has a place")
+	}
+}
+
+// idlePurses are those of n keys, always in the same order.
+type idlePurses int
+
+func (n idlePurses) PurseCount() int64 { return int64(n) }
+
+func (n idlePurses) Purses(visit func(key []byte, limit limits.Limit, t purse.Purse)) {
+	for i := range int(n) {
+		visit([]byte(strconv.Itoa(i)), limits.Limit{}, purse.Purse{})
+	}
+}
+
+// Tokens that cannot be returned, of however many keys, hold up no others: each round goes on after the last.
+func TestReturnsTakeTurns(t *testing.T) {
+	const keys = 3*maxIdle + 1
+	replica := Replica{Store: idlePurses(keys), Now: func() int64 { return int64(time.Hour) }, Leads: func() bool { return true }}
+	u := &Upstream{opt: Options{Keys: []string{"*"}, Replicas: func() []Replica { return []Replica{replica} }}, keys: map[string]*key{}, home: &routes{first: &home{current: newLink(nil)}}, stop: make(chan struct{})}
+	close(u.stop) // nothing begins
+	passed := 0
+	for range 4 {
+		passed = u.returnUnused(int64(idleAfter), passed)
+	}
+	if len(u.keys) != keys || passed != 0 {
+		t.Errorf("the tokens of %d of %d keys had their turn, and %d are passed next", len(u.keys), keys, passed)
 	}
 }

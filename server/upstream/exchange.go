@@ -7,6 +7,7 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/purse"
+	"github.com/stintdb/stint/engine/slot"
 	"github.com/stintdb/stint/server/command"
 )
 
@@ -26,18 +27,19 @@ func (u *Upstream) exchange(k *key, p purpose) {
 	k.exchanging = true
 	u.background.Go(func() {
 		for more := true; more; p = lendMore {
-			more = u.serveWaiters(k, u.inTurn(func() error { return u.operate(k, p) }))
+			more = u.serveWaiters(k, u.inTurn(k, func() error { return u.operate(k, p) }))
 		}
 	})
 }
 
-// inTurn calls f when fewer than maxExchanges are under way.
-func (u *Upstream) inTurn(f func() error) error {
+// inTurn calls f when fewer than maxExchanges are under way with the node that decides a key: those with one that hangs hold up no others.
+func (u *Upstream) inTurn(k *key, f func() error) error {
+	slots := u.home.of(slot.Of([]byte(k.name))).slots
 	timeout := time.NewTimer(u.opt.Timeout)
 	defer timeout.Stop()
 	select {
-	case u.slots <- struct{}{}:
-		defer func() { <-u.slots }()
+	case slots <- struct{}{}:
+		defer func() { <-slots }()
 		return f()
 	case <-timeout.C:
 		return errFull

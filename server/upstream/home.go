@@ -40,7 +40,8 @@ type home struct {
 	dial      Dial
 	login     []string // the words of AUTH, nil for none
 	log       *slog.Logger
-	gone      func() // called when attempts to connect have failed for so long that there are no more; nil to go on
+	slots     chan struct{} // has room for each exchange
+	gone      func()        // called when attempts to connect have failed for so long that there are no more; nil to go on
 
 	mu      sync.Mutex
 	current *link  // nil while there is none
@@ -61,7 +62,7 @@ type ask struct {
 
 func (h *home) start() {
 	ctx, cancel := context.WithCancel(context.Background())
-	h.stop = cancel
+	h.stop, h.slots = cancel, make(chan struct{}, maxExchanges)
 	h.background.Go(func() { h.run(ctx) })
 	h.background.Go(func() { h.expire(ctx) })
 }

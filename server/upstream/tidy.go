@@ -13,10 +13,11 @@ import (
 func (u *Upstream) tidy() {
 	ticks := time.NewTicker(tidyEvery)
 	defer ticks.Stop()
+	passed := 0
 	for {
 		select {
 		case <-ticks.C:
-			u.returnUnused(int64(idleAfter))
+			passed = u.returnUnused(int64(idleAfter), passed)
 			u.forget()
 		case <-u.stop:
 			return
@@ -24,23 +25,28 @@ func (u *Upstream) tidy() {
 	}
 }
 
-// returnUnused returns the tokens of keys that were not used for a time.
-func (u *Upstream) returnUnused(silence int64) {
+// returnUnused returns the tokens of keys that were not used for a time: of maxIdle at most, after the first ones, which the last rounds have passed.
+// So keys whose tokens cannot be returned hold up no others. It returns how many the next round is to pass.
+func (u *Upstream) returnUnused(silence int64, passed int) (pass int) {
 	type idle struct {
 		name  string
 		limit limits.Limit
 	}
 	if connected, _ := u.home.status(); !connected {
-		return // they can be spent until it is
+		return passed // they can be spent until it is
 	}
 	var all []idle
+	found := 0
 	for _, r := range u.opt.Replicas() {
 		if r.Store.PurseCount() == 0 || !r.Leads() {
 			continue
 		}
 		now := r.Now()
 		r.Store.Purses(func(name []byte, limit limits.Limit, t purse.Purse) {
-			if now-t.UsedAt >= silence && len(all) < maxIdle && u.ofHome(name) {
+			if now-t.UsedAt < silence || !u.ofHome(name) {
+				return
+			}
+			if found++; found > passed && len(all) < maxIdle {
 				all = append(all, idle{string(name), limit})
 			}
 		})
@@ -48,7 +54,7 @@ func (u *Upstream) returnUnused(silence int64) {
 	for _, one := range all {
 		k := u.keyOf([]byte(one.name))
 		if k == nil {
-			return
+			continue
 		}
 		k.mu.Lock()
 		if !k.exchanging {
@@ -58,6 +64,10 @@ func (u *Upstream) returnUnused(silence int64) {
 		}
 		k.mu.Unlock()
 	}
+	if len(all) < maxIdle {
+		return 0
+	}
+	return passed + maxIdle
 }
 
 func (u *Upstream) forget() {
@@ -89,11 +99,11 @@ func (u *Upstream) dropAll() {
 
 // Close ends the connection to home. A server alone returns all tokens first, as far as there is time.
 func (u *Upstream) Close(ctx context.Context) {
-	for u.opt.Alone && ctx.Err() == nil && u.purseCount() > 0 {
+	for passed := 0; u.opt.Alone && ctx.Err() == nil && u.purseCount() > 0; {
 		if connected, _ := u.home.status(); !connected {
 			break
 		}
-		u.returnUnused(0)
+		passed = u.returnUnused(0, passed)
 		select {
 		case <-time.After(lookEvery):
 		case <-ctx.Done():

@@ -61,15 +61,14 @@ const (
 const (
 	maxKeys      = purse.Max // whose demand is known; requests for others go to home one by one
 	maxWaiters   = 4096      // of a key
-	maxExchanges = 256       // operations on loans at a time
+	maxExchanges = 256       // operations on loans at a time, with each node of home
 	maxIdle      = 4096      // keys whose tokens are returned in one round
 )
 
 // Upstream decides on keys of home, and hands on operations on others. It implements [decider.Decider].
 type Upstream struct {
-	opt   Options
-	home  *routes
-	slots chan struct{} // has room for each exchange with home
+	opt  Options
+	home *routes
 
 	mu   sync.Mutex
 	keys map[string]*key
@@ -89,7 +88,7 @@ func New(o Options) *Upstream {
 	if o.Dial == nil {
 		o.Dial = Dialer(nil)
 	}
-	u := &Upstream{opt: o, slots: make(chan struct{}, maxExchanges), keys: map[string]*key{}, stop: make(chan struct{})}
+	u := &Upstream{opt: o, keys: map[string]*key{}, stop: make(chan struct{})}
 	first := &home{addresses: o.Addresses, dial: o.Dial, log: o.Log}
 	switch {
 	case o.User != "":
