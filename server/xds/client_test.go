@@ -185,6 +185,27 @@ func TestRepeatedRefusal(t *testing.T) {
 	c.awaitDomains(t, 1)
 }
 
+// While the answer to a repeated refusal waits, other rules are used as soon as they come.
+func TestPushDuringTheWaitOfARefusal(t *testing.T) {
+	control := testxds.Start(t, "127.0.0.1:0")
+	control.Repeat = true
+	c, err := Open(Options{Address: control.Address, Node: "test", FirstRetry: time.Hour, LastRetry: time.Hour, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ended sync.WaitGroup
+	ctx, cancel := context.WithCancel(t.Context())
+	ended.Go(func() { c.Run(ctx) })
+	defer ended.Wait()
+	defer cancel()
+	control.Push(parse(t, `{"name": "n"}`))
+	testwait.Until(t, "it is refused again", func() bool { return c.Refused.Load() == 2 })
+	if answer := control.Answer(control.Push(domain(t, "a"))); answer.GetErrorDetail() != nil {
+		t.Error(answer)
+	}
+	c.awaitDomains(t, 1)
+}
+
 // A push has room in 16 MiB. A longer one ends the connection, with the reason in the log, and the rules stay.
 func TestPushesAreBounded(t *testing.T) {
 	control := testxds.Start(t, "127.0.0.1:0")

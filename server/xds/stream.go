@@ -57,25 +57,63 @@ func (c *Client) follow(ctx context.Context) error {
 	return c.answer(ctx, stream)
 }
 
-// answer answers pushes until an error.
-func (c *Client) answer(ctx context.Context, stream grpc.BidiStreamingClient[discovery.DiscoveryRequest, discovery.DiscoveryResponse]) error {
+// pushStream is the client's side of a stream.
+type pushStream = grpc.BidiStreamingClient[discovery.DiscoveryRequest, discovery.DiscoveryResponse]
+
+// received is a push, or the error in its place.
+type received struct {
+	push *discovery.DiscoveryResponse
+	err  error
+}
+
+// receive reads the pushes of a stream, until an error or the end of ctx.
+func receive(ctx context.Context, stream pushStream) <-chan received {
+	pushes := make(chan received)
+	go func() {
+		for {
+			push, err := stream.Recv()
+			select {
+			case pushes <- received{push, err}:
+			case <-ctx.Done():
+				return
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return pushes
+}
+
+// answer answers pushes until an error, or the end of ctx. While the answer to one waits, the next is used, and answered in its place.
+func (c *Client) answer(ctx context.Context, stream pushStream) error {
 	version, wait := "", pause{c.o.FirstRetry, c.o.LastRetry, 0}
+	pushes := receive(ctx, stream)
+	var reply *discovery.DiscoveryRequest
+	var due <-chan time.Time // of a reply that waits
 	for {
-		push, err := stream.Recv()
-		if err != nil {
-			return err
+		select {
+		case in := <-pushes:
+			if in.err != nil {
+				return in.err
+			}
+			reply, due = &discovery.DiscoveryRequest{TypeUrl: typeURL, ResponseNonce: in.push.GetNonce()}, nil
+			again, why := c.take(in.push)
+			if why != nil {
+				reply.ErrorDetail = &status.Status{Code: int32(codes.InvalidArgument), Message: why.Error()}
+			} else {
+				version, wait.times = in.push.GetVersionInfo(), 0
+			}
+			reply.VersionInfo = version
+			if again { // control planes answer a refusal at once, with the same
+				due = time.After(wait.next())
+				continue
+			}
+		case <-due:
+			due = nil
+		case <-ctx.Done():
+			return ctx.Err()
 		}
-		reply := &discovery.DiscoveryRequest{TypeUrl: typeURL, ResponseNonce: push.GetNonce()}
-		again, why := c.take(push)
-		if why != nil {
-			reply.ErrorDetail = &status.Status{Code: int32(codes.InvalidArgument), Message: why.Error()}
-		} else {
-			version, wait.times = push.GetVersionInfo(), 0
-		}
-		if again { // control planes answer a refusal at once, with the same
-			sleep(ctx, wait.next())
-		}
-		reply.VersionInfo = version
 		if err := stream.Send(reply); err != nil {
 			return errors.Join(err, ctx.Err())
 		}
