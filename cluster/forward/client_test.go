@@ -109,6 +109,7 @@ func TestCallsDoNotWaitForALostLeader(t *testing.T) {
 			case <-done:
 			case <-time.After(time.Second): // as --decide-timeout
 				c.Fail(engine.NoLeader)
+				<-done
 			}
 			return c.Batch.Results[0].Status, time.Since(began)
 		}

@@ -37,6 +37,7 @@ type groups struct {
 	latency time.Duration       // of each operation
 	applied map[engine.Verb]int // how many
 	isLost  bool                // the group without a leader answers nothing
+	purses  func(Store) Store   // as nodes see them; nil for as they are
 }
 
 // holdUp holds the next operation of a verb up, or the answer to it.
@@ -69,7 +70,11 @@ func homeOf(key []byte) int {
 func (g *groups) node(ctx context.Context) *Limits {
 	replicas, leads := []Replica{}, g.leader == nil
 	for number := home; number <= away; number++ {
-		replicas = append(replicas, Replica{Number: number, Leads: func() bool { return leads }, Now: func() int64 { return time.Now().UnixNano() }, Store: g.stores[number]})
+		var of Store = g.stores[number]
+		if g.purses != nil {
+			of = g.purses(of)
+		}
+		replicas = append(replicas, Replica{Number: number, Leads: func() bool { return leads }, Now: func() int64 { return time.Now().UnixNano() }, Store: of})
 	}
 	l := New(ctx, Options{Router: g, Policies: g.stores[away], Timeout: timeout, Replicas: func() []Replica { return replicas }})
 	if leads {

@@ -21,7 +21,7 @@ func TestAGroupWithoutALeaderHoldsUpNoOtherLoan(t *testing.T) {
 		l := g.node(ctx)
 		defer l.Close()
 		defer cancel()
-		g.isLost = true
+		g.lose(true)
 		for i := range 2 * maxExchanges {
 			go g.ask(l, "lost"+strconv.Itoa(i))
 		}
@@ -31,6 +31,12 @@ func TestAGroupWithoutALeaderHoldsUpNoOtherLoan(t *testing.T) {
 			t.Errorf("status %d after %v: %+v", res.Status, time.Since(began), res)
 		}
 	})
+}
+
+func (g *groups) lose(isLost bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.isLost = isLost
 }
 
 // ask takes a token of a user's limit and of a shared one.
@@ -52,23 +58,20 @@ func TestAGroupWithoutALeaderHoldsUpNoReturns(t *testing.T) {
 		g := newGroups(t)
 		defer g.close()
 		ctx, cancel := context.WithCancel(t.Context())
+		g.purses = func(s Store) Store { return lostFirst{s} }
 		l := g.node(ctx)
 		defer l.Close()
 		defer cancel()
-		replicas := l.opt.Replicas()
-		replicas[1].Store = lostFirst{replicas[1].Store}
 		for i := range 3 * maxIdle {
 			g.lendKey(l, "lost"+strconv.Itoa(i))
 		}
 		g.lendKey(l, "shared")
-		g.isLost = true
+		g.lose(true)
 		time.Sleep(idleAfter + 10*tidyEvery)
 		if res := l.do(home, engine.Op{Verb: engine.Look, Key: []byte("shared")})[0]; res.Lent > 0 {
 			t.Errorf("%d tokens are lent still: %+v", res.Lent, res)
 		}
-		g.mu.Lock()
-		g.isLost = false
-		g.mu.Unlock()
+		g.lose(false)
 		time.Sleep(timeout + idleAfter + 10*tidyEvery)
 		if n := g.stores[away].AwayPurseCount(); n > 1 {
 			t.Errorf("%d purses have tokens of the group, which has a leader again", n)

@@ -46,12 +46,18 @@ class Link:
 
 
 class AsyncLink(Link):
+    def __init__(self, sent: Sent) -> None:
+        super().__init__(sent)
+        self.all, self.release = asyncio.Event(), asyncio.Event()
+
     async def call(self, packed: bytes, timeout: float) -> Any:
         if b"stuck" in packed:
-            while not self.sent.release.is_set():
-                await asyncio.sleep(0.001)
+            await self.release.wait()
             raise stint.UnavailableError("timeout")
-        return self.sent.reply()
+        reply = self.sent.reply()
+        if self.sent.all.is_set():
+            self.all.set()
+        return reply
 
 
 class Limiter:
@@ -87,17 +93,17 @@ def test_threads_give_tokens_back_beside_those_that_wait() -> None:
 def test_tasks_give_tokens_back_beside_those_that_wait() -> None:
     async def main(work: str) -> None:
         sent = Sent()
-        leases = AsyncLeases(Limiter(AsyncLink(sent)))  # type: ignore[arg-type]
+        link = AsyncLink(sent)
+        leases = AsyncLeases(Limiter(link))  # type: ignore[arg-type]
         fill(leases._table)
         task = asyncio.create_task(getattr(leases, work)())
-        for _ in range(5000):
-            if sent.all.is_set():
-                break
-            await asyncio.sleep(0.001)
-        gone = sent.good
-        sent.release.set()
-        await task
-        assert gone == GOOD, f"{work}: the tokens of {gone} of {GOOD} keys went back"
+        try:
+            await asyncio.wait_for(link.all.wait(), 10)
+        except asyncio.TimeoutError:
+            raise AssertionError(f"{work}: the tokens of {sent.good} of {GOOD} keys went back") from None
+        finally:
+            link.release.set()
+            await task
 
     for work in ("_tidy", "close"):
         asyncio.run(main(work))
