@@ -6,6 +6,7 @@ package fairqueue
 import (
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/stintdb/stint/engine"
 )
@@ -22,11 +23,16 @@ type Queue struct {
 	running bool
 }
 
+// patience is how long the queue waits for the decision of a batch that others are asked for, such as the majority of a cluster. The batch then holds up
+// its owner's next ones only: its group may have no leader.
+const patience = 100 * time.Millisecond
+
 // owner takes turns with others.
 type owner struct {
 	name    string
 	used    int64 // nanoseconds of batches, from the time with which it began
 	waiting []*engine.Batch
+	isLate  bool // the decision of its batch has taken patience
 }
 
 // New returns a queue in front of a decider's Decide; now is a monotonic clock, in nanoseconds.
@@ -49,6 +55,11 @@ func (q *Queue) Decide(name string, b *engine.Batch) {
 		q.owners = append(q.owners, &owner{name: name, used: q.started})
 	}
 	q.owners[i].waiting = append(q.owners[i].waiting, copied)
+	q.run()
+}
+
+// run has batches decided. The caller holds mu.
+func (q *Queue) run() {
 	if !q.running {
 		q.running = true
 		q.working.Go(q.work)
@@ -59,34 +70,25 @@ func (q *Queue) Decide(name string, b *engine.Batch) {
 func (q *Queue) IsRunning() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.running
+	return len(q.owners) > 0
 }
 
 // Wait waits until all batches are decided.
 func (q *Queue) Wait() { q.working.Wait() }
 
-// work decides batches until none is left.
+// work decides batches until none is left, but for those of owners that wait.
 func (q *Queue) work() {
 	for o, b := q.next(); b != nil; o, b = q.next() {
-		done := b.Done
-		began := q.now()
-		q.finish(b)
-		q.mu.Lock()
-		o.used += max(q.now()-began, 1)
-		if len(o.waiting) == 0 {
-			q.owners = slices.DeleteFunc(q.owners, func(other *owner) bool { return other == o })
-		}
-		q.mu.Unlock()
-		done()
+		q.finish(o, b)
 	}
 }
 
-// next takes the first batch of the owner that has used the least time.
+// next takes the first batch of the owner that has used the least time. It returns nil if there is none.
 func (q *Queue) next() (least *owner, b *engine.Batch) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, o := range q.owners {
-		if least == nil || o.used < least.used {
+		if !o.isLate && (least == nil || o.used < least.used) {
 			least = o
 		}
 	}
@@ -99,15 +101,47 @@ func (q *Queue) next() (least *owner, b *engine.Batch) {
 	return least, b
 }
 
-// finish waits until a batch is decided.
-func (q *Queue) finish(b *engine.Batch) {
-	decided := make(chan struct{})
+// finish has a batch decided. It waits until that is done, or for patience.
+func (q *Queue) finish(o *owner, b *engine.Batch) {
+	done, decided := b.Done, make(chan struct{})
 	b.Done = func() { close(decided) }
 	began := q.now()
 	finished := q.decide(b)
 	worked := q.now() - began
-	if !finished {
-		<-decided
+	end := func() {
+		b.Worked += worked
+		q.end(o, max(q.now()-began, 1))
+		done()
 	}
-	b.Worked += worked
+	if finished {
+		end()
+		return
+	}
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	select {
+	case <-decided:
+		end()
+	case <-late.C:
+		q.mu.Lock()
+		o.isLate = true
+		q.mu.Unlock()
+		q.working.Go(func() {
+			<-decided
+			end()
+		})
+	}
+}
+
+// end notes that an owner's batch was decided after a time.
+func (q *Queue) end(o *owner, took int64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	o.used += took
+	o.isLate = false
+	if len(o.waiting) == 0 {
+		q.owners = slices.DeleteFunc(q.owners, func(other *owner) bool { return other == o })
+		return
+	}
+	q.run()
 }

@@ -3,6 +3,7 @@ package fairqueue
 import (
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -91,6 +92,49 @@ func TestOwnerThatComesBack(t *testing.T) {
 		q.Wait()
 		if got, want := strings.Join(d.order, " "), "aaaaaaaaaa b b b a a a c"; got == want || strings.Count(got, "c") != 1 || strings.HasSuffix(got, "c") {
 			t.Errorf("decided as %q: c waited for all others", got)
+		}
+	})
+}
+
+// A batch that waits for long, such as one for a group without a leader, holds up its owner's other batches, and none of other owners.
+func TestABatchThatWaitsHoldsUpNoOtherOwner(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var stuck []*engine.Batch
+		var order []string
+		q := New(func(b *engine.Batch) bool {
+			name := string(b.Ops[0].Key)
+			order = append(order, name)
+			if name == "stuck" {
+				stuck = append(stuck, b)
+			}
+			return name != "stuck"
+		}, func() int64 { return time.Now().UnixNano() })
+		var mu sync.Mutex
+		ended := map[string]time.Time{}
+		add := func(owner, name string) {
+			q.Decide(owner, &engine.Batch{Ops: []engine.Op{{Key: []byte(name)}}, Done: func() {
+				mu.Lock()
+				defer mu.Unlock()
+				ended[name] = time.Now()
+			}})
+		}
+		began := time.Now()
+		add("a", "stuck")
+		add("a", "next")
+		add("b", "other")
+		time.Sleep(2 * patience)
+		add("c", "later")
+		synctest.Wait()
+		if took := ended["other"].Sub(began); took != patience || ended["later"].IsZero() || !ended["next"].IsZero() {
+			t.Errorf("ended: %v, the other owner's after %v, in the order %v", ended, took, order)
+		}
+		if !q.IsRunning() {
+			t.Error("the queue has batches, and is not running")
+		}
+		stuck[0].Done()
+		q.Wait()
+		if len(ended) != 4 || strings.Join(order, " ") != "stuck other later next" || q.IsRunning() {
+			t.Errorf("ended: %v, in the order %v", ended, order)
 		}
 	})
 }
