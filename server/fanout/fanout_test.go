@@ -210,6 +210,30 @@ func TestBoundOfALog(t *testing.T) {
 	}
 }
 
+// A log whose readers read all the time, of which one is always an item behind, loses nothing to logs whose readers are stuck.
+func TestBusyLogLosesNothing(t *testing.T) {
+	l := &loop{}
+	const most = MaxLoggedBytes / 4
+	size := func(item int) int { return item }
+	log := NewLog(&l.queue, most, size)
+	readers := []*client{l.client(log), l.client(log)}
+	log.Add(most / 64)
+	for i := range 1000 {
+		if i%10 == 5 && i < 50 {
+			stuck := NewLog(&l.queue, most, size)
+			l.client(stuck)
+			stuck.Add(most)
+		}
+		log.Add(most / 64)
+		readers[i%2].turn()
+	}
+	for i, c := range readers {
+		if c.turn(); c.lost || len(c.got) != 1001 {
+			t.Errorf("reader %d has %d items of 1001, lost: %v", i, len(c.got), c.lost)
+		}
+	}
+}
+
 // Readers that are far behind in many logs, until all logs together keep as much as they may, take no items from readers of other logs.
 func TestOldestIsDropped(t *testing.T) {
 	l := &loop{}

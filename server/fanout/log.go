@@ -102,18 +102,37 @@ func (l *Log[T]) Add(item T) (readers int) {
 	return readers
 }
 
-// dropAll implements dropper.
-func (l *Log[T]) dropAll() {
+// dropUnread implements dropper. If every reader has read some of the items since they were looked at last, only those go.
+func (l *Log[T]) dropUnread() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.drop(0)
+	least := l.last.Load()
+	for _, p := range l.places {
+		least = min(least, p.next)
+	}
+	if least <= l.first {
+		l.drop(0)
+		return
+	}
+	l.remove(int(least - l.first))
+	if l.unread != nil {
+		l.queue.noteProgress(l.unread)
+	}
 }
 
 // drop removes the oldest items until at most a number of bytes is left, or a single item that is larger, unless the number is 0.
 func (l *Log[T]) drop(to int) {
 	n := 0
-	for ; n < len(l.items) && l.bytes > to && (to == 0 || n < len(l.items)-1); n++ {
-		l.count(-l.size(l.items[n]))
+	for left := l.bytes; n < len(l.items) && left > to && (to == 0 || n < len(l.items)-1); n++ {
+		left -= l.size(l.items[n])
+	}
+	l.remove(n)
+}
+
+// remove removes the oldest n items.
+func (l *Log[T]) remove(n int) {
+	for _, item := range l.items[:n] {
+		l.count(-l.size(item))
 	}
 	l.items, l.first = slices.Clone(l.items[n:]), l.first+uint64(n)
 }

@@ -24,12 +24,19 @@ type Queue struct {
 }
 
 // dropper is a log as the queue knows it.
-type dropper interface{ dropAll() }
+type dropper interface{ dropUnread() }
 
 func (q *Queue) noteUnread(log dropper) *list.Element {
 	q.logs.Lock()
 	defer q.logs.Unlock()
 	return q.unread.PushBack(log)
+}
+
+// noteProgress notes that all readers of a log have read some of its items.
+func (q *Queue) noteProgress(log *list.Element) {
+	q.logs.Lock()
+	defer q.logs.Unlock()
+	q.unread.MoveToBack(log)
 }
 
 func (q *Queue) noteRead(log *list.Element) {
@@ -47,7 +54,7 @@ func (q *Queue) dropOldest() {
 		if oldest == nil {
 			return
 		}
-		oldest.Value.(dropper).dropAll()
+		oldest.Value.(dropper).dropUnread()
 	}
 }
 
