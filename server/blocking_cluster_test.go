@@ -33,9 +33,11 @@ type statusOf struct {
 	leaders func() uint64
 }
 
-func (s statusOf) Status() clusterstatus.Status        { return s.status() }
-func (s statusOf) Leads() bool                         { return s.Status().State == clusterstatus.Leader }
-func (s statusOf) Leaders() uint64                     { return s.leaders() }
+func (s statusOf) Status() clusterstatus.Status { return s.status() }
+func (s statusOf) Leads() bool                  { return s.Status().State == clusterstatus.Leader }
+func (s statusOf) Leaders() uint64              { return s.leaders() }
+func (s statusOf) AwaitsImport() bool           { return s.Status().AwaitsImport }
+
 func (s statusOf) Redirects(*engine.Op) (string, bool) { return "", false }
 
 func newWaitCluster(t *testing.T) *waitCluster {

@@ -37,6 +37,8 @@ func (f *fakeCluster) Leads() bool { return f.Status().State == clusterstatus.Le
 
 func (f *fakeCluster) Leaders() uint64 { return f.Status().Term }
 
+func (f *fakeCluster) AwaitsImport() bool { return f.Status().AwaitsImport }
+
 func (f *fakeCluster) Redirects(*engine.Op) (string, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -297,5 +299,26 @@ func TestSlotsBeforeTheLeadersAddressIsKnown(t *testing.T) {
 		if !strings.Contains(reply, want) {
 			t.Errorf("no %s in %s", want, reply)
 		}
+	}
+}
+
+// Before a cluster has the state that it begins with, no command tells of keys or policies: there may be none yet of those that were acknowledged.
+func TestNothingIsToldBeforeTheState(t *testing.T) {
+	status := threeNodes("a")
+	status.AwaitsImport = true
+	p := newClusterPlayer(t, &fakeCluster{status: status})
+	asked := 0
+	for _, row := range command.All {
+		if row.Run == nil || row.Flags&command.ReadOnly == 0 {
+			continue
+		}
+		asked++
+		line := strings.ReplaceAll(row.FullName, "|", " ") + " " + row.Example
+		if got := p.do(t, "client", line); !strings.HasPrefix(got, "-LOADING ") {
+			t.Errorf("%s: %.80s", line, got)
+		}
+	}
+	if got := p.do(t, "client", "PING"); asked < 8 || got != "+PONG\r\n" {
+		t.Errorf("%d commands were asked, and PING: %s", asked, got)
 	}
 }

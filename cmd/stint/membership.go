@@ -31,6 +31,9 @@ func (m *membership) Redirects(op *engine.Op) (leader string, redirect bool) {
 	return client, m.moved && !leads
 }
 
+// AwaitsImport implements [server.Membership].
+func (m *membership) AwaitsImport() bool { return m.node.Status().AwaitsImport }
+
 // TooNew implements [server.Membership].
 func (m *membership) TooNew(ops []engine.Op) error { return m.node.Group().TooNew(ops) }
 

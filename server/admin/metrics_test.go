@@ -44,6 +44,8 @@ func (n *nodes) Leads() bool { return n.Status().State == clusterstatus.Leader }
 
 func (n *nodes) Leaders() uint64 { return n.Status().Term }
 
+func (n *nodes) AwaitsImport() bool { return false }
+
 func (n *nodes) Redirects(*engine.Op) (string, bool) { return "", false }
 
 type home struct {

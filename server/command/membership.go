@@ -16,6 +16,8 @@ type Membership interface {
 	// Leads reports whether this node leads the cluster, and Leaders stands for the leaders of its groups and their terms: another number, if
 	// one of them is another, and 0 while none is known. Both are cheap enough for every moment.
 	Leads() bool
+	// AwaitsImport reports whether the cluster does not have the state yet that it begins with. It costs as much as Status.
+	AwaitsImport() bool
 	Leaders() uint64
 	// Redirects reports whether this node sends clients to the leader that decides an operation (--redirect moved, and it is not that
 	// leader) instead of asking the leader for them, and where to: "" while no leader is known. It is asked for every command.

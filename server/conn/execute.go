@@ -24,6 +24,9 @@ func (s *Session) execute(args [][]byte, batch *commandBatch) (taken bool) {
 			err = s.permitChannels(row, args)
 		}
 	}
+	if err == nil && row.Run != nil && row.Flags&command.ReadOnly != 0 && s.env.Cluster != nil && s.env.Cluster.AwaitsImport() {
+		err = command.ErrImporting
+	}
 	if s.multi.open && err == nil && row.Flags&command.NotInMulti != 0 {
 		err = command.ErrNotInMulti
 	}
