@@ -56,7 +56,7 @@ func (s *Session) feed(in []byte, batch *commandBatch, cfg *config.Config) (more
 	if err != nil && s.ready() { // otherwise the bytes stay in rest, and are refused after the replies to the commands before them
 		s.protocolError(batch, err)
 	}
-	s.trackPartialCommand(len(buf)-used, used, wasSkipping)
+	s.trackPartialCommand(len(buf)-used, used, wasSkipping, more)
 	s.keepRest(buf[used:], s.queryBuffer(cfg), batch)
 	return more && s.ready()
 }

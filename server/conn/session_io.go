@@ -66,18 +66,19 @@ func (s *Session) unpause(cfg *config.Config) {
 // MaxInputBytes is the most that the owner of a connection reads at a time.
 const MaxInputBytes = 64 << 10
 
-// TakesInput reports whether the owner of the connection is to read from it. While the session waits for a decision, for its turn, or for its
-// client to read, input for which its buffer has no room stays with the kernel, which holds up the client instead of closing its connection.
+// TakesInput reports whether the owner of the connection is to read from it. While the session waits for the server, for a decision or for its
+// turn, or for its client to read, it holds little input, and the rest stays with the kernel: a client that sends more is held up, and not closed.
 func (s *Session) TakesInput() bool {
-	return !s.wait.has(ForTurn|ForDecision|ForReader) || len(s.rest)+MaxInputBytes <= s.env.config().QueryBufferBytes
+	return !s.wait.has(ForTurn|ForDecision|ForReader) || len(s.rest)+MaxInputBytes <= min(2*MaxInputBytes, s.env.config().QueryBufferBytes)
 }
 
 // trackPartialCommand records when the unfinished command at the front of the input began. More bytes of it do not reset
 // that time. Bytes of a command that is skipped are consumed before the command is over.
-func (s *Session) trackPartialCommand(left, consumed int, wasSkipping bool) {
+// If there is more to execute once the output is sent, the front is none.
+func (s *Session) trackPartialCommand(left, consumed int, wasSkipping, more bool) {
 	isSkipping := s.reader.IsSkipping()
 	switch {
-	case left == 0 && !isSkipping || !s.ready():
+	case left == 0 && !isSkipping || !s.ready() || more:
 		s.partialSince.Store(0)
 	case consumed > 0 && !(wasSkipping && isSkipping) || s.partialSince.Load() == 0:
 		s.partialSince.Store(max(1, s.env.Clock.Now()))

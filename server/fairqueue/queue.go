@@ -21,6 +21,7 @@ type Queue struct {
 	owners  []*owner // with batches, in the order in which they came
 	started int64    // the least time with which an owner begins: that of the batch which was begun last
 	running bool
+	undone  int // batches whose Done has not returned
 }
 
 // patience is how long the queue waits for the decision of a batch that others are asked for, such as the majority of a cluster. The batch then holds up
@@ -55,6 +56,7 @@ func (q *Queue) Decide(name string, b *engine.Batch) {
 		q.owners = append(q.owners, &owner{name: name, used: q.started})
 	}
 	q.owners[i].waiting = append(q.owners[i].waiting, copied)
+	q.undone++
 	q.run()
 }
 
@@ -66,11 +68,11 @@ func (q *Queue) run() {
 	}
 }
 
-// IsRunning reports whether batches are being decided, or wait.
+// IsRunning reports whether batches wait or are being decided, or their Done is being called.
 func (q *Queue) IsRunning() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return len(q.owners) > 0
+	return q.undone > 0
 }
 
 // Wait waits until all batches are decided.
@@ -112,6 +114,9 @@ func (q *Queue) finish(o *owner, b *engine.Batch) {
 		b.Worked += worked
 		q.end(o, max(q.now()-began, 1))
 		done()
+		q.mu.Lock()
+		q.undone--
+		q.mu.Unlock()
 	}
 	if finished {
 		end()
