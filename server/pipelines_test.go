@@ -3,7 +3,11 @@ package server
 import (
 	"bufio"
 	"bytes"
+	"errors"
+	"fmt"
+	"io"
 	"net"
+	"strings"
 	"testing"
 
 	"github.com/stintdb/stint/server/conn"
@@ -152,6 +156,28 @@ func TestInputWhileRepliesAreRead(t *testing.T) {
 		}
 		if p.settle(); c.closed {
 			t.Fatalf("closed after %d bytes of input", size)
+		}
+	}
+}
+
+// A client may send all its commands, close its side of the connection and read, as "cat commands | nc" does: every command is executed and answered.
+func TestCommandsBeforeTheEndOfInput(t *testing.T) {
+	certs := newCertificates(t)
+	h := serve(t, certs.use)
+	const commands = 200_000
+	for name, c := range map[string]interface {
+		io.ReadWriter
+		CloseWrite() error
+	}{"tcp": h.dial(t), "tls": certs.dial(t, h, nil)} {
+		input := bytes.Repeat([]byte("INCR "+name+"\r\n"), commands)
+		written := make(chan error, 1)
+		go func() {
+			_, err := c.Write(input)
+			written <- errors.Join(err, c.CloseWrite())
+		}()
+		out, err := io.ReadAll(c)
+		if last := fmt.Sprintf(":%d\r\n", commands); err != nil || <-written != nil || !strings.HasSuffix(string(out), last) {
+			t.Errorf("%s: %d of %d commands were answered, and the last reply is %q: %v", name, bytes.Count(out, []byte("\n")), commands, out[max(0, len(out)-12):], err)
 		}
 	}
 }

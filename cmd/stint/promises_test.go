@@ -318,7 +318,7 @@ func (d *deployment) begin(k kind, file string) {
 }
 
 // looksAtKeys are commands that a node answers from what it has itself.
-var looksAtKeys = []string{"SCAN 0", "DBSIZE", "KEYS *", "RANDOMKEY", "RL.TOP", "RL.POLICY GET p", "RL.USAGE p x"}
+var looksAtKeys = []string{"SCAN 0", "DBSIZE", "KEYS *", "RANDOMKEY", "RL.TOP", "RL.POLICY GET p", "RL.USAGE used:1"}
 
 // mustAwaitImport has the node die that brings the state, before it has done so, and another one bring it.
 func (d *deployment) mustAwaitImport() {

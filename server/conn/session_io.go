@@ -69,7 +69,7 @@ const MaxInputBytes = 64 << 10
 // TakesInput reports whether the owner of the connection is to read from it. While the session waits for the server, for a decision or for its
 // turn, or for its client to read, it holds little input, and the rest stays with the kernel: a client that sends more is held up, and not closed.
 func (s *Session) TakesInput() bool {
-	return !s.wait.has(ForTurn|ForDecision|ForReader) || len(s.rest)+MaxInputBytes <= min(2*MaxInputBytes, s.env.config().QueryBufferBytes)
+	return !s.wait.has(HoldsInput) || len(s.rest)+MaxInputBytes <= min(2*MaxInputBytes, s.env.config().QueryBufferBytes)
 }
 
 // trackPartialCommand records when the unfinished command at the front of the input began. More bytes of it do not reset

@@ -42,6 +42,10 @@ const (
 // replyEvents are the events after which the reply of an earlier command is written.
 const replyEvents = ForDecision | blockedEvents
 
+// HoldsInput are the events of sessions that go on by themselves: soon, or as soon as their clients have read. Until then little input is taken, and not
+// its end, after which nothing more would be executed.
+const HoldsInput = ForDecision | ForTurn | ForReader
+
 // blockedEvents are those of commands that wait by design: CLIENT LIST shows a client that waits as blocked.
 const blockedEvents = ForDueTime | ForAnswer | ForLogin | ForKey
 

@@ -7,6 +7,7 @@ import (
 	"net"
 	"sync/atomic"
 
+	"github.com/stintdb/stint/server/conn"
 	"golang.org/x/sys/unix"
 )
 
@@ -17,6 +18,7 @@ type epollConn struct {
 	session interface {
 		ServeInput(in []byte) (over bool)
 		TakesInput() bool
+		Awaits(conn.WaitEvent) bool
 	}
 	sendsMore func(sent int) bool // see conn.Passes.SendsMore
 	onClose   func()
@@ -50,7 +52,9 @@ func (c *epollConn) happen(events uint32) {
 	if events&^writable == 0 || c.closed {
 		return
 	}
-	if !c.session.TakesInput() && events&unix.EPOLLRDHUP == 0 { // if the client has hung up, reading goes on to the end of the stream
+	// A client may send all that it has to say, close its side of the stream, and read: the end of its input comes after the commands before.
+	mustWait := !c.session.TakesInput() || events&unix.EPOLLRDHUP != 0 && c.session.Awaits(conn.HoldsInput)
+	if mustWait && events&(unix.EPOLLERR|unix.EPOLLHUP) == 0 {
 		c.rest(true)
 		return
 	}
@@ -88,7 +92,7 @@ func (c *epollConn) rest(on bool) {
 func (c *epollConn) watch() {
 	events := uint32(readable)
 	if c.resting {
-		events = unix.EPOLLRDHUP
+		events = 0
 	}
 	if c.unsent.bytes > 0 {
 		events |= writable

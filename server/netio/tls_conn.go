@@ -142,20 +142,24 @@ func (c *tlsConn) serve() {
 	defer c.of.inputs.Put(in)
 	for {
 		n, err := c.tls.Read(in[:])
-		if n > 0 && c.turn(in[:n]) || err != nil {
+		if n > 0 && c.turn(in[:n]) {
 			return
 		}
-		for !c.takesInput() {
+		for !c.takesInput(err != nil) {
 			<-c.served
+		}
+		if err != nil {
+			return
 		}
 	}
 }
 
-// takesInput reports whether to read on: the session takes input, or the connection is over, which the next read reports.
-func (c *tlsConn) takesInput() bool {
+// takesInput reports whether to read on: the session takes input, or the connection is over, which the next read reports. With the end of the input,
+// it reports whether the commands before the end are executed.
+func (c *tlsConn) takesInput(ended bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.over || c.s.TakesInput()
+	return c.over || c.s.TakesInput() && !(ended && c.s.Awaits(conn.HoldsInput))
 }
 
 // handshakeConn is a connection whose handshake counts as its buffers: TLS keeps all of it, about twice, until it is over.
