@@ -173,19 +173,25 @@ func (g *groups) DecideIn(at int, b *engine.Batch) (finished bool) {
 func (g *groups) take(l *Limits, tokens int64) int64 { return g.takeOf(l, limit, tokens) }
 
 func (g *groups) takeOf(l *Limits, limit limits.Limit, tokens int64) int64 {
+	res := ask(l, "shared", limit, tokens)
+	if res.Status != engine.OK {
+		g.t.Errorf("status %d", res.Status)
+	}
+	return res.Granted
+}
+
+// ask asks a user's limit and a shared one for tokens.
+func ask(l *Limits, key string, limit limits.Limit, tokens int64) engine.Result {
 	user := limit
 	user.Capacity = 100_000
-	op := engine.Op{Verb: engine.AcquireAll, Tokens: tokens, Parts: []engine.Op{{Key: []byte("user"), Limit: user, Tokens: tokens}, {Key: []byte("shared"), Limit: limit, Tokens: tokens}}}
+	op := engine.Op{Verb: engine.AcquireAll, Tokens: tokens, Parts: []engine.Op{{Key: []byte("user"), Limit: user, Tokens: tokens}, {Key: []byte(key), Limit: limit, Tokens: tokens}}}
 	b := &engine.Batch{Ops: []engine.Op{op}, Results: make([]engine.Result, 1)}
 	done := make(chan struct{})
 	b.Done = func() { close(done) }
 	if !l.Decide(b) {
 		<-done
 	}
-	if b.Results[0].Status != engine.OK {
-		g.t.Errorf("status %d", b.Results[0].Status)
-	}
-	return b.Results[0].Granted
+	return b.Results[0]
 }
 
 // takeBeside takes tokens, for which an operation on the loan is held up until other requests have been granted.

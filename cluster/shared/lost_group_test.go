@@ -23,11 +23,11 @@ func TestAGroupWithoutALeaderHoldsUpNoOtherLoan(t *testing.T) {
 		defer cancel()
 		g.lose(true)
 		for i := range 2 * maxExchanges {
-			go g.ask(l, "lost"+strconv.Itoa(i))
+			go ask(l, "lost"+strconv.Itoa(i), limit, 1)
 		}
 		synctest.Wait()
 		began := time.Now()
-		if res := g.ask(l, "shared"); !res.Allowed || time.Since(began) > 0 {
+		if res := ask(l, "shared", limit, 1); !res.Allowed || time.Since(began) > 0 {
 			t.Errorf("status %d after %v: %+v", res.Status, time.Since(began), res)
 		}
 	})
@@ -37,19 +37,6 @@ func (g *groups) lose(isLost bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.isLost = isLost
-}
-
-// ask takes a token of a user's limit and of a shared one.
-func (g *groups) ask(l *Limits, key string) engine.Result {
-	parts := []engine.Op{{Key: []byte("user"), Limit: limit, Tokens: 1}, {Key: []byte(key), Limit: limit, Tokens: 1}}
-	parts[0].Limit.Capacity = 100_000
-	b := &engine.Batch{Ops: []engine.Op{{Verb: engine.AcquireAll, Tokens: 1, Parts: parts}}, Results: make([]engine.Result, 1)}
-	done := make(chan struct{})
-	b.Done = func() { close(done) }
-	if !l.Decide(b) {
-		<-done
-	}
-	return b.Results[0]
 }
 
 // While one group has no leader, its tokens cannot be returned to it, however many purses have some. Those of other groups are returned as ever.

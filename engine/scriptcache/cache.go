@@ -30,8 +30,8 @@ func Digest(body []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Cache is the bodies of scripts by their digests. They are replicated and kept on disk, as policies are. The zero value is empty and ready for use;
-// its methods may be called from any goroutine.
+// Cache keeps the bodies of scripts by their digests. Like policies, the scripts are replicated and stored on disk. The zero value is an empty cache.
+// Any goroutine may call its methods.
 type Cache struct {
 	mu       sync.RWMutex
 	byDigest map[string]script

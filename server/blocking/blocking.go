@@ -80,7 +80,7 @@ func (k *Keys) mark(key string) *atomic.Int32 {
 	return &k.marks[maphash.String(k.seed, key)%numMarks]
 }
 
-// Add adds a client at the end of the lines of some keys. It returns nil if there would be more than MaxTurns turns.
+// Add adds a client at the end of the line of each key. It returns nil, and adds nothing, if all lines together would have more than MaxTurns turns.
 // wake is called, from any goroutine, as soon as Next has something to return after it had nothing; until it has had nothing once, the client is taken
 // to be busy with its first look. wake must return at once. alone is false if many clients may be woken at the same time.
 func (k *Keys) Add(now int64, keys [][]byte, wake func(alone bool)) *Waiter {

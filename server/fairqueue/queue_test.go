@@ -96,7 +96,7 @@ func TestOwnerThatComesBack(t *testing.T) {
 	})
 }
 
-// A batch that waits for long, such as one for a group without a leader, holds up its owner's other batches, and none of other owners.
+// A batch whose decision takes long, because its group has no leader for example, holds up the other batches of its owner. It does not hold up other owners.
 func TestABatchThatWaitsHoldsUpNoOtherOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var stuck []*engine.Batch

@@ -32,7 +32,7 @@ type epollConn struct {
 }
 
 const (
-	// maxSentBytes is the most that is sent at a time of what the kernel has not taken at once: it takes some tens of microseconds.
+	// maxSentBytes bounds each send of a reply that the kernel did not take whole at first. Such a send takes some tens of microseconds.
 	maxSentBytes = 256 << 10
 	// leastSentBytes is sent in a pass even if the share is used up, in a few microseconds. Otherwise a client that reads would be taken for one that
 	// does not, if other sessions of its user used up the share of every pass.

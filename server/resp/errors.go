@@ -25,7 +25,7 @@ var (
 	errQuotes = ProtocolErrors.Add("ERR Protocol error: unbalanced quotes in request",
 		"A line of text with a quote that does not end, or has no space after it.")
 	ErrQueryTooBig = ProtocolErrors.Add("ERR Protocol error: commands sent while an earlier one waits: at most %d bytes (--query-buffer-size)",
-		"Commands sent while a `BLOCK` waits, or while the client does not read its replies, are more than `--query-buffer-size`.")
+		"Commands sent while a blocked command waits take more than `--query-buffer-size`.")
 	errArgsUnskipped = ProtocolErrors.Add("ERR Protocol error: invalid multibulk length: at most %d arguments (--max-args), got %d, which are too many to skip",
 		"The arguments take more than 512 MiB.")
 	errBulkUnskipped = ProtocolErrors.Add("ERR Protocol error: invalid bulk length: at most %d bytes (--max-bulk-size), got %d, which are too many to skip",

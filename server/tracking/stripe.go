@@ -24,7 +24,7 @@ type pair struct {
 	entry  *entry
 }
 
-// item says that a client has read a key. It is in the list of the key and in the list of the client.
+// item records that a client has read a key. Each item is in two lists: the clients of the key, and the keys of the client.
 type item struct {
 	pair
 	keyPrev, keyNext *item

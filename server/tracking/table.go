@@ -131,7 +131,7 @@ func (t *Table) addPatterns(c *Client, next *state, prefixes []string) error {
 // patternBytes is about the memory of a prefix of a client.
 const patternBytes = 128
 
-// Stop ends the tracking of a client. The memory of the keys that it has read stays until Forget.
+// Stop ends the tracking of a client. The table still remembers which keys the client has read, until Forget frees that memory.
 func (t *Table) Stop(c *Client) {
 	before := c.state.Swap(nil)
 	if before == nil {
