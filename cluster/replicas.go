@@ -172,10 +172,13 @@ func (k *keyGroups) leave(number int, version uint64) {
 		if k.pause(2 * k.opt.DecideTimeout) {
 			return // it leaves after the next start
 		}
-		if k.hasLeft(k.ctx, number, g.id) { // still
-			if err := k.end(number, g, version); err != nil {
-				k.fail(fmt.Errorf("group %d, which has left this node: %w", number, err))
+		for !k.hasLeft(k.ctx, number, g.id) { // still, says a leader that may be another one now
+			if k.pause(k.opt.MeetEvery) {
+				return
 			}
+		}
+		if err := k.end(number, g, version); err != nil {
+			k.fail(fmt.Errorf("group %d, which has left this node: %w", number, err))
 		}
 		k.mu.Lock()
 		defer k.mu.Unlock()

@@ -478,6 +478,43 @@ func TestNodeLeadsWhileAReplicaLeaves(t *testing.T) {
 	})
 }
 
+// A leader that does not answer when a replica would end is asked again at once, not after another wait for calls.
+func TestReplicaLeavesAlthoughTheLeaderDies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const groups, replicas = 12, 3
+		s := simulateReplicas(t, replicas, nil, groups, "a", "b", "c", "d", "e")
+		defer s.stop()
+		var of *Node
+		leaving := 0
+		awaitSimulated(t, "a replica leaves", func() bool {
+			for _, n := range s.nodes {
+				for number := range n.KeyGroups() {
+					if n.keys.isLeaving(number) {
+						of, leaving = n, number
+					}
+				}
+			}
+			return leaving > 0
+		})
+		wait := 2 * of.opt.DecideTimeout
+		time.Sleep(wait - 300*time.Millisecond)
+		if !of.keys.isLeaving(leaving) {
+			t.Fatal("it has left")
+		}
+		leader := s.leaderOf(uint32(leaving))
+		for name, n := range s.nodes {
+			if n == leader {
+				s.kill(name)
+			}
+		}
+		time.Sleep(wait + 800*time.Millisecond) // an election, and its winner's status
+		if of.keys.entry(uint32(leaving)).Group != nil {
+			t.Error("it waits for calls again")
+		}
+		s.mustNotFail()
+	})
+}
+
 // sharedKey is a key that all groups share, whose home is a group.
 func sharedKey(home int) string {
 	for i := 0; ; i++ {

@@ -83,7 +83,7 @@ func TestReplicasOnSomeNodes(t *testing.T) {
 	sixth.AwaitReady(t)
 	testwait.UntilNil(t, "two groups have replicas on the sixth node, and all have three", func() error {
 		if got := ask(t, nodes[0].Address, "RAFT GROUPS"); strings.Count(got, "node6") < 2 || strings.Count(got, ",node") != 2*groups {
-			return fmt.Errorf("%s", got)
+			return fmt.Errorf("%q", got)
 		}
 		return nil
 	})
@@ -93,7 +93,7 @@ func TestReplicasOnSomeNodes(t *testing.T) {
 	}
 	testwait.UntilNil(t, "a nonvoter has no replicas", func() error {
 		if got := ask(t, sixth.Address, "RAFT GROUPS"); strings.Contains(got, "node6") || strings.Count(got, ",node") != 2*groups {
-			return fmt.Errorf("%s", got)
+			return fmt.Errorf("%q", got)
 		}
 		return nil
 	})
