@@ -9,6 +9,7 @@ package main
 
 import (
 	"bufio"
+	"crypto/tls"
 	"flag"
 	"fmt"
 	"io"
@@ -26,6 +27,7 @@ import (
 
 var (
 	server      = flag.String("server", "", "address of the server, HOST:PORT; it is emptied")
+	overTLS     = flag.String("tls", "", "address to which the hostile user connects by TLS; -server if empty, without TLS")
 	empty       = flag.Bool("empty", false, "agree to lose all keys of the server")
 	only        = flag.String("only", "", "only the attacks whose names have this text in them")
 	connections = flag.Int("connections", 40, "connections of the hostile user")
@@ -135,7 +137,13 @@ type client struct {
 
 // dial connects, as a user whose password is its name, or as the default user.
 func dial(user string) (*client, error) {
-	conn, err := net.Dial("tcp", *server)
+	var conn net.Conn
+	var err error
+	if user != "" && *overTLS != "" {
+		conn, err = tls.Dial("tcp", *overTLS, &tls.Config{InsecureSkipVerify: true}) // the certificate of a test
+	} else {
+		conn, err = net.Dial("tcp", *server)
+	}
 	if err != nil {
 		return nil, err
 	}

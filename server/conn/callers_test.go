@@ -5,11 +5,13 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 	"unsafe"
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/server/clock"
 	"github.com/stintdb/stint/server/clock/clocktest"
 	"github.com/stintdb/stint/server/decider"
 )
@@ -170,4 +172,46 @@ func TestCallersTakeTurns(t *testing.T) {
 	if replies, err := h.Do(context.Background(), Caller{Address: "nobody"}, frames("CL.THROTTLE a 15 30 60")); err != nil || !strings.HasPrefix(string(replies), "-NOAUTH") {
 		t.Errorf("a caller without a user after others: %q, %v", replies, err)
 	}
+}
+
+// Sessions without an event loop take turns by their owners, and hold up no session of a loop.
+func TestTurnsOfCallers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newEnv(t, store.New(store.Config{Shards: 16}), clock.New(0))
+		taken := 0
+		for h.turns.TryBegin() {
+			taken++
+		}
+		var order []string
+		for _, name := range []string{"many", "many", "many", "one"} {
+			if err := h.Users.Set(name, []string{"on", "nopass", "+@all"}); err != nil {
+				t.Fatal(err)
+			}
+			go func() {
+				user, _ := h.Users.Authenticate(name, nil)
+				caller := Caller{User: user, Address: "127.0.0.1:1"}
+				if reply, err := h.Do(t.Context(), caller, frames("PING")); err != nil || string(reply) != "+PONG\r\n" {
+					t.Errorf("%s: %q, %v", name, reply, err)
+				}
+				order = append(order, name)
+			}()
+			synctest.Wait()
+		}
+		var p Passes
+		s, link := newPassSession(t, h, &p)
+		if s.ServeInput(frames("PING")); link.lines != 1 {
+			t.Errorf("a session of a loop got %d replies", link.lines)
+		}
+		if len(order) > 0 {
+			t.Errorf("%v began although all turns were taken", order)
+		}
+		h.turns.End()
+		synctest.Wait()
+		if got := strings.Join(order, " "); got != "many one many many" {
+			t.Errorf("callers had their turns as %q", got)
+		}
+		for range taken - 1 {
+			h.turns.End()
+		}
+	})
 }

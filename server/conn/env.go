@@ -73,6 +73,7 @@ type Env struct {
 	callers   sync.Pool // of sessions, see getCaller
 	cleanup   cleanup
 	longWork  *fairqueue.Queue         // beside the event loops
+	turns     *fairqueue.Turns         // of sessions without an event loop
 	userRates *store.Store             // of users with a cap on requests a second
 	closeLog  unauthenticated.Refusals // connections, as logged
 }
@@ -92,6 +93,7 @@ type Keys interface {
 func (e *Env) Start() {
 	e.Registry.start(e)
 	e.longWork = fairqueue.New(func(b *engine.Batch) bool { return e.Decider.Decide(b) }, e.Clock.Now)
+	e.turns = fairqueue.NewTurns(e.config().LoopCount() + 1) // with as many as loops, connections by TLS took 15 % more CPU
 	e.userRates = store.New(store.Config{Shards: 16})
 	waits := e.KeyEvents.NewListener(e.Blocked.Changed)
 	e.Blocked.Start(waits.Listen, waits.Stop)

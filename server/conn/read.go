@@ -11,6 +11,10 @@ import (
 // receive executes bytes that arrived. The connection's owner calls it, without bytes after a wake-up.
 // The result is that of feed.
 func (s *Session) receive(in []byte, batch *commandBatch, cfg *config.Config) (more bool) {
+	if s.passes == nil {
+		s.env.BeginTurn(s.user, s.addr)
+		defer s.env.EndTurn()
+	}
 	s.started = s.env.Clock.Now()
 	s.passes.beginTurn(s)
 	s.fanout.BeginTurn()

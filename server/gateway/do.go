@@ -49,13 +49,19 @@ func (g *Gateway) DoAll(ctx context.Context, caller Caller, commands ...command.
 		in = appendCommand(in, commands[i].List())
 	}
 	out, err := g.env.Do(ctx, caller, in)
-	for len(out) > 0 && err == nil {
-		n, reply := redcon.ReadNextRESP(out)
-		if n == 0 {
-			return nil, errReply
-		}
-		replies, out = append(replies, reply), out[n:]
+	if err != nil {
+		return nil, err
 	}
+	g.InTurn(caller, func() {
+		for len(out) > 0 {
+			n, reply := redcon.ReadNextRESP(out)
+			if n == 0 {
+				replies, err = nil, errReply
+				return
+			}
+			replies, out = append(replies, reply), out[n:]
+		}
+	})
 	return replies, err
 }
 

@@ -60,5 +60,13 @@ func (g *Gateway) Config() *config.Config { return g.env.Settings.Load() }
 // Log is the server's log.
 func (g *Gateway) Log() *slog.Logger { return g.env.Log }
 
+// InTurn does long work of a caller, such as reading a request or writing a response. The callers of all protocols share the processors with the event
+// loops by turns: see [conn.Env.BeginTurn]. The work must wait for nothing.
+func (g *Gateway) InTurn(caller Caller, work func()) {
+	g.env.BeginTurn(caller.User, caller.Address)
+	defer g.env.EndTurn()
+	work()
+}
+
 // Ready is nil if the server answers requests, or else the reason why not.
 func (g *Gateway) Ready() error { return g.server.Ready() }

@@ -105,7 +105,8 @@ type request struct {
 	w      counted
 	caller gateway.Caller // once it was let in
 	body   []byte         // of a POST
-	json   value          // the body, if it has fields
+	json   value          // the body
+	bad    *badRequest    // of a body that is not JSON
 	fields fields         // of json
 }
 

@@ -10,15 +10,14 @@ import (
 
 // readFields reads the fields of a request's body, an object. If it is none, it answers with the error and returns false.
 func (r *request) readFields() (f *fields, ok bool) {
-	body, bad := decode(r.body)
-	if bad == nil && body.kind != object {
+	bad := r.bad
+	if bad == nil && r.json.kind != object {
 		bad = badJSON("it must be an object")
 	}
 	if bad != nil {
 		bad.send(&r.w)
 		return nil, false
 	}
-	r.json = body
 	r.fields = fieldsOf(&r.json, "")
 	return &r.fields, true
 }

@@ -19,7 +19,7 @@ func TestResetRequests(t *testing.T) {
 	list, _ := decode(secret)
 	full := func(room int) *request {
 		return &request{Request: new(http.Request), w: counted{&discard{}, 429}, caller: gateway.Caller{User: new(acl.User), Address: "a", Timeout: 1},
-			body: append(make([]byte, 0, room), secret...), json: list, fields: fields{&list, "with.", 3, errors.New("wrong")}}
+			body: append(make([]byte, 0, room), secret...), json: list, bad: tooLarge, fields: fields{&list, "with.", 3, errors.New("wrong")}}
 	}
 	for of, i := reflect.ValueOf(full(64)).Elem(), 0; i < of.NumField(); i++ {
 		if of.Field(i).IsZero() {

@@ -108,6 +108,7 @@ func (s *Service) admit(r *request, to route, path string) {
 			return
 		}
 		defer c.Release(r.body)
+		s.gateway.InTurn(r.caller, func() { r.json, r.bad = decode(r.body) })
 	}
 	to.answer(s, r)
 }

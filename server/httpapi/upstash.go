@@ -20,10 +20,9 @@ var errWords = errors.New("a command must be an array of its words: strings, num
 
 // one answers POST / of Upstash's REST dialect: a command as an array of words.
 func (s *Service) one(r *request) {
-	body, bad := decode(r.body)
-	words, err := wordsOf(&body)
-	if bad != nil || err != nil {
-		failRequest(&r.w, bad, err)
+	words, err := wordsOf(&r.json)
+	if r.bad != nil || err != nil {
+		failRequest(&r.w, r.bad, err)
 		return
 	}
 	replies, err := s.gateway.DoAll(r.Context(), r.caller, words)
@@ -31,14 +30,14 @@ func (s *Service) one(r *request) {
 		failUpstash(&r.w, http.StatusGatewayTimeout, err.Error())
 		return
 	}
-	sendUpstash(r, replies[0], statusOfReply(replies[0]))
+	s.sendUpstash(r, replies[0], statusOfReply(replies[0]))
 }
 
 // several answers POST /pipeline, an array of commands, each with its reply, and POST /multi-exec, the same as a transaction.
 func (s *Service) several(r *request, atomic bool) {
-	commands, bad, err := commandsOf(r.body)
-	if bad != nil || err != nil {
-		failRequest(&r.w, bad, err)
+	commands, err := commandsOf(&r.json)
+	if r.bad != nil || err != nil {
+		failRequest(&r.w, r.bad, err)
 		return
 	}
 	if atomic {
@@ -50,43 +49,43 @@ func (s *Service) several(r *request, atomic bool) {
 		failUpstash(&r.w, http.StatusGatewayTimeout, err.Error())
 		return
 	case len(replies) < len(commands): // the last is the reason
-		sendUpstash(r, replies[len(replies)-1], http.StatusBadRequest)
+		s.sendUpstash(r, replies[len(replies)-1], http.StatusBadRequest)
 		return
 	case atomic && replies[len(replies)-1].Type == redcon.Error:
-		sendUpstash(r, replies[len(replies)-1], statusOfReply(replies[len(replies)-1]))
+		s.sendUpstash(r, replies[len(replies)-1], statusOfReply(replies[len(replies)-1]))
 		return
-	case atomic:
-		replies = elements(replies[len(replies)-1])
 	}
-	encoded := isBase64(r)
 	out := []byte{'['}
-	for i, reply := range replies {
-		if i > 0 {
-			out = append(out, ',')
+	s.gateway.InTurn(r.caller, func() {
+		if atomic {
+			replies = elements(replies[len(replies)-1])
 		}
-		out = appendUpstash(out, reply, encoded)
-	}
+		encoded := isBase64(r)
+		for i, reply := range replies {
+			if i > 0 {
+				out = append(out, ',')
+			}
+			out = appendUpstash(out, reply, encoded)
+		}
+	})
 	send(&r.w, http.StatusOK, typeJSON, append(out, "]\n"...))
 }
 
-func commandsOf(body []byte) (commands []command.Words, bad *badRequest, err error) {
-	list, bad := decode(body)
+func commandsOf(list *value) (commands []command.Words, err error) {
 	switch {
-	case bad != nil:
-		return nil, bad, nil
 	case list.kind != array || len(list.items) == 0:
-		return nil, nil, errors.New("the body must be an array of commands")
+		return nil, errors.New("the body must be an array of commands")
 	case len(list.items) > maxCommands:
-		return nil, nil, fmt.Errorf("at most %d commands in a request, got %d", maxCommands, len(list.items))
+		return nil, fmt.Errorf("at most %d commands in a request, got %d", maxCommands, len(list.items))
 	}
 	for i := range list.items {
 		words, err := wordsOf(&list.items[i])
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		commands = append(commands, words)
 	}
-	return commands, nil, nil
+	return commands, nil
 }
 
 // wordsOf reads a command, whose words are the caller's own.
@@ -134,8 +133,10 @@ func statusOfReply(reply redcon.RESP) int {
 	return http.StatusBadRequest
 }
 
-func sendUpstash(r *request, reply redcon.RESP, status int) {
-	send(&r.w, status, typeJSON, append(appendUpstash(nil, reply, isBase64(r)), '\n'))
+func (s *Service) sendUpstash(r *request, reply redcon.RESP, status int) {
+	var out []byte
+	s.gateway.InTurn(r.caller, func() { out = append(appendUpstash(nil, reply, isBase64(r)), '\n') })
+	send(&r.w, status, typeJSON, out)
 }
 
 // isBase64 reports whether the client asks for strings in base64, which can hold any bytes.
