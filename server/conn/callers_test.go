@@ -4,6 +4,7 @@ import (
 	"context"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -182,6 +183,7 @@ func TestTurnsOfCallers(t *testing.T) {
 		for h.turns.TryBegin() {
 			taken++
 		}
+		var mu sync.Mutex
 		var order []string
 		for _, name := range []string{"many", "many", "many", "one"} {
 			if err := h.Users.Set(name, []string{"on", "nopass", "+@all"}); err != nil {
@@ -193,6 +195,8 @@ func TestTurnsOfCallers(t *testing.T) {
 				if reply, err := h.Do(t.Context(), caller, frames("PING")); err != nil || string(reply) != "+PONG\r\n" {
 					t.Errorf("%s: %q, %v", name, reply, err)
 				}
+				mu.Lock()
+				defer mu.Unlock()
 				order = append(order, name)
 			}()
 			synctest.Wait()

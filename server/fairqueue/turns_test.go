@@ -2,6 +2,7 @@ package fairqueue
 
 import (
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,22 +22,28 @@ func TestTurnsOfOwners(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			turns, begun := NewTurns(test.most), []string{}
+			var mu sync.Mutex
 			atOnce := 0
 			for _, owner := range strings.Fields(test.come) {
 				go func() {
 					turns.Begin(owner)
+					mu.Lock()
 					begun = append(begun, owner)
 					if atOnce++; atOnce > test.most {
 						t.Errorf("%s: %d at a time", test.name, atOnce)
 					}
+					mu.Unlock()
 					time.Sleep(time.Second)
+					mu.Lock()
 					atOnce--
+					mu.Unlock()
 					turns.End()
 				}()
 				synctest.Wait()
 				time.Sleep(time.Millisecond)
 			}
 			time.Sleep(time.Minute)
+			synctest.Wait()
 			if got := strings.Join(begun, " "); got != test.begun {
 				t.Errorf("%s: %s, want %s", test.name, got, test.begun)
 			}
