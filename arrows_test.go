@@ -12,30 +12,54 @@ import (
 	"testing"
 )
 
-// mostUp bounds the arrows that point up among the files of a part's packages, in percent. Files of a package are floors: an arrow points from
-// a file to each one of the part whose names it uses. Between packages none can point up.
-const mostUp = 10
+// mostUp bounds the arrows that point up among the files of a package, in percent, but any package may have fewUp; packages with more are listed with today's numbers, which may only
+// fall. The files of a package are floors: an arrow points from a file to each other one whose names it uses.
+const mostUp, fewUp = 10, 4
+
+var moreUp = map[string]int{
+	"cluster":                   14,
+	"cluster/fsm":               5,
+	"cluster/group":             17,
+	"cluster/purses":            5,
+	"cluster/raftstore":         8,
+	"cluster/shared":            6,
+	"cmd/stint":                 17,
+	"cmd/stint/replay":          10,
+	"engine/algorithm":          9,
+	"engine/script":             5,
+	"engine/script/interpreter": 10,
+	"engine/store":              18,
+	"server":                    8,
+	"server/admin":              16,
+	"server/config":             13,
+	"server/conn":               28,
+	"server/envoy":              8,
+	"server/info":               5,
+	"server/netio":              5,
+	"server/rlqs":               5,
+	"server/upstream":           10,
+}
 
 // TestArrows puts the files of each package into the best order that it finds, and counts the arrows from a file to one above it.
 func TestArrows(t *testing.T) {
 	packages := checkedPackages(t)
-	for _, part := range []string{"engine", "server", "cluster", "persistence"} {
-		all, up := 0, 0
-		for _, dir := range slices.Sorted(maps.Keys(packages)) {
-			if dir != part && !strings.HasPrefix(dir, part+"/") {
-				continue
-			}
-			f := packages[dir].floors()
-			wrong := f.up(f.order())
-			all, up = all+len(f.arrows)+packages[dir].arrowsBelow(part, packages), up+len(wrong)
-			if len(wrong) > 0 {
-				t.Logf("%s: %d of %d arrows point up: %s", dir, len(wrong), len(f.arrows), strings.Join(wrong, ", "))
-			}
+	allUp, allArrows := map[string]int{}, map[string]int{}
+	for _, dir := range slices.Sorted(maps.Keys(packages)) {
+		if !isProduct(dir) {
+			continue
 		}
-		t.Logf("%s: %d of %d in all", part, up, all)
-		if all == 0 || up*100 > mostUp*all {
-			t.Errorf("%s: %d of %d arrows between files point up, more than %d %%: move names to the floor that they belong to", part, up, all, mostUp)
+		f := packages[dir].floors()
+		wrong := f.up(f.order())
+		if len(wrong) > 0 {
+			t.Logf("%s: %d of %d arrows point up: %s", dir, len(wrong), len(f.arrows), strings.Join(wrong, ", "))
 		}
+		atMost(t, "arrows up", map[string]int{dir: len(wrong)}, max(fewUp, mostUp*len(f.arrows)/100), moreUp, "which names belong to a lower floor?")
+		part, _, _ := strings.Cut(dir, "/")
+		allUp[part] += len(wrong)
+		allArrows[part] += len(f.arrows)
+	}
+	for _, part := range product {
+		t.Logf("%s: %d of %d in all", part, allUp[part], allArrows[part])
 	}
 }
 
@@ -106,31 +130,6 @@ func (p *checkedPackage) floors() floors {
 	slices.Sort(f.files)
 	f.files = slices.Compact(f.files)
 	return f
-}
-
-// arrowsBelow counts the arrows from the package's files to those of other packages of the part.
-func (p *checkedPackage) arrowsBelow(part string, packages map[string]*checkedPackage) (count int) {
-	for _, f := range p.files {
-		imported := map[string]*checkedPackage{} // by the name in the file
-		for _, name := range imports(f) {
-			if dir, ours := strings.CutPrefix(name, module+"/"); ours && (dir == part || strings.HasPrefix(dir, part+"/")) {
-				imported[path.Base(dir)] = packages[dir]
-			}
-		}
-		used := map[string]bool{}
-		ast.Inspect(f.tree, func(n ast.Node) bool {
-			if s, is := n.(*ast.SelectorExpr); is {
-				if x, is := s.X.(*ast.Ident); is && imported[x.Name] != nil {
-					if object := imported[x.Name].types.Scope().Lookup(s.Sel.Name); object != nil {
-						used[p.fileAt(object.Pos())] = true
-					}
-				}
-			}
-			return true
-		})
-		count += len(used)
-	}
-	return count
 }
 
 // order is the files from the top to the bottom: repeatedly the one with the most arrows out beyond those in, then each moved to its best

@@ -93,21 +93,11 @@ func (l *Limits) operate(k *key, returning bool) outcome {
 	asked := time.Now()
 	answers := l.inTurn(0, k.ask(&p, limit, want, waiting)...)
 	answer := &answers[0]
-	var deposit engine.Op
-	switch answer.Status {
-	case engine.OK:
-		if !returning && p.IsPending(answer.Granted, answer.Number) {
-			return l.learn(k, &p, limit, want, waiting, answers, asked)
-		}
-		if !l.close(k, &p, answer) {
-			return outcome{refusal: *answer}
-		}
-		deposit = p.Answered([]byte(k.name), answer.Granted, answer.Number)
-	case engine.NotHeld:
-		deposit = p.Answered([]byte(k.name), 0, 0)
-	case engine.WrongType, engine.OutOfRoom, engine.NoRoomToGrow: // nothing was carried out
-		deposit = p.Answered([]byte(k.name), 0, p.Previous)
-	default:
+	if answer.Status == engine.OK && !returning && p.IsPending(answer.Granted, answer.Number) {
+		return l.learn(k, &p, limit, want, waiting, answers, asked)
+	}
+	deposit, ok := l.depositOf(k, &p, answer)
+	if !ok {
 		return outcome{refusal: *answer}
 	}
 	came := l.inTurn(k.at, deposit)[0]
@@ -125,6 +115,23 @@ func (l *Limits) operate(k *key, returning bool) outcome {
 		}
 	}
 	return l.learn(k, &p, limit, want, waiting, answers, asked)
+}
+
+// depositOf returns the operation that brings an answer to the purse; ok is false if the answer says nothing about the loan.
+func (l *Limits) depositOf(k *key, p *purse.Purse, answer *engine.Result) (deposit engine.Op, ok bool) {
+	switch answer.Status {
+	case engine.OK:
+		if !l.close(k, p, answer) {
+			return deposit, false
+		}
+		return p.Answered([]byte(k.name), answer.Granted, answer.Number), true
+	case engine.NotHeld:
+		return p.Answered([]byte(k.name), 0, 0), true
+	case engine.WrongType, engine.OutOfRoom, engine.NoRoomToGrow: // nothing was carried out
+		return p.Answered([]byte(k.name), 0, p.Previous), true
+	default:
+		return deposit, false
+	}
 }
 
 // close has home end an operation that it had nothing to lend for, and completes its answer. It returns false, with the error in answer, if home did not.

@@ -56,10 +56,6 @@ func join(cfg config.Config, keys *store.Store, groups []*store.Store, files des
 	if err != nil {
 		return nil, err
 	}
-	importName := ""
-	if imported != nil {
-		importName = imported.importName
-	}
 	groupDirs := raftstore.NewGroupDirs(cfg.Dir, raftstore.LogKind(cfg.ClusterLog), log)
 	hide := line.follow(func() string { return fmt.Sprintf("reading the snapshot of the cluster's state: %d keys", keys.Len()) })
 	node, err := cluster.Open(withTestTime(cluster.Options{
@@ -67,7 +63,7 @@ func join(cfg config.Config, keys *store.Store, groups []*store.Store, files des
 		Client: cfg.ClientAddress(), Store: keys, Disk: disk, Log: log, Network: network,
 		Heartbeat: cfg.ClusterHeartbeat, DecideTimeout: cfg.DecideTimeout, DiskTimeout: cfg.ClusterDiskTimeout, LogBytes: cfg.ClusterLogBytes, Ahead: cfg.ClusterAhead,
 		Unauthenticated: files.unauthenticated, Report: operators.Report, Watched: operators.Watched, Counts: operators.Counts, Turns: blocking.NewTurns(cfg.ClusterHeartbeat),
-		Groups: cfg.Groups, Replicas: cfg.ClusterReplicas, KeyStores: groups, Shared: cfg.ClusterShared, ImportName: importName, NewTurns: func() group.Turns { return blocking.NewTurns(cfg.ClusterHeartbeat) },
+		Groups: cfg.Groups, Replicas: cfg.ClusterReplicas, KeyStores: groups, Shared: cfg.ClusterShared, ImportName: imported.name(), NewTurns: func() group.Turns { return blocking.NewTurns(cfg.ClusterHeartbeat) },
 		ClearGroup: groupDirs.Clear,
 		OpenGroup:  func(number int, isNew bool) (cluster.Disk, error) { return groupDirs.Open(number, isNew) },
 	}))

@@ -19,10 +19,18 @@ import (
 
 // imported is the state of a server's directory, or of a backup, with which a cluster begins.
 type imported struct {
-	path       string
-	store      *store.Store
-	found      persistence.Recovered
-	importName string // of the state in the cluster's log: its time when it was written
+	path    string
+	store   *store.Store
+	found   persistence.Recovered
+	written string // when, before --rewind
+}
+
+// name is the name of the state in the cluster's log, "" if there is none.
+func (i *imported) name() string {
+	if i == nil {
+		return ""
+	}
+	return i.written
 }
 
 // readImport reads the state that --cluster-import names, or returns nil if it is not set.
@@ -41,7 +49,7 @@ func readImport(cfg *config.Config, log *slog.Logger, line *progressLine) (*impo
 		err = i.readBackup(line)
 	}
 	line.clear()
-	i.importName = time.Unix(0, i.found.Time).UTC().Format(time.RFC3339Nano)
+	i.written = time.Unix(0, i.found.Time).UTC().Format(time.RFC3339Nano)
 	if err == nil && i.store.LastDatabase() > 0 {
 		err = usagef("cluster-import: %s has keys in databases other than 0, which a cluster does not have: on a server alone, remove them by FLUSHDB, or give them to database 0 by MOVE", i.path)
 	}

@@ -41,12 +41,8 @@ func (c *Call) DecideLoan(mayLend bool) (changed bool) {
 	after := layout.Loan{Holder: held.Holder, Tokens: left, Number: held.Number, Until: held.Until}
 	switch op.Verb {
 	case engine.Lend:
-		mayLend = mayLend && asked == c.Limit
-		if mayLend && op.Options&engine.Merged != 0 {
-			taken = grantWaiting(c, op, left)
-		}
-		if mayLend && (held.Tokens > 0 || len(c.Loans.All) < layout.MaxLoans) {
-			res.Granted = min(op.Tokens, available(c)/partOf(op))
+		if mayLend && asked == c.Limit {
+			taken = lend(c, held, left)
 		}
 		renews := op.MaxWait != 0 && left+res.Granted > 0
 		if spent == 0 && taken == 0 && res.Granted == 0 && !renews {
@@ -66,6 +62,17 @@ func (c *Call) DecideLoan(mayLend bool) (changed bool) {
 	reportLoan(c, after)
 	res.Granted += taken
 	return held.Tokens != 0 || after.Tokens != 0 || taken != 0
+}
+
+// lend grants what may be lent to the holder of a loan, after the tokens of the requests that wait, which are taken.
+func lend(c *Call, held layout.Loan, left int64) (taken int64) {
+	if c.Op.Options&engine.Merged != 0 {
+		taken = grantWaiting(c, c.Op, left)
+	}
+	if held.Tokens > 0 || len(c.Loans.All) < layout.MaxLoans {
+		c.Result.Granted = min(c.Op.Tokens, available(c)/partOf(c.Op))
+	}
+	return taken
 }
 
 // grantWaiting charges the tokens of the requests that wait, as far as there are some, and leaves the wait of the first denied one. The holder has

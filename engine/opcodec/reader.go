@@ -168,10 +168,7 @@ func (r *Reader) readFields(op *engine.Op, head byte, fields opFields, options b
 		in.Bad = in.Bad || op.Weight <= 0
 	}
 	if there&fieldLoan != 0 {
-		op.Loan = &engine.Loan{Number: in.Uvarint(), Previous: in.Uvarint(), Left: int64(in.Uvarint())}
-		if op.Verb == engine.Lend && op.Options&engine.Merged != 0 {
-			op.Loan.Waiting, op.Loan.Each = int64(in.Uvarint()), int64(in.Uvarint())
-		}
+		r.readLoan(op)
 	}
 	if there&fieldReport != 0 {
 		op.Report = &engine.Report{}
@@ -183,6 +180,13 @@ func (r *Reader) readFields(op *engine.Op, head byte, fields opFields, options b
 		op.MaxKey = in.uint32()
 	}
 	return !in.Bad
+}
+
+func (r *Reader) readLoan(op *engine.Op) {
+	op.Loan = &engine.Loan{Number: r.in.Uvarint(), Previous: r.in.Uvarint(), Left: int64(r.in.Uvarint())}
+	if op.Verb == engine.Lend && op.Options&engine.Merged != 0 {
+		op.Loan.Waiting, op.Loan.Each = int64(r.in.Uvarint()), int64(r.in.Uvarint())
+	}
 }
 
 func (r *Reader) readLimit(l *limits.Limit) bool {

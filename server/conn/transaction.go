@@ -145,22 +145,9 @@ func (s commandSession) Exec(w *resp.Writer) {
 		batch.weight = command.MaxExecWork + 1 // so that it is weighed
 	}
 	for _, q := range multi.queued {
-		var err error
-		if !s.user.IsUnlimited() { // the user's rights may have changed since
-			if err = s.permitCommand(q.row); err == nil {
-				err = s.permitChannels(q.row, q.args)
-			}
-		}
-		if q.row.Run != nil && err == nil {
-			if number, ok := q.row.SelectsDatabase(q.args, s.Databases()); ok { // for the commands behind it
-				batch.request.Database = number
-			}
-			batch.replies = append(batch.replies, reply{row: q.row, args: q.args, quiet: s.silent})
+		if !batch.addQueued(s.Session, q.row, q.args) {
 			caching = caching || q.row.FullName == command.ClientCaching && command.SetsCaching(tracked{s.Session}, q.args) == nil
-			continue
-		}
-		batch.add(s.Session, q.row, q.args, err, s.silent)
-		if s.tracker.Load() != nil {
+		} else if s.tracker.Load() != nil {
 			tracked{s.Session}.mark(batch, caching)
 		}
 	}
@@ -175,6 +162,25 @@ func (s commandSession) Exec(w *resp.Writer) {
 	s.record(batch, s.started)
 	batch.out.Buf, w.Buf = w.Buf, batch.out.Buf
 	s.env.putUnlessDeciding(s.Session, batch)
+}
+
+// addQueued adds a command of a transaction to its batch. It reports whether the command has operations, or an error in place of them.
+func (batch *commandBatch) addQueued(s *Session, row *command.Row, args [][]byte) (isDecided bool) {
+	var err error
+	if !s.user.IsUnlimited() { // the user's rights may have changed since
+		if err = s.permitCommand(row); err == nil {
+			err = s.permitChannels(row, args)
+		}
+	}
+	if row.Run == nil || err != nil {
+		batch.add(s, row, args, err, s.silent)
+		return true
+	}
+	if number, ok := row.SelectsDatabase(args, commandSession{s}.Databases()); ok { // for the commands after it
+		batch.request.Database = number
+	}
+	batch.replies = append(batch.replies, reply{row: row, args: args, quiet: s.silent})
+	return false
 }
 
 // execCommand is EXEC in RESP, by which the slow log names a transaction.
