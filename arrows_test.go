@@ -31,6 +31,8 @@ var moreUp = map[string]int{
 	"engine/store":              18,
 	"server":                    8,
 	"server/admin":              16,
+	"server/command":            7,
+	"server/command/limiter":    11,
 	"server/config":             13,
 	"server/conn":               28,
 	"server/envoy":              8,

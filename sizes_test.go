@@ -27,16 +27,16 @@ func isProduct(dir string) bool {
 }
 
 var largerPackages = map[string]int{
-	"cluster":          3100,
-	"cluster/group":    3500,
-	"cmd/stint":        4500,
-	"engine/algorithm": 3400,
-	"engine/keyspace":  3400,
-	"engine/store":     3500,
-	"persistence":      4800,
-	"server/admin":     3100,
-	"server/command":   12600,
-	"server/conn":      4200,
+	"cluster":             3100,
+	"cluster/group":       3500,
+	"cmd/stint":           4500,
+	"engine/algorithm":    3400,
+	"engine/keyspace":     3400,
+	"engine/store":        3500,
+	"persistence":         4800,
+	"server/admin":        3200,
+	"server/command/data": 5800,
+	"server/conn":         4200,
 }
 
 var largerTypes = map[string]int{
@@ -54,8 +54,8 @@ var largerTypes = map[string]int{
 	"engine/store.Tx":              43,
 	"server.Server":                56,
 	"server.observer":              73,
-	"server/command.DataCall":      43,
-	"server/command.increx":        51,
+	"server/command/data.Call":     43,
+	"server/command/data.increx":   51,
 	"server/conn.Session":          138,
 	"server/conn.callerSession":    84,
 }

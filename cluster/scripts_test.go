@@ -11,6 +11,8 @@ import (
 	"github.com/stintdb/stint/engine/scriptcache"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server/command"
+	_ "github.com/stintdb/stint/server/command/all" // the table
+	"github.com/stintdb/stint/server/command/data"
 )
 
 // operation is the operation that the server makes of a client's command.
@@ -32,7 +34,7 @@ func operation(words ...string) engine.Op {
 }
 
 // laterDialect carries out scripts of a dialect 2, as those of dialect 1 are.
-type laterDialect struct{ command.Executor }
+type laterDialect struct{ data.Executor }
 
 func (l *laterDialect) Run(tx *store.Tx, op *engine.Op, res *engine.Result) {
 	if op.Verb == engine.Script && op.Tokens == 2 {

@@ -31,7 +31,7 @@ import (
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/internal/clusterstatus"
 	"github.com/stintdb/stint/internal/testnet"
-	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/command/data"
 )
 
 // memDisk is a Disk in memory, which can be slow, hang, or lose power. It outlives the nodes that use it.
@@ -292,7 +292,7 @@ func (s *simulated) start(name string) *Node {
 func (s *simulated) options(name, address string, disk Disk) Options {
 	commands := s.commands[name]
 	if commands == nil {
-		commands = &command.Executor{}
+		commands = &data.Executor{}
 	}
 	config := store.Config{Shards: 4, Replicated: true, Commands: commands}
 	if s.warnings != nil {
@@ -312,7 +312,7 @@ func (s *simulated) options(name, address string, disk Disk) Options {
 	}
 	for number := 0; number <= s.groups && s.groups > 0; number++ {
 		owns := func(key []byte) bool { return slot.GroupOf(slot.Of(key), s.groups) == number }
-		o.KeyStores = append(o.KeyStores, store.New(store.Config{Shards: 4, Replicated: true, Commands: &command.Executor{Owns: owns}, Owns: owns}))
+		o.KeyStores = append(o.KeyStores, store.New(store.Config{Shards: 4, Replicated: true, Commands: &data.Executor{Owns: owns}, Owns: owns}))
 	}
 	if s.groups > 0 {
 		o.Store.Close()

@@ -71,7 +71,7 @@ func (c *changed) passes(t *testing.T) {
 	t.Helper()
 	c.run(t, "go generate ./server/command") // plays all transcripts, in one way
 	for _, line := range []string{
-		"go test . ./server/command ./server/config ./server/acl ./server/metrics ./docs",
+		"go test . ./server/command/... ./server/config ./server/acl ./server/metrics ./docs",
 		"go test ./engine/store -skip Adaptive|Class|FairShare|GivingBack|Histories|Meter|Overflow|Regions|Segments|Trees", // which only some algorithms have
 		"go test ./server -run ClusterTranscripts|Access|Cost|Info|Transcripts/./^(" + strings.Join(c.transcripts(t), "|") + ")$",
 		"go test ./cluster -run Format|Command|Codec",
@@ -128,7 +128,7 @@ const newRow = `	Name: "rl.left", Syntax: "key", Since: "0.3.0", Group: "limiter
 	Summary: "Show how many tokens a key's limiter would grant.",
 	Returns: "an integer, negative while the limiter is in debt; null if the key does not exist or has expired.",
 	Example: "alice:1",
-	Cost:    HolderLookup, Flags: ReadOnly | Fast, Keys: readKey, Parse: eachKey(engine.Look), Reply: replyLeft,
+	Cost:    command.HolderLookup, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Parse: command.EachKey(engine.Look), Reply: replyLeft,
 }, {
 `
 
@@ -165,8 +165,8 @@ func TestAdding(t *testing.T) {
 // addCommand writes the file of the command's family, and a transcript.
 func (c *changed) addCommand(t *testing.T) {
 	t.Helper()
-	c.insert(t, "server/command/inspect.go", "var inspectRows = []Row{{", newRow)
-	c.insert(t, "server/command/inspect.go", "", newReply)
+	c.insert(t, "server/command/limiter/inspect.go", "var inspectRows = []command.Row{{", newRow)
+	c.insert(t, "server/command/limiter/inspect.go", "", newReply)
 	c.write(t, "server/testdata/transcripts/rl-left.txt", newTranscript)
 }
 
@@ -184,7 +184,7 @@ func (c *changed) addAlgorithm(t *testing.T) {
 	t.Helper()
 	p := readPage(t, addingPage)
 	var (
-		fileLink  = regexp.MustCompile(`\]\(\.\./((?:engine/algorithm|engine/limits|engine/store|server/command)/\w+\.go)\)`)
+		fileLink  = regexp.MustCompile(`\]\(\.\./((?:engine/algorithm|engine/limits|engine/store|server/command/limiter)/\w+\.go)\)`)
 		newFile   = regexp.MustCompile("The file `(.+)`:$")
 		afterLine = regexp.MustCompile("after\\s+`([^`]+)`")
 	)

@@ -42,11 +42,11 @@ func TestErrors(t *testing.T) {
 					}
 					return false
 				case method.Sel.Name == "Error" && len(n.Args) == 1 && literal(n.Args[0]) != "" && isWriter(method.X):
-					t.Errorf("%s: Error of a text: declare it in server/command/errors_*.go and write its Error()", set.Position(n.Pos()))
+					t.Errorf("%s: Error of a text: declare it in errors.go of a package of server/command and write its Error()", set.Position(n.Pos()))
 				}
 			case *ast.BasicLit:
 				if text := literal(n); errorCode.MatchString(text) {
-					t.Errorf("%s: the error %q is not in the table: declare it in server/command/errors_*.go", set.Position(n.Pos()), text)
+					t.Errorf("%s: the error %q is not in the table: declare it in errors.go of a package of server/command", set.Position(n.Pos()), text)
 				}
 			}
 			return true

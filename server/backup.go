@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/stintdb/stint/server/command"
+	_ "github.com/stintdb/stint/server/command/all" // the table
 )
 
 // Backup writes the state of a server, or of the cluster it is a node of, as package persistence reads backups. It returns the number of keys written. It ends with an error when ctx does, or a write fails. A node of a cluster first waits until its state is

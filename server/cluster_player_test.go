@@ -23,7 +23,7 @@ import (
 	"github.com/stintdb/stint/server/blocking"
 	"github.com/stintdb/stint/server/clock"
 	"github.com/stintdb/stint/server/clock/clocktest"
-	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/command/data"
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/conn"
 	"github.com/stintdb/stint/server/keyevents"
@@ -111,7 +111,7 @@ func newClusterTimePlayer(t *testing.T, onLeader bool, heartbeat, ahead time.Dur
 		if err != nil {
 			t.Fatal(err)
 		}
-		keys := store.New(store.Config{Shards: 16, Replicated: true, Commands: &command.Executor{}, Publish: p.channels[i].Publish, Changed: p.changes[i].Changed, Warned: warn.New(warn.Options{Publish: p.channels[i].Publish}).Note})
+		keys := store.New(store.Config{Shards: 16, Replicated: true, Commands: &data.Executor{}, Publish: p.channels[i].Publish, Changed: p.changes[i].Changed, Warned: warn.New(warn.Options{Publish: p.channels[i].Publish}).Note})
 		p.changes[i].Attach(keys.Observe)
 		node, err := cluster.Open(cluster.Options{
 			Node: fmt.Sprint("n", i), Listen: own, Advertise: own, Peers: peers, BootstrapExpect: len(peers), Client: own, Store: keys, Disk: disk,

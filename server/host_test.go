@@ -14,7 +14,7 @@ import (
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/internal/testwait"
 	"github.com/stintdb/stint/server/clock/clocktest"
-	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/command/data"
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/decider"
 	"github.com/stintdb/stint/server/keyevents"
@@ -46,7 +46,7 @@ func newHost(t testing.TB, replace func(*decider.Local) decider.Decider, set ...
 	}
 	channels, changes := new(pubsub.Channels), new(keyevents.Hub)
 	h := &testHost{clock: clocktest.New(testStart), store: store.New(store.Config{
-		Shards: 16, MaxBytes: cfg.MaxMemoryBytes, Commands: &command.Executor{Databases: cfg.Databases}, Publish: channels.Publish, Changed: changes.Changed, Warned: warn.New(warn.Options{Publish: channels.Publish}).Note,
+		Shards: 16, MaxBytes: cfg.MaxMemoryBytes, Commands: &data.Executor{Databases: cfg.Databases}, Publish: channels.Publish, Changed: changes.Changed, Warned: warn.New(warn.Options{Publish: channels.Publish}).Note,
 	})}
 	changes.Attach(h.store.Observe)
 	local := &decider.Local{Store: h.store, Clock: h.clock.Clock}

@@ -211,7 +211,7 @@ func TestPassesAreDividedByUsers(t *testing.T) {
 	l := newHostileLoop(t, p)
 	seen := 0
 	for _, row := range command.All {
-		if row.Data == nil || row.Waits != 0 {
+		if row.Data == 0 || row.Waits != 0 {
 			continue
 		}
 		for _, line := range dearest(t, p, row) {

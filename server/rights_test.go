@@ -119,7 +119,7 @@ func tryRights(t *testing.T, p *sessionPlayer, user string, row *command.Row, li
 	if row.Flags&command.NoMulti == 0 {
 		try("in MULTI", refused, slices.Concat(frames("MULTI"), frame(words(line)...), frames("EXEC")))
 	}
-	if row.Flags&(command.NotInScripts|command.MovableKeys) != 0 || row.Data == nil && row.Group != "limiter" || row.Name == "rl.check" {
+	if row.Flags&(command.NotInScripts|command.MovableKeys) != 0 || row.Data == 0 && row.Group != "limiter" || row.Name == "rl.check" {
 		return
 	}
 	keys := words(row.KeysOf(line))

@@ -16,6 +16,7 @@ import (
 	"github.com/stintdb/stint/server/acl"
 	"github.com/stintdb/stint/server/clock"
 	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/command/data"
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/conn"
 	"github.com/stintdb/stint/server/decider"
@@ -242,7 +243,7 @@ func NewCommands(cfg *config.Config) store.Commands { return NewCommandsOn(cfg, 
 
 // NewCommandsOn is NewCommands on the keys of one of several groups.
 func NewCommandsOn(cfg *config.Config, owns func(key []byte) bool) store.Commands {
-	e := &command.Executor{ScriptTime: command.ScriptTime, Owns: owns}
+	e := &data.Executor{ScriptTime: data.ScriptTime, Owns: owns}
 	if !cfg.IsCluster() {
 		e.Databases = cfg.Databases
 	}

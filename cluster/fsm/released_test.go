@@ -15,6 +15,7 @@ import (
 	"github.com/stintdb/stint/engine/opcodec"
 	"github.com/stintdb/stint/engine/scriptcache"
 	"github.com/stintdb/stint/server/command"
+	_ "github.com/stintdb/stint/server/command/all" // the table
 )
 
 var update = flag.Bool("update", false, "write the format versions that are not released into testdata/formats.txt")
@@ -123,7 +124,7 @@ func formatLines() map[FormatVersion][]string {
 	}
 	rows := slices.SortedFunc(slices.Values(command.Table), func(a, b command.Row) int { return cmp.Compare(a.Name, b.Name) })
 	for _, row := range rows {
-		if row.Data != nil {
+		if row.Data != 0 {
 			add(of(engine.Op{Verb: engine.Command, Args: [][]byte{[]byte(row.Name)}}), "command %s", strings.TrimSpace(row.Name+" "+row.Syntax))
 		}
 	}

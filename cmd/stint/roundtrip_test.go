@@ -18,6 +18,7 @@ import (
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/persistence"
 	parsing "github.com/stintdb/stint/server/command"
+	datacommands "github.com/stintdb/stint/server/command/data"
 	"github.com/stintdb/stint/server/resp"
 )
 
@@ -67,7 +68,7 @@ func roundTrip(t *testing.T, in []byte) (carriedOut int) {
 }
 
 func newStore() *store.Store {
-	return store.New(store.Config{Shards: 4, Replicated: true, Commands: &parsing.Executor{}})
+	return store.New(store.Config{Shards: 4, Replicated: true, Commands: &datacommands.Executor{}})
 }
 
 // throughLog applies a command to a store, and the operation decoded from its log entry to another.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/stintdb/stint/server/command"
+	_ "github.com/stintdb/stint/server/command/all" // the table
 )
 
 // Bounds on what can be set.

@@ -16,6 +16,8 @@ import (
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/command"
+	_ "github.com/stintdb/stint/server/command/all" // the table
+	"github.com/stintdb/stint/server/command/limiter"
 	"github.com/stintdb/stint/server/resp"
 )
 
@@ -39,7 +41,7 @@ func versionOf(p *store.Policy, known bool) string {
 	hash := sha256.New()
 	fmt.Fprintf(hash, "%t %t", p.Shadow, p.Strict)
 	for _, part := range p.Parts {
-		fmt.Fprintf(hash, "\n%s", command.SpecText(part))
+		fmt.Fprintf(hash, "\n%s", limiter.SpecText(part))
 	}
 	return hex.EncodeToString(hash.Sum(nil)[:8])
 }
@@ -176,7 +178,7 @@ func removed(before, draft []engine.Op) []string {
 	gone := []string{}
 	for _, old := range before {
 		if !slices.ContainsFunc(draft, func(p engine.Op) bool { return bytes.Equal(p.Key, old.Key) }) {
-			gone = append(gone, command.SpecText(old))
+			gone = append(gone, limiter.SpecText(old))
 		}
 	}
 	return gone
@@ -185,7 +187,7 @@ func removed(before, draft []engine.Op) []string {
 // limitChange asks, for every caller, the limit that the policy has for the same keys and limit i of the draft for a token.
 func limitChange(ctx context.Context, s *server.Server, old store.Policy, limits []engine.Op, i int, callers []caller) (limitEffect, error) {
 	limit := limits[i]
-	l := limitEffect{Spec: command.SpecText(limit), Callers: len(callers), Examples: []example{}}
+	l := limitEffect{Spec: limiter.SpecText(limit), Callers: len(callers), Examples: []example{}}
 	then, err := peek(ctx, s, limits, i, callers, 1)
 	if err != nil {
 		return l, err
@@ -196,7 +198,7 @@ func limitChange(ctx context.Context, s *server.Server, old store.Policy, limits
 	}
 	at := slices.IndexFunc(old.Parts, func(p engine.Op) bool { return string(p.Key) == string(limit.Key) })
 	if at >= 0 {
-		l.Before = command.SpecText(old.Parts[at])
+		l.Before = limiter.SpecText(old.Parts[at])
 		if now, err = peek(ctx, s, old.Parts, at, callers, 1); err != nil {
 			return l, err
 		}
@@ -282,7 +284,7 @@ func (a *Admin) setPolicy(ctx context.Context, s *server.Server, r *http.Request
 func draftOf(name string, p *store.Policy, known bool, now string) *draft {
 	d := &draft{Name: name, Shadow: p.Shadow, Strict: p.Strict, Version: now, Remove: !known}
 	for _, part := range p.Parts {
-		d.Limits += command.SpecText(part) + "\n"
+		d.Limits += limiter.SpecText(part) + "\n"
 	}
 	return d
 }

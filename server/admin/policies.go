@@ -11,7 +11,7 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/internal/clusterstatus"
 	"github.com/stintdb/stint/server"
-	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/command/limiter"
 )
 
 // Bounds on the policies that the page shows.
@@ -87,7 +87,7 @@ func (a *Admin) policies(ctx context.Context, s *server.Server, _ *http.Request)
 		for _, part := range p.Parts {
 			all = append(all, part)
 			key := templateOf(part.Key)
-			view.Limits = append(view.Limits, limitView{Spec: command.SpecText(part), Shared: key.IsShared()})
+			view.Limits = append(view.Limits, limitView{Spec: limiter.SpecText(part), Shared: key.IsShared()})
 		}
 		v.Policies = append(v.Policies, view)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/command/limiter"
 	"github.com/stintdb/stint/server/recent"
 	"github.com/stintdb/stint/server/trial"
 )
@@ -116,7 +117,7 @@ func newRun(ops []engine.Op, oneIn int64) (*run, error) {
 	var kept []engine.Op
 	for _, op := range ops {
 		if op.Limit.Algorithm == limits.Concurrency || oneIn > 1 && (op.Limit.Algorithm == limits.Class || !bytes.Contains(op.Key, []byte(engine.Placeholder))) {
-			r.counts.Without = append(r.counts.Without, command.SpecText(op))
+			r.counts.Without = append(r.counts.Without, limiter.SpecText(op))
 			continue
 		}
 		kept = append(kept, op)

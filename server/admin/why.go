@@ -8,6 +8,7 @@ import (
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/command/limiter"
 )
 
 // policiesMatched bounds the policies among which those of a key are searched: the first by name.
@@ -41,7 +42,7 @@ func deniedBy(s *server.Server, keys []policyKey, key []byte) string {
 		parts := partsOf(s, keys[i].policy, id)
 		for j := range parts {
 			if string(keyOf(&parts[j], caller{id: id, fields: fields})) == string(key) {
-				return keys[i].policy + ": " + command.SpecText(parts[j])
+				return keys[i].policy + ": " + limiter.SpecText(parts[j])
 			}
 		}
 	}
@@ -83,7 +84,7 @@ type keyPolicy struct {
 func viewOf(s *server.Server, known *store.Policy, id []byte) keyPolicy {
 	view := keyPolicy{Name: known.Name, ID: string(id), Shadow: known.Shadow, Version: versionOf(known, true), Limits: []keyLimit{}, id: id}
 	for i := range known.Parts {
-		view.Own = append(view.Own, command.SpecText(known.Parts[i]))
+		view.Own = append(view.Own, limiter.SpecText(known.Parts[i]))
 		view.templates = append(view.templates, templateOf(known.Parts[i].Key))
 	}
 	all, _ := s.Keys().PolicyOf(known.Name, nil)
@@ -128,7 +129,7 @@ func policiesOf(ctx context.Context, s *server.Server, key []byte) (policies []k
 				return nil, err
 			}
 			if now, next := &now[0], &next[0]; next.Status == engine.OK {
-				view.Limits = append(view.Limits, keyLimit{command.SpecText(*limit), string(who.key), now.Remaining, next.Limit, !next.Allowed, command.Millis(next.Wait)})
+				view.Limits = append(view.Limits, keyLimit{limiter.SpecText(*limit), string(who.key), now.Remaining, next.Limit, !next.Allowed, command.Millis(next.Wait)})
 			}
 		}
 		policies = append(policies, view)

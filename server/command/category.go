@@ -32,9 +32,9 @@ var classes = []struct {
 // categorySlow follows from the absence of a flag.
 const categorySlow = "slow"
 
-// groups are the groups of commands that are ACL categories too, but for an operator's commands on keys: users of a category have keys, and may
+// Groups are the groups of commands that are ACL categories too, but for an operator's commands on keys: users of a category have keys, and may
 // not act on them as operators.
-var groups = []struct{ name, category string }{
+var Groups = []struct{ name, Category string }{
 	{"limiter", "limiter"},
 	{"generic", "keyspace"},
 	{"string", "string"},
@@ -54,16 +54,16 @@ func Categories() (names []string) {
 		}
 	}
 	names = append(names, categorySlow)
-	for _, g := range groups {
-		names = append(names, g.category)
+	for _, g := range Groups {
+		names = append(names, g.Category)
 	}
 	return names
 }
 
-// words lists what COMMAND calls the row's flags.
-func (r *Row) words() (flags []string) {
+// Words lists what COMMAND calls the row's flags.
+func (r *Row) Words() (flags []string) {
 	for _, c := range classes {
-		has := r.Flags&c.flag != 0 || c.flag == NotInScripts && !r.IsContainer() && !r.inScripts()
+		has := r.Flags&c.flag != 0 || c.flag == NotInScripts && !r.IsContainer() && !r.InScripts()
 		if c.name != "" && has {
 			flags = append(flags, c.name)
 		}
@@ -81,10 +81,10 @@ func (r *Row) Categories() (names []string) {
 	if r.Flags&Fast == 0 {
 		names = append(names, categorySlow)
 	}
-	for _, g := range groups {
-		isIn := g.name == r.Group || g.category == "keyspace" && r.Flags&AllKeys != 0
+	for _, g := range Groups {
+		isIn := g.name == r.Group || g.Category == "keyspace" && r.Flags&AllKeys != 0
 		if isIn && !(r.Flags&Admin != 0 && r.Keys != Keys{}) {
-			names = append(names, g.category)
+			names = append(names, g.Category)
 		}
 	}
 	return names

@@ -1,17 +1,19 @@
-package command
+package command_test
 
 import (
 	"slices"
 	"testing"
+
+	"github.com/stintdb/stint/server/command"
 )
 
 // A user with the limiters alone gets no command on data: those are in separate categories.
 func TestDataIsNoLimiter(t *testing.T) {
-	for _, row := range All {
+	for _, row := range command.All {
 		switch {
-		case row.In("limiter") && (row.Group != "limiter" || row.Data != nil):
+		case row.In("limiter") && (row.Group != "limiter" || row.Data != 0):
 			t.Errorf("%s is in @limiter", row.FullName)
-		case row.Data != nil && row.Group != "server" && row.Group != "connection" && row.Flags&Observes == 0 && len(row.Categories()) < 3:
+		case row.Data != 0 && row.Group != "server" && row.Group != "connection" && row.Flags&command.Observes == 0 && len(row.Categories()) < 3:
 			t.Errorf("%s is in %q: its group %q is missing in category.go", row.FullName, row.Categories(), row.Group)
 		}
 	}
@@ -20,20 +22,20 @@ func TestDataIsNoLimiter(t *testing.T) {
 // The right to a key and to the limiters is not that of an operator on the key: ending the loan of another process, say. Such commands are
 // only in categories that their flags make. Those without a key need the right to all keys, or show only readable ones.
 func TestOperatorsCommandsOnKeys(t *testing.T) {
-	for _, row := range All {
-		if row.Flags&Admin == 0 || row.Keys == (Keys{}) {
+	for _, row := range command.All {
+		if row.Flags&command.Admin == 0 || row.Keys == (command.Keys{}) {
 			continue
 		}
-		for _, g := range groups {
-			if row.In(g.category) {
-				t.Errorf("%s is in @%s", row.FullName, g.category)
+		for _, g := range command.Groups {
+			if row.In(g.Category) {
+				t.Errorf("%s is in @%s", row.FullName, g.Category)
 			}
 		}
 		if !row.In("admin") {
 			t.Errorf("%s is not in @admin", row.FullName)
 		}
 	}
-	if void := lookUp([]byte("rl.void")); !slices.Equal(void.Categories(), []string{"write", "admin", "slow"}) {
+	if void := command.LookUp([]byte("rl.void")); !slices.Equal(void.Categories(), []string{"write", "admin", "slow"}) {
 		t.Errorf("RL.VOID is in %q", void.Categories())
 	}
 }
@@ -47,7 +49,7 @@ func TestCategoriesAreThoseOfRedis(t *testing.T) {
 		"zunion": {"read", "slow", "sortedset"},
 		"expire": {"write", "fast", "keyspace"},
 	} {
-		if got := lookUp([]byte(name)).Categories(); !slices.Equal(got, want) {
+		if got := command.LookUp([]byte(name)).Categories(); !slices.Equal(got, want) {
 			t.Errorf("%s is in %q, want %q", name, got, want)
 		}
 	}
@@ -56,8 +58,8 @@ func TestCategoriesAreThoseOfRedis(t *testing.T) {
 // Within MULTI, every command is queued or refused, as in Redis, but for those that end it, and WATCH, whose error leaves it as it is: any other reply would be out of step with that of EXEC.
 func TestCommandsAtOnceWithinMulti(t *testing.T) {
 	var names []string
-	for _, row := range All {
-		if row.Flags&NoMulti != 0 {
+	for _, row := range command.All {
+		if row.Flags&command.NoMulti != 0 {
 			names = append(names, row.FullName)
 		}
 	}

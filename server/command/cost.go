@@ -68,24 +68,24 @@ var maxWork = [...]int{
 // The work of data commands for each string of a value, beyond that of copying the value. BenchmarkLargestValues and
 // BenchmarkScriptsOnLargestValues show whether they are right.
 const (
-	lookWork  = 2  // a string is compared with another
-	walkWork  = 6  // a string is looked at, in a loop over all
-	indexWork = 10 // it is put into an index of strings
-	sortWork  = 20 // it is sorted among others
-	writeWork = 2  // it is written to the reply
-	wordWork  = 6  // and, where no script has called the command, what writing it takes beyond that
+	LookWork  = 2  // a string is compared with another
+	WalkWork  = 6  // a string is looked at, in a loop over all
+	IndexWork = 10 // it is put into an index of strings
+	SortWork  = 20 // it is sorted among others
+	WriteWork = 2  // it is written to the reply
+	WordWork  = 6  // and, where no script has called the command, what writing it takes beyond that
 
 	answerWork = 30 // it is looked up, removed and written
 )
 
-// copyWork is the work of moving the bytes of a value.
-func copyWork(data []byte) int { return len(data) / 64 }
+// CopyWork is the work of moving the bytes of a value.
+func CopyWork(data []byte) int { return len(data) / 64 }
 
 // WeighsData reports whether the work of the row is weighed by the keys it is about: see [Executor.Weigh].
 func (r *Row) WeighsData() bool { return r.Cost >= ValuePass && r.Cost <= ScriptRun }
 
-// weighData is about the most work of a data command on keys that hold a number of bytes, in short strings.
-func (r *Row) weighData(args [][]byte, held int) int {
+// WeighData is about the most work of a data command on keys that hold a number of bytes, in short strings.
+func (r *Row) WeighData(args [][]byte, held int) int {
 	times := 2
 	switch {
 	case r.Cost == ValueSort:
@@ -95,9 +95,9 @@ func (r *Row) weighData(args [][]byte, held int) int {
 	case r.Cost == ValuePass:
 		times = 40
 	}
-	work := store.OpWork + len(args)*sortWork + times*held/64
-	if r.answers != nil {
-		work += min(r.answers(args, held), MaxBatchWork) * answerWork
+	work := store.OpWork + len(args)*SortWork + times*held/64
+	if r.Answers != nil {
+		work += min(r.Answers(args, held), MaxBatchWork) * answerWork
 	}
 	return min(work, MaxBatchWork)
 }
@@ -137,7 +137,7 @@ func (r *Row) WorkOf(ops []engine.Op) (work int) {
 	}
 	parts := ops[0].Request().Parts
 	for i := range parts {
-		work += maxWork[acquireCost(parts[i].Limit.Algorithm)]
+		work += maxWork[AcquireCost(parts[i].Limit.Algorithm)]
 	}
 	return work
 }
@@ -147,4 +147,15 @@ func (r *Row) mustHaveCost() {
 		panic("command: " + r.FullName + " declares no Cost")
 	}
 	r.work = maxWork[r.Cost]
+}
+
+// AcquireCost is the cost of a request for a limit of an algorithm.
+func AcquireCost(a limits.Algorithm) Cost {
+	switch a {
+	case limits.Concurrency, limits.Class:
+		return HolderLookup
+	case limits.SlidingLog, limits.FairShare:
+		return LogCopy
+	}
+	return Light
 }

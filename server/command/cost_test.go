@@ -1,4 +1,4 @@
-package command
+package command_test
 
 import (
 	"testing"
@@ -6,16 +6,17 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/server/command"
 )
 
 // Operations whose work grows with the state of a key are declared so, in every command that makes them.
 func TestCostsCoverOperations(t *testing.T) {
-	for _, row := range All {
+	for _, row := range command.All {
 		if row.Parse == nil {
 			continue
 		}
-		r := Request{Args: exampleCall(row)}
-		r.SetBounds(Bounds{MaxKeyBytes: 4096, MaxLogLimit: 100_000})
+		r := command.Request{Args: exampleCall(row)}
+		r.SetBounds(command.Bounds{MaxKeyBytes: 4096, MaxLogLimit: 100_000})
 		if err := row.Parse(&r); err != nil {
 			t.Fatalf("%s: %v", row.FullName, err)
 		}
@@ -38,7 +39,7 @@ func leastWork(op *engine.Op) (work int) {
 		}
 		return work
 	case op.Verb == engine.Leases, op.Verb == engine.ListLog, op.Verb == engine.ListMembers:
-		return MaxBatchWork // so that it is decided alone
+		return command.MaxBatchWork // so that it is decided alone
 	case op.Verb == engine.Acquire && (op.Limit.Algorithm == limits.SlidingLog || op.Limit.Algorithm == limits.FairShare) || op.Verb == engine.Refund:
 		return store.MaxLogWork
 	case op.Verb == engine.Acquire && op.Limit.Algorithm != limits.Concurrency, op.Verb == engine.Delete, op.Verb == engine.Flush, op.Verb == engine.Adapt,

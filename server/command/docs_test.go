@@ -1,4 +1,4 @@
-package command
+package command_test
 
 import (
 	"bytes"
@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/internal/testgenerated"
+	"github.com/stintdb/stint/server/command"
+	_ "github.com/stintdb/stint/server/command/all" // the table
 )
 
 //go:generate go test -run "TestTable|TestHandbook|TestErrorsPageIsCurrent" -update
@@ -25,7 +27,7 @@ func TestHandbookIsCurrent(t *testing.T) {
 
 // Every command that can answer has its reply described, and an example if it takes arguments.
 func TestHandbookDescribesReplies(t *testing.T) {
-	for _, row := range All {
+	for _, row := range command.All {
 		if row.Summary == "" || row.Since == "" || row.Group == "" {
 			t.Errorf("%s: Summary, Since or Group is missing in its row", row.FullName)
 		}
@@ -38,7 +40,7 @@ func TestHandbookDescribesReplies(t *testing.T) {
 		if row.Returns == "" && !redisGroups[row.Group] {
 			t.Errorf("%s: Returns is missing", row.FullName)
 		}
-		if !row.accepts(len(exampleCall(row))) {
+		if !row.Accepts(len(exampleCall(row))) {
 			t.Errorf("%s: Example has the wrong number of arguments: %q", row.FullName, row.Example)
 		}
 	}
@@ -74,7 +76,7 @@ literal; ` + "`[…]`" + ` is optional, ` + "`|`" + ` separates alternatives, ` 
 With RESP2, a map is an array that alternates names and values, and text is a bulk string.
 
 [rate-limits.md](rate-limits.md) explains the arguments and replies of limiters, [errors.md](errors.md) the errors. A command
-exists since ` + firstVersion + ` if no *Since* is shown, and replies ` + "`OK`" + ` if no *Reply* is. A command with subcommands also has ` + "`HELP`" + `.
+exists since ` + command.FirstVersion + ` if no *Since* is shown, and replies ` + "`OK`" + ` if no *Reply* is. A command with subcommands also has ` + "`HELP`" + `.
 ` + "`COMMAND DOCS`" + ` reports the same to clients, ` + "`COMMAND INFO`" + ` also flags and positions of keys, and ` + "`ACL CAT category`" + ` lists the
 commands of a category.
 `
@@ -82,7 +84,7 @@ commands of a category.
 func handbookPage() []byte {
 	var out bytes.Buffer
 	out.WriteString(handbookIntroduction + "\n")
-	rows := handbookRows(Table)
+	rows := handbookRows(command.Table)
 	for _, g := range handbookGroups {
 		if redisGroups[g.group] {
 			fmt.Fprintf(&out, "- [%s](#%s)\n", g.heading, handbookAnchor(g.heading))
@@ -91,7 +93,7 @@ func handbookPage() []byte {
 		var links []string
 		for _, row := range rows {
 			if row.Group == g.group && !strings.Contains(row.FullName, "|") {
-				title := row.title()
+				title := row.Title()
 				links = append(links, fmt.Sprintf("[`%s`](#%s)", title, handbookAnchor(title)))
 			}
 		}
@@ -114,7 +116,7 @@ func handbookPage() []byte {
 }
 
 // handbookRows is every row, a container's own before those of its subcommands.
-func handbookRows(table []Row) (rows []*Row) {
+func handbookRows(table []command.Row) (rows []*command.Row) {
 	for i := range table {
 		rows = append(append(rows, &table[i]), handbookRows(table[i].Sub)...)
 	}
@@ -122,14 +124,14 @@ func handbookRows(table []Row) (rows []*Row) {
 }
 
 // handbookGroup keeps a subcommand with its container.
-func handbookGroup(row *Row) string {
+func handbookGroup(row *command.Row) string {
 	container, _, _ := strings.Cut(row.FullName, "|")
-	return byName[container].Group
+	return command.LookUp([]byte(container)).Group
 }
 
 // exampleCall is the row's example as the server receives it.
-func exampleCall(row *Row) [][]byte {
-	return bytes.Fields([]byte(row.title() + " " + row.Example))
+func exampleCall(row *command.Row) [][]byte {
+	return bytes.Fields([]byte(row.Title() + " " + row.Example))
 }
 
 // handbookAnchor is the anchor that Markdown renderers give a heading.
@@ -138,27 +140,27 @@ func handbookAnchor(heading string) string {
 }
 
 // isHelp reports whether the row is a HELP subcommand, which the introduction describes.
-func isHelp(row *Row) bool { return strings.HasSuffix(row.FullName, "|help") }
+func isHelp(row *command.Row) bool { return strings.HasSuffix(row.FullName, "|help") }
 
 // plainReply is the reply of a command for which the page shows none.
 const plainReply = "`OK`."
 
 // writeHandbookLine writes a command of which Redis's documentation has the details.
-func writeHandbookLine(out *bytes.Buffer, row *Row) {
+func writeHandbookLine(out *bytes.Buffer, row *command.Row) {
 	if !isHelp(row) && !row.IsContainer() {
 		since := ""
-		if row.Since != firstVersion {
+		if row.Since != command.FirstVersion {
 			since = " Since " + row.Since + "."
 		}
-		fmt.Fprintf(out, "- `%s`: %s%s\n", row.usage(), row.Summary, since)
+		fmt.Fprintf(out, "- `%s`: %s%s\n", row.Usage(), row.Summary, since)
 	}
 }
 
-func writeHandbookEntry(out *bytes.Buffer, row *Row) {
+func writeHandbookEntry(out *bytes.Buffer, row *command.Row) {
 	if isHelp(row) {
 		return
 	}
-	title := row.title()
+	title := row.Title()
 	fmt.Fprintf(out, "\n### %s\n\n", title)
 	if row.Syntax != "" && !row.IsContainer() {
 		fmt.Fprintf(out, "`%s %s`\n\n", title, row.Syntax)
@@ -172,7 +174,7 @@ func writeHandbookEntry(out *bytes.Buffer, row *Row) {
 		}
 		out.WriteString("\n")
 	}
-	if row.Since != firstVersion {
+	if row.Since != command.FirstVersion {
 		fmt.Fprintf(out, "\nSince: %s\n", row.Since)
 	}
 }

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -10,20 +11,21 @@ import (
 	"github.com/stintdb/stint/server/resp"
 )
 
-// wrongArity has Redis's text. For a command that Redis does not know, it goes on with the usage.
-func wrongArity(r *Row) error {
+// WrongArity has Redis's text. For a command that Redis does not know, it goes on with the usage.
+func WrongArity(r *Row) error {
 	if r.isStints() {
-		return errArityUsage.With(r.FullName, r.usage())
+		return errArityUsage.With(r.FullName, r.Usage())
 	}
-	return errArity.With(r.FullName)
+	return ErrArity.With(r.FullName)
 }
 
 // IsHTTP reports whether a command's name is the first word of a line of an HTTP request. A web page can make a browser send
 // such a request here, with commands in its body.
-func IsHTTP(name []byte) bool { return isWord(name, "POST") || isWord(name, "Host:") }
+func IsHTTP(name []byte) bool { return IsWord(name, "POST") || IsWord(name, "Host:") }
 
-func unknownCommand(args [][]byte) error {
-	name, beginning := truncate(args[0], 128), beginningOf(args[1:])
+// UnknownCommand is the error of a command that does not exist, with the one that was probably meant.
+func UnknownCommand(args [][]byte) error {
+	name, beginning := Truncate(args[0], 128), beginningOf(args[1:])
 	if meant := meantCommand(args[0]); meant != "" {
 		return errUnknownCommandNear.With(name, beginning, meant)
 	}
@@ -36,7 +38,7 @@ func unknownCommand(args [][]byte) error {
 func meantCommand(name []byte) string {
 	meant := nearest(name, tableNames)
 	if row := byName[meant]; row != nil && (row.isStints() || spelling.SameLetters(strings.ToLower(string(name)), meant)) {
-		return row.title()
+		return row.Title()
 	}
 	return ""
 }
@@ -48,7 +50,7 @@ func beginningOf(args [][]byte) string {
 		if beginning.Len() >= 128 {
 			break
 		}
-		fmt.Fprintf(&beginning, "'%s' ", truncate(a, 128-beginning.Len()))
+		fmt.Fprintf(&beginning, "'%s' ", Truncate(a, 128-beginning.Len()))
 	}
 	return beginning.String()
 }
@@ -59,32 +61,34 @@ func unknownSubcommand(r *Row, name []byte) error {
 		names[i] = r.Sub[i].Name
 	}
 	if meant := nearest(name, names); meant != "" {
-		return errUnknownSubcommandNear.With(truncate(name, 128), container, container, strings.ToUpper(meant))
+		return errUnknownSubcommandNear.With(Truncate(name, 128), container, container, strings.ToUpper(meant))
 	}
-	return errUnknownSubcommand.With(truncate(name, 128), container)
+	return errUnknownSubcommand.With(Truncate(name, 128), container)
 }
 
 // nearest returns the name that was probably meant by an unknown one, or "".
 func nearest(name []byte, names []string) string {
-	if len(name) > longestName {
+	if len(name) > LongestName {
 		return ""
 	}
 	return spelling.Nearest(strings.ToLower(string(name)), names)
 }
 
-func unknownOption(r string, option []byte, known string) error {
-	return errUnknownOption.With(r, truncate(option, 64), known)
+// UnknownOption is the error of an option that the command r does not take; known lists those that it takes.
+func UnknownOption(r string, option []byte, known string) error {
+	return errUnknownOption.With(r, Truncate(option, 64), known)
 }
 
-func truncate(b []byte, n int) []byte { return b[:min(len(b), max(n, 0))] }
+// Truncate returns the first n bytes of text from a client, for an error.
+func Truncate(b []byte, n int) []byte { return b[:min(len(b), max(n, 0))] }
 
-// argumentError names the wrong argument, its allowed values and the received one.
-func argumentError(name, must string, got []byte) error {
-	return errArgument.With(name, must, truncate(got, 64))
+// ArgumentError names the wrong argument, its allowed values and the received one.
+func ArgumentError(name, must string, got []byte) error {
+	return errArgument.With(name, must, Truncate(got, 64))
 }
 
-// failed writes the error of a result that has one, and reports whether it did.
-func failed(w *resp.Writer, res *engine.Result) bool {
+// WriteFailure writes the error of a result that has one, and reports whether it did.
+func WriteFailure(w *resp.Writer, res *engine.Result) bool {
 	switch res.Status {
 	case engine.WrongType:
 		switch held := res.Held.Algorithm; {
@@ -92,7 +96,7 @@ func failed(w *resp.Writer, res *engine.Result) bool {
 			w.Error(errNotReservation.With(held).Error())
 			return true
 		case held.IsValue() || held == limits.Reservation:
-			w.Error(errHoldsData.With(held).Error())
+			w.Error(ErrHoldsData.With(held).Error())
 			return true
 		}
 		w.Error(ErrWrongType.With(res.Held.Algorithm, res.Wanted).Error())
@@ -111,7 +115,7 @@ func failed(w *resp.Writer, res *engine.Result) bool {
 	case engine.DebtTooBig:
 		w.Error(ErrDebtTooBig.Error())
 	case engine.DuplicateKey:
-		w.Error(errDuplicateKey.Error())
+		w.Error(ErrDuplicateKey.Error())
 	case engine.TooLong:
 		w.Error(errIDTooLong.With(engine.MaxHolderBytes).Error())
 	case engine.MissingField:
@@ -136,8 +140,39 @@ func failed(w *resp.Writer, res *engine.Result) bool {
 	return true
 }
 
-func replyOK(w *resp.Writer, _ []engine.Op, results []engine.Result) {
-	if !failed(w, &results[0]) {
+// ReplyOK is the Reply of a row that answers OK.
+func ReplyOK(w *resp.Writer, _ []engine.Op, results []engine.Result) {
+	if !WriteFailure(w, &results[0]) {
 		w.Status("OK")
 	}
+}
+
+// ReplyCount is the Reply of a row that answers with the number of operations that found their key.
+func ReplyCount(w *resp.Writer, _ []engine.Op, results []engine.Result) {
+	n := int64(0)
+	for i := range results {
+		switch results[i].Status {
+		case engine.OK:
+			n++
+		case engine.NotDurable: // of several keys too: how many of them are gone for certain is not known
+			w.Error(ErrNotKept.Error())
+			return
+		}
+	}
+	w.Int(n)
+}
+
+// ClusterError gives an error of the cluster the code that clients look for.
+func ClusterError(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, ErrNoLeader):
+		return ErrNoLeader
+	case errors.Is(err, ErrImporting):
+		return ErrImporting
+	case errors.Is(err, ErrUncertain):
+		return ErrUncertain
+	}
+	return ErrRaft.With(err)
 }

@@ -1,4 +1,4 @@
-package command
+package command_test
 
 import (
 	"bytes"
@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/internal/testgenerated"
+	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/command/data"
 	"github.com/stintdb/stint/server/resp"
 )
 
@@ -16,7 +18,7 @@ func TestErrorsPageIsCurrent(t *testing.T) {
 	testgenerated.Check(t, "../../docs/errors.md", errorsPage(), *update, "go generate ./server/command")
 }
 
-var errorSections = []*resp.ErrorSection{&limiterErrors, &policyErrors, &commandErrors, &keyErrors, &dataErrors, &transactionErrors, &connectionErrors, &userErrors, &serverErrors, &clusterErrors, &resp.BoundErrors, &resp.ProtocolErrors}
+var errorSections = []*resp.ErrorSection{&command.LimiterErrors, &command.PolicyErrors, &command.CommandErrors, &command.KeyErrors, &command.DataErrors, &command.TransactionErrors, &command.ConnectionErrors, &command.UserErrors, &command.ServerErrors, &command.ClusterErrors, &resp.BoundErrors, &resp.ProtocolErrors}
 
 const errorsIntroduction = `# Errors
 
@@ -56,19 +58,19 @@ func errorsPage() []byte {
 
 // The page names every limiter command that no script may call, because it asks several limits, and the errors that come before this one.
 func TestPageNamesLimitsNoScriptMayAsk(t *testing.T) {
-	for _, row := range Table {
-		if !row.inScripts() || row.Data != nil {
+	for _, row := range command.Table {
+		if !row.InScripts() || row.Data != 0 {
 			continue
 		}
-		r := Request{Args: bytes.Fields([]byte(row.Name + " " + row.Example)), Bounds: Bounds{MaxKeyBytes: 4096, MaxLogLimit: 100}}
+		r := command.Request{Args: bytes.Fields([]byte(row.Name + " " + row.Example)), Bounds: command.Bounds{MaxKeyBytes: 4096, MaxLogLimit: 100}}
 		if err := row.Parse(&r); err != nil {
 			t.Fatalf("%s: %v", row.Name, err)
 		}
-		if name := "`" + strings.ToUpper(row.Name) + "`"; !r.Ops[0].Verb.HasOneKey() && !strings.Contains(errSeveralInScript.Advice, name) {
-			t.Errorf("%s is not named: %s", name, errSeveralInScript.Advice)
+		if name := "`" + strings.ToUpper(row.Name) + "`"; !r.Ops[0].Verb.HasOneKey() && !strings.Contains(data.ErrSeveralInScript.Advice, name) {
+			t.Errorf("%s is not named: %s", name, data.ErrSeveralInScript.Advice)
 		}
 	}
-	for _, e := range []*resp.WireError{errNotOwnedInScript, errNoKeyInScript} {
+	for _, e := range []*resp.WireError{data.ErrNotOwnedInScript, data.ErrNoKeyInScript} {
 		if !strings.Contains(e.Advice, "`RL.ALL`") {
 			t.Errorf("%q is the answer to RL.ALL too, and does not mention it", e.Text)
 		}

@@ -1,4 +1,4 @@
-package command
+package command_test
 
 import (
 	"os"
@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/stintdb/stint/server/command"
 )
 
 // Every error in the transcripts, which are what servers answered, is one of the table.
@@ -13,7 +15,7 @@ func TestErrorsOfTranscriptsAreInTheTable(t *testing.T) {
 	var rows []string
 	for _, s := range errorSections {
 		for _, e := range s.Rows {
-			if e != errRaft { // it would match every text
+			if e != command.ErrRaft { // it would match every text
 				rows = append(rows, regexp.MustCompile(`%[+#]?[a-z]`).ReplaceAllString(regexp.QuoteMeta(e.Text), ".*"))
 			}
 		}

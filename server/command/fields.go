@@ -2,35 +2,36 @@ package command
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/stintdb/stint/server/resp"
 )
 
-// field is an entry of a map in a reply: a name, and one of the values that writeFields knows.
-type field struct {
-	name  string
-	value any
+// Field is an entry of a map in a reply: a name, and one of the values that WriteFields knows.
+type Field struct {
+	Name  string
+	Value any
 }
 
-// set is a value that is written as a set of texts.
-type set []string
+// TextSet is a value that is written as a set of texts.
+type TextSet []string
 
-// statuses is a value that is written as a set of simple strings.
-type statuses []string
+// Statuses is a value that is written as a set of simple strings.
+type Statuses []string
 
-func (s statuses) write(w *resp.Writer) {
+func (s Statuses) Write(w *resp.Writer) {
 	w.Set(len(s))
 	for _, text := range s {
 		w.Status(text)
 	}
 }
 
-// writeFields writes a map.
-func writeFields(w *resp.Writer, fields []field) {
+// WriteFields writes a map.
+func WriteFields(w *resp.Writer, fields []Field) {
 	w.Map(len(fields))
 	for _, f := range fields {
-		w.BulkString(f.name)
-		switch v := f.value.(type) {
+		w.BulkString(f.Name)
+		switch v := f.Value.(type) {
 		case string:
 			w.BulkString(v)
 		case int64:
@@ -40,25 +41,38 @@ func writeFields(w *resp.Writer, fields []field) {
 		case bool:
 			w.Bool(v)
 		case []string:
-			writeTexts(w, v)
-		case set:
+			WriteTexts(w, v)
+		case TextSet:
 			w.Set(len(v))
 			for _, text := range v {
 				w.BulkString(text)
 			}
-		case statuses:
-			v.write(w)
+		case Statuses:
+			v.Write(w)
 		case func(*resp.Writer):
 			v(w)
 		default:
-			panic(fmt.Sprintf("command: field %s has a value of type %T, which has no form in replies", f.name, v))
+			panic(fmt.Sprintf("command: field %s has a value of type %T, which has no form in replies", f.Name, v))
 		}
 	}
 }
 
-func writeTexts(w *resp.Writer, all []string) {
+// WriteTexts writes an array of texts.
+func WriteTexts(w *resp.Writer, all []string) {
 	w.Array(len(all))
 	for _, t := range all {
 		w.BulkString(t)
 	}
 }
+
+// Texts returns arguments as strings.
+func Texts(args [][]byte) []string {
+	out := make([]string, len(args))
+	for i, a := range args {
+		out[i] = string(a)
+	}
+	return out
+}
+
+// FormatInt returns a number in decimal digits.
+func FormatInt(n int64) string { return strconv.FormatInt(n, 10) }

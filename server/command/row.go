@@ -6,7 +6,6 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
-	"github.com/stintdb/stint/engine/script"
 	"github.com/stintdb/stint/server/resp"
 )
 
@@ -53,20 +52,19 @@ type Row struct {
 	Parse    func(r *Request) error                                         // limiter commands: append to r.Ops
 	Reply    func(w *resp.Writer, ops []engine.Op, results []engine.Result) // limiter commands: answer r.Ops
 	Run      func(s Session, w *resp.Writer, args [][]byte)                 // all others
-	Data     func(c *DataCall)                                              // data commands, and others within a script
+	Data     int                                                            // data commands, and others within a script: a function of package data, 0 for none
 	Shape    resp.Shape                                                     // of a data command's reply in RESP3
 	ShapeOf  func(args [][]byte) resp.Shape                                 // in place of Shape where the arguments decide
 	ReadsAll bool                                                           // of a data command that looks at all that its key holds
 	Waits    limits.Algorithm                                               // of a data command that waits until a key has a value of this kind
 	Sub      []Row                                                          // containers, such as CLIENT
 
-	answers func(args [][]byte, held int) int                // the elements that a data command answers with, where its arguments say how many
-	program func(p *programs, script []byte) *script.Program // of calls of scripts: the compiled one, nil if there is none
+	Answers func(args [][]byte, held int) int // the elements that a data command answers with, where its arguments say how many
 
 	FullName string // with the container's: client|setname
 	Number   int    // its position in All
 	arity    int
-	args     []argument
+	Args     []Argument
 	work     int // see Work
 }
 
@@ -80,17 +78,17 @@ type Request struct {
 	Wait     *Wait      // for a key, if the reply is null; nil if the command does not wait
 	Bounds   Bounds
 
-	hasID    bool   // AS was given
-	id       []byte // with it
-	remember int64  // with FOR: nanoseconds
+	HasID    bool   // AS was given
+	ID       []byte // with it
+	Remember int64  // with FOR: nanoseconds
 
 	isMarked bool   // a key of the command parsed last begins as names do: see package database
 	names    []byte // room for names of keys
 
-	parts   []engine.Op // room for the parts of Ops
+	Parts   []engine.Op // room for the parts of Ops
 	args    [][]byte    // room for their Args
-	assured []byte      // room for the assured rates of classes
-	last    [4]cachedLimit
+	Assured []byte      // room for the assured rates of classes
+	Last    [4]CachedLimit
 }
 
 // Bounds are the limits that settings put on the arguments of commands.
@@ -105,7 +103,7 @@ type Bounds struct {
 // SetBounds holds the requests from here on to bounds.
 func (r *Request) SetBounds(b Bounds) {
 	if r.Bounds != b {
-		r.Bounds, r.last = b, [4]cachedLimit{}
+		r.Bounds, r.Last = b, [4]CachedLimit{}
 	}
 }
 
@@ -123,7 +121,7 @@ func (r *Request) Reset() {
 	if cap(r.names) > keptNames {
 		r.names = nil
 	}
-	r.parts, r.args, r.assured, r.names = r.parts[:0], r.args[:0], r.assured[:0], r.names[:0]
+	r.Parts, r.args, r.Assured, r.names = r.Parts[:0], r.args[:0], r.Assured[:0], r.names[:0]
 }
 
 // The bounds of the list of arguments, and of the bytes of names, that are kept for the next batch.
@@ -138,24 +136,24 @@ func (r *Request) Bytes() int { return cap(r.args)*int(unsafe.Sizeof([]byte(nil)
 // Arity is the number of arguments, the command's name included; negative when it is the least.
 func (r *Row) Arity() int { return r.arity }
 
-// accepts reports whether n arguments, the name included, can be right.
-func (r *Row) accepts(n int) bool {
+// Accepts reports whether n arguments, the name included, can be right.
+func (r *Row) Accepts(n int) bool {
 	return n == r.arity || r.arity < 0 && n >= -r.arity
 }
 
-// title is the row's full name as people write it.
-func (r *Row) title() string { return strings.ToUpper(strings.ReplaceAll(r.FullName, "|", " ")) }
+// Title is the row's full name as people write it.
+func (r *Row) Title() string { return strings.ToUpper(strings.ReplaceAll(r.FullName, "|", " ")) }
 
-// usage is the row's title with its arguments, or with its subcommands.
-func (r *Row) usage() string {
+// Usage is the row's title with its arguments, or with its subcommands.
+func (r *Row) Usage() string {
 	if !r.IsContainer() {
-		return strings.TrimSpace(r.title() + " " + r.Syntax)
+		return strings.TrimSpace(r.Title() + " " + r.Syntax)
 	}
 	names := make([]string, len(r.Sub))
 	for i := range r.Sub {
 		names[i] = strings.ToUpper(r.Sub[i].Name)
 	}
-	return r.title() + " " + strings.Join(names, " | ")
+	return r.Title() + " " + strings.Join(names, " | ")
 }
 
 // isStints reports whether Redis has no such command.
@@ -168,33 +166,38 @@ var (
 	tableNames []string // in the order of the table
 )
 
+// Table holds every command, in the order of the handbook. Package all fills it.
+var Table []Row
+
 // All holds every row by its Number, subcommands included.
 var All []*Row
 
-const longestName = 64
+// LongestName bounds the length of a command that is looked up.
+const LongestName = 64
 
 // Find returns the row for a command's arguments, or an error in Redis's own words: then the row is that of the command
 // that was meant, nil if there is none.
 func Find(args [][]byte) (*Row, error) {
-	named := lookUp(args[0])
+	named := LookUp(args[0])
 	row := named
 	if named != nil && len(named.Sub) > 0 && len(args) > 1 {
-		row = named.subcommand(args[1])
+		row = named.Subcommand(args[1])
 	}
 	switch {
 	case named == nil:
-		return nil, unknownCommand(args)
+		return nil, UnknownCommand(args)
 	case row == nil:
 		return nil, unknownSubcommand(named, args[1])
-	case !row.accepts(len(args)):
-		return row, wrongArity(row)
+	case !row.Accepts(len(args)):
+		return row, WrongArity(row)
 	}
 	return row, nil
 }
 
-func lookUp(name []byte) *Row {
-	var lower [longestName]byte
-	if len(name) > longestName {
+// LookUp returns the row of a name, in lower or upper case, nil if there is none.
+func LookUp(name []byte) *Row {
+	var lower [LongestName]byte
+	if len(name) > LongestName {
 		return nil
 	}
 	for i, c := range name {
@@ -203,19 +206,24 @@ func lookUp(name []byte) *Row {
 		}
 		lower[i] = c
 	}
-	return byName[string(lower[:len(name)])]
-}
-
-// rowOf is the row of an operation on data.
-func rowOf(args [][]byte) *Row {
-	row := lookUp(args[0])
-	if row != nil && len(row.Sub) > 0 && len(args) > 1 {
-		return row.subcommand(args[1])
+	row := byName[string(lower[:len(name)])]
+	if row == nil && len(Table) == 0 {
+		panic("command: the table is empty: import server/command/all")
 	}
 	return row
 }
 
-func (r *Row) subcommand(name []byte) *Row {
+// RowOf is the row of an operation on data.
+func RowOf(args [][]byte) *Row {
+	row := LookUp(args[0])
+	if row != nil && len(row.Sub) > 0 && len(args) > 1 {
+		return row.Subcommand(args[1])
+	}
+	return row
+}
+
+// Subcommand returns the row of a subcommand, nil if there is none.
+func (r *Row) Subcommand(name []byte) *Row {
 	for i := range r.Sub {
 		if strings.EqualFold(r.Sub[i].Name, string(name)) {
 			return &r.Sub[i]
@@ -228,7 +236,7 @@ func (r *Row) subcommand(name []byte) *Row {
 // shortcut for the command that came last; a container's subcommands are not recognised.
 func (r *Row) Is(args [][]byte) bool {
 	name := args[0]
-	if len(r.FullName) != len(name) || !r.accepts(len(args)) || r.FullName != r.Name || len(r.Sub) > 0 {
+	if len(r.FullName) != len(name) || !r.Accepts(len(args)) || r.FullName != r.Name || len(r.Sub) > 0 {
 		return false
 	}
 	for i, c := range name {
@@ -240,4 +248,60 @@ func (r *Row) Is(args [][]byte) bool {
 		}
 	}
 	return true
+}
+
+// KeepArgs returns a copy of a list of arguments, for as long as the batch lasts: the next command's list takes the
+// place of this one.
+func (r *Request) KeepArgs(args [][]byte) [][]byte {
+	at := len(r.args)
+	r.args = append(r.args, args...)
+	return r.args[at:len(r.args):len(r.args)]
+}
+
+// Wait is the event that a command waits for if its reply is null.
+type Wait struct {
+	Keys    int              // the number of its arguments that are such keys, the first ones
+	Kind    limits.Algorithm // of value that one of them must get
+	Timeout int64            // nanoseconds, 0 for none
+}
+
+// CachedLimit caches the text of a limit's parameters with the parsed limit.
+type CachedLimit struct {
+	word  string   // that begins the limit, "" for no limit
+	text  [48]byte // the parameters one after the other
+	ends  [4]int
+	Limit limits.Limit
+
+	Assured limits.Limit
+}
+
+// Matches reports whether the cached limit is the one that a word and its parameters state.
+func (m *CachedLimit) Matches(word string, a [][]byte) bool {
+	if m.word != word {
+		return false
+	}
+	start := 0
+	for i := range a {
+		end := m.ends[i]
+		if string(a[i]) != string(m.text[start:end]) {
+			return false
+		}
+		start = end
+	}
+	return true
+}
+
+// Store keeps a limit, and its text if that fits: otherwise nothing matches.
+func (m *CachedLimit) Store(word string, a [][]byte, limit, assured limits.Limit) {
+	m.word, m.Limit, m.Assured = "", limit, assured
+	at := 0
+	for i := range a {
+		n := copy(m.text[at:], a[i])
+		if n < len(a[i]) {
+			return
+		}
+		at += n
+		m.ends[i] = at
+	}
+	m.word = word
 }

@@ -193,8 +193,8 @@ type ClientInfo struct {
 	Subscribed bool // to channels
 }
 
-// kind is the TYPE that CLIENT LIST and CLIENT KILL know the connection by.
-func (c ClientInfo) kind() string {
+// Kind is the TYPE that CLIENT LIST and CLIENT KILL know the connection by.
+func (c ClientInfo) Kind() string {
 	if c.Subscribed {
 		return "pubsub"
 	}

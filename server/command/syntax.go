@@ -2,26 +2,26 @@ package command
 
 import "strings"
 
-// argument is a node of a command's syntax, as COMMAND DOCS shows it.
-type argument struct {
-	name     string
-	kind     string // key, string, integer, pure-token, oneof, block
-	token    string
-	optional bool
-	multiple bool
-	sub      []argument
+// Argument is a node of a command's syntax, as COMMAND DOCS shows it.
+type Argument struct {
+	Name     string
+	Kind     string // key, string, integer, pure-token, oneof, block
+	Token    string
+	Optional bool
+	Multiple bool
+	Sub      []Argument
 }
 
-// integerArguments are the values that are numbers; every other is a string, but for key.
-var integerArguments = map[string]bool{
+// IntegerArguments are the values that are numbers; every other is a string, but for key.
+var IntegerArguments = map[string]bool{
 	"max_burst": true, "count": true, "period": true, "quantity": true, "capacity": true, "tokens": true,
 	"max-burst": true, "tokens-per-period": true, "tat": true,
 	"limit": true, "amount": true, "rate_capacity": true, "ceil_capacity": true,
 	"cursor": true, "index": true, "protover": true, "numreplicas": true, "timeout": true, "client-id": true,
 }
 
-// parseSyntax reads a row's Syntax.
-func parseSyntax(syntax string) []argument {
+// ParseSyntax reads a row's Syntax.
+func ParseSyntax(syntax string) []Argument {
 	for _, mark := range []string{"[", "]", "|"} {
 		syntax = strings.ReplaceAll(syntax, mark, " "+mark+" ")
 	}
@@ -34,8 +34,8 @@ func parseSyntax(syntax string) []argument {
 
 // parseWords reads up to a closing bracket or the end. Words and alternatives come in sequence; a token is joined with
 // the value that follows it.
-func parseWords(words []string) (args []argument, rest []string) {
-	var alternatives [][]argument
+func parseWords(words []string) (args []Argument, rest []string) {
+	var alternatives [][]Argument
 	for len(words) > 0 {
 		word := words[0]
 		words = words[1:]
@@ -43,16 +43,16 @@ func parseWords(words []string) (args []argument, rest []string) {
 		case word == "]":
 			return oneOf(alternatives, args), words
 		case word == "[":
-			var inner []argument
+			var inner []Argument
 			inner, words = parseWords(words)
 			args = append(args, optional(inner))
 		case word == "|":
 			alternatives, args = append(alternatives, args), nil
 		case word == "...":
-			args[len(args)-1].multiple = true
-		case len(args) > 0 && args[len(args)-1].kind == "pure-token" && !args[len(args)-1].optional && !isToken(word):
+			args[len(args)-1].Multiple = true
+		case len(args) > 0 && args[len(args)-1].Kind == "pure-token" && !args[len(args)-1].Optional && !isToken(word):
 			value := newArgument(word)
-			value.token = args[len(args)-1].token
+			value.Token = args[len(args)-1].Token
 			args[len(args)-1] = value
 		default:
 			args = append(args, newArgument(word))
@@ -63,49 +63,49 @@ func parseWords(words []string) (args []argument, rest []string) {
 
 func isToken(word string) bool { return strings.ToUpper(word) == word }
 
-func newArgument(word string) argument {
+func newArgument(word string) Argument {
 	switch {
 	case isToken(word):
-		return argument{name: strings.ToLower(word), kind: "pure-token", token: word}
+		return Argument{Name: strings.ToLower(word), Kind: "pure-token", Token: word}
 	case word == "key":
-		return argument{name: word, kind: "key"}
-	case integerArguments[word]:
-		return argument{name: word, kind: "integer"}
+		return Argument{Name: word, Kind: "key"}
+	case IntegerArguments[word]:
+		return Argument{Name: word, Kind: "integer"}
 	}
-	return argument{name: word, kind: "string"}
+	return Argument{Name: word, Kind: "string"}
 }
 
-func oneOf(alternatives [][]argument, last []argument) []argument {
+func oneOf(alternatives [][]Argument, last []Argument) []Argument {
 	if alternatives == nil {
 		return last
 	}
-	one := argument{name: "option", kind: "oneof"}
+	one := Argument{Name: "option", Kind: "oneof"}
 	for _, a := range append(alternatives, last) {
-		one.sub = append(one.sub, block(a))
+		one.Sub = append(one.Sub, block(a))
 	}
-	return []argument{one}
+	return []Argument{one}
 }
 
-func block(args []argument) argument {
+func block(args []Argument) Argument {
 	if len(args) == 1 {
 		return args[0]
 	}
-	return argument{name: args[0].name, kind: "block", sub: args}
+	return Argument{Name: args[0].Name, Kind: "block", Sub: args}
 }
 
 // optional makes a bracket's content one argument. "key [key ...]" is written with the repeated word inside.
-func optional(args []argument) argument {
+func optional(args []Argument) Argument {
 	a := block(args)
-	a.optional = true
+	a.Optional = true
 	return a
 }
 
-// arityOf counts the required arguments, the fixed words of the name included.
-func arityOf(args []argument, fixed int) int {
+// ArityOf counts the required arguments, the fixed words of the name included.
+func ArityOf(args []Argument, fixed int) int {
 	open := false
 	for _, a := range args {
-		open = open || a.optional || a.multiple
-		if a.optional {
+		open = open || a.Optional || a.Multiple
+		if a.Optional {
 			continue
 		}
 		fixed += width(a)
@@ -117,23 +117,23 @@ func arityOf(args []argument, fixed int) int {
 }
 
 // width is the number of words an argument takes at least.
-func width(a argument) int {
+func width(a Argument) int {
 	words := 0
-	switch a.kind {
+	switch a.Kind {
 	case "block":
-		for _, s := range a.sub {
-			if !s.optional {
+		for _, s := range a.Sub {
+			if !s.Optional {
 				words += width(s)
 			}
 		}
 	case "oneof":
-		words = width(a.sub[0])
-		for _, s := range a.sub[1:] {
+		words = width(a.Sub[0])
+		for _, s := range a.Sub[1:] {
 			words = min(words, width(s))
 		}
 	default:
 		words = 1
-		if a.token != "" && a.kind != "pure-token" {
+		if a.Token != "" && a.Kind != "pure-token" {
 			words++
 		}
 	}

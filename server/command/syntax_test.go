@@ -1,27 +1,30 @@
-package command
+package command_test
 
 import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/command/ops"
 )
 
 // show writes an argument tree in short: name:kind, TOKEN= before it, ? optional, * multiple, and subarguments in
 // parentheses.
-func show(args []argument) string {
+func show(args []command.Argument) string {
 	var words []string
 	for _, a := range args {
-		word := a.name + ":" + a.kind
-		if a.token != "" {
-			word = a.token + "=" + word
+		word := a.Name + ":" + a.Kind
+		if a.Token != "" {
+			word = a.Token + "=" + word
 		}
-		if len(a.sub) > 0 {
-			word += "(" + show(a.sub) + ")"
+		if len(a.Sub) > 0 {
+			word += "(" + show(a.Sub) + ")"
 		}
-		if a.optional {
+		if a.Optional {
 			word += "?"
 		}
-		if a.multiple {
+		if a.Multiple {
 			word += "*"
 		}
 		words = append(words, word)
@@ -55,11 +58,11 @@ func TestSyntax(t *testing.T) {
 		{"[TYPE type] [ID client-id ...]", -1, "TYPE=type:string? ID=client-id:integer*?"},
 		{"[PEEK] [UPTO | FORCE]", -1, "PEEK=peek:pure-token? option:oneof(UPTO=upto:pure-token FORCE=force:pure-token)?"},
 	} {
-		args := parseSyntax(c.syntax)
+		args := command.ParseSyntax(c.syntax)
 		if got := show(args); strings.ReplaceAll(got, "*?", "?*") != strings.ReplaceAll(c.args, "*?", "?*") {
 			t.Errorf("%q\n got %s\nwant %s", c.syntax, got, c.args)
 		}
-		if got := arityOf(args, 1); got != c.arity {
+		if got := command.ArityOf(args, 1); got != c.arity {
 			t.Errorf("%q has arity %d, want %d", c.syntax, got, c.arity)
 		}
 	}
@@ -78,7 +81,7 @@ func TestArities(t *testing.T) {
 		"config|rewrite": 2, "memory|usage": -3, "memory|stats": 2, "command|count": 2, "command|info": -2, "command|docs": -2, "command|list": -2,
 		"command|getkeys": -4,
 	} {
-		rows := namedRows([][]byte{[]byte(name)})
+		rows := ops.NamedRows([][]byte{[]byte(name)})
 		if rows[0] == nil {
 			t.Errorf("there is no %s", name)
 		} else if got := rows[0].Arity(); got != arity {
@@ -93,20 +96,20 @@ func TestUnbalancedSyntax(t *testing.T) {
 			t.Error("a bracket too many is taken")
 		}
 	}()
-	parseSyntax("key] [value")
+	command.ParseSyntax("key] [value")
 }
 
 // Every row is whole: a limiter command has Parse and Reply, every other has Run, a container has its subcommands.
 func TestTable(t *testing.T) {
 	seen := map[string]bool{}
-	var check func(r *Row, container string)
-	check = func(r *Row, container string) {
+	var check func(r *command.Row, container string)
+	check = func(r *command.Row, container string) {
 		complain := func(format string, args ...any) { t.Errorf("%s: %s", r.FullName, fmt.Sprintf(format, args...)) }
 		if seen[r.FullName] {
 			complain("is there twice")
 		}
 		seen[r.FullName] = true
-		if r.Name != strings.ToLower(r.Name) || r.Name == "" || len(r.Name) > longestName {
+		if r.Name != strings.ToLower(r.Name) || r.Name == "" || len(r.Name) > command.LongestName {
 			complain("has a bad name")
 		}
 		if r.Summary == "" || r.Since == "" || r.Group == "" {
@@ -121,13 +124,13 @@ func TestTable(t *testing.T) {
 		if kinds := count(r.Parse != nil, r.Run != nil, len(r.Sub) > 0); kinds == 0 || r.Parse != nil && kinds > 1 {
 			complain("is of %d kinds: Parse, Run or Sub", kinds)
 		}
-		if r.Flags&Write != 0 && r.Flags&ReadOnly != 0 {
+		if r.Flags&command.Write != 0 && r.Flags&command.ReadOnly != 0 {
 			complain("both writes and does not")
 		}
-		if hasKey := strings.Contains(" "+r.Syntax+" ", " key "); hasKey != (r.Keys != Keys{}) && r.FullName != "cluster|keyslot" { // which looks at the name alone
+		if hasKey := strings.Contains(" "+r.Syntax+" ", " key "); hasKey != (r.Keys != command.Keys{}) && r.FullName != "cluster|keyslot" { // which looks at the name alone
 			complain("its keys are %v, its syntax is %q", r.Keys, r.Syntax)
 		}
-		if r.Parse != nil && r.Flags&(Write|ReadOnly|Observes) == 0 {
+		if r.Parse != nil && r.Flags&(command.Write|command.ReadOnly|command.Observes) == 0 {
 			complain("says neither Write nor ReadOnly nor Observes")
 		}
 		for i := range r.Sub {
@@ -137,8 +140,8 @@ func TestTable(t *testing.T) {
 			check(&r.Sub[i], r.Name)
 		}
 	}
-	for i := range Table {
-		check(&Table[i], "")
+	for i := range command.Table {
+		check(&command.Table[i], "")
 	}
 	if len(seen) < 60 {
 		t.Errorf("only %d rows were looked at", len(seen))
@@ -163,9 +166,9 @@ func TestIsAgreesWithFind(t *testing.T) {
 			for range n {
 				args = append(args, []byte("id"))
 			}
-			found, err := Find(args)
-			for i := range Table {
-				row := &Table[i]
+			found, err := command.Find(args)
+			for i := range command.Table {
+				row := &command.Table[i]
 				if row.Is(args) && (err != nil || found != row) {
 					t.Errorf("%s recognises %q with %d arguments, Find says %v", row.Name, name, n, err)
 				}
@@ -178,20 +181,20 @@ func TestIsAgreesWithFind(t *testing.T) {
 }
 
 func TestKeysOf(t *testing.T) {
-	for command, want := range map[string]string{
+	for line, want := range map[string]string{
 		"CL.THROTTLE k 4 5 60": "[k]", "TB.ACQUIRE k 1 1/s PEEK": "[k]", "DEL a b c": "[a b c]", "EXISTS a": "[a]", "MEMORY USAGE k": "[k]",
 		"MEMORY USAGE k SAMPLES 5": "[k]", "PING": "[]", "SCAN 0": "[]", "FLUSHALL": "[]", "ZUNION 2 a b WITHSCORES": "[a b]", "ZUNION 3 a b": "[]", "ZUNION -1 a": "[]", "ZUNION one a": "[]", "EVAL body 2 a b c": "[a b]",
 	} {
 		var args [][]byte
-		for _, w := range strings.Fields(command) {
+		for _, w := range strings.Fields(line) {
 			args = append(args, []byte(w))
 		}
-		row, err := Find(args)
+		row, err := command.Find(args)
 		if err != nil {
-			t.Fatal(command, err)
+			t.Fatal(line, err)
 		}
 		if got := fmt.Sprintf("%s", row.KeysOf(args)); got != want {
-			t.Errorf("%s has the keys %s, want %s", command, got, want)
+			t.Errorf("%s has the keys %s, want %s", line, got, want)
 		}
 	}
 }

@@ -2,52 +2,15 @@ package command
 
 import (
 	"cmp"
+	"slices"
+	"strings"
 
-	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/server/resp"
 )
 
-// Table holds every command, in the order of the handbook.
-var Table = concat(
-	throttleRows,
-	acquireRows,
-	concurrencyRows,
-	logRows,
-	shareRows, classRows, adaptiveRows,
-	allRows,
-	reservationRows,
-	lendRows,
-	policyRows,
-	inspectRows,
-	usageRows,
-	keyRows,
-	databaseRows,
-	expireRows, renameRows, objectRows,
-	stringRows, increxRows, readAndChangeRows, substringRows,
-	hashRows,
-	sortedSetRows, placeRows, popRows, blockingSortedSetRows, combineScoredRows,
-	listRows, elementRows, blockingListRows,
-	setRows, combineRows,
-	gcraRows,
-	randomRows, scanRows,
-	scriptRows,
-	pubSubRows,
-	transactionRows,
-	connectionRows,
-	clientRows,
-	aclRows,
-	serverRows,
-	memoryRows,
-	topRows,
-	slowlogRows,
-	latencyRows,
-	monitorRows,
-	clusterRows,
-	raftRows,
-)
-
-// commandRows come last: COMMAND needs the table it is part of. Every container gets HELP.
-func init() {
-	Table = append(Table, commandRows...)
+// Register fills the table, and gives HELP to every container. It panics if a row lacks something, and is called once.
+func Register(families ...[]Row) {
+	Table = slices.Concat(families...)
 	for i := range Table {
 		row := &Table[i]
 		row.complete("")
@@ -61,39 +24,38 @@ func init() {
 	}
 }
 
-// firstVersion is the first version of Stint.
-const firstVersion = "0.2.0"
+// FirstVersion is the first version of Stint.
+const FirstVersion = "0.2.0"
 
 func (r *Row) complete(container string) {
-	r.FullName, r.Since = r.Name, cmp.Or(r.Since, firstVersion)
+	r.FullName, r.Since = r.Name, cmp.Or(r.Since, FirstVersion)
 	fixed := 1
 	if container != "" {
 		r.FullName, fixed = container+"|"+r.Name, 2
 	}
 	r.Number = len(All)
 	All = append(All, r)
-	r.args = parseSyntax(r.Syntax)
-	r.arity = arityOf(r.args, fixed)
+	r.Args = ParseSyntax(r.Syntax)
+	r.arity = ArityOf(r.Args, fixed)
 	if len(r.Sub) > 0 && r.Run == nil {
 		r.arity = -2 // a container needs its subcommand
-	}
-	if r.Data != nil && r.Parse == nil && r.Run == nil {
-		r.Parse = func(q *Request) error { return q.dataOp(r) }
-		if r.Waits != limits.NoAlgorithm {
-			r.Parse = func(q *Request) error { return q.waitOp(r) }
-		}
-		if r.Reply == nil {
-			r.Reply = replyData
-		}
 	}
 	r.mustHaveCategory()
 	r.mustHaveCost()
 	r.mustHaveAccess()
 }
 
-func concat(families ...[]Row) (all []Row) {
-	for _, f := range families {
-		all = append(all, f...)
-	}
-	return all
+// helpRow answers HELP of a container from its own rows.
+func helpRow(container *Row) Row {
+	return Row{Name: "help", Since: container.Since, Group: "server", Summary: "List the subcommands.",
+		Returns: "an array of lines.",
+		Cost:    Report, Flags: Fast | Harmless,
+		Run: func(_ Session, w *resp.Writer, _ [][]byte) {
+			w.Array(2*len(container.Sub) + 1)
+			w.Status(container.Title() + " <subcommand> [<arg> ...]. Subcommands are:")
+			for i := range container.Sub {
+				w.Status(strings.TrimSpace(strings.ToUpper(container.Sub[i].Name) + " " + container.Sub[i].Syntax))
+				w.Status("    " + container.Sub[i].Summary)
+			}
+		}}
 }

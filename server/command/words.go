@@ -28,9 +28,9 @@ const (
 // NewWords begins a command of a name and, as data, the arguments that stand at fixed places behind it.
 func NewWords(name Keyword, arguments ...string) Words {
 	w := Words{list: make([][]byte, 0, usualWords), text: make([]byte, 0, usualText)}
-	w.add(string(name))
+	w.Add(string(name))
 	for _, a := range arguments {
-		w.add(a)
+		w.Add(a)
 	}
 	return w
 }
@@ -44,16 +44,17 @@ func (w *Words) List() [][]byte { return w.list }
 // Err is the first mistake among the values, nil if there is none.
 func (w *Words) Err() error { return w.err }
 
-func (w *Words) note(err error) {
+// Note keeps the first error: see [Words.Err].
+func (w *Words) Note(err error) {
 	if w.err == nil {
 		w.err = err
 	}
 }
 
-// add appends a word. All lie in one piece, unless there is no room: those before stay where they are.
-func (w *Words) add(word string) {
+// Add appends a word. All lie in one piece, unless there is no room: those before stay where they are.
+func (w *Words) Add(word string) {
 	if w.with {
-		w.note(fmt.Errorf("command: %q behind the fields would be one of them", truncate([]byte(word), 64)))
+		w.Note(fmt.Errorf("command: %q behind the fields would be one of them", Truncate([]byte(word), 64)))
 	}
 	begin := len(w.text)
 	w.text = append(w.text, word...)
@@ -61,30 +62,31 @@ func (w *Words) add(word string) {
 }
 
 // Option appends a word of the grammar.
-func (w *Words) Option(word Keyword) { w.add(string(word)) }
+func (w *Words) Option(word Keyword) { w.Add(string(word)) }
 
 // Value appends an option, and its value, which the command reads as such in any case.
 func (w *Words) Value(option Keyword, value string) {
-	w.add(string(option))
-	w.add(value)
+	w.Add(string(option))
+	w.Add(value)
 }
 
 // Number appends a number that stands where an option could, so it must be digits. Name is the caller's for it.
 func (w *Words) Number(name, value string) {
-	w.mustBeDigits(name, value)
-	w.add(value)
+	w.MustBeDigits(name, value)
+	w.Add(value)
 }
 
-func (w *Words) mustBeDigits(name, value string) {
+// MustBeDigits notes an error if the value of a parameter is no integer in digits.
+func (w *Words) MustBeDigits(name, value string) {
 	if value == "" || strings.Trim(value, "0123456789") != "" {
-		w.note(fmt.Errorf("%s: must be an integer, in digits, got %q", name, truncate([]byte(value), 64)))
+		w.Note(fmt.Errorf("%s: must be an integer, in digits, got %q", name, Truncate([]byte(value), 64)))
 	}
 }
 
 // Amount appends an option and a number of tokens, or a percentage.
 func (w *Words) Amount(option Keyword, value string) {
 	if strings.Trim(value, "0123456789.%") != "" {
-		w.note(fmt.Errorf("%s: must be a number, or a percentage such as 10%%, got %q", strings.ToLower(string(option)), truncate([]byte(value), 64)))
+		w.Note(fmt.Errorf("%s: must be a number, or a percentage such as 10%%, got %q", strings.ToLower(string(option)), Truncate([]byte(value), 64)))
 	}
 	w.Value(option, value)
 }
@@ -92,39 +94,21 @@ func (w *Words) Amount(option Keyword, value string) {
 // Count is Number of a number of the program.
 func (w *Words) Count(n uint64) {
 	var digits [20]byte
-	w.add(string(strconv.AppendUint(digits[:0], n, 10)))
-}
-
-// Limit appends a limit as RL.ALL takes it: the word of its algorithm, which may come from outside, and its key, parameters, and holder or
-// member as [SpecArguments] names them.
-func (w *Words) Limit(algorithm string, arguments ...string) {
-	names, known := SpecArguments(algorithm)
-	switch {
-	case !known:
-		w.note(fmt.Errorf("algorithm: must be one of %s, got %q", specWords(), truncate([]byte(algorithm), 64)))
-	case len(names) != len(arguments):
-		w.note(fmt.Errorf("command: %s has %d arguments, got %d", algorithm, len(names), len(arguments)))
-	}
-	w.add(algorithm)
-	for i, a := range arguments {
-		if i < len(names) && integerArguments[names[i]] {
-			w.mustBeDigits(names[i], a)
-		}
-		w.add(a)
-	}
+	w.Add(string(strconv.AppendUint(digits[:0], n, 10)))
 }
 
 // With appends the value of a field. Nothing else may follow the fields.
 func (w *Words) With(field, value string) {
 	if !w.with {
-		w.add("WITH")
+		w.Add("WITH")
 	}
 	w.with = false
-	w.add(field)
-	w.add(value)
+	w.Add(field)
+	w.Add(value)
 	w.with = true
 }
 
-func isWord(arg []byte, word string) bool {
+// IsWord reports whether an argument is a word, in lower or upper case.
+func IsWord(arg []byte, word string) bool {
 	return len(arg) == len(word) && strings.EqualFold(string(arg), word)
 }

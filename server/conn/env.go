@@ -16,6 +16,7 @@ import (
 	"github.com/stintdb/stint/server/blocking"
 	"github.com/stintdb/stint/server/clock"
 	"github.com/stintdb/stint/server/command"
+	_ "github.com/stintdb/stint/server/command/all" // the table
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/decider"
 	"github.com/stintdb/stint/server/events"

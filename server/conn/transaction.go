@@ -5,6 +5,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/command/ops"
 	"github.com/stintdb/stint/server/resp"
 )
 
@@ -146,7 +147,7 @@ func (s commandSession) Exec(w *resp.Writer) {
 	}
 	for _, q := range multi.queued {
 		if !batch.addQueued(s.Session, q.row, q.args) {
-			caching = caching || q.row.FullName == command.ClientCaching && command.SetsCaching(tracked{s.Session}, q.args) == nil
+			caching = caching || q.row.FullName == command.ClientCaching && ops.SetsCaching(tracked{s.Session}, q.args) == nil
 		} else if s.tracker.Load() != nil {
 			tracked{s.Session}.mark(batch, caching)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/command/limiter"
 	"github.com/stintdb/stint/server/gateway"
 	"github.com/stintdb/stint/server/rlqs"
 	"github.com/stintdb/stint/server/rls"
@@ -73,7 +74,7 @@ func appendWords(commands []command.Words, holder string, o *rlqs.Operation) []c
 	if !o.Set {
 		return append(commands, lendWords(holder, o))
 	}
-	_, params := command.LimitWords(o.Limit)
+	_, params := limiter.LimitWords(o.Limit)
 	take := func(tokens int64, option command.Keyword) command.Words {
 		words := command.NewWords("TB.ACQUIRE", append(append([]string{o.Key}, params...), strconv.FormatInt(tokens, 10))...)
 		words.Option(option)
@@ -93,7 +94,7 @@ func lendWords(holder string, o *rlqs.Operation) command.Words {
 		words.Count(uint64(o.Tokens))
 		return words
 	}
-	word, params := command.LimitWords(o.Limit)
+	word, params := limiter.LimitWords(o.Limit)
 	arguments := append([]string{o.Key, word}, params...)
 	arguments = append(arguments, strconv.FormatInt(o.Tokens, 10), holder, strconv.FormatUint(o.Loan.Number, 10), strconv.FormatUint(o.Loan.Previous, 10))
 	words := command.NewWords("RL.LEND", arguments...)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/command/limiter"
 )
 
 // options are the fields of a check that become options of the command, in this order. KEEP, and WITH, which is last there, are apart.
@@ -105,16 +106,16 @@ func limitWords(words *command.Words, f *fields) {
 		}
 		one := fieldsOf(&list.items[i], at)
 		algorithm := one.text("algorithm")
-		names, known := command.SpecArguments(algorithm)
+		names, known := limiter.SpecArguments(algorithm)
 		if !known {
-			one.note(fmt.Errorf("%salgorithm: must be one of %s, got %q", at, strings.Join(command.SpecWords(), " "), clip(algorithm)))
+			one.note(fmt.Errorf("%salgorithm: must be one of %s, got %q", at, strings.Join(limiter.SpecWords(), " "), clip(algorithm)))
 		}
 		arguments := make([]string, len(names))
 		for j, name := range names {
 			arguments[j] = one.text(name)
 		}
-		words.Limit(algorithm, arguments...)
-		for _, option := range command.SpecOptions() {
+		limiter.AppendLimit(words, algorithm, arguments...)
+		for _, option := range limiter.SpecOptions() {
 			text, is := one.optional(strings.ToLower(string(option.Word)))
 			switch {
 			case !is:

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/command/limiter"
 	"github.com/stintdb/stint/server/gateway"
 	"github.com/stintdb/stint/server/servertest"
 )
@@ -59,7 +59,7 @@ func TestNoValueIsAWordOfTheGrammar(t *testing.T) {
 
 // isWholeValue reports whether a word is one of those that a field is there for.
 func isWholeValue(field, word string) bool {
-	_, isAlgorithm := command.SpecArguments(word)
+	_, isAlgorithm := limiter.SpecArguments(word)
 	return strings.HasSuffix(field, "algorithm") && isAlgorithm
 }
 
@@ -90,14 +90,14 @@ func requestsToTry(d document) []attempt {
 	example := map[string]any{"key": "k", "capacity": 2, "rate": "1/h", "limit": 2, "window": "1h", "max_burst": 1, "count": 1, "period": 3600, "ttl": "1h", "holder": "me", "member": "me",
 		"min": "1/h", "max": "1/h", "rate_capacity": 2, "ceil_capacity": 2, "ceil": "1/h"}
 	options := map[string]any{"cost": 1, "keep": 0, "weight": 1, "tz": "Asia/Tokyo", "from": 3, "history": 2, "warn": "80%"}
-	for _, word := range command.SpecWords() {
+	for _, word := range limiter.SpecWords() {
 		limit := map[string]any{"algorithm": word}
-		names, _ := command.SpecArguments(word)
+		names, _ := limiter.SpecArguments(word)
 		for _, name := range names {
 			limit[name] = example[name]
 		}
 		fields := append(names, "algorithm")
-		for _, option := range command.SpecOptions() {
+		for _, option := range limiter.SpecOptions() {
 			name := strings.ToLower(string(option.Word))
 			if with := maps.Clone(limit); options[name] != nil {
 				with[name] = options[name]

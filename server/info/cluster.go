@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/internal/clusterstatus"
-	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/command/ops"
 )
 
 // replication describes a cluster by Redis's fields for replication.
@@ -15,7 +15,7 @@ func (s *Source) replication() []field {
 	}
 	st := s.Env.Cluster.Status()
 	if st.State != clusterstatus.Leader {
-		host, port := command.HostPort(st.LeaderClientAddr)
+		host, port := ops.HostPort(st.LeaderClientAddr)
 		link := "down"
 		if st.Healthy {
 			link = "up"
@@ -26,10 +26,10 @@ func (s *Source) replication() []field {
 			{"slave_read_only", 1}, {"connected_slaves", 0}, {"master_repl_offset", st.AppliedIndex},
 		}
 	}
-	followers := command.Followers(&st)
+	followers := ops.Followers(&st)
 	fields := []field{{"role", "master"}, {"connected_slaves", len(followers)}}
 	for i, f := range followers {
-		host, port := command.HostPort(f.ClientAddr)
+		host, port := ops.HostPort(f.ClientAddr)
 		fields = append(fields, field{fmt.Sprintf("slave%d", i),
 			fmt.Sprintf("ip=%s,port=%d,state=online,offset=%d,lag=%d", host, port, f.AppliedIndex, f.LastContact/time.Second)})
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/stintdb/stint/engine/admission"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/internal/persistencestatus"
-	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/command/ops"
 	"github.com/stintdb/stint/server/conn"
 	"github.com/stintdb/stint/server/memlimit"
 	"github.com/stintdb/stint/server/metrics"
@@ -118,10 +118,10 @@ func (s *Source) server() []field {
 			break
 		}
 	}
-	mode, _ := command.ModeAndRole(s.Env.Cluster)
+	mode, _ := ops.ModeAndRole(s.Env.Cluster)
 	uptime := int64(s.Env.Clock.Uptime().Seconds())
 	return []field{
-		{"redis_version", command.RedisVersion}, {"stint_version", s.Version}, {"stint_commit", cmp.Or(s.Commit, "unknown")}, {"redis_mode", mode},
+		{"redis_version", ops.RedisVersion}, {"stint_version", s.Version}, {"stint_commit", cmp.Or(s.Commit, "unknown")}, {"redis_mode", mode},
 		{"os", runtime.GOOS}, {"arch_bits", 64}, {"go_version", runtime.Version()}, {"process_id", os.Getpid()},
 		{"run_id", s.RunID}, {"tcp_port", port}, {"server_time_usec", s.Env.Clock.Now() / 1000},
 		{"uptime_in_seconds", uptime}, {"uptime_in_days", uptime / 86400}, {"config_file", cfg.File},

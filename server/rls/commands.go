@@ -5,6 +5,7 @@ import (
 
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/command/limiter"
 )
 
 // writeCommands writes a command for each descriptor. Those whose rule names an algorithm share one RL.ALL, so that a denied
@@ -77,7 +78,7 @@ func oneLimit(rule *Rule, key string, hits uint64) command.Words {
 }
 
 func addLimit(words *command.Words, rule *Rule, key string, hits uint64) {
-	words.Limit(rule.word, append([]string{key}, rule.params...)...)
+	limiter.AppendLimit(words, rule.word, append([]string{key}, rule.params...)...)
 	words.Option("COST")
 	words.Count(hits)
 }

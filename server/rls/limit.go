@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine/limits"
-	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/command/limiter"
 )
 
 // decidesNow reports whether an algorithm answers a request of one descriptor: a place in a queue has to be waited for, and a lease
@@ -50,7 +50,7 @@ func (r *Rule) setLimit() error {
 	case limits.SlidingWindow, limits.SlidingLog:
 		l.Rate.Tokens = 0
 	}
-	r.word, r.params = command.LimitWords(l)
+	r.word, r.params = limiter.LimitWords(l)
 	return l.Check()
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/tidwall/redcon"
 
 	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/command/limiter"
 )
 
 // Reservation takes the hits of a request ahead of its work. The settlement, by the same id, books the tokens that the work took.
@@ -54,7 +55,7 @@ func (r *Rules) Reserve(req *Request, ttl time.Duration, now time.Time) (*Reserv
 	}
 	s := &Reservation{Plan: p, ID: newID()}
 	p.writeTogether(func(words *command.Words, rule *Rule, key string, _ uint64) {
-		words.Limit(rule.word, append([]string{key}, rule.params...)...)
+		limiter.AppendLimit(words, rule.word, append([]string{key}, rule.params...)...)
 	})
 	remember := fmt.Sprintf("%dms", (ttl + settleLate).Milliseconds())
 	p.finish(func(n int, words *command.Words) {

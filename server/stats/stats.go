@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/stintdb/stint/server/command"
+	_ "github.com/stintdb/stint/server/command/all" // the table
 	"github.com/stintdb/stint/server/metrics"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/store"
-	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/command/limiter"
 )
 
 // Limits are the limits of a policy, whose keys hold {} for the caller and {name} for a field.
@@ -34,7 +34,7 @@ func NewLimits(ops []engine.Op) (l Limits, err error) {
 			return l, err
 		}
 		p.op.Key, p.op.Who = nil, nil
-		l.parts, l.specs = append(l.parts, p), append(l.specs, command.SpecText(op))
+		l.parts, l.specs = append(l.parts, p), append(l.specs, limiter.SpecText(op))
 	}
 	return l, nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/command"
+	_ "github.com/stintdb/stint/server/command/all" // the table
 )
 
 func limits(t *testing.T, words ...string) Limits {

@@ -7,6 +7,7 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/command/limiter"
 )
 
 // askHome has home decide a request. k may be nil.
@@ -17,7 +18,7 @@ func (u *Upstream) askHome(k *key, a *acquire) {
 		return
 	}
 	began := time.Now()
-	u.home.send(timeout, a.op.Key, command.AcquireWords(a.op.Key, a.op.Limit, a.op.Tokens, a.op.Options), func(r reply, err error) {
+	u.home.send(timeout, a.op.Key, limiter.AcquireWords(a.op.Key, a.op.Limit, a.op.Tokens, a.op.Options), func(r reply, err error) {
 		if err == nil {
 			err = r.refused()
 		}

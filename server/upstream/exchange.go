@@ -8,7 +8,7 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/purse"
 	"github.com/stintdb/stint/engine/slot"
-	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/command/limiter"
 )
 
 // purpose is that of an exchange: an operation on the loan of a key.
@@ -75,9 +75,9 @@ func (u *Upstream) operate(k *key, p purpose) error {
 	want := k.want(t.Tokens)
 	k.mu.Unlock()
 	loan := t.Loan()
-	words := command.LendWords([]byte(k.name), limit, want, holder, loan)
+	words := limiter.LendWords([]byte(k.name), limit, want, holder, loan)
 	if t.Returning {
-		words = command.ReturnWords(engine.Op{Key: []byte(k.name), Who: []byte(holder), Loan: &loan})
+		words = limiter.ReturnWords(engine.Op{Key: []byte(k.name), Who: []byte(holder), Loan: &loan})
 	}
 	n, err := u.ask(k, words)
 	if err != nil {
@@ -102,7 +102,7 @@ func (u *Upstream) operate(k *key, p purpose) error {
 // deposit ends an operation on a loan as home has answered it.
 func (u *Upstream) deposit(k *key, t *purse.Purse, holder string, n []int64) (came engine.Result, err error) {
 	if closing, ok := t.Close([]byte(k.name), []byte(holder)); ok && t.IsOpen(n[0], uint64(n[4])) {
-		if n, err = u.ask(k, command.ReturnWords(closing)); err != nil {
+		if n, err = u.ask(k, limiter.ReturnWords(closing)); err != nil {
 			return came, err
 		}
 		n[0] = t.Closed(n[3], uint64(n[4]))
@@ -118,7 +118,7 @@ func (u *Upstream) deposit(k *key, t *purse.Purse, holder string, n []int64) (ca
 		return came, errNotSent // it stays prepared, and home answers it alike again
 	}
 	if late, ok := t.LentLate([]byte(k.name), []byte(holder), n[0], &came); ok {
-		if n, err := u.ask(k, command.ReturnWords(late)); err == nil {
+		if n, err := u.ask(k, limiter.ReturnWords(late)); err == nil {
 			u.counts.returned.Add(n[0])
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server/clock"
-	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/command/data"
 	"github.com/stintdb/stint/server/decider"
 	"github.com/stintdb/stint/server/upstream"
 )
@@ -23,7 +23,7 @@ func TestLogin(t *testing.T) {
 	c.do("ACL SETUSER east on >secret ~g:* +rl.lend +rl.return +ping +tb.acquire")
 	c.do("ACL SETUSER default resetpass >other")
 	ask := func(password string) (engine.Result, upstream.Status) {
-		store := store.New(store.Config{Shards: 1, Commands: new(command.Executor)})
+		store := store.New(store.Config{Shards: 1, Commands: new(data.Executor)})
 		defer store.Close()
 		now := clock.New(0)
 		u := upstream.New(upstream.Options{

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/command"
+	_ "github.com/stintdb/stint/server/command/all" // the table
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/trial"
 )

@@ -1,0 +1,31 @@
+package data
+
+import (
+	"testing"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/scriptcache"
+	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/server/command"
+)
+
+// A script of a dialect that this version does not know is not run as one of another dialect.
+func TestUnknownDialectIsRefused(t *testing.T) {
+	kept := store.New(store.Config{Shards: 1, Commands: &Executor{}})
+	defer kept.Close()
+	r := command.Request{Args: [][]byte{[]byte("EVAL"), []byte("return redis.call('SET', 'k', 1)"), []byte("0")}}
+	if err := parseScript(&r); err != nil {
+		t.Fatal(err)
+	}
+	results := make([]engine.Result, 1)
+	for _, dialect := range []int64{0, scriptcache.Dialect + 1} {
+		r.Ops[0].Tokens = dialect
+		if kept.Apply(1, r.Ops, results); results[0].Status != engine.Unreadable || len(results[0].Reply) > 0 || kept.Len() > 0 {
+			t.Errorf("dialect %d is answered with status %d, %q", dialect, results[0].Status, results[0].Reply)
+		}
+	}
+	r.Ops[0].Tokens = scriptcache.Dialect
+	if kept.Apply(1, r.Ops, results); results[0].Status != engine.OK || kept.Len() != 1 {
+		t.Errorf("this version's dialect is answered with status %d, %q", results[0].Status, results[0].Reply)
+	}
+}

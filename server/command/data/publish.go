@@ -1,0 +1,33 @@
+package data
+
+import (
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/resp"
+)
+
+var publishRows = []command.Row{{
+	Name: "publish", Syntax: "channel message", Group: "pubsub",
+	Summary: "Send a message to the subscribers of a channel, on every node of a cluster. Nothing of it is kept: connections that are not subscribed now miss it.",
+	Returns: "the number of receivers; in a cluster, those connected to the node that decides. Within a script 0, because every node runs the script.",
+	Example: "news hello",
+	Cost:    command.ValueCopy, Flags: command.Write | command.Fast | command.PubSub, Data: code(publish), Reply: replyPublish,
+}}
+
+func publish(c *Call) {
+	if !c.Tx.Publish(c.Args[1], c.Args[2]) {
+		c.fail(errManyMessages.With(store.MaxPublished, store.MaxPublishedBytes))
+		return
+	}
+	c.Writer.Int(0)
+}
+
+// replyPublish answers with the number of receivers, which the node that decides knows.
+func replyPublish(w *resp.Writer, ops []engine.Op, results []engine.Result) {
+	if res := &results[0]; res.Remaining > 0 {
+		w.Int(res.Remaining)
+		return
+	}
+	replyData(w, ops, results)
+}

@@ -1,0 +1,190 @@
+package data
+
+import (
+	"time"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/script"
+	"github.com/stintdb/stint/engine/scriptcache"
+	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/resp"
+)
+
+var scriptRows = []command.Row{{
+	Name: "eval", Syntax: "script numkeys [key ...] [arg ...]", Group: "scripting",
+	Summary: "Run a Lua script, as Redis does, and keep it for EVALSHA.",
+	Example: "return(redis.call('GET',KEYS[1])) 1 counter",
+	Cost:    command.ScriptRun, Flags: command.Write | command.MovableKeys | command.NotInScripts, Parse: parseScript, Reply: replyData, Data: code(runBody),
+}, {
+	Name: "eval_ro", Syntax: "script numkeys [key ...] [arg ...]", Group: "scripting",
+	Summary: "Run a Lua script that changes nothing.",
+	Example: "return(redis.call('GET',KEYS[1])) 1 counter",
+	Cost:    command.ScriptRun, Flags: command.ReadOnly | command.MovableKeys | command.NotInScripts, Parse: parseScript, Reply: replyData, Data: code(runBody),
+}, {
+	Name: "evalsha", Syntax: "sha1 numkeys [key ...] [arg ...]", Group: "scripting",
+	Summary: "Run a Lua script that was loaded, or called, before.",
+	Example: "e0e1f9fabfc9d4800c877a703b823ac0578ff8db 0",
+	Cost:    command.ScriptRun, Flags: command.Write | command.MovableKeys | command.NotInScripts, Parse: parseScript, Reply: replyData, Data: code(runDigest),
+}, {
+	Name: "evalsha_ro", Syntax: "sha1 numkeys [key ...] [arg ...]", Group: "scripting",
+	Summary: "Run a Lua script that was loaded, or called, before, and that changes nothing.",
+	Example: "e0e1f9fabfc9d4800c877a703b823ac0578ff8db 0",
+	Cost:    command.ScriptRun, Flags: command.ReadOnly | command.MovableKeys | command.NotInScripts, Parse: parseScript, Reply: replyData, Data: code(runDigest),
+}, {
+	Name: "script", Group: "scripting", Summary: "Commands on the scripts that are kept.",
+	Sub: []command.Row{{
+		Name: "load", Syntax: "script", Group: "scripting", Summary: "Keep a script until SCRIPT FLUSH.",
+		Example: "return(1)",
+		Cost:    command.ScriptRun, Flags: command.Write | command.NotInScripts, Parse: parseScriptCommand, Reply: replyData, Data: code(loadScript),
+	}, {
+		Name: "exists", Syntax: "sha1 ...", Group: "scripting", Summary: "Whether scripts are kept.",
+		Example: "e0e1f9fabfc9d4800c877a703b823ac0578ff8db",
+		Cost:    command.ValueCopy, Flags: command.Observes | command.NotInScripts, Parse: parseScriptCommand, Reply: replyData, Data: code(existScripts),
+	}, {
+		Name: "flush", Syntax: "[ASYNC | SYNC]", Group: "scripting", Summary: "Forget all scripts.",
+		Cost: command.ValueCopy, Flags: command.Write | command.NotInScripts, Parse: parseScriptCommand, Reply: replyData, Data: code(flushScripts),
+	}, {
+		Name: "kill", Group: "scripting",
+		Summary: "Always an error: a script ends by itself after its budget of steps.",
+		Cost:    command.Light, Flags: command.Observes | command.NotInScripts, Run: func(_ command.Session, w *resp.Writer, _ [][]byte) { w.Error(errNotBusy.Error()) },
+	}},
+}}
+
+// parseScript makes one operation of a call of a script.
+func parseScript(r *command.Request) error {
+	count, ok := command.ParseRedisInt(r.Args[2])
+	switch {
+	case !ok:
+		return command.ErrNotInteger
+	case count < 0:
+		return errNegativeKeys
+	case count > int64(len(r.Args)-3):
+		return errManyScriptKeys
+	}
+	for _, key := range r.Args[3 : 3+count] {
+		if err := r.Key(key); err != nil {
+			return err
+		}
+	}
+	op := engine.Op{Verb: engine.Script, Tokens: scriptcache.Dialect, Args: r.KeepArgs(r.Args), KeyFrom: 3, KeyCount: uint32(count), Database: r.Database}
+	if isReadOnlyScript(r.Args[0]) {
+		op.Options = engine.Peek
+	}
+	r.Ops = append(r.Ops, op)
+	return nil
+}
+
+// isReadOnlyScript reports whether a command calls a script that must not write.
+func isReadOnlyScript(name []byte) bool {
+	return command.IsWord(name, "EVAL_RO") || command.IsWord(name, "EVALSHA_RO")
+}
+
+// parseScriptCommand makes one operation of a command on scripts.
+func parseScriptCommand(r *command.Request) error {
+	op := engine.Op{Verb: engine.Script, Tokens: scriptcache.Dialect, Args: r.KeepArgs(r.Args)}
+	if command.IsWord(r.Args[1], "EXISTS") {
+		op.Options = engine.Peek
+	}
+	r.Ops = append(r.Ops, op)
+	return nil
+}
+
+func runBody(c *Call) {
+	body := c.Args[1]
+	program, err := c.executor.programs.compile(body)
+	if err != nil {
+		c.fail(err)
+		return
+	}
+	c.runScript(program)
+	if !c.Tx.ReadOnly() {
+		c.keepScript(program, body)
+	}
+}
+
+// keepScript keeps a script that was called with its body.
+func (c *Call) keepScript(program *script.Program, body []byte) {
+	var digest scriptDigest
+	copy(digest[:], program.SHA1())
+	if _, kept := c.Tx.Script(digest[:]); !kept {
+		c.Tx.KeepScript(body, false)
+	}
+}
+
+func runDigest(c *Call) {
+	var digest scriptDigest
+	body, found := c.Tx.Script(digest.read(c.Args[1]))
+	if !found {
+		c.fail(errNoScript)
+		return
+	}
+	program := c.executor.programs.ofDigest(digest[:])
+	if program == nil {
+		var err error
+		if program, err = c.executor.programs.compile(body); err != nil {
+			c.fail(err)
+			return
+		}
+	}
+	c.runScript(program)
+}
+
+func (c *Call) runScript(program *script.Program) {
+	if isReadOnlyScript(c.Args[0]) && program.DeclaresWrites() {
+		c.fail(errScriptWrites)
+		return
+	}
+	caller := c.caller()
+	caller.noWrites, caller.most, caller.began, caller.expired = program.NoWrites(), 0, time.Time{}, false
+	if c.Tx.Alone() && c.executor.ScriptTime != 0 {
+		caller.most, caller.began = c.executor.ScriptTime, time.Now()
+	}
+	from, to := c.op.KeyFrom, c.op.KeyFrom+c.op.KeyCount
+	c.Writer.Buf = program.Run(c.Writer.Buf, c.Args[from:to], c.Args[to:], caller)
+	if caller.expired {
+		c.Tx.Drop()
+	}
+	c.script.call = nil
+}
+
+// caller is what carries out the commands of the script; it is kept for the next one.
+func (c *Call) caller() *scriptCaller {
+	if c.script == nil {
+		c.script = &scriptCaller{}
+	}
+	c.script.call = c
+	return c.script
+}
+
+func loadScript(c *Call) {
+	body := c.Args[2]
+	program, err := c.executor.programs.compile(body)
+	if err != nil {
+		c.fail(err)
+		return
+	}
+	if !c.Tx.KeepScript(body, true) {
+		c.fail(errManyScripts.With(scriptcache.MaxLoaded, engine.MaxScriptBytes))
+		return
+	}
+	c.Writer.BulkString(program.SHA1())
+}
+
+func existScripts(c *Call) {
+	c.Writer.Array(len(c.Args) - 2)
+	for _, arg := range c.Args[2:] {
+		var digest scriptDigest
+		_, found := c.Tx.Script(digest.read(arg))
+		c.Writer.Bool(found)
+	}
+}
+
+func flushScripts(c *Call) {
+	if len(c.Args) > 3 || len(c.Args) == 3 && !command.IsWord(c.Args[2], "ASYNC") && !command.IsWord(c.Args[2], "SYNC") {
+		c.fail(errScriptFlush)
+		return
+	}
+	c.Tx.DropScripts()
+	c.executor.programs.clear()
+	c.Writer.Status("OK")
+}

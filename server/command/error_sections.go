@@ -1,0 +1,27 @@
+package command
+
+import "github.com/stintdb/stint/server/resp"
+
+// The sections of the page of errors. Each package of commands adds its errors.
+var (
+	DataErrors        = resp.ErrorSection{Heading: "Redis data and scripts", Before: "Texts are those of Redis 7.0, unless a bound of Stint's is the reason. Within a script, the script's digest and line follow the text of a command's error.\n"}
+	CommandErrors     = resp.ErrorSection{Heading: "Every command"}
+	KeyErrors         = resp.ErrorSection{Heading: "Keys"}
+	TransactionErrors = resp.ErrorSection{Heading: "Transactions"}
+	ConnectionErrors  = resp.ErrorSection{Heading: "The connection"}
+	UserErrors        = resp.ErrorSection{Heading: "Users and their rights", Before: "[security.md](security.md) explains them.\n"}
+	LimiterErrors     = resp.ErrorSection{Heading: "Limiters"}
+	PolicyErrors      = resp.ErrorSection{Heading: "Several limits, and policies", After: "An example of each of the first two kinds of errors:\n" +
+		"\n" +
+		"```redis\n" +
+		"> TB.ACQUIRE k ten 1/m\n" +
+		"(error) ERR capacity: must be an integer between 1 and 1000000000000, got 'ten'\n" +
+		"> TB.ACQUIRE k 10 1/fortnight\n" +
+		"(error) ERR rate: must be a rate such as 100, 0.035, 1000/60, 1000/m, 5/500ms or '10 per second'; units: ms (millisecond), s (sec, second), m (min, minute), h (hour), d (day), got '1/fortnight'\n" +
+		"> TB.ACQUIRE k 10 1/m 1 SOON\n" +
+		"(error) ERR syntax error: TB.ACQUIRE does not take 'SOON' here; it takes …\n" +
+		"```\n"}
+	ServerErrors  = resp.ErrorSection{Heading: "The server"}
+	ClusterErrors = resp.ErrorSection{Heading: "The cluster", Before: "Only a node of a [cluster](cluster.md) sends these. A command over several keys, and a transaction, gets one of them for\n" +
+		"all of it.\n"}
+)

@@ -1,0 +1,130 @@
+package limiter
+
+import (
+	"time"
+
+	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/server/command"
+)
+
+// limitSpecs has a row for each way of writing a limit. Commands that acquire, RL.ALL and policies all read limits through it.
+var limitSpecs = []limitSpec{
+	{word: "CL", algorithm: limits.GCRA, params: []string{"max_burst", "count", "period"}, read: readThrottle},
+	{word: "TB", algorithm: limits.TokenBucket, params: []string{"capacity", "rate"}, amount: "tokens", read: readBucket},
+	{word: "LB", algorithm: limits.LeakyBucket, params: []string{"capacity", "rate"}, amount: "amount", read: readBucket},
+	{word: "LQ", algorithm: limits.LeakyQueue, params: []string{"capacity", "rate"}, amount: "amount", read: readQueue},
+	{word: "FW", algorithm: limits.FixedWindow, params: []string{"limit", "window"}, options: " [TZ zone] [FROM beginning] [HISTORY windows]", amount: "tokens", read: readFixedWindow},
+	{word: "SW", algorithm: limits.SlidingWindow, params: []string{"limit", "window"}, amount: "tokens", read: countedBy("window", limits.MaxTokens)},
+	{word: "SL", algorithm: limits.SlidingLog, params: []string{"limit", "window"}, amount: "tokens", read: readLog},
+	{word: "CC", algorithm: limits.Concurrency, params: []string{"limit", "ttl"}, who: holderName, read: countedBy("ttl", limits.MaxHolders)},
+	{word: "FS", algorithm: limits.FairShare, params: []string{"capacity", "rate"}, who: memberName, options: " [WEIGHT weight]", amount: "tokens", read: readBucket,
+		noWarn: "what a member may take depends on the others, and a pool in use is nearly used up by design"},
+	{word: "AD", algorithm: limits.Adaptive, params: []string{"capacity", "min", "max"}, amount: "tokens", read: readAdaptive,
+		noWarn: "the limit itself moves with the reports of RL.ADAPT"},
+	{word: "HT", algorithm: limits.Class, params: []string{"rate_capacity", "rate", "ceil_capacity", "ceil"}, options: " UNDER key capacity rate [UNDER key capacity rate ...]", read: readCeiling, assured: readAssured,
+		noWarn: "a class borrows from those above it, so its use may be near its ceiling all the time"},
+	{word: "UNDER", algorithm: limits.Class, params: []string{"capacity", "rate"}, read: readBucket, isAncestor: true},
+}
+
+var acquireRows = []command.Row{
+	acquireRow("tb.acquire", limits.TokenBucket, "key capacity rate [tokens] [PEEK] [UPTO | FORCE] [KEEP amount] [MAXWAIT duration | BLOCK duration] [AS id FOR duration] [WARN percentage]", "alice:1 5 1/h",
+		"Take tokens (default 1) from a token bucket.", optPeek, optUpTo, optForce, optKeep, optMaxWait, optBlock, optAs, optFor, optWarn),
+	acquireRow("lb.acquire", limits.LeakyBucket, "key capacity rate [amount] [PEEK] [UPTO | FORCE] [KEEP amount] [MAXWAIT duration | BLOCK duration] [AS id FOR duration] [WARN percentage]", "alice:2 5 1/h",
+		"Pour an amount (default 1) into a leaky bucket used as a meter. Decides exactly as TB.ACQUIRE and does not smooth traffic; LB.QUEUE does.",
+		optPeek, optUpTo, optForce, optKeep, optMaxWait, optBlock, optAs, optFor, optWarn),
+	acquireRow("lb.queue", limits.LeakyQueue, "key capacity rate [amount] [PEEK] [BLOCK duration] [WARN percentage]", "alice:3 5 1/h",
+		"Take a place in a leaky-bucket queue that releases one request every 1/rate and holds at most capacity requests. wait_ms is the time until this request's turn.",
+		optPeek, optBlock, optWarn),
+	acquireRow("fw.acquire", limits.FixedWindow, "key limit window [tokens] [PEEK] [UPTO | FORCE] [KEEP amount] [AS id FOR duration] [TZ zone] [FROM beginning] [HISTORY windows] [WARN percentage]", "alice:4 5 1h",
+		"Count tokens (default 1) in a fixed window: a duration that starts with the first request, @duration aligned to the clock, or @minute, @hour, @day, @week, @month, @quarter, @year in UTC, the last five also in the zone of TZ and from the beginning FROM. HISTORY keeps that many closed windows for RL.USAGE.",
+		optPeek, optUpTo, optForce, optKeep, optAs, optFor, optZone, optFrom, optHistory, optWarn),
+	acquireRow("sw.acquire", limits.SlidingWindow, "key limit window [tokens] [PEEK] [UPTO | FORCE] [KEEP amount] [AS id FOR duration] [WARN percentage]", "alice:5 5 1h",
+		"Count tokens (default 1) in a sliding window, estimated from two fixed windows.", optPeek, optUpTo, optForce, optKeep, optAs, optFor, optWarn),
+	acquireRow("sl.acquire", limits.SlidingLog, "key limit window [tokens] [PEEK] [UPTO | FORCE] [KEEP amount] [AS id FOR duration] [WARN percentage]", "alice:6 5 1h",
+		"Count tokens (default 1) in an exact sliding window, from a log of every granted request.", optPeek, optUpTo, optForce, optKeep, optAs, optFor, optWarn),
+}
+
+// acquireRow is a command of the form "key, the limit's parameters, [holder], [tokens], [options]".
+func acquireRow(name string, algorithm limits.Algorithm, syntax, example, summary string, known ...command.Option) command.Row {
+	spec, flags, returns := specOf(algorithm), command.Write|command.Fast|command.Decides, "[five integers](rate-limits.md#the-reply)"
+	if algorithm.Warns() {
+		returns += ", with [`WARN`](rate-limits.md#warn-say-when-a-limit-is-nearly-used) six"
+	}
+	for _, o := range known {
+		if o.Name == optBlock.Name {
+			flags |= command.Blocking
+		}
+	}
+	return command.Row{
+		Name: name, Syntax: syntax, Group: "limiter", Summary: summary,
+		Returns: returns + ".", Example: example,
+		Cost: command.AcquireCost(algorithm), Flags: flags, Keys: command.ChangedKey, Reply: replyAcquire,
+		Parse: func(r *command.Request) error { return appendAcquire(r, spec, known) },
+	}
+}
+
+func readThrottle(_ *command.Request, a [][]byte) (l limits.Limit, err error) {
+	burst, err := command.ParseIntegerBetween("max_burst", a[0], 0, limits.MaxTokens-1)
+	if err != nil {
+		return l, err
+	}
+	if l.Rate.Tokens, err = command.ParseIntegerBetween("count", a[1], 1, limits.MaxTokens); err != nil {
+		return l, err
+	}
+	seconds, err := command.ParseIntegerBetween("period", a[2], 1, limits.MaxDuration/int64(time.Second))
+	l.Capacity, l.Rate.Period = burst+1, seconds*int64(time.Second)
+	return l, err
+}
+
+// bucketNamed reads a capacity and a rate, two arguments from at on, that have these names.
+func bucketNamed(capacity, tokensPerTime string, at int) func(*command.Request, [][]byte) (limits.Limit, error) {
+	return func(_ *command.Request, a [][]byte) (l limits.Limit, err error) {
+		if l.Capacity, err = command.ParseIntegerBetween(capacity, a[at], 1, limits.MaxTokens); err != nil {
+			return l, err
+		}
+		l.Rate, err = command.ParseRate(tokensPerTime, a[at+1])
+		return l, err
+	}
+}
+
+var readBucket = bucketNamed("capacity", "rate", 0)
+
+func readQueue(_ *command.Request, a [][]byte) (l limits.Limit, err error) {
+	waiting, err := command.ParseIntegerBetween("capacity", a[0], 0, limits.MaxTokens-1)
+	if err != nil {
+		return l, err
+	}
+	l.Capacity = waiting + 1 // and the one that leaves at once
+	l.Rate, err = command.ParseRate("rate", a[1])
+	return l, err
+}
+
+func readFixedWindow(_ *command.Request, a [][]byte) (l limits.Limit, err error) {
+	if l.Capacity, err = command.ParseIntegerBetween("limit", a[0], 1, limits.MaxTokens); err != nil {
+		return l, err
+	}
+	if l.Span, l.Rate.Period, err = limits.ParseWindow(string(a[1])); err != nil {
+		return l, command.ArgumentError("window", err.Error(), a[1])
+	}
+	return l, nil
+}
+
+// countedBy reads a limit, at most that large, and the duration for which each of its tokens counts, which has this name.
+func countedBy(span string, most int64) func(*command.Request, [][]byte) (limits.Limit, error) {
+	return func(_ *command.Request, a [][]byte) (l limits.Limit, err error) {
+		if l.Capacity, err = command.ParseIntegerBetween("limit", a[0], 1, most); err != nil {
+			return l, err
+		}
+		l.Rate.Period, err = command.ParseDuration(span, a[1])
+		return l, err
+	}
+}
+
+// readLog bounds the limit further: the log keeps a time for every granted request.
+func readLog(r *command.Request, a [][]byte) (l limits.Limit, err error) {
+	most := int64(r.Bounds.MaxLogLimit)
+	if n, ok := command.ParseInteger(a[0]); ok && n > most {
+		return l, errLogLimit.With(most, command.Truncate(a[0], 64))
+	}
+	return countedBy("window", most)(r, a)
+}

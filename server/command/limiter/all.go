@@ -1,0 +1,111 @@
+package limiter
+
+import (
+	"strings"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/resp"
+)
+
+var allRows = []command.Row{{
+	Name: "rl.all", Syntax: "spec ... [TOKENS tokens] [PEEK] [MAXWAIT duration | BLOCK duration] [AS id FOR duration]", Group: "limiter",
+	Summary: "Check several limits atomically, all or nothing. Each spec is one of: " + specSyntax() + ". " +
+		"Behind a spec may stand COST tokens, the number of tokens asked of this limit, KEEP amount, what must remain of it, and WARN percentage, at which it warns. " +
+		"With MAXWAIT or BLOCK, buckets and queues may be waited for; windows, leases and limits with a KEEP must have room now.",
+	Returns: "an array of granted, binding (the 0-based position of the limit that denied with the longest wait, -1 if granted), wait_ms (of a granted request, the longest among its limits), " +
+		"and an array of limit, remaining and reset_ms for each limit, and with WARN warn.",
+	Example: "TB mine:1 5 1/h CC alice:1 5 1m me",
+	Cost:    command.HolderLookup, Flags: command.Write | command.Fast | command.MovableKeys | command.Decides | command.Blocking, Parse: parseAll, Reply: replyAll,
+}}
+
+func parseAll(r *command.Request) error {
+	beginReservable(r)
+	parts, words, err := readSpecs(r, r.Args[1:])
+	if err != nil {
+		return err
+	}
+	r.Ops = append(r.Ops, engine.Op{Verb: engine.AcquireAll, Tokens: 1, Parts: parts})
+	op := &r.Ops[len(r.Ops)-1]
+	if err := r.Options(op, words, allOptions); err != nil {
+		return err
+	}
+	for i := range parts {
+		if parts[i].Options&engine.FixedCost == 0 {
+			parts[i].Tokens = op.Tokens
+		}
+		parts[i].Options |= op.Options
+	}
+	op.SetMaxWait(op.MaxWait)
+	return reserveIfAsked(r)
+}
+
+var (
+	allOptions  = []command.Option{optTokens, optPeek, optMaxWait, optBlock, optAs, optFor}
+	specOptions = []command.Option{optCost, optKeep, optWeight, optZone, optFrom, optHistory, optWarn}
+)
+
+// readSpecs reads limits up to the first word that begins none.
+func readSpecs(r *command.Request, words [][]byte) (parts []engine.Op, rest [][]byte, err error) {
+	first := len(r.Parts)
+	for len(words) > 0 {
+		k := findSpec(words[0])
+		if k == nil {
+			break
+		}
+		if words, err = appendSpec(r, k, words[1:], first); err != nil {
+			return nil, nil, err
+		}
+		if words, err = r.LeadingOptions(&r.Parts[len(r.Parts)-1], words, specOptions); err != nil {
+			return nil, nil, err
+		}
+	}
+	parts = r.Parts[first:]
+	if err := checkTrees(parts); err != nil {
+		return nil, nil, err
+	}
+	if len(parts) == 0 {
+		got := ""
+		if len(words) > 0 {
+			got = string(command.Truncate(words[0], 64))
+		}
+		return nil, nil, errSpecWord.With(specWords(), got)
+	}
+	return parts[:len(parts):len(parts)], words, nil
+}
+
+// appendSpec appends the limit whose words these are, without the first, to those of the request from first on.
+func appendSpec(r *command.Request, k *limitSpec, words [][]byte, first int) (rest [][]byte, err error) {
+	size := 1 + len(k.params)
+	if k.who != "" {
+		size++
+	}
+	if len(words) < size {
+		return nil, errSpecShort.With(k.word, size, strings.Join(k.arguments(), " "), len(words))
+	}
+	position := len(r.Parts) - first
+	if position == engine.MaxParts {
+		return nil, errTooManySpecs.With(engine.MaxParts)
+	}
+	r.Parts = append(r.Parts, engine.Op{})
+	return readSpec(r, &r.Parts[first+position], k, words, position)
+}
+
+func replyAll(w *resp.Writer, ops []engine.Op, results []engine.Result) {
+	res := &results[0]
+	if command.WriteFailure(w, res) {
+		return
+	}
+	w.Array(4)
+	w.Ints(res.Granted, int64(res.Binding), command.Millis(res.Wait))
+	w.Array(len(res.Parts))
+	for i := range res.Parts {
+		p := &res.Parts[i]
+		percent := percentOf(&ops[0], res, i, w.Shape)
+		if percent == 0 {
+			w.Integers(p.Limit, p.Remaining, command.Millis(p.Reset))
+			continue
+		}
+		w.Integers(p.Limit, p.Remaining, command.Millis(p.Reset), warnField(p, percent))
+	}
+}

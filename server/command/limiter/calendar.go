@@ -1,0 +1,73 @@
+package limiter
+
+import (
+	"strings"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/calendar"
+	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/server/command"
+)
+
+// The names of the options of fixed windows of the calendar, which are those of its fields in [limits.Limit.Params] too.
+const (
+	zoneWord = "TZ"
+	fromWord = "FROM"
+)
+
+var (
+	optZone = command.Option{Name: zoneWord, HasValue: true, IsText: true, Set: setZone}
+	optFrom = command.Option{Name: fromWord, HasValue: true, IsText: true, Set: setFrom}
+)
+
+func setZone(_ *command.Request, op *engine.Op, value []byte) error {
+	if _, err := unitOf(zoneWord, &op.Limit); err != nil {
+		return err
+	}
+	zone, known := calendar.ParseZone(value)
+	if !known {
+		return errZone.With(command.Truncate(value, 64))
+	}
+	op.Limit.Anchor.Zone = zone
+	return nil
+}
+
+func setFrom(_ *command.Request, op *engine.Op, value []byte) error {
+	unit, err := unitOf(fromWord, &op.Limit)
+	if err != nil {
+		return err
+	}
+	if op.Limit.Anchor.From, err = calendar.ParseFrom(unit, string(value)); err != nil {
+		return command.ArgumentError(fromWord, err.Error(), value)
+	}
+	return nil
+}
+
+// unitOf is the unit of a limit's windows, or the error of an option that needs one.
+func unitOf(option string, limit *limits.Limit) (calendar.Unit, error) {
+	unit, ok := limit.Span.Unit()
+	if !ok {
+		words := paramWords(nil, *limit)
+		return unit, errNotOfCalendar.With(option, words[len(words)-1])
+	}
+	return unit, nil
+}
+
+// paramWords appends the parameters of a limit that stand behind its key.
+func paramWords(words []string, limit limits.Limit) []string {
+	limit.Anchor, limit.History, limit.Warn = calendar.Anchor{}, 0, 0
+	for _, p := range limit.Params() {
+		words = append(words, p.Text)
+	}
+	return words
+}
+
+// limitOptions appends the options of a limit that are in its parameters.
+func limitOptions(words []string, limit limits.Limit) []string {
+	for _, p := range limit.Params() {
+		if isLimitOption(p.Name) {
+			words = append(words, strings.ToUpper(p.Name), p.Text)
+		}
+	}
+	return words
+}

@@ -1,0 +1,57 @@
+package limiter
+
+import (
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/resp"
+)
+
+var concurrencyRows = []command.Row{acquireRow("cc.acquire", limits.Concurrency, "key limit ttl holder [PEEK] [WARN percentage]", "alice:7 5 1h me",
+	"Acquire or renew one of limit leases. A lease expires after ttl.", optPeek, optWarn), {
+	Name: "cc.release", Syntax: "key holder", Group: "limiter",
+	Summary: "Release a lease.",
+	Returns: "1, or 0 if the holder had no lease.", Example: "alice:7 me",
+	Cost: command.HolderLookup, Flags: command.Write | command.Fast, Keys: command.ChangedKey, Parse: parseRelease, Reply: replyRelease,
+}, {
+	Name: "cc.holders", Syntax: "key", Group: "limiter",
+	Summary: "List the leases of a concurrency limit.",
+	Returns: "an array that alternates holder and remaining_ms, the time until the lease expires.", Example: "alice:7",
+	Cost: command.EntryList, Flags: command.ReadOnly, Keys: command.ReadKey, Parse: parseHolders, Reply: replyHolders,
+}}
+
+// leaseOp is an operation that only a concurrency limit knows.
+func leaseOp(r *command.Request, verb engine.Verb, who []byte) error {
+	op := engine.Op{Verb: verb, Key: r.Args[1], Who: who}
+	op.Limit.Algorithm = limits.Concurrency
+	r.Ops = append(r.Ops, op)
+	return r.Key(r.Args[1])
+}
+
+func parseRelease(r *command.Request) error {
+	if err := holder(r.Args[2]); err != nil {
+		return err
+	}
+	return leaseOp(r, engine.Release, r.Args[2])
+}
+
+func parseHolders(r *command.Request) error { return leaseOp(r, engine.Leases, nil) }
+
+func replyRelease(w *resp.Writer, ops []engine.Op, results []engine.Result) {
+	if !command.WriteFailure(w, &results[0]) {
+		w.Int(results[0].Granted)
+	}
+}
+
+func replyHolders(w *resp.Writer, ops []engine.Op, results []engine.Result) {
+	if command.WriteFailure(w, &results[0]) {
+		return
+	}
+	leases := results[0].Leases
+	w.Array(2 * len(leases))
+	for _, l := range leases {
+		w.Bulk(l.Holder)
+		w.Int(command.Millis(l.Remaining))
+	}
+	results[0].Leases = nil // up to 3 MB, which results that are used again would hold on to
+}

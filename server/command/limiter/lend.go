@@ -1,0 +1,196 @@
+package limiter
+
+import (
+	"bytes"
+	"math"
+	"strings"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/keyspace"
+	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/resp"
+)
+
+const loanReply = "limit, remaining (for everybody else), held (the holder's tokens that are set aside now) and number (of the last operation on them that was carried out, 0 if none are left)."
+
+var lendRows = []command.Row{{
+	Name: "rl.lend", Syntax: "key spec tokens holder number previous [ALL] [LEFT tokens] [FOR duration] [TZ zone] [FROM beginning] [HISTORY windows] [WARN percentage]", Group: "limiter",
+	Summary: "Set tokens of a limiter aside for a holder, which then grants requests alone: at most an eighth of those that are left, with ALL up to all of them, and none under another limit than the key's. The spec is TB, CL or LB with capacity and rate, or FW with limit and window. Number is another one, above 0, for each of the holder's operations on any key; previous is the number in the last answer for this key, 0 at first: any other is ignored, so that no answer that was lost can make tokens count twice. LEFT states the tokens that the holder has not spent; the others are charged. With FOR the loan ends after that time, unless an operation on it comes before; all of it then counts as spent. The same operation again changes nothing and is answered alike.",
+	Returns: "an array of granted, " + loanReply,
+	Example: "alice:1 TB 10 1/h 1 worker 1 0",
+	Cost:    command.HolderLookup, Flags: command.Write | command.Fast | command.NotInScripts, Keys: command.ChangedKey, Parse: parseLend, Reply: replyLoan,
+}, {
+	Name: "rl.return", Syntax: "key holder number previous tokens [KEEP tokens]", Group: "limiter",
+	Summary: "End a holder's loan: give back the tokens that it has not spent, and charge the others. With KEEP the loan goes on with so many tokens, which are neither given back nor charged.",
+	Returns: "an array of returned, " + loanReply,
+	Example: "alice:1 worker 2 1 0",
+	Cost:    command.HolderLookup, Flags: command.Write | command.Fast | command.NotInScripts, Keys: command.ChangedKey, Parse: parseReturn, Reply: replyLoan,
+}, {
+	Name: "rl.void", Syntax: "key holder [FORCE]", Group: "limiter",
+	Summary: "End the loan of a holder that is gone: all of it counts as spent. Without FORCE it only reports the loan, because a holder that still spends its tokens would exceed the limit by at most these; a loan with FOR ends anyway.",
+	Returns: "an array of voided, " + loanReply,
+	Example: "alice:1 worker",
+	Cost:    command.HolderLookup, Flags: command.Write | command.Admin | command.NotInScripts, Keys: command.ChangedKey, Parse: parseVoid, Reply: replyLoan,
+}, {
+	Name: "rl.lent", Syntax: "key", Group: "limiter",
+	Summary: "List the holders for which tokens of a limiter are set aside.",
+	Returns: "an array of holder, tokens and ttl_ms for each, -1 for a loan without FOR.",
+	Example: "alice:1",
+	Cost:    command.HolderLookup, Flags: command.ReadOnly | command.Fast | command.NotInScripts, Keys: command.ReadKey, Parse: command.EachKey(engine.Loans), Reply: replyLent,
+}}
+
+var (
+	optAll     = command.Option{Name: "ALL", Set: func(_ *command.Request, op *engine.Op, _ []byte) error { op.Options |= engine.Whole; return nil }}
+	optLeft    = command.Option{Name: "LEFT", HasValue: true, Set: setLeft}
+	optKept    = command.Option{Name: "KEEP", HasValue: true, Set: setKept}
+	optLendFor = command.Option{Name: "FOR", HasValue: true, Set: setLendFor}
+)
+
+func setLeft(_ *command.Request, op *engine.Op, value []byte) error { return left(op, "LEFT", value) }
+
+func setKept(_ *command.Request, op *engine.Op, value []byte) error {
+	n, err := command.ParseIntegerBetween("KEEP", value, 0, limits.MaxTokens)
+	op.Keep = engine.KeepTokens(n)
+	return err
+}
+
+func setLendFor(_ *command.Request, op *engine.Op, value []byte) (err error) {
+	op.MaxWait, err = command.ParseDuration("FOR", value)
+	return err
+}
+
+func parseLend(r *command.Request) error {
+	op := engine.Op{Verb: engine.Lend, Key: r.Args[1]}
+	if err := r.Key(op.Key); err != nil {
+		return err
+	}
+	k := findSpec(r.Args[2])
+	if k == nil || !k.algorithm.CanBeLent() {
+		return errNotLent.With(command.Truncate(r.Args[2], 64), lentWords())
+	}
+	words := r.Args[3:]
+	if len(words) < len(k.params)+4 {
+		return command.ErrArity.With("rl.lend")
+	}
+	cached, err := readLimits(r, k, words[:len(k.params)], 0)
+	if err != nil {
+		return err
+	}
+	op.Limit = cached.Limit
+	words = words[len(k.params):]
+	if op.Tokens, err = command.ParseIntegerBetween("tokens", words[0], 0, limits.MaxTokens); err != nil {
+		return err
+	}
+	if err = readLoan(r, &op, words[1], words[2], words[3]); err != nil {
+		return err
+	}
+	if err = r.Options(&op, words[4:], []command.Option{optAll, optLeft, optLendFor, optZone, optFrom, optHistory, optWarn}); err != nil {
+		return err
+	}
+	r.Ops = append(r.Ops, op)
+	return nil
+}
+
+// readLoan reads the holder and the numbers of an operation on a loan.
+func readLoan(r *command.Request, op *engine.Op, who, number, previous []byte) error {
+	if err := holder(who); err != nil {
+		return err
+	}
+	for _, prefix := range []string{keyspace.NodeHolder, keyspace.GroupHolder} {
+		if bytes.HasPrefix(who, []byte(prefix)) {
+			return errNodeHolder.With(prefix)
+		}
+	}
+	n, err := command.ParseIntegerBetween("number", number, 1, math.MaxInt64)
+	if err != nil {
+		return err
+	}
+	p, err := command.ParseIntegerBetween("previous", previous, 0, math.MaxInt64)
+	if err != nil {
+		return err
+	}
+	if n == p {
+		return command.ArgumentError("number", "must be another than previous", number)
+	}
+	op.Who, op.Loan = who, &engine.Loan{Number: uint64(n), Previous: uint64(p)}
+	return nil
+}
+
+// lentWords lists the limits of which tokens can be lent.
+func lentWords() string {
+	var words []string
+	for _, k := range limitSpecs {
+		if k.algorithm.CanBeLent() {
+			words = append(words, k.word)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+func parseReturn(r *command.Request) error {
+	op := engine.Op{Verb: engine.Return, Key: r.Args[1]}
+	if err := r.Key(op.Key); err != nil {
+		return err
+	}
+	if err := readLoan(r, &op, r.Args[2], r.Args[3], r.Args[4]); err != nil {
+		return err
+	}
+	if err := left(&op, "tokens", r.Args[5]); err != nil {
+		return err
+	}
+	if err := r.Options(&op, r.Args[6:], []command.Option{optKept}); err != nil {
+		return err
+	}
+	r.Ops = append(r.Ops, op)
+	return nil
+}
+
+// left reads the tokens that a holder has not spent.
+func left(op *engine.Op, name string, text []byte) (err error) {
+	op.Loan.Left, err = command.ParseIntegerBetween(name, text, 0, limits.MaxTokens)
+	return err
+}
+
+func parseVoid(r *command.Request) error {
+	op := engine.Op{Verb: engine.Void, Key: r.Args[1], Who: r.Args[2]}
+	if err := holder(op.Who); err != nil {
+		return err
+	}
+	if err := r.Options(&op, r.Args[3:], []command.Option{optForce}); err != nil {
+		return err
+	}
+	r.Ops = append(r.Ops, op)
+	return r.Key(op.Key)
+}
+
+func replyLoan(w *resp.Writer, _ []engine.Op, results []engine.Result) {
+	res := &results[0]
+	if res.Status == engine.NotHeld {
+		w.Error(errNotHeld.With(res.Lent).Error())
+		return
+	}
+	if command.WriteFailure(w, res) {
+		return
+	}
+	w.Integers(res.Granted, res.Limit, res.Remaining, res.Lent, int64(res.Number))
+}
+
+func replyLent(w *resp.Writer, _ []engine.Op, results []engine.Result) {
+	if command.WriteFailure(w, &results[0]) {
+		return
+	}
+	all := results[0].LoansListed()
+	w.Array(len(all))
+	for _, one := range all {
+		w.Array(3)
+		w.Bulk(one.Holder)
+		w.Int(one.Tokens)
+		if one.Left == 0 {
+			w.Int(engine.NeverExpires)
+			continue
+		}
+		w.Int(command.Millis(one.Left))
+	}
+	results[0].Trim()
+}

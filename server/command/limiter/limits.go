@@ -1,0 +1,242 @@
+package limiter
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/resp"
+)
+
+// limitSpec is one way of writing a limit: its parameters, which follow the key, and its algorithm.
+type limitSpec struct {
+	word      string // in RL.ALL and policies
+	algorithm limits.Algorithm
+	params    []string // the arguments between the key and the holder, or the end
+	who       string   // the name of the argument behind the parameters that names a holder or a member; "" if there is none
+	options   string   // those that RL.ALL and policies take for this limit alone
+	amount    string   // the name of the argument for a number of tokens, in the algorithm's own command; "" if it has none
+	read      func(r *command.Request, a [][]byte) (limits.Limit, error)
+
+	noWarn     string                                                     // why a threshold means nothing here; "" if it warns
+	assured    func(r *command.Request, a [][]byte) (limits.Limit, error) // of a class: reads its assured rate
+	isAncestor bool                                                       // it is that of a class, and follows its limit or that of another ancestor
+}
+
+func specOf(algorithm limits.Algorithm) *limitSpec {
+	for i := range limitSpecs {
+		if limitSpecs[i].algorithm == algorithm {
+			return &limitSpecs[i]
+		}
+	}
+	return nil
+}
+
+// ancestorSpec is the row of the ancestors of a class.
+var ancestorSpec = &limitSpecs[slices.IndexFunc(limitSpecs, func(k limitSpec) bool { return k.isAncestor })]
+
+func findSpec(word []byte) *limitSpec {
+	for i := range limitSpecs {
+		if k := &limitSpecs[i]; command.IsWord(word, k.word) {
+			return k
+		}
+	}
+	return nil
+}
+
+// SpecWords are the words that begin a limit in RL.ALL and policies, such as TB.
+func SpecWords() (words []string) {
+	for _, k := range limitSpecs {
+		words = append(words, k.word)
+	}
+	return words
+}
+
+func specWords() string { return strings.Join(SpecWords(), " ") }
+
+// SpecArguments are the names of the arguments behind the word of a limit: its key, its parameters, and its holder or member.
+func SpecArguments(word string) (names []string, known bool) {
+	k := findSpec([]byte(word))
+	if k == nil {
+		return nil, false
+	}
+	return k.arguments(), true
+}
+
+func (k *limitSpec) arguments() []string {
+	names := append([]string{"key"}, k.params...)
+	if k.who != "" {
+		names = append(names, k.who)
+	}
+	return names
+}
+
+// SpecOption is an option that may follow a limit.
+type SpecOption struct {
+	Word   command.Keyword
+	IsText bool // its value is no number and no percentage
+}
+
+// SpecOptions are the options that may follow a limit.
+func SpecOptions() (all []SpecOption) {
+	for _, o := range specOptions {
+		all = append(all, SpecOption{command.Keyword(o.Name), o.IsText})
+	}
+	return all
+}
+
+// specSyntax lists how limits are written in RL.ALL and policies. Words with the same parameters stand together.
+func specSyntax() string {
+	var words, params []string
+	for _, k := range limitSpecs {
+		if k.isAncestor {
+			continue // it stands behind its class
+		}
+		p := strings.Join(k.arguments(), " ") + k.options
+		if at := slices.Index(params, p); at >= 0 {
+			words[at] += "/" + k.word
+		} else {
+			words, params = append(words, k.word), append(params, p)
+		}
+	}
+	for i := range words {
+		words[i] += " " + params[i]
+	}
+	return strings.Join(words, "; ")
+}
+
+// readSpec reads a key, the parameters of its limit and the holder or member, if it has one, into op. It returns the words behind them.
+// position is that among a command's limits.
+func readSpec(r *command.Request, op *engine.Op, k *limitSpec, words [][]byte, position int) (rest [][]byte, err error) {
+	op.Key, op.Tokens = words[0], 1
+	if err = r.Key(op.Key); err != nil {
+		return nil, err
+	}
+	end := 1 + len(k.params)
+	cached, err := readLimits(r, k, words[1:end], position)
+	if err != nil {
+		return nil, err
+	}
+	op.Limit = cached.Limit
+	switch {
+	case k.who != "":
+		op.Who = words[end]
+		if err = holderOrMember(k.who, op.Who); err == nil && k.algorithm == limits.Concurrency {
+			err = notSwapped(words[end-1], op.Who)
+		}
+		end++
+	case k.assured != nil:
+		start := len(r.Assured)
+		r.Assured = engine.AppendAssured(r.Assured, cached.Assured.Capacity, cached.Assured.Rate)
+		op.Who = r.Assured[start:len(r.Assured):len(r.Assured)]
+	}
+	return words[end:], err
+}
+
+// readLimits reads a limit's parameters, those of a class with its assured rate. A limit is cached, because most
+// commands repeat the parameters of the command before. The result is valid until the next call.
+func readLimits(r *command.Request, k *limitSpec, a [][]byte, position int) (*command.CachedLimit, error) {
+	last := &r.Last[position%len(r.Last)]
+	if last.Matches(k.word, a) {
+		return last, nil
+	}
+	var limit, assured limits.Limit
+	var err error
+	if k.assured != nil {
+		if assured, err = k.assured(r, a); err == nil {
+			assured.Algorithm = limits.TokenBucket
+			err = checkLimit(&assured, a[0])
+		}
+	}
+	if err == nil {
+		limit, err = parseLimit(r, k, a)
+	}
+	if err != nil {
+		return nil, err
+	}
+	last.Store(k.word, a, limit, assured)
+	return last, nil
+}
+
+func parseLimit(r *command.Request, k *limitSpec, a [][]byte) (limits.Limit, error) {
+	l, err := k.read(r, a)
+	if err != nil {
+		return l, err
+	}
+	l.Algorithm = k.algorithm
+	return l, checkLimit(&l, a[0])
+}
+
+// checkLimit refuses a limit whose parameters do not fit each other. first is the first of them.
+func checkLimit(l *limits.Limit, first []byte) error {
+	if err := l.Check(); err != nil {
+		return command.ArgumentError(l.Params()[0].Name, err.Error(), first)
+	}
+	return nil
+}
+
+func appendAcquire(r *command.Request, k *limitSpec, known []command.Option) error {
+	beginReservable(r)
+	r.Ops = append(r.Ops, engine.Op{})
+	op := &r.Ops[len(r.Ops)-1]
+	words, err := readSpec(r, op, k, r.Args[1:], 0)
+	if err == nil && k.amount != "" {
+		words, err = tokens(op, k.amount, words)
+	}
+	if err != nil {
+		return err
+	}
+	if err := r.Options(op, words, known); err != nil {
+		return err
+	}
+	return reserveIfAsked(r)
+}
+
+// The names of arguments for those who ask.
+const (
+	holderName = "holder"
+	memberName = "member"
+)
+
+// holder checks the name of a lease's holder.
+func holder(name []byte) error { return holderOrMember(holderName, name) }
+
+// holderOrMember checks the name of a lease's holder, or that of a member of a fair share.
+func holderOrMember(argument string, name []byte) error {
+	switch {
+	case len(name) > 0 && len(name) <= engine.MaxHolderBytes:
+		return nil
+	case argument == memberName:
+		return errMember.With(engine.MaxHolderBytes, len(name))
+	default:
+		return errHolder.With(engine.MaxHolderBytes, len(name))
+	}
+}
+
+// notSwapped refuses a holder that is a duration with a unit behind a ttl without one: the ttl was meant.
+func notSwapped(ttl, holder []byte) error {
+	_, noUnit := command.ParseInteger(ttl)
+	last := holder[len(holder)-1]
+	if !noUnit || last < 'A' || holder[0] < '0' || holder[0] > '9' {
+		return nil // the usual case costs no more than this
+	}
+	if _, err := limits.ParseDuration(string(holder)); err != nil {
+		return nil
+	}
+	return errSwapped.With(command.Truncate(holder, 64), command.Truncate(ttl, 64))
+}
+
+// replyAcquire writes the five integers every acquire answers, and a sixth with WARN.
+func replyAcquire(w *resp.Writer, ops []engine.Op, results []engine.Result) {
+	res := &results[0]
+	if command.WriteFailure(w, res) {
+		return
+	}
+	if percent := ops[0].Request().Limit.Warn; percent != 0 {
+		w.Integers(res.Granted, res.Limit, res.Remaining, command.Millis(res.Wait), command.Millis(res.Reset), warnField(res, percent))
+		return
+	}
+	w.Integers(res.Granted, res.Limit, res.Remaining, command.Millis(res.Wait), command.Millis(res.Reset))
+}

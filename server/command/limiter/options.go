@@ -1,0 +1,106 @@
+package limiter
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/server/command"
+)
+
+var optPeek = command.Option{Name: "PEEK", Set: func(_ *command.Request, op *engine.Op, _ []byte) error { op.Options |= engine.Peek; return nil }}
+
+var optUpTo = command.Option{Name: "UPTO", Set: func(_ *command.Request, op *engine.Op, _ []byte) error { op.Options |= engine.UpTo; return nil }}
+
+var optForce = command.Option{Name: "FORCE", Set: func(_ *command.Request, op *engine.Op, _ []byte) error { op.Options |= engine.Force; return nil }}
+
+var optMaxWait = command.Option{Name: "MAXWAIT", HasValue: true, Set: setMaxWait}
+
+var optShadow = command.Option{Name: "SHADOW", Set: func(_ *command.Request, op *engine.Op, _ []byte) error { op.Options |= engine.Shadow; return nil }}
+
+var optStrict = command.Option{Name: "STRICT", Set: func(_ *command.Request, op *engine.Op, _ []byte) error { op.Options |= engine.Strict; return nil }}
+
+var optTokens = command.Option{Name: "TOKENS", HasValue: true, Set: setTokens}
+
+var optBlock = command.Option{Name: "BLOCK", HasValue: true, Set: setBlock}
+
+var optCost = command.Option{Name: "COST", HasValue: true, Set: setCost}
+
+var (
+	optKeep = command.Option{Name: "KEEP", HasValue: true, Set: setKeep}
+)
+
+var optWith = command.Option{Name: "WITH", SetRest: setWith}
+
+func setTokens(_ *command.Request, op *engine.Op, value []byte) (err error) {
+	op.Tokens, err = command.ParseIntegerBetween("TOKENS", value, 1, limits.MaxTokens)
+	return err
+}
+
+func setMaxWait(_ *command.Request, op *engine.Op, value []byte) (err error) {
+	op.MaxWait, err = command.ParseDuration("MAXWAIT", value)
+	return err
+}
+
+func setBlock(r *command.Request, op *engine.Op, value []byte) (err error) {
+	r.Hold = true
+	op.MaxWait, err = command.ParseDuration("BLOCK", value)
+	return err
+}
+
+func setCost(_ *command.Request, op *engine.Op, value []byte) (err error) {
+	most := int64(limits.MaxTokens)
+	if op.Limit.Algorithm == limits.Concurrency {
+		most = 1
+	}
+	op.Options |= engine.FixedCost
+	op.Tokens, err = command.ParseIntegerBetween("COST", value, 0, most)
+	return err
+}
+
+func setKeep(_ *command.Request, op *engine.Op, value []byte) error {
+	if limit := op.Limit.Algorithm; op.Verb == engine.Acquire && !limit.Keeps() {
+		return errKeepsNothing.With(specOf(limit).word)
+	}
+	keep, ok := parseKeep(value)
+	if !ok {
+		return command.ArgumentError("KEEP", fmt.Sprintf("must be an integer between 0 and %d, or a percentage between 0%% and 100%% with at most three decimals", limits.MaxTokens), value)
+	}
+	if op.Keep = keep; keep == 0 {
+		op.Keep = engine.KeepNothing
+	}
+	return nil
+}
+
+// parseKeep reads a number of tokens, such as 50, or a share of the capacity, such as 12.5%.
+func parseKeep(text []byte) (engine.Keep, bool) {
+	share, isShare := bytes.CutSuffix(text, []byte("%"))
+	if !isShare {
+		n, ok := command.ParseInteger(text)
+		return engine.KeepTokens(n), ok && n >= 0 && n <= limits.MaxTokens
+	}
+	whole, decimals, isDecimal := bytes.Cut(share, []byte("."))
+	for len(whole) > 1 && whole[0] == '0' {
+		whole = whole[1:]
+	}
+	if isDecimal && len(decimals) == 0 || len(decimals) > 3 || len(whole) > 3 {
+		return 0, false
+	}
+	var digits [6]byte
+	n := copy(digits[:], whole)
+	n += copy(digits[n:], decimals)
+	n += copy(digits[n:], "000"[len(decimals):])
+	thousandths, ok := command.ParseInteger(digits[:n])
+	isDigit := len(whole) > 0 && whole[0] >= '0' && whole[0] <= '9' // no sign
+	return engine.KeepPercent(thousandths), ok && isDigit && thousandths <= engine.MaxKeepPercent
+}
+
+// tokens reads the number of tokens that may come first among the words behind a limit, and returns the rest.
+func tokens(op *engine.Op, name string, words [][]byte) (rest [][]byte, err error) {
+	if len(words) == 0 || !command.LooksLikeNumber(words[0]) {
+		return words, nil
+	}
+	op.Tokens, err = command.ParseIntegerBetween(name, words[0], 1, limits.MaxTokens)
+	return words[1:], err
+}

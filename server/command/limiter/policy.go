@@ -1,0 +1,279 @@
+package limiter
+
+import (
+	"bytes"
+	"math"
+	"slices"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/resp"
+)
+
+var policyRows = []command.Row{{
+	Name: "rl.check", Syntax: "name id [tokens] [PEEK] [KEEP amount] [MAXWAIT duration | BLOCK duration] [AS id FOR duration] [WARN] [WITH field value [field value ...]]", Group: "limiter",
+	Summary: "Check the limits of a policy for a caller, all or nothing. KEEP applies to every limit of the policy that has no KEEP, but not to LQ and CC. WARN adds the field warn of the limits that have one to the reply. WITH gives the fields that {name} in the limits' keys stands for.",
+	Returns: "that of [`RL.ALL`](#rlall). In SHADOW, granted is always the number of requested tokens, and binding is the limit that would have denied.",
+	Example: "private 1",
+	Cost:    command.PolicyCheck, Flags: command.Write | command.Fast | command.Decides | command.Blocking, Parse: parseCheck, Reply: replyCheck,
+}, {
+	Name: "rl.policy", Syntax: "subcommand", Group: "limiter",
+	Summary: "Manage policies: limits that the server stores under a name.",
+	Sub: []command.Row{
+		{Name: "set", Syntax: "name spec ... [SHADOW] [STRICT]", Group: "limiter",
+			Summary: "Store limits under a name; the next check uses them. {} in a key stands for the caller's id, {name} for a field that the check gives behind WITH. SHADOW denies nothing and only counts denials. STRICT has a cluster decide each check, and each request for the keys of these limits, through its log, never from tokens that a node holds.",
+			Returns: "`OK`.", Example: "private TB mine:{} 1 1/h",
+			Cost: command.PolicyChange, Flags: command.Write | command.Admin, Parse: parsePolicySet, Reply: replyPolicy},
+		{Name: "get", Syntax: "name [id]", Group: "limiter",
+			Summary: "Show a policy and its counters; with an id, the limits that apply to that caller.",
+			Returns: "a map of limits (in the syntax of SET, quoted as in redis-cli where necessary), overrides, granted, denied, shadow_denied (the checks of this name that this node answered since it started), shadow and strict; null if the policy does not exist or the user may not read its keys.",
+			Example: "private",
+			Cost:    command.Report, Flags: command.ReadOnly, Run: runPolicyGet},
+		policyUsageRow,
+		{Name: "del", Syntax: "name", Group: "limiter", Summary: "Delete a policy.",
+			Returns: "1, or 0 if the policy did not exist.", Example: "private",
+			Cost: command.PolicyList, Flags: command.Write | command.Admin, Parse: parsePolicyDel, Reply: command.ReplyCount},
+		{Name: "list", Group: "limiter", Summary: "The names of the policies.",
+			Returns: "an array of the names of those policies whose keys the user may read.",
+			Cost:    command.PolicyList, Flags: command.ReadOnly, Run: runPolicyList},
+		{Name: "override", Syntax: "name id spec ...", Group: "limiter",
+			Summary: "Give one caller other limits than the policy's; NONE instead of limits removes the override.",
+			Returns: "`OK`.", Example: "private 1 NONE",
+			Cost: command.PolicyChange, Flags: command.Write | command.Admin, Parse: parseOverride, Reply: replyPolicy},
+		policyOverridesRow,
+	},
+}}
+
+func parseCheck(r *command.Request) error {
+	beginReservable(r)
+	a := r.Args
+	if err := r.Key(a[2]); err != nil {
+		return err
+	}
+	if len(a[2]) == 0 {
+		return errEmptyCaller
+	}
+	r.Ops = append(r.Ops, engine.Op{Verb: engine.Check, Key: a[1], Who: a[2], Tokens: 1, MaxKey: uint32(min(r.Bounds.MaxKeyBytes, math.MaxUint32))})
+	op := &r.Ops[len(r.Ops)-1]
+	words, err := tokens(op, "tokens", a[3:])
+	if err != nil {
+		return err
+	}
+	if err := r.Options(op, words, checkOptions); err != nil {
+		return err
+	}
+	return reserveIfAsked(r)
+}
+
+// setWith reads the fields of a call that replace {name} in a policy's limits.
+func setWith(r *command.Request, op *engine.Op, words [][]byte) error {
+	if len(words) == 0 || len(words)%2 != 0 {
+		return errFieldValue
+	}
+	if len(words) > 2*engine.MaxFields {
+		return errTooManyFields.With(engine.MaxFields)
+	}
+	for i := 0; i < len(words); i += 2 {
+		name, value := words[i], words[i+1]
+		if !engine.IsFieldName(name) {
+			return errFieldName.With(engine.MaxFieldName, command.Truncate(name, 64))
+		}
+		if len(value) == 0 {
+			return errEmptyField.With(name)
+		}
+		if len(value) > r.Bounds.MaxKeyBytes {
+			return errFieldTooLong.With(name, r.Bounds.MaxKeyBytes, len(value))
+		}
+		for j := 0; j < i; j += 2 {
+			if bytes.Equal(words[j], name) {
+				return errFieldTwice.With(name)
+			}
+		}
+	}
+	op.Options |= engine.NamedFields
+	op.Args = r.KeepArgs(words)
+	return nil
+}
+
+var checkOptions = []command.Option{optPeek, optKeep, optMaxWait, optBlock, optAs, optFor, optShowWarn, optWith}
+
+func replyCheck(w *resp.Writer, ops []engine.Op, results []engine.Result) {
+	if results[0].Status == engine.NotFound {
+		w.Error(noPolicy(&results[0]).Error())
+		return
+	}
+	replyAll(w, ops, results)
+}
+
+func noPolicy(res *engine.Result) error {
+	return command.ErrNoPolicy.With(command.Truncate(res.Reply, 64))
+}
+
+func policyName(name []byte) error {
+	if len(name) == 0 || len(name) > engine.MaxPolicyName {
+		return errPolicyName.With(engine.MaxPolicyName, len(name))
+	}
+	return nil
+}
+
+// policySpecs parses a policy's limits into op and checks that their keys and holders are valid templates. Only limits that need it
+// get NamedFields: nodes of earlier versions take the others.
+func policySpecs(r *command.Request, op *engine.Op, words [][]byte) (rest [][]byte, err error) {
+	parts, rest, err := readSpecs(r, words)
+	if err != nil {
+		return nil, err
+	}
+	op.Parts = parts
+	op.Options |= engine.NamedFields
+	if text, err := op.CheckTemplates(); err != nil {
+		return nil, errTemplate.With(err, command.Truncate(text, 64))
+	}
+	if !op.HasNames() {
+		op.Options &^= engine.NamedFields
+	}
+	for i := range parts {
+		for j := range i {
+			if bytes.Equal(parts[i].Key, parts[j].Key) {
+				return nil, command.ErrDuplicateKey
+			}
+		}
+	}
+	if one, other := store.MeetingKeys(op); one != nil {
+		return nil, errMeetingKeys.With(command.Truncate(one, 64), command.Truncate(other, 64))
+	}
+	return rest, checkTogether(&r.Bounds, op)
+}
+
+func parsePolicySet(r *command.Request) error {
+	if err := policyName(r.Args[2]); err != nil {
+		return err
+	}
+	op := engine.Op{Verb: engine.SetPolicy, Key: r.Args[2]}
+	words, err := policySpecs(r, &op, r.Args[3:])
+	if err != nil {
+		return err
+	}
+	r.Ops = append(r.Ops, op)
+	return r.Options(&r.Ops[len(r.Ops)-1], words, []command.Option{optShadow, optStrict})
+}
+
+func parsePolicyDel(r *command.Request) error {
+	r.Ops = append(r.Ops, engine.Op{Verb: engine.DropPolicy, Key: r.Args[2]})
+	return nil
+}
+
+func parseOverride(r *command.Request) error {
+	op := engine.Op{Verb: engine.SetOverride, Key: r.Args[2], Who: r.Args[3]}
+	if err := r.Key(op.Who); err != nil {
+		return err
+	}
+	if len(r.Args) != 5 || !command.IsWord(r.Args[4], "NONE") {
+		if len(op.Who) == 0 {
+			return errEmptyCaller
+		}
+		words, err := policySpecs(r, &op, r.Args[4:])
+		if err != nil {
+			return err
+		}
+		if len(words) > 0 {
+			return command.UnknownOption("RL.POLICY OVERRIDE", words[0], command.OptionNames(nil))
+		}
+	}
+	r.Ops = append(r.Ops, op)
+	return nil
+}
+
+func replyPolicy(w *resp.Writer, _ []engine.Op, results []engine.Result) {
+	switch results[0].Status {
+	case engine.NotFound:
+		w.Error(noPolicy(&results[0]).Error())
+	case engine.TooMany:
+		w.Error(errTooManyPolicies.With(store.MaxPolicies, store.MaxOverrides, store.MaxPolicyBytes).Error())
+	default:
+		command.ReplyOK(w, nil, results)
+	}
+}
+
+// whenCurrent answers from the local store once that holds all that was acknowledged anywhere before the command came.
+// After READONLY, and within EXEC, the reply comes from the local store.
+func whenCurrent(s command.Session, w *resp.Writer, answer func(w *resp.Writer)) {
+	m := s.Server().Membership()
+	if m == nil || s.Client().ReadOnly || !s.MayAwait() {
+		answer(w)
+		return
+	}
+	s.AwaitReply(func(done func(func(*resp.Writer))) {
+		m.Barrier(func(err error) {
+			if err = command.ClusterError(err); err != nil {
+				done(func(w *resp.Writer) { w.Error(err.Error()) })
+				return
+			}
+			done(answer)
+		})
+	})
+}
+
+// seesPolicy reports whether there is a policy and the user may look at all its keys, {} and {name} taken as they stand there.
+func seesPolicy(s command.Session, name string) bool {
+	sees := true
+	found := s.Server().Keys().PolicyTemplates(name, func(key []byte) bool {
+		sees = s.Reaches(key)
+		return sees
+	})
+	return found && sees
+}
+
+// seesCaller reports whether the user may look at every key that a policy comes to for a caller, {name} taken as it stands there.
+func seesCaller(s command.Session, policy, id string) bool {
+	sees := true
+	s.Server().Keys().PolicyKeys([]byte(policy), []byte(id), nil, func(key []byte) bool {
+		sees = s.Reaches(key)
+		return sees
+	})
+	return sees
+}
+
+func runPolicyList(s command.Session, w *resp.Writer, _ [][]byte) {
+	whenCurrent(s, w, func(w *resp.Writer) {
+		names := slices.DeleteFunc(s.Server().Keys().PolicyNames(), func(name string) bool {
+			return !seesPolicy(s, name)
+		})
+		command.WriteTexts(w, names)
+	})
+}
+
+func runPolicyGet(s command.Session, w *resp.Writer, args [][]byte) {
+	if len(args) > 4 {
+		w.Error(command.ErrSyntax.Error())
+		return
+	}
+	words := command.Texts(args[2:]) // the arguments are gone when a reply is awaited
+	whenCurrent(s, w, func(w *resp.Writer) { writePolicy(s, w, words) })
+}
+
+// writePolicy shows the policy named by the first word. The second word, if any, is the caller.
+func writePolicy(s command.Session, w *resp.Writer, words []string) {
+	p, found := s.Server().Keys().PolicyOf(words[0], nil)
+	if !found || !seesPolicy(s, words[0]) || len(words) == 2 && !seesCaller(s, words[0], words[1]) {
+		w.Null()
+		return
+	}
+	parts := p.Parts
+	if len(words) == 2 {
+		own, _ := s.Server().Keys().PolicyOf(words[0], []byte(words[1]))
+		parts = own.Parts
+	}
+	command.WriteFields(w, []command.Field{
+		{Name: "limits", Value: specTexts(parts)}, {Name: "overrides", Value: int64(p.Overridden)}, {Name: "granted", Value: p.Granted}, {Name: "denied", Value: p.Denied}, {Name: "shadow_denied", Value: p.ShadowDenied},
+		{Name: "shadow", Value: p.Shadow}, {Name: "strict", Value: p.Strict},
+	})
+}
+
+func specTexts(parts []engine.Op) []string {
+	specs := make([]string, len(parts))
+	for i, part := range parts {
+		specs[i] = SpecText(part)
+	}
+	return specs
+}

@@ -1,0 +1,102 @@
+package limiter
+
+import (
+	"math"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/database"
+	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/resp"
+)
+
+var policyUsageRow = command.Row{
+	Name: "usage", Syntax: "name id [WITH field value [field value ...]]", Group: "limiter",
+	Summary: "Show how much a caller has used of each limit of a policy.",
+	Returns: "an array of the maps of [`RL.USAGE`](#rlusage), each with the key in front. Limits of which nothing was used are there too.",
+	Example: "private 1",
+	Cost:    command.PolicyCheck, Flags: command.ReadOnly | command.NotInMulti, Run: runPolicyUsage,
+}
+
+// runPolicyUsage waits until this node knows the policies that were set before, and has the limits' keys looked at.
+func runPolicyUsage(s command.Session, w *resp.Writer, args [][]byte) {
+	words := make([][]byte, len(args)) // the arguments are gone when the reply is due
+	for i, arg := range args {
+		words[i] = append([]byte{}, arg...)
+	}
+	if len(words[3]) == 0 {
+		w.Error(errEmptyCaller.Error())
+		return
+	}
+	r := command.Request{Args: words, Bounds: command.Bounds{MaxKeyBytes: engine.MaxKeyBytes}}
+	check := engine.Op{Verb: engine.Check, Options: engine.Peek, Key: words[2], Who: words[3], Tokens: 1, MaxKey: math.MaxUint32}
+	if err := r.Options(&check, words[4:], []command.Option{optWith}); err != nil {
+		w.Error(err.Error())
+		return
+	}
+	s.AwaitReply(func(done func(func(*resp.Writer))) {
+		m := s.Server().Membership()
+		if m == nil || s.Client().ReadOnly {
+			askPolicyUsage(s, check, done)
+			return
+		}
+		m.Barrier(func(err error) {
+			if err = command.ClusterError(err); err != nil {
+				done(func(w *resp.Writer) { w.Error(err.Error()) })
+				return
+			}
+			askPolicyUsage(s, check, done)
+		})
+	})
+}
+
+// askPolicyUsage has the limits of a policy looked at. The check finds mistakes in the name and the fields, and knows the limits of keys
+// that do not exist.
+func askPolicyUsage(s command.Session, check engine.Op, done func(write func(*resp.Writer))) {
+	keys, ops, sees := s.Server().Keys(), []engine.Op{check}, true
+	found := keys.PolicyKeys(check.Key, check.Who, check.Args, func(key []byte) bool {
+		sees = s.Reaches(key)
+		return sees
+	})
+	if !s.ReachesAll() && !(found && sees) {
+		done(func(w *resp.Writer) { w.Error(command.ErrNoPolicyAccess.Error()) })
+		return
+	}
+	p, _ := keys.PolicyOf(string(check.Key), check.Who)
+	for i := range p.Parts {
+		t, _ := engine.ReadTemplate(p.Parts[i].Key, true) // it was valid when it was set
+		key, _ := t.AppendTo(nil, check.Who, check.Args)
+		ops = append(ops, engine.Op{Verb: engine.ListWindows, Key: database.EscapeFrom(key, 0)})
+	}
+	b := &engine.Batch{Ops: ops, Results: make([]engine.Result, len(ops)), Local: s.Client().ReadOnly}
+	b.Done = func() { done(func(w *resp.Writer) { writePolicyUsage(w, ops, b.Results) }) }
+	if s.Decide(b) {
+		b.Done()
+	}
+}
+
+func writePolicyUsage(w *resp.Writer, ops []engine.Op, results []engine.Result) {
+	check := &results[0]
+	switch {
+	case check.Status == engine.NotFound:
+		w.Error(noPolicy(check).Error())
+		return
+	case command.WriteFailure(w, check):
+		return
+	case len(check.Parts) != len(ops)-1: // it was changed in between
+		w.Error(errPolicyChanged.Error())
+		return
+	}
+	for i := range check.Parts {
+		if res := &results[1+i]; res.Status != engine.NotFound && command.WriteFailure(w, res) {
+			return
+		}
+	}
+	w.Array(len(check.Parts))
+	for i := range check.Parts {
+		res := &results[1+i]
+		if res.Status == engine.NotFound {
+			res = &engine.Result{Limit: check.Parts[i].Limit, Remaining: check.Parts[i].Limit}
+		}
+		writeUsage(w, []command.Field{{Name: "key", Value: string(database.KeyOf(ops[1+i].Key))}}, res)
+	}
+}

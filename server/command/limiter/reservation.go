@@ -1,0 +1,128 @@
+package limiter
+
+import (
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/resp"
+)
+
+const settlementReply = "an array of charged, limit, remaining (below zero in debt) and reset_ms for each limit in the order of the request; null if the id is not known, or no longer."
+
+var reservationRows = []command.Row{{
+	Name: "rl.settle", Syntax: "key [tokens] [COSTS amount ...]", Group: "limiter",
+	Summary: "Charge the limits of a request that was granted AS an id, its key, other amounts than it asked for: tokens for each limit without a COST, or with COSTS an amount for each limit, - for the one it asked for. Less goes back; more is taken, if need be as debt. Its leases end. Sent again, it changes nothing and is answered alike; other amounts are an error.",
+	Returns: settlementReply, Example: "call:1 1",
+	Cost: command.LogCopy, Flags: command.Write | command.Fast, Keys: command.ChangedKey, Parse: parseSettle, Reply: replySettle,
+}, {
+	Name: "rl.cancel", Syntax: "key", Group: "limiter",
+	Summary: "Give back all that a request took that was granted AS an id, its key, and end its leases.",
+	Returns: settlementReply, Example: "call:1",
+	Cost: command.LogCopy, Flags: command.Write | command.Fast, Keys: command.ChangedKey, Parse: parseCancel, Reply: replySettle,
+}}
+
+var (
+	optAs  = command.Option{Name: "AS", HasValue: true, Set: setAs}
+	optFor = command.Option{Name: "FOR", HasValue: true, Set: setFor}
+)
+
+func setAs(r *command.Request, _ *engine.Op, value []byte) error {
+	if len(value) == 0 {
+		return errEmptyID
+	}
+	r.HasID, r.ID = true, value
+	return r.Key(value)
+}
+
+func setFor(r *command.Request, _ *engine.Op, value []byte) (err error) {
+	r.Remember, err = command.ParseDuration("FOR", value)
+	return err
+}
+
+// beginReservable prepares the request for a command that may have AS and FOR.
+func beginReservable(r *command.Request) { r.HasID, r.ID, r.Remember = false, nil, 0 }
+
+// reserveIfAsked makes the last operation one that is remembered, if AS and FOR say so.
+func reserveIfAsked(r *command.Request) error {
+	switch {
+	case !r.HasID && r.Remember == 0:
+		return nil
+	case !r.HasID:
+		return errForWithoutAs
+	case r.Remember == 0:
+		return errAsWithoutFor
+	}
+	op := &r.Ops[len(r.Ops)-1]
+	r.Parts = append(r.Parts, *op)
+	at := len(r.Parts)
+	*op = engine.Op{Verb: engine.Reserve, Key: r.ID, MaxWait: r.Remember, Parts: r.Parts[at-1 : at : at]}
+	return nil
+}
+
+func parseSettle(r *command.Request) error {
+	id, words := r.Args[1], r.Args[2:]
+	if err := r.Key(id); err != nil {
+		return err
+	}
+	op := engine.Op{Verb: engine.Settle, Key: id, Tokens: 1}
+	if len(words) == 0 {
+		return command.ErrNoValue.With("tokens")
+	}
+	if !command.IsWord(words[0], "COSTS") {
+		var err error
+		if op.Tokens, err = command.ParseIntegerBetween("tokens", words[0], 0, limits.MaxTokens); err != nil {
+			return err
+		}
+		if len(words) > 1 {
+			return command.UnknownOption(r.Command(), words[1], command.OptionNames(nil))
+		}
+		r.Ops = append(r.Ops, op)
+		return nil
+	}
+	first, words := len(r.Parts), words[1:]
+	if len(words) == 0 {
+		return command.ErrNoValue.With("COSTS")
+	}
+	if len(words) > engine.MaxParts {
+		return errTooManySpecs.With(engine.MaxParts)
+	}
+	for _, word := range words {
+		part := engine.Op{}
+		if string(word) != "-" {
+			n, err := command.ParseIntegerBetween("COSTS", word, 0, limits.MaxTokens)
+			if err != nil {
+				return err
+			}
+			part.Tokens, part.Options = n, engine.FixedCost
+		}
+		r.Parts = append(r.Parts, part)
+	}
+	op.Parts = r.Parts[first:len(r.Parts):len(r.Parts)]
+	r.Ops = append(r.Ops, op)
+	return nil
+}
+
+func parseCancel(r *command.Request) error {
+	r.Ops = append(r.Ops, engine.Op{Verb: engine.Settle, Options: engine.Cancel, Key: r.Args[1], Tokens: 1})
+	return r.Key(r.Args[1])
+}
+
+func replySettle(w *resp.Writer, _ []engine.Op, results []engine.Result) {
+	res := &results[0]
+	if res.Status == engine.NotFound {
+		w.Null()
+		return
+	}
+	if command.WriteFailure(w, res) {
+		return
+	}
+	w.Array(len(res.Parts))
+	for i := range res.Parts {
+		p := &res.Parts[i]
+		w.Array(4)
+		w.Int(p.Granted)
+		w.Int(p.Limit)
+		w.Int(p.Remaining)
+		w.Int(command.Millis(p.Reset))
+	}
+}

@@ -1,0 +1,83 @@
+package limiter
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/server/command"
+)
+
+// SpecText writes a limit as RL.POLICY SET takes it. Words that need quotes are quoted as redis-cli does.
+func SpecText(op engine.Op) string {
+	k := specOf(op.Limit.Algorithm)
+	if isAncestor(&op) {
+		k = ancestorSpec
+	}
+	words := []string{k.word, wordText(op.Key)}
+	if assured, ok := engine.Assured(op.Who); ok && k.assured != nil {
+		words = paramWords(words, assured)
+	}
+	words = paramWords(words, op.Limit)
+	if k.who != "" {
+		words = append(words, wordText(op.Who))
+	}
+	words = limitOptions(words, op.Limit)
+	if op.Options&engine.FixedCost != 0 {
+		words = append(words, optCost.Name, strconv.FormatInt(op.Tokens, 10))
+	}
+	if op.Keep != 0 {
+		words = append(words, optKeep.Name, op.Keep.String())
+	}
+	if op.Weight != 0 {
+		words = append(words, optWeight.Name, strconv.FormatInt(op.Weight, 10))
+	}
+	return strings.Join(words, " ")
+}
+
+// LimitWords are the word of a limit's algorithm and the parameters behind the key, as RL.ALL takes them.
+func LimitWords(limit limits.Limit) (word string, params []string) {
+	return specOf(limit.Algorithm).word, paramWords(nil, limit)
+}
+
+// wordText writes a word as it is, or in quotes if it is empty or contains a space, a quote, a backslash, or a byte that is not
+// printable ASCII.
+func wordText(word []byte) string {
+	isPlain := len(word) > 0
+	quoted := []byte{'"'}
+	for _, c := range word {
+		switch {
+		case c == '"' || c == '\\':
+			isPlain, quoted = false, append(quoted, '\\', c)
+		case c < ' ' || c > '~':
+			isPlain, quoted = false, fmt.Appendf(quoted, `\x%02x`, c)
+		default:
+			isPlain, quoted = isPlain && c != ' ' && c != '\'', append(quoted, c)
+		}
+	}
+	if isPlain {
+		return string(word)
+	}
+	return string(append(quoted, '"'))
+}
+
+// AppendLimit appends a limit as RL.ALL takes it: the word of its algorithm, which may come from outside, and its key, parameters, and holder or
+// member as [SpecArguments] names them.
+func AppendLimit(w *command.Words, algorithm string, arguments ...string) {
+	names, known := SpecArguments(algorithm)
+	switch {
+	case !known:
+		w.Note(fmt.Errorf("algorithm: must be one of %s, got %q", specWords(), command.Truncate([]byte(algorithm), 64)))
+	case len(names) != len(arguments):
+		w.Note(fmt.Errorf("command: %s has %d arguments, got %d", algorithm, len(names), len(arguments)))
+	}
+	w.Add(algorithm)
+	for i, a := range arguments {
+		if i < len(names) && command.IntegerArguments[names[i]] {
+			w.MustBeDigits(names[i], a)
+		}
+		w.Add(a)
+	}
+}

@@ -1,0 +1,79 @@
+package limiter
+
+import (
+	"strings"
+	"time"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/resp"
+)
+
+var usageRows = []command.Row{{
+	Name: "rl.usage", Syntax: "key", Group: "limiter",
+	Summary: "Show the usage of a key's limit, in the open window and in the closed ones that HISTORY keeps.",
+	Returns: "a map of limit, used, reserved (charged to requests with an id that were not settled), lent and remaining, which add up to the limit unless it is in debt; start_ms and end_ms of the open window, in Unix milliseconds; and history, an array of start_ms, end_ms, used and reserved of each closed window with usage, the newest first. " +
+		"Without HISTORY reserved is null, because used has it too. start_ms and end_ms are null for limits without windows, and before the first request of a window that begins with it. null if the key does not exist or has expired.",
+	Example: "alice:4",
+	Cost:    command.HolderLookup, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Parse: command.EachKey(engine.ListWindows), Reply: replyUsage,
+}}
+
+// historyWord is the name of the option, and of its field in [limits.Limit.Params].
+const historyWord = "HISTORY"
+
+var optHistory = command.Option{Name: historyWord, HasValue: true, Set: setHistory}
+
+func setHistory(_ *command.Request, op *engine.Op, value []byte) error {
+	if op.Limit.Algorithm != limits.FixedWindow {
+		return errKeepsNoWindows.With(specOf(op.Limit.Algorithm).word)
+	}
+	n, err := command.ParseIntegerBetween(historyWord, value, 1, limits.MaxHistory)
+	op.Limit.History = uint8(n)
+	return err
+}
+
+func replyUsage(w *resp.Writer, _ []engine.Op, results []engine.Result) {
+	switch res := &results[0]; {
+	case res.Status == engine.NotFound:
+		w.Null()
+	case !command.WriteFailure(w, res):
+		writeUsage(w, nil, res)
+	}
+}
+
+// writeUsage writes the windows that were listed, behind other fields.
+func writeUsage(w *resp.Writer, fields []command.Field, res *engine.Result) {
+	open, closed := res.Windows()
+	null := func(w *resp.Writer) { w.Null() }
+	at := len(fields)
+	fields = append(fields, []command.Field{{Name: "limit", Value: res.Limit}, {Name: "used", Value: open.Used - open.Reserved}, {Name: "reserved", Value: open.Reserved}, {Name: "lent", Value: res.Lent}, {Name: "remaining", Value: res.Remaining},
+		{Name: "start_ms", Value: unixMillis(open.Start)}, {Name: "end_ms", Value: unixMillis(open.End)}, {Name: "history", Value: func(w *resp.Writer) { writeClosed(w, closed) }}}...)
+	if res.Held.History == 0 {
+		fields[at+2].Value = null
+	}
+	if open.End == 0 {
+		fields[at+5].Value, fields[at+6].Value = null, null
+	}
+	command.WriteFields(w, fields)
+	res.Trim()
+}
+
+func writeClosed(w *resp.Writer, closed []engine.Window) {
+	w.Array(len(closed))
+	for _, c := range closed {
+		w.Integers(unixMillis(c.Start), unixMillis(c.End), c.Used-c.Reserved, c.Reserved)
+	}
+}
+
+// unixMillis is a time in milliseconds since the Unix epoch, rounded down.
+func unixMillis(nanos int64) int64 { return nanos / int64(time.Millisecond) }
+
+// isLimitOption reports whether a parameter of a limit is written as an option, behind the others.
+func isLimitOption(name string) bool {
+	switch strings.ToUpper(name) {
+	case zoneWord, fromWord, historyWord, warnWord:
+		return true
+	}
+	return false
+}

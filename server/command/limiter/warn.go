@@ -1,0 +1,53 @@
+package limiter
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/resp"
+)
+
+// warnWord is the option of a limit that warns, and its field in [limits.Limit.Params].
+const warnWord = "WARN"
+
+var optWarn = command.Option{Name: warnWord, HasValue: true, Set: setWarn}
+
+// optShowWarn asks a check for the field of the limits that warn: callers of a policy from before it warned do not expect one.
+var optShowWarn = command.Option{Name: warnWord, Set: func(r *command.Request, _ *engine.Op, _ []byte) error { r.Shape = resp.Warning; return nil }}
+
+func setWarn(_ *command.Request, op *engine.Op, value []byte) error {
+	if a := op.Limit.Algorithm; !a.Warns() {
+		k := specOf(a)
+		return errWarnsNothing.With(k.word, cmp.Or(k.noWarn, "it has no threshold"))
+	}
+	digits, isShare := bytes.CutSuffix(value, []byte("%"))
+	percent, ok := command.ParseInteger(digits)
+	if !isShare || !ok || digits[0] == '+' || percent < 1 || percent > limits.MaxWarn {
+		return command.ArgumentError(warnWord, fmt.Sprintf("must be a whole percentage between 1%% and %d%%", limits.MaxWarn), value)
+	}
+	op.Limit.Warn = uint8(percent)
+	return nil
+}
+
+// percentOf is the threshold of limit i of a reply, 0 if that has no field for it.
+func percentOf(op *engine.Op, res *engine.Result, i int, shape resp.Shape) uint8 {
+	switch op = op.Request(); {
+	case op.Verb == engine.AcquireAll:
+		return op.Parts[i].Limit.Warn
+	case shape == resp.Warning:
+		return uint8(res.Parts[i].Number)
+	}
+	return 0
+}
+
+// warnField is 1 if the use of a limit has reached its threshold.
+func warnField(res *engine.Result, percent uint8) int64 {
+	if res.Warns(percent) {
+		return 1
+	}
+	return 0
+}

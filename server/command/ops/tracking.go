@@ -1,0 +1,193 @@
+package ops
+
+import (
+	"strings"
+
+	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/resp"
+	"github.com/stintdb/stint/server/tracking"
+)
+
+// trackingRows are those of CLIENT about client-side caching.
+var trackingRows = []command.Row{
+	{Name: "tracking", Syntax: "status [REDIRECT client-id] [PREFIX prefix ...] [BCAST] [OPTIN] [OPTOUT] [NOLOOP]", Group: "connection",
+		Summary: "Receive an invalidation for each key that this connection read, once it changes; with BCAST for all keys, or those with a PREFIX.",
+		Returns: "`OK`. Then, for a key that changed, `invalidate` and an array with it, or with null when all keys may have: push messages of RESP3, or messages on the channel `__redis__:invalidate` of the connection of REDIRECT. The refill of a limiter is no change, and neither are its tokens that nodes hold. The invalidations that NOLOOP leaves out are those of the connection's own data commands, but not scripts.",
+		Example: "ON",
+		Cost:    command.ConnectionPass, Flags: command.Connection | command.NotInMulti,
+		Run: runTracking},
+	{Name: "caching", Syntax: "YES | NO", Group: "connection",
+		Summary: "Whether CLIENT TRACKING is to remember the keys that the next command reads: YES with OPTIN, NO with OPTOUT.",
+		Returns: "`OK`.", Example: "YES",
+		Cost: command.Light, Flags: command.Connection,
+		Run: runCaching},
+	{Name: "trackinginfo", Group: "connection", Summary: "How this connection tracks keys.",
+		Returns: "a map of flags, redirect and prefixes.",
+		Cost:    command.Report, Flags: command.Connection,
+		Run: runTrackingInfo},
+	{Name: "getredir", Group: "connection", Summary: "The connection to which invalidations go.",
+		Returns: "its number; 0 for this one, -1 without CLIENT TRACKING.",
+		Cost:    command.Light, Flags: command.Connection,
+		Run: func(s command.Session, w *resp.Writer, _ [][]byte) { w.Int(redirectOf(s)) }},
+}
+
+func runTracking(s command.Session, w *resp.Writer, args [][]byte) {
+	o, prefixes, err := trackingOptions(s.Tracking(), args[3:])
+	switch {
+	case err != nil:
+	case command.IsWord(args[2], "ON"):
+		if m := s.Server().Membership(); m != nil && m.Status().Replicas > 0 {
+			err = errNotTracked
+		} else if err = checkTracking(s.Tracking(), o, prefixes); err == nil {
+			if o.Broadcast && len(prefixes) == 0 {
+				prefixes = []string{""}
+			}
+			err = s.Tracking().Start(o, prefixes)
+		}
+	case command.IsWord(args[2], "OFF"):
+		s.Tracking().Stop()
+	default:
+		err = command.ErrSyntax
+	}
+	okOrError(w, err)
+}
+
+func trackingOptions(t command.Tracking, words [][]byte) (o tracking.Options, prefixes []string, err error) {
+	for ; len(words) > 0; words = words[1:] {
+		switch more := len(words) > 1; {
+		case more && command.IsWord(words[0], "REDIRECT"):
+			if o.Redirect != 0 {
+				return o, nil, errRedirectTwice
+			}
+			id, ok := command.ParseRedisInt(words[1])
+			if !ok {
+				return o, nil, command.ErrNotInteger
+			}
+			if !t.Knows(id) {
+				return o, nil, command.ErrNoRedirect
+			}
+			o.Redirect, words = id, words[1:]
+		case more && command.IsWord(words[0], "PREFIX"):
+			prefixes, words = append(prefixes, string(words[1])), words[1:]
+		case command.IsWord(words[0], "BCAST"):
+			o.Broadcast = true
+		case command.IsWord(words[0], "OPTIN"):
+			o.OptIn = true
+		case command.IsWord(words[0], "OPTOUT"):
+			o.OptOut = true
+		case command.IsWord(words[0], "NOLOOP"):
+			o.NoLoop = true
+		default:
+			return o, nil, command.ErrSyntax
+		}
+	}
+	return o, prefixes, nil
+}
+
+// checkTracking returns why options contradict each other, or those in force.
+func checkTracking(t command.Tracking, o tracking.Options, prefixes []string) error {
+	before, on := t.Client().Options()
+	switch {
+	case !o.Broadcast && len(prefixes) > 0:
+		return errPrefixMode
+	case on && o.Broadcast != before.Broadcast:
+		return errSwitchBroadcast
+	case o.Broadcast && (o.OptIn || o.OptOut):
+		return errBroadcastOpt
+	case o.OptIn && o.OptOut:
+		return errOptBoth
+	case o.OptIn && before.OptOut || o.OptOut && before.OptIn:
+		return errSwitchOpt
+	}
+	var existing []string
+	if on {
+		existing = t.Client().Prefixes()
+	}
+	return checkPrefixes(prefixes, existing)
+}
+
+// checkPrefixes returns why prefixes overlap: of two, one begins with the other.
+func checkPrefixes(prefixes, existing []string) error {
+	if len(prefixes) > tracking.MaxClientPrefixes {
+		return command.ErrManyPrefixes.With(tracking.MaxClientPrefixes, tracking.MaxPrefixBytes, tracking.MaxPrefixes, tracking.MaxNestedPrefixes)
+	}
+	overlap := func(a, b string) bool { return strings.HasPrefix(a, b) || strings.HasPrefix(b, a) }
+	for i, prefix := range prefixes {
+		for _, other := range existing {
+			if overlap(prefix, other) {
+				return errPrefixOverlaps.With(command.Truncate([]byte(prefix), 64), command.Truncate([]byte(other), 64))
+			}
+		}
+		for _, other := range prefixes[i+1:] {
+			if overlap(prefix, other) {
+				return errPrefixesOverlap.With(command.Truncate([]byte(prefix), 64), command.Truncate([]byte(other), 64))
+			}
+		}
+	}
+	return nil
+}
+
+func runCaching(s command.Session, w *resp.Writer, args [][]byte) {
+	err := SetsCaching(s.Tracking(), args)
+	if err == nil {
+		s.Tracking().SetCaching()
+	}
+	okOrError(w, err)
+}
+
+// SetsCaching returns why CLIENT CACHING is refused, nil if it is not.
+func SetsCaching(t command.Tracking, args [][]byte) error {
+	o, on := t.Client().Options()
+	switch yes, no := command.IsWord(args[2], "YES"), command.IsWord(args[2], "NO"); {
+	case !on:
+		return errCachingMode
+	case yes && !o.OptIn:
+		return errCachingYes
+	case no && !o.OptOut:
+		return errCachingNo
+	case !yes && !no:
+		return command.ErrSyntax
+	}
+	return nil
+}
+
+func redirectOf(s command.Session) int64 {
+	if o, on := s.Tracking().Client().Options(); on {
+		return o.Redirect
+	}
+	return -1
+}
+
+func runTrackingInfo(s command.Session, w *resp.Writer, _ [][]byte) {
+	c := s.Tracking().Client()
+	o, on := c.Options()
+	flags, prefixes := []string{"off"}, []string(nil)
+	if on {
+		flags, prefixes = []string{"on"}, c.Prefixes()
+	}
+	caching := s.Tracking().Caching()
+	for _, f := range []struct {
+		name string
+		is   bool
+	}{
+		{"bcast", o.Broadcast}, {"optin", o.OptIn}, {"caching-yes", o.OptIn && caching}, {"optout", o.OptOut}, {"caching-no", o.OptOut && caching},
+		{"noloop", o.NoLoop}, {"broken_redirect", on && c.IsBroken()},
+	} {
+		if f.is {
+			flags = append(flags, f.name)
+		}
+	}
+	w.Map(3)
+	w.BulkString("flags")
+	w.Set(len(flags))
+	for _, f := range flags {
+		w.BulkString(f)
+	}
+	w.BulkString("redirect")
+	w.Int(redirectOf(s))
+	w.BulkString("prefixes")
+	w.Array(len(prefixes))
+	for _, p := range prefixes {
+		w.BulkString(p)
+	}
+}
