@@ -63,7 +63,7 @@ func Open(o Options) (*Node, error) {
 	if err := n.peers.Listen(o.Listen); err != nil {
 		return nil, err
 	}
-	n.keys.links = raftnode.NewLinks(n.peers, n.log.Logger)
+	n.keys.links = raftnode.NewLinks(n.peers)
 	var messenger transport.Messenger = n.keys.links.Group(0, n.id)
 	if n.opt.messenger != nil {
 		messenger = n.opt.messenger(n.first, messenger)
@@ -104,7 +104,7 @@ func (n *Node) connectParts() {
 	g := group.New(n.ctx, c)
 	n.first, n.keys.first = g, g
 	n.peers = transport.New(n.keys.forPeers(g.ForPeers(transport.Config{
-		Network: n.opt.Network, Address: n.opt.Advertise, Log: n.log.Logger, MaxUnauthenticated: n.opt.Unauthenticated, NoFrames: n.opt.noFrames,
+		Network: n.opt.Network, Address: n.opt.Advertise, Log: n.log.Logger, MaxUnauthenticated: n.opt.Unauthenticated,
 		Serve: map[transport.Purpose]func(net.Conn, transport.Hello){transport.ForRPC: n.serveRPC},
 	})))
 	n.statuses = &peerStatuses{opt: &n.opt, peers: n.peers, members: n.members, byID: map[raft.ServerID]nodeStatus{}, silent: map[string]unanswered{}}

@@ -77,7 +77,6 @@ type Options struct {
 
 	additions []fsm.Addition   // nil for those of this build; tests have others
 	onImport  func(number int) // for tests: called for each part of an import that is on disk, and each group that has its own
-	noFrames  bool             // for tests: speak with Raft as release 0.1.0 did
 	// messenger, for tests, returns the one that sends the messages of group 0, from the usual one. Nil for that.
 	messenger func(*group.Group, transport.Messenger) transport.Messenger
 }

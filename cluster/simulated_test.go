@@ -243,7 +243,6 @@ type simulated struct {
 
 	lookup   func(ctx context.Context, name string) error // of an address, before each connection; nil for none
 	commands map[string]store.Commands                    // of a node; nil for those of this build
-	noFrames map[string]bool                              // nodes that speak with Raft as release 0.1.0 did
 
 	messenger func(*group.Group, transport.Messenger) transport.Messenger // see Options
 
@@ -262,7 +261,7 @@ func simulate(t *testing.T, names ...string) *simulated {
 // simulateWith is simulate of a cluster that is made ready before its nodes start.
 func simulateWith(t *testing.T, prepare func(s *simulated), names ...string) *simulated {
 	t.Helper()
-	s := &simulated{t: t, net: testnet.New(), names: names, nodes: map[string]*Node{}, disks: map[string]*memDisk{}, known: map[string][]fsm.Addition{}, commands: map[string]store.Commands{}, noFrames: map[string]bool{}, skew: map[string]time.Duration{}, boots: map[string]int{}}
+	s := &simulated{t: t, net: testnet.New(), names: names, nodes: map[string]*Node{}, disks: map[string]*memDisk{}, known: map[string][]fsm.Addition{}, commands: map[string]store.Commands{}, skew: map[string]time.Duration{}, boots: map[string]int{}}
 	out := io.Discard
 	if simLog {
 		out = os.Stderr
@@ -302,7 +301,7 @@ func (s *simulated) options(name, address string, disk Disk) Options {
 		Node: name, Listen: address, Advertise: address, Peers: s.names, BootstrapExpect: cmp.Or(s.expect, len(s.names)), Client: "client-" + name,
 		Store: store.New(config), Disk: disk, Log: s.log,
 		Heartbeat: 300 * time.Millisecond, DecideTimeout: time.Second, DiskTimeout: 2 * time.Second, LogBytes: 64 << 20, Ahead: s.ahead,
-		Allowance: func() bool { return s.sharing.Load() }, Network: s.networkOf(address), additions: s.known[name], noFrames: s.noFrames[name], messenger: s.messenger, Wall: func() time.Time { return time.Now().Add(s.skewOf(name)) },
+		Allowance: func() bool { return s.sharing.Load() }, Network: s.networkOf(address), additions: s.known[name], messenger: s.messenger, Wall: func() time.Time { return time.Now().Add(s.skewOf(name)) },
 		Report:  func() *clusterstatus.Report { return &clusterstatus.Report{Admin: "admin-" + name} },
 		Watched: s.watched.Load, Counts: func() *clusterstatus.Counts { return &clusterstatus.Counts{Denials: int64(name[0])} },
 		SinceBoot: func() (string, time.Duration) {

@@ -2,7 +2,6 @@ package raftnode
 
 import (
 	"fmt"
-	"log/slog"
 	"math"
 	"time"
 
@@ -31,8 +30,8 @@ type StartConfig struct {
 }
 
 // NewLinks returns a node's connections for Raft's messages, of all its groups.
-func NewLinks(peers *transport.Peers, log *slog.Logger) *rafttransport.Links {
-	return rafttransport.New(peers, MessageTimeout, newRaftLogger(log))
+func NewLinks(peers *transport.Peers) *rafttransport.Links {
+	return rafttransport.New(peers, MessageTimeout)
 }
 
 // Start reads the log and starts Raft.

@@ -21,7 +21,7 @@ func TestCommitIndexWithinTheMessage(t *testing.T) {
 		}
 		synctest.Test(t, func(t *testing.T) {
 			network := testnet.New()
-			a, b := start(t, network, "a", false), start(t, network, "b", false)
+			a, b := start(t, network, "a"), start(t, network, "b")
 			defer a.end()
 			defer b.end()
 			sent, resp := message(), &raft.AppendEntriesResponse{}
@@ -51,22 +51,4 @@ func TestCommitIndexWithinTheMessage(t *testing.T) {
 			}
 		})
 	}
-}
-
-// A message of a node that does not know frames arrives with such a commit index, too.
-func TestCommitIndexOfOlderNodes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		network := testnet.New()
-		a, b := start(t, network, "a", true), start(t, network, "b", false)
-		defer a.end()
-		defer b.end()
-		asked := b.answer(&raft.AppendEntriesResponse{Term: 3}, nil)
-		m := raft.AppendEntriesRequest{RPCHeader: ofA, Term: 3, PrevLogEntry: 7, PrevLogTerm: 2, LeaderCommitIndex: 9}
-		if err := a.links.old.AppendEntries("b#1", "b", &m, &raft.AppendEntriesResponse{}); err != nil {
-			t.Fatal(err)
-		}
-		if got := (<-asked).Command.(*raft.AppendEntriesRequest).LeaderCommitIndex; got != 7 {
-			t.Errorf("commit index %d arrives, want 7", got)
-		}
-	})
 }

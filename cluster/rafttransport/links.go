@@ -1,16 +1,12 @@
-// Package rafttransport carries Raft's messages between nodes: as frames, over connections of package transport. To nodes that do not
-// know frames it speaks as release 0.1.0 did.
+// Package rafttransport carries Raft's messages between nodes: as frames, over connections of package transport.
 package rafttransport
 
 import (
 	"context"
-	"errors"
-	"net"
 	"slices"
 	"sync"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/cluster/mux"
@@ -31,63 +27,18 @@ const (
 type Links struct {
 	peers   *transport.Peers
 	timeout time.Duration
-	old     *raft.NetworkTransport // to and from nodes that do not know frames
 
 	mu      sync.Mutex
 	idle    map[way][]*link
-	trimmed time.Time                   // when idle was last searched for connections that are too many
-	older   map[raft.ServerAddress]bool // nodes that did not know frames when last asked
+	trimmed time.Time // when idle was last searched for connections that are too many
 	groups  map[uint32]*Transport
 }
 
 // New returns links without groups. A message takes at most the time given, a snapshot more by its size.
-func New(peers *transport.Peers, timeout time.Duration, log hclog.Logger) *Links {
-	l := &Links{peers: peers, timeout: timeout, idle: map[way][]*link{}, older: map[raft.ServerAddress]bool{}, groups: map[uint32]*Transport{}}
-	l.old = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
-		Stream: oldStream{peers.RaftListener(), l}, MaxPool: maxIdle, MaxRPCsInFlight: 1, Timeout: timeout, Logger: log, MsgpackUseNewTimeFormat: true,
-	})
+func New(peers *transport.Peers, timeout time.Duration) *Links {
+	l := &Links{peers: peers, timeout: timeout, idle: map[way][]*link{}, groups: map[uint32]*Transport{}}
 	peers.ServeRaft(l.serve)
 	return l
-}
-
-// errOlder and errNewer report that a node speaks otherwise than expected: another version was started there.
-var (
-	errOlder = errors.New("it does not know frames")
-	errNewer = errors.New("it knows frames now")
-)
-
-// oldStream is how [raft.NetworkTransport] connects to nodes that do not know frames.
-type oldStream struct {
-	net.Listener
-	links *Links
-}
-
-// Dial implements raft.StreamLayer.
-func (s oldStream) Dial(address raft.ServerAddress, _ time.Duration) (net.Conn, error) {
-	conn, bothKnow, err := s.links.peers.DialRaft(string(address), false)
-	if err == nil && bothKnow {
-		_ = conn.Close()
-		s.links.note(address, false)
-		return nil, errNewer
-	}
-	return conn, err
-}
-
-// note notes whether a node is an older one.
-func (l *Links) note(address raft.ServerAddress, isOlder bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !isOlder {
-		delete(l.older, address)
-	} else if len(l.older) < maxNodes {
-		l.older[address] = true
-	}
-}
-
-func (l *Links) isOlder(address raft.ServerAddress) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.older[address]
 }
 
 // way is how messages go to a node: each in a separate connection, or in a stream.
@@ -102,14 +53,9 @@ func (l *Links) take(address raft.ServerAddress) (*link, error) {
 	if kept := l.takeIdle(way{address: address}); kept != nil {
 		return kept, nil
 	}
-	conn, bothKnow, err := l.peers.DialRaft(string(address), true)
+	conn, err := l.peers.DialRaft(string(address))
 	if err != nil {
 		return nil, err
-	}
-	if !bothKnow {
-		_ = conn.Close()
-		l.note(address, true)
-		return nil, errOlder
 	}
 	return newLink(conn), nil
 }

@@ -1,7 +1,6 @@
 package rafttransport
 
 import (
-	"errors"
 	"io"
 	"sync"
 	"sync/atomic"
@@ -29,30 +28,13 @@ type Transport struct {
 
 var _ transport.Messenger = (*Transport)(nil)
 
-// Group returns the transport of a group with a new number, for its member of this node. Nodes that do not know frames have group 0 only.
+// Group returns the transport of a group with a new number, for its member of this node.
 func (l *Links) Group(number uint32, own raft.ServerID) *Transport {
 	t := &Transport{links: l, group: number, own: own, consumer: make(chan raft.RPC), closed: make(chan struct{})}
 	l.mu.Lock()
 	l.groups[number] = t
 	l.mu.Unlock()
-	if number == 0 {
-		go t.consumeOld()
-	}
 	return t
-}
-
-// consumeOld passes on the messages of nodes that do not know frames.
-func (t *Transport) consumeOld() {
-	for {
-		select {
-		case rpc := <-t.links.old.Consumer():
-			if !t.pass(rpc) {
-				return
-			}
-		case <-t.closed:
-			return
-		}
-	}
 }
 
 // Close implements raft.WithClose.
@@ -61,9 +43,6 @@ func (t *Transport) Close() error {
 		close(t.closed)
 		t.links.remove(t)
 	})
-	if t.group == 0 {
-		return t.links.old.Close()
-	}
 	return nil
 }
 
@@ -82,12 +61,7 @@ func (t *Transport) EncodePeer(_ raft.ServerID, address raft.ServerAddress) []by
 func (t *Transport) DecodePeer(b []byte) raft.ServerAddress { return raft.ServerAddress(b) }
 
 // SetHeartbeatHandler implements raft.Transport.
-func (t *Transport) SetHeartbeatHandler(handle func(raft.RPC)) {
-	t.heartbeat.Store(&handle)
-	if t.group == 0 {
-		t.links.old.SetHeartbeatHandler(handle)
-	}
-}
+func (t *Transport) SetHeartbeatHandler(handle func(raft.RPC)) { t.heartbeat.Store(&handle) }
 
 // Inspect implements [transport.Messenger].
 func (t *Transport) Inspect(f func(*raft.AppendEntriesRequest) error) { t.inspect.Store(&f) }
@@ -102,7 +76,7 @@ func (t *Transport) AppendEntriesPipeline(raft.ServerID, raft.ServerAddress) (ra
 func (t *Transport) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
 	args.Entries = fitting(args.Entries)
 	capCommit(args) // for followers of a version that does not
-	return t.ask(id, target, kindAppendEntries, args, resp, func(old *raft.NetworkTransport) error { return old.AppendEntries(id, target, args, resp) })
+	return t.ask(id, target, kindAppendEntries, args, resp)
 }
 
 // maxStreamBytes bounds the entries of a message that goes with those of other groups: these would wait for a longer one.
@@ -141,30 +115,30 @@ func fitting(entries []*raft.Log) []*raft.Log {
 
 // RequestVote implements raft.Transport.
 func (t *Transport) RequestVote(id raft.ServerID, target raft.ServerAddress, args *raft.RequestVoteRequest, resp *raft.RequestVoteResponse) error {
-	return t.ask(id, target, kindRequestVote, args, resp, func(old *raft.NetworkTransport) error { return old.RequestVote(id, target, args, resp) })
+	return t.ask(id, target, kindRequestVote, args, resp)
 }
 
 // RequestPreVote implements raft.WithPreVote.
 func (t *Transport) RequestPreVote(id raft.ServerID, target raft.ServerAddress, args *raft.RequestPreVoteRequest, resp *raft.RequestPreVoteResponse) error {
-	return t.ask(id, target, kindPreVote, args, resp, func(old *raft.NetworkTransport) error { return old.RequestPreVote(id, target, args, resp) })
+	return t.ask(id, target, kindPreVote, args, resp)
 }
 
 // TimeoutNow implements raft.Transport.
 func (t *Transport) TimeoutNow(id raft.ServerID, target raft.ServerAddress, args *raft.TimeoutNowRequest, resp *raft.TimeoutNowResponse) error {
-	return t.ask(id, target, kindTimeoutNow, args, resp, func(old *raft.NetworkTransport) error { return old.TimeoutNow(id, target, args, resp) })
+	return t.ask(id, target, kindTimeoutNow, args, resp)
 }
 
 // ask sends a question to the node at an address and reads its answer.
-func (t *Transport) ask(id raft.ServerID, target raft.ServerAddress, kind byte, question, answer any, asBefore func(*raft.NetworkTransport) error) error {
+func (t *Transport) ask(id raft.ServerID, target raft.ServerAddress, kind byte, question, answer any) error {
 	var l *link
 	var err error
 	to := t.wayOf(target, question)
 	if to.inStream {
 		l, err = t.links.takeStream(to)
 	} else {
-		l, err = t.take(target, asBefore)
+		l, err = t.links.take(target)
 	}
-	if l == nil {
+	if err != nil {
 		return err
 	}
 	refused, err := l.ask(t.links.timeout, t.head(kind, id), question, answer, nil)
@@ -180,24 +154,10 @@ func (t *Transport) head(kind byte, to raft.ServerID) head {
 	return head{kind: kind, group: t.group, to: string(to)}
 }
 
-// take returns a connection with frames, or else the outcome of asking as before.
-func (t *Transport) take(target raft.ServerAddress, asBefore func(*raft.NetworkTransport) error) (*link, error) {
-	if t.links.isOlder(target) {
-		if err := asBefore(t.links.old); !errors.Is(err, errNewer) {
-			return nil, err
-		}
-	}
-	l, err := t.links.take(target)
-	if errors.Is(err, errOlder) {
-		return nil, asBefore(t.links.old)
-	}
-	return l, err
-}
-
 // InstallSnapshot implements raft.Transport. Its connection is not used again.
 func (t *Transport) InstallSnapshot(id raft.ServerID, target raft.ServerAddress, args *raft.InstallSnapshotRequest, resp *raft.InstallSnapshotResponse, data io.Reader) error {
-	l, err := t.take(target, func(old *raft.NetworkTransport) error { return old.InstallSnapshot(id, target, args, resp, data) })
-	if l == nil {
+	l, err := t.links.take(target)
+	if err != nil {
 		return err
 	}
 	defer l.conn.Close()

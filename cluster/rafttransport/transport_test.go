@@ -12,7 +12,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/cluster/mux"
@@ -29,10 +28,10 @@ type node struct {
 	log   *testlog.Log
 }
 
-func start(t *testing.T, network *testnet.Net, address string, noFrames bool) *node {
+func start(t *testing.T, network *testnet.Net, address string) *node {
 	t.Helper()
 	n := &node{log: &testlog.Log{}}
-	n.peers = transport.New(transport.Config{Network: network.Of(address), Address: address, Log: n.log.Logger(), NoFrames: noFrames,
+	n.peers = transport.New(transport.Config{Network: network.Of(address), Address: address, Log: n.log.Logger(),
 		Known: func(string) raft.ServerID { return "" }, Leads: func() bool { return false },
 		Hello: func(to raft.ServerID) transport.Hello {
 			return transport.Hello{From: raft.ServerID(address), To: to}
@@ -40,7 +39,7 @@ func start(t *testing.T, network *testnet.Net, address string, noFrames bool) *n
 	if err := n.peers.Listen(address); err != nil {
 		t.Fatal(err)
 	}
-	n.links = New(n.peers, 2*time.Second, hclog.NewNullLogger())
+	n.links = New(n.peers, 2*time.Second)
 	n.Transport = n.links.Group(0, raft.ServerID(address+"#1"))
 	n.peers.Start()
 	return n
@@ -116,36 +115,35 @@ func askAll(t *testing.T, a, b *node) {
 	}
 }
 
-// usesFrames reports whether a keeps a connection with frames to b.
-func usesFrames(a *node) bool {
-	a.links.mu.Lock()
-	defer a.links.mu.Unlock()
-	return len(a.links.idle[way{address: "b"}]) > 0
-}
-
-// Two nodes that know frames use them. If another version is started at one of them, the next message but those that are lost goes as that
-// one reads it.
-func TestNodesOfTwoVersions(t *testing.T) {
+// The messages after those that are lost reach a node that was started again.
+func TestNodeIsStartedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := testnet.New()
-		a, b := start(t, network, "a", false), start(t, network, "b", false)
+		a, b := start(t, network, "a"), start(t, network, "b")
 		defer a.end()
-		for _, isOld := range []bool{false, true, false, true} {
+		for range 2 {
 			b.end()
-			b = start(t, network, "b", isOld)
+			b = start(t, network, "b")
 			b.SetHeartbeatHandler(func(rpc raft.RPC) { rpc.Respond(&raft.AppendEntriesResponse{}, nil) })
 			for range maxIdle { // connections to the process before
 				_ = a.AppendEntries("b#1", "b", &beat, new(raft.AppendEntriesResponse))
 			}
 			askAll(t, a, b)
-			if err := a.AppendEntries("b#1", "b", &beat, new(raft.AppendEntriesResponse)); err != nil { // behind the snapshot, whose connection is not kept
-				t.Error(err)
-			}
-			if usesFrames(a) == isOld {
-				t.Errorf("frames to a node that does not know them: %t", isOld)
-			}
 		}
 		b.end()
+	})
+}
+
+// A node of a build before frames is refused, and told what to do.
+func TestNodeWithoutFrames(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		network := testnet.New()
+		a, b := start(t, network, "a"), start(t, network, "b")
+		defer a.end()
+		defer b.end()
+		if _, _, err := a.peers.Dial(t.Context(), "b", transport.ForRaft); err == nil || !strings.Contains(err.Error(), "upgrade it to 0.2.0 first") {
+			t.Errorf("its connection for Raft: %v", err)
+		}
 	})
 }
 
@@ -153,7 +151,7 @@ func TestNodesOfTwoVersions(t *testing.T) {
 func TestHeartbeatsDoNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := testnet.New()
-		a, b := start(t, network, "a", false), start(t, network, "b", false)
+		a, b := start(t, network, "a"), start(t, network, "b")
 		defer a.end()
 		defer b.end()
 		beats := 0
@@ -181,7 +179,7 @@ func TestHeartbeatsDoNotWait(t *testing.T) {
 func TestMessagesThatNobodySends(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := testnet.New()
-		a, b := start(t, network, "a", false), start(t, network, "b", false)
+		a, b := start(t, network, "a"), start(t, network, "b")
 		defer a.end()
 		defer b.end()
 		if err := a.links.Group(5, "a#1").TimeoutNow("b#1", "b", &raft.TimeoutNowRequest{}, new(raft.TimeoutNowResponse)); err == nil || err.Error() != "this node has no group 5" {
@@ -196,9 +194,9 @@ func TestMessagesThatNobodySends(t *testing.T) {
 			"it ends within a field":           "\x01\x00\x00\x00\x01",
 			"a frame of 4294967295 bytes":      "\xff\xff\xff\xff",
 		} {
-			conn, bothKnow, err := a.peers.DialRaft("b", true)
-			if err != nil || !bothKnow {
-				t.Fatal(bothKnow, err)
+			conn, err := a.peers.DialRaft("b")
+			if err != nil {
+				t.Fatal(err)
 			}
 			_, _ = conn.Write([]byte(bytes))
 			if _, err := conn.Read(make([]byte, 1)); err == nil || errors.As(err, new(net.Error)) {
@@ -217,7 +215,7 @@ func TestMessagesThatNobodySends(t *testing.T) {
 func TestGroupsShareConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := testnet.New()
-		a, b := start(t, network, "a", false), start(t, network, "b", false)
+		a, b := start(t, network, "a"), start(t, network, "b")
 		defer a.end()
 		defer b.end()
 		const groups = 12
@@ -279,7 +277,7 @@ func TestGroupsShareConnections(t *testing.T) {
 func TestConnectionsThatAreTooMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := testnet.New()
-		a, b := start(t, network, "a", false), start(t, network, "b", false)
+		a, b := start(t, network, "a"), start(t, network, "b")
 		defer a.end()
 		defer b.end()
 		from, to, beats := a.links.Group(1, "a#1"), b.links.Group(1, "b#1"), way{"b", true, transport.HeartbeatsLane}
@@ -319,7 +317,7 @@ func TestConnectionsThatAreTooMany(t *testing.T) {
 func TestEndOfAConnectionDelaysNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := testnet.New()
-		a, b, c := start(t, network, "a", false), start(t, network, "b", false), start(t, network, "c", false)
+		a, b, c := start(t, network, "a"), start(t, network, "b"), start(t, network, "c")
 		for _, n := range []*node{a, b, c} {
 			defer n.end()
 		}
@@ -363,7 +361,7 @@ func TestEndOfAConnectionDelaysNothing(t *testing.T) {
 func TestStreamsOfAnEndedProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := testnet.New()
-		a, b := start(t, network, "a", false), start(t, network, "b", false)
+		a, b := start(t, network, "a"), start(t, network, "b")
 		defer a.end()
 		from := a.links.Group(1, "a#1")
 		defer from.Close()
@@ -376,7 +374,7 @@ func TestStreamsOfAnEndedProcess(t *testing.T) {
 			if err := from.AppendEntries("b#1", "b", &beat, new(raft.AppendEntriesResponse)); err == nil {
 				t.Error("an ended process answers")
 			}
-			b = start(t, network, "b", false)
+			b = start(t, network, "b")
 		}
 		b.end()
 	})

@@ -32,8 +32,7 @@ type Hello struct {
 	Refused string        `json:"refused,omitempty"` // in the answer: the reason for a refusal
 	Formats uint32        `json:"formats,omitempty"` // the newest that the node knows
 
-	// Frames is 1 from a node that knows Raft's messages as frames. A connection for Raft carries them if both hellos say so, or else
-	// msgpack, as those of release 0.1.0 do.
+	// Frames is 1 from a node that speaks with Raft in frames, as all do since version 0.2.0. One that does not is refused.
 	Frames uint32 `json:"frames,omitempty"`
 
 	Groups uint32 `json:"groups,omitempty"` // the node's groups of keys, 0 where one group has all
@@ -57,13 +56,15 @@ func (p *Peers) acceptHandshake(conn net.Conn) (purpose Purpose, theirs Hello, e
 		return 0, theirs, err
 	}
 	ours := p.Hello("")
-	ours.Frames, ours.Streams = p.frames(), theirs.Streams
+	ours.Frames, ours.Streams = framesVersion, theirs.Streams
 	switch {
 	case purpose == ForCalls && p.leaving.Load() && !p.Leads():
 		_ = WriteJSON(conn, Hello{From: ours.From, Cluster: ours.Cluster, Refused: errLeaving.Error()})
 		return 0, theirs, errLeaving
 	case p.isolated.Load() && purpose != ForRPC:
 		ours.Refused = errIsolated.Error()
+	case purpose == ForRaft && !theirs.Streams && theirs.Frames < framesVersion:
+		ours.Refused = errNoFrames.Error()
 	case p.checkPeer(theirs, purpose) != nil:
 		ours.Refused = p.checkPeer(theirs, purpose).Error()
 	case theirs.To != "" && theirs.To != ours.From:

@@ -44,7 +44,6 @@ type Config struct {
 	// 0 for 64.
 	MaxUnauthenticated int
 	OnConnect          func(from raft.ServerID) // called after a handshake with another node; may be nil
-	NoFrames           bool                     // speak with Raft as release 0.1.0 did; for tests
 }
 
 // Peers is this node's end of all connections between nodes.
@@ -52,8 +51,7 @@ type Peers struct {
 	Config
 
 	listener  net.Listener
-	raftConns chan net.Conn  // with msgpack, for [Peers.RaftListener]
-	serveRaft func(net.Conn) // one with frames, until it closes
+	serveRaft func(net.Conn) // until the connection closes
 
 	mu          sync.Mutex
 	conns       map[net.Conn]Purpose
@@ -82,7 +80,6 @@ func (p *Peers) Listen(address string) error {
 		return fmt.Errorf("cannot listen on %s: %w; choose another address with --cluster-listen", address, err)
 	}
 	p.listener, p.conns, p.hosts, p.stop, p.streams = l, map[net.Conn]Purpose{}, map[string]string{}, make(chan struct{}), map[streamsTo]*sharedDial{}
-	p.raftConns = make(chan net.Conn)
 	p.dials, p.endDials = context.WithCancel(context.Background())
 	return nil
 }
@@ -162,14 +159,6 @@ func (p *Peers) serveConn(conn net.Conn) {
 	if theirs.Streams && purpose != ForRPC {
 		defer p.close(conn)
 		p.serveStreams(conn, purpose, theirs)
-		return
-	}
-	if purpose == ForRaft && !p.usesFrames(theirs) {
-		select {
-		case p.raftConns <- &peerConn{conn, p}:
-		case <-p.stop:
-			p.close(conn)
-		}
 		return
 	}
 	defer p.close(conn)

@@ -92,7 +92,7 @@ var errNoStreams = errors.New("the node does not carry groups of keys in streams
 // dialStreams connects, and receives until the connection ends.
 func (p *Peers) dialStreams(to streamsTo, d *sharedDial) {
 	defer p.forgetStreams(to, d)
-	conn, theirs, err := p.dial(context.Background(), to.address, to.lane.purpose(), Hello{Frames: p.frames(), Streams: true})
+	conn, theirs, err := p.dial(context.Background(), to.address, to.lane.purpose(), Hello{Frames: framesVersion, Streams: true})
 	if err == nil && !theirs.Streams {
 		_ = conn.Close()
 		err = errNoStreams
