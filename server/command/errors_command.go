@@ -1,6 +1,6 @@
 package command
 
-// The errors of this section. Other packages return the exported ones.
+// The errors of [CommandErrors]. Other packages return the exported ones.
 var (
 	errUnknownCommand = CommandErrors.Add("ERR unknown command '%s', with args beginning with: %s",
 		"[commands.md](commands.md) lists all commands.")
@@ -20,7 +20,7 @@ var (
 		"")
 )
 
-// The errors of this section. Other packages return the exported ones.
+// The errors of [KeyErrors]. Other packages return the exported ones.
 var (
 	ErrInvalidCursor = KeyErrors.Add("ERR invalid cursor",
 		"Start `SCAN` with cursor 0 and continue with the cursor it returned.")
@@ -36,7 +36,7 @@ var (
 		"")
 )
 
-// The errors of this section. Other packages return the exported ones.
+// The errors of [TransactionErrors]. Other packages return the exported ones.
 var (
 	ErrNestedMulti = TransactionErrors.Add("ERR MULTI calls can not be nested",
 		"`MULTI` after `MULTI`. The transaction stays open.")

@@ -1,6 +1,6 @@
 package command
 
-// The errors of this section. Other packages return the exported ones.
+// The errors of [ConnectionErrors]. Other packages return the exported ones.
 var (
 	ErrMaxClients = ConnectionErrors.Add("ERR max number of clients reached",
 		"More connections than `--max-clients`. This one is closed. Share connections through a pool, or raise `--max-clients`.")
@@ -40,7 +40,7 @@ var (
 		"Use fewer and shorter prefixes.")
 )
 
-// The errors of this section. Other packages return the exported ones.
+// The errors of [UserErrors]. Other packages return the exported ones.
 var (
 	ErrNoCommandAccess = UserErrors.Add("NOPERM User %s has no permissions to run the '%s' command",
 		"The user may not use this command: `ACL SETUSER name +command`.")

@@ -1,6 +1,6 @@
 package command
 
-// The errors of this section. Other packages return the exported ones.
+// The errors of [LimiterErrors]. Other packages return the exported ones.
 var (
 	errArgument = LimiterErrors.Add("ERR %s: %s, got '%s'",
 		"The error names the argument, the allowed values and the received value. [rate-limits.md](rate-limits.md#bounds) has the bounds.")
@@ -42,7 +42,7 @@ var (
 		"The disk is full, read-only or failing: [durability.md](durability.md#when-the-disk-fails). The tokens of a request in progress may stay taken. Grants resume when writes succeed.")
 )
 
-// The errors of this section. Other packages return the exported ones.
+// The errors of [PolicyErrors]. Other packages return the exported ones.
 var (
 	ErrDuplicateKey = PolicyErrors.Add("ERR spec: the same key twice; each limit needs a different key",
 		"Two limits have the same key, perhaps only after the id replaces a policy's `{}`.")

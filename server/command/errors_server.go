@@ -1,6 +1,6 @@
 package command
 
-// The errors of this section. Other packages return the exported ones.
+// The errors of [ServerErrors]. Other packages return the exported ones.
 var (
 	ErrUnknownSetting = ServerErrors.Add("ERR Unknown option or number of arguments for CONFIG SET - '%s'",
 		"No setting has this name. [configuration.md](configuration.md) lists them.")
@@ -28,7 +28,7 @@ var (
 		"A `CLUSTER` command to a standalone server. Use a client for a single node.")
 )
 
-// The errors of this section. Other packages return the exported ones.
+// The errors of [ClusterErrors]. Other packages return the exported ones.
 var (
 	ErrUncertain = ClusterErrors.Add("UNCERTAIN the cluster did not finish this request: it may have been executed; treat the tokens as taken and do not retry blindly",
 		"The leader died, or lost its majority, between proposing and committing. `RL.INFO` shows whether tokens were taken. A retry may take the tokens twice; [with an id](rate-limits.md#reserve-then-settle) it does not.")

@@ -11,11 +11,11 @@ import (
 
 // Finder lists keys that match and that a user may look at.
 type Finder struct {
-	Reader       KeyReader
-	Database     uint8
-	Pattern, Typ string
-	MaxBytes     int // where a step ends
-	Most         int // keys of the database after which it ends, 0 for no bound
+	Reader        KeyReader
+	Database      uint8
+	Pattern, Type string
+	MaxBytes      int // where a step ends
+	Most          int // keys of the database after which it ends, 0 for no bound
 
 	own          int // keys of the database in this step
 	Keys         [][]byte
@@ -32,7 +32,7 @@ func (f *Finder) Step(s Server, cursor uint64, count int) (next uint64) {
 			return true
 		}
 		f.own++
-		if (f.Typ == "" || f.Typ == e.Limit.Algorithm.String()) && f.Matches(key) && f.Reader.Reaches(key) {
+		if (f.Type == "" || f.Type == e.Limit.Algorithm.String()) && f.Matches(key) && f.Reader.Reaches(key) {
 			f.Keys = append(f.Keys, append([]byte{}, key...))
 			f.bytes += len(key) + bulkOverhead
 		}

@@ -5,7 +5,7 @@ import (
 	"github.com/stintdb/stint/server/command"
 )
 
-// The errors of this section.
+// The errors of [command.DataErrors].
 var (
 	errValueTooBig = command.DataErrors.Add("ERR value: at most %d bytes in one key, got %d",
 		"The value, or the hash, list or set as a whole, would be larger than Stint keeps in one key. Nothing was changed.")
@@ -88,7 +88,7 @@ var (
 	errOffset        = command.DataErrors.Add("ERR offset is out of range", "")
 )
 
-// The errors of this room.
+// The errors of KEYS and of databases, in other sections of the page.
 var (
 	errKeysInMulti = command.KeyErrors.Add("ERR KEYS in a transaction looks through at most %d keys, and there are more: use SCAN, or KEYS by itself",
 		"")

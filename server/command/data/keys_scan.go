@@ -53,7 +53,7 @@ func runScan(s command.Session, w *resp.Writer, args [][]byte) {
 			return
 		}
 	}
-	f := command.Finder{Reader: s, Database: s.Client().Database, Pattern: pattern, Typ: typ, MaxBytes: maxScanBytes, Most: int(min(count, maxScanCount))}
+	f := command.Finder{Reader: s, Database: s.Client().Database, Pattern: pattern, Type: typ, MaxBytes: maxScanBytes, Most: int(min(count, maxScanCount))}
 	passed := f.Most
 	if s.Server().Keys().LastDatabase() > 0 {
 		passed = maxScanCount // most may be those of other databases

@@ -2,7 +2,7 @@ package limiter
 
 import "github.com/stintdb/stint/server/command"
 
-// The errors of this room.
+// The errors that only commands on limiters have.
 var (
 	errKeepsNothing = command.LimiterErrors.Add("ERR KEEP: does not apply to %s",
 		"")

@@ -2,7 +2,7 @@ package ops
 
 import "github.com/stintdb/stint/server/command"
 
-// The errors of this room.
+// The errors that only these commands have.
 var (
 	errSubcommand = command.CommandErrors.Add("ERR unknown subcommand or wrong number of arguments for '%s'. Try %s HELP.",
 		"")
