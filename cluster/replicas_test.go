@@ -444,25 +444,36 @@ func TestGroupWithoutALeaderFollowsTheOthers(t *testing.T) {
 	})
 }
 
+// leavingReplica returns a node of which a replica leaves, and the number of the replica's group; nil if there is none.
+func (s *simulated) leavingReplica() (of *Node, number int) {
+	for _, n := range s.nodes {
+		for number := range n.KeyGroups() {
+			if n.keys.isLeaving(number) {
+				return n, number
+			}
+		}
+	}
+	return nil, 0
+}
+
+func (s *simulated) awaitLeaving() (of *Node, number int) {
+	s.t.Helper()
+	awaitSimulated(s.t, "a replica leaves", func() bool {
+		of, number = s.leavingReplica()
+		return of != nil
+	})
+	return of, number
+}
+
 // A replica that leaves stays until its calls have been answered. Its node can be given leaders meanwhile.
 func TestNodeLeadsWhileAReplicaLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const groups, replicas = 12, 3
 		s := simulateReplicas(t, replicas, nil, groups, "a", "b", "c", "d", "e")
 		defer s.stop()
-		leaving := func() bool {
-			for _, n := range s.nodes {
-				for number := range n.KeyGroups() {
-					if n.keys.isLeaving(number) {
-						return true
-					}
-				}
-			}
-			return false
-		}
-		awaitSimulated(t, "a replica leaves", leaving)
+		s.awaitLeaving()
 		time.Sleep(1500 * time.Millisecond) // until statuses say so
-		if !leaving() {
+		if of, _ := s.leavingReplica(); of == nil {
 			t.Fatal("it has left")
 		}
 		leader := s.leaderOf(0)
@@ -484,18 +495,7 @@ func TestReplicaLeavesAlthoughTheLeaderDies(t *testing.T) {
 		const groups, replicas = 12, 3
 		s := simulateReplicas(t, replicas, nil, groups, "a", "b", "c", "d", "e")
 		defer s.stop()
-		var of *Node
-		leaving := 0
-		awaitSimulated(t, "a replica leaves", func() bool {
-			for _, n := range s.nodes {
-				for number := range n.KeyGroups() {
-					if n.keys.isLeaving(number) {
-						of, leaving = n, number
-					}
-				}
-			}
-			return leaving > 0
-		})
+		of, leaving := s.awaitLeaving()
 		wait := 2 * of.opt.DecideTimeout
 		time.Sleep(wait - 300*time.Millisecond)
 		if !of.keys.isLeaving(leaving) {

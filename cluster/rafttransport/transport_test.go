@@ -129,6 +129,12 @@ func TestNodeIsStartedAgain(t *testing.T) {
 				_ = a.AppendEntries("b#1", "b", &beat, new(raft.AppendEntriesResponse))
 			}
 			askAll(t, a, b)
+			if err := a.AppendEntries("b#1", "b", &beat, new(raft.AppendEntriesResponse)); err != nil { // after the snapshot, whose connection is not kept
+				t.Error(err)
+			}
+			if a.links.takeIdle(way{address: "b"}) == nil {
+				t.Error("no connection is kept")
+			}
 		}
 		b.end()
 	})
