@@ -16,20 +16,16 @@ import (
 // TestCounts prints the house in numbers, as 'go test -run TestCounts -v .' shows: what a reader has to hold in mind, from the largest rooms down.
 func TestCounts(t *testing.T) {
 	files := sources(t)
-	lines, all, exported, documented := map[string]int{}, 0, 0, 0
-	var functions []int
+	lines, byName, methods := sizesOf(files)
+	all, exported, documented := 0, 0, 0
 	words, phrases := 0, map[string]int{}
 	for _, f := range files {
-		dir := path.Dir(f.name)
-		if f.isTest() || !isProduct(dir) {
+		if f.isTest() || !isProduct(path.Dir(f.name)) {
 			continue
 		}
-		lines[dir] += linesOf(f)
-		all += linesOf(f)
 		for _, d := range f.tree.Decls {
 			switch d := d.(type) {
 			case *ast.FuncDecl:
-				functions = append(functions, f.set.Position(d.End()).Line-f.set.Position(d.Pos()).Line+1)
 				countExported(d.Name, d.Doc, &exported, &documented)
 			case *ast.GenDecl:
 				for _, spec := range d.Specs {
@@ -51,11 +47,14 @@ func TestCounts(t *testing.T) {
 			}
 		}
 	}
-	slices.Sort(functions)
+	for _, n := range lines {
+		all += n
+	}
+	functions := slices.Sorted(maps.Values(byName))
 	at := func(percent int) int { return functions[(len(functions)-1)*percent/100] }
 	many := 0
-	for name, n := range typesOf(files).methods() {
-		if isProduct(packageOf(name)) && n > 30 {
+	for _, n := range methods {
+		if n > 30 {
 			many++
 		}
 	}

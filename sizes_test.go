@@ -61,26 +61,7 @@ var largerTypes = map[string]int{
 }
 
 func TestPackagesTypesAndFunctionsAreSmall(t *testing.T) {
-	files := sources(t)
-	lines, functions := map[string]int{}, map[string]int{}
-	for _, f := range files {
-		dir := path.Dir(f.name)
-		if f.isTest() || !isProduct(dir) {
-			continue
-		}
-		lines[dir] += linesOf(f)
-		for _, d := range f.tree.Decls {
-			if fn, is := d.(*ast.FuncDecl); is {
-				functions[functionName(dir, fn)] = f.set.Position(fn.End()).Line - f.set.Position(fn.Pos()).Line + 1
-			}
-		}
-	}
-	methods := map[string]int{}
-	for name, n := range typesOf(files).methods() {
-		if isProduct(packageOf(name)) {
-			methods[name] = n
-		}
-	}
+	lines, functions, methods := sizesOf(sources(t))
 	atMost(t, "lines", lines, mostLines, largerPackages, "which part of it could be a package below?")
 	atMost(t, "methods", methods, mostMethods, largerTypes, "which of them could be the methods of a type inside it?")
 	atMost(t, "lines", functions, mostFunctionLines, nil, "which part of it has a name?")
@@ -103,7 +84,28 @@ func atMost(t *testing.T, of string, numbers map[string]int, most int, larger ma
 	}
 }
 
-func linesOf(f sourceFile) int { return f.set.File(f.tree.FileStart).LineCount() - 1 }
+// sizesOf counts the lines of the product's packages, without tests, and of its functions, and the methods of its types.
+func sizesOf(files []sourceFile) (lines, functions, methods map[string]int) {
+	lines, functions, methods = map[string]int{}, map[string]int{}, map[string]int{}
+	for _, f := range files {
+		dir := path.Dir(f.name)
+		if f.isTest() || !isProduct(dir) {
+			continue
+		}
+		lines[dir] += f.set.File(f.tree.FileStart).LineCount() - 1
+		for _, d := range f.tree.Decls {
+			if fn, is := d.(*ast.FuncDecl); is {
+				functions[functionName(dir, fn)] = f.set.Position(fn.End()).Line - f.set.Position(fn.Pos()).Line + 1
+			}
+		}
+	}
+	for name, n := range typesOf(files).methods() {
+		if isProduct(packageOf(name)) {
+			methods[name] = n
+		}
+	}
+	return lines, functions, methods
+}
 
 func functionName(dir string, fn *ast.FuncDecl) string {
 	if of := receiver(fn); of != "" {
@@ -210,7 +212,7 @@ func (d *declaredType) read(dir string, imported map[string]string, of ast.Expr)
 	}
 }
 
-// typeName is the directory and name of a type or of what it points to, "" if it is none of the module's.
+// typeName returns the directory and name of a type; of a pointer, those of the type that it points to. It returns "" for a type from outside the module.
 func typeName(dir string, imported map[string]string, of ast.Expr) string {
 	switch of := of.(type) {
 	case *ast.StarExpr:
