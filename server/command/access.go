@@ -218,5 +218,5 @@ func ScriptCommands(may func(*Row) bool) []byte {
 	return list
 }
 
-// ClientCaching is the full name of the command that is about the reads of the next one.
+// ClientCaching is the full name of CLIENT CACHING, which decides whether the keys that the next command reads are tracked.
 const ClientCaching = "client|caching"

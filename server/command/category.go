@@ -32,8 +32,8 @@ var classes = []struct {
 // categorySlow follows from the absence of a flag.
 const categorySlow = "slow"
 
-// Groups are the groups of commands that are ACL categories too, but for an operator's commands on keys: users of a category have keys, and may
-// not act on them as operators.
+// Groups lists the groups of commands that are ACL categories as well. A command for operators on keys is in its group but not in the category, because the users
+// who have a category may use keys, not administer them.
 var Groups = []struct{ name, Category string }{
 	{"limiter", "limiter"},
 	{"generic", "keyspace"},

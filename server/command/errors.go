@@ -68,7 +68,7 @@ func unknownSubcommand(r *Row, name []byte) error {
 
 // nearest returns the name that was probably meant by an unknown one, or "".
 func nearest(name []byte, names []string) string {
-	if len(name) > LongestName {
+	if len(name) > longestName {
 		return ""
 	}
 	return spelling.Nearest(strings.ToLower(string(name)), names)

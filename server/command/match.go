@@ -9,6 +9,16 @@ import (
 	"github.com/stintdb/stint/server/resp"
 )
 
+// The bounds of a search for keys.
+const (
+	MaxScanSteps  = 1 << 20   // of matching, in one step of SCAN
+	MaxKeysBytes  = 3_500_000 // of the reply to KEYS, so that it fits the default --output-buffer-size
+	maxKeysReply  = 100_000   // keys in that reply
+	maxMatchSteps = 1 << 22   // of matching one key; a pattern that takes more is refused
+	keysStride    = 1000      // keys that KEYS passes over before it lets others at the shards
+	bulkOverhead  = 9         // bytes of the reply for a key, without the key
+)
+
 // Finder lists keys that match and that a user may look at.
 type Finder struct {
 	Reader        KeyReader
@@ -40,9 +50,6 @@ func (f *Finder) Step(s Server, cursor uint64, count int) (next uint64) {
 	})
 }
 
-// bulkOverhead is the size of a reply for a key, without the key's bytes.
-const bulkOverhead = 9
-
 // Matches reports whether a key matches the pattern. A pattern that takes too many steps on one key ends the search: see TooManySteps.
 func (f *Finder) Matches(key []byte) bool {
 	if f.Pattern == "*" {
@@ -65,19 +72,7 @@ func WriteKeys(w *resp.Writer, keys [][]byte) {
 // Listing lets one KEYS or CLIENT LIST at a time render a long list.
 var Listing sync.Mutex
 
-// maxMatchSteps bounds the steps of matching one key; a pattern that takes more is refused.
-const maxMatchSteps = 1 << 22
-
-// MaxScanSteps bounds the steps of matching in one step of SCAN.
-const MaxScanSteps = 1 << 20 // of matching the pattern
-
-// MaxKeysBytes bounds the bytes of the reply to KEYS, so that it fits the default --output-buffer-size.
-const MaxKeysBytes = 3_500_000 // of the reply, so that it fits the default --output-buffer-size
-
-// KEYS answers with an error beyond these.
-const maxKeysReply = 100_000
-
-// All goes through all keys. It fails with what answers the caller.
+// All goes through all keys. Its error is the reply to the caller: a pattern that takes more than maxSteps, or more keys than KEYS may return.
 func (f *Finder) All(s Server, maxSteps int) error {
 	steps := 0
 	for cursor, more := uint64(0), true; more; more = cursor != 0 {
@@ -101,5 +96,3 @@ func (f *Finder) Answer(w *resp.Writer, err error) {
 	}
 	WriteKeys(w, f.Keys)
 }
-
-const keysStride = 1000 // keys that KEYS passes over before it lets others at the shards

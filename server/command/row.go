@@ -172,8 +172,8 @@ var Table []Row
 // All holds every row by its Number, subcommands included.
 var All []*Row
 
-// LongestName bounds the length of a command that is looked up.
-const LongestName = 64
+// longestName bounds the length of a command that is looked up.
+const longestName = 64
 
 // Find returns the row for a command's arguments, or an error in Redis's own words: then the row is that of the command
 // that was meant, nil if there is none.
@@ -196,8 +196,8 @@ func Find(args [][]byte) (*Row, error) {
 
 // LookUp returns the row of a name, in lower or upper case, nil if there is none.
 func LookUp(name []byte) *Row {
-	var lower [LongestName]byte
-	if len(name) > LongestName {
+	var lower [longestName]byte
+	if len(name) > longestName {
 		return nil
 	}
 	for i, c := range name {

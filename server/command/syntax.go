@@ -20,8 +20,8 @@ var IntegerArguments = map[string]bool{
 	"cursor": true, "index": true, "protover": true, "numreplicas": true, "timeout": true, "client-id": true,
 }
 
-// ParseSyntax reads a row's Syntax.
-func ParseSyntax(syntax string) []Argument {
+// parseSyntax reads a row's Syntax.
+func parseSyntax(syntax string) []Argument {
 	for _, mark := range []string{"[", "]", "|"} {
 		syntax = strings.ReplaceAll(syntax, mark, " "+mark+" ")
 	}
@@ -100,8 +100,8 @@ func optional(args []Argument) Argument {
 	return a
 }
 
-// ArityOf counts the required arguments, the fixed words of the name included.
-func ArityOf(args []Argument, fixed int) int {
+// arityOf counts the required arguments, the fixed words of the name included.
+func arityOf(args []Argument, fixed int) int {
 	open := false
 	for _, a := range args {
 		open = open || a.Optional || a.Multiple

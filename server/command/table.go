@@ -24,19 +24,19 @@ func Register(families ...[]Row) {
 	}
 }
 
-// FirstVersion is the first version of Stint.
-const FirstVersion = "0.2.0"
+// firstVersion is the first version of Stint.
+const firstVersion = "0.2.0"
 
 func (r *Row) complete(container string) {
-	r.FullName, r.Since = r.Name, cmp.Or(r.Since, FirstVersion)
+	r.FullName, r.Since = r.Name, cmp.Or(r.Since, firstVersion)
 	fixed := 1
 	if container != "" {
 		r.FullName, fixed = container+"|"+r.Name, 2
 	}
 	r.Number = len(All)
 	All = append(All, r)
-	r.Args = ParseSyntax(r.Syntax)
-	r.arity = ArityOf(r.Args, fixed)
+	r.Args = parseSyntax(r.Syntax)
+	r.arity = arityOf(r.Args, fixed)
 	if len(r.Sub) > 0 && r.Run == nil {
 		r.arity = -2 // a container needs its subcommand
 	}

@@ -26,8 +26,8 @@ func dropsUnread(s *Session) bool {
 	return s.user == nil || s.wait.has(ForReader) && !s.wait.has(ForClose)
 }
 
-// pause stops executing commands once the unread replies exceed half of their bound. Until the client has read, little of its
-// input is taken: see TakesInput.
+// pause stops executing commands once the unread replies exceed half of their bound. Until the client has read some of them, the server takes little more
+// of its input: see TakesInput.
 func (s *Session) pause(unsent int, cfg *config.Config) {
 	if s.wait.has(ForReader) || unsent <= s.outputBuffer(cfg)/2 {
 		return

@@ -147,7 +147,7 @@ func typeNames() string {
 // KEYS, SCAN and DBSIZE within a script. They look at all keys at once, in the order of their names, because every node
 // of a cluster must see the same.
 
-// maxScriptKeys bounds the keys that a script looks at: some 10 ms.
+// maxScriptKeys bounds the keys that one KEYS or SCAN of a script looks at. That many take about 10 ms.
 const maxScriptKeys = 100_000
 
 // allKeys returns the keys that match, or writes the error.

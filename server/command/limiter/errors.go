@@ -23,7 +23,7 @@ var (
 	errForWithoutAs = command.LimiterErrors.Add("ERR FOR: needs AS and an id",
 		"")
 	errNotLent = command.LimiterErrors.Add("ERR spec: tokens of '%s' cannot be lent: expected one of %s",
-		"Only tokens of limits that count them from the request on, and have no places or names, can be set aside for a holder.")
+		"Tokens can be set aside for a holder only from the limits that the error lists. In the others, a request takes a place in a queue, a lease or a share rather than plain tokens.")
 	errNotHeld = command.LimiterErrors.Add("ERR the holder states more tokens than the %d that are set aside for it",
 		"`LEFT` of `RL.LEND`, or the tokens of `RL.RETURN`. The holder counts wrongly, or shares its name with another.")
 	errNodeHolder = command.LimiterErrors.Add("ERR holder: names that begin with %s are those of a cluster's nodes and groups",

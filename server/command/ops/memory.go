@@ -45,7 +45,7 @@ func replyMemoryUsage(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 	w.Int(results[0].Bytes)
 }
 
-// runMemoryStats uses the names of Redis where the value has one there, and names of Stint otherwise.
+// runMemoryStats calls a value as Redis does where Redis has it, and gives the others names of their own.
 func runMemoryStats(s command.Session, w *resp.Writer, _ [][]byte) {
 	count, m := int64(s.Server().Keys().Len()), s.Server().Observer().Memory()
 	used := m.Used()
