@@ -1,0 +1,96 @@
+package cluster
+
+import (
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/internal/testnet"
+)
+
+// benchNodes starts nodes in memory and returns the leader first.
+func benchNodes(b *testing.B, ahead time.Duration, allowance bool, names ...string) (nodes []*Node) {
+	net := testnet.New()
+	s := &simulated{names: names, net: net}
+	for _, name := range names {
+		n, err := Open(Options{
+			Node: name, Listen: name, Advertise: name, Peers: names, BootstrapExpect: len(names), Network: s.networkOf(name), Disk: newMemDisk(0),
+			Store: store.New(store.Config{Replicated: true}), Log: slog.New(slog.DiscardHandler), Ahead: ahead, Allowance: func() bool { return allowance },
+			Heartbeat: time.Second, DecideTimeout: 5 * time.Second, DiskTimeout: 5 * time.Second, LogBytes: 64 << 20,
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(func() { _ = n.Close() })
+		nodes = append(nodes, n)
+	}
+	for {
+		time.Sleep(10 * time.Millisecond)
+		for i, n := range nodes {
+			if n.Group().OwnStatus().Leased {
+				nodes[0], nodes[i] = nodes[i], nodes[0]
+				return nodes
+			}
+		}
+	}
+}
+
+// BenchmarkDecide has one client ask one node after the other way of deciding, alone and in pipelines. An operation is one batch.
+func BenchmarkDecide(b *testing.B) {
+	const capacity = limits.MaxTokens
+	plenty := limits.Limit{Algorithm: limits.TokenBucket, Capacity: capacity, Rate: limits.Rate{Tokens: 1_000_000_000, Period: int64(time.Second)}}
+	few := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 1, Rate: limits.Rate{Tokens: 1, Period: int64(time.Hour)}}
+	cold := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 100_000, Rate: limits.Rate{Tokens: 100_000_000, Period: int64(time.Second)}}
+	for _, c := range []struct {
+		name      string
+		ahead     time.Duration
+		allowance bool
+		nodes     int
+		at        int
+		limit     limits.Limit
+	}{
+		{"leader/purse", time.Second, false, 1, 0, plenty},
+		{"leader/allowance", 0, true, 1, 0, cold},
+		{"leader/allowance and purses", time.Second, true, 1, 0, cold},
+		{"leader/denied", 0, false, 1, 0, few},
+		{"leader/log", 0, false, 1, 0, plenty},
+		{"follower/purse", time.Second, false, 3, 1, plenty},
+		{"follower/forwarded", 0, false, 3, 1, plenty},
+		{"follower/forwarded and denied", 0, false, 3, 1, few},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			n := benchNodes(b, c.ahead, c.allowance, []string{"a", "b", "c"}[:c.nodes]...)[c.at]
+			for _, size := range []int{1, 16} {
+				b.Run(fmt.Sprint(size), func(b *testing.B) { benchBatches(b, n, c.limit, size, c.limit == plenty && c.ahead > 0) })
+			}
+		})
+	}
+}
+
+func benchBatches(b *testing.B, n *Node, limit limits.Limit, size int, inMemory bool) {
+	done := make(chan struct{}, 1)
+	batch := &engine.Batch{Ops: make([]engine.Op, size), Results: make([]engine.Result, size), Done: func() { done <- struct{}{} }}
+	for i := range batch.Ops {
+		batch.Ops[i] = engine.Op{Verb: engine.Acquire, Key: fmt.Append(nil, "key:", i), Tokens: 1, Limit: limit}
+	}
+	decide := func() {
+		if !n.Decide(batch) {
+			<-done
+		}
+	}
+	for range 2000 {
+		decide()
+	}
+	for inMemory && n.Group().Status().LocalDecisions < 2000 { // a node holds no tokens before the log knows its process
+		decide()
+	}
+	b.ReportAllocs()
+	b.ResetTimer()
+	for range b.N {
+		decide()
+	}
+}
