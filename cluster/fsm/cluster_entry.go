@@ -43,7 +43,7 @@ func (f *Machine) applyToCluster(e entryView) error {
 		if f.Cluster.Load().ClusterID == "" {
 			next := *f.Cluster.Load()
 			next.ClusterID, next.Formats, next.Groups, next.ImportName = body.ClusterID, body.Formats, body.Groups, body.ImportName
-			f.Cluster.Store(&next)
+			f.setCluster(&next)
 		}
 	case KindMember:
 		var body MemberBody
@@ -64,7 +64,7 @@ func (f *Machine) applyToCluster(e entryView) error {
 		}
 		next := *f.Cluster.Load()
 		next.Formats = max(next.Formats, version)
-		f.Cluster.Store(&next)
+		f.setCluster(&next)
 	case KindGroups:
 		return f.applyGroups(e.body)
 	case KindPlacement:
@@ -76,7 +76,7 @@ func (f *Machine) applyToCluster(e entryView) error {
 		}
 		next := *f.Cluster.Load()
 		next.Allowance = body.Allowance
-		f.Cluster.Store(&next)
+		f.setCluster(&next)
 	}
 	return nil
 }

@@ -51,7 +51,7 @@ type Config struct {
 	OwnID     uint64                             // of this process, in its entries
 	TakeCalls func(number uint64) []*call.Call   // the calls behind an entry of this process, nil if they have ended
 	Fail      func(error)                        // called once when the log cannot be applied further
-	OnCluster func(before, now *Cluster)         // receives each new state of the members and their processes
+	OnCluster func(before, now *Cluster)         // receives each new state of the cluster itself
 	OnApplied func([]engine.Op, []engine.Result) // receives operations that were carried out; nil if nobody asks
 	Knows     FormatVersion                      // the newest that this node knows
 }

@@ -28,7 +28,7 @@ func (f *Machine) applyGroups(text []byte) error {
 	if known := f.Cluster.Load(); known.Groups > 1 && len(known.Founders) == 0 {
 		next := *known
 		next.Founders = body.Founders
-		f.Cluster.Store(&next)
+		f.setCluster(&next)
 	}
 	return nil
 }
@@ -50,7 +50,7 @@ func (f *Machine) applyPlacement(text []byte) error {
 	known := *f.Cluster.Load()
 	if known.Groups > 1 && len(next.Groups) == known.Groups && next.Version == known.Placement.Number()+1 {
 		known.Placement = &next
-		f.Cluster.Store(&known)
+		f.setCluster(&known)
 	}
 	return nil
 }
