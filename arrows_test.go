@@ -19,7 +19,6 @@ const mostUp, fewUp = 10, 4
 var moreUp = map[string]int{
 	"cluster":                   14,
 	"cluster/fsm":               5,
-	"cluster/group":             17,
 	"cluster/purses":            5,
 	"cluster/raftstore":         8,
 	"cluster/shared":            6,

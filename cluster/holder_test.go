@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stintdb/stint/cluster/group"
+	"github.com/stintdb/stint/cluster/group/loans"
 	"github.com/stintdb/stint/engine"
 )
 
@@ -119,11 +119,11 @@ func TestLoansOfEndedProcessesAreVoided(t *testing.T) {
 				}
 				s.start(name)
 				if wiped {
-					time.Sleep(group.VoidRemovedAfter / 2)
+					time.Sleep(loans.VoidRemovedAfter / 2)
 					if now := lent(leader, "k"); now != held {
 						t.Errorf("%d of %d tokens are lent to a process that was removed a moment ago", now, held)
 					}
-					time.Sleep(group.VoidRemovedAfter)
+					time.Sleep(loans.VoidRemovedAfter)
 				}
 				time.Sleep(10 * time.Second)
 				if now := lent(leader, "k"); now != 0 {
@@ -268,19 +268,19 @@ func TestProcessThatIsCutOffStops(t *testing.T) {
 		removed := make(chan error, 1)
 		go func() { removed <- leader.Group().Remove(t.Context(), n.opt.Node, false) }() // it takes longer than the silence after which tokens go back
 		last, began := time.Duration(0), time.Now()
-		for time.Since(began) < 2*group.VoidRemovedAfter {
+		for time.Since(began) < 2*loans.VoidRemovedAfter {
 			if grantedAt() {
 				last = time.Since(began)
 			}
 			time.Sleep(200 * time.Millisecond) // less than the silence after which it would give them back
-			if held := n.Group().Status().LentTokens; time.Since(began) > group.VoidRemovedAfter/2 && held > 0 {
+			if held := n.Group().Status().LentTokens; time.Since(began) > loans.VoidRemovedAfter/2 && held > 0 {
 				t.Fatalf("after %v it still holds %d tokens", time.Since(began), held)
 			}
 		}
 		if err := <-removed; err != nil {
 			t.Error(err)
 		}
-		if last < time.Second || last > group.VoidRemovedAfter/2 {
+		if last < time.Second || last > loans.VoidRemovedAfter/2 {
 			t.Errorf("its last grant was %v after it was cut off", last)
 		}
 		if now := lent(leader, "k"); now != 0 || leader.Group().Status().VoidedTokens == 0 {

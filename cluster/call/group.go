@@ -117,15 +117,16 @@ func ReadGroup(r *opcodec.Reader, g Group, ops []engine.Op) ([]engine.Op, error)
 // in order go into an entry, because nothing may come between two operations.
 func (c *Call) Pack() (status engine.Status) {
 	b := *c.Batch
-	var unanswered []uint32
 	if b.InOrder {
 		b.Atomic = true
-		if len(b.Ops) == 1 {
+		switch {
+		case len(c.Unanswered) == 1:
+			c.Unanswered = []uint32{c.Unanswered[0], c.Unanswered[0]}
+		case len(b.Ops) == 1:
 			c.Unanswered = []uint32{0, 0}
 		}
-		unanswered = c.Unanswered
 	}
-	c.Group, status = PackGroup(nil, &opcodec.Writer{}, &b, unanswered)
+	c.Group, status = PackGroup(nil, &opcodec.Writer{}, &b, c.Unanswered)
 	c.Summarize()
 	return status
 }

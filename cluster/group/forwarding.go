@@ -12,7 +12,7 @@ import (
 
 // connectForwarding connects both ends of forwarding with this node.
 func (g *Group) connectForwarding() {
-	g.forwarded = &forward.Server{Ctx: g.raft.Ctx, Decide: g.decider.decideForwarded, Now: func() int64 {
+	g.forwarded = &forward.Server{Ctx: g.raft.Ctx, Decide: g.decider.DecideForwarded, Now: func() int64 {
 		if g.role.current.Load() == nil {
 			return 0
 		}

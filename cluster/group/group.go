@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"net"
 	"sync"
 	"time"
@@ -14,12 +13,14 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/cluster/allowance"
-	"github.com/stintdb/stint/cluster/call"
 	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/forward"
 	"github.com/stintdb/stint/cluster/fsm"
+	"github.com/stintdb/stint/cluster/group/decide"
+	"github.com/stintdb/stint/cluster/group/loans"
 	"github.com/stintdb/stint/cluster/oncelog"
 	"github.com/stintdb/stint/cluster/propose"
+	"github.com/stintdb/stint/cluster/purses"
 	"github.com/stintdb/stint/cluster/raftnode"
 	"github.com/stintdb/stint/cluster/transport"
 	"github.com/stintdb/stint/engine"
@@ -52,9 +53,9 @@ type Group struct {
 	election   *election
 	health     *health
 
-	decider         *decider
-	holder          *holder
-	voids           *voids
+	decider         *decide.Decider
+	holder          *loans.Holder
+	voids           *loans.Voids
 	forwarder       *forward.Client // calls to the leader
 	forwarded       *forward.Server // calls of other nodes
 	metrics         *metrics
@@ -115,8 +116,7 @@ func (g *Group) Connect(peers *transport.Peers, statuses Statuses) {
 	g.role = &leaderRole{allowance: g.allowance, opt: &g.opt, raft: g.raft, peers: g.peers, clock: g.clock, fsm: g.fsm, statuses: g.statuses, leader: g.leader, formats: g.formats, proposer: g.proposer, metrics: g.metrics, log: g.log}
 	g.clock.Leads = func() bool { return g.role.current.Load() != nil }
 	g.allowanceSwitch = &allowanceSwitch{opt: &g.opt, clock: g.clock, fsm: g.fsm, formats: g.formats, role: g.role, allowance: g.allowance, log: g.log}
-	g.decider = &decider{allowance: g.allowance, opt: &g.opt, clock: g.clock, fsm: g.fsm, formats: g.formats, role: g.role, proposer: g.proposer, forwarder: g.forwarder, metrics: g.metrics, seed: maphash.MakeSeed()}
-	g.connectHolder()
+	g.connectDecider()
 	g.connectForwarding()
 	g.transfers = &transfers{opt: &g.opt, raft: g.raft, peers: g.peers, clock: g.clock, statuses: g.statuses, leader: g.leader, role: g.role, proposer: g.proposer, forwarded: g.forwarded}
 	g.withdrawal = &withdrawal{opt: &g.opt, raft: g.raft, peers: g.peers, clock: g.clock, logs: g.logs, statuses: g.statuses, leader: g.leader, role: g.role, proposer: g.proposer, log: g.log}
@@ -124,21 +124,50 @@ func (g *Group) Connect(peers *transport.Peers, statuses Statuses) {
 	g.election = &election{opt: &g.opt, raft: g.raft, statuses: g.statuses, withdrawal: g.withdrawal, log: g.log}
 	g.health = &health{opt: &g.opt, raft: g.raft, peers: g.peers, clock: g.clock, fsm: g.fsm, logs: g.logs, saved: g.saved, statuses: g.statuses, leader: g.leader, role: g.role, proposer: g.proposer}
 	g.health.caughtUp.Store(never)
-	g.members = &membership{opt: &g.opt, raft: g.raft, fsm: g.fsm, statuses: g.statuses, leader: g.leader, formats: g.formats, role: g.role, transfers: g.transfers, log: g.log, ownProcess: g.holder.report, changing: make(chan struct{}, 1)}
+	g.members = &membership{opt: &g.opt, raft: g.raft, fsm: g.fsm, statuses: g.statuses, leader: g.leader, formats: g.formats, role: g.role, transfers: g.transfers, log: g.log, ownProcess: g.holder.Report, changing: make(chan struct{}, 1)}
 	g.compactor = &raftnode.Compactor{Raft: g.raft, Logs: g.logs, LogBytes: g.opt.LogBytes, Log: g.log}
 	g.reader = &reader{fsm: g.fsm, role: g.role, statuses: g.statuses, ownStatus: g.OwnStatus}
 	g.saved.restore()
 	g.formats.before = g.saved.formatsBefore
 }
 
-// noteCluster takes a new state of the members and their processes from the log.
+// connectDecider creates the parts that decide batches, and those that hold and void loans.
+func (g *Group) connectDecider() {
+	lease := func(r *leadership) decide.Lease {
+		if r == nil {
+			return nil
+		}
+		return r
+	}
+	g.holder = loans.New(loans.Config{
+		ID: g.raft.ID, Process: fmt.Sprintf("%016x", g.proposer.ID), Ahead: g.opt.Ahead, Timeout: g.opt.DecideTimeout, Store: g.opt.Store, Clock: g.clock, Machine: g.fsm,
+		Decide: func(b *engine.Batch) bool { return g.decider.Decide(b) }, Serve: func(s purses.Served) { g.decider.Serve(s) },
+	})
+	if g.opt.Allowance == nil {
+		g.opt.Allowance = func() bool { return g.holder.Table.Ahead() > 0 }
+	}
+	g.decider = decide.New(decide.Config{
+		Store: g.opt.Store, Clock: g.clock, Timeout: g.opt.DecideTimeout, Machine: g.fsm, IsTooNew: g.formats.isTooNew, AwaitsImport: g.opt.AwaitsImport, Turns: g.opt.Turns,
+		Leads: func() decide.Lease { return lease(g.role.active()) }, AwaitLead: func() decide.Lease { return lease(g.role.awaitActive()) }, HearsLeader: g.leader.hears,
+		Allowance: g.allowance, Holder: g.holder, Proposer: g.proposer, Forwarder: g.forwarder, CountFailure: g.metrics.countFailure,
+	})
+	g.voids = &loans.Voids{Store: g.opt.Store, Clock: g.clock, Machine: g.fsm, Log: g.log, Decide: g.decider.Decide, Term: func() uint64 {
+		if r := g.role.active(); r != nil {
+			return r.term
+		}
+		return 0
+	}}
+}
+
+// noteCluster takes a new state of the cluster from the log.
 func (g *Group) noteCluster(before, now *fsm.Cluster) {
 	for id, m := range now.Members {
 		if m.Formats != before.Members[id].Formats {
 			g.statuses.NoteFormats(id, m.Formats)
 		}
 	}
-	g.holder.noteCluster(now)
+	g.holder.NoteCluster(now)
+	g.decider.NoteCluster()
 }
 
 // Start reads the log and takes part in the group, whose messages the messenger carries.
@@ -165,15 +194,15 @@ func startTasks(g *Group) {
 			clock.Every(g.raft.Ctx, &g.ended, period, step)
 		}
 	}
-	every(g.opt.MeetEvery, g.saved.save, g.saved.watchClock, g.members.promote, g.voids.look)
+	every(g.opt.MeetEvery, g.saved.save, g.saved.watchClock, g.members.promote, g.voids.Look)
 	every(tickEvery, g.role.proposeTick)
 	every(raftnode.CompactionEvery, g.compactor.Look)
 	g.leader.changed.Call(g.role.noteChange)
 	// These have a step when another node leads, or none, too.
-	for _, step := range []func(context.Context) time.Duration{g.role.look, g.election.look, g.health.look, g.holder.tend, g.allowanceSwitch.look, g.withdrawal.watchDisk, g.withdrawal.watchEntries} {
+	for _, step := range []func(context.Context) time.Duration{g.role.look, g.election.look, g.health.look, g.holder.Tend, g.allowanceSwitch.look, g.withdrawal.watchDisk, g.withdrawal.watchEntries} {
 		g.leader.changed.Call(clock.Repeat(g.raft.Ctx, &g.ended, step).Now)
 	}
-	g.decider.pending.Expire(g.raft.Ctx, &g.ended, g.opt.DecideTimeout, g.clock.Mono, func(c *call.Call) { g.metrics.countFailure(c.Fail(engine.NoLeader)) })
+	g.decider.Start(g.raft.Ctx, &g.ended)
 }
 
 // Halt has the group decide nothing more, while the connections to other nodes still stand.
@@ -192,8 +221,6 @@ func (g *Group) Close() error {
 	err := g.raft.Transport.Close()
 	g.ended.Wait()
 	g.proposer.Ended.Wait()
-	for _, c := range g.decider.pending.Close() {
-		g.metrics.countFailure(c.Fail(engine.NoLeader))
-	}
+	g.decider.Close()
 	return err
 }

@@ -2,6 +2,7 @@ package group
 
 import (
 	"sync/atomic"
+	"time"
 
 	"github.com/hashicorp/raft"
 
@@ -40,6 +41,14 @@ func (f *leaderFinder) elected() string {
 		return ""
 	}
 	return string(address)
+}
+
+// hears reports whether this node follows a leader, and has heard from it within the heartbeat timeout.
+func (f *leaderFinder) hears() bool {
+	leader, _ := f.raft.LeaderWithID() // none after a vote, which Raft counts as a contact too
+	now, contact := time.Now(), f.raft.LastContact()
+	silent := max(now.Sub(contact), now.Round(0).Sub(contact.Round(0))) // by the time of day too: see [clock.Moment]
+	return leader != "" && f.raft.State() == raft.Follower && silent < f.opt.Heartbeat
 }
 
 // note remembers the last known leader.

@@ -30,8 +30,8 @@ type leadership struct {
 	transferring atomic.Bool
 }
 
-// hasLease reports whether no other node can lead now.
-func (r *leadership) hasLease(now clock.Moment) bool {
+// Holds reports whether the lease holds: no other node can lead now.
+func (r *leadership) Holds(now clock.Moment) bool {
 	return now.Mono < r.leaseUntil.Load() && now.Wall < r.leaseUntilWall.Load()
 }
 

@@ -22,9 +22,9 @@ func (g *Group) Status() clusterstatus.Status {
 		ClusterID: known.ClusterID, NodeID: raftnode.NodeName(g.raft.ID), State: g.state(), Healthy: g.health.isHealthy(), Term: g.raft.CurrentTerm(),
 		LastLogIndex: g.raft.LastIndex(), CommitIndex: g.raft.CommitIndex(), AppliedIndex: g.fsm.Applied.Load(),
 		LogBytes: g.logs.Bytes.Load(), DiskStalled: g.logs.Stalled() > g.opt.DiskTimeout, DiskErr: g.logs.Err(), Time: g.fsm.Now.Load(), ClockAhead: g.clock.Ahead(),
-		Entries: g.proposer.Proposed.Load(), Rounds: g.proposer.Begun.Load(), LogSyncs: g.logs.Syncs(), Decisions: g.fsm.Decisions.Load(), DecidedReadOnly: m.decidedReadOnly.Load(), DecidedByAllowance: m.decidedByAllowance.Load(), Forwarded: g.forwarder.Forwarded.Load(),
+		Entries: g.proposer.Proposed.Load(), Rounds: g.proposer.Begun.Load(), LogSyncs: g.logs.Syncs(), Decisions: g.fsm.Decisions.Load(), DecidedReadOnly: g.decider.ReadOnly.Load(), DecidedByAllowance: g.decider.ByAllowance.Load(), Forwarded: g.forwarder.Forwarded.Load(),
 		UncertainOutcomes: m.uncertain.Load(), NoLeaderOutcomes: m.noLeader.Load(), LeaderChanges: m.leaderChanges.Load(),
-		LocalDecisions: g.holder.table.Decisions.Load(), LentTokens: g.holder.table.Held(), HeldKeys: g.holder.table.Keys(), Lends: g.holder.table.Lends.Load(), VoidedTokens: m.voided.Load(),
+		LocalDecisions: g.holder.Table.Decisions.Load(), LentTokens: g.holder.Table.Held(), HeldKeys: g.holder.Table.Keys(), Lends: g.holder.Table.Lends.Load(), VoidedTokens: g.voids.Tokens.Load(),
 		CommitLatency: g.proposer.Latency.Read(), FormatVersion: uint32(known.Version()),
 	}
 	if snapshots, err := g.opt.Disk.Snapshots().List(); err == nil && len(snapshots) > 0 {
@@ -93,14 +93,14 @@ func (g *Group) OwnStatus() MemberStatus {
 	}
 	r.Unhealthy, r.Gone = !g.health.isHealthy(), g.raft.State() == raft.Shutdown
 	r.Slow, r.Formats = g.withdrawal.isSlow(), g.formats.Stated()
-	own := g.holder.report()
+	own := g.holder.Report()
 	r.Process, r.ProcessBefore = own.Process, own.After
 	if g.raft.State() != raft.Leader {
 		r.Silent = time.Since(g.raft.LastContact())
 	}
 	if l := g.role.current.Load(); l != nil {
 		r.Leads, r.Leader = true, g.opt.Advertise
-		r.Leased = l.hasLease(g.clock.Moment()) // after the index was read
+		r.Leased = l.Holds(g.clock.Moment()) // after the index was read
 	}
 	return r
 }
@@ -137,7 +137,7 @@ func (g *Group) Sweep(_ int64, count int) (looked, dropped int) {
 
 // Decide has a batch decided by the cluster. It either fills in the results and returns true, or returns false at once and
 // calls b.Done later, within [Config.DecideTimeout]; it never waits. The operations' keys are only read until it returns.
-func (g *Group) Decide(b *engine.Batch) (finished bool) { return g.decider.decide(b) }
+func (g *Group) Decide(b *engine.Batch) (finished bool) { return g.decider.Decide(b) }
 
 // Add makes the node at an address a member, with a vote or without one.
 func (g *Group) Add(ctx context.Context, node, address string, voter bool) error {
@@ -160,12 +160,12 @@ func (g *Group) Transfer(ctx context.Context, node string) error {
 //
 // Before that, it gives back the tokens that this process holds.
 func (g *Group) HandOver(ctx context.Context) error {
-	g.holder.returnAll(ctx)
+	g.holder.ReturnAll(ctx)
 	return g.transfers.handOver(ctx)
 }
 
 // SetAhead changes how far ahead this process holds tokens of keys in demand. With 0 it gives all back.
-func (g *Group) SetAhead(d time.Duration) { g.holder.table.SetAhead(d) }
+func (g *Group) SetAhead(d time.Duration) { g.holder.Table.SetAhead(d) }
 
 // TooNew returns the error for operations that were answered with [engine.TooNew]. It names the newest operation and a
 // member that does not know it.

@@ -105,10 +105,10 @@ func (p *Proposer) AddBehind(first, c *call.Call) engine.Status {
 	return status
 }
 
-// Refuses reports whether a call has a script while too much work of scripts waits. The leader asks before it tries the
+// Refuses reports whether there is a script among operations while too much work of scripts waits. The leader asks before it tries the
 // script on its own state: a refusal must not cost as much as the script.
-func (p *Proposer) Refuses(c *call.Call) bool {
-	return p.work.Load() >= maxQueuedWork && p.scriptWork(c) > 0
+func (p *Proposer) Refuses(ops []engine.Op) bool {
+	return p.work.Load() >= maxQueuedWork && p.scriptWork(ops) > 0
 }
 
 // pack appends a call to the open entry, behind another one if that is not nil. due reports that an entry may be proposed now: to look for one for a call that only waits with
@@ -116,7 +116,10 @@ func (p *Proposer) Refuses(c *call.Call) bool {
 func (p *Proposer) pack(first, c *call.Call) (status engine.Status, due bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	work := p.scriptWork(c)
+	work := 0
+	if c.Group == nil { // of one that was refused elsewhere nothing is known any longer
+		work = p.scriptWork(c.Batch.Ops)
+	}
 	if p.bytes > maxQueuedBytes || work > 0 && p.work.Load() >= maxQueuedWork {
 		return engine.Overloaded, false
 	}
@@ -153,14 +156,11 @@ func (p *Proposer) mayPropose() bool {
 	return len(p.queue) > 0 && !p.paused && (len(p.proposedAt) == 0 || isFull && len(p.proposedAt) < entriesInFlight)
 }
 
-// scriptWork is about the work of the scripts in a call. Of one that was refused elsewhere nothing is known any longer.
-func (p *Proposer) scriptWork(c *call.Call) (work int) {
-	if c.Group != nil {
-		return 0
-	}
-	for i := range c.Batch.Ops {
-		if c.Batch.Ops[i].Verb == engine.Script {
-			work += p.Weigh(c.Batch.Ops[i : i+1])
+// scriptWork is about the work of the scripts among operations.
+func (p *Proposer) scriptWork(ops []engine.Op) (work int) {
+	for i := range ops {
+		if ops[i].Verb == engine.Script {
+			work += p.Weigh(ops[i : i+1])
 		}
 	}
 	return work

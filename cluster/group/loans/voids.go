@@ -1,50 +1,53 @@
-package group
+package loans
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/oncelog"
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 )
 
 // VoidRemovedAfter is the time after which the loans of a removed member are voided. It stops to spend them long before.
 const VoidRemovedAfter = 60 * time.Second
 
-// voids ends the loans of processes that have ended, while this node leads: all of their tokens count as spent.
-type voids struct {
-	opt     *Config
-	clock   *clock.Clock
-	fsm     *fsm.Machine
-	role    *leaderRole
-	decider *decider
-	metrics *metrics
-	log     *oncelog.Log
+// Voids ends the loans of processes that have ended, while this node leads: all of their tokens count as spent.
+type Voids struct {
+	Store   *store.Store
+	Clock   *clock.Clock
+	Machine *fsm.Machine
+	Log     *oncelog.Log
+	Term    func() uint64                       // in which this node leads, 0 if it does not
+	Decide  func(*engine.Batch) (finished bool) // decides operations on loans
 
-	leadership *leadership
-	gone       map[string]time.Duration // holders that are no member, and since when under this leadership
+	Tokens atomic.Int64 // of processes that have ended, while this node led
+
+	term uint64
+	gone map[string]time.Duration // holders that are no member, and since when in this term
 }
 
-// look voids the loans of processes that have ended, if this node leads.
-func (v *voids) look(ctx context.Context) {
-	leads := v.role.active()
-	if leads == nil || v.opt.Store.LentKeys() == 0 {
+// Look voids the loans of processes that have ended, if this node leads.
+func (v *Voids) Look(ctx context.Context) {
+	term := v.Term()
+	if term == 0 || v.Store.LentKeys() == 0 {
 		return
 	}
-	if leads != v.leadership {
-		v.leadership, v.gone = leads, map[string]time.Duration{}
+	if term != v.term {
+		v.term, v.gone = term, map[string]time.Duration{}
 	}
-	for i := range v.opt.Store.Shards() {
+	for i := range v.Store.Shards() {
 		v.voidIn(ctx, i)
 	}
 }
 
 // voidIn voids the loans of ended processes in one part of the store.
-func (v *voids) voidIn(ctx context.Context, shard int) {
+func (v *Voids) voidIn(ctx context.Context, shard int) {
 	var ops []engine.Op
-	v.opt.Store.ScanLoans(shard, func(key, holder []byte, _ int64) {
+	v.Store.ScanLoans(shard, func(key, holder []byte, _ int64) {
 		if v.hasEnded(holder) {
 			ops = append(ops, engine.Op{Verb: engine.Void, Key: key, Who: holder, Options: engine.Force})
 		}
@@ -57,12 +60,12 @@ func (v *voids) voidIn(ctx context.Context, shard int) {
 }
 
 // hasEnded reports whether a holder is a process that no longer spends.
-func (v *voids) hasEnded(holder []byte) bool {
+func (v *Voids) hasEnded(holder []byte) bool {
 	id, process, isNode := fsm.SplitHolder(holder)
 	if !isNode {
 		return false
 	}
-	known := v.fsm.Cluster.Load()
+	known := v.Machine.Cluster.Load()
 	current, isRecorded := known.Processes[id]
 	if isRecorded {
 		delete(v.gone, string(holder))
@@ -70,16 +73,16 @@ func (v *voids) hasEnded(holder []byte) bool {
 	}
 	since, seen := v.gone[string(holder)]
 	if !seen {
-		v.gone[string(holder)] = v.clock.Mono()
+		v.gone[string(holder)] = v.Clock.Mono()
 		return false
 	}
-	return v.clock.Mono()-since >= VoidRemovedAfter
+	return v.Clock.Mono()-since >= VoidRemovedAfter
 }
 
-func (v *voids) void(ctx context.Context, ops []engine.Op) {
+func (v *Voids) void(ctx context.Context, ops []engine.Op) {
 	done := make(chan struct{})
 	b := &engine.Batch{Ops: ops, Results: make([]engine.Result, len(ops)), Done: func() { close(done) }}
-	if !v.decider.decideInLog(b) {
+	if !v.Decide(b) {
 		select {
 		case <-done:
 		case <-ctx.Done():
@@ -92,6 +95,6 @@ func (v *voids) void(ctx context.Context, ops []engine.Op) {
 			tokens += b.Results[i].Granted
 		}
 	}
-	v.metrics.voided.Add(tokens)
-	v.log.Info("tokens of processes that have ended count as spent", "keys", len(ops), "tokens", tokens)
+	v.Tokens.Add(tokens)
+	v.Log.Info("tokens of processes that have ended count as spent", "keys", len(ops), "tokens", tokens)
 }

@@ -1,0 +1,87 @@
+package decide
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/stintdb/stint/cluster/call"
+	"github.com/stintdb/stint/cluster/purses"
+	"github.com/stintdb/stint/engine"
+)
+
+// wait has the operations without an answer wait for tokens of one key, if they are alike. If they are not, none waits, and the tokens
+// are asked for all the same.
+func (r *request) wait() outcome {
+	first := &r.batch.Ops[r.position(0)]
+	if !r.areAlike(first) {
+		for n := range r.left {
+			if op := &r.batch.Ops[r.position(n)]; purses.CanWait(op) {
+				r.Holder.SendLater(r.Holder.Table.Due(r.at.Mono, op))
+			}
+		}
+		return passed
+	}
+	c := r.callOfOpen()
+	c.Summarize()
+	isWaiting, due := r.Holder.Table.Wait(r.at.Mono, &purses.Waiter{Call: c, Op: *first, Requests: int64(c.Ops)})
+	r.Holder.SendLater(due)
+	if !isWaiting {
+		return passed
+	}
+	return r.track(c)
+}
+
+// areAlike reports whether all operations without an answer ask for as many tokens of the same key, and can wait for them.
+func (r *request) areAlike(first *engine.Op) bool {
+	for n := range r.left {
+		op := &r.batch.Ops[r.position(n)]
+		if !purses.CanWait(op) || op.Tokens != first.Tokens || op.Limit != first.Limit || !bytes.Equal(op.Key, first.Key) {
+			return false
+		}
+	}
+	return true
+}
+
+// Serve takes calls that no longer wait for tokens.
+func (d *Decider) Serve(served purses.Served) {
+	for _, w := range served.Answered {
+		d.CountFailure(w.Failed)
+		w.Call.Batch.Done()
+	}
+	if len(served.ForLog) == 0 {
+		return
+	}
+	go func() { // the caller may hold locks that the steps take
+		for _, w := range served.ForLog {
+			if d.decideWaited(w) {
+				w.Call.Batch.Done()
+			}
+		}
+	}()
+}
+
+// decideWaited decides the requests of a call that has waited in vain, and is claimed. They are a batch of their own, because the memory of
+// their keys is the session's, which uses it again.
+func (d *Decider) decideWaited(w *purses.Waiter) (finished bool) {
+	c, n := w.Call, w.Call.Ops
+	rest := &engine.Batch{Local: c.Batch.Local, InOrder: c.Batch.InOrder, Ops: slices.Repeat([]engine.Op{w.Op}, n), Results: make([]engine.Result, n)}
+	rest.Done = func() {
+		deliver(c, rest)
+		c.Batch.Done()
+	}
+	if !d.begin(rest, d.Leads()).follow(afterWaiting) {
+		return false
+	}
+	deliver(c, rest)
+	return true
+}
+
+// deliver copies the results of a call's own batch to the operations that it was made of.
+func deliver(c *call.Call, rest *engine.Batch) {
+	c.Batch.Worked += rest.Worked
+	n := 0
+	c.Each(func(_ *engine.Op, res *engine.Result) {
+		*res = rest.Results[n]
+		n++
+	})
+}
