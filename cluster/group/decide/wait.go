@@ -69,7 +69,9 @@ func (d *Decider) decideWaited(w *purses.Waiter) (finished bool) {
 		deliver(c, rest)
 		c.Batch.Done()
 	}
-	if !d.begin(rest, d.Leads()).follow(afterWaiting) {
+	r := d.begin(rest, d.Leads())
+	r.at.Mono = c.Began // its time goes on
+	if !r.follow(afterWaiting) {
 		return false
 	}
 	deliver(c, rest)
