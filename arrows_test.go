@@ -21,7 +21,6 @@ var moreUp = map[string]int{
 	"cluster/fsm":               5,
 	"cluster/purses":            5,
 	"cluster/raftstore":         8,
-	"cluster/shared":            6,
 	"cmd/stint":                 17,
 	"cmd/stint/replay":          10,
 	"engine/algorithm":          9,

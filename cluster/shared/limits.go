@@ -1,6 +1,9 @@
-// Package shared has limits that requests in several groups of a cluster have in common. A request for several limits is one operation in the log of
-// one group. Its limits whose keys are of another group, their home, are asked there in purses, whose tokens home has lent to the asking group. The
-// package has such requests decided, lends tokens for those that find too few, and returns what nobody uses.
+// Package shared decides requests under limits that several groups of a cluster share.
+//
+// A request for several limits is one operation in the log of one group. The key of a limit may belong to another
+// group, its home: the request then takes that limit's tokens from a purse, which home has lent the deciding group.
+// [Limits] finds the group, decides the request there, and lets it wait if a purse has too few tokens. Package loans
+// borrows and returns the tokens.
 package shared
 
 import (
@@ -14,9 +17,10 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/purse"
 	"github.com/stintdb/stint/internal/clusterstatus"
+	"github.com/stintdb/stint/internal/loans"
 )
 
-// Router has batches decided by groups.
+// Router decides batches by groups.
 type Router interface {
 	Decide(b *engine.Batch) (finished bool)
 	DecideIn(at int, b *engine.Batch) (finished bool)
@@ -33,7 +37,7 @@ type Policies interface {
 type Replica struct {
 	Number int
 	Leads  func() bool  // only then it returns tokens that nobody uses
-	Now    func() int64 // of the group's decisions
+	Now    func() int64 // the time of the group's decisions, in nanoseconds
 	Store  Store
 }
 
@@ -51,80 +55,59 @@ type Options struct {
 	Router   Router
 	Policies Policies
 	Timeout  time.Duration    // the longest wait for tokens
-	Replicas func() []Replica // here; nil while there are none
+	Replicas func() []Replica // on this node; nil while there are none
 }
 
-// Times and bounds.
+// Times and bounds. Home is near, so little is held and it goes back soon.
 const (
-	ahead       = 400 * time.Millisecond // the time whose demand is held
-	idleAfter   = 500 * time.Millisecond // unused tokens are returned
-	emptyAfter  = 2 * time.Second        // a purse ends that home has lent nothing
-	tidyEvery   = 100 * time.Millisecond
-	voidEvery   = 5 * time.Second        // loans without purses are looked for
-	denyFor     = 100 * time.Millisecond // a denial of home is repeated, unless its wait is shorter
-	forgetAfter = 10 * time.Second       // a key without requests
-	measureOver = 50 * time.Millisecond  // demand is measured
+	ahead      = 400 * time.Millisecond
+	idleAfter  = 500 * time.Millisecond
+	emptyAfter = 2 * time.Second
+	tidyEvery  = 100 * time.Millisecond
+	voidEvery  = 5 * time.Second // loans without purses are looked for
 
-	maxKeys      = purse.Max // whose demand is known
-	maxWaiters   = 4096      // requests that wait for tokens of a key
-	maxExchanges = 256       // operations on loans at a time, in each group
-	maxIdle      = 1024      // purses of a group whose tokens are returned in one round
-	maxTries     = 16        // of a request, whose tokens others may take
-	decideAtOnce = 512       // requests that have waited
+	maxIdle  = 1024 // purses whose tokens are returned in one round, and lost loans that are voided in one
+	maxTries = 16   // of a request, whose tokens others may take
 )
 
-// Limits has requests decided whose limits are of several groups, and hands on all others.
+// Limits decides requests whose limits are of several groups, and hands on all others.
 type Limits struct {
-	opt Options
-	ctx context.Context
+	opt    Options
+	ctx    context.Context
+	keeper *loans.Keeper
 
 	mu    sync.Mutex
-	keys  map[purseID]*key
-	slots map[int]chan struct{} // by the number of a group
-
-	ending sync.Mutex // of ended
-	ended  bool
-	work   sync.WaitGroup
+	turns map[int]loans.Turns // by the number of a group
 
 	counts counts
 }
 
-// counts are those of [clusterstatus.SharedLimits].
-type counts struct{ requests, short, denied, lent, returned atomic.Int64 }
+type counts struct{ requests, short, denied atomic.Int64 }
 
 // Counts are those of this process, since it began.
 func (l *Limits) Counts() clusterstatus.SharedLimits {
-	c := &l.counts
-	return clusterstatus.SharedLimits{Requests: c.requests.Load(), Short: c.short.Load(), Denied: c.denied.Load(), Lent: c.lent.Load(), Returned: c.returned.Load()}
+	c, of := &l.counts, l.keeper.Counts()
+	return clusterstatus.SharedLimits{
+		Requests: c.requests.Load(), Short: c.short.Load(), Denied: c.denied.Load(), Lent: of.Lent, Returned: of.Returned,
+	}
 }
 
 // New returns limits that are served until Close.
 func New(ctx context.Context, o Options) *Limits {
-	l := &Limits{opt: o, ctx: ctx, keys: map[purseID]*key{}, slots: map[int]chan struct{}{}}
-	l.work.Go(l.tidy)
+	l := &Limits{opt: o, ctx: ctx, turns: map[int]loans.Turns{}}
+	l.keeper = loans.New(ctx, loans.Options{
+		Home: homes{l}, Purses: purses{l}, Timeout: o.Timeout,
+		Ahead: ahead, IdleAfter: idleAfter, EmptyAfter: emptyAfter, TidyEvery: tidyEvery,
+		Low: 1. / 8, LowLeading: 3. / 8, MaxReturns: maxIdle,
+	})
+	l.keeper.Go(l.voidLost)
 	return l
 }
 
 // Close waits until nothing is under way. The context of New has ended.
-func (l *Limits) Close() {
-	l.ending.Lock()
-	l.ended = true
-	l.ending.Unlock()
-	l.work.Wait()
-}
+func (l *Limits) Close() { l.keeper.Close() }
 
-// begin calls f in a goroutine, or returns false at the end.
-func (l *Limits) begin(f func()) bool {
-	l.ending.Lock()
-	defer l.ending.Unlock()
-	if l.ended || l.ctx.Err() != nil {
-		return false
-	}
-	l.work.Go(f)
-	return true
-}
-
-// Decide has a batch decided. Requests that wait for tokens may come behind later ones of the batch.
+// Decide decides a batch. Requests that wait for tokens may be decided after later ones of the batch.
 func (l *Limits) Decide(b *engine.Batch) (finished bool) {
 	if b.Atomic && len(b.Ops) > 1 || !slices.ContainsFunc(b.Ops, asksSeveral) {
 		return l.opt.Router.Decide(b)
@@ -136,8 +119,8 @@ func (l *Limits) Decide(b *engine.Batch) (finished bool) {
 		if !asksSeveral(ops[i]) {
 			continue
 		}
-		r := request{res: &b.Results[i], until: until, done: s.close}
-		if r.gather(l, &ops[i]); r.at > 0 || ops[i].Verb == engine.Check {
+		r := request{limits: l, res: &b.Results[i], until: until, done: s.close}
+		if r.gather(&ops[i]); r.at > 0 || ops[i].Verb == engine.Check {
 			ops[i] = r.op
 			s.requests = append(s.requests, r)
 		}
@@ -162,6 +145,14 @@ func (l *Limits) Decide(b *engine.Batch) (finished bool) {
 // asksSeveral reports whether an operation asks several limits at once.
 func asksSeveral(op engine.Op) bool { return op.Verb == engine.AcquireAll || op.Verb == engine.Check }
 
+// do has a group carry out operations, the one with their keys if at is 0, and waits for it.
+func (l *Limits) do(at int, ops ...engine.Op) []engine.Result {
+	if at == 0 {
+		return loans.Do(l.opt.Router.Decide, ops...)
+	}
+	return loans.Do(func(b *engine.Batch) bool { return l.opt.Router.DecideIn(at, b) }, ops...)
+}
+
 // batch is a batch with requests that may have to wait.
 type batch struct {
 	limits   *Limits
@@ -173,7 +164,7 @@ type batch struct {
 func (s *batch) settle() {
 	for i := range s.requests {
 		s.open.Add(1)
-		if s.limits.settle(&s.requests[i]) {
+		if s.requests[i].settle() {
 			s.open.Add(-1)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/purse"
 	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/internal/loans"
 )
 
 const (
@@ -241,14 +242,19 @@ func (g *groups) all(l *Limits) (granted int64) {
 }
 
 // lend has tokens lent that nobody has asked for.
-func (g *groups) lend(l *Limits, tokens int64) { g.lendOf(l, limit, tokens) }
+func (g *groups) lend(l *Limits, tokens int64) { g.lendOf(l, "shared", limit, tokens) }
 
-func (g *groups) lendOf(l *Limits, limit limits.Limit, tokens int64) {
+func (g *groups) lendOf(l *Limits, name string, limit limits.Limit, tokens int64) {
 	kept, _ := limit.InPurse()
-	prepared := l.do(away, engine.Op{Verb: engine.Prepare, Key: []byte("shared"), Limit: kept})[0]
-	p, k := purse.Of(&prepared), &key{purseID: purseID{away, "shared"}}
-	lent := l.do(0, k.ask(&p, limit, tokens, tokens)...)[0]
-	l.do(away, p.Answered([]byte("shared"), lent.Granted, lent.Number))
+	prepared := l.do(away, engine.Op{Verb: engine.Prepare, Key: []byte(name), Limit: kept})[0]
+	p := purse.Of(&prepared)
+	loan := p.Loan()
+	lend := engine.Op{
+		Verb: engine.Lend, Key: []byte(name), Limit: limit, Tokens: tokens, Who: []byte(holderOf(away)), Loan: &loan,
+		Options: engine.Whole,
+	}
+	lent := l.do(0, lend)[0]
+	l.do(away, p.Answered([]byte(name), lent.Granted, lent.Number))
 }
 
 // Whatever two nodes do at the same time on the loan of one limit, and however late, no token is granted twice, and none is lost.
@@ -341,7 +347,7 @@ func TestTokensSpentBesideAPendingOperation(t *testing.T) {
 		fast := limit
 		fast.Rate = limits.Rate{Tokens: 20, Period: int64(time.Second)}
 		l.do(home, engine.Op{Verb: engine.Lend, Key: []byte("shared"), Limit: fast, Tokens: capacity / 2, Who: []byte("other"), Loan: &engine.Loan{Number: 1}, Options: engine.Whole})
-		g.lendOf(l, fast, capacity/2)
+		g.lendOf(l, "shared", fast, capacity/2)
 		if n := g.takeOf(l, fast, capacity/2+1); n != 0 {
 			t.Fatalf("%d granted, which are more than the purse has, and home has none: this test shows nothing", n)
 		}
@@ -352,7 +358,7 @@ func TestTokensSpentBesideAPendingOperation(t *testing.T) {
 		for g.takeOf(l, fast, 1) == 0 {
 			time.Sleep(20 * time.Millisecond)
 		}
-		if took := time.Since(began); took > 3*denyFor {
+		if took := time.Since(began); took > 3*loans.DenyFor {
 			t.Errorf("nothing is granted for %v after all tokens of the purse were, and 20 refill in a second", took)
 		}
 	})

@@ -10,6 +10,7 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/purse"
+	"github.com/stintdb/stint/internal/loans"
 )
 
 // While one group has no leader, the loans of its keys are asked for in vain. Those of other groups' keys are not held up.
@@ -22,7 +23,7 @@ func TestAGroupWithoutALeaderHoldsUpNoOtherLoan(t *testing.T) {
 		defer l.Close()
 		defer cancel()
 		g.lose(true)
-		for i := range 2 * maxExchanges {
+		for i := range 2 * cap(loans.NewTurns()) {
 			go ask(l, "lost"+strconv.Itoa(i), limit, 1)
 		}
 		synctest.Wait()
@@ -50,9 +51,9 @@ func TestAGroupWithoutALeaderHoldsUpNoReturns(t *testing.T) {
 		defer l.Close()
 		defer cancel()
 		for i := range 3 * maxIdle {
-			g.lendKey(l, "lost"+strconv.Itoa(i))
+			g.lendOf(l, "lost"+strconv.Itoa(i), limit, 5)
 		}
-		g.lendKey(l, "shared")
+		g.lend(l, 5)
 		g.lose(true)
 		time.Sleep(idleAfter + 10*tidyEvery)
 		if res := l.do(home, engine.Op{Verb: engine.Look, Key: []byte("shared")})[0]; res.Lent > 0 {
@@ -64,14 +65,6 @@ func TestAGroupWithoutALeaderHoldsUpNoReturns(t *testing.T) {
 			t.Errorf("%d purses have tokens of the group, which has a leader again", n)
 		}
 	})
-}
-
-func (g *groups) lendKey(l *Limits, name string) {
-	kept, _ := limit.InPurse()
-	prepared := l.do(away, engine.Op{Verb: engine.Prepare, Key: []byte(name), Limit: kept})[0]
-	p, k := purse.Of(&prepared), &key{purseID: purseID{away, name}}
-	lent := l.do(0, k.ask(&p, limit, 5, 5)...)[0]
-	l.do(away, p.Answered([]byte(name), lent.Granted, lent.Number))
 }
 
 // lostFirst visits the purses of the lost group first, as a store does whose first shards have them.

@@ -1,0 +1,45 @@
+package loans
+
+import (
+	"time"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
+)
+
+// DenyFor is how long a denial of home is repeated to other requests, so that a limit far beyond its rate does not cost
+// an operation on the loan for each request.
+const DenyFor = 100 * time.Millisecond
+
+// Denial is an answer of home that it has too few tokens for a request.
+type Denial struct {
+	Limit  limits.Limit
+	Tokens int64         // requests for as many or more are denied
+	Until  time.Time     // the denial is repeated until then
+	Due    time.Time     // home has the tokens by then, unless Never
+	Never  bool          // home never grants as many
+	Held   int64         // tokens in the purse when home answered
+	Answer engine.Result // to the request, if home decides requests by itself
+}
+
+// denies reports whether the denial holds for a request.
+func (d *Denial) denies(now time.Time, limit limits.Limit, tokens int64) bool {
+	return now.Before(d.Until) && tokens >= d.Tokens && limit == d.Limit
+}
+
+// Wait returns the nanoseconds until home and the purse together have some tokens, or [engine.NeverWait]. It is not
+// shorter than the time for which the denial is repeated.
+func (d *Denial) Wait(now time.Time, tokens int64) int64 {
+	if d.Never {
+		return engine.NeverWait
+	}
+	wait := int64(d.Due.Sub(now))
+	if rate := d.Limit.Rate; rate.Tokens > 0 {
+		if more := tokens - d.Held - d.Tokens; more > 0 {
+			wait += rate.Refill(more)
+		} else {
+			wait -= rate.Refill(-more)
+		}
+	}
+	return max(int64(time.Millisecond), wait, int64(d.Until.Sub(now)))
+}

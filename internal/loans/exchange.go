@@ -1,0 +1,207 @@
+package loans
+
+import (
+	"time"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/purse"
+)
+
+// exchange is one operation on the loan of a key: it is prepared in the purse, carried out at home, and its answer is
+// deposited in the purse. If a step fails, or home has nothing to lend, the next operation goes on with this one.
+type exchange struct {
+	key       *Key
+	returning bool // all tokens go back
+
+	limit   limits.Limit
+	holder  []byte
+	purse   purse.Purse // with the prepared operation
+	want    int64       // tokens
+	waiting int64       // tokens that the first waiting request asks for
+	asked   time.Time   // when home was asked
+	brought int64       // tokens that came into the purse
+}
+
+// refused is the outcome of an exchange that a step has ended.
+func refused(by engine.Result) Outcome { return Outcome{Refusal: by} }
+
+func (x *exchange) run() Outcome {
+	if refusal := x.prepare(); refusal.Status != engine.OK {
+		return refused(refusal)
+	}
+	x.asked = time.Now()
+	answers := x.atHome(x.ask()...)
+	answer := &answers[0]
+	if answer.Status != engine.OK || x.returning || !x.purse.IsPending(answer.Granted, answer.Number) {
+		if refusal := x.deposit(answer); refusal.Status != engine.OK {
+			return refused(refusal)
+		}
+	}
+	c := &x.key.keeper.counts
+	c.operations.Add(1)
+	c.lent.Add(x.brought)
+	return x.learn(answers)
+}
+
+// atHome has home carry out operations on the key.
+func (x *exchange) atHome(ops ...engine.Op) []engine.Result {
+	o := &x.key.keeper.opt
+	return o.Home.Turns(ops[0].Key).take(o.Timeout, ops, o.Home.Do)
+}
+
+// inPurse carries out an operation on the purse.
+func (x *exchange) inPurse(op engine.Op) engine.Result {
+	o, at := &x.key.keeper.opt, x.key.at
+	do := func(ops ...engine.Op) []engine.Result { return o.Purses.Do(at, ops...) }
+	return o.Purses.Turns(at).take(o.Timeout, []engine.Op{op}, do)[0]
+}
+
+// prepare prepares the operation in the purse, unless one is prepared there, and settles how many tokens to ask for.
+func (x *exchange) prepare() (refusal engine.Result) {
+	k, purses := x.key, x.key.keeper.opt.Purses
+	k.mu.Lock()
+	x.limit = k.limit
+	k.mu.Unlock()
+	x.holder = []byte(purses.Holder(k.at))
+	kept, ok := purses.InPurse(x.limit)
+	if !ok || len(x.holder) == 0 {
+		return engine.Result{Status: engine.NotShared}
+	}
+	op := engine.Op{Verb: engine.Prepare, Key: []byte(k.name), Limit: kept}
+	if x.returning {
+		op.Options = engine.Cancel
+	}
+	prepared := x.inPurse(op)
+	if prepared.Status != engine.OK {
+		return prepared
+	}
+	x.purse = purse.Of(&prepared)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !x.returning {
+		x.want = k.want(x.purse.Tokens)
+	}
+	if len(k.waiters) > 0 {
+		x.waiting = k.waiters[0].Tokens()
+	}
+	return engine.Result{}
+}
+
+// ask returns the operation as home takes it. If a request waits that home does not decide by itself, home also looks
+// at when it could grant the request, and at the limit that it holds the key to.
+func (x *exchange) ask() []engine.Op {
+	key, loan := []byte(x.key.name), x.purse.Loan()
+	if x.purse.Returning {
+		return []engine.Op{{Verb: engine.Return, Key: key, Who: x.holder, Loan: &loan}}
+	}
+	lend := engine.Op{Verb: engine.Lend, Key: key, Limit: x.limit, Tokens: x.want, Who: x.holder, Loan: &loan}
+	if x.waiting == 0 || x.key.keeper.opt.HomeDecides {
+		return []engine.Op{lend}
+	}
+	lend.Options = engine.Whole
+	return []engine.Op{
+		lend,
+		{Verb: engine.Acquire, Key: key, Limit: x.limit, Tokens: x.waiting, Options: engine.Peek},
+		{Verb: engine.Look, Key: key},
+	}
+}
+
+// deposit brings home's answer to the purse. An operation that home had nothing to lend for is closed first, which
+// completes the answer.
+func (x *exchange) deposit(answer *engine.Result) (refusal engine.Result) {
+	op, ok := x.depositOf(answer)
+	if !ok {
+		return *answer
+	}
+	came := x.inPurse(op)
+	switch {
+	case came.Status != engine.OK:
+		return came // the operation stays prepared, and home will answer it alike
+	case answer.Status != engine.OK:
+		return *answer
+	}
+	c, p := &x.key.keeper.counts, &x.purse
+	switch x.brought = came.Granted; {
+	case p.Returning:
+		c.returned.Add(answer.Granted)
+	case op.Options&engine.Force != 0:
+		c.dropped.Add(p.Tokens)
+	}
+	if late, ok := p.LentLate(op.Key, x.holder, answer.Granted, &came); ok {
+		c.returned.Add(x.atHome(late)[0].Granted)
+	}
+	return engine.Result{}
+}
+
+// depositOf returns the operation that brings an answer to the purse. It returns false if the answer does not say
+// whether home has carried the operation out.
+func (x *exchange) depositOf(answer *engine.Result) (op engine.Op, ok bool) {
+	key, p := []byte(x.key.name), &x.purse
+	switch answer.Status {
+	case engine.OK:
+		if x.close(answer); answer.Status != engine.OK {
+			return op, false
+		}
+		return p.Answered(key, answer.Granted, answer.Number), true
+	case engine.NotHeld:
+		return p.Answered(key, 0, 0), true
+	case engine.WrongType, engine.OutOfRoom, engine.NoRoomToGrow: // nothing was carried out
+		return p.Answered(key, 0, p.Previous), true
+	}
+	return op, false
+}
+
+// close has home end an operation that it had nothing to lend for, and completes its answer.
+func (x *exchange) close(answer *engine.Result) {
+	op, ok := x.purse.Close([]byte(x.key.name), x.holder)
+	if !ok || !x.purse.IsOpen(answer.Granted, answer.Number) {
+		return
+	}
+	closed := x.atHome(op)[0]
+	if closed.Status == engine.OK {
+		closed.Granted = x.purse.Closed(closed.Lent, closed.Number)
+	}
+	*answer = closed
+}
+
+// learn keeps what home's answers say about the requests to come.
+func (x *exchange) learn(answers []engine.Result) (o Outcome) {
+	o.Asked = x.asked
+	k, p, now := x.key, &x.purse, time.Now()
+	answer := &answers[0]
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.home = AtHome{answer.Remaining, answer.Reset}
+	if rest := k.keeper.opt.RestFor; rest > 0 && !p.Returning && x.want > 0 && x.brought == 0 {
+		k.rests = now.Add(rest)
+	}
+	if p.Returning || answer.Number != p.Number && answer.Number != p.Previous {
+		return o // the purse begins again
+	}
+	if answer.Granted >= x.want {
+		k.isDry = false
+		return o
+	}
+	if len(answers) < 3 || answers[1].Status != engine.OK {
+		return o
+	}
+	look, inForce := &answers[1], &answers[2]
+	if look.Allowed && inForce.ShowsHeld() && inForce.Held != x.limit {
+		// a limit comes into force with a grant, which costs one token
+		k.mu.Unlock()
+		k.keeper.opt.Home.Do(engine.Op{Verb: engine.Acquire, Key: []byte(k.name), Limit: x.limit, Tokens: 1})
+		k.mu.Lock()
+		return o
+	}
+	if look.Allowed && answer.Number == p.Number {
+		return o // another node has carried the same operation out, and asked for less
+	}
+	o.IsDry, k.isDry = true, true
+	k.denied = Denial{
+		Limit: x.limit, Tokens: x.waiting, Held: p.Tokens + answer.Granted,
+		Until: x.asked.Add(DenyFor), Due: now.Add(time.Duration(look.Wait)), Never: look.Wait == engine.NeverWait,
+	}
+	k.rests = k.denied.Until
+	return o
+}

@@ -1,0 +1,147 @@
+package loans
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/purse"
+)
+
+// Home decides limits and lends their tokens.
+type Home interface {
+	// Do carries out operations on one key and returns their results in order. It returns after a time in any case.
+	// A result of status Refused says that home does not carry the operation out.
+	Do(ops ...engine.Op) []engine.Result
+	// Turns returns the turns of the node or group of home that decides a key.
+	Turns(key []byte) Turns
+	// IsReachable reports whether tokens can go back now.
+	IsReachable() bool
+}
+
+// Refused is the status of an operation that home answers with an error of its own. No step follows it: the operation
+// stays prepared, and is tried again later.
+const Refused = engine.NotPermitted
+
+// Purses has the purses. Those of several holders are told apart by the number of the place where they are.
+type Purses interface {
+	// Do carries out operations on the purses of one place and returns their results in order.
+	Do(at int, ops ...engine.Op) []engine.Result
+	// Turns returns the turns of a place.
+	Turns(at int) Turns
+	// Holder returns the name under which home knows the holder of a place, "" while it is not known.
+	Holder(at int) string
+	// InPurse returns a limit as its purse has it, and false if it cannot be lent.
+	InPurse(limit limits.Limit) (kept limits.Limit, ok bool)
+	// Replicas returns what this process has of the places.
+	Replicas() []Replica
+}
+
+// Replica is a replica of a place in this process, with all its purses or some of them.
+type Replica struct {
+	At    int
+	Leads func() bool                                                     // if so, it returns what nobody uses
+	Now   func() int64                                                    // the time of decisions, in nanoseconds
+	Each  func(visit func(key []byte, limit limits.Limit, p purse.Purse)) // visits the purses
+}
+
+// Options configure a Keeper.
+type Options struct {
+	Home   Home
+	Purses Purses
+
+	// HomeDecides says that home decides a request by itself when there is no loan. Otherwise all requests wait for
+	// loans: home then also says when the first of them could be granted, and keeps most of its tokens for others.
+	HomeDecides bool
+
+	Timeout    time.Duration // for which a step of an operation on a loan waits for its turn
+	Ahead      time.Duration // the purse is to have the tokens that are used in this time
+	IdleAfter  time.Duration // tokens go back that were not used for this time
+	EmptyAfter time.Duration // a purse ends that home has lent nothing for this time
+	RestFor    time.Duration // home decides requests for this time, once it has lent nothing
+	TidyEvery  time.Duration // unused tokens are looked for
+
+	Low        float64 // a part of the tokens used in Ahead: if the purse has fewer, more are borrowed
+	LowLeading float64 // the same in the process that leads the place, which so borrows before others
+	MaxReturns int     // purses whose tokens go back in one round
+}
+
+// Bounds of a Keeper.
+const (
+	maxKeys      = purse.Max        // whose demand is known
+	maxWaiters   = 4096             // requests that wait for tokens of one key
+	forgetAfter  = 10 * time.Second // a key without requests
+	decideAtOnce = 512              // requests that have waited
+)
+
+// Keeper keeps the loans of some holders.
+type Keeper struct {
+	opt Options
+	ctx context.Context
+
+	mu   sync.Mutex
+	keys map[keyID]*Key
+
+	ending sync.Mutex // of ended
+	ended  bool
+	work   sync.WaitGroup
+
+	counts counts
+}
+
+type counts struct{ operations, lent, returned, dropped atomic.Int64 }
+
+// Counts are what a Keeper has done since it began.
+type Counts struct {
+	Operations int64 // on loans, carried out by home
+	Lent       int64 // tokens that they brought
+	Returned   int64 // tokens that went back
+	Dropped    int64 // tokens that were in a purse when home had ended the loan: nobody is granted them
+}
+
+// Counts returns the counts.
+func (k *Keeper) Counts() Counts {
+	c := &k.counts
+	return Counts{c.operations.Load(), c.lent.Load(), c.returned.Load(), c.dropped.Load()}
+}
+
+// New returns a Keeper that works until the context ends.
+func New(ctx context.Context, o Options) *Keeper {
+	k := &Keeper{opt: o, ctx: ctx, keys: map[keyID]*Key{}}
+	k.work.Go(k.tidy)
+	return k
+}
+
+// Close waits until nothing is under way. The context of New has ended.
+func (k *Keeper) Close() {
+	k.ending.Lock()
+	k.ended = true
+	k.ending.Unlock()
+	k.work.Wait()
+}
+
+// Go calls f in a goroutine that Close waits for. It returns false at the end.
+func (k *Keeper) Go(f func()) bool {
+	k.ending.Lock()
+	defer k.ending.Unlock()
+	if k.ended || k.ctx.Err() != nil {
+		return false
+	}
+	k.work.Go(f)
+	return true
+}
+
+// Key returns the key of a name whose purse is at a place. It returns nil if there are too many keys.
+func (k *Keeper) Key(at int, name []byte) *Key {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	key := k.keys[keyID{at, string(name)}]
+	if key == nil && len(k.keys) < maxKeys {
+		key = newKey(k, keyID{at, string(name)}, time.Now())
+		k.keys[key.keyID] = key
+	}
+	return key
+}

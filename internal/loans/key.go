@@ -1,0 +1,225 @@
+package loans
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
+)
+
+// Request waits for tokens of a key.
+type Request interface {
+	// Op returns the operation that takes the tokens from purses.
+	Op() engine.Op
+	// Tokens returns how many tokens of the key it asks for.
+	Tokens() int64
+	// Until returns when it stops waiting.
+	Until() time.Time
+	// Decided takes the result of the operation, which was carried out again after an operation on the loan. The
+	// request may wait again.
+	Decided(key *Key, res *engine.Result, after *Outcome)
+	// Expired ends the request, which has waited for too long. No tokens were taken.
+	Expired()
+}
+
+// Outcome says what came of an operation on a loan.
+type Outcome struct {
+	Refusal engine.Result // why it was not carried out; of status OK if it was
+	IsDry   bool          // home has lent less than was asked for
+	Asked   time.Time     // when home was asked
+}
+
+// AtHome is what home had left for everybody at its last answer, beside its loans.
+type AtHome struct {
+	Remaining int64 // tokens, below zero if home is in debt
+	Reset     int64 // nanoseconds until it would have all
+}
+
+// keyID names a purse.
+type keyID struct {
+	at   int
+	name string
+}
+
+// Key tracks the demand of this process for the tokens of one purse.
+type Key struct {
+	keeper *Keeper
+	keyID
+
+	mu         sync.Mutex
+	limit      limits.Limit // of the last request, as home has it
+	waiters    []Request
+	exchanging bool // an operation on the loan is under way
+	home       AtHome
+	isDry      bool // home had less than was asked for, at its last answer
+	denied     Denial
+	rests      time.Time // no tokens are borrowed ahead of requests until then
+
+	demand demand
+	seen   time.Time // when the last request came
+}
+
+func newKey(k *Keeper, id keyID, now time.Time) *Key {
+	return &Key{keeper: k, keyID: id, demand: newDemand(now), seen: now}
+}
+
+// Name returns the name of the key.
+func (k *Key) Name() string { return k.name }
+
+// Wait has a request wait for an operation on the loan, and begins one if none is under way. It returns OK, or why the
+// request does not wait: Overloaded if too many do, NoLeader at the end of the Keeper.
+func (k *Key) Wait(now time.Time, limit limits.Limit, r Request) engine.Status {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(k.waiters) >= maxWaiters {
+		return engine.Overloaded
+	}
+	k.limit, k.seen = limit, now
+	k.waiters = append(k.waiters, r)
+	if !k.exchange(false) {
+		k.waiters = k.waiters[:len(k.waiters)-1]
+		return engine.NoLeader
+	}
+	return engine.OK
+}
+
+// Granted notes that the purse has granted a request tokens, and how many it has left. More are borrowed if it is soon
+// empty.
+func (k *Key) Granted(now time.Time, limit limits.Limit, tokens, left int64) AtHome {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.limit, k.seen = limit, now
+	k.demand.use(tokens)
+	if !k.keeper.opt.HomeDecides { // nodes that home decides for each borrow for their own demand
+		k.demand.see(left)
+	}
+	k.demand.measure(now)
+	if k.isLow(left) && now.After(k.rests) {
+		k.exchange(false)
+	}
+	return k.home
+}
+
+// GrantedByHome notes that home itself has granted a request tokens.
+func (k *Key) GrantedByHome(now time.Time, tokens int64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.seen = now
+	k.demand.use(tokens)
+	k.demand.measure(now)
+}
+
+// Remains notes what home has left for everybody.
+func (k *Key) Remains(remaining int64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.home.Remaining = remaining
+}
+
+// Deny notes a denial of home.
+func (k *Key) Deny(d Denial) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.denied = d
+}
+
+// Denied returns the last denial of home, and whether it holds for a request.
+func (k *Key) Denied(now time.Time, limit limits.Limit, tokens int64) (d Denial, holds bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.denied, k.denied.denies(now, limit, tokens)
+}
+
+// AtHome returns what home had left.
+func (k *Key) AtHome() AtHome {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.home
+}
+
+// IsWorthLoan reports whether a request for some tokens had better wait for a loan than be decided by home: at least
+// two such requests are expected soon, and home has not just lent nothing.
+func (k *Key) IsWorthLoan(now time.Time, limit limits.Limit, tokens int64) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.limit, k.seen = limit, now
+	k.demand.measure(now)
+	return !now.Before(k.rests) && k.demand.in(k.keeper.opt.Ahead) >= 2*float64(tokens)
+}
+
+// isLow reports whether tokens are to be borrowed before the purse is empty. k.mu is held.
+func (k *Key) isLow(left int64) bool {
+	o := &k.keeper.opt
+	tokens := k.demand.in(o.Ahead)
+	return tokens >= 2 && (float64(left) < o.Low*tokens || float64(left) < o.LowLeading*tokens && k.leads())
+}
+
+// leads reports whether this process leads the place of the purse.
+func (k *Key) leads() bool {
+	return slices.ContainsFunc(k.keeper.opt.Purses.Replicas(), func(r Replica) bool { return r.At == k.at && r.Leads() })
+}
+
+// Parts that home keeps where requests always wait for loans.
+const (
+	homeKeeps = 8  // divides what home has left: as much of it is lent ahead of requests
+	restShare = 16 // divides the limit's capacity: as much refills between operations on a loan that find home dry
+)
+
+// want returns how many tokens to borrow: those of the waiting requests and of the time ahead, without those that are
+// left in the purse. k.mu is held.
+func (k *Key) want(left int64) int64 {
+	o, capacity := &k.keeper.opt, k.limit.Capacity
+	tokens := int64(min(k.demand.in(o.Ahead), float64(capacity)))
+	if !o.HomeDecides {
+		most := max(0, k.home.Remaining) / homeKeeps
+		if k.isDry { // what refills is used at once
+			most = max(most, capacity/restShare)
+		}
+		tokens = min(max(tokens, k.demand.rising(o.Ahead)), most)
+	}
+	for _, r := range k.waiters {
+		tokens += r.Tokens()
+	}
+	return max(0, min(tokens-left, capacity))
+}
+
+// exchange begins an operation on the loan, unless one is under way. With returning it ends the loan. It returns false
+// at the end of the Keeper. k.mu is held.
+func (k *Key) exchange(returning bool) bool {
+	if k.exchanging {
+		return true
+	}
+	k.exchanging = k.keeper.Go(func() {
+		for more := true; more; returning = false {
+			x := exchange{key: k, returning: returning}
+			outcome := x.run()
+			more = k.serve(&outcome)
+		}
+	})
+	return k.exchanging
+}
+
+// serve decides the requests that have waited for an operation on the loan. It reports whether more have come since,
+// for which the next operation is to begin.
+func (k *Key) serve(o *Outcome) (more bool) {
+	k.mu.Lock()
+	waiters := k.waiters
+	k.waiters = nil
+	k.mu.Unlock()
+	for some := range slices.Chunk(waiters, decideAtOnce) {
+		ops := make([]engine.Op, len(some))
+		for i, r := range some {
+			ops[i] = r.Op()
+		}
+		results := k.keeper.opt.Purses.Do(k.at, ops...)
+		for i, r := range some {
+			r.Decided(k, &results[i], o)
+		}
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.exchanging = len(k.waiters) > 0
+	return k.exchanging
+}
