@@ -37,7 +37,6 @@ var moreUp = map[string]int{
 	"server/info":               5,
 	"server/netio":              5,
 	"server/rlqs":               5,
-	"server/upstream":           10,
 }
 
 // TestArrows puts the files of each package into the best order that it finds, and counts the arrows from a file to one above it.

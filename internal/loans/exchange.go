@@ -35,6 +35,9 @@ func (x *exchange) run() Outcome {
 	answer := &answers[0]
 	if answer.Status != engine.OK || x.returning || !x.purse.IsPending(answer.Granted, answer.Number) {
 		if refusal := x.deposit(answer); refusal.Status != engine.OK {
+			if refusal.Status == Refused {
+				x.key.rest()
+			}
 			return refused(refusal)
 		}
 	}
@@ -173,8 +176,8 @@ func (x *exchange) learn(answers []engine.Result) (o Outcome) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.home = AtHome{answer.Remaining, answer.Reset}
-	if rest := k.keeper.opt.RestFor; rest > 0 && !p.Returning && x.want > 0 && x.brought == 0 {
-		k.rests = now.Add(rest)
+	if !p.Returning && x.want > 0 && x.brought == 0 {
+		k.restUntil(now.Add(k.keeper.opt.RestFor))
 	}
 	if p.Returning || answer.Number != p.Number && answer.Number != p.Previous {
 		return o // the purse begins again
@@ -202,6 +205,6 @@ func (x *exchange) learn(answers []engine.Result) (o Outcome) {
 		Limit: x.limit, Tokens: x.waiting, Held: p.Tokens + answer.Granted,
 		Until: x.asked.Add(DenyFor), Due: now.Add(time.Duration(look.Wait)), Never: look.Wait == engine.NeverWait,
 	}
-	k.rests = k.denied.Until
+	k.restUntil(k.denied.Until)
 	return o
 }

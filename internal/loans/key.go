@@ -149,6 +149,20 @@ func (k *Key) IsWorthLoan(now time.Time, limit limits.Limit, tokens int64) bool 
 	return !now.Before(k.rests) && k.demand.in(k.keeper.opt.Ahead) >= 2*float64(tokens)
 }
 
+// rest makes home decide requests for a while.
+func (k *Key) rest() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.restUntil(time.Now().Add(k.keeper.opt.RestFor))
+}
+
+// restUntil stops borrowing ahead of requests until a time. k.mu is held.
+func (k *Key) restUntil(end time.Time) {
+	if end.After(k.rests) {
+		k.rests = end
+	}
+}
+
 // isLow reports whether tokens are to be borrowed before the purse is empty. k.mu is held.
 func (k *Key) isLow(left int64) bool {
 	o := &k.keeper.opt

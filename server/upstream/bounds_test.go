@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"strconv"
@@ -10,8 +11,8 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
-	"github.com/stintdb/stint/engine/purse"
 	"github.com/stintdb/stint/engine/slot"
+	"github.com/stintdb/stint/internal/loans"
 )
 
 // asked has requests sent to home, and counts those that are refused because too many are under way.
@@ -47,63 +48,78 @@ func TestRequestsToHomeAreBounded(t *testing.T) {
 	}
 }
 
+// held is a decider that answers operations as if there were no leader, once it is released.
+type held chan struct{}
+
+func (h held) Decide(b *engine.Batch) (finished bool) {
+	go func() {
+		<-h
+		for i := range b.Results {
+			b.Results[i] = engine.Result{Status: engine.NoLeader}
+		}
+		b.Done()
+	}()
+	return false
+}
+
 // 65,536 keys are in demand, and 4096 requests wait for one of them.
 func TestKeysInDemandAreBounded(t *testing.T) {
 	const keys, waiters = 65536, 4096
-	u := &Upstream{keys: map[string]*key{}, home: &routes{first: &home{}}, stop: make(chan struct{})}
+	decider := make(held)
+	u := &Upstream{home: &routes{first: &home{}}, turns: loans.NewTurns()}
+	u.opt = Options{
+		Timeout: time.Hour, Decider: decider,
+		Replicas: func() []Replica { return nil }, Holder: func() string { return "region" },
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	u.keeper = loans.New(ctx, u.loans())
+	defer u.keeper.Close()
+	defer cancel()
+	defer close(decider)
 	for i := range keys {
-		if u.keyOf([]byte(strconv.Itoa(i))) == nil {
+		if u.keeper.Key(here, []byte(strconv.Itoa(i))) == nil {
 			t.Fatalf("key %d has no place", i+1)
 		}
 	}
-	if u.keyOf([]byte("more")) != nil || u.keyOf([]byte("0")) == nil {
+	if u.keeper.Key(here, []byte("more")) != nil || u.keeper.Key(here, []byte("0")) == nil {
 		t.Error("another key has a place, or a known one has none")
 	}
 	request := func(key string) *acquire {
 		limit := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 1e9, Rate: limits.Rate{Tokens: 1, Period: int64(time.Hour)}}
-		return &acquire{op: engine.Op{Verb: engine.Acquire, Key: []byte(key), Limit: limit, Tokens: 1}, until: time.Now().Add(time.Hour), done: func() {}}
+		op := engine.Op{Verb: engine.Acquire, Key: []byte(key), Limit: limit, Tokens: 1}
+		return &acquire{u: u, op: op, until: time.Now().Add(time.Hour), done: func() {}}
 	}
-	u.askBeyond(request("more"))
+	request("more").askBeyond()
 	if n := len(u.home.first.waiting); n != 1 {
 		t.Errorf("%d requests for a key without a place go to home, want 1", n)
 	}
-	k := u.keyOf([]byte("0"))
-	k.exchanging = true // an operation on the loan is under way
-	k.demand.Ask(1e6)
-	k.demand.Measure(measureOver, measureOver)
-	k.began = time.Now().Add(time.Hour) // the demand stays as it is
-	for range waiters {
-		u.askBeyond(request("0"))
+	k := u.keeper.Key(here, []byte("0"))
+	k.GrantedByHome(time.Now().Add(time.Minute), 1e6) // the demand stays as it is for a minute
+	first := request("0")
+	first.askBeyond() // an operation on the loan is under way from now on
+	for range waiters - 1 {
+		request("0").askBeyond()
 	}
 	last := request("0")
-	if u.askBeyond(last); len(k.waiters) != waiters || last.result.Status != engine.Overloaded {
-		t.Errorf("%d requests wait, and the next one is answered %v", len(k.waiters), last.result.Status)
+	if last.askBeyond(); first.result.Status != engine.OK || last.result.Status != engine.Overloaded {
+		t.Errorf("the first of %d requests is answered %v, and one more %v", waiters, first.result.Status, last.result.Status)
+	}
+	if n := len(u.home.first.waiting); n != 1 {
+		t.Errorf("%d requests went to home instead of waiting", n-1)
 	}
 }
 
-// 256 operations on loans are under way with each node of home. Others wait until one ends, for as long as a request may take.
+// 256 operations on loans are under way with each node of home: one that hangs holds up no operations with another.
 func TestExchangesAreBounded(t *testing.T) {
 	const most = 256
 	u := New(Options{Timeout: time.Millisecond, Addresses: []string{"127.0.0.1:0"}, Replicas: func() []Replica { return nil }, Log: slog.New(slog.DiscardHandler)})
 	defer u.Close(t.Context())
-	k, other := &key{name: "a"}, &key{name: "b"}
-	hangs := u.home.move(slot.Of([]byte(k.name)), "127.0.0.1:0#1")
-	if cap(hangs.slots) != most {
-		t.Fatalf("%d have a place, want %d", cap(hangs.slots), most)
+	hangs := u.home.move(slot.Of([]byte("a")), "127.0.0.1:0#1")
+	if got := (lender{u}).Turns([]byte("a")); got != hangs.turns || cap(got) != most {
+		t.Errorf("%d have a place with the node that hangs, want %d", cap(got), most)
 	}
-	for range most {
-		hangs.slots <- struct{}{}
-	}
-	if err := u.inTurn(k, func() error { return nil }); !errors.Is(err, errFull) {
-		t.Errorf("one more: %v", err)
-	}
-	u.opt.Timeout = time.Hour
-	if err := u.inTurn(other, func() error { return nil }); err != nil {
-		t.Errorf("with another node: %v", err)
-	}
-	<-hangs.slots
-	if err := u.inTurn(k, func() error { return nil }); err != nil || len(hangs.slots) != most-1 {
-		t.Errorf("after the end of one: %v, and %d are under way", err, len(hangs.slots))
+	if got := (lender{u}).Turns([]byte("b")); got != u.home.first.turns || got == hangs.turns {
+		t.Error("another node has the same places")
 	}
 }
 
@@ -119,31 +135,5 @@ func TestNamedNodesAreBounded(t *testing.T) {
 	}
 	if u.home.move(most, "127.0.0.1:0") != nil || u.home.of(most) != u.home.first {
 		t.Error("one more node has a place")
-	}
-}
-
-// idlePurses are those of n keys, always in the same order.
-type idlePurses int
-
-func (n idlePurses) PurseCount() int64 { return int64(n) }
-
-func (n idlePurses) Purses(visit func(key []byte, limit limits.Limit, t purse.Purse)) {
-	for i := range int(n) {
-		visit([]byte(strconv.Itoa(i)), limits.Limit{}, purse.Purse{})
-	}
-}
-
-// Tokens that cannot be returned, of however many keys, hold up no others: each round goes on after the last.
-func TestReturnsTakeTurns(t *testing.T) {
-	const keys = 3*maxIdle + 1
-	replica := Replica{Store: idlePurses(keys), Now: func() int64 { return int64(time.Hour) }, Leads: func() bool { return true }}
-	u := &Upstream{opt: Options{Keys: []string{"*"}, Replicas: func() []Replica { return []Replica{replica} }}, keys: map[string]*key{}, home: &routes{first: &home{current: newLink(nil)}}, stop: make(chan struct{})}
-	close(u.stop) // nothing begins
-	passed := 0
-	for range 4 {
-		passed = u.returnUnused(int64(idleAfter), passed)
-	}
-	if len(u.keys) != keys || passed != 0 {
-		t.Errorf("the tokens of %d of %d keys had their turn, and %d are passed next", len(u.keys), keys, passed)
 	}
 }

@@ -3,15 +3,14 @@ package upstream
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/stintdb/stint/internal/closenotify"
+	"github.com/stintdb/stint/internal/loans"
 )
 
 // Bounds of the connection to home.
@@ -26,22 +25,14 @@ const (
 	maxRefusal  = 200                   // bytes of an error that are kept
 )
 
-// Why a request to home has no answer.
-var (
-	errNotSent = errors.New("home is not connected")                        // home has not seen it
-	errUnknown = errors.New("home did not answer in time")                  // it may have been carried out
-	errFull    = errors.New("too many requests wait for answers of home")   // home has not seen it
-	errNoLogin = errors.New("home did not accept the user or the password") // the connection is of no use
-)
-
 // home is one connection to the home cluster. Requests are sent together, and answered in order.
 type home struct {
 	addresses []string
 	dial      Dial
 	login     []string // the words of AUTH, nil for none
 	log       *slog.Logger
-	slots     chan struct{} // has room for each exchange
-	gone      func()        // called when attempts to connect have failed for so long that there are no more; nil to go on
+	turns     loans.Turns // of steps of operations on loans
+	gone      func()      // called when attempts to connect have failed for so long that there are no more; nil to go on
 
 	mu      sync.Mutex
 	current *link  // nil while there is none
@@ -62,7 +53,7 @@ type ask struct {
 
 func (h *home) start() {
 	ctx, cancel := context.WithCancel(context.Background())
-	h.stop, h.slots = cancel, make(chan struct{}, maxExchanges)
+	h.stop, h.turns = cancel, loans.NewTurns()
 	h.background.Go(func() { h.run(ctx) })
 	h.background.Go(func() { h.expire(ctx) })
 }
@@ -258,10 +249,4 @@ func Dialer(secrets func() *tls.Config) Dial {
 		}
 		return closenotify.Without(conn.(*tls.Conn)), nil
 	}
-}
-
-// codeOf is the first word of an error.
-func codeOf(text string) string {
-	code, _, _ := strings.Cut(text, " ")
-	return code
 }

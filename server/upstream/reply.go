@@ -6,12 +6,26 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server/command"
 )
 
 // Bounds of a reply from home.
 const (
 	maxReplyBulk  = 64 << 10
 	maxReplyItems = 64
+)
+
+// Why a request to home has no answer.
+var (
+	errNotSent = errors.New("home is not connected")                      // home has not seen it
+	errUnknown = errors.New("home did not answer in time")                // it may have been carried out
+	errFull    = errors.New("too many requests wait for answers of home") // home has not seen it
+	errReply   = errors.New("home sent a reply that is not one to the request")
+	errRefused = errors.New("home has refused the request")                 // its answer: nothing was carried out
+	errNoLogin = errors.New("home did not accept the user or the password") // the connection is of no use
 )
 
 // reply is one of home: integers, or an error, or the text of anything else.
@@ -21,7 +35,33 @@ type reply struct {
 	text    string
 }
 
-var errReply = errors.New("home sent a reply that is not one to the request")
+// refused returns the error of a reply that is one.
+func (r *reply) refused() error {
+	switch {
+	case r.refusal == "":
+		return nil
+	case codeOf(r.refusal) == codeOf(command.ErrUncertain.Error()):
+		return errUnknown
+	}
+	return errRefused
+}
+
+// codeOf is the first word of an error.
+func codeOf(text string) string {
+	code, _, _ := strings.Cut(text, " ")
+	return code
+}
+
+// movedCode begins the error of a node that names another.
+var movedCode = codeOf(command.UndecidedError(engine.Moved, 0, "home").Error())
+
+// movedTo is the address of the node that a reply names as the one that decides, "" for none.
+func (r *reply) movedTo() string {
+	if words := strings.Fields(r.refusal); len(words) == 3 && words[0] == movedCode {
+		return words[2]
+	}
+	return ""
+}
 
 // readReply reads a reply in RESP2.
 func readReply(in *bufio.Reader) (r reply, err error) {

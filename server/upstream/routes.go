@@ -2,13 +2,10 @@ package upstream
 
 import (
 	"errors"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/slot"
-	"github.com/stintdb/stint/server/command"
 )
 
 // routes are the connections to home: one that is always kept, and one for the slots of each node that a MOVED has named.
@@ -106,15 +103,4 @@ func (r *routes) close() {
 	for _, h := range all {
 		h.close()
 	}
-}
-
-// movedCode begins the error of a node that names another.
-var movedCode = codeOf(command.UndecidedError(engine.Moved, 0, "home").Error())
-
-// movedTo is the address of the node that a reply names as the one that decides, "" for none.
-func (r *reply) movedTo() string {
-	if words := strings.Fields(r.refusal); len(words) == 3 && words[0] == movedCode {
-		return words[2]
-	}
-	return ""
 }

@@ -17,14 +17,6 @@ type split struct {
 	open    atomic.Int64  // operations without a result, and one for the batch itself
 }
 
-// acquire is a request for tokens of a key of home. Its operation is a copy.
-type acquire struct {
-	op     engine.Op // as it was asked
-	until  time.Time
-	result engine.Result
-	done   func() // called once the result is there
-}
-
 // decideApart decides a batch with operations on keys of home.
 func (u *Upstream) decideApart(b *engine.Batch) (finished bool) {
 	s := &split{u: u, batch: b, rest: &engine.Batch{Atomic: b.Atomic, Local: b.Local, InOrder: b.InOrder}}
@@ -68,19 +60,12 @@ func (s *split) add(at int, k kind) {
 	var a *acquire
 	switch k {
 	case fromPurse:
-		a = &acquire{op: op.Clone(), until: time.Now().Add(s.u.opt.Timeout)}
-		op = a.fromPurse()
+		a = &acquire{u: s.u, op: op.Clone(), until: time.Now().Add(s.u.opt.Timeout)}
+		op = a.Op()
 	case declare:
 		op.Options |= engine.DeclaredOnly
 	}
 	s.rest.Ops, s.at, s.acquire = append(s.rest.Ops, op), append(s.at, at), append(s.acquire, a)
-}
-
-// fromPurse is the operation that takes the tokens from the key's purse.
-func (a *acquire) fromPurse() engine.Op {
-	op := a.op
-	op.Limit.Algorithm = op.Limit.Algorithm.Purse()
-	return op
 }
 
 // finish takes the store's results. Requests that its tokens do not suffice for wait for home.
@@ -92,7 +77,7 @@ func (s *split) finish() {
 			continue
 		}
 		if res.Allowed {
-			s.u.grantedHere(a, res)
+			a.grantedHere(res)
 			s.batch.Results[at] = *res
 			continue
 		}
@@ -101,7 +86,7 @@ func (s *split) finish() {
 			s.batch.Results[at] = a.result
 			s.close()
 		}
-		s.u.askBeyond(a)
+		a.askBeyond()
 	}
 }
 

@@ -1,14 +1,15 @@
 package upstream
 
 import (
+	"context"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/purse"
+	"github.com/stintdb/stint/internal/loans"
 	"github.com/stintdb/stint/server/decider"
 )
 
@@ -47,48 +48,34 @@ type Store interface {
 	PurseCount() int64
 }
 
-// Times of loans.
+// Times and bounds of loans. Home is far, so the tokens of a second are held.
 const (
-	ahead       = time.Second            // the time whose demand is held
-	idleAfter   = 10 * time.Second       // unused tokens are returned
-	tidyEvery   = time.Second            //
-	strictFor   = 250 * time.Millisecond // after a loan of nothing, home decides each request
-	denyFor     = 100 * time.Millisecond // a denial of home is repeated, unless its wait is shorter
-	measureOver = 50 * time.Millisecond  // demand is measured
-)
-
-// Bounds, beside those of [home].
-const (
-	maxKeys      = purse.Max // whose demand is known; requests for others go to home one by one
-	maxWaiters   = 4096      // of a key
-	maxExchanges = 256       // operations on loans at a time, with each node of home
-	maxIdle      = 4096      // keys whose tokens are returned in one round
+	ahead     = time.Second
+	idleAfter = 10 * time.Second
+	tidyEvery = time.Second
+	restFor   = 250 * time.Millisecond
+	maxIdle   = 4096 // keys whose tokens are returned in one round
 )
 
 // Upstream decides on keys of home, and hands on operations on others. It implements [decider.Decider].
 type Upstream struct {
-	opt  Options
-	home *routes
-
-	mu   sync.Mutex
-	keys map[string]*key
-
-	background sync.WaitGroup // exchanges and tidy
-	stop       chan struct{}
-	counts     counts
+	opt    Options
+	home   *routes
+	turns  loans.Turns // of steps in the store
+	keeper *loans.Keeper
+	stop   context.CancelFunc // of the keeper
+	counts counts
 }
 
-// counts are those of Status.
-type counts struct {
-	local, asked, repeated, failed, uncertain, lends, lent, returned, dropped atomic.Int64
-}
+// counts are those of Status, beside the keeper's.
+type counts struct{ local, asked, repeated, failed, uncertain, dropped atomic.Int64 }
 
 // New connects to home. Close ends it.
 func New(o Options) *Upstream {
 	if o.Dial == nil {
 		o.Dial = Dialer(nil)
 	}
-	u := &Upstream{opt: o, keys: map[string]*key{}, stop: make(chan struct{})}
+	u := &Upstream{opt: o, turns: loans.NewTurns()}
 	first := &home{addresses: o.Addresses, dial: o.Dial, log: o.Log}
 	switch {
 	case o.User != "":
@@ -101,8 +88,47 @@ func New(o Options) *Upstream {
 		u.dropAll()
 	}
 	first.start()
-	u.background.Go(u.tidy)
+	ctx, cancel := context.WithCancel(context.Background())
+	u.stop, u.keeper = cancel, loans.New(ctx, u.loans())
 	return u
+}
+
+// loans are the options of the keeper.
+func (u *Upstream) loans() loans.Options {
+	return loans.Options{
+		Home: lender{u}, Purses: purses{u}, HomeDecides: true, Timeout: u.opt.Timeout,
+		Ahead: ahead, IdleAfter: idleAfter, EmptyAfter: idleAfter, RestFor: restFor, TidyEvery: tidyEvery,
+		Low: 1. / 2, LowLeading: 1. / 2, MaxReturns: maxIdle,
+	}
+}
+
+// dropAll drops the tokens that the last process has left: the store may have lost that they were spent.
+func (u *Upstream) dropAll() {
+	var ops []engine.Op
+	for _, r := range u.opt.Replicas() {
+		r.Store.Purses(func(name []byte, limit limits.Limit, p purse.Purse) {
+			u.counts.dropped.Add(p.Tokens)
+			op := engine.Op{Verb: engine.Prepare, Key: append([]byte(nil), name...), Limit: limit, Options: engine.Force}
+			ops = append(ops, op)
+		})
+	}
+	if len(ops) > 0 {
+		loans.Do(u.opt.Decider.Decide, ops...)
+	}
+}
+
+// Close ends the connection to home. A server alone returns all tokens first, as far as there is time.
+func (u *Upstream) Close(ctx context.Context) {
+	for passed := 0; u.opt.Alone && ctx.Err() == nil && u.purseCount() > 0 && (lender{u}).IsReachable(); {
+		passed = u.keeper.ReturnAll(passed)
+		select {
+		case <-time.After(lookEvery):
+		case <-ctx.Done():
+		}
+	}
+	u.stop()
+	u.home.close()
+	u.keeper.Close()
 }
 
 // Decide implements [decider.Decider].
@@ -113,17 +139,6 @@ func (u *Upstream) Decide(b *engine.Batch) (finished bool) {
 		}
 	}
 	return u.opt.Decider.Decide(b)
-}
-
-// decide has the store carry out operations, and waits for it.
-func (u *Upstream) decide(ops ...engine.Op) []engine.Result {
-	b := &engine.Batch{Ops: ops, Results: make([]engine.Result, len(ops))}
-	done := make(chan struct{})
-	b.Done = func() { close(done) }
-	if !u.opt.Decider.Decide(b) {
-		<-done
-	}
-	return b.Results
 }
 
 // Status is a snapshot of the counters since the start, and of the connection.
@@ -152,9 +167,13 @@ func (u *Upstream) purseCount() (sum int64) {
 
 // Status returns the state of the connection and the counts.
 func (u *Upstream) Status() Status {
-	c := &u.counts
-	s := Status{Purses: u.purseCount(), Local: c.local.Load(), Asked: c.asked.Load(), Repeated: c.repeated.Load(), Failed: c.failed.Load(),
-		Uncertain: c.uncertain.Load(), Lends: c.lends.Load(), Lent: c.lent.Load(), Returned: c.returned.Load(), Dropped: c.dropped.Load()}
+	c, of := &u.counts, u.keeper.Counts()
+	s := Status{
+		Purses: u.purseCount(),
+		Local:  c.local.Load(), Asked: c.asked.Load(), Repeated: c.repeated.Load(),
+		Failed: c.failed.Load(), Uncertain: c.uncertain.Load(),
+		Lends: of.Operations, Lent: of.Lent, Returned: of.Returned, Dropped: c.dropped.Load() + of.Dropped,
+	}
 	s.Connected, s.Failure = u.home.status()
 	return s
 }

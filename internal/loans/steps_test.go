@@ -1,0 +1,136 @@
+package loans
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
+)
+
+var began = time.Unix(1_000_000, 0)
+
+// perSecond is a limit of some tokens that refill in a second.
+func perSecond(capacity int64) limits.Limit {
+	return limits.Limit{
+		Algorithm: limits.TokenBucket, Capacity: capacity,
+		Rate: limits.Rate{Tokens: capacity, Period: int64(time.Second)},
+	}
+}
+
+// Demand follows what this process uses and, if that is more, what is missing from the purse.
+func TestDemandBySteps(t *testing.T) {
+	const unseen = -1
+	d := newDemand(began)
+	for i, step := range []struct {
+		after        time.Duration // since the beginning
+		uses, leaves int64
+		in           float64 // the next second
+		rising       int64
+	}{
+		{0, 10, unseen, 0, 200},
+		{49 * time.Millisecond, 5, unseen, 0, 300},
+		{50 * time.Millisecond, 5, 100, 400, 0}, // 20 in 50 ms
+		{60 * time.Millisecond, 1, 70, 400, 600},
+		{70 * time.Millisecond, 1, 80, 400, 600}, // a result that comes late says nothing new
+		{80 * time.Millisecond, 1, 60, 400, 800},
+		{100 * time.Millisecond, 1, 50, 1000, 0},  // 50 of all nodes in 50 ms
+		{110 * time.Millisecond, 1, 90, 1000, 20}, // more were lent
+		{200 * time.Millisecond, 9, 80, 775, 0},   // a fall is followed slowly: 10 in 100 ms are a quarter of the estimate
+	} {
+		now := began.Add(step.after)
+		d.use(step.uses)
+		if step.leaves != unseen {
+			d.see(step.leaves)
+		}
+		d.measure(now)
+		if in, rising := d.in(time.Second), d.rising(time.Second); in != step.in || rising != step.rising {
+			t.Errorf("step %d: %v tokens a second and %d if demand rises, want %v and %d", i, in, rising, step.in, step.rising)
+		}
+	}
+}
+
+// A denial holds for requests for as many tokens under the same limit. Others wait as long as refill takes.
+func TestDenialBySteps(t *testing.T) {
+	limit := perSecond(10)
+	d := Denial{Limit: limit, Tokens: 3, Held: 1, Until: began.Add(DenyFor), Due: began.Add(400 * time.Millisecond)}
+	for _, c := range []struct {
+		after  time.Duration
+		tokens int64
+		holds  bool
+		wait   time.Duration
+	}{
+		{0, 3, true, 300 * time.Millisecond}, // the purse has one of them
+		{0, 4, true, 400 * time.Millisecond},
+		{0, 6, true, 600 * time.Millisecond},
+		{0, 2, false, 200 * time.Millisecond},
+		{0, 1, false, 100 * time.Millisecond}, // not before home is asked again
+		{99 * time.Millisecond, 3, true, 201 * time.Millisecond},
+		{100 * time.Millisecond, 3, false, 200 * time.Millisecond},
+		{time.Second, 3, false, time.Millisecond},
+	} {
+		now := began.Add(c.after)
+		if holds, wait := d.denies(now, limit, c.tokens), d.Wait(now, c.tokens); holds != c.holds || wait != int64(c.wait) {
+			t.Errorf("%d tokens after %v: %t and %d, want %t and %d", c.tokens, c.after, holds, wait, c.holds, c.wait)
+		}
+	}
+	if d.denies(began, perSecond(11), 3) {
+		t.Error("it holds under another limit")
+	}
+	if d.Never = true; d.Wait(began, 3) != engine.NeverWait {
+		t.Error("a wait for tokens that never come has an end")
+	}
+}
+
+// A Keeper borrows when the purse is low, and as much as is used in the time ahead.
+func TestBorrowingBySteps(t *testing.T) {
+	near := Options{Purses: stores{}, Ahead: time.Second, Low: 1. / 8, LowLeading: 3. / 8}
+	far := Options{Purses: stores{}, HomeDecides: true, Ahead: time.Second, Low: 1. / 2, LowLeading: 1. / 2}
+	for name, c := range map[string]struct {
+		opt     Options
+		used    int64 // in 50 ms
+		atHome  int64
+		isDry   bool
+		waiting int64
+		left    int64
+		low     bool
+		wants   int64
+		worth   bool // a loan for 15 tokens
+	}{
+		"near: nothing is used":       {opt: near, atHome: 800, left: 0, wants: 0},
+		"near: home keeps most":       {opt: near, used: 10, atHome: 800, left: 20, low: true, wants: 80, worth: true},
+		"near: the purse has enough":  {opt: near, used: 10, atHome: 800, left: 25, wants: 75, worth: true},
+		"near: requests wait":         {opt: near, used: 10, atHome: 80, waiting: 30, left: 9, low: true, wants: 31, worth: true},
+		"near: home has nothing":      {opt: near, used: 10, left: 0, low: true, wants: 0, worth: true},
+		"near: home has what refills": {opt: near, used: 10, isDry: true, left: 0, low: true, wants: 62, worth: true},
+		"near: home is in debt":       {opt: near, used: 10, atHome: -5, waiting: 3, low: true, wants: 3, worth: true},
+		"far: home decides how much":  {opt: far, used: 10, left: 20, low: true, wants: 180, worth: true},
+		"far: the purse has enough":   {opt: far, used: 10, left: 100, wants: 100, worth: true},
+		"far: no more than the limit": {opt: far, used: 1000, left: 0, waiting: 5, low: true, wants: 1000, worth: true},
+		"far: few requests":           {opt: far, used: 1, left: 0, low: true, wants: 20},
+		"far: the purse has more":     {opt: far, used: 1, left: 50, wants: 0},
+	} {
+		key := newKey(&Keeper{opt: c.opt}, keyID{0, "k"}, began)
+		key.limit, key.home.Remaining, key.isDry = perSecond(1000), c.atHome, c.isDry
+		if c.waiting > 0 {
+			key.waiters = []Request{&request{tokens: c.waiting}}
+		}
+		now := began.Add(measureOver)
+		key.demand.use(c.used)
+		key.demand.measure(now)
+		if isLow := key.isLow(c.left); isLow != c.low {
+			t.Errorf("%s: %t that the purse is low", name, isLow)
+		}
+		if wants := key.want(c.left); wants != c.wants {
+			t.Errorf("%s: wants %d tokens, want %d", name, wants, c.wants)
+		}
+		if worth := key.IsWorthLoan(now, key.limit, 15); worth != c.worth {
+			t.Errorf("%s: %t that a loan is worth it", name, worth)
+		}
+		rested := now.Add(time.Second)
+		key.restUntil(rested)
+		if key.IsWorthLoan(rested.Add(-1), key.limit, 15) || key.IsWorthLoan(rested, key.limit, 15) != c.worth {
+			t.Errorf("%s: it does not rest for a second", name)
+		}
+	}
+}

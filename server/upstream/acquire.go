@@ -1,0 +1,198 @@
+package upstream
+
+import (
+	"errors"
+	"time"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/internal/loans"
+	"github.com/stintdb/stint/server/command/limiter"
+)
+
+// acquire is a request for tokens of a key of home. It implements [loans.Request].
+type acquire struct {
+	u      *Upstream
+	op     engine.Op // a copy, as it was asked
+	until  time.Time
+	result engine.Result
+	done   func() // called once the result is there
+}
+
+// here is the one place that has the purses: the store of this server or cluster.
+const here = 0
+
+// inPurse returns a limit as the key's purse has it, and false if the limit cannot be lent.
+func inPurse(limit limits.Limit) (kept limits.Limit, ok bool) {
+	limit.Algorithm = limit.Algorithm.Purse()
+	return limit, limit.Algorithm != limits.NoAlgorithm
+}
+
+// Op implements [loans.Request].
+func (a *acquire) Op() engine.Op {
+	op := a.op
+	op.Limit, _ = inPurse(op.Limit)
+	return op
+}
+
+// Tokens implements [loans.Request].
+func (a *acquire) Tokens() int64 { return a.op.Tokens }
+
+// Until implements [loans.Request].
+func (a *acquire) Until() time.Time { return a.until }
+
+// Decided implements [loans.Request].
+func (a *acquire) Decided(key *loans.Key, res *engine.Result, after *loans.Outcome) {
+	switch {
+	case res.Status != engine.OK:
+		a.end(*res)
+	case res.Allowed:
+		a.grantedHere(res)
+		a.end(*res)
+	case after.Refusal.Status == engine.OK, after.Refusal.Status == loans.Refused:
+		a.askHome(key)
+	default:
+		a.fail(errNotSent)
+	}
+}
+
+// Expired implements [loans.Request].
+func (a *acquire) Expired() { a.fail(errNotSent) }
+
+// grantedHere adds to a grant from the purse what home has left.
+func (a *acquire) grantedHere(res *engine.Result) {
+	a.u.counts.local.Add(1)
+	key := a.u.keeper.Key(here, a.op.Key)
+	if key == nil {
+		return
+	}
+	tokens, left := res.Granted, res.Remaining
+	if a.op.Options&engine.Peek != 0 {
+		tokens = 0
+	}
+	res.Remaining = min(left+key.Granted(time.Now(), a.op.Limit, tokens, left).Remaining, res.Limit)
+}
+
+// askBeyond decides a request that the purse has too few tokens for.
+func (a *acquire) askBeyond() {
+	key := a.u.keeper.Key(here, a.op.Key)
+	if key == nil {
+		a.askHome(nil)
+		return
+	}
+	now := time.Now()
+	if denied, holds := key.Denied(now, a.op.Limit, a.op.Tokens); holds {
+		res := denied.Answer
+		res.Wait = denied.Wait(now, denied.Tokens)
+		a.u.counts.repeated.Add(1)
+		a.end(res)
+		return
+	}
+	if !key.IsWorthLoan(now, a.op.Limit, a.op.Tokens) {
+		a.askHome(key)
+		return
+	}
+	switch key.Wait(now, a.op.Limit, a) {
+	case engine.OK:
+	case engine.Overloaded:
+		a.end(engine.Result{Status: engine.Overloaded})
+	default: // this process ends
+		a.askHome(nil)
+	}
+}
+
+// askHome makes home decide a request. key may be nil.
+func (a *acquire) askHome(key *loans.Key) {
+	timeout := time.Until(a.until)
+	if timeout <= 0 {
+		a.fail(errNotSent)
+		return
+	}
+	began := time.Now()
+	words := limiter.AcquireWords(a.op.Key, a.op.Limit, a.op.Tokens, a.op.Options)
+	a.u.home.send(timeout, a.op.Key, words, func(r reply, err error) {
+		if err == nil {
+			err = r.refused()
+		}
+		if err == nil && len(r.ints) != acquireInts {
+			err = errUnknown
+		}
+		if err != nil {
+			a.fail(err)
+			return
+		}
+		a.u.counts.asked.Add(1)
+		res := answered(a.op.Limit.Algorithm, r.ints)
+		if res.Allowed && a.op.Limit.Algorithm == limits.GCRA {
+			res.Granted = a.op.Tokens
+		}
+		if key != nil {
+			a.hear(key, began, &res)
+		}
+		a.end(res)
+	})
+}
+
+// acquireInts is the number of integers in the reply to a request.
+const acquireInts = 5
+
+// answered is the result of home's reply: five integers, which CL.THROTTLE has in another order and in seconds.
+func answered(algorithm limits.Algorithm, n []int64) engine.Result {
+	res := engine.Result{Granted: n[0], Limit: n[1], Remaining: n[2], Wait: n[3], Reset: n[4]}
+	unit := time.Millisecond
+	if algorithm == limits.GCRA {
+		unit = time.Second
+		res.Allowed, res.Granted = n[0] == 0, 0
+	} else {
+		// a request for no tokens is granted, with none
+		res.Allowed = n[0] > 0 || n[3] == 0
+	}
+	if res.Wait > 0 {
+		res.Wait *= int64(unit)
+	}
+	res.Reset *= int64(unit)
+	if res.Allowed {
+		res.Wait = 0
+	}
+	return res
+}
+
+// hear keeps what home's answer to a request says about the key.
+func (a *acquire) hear(key *loans.Key, began time.Time, res *engine.Result) {
+	key.Remains(res.Remaining)
+	switch {
+	case a.op.Options&engine.Peek != 0:
+	case res.Allowed:
+		key.GrantedByHome(time.Now(), res.Granted)
+	case res.Wait > 0:
+		d := loans.Denial{Limit: a.op.Limit, Tokens: a.op.Tokens, Answer: *res}
+		d.Due, d.Until = began.Add(time.Duration(res.Wait)), began.Add(loans.DenyFor)
+		if d.Due.Before(d.Until) {
+			d.Until = d.Due
+		}
+		if a.op.Options&engine.UpTo != 0 {
+			d.Tokens = 1
+		}
+		key.Deny(d)
+	}
+}
+
+// fail answers a request that home has not decided, or perhaps has.
+func (a *acquire) fail(err error) {
+	switch {
+	case errors.Is(err, errUnknown):
+		a.u.counts.uncertain.Add(1)
+		a.end(engine.Result{Status: engine.Uncertain})
+	case errors.Is(err, errFull):
+		a.end(engine.Result{Status: engine.Overloaded})
+	default:
+		a.u.counts.failed.Add(1)
+		a.end(engine.Result{Status: engine.NoHome})
+	}
+}
+
+// end answers a request.
+func (a *acquire) end(res engine.Result) {
+	a.result = res
+	a.done()
+}
