@@ -7,7 +7,8 @@ import (
 
 	"github.com/tidwall/redcon"
 
-	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/database"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/command/limiter"
 	"github.com/stintdb/stint/server/gateway"
@@ -88,19 +89,13 @@ func appendWords(commands []command.Words, holder string, o *rlqs.Operation) []c
 }
 
 func lendWords(holder string, o *rlqs.Operation) command.Words {
-	if o.Return {
-		words := command.NewWords("RL.RETURN", o.Key, holder, strconv.FormatUint(o.Loan.Number, 10), strconv.FormatUint(o.Loan.Previous, 10), strconv.FormatInt(o.Loan.Left, 10))
-		words.Option("KEEP")
-		words.Count(uint64(o.Tokens))
-		return words
+	op := engine.Op{
+		Key: database.Append(nil, 0, []byte(o.Key)), Limit: o.Limit, Tokens: o.Tokens, Who: []byte(holder), Loan: &o.Loan,
+		Options: engine.Whole, MaxWait: int64(rlqs.LoanTTL),
 	}
-	word, params := limiter.LimitWords(o.Limit)
-	arguments := append([]string{o.Key, word}, params...)
-	arguments = append(arguments, strconv.FormatInt(o.Tokens, 10), holder, strconv.FormatUint(o.Loan.Number, 10), strconv.FormatUint(o.Loan.Previous, 10))
-	words := command.NewWords("RL.LEND", arguments...)
-	words.Option("ALL")
-	words.Option("LEFT")
-	words.Count(uint64(o.Loan.Left))
-	words.Value("FOR", limits.FormatDuration(int64(rlqs.LoanTTL)))
-	return words
+	if o.Return {
+		op.Keep = engine.KeepTokens(o.Tokens)
+		return command.NewWords("RL.RETURN", limiter.ReturnWords(op)[1:]...)
+	}
+	return command.NewWords("RL.LEND", limiter.LendWords(op)[1:]...)
 }

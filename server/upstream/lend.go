@@ -38,7 +38,7 @@ func (l lender) do(op *engine.Op) (res engine.Result) {
 	if op.Verb == engine.Return {
 		words = limiter.ReturnWords(*op)
 	} else {
-		words = limiter.LendWords(op.Key, op.Limit, op.Tokens, string(op.Who), *op.Loan)
+		words = limiter.LendWords(*op)
 	}
 	done := make(chan struct{})
 	l.home.send(l.opt.Timeout, op.Key, words, func(r reply, err error) {

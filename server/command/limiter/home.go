@@ -28,16 +28,26 @@ func AcquireWords(key []byte, limit limits.Limit, tokens int64, options engine.O
 	return words
 }
 
-// LendWords is RL.LEND, which asks another server to set tokens of a limit aside for a holder.
-func LendWords(key []byte, limit limits.Limit, tokens int64, holder string, of engine.Loan) []string {
-	words := paramWords([]string{"RL.LEND", string(database.KeyOf(key)), specOf(limit.Algorithm).word}, limit)
-	words = append(words, strconv.FormatInt(tokens, 10), holder, numberWord(of.Number), numberWord(of.Previous), optLeft.Name, strconv.FormatInt(of.Left, 10))
-	return limitOptions(words, limit)
+// LendWords is RL.LEND, the command that asks another server to carry out a Lend.
+func LendWords(op engine.Op) []string {
+	words := []string{"RL.LEND", string(database.KeyOf(op.Key)), specOf(op.Limit.Algorithm).word}
+	words = paramWords(words, op.Limit)
+	words = append(words, strconv.FormatInt(op.Tokens, 10))
+	words = append(words, string(op.Who), numberWord(op.Loan.Number), numberWord(op.Loan.Previous))
+	if op.Options&engine.Whole != 0 {
+		words = append(words, optAll.Name)
+	}
+	words = append(words, optLeft.Name, strconv.FormatInt(op.Loan.Left, 10))
+	if op.MaxWait != 0 {
+		words = append(words, optLendFor.Name, limits.FormatDuration(op.MaxWait))
+	}
+	return limitOptions(words, op.Limit)
 }
 
-// ReturnWords is RL.RETURN, which ends a loan at another server, or reduces it to the tokens of KEEP.
+// ReturnWords is RL.RETURN, the command that asks another server to carry out a Return.
 func ReturnWords(op engine.Op) []string {
-	words := []string{"RL.RETURN", string(database.KeyOf(op.Key)), string(op.Who), numberWord(op.Loan.Number), numberWord(op.Loan.Previous), strconv.FormatInt(op.Loan.Left, 10)}
+	words := []string{"RL.RETURN", string(database.KeyOf(op.Key)), string(op.Who)}
+	words = append(words, numberWord(op.Loan.Number), numberWord(op.Loan.Previous), strconv.FormatInt(op.Loan.Left, 10))
 	if op.Keep != 0 {
 		words = append(words, optKept.Name, strconv.FormatInt(int64(op.Keep), 10))
 	}
