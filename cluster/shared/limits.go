@@ -15,7 +15,6 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
-	"github.com/stintdb/stint/engine/purse"
 	"github.com/stintdb/stint/internal/clusterstatus"
 	"github.com/stintdb/stint/internal/loans"
 )
@@ -34,21 +33,7 @@ type Policies interface {
 }
 
 // Replica is the replica of a group on this node.
-type Replica struct {
-	Number int
-	Leads  func() bool  // only then it returns tokens that nobody uses
-	Now    func() int64 // the time of the group's decisions, in nanoseconds
-	Store  Store
-}
-
-// Store is the part of a group's store that has its purses and loans.
-type Store interface {
-	AwayPurseCount() int64
-	Purses(visit func(key []byte, limit limits.Limit, p purse.Purse))
-	LentKeys() int64
-	Shards() int
-	ScanLoans(shard int, visit func(key, holder []byte, tokens int64))
-}
+type Replica = loans.Replica
 
 // Options configure Limits.
 type Options struct {
@@ -96,8 +81,15 @@ func (l *Limits) Counts() clusterstatus.SharedLimits {
 func New(ctx context.Context, o Options) *Limits {
 	l := &Limits{opt: o, ctx: ctx, turns: map[int]loans.Turns{}}
 	l.keeper = loans.New(ctx, loans.Options{
-		Home: homes{l}, Purses: purses{l}, Timeout: o.Timeout,
-		Ahead: ahead, IdleAfter: idleAfter, EmptyAfter: emptyAfter, TidyEvery: tidyEvery,
+		Home:            func(ops ...engine.Op) []engine.Result { return l.do(0, ops...) },
+		HomeTurns:       func(key []byte) loans.Turns { return l.turnsOf(o.Router.Home(key)) },
+		HomeIsReachable: func() bool { return true },
+
+		Purses: l.do, PurseTurns: l.turnsOf, Holder: holderOf, InPurse: limits.Limit.InPurse, Replicas: o.Replicas,
+		Count:  loans.Store.AwayPurseCount,
+		IsKept: func(at int, name []byte) bool { return o.Router.Home(name) != at }, // others are of upstream
+
+		Timeout: o.Timeout, Ahead: ahead, IdleAfter: idleAfter, EmptyAfter: emptyAfter, TidyEvery: tidyEvery,
 		Low: 1. / 8, LowLeading: 3. / 8, MaxReturns: maxIdle,
 	})
 	l.keeper.Go(l.voidLost)
@@ -112,14 +104,14 @@ func (l *Limits) Decide(b *engine.Batch) (finished bool) {
 	if b.Atomic && len(b.Ops) > 1 || !slices.ContainsFunc(b.Ops, asksSeveral) {
 		return l.opt.Router.Decide(b)
 	}
-	s := &batch{limits: l, whole: b}
+	s := &batch{}
 	ops := slices.Clone(b.Ops)
 	until := time.Now().Add(l.opt.Timeout)
 	for i := range ops {
 		if !asksSeveral(ops[i]) {
 			continue
 		}
-		r := request{limits: l, res: &b.Results[i], until: until, done: s.close}
+		r := request{limits: l, res: &b.Results[i], until: until, done: s.Done}
 		if r.gather(&ops[i]); r.at > 0 || ops[i].Verb == engine.Check {
 			ops[i] = r.op
 			s.requests = append(s.requests, r)
@@ -128,18 +120,7 @@ func (l *Limits) Decide(b *engine.Batch) (finished bool) {
 	if len(s.requests) == 0 {
 		return l.opt.Router.Decide(b)
 	}
-	s.open.Store(1)
-	all := &engine.Batch{Ops: ops, Results: b.Results, Atomic: b.Atomic, Local: b.Local, InOrder: b.InOrder}
-	all.Done = func() {
-		b.Worked += all.Worked
-		s.settle()
-		s.close()
-	}
-	if !l.opt.Router.Decide(all) {
-		return false
-	}
-	s.settle()
-	return s.open.Add(-1) == 0
+	return s.Decide(b, &engine.Batch{Ops: ops, Results: b.Results}, l.opt.Router.Decide, s.settle)
 }
 
 // asksSeveral reports whether an operation asks several limits at once.
@@ -155,24 +136,15 @@ func (l *Limits) do(at int, ops ...engine.Op) []engine.Result {
 
 // batch is a batch with requests that may have to wait.
 type batch struct {
-	limits   *Limits
-	whole    *engine.Batch
+	loans.Batch
 	requests []request
-	open     atomic.Int32 // requests without a result, and one for the batch itself
 }
 
 func (s *batch) settle() {
 	for i := range s.requests {
-		s.open.Add(1)
+		s.Add()
 		if s.requests[i].settle() {
-			s.open.Add(-1)
+			s.Done()
 		}
-	}
-}
-
-// close ends one of the open requests, and with the last the batch.
-func (s *batch) close() {
-	if s.open.Add(-1) == 0 {
-		s.whole.Done()
 	}
 }

@@ -35,10 +35,10 @@ type groups struct {
 	held   []*holdUp
 
 	leader  *Limits
-	latency time.Duration       // of each operation
-	applied map[engine.Verb]int // how many
-	isLost  bool                // the group without a leader answers nothing
-	purses  func(Store) Store   // as nodes see them; nil for as they are
+	latency time.Duration                 // of each operation
+	applied map[engine.Verb]int           // how many
+	isLost  bool                          // the group without a leader answers nothing
+	purses  func(loans.Store) loans.Store // as nodes see them; nil for as they are
 }
 
 // holdUp holds the next operation of a verb up, or the answer to it.
@@ -71,7 +71,7 @@ func homeOf(key []byte) int {
 func (g *groups) node(ctx context.Context) *Limits {
 	replicas, leads := []Replica{}, g.leader == nil
 	for number := home; number <= away; number++ {
-		var of Store = g.stores[number]
+		var of loans.Store = g.stores[number]
 		if g.purses != nil {
 			of = g.purses(of)
 		}

@@ -46,7 +46,7 @@ func TestAGroupWithoutALeaderHoldsUpNoReturns(t *testing.T) {
 		g := newGroups(t)
 		defer g.close()
 		ctx, cancel := context.WithCancel(t.Context())
-		g.purses = func(s Store) Store { return lostFirst{s} }
+		g.purses = func(s loans.Store) loans.Store { return lostFirst{s} }
 		l := g.node(ctx)
 		defer l.Close()
 		defer cancel()
@@ -68,7 +68,7 @@ func TestAGroupWithoutALeaderHoldsUpNoReturns(t *testing.T) {
 }
 
 // lostFirst visits the purses of the lost group first, as a store does whose first shards have them.
-type lostFirst struct{ Store }
+type lostFirst struct{ loans.Store }
 
 func (s lostFirst) Purses(visit func(key []byte, limit limits.Limit, p purse.Purse)) {
 	for _, wanted := range []bool{true, false} {

@@ -23,22 +23,16 @@ type exchange struct {
 	brought int64       // tokens that came into the purse
 }
 
-// refused is the outcome of an exchange that a step has ended.
-func refused(by engine.Result) Outcome { return Outcome{Refusal: by} }
-
 func (x *exchange) run() Outcome {
 	if refusal := x.prepare(); refusal.Status != engine.OK {
-		return refused(refusal)
+		return Outcome{Refusal: refusal}
 	}
 	x.asked = time.Now()
 	answers := x.atHome(x.ask()...)
 	answer := &answers[0]
 	if answer.Status != engine.OK || x.returning || !x.purse.IsPending(answer.Granted, answer.Number) {
 		if refusal := x.deposit(answer); refusal.Status != engine.OK {
-			if refusal.Status == Refused {
-				x.key.rest()
-			}
-			return refused(refusal)
+			return Outcome{Refusal: refusal}
 		}
 	}
 	c := &x.key.keeper.counts
@@ -50,24 +44,24 @@ func (x *exchange) run() Outcome {
 // atHome has home carry out operations on the key.
 func (x *exchange) atHome(ops ...engine.Op) []engine.Result {
 	o := &x.key.keeper.opt
-	return o.Home.Turns(ops[0].Key).take(o.Timeout, ops, o.Home.Do)
+	return o.HomeTurns(ops[0].Key).take(o.Timeout, ops, o.Home)
 }
 
 // inPurse carries out an operation on the purse.
 func (x *exchange) inPurse(op engine.Op) engine.Result {
 	o, at := &x.key.keeper.opt, x.key.at
-	do := func(ops ...engine.Op) []engine.Result { return o.Purses.Do(at, ops...) }
-	return o.Purses.Turns(at).take(o.Timeout, []engine.Op{op}, do)[0]
+	do := func(ops ...engine.Op) []engine.Result { return o.Purses(at, ops...) }
+	return o.PurseTurns(at).take(o.Timeout, []engine.Op{op}, do)[0]
 }
 
 // prepare prepares the operation in the purse, unless one is prepared there, and settles how many tokens to ask for.
 func (x *exchange) prepare() (refusal engine.Result) {
-	k, purses := x.key, x.key.keeper.opt.Purses
+	k, o := x.key, &x.key.keeper.opt
 	k.mu.Lock()
 	x.limit = k.limit
 	k.mu.Unlock()
-	x.holder = []byte(purses.Holder(k.at))
-	kept, ok := purses.InPurse(x.limit)
+	x.holder = []byte(o.Holder(k.at))
+	kept, ok := o.InPurse(x.limit)
 	if !ok || len(x.holder) == 0 {
 		return engine.Result{Status: engine.NotShared}
 	}
@@ -193,7 +187,7 @@ func (x *exchange) learn(answers []engine.Result) (o Outcome) {
 	if look.Allowed && inForce.ShowsHeld() && inForce.Held != x.limit {
 		// a limit comes into force with a grant, which costs one token
 		k.mu.Unlock()
-		k.keeper.opt.Home.Do(engine.Op{Verb: engine.Acquire, Key: []byte(k.name), Limit: x.limit, Tokens: 1})
+		k.keeper.opt.Home(engine.Op{Verb: engine.Acquire, Key: []byte(k.name), Limit: x.limit, Tokens: 1})
 		k.mu.Lock()
 		return o
 	}

@@ -11,53 +11,34 @@ import (
 	"github.com/stintdb/stint/engine/purse"
 )
 
-// Home decides limits and lends their tokens.
-type Home interface {
-	// Do carries out operations on one key and returns their results in order. It returns after a time in any case.
-	// A result of status Refused says that home does not carry the operation out.
-	Do(ops ...engine.Op) []engine.Result
-	// Turns returns the turns of the node or group of home that decides a key.
-	Turns(key []byte) Turns
-	// IsReachable reports whether tokens can go back now.
-	IsReachable() bool
-}
-
-// Refused is the status of an operation that home answers with an error of its own. No step follows it: the operation
-// stays prepared, and is tried again later.
-const Refused = engine.NotPermitted
-
-// Purses has the purses. Those of several holders are told apart by the number of the place where they are.
-type Purses interface {
-	// Do carries out operations on the purses of one place and returns their results in order.
-	Do(at int, ops ...engine.Op) []engine.Result
-	// Turns returns the turns of a place.
-	Turns(at int) Turns
-	// Holder returns the name under which home knows the holder of a place, "" while it is not known.
-	Holder(at int) string
-	// InPurse returns a limit as its purse has it, and false if it cannot be lent.
-	InPurse(limit limits.Limit) (kept limits.Limit, ok bool)
-	// Replicas returns what this process has of the places.
-	Replicas() []Replica
-}
-
-// Replica is a replica of a place in this process, with all its purses or some of them.
-type Replica struct {
-	At    int
-	Leads func() bool                                                     // if so, it returns what nobody uses
-	Now   func() int64                                                    // the time of decisions, in nanoseconds
-	Each  func(visit func(key []byte, limit limits.Limit, p purse.Purse)) // visits the purses
-}
-
-// Options configure a Keeper.
+// Options configure a Keeper. The purses of several holders are told apart by the number of the place where they are.
 type Options struct {
-	Home   Home
-	Purses Purses
-
+	// Home carries out operations on one key at home and returns their results in order. It returns after a time in
+	// any case. A result of status Refused says that home does not carry the operation out.
+	Home func(ops ...engine.Op) []engine.Result
+	// HomeTurns returns the turns of the node or group that decides a key at home.
+	HomeTurns func(key []byte) Turns
+	// HomeIsReachable reports whether tokens can go back now.
+	HomeIsReachable func() bool
 	// HomeDecides says that home decides a request by itself when there is no loan. Otherwise all requests wait for
 	// loans: home then also says when the first of them could be granted, and keeps most of its tokens for others.
 	HomeDecides bool
 
-	Timeout    time.Duration // for which a step of an operation on a loan waits for its turn
+	// Purses carries out operations on the purses of a place and returns their results in order.
+	Purses func(at int, ops ...engine.Op) []engine.Result
+	// PurseTurns returns the turns of a place.
+	PurseTurns func(at int) Turns
+	// Holder returns the name under which home knows the holder of a place, "" while it is not known.
+	Holder func(at int) string
+	// InPurse returns a limit as its purse has it, and false if it cannot be lent.
+	InPurse func(limit limits.Limit) (kept limits.Limit, ok bool)
+	// Replicas returns what this process has of the places.
+	Replicas func() []Replica
+	// Count returns the purses in a store, and IsKept reports whether one is the Keeper's.
+	Count  func(of Store) int64
+	IsKept func(at int, name []byte) bool
+
+	Timeout    time.Duration // a step waits no longer for its turn, and a request no longer for a loan
 	Ahead      time.Duration // the purse is to have the tokens that are used in this time
 	IdleAfter  time.Duration // tokens go back that were not used for this time
 	EmptyAfter time.Duration // a purse ends that home has lent nothing for this time
@@ -67,6 +48,28 @@ type Options struct {
 	Low        float64 // a part of the tokens used in Ahead: if the purse has fewer, more are borrowed
 	LowLeading float64 // the same in the process that leads the place, which so borrows before others
 	MaxReturns int     // purses whose tokens go back in one round
+}
+
+// Refused is the status of an operation that home answers with an error of its own. No step follows it: the operation
+// stays prepared, and is tried again later.
+const Refused = engine.NotPermitted
+
+// Replica is a replica of a place in this process.
+type Replica struct {
+	Number int          // of the place
+	Leads  func() bool  // only then this process returns what nobody uses
+	Now    func() int64 // the time of decisions, in nanoseconds
+	Store  Store
+}
+
+// Store is the part of a store that has its purses and loans.
+type Store interface {
+	PurseCount() int64     // of keys that the store owns
+	AwayPurseCount() int64 // of other keys
+	Purses(visit func(key []byte, limit limits.Limit, p purse.Purse))
+	LentKeys() int64
+	Shards() int
+	ScanLoans(shard int, visit func(key, holder []byte, tokens int64))
 }
 
 // Bounds of a Keeper.

@@ -27,7 +27,7 @@ var bucket = limits.Limit{
 	Algorithm: limits.TokenBucket, Capacity: capacity, Rate: limits.Rate{Tokens: 1, Period: int64(24 * time.Hour)},
 }
 
-// stores are a home and a holder, which answer after a time, and sometimes not at all. Its zero value is nothing.
+// stores are a home and a holder, and how they answer.
 type stores struct {
 	home, away *store.Store
 	do         func(s *store.Store, ops []engine.Op) []engine.Result
@@ -52,32 +52,30 @@ func (s stores) close() {
 	s.away.Close()
 }
 
-type atHome struct{ stores }
-
-func (h atHome) Do(ops ...engine.Op) []engine.Result { return h.do(h.home, ops) }
-func (h atHome) Turns([]byte) Turns                  { return h.turns }
-func (h atHome) IsReachable() bool                   { return true }
-
-func (s stores) Do(_ int, ops ...engine.Op) []engine.Result      { return s.do(s.away, ops) }
-func (s stores) Turns(int) Turns                                 { return s.turns }
-func (s stores) Holder(int) string                               { return "holder" }
-func (s stores) InPurse(limit limits.Limit) (limits.Limit, bool) { return limit.InPurse() }
-func (s stores) Replicas() []Replica {
-	if s.away == nil {
-		return nil
-	}
+func (s stores) options() Options {
+	turns := func(int) Turns { return s.turns }
 	now := func() int64 { return time.Now().UnixNano() }
-	return []Replica{{Leads: func() bool { return true }, Now: now, Each: s.away.Purses}}
+	replica := Replica{Leads: func() bool { return true }, Now: now, Store: s.away}
+	return Options{
+		Home:            func(ops ...engine.Op) []engine.Result { return s.do(s.home, ops) },
+		HomeTurns:       func([]byte) Turns { return s.turns },
+		HomeIsReachable: func() bool { return true },
+
+		Purses: func(_ int, ops ...engine.Op) []engine.Result { return s.do(s.away, ops) }, PurseTurns: turns,
+		Holder: func(int) string { return "holder" }, InPurse: limits.Limit.InPurse, Count: Store.PurseCount,
+		Replicas: func() []Replica { return []Replica{replica} }, IsKept: func(int, []byte) bool { return true },
+
+		Timeout: timeout, Ahead: time.Second, IdleAfter: time.Second, EmptyAfter: 2 * time.Second, RestFor: time.Second,
+		TidyEvery: 100 * time.Millisecond, Low: 1. / 2, LowLeading: 1. / 2, MaxReturns: 1000,
+	}
 }
 
 // keep begins a Keeper of the stores, until end.
 func (s stores) keep(t *testing.T, homeDecides bool) (k *Keeper, end func()) {
 	ctx, cancel := context.WithCancel(t.Context())
-	k = New(ctx, Options{
-		Home: atHome{s}, Purses: s, HomeDecides: homeDecides, Timeout: timeout, Ahead: time.Second,
-		IdleAfter: time.Second, EmptyAfter: 2 * time.Second, RestFor: time.Second, TidyEvery: 100 * time.Millisecond,
-		Low: 1. / 2, LowLeading: 1. / 2, MaxReturns: 1000,
-	})
+	o := s.options()
+	o.HomeDecides = homeDecides
+	k = New(ctx, o)
 	return k, func() {
 		cancel()
 		k.Close()
@@ -87,6 +85,7 @@ func (s stores) keep(t *testing.T, homeDecides bool) (k *Keeper, end func()) {
 // request asks for tokens of a key under bucket, and waits at most once.
 type request struct {
 	tokens int64
+	until  time.Time
 	res    engine.Result
 	after  Outcome
 	done   chan struct{}
@@ -97,7 +96,7 @@ func (r *request) Op() engine.Op {
 	return engine.Op{Verb: engine.Acquire, Key: []byte("k"), Limit: kept, Tokens: r.tokens}
 }
 func (r *request) Tokens() int64    { return r.tokens }
-func (r *request) Until() time.Time { return began.Add(1e6 * time.Hour) }
+func (r *request) Until() time.Time { return r.until }
 func (r *request) Expired()         { r.Decided(nil, &engine.Result{Status: engine.NoHome}, &Outcome{}) }
 
 func (r *request) Decided(_ *Key, res *engine.Result, after *Outcome) {
@@ -107,9 +106,9 @@ func (r *request) Decided(_ *Key, res *engine.Result, after *Outcome) {
 
 // take asks the purse for tokens, and waits for a loan if it has too few.
 func (s stores) take(k *Keeper, tokens int64) *request {
-	r := &request{tokens: tokens, done: make(chan struct{})}
+	r := &request{tokens: tokens, until: time.Now().Add(timeout), done: make(chan struct{})}
 	key, now := k.Key(0, []byte("k")), time.Now()
-	if r.res = s.Do(0, r.Op())[0]; r.res.Status == engine.OK && r.res.Allowed {
+	if r.res = s.do(s.away, []engine.Op{r.Op()})[0]; r.res.Status == engine.OK && r.res.Allowed {
 		key.Granted(now, bucket, tokens, r.res.Remaining)
 		return r
 	}
@@ -324,7 +323,7 @@ func TestHomeRefuses(t *testing.T) {
 		k, end := s.keep(t, true)
 		defer end()
 		key := k.Key(0, []byte("k"))
-		key.GrantedByHome(time.Now().Add(time.Minute), 1e6)
+		key.Granted(time.Now().Add(time.Minute), bucket, 1e6, 1e6)
 		if !key.IsWorthLoan(time.Now(), bucket, 1) {
 			t.Fatal("no loan is worth it: this test shows nothing")
 		}
@@ -359,7 +358,7 @@ func TestKeysAndRequestsAreBounded(t *testing.T) {
 		key, now := k.Key(0, []byte("0")), time.Now()
 		all := make([]*request, waiters+1)
 		for i := range all {
-			all[i] = &request{tokens: 1, done: make(chan struct{})}
+			all[i] = &request{tokens: 1, until: now.Add(timeout), done: make(chan struct{})}
 			want := engine.OK
 			if i == waiters {
 				want = engine.Overloaded
@@ -400,19 +399,18 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// idle has the purses of n keys, always in the same order.
+// idle has the purses of some keys, always in the same order.
 type idle struct {
-	stores
-	n int
+	Store
+	keys int
 }
 
-func (p idle) Replicas() []Replica {
-	each := func(visit func(key []byte, limit limits.Limit, p purse.Purse)) {
-		for i := range p.n {
-			visit([]byte(strconv.Itoa(i)), limits.Limit{}, purse.Purse{})
-		}
+func (p idle) PurseCount() int64 { return int64(p.keys) }
+
+func (p idle) Purses(visit func(key []byte, limit limits.Limit, p purse.Purse)) {
+	for i := range p.keys {
+		visit([]byte(strconv.Itoa(i)), limits.Limit{}, purse.Purse{})
 	}
-	return []Replica{{Leads: func() bool { return true }, Now: func() int64 { return int64(time.Hour) }, Each: each}}
 }
 
 // Tokens that cannot be returned, of however many keys, hold up no others: each round goes on after the last.
@@ -421,8 +419,10 @@ func TestReturnsTakeTurns(t *testing.T) {
 	const keys = 3*most + 1
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel() // nothing begins
-	k := &Keeper{
-		opt: Options{Home: atHome{}, Purses: idle{n: keys}, MaxReturns: most}, ctx: ctx, keys: map[keyID]*Key{},
+	k := &Keeper{opt: stores{}.options(), ctx: ctx, keys: map[keyID]*Key{}}
+	k.opt.MaxReturns = most
+	k.opt.Replicas = func() []Replica {
+		return []Replica{{Leads: func() bool { return true }, Now: func() int64 { return 0 }, Store: idle{keys: keys}}}
 	}
 	passed := 0
 	for range 4 {

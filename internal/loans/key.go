@@ -102,27 +102,26 @@ func (k *Key) Granted(now time.Time, limit limits.Limit, tokens, left int64) AtH
 	return k.home
 }
 
-// GrantedByHome notes that home itself has granted a request tokens.
-func (k *Key) GrantedByHome(now time.Time, tokens int64) {
+// Answered notes home's own answer to a request that it was asked at a time.
+func (k *Key) Answered(op *engine.Op, asked time.Time, res *engine.Result) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.seen = now
-	k.demand.use(tokens)
-	k.demand.measure(now)
-}
-
-// Remains notes what home has left for everybody.
-func (k *Key) Remains(remaining int64) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.home.Remaining = remaining
-}
-
-// Deny notes a denial of home.
-func (k *Key) Deny(d Denial) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.denied = d
+	k.home.Remaining = res.Remaining
+	switch now := time.Now(); {
+	case op.Options&engine.Peek != 0:
+	case res.Allowed:
+		k.seen = now
+		k.demand.use(res.Granted)
+		k.demand.measure(now)
+	case res.Wait > 0:
+		k.denied = Denial{Limit: op.Limit, Tokens: op.Tokens, Due: asked.Add(time.Duration(res.Wait)), Answer: *res}
+		if op.Options&engine.UpTo != 0 {
+			k.denied.Tokens = 1
+		}
+		if k.denied.Until = asked.Add(DenyFor); k.denied.Due.Before(k.denied.Until) {
+			k.denied.Until = k.denied.Due
+		}
+	}
 }
 
 // Denied returns the last denial of home, and whether it holds for a request.
@@ -149,13 +148,6 @@ func (k *Key) IsWorthLoan(now time.Time, limit limits.Limit, tokens int64) bool 
 	return !now.Before(k.rests) && k.demand.in(k.keeper.opt.Ahead) >= 2*float64(tokens)
 }
 
-// rest makes home decide requests for a while.
-func (k *Key) rest() {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.restUntil(time.Now().Add(k.keeper.opt.RestFor))
-}
-
 // restUntil stops borrowing ahead of requests until a time. k.mu is held.
 func (k *Key) restUntil(end time.Time) {
 	if end.After(k.rests) {
@@ -172,7 +164,7 @@ func (k *Key) isLow(left int64) bool {
 
 // leads reports whether this process leads the place of the purse.
 func (k *Key) leads() bool {
-	return slices.ContainsFunc(k.keeper.opt.Purses.Replicas(), func(r Replica) bool { return r.At == k.at && r.Leads() })
+	return slices.ContainsFunc(k.keeper.opt.Replicas(), func(r Replica) bool { return r.Number == k.at && r.Leads() })
 }
 
 // Parts that home keeps where requests always wait for loans.
@@ -221,13 +213,16 @@ func (k *Key) serve(o *Outcome) (more bool) {
 	k.mu.Lock()
 	waiters := k.waiters
 	k.waiters = nil
+	if o.Refusal.Status == Refused {
+		k.restUntil(time.Now().Add(k.keeper.opt.RestFor))
+	}
 	k.mu.Unlock()
 	for some := range slices.Chunk(waiters, decideAtOnce) {
 		ops := make([]engine.Op, len(some))
 		for i, r := range some {
 			ops[i] = r.Op()
 		}
-		results := k.keeper.opt.Purses.Do(k.at, ops...)
+		results := k.keeper.opt.Purses(k.at, ops...)
 		for i, r := range some {
 			r.Decided(k, &results[i], o)
 		}

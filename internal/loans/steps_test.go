@@ -84,8 +84,8 @@ func TestDenialBySteps(t *testing.T) {
 
 // A Keeper borrows when the purse is low, and as much as is used in the time ahead.
 func TestBorrowingBySteps(t *testing.T) {
-	near := Options{Purses: stores{}, Ahead: time.Second, Low: 1. / 8, LowLeading: 3. / 8}
-	far := Options{Purses: stores{}, HomeDecides: true, Ahead: time.Second, Low: 1. / 2, LowLeading: 1. / 2}
+	near := Options{Replicas: func() []Replica { return nil }, Ahead: time.Second, Low: 1. / 8, LowLeading: 3. / 8}
+	far := Options{HomeDecides: true, Ahead: time.Second, Low: 1. / 2, LowLeading: 1. / 2}
 	for name, c := range map[string]struct {
 		opt     Options
 		used    int64 // in 50 ms
@@ -99,16 +99,16 @@ func TestBorrowingBySteps(t *testing.T) {
 	}{
 		"near: nothing is used":       {opt: near, atHome: 800, left: 0, wants: 0},
 		"near: home keeps most":       {opt: near, used: 10, atHome: 800, left: 20, low: true, wants: 80, worth: true},
-		"near: the purse has enough":  {opt: near, used: 10, atHome: 800, left: 25, wants: 75, worth: true},
-		"near: requests wait":         {opt: near, used: 10, atHome: 80, waiting: 30, left: 9, low: true, wants: 31, worth: true},
+		"near: enough is left":        {opt: near, used: 10, atHome: 800, left: 25, wants: 75, worth: true},
+		"near: requests wait":         {opt: near, used: 9, atHome: 80, waiting: 9, left: 9, low: true, wants: 10, worth: true},
 		"near: home has nothing":      {opt: near, used: 10, left: 0, low: true, wants: 0, worth: true},
-		"near: home has what refills": {opt: near, used: 10, isDry: true, left: 0, low: true, wants: 62, worth: true},
+		"near: what refills":          {opt: near, used: 10, isDry: true, left: 0, low: true, wants: 62, worth: true},
 		"near: home is in debt":       {opt: near, used: 10, atHome: -5, waiting: 3, low: true, wants: 3, worth: true},
-		"far: home decides how much":  {opt: far, used: 10, left: 20, low: true, wants: 180, worth: true},
-		"far: the purse has enough":   {opt: far, used: 10, left: 100, wants: 100, worth: true},
+		"far: home decides":           {opt: far, used: 10, left: 20, low: true, wants: 180, worth: true},
+		"far: enough is left":         {opt: far, used: 10, left: 100, wants: 100, worth: true},
 		"far: no more than the limit": {opt: far, used: 1000, left: 0, waiting: 5, low: true, wants: 1000, worth: true},
 		"far: few requests":           {opt: far, used: 1, left: 0, low: true, wants: 20},
-		"far: the purse has more":     {opt: far, used: 1, left: 50, wants: 0},
+		"far: more is left":           {opt: far, used: 1, left: 50, wants: 0},
 	} {
 		key := newKey(&Keeper{opt: c.opt}, keyID{0, "k"}, began)
 		key.limit, key.home.Remaining, key.isDry = perSecond(1000), c.atHome, c.isDry

@@ -1,6 +1,7 @@
 package loans
 
 import (
+	"slices"
 	"time"
 
 	"github.com/stintdb/stint/engine/limits"
@@ -16,51 +17,47 @@ func (k *Keeper) tidy() {
 	for {
 		select {
 		case <-ticks.C:
-			passed = k.returnUnused(passed, func(p purse.Purse) time.Duration {
-				if p.Previous == 0 { // home may be asked for it still
-					return k.opt.EmptyAfter
-				}
-				return k.opt.IdleAfter
-			})
+			passed = k.returnUnused(passed, k.opt.IdleAfter, k.opt.EmptyAfter)
 			k.expire(time.Now())
 		case <-k.ctx.Done():
-			k.endWaiting()
+			k.expire(time.Now().Add(k.opt.Timeout)) // which no request waits beyond
 			return
 		}
 	}
 }
 
-// ReturnAll begins to return the tokens of purses, used or not. One round returns those of some purses: passed is how
-// many the last rounds have passed over, and pass how many the next one is to.
-func (k *Keeper) ReturnAll(passed int) (pass int) {
-	return k.returnUnused(passed, func(purse.Purse) time.Duration { return 0 })
-}
+// ReturnAll begins to return the tokens of purses, used or not, of at most MaxReturns after the first ones, which the
+// last rounds have passed over. It returns how many the next round is to pass over.
+func (k *Keeper) ReturnAll(passed int) (pass int) { return k.returnUnused(passed, 0, 0) }
 
-// returnUnused begins to return the tokens of purses that were not used for a time, of at most MaxReturns after the
-// first ones, which the last rounds have passed over. So purses whose tokens cannot go back hold up no others. It
-// returns how many the next round is to pass over.
-func (k *Keeper) returnUnused(passed int, after func(p purse.Purse) time.Duration) (pass int) {
+// returnUnused is ReturnAll for purses that were not used for a time, another one for those that home has lent nothing.
+// Since rounds take turns, purses whose tokens cannot go back hold up no others.
+func (k *Keeper) returnUnused(passed int, idleAfter, emptyAfter time.Duration) (pass int) {
 	type idle struct {
 		keyID
 		limit limits.Limit
 	}
-	if !k.opt.Home.IsReachable() {
+	if !k.opt.HomeIsReachable() {
 		return passed // the tokens can be granted until it is
 	}
 	var all []idle
 	found := 0
-	for _, r := range k.opt.Purses.Replicas() {
-		if !r.Leads() {
+	for _, r := range k.opt.Replicas() {
+		if k.opt.Count(r.Store) == 0 || !r.Leads() {
 			continue
 		}
 		now := r.Now()
-		r.Each(func(name []byte, limit limits.Limit, p purse.Purse) {
-			if now-p.UsedAt < int64(after(p)) {
+		r.Store.Purses(func(name []byte, limit limits.Limit, p purse.Purse) {
+			silence := idleAfter
+			if p.Previous == 0 { // home may be asked for it still
+				silence = emptyAfter
+			}
+			if now-p.UsedAt < int64(silence) || !k.opt.IsKept(r.Number, name) {
 				return
 			}
 			if found++; found > passed && len(all) < k.opt.MaxReturns {
 				limit.Algorithm = limit.Algorithm.Home()
-				all = append(all, idle{keyID{r.At, string(name)}, limit})
+				all = append(all, idle{keyID{r.Number, string(name)}, limit})
 			}
 		})
 	}
@@ -85,20 +82,19 @@ func (k *Key) giveBack(limit limits.Limit) {
 	}
 }
 
-// endWaiting ends all requests that wait.
-func (k *Keeper) endWaiting() { k.endBefore(time.Now(), func(Request) bool { return true }) }
-
 // expire ends requests that have waited for too long, and forgets keys without requests.
 func (k *Keeper) expire(now time.Time) {
-	k.endBefore(now, func(r Request) bool { return !now.Before(r.Until()) })
-}
-
-func (k *Keeper) endBefore(now time.Time, isLate func(r Request) bool) {
 	var late []Request
 	k.mu.Lock()
 	for id, key := range k.keys {
 		key.mu.Lock()
-		late = append(late, key.takeLate(isLate)...)
+		key.waiters = slices.DeleteFunc(key.waiters, func(r Request) bool {
+			isLate := !now.Before(r.Until())
+			if isLate {
+				late = append(late, r)
+			}
+			return isLate
+		})
 		if !key.exchanging && len(key.waiters) == 0 && now.Sub(key.seen) >= forgetAfter {
 			delete(k.keys, id)
 		}
@@ -108,19 +104,4 @@ func (k *Keeper) endBefore(now time.Time, isLate func(r Request) bool) {
 	for _, r := range late {
 		r.Expired()
 	}
-}
-
-// takeLate removes requests from those that wait. k.mu is held.
-func (k *Key) takeLate(isLate func(r Request) bool) (late []Request) {
-	waiting := k.waiters[:0]
-	for _, r := range k.waiters {
-		if isLate(r) {
-			late = append(late, r)
-		} else {
-			waiting = append(waiting, r)
-		}
-	}
-	clear(k.waiters[len(waiting):])
-	k.waiters = waiting
-	return late
 }

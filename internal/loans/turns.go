@@ -29,14 +29,3 @@ func (t Turns) take(timeout time.Duration, ops []engine.Op, do func(ops ...engin
 		return slices.Repeat([]engine.Result{{Status: engine.Overloaded}}, len(ops))
 	}
 }
-
-// Do has operations decided as one batch, and waits for the results.
-func Do(decide func(b *engine.Batch) (finished bool), ops ...engine.Op) []engine.Result {
-	b := &engine.Batch{Ops: ops, Results: make([]engine.Result, len(ops))}
-	done := make(chan struct{})
-	b.Done = func() { close(done) }
-	if !decide(b) {
-		<-done
-	}
-	return b.Results
-}

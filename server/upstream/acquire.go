@@ -19,15 +19,6 @@ type acquire struct {
 	done   func() // called once the result is there
 }
 
-// here is the one place that has the purses: the store of this server or cluster.
-const here = 0
-
-// inPurse returns a limit as the key's purse has it, and false if the limit cannot be lent.
-func inPurse(limit limits.Limit) (kept limits.Limit, ok bool) {
-	limit.Algorithm = limit.Algorithm.Purse()
-	return limit, limit.Algorithm != limits.NoAlgorithm
-}
-
 // Op implements [loans.Request].
 func (a *acquire) Op() engine.Op {
 	op := a.op
@@ -127,7 +118,7 @@ func (a *acquire) askHome(key *loans.Key) {
 			res.Granted = a.op.Tokens
 		}
 		if key != nil {
-			a.hear(key, began, &res)
+			key.Answered(&a.op, began, &res)
 		}
 		a.end(res)
 	})
@@ -155,26 +146,6 @@ func answered(algorithm limits.Algorithm, n []int64) engine.Result {
 		res.Wait = 0
 	}
 	return res
-}
-
-// hear keeps what home's answer to a request says about the key.
-func (a *acquire) hear(key *loans.Key, began time.Time, res *engine.Result) {
-	key.Remains(res.Remaining)
-	switch {
-	case a.op.Options&engine.Peek != 0:
-	case res.Allowed:
-		key.GrantedByHome(time.Now(), res.Granted)
-	case res.Wait > 0:
-		d := loans.Denial{Limit: a.op.Limit, Tokens: a.op.Tokens, Answer: *res}
-		d.Due, d.Until = began.Add(time.Duration(res.Wait)), began.Add(loans.DenyFor)
-		if d.Due.Before(d.Until) {
-			d.Until = d.Due
-		}
-		if a.op.Options&engine.UpTo != 0 {
-			d.Tokens = 1
-		}
-		key.Deny(d)
-	}
 }
 
 // fail answers a request that home has not decided, or perhaps has.

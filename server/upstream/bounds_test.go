@@ -94,7 +94,7 @@ func TestKeysInDemandAreBounded(t *testing.T) {
 		t.Errorf("%d requests for a key without a place go to home, want 1", n)
 	}
 	k := u.keeper.Key(here, []byte("0"))
-	k.GrantedByHome(time.Now().Add(time.Minute), 1e6) // the demand stays as it is for a minute
+	k.Granted(time.Now().Add(time.Minute), request("0").op.Limit, 1e6, 1e6) // the demand stays as it is for a minute
 	first := request("0")
 	first.askBeyond() // an operation on the loan is under way from now on
 	for range waiters - 1 {
@@ -115,10 +115,10 @@ func TestExchangesAreBounded(t *testing.T) {
 	u := New(Options{Timeout: time.Millisecond, Addresses: []string{"127.0.0.1:0"}, Replicas: func() []Replica { return nil }, Log: slog.New(slog.DiscardHandler)})
 	defer u.Close(t.Context())
 	hangs := u.home.move(slot.Of([]byte("a")), "127.0.0.1:0#1")
-	if got := (lender{u}).Turns([]byte("a")); got != hangs.turns || cap(got) != most {
+	if got := u.loans().HomeTurns([]byte("a")); got != hangs.turns || cap(got) != most {
 		t.Errorf("%d have a place with the node that hangs, want %d", cap(got), most)
 	}
-	if got := (lender{u}).Turns([]byte("b")); got != u.home.first.turns || got == hangs.turns {
+	if got := u.loans().HomeTurns([]byte("b")); got != u.home.first.turns || got == hangs.turns {
 		t.Error("another node has the same places")
 	}
 }

@@ -1,25 +1,25 @@
 package upstream
 
 import (
-	"sync/atomic"
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/internal/loans"
 )
 
 // split is a batch with operations on keys of home.
 type split struct {
+	loans.Batch
 	u       *Upstream
 	batch   *engine.Batch
-	rest    *engine.Batch // those that the store carries out
-	at      []int         // the positions of rest's operations in batch
-	acquire []*acquire    // in the order of rest; nil for operations that are handed on
-	open    atomic.Int64  // operations without a result, and one for the batch itself
+	rest    engine.Batch // the operations that the store carries out
+	at      []int        // the positions of rest's operations in batch
+	acquire []*acquire   // in the order of rest; nil for operations that are handed on
 }
 
 // decideApart decides a batch with operations on keys of home.
 func (u *Upstream) decideApart(b *engine.Batch) (finished bool) {
-	s := &split{u: u, batch: b, rest: &engine.Batch{Atomic: b.Atomic, Local: b.Local, InOrder: b.InOrder}}
+	s := &split{u: u, batch: b}
 	for i := range b.Ops {
 		if k := u.classify(&b.Ops[i]); k == refuse || k == fromPurse && b.Atomic && len(b.Ops) > 1 {
 			s.refuse(i)
@@ -37,17 +37,7 @@ func (u *Upstream) decideApart(b *engine.Batch) (finished bool) {
 		return true
 	}
 	s.rest.Results = make([]engine.Result, len(s.rest.Ops))
-	s.open.Store(1)
-	s.rest.Done = func() {
-		b.Worked += s.rest.Worked
-		s.finish()
-		s.close()
-	}
-	if !u.opt.Decider.Decide(s.rest) {
-		return false
-	}
-	s.finish()
-	return s.open.Add(-1) == 0
+	return s.Decide(b, &s.rest, u.opt.Decider.Decide, s.settle)
 }
 
 func (s *split) refuse(at int) {
@@ -68,8 +58,8 @@ func (s *split) add(at int, k kind) {
 	s.rest.Ops, s.at, s.acquire = append(s.rest.Ops, op), append(s.at, at), append(s.acquire, a)
 }
 
-// finish takes the store's results. Requests that its tokens do not suffice for wait for home.
-func (s *split) finish() {
+// settle takes the store's results. Requests for which a purse has too few tokens wait for home.
+func (s *split) settle() {
 	for i, at := range s.at {
 		a, res := s.acquire[i], &s.rest.Results[i]
 		if a == nil || res.Status != engine.OK {
@@ -81,18 +71,11 @@ func (s *split) finish() {
 			s.batch.Results[at] = *res
 			continue
 		}
-		s.open.Add(1)
+		s.Add()
 		a.done = func() {
 			s.batch.Results[at] = a.result
-			s.close()
+			s.Done()
 		}
 		a.askBeyond()
-	}
-}
-
-// close ends one of the open operations, and with the last the batch.
-func (s *split) close() {
-	if s.open.Add(-1) == 0 {
-		s.batch.Done()
 	}
 }

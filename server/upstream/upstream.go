@@ -9,6 +9,7 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/purse"
+	"github.com/stintdb/stint/engine/slot"
 	"github.com/stintdb/stint/internal/loans"
 	"github.com/stintdb/stint/server/decider"
 )
@@ -36,17 +37,7 @@ type Policies interface {
 }
 
 // Replica is all keys, or in a cluster with groups of keys those of one group.
-type Replica struct {
-	Store Store
-	Now   func() int64 // of the store's decisions
-	Leads func() bool  // this process returns tokens that nobody uses; in a cluster, one does
-}
-
-// Store is the part of a store that is read beside its decisions.
-type Store interface {
-	Purses(visit func(key []byte, limit limits.Limit, t purse.Purse))
-	PurseCount() int64
-}
+type Replica = loans.Replica
 
 // Times and bounds of loans. Home is far, so the tokens of a second are held.
 const (
@@ -96,10 +87,32 @@ func New(o Options) *Upstream {
 // loans are the options of the keeper.
 func (u *Upstream) loans() loans.Options {
 	return loans.Options{
-		Home: lender{u}, Purses: purses{u}, HomeDecides: true, Timeout: u.opt.Timeout,
-		Ahead: ahead, IdleAfter: idleAfter, EmptyAfter: idleAfter, RestFor: restFor, TidyEvery: tidyEvery,
-		Low: 1. / 2, LowLeading: 1. / 2, MaxReturns: maxIdle,
+		Home: u.lend, HomeIsReachable: u.isConnected, HomeDecides: true,
+		HomeTurns: func(key []byte) loans.Turns { return u.home.of(slot.Of(key)).turns },
+
+		Purses:     func(_ int, ops ...engine.Op) []engine.Result { return loans.Do(u.opt.Decider.Decide, ops...) },
+		PurseTurns: func(int) loans.Turns { return u.turns },
+		Holder:     func(int) string { return u.opt.Holder() },
+		InPurse:    inPurse, Replicas: u.opt.Replicas, Count: loans.Store.PurseCount,
+		IsKept: func(_ int, name []byte) bool { return u.ofHome(name) },
+
+		Timeout: u.opt.Timeout, Ahead: ahead, IdleAfter: idleAfter, EmptyAfter: idleAfter, RestFor: restFor,
+		TidyEvery: tidyEvery, Low: 1. / 2, LowLeading: 1. / 2, MaxReturns: maxIdle,
 	}
+}
+
+// here is the one place that has the purses: the store of this server or cluster.
+const here = 0
+
+// inPurse returns a limit as the key's purse has it, and false if the limit cannot be lent.
+func inPurse(limit limits.Limit) (kept limits.Limit, ok bool) {
+	limit.Algorithm = limit.Algorithm.Purse()
+	return limit, limit.Algorithm != limits.NoAlgorithm
+}
+
+func (u *Upstream) isConnected() bool {
+	connected, _ := u.home.status()
+	return connected
 }
 
 // dropAll drops the tokens that the last process has left: the store may have lost that they were spent.
@@ -119,7 +132,7 @@ func (u *Upstream) dropAll() {
 
 // Close ends the connection to home. A server alone returns all tokens first, as far as there is time.
 func (u *Upstream) Close(ctx context.Context) {
-	for passed := 0; u.opt.Alone && ctx.Err() == nil && u.purseCount() > 0 && (lender{u}).IsReachable(); {
+	for passed := 0; u.opt.Alone && ctx.Err() == nil && u.purseCount() > 0 && u.isConnected(); {
 		passed = u.keeper.ReturnAll(passed)
 		select {
 		case <-time.After(lookEvery):
