@@ -12,10 +12,11 @@ const (
 	hotAfter = 8 // requests for a key in a second that show that more will come
 )
 
-// counters count requests for keys that are not held, one key in a slot: another key with the same slot takes it over.
+// counters counts requests for keys that are not held. A slot counts for one key, and another key with the same slot
+// takes it over.
 type counters [stripes]struct {
 	mu    sync.Mutex
-	slots []counter // nil until a key is counted: most groups of a node without load have none
+	slots []counter // nil until a key is counted: a group without load needs no memory
 }
 
 type counter struct {
@@ -23,7 +24,7 @@ type counter struct {
 	limit     limits.Limit
 	requests  int
 	since     time.Duration
-	heldUntil time.Duration // the limit has changed: not hot before
+	heldUntil time.Duration // the key is not hot before, because its limit has changed
 }
 
 // count counts a request, and reports whether the key is hot.

@@ -8,17 +8,17 @@ import (
 	"github.com/stintdb/stint/engine/purse"
 )
 
-// An Operation is to be carried out in the log.
+// Operation is an operation on a loan that is to be carried out in the log.
 type Operation struct {
 	Key       string
 	Limit     limits.Limit
 	Tokens    int64
 	Loan      engine.Loan
 	Returning bool
-	Delay     time.Duration // before it is carried out; after it, [Table.Join] takes the requests that wait by then
+	Delay     time.Duration // before it is carried out: then [Table.Join] adds the requests that wait
 }
 
-// Op is the operation, asked by the holder that this process is.
+// Op returns the operation as the holder, which is this process, asks it.
 func (o *Operation) Op(holder []byte) engine.Op {
 	if o.Returning {
 		return engine.Op{Verb: engine.Return, Key: []byte(o.Key), Who: holder, Loan: &o.Loan}
@@ -30,7 +30,7 @@ func (o *Operation) Op(holder []byte) engine.Op {
 	return op
 }
 
-// due is the Lend that is due now, nil if there is none.
+// due returns the Lend that is due now, nil if there is none.
 func (t *Table) due(p *keyPurse, mono time.Duration) *Operation {
 	ahead := t.ahead.Load()
 	if p.Prepared || ahead == 0 || mono < p.pausedUntil {
@@ -50,7 +50,7 @@ func (t *Table) due(p *keyPurse, mono time.Duration) *Operation {
 	return o
 }
 
-// Join has the requests that wait for a key wait for an operation whose delay is over.
+// Join makes the requests that wait for a key wait for an operation whose delay is over.
 func (t *Table) Join(mono time.Duration, o *Operation) {
 	s, _ := t.of([]byte(o.Key))
 	s.mu.Lock()
@@ -60,14 +60,14 @@ func (t *Table) Join(mono time.Duration, o *Operation) {
 	}
 }
 
-// begin gives the next operation of a purse its number.
+// begin prepares the next operation of a purse.
 func (t *Table) begin(p *keyPurse, returning bool) *Operation {
 	p.Prepare(t.numbers.Add(1), returning)
 	p.ceiling = p.Tokens
 	return t.send(p)
 }
 
-// isUnderWay reports whether an operation has no known outcome yet.
+// isUnderWay reports whether the outcome of an operation is not known yet.
 func (p *keyPurse) isUnderWay(o *Operation) bool { return p.Prepared && p.Number == o.Loan.Number }
 
 func (t *Table) send(p *keyPurse) *Operation {
@@ -82,9 +82,11 @@ func (t *Table) giveBack(p *keyPurse) *Operation {
 	return t.begin(p, true)
 }
 
-// Hear takes the outcome of an operation. fresh says that it was sent so lately that the loan cannot have been voided since.
-// It returns the requests that no longer wait, and the operation for those that still do.
-func (t *Table) Hear(mono time.Duration, now int64, o *Operation, res *engine.Result, fresh bool) (served Served, due *Operation) {
+// Hear takes the outcome of an operation. With fresh the operation was sent so recently that the loan cannot have been
+// voided since. Hear returns the requests that no longer wait, and the operation for those that still do.
+func (t *Table) Hear(
+	mono time.Duration, now int64, o *Operation, res *engine.Result, fresh bool,
+) (served Served, due *Operation) {
 	s, _ := t.of([]byte(o.Key))
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,8 +110,10 @@ func (t *Table) Hear(mono time.Duration, now int64, o *Operation, res *engine.Re
 	return served, due
 }
 
-// hear is Hear without the requests that wait. It reports whether the outcome is known.
-func (t *Table) hear(p *keyPurse, mono time.Duration, now int64, o *Operation, res *engine.Result, fresh bool) (isKnown bool) {
+// hear is Hear without the waiting requests. It reports whether the outcome is known.
+func (t *Table) hear(
+	p *keyPurse, mono time.Duration, now int64, o *Operation, res *engine.Result, fresh bool,
+) (isKnown bool) {
 	p.sending = false
 	isUnknown := !fresh
 	switch res.Status {
@@ -150,8 +154,8 @@ func (t *Table) hear(p *keyPurse, mono time.Duration, now int64, o *Operation, r
 	return true
 }
 
-// Next calls send for every operation that is due without a request: those whose outcome is unknown, and Returns of silent keys, or
-// of all with everything. It forgets keys that were silent for long.
+// Next returns every operation that is due without a request: operations whose outcome is unknown, and Returns of keys
+// without requests, or with everything of all keys. It forgets keys that have had no requests for long.
 func (t *Table) Next(mono time.Duration, everything bool) (due []*Operation) {
 	everything = everything || t.ahead.Load() == 0
 	t.each(func(s *stripe, p *keyPurse) {
@@ -171,8 +175,8 @@ func (t *Table) Next(mono time.Duration, everything bool) (due []*Operation) {
 	return due
 }
 
-// Tick is the time until [Table.Next] should be asked again. While there are no keys it is longer, but not by as much as a key has to be silent, unless
-// none are to be held.
+// Tick returns the time after which [Table.Next] should be called again. It is longer while there are no keys, but
+// shorter than the time after which a key counts as silent, unless no keys are to be held.
 func (t *Table) Tick() time.Duration {
 	switch {
 	case t.IsIdle():
@@ -183,7 +187,7 @@ func (t *Table) Tick() time.Duration {
 	return silentAfter / 5
 }
 
-// Tune has tokens held for longer while there are too many operations. It is called once a second.
+// Tune makes tokens be held for longer while there are too many operations. It is called once a second.
 func (t *Table) Tune() {
 	many, stretch := t.recent.Swap(0) > maxLends, t.stretch.Load()
 	switch {
@@ -194,7 +198,7 @@ func (t *Table) Tune() {
 	}
 }
 
-// Adopt has the table give back a loan of this process that it does not know.
+// Adopt makes the table give back a loan of this process that it does not know.
 func (t *Table) Adopt(mono time.Duration, key []byte) {
 	s, _ := t.of(key)
 	s.mu.Lock()
@@ -205,5 +209,5 @@ func (t *Table) Adopt(mono time.Duration, key []byte) {
 	}
 }
 
-// unknown is the number of no operation: one that names it is answered with the right one.
+// unknown is the number of no operation. The log answers an operation that names it with the right number.
 const unknown = 1

@@ -7,11 +7,17 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// SpendAll takes tokens of several keys, all or nothing, and fills in res.Parts. Each part has its key, limit and tokens. Without others all tokens
-// must be held, and once all keys are in demand, due is the operations that bring tokens of those without. Otherwise others takes the parts
-// that are not in held from elsewhere, all or nothing, and answers the request, or returns parts of which there is too little there too: due
-// brings those of them that are in demand. It is called while the keys are locked, so nothing is ever to be given back.
-func (t *Table) SpendAll(mono time.Duration, now int64, parts []engine.Op, peek bool, res *engine.Result, others func(held engine.PartSet) (missing engine.PartSet)) (done bool, due []*Operation) {
+// SpendAll takes tokens of several keys, all or none, and fills in res.Parts. Each part has its key, limit and tokens.
+//
+// If others is nil, this process must hold all the tokens. If some are missing and all keys are in demand, due has the
+// operations that bring the missing tokens. Otherwise others is called with the parts whose tokens are held. It takes
+// the tokens of all other parts from elsewhere, all or none, or returns the parts for which there are too few there as
+// well: due then has the operations for those in demand. The keys are locked meanwhile, so nothing has to be given
+// back.
+func (t *Table) SpendAll(
+	mono time.Duration, now int64, parts []engine.Op, peek bool, res *engine.Result,
+	others func(held engine.PartSet) (missing engine.PartSet),
+) (done bool, due []*Operation) {
 	if len(parts) > engine.MaxParts || t.ahead.Load() == 0 {
 		return false, nil
 	}
@@ -50,8 +56,8 @@ func (t *Table) SpendAll(mono time.Duration, now int64, parts []engine.Op, peek 
 	return true, due
 }
 
-// find looks up the purses of parts, which are locked, and returns those with enough tokens. It returns false if one is of another limit, or of
-// two parts.
+// find looks up the purses of parts, which are locked, and returns the parts whose purse has enough tokens. It returns
+// false if a purse has another limit, or if two parts have the same purse.
 func (t *Table) find(parts []engine.Op, purses *[engine.MaxParts]*keyPurse) (held engine.PartSet, ok bool) {
 	for i := range parts {
 		s, _ := t.of(parts[i].Key)
@@ -69,9 +75,11 @@ func (t *Table) find(parts []engine.Op, purses *[engine.MaxParts]*keyPurse) (hel
 	return held, true
 }
 
-// want notes a request that finds too few tokens, and returns the operations that bring those of the parts in wanted that are in demand; with
-// together, only once all are.
-func (t *Table) want(mono time.Duration, parts []engine.Op, purses *[engine.MaxParts]*keyPurse, wanted engine.PartSet, together bool) (due []*Operation) {
+// want notes a request that finds too few tokens, and returns the operations that bring tokens of the wanted parts
+// whose keys are in demand; with together it returns none unless all are.
+func (t *Table) want(
+	mono time.Duration, parts []engine.Op, purses *[engine.MaxParts]*keyPurse, wanted engine.PartSet, together bool,
+) (due []*Operation) {
 	for i := range parts {
 		if purses[i] != nil || !wanted.Has(i) {
 			continue
@@ -93,7 +101,7 @@ func (t *Table) want(mono time.Duration, parts []engine.Op, purses *[engine.MaxP
 	return due
 }
 
-// appendDue appends the operation of a purse that should have more tokens, if one is due.
+// appendDue appends the operation that is due for a purse that should have more tokens, if there is one.
 func (t *Table) appendDue(due []*Operation, p *keyPurse, mono time.Duration, tokens int64) []*Operation {
 	if p.isLow() || p.Tokens < tokens {
 		if o := t.due(p, mono); o != nil {

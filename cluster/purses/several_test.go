@@ -105,7 +105,8 @@ func TestTokensHeldAndElsewhere(t *testing.T) {
 	ask(true, true, 18, 9)
 }
 
-// A request that finds too little counts for the keys that lack tokens alone, and not for those that are held or elsewhere.
+// A request that finds too little counts for the keys that lack tokens alone, and not for those that are held or
+// elsewhere.
 func TestDemandOfWhatIsMissing(t *testing.T) {
 	table := newTable()
 	other := &elsewhere{tokens: map[string]int64{"user": 100}, parts: []engine.Op{*acquire("user", 1), *acquire("all", 1)}}

@@ -18,7 +18,7 @@ const (
 	MaxAhead = 5 * time.Second
 
 	stripes       = 64
-	maxLends      = 20_000 // operations in a second; with more, tokens are held for longer
+	maxLends      = 20_000 // operations in a second; beyond that, tokens are held for longer
 	maxLendAtOnce = limits.MaxTokens
 )
 
@@ -30,7 +30,7 @@ type Table struct {
 	numbers atomic.Uint64
 	keys    atomic.Int64 // in all stripes
 	ahead   atomic.Int64
-	stretch atomic.Int64 // the factor that many operations have put on ahead
+	stretch atomic.Int64 // the factor on ahead, above 1 after too many operations
 	recent  atomic.Int64 // operations since the last Tune
 
 	Decisions atomic.Int64 // requests answered here
@@ -42,7 +42,7 @@ type stripe struct {
 	byKey map[string]*keyPurse
 }
 
-// New returns an empty table. Numbers of operations begin behind first.
+// New returns an empty table. The numbers of operations begin after first.
 func New(first uint64) *Table {
 	t := &Table{seed: maphash.MakeSeed()}
 	for i := range t.stripes {
@@ -56,16 +56,16 @@ func New(first uint64) *Table {
 // SetAhead sets how far ahead tokens are held; 0 holds none.
 func (t *Table) SetAhead(d time.Duration) { t.ahead.Store(int64(d)) }
 
-// Ahead is how far ahead tokens are held.
+// Ahead returns how far ahead tokens are held.
 func (t *Table) Ahead() time.Duration { return time.Duration(t.ahead.Load()) }
 
-// IsIdle reports that nothing is held, nor is to be.
+// IsIdle reports whether nothing is held and nothing is to be held.
 func (t *Table) IsIdle() bool { return t.ahead.Load() == 0 && t.keys.Load() == 0 }
 
-// Keys is the number of keys that are held, or were a moment ago.
+// Keys returns the number of keys that are held, or were a moment ago.
 func (t *Table) Keys() int64 { return t.keys.Load() }
 
-// Held is the tokens that are not spent.
+// Held returns the tokens that are not spent.
 func (t *Table) Held() (tokens int64) {
 	t.each(func(_ *stripe, p *keyPurse) { tokens += p.Tokens })
 	return tokens
@@ -88,10 +88,12 @@ func (t *Table) each(visit func(s *stripe, p *keyPurse)) {
 	}
 }
 
-// Spend answers an Acquire, or a peek, from the tokens held. Otherwise held says whether the key is held, or was a moment ago, and due
-// is an operation to be carried out beside the request, nil if there is none. A request that [CanWait] for a key held goes on to [Table.Wait].
-// mono is the time here, now the cluster's.
-func (t *Table) Spend(mono time.Duration, now int64, op *engine.Op, res *engine.Result) (done, held bool, due *Operation) {
+// Spend answers an Acquire, or a peek, from the tokens held. If it cannot, held says whether the key is held or was a
+// moment ago, and due is an operation to be carried out beside the request, nil if there is none. A request that
+// [CanWait] for a held key goes on to [Table.Wait]. mono is the time of this process, now the cluster's.
+func (t *Table) Spend(
+	mono time.Duration, now int64, op *engine.Op, res *engine.Result,
+) (done, held bool, due *Operation) {
 	s, h := t.of(op.Key)
 	if t.keys.Load() > 0 {
 		s.mu.Lock()
@@ -129,13 +131,16 @@ func (t *Table) add(s *stripe, op *engine.Op, mono time.Duration) *keyPurse {
 		t.keys.Add(-1)
 		return nil
 	}
-	p := &keyPurse{key: string(op.Key), limit: op.Limit, demand: purse.NewDemand(mono-time.Second, hotAfter*max(1, op.Tokens))}
+	demand := purse.NewDemand(mono-time.Second, hotAfter*max(1, op.Tokens))
+	p := &keyPurse{key: string(op.Key), limit: op.Limit, demand: demand}
 	s.byKey[p.key] = p
 	return p
 }
 
-// spend is Spend for a key that is in the table.
-func (t *Table) spend(p *keyPurse, mono time.Duration, now int64, op *engine.Op, res *engine.Result) (done bool, due *Operation) {
+// spend is Spend for a key in the table.
+func (t *Table) spend(
+	p *keyPurse, mono time.Duration, now int64, op *engine.Op, res *engine.Result,
+) (done bool, due *Operation) {
 	if p.limit != op.Limit {
 		if !p.Prepared && p.Previous != 0 {
 			due = t.giveBack(p)
@@ -165,12 +170,12 @@ func (t *Table) spend(p *keyPurse, mono time.Duration, now int64, op *engine.Op,
 	return false, t.due(p, mono)
 }
 
-// Drop forgets all tokens. The log counts them as spent.
+// Drop forgets all tokens, which the log counts as spent.
 func (t *Table) Drop() {
 	t.each(func(_ *stripe, p *keyPurse) { p.drop() })
 }
 
-// Refund gives tokens back to those held, if as many were spent that the log does not know of.
+// Refund puts tokens back into a purse, unless fewer were spent that the log does not know of.
 func (t *Table) Refund(now int64, op *engine.Op, res *engine.Result) (done bool) {
 	if t.keys.Load() == 0 {
 		return false

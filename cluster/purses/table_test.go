@@ -168,7 +168,8 @@ func TestKeysAreBounded(t *testing.T) {
 	}
 }
 
-// A holder never has more tokens than the engine counts for it, whichever operations and answers are lost, late or repeated.
+// A holder never has more tokens than the engine counts for it, whichever operations and answers are lost, late or
+// repeated.
 func TestNeverMoreThanLent(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 0))

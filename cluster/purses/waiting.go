@@ -10,17 +10,17 @@ import (
 // maxWaiting bounds the requests that wait for one key.
 const maxWaiting = 4096
 
-// Waiter is a call whose open operations are alike: Requests for one amount of tokens of one key.
+// Waiter is a call whose open operations are alike: all ask for the same number of tokens of one key.
 type Waiter struct {
 	Call     *call.Call
-	Op       engine.Op // one of them; while the call waits it has no key, and then one in memory that stays
+	Op       engine.Op // one of them; it has no key while the call waits, and afterwards one in memory that stays
 	Requests int64
-	Failed   engine.Status // of an answered call, the error
+	Failed   engine.Status // the error of an answered call
 
 	tokens int64 // of each
 }
 
-// Served is calls that no longer wait. They are claimed.
+// Served are calls that no longer wait. They are claimed.
 type Served struct {
 	Answered []*Waiter
 	ForLog   []*Waiter // to be decided in the log
@@ -28,13 +28,14 @@ type Served struct {
 	granted int64 // requests
 }
 
-// giveUp has a call for a key, which is claimed, decided in the log.
+// giveUp leaves a claimed call for a key to the log.
 func (s *Served) giveUp(w *Waiter, key string) {
 	w.Op.Key = []byte(key)
 	s.ForLog = append(s.ForLog, w)
 }
 
-// MayAnswer reports whether tokens held can answer an Acquire, or a part of several. Usage that is kept counts in the window of its request: nodes hold none of it.
+// MayAnswer reports whether tokens held can answer an Acquire, or one part of a request for several limits. Where usage
+// is kept, it counts in the window of its request, so nodes hold none of it.
 func MayAnswer(op *engine.Op) bool {
 	return op.MaxWait == 0 && op.Keep == 0 && op.Limit.Algorithm.CanBeLent() && op.Limit.History == 0
 }
@@ -44,8 +45,8 @@ func CanWait(op *engine.Op) bool {
 	return op.Verb == engine.Acquire && op.Options == 0 && op.Tokens > 0 && op.Tokens <= op.Limit.Capacity && MayAnswer(op)
 }
 
-// Wait has a call wait for the tokens of a key, or returns false. due is the operation that it waits for, or one to be carried out
-// beside the call, nil if there is none.
+// Wait makes a call wait for the tokens of a key, or returns false. due is the operation that the call waits for, or
+// one to be carried out beside it, nil if there is none.
 func (t *Table) Wait(mono time.Duration, w *Waiter) (waits bool, due *Operation) {
 	s, _ := t.of(w.Op.Key)
 	s.mu.Lock()
@@ -60,7 +61,7 @@ func (t *Table) Wait(mono time.Duration, w *Waiter) (waits bool, due *Operation)
 	if !begins && (!p.sending || p.Returning) || !p.hasRoomFor(w) {
 		return false, t.due(p, mono)
 	}
-	w.Op.Key = nil // its memory is the session's, which uses it again
+	w.Op.Key = nil // its memory belongs to the session, which reuses it
 	p.waiters, p.requests = append(p.waiters, w), p.requests+w.Requests
 	if begins {
 		due = t.due(p, mono)
@@ -68,7 +69,7 @@ func (t *Table) Wait(mono time.Duration, w *Waiter) (waits bool, due *Operation)
 	return true, due
 }
 
-// Due is the operation that brings tokens of a key held, nil if there is none.
+// Due returns the operation that brings tokens of a held key, nil if there is none.
 func (t *Table) Due(mono time.Duration, op *engine.Op) *Operation {
 	s, _ := t.of(op.Key)
 	s.mu.Lock()
@@ -79,12 +80,13 @@ func (t *Table) Due(mono time.Duration, op *engine.Op) *Operation {
 	return nil
 }
 
-// hasRoomFor reports whether a call may wait: there is room, and it asks for as many tokens as the others that wait for the next operation.
+// hasRoomFor reports whether a call may wait: there is room, and it asks for as many tokens as the other calls that
+// wait for the next operation.
 func (p *keyPurse) hasRoomFor(w *Waiter) bool {
 	return p.requests+w.Requests <= maxWaiting && (len(p.waiters) == p.joined || p.waiters[p.joined].tokens == w.tokens)
 }
 
-// join has all calls wait for the operation that is being sent.
+// join makes all calls wait for the operation that is being sent.
 func (p *keyPurse) join(mono time.Duration) (requests, each int64) {
 	p.begun, p.joined, requests, p.requests = mono, len(p.waiters), p.requests, 0
 	for _, w := range p.waiters {
@@ -94,12 +96,12 @@ func (p *keyPurse) join(mono time.Duration) (requests, each int64) {
 	return requests, each
 }
 
-// taken is the tokens that a Lend has charged for the requests that waited for it.
+// taken returns the tokens that a Lend has charged for the requests that waited for it.
 func (o *Operation) taken(res *engine.Result) int64 {
 	return max(0, res.Granted-max(0, res.Lent-o.Loan.Left))
 }
 
-// serve answers the calls that waited for an operation, and those behind them while there are tokens.
+// serve answers the calls that waited for an operation, and then the next ones as long as there are tokens.
 func (p *keyPurse) serve(now int64, o *Operation, res *engine.Result, isKnown bool) (served Served) {
 	joined, taken := p.waiters[:p.joined], int64(0)
 	p.waiters, p.joined = p.waiters[p.joined:], 0
@@ -138,8 +140,8 @@ func (p *keyPurse) serve(now int64, o *Operation, res *engine.Result, isKnown bo
 	return served
 }
 
-// answerAll answers the requests of a call, first from tokens that were charged for them, then from those held. It denies the others
-// as the Lend did, and returns the charged tokens that are left.
+// answerAll answers the requests of a call, first from tokens that were charged for them, then from the tokens held. It
+// denies the rest as the Lend did, and returns the charged tokens that are left.
 func (p *keyPurse) answerAll(w *Waiter, now, taken int64, res *engine.Result, served *Served) (left int64) {
 	w.Call.Each(func(_ *engine.Op, result *engine.Result) {
 		switch {
@@ -149,7 +151,8 @@ func (p *keyPurse) answerAll(w *Waiter, now, taken int64, res *engine.Result, se
 			p.Tokens -= w.tokens
 		default:
 			result.Clear()
-			result.Limit, result.Remaining, result.Wait, result.Reset = p.limit.Capacity, min(p.Tokens+p.others, w.tokens-1), res.Wait, res.Reset
+			result.Limit, result.Remaining = p.limit.Capacity, min(p.Tokens+p.others, w.tokens-1)
+			result.Wait, result.Reset = res.Wait, res.Reset
 			return
 		}
 		p.answer(now, w.tokens, result)

@@ -6,17 +6,17 @@ import (
 	"github.com/stintdb/stint/engine/database"
 )
 
-// Counts are the numbers of purses in a store: of keys that it owns, whose tokens another cluster has lent, and of others, whose home is another store
-// of this cluster.
+// Counts counts the purses in a store. Another cluster has lent the tokens of keys that the store owns. The home of all
+// other keys is another store of this cluster.
 type Counts struct {
 	owns      func(key []byte) bool // nil if the store owns every key
 	own, away atomic.Int64
 }
 
-// CountBy is called before the others. owns may be nil, for every key.
+// CountBy sets which keys the store owns, nil for all. It is called before the other methods.
 func (c *Counts) CountBy(owns func(key []byte) bool) { c.owns = owns }
 
-// Count takes n more purses of a name in, or fewer.
+// Count notes n more purses of a name, or fewer if n is below zero.
 func (c *Counts) Count(name []byte, n int64) {
 	if c.owns == nil || c.owns(database.KeyOf(name)) {
 		c.own.Add(n)
@@ -25,8 +25,8 @@ func (c *Counts) Count(name []byte, n int64) {
 	}
 }
 
-// PurseCount is the number of purses of keys that the store owns.
+// PurseCount returns the number of purses of keys that the store owns.
 func (c *Counts) PurseCount() int64 { return c.own.Load() }
 
-// AwayPurseCount is the number of purses of other keys.
+// AwayPurseCount returns the number of purses of other keys.
 func (c *Counts) AwayPurseCount() int64 { return c.away.Load() }

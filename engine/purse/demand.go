@@ -9,14 +9,14 @@ type Demand struct {
 	rate     float64       // tokens per nanosecond
 }
 
-// NewDemand begins with tokens that were asked for since a time.
+// NewDemand returns a Demand that begins with tokens that were asked for since a time.
 func NewDemand(since time.Duration, asked int64) Demand { return Demand{measured: since, asked: asked} }
 
 // Ask notes that tokens are asked for.
 func (d *Demand) Ask(tokens int64) { d.asked += tokens }
 
-// Measure takes the tokens asked for into the estimate, once every has passed since the last measurement. The estimate follows a rise at
-// once and a fall slowly.
+// Measure updates the estimate with the tokens asked for, once the time every has passed since the last measurement.
+// The estimate follows a rise at once and a fall slowly.
 func (d *Demand) Measure(now, every time.Duration) {
 	span := now - d.measured
 	if span < every {
@@ -29,5 +29,5 @@ func (d *Demand) Measure(now, every time.Duration) {
 	d.rate, d.asked, d.measured = sample, 0, now
 }
 
-// In is the tokens that will be asked for in a time ahead.
+// In returns the tokens that are expected to be asked for in a time ahead.
 func (d *Demand) In(ahead time.Duration) float64 { return d.rate * float64(ahead) }

@@ -5,8 +5,9 @@ import (
 	"github.com/stintdb/stint/engine/database"
 )
 
-// Place has the parts of a request whose keys a store does not own asked in their purses, if the request says so. Otherwise, and where one
-// cannot be, it returns false, with an error in res. A store without owns owns all keys.
+// Place directs the parts of a request to purses whose keys a store does not own, if the request says so. It returns
+// false, with an error in res, if the request does not say so or a part cannot be in a purse. A store without owns owns
+// all keys.
 func Place(owns func(key []byte) bool, whole *engine.Op, parts []engine.Op, res *engine.Result) (ok bool) {
 	if owns == nil {
 		return true

@@ -1,5 +1,6 @@
-// Package purse is the holder's side of a loan: the tokens that a limiter's home has set aside, where they are spent, and the demand for
-// them. A node of a cluster has its purses in memory, a region has them in its store.
+// Package purse is the holder's side of a loan: the tokens that a limiter's home has set aside, kept where they are
+// spent, and the demand for them. A node of a cluster has its purses in memory. A region, and a group that shares a
+// limit with other groups, have them in their stores.
 package purse
 
 import (
@@ -7,21 +8,23 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// Purse is the tokens of one loan; see [engine.Loan]. It has no refill: requests take tokens, operations on the loan bring more.
+// Purse is the tokens of one loan; see [engine.Loan]. It has no refill: requests take tokens, operations on the loan
+// bring more.
 //
-// Prepare begins an operation, with a number and the unspent tokens. Once home has carried it out, it answers alike however often it is sent. Meaning
-// reads the answer, and Deposit takes it. Between Prepare and Deposit requests may spend: home then counts more tokens than there are.
+// Prepare begins an operation, with a number and the unspent tokens. Home carries it out once, and answers alike
+// however often it is sent. Meaning reads the answer, and Deposit brings it in. Requests may spend tokens between
+// Prepare and Deposit: home then counts more tokens than there are.
 type Purse struct {
 	Tokens    int64  // not spent
-	Previous  uint64 // the number of the last operation that home has carried out, 0 if there is no loan
+	Previous  uint64 // the number of the last operation that home carried out, 0 if there is no loan
 	Number    uint64 // of the last operation that was prepared
-	Prepared  bool   // it is not answered yet
-	Returning bool   // it ends the loan; the tokens are no longer here
-	Left      int64  // the tokens that it states as unspent
-	UsedAt    int64  // the time of the last use, by the clock of those who spend
+	Prepared  bool   // the operation has no answer yet
+	Returning bool   // the operation ends the loan; the tokens have left the purse
+	Left      int64  // the tokens that the operation states as unspent
+	UsedAt    int64  // the time of the last use, by the clock of the store or process that spends
 }
 
-// Prepare begins the next operation. With returning it ends the loan, and the tokens leave the purse.
+// Prepare begins the next operation. With returning the operation ends the loan, and the tokens leave the purse.
 func (p *Purse) Prepare(number uint64, returning bool) {
 	p.Number, p.Prepared, p.Returning, p.Left = number, true, returning, p.Tokens
 	if returning {
@@ -29,14 +32,14 @@ func (p *Purse) Prepare(number uint64, returning bool) {
 	}
 }
 
-// Loan is the prepared operation as home takes it.
+// Loan returns the prepared operation as home takes it.
 func (p *Purse) Loan() engine.Loan {
 	return engine.Loan{Number: p.Number, Previous: p.Previous, Left: p.Left}
 }
 
-// Meaning reads home's answer to the prepared operation: the tokens that it has lent, and the number that it names. It returns the tokens
-// that come in, or drops if those that are here are home's no longer: it has ended the loan, or has carried out an operation that was
-// given up, and counts them as spent.
+// Meaning reads home's answer to the prepared operation: the tokens that home has lent, and the number that it names.
+// It returns the tokens that come in. With drops the tokens in the purse are to be dropped: home has ended the loan, or
+// has carried out an operation that was given up, and counts them as spent.
 func (p *Purse) Meaning(lent int64, named uint64) (brought int64, drops bool) {
 	switch {
 	case p.Returning:
@@ -47,26 +50,30 @@ func (p *Purse) Meaning(lent int64, named uint64) (brought int64, drops bool) {
 	return 0, named != p.Previous || named == 0
 }
 
-// IsOpen reports whether home's answer says that it has not carried the prepared operation out: it had nothing to lend. Home may do so yet, if the
-// operation is sent again or comes late from another node. A Deposit now would end it, and tokens lent then would be lost: see [Purse.Close].
+// IsOpen reports whether home's answer says that it has not carried out the prepared operation, because it had nothing
+// to lend. Home may still do so if the operation is sent again or comes late from another node. A Deposit now would end
+// the operation, and tokens lent later would be lost: see [Purse.Close].
 func (p *Purse) IsOpen(lent int64, named uint64) bool {
 	return p.Prepared && !p.Returning && lent == 0 && named == p.Previous
 }
 
-// IsPending reports whether an open operation can stay prepared, because it still states the unspent tokens: tokens that were spent since refill only
-// once another operation states it.
+// IsPending reports whether an open operation can stay prepared because no tokens were spent since. Otherwise another
+// operation has to state them as spent: they do not refill before.
 func (p *Purse) IsPending(lent int64, named uint64) bool {
 	return p.IsOpen(lent, named) && p.Tokens == p.Left
 }
 
-// Close is the operation that has home carry the open one out as one that lends nothing, if home has not carried it out since: so it cannot lend
-// later. It returns false without a loan, of which home cannot keep a number.
+// Close returns an operation that closes the open one: home carries the open one out as lending nothing, unless it has
+// carried it out since. So the open operation cannot lend later. Close returns false if there is no loan, because home
+// keeps no number then.
 func (p *Purse) Close(key, holder []byte) (op engine.Op, ok bool) {
 	loan := engine.Loan{Number: p.Number, Previous: p.Previous}
-	return engine.Op{Verb: engine.Return, Key: key, Who: holder, Loan: &loan, Keep: engine.KeepTokens(p.Left)}, p.Previous != 0
+	op = engine.Op{Verb: engine.Return, Key: key, Who: holder, Loan: &loan, Keep: engine.KeepTokens(p.Left)}
+	return op, p.Previous != 0
 }
 
-// Closed is the tokens that the operation has lent, as home's answer to [Purse.Close] says: the number that it names, and the tokens set aside.
+// Closed returns the tokens that a closed operation has lent, by home's answer to [Purse.Close]: the tokens that home
+// has set aside, and the number that it names.
 func (p *Purse) Closed(held int64, named uint64) (lent int64) {
 	if named != p.Number {
 		return 0
@@ -74,8 +81,8 @@ func (p *Purse) Closed(held int64, named uint64) (lent int64) {
 	return max(0, held-p.Left)
 }
 
-// LentLate is the operation that returns tokens which home has lent to an operation without a loan before it, if the purse in which they were to be
-// deposited had ended by then, as came says, the result of the Deposit: nobody can spend them.
+// LentLate returns an operation that gives tokens back which came too late: home lent them for the first operation of a
+// loan, and the purse had ended before the Deposit, whose result is came. Nobody can spend them.
 func (p *Purse) LentLate(key, holder []byte, lent int64, came *engine.Result) (op engine.Op, ok bool) {
 	loan := engine.Loan{Number: p.Number + 1, Previous: p.Number, Left: lent}
 	after := Of(came)
@@ -83,7 +90,7 @@ func (p *Purse) LentLate(key, holder []byte, lent int64, came *engine.Result) (o
 	return engine.Op{Verb: engine.Return, Key: key, Who: holder, Loan: &loan}, ok
 }
 
-// Deposit ends the prepared operation, as Meaning has read its answer. It returns the tokens that came in.
+// Deposit ends the prepared operation by the meaning of its answer. It returns the tokens that came in.
 func (p *Purse) Deposit(brought int64, drops bool, named uint64) (kept int64) {
 	if drops {
 		p.Tokens = 0

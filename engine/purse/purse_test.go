@@ -9,7 +9,7 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// An operation states the unspent tokens, and each answer of home leaves what home counts, or less.
+// An operation states the unspent tokens. After each answer the purse has as many tokens as home counts, or fewer.
 func TestAnswers(t *testing.T) {
 	for _, c := range []struct {
 		name      string
@@ -49,7 +49,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// An operation is closed for which home had nothing to lend: tokens that home lent by then come in, and later it lends none.
+// An operation for which home had nothing to lend is closed: tokens that home lent meanwhile come in, and it lends none
+// later.
 func TestOpenOperationIsClosed(t *testing.T) {
 	p := Purse{Tokens: 10, Previous: 4, Number: 4}
 	p.Prepare(9, false)
@@ -77,7 +78,7 @@ func TestOpenOperationIsClosed(t *testing.T) {
 	}
 }
 
-// Tokens that were lent after the purse had ended go back, unless they may have been spent.
+// Tokens that came after the purse had ended go back, unless they may have been spent.
 func TestTokensLentLateGoBack(t *testing.T) {
 	first, next := Purse{}, Purse{Previous: 4}
 	first.Prepare(9, false)

@@ -7,13 +7,14 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// A region's purse is the state of a key. Prepare and Deposit are operations on its store, so an operation on the loan can be asked again
-// after any failure, also by another process with the same store.
+// The purse of a region or group is the state of a key. Prepare and Deposit are operations on the store, so an
+// operation on the loan can be sent again after any failure, also by another process with the same store.
 
 // Max bounds the keys of a store with a purse.
 const Max = 65536
 
-// Bytes is the size of a purse's state: tokens; previous; number; 0 or left, shifted by two, with two flags; time of the last use.
+// Bytes is the size of a purse's state, of five numbers of 8 bytes: the tokens, the previous number, the number, 0 or
+// the stated tokens shifted by two with two flags, and the time of the last use.
 const Bytes = 40
 
 const (
@@ -46,7 +47,7 @@ func (p *Purse) Store(state []byte) {
 	}
 }
 
-// Of is the purse that a Prepare or Deposit has left.
+// Of returns the purse as a Prepare or Deposit has left it.
 func Of(res *engine.Result) Purse {
 	if len(res.Reply) != Bytes {
 		return Purse{}
@@ -54,7 +55,7 @@ func Of(res *engine.Result) Purse {
 	return Load(res.Reply)
 }
 
-// Answered is the Deposit of home's answer to the prepared operation, as [Purse.Meaning] reads it.
+// Answered returns the Deposit of home's answer to the prepared operation, by its [Purse.Meaning].
 func (p *Purse) Answered(key []byte, lent int64, named uint64) engine.Op {
 	brought, drops := p.Meaning(lent, named)
 	op := engine.Op{Verb: engine.Deposit, Key: key, Tokens: brought, Loan: &engine.Loan{Number: p.Number, Previous: named}}
