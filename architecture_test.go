@@ -39,7 +39,7 @@ var within = map[string][]string{
 	"engine/algorithm":          {"engine", "engine/datatype", "engine/glob", "engine/internal/uint128", "engine/layout", "engine/purse", "engine/reservation"},
 	"engine/admission":          {"engine", "engine/algorithm", "engine/layout"},
 	"engine/keyspace":           {"engine", "engine/admission", "engine/algorithm", "engine/internal/limitset", "engine/internal/offheap", "engine/layout", "engine/purse", "engine/reservation"},
-	"engine/store":              {"engine", "engine/admission", "engine/algorithm", "engine/datatype", "engine/glob", "engine/internal/uint128", "engine/keyspace", "engine/layout", "engine/purse", "engine/reservation", "engine/scriptcache"},
+	"engine/store":              {"engine", "engine/admission", "engine/algorithm", "engine/datatype", "engine/glob", "engine/internal/uint128", "engine/keyspace", "engine/layout", "engine/policy", "engine/purse", "engine/reservation", "engine/scriptcache"},
 	"engine/limits":             {"engine/calendar", "engine/internal/uint128"},
 	"engine/calendar":           {},
 	"engine/glob":               {},
@@ -120,10 +120,11 @@ var within = map[string][]string{
 	"engine/script/library":     {"engine/script/ctext", "engine/script/interpreter"},
 	"engine/script/syntax":      {"engine/script/ctext"},
 	"internal/loans":            {"engine", "engine/purse"},
+	"engine/policy":             {"engine", "engine/database", "engine/keyspace", "engine/limits"},
 }
 
 // ofEngine are the packages that go with "engine" in the rules: a rule that permits it permits them.
-var ofEngine = []string{"engine/admission", "engine/calendar", "engine/database", "engine/keyspace", "engine/limits", "engine/store"}
+var ofEngine = []string{"engine/admission", "engine/calendar", "engine/database", "engine/keyspace", "engine/limits", "engine/policy", "engine/store"}
 
 // ofCommand are the packages of commands. They go with "server/command" in the rules, except for each other.
 var ofCommand = []string{"server/command/all", "server/command/data", "server/command/limiter", "server/command/ops"}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/keyspace"
+	"github.com/stintdb/stint/engine/policy"
 	"github.com/stintdb/stint/engine/store"
 )
 
@@ -41,7 +42,7 @@ func partsOf(ops []engine.Op) (text string) {
 	return text
 }
 
-func overridesOf(all []store.Override) (text string) {
+func overridesOf(all []policy.Override) (text string) {
 	for _, o := range all {
 		text += o.ID + partsOf(o.Parts)
 	}

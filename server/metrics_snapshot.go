@@ -11,7 +11,7 @@ import (
 	"github.com/stintdb/stint/engine/admission"
 	"github.com/stintdb/stint/engine/database"
 	"github.com/stintdb/stint/engine/keyspace"
-	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/engine/policy"
 	"github.com/stintdb/stint/server/gateway"
 	"github.com/stintdb/stint/server/metrics"
 	"github.com/stintdb/stint/server/topkeys"
@@ -113,7 +113,7 @@ func (s *Server) Ready() error {
 
 // policyCounts are the decisions of the first policies by name, and the sum of the others.
 func (s *Server) policyCounts() (policies []metrics.PolicyCounts, count int64) {
-	s.keys.PolicyCounts(func(p store.Policy) {
+	s.keys.PolicyCounts(func(p policy.Policy) {
 		name := metrics.Label(p.Name)
 		if len(policies) > 0 && count >= metrics.MaxPolicies {
 			name = metrics.OtherPolicies

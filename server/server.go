@@ -12,6 +12,7 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/admission"
 	"github.com/stintdb/stint/engine/keyspace"
+	"github.com/stintdb/stint/engine/policy"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server/acl"
 	"github.com/stintdb/stint/server/clock"
@@ -85,7 +86,7 @@ type Sweeper interface {
 	SetRules(r admission.Rules)
 	SetQuotas(q *admission.Quotas)
 	QuotaCounts(visit func(q admission.Quota, keys int64))
-	PolicyCounts(visit func(store.Policy))
+	PolicyCounts(visit func(policy.Policy))
 	CountCheck(policy []byte, res *engine.Result)
 	AppendPolicyKey(b, policy, id []byte, fields [][]byte, part int) []byte
 	Asked(op *engine.Op) []engine.Op

@@ -5,6 +5,7 @@ import (
 	"github.com/stintdb/stint/engine/admission"
 	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/keyspace"
+	"github.com/stintdb/stint/engine/policy"
 )
 
 // acquireAllCall is the scratch of an all-or-nothing request. The slices have room for engine.MaxParts parts.
@@ -12,17 +13,16 @@ type acquireAllCall struct {
 	calls        []algorithm.Call
 	targets      []target
 	order        []uint32    // the numbers of the shards, for locking
-	parts        []engine.Op // a policy's limits, its keys filled in
+	parts        []engine.Op // room for the limits of a policy, or of a reservation
+	check        policy.Filled
 	admission    *admission.Admission
 	full         bool     // new keys are treated as beyond the bound on memory
 	sharedLocked bool     // the lock of the shared limiters is held
-	keys         []byte   // room for those keys
 	made         [][]byte // keys that are new and will be kept
 
 	reserving   *engine.Op // the Reserve that is carried out, or nil
 	fingerprint uint64
 	repeated    bool   // it was answered before
-	shadow      bool   // its policy is in shadow, and delays nobody
 	id          target // of its id
 	idOp        engine.Op
 	idCall      algorithm.Call

@@ -33,7 +33,7 @@ func (s *Store) TakeAllowances(now, priorAt int64, whole *engine.Op, parts []eng
 
 // CheckBy carries out a Check whose limits take asks, which returns false if it cannot answer. A policy in shadow is not asked.
 func (s *Store) CheckBy(op *engine.Op, res *engine.Result, take func(parts []engine.Op) (done bool)) (done bool) {
-	if _, _, shadow := s.policies.find(op.Key, op.Who); shadow {
+	if s.policies.IsShadow(op.Key) {
 		return false
 	}
 	g := groups.Get().(*acquireAllCall)

@@ -36,7 +36,7 @@ func (r *request) carryOut(s *Store, shards []uint32, now int64, op *engine.Op, 
 	}
 	r.call.acquire(s, s.Instant(shards, now, op.Writes()), op, r.parts, res, false)
 	if op.Verb == engine.Check {
-		r.call.closeCheck(op, res)
+		r.call.check.Complete(op, res)
 	}
 }
 
@@ -118,7 +118,8 @@ func (g *requestGroup) unlock() {
 // open finds out which limits a request asks, and where their keys are. It returns false when res has an error instead.
 func (s *Store) open(r *request, op *engine.Op, res *engine.Result) (ok bool) {
 	if op.Verb == engine.Check {
-		r.parts, ok = s.openCheck(&r.call, op, res)
+		ok = s.openCheck(&r.call, op, res)
+		r.parts = r.call.check.Parts
 	} else {
 		r.parts, ok = openAll(s, &r.call, op, res)
 	}

@@ -24,21 +24,9 @@ func (s *Store) SmallChanges(now int64, visit func(keyspace.Change)) (complete, 
 }
 
 func (s *Store) changesUpTo(stateBytes int, now int64, visit func(keyspace.Change)) (complete, left bool) {
-	s.policies.takeChanges(func(op *engine.Op) { visit(keyspace.Change{Kind: keyspace.PolicyChanged, Op: op}) })
+	s.policies.TakeChanges(func(op *engine.Op) { visit(keyspace.Change{Kind: keyspace.PolicyChanged, Op: op}) })
 	return s.TakeChanges(stateBytes, now, visit)
 }
 
 // HasChanges reports whether Changes would find any.
-func (s *Store) HasChanges() bool { return s.Keyspace.HasChanges() || s.policies.changed.Load() }
-
-// takeChanges hands out the operations that changed policies, in order.
-func (p *policies) takeChanges(visit func(*engine.Op)) {
-	p.mu.Lock()
-	ops := p.changes
-	p.changes, p.changeBytes = nil, 0
-	p.changed.Store(false)
-	p.mu.Unlock()
-	for i := range ops {
-		visit(&ops[i])
-	}
-}
+func (s *Store) HasChanges() bool { return s.Keyspace.HasChanges() || s.policies.HasChanges() }

@@ -21,7 +21,7 @@ func (s *Store) TryReadOnly(now int64, op *engine.Op, res *engine.Result) (done 
 		return true
 	case engine.SetPolicy, engine.DropPolicy, engine.SetOverride:
 		res.Clear()
-		return s.policies.tryReadOnly(op, res)
+		return s.policies.TryReadOnly(op, res)
 	case engine.Restrict:
 		res.Clear()
 		return s.Admission.TryReadOnly(op, res)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/policy"
 	"github.com/stintdb/stint/internal/testsize"
 )
 
@@ -97,13 +98,13 @@ func TestTryReadOnlyRefusesPolicies(t *testing.T) {
 	s := New(Config{Shards: 1})
 	defer s.Close()
 	part := []engine.Op{{Key: []byte("{}"), Limit: bucket(2, 1, sec)}}
-	for i := range MaxPolicies {
+	for i := range policy.MaxPolicies {
 		ask(s, epoch, engine.Op{Verb: engine.SetPolicy, Key: keyOf(i), Parts: part})
 	}
-	big := []engine.Op{{Key: make([]byte, MaxPolicyBytes), Limit: bucket(2, 1, sec)}}
+	big := []engine.Op{{Key: make([]byte, policy.MaxPolicyBytes), Limit: bucket(2, 1, sec)}}
 	var res engine.Result
 	for i, op := range []engine.Op{
-		{Verb: engine.SetPolicy, Key: keyOf(MaxPolicies), Parts: part},
+		{Verb: engine.SetPolicy, Key: keyOf(policy.MaxPolicies), Parts: part},
 		{Verb: engine.SetPolicy, Key: keyOf(0), Parts: big},
 		{Verb: engine.SetOverride, Key: keyOf(0), Who: []byte("x"), Parts: big},
 	} {

@@ -9,13 +9,14 @@ import (
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/layout"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/policy"
 	"github.com/stintdb/stint/engine/reservation"
 )
 
 // reserve carries out the request of a [engine.Reserve] once: a reservation of the same id and parameters is answered as before,
 // and takes nothing. With readOnly it takes no tokens, and returns false if it would have.
 func (s *Store) reserve(g *acquireAllCall, now int64, op *engine.Op, res *engine.Result, locked, readOnly bool) (done bool) {
-	g.reserving, g.fingerprint, g.shadow = op, g.fingerprintOf(op), false
+	g.reserving, g.fingerprint, g.check.Shadow = op, g.fingerprintOf(op), false
 	defer func() { g.reserving = nil }()
 	request := &op.Parts[0]
 	switch request.Verb {
@@ -64,7 +65,7 @@ func (s *Store) repeatCheck(g *acquireAllCall, now int64, op *engine.Op, res *en
 		g.parts[i] = engine.Op{Key: p.Key, Who: p.Who, Limit: p.Limit}
 		g.report(now, i, &g.parts[i], &res.Parts[i])
 	}
-	g.showThresholds(res)
+	policy.ShowThresholds(g.parts, res)
 	return true
 }
 
@@ -142,7 +143,7 @@ func (g *acquireAllCall) describe(now int64, parts []engine.Op, res *engine.Resu
 		granted = res.Parts[0].Granted
 	}
 	wait := res.Wait
-	if g.shadow {
+	if g.check.Shadow {
 		wait = 0
 	}
 	b := append(g.text[:0], make([]byte, reservation.Head-layout.VariableHead)...)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/keyspace"
+	"github.com/stintdb/stint/engine/policy"
 	"github.com/stintdb/stint/engine/scriptcache"
 )
 
@@ -12,7 +13,7 @@ import (
 // concurrent use: keys are spread over shards by a keyed hash, each shard with its own lock. Create one with [New].
 type Store struct {
 	keyspace.Keyspace
-	policies
+	policies *policy.Policies
 	commands Commands
 	scripts  scriptcache.Cache
 	publish  func(channel, text []byte) (receivers int)
@@ -50,6 +51,6 @@ func New(o Config) *Store { return newBeside(nil, o) }
 func newBeside(other *keyspace.Keyspace, o Config) *Store {
 	s := &Store{commands: o.Commands, publish: o.Publish, warned: o.Warned, owns: o.Owns}
 	s.Init(keyspace.Config{MaxBytes: o.MaxBytes, Replicated: o.Replicated, Shards: o.Shards, Beside: other, Owns: o.Owns, Changed: o.Changed, Warned: o.Warned})
-	s.policies.byName, s.policies.checks, s.policies.notes = map[string]*policy{}, map[string]*checkCounts{}, s.JournalNotes()
+	s.policies = policy.New(s.JournalNotes())
 	return s
 }

@@ -103,11 +103,11 @@ func (s *Store) applyWide(now int64, op *engine.Op, res *engine.Result, locked b
 		}
 		s.Flush(now, locked)
 	case engine.SetPolicy:
-		s.policies.set(op, res)
+		s.policies.Set(op, res)
 	case engine.DropPolicy:
-		s.policies.drop(op, res)
+		s.policies.Drop(op, res)
 	case engine.SetOverride:
-		s.policies.override(op, res)
+		s.policies.Override(op, res)
 	case engine.Restrict:
 		s.Admission.Restrict(op, res)
 	case engine.KeepScript, engine.DropScripts:
@@ -122,9 +122,5 @@ func (s *Store) applyWide(now int64, op *engine.Op, res *engine.Result, locked b
 func (s *Store) Clear() {
 	s.Keyspace.Clear()
 	s.scripts.Clear()
-	s.policies.mu.Lock()
-	defer s.policies.mu.Unlock()
-	s.policies.touch()
-	s.policies.byName, s.policies.overrides, s.policies.bytes = map[string]*policy{}, 0, 0
-	s.policies.strict.Store(0)
+	s.policies.Clear()
 }

@@ -46,6 +46,6 @@ func (s *Store) applyScripts(op *engine.Op, res *engine.Result) {
 		changed = s.scripts.Clear()
 	}
 	if changed {
-		s.policies.noteOther(op)
+		s.policies.NoteOther(op)
 	}
 }

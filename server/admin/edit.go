@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/engine/policy"
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/command"
 	_ "github.com/stintdb/stint/server/command/all" // the table
@@ -34,7 +34,7 @@ type draft struct {
 }
 
 // versionOf is a text that differs for policies that differ in their limits or options.
-func versionOf(p *store.Policy, known bool) string {
+func versionOf(p *policy.Policy, known bool) string {
 	if !known {
 		return "none"
 	}
@@ -185,7 +185,7 @@ func removed(before, draft []engine.Op) []string {
 }
 
 // limitChange asks, for every caller, the limit that the policy has for the same keys and limit i of the draft for a token.
-func limitChange(ctx context.Context, s *server.Server, old store.Policy, limits []engine.Op, i int, callers []caller) (limitEffect, error) {
+func limitChange(ctx context.Context, s *server.Server, old policy.Policy, limits []engine.Op, i int, callers []caller) (limitEffect, error) {
 	limit := limits[i]
 	l := limitEffect{Spec: limiter.SpecText(limit), Callers: len(callers), Examples: []example{}}
 	then, err := peek(ctx, s, limits, i, callers, 1)
@@ -276,12 +276,12 @@ func (a *Admin) setPolicy(ctx context.Context, s *server.Server, r *http.Request
 	a.fills.mu.Lock()
 	a.fills.last = nil
 	a.fills.mu.Unlock()
-	now := versionOf(&store.Policy{Parts: limits, Shadow: d.Shadow, Strict: d.Strict}, !d.Remove)
+	now := versionOf(&policy.Policy{Parts: limits, Shadow: d.Shadow, Strict: d.Strict}, !d.Remove)
 	return applied{now, draftOf(d.Name, &before, known, now)}, nil
 }
 
 // draftOf is a policy as it was, to replace the one of now.
-func draftOf(name string, p *store.Policy, known bool, now string) *draft {
+func draftOf(name string, p *policy.Policy, known bool, now string) *draft {
 	d := &draft{Name: name, Shadow: p.Shadow, Strict: p.Strict, Version: now, Remove: !known}
 	for _, part := range p.Parts {
 		d.Limits += limiter.SpecText(part) + "\n"

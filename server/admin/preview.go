@@ -7,7 +7,7 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/database"
 	"github.com/stintdb/stint/engine/keyspace"
-	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/engine/policy"
 	"github.com/stintdb/stint/server"
 )
 
@@ -96,7 +96,7 @@ func peek(ctx context.Context, s *server.Server, limits []engine.Op, i int, call
 }
 
 // overridden lists the callers that are held to other limits than the policy's.
-func overridden(p *store.Policy) map[string]bool {
+func overridden(p *policy.Policy) map[string]bool {
 	apart := map[string]bool{}
 	for _, o := range p.Overrides {
 		apart[o.ID] = true

@@ -5,7 +5,7 @@ import (
 	"context"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/engine/policy"
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/command/limiter"
@@ -81,7 +81,7 @@ type keyPolicy struct {
 }
 
 // viewOf is a policy with the limits to which it holds a caller, before they are asked.
-func viewOf(s *server.Server, known *store.Policy, id []byte) keyPolicy {
+func viewOf(s *server.Server, known *policy.Policy, id []byte) keyPolicy {
 	view := keyPolicy{Name: known.Name, ID: string(id), Shadow: known.Shadow, Version: versionOf(known, true), Limits: []keyLimit{}, id: id}
 	for i := range known.Parts {
 		view.Own = append(view.Own, limiter.SpecText(known.Parts[i]))

@@ -3,7 +3,7 @@ package command
 import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/keyspace"
-	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/engine/policy"
 	"github.com/stintdb/stint/server/resp"
 	"github.com/stintdb/stint/server/tracking"
 )
@@ -176,8 +176,8 @@ type Keyspace interface {
 	ScanWhile(cursor uint64, count int, now int64, visit func(keyspace.Entry) (more bool)) (next uint64)
 	Random(tries int, now int64, intN func(int) int, visit func(keyspace.Entry) (more bool))
 	PolicyNames() []string
-	Policy(name string) (store.Policy, bool) // with all its overrides
-	PolicyOf(name string, id []byte) (store.Policy, bool)
+	Policy(name string) (policy.Policy, bool) // with all its overrides
+	PolicyOf(name string, id []byte) (policy.Policy, bool)
 	Overridden(name string, visit func(id string))
 	PolicyTemplates(name string, visit func(key []byte) (more bool)) (found bool)
 	PolicyKeys(name, id []byte, fields [][]byte, visit func(key []byte) (more bool)) (found bool)

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/stintdb/stint/engine/admission"
-	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/engine/policy"
 	"github.com/stintdb/stint/internal/persistencestatus"
 	"github.com/stintdb/stint/server/command/ops"
 	"github.com/stintdb/stint/server/conn"
@@ -48,7 +48,7 @@ type Keys interface {
 	NewKeyCounts() admission.NewKeyCounts
 	LentKeys() int64
 	QuotaCounts(visit func(q admission.Quota, keys int64))
-	PolicyCounts(visit func(store.Policy))
+	PolicyCounts(visit func(policy.Policy))
 }
 
 // Persistence is the state of snapshots and the journal.
@@ -164,7 +164,7 @@ func (s *Source) keyspace() (fields []field) {
 
 // policies is a line for each policy: whether it is enforced, and its decisions since the server started.
 func (s *Source) policies() (fields []field) {
-	s.Keys.PolicyCounts(func(p store.Policy) {
+	s.Keys.PolicyCounts(func(p policy.Policy) {
 		fields = append(fields, field{"policy_" + oneWord(p.Name), fmt.Sprintf("shadow=%d,granted=%d,denied=%d,shadow_denied=%d",
 			zeroOrOne(p.Shadow), p.Granted, p.Denied, p.ShadowDenied)})
 	})

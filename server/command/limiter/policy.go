@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/engine/policy"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/resp"
 )
@@ -139,7 +139,7 @@ func policySpecs(r *command.Request, op *engine.Op, words [][]byte) (rest [][]by
 			}
 		}
 	}
-	if one, other := store.MeetingKeys(op); one != nil {
+	if one, other := policy.MeetingKeys(op); one != nil {
 		return nil, errMeetingKeys.With(command.Truncate(one, 64), command.Truncate(other, 64))
 	}
 	return rest, checkTogether(&r.Bounds, op)
@@ -189,7 +189,7 @@ func replyPolicy(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 	case engine.NotFound:
 		w.Error(noPolicy(&results[0]).Error())
 	case engine.TooMany:
-		w.Error(errTooManyPolicies.With(store.MaxPolicies, store.MaxOverrides, store.MaxPolicyBytes).Error())
+		w.Error(errTooManyPolicies.With(policy.MaxPolicies, policy.MaxOverrides, policy.MaxPolicyBytes).Error())
 	default:
 		command.ReplyOK(w, nil, results)
 	}

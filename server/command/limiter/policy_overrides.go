@@ -3,7 +3,7 @@ package limiter
 import (
 	"slices"
 
-	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/engine/policy"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/resp"
 )
@@ -99,7 +99,7 @@ func seenOverrides(s command.Session, name, from string, most int) (ids []string
 	isWhole := len(all) < most
 	ids = firstSeen(s, name, all, most)
 	if len(ids) < most && !isWhole {
-		ids = firstSeen(s, name, overriddenFrom(s, name, from, store.MaxOverrides), most)
+		ids = firstSeen(s, name, overriddenFrom(s, name, from, policy.MaxOverrides), most)
 	}
 	return ids
 }

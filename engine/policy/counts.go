@@ -1,15 +1,10 @@
-package store
-
-import "sync/atomic"
-
-// checkCounts are the checks by a policy that were answered here.
-type checkCounts struct{ granted, denied, shadowDenied atomic.Int64 }
+package policy
 
 // maxCounted bounds the names of policies of which checks are counted.
 const maxCounted = 2 * MaxPolicies
 
 // countsOf returns the counts of a policy. They go by its name: another node may have decided before this one knows of the policy, or of its end.
-func (p *policies) countsOf(name []byte) *checkCounts {
+func (p *Policies) countsOf(name []byte) *checkCounts {
 	p.mu.RLock()
 	counts := p.checks[string(name)]
 	p.mu.RUnlock()

@@ -1,4 +1,4 @@
-package store
+package policy
 
 import "github.com/stintdb/stint/engine"
 

@@ -1,4 +1,4 @@
-package store
+package policy
 
 import (
 	"github.com/stintdb/stint/engine"
@@ -6,7 +6,7 @@ import (
 )
 
 // countStrict sets whether a policy is strict. The caller holds mu.
-func (p *policies) countStrict(known *policy, strict bool) {
+func (p *Policies) countStrict(known *policy, strict bool) {
 	switch {
 	case strict && !known.strict:
 		p.strict.Add(1)
@@ -18,8 +18,7 @@ func (p *policies) countStrict(known *policy, strict bool) {
 
 // IsStrict reports whether an operation must be decided in the log alone: it checks a policy with [engine.Strict], asks for a key
 // that a limit of such a policy can come to, or has [engine.FromPurses]. Limits of overrides with other keys do not count.
-func (s *Store) IsStrict(op *engine.Op) bool {
-	p := &s.policies
+func (p *Policies) IsStrict(op *engine.Op) bool {
 	if op.Options&engine.FromPurses != 0 && (op.Verb == engine.Check || op.Verb == engine.AcquireAll) {
 		return true // its purses are in the log's state
 	}
@@ -30,7 +29,10 @@ func (s *Store) IsStrict(op *engine.Op) bool {
 		return true
 	}
 	if op.Verb == engine.Check || op.Verb == engine.AcquireAll {
-		parts := s.Asked(op)
+		parts := op.Parts
+		if op.Verb == engine.Check {
+			parts = p.Asked(op)
+		}
 		for i := range parts {
 			if p.hasStrictKey(parts[i].Key) {
 				return true
@@ -41,7 +43,7 @@ func (s *Store) IsStrict(op *engine.Op) bool {
 	return p.hasStrictKey(op.Key)
 }
 
-func (p *policies) isStrict(name []byte) bool {
+func (p *Policies) isStrict(name []byte) bool {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	known := p.byName[string(name)]
@@ -49,7 +51,7 @@ func (p *policies) isStrict(name []byte) bool {
 }
 
 // hasStrictKey reports whether a limit of a strict policy can come to the key.
-func (p *policies) hasStrictKey(key []byte) bool {
+func (p *Policies) hasStrictKey(key []byte) bool {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	key = database.KeyOf(key)
