@@ -13,7 +13,7 @@ import (
 func (s *Store) TryReadOnly(now int64, op *engine.Op, res *engine.Result) (done bool) {
 	switch op.Verb {
 	case engine.AcquireAll, engine.Check, engine.Reserve, engine.Settle:
-		return s.applySeveral(now, op, res, false, true)
+		return s.requests.Apply(now, op, res, false, true)
 	case engine.Command, engine.Script:
 		return s.run(now, op, res, false, true)
 	case engine.Expect:

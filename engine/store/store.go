@@ -6,6 +6,7 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/policy"
+	"github.com/stintdb/stint/engine/request"
 	"github.com/stintdb/stint/engine/scriptcache"
 )
 
@@ -14,19 +15,14 @@ import (
 type Store struct {
 	keyspace.Keyspace
 	policies *policy.Policies
+	requests *request.Runner
 	commands Commands
 	scripts  scriptcache.Cache
 	publish  func(channel, text []byte) (receivers int)
 	warned   func(w *engine.Warning)
-	owns     func(key []byte) bool
 }
 
-// Room for operations under way, which all stores share: that of one request takes tens of kilobytes.
-var (
-	groups   = sync.Pool{New: func() any { g := new(acquireAllCall); new(partRoom).give(g, 0); return g }}
-	requests = sync.Pool{New: func() any { return new(requestGroup) }}
-	txs      = sync.Pool{New: func() any { return new(Tx) }}
-)
+var txs = sync.Pool{New: func() any { return new(Tx) }}
 
 // Config configures a store.
 type Config struct {
@@ -45,12 +41,16 @@ type Config struct {
 	Shards int // a power of two up to 65536; 0 for the default of 1024
 }
 
+// Beside returns an empty store of which [Store.Hash] is the same.
+func (s *Store) Beside(o Config) *Store { return newBeside(&s.Keyspace, o) }
+
 // New returns an empty store.
 func New(o Config) *Store { return newBeside(nil, o) }
 
 func newBeside(other *keyspace.Keyspace, o Config) *Store {
-	s := &Store{commands: o.Commands, publish: o.Publish, warned: o.Warned, owns: o.Owns}
+	s := &Store{commands: o.Commands, publish: o.Publish, warned: o.Warned}
 	s.Init(keyspace.Config{MaxBytes: o.MaxBytes, Replicated: o.Replicated, Shards: o.Shards, Beside: other, Owns: o.Owns, Changed: o.Changed, Warned: o.Warned})
 	s.policies = policy.New(s.JournalNotes())
+	s.requests = request.New(&s.Keyspace, s.policies, o.Owns)
 	return s
 }

@@ -58,7 +58,7 @@ func (s *Store) apply(now int64, ops []engine.Op, results []engine.Result, locke
 	for i := 0; i < len(ops); i++ {
 		op, res := &ops[i], &results[i]
 		if !op.Verb.HasOneKey() {
-			if n := s.applyRequests(now, ops[i:], results[i:], locked); n > 0 {
+			if n := s.requests.ApplyTogether(now, ops[i:], results[i:], locked); n > 0 {
 				i += n - 1
 				continue
 			}
@@ -85,7 +85,7 @@ func (s *Store) apply(now int64, ops []engine.Op, results []engine.Result, locke
 func (s *Store) applyWide(now int64, op *engine.Op, res *engine.Result, locked bool) {
 	switch op.Verb {
 	case engine.AcquireAll, engine.Check, engine.Reserve, engine.Settle:
-		s.applySeveral(now, op, res, locked, false)
+		s.requests.Apply(now, op, res, locked, false)
 		return
 	case engine.Command, engine.Script:
 		s.run(now, op, res, locked, false)

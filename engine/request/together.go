@@ -1,19 +1,15 @@
-package store
+package request
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/keyspace"
 )
 
-// The most requests for several limits that are looked up together, and the most keys that they have. More would hold more locks, and gain
-// little.
-const (
-	requestsAtOnce    = 8
-	requestKeysAtOnce = 16
-)
+var togethers = sync.Pool{New: func() any { return new(requestGroup) }}
 
 // requestGroup is the scratch of requests that are carried out together.
 type requestGroup struct {
@@ -24,38 +20,38 @@ type requestGroup struct {
 
 // request is an AcquireAll or a Check that is carried out beside others.
 type request struct {
-	call     acquireAllCall
+	call     group
 	parts    []engine.Op
 	answered bool // with an error, before anything is locked
 }
 
 // carryOut carries out a request whose shards are locked.
-func (r *request) carryOut(s *Store, shards []uint32, now int64, op *engine.Op, res *engine.Result) {
-	if r.answered {
+func (q *request) carryOut(r *Runner, shards []uint32, now int64, op *engine.Op, res *engine.Result) {
+	if q.answered {
 		return
 	}
-	r.call.acquire(s, s.Instant(shards, now, op.Writes()), op, r.parts, res, false)
+	q.call.acquire(r, r.keys.Instant(shards, now, op.Writes()), op, q.parts, res, false)
 	if op.Verb == engine.Check {
-		r.call.check.Complete(op, res)
+		q.call.check.Complete(op, res)
 	}
 }
 
-// applyRequests carries out the requests for several limits at the front of ops, in order, and returns their number. It works as applyGroup
-// does for operations on one key, but waits for the locks of the first request if it has to. For a single request it does nothing:
-// applySeveral carries it out.
-func (s *Store) applyRequests(now int64, ops []engine.Op, results []engine.Result, locked bool) (n int) {
+// ApplyTogether carries out the requests for several limits at the front of ops, in order, and returns their number. It works as
+// [keyspace.Keyspace.ApplyGroup] does for operations on one key, but waits for the locks of the first request if it has to. For a single
+// request it does nothing: [Runner.Apply] carries it out.
+func (r *Runner) ApplyTogether(now int64, ops []engine.Op, results []engine.Result, locked bool) (n int) {
 	if locked || len(ops) < 2 || !ops[0].IsRequest() || !ops[1].IsRequest() {
 		return 0
 	}
-	g := requests.Get().(*requestGroup)
-	defer requests.Put(g)
-	n = g.lock(g.open(s, ops, results))
+	g := togethers.Get().(*requestGroup)
+	defer togethers.Put(g)
+	n = g.lock(g.open(r, ops, results))
 	if n == 0 {
-		r := &g.requests[0]
-		shards := s.Lock(r.call.order[:len(r.parts)])
-		r.call.sought = false
-		r.carryOut(s, shards, now, &ops[0], &results[0])
-		s.Unlock(shards)
+		q := &g.requests[0]
+		shards := r.keys.Lock(q.call.order[:len(q.parts)])
+		q.call.sought = false
+		q.carryOut(r, shards, now, &ops[0], &results[0])
+		r.keys.Unlock(shards)
 		return 1
 	}
 	together := g.requests[:n]
@@ -67,22 +63,22 @@ func (s *Store) applyRequests(now int64, ops []engine.Op, results []engine.Resul
 		together[i].call.sought = true
 	}
 	for i := range together {
-		together[i].carryOut(s, together[i].call.order[:len(together[i].parts)], now, &ops[i], &results[i])
+		together[i].carryOut(r, together[i].call.order[:len(together[i].parts)], now, &ops[i], &results[i])
 	}
 	g.unlock()
 	return n
 }
 
 // open opens the requests at the front of ops that may be carried out together, and returns their number. If that is 0, it has opened the first.
-func (g *requestGroup) open(s *Store, ops []engine.Op, results []engine.Result) (n int) {
+func (g *requestGroup) open(r *Runner, ops []engine.Op, results []engine.Result) (n int) {
 	keys := 0
 	for ; n < min(len(g.requests), len(ops)) && ops[n].IsRequest(); n++ {
-		r := &g.requests[n]
-		g.room.give(&r.call, keys)
-		if r.answered = !s.open(r, &ops[n], &results[n]); r.answered {
-			r.parts = nil
+		q := &g.requests[n]
+		g.room.give(&q.call, keys)
+		if q.answered = !r.open(q, &ops[n], &results[n]); q.answered {
+			q.parts = nil
 		}
-		if keys += len(r.parts); keys > requestKeysAtOnce || !algorithm.AreShort(r.parts) {
+		if keys += len(q.parts); keys > requestKeysAtOnce || !algorithm.AreShort(q.parts) {
 			break
 		}
 	}
@@ -116,12 +112,12 @@ func (g *requestGroup) unlock() {
 }
 
 // open finds out which limits a request asks, and where their keys are. It returns false when res has an error instead.
-func (s *Store) open(r *request, op *engine.Op, res *engine.Result) (ok bool) {
+func (r *Runner) open(q *request, op *engine.Op, res *engine.Result) (ok bool) {
 	if op.Verb == engine.Check {
-		ok = s.openCheck(&r.call, op, res)
-		r.parts = r.call.check.Parts
+		ok = r.openCheck(&q.call, op, res)
+		q.parts = q.call.check.Parts
 	} else {
-		r.parts, ok = openAll(s, &r.call, op, res)
+		q.parts, ok = r.openAll(&q.call, op, res)
 	}
-	return ok && r.call.locate(s, r.parts, res)
+	return ok && q.call.locate(r, q.parts, res)
 }

@@ -1,4 +1,4 @@
-package store
+package request
 
 import (
 	"bytes"
@@ -7,48 +7,29 @@ import (
 	"github.com/stintdb/stint/engine/algorithm"
 )
 
-// applySeveral carries out an operation on several limits. With readOnly it changes nothing, and returns false if it would have.
-func (s *Store) applySeveral(now int64, op *engine.Op, res *engine.Result, locked, readOnly bool) (done bool) {
-	g := groups.Get().(*acquireAllCall)
-	defer groups.Put(g)
-	switch op.Verb {
-	case engine.Check:
-		return s.check(g, now, op, res, locked, readOnly)
-	case engine.Reserve:
-		return s.reserve(g, now, op, res, locked, readOnly)
-	case engine.Settle:
-		return s.settle(g, now, op, res, locked, readOnly)
-	}
-	parts, ok := openAll(s, g, op, res)
-	if !ok {
-		return true
-	}
-	return s.acquireAll(g, now, op, parts, res, locked, readOnly)
-}
-
 // acquireAll decides the parts of whole at one instant: tokens are taken from every limit or from none. It locks the shards,
 // unless the caller already holds them. With readOnly it takes no tokens, and returns false if it would have.
-func (s *Store) acquireAll(g *acquireAllCall, now int64, whole *engine.Op, parts []engine.Op, res *engine.Result, locked, readOnly bool) (done bool) {
-	if !g.locate(s, parts, res) {
+func (r *Runner) acquireAll(g *group, now int64, whole *engine.Op, parts []engine.Op, res *engine.Result, locked, readOnly bool) (done bool) {
+	if !g.locate(r, parts, res) {
 		return true
 	}
-	shards := g.order[:g.locateReservation(s, parts)]
+	shards := g.order[:g.locateReservation(r, parts)]
 	if !locked {
-		shards = s.Lock(shards)
-		defer s.Unlock(shards)
+		shards = r.keys.Lock(shards)
+		defer r.keys.Unlock(shards)
 	}
-	now = s.Instant(shards, now, !readOnly && whole.Writes())
-	return g.acquire(s, now, whole, parts, res, readOnly)
+	now = r.keys.Instant(shards, now, !readOnly && whole.Writes())
+	return g.acquire(r, now, whole, parts, res, readOnly)
 }
 
 // locate finds out where the keys of the parts are. It returns false, with an error in res, if two of them are the same.
-func (g *acquireAllCall) locate(s *Store, parts []engine.Op, res *engine.Result) (ok bool) {
+func (g *group) locate(r *Runner, parts []engine.Op, res *engine.Result) (ok bool) {
 	res.Clear()
 	here := true
 	for i := range parts {
 		t := &g.targets[i]
-		g.order[i], t.tag = s.NumberOf(parts[i].Key)
-		t.shard = s.ShardAt(g.order[i])
+		g.order[i], t.tag = r.keys.NumberOf(parts[i].Key)
+		t.shard = r.keys.ShardAt(g.order[i])
 		here = t.shard.TouchHead() && here
 	}
 	if !here || g.hasDuplicateKey(parts) {
@@ -59,9 +40,9 @@ func (g *acquireAllCall) locate(s *Store, parts []engine.Op, res *engine.Result)
 }
 
 // acquire is acquireAll with the shards locked.
-func (g *acquireAllCall) acquire(s *Store, now int64, whole *engine.Op, parts []engine.Op, res *engine.Result, readOnly bool) (done bool) {
+func (g *group) acquire(r *Runner, now int64, whole *engine.Op, parts []engine.Op, res *engine.Result, readOnly bool) (done bool) {
 	res.Grow(len(parts))
-	g.admission, g.full = &s.Admission, false
+	g.admission, g.full = &r.keys.Admission, false
 	defer g.unlockShared()
 	if g.reserving != nil && g.repeat(now, parts, res) {
 		return true
@@ -74,7 +55,7 @@ func (g *acquireAllCall) acquire(s *Store, now int64, whole *engine.Op, parts []
 
 // decide asks every limit and keeps their decisions if none denies. If there is no room for a new key, it decides again
 // by the rules of a full store.
-func (g *acquireAllCall) decide(now int64, whole *engine.Op, parts []engine.Op, res *engine.Result, readOnly bool) (done bool) {
+func (g *group) decide(now int64, whole *engine.Op, parts []engine.Op, res *engine.Result, readOnly bool) (done bool) {
 	results := res.Parts
 	res.Binding = g.ask(now, parts, res)
 	if res.Binding >= 0 {
@@ -120,7 +101,7 @@ func (g *acquireAllCall) decide(now int64, whole *engine.Op, parts []engine.Op, 
 }
 
 // hasDuplicateKey reports whether two parts have the same key.
-func (g *acquireAllCall) hasDuplicateKey(parts []engine.Op) bool {
+func (g *group) hasDuplicateKey(parts []engine.Op) bool {
 	for i := range parts {
 		if g.reserving != nil && bytes.Equal(parts[i].Key, g.reserving.Key) {
 			return true
@@ -135,7 +116,7 @@ func (g *acquireAllCall) hasDuplicateKey(parts []engine.Op) bool {
 }
 
 // ask has every limit decide and returns the one that binds: an error before a denial, then the longest wait; or -1.
-func (g *acquireAllCall) ask(now int64, parts []engine.Op, whole *engine.Result) (binding int) {
+func (g *group) ask(now int64, parts []engine.Op, whole *engine.Result) (binding int) {
 	results := whole.Parts
 	binding = -1
 	g.made = g.made[:0]
@@ -166,15 +147,15 @@ func (g *acquireAllCall) ask(now int64, parts []engine.Op, whole *engine.Result)
 	return binding
 }
 
-// touchSlots and touchRecords read the memory in which find will look for the keys of the first parts, side by side as applyGroup does.
-func (g *acquireAllCall) touchSlots(parts int) {
+// touchSlots and touchRecords read the memory in which find will look for the keys of the first parts, side by side as the keyspace does for groups of operations.
+func (g *group) touchSlots(parts int) {
 	for i := range parts {
 		t := &g.targets[i]
 		g.touched |= t.shard.Touch(t.tag)
 	}
 }
 
-func (g *acquireAllCall) touchRecords(parts int) {
+func (g *group) touchRecords(parts int) {
 	for i := range parts {
 		t := &g.targets[i]
 		at, head := t.shard.Seek(t.tag)
@@ -183,7 +164,7 @@ func (g *acquireAllCall) touchRecords(parts int) {
 }
 
 // find looks up the keys of all parts, from where touchRecords was unless records have moved since.
-func (g *acquireAllCall) find(parts []engine.Op) {
+func (g *group) find(parts []engine.Op) {
 	for i := range parts {
 		t := &g.targets[i]
 		if t.moves != t.shard.Moves {
@@ -194,7 +175,7 @@ func (g *acquireAllCall) find(parts []engine.Op) {
 }
 
 // askPart has the limit of part i decide.
-func (g *acquireAllCall) askPart(now int64, part *engine.Op, i int, res *engine.Result) {
+func (g *group) askPart(now int64, part *engine.Op, i int, res *engine.Result) {
 	c, t := &g.calls[i], &g.targets[i]
 	g.loadPart(now, part, i, res)
 	if part.AsksNothing() {
@@ -213,15 +194,8 @@ func (g *acquireAllCall) askPart(now int64, part *engine.Op, i int, res *engine.
 	c.Ask()
 }
 
-// loadPart loads the state of part i, whose key has been found.
-func (g *acquireAllCall) loadPart(now int64, part *engine.Op, i int, res *engine.Result) {
-	res.Clear()
-	t := &g.targets[i]
-	t.shard.Load(&g.calls[i], now, part, res, t.place)
-}
-
 // lookAgain replaces the answers of limits that would have granted by their unchanged state. The classes of trees register.
-func (g *acquireAllCall) lookAgain(parts []engine.Op) {
+func (g *group) lookAgain(parts []engine.Op) {
 	for i := 0; i < len(parts); i++ {
 		c := &g.calls[i]
 		if !c.Result.Allowed {

@@ -1,4 +1,4 @@
-package store
+package request
 
 import (
 	"github.com/stintdb/stint/engine"
@@ -6,7 +6,7 @@ import (
 )
 
 // keep writes what every limit decided, after making room for all of it, so that it cannot stop half-way.
-func (g *acquireAllCall) keep(now int64, parts []engine.Op) bool {
+func (g *group) keep(now int64, parts []engine.Op) bool {
 	for i := range parts {
 		t := &g.targets[i]
 		if t.entries, t.bytes = 0, 0; t.rules == nil && g.calls[i].IsToBeKept() {
@@ -45,7 +45,7 @@ func (g *acquireAllCall) keep(now int64, parts []engine.Op) bool {
 }
 
 // reserve makes room in a shard for those of the first parts that it holds, and for a reservation.
-func (g *acquireAllCall) reserve(now int64, first int, sh *keyspace.Shard) bool {
+func (g *group) reserve(now int64, first int, sh *keyspace.Shard) bool {
 	entries, bytes := 0, 0
 	for i := range first {
 		if t := &g.targets[i]; t.shard == sh {
@@ -59,7 +59,7 @@ func (g *acquireAllCall) reserve(now int64, first int, sh *keyspace.Shard) bool 
 }
 
 // changes reports whether keeping the decisions would change anything.
-func (g *acquireAllCall) changes(parts []engine.Op) bool {
+func (g *group) changes(parts []engine.Op) bool {
 	for i := range parts {
 		if t := &g.targets[i]; g.calls[i].IsToBeKept() && (t.rules == nil || t.rules.NewKeys == engine.OverflowNew) {
 			return true

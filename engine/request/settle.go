@@ -1,12 +1,10 @@
-package store
+package request
 
 import (
-	"bytes"
 	"slices"
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
-	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/reservation"
 )
@@ -14,14 +12,14 @@ import (
 // settle charges the limits of a reservation other amounts than those it reserved: less goes back, and more is taken as with
 // Force. Leases end. It does so once; asked again for the same amounts, it answers with the present state of the limits. With
 // readOnly it changes nothing, and returns false if it would have.
-func (s *Store) settle(g *acquireAllCall, now int64, op *engine.Op, res *engine.Result, locked, readOnly bool) (done bool) {
+func (r *Runner) settle(g *group, now int64, op *engine.Op, res *engine.Result, locked, readOnly bool) (done bool) {
 	res.Clear()
-	shards := g.lockSettlement(s, op, locked)
+	shards := g.lockSettlement(r, op, locked)
 	if !locked {
-		defer s.Unlock(shards)
-		now = s.Instant(shards, now, !readOnly)
+		defer r.keys.Unlock(shards)
+		now = r.keys.Instant(shards, now, !readOnly)
 	}
-	g.admission, g.full = &s.Admission, false
+	g.admission, g.full = &r.keys.Admission, false
 	defer g.unlockShared()
 	g.id.place = g.id.shard.Find(g.id.tag, op.Key)
 	g.idOp = engine.Op{Key: op.Key}
@@ -41,7 +39,7 @@ func (s *Store) settle(g *acquireAllCall, now int64, op *engine.Op, res *engine.
 		res.Status, res.Reply = engine.NotPermitted, append(res.Reply[:0], key...)
 		return true
 	}
-	count := g.amounts(s, state, op)
+	count := g.amounts(r, state, op)
 	if len(op.Parts) > 0 && len(op.Parts) != count {
 		res.Status, res.Limit = engine.WrongAmounts, int64(count)
 		return true
@@ -57,82 +55,8 @@ func (s *Store) settle(g *acquireAllCall, now int64, op *engine.Op, res *engine.
 	return true
 }
 
-// settlement is what a limit of a reservation is to be charged.
-type settlement struct {
-	reservation.Part
-	amount int64
-}
-
-// lockSettlement locks the shards of the reservation and of its limits, all of them if that is not enough or the caller
-// holds them.
-func (g *acquireAllCall) lockSettlement(s *Store, op *engine.Op, locked bool) (shards []uint32) {
-	g.id.shard, g.id.tag = s.Locate(op.Key)
-	if locked {
-		return nil
-	}
-	g.id.shard.Lock()
-	before := append(g.text[:0], reservationAt(g.id.shard, g.id.tag, op.Key)...)
-	g.id.shard.Unlock()
-	g.text = before
-	order := append(g.order[:0], g.id.shard.Number)
-	if len(before) > 0 {
-		for _, _, parts := reservation.State(before).Parts(); len(parts.Rest) > 0; {
-			p := reservation.NextPart(&parts)
-			sh, _ := s.Locate(p.Key)
-			order = append(order, sh.Number)
-		}
-	}
-	shards = s.Lock(order)
-	if bytes.Equal(before, reservationAt(g.id.shard, g.id.tag, op.Key)) {
-		return shards
-	}
-	s.Unlock(shards) // another request was faster
-	return s.Lock(s.AppendAllShards(nil))
-}
-
-// reservationAt is the state of a reservation, perhaps an expired one, nil if there is none. The caller holds the lock.
-func reservationAt(sh *keyspace.Shard, tag uint32, id []byte) reservation.State {
-	p := sh.Find(tag, id)
-	if !p.Found {
-		return nil
-	}
-	limit, state := sh.StateAt(p)
-	if limit.Algorithm != limits.Reservation {
-		return nil
-	}
-	return state
-}
-
-// amounts finds out what each limit is to be charged.
-func (g *acquireAllCall) amounts(s *Store, state reservation.State, op *engine.Op) (count int) {
-	g.settlements = g.settlements[:0]
-	for _, _, parts := state.Parts(); len(parts.Rest) > 0; {
-		p := reservation.NextPart(&parts)
-		amount := op.Tokens
-		switch {
-		case op.Options&engine.Cancel != 0:
-			amount = 0
-		case len(op.Parts) > 0 && count < len(op.Parts) && op.Parts[count].Options&engine.FixedCost != 0:
-			amount = op.Parts[count].Tokens
-		case len(op.Parts) > 0 || p.FixedCost:
-			amount = p.Charged()
-		}
-		switch isAncestor := p.Limit.Algorithm == limits.Class && len(p.Who) == 0 && count > 0; {
-		case p.Limit.Algorithm == limits.Concurrency:
-			amount = 0
-		case isAncestor && g.settlements[count-1].Limit.Algorithm == limits.Class:
-			amount = g.settlements[count-1].amount // a tree is charged as a whole
-		}
-		t := &g.targets[count]
-		t.shard, t.tag = s.Locate(p.Key)
-		g.settlements = append(g.settlements, settlement{p, amount})
-		count++
-	}
-	return count
-}
-
 // repeatSettlement answers for a reservation that is settled.
-func (g *acquireAllCall) repeatSettlement(now int64, count int, res *engine.Result) (done bool) {
+func (g *group) repeatSettlement(now int64, count int, res *engine.Result) (done bool) {
 	for i := range count {
 		if p := &g.settlements[i]; p.Charged() != p.amount {
 			res.Status, res.Parts = engine.SettledOtherwise, res.Parts[:0]
@@ -144,7 +68,7 @@ func (g *acquireAllCall) repeatSettlement(now int64, count int, res *engine.Resu
 }
 
 // carryOut takes the missing tokens, from all limits or from none, and then gives back those that were not used.
-func (g *acquireAllCall) carryOut(now int64, count int, priorAt int64, res *engine.Result) {
+func (g *group) carryOut(now int64, count int, priorAt int64, res *engine.Result) {
 	for i := range count {
 		p, limit := &g.settlements[i], g.presentLimit(now, i)
 		g.parts[i] = engine.Op{Key: p.Key, Who: p.Who, Limit: limit, Options: engine.FixedCost, PriorAt: priorAt}
@@ -169,7 +93,7 @@ func (g *acquireAllCall) carryOut(now int64, count int, priorAt int64, res *engi
 }
 
 // failSettlement answers that a limit could not be charged: by its error, or because there is no room for its key.
-func (g *acquireAllCall) failSettlement(res *engine.Result) {
+func (g *group) failSettlement(res *engine.Result) {
 	res.Status = engine.OutOfRoom
 	for i := range res.Parts {
 		if p := &res.Parts[i]; p.Status != engine.OK {
@@ -182,7 +106,7 @@ func (g *acquireAllCall) failSettlement(res *engine.Result) {
 
 // presentLimit is the limit that the key of part i is held to now, or that of the reservation: if there is no such key, or if
 // another algorithm's is to be charged, which is then refused.
-func (g *acquireAllCall) presentLimit(now int64, i int) limits.Limit {
+func (g *group) presentLimit(now int64, i int) limits.Limit {
 	p, t := &g.settlements[i], &g.targets[i]
 	g.parts[i] = engine.Op{Key: p.Key, Limit: p.Limit}
 	t.shard.Load(&g.calls[i], now, &g.parts[i], &g.idResult, t.shard.Find(t.tag, p.Key))
@@ -193,7 +117,7 @@ func (g *acquireAllCall) presentLimit(now int64, i int) limits.Limit {
 }
 
 // giveBack returns what part i was charged beyond its amount, or ends its lease. In a History its tokens are no longer reserved.
-func (g *acquireAllCall) giveBack(now int64, i int) {
+func (g *group) giveBack(now int64, i int) {
 	p, t, c := &g.settlements[i], &g.targets[i], &g.calls[i]
 	back := max(0, p.Charged()-p.amount)
 	if back == 0 && p.Limit.History == 0 {
@@ -229,18 +153,8 @@ func (g *acquireAllCall) giveBack(now int64, i int) {
 	t.shard.NoteOrDrop(c, place)
 }
 
-// markSettled writes the amounts into the state of the reservation.
-func (g *acquireAllCall) markSettled(state reservation.State) {
-	state[20] = 1
-	_, _, parts := state.Parts()
-	for i := range g.settlements {
-		p := reservation.NextPart(&parts)
-		p.SetCharged(g.settlements[i].amount)
-	}
-}
-
 // showSettlement answers with what each limit is charged, and its present state. Debt shows below zero.
-func (g *acquireAllCall) showSettlement(now int64, count int, res *engine.Result) {
+func (g *group) showSettlement(now int64, count int, res *engine.Result) {
 	res.Allowed, res.Binding = true, -1
 	for i := range count {
 		p := &g.settlements[i]
@@ -253,8 +167,8 @@ func (g *acquireAllCall) showSettlement(now int64, count int, res *engine.Result
 
 // ReservationKeys calls visit for a copy of the key of each limit of a reservation, if there is one of that id. visit may
 // call the store.
-func (s *Store) ReservationKeys(id []byte, visit func(key []byte)) {
-	sh, tag := s.Locate(id)
+func (r *Runner) ReservationKeys(id []byte, visit func(key []byte)) {
+	sh, tag := r.keys.Locate(id)
 	sh.Lock()
 	state := slices.Clone(reservationAt(sh, tag, id))
 	sh.Unlock()

@@ -1,13 +1,10 @@
-package store
+package request
 
 import "github.com/stintdb/stint/engine"
 
-// Beside returns an empty store of which [Store.Hash] is the same.
-func (s *Store) Beside(o Config) *Store { return newBeside(&s.Keyspace, o) }
-
-// TakeAllowances is TakeAllowance of a request for these parts, all or nothing. Those in held are only reported: others take their tokens if
+// TakeAllowances is [keyspace.Keyspace.TakeAllowance] of a request for these parts, all or nothing. Those in held are only reported: others take their tokens if
 // nothing is missing. It returns a part of which there is too little, and then res has no meaning.
-func (s *Store) TakeAllowances(now, priorAt int64, whole *engine.Op, parts []engine.Op, held engine.PartSet, res *engine.Result) (missing engine.PartSet) {
+func (r *Runner) TakeAllowances(now, priorAt int64, whole *engine.Op, parts []engine.Op, held engine.PartSet, res *engine.Result) (missing engine.PartSet) {
 	own := make([]engine.Op, len(parts))
 	for i := range parts {
 		if held.Has(i) {
@@ -17,14 +14,14 @@ func (s *Store) TakeAllowances(now, priorAt int64, whole *engine.Op, parts []eng
 		var ok bool
 		own[i], ok = parts[i].OfAllowance()
 		own[i].PriorAt = priorAt
-		if carry, found := s.Taken(now, parts[i].Key); !ok || found && carry.Limit != parts[i].Limit {
+		if carry, found := r.keys.Taken(now, parts[i].Key); !ok || found && carry.Limit != parts[i].Limit {
 			missing.Add(i)
 			return missing
 		}
 	}
 	all := engine.Op{Verb: engine.AcquireAll, Tokens: whole.Tokens, Options: whole.Options & engine.Peek, Parts: own}
 	res.Binding = 0 // of an error that no part has
-	s.applySeveral(now, &all, res, false, false)
+	r.Apply(now, &all, res, false, false)
 	if !res.Allowed && (held != 0 || all.Options&engine.Peek == 0) {
 		missing.Add(max(0, res.Binding))
 	}
@@ -32,14 +29,14 @@ func (s *Store) TakeAllowances(now, priorAt int64, whole *engine.Op, parts []eng
 }
 
 // CheckBy carries out a Check whose limits take asks, which returns false if it cannot answer. A policy in shadow is not asked.
-func (s *Store) CheckBy(op *engine.Op, res *engine.Result, take func(parts []engine.Op) (done bool)) (done bool) {
-	if s.policies.IsShadow(op.Key) {
+func (r *Runner) CheckBy(op *engine.Op, res *engine.Result, take func(parts []engine.Op) (done bool)) (done bool) {
+	if r.policies.IsShadow(op.Key) {
 		return false
 	}
-	g := groups.Get().(*acquireAllCall)
+	g := groups.Get().(*group)
 	defer groups.Put(g)
 	answered := false
-	return s.checkBy(g, op, res, func(parts []engine.Op) bool {
+	return r.checkBy(g, op, res, func(parts []engine.Op) bool {
 		answered = take(parts)
 		return answered
 	}) && (answered || res.Status == engine.OK) // or it is denied without being asked

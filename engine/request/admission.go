@@ -1,4 +1,4 @@
-package store
+package request
 
 import (
 	"github.com/stintdb/stint/engine"
@@ -7,7 +7,7 @@ import (
 )
 
 // rulesFor returns the rules for a new key, nil if it is kept.
-func (g *acquireAllCall) rulesFor(key []byte, there bool) *admission.Rules {
+func (g *group) rulesFor(key []byte, there bool) *admission.Rules {
 	if rules := g.admission.RulesFor(key, there, g.made); rules != nil || !g.full {
 		return rules
 	}
@@ -15,7 +15,7 @@ func (g *acquireAllCall) rulesFor(key []byte, there bool) *admission.Rules {
 }
 
 // decideAdmission decides part i, whose key is new and must not be kept.
-func (g *acquireAllCall) decideAdmission(c *algorithm.Call, i int) {
+func (g *group) decideAdmission(c *algorithm.Call, i int) {
 	t, o := &g.targets[i], &g.admission.Shared
 	switch t.rules.NewKeys {
 	case engine.AllowNew:
@@ -40,14 +40,14 @@ func (g *acquireAllCall) decideAdmission(c *algorithm.Call, i int) {
 	o.Ask(c, t.shared)
 }
 
-func (g *acquireAllCall) lockShared() {
+func (g *group) lockShared() {
 	if !g.sharedLocked {
 		g.admission.Shared.Lock()
 		g.sharedLocked = true
 	}
 }
 
-func (g *acquireAllCall) unlockShared() {
+func (g *group) unlockShared() {
 	if g.sharedLocked {
 		g.sharedLocked = false
 		g.admission.Shared.Unlock()
@@ -55,7 +55,7 @@ func (g *acquireAllCall) unlockShared() {
 }
 
 // countAdmissions counts the parts whose keys were not kept.
-func (g *acquireAllCall) countAdmissions(parts []engine.Op, res *engine.Result) {
+func (g *group) countAdmissions(parts []engine.Op, res *engine.Result) {
 	for i := range parts {
 		if t := &g.targets[i]; t.rules != nil {
 			one := *g.calls[i].Result

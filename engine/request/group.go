@@ -1,15 +1,21 @@
-package store
+package request
 
 import (
+	"sync"
+
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/admission"
 	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/policy"
+	"github.com/stintdb/stint/engine/reservation"
 )
 
-// acquireAllCall is the scratch of an all-or-nothing request. The slices have room for engine.MaxParts parts.
-type acquireAllCall struct {
+// groups are the scratch of requests that are not under way, which all runners share: one takes tens of kilobytes.
+var groups = sync.Pool{New: func() any { g := new(group); new(partRoom).give(g, 0); return g }}
+
+// group is the scratch of an all-or-nothing request. The slices have room for engine.MaxParts parts.
+type group struct {
 	calls        []algorithm.Call
 	targets      []target
 	order        []uint32    // the numbers of the shards, for locking
@@ -33,6 +39,13 @@ type acquireAllCall struct {
 	settlements []settlement
 }
 
+// The most requests for several limits that are looked up together, and the most keys that they have. More would hold more locks, and gain
+// little.
+const (
+	requestsAtOnce    = 8
+	requestKeysAtOnce = 16
+)
+
 // partRoom is room for the parts of requests that are carried out together, side by side, so that
 // they need few pages of memory.
 type partRoom struct {
@@ -43,7 +56,7 @@ type partRoom struct {
 }
 
 // give gives a request what follows the first parts of the room.
-func (r *partRoom) give(g *acquireAllCall, after int) {
+func (r *partRoom) give(g *group, after int) {
 	g.calls, g.targets, g.order, g.parts = r.calls[after:], r.targets[after:], r.order[after:], r.parts[after:]
 }
 
@@ -59,4 +72,17 @@ type target struct {
 
 	rules  *admission.Rules    // of a new key that is not to be kept
 	shared admission.SharedRef // of the limiter it shares
+}
+
+// settlement is what a limit of a reservation is to be charged.
+type settlement struct {
+	reservation.Part
+	amount int64
+}
+
+// loadPart loads the state of part i, whose key has been found.
+func (g *group) loadPart(now int64, part *engine.Op, i int, res *engine.Result) {
+	res.Clear()
+	t := &g.targets[i]
+	t.shard.Load(&g.calls[i], now, part, res, t.place)
 }

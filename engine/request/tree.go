@@ -1,4 +1,4 @@
-package store
+package request
 
 import (
 	"math"
@@ -26,7 +26,7 @@ import (
 // refills at least as fast until it is full. So assured tokens are always there.
 
 // askTree has the tree of classes decide whose nodes are the parts from first to end. The result of its class has the answer.
-func (g *acquireAllCall) askTree(now int64, parts []engine.Op, first, end int, results []engine.Result) {
+func (g *group) askTree(now int64, parts []engine.Op, first, end int, results []engine.Result) {
 	for i := first; i < end; i++ {
 		g.loadPart(now, &parts[i], i, &results[i])
 	}
@@ -48,7 +48,7 @@ func (g *acquireAllCall) askTree(now int64, parts []engine.Op, first, end int, r
 
 // registerTrees registers the classes of a request that was denied: their assured tokens are not lent from now on. With readOnly it
 // changes nothing, and returns false if it would have.
-func (g *acquireAllCall) registerTrees(now int64, parts []engine.Op, readOnly bool) (done bool) {
+func (g *group) registerTrees(now int64, parts []engine.Op, readOnly bool) (done bool) {
 	changes := false
 	for i := range parts {
 		changes = changes || g.calls[i].IsToBeKept()
@@ -127,7 +127,7 @@ func waitTree(nodes []algorithm.Call, isUnregistered bool) int64 {
 }
 
 // keepMeters keeps a grant of classes that changes only meters: nearly all are such. It returns false, having kept nothing, for any other.
-func (g *acquireAllCall) keepMeters(parts []engine.Op) bool {
+func (g *group) keepMeters(parts []engine.Op) bool {
 	if g.reserving != nil {
 		return false
 	}

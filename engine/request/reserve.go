@@ -1,0 +1,82 @@
+package request
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/policy"
+	"github.com/stintdb/stint/engine/reservation"
+)
+
+// reserve carries out the request of a [engine.Reserve] once: a reservation of the same id and parameters is answered as before,
+// and takes nothing. With readOnly it takes no tokens, and returns false if it would have.
+func (r *Runner) reserve(g *group, now int64, op *engine.Op, res *engine.Result, locked, readOnly bool) (done bool) {
+	g.reserving, g.fingerprint, g.check.Shadow = op, g.fingerprintOf(op), false
+	defer func() { g.reserving = nil }()
+	request := &op.Parts[0]
+	switch request.Verb {
+	case engine.Check:
+		if r.repeatCheck(g, now, op, res, locked) {
+			return true
+		}
+		return r.check(g, now, request, res, locked, readOnly)
+	case engine.AcquireAll:
+		return r.acquireAll(g, now, request, request.Parts, res, locked, readOnly)
+	}
+	g.parts[0] = *request
+	done = r.acquireAll(g, now, request, g.parts[:1], res, locked, readOnly)
+	if res.Status == engine.OK && len(res.Parts) > 0 {
+		part := &res.Parts[0]
+		res.Limit, res.Remaining, res.Reset = part.Limit, part.Remaining, part.Reset
+		if res.Allowed && !g.repeated {
+			res.Granted = part.Granted
+		}
+	}
+	return done
+}
+
+// repeatCheck answers a check whose id is known from the limits that it asked then: the policy may have changed since, or be
+// gone. It returns false for any other request.
+func (r *Runner) repeatCheck(g *group, now int64, op *engine.Op, res *engine.Result, locked bool) (done bool) {
+	if !locked && !r.reserves(op.Key) {
+		return false
+	}
+	shards := g.lockSettlement(r, op, locked)
+	if !locked {
+		defer r.keys.Unlock(shards)
+	}
+	state := reservationAt(g.id.shard, g.id.tag, op.Key)
+	if state == nil || state.End() <= now || state.Fingerprint() != g.fingerprint {
+		return false
+	}
+	res.Clear()
+	count := g.amounts(r, state, &engine.Op{Options: engine.Cancel})
+	res.Grow(count)
+	g.repeated = true
+	res.Allowed, res.Binding, res.Number = true, -1, engine.Repeated
+	res.Granted, res.Wait, _ = state.Parts()
+	for i := range count {
+		p := &g.settlements[i]
+		g.parts[i] = engine.Op{Key: p.Key, Who: p.Who, Limit: p.Limit}
+		g.report(now, i, &g.parts[i], &res.Parts[i])
+	}
+	policy.ShowThresholds(g.parts, res)
+	return true
+}
+
+// reserves reports whether a key is that of a reservation, perhaps an expired one.
+func (r *Runner) reserves(key []byte) bool {
+	sh, tag := r.keys.Locate(key)
+	sh.Lock()
+	defer sh.Unlock()
+	return reservationAt(sh, tag, key) != nil
+}
+
+// fingerprintOf is that of a request's parameters as its caller stated them, a policy by its name.
+func (g *group) fingerprintOf(reserve *engine.Op) uint64 {
+	g.text = reservation.AppendRequest(g.text[:0], &reserve.Parts[0])
+	g.text = binary.AppendUvarint(g.text, uint64(reserve.MaxWait))
+	sum := sha256.Sum256(g.text)
+	return binary.LittleEndian.Uint64(sum[:])
+}
