@@ -122,10 +122,11 @@ var within = map[string][]string{
 	"internal/loans":            {"engine", "engine/purse"},
 	"engine/policy":             {"engine"},
 	"engine/request":            {"engine", "engine/algorithm", "engine/internal/uint128", "engine/layout", "engine/purse", "engine/reservation"},
+	"engine/transaction":        {"engine", "engine/algorithm", "engine/layout", "engine/scriptcache"},
 }
 
 // ofEngine are the packages that go with "engine" in the rules: a rule that permits it permits them.
-var ofEngine = []string{"engine/admission", "engine/calendar", "engine/database", "engine/keyspace", "engine/limits", "engine/policy", "engine/request", "engine/store"}
+var ofEngine = []string{"engine/admission", "engine/calendar", "engine/database", "engine/keyspace", "engine/limits", "engine/policy", "engine/request", "engine/store", "engine/transaction"}
 
 // ofCommand are the packages of commands. They go with "server/command" in the rules, except for each other.
 var ofCommand = []string{"server/command/all", "server/command/data", "server/command/limiter", "server/command/ops"}

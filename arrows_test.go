@@ -26,7 +26,6 @@ var moreUp = map[string]int{
 	"engine/algorithm":          9,
 	"engine/script":             5,
 	"engine/script/interpreter": 10,
-	"engine/store":              5,
 	"server":                    8,
 	"server/admin":              16,
 	"server/command":            7,

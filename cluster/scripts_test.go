@@ -9,7 +9,7 @@ import (
 	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/scriptcache"
-	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/engine/transaction"
 	"github.com/stintdb/stint/server/command"
 	_ "github.com/stintdb/stint/server/command/all" // the table
 	"github.com/stintdb/stint/server/command/data"
@@ -36,7 +36,7 @@ func operation(words ...string) engine.Op {
 // laterDialect carries out scripts of a dialect 2, as those of dialect 1 are.
 type laterDialect struct{ data.Executor }
 
-func (l *laterDialect) Run(tx *store.Tx, op *engine.Op, res *engine.Result) {
+func (l *laterDialect) Run(tx *transaction.Tx, op *engine.Op, res *engine.Result) {
 	if op.Verb == engine.Script && op.Tokens == 2 {
 		known := *op
 		known.Tokens, op = scriptcache.Dialect, &known

@@ -29,6 +29,7 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/slot"
 	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/engine/transaction"
 	"github.com/stintdb/stint/internal/clusterstatus"
 	"github.com/stintdb/stint/internal/testnet"
 	"github.com/stintdb/stint/server/command/data"
@@ -242,7 +243,7 @@ type simulated struct {
 	warnings    func() (warned func(w *engine.Warning)) // of a process that starts; nil for none
 
 	lookup   func(ctx context.Context, name string) error // of an address, before each connection; nil for none
-	commands map[string]store.Commands                    // of a node; nil for those of this build
+	commands map[string]transaction.Commands              // of a node; nil for those of this build
 
 	messenger func(*group.Group, transport.Messenger) transport.Messenger // see Options
 
@@ -261,7 +262,7 @@ func simulate(t *testing.T, names ...string) *simulated {
 // simulateWith is simulate of a cluster that is made ready before its nodes start.
 func simulateWith(t *testing.T, prepare func(s *simulated), names ...string) *simulated {
 	t.Helper()
-	s := &simulated{t: t, net: testnet.New(), names: names, nodes: map[string]*Node{}, disks: map[string]*memDisk{}, known: map[string][]fsm.Addition{}, commands: map[string]store.Commands{}, skew: map[string]time.Duration{}, boots: map[string]int{}}
+	s := &simulated{t: t, net: testnet.New(), names: names, nodes: map[string]*Node{}, disks: map[string]*memDisk{}, known: map[string][]fsm.Addition{}, commands: map[string]transaction.Commands{}, skew: map[string]time.Duration{}, boots: map[string]int{}}
 	out := io.Discard
 	if simLog {
 		out = os.Stderr

@@ -8,6 +8,7 @@ import (
 	"github.com/stintdb/stint/engine/datatype"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/engine/transaction"
 )
 
 // valueOf is a value of each kind, which expires after a day.
@@ -32,7 +33,7 @@ func words(all ...string) (b [][]byte) {
 // setValues is a command that sets a key of each kind, whose names begin with a prefix.
 type setValues struct{}
 
-func (setValues) Run(tx *store.Tx, op *engine.Op, _ *engine.Result) {
+func (setValues) Run(tx *transaction.Tx, op *engine.Op, _ *engine.Result) {
 	for _, kind := range limits.ValueKinds() {
 		tx.Set(fmt.Appendf(nil, "%s-%d", op.Args[1], kind), engine.Value{Kind: kind, ExpiresAt: someTime + 24*3600*second, Data: valueOf[kind]})
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/stintdb/stint/engine/admission"
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/policy"
-	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/engine/transaction"
 	"github.com/stintdb/stint/server/acl"
 	"github.com/stintdb/stint/server/clock"
 	"github.com/stintdb/stint/server/command"
@@ -240,10 +240,10 @@ func newRunID() string {
 }
 
 // NewCommands returns the part of a store that carries out commands on data and scripts.
-func NewCommands(cfg *config.Config) store.Commands { return NewCommandsOn(cfg, nil) }
+func NewCommands(cfg *config.Config) transaction.Commands { return NewCommandsOn(cfg, nil) }
 
 // NewCommandsOn is NewCommands on the keys of one of several groups.
-func NewCommandsOn(cfg *config.Config, owns func(key []byte) bool) store.Commands {
+func NewCommandsOn(cfg *config.Config, owns func(key []byte) bool) transaction.Commands {
 	e := &data.Executor{ScriptTime: data.ScriptTime, Owns: owns}
 	if !cfg.IsCluster() {
 		e.Databases = cfg.Databases

@@ -84,6 +84,20 @@ func (c *Cache) Keep(body []byte, loaded bool) (changed, fits bool) {
 	return true, true
 }
 
+// Apply carries out a KeepScript or DropScripts, and reports whether that changed anything.
+func (c *Cache) Apply(op *engine.Op, res *engine.Result) (changed bool) {
+	switch op.Verb {
+	case engine.KeepScript:
+		fits := false
+		if changed, fits = c.Keep(op.Who, op.Options&engine.Loaded != 0); !fits {
+			res.Status = engine.TooMany
+		}
+	case engine.DropScripts:
+		changed = c.Clear()
+	}
+	return changed
+}
+
 // Lacks reports whether keeping a body would change anything.
 func (c *Cache) Lacks(body []byte, loaded bool) bool {
 	c.mu.RLock()

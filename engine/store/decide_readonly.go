@@ -15,7 +15,7 @@ func (s *Store) TryReadOnly(now int64, op *engine.Op, res *engine.Result) (done 
 	case engine.AcquireAll, engine.Check, engine.Reserve, engine.Settle:
 		return s.requests.Apply(now, op, res, false, true)
 	case engine.Command, engine.Script:
-		return s.run(now, op, res, false, true)
+		return s.transactions.Run(now, op, res, false, true)
 	case engine.Expect:
 		s.applyExpect(now, op, res, false)
 		return true

@@ -1,6 +1,6 @@
-// Package store makes the decisions. It has the exact arithmetic of every rate limiting algorithm, and the sharded store with one small
-// state per key.
+// Package store is the state machine of the server: keys with their limiters and values, policies and scripts, in one [Store]. A caller passes
+// operations to [Store.Apply] with the time of the decision; each gets one result. The same operations at the same times leave the same state.
 //
-// A caller passes operations to [Store.Apply] with the time of the decision; each gets one result. A new algorithm is a file with its
-// decide function, a row in the table in algorithms.go, and one in package limits.
+// What an operation does is in the packages below. This package knows to which of them an operation goes, and what concerns all of them: answers
+// that change nothing, changes for the journal, snapshots, and the work that operations would take.
 package store

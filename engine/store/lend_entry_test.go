@@ -6,6 +6,7 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/transaction"
 )
 
 // An entry with loans can be loaded again, whatever its limit.
@@ -30,7 +31,7 @@ func TestLoansOfEveryLimitLoad(t *testing.T) {
 // lookInTx answers a command with a look at its key.
 type lookInTx struct{ txSteps }
 
-func (lookInTx) Run(tx *Tx, op *engine.Op, res *engine.Result) {
+func (lookInTx) Run(tx *transaction.Tx, op *engine.Op, res *engine.Result) {
 	tx.Apply(&engine.Op{Verb: engine.Look, Key: op.Args[0]}, res)
 }
 

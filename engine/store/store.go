@@ -1,36 +1,31 @@
 package store
 
 import (
-	"sync"
-
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/policy"
 	"github.com/stintdb/stint/engine/request"
 	"github.com/stintdb/stint/engine/scriptcache"
+	"github.com/stintdb/stint/engine/transaction"
 )
 
 // Store keeps the state of every limited key, and the policies, and decides operations on them. It is safe for
 // concurrent use: keys are spread over shards by a keyed hash, each shard with its own lock. Create one with [New].
 type Store struct {
 	keyspace.Keyspace
-	policies *policy.Policies
-	requests *request.Runner
-	commands Commands
-	scripts  scriptcache.Cache
-	publish  func(channel, text []byte) (receivers int)
-	warned   func(w *engine.Warning)
+	policies     *policy.Policies
+	requests     *request.Runner
+	transactions *transaction.Runner
+	scripts      scriptcache.Cache
 }
-
-var txs = sync.Pool{New: func() any { return new(Tx) }}
 
 // Config configures a store.
 type Config struct {
-	MaxBytes   int64    // bound on the memory of entries, 0 for none
-	Replicated bool     // new keys are refused by operations only, never for the store's own memory: for replicas, which must decide alike
-	Commands   Commands // carries out Command and Script operations; nil if there are none
-	// Publish is given the messages of [Tx.Publish], in order for each key, while the keys of the transaction are locked: it must
-	// not wait, nor use the store. It may keep the message. It returns the number of receivers, which [Result.Remaining]
+	MaxBytes   int64                // bound on the memory of entries, 0 for none
+	Replicated bool                 // new keys are refused by operations only, never for the store's own memory: for replicas, which must decide alike
+	Commands   transaction.Commands // carries out Command and Script operations; nil if there are none
+	// Publish is given the messages of [transaction.Tx.Publish], in order for each key, while the keys of the transaction are locked: it must
+	// not wait, nor use the store. It may keep the message. It returns the number of receivers, which [engine.Result.Remaining]
 	// counts and which may differ from one replica to the next. Nil if nobody receives any.
 	Publish func(channel, text []byte) (receivers int)
 	Changed func(key []byte)        // see [keyspace.Config]
@@ -48,9 +43,10 @@ func (s *Store) Beside(o Config) *Store { return newBeside(&s.Keyspace, o) }
 func New(o Config) *Store { return newBeside(nil, o) }
 
 func newBeside(other *keyspace.Keyspace, o Config) *Store {
-	s := &Store{commands: o.Commands, publish: o.Publish, warned: o.Warned}
+	s := &Store{}
 	s.Init(keyspace.Config{MaxBytes: o.MaxBytes, Replicated: o.Replicated, Shards: o.Shards, Beside: other, Owns: o.Owns, Changed: o.Changed, Warned: o.Warned})
 	s.policies = policy.New(s.JournalNotes())
 	s.requests = request.New(&s.Keyspace, s.policies, o.Owns)
+	s.transactions = transaction.New(&s.Keyspace, &s.scripts, transaction.Config{Commands: o.Commands, Publish: o.Publish, Warned: o.Warned, Note: s.policies.NoteOther})
 	return s
 }

@@ -39,7 +39,7 @@ func (s *Store) shardsOf(ops []engine.Op) (numbers []uint32) {
 				add(ops[i].Parts[j].Key)
 			}
 		case engine.Command:
-			numbers = s.appendShards(numbers, &ops[i])
+			numbers = s.transactions.AppendShards(numbers, &ops[i])
 		case engine.Expect:
 			for _, name := range ops[i].DeclaredKeys() {
 				add(name)
@@ -88,7 +88,7 @@ func (s *Store) applyWide(now int64, op *engine.Op, res *engine.Result, locked b
 		s.requests.Apply(now, op, res, locked, false)
 		return
 	case engine.Command, engine.Script:
-		s.run(now, op, res, locked, false)
+		s.transactions.Run(now, op, res, locked, false)
 		return
 	case engine.Expect:
 		s.applyExpect(now, op, res, locked)
@@ -111,7 +111,9 @@ func (s *Store) applyWide(now int64, op *engine.Op, res *engine.Result, locked b
 	case engine.Restrict:
 		s.Admission.Restrict(op, res)
 	case engine.KeepScript, engine.DropScripts:
-		s.applyScripts(op, res)
+		if s.scripts.Apply(op, res) {
+			s.policies.NoteOther(op)
+		}
 	case engine.KeepOverflow:
 		s.Admission.Shared.Load(now, op, res)
 	}

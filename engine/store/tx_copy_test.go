@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/transaction"
 )
 
 // longSteps are steps that take long, and what others do meanwhile.
@@ -16,7 +17,7 @@ type longSteps struct {
 
 func (longSteps) ReadsAll(*engine.Op, int) bool { return true }
 
-func (l *longSteps) Run(tx *Tx, op *engine.Op, res *engine.Result) {
+func (l *longSteps) Run(tx *transaction.Tx, op *engine.Op, res *engine.Result) {
 	if l.meanwhile != nil {
 		l.meanwhile()
 	}

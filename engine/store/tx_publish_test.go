@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/transaction"
 )
 
 // Messages are handed over once, in order, if the transaction is kept.
@@ -52,15 +53,15 @@ func TestTxPublishes(t *testing.T) {
 func TestTxPublishesLittle(t *testing.T) {
 	messages := 0
 	s := newTxStore(t, Config{Shards: 4, Publish: func(_, _ []byte) int { messages++; return 0 }})
-	many := strings.Repeat(", publish c x", MaxPublished+1)[2:]
-	if got, want := replyTo(t, s, epoch, "", many), strings.Repeat("true ", MaxPublished)+"false"; got != want {
+	many := strings.Repeat(", publish c x", transaction.MaxPublished+1)[2:]
+	if got, want := replyTo(t, s, epoch, "", many), strings.Repeat("true ", transaction.MaxPublished)+"false"; got != want {
 		t.Errorf("%s", got)
 	}
-	half := strings.Repeat("x", MaxPublishedBytes/2)
+	half := strings.Repeat("x", transaction.MaxPublishedBytes/2)
 	if got := replyTo(t, s, epoch, "", fmt.Sprintf("publish c %s, publish c %s, publish c %s", half[1:], half, half[1:])); got != "true false true" {
 		t.Errorf("%s", got)
 	}
-	if messages != MaxPublished+2 {
+	if messages != transaction.MaxPublished+2 {
 		t.Errorf("%d messages", messages)
 	}
 	if s = newTxStore(t, Config{Shards: 4}); replyTo(t, s, epoch, "", "publish c x") != "true" {

@@ -8,19 +8,20 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/transaction"
 )
 
 // txSteps carries out commands that are lists of steps, to test transactions: behind the declared keys, each step is
 // a word, a key and a value.
 type txSteps struct{}
 
-func (txSteps) Run(tx *Tx, op *engine.Op, res *engine.Result) {
+func (txSteps) Run(tx *transaction.Tx, op *engine.Op, res *engine.Result) {
 	for steps := op.Args[op.KeyFrom+op.KeyCount:]; len(steps) > 0; steps = steps[3:] {
 		txStep(tx, string(steps[0]), steps[1], string(steps[2]), res)
 	}
 }
 
-func txStep(tx *Tx, word string, key []byte, value string, res *engine.Result) {
+func txStep(tx *transaction.Tx, word string, key []byte, value string, res *engine.Result) {
 	if word == "apply" { // an operation on a limiter
 		seed, _ := strconv.ParseUint(value, 10, 64)
 		op := stepOnLimiter(rand.New(rand.NewPCG(seed, 5)), key)

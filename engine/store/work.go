@@ -39,9 +39,7 @@ func (s *Store) Weigh(ops []engine.Op) (work int) {
 		case engine.Settle:
 			s.ReservationKeys(op.Key, func(key []byte) { work += s.weigh(&engine.Op{Key: key}, &more) })
 		case engine.Command, engine.Script:
-			if s.commands != nil {
-				work += s.commands.Weigh(op, after.held(s, op))
-			}
+			work += s.transactions.Weigh(op, after.held(s, op))
 			if after != nil {
 				after.grow(s, op)
 			}

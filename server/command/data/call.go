@@ -5,7 +5,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
-	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/engine/transaction"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/resp"
 )
@@ -16,7 +16,7 @@ import (
 // Call is a data command being carried out: its keys, its arguments and the RESP2 reply. It has no other input,
 // because every node of a cluster carries it out, with the same outcome.
 type Call struct {
-	Tx     *store.Tx
+	Tx     *transaction.Tx
 	Args   [][]byte // the name included
 	Writer resp.Writer
 

@@ -11,11 +11,12 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/scriptcache"
 	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/engine/transaction"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/resp"
 )
 
-// Executor carries out commands on data, and scripts, on a store's keys: the [store.Commands] of every store. The zero
+// Executor carries out commands on data, and scripts, on a store's keys: the [transaction.Commands] of every store. The zero
 // value is ready for use.
 type Executor struct {
 	// Databases is the number of databases, 0 in a cluster, which has one.
@@ -30,8 +31,8 @@ type Executor struct {
 	calls    sync.Pool // of *Call
 }
 
-// Run implements [store.Commands].
-func (e *Executor) Run(tx *store.Tx, op *engine.Op, res *engine.Result) {
+// Run implements [transaction.Commands].
+func (e *Executor) Run(tx *transaction.Tx, op *engine.Op, res *engine.Result) {
 	if op.Verb == engine.Script && op.Tokens != scriptcache.Dialect {
 		res.Status = engine.Unreadable
 		return
@@ -213,13 +214,13 @@ func wideName(row *command.Row, op *engine.Op) string {
 // manyAnswers is the number of elements that take much longer to look up than the value takes to be copied.
 const manyAnswers = 1000
 
-// ReadsAll implements [store.Commands].
+// ReadsAll implements [transaction.Commands].
 func (e *Executor) ReadsAll(op *engine.Op, held int) bool {
 	row := command.RowOf(op.Args)
 	return row != nil && (row.ReadsAll || row.Answers != nil && row.Answers(op.Args, held) >= manyAnswers)
 }
 
-// Weigh implements [store.Commands]: a script is taken to need as many steps as before.
+// Weigh implements [transaction.Commands]: a script is taken to need as many steps as before.
 func (e *Executor) Weigh(op *engine.Op, held int) (work int) {
 	if len(op.Args) == 0 {
 		return store.OpWork

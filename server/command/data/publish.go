@@ -2,7 +2,7 @@ package data
 
 import (
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/engine/transaction"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/resp"
 )
@@ -17,7 +17,7 @@ var publishRows = []command.Row{{
 
 func publish(c *Call) {
 	if !c.Tx.Publish(c.Args[1], c.Args[2]) {
-		c.fail(errManyMessages.With(store.MaxPublished, store.MaxPublishedBytes))
+		c.fail(errManyMessages.With(transaction.MaxPublished, transaction.MaxPublishedBytes))
 		return
 	}
 	c.Writer.Int(0)

@@ -11,13 +11,14 @@ import (
 	"github.com/stintdb/stint/engine/datatype"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/engine/transaction"
 	"github.com/stintdb/stint/server/command"
 )
 
 // ownCommands adds a command that makes a set of two members.
 type ownCommands struct{ Executor }
 
-func (o *ownCommands) Run(tx *store.Tx, op *engine.Op, res *engine.Result) {
+func (o *ownCommands) Run(tx *transaction.Tx, op *engine.Op, res *engine.Result) {
 	if string(op.Args[0]) != "MAKESET" {
 		o.Executor.Run(tx, op, res)
 		return

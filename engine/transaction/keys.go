@@ -1,4 +1,4 @@
-package store
+package transaction
 
 import (
 	"bytes"
@@ -26,8 +26,8 @@ func (t *Tx) Keys(most int, pass func(key []byte, kind limits.Algorithm) bool) (
 			keys = append(keys, bytes.Clone(key))
 		}
 	}
-	for i := range t.store.Shards() {
-		t.store.ShardAt(uint32(i)).Each(func(key []byte, limit *limits.Limit, state []byte) {
+	for i := range t.runner.keys.Shards() {
+		t.runner.keys.ShardAt(uint32(i)).Each(func(key []byte, limit *limits.Limit, state []byte) {
 			if !algorithm.Table[limit.Algorithm].Expired(state, limit, t.now) && t.find(key) == nil {
 				add(key, limit.Algorithm)
 			}

@@ -1,11 +1,11 @@
-package store
+package transaction
 
 import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/database"
 )
 
-// selected is the database whose keys a transaction sees. Commands and scripts have keys; all else in this package has the names by which
+// selected is the database whose keys a transaction sees. Commands and scripts have keys; everything else in this package takes the names by which
 // they lie in the keyspace.
 type selected struct {
 	number uint8

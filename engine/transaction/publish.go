@@ -1,4 +1,4 @@
-package store
+package transaction
 
 import (
 	"bytes"
@@ -30,12 +30,12 @@ func (t *Tx) Publish(channel, text []byte) (ok bool) {
 
 // deliver hands over the messages.
 func (t *Tx) deliver(res *engine.Result) {
-	if t.store.publish == nil {
+	if t.runner.config.Publish == nil {
 		return
 	}
 	receivers := 0
 	for _, m := range t.published {
-		receivers += t.store.publish(m.channel, m.text)
+		receivers += t.runner.config.Publish(m.channel, m.text)
 	}
 	res.Remaining = int64(receivers)
 	res.Work += receivers

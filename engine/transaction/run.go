@@ -1,4 +1,4 @@
-package store
+package transaction
 
 import (
 	"cmp"
@@ -10,31 +10,31 @@ import (
 	"github.com/stintdb/stint/engine/keyspace"
 )
 
-// run carries out a Command or a Script. It locks the shards of the declared keys, unless the caller holds the locks of all
-// that the operation may touch. With readOnly it changes nothing, and returns false if it would have.
-func (s *Store) run(now int64, op *engine.Op, res *engine.Result, locked, readOnly bool) (done bool) {
-	if s.commands == nil {
+// Run carries out a Command or a Script. It locks the shards of the declared keys, unless with locked the caller holds the locks of all that
+// the operation may touch. With readOnly it changes nothing, and returns false if it would have.
+func (r *Runner) Run(now int64, op *engine.Op, res *engine.Result, locked, readOnly bool) (done bool) {
+	if r.config.Commands == nil {
 		res.StartReply()
 		res.Status = engine.Unreadable
 		return true
 	}
-	t := txs.Get().(*Tx)
+	t := transactions.Get().(*Tx)
 	defer t.end() // the only one: with more, the compiler calls each of them by way of a list
-	t.store, t.all, t.locked, t.alone = s, locked, t.locked[:0], readOnly || !s.IsReplicated()
+	t.runner, t.all, t.locked, t.alone = r, locked, t.locked[:0], readOnly || !r.keys.IsReplicated()
 	if !locked {
-		t.locked = s.Lock(s.appendShards(t.locked, op))
+		t.locked = r.keys.Lock(r.AppendShards(t.locked, op))
 	}
 	writes := !readOnly && op.Writes()
-	if !locked && t.copies.take(s, op) {
-		now = s.Instant(t.locked, now, false)
-		s.Unlock(t.locked)
+	if !locked && t.copies.take(r, op) {
+		now = r.keys.Instant(t.locked, now, false)
+		r.keys.Unlock(t.locked)
 		t.locked = t.locked[:0]
 	}
 	t.carryOut(now, writes, op, res)
 	if t.stopped {
 		t.copies.inUse = false
-		s.Unlock(t.locked)
-		t.locked, t.all = s.Lock(s.AppendAllShards(t.locked[:0])), true
+		r.keys.Unlock(t.locked)
+		t.locked, t.all = r.keys.Lock(r.keys.AppendAllShards(t.locked[:0])), true
 		t.carryOut(now, writes, op, res)
 	}
 	res.Work += t.work
@@ -52,15 +52,17 @@ func (s *Store) run(now int64, op *engine.Op, res *engine.Result, locked, readOn
 		res.Status = status
 		return true
 	}
-	if s.warned != nil {
+	if r.config.Warned != nil {
 		for i := range t.warnings {
-			s.warned(&t.warnings[i])
+			r.config.Warned(&t.warnings[i])
 		}
 	}
 	if changesScripts {
 		var one engine.Result
 		for i := range t.scripts {
-			s.applyScripts(&t.scripts[i], &one)
+			if r.scripts.Apply(&t.scripts[i], &one) {
+				r.config.Note(&t.scripts[i])
+			}
 		}
 		res.Granted++
 	}
@@ -73,15 +75,15 @@ func (s *Store) run(now int64, op *engine.Op, res *engine.Result, locked, readOn
 // carryOut carries out an operation from its beginning.
 func (t *Tx) carryOut(now int64, writes bool, op *engine.Op, res *engine.Result) {
 	res.StartReply()
-	t.begin(t.store.Instant(t.locked, now, writes), op)
-	t.store.commands.Run(t, op, res)
+	t.begin(t.runner.keys.Instant(t.locked, now, writes), op)
+	t.runner.config.Commands.Run(t, op, res)
 }
 
-// appendShards appends the numbers of the shards of the declared keys.
-func (s *Store) appendShards(numbers []uint32, op *engine.Op) []uint32 {
+// AppendShards appends the numbers of the shards of the declared keys.
+func (r *Runner) AppendShards(numbers []uint32, op *engine.Op) []uint32 {
 	var names database.Room
 	for _, key := range op.DeclaredKeys() {
-		sh, _ := s.Locate(names.NameOf(op.Database, key))
+		sh, _ := r.keys.Locate(names.NameOf(op.Database, key))
 		numbers = append(numbers, sh.Number)
 	}
 	return numbers
@@ -125,7 +127,7 @@ func (t *Tx) makeRoom(changed []*pending) engine.Status {
 			}
 		}
 		if p.new {
-			if t.store.Admission.RulesFor(p.Key, place.Found, t.made) != nil {
+			if t.runner.keys.Admission.RulesFor(p.Key, place.Found, t.made) != nil {
 				return engine.OutOfRoom
 			}
 			if !place.Found {

@@ -1,8 +1,9 @@
-package store
+package transaction
 
 import (
 	"bytes"
 	"slices"
+	"sync"
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
@@ -10,24 +11,11 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// Commands carries out [Command] and [Script] operations. This package knows the keys, and nothing of what commands do.
-type Commands interface {
-	// Run carries out op on the keys of tx and appends its reply, in RESP2, to res.Reply. The same op on the same keys at
-	// the same time has the same effect everywhere: it depends on nothing else. If tx needs more locks ([Tx.Stopped]), it
-	// returns early and is called again.
-	Run(tx *Tx, op *engine.Op, res *engine.Result)
-	// Weigh returns about the work that op would take now, at most, in units of [engine.Result.Work]. Its declared keys hold that
-	// many bytes.
-	Weigh(op *engine.Op, held int) (work int)
-	// ReadsAll reports whether op, which changes nothing, looks at most of that, and takes much longer than copying it.
-	ReadsAll(op *engine.Op, held int) bool
-}
-
 // Tx is the keys of a store as one command or script sees and changes them, at one instant. Its changes are kept
 // when it ends, all of them or none.
 type Tx struct {
 	selected
-	store    *Store
+	runner   *Runner
 	now      int64
 	readOnly bool
 	alone    bool     // see Alone
@@ -69,8 +57,8 @@ func (t *Tx) Now() int64 { return t.now }
 // ReadOnly reports whether the transaction must not change anything: it was asked for by a READONLY connection or _RO.
 func (t *Tx) ReadOnly() bool { return t.readOnly }
 
-// Alone reports whether no other node carries out the transaction, or needs its outcome: that of a store that is not replicated, and of
-// [Store.TryReadOnly], which answers or changes nothing.
+// Alone reports whether no other node carries out the transaction, or needs its outcome: that of a keyspace that is not replicated, and of
+// one that is only answered if it changes nothing.
 func (t *Tx) Alone() bool { return t.alone }
 
 // Drop has nothing kept of the transaction. Only one that is [Tx.Alone] may be dropped.
@@ -123,7 +111,7 @@ func (t *Tx) stateOf(key []byte) (limit *limits.Limit, state []byte) {
 		}
 		return &c.limit, c.state
 	}
-	sh, tag := t.store.Locate(key)
+	sh, tag := t.runner.keys.Locate(key)
 	if !t.holds(sh) {
 		return nil, nil
 	}
@@ -155,12 +143,15 @@ func (t *Tx) limiter(limit limits.Limit, state []byte) engine.Value {
 	return engine.Value{Kind: limit.Algorithm, ExpiresAt: t.now + t.result.Reset}
 }
 
+// transactions are those that are not under way, which all runners share.
+var transactions = sync.Pool{New: func() any { return new(Tx) }}
+
 // lookOp is the operation of a look at a limiter.
 var lookOp = engine.Op{Verb: engine.Look}
 
 // Edit returns the value of a key to be changed in place: its Data is the caller's to append to and to write to. A key
 // that does not exist begins empty, of the given kind, and never expires. The caller has made sure that an existing
-// key is of that kind. Data must not exceed [MaxValueBytes].
+// key is of that kind. Data must not exceed [engine.MaxValueBytes].
 func (t *Tx) Edit(key []byte, kind limits.Algorithm) *engine.Value {
 	key = t.nameOf(key)
 	if p := t.find(key); p != nil {
@@ -242,7 +233,7 @@ func (t *Tx) add(key []byte) *pending {
 	p := t.pending[t.used]
 	t.used++
 	p.Key, p.Gone = append(p.Key[:0], key...), false
-	p.shard, p.tag = t.store.Locate(key)
+	p.shard, p.tag = t.runner.keys.Locate(key)
 	t.holds(p.shard)
 	switch {
 	case t.used == fewPending+1:
@@ -279,7 +270,7 @@ func (t *Tx) begin(now int64, op *engine.Op) {
 
 // end releases the locks that the transaction took, and lets go of buffers too large to be kept for the next one.
 func (t *Tx) end() {
-	t.store.Unlock(t.locked)
+	t.runner.keys.Unlock(t.locked)
 	if t.copies.keys != nil {
 		t.copies.drop()
 	}
@@ -292,5 +283,5 @@ func (t *Tx) end() {
 			p.Data = nil
 		}
 	}
-	txs.Put(t)
+	transactions.Put(t)
 }

@@ -1,11 +1,11 @@
-package store
+package transaction
 
 import "github.com/stintdb/stint/engine"
 
 // Scripts of a transaction. They are kept when the transaction ends, like its keys.
 
 // Script returns the body of a script by its digest. The body must not be changed.
-func (t *Tx) Script(digest []byte) (body []byte, found bool) { return t.store.scripts.Find(digest) }
+func (t *Tx) Script(digest []byte) (body []byte, found bool) { return t.runner.scripts.Find(digest) }
 
 // KeepScript keeps a script, with loaded until [Tx.DropScripts] and otherwise as long as there is room. It reports false if there is none.
 func (t *Tx) KeepScript(body []byte, loaded bool) bool {
@@ -13,7 +13,7 @@ func (t *Tx) KeepScript(body []byte, loaded bool) bool {
 	if loaded {
 		op.Options = engine.Loaded
 	}
-	if !t.store.scripts.Fits(body, loaded) {
+	if !t.runner.scripts.Fits(body, loaded) {
 		return false
 	}
 	t.scripts = append(t.scripts, op)
@@ -26,26 +26,9 @@ func (t *Tx) DropScripts() { t.scripts = append(t.scripts, engine.Op{Verb: engin
 // changesScripts reports whether keeping the transaction's scripts changes anything.
 func (t *Tx) changesScripts() bool {
 	for i := range t.scripts {
-		if op := &t.scripts[i]; op.Verb == engine.DropScripts || t.store.scripts.Lacks(op.Who, op.Options&engine.Loaded != 0) {
+		if op := &t.scripts[i]; op.Verb == engine.DropScripts || t.runner.scripts.Lacks(op.Who, op.Options&engine.Loaded != 0) {
 			return true
 		}
 	}
 	return false
-}
-
-// applyScripts carries out an operation on scripts, and notes it for the journal.
-func (s *Store) applyScripts(op *engine.Op, res *engine.Result) {
-	changed := false
-	switch op.Verb {
-	case engine.KeepScript:
-		fits := false
-		if changed, fits = s.scripts.Keep(op.Who, op.Options&engine.Loaded != 0); !fits {
-			res.Status = engine.TooMany
-		}
-	case engine.DropScripts:
-		changed = s.scripts.Clear()
-	}
-	if changed {
-		s.policies.NoteOther(op)
-	}
 }

@@ -1,4 +1,4 @@
-package store
+package transaction
 
 import (
 	"bytes"
@@ -48,7 +48,7 @@ func (t *Tx) loadLimiter(c *algorithm.Call, op *engine.Op, res *engine.Result) b
 		}
 		return true
 	}
-	sh, tag := t.store.Locate(op.Key)
+	sh, tag := t.runner.keys.Locate(op.Key)
 	if !t.holds(sh) {
 		return false
 	}
@@ -70,7 +70,7 @@ func (t *Tx) startFrom(c *algorithm.Call, script *engine.Op) {
 
 func (t *Tx) acquire(c *algorithm.Call) {
 	if c.IsNew {
-		if rules := t.store.Admission.RulesFor(c.Op.Key, false, nil); rules != nil {
+		if rules := t.runner.keys.Admission.RulesFor(c.Op.Key, false, nil); rules != nil {
 			c.Refuse()
 			c.Result.Status = engine.OutOfRoom
 			return

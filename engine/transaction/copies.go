@@ -1,4 +1,4 @@
-package store
+package transaction
 
 import (
 	"bytes"
@@ -32,18 +32,18 @@ const (
 )
 
 // take copies the declared keys of an operation if that is worth it, and returns true. Their shards are locked.
-func (c *copies) take(s *Store, op *engine.Op) bool {
-	if op.Verb != engine.Command || op.Options&engine.Peek == 0 || !s.MayBeLarge(op) {
+func (c *copies) take(r *Runner, op *engine.Op) bool {
+	if op.Verb != engine.Command || op.Options&engine.Peek == 0 || !r.keys.MayBeLarge(op) {
 		return false
 	}
 	held := 0
-	eachDeclared(s, op, func(_ []byte, _ *limits.Limit, state []byte) { held += len(state) })
-	if held < minCopied || held > maxCopied || !s.commands.ReadsAll(op, held) {
+	eachDeclared(r, op, func(_ []byte, _ *limits.Limit, state []byte) { held += len(state) })
+	if held < minCopied || held > maxCopied || !r.config.Commands.ReadsAll(op, held) {
 		return false
 	}
 	c.inUse = true
 	c.bytes = slices.Grow(c.bytes, held)
-	eachDeclared(s, op, func(name []byte, limit *limits.Limit, state []byte) {
+	eachDeclared(r, op, func(name []byte, limit *limits.Limit, state []byte) {
 		key := copiedKey{name: bytes.Clone(name)}
 		if key.found = limit != nil; key.found {
 			at := len(c.bytes)
@@ -56,11 +56,11 @@ func (c *copies) take(s *Store, op *engine.Op) bool {
 }
 
 // eachDeclared visits the declared keys of an operation, whose shards are locked. The limit is nil for a key that is not there.
-func eachDeclared(s *Store, op *engine.Op, visit func(name []byte, limit *limits.Limit, state []byte)) {
+func eachDeclared(r *Runner, op *engine.Op, visit func(name []byte, limit *limits.Limit, state []byte)) {
 	var names database.Room
 	for _, key := range op.DeclaredKeys() {
 		name := names.NameOf(op.Database, key)
-		sh, tag := s.Locate(name)
+		sh, tag := r.keys.Locate(name)
 		if p := sh.Find(tag, name); p.Found {
 			limit, state := sh.StateAt(p)
 			visit(name, limit, state)
