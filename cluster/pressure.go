@@ -26,7 +26,7 @@ func Pressure(n *Node, rules admission.Rules, full bool) []engine.Op {
 // changed that was not told.
 func followPressure(ctx context.Context, n *Node) {
 	for number, g := range n.keys.here() {
-		ops := func() []engine.Op { return n.opt.KeyStores[number-1].Admission.Follow(&n.opt.Store.Admission) }
+		ops := func() []engine.Op { return n.opt.KeyStores[number-1].Follow(n.opt.Store) }
 		if leads, _ := g.Leads(); !leads || n.keys.awaitsImport() || len(ops()) == 0 || n.knowPolicies(ctx) != nil {
 			continue
 		}

@@ -118,7 +118,7 @@ func (s *Allowance) Decide(t *Term, now int64, op *engine.Op, res *engine.Result
 		slot := s.slot(slotOf(hash))
 		slot.mu.Lock()
 		defer slot.mu.Unlock()
-		return s.isOpen(t, slot, op) && s.log.TakeAllowance(&s.taken.Keyspace, hash, s.logTime(now, op), now, t.priorAt(now), op, res)
+		return s.isOpen(t, slot, op) && s.log.TakeAllowance(s.taken, hash, s.logTime(now, op), now, t.priorAt(now), op, res)
 	case engine.AcquireAll:
 		return s.TakeAll(t, now, op, op.Parts, 0, res) == 0
 	case engine.Check:

@@ -99,7 +99,7 @@ func (b *backend) second(demand int64) (rates []string) {
 
 func (b *backend) rate(key string) float64 {
 	a := &algorithm.Call{}
-	sh, tag := b.s.Locate([]byte(key))
+	sh, tag := b.s.keys.Locate([]byte(key))
 	op, res := engine.Op{Verb: engine.Look, Key: []byte(key)}, engine.Result{}
 	sh.Load(a, b.now, &op, &res, sh.Find(tag, op.Key))
 	state := a.Adaptive(&a.Prev)

@@ -36,7 +36,7 @@ func BenchmarkApplyEntry(b *testing.B) {
 					op := &all[rand.IntN(keys)]
 					at := 0
 					if goroutines > 1 {
-						sh, _ := s.Locate(op.Key)
+						sh, _ := s.keys.Locate(op.Key)
 						at = int(sh.Number) % goroutines
 					}
 					parts[at] = append(parts[at], *op)

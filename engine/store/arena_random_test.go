@@ -95,7 +95,7 @@ func randomOps(s *Store, r *rand.Rand, batches int) {
 		s.Apply(now, ops, make([]engine.Result, len(ops)))
 		if r.IntN(4) == 0 {
 			key := fmt.Sprint("value", r.IntN(20))
-			sh, _ := s.Locate([]byte(key))
+			sh, _ := s.keys.Locate([]byte(key))
 			sh.Lock()
 			putValue(s, now, key, r.IntN(150_000)>>r.IntN(10))
 			sh.Unlock()
@@ -105,7 +105,7 @@ func randomOps(s *Store, r *rand.Rand, batches int) {
 
 // putValue writes a string as a transaction does: it makes room, then writes. The caller holds the lock.
 func putValue(s *Store, now int64, key string, size int) {
-	sh, tag := s.Locate([]byte(key))
+	sh, tag := s.keys.Locate([]byte(key))
 	u := keyspace.Update{Key: []byte(key), Value: engine.Value{Kind: limits.StringValue, Data: make([]byte, size)}, Limit: limits.Limit{Algorithm: limits.StringValue}}
 	if u.Size = algorithm.ValueSize(&u.Value, 0); sh.Reserve(now, 1, keyspace.RecordBytes(u.Size, len(key))) {
 		sh.Write(now, tag, &u, new(engine.Result))

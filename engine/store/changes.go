@@ -25,8 +25,8 @@ func (s *Store) SmallChanges(now int64, visit func(keyspace.Change)) (complete, 
 
 func (s *Store) changesUpTo(stateBytes int, now int64, visit func(keyspace.Change)) (complete, left bool) {
 	s.policies.TakeChanges(func(op *engine.Op) { visit(keyspace.Change{Kind: keyspace.PolicyChanged, Op: op}) })
-	return s.TakeChanges(stateBytes, now, visit)
+	return s.keys.TakeChanges(stateBytes, now, visit)
 }
 
 // HasChanges reports whether Changes would find any.
-func (s *Store) HasChanges() bool { return s.Keyspace.HasChanges() || s.policies.HasChanges() }
+func (s *Store) HasChanges() bool { return s.keys.HasChanges() || s.policies.HasChanges() }

@@ -26,7 +26,7 @@ func TestClassesKeepMetersInPlace(t *testing.T) {
 		snapshot := general.Snapshot()
 		want := ask(general, now, op)
 		snapshot.Release()
-		moves := fast.ShardAt(0).Moves
+		moves := fast.keys.ShardAt(0).Moves
 		got := ask(fast, now, op)
 		if got.Allowed != want.Allowed || got.Wait != want.Wait || got.Remaining != want.Remaining {
 			t.Fatalf("request %d: %+v, want %+v", i, got, want)
@@ -40,7 +40,7 @@ func TestClassesKeepMetersInPlace(t *testing.T) {
 		if got.Allowed && noted != len(op.Parts) {
 			t.Fatalf("request %d: %d of %d nodes noted as changed", i, noted, len(op.Parts))
 		}
-		if got.Allowed && moves == fast.ShardAt(0).Moves {
+		if got.Allowed && moves == fast.keys.ShardAt(0).Moves {
 			inPlace++
 		}
 		if i%100 == 0 && fast.Digest(now) != general.Digest(now) {

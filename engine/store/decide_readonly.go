@@ -24,16 +24,16 @@ func (s *Store) TryReadOnly(now int64, op *engine.Op, res *engine.Result) (done 
 		return s.policies.TryReadOnly(op, res)
 	case engine.Restrict:
 		res.Clear()
-		return s.Admission.TryReadOnly(op, res)
+		return s.keys.Admission.TryReadOnly(op, res)
 	case engine.Flush, engine.KeepOverflow, engine.KeepScript, engine.DropScripts:
 		return false
 	}
-	c := s.Calls.Get().(*algorithm.Call)
+	c := s.keys.Calls.Get().(*algorithm.Call)
 	c.Listed = 0
-	sh, tag := s.Locate(op.Key)
+	sh, tag := s.keys.Locate(op.Key)
 	sh.Lock()
 	done = sh.TryReadOnly(c, now, tag, op, res)
 	sh.Unlock()
-	s.Calls.Put(c)
+	s.keys.Calls.Put(c)
 	return done
 }

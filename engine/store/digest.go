@@ -15,7 +15,7 @@ import (
 func (s *Store) Digest(now int64) (sum [32]byte) {
 	h := sha256.New()
 	var b []byte
-	s.Dump(now, func(e keyspace.Entry) {
+	s.keys.Dump(now, func(e keyspace.Entry) {
 		b = layout.AppendText(e.Limit.Append(b[:0]), e.Key)
 		b = layout.AppendText(b, e.State)
 		h.Write(b)

@@ -117,7 +117,7 @@ func checkDatabases(t *testing.T, s *Store) {
 	t.Helper()
 	var keys [3]int
 	for i := range s.Shards() {
-		s.ShardAt(uint32(i)).Each(func(name []byte, _ *limits.Limit, _ []byte) {
+		s.keys.ShardAt(uint32(i)).Each(func(name []byte, _ *limits.Limit, _ []byte) {
 			number, _ := database.Split(name)
 			keys[number]++
 		})

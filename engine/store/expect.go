@@ -9,7 +9,7 @@ import (
 // applyExpect carries out an Expect.
 func (s *Store) applyExpect(now int64, op *engine.Op, res *engine.Result, locked bool) {
 	if !locked {
-		defer s.Unlock(s.Lock(s.shardsOf([]engine.Op{*op})))
+		defer s.keys.Unlock(s.keys.Lock(s.shardsOf([]engine.Op{*op})))
 	}
 	s.expect(now, op, res)
 }
@@ -19,7 +19,7 @@ func (s *Store) expect(now int64, op *engine.Op, res *engine.Result) {
 	res.Clear()
 	seen := op.Who
 	for _, key := range op.DeclaredKeys() {
-		sh, tag := s.Locate(key)
+		sh, tag := s.keys.Locate(key)
 		sum, work := sh.Fingerprint(now, tag, key)
 		res.Work += work
 		if !bytes.Equal(sum[:], seen[:len(sum)]) {

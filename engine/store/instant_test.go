@@ -79,7 +79,7 @@ func TestEarlierTimeHasTheLastToken(t *testing.T) {
 		granted := func(key string, others int64) (n int) {
 			op, res := take(key), engine.Result{}
 			op.Limit = bucket(1000, 1000, sec)
-			for at := later; s.TakeAllowance(&taken.Keyspace, s.Hash(op.Key), at, at, 0, &op, &res); at = others {
+			for at := later; s.TakeAllowance(taken, s.Hash(op.Key), at, at, 0, &op, &res); at = others {
 				n++
 			}
 			return n

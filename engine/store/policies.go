@@ -56,7 +56,7 @@ func (s *Store) Asked(op *engine.Op) []engine.Op {
 // PolicyOps calls visit for the operations that restore all state except the entries: policies, scripts, restrictions of new keys, and shared
 // limiters. It is for snapshots.
 func (s *Store) PolicyOps(visit func(*engine.Op)) {
-	s.Admission.RestrictOps(visit)
+	s.keys.Admission.RestrictOps(visit)
 	s.scripts.Ops(visit)
 	s.policies.Ops(visit)
 }

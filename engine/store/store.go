@@ -12,7 +12,7 @@ import (
 // Store keeps the state of every limited key, and the policies, and decides operations on them. It is safe for
 // concurrent use: keys are spread over shards by a keyed hash, each shard with its own lock. Create one with [New].
 type Store struct {
-	keyspace.Keyspace
+	keys         keyspace.Keyspace
 	policies     *policy.Policies
 	requests     *request.Runner
 	transactions *transaction.Runner
@@ -37,16 +37,16 @@ type Config struct {
 }
 
 // Beside returns an empty store of which [Store.Hash] is the same.
-func (s *Store) Beside(o Config) *Store { return newBeside(&s.Keyspace, o) }
+func (s *Store) Beside(o Config) *Store { return newBeside(&s.keys, o) }
 
 // New returns an empty store.
 func New(o Config) *Store { return newBeside(nil, o) }
 
 func newBeside(other *keyspace.Keyspace, o Config) *Store {
 	s := &Store{}
-	s.Init(keyspace.Config{MaxBytes: o.MaxBytes, Replicated: o.Replicated, Shards: o.Shards, Beside: other, Owns: o.Owns, Changed: o.Changed, Warned: o.Warned})
-	s.policies = policy.New(s.JournalNotes())
-	s.requests = request.New(&s.Keyspace, s.policies, o.Owns)
-	s.transactions = transaction.New(&s.Keyspace, &s.scripts, transaction.Config{Commands: o.Commands, Publish: o.Publish, Warned: o.Warned, Note: s.policies.NoteOther})
+	s.keys.Init(keyspace.Config{MaxBytes: o.MaxBytes, Replicated: o.Replicated, Shards: o.Shards, Beside: other, Owns: o.Owns, Changed: o.Changed, Warned: o.Warned})
+	s.policies = policy.New(s.keys.JournalNotes())
+	s.requests = request.New(&s.keys, s.policies, o.Owns)
+	s.transactions = transaction.New(&s.keys, &s.scripts, transaction.Config{Commands: o.Commands, Publish: o.Publish, Warned: o.Warned, Note: s.policies.NoteOther})
 	return s
 }

@@ -6,7 +6,7 @@ import (
 )
 
 // Apply carries out ops in order and answers ops[i] in results[i], each atomically. They are decided at now, in nanoseconds since the
-// Unix epoch, or at the later time of an operation that came first: see [Store.Instant].
+// Unix epoch, or at the later time of an operation that came first: see [keyspace.Keyspace.Instant].
 func (s *Store) Apply(now int64, ops []engine.Op, results []engine.Result) {
 	s.apply(now, ops, results, false)
 }
@@ -14,9 +14,9 @@ func (s *Store) Apply(now int64, ops []engine.Op, results []engine.Result) {
 // ApplyAtomic is Apply with every shard the ops touch locked throughout, so that nothing comes between them. An Expect at the front decides
 // whether any of them is carried out.
 func (s *Store) ApplyAtomic(now int64, ops []engine.Op, results []engine.Result) {
-	shards := s.Lock(s.shardsOf(ops))
-	defer s.Unlock(shards)
-	now = s.Instant(shards, now, true)
+	shards := s.keys.Lock(s.shardsOf(ops))
+	defer s.keys.Unlock(shards)
+	now = s.keys.Instant(shards, now, true)
 	if len(ops) > 0 && ops[0].Verb == engine.Expect {
 		s.applyExpected(now, ops, results)
 		return
@@ -27,13 +27,13 @@ func (s *Store) ApplyAtomic(now int64, ops []engine.Op, results []engine.Result)
 // shardsOf lists the shards that ops touch, some perhaps twice; all of them where that shows only later.
 func (s *Store) shardsOf(ops []engine.Op) (numbers []uint32) {
 	add := func(key []byte) {
-		sh, _ := s.Locate(key)
+		sh, _ := s.keys.Locate(key)
 		numbers = append(numbers, sh.Number)
 	}
 	for i := range ops {
 		switch ops[i].Verb {
 		case engine.Flush, engine.Check, engine.Script, engine.Reserve, engine.Settle:
-			return s.AppendAllShards(numbers[:0])
+			return s.keys.AppendAllShards(numbers[:0])
 		case engine.AcquireAll:
 			for j := range ops[i].Parts {
 				add(ops[i].Parts[j].Key)
@@ -52,8 +52,8 @@ func (s *Store) shardsOf(ops []engine.Op) (numbers []uint32) {
 }
 
 func (s *Store) apply(now int64, ops []engine.Op, results []engine.Result, locked bool) {
-	c := s.Calls.Get().(*algorithm.Call)
-	defer s.Calls.Put(c)
+	c := s.keys.Calls.Get().(*algorithm.Call)
+	defer s.keys.Calls.Put(c)
 	c.Listed = 0
 	for i := 0; i < len(ops); i++ {
 		op, res := &ops[i], &results[i]
@@ -66,12 +66,12 @@ func (s *Store) apply(now int64, ops []engine.Op, results []engine.Result, locke
 			continue
 		}
 		if !locked && i+1 < len(ops) {
-			if n := s.ApplyGroup(c, now, ops[i:], results[i:]); n > 0 {
+			if n := s.keys.ApplyGroup(c, now, ops[i:], results[i:]); n > 0 {
 				i += n - 1
 				continue
 			}
 		}
-		sh, tag := s.Locate(op.Key)
+		sh, tag := s.keys.Locate(op.Key)
 		if locked {
 			sh.Apply(c, now, tag, op, res)
 			continue
@@ -98,10 +98,10 @@ func (s *Store) applyWide(now int64, op *engine.Op, res *engine.Result, locked b
 	switch op.Verb {
 	case engine.Flush:
 		if op.Options&engine.OneDatabase != 0 {
-			s.FlushDatabase(now, op.Database, locked)
+			s.keys.FlushDatabase(now, op.Database, locked)
 			return
 		}
-		s.Flush(now, locked)
+		s.keys.Flush(now, locked)
 	case engine.SetPolicy:
 		s.policies.Set(op, res)
 	case engine.DropPolicy:
@@ -109,20 +109,20 @@ func (s *Store) applyWide(now int64, op *engine.Op, res *engine.Result, locked b
 	case engine.SetOverride:
 		s.policies.Override(op, res)
 	case engine.Restrict:
-		s.Admission.Restrict(op, res)
+		s.keys.Admission.Restrict(op, res)
 	case engine.KeepScript, engine.DropScripts:
 		if s.scripts.Apply(op, res) {
 			s.policies.NoteOther(op)
 		}
 	case engine.KeepOverflow:
-		s.Admission.Shared.Load(now, op, res)
+		s.keys.Admission.Shared.Load(now, op, res)
 	}
 }
 
 // Clear empties the store, its policies included, as if it were new. Nothing is noted as changed. It is for replacing the
 // state by another's and must not be called while operations are applied.
 func (s *Store) Clear() {
-	s.Keyspace.Clear()
+	s.keys.Clear()
 	s.scripts.Clear()
 	s.policies.Clear()
 }

@@ -15,8 +15,8 @@ type Snapshot struct {
 
 // Snapshot is [keyspace.Keyspace.Snapshot] of the whole store.
 func (s *Store) Snapshot() *Snapshot {
-	f := &Snapshot{Snapshot: s.Keyspace.Snapshot(), policies: s.policies.Snapshot()}
-	s.Admission.RestrictOps(func(op *engine.Op) { f.rest = append(f.rest, op.Clone()) })
+	f := &Snapshot{Snapshot: s.keys.Snapshot(), policies: s.policies.Snapshot()}
+	s.keys.Admission.RestrictOps(func(op *engine.Op) { f.rest = append(f.rest, op.Clone()) })
 	s.scripts.Ops(func(op *engine.Op) { f.rest = append(f.rest, *op) }) // bodies never change
 	return f
 }

@@ -98,8 +98,8 @@ func TestMayBeLarge(t *testing.T) {
 			t.Errorf("%s: not noticed before", name)
 		}
 		small := "b"
-		for a, _ := s.Locate([]byte("a")); ; small += "b" {
-			if sh, _ := s.Locate([]byte(small)); sh != a {
+		for a, _ := s.keys.Locate([]byte("a")); ; small += "b" {
+			if sh, _ := s.keys.Locate([]byte(small)); sh != a {
 				break
 			}
 		}

@@ -51,8 +51,8 @@ func (s *Store) Weigh(ops []engine.Op) (work int) {
 			continue
 		case engine.Flush:
 			work += OpWork
-			if op.Options&engine.OneDatabase != 0 && s.LastDatabase() > 0 {
-				work += s.Len() * flushWork
+			if op.Options&engine.OneDatabase != 0 && s.keys.LastDatabase() > 0 {
+				work += s.keys.Len() * flushWork
 			}
 			continue
 		case engine.SetPolicy, engine.DropPolicy, engine.SetOverride, engine.Restrict, engine.KeepOverflow, engine.KeepScript, engine.DropScripts:
@@ -70,7 +70,7 @@ func (s *Store) weigh(op *engine.Op, more *int) int {
 	if op.Verb == engine.Acquire && op.Limit.Algorithm == limits.Concurrency {
 		*more++
 	}
-	sh, tag := s.Locate(op.Key)
+	sh, tag := s.keys.Locate(op.Key)
 	sh.Lock()
 	defer sh.Unlock()
 	p := sh.Find(tag, op.Key)
@@ -149,7 +149,7 @@ const stringHead = 8
 
 // stateBytes is the size of a key's state.
 func (s *Store) stateBytes(key []byte) int {
-	sh, tag := s.Locate(key)
+	sh, tag := s.keys.Locate(key)
 	sh.Lock()
 	defer sh.Unlock()
 	p := sh.Find(tag, key)
