@@ -55,7 +55,7 @@ var within = map[string][]string{
 	"cluster/mux":               {},
 	"cluster/oncelog":           {},
 	"cluster/clock":             {"internal/clockpair"},
-	"cluster/fsm":               {"engine", "engine/opcodec", "persistence", "cluster/call", "cluster/clock", "cluster/notifier", "cluster/placement", "cluster/raftstore"},
+	"cluster/fsm":               {"engine", "engine/opcodec", "persistence", "persistence/disk", "cluster/call", "cluster/clock", "cluster/notifier", "cluster/placement", "cluster/raftstore"},
 	"cluster/placement":         {},
 	"cluster/propose":           {"engine", "engine/opcodec", "internal/clusterstatus", "cluster/call", "cluster/clock", "cluster/fsm"},
 	"cluster/allowance":         {"engine", "engine/opcodec", "cluster/call", "cluster/propose"},
@@ -71,7 +71,7 @@ var within = map[string][]string{
 	"cluster/shared":            {"engine", "engine/purse", "internal/clusterstatus", "internal/loans"},
 	"cluster":                   {"engine", "engine/slot", "internal/clusterstatus", "cluster/clock", "cluster/fsm", "cluster/group", "cluster/importing", "cluster/oncelog", "cluster/placement", "cluster/propose", "cluster/raftnode", "cluster/raftstore", "cluster/rafttransport", "cluster/remote", "cluster/router", "cluster/shared", "cluster/transport"},
 	"cluster/rafttransport":     {"cluster/mux", "cluster/transport"},
-	"cluster/raftstore":         {"persistence", "internal/atomicfile", "cluster/boltfile"},
+	"cluster/raftstore":         {"persistence", "persistence/disk", "persistence/entrylog", "internal/atomicfile", "cluster/boltfile"},
 	"cluster/importing":         {"engine", "persistence"},
 	"cluster/boltfile":          {},
 	"server/resp":               {},
@@ -123,6 +123,10 @@ var within = map[string][]string{
 	"engine/policy":             {"engine"},
 	"engine/request":            {"engine", "engine/algorithm", "engine/internal/uint128", "engine/layout", "engine/purse", "engine/reservation"},
 	"engine/transaction":        {"engine", "engine/algorithm", "engine/layout", "engine/scriptcache"},
+	"persistence":               {"engine", "internal/persistencestatus", "persistence/disk"},
+	"persistence/disk":          {},
+	"persistence/entrylog":      {"persistence/disk"},
+	"internal/testdisk":         {"persistence/disk", "internal/testsize"},
 }
 
 // ofEngine are the packages that go with "engine" in the rules: a rule that permits it permits them.

@@ -31,7 +31,6 @@ var largerPackages = map[string]int{
 	"cmd/stint":           4500,
 	"engine/algorithm":    3400,
 	"engine/keyspace":     3400,
-	"persistence":         4800,
 	"server/admin":        3200,
 	"server/command/data": 5800,
 	"server/conn":         4200,

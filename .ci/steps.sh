@@ -261,7 +261,7 @@ step_race() {
     (
         watched go test -race -cpu 1 -run "$(tests_of "${bubbles[@]}")" -skip "$unraced_tests" $(dirname "${bubbles[@]/#/./}" | sort -u)
         watched go test -race -skip "$unraced_tests|$(tests_of "${bubbles[@]}")" $(raced server)
-        for folder in ./persistence $(grep -lE "$starts_goroutines" ./engine/*/*_test.go | xargs -n 1 dirname | sort -u); do
+        for folder in ./persistence ./persistence/entrylog $(grep -lE "$starts_goroutines" ./engine/*/*_test.go | xargs -n 1 dirname | sort -u); do
             watched go test -race -run "$(racing "$folder")" "$folder"
         done
         watched go test -race -cpu 1 -skip "$unraced_tests" $(raced cluster | sed '/cluster$/d; /realtest$/d')

@@ -4,24 +4,26 @@ import (
 	"errors"
 	"io/fs"
 	"slices"
+
+	"github.com/stintdb/stint/persistence/disk"
 )
 
 // contents is what the names and headers of the files of a directory, and its manifest, say about the files.
 type contents struct {
-	fs                  FS
-	manifest            *Manifest // nil if there is none, or it is damaged
-	manifestErr         *DamageError
+	fs                  disk.FS
+	manifest            *disk.Manifest // nil if there is none, or it is damaged
+	manifestErr         *disk.DamageError
 	snapshots, journals []uint64
-	heads               map[string]headerFields // of the files that a start reads, except files whose header is damaged
+	heads               map[string]disk.HeaderFields // of the files that a start reads, except files whose header is damaged
 }
 
 // contentsOf looks at a directory, which may be in use.
-func contentsOf(dir FS) (*contents, error) {
-	c := &contents{fs: dir, heads: map[string]headerFields{}}
+func contentsOf(dir disk.FS) (*contents, error) {
+	c := &contents{fs: dir, heads: map[string]disk.HeaderFields{}}
 	var err error // the manifest is read first: a server may add files before the files are listed
-	if c.manifest, err = ReadManifest(dir); err != nil {
-		damage, is := errors.AsType[*DamageError](err)
-		if !is || errors.Is(err, ErrNewer) {
+	if c.manifest, err = disk.ReadManifest(dir); err != nil {
+		damage, is := errors.AsType[*disk.DamageError](err)
+		if !is || errors.Is(err, disk.ErrNewer) {
 			return nil, err
 		}
 		c.manifestErr = damage
@@ -30,7 +32,7 @@ func contentsOf(dir FS) (*contents, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.snapshots, c.journals = numbers(names, snapshotPrefix), numbers(names, journalPrefix)
+	c.snapshots, c.journals = disk.Numbers(names, disk.SnapshotPrefix), disk.Numbers(names, disk.JournalPrefix)
 	for _, name := range c.read() {
 		if err := c.readHead(name); err != nil {
 			return nil, err
@@ -50,11 +52,11 @@ func (c *contents) newest() uint64 {
 // read lists the files that a start reads.
 func (c *contents) read() (names []string) {
 	if n := c.newest(); n > 0 {
-		names = append(names, fileName(snapshotPrefix, n-1))
+		names = append(names, disk.FileName(disk.SnapshotPrefix, n-1))
 	}
 	for _, number := range c.journals {
 		if number+1 >= c.newest() {
-			names = append(names, fileName(journalPrefix, number))
+			names = append(names, disk.FileName(disk.JournalPrefix, number))
 		}
 	}
 	return names
@@ -68,56 +70,56 @@ func (c *contents) readHead(name string) error {
 	if err != nil {
 		return err
 	}
-	magic := snapshotMagic
-	if len(numbers([]string{name}, journalPrefix)) == 1 {
-		magic = journalMagic
+	magic := disk.SnapshotMagic
+	if len(disk.Numbers([]string{name}, disk.JournalPrefix)) == 1 {
+		magic = disk.JournalMagic
 	}
-	blocks, err := newBlockReader(name, in, magic)
+	blocks, err := disk.NewBlockReader(name, in, magic)
 	_ = in.Close()
-	if _, damaged := errors.AsType[*DamageError](err); damaged { // its reader reports it
+	if _, damaged := errors.AsType[*disk.DamageError](err); damaged { // its reader reports it
 		return nil
 	}
-	c.heads[name] = blocks.head
+	c.heads[name] = blocks.Head
 	return err
 }
 
 // damage lists the files that are missing, or belong to another directory.
-func (c *contents) damage() (all []*DamageError, err error) {
+func (c *contents) damage() (all []*disk.DamageError, err error) {
 	switch owner := c.withIdentity(); {
 	case c.manifest != nil:
 		all = c.unlikeManifest()
-	case !errors.Is(c.manifestErr, errAbsent):
+	case !errors.Is(c.manifestErr, disk.ErrAbsent):
 		all = append(all, c.manifestErr)
 	case owner != "":
-		all = append(all, isMissing(ManifestFile, owner+" has the identity that it gives"))
+		all = append(all, disk.IsMissing(disk.ManifestFile, owner+" has the identity that it gives"))
 	}
 	for _, number := range c.journals {
-		name := fileName(journalPrefix, number)
-		if head, is := c.heads[name]; is && head.snapshot() > c.newest() && !c.isEarlier(number) {
-			all = append(all, isMissing(fileName(snapshotPrefix, head.snapshot()-1), name+" goes on from it"))
+		name := disk.FileName(disk.JournalPrefix, number)
+		if head, is := c.heads[name]; is && head.Snapshot() > c.newest() && !c.isEarlier(number) {
+			all = append(all, disk.IsMissing(disk.FileName(disk.SnapshotPrefix, head.Snapshot()-1), name+" goes on from it"))
 		}
 	}
 	missing, err := c.missingJournal()
 	if missing != nil {
 		all = append(all, missing)
 	}
-	return slices.CompactFunc(all, func(a, b *DamageError) bool { return a.Name == b.Name }), err
+	return slices.CompactFunc(all, func(a, b *disk.DamageError) bool { return a.Name == b.Name }), err
 }
 
 // unlikeManifest returns what differs from the manifest.
-func (c *contents) unlikeManifest() (all []*DamageError) {
-	foreign, claimed := c.foreign(), c.manifest.claims
+func (c *contents) unlikeManifest() (all []*disk.DamageError) {
+	foreign, claimed := c.foreign(), c.manifest.Claims()
 	if len(foreign) > 0 && len(foreign) == len(c.heads) {
-		foreign = []string{ManifestFile}
+		foreign = []string{disk.ManifestFile}
 	}
 	for _, name := range foreign {
-		all = append(all, absent(name, errForeign))
+		all = append(all, disk.Absent(name, disk.ErrForeign))
 	}
-	if claimed.snapshot > c.newest() {
-		all = append(all, isMissing(fileName(snapshotPrefix, claimed.snapshot-1), "it was complete"))
+	if claimed.Snapshot > c.newest() {
+		all = append(all, disk.IsMissing(disk.FileName(disk.SnapshotPrefix, claimed.Snapshot-1), "it was complete"))
 	}
-	if claimed.last > 0 && claimed.last >= c.newest() && !slices.Contains(c.journals, claimed.last-1) {
-		all = append(all, isMissing(fileName(journalPrefix, claimed.last-1), "changes in it were on disk"))
+	if claimed.Last > 0 && claimed.Last >= c.newest() && !slices.Contains(c.journals, claimed.Last-1) {
+		all = append(all, disk.IsMissing(disk.FileName(disk.JournalPrefix, claimed.Last-1), "changes in it were on disk"))
 	}
 	return all
 }
@@ -125,7 +127,7 @@ func (c *contents) unlikeManifest() (all []*DamageError) {
 // withIdentity is a file that has an identity, "" if none has.
 func (c *contents) withIdentity() string {
 	for _, name := range c.read() {
-		if head := c.heads[name]; head.identity() != 0 {
+		if head := c.heads[name]; head.Identity() != 0 {
 			return name
 		}
 	}
@@ -134,7 +136,7 @@ func (c *contents) withIdentity() string {
 
 // isEarlier reports whether a file was there before the manifest was made.
 func (c *contents) isEarlier(number uint64) bool {
-	return c.manifest != nil && number < c.manifest.claims.first
+	return c.manifest != nil && number < c.manifest.Claims().First
 }
 
 // foreign lists the files of other directories. A file without an identity may have been written by an earlier version, before there was a manifest or
@@ -142,10 +144,10 @@ func (c *contents) isEarlier(number uint64) bool {
 func (c *contents) foreign() (names []string) {
 	for _, name := range c.read() {
 		head, is := c.heads[name]
-		if !is || head.identity() == c.manifest.identity || c.isEarlier(head.number) {
+		if !is || head.Identity() == c.manifest.Identity() || c.isEarlier(head.Number) {
 			continue
 		}
-		if head.identity() != 0 || head.number < max(c.manifest.claims.last, c.manifest.claims.snapshot) {
+		if head.Identity() != 0 || head.Number < max(c.manifest.Claims().Last, c.manifest.Claims().Snapshot) {
 			names = append(names, name)
 		}
 	}
@@ -158,7 +160,7 @@ func (c *contents) isMixed() bool {
 		return true
 	}
 	for _, head := range c.heads {
-		if head.identity() != c.manifest.identity && !c.isEarlier(head.number) {
+		if head.Identity() != c.manifest.Identity() && !c.isEarlier(head.Number) {
 			return true
 		}
 	}
@@ -166,7 +168,7 @@ func (c *contents) isMixed() bool {
 }
 
 // missingJournal returns the damage of a journal whose predecessor is missing.
-func (c *contents) missingJournal() (*DamageError, error) {
+func (c *contents) missingJournal() (*disk.DamageError, error) {
 	chain := c.chain()
 	for _, number := range c.journals {
 		if number < c.newest() {
@@ -176,17 +178,17 @@ func (c *contents) missingJournal() (*DamageError, error) {
 		if err != nil {
 			return nil, err
 		}
-		if slices.Contains(c.journals, l.before) {
+		if slices.Contains(c.journals, l.Before) {
 			continue
 		}
-		needed := l.durable > headerBytes
-		if !needed && l.ended > headerBytes {
+		needed := l.Durable > disk.HeaderBytes
+		if !needed && l.Ended > disk.HeaderBytes {
 			if needed, err = chain.firstSyncDone(number); err != nil {
 				return nil, err
 			}
 		}
 		if needed {
-			return isMissing(fileName(journalPrefix, l.before), fileName(journalPrefix, number)+" goes on from it"), nil
+			return disk.IsMissing(disk.FileName(disk.JournalPrefix, l.Before), disk.FileName(disk.JournalPrefix, number)+" goes on from it"), nil
 		}
 	}
 	return nil, nil
@@ -196,13 +198,22 @@ func (c *contents) missingJournal() (*DamageError, error) {
 func (c *contents) chain() journalChain {
 	chain := journalChain{fs: c.fs, numbers: c.journals}
 	if c.manifest != nil {
-		chain.last, chain.bytes = c.manifest.claims.last, int64(c.manifest.claims.bytes)
+		chain.last, chain.bytes = c.manifest.Claims().Last, int64(c.manifest.Claims().Bytes)
 	}
 	return chain
 }
 
+// journalsOf returns the journals of a directory.
+func journalsOf(fs disk.FS) (journalChain, error) {
+	c, err := contentsOf(fs)
+	if err != nil {
+		return journalChain{}, err
+	}
+	return c.chain(), nil
+}
+
 // Missing lists the files of a directory that are missing, or belong to another one.
-func Missing(dir FS) ([]*DamageError, error) {
+func Missing(dir disk.FS) ([]*disk.DamageError, error) {
 	c, err := contentsOf(dir)
 	if err != nil {
 		return nil, err

@@ -13,6 +13,8 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/database"
 	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/internal/testdisk"
+	"github.com/stintdb/stint/persistence/disk"
 )
 
 // moment is a directory with the state that was acknowledged by then.
@@ -26,7 +28,7 @@ type moment struct {
 // count.
 func moments(t *testing.T, mode Mode, named string) (all []moment) {
 	t.Helper()
-	d, keys := diskOf(nil), 0
+	d, keys := testdisk.Of(nil), 0
 	for life := range 4 {
 		s := store.New(store.Config{Shards: 1})
 		found, err := Recover(d, s, someTime, false, quiet)
@@ -38,7 +40,7 @@ func moments(t *testing.T, mode Mode, named string) (all []moment) {
 			t.Fatal(err)
 		}
 		note := func(what string) {
-			all = append(all, moment{fmt.Sprintf("life %d, %s", life+1, what), d.contents(), shown(s)})
+			all = append(all, moment{fmt.Sprintf("life %d, %s", life+1, what), d.Contents(), shown(s)})
 		}
 		take := func() {
 			keys++
@@ -77,7 +79,7 @@ func moments(t *testing.T, mode Mode, named string) (all []moment) {
 			note("stopped")
 		}
 		s.Close()
-		d = d.afterKill()
+		d = d.AfterKill()
 	}
 	return all
 }
@@ -149,8 +151,8 @@ func TestAbsence(t *testing.T) {
 
 // blindsManifest reports whether the manifest is older, and the newest file of which only it would know is changed, too: as if both had never been written.
 func blindsManifest(first, second change) bool {
-	return first.how == "aged" && IsManifest(first.name) && second.name != first.name && second.how != "swapped" ||
-		second.how == "aged" && IsManifest(second.name) && first.name != second.name && first.how != "swapped"
+	return first.how == "aged" && disk.IsManifest(first.name) && second.name != first.name && second.how != "swapped" ||
+		second.how == "aged" && disk.IsManifest(second.name) && first.name != second.name && first.how != "swapped"
 }
 
 // checkAbsence reports whether a start refuses files. If it does not, it must have a state. With repair, and by inspection, the same is found.
@@ -158,18 +160,18 @@ func checkAbsence(t *testing.T, what string, files map[string][]byte, state stri
 	t.Helper()
 	s := store.New(store.Config{Shards: 1})
 	defer s.Close()
-	_, err := Recover(diskOf(files), s, someTime, false, quiet)
+	_, err := Recover(testdisk.Of(files), s, someTime, false, quiet)
 	if err == nil {
 		if got := shown(s); got != state {
 			t.Errorf("%s: the start has\n%s\nwant\n%s", what, got, state)
 		}
 		return false
 	}
-	damage, is := errors.AsType[*DamageError](err)
-	if !is || !strings.HasSuffix(damage.Name, suffix) {
+	damage, is := errors.AsType[*disk.DamageError](err)
+	if !is || !strings.HasSuffix(damage.Name, ".stint") {
 		t.Errorf("%s: %v", what, err)
 	}
-	d, again := diskOf(files), store.New(store.Config{Shards: 1})
+	d, again := testdisk.Of(files), store.New(store.Config{Shards: 1})
 	defer again.Close()
 	found, err := Recover(d, again, someTime, true, quiet)
 	if err != nil || !found.Repaired {
@@ -183,7 +185,7 @@ func checkAbsence(t *testing.T, what string, files map[string][]byte, state stri
 	m.finishSnapshot(<-m.snapshotDone)
 	next := store.New(store.Config{Shards: 1})
 	defer next.Close()
-	if _, err := Recover(d.afterKill(), next, someTime, false, quiet); err != nil || shown(next) != shown(again) {
+	if _, err := Recover(d.AfterKill(), next, someTime, false, quiet); err != nil || shown(next) != shown(again) {
 		t.Errorf("%s: after a repair: %v", what, err)
 	}
 	return true
@@ -191,7 +193,7 @@ func checkAbsence(t *testing.T, what string, files map[string][]byte, state stri
 
 // The files of an earlier version have no identity. A directory of them starts, has one from then on, and starts after the earlier version has added files to it.
 func TestAbsenceInEarlierVersions(t *testing.T) {
-	d := diskOf(nil)
+	d := testdisk.Of(nil)
 	start := func() (Recovered, *Manager, *store.Store) {
 		t.Helper()
 		s := store.New(store.Config{Shards: 1})
@@ -210,7 +212,7 @@ func TestAbsenceInEarlierVersions(t *testing.T) {
 		t.Helper()
 		_, m, s := start()
 		if isEarlier {
-			m.manifest = &Manifest{}
+			m.manifest = &disk.Manifest{}
 			m.journal.in = m.manifest
 		}
 		m.startSnapshot()
@@ -219,8 +221,8 @@ func TestAbsenceInEarlierVersions(t *testing.T) {
 		if m.flush(); m.sync(true) != nil {
 			t.Fatal(m.Err())
 		}
-		if d = d.afterKill(); isEarlier && m.number < 3 {
-			delete(d.files, ManifestFile)
+		if d = d.AfterKill(); isEarlier && m.number < 3 {
+			delete(d.Files, disk.ManifestFile)
 		}
 	}
 	live(true)
@@ -228,14 +230,14 @@ func TestAbsenceInEarlierVersions(t *testing.T) {
 	live(true)
 	live(true)
 	found, m, s := start()
-	if s.Len() != 4 || found.manifest == nil || m.manifest.claims.first != found.next {
+	if s.Len() != 4 || found.manifest == nil || m.manifest.Claims().First != found.next {
 		t.Errorf("%d keys, %+v", s.Len(), found)
 	}
-	d = d.afterKill()
+	d = d.AfterKill()
 	start()
-	files := d.contents()
+	files := d.Contents()
 	delete(files, found.Snapshot)
-	if _, _, _, err := recoverFiles(files, false); !errors.Is(err, errAbsent) {
+	if _, _, _, err := recoverFiles(files, false); !errors.Is(err, disk.ErrAbsent) {
 		t.Errorf("without the snapshot of an earlier version: %v", err)
 	}
 }
@@ -244,9 +246,9 @@ func TestAbsenceInEarlierVersions(t *testing.T) {
 func TestAdoptedSnapshot(t *testing.T) {
 	all := moments(t, Always, "own")
 	last := all[len(all)-1]
-	name := fileName(snapshotPrefix, 7)
-	d := diskOf(map[string][]byte{name: last.files[name]})
-	if err := Adopt(d, 7); err != nil {
+	name := disk.FileName(disk.SnapshotPrefix, 7)
+	d := testdisk.Of(map[string][]byte{name: last.files[name]})
+	if err := disk.Adopt(d, 7); err != nil {
 		t.Fatal(err)
 	}
 	s := store.New(store.Config{Shards: 1})

@@ -5,10 +5,11 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/persistence/disk"
 )
 
 // SnapshotName is the name under which a server reads a snapshot from its directory. A backup is a snapshot with the number 0.
-func SnapshotName(number uint64) string { return fileName(snapshotPrefix, number) }
+func SnapshotName(number uint64) string { return disk.FileName(disk.SnapshotPrefix, number) }
 
 // WriteBackup writes the entries and policies of a store that is in use. Each key has the state of one moment during the
 // call; clock returns Unix nanoseconds. It rests between blocks, as snapshots do, holds no lock while it writes, and
@@ -21,7 +22,7 @@ func WriteBackup(to io.Writer, keys *store.Store, clock func() int64) (states, b
 // [ReadState]. Entries expired at now, Unix nanoseconds, are left out. It returns the latest time in the file.
 func ReadBackup(name string, in io.Reader, keys *store.Store, now int64) (found Recovered, err error) {
 	r := &recovery{store: keys, now: now}
-	blocks, err := newBlockReader(name, in, snapshotMagic)
+	blocks, err := disk.NewBlockReader(name, in, disk.SnapshotMagic)
 	if err == nil {
 		err = r.loadAll(blocks)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/internal/testsize"
+	"github.com/stintdb/stint/persistence/disk"
 )
 
 // A backup is read back from a stream, as a copy, and by a start in a directory that holds nothing else.
@@ -39,11 +40,11 @@ func TestBackupIsReadBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		started := store.New(store.Config{Shards: 4})
-		found, err = Recover(Dir(dir), started, now, false, slog.New(slog.NewTextHandler(io.Discard, nil)))
+		found, err = Recover(disk.Dir(dir), started, now, false, slog.New(slog.NewTextHandler(io.Discard, nil)))
 		if err != nil || found.Keys != states || started.Digest(now) != want {
 			t.Errorf("%s, from a directory: %+v, %v, or another state", name, found, err)
 		}
-		m, err := NewManager(Options{FS: Dir(dir), Store: started, Clock: func() int64 { return now }, Mode: Interval, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}, found)
+		m, err := NewManager(Options{FS: disk.Dir(dir), Store: started, Clock: func() int64 { return now }, Mode: Interval, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}, found)
 		if err != nil || m.number != 1 {
 			t.Errorf("%s: the next journal has the number %d, %v", name, m.number, err)
 		}
@@ -57,18 +58,18 @@ func TestDamagedStateIsNotCopied(t *testing.T) {
 	s := busyStore(rand.New(rand.NewPCG(2, 26)), 3000)
 	defer s.Close()
 	whole := writeState(t, s, someTime)
-	for at := 0; at < len(whole); at += testsize.Pick(7, 1) * blockAlign {
+	for at := 0; at < len(whole); at += testsize.Pick(7, 1) * disk.BlockAlign {
 		if _, _, err := CopyState(io.Discard, bytes.NewReader(whole[:at])); err == nil {
 			t.Errorf("a state cut at %d of %d is copied", at, len(whole))
 		}
 		changed := bytes.Clone(whole)
-		if changed[at] ^= 1; at == 0 || at == headerBytes {
+		if changed[at] ^= 1; at == 0 || at == disk.HeaderBytes {
 			if _, _, err := CopyState(io.Discard, bytes.NewReader(changed)); err == nil {
 				t.Errorf("a state changed at %d is copied", at)
 			}
 		}
 	}
-	twice := append(bytes.Clone(whole), whole[headerBytes:]...)
+	twice := append(bytes.Clone(whole), whole[disk.HeaderBytes:]...)
 	if _, _, err := CopyState(io.Discard, bytes.NewReader(twice)); err == nil {
 		t.Error("a state with another behind it is copied")
 	}

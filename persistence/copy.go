@@ -8,6 +8,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/keyspace"
+	"github.com/stintdb/stint/persistence/disk"
 )
 
 // errTooMany is the error of a file that goes on after its last record.
@@ -23,14 +24,14 @@ func CopyState(to io.Writer, from io.Reader) (states, bytes int64, err error) {
 // state; all have the same.
 func CopyStates(to io.Writer, from []io.Reader, edit func(now int64, e keyspace.Entry) (edited keyspace.Entry, keep bool, err error)) (states, bytes int64, err error) {
 	c := &copier{out: blockWriter{to: to}, edit: edit}
-	sources, keys := make([]*blockReader, len(from)), int64(0)
+	sources, keys := make([]*disk.BlockReader, len(from)), int64(0)
 	for i, in := range from {
-		if sources[i], err = newBlockReader(stateName, in, snapshotMagic); err != nil {
+		if sources[i], err = disk.NewBlockReader(stateName, in, disk.SnapshotMagic); err != nil {
 			return 0, 0, err
 		}
-		keys += sources[i].keys
+		keys += sources[i].Keys
 	}
-	c.out.write(header(snapshotMagic, 0, keys))
+	c.out.write(disk.Header(disk.SnapshotMagic, 0, keys))
 	for i, source := range sources {
 		c.source, c.isLast, c.read, c.ends = i, i == len(sources)-1, 0, -1
 		if err := c.copy(source); err != nil {
@@ -54,26 +55,26 @@ type copier struct {
 }
 
 // copy copies one state.
-func (c *copier) copy(blocks *blockReader) error {
+func (c *copier) copy(blocks *disk.BlockReader) error {
 	var dec decoder
 	for c.out.err == nil {
-		payload, err := blocks.next()
+		payload, err := blocks.Next()
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
 			return err
 		}
-		c.now, _, _ = payloadHeader(payload)
+		c.now, _, _ = disk.PayloadHeader(payload)
 		c.out.enc.start(c.now)
 		if err := dec.decode(payload, c); err != nil {
-			return blocks.damage(err)
+			return blocks.Damage(err)
 		}
 		c.out.flush(c.now)
 		time.Sleep(snapshotRest)
 	}
 	if c.out.err == nil && c.ends != c.read {
-		return blocks.damage(fmt.Errorf("%d of %d states: %w", c.read, c.ends, errCutShort))
+		return blocks.Damage(fmt.Errorf("%d of %d states: %w", c.read, c.ends, disk.ErrCutShort))
 	}
 	return c.out.err
 }

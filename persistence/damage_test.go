@@ -12,7 +12,9 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/internal/testdisk"
 	"github.com/stintdb/stint/internal/testsize"
+	"github.com/stintdb/stint/persistence/disk"
 )
 
 var quiet = slog.New(slog.DiscardHandler)
@@ -23,7 +25,7 @@ const someTime = 1_700_000_000 * second
 // written once in each, so that the contents of every file matter.
 func written(t testing.TB, withNext bool) map[string][]byte {
 	t.Helper()
-	d := diskOf(nil)
+	d := testdisk.Of(nil)
 	s := store.New(store.Config{Shards: 1})
 	defer s.Close()
 	now := someTime
@@ -38,7 +40,7 @@ func written(t testing.TB, withNext bool) map[string][]byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.journal.step = 2 * blockAlign
+	m.journal.step = 2 * disk.BlockAlign
 	flush := func() {
 		m.Commit(func(err error) {
 			if err != nil {
@@ -67,7 +69,7 @@ func written(t testing.TB, withNext bool) map[string][]byte {
 		take("c")
 		flush()
 	}
-	return d.contents()
+	return d.Contents()
 }
 
 // taken shows the tokens taken of every key.
@@ -89,8 +91,8 @@ func taken(s *store.Store) map[string]int64 {
 	return all
 }
 
-func recoverFiles(files map[string][]byte, repair bool) (*disk, map[string]int64, Recovered, error) {
-	d := diskOf(files)
+func recoverFiles(files map[string][]byte, repair bool) (*testdisk.Disk, map[string]int64, Recovered, error) {
+	d := testdisk.Of(files)
 	s := store.New(store.Config{Shards: 1})
 	defer s.Close()
 	found, err := Recover(d, s, someTime, repair, quiet)
@@ -127,19 +129,19 @@ func TestDamageAnywhereIsFound(t *testing.T) {
 		}
 		journals := 0
 		for name := range files {
-			journals += strings.Count(name, journalPrefix)
+			journals += strings.Count(name, disk.JournalPrefix)
 		}
 		if !withNext && journals != 1 || withNext && journals != 2 {
 			t.Fatalf("%d journals", journals)
 		}
 		for name, file := range files {
-			isLast := strings.HasPrefix(name, journalPrefix) && (!withNext || name == fileName(journalPrefix, 2))
+			isLast := strings.HasPrefix(name, disk.JournalPrefix) && (!withNext || name == disk.FileName(disk.JournalPrefix, 2))
 			for _, h := range harms(file) {
 				harmed := maps.Clone(files)
 				harmed[name] = h.data
 				_, got, found, err := recoverFiles(harmed, false)
 				where := fmt.Sprintf("%s, %d journals, %s", name, journals, h.what)
-				if damage, ok := errors.AsType[*DamageError](err); ok {
+				if damage, ok := errors.AsType[*disk.DamageError](err); ok {
 					if damage.Name != name || damage.Offset > int64(h.offset) || damage.Offset < int64(h.offset)-1024 {
 						t.Errorf("%s: found as %v", where, err)
 					}
@@ -153,7 +155,7 @@ func TestDamageAnywhereIsFound(t *testing.T) {
 					t.Errorf("%s: repairing: %v", where, err)
 					continue
 				}
-				copied, isCopied := d.contents()[name+damagedSuffix]
+				copied, isCopied := d.Contents()[name+damagedSuffix]
 				if found.Repaired != isCopied || found.Repaired && !bytes.Equal(copied, h.data) {
 					t.Errorf("%s: repaired %t, a copy of %d bytes", where, found.Repaired, len(copied))
 				}
@@ -172,7 +174,7 @@ func isEarlier(got, want map[string]int64, h harm, file []byte) bool {
 	if strings.HasPrefix(h.what, "cut") {
 		return lost > 0 // that it ends too early nothing shows: it is the last one
 	}
-	return lost > 0 && lost <= 2 && h.offset >= len(file)-2*blockAlign
+	return lost > 0 && lost <= 2 && h.offset >= len(file)-2*disk.BlockAlign
 }
 
 // lostTokens is how much less is taken; below zero if anything is more.
@@ -190,18 +192,18 @@ func lostTokens(got, want map[string]int64) (lost int64) {
 
 // What cannot be read is refused with the reason, and --repair does not pass over a newer format.
 func TestFilesThatAreRefused(t *testing.T) {
-	snapshot, journal, next := fileName(snapshotPrefix, 1), fileName(journalPrefix, 1), fileName(journalPrefix, 2)
+	snapshot, journal, next := disk.FileName(disk.SnapshotPrefix, 1), disk.FileName(disk.JournalPrefix, 1), disk.FileName(disk.JournalPrefix, 2)
 	begun := func(f map[string][]byte) []byte { // a journal of the directory
-		m, err := ReadManifest(diskOf(f))
+		m, err := disk.ReadManifest(testdisk.Of(f))
 		if err != nil {
 			t.Fatal(err)
 		}
-		return journalHeader(1, predecessor{}, m.identity, 0)
+		return disk.JournalHeader(1, disk.Predecessor{}, m.Identity(), 0)
 	}
 	ofVersion := func(version byte, magic string) []byte {
-		b := header(magic, 1)
+		b := disk.Header(magic, 1)
 		b[8] = version
-		return resum(b)
+		return testdisk.Resum(b)
 	}
 	for _, c := range []struct {
 		name   string
@@ -210,41 +212,41 @@ func TestFilesThatAreRefused(t *testing.T) {
 		offset int64
 		reason error
 	}{
-		{"a newer snapshot", func(f map[string][]byte) { f[snapshot] = ofVersion(formatVersion+1, snapshotMagic) }, snapshot, 8, ErrNewer},
-		{"a newer journal", func(f map[string][]byte) { f[journal] = ofVersion(formatVersion+1, journalMagic) }, journal, 8, ErrNewer},
-		{"a snapshot of an unreleased format", func(f map[string][]byte) { f[snapshot] = ofVersion(1, snapshotMagic) }, snapshot, 8, ErrNotOurs},
-		{"a journal of an unreleased format", func(f map[string][]byte) { f[journal] = ofVersion(1, journalMagic) }, journal, 8, ErrNotOurs},
-		{"a text", func(f map[string][]byte) { f[snapshot] = []byte("dear diary") }, snapshot, 0, ErrNotOurs},
-		{"a short text", func(f map[string][]byte) { f[fileName(journalPrefix, 3)] = []byte("hello\n") }, fileName(journalPrefix, 3), 0, ErrNotOurs},
-		{"a long text", func(f map[string][]byte) { f[journal] = bytes.Repeat([]byte("dear diary"), 100) }, journal, 0, ErrNotOurs},
-		{"a journal for a snapshot", func(f map[string][]byte) { f[snapshot] = f[journal] }, snapshot, 0, ErrNotOurs},
-		{"a snapshot without its end", func(f map[string][]byte) { f[snapshot] = f[snapshot][:headerBytes] }, snapshot, headerBytes, errCutShort},
-		{"an empty snapshot", func(f map[string][]byte) { f[snapshot] = nil }, snapshot, 0, ErrNotOurs},
-		{"a journal of another number", func(f map[string][]byte) { f[next] = f[journal] }, next, 16, errRenamed},
-		{"a journal that is missing", func(f map[string][]byte) { delete(f, journal) }, journal, -1, errAbsent},
+		{"a newer snapshot", func(f map[string][]byte) { f[snapshot] = ofVersion(disk.FormatVersion+1, disk.SnapshotMagic) }, snapshot, 8, disk.ErrNewer},
+		{"a newer journal", func(f map[string][]byte) { f[journal] = ofVersion(disk.FormatVersion+1, disk.JournalMagic) }, journal, 8, disk.ErrNewer},
+		{"a snapshot of an unreleased format", func(f map[string][]byte) { f[snapshot] = ofVersion(1, disk.SnapshotMagic) }, snapshot, 8, disk.ErrNotOurs},
+		{"a journal of an unreleased format", func(f map[string][]byte) { f[journal] = ofVersion(1, disk.JournalMagic) }, journal, 8, disk.ErrNotOurs},
+		{"a text", func(f map[string][]byte) { f[snapshot] = []byte("dear diary") }, snapshot, 0, disk.ErrNotOurs},
+		{"a short text", func(f map[string][]byte) { f[disk.FileName(disk.JournalPrefix, 3)] = []byte("hello\n") }, disk.FileName(disk.JournalPrefix, 3), 0, disk.ErrNotOurs},
+		{"a long text", func(f map[string][]byte) { f[journal] = bytes.Repeat([]byte("dear diary"), 100) }, journal, 0, disk.ErrNotOurs},
+		{"a journal for a snapshot", func(f map[string][]byte) { f[snapshot] = f[journal] }, snapshot, 0, disk.ErrNotOurs},
+		{"a snapshot without its end", func(f map[string][]byte) { f[snapshot] = f[snapshot][:disk.HeaderBytes] }, snapshot, disk.HeaderBytes, disk.ErrCutShort},
+		{"an empty snapshot", func(f map[string][]byte) { f[snapshot] = nil }, snapshot, 0, disk.ErrNotOurs},
+		{"a journal of another number", func(f map[string][]byte) { f[next] = f[journal] }, next, 16, disk.ErrRenamed},
+		{"a journal that is missing", func(f map[string][]byte) { delete(f, journal) }, journal, -1, disk.ErrAbsent},
 		{"a journal that is missing between others", func(f map[string][]byte) {
-			f[fileName(journalPrefix, 3)] = journalHeader(3, predecessor{2, 512, 512}, 0, 0)
+			f[disk.FileName(disk.JournalPrefix, 3)] = disk.JournalHeader(3, disk.Predecessor{Before: 2, Durable: 512, Ended: 512}, 0, 0)
 			delete(f, next)
-		}, next, -1, errAbsent},
+		}, next, -1, disk.ErrAbsent},
 		{"a state that is none", func(f map[string][]byte) {
-			f[journal] = append(begun(f), blockOf(1, headerBytes, []byte{recLimit, 99, 0, 0, 0, 0, recState, 0, 1, 1, 'k', 'x'})...)
-		}, journal, headerBytes, keyspace.ErrState},
+			f[journal] = append(begun(f), blockOf(1, disk.HeaderBytes, []byte{recLimit, 99, 0, 0, 0, 0, recState, 0, 1, 1, 'k', 'x'})...)
+		}, journal, disk.HeaderBytes, keyspace.ErrState},
 		{"a record of no kind", func(f map[string][]byte) {
-			f[journal] = append(begun(f), blockOf(1, headerBytes, []byte{77})...)
-		}, journal, headerBytes, ErrDamaged},
+			f[journal] = append(begun(f), blockOf(1, disk.HeaderBytes, []byte{77})...)
+		}, journal, disk.HeaderBytes, disk.ErrDamaged},
 		{"a policy of no algorithm", func(f map[string][]byte) {
-			f[journal] = append(begun(f), blockOf(1, headerBytes,
+			f[journal] = append(begun(f), blockOf(1, disk.HeaderBytes,
 				[]byte{recLimit, 99, 0, 1, 1, 1, recPolicy, byte(engine.SetPolicy), 0, 1, 'p', 0, 1, 0, 1, 'k', 0})...)
-		}, journal, headerBytes, keyspace.ErrState},
+		}, journal, disk.HeaderBytes, keyspace.ErrState},
 	} {
 		files := written(t, true)
 		c.change(files)
 		_, _, _, err := recoverFiles(files, false)
-		damage, ok := errors.AsType[*DamageError](err)
+		damage, ok := errors.AsType[*disk.DamageError](err)
 		if !ok || damage.Name != c.where || damage.Offset != c.offset || !errors.Is(err, c.reason) {
 			t.Errorf("%s: %v, want %s at %d: %v", c.name, err, c.where, c.offset, c.reason)
 		}
-		if _, _, _, err := recoverFiles(files, true); (err != nil) != errors.Is(c.reason, ErrNewer) {
+		if _, _, _, err := recoverFiles(files, true); (err != nil) != errors.Is(c.reason, disk.ErrNewer) {
 			t.Errorf("%s: repairing: %v", c.name, err)
 		}
 	}
@@ -253,7 +255,7 @@ func TestFilesThatAreRefused(t *testing.T) {
 // A power loss during the writes of a journal and its successor leaves a torn end, which is cut off with the data that
 // follows it. With a record that the end was durable, its loss is damage.
 func TestJournalAfterATornEnd(t *testing.T) {
-	d, s := diskOf(nil), store.New(store.Config{Shards: 1})
+	d, s := testdisk.Of(nil), store.New(store.Config{Shards: 1})
 	defer s.Close()
 	m, err := NewManager(Options{FS: d, Store: s, Clock: func() int64 { return someTime }, Log: quiet, Mode: Interval, JournalBytes: 1 << 30}, Recovered{})
 	if err != nil {
@@ -274,8 +276,8 @@ func TestJournalAfterATornEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	first, second, third := fileName(journalPrefix, 0), fileName(journalPrefix, 1), fileName(journalPrefix, 2)
-	unsynced := d.contents()
+	first, second, third := disk.FileName(disk.JournalPrefix, 0), disk.FileName(disk.JournalPrefix, 1), disk.FileName(disk.JournalPrefix, 2)
+	unsynced := d.Contents()
 	if err := m.journal.sync(); err != nil {
 		t.Fatal(err)
 	}
@@ -284,16 +286,16 @@ func TestJournalAfterATornEnd(t *testing.T) {
 		what    string
 		files   map[string][]byte
 		damaged bool
-	}{{"before a sync", unsynced, false}, {"after it", d.contents(), true}} {
+	}{{"before a sync", unsynced, false}, {"after it", d.Contents(), true}} {
 		files := maps.Clone(c.files)
-		files[first] = files[first][:headerBytes]
-		torn, behind := map[string]bool{}, int64(-headerBytes)
+		files[first] = files[first][:disk.HeaderBytes]
+		torn, behind := map[string]bool{}, int64(-disk.HeaderBytes)
 		for name := range files {
-			if IsManifest(name) {
+			if disk.IsManifest(name) {
 				continue
 			}
 			behind += int64(len(files[name]))
-			report, err := Inspect(diskOf(files), name, func(Record) error { return nil })
+			report, err := Inspect(testdisk.Of(files), name, func(Record) error { return nil })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -306,11 +308,11 @@ func TestJournalAfterATornEnd(t *testing.T) {
 			t.Errorf("%s: torn: %v", c.what, torn)
 		}
 		_, got, found, err := recoverFiles(files, false)
-		damage, isDamage := errors.AsType[*DamageError](err)
+		damage, isDamage := errors.AsType[*disk.DamageError](err)
 		switch {
 		case isDamage != c.damaged:
 			t.Errorf("%s: %v", c.what, err)
-		case isDamage && (damage.Name != first || damage.Offset != headerBytes):
+		case isDamage && (damage.Name != first || damage.Offset != disk.HeaderBytes):
 			t.Errorf("%s: %v", c.what, err)
 		case !isDamage && (len(got) > 0 || found.CutBytes != behind):
 			t.Errorf("%s: recovered %v, cut %d bytes", c.what, got, found.CutBytes)
@@ -320,5 +322,5 @@ func TestJournalAfterATornEnd(t *testing.T) {
 
 // blockOf is a whole block that holds records.
 func blockOf(number uint64, offset int64, records []byte) []byte {
-	return sealBlock(append(make([]byte, blockHead+payloadHead), records...), number, offset)
+	return disk.SealBlock(append(make([]byte, disk.BlockHead+disk.PayloadHead), records...), number, offset)
 }

@@ -13,12 +13,14 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/internal/testdisk"
 	"github.com/stintdb/stint/internal/testlog"
+	"github.com/stintdb/stint/persistence/disk"
 )
 
 // running is a manager whose Run runs in a synctest bubble.
 type running struct {
-	disk    *disk
+	disk    *testdisk.Disk
 	store   *store.Store
 	manager *Manager
 	logs    *testlog.Log
@@ -26,10 +28,10 @@ type running struct {
 	count   int64
 }
 
-func run(t *testing.T, mode Mode) *running { return runOn(t, diskOf(nil), mode) }
+func run(t *testing.T, mode Mode) *running { return runOn(t, testdisk.Of(nil), mode) }
 
 // runOn first recovers the state on a disk.
-func runOn(t *testing.T, d *disk, mode Mode) *running {
+func runOn(t *testing.T, d *testdisk.Disk, mode Mode) *running {
 	r := &running{disk: d, store: store.New(store.Config{Shards: 1}), logs: &testlog.Log{}}
 	found, err := Recover(d, r.store, time.Now().UnixNano(), false, quiet)
 	if err != nil {
@@ -48,8 +50,8 @@ func runOn(t *testing.T, d *disk, mode Mode) *running {
 }
 
 func (r *running) breakDisk(fault func(op, name string) error) {
-	defer r.disk.lock()()
-	r.disk.fail = fault
+	defer r.disk.Lock()()
+	r.disk.Fail = fault
 }
 
 // take takes a token and lets some time go by.
@@ -80,7 +82,7 @@ func (r *running) commit() error {
 }
 
 // found is how many tokens are taken once a disk was recovered.
-func found(t *testing.T, d *disk) int64 {
+func found(t *testing.T, d *testdisk.Disk) int64 {
 	t.Helper()
 	s := store.New(store.Config{Shards: 1})
 	defer s.Close()
@@ -130,7 +132,7 @@ func TestDiskFailsAndRecovers(t *testing.T) {
 				if a, b := r.logs.Count(notKept), r.logs.Count(keptAgain); a != want || b != want {
 					t.Errorf("logged %d and %d times: %s", a, b, r.logs)
 				}
-				if n := found(t, r.disk.losePower()); n != r.count {
+				if n := found(t, r.disk.LosePower()); n != r.count {
 					t.Errorf("%d tokens were taken, %d are on disk", r.count, n)
 				}
 			})
@@ -145,13 +147,13 @@ func TestIntervalKeepsItsBounds(t *testing.T) {
 		defer r.stop()
 		for range 50 {
 			r.take(t, FlushEvery)
-			if n := found(t, diskOf(r.disk.contents())); n != r.count {
+			if n := found(t, testdisk.Of(r.disk.Contents())); n != r.count {
 				t.Fatalf("%d tokens were taken, %d are with the kernel", r.count, n)
 			}
 		}
 		time.Sleep(SyncEvery + FlushEvery)
 		synctest.Wait()
-		if n := found(t, r.disk.losePower()); n != r.count {
+		if n := found(t, r.disk.LosePower()); n != r.count {
 			t.Errorf("%d tokens were taken, %d are durable", r.count, n)
 		}
 	})
@@ -163,8 +165,8 @@ func TestSlowDiskDelaysNoFlush(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := run(t, Interval)
 		defer r.stop()
-		unlock := r.disk.lock()
-		r.disk.syncs = 3 * time.Second
+		unlock := r.disk.Lock()
+		r.disk.Syncs = 3 * time.Second
 		unlock()
 		saved := 0
 		for i := range 3000 { // 30 s
@@ -173,7 +175,7 @@ func TestSlowDiskDelaysNoFlush(t *testing.T) {
 				r.refund()
 			}
 			if i%10 == 0 {
-				if n := found(t, diskOf(r.disk.contents())); n != r.count {
+				if n := found(t, testdisk.Of(r.disk.Contents())); n != r.count {
 					t.Fatalf("after %d flushes %d tokens were taken, %d are with the kernel", i, r.count, n)
 				}
 			}
@@ -194,8 +196,8 @@ func TestSaveIsDurable(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := run(t, mode)
 			defer r.stop()
-			unlock := r.disk.lock()
-			r.disk.syncs = 300 * time.Millisecond
+			unlock := r.disk.Lock()
+			r.disk.Syncs = 300 * time.Millisecond
 			unlock()
 			for range 5 {
 				r.take(t, 5*time.Millisecond)
@@ -205,7 +207,7 @@ func TestSaveIsDurable(t *testing.T) {
 				if err := <-done; err != nil {
 					t.Fatal(err)
 				}
-				if n := found(t, r.disk.losePower()); n < before {
+				if n := found(t, r.disk.LosePower()); n < before {
 					t.Errorf("%s: %d tokens were taken before SAVE, %d are durable after it", mode, before, n)
 				}
 			}
@@ -218,8 +220,8 @@ func TestSaveWhileSaving(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := run(t, Interval)
 		defer r.stop()
-		unlock := r.disk.lock()
-		r.disk.syncs = time.Second
+		unlock := r.disk.Lock()
+		r.disk.Syncs = time.Second
 		unlock()
 		if err := r.manager.SaveAlone(); err != nil {
 			t.Fatal(err)
@@ -234,7 +236,7 @@ func TestSaveWhileSaving(t *testing.T) {
 		if err := <-r.manager.Save(); err != nil {
 			t.Error(err)
 		}
-		if n := found(t, r.disk.losePower()); n != 1 {
+		if n := found(t, r.disk.LosePower()); n != 1 {
 			t.Errorf("SAVE was answered with %d tokens on disk, of 1", n)
 		}
 		if err := r.manager.SaveAlone(); err != nil {
@@ -261,7 +263,7 @@ func TestStopWithoutSnapshot(t *testing.T) {
 			if mode == SnapshotOnly {
 				want = 1
 			}
-			if n := found(t, r.disk.losePower()); n != want || r.manager.number != number {
+			if n := found(t, r.disk.LosePower()); n != want || r.manager.number != number {
 				t.Errorf("%s: %d tokens are on disk, want %d", mode, n, want)
 			}
 		})
@@ -270,7 +272,7 @@ func TestStopWithoutSnapshot(t *testing.T) {
 
 // Servers that are killed again and again do not leave ever more journals.
 func TestManyShortRuns(t *testing.T) {
-	d := diskOf(nil)
+	d := testdisk.Of(nil)
 	for i := range 30 {
 		s := store.New(store.Config{Shards: 1})
 		found, err := Recover(d, s, someTime, false, quiet)
@@ -292,7 +294,7 @@ func TestManyShortRuns(t *testing.T) {
 		if err != nil || len(files) > maxJournals+3 {
 			t.Fatalf("run %d: %d files, %v", i, len(files), err)
 		}
-		d = d.afterKill()
+		d = d.AfterKill()
 	}
 }
 
@@ -322,7 +324,7 @@ func TestAlwaysWhileTheDiskFails(t *testing.T) {
 				if err := r.commit(); err != nil {
 					t.Errorf("not mended: %v", err)
 				}
-				if n := found(t, r.disk.losePower()); n != r.count {
+				if n := found(t, r.disk.LosePower()); n != r.count {
 					t.Errorf("%d tokens were taken, %d are on disk", r.count, n)
 				}
 			})
@@ -340,11 +342,11 @@ func TestStartOnAFullDisk(t *testing.T) {
 					first := run(t, mode)
 					first.take(t, 2*time.Second)
 					first.stop()
-					d := first.disk.losePower()
-					there := maps.Clone(d.files) // the data in its place can be written again
-					d.fail = func(op, name string) error {
+					d := first.disk.LosePower()
+					there := maps.Clone(d.Files) // the data in its place can be written again
+					d.Fail = func(op, name string) error {
 						if op == full && there[name] == nil {
-							return errFull
+							return testdisk.ErrFull
 						}
 						return nil
 					}
@@ -357,7 +359,7 @@ func TestStartOnAFullDisk(t *testing.T) {
 					if mode == Always && r.commit() == nil {
 						t.Error("a commit succeeds on a full disk")
 					}
-					if n := found(t, r.disk.losePower()); n < first.count {
+					if n := found(t, r.disk.LosePower()); n < first.count {
 						t.Errorf("%d of %d tokens are there if the power fails now", n, first.count)
 					}
 					r.breakDisk(nil)
@@ -366,7 +368,7 @@ func TestStartOnAFullDisk(t *testing.T) {
 					if err := r.manager.Err(); err != nil {
 						t.Errorf("still shown as failed: %v", err)
 					}
-					if n := found(t, r.disk.losePower()); n != first.count+r.count {
+					if n := found(t, r.disk.LosePower()); n != first.count+r.count {
 						t.Errorf("%d tokens were taken, %d are on disk", first.count+r.count, n)
 					}
 				})
@@ -387,7 +389,7 @@ func TestLargeStatesAreWrittenSeldom(t *testing.T) {
 				t.Fatalf("%+v", res[0])
 			}
 		}
-		holders := func(d *disk) int64 {
+		holders := func(d *testdisk.Disk) int64 {
 			s := store.New(store.Config{Shards: 1})
 			defer s.Close()
 			if _, err := Recover(d, s, time.Now().UnixNano(), false, quiet); err != nil {
@@ -416,7 +418,7 @@ func TestLargeStatesAreWrittenSeldom(t *testing.T) {
 		if most := time.Duration(2*stateBytes)*time.Second/LargeBytesPerSecond + 2*FlushEvery; late > most {
 			t.Errorf("the last flush that was complete was %v ago, and it may be %v", late, most)
 		}
-		if n := holders(diskOf(r.disk.contents())); n < int64(count)-40 || n > int64(count) {
+		if n := holders(testdisk.Of(r.disk.Contents())); n < int64(count)-40 || n > int64(count) {
 			t.Errorf("%d of %d leases are there after a kill", n, count)
 		}
 		lease(count)
@@ -425,14 +427,14 @@ func TestLargeStatesAreWrittenSeldom(t *testing.T) {
 		if err := <-done; err != nil {
 			t.Fatal(err)
 		}
-		if n := holders(r.disk.losePower()); n != int64(count) {
+		if n := holders(r.disk.LosePower()); n != int64(count) {
 			t.Errorf("%d of %d leases are there after SAVE and a power loss", n, count)
 		}
 		lease(count)
 		count++
 		r.manager.SkipLastSnapshot()
 		r.stop()
-		if n := holders(r.disk.losePower()); n != int64(count) {
+		if n := holders(r.disk.LosePower()); n != int64(count) {
 			t.Errorf("%d of %d leases are there after the end", n, count)
 		}
 	})
@@ -457,7 +459,7 @@ func TestCommitAfterAFailure(t *testing.T) {
 			}
 			time.Sleep(time.Millisecond)
 		}
-		if n := found(t, r.disk.losePower()); n != 2 {
+		if n := found(t, r.disk.LosePower()); n != 2 {
 			t.Errorf("2 tokens were taken, %d are on disk", n)
 		}
 	})
@@ -489,7 +491,7 @@ func TestSnapshotFails(t *testing.T) {
 			if mode == SnapshotOnly {
 				want = 1
 			}
-			if n := found(t, diskOf(r.disk.contents())); n != want {
+			if n := found(t, testdisk.Of(r.disk.Contents())); n != want {
 				t.Errorf("%s: %d tokens are on disk, want %d", mode, n, want)
 			}
 			r.breakDisk(nil)
@@ -500,12 +502,12 @@ func TestSnapshotFails(t *testing.T) {
 			}
 			r.take(t, 0)
 			r.stop()
-			if n := found(t, r.disk.losePower()); n != r.count {
+			if n := found(t, r.disk.LosePower()); n != r.count {
 				t.Errorf("%s: stopped: %d tokens were taken, %d are on disk", mode, r.count, n)
 			}
 			names, _ := r.disk.List()
 			for _, name := range names {
-				if n, _ := numberOf(name); n < r.manager.number && !IsManifest(name) || strings.HasSuffix(name, tempSuffix) {
+				if n, _ := disk.NumberOf(name); n < r.manager.number && !disk.IsManifest(name) || strings.HasSuffix(name, disk.TempSuffix) {
 					t.Errorf("%s: %s is left behind", mode, name)
 				}
 			}
@@ -521,7 +523,7 @@ func TestStopAfterAFailure(t *testing.T) {
 		r.take(t, time.Second)
 		r.breakDisk(nil)
 		r.stop()
-		if n := found(t, r.disk.losePower()); n != 1 {
+		if n := found(t, r.disk.LosePower()); n != 1 {
 			t.Errorf("%d tokens are on disk, want 1", n)
 		}
 	})
@@ -550,7 +552,7 @@ func TestTimeSpentDown(t *testing.T) {
 	limit := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 10, Rate: limits.Rate{Tokens: 1, Period: second}}
 	s := store.New(store.Config{Shards: 1})
 	defer s.Close()
-	d, now := diskOf(nil), someTime
+	d, now := testdisk.Of(nil), someTime
 	m, err := NewManager(Options{FS: d, Store: s, Clock: func() int64 { return now }, Log: quiet, Mode: Always, JournalBytes: 1 << 30}, Recovered{})
 	if err != nil {
 		t.Fatal(err)
@@ -560,7 +562,7 @@ func TestTimeSpentDown(t *testing.T) {
 	for _, c := range []struct{ later, taken int64 }{{0, 8}, {3, 5}, {8, 0}, {100, 0}, {-1, 8}, {-3600, 8}} {
 		again := store.New(store.Config{Shards: 1})
 		start := now + c.later*second
-		found, err := Recover(diskOf(d.contents()), again, start, false, quiet)
+		found, err := Recover(testdisk.Of(d.Contents()), again, start, false, quiet)
 		if err != nil || found.Time != now {
 			t.Fatalf("%v, %d", err, found.Time)
 		}

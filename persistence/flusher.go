@@ -130,3 +130,17 @@ func (m *Manager) report() {
 		m.Log.Info("state is kept on disk again")
 	}
 }
+
+// answerComplete answers the waiters of a complete snapshot once the journal is durable up to its end at that time.
+func (m *Manager) answerComplete(err error) {
+	if len(m.completeWaiters) > 0 && (err != nil || m.journal.durableTotal() >= m.completeAt) {
+		m.answer(&m.completeWaiters, err)
+	}
+}
+
+func (m *Manager) answer(waiting *[]chan error, err error) {
+	for _, done := range *waiting {
+		done <- err
+	}
+	*waiting = nil
+}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/internal/testdisk"
+	"github.com/stintdb/stint/persistence/disk"
 )
 
 // In the mode always a full disk may still take grants: into room that was written ahead, and is the journal's. Each of them that was
@@ -14,12 +16,12 @@ import (
 func TestFullDiskInAlways(t *testing.T) {
 	large := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 1_000_000, Rate: limits.Rate{Tokens: 1000, Period: int64(24 * time.Hour)}}
 	for name, tc := range map[string]struct {
-		full     fullness
+		full     testdisk.Fullness
 		usesRoom bool
 	}{
-		"room is allocated by writes": {noGrowth, true},
-		"copy on write":               {noWrites, false},
-		"room is allocated by syncs":  {noGrownSync, true},
+		"room is allocated by writes": {testdisk.NoGrowth, true},
+		"copy on write":               {testdisk.NoWrites, false},
+		"room is allocated by syncs":  {testdisk.NoGrownSync, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -38,7 +40,7 @@ func TestFullDiskInAlways(t *testing.T) {
 				}
 				setFull(r, tc.full)
 				acknowledged, err := r.count, error(nil)
-				for range 2 * roomBytes / blockAlign {
+				for range 2 * roomBytes / disk.BlockAlign {
 					if err = acknowledge(); err != nil {
 						break
 					}
@@ -51,19 +53,19 @@ func TestFullDiskInAlways(t *testing.T) {
 					t.Errorf("%d grants were acknowledged", acknowledged)
 				}
 				for range 20 { // a power loss keeps more or less of what was not synced
-					if n := found(t, r.disk.losePower()); n < acknowledged || n > r.count {
+					if n := found(t, r.disk.LosePower()); n < acknowledged || n > r.count {
 						t.Fatalf("%d grants were acknowledged, %d are found", acknowledged, n)
 					}
 				}
 				if err := acknowledge(); err == nil {
 					t.Error("a grant was acknowledged after a failure")
 				}
-				setFull(r, hasRoom)
+				setFull(r, testdisk.HasRoom)
 				time.Sleep(10 * time.Second)
 				if err := acknowledge(); err != nil {
 					t.Errorf("with room again: %v", err)
 				}
-				if n := found(t, r.disk.losePower()); n != r.count {
+				if n := found(t, r.disk.LosePower()); n != r.count {
 					t.Errorf("%d grants, %d are found", r.count, n)
 				}
 			})
@@ -71,7 +73,7 @@ func TestFullDiskInAlways(t *testing.T) {
 	}
 }
 
-func setFull(r *running, full fullness) {
-	defer r.disk.lock()()
-	r.disk.full = full
+func setFull(r *running, full testdisk.Fullness) {
+	defer r.disk.Lock()()
+	r.disk.Full = full
 }

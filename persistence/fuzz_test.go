@@ -9,6 +9,8 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/internal/testdisk"
+	"github.com/stintdb/stint/persistence/disk"
 )
 
 // tryRecover recovers files and uses the state. Any contents are read or refused as damaged. With repair they are read
@@ -17,9 +19,9 @@ func tryRecover(t *testing.T, files map[string][]byte) {
 	t.Helper()
 	for _, repair := range []bool{false, true} {
 		s := store.New(store.Config{Shards: 1, MaxBytes: 64 << 20})
-		_, err := Recover(diskOf(files), s, someTime, repair, quiet)
-		_, isDamage := errors.AsType[*DamageError](err)
-		if err != nil && !isDamage && !errors.Is(err, keyspace.ErrNoRoom) || err != nil && repair && isDamage && !errors.Is(err, ErrNewer) {
+		_, err := Recover(testdisk.Of(files), s, someTime, repair, quiet)
+		_, isDamage := errors.AsType[*disk.DamageError](err)
+		if err != nil && !isDamage && !errors.Is(err, keyspace.ErrNoRoom) || err != nil && repair && isDamage && !errors.Is(err, disk.ErrNewer) {
 			t.Errorf("repair %t: %v", repair, err)
 		}
 		useAll(s)
@@ -42,31 +44,31 @@ func useAll(s *store.Store) {
 }
 
 func FuzzSnapshot(f *testing.F) {
-	name := fileName(snapshotPrefix, 1)
+	name := disk.FileName(disk.SnapshotPrefix, 1)
 	f.Add(written(f, false)[name], false)
 	f.Add(written(f, false)[name], true)
 	f.Add([]byte("dear diary"), false)
 	f.Fuzz(func(t *testing.T, data []byte, sums bool) {
 		if sums {
-			data = resumAll(data, snapshotMagic, 1)
+			data = testdisk.ResumAll(data, disk.SnapshotMagic, 1)
 		}
 		tryRecover(t, map[string][]byte{name: data})
 	})
 }
 
 func FuzzJournal(f *testing.F) {
-	name, next := fileName(journalPrefix, 1), fileName(journalPrefix, 2)
+	name, next := disk.FileName(disk.JournalPrefix, 1), disk.FileName(disk.JournalPrefix, 2)
 	files := written(f, true)
 	f.Add(files[name], false, uint16(0))
 	f.Add(files[name], true, uint16(len(files[name])))
 	f.Add(files[next], false, uint16(128))
 	f.Fuzz(func(t *testing.T, data []byte, sums bool, durable uint16) {
 		if sums {
-			data = resumAll(data, journalMagic, 1)
+			data = testdisk.ResumAll(data, disk.JournalMagic, 1)
 		}
 		files := map[string][]byte{name: data}
 		if durable > 0 {
-			files[next] = journalHeader(2, predecessor{1, int64(durable), int64(durable)}, 0, 0)
+			files[next] = disk.JournalHeader(2, disk.Predecessor{Before: 1, Durable: int64(durable), Ended: int64(durable)}, 0, 0)
 		}
 		tryRecover(t, files)
 	})
@@ -81,12 +83,12 @@ func FuzzReadState(f *testing.F) {
 	s.Close()
 	f.Fuzz(func(t *testing.T, data []byte, sums bool) {
 		if sums {
-			data = resumAll(data, snapshotMagic, 0)
+			data = testdisk.ResumAll(data, disk.SnapshotMagic, 0)
 		}
 		s := store.New(store.Config{Shards: 1, MaxBytes: 64 << 20})
 		defer s.Close()
 		_, _, err := ReadState(bytes.NewReader(data), s, 0)
-		if _, isDamage := errors.AsType[*DamageError](err); err != nil && !isDamage && !errors.Is(err, keyspace.ErrNoRoom) {
+		if _, isDamage := errors.AsType[*disk.DamageError](err); err != nil && !isDamage && !errors.Is(err, keyspace.ErrNoRoom) {
 			t.Error(err)
 		}
 		useAll(s)
@@ -101,13 +103,13 @@ func (ignore) end(int64) error              { return nil }
 
 func FuzzDecoder(f *testing.F) {
 	for _, file := range written(f, true) {
-		wholeBlocks(file, 1, 0, func(_ int64, payload []byte) { f.Add(payload) })
+		disk.WholeBlocks(file, 1, 0, func(_ int64, payload []byte) { f.Add(payload) })
 	}
 	f.Fuzz(func(t *testing.T, payload []byte) {
-		if len(payload) < payloadHead {
+		if len(payload) < disk.PayloadHead {
 			return
 		}
-		if err := new(decoder).decode(payload, ignore{}); err != nil && !errors.Is(err, ErrDamaged) {
+		if err := new(decoder).decode(payload, ignore{}); err != nil && !errors.Is(err, disk.ErrDamaged) {
 			t.Error(err)
 		}
 	})

@@ -13,6 +13,8 @@ import (
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/policy"
 	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/internal/testdisk"
+	"github.com/stintdb/stint/persistence/disk"
 )
 
 var update = flag.Bool("update", false, "write the golden files of this version of the format")
@@ -57,7 +59,7 @@ func writeGolden(t *testing.T, dir string) {
 	}
 	s, now := store.New(store.Config{Shards: 1, Commands: setValues{}}), someTime
 	defer s.Close()
-	m, err := NewManager(Options{FS: Dir(dir), Store: s, Clock: func() int64 { return now }, Log: quiet, Mode: Interval, JournalBytes: 1 << 30}, Recovered{})
+	m, err := NewManager(Options{FS: disk.Dir(dir), Store: s, Clock: func() int64 { return now }, Log: quiet, Mode: Interval, JournalBytes: 1 << 30}, Recovered{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +114,7 @@ func TestGoldenFiles(t *testing.T) {
 	}
 	for _, dir := range dirs {
 		files := map[string][]byte{}
-		names, err := Dir(dir).List()
+		names, err := disk.Dir(dir).List()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +125,7 @@ func TestGoldenFiles(t *testing.T) {
 		}
 		s := store.New(store.Config{Shards: 1})
 		// read from copies: recovery may sync and cut
-		found, err := Recover(diskOf(files), s, someTime, false, quiet)
+		found, err := Recover(testdisk.Of(files), s, someTime, false, quiet)
 		if err != nil || found.Snapshot == "" || found.Journals != 1 || found.CutBytes != 0 {
 			t.Fatalf("%s: %v, %+v", dir, err, found)
 		}

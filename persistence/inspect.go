@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/stintdb/stint/engine/keyspace"
+	"github.com/stintdb/stint/persistence/disk"
 )
 
 // Report is the result of [Inspect] for one file.
@@ -26,10 +27,10 @@ type Report struct {
 
 	First, Last int64 // times of the first and the last block, Unix nanoseconds; 0 without blocks
 
-	Damage       *DamageError   // the first place that is not whole, nil if there is none
-	Refused      []*DamageError // records in whole blocks that a server refuses, the first maxRefused of them
-	RefusedCount int64          // their number
-	Torn         bool           // Damage is only the end of a journal being written, or torn by a crash; a start cuts it off
+	Damage       *disk.DamageError   // the first place that is not whole, nil if there is none
+	Refused      []*disk.DamageError // records in whole blocks that a server refuses, the first maxRefused of them
+	RefusedCount int64               // their number
+	Torn         bool                // Damage is only the end of a journal being written, or torn by a crash; a start cuts it off
 }
 
 // Whole reports whether all durable data of the file is still there.
@@ -47,18 +48,18 @@ type Record struct {
 
 // Files lists the snapshots and journals of a directory in the order in which they were begun, snapshots first; others
 // are incomplete snapshots and copies of damaged files.
-func Files(dir FS) (files, others []string, err error) {
+func Files(dir disk.FS) (files, others []string, err error) {
 	names, err := dir.List()
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, prefix := range []string{snapshotPrefix, journalPrefix} {
-		for _, n := range numbers(names, prefix) {
-			files = append(files, fileName(prefix, n))
+	for _, prefix := range []string{disk.SnapshotPrefix, disk.JournalPrefix} {
+		for _, n := range disk.Numbers(names, prefix) {
+			files = append(files, disk.FileName(prefix, n))
 		}
 		for _, name := range names {
-			for _, ending := range []string{tempSuffix, damagedSuffix} {
-				if base, is := strings.CutSuffix(name, ending); is && len(numbers([]string{base}, prefix)) == 1 {
+			for _, ending := range []string{disk.TempSuffix, damagedSuffix} {
+				if base, is := strings.CutSuffix(name, ending); is && len(disk.Numbers([]string{base}, prefix)) == 1 {
 					others = append(others, name)
 				}
 			}
@@ -68,14 +69,14 @@ func Files(dir FS) (files, others []string, err error) {
 }
 
 // HoldsState reports whether a directory has a file of a server that stands alone, and names one.
-func HoldsState(dir FS) (name string, err error) {
+func HoldsState(dir disk.FS) (name string, err error) {
 	files, others, err := Files(dir)
 	if all := append(files, others...); err != nil || len(all) > 0 {
 		return strings.Join(all[:min(1, len(all))], ""), err
 	}
 	names, err := dir.List()
-	if slices.ContainsFunc(names, IsManifest) {
-		return ManifestFile, err
+	if slices.ContainsFunc(names, disk.IsManifest) {
+		return disk.ManifestFile, err
 	}
 	return "", err
 }
@@ -93,13 +94,13 @@ type inspection struct {
 // Inspect reads one file, checks every block and calls visit for every record in those that are whole. It takes no lock
 // and changes nothing, so it may read the files of a running server. The error is visit's or that of a failed read; the
 // report lists the file's damage.
-func Inspect(dir FS, name string, visit func(Record) error) (Report, error) {
+func Inspect(dir disk.FS, name string, visit func(Record) error) (Report, error) {
 	in := &inspection{report: Report{Name: name}, visit: visit}
 	err := in.read(dir)
 	return in.report, err
 }
 
-func (i *inspection) read(dir FS) error {
+func (i *inspection) read(dir disk.FS) error {
 	r := &i.report
 	journals, err := journalsOf(dir) // first, because a journal with a successor is complete
 	if err != nil {
@@ -114,34 +115,34 @@ func (i *inspection) read(dir FS) error {
 	if err != nil {
 		return err
 	}
-	r.Journal = magic == journalMagic
+	r.Journal = magic == disk.JournalMagic
 	counted := &countingReader{in: data}
-	blocks, err := newBlockReader(r.Name, counted, magic)
-	r.Number, r.HasIdentity = blocks.number, blocks.head.identity() != 0
+	blocks, err := disk.NewBlockReader(r.Name, counted, magic)
+	r.Number, r.HasIdentity = blocks.Number, blocks.Head.Identity() != 0
 	var dec decoder
 	for err == nil {
 		var payload []byte
-		if payload, err = blocks.next(); err == nil {
-			err = i.block(&dec, blocks.offset-alignBlock(blockHead+int64(len(payload))), payload)
+		if payload, err = blocks.Next(); err == nil {
+			err = i.block(&dec, blocks.Offset-disk.AlignBlock(disk.BlockHead+int64(len(payload))), payload)
 		}
 	}
 	r.Bytes = counted.n
 	if errors.Is(err, io.EOF) {
 		switch {
 		case r.Journal:
-			r.Bytes = blocks.offset // without the room after them
-			if discarded, e := journals.isDiscarded(blocks.number); discarded || e != nil {
-				r.Torn, r.Damage = discarded, &DamageError{r.Name, 0, errLeftOut}
+			r.Bytes = blocks.Offset // without the room after them
+			if discarded, e := journals.isDiscarded(blocks.Number); discarded || e != nil {
+				r.Torn, r.Damage = discarded, &disk.DamageError{Name: r.Name, Offset: 0, Err: disk.ErrLeftOut}
 				return e
 			}
 			err = journals.endsWhole(blocks)
 		case !i.ended:
-			err = blocks.damage(errCutShort)
+			err = blocks.Damage(disk.ErrCutShort)
 		default:
 			err = nil
 		}
 	}
-	damage, ok := errors.AsType[*DamageError](err)
+	damage, ok := errors.AsType[*disk.DamageError](err)
 	if !ok {
 		return err
 	}
@@ -150,23 +151,23 @@ func (i *inspection) read(dir FS) error {
 }
 
 // behind inspects the bytes after damage.
-func (i *inspection) behind(dir FS, blocks *blockReader, journals journalChain, dec *decoder) error {
+func (i *inspection) behind(dir disk.FS, blocks *disk.BlockReader, journals journalChain, dec *decoder) error {
 	r := &i.report
-	tail, err := readFrom(dir, r.Name, r.Damage.Offset)
+	tail, err := disk.ReadFrom(dir, r.Name, r.Damage.Offset)
 	if err != nil {
 		return err
 	}
 	r.Bytes = r.Damage.Offset + int64(len(tail))
-	if _, ok := blockAt(tail, blocks.number, r.Damage.Offset, r.Damage.Offset); r.Journal && ok && !i.isBad {
+	if _, ok := disk.BlockAt(tail, blocks.Number, r.Damage.Offset, r.Damage.Offset); r.Journal && ok && !i.isBad {
 		r.Torn = true // it was half written at the first read
 		return nil
 	}
 	if r.Journal && !i.isBad {
-		if r.Torn, err = journals.isTorn(blocks.number, tail, r.Damage.Offset); err != nil || r.Torn {
+		if r.Torn, err = journals.isTorn(blocks.Number, tail, r.Damage.Offset); err != nil || r.Torn {
 			return err
 		}
 	}
-	wholeBlocks(tail, blocks.number, r.Damage.Offset, func(offset int64, payload []byte) {
+	disk.WholeBlocks(tail, blocks.Number, r.Damage.Offset, func(offset int64, payload []byte) {
 		if i.failed == nil {
 			_ = i.block(dec, offset, payload) // the file is already known to be damaged
 		}
@@ -176,7 +177,7 @@ func (i *inspection) behind(dir FS, blocks *blockReader, journals journalChain, 
 
 func (i *inspection) block(dec *decoder, offset int64, payload []byte) error {
 	r := &i.report
-	i.record.Time, _, _ = payloadHeader(payload)
+	i.record.Time, _, _ = disk.PayloadHeader(payload)
 	i.record.Offset = offset
 	if r.Blocks++; r.Blocks == 1 {
 		r.First = i.record.Time
@@ -187,7 +188,7 @@ func (i *inspection) block(dec *decoder, offset int64, payload []byte) error {
 		return i.failed
 	case err != nil:
 		i.isBad = true
-		return &DamageError{r.Name, offset, err}
+		return &disk.DamageError{Name: r.Name, Offset: offset, Err: err}
 	}
 	return nil
 }
@@ -206,7 +207,7 @@ func (i *inspection) change(c keyspace.Change) error {
 	}
 	if err := checkChange(c); err != nil {
 		if i.report.RefusedCount++; i.report.RefusedCount <= maxRefused {
-			i.report.Refused = append(i.report.Refused, &DamageError{i.report.Name, i.record.Offset, err})
+			i.report.Refused = append(i.report.Refused, &disk.DamageError{Name: i.report.Name, Offset: i.record.Offset, Err: err})
 		}
 		return nil
 	}
@@ -219,26 +220,26 @@ func (i *inspection) change(c keyspace.Change) error {
 func (i *inspection) end(states int64) error {
 	i.ended = true
 	if states != i.report.States && i.report.Damage == nil {
-		return ErrDamaged
+		return disk.ErrDamaged
 	}
 	return nil
 }
 
 // kindOf is the magic number at the start of a file or, if the start is damaged, the one that its name implies.
-func kindOf(dir FS, name string) (magic string, err error) {
+func kindOf(dir disk.FS, name string) (magic string, err error) {
 	in, err := dir.Open(name)
 	if err != nil {
 		return "", err
 	}
 	defer in.Close()
-	head := make([]byte, len(journalMagic))
+	head := make([]byte, len(disk.JournalMagic))
 	if _, err := io.ReadFull(in, head); err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
 		return "", err
 	}
-	if is := string(head) == journalMagic || len(numbers([]string{name}, journalPrefix)) == 1; is && string(head) != snapshotMagic {
-		return journalMagic, nil
+	if is := string(head) == disk.JournalMagic || len(disk.Numbers([]string{name}, disk.JournalPrefix)) == 1; is && string(head) != disk.SnapshotMagic {
+		return disk.JournalMagic, nil
 	}
-	return snapshotMagic, nil
+	return disk.SnapshotMagic, nil
 }
 
 type countingReader struct {

@@ -7,14 +7,15 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/persistence/disk"
 )
 
 // journal is the journal being written. It belongs to the goroutine of [Manager.Run], except a sync in progress; once
 // the next one has begun, it belongs to that one's first sync.
 type journal struct {
-	fs      FS
-	in      *Manifest // of the directory
-	file    File
+	fs      disk.FS
+	in      *disk.Manifest // of the directory
+	file    disk.File
 	number  uint64
 	size    int64 // bytes of whole writes
 	total   int64 // of this and all journals before it in this process
@@ -41,23 +42,23 @@ type syncResult struct {
 }
 
 // createJournal begins a journal. Neither its header nor its name are durable before its first sync.
-func createJournal(fs FS, in *Manifest, number uint64, l predecessor) (*journal, error) {
-	file, err := fs.Create(fileName(journalPrefix, number))
+func createJournal(fs disk.FS, in *disk.Manifest, number uint64, l disk.Predecessor) (*journal, error) {
+	file, err := fs.Create(disk.FileName(disk.JournalPrefix, number))
 	if err != nil {
 		return nil, err
 	}
-	if _, err := file.WriteAt(journalHeader(number, l, in.identity, in.newestSnapshot()), 0); err != nil {
+	if _, err := file.WriteAt(disk.JournalHeader(number, l, in.Identity(), in.Claims().Snapshot), 0); err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
-	return &journal{fs: fs, in: in, file: file, number: number, size: headerBytes, marked: true}, nil
+	return &journal{fs: fs, in: in, file: file, number: number, size: disk.HeaderBytes, marked: true}, nil
 }
 
 // startNext begins the journal after j, which from now on owns j. Its contents do not count as durable before all of j
 // is, unless j is broken: then j is given up.
 func (j *journal) startNext() (*journal, error) {
-	l := predecessor{before: j.number, durable: j.synced, ended: j.size}
+	l := disk.Predecessor{Before: j.number, Durable: j.synced, Ended: j.size}
 	if j.broken {
-		l.ended = l.durable
+		l.Ended = l.Durable
 	}
 	j.tried++ // a failed attempt may have left a header, so its number is not reused
 	next, err := createJournal(j.fs, j.in, j.number+j.tried, l)
@@ -87,7 +88,7 @@ func (j *journal) collect(keys *store.Store, now int64, all bool) (c collected) 
 		if size := len(change.Entry.State); size > store.LargeState {
 			c.largeBytes += int64(size)
 		}
-		if j.enc.change(change); len(j.enc.buf) >= fullBlockBytes {
+		if j.enc.change(change); len(j.enc.buf) >= disk.FullBlockBytes {
 			j.seal(now)
 		}
 	}
@@ -107,7 +108,7 @@ func (j *journal) writePolicies(keys *store.Store, now int64) {
 	j.enc.start(now)
 	j.enc.change(keyspace.Change{Kind: keyspace.PoliciesForgotten})
 	keys.PolicyOps(func(op *engine.Op) {
-		if j.enc.policy(op); len(j.enc.buf) >= fullBlockBytes {
+		if j.enc.policy(op); len(j.enc.buf) >= disk.FullBlockBytes {
 			j.seal(now)
 		}
 	})
@@ -125,7 +126,7 @@ func (j *journal) markDurable(now int64) {
 
 func (j *journal) seal(now int64) {
 	j.enc.setSynced(j.synced)
-	j.enc.buf = sealBlock(j.enc.buf, j.number, j.size+int64(len(j.pending)))
+	j.enc.buf = disk.SealBlock(j.enc.buf, j.number, j.size+int64(len(j.pending)))
 	j.pending = append(j.pending, j.enc.buf...)
 	j.marked = j.marked || j.synced > 0
 	j.enc.start(now)
@@ -252,7 +253,7 @@ func (j *journal) took(r syncResult) error {
 		return r.err
 	}
 	j.synced = max(j.synced, r.size)
-	return j.in.isDurable(j.number, j.synced)
+	return j.in.IsDurable(j.number, j.synced)
 }
 
 // durableTotal is the part of total that is known to be durable.

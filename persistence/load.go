@@ -9,6 +9,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/keyspace"
+	"github.com/stintdb/stint/persistence/disk"
 )
 
 // loader reads the blocks of a snapshot on every core: a key is in it only once, so the order does not matter. Changes
@@ -49,7 +50,7 @@ func newLoader(r *recovery) *loader {
 
 // add passes a payload to the workers.
 func (l *loader) add(name string, offset int64, payload []byte) {
-	now, _, _ := payloadHeader(payload)
+	now, _, _ := disk.PayloadHeader(payload)
 	l.r.found.Time = max(l.r.found.Time, now)
 	l.jobs <- blockJob{name, offset, append(l.buffers.Get().([]byte)[:0], payload...)}
 }
@@ -144,7 +145,7 @@ func (w *loadWorker) change(c keyspace.Change) error {
 		w.policies = append(w.policies, policyAt{w.offset, c.Op.Clone()})
 		return nil
 	}
-	return ErrDamaged // a snapshot holds states, not changes
+	return disk.ErrDamaged // a snapshot holds states, not changes
 }
 
 // end implements handler.

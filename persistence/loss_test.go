@@ -3,7 +3,6 @@ package persistence
 import (
 	"bytes"
 	"encoding/binary"
-	"flag"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -16,8 +15,9 @@ import (
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/internal/testdisk"
 	"github.com/stintdb/stint/internal/testlog"
-	"github.com/stintdb/stint/internal/testsize"
+	"github.com/stintdb/stint/persistence/disk"
 )
 
 const second = int64(time.Second)
@@ -29,7 +29,7 @@ type world struct {
 	rand    *rand.Rand
 	seed    uint64
 	mode    Mode
-	disk    *disk
+	disk    *testdisk.Disk
 	store   *store.Store
 	manager *Manager
 	now     int64
@@ -59,7 +59,7 @@ type version struct {
 
 func newWorld(t testing.TB, seed uint64, mode Mode) *world {
 	w := &world{t: t, seed: seed, mode: mode, rand: rand.New(rand.NewPCG(seed, 1)), now: 1_700_000_000 * second}
-	w.disk = newDisk(w.rand)
+	w.disk = testdisk.New(w.rand)
 	w.store = store.New(store.Config{Shards: 4})
 	w.history, w.last = map[string][]version{}, map[string]string{}
 	return w
@@ -79,7 +79,7 @@ func (w *world) start() bool {
 	}
 	w.store = store.New(store.Config{Shards: 4})
 	found, err := Recover(w.disk, w.store, w.now, false, w.log())
-	if w.disk.off {
+	if w.disk.Off {
 		return false
 	}
 	if err != nil {
@@ -89,7 +89,7 @@ func (w *world) start() bool {
 	w.compare()
 	w.done.cut += min(1, int(found.CutBytes))
 	w.manager, err = NewManager(Options{FS: w.disk, Store: w.store, Clock: w.clock, Log: w.log(), Mode: w.mode, JournalBytes: 20_000}, found)
-	if w.disk.off {
+	if w.disk.Off {
 		return false
 	}
 	if err != nil {
@@ -380,7 +380,7 @@ func (w *world) flush() {
 func (w *world) awaitSync() {
 	if j := w.manager.journal; j != nil && j.syncing != nil {
 		j.syncing <- <-j.syncing // it has room for the one result
-		w.disk.lock()()
+		w.disk.Lock()()
 	}
 }
 
@@ -430,17 +430,17 @@ func (w *world) save() {
 
 // faults are the ways in which a disk fails.
 var faults = []func(op, name string) error{
-	func(op, _ string) error { return when(op == "write" || op == "create", errFull) },
-	func(op, _ string) error { return when(op == "write", errIO) },
-	func(op, _ string) error { return when(op == "sync", errIO) },
-	func(op, _ string) error { return when(op == "rename", errIO) },
-	func(op, _ string) error { return when(op == "syncdir", errIO) },
-	func(op, _ string) error { return when(op != "open" && op != "list", errReadOnly) },
+	func(op, _ string) error { return when(op == "write" || op == "create", testdisk.ErrFull) },
+	func(op, _ string) error { return when(op == "write", testdisk.ErrIO) },
+	func(op, _ string) error { return when(op == "sync", testdisk.ErrIO) },
+	func(op, _ string) error { return when(op == "rename", testdisk.ErrIO) },
+	func(op, _ string) error { return when(op == "syncdir", testdisk.ErrIO) },
+	func(op, _ string) error { return when(op != "open" && op != "list", testdisk.ErrReadOnly) },
 	func(op, name string) error {
-		return when(op == "write" && strings.HasPrefix(name, snapshotPrefix), errFull)
+		return when(op == "write" && strings.HasPrefix(name, disk.SnapshotPrefix), testdisk.ErrFull)
 	},
 	func(op, name string) error {
-		return when(op == "sync" && strings.HasPrefix(name, snapshotPrefix), errIO)
+		return when(op == "sync" && strings.HasPrefix(name, disk.SnapshotPrefix), testdisk.ErrIO)
 	},
 }
 
@@ -459,9 +459,9 @@ func (w *world) step() {
 	case n < 53:
 		w.save()
 	case n < 55:
-		w.disk.fail = faults[w.rand.IntN(len(faults))]
+		w.disk.Fail = faults[w.rand.IntN(len(faults))]
 	case n < 62:
-		w.disk.fail = nil
+		w.disk.Fail = nil
 	case n < 65:
 		w.now += w.rand.Int64N(20 * second)
 	case n < 67:
@@ -485,12 +485,12 @@ func (w *world) crash() {
 	}
 	if w.rand.IntN(3) == 0 {
 		w.need = max(w.safe, w.flushed)
-		w.disk = w.disk.afterKill()
+		w.disk = w.disk.AfterKill()
 		w.done.killed++
 		return
 	}
 	w.need = w.safe
-	w.disk = w.disk.losePower()
+	w.disk = w.disk.LosePower()
 	w.done.powerLost++
 }
 
@@ -502,8 +502,8 @@ func TestNoDurableChangeIsLost(t *testing.T) {
 			t.Parallel()
 			total := newWorld(t, 0, mode).done
 			runs := append([]uint64(nil), failedBefore...)
-			for i := range uint64(*seeds) {
-				runs = append(runs, *firstSeed+i)
+			for i := range uint64(*testdisk.Seeds) {
+				runs = append(runs, *testdisk.FirstSeed+i)
 			}
 			for _, seed := range runs {
 				w := newWorld(t, seed, mode)
@@ -529,21 +529,16 @@ func TestNoDurableChangeIsLost(t *testing.T) {
 // failedBefore are seeds that found something once.
 var failedBefore = []uint64{900197}
 
-var (
-	seeds     = flag.Int("seeds", testsize.Pick(10, 40), "random runs of every property test")
-	firstSeed = flag.Uint64("first-seed", 0, "seed of the first of them")
-)
-
 func (w *world) play() {
 	for range 8 {
 		for !w.start() { // the power failed in between
 			w.need = min(w.need, w.safe)
-			w.disk = w.disk.losePower()
+			w.disk = w.disk.LosePower()
 			w.done.powerLost++
 		}
-		w.disk.powerOff = 1 + w.rand.IntN(300)
+		w.disk.PowerOff = 1 + w.rand.IntN(300)
 		for range 400 {
-			if w.step(); w.disk.off {
+			if w.step(); w.disk.Off {
 				break
 			}
 		}
@@ -552,7 +547,7 @@ func (w *world) play() {
 			w.now += w.rand.Int64N(1000 * second)
 		}
 		if w.rand.IntN(3) == 0 {
-			w.disk.powerOff = 1 + w.rand.IntN(12)
+			w.disk.PowerOff = 1 + w.rand.IntN(12)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/internal/persistencestatus"
+	"github.com/stintdb/stint/persistence/disk"
 )
 
 // Mode is the durability mode: the time at which decisions are on disk.
@@ -40,7 +41,7 @@ const (
 
 // Options configure a [Manager].
 type Options struct {
-	FS            FS
+	FS            disk.FS
 	Store         *store.Store
 	Clock         func() int64 // nanoseconds since the Unix epoch
 	Log           *slog.Logger
@@ -65,7 +66,7 @@ type Manager struct {
 	skipLast atomic.Bool // no last snapshot
 	status   atomic.Pointer[persistencestatus.Status]
 
-	manifest *Manifest
+	manifest *disk.Manifest
 	// the fields below belong to Run
 	journal           *journal
 	journalErr        error // of the last attempt to write or sync the journal
@@ -100,7 +101,7 @@ func NewManager(o Options, found Recovered) (*Manager, error) {
 	if o.Mode == SnapshotOnly {
 		// The next start must find the same files: a snapshot that was removed because it could not be made durable may
 		// still come back. In the other modes the new journal's name prevents that.
-		if err := errors.Join(m.manifest.sync(), o.FS.SyncDir()); err != nil {
+		if err := errors.Join(m.manifest.Sync(), o.FS.SyncDir()); err != nil {
 			return nil, fmt.Errorf("cannot keep state: %w", err)
 		}
 		return m, nil
@@ -110,7 +111,7 @@ func NewManager(o Options, found Recovered) (*Manager, error) {
 	} else if err = m.journal.sync(); err != nil {
 		m.journal.broken = true
 	} else {
-		err = m.manifest.sync()
+		err = m.manifest.Sync()
 	}
 	if err != nil && !isFull(err) {
 		m.journal.close()
@@ -128,15 +129,15 @@ func NewManager(o Options, found Recovered) (*Manager, error) {
 
 // openManifest opens the manifest of a directory that has been read, or begins one. Where a full disk has no room for one, the files that follow have no
 // identity until the next start.
-func (r Recovered) openManifest(dir FS) (*Manifest, error) {
-	c := claims{first: r.next, snapshot: r.newest}
-	if r.last.ended > 0 {
-		c.last, c.bytes = r.last.before+1, uint64(r.last.ended)
+func (r Recovered) openManifest(dir disk.FS) (*disk.Manifest, error) {
+	c := disk.Claims{First: r.next, Snapshot: r.newest}
+	if r.last.Ended > 0 {
+		c.Last, c.Bytes = r.last.Before+1, uint64(r.last.Ended)
 	}
 	if r.manifest == nil {
-		m := newManifest(c)
-		if err := m.create(dir); isFull(err) {
-			return &Manifest{}, nil
+		m := disk.NewManifest(c)
+		if err := m.Create(dir); isFull(err) {
+			return &disk.Manifest{}, nil
 		} else if err != nil {
 			return nil, err
 		}
@@ -144,14 +145,13 @@ func (r Recovered) openManifest(dir FS) (*Manifest, error) {
 	}
 	m := r.manifest
 	if !r.isMixed {
-		c.first = m.claims.first
+		c.First = m.Claims().First
 	}
-	var err error
-	if m.file, err = dir.Edit(ManifestFile); err != nil {
+	if err := m.Reopen(dir); err != nil {
 		return nil, err
 	}
-	if err := m.update(func(kept *claims) { *kept = c }); err != nil && !isFull(err) {
-		return nil, errors.Join(fmt.Errorf("%s: %w", ManifestFile, err), m.file.Close())
+	if err := m.Update(func(kept *disk.Claims) { *kept = c }); err != nil && !isFull(err) {
+		return nil, errors.Join(fmt.Errorf("%s: %w", disk.ManifestFile, err), m.Close())
 	}
 	return m, nil
 }

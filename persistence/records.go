@@ -10,6 +10,7 @@ import (
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/persistence/disk"
 )
 
 // A payload has the time of its states, the offset up to which the journal was durable when it was written, and
@@ -47,8 +48,6 @@ const partsWithCosts = byte(engine.FixedCost)
 // partWithWeight among the options of a part says that it has a WEIGHT.
 const partWithWeight = byte(engine.Shadow) // which no part has
 
-const payloadHead = 16
-
 // encoder builds the payload of one block, after room for the block's head.
 type encoder struct {
 	buf    []byte
@@ -59,7 +58,7 @@ type encoder struct {
 }
 
 func (e *encoder) start(now int64) {
-	e.buf = append(e.buf[:0], make([]byte, blockHead)...)
+	e.buf = append(e.buf[:0], make([]byte, disk.BlockHead)...)
 	e.buf = binary.LittleEndian.AppendUint64(e.buf, uint64(now))
 	e.buf = append(e.buf, make([]byte, 8)...)
 	if e.limits == nil {
@@ -71,10 +70,10 @@ func (e *encoder) start(now int64) {
 
 // setSynced records the offset up to which the journal is durable.
 func (e *encoder) setSynced(offset int64) {
-	binary.LittleEndian.PutUint64(e.buf[blockHead+8:], uint64(offset))
+	binary.LittleEndian.PutUint64(e.buf[disk.BlockHead+8:], uint64(offset))
 }
 
-func (e *encoder) isEmpty() bool { return len(e.buf) == blockHead+payloadHead }
+func (e *encoder) isEmpty() bool { return len(e.buf) == disk.BlockHead+disk.PayloadHead }
 
 // limit returns the number of a limit in this block. It first describes a new one.
 func (e *encoder) limit(l limits.Limit) uint64 {

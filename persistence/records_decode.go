@@ -1,12 +1,12 @@
 package persistence
 
 import (
-	"encoding/binary"
 	"fmt"
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/persistence/disk"
 )
 
 // handler takes the records of a payload, in order. Slices are only valid during the call.
@@ -30,22 +30,14 @@ func (d *decoder) limit() limits.Limit {
 	return d.limits[id]
 }
 
-// payloadHeader returns a payload's time and the offset up to which the journal was durable.
-func payloadHeader(payload []byte) (now, synced int64, ok bool) {
-	if len(payload) < payloadHead {
-		return 0, 0, false
-	}
-	return int64(binary.LittleEndian.Uint64(payload)), int64(binary.LittleEndian.Uint64(payload[8:])), true
-}
-
 // decode passes everything in a payload to h.
 func (d *decoder) decode(payload []byte, h handler) error {
-	d.PartReader, d.limits = engine.PartReader{Rest: payload[payloadHead:]}, d.limits[:0]
+	d.PartReader, d.limits = engine.PartReader{Rest: payload[disk.PayloadHead:]}, d.limits[:0]
 	for len(d.Rest) > 0 {
 		kind := d.Byte()
 		err := d.record(kind, h)
 		if d.Bad {
-			return fmt.Errorf("record of kind %d: %w", kind, ErrDamaged)
+			return fmt.Errorf("record of kind %d: %w", kind, disk.ErrDamaged)
 		}
 		if err != nil {
 			return err

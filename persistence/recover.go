@@ -10,22 +10,23 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/persistence/disk"
 )
 
 // Recovered describes the files found on disk.
 type Recovered struct {
 	Snapshot string // the file, "" if there was none
 	Journals int
-	Bytes    int64     // of the journals
-	Keys     int64     // states read; a key that changed often counts each time
-	Time     int64     // the latest time of any state
-	CutBytes int64     // of a journal's end, lost in a crash
-	Repaired bool      // damaged data was left out
-	manifest *Manifest // nil if there was none
-	isMixed  bool      // some files are without the manifest's identity
-	newest   uint64    // number of the snapshot, and 1; 0 for none
+	Bytes    int64          // of the journals
+	Keys     int64          // states read; a key that changed often counts each time
+	Time     int64          // the latest time of any state
+	CutBytes int64          // of a journal's end, lost in a crash
+	Repaired bool           // damaged data was left out
+	manifest *disk.Manifest // nil if there was none
+	isMixed  bool           // some files are without the manifest's identity
+	newest   uint64         // number of the snapshot, and 1; 0 for none
 	next     uint64
-	last     predecessor // for the next journal: the last one that was read, all of which is durable
+	last     disk.Predecessor // for the next journal: the last one that was read, all of which is durable
 }
 
 // MaxAhead is how far the time of a state may be ahead of the machine's clock: one of them is wrong beyond that.
@@ -33,7 +34,7 @@ const MaxAhead = 10 * time.Minute
 
 // recovery reads a directory into a store.
 type recovery struct {
-	fs       FS
+	fs       disk.FS
 	journals journalChain
 	ends     map[uint64]int64 // of the journals that were read
 	store    *store.Store
@@ -54,7 +55,7 @@ type recovery struct {
 // clock: entries expired by then are left out. A journal's end that a crash has torn is cut off with a warning.
 // Any other damage is a [DamageError], unless repair is set: then a copy of the damaged file is kept and its whole part
 // is read.
-func Recover(fs FS, keys *store.Store, now int64, repair bool, log *slog.Logger) (Recovered, error) {
+func Recover(fs disk.FS, keys *store.Store, now int64, repair bool, log *slog.Logger) (Recovered, error) {
 	r := &recovery{fs: fs, store: keys, now: now, repair: repair, log: log, ends: map[uint64]int64{}}
 	held, err := contentsOf(fs)
 	if err != nil {
@@ -68,7 +69,7 @@ func Recover(fs FS, keys *store.Store, now int64, repair bool, log *slog.Logger)
 		if err != nil {
 			return r.found, err
 		}
-		held.snapshots, held.journals = numbers(names, snapshotPrefix), numbers(names, journalPrefix)
+		held.snapshots, held.journals = disk.Numbers(names, disk.SnapshotPrefix), disk.Numbers(names, disk.JournalPrefix)
 	}
 	snapshots := held.snapshots
 	r.journals = held.chain()
@@ -76,7 +77,7 @@ func Recover(fs FS, keys *store.Store, now int64, repair bool, log *slog.Logger)
 	first := uint64(0)
 	if len(snapshots) > 0 {
 		first = snapshots[len(snapshots)-1]
-		r.found.Snapshot = fileName(snapshotPrefix, first)
+		r.found.Snapshot = disk.FileName(disk.SnapshotPrefix, first)
 		if err := r.snapshot(r.found.Snapshot); err != nil {
 			return r.found, err
 		}
@@ -101,18 +102,18 @@ func (r *recovery) snapshot(name string) error {
 		return err
 	}
 	defer in.Close()
-	blocks, err := newBlockReader(name, in, snapshotMagic)
+	blocks, err := disk.NewBlockReader(name, in, disk.SnapshotMagic)
 	if err == nil {
 		err = r.loadAll(blocks)
 	}
 	if err == nil {
 		return nil
 	}
-	damage, ok := errors.AsType[*DamageError](err)
-	if !ok || errors.Is(err, ErrNewer) {
+	damage, ok := errors.AsType[*disk.DamageError](err)
+	if !ok || errors.Is(err, disk.ErrNewer) {
 		return err
 	}
-	tail, err := readFrom(r.fs, name, damage.Offset)
+	tail, err := disk.ReadFrom(r.fs, name, damage.Offset)
 	if err != nil {
 		return err
 	}
@@ -120,17 +121,17 @@ func (r *recovery) snapshot(name string) error {
 }
 
 // loadAll reads every block of a snapshot.
-func (r *recovery) loadAll(blocks *blockReader) error {
-	if keys := min(blocks.keys, maxReserve); keys > 0 {
+func (r *recovery) loadAll(blocks *disk.BlockReader) error {
+	if keys := min(blocks.Keys, maxReserve); keys > 0 {
 		r.store.Reserve(int(keys), int(keys)*reserveBytes)
 	}
 	loader := newLoader(r)
 	var err error
 	for err == nil {
 		var payload []byte
-		offset := blocks.offset
-		if payload, err = blocks.next(); err == nil {
-			loader.add(blocks.name, offset, payload)
+		offset := blocks.Offset
+		if payload, err = blocks.Next(); err == nil {
+			loader.add(blocks.Name, offset, payload)
 		}
 	}
 	loadErr := loader.wait()
@@ -140,9 +141,9 @@ func (r *recovery) loadAll(blocks *blockReader) error {
 	case !errors.Is(err, io.EOF):
 		return err
 	case loader.ends < 0:
-		return blocks.damage(errCutShort)
+		return blocks.Damage(disk.ErrCutShort)
 	case loader.ends != r.states:
-		return blocks.damage(fmt.Errorf("%d of %d states: %w", r.states, loader.ends, ErrDamaged))
+		return blocks.Damage(fmt.Errorf("%d of %d states: %w", r.states, loader.ends, disk.ErrDamaged))
 	}
 	return nil
 }
@@ -156,21 +157,21 @@ const (
 
 // orRepair skips damage if repair is set: it keeps a copy of the file, and reads the whole blocks of the tail that
 // begins at the damage.
-func (r *recovery) orRepair(blocks *blockReader, damage *DamageError, tail []byte) error {
+func (r *recovery) orRepair(blocks *disk.BlockReader, damage *disk.DamageError, tail []byte) error {
 	if !r.repair {
 		return damage
 	}
 	r.found.Repaired = true
-	r.log.Warn("left out damaged data", "file", blocks.name, "offset", damage.Offset, "reason", damage.Err, "copy", blocks.name+damagedSuffix)
-	if err := copyFile(r.fs, blocks.name, blocks.name+damagedSuffix); err != nil {
+	r.log.Warn("left out damaged data", "file", blocks.Name, "offset", damage.Offset, "reason", damage.Err, "copy", blocks.Name+damagedSuffix)
+	if err := disk.Copy(r.fs, blocks.Name, blocks.Name+damagedSuffix); err != nil {
 		return err
 	}
 	var noRoom error
-	wholeBlocks(tail, blocks.number, damage.Offset, func(offset int64, payload []byte) {
-		if err := r.block(blocks.name, offset, payload); errors.Is(err, keyspace.ErrNoRoom) {
+	disk.WholeBlocks(tail, blocks.Number, damage.Offset, func(offset int64, payload []byte) {
+		if err := r.block(blocks.Name, offset, payload); errors.Is(err, keyspace.ErrNoRoom) {
 			noRoom = err
 		} else if err != nil {
-			r.log.Warn("left out a block", "file", blocks.name, "offset", offset, "reason", err)
+			r.log.Warn("left out a block", "file", blocks.Name, "offset", offset, "reason", err)
 		}
 	})
 	return noRoom
@@ -178,39 +179,13 @@ func (r *recovery) orRepair(blocks *blockReader, damage *DamageError, tail []byt
 
 const damagedSuffix = ".damaged"
 
-func copyFile(fs FS, from, to string) error {
-	in, err := fs.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	out, err := fs.Create(to)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Sync(), out.Close())
-}
-
-func readFrom(fs FS, name string, offset int64) ([]byte, error) {
-	in, err := fs.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer in.Close()
-	if _, err := io.CopyN(io.Discard, in, offset); err != nil {
-		return nil, err
-	}
-	return io.ReadAll(in)
-}
-
 // payload applies the payload that blocks read last.
-func (r *recovery) payload(blocks *blockReader, payload []byte) error {
-	return r.block(blocks.name, blocks.offset-alignBlock(blockHead+int64(len(payload))), payload)
+func (r *recovery) payload(blocks *disk.BlockReader, payload []byte) error {
+	return r.block(blocks.Name, blocks.Offset-disk.AlignBlock(disk.BlockHead+int64(len(payload))), payload)
 }
 
 func (r *recovery) block(name string, offset int64, payload []byte) error {
-	now, _, _ := payloadHeader(payload)
+	now, _, _ := disk.PayloadHeader(payload)
 	r.found.Time = max(r.found.Time, now)
 	r.reading, r.offset = name, offset
 	if err := r.dec.decode(payload, r); err != nil {
@@ -223,7 +198,7 @@ func blockError(name string, offset int64, err error) error {
 	if errors.Is(err, keyspace.ErrNoRoom) {
 		return fmt.Errorf("%s holds %w: start with a larger --max-memory", name, err)
 	}
-	return &DamageError{name, offset, err}
+	return &disk.DamageError{Name: name, Offset: offset, Err: err}
 }
 
 // change implements handler.
@@ -244,7 +219,7 @@ func (r *recovery) skipRecord(name string, offset int64, refused *RecordError) e
 		return nil
 	}
 	r.copied = name
-	return copyFile(r.fs, name, name+damagedSuffix)
+	return disk.Copy(r.fs, name, name+damagedSuffix)
 }
 
 func (r *recovery) carryOut(c keyspace.Change) error {
@@ -274,7 +249,7 @@ func (r *recovery) carryOut(c keyspace.Change) error {
 // end implements handler. It sees the last record of a snapshot under repair, or one in the wrong place.
 func (r *recovery) end(int64) error {
 	if !r.found.Repaired {
-		return ErrDamaged
+		return disk.ErrDamaged
 	}
 	return nil
 }
@@ -292,10 +267,10 @@ func (r *recovery) missing(c *contents) error {
 	r.found.Repaired = true
 	for _, d := range damage {
 		r.log.Warn("a file is missing or belongs elsewhere; the start goes on with the others, and what only that file held is lost", "file", d.Name, "reason", d.Err)
-		if d.Name == ManifestFile {
+		if d.Name == disk.ManifestFile {
 			c.manifest = nil
 		}
-		if errors.Is(d, errAbsent) {
+		if errors.Is(d, disk.ErrAbsent) {
 			continue
 		}
 		if err := r.fs.Rename(d.Name, d.Name+damagedSuffix); err != nil {

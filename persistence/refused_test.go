@@ -12,6 +12,8 @@ import (
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/internal/testdisk"
+	"github.com/stintdb/stint/persistence/disk"
 )
 
 // badLimit is one that nothing can be decided by.
@@ -25,9 +27,9 @@ func meterOf(limit limits.Limit, key string) keyspace.Change {
 
 // refusedFile is a snapshot or a journal of one block: states of the keys a and z, one of the key between, and a policy.
 func refusedFile(journal bool, between, policy limits.Limit) (name string, file []byte) {
-	magic, prefix := snapshotMagic, snapshotPrefix
+	magic, prefix := disk.SnapshotMagic, disk.SnapshotPrefix
 	if journal {
-		magic, prefix = journalMagic, journalPrefix
+		magic, prefix = disk.JournalMagic, disk.JournalPrefix
 	}
 	var e encoder
 	e.start(someTime)
@@ -38,8 +40,8 @@ func refusedFile(journal bool, between, policy limits.Limit) (name string, file 
 	if !journal {
 		e.end(3)
 	}
-	head := header(magic, 1)
-	return fileName(prefix, 1), append(head, sealBlock(e.buf, 1, int64(len(head)))...)
+	head := disk.Header(magic, 1)
+	return disk.FileName(prefix, 1), append(head, disk.SealBlock(e.buf, 1, int64(len(head)))...)
 }
 
 // A record that cannot be carried out is not taken for the torn end of a journal: the server does not start, an inspection
@@ -48,12 +50,12 @@ func TestRecordsThatCannotBeApplied(t *testing.T) {
 	for _, journal := range []bool{false, true} {
 		for what, list := range map[string][2]limits.Limit{`key "between"`: {badLimit, tokenLimits[0]}, `"p"`: {tokenLimits[0], badLimit}} {
 			name, file := refusedFile(journal, list[0], list[1])
-			d := diskOf(map[string][]byte{name: file})
+			d := testdisk.Of(map[string][]byte{name: file})
 			s := store.New(store.Config{Shards: 1})
 			defer s.Close()
 			_, err := Recover(d, s, someTime, false, quiet)
-			damage, ok := errors.AsType[*DamageError](err)
-			if !ok || damage.Offset != headerBytes || !strings.Contains(err.Error(), what) {
+			damage, ok := errors.AsType[*disk.DamageError](err)
+			if !ok || damage.Offset != disk.HeaderBytes || !strings.Contains(err.Error(), what) {
 				t.Errorf("%s, %s: %v", name, what, err)
 			}
 			report, err := Inspect(d, name, func(Record) error { return nil })

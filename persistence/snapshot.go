@@ -6,6 +6,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/persistence/disk"
 )
 
 // scanChunk is the number of entries that a snapshot takes from the store at a time, under one lock.
@@ -13,20 +14,20 @@ const scanChunk = 256
 
 // writeSnapshot writes a snapshot to a temporary file and renames it once it is whole and durable. Changes during that
 // time are in the journal of the same number. rest is called between blocks.
-func writeSnapshot(fs FS, keys *store.Store, clock func() int64, number, identity uint64, rest func()) (states, size int64, err error) {
-	name := fileName(snapshotPrefix, number)
-	file, err := fs.Create(name + tempSuffix)
+func writeSnapshot(fs disk.FS, keys *store.Store, clock func() int64, number, identity uint64, rest func()) (states, size int64, err error) {
+	name := disk.FileName(disk.SnapshotPrefix, number)
+	file, err := fs.Create(name + disk.TempSuffix)
 	if err != nil {
 		return 0, 0, err
 	}
 	states, size, err = writeStates(file, keys, clock, number, identity, rest)
 	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
-		if err = fs.Rename(name+tempSuffix, name); err == nil {
+		if err = fs.Rename(name+disk.TempSuffix, name); err == nil {
 			err = fs.SyncDir()
 		}
 	}
 	if err != nil {
-		_ = fs.Remove(name + tempSuffix) // otherwise the next snapshot removes it
+		_ = fs.Remove(name + disk.TempSuffix) // otherwise the next snapshot removes it
 		return 0, 0, err
 	}
 	return states, size, nil
@@ -34,7 +35,7 @@ func writeSnapshot(fs FS, keys *store.Store, clock func() int64, number, identit
 
 func writeStates(to io.Writer, keys *store.Store, clock func() int64, number, identity uint64, rest func()) (states, size int64, err error) {
 	w := &blockWriter{to: to, number: number, rest: rest}
-	w.write(header(snapshotMagic, number, int64(keys.Len()), 0, 0, int64(identity)))
+	w.write(disk.Header(disk.SnapshotMagic, number, int64(keys.Len()), 0, 0, int64(identity)))
 	w.enc.start(clock())
 	keys.PolicyOps(func(op *engine.Op) { w.enc.policy(op); w.flushFull(clock()) })
 	for cursor, more := uint64(0), true; more && w.err == nil; more = cursor != 0 {
@@ -67,14 +68,14 @@ func (w *blockWriter) write(b []byte) {
 }
 
 func (w *blockWriter) flushFull(now int64) {
-	if len(w.enc.buf) >= fullBlockBytes {
+	if len(w.enc.buf) >= disk.FullBlockBytes {
 		w.flush(now)
 		w.rest()
 	}
 }
 
 func (w *blockWriter) flush(now int64) {
-	w.enc.buf = sealBlock(w.enc.buf, w.number, w.offset)
+	w.enc.buf = disk.SealBlock(w.enc.buf, w.number, w.offset)
 	w.write(w.enc.buf)
 	w.enc.start(now)
 }

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"time"
+
+	"github.com/stintdb/stint/persistence/disk"
 )
 
 // snapshotResult is the outcome of writing a snapshot.
@@ -101,9 +103,9 @@ func (m *Manager) write(number uint64, firstSync func(), result chan<- snapshotR
 	}
 	start := time.Now()
 	var s snapshotResult
-	s.states, s.size, s.err = writeSnapshot(m.FS, m.Store, m.Clock, number, m.manifest.identity, m.rest)
+	s.states, s.size, s.err = writeSnapshot(m.FS, m.Store, m.Clock, number, m.manifest.Identity(), m.rest)
 	if s.err == nil { // from here on the start refuses a directory without it
-		s.removal = m.manifest.keep(func(c *claims) { c.snapshot = max(c.snapshot, number+1) })
+		s.removal = m.manifest.Keep(func(c *disk.Claims) { c.Snapshot = max(c.Snapshot, number+1) })
 		s.removal = errors.Join(s.removal, removeBefore(m.FS, number))
 	}
 	s.took = time.Since(start)
@@ -179,13 +181,6 @@ func (m *Manager) finishSnapshot(s snapshotResult) {
 	m.answerComplete(m.journalErr)
 }
 
-// answerComplete answers the waiters of a complete snapshot once the journal is durable up to its end at that time.
-func (m *Manager) answerComplete(err error) {
-	if len(m.completeWaiters) > 0 && (err != nil || m.journal.durableTotal() >= m.completeAt) {
-		m.answer(&m.completeWaiters, err)
-	}
-}
-
 // snapshotFailed schedules another snapshot. Only the first failure in a row is logged.
 func (m *Manager) snapshotFailed(err error) {
 	m.setBusy(false)
@@ -199,21 +194,14 @@ func (m *Manager) snapshotFailed(err error) {
 	m.answer(&m.snapshotWaiters, err)
 }
 
-func (m *Manager) answer(waiting *[]chan error, err error) {
-	for _, done := range *waiting {
-		done <- err
-	}
-	*waiting = nil
-}
-
 // removeBefore removes the snapshots and journals that a snapshot has replaced, and unfinished ones left by crashes.
-func removeBefore(fs FS, number uint64) error {
+func removeBefore(fs disk.FS, number uint64) error {
 	names, err := fs.List()
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
-		if n, isOurs := numberOf(strings.TrimSuffix(name, tempSuffix)); isOurs && n < number {
+		if n, isOurs := disk.NumberOf(strings.TrimSuffix(name, disk.TempSuffix)); isOurs && n < number {
 			err = errors.Join(err, fs.Remove(name))
 		}
 	}

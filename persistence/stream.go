@@ -7,6 +7,7 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/persistence/disk"
 )
 
 // stateName stands for a file's name in the errors of [ReadState].
@@ -53,7 +54,7 @@ type stateWriter struct {
 // newStateWriter begins with a number of entries to reserve memory for.
 func newStateWriter(w io.Writer, reserve, now int64) *stateWriter {
 	s := &stateWriter{blockWriter: blockWriter{to: w, rest: func() { time.Sleep(snapshotRest) }}, now: now}
-	s.write(header(snapshotMagic, 0, reserve))
+	s.write(disk.Header(disk.SnapshotMagic, 0, reserve))
 	s.enc.start(now)
 	return s
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/stintdb/stint/engine/admission"
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/internal/testdisk"
+	"github.com/stintdb/stint/persistence/disk"
 )
 
 // busyStore is a store with keys of every algorithm, policies, and limiters that new keys share.
@@ -125,14 +127,14 @@ func TestDamagedStateIsRefused(t *testing.T) {
 	now := someTime + 40
 	data, want := writeState(t, s, now), s.Digest(now)
 	all := harms(data)
-	for _, more := range [][]byte{{0}, make([]byte, blockAlign), data} {
+	for _, more := range [][]byte{{0}, make([]byte, disk.BlockAlign), data} {
 		all = append(all, harm{fmt.Sprintf("%d bytes more", len(more)), len(data), append(bytes.Clone(data), more...)})
 	}
 	refused := 0
 	for _, h := range all {
 		again := store.New(store.Config{Shards: 1})
 		_, _, err := ReadState(bytes.NewReader(h.data), again, 0)
-		damage, isDamage := errors.AsType[*DamageError](err)
+		damage, isDamage := errors.AsType[*disk.DamageError](err)
 		switch {
 		case err == nil && again.Digest(now) != want:
 			t.Fatalf("%s: not noticed", h.what)
@@ -157,10 +159,10 @@ func TestForeignStateIsRefused(t *testing.T) {
 	data := writeState(t, s, someTime)
 	newer := bytes.Clone(data)
 	newer[8]++
-	journal := append(journalHeader(0, predecessor{}, 0, 0), data[headerBytes:]...)
+	journal := append(disk.JournalHeader(0, disk.Predecessor{}, 0, 0), data[disk.HeaderBytes:]...)
 	block := func(fill func(e *encoder)) []byte {
 		w := &blockWriter{to: new(bytes.Buffer), rest: func() {}}
-		w.write(header(snapshotMagic, 0, 1))
+		w.write(disk.Header(disk.SnapshotMagic, 0, 1))
 		w.enc.start(someTime)
 		fill(&w.enc)
 		w.flush(someTime)
@@ -170,19 +172,19 @@ func TestForeignStateIsRefused(t *testing.T) {
 		data []byte
 		err  error
 	}{
-		"a newer version":         {resum(newer), ErrNewer},
-		"a journal":               {journal, ErrNotOurs},
-		"nothing":                 {nil, ErrNotOurs},
-		"no end":                  {block(func(*encoder) {}), errCutShort},
-		"fewer than it ends with": {block(func(e *encoder) { e.end(5) }), ErrDamaged},
+		"a newer version":         {testdisk.Resum(newer), disk.ErrNewer},
+		"a journal":               {journal, disk.ErrNotOurs},
+		"nothing":                 {nil, disk.ErrNotOurs},
+		"no end":                  {block(func(*encoder) {}), disk.ErrCutShort},
+		"fewer than it ends with": {block(func(e *encoder) { e.end(5) }), disk.ErrDamaged},
 		"a deletion": {block(func(e *encoder) {
 			e.change(keyspace.Change{Kind: keyspace.Deleted, Entry: keyspace.Entry{Key: []byte("k")}})
 			e.end(0)
-		}), ErrDamaged},
+		}), disk.ErrDamaged},
 	} {
 		again := store.New(store.Config{Shards: 1})
 		_, _, err := ReadState(bytes.NewReader(in.data), again, 0)
-		if _, isDamage := errors.AsType[*DamageError](err); !isDamage || !errors.Is(err, in.err) {
+		if _, isDamage := errors.AsType[*disk.DamageError](err); !isDamage || !errors.Is(err, in.err) {
 			t.Errorf("%s: %v", name, err)
 		}
 		again.Close()

@@ -10,6 +10,7 @@ import (
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/persistence/disk"
 )
 
 // Snapshots and journals write the verb of a policy's record as a whole byte.
@@ -47,7 +48,7 @@ func TestRecordsKeepNamedFields(t *testing.T) {
 		}
 		s := store.New(store.Config{Shards: 1})
 		var d decoder
-		if err := d.decode(e.buf[blockHead:], applier{s}); err != nil {
+		if err := d.decode(e.buf[disk.BlockHead:], applier{s}); err != nil {
 			t.Fatal(err)
 		}
 		p, _ := s.Policy("l")

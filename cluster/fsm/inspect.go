@@ -28,7 +28,7 @@ func describeState(state io.Reader) (string, error) {
 	return fmt.Sprintf("of %s, with %d bytes of keys and policies", time.Unix(0, head.Now).UTC().Format(time.RFC3339), left), err
 }
 
-// InspectEntry reads an entry of a node's log, as [persistence.EntryLog] stores it, with the same readers as a node.
+// InspectEntry reads an entry of a node's log, as an entry log stores it, with the same readers as a node.
 // It returns the reason why a node of this version would stop at it, or nil.
 func InspectEntry(index uint64, data []byte) error {
 	var l raft.Log

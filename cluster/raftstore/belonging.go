@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/stintdb/stint/persistence"
+	"github.com/stintdb/stint/persistence/disk"
 )
 
 // The files of a directory belong together by the votes, which have the incarnation that [IdentityFile] names, and the identities of the
@@ -22,7 +22,7 @@ func (d *Dir) openManifest(found records) error {
 		return nil
 	}
 	var err error
-	if d.manifest, err = persistence.OpenManifest(persistence.Dir(d.dir), identityOf(found[string(directoryKey)].value)); err != nil {
+	if d.manifest, err = disk.OpenManifest(disk.Dir(d.dir), identityOf(found[string(directoryKey)].value)); err != nil {
 		return fmt.Errorf("%s: %w; %w", d.dir, err, ErrLostState)
 	}
 	if err := checkVotes(d.manifest, found); err != nil {
@@ -32,7 +32,7 @@ func (d *Dir) openManifest(found records) error {
 }
 
 // checkVotes refuses votes that are older than a manifest says.
-func checkVotes(m *persistence.Manifest, found records) error {
+func checkVotes(m *disk.Manifest, found records) error {
 	if least, _ := m.Raised(); found.last() < least {
 		return fmt.Errorf("%s and %s are older copies: their last write is number %d, and number %d was on disk", votesFiles[0], votesFiles[1], found.last(), least)
 	}
@@ -50,7 +50,7 @@ func (d *Dir) closeManifest() error {
 func (d *Dir) bind(incarnation string) (err error) {
 	d.incarnation, d.snapshots.incarnation = incarnation, incarnation
 	if d.manifest == nil {
-		if d.manifest, err = persistence.OpenManifest(persistence.Dir(d.dir), 0); err != nil {
+		if d.manifest, err = disk.OpenManifest(disk.Dir(d.dir), 0); err != nil {
 			return err
 		}
 	}
@@ -76,7 +76,7 @@ func (d *Dir) checkLog() error {
 		return fmt.Errorf("%s: the log is another directory's, by its identity; %w", path, ErrLostState)
 	}
 	if _, least := d.manifest.Raised(); d.log.Position() < least {
-		return fmt.Errorf("%s: the log is older than %s says, or its end is missing; %w", path, filepath.Join(d.dir, persistence.ManifestFile), ErrLostState)
+		return fmt.Errorf("%s: the log is older than %s says, or its end is missing; %w", path, filepath.Join(d.dir, disk.ManifestFile), ErrLostState)
 	}
 	return nil
 }
@@ -92,7 +92,7 @@ func (d *Dir) checkUnused(damage []error) error {
 	if d.snapshots.newest != nil || len(damage) > 0 {
 		has = snapshotsDir
 	}
-	for _, name := range []string{clockFile, persistence.ManifestFile, groupsDir} {
+	for _, name := range []string{clockFile, disk.ManifestFile, groupsDir} {
 		if _, err := os.Lstat(filepath.Join(d.dir, name)); err == nil {
 			has = name
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/cluster/boltfile"
-	"github.com/stintdb/stint/persistence"
+	"github.com/stintdb/stint/persistence/disk"
 )
 
 // boltLogFile is the log in LogDir if raft-boltdb keeps it. Behind the extensions of each entry are
@@ -32,8 +32,8 @@ const (
 type boltLog struct {
 	path     string
 	store    *boltfile.Store
-	pages    *os.File              // the file, to read the number of its last transaction
-	manifest *persistence.Manifest // of its directory; nil if the log is only inspected
+	pages    *os.File       // the file, to read the number of its last transaction
+	manifest *disk.Manifest // of its directory; nil if the log is only inspected
 	writing  sync.Mutex
 	failed   bool // the last write: the file's contents may not be on the disk
 }
@@ -47,7 +47,7 @@ func openBoltLog(dir string, create bool) (*boltLog, error) {
 		l.store, err = boltfile.Open(l.path)
 	case create && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, errDamaged)):
 		if l.store, err = boltfile.Create(l.path); err == nil {
-			err = persistence.Dir(dir).SyncDir()
+			err = disk.Dir(dir).SyncDir()
 		}
 	}
 	if err != nil {
@@ -69,7 +69,7 @@ func (l *boltLog) openManifest(dir string) error {
 	if err != nil {
 		return err
 	}
-	if l.manifest, err = persistence.OpenManifest(persistence.Dir(dir), identityOf(known)); err != nil {
+	if l.manifest, err = disk.OpenManifest(disk.Dir(dir), identityOf(known)); err != nil {
 		return err
 	}
 	if l.pages, err = os.Open(l.path); err != nil {
@@ -171,7 +171,7 @@ func (l *boltLog) GetLog(index uint64, entry *raft.Log) error {
 		return fmt.Errorf("%w: entry %d", errDamaged, index)
 	}
 	if seal[0] > boltEntryVersion {
-		return fmt.Errorf("entry %d, version %d: %w", index, seal[0], persistence.ErrNewer)
+		return fmt.Errorf("entry %d, version %d: %w", index, seal[0], disk.ErrNewer)
 	}
 	if !read.AppendedAt.IsZero() {
 		read.AppendedAt = time.Unix(0, read.AppendedAt.UnixNano())
@@ -191,7 +191,7 @@ func sumEntry(l *raft.Log, version byte) uint32 {
 // StoreLog implements raft.LogStore.
 func (l *boltLog) StoreLog(entry *raft.Log) error { return l.StoreLogs([]*raft.Log{entry}) }
 
-// StoreLogs implements raft.LogStore. As in a [persistence.EntryLog], an entry replaces those in conflict with it: the old one of its index and
+// StoreLogs implements raft.LogStore. As in a [entrylog.Log], an entry replaces those in conflict with it: the old one of its index and
 // all behind, or all, if it leaves a gap.
 func (l *boltLog) StoreLogs(entries []*raft.Log) error {
 	sealed := make([]*raft.Log, len(entries))

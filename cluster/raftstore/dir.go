@@ -17,6 +17,7 @@ import (
 
 	"github.com/stintdb/stint/internal/atomicfile"
 	"github.com/stintdb/stint/persistence"
+	"github.com/stintdb/stint/persistence/disk"
 )
 
 // SavedClock is a reading of the cluster's clock and this node's own, taken at one moment.
@@ -53,9 +54,9 @@ type identity struct {
 type Dir struct {
 	dir         string
 	to          *slog.Logger
-	incarnation string                // "" before it has one
-	hasState    bool                  // a log or a snapshot, at its start
-	manifest    *persistence.Manifest // nil before it has an incarnation
+	incarnation string         // "" before it has one
+	hasState    bool           // a log or a snapshot, at its start
+	manifest    *disk.Manifest // nil before it has an incarnation
 	log         nodeLog
 	votes       *votes
 	snapshots   *snapshotStore
@@ -127,7 +128,7 @@ func refuseStandalone(dir string) error {
 	if HoldsNode(dir) != "" {
 		return nil
 	}
-	name, err := persistence.HoldsState(persistence.Dir(dir))
+	name, err := persistence.HoldsState(disk.Dir(dir))
 	if err != nil {
 		return err
 	}

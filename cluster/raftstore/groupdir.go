@@ -8,7 +8,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/stintdb/stint/persistence"
+	"github.com/stintdb/stint/persistence/disk"
+	"github.com/stintdb/stint/persistence/entrylog"
 )
 
 // groupsDir is where a node's directory has those of its groups of keys.
@@ -19,12 +20,12 @@ func GroupDir(dir string, number int) string {
 	return filepath.Join(dir, groupsDir, fmt.Sprintf("%02d", number))
 }
 
-// GroupDirs are the directories of a node's groups of keys. Their logs are one [persistence.SharedLog], unless they are raft-boltdb's.
+// GroupDirs are the directories of a node's groups of keys. Their logs are one [entrylog.Shared], unless they are raft-boltdb's.
 type GroupDirs struct {
 	dir  string // of the node
 	kind LogKind
 	to   *slog.Logger
-	logs *persistence.SharedLog // nil until the first is opened; the last Dir closes it
+	logs *entrylog.Shared // nil until the first is opened; the last Dir closes it
 }
 
 // NewGroupDirs returns the directories in that of a node, whose logs are of a kind.
@@ -43,7 +44,7 @@ func (g *GroupDirs) Open(number int, isNew bool) (*Dir, error) {
 			return nil, err
 		}
 		for _, d := range []string{g.dir, filepath.Dir(path)} {
-			if err := persistence.Dir(d).SyncDir(); err != nil {
+			if err := disk.Dir(d).SyncDir(); err != nil {
 				return nil, err
 			}
 		}
@@ -90,13 +91,13 @@ func CheckGroup(dir string, number int) error {
 // Remove closes the directory of a group that has left this node, and removes it with the group's log.
 func (d *Dir) Remove() error {
 	if shared, is := d.log.(logStore); is {
-		if log, is := shared.log.(*persistence.GroupLog); is {
+		if log, is := shared.log.(*entrylog.Group); is {
 			if err := log.Forget(); err != nil {
 				return errors.Join(err, d.Close())
 			}
 		}
 	}
-	return errors.Join(d.Close(), os.RemoveAll(d.dir), persistence.Dir(filepath.Dir(d.dir)).SyncDir())
+	return errors.Join(d.Close(), os.RemoveAll(d.dir), disk.Dir(filepath.Dir(d.dir)).SyncDir())
 }
 
 // checkKind refuses logs of the other kind, which lie elsewhere.
@@ -133,7 +134,7 @@ func (g *GroupDirs) openShared(path string, isNew bool) error {
 			return err
 		}
 	}
-	logs, err := persistence.OpenSharedLog(persistence.Dir(path), isNew, g.to)
+	logs, err := entrylog.OpenShared(disk.Dir(path), isNew, g.to)
 	if err != nil {
 		return logError(path, !isNew, err)
 	}

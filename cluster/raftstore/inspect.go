@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stintdb/stint/persistence"
+	"github.com/stintdb/stint/persistence/disk"
 )
 
 // Finding describes one file of a node's directory.
@@ -28,7 +28,7 @@ func ReadValue(dir string, key []byte) ([]byte, error) {
 }
 
 // Inspect reads all files that a node reads at its start, except the log, for which there is
-// [persistence.InspectEntryLog]. It changes nothing, and the directory may be in use: files that are removed during
+// [entrylog.Inspect]. It changes nothing, and the directory may be in use: files that are removed during
 // the inspection are skipped. The error wraps fs.ErrNotExist if the directory is not a node's. describe reads the state in a
 // snapshot.
 func Inspect(dir string, describe func(state io.Reader) (string, error)) (found []Finding, err error) {
@@ -102,7 +102,7 @@ func inspectVotes(dir, incarnation string) (found []Finding) {
 
 // inspectManifest compares the manifest with the votes. That it is missing in a directory of an earlier version is no damage.
 func inspectManifest(dir, incarnation string) (found []Finding) {
-	m, err := persistence.ReadManifest(persistence.Dir(dir)) // before the votes, which may grow
+	m, err := disk.ReadManifest(disk.Dir(dir)) // before the votes, which may grow
 	v, votesErr := readVotes(dir, incarnation)
 	identity := identityOf(v.records[string(directoryKey)].value)
 	if votesErr != nil || identity == 0 {
@@ -112,15 +112,15 @@ func inspectManifest(dir, incarnation string) (found []Finding) {
 		err = errors.Join(m.Check(identity), checkVotes(m, v.records), checkLogOf(dir, m, v.records))
 	}
 	if err != nil {
-		return []Finding{{persistence.ManifestFile, err.Error(), true}}
+		return []Finding{{disk.ManifestFile, err.Error(), true}}
 	}
 	return nil
 }
 
 // checkLogOf compares the log's own manifest with the votes and the manifest of a directory, or of the node whose group it is.
-func checkLogOf(dir string, m *persistence.Manifest, found records) error {
+func checkLogOf(dir string, m *disk.Manifest, found records) error {
 	for _, path := range []string{filepath.Join(dir, LogDir), filepath.Join(filepath.Dir(dir), LogDir)} {
-		has, err := persistence.ReadManifest(persistence.Dir(path))
+		has, err := disk.ReadManifest(disk.Dir(path))
 		if errors.Is(err, fs.ErrNotExist) || has == nil {
 			continue // the reader of the log reports what is missing in it
 		}

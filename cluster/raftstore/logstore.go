@@ -7,8 +7,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
-
-	"github.com/stintdb/stint/persistence"
+	"github.com/stintdb/stint/persistence/entrylog"
 )
 
 // logStore is Raft's log in package persistence's. An entry is
@@ -20,11 +19,11 @@ import (
 //	   data
 type logStore struct{ log entryLog }
 
-// entryLog is a [persistence.EntryLog], or a group's part of a [persistence.SharedLog].
+// entryLog is a [entrylog.Log], or a group's part of a [entrylog.Shared].
 type entryLog interface {
 	Range() (first, last uint64)
 	Get(index uint64) ([]byte, error)
-	Append(entries []persistence.LogEntry) error
+	Append(entries []entrylog.Entry) error
 	Syncs() int64
 	Identity() uint64
 	Position() uint64
@@ -50,7 +49,7 @@ func (s logStore) LastIndex() (uint64, error) {
 // GetLog implements raft.LogStore.
 func (s logStore) GetLog(index uint64, l *raft.Log) error {
 	b, err := s.log.Get(index)
-	if errors.Is(err, persistence.ErrNoEntry) {
+	if errors.Is(err, entrylog.ErrNoEntry) {
 		return raft.ErrLogNotFound
 	}
 	if err != nil {
@@ -78,9 +77,9 @@ func (s logStore) StoreLog(l *raft.Log) error { return s.StoreLogs([]*raft.Log{l
 
 // StoreLogs implements raft.LogStore.
 func (s logStore) StoreLogs(logs []*raft.Log) error {
-	entries := make([]persistence.LogEntry, len(logs))
+	entries := make([]entrylog.Entry, len(logs))
 	for i, l := range logs {
-		entries[i] = persistence.LogEntry{Index: l.Index, Data: EncodeEntry(l)}
+		entries[i] = entrylog.Entry{Index: l.Index, Data: EncodeEntry(l)}
 	}
 	return s.log.Append(entries)
 }

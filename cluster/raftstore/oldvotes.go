@@ -8,7 +8,7 @@ import (
 	"hash/crc32"
 	"io"
 
-	"github.com/stintdb/stint/persistence"
+	"github.com/stintdb/stint/persistence/disk"
 )
 
 // oldVotesFile held the votes before raft-boltdb did: all of them twice, in two slots of equal size, of which a write filled and synced the first,
@@ -30,7 +30,7 @@ const (
 )
 
 // readOldVotes reads the file of votes of an earlier build.
-func readOldVotes(dir persistence.FS) (found records, err error) {
+func readOldVotes(dir disk.FS) (found records, err error) {
 	in, err := dir.Open(oldVotesFile)
 	if err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func readOldVotes(dir persistence.FS) (found records, err error) {
 	var reasons []error
 	for at := 0; at < 2*oldVotesSlot; at += oldVotesSlot {
 		n, values, err := readOldSlot(data[min(at, len(data)):min(at+oldVotesSlot, len(data))])
-		if errors.Is(err, persistence.ErrNewer) {
+		if errors.Is(err, disk.ErrNewer) {
 			return nil, err
 		}
 		if err != nil {
@@ -73,7 +73,7 @@ func readOldSlot(slot []byte) (number uint64, values map[string][]byte, err erro
 		return 0, nil, errDamaged
 	}
 	if version := binary.LittleEndian.Uint32(slot[8:]); version > oldVotesVersion {
-		return 0, nil, fmt.Errorf("votes, version %d: %w", version, persistence.ErrNewer)
+		return 0, nil, fmt.Errorf("votes, version %d: %w", version, disk.ErrNewer)
 	}
 	err = json.Unmarshal(slot[oldVotesHead:end], &values)
 	return binary.LittleEndian.Uint64(slot[16:]), values, err

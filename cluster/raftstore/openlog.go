@@ -10,7 +10,8 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/cluster/boltfile"
-	"github.com/stintdb/stint/persistence"
+	"github.com/stintdb/stint/persistence/disk"
+	"github.com/stintdb/stint/persistence/entrylog"
 )
 
 // LogKind is what keeps Raft's log, in the words of the setting cluster-log.
@@ -18,7 +19,7 @@ type LogKind string
 
 // The kinds of logs.
 const (
-	OwnLog  LogKind = "stint" // a persistence.EntryLog
+	OwnLog  LogKind = "stint" // a entrylog.Log
 	BoltLog LogKind = "boltdb"
 )
 
@@ -57,7 +58,7 @@ func makeLogDir(path string) error {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return err
 	}
-	return persistence.Dir(filepath.Dir(path)).SyncDir()
+	return disk.Dir(filepath.Dir(path)).SyncDir()
 }
 
 func errKind(path string, is, want LogKind) error {
@@ -66,11 +67,11 @@ func errKind(path string, is, want LogKind) error {
 
 // logError adds the meaning and the remedy to an error of opening a log.
 func logError(path string, isUsed bool, err error) error {
-	_, isDamaged := errors.AsType[*persistence.DamageError](err)
+	_, isDamaged := errors.AsType[*disk.DamageError](err)
 	switch {
-	case errors.Is(err, persistence.ErrNewer):
+	case errors.Is(err, disk.ErrNewer):
 		return fmt.Errorf("%s: %w", path, err)
-	case isUsed && (errors.Is(err, persistence.ErrNoLog) || errors.Is(err, fs.ErrNotExist)):
+	case isUsed && (errors.Is(err, entrylog.ErrNoLog) || errors.Is(err, fs.ErrNotExist)):
 		return fmt.Errorf("%s is missing or empty, although %s shows that the node has been in use; %w", path, IdentityFile, ErrLostState)
 	case isDamaged || errors.Is(err, errDamaged):
 		return fmt.Errorf("%s: %w; %w", path, err, ErrLostState)
@@ -86,7 +87,7 @@ func openKind(path string, kind LogKind, create bool) (nodeLog, error) {
 		}
 		return log, nil
 	}
-	log, err := persistence.OpenEntryLog(persistence.Dir(path), create)
+	log, err := entrylog.Open(disk.Dir(path), create)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +96,7 @@ func openKind(path string, kind LogKind, create bool) (nodeLog, error) {
 
 // logKind is the kind of the log in a directory, "" if there is none.
 func logKind(path string) (LogKind, error) {
-	names, err := persistence.Dir(path).List()
+	names, err := disk.Dir(path).List()
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
 	}
@@ -103,7 +104,7 @@ func logKind(path string) (LogKind, error) {
 		switch {
 		case name == boltLogFile:
 			return BoltLog, nil
-		case persistence.IsLogFile(name):
+		case entrylog.IsFile(name):
 			return OwnLog, nil
 		}
 	}
@@ -114,13 +115,13 @@ func logKind(path string) (LogKind, error) {
 var ErrLogInUse = boltfile.ErrInUse
 
 // InspectLog reads the log in LogDir, and changes nothing. It returns the indexes of the first and the last entry, 0 if there is none, and the
-// number of files, and a [persistence.DamageError] if data is missing. It calls visit for every entry, as [EncodeEntry] encodes it; an error of visit ends it.
-func InspectLog(path string, visit func(persistence.LogEntry) error) (first, last uint64, files int, err error) {
+// number of files, and a [disk.DamageError] if data is missing. It calls visit for every entry, as [EncodeEntry] encodes it; an error of visit ends it.
+func InspectLog(path string, visit func(entrylog.Entry) error) (first, last uint64, files int, err error) {
 	switch kind, err := logKind(path); {
 	case err != nil:
 		return 0, 0, 0, err
 	case kind != BoltLog:
-		return persistence.InspectEntryLog(persistence.Dir(path), visit)
+		return entrylog.Inspect(disk.Dir(path), visit)
 	}
 	file := filepath.Join(path, boltLogFile)
 	store, err := boltfile.View(file)
@@ -128,19 +129,19 @@ func InspectLog(path string, visit func(persistence.LogEntry) error) (first, las
 	case errors.Is(err, ErrLogInUse) || errors.Is(err, fs.ErrNotExist):
 		return 0, 0, 1, err
 	case err != nil:
-		return 0, 0, 1, &persistence.DamageError{Name: boltLogFile, Err: err}
+		return 0, 0, 1, &disk.DamageError{Name: boltLogFile, Err: err}
 	}
 	l := &boltLog{path: file, store: store}
 	if err = checkBoltLog(file); err == nil {
 		err = l.each(func(entry *raft.Log) error {
-			return visit(persistence.LogEntry{Index: entry.Index, Data: EncodeEntry(entry)})
+			return visit(entrylog.Entry{Index: entry.Index, Data: EncodeEntry(entry)})
 		})
 	}
 	if err == nil {
 		first, last, err = store.Range()
 	}
 	if errors.Is(err, errDamaged) {
-		err = &persistence.DamageError{Name: boltLogFile, Err: err}
+		err = &disk.DamageError{Name: boltLogFile, Err: err}
 	}
 	return first, last, 1, errors.Join(err, l.Close())
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stintdb/stint/cluster/boltfile"
 	"github.com/stintdb/stint/internal/atomicfile"
-	"github.com/stintdb/stint/persistence"
+	"github.com/stintdb/stint/persistence/disk"
 )
 
 // foundVotes are the votes in a directory.
@@ -22,7 +22,7 @@ type foundVotes struct {
 
 // readVotes reads the votes of a node, which may be running, and changes nothing. A copy of another incarnation does not count, unless incarnation is "".
 func readVotes(dir, incarnation string) (v foundVotes, err error) {
-	v.records, err = readOldVotes(persistence.Dir(dir))
+	v.records, err = readOldVotes(disk.Dir(dir))
 	switch {
 	case err == nil:
 		v.isOld = true
@@ -34,7 +34,7 @@ func readVotes(dir, incarnation string) (v foundVotes, err error) {
 	for i, name := range votesFiles {
 		has, err := readRecords(filepath.Join(dir, name))
 		switch {
-		case errors.Is(err, persistence.ErrNewer):
+		case errors.Is(err, disk.ErrNewer):
 			return v, fmt.Errorf("%s: %w", name, err)
 		case err != nil:
 			v.damage[i] = err
@@ -75,7 +75,7 @@ func (v *votes) makeCopy(i int) error {
 		err = os.Rename(temporary, path)
 	}
 	if err == nil {
-		err = persistence.Dir(v.dir).SyncDir()
+		err = disk.Dir(v.dir).SyncDir()
 	}
 	if err != nil {
 		return errors.Join(err, made.Close())
@@ -109,7 +109,7 @@ func removeOldVotes(dir string) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return errors.Join(err, persistence.Dir(dir).SyncDir())
+	return errors.Join(err, disk.Dir(dir).SyncDir())
 }
 
 // loadVotes opens the votes in a node's directory, or begins them if the node is new. Damage is that of a file which it made anew from the other.

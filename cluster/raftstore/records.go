@@ -9,7 +9,7 @@ import (
 	"os"
 
 	"github.com/stintdb/stint/cluster/boltfile"
-	"github.com/stintdb/stint/persistence"
+	"github.com/stintdb/stint/persistence/disk"
 )
 
 // record is a value of the votes with the number of its write. In a file it is
@@ -44,7 +44,7 @@ func unsealRecord(key string, b []byte) (r record, err error) {
 		return r, fmt.Errorf("%w: the value of %q", errDamaged, key)
 	}
 	if b[4] > recordVersion {
-		return r, fmt.Errorf("the value of %q, version %d: %w", key, b[4], persistence.ErrNewer)
+		return r, fmt.Errorf("the value of %q, version %d: %w", key, b[4], disk.ErrNewer)
 	}
 	return record{binary.LittleEndian.Uint64(b[5:]), bytes.Clone(b[recordHead:])}, nil
 }

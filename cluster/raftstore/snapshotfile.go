@@ -17,7 +17,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/internal/atomicfile"
-	"github.com/stintdb/stint/persistence"
+	"github.com/stintdb/stint/persistence/disk"
 )
 
 // A snapshot's file, <term>-<index>-<number>.stint, is
@@ -175,7 +175,7 @@ func readSnapshotFileHead(file io.ReaderAt) (meta snapshotMeta, state int64, err
 		return meta, 0, fmt.Errorf("%w in its meta data", errDamaged)
 	}
 	if version := binary.LittleEndian.Uint32(fixed[8:]); version > snapshotFileVersion {
-		return meta, 0, fmt.Errorf("version %d: %w", version, persistence.ErrNewer)
+		return meta, 0, fmt.Errorf("version %d: %w", version, disk.ErrNewer)
 	}
 	err = json.Unmarshal(rest[:size], &meta)
 	return meta, 16 + int64(size) + 4, err

@@ -15,7 +15,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/internal/atomicfile"
-	"github.com/stintdb/stint/persistence"
+	"github.com/stintdb/stint/persistence/disk"
 )
 
 const snapshotsDir = "snapshots"
@@ -64,7 +64,7 @@ func openSnapshots(dir, incarnation string, to *slog.Logger) (s *snapshotStore, 
 				to.Warn("a snapshot of the cluster's state is damaged; the node goes on from the one before, and the log", "reason", d, "snapshot", name)
 			}
 			return s, damage, nil
-		case errors.Is(err, persistence.ErrNewer), errors.Is(err, os.ErrPermission):
+		case errors.Is(err, disk.ErrNewer), errors.Is(err, os.ErrPermission):
 			return nil, nil, fmt.Errorf("%s: %w", s.path(name), err)
 		}
 		damage = append(damage, fmt.Errorf("%s: %w", s.path(name), err))

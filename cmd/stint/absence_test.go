@@ -14,6 +14,7 @@ import (
 	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/persistence"
+	"github.com/stintdb/stint/persistence/disk"
 	"github.com/stintdb/stint/server/config"
 )
 
@@ -52,7 +53,7 @@ func TestStartWithoutAFile(t *testing.T) {
 	if err := startIn(t, dir); err != nil {
 		t.Fatal(err)
 	}
-	files, _, err := persistence.Files(persistence.Dir(dir))
+	files, _, err := persistence.Files(disk.Dir(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +82,7 @@ func TestRestoreOfASnapshot(t *testing.T) {
 	if err := startIn(t, dir); err != nil {
 		t.Fatal(err)
 	}
-	files, _, err := persistence.Files(persistence.Dir(dir))
+	files, _, err := persistence.Files(disk.Dir(dir))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stintdb/stint/internal/atomicfile"
 	"github.com/stintdb/stint/persistence"
+	"github.com/stintdb/stint/persistence/disk"
 )
 
 const backupUsage = `Usage: stint backup [flags] FILE
@@ -208,7 +209,7 @@ func refusedBackup(response *http.Response) error {
 // checkBackup reads all of a file. Its error names the damage.
 func checkBackup(ctx context.Context, path string, line *progressLine) (persistence.Report, error) {
 	dir, name := filepath.Split(path)
-	report, err := persistence.Inspect(line.files(persistence.Dir(cmp.Or(dir, "."))), name, func(persistence.Record) error { return ctx.Err() })
+	report, err := persistence.Inspect(line.files(disk.Dir(cmp.Or(dir, "."))), name, func(persistence.Record) error { return ctx.Err() })
 	switch {
 	case err != nil:
 		return report, err

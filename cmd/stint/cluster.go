@@ -14,7 +14,7 @@ import (
 	"github.com/stintdb/stint/cluster/transport"
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/store"
-	"github.com/stintdb/stint/persistence"
+	"github.com/stintdb/stint/persistence/disk"
 	"github.com/stintdb/stint/server/admin"
 	"github.com/stintdb/stint/server/blocking"
 	"github.com/stintdb/stint/server/config"
@@ -22,23 +22,23 @@ import (
 )
 
 // openDisk locks and opens the directory of a node. A cluster that has not begun is refused an import with policies that its groups would divide.
-func openDisk(cfg *config.Config, imported *imported, log *slog.Logger) (disk *raftstore.Dir, unlock func(), err error) {
-	if unlock, err = persistence.Lock(cfg.Dir); err != nil {
+func openDisk(cfg *config.Config, imported *imported, log *slog.Logger) (dir *raftstore.Dir, unlock func(), err error) {
+	if unlock, err = disk.Lock(cfg.Dir); err != nil {
 		return nil, nil, err
 	}
-	if disk, err = raftstore.Open(cfg.Dir, raftstore.LogKind(cfg.ClusterLog), log); err != nil {
+	if dir, err = raftstore.Open(cfg.Dir, raftstore.LogKind(cfg.ClusterLog), log); err != nil {
 		unlock()
 		return nil, nil, err
 	}
-	if last, lastErr := disk.Logs().LastIndex(); imported != nil && lastErr == nil && last == 0 {
+	if last, lastErr := dir.Logs().LastIndex(); imported != nil && lastErr == nil && last == 0 {
 		err = imported.checkPolicies(cfg)
 	}
 	if err != nil {
-		err = errors.Join(err, disk.Close())
+		err = errors.Join(err, dir.Close())
 		unlock()
 		return nil, nil, err
 	}
-	return disk, unlock, nil
+	return dir, unlock, nil
 }
 
 // join starts a node. It looks for the others in the background; until the cluster is formed, requests are answered
@@ -52,7 +52,7 @@ func join(cfg config.Config, keys *store.Store, groups []*store.Store, files des
 	if err != nil {
 		return nil, err
 	}
-	disk, unlock, err := openDisk(&cfg, imported, log)
+	dir, unlock, err := openDisk(&cfg, imported, log)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func join(cfg config.Config, keys *store.Store, groups []*store.Store, files des
 	hide := line.follow(func() string { return fmt.Sprintf("reading the snapshot of the cluster's state: %d keys", keys.Len()) })
 	node, err := cluster.Open(withTestTime(cluster.Options{
 		Node: cfg.NodeID, Listen: cfg.ClusterListen, Advertise: cfg.PeerAddress(), Peers: cfg.ClusterPeers, BootstrapExpect: cmp.Or(cfg.BootstrapExpect, len(cfg.ClusterPeers)),
-		Client: cfg.ClientAddress(), Store: keys, Disk: disk, Log: log, Network: network,
+		Client: cfg.ClientAddress(), Store: keys, Disk: dir, Log: log, Network: network,
 		Heartbeat: cfg.ClusterHeartbeat, DecideTimeout: cfg.DecideTimeout, DiskTimeout: cfg.ClusterDiskTimeout, LogBytes: cfg.ClusterLogBytes, Ahead: cfg.ClusterAhead,
 		Unauthenticated: files.unauthenticated, Report: operators.Report, Watched: operators.Watched, Counts: operators.Counts, Turns: blocking.NewTurns(cfg.ClusterHeartbeat),
 		Groups: cfg.Groups, Replicas: cfg.ClusterReplicas, KeyStores: groups, Shared: cfg.ClusterShared, ImportName: imported.name(), NewTurns: func() group.Turns { return blocking.NewTurns(cfg.ClusterHeartbeat) },
@@ -69,7 +69,7 @@ func join(cfg config.Config, keys *store.Store, groups []*store.Store, files des
 	}))
 	hide()
 	if err != nil {
-		err = errors.Join(err, disk.Close())
+		err = errors.Join(err, dir.Close())
 		unlock()
 		return nil, err
 	}

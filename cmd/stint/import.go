@@ -14,6 +14,7 @@ import (
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/persistence"
+	"github.com/stintdb/stint/persistence/disk"
 	"github.com/stintdb/stint/server/config"
 )
 
@@ -89,12 +90,12 @@ const scanAtOnce = 1024
 
 // readDir reads the state in a server's directory.
 func (i *imported) readDir(log *slog.Logger, line *progressLine) error {
-	unlock, err := persistence.Lock(i.path) // the server of that state must have ended
+	unlock, err := disk.Lock(i.path) // the server of that state must have ended
 	if err != nil {
 		return fmt.Errorf("cluster-import: %w", err)
 	}
 	defer unlock()
-	i.found, err = persistence.Recover(line.files(persistence.Dir(i.path)), i.store, now().UnixNano(), false, log)
+	i.found, err = persistence.Recover(line.files(disk.Dir(i.path)), i.store, now().UnixNano(), false, log)
 	switch {
 	case err != nil:
 		return explainDamage(i.path, err)
@@ -108,7 +109,7 @@ func (i *imported) readDir(log *slog.Logger, line *progressLine) error {
 
 // readBackup reads a file of stint backup.
 func (i *imported) readBackup(line *progressLine) error {
-	in, err := line.files(persistence.Dir(filepath.Dir(i.path))).Open(filepath.Base(i.path))
+	in, err := line.files(disk.Dir(filepath.Dir(i.path))).Open(filepath.Base(i.path))
 	if err != nil {
 		return usagef("cluster-import: %w", err)
 	}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/persistence"
+	"github.com/stintdb/stint/persistence/disk"
+	"github.com/stintdb/stint/persistence/entrylog"
 )
 
 const inspectUsage = `Usage: stint inspect [--dump] PATH...
@@ -71,17 +73,17 @@ func (i *inspector) path(path string) error {
 		return usagef("%s: %w", path, pathErr.Err)
 	}
 	switch {
-	case !info.IsDir() && persistence.IsLogFile(filepath.Base(path)):
+	case !info.IsDir() && entrylog.IsFile(filepath.Base(path)):
 		return i.logFile(path)
-	case !info.IsDir() && persistence.IsManifest(filepath.Base(path)):
+	case !info.IsDir() && disk.IsManifest(filepath.Base(path)):
 		return i.manifest(path)
 	case !info.IsDir():
-		return i.file(persistence.Dir(filepath.Dir(path)), filepath.Base(path), path, false)
+		return i.file(disk.Dir(filepath.Dir(path)), filepath.Base(path), path, false)
 	}
 	if is, err := i.node(path); is || err != nil {
 		return err
 	}
-	dir := persistence.Dir(path)
+	dir := disk.Dir(path)
 	files, others, err := persistence.Files(dir)
 	if err != nil {
 		return err
@@ -108,7 +110,7 @@ func (i *inspector) path(path string) error {
 
 // manifest inspects the manifest of a directory.
 func (i *inspector) manifest(path string) error {
-	text, err := persistence.DescribeManifest(persistence.Dir(filepath.Dir(path)))
+	text, err := disk.DescribeManifest(disk.Dir(filepath.Dir(path)))
 	if i.files++; err != nil {
 		i.damaged++
 		text = "DAMAGED: " + err.Error()
@@ -118,7 +120,7 @@ func (i *inspector) manifest(path string) error {
 }
 
 // file inspects one file. It skips a file that a running server removes during the inspection.
-func (i *inspector) file(dir persistence.Dir, name, shown string, mayVanish bool) error {
+func (i *inspector) file(dir disk.Dir, name, shown string, mayVanish bool) error {
 	report, err := persistence.Inspect(i.line.files(dir), name, func(r persistence.Record) error {
 		if i.dump != nil {
 			return errors.Join(i.ctx.Err(), i.dump.record(shown, r))

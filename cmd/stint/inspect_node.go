@@ -14,7 +14,8 @@ import (
 	"github.com/stintdb/stint/cluster"
 	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/raftstore"
-	"github.com/stintdb/stint/persistence"
+	"github.com/stintdb/stint/persistence/disk"
+	"github.com/stintdb/stint/persistence/entrylog"
 )
 
 // isNode reports whether a directory is that of a cluster's node.
@@ -110,14 +111,14 @@ func (i *inspector) member(path, name string) (is bool, err error) {
 // nodeLog reads a node's part of the log.
 func (i *inspector) nodeLog(path, name string) error {
 	l := inspectedLog{inspector: i, name: name}
-	first, last, files, err := raftstore.InspectLog(path, func(e persistence.LogEntry) error { return l.entry("", e) })
+	first, last, files, err := raftstore.InspectLog(path, func(e entrylog.Entry) error { return l.entry("", e) })
 	return l.report(files, err, func() string { return fmt.Sprintf("its part of the Raft log, entries %d to %d", first, last) })
 }
 
 // groupsLog reads the log of a node's groups of keys.
 func (i *inspector) groupsLog(path string) error {
 	l := inspectedLog{inspector: i, name: raftstore.SharedLogDir}
-	ranges, files, err := persistence.InspectSharedLog(persistence.Dir(path), func(group uint32, e persistence.LogEntry) error {
+	ranges, files, err := entrylog.InspectShared(disk.Dir(path), func(group uint32, e entrylog.Entry) error {
 		return l.entry(fmt.Sprintf(" of group %d", group), e)
 	})
 	return l.report(files, err, func() string {
@@ -137,7 +138,7 @@ type inspectedLog struct {
 }
 
 // entry looks at an entry. of is the group's name behind a space, if there is one.
-func (l *inspectedLog) entry(of string, e persistence.LogEntry) error {
+func (l *inspectedLog) entry(of string, e entrylog.Entry) error {
 	if err := fsm.InspectEntry(e.Index, e.Data); err != nil && l.refused == "" {
 		l.refused = fmt.Sprintf("%s: CANNOT BE APPLIED: entry %d%s: %v. Every node of this version stops at it. Start all nodes with the newest version, "+
 			"or the one that wrote it; if none reads it, begin a new cluster with empty directories: all usage is then lost, and policies must be set again\n",
@@ -149,7 +150,7 @@ func (l *inspectedLog) entry(of string, e persistence.LogEntry) error {
 
 // report describes the files of a log.
 func (l *inspectedLog) report(files int, err error, text func() string) error {
-	if errors.Is(err, persistence.ErrNoLog) {
+	if errors.Is(err, entrylog.ErrNoLog) {
 		return l.damagedFile(l.name, "it has no part of the log")
 	}
 	if errors.Is(err, fs.ErrNotExist) {
@@ -160,7 +161,7 @@ func (l *inspectedLog) report(files int, err error, text func() string) error {
 		_, err = fmt.Fprintf(l.out, "%s: not read: %v, which checked it at its start\n", l.name, err)
 		return err
 	}
-	if damage, ok := errors.AsType[*persistence.DamageError](err); ok {
+	if damage, ok := errors.AsType[*disk.DamageError](err); ok {
 		l.damaged++
 		if damage.IsOfDir() {
 			_, err = fmt.Fprintf(l.out, "%s: DAMAGED: %v\n", l.name, damage)
@@ -181,9 +182,9 @@ func (l *inspectedLog) report(files int, err error, text func() string) error {
 
 // logFile reads one file of a node's part of the log.
 func (i *inspector) logFile(path string) error {
-	first, last, err := persistence.InspectLogFile(persistence.Dir(filepath.Dir(path)), filepath.Base(path))
+	first, last, err := entrylog.InspectFile(disk.Dir(filepath.Dir(path)), filepath.Base(path))
 	i.files++
-	if damage, ok := errors.AsType[*persistence.DamageError](err); ok {
+	if damage, ok := errors.AsType[*disk.DamageError](err); ok {
 		i.damaged++
 		_, err = fmt.Fprintf(i.out, "%s: DAMAGED at offset %d: %v\n", path, damage.Offset, damage.Err)
 		return err

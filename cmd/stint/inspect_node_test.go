@@ -11,7 +11,8 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/cluster/raftstore"
-	"github.com/stintdb/stint/persistence"
+	"github.com/stintdb/stint/persistence/disk"
+	"github.com/stintdb/stint/persistence/entrylog"
 )
 
 func TestInspectNode(t *testing.T) {
@@ -43,12 +44,12 @@ func TestInspectNode(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "log"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	log, err := persistence.OpenEntryLog(persistence.Dir(filepath.Join(dir, "log")), true)
+	log, err := entrylog.Open(disk.Dir(filepath.Join(dir, "log")), true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	if err := log.Append([]persistence.LogEntry{{Index: 7}, {Index: 8}}); err != nil {
+	if err := log.Append([]entrylog.Entry{{Index: 7}, {Index: 8}}); err != nil {
 		t.Fatal(err)
 	}
 	(&process{stdout: &out, stderr: &errs}).run(t.Context(), []string{"inspect", dir})

@@ -20,6 +20,8 @@ import (
 	"github.com/stintdb/stint/internal/testsize"
 	"github.com/stintdb/stint/internal/testwait"
 	"github.com/stintdb/stint/persistence"
+	"github.com/stintdb/stint/persistence/disk"
+	"github.com/stintdb/stint/persistence/entrylog"
 	"github.com/stintdb/stint/server/config"
 )
 
@@ -252,14 +254,14 @@ func TestInspectNamesAnEntryThatCannotBeApplied(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, raftstore.LogDir), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	log, err := persistence.OpenEntryLog(persistence.Dir(filepath.Join(dir, raftstore.LogDir)), true)
+	log, err := entrylog.Open(disk.Dir(filepath.Join(dir, raftstore.LogDir)), true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	entry := make([]byte, 21+26)                          // Raft's head, a command of term 0, and our own
 	entry[21], entry[22] = 1, 1                           // decisions
 	entry = append(entry, 2, 8, 0, 0, 2, 0, 0, 1, 1, 'k') // one acquire, of a bucket of no capacity
-	if err := log.Append([]persistence.LogEntry{{Index: 7, Data: entry}}); err != nil {
+	if err := log.Append([]entrylog.Entry{{Index: 7, Data: entry}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := log.Close(); err != nil {

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/stintdb/stint/persistence"
+	"github.com/stintdb/stint/persistence/disk"
 )
 
-// memoryFiles is a persistence.FS in memory, for tests that write too many files for a disk.
+// memoryFiles is a disk.FS in memory, for tests that write too many files for a disk.
 type memoryFiles struct {
 	mu    sync.Mutex // the manager writes snapshots on a separate goroutine
 	files map[string]*memoryFile
@@ -30,21 +30,21 @@ func (m *memoryFiles) get(name string) (*memoryFile, error) {
 	return nil, fs.ErrNotExist
 }
 
-// Create implements [persistence.FS].
-func (m *memoryFiles) Create(name string) (persistence.File, error) {
+// Create implements [disk.FS].
+func (m *memoryFiles) Create(name string) (disk.File, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.files[name] = &memoryFile{}
 	return m.files[name], nil
 }
 
-// Edit implements [persistence.FS].
-func (m *memoryFiles) Edit(name string) (persistence.File, error) {
+// Edit implements [disk.FS].
+func (m *memoryFiles) Edit(name string) (disk.File, error) {
 	f, err := m.get(name)
 	return f, err
 }
 
-// Open implements [persistence.FS].
+// Open implements [disk.FS].
 func (m *memoryFiles) Open(name string) (io.ReadCloser, error) {
 	f, err := m.get(name)
 	if err != nil {
@@ -53,7 +53,7 @@ func (m *memoryFiles) Open(name string) (io.ReadCloser, error) {
 	return io.NopCloser(bytes.NewReader(f.data)), nil
 }
 
-// Rename implements [persistence.FS].
+// Rename implements [disk.FS].
 func (m *memoryFiles) Rename(oldName, newName string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -62,7 +62,7 @@ func (m *memoryFiles) Rename(oldName, newName string) error {
 	return nil
 }
 
-// Remove implements [persistence.FS].
+// Remove implements [disk.FS].
 func (m *memoryFiles) Remove(name string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -70,7 +70,7 @@ func (m *memoryFiles) Remove(name string) error {
 	return nil
 }
 
-// Rewrite implements [persistence.FS].
+// Rewrite implements [disk.FS].
 func (m *memoryFiles) Rewrite(name string, _, size int64) error {
 	f, err := m.get(name)
 	if err != nil {
@@ -79,23 +79,23 @@ func (m *memoryFiles) Rewrite(name string, _, size int64) error {
 	return f.Truncate(size)
 }
 
-// List implements [persistence.FS].
+// List implements [disk.FS].
 func (m *memoryFiles) List() ([]string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Sorted(maps.Keys(m.files)), nil
 }
 
-// SyncDir implements [persistence.FS].
+// SyncDir implements [disk.FS].
 func (m *memoryFiles) SyncDir() error { return nil }
 
-// Write implements [persistence.File].
+// Write implements [disk.File].
 func (f *memoryFile) Write(b []byte) (int, error) {
 	f.data = append(f.data, b...)
 	return len(b), nil
 }
 
-// WriteAt implements [persistence.File].
+// WriteAt implements [disk.File].
 func (f *memoryFile) WriteAt(b []byte, at int64) (int, error) {
 	if grow := int(at) + len(b) - len(f.data); grow > 0 {
 		f.data = append(f.data, make([]byte, grow)...)
@@ -103,19 +103,19 @@ func (f *memoryFile) WriteAt(b []byte, at int64) (int, error) {
 	return copy(f.data[at:], b), nil
 }
 
-// ReadAt implements [persistence.File].
+// ReadAt implements [disk.File].
 func (f *memoryFile) ReadAt(b []byte, at int64) (int, error) {
 	return bytes.NewReader(f.data).ReadAt(b, at)
 }
 
-// Sync implements [persistence.File].
+// Sync implements [disk.File].
 func (f *memoryFile) Sync() error { return nil }
 
-// Truncate implements [persistence.File].
+// Truncate implements [disk.File].
 func (f *memoryFile) Truncate(size int64) error {
 	f.data = append(f.data, make([]byte, max(0, int(size)-len(f.data)))...)[:size]
 	return nil
 }
 
-// Close implements [persistence.File].
+// Close implements [disk.File].
 func (f *memoryFile) Close() error { return nil }

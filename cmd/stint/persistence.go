@@ -10,6 +10,7 @@ import (
 	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/persistence"
+	"github.com/stintdb/stint/persistence/disk"
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/clock"
 	"github.com/stintdb/stint/server/config"
@@ -30,7 +31,7 @@ func openLocal(cfg config.Config, keys *store.Store, log *slog.Logger, line *pro
 	if cfg.Dir == "" {
 		return &localState{clock: newClock(0), stop: func() {}}, nil
 	}
-	unlock, err := persistence.Lock(cfg.Dir)
+	unlock, err := disk.Lock(cfg.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +39,7 @@ func openLocal(cfg config.Config, keys *store.Store, log *slog.Logger, line *pro
 		unlock()
 		return nil, usagef("dir: %s is the directory of a cluster's node (it has %s): start it with the --node-id and the other settings of that node, or name another directory", cfg.Dir, name)
 	}
-	fs, start := persistence.Dir(cfg.Dir), now()
+	fs, start := disk.Dir(cfg.Dir), now()
 	defer line.clear()
 	l := &localState{mode: persistence.Mode(cfg.Durability)}
 	if l.found, err = persistence.Recover(line.files(fs), keys, start.UnixNano(), cfg.Repair, log); err != nil {
@@ -87,9 +88,9 @@ func openLocal(cfg config.Config, keys *store.Store, log *slog.Logger, line *pro
 
 // explainDamage adds the possible remedies to an error about damage.
 func explainDamage(dir string, err error) error {
-	damage, is := errors.AsType[*persistence.DamageError](err)
+	damage, is := errors.AsType[*disk.DamageError](err)
 	switch {
-	case !is || errors.Is(err, persistence.ErrNewer):
+	case !is || errors.Is(err, disk.ErrNewer):
 		return fmt.Errorf("cannot read the state in %s: %w", dir, err)
 	case damage.IsOfDir():
 		return fmt.Errorf("cannot read the state in %s: %w; put the directory's own file back, or restore a backup into an empty one, or start with --repair to continue with the other files: what only that file held is lost", dir, err)

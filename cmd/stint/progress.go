@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stintdb/stint/persistence"
+	"github.com/stintdb/stint/persistence/disk"
 )
 
 // progressLine shows how far a long task is, in the last line of a terminal. Without a terminal, and if it is nil, it shows
@@ -126,16 +126,16 @@ func (a *aboveLine) Write(p []byte) (int, error) {
 }
 
 // files is a directory whose files show how much of them was read.
-func (l *progressLine) files(dir persistence.Dir) persistence.FS { return shownFiles{dir, l} }
+func (l *progressLine) files(dir disk.Dir) disk.FS { return shownFiles{dir, l} }
 
 type shownFiles struct {
-	persistence.Dir
+	disk.Dir
 	line *progressLine
 }
 
-// Open implements [persistence.FS].
+// Open implements [disk.FS].
 func (f shownFiles) Open(name string) (io.ReadCloser, error) {
-	if persistence.IsManifest(name) { // it is short, and read before the others
+	if disk.IsManifest(name) { // it is short, and read before the others
 		return f.Dir.Open(name)
 	}
 	file, err := os.Open(filepath.Join(string(f.Dir), name))

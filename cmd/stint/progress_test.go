@@ -15,6 +15,7 @@ import (
 
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/persistence"
+	"github.com/stintdb/stint/persistence/disk"
 )
 
 // The line changes at most five times a second, and is gone before other text.
@@ -86,7 +87,7 @@ func TestFilesShowHowMuchWasRead(t *testing.T) {
 	dir := stateDir(t)
 	for task, read := range map[string]func(l *progressLine) error{
 		"recovery": func(l *progressLine) error {
-			_, err := persistence.Recover(l.files(persistence.Dir(dir)), store.New(store.Config{Shards: 1}), 0, false, slog.New(slog.DiscardHandler))
+			_, err := persistence.Recover(l.files(disk.Dir(dir)), store.New(store.Config{Shards: 1}), 0, false, slog.New(slog.DiscardHandler))
 			return err
 		},
 		"inspect": func(l *progressLine) error {

@@ -13,6 +13,7 @@ import (
 	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/internal/atomicfile"
 	"github.com/stintdb/stint/persistence"
+	"github.com/stintdb/stint/persistence/disk"
 )
 
 const restoreUsage = `Usage: stint restore FILE DIR
@@ -47,7 +48,7 @@ func (p *process) restore(ctx context.Context, args []string) error {
 	if err != nil {
 		return fmt.Errorf("%s cannot be restored: %w; nothing was written", from, err)
 	}
-	unlock, err := persistence.Lock(dir)
+	unlock, err := disk.Lock(dir)
 	if err != nil {
 		return err
 	}
@@ -57,7 +58,7 @@ func (p *process) restore(ctx context.Context, args []string) error {
 	}
 	err = copyDurably(from, filepath.Join(dir, persistence.SnapshotName(report.Number)))
 	if err == nil && report.HasIdentity {
-		err = persistence.Adopt(persistence.Dir(dir), report.Number)
+		err = disk.Adopt(disk.Dir(dir), report.Number)
 	}
 	if err != nil {
 		return fmt.Errorf("the backup cannot be stored: %w; %s is as it was", err, dir)
@@ -72,7 +73,7 @@ func (p *process) restore(ctx context.Context, args []string) error {
 
 // holdsNoState refuses a directory with files of a server or of a node.
 func holdsNoState(dir string) error {
-	name, err := persistence.HoldsState(persistence.Dir(dir))
+	name, err := persistence.HoldsState(disk.Dir(dir))
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/stintdb/stint/engine/opcodec"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/persistence"
+	"github.com/stintdb/stint/persistence/disk"
 	parsing "github.com/stintdb/stint/server/command"
 	datacommands "github.com/stintdb/stint/server/command/data"
 	"github.com/stintdb/stint/server/resp"
@@ -153,7 +154,7 @@ func throughFiles(t *testing.T, now int64, from *store.Store, want [32]byte) {
 			t.Fatalf("with a snapshot %t, a start does not take over the state as it is: %+v, %v", snapshot, found, err)
 		}
 		names, _ := files.List()
-		for _, name := range slices.DeleteFunc(names, persistence.IsManifest) {
+		for _, name := range slices.DeleteFunc(names, disk.IsManifest) {
 			if report, err := persistence.Inspect(files, name, func(persistence.Record) error { return nil }); err != nil || !report.Whole() {
 				t.Fatalf("%s is inspected as %+v, %v", name, report, err)
 			}

@@ -1,19 +1,19 @@
-package persistence
+package entrylog
 
 import "slices"
 
 // fullCopy is how many bytes are copied with one write.
 const fullCopy = 1 << 20
 
-// DropFrom is [EntryLog.DropFrom].
-func (g *GroupLog) DropFrom(index uint64) {
+// DropFrom is [Log.DropFrom].
+func (g *Group) DropFrom(index uint64) {
 	g.shared.mu.Lock()
 	defer g.shared.mu.Unlock()
 	g.places = g.places[:min(max(index, g.first)-g.first, uint64(len(g.places)))]
 }
 
-// DropBefore is [EntryLog.DropBefore]. Files are removed later.
-func (g *GroupLog) DropBefore(index uint64) error {
+// DropBefore is [Log.DropBefore]. Files are removed later.
+func (g *Group) DropBefore(index uint64) error {
 	l := g.shared
 	l.mu.Lock()
 	n := min(max(index, g.first)-g.first, uint64(len(g.places)))
@@ -32,8 +32,8 @@ func (g *GroupLog) DropBefore(index uint64) error {
 
 // Forget drops all entries durably: the group has left this node, and if it comes back, its log begins anew. A record of index 0, which no entry has,
 // stands before what follows.
-func (g *GroupLog) Forget() error {
-	w, err := g.newWrite([]LogEntry{{}})
+func (g *Group) Forget() error {
+	w, err := g.newWrite([]Entry{{}})
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (g *GroupLog) Forget() error {
 }
 
 // trim retires the files that hold no entry. If entries of groups that write little keep too many, it first copies these entries to the end.
-func (l *SharedLog) trim() error {
+func (l *Shared) trim() error {
 	if !l.trimming.TryLock() {
 		return nil // the next drop does it
 	}
@@ -62,7 +62,7 @@ func (l *SharedLog) trim() error {
 
 // oldest is the number of the first record with an entry, at most the last record, so that the numbers go on behind it; the bytes before
 // it; and those of all entries.
-func (l *SharedLog) oldest() (number uint64, at, live int64) {
+func (l *Shared) oldest() (number uint64, at, live int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	number, at = l.next-1, l.end
@@ -78,7 +78,7 @@ func (l *SharedLog) oldest() (number uint64, at, live int64) {
 
 // pinning is the entries that keep more old files than are allowed: more than twice the bytes of all entries, and room. Less is then
 // copied than removed.
-func (l *SharedLog) pinning() (copies []sharedEntry) {
+func (l *Shared) pinning() (copies []sharedEntry) {
 	_, at, live := l.oldest()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -97,7 +97,7 @@ func (l *SharedLog) pinning() (copies []sharedEntry) {
 }
 
 // copy copies the first of some records to the end.
-func (l *SharedLog) copy(copies []sharedEntry) (n int, err error) {
+func (l *Shared) copy(copies []sharedEntry) (n int, err error) {
 	w, size := newSharedWrite(0), 0
 	for ; n < len(copies) && size < fullCopy; n++ {
 		e := copies[n]
@@ -122,7 +122,7 @@ func (l *SharedLog) copy(copies []sharedEntry) (n int, err error) {
 }
 
 // Close ends the use of the log by a group. The last one closes the files.
-func (g *GroupLog) Close() error {
+func (g *Group) Close() error {
 	l := g.shared
 	l.mu.Lock()
 	l.open--

@@ -1,9 +1,10 @@
-package persistence
+package entrylog
 
 import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"flag"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -12,6 +13,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stintdb/stint/internal/testdisk"
+	"github.com/stintdb/stint/persistence/disk"
 )
 
 // testSegment is the size of the segments here: small, so that there are many.
@@ -20,11 +24,11 @@ const testSegment = 64 << 10
 // noVisit is for logs whose entries nobody wants to see while they are read.
 func noVisit(uint64, []byte) {}
 
-// entryLog is an [EntryLog], or that of a group.
+// entryLog is an [Log], or that of a group.
 type entryLog interface {
 	Range() (first, last uint64)
 	Get(index uint64) ([]byte, error)
-	Append(entries []LogEntry) error
+	Append(entries []Entry) error
 	DropFrom(index uint64)
 	DropBefore(index uint64) error
 	Close() error
@@ -35,7 +39,7 @@ type logWorld struct {
 	t    *testing.T
 	seed uint64
 	rand *rand.Rand
-	disk *disk
+	disk *testdisk.Disk
 	log  entryLog
 
 	first, last uint64            // of the expected entries; last+1 == first if there are none
@@ -53,8 +57,8 @@ func (w *logWorld) fatalf(format string, args ...any) {
 
 // open opens the log. It returns false if the power failed in between.
 func (w *logWorld) open() bool {
-	l, err := openEntryLog(w.disk, true, testSegment, noVisit)
-	if w.disk.off {
+	l, err := open(w.disk, true, testSegment, noVisit)
+	if w.disk.Off {
 		return false
 	}
 	if err != nil {
@@ -70,7 +74,7 @@ func (w *logWorld) open() bool {
 func (w *logWorld) compare() bool {
 	first, last := w.log.Range()
 	data, _ := w.log.Get(first)
-	if w.disk.off {
+	if w.disk.Off {
 		return false
 	}
 	if first > w.last+1 && w.behind[string(data)] {
@@ -82,7 +86,7 @@ func (w *logWorld) compare() bool {
 	found := map[uint64]string{}
 	for i := first; i <= last && last > 0; i++ {
 		data, err := w.log.Get(i)
-		if w.disk.off {
+		if w.disk.Off {
 			return false
 		}
 		if err != nil {
@@ -104,7 +108,7 @@ func (w *logWorld) compare() bool {
 }
 
 // entry makes an entry: its index, a unique number, and some bytes.
-func (w *logWorld) entry(index uint64) LogEntry {
+func (w *logWorld) entry(index uint64) Entry {
 	w.appended++
 	size := 16 + w.rand.IntN(300)
 	if w.rand.IntN(6) == 0 {
@@ -116,7 +120,7 @@ func (w *logWorld) entry(index uint64) LogEntry {
 	data := make([]byte, size)
 	binary.LittleEndian.PutUint64(data, index)
 	binary.LittleEndian.PutUint64(data[8:], uint64(w.appended))
-	return LogEntry{index, data}
+	return Entry{index, data}
 }
 
 func (w *logWorld) append() {
@@ -125,7 +129,7 @@ func (w *logWorld) append() {
 }
 
 // batch makes entries to append. note is to be called with the outcome.
-func (w *logWorld) batch() (batch []LogEntry, note func(err error)) {
+func (w *logWorld) batch() (batch []Entry, note func(err error)) {
 	next, anew := w.last+1, w.rand.IntN(30) == 0
 	if anew { // as behind a snapshot from elsewhere
 		next += 10
@@ -136,7 +140,7 @@ func (w *logWorld) batch() (batch []LogEntry, note func(err error)) {
 	return batch, func(err error) { w.noteAppended(batch, next, anew, err) }
 }
 
-func (w *logWorld) noteAppended(batch []LogEntry, next uint64, anew bool, err error) {
+func (w *logWorld) noteAppended(batch []Entry, next uint64, anew bool, err error) {
 	for _, e := range batch {
 		w.behind[string(e.Data)] = true
 	}
@@ -211,39 +215,39 @@ func (w *logWorld) operate() {
 // life opens the log and works with it until it, the process or the machine ends.
 func (w *logWorld) life() {
 	if w.rand.IntN(2) == 0 {
-		w.disk.powerOff = 1 + w.rand.IntN(60)
+		w.disk.PowerOff = 1 + w.rand.IntN(60)
 	}
 	if w.rand.IntN(3) == 0 {
 		odds := 2 + w.rand.IntN(20)
-		w.disk.fail = func(op, name string) error {
+		w.disk.Fail = func(op, name string) error {
 			if op != "open" && op != "list" && op != "read" && w.log != nil && w.rand.IntN(odds) == 0 {
-				return errIO
+				return testdisk.ErrIO
 			}
 			return nil
 		}
 	}
 	w.log = nil
-	for alive := w.open(); alive && !w.disk.off && w.rand.IntN(60) > 0; {
+	for alive := w.open(); alive && !w.disk.Off && w.rand.IntN(60) > 0; {
 		w.operate()
 	}
-	if w.disk.off || w.rand.IntN(3) == 0 {
+	if w.disk.Off || w.rand.IntN(3) == 0 {
 		w.done.powerLost++
-		w.disk = w.disk.losePower()
+		w.disk = w.disk.LosePower()
 		return
 	}
 	if w.done.killed++; w.log != nil {
 		_ = w.log.Close()
 	}
-	w.disk = w.disk.afterKill()
+	w.disk = w.disk.AfterKill()
 }
 
 // After disk failures, kills of the process and power losses, the log has every acknowledged entry and no entry that
 // was never written.
-func TestEntryLogKeepsAcknowledgedEntries(t *testing.T) {
+func TestLogKeepsAcknowledgedEntries(t *testing.T) {
 	killed, lost, failed := 0, 0, 0
-	for seed := range uint64(*seeds) {
-		r := rand.New(rand.NewPCG(seed+*firstSeed, 7))
-		w := &logWorld{t: t, seed: seed + *firstSeed, rand: r, disk: newDisk(r), must: map[uint64]string{}, was: map[uint64]string{}, behind: map[string]bool{}}
+	for seed := range uint64(*testdisk.Seeds) {
+		r := rand.New(rand.NewPCG(seed+*testdisk.FirstSeed, 7))
+		w := &logWorld{t: t, seed: seed + *testdisk.FirstSeed, rand: r, disk: testdisk.New(r), must: map[uint64]string{}, was: map[uint64]string{}, behind: map[string]bool{}}
 		for range 8 {
 			w.life()
 		}
@@ -258,15 +262,15 @@ func TestEntryLogKeepsAcknowledgedEntries(t *testing.T) {
 // usedLog returns the files of a log of a few segments, and its entries.
 func usedLog(t testing.TB) (files map[string][]byte, entries map[uint64][]byte) {
 	t.Helper()
-	d := newDisk(rand.New(rand.NewPCG(1, 1)))
-	l, err := openEntryLog(d, true, testSegment, noVisit)
+	d := testdisk.New(rand.New(rand.NewPCG(1, 1)))
+	l, err := open(d, true, testSegment, noVisit)
 	if err != nil {
 		t.Fatal(err)
 	}
 	entries = map[uint64][]byte{}
 	for i := range uint64(40) {
-		e := LogEntry{i + 1, bytes.Repeat([]byte{byte(i)}, 20+int(i)*120)}
-		if err := l.Append([]LogEntry{e}); err != nil {
+		e := Entry{i + 1, bytes.Repeat([]byte{byte(i)}, 20+int(i)*120)}
+		if err := l.Append([]Entry{e}); err != nil {
 			t.Fatal(err)
 		}
 		entries[e.Index] = e.Data
@@ -274,14 +278,14 @@ func usedLog(t testing.TB) (files map[string][]byte, entries map[uint64][]byte) 
 	if err := l.DropBefore(3); err != nil {
 		t.Fatal(err)
 	}
-	return d.contents(), entries
+	return d.Contents(), entries
 }
 
 // A file that was cut, is missing or has changed at any place is refused with its name, unless the change concerns only
 // the end of the last write, which a crash may have torn.
-func TestEntryLogRefusesDamage(t *testing.T) {
+func TestLogRefusesDamage(t *testing.T) {
 	files, entries := usedLog(t)
-	names := slices.DeleteFunc(slices.Sorted(maps.Keys(files)), IsManifest)
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(files)), disk.IsManifest)
 	if len(names) != 2 {
 		t.Fatalf("%d segments: %v", len(names), names)
 	}
@@ -292,8 +296,8 @@ func TestEntryLogRefusesDamage(t *testing.T) {
 		if damaged[name] = change(bytes.Clone(files[name])); damaged[name] == nil {
 			delete(damaged, name)
 		}
-		l, err := openEntryLog(diskOf(damaged), false, testSegment, noVisit)
-		if damage, ok := errors.AsType[*DamageError](err); ok {
+		l, err := open(testdisk.Of(damaged), false, testSegment, noVisit)
+		if damage, ok := errors.AsType[*disk.DamageError](err); ok {
 			if !strings.HasPrefix(damage.Name, "log-") {
 				t.Errorf("%s: the file is said to be %s", what, damage.Name)
 			}
@@ -317,7 +321,7 @@ func TestEntryLogRefusesDamage(t *testing.T) {
 		for range 1500 {
 			at, bit := r.IntN(len(files[name])), byte(1)<<r.IntN(8)
 			if r.IntN(3) == 0 {
-				at = r.IntN(2 * headerBytes)
+				at = r.IntN(2 * disk.HeaderBytes)
 			}
 			try(fmt.Sprintf("%s with bit %d of byte %d flipped", name, bit, at), name, func(data []byte) []byte { data[at] ^= bit; return data })
 		}
@@ -325,25 +329,25 @@ func TestEntryLogRefusesDamage(t *testing.T) {
 			size := r.IntN(len(files[name]))
 			damaged := maps.Clone(files)
 			damaged[name] = damaged[name][:size]
-			if _, err := openEntryLog(diskOf(damaged), false, testSegment, noVisit); err == nil {
+			if _, err := open(testdisk.Of(damaged), false, testSegment, noVisit); err == nil {
 				t.Errorf("%s is read after it was cut to %d bytes", name, size)
 			}
 		}
 	}
-	if _, err := OpenEntryLog(diskOf(map[string][]byte{}), false); !errors.Is(err, ErrNoLog) {
+	if _, err := Open(testdisk.Of(map[string][]byte{}), false); !errors.Is(err, ErrNoLog) {
 		t.Errorf("without files: %v", err)
 	}
 }
 
 // Unused files are recycled.
-func TestEntryLogRecyclesFiles(t *testing.T) {
-	d := newDisk(rand.New(rand.NewPCG(1, 1)))
-	l, err := openEntryLog(d, true, testSegment, noVisit)
+func TestLogRecyclesFiles(t *testing.T) {
+	d := testdisk.New(rand.New(rand.NewPCG(1, 1)))
+	l, err := open(d, true, testSegment, noVisit)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range uint64(200) {
-		if err := l.Append([]LogEntry{{i + 1, make([]byte, testSegment/14)}}); err != nil {
+		if err := l.Append([]Entry{{i + 1, make([]byte, testSegment/14)}}); err != nil {
 			t.Fatal(err)
 		}
 		if i >= 20 {
@@ -352,7 +356,7 @@ func TestEntryLogRecyclesFiles(t *testing.T) {
 			}
 		}
 	}
-	if n := len(d.files); n > 5 {
+	if n := len(d.Files); n > 5 {
 		t.Errorf("%d files for 21 entries of a fourteenth of a segment:\n%s", n, d)
 	}
 	if first, last := l.Range(); first != 179 || last != 200 {
@@ -360,28 +364,28 @@ func TestEntryLogRecyclesFiles(t *testing.T) {
 	}
 }
 
-func FuzzEntryLog(f *testing.F) {
+func FuzzLog(f *testing.F) {
 	files, _ := usedLog(f)
 	for name, data := range files {
-		if IsManifest(name) {
+		if disk.IsManifest(name) {
 			continue
 		}
 		f.Add(data[:2000], false, uint8(0))
-		f.Add(data[len(data)/2:], true, name[len(logPrefix)+19]-'0')
+		f.Add(data[len(data)/2:], true, name[len(disk.LogPrefix)+19]-'0')
 	}
 	f.Fuzz(func(t *testing.T, data []byte, sums bool, padding uint8) {
-		name := fileName(logPrefix, 1)
+		name := disk.FileName(disk.LogPrefix, 1)
 		data = append(bytes.Clone(data), make([]byte, int(padding)*100)...)
-		if sums && len(data) >= headerBytes {
+		if sums && len(data) >= disk.HeaderBytes {
 			if padding%2 == 0 { // as every segment is
-				data = append(data, make([]byte, alignBlock(int64(len(data)))-int64(len(data)))...)
+				data = append(data, make([]byte, disk.AlignBlock(int64(len(data)))-int64(len(data)))...)
 			}
-			copy(data, header(logMagic, 1, int64(len(data)), 0))
-			data = resumAll(data, logMagic, 1)
+			copy(data, disk.Header(disk.LogMagic, 1, int64(len(data)), 0))
+			data = testdisk.ResumAll(data, disk.LogMagic, 1)
 		}
-		l, err := openEntryLog(diskOf(map[string][]byte{name: data}), true, testSegment, noVisit)
+		l, err := open(testdisk.Of(map[string][]byte{name: data}), true, testSegment, noVisit)
 		if err != nil {
-			if _, isDamage := errors.AsType[*DamageError](err); !isDamage {
+			if _, isDamage := errors.AsType[*disk.DamageError](err); !isDamage {
 				t.Error(err)
 			}
 			return
@@ -392,30 +396,30 @@ func FuzzEntryLog(f *testing.F) {
 				t.Error(err)
 			}
 		}
-		if err := l.Append([]LogEntry{{last + 1, []byte("more")}}); err != nil {
+		if err := l.Append([]Entry{{last + 1, []byte("more")}}); err != nil {
 			t.Error(err)
 		}
 	})
 }
 
 // goldenEntry is an entry of the golden logs.
-func goldenEntry(index uint64) LogEntry {
-	return LogEntry{index, bytes.Repeat([]byte{byte(index)}, int(index)*40)}
+func goldenEntry(index uint64) Entry {
+	return Entry{index, bytes.Repeat([]byte{byte(index)}, int(index)*40)}
 }
 
 // The logs of every version of the format are read with their original contents.
 func TestGoldenLogs(t *testing.T) {
 	if *update {
-		dir := Dir(fmt.Sprintf("testdata/golden-log/v%d", formatVersion))
+		dir := disk.Dir("testdata/golden/v2")
 		if err := os.Mkdir(string(dir), 0o755); err != nil {
 			t.Fatalf("%v: logs of a released version stay as they are; remove them first if no release writes them", err)
 		}
-		l, err := openEntryLog(dir, true, 2<<10, noVisit)
+		l, err := open(dir, true, 2<<10, noVisit)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i := range uint64(12) {
-			if err := l.Append([]LogEntry{goldenEntry(i + 1)}); err != nil {
+			if err := l.Append([]Entry{goldenEntry(i + 1)}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -423,21 +427,21 @@ func TestGoldenLogs(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, name := range must(dir.List()) {
-			if strings.HasSuffix(name, recycledSuffix) {
+			if strings.HasSuffix(name, disk.RecycledSuffix) {
 				_ = dir.Remove(name)
 			}
 		}
 	}
-	dirs := must(filepath.Glob("testdata/golden-log/v*"))
+	dirs := must(filepath.Glob("testdata/golden/v*"))
 	if len(dirs) == 0 {
 		t.Fatal("there are none")
 	}
 	for _, dir := range dirs {
 		files := map[string][]byte{}
-		for _, name := range must(Dir(dir).List()) {
+		for _, name := range must(disk.Dir(dir).List()) {
 			files[name] = must(os.ReadFile(filepath.Join(dir, name)))
 		}
-		l, err := OpenEntryLog(diskOf(files), false)
+		l, err := Open(testdisk.Of(files), false)
 		if err != nil {
 			t.Fatalf("%s: %v", dir, err)
 		}
@@ -461,34 +465,36 @@ func must[T any](v T, err error) T {
 }
 
 // writeProtected is a file system that is mounted for reading only.
-type writeProtected struct{ FS }
+type writeProtected struct{ disk.FS }
 
-func (writeProtected) Create(string) (File, error)        { return nil, errReadOnly }
-func (writeProtected) Edit(string) (File, error)          { return nil, errReadOnly }
-func (writeProtected) Rewrite(string, int64, int64) error { return errReadOnly }
-func (writeProtected) SyncDir() error                     { return errReadOnly }
+func (writeProtected) Create(string) (disk.File, error)   { return nil, testdisk.ErrReadOnly }
+func (writeProtected) Edit(string) (disk.File, error)     { return nil, testdisk.ErrReadOnly }
+func (writeProtected) Rewrite(string, int64, int64) error { return testdisk.ErrReadOnly }
+func (writeProtected) SyncDir() error                     { return testdisk.ErrReadOnly }
 
 // A log, or one file of it, can be inspected on a read-only file system.
 func TestInspectWriteProtectedLog(t *testing.T) {
-	dir := Dir(t.TempDir())
-	log, err := openEntryLog(dir, true, 1<<10, noVisit)
+	dir := disk.Dir(t.TempDir())
+	log, err := open(dir, true, 1<<10, noVisit)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range uint64(20) {
-		if err := log.Append([]LogEntry{{i + 1, make([]byte, 100)}}); err != nil {
+		if err := log.Append([]Entry{{i + 1, make([]byte, 100)}}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if err := log.Close(); err != nil {
 		t.Fatal(err)
 	}
-	first, last, files, err := InspectEntryLog(writeProtected{dir}, func(LogEntry) error { return nil })
+	first, last, files, err := Inspect(writeProtected{dir}, func(Entry) error { return nil })
 	if first != 1 || last != 20 || files < 3 || err != nil {
 		t.Errorf("entries %d to %d in %d files, %v", first, last, files, err)
 	}
-	first, last, err = InspectLogFile(writeProtected{dir}, fileName(logPrefix, 2))
+	first, last, err = InspectFile(writeProtected{dir}, disk.FileName(disk.LogPrefix, 2))
 	if first < 2 || last >= 20 || last < first || err != nil {
 		t.Errorf("in the second file are entries %d to %d, %v", first, last, err)
 	}
 }
+
+var update = flag.Bool("update", false, "write the golden log of this version of the format")

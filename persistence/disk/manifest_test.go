@@ -1,17 +1,17 @@
-package persistence
+package disk
 
 import "testing"
 
 // What a journal notes after each sync allocates nothing.
 func TestManifestNotesWithoutAllocating(t *testing.T) {
-	m := newManifest(claims{})
-	if err := m.create(Dir(t.TempDir())); err != nil {
+	m := NewManifest(Claims{})
+	if err := m.Create(Dir(t.TempDir())); err != nil {
 		t.Fatal(err)
 	}
 	size := int64(0)
 	if n := testing.AllocsPerRun(100, func() {
 		size++
-		if err := m.isDurable(1, size); err != nil {
+		if err := m.IsDurable(1, size); err != nil {
 			t.Fatal(err)
 		}
 	}); n != 0 {

@@ -1,4 +1,4 @@
-package persistence
+package entrylog
 
 import (
 	"bytes"
@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/stintdb/stint/persistence/disk"
 )
 
 const (
@@ -16,7 +18,7 @@ const (
 	fillBytes = 256 << 10
 )
 
-// segment is a part of an [EntryLog]: a header and blocks with one entry each, whose payload is
+// segment is a part of an [Log]: a header and blocks with one entry each, whose payload is
 //
 //	8  index of the entry
 //	8  offset in this segment up to which everything had been synced to disk
@@ -26,7 +28,7 @@ const (
 type segment struct {
 	name   string
 	number uint64
-	file   File
+	file   disk.File
 	size   int64
 	end    int64  // of the durable part
 	filled int64  // offset up to which the file has blocks on the disk
@@ -36,9 +38,9 @@ type segment struct {
 }
 
 // createSegment makes a segment, reusing the file of recycled if it is not nil. It is durable, with its name, before it is returned.
-func createSegment(fs FS, identity, number uint64, size, before int64, recycled *segment) (*segment, error) {
-	s := &segment{name: fileName(logPrefix, number), number: number, size: size, end: headerBytes, in: identity, before: before}
-	from := s.name + recycledSuffix
+func createSegment(fs disk.FS, identity, number uint64, size, before int64, recycled *segment) (*segment, error) {
+	s := &segment{name: disk.FileName(disk.LogPrefix, number), number: number, size: size, end: disk.HeaderBytes, in: identity, before: before}
+	from := s.name + disk.RecycledSuffix
 	if recycled != nil {
 		from, s.file, s.filled = recycled.name, recycled.file, recycled.filled
 	} else {
@@ -55,13 +57,13 @@ func createSegment(fs FS, identity, number uint64, size, before int64, recycled 
 }
 
 // initialize makes a segment of a file. An empty file first gets its size.
-func (s *segment) initialize(fs FS, from string, empty bool) error {
+func (s *segment) initialize(fs disk.FS, from string, empty bool) error {
 	if empty {
 		if err := s.file.Truncate(s.size); err != nil {
 			return err
 		}
 	}
-	if _, err := s.file.WriteAt(header(logMagic, s.number, s.size, s.before, 0, int64(s.in)), 0); err != nil {
+	if _, err := s.file.WriteAt(disk.Header(disk.LogMagic, s.number, s.size, s.before, 0, int64(s.in)), 0); err != nil {
 		return err
 	}
 	if err := s.file.Sync(); err != nil {
@@ -74,21 +76,21 @@ func (s *segment) initialize(fs FS, from string, empty bool) error {
 }
 
 // openSegment opens a segment and reads its header.
-func openSegment(fs FS, number uint64) (*segment, error) {
-	s := &segment{name: fileName(logPrefix, number), number: number, end: headerBytes, closed: true}
+func openSegment(fs disk.FS, number uint64) (*segment, error) {
+	s := &segment{name: disk.FileName(disk.LogPrefix, number), number: number, end: disk.HeaderBytes, closed: true}
 	var err error
 	if s.file, err = fs.Edit(s.name); err != nil {
 		return nil, err
 	}
-	var head [headerBytes]byte
+	var head [disk.HeaderBytes]byte
 	n, err := s.file.ReadAt(head[:], 0)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, errors.Join(err, s.file.Close())
 	}
-	h, err := readHeader(s.name, head[:n], logMagic)
-	s.in = h.identity()
-	if s.size, s.before = h.fields[0], h.fields[1]; err == nil && (s.size < headerBytes || s.size > maxSegmentBytes || s.size != alignBlock(s.size)) {
-		err = &DamageError{s.name, 24, ErrDamaged}
+	h, err := disk.ReadHeader(s.name, head[:n], disk.LogMagic)
+	s.in = h.Identity()
+	if s.size, s.before = h.Fields[0], h.Fields[1]; err == nil && (s.size < disk.HeaderBytes || s.size > maxSegmentBytes || s.size != disk.AlignBlock(s.size)) {
+		err = &disk.DamageError{Name: s.name, Offset: 24, Err: disk.ErrDamaged}
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.file.Close())
@@ -97,7 +99,7 @@ func openSegment(fs FS, number uint64) (*segment, error) {
 }
 
 // maxSegmentBytes bounds a segment: one entry of the largest size.
-const maxSegmentBytes = 2 * maxBlockBytes
+const maxSegmentBytes = 2 * disk.MaxBlockBytes
 
 // read passes the entries of a segment to visit, in order. ended is the offset up to which this segment holds the log
 // according to the next one. For the last segment it is 0: that ends with its last whole block, unless a later block
@@ -106,20 +108,20 @@ func (s *segment) read(ended int64, visit func(offset int64, index uint64, entry
 	data = make([]byte, s.size)
 	switch n, err := s.file.ReadAt(data, 0); {
 	case errors.Is(err, io.EOF) && int64(n) < s.size:
-		return nil, &DamageError{s.name, int64(n), fmt.Errorf("%d bytes belong to it: %w", s.size, errShorter)}
+		return nil, &disk.DamageError{Name: s.name, Offset: int64(n), Err: fmt.Errorf("%d bytes belong to it: %w", s.size, disk.ErrShorter)}
 	case err != nil && !errors.Is(err, io.EOF):
 		return nil, err
 	}
 	for ended == 0 || s.end < ended {
-		payload, ok := blockAt(data, s.number, 0, s.end)
+		payload, ok := disk.BlockAt(data, s.number, 0, s.end)
 		if !ok {
 			break
 		}
-		visit(s.end, binary.LittleEndian.Uint64(payload), payload[payloadHead:])
-		s.end += alignBlock(blockHead + int64(len(payload)))
+		visit(s.end, binary.LittleEndian.Uint64(payload), payload[disk.PayloadHead:])
+		s.end += disk.AlignBlock(disk.BlockHead + int64(len(payload)))
 	}
-	if ended > 0 && s.end != ended || ended == 0 && syncedHint(data[s.end:], s.number, s.end) > s.end {
-		return nil, &DamageError{s.name, s.end, ErrDamaged}
+	if ended > 0 && s.end != ended || ended == 0 && disk.SyncedHint(data[s.end:], s.number, s.end) > s.end {
+		return nil, &disk.DamageError{Name: s.name, Offset: s.end, Err: disk.ErrDamaged}
 	}
 	return data, nil
 }
@@ -154,21 +156,21 @@ func (s *segment) append(blocks []byte) error {
 
 // entryAt returns the entry in the block at an offset.
 func (s *segment) entryAt(offset int64, index uint64) ([]byte, error) {
-	var head [blockHead]byte
+	var head [disk.BlockHead]byte
 	if _, err := s.file.ReadAt(head[:], offset); err != nil {
 		return nil, err
 	}
 	size := int64(binary.LittleEndian.Uint32(head[:]))
-	if size < payloadHead || offset+blockHead+size > s.size {
-		return nil, &DamageError{s.name, offset, ErrDamaged}
+	if size < disk.PayloadHead || offset+disk.BlockHead+size > s.size {
+		return nil, &disk.DamageError{Name: s.name, Offset: offset, Err: disk.ErrDamaged}
 	}
-	block := make([]byte, blockHead+size)
+	block := make([]byte, disk.BlockHead+size)
 	if _, err := s.file.ReadAt(block, offset); err != nil {
 		return nil, err
 	}
-	payload, ok := blockAt(block, s.number, offset, offset)
+	payload, ok := disk.BlockAt(block, s.number, offset, offset)
 	if !ok || binary.LittleEndian.Uint64(payload) != index {
-		return nil, &DamageError{s.name, offset, ErrDamaged}
+		return nil, &disk.DamageError{Name: s.name, Offset: offset, Err: disk.ErrDamaged}
 	}
-	return payload[payloadHead:], nil
+	return payload[disk.PayloadHead:], nil
 }

@@ -1,4 +1,5 @@
-package persistence
+// Package testdisk has a file system in memory for tests: it loses power, fills up and fails as a test wants it to.
+package testdisk
 
 import (
 	"bytes"
@@ -12,23 +13,25 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/stintdb/stint/persistence/disk"
 )
 
-// disk is an FS in memory that can lose power and fail. It separates the kernel's data from durable data, by sectors:
+// Disk is an FS in memory that can lose power and fail. It separates the kernel's data from durable data, by sectors:
 // without a sync, a written sector may or may not become durable, independently of others and with its contents after
 // any of the writes to it. The same holds for names without SyncDir.
-type disk struct {
+type Disk struct {
 	mu    sync.Mutex
 	rand  *rand.Rand
-	files map[string]*inode // as the process sees them
+	Files map[string]*inode // as the process sees them
 	names map[string]*inode // as the last SyncDir left them
 	since []rename          // changes of names since then, in order
 
-	fail     func(op, name string) error // nil when all is well
-	full     fullness
-	powerOff int // operations until every one fails; 0 for never
-	off      bool
-	syncs    time.Duration  // how long a sync takes
+	Fail     func(op, name string) error // nil when all is well
+	Full     Fullness
+	PowerOff int // operations until every one fails; 0 for never
+	Off      bool
+	Syncs    time.Duration  // how long a sync takes
 	synced   map[string]int // how often each file was
 }
 
@@ -39,14 +42,15 @@ type rename struct {
 	old    string // removed in the same step, "" for none
 }
 
-// fullness is which operations a disk without room refuses.
-type fullness int
+// Fullness says which operations a disk without room refuses.
+type Fullness int
 
+// What a [Disk] has room for.
 const (
-	hasRoom     fullness = iota
-	noGrowth             // writes beyond a file's end, which is its allocated room; as ext4 and XFS
-	noWrites             // all writes, since each goes to another place; as Btrfs
-	noGrownSync          // syncs of files that have grown, whose room is allocated only then; as NFS
+	HasRoom     Fullness = iota
+	NoGrowth             // writes beyond a file's end, which is its allocated room; as ext4 and XFS
+	NoWrites             // all writes, since each goes to another place; as Btrfs
+	NoGrownSync          // syncs of files that have grown, whose room is allocated only then; as NFS
 )
 
 type inode struct {
@@ -58,59 +62,62 @@ type inode struct {
 
 const sector = 512
 
+// Errors of operations.
 var (
 	errOff  = errors.New("the power is off")
-	errFull = error(syscall.ENOSPC)
-	errIO   = errors.New("input/output error")
+	ErrFull = error(syscall.ENOSPC)
+	ErrIO   = errors.New("input/output error")
 
-	errReadOnly = errors.New("read-only file system")
+	ErrReadOnly = errors.New("read-only file system")
 )
 
-func newDisk(r *rand.Rand) *disk {
-	return &disk{rand: r, files: map[string]*inode{}, names: map[string]*inode{}, synced: map[string]int{}}
+// New returns an empty disk, whose losses r draws.
+func New(r *rand.Rand) *Disk {
+	return &Disk{rand: r, Files: map[string]*inode{}, names: map[string]*inode{}, synced: map[string]int{}}
 }
 
 // step begins an operation: it fails as the test wants it to, or because the power is off.
-func (d *disk) step(op, name string) error {
-	if d.powerOff > 0 {
-		if d.powerOff--; d.powerOff == 0 {
-			d.off = true
+func (d *Disk) step(op, name string) error {
+	if d.PowerOff > 0 {
+		if d.PowerOff--; d.PowerOff == 0 {
+			d.Off = true
 		}
 	}
-	if d.off {
+	if d.Off {
 		return errOff
 	}
-	if d.fail != nil {
-		return d.fail(op, name)
+	if d.Fail != nil {
+		return d.Fail(op, name)
 	}
-	if op == "create" && d.full != hasRoom {
-		return errFull
+	if op == "create" && d.Full != HasRoom {
+		return ErrFull
 	}
 	return nil
 }
 
-func (d *disk) lock() func() {
+// Lock keeps operations waiting until the returned function is called.
+func (d *Disk) Lock() func() {
 	d.mu.Lock()
 	return d.mu.Unlock
 }
 
 // takeTime is the delay of a sync on a slow disk.
-func (d *disk) takeTime() {
-	unlock := d.lock()
-	wait := d.syncs
+func (d *Disk) takeTime() {
+	unlock := d.Lock()
+	wait := d.Syncs
 	unlock()
 	time.Sleep(wait)
 }
 
-func (d *disk) find(name string) (*inode, error) {
-	if n := d.files[name]; n != nil {
+func (d *Disk) find(name string) (*inode, error) {
+	if n := d.Files[name]; n != nil {
 		return n, nil
 	}
 	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 }
 
-func (d *disk) change(c rename) {
-	applyRename(d.files, c)
+func (d *Disk) change(c rename) {
+	applyRename(d.Files, c)
 	d.since = append(d.since, c)
 }
 
@@ -124,12 +131,12 @@ func applyRename(names map[string]*inode, c rename) {
 }
 
 // Create implements [FS].
-func (d *disk) Create(name string) (File, error) {
-	defer d.lock()()
+func (d *Disk) Create(name string) (disk.File, error) {
+	defer d.Lock()()
 	if err := d.step("create", name); err != nil {
 		return nil, err
 	}
-	if n := d.files[name]; n != nil {
+	if n := d.Files[name]; n != nil {
 		n.resize(0)
 		return &handle{d, name, n}, nil
 	}
@@ -139,7 +146,7 @@ func (d *disk) Create(name string) (File, error) {
 }
 
 // open finds the file that is to be opened. The caller holds mu.
-func (d *disk) open(name string) (*inode, error) {
+func (d *Disk) open(name string) (*inode, error) {
 	if err := d.step("open", name); err != nil {
 		return nil, err
 	}
@@ -147,8 +154,8 @@ func (d *disk) open(name string) (*inode, error) {
 }
 
 // Edit implements [FS].
-func (d *disk) Edit(name string) (File, error) {
-	defer d.lock()()
+func (d *Disk) Edit(name string) (disk.File, error) {
+	defer d.Lock()()
 	n, err := d.open(name)
 	if err != nil {
 		return nil, err
@@ -157,8 +164,8 @@ func (d *disk) Edit(name string) (File, error) {
 }
 
 // Open implements [FS].
-func (d *disk) Open(name string) (io.ReadCloser, error) {
-	defer d.lock()()
+func (d *Disk) Open(name string) (io.ReadCloser, error) {
+	defer d.Lock()()
 	n, err := d.open(name)
 	if err != nil {
 		return nil, err
@@ -171,8 +178,8 @@ func (d *disk) Open(name string) (io.ReadCloser, error) {
 }
 
 // Rename implements [FS].
-func (d *disk) Rename(oldName, newName string) error {
-	defer d.lock()()
+func (d *Disk) Rename(oldName, newName string) error {
+	defer d.Lock()()
 	if err := d.step("rename", newName); err != nil {
 		return err
 	}
@@ -184,8 +191,8 @@ func (d *disk) Rename(oldName, newName string) error {
 }
 
 // Remove implements [FS].
-func (d *disk) Remove(name string) error {
-	defer d.lock()()
+func (d *Disk) Remove(name string) error {
+	defer d.Lock()()
 	if err := d.step("remove", name); err != nil {
 		return err
 	}
@@ -197,8 +204,8 @@ func (d *disk) Remove(name string) error {
 }
 
 // Rewrite implements [FS].
-func (d *disk) Rewrite(name string, from, size int64) error {
-	defer d.lock()()
+func (d *Disk) Rewrite(name string, from, size int64) error {
+	defer d.Lock()()
 	if err := d.step("truncate", name); err != nil {
 		return err
 	}
@@ -219,27 +226,27 @@ func (d *disk) Rewrite(name string, from, size int64) error {
 }
 
 // List implements [FS].
-func (d *disk) List() ([]string, error) {
-	defer d.lock()()
+func (d *Disk) List() ([]string, error) {
+	defer d.Lock()()
 	if err := d.step("list", ""); err != nil {
 		return nil, err
 	}
-	return slices.Sorted(maps.Keys(d.files)), nil
+	return slices.Sorted(maps.Keys(d.Files)), nil
 }
 
 // SyncDir implements [FS].
-func (d *disk) SyncDir() error {
+func (d *Disk) SyncDir() error {
 	d.takeTime()
-	defer d.lock()()
+	defer d.Lock()()
 	if err := d.step("syncdir", ""); err != nil {
 		return err
 	}
-	d.names, d.since = maps.Clone(d.files), nil
+	d.names, d.since = maps.Clone(d.Files), nil
 	return nil
 }
 
 type handle struct {
-	disk *disk
+	disk *Disk
 	name string
 	node *inode
 }
@@ -249,17 +256,17 @@ func (h *handle) Write(b []byte) (int, error) { return h.WriteAt(b, int64(len(h.
 
 // WriteAt implements [File]. A write that fails, or that the power fails in, may be done in part.
 func (h *handle) WriteAt(b []byte, offset int64) (int, error) {
-	defer h.disk.lock()()
+	defer h.disk.Lock()()
 	err := h.disk.step("write", h.name)
 	grows := offset+int64(len(b)) > int64(len(h.node.data))
-	if err == nil && (h.disk.full == noWrites || h.disk.full == noGrowth && grows) {
-		err = errFull
+	if err == nil && (h.disk.Full == NoWrites || h.disk.Full == NoGrowth && grows) {
+		err = ErrFull
 	}
 	part := b
 	if err != nil {
 		part = b[:h.disk.rand.IntN(len(b)+1)]
 	}
-	if h.disk.full == noGrowth && err != nil {
+	if h.disk.Full == NoGrowth && err != nil {
 		part = part[:min(len(part), max(0, len(h.node.data)-int(offset)))]
 	}
 	h.node.writeAt(part, int(offset))
@@ -268,7 +275,7 @@ func (h *handle) WriteAt(b []byte, offset int64) (int, error) {
 
 // ReadAt implements [File].
 func (h *handle) ReadAt(b []byte, offset int64) (int, error) {
-	defer h.disk.lock()()
+	defer h.disk.Lock()()
 	if err := h.disk.step("read", h.name); err != nil {
 		return 0, err
 	}
@@ -278,22 +285,22 @@ func (h *handle) ReadAt(b []byte, offset int64) (int, error) {
 // Sync implements [File].
 func (h *handle) Sync() error {
 	h.disk.takeTime()
-	defer h.disk.lock()()
+	defer h.disk.Lock()()
 	return h.disk.sync(h.name, h.node)
 }
 
 // sync makes a file durable. After a failed sync the kernel marks some of the unwritten data as written, and never
 // tries again.
-func (d *disk) sync(name string, n *inode) error {
+func (d *Disk) sync(name string, n *inode) error {
 	err := d.step("sync", name)
-	if err == nil && d.full == noGrownSync && len(n.data) > len(n.durable) {
-		err = errFull
+	if err == nil && d.Full == NoGrownSync && len(n.data) > len(n.durable) {
+		err = ErrFull
 	}
 	switch {
 	case err == nil:
 		n.sync()
 		d.synced[name]++
-	case !d.off:
+	case !d.Off:
 		for _, s := range slices.Sorted(maps.Keys(n.writes)) {
 			if d.rand.IntN(2) == 0 {
 				delete(n.writes, s)
@@ -305,7 +312,7 @@ func (d *disk) sync(name string, n *inode) error {
 
 // Truncate implements [File].
 func (h *handle) Truncate(size int64) error {
-	defer h.disk.lock()()
+	defer h.disk.Lock()()
 	err := h.disk.step("truncate", h.name)
 	if err == nil {
 		h.node.resize(int(size))
@@ -390,9 +397,9 @@ const (
 	loseNothing
 )
 
-// losePower returns the disk as it is found when the power is back.
-func (d *disk) losePower() *disk {
-	defer d.lock()()
+// LosePower returns the disk as it is found when the power is back.
+func (d *Disk) LosePower() *Disk {
+	defer d.Lock()()
 	kind := []int{loseSome, loseSome, loseAll, loseNothing}[d.rand.IntN(4)]
 	names := maps.Clone(d.names)
 	for _, c := range d.since { // a journaling file system keeps names in order, others do not
@@ -400,52 +407,52 @@ func (d *disk) losePower() *disk {
 			applyRename(names, c)
 		}
 	}
-	found := newDisk(d.rand)
+	found := New(d.rand)
 	copies := map[*inode]*inode{}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		n := names[name]
 		if copies[n] == nil {
 			copies[n] = n.afterPowerLoss(d.rand, kind)
 		}
-		found.files[name], found.names[name] = copies[n], copies[n]
+		found.Files[name], found.names[name] = copies[n], copies[n]
 	}
 	return found
 }
 
-// afterKill returns the disk as it is found when only the process has died: the kernel still holds all it was given. The process,
+// AfterKill returns the disk as it is found when only the process has died: the kernel still holds all it was given. The process,
 // whose goroutines go on in a test, can no longer use its own.
-func (d *disk) afterKill() *disk {
-	defer d.lock()()
-	d.off = true
-	next := newDisk(d.rand)
-	next.files, next.names, next.since = d.files, d.names, d.since
+func (d *Disk) AfterKill() *Disk {
+	defer d.Lock()()
+	d.Off = true
+	next := New(d.rand)
+	next.Files, next.names, next.since = d.Files, d.names, d.since
 	return next
 }
 
-// contents returns copies of all files.
-func (d *disk) contents() map[string][]byte {
-	defer d.lock()()
+// Contents returns copies of all files.
+func (d *Disk) Contents() map[string][]byte {
+	defer d.Lock()()
 	all := map[string][]byte{}
-	for name, n := range d.files {
+	for name, n := range d.Files {
 		all[name] = bytes.Clone(n.data)
 	}
 	return all
 }
 
-// diskOf returns a disk that durably holds files.
-func diskOf(files map[string][]byte) *disk {
-	d := newDisk(rand.New(rand.NewPCG(1, 1)))
+// Of returns a disk that durably holds files.
+func Of(files map[string][]byte) *Disk {
+	d := New(rand.New(rand.NewPCG(1, 1)))
 	for name, data := range files {
-		d.files[name] = &inode{data: bytes.Clone(data), durable: bytes.Clone(data)}
+		d.Files[name] = &inode{data: bytes.Clone(data), durable: bytes.Clone(data)}
 	}
-	maps.Copy(d.names, d.files)
+	maps.Copy(d.names, d.Files)
 	return d
 }
 
-func (d *disk) String() string {
+func (d *Disk) String() string {
 	text := ""
-	for _, name := range slices.Sorted(maps.Keys(d.files)) {
-		text += fmt.Sprintf("%s: %d bytes, %d durable\n", name, len(d.files[name].data), len(d.files[name].durable))
+	for _, name := range slices.Sorted(maps.Keys(d.Files)) {
+		text += fmt.Sprintf("%s: %d bytes, %d durable\n", name, len(d.Files[name].data), len(d.Files[name].durable))
 	}
 	return text
 }

@@ -1,4 +1,4 @@
-package persistence
+package entrylog
 
 import (
 	"bytes"
@@ -7,6 +7,9 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
+
+	"github.com/stintdb/stint/internal/testdisk"
+	"github.com/stintdb/stint/persistence/disk"
 )
 
 // sharedTestRoom is room for a few files of the size here.
@@ -15,15 +18,15 @@ const sharedTestRoom = 4 * testSegment
 // sharedWorld is a log of groups on a disk that may fail and lose power. Each group has its expected contents; the last one writes little.
 type sharedWorld struct {
 	*logWorld // the disk, and what happens to it
-	shared    *SharedLog
+	shared    *Shared
 	groups    []*logWorld
 	copied    int
 }
 
 func (w *sharedWorld) open() bool {
 	w.shared = nil
-	l, err := openSharedLog(w.disk, true, slog.New(slog.DiscardHandler), testSegment, sharedTestRoom)
-	if w.disk.off {
+	l, err := openShared(w.disk, true, slog.New(slog.DiscardHandler), testSegment, sharedTestRoom)
+	if w.disk.Off {
 		return false
 	}
 	if err != nil {
@@ -67,7 +70,7 @@ func (w *sharedWorld) appendTogether() {
 			continue
 		}
 		batch, note := g.batch()
-		write, err := g.log.(*GroupLog).newWrite(batch)
+		write, err := g.log.(*Group).newWrite(batch)
 		if err != nil {
 			w.fatalf("%v", err)
 		}
@@ -85,18 +88,18 @@ func (w *sharedWorld) appendTogether() {
 // life is [logWorld.life].
 func (w *sharedWorld) life() {
 	if w.rand.IntN(2) == 0 {
-		w.disk.powerOff = 1 + w.rand.IntN(200)
+		w.disk.PowerOff = 1 + w.rand.IntN(200)
 	}
 	if w.rand.IntN(3) == 0 {
 		odds := 2 + w.rand.IntN(20)
-		w.disk.fail = func(op, name string) error {
+		w.disk.Fail = func(op, name string) error {
 			if op != "open" && op != "list" && op != "read" && w.shared != nil && w.rand.IntN(odds) == 0 {
-				return errIO
+				return testdisk.ErrIO
 			}
 			return nil
 		}
 	}
-	for alive := w.open(); alive && !w.disk.off && w.rand.IntN(100) > 0; {
+	for alive := w.open(); alive && !w.disk.Off && w.rand.IntN(100) > 0; {
 		w.operate()
 	}
 	if w.shared != nil {
@@ -108,9 +111,9 @@ func (w *sharedWorld) life() {
 			}
 		}
 	}
-	if w.disk.off || w.rand.IntN(3) == 0 {
+	if w.disk.Off || w.rand.IntN(3) == 0 {
 		w.done.powerLost++
-		w.disk = w.disk.losePower()
+		w.disk = w.disk.LosePower()
 		return
 	}
 	if w.done.killed++; w.shared != nil {
@@ -118,16 +121,16 @@ func (w *sharedWorld) life() {
 			_ = g.log.Close()
 		}
 	}
-	w.disk = w.disk.afterKill()
+	w.disk = w.disk.AfterKill()
 }
 
 // After disk failures, kills of the process and power losses, each group's log has every acknowledged entry and none that was never written.
-func TestSharedLogKeepsAcknowledgedEntries(t *testing.T) {
+func TestSharedKeepsAcknowledgedEntries(t *testing.T) {
 	killed, lost, failed, copied := 0, 0, 0, 0
-	for seed := range uint64(*seeds) {
-		seed += *firstSeed
+	for seed := range uint64(*testdisk.Seeds) {
+		seed += *testdisk.FirstSeed
 		r := rand.New(rand.NewPCG(seed, 9))
-		w := &sharedWorld{logWorld: &logWorld{t: t, seed: seed, rand: r, disk: newDisk(r)}}
+		w := &sharedWorld{logWorld: &logWorld{t: t, seed: seed, rand: r, disk: testdisk.New(r)}}
 		for range 3 {
 			w.groups = append(w.groups, &logWorld{t: t, seed: seed, rand: r, disk: w.disk, must: map[uint64]string{}, was: map[uint64]string{}, behind: map[string]bool{}})
 		}
@@ -147,23 +150,23 @@ func TestSharedLogKeepsAcknowledgedEntries(t *testing.T) {
 
 // A group that writes nothing does not keep the files of those that do, and keeps its entries.
 func TestQuietGroupKeepsNoFiles(t *testing.T) {
-	d := newDisk(rand.New(rand.NewPCG(1, 1)))
-	open := func() (l *SharedLog, quiet, busy *GroupLog) {
-		l, err := openSharedLog(d, true, slog.New(slog.DiscardHandler), testSegment, sharedTestRoom)
+	d := testdisk.New(rand.New(rand.NewPCG(1, 1)))
+	open := func() (l *Shared, quiet, busy *Group) {
+		l, err := openShared(d, true, slog.New(slog.DiscardHandler), testSegment, sharedTestRoom)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return l, l.Group(1), l.Group(2)
 	}
 	l, quiet, busy := open()
-	entry := func(i uint64) LogEntry { return LogEntry{i, bytes.Repeat([]byte{byte(i)}, 1000)} }
+	entry := func(i uint64) Entry { return Entry{i, bytes.Repeat([]byte{byte(i)}, 1000)} }
 	for i := range uint64(10) {
-		if err := quiet.Append([]LogEntry{entry(i + 1)}); err != nil {
+		if err := quiet.Append([]Entry{entry(i + 1)}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for i := range uint64(5000) {
-		if err := busy.Append([]LogEntry{entry(i + 1)}); err != nil {
+		if err := busy.Append([]Entry{entry(i + 1)}); err != nil {
 			t.Fatal(err)
 		}
 		if i%100 == 0 {
@@ -195,14 +198,14 @@ func TestQuietGroupKeepsNoFiles(t *testing.T) {
 
 // The oldest records may be entries that nobody needs, which a later one has replaced: their rest does not hide the log.
 func TestReplacedEntriesHideNothing(t *testing.T) {
-	d := newDisk(rand.New(rand.NewPCG(1, 1)))
-	l, err := openSharedLog(d, true, slog.New(slog.DiscardHandler), testSegment, sharedTestRoom)
+	d := testdisk.New(rand.New(rand.NewPCG(1, 1)))
+	l, err := openShared(d, true, slog.New(slog.DiscardHandler), testSegment, sharedTestRoom)
 	if err != nil {
 		t.Fatal(err)
 	}
 	g := l.Group(1)
 	add := func(index uint64, text string) {
-		if err := g.Append([]LogEntry{{index, []byte(text)}}); err != nil {
+		if err := g.Append([]Entry{{index, []byte(text)}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -226,7 +229,7 @@ func TestReplacedEntriesHideNothing(t *testing.T) {
 	if data, err := g.Get(8); err != nil || string(data) != "new" {
 		t.Errorf("entry 8 is %q, %v", data, err)
 	}
-	found := &sharedRecords{log: &SharedLog{next: 1, groups: map[uint32]*GroupLog{}}}
+	found := &sharedRecords{log: &Shared{next: 1, groups: map[uint32]*Group{}}}
 	for number := uint64(9); number <= l.next-1; number++ { // as if the file before had been removed
 		record, err := l.file.Get(number)
 		if err != nil {
@@ -243,13 +246,13 @@ func TestReplacedEntriesHideNothing(t *testing.T) {
 }
 
 // Groups that append at the same time share writes, and a record read while it is copied is the right one.
-func TestSharedLogByManyGoroutines(t *testing.T) {
-	dir := Dir(t.TempDir())
-	l, err := openSharedLog(dir, true, slog.New(slog.DiscardHandler), 16<<10, 32<<10)
+func TestSharedByManyGoroutines(t *testing.T) {
+	dir := disk.Dir(t.TempDir())
+	l, err := openShared(dir, true, slog.New(slog.DiscardHandler), 16<<10, 32<<10)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var groups []*GroupLog
+	var groups []*Group
 	var running sync.WaitGroup
 	for number := range uint32(6) {
 		g := l.Group(number + 1)
@@ -260,7 +263,7 @@ func TestSharedLogByManyGoroutines(t *testing.T) {
 					break // a quiet one
 				}
 				text := fmt.Append(nil, number, " ", i)
-				if err := g.Append([]LogEntry{{i, append(text, make([]byte, 500)...)}}); err != nil {
+				if err := g.Append([]Entry{{i, append(text, make([]byte, 500)...)}}); err != nil {
 					t.Error(err)
 					return
 				}
@@ -285,7 +288,7 @@ func TestSharedLogByManyGoroutines(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	ranges, _, err := InspectSharedLog(dir, func(uint32, LogEntry) error { return nil })
+	ranges, _, err := InspectShared(dir, func(uint32, Entry) error { return nil })
 	if err != nil || ranges[2][1] != 150 || ranges[1] != [2]uint64{1, 8} {
 		t.Errorf("inspected: %v, %v", ranges, err)
 	}

@@ -1,4 +1,4 @@
-package persistence
+package entrylog
 
 import (
 	"encoding/binary"
@@ -8,30 +8,32 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/stintdb/stint/persistence/disk"
 )
 
-// Errors of an [EntryLog].
+// Errors of an [Log].
 var (
 	ErrNoEntry = errors.New("no such entry in the log")
 	ErrNoLog   = errors.New("there is no log")
 )
 
-// LogEntry is an entry of an [EntryLog].
-type LogEntry struct {
+// Entry is an entry of an [Log].
+type Entry struct {
 	Index uint64
 	Data  []byte
 }
 
-// EntryLog keeps numbered entries, which are durable when Append returns: the storage of a Raft log. One write
+// Log keeps numbered entries, which are durable when Append returns: the storage of a Raft log. One write
 // and one sync keep a batch. Methods may be called from any goroutine; Get does not wait for a sync.
 //
 // Files are only ever appended to. An entry whose index is not the next replaces the entries in conflict with it: the
 // old entry of that index and all after it; or all entries, if it leaves a gap. So entries dropped by DropFrom come
 // back if the process ends before the next Append, and entries dropped by DropBefore while they share a file with
 // others. Neither harms Raft, because it acknowledges nothing based on a drop.
-type EntryLog struct {
-	fs           FS
-	manifest     *Manifest // of the directory
+type Log struct {
+	fs           disk.FS
+	manifest     *disk.Manifest // of the directory
 	segmentBytes int64
 	syncs        atomic.Int64
 
@@ -54,11 +56,14 @@ type place struct {
 	offset int64
 }
 
+// keepBytes is the largest buffer to reuse for the next write.
+const keepBytes = 1 << 20
+
 // maxRecycled bounds the unused files kept for reuse.
 const maxRecycled = 16
 
 // put records the position of an entry. The caller holds mu.
-func (l *EntryLog) put(index uint64, p place) {
+func (l *Log) put(index uint64, p place) {
 	if next := l.first + uint64(len(l.places)); index < l.first || index > next {
 		l.places = l.places[:0]
 	}
@@ -69,7 +74,7 @@ func (l *EntryLog) put(index uint64, p place) {
 }
 
 // Range returns the indexes of the first and the last entry, both 0 if there is none.
-func (l *EntryLog) Range() (first, last uint64) {
+func (l *Log) Range() (first, last uint64) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	if len(l.places) == 0 {
@@ -79,7 +84,7 @@ func (l *EntryLog) Range() (first, last uint64) {
 }
 
 // Get returns an entry, or [ErrNoEntry].
-func (l *EntryLog) Get(index uint64) ([]byte, error) {
+func (l *Log) Get(index uint64) ([]byte, error) {
 	p, ok := l.place(index)
 	if !ok {
 		return nil, ErrNoEntry
@@ -93,7 +98,7 @@ func (l *EntryLog) Get(index uint64) ([]byte, error) {
 	return data, err
 }
 
-func (l *EntryLog) place(index uint64) (p place, ok bool) {
+func (l *Log) place(index uint64) (p place, ok bool) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	if index < l.first || index >= l.first+uint64(len(l.places)) {
@@ -103,7 +108,7 @@ func (l *EntryLog) place(index uint64) (p place, ok bool) {
 }
 
 // Append adds entries and returns when they are durable. After an error the first of them may be durable.
-func (l *EntryLog) Append(entries []LogEntry) error {
+func (l *Log) Append(entries []Entry) error {
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	for len(entries) > 0 {
@@ -117,11 +122,11 @@ func (l *EntryLog) Append(entries []LogEntry) error {
 }
 
 // appendFitting adds the entries that fit into the current segment.
-func (l *EntryLog) appendFitting(entries []LogEntry) (n int, err error) {
-	if need := blockBytes(entries[0]); need > maxBlockBytes {
+func (l *Log) appendFitting(entries []Entry) (n int, err error) {
+	if need := blockBytes(entries[0]); need > disk.MaxBlockBytes {
 		return 0, fmt.Errorf("an entry of %d bytes does not fit the log", len(entries[0].Data))
 	} else if l.current.closed || l.current.end+need > l.current.size {
-		if err := l.begin(max(l.segmentBytes, headerBytes+need)); err != nil {
+		if err := l.begin(max(l.segmentBytes, disk.HeaderBytes+need)); err != nil {
 			return 0, err
 		}
 	}
@@ -140,7 +145,7 @@ func (l *EntryLog) appendFitting(entries []LogEntry) (n int, err error) {
 		return 0, err
 	}
 	l.syncs.Add(1)
-	if cap(l.buf) > keepPending {
+	if cap(l.buf) > keepBytes {
 		l.buf = nil
 	}
 	l.mu.Lock()
@@ -148,30 +153,32 @@ func (l *EntryLog) appendFitting(entries []LogEntry) (n int, err error) {
 		l.put(entries[i].Index, place{s, offset})
 	}
 	l.mu.Unlock()
-	return len(at), l.manifest.isDurable(s.number, s.end)
+	return len(at), l.manifest.IsDurable(s.number, s.end)
 }
 
-func blockBytes(e LogEntry) int64 { return alignBlock(blockHead + payloadHead + int64(len(e.Data))) }
+func blockBytes(e Entry) int64 {
+	return disk.AlignBlock(disk.BlockHead + disk.PayloadHead + int64(len(e.Data)))
+}
 
 // appendEntry adds the block of an entry at an offset of a segment to buf.
-func appendEntry(buf []byte, e LogEntry, s *segment, offset int64) []byte {
+func appendEntry(buf []byte, e Entry, s *segment, offset int64) []byte {
 	start := len(buf)
-	buf = append(buf, make([]byte, blockHead)...)
+	buf = append(buf, make([]byte, disk.BlockHead)...)
 	buf = binary.LittleEndian.AppendUint64(buf, e.Index)
 	buf = binary.LittleEndian.AppendUint64(buf, uint64(s.end))
 	buf = append(buf, e.Data...)
-	return append(buf[:start], sealBlock(buf[start:], s.number, offset)...) // in place, unless buf had to grow
+	return append(buf[:start], disk.SealBlock(buf[start:], s.number, offset)...) // in place, unless buf had to grow
 }
 
 // begin begins a segment of a size. From then on bytes after the end of the previous segment are not read, so that
 // segment is closed first, even if this fails.
-func (l *EntryLog) begin(size int64) error {
+func (l *Log) begin(size int64) error {
 	number, before := uint64(1), int64(0)
 	if l.current != nil {
 		l.current.closed = true
 		number, before = l.current.number+1, l.current.end
 	}
-	s, err := createSegment(l.fs, l.manifest.identity, number, size, before, l.takeRecycled(size))
+	s, err := createSegment(l.fs, l.manifest.Identity(), number, size, before, l.takeRecycled(size))
 	if err != nil {
 		return err
 	}
@@ -182,7 +189,7 @@ func (l *EntryLog) begin(size int64) error {
 	return nil
 }
 
-func (l *EntryLog) takeRecycled(size int64) *segment {
+func (l *Log) takeRecycled(size int64) *segment {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := len(l.recycled)
@@ -195,23 +202,23 @@ func (l *EntryLog) takeRecycled(size int64) *segment {
 }
 
 // Syncs is how often Append has made blocks durable.
-func (l *EntryLog) Syncs() int64 { return l.syncs.Load() }
+func (l *Log) Syncs() int64 { return l.syncs.Load() }
 
 // Identity is the identity of the log's directory.
-func (l *EntryLog) Identity() uint64 { return l.manifest.identity }
+func (l *Log) Identity() uint64 { return l.manifest.Identity() }
 
 // Position is how much has been written to the log, in a measure that only grows.
-func (l *EntryLog) Position() uint64 { return l.manifest.Position() }
+func (l *Log) Position() uint64 { return l.manifest.Position() }
 
 // DropFrom drops the entry of an index and all after it.
-func (l *EntryLog) DropFrom(index uint64) {
+func (l *Log) DropFrom(index uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.places = l.places[:min(max(index, l.first)-l.first, uint64(len(l.places)))]
 }
 
 // DropBefore drops all entries before an index, and retires the files that held only those.
-func (l *EntryLog) DropBefore(index uint64) error {
+func (l *Log) DropBefore(index uint64) error {
 	l.removing.Lock()
 	defer l.removing.Unlock()
 	l.mu.Lock()
@@ -231,7 +238,7 @@ func (l *EntryLog) DropBefore(index uint64) error {
 }
 
 // unneeded returns the first segment if no entry is in it and it is not the last.
-func (l *EntryLog) unneeded() *segment {
+func (l *Log) unneeded() *segment {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	s := l.segments[0]
@@ -243,8 +250,8 @@ func (l *EntryLog) unneeded() *segment {
 
 // retire removes the name of the first segment, durably and before the next segment is retired, so that a missing one
 // is always a loss.
-func (l *EntryLog) retire(s *segment) error {
-	recycled := &segment{name: s.name + recycledSuffix, file: s.file, filled: s.filled}
+func (l *Log) retire(s *segment) error {
+	recycled := &segment{name: s.name + disk.RecycledSuffix, file: s.file, filled: s.filled}
 	err := l.fs.Rename(s.name, recycled.name)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil // only the sync failed last time
@@ -266,7 +273,7 @@ func (l *EntryLog) retire(s *segment) error {
 }
 
 // Close closes the files. All appended entries are durable.
-func (l *EntryLog) Close() error {
+func (l *Log) Close() error {
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	l.mu.Lock()

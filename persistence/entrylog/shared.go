@@ -1,4 +1,4 @@
-package persistence
+package entrylog
 
 import (
 	"encoding/binary"
@@ -7,9 +7,11 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+
+	"github.com/stintdb/stint/persistence/disk"
 )
 
-// SharedLog is one [EntryLog] with the entries of several groups: entries that groups append at the same time leave in one write, and one
+// Shared is one [Log] with the entries of several groups: entries that groups append at the same time leave in one write, and one
 // sync makes them durable. Methods may be called from any goroutine.
 //
 // A record of the file is an entry of a group, behind
@@ -22,8 +24,8 @@ import (
 // A group's log is the entry of the highest order, the one before it, and so on, until one is missing. A record that is copied to the end,
 // so that the files before it can be removed, keeps its order, so it does not matter when that happens, nor which records are left that
 // nobody needs.
-type SharedLog struct {
-	file *EntryLog
+type Shared struct {
+	file *Log
 	log  *slog.Logger
 	room int64 // bytes that records without use may take
 
@@ -32,19 +34,19 @@ type SharedLog struct {
 	writing bool
 	next    uint64 // number of the next record
 	end     int64  // bytes of all records up to it, since the log was opened
-	groups  map[uint32]*GroupLog
+	groups  map[uint32]*Group
 	open    int // groups that are not closed
 
 	trimming sync.Mutex // held while records are moved and files removed
 	trims    sync.WaitGroup
 }
 
-// sharedRoom is [SharedLog.room] in use: some files.
+// sharedRoom is [Shared.room] in use: some files.
 const sharedRoom = 4 * segmentBytes
 
-// GroupLog is the log of one group in a [SharedLog], with the methods of an [EntryLog].
-type GroupLog struct {
-	shared *SharedLog
+// Group is the log of one group in a [Shared], with the methods of an [Log].
+type Group struct {
+	shared *Shared
 	number uint32
 	syncs  atomic.Int64
 	first  uint64 // index of places[0]
@@ -61,7 +63,7 @@ type sharedPlace struct {
 
 // sharedWrite is what one caller appends. Its records are a group's new entries, or copies of entries.
 type sharedWrite struct {
-	records []LogEntry // their numbers are given when they are written
+	records []Entry // their numbers are given when they are written
 	entries []sharedEntry
 	begin   chan struct{} // receives when this caller writes for all that wait
 	done    chan error
@@ -69,7 +71,7 @@ type sharedWrite struct {
 
 // sharedEntry is the entry of a record.
 type sharedEntry struct {
-	group *GroupLog
+	group *Group
 	index uint64
 	from  uint64 // the record that a copy replaces; 0 for a new entry
 }
@@ -77,13 +79,13 @@ type sharedEntry struct {
 const (
 	sharedHead = 4 + 8 + 8 + 8
 	// maxSharedEntry is the size of an entry that certainly fits.
-	maxSharedEntry = maxBlockBytes - blockAlign - sharedHead - payloadHead
+	maxSharedEntry = disk.MaxBlockBytes - disk.BlockAlign - sharedHead - disk.PayloadHead
 	// fullSharedWrite bounds a write of several callers, if it is not the first one alone.
 	fullSharedWrite = 8 << 20
 )
 
 // Group returns the log of a group.
-func (l *SharedLog) Group(number uint32) *GroupLog {
+func (l *Shared) Group(number uint32) *Group {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.open++
@@ -91,24 +93,24 @@ func (l *SharedLog) Group(number uint32) *GroupLog {
 }
 
 // HasEnded reports whether the files are closed: every group that was opened has been closed.
-func (l *SharedLog) HasEnded() bool {
+func (l *Shared) HasEnded() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.open == 0
 }
 
 // group is Group for a caller that holds mu, or is alone.
-func (l *SharedLog) group(number uint32) *GroupLog {
+func (l *Shared) group(number uint32) *Group {
 	g := l.groups[number]
 	if g == nil {
-		g = &GroupLog{shared: l, number: number}
+		g = &Group{shared: l, number: number}
 		l.groups[number] = g
 	}
 	return g
 }
 
-// Range is [EntryLog.Range].
-func (g *GroupLog) Range() (first, last uint64) {
+// Range is [Log.Range].
+func (g *Group) Range() (first, last uint64) {
 	g.shared.mu.Lock()
 	defer g.shared.mu.Unlock()
 	if len(g.places) == 0 {
@@ -118,24 +120,24 @@ func (g *GroupLog) Range() (first, last uint64) {
 }
 
 // Syncs is how often this group has made its and others' entries durable: all groups together, as often as the file was synced.
-func (g *GroupLog) Syncs() int64 { return g.syncs.Load() }
+func (g *Group) Syncs() int64 { return g.syncs.Load() }
 
-// Identity is [EntryLog.Identity].
-func (g *GroupLog) Identity() uint64 { return g.shared.file.Identity() }
+// Identity is [Log.Identity].
+func (g *Group) Identity() uint64 { return g.shared.file.Identity() }
 
-// Position is [EntryLog.Position].
-func (g *GroupLog) Position() uint64 { return g.shared.file.Position() }
+// Position is [Log.Position].
+func (g *Group) Position() uint64 { return g.shared.file.Position() }
 
 // place is the record of an entry, nil without it. The caller holds mu.
-func (g *GroupLog) place(index uint64) *sharedPlace {
+func (g *Group) place(index uint64) *sharedPlace {
 	if index < g.first || index-g.first >= uint64(len(g.places)) {
 		return nil
 	}
 	return &g.places[index-g.first]
 }
 
-// Get is [EntryLog.Get].
-func (g *GroupLog) Get(index uint64) ([]byte, error) {
+// Get is [Log.Get].
+func (g *Group) Get(index uint64) ([]byte, error) {
 	for {
 		g.shared.mu.Lock()
 		p := g.place(index)
@@ -159,8 +161,8 @@ func (g *GroupLog) Get(index uint64) ([]byte, error) {
 	}
 }
 
-// Append is [EntryLog.Append], of entries that follow one another.
-func (g *GroupLog) Append(entries []LogEntry) error {
+// Append is [Log.Append], of entries that follow one another.
+func (g *Group) Append(entries []Entry) error {
 	w, err := g.newWrite(entries)
 	if err != nil {
 		return err
@@ -168,7 +170,7 @@ func (g *GroupLog) Append(entries []LogEntry) error {
 	return g.shared.append(w)
 }
 
-func (g *GroupLog) newWrite(entries []LogEntry) (*sharedWrite, error) {
+func (g *Group) newWrite(entries []Entry) (*sharedWrite, error) {
 	w := newSharedWrite(len(entries))
 	for _, e := range entries {
 		if len(e.Data) > maxSharedEntry {
@@ -183,16 +185,16 @@ func (g *GroupLog) newWrite(entries []LogEntry) (*sharedWrite, error) {
 }
 
 func newSharedWrite(room int) *sharedWrite {
-	return &sharedWrite{records: make([]LogEntry, 0, room), entries: make([]sharedEntry, 0, room), begin: make(chan struct{}, 1), done: make(chan error, 1)}
+	return &sharedWrite{records: make([]Entry, 0, room), entries: make([]sharedEntry, 0, room), begin: make(chan struct{}, 1), done: make(chan error, 1)}
 }
 
 func (w *sharedWrite) add(record []byte, e sharedEntry) {
-	w.records, w.entries = append(w.records, LogEntry{Data: record}), append(w.entries, e)
+	w.records, w.entries = append(w.records, Entry{Data: record}), append(w.entries, e)
 }
 
 // append has records written, and returns when they are durable. The caller that finds nobody writing writes for all that wait; those that
 // come meanwhile are written by the first of them.
-func (l *SharedLog) append(w *sharedWrite) error {
+func (l *Shared) append(w *sharedWrite) error {
 	l.mu.Lock()
 	l.queue = append(l.queue, w)
 	if l.writing {
@@ -215,8 +217,8 @@ func (l *SharedLog) append(w *sharedWrite) error {
 }
 
 // take takes the writes that leave together, one of each group: the next one needs the order of its entries. The caller holds mu.
-func (l *SharedLog) take() []*sharedWrite {
-	n, size, groups := 0, 0, map[*GroupLog]bool{}
+func (l *Shared) take() []*sharedWrite {
+	n, size, groups := 0, 0, map[*Group]bool{}
 	for ; n < len(l.queue) && (n == 0 || size < fullSharedWrite); n++ {
 		w := l.queue[n]
 		if first := w.entries[0]; first.from == 0 {
@@ -236,10 +238,10 @@ func (l *SharedLog) take() []*sharedWrite {
 
 // write appends records to the file, and tells their callers. After an error the first of them are durable and others not: each caller hears
 // what happened to its own.
-func (l *SharedLog) write(all []*sharedWrite) {
-	var records []LogEntry
+func (l *Shared) write(all []*sharedWrite) {
+	var records []Entry
 	number := l.next // only writers change it, one at a time
-	tails := map[*GroupLog]sharedEntryAt{}
+	tails := map[*Group]sharedEntryAt{}
 	for _, w := range all {
 		for i := range w.records {
 			w.records[i].Index = number
@@ -284,7 +286,7 @@ func (l *SharedLog) write(all []*sharedWrite) {
 type sharedEntryAt struct{ index, order uint64 }
 
 // link writes into new records their order and that of the entry before. tails are the last new entries of this write so far.
-func (l *SharedLog) link(w *sharedWrite, tails map[*GroupLog]sharedEntryAt) {
+func (l *Shared) link(w *sharedWrite, tails map[*Group]sharedEntryAt) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i, e := range w.entries {
@@ -305,7 +307,7 @@ func (l *SharedLog) link(w *sharedWrite, tails map[*GroupLog]sharedEntryAt) {
 }
 
 // put notes the record of an entry. A copy counts if the entry is still in the record that it was copied from. The caller holds mu.
-func (l *SharedLog) put(e sharedEntry, p sharedPlace) {
+func (l *Shared) put(e sharedEntry, p sharedPlace) {
 	g := e.group
 	if e.from > 0 {
 		if old := g.place(e.index); old != nil && old.number == e.from {

@@ -1,4 +1,4 @@
-package persistence
+package disk
 
 import (
 	"errors"
@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// FS is the part of a file system that is needed here: files in one directory.
+// FS is as much of a file system as this needs: the files of one directory.
 type FS interface {
 	// Create makes an empty file, truncating one of the same name.
 	Create(name string) (File, error)
@@ -110,12 +110,40 @@ func (d Dir) SyncDir() error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// readOnly is an FS whose Edit opens a file only for reading, so that it works on a file system that is mounted
+// Copy copies a file durably.
+func Copy(fs FS, from, to string) error {
+	in, err := fs.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := fs.Create(to)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Sync(), out.Close())
+}
+
+// ReadFrom returns the bytes of a file from an offset on.
+func ReadFrom(fs FS, name string, offset int64) ([]byte, error) {
+	in, err := fs.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	if _, err := io.CopyN(io.Discard, in, offset); err != nil {
+		return nil, err
+	}
+	return io.ReadAll(in)
+}
+
+// ReadOnly is an FS whose Edit opens a file only for reading, so that it works on a file system that is mounted
 // read-only.
-type readOnly struct{ FS }
+type ReadOnly struct{ FS }
 
 // Edit implements [FS].
-func (r readOnly) Edit(name string) (File, error) {
+func (r ReadOnly) Edit(name string) (File, error) {
 	in, err := r.Open(name)
 	if err != nil {
 		return nil, err

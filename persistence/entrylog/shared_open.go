@@ -1,22 +1,24 @@
-package persistence
+package entrylog
 
 import (
 	"encoding/binary"
 	"fmt"
 	"log/slog"
 	"slices"
+
+	"github.com/stintdb/stint/persistence/disk"
 )
 
-// OpenSharedLog is [OpenEntryLog] for a log of several groups.
-func OpenSharedLog(dir FS, create bool, log *slog.Logger) (*SharedLog, error) {
-	return openSharedLog(dir, create, log, segmentBytes, sharedRoom)
+// OpenShared is [Open] for a log of several groups.
+func OpenShared(dir disk.FS, create bool, log *slog.Logger) (*Shared, error) {
+	return openShared(dir, create, log, segmentBytes, sharedRoom)
 }
 
-func openSharedLog(dir FS, create bool, log *slog.Logger, segmentBytes, room int64) (*SharedLog, error) {
-	l := &SharedLog{log: log, room: room, next: 1, groups: map[uint32]*GroupLog{}}
+func openShared(dir disk.FS, create bool, log *slog.Logger, segmentBytes, room int64) (*Shared, error) {
+	l := &Shared{log: log, room: room, next: 1, groups: map[uint32]*Group{}}
 	found := &sharedRecords{log: l}
 	var err error
-	if l.file, err = openEntryLog(dir, create, segmentBytes, found.add); err != nil {
+	if l.file, err = open(dir, create, segmentBytes, found.add); err != nil {
 		return nil, err
 	}
 	if err := found.restore(); err != nil {
@@ -26,12 +28,12 @@ func openSharedLog(dir FS, create bool, log *slog.Logger, segmentBytes, room int
 	return l, nil
 }
 
-// InspectSharedLog is [InspectEntryLog] for a log of several groups. It returns the first and the last entry of each group, and calls visit in
+// InspectShared is [Inspect] for a log of several groups. It returns the first and the last entry of each group, and calls visit in
 // the order of the file.
-func InspectSharedLog(dir FS, visit func(group uint32, e LogEntry) error) (ranges map[uint32][2]uint64, files int, err error) {
-	l := &SharedLog{next: 1, groups: map[uint32]*GroupLog{}}
+func InspectShared(dir disk.FS, visit func(group uint32, e Entry) error) (ranges map[uint32][2]uint64, files int, err error) {
+	l := &Shared{next: 1, groups: map[uint32]*Group{}}
 	found := &sharedRecords{log: l}
-	if _, _, files, err = InspectEntryLog(dir, func(e LogEntry) error { found.add(e.Index, e.Data); return nil }); err == nil {
+	if _, _, files, err = Inspect(dir, func(e Entry) error { found.add(e.Index, e.Data); return nil }); err == nil {
 		err = found.restore()
 	}
 	if err != nil {
@@ -42,7 +44,7 @@ func InspectSharedLog(dir FS, visit func(group uint32, e LogEntry) error) (range
 		first, last := g.Range()
 		ranges[number] = [2]uint64{first, last}
 	}
-	_, _, _, err = InspectEntryLog(dir, func(e LogEntry) error {
+	_, _, _, err = Inspect(dir, func(e Entry) error {
 		if len(e.Data) < sharedHead {
 			return nil // it is newer
 		}
@@ -50,15 +52,15 @@ func InspectSharedLog(dir FS, visit func(group uint32, e LogEntry) error) (range
 		if p := g.place(index); p == nil || p.number != e.Index {
 			return nil
 		}
-		return visit(g.number, LogEntry{index, e.Data[sharedHead:]})
+		return visit(g.number, Entry{index, e.Data[sharedHead:]})
 	})
 	return ranges, files, err
 }
 
 // sharedRecords collects the records of the files while they are read.
 type sharedRecords struct {
-	log   *SharedLog
-	found map[*GroupLog]map[uint64]foundRecord // by their order
+	log   *Shared
+	found map[*Group]map[uint64]foundRecord // by their order
 	wrong error
 }
 
@@ -77,7 +79,7 @@ func (s *sharedRecords) add(number uint64, record []byte) {
 	}
 	g := l.group(binary.LittleEndian.Uint32(record))
 	if s.found == nil {
-		s.found = map[*GroupLog]map[uint64]foundRecord{}
+		s.found = map[*Group]map[uint64]foundRecord{}
 	}
 	if s.found[g] == nil {
 		s.found[g] = map[uint64]foundRecord{}
