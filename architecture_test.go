@@ -127,6 +127,11 @@ var within = map[string][]string{
 	"persistence/disk":          {},
 	"persistence/entrylog":      {"persistence/disk"},
 	"internal/testdisk":         {"persistence/disk", "internal/testsize"},
+	"cmd/stint/cli":             {"internal/spelling"},
+	"cmd/stint/progress":        {"persistence/disk"},
+	"cmd/stint/logqueue":        {},
+	"cmd/stint/settings":        {"cmd/stint/cli", "server/config"},
+	"cmd/stint/inspect":         {"cmd/stint/cli", "cmd/stint/progress", "engine", "engine/datatype", "engine/scriptcache", "persistence", "persistence/disk", "persistence/entrylog", "cluster", "cluster/fsm", "cluster/raftstore", "internal/bytetext"},
 }
 
 // ofEngine are the packages that go with "engine" in the rules: a rule that permits it permits them.

@@ -28,7 +28,6 @@ func isProduct(dir string) bool {
 
 var largerPackages = map[string]int{
 	"cluster":             3100,
-	"cmd/stint":           4500,
 	"engine/algorithm":    3400,
 	"engine/keyspace":     3400,
 	"server/admin":        3200,

@@ -80,7 +80,7 @@ func TestEnvoyServiceVariables(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known, err := os.ReadFile("../../cmd/stint/testdata/ratelimit-variables.txt")
+	known, err := os.ReadFile("../../cmd/stint/settings/testdata/ratelimit-variables.txt")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
-
+	"github.com/stintdb/stint/cmd/stint/cli"
 	"github.com/stintdb/stint/server/config"
 )
 
@@ -43,7 +43,7 @@ func (p *process) adminFlags(set *pflag.FlagSet) *adminFlags {
 	f := new(adminFlags)
 	if value := p.variable(setting.Env()); value != "" {
 		if err := setting.Set(&cfg, value); err != nil {
-			f.err = usagef("%s: %w", setting.Env(), err)
+			f.err = cli.Errorf("%s: %w", setting.Env(), err)
 		}
 	}
 	set.StringVar(&f.address, "admin", cmp.Or(p.variable("STINT_ADMIN"), config.Default().Admin), "")
@@ -66,7 +66,7 @@ func (p *process) adminClient(f *adminFlags) (*adminClient, error) {
 	}
 	host, port, err := net.SplitHostPort(f.address)
 	if _, invalid := strconv.ParseUint(port, 10, 16); err != nil || invalid != nil {
-		return nil, usagef("--admin: must be HOST:PORT, such as %s, got '%s'", config.Default().Admin, f.address)
+		return nil, cli.Errorf("--admin: must be HOST:PORT, such as %s, got '%s'", config.Default().Admin, f.address)
 	}
 	ip := net.ParseIP(host)
 	if host == "" || ip != nil && ip.IsUnspecified() {
@@ -80,7 +80,7 @@ func (p *process) adminClient(f *adminFlags) (*adminClient, error) {
 	c.url = "http://" + c.host
 	if !f.tls {
 		if f.ca != "" {
-			return nil, usagef("--cacert is about certificates: add --tls, or leave it out")
+			return nil, cli.Errorf("--cacert is about certificates: add --tls, or leave it out")
 		}
 		return c, nil
 	}
@@ -89,11 +89,11 @@ func (p *process) adminClient(f *adminFlags) (*adminClient, error) {
 	if f.ca != "" {
 		pem, err := p.readFile(f.ca)
 		if err != nil {
-			return nil, usagef("--cacert: %w", err)
+			return nil, cli.Errorf("--cacert: %w", err)
 		}
 		direct.TLSClientConfig.RootCAs = x509.NewCertPool()
 		if !direct.TLSClientConfig.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, usagef("--cacert: %s holds no certificate in PEM", f.ca)
+			return nil, cli.Errorf("--cacert: %s holds no certificate in PEM", f.ca)
 		}
 	}
 	return c, nil

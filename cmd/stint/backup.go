@@ -9,6 +9,10 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/stintdb/stint/cmd/stint/cli"
+	"github.com/stintdb/stint/cmd/stint/inspect"
+	"github.com/stintdb/stint/cmd/stint/progress"
+	"github.com/stintdb/stint/cmd/stint/settings"
 	"github.com/stintdb/stint/internal/atomicfile"
 	"github.com/stintdb/stint/persistence"
 	"github.com/stintdb/stint/persistence/disk"
@@ -40,17 +44,17 @@ Exit code 0: the file is complete. 1: the server refused or the backup failed.
 
 // backup is the command `stint backup`.
 func (p *process) backup(ctx context.Context, args []string) error {
-	set := newFlags("backup")
+	set := cli.NewFlags("backup")
 	server := p.adminFlags(set)
 	tokenFile := set.String("token-file", "", "")
 	user := set.String("user", "default", "")
 	passwordFile := set.String("password-file", "", "")
 	stale := set.Bool("stale", false, "")
-	if err := parseFlags(set, args); err != nil {
+	if err := cli.ParseFlags(set, args); err != nil {
 		return err
 	}
 	if set.NArg() != 1 {
-		return usagef("backup: needs the name of one file to write, got %s; 'stint backup --help' explains", count(int64(set.NArg()), "name"))
+		return cli.Errorf("backup: needs the name of one file to write, got %s; 'stint backup --help' explains", inspect.Count(int64(set.NArg()), "name"))
 	}
 	client, err := p.adminClient(server)
 	if err != nil {
@@ -60,8 +64,8 @@ func (p *process) backup(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	f := &backupFetch{client: client, path: "/api/backup", bearer: bearer, line: newProgressLine(p.stderr)}
-	defer f.line.clear()
+	f := &backupFetch{client: client, path: "/api/backup", bearer: bearer, line: progress.New(p.stderr)}
+	defer f.line.Clear()
 	if *stale {
 		f.path += "?stale=yes"
 	}
@@ -72,7 +76,7 @@ func (p *process) backup(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(f.line.above(p.stdout), "%s: %s\n", set.Arg(0), describe(report))
+	_, err = fmt.Fprintf(f.line.Above(p.stdout), "%s: %s\n", set.Arg(0), inspect.Describe(report))
 	return err
 }
 
@@ -109,11 +113,11 @@ func (p *process) textVariable(name string) string {
 func (p *process) secretIn(flag, file string) (string, error) {
 	content, err := p.readFile(file)
 	if err != nil {
-		return "", usagef("--%s: %w", flag, err)
+		return "", cli.Errorf("--%s: %w", flag, err)
 	}
-	secret := strings.TrimSpace(strings.TrimPrefix(string(content), byteOrderMark))
+	secret := strings.TrimSpace(strings.TrimPrefix(string(content), settings.ByteOrderMark))
 	if secret == "" || strings.ContainsAny(secret, "\r\n") {
-		return "", usagef("--%s: %s must hold one line with the secret", flag, file)
+		return "", cli.Errorf("--%s: %s must hold one line with the secret", flag, file)
 	}
 	return secret, nil
 }
@@ -123,14 +127,14 @@ type backupFetch struct {
 	client *adminClient
 	path   string
 	bearer string // the token, or a user and password; "" for neither
-	line   *progressLine
+	line   *progress.Line
 }
 
 // store writes the backup to a file, which it checks before the file gets its name.
 func (f *backupFetch) store(ctx context.Context, path string) (report persistence.Report, err error) {
 	file, err := atomicfile.Create(path)
 	if err != nil {
-		return report, usagef("backup: %w", err)
+		return report, cli.Errorf("backup: %w", err)
 	}
 	defer func() {
 		if err != nil {
@@ -143,7 +147,7 @@ func (f *backupFetch) store(ctx context.Context, path string) (report persistenc
 	}
 	defer from.Close()
 	if n, err := io.Copy(file, from); err != nil {
-		return report, fmt.Errorf("the backup failed after %s: %w; nothing was kept of it, and an older file is unchanged", count(n, "byte"), err)
+		return report, fmt.Errorf("the backup failed after %s: %w; nothing was kept of it, and an older file is unchanged", inspect.Count(n, "byte"), err)
 	}
 	if err := file.Sync(); err != nil {
 		return report, fmt.Errorf("the backup cannot be stored: %w; an older file is unchanged", err)
@@ -163,7 +167,7 @@ func (f *backupFetch) pass(ctx context.Context, to io.Writer) error {
 	defer from.Close()
 	_, n, err := persistence.CopyState(to, from)
 	if err != nil {
-		return fmt.Errorf("the output is not complete: after %s: %w", count(n, "byte"), err)
+		return fmt.Errorf("the output is not complete: after %s: %w", inspect.Count(n, "byte"), err)
 	}
 	return nil
 }
@@ -184,14 +188,14 @@ func (f *backupFetch) ask(ctx context.Context) (io.ReadCloser, error) {
 // shownAnswer shows how much of an answer was read.
 type shownAnswer struct {
 	io.ReadCloser
-	line *progressLine
+	line *progress.Line
 	read int64
 }
 
 func (a *shownAnswer) Read(b []byte) (int, error) {
 	n, err := a.ReadCloser.Read(b)
 	a.read += int64(n)
-	a.line.show(func() string { return fmt.Sprintf("received %d MB", a.read>>20) })
+	a.line.Show(func() string { return fmt.Sprintf("received %d MB", a.read>>20) })
 	return n, err
 }
 
@@ -207,9 +211,9 @@ func refusedBackup(response *http.Response) error {
 }
 
 // checkBackup reads all of a file. Its error names the damage.
-func checkBackup(ctx context.Context, path string, line *progressLine) (persistence.Report, error) {
+func checkBackup(ctx context.Context, path string, line *progress.Line) (persistence.Report, error) {
 	dir, name := filepath.Split(path)
-	report, err := persistence.Inspect(line.files(disk.Dir(cmp.Or(dir, "."))), name, func(persistence.Record) error { return ctx.Err() })
+	report, err := persistence.Inspect(line.Files(disk.Dir(cmp.Or(dir, "."))), name, func(persistence.Record) error { return ctx.Err() })
 	switch {
 	case err != nil:
 		return report, err

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"testing/fstest"
 
 	"github.com/stintdb/stint/engine/scriptcache"
 	"github.com/stintdb/stint/internal/testserver"
@@ -190,7 +191,7 @@ func TestBackupIsRefused(t *testing.T) {
 	if err := os.WriteFile(file, []byte("old"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	tokens := files{wrong: "guess\n", "right": "long and random\n", "empty": "\n"}
+	tokens := fstest.MapFS{wrong: {Data: []byte("guess\n")}, "right": {Data: []byte("long and random\n")}, "empty": {Data: []byte("\n")}}
 	_, withToken := serveAdmin(t, "--admin-token", "secret")
 	address, withPassword := serveAdmin(t, "--requirepass", "long and random")
 	send := connect(t, address)
@@ -203,7 +204,7 @@ func TestBackupIsRefused(t *testing.T) {
 	expect := func(code int, says string, environ []string, args ...string) {
 		t.Helper()
 		var stdout, stderr strings.Builder
-		p := &process{environ: environ, readFile: tokens.read, stdout: &stdout, stderr: &stderr}
+		p := &process{environ: environ, readFile: tokens.ReadFile, stdout: &stdout, stderr: &stderr}
 		if got := p.run(t.Context(), append([]string{"backup"}, args...)); got != code || !strings.Contains(stderr.String()+stdout.String(), says) {
 			t.Errorf("%v: exit %d, %s%s", args, got, &stdout, &stderr)
 		}

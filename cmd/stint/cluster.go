@@ -12,6 +12,8 @@ import (
 	"github.com/stintdb/stint/cluster/group"
 	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/cluster/transport"
+	"github.com/stintdb/stint/cmd/stint/cli"
+	"github.com/stintdb/stint/cmd/stint/progress"
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/persistence/disk"
@@ -43,7 +45,7 @@ func openDisk(cfg *config.Config, imported *imported, log *slog.Logger) (dir *ra
 
 // join starts a node. It looks for the others in the background; until the cluster is formed, requests are answered
 // CLUSTERDOWN.
-func join(cfg config.Config, keys *store.Store, groups []*store.Store, files descriptors, operators *admin.Admin, log *slog.Logger, line *progressLine) (*state, error) {
+func join(cfg config.Config, keys *store.Store, groups []*store.Store, files descriptors, operators *admin.Admin, log *slog.Logger, line *progress.Line) (*state, error) {
 	network, err := peerNetwork(&cfg, log)
 	if err != nil {
 		return nil, err
@@ -57,7 +59,7 @@ func join(cfg config.Config, keys *store.Store, groups []*store.Store, files des
 		return nil, err
 	}
 	groupDirs := raftstore.NewGroupDirs(cfg.Dir, raftstore.LogKind(cfg.ClusterLog), log)
-	hide := line.follow(func() string { return fmt.Sprintf("reading the snapshot of the cluster's state: %d keys", keys.Len()) })
+	hide := line.Follow(func() string { return fmt.Sprintf("reading the snapshot of the cluster's state: %d keys", keys.Len()) })
 	node, err := cluster.Open(withTestTime(cluster.Options{
 		Node: cfg.NodeID, Listen: cfg.ClusterListen, Advertise: cfg.PeerAddress(), Peers: cfg.ClusterPeers, BootstrapExpect: cmp.Or(cfg.BootstrapExpect, len(cfg.ClusterPeers)),
 		Client: cfg.ClientAddress(), Store: keys, Disk: dir, Log: log, Network: network,
@@ -116,7 +118,7 @@ func peerNetwork(cfg *config.Config, log *slog.Logger) (transport.TCP, error) {
 	}
 	network, err := transport.LoadTLS(cfg.ClusterTLSCert, cfg.ClusterTLSKey, cfg.ClusterTLSCA, log)
 	if err != nil {
-		return transport.TCP{}, &usageError{err}
+		return transport.TCP{}, cli.Usage(err)
 	}
 	return network, nil
 }

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/stintdb/stint/cmd/stint/cli"
 )
 
 const completionUsage = `Usage: stint completion SHELL
@@ -49,13 +51,13 @@ var shells = map[string]func([]command) string{"bash": completeBash, "zsh": comp
 
 // completion is the command `stint completion`.
 func (p *process) completion(_ context.Context, args []string) error {
-	set := newFlags("completion")
-	if err := parseFlags(set, args); err != nil {
+	set := cli.NewFlags("completion")
+	if err := cli.ParseFlags(set, args); err != nil {
 		return err
 	}
 	write := shells[set.Arg(0)]
 	if set.NArg() != 1 || write == nil {
-		return usagef("completion: needs one of %s, got '%s'; 'stint completion --help' explains", strings.Join(slices.Sorted(maps.Keys(shells)), ", "), strings.Join(set.Args(), " "))
+		return cli.Errorf("completion: needs one of %s, got '%s'; 'stint completion --help' explains", strings.Join(slices.Sorted(maps.Keys(shells)), ", "), strings.Join(set.Args(), " "))
 	}
 	_, err := fmt.Fprint(p.stdout, write(commands()))
 	return err
@@ -151,7 +153,7 @@ var roff = strings.NewReplacer(`\`, `\e`, `-`, `\-`, "\n.", "\n\\&.", "\n'", "\n
 
 // manual is the command `stint manual`.
 func (p *process) manual(_ context.Context, args []string) error {
-	if err := parseOnlyFlags(newFlags("manual"), args); err != nil {
+	if err := cli.ParseOnlyFlags(cli.NewFlags("manual"), args); err != nil {
 		return err
 	}
 	_, err := fmt.Fprint(p.stdout, manualPage(commands()))

@@ -17,6 +17,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/stintdb/stint/internal/testserver"
@@ -363,7 +364,7 @@ func TestSecondServerIsRefused(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var stderr strings.Builder
-	p := &process{readFile: files{}.read, stdout: io.Discard, stderr: &stderr}
+	p := &process{readFile: fstest.MapFS{}.ReadFile, stdout: io.Discard, stderr: &stderr}
 	code := p.run(ctx, []string{"server", "--listen", "127.0.0.1:0", "--admin", "", "--dir", dir})
 	want := "stint: another Stint keeps its state in " + dir + "; stop it or choose another directory with --dir\n"
 	if code != exitFailed || stderr.String() != want {

@@ -3,6 +3,7 @@ package main
 import (
 	"log/slog"
 
+	"github.com/stintdb/stint/cmd/stint/cli"
 	"github.com/stintdb/stint/server/config"
 )
 
@@ -46,7 +47,7 @@ func fitDescriptors(cfg *config.Config, log *slog.Logger) (descriptors, error) {
 	limit := openFilesLimit()
 	d := divide(limit, cfg)
 	if d.clients < leastClients {
-		return d, usagef("the limit of open files is %d, which leaves too few for clients: raise it to %d or more (ulimit -n, or LimitNOFILE of the service)", limit, leastOpenFiles)
+		return d, cli.Errorf("the limit of open files is %d, which leaves too few for clients: raise it to %d or more (ulimit -n, or LimitNOFILE of the service)", limit, leastOpenFiles)
 	}
 	if cfg.MaxClients > d.clients {
 		log.Warn("max-clients is lowered because of the limit of open files, some of which are reserved for the log, snapshots, --admin and other nodes; raise that limit for more clients",

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/stintdb/stint/cmd/stint/cli"
 )
 
 const healthUsage = `Usage: stint health [flags]
@@ -25,10 +27,10 @@ const healthTimeout = 5 * time.Second
 
 // health is the command `stint health`.
 func (p *process) health(ctx context.Context, args []string) error {
-	set := newFlags("health")
+	set := cli.NewFlags("health")
 	server := p.adminFlags(set)
 	alive := set.Bool("alive", false, "")
-	if err := parseOnlyFlags(set, args); err != nil {
+	if err := cli.ParseOnlyFlags(set, args); err != nil {
 		return err
 	}
 	client, err := p.adminClient(server)

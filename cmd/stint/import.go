@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/cluster"
+	"github.com/stintdb/stint/cmd/stint/cli"
+	"github.com/stintdb/stint/cmd/stint/progress"
 	"github.com/stintdb/stint/engine/database"
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/store"
@@ -35,13 +37,13 @@ func (i *imported) name() string {
 }
 
 // readImport reads the state that --cluster-import names, or returns nil if it is not set.
-func readImport(cfg *config.Config, log *slog.Logger, line *progressLine) (*imported, error) {
+func readImport(cfg *config.Config, log *slog.Logger, line *progress.Line) (*imported, error) {
 	if cfg.ClusterImport == "" {
 		return nil, nil
 	}
 	info, err := os.Stat(cfg.ClusterImport)
 	if err != nil {
-		return nil, usagef("cluster-import: %w", err)
+		return nil, cli.Errorf("cluster-import: %w", err)
 	}
 	i := &imported{path: cfg.ClusterImport, store: store.New(store.Config{})}
 	if info.IsDir() {
@@ -49,10 +51,10 @@ func readImport(cfg *config.Config, log *slog.Logger, line *progressLine) (*impo
 	} else {
 		err = i.readBackup(line)
 	}
-	line.clear()
+	line.Clear()
 	i.written = time.Unix(0, i.found.Time).UTC().Format(time.RFC3339Nano)
 	if err == nil && i.store.LastDatabase() > 0 {
-		err = usagef("cluster-import: %s has keys in databases other than 0, which a cluster does not have: on a server alone, remove them by FLUSHDB, or give them to database 0 by MOVE", i.path)
+		err = cli.Errorf("cluster-import: %s has keys in databases other than 0, which a cluster does not have: on a server alone, remove them by FLUSHDB, or give them to database 0 by MOVE", i.path)
 	}
 	if err == nil {
 		_, err = fitTime(i.path, i.store, &i.found, now(), cfg.Rewind, log)
@@ -89,29 +91,29 @@ func (i *imported) warnOfReservations(groups int, log *slog.Logger) {
 const scanAtOnce = 1024
 
 // readDir reads the state in a server's directory.
-func (i *imported) readDir(log *slog.Logger, line *progressLine) error {
+func (i *imported) readDir(log *slog.Logger, line *progress.Line) error {
 	unlock, err := disk.Lock(i.path) // the server of that state must have ended
 	if err != nil {
 		return fmt.Errorf("cluster-import: %w", err)
 	}
 	defer unlock()
-	i.found, err = persistence.Recover(line.files(disk.Dir(i.path)), i.store, now().UnixNano(), false, log)
+	i.found, err = persistence.Recover(line.Files(disk.Dir(i.path)), i.store, now().UnixNano(), false, log)
 	switch {
 	case err != nil:
 		return explainDamage(i.path, err)
 	case isNode(i.path):
-		return usagef("cluster-import: %s is the directory of a node, and a cluster can only begin with the state of a single server, or with a backup. To restore nodes, copy their directories back, see docs/cluster.md", i.path)
+		return cli.Errorf("cluster-import: %s is the directory of a node, and a cluster can only begin with the state of a single server, or with a backup. To restore nodes, copy their directories back, see docs/cluster.md", i.path)
 	case i.found.Snapshot == "" && i.found.Journals == 0:
-		return usagef("cluster-import: %s holds no state of a server", i.path)
+		return cli.Errorf("cluster-import: %s holds no state of a server", i.path)
 	}
 	return nil
 }
 
 // readBackup reads a file of stint backup.
-func (i *imported) readBackup(line *progressLine) error {
-	in, err := line.files(disk.Dir(filepath.Dir(i.path))).Open(filepath.Base(i.path))
+func (i *imported) readBackup(line *progress.Line) error {
+	in, err := line.Files(disk.Dir(filepath.Dir(i.path))).Open(filepath.Base(i.path))
 	if err != nil {
-		return usagef("cluster-import: %w", err)
+		return cli.Errorf("cluster-import: %w", err)
 	}
 	defer in.Close()
 	if i.found, err = persistence.ReadBackup(i.path, in, i.store, now().UnixNano()); err != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/stintdb/stint/cmd/stint/logqueue"
 	"github.com/stintdb/stint/server/config"
 )
 
@@ -23,7 +24,7 @@ func playStalledReader(t *testing.T, format, want string) {
 	from, to := io.Pipe()
 	log, _, flush := newLogger(cfg, to)
 	long := strings.Repeat("x", 1000)
-	for range 3 * maxLogQueue / len(long) {
+	for range 3 * logqueue.MaxBytes / len(long) {
 		log.Warn("before", "long", long)
 	}
 	var read strings.Builder
@@ -40,7 +41,7 @@ func playStalledReader(t *testing.T, format, want string) {
 	_ = to.Close()
 	<-ended
 	got := read.String()
-	if lines := strings.Count(got, "\n"); lines < maxLogQueue/2/len(long) || lines > 2*maxLogQueue/len(long) || len(got) > 2*maxLogQueue+4096 {
+	if lines := strings.Count(got, "\n"); lines < logqueue.MaxBytes/2/len(long) || lines > 2*logqueue.MaxBytes/len(long) || len(got) > 2*logqueue.MaxBytes+4096 {
 		t.Errorf("%s: %d lines, %d bytes", format, lines, len(got))
 	}
 	if !strings.Contains(got, "lines of the log were lost") || !strings.Contains(got, want) || !strings.Contains(got, "the last line") || strings.Contains(got, "after the end") {

@@ -12,8 +12,8 @@
 //	stint version            print the version
 //	stint help [command]     explain
 //
-// This package is the only place where the parts of Stint meet; it reads flags, STINT_… environment variables and the
-// configuration file into one [config.Config].
+// This package is the only place where the parts of Stint meet. Package settings reads its flags, environment variables
+// and configuration file.
 package main
 
 import (
@@ -25,7 +25,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
-
+	"github.com/stintdb/stint/cmd/stint/cli"
+	"github.com/stintdb/stint/cmd/stint/inspect"
 	"github.com/stintdb/stint/internal/signals"
 	"github.com/stintdb/stint/internal/spelling"
 	"github.com/stintdb/stint/server/config"
@@ -69,7 +70,9 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"server", "start a server (also without any command)", serverHelp(), (*process).server},
-		{"inspect", "show, check and dump the files in which a server keeps its state", inspectUsage, (*process).inspect},
+		{"inspect", "show, check and dump the files in which a server keeps its state", inspect.Usage, func(p *process, ctx context.Context, args []string) error {
+			return inspect.Run(ctx, args, p.stdout, p.stderr)
+		}},
 		{"backup", "copy the state of a running server to a file", backupUsage, (*process).backup},
 		{"restore", "put a backup into the directory of a new server", restoreUsage, (*process).restore},
 		{"health", "check whether a server answers requests", healthUsage, (*process).health},
@@ -90,9 +93,6 @@ func (c *command) help() string {
 	return c.usage
 }
 
-// errUsage is wrapped by errors that a restart with the same arguments and settings cannot fix.
-var errUsage = errors.New("usage")
-
 // The exit codes of every command.
 const (
 	exitOK     = 0
@@ -112,7 +112,7 @@ func (p *process) run(ctx context.Context, args []string) int {
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.Is(err, errUsage):
+	case errors.Is(err, cli.ErrUsage):
 		fmt.Fprintf(p.stderr, "stint: %s\n", err)
 		return exitUsage
 	}
@@ -145,6 +145,16 @@ func find(name string) (command, error) {
 		}
 		names = append(names, cmd.name)
 	}
-	return command{}, usagef("unknown command '%s'%s", name,
-		didYouMean(spelling.Nearest(name, names), "; 'stint help' lists the commands"))
+	return command{}, cli.Errorf("unknown command '%s'%s", name,
+		cli.DidYouMean(spelling.Nearest(name, names), "; 'stint help' lists the commands"))
+}
+
+// variable is the value of an environment variable, "" if it is not set.
+func (p *process) variable(name string) string {
+	for _, v := range p.environ {
+		if value, is := strings.CutPrefix(v, name+"="); is {
+			return value
+		}
+	}
+	return ""
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 )
 
 var update = flag.Bool("update", false, "write the golden files instead of comparing them")
@@ -18,7 +19,7 @@ var update = flag.Bool("update", false, "write the golden files instead of compa
 func play(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, err strings.Builder
-	p := &process{readFile: files{}.read, stdout: &out, stderr: &err}
+	p := &process{readFile: fstest.MapFS{}.ReadFile, stdout: &out, stderr: &err}
 	code = p.run(t.Context(), args)
 	return code, out.String(), err.String()
 }

@@ -8,6 +8,8 @@ import (
 	"log/slog"
 
 	"github.com/stintdb/stint/cluster/raftstore"
+	"github.com/stintdb/stint/cmd/stint/cli"
+	"github.com/stintdb/stint/cmd/stint/progress"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/persistence"
 	"github.com/stintdb/stint/persistence/disk"
@@ -27,7 +29,7 @@ type localState struct {
 }
 
 // openLocal recovers the state of the data directory into the store and starts to write changes there.
-func openLocal(cfg config.Config, keys *store.Store, log *slog.Logger, line *progressLine) (*localState, error) {
+func openLocal(cfg config.Config, keys *store.Store, log *slog.Logger, line *progress.Line) (*localState, error) {
 	if cfg.Dir == "" {
 		return &localState{clock: newClock(0), stop: func() {}}, nil
 	}
@@ -37,12 +39,12 @@ func openLocal(cfg config.Config, keys *store.Store, log *slog.Logger, line *pro
 	}
 	if name := raftstore.HoldsNode(cfg.Dir); name != "" {
 		unlock()
-		return nil, usagef("dir: %s is the directory of a cluster's node (it has %s): start it with the --node-id and the other settings of that node, or name another directory", cfg.Dir, name)
+		return nil, cli.Errorf("dir: %s is the directory of a cluster's node (it has %s): start it with the --node-id and the other settings of that node, or name another directory", cfg.Dir, name)
 	}
 	fs, start := disk.Dir(cfg.Dir), now()
-	defer line.clear()
+	defer line.Clear()
 	l := &localState{mode: persistence.Mode(cfg.Durability)}
-	if l.found, err = persistence.Recover(line.files(fs), keys, start.UnixNano(), cfg.Repair, log); err != nil {
+	if l.found, err = persistence.Recover(line.Files(fs), keys, start.UnixNano(), cfg.Repair, log); err != nil {
 		unlock()
 		return nil, explainDamage(cfg.Dir, err)
 	}
@@ -53,7 +55,7 @@ func openLocal(cfg config.Config, keys *store.Store, log *slog.Logger, line *pro
 	}
 	if last := keys.LastDatabase(); last >= cfg.Databases {
 		unlock()
-		return nil, usagef("databases: the state in %s has keys in database %d, so %d are needed at least, and there are %d", cfg.Dir, last, last+1, cfg.Databases)
+		return nil, cli.Errorf("databases: the state in %s has keys in database %d, so %d are needed at least, and there are %d", cfg.Dir, last, last+1, cfg.Databases)
 	}
 	if l.found.Snapshot != "" || l.found.Journals > 0 {
 		log.Info("recovered", "states", l.found.Keys, "keys", keys.Len(), "snapshot", l.found.Snapshot, "journals", l.found.Journals, "took", now().Sub(start))

@@ -10,11 +10,17 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	_ "time/tzdata" // for --time-zone: the image has no database, nor have many machines
+
+	"github.com/stintdb/stint/cmd/stint/cli"
+	"github.com/stintdb/stint/cmd/stint/progress"
+
+	_ "time/tzdata"
 
 	"github.com/stintdb/stint/cmd/stint/replay"
 	"github.com/stintdb/stint/server/config"
 )
+
+// for --time-zone: the image has no database, nor have many machines
 
 const replayUsage = `Usage: stint replay --limit LIMITS | --suggest P% [flags] LOG...
 
@@ -52,7 +58,7 @@ func (p *process) replay(ctx context.Context, args []string) error {
 	var limits []string
 	var against, suggest, key, zone, memory string
 	var asJSON bool
-	set := newFlags("replay")
+	set := cli.NewFlags("replay")
 	set.StringArrayVar(&limits, "limit", nil, "")
 	set.StringVar(&against, "against", "", "")
 	set.StringVar(&suggest, "suggest", "", "")
@@ -64,7 +70,7 @@ func (p *process) replay(ctx context.Context, args []string) error {
 	set.IntVar(&plan.Top, "top", 10, "")
 	set.StringVar(&memory, "max-memory", "1gb", "")
 	set.BoolVar(&asJSON, "json", false, "")
-	if err := parseFlags(set, args); err != nil {
+	if err := cli.ParseFlags(set, args); err != nil {
 		return err
 	}
 	plan.Paths, plan.Key = set.Args(), strings.Split(key, ",")
@@ -73,15 +79,15 @@ func (p *process) replay(ctx context.Context, args []string) error {
 	}
 	most, err := readReplay(plan, limits, suggest, zone, memory)
 	if err != nil {
-		return usagef("%w; 'stint replay --help' explains", err)
+		return cli.Errorf("%w; 'stint replay --help' explains", err)
 	}
-	line := newProgressLine(p.stderr)
+	line := progress.New(p.stderr)
 	if most > 0 { // which may take minutes
-		line.orLines(p.stderr)
+		line.OrLines(p.stderr)
 	}
-	line.showProgress(plan)
+	showProgress(line, plan)
 	report, err := endReplay(ctx, func() (*replay.Report, error) { return runReplay(ctx, plan, most) })
-	line.clear()
+	line.Clear()
 	if err != nil {
 		return err
 	}
@@ -162,9 +168,9 @@ func readReplay(plan *replay.Plan, limits []string, suggest, zone, memory string
 }
 
 // showProgress has the plan show how much of the log it has read.
-func (l *progressLine) showProgress(plan *replay.Plan) {
+func showProgress(l *progress.Line, plan *replay.Plan) {
 	plan.Progress = func(reading int, requests int64, share float64) {
-		l.show(func() string {
+		l.Show(func() string {
 			text := fmt.Sprintf("%d requests", requests)
 			if reading > 1 {
 				text = fmt.Sprintf("reading %d: %s", reading, text)

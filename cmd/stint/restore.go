@@ -11,6 +11,9 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/cluster/raftstore"
+	"github.com/stintdb/stint/cmd/stint/cli"
+	"github.com/stintdb/stint/cmd/stint/inspect"
+	"github.com/stintdb/stint/cmd/stint/progress"
 	"github.com/stintdb/stint/internal/atomicfile"
 	"github.com/stintdb/stint/persistence"
 	"github.com/stintdb/stint/persistence/disk"
@@ -31,19 +34,19 @@ Exit code 0: done. 1: the FILE is damaged, or DIR is in use or holds state.
 
 // restore is the command `stint restore`.
 func (p *process) restore(ctx context.Context, args []string) error {
-	set := newFlags("restore")
-	if err := parseFlags(set, args); err != nil {
+	set := cli.NewFlags("restore")
+	if err := cli.ParseFlags(set, args); err != nil {
 		return err
 	}
 	if set.NArg() != 2 {
-		return usagef("restore: needs a backup and a directory; 'stint restore --help' explains")
+		return cli.Errorf("restore: needs a backup and a directory; 'stint restore --help' explains")
 	}
 	from, dir := set.Arg(0), set.Arg(1)
-	line := newProgressLine(p.stderr)
-	defer line.clear()
+	line := progress.New(p.stderr)
+	defer line.Clear()
 	report, err := checkBackup(ctx, from, line)
 	if missing, is := errors.AsType[*fs.PathError](err); is {
-		return usagef("%s: %w", from, missing.Err)
+		return cli.Errorf("%s: %w", from, missing.Err)
 	}
 	if err != nil {
 		return fmt.Errorf("%s cannot be restored: %w; nothing was written", from, err)
@@ -63,8 +66,8 @@ func (p *process) restore(ctx context.Context, args []string) error {
 	if err != nil {
 		return fmt.Errorf("the backup cannot be stored: %w; %s is as it was", err, dir)
 	}
-	out := line.above(p.stdout)
-	fmt.Fprintf(out, "%s: %s\n", dir, describe(report))
+	out := line.Above(p.stdout)
+	fmt.Fprintf(out, "%s: %s\n", dir, inspect.Describe(report))
 	if ahead := time.Duration(report.Last - now().UnixNano()); ahead > persistence.MaxAhead {
 		fmt.Fprintf(out, "its time is %s ahead of this machine's clock: set that clock, or start the server with --rewind\n", ahead.Round(time.Second))
 	}

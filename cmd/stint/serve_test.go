@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 )
 
@@ -42,7 +43,7 @@ func serveWithBanner(t *testing.T, args ...string) (address, banner string) {
 	code := make(chan int, 1)
 	var stderr strings.Builder
 	go func() {
-		p := &process{readFile: files{}.read, stdout: in, stderr: &stderr}
+		p := &process{readFile: fstest.MapFS{}.ReadFile, stdout: in, stderr: &stderr}
 		code <- p.run(ctx, append([]string{"server", "--listen", "127.0.0.1:0", "--admin="}, args...))
 		in.Close()
 	}()

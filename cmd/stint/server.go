@@ -9,6 +9,10 @@ import (
 	"net"
 	"strings"
 
+	"github.com/stintdb/stint/cmd/stint/cli"
+	"github.com/stintdb/stint/cmd/stint/logqueue"
+	"github.com/stintdb/stint/cmd/stint/progress"
+	"github.com/stintdb/stint/cmd/stint/settings"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/acl"
@@ -25,33 +29,23 @@ import (
 
 // server is the command `stint server`.
 func (p *process) server(ctx context.Context, args []string) error {
-	other := new(ratelimitEnv)
-	if p.readsRatelimit() {
-		other = readRatelimit(p.environ)
-	}
-	if other.err != nil {
-		return &usageError{other.err}
-	}
-	cfg, err := loadOver(other.found, args, p.environ, p.readFile)
+	cfg, ignored, err := settings.Read(p.program, args, p.environ, p.readFile)
 	if err != nil {
-		return &usageError{err}
-	}
-	if p.readsRatelimit() {
-		other.fit(&cfg)
+		return cli.Usage(err)
 	}
 	if cfg.IsCluster() && p.beginNode != nil {
 		p.beginNode(p.environ)
 	}
-	return p.runServer(ctx, cfg, other.warnings)
+	return p.runServer(ctx, cfg, ignored)
 }
 
 // runServer serves until ctx is done. Parts start in the order of their dependencies and stop in reverse.
-func (p *process) runServer(ctx context.Context, cfg config.Config, ignored []warning) error {
-	line := newProgressLine(p.stderr)
-	log, level, flush := newLogger(cfg, line.above(p.stderr))
+func (p *process) runServer(ctx context.Context, cfg config.Config, ignored []settings.Warning) error {
+	line := progress.New(p.stderr)
+	log, level, flush := newLogger(cfg, line.Above(p.stderr))
 	defer flush(true)
 	for _, w := range ignored {
-		log.Warn("an environment variable has no effect", "variable", w.variable, "instead", w.instead)
+		log.Warn("an environment variable has no effect", "variable", w.Variable, "instead", w.Instead)
 	}
 	files, err := fitDescriptors(&cfg, log)
 	if err != nil {
@@ -154,10 +148,10 @@ func newLogger(cfg config.Config, to io.Writer) (log *slog.Logger, level *slog.L
 		}
 		return slog.New(slog.NewTextHandler(to, options))
 	}
-	queue := newLogQueue(to, func(lost int) {
+	queue := logqueue.New(to, func(lost int) {
 		on(to).Error("lines of the log were lost, because standard error was not read, or could not be written", "lines", lost)
 	})
-	return on(queue), level, queue.flush
+	return on(queue), level, queue.Flush
 }
 
 func logLevel(cfg *config.Config) (level slog.Level) {

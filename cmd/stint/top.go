@@ -12,6 +12,10 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/stintdb/stint/cmd/stint/cli"
+	"github.com/stintdb/stint/cmd/stint/progress"
+	"github.com/stintdb/stint/internal/bytetext"
 )
 
 const topUsage = `Usage: stint top [flags]
@@ -37,11 +41,11 @@ const (
 
 // top is the command `stint top`.
 func (p *process) top(ctx context.Context, args []string) error {
-	set := newFlags("top")
+	set := cli.NewFlags("top")
 	server := p.adminFlags(set)
 	tokenFile := set.String("token-file", "", "")
 	once := set.Bool("once", false, "")
-	if err := parseOnlyFlags(set, args); err != nil {
+	if err := cli.ParseOnlyFlags(set, args); err != nil {
 		return err
 	}
 	client, err := p.adminClient(server)
@@ -54,7 +58,7 @@ func (p *process) top(ctx context.Context, args []string) error {
 			return err
 		}
 	}
-	goesOn := isTerminal(p.stdout) && !*once
+	goesOn := progress.IsTerminal(p.stdout) && !*once
 	for {
 		view, err := client.overview(ctx, token)
 		if err != nil {
@@ -232,7 +236,7 @@ func (c *topCluster) writeGroups(w io.Writer) {
 
 // shown is a text as it is, or quoted if it could move the cursor of a terminal.
 func shown(text string) string {
-	if as, _ := printable([]byte(text)); as != nil {
+	if as, _ := bytetext.Printable([]byte(text)); as != nil {
 		return *as
 	}
 	return strconv.QuoteToASCII(text)

@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 
+	"github.com/stintdb/stint/cmd/stint/cli"
+	"github.com/stintdb/stint/cmd/stint/settings"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/internal/keypair"
 	"github.com/stintdb/stint/server/config"
@@ -55,11 +57,11 @@ func readPassword(path string) (string, error) {
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return "", usagef("upstream-password-file: %v", err)
+		return "", cli.Errorf("upstream-password-file: %v", err)
 	}
-	line, _, _ := strings.Cut(strings.TrimPrefix(string(text), byteOrderMark), "\n")
+	line, _, _ := strings.Cut(strings.TrimPrefix(string(text), settings.ByteOrderMark), "\n")
 	if line = strings.TrimSuffix(line, "\r"); line == "" {
-		return "", usagef("upstream-password-file: the first line of %s is empty", path)
+		return "", cli.Errorf("upstream-password-file: the first line of %s is empty", path)
 	}
 	return line, nil
 }
@@ -74,7 +76,7 @@ func upstreamTLS(cfg *config.Config, log *slog.Logger) (func() *tls.Config, erro
 	}
 	authorities, err := keypair.LoadAuthorities("upstream-tls-ca", cfg.UpstreamTLSCA, log)
 	if err != nil {
-		return nil, &usageError{err}
+		return nil, cli.Usage(err)
 	}
 	return func() *tls.Config { return &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: authorities.Pool()} }, nil
 }

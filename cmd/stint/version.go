@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+
+	"github.com/stintdb/stint/cmd/stint/cli"
 )
 
 // latest is the newest version in CHANGELOG.md. A build of a commit without a tag is called this and "+dev".
@@ -65,7 +67,7 @@ func (b build) String() string {
 // printVersion is the command `stint version`.
 func (p *process) printVersion(_ context.Context, args []string) error {
 	if len(args) > 0 {
-		return usagef("version takes no arguments, got '%s'", args[0])
+		return cli.Errorf("version takes no arguments, got '%s'", args[0])
 	}
 	_, err := fmt.Fprintln(p.stdout, thisBuild())
 	return err

@@ -4,7 +4,12 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 
+	"github.com/stintdb/stint/cluster/raftstore"
+	"github.com/stintdb/stint/cmd/stint/cli"
+	"github.com/stintdb/stint/cmd/stint/progress"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/admin"
@@ -34,7 +39,7 @@ type state struct {
 }
 
 // openState makes the state according to the settings.
-func openState(cfg config.Config, keys *store.Store, groups []*store.Store, files descriptors, operators *admin.Admin, log *slog.Logger, line *progressLine) (*state, error) {
+func openState(cfg config.Config, keys *store.Store, groups []*store.Store, files descriptors, operators *admin.Admin, log *slog.Logger, line *progress.Line) (*state, error) {
 	if cfg.IsCluster() {
 		return join(cfg, keys, groups, files, operators, log, line)
 	}
@@ -66,7 +71,7 @@ func refuseNode(dir string) error {
 	if dir == "" || !isNode(dir) {
 		return nil
 	}
-	return usagef("%s is the directory of a cluster's node: start a node, with node-id and cluster-listen, or choose another dir; to have its state here, use stint backup at a running node, and stint restore", dir)
+	return cli.Errorf("%s is the directory of a cluster's node: start a node, with node-id and cluster-listen, or choose another dir; to have its state here, use stint backup at a running node, and stint restore", dir)
 }
 
 // failing is a context that ends with ctx, or with the reason when the state has failed.
@@ -80,4 +85,10 @@ func (s *state) failing(ctx context.Context) (context.Context, context.CancelCau
 		}
 	}()
 	return ctx, cancel
+}
+
+// isNode reports whether a directory is that of a cluster's node.
+func isNode(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, raftstore.IdentityFile))
+	return err == nil
 }

@@ -4,6 +4,8 @@ package bytetext
 
 import (
 	"strconv"
+	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -15,6 +17,15 @@ func JSON(b []byte) (text *string, binary []byte) {
 	}
 	s := string(b)
 	return &s, nil
+}
+
+// Printable is [JSON] for a terminal: text with characters that cannot be printed counts as bytes.
+func Printable(b []byte) (text *string, binary []byte) {
+	text, binary = JSON(b)
+	if text != nil && strings.ContainsFunc(*text, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return nil, b
+	}
+	return text, binary
 }
 
 // Shown returns text for people: as it is, or, if it is not UTF-8, in quotes with escapes such as \xff.

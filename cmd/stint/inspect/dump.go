@@ -1,12 +1,10 @@
-package main
+package inspect
 
 import (
 	"bufio"
 	"encoding/json"
 	"io"
-	"strings"
 	"time"
-	"unicode"
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/database"
@@ -142,7 +140,7 @@ func (d *dumper) record(file string, r persistence.Record) error {
 func (l *line) key(name []byte) {
 	number, key := database.Split(name)
 	l.Database = number
-	l.Key, l.KeyBase64 = printable(key)
+	l.Key, l.KeyBase64 = bytetext.Printable(key)
 }
 
 func dataOf(e *keyspace.Entry) (*data, error) {
@@ -153,7 +151,7 @@ func dataOf(e *keyspace.Entry) (*data, error) {
 	d := &data{Bytes: len(v.Data)}
 	switch v.Kind {
 	case limits.StringValue:
-		d.Value, d.ValueBase64 = printable(v.Data)
+		d.Value, d.ValueBase64 = bytetext.Printable(v.Data)
 	case limits.GCRAValue:
 		arrival := time.UnixMicro(datatype.GCRA(v.Data).ArrivalTime()).UTC().Format(time.RFC3339Nano)
 		d.Value = &arrival
@@ -195,7 +193,7 @@ func (d *dumper) usage(r persistence.Record) (*usage, error) {
 	u := &usage{Limit: look.Limit, Taken: look.Limit - look.Remaining - look.Lent, Lent: look.Lent, Remaining: look.Remaining, ResetMs: millis(look.Reset)}
 	for _, lease := range results[1].Leases {
 		l := leaseLine{RemainingMs: millis(lease.Remaining)}
-		l.Holder, l.HolderBase64 = printable(lease.Holder)
+		l.Holder, l.HolderBase64 = bytetext.Printable(lease.Holder)
 		u.Leases = append(u.Leases, l)
 	}
 	return u, nil
@@ -206,7 +204,7 @@ func millis(nanos int64) int64 {
 }
 
 func (l *line) policy(op *engine.Op) {
-	l.Name, l.NameBase64 = printable(op.Key)
+	l.Name, l.NameBase64 = bytetext.Printable(op.Key)
 	l.Fields = op.Options&engine.NamedFields != 0
 	switch op.Verb {
 	case engine.SetPolicy:
@@ -215,7 +213,7 @@ func (l *line) policy(op *engine.Op) {
 		l.Type = "policy-dropped"
 	case engine.SetOverride:
 		l.Type = "policy-override"
-		l.ID, l.IDBase64 = printable(op.Who)
+		l.ID, l.IDBase64 = bytetext.Printable(op.Who)
 	case engine.KeepScript:
 		digest := scriptcache.Digest(op.Who)
 		l.Type, l.Name = "script-kept", &digest
@@ -231,20 +229,11 @@ func (l *line) policy(op *engine.Op) {
 
 func partLineOf(part *engine.Op) partLine {
 	p := partLine{Algorithm: part.Limit.Algorithm.String(), Params: paramsOf(part.Limit)}
-	p.Key, p.KeyBase64 = printable(database.KeyOf(part.Key))
+	p.Key, p.KeyBase64 = bytetext.Printable(database.KeyOf(part.Key))
 	if part.Limit.Algorithm.NeedsWho() {
-		p.Holder, p.HolderBase64 = printable(part.Who)
+		p.Holder, p.HolderBase64 = bytetext.Printable(part.Who)
 	}
 	return p
-}
-
-// printable returns b as text if it is printable, otherwise as bytes, for base64.
-func printable(b []byte) (text *string, binary []byte) {
-	text, binary = bytetext.JSON(b)
-	if text != nil && strings.ContainsFunc(*text, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return nil, b
-	}
-	return text, binary
 }
 
 // paramsOf are a limit's parameters by their names in its command. All are numbers except rates and times.

@@ -1,65 +1,18 @@
-package main
+package settings
 
 import (
 	"errors"
 	"fmt"
-	"io"
-	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
-
-	"github.com/stintdb/stint/internal/spelling"
+	"github.com/stintdb/stint/cmd/stint/cli"
 	"github.com/stintdb/stint/server/config"
 )
 
-// newFlags returns an empty set of flags for a command. The set reports problems only as errors.
-func newFlags(command string) *pflag.FlagSet {
-	set := pflag.NewFlagSet("stint "+command, pflag.ContinueOnError)
-	set.SetOutput(io.Discard)
-	set.Usage = func() {}
-	return set
-}
-
-// parseFlags reads the flags of a command other than the server. Its error wraps pflag.ErrHelp if args ask for help.
-// Any other error ends with a hint at --help.
-func parseFlags(set *pflag.FlagSet, args []string) error {
-	err := set.Parse(args)
-	if err == nil {
-		return nil
-	}
-	help := fmt.Sprintf("; '%s --help' explains", set.Name())
-	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
-		help = didYouMean(suggestFlag(set, unknown.GetSpecifiedName()), help)
-	}
-	return usagef("%w%s", err, help)
-}
-
-// suggestFlag is the flag of a command that a name seems to mean, "" if none does.
-func suggestFlag(set *pflag.FlagSet, name string) string {
-	var names []string
-	set.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	nearest := spelling.Nearest(name, names)
-	if slices.Contains([]string{"server", "host", "addr", "address", "url"}, name) && set.Lookup("admin") != nil {
-		nearest = "admin"
-	}
-	if nearest == "" {
-		return ""
-	}
-	return "--" + nearest
-}
-
-// parseOnlyFlags reads the flags of a command that takes nothing else.
-func parseOnlyFlags(set *pflag.FlagSet, args []string) error {
-	if err := parseFlags(set, args); err != nil || set.NArg() == 0 {
-		return err
-	}
-	return usagef("%s takes flags only, got '%s'; '%s --help' explains", strings.TrimPrefix(set.Name(), "stint "), set.Arg(0), set.Name())
-}
-
 // readFlags reads the server's flags. Values are checked later, together with those of other sources.
 func readFlags(args []string) ([]assignment, error) {
-	set := newFlags("server")
+	set := cli.NewFlags("server")
 	var found []assignment
 	for i := range config.Settings {
 		flag := set.VarPF(&flagValue{setting: &config.Settings[i], found: &found}, config.Settings[i].Name, "", "")
@@ -132,7 +85,7 @@ func explainFlag(err error) error {
 		if suggestion != "" {
 			suggestion = "--" + suggestion
 		}
-		return fmt.Errorf("unknown flag %s%s", flag, didYouMean(suggestion, seeHelp))
+		return fmt.Errorf("unknown flag %s%s", flag, cli.DidYouMean(suggestion, seeHelp))
 	}
 	if valueless, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
 		if setting, found := config.Lookup(valueless.GetSpecifiedName()); found {

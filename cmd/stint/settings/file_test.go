@@ -1,8 +1,6 @@
-package main
+package settings
 
 import (
-	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -39,31 +37,15 @@ func TestConfigFileRefused(t *testing.T) {
 	}
 }
 
-// TestByteOrderMark: editors of Windows begin files with one, which is no part of the first name or secret.
+// TestByteOrderMark: editors of Windows begin files with one, which is no part of the first name.
 func TestByteOrderMark(t *testing.T) {
 	const mark = "\ufeff"
-	read := files{"c.toml": mark + "loops = 3\n", "empty.toml": mark, "secret": mark + "tea\r\n", "no-secret": mark + "\r\n"}.read
+	read := files{"c.toml": mark + "loops = 3\n", "empty.toml": mark}.read
 	if cfg, err := load([]string{"--config", "c.toml"}, nil, read); err != nil || cfg.Loops != 3 {
 		t.Errorf("a configuration: %+v, %v", cfg, err)
 	}
 	if _, err := load([]string{"--config", "empty.toml"}, nil, read); err != nil {
 		t.Errorf("an empty configuration: %v", err)
-	}
-	p := &process{readFile: read}
-	if secret, err := p.secretIn("token-file", "secret"); err != nil || secret != "tea" {
-		t.Errorf("a secret: %q, %v", secret, err)
-	}
-	if secret, err := p.secretIn("token-file", "no-secret"); err == nil {
-		t.Errorf("no secret: %q", secret)
-	}
-	file := filepath.Join(t.TempDir(), "password")
-	for text, want := range map[string]string{mark + "tea\r\n": "tea", mark + "\n": ""} {
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if password, err := readPassword(file); password != want || (err != nil) != (want == "") {
-			t.Errorf("%q: %q, %v", text, password, err)
-		}
 	}
 }
 

@@ -1,4 +1,4 @@
-package main
+package inspect
 
 import (
 	"context"
@@ -10,12 +10,15 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/stintdb/stint/cmd/stint/cli"
+	"github.com/stintdb/stint/cmd/stint/progress"
 	"github.com/stintdb/stint/persistence"
 	"github.com/stintdb/stint/persistence/disk"
 	"github.com/stintdb/stint/persistence/entrylog"
 )
 
-const inspectUsage = `Usage: stint inspect [--dump] PATH...
+// Usage is the help text of stint inspect.
+const Usage = `Usage: stint inspect [--dump] PATH...
 
 Describes the snapshots and journals in a directory, or single files, and checks
 every block in them. It changes nothing and needs no lock, so the directory may
@@ -30,21 +33,21 @@ torn by a crash, counts as whole: a start cuts the end off. 1: a file is damaged
 or could not be read. 2: there is nothing to inspect.
 `
 
-// inspect is the command `stint inspect`.
-func (p *process) inspect(ctx context.Context, args []string) error {
-	set := newFlags("inspect")
+// Run carries out stint inspect with its arguments.
+func Run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	set := cli.NewFlags("inspect")
 	dump := set.Bool("dump", false, "")
-	if err := parseFlags(set, args); err != nil {
+	if err := cli.ParseFlags(set, args); err != nil {
 		return err
 	}
 	if set.NArg() == 0 {
-		return usagef("name a directory or files to inspect; 'stint inspect --help' explains")
+		return cli.Errorf("name a directory or files to inspect; 'stint inspect --help' explains")
 	}
-	line := newProgressLine(p.stderr)
-	defer line.clear()
-	i := &inspector{ctx: ctx, out: line.above(p.stdout), line: line}
+	line := progress.New(stderr)
+	defer line.Clear()
+	i := &inspector{ctx: ctx, out: line.Above(stdout), line: line}
 	if *dump {
-		i.out, i.dump = line.above(p.stderr), newDumper(line.above(p.stdout))
+		i.out, i.dump = line.Above(stderr), newDumper(line.Above(stdout))
 	}
 	for _, path := range set.Args() {
 		if err := i.path(path); err != nil {
@@ -61,7 +64,7 @@ func (p *process) inspect(ctx context.Context, args []string) error {
 type inspector struct {
 	ctx            context.Context
 	out            io.Writer
-	line           *progressLine
+	line           *progress.Line
 	dump           *dumper // nil without --dump
 	files, damaged int
 }
@@ -70,7 +73,7 @@ type inspector struct {
 func (i *inspector) path(path string) error {
 	info, err := os.Stat(path)
 	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
-		return usagef("%s: %w", path, pathErr.Err)
+		return cli.Errorf("%s: %w", path, pathErr.Err)
 	}
 	switch {
 	case !info.IsDir() && entrylog.IsFile(filepath.Base(path)):
@@ -89,7 +92,7 @@ func (i *inspector) path(path string) error {
 		return err
 	}
 	if name, err := persistence.HoldsState(dir); name == "" || err != nil {
-		return usagef("%s holds no snapshot or journal", path)
+		return cli.Errorf("%s holds no snapshot or journal", path)
 	}
 	for _, name := range files {
 		if err := i.file(dir, name, name, true); err != nil {
@@ -121,7 +124,7 @@ func (i *inspector) manifest(path string) error {
 
 // file inspects one file. It skips a file that a running server removes during the inspection.
 func (i *inspector) file(dir disk.Dir, name, shown string, mayVanish bool) error {
-	report, err := persistence.Inspect(i.line.files(dir), name, func(r persistence.Record) error {
+	report, err := persistence.Inspect(i.line.Files(dir), name, func(r persistence.Record) error {
 		if i.dump != nil {
 			return errors.Join(i.ctx.Err(), i.dump.record(shown, r))
 		}
@@ -143,41 +146,41 @@ func (i *inspector) file(dir disk.Dir, name, shown string, mayVanish bool) error
 			return err
 		}
 	}
-	_, err = fmt.Fprintf(i.out, "%s: %s\n", shown, describe(report))
+	_, err = fmt.Fprintf(i.out, "%s: %s\n", shown, Describe(report))
 	for _, refused := range report.Refused {
 		fmt.Fprintf(i.out, "%s at offset %d: %v; a start with --repair leaves out only this record\n", shown, refused.Offset, refused.Err)
 	}
 	if more := report.RefusedCount - int64(len(report.Refused)); more > 0 {
-		fmt.Fprintf(i.out, "%s: and %s more of that kind\n", shown, count(more, "record"))
+		fmt.Fprintf(i.out, "%s: and %s more of that kind\n", shown, Count(more, "record"))
 	}
 	return err
 }
 
-// describe returns a line with a file's contents and state.
-func describe(r persistence.Report) string {
+// Describe returns a line with a file's contents and state.
+func Describe(r persistence.Report) string {
 	text := "whole"
 	switch {
 	case r.Torn:
-		text = fmt.Sprintf("whole up to offset %d; the rest, %s, is being written, or torn by a crash", r.Damage.Offset, count(r.Bytes-r.Damage.Offset, "byte"))
+		text = fmt.Sprintf("whole up to offset %d; the rest, %s, is being written, or torn by a crash", r.Damage.Offset, Count(r.Bytes-r.Damage.Offset, "byte"))
 	case r.Damage != nil:
 		text = fmt.Sprintf("DAMAGED at offset %d: %v; the counts are of the whole blocks", r.Damage.Offset, r.Damage.Err)
 	case r.RefusedCount > 0:
-		text = fmt.Sprintf("REFUSED by a server: %s cannot be applied", count(r.RefusedCount, "record"))
+		text = fmt.Sprintf("REFUSED by a server: %s cannot be applied", Count(r.RefusedCount, "record"))
 	}
-	text += fmt.Sprintf("; number %d, %s in %s", r.Number, count(r.Bytes, "byte"), count(r.Blocks, "block"))
+	text += fmt.Sprintf("; number %d, %s in %s", r.Number, Count(r.Bytes, "byte"), Count(r.Blocks, "block"))
 	if r.Journal {
-		text += ": " + count(r.States, "state")
+		text += ": " + Count(r.States, "state")
 		if r.Deletions > 0 {
-			text += ", " + count(r.Deletions, "deletion")
+			text += ", " + Count(r.Deletions, "deletion")
 		}
 		if r.Flushes > 0 {
-			text += ", " + count(r.Flushes, "flush")
+			text += ", " + Count(r.Flushes, "flush")
 		}
 	} else {
-		text += ": " + count(r.States, "key")
+		text += ": " + Count(r.States, "key")
 	}
 	if r.Policies > 0 {
-		text += ", " + count(r.Policies, "change") + " of policies"
+		text += ", " + Count(r.Policies, "change") + " of policies"
 	}
 	if r.Blocks > 0 {
 		text += fmt.Sprintf(", from %s to %s", stamp(r.First), stamp(r.Last))
@@ -185,7 +188,8 @@ func describe(r persistence.Report) string {
 	return text
 }
 
-func count(n int64, what string) string {
+// Count returns a number of things in words.
+func Count(n int64, what string) string {
 	switch {
 	case n == 1:
 		return "1 " + what

@@ -1,4 +1,4 @@
-package main
+package inspect
 
 import (
 	"errors"
@@ -17,12 +17,6 @@ import (
 	"github.com/stintdb/stint/persistence/disk"
 	"github.com/stintdb/stint/persistence/entrylog"
 )
-
-// isNode reports whether a directory is that of a cluster's node.
-func isNode(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, raftstore.IdentityFile))
-	return err == nil
-}
 
 // node describes the directory of a cluster's node, with those of its groups of keys. It reports false for any other directory.
 func (i *inspector) node(path string) (is bool, err error) {
@@ -144,7 +138,7 @@ func (l *inspectedLog) entry(of string, e entrylog.Entry) error {
 			"or the one that wrote it; if none reads it, begin a new cluster with empty directories: all usage is then lost, and policies must be set again\n",
 			l.name, e.Index, of, err)
 	}
-	l.line.show(func() string { return fmt.Sprintf("reading %s: entry %d", l.name, e.Index) })
+	l.line.Show(func() string { return fmt.Sprintf("reading %s: entry %d", l.name, e.Index) })
 	return l.ctx.Err()
 }
 
@@ -175,7 +169,7 @@ func (l *inspectedLog) report(files int, err error, text func() string) error {
 		fmt.Fprint(l.out, l.refused)
 	}
 	if err == nil && files > 0 {
-		_, err = fmt.Fprintf(l.out, "%s: %s in %s\n", l.name, text(), count(int64(files), "file"))
+		_, err = fmt.Fprintf(l.out, "%s: %s in %s\n", l.name, text(), Count(int64(files), "file"))
 	}
 	return err
 }

@@ -1,8 +1,7 @@
-package main
+package progress
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -22,14 +21,14 @@ import (
 func TestProgressLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		l := newProgressLine(&out)
+		l := New(&out)
 		l.out = &out
 		for n := range 100 {
-			l.show(func() string { return fmt.Sprint(n) })
+			l.Show(func() string { return fmt.Sprint(n) })
 			time.Sleep(10 * time.Millisecond)
 		}
-		fmt.Fprintln(l.above(&out), "result")
-		l.clear()
+		fmt.Fprintln(l.Above(&out), "result")
+		l.Clear()
 		if want := clearLine + "20" + clearLine + "40" + clearLine + "60" + clearLine + "80" + clearLine + "result\n"; out.String() != want {
 			t.Errorf("shows %q, want %q", out.String(), want)
 		}
@@ -44,9 +43,9 @@ func TestProgressOnlyOnATerminal(t *testing.T) {
 	}
 	defer file.Close()
 	for _, out := range []io.Writer{file, new(bytes.Buffer)} {
-		l := newProgressLine(out)
+		l := New(out)
 		l.next = time.Time{}
-		l.show(func() string { t.Errorf("shown in %T", out); return "" })
+		l.Show(func() string { t.Errorf("shown in %T", out); return "" })
 	}
 }
 
@@ -54,14 +53,14 @@ func TestProgressOnlyOnATerminal(t *testing.T) {
 func TestProgressInLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		l := newProgressLine(&out)
-		l.orLines(&out)
+		l := New(&out)
+		l.OrLines(&out)
 		began := time.Now()
 		for range 25 {
-			l.show(func() string { return time.Since(began).String() })
+			l.Show(func() string { return time.Since(began).String() })
 			time.Sleep(time.Second)
 		}
-		l.clear()
+		l.Clear()
 		if want := "10s\n20s\n"; out.String() != want {
 			t.Errorf("shows %q, want %q", out.String(), want)
 		}
@@ -73,7 +72,7 @@ func TestProgressFollows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		began := time.Now()
-		hide := (&progressLine{out: &out}).follow(func() string { return time.Since(began).String() })
+		hide := OnTerminal(&out).Follow(func() string { return time.Since(began).String() })
 		time.Sleep(470 * time.Millisecond)
 		hide()
 		if want := clearLine + "50ms" + clearLine + "250ms" + clearLine + "450ms" + clearLine; out.String() != want {
@@ -82,24 +81,19 @@ func TestProgressFollows(t *testing.T) {
 	})
 }
 
-// A start shows the files that it reads, and inspect does too.
+// A start shows the files that it reads.
 func TestFilesShowHowMuchWasRead(t *testing.T) {
-	dir := stateDir(t)
-	for task, read := range map[string]func(l *progressLine) error{
-		"recovery": func(l *progressLine) error {
-			_, err := persistence.Recover(l.files(disk.Dir(dir)), store.New(store.Config{Shards: 1}), 0, false, slog.New(slog.DiscardHandler))
-			return err
-		},
-		"inspect": func(l *progressLine) error {
-			return (&inspector{ctx: context.Background(), out: io.Discard, line: l}).path(dir)
-		},
-	} {
-		var out bytes.Buffer
-		if err := read(&progressLine{out: &out}); err != nil {
-			t.Fatal(task, err)
-		}
-		if text := out.String(); !strings.HasPrefix(text, clearLine+"reading snapshot-") || !strings.HasSuffix(text, " % of 0 MB") {
-			t.Errorf("%s shows %q", task, text)
-		}
+	dir := t.TempDir() // which recovery may change
+	if err := os.CopyFS(dir, os.DirFS("../../../persistence/testdata/golden/v2")); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	s := store.New(store.Config{Shards: 1})
+	defer s.Close()
+	if _, err := persistence.Recover(OnTerminal(&out).Files(disk.Dir(dir)), s, 0, false, slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
+	if text := out.String(); !strings.HasPrefix(text, clearLine+"reading snapshot-") || !strings.HasSuffix(text, " % of 0 MB") {
+		t.Errorf("shows %q", text)
 	}
 }

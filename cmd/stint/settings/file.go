@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"bytes"
@@ -12,12 +12,12 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
-
+	"github.com/stintdb/stint/cmd/stint/cli"
 	"github.com/stintdb/stint/server/config"
 )
 
-// byteOrderMark is what some editors, most of them on Windows, begin a file of UTF-8 with. It is no part of the text.
-const byteOrderMark = "\ufeff"
+// ByteOrderMark is what some editors, most of them on Windows, begin a file of UTF-8 with. It is no part of the text.
+const ByteOrderMark = "\ufeff"
 
 // readConfigFile reads the settings in a TOML file, in the order of their lines.
 func readConfigFile(name string, readFile func(string) ([]byte, error)) ([]assignment, error) {
@@ -28,7 +28,7 @@ func readConfigFile(name string, readFile func(string) ([]byte, error)) ([]assig
 	if err != nil {
 		return nil, fmt.Errorf("the configuration file '%s' cannot be read: %w", name, err)
 	}
-	text = bytes.TrimPrefix(text, []byte(byteOrderMark))
+	text = bytes.TrimPrefix(text, []byte(ByteOrderMark))
 	values := map[string]any{}
 	if err := toml.Unmarshal(text, &values); err != nil {
 		return nil, syntaxError(name, err)
@@ -90,7 +90,7 @@ func settingOfKey(key string, value any) (*config.Setting, error) {
 		return nil, fmt.Errorf("%s can only be a flag or an environment variable: a configuration file names no other", key)
 	}
 	return nil, fmt.Errorf("unknown setting %s%s", strconv.Quote(key),
-		didYouMean(config.Suggest(key), "; 'stint server --help' lists them, without the dashes in front"))
+		cli.DidYouMean(config.Suggest(key), "; 'stint server --help' lists them, without the dashes in front"))
 }
 
 func isTable(value any) bool {

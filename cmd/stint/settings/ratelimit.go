@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,21 +27,24 @@ const (
 )
 
 // readsRatelimit reports whether the variables of envoyproxy/ratelimit are meant for this server.
-func (p *process) readsRatelimit() bool {
-	t := p.variable(configType)
-	return filepath.Base(p.program) == ratelimitProgram || t == typeFile || t == typeXDS
+func readsRatelimit(program string, environ []string) bool {
+	return filepath.Base(program) == ratelimitProgram ||
+		slices.Contains(environ, configType+"="+typeFile) || slices.Contains(environ, configType+"="+typeXDS)
 }
 
 // ratelimitEnv reads the variables of envoyproxy/ratelimit into settings. The first mistake ends it.
 type ratelimitEnv struct {
 	values   map[string]string // an empty one counts as not set
 	found    []assignment
-	warnings []warning
+	warnings []Warning
 	err      error
 }
 
-// warning is a variable without effect.
-type warning struct{ variable, instead string }
+// Warning is a variable of envoyproxy/ratelimit that has no effect.
+type Warning struct {
+	Variable string
+	Instead  string // what there is in its place
+}
 
 func readRatelimit(environ []string) *ratelimitEnv {
 	r := &ratelimitEnv{values: map[string]string{}}
@@ -162,11 +166,11 @@ const imageDir = "/data"
 func (r *ratelimitEnv) fit(cfg *config.Config) {
 	if cfg.Dir == imageDir && !canWrite(imageDir) {
 		cfg.Dir = ""
-		r.warnings = append(r.warnings, warning{"STINT_DIR", "nothing can be written to " + imageDir + ": limits are in memory; mount a volume to keep them"})
+		r.warnings = append(r.warnings, Warning{"STINT_DIR", "nothing can be written to " + imageDir + ": limits are in memory; mount a volume to keep them"})
 	}
 	isOpen := len(cfg.GRPCListen) > 0 || cfg.TLSClientCA == ""
 	if isOpen && cfg.ProtectedMode && cfg.RequirePass == "" && cfg.ACLFile == "" {
-		r.warnings = append(r.warnings, warning{"GRPC_HOST", "only clients on this machine are let in: set STINT_REQUIREPASS, or TLS with GRPC_CLIENT_TLS_CACERT, or STINT_PROTECTED_MODE=no"})
+		r.warnings = append(r.warnings, Warning{"GRPC_HOST", "only clients on this machine are let in: set STINT_REQUIREPASS, or TLS with GRPC_CLIENT_TLS_CACERT, or STINT_PROTECTED_MODE=no"})
 	}
 }
 

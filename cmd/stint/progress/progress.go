@@ -1,4 +1,5 @@
-package main
+// Package progress shows in a terminal how far a long task is.
+package progress
 
 import (
 	"fmt"
@@ -11,9 +12,9 @@ import (
 	"github.com/stintdb/stint/persistence/disk"
 )
 
-// progressLine shows how far a long task is, in the last line of a terminal. Without a terminal, and if it is nil, it shows
+// Line shows how far a long task is, in the last line of a terminal. Without a terminal, and if it is nil, it shows
 // nothing but what orLines adds. It is safe for concurrent use.
-type progressLine struct {
+type Line struct {
 	mu    sync.Mutex
 	out   io.Writer // nil without a terminal
 	next  time.Time // not to be changed before
@@ -27,24 +28,27 @@ const (
 	clearLine     = "\r\x1b[K"
 )
 
-// newProgressLine returns a line on out, which is shown once the task has taken progressEvery.
-func newProgressLine(out io.Writer) *progressLine {
-	l := &progressLine{next: time.Now().Add(progressEvery)}
-	if isTerminal(out) {
+// New returns a line on out, which is shown once the task has taken progressEvery.
+func New(out io.Writer) *Line {
+	l := &Line{next: time.Now().Add(progressEvery)}
+	if IsTerminal(out) {
 		l.out = out
 	}
 	return l
 }
 
-// orLines has l write lines to out if that is no terminal, one every linesEvery.
-func (l *progressLine) orLines(out io.Writer) {
+// OnTerminal returns a line on a terminal, which is shown at once.
+func OnTerminal(out io.Writer) *Line { return &Line{out: out} }
+
+// OrLines has l write lines to out if that is no terminal, one every linesEvery.
+func (l *Line) OrLines(out io.Writer) {
 	if l.out == nil {
 		l.out, l.lines, l.next = out, true, time.Now().Add(linesEvery)
 	}
 }
 
-// isTerminal reports whether out is a device such as a terminal.
-func isTerminal(out io.Writer) bool {
+// IsTerminal reports whether out is a device such as a terminal.
+func IsTerminal(out io.Writer) bool {
 	file, is := out.(*os.File)
 	if !is {
 		return false
@@ -53,8 +57,8 @@ func isTerminal(out io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// show replaces the line, at most every progressEvery. Keep the text short: a line that wraps is not cleared as a whole.
-func (l *progressLine) show(text func() string) {
+// Show replaces the line, at most every progressEvery. Keep the text short: a line that wraps is not cleared as a whole.
+func (l *Line) Show(text func() string) {
 	if l == nil || l.out == nil {
 		return
 	}
@@ -73,8 +77,8 @@ func (l *progressLine) show(text func() string) {
 	fmt.Fprint(l.out, clearLine, text())
 }
 
-// clear removes the line.
-func (l *progressLine) clear() {
+// Clear removes the line.
+func (l *Line) Clear() {
 	if l == nil {
 		return
 	}
@@ -86,8 +90,8 @@ func (l *progressLine) clear() {
 	}
 }
 
-// follow shows text, and updates it, until the caller calls hide.
-func (l *progressLine) follow(text func() string) (hide func()) {
+// Follow shows text, and updates it, until the caller calls hide.
+func (l *Line) Follow(text func() string) (hide func()) {
 	if l == nil || l.out == nil {
 		return func() {}
 	}
@@ -101,36 +105,36 @@ func (l *progressLine) follow(text func() string) (hide func()) {
 			case <-ended:
 				return
 			case <-ticks.C:
-				l.show(text)
+				l.Show(text)
 			}
 		}
 	})
 	return func() {
 		close(ended)
 		following.Wait()
-		l.clear()
+		l.Clear()
 	}
 }
 
-// above returns a writer to the same terminal, or to another place: the line is removed before each write.
-func (l *progressLine) above(to io.Writer) io.Writer { return &aboveLine{l, to} }
+// Above returns a writer to the same terminal, or to another place: the line is removed before each write.
+func (l *Line) Above(to io.Writer) io.Writer { return &aboveLine{l, to} }
 
 type aboveLine struct {
-	line *progressLine
+	line *Line
 	to   io.Writer
 }
 
 func (a *aboveLine) Write(p []byte) (int, error) {
-	a.line.clear()
+	a.line.Clear()
 	return a.to.Write(p)
 }
 
-// files is a directory whose files show how much of them was read.
-func (l *progressLine) files(dir disk.Dir) disk.FS { return shownFiles{dir, l} }
+// Files is a directory whose files show how much of them was read.
+func (l *Line) Files(dir disk.Dir) disk.FS { return shownFiles{dir, l} }
 
 type shownFiles struct {
 	disk.Dir
-	line *progressLine
+	line *Line
 }
 
 // Open implements [disk.FS].
@@ -152,14 +156,14 @@ func (f shownFiles) Open(name string) (io.ReadCloser, error) {
 // shownFile is a file that is read from its beginning to its end.
 type shownFile struct {
 	*os.File
-	line       *progressLine
+	line       *Line
 	read, size int64
 }
 
 func (f *shownFile) Read(p []byte) (int, error) {
 	n, err := f.File.Read(p)
 	f.read += int64(n)
-	f.line.show(func() string {
+	f.line.Show(func() string {
 		return fmt.Sprintf("reading %s: %d %% of %d MB", filepath.Base(f.Name()), 100*f.read/max(1, f.size), f.size>>20)
 	})
 	return n, err

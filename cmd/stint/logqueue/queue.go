@@ -1,4 +1,5 @@
-package main
+// Package logqueue keeps a slow reader of the log from holding up the server.
+package logqueue
 
 import (
 	"bytes"
@@ -7,9 +8,10 @@ import (
 	"time"
 )
 
-// logQueue writes the lines of the log in a separate goroutine: a reader of standard error that stalls, such as a terminal after Ctrl-S or a
-// container's log driver, holds up nothing else. Lines beyond maxLogQueue, and those that cannot be written, are lost, and counted.
-type logQueue struct {
+// Queue writes the lines of the log in a separate goroutine, so that a reader of standard error that stalls, such as a
+// terminal after Ctrl-S or a container's log driver, holds up nothing else. Lines that do not fit within MaxBytes or
+// cannot be written are lost, and counted.
+type Queue struct {
 	to   io.Writer
 	wake chan struct{}
 
@@ -17,27 +19,28 @@ type logQueue struct {
 	lines   [][]byte
 	bytes   int
 	lost    int
-	flushes []chan struct{} // to be closed once all of that is written
+	flushes []chan struct{} // closed once all lines before are written
 	ended   bool
 }
 
-const (
-	maxLogQueue  = 1 << 20     // bytes of the lines that wait
-	logFlushTime = time.Second // that flush waits at most
-)
+// MaxBytes bounds the lines that wait to be written.
+const MaxBytes = 1 << 20
 
-// newLogQueue begins to write to a writer. say logs that lines were lost; it is called between two lines.
-func newLogQueue(to io.Writer, say func(lost int)) *logQueue {
-	q := &logQueue{to: to, wake: make(chan struct{}, 1)}
+// flushTime is how long Flush waits at most.
+const flushTime = time.Second
+
+// New begins to write to a writer. It calls say between two lines when lines were lost.
+func New(to io.Writer, say func(lost int)) *Queue {
+	q := &Queue{to: to, wake: make(chan struct{}, 1)}
 	go q.write(say)
 	return q
 }
 
 // Write implements [io.Writer] for one line.
-func (q *logQueue) Write(line []byte) (int, error) {
+func (q *Queue) Write(line []byte) (int, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.ended || q.bytes+len(line) > maxLogQueue {
+	if q.ended || q.bytes+len(line) > MaxBytes {
 		q.lost++
 		return len(line), nil
 	}
@@ -46,14 +49,14 @@ func (q *logQueue) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-func (q *logQueue) wakeUp() {
+func (q *Queue) wakeUp() {
 	select {
 	case q.wake <- struct{}{}:
 	default:
 	}
 }
 
-func (q *logQueue) write(say func(lost int)) {
+func (q *Queue) write(say func(lost int)) {
 	lost, fails := 0, false // lines that nobody was told of, and whether the last one could not be written
 	for ended := false; !ended; {
 		<-q.wake
@@ -78,8 +81,8 @@ func (q *logQueue) write(say func(lost int)) {
 	}
 }
 
-// flush waits until all lines so far are written, and ends the queue if that is the end.
-func (q *logQueue) flush(end bool) {
+// Flush waits until all lines so far are written, and ends the queue if that is the end.
+func (q *Queue) Flush(end bool) {
 	done := make(chan struct{})
 	q.mu.Lock()
 	q.flushes, q.ended = append(q.flushes, done), end
@@ -87,6 +90,6 @@ func (q *logQueue) flush(end bool) {
 	q.mu.Unlock()
 	select {
 	case <-done:
-	case <-time.After(logFlushTime):
+	case <-time.After(flushTime):
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"maps"
@@ -73,7 +73,7 @@ func TestNoRatelimitVariableIsIgnored(t *testing.T) {
 			return with.err != nil || !slices.EqualFunc(with.found, without.found, func(a, b assignment) bool { return a.setting.Name == b.setting.Name && a.text == b.text })
 		})
 		warnings := readRatelimit([]string{variable}).warnings
-		isNamed := len(warnings) == 1 && warnings[0].variable == name && warnings[0].instead != ""
+		isNamed := len(warnings) == 1 && warnings[0].Variable == name && warnings[0].Instead != ""
 		if is := isRead || asAlways[name] == value; is == isNamed || is && len(warnings) > 0 {
 			t.Errorf("%s: read %t, and the warnings are %v", variable, isRead, warnings)
 		}
@@ -122,7 +122,7 @@ func TestReadsRatelimit(t *testing.T) {
 		{"/bin/ratelimit", nil, true}, {"ratelimit", nil, true}, {"/stint", nil, false}, {"/stint", []string{"PORT=8080", "REDIS_URL=a", "CONFIG_TYPE=yaml"}, false},
 		{"/stint", []string{"CONFIG_TYPE=FILE"}, true}, {"/stint", []string{"CONFIG_TYPE=GRPC_XDS_SOTW"}, true},
 	} {
-		if got := (&process{program: tc.program, environ: tc.environ}).readsRatelimit(); got != tc.want {
+		if got := readsRatelimit(tc.program, tc.environ); got != tc.want {
 			t.Errorf("%s %q: %t", tc.program, tc.environ, got)
 		}
 	}

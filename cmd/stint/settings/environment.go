@@ -1,10 +1,11 @@
-package main
+package settings
 
 import (
 	"fmt"
 	"regexp"
 	"strings"
 
+	"github.com/stintdb/stint/cmd/stint/cli"
 	"github.com/stintdb/stint/server/config"
 )
 
@@ -36,7 +37,7 @@ func unknownVariable(name string) error {
 		suggestion = setting.Env()
 	}
 	return fmt.Errorf("unknown environment variable %s%s", name,
-		didYouMean(suggestion, "; 'stint server --help' lists them, unset it if it is not for Stint"))
+		cli.DidYouMean(suggestion, "; 'stint server --help' lists them, unset it if it is not for Stint"))
 }
 
 // Kubernetes sets variables for every service of a namespace in every pod; those of a service called stint, or
@@ -54,14 +55,4 @@ func fromKubernetes(name, text string) bool {
 	match := linkVariable.FindStringSubmatch(name)
 	// STINT_PORT=6379 is a user's mistake, STINT_PORT=tcp://10.0.0.7:6379 is not.
 	return match != nil && (match[1] != "" || linkAddress.MatchString(text))
-}
-
-// variable is the value of an environment variable, "" if it is not set.
-func (p *process) variable(name string) string {
-	for _, v := range p.environ {
-		if value, is := strings.CutPrefix(v, name+"="); is {
-			return value
-		}
-	}
-	return ""
 }

@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"errors"
@@ -22,6 +22,11 @@ func (f files) read(name string) ([]byte, error) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 	}
 	return []byte(text), nil
+}
+
+// load reads settings with nothing in place of the defaults.
+func load(args, environ []string, readFile func(name string) ([]byte, error)) (config.Config, error) {
+	return loadOver(nil, args, environ, readFile)
 }
 
 func TestPrecedence(t *testing.T) {
@@ -207,7 +212,7 @@ func TestRefused(t *testing.T) {
 		{"no part of a cluster", []string{"--node-id", "a"}, nil, "node-id is a setting of a cluster's node: make this server one with cluster-listen, or leave node-id out"},
 		{"a node without peers", []string{"--cluster-listen", "127.0.0.1:7379", "--node-id", "a", "--dir", "data"}, nil,
 			"cluster-listen needs the addresses of the nodes: list them with cluster-peers, this one (127.0.0.1:7379) among them"},
-		{"dir is a file", []string{"--dir", "config_test.go"}, nil, "dir: 'config_test.go' is a file: name a directory, or one that can be created"},
+		{"dir is a file", []string{"--dir", "read_test.go"}, nil, "dir: 'read_test.go' is a file: name a directory, or one that can be created"},
 	} {
 		if _, err := load(tc.args, tc.environ, files{}.read); err == nil || err.Error() != tc.want {
 			t.Errorf("%s:\ngot  %v\nwant %s", tc.name, err, tc.want)
@@ -225,7 +230,7 @@ func TestAskingForHelpIsNoMistake(t *testing.T) {
 
 // The server accepts the example in the handbook.
 func TestHandbookExample(t *testing.T) {
-	page, err := os.ReadFile("../../docs/configuration.md")
+	page, err := os.ReadFile("../../../docs/configuration.md")
 	if err != nil {
 		t.Fatal(err)
 	}

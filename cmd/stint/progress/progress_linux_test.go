@@ -1,4 +1,4 @@
-package main
+package progress
 
 import (
 	"fmt"
@@ -35,10 +35,10 @@ func terminal(t *testing.T) (program, screen *os.File) {
 
 func TestProgressOnATerminal(t *testing.T) {
 	program, screen := terminal(t)
-	l := newProgressLine(program)
+	l := New(program)
 	l.next = time.Time{}
-	l.show(func() string { return "half" })
-	l.clear()
+	l.Show(func() string { return "half" })
+	l.Clear()
 	want := clearLine + "half" + clearLine
 	got := make([]byte, len(want))
 	if _, err := io.ReadFull(screen, got); err != nil || string(got) != want {

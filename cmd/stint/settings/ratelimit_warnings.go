@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"slices"
@@ -33,12 +33,12 @@ func (r *ratelimitEnv) warn(environ []string) {
 			continue
 		}
 		if header, is := headerNames[name]; is && value != header {
-			r.warnings = append(r.warnings, warning{name, "the field is " + header})
+			r.warnings = append(r.warnings, Warning{name, "the field is " + header})
 		}
 		for _, row := range withoutEffect {
 			for other := range strings.FieldsSeq(row.names) {
 				if name == other || strings.HasSuffix(other, "_") && strings.HasPrefix(name, other) {
-					r.warnings = append(r.warnings, warning{name, row.instead})
+					r.warnings = append(r.warnings, Warning{name, row.instead})
 				}
 			}
 		}
