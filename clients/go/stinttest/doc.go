@@ -10,7 +10,10 @@
 //	fake.Advance(time.Minute)
 //	limiter.Allow(ctx, "user:7", stint.PerMinute(1)) // allowed
 //
-// The fake makes the server's decisions, by exact arithmetic: its tests play 3600 random requests with the server's
-// replies. It knows the limits of package stint with their options, except fair shares and classes, their usage, policies that the test sets, and
-// requests with an ID. A Keep or a MaxWait of several limits is an error, and so are commands that it lacks.
+// The fake knows token buckets, fixed windows without options, several of them at once, policies that the test sets,
+// refunds and resets. It makes the server's decisions on them, by exact arithmetic: its tests play 900 random requests
+// with the server's replies. To everything else it answers with an error that says so. A test of an adaptive limit, a
+// reservation or another feature runs on the real server:
+//
+//	limiter := stinttest.Connect(t, stint.FailClosed())
 package stinttest

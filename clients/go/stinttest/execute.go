@@ -1,9 +1,9 @@
 package stinttest
 
 import (
-	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 	"time"
 )
 
@@ -25,33 +25,18 @@ func (f *Fake) reply(words []string) string {
 }
 
 func (f *Fake) execute(name string, words []string) (string, error) {
-	if s, ok := specOf(name); ok && s.command == name {
-		return f.acquire(s, words)
-	}
 	switch name {
+	case "TB.ACQUIRE", "FW.ACQUIRE":
+		return f.acquire(name, words)
 	case "RL.ALL":
 		return f.all(words)
 	case "RL.CHECK":
 		return f.check(words)
-	case "AD.REPORT":
-		return f.report(words)
-	case "RL.USAGE":
-		return f.usage(words)
-	case "RL.POLICY":
-		if len(words) > 2 && words[0] == "USAGE" {
-			return f.policyUsage(words[1:])
-		}
-		return "", fmt.Errorf("ERR the fake server has no RL.POLICY but USAGE: use SetPolicy, or a real server from stinttest.Start")
 	case "RL.REFUND":
 		return f.refund(words)
-	case "RL.SETTLE":
-		return f.settle(words)
-	case "RL.CANCEL":
-		return f.cancel(words[0])
 	case "DEL":
-		had := f.held(words[0]).state != nil || f.reserved(words[0]) != nil
+		had := f.held(words[0]).state != nil
 		delete(f.keys, words[0])
-		delete(f.reservations, words[0])
 		if had {
 			return ":1", nil
 		}
@@ -62,13 +47,14 @@ func (f *Fake) execute(name string, words []string) (string, error) {
 
 // lacks is the error of what only the server does.
 func lacks(what string) error {
-	return fmt.Errorf("ERR the fake server has no %s: start a real one for this test, with stinttest.Start", what)
+	return fmt.Errorf("ERR the fake server has no %s: it knows token buckets, fixed windows without options, and "+
+		"policies of them; run this test on a real server, with stinttest.Start", what)
 }
 
 // held is the limiter of a key, without a state if it has none or is at its full limit.
 func (f *Fake) held(key string) entry {
-	e := f.keys[key]
-	if e.state != nil && e.limit.isFull(e.state, f.now.UnixNano()) {
+	e, now := f.keys[key], f.now.UnixNano()
+	if e.state != nil && e.limit.look(e.state, now).reset.Sign() == 0 {
 		delete(f.keys, key)
 		return entry{}
 	}
@@ -77,40 +63,43 @@ func (f *Fake) held(key string) entry {
 
 // decide decides on an ask under a key and leaves the state as it is.
 func (f *Fake) decide(key string, l limit, a ask) (decision, error) {
-	held, now := f.held(key), f.now.UnixNano()
-	if held.state != nil && held.limit.spec != l.spec {
-		return decision{}, fmt.Errorf("WRONGTYPE the key belongs to a limiter of %s, this command needs one of %s", held.limit.spec, l.spec)
-	}
-	if full, ok := held.state.(*big.Rat); ok && full.Cmp(whole(now)) > 0 { // tokens carry over to another rate
-		taken := quotient(minus(full, whole(now)), held.limit.interval())
-		held.state = plus(whole(now), new(big.Rat).Mul(taken, l.interval()))
-	}
-	return l.decide(held.state, now, a), nil
+	state, err := f.state(key, l)
+	return l.decide(state, f.now.UnixNano(), a), err
 }
 
-func (f *Fake) acquire(s spec, words []string) (string, error) {
-	if len(words) < s.words+2 {
-		return "", fmt.Errorf("ERR wrong number of arguments for '%s'", s.command)
+// look is the present state of a limit under a key.
+func (f *Fake) look(key string, l limit) (decision, error) {
+	state, err := f.state(key, l)
+	d := l.look(state, f.now.UnixNano())
+	d.remaining = max(0, d.remaining)
+	return d, err
+}
+
+// state is the state of a key under a limit, to which the tokens taken under another rate carry over.
+func (f *Fake) state(key string, l limit) (any, error) {
+	held, now := f.held(key), whole(f.now.UnixNano())
+	if held.state != nil && held.limit.spec != l.spec {
+		const text = "WRONGTYPE the key belongs to a limiter of %s, this command needs one of %s"
+		return nil, fmt.Errorf(text, held.limit.spec, l.spec)
 	}
-	l, err := s.parse(words[1:])
+	if full, ok := held.state.(*big.Rat); ok {
+		taken := quotient(minus(full, now), held.limit.interval())
+		return plus(now, new(big.Rat).Mul(taken, l.interval())), nil
+	}
+	return held.state, nil
+}
+
+func (f *Fake) acquire(command string, words []string) (string, error) {
+	if len(words) < limitWords+2 {
+		return "", fmt.Errorf("ERR wrong number of arguments for '%s'", command)
+	}
+	l, err := parse(command[:2], words[1:])
 	if err != nil {
 		return "", err
 	}
-	rest := words[1+s.words:]
-	a := ask{}
-	if a.n, err = number(rest[0]); err != nil {
+	a, err := readAsk(command, words[1+limitWords:])
+	if err != nil {
 		return "", err
-	}
-	if rest, err = l.options(rest[1:]); err != nil {
-		return "", err
-	}
-	if len(rest) > 0 {
-		a.option = rest[0]
-	}
-	if a.option == "MAXWAIT" {
-		if a.maxWait, err = duration(rest[1]); err != nil {
-			return "", err
-		}
 	}
 	d, err := f.decide(words[0], l, a)
 	if err != nil {
@@ -122,17 +111,23 @@ func (f *Fake) acquire(s spec, words []string) (string, error) {
 	if a.option != "FORCE" { // only FORCE shows a debt
 		d.remaining = max(0, d.remaining)
 	}
-	if s.word != "CL" {
-		return array(l.withWarning(d.remaining, d.granted, l.tokens, d.remaining, milliseconds(d.wait), milliseconds(d.reset))...), nil
+	return array(d.granted, l.tokens, d.remaining, milliseconds(d.wait), milliseconds(d.reset)), nil
+}
+
+// readAsk reads the words after a limit: the number of tokens and an option.
+func readAsk(command string, words []string) (a ask, err error) {
+	if a.n, err = number(words[0]); err != nil || len(words) == 1 {
+		return a, err
 	}
-	limited, after := int64(0), int64(-1)
-	if d.granted == 0 {
-		limited = 1
-		if d.wait != never {
-			after = ceilDiv(d.wait, int64(time.Second))
-		}
+	a.option = words[1]
+	switch {
+	case slices.Contains([]string{"PEEK", "UPTO", "FORCE"}, a.option) && len(words) == 2:
+		return a, nil
+	case a.option == "MAXWAIT" && command == "TB.ACQUIRE" && len(words) == 3:
+		a.maxWait, err = duration(words[2])
+		return a, err
 	}
-	return array(limited, l.tokens, d.remaining, after, ceilDiv(d.reset, int64(time.Second))), nil
+	return a, lacks(a.option + " in " + command)
 }
 
 func (f *Fake) refund(words []string) (string, error) {
@@ -144,23 +139,17 @@ func (f *Fake) refund(words []string) (string, error) {
 	if held.state == nil {
 		return "$-1", nil
 	}
-	present, _ := f.decide(words[0], held.limit, ask{n: held.limit.tokens + 1})
-	back := min(n, held.limit.tokens-present.remaining)
+	remaining := held.limit.look(held.state, f.now.UnixNano()).remaining
+	back := min(n, held.limit.tokens-remaining)
 	switch state := held.state.(type) {
 	case *big.Rat:
 		held.state = minus(state, times(held.limit.interval(), back))
-	case adaptive:
-		state.full = minus(state.full, times(state.bucket().interval(), back))
-		held.state = state
 	case window:
-		state.taken = max(0, state.taken-back)
-		state.reserved = min(state.reserved, state.taken)
+		state.taken -= back
 		held.state = state
-	default:
-		return "", errors.New("ERR the fake server refunds buckets, adaptive limits and fixed windows")
 	}
 	f.keys[words[0]] = held
-	return fmt.Sprintf(":%d", present.remaining+back), nil
+	return fmt.Sprintf(":%d", remaining+back), nil
 }
 
 func longer(a, b *big.Rat) bool { return b != never && (a == never || a.Cmp(b) > 0) }

@@ -22,20 +22,19 @@ const patient = 10 * time.Second
 // A Fake is a Stint server in memory, whose clock stands still until the test advances it. It may be used by many
 // goroutines.
 type Fake struct {
-	mu           sync.Mutex
-	now          time.Time
-	down         bool
-	connections  map[net.Conn]bool
-	keys         map[string]entry
-	policies     map[string][]Rule
-	reservations map[string]*reservation // by their IDs
+	mu          sync.Mutex
+	now         time.Time
+	down        bool
+	connections map[net.Conn]bool
+	keys        map[string]entry
+	policies    map[string][]Rule
 }
 
 // NewFake makes a fake server. Its time begins at 2000-01-01 00:00 UTC.
 func NewFake() *Fake {
 	return &Fake{
 		now: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC), connections: map[net.Conn]bool{},
-		keys: map[string]entry{}, policies: map[string][]Rule{}, reservations: map[string]*reservation{},
+		keys: map[string]entry{}, policies: map[string][]Rule{},
 	}
 }
 

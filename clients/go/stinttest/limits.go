@@ -3,124 +3,55 @@ package stinttest
 import (
 	"fmt"
 	"math/big"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	stint "github.com/stintdb/stint/clients/go"
 )
 
-// A limit is one as its command has it. Times are in nanoseconds.
+// A limit is a token bucket or a fixed window, as its command has it. Times are in nanoseconds.
 type limit struct {
 	spec   string // the word of RL.ALL
 	tokens int64  // the most at once
-	count  int64  // that come back in period
-	period int64
+	count  int64  // that come back in period, of TB
+	period int64  // 0 for windows of the calendar
 	window string // of FW
-	least  int64  // of AD: tokens that come back in period at the lowest rate
-
-	zone    *time.Location // of windows of the calendar, nil for UTC
-	from    string         // their beginning, "" for the usual one
-	history int64          // the number of closed windows that are kept
-	warn    int64          // percent
 }
 
-// A spec is a way to write a limit.
-type spec struct {
-	word, command string
-	words         int // of its arguments
+// limitWords is the number of words of a limit after its key.
+const limitWords = 2
+
+// commands are the limits that the fake knows, with their commands.
+var commands = map[string]string{"TB": "TB.ACQUIRE", "FW": "FW.ACQUIRE"}
+
+// periods are the lengths of the windows that have names. Those of the calendar, in UTC, have none.
+var periods = map[string]time.Duration{
+	"@minute": time.Minute, "@hour": time.Hour, "@day": 24 * time.Hour, "@week": 0, "@month": 0, "@quarter": 0, "@year": 0,
 }
 
-// specs has the limits that the fake knows.
-var specs = []spec{
-	{"TB", "TB.ACQUIRE", 2}, {"LQ", "LB.QUEUE", 2}, {"CL", "CL.THROTTLE", 3},
-	{"FW", "FW.ACQUIRE", 2}, {"SW", "SW.ACQUIRE", 2}, {"SL", "SL.ACQUIRE", 2}, {"AD", "AD.ACQUIRE", 3},
-}
-
-func specOf(word string) (spec, bool) {
-	i := slices.IndexFunc(specs, func(s spec) bool { return s.word == word || s.command == word })
-	if i < 0 {
-		return spec{}, false
+// parse reads the words of a limit, in the forms that the Go client sends.
+func parse(spec string, words []string) (l limit, err error) {
+	if len(words) < limitWords {
+		return l, fmt.Errorf("ERR wrong number of arguments for %s", spec)
 	}
-	return specs[i], true
-}
-
-// parse reads the arguments of a limit, in the forms that the Go client sends.
-func (s spec) parse(words []string) (l limit, err error) {
-	if len(words) < s.words {
-		return l, fmt.Errorf("ERR wrong number of arguments for %s", s.word)
-	}
-	l.spec = s.word
+	l.spec = spec
 	if l.tokens, err = number(words[0]); err != nil {
 		return l, err
 	}
-	switch s.word {
-	case "CL":
-		l.tokens++
-		if l.count, err = number(words[1]); err != nil {
-			return l, err
-		}
-		seconds, err := number(words[2])
-		l.period = seconds * int64(time.Second)
-		return l, err
-	case "AD":
-		if l.least, _, err = rate(words[1]); err != nil {
-			return l, err
-		}
-		l.count, l.period, err = rate(words[2])
-	case "TB", "LQ":
+	if spec == "TB" {
 		l.count, l.period, err = rate(words[1])
-		if s.word == "LQ" {
-			l.tokens++ // the one that leaves at once
-		}
-	default:
-		l.count = l.tokens
-		l.window = strings.ToLower(words[1])
-		if l.period = int64(clockWindows[l.window]); l.period == 0 && !isCalendar(l.window) {
-			l.period, err = duration(strings.TrimPrefix(l.window, "@"))
-		}
+		return l, err
 	}
+	l.window = strings.ToLower(words[1])
+	if period, hasName := periods[l.window]; hasName {
+		l.period = int64(period)
+		return l, nil
+	}
+	l.period, err = duration(strings.TrimPrefix(l.window, "@"))
 	return l, err
 }
 
-// options takes the options of a limit from the words behind it, and returns the others.
-func (l *limit) options(words []string) (rest []string, err error) {
-	for len(words) > 1 && err == nil {
-		switch value := words[1]; words[0] {
-		case "TZ":
-			err = l.setZone(value)
-		case "FROM":
-			err = l.setFrom(value)
-		case "HISTORY":
-			l.history, err = numberUpTo(stint.MaxHistory, value)
-		case "WARN":
-			l.warn, err = numberUpTo(100, strings.TrimSuffix(value, "%"))
-		default:
-			return words, nil
-		}
-		words = words[2:]
-	}
-	return words, err
-}
-
-// warnAt is the number of tokens from which on the limit warns.
-func (l limit) warnAt() int64 { return (l.tokens*l.warn + 99) / 100 }
-
-// withWarning adds the field of a limit that warns to the others.
-func (l limit) withWarning(remaining int64, fields ...int64) []int64 {
-	switch {
-	case l.warn == 0:
-		return fields
-	case l.tokens-remaining >= l.warnAt():
-		return append(fields, 1)
-	}
-	return append(fields, 0)
-}
-
-func number(word string) (int64, error) { return numberUpTo(1_000_000_000_000, word) }
-
-func numberUpTo(most int64, word string) (int64, error) {
+func number(word string) (int64, error) {
+	const most = 1_000_000_000_000
 	n, err := strconv.ParseInt(word, 10, 64)
 	if err != nil || n < 0 || n > most {
 		return 0, fmt.Errorf("ERR must be an integer between 0 and %d, got '%s'", most, word)
@@ -146,5 +77,28 @@ func duration(word string) (int64, error) {
 	return int64(d), nil
 }
 
-// interval is the time of one token.
+// interval is the time of one token of a bucket.
 func (l limit) interval() *big.Rat { return big.NewRat(l.period, l.count) }
+
+// windowEnd is the end of the window that holds a time. A window without @ begins with its first request.
+func (l limit) windowEnd(now int64) int64 {
+	switch {
+	case !strings.HasPrefix(l.window, "@"):
+		return now + l.period
+	case l.period > 0:
+		return now - now%l.period + l.period
+	}
+	at := time.Unix(0, now).UTC()
+	year, month, day := at.Date()
+	switch l.window {
+	case "@week":
+		day += 7 - (int(at.Weekday())+6)%7 // to the next Monday
+	case "@month":
+		month, day = month+1, 1
+	case "@quarter":
+		month, day = month-(month-1)%3+3, 1
+	default:
+		year, month, day = year+1, 1, 1
+	}
+	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC).UnixNano()
+}

@@ -13,17 +13,12 @@ func (f *Fake) check(words []string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	r := request{text: "RL.CHECK " + strings.Join(words, "\x00"), n: n}
 	options := words[3:]
-	for len(options) > 0 && options[0] != "WITH" {
-		if options[0] == "WARN" {
-			r.showWarn, options = true, options[1:]
-			continue
-		}
-		if err := r.option(options, "RL.CHECK"); err != nil {
-			return "", err
-		}
-		options = options[2:]
+	if len(options) > 0 && options[0] == "WARN" { // no limit here has a threshold
+		options = options[1:]
+	}
+	if len(options) > 0 && options[0] != "WITH" {
+		return "", lacks(options[0] + " in RL.CHECK")
 	}
 	parts, err := f.partsOf(words[0], words[1], options)
 	if err != nil {
@@ -32,7 +27,7 @@ func (f *Fake) check(words []string) (string, error) {
 	for i := range parts {
 		parts[i].n = n
 	}
-	return f.once(parts, r)
+	return f.several(parts, n)
 }
 
 // partsOf is the limits of a policy for an id. With is empty, or WITH and the fields.
@@ -64,13 +59,8 @@ func (f *Fake) partsOf(policy, id string, with []string) (parts []part, err erro
 // limitOf is a limit of package stint as the server reads it.
 func limitOf(given stint.Limit) (limit, error) {
 	words := strings.Fields(given.String())
-	s, ok := specOf(words[0])
-	if !ok {
+	if _, ok := commands[words[0]]; !ok || len(words) != 1+limitWords {
 		return limit{}, lacks("limit " + given.String())
 	}
-	l, err := s.parse(words[1:])
-	if err == nil {
-		_, err = l.options(words[1+s.words:])
-	}
-	return l, err
+	return parse(words[0], words[1:])
 }

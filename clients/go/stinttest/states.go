@@ -19,7 +19,7 @@ type ask struct {
 	maxWait int64
 }
 
-// number is the number asked for, where left tokens are there.
+// number is the number asked for, of a limit that has left tokens.
 func (a ask) number(left int64) int64 {
 	if a.option == "UPTO" {
 		return max(1, min(a.n, left))
@@ -29,33 +29,16 @@ func (a ask) number(left int64) int64 {
 
 // decide decides on an ask. A new key has no state.
 func (l limit) decide(state any, now int64, a ask) decision {
-	switch l.spec {
-	case "FW":
+	if l.spec == "FW" {
 		return l.decideWindow(state, now, a)
-	case "SW":
-		return l.decideSliding(state, now, a)
-	case "SL":
-		return l.decideLog(state, now, a)
-	case "AD":
-		return l.decideAdaptive(state, now, a)
 	}
 	return l.decideBucket(state, now, a)
 }
 
-// isFull reports whether a state equals that of a new key.
-func (l limit) isFull(state any, now int64) bool {
-	switch s := state.(type) {
-	case adaptive:
-		if s.isRemembered(now) {
-			return false
-		}
-	case window:
-		return !s.counts(l, now)
-	}
-	return l.decide(state, now, ask{n: l.tokens + 1}).reset.Sign() == 0
-}
+// look is the present state, as the decision on a request that can never be granted.
+func (l limit) look(state any, now int64) decision { return l.decide(state, now, ask{n: l.tokens + 1}) }
 
-// decideBucket is for token buckets, queues and GCRA. The state is the time at which all tokens are back.
+// decideBucket decides for a token bucket. The state is the time at which all tokens are back.
 func (l limit) decideBucket(state any, now int64, a ask) decision {
 	at, interval := whole(now), l.interval()
 	full, ok := state.(*big.Rat)
@@ -74,83 +57,35 @@ func (l limit) decideBucket(state any, now int64, a ask) decision {
 		}
 		return decision{remaining: left, wait: wait, reset: minus(full, at), state: state}
 	}
-	d := decision{granted: n, remaining: floor(quotient(minus(plus(at, most), after), interval)), wait: new(big.Rat), reset: minus(after, at), state: after}
-	switch {
-	case l.spec == "LQ":
-		d.wait = minus(full, at)
-	case a.option != "FORCE" && missing.Sign() > 0:
+	d := decision{granted: n, wait: new(big.Rat), reset: minus(after, at), state: after}
+	d.remaining = floor(quotient(minus(plus(at, most), after), interval))
+	if a.option != "FORCE" && missing.Sign() > 0 {
 		d.wait = missing
 	}
 	return d
 }
 
-// grant is one of a sliding log.
-type grant struct{ at, tokens int64 }
+// window is the state of a fixed window.
+type window struct{ end, taken int64 }
 
-func (l limit) decideLog(state any, now int64, a ask) decision {
-	log, _ := state.([]grant)
-	var grants []grant
-	taken := int64(0)
-	for _, g := range log {
-		if g.at > now-l.period {
-			grants, taken = append(grants, g), taken+g.tokens
+func (l limit) decideWindow(state any, now int64, a ask) decision {
+	w, _ := state.(window)
+	if w.end <= now || w.taken == 0 {
+		w = window{end: l.windowEnd(now)}
+	}
+	n, reset := a.number(l.tokens-w.taken), new(big.Rat)
+	if w.taken > 0 {
+		reset = whole(w.end - now)
+	}
+	if a.option != "FORCE" && w.taken+n > l.tokens {
+		wait := reset
+		if n > l.tokens {
+			wait = never
 		}
+		return decision{remaining: l.tokens - w.taken, wait: wait, reset: reset, state: state}
 	}
-	n, reset := a.number(l.tokens-taken), new(big.Rat)
-	if len(grants) > 0 {
-		reset = whole(grants[len(grants)-1].at + l.period - now)
-	}
-	if a.option == "FORCE" || taken+n <= l.tokens {
-		return decision{granted: n, remaining: l.tokens - taken - n, wait: new(big.Rat), reset: whole(l.period), state: append(grants, grant{now, n})}
-	}
-	wait, excess := int64(0), taken+n-l.tokens
-	for _, g := range grants {
-		if excess > 0 {
-			wait, excess = g.at+l.period-now, excess-g.tokens
-		}
-	}
-	d := decision{remaining: l.tokens - taken, wait: whole(wait), reset: reset, state: state}
-	if n > l.tokens {
-		d.wait = never
-	}
-	return d
-}
-
-// counters is the state of a sliding window: its number, its tokens, and those of the one before.
-type counters struct{ number, current, before int64 }
-
-func (l limit) decideSliding(state any, now int64, a ask) decision {
-	number := now / l.period
-	c, ok := state.(counters)
-	switch {
-	case !ok, c.number < number-1:
-		c = counters{number: number}
-	case c.number == number-1:
-		c = counters{number: number, before: c.current}
-	}
-	elapsed := now - number*l.period
-	weighed := big.NewRat(l.period-elapsed, l.period)
-	left := floor(minus(whole(l.tokens-c.current), times(weighed, c.before)))
-	n := a.number(left)
-	if a.option == "FORCE" || n <= left {
-		c.current += n
-		return decision{granted: n, remaining: left - n, wait: new(big.Rat), reset: whole(2*l.period - elapsed), state: c}
-	}
-	d := decision{remaining: left, wait: never, reset: new(big.Rat), state: state}
-	switch {
-	case c.current > 0:
-		d.reset = whole(2*l.period - elapsed)
-	case c.before > 0:
-		d.reset = whole(l.period - elapsed)
-	}
-	switch {
-	case n > l.tokens:
-	case c.current+n <= l.tokens: // when enough of the window before has gone
-		d.wait = minus(whole(l.period-elapsed), times(big.NewRat(l.period, c.before), l.tokens-c.current-n))
-	default: // in the next window, when enough of this one has gone
-		d.wait = minus(whole(2*l.period-elapsed), times(big.NewRat(l.period, c.current), l.tokens-n))
-	}
-	return d
+	w.taken += n
+	return decision{granted: n, remaining: l.tokens - w.taken, wait: new(big.Rat), reset: whole(w.end - now), state: w}
 }
 
 func whole(n int64) *big.Rat             { return new(big.Rat).SetInt64(n) }
