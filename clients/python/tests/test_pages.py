@@ -114,5 +114,7 @@ def test_transports(server: Server, service: Service) -> None:
     assert module.limiter.peek(f"http:{service.host}", module.limit, 50).remaining < 50
 
 
-def test_fakes() -> None:
-    exec(compile(STARTS["testing"], "README.md testing", "exec"), {})
+def test_fakes(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STINTTEST_BINARY", program)
+    source = STARTS["testing"].replace("stint.fail_closed())", "stint.fail_closed(), timeout=60)")
+    exec(compile(source, "README.md testing", "exec"), {})

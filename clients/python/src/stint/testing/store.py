@@ -8,20 +8,20 @@ from fractions import Fraction
 from ..errors import InvalidError
 from ..limits import Limit
 from ..rates import parse_duration
-from .states import Decision, decide, is_full
+from .states import Decision, Window, decide, look
 
 
 class Store:
     """Keeps limiters in memory."""
 
     def __init__(self, now: Callable[[], Fraction]) -> None:
-        self.now = now
+        self._now = now
         self._keys: dict[str, tuple[Limit, object]] = {}
 
     def held(self, key: str) -> tuple[Limit, object] | None:
         """Return the limiter of a key, or None if it has none or is at its full limit."""
         held = self._keys.get(key)
-        if held is not None and is_full(*held, self.now()):
+        if held is not None and look(*held, self._now()).reset == 0:
             del self._keys[key]
             return None
         return held
@@ -38,15 +38,44 @@ class Store:
 
     def ask(self, key: str, limit: Limit, n: int, option: str = "", max_wait: str = "") -> Decision:
         """Decide, and leave the state as it is."""
-        held = self.held(key)
-        if held is not None and held[0].algorithm is not limit.algorithm:
-            raise InvalidError(f"WRONGTYPE the key belongs to {held[0].algorithm.command}")
         wait = parse_duration(max_wait) if max_wait else Fraction(0)
-        now, state = self.now(), held[1] if held else None
-        if held is not None and isinstance(state, Fraction) and state > now:  # tokens carry over to another rate
-            state = now + (state - now) * (held[0].count / held[0].period) * (limit.period / limit.count)
-        return decide(limit, state, now, n, option, wait)
+        return decide(limit, self._state(key, limit), self._now(), n, option, wait)
 
     def look(self, key: str, limit: Limit) -> Decision:
-        """Return the present state, as the decision on a request that can never be granted."""
-        return self.ask(key, limit, limit.tokens + 1)
+        """Return the present state of a limit."""
+        return look(limit, self._state(key, limit), self._now())
+
+    def refund(self, key: str, n: int) -> int | None:
+        """Give tokens back, and return how many are left, or None if the key has no limiter."""
+        held = self.held(key)
+        if held is None:
+            return None
+        limit, state = held
+        left = self.look(key, limit).remaining
+        back = min(n, limit.tokens - left)
+        if isinstance(state, Fraction):
+            self.keep(key, limit, state - back * limit.period / limit.count)
+        elif isinstance(state, Window):
+            self.keep(key, limit, Window(state.end, state.taken - back))
+        else:
+            raise InvalidError(f"the fake server refunds token buckets and fixed windows, not {limit}")
+        return left + back
+
+    def release(self, key: str, holder: str) -> int:
+        """Give back a place of a concurrency limit, and return 1 if the holder had one."""
+        held = self.held(key)
+        if held is None or not isinstance(held[1], dict) or held[1].get(holder, Fraction(0)) <= self._now():
+            return 0
+        self.keep(key, held[0], {h: end for h, end in held[1].items() if h != holder})
+        return 1
+
+    def _state(self, key: str, limit: Limit) -> object:
+        """Return the state of a key under a limit, to which the tokens taken under another rate carry over."""
+        held, now = self.held(key), self._now()
+        if held is None:
+            return None
+        if held[0].algorithm is not limit.algorithm:
+            raise InvalidError(f"WRONGTYPE the key belongs to {held[0].algorithm.command}")
+        if isinstance(held[1], Fraction):
+            return now + (held[1] - now) * (held[0].count / held[0].period) * (limit.period / limit.count)
+        return held[1]
