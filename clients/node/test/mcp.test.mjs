@@ -117,7 +117,7 @@ test("agents are known by their tokens", async (t) => {
 });
 
 test("budgets are settled", async (t) => {
-    const limiter = new FakeLimiter();
+    const { limiter } = await onServer(t);
     const limits = () => ({
         "calls": { key: "calls", limit: "FW 100 10d", cost: 1 },
         "tokens of this conversation": { key: "tokens", limit: "FW 10000 10d" },
@@ -156,7 +156,8 @@ test("policies", async (t) => {
 });
 
 test("more than a limit ever grants", async (t) => {
-    const client = await connect(t, new FakeLimiter(), { limits: () => ({ tokens: { key: "t", limit: "10/minute" } }), most: () => 11 });
+    const { limiter } = await onServer(t);
+    const client = await connect(t, limiter, { limits: () => ({ tokens: { key: "t", limit: "10/minute" } }), most: () => 11 });
     const denied = await refusal(client, "search");
     assert.match(denied.message, /ever grants, 10\. Do not repeat/);
     assert.equal(denied.data.retryAfterSeconds, null);

@@ -2,11 +2,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { InvalidError, Limiter, failOpen, pacedFetch, perSecond } from "../dist/esm/index.js";
+import { Redis } from "ioredis";
+
+import { InvalidError, Limiter, failClosed, failOpen, pacedFetch, perSecond } from "../dist/esm/index.js";
 import { FakeLimiter, FakeServer, startServer } from "../dist/esm/testing/index.js";
 import { rateLimit as forExpress } from "../dist/esm/web/express.js";
 import { rateLimit as forHono } from "../dist/esm/web/hono.js";
 import { FakeDriver } from "./fake-driver.mjs";
+import { binary } from "./server.mjs";
 
 const client = { duplicate: () => assert.fail("a connection was opened") };
 const driver = new FakeDriver(() => assert.fail("a command was sent"));
@@ -51,23 +54,30 @@ for (const [call, message] of wrong) {
 }
 
 test("all options that exist are taken", async () => {
-    const fake = new FakeLimiter({
-        server: new FakeServer(), whenDown: failOpen(), timeout: "1m", breaker: { failures: 5, coolDown: 5 }, onBreaker: () => undefined,
-        onRefusedLogin: () => undefined, assumed: {},
-    });
-    assert.ok((await fake.all([{ key: "k", limit, cost: 1, keep: 2 }], { tokens: 1, peek: true, keep: 1 })).allowed);
-    assert.ok((await fake.all([{ key: "of-x", limit }], { id: "x", remember: "1m" })).allowed);
-    assert.ok((await fake.all([{ key: "k", limit }], { maxWait: "1s" })).allowed);
-    fake.server.setPolicy("p", [{ key: "{tenant}:{}", limit }]);
+    const options = {
+        whenDown: failOpen(), timeout: "1m", breaker: { failures: 5, coolDown: 5 }, onBreaker: () => undefined, onRefusedLogin: () => undefined, assumed: {},
+    };
+    const server = new FakeServer(), fake = new FakeLimiter({ server, ...options });
+    server.setPolicy("p", [{ key: "{tenant}:{}", limit }]);
     assert.ok((await fake.check("p", "u", { fields: { tenant: "t" } })).allowed);
-    const reserved = await fake.reserving("p", { id: "y", remember: "1m", caller: "u", fields: { tenant: "t" } });
-    assert.ok(reserved.allowed);
     assert.ok((await fake.wait("w", limit, { tokens: 1, atMost: "1s", signal: new AbortController().signal })).allowed);
-    assert.ok(await fake.allow("a", limit.adaptive(1)));
-    assert.ok(await fake.report("a", { good: 1, bad: 1, every: "1s", down: 80, up: 5, pause: "1s" }));
-    assert.ok((await fake.allowClass(tree).catch((error) => error)) instanceof Object);
-    await fake.lease({ ahead: 100, maxKeys: 5 }).close();
-    pacedFetch(fake, limit, { fetch, key: () => "k", atMost: "1s", maxPause: "1d", report: { every: "1s", down: 80, up: 5 }, onLostReport: () => undefined });
-    forHono(fake, { name: "n", limit, key: () => "k", cost: () => 1, onError: () => undefined, remote: () => "" });
     fake.close();
+});
+
+test("all options that only a server knows are taken", async (t) => {
+    const server = await startServer({ binary: binary() }), redis = new Redis(server.port);
+    const real = new Limiter(redis, { whenDown: failClosed(), timeout: "1m" });
+    t.after(async () => { real.close(); redis.disconnect(); await server.stop(); });
+    assert.ok((await real.all([{ key: "k", limit, cost: 1, keep: 2 }], { tokens: 1, peek: true, keep: 1 })).allowed);
+    assert.ok((await real.all([{ key: "of-x", limit }], { id: "x", remember: "1m" })).allowed);
+    assert.ok((await real.all([{ key: "k", limit }], { maxWait: "1s" })).allowed);
+    await redis.call(..."RL.POLICY SET p TB {tenant}:{} 10 10/s".split(" "));
+    const reserved = await real.reserving("p", { id: "y", remember: "1m", caller: "u", fields: { tenant: "t" } });
+    assert.ok(reserved.allowed);
+    assert.ok(await real.allow("a", limit.adaptive(1)));
+    assert.ok(await real.report("a", { good: 1, bad: 1, every: "1s", down: 80, up: 5, pause: "1s" }));
+    assert.ok((await real.allowClass({ ...tree, key: "class" })).allowed);
+    await real.lease({ ahead: 100, maxKeys: 5 }).close();
+    pacedFetch(real, limit, { fetch, key: () => "k", atMost: "1s", maxPause: "1d", report: { every: "1s", down: 80, up: 5 }, onLostReport: () => undefined });
+    forHono(real, { name: "n", limit, key: () => "k", cost: () => 1, onError: () => undefined, remote: () => "" });
 });

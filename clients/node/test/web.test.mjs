@@ -24,7 +24,6 @@ import { Limit, Limiter, failClosed, failOpen } from "../dist/esm/index.js";
 import { ofReply } from "../dist/esm/errors.js";
 import { resolver } from "../dist/esm/web/address.js";
 import { announce, mustBeStyles, writeFields } from "../dist/esm/web/fields.js";
-import { FakeLimiter } from "../dist/esm/testing/index.js";
 import { FakeDriver } from "./fake-driver.mjs";
 
 const vectors = JSON.parse(readFileSync(new URL("../../vectors/vectors.json", import.meta.url), "utf8")).filter((v) => v.call === "http");
@@ -200,10 +199,12 @@ test("byAddress in Express", async () => {
 });
 
 test("fields say that a limit warns", async () => {
-    const limit = Limit.window(10, "1d").warn(80), fake = new FakeLimiter();
-    const fieldOf = async (n) => announce(["draft-10"], "api", await fake.allow("k", limit, n), limit).RateLimit;
+    const replies = [[7, 10, 3, 0, 86_400_000, 0], [1, 10, 2, 0, 86_400_000, 1]]; // the server's
+    const limit = Limit.window(10, "1d").warn(80), limiter = new Limiter(new FakeDriver(() => replies.shift()), { whenDown: failClosed() });
+    const fieldOf = async (n) => announce(["draft-10"], "api", await limiter.allow("k", limit, n), limit).RateLimit;
     assert.equal(await fieldOf(7), '"api";r=3;t=86400');
     assert.equal(await fieldOf(1), '"api";r=2;t=86400;stint-warn');
+    limiter.close();
 });
 
 test("fields of each style", async () => {

@@ -1,28 +1,22 @@
 import { ofReply } from "../errors.js";
-import { givenBack, heard, perSecond, readReport } from "./adaptive.js";
 import { exactDuration } from "../rates.js";
 import { Fraction } from "./fraction.js";
-import { type FakeLimit, lengthOf, number, read, rowOf, takeOptions, warning } from "./limits.js";
+import { type FakeLimit, lacks, lengthOf, number, read, rowOf } from "./limits.js";
 import type { State } from "./decision.js";
 import type { Store } from "./store.js";
 
-const millisecond = 1_000_000n, second = 1_000_000_000n; // in nanoseconds
-
-/** The error of what only the server has. */
-export const lacks = (what: string): Error => ofReply(`ERR the fake server has no ${what}: start a real one for this test, with startServer`);
-
-/** A time in a reply: rounded up, and -1 for never. */
-export function rounded(time: Fraction | null, unit = millisecond): number {
-    return time === null ? -1 : Number(time.over(Fraction.of(unit)).ceil());
+/** A time in a reply: milliseconds rounded up, and -1 for never. */
+export function rounded(time: Fraction | null): number {
+    return time === null ? -1 : Number(time.over(Fraction.of(1_000_000n)).ceil());
 }
 
-/** Carries out the command of an algorithm; undefined if there is no such command. */
+/** Carries out the command of an algorithm. */
 export function acquire(store: Store, name: string, [key = "", ...words]: readonly string[]): unknown {
     const row = rowOf(name);
     if (!row) {
-        return undefined;
+        throw lacks(name);
     }
-    const rest = words.slice(lengthOf(row)), n = row.isOnePlace ? 1n : number(rest.shift() ?? "1"), limit = takeOptions(read(row, words), rest);
+    const rest = words.slice(lengthOf(row)), n = row.isOnePlace ? 1n : number(rest.shift() ?? "1"), limit = read(row, words);
     const [option, time] = rest;
     if (option !== undefined && !row.options.some((known) => known === option)) {
         throw lacks(`${option} in ${name}`);
@@ -33,10 +27,7 @@ export function acquire(store: Store, name: string, [key = "", ...words]: readon
         store.keep(key, limit, state);
     }
     const left = Number(remaining > 0n || option === "FORCE" ? remaining : 0n); // only FORCE shows a debt
-    if (row.form === "gcra") {
-        return [granted > 0n ? 0 : 1, Number(limit.tokens), left, granted > 0n ? -1 : rounded(wait, second), rounded(reset, second)];
-    }
-    return [Number(granted), Number(limit.tokens), left, rounded(wait), rounded(reset), ...warning(limit, BigInt(left))];
+    return [Number(granted), Number(limit.tokens), left, rounded(wait), rounded(reset)];
 }
 
 /** RL.REFUND: the tokens left, or null. */
@@ -52,30 +43,10 @@ export function refund(store: Store, [key = "", tokens = ""]: readonly string[])
 
 function refunded(limit: FakeLimit, state: State, back: bigint): State {
     switch (state.kind) {
-        case "meter": return { ...state, full: state.full.minus(limit.interval.times(back)) };
-        case "window": {
-            const taken = state.taken > back ? state.taken - back : 0n;
-            return { ...state, taken, reserved: state.reserved < taken ? state.reserved : taken };
-        }
-        case "adaptive": return givenBack(limit, state, back);
-        default: throw ofReply("ERR the fake server refunds buckets, adaptive limits and fixed windows");
+        case "bucket": return { ...state, full: state.full.minus(limit.interval.times(back)) };
+        case "window": return { ...state, taken: state.taken - back };
+        default: throw ofReply("ERR the fake server refunds token buckets and fixed windows");
     }
-}
-
-/** AD.REPORT: the rate and the rest of the pause, or null. */
-export function report(store: Store, [key = "", ...words]: readonly string[]): unknown {
-    const news = readReport(words), held = store.held(key);
-    if (!held) {
-        return null;
-    }
-    const { limit, state } = held;
-    if (state.kind !== "adaptive") {
-        throw ofReply(`WRONGTYPE the key belongs to a limiter of ${limit.row.spec}, this command needs one of AD`);
-    }
-    const isEmpty = !news.good && !news.bad && news.pause === 0n, after = isEmpty ? state : heard(limit, state, news, store.now);
-    store.keep(key, limit, after);
-    const pause = after.pausedUntil - store.now;
-    return [perSecond(limit, after), pause > 0n ? rounded(Fraction.of(pause)) : 0];
 }
 
 /** CC.RELEASE: 1 if the holder had a place. */

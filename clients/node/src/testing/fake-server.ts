@@ -3,12 +3,10 @@ import { InvalidError, ofReply } from "../errors.js";
 import { type LimitLike, limitOf } from "../limit.js";
 import { type Known, mustKnow } from "../options.js";
 import { Clock } from "./clock.js";
-import { acquire, lacks, refund, release, report } from "./commands.js";
-import { read, rowOfSpec, takeOptions } from "./limits.js";
-import { type Part, all, check, nameFields } from "./several.js";
-import { Reservations } from "./reservations.js";
+import { acquire, refund, release } from "./commands.js";
+import { lacks, read, rowOfSpec } from "./limits.js";
+import { type Part, all, check } from "./several.js";
 import { Store } from "./store.js";
-import { policyUsage, usage } from "./usage.js";
 
 /** A limit of a policy. In its key, {} is the id of a check, and {name} one of its fields. */
 export interface Rule { key: string; limit: LimitLike }
@@ -16,20 +14,19 @@ export interface Rule { key: string; limit: LimitLike }
 const ruleParts = { key: true, limit: true } satisfies Known<Rule>;
 
 /**
- * A Stint server in memory, for the commands that the limiters of this package send. It lacks fair shares and trees of classes:
- * it answers those with errors.
+ * A Stint server in memory. It makes the server's decisions on token buckets, fixed windows without options,
+ * concurrency limits, several of them at once, and policies. To everything else it answers with an error: such a test
+ * runs on a real server, which startServer starts.
  */
 export class FakeServer {
     /** Whether the server is gone: the policies of limiters answer. */
     isDown = false;
 
     readonly #store: Store;
-    readonly #reservations: Reservations;
     readonly #policies = new Map<string, readonly Rule[]>();
 
     constructor(readonly clock: Clock = new Clock()) {
         this.#store = new Store(clock);
-        this.#reservations = new Reservations(this.#store);
     }
 
     /** Stores a policy. */
@@ -54,33 +51,13 @@ export class FakeServer {
         const store = this.#store;
         switch (name) {
             case "PING": return "PONG";
-            case "RL.ALL": return all(store, this.#reservations, words);
-            case "RL.CHECK": return check(store, this.#reservations, words, (policy, names) => this.#limits(policy, names));
-            case "AD.REPORT": return report(store, words);
-            case "RL.SETTLE": return this.#reservations.settle(words);
-            case "RL.CANCEL": return this.#reservations.cancel(words);
-            case "RL.USAGE": return usage(store, words);
-            case "RL.POLICY": return this.#policyUsage(words);
+            case "RL.ALL": return all(store, words);
+            case "RL.CHECK": return check(store, words, (policy, names) => this.#limits(policy, names));
             case "RL.REFUND": return refund(store, words);
             case "CC.RELEASE": return release(store, words);
-            case "DEL": return store.delete(words[0] ?? "") || this.#reservations.delete(words[0] ?? "") ? 1 : 0;
-            default: {
-                const reply = acquire(store, name, words);
-                if (reply === undefined) {
-                    throw lacks(name);
-                }
-                return reply;
-            }
+            case "DEL": return store.delete(words[0] ?? "") ? 1 : 0;
+            default: return acquire(store, name, words);
         }
-    }
-
-    #policyUsage([subcommand = "", policy = "", id = "", ...options]: readonly string[]): unknown {
-        if (subcommand !== "USAGE") {
-            throw ofReply("ERR the fake server has no RL.POLICY but USAGE: use setPolicy, or a real server, with startServer");
-        }
-        const names = new Map([["", id]]);
-        nameFields(names, options.slice(1));
-        return policyUsage(this.#store, this.#limits(policy, names));
     }
 
     #limits(policy: string, names: ReadonlyMap<string, string>): Part[] {
@@ -102,10 +79,10 @@ export class FakeServer {
                 return value;
             });
             const own = limitOf(limit), row = rowOfSpec(own.row.spec);
-            if (!row) {
+            if (!row || own.optionWords.length > 0) {
                 throw lacks(`limit ${own.toString()}`);
             }
-            return { key: filled(bytesOf(key)), limit: takeOptions(read(row, own.words.map((word) => filled(bytesOf(word)))), own.optionWords.map(String)) };
+            return { key: filled(bytesOf(key)), limit: read(row, own.words.map((word) => filled(bytesOf(word)))) };
         });
     }
 }

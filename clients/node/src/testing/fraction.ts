@@ -42,7 +42,7 @@ export const zero = Fraction.of(0n);
 export function later(a: Fraction, b: Fraction): Fraction { return a.isAbove(b) ? a : b; }
 
 /** The greatest common divisor. */
-export function divisor(a: bigint, b: bigint): bigint {
+function divisor(a: bigint, b: bigint): bigint {
     while (b !== 0n) {
         [a, b] = [b, a % b];
     }

@@ -1,19 +1,13 @@
-import { adaptive, isRemembered } from "./adaptive.js";
 import { type Ask, type Decision, type State, numberOf } from "./decision.js";
-import { Fraction, zero } from "./fraction.js";
-import { type FakeLimit, warning } from "./limits.js";
-import { meter } from "./meter.js";
-import { counts, presentWindow } from "./windows.js";
+import { Fraction, later, zero } from "./fraction.js";
+import { type FakeLimit, windowEnd } from "./limits.js";
 
 /** Decides on an ask. A new key has no state. */
 export function decide(limit: FakeLimit, state: State | undefined, now: bigint, ask: Ask): Decision {
-    switch (limit.row.spec) {
-        case "AD": return adaptive(limit, state, now, ask);
-        case "CC": return leases(limit, state, now, ask);
-        case "FW": return fixed(limit, state, now, ask);
-        case "SW": return sliding(limit, state, now, ask);
-        case "SL": return log(limit, state, now, ask);
-        default: return meter(limit, state, now, ask);
+    switch (limit.row.form) {
+        case "rate": return bucket(limit, state, now, ask);
+        case "leases": return leases(limit, state, now, ask);
+        default: return fixed(limit, state, now, ask);
     }
 }
 
@@ -22,52 +16,26 @@ export function look(limit: FakeLimit, state: State | undefined, now: bigint): D
     return decide(limit, state, now, { n: limit.tokens + 1n });
 }
 
+function bucket({ tokens, interval }: FakeLimit, state: State | undefined, at: bigint, ask: Ask): Decision {
+    const now = Fraction.of(at), most = interval.times(tokens), full = state?.kind === "bucket" ? later(state.full, now) : now;
+    const left = now.plus(most).minus(full).over(interval).floor(), n = numberOf(ask, left), after = full.plus(interval.times(n));
+    const missing = after.minus(now).minus(most), ahead = Fraction.of(ask.maxWait ?? 0n), isForced = ask.option === "FORCE";
+    if (!isForced && (n > tokens || missing.isAbove(ahead))) {
+        return { granted: 0n, remaining: left, wait: n > tokens ? null : missing.minus(ahead), reset: full.minus(now), state };
+    }
+    const remaining = now.plus(most).minus(after).over(interval).floor(), wait = isForced ? zero : later(missing, zero);
+    return { granted: n, remaining, wait, reset: after.minus(now), state: { kind: "bucket", full: after } };
+}
+
 function fixed(limit: FakeLimit, state: State | undefined, now: bigint, ask: Ask): Decision {
-    const present = presentWindow(limit, state?.kind === "window" ? state : undefined, now), n = numberOf(ask, limit.tokens - present.taken);
-    if (ask.option !== "FORCE" && present.taken + n > limit.tokens) {
-        const reset = Fraction.of(present.taken > 0n ? present.end - now : 0n);
-        return { granted: 0n, remaining: limit.tokens - present.taken, wait: n > limit.tokens ? null : reset, reset, state };
+    const present = state?.kind === "window" && state.end > now && state.taken > 0n ? state : undefined, taken = present?.taken ?? 0n;
+    const left = limit.tokens - taken, n = numberOf(ask, left);
+    if (ask.option !== "FORCE" && n > left) {
+        const reset = Fraction.of(present ? present.end - now : 0n);
+        return { granted: 0n, remaining: left, wait: n > limit.tokens ? null : reset, reset, state };
     }
-    const taken = present.taken + n, hasWarned = present.hasWarned || warning(limit, limit.tokens - taken)[0] === 1;
-    return { granted: n, remaining: limit.tokens - taken, wait: zero, reset: Fraction.of(present.end - now), state: { ...present, taken, hasWarned } };
-}
-
-function log({ tokens, period }: FakeLimit, state: State | undefined, now: bigint, ask: Ask): Decision {
-    const grants = state?.kind === "log" ? state.grants.filter(({ at }) => at > now - period) : [];
-    const taken = grants.reduce((sum, grant) => sum + grant.tokens, 0n), n = numberOf(ask, tokens - taken), last = grants.at(-1);
-    if (ask.option === "FORCE" || taken + n <= tokens) {
-        const isSame = last?.at === now, present = { at: now, tokens: isSame ? last.tokens + n : n };
-        const after: State = { kind: "log", grants: [...(isSame ? grants.slice(0, -1) : grants), present] };
-        return { granted: n, remaining: tokens - taken - n, wait: zero, reset: Fraction.of(period), state: after };
-    }
-    let wait = 0n, excess = taken + n - tokens;
-    for (const grant of grants) {
-        if (excess > 0n) {
-            wait = grant.at + period - now;
-            excess -= grant.tokens;
-        }
-    }
-    const reset = Fraction.of(last ? last.at + period - now : 0n);
-    return { granted: 0n, remaining: tokens - taken, wait: n > tokens ? null : Fraction.of(wait), reset, state };
-}
-
-function sliding({ tokens, period }: FakeLimit, state: State | undefined, now: bigint, ask: Ask): Decision {
-    const number = now / period, elapsed = now % period, known = state?.kind === "counters" ? state : undefined;
-    const isSame = known?.number === number;
-    const current = isSame ? known.current : 0n, before = isSame ? known.before : known?.number === number - 1n ? known.current : 0n;
-    const left = Fraction.of(tokens - current).minus(Fraction.of((period - elapsed) * before, period)).floor(), n = numberOf(ask, left);
-    if (ask.option === "FORCE" || n <= left) {
-        const after: State = { kind: "counters", number, current: current + n, before };
-        return { granted: n, remaining: left - n, wait: zero, reset: Fraction.of(2n * period - elapsed), state: after };
-    }
-    const reset = Fraction.of(current > 0n ? 2n * period - elapsed : before > 0n ? period - elapsed : 0n);
-    let wait: Fraction | null = null;
-    if (n <= tokens) {
-        wait = current + n <= tokens
-            ? Fraction.of(period - elapsed).minus(Fraction.of((tokens - current - n) * period, before)) // when enough of the window before has gone
-            : Fraction.of(2n * period - elapsed).minus(Fraction.of((tokens - n) * period, current)); // in the next window, when enough of this one has
-    }
-    return { granted: 0n, remaining: left, wait, reset, state };
+    const end = present?.end ?? windowEnd(limit, now), reset = Fraction.of(end - now);
+    return { granted: n, remaining: left - n, wait: zero, reset, state: { kind: "window", end, taken: taken + n } };
 }
 
 function leases({ tokens, period, holder }: FakeLimit, state: State | undefined, now: bigint, { n }: Ask): Decision {
@@ -82,12 +50,4 @@ function leases({ tokens, period, holder }: FakeLimit, state: State | undefined,
     }
     ends.set(holder, now + period);
     return { granted: 1n, remaining: tokens - BigInt(ends.size), wait: zero, reset: until(ends.values(), (a, b) => a > b), state: { kind: "leases", ends } };
-}
-
-/** Whether a state equals that of a new key. */
-export function isFull(limit: FakeLimit, state: State, now: bigint): boolean {
-    if (state.kind === "window") {
-        return !counts(limit, state, now);
-    }
-    return !(state.kind === "adaptive" && isRemembered(state, now)) && look(limit, state, now).reset.sign === 0;
 }

@@ -3,8 +3,7 @@ import type { Clock } from "./clock.js";
 import { Fraction } from "./fraction.js";
 import type { FakeLimit } from "./limits.js";
 import type { Ask, Decision, State } from "./decision.js";
-import { under } from "./adaptive.js";
-import { decide, isFull, look } from "./states.js";
+import { decide, look } from "./states.js";
 
 /** The limiter of a key. */
 export interface Held { limit: FakeLimit; state: State }
@@ -21,7 +20,7 @@ export class Store {
     /** The limiter of a key; undefined if it has none, or is at its full limit. */
     held(key: string): Held | undefined {
         const held = this.#keys.get(key);
-        if (held && isFull(held.limit, held.state, this.now)) {
+        if (held && look(held.limit, held.state, this.now).reset.sign === 0) {
             this.#keys.delete(key);
             return undefined;
         }
@@ -57,13 +56,10 @@ export class Store {
         if (held.limit.row !== limit.row) {
             throw ofReply(`WRONGTYPE the key belongs to a limiter of ${held.limit.row.spec}, this command needs one of ${limit.row.spec}`);
         }
-        if (held.state.kind === "adaptive") {
-            return under(limit, held.state, held.limit, this.now);
-        }
-        if (held.state.kind !== "meter") {
+        if (held.state.kind !== "bucket") {
             return held.state;
         }
         const now = Fraction.of(this.now), taken = held.state.full.minus(now).over(held.limit.interval);
-        return { kind: "meter", full: now.plus(taken.times(limit.interval)) };
+        return { kind: "bucket", full: now.plus(taken.times(limit.interval)) };
     }
 }
