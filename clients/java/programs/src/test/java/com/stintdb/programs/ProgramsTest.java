@@ -72,8 +72,12 @@ class ProgramsTest {
     private static void compile(String name, String program) throws Exception {
         Path file = folder.resolve(name.replaceAll(".*\\.", "") + ".java");
         // On a busy machine a reply may take longer than the usual timeout.
-        String patient = "Limiter.builder(Policy.failOpen(), \"" + server.url() + "\").timeout(java.time.Duration.ofSeconds(30)).build()";
-        Files.writeString(file, program.replace("Limiter.connect(\"redis://127.0.0.1:6379\", Policy.failOpen())", patient).replace(SpringProgram.BACKEND, backend.url()));
+        String patient = "Limiter.builder(Policy.$2, $1).timeout(java.time.Duration.ofSeconds(30)).build()";
+        Files.writeString(file, program
+                .replaceAll("Limiter\\.connect\\((.*), Policy\\.(\\w+\\(\\))\\)", patient)
+                .replace("redis://127.0.0.1:6379", server.url())
+                .replace("StintServer.start()", "StintServer.start(java.nio.file.Path.of(System.getenv(\"SERVER_BINARY\")))")
+                .replace(SpringProgram.BACKEND, backend.url()));
         ByteArrayOutputStream output = new ByteArrayOutputStream();
         int failures = ToolProvider.getSystemJavaCompiler()
                 .run(null, output, output, "-parameters", "-d", folder.toString(), "-cp", System.getProperty("java.class.path"), file.toString());

@@ -8,11 +8,15 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.logging.Handler;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -161,6 +165,44 @@ class ServerTest {
             calls.reset("g");
         }
         assertEquals("id", assertThrows(InvalidException.class, () -> calls.reserving(limits, Request.one())).getMessage().split(":")[0]);
+        assertTrue(assertThrows(RefusedException.class, () -> calls.settle("call:1", 3)).getMessage().contains("settled or canceled with other amounts"));
+        assertThrows(RefusedException.class, () -> calls.all(limits, Request.of(6).id("call:1", Duration.ofMinutes(10))));
+    }
+
+    @Test
+    void settlementsThatComeTooLate() {
+        BlockingLimiter calls = limiter.blocking();
+        calls.settle("earlier", 3); // as another test may
+        Reserved.forgetLate();
+        List<String> warnings = new ArrayList<>();
+        Logger log = Logger.getLogger("com.stintdb.client");
+        Handler handler = new Handler() {
+            @Override
+            public void publish(LogRecord record) {
+                warnings.add(record.getMessage());
+            }
+
+            @Override
+            public void flush() {}
+
+            @Override
+            public void close() {}
+        };
+        log.addHandler(handler);
+        for (boolean isSettled : new boolean[] {false, true, true}) {
+            Reserved reserved = calls.reserving(List.of(Keyed.of("late", Limit.perDay(100))), Request.of(8).id("late:" + isSettled, Duration.ofMillis(1)));
+            Pause.of(50);
+            try (reserved) {
+                if (isSettled) {
+                    reserved.settle(3);
+                }
+            }
+            assertNull(reserved.charges());
+            assertTrue(reserved.error().getMessage().contains("all that was reserved stays taken"), reserved.error().getMessage());
+        }
+        log.removeHandler(handler);
+        assertEquals(1, warnings.size(), warnings.toString());
+        assertTrue(warnings.get(0).contains("the request \"late:true\" that was settled"), warnings.get(0));
     }
 
     @Test

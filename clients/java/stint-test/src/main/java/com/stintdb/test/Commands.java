@@ -3,10 +3,8 @@ package com.stintdb.test;
 import com.stintdb.client.Algorithm;
 import com.stintdb.client.internal.Rates;
 import com.stintdb.client.internal.Replies;
-import com.stintdb.test.AdaptiveLimits.News;
 import com.stintdb.test.Decision.Ask;
-import com.stintdb.test.State.Adaptive;
-import com.stintdb.test.State.Meter;
+import com.stintdb.test.State.Bucket;
 import com.stintdb.test.State.Places;
 import com.stintdb.test.State.Window;
 import com.stintdb.test.Store.Held;
@@ -20,30 +18,20 @@ import org.jspecify.annotations.Nullable;
 /** The commands about one limit. */
 final class Commands {
     private static final BigInteger MILLISECOND = BigInteger.valueOf(1_000_000);
-    private static final BigInteger SECOND = BigInteger.valueOf(1_000_000_000);
 
     private static final Map<Algorithm, Set<String>> OPTIONS = Map.of(
             Algorithm.TOKEN_BUCKET, Set.of("PEEK", "UPTO", "FORCE", "MAXWAIT"),
-            Algorithm.LEAKY_BUCKET, Set.of("PEEK", "UPTO", "FORCE", "MAXWAIT"),
-            Algorithm.LEAKY_QUEUE, Set.of("PEEK"),
             Algorithm.FIXED_WINDOW, Set.of("PEEK", "UPTO", "FORCE"),
-            Algorithm.SLIDING_WINDOW, Set.of("PEEK", "UPTO", "FORCE"),
-            Algorithm.SLIDING_LOG, Set.of("PEEK", "UPTO", "FORCE"),
-            Algorithm.CONCURRENCY, Set.of("PEEK"),
-            Algorithm.ADAPTIVE, Set.of("PEEK", "MAXWAIT"));
+            Algorithm.CONCURRENCY, Set.of("PEEK"));
 
     private Commands() {}
 
     /** A time in a reply: milliseconds rounded up, and -1 for never. */
     static long rounded(@Nullable Fraction time) {
-        return rounded(time, MILLISECOND);
+        return time == null ? -1 : time.over(Fraction.of(MILLISECOND)).ceil().longValue();
     }
 
-    private static long rounded(@Nullable Fraction time, BigInteger unit) {
-        return time == null ? -1 : time.over(Fraction.of(unit)).ceil().longValue();
-    }
-
-    /** The command of an algorithm. Words are those behind its name. */
+    /** The command of an algorithm. Words are those after its name. */
     static List<Object> acquire(Store store, Algorithm algorithm, List<String> words) {
         int at = 1 + FakeLimit.length(algorithm);
         FakeLimit limit = FakeLimit.read(algorithm, words.subList(1, words.size()));
@@ -53,7 +41,7 @@ final class Commands {
         }
         String option = words.size() > at ? words.get(at) : "";
         if (!option.isEmpty() && !OPTIONS.getOrDefault(algorithm, Set.of()).contains(option)) {
-            throw Replies.errorOf("ERR the fake server has no " + option + " in " + algorithm.command());
+            throw FakeLimit.lacks(option + " in " + algorithm.command());
         }
         BigInteger maxWait = option.equals("MAXWAIT") ? Rates.duration(words.size() > at + 1 ? words.get(at + 1) : "") : BigInteger.ZERO;
         Decision d = store.ask(words.get(0), limit, new Ask(n, option, maxWait));
@@ -61,10 +49,6 @@ final class Commands {
             store.keep(words.get(0), limit, d.state());
         }
         long left = d.remaining().signum() > 0 || option.equals("FORCE") ? d.remaining().longValue() : 0; // only FORCE shows a debt
-        if (algorithm == Algorithm.GCRA) {
-            long after = d.isGranted() ? -1 : rounded(d.delay(), SECOND);
-            return List.of(d.isGranted() ? 0L : 1L, limit.tokens().longValue(), left, after, rounded(d.reset(), SECOND));
-        }
         return List.of(d.granted().longValue(), limit.tokens().longValue(), left, rounded(d.delay()), rounded(d.reset()));
     }
 
@@ -82,32 +66,13 @@ final class Commands {
     }
 
     private static State refunded(Held held, BigInteger back) {
-        if (held.state() instanceof Meter meter) {
-            return new Meter(meter.full().minus(held.limit().interval().times(back)));
+        if (held.state() instanceof Bucket bucket) {
+            return new Bucket(bucket.full().minus(held.limit().interval().times(back)));
         }
         if (held.state() instanceof Window window) {
-            return new Window(window.end(), window.taken().subtract(back).max(BigInteger.ZERO));
+            return new Window(window.end(), window.taken().subtract(back));
         }
-        if (held.state() instanceof Adaptive adaptive) {
-            return AdaptiveLimits.givenBack(held.limit(), adaptive, back);
-        }
-        throw Replies.errorOf("ERR the fake server refunds buckets, adaptive limits and fixed windows");
-    }
-
-    /** AD.REPORT: the rate and the rest of the pause, or null. */
-    static @Nullable Object report(Store store, String key, List<String> words) {
-        News news = News.read(words);
-        Held held = store.held(key);
-        if (held == null) {
-            return null;
-        }
-        if (!(held.state() instanceof Adaptive state)) {
-            throw Replies.errorOf("WRONGTYPE the key belongs to a limiter of " + held.limit().algorithm().spec() + ", this command needs one of AD");
-        }
-        Adaptive after = news.isEmpty() ? state : AdaptiveLimits.heard(held.limit(), state, news, store.now());
-        store.keep(key, held.limit(), after);
-        BigInteger pause = after.pausedUntil().subtract(store.now());
-        return List.of(AdaptiveLimits.perSecond(held.limit(), after), pause.signum() > 0 ? rounded(Fraction.of(pause)) : 0L);
+        throw Replies.errorOf("ERR the fake server refunds token buckets and fixed windows");
     }
 
     /** CC.RELEASE: 1 if the holder had a place. */

@@ -2,15 +2,20 @@ package com.stintdb.test;
 
 import com.stintdb.client.Algorithm;
 import com.stintdb.client.InvalidException;
+import com.stintdb.client.Limit;
+import com.stintdb.client.StintException;
 import com.stintdb.client.internal.Rates;
 import com.stintdb.client.internal.Rates.Rate;
+import com.stintdb.client.internal.Replies;
 import java.math.BigInteger;
 import java.time.Instant;
 import java.time.LocalDate;
 import java.time.ZoneOffset;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -19,16 +24,15 @@ import org.jspecify.annotations.Nullable;
  *
  * @param tokens the most at once
  * @param interval the time in which a token comes back
- * @param period the length of a window, or of a place, or the time in which count and least of AD come back
- * @param count the tokens that come back in the period at the highest rate of AD
- * @param least those at the lowest rate
+ * @param period the length of a window, or of a place
  * @param window the window of FW
  * @param holder the holder of a place
  */
-record FakeLimit(
-        Algorithm algorithm, BigInteger tokens, Fraction interval, BigInteger period, BigInteger count, BigInteger least, String window, String holder) {
+record FakeLimit(Algorithm algorithm, BigInteger tokens, Fraction interval, BigInteger period, String window, String holder) {
     private static final BigInteger SECOND = BigInteger.valueOf(1_000_000_000);
     private static final BigInteger DAY = SECOND.multiply(BigInteger.valueOf(86_400));
+
+    private static final Set<Algorithm> KNOWN = EnumSet.of(Algorithm.TOKEN_BUCKET, Algorithm.FIXED_WINDOW, Algorithm.CONCURRENCY);
 
     /** The ends of the windows of the calendar, in UTC. */
     private static final Map<String, Function<BigInteger, BigInteger>> CALENDAR = Map.of(
@@ -43,32 +47,35 @@ record FakeLimit(
             "@quarter", now -> begin(dateOf(now).withDayOfMonth(1).minusMonths((dateOf(now).getMonthValue() - 1) % 3).plusMonths(3)),
             "@year", now -> begin(dateOf(now).withDayOfYear(1).plusYears(1)));
 
+    /** The error of what only the server has. */
+    static StintException lacks(String what) {
+        return Replies.errorOf("ERR the fake server has no " + what + ": it knows token buckets, fixed windows without options, "
+                + "concurrency limits, and policies of them; run this test on a real server, with StintServer.start");
+    }
+
     /** The algorithm of a command; null if there is no such one, or the fake lacks it. */
     static @Nullable Algorithm ofCommand(String command) {
-        for (Algorithm each : Algorithm.values()) {
-            if (each.command().equals(command) && each != Algorithm.FAIR_SHARE) {
-                return each;
-            }
-        }
-        return null;
+        return KNOWN.stream().filter(each -> each.command().equals(command)).findFirst().orElse(null);
     }
 
     /** The algorithm of a word of RL.ALL; null if there is no such one, or the fake lacks it. */
     static @Nullable Algorithm ofSpec(String spec) {
-        for (Algorithm each : Algorithm.values()) {
-            if (each.spec().equals(spec) && each != Algorithm.FAIR_SHARE) {
-                return each;
-            }
-        }
-        return null;
+        return KNOWN.stream().filter(each -> each.spec().equals(spec)).findFirst().orElse(null);
     }
 
-    /** The number of words of a limit behind its key. */
+    /** The number of words of a limit after its key. */
     static int length(Algorithm algorithm) {
-        return switch (algorithm) {
-            case GCRA, CONCURRENCY, ADAPTIVE, FAIR_SHARE -> 3;
-            default -> 2;
-        };
+        return algorithm == Algorithm.CONCURRENCY ? 3 : 2;
+    }
+
+    /** The limit of a policy. Words are its own, with the names of a caller filled in. */
+    static FakeLimit of(Limit limit, List<String> words) {
+        Algorithm algorithm = limit.algorithm();
+        boolean hasOptions = algorithm != Algorithm.CONCURRENCY && limit.toString().split(" ").length > 1 + words.size();
+        if (!KNOWN.contains(algorithm) || hasOptions) {
+            throw lacks("limit " + limit);
+        }
+        return read(algorithm, words);
     }
 
     /** Reads the words of a limit. */
@@ -76,54 +83,24 @@ record FakeLimit(
         if (words.size() < length(algorithm)) {
             throw new InvalidException("wrong number of arguments for " + algorithm.spec());
         }
-        BigInteger tokens = number(words.get(0), algorithm == Algorithm.GCRA ? 0 : 1);
+        BigInteger tokens = number(words.get(0), 1);
         String second = words.get(1);
-        FakeLimit limit = new FakeLimit(algorithm, tokens, Fraction.of(1), BigInteger.ONE, BigInteger.ZERO, BigInteger.ZERO, "", "");
-        return switch (algorithm) {
-            case TOKEN_BUCKET, LEAKY_BUCKET, LEAKY_QUEUE -> {
-                Integers rate = Integers.of(second);
-                yield limit.with(algorithm == Algorithm.LEAKY_QUEUE ? tokens.add(BigInteger.ONE) : tokens, Fraction.of(rate.period, rate.count));
-            }
-            case GCRA -> limit.with(tokens.add(BigInteger.ONE), Fraction.of(number(words.get(2), 1).multiply(SECOND), number(second, 1)));
-            case CONCURRENCY -> new FakeLimit(
-                    algorithm, tokens, limit.interval, Rates.duration(second), BigInteger.ZERO, BigInteger.ZERO, "", words.get(2));
-            case ADAPTIVE -> {
-                Integers lowest = Integers.of(second);
-                Integers highest = Integers.of(words.get(2));
-                BigInteger common = lowest.period.gcd(highest.period);
-                BigInteger byLowest = highest.period.divide(common); // the factors that make the periods equal
-                BigInteger byHighest = lowest.period.divide(common);
-                yield new FakeLimit(
-                        algorithm, tokens, limit.interval, highest.period.multiply(byHighest), highest.count.multiply(byHighest),
-                        lowest.count.multiply(byLowest), "", "");
-            }
-            default -> {
-                String window = second.toLowerCase(Locale.ROOT);
-                BigInteger period = CALENDAR.containsKey(window) ? BigInteger.ONE : Rates.duration(window.startsWith("@") ? window.substring(1) : second);
-                yield new FakeLimit(algorithm, tokens, limit.interval, period, BigInteger.ZERO, BigInteger.ZERO, window, "");
-            }
-        };
-    }
-
-    /** A rate in integers: tokens, and the nanoseconds in which they come back. */
-    private record Integers(BigInteger count, BigInteger period) {
-        static Integers of(String word) {
-            Rate rate = Rates.rate(word);
-            return new Integers(
-                    rate.tokens().numerator().multiply(rate.period().denominator()), rate.period().numerator().multiply(rate.tokens().denominator()));
+        if (algorithm == Algorithm.TOKEN_BUCKET) {
+            return new FakeLimit(algorithm, tokens, intervalOf(second), BigInteger.ONE, "", "");
         }
+        if (algorithm == Algorithm.CONCURRENCY) {
+            return new FakeLimit(algorithm, tokens, Fraction.of(1), Rates.duration(second), "", words.get(2));
+        }
+        String window = second.toLowerCase(Locale.ROOT);
+        BigInteger period = CALENDAR.containsKey(window) ? BigInteger.ONE : Rates.duration(window.startsWith("@") ? window.substring(1) : second);
+        return new FakeLimit(algorithm, tokens, Fraction.of(1), period, window, "");
     }
 
-    private FakeLimit with(BigInteger most, Fraction every) {
-        return new FakeLimit(algorithm, most, every, period, count, least, window, holder);
-    }
-
-    FakeLimit withInterval(Fraction every) {
-        return with(tokens, every);
-    }
-
-    FakeLimit withHolder(String name) {
-        return new FakeLimit(algorithm, tokens, interval, period, count, least, window, name);
+    /** The nanoseconds in which a token comes back. */
+    private static Fraction intervalOf(String word) {
+        Rate rate = Rates.rate(word);
+        return Fraction.of(
+                rate.period().numerator().multiply(rate.tokens().denominator()), rate.tokens().numerator().multiply(rate.period().denominator()));
     }
 
     /** A number of tokens. */

@@ -27,15 +27,15 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A Stint server in memory, for tests of programs: the same decisions as a server's, to the millisecond, by a clock that the test sets. It lacks fair shares,
- * trees of classes, loans, and windows with a time zone: it answers those with errors. It is safe for use by many threads.
+ * A Stint server in memory, for tests of programs: the same decisions as a server's, to the millisecond, by a clock that the test sets. It knows token
+ * buckets, fixed windows without options, concurrency limits, several of them at once, and policies. To everything else it answers with an error: such a
+ * test runs on a real server, which {@link StintServer#start} starts. It is safe for use by many threads.
  */
 public final class FakeServer {
     private static final Pattern NAME = Pattern.compile("\\{([^{}]*)}");
 
     private final FakeClock clock;
     private final Store store; // guarded by this, as all below
-    private final Reservations reservations;
     private final Several several;
     private final Map<String, Map<String, Limit>> policies = new HashMap<>();
     private volatile boolean isDown;
@@ -49,8 +49,7 @@ public final class FakeServer {
     public FakeServer(FakeClock clock) {
         this.clock = clock;
         this.store = new Store(clock);
-        this.reservations = new Reservations(store);
-        this.several = new Several(store, reservations);
+        this.several = new Several(store);
     }
 
     /** Its clock. */
@@ -106,22 +105,16 @@ public final class FakeServer {
                 return several.all(words);
             case "RL.CHECK":
                 return several.check(words, this::limitsOf);
-            case "AD.REPORT":
-                return Commands.report(store, words.get(0), words.subList(1, words.size()));
-            case "RL.SETTLE":
-                return reservations.settle(words.get(0), words.subList(1, words.size()));
-            case "RL.CANCEL":
-                return reservations.cancel(words.get(0));
             case "RL.REFUND":
                 return Commands.refund(store, words.get(0), words.get(1));
             case "CC.RELEASE":
                 return Commands.release(store, words.get(0), words.get(1));
             case "DEL":
-                return store.delete(words.get(0)) | reservations.delete(words.get(0)) ? 1L : 0L;
+                return store.delete(words.get(0)) ? 1L : 0L;
             default:
                 Algorithm algorithm = FakeLimit.ofCommand(name);
                 if (algorithm == null) {
-                    throw Replies.errorOf("ERR the fake server has no " + name);
+                    throw FakeLimit.lacks(name);
                 }
                 return Commands.acquire(store, algorithm, words);
         }
@@ -140,11 +133,8 @@ public final class FakeServer {
         });
         List<Several.Part> parts = new ArrayList<>();
         limits.forEach((key, limit) -> {
-            if (limit.algorithm() == Algorithm.FAIR_SHARE) {
-                throw Replies.errorOf("ERR the fake server has no limit " + limit);
-            }
             List<String> own = limit.words().stream().map(word -> filled(word.toString(), names)).toList();
-            parts.add(new Several.Part(filled(key, names), FakeLimit.read(limit.algorithm(), own)));
+            parts.add(new Several.Part(filled(key, names), FakeLimit.of(limit, own)));
         });
         return parts;
     }

@@ -2,8 +2,7 @@ package com.stintdb.test;
 
 import com.stintdb.client.internal.Replies;
 import com.stintdb.test.Decision.Ask;
-import com.stintdb.test.State.Adaptive;
-import com.stintdb.test.State.Meter;
+import com.stintdb.test.State.Bucket;
 import java.math.BigInteger;
 import java.util.HashMap;
 import java.util.Map;
@@ -70,13 +69,10 @@ final class Store {
             throw Replies.errorOf("WRONGTYPE the key belongs to a limiter of " + held.limit.algorithm().spec() + ", this command needs one of "
                     + limit.algorithm().spec());
         }
-        if (held.state instanceof Adaptive adaptive) {
-            return AdaptiveLimits.under(limit, adaptive, held.limit, now());
-        }
-        if (held.state instanceof Meter meter) {
+        if (held.state instanceof Bucket bucket) {
             Fraction now = Fraction.of(now());
-            Fraction taken = meter.full().minus(now).over(held.limit.interval());
-            return new Meter(now.plus(taken.times(limit.interval())));
+            Fraction taken = bucket.full().minus(now).over(held.limit.interval());
+            return new Bucket(now.plus(taken.times(limit.interval())));
         }
         return held.state;
     }
