@@ -69,7 +69,7 @@ var within = map[string][]string{
 	"cluster/transport":         {"cluster/clock", "cluster/mux", "cluster/notifier", "internal/closenotify", "internal/keypair", "internal/unauthenticated"},
 	"cluster/router":            {"engine", "engine/glob", "engine/slot"},
 	"cluster/shared":            {"engine", "engine/purse", "internal/clusterstatus", "internal/loans"},
-	"cluster":                   {"engine", "engine/slot", "internal/clusterstatus", "cluster/clock", "cluster/fsm", "cluster/group", "cluster/importing", "cluster/oncelog", "cluster/placement", "cluster/propose", "cluster/raftnode", "cluster/raftstore", "cluster/rafttransport", "cluster/remote", "cluster/router", "cluster/shared", "cluster/transport"},
+	"cluster":                   {"engine", "engine/slot", "internal/clusterstatus", "cluster/clock", "cluster/fsm", "cluster/group", "cluster/importing", "cluster/keygroups", "cluster/oncelog", "cluster/peers", "cluster/placement", "cluster/raftnode", "cluster/router", "cluster/shared", "cluster/transport"},
 	"cluster/rafttransport":     {"cluster/mux", "cluster/transport"},
 	"cluster/raftstore":         {"persistence", "persistence/disk", "persistence/entrylog", "internal/atomicfile", "cluster/boltfile"},
 	"cluster/importing":         {"engine", "persistence"},
@@ -132,6 +132,8 @@ var within = map[string][]string{
 	"cmd/stint/logqueue":        {},
 	"cmd/stint/settings":        {"cmd/stint/cli", "server/config"},
 	"cmd/stint/inspect":         {"cmd/stint/cli", "cmd/stint/progress", "engine", "engine/datatype", "engine/scriptcache", "persistence", "persistence/disk", "persistence/entrylog", "cluster", "cluster/fsm", "cluster/raftstore", "internal/bytetext"},
+	"cluster/keygroups":         {"engine", "engine/slot", "internal/clusterstatus", "cluster/clock", "cluster/fsm", "cluster/group", "cluster/oncelog", "cluster/peers", "cluster/placement", "cluster/propose", "cluster/raftnode", "cluster/raftstore", "cluster/rafttransport", "cluster/remote", "cluster/router", "cluster/shared", "cluster/transport"},
+	"cluster/peers":             {"internal/clusterstatus", "cluster/fsm", "cluster/group", "cluster/oncelog", "cluster/placement", "cluster/raftnode", "cluster/transport"},
 }
 
 // ofEngine are the packages that go with "engine" in the rules: a rule that permits it permits them.

@@ -17,7 +17,6 @@ import (
 const mostUp, fewUp = 10, 4
 
 var moreUp = map[string]int{
-	"cluster":                   14,
 	"cluster/fsm":               5,
 	"cluster/purses":            5,
 	"cluster/raftstore":         8,

@@ -27,7 +27,6 @@ func isProduct(dir string) bool {
 }
 
 var largerPackages = map[string]int{
-	"cluster":             3100,
 	"engine/algorithm":    3400,
 	"engine/keyspace":     3400,
 	"server/admin":        3200,
@@ -36,7 +35,6 @@ var largerPackages = map[string]int{
 }
 
 var largerTypes = map[string]int{
-	"cluster.keyGroup":             41,
 	"cluster/group.stateImport":    42,
 	"cmd/stint.clusterKeys":        78,
 	"cmd/stint.groupKeys":          83,

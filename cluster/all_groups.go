@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,11 +11,10 @@ import (
 
 	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/group"
-	"github.com/stintdb/stint/cluster/placement"
+	"github.com/stintdb/stint/cluster/keygroups"
+	"github.com/stintdb/stint/cluster/peers"
 	"github.com/stintdb/stint/cluster/raftnode"
-	"github.com/stintdb/stint/cluster/remote"
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/slot"
 	"github.com/stintdb/stint/internal/clusterstatus"
 )
 
@@ -55,10 +53,8 @@ func (n *Node) Snapshot(ctx context.Context) error {
 
 // SetAhead is [group.Group.SetAhead].
 func (n *Node) SetAhead(d time.Duration) {
-	n.keys.ahead.Store(int64(d))
-	for _, g := range n.everyGroup() {
-		g.SetAhead(d)
-	}
+	n.first.SetAhead(d)
+	n.keys.SetAhead(d)
 }
 
 // WaitFor is [group.Group.WaitFor]: the fewest of all groups. Of those without a replica here it is a majority, as of every acknowledged entry.
@@ -69,7 +65,7 @@ func (n *Node) WaitFor(ctx context.Context, replicas int) (acknowledged int) {
 		asked.Go(func() { counts[i] = g.WaitFor(ctx, replicas) })
 	}
 	asked.Wait()
-	if len(groups) <= len(n.keys.all()) {
+	if len(groups) <= len(n.keys.All()) {
 		counts = append(counts, n.opt.Replicas/2)
 	}
 	return slices.Min(counts)
@@ -97,19 +93,19 @@ func (n *Node) Remove(ctx context.Context, node string) error {
 		}
 		return whenLed(ctx, fromFirst)
 	}
-	if err := removeFromAll(ctx, n.keys.all(), node); err != nil {
+	if err := removeFromAll(ctx, n.keys.All(), node); err != nil {
 		return err
 	}
 	if err := whenLed(ctx, fromFirst); err != nil {
 		return err
 	}
-	return removeFromAll(ctx, n.keys.all(), node)
+	return removeFromAll(ctx, n.keys.All(), node)
 }
 
 // removeFromAll removes a node from the groups of keys.
-func removeFromAll(ctx context.Context, groups []keyGroup, node string) error {
+func removeFromAll(ctx context.Context, groups []keygroups.Group, node string) error {
 	for i, g := range groups {
-		if err := whenLed(ctx, func() error { return g.asked().Remove(ctx, node, false) }); err != nil {
+		if err := whenLed(ctx, func() error { return g.Asked().Remove(ctx, node, false) }); err != nil {
 			return fmt.Errorf("group %d: %w", i+1, err)
 		}
 	}
@@ -125,7 +121,7 @@ func (n *Node) Transfer(ctx context.Context, node string) error {
 func whenLed(ctx context.Context, ask func() error) error {
 	for {
 		err := ask()
-		if !errors.Is(err, group.ErrNoLeader) && !errors.As(err, new(notSent)) || ctx.Err() != nil {
+		if !errors.Is(err, group.ErrNoLeader) && !errors.Is(err, peers.ErrNotSent) || ctx.Err() != nil {
 			return err
 		}
 		clock.Sleep(ctx, retryAfter)
@@ -140,8 +136,8 @@ func (n *Node) LeaderOf(op *engine.Op) (leads bool, client string) {
 	if n.router == nil {
 		return n.first.Leads()
 	}
-	if at := n.router.Place(op); at > 0 && at <= len(n.keys.all()) && op.Request().Verb != engine.Check {
-		return n.keys.all()[at-1].asked().Leads()
+	if at := n.router.Place(op); at > 0 && at <= len(n.keys.All()) && op.Request().Verb != engine.Check {
+		return n.keys.All()[at-1].Asked().Leads()
 	}
 	return true, ""
 }
@@ -155,12 +151,8 @@ func Leaders(n *Node) (sum uint64) {
 		}
 	}
 	add(group.Leader(n.first))
-	for _, g := range n.keys.all() {
-		if g.remote == nil {
-			add(group.Leader(g.Group))
-		} else if l, leads := g.remote.LeaderStatus(); leads {
-			add(l.Address, l.Term)
-		}
+	for _, g := range n.keys.All() {
+		add(g.Leader())
 	}
 	return sum
 }
@@ -174,94 +166,29 @@ func (n *Node) Place(op *engine.Op) int { return n.router.Place(op) }
 // have a leader: no node answers for the others.
 func (n *Node) Status() clusterstatus.Status {
 	s := n.first.Status()
-	s.AwaitsImport = n.keys.awaitsImport()
+	s.AwaitsImport = n.keys.AwaitsImport()
 	s.Healthy = s.Healthy && !s.AwaitsImport
 	if n.router == nil {
 		return s
 	}
-	groups := n.keys.all()
-	s.Forming, s.Replicas = len(groups) == 0, n.opt.Replicas
-	s.Healthy = s.Healthy && !s.Forming
-	for i, g := range groups {
-		one := clusterstatus.Group{Number: i + 1, FirstSlot: slot.First(i+1, len(groups)), LastSlot: slot.First(i+2, len(groups)) - 1}
-		if g.remote == nil {
-			addReplica(&s, &one, g.Group)
-		} else {
-			n.addRemote(&s, &one, g.remote)
-		}
-		s.Groups = append(s.Groups, one)
-		s.Healthy = s.Healthy && (one.Healthy || one.LeaderID == "" && !n.statuses.isLed(uint32(one.Number)))
-	}
-	noteUnhealthyGroups(n, s.Members, s.Groups)
+	n.keys.AddStatus(&s)
 	if n.shared != nil {
 		s.Shared = n.shared.Counts()
 	}
-	s.SharedPatterns = differingPatterns(n.keys, n.statuses)
+	s.SharedPatterns = n.patterns.Differing()
 	return s
 }
 
-// addReplica describes a group with a replica here, and adds its counters.
-func addReplica(s *clusterstatus.Status, to *clusterstatus.Group, g *group.Group) {
-	own := g.Status()
-	to.LeaderID, to.LastLeaderID, to.Term, to.CommitIndex, to.AppliedIndex, to.LogBytes, to.Healthy = own.LeaderID, own.LastLeaderID, own.Term, own.CommitIndex, own.AppliedIndex, own.LogBytes, own.Healthy
-	for _, m := range own.Members {
-		if !m.Voter {
-			to.Nonvoters = append(to.Nonvoters, m.ID)
-			continue
-		}
-		to.Replicas = append(to.Replicas, m.ID)
-		if m.Reachable {
-			to.Voters++
+// keepsVoters returns an error if without a node too few voters would be left for the replicas of a group.
+func keepsVoters(first *group.Group, node string, replicas int) error {
+	left, known := 0, first.Cluster().Members
+	for _, s := range first.Members() {
+		if raftnode.NodeName(s.ID) != node && !known[s.ID].Nonvoter {
+			left++
 		}
 	}
-	add(s, &own)
-}
-
-// addRemote describes a group without a replica here, as its leader reports it.
-func (n *Node) addRemote(s *clusterstatus.Status, to *clusterstatus.Group, g *remote.Group) {
-	leader, leads := g.LeaderStatus()
-	to.LastLeaderID, to.Term, to.CommitIndex, to.AppliedIndex, to.Healthy = raftnode.NodeName(leader.ID), leader.Term, leader.Applied, leader.Applied, leads
-	if leads {
-		to.LeaderID = to.LastLeaderID
+	if left < replicas {
+		return fmt.Errorf("--cluster-replicas is %d, and %d nodes that vote would be left: add one first", replicas, left)
 	}
-	for _, id := range n.first.Cluster().Placement.Of(to.Number) {
-		to.Replicas = append(to.Replicas, raftnode.NodeName(id))
-		if r, is := n.statuses.ofKeyGroups(placement.Node(id))[uint32(to.Number)]; is && !r.Gone {
-			to.Voters++
-		}
-	}
-	for id, votes := range leader.Members {
-		if !votes {
-			to.Nonvoters = append(to.Nonvoters, raftnode.NodeName(id))
-		}
-	}
-	slices.Sort(to.Nonvoters)
-	forwarded, uncertain, noLeader := g.Counts()
-	s.Forwarded, s.UncertainOutcomes, s.NoLeaderOutcomes = s.Forwarded+forwarded, s.UncertainOutcomes+uncertain, s.NoLeaderOutcomes+noLeader
-}
-
-// add adds the counters of another group.
-func add(s, other *clusterstatus.Status) {
-	s.LogBytes += other.LogBytes
-	s.DiskStalled = s.DiskStalled || other.DiskStalled
-	s.DiskErr = cmp.Or(s.DiskErr, other.DiskErr)
-	s.Entries += other.Entries
-	s.Rounds += other.Rounds
-	s.LogSyncs += other.LogSyncs
-	s.Decisions += other.Decisions
-	s.DecidedReadOnly += other.DecidedReadOnly
-	s.DecidedByAllowance += other.DecidedByAllowance
-	s.Forwarded += other.Forwarded
-	s.UncertainOutcomes += other.UncertainOutcomes
-	s.NoLeaderOutcomes += other.NoLeaderOutcomes
-	s.LeaderChanges += other.LeaderChanges
-	s.LocalDecisions += other.LocalDecisions
-	s.LentTokens += other.LentTokens
-	s.HeldKeys += other.HeldKeys
-	s.Lends += other.Lends
-	s.VoidedTokens += other.VoidedTokens
-	s.CommitLatency.Sum += other.CommitLatency.Sum
-	for i := range min(len(s.CommitLatency.Counts), len(other.CommitLatency.Counts)) {
-		s.CommitLatency.Counts[i] += other.CommitLatency.Counts[i]
-	}
+	return nil
 }

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
+	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/fsm"
+	"github.com/stintdb/stint/cluster/group"
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 )
@@ -18,7 +21,7 @@ import (
 // Tokens that nodes and groups held then count as spent. Missing are the tokens of the leaders' allowances: limits that are full again
 // within [limits.MaxAllowanceTime].
 func (n *Node) Backup(ctx context.Context, to io.Writer, stale bool) (keys int64, err error) {
-	groups := n.keys.all()
+	groups := n.keys.All()
 	if n.router != nil && len(groups) == 0 {
 		return 0, errors.New("the groups of keys have not begun yet: try again when CLUSTER INFO has cluster_state:ok")
 	}
@@ -43,3 +46,30 @@ func (n *Node) Backup(ctx context.Context, to io.Writer, stale bool) (keys int64
 // isPurse reports whether an entry is tokens that its key's home has lent to this cluster or a group of it. Home counts them for that one alone, so no
 // copy may have them.
 func isPurse(e *keyspace.Entry) bool { return e.Limit.Algorithm.Home() != limits.NoAlgorithm }
+
+// openState returns the state of a group, which another node sends if this one has no replica. Without stale it awaits a leader, as
+// [group.Group.OpenState] does.
+func (n *Node) openState(ctx context.Context, number int, stale bool) (io.ReadCloser, error) {
+	if g := n.groupOf(uint32(number)); g != nil {
+		return g.OpenState(ctx, stale)
+	}
+	for until := time.Now().Add(group.LeaderTimeout); ; clock.Sleep(ctx, retryAfter) {
+		err := errors.New("none of the nodes that have one answers: start one")
+		if !stale {
+			err = fmt.Errorf("%w; try again when it has one, or with --stale", group.ErrNoLeader)
+		}
+		for _, s := range n.first.Members() {
+			if r, has := n.statuses.OfKeyGroups(s.ID)[uint32(number)]; !has || !stale && !r.Leads {
+				continue
+			}
+			state, failed := n.statuses.FetchState(ctx, string(s.Address), number, stale)
+			if failed == nil {
+				return state, nil
+			}
+			err = fmt.Errorf("%s: %w", s.Address, failed)
+		}
+		if stale || ctx.Err() != nil || time.Now().After(until) {
+			return nil, fmt.Errorf("this node has no replica of it, and no other sends its state: %w", err)
+		}
+	}
+}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stintdb/stint/cluster/group"
 	"github.com/stintdb/stint/cluster/oncelog"
+	"github.com/stintdb/stint/cluster/peers"
 	"github.com/stintdb/stint/cluster/raftnode"
 )
 
@@ -24,19 +25,6 @@ import (
 // A pledge is released only when its holder reports that it pledged itself to another node, or when the holder has
 // come back with an empty disk. A holder that does not answer may have bootstrapped the cluster.
 
-// pledge names the node to whose cluster this node has promised to belong.
-type pledge struct {
-	Former  raft.ServerID `json:"former"` // "" for nobody
-	Address string        `json:"address"`
-
-	ImportName string `json:"import,omitempty"` // of the state that one of the nodes brings that formed it, "" for none
-}
-
-// isTo reports whether a pledge is to the same node as another one.
-func (p pledge) isTo(other pledge) bool {
-	return p.Former == other.Former && p.Address == other.Address
-}
-
 // pledgeKey is where it is kept on disk.
 var pledgeKey = []byte("stint/pledge")
 
@@ -46,17 +34,17 @@ type pledges struct {
 	id       raft.ServerID
 	group    *group.Group // that all nodes are members of
 	stable   raft.StableStore
-	statuses *peerStatuses
+	statuses *peers.Statuses
 	log      *oncelog.Log
 
 	mu sync.Mutex // held while this node gives its pledge, or gathers others'
 }
 
 // own is this node's pledge as it is on disk.
-func (ps *pledges) own() (p pledge, err error) {
+func (ps *pledges) own() (p peers.Pledge, err error) {
 	text, err := ps.stable.Get(pledgeKey)
 	if err != nil || len(text) == 0 {
-		return pledge{}, nil // Get returns an error for a missing value
+		return peers.Pledge{}, nil // Get returns an error for a missing value
 	}
 	if err := json.Unmarshal(text, &p); err != nil {
 		return p, fmt.Errorf("the pledge on disk does not read: %w", err)
@@ -73,7 +61,7 @@ func (ps *pledges) givenTo() raft.ServerID {
 	return p.Former
 }
 
-func (ps *pledges) save(p pledge) error {
+func (ps *pledges) save(p peers.Pledge) error {
 	text, err := json.Marshal(p)
 	if err != nil {
 		return err
@@ -82,7 +70,7 @@ func (ps *pledges) save(p pledge) error {
 }
 
 // give answers another node that wants to form the cluster.
-func (ps *pledges) give(ctx context.Context, to pledge) error {
+func (ps *pledges) give(ctx context.Context, to peers.Pledge) error {
 	if !ps.mu.TryLock() {
 		return errors.New("this node is busy with another pledge")
 	}
@@ -96,7 +84,7 @@ func (ps *pledges) give(ctx context.Context, to pledge) error {
 		return err
 	case current == to:
 		return nil
-	case current.isTo(to): // it has met another state
+	case current.IsTo(to): // it has met another state
 	case current.Former == ps.id && to.Address > ps.opt.Advertise:
 		return errors.New("this node wants to form the cluster itself")
 	case current.Former != ps.id:
@@ -108,7 +96,7 @@ func (ps *pledges) give(ctx context.Context, to pledge) error {
 }
 
 // checkReleased returns an error unless a pledge to another node has been released.
-func (ps *pledges) checkReleased(ctx context.Context, p pledge) error {
+func (ps *pledges) checkReleased(ctx context.Context, p peers.Pledge) error {
 	if p.Former == "" {
 		return nil
 	}
@@ -133,9 +121,9 @@ func (ps *pledges) bootstrap(ctx context.Context, others []raft.Server) error {
 		return nil // it is giving its own to another
 	}
 	defer ps.mu.Unlock()
-	own := pledge{Former: ps.id, Address: ps.opt.Advertise, ImportName: ps.metImport(others)}
+	own := peers.Pledge{Former: ps.id, Address: ps.opt.Advertise, ImportName: ps.metImport(others)}
 	current, err := ps.own()
-	if err == nil && !current.isTo(own) {
+	if err == nil && !current.IsTo(own) {
 		err = ps.checkReleased(ctx, current)
 	}
 	if err == nil && current != own {
@@ -173,7 +161,7 @@ func (ps *pledges) importName() string {
 }
 
 // gather asks other nodes for their pledges, and returns those that have given theirs.
-func (ps *pledges) gather(ctx context.Context, to pledge, others []raft.Server) (given []raft.Server) {
+func (ps *pledges) gather(ctx context.Context, to peers.Pledge, others []raft.Server) (given []raft.Server) {
 	ctx, cancel := context.WithTimeout(ctx, ps.opt.MeetEvery)
 	defer cancel()
 	var (
@@ -182,9 +170,8 @@ func (ps *pledges) gather(ctx context.Context, to pledge, others []raft.Server) 
 	)
 	for _, s := range others {
 		asked.Go(func() {
-			a, err := ps.statuses.call(ctx, string(s.Address), request{Pledge: &pledgeRequest{Of: s.ID, To: to}})
-			if err != nil || a.Error != "" {
-				ps.log.Debug("no pledge", "id", s.ID, "error", err, "answer", a.Error)
+			if err := ps.statuses.AskPledge(ctx, s, to); err != nil {
+				ps.log.Debug("no pledge", "id", s.ID, "error", err)
 				return
 			}
 			mu.Lock()

@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,7 +11,9 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/cluster/group"
+	"github.com/stintdb/stint/cluster/keygroups"
 	"github.com/stintdb/stint/cluster/oncelog"
+	"github.com/stintdb/stint/cluster/peers"
 	"github.com/stintdb/stint/cluster/raftnode"
 )
 
@@ -21,9 +22,9 @@ type discovery struct {
 	opt      *Options
 	id       raft.ServerID
 	group    *group.Group // that all nodes are members of
-	statuses *peerStatuses
+	statuses *peers.Statuses
 	pledges  *pledges
-	keys     *keyGroups
+	keys     *keygroups.Groups
 	log      *oncelog.Log
 	fail     func(error) // ends the node
 }
@@ -35,7 +36,7 @@ func (d *discovery) run(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		if d.group.HasEnded() && ctx.Err() == nil {
-			d.fail(errRaftEnded)
+			d.fail(keygroups.ErrRaftEnded)
 			return
 		}
 		others := d.statuses.FetchAll(ctx, d.opt.MeetEvery)
@@ -45,7 +46,7 @@ func (d *discovery) run(ctx context.Context) {
 			d.announce(ctx, "")
 		}
 		d.nameSilent()
-		if err := d.keys.tend(ctx); err != nil && ctx.Err() == nil {
+		if err := d.keys.Tend(ctx); err != nil && ctx.Err() == nil {
 			d.fail(err)
 			return
 		}
@@ -65,12 +66,10 @@ func (d *discovery) nameSilent() {
 	if leads, leader := d.group.Leads(); leads || leader != "" {
 		return
 	}
-	if silent := d.statuses.silentFor(silentAfter); len(silent) > 0 {
+	if silent := d.statuses.SilentFor(silentAfter); len(silent) > 0 {
 		d.log.WarnOnce("silent", "this node knows no leader, and other nodes do not answer: check their addresses in --cluster-peers, and that they run", "addresses", strings.Join(silent, ", "))
 	}
 }
-
-var errRaftEnded = errors.New("its Raft has ended: start it again")
 
 // joinOrBootstrap is the discovery step of a node without a cluster.
 func (d *discovery) joinOrBootstrap(ctx context.Context, others []group.MemberStatus) {
@@ -100,7 +99,7 @@ func (d *discovery) joinOrBootstrap(ctx context.Context, others []group.MemberSt
 	}
 	delete(fresh, raftnode.NodeName(d.id))
 	if len(fresh)+1 < d.opt.BootstrapExpect {
-		d.log.Once("waiting", "waiting for other nodes to form a cluster with", "met", len(fresh)+1, "bootstrap_expect", d.opt.BootstrapExpect, "unanswered", strings.Join(d.statuses.silentFor(0), ", "))
+		d.log.Once("waiting", "waiting for other nodes to form a cluster with", "met", len(fresh)+1, "bootstrap_expect", d.opt.BootstrapExpect, "unanswered", strings.Join(d.statuses.SilentFor(0), ", "))
 		return
 	}
 	met := slices.Collect(maps.Values(fresh))

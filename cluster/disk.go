@@ -12,8 +12,6 @@ type Disk interface {
 	// Incarnation returns the incarnation of the node with a name, which is generated at the first start in an empty place.
 	Incarnation(node string) (string, error)
 	Close() error
-	// Remove is Close of the directory of a group of keys, which is then gone.
-	Remove() error
 }
 
 // serverID is a node's id in Raft: its name and its incarnation.

@@ -3,6 +3,8 @@ package cluster
 import (
 	"context"
 	"time"
+
+	"github.com/stintdb/stint/cluster/keygroups"
 )
 
 // fault is something that goes wrong and is mended again. It returns what mends it.
@@ -186,7 +188,7 @@ var faults = []fault{
 		}
 		return func() {
 			leader := w.leader()
-			if err == nil && votesOf(leader.first)[w.nodes[name].id] {
+			if err == nil && keygroups.Votes(leader.first)[w.nodes[name].id] {
 				w.t.Errorf("the nonvoter %s votes", w.nodes[name].id)
 			}
 			for leader.Add(w.t.Context(), name, name, true) != nil { // it may not answer yet, or another node lead

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/cluster/clock"
+	"github.com/stintdb/stint/cluster/keygroups"
 	"github.com/stintdb/stint/cluster/placement"
 	"github.com/stintdb/stint/cluster/raftnode"
 	"github.com/stintdb/stint/engine"
@@ -328,10 +329,10 @@ func (w *world) whole() {
 // wholeIn is whole for one group.
 func (w *world) wholeIn(number uint32) {
 	for range 6000 {
-		voters, votes := 0, votesOf(w.leaderOf(number).groupOf(number))
+		voters, votes := 0, keygroups.Votes(w.leaderOf(number).groupOf(number))
 		for id, is := range votes {
 			n := w.nodes[raftnode.NodeName(id)]
-			if is && n != nil && n.id == placement.Node(id) && n.groupOf(number) != nil && maps.Equal(votesOf(n.groupOf(number)), votes) {
+			if is && n != nil && n.id == placement.Node(id) && n.groupOf(number) != nil && maps.Equal(keygroups.Votes(n.groupOf(number)), votes) {
 				voters++
 			}
 		}
@@ -411,7 +412,7 @@ func live(t *testing.T, seed uint64, count int, hot *hotKeys) (struck map[string
 func (w *world) describe() {
 	for _, name := range w.names {
 		if n := w.nodes[name]; n != nil {
-			w.t.Logf("%s (%s): isolated %v, status %+v, members %v, Raft %v", name, n.id, n.peers.IsIsolated(), n.Group().Status(), n.Group().Members(), n.Group().Parts().Raft.Stats())
+			w.t.Logf("%s (%s): isolated %v, status %+v, members %v, Raft %v", name, n.id, n.conns.IsIsolated(), n.Group().Status(), n.Group().Members(), n.Group().Parts().Raft.Stats())
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/group"
+	"github.com/stintdb/stint/cluster/keygroups"
 	"github.com/stintdb/stint/cluster/placement"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/slot"
@@ -205,7 +206,7 @@ func (w *world) moveReplica() {
 	number := 0
 	for tries := 0; to == "" && tries < 20; tries++ {
 		number = 1 + w.r.IntN(len(t.Groups))
-		votes, id := votesOf(w.leaderOf(uint32(number)).groupOf(uint32(number))), nodes[w.r.IntN(len(nodes))].ID
+		votes, id := keygroups.Votes(w.leaderOf(uint32(number)).groupOf(uint32(number))), nodes[w.r.IntN(len(nodes))].ID
 		isOn := slices.ContainsFunc(t.Of(number), func(r raft.ServerID) bool { delete(votes, r); return placement.Node(r) == id })
 		if len(t.Of(number)) == t.Replicas && len(votes) == 0 && !isOn {
 			to = id

@@ -37,8 +37,8 @@ func (n *Node) Import(ctx context.Context, from Source) (imported bool, err erro
 	source := func(number int) group.Source {
 		return group.Source{At: from.At, Open: func() (io.ReadCloser, int64, error) { return parts.Open(number) }}
 	}
-	n.keys.importingHere.Store(true)
-	defer n.keys.importingHere.Store(false)
+	n.keys.SetImporting(true)
+	defer n.keys.SetImporting(false)
 	groups, err := n.awaitGroups(ctx)
 	if err != nil {
 		return false, err

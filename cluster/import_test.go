@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/cluster/fsm"
+	"github.com/stintdb/stint/cluster/peers"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/store"
 )
@@ -117,7 +118,7 @@ func TestEveryFounderKnowsTheImport(t *testing.T) {
 		defer s.stop()
 		s.start("a")
 		s.start("b")
-		if err := s.nodes["b"].pledges.give(t.Context(), pledge{Former: s.nodes["a"].id, Address: "a"}); err != nil { // before c is there
+		if err := s.nodes["b"].pledges.give(t.Context(), peers.Pledge{Former: s.nodes["a"].id, Address: "a"}); err != nil { // before c is there
 			t.Fatal(err)
 		}
 		s.start("c")

@@ -9,14 +9,15 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/group"
+	"github.com/stintdb/stint/cluster/keygroups"
 	"github.com/stintdb/stint/cluster/oncelog"
-	"github.com/stintdb/stint/cluster/raftnode"
+	"github.com/stintdb/stint/cluster/peers"
+	"github.com/stintdb/stint/cluster/placement"
 	"github.com/stintdb/stint/cluster/router"
 	"github.com/stintdb/stint/cluster/shared"
 	"github.com/stintdb/stint/cluster/transport"
@@ -29,10 +30,11 @@ type Node struct {
 	id  raft.ServerID
 	log *oncelog.Log
 
-	peers    *transport.Peers // connections to other nodes
-	statuses *peerStatuses    // of other nodes
-	first    *group.Group     // group 0, of all nodes
-	keys     *keyGroups
+	conns    *transport.Peers // to other nodes
+	statuses *peers.Statuses  // of other nodes
+	patterns *peers.SharedPatterns
+	first    *group.Group // group 0, of all nodes
+	keys     *keygroups.Groups
 	router   *router.Router // nil where group 0 has all keys
 	shared   *shared.Limits // nil where group 0 has all keys; without patterns it only returns tokens that were lent under earlier ones
 
@@ -60,65 +62,75 @@ func Open(o Options) (*Node, error) {
 	n := &Node{opt: o, id: serverID(o.Node, incarnation), log: oncelog.New(o.Log.With("node", o.Node)), failed: make(chan error, 1)}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	n.connectParts()
-	if err := n.peers.Listen(o.Listen); err != nil {
+	if err := n.conns.Listen(o.Listen); err != nil {
 		return nil, err
 	}
-	n.keys.links = raftnode.NewLinks(n.peers)
-	var messenger transport.Messenger = n.keys.links.Group(0, n.id)
+	messenger := n.keys.Messenger()
 	if n.opt.messenger != nil {
 		messenger = n.opt.messenger(n.first, messenger)
 	}
 	if err := n.first.Start(messenger); err != nil {
-		n.peers.Halt()
+		n.conns.Halt()
 		return nil, err
 	}
-	if err := n.keys.resume(); err != nil {
+	if err := n.keys.Resume(); err != nil {
 		return nil, errors.Join(err, n.end())
 	}
 	n.ended.Go(func() { n.discovery.run(n.ctx) })
 	clock.Every(n.ctx, &n.ended, n.opt.MeetEvery, n.endRemovals)
-	l := &leaderless{keys: n.keys, statuses: n.statuses, log: n.log, since: map[int]time.Time{}}
-	clock.Every(n.ctx, &n.ended, n.opt.MeetEvery, l.step)
+	n.keys.Run(n.ctx, &n.ended)
 	if n.router != nil {
-		b := &balancer{keys: n.keys, statuses: n.statuses, log: n.log}
-		clock.Every(n.ctx, &n.ended, n.opt.MeetEvery, func(ctx context.Context) { b.step(ctx, time.Now()) })
 		clock.Every(n.ctx, &n.ended, n.opt.MeetEvery, func(ctx context.Context) { followPressure(ctx, n) })
-		p := &sharedPatterns{keys: n.keys, statuses: n.statuses, log: n.log}
-		clock.Every(n.ctx, &n.ended, n.opt.MeetEvery, p.step)
-		if n.opt.Replicas > 0 {
-			p := &placer{keys: n.keys, statuses: n.statuses, log: n.log}
-			clock.Every(n.ctx, &n.ended, n.opt.MeetEvery, p.step)
-		}
+		clock.Every(n.ctx, &n.ended, n.opt.MeetEvery, n.patterns.Step)
 	}
-	n.peers.Start()
+	n.conns.Start()
 	return n, nil
 }
 
-// connectParts creates the parts. Each knows only those that it is given here.
+// connectParts creates the parts. Each knows only the parts that it is given here.
 func (n *Node) connectParts() {
-	n.keys = &keyGroups{opt: &n.opt, id: n.id, ctx: n.ctx, log: n.log, fail: n.fail, ending: make(chan struct{})}
-	n.keys.ahead.Store(int64(n.opt.Ahead))
 	c := n.opt.forGroup(n.id, n.log, n.fail)
-	c.IsRemoved, c.AwaitsImport = n.keys.isRemoved, n.keys.awaitsImport
+	c.IsRemoved = func(id raft.ServerID) bool { return n.first.Cluster().IsRemoved(placement.Node(id)) }
+	c.AwaitsImport = func() bool { return n.keys.AwaitsImport() }
 	c.ImportName = func() string { return n.pledges.importName() }
-	g := group.New(n.ctx, c)
-	n.first, n.keys.first = g, g
-	n.peers = transport.New(n.keys.forPeers(g.ForPeers(transport.Config{
-		Network: n.opt.Network, Address: n.opt.Advertise, Log: n.log.Logger, MaxUnauthenticated: n.opt.Unauthenticated,
-		Serve: map[transport.Purpose]func(net.Conn, transport.Hello){transport.ForRPC: n.serveRPC},
-	})))
-	n.statuses = &peerStatuses{opt: &n.opt, peers: n.peers, members: n.members, byID: map[raft.ServerID]nodeStatus{}, silent: map[string]unanswered{}}
-	n.statuses.shared = &sharedFetches{ask: n.statuses.fetch, next: map[string]*sharedFetch{}, busy: map[string]bool{}}
-	n.keys.peers, n.keys.statuses = n.peers, n.statuses
 	if n.opt.Groups > 1 {
 		n.router = router.New(n.ctx, n.opt.Groups, n.opt.Store, n.knowPolicies)
-		n.keys.onBegin = n.router.Begin
 		n.router.Share(n.opt.Shared)
-		n.shared = shared.New(n.ctx, shared.Options{Router: n.router, Policies: n.opt.Store, Timeout: n.opt.DecideTimeout, Replicas: n.keys.withPurses})
 	}
-	g.Connect(n.peers, n.statuses)
-	n.pledges = &pledges{opt: &n.opt, id: n.id, group: g, stable: n.opt.Disk.Stable(), statuses: n.statuses, log: n.log}
-	n.discovery = &discovery{opt: &n.opt, id: n.id, group: g, statuses: n.statuses, pledges: n.pledges, keys: n.keys, log: n.log, fail: n.fail}
+	n.first = group.New(n.ctx, c)
+	n.keys = keygroups.New(n.ctx, n.opt.forKeyGroups(c, n.router))
+	n.conns = transport.New(n.keys.ForPeers(n.first.ForPeers(transport.Config{
+		Network: n.opt.Network, Address: n.opt.Advertise, Log: n.log.Logger, MaxUnauthenticated: n.opt.Unauthenticated,
+		Serve: map[transport.Purpose]func(net.Conn, transport.Hello){transport.ForRPC: n.serve},
+	})))
+	n.statuses = peers.New(peers.Config{
+		Peers: n.opt.Peers, Members: n.members, Advertise: n.opt.Advertise, Groups: n.opt.Groups, MeetEvery: n.opt.MeetEvery, Watched: n.opt.Watched,
+	}, n.conns)
+	n.patterns = &peers.SharedPatterns{ID: n.id, Own: n.opt.patterns(), Members: n.first.Members, Statuses: n.statuses, Log: n.log}
+	n.keys.Connect(n.first, n.conns, n.statuses)
+	if n.router != nil {
+		n.shared = shared.New(n.ctx, shared.Options{Router: n.router, Policies: n.opt.Store, Timeout: n.opt.DecideTimeout, Replicas: n.keys.WithPurses})
+	}
+	n.first.Connect(n.conns, n.statuses)
+	n.pledges = &pledges{opt: &n.opt, id: n.id, group: n.first, stable: n.opt.Disk.Stable(), statuses: n.statuses, log: n.log}
+	n.discovery = &discovery{opt: &n.opt, id: n.id, group: n.first, statuses: n.statuses, pledges: n.pledges, keys: n.keys, log: n.log, fail: n.fail}
+}
+
+// serve answers the requests of another node on a connection.
+func (n *Node) serve(conn net.Conn, _ transport.Hello) {
+	s := &peers.Server{ID: n.id, Log: n.log, Group: n.groupOf, Status: n.ownStatus, KeyGroups: n.keys.OwnStatuses, Counts: n.opt.Counts, Pledge: n.pledges.give}
+	s.Serve(n.ctx, conn)
+}
+
+// ownStatus is this node's status in group 0, as other nodes ask for it.
+func (n *Node) ownStatus() group.MemberStatus {
+	r := n.first.OwnStatus()
+	patterns := n.opt.patterns()
+	r.Full, r.Shared = n.full.Load(), &patterns
+	if !r.Started {
+		r.Pledged, r.ImportName = n.pledges.givenTo(), n.opt.ImportName
+	}
+	return r
 }
 
 // Group is the group that all nodes are members of. It decides all keys, unless there are groups of keys.
@@ -142,42 +154,40 @@ func (n *Node) knowPolicies(ctx context.Context) error {
 	return n.first.Barrier(ctx)
 }
 
-// KeyGroups are the groups that have the keys and a replica here, by their numbers, from group 1 on; none where group 0 has all, and before they have
-// begun.
-func (n *Node) KeyGroups() iter.Seq2[int, *group.Group] { return n.keys.here() }
+// KeyGroups are the groups of keys with a replica here, by their numbers, from group 1 on. There are none where group 0 has all keys, and before they
+// have begun.
+func (n *Node) KeyGroups() iter.Seq2[int, *group.Group] { return n.keys.Here() }
 
 // HasReplica reports whether this node has a replica of a group of keys, with the state.
-func (n *Node) HasReplica(number int) bool { return n.keys.hasState(number) }
+func (n *Node) HasReplica(number int) bool { return n.keys.HasState(number) }
 
-// groupOf is a group by its number, nil if it is not here.
+// groupOf is the replica here of a group, nil for none.
 func (n *Node) groupOf(number uint32) *group.Group {
 	if number == 0 {
 		return n.first
 	}
-	return n.keys.numbered(number)
+	return n.keys.Replica(number)
 }
 
-// groups are all that are here and have the state.
+// groups are the groups with a replica here that has the state.
 func (n *Node) groups() []*group.Group {
 	all := []*group.Group{n.first}
-	for _, g := range n.keys.all() {
-		if g.remote == nil {
-			all = append(all, g.Group)
-		}
-	}
-	return all
-}
-
-// everyGroup is all that are here.
-func (n *Node) everyGroup() []*group.Group {
-	all := []*group.Group{n.first}
-	for _, g := range n.keys.here() {
+	for _, g := range n.keys.WithState() {
 		all = append(all, g)
 	}
 	return all
 }
 
-// members are those of all groups.
+// everyGroup is all groups with a replica here.
+func (n *Node) everyGroup() []*group.Group {
+	all := []*group.Group{n.first}
+	for _, g := range n.keys.Here() {
+		all = append(all, g)
+	}
+	return all
+}
+
+// members are the members of all groups.
 func (n *Node) members() (all []raft.Server) {
 	for _, g := range n.groups() {
 		all = append(all, g.Members()...)
@@ -203,18 +213,16 @@ func (n *Node) Close() error { return errors.Join(n.end(), n.opt.Disk.Close()) }
 // end ends everything but group 0's directory.
 func (n *Node) end() error {
 	var errs []error
-	n.keys.beginNoMore()
-	n.keys.leaves.Wait()
-	n.keys.endRemotes()
+	n.keys.BeginNoMore()
 	for _, g := range n.everyGroup() {
 		g.Halt()
 	}
 	n.cancel()
-	n.peers.EndDials()
+	n.conns.EndDials()
 	for _, g := range n.everyGroup() {
 		errs = append(errs, g.ShutDown())
 	}
-	n.peers.Halt()
+	n.conns.Halt()
 	for _, g := range n.everyGroup() {
 		errs = append(errs, g.Close())
 	}
@@ -222,5 +230,5 @@ func (n *Node) end() error {
 	if n.shared != nil {
 		n.shared.Close()
 	}
-	return errors.Join(append(errs, n.keys.closeDisks())...)
+	return errors.Join(append(errs, n.keys.Close())...)
 }

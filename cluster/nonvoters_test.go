@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/stintdb/stint/cluster/keygroups"
 	"github.com/stintdb/stint/engine"
 )
 
@@ -18,7 +19,7 @@ func (s *simulated) awaitVotes(name string, want raft.ServerSuffrage) {
 	s.t.Helper()
 	is := func(number uint32) bool {
 		g := s.leaderOf(number).groupOf(number)
-		votes, isMember := votesOf(g)[s.nodes[name].id]
+		votes, isMember := keygroups.Votes(g)[s.nodes[name].id]
 		return isMember && votes == (want == raft.Voter)
 	}
 	for number := range uint32(s.groups + 1) {
@@ -133,14 +134,14 @@ func TestNonvoterOfSomeGroups(t *testing.T) {
 				t.Fatal(err)
 			}
 			time.Sleep(10 * time.Second)
-			if votesOf(s.leaderOf(2).groupOf(2))["d#0"] == voter {
+			if keygroups.Votes(s.leaderOf(2).groupOf(2))["d#0"] == voter {
 				t.Error("nothing holds it up")
 			}
 			first := s.leaderOf(0)
-			able, _ := (&balancer{keys: first.keys, statuses: first.statuses}).leads()
+			able, _ := first.keys.Nodes()
 			for _, n := range able {
-				if voter && n.id == "d#0" && (slices.Contains(n.replicas, 2) || !slices.Contains(n.replicas, 1)) {
-					t.Errorf("of groups 1 to 3, it may lead %v", n.replicas)
+				if voter && n.ID == "d#0" && (slices.Contains(n.Replicas, 2) || !slices.Contains(n.Replicas, 1)) {
+					t.Errorf("of groups 1 to 3, it may lead %v", n.Replicas)
 				}
 			}
 			for _, name := range s.names {

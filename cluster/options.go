@@ -2,13 +2,17 @@ package cluster
 
 import (
 	"log/slog"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/group"
+	"github.com/stintdb/stint/cluster/keygroups"
 	"github.com/stintdb/stint/cluster/oncelog"
+	"github.com/stintdb/stint/cluster/router"
 	"github.com/stintdb/stint/cluster/transport"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/internal/clusterstatus"
@@ -32,10 +36,10 @@ type Options struct {
 	Replicas int // of each group of keys, in a new cluster; 0 for one on every node
 	// ClearGroup removes the rest of a group that has left this node, before it begins again.
 	ClearGroup func(number int) error
-	OpenGroup  func(number int, isNew bool) (Disk, error) // opens the directory of a group of keys, which exists unless it is new
-	KeyStores  []*store.Store                             // of the groups of keys, empty; Store then has no keys
-	NewTurns   func() group.Turns                         // nil if no clients wait for keys
-	Shared     []string                                   // patterns of package glob: keys whose limits requests of all groups may have in common
+	OpenGroup  func(number int, isNew bool) (keygroups.Disk, error) // opens the directory of a group of keys, which exists unless it is new
+	KeyStores  []*store.Store                                       // of the groups of keys, empty; Store then has no keys
+	NewTurns   func() group.Turns                                   // nil if no clients wait for keys
+	Shared     []string                                             // patterns of package glob: keys whose limits requests of all groups may have in common
 
 	// ImportName names the state that this node brings to a new cluster by Node.Import, such as its time; "" for none. The cluster decides nothing before
 	// it has that state.
@@ -107,4 +111,20 @@ func (o *Options) forGroup(id raft.ServerID, log *oncelog.Log, fail func(error))
 		Heartbeat: o.Heartbeat, DecideTimeout: o.DecideTimeout, DiskTimeout: o.DiskTimeout, LogBytes: o.LogBytes, MeetEvery: o.MeetEvery,
 		Ahead: o.Ahead, Allowance: o.Allowance, Report: o.Report, Wall: o.Wall, Passed: o.Passed, SinceBoot: o.SinceBoot, Additions: o.additions, Turns: o.Turns,
 	}
+}
+
+// forKeyGroups are the options of the groups of keys; common are those of group 0. The router asks the groups that have begun.
+func (o *Options) forKeyGroups(common group.Config, r *router.Router) keygroups.Config {
+	c := keygroups.Config{
+		Node: o.Node, Common: common, Stores: o.KeyStores, Stable: o.Disk.Stable(), Open: o.OpenGroup, Clear: o.ClearGroup, Turns: o.NewTurns,
+	}
+	if r != nil {
+		c.Decide = r.Begin
+	}
+	return c
+}
+
+// patterns are the patterns of --cluster-shared in one text, whatever their order.
+func (o *Options) patterns() string {
+	return strings.Join(slices.Sorted(slices.Values(o.Shared)), ",")
 }

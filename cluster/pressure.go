@@ -25,9 +25,9 @@ func Pressure(n *Node, rules admission.Rules, full bool) []engine.Op {
 // followPressure has the groups that a node leads refuse the new keys that group 0 refuses, and no others: a group that had no leader when Pressure
 // changed that was not told.
 func followPressure(ctx context.Context, n *Node) {
-	for number, g := range n.keys.here() {
+	for number, g := range n.keys.Here() {
 		ops := func() []engine.Op { return n.opt.KeyStores[number-1].Follow(n.opt.Store) }
-		if leads, _ := g.Leads(); !leads || n.keys.awaitsImport() || len(ops()) == 0 || n.knowPolicies(ctx) != nil {
+		if leads, _ := g.Leads(); !leads || n.keys.AwaitsImport() || len(ops()) == 0 || n.knowPolicies(ctx) != nil {
 			continue
 		}
 		if late := ops(); len(late) > 0 {

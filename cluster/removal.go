@@ -21,7 +21,7 @@ func (n *Node) endRemovals(ctx context.Context) {
 		if isMember(n.first, id) {
 			n.endRemoval(ctx, 0, n.first, id)
 		}
-		for number, g := range n.keys.here() {
+		for number, g := range n.keys.Here() {
 			if n.opt.Replicas == 0 && isMember(g, id) {
 				n.endRemoval(ctx, number, g, id)
 			}

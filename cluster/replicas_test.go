@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/cluster/group"
+	"github.com/stintdb/stint/cluster/keygroups"
 	"github.com/stintdb/stint/cluster/raftnode"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/admission"
@@ -169,7 +170,7 @@ func (s *simulated) placed(groups, replicas int) error {
 	t := s.leaderOf(0).first.Cluster().Placement
 	load := map[string]int{}
 	for number := 1; number <= groups; number++ {
-		votes := votesOf(s.leaderOf(uint32(number)).groupOf(uint32(number)))
+		votes := keygroups.Votes(s.leaderOf(uint32(number)).groupOf(uint32(number)))
 		if on := t.Of(number); len(on) != replicas || len(votes) != replicas {
 			return fmt.Errorf("group %d: %v of %v", number, votes, t)
 		}
@@ -208,8 +209,7 @@ func (s *simulated) placed(groups, replicas int) error {
 // showReplicas logs where the replicas of a group are, and are to be.
 func (s *simulated) showReplicas(number uint32) {
 	for name, n := range s.nodes {
-		e := n.keys.entry(number)
-		s.t.Logf("%s (%s): table %v, replica %q, asks %t", name, n.id, n.first.Cluster().Placement, e.id, e.remote != nil)
+		s.t.Logf("%s (%s): table %v, %v", name, n.id, n.first.Cluster().Placement, n.keys.Group(int(number)))
 		if g := n.groupOf(number); g != nil {
 			s.t.Logf("%s: leads %t, applied %d, members %v", name, g.OwnStatus().Leads, g.Status().AppliedIndex, g.Members())
 		}
@@ -448,7 +448,7 @@ func TestGroupWithoutALeaderFollowsTheOthers(t *testing.T) {
 func (s *simulated) leavingReplica() (of *Node, number int) {
 	for _, n := range s.nodes {
 		for number := range n.KeyGroups() {
-			if n.keys.isLeaving(number) {
+			if n.keys.IsLeaving(number) {
 				return n, number
 			}
 		}
@@ -477,13 +477,13 @@ func TestNodeLeadsWhileAReplicaLeaves(t *testing.T) {
 			t.Fatal("it has left")
 		}
 		leader := s.leaderOf(0)
-		nodes, _ := (&balancer{keys: leader.keys, statuses: leader.statuses, log: leader.log}).leads()
+		nodes, _ := leader.keys.Nodes()
 		if len(nodes) != len(s.names) {
 			t.Errorf("%d nodes are known", len(nodes))
 		}
 		for _, n := range nodes {
-			if len(n.replicas) == 0 {
-				t.Errorf("%s can lead no group", n.id)
+			if len(n.Replicas) == 0 {
+				t.Errorf("%s can lead no group", n.ID)
 			}
 		}
 	})
@@ -498,7 +498,7 @@ func TestReplicaLeavesAlthoughTheLeaderDies(t *testing.T) {
 		of, leaving := s.awaitLeaving()
 		wait := 2 * of.opt.DecideTimeout
 		time.Sleep(wait - 300*time.Millisecond)
-		if !of.keys.isLeaving(leaving) {
+		if !of.keys.IsLeaving(leaving) {
 			t.Fatal("it has left")
 		}
 		leader := s.leaderOf(uint32(leaving))
@@ -508,7 +508,7 @@ func TestReplicaLeavesAlthoughTheLeaderDies(t *testing.T) {
 			}
 		}
 		time.Sleep(wait + 800*time.Millisecond) // an election, and its winner's status
-		if of.keys.entry(uint32(leaving)).Group != nil {
+		if of.groupOf(uint32(leaving)) != nil {
 			t.Error("it waits for calls again")
 		}
 		s.mustNotFail()

@@ -22,6 +22,7 @@ import (
 
 	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/group"
+	"github.com/stintdb/stint/cluster/keygroups"
 	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/cluster/transport"
 	"github.com/stintdb/stint/engine"
@@ -121,7 +122,7 @@ func (d *memDisk) SetUint64(key []byte, value uint64) error {
 }
 
 // openGroup opens the directory of a group of keys.
-func (d *memDisk) openGroup(number int, isNew bool) (Disk, error) {
+func (d *memDisk) openGroup(number int, isNew bool) (keygroups.Disk, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.groups[number] == nil {
@@ -399,9 +400,9 @@ func (s *simulated) leaderOf(number uint32) *Node {
 		time.Sleep(10 * time.Millisecond)
 	}
 	for name, n := range s.nodes {
-		s.t.Logf("%s (%s): table %v, replica %q", name, n.id, n.first.Cluster().Placement, n.keys.entry(number).id)
+		s.t.Logf("%s (%s): table %v, %v", name, n.id, n.first.Cluster().Placement, n.keys.Group(int(number)))
 		if g := n.groupOf(number); g != nil {
-			s.t.Logf("%s (%s): isolated %v, members %v, Raft %v", name, n.id, n.peers.IsIsolated(), g.Members(), g.Parts().Raft.Stats())
+			s.t.Logf("%s (%s): isolated %v, members %v, Raft %v", name, n.id, n.conns.IsIsolated(), g.Members(), g.Parts().Raft.Stats())
 		}
 	}
 	s.t.Fatalf("group %d has no leader within half a minute", number)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stintdb/stint/cluster"
 	"github.com/stintdb/stint/cluster/group"
+	"github.com/stintdb/stint/cluster/keygroups"
 	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/cluster/transport"
 	"github.com/stintdb/stint/cmd/stint/cli"
@@ -67,7 +68,7 @@ func join(cfg config.Config, keys *store.Store, groups []*store.Store, files des
 		Unauthenticated: files.unauthenticated, Report: operators.Report, Watched: operators.Watched, Counts: operators.Counts, Turns: blocking.NewTurns(cfg.ClusterHeartbeat),
 		Groups: cfg.Groups, Replicas: cfg.ClusterReplicas, KeyStores: groups, Shared: cfg.ClusterShared, ImportName: imported.name(), NewTurns: func() group.Turns { return blocking.NewTurns(cfg.ClusterHeartbeat) },
 		ClearGroup: groupDirs.Clear,
-		OpenGroup:  func(number int, isNew bool) (cluster.Disk, error) { return groupDirs.Open(number, isNew) },
+		OpenGroup:  func(number int, isNew bool) (keygroups.Disk, error) { return groupDirs.Open(number, isNew) },
 	}))
 	hide()
 	if err != nil {

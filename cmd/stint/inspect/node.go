@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/stintdb/stint/cluster"
 	"github.com/stintdb/stint/cluster/fsm"
+	"github.com/stintdb/stint/cluster/keygroups"
 	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/persistence/disk"
 	"github.com/stintdb/stint/persistence/entrylog"
@@ -36,7 +36,7 @@ func (i *inspector) node(path string) (is bool, err error) {
 		if err != nil {
 			return true, err
 		}
-		if is, err = i.member(dir, name); err == nil && !is && cluster.HasGroup(path, number+1) {
+		if is, err = i.member(dir, name); err == nil && !is && keygroups.HasReplica(path, number+1) {
 			err = i.damagedFile(name, "it has no "+raftstore.IdentityFile)
 		} else if wrong := raftstore.CheckGroup(path, number+1); err == nil && wrong != nil {
 			err = i.damagedFile(name, wrong.Error())

@@ -1,8 +1,7 @@
-package cluster
+package keygroups
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -10,21 +9,22 @@ import (
 
 	"github.com/stintdb/stint/cluster/group"
 	"github.com/stintdb/stint/cluster/oncelog"
+	"github.com/stintdb/stint/cluster/peers"
 	"github.com/stintdb/stint/cluster/placement"
 	"github.com/stintdb/stint/cluster/raftnode"
 )
 
 // placer changes the table of the groups' replicas, and has the groups' members follow it, where group 0 is led.
 type placer struct {
-	keys     *keyGroups
-	statuses *peerStatuses
+	keys     *Groups
+	statuses *peers.Statuses
 	log      *oncelog.Log
 }
 
 func (p *placer) step(ctx context.Context) {
 	leads, _ := p.keys.first.Leads()
 	known := p.keys.first.Cluster()
-	if !leads || known.Placement == nil || len(p.keys.all()) == 0 || p.keys.awaitsImport() {
+	if !leads || known.Placement == nil || len(p.keys.All()) == 0 || p.keys.AwaitsImport() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, group.RPCTimeout)
@@ -70,28 +70,14 @@ func (p *placer) step(ctx context.Context) {
 	}
 }
 
-// keepsVoters returns an error if without a node too few voters would be left for the replicas of a group.
-func keepsVoters(first *group.Group, node string, replicas int) error {
-	left, known := 0, first.Cluster().Members
-	for _, s := range first.Members() {
-		if raftnode.NodeName(s.ID) != node && !known[s.ID].Nonvoter {
-			left++
-		}
-	}
-	if left < replicas {
-		return fmt.Errorf("--cluster-replicas is %d, and %d nodes that vote would be left: add one first", replicas, left)
-	}
-	return nil
-}
-
 // replaceLeaders has groups led by voters of the cluster: a node that was removed does not learn of new tables, by which a leader takes members.
 func (p *placer) replaceLeaders(ctx context.Context, nodes []raft.ServerID, groups int) {
 	for number := 1; number <= groups; number++ {
-		leader := p.statuses.claimed("", uint32(number))
+		leader := p.statuses.LeaderOf(uint32(number))
 		if leader.Address == "" || slices.Contains(nodes, placement.Node(leader.ID)) {
 			continue
 		}
-		if err := p.keys.entry(uint32(number)).asked().Transfer(ctx, ""); err != nil {
+		if err := p.keys.Group(number).Asked().Transfer(ctx, ""); err != nil {
 			p.log.Once("replace "+err.Error(), "a group is still led by a node that was removed, or is a nonvoter", "group", number, "id", leader.ID, "error", err)
 		}
 	}
@@ -99,12 +85,12 @@ func (p *placer) replaceLeaders(ctx context.Context, nodes []raft.ServerID, grou
 
 // membersOf are the members of a group and whether they vote, as its leader has them; nil if none is known.
 func (p *placer) membersOf(number int) map[raft.ServerID]bool {
-	if g := p.keys.numbered(uint32(number)); g != nil {
+	if g := p.keys.Replica(uint32(number)); g != nil {
 		if leads, _ := g.Leads(); leads {
-			return votesOf(g)
+			return Votes(g)
 		}
 	}
-	return p.statuses.claimed("", uint32(number)).Members
+	return p.statuses.LeaderOf(uint32(number)).Members
 }
 
 // remove ends the membership of replicas that the table does not name, once all that it names vote.
@@ -119,7 +105,7 @@ func (p *placer) remove(ctx context.Context, number int, placed []raft.ServerID,
 		}
 	}
 	for id := range surplus {
-		if err := p.keys.entry(uint32(number)).asked().Remove(ctx, string(id), false); err != nil {
+		if err := p.keys.Group(number).Asked().Remove(ctx, string(id), false); err != nil {
 			p.log.Once("leave "+err.Error(), "a replica has not left its group yet", "group", number, "id", id, "error", err)
 		}
 	}

@@ -1,4 +1,4 @@
-package cluster
+package keygroups
 
 import (
 	"context"
@@ -20,9 +20,8 @@ const (
 
 // balancer has all nodes lead the same number of groups of keys, but for one. It runs where group 0 is led.
 type balancer struct {
-	keys     *keyGroups
-	statuses *peerStatuses
-	log      *oncelog.Log
+	keys *Groups
+	log  *oncelog.Log
 
 	began time.Time // when this node began to lead group 0, zero if it does not
 	since time.Time // of an uneven state, zero for none
@@ -30,33 +29,33 @@ type balancer struct {
 	even  bool // it was, since began
 }
 
-// nodeLeads is a node that can lead, and the groups that it leads.
-type nodeLeads struct {
-	id       raft.ServerID
-	groups   []int
-	replicas []int // that it has
+// NodeLeads is a node and the groups of keys that it leads, or can lead.
+type NodeLeads struct {
+	ID       raft.ServerID
+	Leads    []int
+	Replicas []int // the groups that it can lead, because it has a replica that votes; none if the node cannot lead
 }
 
 // next is the transfer of a group's leader that comes next: the number is 0 if each node leads as many groups as it can without another one leading
 // more than one more. Where the node that leads the fewest has no replica of a group of one that leads two more, a third one hands it a group first,
 // which gets another then: the last step of the shortest such way is the next.
-func next(nodes []nodeLeads, prefers func(id raft.ServerID, groups []int) int) (from, to raft.ServerID, number int) {
+func next(nodes []NodeLeads, prefers func(id raft.ServerID, groups []int) int) (from, to raft.ServerID, number int) {
 	for i := len(nodes) - 1; i > 0; i-- {
 		most := &nodes[i]
-		reached, way := map[raft.ServerID]bool{most.id: true}, []*nodeLeads{most}
+		reached, way := map[raft.ServerID]bool{most.ID: true}, []*NodeLeads{most}
 		for len(way) > 0 {
 			at := way[0]
 			way = way[1:]
 			for j := range nodes {
 				n := &nodes[j]
-				both := slices.DeleteFunc(slices.Clone(at.groups), func(number int) bool { return !slices.Contains(n.replicas, number) })
-				if reached[n.id] || len(both) == 0 {
+				both := slices.DeleteFunc(slices.Clone(at.Leads), func(number int) bool { return !slices.Contains(n.Replicas, number) })
+				if reached[n.ID] || len(both) == 0 {
 					continue
 				}
-				if len(most.groups)-len(n.groups) > 1 {
-					return at.id, n.id, both[prefers(n.id, both)]
+				if len(most.Leads)-len(n.Leads) > 1 {
+					return at.ID, n.ID, both[prefers(n.ID, both)]
 				}
-				reached[n.id], way = true, append(way, n)
+				reached[n.ID], way = true, append(way, n)
 			}
 		}
 	}
@@ -64,14 +63,14 @@ func next(nodes []nodeLeads, prefers func(id raft.ServerID, groups []int) int) (
 }
 
 func (b *balancer) step(ctx context.Context, now time.Time) {
-	if leads, _ := b.keys.first.Leads(); !leads || b.keys.importingHere.Load() {
+	if leads, _ := b.keys.first.Leads(); !leads || b.keys.importing.Load() {
 		b.began, b.even = time.Time{}, false
 		return
 	}
 	if b.began.IsZero() {
 		b.began = now
 	}
-	nodes, all := b.leads()
+	nodes, all := b.keys.Nodes()
 	if !all {
 		return
 	}
@@ -83,14 +82,14 @@ func (b *balancer) step(ctx context.Context, now time.Time) {
 	if b.since.IsZero() {
 		b.since = now
 	}
-	isDue := now.Sub(b.since) >= unevenFor || !b.even && now.Sub(b.began) >= group.StatusRounds*b.keys.opt.MeetEvery
+	isDue := now.Sub(b.since) >= unevenFor || !b.even && now.Sub(b.began) >= group.StatusRounds*b.keys.opt.Common.MeetEvery
 	if !isDue || now.Sub(b.moved) < moveEvery {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, group.RPCTimeout)
 	defer cancel()
 	b.moved = now
-	if err := b.keys.entry(uint32(number)).asked().Transfer(ctx, raftnode.NodeName(to)); err != nil {
+	if err := b.keys.Group(number).Asked().Transfer(ctx, raftnode.NodeName(to)); err != nil {
 		b.moved = now.Add(unevenFor) // an offer that fails costs the leader its lease for a while
 		b.log.Once("balance "+err.Error(), "a group could not be led by another node yet", "group", number, "to", to, "error", err)
 		return
@@ -109,44 +108,44 @@ func (b *balancer) prefers(id raft.ServerID, groups []int) int {
 	return max(0, slices.IndexFunc(groups, func(number int) bool { return number%len(ids) == own }))
 }
 
-// leads are the voters that could lead, by the number of groups that they lead, the fewest first. all is false while a group has no leader
-// that is known here.
-func (b *balancer) leads() (nodes []nodeLeads, all bool) {
-	found, placed := 0, b.keys.first.Cluster().Placement
-	for _, s := range b.keys.first.Members() {
-		statuses := b.keys.ownStatuses()
-		if s.ID != b.keys.id {
-			statuses = b.statuses.ofKeyGroups(s.ID)
+// Nodes returns the voters that lead groups, or could, by the number of groups that they lead, the fewest first. all is false while a group
+// has no leader that is known here.
+func (k *Groups) Nodes() (nodes []NodeLeads, all bool) {
+	found, placed := 0, k.first.Cluster().Placement
+	for _, s := range k.first.Members() {
+		statuses := k.OwnStatuses()
+		if s.ID != k.id {
+			statuses = k.statuses.OfKeyGroups(s.ID)
 		}
 		if s.Suffrage != raft.Voter || len(statuses) == 0 {
 			continue
 		}
-		n := nodeLeads{id: s.ID}
+		n := NodeLeads{ID: s.ID}
 		canLead := true
 		for number, r := range statuses {
 			if r.Leads {
-				n.groups = append(n.groups, int(number))
+				n.Leads = append(n.Leads, int(number))
 			}
 			if !placed.IsOn(int(number), s.ID) {
 				continue // it leaves, and is not healthy
 			}
 			canLead = canLead && !r.Unhealthy && !r.Gone && !r.Slow
-			if g := b.keys.numbered(number); g == nil || votesOf(g)[r.ID] {
-				n.replicas = append(n.replicas, int(number))
+			if g := k.Replica(number); g == nil || Votes(g)[r.ID] {
+				n.Replicas = append(n.Replicas, int(number))
 			}
 		}
-		if found += len(n.groups); !canLead {
-			n.replicas = nil
+		if found += len(n.Leads); !canLead {
+			n.Replicas = nil
 		}
-		if slices.Sort(n.groups); canLead || len(n.groups) > 0 {
+		if slices.Sort(n.Leads); canLead || len(n.Leads) > 0 {
 			nodes = append(nodes, n)
 		}
 	}
-	slices.SortStableFunc(nodes, func(a, c nodeLeads) int {
-		if len(a.groups) != len(c.groups) {
-			return len(a.groups) - len(c.groups)
+	slices.SortStableFunc(nodes, func(a, c NodeLeads) int {
+		if len(a.Leads) != len(c.Leads) {
+			return len(a.Leads) - len(c.Leads)
 		}
-		return strings.Compare(string(a.id), string(c.id))
+		return strings.Compare(string(a.ID), string(c.ID))
 	})
-	return nodes, found > 0 && found == len(b.keys.all())
+	return nodes, found > 0 && found == len(k.All())
 }

@@ -1,60 +1,26 @@
-package cluster
+package peers
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"time"
 
-	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/group"
 	"github.com/stintdb/stint/cluster/transport"
 )
 
 // A node that lacks a replica of a group asks another node for the group's state: a request, an answer, and then frames, the last of which is empty.
 
-// stateRequest asks a node for the state of a group, as [group.Group.OpenState] has it.
-type stateRequest struct {
-	Stale bool `json:"stale,omitempty"`
-}
-
 const (
 	stateFrame   = 256 << 10
 	stateTimeout = 30 * time.Second // for the next frame of a state
 )
 
-// openState returns the state of a group, which another node sends if this one has no replica. Without stale it awaits a leader, as
-// [group.Group.OpenState] does.
-func (n *Node) openState(ctx context.Context, number int, stale bool) (io.ReadCloser, error) {
-	if g := n.groupOf(uint32(number)); g != nil {
-		return g.OpenState(ctx, stale)
-	}
-	for until := time.Now().Add(group.LeaderTimeout); ; clock.Sleep(ctx, retryAfter) {
-		err := errors.New("none of the nodes that have one answers: start one")
-		if !stale {
-			err = fmt.Errorf("%w; try again when it has one, or with --stale", group.ErrNoLeader)
-		}
-		for _, s := range n.first.Members() {
-			if r, has := n.statuses.ofKeyGroups(s.ID)[uint32(number)]; !has || !stale && !r.Leads {
-				continue
-			}
-			state, failed := n.fetchState(ctx, string(s.Address), number, stale)
-			if failed == nil {
-				return state, nil
-			}
-			err = fmt.Errorf("%s: %w", s.Address, failed)
-		}
-		if stale || ctx.Err() != nil || time.Now().After(until) {
-			return nil, fmt.Errorf("this node has no replica of it, and no other sends its state: %w", err)
-		}
-	}
-}
-
-// fetchState has the node at an address send the state of a group.
-func (n *Node) fetchState(ctx context.Context, address string, number int, stale bool) (io.ReadCloser, error) {
-	conn, _, err := n.peers.Dial(ctx, address, transport.ForRPC)
+// FetchState has the node at an address send the state of a group, as [group.Group.OpenState] returns it there.
+func (s *Statuses) FetchState(ctx context.Context, address string, number int, stale bool) (io.ReadCloser, error) {
+	conn, _, err := s.conns.Dial(ctx, address, transport.ForRPC)
 	if err != nil {
 		return nil, err
 	}
@@ -76,8 +42,8 @@ func (n *Node) fetchState(ctx context.Context, address string, number int, stale
 type remoteState struct {
 	conn  net.Conn
 	done  func() bool
-	frame []byte // as it was read
-	left  []byte // of it
+	frame []byte // the last one
+	left  []byte // the part of frame that has not been read
 	ended bool
 }
 
@@ -108,12 +74,12 @@ func (r *remoteState) Close() error {
 }
 
 // sendState sends the state of a group to a node without a replica.
-func (n *Node) sendState(conn net.Conn, number uint32, q stateRequest) error {
-	g := n.groupOf(number)
+func (s *Server) sendState(ctx context.Context, conn net.Conn, number uint32, q stateRequest) error {
+	g := s.Group(number)
 	if g == nil {
-		return transport.WriteJSON(conn, response{Response: group.Response{Error: fmt.Sprintf("this node has no group %d", number)}})
+		return transport.WriteJSON(conn, response{Response: group.Response{Error: errNoGroup(number).Error()}})
 	}
-	ctx, cancel := context.WithTimeout(n.ctx, stateTimeout-transport.DialTimeout)
+	ctx, cancel := context.WithTimeout(ctx, stateTimeout-transport.DialTimeout)
 	defer cancel()
 	state, err := g.OpenState(ctx, q.Stale)
 	_ = conn.SetWriteDeadline(time.Now().Add(rpcWriteTimeout))

@@ -1,24 +1,20 @@
-package cluster
+package keygroups
 
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/hashicorp/raft"
-
 	"github.com/stintdb/stint/cluster/oncelog"
-	"github.com/stintdb/stint/cluster/raftnode"
-	"github.com/stintdb/stint/internal/clusterstatus"
+	"github.com/stintdb/stint/cluster/peers"
 )
 
 // leaderless logs a warning of groups that have no leader, and so decide nothing. Every node does so, including nodes that have no replica of the group
 // or have lost it with their disk.
 type leaderless struct {
-	keys     *keyGroups
-	statuses *peerStatuses
+	keys     *Groups
+	statuses *peers.Statuses
 	log      *oncelog.Log
 
 	since map[int]time.Time // by the number of the group
@@ -32,8 +28,8 @@ func (l *leaderless) step(context.Context) {
 		return // the cluster has not been formed, or this node has not joined it
 	}
 	var lost []string
-	for number, g := range append([]askedGroup{l.keys.first}, l.asked()...) {
-		if leads, leader := g.Leads(); leads || leader != "" || l.statuses.isLed(uint32(number)) {
+	for number, g := range append([]Asked{l.keys.first}, l.asked()...) {
+		if leads, leader := g.Leads(); leads || leader != "" || l.statuses.IsLed(uint32(number)) {
 			delete(l.since, number)
 			continue
 		}
@@ -47,41 +43,16 @@ func (l *leaderless) step(context.Context) {
 	const remedy = "start the nodes that do not run; if a majority of the nodes that had its replicas has lost them, restore a backup into a new cluster"
 	switch {
 	case len(lost) == 0:
-	case l.keys.opt.Groups < 2:
+	case l.keys.opt.Common.Groups < 2:
 		l.log.WarnOnce("leaderless", "the cluster has no leader, and decides nothing: "+remedy)
 	default:
 		l.log.WarnOnce("leaderless "+strings.Join(lost, ","), "groups have no leader, and their keys are not decided: "+remedy, "groups", strings.Join(lost, ","))
 	}
 }
 
-func (l *leaderless) asked() (all []askedGroup) {
-	for _, g := range l.keys.all() {
-		all = append(all, g.asked())
+func (l *leaderless) asked() (all []Asked) {
+	for _, g := range l.keys.All() {
+		all = append(all, g.Asked())
 	}
 	return all
-}
-
-// noteUnhealthyGroups adds to each member the numbers of the groups of which it has a replica, if the replica is not healthy or the group has no leader.
-func noteUnhealthyGroups(n *Node, members []clusterstatus.Member, groups []clusterstatus.Group) {
-	ids := map[string]raft.ServerID{}
-	for _, s := range n.first.Members() {
-		ids[raftnode.NodeName(s.ID)] = s.ID
-	}
-	for i := range members {
-		m := &members[i]
-		told := n.statuses.ofKeyGroups(ids[m.ID])
-		for j := range groups {
-			g := &groups[j]
-			isUnhealthy := told[uint32(g.Number)].Unhealthy
-			if ids[m.ID] == n.id {
-				isUnhealthy = n.groupOf(uint32(g.Number)) != nil && !g.Healthy
-			}
-			if g.LeaderID == "" && !n.statuses.isLed(uint32(g.Number)) {
-				isUnhealthy = slices.Contains(g.Replicas, m.ID) || slices.Contains(g.Nonvoters, m.ID)
-			}
-			if isUnhealthy {
-				m.UnhealthyGroups = append(m.UnhealthyGroups, g.Number)
-			}
-		}
-	}
 }
