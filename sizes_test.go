@@ -36,8 +36,6 @@ var largerPackages = map[string]int{
 
 var largerTypes = map[string]int{
 	"cluster/group.stateImport":    42,
-	"cmd/stint.clusterKeys":        78,
-	"cmd/stint.groupKeys":          83,
 	"engine/keyspace.Keyspace":     77,
 	"engine/keyspace.Shard":        83,
 	"engine/keyspace.growth":       50,

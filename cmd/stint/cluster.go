@@ -18,6 +18,8 @@ import (
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/persistence/disk"
+
+	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/admin"
 	"github.com/stintdb/stint/server/blocking"
 	"github.com/stintdb/stint/server/config"
@@ -101,7 +103,7 @@ func join(cfg config.Config, keys *store.Store, groups []*store.Store, files des
 		},
 	}
 	if cfg.Groups > 1 {
-		all := groupKeys{keys, node, groups}
+		all := groupKeys{keys, keys, node, groups}
 		s.decider, s.keys, s.replicas = node, all, all.replicas
 	}
 	return s, nil
@@ -127,8 +129,8 @@ func peerNetwork(cfg *config.Config, log *slog.Logger) (transport.TCP, error) {
 // clusterKeys is a node's store for the server's maintenance. Keys expire by the cluster's time, not by this node's
 // clock.
 type clusterKeys struct {
-	*store.Store
-	group *group.Group
+	server.Sweeper // the store
+	group          *group.Group
 }
 
 // Sweep implements [server.Sweeper].
@@ -138,5 +140,5 @@ func (k clusterKeys) Sweep(now int64, count int) (looked, dropped int) {
 
 // Scan implements [command.Keyspace].
 func (k clusterKeys) Scan(cursor uint64, count int, _ int64, visit func(keyspace.Entry)) (next uint64) {
-	return k.Store.Scan(cursor, count, k.group.Now(), visit)
+	return k.Sweeper.Scan(cursor, count, k.group.Now(), visit)
 }

@@ -12,22 +12,24 @@ import (
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/slot"
 	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/upstream"
 )
 
-// groupKeys are the stores of a node's groups as one. The first, of group 0, has the policies and no keys. What clients see of all keys
-// (SCAN, KEYS, DBSIZE, RANDOMKEY) are those of the groups that this node leads, as of a master in Redis Cluster.
+// groupKeys are the stores of a node's groups as one. The first, of group 0, has the policies and no keys. Commands on all keys (SCAN, KEYS, DBSIZE,
+// RANDOMKEY) see the keys of the groups that this node leads, as a master in Redis Cluster shows its own.
 type groupKeys struct {
-	*store.Store
-	node *cluster.Node
-	keys []*store.Store // of the groups of keys, from group 1 on
+	server.Sweeper // group 0's store, for what no method here answers
+	first          *store.Store
+	node           *cluster.Node
+	keys           []*store.Store // of the groups of keys, from group 1 on
 }
 
 func (k groupKeys) sum(of func(s *store.Store) int64) (sum int64) {
 	for _, s := range k.keys {
 		sum += of(s)
 	}
-	return sum + of(k.Store)
+	return sum + of(k.first)
 }
 
 func (k groupKeys) Len() int {
@@ -42,7 +44,7 @@ func (k groupKeys) LentKeys() int64      { return k.sum((*store.Store).LentKeys)
 
 // NewKeyCounts implements [memlimit.Keys].
 func (k groupKeys) NewKeyCounts() admission.NewKeyCounts {
-	sum := k.Store.NewKeyCounts() // the restrictions are those of every group
+	sum := k.first.NewKeyCounts() // the restrictions are those of every group
 	for _, s := range k.keys {
 		c := s.NewKeyCounts()
 		sum.Denied, sum.Allowed, sum.Shared, sum.SharedDenied = sum.Denied+c.Denied, sum.Allowed+c.Allowed, sum.Shared+c.Shared, sum.SharedDenied+c.SharedDenied
@@ -53,7 +55,7 @@ func (k groupKeys) NewKeyCounts() admission.NewKeyCounts {
 
 // SetRules implements [server.Sweeper].
 func (k groupKeys) SetRules(r admission.Rules) {
-	k.Store.SetRules(r)
+	k.first.SetRules(r)
 	for _, s := range k.keys {
 		s.SetRules(r)
 	}
@@ -61,7 +63,7 @@ func (k groupKeys) SetRules(r admission.Rules) {
 
 // SetQuotas implements [server.Sweeper]: one count for the keys of all groups.
 func (k groupKeys) SetQuotas(q *admission.Quotas) {
-	k.Store.SetQuotas(q)
+	k.first.SetQuotas(q)
 	for _, s := range k.keys {
 		s.SetQuotas(q)
 	}
@@ -95,7 +97,7 @@ func (k groupKeys) of(op *engine.Op) *store.Store {
 	if at := k.node.Place(op); at > 0 {
 		return k.keys[at-1]
 	}
-	return k.Store
+	return k.first
 }
 
 // Weigh implements [server.Sweeper]. The operations of a transaction are of one group; others are weighed one by one.
