@@ -37,7 +37,8 @@ func (n *Node) HandOver(ctx context.Context) error {
 	return eachOf(n.everyGroup(), func(g *group.Group) error { return g.HandOver(ctx) })
 }
 
-// Barrier is [group.Group.Barrier] of group 0, which has all policies. Its error is [ErrImporting] while the cluster awaits an import.
+// Barrier is [group.Group.Barrier] of group 0, which has all policies. Its error is [ErrImporting] while the cluster
+// awaits an import.
 func (n *Node) Barrier(ctx context.Context) error {
 	err := n.first.Barrier(ctx)
 	if err == nil && n.lacksImport() {
@@ -57,7 +58,8 @@ func (n *Node) SetAhead(d time.Duration) {
 	n.keys.SetAhead(d)
 }
 
-// WaitFor is [group.Group.WaitFor]: the fewest of all groups. Of those without a replica here it is a majority, as of every acknowledged entry.
+// WaitFor is [group.Group.WaitFor]: the fewest of all groups. Of those without a replica here it is a majority, as of
+// every acknowledged entry.
 func (n *Node) WaitFor(ctx context.Context, replicas int) (acknowledged int) {
 	groups := n.groups()
 	counts, asked := make([]int, len(groups)), sync.WaitGroup{}
@@ -71,8 +73,8 @@ func (n *Node) WaitFor(ctx context.Context, replicas int) (acknowledged int) {
 	return slices.Min(counts)
 }
 
-// Add is [group.Group.Add]. The node then joins the groups of keys, whose leaders give votes to the voters of group 0 and take them from its nonvoters;
-// where replicas are on some nodes, only its voters have some.
+// Add is [group.Group.Add]. The node then joins the groups of keys, whose leaders give votes to the voters of group 0
+// and take them from its nonvoters; where replicas are on some nodes, only its voters have some.
 func (n *Node) Add(ctx context.Context, node, address string, voter bool) error {
 	if !voter {
 		if err := keepsVoters(n.first, node, n.opt.Replicas); err != nil {
@@ -82,9 +84,11 @@ func (n *Node) Add(ctx context.Context, node, address string, voter bool) error 
 	return whenLed(ctx, func() error { return n.first.Add(ctx, node, address, voter) })
 }
 
-// Remove is [group.Group.Remove], from the groups of keys first. One that runs may join them again until group 0 has removed it too.
+// Remove is [group.Group.Remove], from the groups of keys first. One that runs may join them again until group 0 has
+// removed it too.
 //
-// Where replicas are on some nodes, it leaves the cluster first, and its replicas begin elsewhere before they leave their groups.
+// Where replicas are on some nodes, it leaves the cluster first, and its replicas begin elsewhere before they leave
+// their groups.
 func (n *Node) Remove(ctx context.Context, node string) error {
 	fromFirst := func() error { return n.first.Remove(ctx, node, false) }
 	if n.opt.Replicas > 0 {
@@ -130,8 +134,8 @@ func whenLed(ctx context.Context, ask func() error) error {
 
 const retryAfter = 50 * time.Millisecond
 
-// LeaderOf reports whether this node decides an operation, and where clients reach the leader that does, "" while none is known. Where the
-// operation's group is not certain, any node may be asked.
+// LeaderOf reports whether this node decides an operation, and where clients reach the leader that does, "" while none
+// is known. Where the operation's group is not certain, any node may be asked.
 func (n *Node) LeaderOf(op *engine.Op) (leads bool, client string) {
 	if n.router == nil {
 		return n.first.Leads()
@@ -142,8 +146,8 @@ func (n *Node) LeaderOf(op *engine.Op) (leads bool, client string) {
 	return true, ""
 }
 
-// Leaders is a number that stands for the leaders of all groups and their terms: another one, if one of them is another. It is 0 while none is
-// known.
+// Leaders is a number that stands for the leaders of all groups and their terms: another one, if one of them is
+// another. It is 0 while none is known.
 func Leaders(n *Node) (sum uint64) {
 	add := func(address string, term uint64) {
 		if sum *= 31; address != "" {
@@ -162,8 +166,8 @@ var leadersSeed = maphash.MakeSeed()
 // Place is [router.Router.Place], of a node with groups of keys.
 func (n *Node) Place(op *engine.Op) int { return n.router.Place(op) }
 
-// Status is [group.Group.Status] of group 0. With groups of keys it counts what all have done, lists them, and is healthy when all are that
-// have a leader: no node answers for the others.
+// Status is [group.Group.Status] of group 0. With groups of keys it counts what all have done, lists them, and is
+// healthy when all are that have a leader: no node answers for the others.
 func (n *Node) Status() clusterstatus.Status {
 	s := n.first.Status()
 	s.AwaitsImport = n.keys.AwaitsImport()

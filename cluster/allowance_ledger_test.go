@@ -12,13 +12,14 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// allowanceLedger is the grants of limits that are full again soon, with the times at which they were asked and answered. In no span of
-// time may they come to more than one exact limiter would have granted.
+// allowanceLedger is the grants of limits that are full again soon, with the times at which they were asked and
+// answered. In no span of time may they come to more than one exact limiter would have granted.
 type allowanceLedger struct {
 	limits []limits.Limit
 	ids    int            // keys of each limit
 	common []limits.Limit // of all callers together; not the capacities of the others
-	// slack is how far the cluster's clock may move forward at once: as far as it has fallen behind before, while leaders changed.
+	// slack is how far the cluster's clock may move forward at once: as far as it has fallen behind before, while
+	// leaders changed.
 	slack time.Duration
 
 	mu      sync.Mutex
@@ -88,7 +89,9 @@ func (l *allowanceLedger) note(asked time.Time, asks []engine.Op, res *engine.Re
 		l.grants = map[string][]allowanceGrant{}
 	}
 	for i := range asks {
-		wasAsked := len(res.Parts) == 0 || slices.ContainsFunc(res.Parts, func(p engine.Result) bool { return p.Limit == asks[i].Limit.Capacity })
+		wasAsked := len(res.Parts) == 0 || slices.ContainsFunc(res.Parts, func(p engine.Result) bool {
+			return p.Limit == asks[i].Limit.Capacity
+		})
 		if !wasAsked {
 			continue
 		}
@@ -114,7 +117,8 @@ func (l *allowanceLedger) check() error {
 	return nil
 }
 
-// checkSpans looks at the spans of up to a minute, or ten seconds of many grants, that have ended since the last check, and at the whole time.
+// checkSpans looks at the spans of up to a minute, or ten seconds of many grants, that have ended since the last check,
+// and at the whole time.
 func (l *allowanceLedger) checkSpans(grants []allowanceGrant) error {
 	slices.SortFunc(grants, func(a, b allowanceGrant) int { return cmp.Compare(a.answered, b.answered) })
 	longest := int64(time.Minute)
@@ -122,7 +126,9 @@ func (l *allowanceLedger) checkSpans(grants []allowanceGrant) error {
 		longest = int64(10 * time.Second)
 	}
 	since := func(at int64) int {
-		i, _ := slices.BinarySearchFunc(grants, at, func(g allowanceGrant, at int64) int { return cmp.Compare(g.answered, at) })
+		i, _ := slices.BinarySearchFunc(grants, at, func(g allowanceGrant, at int64) int {
+			return cmp.Compare(g.answered, at)
+		})
 		return i
 	}
 	checked := since(l.checked - longest)
@@ -152,7 +158,8 @@ func (l *allowanceLedger) checkSpans(grants []allowanceGrant) error {
 				most += float64(limit.Rate.Tokens) * span.Seconds() * float64(time.Second) / float64(limit.Rate.Period)
 			}
 			if float64(sum) > most {
-				return fmt.Errorf("%d tokens granted between %v and %v, one limiter would have granted %.1f at most", sum, from/1e6, g.answered/1e6, most)
+				return fmt.Errorf("%d tokens granted between %v and %v, one limiter would have granted %.1f at most", sum, from/1e6,
+					g.answered/1e6, most)
 			}
 		}
 	}

@@ -22,8 +22,8 @@ var quickLimits = []limits.Limit{
 	{Algorithm: limits.FixedWindow, Capacity: 80, Rate: limits.Rate{Period: int64(4 * time.Second)}},
 }
 
-// Leaders come and go while clients take tokens, one by one, together, and by a policy that changes. In no span of time is more
-// granted than by one exact limiter, and the leader grants much of it in its memory.
+// Leaders come and go while clients take tokens, one by one, together, and by a policy that changes. In no span of time
+// is more granted than by one exact limiter, and the leader grants much of it in its memory.
 func TestAllowanceIsNeverExceeded(t *testing.T) {
 	inMemory, granted := exceedAllowance(t, func(w *world, _ uint64) {
 		w.allowance = allowanceLedger{limits: quickLimits, ids: 6, slack: 600 * time.Millisecond}
@@ -33,7 +33,8 @@ func TestAllowanceIsNeverExceeded(t *testing.T) {
 	}
 }
 
-// exceedAllowance has clients take tokens while leaders come and go. begin makes a cluster's ledger and starts further clients.
+// exceedAllowance has clients take tokens while leaders come and go. begin makes a cluster's ledger and starts further
+// clients.
 func exceedAllowance(t *testing.T, begin func(w *world, seed uint64)) (inMemory, granted int64) {
 	const perCluster = 50
 	count := *simFaults / 2 // the histories of package allowance find more for less
@@ -135,7 +136,8 @@ func TestAllowanceWaitsForTheLog(t *testing.T) {
 		limit := quickLimits[0]
 		take := func(tokens int64) int64 {
 			// The tokens that are left, because a leader without its lease for a moment decides the many that come later before.
-			return do(leader, engine.Op{Verb: engine.Acquire, Key: []byte("k"), Limit: limit, Tokens: tokens, Options: engine.UpTo})[0].Granted
+			return do(leader, engine.Op{Verb: engine.Acquire, Key: []byte("k"), Limit: limit, Tokens: tokens,
+				Options: engine.UpTo})[0].Granted
 		}
 		granted := take(3)
 		if leader.Group().Status().DecidedByAllowance != 1 {
@@ -246,7 +248,8 @@ func TestAllowanceIsClosed(t *testing.T) {
 		if leader == first {
 			t.Fatal("leadership was not handed over")
 		}
-		if term := leader.Group().Parts().Allowance.Term.Load(); !leader.Group().Cluster().Allowance || term == nil || term.Earlier == 0 {
+		if term := leader.Group().Parts().Allowance.Term.Load(); !leader.Group().Cluster().Allowance || term == nil ||
+			term.Earlier == 0 {
 			t.Errorf("the next leader has forgotten that tokens may be taken: %+v", term)
 		}
 		time.Sleep(time.Second)

@@ -31,8 +31,8 @@ func readSource(t *testing.T, file []byte) Source {
 	return from
 }
 
-// usedGroups is the backup of a cluster of four groups with a shared limit whose tokens some groups hold, and the number of tokens granted. It is
-// made once for all tests.
+// usedGroups is the backup of a cluster of four groups with a shared limit whose tokens some groups hold, and the
+// number of tokens granted. It is made once for all tests.
 func usedGroups(t *testing.T) (file []byte, granted int64) {
 	t.Helper()
 	if used.file == nil {

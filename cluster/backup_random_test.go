@@ -13,8 +13,8 @@ import (
 	"github.com/stintdb/stint/internal/testsize"
 )
 
-// Backups of random nodes, while all nodes are asked, hold tokens, and leaders change: no key has more tokens in a backup than are left
-// after the grants acknowledged before it was begun.
+// Backups of random nodes, while all nodes are asked, hold tokens, and leaders change: no key has more tokens in a
+// backup than are left after the grants acknowledged before it was begun.
 func TestBackupsNeverHaveMoreTokens(t *testing.T) {
 	const keys, capacity = 8, 800_000
 	for seed := range uint64(testsize.Pick(2, 10)) {
@@ -38,7 +38,8 @@ func TestBackupsNeverHaveMoreTokens(t *testing.T) {
 			op := func(key int) engine.Op {
 				o := acquire(fmt.Sprint("k", key), capacity, 1)
 				if key%2 == 1 {
-					o.Limit = limits.Limit{Algorithm: limits.FixedWindow, Span: limits.FromFirst, Capacity: capacity, Rate: limits.Rate{Period: 24 * int64(time.Hour)}}
+					o.Limit = limits.Limit{Algorithm: limits.FixedWindow, Span: limits.FromFirst, Capacity: capacity,
+						Rate: limits.Rate{Period: 24 * int64(time.Hour)}}
 				}
 				return o
 			}
@@ -74,7 +75,8 @@ func TestBackupsNeverHaveMoreTokens(t *testing.T) {
 					o := op(k)
 					store.Apply(n.Group().Now(), []engine.Op{{Verb: engine.Look, Key: o.Key}}, results)
 					if left := results[0].Remaining + results[0].Lent; before[k] > 0 && left > capacity-before[k] {
-						t.Errorf("seed %d, round %d, %s: %d were granted of key %d before the backup, and it has %d of %d", seed, round, n.opt.Node, before[k], k, left, capacity)
+						t.Errorf("seed %d, round %d, %s: %d were granted of key %d before the backup, and it has %d of %d", seed, round,
+							n.opt.Node, before[k], k, left, capacity)
 					}
 				}
 				if round%4 == 3 {

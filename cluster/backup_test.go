@@ -30,7 +30,8 @@ func backup(t *testing.T, n *Node) *store.Store {
 	return kept
 }
 
-// A backup of any node has all grants acknowledged before it, also those of other nodes. Tokens held by nodes count as spent in it.
+// A backup of any node has all grants acknowledged before it, also those of other nodes. Tokens held by nodes count as
+// spent in it.
 func TestBackupOfACluster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, leader, others := simulateHeld(t)
@@ -39,7 +40,8 @@ func TestBackupOfACluster(t *testing.T) {
 			hot, cold := fmt.Sprint("hot", round), fmt.Sprint("cold", round)
 			const capacity = 100_000
 			granted := ask(others[0], acquire(hot, capacity, 1), 500, time.Millisecond)
-			do(others[1], engine.Op{Key: []byte(cold), Limit: limits.Limit{Algorithm: limits.FixedWindow, Span: limits.FromFirst, Capacity: 9, Rate: limits.Rate{Period: int64(time.Hour)}}, Tokens: 4})
+			do(others[1], engine.Op{Key: []byte(cold), Limit: limits.Limit{Algorithm: limits.FixedWindow, Span: limits.FromFirst,
+				Capacity: 9, Rate: limits.Rate{Period: int64(time.Hour)}}, Tokens: 4})
 			held := others[0].Group().Status().LentTokens
 			if held == 0 {
 				t.Fatal("nothing is held: this test shows nothing")
@@ -50,7 +52,8 @@ func TestBackupOfACluster(t *testing.T) {
 				kept.Apply(leader.Group().Now(), []engine.Op{{Verb: engine.Look, Key: []byte(key)}}, results)
 				return &results[0]
 			}
-			if got := look(hot); got.Lent != 0 || got.Remaining > capacity-granted-held || got.Remaining < capacity-granted-held-2000 {
+			if got := look(hot); got.Lent != 0 || got.Remaining > capacity-granted-held ||
+				got.Remaining < capacity-granted-held-2000 {
 				t.Errorf("%s: %d granted and %d held of %d, and the backup has %+v", n.opt.Node, granted, held, capacity, got)
 			}
 			if got := look(cold); got.Remaining != 5 {

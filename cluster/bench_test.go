@@ -59,13 +59,16 @@ func BenchmarkThreeNodes(b *testing.B) {
 	if decided := leader.Group().Status().Decisions; decided < int64(b.N) {
 		b.Errorf("%d of %d were decided", decided, b.N)
 	}
-	b.ReportMetric(float64(leader.Group().Status().Decisions)/float64(max(1, leader.Group().Parts().Machine.Entries.Load())), "decisions/entry")
+	b.ReportMetric(float64(leader.Group().Status().Decisions)/float64(max(1,
+		leader.Group().Parts().Machine.Entries.Load())), "decisions/entry")
 }
 
 func benchClient(n *Node, left *atomic.Int64, pipeline int, seed uint64) {
 	r := rand.New(rand.NewPCG(seed, 0))
 	done := make(chan struct{}, 1)
-	batch := &engine.Batch{Ops: make([]engine.Op, pipeline), Results: make([]engine.Result, pipeline), Done: func() { done <- struct{}{} }}
+	batch := &engine.Batch{Ops: make([]engine.Op, pipeline), Results: make([]engine.Result, pipeline), Done: func() {
+		done <- struct{}{}
+	}}
 	for left.Add(int64(-pipeline)) > -int64(pipeline) {
 		for i := range batch.Ops {
 			batch.Ops[i] = acquire(fmt.Sprintf("key:%012d", r.IntN(100_000)), 1_000_000, 1)

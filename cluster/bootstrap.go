@@ -103,7 +103,8 @@ func (ps *pledges) checkReleased(ctx context.Context, p peers.Pledge) error {
 	r, err := ps.statuses.Fetch(ctx, p.Address)
 	switch {
 	case err != nil:
-		ps.log.Once("pledge", "this node has given its pledge to another, which does not answer; start that one, or if it is gone for good, start this one with an empty --dir",
+		ps.log.Once("pledge",
+			"this node has given its pledge to another, which does not answer; start that one, or if it is gone for good, start this one with an empty --dir",
 			"id", p.Former, "address", p.Address, "error", err)
 		return fmt.Errorf("this node has given its pledge to %s, which does not answer", p.Former)
 	case r.ID != p.Former && raftnode.NodeName(r.ID) == raftnode.NodeName(p.Former):
@@ -132,9 +133,11 @@ func (ps *pledges) bootstrap(ctx context.Context, others []raft.Server) error {
 	if err != nil {
 		return err
 	}
-	first := raft.Configuration{Servers: append(ps.gather(ctx, own, others), raft.Server{ID: ps.id, Address: raft.ServerAddress(ps.opt.Advertise)})}
+	first := raft.Configuration{Servers: append(ps.gather(ctx, own, others),
+		raft.Server{ID: ps.id, Address: raft.ServerAddress(ps.opt.Advertise)})}
 	if len(first.Servers) < ps.opt.BootstrapExpect {
-		return fmt.Errorf("%d of the %d nodes that have met would form it with this one, and %d are expected", len(first.Servers), len(others)+1, ps.opt.BootstrapExpect)
+		return fmt.Errorf("%d of the %d nodes that have met would form it with this one, and %d are expected",
+			len(first.Servers), len(others)+1, ps.opt.BootstrapExpect)
 	}
 	slices.SortFunc(first.Servers, func(a, b raft.Server) int { return strings.Compare(string(a.ID), string(b.ID)) })
 	ps.log.Info("forming a cluster", "nodes", len(first.Servers))

@@ -10,8 +10,9 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// A leader is cut off with an entry that no other node has. The next leader has another in its place, and before it sends that one, it sends a message
-// without entries and with a commit index that counts it. The former leader must not take its own entry for committed.
+// A leader is cut off with an entry that no other node has. The next leader has another in its place, and before it
+// sends that one, it sends a message without entries and with a commit index that counts it. The former leader must not
+// take its own entry for committed.
 func TestCommitIndexBeyondAMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{simulated: simulate(t, "a", "b", "c"), began: time.Now()}
@@ -41,10 +42,12 @@ func TestCommitIndexBeyondAMessage(t *testing.T) {
 		if err := next.Group().Parts().Log.GetLog(before, &last); err != nil {
 			t.Fatal(err)
 		}
-		message := raft.AppendEntriesRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte(next.id), Addr: []byte(next.opt.Node)}, Term: status.Term,
+		message := raft.AppendEntriesRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax,
+			ID: []byte(next.id), Addr: []byte(next.opt.Node)}, Term: status.Term,
 			PrevLogEntry: before, PrevLogTerm: last.Term, LeaderCommitIndex: status.CommitIndex}
 		answer := raft.AppendEntriesResponse{}
-		if err := third.Group().Parts().Transport.AppendEntries(former.id, raft.ServerAddress(name), &message, &answer); err != nil || !answer.Success {
+		if err := third.Group().Parts().Transport.AppendEntries(former.id, raft.ServerAddress(name), &message,
+			&answer); err != nil || !answer.Success {
 			t.Fatalf("%+v (%v)", answer, err)
 		}
 		time.Sleep(100 * time.Millisecond)

@@ -36,8 +36,8 @@ func (d *memDisk) copied(t *testing.T) *memDisk {
 	return to
 }
 
-// A copy of a node's directory that runs elsewhere has the node's vote, which would then count twice: it does not take the node's place while that one
-// answers, and does once it has ended.
+// A copy of a node's directory that runs elsewhere has the node's vote, which would then count twice: it does not take
+// the node's place while that one answers, and does once it has ended.
 func TestCopiedDirectory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t)
@@ -62,7 +62,10 @@ func TestCopiedDirectory(t *testing.T) {
 		}
 		defer s.end(second)
 		isAt := func(address string) bool {
-			return slices.ContainsFunc(s.leader().Group().Members(), func(m raft.Server) bool { return m.ID == second.id && string(m.Address) == address })
+			return slices.ContainsFunc(s.leader().Group().Members(), func(m raft.Server) bool {
+				return m.ID == second.id &&
+					string(m.Address) == address
+			})
 		}
 		for range 30 {
 			if time.Sleep(time.Second); !isAt(name) {

@@ -30,7 +30,8 @@ func TestPolicyOfHeldKeys(t *testing.T) {
 			t.Errorf("%d granted, %d decisions here", granted, local)
 		}
 		res := do(n, check)[0]
-		if !res.Allowed || len(res.Parts) != 2 || res.Binding != -1 || res.Parts[0].Granted != 2 || res.Parts[1].Granted != 3 || res.Parts[1].Limit != 20_000 {
+		if !res.Allowed || len(res.Parts) != 2 || res.Binding != -1 || res.Parts[0].Granted != 2 ||
+			res.Parts[1].Granted != 3 || res.Parts[1].Limit != 20_000 {
 			t.Errorf("%+v", res)
 		}
 		time.Sleep(time.Second)
@@ -50,7 +51,8 @@ func TestPolicyOfHeldKeys(t *testing.T) {
 	})
 }
 
-// While the leader is replaced, tokens held are spent at every other node, also at the one that becomes leader and has no lease yet.
+// While the leader is replaced, tokens held are spent at every other node, also at the one that becomes leader and has
+// no lease yet.
 func TestHeldTokensAreSpentWhileTheLeaderIsReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, leader, others := simulateHeld(t)

@@ -19,11 +19,12 @@ func simulateMixed(t *testing.T) (s *simulated, leader *Node, others []*Node) {
 
 // userAndAll asks for tokens of a user and of all.
 func userAndAll(user int, capacity, tokens int64) engine.Op {
-	return engine.Op{Verb: engine.AcquireAll, Tokens: tokens, Parts: []engine.Op{{Key: fmt.Append(nil, "user:", user), Limit: userLimit, Tokens: tokens}, acquire("all", capacity, tokens)}}
+	return engine.Op{Verb: engine.AcquireAll, Tokens: tokens, Parts: []engine.Op{{Key: fmt.Append(nil, "user:", user),
+		Limit: userLimit, Tokens: tokens}, acquire("all", capacity, tokens)}}
 }
 
-// The leader grants from the tokens that it holds of a key in demand and from its allowance of another, also what other nodes are asked. Of
-// both keys exactly the granted tokens are taken.
+// The leader grants from the tokens that it holds of a key in demand and from its allowance of another, also what other
+// nodes are asked. Of both keys exactly the granted tokens are taken.
 func TestTokensOfTwoPlacesAreTakenTogether(t *testing.T) {
 	for _, forwarded := range []bool{false, true} {
 		t.Run(fmt.Sprintf("forwarded %v", forwarded), func(t *testing.T) {
@@ -45,7 +46,8 @@ func TestTokensOfTwoPlacesAreTakenTogether(t *testing.T) {
 				}
 				logged := leader.Group().Status().Decisions - before
 				res := do(n, userAndAll(times, capacity, 2))[0]
-				if !res.Allowed || res.Granted != 2 || res.Binding != -1 || len(res.Parts) != 2 || res.Parts[0].Granted != 2 || res.Parts[0].Remaining != 38 || res.Parts[1].Granted != 2 || res.Parts[1].Limit != capacity {
+				if !res.Allowed || res.Granted != 2 || res.Binding != -1 || len(res.Parts) != 2 || res.Parts[0].Granted != 2 ||
+					res.Parts[0].Remaining != 38 || res.Parts[1].Granted != 2 || res.Parts[1].Limit != capacity {
 					t.Errorf("%+v", res)
 				}
 				peek := userAndAll(times, capacity, 2)
@@ -60,7 +62,8 @@ func TestTokensOfTwoPlacesAreTakenTogether(t *testing.T) {
 					t.Errorf("%d granted, %d operations in the log", granted, logged)
 				}
 				time.Sleep(time.Second)
-				if look := do(leader, engine.Op{Verb: engine.Look, Key: []byte("all")})[0]; look.Remaining != capacity-times-2 || look.Lent != 0 {
+				if look := do(leader, engine.Op{Verb: engine.Look, Key: []byte("all")})[0]; look.Remaining != capacity-times-2 ||
+					look.Lent != 0 {
 					t.Errorf("%d of all are left, want %d; %d are lent", look.Remaining, capacity-times-2, look.Lent)
 				}
 			})
@@ -96,13 +99,15 @@ func TestNothingIsTakenOfADeniedRequest(t *testing.T) {
 			t.Errorf("%d denied", denied)
 		}
 		time.Sleep(time.Second)
-		if look := do(leader, engine.Op{Verb: engine.Look, Key: []byte("all")})[0]; look.Remaining != capacity-granted || look.Lent != 0 {
+		if look := do(leader, engine.Op{Verb: engine.Look, Key: []byte("all")})[0]; look.Remaining != capacity-granted ||
+			look.Lent != 0 {
 			t.Errorf("%d of all are left, want %d; %d are lent", look.Remaining, capacity-granted, look.Lent)
 		}
 	})
 }
 
-// Requests that ask for more than tokens, and checks of a policy in shadow or a strict one, are decided in the log, also if tokens are held.
+// Requests that ask for more than tokens, and checks of a policy in shadow or a strict one, are decided in the log,
+// also if tokens are held.
 func TestOptionsAreLeftToTheLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, leader, _ := simulateMixed(t)
@@ -137,16 +142,19 @@ func TestOptionsAreLeftToTheLog(t *testing.T) {
 		costly := request(1004, 0, 0)
 		costly.Parts[1].Options, costly.Parts[1].Tokens = engine.FixedCost, 3
 		ask("COST", costly, 1)
-		ask("AS", engine.Op{Verb: engine.Reserve, Key: []byte("id"), MaxWait: int64(time.Minute), Parts: []engine.Op{request(1005, 0, 0)}}, 0)
+		ask("AS", engine.Op{Verb: engine.Reserve, Key: []byte("id"), MaxWait: int64(time.Minute),
+			Parts: []engine.Op{request(1005, 0, 0)}}, 0)
 		parts := []engine.Op{{Key: []byte("user:{}"), Limit: userLimit}, acquire("all", capacity, 0)}
-		for i, set := range []engine.Op{{Key: []byte("plain")}, {Key: []byte("shadow"), Options: engine.Shadow}, {Key: []byte("strict"), Options: engine.Strict}} {
+		for i, set := range []engine.Op{{Key: []byte("plain")}, {Key: []byte("shadow"), Options: engine.Shadow},
+			{Key: []byte("strict"), Options: engine.Strict}} {
 			set.Verb, set.Parts = engine.SetPolicy, parts
 			do(leader, set)
 			want := int64(0)
 			if i == 0 {
 				want = 1
 			}
-			ask("policy "+string(set.Key), engine.Op{Verb: engine.Check, Key: set.Key, Who: fmt.Append(nil, 2000+i), Tokens: 1}, want)
+			ask("policy "+string(set.Key), engine.Op{Verb: engine.Check, Key: set.Key, Who: fmt.Append(nil, 2000+i), Tokens: 1},
+				want)
 			do(leader, engine.Op{Verb: engine.DropPolicy, Key: set.Key})
 		}
 	})

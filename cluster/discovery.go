@@ -67,7 +67,8 @@ func (d *discovery) nameSilent() {
 		return
 	}
 	if silent := d.statuses.SilentFor(silentAfter); len(silent) > 0 {
-		d.log.WarnOnce("silent", "this node knows no leader, and other nodes do not answer: check their addresses in --cluster-peers, and that they run", "addresses", strings.Join(silent, ", "))
+		d.log.WarnOnce("silent",
+			"this node knows no leader, and other nodes do not answer: check their addresses in --cluster-peers, and that they run", "addresses", strings.Join(silent, ", "))
 	}
 }
 
@@ -76,7 +77,8 @@ func (d *discovery) joinOrBootstrap(ctx context.Context, others []group.MemberSt
 	for _, r := range others {
 		if r.ClusterID != "" {
 			if known := d.group.ClusterID(); known != "" && known != r.ClusterID || known == "" && d.group.HasLog() {
-				d.log.Once("foreign", "a node of another cluster is in --cluster-peers", "address", r.Address, "its_cluster", r.ClusterID, "own_cluster", known)
+				d.log.Once("foreign", "a node of another cluster is in --cluster-peers", "address", r.Address, "its_cluster",
+					r.ClusterID, "own_cluster", known)
 				continue
 			}
 			d.announce(ctx, r.Leader)
@@ -92,14 +94,16 @@ func (d *discovery) joinOrBootstrap(ctx context.Context, others []group.MemberSt
 			return // a node has been in a cluster: this is not the first start, and that cluster has to be found
 		}
 		if other, twice := fresh[raftnode.NodeName(r.ID)]; twice {
-			d.log.Once("twice", "two nodes have the same --node-id; each needs its own", "node_id", raftnode.NodeName(r.ID), "addresses", fmt.Sprint(other.Address, " and ", r.Address))
+			d.log.Once("twice", "two nodes have the same --node-id; each needs its own", "node_id", raftnode.NodeName(r.ID),
+				"addresses", fmt.Sprint(other.Address, " and ", r.Address))
 			return
 		}
 		fresh[raftnode.NodeName(r.ID)] = raft.Server{ID: r.ID, Address: raft.ServerAddress(r.Address)}
 	}
 	delete(fresh, raftnode.NodeName(d.id))
 	if len(fresh)+1 < d.opt.BootstrapExpect {
-		d.log.Once("waiting", "waiting for other nodes to form a cluster with", "met", len(fresh)+1, "bootstrap_expect", d.opt.BootstrapExpect, "unanswered", strings.Join(d.statuses.SilentFor(0), ", "))
+		d.log.Once("waiting", "waiting for other nodes to form a cluster with", "met", len(fresh)+1, "bootstrap_expect",
+			d.opt.BootstrapExpect, "unanswered", strings.Join(d.statuses.SilentFor(0), ", "))
 		return
 	}
 	met := slices.Collect(maps.Values(fresh))
@@ -111,7 +115,8 @@ func (d *discovery) joinOrBootstrap(ctx context.Context, others []group.MemberSt
 	}
 }
 
-// announce asks the leader to make this node a member, or to record its new addresses. presumed is that of [group.Group.Announce].
+// announce asks the leader to make this node a member, or to record its new addresses. presumed is that of
+// [group.Group.Announce].
 func (d *discovery) announce(ctx context.Context, presumed string) {
 	ctx, cancel := context.WithTimeout(ctx, group.RPCTimeout)
 	defer cancel()

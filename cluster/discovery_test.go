@@ -28,7 +28,8 @@ func TestPeerListWithoutItself(t *testing.T) {
 	}
 }
 
-// Nodes of fewer than the number expected wait, and name those that do not answer; the last one makes the cluster, of all of them and once.
+// Nodes of fewer than the number expected wait, and name those that do not answer; the last one makes the cluster, of
+// all of them and once.
 func TestClusterWaitsForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t)
@@ -38,7 +39,9 @@ func TestClusterWaitsForAll(t *testing.T) {
 		s.start("b")
 		s.start("c")
 		time.Sleep(time.Minute)
-		if named := strings.Count(log.String(), "other nodes do not answer: check their addresses in --cluster-peers"); named != 2 || !strings.Contains(log.String(), `addresses="a (`) {
+		if named := strings.Count(log.String(),
+			"other nodes do not answer: check their addresses in --cluster-peers"); named != 2 || !strings.Contains(log.String(),
+			`addresses="a (`) {
 			t.Errorf("within a minute, two nodes have named the third %d times:\n%s", named, log)
 		}
 		for _, n := range s.nodes {
@@ -161,7 +164,8 @@ func TestLastQuorumIsNotRemoved(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), remedy) {
 				t.Errorf("removing %s while %s is down: %v", name, gone, err)
 			}
-			if err := leader.Group().Transfer(ctx, gone); err == nil || !strings.Contains(err.Error(), "wait until RAFT NODES has it as healthy") {
+			if err := leader.Group().Transfer(ctx, gone); err == nil || !strings.Contains(err.Error(),
+				"wait until RAFT NODES has it as healthy") {
 				t.Errorf("transferring leadership to %s, which is down: %v", gone, err)
 			}
 		}
@@ -230,8 +234,8 @@ func TestClusterFormsOfThoseExpected(t *testing.T) {
 	})
 }
 
-// Whichever links are cut and whichever nodes end while the nodes meet, they form one cluster, and do form it when all are
-// well again.
+// Whichever links are cut and whichever nodes end while the nodes meet, they form one cluster, and do form it when all
+// are well again.
 func TestOneClusterIsFormed(t *testing.T) {
 	for seed := range uint64(max(testsize.Pick(4, 16), *simFaults/200)) {
 		synctest.Test(t, func(t *testing.T) {

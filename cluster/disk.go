@@ -9,7 +9,8 @@ import (
 // Disk is a node's durable storage: a [raftstore.Dir], or memory in tests.
 type Disk interface {
 	group.Storage
-	// Incarnation returns the incarnation of the node with a name, which is generated at the first start in an empty place.
+	// Incarnation returns the incarnation of the node with a name, which is generated at the first start in an empty
+	// place.
 	Incarnation(node string) (string, error)
 	Close() error
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/stintdb/stint/internal/testsize"
 )
 
-// drain has clients at every node ask for tokens of a limit that does not refill, until nothing has been granted for a while, and returns the tokens
-// granted.
+// drain has clients at every node ask for tokens of a limit that does not refill, until nothing has been granted for a
+// while, and returns the tokens granted.
 func (s *simulated) drain(seed uint64, ask func(r *rand.Rand, node *Node, tokens int64) engine.Result) int64 {
 	const clients, silence = 4, 2500 * time.Millisecond
 	var granted, last atomic.Int64
@@ -57,8 +57,8 @@ func (s *simulated) drainShared(seed uint64, shared engine.Op) int64 {
 	})
 }
 
-// A limit that does not refill grants as many tokens as it has, not one fewer, however many nodes and groups ask for the last ones at once, with
-// tokens held by nodes too, and after leaders have moved.
+// A limit that does not refill grants as many tokens as it has, not one fewer, however many nodes and groups ask for
+// the last ones at once, with tokens held by nodes too, and after leaders have moved.
 func TestSharedLimitIsDrained(t *testing.T) {
 	for at, of := range []struct {
 		groups, replicas int
@@ -92,7 +92,8 @@ func TestSharedLimitIsDrained(t *testing.T) {
 						shared := engine.Op{Verb: engine.Acquire, Key: fmt.Append(nil, "global:", i), Limit: limit}
 						if got := s.drainShared(seed+uint64(i), shared); got != limit.Capacity {
 							home := do(s.leader(), engine.Op{Verb: engine.Look, Key: shared.Key})[0]
-							t.Errorf("%s: %d granted of %d; home has %d left and %d lent", limit.Algorithm, got, limit.Capacity, home.Remaining, home.Lent)
+							t.Errorf("%s: %d granted of %d; home has %d left and %d lent", limit.Algorithm, got, limit.Capacity,
+								home.Remaining, home.Lent)
 						}
 					}
 				})
@@ -119,7 +120,8 @@ var drained = []limits.Limit{
 	{Algorithm: limits.LeakyBucket, Capacity: 700, Rate: limits.Rate{Tokens: 1, Period: int64(24 * time.Hour)}},
 }
 
-// A limit whose home is another server grants as many tokens as it has, when the nodes of a region and clients at home ask for the last ones at once.
+// A limit whose home is another server grants as many tokens as it has, when the nodes of a region and clients at home
+// ask for the last ones at once.
 func TestRegionDrainsALimit(t *testing.T) {
 	for _, groups := range []int{0, 3, 12} {
 		t.Run(fmt.Sprint(groups), func(t *testing.T) {
@@ -138,7 +140,9 @@ func TestRegionDrainsALimit(t *testing.T) {
 						if op.Tokens = tokens; random.IntN(8) == 0 {
 							return r.home.do(op)
 						}
-						if !r.upstreamOf(node).Decide(&engine.Batch{Ops: []engine.Op{op}, Results: results, Done: func() { close(done) }}) {
+						if !r.upstreamOf(node).Decide(&engine.Batch{Ops: []engine.Op{op}, Results: results, Done: func() {
+							close(done)
+						}}) {
 							<-done
 						}
 						return results[0]
@@ -153,23 +157,27 @@ func TestRegionDrainsALimit(t *testing.T) {
 	}
 }
 
-// Home has nothing to lend to a region, which spends a token and has to state the lower number. First the region has home end the operation, because the
-// same one of another node, which may be on its way, could be lent tokens that nobody knows of.
+// Home has nothing to lend to a region, which spends a token and has to state the lower number. First the region has
+// home end the operation, because the same one of another node, which may be on its way, could be lent tokens that
+// nobody knows of.
 func TestRegionEndsAnOperation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ended atomic.Int32
-		r := newRegion(&world{simulated: simulateGroups(t, 2, "a", "b", "c")}, func(words []string, carryOut func() string) string {
-			if words[0] == "RL.RETURN" && len(words) > 6 {
-				ended.Add(1)
-			}
-			return carryOut()
-		})
+		r := newRegion(&world{simulated: simulateGroups(t, 2, "a", "b", "c")},
+			func(words []string, carryOut func() string) string {
+				if words[0] == "RL.RETURN" && len(words) > 6 {
+					ended.Add(1)
+				}
+				return carryOut()
+			})
 		defer r.close()
 		granted := int64(0)
 		ask := func(tokens int64) {
 			op, results, done := homeKeys[0].Clone(), make([]engine.Result, 1), make(chan struct{})
 			op.Tokens = tokens
-			if !r.upstreamOf(r.nodes["a"]).Decide(&engine.Batch{Ops: []engine.Op{op}, Results: results, Done: func() { close(done) }}) {
+			if !r.upstreamOf(r.nodes["a"]).Decide(&engine.Batch{Ops: []engine.Op{op}, Results: results, Done: func() {
+				close(done)
+			}}) {
 				<-done
 			}
 			granted += results[0].Granted
@@ -188,7 +196,9 @@ func TestRegionEndsAnOperation(t *testing.T) {
 		for inPurse() > 3 {
 			ask(1)
 		}
-		for _, tokens := range []int64{5, 5, 5, 1, 5, 5, 5, 1} { // more than there is, so that an operation with nothing to state stays prepared; then a token is spent beside it
+		// more than there is, so that an operation with nothing to state stays prepared; then a token is spent beside
+		// it
+		for _, tokens := range []int64{5, 5, 5, 1, 5, 5, 5, 1} {
 			time.Sleep(300 * time.Millisecond) // until home is asked for loans again
 			ask(tokens)
 		}

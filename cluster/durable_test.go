@@ -12,7 +12,8 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// beside is a cluster whose leader has an entry under way that its own disk does not finish to write, and that one other node has.
+// beside is a cluster whose leader has an entry under way that its own disk does not finish to write, and that one
+// other node has.
 type beside struct {
 	*world
 	leader, has, without string // names of nodes
@@ -54,8 +55,8 @@ func (w *beside) ask(n *Node) {
 	}
 }
 
-// The leader's disk loses an entry that one other node has, and the rest goes on without that node. So nobody may have been told of the
-// grant, and no node may have carried it out.
+// The leader's disk loses an entry that one other node has, and the rest goes on without that node. So nobody may have
+// been told of the grant, and no node may have carried it out.
 func TestEntryOnOneDiskIsNotGranted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newBeside(t)

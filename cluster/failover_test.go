@@ -16,11 +16,13 @@ import (
 	"github.com/stintdb/stint/internal/testsize"
 )
 
-var simFailovers = flag.Int("sim-failovers", testsize.Pick(5, 30), "leaders that TestFailoverTime loses in each way; figures take 1000")
+var simFailovers = flag.Int("sim-failovers", testsize.Pick(5, 30),
+	"leaders that TestFailoverTime loses in each way; figures take 1000")
 
 // plenty takes a token of a limit that is never reached: every answer has been through the log.
 var plenty = engine.Op{Verb: engine.Acquire, Key: []byte("k"), Tokens: 1,
-	Limit: limits.Limit{Algorithm: limits.TokenBucket, Capacity: 1_000_000, Rate: limits.Rate{Tokens: 1_000_000, Period: int64(time.Second)}}}
+	Limit: limits.Limit{Algorithm: limits.TokenBucket, Capacity: 1_000_000, Rate: limits.Rate{Tokens: 1_000_000,
+		Period: int64(time.Second)}}}
 
 // silence is the longest time between two answers that clients of one node had.
 type silence struct {
@@ -44,9 +46,11 @@ func (s *silence) note(res engine.Result) {
 	}
 }
 
-// loseLeaders has a cluster of three lose its leader again and again, in simulated time, with half a millisecond on every
-// link and two for a write to disk, under load, and returns how long the clients of the other nodes had no answers, and how many of their requests failed.
-func loseLeaders(t *testing.T, times int, lose func(s *simulated, leader string) (mend func())) (silences []time.Duration, failed int64) {
+// loseLeaders has a cluster of three lose its leader again and again, in simulated time, with half a millisecond on
+// every link and two for a write to disk, under load, and returns how long the clients of the other nodes had no
+// answers, and how many of their requests failed.
+func loseLeaders(t *testing.T, times int,
+	lose func(s *simulated, leader string) (mend func())) (silences []time.Duration, failed int64) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t, "a", "b", "c")
 		defer s.stop()
@@ -103,9 +107,9 @@ func loseLeaders(t *testing.T, times int, lose func(s *simulated, leader string)
 	return silences, failed
 }
 
-// In simulated time, at default timings, clients of the other nodes are without answers for little more than a heartbeat timeout
-// when the leader dies, for another half of one when it leaves their requests unanswered, and hardly at all when it
-// shuts down gracefully.
+// In simulated time, at default timings, clients of the other nodes are without answers for little more than a
+// heartbeat timeout when the leader dies, for another half of one when it leaves their requests unanswered, and hardly
+// at all when it shuts down gracefully.
 func TestFailoverTime(t *testing.T) {
 	for _, way := range []struct {
 		name string
@@ -144,7 +148,8 @@ func TestFailoverTime(t *testing.T) {
 	}
 }
 
-// A leader sends the heartbeats of its lease's renewals and no others. When it follows again, its timeouts are those of a follower.
+// A leader sends the heartbeats of its lease's renewals and no others. When it follows again, its timeouts are those of
+// a follower.
 func TestTimeoutsOfALeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t, "a", "b", "c")
@@ -157,7 +162,8 @@ func TestTimeoutsOfALeader(t *testing.T) {
 					want = 10 * n.opt.Heartbeat / raftnode.BeatsOfTimeout // Raft sends heartbeats after a tenth of that, at least
 				}
 				if c := n.Group().Parts().Raft.ReloadableConfig(); c.HeartbeatTimeout != want || c.ElectionTimeout != want {
-					t.Errorf("%s, led by %s, has %v and %v, want %v", name, leader.opt.Node, c.HeartbeatTimeout, c.ElectionTimeout, want)
+					t.Errorf("%s, led by %s, has %v and %v, want %v", name, leader.opt.Node, c.HeartbeatTimeout, c.ElectionTimeout,
+						want)
 				}
 			}
 			if err := leader.HandOver(t.Context()); err != nil {

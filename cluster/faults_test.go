@@ -31,7 +31,8 @@ var (
 	simGroupFaults = flag.Int("group-faults", 10, "faults that the simulation of several groups goes through")
 	// simSharedFaults are those of clusters of five nodes and four groups, whose limits all groups share.
 	simSharedFaults = flag.Int("shared-faults", 10, "faults that the simulation of shared limits goes through")
-	simSeed         = flag.Uint64("sim-seed", testsize.Seed(), "seed of the faults and the load; goroutines are still scheduled as they come")
+	simSeed         = flag.Uint64("sim-seed", testsize.Seed(),
+		"seed of the faults and the load; goroutines are still scheduled as they come")
 )
 
 // faultsPerCluster is how many faults one simulated cluster lives through before another is made.
@@ -82,12 +83,14 @@ func anyOp(r *rand.Rand) engine.Op {
 	case 24, 25, 26, 27:
 		return randomLoan(r)
 	case 18, 19, 20:
-		request := engine.Op{Verb: engine.AcquireAll, Tokens: 2, Parts: []engine.Op{{Key: key, Limit: limit, Tokens: 2}, acquire(fmt.Sprint("meter", r.IntN(4)), 20, 2)}}
+		request := engine.Op{Verb: engine.AcquireAll, Tokens: 2, Parts: []engine.Op{{Key: key, Limit: limit, Tokens: 2},
+			acquire(fmt.Sprint("meter", r.IntN(4)), 20, 2)}}
 		return engine.Op{Verb: engine.Reserve, Key: id, MaxWait: int64(10 * time.Second), Parts: []engine.Op{request}}
 	case 21, 22, 23:
 		return engine.Op{Verb: engine.Settle, Key: id, Tokens: r.Int64N(5), Options: engine.Cancel * engine.Option(r.IntN(2))}
 	case 9, 10, 11:
-		return operation("SET", fmt.Sprint("other", r.IntN(16)), strings.Repeat("x", r.IntN(20)), "EX", fmt.Sprint(1+r.IntN(20)))
+		return operation("SET", fmt.Sprint("other", r.IntN(16)), strings.Repeat("x", r.IntN(20)), "EX",
+			fmt.Sprint(1+r.IntN(20)))
 	case 12, 13, 14, 15, 16, 17:
 		return randomScript(r)
 	case 0:
@@ -95,7 +98,8 @@ func anyOp(r *rand.Rand) engine.Op {
 	case 1:
 		return engine.Op{Verb: engine.Refund, Key: key, Tokens: 2}
 	case 2:
-		return engine.Op{Verb: engine.SetPolicy, Key: []byte("policy"), Parts: []engine.Op{{Key: []byte("other{}"), Limit: limit}}}
+		return engine.Op{Verb: engine.SetPolicy, Key: []byte("policy"),
+			Parts: []engine.Op{{Key: []byte("other{}"), Limit: limit}}}
 	case 3:
 		return engine.Op{Verb: engine.Check, Key: []byte("policy"), Who: []byte(fmt.Sprint(r.IntN(8))), Tokens: 1}
 	case 4:
@@ -106,11 +110,13 @@ func anyOp(r *rand.Rand) engine.Op {
 	return engine.Op{Verb: engine.Acquire, Key: key, Tokens: 1, Limit: limit}
 }
 
-// randomLoan is an operation on the loans of a few limiters. Numbers are few, so that many operations follow the last one.
+// randomLoan is an operation on the loans of a few limiters. Numbers are few, so that many operations follow the last
+// one.
 func randomLoan(r *rand.Rand) engine.Op {
 	number := 1 + r.Uint64N(4)
 	op := acquire(fmt.Sprint("meter", r.IntN(4)), 20, 1+r.Int64N(4))
-	op.Who, op.Loan = []byte(fmt.Sprint("holder", r.IntN(3))), &engine.Loan{Number: number, Previous: number - 1, Left: r.Int64N(2)}
+	op.Who, op.Loan = []byte(fmt.Sprint("holder", r.IntN(3))), &engine.Loan{Number: number, Previous: number - 1,
+		Left: r.Int64N(2)}
 	switch r.IntN(8) {
 	case 0:
 		return engine.Op{Verb: engine.Return, Key: op.Key, Who: op.Who, Loan: op.Loan}
@@ -226,7 +232,8 @@ func (w *world) agreeIn(number uint32) error {
 	index := leader.Status().AppliedIndex
 	names := w.withReplica(number)
 	for _, name := range names {
-		for n := w.nodes[name]; n.groupOf(number) == nil || n.groupOf(number).Status().AppliedIndex < index || n.groupOf(number).Status().ClusterID == ""; {
+		for n := w.nodes[name]; n.groupOf(number) == nil || n.groupOf(number).Status().AppliedIndex < index ||
+			n.groupOf(number).Status().ClusterID == ""; {
 			if ctx.Err() != nil {
 				return fmt.Errorf("%s is not at entry %d after a minute without faults", name, index)
 			}
@@ -249,7 +256,8 @@ func (w *world) agreeIn(number uint32) error {
 			if i == 0 {
 				want, first = got, name
 			} else if got != want && same {
-				return fmt.Errorf("%s and %s differ at entry %d:\n%s\n%s\n%s%s", first, name, applied, want, got, difference(w.storeOf(first, number), keys, g.Status().Time), w.later(number))
+				return fmt.Errorf("%s and %s differ at entry %d:\n%s\n%s\n%s%s", first, name, applied, want, got,
+					difference(w.storeOf(first, number), keys, g.Status().Time), w.later(number))
 			}
 		}
 		if same {
@@ -280,14 +288,16 @@ func (w *world) storeOf(name string, number uint32) *store.Store {
 	return w.nodes[name].opt.KeyStores[number-1]
 }
 
-// later shows each replica's indexes in Raft's log and its state, at once and 5 s later: replicas that then agree only lacked entries, and others have
-// applied another log.
+// later shows each replica's indexes in Raft's log and its state, at once and 5 s later: replicas that then agree only
+// lacked entries, and others have applied another log.
 func (w *world) later(number uint32) (text string) {
 	for range 2 {
 		for _, name := range w.withReplica(number) {
 			g := w.nodes[name].groupOf(number)
 			s, stats := g.Status(), g.Parts().Raft.Stats()
-			text += fmt.Sprintf("%s, %s: snapshot %s, applied %s and %d of %s, time %d, %x\n", name, s.State, stats["last_snapshot_index"], stats["applied_index"], s.AppliedIndex, stats["last_log_index"], s.Time, w.storeOf(name, number).Digest(s.Time))
+			text += fmt.Sprintf("%s, %s: snapshot %s, applied %s and %d of %s, time %d, %x\n", name, s.State,
+				stats["last_snapshot_index"], stats["applied_index"], s.AppliedIndex, stats["last_log_index"], s.Time,
+				w.storeOf(name, number).Digest(s.Time))
 		}
 		time.Sleep(5 * time.Second)
 	}
@@ -317,9 +327,9 @@ func difference(a, b *store.Store, now int64) (text string) {
 	return text
 }
 
-// whole waits until every node votes in every group and has the entry about that: one that is wiped before leaves no majority that
-// remembers. The leader may be the only one that has it, or have a voter less than the others. Raft refuses its vote to a candidate that is no voter
-// in its own, older, configuration.
+// whole waits until every node votes in every group and has the entry about that: one that is wiped before leaves no
+// majority that remembers. The leader may be the only one that has it, or have a voter less than the others. Raft
+// refuses its vote to a candidate that is no voter in its own, older, configuration.
 func (w *world) whole() {
 	for number := range w.groups + 1 {
 		w.wholeIn(uint32(number))
@@ -332,7 +342,8 @@ func (w *world) wholeIn(number uint32) {
 		voters, votes := 0, keygroups.Votes(w.leaderOf(number).groupOf(number))
 		for id, is := range votes {
 			n := w.nodes[raftnode.NodeName(id)]
-			if is && n != nil && n.id == placement.Node(id) && n.groupOf(number) != nil && maps.Equal(keygroups.Votes(n.groupOf(number)), votes) {
+			if is && n != nil && n.id == placement.Node(id) && n.groupOf(number) != nil &&
+				maps.Equal(keygroups.Votes(n.groupOf(number)), votes) {
 				voters++
 			}
 		}
@@ -346,7 +357,8 @@ func (w *world) wholeIn(number uint32) {
 }
 
 // live has one simulated cluster live through faults.
-func live(t *testing.T, seed uint64, count int, hot *hotKeys) (struck map[string]int, answers [5]int64, scripts [3]int64) {
+func live(t *testing.T, seed uint64, count int, hot *hotKeys) (struck map[string]int, answers [5]int64,
+	scripts [3]int64) {
 	struck = map[string]int{}
 	synctest.Test(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 0))
@@ -354,11 +366,13 @@ func live(t *testing.T, seed uint64, count int, hot *hotKeys) (struck map[string
 		if r.IntN(4) == 0 {
 			names = append(names, "d", "e")
 		}
-		w := &world{simulated: simulateWith(t, func(s *simulated) { s.messenger = newLateMessages(seed) }, names...), r: r, began: time.Now()}
+		w := &world{simulated: simulateWith(t, func(s *simulated) { s.messenger = newLateMessages(seed) }, names...), r: r,
+			began: time.Now()}
 		defer w.stop()
 		w.hold(time.Second)
 		w.sharing.Store(true)
-		w.allowance = allowanceLedger{limits: slowLimits, ids: 3, common: commonLimits, slack: 3 * time.Second} // the clock has been 2.1 s behind
+		// the clock has been 2.1 s behind
+		w.allowance = allowanceLedger{limits: slowLimits, ids: 3, common: commonLimits, slack: 3 * time.Second}
 		do(w.leader(), w.allowance.policy(r))
 		do(w.leader(), w.allowance.mixedPolicy())
 		for i := range hotClients {
@@ -412,7 +426,8 @@ func live(t *testing.T, seed uint64, count int, hot *hotKeys) (struck map[string
 func (w *world) describe() {
 	for _, name := range w.names {
 		if n := w.nodes[name]; n != nil {
-			w.t.Logf("%s (%s): isolated %v, status %+v, members %v, Raft %v", name, n.id, n.conns.IsIsolated(), n.Group().Status(), n.Group().Members(), n.Group().Parts().Raft.Stats())
+			w.t.Logf("%s (%s): isolated %v, status %+v, members %v, Raft %v", name, n.id, n.conns.IsIsolated(),
+				n.Group().Status(), n.Group().Members(), n.Group().Parts().Raft.Stats())
 		}
 	}
 }
@@ -451,8 +466,10 @@ func TestFaults(t *testing.T) {
 	}
 	slices.Sort(names)
 	t.Logf("seed %d: %d faults (%s)", *simSeed, total, strings.Join(names, ", "))
-	t.Logf("%d granted, %d denied, %d uncertain, %d without a leader, %d other", answers[0], answers[1], answers[2], answers[3], answers[4])
-	t.Logf("hot key: %d of %d grants local; %d tokens voided, %d of %d refunds local", hot.local.Load(), hot.grants.Load(), hot.voided.Load(), hot.localRef.Load(), hot.refunds.Load())
+	t.Logf("%d granted, %d denied, %d uncertain, %d without a leader, %d other", answers[0], answers[1], answers[2],
+		answers[3], answers[4])
+	t.Logf("hot key: %d of %d grants local; %d tokens voided, %d of %d refunds local", hot.local.Load(), hot.grants.Load(),
+		hot.voided.Load(), hot.localRef.Load(), hot.refunds.Load())
 	if err := hot.tested(total); err != nil && !t.Failed() && total >= faultsPerCluster {
 		t.Error(err)
 	}

@@ -19,7 +19,9 @@ import (
 )
 
 // forceIsNew is the list of a version 2 that added an option.
-var forceIsNew = []fsm.Addition{{Version: 2, Name: "the option FORCE", IsUsed: func(op *engine.Op) bool { return op.Options&engine.Force != 0 }}}
+var forceIsNew = []fsm.Addition{{Version: 2, Name: "the option FORCE", IsUsed: func(op *engine.Op) bool {
+	return op.Options&engine.Force != 0
+}}}
 
 func force(key string) engine.Op {
 	op := acquire(key, 10, 1)
@@ -48,7 +50,9 @@ func (s *simulated) mixed() (leader *Node) {
 		time.Sleep(time.Second)
 		leader = s.leader()
 	}
-	s.eventually("the members have announced themselves", func(n *Node) bool { return len(n.Group().Cluster().Members) == 3 })
+	s.eventually("the members have announced themselves", func(n *Node) bool {
+		return len(n.Group().Cluster().Members) == 3
+	})
 	return leader
 }
 
@@ -112,13 +116,16 @@ func TestNewerOperationWaitsForAllMembers(t *testing.T) {
 			if name == "c" {
 				continue
 			}
-			if err := n.Group().TooNew([]engine.Op{acquire("k", 10, 1), force("k")}); !strings.Contains(err.Error(), "the option FORCE needs format version 2, and the member 'c' knows version 1: nothing was taken; upgrade it") {
+			if err := n.Group().TooNew([]engine.Op{acquire("k", 10, 1), force("k")}); !strings.Contains(err.Error(),
+				"the option FORCE needs format version 2, and the member 'c' knows version 1: nothing was taken; upgrade it") {
 				t.Errorf("%s: %v", name, err)
 			}
-			if got := statusesOf(do(n, acquire("k", 10, 1), force("k"), acquire("other", 10, 1))); !slices.Equal(got, []engine.Status{engine.OK, engine.TooNew, engine.OK}) {
+			if got := statusesOf(do(n, acquire("k", 10, 1), force("k"), acquire("other", 10, 1))); !slices.Equal(got,
+				[]engine.Status{engine.OK, engine.TooNew, engine.OK}) {
 				t.Errorf("%s: a pipeline is answered with %v", name, got)
 			}
-			b := &engine.Batch{Ops: []engine.Op{acquire("k", 10, 1), force("k")}, Results: make([]engine.Result, 2), Atomic: true}
+			b := &engine.Batch{Ops: []engine.Op{acquire("k", 10, 1), force("k")}, Results: make([]engine.Result, 2),
+				Atomic: true}
 			if !n.Group().Decide(b) || b.Results[0].Status != engine.TooNew || b.Results[1].Status != engine.TooNew {
 				t.Errorf("%s: a transaction is answered with %v", name, statusesOf(b.Results))
 			}
@@ -211,10 +218,13 @@ func TestOlderNodeIsRefused(t *testing.T) {
 		s.start("d")
 		time.Sleep(5 * time.Second)
 		err := s.leader().Group().Add(t.Context(), "d", "d", true)
-		if err == nil || !strings.Contains(err.Error(), "the cluster uses format version 2, and the node 'd' knows version 1: upgrade it") {
+		if err == nil || !strings.Contains(err.Error(),
+			"the cluster uses format version 2, and the node 'd' knows version 1: upgrade it") {
 			t.Errorf("an older node that joins is answered with %v", err)
 		}
-		if slices.ContainsFunc(s.leader().Group().Members(), func(m raft.Server) bool { return raftnode.NodeName(m.ID) == "d" }) {
+		if slices.ContainsFunc(s.leader().Group().Members(), func(m raft.Server) bool {
+			return raftnode.NodeName(m.ID) == "d"
+		}) {
 			t.Error("an older node was made a member")
 		}
 		s.mustNotFail()
@@ -272,31 +282,35 @@ func TestCommandsWaitForAllMembers(t *testing.T) {
 			if got := do(n, command)[0]; got.Status != engine.TooNew || len(got.Reply) > 0 {
 				t.Errorf("%s: %+v", name, got)
 			}
-			if err := n.Group().TooNew([]engine.Op{command}); err == nil || !strings.Contains(err.Error(), "commands on Redis data needs format version 2, and the member 'c' knows version 1") {
+			if err := n.Group().TooNew([]engine.Op{command}); err == nil || !strings.Contains(err.Error(),
+				"commands on Redis data needs format version 2, and the member 'c' knows version 1") {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
 		s.mustNotFail()
 		s.upgrade("c")
 		for i, name := range s.names {
-			if got := do(s.nodes[name], command)[0]; got.Status != engine.OK || string(got.Reply) != fmt.Sprintf(":%d\r\n", i+1) {
+			if got := do(s.nodes[name], command)[0]; got.Status != engine.OK || string(got.Reply) != fmt.Sprintf(":%d\r\n",
+				i+1) {
 				t.Errorf("%s: status %d, %q", name, got.Status, got.Reply)
 			}
 		}
 	})
 }
 
-// Beside a member that does not know named fields, policies that need them, and checks with fields, are refused; all others are
-// taken, also with {} in them.
+// Beside a member that does not know named fields, policies that need them, and checks with fields, are refused; all
+// others are taken, also with {} in them.
 func TestNamedFieldsWaitForAllMembers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t)
 		s.known["c"] = []fsm.Addition{}
 		s.mixed()
 		defer s.stop()
-		plain := []engine.Op{operation("RL.POLICY", "SET", "plain", "TB", "u:{}", "100", "1/h"), operation("RL.POLICY", "OVERRIDE", "plain", "vip", "TB", "v:{}", "100", "1/h"), operation("RL.CHECK", "plain", "7")}
+		plain := []engine.Op{operation("RL.POLICY", "SET", "plain", "TB", "u:{}", "100", "1/h"),
+			operation("RL.POLICY", "OVERRIDE", "plain", "vip", "TB", "v:{}", "100", "1/h"), operation("RL.CHECK", "plain", "7")}
 		named := []engine.Op{
-			operation("RL.POLICY", "SET", "named", "TB", "{tenant}:{}", "100", "1/h"), operation("RL.POLICY", "OVERRIDE", "named", "vip", "TB", "{{}}", "100", "1/h"),
+			operation("RL.POLICY", "SET", "named", "TB", "{tenant}:{}", "100", "1/h"), operation("RL.POLICY", "OVERRIDE",
+				"named", "vip", "TB", "{{}}", "100", "1/h"),
 			operation("RL.CHECK", "named", "7", "WITH", "tenant", "acme"),
 		}
 		ask := func(ops []engine.Op, want engine.Status) {
@@ -311,7 +325,8 @@ func TestNamedFieldsWaitForAllMembers(t *testing.T) {
 		}
 		ask(plain, engine.OK)
 		ask(named, engine.TooNew)
-		if err := s.nodes["a"].Group().TooNew(named); !strings.Contains(err.Error(), "a named field in a policy needs format version 2, and the member 'c' knows version 1") {
+		if err := s.nodes["a"].Group().TooNew(named); !strings.Contains(err.Error(),
+			"a named field in a policy needs format version 2, and the member 'c' knows version 1") {
 			t.Error(err)
 		}
 		s.upgrade("c")
@@ -327,8 +342,8 @@ func TestNamedFieldsWaitForAllMembers(t *testing.T) {
 	})
 }
 
-// A node that has only just started does not know the cluster's version. It keeps an operation of a later version until it does,
-// and does not answer that there is no leader.
+// A node that has only just started does not know the cluster's version. It keeps an operation of a later version until
+// it does, and does not answer that there is no leader.
 func TestNewOperationsWaitForTheVersion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t, "a", "b", "c")

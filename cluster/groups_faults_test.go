@@ -43,7 +43,8 @@ func (l *groupLedger) op(group, key int, tokens int64) engine.Op {
 	return op
 }
 
-var groupPolicy = engine.Op{Verb: engine.SetPolicy, Key: []byte("by-group"), Parts: []engine.Op{acquire("checked{}", simCapacity, 0)}}
+var groupPolicy = engine.Op{Verb: engine.SetPolicy, Key: []byte("by-group"),
+	Parts: []engine.Op{acquire("checked{}", simCapacity, 0)}}
 
 // client asks for keys of all groups at random nodes until the world ends.
 func (l *groupLedger) client(w *world, seed uint64) {
@@ -92,7 +93,8 @@ func (l *groupLedger) several(n *Node, r *rand.Rand) {
 	}
 	results := doBatch(n, b)
 	if g != other {
-		if s := results[0].Status; s != engine.CrossSlot && s != engine.NoLeader { // which a node answers before the groups begin on it
+		// which a node answers before the groups begin on it
+		if s := results[0].Status; s != engine.CrossSlot && s != engine.NoLeader {
 			wrong := fmt.Sprintf("keys of groups %d and %d together: status %d", g+1, other+1, results[0].Status)
 			l.wrong.CompareAndSwap(nil, &wrong)
 		}
@@ -111,7 +113,8 @@ func (l *groupLedger) several(n *Node, r *rand.Rand) {
 // check asks the policy.
 func (l *groupLedger) check(n *Node, r *rand.Rand) {
 	caller := r.IntN(groupKeys)
-	res := do(n, engine.Op{Verb: engine.Check, Key: groupPolicy.Key, Who: []byte(fmt.Sprint(caller)), Tokens: 1, MaxKey: 64})[0]
+	res := do(n, engine.Op{Verb: engine.Check, Key: groupPolicy.Key, Who: []byte(fmt.Sprint(caller)), Tokens: 1,
+		MaxKey: 64})[0]
 	switch {
 	case res.Status == engine.OK && res.Allowed:
 		l.checked[caller].Add(1)
@@ -132,7 +135,8 @@ func (l *groupLedger) exceeded(passed time.Duration) error {
 	for g := range faultGroups {
 		for k := range groupKeys {
 			if got := l.granted[g][k].Load(); float64(got) > most(simRate(k+1)) {
-				return fmt.Errorf("%s: %d tokens granted, one limiter would have granted %.1f at most", l.keys[g][k], got, most(simRate(k+1)))
+				return fmt.Errorf("%s: %d tokens granted, one limiter would have granted %.1f at most", l.keys[g][k], got,
+					most(simRate(k+1)))
 			}
 		}
 	}
@@ -170,7 +174,8 @@ func (l *groupLedger) shown(leaderChanges int64) error {
 	return nil
 }
 
-// throughFaults has faults happen to a world of groups until the count is reached or a check fails, and then ends its clients.
+// throughFaults has faults happen to a world of groups until the count is reached or a check fails, and then ends its
+// clients.
 func (w *world) throughFaults(seed uint64, count int, exceeded func(passed time.Duration) error) (err error) {
 	for i := 0; i < count && err == nil; i++ {
 		if w.replicas > 0 && (i == 0 || w.r.IntN(2) == 0) {
@@ -198,7 +203,8 @@ func (w *world) throughFaults(seed uint64, count int, exceeded func(passed time.
 	return err
 }
 
-// moveReplica has a group get a replica on another node, after which the placer removes one, and moves others until all nodes have the same number.
+// moveReplica has a group get a replica on another node, after which the placer removes one, and moves others until all
+// nodes have the same number.
 func (w *world) moveReplica() {
 	first := w.leader().first
 	t, nodes := first.Cluster().Placement, first.Members()
@@ -207,7 +213,10 @@ func (w *world) moveReplica() {
 	for tries := 0; to == "" && tries < 20; tries++ {
 		number = 1 + w.r.IntN(len(t.Groups))
 		votes, id := keygroups.Votes(w.leaderOf(uint32(number)).groupOf(uint32(number))), nodes[w.r.IntN(len(nodes))].ID
-		isOn := slices.ContainsFunc(t.Of(number), func(r raft.ServerID) bool { delete(votes, r); return placement.Node(r) == id })
+		isOn := slices.ContainsFunc(t.Of(number), func(r raft.ServerID) bool {
+			delete(votes, r)
+			return placement.Node(r) == id
+		})
 		if len(t.Of(number)) == t.Replicas && len(votes) == 0 && !isOn {
 			to = id
 		}
@@ -222,7 +231,8 @@ func (w *world) moveReplica() {
 	_ = group.Place(ctx, first, &next)
 }
 
-// staysPlaced has a node end for so long that the others notice, and checks that a replica which is to move waits for it.
+// staysPlaced has a node end for so long that the others notice, and checks that a replica which is to move waits for
+// it.
 func (w *world) staysPlaced() error {
 	w.whole() // with another node wiped a moment ago, a group may have no majority meanwhile
 	name := w.some()
@@ -250,7 +260,8 @@ func (w *world) moved() (begun uint64) {
 // liveInGroups is live for a cluster with groups of keys, and some replicas of each, or 0 for one on every node.
 func liveInGroups(t *testing.T, seed uint64, count, replicas int, names ...string) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{simulated: simulateReplicas(t, replicas, nil, faultGroups, names...), r: rand.New(rand.NewPCG(seed, 1)), began: time.Now()}
+		w := &world{simulated: simulateReplicas(t, replicas, nil, faultGroups, names...), r: rand.New(rand.NewPCG(seed, 1)),
+			began: time.Now()}
 		defer w.stop()
 		w.sharing.Store(true)
 		var l groupLedger
@@ -276,7 +287,8 @@ func liveInGroups(t *testing.T, seed uint64, count, replicas int, names ...strin
 					changes += g.Status().LeaderChanges
 				}
 			}
-			t.Logf("%d leader changes, %d requests over several groups refused, %d in one granted, %d replicas moved", changes, l.refused.Load(), l.whole.Load(), w.moved())
+			t.Logf("%d leader changes, %d requests over several groups refused, %d in one granted, %d replicas moved", changes,
+				l.refused.Load(), l.whole.Load(), w.moved())
 			if err = l.shown(changes); err == nil && replicas > 0 && w.moved() == 0 {
 				err = errors.New("no replica moved")
 			}
@@ -288,11 +300,12 @@ func liveInGroups(t *testing.T, seed uint64, count, replicas int, names ...strin
 	})
 }
 
-// With several groups, after any fault, no key is granted more than one exact limiter would have granted, a request over several groups changes
-// nothing, and the replicas of each group agree.
+// With several groups, after any fault, no key is granted more than one exact limiter would have granted, a request
+// over several groups changes nothing, and the replicas of each group agree.
 func TestFaultsInGroups(t *testing.T) {
 	for round := range max(1, *simGroupFaults/faultsPerCluster) {
-		liveInGroups(t, testsize.Seed()+uint64(round), min(*simGroupFaults, faultsPerCluster), 0, [][]string{{"a", "b", "c"}, {"a", "b", "c", "d", "e"}}[round%2]...)
+		liveInGroups(t, testsize.Seed()+uint64(round), min(*simGroupFaults, faultsPerCluster), 0,
+			[][]string{{"a", "b", "c"}, {"a", "b", "c", "d", "e"}}[round%2]...)
 	}
 }
 

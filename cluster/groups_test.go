@@ -33,7 +33,8 @@ func (s *simulated) awaitGroups() {
 	for name := range s.nodes {
 		for number := 1; number <= s.groups; number++ {
 			for tries := 0; ; tries++ {
-				if res := do(s.nodes[name], engine.Op{Verb: engine.Look, Key: keyOf(number, s.groups, 0)})[0]; res.Status == engine.NotFound || res.Status == engine.OK {
+				if res := do(s.nodes[name], engine.Op{Verb: engine.Look, Key: keyOf(number, s.groups,
+					0)})[0]; res.Status == engine.NotFound || res.Status == engine.OK {
 					break
 				} else if tries == 100 {
 					s.t.Fatalf("%s does not decide keys of group %d: status %d", name, number, res.Status)
@@ -112,7 +113,8 @@ func TestGroupsFormAndDecideAndComeBack(t *testing.T) {
 	})
 }
 
-// The leaders are spread over the nodes within a minute: after the groups have begun, after a node has ended, and after it has come back.
+// The leaders are spread over the nodes within a minute: after the groups have begun, after a node has ended, and after
+// it has come back.
 func TestLeadersAreSpread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		groups := min(testsize.Pick(4, 6), 6)
@@ -147,8 +149,8 @@ func TestLeadersAreSpread(t *testing.T) {
 	})
 }
 
-// A node that has lost the directory of one group has lost votes, and does not start; nor does one with another number of groups. One that
-// has lost everything comes back as a new member of each group.
+// A node that has lost the directory of one group has lost votes, and does not start; nor does one with another number
+// of groups. One that has lost everything comes back as a new member of each group.
 func TestNodesThatLostGroups(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulateGroups(t, 2, "a", "b", "c")
@@ -229,7 +231,8 @@ func TestNodeLeavesAllGroups(t *testing.T) {
 		if s.nodes["d"].Status().Healthy {
 			t.Error("the removed node is healthy")
 		}
-		if err := s.nodes["a"].Remove(t.Context(), "d"); err == nil || !strings.Contains(err.Error(), "there is no member 'd'") {
+		if err := s.nodes["a"].Remove(t.Context(), "d"); err == nil || !strings.Contains(err.Error(),
+			"there is no member 'd'") {
 			t.Errorf("removed twice: %v", err)
 		}
 		if err := s.nodes["a"].Add(t.Context(), "d", "d", true); err != nil {
@@ -256,7 +259,8 @@ func TestGrantAfterSilence(t *testing.T) {
 		time.Sleep(time.Minute) // until the leaders are spread
 		leader := s.leaderOf(1)
 		for i := range 10 {
-			time.Sleep(clock.UntilNext(time.Second) + time.Duration(500+7*i)*time.Millisecond) // ticks and repeated messages go out at full seconds
+			// ticks and repeated messages go out at full seconds
+			time.Sleep(clock.UntilNext(time.Second) + time.Duration(500+7*i)*time.Millisecond)
 			op, began := acquire("", simCapacity, 1), time.Now()
 			op.Key = keyOf(1, s.groups, 0)
 			if res := do(leader, op)[0]; res.Granted != 1 {

@@ -14,8 +14,8 @@ import (
 	"github.com/stintdb/stint/internal/clusterstatus"
 )
 
-// decideAt has a node asked for a token every few milliseconds of simulated time, until the function it returns is called.
-// Entries are larger than any other message.
+// decideAt has a node asked for a token every few milliseconds of simulated time, until the function it returns is
+// called. Entries are larger than any other message.
 func decideAt(n *Node) (stop func()) {
 	wide := plenty
 	wide.Key = bytes.Repeat([]byte("k"), largestSmall)
@@ -89,7 +89,8 @@ func TestNodeWithoutRaft(t *testing.T) {
 			t.Errorf("it is %s, healthy: %v", st.State, st.Healthy)
 		}
 		third := s.others(leader)[1].opt.Node
-		if err := leader.Group().Remove(t.Context(), third, false); err == nil || !strings.Contains(err.Error(), "no majority") {
+		if err := leader.Group().Remove(t.Context(), third, false); err == nil || !strings.Contains(err.Error(),
+			"no majority") {
 			t.Errorf("the last node beside the leader whose Raft runs is removed: %v", err)
 		}
 		select {
@@ -103,8 +104,8 @@ func TestNodeWithoutRaft(t *testing.T) {
 	})
 }
 
-// A node reports that it is healthy once it has caught up with the leader, and no sooner; and only for a moment after it
-// stops receiving entries, even if it still hears that there is a leader.
+// A node reports that it is healthy once it has caught up with the leader, and no sooner; and only for a moment after
+// it stops receiving entries, even if it still hears that there is a leader.
 func TestHealthyWhenCaughtUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t, "a", "b", "c")
@@ -144,8 +145,8 @@ func TestHealthyWhenCaughtUp(t *testing.T) {
 	})
 }
 
-// A leader whose entries are committed too late, but who is heard of, gives way to another and does not come back soon. When
-// all are as slow, leadership does not go round.
+// A leader whose entries are committed too late, but who is heard of, gives way to another and does not come back soon.
+// When all are as slow, leadership does not go round.
 func TestSlowLeaderWithdraws(t *testing.T) {
 	slowDisk := func(delay time.Duration, all bool) func(s *simulated, leader *Node) {
 		return func(s *simulated, leader *Node) {
@@ -224,14 +225,19 @@ func TestBarrierWaitsForTheStateMachine(t *testing.T) {
 		synctest.Wait()
 		hold := make(chan struct{})
 		machine := n.Group().Parts().Machine
-		machine.OwnID, machine.TakeCalls = leader.Group().Parts().Machine.OwnID, func(uint64) []*call.Call { <-hold; return nil }
+		machine.OwnID, machine.TakeCalls = leader.Group().Parts().Machine.OwnID, func(uint64) []*call.Call {
+			<-hold
+			return nil
+		}
 		do(leader, acquire("k", 100, 1))
 		acknowledged := leader.Group().Status().AppliedIndex
 
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
-		if err := n.Group().Barrier(ctx); err == nil || n.Group().Status().AppliedIndex >= acknowledged || n.Group().Status().Healthy {
-			t.Errorf("Barrier returned %v and the status is %+v, but an acknowledged entry is not applied", err, n.Group().Status())
+		if err := n.Group().Barrier(ctx); err == nil || n.Group().Status().AppliedIndex >= acknowledged ||
+			n.Group().Status().Healthy {
+			t.Errorf("Barrier returned %v and the status is %+v, but an acknowledged entry is not applied", err,
+				n.Group().Status())
 		}
 		close(hold)
 		if err := n.Group().Barrier(t.Context()); err != nil || n.Group().Status().AppliedIndex < acknowledged {

@@ -29,9 +29,9 @@ func lentTo(n, process *Node, key string) (tokens int64) {
 	return tokens
 }
 
-// The loans of processes that run are never voided: while they are silent or cut off for a while, when the leader changes and
-// looks at all loans again, and when the loans of another process are voided. At every moment the log has lent a process what it
-// holds.
+// The loans of processes that run are never voided: while they are silent or cut off for a while, when the leader
+// changes and looks at all loans again, and when the loans of another process are voided. At every moment the log has
+// lent a process what it holds.
 func TestLoansOfRunningProcessesAreKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, leader, others := simulateHeld(t)
@@ -90,8 +90,8 @@ func TestLoansOfRunningProcessesAreKept(t *testing.T) {
 	})
 }
 
-// The machine of a leader wakes after an hour, in which another node has led. Its monotonic clock stood still, and it answers nothing
-// under its old lease.
+// The machine of a leader wakes after an hour, in which another node has led. Its monotonic clock stood still, and it
+// answers nothing under its old lease.
 func TestLeaderThatWakesHasNoLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, leader, _ := simulateHeld(t)
@@ -111,7 +111,8 @@ func TestLeaderThatWakesHasNoLease(t *testing.T) {
 	})
 }
 
-// A node denies from its own state while it hears from the leader. Once it has not for the heartbeat timeout, a denial needs the log.
+// A node denies from its own state while it hears from the leader. Once it has not for the heartbeat timeout, a denial
+// needs the log.
 func TestDenialsNeedTheLeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, leader, others := simulateHeld(t)

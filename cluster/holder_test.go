@@ -31,7 +31,9 @@ func (s *simulated) hold(ahead time.Duration) {
 	for _, n := range s.nodes {
 		n.Group().SetAhead(ahead)
 	}
-	s.eventually("the log knows every process", func(n *Node) bool { return n.Group().Cluster().Processes[n.id] == n.Group().OwnStatus().Process })
+	s.eventually("the log knows every process", func(n *Node) bool {
+		return n.Group().Cluster().Processes[n.id] == n.Group().OwnStatus().Process
+	})
 	time.Sleep(time.Second) // each notes that it is up to date
 }
 
@@ -63,15 +65,18 @@ func TestHotKeyIsDecidedWhereItIsAsked(t *testing.T) {
 			}
 			local := n.Group().Status().LocalDecisions - before
 			if local < times*8/10 {
-				t.Errorf("%s: %d of %d decided locally, with %d entries", n.opt.Node, local, times, leader.Group().Status().Entries-entries)
+				t.Errorf("%s: %d of %d decided locally, with %d entries", n.opt.Node, local, times,
+					leader.Group().Status().Entries-entries)
 			}
 			t.Logf("%s: %d of %d local, %d entries", n.opt.Node, local, times, leader.Group().Status().Entries-entries)
 			held := n.Group().Status().LentTokens
-			if res := do(n, engine.Op{Verb: engine.Look, Key: op.Key}); held == 0 || res[0].Lent < held || res[0].Remaining > 100_000-times-held {
+			if res := do(n, engine.Op{Verb: engine.Look, Key: op.Key}); held == 0 || res[0].Lent < held ||
+				res[0].Remaining > 100_000-times-held {
 				t.Errorf("%s holds %d, and the log shows %+v", n.opt.Node, held, res[0])
 			}
 			time.Sleep(time.Second)
-			if held, res := n.Group().Status().LentTokens, do(n, engine.Op{Verb: engine.Look, Key: op.Key}); held != 0 || res[0].Lent != 0 || res[0].Remaining != 100_000-times {
+			if held, res := n.Group().Status().LentTokens, do(n, engine.Op{Verb: engine.Look, Key: op.Key}); held != 0 ||
+				res[0].Lent != 0 || res[0].Remaining != 100_000-times {
 				t.Errorf("%s: after a second without requests it holds %d, and the log shows %+v", n.opt.Node, held, res[0])
 			}
 		}
@@ -149,7 +154,8 @@ func TestRefundOnALentKey(t *testing.T) {
 			t.Errorf("a refund: %+v, %d held before and %d after", res[0], held, n.Group().Status().LentTokens)
 		}
 		time.Sleep(time.Second)
-		if res := do(n, engine.Op{Verb: engine.Look, Key: []byte("k")}); res[0].Lent != 0 || res[0].Remaining != 10_000-granted+1 {
+		if res := do(n, engine.Op{Verb: engine.Look, Key: []byte("k")}); res[0].Lent != 0 ||
+			res[0].Remaining != 10_000-granted+1 {
 			t.Errorf("after all %d were granted and one refunded: %+v", granted, res[0])
 		}
 	})
@@ -190,7 +196,8 @@ func TestEverythingGoesBackBeforeTheEnd(t *testing.T) {
 		s.start(leader.opt.Node)
 		n := s.leader()
 		for i := range 20 {
-			if res := do(n, engine.Op{Verb: engine.Look, Key: fmt.Append(nil, "k", i)}); res[0].Lent != 0 || res[0].Remaining != 10_000-40 {
+			if res := do(n, engine.Op{Verb: engine.Look, Key: fmt.Append(nil, "k", i)}); res[0].Lent != 0 ||
+				res[0].Remaining != 10_000-40 {
 				t.Errorf("key %d: %+v", i, res[0])
 			}
 		}
@@ -208,7 +215,8 @@ func TestNothingIsHeldWhenItIsTurnedOff(t *testing.T) {
 		ask(n, acquire("k", 10_000, 1), 100, time.Millisecond)
 		time.Sleep(time.Second)
 		if n.Group().Status().HeldKeys != 0 || lent(leader, "k") != 0 || n.Group().Status().LocalDecisions != before {
-			t.Errorf("%d keys held, %d tokens lent, %d decisions", n.Group().Status().HeldKeys, lent(leader, "k"), n.Group().Status().LocalDecisions-before)
+			t.Errorf("%d keys held, %d tokens lent, %d decisions", n.Group().Status().HeldKeys, lent(leader, "k"),
+				n.Group().Status().LocalDecisions-before)
 		}
 	})
 }
@@ -219,7 +227,8 @@ func TestStrictKeysAreNotHeld(t *testing.T) {
 		s, leader, others := simulateHeld(t)
 		defer s.stop()
 		n, op := others[0], acquire("strict:1", 10_000, 1)
-		do(n, engine.Op{Verb: engine.SetPolicy, Key: []byte("p"), Options: engine.Strict, Parts: []engine.Op{{Key: []byte("strict:{}"), Limit: op.Limit}}})
+		do(n, engine.Op{Verb: engine.SetPolicy, Key: []byte("p"), Options: engine.Strict,
+			Parts: []engine.Op{{Key: []byte("strict:{}"), Limit: op.Limit}}})
 		time.Sleep(time.Second)
 		ask(n, op, 100, time.Millisecond)
 		if lent(leader, "strict:1") != 0 || n.Group().Status().HeldKeys != 0 {
@@ -233,7 +242,8 @@ func TestSeveralHeldKeys(t *testing.T) {
 		s, leader, others := simulateHeld(t)
 		defer s.stop()
 		n := others[0]
-		both := engine.Op{Verb: engine.AcquireAll, Tokens: 1, Parts: []engine.Op{acquire("x", 10_000, 1), acquire("y", 20_000, 1)}}
+		both := engine.Op{Verb: engine.AcquireAll, Tokens: 1, Parts: []engine.Op{acquire("x", 10_000, 1),
+			acquire("y", 20_000, 1)}}
 		granted := ask(n, both, 500, time.Millisecond)
 		if local := n.Group().Status().LocalDecisions; granted != 500 || local < 400 {
 			t.Errorf("%d granted, %d decisions here", granted, local)
@@ -247,7 +257,8 @@ func TestSeveralHeldKeys(t *testing.T) {
 	})
 }
 
-// A process that is cut off grants from its tokens, and stops and forgets them long before they would be voided if it was removed.
+// A process that is cut off grants from its tokens, and stops and forgets them long before they would be voided if it
+// was removed.
 func TestProcessThatIsCutOffStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, leader, others := simulateHeld(t)
@@ -266,7 +277,8 @@ func TestProcessThatIsCutOffStops(t *testing.T) {
 			t.Error("it grants nothing although it holds tokens")
 		}
 		removed := make(chan error, 1)
-		go func() { removed <- leader.Group().Remove(t.Context(), n.opt.Node, false) }() // it takes longer than the silence after which tokens go back
+		// it takes longer than the silence after which tokens go back
+		go func() { removed <- leader.Group().Remove(t.Context(), n.opt.Node, false) }()
 		last, began := time.Duration(0), time.Now()
 		for time.Since(began) < 2*loans.VoidRemovedAfter {
 			if grantedAt() {

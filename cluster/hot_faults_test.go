@@ -51,7 +51,8 @@ func (w *world) hotClient(seed uint64) {
 		w.mu.RLock()
 		n := w.nodes[w.names[r.IntN(len(w.names))]]
 		w.mu.RUnlock()
-		for until := time.Since(w.began) + time.Duration(r.Int64N(int64(4*time.Second))); n != nil && time.Since(w.began) < until && !w.stopped.Load() && !w.paused.Load(); {
+		for until := time.Since(w.began) + time.Duration(r.Int64N(int64(4*time.Second))); n != nil &&
+			time.Since(w.began) < until && !w.stopped.Load() && !w.paused.Load(); {
 			key, passed := r.IntN(hotCount), time.Since(w.began)
 			if now := passed / (4 * time.Second); now != slot {
 				slot = now
@@ -95,8 +96,8 @@ func (w *world) refund(n *Node, key int) {
 	}
 }
 
-// tryDo has an operation decided, and reports whether that was done before Decide returned: at a node that does not lead, or for a
-// grant, from tokens held.
+// tryDo has an operation decided, and reports whether that was done before Decide returned: at a node that does not
+// lead, or for a grant, from tokens held.
 func tryDo(n *Node, op engine.Op) (res engine.Result, atOnce bool) {
 	done := make(chan struct{})
 	b := &engine.Batch{Ops: []engine.Op{op}, Results: make([]engine.Result, 1), Done: func() { close(done) }}
@@ -114,7 +115,8 @@ func (w *world) checkHot(passed time.Duration) error {
 		most := float64(hotCapacities[key]) + float64(hotRates[key])*passed.Seconds()*(1+clock.SlewPartsPerMillion/1e6) + 1
 		granted, refunded := w.hot.granted[key].Load(), w.hot.refunded[key].Load()
 		if float64(granted-refunded) > most {
-			return fmt.Errorf("hot key %d: %d tokens granted and %d refunded, one limiter would have granted %.1f at most", key, granted, refunded, most)
+			return fmt.Errorf("hot key %d: %d tokens granted and %d refunded, one limiter would have granted %.1f at most", key,
+				granted, refunded, most)
 		}
 	}
 	return nil
@@ -135,7 +137,9 @@ func (h *hotKeys) tested(faults int) error {
 
 // add adds the counts of another world.
 func (h *hotKeys) add(other *hotKeys) {
-	for _, c := range [][2]*atomic.Int64{{&h.grants, &other.grants}, {&h.local, &other.local}, {&h.refunds, &other.refunds}, {&h.localRef, &other.localRef}, {&h.changes, &other.changes}, {&h.voided, &other.voided}} {
+	for _, c := range [][2]*atomic.Int64{{&h.grants, &other.grants}, {&h.local, &other.local},
+		{&h.refunds, &other.refunds}, {&h.localRef, &other.localRef}, {&h.changes, &other.changes},
+		{&h.voided, &other.voided}} {
 		c[0].Add(c[1].Load())
 	}
 }

@@ -83,8 +83,8 @@ func loadHotKey(t *testing.T, perSecond int, syncTime time.Duration) (load hotLo
 	return load
 }
 
-// Bounds on the work of the log for a hot key, and on the grants that are lost to tokens which other nodes hold. Decision 0021 has the
-// figures.
+// Bounds on the work of the log for a hot key, and on the grants that are lost to tokens which other nodes hold.
+// Decision 0021 has the figures.
 func TestLogOperationsOfAHotKey(t *testing.T) {
 	for name, c := range map[string]struct {
 		perSecond    int
@@ -99,8 +99,10 @@ func TestLogOperationsOfAHotKey(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			load := loadHotKey(t, c.perSecond, c.syncTime)
 			share := float64(load.granted) / float64(load.ideal)
-			t.Logf("%d asked, %d granted, %.2f %% of one bucket; %d operations in the log for 1,000 grants", load.asked, load.granted, 100*share, load.logged)
-			if load.failed > 0 || load.logged > c.mostLogged || share < c.leastGranted || load.granted > hotLoadCapacity+int64(hotLoadCapacity*(hotLoadFor+time.Second).Seconds()) {
+			t.Logf("%d asked, %d granted, %.2f %% of one bucket; %d operations in the log for 1,000 grants", load.asked,
+				load.granted, 100*share, load.logged)
+			if load.failed > 0 || load.logged > c.mostLogged || share < c.leastGranted || load.granted > hotLoadCapacity+
+				int64(hotLoadCapacity*(hotLoadFor+time.Second).Seconds()) {
 				t.Errorf("%+v", load)
 			}
 		})

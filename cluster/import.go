@@ -26,11 +26,12 @@ type Source struct {
 	Scratch string       // a directory with room for a copy
 }
 
-// Import initializes the cluster's state, as [group.Group.Import] does. Each group of keys gets its own keys, of all policies and scripts, and
-// group 0 is the last: once it has its state, all have, and not before do they decide. Purses are left out, and reservations for which [CrossesGroups] is true.
+// Import initializes the cluster's state, as [group.Group.Import] does. Each group of keys gets its own keys, of all
+// policies and scripts, and group 0 is the last: once it has its state, all have, and not before do they decide. Purses
+// are left out, and reservations for which [CrossesGroups] is true.
 //
-// The cluster must have been formed to begin with this import, by [Options].ImportName of a founder. Any node may end the work of another. An error is
-// [ErrNotDue] if the cluster began without the import.
+// The cluster must have been formed to begin with this import, by [Options].ImportName of a founder. Any node may end
+// the work of another. An error is [ErrNotDue] if the cluster began without the import.
 func (n *Node) Import(ctx context.Context, from Source) (imported bool, err error) {
 	parts := importing.New(from.Scratch, from.Store, from.At, n.opt.partsOfImport(), n.opt.partOf, n.opt.onImport)
 	defer parts.Close()
@@ -62,7 +63,8 @@ func (n *Node) Import(ctx context.Context, from Source) (imported bool, err erro
 	return imported, nil
 }
 
-// importGroup brings one group its part. All requests wait for it, so it is tried again after errors that may pass, such as a full disk or a change of members.
+// importGroup brings one group its part. All requests wait for it, so it is tried again after errors that may pass,
+// such as a full disk or a change of members.
 func (n *Node) importGroup(ctx context.Context, g *group.Group, from group.Source) (imported bool, err error) {
 	for {
 		imported, err = g.Import(ctx, from)
@@ -93,7 +95,9 @@ var ErrImporting = errors.New("the cluster does not have the whole state yet tha
 
 // lacksImport reports whether a group does not have its part here of the import that the cluster begins with.
 func (n *Node) lacksImport() bool {
-	return n.first.Cluster().ImportName != "" && slices.ContainsFunc(n.groups(), func(g *group.Group) bool { return !g.Cluster().Imported })
+	return n.first.Cluster().ImportName != "" && slices.ContainsFunc(n.groups(), func(g *group.Group) bool {
+		return !g.Cluster().Imported
+	})
 }
 
 func (o *Options) partsOfImport() int {
@@ -120,7 +124,9 @@ func (o *Options) partOf(e keyspace.Entry) int {
 func (n *Node) awaitGroups(ctx context.Context) ([]*group.Group, error) {
 	for ctx.Err() == nil {
 		groups := n.groups()
-		hasAll := len(groups) == n.opt.partsOfImport() && !slices.ContainsFunc(groups, func(g *group.Group) bool { return g.Cluster().ClusterID == "" || g.Barrier(ctx) != nil })
+		hasAll := len(groups) == n.opt.partsOfImport() && !slices.ContainsFunc(groups, func(g *group.Group) bool {
+			return g.Cluster().ClusterID == "" || g.Barrier(ctx) != nil
+		})
 		if hasAll {
 			return groups, nil
 		}
@@ -129,7 +135,8 @@ func (n *Node) awaitGroups(ctx context.Context) ([]*group.Group, error) {
 	return nil, ctx.Err()
 }
 
-// CrossesGroups reports whether an entry is a reservation with limits of another group than its id, which no group can settle.
+// CrossesGroups reports whether an entry is a reservation with limits of another group than its id, which no group can
+// settle.
 func CrossesGroups(e *keyspace.Entry, groups int) bool {
 	if e.Limit.Algorithm != limits.Reservation {
 		return false

@@ -48,7 +48,8 @@ func (a *askers) run(name string) {
 			n := a.s.nodes[name]
 			a.mu.RUnlock()
 			number := i % faultGroups
-			for _, res := range do(n, acquire(string(keyOf(number+1, faultGroups, 7)), 1000, 20), acquire("global:x", 10_000, 90)) {
+			for _, res := range do(n, acquire(string(keyOf(number+1, faultGroups, 7)), 1000, 20),
+				acquire("global:x", 10_000, 90)) {
 				switch {
 				case res.Status == engine.Importing:
 					a.refused.Add(1)
@@ -85,8 +86,9 @@ func (a *askers) restart(name string) {
 	a.s.start(name)
 }
 
-// A backup of groups starts a cluster with another number of them, also if all nodes end after any step of the import, of which each part that is on its
-// disk is one, and each group that has its own. Nothing is decided before all groups have theirs, and no limit grants more than was left.
+// A backup of groups starts a cluster with another number of them, also if all nodes end after any step of the import,
+// of which each part that is on its disk is one, and each group that has its own. Nothing is decided before all groups
+// have theirs, and no limit grants more than was left.
 func TestImportIntoGroups(t *testing.T) {
 	file, granted := usedGroups(t)
 	for _, groups := range []int{1, 3} {
@@ -133,11 +135,13 @@ func endImport(t *testing.T, groups, end, steps int, file []byte, granted int64)
 		t.Errorf("%d groups, ended at step %d: %d requests were decided before all groups had their parts", groups, end, n)
 	}
 	if got := a.global.Load(); got > 10_000-granted || got == 0 {
-		t.Errorf("%d groups, ended at step %d: %d granted of a limit with %d of 10000 granted before", groups, end, got, granted)
+		t.Errorf("%d groups, ended at step %d: %d granted of a limit with %d of 10000 granted before", groups, end, got,
+			granted)
 	}
 	for number := range a.users {
 		if got := a.users[number].Load(); got > 1000-granted/faultGroups || got == 0 {
-			t.Errorf("%d groups, ended at step %d: %d granted of a limit with %d of 1000 granted before", groups, end, got, granted/faultGroups)
+			t.Errorf("%d groups, ended at step %d: %d granted of a limit with %d of 1000 granted before", groups, end, got,
+				granted/faultGroups)
 		}
 	}
 	if a.refused.Load() == 0 {
@@ -171,7 +175,8 @@ func TestImportIntoReplicas(t *testing.T) {
 		const groups, replicas = 4, 3
 		s := simulate(t)
 		defer s.stop()
-		s.names, s.groups, s.replicas, s.shared, s.imports = []string{"a", "b", "c", "d", "e"}, groups, replicas, []string{"global:*"}, map[string]string{"b": "then"}
+		s.names, s.groups, s.replicas, s.shared, s.imports = []string{"a", "b", "c", "d", "e"}, groups, replicas,
+			[]string{"global:*"}, map[string]string{"b": "then"}
 		for _, name := range s.names {
 			s.start(name)
 		}
@@ -237,7 +242,8 @@ func importLate(t *testing.T, groups int, file []byte, granted int64) {
 	}
 	delete(s.nodes, "b")
 	s.awaitImported()
-	if got := do(s.nodes["a"], engine.Op{Verb: engine.Look, Key: []byte("global:x")})[0]; got.Remaining > 10_000-granted || got.Remaining == 0 {
+	if got := do(s.nodes["a"], engine.Op{Verb: engine.Look, Key: []byte("global:x")})[0]; got.Remaining > 10_000-granted ||
+		got.Remaining == 0 {
 		t.Errorf("%+v of a limit with %d of 10000 granted", got, granted)
 	}
 	s.start("b")
@@ -272,7 +278,8 @@ func TestImportIntoGroupsInUse(t *testing.T) {
 			s := importingCluster(t, groups)
 			defer s.stop()
 			s.nodes["c"].opt.ImportName = "another"
-			if _, err := s.nodes["c"].Import(t.Context(), readSource(t, file)); err == nil || !strings.Contains(err.Error(), "another state, of then") {
+			if _, err := s.nodes["c"].Import(t.Context(), readSource(t, file)); err == nil || !strings.Contains(err.Error(),
+				"another state, of then") {
 				t.Error(err)
 			}
 			s.mustNotFail()
@@ -325,7 +332,8 @@ func TestImportOfADamagedPart(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			if _, err := n.Import(t.Context(), from); err == nil || !strings.Contains(err.Error(), "group 2: "+path+" is damaged") {
+			if _, err := n.Import(t.Context(), from); err == nil || !strings.Contains(err.Error(),
+				"group 2: "+path+" is damaged") {
 				t.Errorf("%v", err)
 			}
 			if n.groupOf(2).Cluster().Imported || !n.groupOf(1).Cluster().Imported {

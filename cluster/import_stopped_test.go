@@ -28,7 +28,8 @@ func (r endOf) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// A leader that restores an import, and loses the lead before another node has it, does not go on with a state that no other node has.
+// A leader that restores an import, and loses the lead before another node has it, does not go on with a state that no
+// other node has.
 func TestLeaderLosesTheLeadWhileItRestoresAnImport(t *testing.T) {
 	file, _ := usedGroups(t)
 	for name, end := range map[string]func(t *testing.T, s *simulated) *Node{
@@ -89,7 +90,8 @@ func loseTheLeadWhileRestoring(t *testing.T, file []byte, end func(t *testing.T,
 			t.Error(err)
 		}
 	case <-time.After(10 * time.Second):
-		t.Errorf("b goes on; it has the import: %t, and a has it: %t; %+v", n.Group().Cluster().Imported, s.nodes["a"].Group().Cluster().Imported, n.Group().Status())
+		t.Errorf("b goes on; it has the import: %t, and a has it: %t; %+v", n.Group().Cluster().Imported,
+			s.nodes["a"].Group().Cluster().Imported, n.Group().Status())
 	}
 	s.kill("b")
 	s.mustNotFail()

@@ -26,8 +26,9 @@ func importedStore(t *testing.T) *store.Store {
 	return from
 }
 
-// A cluster that is asked from its first moment on, at every node, decides nothing before it has the state that it begins with, although other things hold tokens
-// elsewhere: nodes' purses, the leader's allowance, and reads of the state of a node alone. Afterwards no more is granted than the state has left.
+// A cluster that is asked from its first moment on, at every node, decides nothing before it has the state that it
+// begins with, although other things hold tokens elsewhere: nodes' purses, the leader's allowance, and reads of the
+// state of a node alone. Afterwards no more is granted than the state has left.
 func TestImportUnderLoad(t *testing.T) {
 	for _, sharing := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) { importUnderLoad(t, sharing) })
@@ -80,7 +81,8 @@ func importUnderLoad(t *testing.T, sharing bool) {
 	s.leader()
 	time.Sleep(3 * time.Second)
 	whole.Store(true) // grants count from here on
-	if done, err := s.nodes["b"].Import(t.Context(), Source{Store: importedStore(t), At: time.Now().UnixNano(), Scratch: t.TempDir()}); !done || err != nil {
+	if done, err := s.nodes["b"].Import(t.Context(), Source{Store: importedStore(t), At: time.Now().UnixNano(),
+		Scratch: t.TempDir()}); !done || err != nil {
 		t.Errorf("%t, %v", done, err)
 	}
 	s.awaitImported()
@@ -109,8 +111,9 @@ func doLocally(n *Node, ops ...engine.Op) []engine.Result {
 	return b.Results
 }
 
-// Every founder has the name of the import on its disk before the cluster has a leader: any of them may lead first, also one that has not heard of the
-// node that brings the state. A pledge that was given before that node was met takes the name later.
+// Every founder has the name of the import on its disk before the cluster has a leader: any of them may lead first,
+// also one that has not heard of the node that brings the state. A pledge that was given before that node was met takes
+// the name later.
 func TestEveryFounderKnowsTheImport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t)
@@ -118,7 +121,8 @@ func TestEveryFounderKnowsTheImport(t *testing.T) {
 		defer s.stop()
 		s.start("a")
 		s.start("b")
-		if err := s.nodes["b"].pledges.give(t.Context(), peers.Pledge{Former: s.nodes["a"].id, Address: "a"}); err != nil { // before c is there
+		// before c is there
+		if err := s.nodes["b"].pledges.give(t.Context(), peers.Pledge{Former: s.nodes["a"].id, Address: "a"}); err != nil {
 			t.Fatal(err)
 		}
 		s.start("c")
@@ -140,7 +144,9 @@ func TestImportNeedsItsVersion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t)
 		s.names, s.imports = []string{"a", "b", "c"}, map[string]string{"b": "then"}
-		older := slices.DeleteFunc(slices.Clone(fsm.Additions), func(a fsm.Addition) bool { return a.Version >= fsm.ImportOfOneGroup })
+		older := slices.DeleteFunc(slices.Clone(fsm.Additions), func(a fsm.Addition) bool {
+			return a.Version >= fsm.ImportOfOneGroup
+		})
 		s.known = map[string][]fsm.Addition{"c": older}
 		defer s.stop()
 		for _, name := range s.names {

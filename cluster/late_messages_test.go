@@ -11,9 +11,10 @@ import (
 	"github.com/stintdb/stint/cluster/transport"
 )
 
-// lateMessages makes of some messages what Raft would have sent if its goroutine had been held up after it had read the end of the log, and
-// before it read the commit index: a part of the entries, after a while, with a commit index that may be far beyond them. It waits where no lock is held:
-// in a bubble of synctest time does not go on while a goroutine waits for a lock.
+// lateMessages makes of some messages what Raft would have sent if its goroutine had been held up after it had read the
+// end of the log, and before it read the commit index: a part of the entries, after a while, with a commit index that
+// may be far beyond them. It waits where no lock is held: in a bubble of synctest time does not go on while a goroutine
+// waits for a lock.
 type lateMessages struct {
 	transport.Messenger
 	group *group.Group
@@ -30,7 +31,8 @@ func newLateMessages(seed uint64) func(g *group.Group, m transport.Messenger) tr
 }
 
 // AppendEntries implements raft.Transport.
-func (m *lateMessages) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
+func (m *lateMessages) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest,
+	resp *raft.AppendEntriesResponse) error {
 	if n := len(args.Entries); n > 0 {
 		m.mu.Lock()
 		isFirst := m.terms[id] != args.Term // whose follower may have entries of an earlier leader

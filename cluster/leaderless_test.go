@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Two of five nodes that lose their disks take two groups' majorities with them. Every node's log names these groups, also those of the two nodes, and every
-// node says of each that has replicas of them that it is not healthy, and why.
+// Two of five nodes that lose their disks take two groups' majorities with them. Every node's log names these groups,
+// also those of the two nodes, and every node says of each that has replicas of them that it is not healthy, and why.
 func TestLostGroupsAreNamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const groups, replicas = 4, 3 // on abc, bcd, cde and dea

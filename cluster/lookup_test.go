@@ -56,8 +56,9 @@ var resolvers = map[string]func(ctx context.Context, name string) error{
 	},
 }
 
-// One of four members is gone, and a resolver does not answer about its name, or about all names late. The other three, all of which must
-// vote, elect a leader as fast as otherwise, but for the look-ups of a moment; and none of them waits for the name when it ends.
+// One of four members is gone, and a resolver does not answer about its name, or about all names late. The other three,
+// all of which must vote, elect a leader as fast as otherwise, but for the look-ups of a moment; and none of them waits
+// for the name when it ends.
 func TestNothingWaitsForAName(t *testing.T) {
 	const mostElection, mostEnd = 2 * time.Second, 500 * time.Millisecond // of simulated time
 	for name, lookup := range resolvers {

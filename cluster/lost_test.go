@@ -28,11 +28,14 @@ func TestReasonOfALostLeadership(t *testing.T) {
 			other := s.others(leader)[0].opt.Node
 			for _, m := range leader.Group().Parts().Raft.GetConfiguration().Configuration().Servers {
 				if string(m.Address) == other {
-					_ = leader.Group().Parts().Transport.TimeoutNow(m.ID, m.Address, &raft.TimeoutNowRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax}}, &raft.TimeoutNowResponse{})
+					_ = leader.Group().Parts().Transport.TimeoutNow(m.ID, m.Address,
+						&raft.TimeoutNowRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax}},
+						&raft.TimeoutNowResponse{})
 				}
 			}
 			return func() {}
-		}, []string{"others elected a leader, because they had heard nothing from this one for 300ms", "whether this machine is too busy"}},
+		}, []string{"others elected a leader, because they had heard nothing from this one for 300ms",
+			"whether this machine is too busy"}},
 		{"transferred", func(s *simulated, leader *Node) func() {
 			if err := leader.Group().HandOver(context.Background()); err != nil {
 				t.Error(err)

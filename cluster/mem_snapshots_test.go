@@ -9,8 +9,8 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// memSnapshots keeps the newest snapshot that is whole, in memory. Raft's own store for tests also keeps the part of one that was cut off, and takes
-// the last one that has begun for the newest.
+// memSnapshots keeps the newest snapshot that is whole, in memory. Raft's own store for tests also keeps the part of
+// one that was cut off, and takes the last one that has begun for the newest.
 type memSnapshots struct {
 	mu         sync.Mutex
 	newest     *memSnapshot
@@ -24,7 +24,8 @@ type memSnapshot struct {
 	store       *memSnapshots
 }
 
-func (s *memSnapshots) Create(version raft.SnapshotVersion, index, term uint64, members raft.Configuration, membersIndex uint64, t raft.Transport) (raft.SnapshotSink, error) {
+func (s *memSnapshots) Create(version raft.SnapshotVersion, index, term uint64, members raft.Configuration,
+	membersIndex uint64, t raft.Transport) (raft.SnapshotSink, error) {
 	m := &memSnapshot{InmemSnapshotStore: raft.NewInmemSnapshotStore(), index: index, term: term, store: s}
 	var err error
 	m.SnapshotSink, err = m.InmemSnapshotStore.Create(version, index, term, members, membersIndex, t)

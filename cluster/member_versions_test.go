@@ -15,8 +15,9 @@ func shownVersion(n *Node, member string) uint32 {
 	return 0
 }
 
-// The log's record of a member's version is newer than the last answer of the process before. A node that does not reach the upgraded
-// member shows it with the version that it has, from the moment at which the cluster uses that version.
+// The log's record of a member's version is newer than the last answer of the process before. A node that does not
+// reach the upgraded member shows it with the version that it has, from the moment at which the cluster uses that
+// version.
 func TestRecordedVersionIsShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, leader := mixed(t)

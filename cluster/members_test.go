@@ -24,8 +24,9 @@ func voters(n *Node) (names []string) {
 	return names
 }
 
-// A leader that is to be removed hands over first, and another removes it. Its process goes on, and stays away, also when it is
-// started again, until it is added: then its vote counts when another node dies. Asked of the leader itself and of another node.
+// A leader that is to be removed hands over first, and another removes it. Its process goes on, and stays away, also
+// when it is started again, until it is added: then its vote counts when another node dies. Asked of the leader itself
+// and of another node.
 func TestLeaderIsRemoved(t *testing.T) {
 	for _, names := range [][]string{{"a", "b"}, {"a", "b", "c"}} {
 		for _, askLeader := range []bool{true, false} {
@@ -87,8 +88,10 @@ func TestRestartedFollowerVotesLater(t *testing.T) {
 		time.Sleep(time.Second)
 		ask := func() bool {
 			n := s.nodes[voter]
-			q := raft.RequestVoteRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: 3, ID: []byte(candidate.id), Addr: []byte(candidate.opt.Advertise)},
-				Term: n.Group().Status().Term + 1, LastLogIndex: n.Group().Status().LastLogIndex + 100, LastLogTerm: n.Group().Status().Term + 1, LeadershipTransfer: true}
+			q := raft.RequestVoteRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: 3, ID: []byte(candidate.id),
+				Addr: []byte(candidate.opt.Advertise)},
+				Term: n.Group().Status().Term + 1, LastLogIndex: n.Group().Status().LastLogIndex + 100,
+				LastLogTerm: n.Group().Status().Term + 1, LeadershipTransfer: true}
 			var a raft.RequestVoteResponse
 			if err := candidate.Group().Parts().Transport.RequestVote(n.id, raft.ServerAddress(voter), &q, &a); err != nil {
 				t.Fatal(err)
@@ -160,8 +163,8 @@ func (s *simulated) staysAway(removed string) {
 	}
 }
 
-// A follower that is removed while it is cut off does not learn of its removal from its log. It stays away when it can reach the leader
-// again, and joins with an empty directory.
+// A follower that is removed while it is cut off does not learn of its removal from its log. It stays away when it can
+// reach the leader again, and joins with an empty directory.
 func TestRemovedWhileCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		names := []string{"a", "b", "c"}

@@ -14,15 +14,18 @@ import (
 // commonLimits are in such demand that nodes hold tokens of them: one below its limit, the others beyond.
 var commonLimits = []limits.Limit{
 	{Algorithm: limits.TokenBucket, Capacity: 410, Rate: limits.Rate{Tokens: 200, Period: int64(time.Second)}},
-	{Algorithm: limits.TokenBucket, Capacity: 450, Rate: limits.Rate{Tokens: 30, Period: int64(time.Second)}}, // no allowance of it
+	// no allowance of it
+	{Algorithm: limits.TokenBucket, Capacity: 450, Rate: limits.Rate{Tokens: 30, Period: int64(time.Second)}},
 	{Algorithm: limits.FixedWindow, Capacity: 70, Rate: limits.Rate{Period: int64(2 * time.Second)}},
 }
 
-// mixedCounts are requests for a limit of a caller and a common one: granted by the leader, and by it at once; refunds of the common one.
+// mixedCounts are requests for a limit of a caller and a common one: granted by the leader, and by it at once; refunds
+// of the common one.
 type mixedCounts struct{ granted, atOnce, refunded atomic.Int64 }
 
-// Leaders come and go while clients take tokens of callers who seldom ask and of all, also by a policy, and give some back. In no span of time
-// is more granted than by one exact limiter, and the leader grants most of it from its allowance and the tokens that it holds.
+// Leaders come and go while clients take tokens of callers who seldom ask and of all, also by a policy, and give some
+// back. In no span of time is more granted than by one exact limiter, and the leader grants most of it from its
+// allowance and the tokens that it holds.
 func TestAllowanceAndPursesAreNeverExceeded(t *testing.T) {
 	var granted, atOnce, refunded int64
 	exceedAllowance(t, func(w *world, seed uint64) {
@@ -44,10 +47,12 @@ func TestAllowanceAndPursesAreNeverExceeded(t *testing.T) {
 
 // mixedPolicy asks a limit of a caller, and a common one.
 func (l *allowanceLedger) mixedPolicy() engine.Op {
-	return engine.Op{Verb: engine.SetPolicy, Key: []byte("mixed"), Parts: []engine.Op{{Key: []byte("share0:{}"), Limit: l.limits[0]}, {Key: []byte("common0"), Limit: l.common[0]}}}
+	return engine.Op{Verb: engine.SetPolicy, Key: []byte("mixed"),
+		Parts: []engine.Op{{Key: []byte("share0:{}"), Limit: l.limits[0]}, {Key: []byte("common0"), Limit: l.common[0]}}}
 }
 
-// mixedOp asks a limit of a caller and a common one, and lists the questions to each. Of the callers one half asks often, and for much.
+// mixedOp asks a limit of a caller and a common one, and lists the questions to each. Of the callers one half asks
+// often, and for much.
 func (l *allowanceLedger) mixedOp(r *rand.Rand) (op engine.Op, asks []engine.Op) {
 	i, id, common, tokens := r.IntN(len(l.limits)), r.IntN(l.ids), r.IntN(len(l.common)), 1+r.Int64N(2)
 	if r.IntN(2) == 0 {
@@ -57,7 +62,8 @@ func (l *allowanceLedger) mixedOp(r *rand.Rand) (op engine.Op, asks []engine.Op)
 	if byPolicy {
 		i, common = 0, 0
 	}
-	asks = []engine.Op{l.op(i, id, tokens), {Key: fmt.Append(nil, "common", common), Limit: l.common[common], Tokens: tokens}}
+	asks = []engine.Op{l.op(i, id, tokens), {Key: fmt.Append(nil, "common", common), Limit: l.common[common],
+		Tokens: tokens}}
 	if byPolicy {
 		return engine.Op{Verb: engine.Check, Key: []byte("mixed"), Who: fmt.Append(nil, id), Tokens: tokens}, asks
 	}
@@ -75,7 +81,8 @@ func (w *world) mixedClient(seed uint64) {
 		w.mu.RLock()
 		n := w.nodes[w.names[r.IntN(len(w.names))]]
 		w.mu.RUnlock()
-		for until := time.Now().Add(time.Duration(r.Int64N(int64(4 * time.Second)))); n != nil && time.Now().Before(until) && !w.stopped.Load() && !w.paused.Load(); {
+		for until := time.Now().Add(time.Duration(r.Int64N(int64(4 * time.Second)))); n != nil && time.Now().Before(until) &&
+			!w.stopped.Load() && !w.paused.Load(); {
 			op, asks := w.allowance.mixedOp(r)
 			leads, _ := n.Group().Leads()
 			asked := time.Now()
@@ -114,5 +121,6 @@ func (w *world) giveBack(n *Node, part engine.Op) {
 	l := &w.allowance
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.grants[string(part.Key)] = append(l.grants[string(part.Key)], allowanceGrant{asked: time.Now().UnixNano(), answered: asked.UnixNano(), tokens: -tokens, limit: &part.Limit})
+	l.grants[string(part.Key)] = append(l.grants[string(part.Key)], allowanceGrant{asked: time.Now().UnixNano(),
+		answered: asked.UnixNano(), tokens: -tokens, limit: &part.Limit})
 }

@@ -36,11 +36,13 @@ const (
 	mixedUsers = 20_000
 )
 
-var userLimit = limits.Limit{Algorithm: limits.TokenBucket, Capacity: 40, Rate: limits.Rate{Tokens: 10, Period: int64(time.Second)}}
+var userLimit = limits.Limit{Algorithm: limits.TokenBucket, Capacity: 40, Rate: limits.Rate{Tokens: 10,
+	Period: int64(time.Second)}}
 
 func mixedOp(user int, global limits.Limit, tokens int64) engine.Op {
 	return engine.Op{Verb: engine.AcquireAll, Tokens: tokens, Parts: []engine.Op{
-		{Key: fmt.Append(nil, "user:", user), Limit: userLimit, Tokens: tokens}, {Key: []byte("all"), Limit: global, Tokens: tokens},
+		{Key: fmt.Append(nil, "user:", user), Limit: userLimit, Tokens: tokens}, {Key: []byte("all"), Limit: global,
+			Tokens: tokens},
 	}}
 }
 
@@ -73,7 +75,8 @@ func (l *mixedLoad) run(t *testing.T, syncTime time.Duration) (out *mixedOutcome
 			}
 		}
 		if l.byPolicy {
-			do(leader, engine.Op{Verb: engine.SetPolicy, Key: []byte("p"), Parts: []engine.Op{{Key: []byte("user:{}"), Limit: userLimit}, {Key: []byte("all"), Limit: l.global}}})
+			do(leader, engine.Op{Verb: engine.SetPolicy, Key: []byte("p"),
+				Parts: []engine.Op{{Key: []byte("user:{}"), Limit: userLimit}, {Key: []byte("all"), Limit: l.global}}})
 			time.Sleep(time.Second)
 		}
 		ideal := store.New(store.Config{})
@@ -137,11 +140,14 @@ func (out *mixedOutcome) ask(n *Node, op engine.Op, open *atomic.Int64) {
 	}
 }
 
-// Bounds on the work of the log for the commonest policy: a limit of each user and one of all, where the nodes hold tokens of the one and the
-// leader has its allowance of the others.
+// Bounds on the work of the log for the commonest policy: a limit of each user and one of all, where the nodes hold
+// tokens of the one and the leader has its allowance of the others.
 func TestLogOperationsOfAHotKeyAndItsUsers(t *testing.T) {
-	bucket := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 3000, Rate: limits.Rate{Tokens: 3000, Period: int64(time.Second)}}
-	slow := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 6000, Rate: limits.Rate{Tokens: 1000, Period: int64(time.Second)}} // no allowance of it
+	bucket := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 3000, Rate: limits.Rate{Tokens: 3000,
+		Period: int64(time.Second)}}
+	// no allowance of it
+	slow := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 6000, Rate: limits.Rate{Tokens: 1000,
+		Period: int64(time.Second)}}
 	window := func(capacity int64) limits.Limit {
 		return limits.Limit{Algorithm: limits.FixedWindow, Capacity: capacity, Rate: limits.Rate{Period: int64(time.Second)}}
 	}
@@ -163,9 +169,11 @@ func TestLogOperationsOfAHotKeyAndItsUsers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			out := c.run(t, 750*time.Microsecond)
 			share := float64(out.granted.Load()) / float64(out.ideal)
-			t.Logf("%d asked, %d granted, %.2f %% of one exact limiter; %d operations in the log for 1,000 grants", out.asked.Load(), out.granted.Load(), 100*share, out.logged)
+			t.Logf("%d asked, %d granted, %.2f %% of one exact limiter; %d operations in the log for 1,000 grants",
+				out.asked.Load(), out.granted.Load(), 100*share, out.logged)
 			if out.failed.Load() > 0 || out.logged > c.mostLogged || share < c.leastGranted || share > 1.01 {
-				t.Errorf("%d failed, bounds are %d operations and %.1f %%; %d terms began under the load", out.failed.Load(), c.mostLogged, 100*c.leastGranted, out.terms)
+				t.Errorf("%d failed, bounds are %d operations and %.1f %%; %d terms began under the load", out.failed.Load(),
+					c.mostLogged, 100*c.leastGranted, out.terms)
 			}
 		})
 	}

@@ -36,7 +36,8 @@ type Node struct {
 	first    *group.Group // group 0, of all nodes
 	keys     *keygroups.Groups
 	router   *router.Router // nil where group 0 has all keys
-	shared   *shared.Limits // nil where group 0 has all keys; without patterns it only returns tokens that were lent under earlier ones
+	// nil where group 0 has all keys; without patterns it only returns tokens that were lent under earlier ones
+	shared *shared.Limits
 
 	full atomic.Bool // the keys here take all the memory that they may
 
@@ -53,13 +54,15 @@ type Node struct {
 func Open(o Options) (*Node, error) {
 	o.setDefaults()
 	if !slices.Contains(o.Peers, o.Advertise) {
-		return nil, fmt.Errorf("--cluster-peers does not contain this node's own address, %s: give every node the same list of all of them", o.Advertise)
+		return nil,
+			fmt.Errorf("--cluster-peers does not contain this node's own address, %s: give every node the same list of all of them", o.Advertise)
 	}
 	incarnation, err := o.Disk.Incarnation(o.Node)
 	if err != nil {
 		return nil, err
 	}
-	n := &Node{opt: o, id: serverID(o.Node, incarnation), log: oncelog.New(o.Log.With("node", o.Node)), failed: make(chan error, 1)}
+	n := &Node{opt: o, id: serverID(o.Node, incarnation), log: oncelog.New(o.Log.With("node", o.Node)),
+		failed: make(chan error, 1)}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	n.connectParts()
 	if err := n.conns.Listen(o.Listen); err != nil {
@@ -104,21 +107,27 @@ func (n *Node) connectParts() {
 		Serve: map[transport.Purpose]func(net.Conn, transport.Hello){transport.ForRPC: n.serve},
 	})))
 	n.statuses = peers.New(peers.Config{
-		Peers: n.opt.Peers, Members: n.members, Advertise: n.opt.Advertise, Groups: n.opt.Groups, MeetEvery: n.opt.MeetEvery, Watched: n.opt.Watched,
+		Peers: n.opt.Peers, Members: n.members, Advertise: n.opt.Advertise, Groups: n.opt.Groups, MeetEvery: n.opt.MeetEvery,
+		Watched: n.opt.Watched,
 	}, n.conns)
-	n.patterns = &peers.SharedPatterns{ID: n.id, Own: n.opt.patterns(), Members: n.first.Members, Statuses: n.statuses, Log: n.log}
+	n.patterns = &peers.SharedPatterns{ID: n.id, Own: n.opt.patterns(), Members: n.first.Members, Statuses: n.statuses,
+		Log: n.log}
 	n.keys.Connect(n.first, n.conns, n.statuses)
 	if n.router != nil {
-		n.shared = shared.New(n.ctx, shared.Options{Router: n.router, Policies: n.opt.Store, Timeout: n.opt.DecideTimeout, Replicas: n.keys.WithPurses})
+		n.shared = shared.New(n.ctx, shared.Options{Router: n.router, Policies: n.opt.Store, Timeout: n.opt.DecideTimeout,
+			Replicas: n.keys.WithPurses})
 	}
 	n.first.Connect(n.conns, n.statuses)
-	n.pledges = &pledges{opt: &n.opt, id: n.id, group: n.first, stable: n.opt.Disk.Stable(), statuses: n.statuses, log: n.log}
-	n.discovery = &discovery{opt: &n.opt, id: n.id, group: n.first, statuses: n.statuses, pledges: n.pledges, keys: n.keys, log: n.log, fail: n.fail}
+	n.pledges = &pledges{opt: &n.opt, id: n.id, group: n.first, stable: n.opt.Disk.Stable(), statuses: n.statuses,
+		log: n.log}
+	n.discovery = &discovery{opt: &n.opt, id: n.id, group: n.first, statuses: n.statuses, pledges: n.pledges, keys: n.keys,
+		log: n.log, fail: n.fail}
 }
 
 // serve answers the requests of another node on a connection.
 func (n *Node) serve(conn net.Conn, _ transport.Hello) {
-	s := &peers.Server{ID: n.id, Log: n.log, Group: n.groupOf, Status: n.ownStatus, KeyGroups: n.keys.OwnStatuses, Counts: n.opt.Counts, Pledge: n.pledges.give}
+	s := &peers.Server{ID: n.id, Log: n.log, Group: n.groupOf, Status: n.ownStatus, KeyGroups: n.keys.OwnStatuses,
+		Counts: n.opt.Counts, Pledge: n.pledges.give}
 	s.Serve(n.ctx, conn)
 }
 
@@ -154,8 +163,8 @@ func (n *Node) knowPolicies(ctx context.Context) error {
 	return n.first.Barrier(ctx)
 }
 
-// KeyGroups are the groups of keys with a replica here, by their numbers, from group 1 on. There are none where group 0 has all keys, and before they
-// have begun.
+// KeyGroups are the groups of keys with a replica here, by their numbers, from group 1 on. There are none where group 0
+// has all keys, and before they have begun.
 func (n *Node) KeyGroups() iter.Seq2[int, *group.Group] { return n.keys.Here() }
 
 // HasReplica reports whether this node has a replica of a group of keys, with the state.

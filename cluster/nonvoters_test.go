@@ -46,8 +46,9 @@ func (s *simulated) leadsNothing(name string) {
 	}
 }
 
-// A nonvoter of a cluster is one in every group: it decides every key, also from tokens that it holds, leads nothing and counts in no majority, also after it has
-// lost its disk. With NONVOTER a leader becomes one, and without it one becomes a voter.
+// A nonvoter of a cluster is one in every group: it decides every key, also from tokens that it holds, leads nothing
+// and counts in no majority, also after it has lost its disk. With NONVOTER a leader becomes one, and without it one
+// becomes a voter.
 func TestNonvoters(t *testing.T) {
 	for _, groups := range []int{0, 2} {
 		synctest.Test(t, func(t *testing.T) {
@@ -69,7 +70,8 @@ func TestNonvoters(t *testing.T) {
 			decides := func() {
 				t.Helper()
 				for number := min(1, groups); number <= groups; number++ {
-					if res := do(s.nodes["d"], acquire(string(keyOf(max(number, 1), max(groups, 1), 0)), 1000, 1))[0]; res.Status != engine.OK {
+					if res := do(s.nodes["d"], acquire(string(keyOf(max(number, 1), max(groups, 1), 0)), 1000,
+						1))[0]; res.Status != engine.OK {
 						t.Errorf("group %d: status %d", number, res.Status)
 					}
 				}
@@ -192,8 +194,8 @@ func TestNonvoterIsReplacedByHalves(t *testing.T) {
 	})
 }
 
-// Where replicas are on some nodes, a nonvoter has none: they leave one that becomes a nonvoter, and come to one that becomes a voter. It answers every key,
-// and stops no move while it is silent.
+// Where replicas are on some nodes, a nonvoter has none: they leave one that becomes a nonvoter, and come to one that
+// becomes a voter. It answers every key, and stops no move while it is silent.
 func TestNonvoterHasNoReplicas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const groups, replicas = 4, 3
@@ -207,8 +209,10 @@ func TestNonvoterHasNoReplicas(t *testing.T) {
 			for name, n := range s.nodes {
 				taken++
 				for number := 1; number <= groups; number++ {
-					if res := do(n, acquire(string(keyOf(number, groups, 0)), 1000, 1))[0]; res.Status != engine.OK || res.Remaining != 1000-taken {
-						t.Errorf("%s: %s answers for group %d with status %d, %d left, want %d", when, name, number, res.Status, res.Remaining, 1000-taken)
+					if res := do(n, acquire(string(keyOf(number, groups, 0)), 1000, 1))[0]; res.Status != engine.OK ||
+						res.Remaining != 1000-taken {
+						t.Errorf("%s: %s answers for group %d with status %d, %d left, want %d", when, name, number, res.Status,
+							res.Remaining, 1000-taken)
 					}
 				}
 			}

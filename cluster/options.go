@@ -30,19 +30,21 @@ type Options struct {
 	Store *store.Store // empty
 	Disk  Disk
 
-	// Groups is the number of groups of keys; below 2, group 0 has all keys. A cluster keeps the number that it was formed with, and
-	// nodes with another are refused. The next five are only needed with several.
+	// Groups is the number of groups of keys; below 2, group 0 has all keys. A cluster keeps the number that it was
+	// formed with, and nodes with another are refused. The next five are only needed with several.
 	Groups   int
 	Replicas int // of each group of keys, in a new cluster; 0 for one on every node
 	// ClearGroup removes the rest of a group that has left this node, before it begins again.
 	ClearGroup func(number int) error
-	OpenGroup  func(number int, isNew bool) (keygroups.Disk, error) // opens the directory of a group of keys, which exists unless it is new
-	KeyStores  []*store.Store                                       // of the groups of keys, empty; Store then has no keys
-	NewTurns   func() group.Turns                                   // nil if no clients wait for keys
-	Shared     []string                                             // patterns of package glob: keys whose limits requests of all groups may have in common
+	// opens the directory of a group of keys, which exists unless it is new
+	OpenGroup func(number int, isNew bool) (keygroups.Disk, error)
+	KeyStores []*store.Store     // of the groups of keys, empty; Store then has no keys
+	NewTurns  func() group.Turns // nil if no clients wait for keys
+	// patterns of package glob: keys whose limits requests of all groups may have in common
+	Shared []string
 
-	// ImportName names the state that this node brings to a new cluster by Node.Import, such as its time; "" for none. The cluster decides nothing before
-	// it has that state.
+	// ImportName names the state that this node brings to a new cluster by Node.Import, such as its time; "" for none.
+	// The cluster decides nothing before it has that state.
 	ImportName string
 
 	Log *slog.Logger
@@ -63,7 +65,8 @@ type Options struct {
 
 	// Report returns the traffic of this node's own clients, for the other nodes; nil sends them none.
 	Report func() *clusterstatus.Report
-	// Watched reports whether somebody looks at this node's page, which adds up the Counts of all nodes. Nil without a page.
+	// Watched reports whether somebody looks at this node's page, which adds up the Counts of all nodes. Nil without a
+	// page.
 	Watched func() bool
 	Counts  func() *clusterstatus.Counts
 
@@ -79,8 +82,9 @@ type Options struct {
 	// SinceBoot is how long the machine has been up, and a name of this boot; nil for the system's.
 	SinceBoot func() (boot string, up time.Duration)
 
-	additions []fsm.Addition   // nil for those of this build; tests have others
-	onImport  func(number int) // for tests: called for each part of an import that is on disk, and each group that has its own
+	additions []fsm.Addition // nil for those of this build; tests have others
+	// for tests: called for each part of an import that is on disk, and each group that has its own
+	onImport func(number int)
 	// messenger, for tests, returns the one that sends the messages of group 0, from the usual one. Nil for that.
 	messenger func(*group.Group, transport.Messenger) transport.Messenger
 }
@@ -107,16 +111,21 @@ func (o *Options) setDefaults() {
 // forGroup are the options of a group.
 func (o *Options) forGroup(id raft.ServerID, log *oncelog.Log, fail func(error)) group.Config {
 	return group.Config{
-		Groups: o.Groups, Replicas: o.Replicas, ID: id, Advertise: o.Advertise, Client: o.Client, Store: o.Store, Disk: o.Disk, Log: log, Fail: fail,
-		Heartbeat: o.Heartbeat, DecideTimeout: o.DecideTimeout, DiskTimeout: o.DiskTimeout, LogBytes: o.LogBytes, MeetEvery: o.MeetEvery,
-		Ahead: o.Ahead, Allowance: o.Allowance, Report: o.Report, Wall: o.Wall, Passed: o.Passed, SinceBoot: o.SinceBoot, Additions: o.additions, Turns: o.Turns,
+		Groups: o.Groups, Replicas: o.Replicas, ID: id, Advertise: o.Advertise, Client: o.Client, Store: o.Store,
+		Disk: o.Disk, Log: log, Fail: fail,
+		Heartbeat: o.Heartbeat, DecideTimeout: o.DecideTimeout, DiskTimeout: o.DiskTimeout, LogBytes: o.LogBytes,
+		MeetEvery: o.MeetEvery,
+		Ahead:     o.Ahead, Allowance: o.Allowance, Report: o.Report, Wall: o.Wall, Passed: o.Passed, SinceBoot: o.SinceBoot,
+		Additions: o.additions, Turns: o.Turns,
 	}
 }
 
-// forKeyGroups are the options of the groups of keys; common are those of group 0. The router asks the groups that have begun.
+// forKeyGroups are the options of the groups of keys; common are those of group 0. The router asks the groups that have
+// begun.
 func (o *Options) forKeyGroups(common group.Config, r *router.Router) keygroups.Config {
 	c := keygroups.Config{
-		Node: o.Node, Common: common, Stores: o.KeyStores, Stable: o.Disk.Stable(), Open: o.OpenGroup, Clear: o.ClearGroup, Turns: o.NewTurns,
+		Node: o.Node, Common: common, Stores: o.KeyStores, Stable: o.Disk.Stable(), Open: o.OpenGroup, Clear: o.ClearGroup,
+		Turns: o.NewTurns,
 	}
 	if r != nil {
 		c.Decide = r.Begin

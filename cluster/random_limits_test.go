@@ -12,19 +12,22 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// randomShared asks a fair share, a tree of classes or an adaptive rate, or reports to one. kind is its place in sharedKinds, -1 if it asks
-// for no tokens.
+// randomShared asks a fair share, a tree of classes or an adaptive rate, or reports to one. kind is its place in
+// sharedKinds, -1 if it asks for no tokens.
 func randomShared(r *rand.Rand) (op engine.Op, kind int) {
 	limit := func(a limits.Algorithm, capacity int64) limits.Limit {
-		l := limits.Limit{Algorithm: a, Capacity: capacity, Rate: limits.Rate{Tokens: capacity, Period: int64(2 * time.Second)}}
+		l := limits.Limit{Algorithm: a, Capacity: capacity, Rate: limits.Rate{Tokens: capacity,
+			Period: int64(2 * time.Second)}}
 		if a.HasLeast() {
 			l.Least = 1
 		}
 		return l
 	}
 	tokens := 1 + r.Int64N(4)
-	pool := engine.Op{Key: fmt.Append(nil, "pool", r.IntN(2)), Limit: limit(limits.FairShare, 10), Tokens: tokens, Who: fmt.Append(nil, "member", r.IntN(5)), Weight: r.Int64N(4)}
-	pace := engine.Op{Key: fmt.Append(nil, "pace", r.IntN(2)), Limit: limit(limits.Adaptive, sharedCapacity), Tokens: tokens}
+	pool := engine.Op{Key: fmt.Append(nil, "pool", r.IntN(2)), Limit: limit(limits.FairShare, 10), Tokens: tokens,
+		Who: fmt.Append(nil, "member", r.IntN(5)), Weight: r.Int64N(4)}
+	pace := engine.Op{Key: fmt.Append(nil, "pace", r.IntN(2)), Limit: limit(limits.Adaptive, sharedCapacity),
+		Tokens: tokens}
 	switch r.IntN(10) {
 	case 0:
 		return engine.Op{Verb: engine.ListMembers, Key: pool.Key}, -1
@@ -45,7 +48,8 @@ func randomShared(r *rand.Rand) (op engine.Op, kind int) {
 		return pace, 2
 	}
 	op = engine.Op{Verb: engine.AcquireAll, Tokens: tokens, Parts: []engine.Op{
-		{Key: fmt.Append(nil, "class", r.IntN(4)), Limit: limit(limits.Class, 20), Who: engine.AppendAssured(nil, 3, limits.Rate{Tokens: 2, Period: int64(time.Second)})},
+		{Key: fmt.Append(nil, "class", r.IntN(4)), Limit: limit(limits.Class, 20), Who: engine.AppendAssured(nil, 3,
+			limits.Rate{Tokens: 2, Period: int64(time.Second)})},
 		{Key: fmt.Append(nil, "team", r.IntN(2)), Limit: limit(limits.Class, 25)},
 		{Key: []byte("root"), Limit: limit(limits.Class, sharedCapacity)},
 	}}
@@ -62,8 +66,8 @@ const sharedCapacity = 30
 
 var sharedKinds = [...]string{"fair share", "tree of classes", "adaptive rate"}
 
-// Nodes that decide fair shares, trees and adaptive rates, also after one has died and come back, have the same state; and no root grants
-// more than one bucket.
+// Nodes that decide fair shares, trees and adaptive rates, also after one has died and come back, have the same state;
+// and no root grants more than one bucket.
 func TestSharedLimitsAreTheSameOnAllNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(18, 18))

@@ -50,7 +50,8 @@ var scriptBodies = func() (bodies []string) {
 // randomScript is a call of a random script, or an operation on the scripts themselves.
 func randomScript(r *rand.Rand) engine.Op {
 	body := scriptBodies[r.IntN(len(scriptBodies))]
-	words := []string{"EVAL", body, "2", fmt.Sprint("data", r.IntN(8)), fmt.Sprint("data", r.IntN(8)), fmt.Sprint(1 + r.IntN(100)), fmt.Sprint(r.IntN(1e6))}
+	words := []string{"EVAL", body, "2", fmt.Sprint("data", r.IntN(8)), fmt.Sprint("data", r.IntN(8)),
+		fmt.Sprint(1 + r.IntN(100)), fmt.Sprint(r.IntN(1e6))}
 	switch r.IntN(40) {
 	case 0:
 		return operation("SCRIPT", "FLUSH")

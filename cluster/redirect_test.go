@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A node sends clients only to the leader that its Raft knows. What other nodes said of themselves earlier can be out of date: while
-// leadership changes, two nodes would send a client to each other, until it gives up.
+// A node sends clients only to the leader that its Raft knows. What other nodes said of themselves earlier can be out
+// of date: while leadership changes, two nodes would send a client to each other, until it gives up.
 func TestClientsAreNotSentToAnEarlierLeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t, "a", "b", "c")

@@ -39,7 +39,8 @@ func TestWhatCannotBeCarriedOutIsRefused(t *testing.T) {
 				want engine.Status
 			}{
 				{"a rate that no parser makes", []engine.Op{rate}, engine.Unreadable},
-				{"such a rate in a policy", []engine.Op{{Verb: engine.SetPolicy, Key: []byte("p"), Parts: []engine.Op{rate}}}, engine.Unreadable},
+				{"such a rate in a policy", []engine.Op{{Verb: engine.SetPolicy, Key: []byte("p"), Parts: []engine.Op{rate}}},
+					engine.Unreadable},
 				{"options that contradict each other", []engine.Op{acquire("other", 10, 1), force}, engine.Unreadable},
 				{"a call larger than an entry", large, engine.TooBig},
 				{"the largest call there may be", fits, engine.OK},
@@ -58,7 +59,8 @@ func TestWhatCannotBeCarriedOutIsRefused(t *testing.T) {
 
 func TestGroupOfTooManyOperations(t *testing.T) {
 	b := &engine.Batch{Ops: make([]engine.Op, call.MaxGroupOps+1)}
-	if packed, status := call.PackGroup([]byte("before"), &opcodec.Writer{}, b, nil); status != engine.TooBig || string(packed) != "before" {
+	if packed, status := call.PackGroup([]byte("before"), &opcodec.Writer{}, b, nil); status != engine.TooBig ||
+		string(packed) != "before" {
 		t.Errorf("status %d, %d bytes", status, len(packed))
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/stintdb/stint/cluster/group"
 )
 
-// endRemovals ends the memberships that RAFT REMOVE has removed and that are left, where group 0 is led: a removal may have ended half-way, or a node may
-// have joined a group that did not know of it yet.
+// endRemovals ends the memberships that RAFT REMOVE has removed and that are left, where group 0 is led: a removal may
+// have ended half-way, or a node may have joined a group that did not know of it yet.
 func (n *Node) endRemovals(ctx context.Context) {
 	if leads, _ := n.first.Leads(); !leads {
 		return
@@ -35,6 +35,7 @@ func isMember(g *group.Group, id raft.ServerID) bool {
 
 func (n *Node) endRemoval(ctx context.Context, number int, g *group.Group, id raft.ServerID) {
 	if err := g.Remove(ctx, string(id), true); err != nil {
-		n.log.Once("remove "+err.Error(), "a node that was removed is still a member", "id", id, "group", number, "error", err)
+		n.log.Once("remove "+err.Error(), "a node that was removed is still a member", "id", id, "group", number, "error",
+			err)
 	}
 }

@@ -34,7 +34,8 @@ func TestLastVoterStays(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := simulateGroups(t, groups, "a")
 			defer s.stop()
-			if err := s.nodes["a"].Remove(t.Context(), "a"); err == nil || strings.Contains(err.Error(), "try again") || !strings.HasSuffix(err.Error(), "RAFT ADD another voter first") {
+			if err := s.nodes["a"].Remove(t.Context(), "a"); err == nil || strings.Contains(err.Error(), "try again") ||
+				!strings.HasSuffix(err.Error(), "RAFT ADD another voter first") {
 				t.Errorf("with --groups %d: %v", groups, err)
 			}
 		})

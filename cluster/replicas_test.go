@@ -31,7 +31,8 @@ func simulateReplicas(t *testing.T, replicas int, shared []string, groups int, n
 	return s
 }
 
-// Each group has as many replicas as were asked for, and every node answers for every key: also when one has ended, has come back, and has lost its disk.
+// Each group has as many replicas as were asked for, and every node answers for every key: also when one has ended, has
+// come back, and has lost its disk.
 func TestReplicasOnSomeNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const groups, replicas = 4, 3
@@ -64,7 +65,8 @@ func TestReplicasOnSomeNodes(t *testing.T) {
 				for number := 1; number <= groups; number++ {
 					res := do(n, acquire(string(keyOf(number, groups, 0)), 100, 1))[0]
 					if res.Status != engine.OK || res.Remaining != 100-taken {
-						t.Errorf("%s: %s answers for group %d with status %d, %d left, want %d", when, name, number, res.Status, res.Remaining, 100-taken)
+						t.Errorf("%s: %s answers for group %d with status %d, %d left, want %d", when, name, number, res.Status,
+							res.Remaining, 100-taken)
 					}
 				}
 			}
@@ -147,7 +149,8 @@ func TestBackupErrorsOfOtherNodes(t *testing.T) {
 		node := s.nodes[s.names[slices.IndexFunc(s.names, func(name string) bool { return !s.nodes[name].HasReplica(2) })]]
 		fails := func(stale bool, want, never string) {
 			t.Helper()
-			if _, err := node.Backup(t.Context(), io.Discard, stale); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), never) {
+			if _, err := node.Backup(t.Context(), io.Discard, stale); err == nil || !strings.Contains(err.Error(), want) ||
+				strings.Contains(err.Error(), never) {
 				t.Errorf("with stale %v: %v", stale, err)
 			}
 		}
@@ -165,7 +168,8 @@ func TestBackupErrorsOfOtherNodes(t *testing.T) {
 	})
 }
 
-// placed reports what is wrong with the replicas, once a group's members are those of the table, and none is here and there.
+// placed reports what is wrong with the replicas, once a group's members are those of the table, and none is here and
+// there.
 func (s *simulated) placed(groups, replicas int) error {
 	t := s.leaderOf(0).first.Cluster().Placement
 	load := map[string]int{}
@@ -197,7 +201,8 @@ func (s *simulated) placed(groups, replicas int) error {
 			continue
 		}
 		if most, least = max(most, here), min(least, here); here != load[name] || here != s.disks[name].groupCount() {
-			return fmt.Errorf("%s has %d replicas and %d directories, and is to have %d", name, here, s.disks[name].groupCount(), load[name])
+			return fmt.Errorf("%s has %d replicas and %d directories, and is to have %d", name, here, s.disks[name].groupCount(),
+				load[name])
 		}
 	}
 	if most-least > 1 {
@@ -238,8 +243,8 @@ func (s *simulated) awaitPlaced(groups, replicas int) {
 	}
 }
 
-// Replicas move to a node that is added, and from one that is removed; one that has lost its disk gets others in their place. Nothing is forgotten, and no
-// request fails.
+// Replicas move to a node that is added, and from one that is removed; one that has lost its disk gets others in their
+// place. Nothing is forgotten, and no request fails.
 func TestReplicasMove(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const groups, replicas = 4, 3
@@ -251,8 +256,10 @@ func TestReplicasMove(t *testing.T) {
 			for name, n := range s.nodes {
 				taken++
 				for number := 1; number <= groups; number++ {
-					if res := do(n, acquire(string(keyOf(number, groups, 0)), 10_000, 1))[0]; res.Status != engine.OK || res.Remaining != 10_000-taken {
-						t.Errorf("%s: %s answers for group %d with status %d, %d left, want %d", when, name, number, res.Status, res.Remaining, 10_000-taken)
+					if res := do(n, acquire(string(keyOf(number, groups, 0)), 10_000, 1))[0]; res.Status != engine.OK ||
+						res.Remaining != 10_000-taken {
+						t.Errorf("%s: %s answers for group %d with status %d, %d left, want %d", when, name, number, res.Status,
+							res.Remaining, 10_000-taken)
 					}
 				}
 			}
@@ -317,7 +324,8 @@ func TestNoReplicaMovesWhileANodeIsSilent(t *testing.T) {
 		s.names = append(s.names, "f")
 		s.start("f")
 		time.Sleep(20 * time.Second)
-		if version := s.leaderOf(0).first.Cluster().Placement.Version; version != 1 || !lines.Has(waits) || !lines.Has("nodes=e") {
+		if version := s.leaderOf(0).first.Cluster().Placement.Version; version != 1 || !lines.Has(waits) ||
+			!lines.Has("nodes=e") {
 			t.Errorf("the table has version %d, and the log is\n%s", version, lines)
 		}
 		if err := s.nodes["a"].Remove(t.Context(), "e"); err != nil {
@@ -327,7 +335,8 @@ func TestNoReplicaMovesWhileANodeIsSilent(t *testing.T) {
 	})
 }
 
-// A group that has lost its majority silences its own keys: the other nodes stay healthy, because none could answer for more, and know the policies.
+// A group that has lost its majority silences its own keys: the other nodes stay healthy, because none could answer for
+// more, and know the policies.
 func TestGroupWithoutAMajority(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const groups, replicas = 4, 3 // on abc, bcd, cde and dea
@@ -375,7 +384,8 @@ func TestGroupWithoutAMajority(t *testing.T) {
 	})
 }
 
-// New keys are refused by all groups when one node is full, also if the leader of group 0 has no replica of the groups with the keys.
+// New keys are refused by all groups when one node is full, also if the leader of group 0 has no replica of the groups
+// with the keys.
 func TestFullNodeOfReplicas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const groups = 4 // on abc, bcd, cde and dea
@@ -410,7 +420,8 @@ func TestFullNodeOfReplicas(t *testing.T) {
 	})
 }
 
-// A group that has no leader while memory becomes full, or has room again, follows later, also if the leader of group 0 has no replica of it.
+// A group that has no leader while memory becomes full, or has room again, follows later, also if the leader of group 0
+// has no replica of it.
 func TestGroupWithoutALeaderFollowsTheOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const groups = 4 // on abc, bcd, cde and dea
@@ -524,8 +535,8 @@ func sharedKey(home int) string {
 	}
 }
 
-// The leader of a shared limit's group cannot see the purse in a group of which it has no replica: it voids the loan only if that group's leader says that
-// there is none, and not while there is no leader.
+// The leader of a shared limit's group cannot see the purse in a group of which it has no replica: it voids the loan
+// only if that group's leader says that there is none, and not while there is no leader.
 func TestPurseInAGroupElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulateReplicas(t, 3, []string{"global:*"}, faultGroups, "a", "b", "c", "d", "e")
@@ -563,7 +574,8 @@ func TestPurseInAGroupElsewhere(t *testing.T) {
 		if at := look(); at.Remaining != capacity-granted {
 			t.Errorf("%d left of %d, and %d granted", at.Remaining, capacity, granted)
 		}
-		lend := engine.Op{Verb: engine.Lend, Key: global.Key, Limit: global.Limit, Tokens: 5, Options: engine.Whole, Who: fmt.Append(nil, "group/", away), Loan: &engine.Loan{Number: 7}}
+		lend := engine.Op{Verb: engine.Lend, Key: global.Key, Limit: global.Limit, Tokens: 5, Options: engine.Whole,
+			Who: fmt.Append(nil, "group/", away), Loan: &engine.Loan{Number: 7}}
 		if res := do(s.nodes["a"], lend)[0]; res.Granted != 5 {
 			t.Fatalf("%+v", res)
 		}

@@ -13,7 +13,8 @@ import (
 
 // reserveTokens is a request with an id for several limits.
 func reserveTokens(id string, tokens int64) engine.Op {
-	request := engine.Op{Verb: engine.AcquireAll, Tokens: tokens, Parts: []engine.Op{acquire("meter", 1000, tokens), acquire("other", 500, tokens)}}
+	request := engine.Op{Verb: engine.AcquireAll, Tokens: tokens, Parts: []engine.Op{acquire("meter", 1000, tokens),
+		acquire("other", 500, tokens)}}
 	return engine.Op{Verb: engine.Reserve, Key: []byte(id), MaxWait: int64(time.Hour), Parts: []engine.Op{request}}
 }
 
@@ -21,8 +22,8 @@ func settleTokens(id string, tokens int64) engine.Op {
 	return engine.Op{Verb: engine.Settle, Key: []byte(id), Tokens: tokens}
 }
 
-// A client that sends a request with an id again, until it is decided, takes its tokens once, and settles them once, however
-// often leaders are cut off and die in between and whichever node it asks.
+// A client that sends a request with an id again, until it is decided, takes its tokens once, and settles them once,
+// however often leaders are cut off and die in between and whichever node it asks.
 func TestReservationsOutliveLeaders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t, "a", "b", "c")
@@ -76,7 +77,8 @@ func TestReservationsOutliveLeaders(t *testing.T) {
 			s.start(died)
 			amount := int64(1 + i%9)
 			for range 2 {
-				if res := decided(settleTokens(id, amount)); res.Status != engine.OK || len(res.Parts) != 2 || res.Parts[1].Granted != amount {
+				if res := decided(settleTokens(id, amount)); res.Status != engine.OK || len(res.Parts) != 2 ||
+					res.Parts[1].Granted != amount {
 					t.Fatalf("%s: %+v", id, res)
 				}
 			}
@@ -109,12 +111,14 @@ func TestReservationsWaitForAllMembers(t *testing.T) {
 		s.mixed()
 		time.Sleep(5 * time.Second)
 		for _, name := range []string{"a", "b"} {
-			for _, op := range []engine.Op{reserveTokens("id", 7), settleTokens("id", 1), {Verb: engine.Settle, Key: []byte("id"), Tokens: 1, Options: engine.Cancel}} {
+			for _, op := range []engine.Op{reserveTokens("id", 7), settleTokens("id", 1),
+				{Verb: engine.Settle, Key: []byte("id"), Tokens: 1, Options: engine.Cancel}} {
 				if got := do(s.nodes[name], op)[0]; got.Status != engine.TooNew || got.Allowed {
 					t.Errorf("%s: %+v", name, got)
 				}
 			}
-			if err := s.nodes[name].Group().TooNew([]engine.Op{reserveTokens("id", 7)}); err == nil || !strings.Contains(err.Error(), "a reservation with an id needs format version 2") {
+			if err := s.nodes[name].Group().TooNew([]engine.Op{reserveTokens("id", 7)}); err == nil ||
+				!strings.Contains(err.Error(), "a reservation with an id needs format version 2") {
 				t.Errorf("%s: %v", name, err)
 			}
 			if got := do(s.nodes[name], engine.Op{Verb: engine.Look, Key: []byte("meter")})[0]; got.Status != engine.NotFound {
@@ -124,7 +128,8 @@ func TestReservationsWaitForAllMembers(t *testing.T) {
 		s.mustNotFail()
 		s.upgrade("c")
 		for _, name := range s.names {
-			if got := do(s.nodes[name], reserveTokens("id", 7))[0]; !got.Allowed || got.Granted != 7 || got.Parts[0].Remaining != 993 {
+			if got := do(s.nodes[name], reserveTokens("id", 7))[0]; !got.Allowed || got.Granted != 7 ||
+				got.Parts[0].Remaining != 993 {
 				t.Errorf("%s: %+v", name, got)
 			}
 		}

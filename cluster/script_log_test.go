@@ -20,8 +20,8 @@ if tat - now > 10 then return {0, tostring(tat - now - 10)} end
 redis.call('SET', KEYS[1], tat + 10, 'EX', 60)
 return {1, '0'}`
 
-// A script that changes nothing makes no entry of the log, on the leader or forwarded to it: so denials of a GCRA script
-// cost none. One that is called for the first time does, because its body is kept.
+// A script that changes nothing makes no entry of the log, on the leader or forwarded to it: so denials of a GCRA
+// script cost none. One that is called for the first time does, because its body is kept.
 func TestScriptThatChangesNothingMakesNoEntry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t, "a", "b", "c")
@@ -46,7 +46,8 @@ func TestScriptThatChangesNothingMakesNoEntry(t *testing.T) {
 			{"the script again", operation("EVAL", "return 5", "0"), 0, ":5"},
 			{"a new read-only script", operation("EVAL_RO", "return 6", "0"), 0, ":6"},
 			{"an error before a change", operation("EVALSHA", digest, "0"), 0, "-ERR"},
-			{"a denied limiter in a script", operation("EVAL_RO", "return redis.pcall('TB.ACQUIRE', 'full', 1, '1/h').err", "0"), 0, "$"},
+			{"a denied limiter in a script", operation("EVAL_RO", "return redis.pcall('TB.ACQUIRE', 'full', 1, '1/h').err", "0"),
+				0, "$"},
 		} {
 			n := leader
 			if len(c.op.Args)%2 == 0 {
@@ -54,7 +55,8 @@ func TestScriptThatChangesNothingMakesNoEntry(t *testing.T) {
 			}
 			before := leader.Group().Status().Entries
 			got := do(n, c.op)[0]
-			if made := leader.Group().Status().Entries - before; made != c.entries || got.Status != engine.OK || !bytes.HasPrefix(got.Reply, []byte(c.reply)) {
+			if made := leader.Group().Status().Entries - before; made != c.entries || got.Status != engine.OK ||
+				!bytes.HasPrefix(got.Reply, []byte(c.reply)) {
 				t.Errorf("%s: %d entries, status %d, %.100q", c.name, made, got.Status, got.Reply)
 			}
 		}
@@ -73,11 +75,13 @@ func TestLongScriptsAreForwarded(t *testing.T) {
 			reads[i] = operation("GET", "long")
 		}
 		for name, n := range s.nodes {
-			if got := do(n, operation("EVAL", "return redis.call('SET', KEYS[1], ARGV[1])", "1", "long", text))[0]; string(got.Reply) != "+OK\r\n" {
+			if got := do(n, operation("EVAL", "return redis.call('SET', KEYS[1], ARGV[1])", "1", "long",
+				text))[0]; string(got.Reply) != "+OK\r\n" {
 				t.Fatalf("%s: status %d, %q", name, got.Status, got.Reply)
 			}
 			want := fmt.Sprintf("*6\r\n%s", bytes.Repeat(fmt.Appendf(nil, "$%d\r\n%s\r\n", len(text), text), 6))
-			if got := do(n, operation("EVAL", "local v = redis.call('GET', KEYS[1]) return {v, v, v, v, v, v}", "1", "long"))[0]; string(got.Reply) != want {
+			if got := do(n, operation("EVAL", "local v = redis.call('GET', KEYS[1]) return {v, v, v, v, v, v}", "1",
+				"long"))[0]; string(got.Reply) != want {
 				t.Errorf("%s: status %d, %d bytes of %d", name, got.Status, len(got.Reply), len(want))
 			}
 			tooLong := operation("EVAL", "return redis.call('SET', KEYS[1], #ARGV[1])", "1", "other")
@@ -109,7 +113,8 @@ func TestScriptsInATransaction(t *testing.T) {
 		for i, name := range s.names {
 			ops := []engine.Op{
 				operation("SCRIPT", "LOAD", body), operation("EVALSHA", scriptcache.Digest([]byte(body)), "1", "k"),
-				operation("EVAL", body, "1", "k"), operation("SCRIPT", "FLUSH"), operation("EVALSHA", scriptcache.Digest([]byte(body)), "1", "k"), acquire("k", 10, 1),
+				operation("EVAL", body, "1", "k"), operation("SCRIPT", "FLUSH"),
+				operation("EVALSHA", scriptcache.Digest([]byte(body)), "1", "k"), acquire("k", 10, 1),
 			}
 			done := make(chan struct{})
 			b := &engine.Batch{Ops: ops, Results: make([]engine.Result, len(ops)), Atomic: true, Done: func() { close(done) }}
@@ -121,7 +126,8 @@ func TestScriptsInATransaction(t *testing.T) {
 			if len(first) < 10 || first[len(fmt.Sprintf(prefix, 1)):] != second[len(fmt.Sprintf(prefix, 1)):] {
 				t.Errorf("%s: two times: %q, %q", name, first, second)
 			}
-			for j, want := range []string{"$40\r\n", fmt.Sprintf(prefix, 2*i+1), fmt.Sprintf(prefix, 2*i+2), "+OK\r\n", "-NOSCRIPT"} {
+			for j, want := range []string{"$40\r\n", fmt.Sprintf(prefix, 2*i+1), fmt.Sprintf(prefix, 2*i+2), "+OK\r\n",
+				"-NOSCRIPT"} {
 				if res := b.Results[j]; res.Status != engine.OK || !bytes.HasPrefix(res.Reply, []byte(want)) {
 					t.Errorf("%s, operation %d: status %d, %q", name, j, res.Status, res.Reply)
 				}
@@ -171,10 +177,12 @@ func TestScriptsMayChangeAndNotReadOnEveryNode(t *testing.T) {
 		defer s.stop()
 		s.leader()
 		for _, name := range s.names {
-			op := operation("EVAL", "redis.call('SET', KEYS[2], 'x') redis.call('SET', KEYS[1], 'y') return {redis.call('GET', KEYS[1]), redis.pcall('GET', KEYS[2]).err}", "2", "open", "closed")
+			op := operation("EVAL",
+				"redis.call('SET', KEYS[2], 'x') redis.call('SET', KEYS[1], 'y') return {redis.call('GET', KEYS[1]), redis.pcall('GET', KEYS[2]).err}", "2", "open", "closed")
 			op.Options |= engine.DeclaredOnly
 			op.MarkWriteOnly(1)
-			if got := do(s.nodes[name], op)[0]; got.Status != engine.OK || !bytes.HasPrefix(got.Reply, []byte("*2\r\n$1\r\ny\r\n$")) || !bytes.Contains(got.Reply, []byte("can't access")) {
+			if got := do(s.nodes[name], op)[0]; got.Status != engine.OK || !bytes.HasPrefix(got.Reply,
+				[]byte("*2\r\n$1\r\ny\r\n$")) || !bytes.Contains(got.Reply, []byte("can't access")) {
 				t.Errorf("%s: status %d, %q", name, got.Status, got.Reply)
 			}
 		}

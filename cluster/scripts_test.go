@@ -46,9 +46,10 @@ func (l *laterDialect) Run(tx *transaction.Tx, op *engine.Op, res *engine.Result
 
 var laterVersion = fsm.NewFormats(fsm.Additions).Newest + 1
 
-var dialectIsNew = append([]fsm.Addition{{Version: laterVersion, Name: "dialect 2 of scripts", IsUsed: func(op *engine.Op) bool {
-	return op.Verb == engine.Script && op.Tokens == 2
-}}}, fsm.Additions...)
+var dialectIsNew = append([]fsm.Addition{{Version: laterVersion, Name: "dialect 2 of scripts",
+	IsUsed: func(op *engine.Op) bool {
+		return op.Verb == engine.Script && op.Tokens == 2
+	}}}, fsm.Additions...)
 
 // A script of a newer dialect is refused until all members know the dialect. Scripts of the older one run all the time.
 func TestNewerDialectWaitsForAllMembers(t *testing.T) {
@@ -76,13 +77,17 @@ func TestNewerDialectWaitsForAllMembers(t *testing.T) {
 				}
 			}
 			if round == 0 {
-				if err := s.nodes["a"].Group().TooNew([]engine.Op{newer}); !strings.Contains(err.Error(), fmt.Sprintf("dialect 2 of scripts needs format version %d, and the member 'c' knows version %d", laterVersion, laterVersion-1)) {
+				if err := s.nodes["a"].Group().TooNew([]engine.Op{newer}); !strings.Contains(err.Error(),
+					fmt.Sprintf("dialect 2 of scripts needs format version %d, and the member 'c' knows version %d", laterVersion,
+						laterVersion-1)) {
 					t.Error(err)
 				}
 				s.kill("c")
 				s.known["c"], s.commands["c"] = dialectIsNew, &laterDialect{}
 				s.start("c")
-				s.eventually("the version is raised", func(n *Node) bool { return n.Group().Status().FormatVersion == uint32(laterVersion) })
+				s.eventually("the version is raised", func(n *Node) bool {
+					return n.Group().Status().FormatVersion == uint32(laterVersion)
+				})
 			}
 		}
 		s.mustNotFail()
@@ -97,7 +102,8 @@ func TestScriptsWaitForAllMembers(t *testing.T) {
 		leader := s.mixed()
 		defer s.stop()
 		ops := []engine.Op{
-			operation("EVAL", "return redis.call('SET', KEYS[1], 1)", "1", "k"), operation("SCRIPT", "LOAD", "return 1"), operation("SCRIPT", "FLUSH"),
+			operation("EVAL", "return redis.call('SET', KEYS[1], 1)", "1", "k"), operation("SCRIPT", "LOAD", "return 1"),
+			operation("SCRIPT", "FLUSH"),
 			{Verb: engine.KeepScript, Who: []byte("return 1")}, {Verb: engine.DropScripts},
 		}
 		ask := func(want engine.Status) {

@@ -43,7 +43,9 @@ type sharedLedger struct {
 }
 
 func newSharedLedger() *sharedLedger {
-	l := &sharedLedger{asking: make(chan struct{}, simClients), granted: make([]atomic.Int64, len(sharedLimits)), fresh: make([]atomic.Int64, len(sharedLimits)), freshAt: make([]atomic.Int64, len(sharedLimits)), resets: make([]atomic.Int64, len(sharedLimits))}
+	l := &sharedLedger{asking: make(chan struct{}, simClients), granted: make([]atomic.Int64, len(sharedLimits)),
+		fresh: make([]atomic.Int64, len(sharedLimits)), freshAt: make([]atomic.Int64, len(sharedLimits)),
+		resets: make([]atomic.Int64, len(sharedLimits))}
 	for i := range sharedLimits {
 		l.keys = append(l.keys, fmt.Appendf(nil, "global:%d", i))
 	}
@@ -59,7 +61,8 @@ func (l *sharedLedger) user(group, user int, tokens int64) engine.Op {
 	return acquire(string(keyOf(group+1, faultGroups, user)), 100_000, tokens)
 }
 
-var sharedPolicy = engine.Op{Verb: engine.SetPolicy, Key: []byte("shared"), Parts: []engine.Op{acquire("caller{}", 100_000, 0), {Key: []byte("global:1"), Limit: sharedLimits[1]}}}
+var sharedPolicy = engine.Op{Verb: engine.SetPolicy, Key: []byte("shared"),
+	Parts: []engine.Op{acquire("caller{}", 100_000, 0), {Key: []byte("global:1"), Limit: sharedLimits[1]}}}
 
 func (l *sharedLedger) client(w *world, seed uint64) {
 	r := rand.New(rand.NewPCG(seed, 3))
@@ -81,7 +84,8 @@ func (l *sharedLedger) client(w *world, seed uint64) {
 			do(n, sharedPolicy)
 		case 7, 8, 9, 10:
 			l.asking <- struct{}{}
-			l.note(do(n, engine.Op{Verb: engine.Check, Key: sharedPolicy.Key, Who: []byte(fmt.Sprint(r.IntN(8))), Tokens: 1, MaxKey: 64})[0], 1, -1, -1, 0)
+			l.note(do(n, engine.Op{Verb: engine.Check, Key: sharedPolicy.Key, Who: []byte(fmt.Sprint(r.IntN(8))), Tokens: 1,
+				MaxKey: 64})[0], 1, -1, -1, 0)
 			<-l.asking
 		case 11:
 			op := l.request(r, i, r.IntN(faultGroups), 0, 1)
@@ -109,14 +113,16 @@ func (l *sharedLedger) reset(w *world, n *Node, i int) {
 	l.resets[i].Add(1) // whatever comes of it
 	l.freshAt[i].Store(0)
 	now := min(time.Now().UnixNano(), w.logTime(l.keys[i]))
-	if res := do(n, engine.Op{Verb: engine.Delete, Key: l.keys[i]})[0]; res.Status == engine.OK || res.Status == engine.NotFound {
+	if res := do(n, engine.Op{Verb: engine.Delete, Key: l.keys[i]})[0]; res.Status == engine.OK ||
+		res.Status == engine.NotFound {
 		l.fresh[i].Store(0)
 		l.freshAt[i].Store(now)
 	}
 }
 
-// logTime is the time of the last entry in the log of a key's group that some node has applied. It may be seconds behind the true time, where the leader's
-// clock is behind and a later leader's is not: limits then refill for these seconds too.
+// logTime is the time of the last entry in the log of a key's group that some node has applied. It may be seconds
+// behind the true time, where the leader's clock is behind and a later leader's is not: limits then refill for these
+// seconds too.
 func (w *world) logTime(key []byte) (last int64) {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
@@ -136,7 +142,8 @@ func (l *sharedLedger) grant(i int, tokens int64) {
 
 // request asks a user's limit and one or two shared ones.
 func (l *sharedLedger) request(r *rand.Rand, i, group, user int, tokens int64) engine.Op {
-	op := engine.Op{Verb: engine.AcquireAll, Tokens: tokens, Parts: []engine.Op{l.user(group, user, tokens), l.limit(i, tokens)}}
+	op := engine.Op{Verb: engine.AcquireAll, Tokens: tokens, Parts: []engine.Op{l.user(group, user, tokens),
+		l.limit(i, tokens)}}
 	if r.IntN(4) == 0 {
 		op.Parts = append(op.Parts, l.limit((i+1)%len(sharedLimits), tokens))
 	}
@@ -164,19 +171,22 @@ func (l *sharedLedger) pipeline(n *Node, r *rand.Rand) {
 func (w *world) sharedCounts() (all clusterstatus.SharedLimits) {
 	for _, n := range w.everStarted {
 		c := n.shared.Counts()
-		all.Short, all.Denied, all.Lent, all.Returned = all.Short+c.Short, all.Denied+c.Denied, all.Lent+c.Lent, all.Returned+c.Returned
+		all.Short, all.Denied, all.Lent, all.Returned = all.Short+c.Short, all.Denied+c.Denied, all.Lent+c.Lent,
+			all.Returned+c.Returned
 	}
 	return all
 }
 
-// leaveUnspent leaves unspent tokens with the groups, which return them: under a load beyond the limits they have hardly any. Two requests of a user
-// bring tokens for both, and then the user's limit allows one.
+// leaveUnspent leaves unspent tokens with the groups, which return them: under a load beyond the limits they have
+// hardly any. Two requests of a user bring tokens for both, and then the user's limit allows one.
 func (l *sharedLedger) leaveUnspent(n *Node) {
 	const tokens = 5
 	window := len(sharedLimits) - 1
 	time.Sleep(time.Duration(sharedLimits[window].Rate.Period)) // another window begins
 	for group := range faultGroups {
-		op := engine.Op{Verb: engine.AcquireAll, Tokens: tokens, Parts: []engine.Op{acquire(string(keyOf(group+1, faultGroups, sharedUsers)), tokens, tokens), l.limit(window, tokens)}}
+		op := engine.Op{Verb: engine.AcquireAll, Tokens: tokens,
+			Parts: []engine.Op{acquire(string(keyOf(group+1, faultGroups, sharedUsers)), tokens, tokens),
+				l.limit(window, tokens)}}
 		for _, res := range do(n, op, op.Clone()) {
 			l.note(res, window, -1, -1, 0)
 		}
@@ -203,11 +213,14 @@ func (l *sharedLedger) note(res engine.Result, i, group, user int, tokens int64)
 func (l *sharedLedger) exceeded(passed time.Duration) error {
 	for i := range sharedLimits {
 		if got, most := l.granted[i].Load(), mostOf(&sharedLimits[i], passed, l.resets[i].Load()); float64(got) > most {
-			return fmt.Errorf("%s: %d tokens granted, with %d resets one limiter would have granted %.1f at most", l.keys[i], got, l.resets[i].Load(), most)
+			return fmt.Errorf("%s: %d tokens granted, with %d resets one limiter would have granted %.1f at most", l.keys[i],
+				got, l.resets[i].Load(), most)
 		}
 		at := l.freshAt[i].Load()
-		if got, most := l.fresh[i].Load(), mostOf(&sharedLimits[i], time.Since(time.Unix(0, at)), 0); at != 0 && float64(got) > most {
-			return fmt.Errorf("%s: %d tokens granted since a reset, one limiter would have granted %.1f at most", l.keys[i], got, most)
+		if got, most := l.fresh[i].Load(), mostOf(&sharedLimits[i], time.Since(time.Unix(0, at)), 0); at != 0 &&
+			float64(got) > most {
+			return fmt.Errorf("%s: %d tokens granted since a reset, one limiter would have granted %.1f at most", l.keys[i], got,
+				most)
 		}
 	}
 	return nil
@@ -232,7 +245,8 @@ func (l *sharedLedger) charged(n *Node) error {
 			if res.Status != engine.OK {
 				continue
 			}
-			charged, granted, uncertain := op.Limit.Capacity-res.Remaining, l.own[group][user].Load(), l.uncertain[group][user].Load()
+			charged, granted, uncertain := op.Limit.Capacity-res.Remaining, l.own[group][user].Load(),
+				l.uncertain[group][user].Load()
 			if charged > granted+uncertain || charged < granted-100 { // it refills by a token an hour
 				return fmt.Errorf("%s: %d tokens charged, %d granted and %d uncertain", op.Key, charged, granted, uncertain)
 			}
@@ -297,7 +311,8 @@ func (l *sharedLedger) shown(leaderChanges int64, c clusterstatus.SharedLimits) 
 // liveShared is liveInGroups with shared limits.
 func liveShared(t *testing.T, seed uint64, count, replicas int, names ...string) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{simulated: simulateReplicas(t, replicas, []string{"global:*"}, faultGroups, names...), r: rand.New(rand.NewPCG(seed, 1)), began: time.Now()}
+		w := &world{simulated: simulateReplicas(t, replicas, []string{"global:*"}, faultGroups, names...),
+			r: rand.New(rand.NewPCG(seed, 1)), began: time.Now()}
 		defer w.stop()
 		w.sharing.Store(true)
 		l := newSharedLedger()
@@ -335,7 +350,8 @@ func liveShared(t *testing.T, seed uint64, count, replicas int, names ...string)
 			w.describe()
 			for name, n := range w.nodes { // the time by which limits refill may have been behind, and caught up
 				for number, g := range n.KeyGroups() {
-					t.Logf("%s, group %d: applied %v and knows %v after the time", name, number, time.Until(time.Unix(0, g.Status().Time)), time.Until(time.Unix(0, g.Now())))
+					t.Logf("%s, group %d: applied %v and knows %v after the time", name, number,
+						time.Until(time.Unix(0, g.Status().Time)), time.Until(time.Unix(0, g.Now())))
 				}
 			}
 			for status := range l.other {
@@ -348,10 +364,11 @@ func liveShared(t *testing.T, seed uint64, count, replicas int, names ...string)
 	})
 }
 
-// With shared limits, after any fault, no limit of any group is granted more than one exact limiter would have granted, a request is charged to all of
-// its limits or to none, lent tokens come back, and the replicas agree.
+// With shared limits, after any fault, no limit of any group is granted more than one exact limiter would have granted,
+// a request is charged to all of its limits or to none, lent tokens come back, and the replicas agree.
 func TestFaultsOfSharedLimits(t *testing.T) {
 	for round := range max(1, *simSharedFaults/faultsPerCluster) {
-		liveShared(t, testsize.Seed()+uint64(round), min(*simSharedFaults, faultsPerCluster), round%2*3, "a", "b", "c", "d", "e")
+		liveShared(t, testsize.Seed()+uint64(round), min(*simSharedFaults, faultsPerCluster), round%2*3, "a", "b", "c", "d",
+			"e")
 	}
 }

@@ -19,7 +19,8 @@ func userAnd(group int, shared engine.Op, tokens int64) engine.Op {
 	return engine.Op{Verb: engine.AcquireAll, Tokens: tokens, Parts: []engine.Op{own, shared}}
 }
 
-// Nodes that were started with different patterns warn once, with the patterns of each; no longer when all have the same.
+// Nodes that were started with different patterns warn once, with the patterns of each; no longer when all have the
+// same.
 func TestDifferentPatterns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t)
@@ -55,7 +56,8 @@ func TestDifferentPatterns(t *testing.T) {
 	})
 }
 
-// Requests of all groups share a limit at any node, one token at a time: nothing is exceeded, nothing denied too early, and what nobody uses goes back.
+// Requests of all groups share a limit at any node, one token at a time: nothing is exceeded, nothing denied too early,
+// and what nobody uses goes back.
 func TestSharedLimits(t *testing.T) {
 	for _, limit := range []limits.Limit{
 		acquire("", 100, 0).Limit,
@@ -96,24 +98,29 @@ func TestSharedLimits(t *testing.T) {
 				t.Errorf("%s: home has %d left and %d lent", limit.Algorithm, home.Remaining, home.Lent)
 			}
 			for group := 1; group <= faultGroups; group++ {
-				if own := do(s.leader(), engine.Op{Verb: engine.Look, Key: keyOf(group, faultGroups, 7)})[0]; granted[group] > 0 && own.Remaining != 1000-granted[group] {
-					t.Errorf("%s: the user in group %d has %d left of 1000, and was granted %d", limit.Algorithm, group, own.Remaining, granted[group])
+				if own := do(s.leader(), engine.Op{Verb: engine.Look, Key: keyOf(group, faultGroups, 7)})[0]; granted[group] > 0 &&
+					own.Remaining != 1000-granted[group] {
+					t.Errorf("%s: the user in group %d has %d left of 1000, and was granted %d", limit.Algorithm, group, own.Remaining,
+						granted[group])
 				}
 			}
 		})
 	}
 }
 
-// A policy's shared limit is asked wherever the caller's key is, by a node that does not know the policy yet too; other algorithms are refused.
+// A policy's shared limit is asked wherever the caller's key is, by a node that does not know the policy yet too; other
+// algorithms are refused.
 func TestPolicyWithSharedLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulateShared(t, []string{"global:*"}, faultGroups, "a", "b", "c")
 		defer s.stop()
-		policy := engine.Op{Verb: engine.SetPolicy, Key: []byte("p"), Parts: []engine.Op{acquire("user:{}", 100, 0), acquire("global:x", 20, 0)}}
+		policy := engine.Op{Verb: engine.SetPolicy, Key: []byte("p"), Parts: []engine.Op{acquire("user:{}", 100, 0),
+			acquire("global:x", 20, 0)}}
 		do(s.nodes["a"], policy)
 		granted := 0
 		for i := range 40 {
-			res := do(s.nodes[s.names[i%3]], engine.Op{Verb: engine.Check, Key: []byte("p"), Who: []byte(fmt.Sprint(i)), Tokens: 1, MaxKey: 64})[0]
+			res := do(s.nodes[s.names[i%3]], engine.Op{Verb: engine.Check, Key: []byte("p"), Who: []byte(fmt.Sprint(i)),
+				Tokens: 1, MaxKey: 64})[0]
 			if res.Status != engine.OK {
 				t.Fatalf("check %d: status %d", i, res.Status)
 			}
@@ -130,7 +137,8 @@ func TestPolicyWithSharedLimit(t *testing.T) {
 		} {
 			refused := 0
 			for group := 1; group <= faultGroups; group++ {
-				res := do(s.leader(), userAnd(group, engine.Op{Verb: engine.Acquire, Key: fmt.Append(nil, "global:y", i), Limit: limit}, 1))[0]
+				res := do(s.leader(), userAnd(group, engine.Op{Verb: engine.Acquire, Key: fmt.Append(nil, "global:y", i),
+					Limit: limit}, 1))[0]
 				if res.Status == engine.NotShared {
 					refused++
 				} else if !res.Allowed {
@@ -264,8 +272,10 @@ func TestWaitForSharedLimit(t *testing.T) {
 			res             engine.Result
 		}{{5, 2, res}, {10, 7, take(10)}} {
 			late := time.Since(took) // in which home refills
-			if wait := time.Duration(asked.res.Wait); asked.res.Allowed || wait > time.Duration(asked.missing)*time.Second || wait < time.Duration(asked.missing)*time.Second-late {
-				t.Errorf("%d tokens, of which %d are missing: wait for %v, asked %v after the others", asked.tokens, asked.missing, wait, late)
+			if wait := time.Duration(asked.res.Wait); asked.res.Allowed || wait > time.Duration(asked.missing)*time.Second ||
+				wait < time.Duration(asked.missing)*time.Second-late {
+				t.Errorf("%d tokens, of which %d are missing: wait for %v, asked %v after the others", asked.tokens, asked.missing,
+					wait, late)
 			}
 		}
 		time.Sleep(time.Duration(res.Wait))
@@ -282,7 +292,8 @@ func TestLoanWithoutPurse(t *testing.T) {
 		defer s.stop()
 		global := acquire("global:x", 20, 5)
 		away := 1 + slot.GroupOf(slot.Of(global.Key), faultGroups)%faultGroups
-		lend := engine.Op{Verb: engine.Lend, Key: global.Key, Limit: global.Limit, Tokens: 5, Options: engine.Whole, Who: fmt.Append(nil, "group/", away), Loan: &engine.Loan{Number: 7}}
+		lend := engine.Op{Verb: engine.Lend, Key: global.Key, Limit: global.Limit, Tokens: 5, Options: engine.Whole,
+			Who: fmt.Append(nil, "group/", away), Loan: &engine.Loan{Number: 7}}
 		if res := do(s.leader(), lend)[0]; res.Granted != 5 {
 			t.Fatalf("%+v", res)
 		}

@@ -300,20 +300,27 @@ func (s *simulated) options(name, address string, disk Disk) Options {
 		config.Warned = s.warnings()
 	}
 	o := Options{
-		Node: name, Listen: address, Advertise: address, Peers: s.names, BootstrapExpect: cmp.Or(s.expect, len(s.names)), Client: "client-" + name,
-		Store: store.New(config), Disk: disk, Log: s.log,
-		Heartbeat: 300 * time.Millisecond, DecideTimeout: time.Second, DiskTimeout: 2 * time.Second, LogBytes: 64 << 20, Ahead: s.ahead,
-		Allowance: func() bool { return s.sharing.Load() }, Network: s.networkOf(address), additions: s.known[name], messenger: s.messenger, Wall: func() time.Time { return time.Now().Add(s.skewOf(name)) },
+		Node: name, Listen: address, Advertise: address, Peers: s.names, BootstrapExpect: cmp.Or(s.expect, len(s.names)),
+		Client: "client-" + name,
+		Store:  store.New(config), Disk: disk, Log: s.log,
+		Heartbeat: 300 * time.Millisecond, DecideTimeout: time.Second, DiskTimeout: 2 * time.Second, LogBytes: 64 << 20,
+		Ahead:     s.ahead,
+		Allowance: func() bool { return s.sharing.Load() }, Network: s.networkOf(address), additions: s.known[name],
+		messenger: s.messenger, Wall: func() time.Time { return time.Now().Add(s.skewOf(name)) },
 		Report:  func() *clusterstatus.Report { return &clusterstatus.Report{Admin: "admin-" + name} },
-		Watched: s.watched.Load, Counts: func() *clusterstatus.Counts { return &clusterstatus.Counts{Denials: int64(name[0])} },
+		Watched: s.watched.Load, Counts: func() *clusterstatus.Counts {
+			return &clusterstatus.Counts{Denials: int64(name[0])}
+		},
 		SinceBoot: func() (string, time.Duration) {
 			return fmt.Sprint(name, s.bootOf(name)), time.Duration(time.Now().UnixNano() + s.suspended.Load())
 		},
-		Groups: s.groups, Replicas: s.replicas, OpenGroup: s.disks[name].openGroup, ClearGroup: s.disks[name].clearGroup, Shared: s.shared, ImportName: s.imports[name], onImport: s.onImport,
+		Groups: s.groups, Replicas: s.replicas, OpenGroup: s.disks[name].openGroup, ClearGroup: s.disks[name].clearGroup,
+		Shared: s.shared, ImportName: s.imports[name], onImport: s.onImport,
 	}
 	for number := 0; number <= s.groups && s.groups > 0; number++ {
 		owns := func(key []byte) bool { return slot.GroupOf(slot.Of(key), s.groups) == number }
-		o.KeyStores = append(o.KeyStores, store.New(store.Config{Shards: 4, Replicated: true, Commands: &data.Executor{Owns: owns}, Owns: owns}))
+		o.KeyStores = append(o.KeyStores,
+			store.New(store.Config{Shards: 4, Replicated: true, Commands: &data.Executor{Owns: owns}, Owns: owns}))
 	}
 	if s.groups > 0 {
 		o.Store.Close()
@@ -402,7 +409,8 @@ func (s *simulated) leaderOf(number uint32) *Node {
 	for name, n := range s.nodes {
 		s.t.Logf("%s (%s): table %v, %v", name, n.id, n.first.Cluster().Placement, n.keys.Group(int(number)))
 		if g := n.groupOf(number); g != nil {
-			s.t.Logf("%s (%s): isolated %v, members %v, Raft %v", name, n.id, n.conns.IsIsolated(), g.Members(), g.Parts().Raft.Stats())
+			s.t.Logf("%s (%s): isolated %v, members %v, Raft %v", name, n.id, n.conns.IsIsolated(), g.Members(),
+				g.Parts().Raft.Stats())
 		}
 	}
 	s.t.Fatalf("group %d has no leader within half a minute", number)
@@ -424,7 +432,8 @@ func doBatch(n *Node, b *engine.Batch) []engine.Result {
 	return b.Results
 }
 
-// decide has a node decide a batch of a session, which uses the memory of the operations again once Decide has returned.
+// decide has a node decide a batch of a session, which uses the memory of the operations again once Decide has
+// returned.
 func decide(n *Node, b *engine.Batch) (finished bool) {
 	own := *b
 	own.Ops = make([]engine.Op, len(b.Ops))
@@ -440,7 +449,8 @@ func decide(n *Node, b *engine.Batch) (finished bool) {
 
 const usedAgain = '#' // in all of a key
 
-// keyReadLate is a key of a store that is in memory used again, "" if there is none. It also finds keys that have expired.
+// keyReadLate is a key of a store that is in memory used again, "" if there is none. It also finds keys that have
+// expired.
 func keyReadLate(kept *store.Store) (key string) {
 	kept.Scan(0, math.MaxInt, 1, func(e keyspace.Entry) {
 		if len(e.Key) > 0 && len(bytes.Trim(e.Key, string(usedAgain))) == 0 {
@@ -469,7 +479,9 @@ func within(limit time.Duration, otherwise string) (stop func() bool) {
 }
 
 func acquire(key string, capacity int64, tokens int64) engine.Op {
-	return engine.Op{Verb: engine.Acquire, Key: []byte(key), Tokens: tokens, Limit: limits.Limit{Algorithm: limits.TokenBucket, Capacity: capacity, Rate: limits.Rate{Tokens: 1, Period: int64(time.Hour)}}}
+	return engine.Op{Verb: engine.Acquire, Key: []byte(key), Tokens: tokens,
+		Limit: limits.Limit{Algorithm: limits.TokenBucket, Capacity: capacity, Rate: limits.Rate{Tokens: 1,
+			Period: int64(time.Hour)}}}
 }
 
 func TestNodeThatHasEndedAnswers(t *testing.T) {

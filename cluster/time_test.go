@@ -82,8 +82,8 @@ func TestTimeWhileAllAreDown(t *testing.T) {
 	})
 }
 
-// A node whose clock is an hour off leads for a minute, follows for a minute, and leads again. The cluster's time makes no leap:
-// no node runs ahead while it follows, and a leader that is pulled back takes the others along.
+// A node whose clock is an hour off leads for a minute, follows for a minute, and leads again. The cluster's time makes
+// no leap: no node runs ahead while it follows, and a leader that is pulled back takes the others along.
 func TestNoLeapBetweenLeaders(t *testing.T) {
 	for _, skew := range []time.Duration{time.Hour, -time.Hour} {
 		t.Run(skew.String(), func(t *testing.T) {
@@ -113,8 +113,9 @@ func TestNoLeapBetweenLeaders(t *testing.T) {
 	}
 }
 
-// What a leader answered from its state is not in the log. The next leader, which knows the time from late messages, still
-// answers with no earlier time. When the first one leads again, time moves ahead by no more than the messages were late.
+// What a leader answered from its state is not in the log. The next leader, which knows the time from late messages,
+// still answers with no earlier time. When the first one leads again, time moves ahead by no more than the messages
+// were late.
 func TestLeaderThatKnowsTheTimeLate(t *testing.T) {
 	const late = 50 * time.Millisecond
 	synctest.Test(t, func(t *testing.T) {
@@ -139,7 +140,8 @@ func TestLeaderThatKnowsTheTimeLate(t *testing.T) {
 			}
 			next := s.leader()
 			if next == leader || next.Group().Now() < shown {
-				t.Errorf("%s shows a time %v before that of %s", next.opt.Node, time.Duration(shown-next.Group().Now()), leader.opt.Node)
+				t.Errorf("%s shows a time %v before that of %s", next.opt.Node, time.Duration(shown-next.Group().Now()),
+					leader.opt.Node)
 			}
 			if leap := time.Duration(next.Group().Now()-shown) - time.Since(began); leap > late {
 				t.Errorf("from %s to %s time leapt by %v", leader.opt.Node, next.opt.Node, leap)
@@ -151,8 +153,8 @@ func TestLeaderThatKnowsTheTimeLate(t *testing.T) {
 	})
 }
 
-// The machines of all nodes are suspended for a night, and their monotonic clocks with them: the night counts. A wall clock that is
-// set does not.
+// The machines of all nodes are suspended for a night, and their monotonic clocks with them: the night counts. A wall
+// clock that is set does not.
 func TestTimeGoesOnWhileSuspended(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t, "a", "b", "c")

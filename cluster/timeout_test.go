@@ -8,7 +8,8 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// Every request has an answer or an error within the decide timeout, and one fiftieth of it for the timer, whatever fails.
+// Every request has an answer or an error within the decide timeout, and one fiftieth of it for the timer, whatever
+// fails.
 func TestAnswersWithinDecideTimeout(t *testing.T) {
 	hang := func(s *simulated, names ...string) (mend func()) {
 		var release []func()

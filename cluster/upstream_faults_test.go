@@ -22,8 +22,10 @@ import (
 	"github.com/stintdb/stint/server/upstream"
 )
 
-// homeKeys are keys with their home at another server, in different groups, of buckets that refill hardly or all the time.
-var homeKeys = []engine.Op{homeKey(0, 6000, 1), homeKey(1, 400, 36_000), homeKey(2, 3000, 3600), homeKey(3, 40, 3600), homeKey(4, 200, 7200)}
+// homeKeys are keys with their home at another server, in different groups, of buckets that refill hardly or all the
+// time.
+var homeKeys = []engine.Op{homeKey(0, 6000, 1), homeKey(1, 400, 36_000), homeKey(2, 3000, 3600), homeKey(3, 40, 3600),
+	homeKey(4, 200, 7200)}
 
 func homeKey(i int, capacity, tokensPerHour int64) engine.Op {
 	op := acquire(fmt.Sprint("home:", i), capacity, 0)
@@ -90,7 +92,8 @@ func (h *homeServer) answer(words []string) string {
 	}
 	op := homeKeys[number(words[1][len("home:"):])].Clone()
 	loan := func(at, left int) {
-		op.Who, op.Loan = []byte(words[at]), &engine.Loan{Number: uint64(number(words[at+1])), Previous: uint64(number(words[at+2])), Left: number(words[left])}
+		op.Who, op.Loan = []byte(words[at]), &engine.Loan{Number: uint64(number(words[at+1])),
+			Previous: uint64(number(words[at+2])), Left: number(words[left])}
 	}
 	switch words[0] {
 	case "RL.LEND": // key TB capacity rate tokens holder number previous LEFT left
@@ -113,10 +116,12 @@ func (h *homeServer) answer(words []string) string {
 	if res.Status != engine.OK {
 		return fmt.Sprintf("-ERR status %d\r\n", res.Status)
 	}
-	return fmt.Sprintf("*5\r\n:%d\r\n:%d\r\n:%d\r\n:%d\r\n:%d\r\n", res.Granted, res.Limit, res.Remaining, last[0], last[1])
+	return fmt.Sprintf("*5\r\n:%d\r\n:%d\r\n:%d\r\n:%d\r\n:%d\r\n", res.Granted, res.Limit, res.Remaining, last[0],
+		last[1])
 }
 
-// region is a simulated cluster whose limits of homeKeys have their home at a homeServer, and a ledger of what both have granted.
+// region is a simulated cluster whose limits of homeKeys have their home at a homeServer, and a ledger of what both
+// have granted.
 type region struct {
 	*world
 	home     *homeServer
@@ -132,7 +137,8 @@ type region struct {
 
 // newRegion makes the nodes of w a region, and begins its home.
 func newRegion(w *world, around func(words []string, carryOut func() string) (answer string)) *region {
-	r := &region{world: w, home: &homeServer{store: store.New(store.Config{Shards: 1}), around: around}, clients: map[*Node]*upstream.Upstream{}}
+	r := &region{world: w, home: &homeServer{store: store.New(store.Config{Shards: 1}), around: around},
+		clients: map[*Node]*upstream.Upstream{}}
 	r.listener, _ = w.net.Of("home").Listen("")
 	w.ending = r.end
 	r.home.serving.Go(func() { r.home.accept(r.listener) })
@@ -159,7 +165,10 @@ func (r *region) upstreamOf(n *Node) *upstream.Upstream {
 			Replicas: func() (all []upstream.Replica) {
 				for number, g := range n.KeyGroups() {
 					if n.HasReplica(number) {
-						all = append(all, upstream.Replica{Store: n.opt.KeyStores[number-1], Now: g.Now, Leads: func() bool { leads, _ := g.Leads(); return leads }})
+						all = append(all, upstream.Replica{Store: n.opt.KeyStores[number-1], Now: g.Now, Leads: func() bool {
+							leads, _ := g.Leads()
+							return leads
+						}})
 					}
 				}
 				return all
@@ -269,7 +278,8 @@ func (r *region) exceeded(passed time.Duration) error {
 		l := &homeKeys[i].Limit
 		most := float64(l.Capacity) + float64(l.Rate.Tokens)*passed.Hours()*(1+clock.SlewPartsPerMillion/1e6) + 1
 		if got := r.granted[i].Load(); float64(got) > most {
-			return fmt.Errorf("%s: %d tokens were granted, one limiter would have granted %.1f at most", homeKeys[i].Key, got, most)
+			return fmt.Errorf("%s: %d tokens were granted, one limiter would have granted %.1f at most", homeKeys[i].Key, got,
+				most)
 		}
 	}
 	return nil
@@ -301,7 +311,8 @@ func (r *region) returned() error {
 // lendLate has home lend tokens for a request that was on its way while its loan was returned.
 func (r *region) lendLate(i int) {
 	op := homeKeys[i].Clone()
-	op.Verb, op.Tokens, op.Who, op.Loan = engine.Lend, 1, []byte(r.leader().Group().Status().ClusterID), &engine.Loan{Number: 1}
+	op.Verb, op.Tokens, op.Who, op.Loan = engine.Lend, 1, []byte(r.leader().Group().Status().ClusterID),
+		&engine.Loan{Number: 1}
 	if res := r.home.do(op); res.Lent != 1 {
 		r.t.Errorf("%s: %d tokens are lent late, want 1", op.Key, res.Lent)
 	}
@@ -345,7 +356,8 @@ func (r *region) shown(leaderChanges int64) error {
 	case leaderChanges <= faultGroups:
 		return fmt.Errorf("leaders changed %d times", leaderChanges)
 	case r.local.Load() == 0 || r.lent.Load() == 0 || r.back.Load() == 0 || r.atHome.Load() == 0:
-		return fmt.Errorf("%d requests granted from lent tokens, %d tokens lent, %d returned, %d granted at home", r.local.Load(), r.lent.Load(), r.back.Load(), r.atHome.Load())
+		return fmt.Errorf("%d requests granted from lent tokens, %d tokens lent, %d returned, %d granted at home",
+			r.local.Load(), r.lent.Load(), r.back.Load(), r.atHome.Load())
 	}
 	return nil
 }
@@ -353,7 +365,8 @@ func (r *region) shown(leaderChanges int64) error {
 // liveAsRegion is liveInGroups of a region.
 func liveAsRegion(t *testing.T, seed uint64, count, replicas int, names ...string) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{simulated: simulateReplicas(t, replicas, nil, faultGroups, names...), r: rand.New(rand.NewPCG(seed, 1)), began: time.Now()}
+		w := &world{simulated: simulateReplicas(t, replicas, nil, faultGroups, names...), r: rand.New(rand.NewPCG(seed, 1)),
+			began: time.Now()}
 		r := newRegion(w, func(_ []string, carryOut func() string) string { return carryOut() })
 		defer r.close()
 		w.sharing.Store(true)
@@ -400,15 +413,17 @@ func liveAsRegion(t *testing.T, seed uint64, count, replicas int, names ...strin
 	})
 }
 
-// Of a region with several groups, and a home far away, both together grant no more than one exact limiter would, after any fault in the region and
-// between both, and in the end all tokens come back.
+// Of a region with several groups, and a home far away, both together grant no more than one exact limiter would, after
+// any fault in the region and between both, and in the end all tokens come back.
 func TestFaultsOfARegion(t *testing.T) {
 	for round := range max(2, *simGroupFaults/faultsPerCluster) {
-		liveAsRegion(t, testsize.Seed()+uint64(round), min(*simGroupFaults, faultsPerCluster), round%2*3, "a", "b", "c", "d", "e")
+		liveAsRegion(t, testsize.Seed()+uint64(round), min(*simGroupFaults, faultsPerCluster), round%2*3, "a", "b", "c", "d",
+			"e")
 	}
 }
 
-// Two nodes of a region send the same operation on a loan: home has nothing for the first, and tokens for the second, which comes late. None is lost.
+// Two nodes of a region send the same operation on a loan: home has nothing for the first, and tokens for the second,
+// which comes late. None is lost.
 func TestNodesOfARegionAtTheSameTime(t *testing.T) {
 	shown := false
 	for tries := 0; !shown && !t.Failed(); tries++ {
@@ -424,23 +439,26 @@ func nodesOfARegionAtTheSameTime(t *testing.T) (shown bool) {
 	synctest.Test(t, func(t *testing.T) {
 		var lends atomic.Int32
 		var holds atomic.Bool
-		r := newRegion(&world{simulated: simulateGroups(t, 2, "a", "b", "c")}, func(words []string, carryOut func() string) (answer string) {
-			if words[0] != "RL.LEND" || !holds.Load() {
+		r := newRegion(&world{simulated: simulateGroups(t, 2, "a", "b", "c")},
+			func(words []string, carryOut func() string) (answer string) {
+				if words[0] != "RL.LEND" || !holds.Load() {
+					return carryOut()
+				}
+				if lends.Add(1) == 1 {
+					answer = carryOut()
+					time.Sleep(100 * time.Millisecond)
+					return answer
+				}
+				time.Sleep(200 * time.Millisecond)
 				return carryOut()
-			}
-			if lends.Add(1) == 1 {
-				answer = carryOut()
-				time.Sleep(100 * time.Millisecond)
-				return answer
-			}
-			time.Sleep(200 * time.Millisecond)
-			return carryOut()
-		})
+			})
 		defer r.close()
 		ask := func(name string, tokens int64, options engine.Option) int64 {
 			op, results, done := homeKeys[0].Clone(), make([]engine.Result, 1), make(chan struct{})
 			op.Tokens, op.Options = tokens, options
-			if !r.upstreamOf(r.nodes[name]).Decide(&engine.Batch{Ops: []engine.Op{op}, Results: results, Done: func() { close(done) }}) {
+			if !r.upstreamOf(r.nodes[name]).Decide(&engine.Batch{Ops: []engine.Op{op}, Results: results, Done: func() {
+				close(done)
+			}}) {
 				<-done
 			}
 			return results[0].Granted

@@ -22,7 +22,8 @@ func bringTokens(decide func(op engine.Op) engine.Result, keys int) {
 	}
 }
 
-// Tokens that another cluster has lent to this one are in no backup, and in no cluster that begins with one: this cluster may go on spending them.
+// Tokens that another cluster has lent to this one are in no backup, and in no cluster that begins with one: this
+// cluster may go on spending them.
 func TestTokensOfAnotherClusterAreNotCopied(t *testing.T) {
 	const keys = 12
 	for _, groups := range []int{1, 4} {
@@ -40,7 +41,8 @@ func TestTokensOfAnotherClusterAreNotCopied(t *testing.T) {
 						t.Fatalf("%s has %+v: this test shows nothing", n.opt.Node, got)
 					}
 					if kept := backup(t, n); kept.PurseCount() != 0 || kept.Len() != 0 {
-						t.Errorf("a backup of %s has %d keys, %d of them with tokens of another cluster", n.opt.Node, kept.Len(), kept.PurseCount())
+						t.Errorf("a backup of %s has %d keys, %d of them with tokens of another cluster", n.opt.Node, kept.Len(),
+							kept.PurseCount())
 					}
 				}
 			})
@@ -57,7 +59,8 @@ func TestTokensOfAnotherClusterAreNotCopied(t *testing.T) {
 				}, keys)
 				from.Apply(time.Now().UnixNano(), []engine.Op{acquire("other", 1000, 20)}, make([]engine.Result, 1))
 				s.nodes["b"].opt.ImportName = "then"
-				if _, err := s.nodes["b"].Import(t.Context(), Source{Store: from, At: time.Now().UnixNano(), Scratch: t.TempDir()}); err != nil {
+				if _, err := s.nodes["b"].Import(t.Context(), Source{Store: from, At: time.Now().UnixNano(),
+					Scratch: t.TempDir()}); err != nil {
 					t.Fatal(err)
 				}
 				s.awaitImported()
@@ -65,7 +68,8 @@ func TestTokensOfAnotherClusterAreNotCopied(t *testing.T) {
 					t.Errorf("the cluster began with %+v of another key", got)
 				}
 				for i := range keys {
-					if got := do(s.nodes["a"], engine.Op{Verb: engine.Look, Key: fmt.Append(nil, "key", i)})[0]; got.Status != engine.NotFound {
+					if got := do(s.nodes["a"], engine.Op{Verb: engine.Look,
+						Key: fmt.Append(nil, "key", i)})[0]; got.Status != engine.NotFound {
 						t.Errorf("the cluster began with %d tokens of key%d", got.Remaining, i)
 					}
 				}

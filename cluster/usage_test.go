@@ -10,15 +10,16 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// Usage of a limit with a History adds up to the granted tokens, window by window, however often the leader dies, and is the same on every node. Tokens
-// that were not settled stay reserved.
+// Usage of a limit with a History adds up to the granted tokens, window by window, however often the leader dies, and
+// is the same on every node. Tokens that were not settled stay reserved.
 func TestUsageOutlivesLeaders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t, "a", "b", "c")
 		defer s.stop()
 		s.leader()
 		time.Sleep(3 * time.Second)
-		limit := limits.Limit{Algorithm: limits.FixedWindow, Span: limits.Aligned, Capacity: 1000, Rate: limits.Rate{Period: int64(5 * time.Second)}, History: 36}
+		limit := limits.Limit{Algorithm: limits.FixedWindow, Span: limits.Aligned, Capacity: 1000,
+			Rate: limits.Rate{Period: int64(5 * time.Second)}, History: 36}
 		decided := func(op engine.Op) engine.Result {
 			t.Helper()
 			for round := range 1000 {
@@ -69,13 +70,15 @@ func TestUsageOutlivesLeaders(t *testing.T) {
 		last := open.Start
 		var gotUsed, gotReserved int64
 		for i, w := range append([]engine.Window{open}, closed...) {
-			if w.End-w.Start != limit.Rate.Period || w.Start%limit.Rate.Period != 0 || i > 0 && w.End > last || w.Used < w.Reserved {
+			if w.End-w.Start != limit.Rate.Period || w.Start%limit.Rate.Period != 0 || i > 0 && w.End > last ||
+				w.Used < w.Reserved {
 				t.Errorf("window %d: %+v, before one that begins at %d", i, w, last)
 			}
 			last, gotUsed, gotReserved = w.Start, gotUsed+w.Used-w.Reserved, gotReserved+w.Reserved
 		}
 		if gotUsed != used || gotReserved != reserved || len(closed) < 5 {
-			t.Errorf("%d used and %d reserved in %d closed windows, want %d and %d", gotUsed, gotReserved, len(closed), used, reserved)
+			t.Errorf("%d used and %d reserved in %d closed windows, want %d and %d", gotUsed, gotReserved, len(closed), used,
+				reserved)
 		}
 		all := world{simulated: s}
 		if err := all.agree(); err != nil {

@@ -28,7 +28,8 @@ func TestLongVerbIsForwarded(t *testing.T) {
 				continue
 			}
 			done := make(chan struct{})
-			b := &engine.Batch{Ops: []engine.Op{{Verb: engine.Delete, Key: []byte("k")}}, Results: make([]engine.Result, 1), Done: func() { close(done) }}
+			b := &engine.Batch{Ops: []engine.Op{{Verb: engine.Delete, Key: []byte("k")}}, Results: make([]engine.Result, 1),
+				Done: func() { close(done) }}
 			c := &call.Call{Batch: b, Group: longDelete("k")}
 			c.Summarize()
 			if !n.Group().Parts().Forwarder.Add(c) {

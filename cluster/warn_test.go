@@ -44,13 +44,19 @@ const (
 )
 
 var warnLimits = map[string]limits.Limit{
-	"busy":   {Algorithm: limits.FixedWindow, Span: limits.Aligned, Capacity: warnCapacity, Rate: limits.Rate{Period: int64(warnWindow)}, Warn: 80},
-	"seldom": {Algorithm: limits.FixedWindow, Span: limits.Aligned, Capacity: warnCapacity, Rate: limits.Rate{Period: int64(warnWindow)}, Warn: 50},
-	"first":  {Algorithm: limits.FixedWindow, Capacity: warnCapacity, Rate: limits.Rate{Period: int64(4 * time.Second)}, Warn: 20}, // the leader takes tokens of it in its memory
-	"slides": {Algorithm: limits.SlidingWindow, Capacity: warnCapacity, Rate: limits.Rate{Period: int64(warnWindow)}, Warn: 90},
+	"busy": {Algorithm: limits.FixedWindow, Span: limits.Aligned, Capacity: warnCapacity,
+		Rate: limits.Rate{Period: int64(warnWindow)}, Warn: 80},
+	"seldom": {Algorithm: limits.FixedWindow, Span: limits.Aligned, Capacity: warnCapacity,
+		Rate: limits.Rate{Period: int64(warnWindow)}, Warn: 50},
+	// the leader takes tokens of it in its memory
+	"first": {Algorithm: limits.FixedWindow, Capacity: warnCapacity, Rate: limits.Rate{Period: int64(4 * time.Second)},
+		Warn: 20},
+	"slides": {Algorithm: limits.SlidingWindow, Capacity: warnCapacity, Rate: limits.Rate{Period: int64(warnWindow)},
+		Warn: 90},
 	// Nothing of these comes back in the test, so a key warns once.
-	"gcra":   {Algorithm: limits.GCRA, Capacity: 40, Rate: limits.Rate{Tokens: 1, Period: int64(time.Hour)}, Warn: 50},
-	"queue":  {Algorithm: limits.LeakyQueue, Capacity: 40, Rate: limits.Rate{Tokens: 1, Period: int64(time.Hour)}, Warn: 75},
+	"gcra": {Algorithm: limits.GCRA, Capacity: 40, Rate: limits.Rate{Tokens: 1, Period: int64(time.Hour)}, Warn: 50},
+	"queue": {Algorithm: limits.LeakyQueue, Capacity: 40, Rate: limits.Rate{Tokens: 1, Period: int64(time.Hour)},
+		Warn: 75},
 	"log":    {Algorithm: limits.SlidingLog, Capacity: 40, Rate: limits.Rate{Period: int64(time.Hour)}, Warn: 50},
 	"places": {Algorithm: limits.Concurrency, Capacity: 40, Rate: limits.Rate{Period: int64(time.Hour)}, Warn: 25},
 }
@@ -69,7 +75,8 @@ func (l *warnLedger) begin() func(w *engine.Warning) {
 		defer l.mu.Unlock()
 		at := warnedWindow{string(w.Key), w.Start}
 		if before, is := own[at]; is {
-			l.errs = append(l.errs, fmt.Errorf("a process warns twice of %v: used %d at %d, and %d at %d", at, before.Used, before.At, w.Used, w.At))
+			l.errs = append(l.errs, fmt.Errorf("a process warns twice of %v: used %d at %d, and %d at %d", at, before.Used,
+				before.At, w.Used, w.At))
 		}
 		own[at] = engine.Warning{Limit: w.Limit, Used: w.Used, At: w.At, Start: w.Start, End: w.End}
 		if w.Used < w.Limit.WarnAt() {
@@ -144,8 +151,9 @@ func (l *warnLedger) check(t *testing.T) (warned int) {
 	return len(all)
 }
 
-// A cluster warns once of a window, whatever happens to its leaders and nodes: by the same entry of the log everywhere, also where
-// nodes hold tokens and leaders take them in their memory. A process that starts again hears once more of the entries that it reads again.
+// A cluster warns once of a window, whatever happens to its leaders and nodes: by the same entry of the log everywhere,
+// also where nodes hold tokens and leaders take them in their memory. A process that starts again hears once more of
+// the entries that it reads again.
 func TestWarnsOnceOverFailovers(t *testing.T) {
 	const perCluster = 40
 	for round := 0; round < 1+*simFaults/1000 && !t.Failed(); round++ {

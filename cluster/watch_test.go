@@ -64,7 +64,8 @@ func (c *watcher) Watch(keys ...string) testwatch.Outcome {
 		if o != testwatch.Answered {
 			return o
 		}
-		c.expect.Args, c.expect.KeyCount, c.expect.Who = append(c.expect.Args, []byte(key)), c.expect.KeyCount+1, append(c.expect.Who, results[0].Reply...)
+		c.expect.Args, c.expect.KeyCount, c.expect.Who = append(c.expect.Args, []byte(key)), c.expect.KeyCount+1,
+			append(c.expect.Who, results[0].Reply...)
 	}
 	return testwatch.Answered
 }
@@ -101,8 +102,8 @@ func replies(ops []engine.Op, results []engine.Result) string {
 	return strings.Join(all, " ")
 }
 
-// Transactions of clients on all nodes are carried out if none of their watched keys has changed, and only then, while nodes fail and
-// leaders change.
+// Transactions of clients on all nodes are carried out if none of their watched keys has changed, and only then, while
+// nodes fail and leaders change.
 func TestWatchedKeysThroughFaults(t *testing.T) {
 	const clients, requests, histories = 4, 9, 20
 	var sum testwatch.Counts
@@ -141,12 +142,14 @@ func TestWatchedKeysThroughFaults(t *testing.T) {
 		})
 	}
 	t.Logf("seed %d: %+v", *simSeed, sum)
-	if !t.Failed() && (sum.Executed < sum.Requests/20 || sum.Refused < sum.Requests/20 || sum.Unknown == 0 || sum.Skipped > rounds*histories/4) {
+	if !t.Failed() && (sum.Executed < sum.Requests/20 || sum.Refused < sum.Requests/20 || sum.Unknown == 0 ||
+		sum.Skipped > rounds*histories/4) {
 		t.Error("too little happened to show anything")
 	}
 }
 
-// Tokens that the leader takes in its memory are changes of a key too, whether some were taken before the key was watched or not.
+// Tokens that the leader takes in its memory are changes of a key too, whether some were taken before the key was
+// watched or not.
 func TestWatchedKeysOfTheAllowance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t, "a", "b", "c")
@@ -175,7 +178,8 @@ func TestWatchedKeysOfTheAllowance(t *testing.T) {
 						if inMemory := leader.Group().Status().DecidedByAllowance - before; inMemory == 0 && (taken || changed) {
 							t.Errorf("%s: nothing was taken in memory", key)
 						}
-						b := &engine.Batch{Ops: []engine.Op{{Verb: engine.Expect, Args: [][]byte{key}, KeyCount: 1, Who: seen}, take}[:2], Atomic: true}
+						b := &engine.Batch{Ops: []engine.Op{{Verb: engine.Expect, Args: [][]byte{key}, KeyCount: 1, Who: seen}, take}[:2],
+							Atomic: true}
 						if alone {
 							b.Ops = b.Ops[:1]
 						}

@@ -1,4 +1,5 @@
-// Package asynclog is the log of a Raft node whose disk writes entries of its own term as leader while it already sends them to others.
+// Package asynclog is the log of a Raft node whose disk writes entries of its own term as leader while it already sends
+// them to others.
 package asynclog
 
 import (
@@ -15,8 +16,9 @@ import (
 	"github.com/stintdb/stint/cluster/notifier"
 )
 
-// Log is a log for Raft before another one, which is durable. It takes commands of the leader at once and writes them in order. All else waits
-// until it is on the disk, and everything before it. What rests on an entry of the leader asks [Log.Durable].
+// Log is a log for Raft before another one, which is durable. It takes commands of the leader at once and writes them
+// in order. All else waits until it is on the disk, and everything before it. What rests on an entry of the leader asks
+// [Log.Durable].
 type Log struct {
 	raft.LogStore
 	leads func() bool // this node's Raft
@@ -93,8 +95,8 @@ func (l *Log) StoreLogs(entries []*raft.Log) error {
 	return err
 }
 
-// take takes commands of the leader. It looks under the lock whether this node leads: once it does not and [Log.Drain] has returned, there is
-// nothing pending, and there will not be.
+// take takes commands of the leader. It looks under the lock whether this node leads: once it does not and [Log.Drain]
+// has returned, there is nothing pending, and there will not be.
 func (l *Log) take(entries []*raft.Log) bool {
 	for _, e := range entries {
 		if e.Type != raft.LogCommand {

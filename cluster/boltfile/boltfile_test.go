@@ -96,8 +96,8 @@ func TestReadWhatBboltWrites(t *testing.T) {
 	}
 }
 
-// A bit that flips in a page in use is noticed, or changes a key or a value only, which the owner of the file seals; or the file is as it was
-// before the last write, which is said.
+// A bit that flips in a page in use is noticed, or changes a key or a value only, which the owner of the file seals; or
+// the file is as it was before the last write, which is said.
 func TestEveryByteOfPages(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.bolt")
 	s, err := Create(path)
@@ -108,7 +108,8 @@ func TestEveryByteOfPages(t *testing.T) {
 	for i := range uint64(40) { // a branch and leaves, one of several pages, and a bucket inside the root's page
 		logs = append(logs, &raft.Log{Index: i + 1, Data: make([]byte, 200+i/39*9000)})
 	}
-	if err := errors.Join(s.StoreLogs(logs), s.Set([]byte("a"), []byte("one")), s.Set([]byte("b"), []byte("two")), s.Close()); err != nil {
+	if err := errors.Join(s.StoreLogs(logs), s.Set([]byte("a"), []byte("one")), s.Set([]byte("b"), []byte("two")),
+		s.Close()); err != nil {
 		t.Fatal(err)
 	}
 	data, err := os.ReadFile(path)
@@ -155,8 +156,9 @@ func TestEveryByteOfPages(t *testing.T) {
 	}
 }
 
-// The reader notices a page of zeros, or with the contents of another page, unless it was not in use. A page with its former contents can hide later
-// writes, because pages have neither checksums nor times, but it shows no false ones. Votes have a second file for that.
+// The reader notices a page of zeros, or with the contents of another page, unless it was not in use. A page with its
+// former contents can hide later writes, because pages have neither checksums nor times, but it shows no false ones.
+// Votes have a second file for that.
 func TestLostPages(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.bolt")
 	s, err := Create(path)
@@ -242,7 +244,8 @@ func TestPageInTwoPlaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(s.Set([]byte("a"), make([]byte, 3000)), s.StoreLogs([]*raft.Log{{Index: 1, Data: make([]byte, 3000)}}), s.Close()); err != nil {
+	if err := errors.Join(s.Set([]byte("a"), make([]byte, 3000)),
+		s.StoreLogs([]*raft.Log{{Index: 1, Data: make([]byte, 3000)}}), s.Close()); err != nil {
 		t.Fatal(err)
 	}
 	data, err := os.ReadFile(path)
@@ -260,7 +263,8 @@ func TestPageInTwoPlaces(t *testing.T) {
 		}
 		at += 1 + next
 	}
-	if _, _, err := contents(data); patched == 0 || !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "used twice") {
+	if _, _, err := contents(data); patched == 0 || !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(),
+		"used twice") {
 		t.Errorf("%d bytes changed: %v", patched, err)
 	}
 }

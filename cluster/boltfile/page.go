@@ -74,8 +74,8 @@ func Transaction(file io.ReaderAt) (uint64, error) {
 	return newest.transaction, err
 }
 
-// readMeta reads the beginning of the newest transaction. Whole is false unless those of the last two are there: then a write was torn, or is
-// lost.
+// readMeta reads the beginning of the newest transaction. Whole is false unless those of the last two are there: then a
+// write was torn, or is lost.
 func readMeta(file io.ReaderAt) (newest meta, whole bool, err error) {
 	var found []uint64
 	for at := range int64(2) {
@@ -117,8 +117,8 @@ type item struct {
 	below      uint64
 }
 
-// parseItems reads the elements of a page, which must lie as bbolt writes them: so a change of any length, place or count is
-// noticed. Used is the number of bytes that the page fills.
+// parseItems reads the elements of a page, which must lie as bbolt writes them: so a change of any length, place or
+// count is noticed. Used is the number of bytes that the page fills.
 func parseItems(page []byte, kind uint16) (items []item, used int, err error) {
 	count := int(binary.LittleEndian.Uint16(page[10:]))
 	used = pageHead + count*element

@@ -15,10 +15,11 @@ type reader struct {
 	visit func(bucket string, key, value []byte) error
 }
 
-// Read checks the pages of a file that raft-boltdb made, and calls visit for every key, in the order of the keys of each bucket. Nobody may write to the file
-// meanwhile. bbolt relies on its pages, which have no checksums: where they are damaged it panics, in goroutines of its own too, or reads for
-// ever. So a file is read here before bbolt opens it. Keys and values are not checked but for their lengths and order. Whole is false if the
-// last transaction may be missing, because it was torn, or its page at the beginning is damaged. An error of visit ends the reading.
+// Read checks the pages of a file that raft-boltdb made, and calls visit for every key, in the order of the keys of
+// each bucket. Nobody may write to the file meanwhile. bbolt relies on its pages, which have no checksums: where they
+// are damaged it panics, in goroutines of its own too, or reads for ever. So a file is read here before bbolt opens it.
+// Keys and values are not checked but for their lengths and order. Whole is false if the last transaction may be
+// missing, because it was torn, or its page at the beginning is damaged. An error of visit ends the reading.
 func Read(file io.ReaderAt, size int64, visit func(bucket string, key, value []byte) error) (whole bool, err error) {
 	m, whole, err := readMeta(file)
 	if err != nil {
@@ -73,7 +74,8 @@ func (r *reader) bucket(name string, value []byte) error {
 		return err
 	}
 	page := value[bucketHead:]
-	if len(page) < pageHead || binary.LittleEndian.Uint64(page) != 0 || binary.LittleEndian.Uint16(page[8:]) != leaf || binary.LittleEndian.Uint32(page[12:]) != 0 {
+	if len(page) < pageHead || binary.LittleEndian.Uint64(page) != 0 || binary.LittleEndian.Uint16(page[8:]) != leaf ||
+		binary.LittleEndian.Uint32(page[12:]) != 0 {
 		return damaged("the page of the bucket %s", name)
 	}
 	items, used, err := parseItems(page, leaf)

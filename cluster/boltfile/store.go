@@ -1,5 +1,5 @@
-// Package boltfile opens the files of raft-boltdb with more care than it takes: it checks their pages, and what panics in it, or meets
-// an error of the disk, is answered with an error.
+// Package boltfile opens the files of raft-boltdb with more care than it takes: it checks their pages, and what panics
+// in it, or meets an error of the disk, is answered with an error.
 package boltfile
 
 import (
@@ -32,8 +32,8 @@ func Open(path string) (*Store, error) {
 	return open(path, false)
 }
 
-// Settle makes the contents of a file durable, after a write that failed, perhaps in an earlier process: the kernel may show a page that it did not write, and never
-// will. bbolt writes the first two pages when the others are on the disk.
+// Settle makes the contents of a file durable, after a write that failed, perhaps in an earlier process: the kernel may
+// show a page that it did not write, and never will. bbolt writes the first two pages when the others are on the disk.
 func Settle(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -66,7 +66,8 @@ func open(path string, readOnly bool) (s *Store, err error) {
 	err = guard(func() error {
 		// The list of free pages is not kept in the file: a damaged one would have pages in use written over, long after.
 		bolt, err := raftboltdb.New(raftboltdb.Options{Path: path, MsgpackUseNewTimeFormat: true, BoltOptions: &bbolt.Options{
-			Timeout: lockTimeout, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType, PageSize: pageSize, ReadOnly: readOnly,
+			Timeout: lockTimeout, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType, PageSize: pageSize,
+			ReadOnly: readOnly,
 		}})
 		s = &Store{bolt}
 		return err

@@ -14,9 +14,9 @@ import (
 // the leader's own wall clock: half a part in a thousand. A leader with a wrong clock can change a rate by no more.
 const SlewPartsPerMillion = 500
 
-// A follower's clock that is ahead of the leader's falls back by followPartsPerMillion: faster than the leader's own does when it
-// is pulled back. It is ahead when the leader has sent no time as late as its own for followAfter; messages are always a little
-// late.
+// A follower's clock that is ahead of the leader's falls back by followPartsPerMillion: faster than the leader's own
+// does when it is pulled back. It is ahead when the leader has sent no time as late as its own for followAfter;
+// messages are always a little late.
 const (
 	followPartsPerMillion = 2 * SlewPartsPerMillion
 	followAfter           = time.Second
@@ -41,7 +41,8 @@ type Clock struct {
 	// reached is when the time from a leader was last as late as this clock's, by the monotonic clock.
 	reached time.Duration
 	up      func() time.Duration // see [Clock.CountSuspends]; nil for a clock that counts none
-	upAhead time.Duration        // up minus Passed when a suspend was last counted, or more: the least that any reading since then has allowed
+	// up minus Passed when a suspend was last counted, or more: the least that any reading since then has allowed
+	upAhead time.Duration
 }
 
 // point is a reading of the cluster's time, taken when the monotonic clock showed mono, and the slew since, in parts
@@ -57,7 +58,8 @@ func (p *point) read(mono time.Duration) int64 {
 	return p.at + elapsed + elapsed/1_000_000*p.slew
 }
 
-// compare returns the time at a reading of the monotonic clock and the wall clock, and how far the wall clock is ahead of it.
+// compare returns the time at a reading of the monotonic clock and the wall clock, and how far the wall clock is ahead
+// of it.
 func (p *point) compare(clocks clockpair.Pair) (now int64, off time.Duration) {
 	now = p.read(time.Duration(clocks.After))
 	ahead := now - clocks.After // of the monotonic clock
@@ -74,8 +76,8 @@ func New(wall func() time.Time) *Clock {
 // Mono is the time since the clock was made, which nothing sets.
 func (c *Clock) Mono() time.Duration { return time.Since(c.start) }
 
-// Moment is a reading of two clocks, in nanoseconds: the monotonic one, which may stand still while the machine sleeps, and that of
-// the time of day, which may be set.
+// Moment is a reading of two clocks, in nanoseconds: the monotonic one, which may stand still while the machine sleeps,
+// and that of the time of day, which may be set.
 type Moment struct{ Mono, Wall int64 }
 
 // Since is the time since an earlier moment, by the clock that shows more.
@@ -92,8 +94,8 @@ type Reading struct {
 	Cluster int64
 }
 
-// CountSuspends has the clock count the time while the machine is suspended, when the monotonic clock stands still. up is the time
-// since the machine's boot, asleep or not, which nobody can set.
+// CountSuspends has the clock count the time while the machine is suspended, when the monotonic clock stands still. up
+// is the time since the machine's boot, asleep or not, which nobody can set.
 func (c *Clock) CountSuspends(up func() time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -114,14 +116,15 @@ func (c *Clock) NoteSuspend() {
 	c.noteSuspend()
 }
 
-// noteSuspend is [Clock.NoteSuspend]. The caller holds mu, and calls it before it takes another's time that is far from this clock's:
-// added later, the suspend would count twice, because that time may include it.
+// noteSuspend is [Clock.NoteSuspend]. The caller holds mu, and calls it before it takes another's time that is far from
+// this clock's: added later, the suspend would count twice, because that time may include it.
 func (c *Clock) noteSuspend() {
 	if c.up == nil {
 		return
 	}
 	clocks := c.readUp()
-	c.upAhead = min(c.upAhead, time.Duration(clocks.Most())) // it is too much if the process was paused at the reading it is from
+	// it is too much if the process was paused at the reading it is from
+	c.upAhead = min(c.upAhead, time.Duration(clocks.Most()))
 	slept := time.Duration(clocks.Ahead(int64(c.upAhead))) - c.upAhead
 	if slept < leastSuspend {
 		return
@@ -172,8 +175,8 @@ func (c *Clock) Observe(at int64) {
 	}
 }
 
-// current returns the point, and the monotonic time, to compare another node's time with. If that time may include a suspend that this clock
-// has not counted, it counts it first. The caller holds mu.
+// current returns the point, and the monotonic time, to compare another node's time with. If that time may include a
+// suspend that this clock has not counted, it counts it first. The caller holds mu.
 func (c *Clock) current(at int64) (*point, time.Duration) {
 	p, mono := c.point.Load(), c.Passed()
 	if p != nil && at-p.read(mono) < int64(leastSuspend) && c.confirmed {
@@ -237,14 +240,16 @@ func (c *Clock) CapAt(at int64) {
 	}
 }
 
-// Stamp is the time of an entry, like now: the wall clock begins it if no time is known yet, and that of a leader pulls at it otherwise.
+// Stamp is the time of an entry, like now: the wall clock begins it if no time is known yet, and that of a leader pulls
+// at it otherwise.
 func (c *Clock) Stamp() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p := c.point.Load()
 	if p == nil {
 		ahead := clockpair.FirstAhead(c.passedNanos, c.wallNanos)
-		c.noteSuspend() // the wall clock includes it; a suspend after the reading of that may be left out, but never counts twice
+		// the wall clock includes it; a suspend after the reading of that may be left out, but never counts twice
+		c.noteSuspend()
 		mono := c.Passed()
 		c.point.Store(&point{ahead + int64(mono), mono, 0})
 		return ahead + int64(mono)
@@ -277,8 +282,8 @@ func Sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// UntilNext is the time until the time of day is a multiple of period: what all groups of a node do again and again, they do together,
-// and the process is woken once.
+// UntilNext is the time until the time of day is a multiple of period: what all groups of a node do again and again,
+// they do together, and the process is woken once.
 func UntilNext(period time.Duration) time.Duration {
 	return period - time.Duration(time.Now().UnixNano()%int64(period))
 }

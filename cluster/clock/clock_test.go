@@ -75,8 +75,8 @@ func TestGuessIsHeldBack(t *testing.T) {
 	})
 }
 
-// A machine was suspended, and hears of the time from a leader, from the log or from the others before it notices: the time that
-// passed meanwhile counts once, in any order.
+// A machine was suspended, and hears of the time from a leader, from the log or from the others before it notices: the
+// time that passed meanwhile counts once, in any order.
 func TestSuspendCountsOnce(t *testing.T) {
 	const night = 8 * time.Hour
 	for name, hear := range map[string]func(c *Clock, at int64){
@@ -161,8 +161,9 @@ func TestPauseBetweenReadings(t *testing.T) {
 	}
 }
 
-// A moment never counts time short that has passed since an earlier one: whether the machine was suspended in between, for which the monotonic clock
-// stands still, or its wall clock was set back, and wherever the process is stopped around a reading of the wall clock.
+// A moment never counts time short that has passed since an earlier one: whether the machine was suspended in between,
+// for which the monotonic clock stands still, or its wall clock was set back, and wherever the process is stopped
+// around a reading of the wall clock.
 func TestPauseInAMoment(t *testing.T) {
 	for at := range 5 {
 		for _, moved := range []time.Duration{0, time.Minute, -time.Hour} { // the wall clock against the monotonic one

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// A machine is suspended before each reading of a clock in turn: the night counts once at most, so the time is never ahead.
+// A machine is suspended before each reading of a clock in turn: the night counts once at most, so the time is never
+// ahead.
 func TestSuspendAtEachReading(t *testing.T) {
 	const night = 8 * time.Hour
 	for reading := 1; reading <= 30; reading++ {
@@ -35,8 +36,8 @@ func TestSuspendAtEachReading(t *testing.T) {
 	}
 }
 
-// A process is stopped before every reading of the time since the boot, or after every one, while it begins: no pause is taken for a suspend,
-// and the next suspend counts in full.
+// A process is stopped before every reading of the time since the boot, or after every one, while it begins: no pause
+// is taken for a suspend, and the next suspend counts in full.
 func TestPauseAtEveryReading(t *testing.T) {
 	for _, after := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// Task is work that is done step by step. Between two steps it is only a timer: a node may have 64 groups, each with a dozen tasks, and a
-// goroutine that sleeps costs the memory of its stack. A step that waits for a disk or a network delays no other task.
+// Task is work that is done step by step. Between two steps it is only a timer: a node may have 64 groups, each with a
+// dozen tasks, and a goroutine that sleeps costs the memory of its stack. A step that waits for a disk or a network
+// delays no other task.
 type Task struct {
 	ctx   context.Context
 	step  func(context.Context) (pause time.Duration)
@@ -23,8 +24,8 @@ type Task struct {
 // Never is the pause before a step that only [Task.Now] brings.
 const Never time.Duration = math.MaxInt64
 
-// Repeat has step called at once, and again each time after the pause that it returned, until ctx is done. Then ended goes on, once no step
-// is under way.
+// Repeat has step called at once, and again each time after the pause that it returned, until ctx is done. Then ended
+// goes on, once no step is under way.
 func Repeat(ctx context.Context, ended *sync.WaitGroup, step func(context.Context) (pause time.Duration)) *Task {
 	t := &Task{ctx: ctx, step: step, ended: ended}
 	ended.Add(1)

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// Steps follow each other after their pauses. Now ends a pause, and has another step follow one that is under way, once.
+// Steps follow each other after their pauses. Now ends a pause, and has another step follow one that is under way,
+// once.
 func TestTask(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -71,7 +72,8 @@ func TestTaskThatPauses(t *testing.T) {
 			Every(ctx, &ended, time.Hour, func(context.Context) { t.Error("it is not due") })
 		}
 		synctest.Wait()
-		if more := runtime.NumGoroutine() - before; more > 1000 { // the count is off by up to 33 for each processor that hands on ended ones
+		// the count is off by up to 33 for each processor that hands on ended ones
+		if more := runtime.NumGoroutine() - before; more > 1000 {
 			t.Errorf("2000 tasks have %d goroutines", more)
 		}
 		cancel()

@@ -62,12 +62,14 @@ func TestSnapshotsCarryTheFormatVersion(t *testing.T) {
 	if err := other.Restore(io.NopCloser(bytes.NewReader(whole))); err != nil {
 		t.Fatal(err)
 	}
-	if c := other.Cluster.Load(); c.Version() != 2 || c.Members["b#1"].Formats != 2 || c.Members["a#1"].Formats.OrFirst() != 1 {
+	if c := other.Cluster.Load(); c.Version() != 2 || c.Members["b#1"].Formats != 2 ||
+		c.Members["a#1"].Formats.OrFirst() != 1 {
 		t.Errorf("restored as %+v", c)
 	}
 	older := newTestFSM(t)
 	older.Knows = 1
-	if err := older.Restore(io.NopCloser(bytes.NewReader(whole))); err == nil || !strings.Contains(err.Error(), "the cluster uses format version 2, and this node knows version 1") {
+	if err := older.Restore(io.NopCloser(bytes.NewReader(whole))); err == nil || !strings.Contains(err.Error(),
+		"the cluster uses format version 2, and this node knows version 1") {
 		t.Errorf("an older node restores it with %v", err)
 	}
 	failed := error(nil)
@@ -90,7 +92,8 @@ func TestAdditionsAreListed(t *testing.T) {
 			t.Errorf("%s is not in release 0.1.0: give it a row in Additions (cluster/fsm/formats.go), an algorithm a format (engine/limits/algorithm.go)", what)
 		}
 	}
-	for verb := engine.KeepOverflow + 1; verb > 0 && exists(func() { new(opcodec.Writer).Append(nil, &engine.Op{Verb: verb}) }); verb++ {
+	for verb := engine.KeepOverflow + 1; verb > 0 &&
+		exists(func() { new(opcodec.Writer).Append(nil, &engine.Op{Verb: verb}) }); verb++ {
 		mustBeListed(fmt.Sprintf("verb %d", verb), engine.Op{Verb: verb})
 	}
 	for a := limits.Concurrency + 1; exists(func() { _ = a.String() }); a++ {
@@ -121,13 +124,18 @@ func TestAdditionsAreListed(t *testing.T) {
 	for _, verb := range []engine.Verb{engine.SetPolicy, engine.SetOverride, engine.Check} {
 		mustBeListed("a named field", engine.Op{Verb: verb, Options: engine.NamedFields})
 	}
-	for _, limit := range []limits.Limit{{Span: limits.EachDay, Anchor: calendar.Anchor{Zone: 1}}, {Span: limits.EachDay, Anchor: calendar.Anchor{From: 1}}, {Span: limits.EachQuarter}, {Span: limits.EachYear}} {
+	for _, limit := range []limits.Limit{{Span: limits.EachDay, Anchor: calendar.Anchor{Zone: 1}},
+		{Span: limits.EachDay, Anchor: calendar.Anchor{From: 1}}, {Span: limits.EachQuarter}, {Span: limits.EachYear}} {
 		limit.Algorithm, limit.Capacity = limits.FixedWindow, 1
 		mustBeListed("a window of the calendar", engine.Op{Limit: limit})
-		mustBeListed("a window of the calendar in a policy", engine.Op{Verb: engine.SetPolicy, Parts: []engine.Op{{Limit: limit}}})
+		mustBeListed("a window of the calendar in a policy", engine.Op{Verb: engine.SetPolicy,
+			Parts: []engine.Op{{Limit: limit}}})
 	}
-	for span, from := range map[limits.Span]calendar.From{limits.EachDay: 40 << 10, limits.EachWeek: 6 << 5, limits.EachMonth: 17 | 6<<5} {
-		op := engine.Op{Verb: engine.SetPolicy, Parts: []engine.Op{{Limit: limits.Limit{Algorithm: limits.FixedWindow, Capacity: 1, Span: span, Anchor: calendar.Anchor{From: from}}}}}
+	for span, from := range map[limits.Span]calendar.From{limits.EachDay: 40 << 10, limits.EachWeek: 6 << 5,
+		limits.EachMonth: 17 | 6<<5} {
+		op := engine.Op{Verb: engine.SetPolicy,
+			Parts: []engine.Op{{Limit: limits.Limit{Algorithm: limits.FixedWindow, Capacity: 1, Span: span,
+				Anchor: calendar.Anchor{From: from}}}}}
 		if a := known.NewestIn([]engine.Op{op}); a.Version != 3 {
 			t.Errorf("a beginning within a day is %+v", a)
 		}
@@ -156,7 +164,8 @@ func exists(f func()) (found bool) {
 }
 
 func TestWhatAdditionsMatch(t *testing.T) {
-	f := NewFormats([]Addition{{Version: 2, Name: "looks", IsUsed: usesVerb(engine.Look)}, {Version: 4, Name: "queues", IsUsed: usesAlgorithm(limits.LeakyQueue)}, {Version: 3, Name: "a kind", kind: 77}})
+	f := NewFormats([]Addition{{Version: 2, Name: "looks", IsUsed: usesVerb(engine.Look)}, {Version: 4, Name: "queues",
+		IsUsed: usesAlgorithm(limits.LeakyQueue)}, {Version: 3, Name: "a kind", kind: 77}})
 	queue := engine.Op{Limit: limits.Limit{Algorithm: limits.LeakyQueue}}
 	for _, c := range []struct {
 		name string
@@ -168,7 +177,8 @@ func TestWhatAdditionsMatch(t *testing.T) {
 		{"a verb", []engine.Op{acquire("k", 10, 1), {Verb: engine.Look}}, "looks"},
 		{"an algorithm", []engine.Op{queue, {Verb: engine.Look}}, "queues"},
 		{"the newest, last", []engine.Op{{Verb: engine.Look}, queue}, "queues"},
-		{"an algorithm in a policy", []engine.Op{{Verb: engine.SetPolicy, Parts: []engine.Op{acquire("k", 10, 1), queue}}}, "queues"},
+		{"an algorithm in a policy", []engine.Op{{Verb: engine.SetPolicy, Parts: []engine.Op{acquire("k", 10, 1), queue}}},
+			"queues"},
 	} {
 		got := ""
 		if a := f.NewestIn(c.ops); a != nil {

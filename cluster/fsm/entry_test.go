@@ -50,7 +50,8 @@ func TestNewerEntryStopsTheNode(t *testing.T) {
 	StampEntry(newer, KindTick, 5, 6, 7)
 	newer[0]++
 	f.Apply(&raft.Log{Index: 3, Data: newer})
-	if told == nil || !strings.Contains(told.Error(), "entry 3 of the log") || !strings.Contains(told.Error(), "newer version") {
+	if told == nil || !strings.Contains(told.Error(), "entry 3 of the log") || !strings.Contains(told.Error(),
+		"newer version") {
 		t.Errorf("%v", told)
 	}
 	entry := make([]byte, EntryHead)
@@ -68,7 +69,8 @@ func TestNewerEntryStopsTheNode(t *testing.T) {
 func newTestFSM(t testing.TB) *Machine {
 	store := store.New(store.Config{Shards: 1, Replicated: true})
 	t.Cleanup(store.Close)
-	return New(Config{Store: store, Clock: clock.New(time.Now), TakeCalls: func(uint64) []*call.Call { return nil }, Knows: NewFormats(Additions).Newest, Fail: func(error) {}})
+	return New(Config{Store: store, Clock: clock.New(time.Now), TakeCalls: func(uint64) []*call.Call { return nil },
+		Knows: NewFormats(Additions).Newest, Fail: func(error) {}})
 }
 
 // FuzzApply has the fsm carry out any bytes: it takes them or fails with a reason.

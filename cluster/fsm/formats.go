@@ -12,8 +12,9 @@ import (
 )
 
 // FormatVersion is a version of the bytes in the log and between nodes: operations, with their options and algorithms,
-// and kinds of entries. Version 1 is that of release 0.1.0, version 2 that of 0.2.0, version 3 that of 0.3.0, and once CHANGELOG.md has a day for
-// it, additions begin the next: TestReleasedFormats holds it. Where nodes write a version down, 0 stands for 1: release 0.1.0 writes nothing.
+// and kinds of entries. Version 1 is that of release 0.1.0, version 2 that of 0.2.0, version 3 that of 0.3.0, and once
+// CHANGELOG.md has a day for it, additions begin the next: TestReleasedFormats holds it. Where nodes write a version
+// down, 0 stands for 1: release 0.1.0 writes nothing.
 type FormatVersion uint32
 
 // OrFirst is the version, or the first in place of 0.
@@ -27,11 +28,12 @@ type Addition struct {
 	kind    byte                     // a kind of entry; 0 for none
 }
 
-// ImportOfOneGroup is the version from which on a cluster awaits the import that it begins with also where one group has all keys. It is in the first entry.
+// ImportOfOneGroup is the version from which on a cluster awaits the import that it begins with also where one group
+// has all keys. It is in the first entry.
 const ImportOfOneGroup FormatVersion = 3
 
-// Additions lists everything that was added after version 1; algorithms state theirs in the table of package limits. A node knows the
-// highest version in its list. It proposes nothing that some member does not know: see [versionGate].
+// Additions lists everything that was added after version 1; algorithms state theirs in the table of package limits. A
+// node knows the highest version in its list. It proposes nothing that some member does not know: see [versionGate].
 var Additions = append([]Addition{
 	{Version: 2, Name: "commands on Redis data", IsUsed: usesVerb(engine.Command)},
 	{Version: 2, Name: "scripts", IsUsed: usesVerb(engine.Script, engine.KeepScript, engine.DropScripts)},
@@ -42,21 +44,28 @@ var Additions = append([]Addition{
 	{Version: 2, Name: "a reservation with an id", IsUsed: usesVerb(engine.Reserve, engine.Settle)},
 	{Version: 2, Name: "a loan", IsUsed: usesVerb(engine.Lend, engine.Return, engine.Void, engine.Loans)},
 	{Version: 2, Name: "the process of a member", kind: KindProcess},
-	{Version: 2, Name: "a STRICT policy", IsUsed: func(op *engine.Op) bool { return op.Verb == engine.SetPolicy && op.Options&engine.Strict != 0 }},
+	{Version: 2, Name: "a STRICT policy", IsUsed: func(op *engine.Op) bool {
+		return op.Verb == engine.SetPolicy &&
+			op.Options&engine.Strict != 0
+	}},
 	{Version: 2, Name: "a key whose limit has its home elsewhere", IsUsed: usesPurse},
 	{Version: 2, Name: "the leader's allowance", IsUsed: usesAllowance},
 	{Version: 2, Name: "the switch of the leader's allowance", kind: KindAllowance},
 	{Version: 2, Name: "several groups of keys", kind: KindGroups},
-	{Version: 2, Name: "COST and KEEP", IsUsed: inAnyLimit(func(op *engine.Op) bool { return op.Options&engine.FixedCost != 0 || op.Keep != 0 })},
+	{Version: 2, Name: "COST and KEEP", IsUsed: inAnyLimit(func(op *engine.Op) bool {
+		return op.Options&engine.FixedCost != 0 || op.Keep != 0
+	})},
 	{Version: 2, Name: "a wait for several limits", IsUsed: waitsForSeveral},
 	{Version: 2, Name: "a queue among several limits", IsUsed: queuesAmongSeveral},
 	{Version: 2, Name: "a policy's key that begins as the names of keys in databases", IsUsed: mayComeToName},
-	{Version: 2, Name: "a window of a time zone, from another beginning, of quarters or of years", IsUsed: inAnyLimit(usesCalendar)},
+	{Version: 2, Name: "a window of a time zone, from another beginning, of quarters or of years",
+		IsUsed: inAnyLimit(usesCalendar)},
 	{Version: 2, Name: "HISTORY", IsUsed: inAnyLimit(func(op *engine.Op) bool { return op.Limit.History > 0 })},
 	{Version: 2, Name: "RL.USAGE", IsUsed: usesVerb(engine.ListWindows)},
 	{Version: 2, Name: "WARN", IsUsed: inAnyLimit(func(op *engine.Op) bool { return op.Limit.Warn != 0 })},
 	{Version: 2, Name: "WATCH", IsUsed: usesVerb(engine.Fingerprint, engine.Expect)},
-	{Version: 3, Name: "a window that begins at a minute, or at a time of a day of the week or month", IsUsed: inAnyLimit(beginsAtTime)},
+	{Version: 3, Name: "a window that begins at a minute, or at a time of a day of the week or month",
+		IsUsed: inAnyLimit(beginsAtTime)},
 	{Version: 3, Name: "replicas of a group on some nodes", kind: KindPlacement},
 	{Version: ImportOfOneGroup, Name: "an import that a cluster without groups awaits"},
 }, addedAlgorithms()...)
@@ -112,7 +121,8 @@ func inAnyLimit(has func(op *engine.Op) bool) func(*engine.Op) bool {
 	}
 }
 
-// usesCalendar is Addition.IsUsed of windows of the calendar that version 1 does not have. The zones of the table at that version belong to it.
+// usesCalendar is Addition.IsUsed of windows of the calendar that version 1 does not have. The zones of the table at
+// that version belong to it.
 func usesCalendar(op *engine.Op) bool {
 	return op.Limit.Anchor != calendar.Anchor{} || op.Limit.Span > limits.EachMonth
 }
@@ -219,5 +229,6 @@ func checkUsed(used, knows FormatVersion) error {
 	return fmt.Errorf("the cluster uses format version %d, and this node knows version %d: %w", used, knows, errNewerEntry)
 }
 
-// Version is the cluster's format version: every member knows it, and none that does not know it can join. It never goes back.
+// Version is the cluster's format version: every member knows it, and none that does not know it can join. It never
+// goes back.
 func (r *Cluster) Version() FormatVersion { return r.Formats.OrFirst() }

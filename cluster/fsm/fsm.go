@@ -1,5 +1,5 @@
-// Package fsm is the state machine of a Raft group: the entries of its log and their effect on the store, its snapshots, the state of the
-// cluster itself, and the versions of all these formats.
+// Package fsm is the state machine of a Raft group: the entries of its log and their effect on the store, its
+// snapshots, the state of the cluster itself, and the versions of all these formats.
 package fsm
 
 import (
@@ -20,8 +20,8 @@ import (
 	"github.com/stintdb/stint/engine/store"
 )
 
-// Machine is the state machine that applies the log: the store, the cluster's id and time, and the members' details. Raft
-// calls Apply, Snapshot and Restore one at a time, so that everything but the atomics belongs to that goroutine.
+// Machine is the state machine that applies the log: the store, the cluster's id and time, and the members' details.
+// Raft calls Apply, Snapshot and Restore one at a time, so that everything but the atomics belongs to that goroutine.
 type Machine struct {
 	Config
 
@@ -65,28 +65,33 @@ func New(c Config) *Machine {
 
 // Cluster is the state of the cluster itself in the log. It is replaced, never changed.
 type Cluster struct {
-	ClusterID  string                   `json:"cluster"`
-	Members    map[raft.ServerID]Member `json:"members"`
-	Imported   bool                     `json:"imported,omitempty"`  // its state began with that of a server alone, or of a backup
-	Formats    FormatVersion            `json:"formats,omitempty"`   // the newest that may be proposed
-	Processes  map[raft.ServerID]string `json:"processes,omitempty"` // that runs of each member
-	Allowance  bool                     `json:"share,omitempty"`     // leaders may take tokens in their memory
-	Groups     int                      `json:"groups,omitempty"`    // of keys; 0 where this group has all
-	ImportName string                   `json:"import,omitempty"`    // the import that the cluster begins with, "" for none
-	Founders   []Founder                `json:"founders,omitempty"`  // of these groups, once they may begin
-	Placement  *placement.Table         `json:"placement,omitempty"` // of their replicas; nil if every node has one of each
-	Removed    []raft.ServerID          `json:"removed,omitempty"`   // by an operator, the last maxRemoved: none joins until it is added
+	ClusterID string                   `json:"cluster"`
+	Members   map[raft.ServerID]Member `json:"members"`
+	// its state began with that of a server alone, or of a backup
+	Imported  bool                     `json:"imported,omitempty"`
+	Formats   FormatVersion            `json:"formats,omitempty"`   // the newest that may be proposed
+	Processes map[raft.ServerID]string `json:"processes,omitempty"` // that runs of each member
+	Allowance bool                     `json:"share,omitempty"`     // leaders may take tokens in their memory
+	Groups    int                      `json:"groups,omitempty"`    // of keys; 0 where this group has all
+	// the import that the cluster begins with, "" for none
+	ImportName string    `json:"import,omitempty"`
+	Founders   []Founder `json:"founders,omitempty"` // of these groups, once they may begin
+	// of their replicas; nil if every node has one of each
+	Placement *placement.Table `json:"placement,omitempty"`
+	// by an operator, the last maxRemoved: none joins until it is added
+	Removed []raft.ServerID `json:"removed,omitempty"`
 }
 
-// AwaitsImport reports whether the cluster does not have the state yet that it begins with. Until then it decides nothing. With groups of keys,
-// group 0 is the last that gets its part.
+// AwaitsImport reports whether the cluster does not have the state yet that it begins with. Until then it decides
+// nothing. With groups of keys, group 0 is the last that gets its part.
 func (r *Cluster) AwaitsImport() bool { return r.ImportName != "" && !r.Imported }
 
 // Member is the description that a node sends when it joins.
 type Member struct {
-	Node     string `json:"node"`   // the name it was started under
-	Client   string `json:"client"` // where clients reach it
-	Nonvoter bool   `json:"spare"`  // in group 0: a nonvoter by configuration, in all groups, which has the state but no vote
+	Node   string `json:"node"`   // the name it was started under
+	Client string `json:"client"` // where clients reach it
+	// in group 0: a nonvoter by configuration, in all groups, which has the state but no vote
+	Nonvoter bool `json:"spare"`
 
 	Formats FormatVersion `json:"formats,omitempty"` // the newest that it knows
 }
@@ -186,8 +191,8 @@ func (f *Machine) apply(index uint64, e entryView) error {
 	return nil
 }
 
-// applyDecisions applies the groups of an entry. Results of this process's own waiting calls are exchanged with those of
-// their batches, and the calls are added to f.done: the whole entry is applied before the first call is answered.
+// applyDecisions applies the groups of an entry. Results of this process's own waiting calls are exchanged with those
+// of their batches, and the calls are added to f.done: the whole entry is applied before the first call is answered.
 func (f *Machine) applyDecisions(now int64, e entryView) error {
 	if e.proposer == f.OwnID {
 		f.own = f.TakeCalls(e.number)

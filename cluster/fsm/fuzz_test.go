@@ -16,7 +16,8 @@ import (
 func FuzzEntry(f *testing.F) {
 	var w opcodec.Writer
 	batch := &engine.Batch{Atomic: true, Ops: []engine.Op{
-		{Key: []byte("k"), Limit: limits.Limit{Algorithm: limits.TokenBucket, Capacity: 5, Rate: limits.Rate{Tokens: 1, Period: 1e9}}, Tokens: 1},
+		{Key: []byte("k"), Limit: limits.Limit{Algorithm: limits.TokenBucket, Capacity: 5, Rate: limits.Rate{Tokens: 1,
+			Period: 1e9}}, Tokens: 1},
 		{Verb: engine.Delete, Key: []byte("k")}, {Verb: engine.Restrict, NewKeys: 3, Who: []byte(":")}, {Verb: engine.Flush},
 	}}
 	entry := call.AppendGroup(make([]byte, EntryHead), &w, batch, nil)

@@ -25,7 +25,8 @@ func describeState(state io.Reader) (string, error) {
 		return "", err
 	}
 	left, err := io.Copy(io.Discard, state)
-	return fmt.Sprintf("of %s, with %d bytes of keys and policies", time.Unix(0, head.Now).UTC().Format(time.RFC3339), left), err
+	return fmt.Sprintf("of %s, with %d bytes of keys and policies", time.Unix(0, head.Now).UTC().Format(time.RFC3339),
+		left), err
 }
 
 // InspectEntry reads an entry of a node's log, as an entry log stores it, with the same readers as a node.

@@ -27,11 +27,13 @@ func TestInspectEntry(t *testing.T) {
 		data []byte
 		ok   bool
 	}{
-		{"decisions", raft.LogCommand, entry(KindDecisions, call.AppendGroup(nil, &opcodec.Writer{}, sampleBatch(), nil)), true},
+		{"decisions", raft.LogCommand, entry(KindDecisions, call.AppendGroup(nil, &opcodec.Writer{}, sampleBatch(), nil)),
+			true},
 		{"a tick", raft.LogCommand, entry(KindTick, nil), true},
 		{"a member", raft.LogCommand, entry(KindMember, []byte(`{"id":"a"}`)), true},
 		{"one of Raft's own", raft.LogNoop, nil, true},
-		{"a capacity that cannot be", raft.LogCommand, entry(KindDecisions, call.AppendGroup(nil, &opcodec.Writer{}, &engine.Batch{Ops: []engine.Op{bad}}, nil)), false},
+		{"a capacity that cannot be", raft.LogCommand, entry(KindDecisions, call.AppendGroup(nil, &opcodec.Writer{},
+			&engine.Batch{Ops: []engine.Op{bad}}, nil)), false},
 		{"a group cut short", raft.LogCommand, entry(KindDecisions, []byte{2, 9}), false},
 		{"a format version", raft.LogCommand, entry(KindVersion, []byte(`{"formats":1}`)), true},
 		{"a newer format version", raft.LogCommand, entry(KindVersion, []byte(`{"formats":1000}`)), false},

@@ -12,13 +12,15 @@ type joinedGroup struct {
 }
 
 const (
-	// shortGroup is how many operations a group has at most to be applied with others. The store looks up the keys of 16 side by side.
+	// shortGroup is how many operations a group has at most to be applied with others. The store looks up the keys of
+	// 16 side by side.
 	shortGroup = 15
 	// mostJoined is the number of operations with which no other group joins them.
 	mostJoined = 64
 )
 
-// isShort reports whether a group is applied with others. What its operations refer to stays valid while the next group is read.
+// isShort reports whether a group is applied with others. What its operations refer to stays valid while the next group
+// is read.
 func isShort(g call.Group, ops []engine.Op) bool {
 	if g.Count > shortGroup || g.Atomic && g.Count > 1 {
 		return false
@@ -65,8 +67,8 @@ func (f *Machine) applyAlone(now int64, g call.Group, c *call.Call) {
 	}
 }
 
-// giveResults exchanges the results of a call's unanswered operations with others, as results keep room for their parts. Without a call they are
-// only discarded.
+// giveResults exchanges the results of a call's unanswered operations with others, as results keep room for their
+// parts. Without a call they are only discarded.
 func giveResults(c *call.Call, results []engine.Result) {
 	i := 0
 	if c != nil {

@@ -53,7 +53,8 @@ func TestCallsOfOneEntry(t *testing.T) {
 				ops, unanswered := randomOps(rng)
 				isAtomic, isGivenUp := rng.IntN(8) == 0, rng.IntN(8) == 0
 				newCall := func() *call.Call {
-					c := &call.Call{Unanswered: unanswered, Batch: &engine.Batch{Ops: ops, Atomic: isAtomic, Results: make([]engine.Result, len(ops)), Done: func() { answered++ }}}
+					c := &call.Call{Unanswered: unanswered, Batch: &engine.Batch{Ops: ops, Atomic: isAtomic,
+						Results: make([]engine.Result, len(ops)), Done: func() { answered++ }}}
 					if isGivenUp {
 						c.Claim()
 					} else {
@@ -70,7 +71,8 @@ func TestCallsOfOneEntry(t *testing.T) {
 					t.Fatalf("call %d of %d, %v: %+v, want %+v", i, len(calls), twin.Batch.Ops, is, want)
 				}
 			}
-			if answered != want || together.Store.Digest(now) != apart.Store.Digest(now) || together.Decisions.Load() != apart.Decisions.Load() {
+			if answered != want || together.Store.Digest(now) != apart.Store.Digest(now) ||
+				together.Decisions.Load() != apart.Decisions.Load() {
 				t.Fatalf("%d calls were answered, want %d; or the states differ", answered, want)
 			}
 		}

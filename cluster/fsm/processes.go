@@ -11,9 +11,10 @@ import (
 	"github.com/stintdb/stint/engine/keyspace"
 )
 
-// A node's process is known by a random name, which it reports to the leader, and the leader writes into the log. Two processes of one
-// node do not run at the same time, because they share a directory that each one locks. So the name of the next one means that the one
-// before has ended. A report states which name it is to replace: a late report of the one before does not come back.
+// A node's process is known by a random name, which it reports to the leader, and the leader writes into the log. Two
+// processes of one node do not run at the same time, because they share a directory that each one locks. So the name of
+// the next one means that the one before has ended. A report states which name it is to replace: a late report of the
+// one before does not come back.
 
 // ProcessBody is the JSON of a KindProcess entry.
 type ProcessBody struct {
@@ -44,8 +45,8 @@ func (r *Cluster) withoutProcess(id raft.ServerID) {
 	}
 }
 
-// refuseLends has a Lend for a process bring nothing that is not its node's any longer: its loans are voided, or were. It still states
-// the tokens which that process has spent.
+// refuseLends has a Lend for a process bring nothing that is not its node's any longer: its loans are voided, or were.
+// It still states the tokens which that process has spent.
 func (f *Machine) refuseLends() {
 	for i := range f.ops {
 		if f.ops[i].Verb != engine.Lend {

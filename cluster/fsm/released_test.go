@@ -23,8 +23,8 @@ var update = flag.Bool("update", false, "write the format versions that are not 
 // releases are those that the format versions came with, or will come with.
 var releases = map[FormatVersion]string{1: "0.1.0", 2: "0.2.0", 3: "0.3.0"}
 
-// TestReleasedFormats compares each format version with testdata/formats.txt. Nodes of a released version know nothing else: once its
-// section in CHANGELOG.md has a day, additions belong to the next version.
+// TestReleasedFormats compares each format version with testdata/formats.txt. Nodes of a released version know nothing
+// else: once its section in CHANGELOG.md has a day, additions belong to the next version.
 func TestReleasedFormats(t *testing.T) {
 	const path = "testdata/formats.txt"
 	text, err := os.ReadFile(path)
@@ -90,7 +90,8 @@ func linesOf(text string) map[FormatVersion][]string {
 	return all
 }
 
-// formatLines lists the parts of operations by version: a row of Additions could grow unnoticed, a verb or a command cannot.
+// formatLines lists the parts of operations by version: a row of Additions could grow unnoticed, a verb or a command
+// cannot.
 func formatLines() map[FormatVersion][]string {
 	known, all := NewFormats(Additions), map[FormatVersion][]string{}
 	add := func(version FormatVersion, format string, args ...any) {
@@ -102,7 +103,8 @@ func formatLines() map[FormatVersion][]string {
 		}
 		return 1
 	}
-	for verb := engine.Verb(0); verb == 0 || exists(func() { new(opcodec.Writer).Append(nil, &engine.Op{Verb: verb}) }); verb++ {
+	for verb := engine.Verb(0); verb == 0 ||
+		exists(func() { new(opcodec.Writer).Append(nil, &engine.Op{Verb: verb}) }); verb++ {
 		add(of(engine.Op{Verb: verb}), "verb %d", verb)
 	}
 	for _, a := range limits.Algorithms() {
@@ -122,10 +124,13 @@ func formatLines() map[FormatVersion][]string {
 	for _, a := range Additions {
 		add(a.Version, "addition %s, kind %d", a.Name, a.kind)
 	}
-	rows := slices.SortedFunc(slices.Values(command.Table), func(a, b command.Row) int { return cmp.Compare(a.Name, b.Name) })
+	rows := slices.SortedFunc(slices.Values(command.Table), func(a, b command.Row) int {
+		return cmp.Compare(a.Name, b.Name)
+	})
 	for _, row := range rows {
 		if row.Data != 0 {
-			add(of(engine.Op{Verb: engine.Command, Args: [][]byte{[]byte(row.Name)}}), "command %s", strings.TrimSpace(row.Name+" "+row.Syntax))
+			add(of(engine.Op{Verb: engine.Command, Args: [][]byte{[]byte(row.Name)}}), "command %s",
+				strings.TrimSpace(row.Name+" "+row.Syntax))
 		}
 	}
 	return all

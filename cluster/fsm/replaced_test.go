@@ -11,7 +11,8 @@ import (
 	"github.com/stintdb/stint/engine/store"
 )
 
-// Who observes the store of a node that installs a snapshot hears that all keys changed: once the old ones are gone, and once the new ones are there.
+// Who observes the store of a node that installs a snapshot hears that all keys changed: once the old ones are gone,
+// and once the new ones are there.
 func TestSnapshotsChangeAllKeys(t *testing.T) {
 	limit := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 9, Rate: limits.Rate{Tokens: 1, Period: 3600e9}}
 	from := newTestFSM(t)
@@ -34,7 +35,8 @@ func TestSnapshotsChangeAllKeys(t *testing.T) {
 	}
 	to.Store = store.New(store.Config{Replicated: true, Shards: 4, Changed: changed})
 	defer to.Store.Close()
-	to.Store.Apply(1, []engine.Op{{Key: []byte("old"), Limit: limit, Tokens: 1}, {Key: []byte("older"), Limit: limit, Tokens: 1}}, make([]engine.Result, 2))
+	to.Store.Apply(1, []engine.Op{{Key: []byte("old"), Limit: limit, Tokens: 1}, {Key: []byte("older"), Limit: limit,
+		Tokens: 1}}, make([]engine.Result, 2))
 	to.Store.Observe(true)
 	if err := to.Restore(io.NopCloser(&snapshot)); err != nil {
 		t.Fatal(err)

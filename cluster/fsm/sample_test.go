@@ -9,7 +9,9 @@ import (
 )
 
 func acquire(key string, capacity int64, tokens int64) engine.Op {
-	return engine.Op{Verb: engine.Acquire, Key: []byte(key), Tokens: tokens, Limit: limits.Limit{Algorithm: limits.TokenBucket, Capacity: capacity, Rate: limits.Rate{Tokens: 1, Period: int64(time.Hour)}}}
+	return engine.Op{Verb: engine.Acquire, Key: []byte(key), Tokens: tokens,
+		Limit: limits.Limit{Algorithm: limits.TokenBucket, Capacity: capacity, Rate: limits.Rate{Tokens: 1,
+			Period: int64(time.Hour)}}}
 }
 
 // longDelete is a group with one Delete, whose verb has a separate byte like the verbs from 15 on.

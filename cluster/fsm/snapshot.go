@@ -49,7 +49,8 @@ func (f *Machine) Snapshot() (raft.FSMSnapshot, error) {
 	if f.Broken != nil {
 		return nil, f.Broken
 	}
-	return &fsmSnapshot{head: SnapshotHead{*f.Cluster.Load(), f.Now.Load(), f.Applied.Load()}, store: f.Store.Snapshot()}, nil
+	return &fsmSnapshot{head: SnapshotHead{*f.Cluster.Load(), f.Now.Load(), f.Applied.Load()}, store: f.Store.Snapshot()},
+		nil
 }
 
 // Persist implements raft.FSMSnapshot.
@@ -86,7 +87,8 @@ func (h *SnapshotHead) encode() ([]byte, error) {
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli)), nil
 }
 
-// ImportedHead is the text before an imported state, in the format of package persistence, in a snapshot of the cluster at a time.
+// ImportedHead is the text before an imported state, in the format of package persistence, in a snapshot of the cluster
+// at a time.
 func (f *Machine) ImportedHead(now int64) ([]byte, error) {
 	head := SnapshotHead{*f.Cluster.Load(), now, f.Applied.Load()}
 	head.Imported = true
@@ -112,7 +114,8 @@ func ReadSnapshotHead(from io.Reader) (head SnapshotHead, err error) {
 	if _, err := io.ReadFull(from, rest); err != nil {
 		return head, fmt.Errorf("snapshot of the cluster's state: %w", err)
 	}
-	if crc32.Update(crc32.Checksum(fixed, castagnoli), castagnoli, rest[:size]) != binary.LittleEndian.Uint32(rest[size:]) {
+	if crc32.Update(crc32.Checksum(fixed, castagnoli), castagnoli,
+		rest[:size]) != binary.LittleEndian.Uint32(rest[size:]) {
 		return head, errors.New("snapshot of the cluster's state: damaged")
 	}
 	err = json.Unmarshal(rest[:size], &head)

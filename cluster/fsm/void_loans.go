@@ -11,8 +11,9 @@ import (
 	"github.com/stintdb/stint/persistence"
 )
 
-// WriteBackup writes those entries of the states of several groups that keep accepts, and the policies of the first, in the format of package
-// persistence. Tokens lent to nodes and groups count as spent. It returns the number of keys written.
+// WriteBackup writes those entries of the states of several groups that keep accepts, and the policies of the first, in
+// the format of package persistence. Tokens lent to nodes and groups count as spent. It returns the number of keys
+// written.
 func WriteBackup(to io.Writer, states []io.Reader, keep func(e *keyspace.Entry) bool) (keys int64, err error) {
 	v := newLoanVoider()
 	defer v.close()

@@ -16,7 +16,8 @@ func TestBackupKeepsLoansOfClients(t *testing.T) {
 	for i, holder := range []string{"node/a#1/2", "client", "node/b#1/3", "group/3"} {
 		loan := engine.Loan{Number: uint64(i + 1)}
 		results := make([]engine.Result, 1)
-		kept.Apply(now, []engine.Op{{Verb: engine.Lend, Key: []byte("k"), Limit: acquire("k", 1000, 1).Limit, Tokens: 10, Who: []byte(holder), Loan: &loan}}, results)
+		kept.Apply(now, []engine.Op{{Verb: engine.Lend, Key: []byte("k"), Limit: acquire("k", 1000, 1).Limit, Tokens: 10,
+			Who: []byte(holder), Loan: &loan}}, results)
 		if results[0].Granted != 10 {
 			t.Fatalf("%+v", results[0])
 		}

@@ -18,8 +18,8 @@ import (
 	"github.com/stintdb/stint/persistence"
 )
 
-// Parts writes all parts in one scan when the first one is opened. A node that is started again writes all of them again, so no part is left over
-// from an earlier run.
+// Parts writes all parts in one scan when the first one is opened. A node that is started again writes all of them
+// again, so no part is left over from an earlier run.
 type Parts struct {
 	dir     string
 	from    *store.Store // nil once the files are written; guarded by mu
@@ -39,10 +39,11 @@ type part struct {
 	sum  uint32 // CRC-32C
 }
 
-// New divides the state of a store at a time, in Unix nanoseconds, into count parts. place returns the number of the part of an entry, and a negative
-// number for an entry that is in no part. written, if it is not nil, is called for each file that is on disk. The store is closed once all files are
-// on disk, or by Close.
-func New(dir string, from *store.Store, at int64, count int, place func(keyspace.Entry) int, written func(number int)) *Parts {
+// New divides the state of a store at a time, in Unix nanoseconds, into count parts. place returns the number of the
+// part of an entry, and a negative number for an entry that is in no part. written, if it is not nil, is called for
+// each file that is on disk. The store is closed once all files are on disk, or by Close.
+func New(dir string, from *store.Store, at int64, count int, place func(keyspace.Entry) int,
+	written func(number int)) *Parts {
 	p := &Parts{dir: dir, from: from, at: at, place: place, written: written, files: make([]part, count)}
 	for number := range p.files {
 		p.files[number].path = filepath.Join(dir, fmt.Sprintf("import-%d.tmp", number))
@@ -85,7 +86,8 @@ func (p *part) check(file *os.File) error {
 	case size != p.size:
 		return fmt.Errorf("%s %w: it has %d bytes, and %d were written", p.path, ErrDamaged, size, p.size)
 	case sum.Sum32() != p.sum:
-		return fmt.Errorf("%s %w: its checksum is %08x, and that of what was written %08x", p.path, ErrDamaged, sum.Sum32(), p.sum)
+		return fmt.Errorf("%s %w: its checksum is %08x, and that of what was written %08x", p.path, ErrDamaged, sum.Sum32(),
+			p.sum)
 	}
 	_, err = file.Seek(0, io.SeekStart)
 	return err

@@ -26,8 +26,10 @@ func state(t *testing.T) *store.Store {
 	t.Helper()
 	s := store.New(store.Config{Shards: 2})
 	t.Cleanup(s.Close)
-	limit := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 10, Rate: limits.Rate{Tokens: 1, Period: int64(time.Hour)}}
-	ops := []engine.Op{{Verb: engine.SetPolicy, Key: []byte("p"), Parts: []engine.Op{{Key: []byte("user:{}"), Limit: limit}}}}
+	limit := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 10, Rate: limits.Rate{Tokens: 1,
+		Period: int64(time.Hour)}}
+	ops := []engine.Op{{Verb: engine.SetPolicy, Key: []byte("p"),
+		Parts: []engine.Op{{Key: []byte("user:{}"), Limit: limit}}}}
 	for k := range int64(9) {
 		ops = append(ops, engine.Op{Verb: engine.Acquire, Key: fmt.Append(nil, k), Limit: limit, Tokens: k + 1})
 	}
@@ -64,7 +66,8 @@ func TestParts(t *testing.T) {
 			t.Errorf("part %d has %d bytes, and says %d (%v)", number, len(b), size, err)
 		}
 		got := store.New(store.Config{Shards: 4})
-		if when, keys, err := persistence.ReadState(strings.NewReader(string(b)), got, at); err != nil || when != at || keys != 3 {
+		if when, keys, err := persistence.ReadState(strings.NewReader(string(b)), got, at); err != nil || when != at ||
+			keys != 3 {
 			t.Errorf("part %d has %d keys at %d (%v)", number, keys, when, err)
 		}
 		for k := range int64(9) {
@@ -97,11 +100,15 @@ func TestDamagedParts(t *testing.T) {
 		damage func(path string, b []byte) error
 		want   string
 	}{
-		"a bit":   {func(path string, b []byte) error { b[len(b)-1] ^= 4; return os.WriteFile(path, b, 0o600) }, "its checksum is "},
-		"torn":    {func(path string, b []byte) error { return os.WriteFile(path, b[:len(b)/2], 0o600) }, "it has 128 bytes, and 256 were written"},
-		"empty":   {func(path string, _ []byte) error { return os.Truncate(path, 0) }, "it has 0 bytes, and "},
-		"longer":  {func(path string, b []byte) error { return os.WriteFile(path, append(b, 0), 0o600) }, "it has 257 bytes, and 256 were written"},
-		"another": {func(path string, _ []byte) error { return os.Rename(strings.Replace(path, "-1", "-0", 1), path) }, "its checksum is "},
+		"a bit": {func(path string, b []byte) error { b[len(b)-1] ^= 4; return os.WriteFile(path, b, 0o600) },
+			"its checksum is "},
+		"torn": {func(path string, b []byte) error { return os.WriteFile(path, b[:len(b)/2], 0o600) },
+			"it has 128 bytes, and 256 were written"},
+		"empty": {func(path string, _ []byte) error { return os.Truncate(path, 0) }, "it has 0 bytes, and "},
+		"longer": {func(path string, b []byte) error { return os.WriteFile(path, append(b, 0), 0o600) },
+			"it has 257 bytes, and 256 were written"},
+		"another": {func(path string, _ []byte) error { return os.Rename(strings.Replace(path, "-1", "-0", 1), path) },
+			"its checksum is "},
 		"missing": {func(path string, _ []byte) error { return os.Remove(path) }, "it was removed"},
 	} {
 		dir := t.TempDir()
@@ -117,7 +124,8 @@ func TestDamagedParts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := p.Open(1); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), path(dir, 1)+" is damaged: "+c.want) {
+		if _, _, err := p.Open(1); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(),
+			path(dir, 1)+" is damaged: "+c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if in, _, err = p.Open(0); name != "another" && err != nil {

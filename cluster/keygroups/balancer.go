@@ -14,8 +14,9 @@ import (
 )
 
 const (
-	unevenFor = 30 * time.Second // before a leader is moved; a new leader of group 0 begins as soon as it has heard of all nodes
-	moveEvery = 2 * time.Second  // between two moves, each of which costs the group its leader's allowance
+	// before a leader is moved; a new leader of group 0 begins as soon as it has heard of all nodes
+	unevenFor = 30 * time.Second
+	moveEvery = 2 * time.Second // between two moves, each of which costs the group its leader's allowance
 )
 
 // balancer has all nodes lead the same number of groups of keys, but for one. It runs where group 0 is led.
@@ -36,9 +37,10 @@ type NodeLeads struct {
 	Replicas []int // the groups that it can lead, because it has a replica that votes; none if the node cannot lead
 }
 
-// next is the transfer of a group's leader that comes next: the number is 0 if each node leads as many groups as it can without another one leading
-// more than one more. Where the node that leads the fewest has no replica of a group of one that leads two more, a third one hands it a group first,
-// which gets another then: the last step of the shortest such way is the next.
+// next is the transfer of a group's leader that comes next: the number is 0 if each node leads as many groups as it can
+// without another one leading more than one more. Where the node that leads the fewest has no replica of a group of one
+// that leads two more, a third one hands it a group first, which gets another then: the last step of the shortest such
+// way is the next.
 func next(nodes []NodeLeads, prefers func(id raft.ServerID, groups []int) int) (from, to raft.ServerID, number int) {
 	for i := len(nodes) - 1; i > 0; i-- {
 		most := &nodes[i]
@@ -48,7 +50,9 @@ func next(nodes []NodeLeads, prefers func(id raft.ServerID, groups []int) int) (
 			way = way[1:]
 			for j := range nodes {
 				n := &nodes[j]
-				both := slices.DeleteFunc(slices.Clone(at.Leads), func(number int) bool { return !slices.Contains(n.Replicas, number) })
+				both := slices.DeleteFunc(slices.Clone(at.Leads), func(number int) bool {
+					return !slices.Contains(n.Replicas, number)
+				})
 				if reached[n.ID] || len(both) == 0 {
 					continue
 				}
@@ -91,13 +95,15 @@ func (b *balancer) step(ctx context.Context, now time.Time) {
 	b.moved = now
 	if err := b.keys.Group(number).Asked().Transfer(ctx, raftnode.NodeName(to)); err != nil {
 		b.moved = now.Add(unevenFor) // an offer that fails costs the leader its lease for a while
-		b.log.Once("balance "+err.Error(), "a group could not be led by another node yet", "group", number, "to", to, "error", err)
+		b.log.Once("balance "+err.Error(), "a group could not be led by another node yet", "group", number, "to", to, "error",
+			err)
 		return
 	}
 	b.log.Info("another node leads a group", "group", number, "from", from, "to", to)
 }
 
-// prefers is the place of the group that a node leads rather than others: each has its own, so that they seldom move twice.
+// prefers is the place of the group that a node leads rather than others: each has its own, so that they seldom move
+// twice.
 func (b *balancer) prefers(id raft.ServerID, groups []int) int {
 	var ids []raft.ServerID
 	for _, s := range b.keys.first.Members() {
@@ -108,8 +114,8 @@ func (b *balancer) prefers(id raft.ServerID, groups []int) int {
 	return max(0, slices.IndexFunc(groups, func(number int) bool { return number%len(ids) == own }))
 }
 
-// Nodes returns the voters that lead groups, or could, by the number of groups that they lead, the fewest first. all is false while a group
-// has no leader that is known here.
+// Nodes returns the voters that lead groups, or could, by the number of groups that they lead, the fewest first. all is
+// false while a group has no leader that is known here.
 func (k *Groups) Nodes() (nodes []NodeLeads, all bool) {
 	found, placed := 0, k.first.Cluster().Placement
 	for _, s := range k.first.Members() {

@@ -39,7 +39,8 @@ func (k *Groups) Tend(ctx context.Context) error {
 		return fmt.Errorf("--cluster-replicas is %d, and the cluster was formed with %d: start the node with --cluster-replicas %[2]d", k.opt.Common.Replicas, formed)
 	}
 	if len(known.Founders) > 0 && k.started.Load() == nil {
-		begun := noted{Groups: known.Groups, Founders: known.Founders, ImportName: known.ImportName, Version: known.Placement.Number(), Here: k.placedHere(known.Placement)}
+		begun := noted{Groups: known.Groups, Founders: known.Founders, ImportName: known.ImportName,
+			Version: known.Placement.Number(), Here: k.placedHere(known.Placement)}
 		if err := k.begin(begun, true); err != nil {
 			return err
 		}
@@ -67,11 +68,12 @@ func (k *Groups) Tend(ctx context.Context) error {
 }
 
 func (k *Groups) errNumber(formed int) error {
-	return fmt.Errorf("--groups is %d, and the cluster was formed with %d: start the node with --groups %[2]d", max(k.opt.Common.Groups, 1), formed)
+	return fmt.Errorf("--groups is %d, and the cluster was formed with %d: start the node with --groups %[2]d",
+		max(k.opt.Common.Groups, 1), formed)
 }
 
-// begin starts the groups. Their directories exist before the notes say so, and the notes say so before any of the groups votes: so a directory that is
-// missing later had votes in it, and the node does not begin another.
+// begin starts the groups. Their directories exist before the notes say so, and the notes say so before any of the
+// groups votes: so a directory that is missing later had votes in it, and the node does not begin another.
 func (k *Groups) begin(saved noted, isNew bool) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -133,13 +135,14 @@ func (k *Groups) decideBy(all []Group) {
 // warnOfImport says what to do while the cluster awaits the state that it begins with, and this node does not bring it.
 func (k *Groups) warnOfImport(name string) {
 	if k.AwaitsImport() && !k.importing.Load() {
-		k.log.WarnOnce("await import", "requests are answered with LOADING, because the cluster does not have the whole state yet that it begins with: start a node with --cluster-import and that state; or to begin without it, stop all nodes, empty every --dir, and start all",
+		k.log.WarnOnce("await import",
+			"requests are answered with LOADING, because the cluster does not have the whole state yet that it begins with: start a node with --cluster-import and that state; or to begin without it, stop all nodes, empty every --dir, and start all",
 			"state_of", name)
 	}
 }
 
-// bootstrap has the empty replica of a founder begin with the founders as members. All founders do it alike. The group's leader makes every other node a
-// member, and a founder too that another one has already asked for its vote.
+// bootstrap has the empty replica of a founder begin with the founders as members. All founders do it alike. The
+// group's leader makes every other node a member, and a founder too that another one has already asked for its vote.
 func bootstrap(g Group, founders []fsm.Founder) error {
 	if g.replica.HasLog() || !slices.ContainsFunc(founders, func(f fsm.Founder) bool { return f.ID == g.id }) {
 		return nil

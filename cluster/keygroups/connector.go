@@ -49,7 +49,8 @@ func (c *connector) replica(number int, id raft.ServerID, disk Disk) Group {
 	own.Rounds, own.Beats = &c.rounds, own.Heartbeat/raftnode.BeatsOfTimeout
 	g := group.New(c.ctx, own)
 	g.Connect(c.conns, c.statuses.InGroup(number))
-	return Group{replica: g, id: id, conns: g.ForPeers(transport.Config{Serve: map[transport.Purpose]func(net.Conn, transport.Hello){}})}
+	return Group{replica: g, id: id,
+		conns: g.ForPeers(transport.Config{Serve: map[transport.Purpose]func(net.Conn, transport.Hello){}})}
 }
 
 // remote returns a group without a replica here, and begins to ask its leader.
@@ -62,8 +63,10 @@ func (c *connector) remote(number int) Group {
 // config is what the configuration of a group has in both cases.
 func (c *connector) config(number int, id raft.ServerID) group.Config {
 	own := c.opt.Common
-	own.Number, own.ID, own.Log, own.Store = uint32(number), id, oncelog.New(own.Log.With("group", number)), c.opt.Stores[number-1]
-	own.Groups, own.Replicas, own.ImportName, own.Report, own.Turns, own.Disk = 0, 0, nil, nil, nil, nil // group 0 has these
+	own.Number, own.ID, own.Log, own.Store = uint32(number), id, oncelog.New(own.Log.With("group", number)),
+		c.opt.Stores[number-1]
+	// group 0 has these
+	own.Groups, own.Replicas, own.ImportName, own.Report, own.Turns, own.Disk = 0, 0, nil, nil, nil, nil
 	return own
 }
 
@@ -72,7 +75,8 @@ func (c *connector) messenger(number int, id raft.ServerID) transport.Messenger 
 	return c.links.Group(uint32(number), id)
 }
 
-// isPlaced reports whether a table names a replica, as far as this node knows. Only then it is made a member: a replica that leaves must not come back.
+// isPlaced reports whether a table names a replica, as far as this node knows. Only then it is made a member: a replica
+// that leaves must not come back.
 func (c *connector) isPlaced(number int, id raft.ServerID) bool {
 	t := c.first.Cluster().Placement
 	return t == nil || slices.Contains(t.Of(number), id)

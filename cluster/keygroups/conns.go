@@ -20,9 +20,11 @@ func (k *Groups) ForPeers(c transport.Config) transport.Config {
 	}
 	c.Check = func(theirs transport.Hello) error {
 		if theirs.Groups != k.stated() {
-			return fmt.Errorf("the node '%s' has --groups %d, and this one --groups %d: all need the same", theirs.From, max(theirs.Groups, 1), max(k.opt.Common.Groups, 1))
+			return fmt.Errorf("the node '%s' has --groups %d, and this one --groups %d: all need the same", theirs.From,
+				max(theirs.Groups, 1), max(k.opt.Common.Groups, 1))
 		}
-		if theirs.Group != 0 && k.Replica(theirs.Group) == nil { // this node has lost its disk, and the others do not know that yet
+		// this node has lost its disk, and the others do not know that yet
+		if theirs.Group != 0 && k.Replica(theirs.Group) == nil {
 			return fmt.Errorf("this node has no group %d yet", theirs.Group)
 		}
 		return check(theirs)

@@ -64,7 +64,8 @@ func (g Group) noteConnected(from raft.ServerID) {
 	}
 }
 
-// beginning is a group whose replica here does not have the state yet, or leaves. The replica is asked only while it leads.
+// beginning is a group whose replica here does not have the state yet, or leaves. The replica is asked only while it
+// leads.
 type beginning struct {
 	replica *group.Group
 	remote  *remote.Group

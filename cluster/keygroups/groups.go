@@ -18,8 +18,9 @@ import (
 	"github.com/stintdb/stint/cluster/transport"
 )
 
-// Groups are the groups of keys of a node. Every node has a replica of each, or of the groups that the table in group 0's log gives it. They begin when
-// the log of group 0 names their founders; a node that was there before starts them from its directory, whatever becomes of group 0.
+// Groups are the groups of keys of a node. Every node has a replica of each, or of the groups that the table in group
+// 0's log gives it. They begin when the log of group 0 names their founders; a node that was there before starts them
+// from its directory, whatever becomes of group 0.
 type Groups struct {
 	opt      Config
 	id       raft.ServerID   // of this node
@@ -30,7 +31,8 @@ type Groups struct {
 
 	connector connector
 
-	importing     atomic.Bool // this node brings the state that the cluster begins with, and has to lead all groups meanwhile
+	// this node brings the state that the cluster begins with, and has to lead all groups meanwhile
+	importing     atomic.Bool
 	awaitedImport atomic.Bool // the cluster began with an import, by this node's directory
 
 	mu      sync.Mutex     // held while groups begin and end
@@ -45,7 +47,8 @@ type Groups struct {
 
 // New returns the groups of a node, until ctx ends. None has begun.
 func New(ctx context.Context, c Config) *Groups {
-	k := &Groups{opt: c, id: c.Common.ID, ctx: ctx, log: c.Common.Log, notes: notes{stable: c.Stable}, ending: make(chan struct{})}
+	k := &Groups{opt: c, id: c.Common.ID, ctx: ctx, log: c.Common.Log, notes: notes{stable: c.Stable},
+		ending: make(chan struct{})}
 	k.connector.opt, k.connector.ctx = &k.opt, ctx
 	k.connector.ahead.Store(int64(c.Common.Ahead))
 	return k
@@ -117,7 +120,8 @@ func (k *Groups) WithPurses() (all []shared.Replica) {
 	return all
 }
 
-// OwnStatuses returns this node's status in each group with a replica here, as other nodes ask for it; nil if there is none.
+// OwnStatuses returns this node's status in each group with a replica here, as other nodes ask for it; nil if there is
+// none.
 func (k *Groups) OwnStatuses() (all map[uint32]group.MemberStatus) {
 	for number, g := range k.Here() {
 		if all == nil {
@@ -140,10 +144,12 @@ func (k *Groups) SetAhead(d time.Duration) {
 	}
 }
 
-// SetImporting says whether this node brings the state that the cluster begins with. Meanwhile it has to lead all groups, so no leader is moved.
+// SetImporting says whether this node brings the state that the cluster begins with. Meanwhile it has to lead all
+// groups, so no leader is moved.
 func (k *Groups) SetImporting(is bool) { k.importing.Store(is) }
 
-// AwaitsImport reports whether the cluster still awaits the state that it begins with. Until group 0 has a state, the directory says it.
+// AwaitsImport reports whether the cluster still awaits the state that it begins with. Until group 0 has a state, the
+// directory says it.
 func (k *Groups) AwaitsImport() bool {
 	if known := k.first.Cluster(); known.ClusterID != "" {
 		return known.AwaitsImport()
@@ -151,7 +157,8 @@ func (k *Groups) AwaitsImport() bool {
 	return k.awaitedImport.Load()
 }
 
-// BeginNoMore has no group begin or leave from here on, and ends the asking of leaders, which answers what they have not.
+// BeginNoMore has no group begin or leave from here on, and ends the asking of leaders, which answers what they have
+// not.
 func (k *Groups) BeginNoMore() {
 	k.mu.Lock()
 	k.ended = true

@@ -10,8 +10,8 @@ import (
 	"github.com/stintdb/stint/cluster/peers"
 )
 
-// leaderless logs a warning of groups that have no leader, and so decide nothing. Every node does so, including nodes that have no replica of the group
-// or have lost it with their disk.
+// leaderless logs a warning of groups that have no leader, and so decide nothing. Every node does so, including nodes
+// that have no replica of the group or have lost it with their disk.
 type leaderless struct {
 	keys     *Groups
 	statuses *peers.Statuses
@@ -20,7 +20,8 @@ type leaderless struct {
 	since map[int]time.Time // by the number of the group
 }
 
-// leaderlessAfter is the time without a leader after which a group is named in the log. It is much longer than an election.
+// leaderlessAfter is the time without a leader after which a group is named in the log. It is much longer than an
+// election.
 const leaderlessAfter = 10 * time.Second
 
 func (l *leaderless) step(context.Context) {
@@ -46,7 +47,8 @@ func (l *leaderless) step(context.Context) {
 	case l.keys.opt.Common.Groups < 2:
 		l.log.WarnOnce("leaderless", "the cluster has no leader, and decides nothing: "+remedy)
 	default:
-		l.log.WarnOnce("leaderless "+strings.Join(lost, ","), "groups have no leader, and their keys are not decided: "+remedy, "groups", strings.Join(lost, ","))
+		l.log.WarnOnce("leaderless "+strings.Join(lost, ","), "groups have no leader, and their keys are not decided: "+
+			remedy, "groups", strings.Join(lost, ","))
 	}
 }
 

@@ -18,8 +18,9 @@ type noted struct {
 	Founders   []fsm.Founder `json:"founders"`
 	ImportName string        `json:"import,omitempty"` // of [fsm.Cluster]
 
-	Version uint64                `json:"version,omitempty"` // of the last table that changed this; 0 without any: then there is a replica of each group
-	Here    map[int]raft.ServerID `json:"here,omitempty"`    // the replicas here
+	// of the last table that changed this; 0 without any: then there is a replica of each group
+	Version uint64                `json:"version,omitempty"`
+	Here    map[int]raft.ServerID `json:"here,omitempty"` // the replicas here
 }
 
 // has reports whether a group has a replica here.
@@ -42,7 +43,8 @@ func (n *noted) founding(number, replicas int) []fsm.Founder {
 // notesKey is the name of the notes, beside the votes of group 0.
 var notesKey = []byte("stint/groups")
 
-// HasReplica reports whether a node's directory has a replica of a group of keys. It is true as well if that cannot be read.
+// HasReplica reports whether a node's directory has a replica of a group of keys. It is true as well if that cannot be
+// read.
 func HasReplica(dir string, number int) bool {
 	var n noted
 	text, err := raftstore.ReadValue(dir, notesKey)

@@ -56,7 +56,9 @@ func (p *placer) step(ctx context.Context) {
 	switch next := placement.Next(known.Placement, view); {
 	case next != nil && len(silent) > 0:
 		names := strings.Join(silent, ", ")
-		p.log.WarnOnce("silent "+names, "replicas are to move, and wait until these nodes answer: start them, or RAFT REMOVE those that are gone for good", "nodes", names)
+		p.log.WarnOnce("silent "+names,
+			"replicas are to move, and wait until these nodes answer: start them, or RAFT REMOVE those that are gone for good",
+			"nodes", names)
 	case next != nil:
 		if err := group.Place(ctx, p.keys.first, next); err != nil {
 			p.log.Once("place "+err.Error(), "the replicas of a group could not be placed otherwise yet", "error", err)
@@ -70,7 +72,8 @@ func (p *placer) step(ctx context.Context) {
 	}
 }
 
-// replaceLeaders has groups led by voters of the cluster: a node that was removed does not learn of new tables, by which a leader takes members.
+// replaceLeaders has groups led by voters of the cluster: a node that was removed does not learn of new tables, by
+// which a leader takes members.
 func (p *placer) replaceLeaders(ctx context.Context, nodes []raft.ServerID, groups int) {
 	for number := 1; number <= groups; number++ {
 		leader := p.statuses.LeaderOf(uint32(number))
@@ -78,7 +81,8 @@ func (p *placer) replaceLeaders(ctx context.Context, nodes []raft.ServerID, grou
 			continue
 		}
 		if err := p.keys.Group(number).Asked().Transfer(ctx, ""); err != nil {
-			p.log.Once("replace "+err.Error(), "a group is still led by a node that was removed, or is a nonvoter", "group", number, "id", leader.ID, "error", err)
+			p.log.Once("replace "+err.Error(), "a group is still led by a node that was removed, or is a nonvoter", "group",
+				number, "id", leader.ID, "error", err)
 		}
 	}
 }

@@ -11,8 +11,9 @@ import (
 	"github.com/stintdb/stint/cluster/placement"
 )
 
-// Where replicas are on some nodes, they follow the table in group 0's log. One that begins is empty, and has itself made a member by the group's leader;
-// until it has the state, the leader is asked. One that the table no longer names stays until it has left the group for good.
+// Where replicas are on some nodes, they follow the table in group 0's log. One that begins is empty, and has itself
+// made a member by the group's leader; until it has the state, the leader is asked. One that the table no longer names
+// stays until it has left the group for good.
 
 // placedHere are the replicas that a table gives this node, by the numbers of their groups.
 func (k *Groups) placedHere(t *placement.Table) map[int]raft.ServerID {
@@ -30,7 +31,8 @@ func (k *Groups) placedHere(t *placement.Table) map[int]raft.ServerID {
 	return here
 }
 
-// follow has the replicas here be those of the table. One that is older than the last one followed, because the log is read again, counts for nothing.
+// follow has the replicas here be those of the table. One that is older than the last one followed, because the log is
+// read again, counts for nothing.
 func (k *Groups) follow(ctx context.Context, t *placement.Table) error {
 	if t == nil || k.started.Load() == nil || t.Version < k.followed() {
 		return nil
@@ -101,7 +103,8 @@ func (k *Groups) replace(number int, by Group) {
 	k.decideBy(all)
 }
 
-// answerHere has a replica answer, which has the state now. The asking of the leader ends once its calls have been answered.
+// answerHere has a replica answer, which has the state now. The asking of the leader ends once its calls have been
+// answered.
 func (k *Groups) answerHere(number int, g Group) {
 	k.mu.Lock()
 	k.replace(number, Group{replica: g.replica, id: g.id, conns: g.conns})

@@ -14,14 +14,15 @@ import (
 	"github.com/stintdb/stint/internal/clusterstatus"
 )
 
-// AddStatus adds the groups to the status of group 0: each one, and what all have counted. The status is healthy as long as all groups are that have a
-// leader: no node answers for the others.
+// AddStatus adds the groups to the status of group 0: each one, and what all have counted. The status is healthy as
+// long as all groups are that have a leader: no node answers for the others.
 func (k *Groups) AddStatus(s *clusterstatus.Status) {
 	groups := k.All()
 	s.Forming, s.Replicas = len(groups) == 0, k.opt.Common.Replicas
 	s.Healthy = s.Healthy && !s.Forming
 	for i, g := range groups {
-		one := clusterstatus.Group{Number: i + 1, FirstSlot: slot.First(i+1, len(groups)), LastSlot: slot.First(i+2, len(groups)) - 1}
+		one := clusterstatus.Group{Number: i + 1, FirstSlot: slot.First(i+1, len(groups)),
+			LastSlot: slot.First(i+2, len(groups)) - 1}
 		if g.remote == nil {
 			addReplica(s, &one, g.replica)
 		} else {
@@ -36,7 +37,8 @@ func (k *Groups) AddStatus(s *clusterstatus.Status) {
 // addReplica describes a group with a replica here, and adds its counters.
 func addReplica(s *clusterstatus.Status, to *clusterstatus.Group, g *group.Group) {
 	own := g.Status()
-	to.LeaderID, to.LastLeaderID, to.Term, to.CommitIndex, to.AppliedIndex, to.LogBytes, to.Healthy = own.LeaderID, own.LastLeaderID, own.Term, own.CommitIndex, own.AppliedIndex, own.LogBytes, own.Healthy
+	to.LeaderID, to.LastLeaderID, to.Term, to.CommitIndex, to.AppliedIndex, to.LogBytes, to.Healthy = own.LeaderID,
+		own.LastLeaderID, own.Term, own.CommitIndex, own.AppliedIndex, own.LogBytes, own.Healthy
 	for _, m := range own.Members {
 		if !m.Voter {
 			to.Nonvoters = append(to.Nonvoters, m.ID)
@@ -53,7 +55,8 @@ func addReplica(s *clusterstatus.Status, to *clusterstatus.Group, g *group.Group
 // addRemote describes a group without a replica here, as its leader reports it.
 func (k *Groups) addRemote(s *clusterstatus.Status, to *clusterstatus.Group, g *remote.Group) {
 	leader, leads := g.LeaderStatus()
-	to.LastLeaderID, to.Term, to.CommitIndex, to.AppliedIndex, to.Healthy = raftnode.NodeName(leader.ID), leader.Term, leader.Applied, leader.Applied, leads
+	to.LastLeaderID, to.Term, to.CommitIndex, to.AppliedIndex, to.Healthy = raftnode.NodeName(leader.ID), leader.Term,
+		leader.Applied, leader.Applied, leads
 	if leads {
 		to.LeaderID = to.LastLeaderID
 	}
@@ -70,7 +73,8 @@ func (k *Groups) addRemote(s *clusterstatus.Status, to *clusterstatus.Group, g *
 	}
 	slices.Sort(to.Nonvoters)
 	forwarded, uncertain, noLeader := g.Counts()
-	s.Forwarded, s.UncertainOutcomes, s.NoLeaderOutcomes = s.Forwarded+forwarded, s.UncertainOutcomes+uncertain, s.NoLeaderOutcomes+noLeader
+	s.Forwarded, s.UncertainOutcomes, s.NoLeaderOutcomes = s.Forwarded+forwarded, s.UncertainOutcomes+uncertain,
+		s.NoLeaderOutcomes+noLeader
 }
 
 // add adds the counters of another group.
@@ -99,7 +103,8 @@ func add(s, other *clusterstatus.Status) {
 	}
 }
 
-// noteUnhealthy adds to each member the numbers of the groups of which it has a replica, if the replica is not healthy or the group has no leader.
+// noteUnhealthy adds to each member the numbers of the groups of which it has a replica, if the replica is not healthy
+// or the group has no leader.
 func (k *Groups) noteUnhealthy(members []clusterstatus.Member, groups []clusterstatus.Group) {
 	ids := map[string]raft.ServerID{}
 	for _, s := range k.first.Members() {

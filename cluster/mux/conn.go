@@ -1,5 +1,5 @@
-// Package mux carries many streams over one connection between nodes. Streams that have something to send at the same time send it in one
-// write, and the other end takes it in one read.
+// Package mux carries many streams over one connection between nodes. Streams that have something to send at the same
+// time send it in one write, and the other end takes it in one read.
 package mux
 
 import (
@@ -34,7 +34,8 @@ const (
 	maxChunkBytes = 64 << 10
 	// maxWaitingBytes bounds the chunks that wait for the write under way; then their senders wait, too.
 	maxWaitingBytes = 1 << 20
-	// maxUnreadBytes bounds the bytes of a stream that were not read; then the other end can send nothing more, on any stream.
+	// maxUnreadBytes bounds the bytes of a stream that were not read; then the other end can send nothing more, on any
+	// stream.
 	maxUnreadBytes = 4 << 20
 	// maxStreams bounds the streams that the other end opens.
 	maxStreams = 1024

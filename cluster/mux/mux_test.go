@@ -79,7 +79,8 @@ func echo(s *Stream, group uint32) {
 	_, _ = io.Copy(s, struct{ io.Reader }{s})
 }
 
-// Each stream gets its own bytes, in order, however many send at the same time: long and short pieces, in both directions.
+// Each stream gets its own bytes, in order, however many send at the same time: long and short pieces, in both
+// directions.
 func TestStreamsKeepApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := pair(t, echo)
@@ -197,7 +198,8 @@ func TestStreamsEndAlone(t *testing.T) {
 	})
 }
 
-// A stream that waits too long fails alone if others are answered, and with the connection if nothing arrives: the next attempt makes another.
+// A stream that waits too long fails alone if others are answered, and with the connection if nothing arrives: the next
+// attempt makes another.
 func TestSilence(t *testing.T) {
 	for _, othersSpeak := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -214,7 +216,8 @@ func TestSilence(t *testing.T) {
 			open(t, c, 2)
 			_ = waits.SetDeadline(time.Now().Add(2 * time.Second))
 			began := time.Now()
-			if _, err := waits.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(began) != 2*time.Second {
+			if _, err := waits.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) ||
+				time.Since(began) != 2*time.Second {
 				t.Errorf("%v after %v", err, time.Since(began))
 			}
 			if hasEnded := c.Err() != nil; hasEnded == othersSpeak {
@@ -285,7 +288,9 @@ func TestChunksThatNobodySends(t *testing.T) {
 			defer here.Close()
 			go func() { _, _ = io.Copy(io.Discard, here) }()
 			go func() { _, _ = io.WriteString(here, sent) }()
-			err := Accept(there, func(uint32) error { return nil }, func(s *Stream, _ uint32) { _, _ = io.Copy(io.Discard, s) }).Run()
+			err := Accept(there, func(uint32) error { return nil }, func(s *Stream, _ uint32) {
+				_, _ = io.Copy(io.Discard, s)
+			}).Run()
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%q: %v", want, err)
 			}
@@ -315,7 +320,8 @@ func TestTooManyStreams(t *testing.T) {
 				t.Fatal(err)
 			}
 			if head[4] == kindClose {
-				if number := binary.LittleEndian.Uint32(head[:]); number != maxStreams || string(reason) != "more than 1024 streams" || c.Err() != nil {
+				if number := binary.LittleEndian.Uint32(head[:]); number != maxStreams ||
+					string(reason) != "more than 1024 streams" || c.Err() != nil {
 					t.Errorf("stream %d: %q, %v", number, reason, c.Err())
 				}
 				return

@@ -66,7 +66,8 @@ func (f *fetches) fetch(ctx context.Context, address string) (nodeStatus, error)
 
 func (f *fetches) run(address string) {
 	for next := f.take(address); next != nil; next = f.take(address) {
-		ctx, cancel := context.WithTimeout(context.Background(), transport.DialTimeout) // not a caller's: others wait for it too
+		// not a caller's: others wait for it too
+		ctx, cancel := context.WithTimeout(context.Background(), transport.DialTimeout)
 		next.status, next.err = f.ask(ctx, address)
 		cancel()
 		close(next.done)

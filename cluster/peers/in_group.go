@@ -12,7 +12,8 @@ import (
 	"github.com/stintdb/stint/cluster/placement"
 )
 
-// InGroup are the statuses of nodes as members of one group of keys. They arrive together with their statuses in group 0.
+// InGroup are the statuses of nodes as members of one group of keys. They arrive together with their statuses in group
+// 0.
 type InGroup struct {
 	*Statuses
 	number uint32

@@ -26,7 +26,8 @@ type Server struct {
 	Pledge    func(context.Context, Pledge) error  // gives this node's pledge, or says why not
 }
 
-// Serve answers the requests on a connection until the connection closes, or ctx ends and the next request has been answered.
+// Serve answers the requests on a connection until the connection closes, or ctx ends and the next request has been
+// answered.
 func (s *Server) Serve(ctx context.Context, conn net.Conn) {
 	for {
 		var q request

@@ -13,8 +13,8 @@ import (
 	"github.com/stintdb/stint/cluster/raftnode"
 )
 
-// SharedPatterns compares the patterns of --cluster-shared, which are no state: each node asks limits by its own. Nodes with different patterns
-// exceed no limit, but refuse different requests.
+// SharedPatterns compares the patterns of --cluster-shared, which are no state: each node asks limits by its own. Nodes
+// with different patterns exceed no limit, but refuse different requests.
 type SharedPatterns struct {
 	ID       raft.ServerID // this node's
 	Own      string        // this node's patterns, as its status has them
@@ -34,7 +34,8 @@ func (p *SharedPatterns) Step(context.Context) {
 	p.said = now
 }
 
-// Differing lists the patterns of the nodes that answer; "" if all have the same. The status of an older version has none.
+// Differing lists the patterns of the nodes that answer; "" if all have the same. The status of an older version has
+// none.
 func (p *SharedPatterns) Differing() string {
 	nodes := map[string][]string{}
 	for _, m := range p.Members() {

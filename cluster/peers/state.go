@@ -11,7 +11,8 @@ import (
 	"github.com/stintdb/stint/cluster/transport"
 )
 
-// A node that lacks a replica of a group asks another node for the group's state: a request, an answer, and then frames, the last of which is empty.
+// A node that lacks a replica of a group asks another node for the group's state: a request, an answer, and then
+// frames, the last of which is empty.
 
 const (
 	stateFrame   = 256 << 10

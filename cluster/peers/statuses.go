@@ -20,10 +20,12 @@ type Config struct {
 	Advertise string               // this node's own address
 	Groups    int                  // of keys, that a node may be a member of; below 2 there are none
 	MeetEvery time.Duration        // how often nodes ask each other how they are
-	Watched   func() bool          // reports whether somebody looks at this node's page, which needs counts of all nodes; nil without a page
+	// reports whether somebody looks at this node's page, which needs counts of all nodes; nil without a page
+	Watched func() bool
 }
 
-// Statuses asks other nodes for their status, and keeps the last status of each. It implements [group.Statuses] for group 0.
+// Statuses asks other nodes for their status, and keeps the last status of each. It implements [group.Statuses] for
+// group 0.
 type Statuses struct {
 	opt     Config
 	conns   *transport.Peers
@@ -101,8 +103,8 @@ func (s *Statuses) store(r nodeStatus) {
 
 const maxStatuses = 1024
 
-// NoteFormats implements [group.Statuses]. The version counts until the member's next answer: its last answer may be from before its process
-// was replaced, and if its link is cut no other answer comes.
+// NoteFormats implements [group.Statuses]. The version counts until the member's next answer: its last answer may be
+// from before its process was replaced, and if its link is cut no other answer comes.
 func (s *Statuses) NoteFormats(id raft.ServerID, newest fsm.FormatVersion) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -120,7 +122,8 @@ func (s *Statuses) Last(id raft.ServerID) (group.MemberStatus, bool) {
 	return r.MemberStatus, heard
 }
 
-// OfKeyGroups returns the last status of another node in each group of keys, by number; nil if the node is not reachable.
+// OfKeyGroups returns the last status of another node in each group of keys, by number; nil if the node is not
+// reachable.
 func (s *Statuses) OfKeyGroups(id raft.ServerID) map[uint32]group.MemberStatus {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -142,7 +145,8 @@ func (s *Statuses) IsFresh(r group.MemberStatus) bool {
 // ClaimedLeader implements [group.Statuses].
 func (s *Statuses) ClaimedLeader(cluster string) string { return s.claimed(cluster, 0).Address }
 
-// LeaderOf returns the status of the node that reports to lead a group, in the highest term; its Address is "" if none does.
+// LeaderOf returns the status of the node that reports to lead a group, in the highest term; its Address is "" if none
+// does.
 func (s *Statuses) LeaderOf(number uint32) group.MemberStatus { return s.claimed("", number) }
 
 func (s *Statuses) claimed(cluster string, number uint32) group.MemberStatus {
@@ -157,7 +161,8 @@ func (s *Statuses) claimed(cluster string, number uint32) group.MemberStatus {
 	return best
 }
 
-// IsLed reports whether a node that answers knows a leader of a group. It is true as well until all nodes have been asked once.
+// IsLed reports whether a node that answers knows a leader of a group. It is true as well until all nodes have been
+// asked once.
 func (s *Statuses) IsLed(number uint32) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,9 +15,10 @@ type Table struct {
 	Groups   [][]raft.ServerID `json:"groups"`   // the nodes of each group, from group 1 on
 }
 
-// First is the table of a new cluster: each group is on the nodes that follow one another in the order of their ids, and begins one
-// further than the group before. So the nodes have the same number of replicas, but for one, and there are as many sets of nodes as
-// nodes: the loss of some nodes stops fewer groups than if every combination of nodes had one.
+// First is the table of a new cluster: each group is on the nodes that follow one another in the order of their ids,
+// and begins one further than the group before. So the nodes have the same number of replicas, but for one, and there
+// are as many sets of nodes as nodes: the loss of some nodes stops fewer groups than if every combination of nodes had
+// one.
 func First(nodes []raft.ServerID, groups, replicas int) *Table {
 	nodes = slices.Sorted(slices.Values(nodes))
 	t := &Table{Version: 1, Replicas: replicas}
@@ -31,8 +32,8 @@ func First(nodes []raft.ServerID, groups, replicas int) *Table {
 	return t
 }
 
-// Everywhere is the table of a new cluster that begins with an import: any node may bring each group its part, so each group is on all nodes. [Next]
-// leaves it on so many.
+// Everywhere is the table of a new cluster that begins with an import: any node may bring each group its part, so each
+// group is on all nodes. [Next] leaves it on so many.
 func Everywhere(nodes []raft.ServerID, groups, replicas int) *Table {
 	t := First(nodes, groups, len(nodes))
 	t.Replicas = replicas

@@ -10,14 +10,16 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// A group moves by three changes: the table names one replica more; that one gets the state and a vote; the table names one fewer. One that the
-// table no longer names is removed from the group, and only then frees its directory. A replica that begins has an id that no other had before it, so a vote
-// that the node gave in the group earlier, and has forgotten, does not count twice.
+// A group moves by three changes: the table names one replica more; that one gets the state and a vote; the table names
+// one fewer. One that the table no longer names is removed from the group, and only then frees its directory. A replica
+// that begins has an id that no other had before it, so a vote that the node gave in the group earlier, and has
+// forgotten, does not count twice.
 
 // maxUnsettled bounds the groups whose members change at a time.
 const maxUnsettled = 2
 
-// Node is the id of the node in that of a replica, to which the version of the table is added in which it began. A founder's replica has the node's.
+// Node is the id of the node in that of a replica, to which the version of the table is added in which it began. A
+// founder's replica has the node's.
 func Node(replica raft.ServerID) raft.ServerID {
 	name, incarnation, _ := strings.Cut(string(replica), "#")
 	incarnation, _, _ = strings.Cut(incarnation, ".")
@@ -30,8 +32,8 @@ type View struct {
 	Voters func(group int) []raft.ServerID // as the group's leader reports them; nil if none does
 }
 
-// Next is the next table, nil if there is nothing to change now: no replica is missing, all nodes have the same number, but for one, or some group is
-// not ready. It never changes more than one replica.
+// Next is the next table, nil if there is nothing to change now: no replica is missing, all nodes have the same number,
+// but for one, or some group is not ready. It never changes more than one replica.
 func Next(t *Table, v View) *Table {
 	if len(v.Nodes) < t.Replicas {
 		return nil
@@ -138,7 +140,9 @@ func (p planner) with(group int, node raft.ServerID) *Table {
 }
 
 func (p planner) without(group int, replica raft.ServerID) *Table {
-	return p.changed(group, slices.DeleteFunc(slices.Clone(p.Groups[group]), func(r raft.ServerID) bool { return r == replica }))
+	return p.changed(group, slices.DeleteFunc(slices.Clone(p.Groups[group]), func(r raft.ServerID) bool {
+		return r == replica
+	}))
 }
 
 func (p planner) changed(group int, on []raft.ServerID) *Table {

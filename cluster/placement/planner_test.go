@@ -67,8 +67,8 @@ func (m *model) disturb(r *rand.Rand) {
 	}
 }
 
-// From any state, by changes of one replica and two groups at a time, every group comes to have its replicas on members, all with the same number but
-// for one. No group has fewer than before, and no replica an id that another had.
+// From any state, by changes of one replica and two groups at a time, every group comes to have its replicas on
+// members, all with the same number but for one. No group has fewer than before, and no replica an id that another had.
 func TestTablesConverge(t *testing.T) {
 	r := rand.New(rand.NewPCG(testsize.Seed(), 7))
 	for round := range 300 {
@@ -135,7 +135,8 @@ func TestTablesConverge(t *testing.T) {
 			delete(load, n)
 		}
 		if most-least > 1 || len(load) > 0 {
-			t.Fatalf("round %d: nodes have %d to %d replicas, and those that are no members %v: %v", round, least, most, load, m.table)
+			t.Fatalf("round %d: nodes have %d to %d replicas, and those that are no members %v: %v", round, least, most, load,
+				m.table)
 		}
 	}
 }

@@ -12,12 +12,12 @@ import (
 	"github.com/stintdb/stint/cluster/raftstore"
 )
 
-// Raft panics where it cannot write its term or read its log. While it starts, that panic becomes an error (newRaft). Later
-// the disk is kept from failing in its sight: votes are written again until they are written, and a log that cannot be read
-// ends the node with a sentence.
+// Raft panics where it cannot write its term or read its log. While it starts, that panic becomes an error (newRaft).
+// Later the disk is kept from failing in its sight: votes are written again until they are written, and a log that
+// cannot be read ends the node with a sentence.
 
-// retryingVotes are the votes as Raft sees them. While they cannot be written, Raft's main loop waits in here: the node neither
-// votes nor follows, and it does not lead, as Raft steps down before it writes a term.
+// retryingVotes are the votes as Raft sees them. While they cannot be written, Raft's main loop waits in here: the node
+// neither votes nor follows, and it does not lead, as Raft steps down before it writes a term.
 type retryingVotes struct {
 	raft.StableStore
 	raft *Node
@@ -42,7 +42,8 @@ func (v retryingVotes) persist(set func() error) error {
 	if err == nil || !v.raft.running.Load() {
 		return err
 	}
-	v.log.Error("the disk does not take this node's vote: the node takes no part in the cluster until it does", "reason", err)
+	v.log.Error("the disk does not take this node's vote: the node takes no part in the cluster until it does", "reason",
+		err)
 	for err != nil {
 		select {
 		case <-v.raft.Ctx.Done():

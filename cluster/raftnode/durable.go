@@ -14,8 +14,9 @@ import (
 	"github.com/stintdb/stint/cluster/transport"
 )
 
-// While this node leads, Raft counts its entries before they are on its disk (package asynclog). So nothing leaves Raft that could rest on an
-// entry which this disk does not have: not its effect, not the commit index, and no word in another term. Decision 0034 has the proof.
+// While this node leads, Raft counts its entries before they are on its disk (package asynclog). So nothing leaves Raft
+// that could rest on an entry which this disk does not have: not its effect, not the commit index, and no word in
+// another term. Decision 0034 has the proof.
 
 // machine is the state machine that Raft applies entries to.
 type machine interface {
@@ -61,7 +62,8 @@ func (m *durableMachine) Snapshot() (raft.FSMSnapshot, error) {
 func (m *durableMachine) Restore(from io.ReadCloser) error {
 	meta := metaOf(from)
 	if m.isStale(meta) {
-		return errors.Join(fmt.Errorf("the snapshot of entry %d is stale: entry %d is applied", meta.Index, m.applied), from.Close())
+		return errors.Join(fmt.Errorf("the snapshot of entry %d is stale: entry %d is applied", meta.Index, m.applied),
+			from.Close())
 	}
 	err := m.machine.Restore(from)
 	if err == nil {
@@ -71,9 +73,9 @@ func (m *durableMachine) Restore(from io.ReadCloser) error {
 	return err
 }
 
-// isStale reports whether a snapshot ends before the state or the log of this node. A leader that gives up waiting for an answer sends its snapshot
-// again, on another connection, and the node may come to the first one last. Raft would install it, and remove the whole log, with entries that this
-// node has confirmed.
+// isStale reports whether a snapshot ends before the state or the log of this node. A leader that gives up waiting for
+// an answer sends its snapshot again, on another connection, and the node may come to the first one last. Raft would
+// install it, and remove the whole log, with entries that this node has confirmed.
 func (m *durableMachine) isStale(s *raft.SnapshotMeta) bool {
 	switch last, err := m.log.LastIndex(); {
 	case m.applied == 0: // at the start the log goes on from the snapshot
@@ -85,8 +87,9 @@ func (m *durableMachine) isStale(s *raft.SnapshotMeta) bool {
 	}
 }
 
-// inspect ends the node if a later leader has another entry in the place of a snapshot that was restored: the leader that imported it lost the lead before
-// a majority had it. Raft finds no entry there to compare. It would pass over the leader's, or refuse all that the leader sends.
+// inspect ends the node if a later leader has another entry in the place of a snapshot that was restored: the leader
+// that imported it lost the lead before a majority had it. Raft finds no entry there to compare. It would pass over the
+// leader's, or refuse all that the leader sends.
 func (n *Node) inspect(m *raft.AppendEntriesRequest) error {
 	s := n.restored.Load()
 	if s == nil || m.Term <= s.Term {
@@ -99,7 +102,8 @@ func (n *Node) inspect(m *raft.AppendEntriesRequest) error {
 	if !isOther {
 		return nil
 	}
-	err := fmt.Errorf("the cluster did not take over the import that this node has at entry %d: %w", s.Index, raftstore.ErrLostState)
+	err := fmt.Errorf("the cluster did not take over the import that this node has at entry %d: %w", s.Index,
+		raftstore.ErrLostState)
 	n.fail(err)
 	return err
 }
@@ -139,29 +143,33 @@ func metaOf(from io.ReadCloser) *raft.SnapshotMeta {
 	}
 }
 
-// durableTransport tells other nodes a commit index that this node's disk has: they would apply an entry that only their own disk has.
+// durableTransport tells other nodes a commit index that this node's disk has: they would apply an entry that only
+// their own disk has.
 type durableTransport struct {
 	*transport.RaftTransport
 	log   *asynclog.Log
 	leads func(term uint64) bool // this node, in that term
-	beats time.Duration          // at whose multiples messages without entries leave, with those of other groups; 0 for at once
+	// at whose multiples messages without entries leave, with those of other groups; 0 for at once
+	beats time.Duration
 }
 
 // AppendEntries implements raft.Transport.
-func (t durableTransport) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
+func (t durableTransport) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest,
+	resp *raft.AppendEntriesResponse) error {
 	if t.beats > 0 && len(args.Entries) == 0 && !transport.IsHeartbeat(args) {
 		t.hold(id, args)
 		t.addEntries(args)
 	}
 	args.LeaderCommitIndex = min(args.LeaderCommitIndex, t.log.Durable())
-	if !t.leads(args.Term) { // its entries may be the next leader's, behind one of this node's that was replaced while they were read
+	// its entries may be the next leader's, behind one of this node's that was replaced while they were read
+	if !t.leads(args.Term) {
 		return raft.ErrLeadershipLost
 	}
 	return t.RaftTransport.AppendEntries(id, target, args, resp)
 }
 
-// hold holds a message that brings only the commit index, until entries come. It holds one for longer to a
-// follower that knows the whole log to be committed, while that has not been started again: that it is there, heartbeats show.
+// hold holds a message that brings only the commit index, until entries come. It holds one for longer to a follower
+// that knows the whole log to be committed, while that has not been started again: that it is there, heartbeats show.
 func (t durableTransport) hold(id raft.ServerID, args *raft.AppendEntriesRequest) {
 	came := t.log.Came()
 	if last, err := t.log.LastIndex(); err != nil || last != args.PrevLogEntry {
@@ -180,8 +188,8 @@ func (t durableTransport) hold(id raft.ServerID, args *raft.AppendEntriesRequest
 	}
 }
 
-// addEntries adds to a message the entries that have come since Raft made it: in the next one they would wait for the answer to this. Raft reads
-// the entries that were sent from it.
+// addEntries adds to a message the entries that have come since Raft made it: in the next one they would wait for the
+// answer to this. Raft reads the entries that were sent from it.
 func (t durableTransport) addEntries(args *raft.AppendEntriesRequest) {
 	last, err := t.log.LastIndex()
 	last = min(last, args.PrevLogEntry+maxEntries)
@@ -196,7 +204,8 @@ func (t durableTransport) addEntries(args *raft.AppendEntriesRequest) {
 // maxEntries is how many entries Raft has in one message.
 const maxEntries = 64
 
-// repeatEvery is the time after which a follower gets the commit index again, should it have been started again unnoticed.
+// repeatEvery is the time after which a follower gets the commit index again, should it have been started again
+// unnoticed.
 const repeatEvery = time.Second
 
 // AppendEntriesPipeline implements raft.Transport. There is none: its messages would pass by the one above.
@@ -204,8 +213,8 @@ func (t durableTransport) AppendEntriesPipeline(raft.ServerID, raft.ServerAddres
 	return nil, raft.ErrPipelineReplicationNotSupported
 }
 
-// durableTerms takes another term once the whole log is on the disk: with the term a former leader begins to vote, to confirm entries, and
-// to stand for election.
+// durableTerms takes another term once the whole log is on the disk: with the term a former leader begins to vote, to
+// confirm entries, and to stand for election.
 type durableTerms struct {
 	raft.StableStore
 	log *asynclog.Log

@@ -24,7 +24,8 @@ func (c *counted) Apply(*raft.Log) any                           { c.applied++; 
 func (c *counted) StoreConfiguration(uint64, raft.Configuration) { c.configurations++ }
 func (c *counted) Snapshot() (raft.FSMSnapshot, error)           { c.snapshots++; return nil, nil }
 
-// Once an entry is left out, because the log was stopped before the disk had it, none is applied that follows, and no snapshot is taken.
+// Once an entry is left out, because the log was stopped before the disk had it, none is applied that follows, and no
+// snapshot is taken.
 func TestNothingFollowsAnEntryThatTheDiskLacks(t *testing.T) {
 	log, err := asynclog.New(raft.NewInmemStore(), func() bool { return false }, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -59,7 +60,8 @@ func TestNothingFollowsAnEntryThatTheDiskLacks(t *testing.T) {
 
 // There is no pipeline, in which the commit index would leave as it is.
 func TestNoPipeline(t *testing.T) {
-	if _, err := (durableTransport{}).AppendEntriesPipeline("", ""); !errors.Is(err, raft.ErrPipelineReplicationNotSupported) {
+	if _, err := (durableTransport{}).AppendEntriesPipeline("", ""); !errors.Is(err,
+		raft.ErrPipelineReplicationNotSupported) {
 		t.Error(err)
 	}
 }
@@ -71,8 +73,11 @@ func TestNoEntriesOfAFormerTerm(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	to := durableTransport{RaftTransport: &transport.RaftTransport{}, log: log, leads: func(term uint64) bool { return term == 5 }}
-	if err := to.AppendEntries("b", "b", &raft.AppendEntriesRequest{Term: 4, PrevLogEntry: 1}, &raft.AppendEntriesResponse{}); !errors.Is(err, raft.ErrLeadershipLost) {
+	to := durableTransport{RaftTransport: &transport.RaftTransport{}, log: log, leads: func(term uint64) bool {
+		return term == 5
+	}}
+	if err := to.AppendEntries("b", "b", &raft.AppendEntriesRequest{Term: 4, PrevLogEntry: 1},
+		&raft.AppendEntriesResponse{}); !errors.Is(err, raft.ErrLeadershipLost) {
 		t.Error(err)
 	}
 }
@@ -80,13 +85,14 @@ func TestNoEntriesOfAFormerTerm(t *testing.T) {
 // agreeing is a follower that agrees to all messages.
 type agreeing struct{ transport.Messenger }
 
-func (agreeing) AppendEntries(_ raft.ServerID, _ raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
+func (agreeing) AppendEntries(_ raft.ServerID, _ raft.ServerAddress, args *raft.AppendEntriesRequest,
+	resp *raft.AppendEntriesResponse) error {
 	*resp = raft.AppendEntriesResponse{Term: args.Term, Success: true}
 	return nil
 }
 
-// A message without entries goes out at the next beat if it has news, or the follower may have been started again, and seldom otherwise. If an
-// entry comes, it goes out at once, with that.
+// A message without entries goes out at the next beat if it has news, or the follower may have been started again, and
+// seldom otherwise. If an entry comes, it goes out at once, with that.
 func TestMessagesWithoutNewsAreSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const beats = 50 * time.Millisecond
@@ -100,9 +106,11 @@ func TestMessagesWithoutNewsAreSeldom(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		to := durableTransport{RaftTransport: &transport.RaftTransport{Messenger: agreeing{}, Ctx: t.Context(), Now: func() (m clock.Moment) { return m }}, log: log, leads: func(uint64) bool { return true }, beats: beats}
+		to := durableTransport{RaftTransport: &transport.RaftTransport{Messenger: agreeing{}, Ctx: t.Context(),
+			Now: func() (m clock.Moment) { return m }}, log: log, leads: func(uint64) bool { return true }, beats: beats}
 		sends := func(term, last, commit uint64) (entries []*raft.Log, took time.Duration) {
-			began, m := time.Now(), raft.AppendEntriesRequest{Term: term, PrevLogEntry: last, PrevLogTerm: 1, LeaderCommitIndex: commit}
+			began, m := time.Now(), raft.AppendEntriesRequest{Term: term, PrevLogEntry: last, PrevLogTerm: 1,
+				LeaderCommitIndex: commit}
 			if err := to.AppendEntries("b", "b", &m, &raft.AppendEntriesResponse{}); err != nil {
 				t.Error(err)
 			}

@@ -25,7 +25,8 @@ func TestRaftLogOfAPeerThatIsGone(t *testing.T) {
 			l.Error("failed to get log", "index", 7)
 			time.Sleep(time.Second)
 		}
-		for text, want := range map[string]int{"heartbeat to\" peer=b": 3, "heartbeat to\" peer=c": 3, "requestVote": 3, "failed to get log": 150} {
+		for text, want := range map[string]int{"heartbeat to\" peer=b": 3, "heartbeat to\" peer=c": 3, "requestVote": 3,
+			"failed to get log": 150} {
 			if got := strings.Count(out.String(), text); got != want {
 				t.Errorf("%q is there %d times, not %d", text, got, want)
 			}

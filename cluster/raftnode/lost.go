@@ -19,9 +19,9 @@ type loss struct {
 // pause is one of this node's leader that lasted longer than asked: the process had no processor time.
 type pause struct{ ended, late time.Duration }
 
-// leaderTimeout is how long a leader that reaches no majority goes on trying: nearly as long as others wait before they elect
-// another, or a moment without processor time would cost an election. It decides nothing in that time, because nothing is
-// committed, and answers nothing without its lease, which is separate from Raft's.
+// leaderTimeout is how long a leader that reaches no majority goes on trying: nearly as long as others wait before they
+// elect another, or a moment without processor time would cost an election. It decides nothing in that time, because
+// nothing is committed, and answers nothing without its lease, which is separate from Raft's.
 func (n *Node) leaderTimeout() time.Duration { return n.heartbeat * 9 / 10 }
 
 // noteState notes the beginning and the end of this node's leadership. Raft calls it as it changes its state: a moment
@@ -35,17 +35,22 @@ func (n *Node) noteState(state raft.RaftState) {
 	}
 }
 
-// BeatsOfTimeout divides the heartbeat timeout: a leader renews its lease as often, which sends a heartbeat to each follower.
+// BeatsOfTimeout divides the heartbeat timeout: a leader renews its lease as often, which sends a heartbeat to each
+// follower.
 const BeatsOfTimeout = 6
 
-// setTimeouts sets Raft's timeouts. On a leader they are only those of its heartbeats, which it sends after a tenth to a fifth without any, each group at
-// another time, and of a transfer: longer ones leave all heartbeats to the renewals of the lease. Raft calls it before it reads them as a follower.
+// setTimeouts sets Raft's timeouts. On a leader they are only those of its heartbeats, which it sends after a tenth to
+// a fifth without any, each group at another time, and of a transfer: longer ones leave all heartbeats to the renewals
+// of the lease. Raft calls it before it reads them as a follower.
 func (n *Node) setTimeouts(leads bool) {
 	timeout := n.heartbeat
 	if leads {
 		timeout = n.heartbeat * 10 / BeatsOfTimeout
 	}
-	if err := n.Reload(func(c *raft.ReloadableConfig) { c.HeartbeatTimeout, c.ElectionTimeout = timeout, timeout }); err != nil {
+	if err := n.Reload(func(c *raft.ReloadableConfig) {
+		c.HeartbeatTimeout, c.ElectionTimeout = timeout,
+			timeout
+	}); err != nil {
 		n.log.Error("Raft's timeouts cannot be set", "timeout", timeout, "error", err)
 	}
 }

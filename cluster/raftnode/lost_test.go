@@ -11,7 +11,8 @@ import (
 
 // A leader that had no processor time says so, and not one that had some again for long.
 func TestLossOfAProcessThatStoodStill(t *testing.T) {
-	for ago, want := range map[time.Duration]string{0: "stood_still=1.5s remedy=\"this process had no processor time", time.Hour: "remedy=\"see to the network\""} {
+	for ago, want := range map[time.Duration]string{0: "stood_still=1.5s remedy=\"this process had no processor time",
+		time.Hour: "remedy=\"see to the network\""} {
 		var log testlog.Log
 		n := New(t.Context(), "a#1", time.Second, clock.New(time.Now), log.Logger(), nil)
 		n.lost.Store(&loss{term: 3, reason: "others were elected", remedy: "see to the network"})

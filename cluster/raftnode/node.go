@@ -1,5 +1,5 @@
-// Package raftnode is Raft on one node of a group: with a log that is watched, votes that are repeated when the disk refuses them, and
-// a start without panics.
+// Package raftnode is Raft on one node of a group: with a log that is watched, votes that are repeated when the disk
+// refuses them, and a start without panics.
 package raftnode
 
 import (
@@ -19,7 +19,8 @@ import (
 	"github.com/stintdb/stint/cluster/transport"
 )
 
-// Node is this node's Raft: the members by its configuration, changes of its settings, and questions that may take long.
+// Node is this node's Raft: the members by its configuration, changes of its settings, and questions that may take
+// long.
 type Node struct {
 	*raft.Raft                 // nil before the start
 	Ctx        context.Context // ends with the node
@@ -45,7 +46,8 @@ type Node struct {
 }
 
 // New returns one that does nothing yet.
-func New(ctx context.Context, id raft.ServerID, heartbeat time.Duration, c *clock.Clock, log *slog.Logger, fail func(error)) *Node {
+func New(ctx context.Context, id raft.ServerID, heartbeat time.Duration, c *clock.Clock, log *slog.Logger,
+	fail func(error)) *Node {
 	n := &Node{Ctx: ctx, ID: id, clock: c, heartbeat: heartbeat, log: log, fail: fail}
 	n.Transport = &transport.RaftTransport{Ctx: ctx, RetryEvery: heartbeat / 3, Now: c.Moment, IsDue: n.replicatesTo}
 	return n
@@ -158,8 +160,8 @@ func (n *Node) Await(ctx context.Context, f func() error) error {
 	}
 }
 
-// LetAnswer gives Raft a moment for its outstanding answers: after its shutdown some futures never complete. asking counts the
-// goroutines that still ask.
+// LetAnswer gives Raft a moment for its outstanding answers: after its shutdown some futures never complete. asking
+// counts the goroutines that still ask.
 func (n *Node) LetAnswer(asking *sync.WaitGroup) {
 	n.mu.Lock()
 	n.ending = true

@@ -27,7 +27,8 @@ func (q question) Response() any { return nil }
 func asking(q question) (g *Node, p *propose.Proposer, done <-chan error) {
 	g = &Node{}
 	p = propose.New(propose.Config{
-		Apply: func([]byte) raft.ApplyFuture { return q }, Stamp: func() int64 { return 1 }, CountFailure: func(engine.Status) {}, Outstanding: &g.Outstanding,
+		Apply: func([]byte) raft.ApplyFuture { return q }, Stamp: func() int64 { return 1 },
+		CountFailure: func(engine.Status) {}, Outstanding: &g.Outstanding,
 	})
 	p.Start()
 	done = p.AddOther(fsm.KindTick, nil)

@@ -28,8 +28,8 @@ func (n *Node) votes(stable raft.StableStore, logs raft.LogStore) raft.StableSto
 // lastVoteTerm is the key under which Raft keeps the term of a vote, before it gives it.
 const lastVoteTerm = "LastVoteTerm"
 
-// SetUint64 implements raft.StableStore. A candidate votes for itself: so soon it is one only because the leader offered it
-// leadership, and has given up its lease.
+// SetUint64 implements raft.StableStore. A candidate votes for itself: so soon it is one only because the leader
+// offered it leadership, and has given up its lease.
 func (s stableStore) SetUint64(key []byte, value uint64) error {
 	if string(key) == lastVoteTerm && s.raft.clock.Mono() < s.votesFrom && s.raft.State() != raft.Candidate {
 		return errJustStarted

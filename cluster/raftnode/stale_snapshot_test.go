@@ -72,8 +72,11 @@ func newFollower(t *testing.T) *follower {
 	if f.store, err = raftstore.Open(t.TempDir(), raftstore.OwnLog, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
-	f.Node = New(t.Context(), "follower", time.Hour, clock.New(time.Now), slog.New(slog.DiscardHandler), func(err error) { t.Error(err) })
-	err = f.Start(StartConfig{Machine: f.machine, Logs: f.store.Logs(), Stable: f.store.Stable(), Snapshots: f.store.Snapshots(), Messenger: f.fed, Observe: func(*raft.Observation) bool { return false }})
+	f.Node = New(t.Context(), "follower", time.Hour, clock.New(time.Now), slog.New(slog.DiscardHandler), func(err error) {
+		t.Error(err)
+	})
+	err = f.Start(StartConfig{Machine: f.machine, Logs: f.store.Logs(), Stable: f.store.Stable(),
+		Snapshots: f.store.Snapshots(), Messenger: f.fed, Observe: func(*raft.Observation) bool { return false }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,9 +100,11 @@ func numbered(number uint64) []byte { return binary.LittleEndian.AppendUint64(ni
 // install sends the state after an entry.
 func (f *follower) install(index uint64) (ok bool) {
 	f.t.Helper()
-	members := raft.Configuration{Servers: []raft.Server{{ID: "leader", Address: staleLeader}, {ID: "follower", Address: "follower:1"}}}
+	members := raft.Configuration{Servers: []raft.Server{{ID: "leader", Address: staleLeader},
+		{ID: "follower", Address: "follower:1"}}}
 	answer, err := f.fed.answer(f.t, &raft.InstallSnapshotRequest{
-		RPCHeader: head(), SnapshotVersion: raft.SnapshotVersionMax, Term: staleTerm, LastLogIndex: index, LastLogTerm: staleTerm, Size: 8,
+		RPCHeader: head(), SnapshotVersion: raft.SnapshotVersionMax, Term: staleTerm, LastLogIndex: index,
+		LastLogTerm: staleTerm, Size: 8,
 		Configuration: raft.EncodeConfiguration(members), ConfigurationIndex: 1,
 	}, numbered(index))
 	return err == nil && answer.(*raft.InstallSnapshotResponse).Success
@@ -108,7 +113,8 @@ func (f *follower) install(index uint64) (ok bool) {
 // append sends the entries from one to another, of which all but the last few are committed.
 func (f *follower) append(from, to, committed uint64) {
 	f.t.Helper()
-	args := &raft.AppendEntriesRequest{RPCHeader: head(), Term: staleTerm, PrevLogEntry: from - 1, PrevLogTerm: staleTerm, LeaderCommitIndex: committed}
+	args := &raft.AppendEntriesRequest{RPCHeader: head(), Term: staleTerm, PrevLogEntry: from - 1, PrevLogTerm: staleTerm,
+		LeaderCommitIndex: committed}
 	for i := from; i <= to; i++ {
 		args.Entries = append(args.Entries, &raft.Log{Index: i, Term: staleTerm, Type: raft.LogCommand, Data: numbered(i)})
 	}
@@ -126,8 +132,9 @@ func (f *follower) state() uint64 {
 	return f.machine.number
 }
 
-// A leader that has waited too long for an answer sends its snapshot once more, on another connection. The first one may be served last, even after
-// entries that follow: then it changes nothing, and no entry is forgotten that this node has confirmed.
+// A leader that has waited too long for an answer sends its snapshot once more, on another connection. The first one
+// may be served last, even after entries that follow: then it changes nothing, and no entry is forgotten that this node
+// has confirmed.
 func TestStaleSnapshotChangesNothing(t *testing.T) {
 	for name, committed := range map[string]uint64{"applied": 12, "confirmed": 10} {
 		t.Run(name, func(t *testing.T) {

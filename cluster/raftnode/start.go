@@ -24,9 +24,10 @@ type StartConfig struct {
 	Logs      raft.LogStore
 	Stable    raft.StableStore
 	Snapshots raft.SnapshotStore
-	Messenger transport.Messenger          // to and from the group's other members, which do not arrive yet
-	Beats     time.Duration                // at whose multiples this and other groups send messages that can wait; 0 for a group that is alone
-	Observe   func(*raft.Observation) bool // a filter of Raft's observations that delivers none
+	Messenger transport.Messenger // to and from the group's other members, which do not arrive yet
+	// at whose multiples this and other groups send messages that can wait; 0 for a group that is alone
+	Beats   time.Duration
+	Observe func(*raft.Observation) bool // a filter of Raft's observations that delivers none
 }
 
 // NewLinks returns a node's connections for Raft's messages, of all its groups.
@@ -58,7 +59,8 @@ func (n *Node) Start(s StartConfig) error {
 	}
 	durable := &durableMachine{machine: s.Machine, log: n.entries, onRestore: n.restored.Store}
 	s.Messenger.Inspect(n.inspect)
-	n.Raft, err = newRaft(config, durable, n.entries, n.votes(s.Stable, s.Logs), snapshots{s.Snapshots}, durableTransport{n.Transport, n.entries, n.leadsIn, s.Beats})
+	n.Raft, err = newRaft(config, durable, n.entries, n.votes(s.Stable, s.Logs), snapshots{s.Snapshots},
+		durableTransport{n.Transport, n.entries, n.leadsIn, s.Beats})
 	if err != nil {
 		n.entries.Close()
 		return err
@@ -74,7 +76,8 @@ func (n *Node) Start(s StartConfig) error {
 }
 
 // newRaft is raft.NewRaft, with an error in place of a panic.
-func newRaft(config *raft.Config, fsm raft.FSM, logs raft.LogStore, stable raft.StableStore, snapshots raft.SnapshotStore, transport raft.Transport) (r *raft.Raft, err error) {
+func newRaft(config *raft.Config, fsm raft.FSM, logs raft.LogStore, stable raft.StableStore,
+	snapshots raft.SnapshotStore, transport raft.Transport) (r *raft.Raft, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%v", p)

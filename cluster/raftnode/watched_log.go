@@ -9,8 +9,8 @@ import (
 	"github.com/stintdb/stint/internal/timerslack"
 )
 
-// WatchedLog is the log on disk with measurements of its writes. While a write of the leader hangs, Raft's heartbeats go
-// on: it would lead for ever without deciding anything. So the watch is outside Raft.
+// WatchedLog is the log on disk with measurements of its writes. While a write of the leader hangs, Raft's heartbeats
+// go on: it would lead for ever without deciding anything. So the watch is outside Raft.
 type WatchedLog struct {
 	raft.LogStore
 	began   atomic.Int64 // when the write under way began, nanoseconds of mono +1; 0 when none is

@@ -17,8 +17,11 @@ func BenchmarkAppendEntries(b *testing.B) {
 	open := func(address string) (*Transport, func(), string) {
 		log := testlog.Log{}
 		listening := &heardNetwork{}
-		p := transport.New(transport.Config{Network: listening, Address: address, Log: log.Logger(), Known: func(string) raft.ServerID { return "" },
-			Leads: func() bool { return false }, Hello: func(to raft.ServerID) transport.Hello { return transport.Hello{From: "a", To: to} }})
+		p := transport.New(transport.Config{Network: listening, Address: address, Log: log.Logger(),
+			Known: func(string) raft.ServerID { return "" },
+			Leads: func() bool { return false }, Hello: func(to raft.ServerID) transport.Hello {
+				return transport.Hello{From: "a", To: to}
+			}})
 		if err := p.Listen("127.0.0.1:0"); err != nil {
 			b.Fatal(err)
 		}

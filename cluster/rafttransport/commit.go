@@ -2,9 +2,10 @@ package rafttransport
 
 import "github.com/hashicorp/raft"
 
-// capCommit lowers the commit index of a message to the last entry up to which the message shows that the follower has the leader's log. Raft's follower
-// applies its own log up to the commit index, and behind that entry this may still have entries of an earlier leader that were never committed. Raft's
-// leader sends such an index when it reads the end of its log, an entry is committed elsewhere, and then it reads the commit index.
+// capCommit lowers the commit index of a message to the last entry up to which the message shows that the follower has
+// the leader's log. Raft's follower applies its own log up to the commit index, and behind that entry this may still
+// have entries of an earlier leader that were never committed. Raft's leader sends such an index when it reads the end
+// of its log, an entry is committed elsewhere, and then it reads the commit index.
 func capCommit(m *raft.AppendEntriesRequest) {
 	last := m.PrevLogEntry
 	if n := len(m.Entries); n > 0 {
@@ -13,7 +14,8 @@ func capCommit(m *raft.AppendEntriesRequest) {
 	m.LeaderCommitIndex = min(m.LeaderCommitIndex, last)
 }
 
-// pass passes a question of another node, which may be of any version, on to Raft's main loop. It returns false once Raft has ended.
+// pass passes a question of another node, which may be of any version, on to Raft's main loop. It returns false once
+// Raft has ended.
 func (t *Transport) pass(rpc raft.RPC) bool {
 	if m, is := rpc.Command.(*raft.AppendEntriesRequest); is {
 		capCommit(m)

@@ -9,15 +9,18 @@ import (
 	"github.com/stintdb/stint/internal/testnet"
 )
 
-// The commit index of a message is at most the last entry up to which it shows the leader's log, whichever of the two nodes sees to it.
+// The commit index of a message is at most the last entry up to which it shows the leader's log, whichever of the two
+// nodes sees to it.
 func TestCommitIndexWithinTheMessage(t *testing.T) {
 	two := []*raft.Log{{Index: 8, Term: 3, Data: make([]byte, maxEntriesBytes)}, {Index: 9, Term: 3}}
 	for _, c := range []struct {
 		entries   []*raft.Log
 		has, want uint64 // commit indexes
-	}{{nil, 6, 6}, {nil, 7, 7}, {nil, 8, 7}, {two[:1], 8, 8}, {two[:1], 9, 8}, {two, 9, 8}} { // the second of two does not fit
+	}{{nil, 6, 6}, {nil, 7, 7}, {nil, 8, 7}, {two[:1], 8, 8}, {two[:1], 9, 8},
+		{two, 9, 8}} { // the second of two does not fit
 		message := func() *raft.AppendEntriesRequest {
-			return &raft.AppendEntriesRequest{RPCHeader: ofA, Term: 3, PrevLogEntry: 7, PrevLogTerm: 2, LeaderCommitIndex: c.has, Entries: c.entries}
+			return &raft.AppendEntriesRequest{RPCHeader: ofA, Term: 3, PrevLogEntry: 7, PrevLogTerm: 2, LeaderCommitIndex: c.has,
+				Entries: c.entries}
 		}
 		synctest.Test(t, func(t *testing.T) {
 			network := testnet.New()

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// fields writes the fields of messages into a frame, or reads them from one: each method of a message lists its fields once, for both.
-// Numbers have eight bytes, little-endian; strings of bytes a length of four bytes before them. Writing changes nothing of a message: several
-// goroutines may send the same one.
+// fields writes the fields of messages into a frame, or reads them from one: each method of a message lists its fields
+// once, for both. Numbers have eight bytes, little-endian; strings of bytes a length of four bytes before them. Writing
+// changes nothing of a message: several goroutines may send the same one.
 type fields struct {
 	writes bool
 	b      []byte // the frame so far, or its rest

@@ -14,16 +14,19 @@ import (
 )
 
 const (
-	// maxIdle is how many unused connections to a node are kept for each group: one for entries, one for heartbeats, and one for votes.
+	// maxIdle is how many unused connections to a node are kept for each group: one for entries, one for heartbeats,
+	// and one for votes.
 	maxIdle = 3
-	// maxUnused is how long one more than is needed at the same time is kept, or twice as long: at the other node it has a goroutine.
+	// maxUnused is how long one more than is needed at the same time is kept, or twice as long: at the other node it
+	// has a goroutine.
 	maxUnused = 3 * time.Second
 	// maxNodes bounds the nodes of which something is remembered, former members among them.
 	maxNodes = 1024
 )
 
-// Links are this node's connections for Raft's messages, of all its groups. A connection has one question under way at a time, so its
-// sender reads the answer itself: no heartbeat waits behind entries, and no message costs a change of goroutines.
+// Links are this node's connections for Raft's messages, of all its groups. A connection has one question under way at
+// a time, so its sender reads the answer itself: no heartbeat waits behind entries, and no message costs a change of
+// goroutines.
 type Links struct {
 	peers   *transport.Peers
 	timeout time.Duration

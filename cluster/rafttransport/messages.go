@@ -16,14 +16,14 @@ const (
 	kindSnapshot      byte = 5 // the snapshot's bytes follow its frame
 )
 
-// A question is a frame of a head and Raft's message. An answer is a frame of the question's id, an error ("" for none) and, without an
-// error, Raft's answer.
+// A question is a frame of a head and Raft's message. An answer is a frame of the question's id, an error ("" for none)
+// and, without an error, Raft's answer.
 type head struct {
 	kind  byte
 	group uint32 // of the receiver's groups
 	id    uint64 // counts the questions of a connection, from 1
-	// to is the member that is asked, in a group other than 0. A connection is checked against group 0 alone, which knows a node that lost
-	// its disk as a new member before the other groups do.
+	// to is the member that is asked, in a group other than 0. A connection is checked against group 0 alone, which
+	// knows a node that lost its disk as a new member before the other groups do.
 	to string
 }
 

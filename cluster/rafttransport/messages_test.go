@@ -73,7 +73,8 @@ func TestEveryFieldArrives(t *testing.T) {
 				t.Errorf("%+v, %+v (%v); sent %+v", h, q, err, question.Interface())
 			}
 			a := reflect.New(answer.Type().Elem())
-			if refused, err := readAnswer(appendAnswer(nil, 9, nil, answer.Interface()), 9, a.Interface()); err != nil || refused != nil || !reflect.DeepEqual(a.Interface(), answer.Interface()) {
+			if refused, err := readAnswer(appendAnswer(nil, 9, nil, answer.Interface()), 9, a.Interface()); err != nil ||
+				refused != nil || !reflect.DeepEqual(a.Interface(), answer.Interface()) {
 				t.Errorf("%+v (%v, %v); sent %+v", a.Interface(), refused, err, answer.Interface())
 			}
 		}
@@ -88,7 +89,8 @@ func TestAnswersThatAreNone(t *testing.T) {
 	}
 	whole := appendAnswer(nil, 9, nil, &a)
 	for name, frame := range map[string][]byte{
-		"of another question": appendAnswer(nil, 8, nil, &a), "cut off": whole[:len(whole)-1], "longer": append(slices.Clone(whole), 0), "empty": nil,
+		"of another question": appendAnswer(nil, 8, nil, &a), "cut off": whole[:len(whole)-1],
+		"longer": append(slices.Clone(whole), 0), "empty": nil,
 	} {
 		if _, err := readAnswer(frame, 9, &a); err == nil {
 			t.Errorf("%s: no error", name)

@@ -43,8 +43,8 @@ func (l *Links) noteRefusal(conn net.Conn, err error) {
 	l.peers.NoteBroken(conn, "closed a connection for Raft", err)
 }
 
-// deliver has Raft answer a question. An error means that Raft has ended. Heartbeats do not wait for Raft's main loop, which may wait for
-// the disk.
+// deliver has Raft answer a question. An error means that Raft has ended. Heartbeats do not wait for Raft's main loop,
+// which may wait for the disk.
 func (t *Transport) deliver(question any, in io.Reader) (a raft.RPCResponse, err error) {
 	answered := make(chan raft.RPCResponse, 1)
 	rpc := raft.RPC{Command: question, RespChan: answered}

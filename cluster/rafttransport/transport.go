@@ -66,23 +66,26 @@ func (t *Transport) SetHeartbeatHandler(handle func(raft.RPC)) { t.heartbeat.Sto
 // Inspect implements [transport.Messenger].
 func (t *Transport) Inspect(f func(*raft.AppendEntriesRequest) error) { t.inspect.Store(&f) }
 
-// AppendEntriesPipeline implements raft.Transport. One message to a follower at a time: entries grow instead of queueing. Raft's pipeline
-// brings nothing beside that, and a node that ends while its pipeline is full never does.
+// AppendEntriesPipeline implements raft.Transport. One message to a follower at a time: entries grow instead of
+// queueing. Raft's pipeline brings nothing beside that, and a node that ends while its pipeline is full never does.
 func (t *Transport) AppendEntriesPipeline(raft.ServerID, raft.ServerAddress) (raft.AppendPipeline, error) {
 	return nil, raft.ErrPipelineReplicationNotSupported
 }
 
 // AppendEntries implements raft.Transport. It takes from args the entries that are too many for one message.
-func (t *Transport) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
+func (t *Transport) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest,
+	resp *raft.AppendEntriesResponse) error {
 	args.Entries = fitting(args.Entries)
 	capCommit(args) // for followers of a version that does not
 	return t.ask(id, target, kindAppendEntries, args, resp)
 }
 
-// maxStreamBytes bounds the entries of a message that goes with those of other groups: these would wait for a longer one.
+// maxStreamBytes bounds the entries of a message that goes with those of other groups: these would wait for a longer
+// one.
 const maxStreamBytes = 64 << 10
 
-// wayOf is the connection that carries a question: for groups of keys a stream, unless it has many entries. Heartbeats never wait behind entries.
+// wayOf is the connection that carries a question: for groups of keys a stream, unless it has many entries. Heartbeats
+// never wait behind entries.
 func (t *Transport) wayOf(target raft.ServerAddress, question any) way {
 	args, hasEntries := question.(*raft.AppendEntriesRequest)
 	hasEntries = hasEntries && len(args.Entries) > 0
@@ -114,17 +117,20 @@ func fitting(entries []*raft.Log) []*raft.Log {
 }
 
 // RequestVote implements raft.Transport.
-func (t *Transport) RequestVote(id raft.ServerID, target raft.ServerAddress, args *raft.RequestVoteRequest, resp *raft.RequestVoteResponse) error {
+func (t *Transport) RequestVote(id raft.ServerID, target raft.ServerAddress, args *raft.RequestVoteRequest,
+	resp *raft.RequestVoteResponse) error {
 	return t.ask(id, target, kindRequestVote, args, resp)
 }
 
 // RequestPreVote implements raft.WithPreVote.
-func (t *Transport) RequestPreVote(id raft.ServerID, target raft.ServerAddress, args *raft.RequestPreVoteRequest, resp *raft.RequestPreVoteResponse) error {
+func (t *Transport) RequestPreVote(id raft.ServerID, target raft.ServerAddress, args *raft.RequestPreVoteRequest,
+	resp *raft.RequestPreVoteResponse) error {
 	return t.ask(id, target, kindPreVote, args, resp)
 }
 
 // TimeoutNow implements raft.Transport.
-func (t *Transport) TimeoutNow(id raft.ServerID, target raft.ServerAddress, args *raft.TimeoutNowRequest, resp *raft.TimeoutNowResponse) error {
+func (t *Transport) TimeoutNow(id raft.ServerID, target raft.ServerAddress, args *raft.TimeoutNowRequest,
+	resp *raft.TimeoutNowResponse) error {
 	return t.ask(id, target, kindTimeoutNow, args, resp)
 }
 
@@ -155,7 +161,8 @@ func (t *Transport) head(kind byte, to raft.ServerID) head {
 }
 
 // InstallSnapshot implements raft.Transport. Its connection is not used again.
-func (t *Transport) InstallSnapshot(id raft.ServerID, target raft.ServerAddress, args *raft.InstallSnapshotRequest, resp *raft.InstallSnapshotResponse, data io.Reader) error {
+func (t *Transport) InstallSnapshot(id raft.ServerID, target raft.ServerAddress, args *raft.InstallSnapshotRequest,
+	resp *raft.InstallSnapshotResponse, data io.Reader) error {
 	l, err := t.links.take(target)
 	if err != nil {
 		return err

@@ -66,9 +66,10 @@ func (n *node) answer(answer any, err error) (asked chan raft.RPC) {
 }
 
 var (
-	ofA        = raft.RPCHeader{ProtocolVersion: 3, ID: []byte("a#1"), Addr: []byte("a")}
-	beat       = raft.AppendEntriesRequest{RPCHeader: ofA, Term: 3}
-	entries    = raft.AppendEntriesRequest{RPCHeader: ofA, Term: 3, PrevLogEntry: 1, PrevLogTerm: 1, LeaderCommitIndex: 1, Entries: []*raft.Log{{Index: 2, Term: 3, Data: []byte("data")}}}
+	ofA     = raft.RPCHeader{ProtocolVersion: 3, ID: []byte("a#1"), Addr: []byte("a")}
+	beat    = raft.AppendEntriesRequest{RPCHeader: ofA, Term: 3}
+	entries = raft.AppendEntriesRequest{RPCHeader: ofA, Term: 3, PrevLogEntry: 1, PrevLogTerm: 1, LeaderCommitIndex: 1,
+		Entries: []*raft.Log{{Index: 2, Term: 3, Data: []byte("data")}}}
 	ofSnapshot = raft.InstallSnapshotRequest{RPCHeader: ofA, SnapshotVersion: 1, Term: 3, Size: 5}
 )
 
@@ -82,12 +83,15 @@ func askAll(t *testing.T, a, b *node) {
 		{&entries, &raft.AppendEntriesResponse{Term: 3, LastLog: 2, Success: true}, func(x any) error {
 			return a.AppendEntries("b#1", "b", &entries, x.(*raft.AppendEntriesResponse))
 		}},
-		{&raft.RequestVoteRequest{RPCHeader: ofA, Term: 4}, &raft.RequestVoteResponse{Term: 4, Granted: true}, func(x any) error {
-			return a.RequestVote("b#1", "b", &raft.RequestVoteRequest{RPCHeader: ofA, Term: 4}, x.(*raft.RequestVoteResponse))
-		}},
-		{&raft.RequestPreVoteRequest{RPCHeader: ofA, Term: 4}, &raft.RequestPreVoteResponse{Term: 4, Granted: true}, func(x any) error {
-			return a.RequestPreVote("b#1", "b", &raft.RequestPreVoteRequest{RPCHeader: ofA, Term: 4}, x.(*raft.RequestPreVoteResponse))
-		}},
+		{&raft.RequestVoteRequest{RPCHeader: ofA, Term: 4}, &raft.RequestVoteResponse{Term: 4, Granted: true},
+			func(x any) error {
+				return a.RequestVote("b#1", "b", &raft.RequestVoteRequest{RPCHeader: ofA, Term: 4}, x.(*raft.RequestVoteResponse))
+			}},
+		{&raft.RequestPreVoteRequest{RPCHeader: ofA, Term: 4}, &raft.RequestPreVoteResponse{Term: 4, Granted: true},
+			func(x any) error {
+				return a.RequestPreVote("b#1", "b", &raft.RequestPreVoteRequest{RPCHeader: ofA, Term: 4},
+					x.(*raft.RequestPreVoteResponse))
+			}},
 		{&raft.TimeoutNowRequest{RPCHeader: ofA}, &raft.TimeoutNowResponse{}, func(x any) error {
 			return a.TimeoutNow("b#1", "b", &raft.TimeoutNowRequest{RPCHeader: ofA}, x.(*raft.TimeoutNowResponse))
 		}},
@@ -129,7 +133,8 @@ func TestNodeIsStartedAgain(t *testing.T) {
 				_ = a.AppendEntries("b#1", "b", &beat, new(raft.AppendEntriesResponse))
 			}
 			askAll(t, a, b)
-			if err := a.AppendEntries("b#1", "b", &beat, new(raft.AppendEntriesResponse)); err != nil { // after the snapshot, whose connection is not kept
+			// after the snapshot, whose connection is not kept
+			if err := a.AppendEntries("b#1", "b", &beat, new(raft.AppendEntriesResponse)); err != nil {
 				t.Error(err)
 			}
 			if a.links.takeIdle(way{address: "b"}) == nil {
@@ -147,7 +152,8 @@ func TestNodeWithoutFrames(t *testing.T) {
 		a, b := start(t, network, "a"), start(t, network, "b")
 		defer a.end()
 		defer b.end()
-		if _, _, err := a.peers.Dial(t.Context(), "b", transport.ForRaft); err == nil || !strings.Contains(err.Error(), "upgrade it to 0.2.0 first") {
+		if _, _, err := a.peers.Dial(t.Context(), "b", transport.ForRaft); err == nil || !strings.Contains(err.Error(),
+			"upgrade it to 0.2.0 first") {
 			t.Errorf("its connection for Raft: %v", err)
 		}
 	})
@@ -188,11 +194,13 @@ func TestMessagesThatNobodySends(t *testing.T) {
 		a, b := start(t, network, "a"), start(t, network, "b")
 		defer a.end()
 		defer b.end()
-		if err := a.links.Group(5, "a#1").TimeoutNow("b#1", "b", &raft.TimeoutNowRequest{}, new(raft.TimeoutNowResponse)); err == nil || err.Error() != "this node has no group 5" {
+		if err := a.links.Group(5, "a#1").TimeoutNow("b#1", "b", &raft.TimeoutNowRequest{},
+			new(raft.TimeoutNowResponse)); err == nil || err.Error() != "this node has no group 5" {
 			t.Errorf("another group: %v", err)
 		}
 		b.links.Group(7, "b#2") // came back without its disk
-		if err := a.links.Group(7, "a#1").TimeoutNow("b#1", "b", &raft.TimeoutNowRequest{}, new(raft.TimeoutNowResponse)); err == nil || err.Error() != "this is member b#2 of group 7, not b#1" {
+		if err := a.links.Group(7, "a#1").TimeoutNow("b#1", "b", &raft.TimeoutNowRequest{},
+			new(raft.TimeoutNowResponse)); err == nil || err.Error() != "this is member b#2 of group 7, not b#1" {
 			t.Errorf("a member that is gone: %v", err)
 		}
 		for name, bytes := range map[string]string{
@@ -216,8 +224,8 @@ func TestMessagesThatNobodySends(t *testing.T) {
 	})
 }
 
-// Messages of groups of keys share connections, one for entries and one for the rest: each reaches its own group. Long ones have a separate
-// connection.
+// Messages of groups of keys share connections, one for entries and one for the rest: each reaches its own group. Long
+// ones have a separate connection.
 func TestGroupsShareConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := testnet.New()
@@ -231,7 +239,9 @@ func TestGroupsShareConnections(t *testing.T) {
 			to := b.links.Group(number, "b#1")
 			defer from.Close()
 			defer to.Close()
-			to.SetHeartbeatHandler(func(rpc raft.RPC) { rpc.Respond(&raft.AppendEntriesResponse{Term: 1, LastLog: uint64(number)}, nil) })
+			to.SetHeartbeatHandler(func(rpc raft.RPC) {
+				rpc.Respond(&raft.AppendEntriesResponse{Term: 1, LastLog: uint64(number)}, nil)
+			})
 			go func() {
 				for i := uint64(1); ; i++ {
 					select {
@@ -253,8 +263,10 @@ func TestGroupsShareConnections(t *testing.T) {
 					if i == 25 {
 						size = maxStreamBytes + 1
 					}
-					q.Entries = []*raft.Log{{Index: i, Term: 3, Data: make([]byte, size), Extensions: []byte(string(rune('a' + number)))}}
-					if err := from.AppendEntries("b#1", "b", &q, resp); err != nil || resp.Term != uint64(number) || resp.LastLog != i {
+					q.Entries = []*raft.Log{{Index: i, Term: 3, Data: make([]byte, size),
+						Extensions: []byte(string(rune('a' + number)))}}
+					if err := from.AppendEntries("b#1", "b", &q, resp); err != nil || resp.Term != uint64(number) ||
+						resp.LastLog != i {
 						t.Errorf("group %d, entry %d: %+v (%v)", number, i, resp, err)
 					}
 				}
@@ -271,7 +283,8 @@ func TestGroupsShareConnections(t *testing.T) {
 		asking.Wait()
 		a.links.mu.Lock()
 		defer a.links.mu.Unlock()
-		for to, most := range map[way]int{{address: "b"}: groups, {"b", true, transport.EntriesLane}: groups, {"b", true, transport.HeartbeatsLane}: groups} {
+		for to, most := range map[way]int{{address: "b"}: groups, {"b", true, transport.EntriesLane}: groups,
+			{"b", true, transport.HeartbeatsLane}: groups} {
 			if n := len(a.links.idle[to]); n == 0 || n > most {
 				t.Errorf("%d kept for %+v, at most %d were needed", n, to, most)
 			}
@@ -279,7 +292,8 @@ func TestGroupsShareConnections(t *testing.T) {
 	})
 }
 
-// Connections that were once needed at the same time are closed when they are not any longer, and those that are used stay.
+// Connections that were once needed at the same time are closed when they are not any longer, and those that are used
+// stay.
 func TestConnectionsThatAreTooMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := testnet.New()

@@ -16,8 +16,8 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// Group is a group of which this node has no replica. It decides nothing from memory and knows no key: its leader is asked, as the
-// statuses of other nodes name it.
+// Group is a group of which this node has no replica. It decides nothing from memory and knows no key: its leader is
+// asked, as the statuses of other nodes name it.
 type Group struct {
 	opt      group.Config
 	clock    *clock.Clock
@@ -60,7 +60,9 @@ func New(c group.Config, peers *transport.Peers, statuses Statuses) *Group {
 func (r *Group) Start(ctx context.Context) {
 	ctx, r.cancel = context.WithCancel(ctx)
 	r.ended.Go(func() { r.forwarder.Run(ctx) })
-	r.pending.Expire(ctx, &r.ended, r.opt.DecideTimeout, r.clock.Mono, func(c *call.Call) { r.count(c.Fail(engine.NoLeader)) })
+	r.pending.Expire(ctx, &r.ended, r.opt.DecideTimeout, r.clock.Mono, func(c *call.Call) {
+		r.count(c.Fail(engine.NoLeader))
+	})
 	clock.Every(ctx, &r.ended, r.opt.Heartbeat/6, r.follow)
 }
 

@@ -2,8 +2,9 @@ package router
 
 import "github.com/stintdb/stint/engine"
 
-// decideAgain decides checks that a group has refused because a key of the policy is not its own: the policy may have been set a moment ago, by
-// another node. Where this node then finds the same group, the policy's keys are of several. It returns true if it does nothing.
+// decideAgain decides checks that a group has refused because a key of the policy is not its own: the policy may have
+// been set a moment ago, by another node. Where this node then finds the same group, the policy's keys are of several.
+// It returns true if it does nothing.
 func (r *Router) decideAgain(b *engine.Batch, checks []check) (finished bool) {
 	select {
 	case r.again <- struct{}{}:

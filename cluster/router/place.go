@@ -18,7 +18,8 @@ const (
 // Place is the number of the group that decides an operation: 0 without keys, and below that if it is not one group.
 func (r *Router) Place(op *engine.Op) int {
 	switch op.Verb {
-	case engine.Flush, engine.SetPolicy, engine.DropPolicy, engine.SetOverride, engine.Restrict, engine.KeepOverflow, engine.KeepScript, engine.DropScripts:
+	case engine.Flush, engine.SetPolicy, engine.DropPolicy, engine.SetOverride, engine.Restrict, engine.KeepOverflow,
+		engine.KeepScript, engine.DropScripts:
 		return everywhere
 	case engine.Command, engine.Script, engine.Expect:
 		if op.KeyCount == 0 && op.Writes() && isScriptCommand(op) {
@@ -55,8 +56,8 @@ func isScriptCommand(op *engine.Op) bool {
 	return len(op.Args) > 0 && bytes.EqualFold(op.Args[0], []byte("script"))
 }
 
-// ofCheck is the group of the policy's first key, as far as this node knows the policy. The group itself refuses a check of which it does not own
-// every key.
+// ofCheck is the group of the policy's first key, as far as this node knows the policy. The group itself refuses a
+// check of which it does not own every key.
 func (r *Router) ofCheck(op *engine.Op) int {
 	var room [64]byte
 	var fields [][]byte

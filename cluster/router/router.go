@@ -19,7 +19,8 @@ type Policies interface {
 	AppendPolicyKey(b, policy, id []byte, fields [][]byte, part int) []byte
 }
 
-// Router divides batches among groups. Operations of one batch on one key stay in order, and so do those that every group carries out.
+// Router divides batches among groups. Operations of one batch on one key stay in order, and so do those that every
+// group carries out.
 type Router struct {
 	count    int      // of the groups that have keys
 	shared   []string // patterns of keys whose limits may be asked in any group

@@ -120,7 +120,8 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// A batch over several groups is divided, results come back at their places, and every group carries out an operation for all at its place.
+// A batch over several groups is divided, results come back at their places, and every group carries out an operation
+// for all at its place.
 func TestSplit(t *testing.T) {
 	for _, later := range []bool{false, true} {
 		r, fakes := newTestRouter(&policyOf{}, nil)
@@ -192,7 +193,8 @@ func TestTransactionsAreNotSplit(t *testing.T) {
 // What only some groups have carried out is uncertain.
 func TestEveryGroup(t *testing.T) {
 	for _, c := range []struct{ one, others, want engine.Status }{
-		{engine.OK, engine.OK, engine.OK}, {engine.NoLeader, engine.OK, engine.Uncertain}, {engine.NoLeader, engine.NoLeader, engine.NoLeader},
+		{engine.OK, engine.OK, engine.OK}, {engine.NoLeader, engine.OK, engine.Uncertain}, {engine.NoLeader, engine.NoLeader,
+			engine.NoLeader},
 		{engine.NotFound, engine.OK, engine.OK}, {engine.Uncertain, engine.OK, engine.Uncertain},
 	} {
 		for odd := range groups + 1 {
@@ -210,7 +212,8 @@ func TestEveryGroup(t *testing.T) {
 	}
 }
 
-// A check of a policy that this node does not know yet is decided once it does; where it knows it, the group's refusal stands.
+// A check of a policy that this node does not know yet is decided once it does; where it knows it, the group's refusal
+// stands.
 func TestChecksOfUnknownPolicies(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -219,7 +222,8 @@ func TestChecksOfUnknownPolicies(t *testing.T) {
 		err    error
 		want   engine.Status
 	}{
-		{"learnt", false, true, nil, engine.OK}, {"known", true, true, nil, engine.CrossSlot}, {"no leader", false, false, errors.New("none"), engine.NoLeader},
+		{"learnt", false, true, nil, engine.OK}, {"known", true, true, nil, engine.CrossSlot},
+		{"no leader", false, false, errors.New("none"), engine.NoLeader},
 	} {
 		p := &policyOf{known: c.known}
 		r, fakes := newTestRouter(p, func(context.Context) error { p.known = p.known || c.learns; return c.err })
@@ -227,7 +231,8 @@ func TestChecksOfUnknownPolicies(t *testing.T) {
 			fakes[2].status = engine.CrossSlot
 		}
 		caller, done := in(2, 0), make(chan struct{})
-		b := &engine.Batch{Ops: []engine.Op{{Verb: engine.Check, Key: []byte("p"), Who: caller}}, Results: make([]engine.Result, 1), Done: func() { close(done) }}
+		b := &engine.Batch{Ops: []engine.Op{{Verb: engine.Check, Key: []byte("p"), Who: caller}},
+			Results: make([]engine.Result, 1), Done: func() { close(done) }}
 		if !r.Decide(b) {
 			<-done
 		}

@@ -22,8 +22,8 @@ func (r *Router) isShared(key []byte) bool {
 // maxSteps bounds the work of one pattern on one key.
 const maxSteps = 1 << 16
 
-// Gather is the group that decides a request for several limits, one of whose keys at least is shared and of another group. It returns false for any
-// other request.
+// Gather is the group that decides a request for several limits, one of whose keys at least is shared and of another
+// group. It returns false for any other request.
 func (r *Router) Gather(parts []engine.Op) (at int, ok bool) {
 	g := gathering{router: r}
 	for i := range parts {
@@ -45,7 +45,8 @@ func (r *Router) DecideIn(at int, b *engine.Batch) (finished bool) {
 	return (*groups)[at].Decide(b)
 }
 
-// gathering finds the group of a request for several limits: that of the keys which are not shared, or else of the first one.
+// gathering finds the group of a request for several limits: that of the keys which are not shared, or else of the
+// first one.
 type gathering struct {
 	router  *Router
 	first   int

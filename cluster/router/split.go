@@ -59,10 +59,12 @@ func (r *Router) split(groups []Group, b *engine.Batch) (finished bool) {
 	return s.join()
 }
 
-// keepChecks copies the checks of a part that may have to be decided again: their keys are in memory that is used again.
+// keepChecks copies the checks of a part that may have to be decided again: their keys are in memory that is used
+// again.
 func (s *split) keepChecks(p *part, finished bool) {
 	for i, at := range p.at {
-		if op := &s.whole.Ops[at]; op.Request().Verb == engine.Check && (!finished || p.batch.Results[i].Status == engine.CrossSlot) {
+		if op := &s.whole.Ops[at]; op.Request().Verb == engine.Check &&
+			(!finished || p.batch.Results[i].Status == engine.CrossSlot) {
 			s.checks = append(s.checks, check{op.Clone(), at, s.places[at]})
 		}
 	}
@@ -137,7 +139,8 @@ func (s *split) join() (finished bool) {
 // merge makes res the outcome of an operation that two groups have carried out. If only one has, repeating it is safe.
 func merge(res, other *engine.Result) {
 	switch {
-	case res.Status == other.Status, res.Status == engine.OK && other.Status == engine.NotFound, res.Status == engine.Uncertain:
+	case res.Status == other.Status, res.Status == engine.OK && other.Status == engine.NotFound,
+		res.Status == engine.Uncertain:
 	case res.Status == engine.NotFound && other.Status == engine.OK:
 		*res = *other
 	default:

@@ -17,8 +17,8 @@ const (
 // firstFrameBytes is the largest buffer that is allocated before any byte of a frame has arrived.
 const firstFrameBytes = 64 << 10
 
-// ReadFrame reads a frame of at most that many bytes into buf, or into a larger buffer. The buffer grows with the bytes that arrive, whatever
-// length the frame claims.
+// ReadFrame reads a frame of at most that many bytes into buf, or into a larger buffer. The buffer grows with the bytes
+// that arrive, whatever length the frame claims.
 func ReadFrame(r io.Reader, buf []byte, most int) ([]byte, error) {
 	var head [4]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {

@@ -32,7 +32,8 @@ type Hello struct {
 	Refused string        `json:"refused,omitempty"` // in the answer: the reason for a refusal
 	Formats uint32        `json:"formats,omitempty"` // the newest that the node knows
 
-	// Frames is 1 from a node that speaks with Raft in frames, as all do since version 0.2.0. One that does not is refused.
+	// Frames is 1 from a node that speaks with Raft in frames, as all do since version 0.2.0. One that does not is
+	// refused.
 	Frames uint32 `json:"frames,omitempty"`
 
 	Groups uint32 `json:"groups,omitempty"` // the node's groups of keys, 0 where one group has all

@@ -15,7 +15,8 @@ import (
 // Strangers on the port between nodes change nothing and are sent away.
 func TestStrangers(t *testing.T) {
 	p := New(Config{Network: TCP{}, Address: "x", Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
-		Hello: func(raft.ServerID) Hello { return Hello{From: "a#1", Cluster: "ours"} }, Serve: map[Purpose]func(net.Conn, Hello){ForRPC: func(net.Conn, Hello) {}}})
+		Hello: func(raft.ServerID) Hello { return Hello{From: "a#1", Cluster: "ours"} }, Serve: map[Purpose]func(net.Conn,
+			Hello){ForRPC: func(net.Conn, Hello) {}}})
 	if err := p.Listen("127.0.0.1:0"); err != nil {
 		t.Fatal(err)
 	}

@@ -33,9 +33,15 @@ func TestIsolateClosesConnectionsBeingMade(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				net, log := testnet.New(), &testlog.Log{}
 				node := func(id string) *Peers {
-					p := New(Config{Network: net.Of(id), Address: id, Log: log.Logger(), Known: func(string) raft.ServerID { return "" },
-						Leads: func() bool { return false }, Hello: func(to raft.ServerID) Hello { return Hello{From: raft.ServerID(id), To: to} },
-						Serve: map[Purpose]func(stdnet.Conn, Hello){ForCalls: func(conn stdnet.Conn, _ Hello) { _, _ = io.Copy(io.Discard, conn) }}})
+					p := New(Config{Network: net.Of(id), Address: id, Log: log.Logger(), Known: func(string) raft.ServerID {
+						return ""
+					},
+						Leads: func() bool { return false }, Hello: func(to raft.ServerID) Hello {
+							return Hello{From: raft.ServerID(id), To: to}
+						},
+						Serve: map[Purpose]func(stdnet.Conn, Hello){ForCalls: func(conn stdnet.Conn, _ Hello) {
+							_, _ = io.Copy(io.Discard, conn)
+						}}})
 					if err := p.Listen(id); err != nil {
 						t.Fatal(err)
 					}

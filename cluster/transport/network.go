@@ -1,5 +1,5 @@
-// Package transport connects the nodes of a cluster: connections with a handshake, for Raft, for calls and for RPCs, and Raft's
-// transport over them.
+// Package transport connects the nodes of a cluster: connections with a handshake, for Raft, for calls and for RPCs,
+// and Raft's transport over them.
 package transport
 
 import (
@@ -18,7 +18,8 @@ type Network interface {
 	Dial(ctx context.Context, address string) (net.Conn, error)
 }
 
-// TCP is a Network over TCP, inside TLS if there is a configuration for it. Connections are closed at once, also if the other node hangs.
+// TCP is a Network over TCP, inside TLS if there is a configuration for it. Connections are closed at once, also if the
+// other node hangs.
 type TCP struct {
 	TLS         *tls.Config
 	Authorities func() *x509.CertPool // by which the other side of a new connection has to be signed; nil for those of TLS

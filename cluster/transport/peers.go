@@ -40,8 +40,8 @@ type Config struct {
 	Serve   map[Purpose]func(conn net.Conn, theirs Hello) // serves a connection until it closes; not those for Raft
 	Log     *slog.Logger
 
-	// MaxUnauthenticated bounds the unauthenticated connections from members' addresses, and once more those from elsewhere;
-	// 0 for 64.
+	// MaxUnauthenticated bounds the unauthenticated connections from members' addresses, and once more those from
+	// elsewhere; 0 for 64.
 	MaxUnauthenticated int
 	OnConnect          func(from raft.ServerID) // called after a handshake with another node; may be nil
 }
@@ -79,7 +79,8 @@ func (p *Peers) Listen(address string) error {
 	if err != nil {
 		return fmt.Errorf("cannot listen on %s: %w; choose another address with --cluster-listen", address, err)
 	}
-	p.listener, p.conns, p.hosts, p.stop, p.streams = l, map[net.Conn]Purpose{}, map[string]string{}, make(chan struct{}), map[streamsTo]*sharedDial{}
+	p.listener, p.conns, p.hosts, p.stop, p.streams = l, map[net.Conn]Purpose{}, map[string]string{}, make(chan struct{}),
+		map[streamsTo]*sharedDial{}
 	p.dials, p.endDials = context.WithCancel(context.Background())
 	return nil
 }
@@ -152,7 +153,8 @@ func (p *Peers) serveConn(conn net.Conn) {
 			return
 		}
 		if times := p.refused.Note(conn.RemoteAddr().String(), err, time.Now()); times > 0 {
-			p.Log.Warn("refused a connection on the cluster's port", "from", conn.RemoteAddr().String(), "error", err, "times", times)
+			p.Log.Warn("refused a connection on the cluster's port", "from", conn.RemoteAddr().String(), "error", err, "times",
+				times)
 		}
 		return
 	}
@@ -169,16 +171,18 @@ func (p *Peers) serveConn(conn net.Conn) {
 	p.Serve[purpose](conn, theirs)
 }
 
-// EndDials gives up the connections that are being made, and refuses to make others. It is for the end of the node: Raft waits for
-// them, and a resolver may be silent about a name.
+// EndDials gives up the connections that are being made, and refuses to make others. It is for the end of the node:
+// Raft waits for them, and a resolver may be silent about a name.
 func (p *Peers) EndDials() { p.endDials() }
 
-// Dial connects to the node at an address and returns its hello. It takes [DialTimeout] at most, with the look-up of a name.
+// Dial connects to the node at an address and returns its hello. It takes [DialTimeout] at most, with the look-up of a
+// name.
 func (p *Peers) Dial(ctx context.Context, address string, purpose Purpose) (net.Conn, Hello, error) {
 	return p.dial(ctx, address, purpose, Hello{})
 }
 
-// DialCalls connects to the node at an address for calls to one of its groups. Those of groups of keys share a connection.
+// DialCalls connects to the node at an address for calls to one of its groups. Those of groups of keys share a
+// connection.
 func (p *Peers) DialCalls(ctx context.Context, address string, group uint32) (net.Conn, error) {
 	if group > 0 {
 		s, err := p.OpenStream(ctx, address, CallsLane, group)
@@ -207,7 +211,8 @@ func (p *Peers) dial(ctx context.Context, address string, purpose Purpose, about
 		_ = conn.Close()
 		return nil, Hello{}, err
 	}
-	given := context.AfterFunc(ctx, func() { _ = conn.Close() }) // a peer may accept the connection and never answer the hello
+	// a peer may accept the connection and never answer the hello
+	given := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	theirs, err := p.dialHandshake(conn, address, purpose, about)
 	if !given() && err == nil {
 		err = context.Cause(ctx)
@@ -251,8 +256,8 @@ func (p *Peers) close(conn net.Conn) {
 	delete(p.conns, conn)
 }
 
-// Isolate closes the connections for Raft and for calls, and refuses new ones in both directions, or ends that: once for each time that it was
-// begun.
+// Isolate closes the connections for Raft and for calls, and refuses new ones in both directions, or ends that: once
+// for each time that it was begun.
 func (p *Peers) Isolate(muted bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -276,8 +281,8 @@ func (p *Peers) IsIsolated() bool { return p.isolated.Load() }
 // Leave refuses connections for calls from now on, unless this node leads.
 func (p *Peers) Leave() { p.leaving.Store(true) }
 
-// NoteRefusal notes an error on another node's connection. It returns how often that has happened since it was to be logged last, or 0
-// if it is not to be logged now.
+// NoteRefusal notes an error on another node's connection. It returns how often that has happened since it was to be
+// logged last, or 0 if it is not to be logged now.
 func (p *Peers) NoteRefusal(from string, err error) (times int) {
 	return p.refused.Note(from, err, time.Now())
 }

@@ -17,7 +17,8 @@ type Messenger interface {
 	raft.Transport
 	raft.WithPreVote
 	raft.WithClose
-	// Inspect has f see what leaders send before Raft does, but for heartbeats. Its error is the answer, and then Raft does not see the message.
+	// Inspect has f see what leaders send before Raft does, but for heartbeats. Its error is the answer, and then Raft
+	// does not see the message.
 	Inspect(f func(*raft.AppendEntriesRequest) error)
 }
 
@@ -68,8 +69,8 @@ func (t *RaftTransport) Follower(id raft.ServerID) *Follower {
 	return f
 }
 
-// succeeded notes that the follower answered a message of a leader of a term: it has the log up to match, and knows that this is committed up to
-// commit. sent is when the message left, if the follower has agreed to it, or zero.
+// succeeded notes that the follower answered a message of a leader of a term: it has the log up to match, and knows
+// that this is committed up to commit. sent is when the message left, if the follower has agreed to it, or zero.
 func (f *Follower) succeeded(now, sent clock.Moment, term, match, commit uint64) {
 	f.mu.Lock()
 	if f.term < term {
@@ -101,7 +102,8 @@ func (f *Follower) forget() {
 	f.unsure.Broadcast()
 }
 
-// KnowsAll reports whether the follower knows that all entries before a message are committed. unsure is closed when that may have changed.
+// KnowsAll reports whether the follower knows that all entries before a message are committed. unsure is closed when
+// that may have changed.
 func (f *Follower) KnowsAll(args *raft.AppendEntriesRequest) (knows bool, unsure <-chan struct{}) {
 	unsure = f.unsure.Wait()
 	f.mu.Lock()
@@ -157,7 +159,8 @@ func (t *RaftTransport) NoteConnected(id raft.ServerID) {
 }
 
 // AppendEntries implements raft.Transport.
-func (t *RaftTransport) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
+func (t *RaftTransport) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest,
+	resp *raft.AppendEntriesResponse) error {
 	f := t.Follower(id)
 	for {
 		heardOf := f.reached.Wait()
@@ -193,7 +196,8 @@ func (t *RaftTransport) skipBackoff(args *raft.AppendEntriesRequest, resp *raft.
 
 // InstallSnapshot implements raft.Transport. It waits until the follower is reachable: Raft reopens the snapshot for
 // each attempt.
-func (t *RaftTransport) InstallSnapshot(id raft.ServerID, target raft.ServerAddress, args *raft.InstallSnapshotRequest, resp *raft.InstallSnapshotResponse, data io.Reader) error {
+func (t *RaftTransport) InstallSnapshot(id raft.ServerID, target raft.ServerAddress, args *raft.InstallSnapshotRequest,
+	resp *raft.InstallSnapshotResponse, data io.Reader) error {
 	f := t.Follower(id)
 	for heardOf := f.reached.Wait(); f.isLost() && t.IsDue(id, target, args.Term); heardOf = f.reached.Wait() {
 		notifier.Pause(t.Ctx, heardOf, t.RetryEvery)

@@ -12,13 +12,15 @@ import (
 	"github.com/stintdb/stint/internal/unauthenticated"
 )
 
-// A node that still calls for the incarnation another was before it was wiped is refused each time, which is logged once
-// a minute.
+// A node that still calls for the incarnation another was before it was wiped is refused each time, which is logged
+// once a minute.
 func TestCallsForAWipedNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		net, log := testnet.New(), &testlog.Log{}
 		node := func(address string, id raft.ServerID, expects raft.ServerID) *Peers {
-			p := New(Config{Network: net.Of(address), Address: address, Log: log.Logger(), Known: func(string) raft.ServerID { return expects },
+			p := New(Config{Network: net.Of(address), Address: address, Log: log.Logger(), Known: func(string) raft.ServerID {
+				return expects
+			},
 				Hello: func(to raft.ServerID) Hello { return Hello{From: id, To: to, Cluster: "ours"} }})
 			if err := p.Listen(address); err != nil {
 				t.Fatal(err)

@@ -15,16 +15,17 @@ import (
 // secretName is the name in the certificates of nodes that share a secret: which node it is does not matter.
 const secretName = "node.stint.invalid"
 
-// SecretTLS makes the configuration for TLS between nodes that share a secret, without files. The key of an authority is derived from the
-// secret; each process signs a certificate with it for a key that it keeps in memory, and accepts those that are signed alike. Whoever
-// connects can try secrets without asking again, so it has to be random.
+// SecretTLS makes the configuration for TLS between nodes that share a secret, without files. The key of an authority
+// is derived from the secret; each process signs a certificate with it for a key that it keeps in memory, and accepts
+// those that are signed alike. Whoever connects can try secrets without asking again, so it has to be random.
 func SecretTLS(secret []byte) (*tls.Config, error) {
 	seed, err := hkdf.Key(sha256.New, secret, nil, "stint: authority of a cluster's nodes, version 1", ed25519.SeedSize)
 	if err != nil {
 		return nil, err
 	}
 	authority := ed25519.NewKeyFromSeed(seed)
-	root, err := issue(&x509.Certificate{Subject: pkix.Name{CommonName: "nodes with a secret"}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign},
+	root, err := issue(&x509.Certificate{Subject: pkix.Name{CommonName: "nodes with a secret"}, IsCA: true,
+		BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign},
 		nil, authority, authority.Public())
 	if err != nil {
 		return nil, err
@@ -33,7 +34,8 @@ func SecretTLS(secret []byte) (*tls.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	leaf, err := issue(&x509.Certificate{Subject: pkix.Name{CommonName: secretName}, DNSNames: []string{secretName}, KeyUsage: x509.KeyUsageDigitalSignature,
+	leaf, err := issue(&x509.Certificate{Subject: pkix.Name{CommonName: secretName}, DNSNames: []string{secretName},
+		KeyUsage:    x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}, root, authority, public)
 	if err != nil {
 		return nil, err
@@ -50,9 +52,11 @@ func SecretTLS(secret []byte) (*tls.Config, error) {
 	}, nil
 }
 
-// issue signs a certificate that is always valid: nodes with wrong clocks know each other too. The one without a signer signs itself.
+// issue signs a certificate that is always valid: nodes with wrong clocks know each other too. The one without a signer
+// signs itself.
 func issue(c, signer *x509.Certificate, by ed25519.PrivateKey, public any) (*x509.Certificate, error) {
-	c.SerialNumber, c.NotBefore, c.NotAfter = big.NewInt(1), time.Unix(0, 0), time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
+	c.SerialNumber, c.NotBefore, c.NotAfter = big.NewInt(1), time.Unix(0, 0), time.Date(9999, 12, 31, 23, 59, 59, 0,
+		time.UTC)
 	if signer == nil {
 		signer = c
 	}

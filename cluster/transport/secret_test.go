@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Nodes with one secret know each other, under any name. Nobody else gets a byte through: another secret, certificates of an authority,
-// a certificate that nobody signed, none, or no TLS.
+// Nodes with one secret know each other, under any name. Nobody else gets a byte through: another secret, certificates
+// of an authority, a certificate that nobody signed, none, or no TLS.
 func TestNodesWithASecret(t *testing.T) {
 	secretNetwork := func(text string) TCP {
 		secrets, err := SecretTLS([]byte(text))

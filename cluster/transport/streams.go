@@ -10,7 +10,8 @@ import (
 	"github.com/stintdb/stint/cluster/mux"
 )
 
-// Groups of keys have their calls and Raft's messages in streams: all that go to one node share a connection for each lane.
+// Groups of keys have their calls and Raft's messages in streams: all that go to one node share a connection for each
+// lane.
 
 // Lane is one of the connections between two nodes that carry streams: a message waits for others of its lane at most.
 type Lane byte
@@ -92,7 +93,8 @@ var errNoStreams = errors.New("the node does not carry groups of keys in streams
 // dialStreams connects, and receives until the connection ends.
 func (p *Peers) dialStreams(to streamsTo, d *sharedDial) {
 	defer p.forgetStreams(to, d)
-	conn, theirs, err := p.dial(context.Background(), to.address, to.lane.purpose(), Hello{Frames: framesVersion, Streams: true})
+	conn, theirs, err := p.dial(context.Background(), to.address, to.lane.purpose(), Hello{Frames: framesVersion,
+		Streams: true})
 	if err == nil && !theirs.Streams {
 		_ = conn.Close()
 		err = errNoStreams
@@ -145,7 +147,8 @@ const brokenStreams = "closed a connection with another node"
 
 // NoteBroken logs why a connection has ended, unless it was closed.
 func (p *Peers) NoteBroken(conn net.Conn, message string, err error) {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, new(net.Error)) || errors.Is(err, net.ErrClosed) {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, new(net.Error)) ||
+		errors.Is(err, net.ErrClosed) {
 		return
 	}
 	from := conn.RemoteAddr().String()

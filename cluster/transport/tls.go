@@ -12,8 +12,8 @@ import (
 	"github.com/stintdb/stint/internal/keypair"
 )
 
-// LoadTLS makes the network with TLS between nodes from PEM files: this node's certificate and key, with which it
-// also identifies itself when it connects to others, and the authorities by which every node's certificate has to be signed.
+// LoadTLS makes the network with TLS between nodes from PEM files: this node's certificate and key, with which it also
+// identifies itself when it connects to others, and the authorities by which every node's certificate has to be signed.
 // Changed files are read again when the next connection is made.
 func LoadTLS(certFile, keyFile, authorityFile string, log *slog.Logger) (TCP, error) {
 	authorities, err := keypair.LoadAuthorities("cluster-tls-ca", authorityFile, log)
@@ -40,7 +40,8 @@ func LoadTLS(certFile, keyFile, authorityFile string, log *slog.Logger) (TCP, er
 	}, nil
 }
 
-// failureLog logs why this node has no certificate for a connection, once for each reason: the other side hears of an internal error only.
+// failureLog logs why this node has no certificate for a connection, once for each reason: the other side hears of an
+// internal error only.
 type failureLog struct {
 	log  *slog.Logger
 	mu   sync.Mutex
@@ -71,9 +72,11 @@ func loadCertificate(certFile, keyFile string, authorities *x509.CertPool) (*tls
 		return nil, fmt.Errorf("the other nodes will not accept this one: %w", err)
 	}
 	for _, usage := range []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth} {
-		_, err := leaf.Verify(x509.VerifyOptions{Roots: authorities, Intermediates: intermediates(pair), KeyUsages: []x509.ExtKeyUsage{usage}})
+		_, err := leaf.Verify(x509.VerifyOptions{Roots: authorities, Intermediates: intermediates(pair),
+			KeyUsages: []x509.ExtKeyUsage{usage}})
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("--cluster-tls-cert: %s would not be accepted by the other nodes; it has to be signed by --cluster-tls-ca, for servers and for clients", certFile), err)
+			return nil,
+				errors.Join(fmt.Errorf("--cluster-tls-cert: %s would not be accepted by the other nodes; it has to be signed by --cluster-tls-ca, for servers and for clients", certFile), err)
 		}
 	}
 	return &pair, nil

@@ -32,8 +32,10 @@ type authority struct {
 func newAuthority(t *testing.T) *authority {
 	a := &authority{t: t, dir: t.TempDir()}
 	a.key, _ = ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	a.cert = &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, IsCA: true, BasicConstraintsValid: true,
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageCertSign}
+	a.cert = &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, IsCA: true,
+		BasicConstraintsValid: true,
+		NotBefore:             time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		KeyUsage: x509.KeyUsageCertSign}
 	der, err := x509.CreateCertificate(rand.Reader, a.cert, a.cert, &a.key.PublicKey, a.key)
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +55,8 @@ func (a *authority) write(name, kind string, der []byte) {
 // sign makes name.pem and name.key for 127.0.0.1.
 func (a *authority) sign(name string, until time.Time, usages ...x509.ExtKeyUsage) {
 	key, _ := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	cert := &x509.Certificate{SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: until,
+	cert := &x509.Certificate{SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: until,
 		ExtKeyUsage: usages, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
 	der, err := x509.CreateCertificate(rand.Reader, cert, a.cert, &key.PublicKey, a.key)
 	if err != nil {
@@ -157,7 +160,8 @@ func TestTLSBetweenNodes(t *testing.T) {
 	}
 }
 
-// An authority is replaced while the nodes run: first both are trusted, then certificates by the next one are used, then it alone is trusted.
+// An authority is replaced while the nodes run: first both are trusted, then certificates by the next one are used,
+// then it alone is trusted.
 func TestAuthoritiesAreRotated(t *testing.T) {
 	first, next := newAuthority(t), newAuthority(t)
 	first.sign("node", time.Now().Add(time.Hour), bothUsages...)
@@ -192,7 +196,8 @@ func TestAuthoritiesAreRotated(t *testing.T) {
 	}
 	install("ca.pem", first.path("ca.pem"))
 	use(first)
-	node, err := LoadTLS(filepath.Join(dir, "node.pem"), filepath.Join(dir, "node.key"), filepath.Join(dir, "ca.pem"), slog.New(slog.DiscardHandler))
+	node, err := LoadTLS(filepath.Join(dir, "node.pem"), filepath.Join(dir, "node.key"), filepath.Join(dir, "ca.pem"),
+		slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

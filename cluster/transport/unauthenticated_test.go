@@ -21,15 +21,19 @@ func TestSilentSocketsKeepNobodyApart(t *testing.T) {
 		const silent, redial, greetings = 160, 10 * time.Millisecond, 20
 		net, log := testnet.New(), &testlog.Log{}
 		node := func(address string, id raft.ServerID) *Peers {
-			p := New(Config{Network: net.Of(address), Address: address, Log: log.Logger(), Known: func(string) raft.ServerID { return "" },
-				Hello: func(to raft.ServerID) Hello { return Hello{From: id, To: to} }, Serve: map[Purpose]func(stdnet.Conn, Hello){ForRPC: func(stdnet.Conn, Hello) {}}})
+			p := New(Config{Network: net.Of(address), Address: address, Log: log.Logger(), Known: func(string) raft.ServerID {
+				return ""
+			},
+				Hello: func(to raft.ServerID) Hello { return Hello{From: id, To: to} }, Serve: map[Purpose]func(stdnet.Conn,
+					Hello){ForRPC: func(stdnet.Conn, Hello) {}}})
 			if err := p.Listen(address); err != nil {
 				t.Fatal(err)
 			}
 			p.Start()
 			return p
 		}
-		target, member, other, same := node("10.0.0.1:7", "a"), node("10.0.0.2:7", "b"), node("10.0.0.3:7", "c"), node("10.6.6.6:7", "d")
+		target, member, other, same := node("10.0.0.1:7", "a"), node("10.0.0.2:7", "b"), node("10.0.0.3:7", "c"),
+			node("10.6.6.6:7", "d")
 		for _, p := range []*Peers{target, member, other, same} {
 			defer p.Halt()
 		}
@@ -64,7 +68,8 @@ func TestSilentSocketsKeepNobodyApart(t *testing.T) {
 			})
 		}
 		time.Sleep(time.Second)
-		for name, p := range map[string]*Peers{"a member": member, "a node at another address": other, "a node at the address of the silent": same} {
+		for name, p := range map[string]*Peers{"a member": member, "a node at another address": other,
+			"a node at the address of the silent": same} {
 			for i := range greetings {
 				conn, _, err := p.Dial(t.Context(), "10.0.0.1:7", ForRPC)
 				if err != nil && p == same { // all of the silent may connect in the same instant; a node connects again
