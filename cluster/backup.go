@@ -15,11 +15,11 @@ import (
 )
 
 // Backup writes the cluster's state, with everything acknowledged before the call, in the format of package
-// persistence: that of [group.Group.OpenState], with stale too, of one group after the other. Of a group without a
-// replica here another node sends it. It returns the number of keys written.
+// persistence. It writes one group after the other, each as [group.Group.OpenState] returns it; another node sends the
+// state of a group without a replica here. It returns the number of keys written.
 //
-// Tokens that nodes and groups held then count as spent. Missing are the tokens of the leaders' allowances: limits that
-// are full again within [limits.MaxAllowanceTime].
+// Tokens that nodes and groups held count as spent. Tokens that leaders granted from their allowances are not in it:
+// they come from limits that are full again within [limits.MaxAllowanceTime].
 func (n *Node) Backup(ctx context.Context, to io.Writer, stale bool) (keys int64, err error) {
 	groups := n.keys.All()
 	if n.router != nil && len(groups) == 0 {
@@ -43,8 +43,8 @@ func (n *Node) Backup(ctx context.Context, to io.Writer, stale bool) (keys int64
 	return fsm.WriteBackup(to, states, func(e *keyspace.Entry) bool { return !isPurse(e) })
 }
 
-// isPurse reports whether an entry is tokens that its key's home has lent to this cluster or a group of it. Home counts
-// them for that one alone, so no copy may have them.
+// isPurse reports whether an entry is tokens that its key's home has lent to this cluster or to one of its groups. The
+// home has lent them to that borrower alone, so no copy may have them.
 func isPurse(e *keyspace.Entry) bool { return e.Limit.Algorithm.Home() != limits.NoAlgorithm }
 
 // openState returns the state of a group, which another node sends if this one has no replica. Without stale it awaits

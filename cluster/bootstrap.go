@@ -25,22 +25,22 @@ import (
 // A pledge is released only when its holder reports that it pledged itself to another node, or when the holder has
 // come back with an empty disk. A holder that does not answer may have bootstrapped the cluster.
 
-// pledgeKey is where it is kept on disk.
+// pledgeKey is the name of the pledge on disk.
 var pledgeKey = []byte("stint/pledge")
 
 // pledges is this node's part in the bootstrap of a cluster.
 type pledges struct {
 	opt      *Options
 	id       raft.ServerID
-	group    *group.Group // that all nodes are members of
+	group    *group.Group // group 0
 	stable   raft.StableStore
 	statuses *peers.Statuses
 	log      *oncelog.Log
 
-	mu sync.Mutex // held while this node gives its pledge, or gathers others'
+	mu sync.Mutex // held while this node gives its pledge, or gathers the pledges of others
 }
 
-// own is this node's pledge as it is on disk.
+// own returns this node's pledge as it is on disk.
 func (ps *pledges) own() (p peers.Pledge, err error) {
 	text, err := ps.stable.Get(pledgeKey)
 	if err != nil || len(text) == 0 {
@@ -52,7 +52,7 @@ func (ps *pledges) own() (p peers.Pledge, err error) {
 	return p, nil
 }
 
-// givenTo returns the node that holds this node's pledge, "" for none.
+// givenTo returns the node that holds this node's pledge; "" for none.
 func (ps *pledges) givenTo() raft.ServerID {
 	p, err := ps.own()
 	if err != nil {
@@ -84,7 +84,7 @@ func (ps *pledges) give(ctx context.Context, to peers.Pledge) error {
 		return err
 	case current == to:
 		return nil
-	case current.IsTo(to): // it has met another state
+	case current.IsTo(to): // only the state that it has met differs
 	case current.Former == ps.id && to.Address > ps.opt.Advertise:
 		return errors.New("this node wants to form the cluster itself")
 	case current.Former != ps.id:
@@ -144,7 +144,7 @@ func (ps *pledges) bootstrap(ctx context.Context, others []raft.Server) error {
 	return ps.group.Bootstrap(first)
 }
 
-// metImport names the state that this node or another one brings to the cluster, "" for none.
+// metImport returns the name of the state that this node or another one brings to the cluster; "" for none.
 func (ps *pledges) metImport(others []raft.Server) string {
 	names := []string{ps.opt.ImportName}
 	for _, s := range others {
@@ -154,7 +154,7 @@ func (ps *pledges) metImport(others []raft.Server) string {
 	return slices.Max(names)
 }
 
-// importName names the state that this node has given its pledge to begin with, "" for none.
+// importName returns the name of the state that this node has pledged to begin with; "" for none.
 func (ps *pledges) importName() string {
 	p, err := ps.own()
 	if err != nil {

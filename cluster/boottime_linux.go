@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sinceBoot is how long this machine has been up, asleep or not, and a name for this boot of it. Unlike the wall clock
-// nobody can set it, so that it measures how long a process was down.
+// sinceBoot returns how long this machine has been up, asleep or not, and a name for this boot. Nobody can set this
+// clock, unlike the wall clock, so it measures how long a process was down.
 func sinceBoot() (boot string, up time.Duration) {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &t); err != nil || bootID() == "" {
@@ -19,7 +19,7 @@ func sinceBoot() (boot string, up time.Duration) {
 	return bootID(), time.Duration(t.Nano())
 }
 
-// bootID is this boot's name, "" if it is unknown. Each group asks for the time since the boot once a second.
+// bootID is this boot's name; "" if it is unknown. Each group asks for the time since the boot once a second.
 var bootID = sync.OnceValue(func() string {
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {

@@ -4,5 +4,5 @@ package cluster
 
 import "time"
 
-// sinceBoot is not known here: the wall clock measures how long a process was down.
+// sinceBoot returns nothing on this system: the wall clock measures how long a process was down.
 func sinceBoot() (boot string, up time.Duration) { return "", 0 }

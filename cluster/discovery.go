@@ -21,7 +21,7 @@ import (
 type discovery struct {
 	opt      *Options
 	id       raft.ServerID
-	group    *group.Group // that all nodes are members of
+	group    *group.Group // group 0
 	statuses *peers.Statuses
 	pledges  *pledges
 	keys     *keygroups.Groups
@@ -58,10 +58,10 @@ func (d *discovery) run(ctx context.Context) {
 	}
 }
 
-// silentAfter is the time without an answer after which a node is named in the log.
+// silentAfter is how long a node does not answer before it is named in the log.
 const silentAfter = 10 * time.Second
 
-// nameSilent warns of nodes that do not answer, while this one knows no leader.
+// nameSilent warns of nodes that do not answer, while this node knows no leader.
 func (d *discovery) nameSilent() {
 	if leads, leader := d.group.Leads(); leads || leader != "" {
 		return
@@ -108,14 +108,14 @@ func (d *discovery) joinOrBootstrap(ctx context.Context, others []group.MemberSt
 	}
 	met := slices.Collect(maps.Values(fresh))
 	if slices.ContainsFunc(met, func(s raft.Server) bool { return string(s.Address) < d.opt.Advertise }) {
-		return // of those that have met, the one with the first address forms it
+		return // the node with the first address, of those that have met, forms the cluster
 	}
 	if err := d.pledges.bootstrap(ctx, met); err != nil && ctx.Err() == nil {
 		d.log.Once("form "+err.Error(), "the cluster could not be formed yet", "error", err)
 	}
 }
 
-// announce asks the leader to make this node a member, or to record its new addresses. presumed is that of
+// announce asks the leader to make this node a member, or to record its new addresses. presumed is an argument of
 // [group.Group.Announce].
 func (d *discovery) announce(ctx context.Context, presumed string) {
 	ctx, cancel := context.WithTimeout(ctx, group.RPCTimeout)

@@ -6,7 +6,7 @@ import (
 	"github.com/stintdb/stint/cluster/group"
 )
 
-// Disk is a node's durable storage: a [raftstore.Dir], or memory in tests.
+// Disk is the durable storage of a node and its group 0: a [raftstore.Dir], or memory in tests.
 type Disk interface {
 	group.Storage
 	// Incarnation returns the incarnation of the node with a name, which is generated at the first start in an empty
@@ -15,7 +15,7 @@ type Disk interface {
 	Close() error
 }
 
-// serverID is a node's id in Raft: its name and its incarnation.
+// serverID returns a node's id in Raft: its name and its incarnation.
 func serverID(node, incarnation string) raft.ServerID {
 	return raft.ServerID(node + "#" + incarnation)
 }

@@ -6,6 +6,6 @@
 // nodes forward requests to the leader. DESIGN.md describes the flow, the goroutines and the locks, docs/cluster.md the
 // effect of each fault on clients.
 //
-// Raft is github.com/hashicorp/raft; the packages below contain everything around it. [Node] is one node: the parts of
-// a machine, and its groups, see package group.
+// Raft is github.com/hashicorp/raft; the packages below contain everything around it. A [Node] has the parts of a
+// machine, and its groups: see package group for one of them, and package keygroups where several groups have the keys.
 package cluster

@@ -26,12 +26,12 @@ type Source struct {
 	Scratch string       // a directory with room for a copy
 }
 
-// Import initializes the cluster's state, as [group.Group.Import] does. Each group of keys gets its own keys, of all
-// policies and scripts, and group 0 is the last: once it has its state, all have, and not before do they decide. Purses
-// are left out, and reservations for which [CrossesGroups] is true.
+// Import initializes the cluster's state, as [group.Group.Import] does. Each group of keys gets its own keys, and all
+// policies and scripts. Group 0 is the last: once it has its state, all groups have theirs, and they decide nothing
+// before. Purses are left out, and reservations for which [CrossesGroups] is true.
 //
-// The cluster must have been formed to begin with this import, by [Options].ImportName of a founder. Any node may end
-// the work of another. An error is [ErrNotDue] if the cluster began without the import.
+// The cluster must have been formed to begin with this import: a founder had its name in [Options].ImportName. Any node
+// may complete what another node has begun. The error is [ErrNotDue] if the cluster began without the import.
 func (n *Node) Import(ctx context.Context, from Source) (imported bool, err error) {
 	parts := importing.New(from.Scratch, from.Store, from.At, n.opt.partsOfImport(), n.opt.partOf, n.opt.onImport)
 	defer parts.Close()
@@ -52,7 +52,7 @@ func (n *Node) Import(ctx context.Context, from Source) (imported bool, err erro
 		return false, err
 	}
 	for i := range groups {
-		number := (i + 1) % len(groups) // 0 is the last
+		number := (i + 1) % len(groups) // group 0 is the last
 		if imported, err = n.importGroup(ctx, groups[number], source(number)); err != nil {
 			return false, fmt.Errorf("group %d: %w", number, err)
 		}
@@ -63,8 +63,8 @@ func (n *Node) Import(ctx context.Context, from Source) (imported bool, err erro
 	return imported, nil
 }
 
-// importGroup brings one group its part. All requests wait for it, so it is tried again after errors that may pass,
-// such as a full disk or a change of members.
+// importGroup brings one group its part. All requests wait for the import, so it is tried again after errors that may
+// pass, such as a full disk or a change of members.
 func (n *Node) importGroup(ctx context.Context, g *group.Group, from group.Source) (imported bool, err error) {
 	for {
 		imported, err = g.Import(ctx, from)
@@ -76,7 +76,7 @@ func (n *Node) importGroup(ctx context.Context, g *group.Group, from group.Sourc
 	}
 }
 
-// ErrNotDue is the error of an import into a cluster that was formed without one.
+// ErrNotDue is the error of an import into a cluster that was formed without an import.
 var ErrNotDue = errors.New("the cluster was formed without an import")
 
 // checkDue returns an error if the cluster was not formed to begin with an import.
@@ -93,7 +93,7 @@ func checkDue(due, name string) error {
 // ErrImporting is the error of questions about a state that is not whole yet.
 var ErrImporting = errors.New("the cluster does not have the whole state yet that --cluster-import brings")
 
-// lacksImport reports whether a group does not have its part here of the import that the cluster begins with.
+// lacksImport reports whether the cluster begins with an import, and a group here does not have its part of it.
 func (n *Node) lacksImport() bool {
 	return n.first.Cluster().ImportName != "" && slices.ContainsFunc(n.groups(), func(g *group.Group) bool {
 		return !g.Cluster().Imported
@@ -107,7 +107,7 @@ func (o *Options) partsOfImport() int {
 	return o.Groups + 1
 }
 
-// partOf is the group that an entry of an import belongs to, below 0 for none.
+// partOf returns the group that an entry of an import belongs to; below 0 if the entry is left out.
 func (o *Options) partOf(e keyspace.Entry) int {
 	switch {
 	case isPurse(&e):
@@ -135,8 +135,8 @@ func (n *Node) awaitGroups(ctx context.Context) ([]*group.Group, error) {
 	return nil, ctx.Err()
 }
 
-// CrossesGroups reports whether an entry is a reservation with limits of another group than its id, which no group can
-// settle.
+// CrossesGroups reports whether an entry is a reservation that has limits of a group other than the group of its id. No
+// group could settle it.
 func CrossesGroups(e *keyspace.Entry, groups int) bool {
 	if e.Limit.Algorithm != limits.Reservation {
 		return false

@@ -24,7 +24,7 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// Node is one node of a cluster: the parts of a machine, and its groups. Open makes one, Close ends it.
+// Node is one node of a cluster: the parts of a machine, and its groups. [Open] starts a node, [Node.Close] ends it.
 type Node struct {
 	opt Options
 	id  raft.ServerID
@@ -36,7 +36,8 @@ type Node struct {
 	first    *group.Group // group 0, of all nodes
 	keys     *keygroups.Groups
 	router   *router.Router // nil where group 0 has all keys
-	// nil where group 0 has all keys; without patterns it only returns tokens that were lent under earlier ones
+	// shared is nil where group 0 has all keys. Without patterns it only returns tokens that were lent under earlier
+	// patterns.
 	shared *shared.Limits
 
 	full atomic.Bool // the keys here take all the memory that they may
@@ -54,8 +55,8 @@ type Node struct {
 func Open(o Options) (*Node, error) {
 	o.setDefaults()
 	if !slices.Contains(o.Peers, o.Advertise) {
-		return nil,
-			fmt.Errorf("--cluster-peers does not contain this node's own address, %s: give every node the same list of all of them", o.Advertise)
+		return nil, fmt.Errorf("--cluster-peers does not contain this node's own address, %s: give every node the same list of all of them",
+			o.Advertise)
 	}
 	incarnation, err := o.Disk.Incarnation(o.Node)
 	if err != nil {
@@ -90,7 +91,7 @@ func Open(o Options) (*Node, error) {
 	return n, nil
 }
 
-// connectParts creates the parts. Each knows only the parts that it is given here.
+// connectParts creates the parts. Each part knows only the parts that it is given here.
 func (n *Node) connectParts() {
 	c := n.opt.forGroup(n.id, n.log, n.fail)
 	c.IsRemoved = func(id raft.ServerID) bool { return n.first.Cluster().IsRemoved(placement.Node(id)) }
@@ -131,7 +132,7 @@ func (n *Node) serve(conn net.Conn, _ transport.Hello) {
 	s.Serve(n.ctx, conn)
 }
 
-// ownStatus is this node's status in group 0, as other nodes ask for it.
+// ownStatus returns this node's status in group 0, as other nodes ask for it.
 func (n *Node) ownStatus() group.MemberStatus {
 	r := n.first.OwnStatus()
 	patterns := n.opt.patterns()
@@ -142,10 +143,10 @@ func (n *Node) ownStatus() group.MemberStatus {
 	return r
 }
 
-// Group is the group that all nodes are members of. It decides all keys, unless there are groups of keys.
+// Group returns group 0, of which all nodes are members. It decides all keys, unless there are groups of keys.
 func (n *Node) Group() *group.Group { return n.first }
 
-// Decide has a batch decided by the groups that have its keys, as [group.Group.Decide] does by one.
+// Decide decides a batch by the groups that have its keys, as [group.Group.Decide] does by one group.
 func (n *Node) Decide(b *engine.Batch) (finished bool) {
 	switch {
 	case n.router == nil:
@@ -156,21 +157,21 @@ func (n *Node) Decide(b *engine.Batch) (finished bool) {
 	return n.shared.Decide(b)
 }
 
-// knowPolicies waits until group 0 has here all that was acknowledged before, policies too.
+// knowPolicies waits until the replica of group 0 here has everything acknowledged before the call, policies too.
 func (n *Node) knowPolicies(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, n.opt.DecideTimeout)
 	defer cancel()
 	return n.first.Barrier(ctx)
 }
 
-// KeyGroups are the groups of keys with a replica here, by their numbers, from group 1 on. There are none where group 0
-// has all keys, and before they have begun.
+// KeyGroups returns the groups of keys with a replica here, by their numbers, from group 1 on. There are none where
+// group 0 has all keys, and before the groups have begun.
 func (n *Node) KeyGroups() iter.Seq2[int, *group.Group] { return n.keys.Here() }
 
-// HasReplica reports whether this node has a replica of a group of keys, with the state.
+// HasReplica reports whether this node has a replica of a group of keys, and the replica has the state.
 func (n *Node) HasReplica(number int) bool { return n.keys.HasState(number) }
 
-// groupOf is the replica here of a group, nil for none.
+// groupOf returns the replica here of a group; nil for none.
 func (n *Node) groupOf(number uint32) *group.Group {
 	if number == 0 {
 		return n.first
@@ -178,7 +179,7 @@ func (n *Node) groupOf(number uint32) *group.Group {
 	return n.keys.Replica(number)
 }
 
-// groups are the groups with a replica here that has the state.
+// groups returns the groups with a replica here that has the state.
 func (n *Node) groups() []*group.Group {
 	all := []*group.Group{n.first}
 	for _, g := range n.keys.WithState() {
@@ -187,7 +188,7 @@ func (n *Node) groups() []*group.Group {
 	return all
 }
 
-// everyGroup is all groups with a replica here.
+// everyGroup returns all groups with a replica here.
 func (n *Node) everyGroup() []*group.Group {
 	all := []*group.Group{n.first}
 	for _, g := range n.keys.Here() {
@@ -196,7 +197,7 @@ func (n *Node) everyGroup() []*group.Group {
 	return all
 }
 
-// members are the members of all groups.
+// members returns the members of all groups.
 func (n *Node) members() (all []raft.Server) {
 	for _, g := range n.groups() {
 		all = append(all, g.Members()...)
@@ -213,10 +214,10 @@ func (n *Node) fail(err error) {
 	}
 }
 
-// Failed delivers the reason when this node cannot go on and has to be ended.
+// Failed delivers the reason when this node cannot go on and has to be closed.
 func (n *Node) Failed() <-chan error { return n.failed }
 
-// Close ends the node. [Node.HandOver] before it spares clients the wait for an election.
+// Close ends the node. A call of [Node.HandOver] before it spares clients the wait for an election.
 func (n *Node) Close() error { return errors.Join(n.end(), n.opt.Disk.Close()) }
 
 // end ends everything but group 0's directory.

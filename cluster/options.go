@@ -21,26 +21,26 @@ import (
 // Options configure a node.
 type Options struct {
 	Node            string   // its name, the same at every start; no other node has it
-	Listen          string   // where it takes connections from other nodes
-	Advertise       string   // how they reach it; one of Peers
-	Peers           []string // where the nodes are to be found that form the cluster
-	BootstrapExpect int      // bootstrap a cluster once this many nodes have met; 0 only joins one
+	Listen          string   // the address at which it takes connections from other nodes
+	Advertise       string   // the address at which they reach it; one of Peers
+	Peers           []string // the addresses of the nodes that form the cluster
+	BootstrapExpect int      // a cluster is formed once this many nodes have met; 0 to only join one
 	Client          string   // where clients reach this node; the other nodes pass it on to clients
 
 	Store *store.Store // empty
 	Disk  Disk
 
 	// Groups is the number of groups of keys; below 2, group 0 has all keys. A cluster keeps the number that it was
-	// formed with, and nodes with another are refused. The next five are only needed with several.
+	// formed with, and refuses nodes with another number. The next six fields are only needed with several groups.
 	Groups   int
 	Replicas int // of each group of keys, in a new cluster; 0 for one on every node
 	// ClearGroup removes the rest of a group that has left this node, before it begins again.
 	ClearGroup func(number int) error
-	// opens the directory of a group of keys, which exists unless it is new
+	// OpenGroup opens the directory of a group of keys, which exists unless it is new.
 	OpenGroup func(number int, isNew bool) (keygroups.Disk, error)
 	KeyStores []*store.Store     // of the groups of keys, empty; Store then has no keys
 	NewTurns  func() group.Turns // nil if no clients wait for keys
-	// patterns of package glob: keys whose limits requests of all groups may have in common
+	// Shared are patterns of package glob, of keys whose limits requests of all groups may have in common.
 	Shared []string
 
 	// ImportName names the state that this node brings to a new cluster by Node.Import, such as its time; "" for none.
@@ -52,11 +52,11 @@ type Options struct {
 	Heartbeat     time.Duration // followers elect another leader when they have not heard of it for this long, at least
 	DecideTimeout time.Duration // no call takes longer
 	DiskTimeout   time.Duration // a leader whose log takes longer for one write gives up
-	LogBytes      int64         // of the log before a snapshot takes its place
+	LogBytes      int64         // the log's size at which a snapshot takes its place
 	MeetEvery     time.Duration // how often nodes ask each other how they are; 0 for a second
 
-	// Unauthenticated bounds the connections that have not greeted yet: those from members' addresses, and once more those
-	// from others. 0 for 64.
+	// Unauthenticated bounds the connections that have not greeted yet: separately those from members' addresses, and
+	// all others. 0 for 64.
 	Unauthenticated int
 
 	Ahead time.Duration // how far ahead this process holds tokens of keys in demand; 0 holds none
@@ -82,10 +82,11 @@ type Options struct {
 	// SinceBoot is how long the machine has been up, and a name of this boot; nil for the system's.
 	SinceBoot func() (boot string, up time.Duration)
 
-	additions []fsm.Addition // nil for those of this build; tests have others
-	// for tests: called for each part of an import that is on disk, and each group that has its own
+	additions []fsm.Addition // the additions to formats that this node knows; nil for all of this build
+	// onImport, for tests, is called for each part of an import that is on disk, and each group that has its own.
 	onImport func(number int)
-	// messenger, for tests, returns the one that sends the messages of group 0, from the usual one. Nil for that.
+	// messenger, for tests, returns a messenger for group 0 in place of the usual one, which it is given. It may be
+	// nil.
 	messenger func(*group.Group, transport.Messenger) transport.Messenger
 }
 
@@ -108,7 +109,7 @@ func (o *Options) setDefaults() {
 	}
 }
 
-// forGroup are the options of a group.
+// forGroup returns the configuration of group 0.
 func (o *Options) forGroup(id raft.ServerID, log *oncelog.Log, fail func(error)) group.Config {
 	return group.Config{
 		Groups: o.Groups, Replicas: o.Replicas, ID: id, Advertise: o.Advertise, Client: o.Client, Store: o.Store,
@@ -120,8 +121,8 @@ func (o *Options) forGroup(id raft.ServerID, log *oncelog.Log, fail func(error))
 	}
 }
 
-// forKeyGroups are the options of the groups of keys; common are those of group 0. The router asks the groups that have
-// begun.
+// forKeyGroups returns the configuration of the groups of keys. common is the configuration of group 0, and the router
+// asks the groups that have begun.
 func (o *Options) forKeyGroups(common group.Config, r *router.Router) keygroups.Config {
 	c := keygroups.Config{
 		Node: o.Node, Common: common, Stores: o.KeyStores, Stable: o.Disk.Stable(), Open: o.OpenGroup, Clear: o.ClearGroup,
@@ -133,7 +134,7 @@ func (o *Options) forKeyGroups(common group.Config, r *router.Router) keygroups.
 	return c
 }
 
-// patterns are the patterns of --cluster-shared in one text, whatever their order.
+// patterns returns the patterns of --cluster-shared in one text, whatever their order.
 func (o *Options) patterns() string {
 	return strings.Join(slices.Sorted(slices.Values(o.Shared)), ",")
 }

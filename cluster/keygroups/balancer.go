@@ -14,20 +14,20 @@ import (
 )
 
 const (
-	// before a leader is moved; a new leader of group 0 begins as soon as it has heard of all nodes
+	// A leader is moved after this time. A new leader of group 0 does not wait for it, but until it has heard of all nodes.
 	unevenFor = 30 * time.Second
 	moveEvery = 2 * time.Second // between two moves, each of which costs the group its leader's allowance
 )
 
-// balancer has all nodes lead the same number of groups of keys, but for one. It runs where group 0 is led.
+// balancer has all nodes lead the same number of groups of keys, give or take one. It runs where group 0 is led.
 type balancer struct {
 	keys *Groups
 	log  *oncelog.Log
 
 	began time.Time // when this node began to lead group 0, zero if it does not
-	since time.Time // of an uneven state, zero for none
+	since time.Time // when nodes began to lead different numbers of groups; zero if they do not
 	moved time.Time
-	even  bool // it was, since began
+	even  bool // nodes led the same number at some time since began
 }
 
 // NodeLeads is a node and the groups of keys that it leads, or can lead.
@@ -37,10 +37,10 @@ type NodeLeads struct {
 	Replicas []int // the groups that it can lead, because it has a replica that votes; none if the node cannot lead
 }
 
-// next is the transfer of a group's leader that comes next: the number is 0 if each node leads as many groups as it can
-// without another one leading more than one more. Where the node that leads the fewest has no replica of a group of one
-// that leads two more, a third one hands it a group first, which gets another then: the last step of the shortest such
-// way is the next.
+// next returns the group whose leader moves next, and between which nodes. The number is 0 if no node leads two groups
+// more than another one that could lead one of them. If a node that leads few groups has no replica of a group of the
+// node that leads many, a third node hands it a group first, and gets one from the other afterwards. next searches for
+// the shortest such way, and returns its last step.
 func next(nodes []NodeLeads, prefers func(id raft.ServerID, groups []int) int) (from, to raft.ServerID, number int) {
 	for i := len(nodes) - 1; i > 0; i-- {
 		most := &nodes[i]
@@ -102,8 +102,8 @@ func (b *balancer) step(ctx context.Context, now time.Time) {
 	b.log.Info("another node leads a group", "group", number, "from", from, "to", to)
 }
 
-// prefers is the place of the group that a node leads rather than others: each has its own, so that they seldom move
-// twice.
+// prefers returns the index of the group that a node is to lead before others. Each node prefers other groups, so that
+// groups seldom move twice.
 func (b *balancer) prefers(id raft.ServerID, groups []int) int {
 	var ids []raft.ServerID
 	for _, s := range b.keys.first.Members() {

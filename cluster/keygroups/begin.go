@@ -123,7 +123,7 @@ func (k *Groups) begin(saved noted, isNew bool) error {
 	return nil
 }
 
-// decideBy has these groups decide from now on, and group 0.
+// decideBy has group 0 and these groups decide from now on.
 func (k *Groups) decideBy(all []Group) {
 	groups := []router.Group{k.first}
 	for _, g := range all {

@@ -19,7 +19,7 @@ type Config struct {
 	Stores []*store.Store                             // of the groups, from group 1 on; empty
 	Stable raft.StableStore                           // of group 0: it keeps which groups are here
 	Open   func(number int, isNew bool) (Disk, error) // opens the directory of a group, which exists unless it is new
-	// removes what a group has left behind that left this node, before the group begins here again
+	// Clear removes the rest of a group that has left this node, before the group begins here again.
 	Clear func(number int) error
 	Turns func() group.Turns // of clients that wait for keys of one group; nil if no clients wait
 

@@ -60,12 +60,12 @@ func (c *connector) remote(number int) Group {
 	return Group{remote: r}
 }
 
-// config is what the configuration of a group has in both cases.
+// config returns the part of a group's configuration that does not depend on whether it has a replica here.
 func (c *connector) config(number int, id raft.ServerID) group.Config {
 	own := c.opt.Common
 	own.Number, own.ID, own.Log, own.Store = uint32(number), id, oncelog.New(own.Log.With("group", number)),
 		c.opt.Stores[number-1]
-	// group 0 has these
+	// only group 0 has these
 	own.Groups, own.Replicas, own.ImportName, own.Report, own.Turns, own.Disk = 0, 0, nil, nil, nil, nil
 	return own
 }
@@ -75,7 +75,7 @@ func (c *connector) messenger(number int, id raft.ServerID) transport.Messenger 
 	return c.links.Group(uint32(number), id)
 }
 
-// isPlaced reports whether a table names a replica, as far as this node knows. Only then it is made a member: a replica
+// isPlaced reports whether a table names a replica, as far as this node knows. Only then is it made a member: a replica
 // that leaves must not come back.
 func (c *connector) isPlaced(number int, id raft.ServerID) bool {
 	t := c.first.Cluster().Placement

@@ -22,7 +22,7 @@ type Group struct {
 	remote  *remote.Group    // asks the group's leader; nil once the replica here has the state, and until it leaves
 }
 
-// Asked is a group, wherever its replicas are.
+// Asked is the part of a group that can be asked wherever its replicas are.
 type Asked interface {
 	router.Group
 	Leads() (leads bool, client string)

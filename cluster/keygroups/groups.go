@@ -18,9 +18,9 @@ import (
 	"github.com/stintdb/stint/cluster/transport"
 )
 
-// Groups are the groups of keys of a node. Every node has a replica of each, or of the groups that the table in group
-// 0's log gives it. They begin when the log of group 0 names their founders; a node that was there before starts them
-// from its directory, whatever becomes of group 0.
+// Groups are the groups of keys of a node. Every node has a replica of each group, or of the groups that the table in
+// group 0's log gives it. The groups begin when the log of group 0 names their founders. After a restart they start
+// from the node's directory, whether group 0 answers or not.
 type Groups struct {
 	opt      Config
 	id       raft.ServerID   // of this node
@@ -31,21 +31,21 @@ type Groups struct {
 
 	connector connector
 
-	// this node brings the state that the cluster begins with, and has to lead all groups meanwhile
+	// set while this node brings the state that the cluster begins with, and so has to lead all groups
 	importing     atomic.Bool
-	awaitedImport atomic.Bool // the cluster began with an import, by this node's directory
+	awaitedImport atomic.Bool // the notes in this node's directory say that the cluster began with an import
 
 	mu      sync.Mutex     // held while groups begin and end
 	ended   bool           // no group begins from here on
 	ending  chan struct{}  // closed when ended is set
-	leaves  sync.WaitGroup // what ends later: replicas that leave, and the asking of leaders
+	leaves  sync.WaitGroup // replicas that leave, and remote groups that are no longer needed
 	disks   map[int]Disk
-	leaving map[int]bool // the replicas that have left their groups, and end
+	leaving map[int]bool // by number: the replica has left its group, and ends
 	notes   notes
 	started atomic.Pointer[[]Group] // from group 1 on
 }
 
-// New returns the groups of a node, until ctx ends. None has begun.
+// New returns the groups of a node, of which none has begun. They run until ctx ends.
 func New(ctx context.Context, c Config) *Groups {
 	k := &Groups{opt: c, id: c.Common.ID, ctx: ctx, log: c.Common.Log, notes: notes{stable: c.Stable},
 		ending: make(chan struct{})}
@@ -54,7 +54,7 @@ func New(ctx context.Context, c Config) *Groups {
 	return k
 }
 
-// Connect gives the groups what they need of the machine. It is called once, before any begins.
+// Connect gives the groups the parts of the machine that they need. It is called once, before any group begins.
 func (k *Groups) Connect(first *group.Group, conns *transport.Peers, statuses *peers.Statuses) {
 	k.first, k.statuses = first, statuses
 	c := &k.connector
@@ -100,10 +100,10 @@ func (k *Groups) HasState(number int) bool {
 	return g.replica != nil && g.remote == nil
 }
 
-// Replica returns the replica here of the group with a number, nil if there is none.
+// Replica returns the replica here of the group with a number; nil if there is none.
 func (k *Groups) Replica(number uint32) *group.Group { return k.Group(int(number)).replica }
 
-// Group returns the group with a number, empty before it has begun.
+// Group returns the group with a number. It is empty before the group has begun.
 func (k *Groups) Group(number int) Group {
 	if all := k.All(); number > 0 && number <= len(all) {
 		return all[number-1]
@@ -136,7 +136,7 @@ func (k *Groups) OwnStatuses() (all map[uint32]group.MemberStatus) {
 	return all
 }
 
-// SetAhead is [group.Group.SetAhead] of the groups that begin later, too.
+// SetAhead is [group.Group.SetAhead], also for the groups that begin later.
 func (k *Groups) SetAhead(d time.Duration) {
 	k.connector.ahead.Store(int64(d))
 	for _, g := range k.Here() {
@@ -144,8 +144,8 @@ func (k *Groups) SetAhead(d time.Duration) {
 	}
 }
 
-// SetImporting says whether this node brings the state that the cluster begins with. Meanwhile it has to lead all
-// groups, so no leader is moved.
+// SetImporting says whether this node brings the state that the cluster begins with. No leader is moved meanwhile,
+// because this node has to lead all groups.
 func (k *Groups) SetImporting(is bool) { k.importing.Store(is) }
 
 // AwaitsImport reports whether the cluster still awaits the state that it begins with. Until group 0 has a state, the
@@ -157,8 +157,8 @@ func (k *Groups) AwaitsImport() bool {
 	return k.awaitedImport.Load()
 }
 
-// BeginNoMore has no group begin or leave from here on, and ends the asking of leaders, which answers what they have
-// not.
+// BeginNoMore prevents groups from beginning or leaving from here on, and closes the remote groups, which answers their
+// outstanding calls.
 func (k *Groups) BeginNoMore() {
 	k.mu.Lock()
 	k.ended = true

@@ -10,17 +10,17 @@ import (
 	"github.com/stintdb/stint/cluster/peers"
 )
 
-// leaderless logs a warning of groups that have no leader, and so decide nothing. Every node does so, including nodes
-// that have no replica of the group or have lost it with their disk.
+// leaderless warns in the log of groups that have no leader, and so decide nothing. Every node does so, even one that
+// has no replica of the group or has lost it with its disk.
 type leaderless struct {
 	keys     *Groups
 	statuses *peers.Statuses
 	log      *oncelog.Log
 
-	since map[int]time.Time // by the number of the group
+	since map[int]time.Time // by the number of the group: when it was first found without a leader
 }
 
-// leaderlessAfter is the time without a leader after which a group is named in the log. It is much longer than an
+// leaderlessAfter is how long a group is without a leader before it is named in the log. It is much longer than an
 // election.
 const leaderlessAfter = 10 * time.Second
 

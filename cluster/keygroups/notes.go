@@ -12,13 +12,13 @@ import (
 	"github.com/stintdb/stint/cluster/raftstore"
 )
 
-// noted is what a node's directory says about the groups, from before they begin.
+// noted is what a node's directory says about the groups. It is written before they begin.
 type noted struct {
 	Groups     int           `json:"groups"`
 	Founders   []fsm.Founder `json:"founders"`
 	ImportName string        `json:"import,omitempty"` // of [fsm.Cluster]
 
-	// of the last table that changed this; 0 without any: then there is a replica of each group
+	// Version is the version of the last table that changed this; 0 without a table: then every group has a replica here.
 	Version uint64                `json:"version,omitempty"`
 	Here    map[int]raft.ServerID `json:"here,omitempty"` // the replicas here
 }
@@ -26,7 +26,8 @@ type noted struct {
 // has reports whether a group has a replica here.
 func (n *noted) has(number int) bool { return n.Version == 0 || n.Here[number] != "" }
 
-// founding are the founders that begin a group: all, or those that the first table gives a replica of it.
+// founding returns the founders that begin a group: all of them, or those to which the first table gives a replica of
+// it.
 func (n *noted) founding(number, replicas int) []fsm.Founder {
 	if n.Version == 0 {
 		return n.Founders
@@ -43,15 +44,15 @@ func (n *noted) founding(number, replicas int) []fsm.Founder {
 // notesKey is the name of the notes, beside the votes of group 0.
 var notesKey = []byte("stint/groups")
 
-// HasReplica reports whether a node's directory has a replica of a group of keys. It is true as well if that cannot be
-// read.
+// HasReplica reports whether a node's directory has a replica of a group of keys. It is also true if the directory
+// cannot be read.
 func HasReplica(dir string, number int) bool {
 	var n noted
 	text, err := raftstore.ReadValue(dir, notesKey)
 	return err != nil || json.Unmarshal(text, &n) != nil || n.has(number)
 }
 
-// notes keeps on disk which groups there are, and are here.
+// notes keeps on disk which groups there are, and which have a replica here.
 type notes struct {
 	stable raft.StableStore
 	last   noted // as it is on disk

@@ -14,7 +14,8 @@ import (
 	"github.com/stintdb/stint/cluster/raftnode"
 )
 
-// placer changes the table of the groups' replicas, and has the groups' members follow it, where group 0 is led.
+// placer changes the table of the groups' replicas, and makes the groups' members follow it. It works on the leader of
+// group 0.
 type placer struct {
 	keys     *Groups
 	statuses *peers.Statuses
@@ -72,8 +73,8 @@ func (p *placer) step(ctx context.Context) {
 	}
 }
 
-// replaceLeaders has groups led by voters of the cluster: a node that was removed does not learn of new tables, by
-// which a leader takes members.
+// replaceLeaders moves the leadership of groups to voters of the cluster. A leader that was removed does not learn of
+// new tables, and so would not take the right members.
 func (p *placer) replaceLeaders(ctx context.Context, nodes []raft.ServerID, groups int) {
 	for number := 1; number <= groups; number++ {
 		leader := p.statuses.LeaderOf(uint32(number))
@@ -87,7 +88,7 @@ func (p *placer) replaceLeaders(ctx context.Context, nodes []raft.ServerID, grou
 	}
 }
 
-// membersOf are the members of a group and whether they vote, as its leader has them; nil if none is known.
+// membersOf returns the members of a group and whether they vote, as its leader sees them; nil if no leader is known.
 func (p *placer) membersOf(number int) map[raft.ServerID]bool {
 	if g := p.keys.Replica(uint32(number)); g != nil {
 		if leads, _ := g.Leads(); leads {
@@ -97,7 +98,7 @@ func (p *placer) membersOf(number int) map[raft.ServerID]bool {
 	return p.statuses.LeaderOf(uint32(number)).Members
 }
 
-// remove ends the membership of replicas that the table does not name, once all that it names vote.
+// remove removes replicas from a group that the table does not name, once all replicas that it names vote.
 func (p *placer) remove(ctx context.Context, number int, placed []raft.ServerID, members map[raft.ServerID]bool) {
 	surplus := map[raft.ServerID]bool{}
 	for id := range members {

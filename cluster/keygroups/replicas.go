@@ -11,9 +11,9 @@ import (
 	"github.com/stintdb/stint/cluster/placement"
 )
 
-// Where replicas are on some nodes, they follow the table in group 0's log. One that begins is empty, and has itself
-// made a member by the group's leader; until it has the state, the leader is asked. One that the table no longer names
-// stays until it has left the group for good.
+// Where replicas are on some nodes, they follow the table in group 0's log. A new replica is empty, and asks the
+// group's leader to make it a member; until it has the state, the leader decides. A replica that the table no longer
+// names stays until it has left the group for good.
 
 // placedHere are the replicas that a table gives this node, by the numbers of their groups.
 func (k *Groups) placedHere(t *placement.Table) map[int]raft.ServerID {
@@ -31,8 +31,8 @@ func (k *Groups) placedHere(t *placement.Table) map[int]raft.ServerID {
 	return here
 }
 
-// follow has the replicas here be those of the table. One that is older than the last one followed, because the log is
-// read again, counts for nothing.
+// follow begins and ends replicas until this node has those in the table. A table older than the last one followed is
+// ignored: it appears when the log is read again.
 func (k *Groups) follow(ctx context.Context, t *placement.Table) error {
 	if t == nil || k.started.Load() == nil || t.Version < k.followed() {
 		return nil
@@ -95,7 +95,7 @@ func (k *Groups) beginReplica(number int, id raft.ServerID, version uint64) erro
 	return nil
 }
 
-// replace has a group be another one on this node. The caller holds mu.
+// replace replaces a group on this node. The caller holds mu.
 func (k *Groups) replace(number int, by Group) {
 	all := slices.Clone(k.All())
 	all[number-1] = by
@@ -103,7 +103,7 @@ func (k *Groups) replace(number int, by Group) {
 	k.decideBy(all)
 }
 
-// answerHere has a replica answer, which has the state now. The asking of the leader ends once its calls have been
+// answerHere lets a replica answer that has the state now. The leader is not asked any more once its calls have been
 // answered.
 func (k *Groups) answerHere(number int, g Group) {
 	k.mu.Lock()
@@ -150,7 +150,7 @@ func (k *Groups) leave(number int, version uint64) {
 		if k.pause(2 * k.opt.Common.DecideTimeout) {
 			return // it leaves after the next start
 		}
-		for !k.statuses.HasLeft(k.ctx, uint32(number), g.id) { // still, says a leader that may be another one now
+		for !k.statuses.HasLeft(k.ctx, uint32(number), g.id) { // asked again, because the leader may be another node now
 			if k.pause(k.opt.Common.MeetEvery) {
 				return
 			}
@@ -164,7 +164,7 @@ func (k *Groups) leave(number int, version uint64) {
 	})
 }
 
-// end is leave, once nothing is under way.
+// end is the last part of leave, when nothing is under way any more.
 func (k *Groups) end(number int, g Group, version uint64) error {
 	k.mu.Lock()
 	err := k.notes.writeHere(number, "", version)

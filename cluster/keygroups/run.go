@@ -8,8 +8,8 @@ import (
 	"github.com/stintdb/stint/cluster/clock"
 )
 
-// Run starts what the groups do regularly until ctx ends: their leaders and replicas are spread over the nodes, and
-// groups without a leader named in the log.
+// Run starts the periodic tasks of the groups, which go on until ctx ends: they spread leaders and replicas over the
+// nodes, and name groups without a leader in this node's log.
 func (k *Groups) Run(ctx context.Context, ended *sync.WaitGroup) {
 	every := k.opt.Common.MeetEvery
 	l := &leaderless{keys: k, statuses: k.statuses, log: k.log, since: map[int]time.Time{}}

@@ -14,8 +14,8 @@ import (
 	"github.com/stintdb/stint/internal/clusterstatus"
 )
 
-// AddStatus adds the groups to the status of group 0: each one, and what all have counted. The status is healthy as
-// long as all groups are that have a leader: no node answers for the others.
+// AddStatus adds the groups and their counters to the status of group 0. The status stays healthy if every group that
+// has a leader is healthy: no node can be blamed for a group without one.
 func (k *Groups) AddStatus(s *clusterstatus.Status) {
 	groups := k.All()
 	s.Forming, s.Replicas = len(groups) == 0, k.opt.Common.Replicas

@@ -66,7 +66,7 @@ func (f *fetches) fetch(ctx context.Context, address string) (nodeStatus, error)
 
 func (f *fetches) run(address string) {
 	for next := f.take(address); next != nil; next = f.take(address) {
-		// not a caller's: others wait for it too
+		// not the context of a caller, because others wait for the status too
 		ctx, cancel := context.WithTimeout(context.Background(), transport.DialTimeout)
 		next.status, next.err = f.ask(ctx, address)
 		cancel()

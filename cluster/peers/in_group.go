@@ -29,7 +29,7 @@ func (g InGroup) Last(id raft.ServerID) (group.MemberStatus, bool) {
 	node := g.byID[placement.Node(id)]
 	r, heard := node.keyGroups[g.number]
 	if heard = heard && r.ID == id; !heard {
-		r = group.MemberStatus{Formats: node.Formats} // a new group asks for them
+		r = group.MemberStatus{Formats: node.Formats} // a new group needs the formats
 	}
 	return r, heard
 }

@@ -12,8 +12,8 @@ import (
 // rpcWriteTimeout bounds the sending of an answer.
 const rpcWriteTimeout = 2 * time.Second
 
-// request is what one node asks of another: its status, its pledge, the state of a group, or something of a group's
-// member.
+// request is what one node asks of another: its status, its pledge, the state of a group, or what a group.Request asks
+// of a member.
 type request struct {
 	Group  uint32         `json:"group,omitempty"` // the group that it is about
 	Status *statusRequest `json:"report,omitempty"`

@@ -26,8 +26,7 @@ type Server struct {
 	Pledge    func(context.Context, Pledge) error  // gives this node's pledge, or says why not
 }
 
-// Serve answers the requests on a connection until the connection closes, or ctx ends and the next request has been
-// answered.
+// Serve answers the requests on a connection until the connection closes. ctx bounds each answer.
 func (s *Server) Serve(ctx context.Context, conn net.Conn) {
 	for {
 		var q request

@@ -13,8 +13,8 @@ import (
 	"github.com/stintdb/stint/cluster/raftnode"
 )
 
-// SharedPatterns compares the patterns of --cluster-shared, which are no state: each node asks limits by its own. Nodes
-// with different patterns exceed no limit, but refuse different requests.
+// SharedPatterns compares the patterns of --cluster-shared, which are not part of the state: each node decides by its
+// own. Nodes with different patterns exceed no limit, but refuse different requests.
 type SharedPatterns struct {
 	ID       raft.ServerID // this node's
 	Own      string        // this node's patterns, as its status has them

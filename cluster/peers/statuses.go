@@ -18,9 +18,9 @@ type Config struct {
 	Peers     []string             // the addresses at which nodes may be found
 	Members   func() []raft.Server // of all groups: nodes may be found at their addresses too
 	Advertise string               // this node's own address
-	Groups    int                  // of keys, that a node may be a member of; below 2 there are none
+	Groups    int                  // of keys; below 2, group 0 has all keys
 	MeetEvery time.Duration        // how often nodes ask each other how they are
-	// reports whether somebody looks at this node's page, which needs counts of all nodes; nil without a page
+	// Watched reports whether somebody looks at this node's page, which needs counts of all nodes. It is nil without a page.
 	Watched func() bool
 }
 
@@ -29,7 +29,7 @@ type Config struct {
 type Statuses struct {
 	opt     Config
 	conns   *transport.Peers
-	fetches *fetches // where there are groups of keys
+	fetches *fetches // used where there are groups of keys
 
 	mu     sync.Mutex
 	byID   map[raft.ServerID]nodeStatus
