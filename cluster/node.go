@@ -55,7 +55,8 @@ type Node struct {
 func Open(o Options) (*Node, error) {
 	o.setDefaults()
 	if !slices.Contains(o.Peers, o.Advertise) {
-		return nil, fmt.Errorf("--cluster-peers does not contain this node's own address, %s: give every node the same list of all of them",
+		return nil, fmt.Errorf("--cluster-peers does not contain this node's own address, %s: "+
+			"give every node the same list of all of them",
 			o.Advertise)
 	}
 	incarnation, err := o.Disk.Incarnation(o.Node)

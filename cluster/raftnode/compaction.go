@@ -15,7 +15,7 @@ import (
 type Compactor struct {
 	Raft     *Node
 	Logs     *WatchedLog
-	LogBytes int64 // of the log before a snapshot takes its place
+	LogBytes int64 // the log's size at which a snapshot takes its place
 	Log      *oncelog.Log
 }
 
@@ -33,8 +33,8 @@ func (l *Compactor) Look(ctx context.Context) {
 // CompactionEvery is the time between two calls of [Compactor.Look].
 const CompactionEvery = 500 * time.Millisecond
 
-// TakeSnapshot writes a snapshot and leaves about a quarter of LogBytes in the log behind it, for nodes that were
-// away for a short time.
+// TakeSnapshot writes a snapshot and leaves about a quarter of LogBytes in the log, for nodes that were away for a
+// short time.
 func (l *Compactor) TakeSnapshot() error {
 	bytes, entries := l.Logs.Bytes.Load(), l.Logs.Entries.Load()
 	l.Logs.Bytes.Add(-bytes)

@@ -12,12 +12,12 @@ import (
 	"github.com/stintdb/stint/cluster/raftstore"
 )
 
-// Raft panics where it cannot write its term or read its log. While it starts, that panic becomes an error (newRaft).
-// Later the disk is kept from failing in its sight: votes are written again until they are written, and a log that
-// cannot be read ends the node with a sentence.
+// Raft panics if it cannot write its term or read its log. While Raft starts, the panic becomes an error (newRaft).
+// Later Raft never sees the disk fail: a vote is written again until it is on disk, and a log that cannot be read ends
+// the node with a sentence.
 
-// retryingVotes are the votes as Raft sees them. While they cannot be written, Raft's main loop waits in here: the node
-// neither votes nor follows, and it does not lead, as Raft steps down before it writes a term.
+// retryingVotes are the votes as Raft sees them. While they cannot be written, Raft's main loop waits here: the node
+// neither votes nor follows. It does not lead either, because Raft steps down before it writes a term.
 type retryingVotes struct {
 	raft.StableStore
 	raft *Node
@@ -56,14 +56,14 @@ func (v retryingVotes) persist(set func() error) error {
 	return nil
 }
 
-// readableLog is the log as Raft sees it: an entry that does not read ends the node.
+// readableLog is the log as Raft sees it: an entry that cannot be read ends the node.
 type readableLog struct {
 	raft.LogStore
 	raft *Node
 	fail func(error)
 }
 
-// Readable is a log for Raft.
+// Readable returns a log as Raft is to see it.
 func (n *Node) Readable(log raft.LogStore) raft.LogStore { return readableLog{log, n, n.fail} }
 
 // GetLog implements raft.LogStore.

@@ -14,8 +14,8 @@ import (
 	"github.com/stintdb/stint/cluster/transport"
 )
 
-// While this node leads, Raft counts its entries before they are on its disk (package asynclog). So nothing leaves Raft
-// that could rest on an entry which this disk does not have: not its effect, not the commit index, and no word in
+// While this node leads, Raft counts its entries before they are on its disk (package asynclog). So nothing may leave
+// Raft that could rest on an entry that is not on this disk: not its effect, not the commit index, and no message in
 // another term. Decision 0034 has the proof.
 
 // machine is the state machine that Raft applies entries to.
@@ -28,9 +28,9 @@ type machine interface {
 type durableMachine struct {
 	machine
 	log       *asynclog.Log
-	onRestore func(*raft.SnapshotMeta) // called with each snapshot that has replaced the state
+	onRestore func(*raft.SnapshotMeta) // called after a snapshot has replaced the state
 	applied   uint64                   // index of the last entry in the state, as far as Raft tells
-	ended     bool                     // an entry was not applied, and so none is that follows it
+	ended     bool                     // an entry was not applied, so none of the following is
 }
 
 // Apply implements raft.FSM. It returns an error if the log was stopped before the entry was on the disk.
@@ -53,7 +53,7 @@ func (m *durableMachine) StoreConfiguration(index uint64, c raft.Configuration) 
 // Snapshot implements raft.FSM.
 func (m *durableMachine) Snapshot() (raft.FSMSnapshot, error) {
 	if m.ended {
-		return nil, raft.ErrRaftShutdown // Raft takes the entries left out for applied
+		return nil, raft.ErrRaftShutdown // Raft takes the entries that were left out for applied
 	}
 	return m.machine.Snapshot()
 }
@@ -74,8 +74,8 @@ func (m *durableMachine) Restore(from io.ReadCloser) error {
 }
 
 // isStale reports whether a snapshot ends before the state or the log of this node. A leader that gives up waiting for
-// an answer sends its snapshot again, on another connection, and the node may come to the first one last. Raft would
-// install it, and remove the whole log, with entries that this node has confirmed.
+// an answer sends its snapshot again, on another connection, and the node may read the first one last. Raft would
+// install it, and remove the whole log, including entries that this node has confirmed.
 func (m *durableMachine) isStale(s *raft.SnapshotMeta) bool {
 	switch last, err := m.log.LastIndex(); {
 	case m.applied == 0: // at the start the log goes on from the snapshot
@@ -87,9 +87,9 @@ func (m *durableMachine) isStale(s *raft.SnapshotMeta) bool {
 	}
 }
 
-// inspect ends the node if a later leader has another entry in the place of a snapshot that was restored: the leader
-// that imported it lost the lead before a majority had it. Raft finds no entry there to compare. It would pass over the
-// leader's, or refuse all that the leader sends.
+// inspect ends the node if a later leader has another entry in the place of a snapshot that was restored here: the
+// leader that imported the snapshot lost the lead before a majority had it. Raft finds no entry there to compare. It
+// would skip the leader's entry, or refuse everything that the leader sends.
 func (n *Node) inspect(m *raft.AppendEntriesRequest) error {
 	s := n.restored.Load()
 	if s == nil || m.Term <= s.Term {
@@ -114,10 +114,10 @@ func (m *durableMachine) hasEntry(index, term uint64) bool {
 	return m.log.GetLog(index, &entry) == nil && entry.Term == term
 }
 
-// snapshots are those of another store, opened with their metadata.
+// snapshots is a store whose snapshots are opened with their metadata.
 type snapshots struct{ raft.SnapshotStore }
 
-// openSnapshot is a snapshot that is read.
+// openSnapshot is a snapshot that is being read.
 type openSnapshot struct {
 	io.ReadCloser
 	meta *raft.SnapshotMeta
@@ -132,7 +132,7 @@ func (s snapshots) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, error) {
 	return meta, openSnapshot{from, meta}, nil
 }
 
-// metaOf is the metadata of a snapshot that Raft has opened.
+// metaOf returns the metadata of a snapshot that Raft has opened.
 func metaOf(from io.ReadCloser) *raft.SnapshotMeta {
 	for {
 		wrapper, isWrapped := from.(raft.ReadCloserWrapper)
@@ -143,13 +143,14 @@ func metaOf(from io.ReadCloser) *raft.SnapshotMeta {
 	}
 }
 
-// durableTransport tells other nodes a commit index that this node's disk has: they would apply an entry that only
-// their own disk has.
+// durableTransport tells other nodes no commit index beyond what this node's disk has: otherwise they would apply an
+// entry that is only on their own disk.
 type durableTransport struct {
 	*transport.RaftTransport
 	log   *asynclog.Log
-	leads func(term uint64) bool // this node, in that term
-	// at whose multiples messages without entries leave, with those of other groups; 0 for at once
+	leads func(term uint64) bool // reports whether this node leads in a term
+	// beats is the time at whose multiples messages without entries leave, together with other groups' messages; 0 for
+	// at once.
 	beats time.Duration
 }
 
@@ -161,15 +162,16 @@ func (t durableTransport) AppendEntries(id raft.ServerID, target raft.ServerAddr
 		t.addEntries(args)
 	}
 	args.LeaderCommitIndex = min(args.LeaderCommitIndex, t.log.Durable())
-	// its entries may be the next leader's, behind one of this node's that was replaced while they were read
+	// its entries may be from the next leader, after an entry of this node that was replaced while they were read
 	if !t.leads(args.Term) {
 		return raft.ErrLeadershipLost
 	}
 	return t.RaftTransport.AppendEntries(id, target, args, resp)
 }
 
-// hold holds a message that brings only the commit index, until entries come. It holds one for longer to a follower
-// that knows the whole log to be committed, while that has not been started again: that it is there, heartbeats show.
+// hold holds back a message that brings only the commit index, until entries come. It does so for longer if the
+// follower knows already that the whole log is committed, and has not been restarted since: heartbeats show that the
+// follower is there.
 func (t durableTransport) hold(id raft.ServerID, args *raft.AppendEntriesRequest) {
 	came := t.log.Came()
 	if last, err := t.log.LastIndex(); err != nil || last != args.PrevLogEntry {
@@ -178,7 +180,7 @@ func (t durableTransport) hold(id raft.ServerID, args *raft.AppendEntriesRequest
 	pause := clock.UntilNext(t.beats)
 	knows, unsure := t.Follower(id).KnowsAll(args)
 	if knows {
-		pause = clock.UntilNext(repeatEvery) + t.beats/2 // heartbeats have left their connections by then
+		pause = clock.UntilNext(repeatEvery) + t.beats/2 // heartbeats no longer use their connections then
 	}
 	select {
 	case <-came:
@@ -188,8 +190,8 @@ func (t durableTransport) hold(id raft.ServerID, args *raft.AppendEntriesRequest
 	}
 }
 
-// addEntries adds to a message the entries that have come since Raft made it: in the next one they would wait for the
-// answer to this. Raft reads the entries that were sent from it.
+// addEntries adds to a message the entries that have come since Raft made it: in the next message they would wait for
+// the answer to this one. Raft reads from the message which entries were sent.
 func (t durableTransport) addEntries(args *raft.AppendEntriesRequest) {
 	last, err := t.log.LastIndex()
 	last = min(last, args.PrevLogEntry+maxEntries)
@@ -201,20 +203,19 @@ func (t durableTransport) addEntries(args *raft.AppendEntriesRequest) {
 	}
 }
 
-// maxEntries is how many entries Raft has in one message.
+// maxEntries is the number of entries that Raft puts into one message at most.
 const maxEntries = 64
 
-// repeatEvery is the time after which a follower gets the commit index again, should it have been started again
-// unnoticed.
+// repeatEvery is the time after which a follower gets the commit index again, in case it has been restarted unnoticed.
 const repeatEvery = time.Second
 
-// AppendEntriesPipeline implements raft.Transport. There is none: its messages would pass by the one above.
+// AppendEntriesPipeline implements raft.Transport. There is no pipeline: its messages would bypass AppendEntries.
 func (t durableTransport) AppendEntriesPipeline(raft.ServerID, raft.ServerAddress) (raft.AppendPipeline, error) {
 	return nil, raft.ErrPipelineReplicationNotSupported
 }
 
-// durableTerms takes another term once the whole log is on the disk: with the term a former leader begins to vote, to
-// confirm entries, and to stand for election.
+// durableTerms stores another term only once the whole log is on the disk: in the new term a former leader begins to
+// vote, to confirm entries, and to stand for election.
 type durableTerms struct {
 	raft.StableStore
 	log *asynclog.Log

@@ -24,7 +24,7 @@ func (c *counted) Apply(*raft.Log) any                           { c.applied++; 
 func (c *counted) StoreConfiguration(uint64, raft.Configuration) { c.configurations++ }
 func (c *counted) Snapshot() (raft.FSMSnapshot, error)           { c.snapshots++; return nil, nil }
 
-// Once an entry is left out, because the log was stopped before the disk had it, none is applied that follows, and no
+// After an entry was left out, because the log was stopped before the disk had it, no later entry is applied, and no
 // snapshot is taken.
 func TestNothingFollowsAnEntryThatTheDiskLacks(t *testing.T) {
 	log, err := asynclog.New(raft.NewInmemStore(), func() bool { return false }, slog.New(slog.DiscardHandler))
@@ -58,7 +58,7 @@ func TestNothingFollowsAnEntryThatTheDiskLacks(t *testing.T) {
 	}
 }
 
-// There is no pipeline, in which the commit index would leave as it is.
+// There is no pipeline, in which the commit index would leave unchanged.
 func TestNoPipeline(t *testing.T) {
 	if _, err := (durableTransport{}).AppendEntriesPipeline("", ""); !errors.Is(err,
 		raft.ErrPipelineReplicationNotSupported) {

@@ -30,7 +30,7 @@ func (l raftLogger) Info(message string, args ...any) { l.write(slog.LevelDebug,
 // Warn implements hclog.Logger.
 func (l raftLogger) Warn(message string, args ...any) { l.write(slog.LevelDebug, message, args) }
 
-// Error implements hclog.Logger. What concerns a peer comes several times a second for as long as that is gone.
+// Error implements hclog.Logger. Errors about a peer repeat several times a second for as long as the peer is gone.
 func (l raftLogger) Error(message string, args ...any) {
 	if len(args) > 1 && (args[0] == "peer" || args[0] == "target") {
 		l.to.Once(fmt.Sprint(message, args[1]), "raft: "+message, args...)

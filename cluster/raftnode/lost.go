@@ -16,16 +16,17 @@ type loss struct {
 	remedy string
 }
 
-// pause is one of this node's leader that lasted longer than asked: the process had no processor time.
+// pause is a pause of this node as leader that lasted longer than asked: the process had no processor time.
 type pause struct{ ended, late time.Duration }
 
-// leaderTimeout is how long a leader that reaches no majority goes on trying: nearly as long as others wait before they
-// elect another, or a moment without processor time would cost an election. It decides nothing in that time, because
-// nothing is committed, and answers nothing without its lease, which is separate from Raft's.
+// leaderTimeout is how long a leader that reaches no majority goes on trying. It is nearly as long as others wait
+// before they elect another leader, because otherwise a moment without processor time would cost an election. The
+// leader decides nothing in that time, because nothing is committed, and answers nothing without its lease, which is
+// separate from Raft's.
 func (n *Node) leaderTimeout() time.Duration { return n.heartbeat * 9 / 10 }
 
-// noteState notes the beginning and the end of this node's leadership. Raft calls it as it changes its state: a moment
-// later the terms and answers are others.
+// noteState notes the beginning and the end of this node's leadership. Raft calls it while it changes its state: a
+// moment later the term and the last answers would have changed.
 func (n *Node) noteState(state raft.RaftState) {
 	n.setTimeouts(state == raft.Leader)
 	if state == raft.Leader {
@@ -35,13 +36,13 @@ func (n *Node) noteState(state raft.RaftState) {
 	}
 }
 
-// BeatsOfTimeout divides the heartbeat timeout: a leader renews its lease as often, which sends a heartbeat to each
+// BeatsOfTimeout is how often in a heartbeat timeout a leader renews its lease, which sends a heartbeat to each
 // follower.
 const BeatsOfTimeout = 6
 
-// setTimeouts sets Raft's timeouts. On a leader they are only those of its heartbeats, which it sends after a tenth to
-// a fifth without any, each group at another time, and of a transfer: longer ones leave all heartbeats to the renewals
-// of the lease. Raft calls it before it reads them as a follower.
+// setTimeouts sets Raft's timeouts. On a leader they only matter for a transfer and for Raft's own heartbeats, which it
+// sends after a tenth to a fifth of the timeout without any, each group at a different time: with longer timeouts the
+// renewals of the lease send all heartbeats. Raft calls setTimeouts before it reads the timeouts as a follower.
 func (n *Node) setTimeouts(leads bool) {
 	timeout := n.heartbeat
 	if leads {
@@ -88,7 +89,7 @@ func (n *Node) explain(since time.Duration) *loss {
 	return l
 }
 
-// NoteWake notes if the leader wakes late from a pause.
+// NoteWake notes it if the leader wakes late from a pause.
 func (n *Node) NoteWake(due time.Duration) {
 	if now := n.clock.Mono(); now-due > n.heartbeat/4 {
 		n.paused.Store(&pause{now, now - due})

@@ -9,7 +9,7 @@ import (
 	"github.com/stintdb/stint/internal/testlog"
 )
 
-// A leader that had no processor time says so, and not one that had some again for long.
+// A leader that had no processor time says so, but not if it has had some again for long.
 func TestLossOfAProcessThatStoodStill(t *testing.T) {
 	for ago, want := range map[time.Duration]string{0: "stood_still=1.5s remedy=\"this process had no processor time",
 		time.Hour: "remedy=\"see to the network\""} {

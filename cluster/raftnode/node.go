@@ -28,24 +28,24 @@ type Node struct {
 	clock      *clock.Clock
 	heartbeat  time.Duration
 	Transport  *transport.RaftTransport
-	entries    *asynclog.Log // as Raft sees them
+	entries    *asynclog.Log // the log as Raft sees it
 	log        *slog.Logger
 	fail       func(error) // called when the node cannot go on
 
 	running   atomic.Bool                       // Raft has started
 	restored  atomic.Pointer[raft.SnapshotMeta] // the last snapshot that replaced the state
-	reloading sync.Mutex                        // while Raft's settings are being changed
+	reloading sync.Mutex                        // held while Raft's settings are being changed
 
-	leadsSince atomic.Int64 // on the monotonic clock, 0 if it does not
+	leadsSince atomic.Int64 // on the monotonic clock; 0 if this node does not lead
 	lost       atomic.Pointer[loss]
 	paused     atomic.Pointer[pause]
 
 	mu          sync.Mutex
-	ending      bool           // the node is being closed: ask Raft nothing
+	ending      bool           // the node is being closed: Raft is asked nothing more
 	Outstanding sync.WaitGroup // questions that Raft has not answered
 }
 
-// New returns one that does nothing yet.
+// New returns a node that does nothing yet.
 func New(ctx context.Context, id raft.ServerID, heartbeat time.Duration, c *clock.Clock, log *slog.Logger,
 	fail func(error)) *Node {
 	n := &Node{Ctx: ctx, ID: id, clock: c, heartbeat: heartbeat, log: log, fail: fail}
@@ -53,7 +53,7 @@ func New(ctx context.Context, id raft.ServerID, heartbeat time.Duration, c *cloc
 	return n
 }
 
-// Servers is the cluster's configuration as this node's log has it.
+// Servers returns the cluster's configuration as this node's log has it.
 func (n *Node) Servers() []raft.Server {
 	f := n.GetConfiguration()
 	if f.Error() != nil {
@@ -62,7 +62,7 @@ func (n *Node) Servers() []raft.Server {
 	return f.Configuration().Servers
 }
 
-// Own is this node as its log's configuration has it.
+// Own returns this node as its log's configuration has it.
 func (n *Node) Own() (own raft.Server, listed bool) {
 	servers := n.Servers()
 	i := slices.IndexFunc(servers, func(s raft.Server) bool { return s.ID == n.ID })
@@ -72,7 +72,7 @@ func (n *Node) Own() (own raft.Server, listed bool) {
 	return servers[i], true
 }
 
-// HasOthers reports whether other nodes vote. A node alone stays Raft's leader also while it is isolated.
+// HasOthers reports whether other nodes vote. A node alone stays Raft's leader even while it is isolated.
 func (n *Node) HasOthers() bool {
 	return slices.ContainsFunc(n.Servers(), func(s raft.Server) bool { return s.Suffrage == raft.Voter && s.ID != n.ID })
 }

@@ -2,10 +2,10 @@ package rafttransport
 
 import "github.com/hashicorp/raft"
 
-// capCommit lowers the commit index of a message to the last entry up to which the message shows that the follower has
-// the leader's log. Raft's follower applies its own log up to the commit index, and behind that entry this may still
-// have entries of an earlier leader that were never committed. Raft's leader sends such an index when it reads the end
-// of its log, an entry is committed elsewhere, and then it reads the commit index.
+// capCommit lowers the commit index of a message to the last entry up to which the message proves that the follower has
+// the leader's log. Raft's follower applies its own log up to the commit index, but after that entry its log may still
+// have entries of an earlier leader that were never committed. Raft's leader sends such an index if an entry is
+// committed after it has read the end of its log and before it reads the commit index.
 func capCommit(m *raft.AppendEntriesRequest) {
 	last := m.PrevLogEntry
 	if n := len(m.Entries); n > 0 {

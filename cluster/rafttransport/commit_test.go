@@ -9,8 +9,8 @@ import (
 	"github.com/stintdb/stint/internal/testnet"
 )
 
-// The commit index of a message is at most the last entry up to which it shows the leader's log, whichever of the two
-// nodes sees to it.
+// The commit index of a message is at most the last entry up to which the message proves the leader's log, whichever of
+// the two nodes lowers it.
 func TestCommitIndexWithinTheMessage(t *testing.T) {
 	two := []*raft.Log{{Index: 8, Term: 3, Data: make([]byte, maxEntriesBytes)}, {Index: 9, Term: 3}}
 	for _, c := range []struct {

@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// fields writes the fields of messages into a frame, or reads them from one: each method of a message lists its fields
-// once, for both. Numbers have eight bytes, little-endian; strings of bytes a length of four bytes before them. Writing
-// changes nothing of a message: several goroutines may send the same one.
+// fields writes the fields of messages into a frame, or reads them from one: messageFields lists the fields of each
+// message once, for both. Numbers have eight bytes, little-endian; strings of bytes have a length of four bytes before
+// them. Writing changes nothing in a message, because several goroutines may send the same message.
 type fields struct {
 	writes bool
-	b      []byte // the frame so far, or its rest
+	b      []byte // the frame so far when writing, the rest of it when reading
 	err    error  // the first error of reading; all later fields read as zero
 }
 
 var errShort = errors.New("it ends within a field")
 
-// take has the next n bytes, or nil.
+// take returns the next n bytes, or nil.
 func (f *fields) take(n uint64) []byte {
 	if f.err != nil || n > uint64(len(f.b)) {
 		f.err = errors.Join(f.err, errShort)
@@ -85,7 +85,7 @@ func (f *fields) int64(v *int64) {
 	}
 }
 
-// bytes reads into memory of the frame. Nothing is nil.
+// bytes reads a string of bytes, which stays in the memory of the frame. An empty string is read as nil.
 func (f *fields) bytes(v *[]byte) {
 	n := uint32(len(*v))
 	f.uint32(&n)
@@ -104,10 +104,10 @@ func (f *fields) string(v *string) {
 	}
 }
 
-// noTime is how a time is written that is not set.
+// noTime stands for a time that is not set.
 const noTime = math.MinInt64
 
-// time has nanoseconds.
+// time writes or reads a time in nanoseconds.
 func (f *fields) time(v *time.Time) {
 	at := int64(noTime)
 	if !v.IsZero() {
@@ -122,7 +122,7 @@ func (f *fields) time(v *time.Time) {
 	}
 }
 
-// end has the error of reading. A frame has nothing behind its fields.
+// end returns the error of reading. It is an error if a frame has more than its fields.
 func (f *fields) end() error {
 	if f.err == nil && len(f.b) > 0 {
 		return errors.New("it goes on behind its fields")

@@ -30,8 +30,8 @@ func newLink(conn net.Conn) *link {
 	return &link{conn: conn, in: transport.Buffered(conn)}
 }
 
-// ask sends a question, with a snapshot behind it if there is one, and reads the answer. An error of the other node's
-// Raft is in refused.
+// ask sends a question, followed by a snapshot if there is one, and reads the answer. refused is an error of the other
+// node's Raft.
 func (l *link) ask(within time.Duration, h head, question, answer any, snapshot io.Reader) (refused, err error) {
 	_ = l.conn.SetDeadline(time.Now().Add(within))
 	l.id++

@@ -17,27 +17,27 @@ const (
 	// maxIdle is how many unused connections to a node are kept for each group: one for entries, one for heartbeats,
 	// and one for votes.
 	maxIdle = 3
-	// maxUnused is how long one more than is needed at the same time is kept, or twice as long: at the other node it
-	// has a goroutine.
+	// maxUnused is how long a connection is kept that is not needed, up to twice as long: it costs a goroutine at the
+	// other node.
 	maxUnused = 3 * time.Second
-	// maxNodes bounds the nodes of which something is remembered, former members among them.
+	// maxNodes bounds the nodes that are remembered, which may be former members.
 	maxNodes = 1024
 )
 
 // Links are this node's connections for Raft's messages, of all its groups. A connection has one question under way at
-// a time, so its sender reads the answer itself: no heartbeat waits behind entries, and no message costs a change of
-// goroutines.
+// a time, so its sender reads the answer itself: no heartbeat waits for entries before it, and no message costs a
+// change of goroutines.
 type Links struct {
 	peers   *transport.Peers
 	timeout time.Duration
 
 	mu      sync.Mutex
 	idle    map[way][]*link
-	trimmed time.Time // when idle was last searched for connections that are too many
+	trimmed time.Time // when idle was last searched for connections that are not needed
 	groups  map[uint32]*Transport
 }
 
-// New returns links without groups. A message takes at most the time given, a snapshot more by its size.
+// New returns links without groups. A message takes at most the time given; a snapshot may take longer, by its size.
 func New(peers *transport.Peers, timeout time.Duration) *Links {
 	l := &Links{peers: peers, timeout: timeout, idle: map[way][]*link{}, groups: map[uint32]*Transport{}}
 	peers.ServeRaft(l.serve)
@@ -93,7 +93,7 @@ func (l *Links) takeIdle(to way) *link {
 // put keeps a connection for the next message to that node.
 func (l *Links) put(to way, unused *link) {
 	if drop := l.keep(to, unused); len(drop) > 0 {
-		go func() { // a node that takes nothing holds up even the end of a stream to it
+		go func() { // a node that reads nothing delays even the end of a stream to it
 			for _, one := range drop {
 				_ = one.conn.Close()
 			}
@@ -101,7 +101,7 @@ func (l *Links) put(to way, unused *link) {
 	}
 }
 
-// keep returns connections that are not to be kept.
+// keep keeps a connection, and returns connections to be closed.
 func (l *Links) keep(to way, unused *link) (drop []*link) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -117,7 +117,7 @@ func (l *Links) keep(to way, unused *link) (drop []*link) {
 	l.trimmed = unused.used
 	for to, kept := range l.idle {
 		n := 0
-		for n < len(kept)-1 && l.trimmed.Sub(kept[n].used) > maxUnused { // those used least lately stand first
+		for n < len(kept)-1 && l.trimmed.Sub(kept[n].used) > maxUnused { // the least recently used is first
 			n++
 		}
 		drop = append(drop, kept[:n]...)
@@ -135,7 +135,7 @@ func (l *Links) remove(t *Transport) {
 	}
 }
 
-// group is one of this node's groups, nil without such a one.
+// group returns one of this node's groups; nil if there is no such group.
 func (l *Links) group(number uint32) *Transport {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -22,7 +22,7 @@ type head struct {
 	kind  byte
 	group uint32 // of the receiver's groups
 	id    uint64 // counts the questions of a connection, from 1
-	// to is the member that is asked, in a group other than 0. A connection is checked against group 0 alone, which
+	// to is the member that is asked, in a group other than 0. A connection is only checked against group 0, which
 	// knows a node that lost its disk as a new member before the other groups do.
 	to string
 }
@@ -36,7 +36,7 @@ func (h *head) fields(f *fields) {
 	}
 }
 
-// newQuestion is an empty message of a kind, nil for an unknown one.
+// newQuestion returns an empty message of a kind; nil for an unknown kind.
 func newQuestion(kind byte) any {
 	switch kind {
 	case kindAppendEntries:
@@ -60,7 +60,7 @@ func appendQuestion(b []byte, h head, question any) []byte {
 	return f.b
 }
 
-// readQuestion reads into memory of the frame.
+// readQuestion reads a question. It refers to the memory of the frame.
 func readQuestion(frame []byte) (h head, question any, err error) {
 	f := &fields{b: frame}
 	h.fields(f)
@@ -71,7 +71,7 @@ func readQuestion(frame []byte) (h head, question any, err error) {
 	return h, question, f.end()
 }
 
-// appendAnswer writes an answer of Raft's, which is nil with some errors.
+// appendAnswer appends an answer of Raft's, which is nil with some errors.
 func appendAnswer(b []byte, id uint64, refused error, answer any) []byte {
 	f := &fields{writes: true, b: b}
 	text := ""
@@ -86,7 +86,7 @@ func appendAnswer(b []byte, id uint64, refused error, answer any) []byte {
 	return f.b
 }
 
-// readAnswer reads into memory of the frame. The other node's error is in refused.
+// readAnswer reads an answer, which refers to the memory of the frame. refused is the other node's error.
 func readAnswer(frame []byte, id uint64, answer any) (refused, err error) {
 	f := &fields{b: frame}
 	var of uint64
@@ -105,7 +105,7 @@ func readAnswer(frame []byte, id uint64, answer any) (refused, err error) {
 	return refused, f.end()
 }
 
-// messageFields are the fields of Raft's messages. Those that it keeps for its own older versions are left out.
+// messageFields lists the fields of Raft's messages, without the fields that Raft keeps for its own older versions.
 func messageFields(f *fields, message any) {
 	switch m := message.(type) {
 	case *raft.AppendEntriesRequest:
@@ -175,7 +175,7 @@ func snapshotFields(f *fields, m *raft.InstallSnapshotRequest) {
 	}
 }
 
-// minEntryBytes are those of an entry without data: three numbers, its type, and two lengths.
+// minEntryBytes is the size of an entry without data: three numbers, its type, and two lengths.
 const minEntryBytes = 3*8 + 1 + 2*4
 
 func entriesFields(f *fields, entries *[]*raft.Log) {

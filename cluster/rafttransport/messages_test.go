@@ -17,7 +17,7 @@ import (
 // leftOut are the fields that Raft keeps for its own older versions: the header has the same.
 var leftOut = []string{"Leader", "Candidate", "Peers"}
 
-// fill gives every field of a message another value that is not zero, but for those left out.
+// fill gives every field of a message a different value that is not zero, except for the fields left out.
 func fill(v reflect.Value, next *byte) {
 	*next++
 	switch v.Kind() {
@@ -59,7 +59,7 @@ var pairs = map[byte][2]any{
 	kindSnapshot:      {new(raft.InstallSnapshotRequest), new(raft.InstallSnapshotResponse)},
 }
 
-// Every field of Raft's messages arrives, those too that a later version of Raft adds.
+// Every field of Raft's messages arrives, also fields that a later version of Raft adds.
 func TestEveryFieldArrives(t *testing.T) {
 	for kind, pair := range pairs {
 		for _, filled := range []bool{false, true} {
@@ -98,7 +98,7 @@ func TestAnswersThatAreNone(t *testing.T) {
 	}
 }
 
-// A message takes memory for the entries that are in it, not for those that it claims.
+// A message takes memory for the entries that are in it, not for the number that it claims.
 func TestEntriesAreBelievedAsTheyCome(t *testing.T) {
 	frame := appendQuestion(nil, head{kind: kindAppendEntries}, &entries)
 	one := len(frame) - len(appendQuestion(nil, head{kind: kindAppendEntries}, &raft.AppendEntriesRequest{RPCHeader: ofA}))
@@ -108,7 +108,7 @@ func TestEntriesAreBelievedAsTheyCome(t *testing.T) {
 	}
 }
 
-// FuzzQuestion reads frames that nobody sent. What reads is written as it was.
+// FuzzQuestion reads arbitrary frames. A frame that reads is written as it was.
 func FuzzQuestion(f *testing.F) {
 	for kind, pair := range pairs {
 		next, question := byte(0), reflect.New(reflect.TypeOf(pair[0]).Elem())
@@ -130,7 +130,7 @@ func FuzzQuestion(f *testing.F) {
 	})
 }
 
-// FuzzAnswer reads answers that nobody sent.
+// FuzzAnswer reads arbitrary answers.
 func FuzzAnswer(f *testing.F) {
 	for kind, pair := range pairs {
 		next, answer := byte(0), reflect.New(reflect.TypeOf(pair[1]).Elem())

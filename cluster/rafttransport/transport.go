@@ -18,7 +18,7 @@ const maxEntriesBytes = 4 << 20
 type Transport struct {
 	links     *Links
 	group     uint32
-	own       raft.ServerID // this node's in the group
+	own       raft.ServerID // this node's id in the group
 	consumer  chan raft.RPC
 	heartbeat atomic.Pointer[func(raft.RPC)]
 	inspect   atomic.Pointer[func(*raft.AppendEntriesRequest) error]
@@ -28,7 +28,7 @@ type Transport struct {
 
 var _ transport.Messenger = (*Transport)(nil)
 
-// Group returns the transport of a group with a new number, for its member of this node.
+// Group adds a group, with the id of its member on this node, and returns its transport.
 func (l *Links) Group(number uint32, own raft.ServerID) *Transport {
 	t := &Transport{links: l, group: number, own: own, consumer: make(chan raft.RPC), closed: make(chan struct{})}
 	l.mu.Lock()
@@ -66,13 +66,14 @@ func (t *Transport) SetHeartbeatHandler(handle func(raft.RPC)) { t.heartbeat.Sto
 // Inspect implements [transport.Messenger].
 func (t *Transport) Inspect(f func(*raft.AppendEntriesRequest) error) { t.inspect.Store(&f) }
 
-// AppendEntriesPipeline implements raft.Transport. One message to a follower at a time: entries grow instead of
-// queueing. Raft's pipeline brings nothing beside that, and a node that ends while its pipeline is full never does.
+// AppendEntriesPipeline implements raft.Transport. There is no pipeline: one message goes to a follower at a time, and
+// messages grow instead of queueing. Raft's pipeline gains nothing over that, and a node that ends while its pipeline
+// is full never ends.
 func (t *Transport) AppendEntriesPipeline(raft.ServerID, raft.ServerAddress) (raft.AppendPipeline, error) {
 	return nil, raft.ErrPipelineReplicationNotSupported
 }
 
-// AppendEntries implements raft.Transport. It takes from args the entries that are too many for one message.
+// AppendEntries implements raft.Transport. It removes from args the entries that are too many for one message.
 func (t *Transport) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest,
 	resp *raft.AppendEntriesResponse) error {
 	args.Entries = fitting(args.Entries)
@@ -80,12 +81,12 @@ func (t *Transport) AppendEntries(id raft.ServerID, target raft.ServerAddress, a
 	return t.ask(id, target, kindAppendEntries, args, resp)
 }
 
-// maxStreamBytes bounds the entries of a message that goes with those of other groups: these would wait for a longer
-// one.
+// maxStreamBytes bounds the entries of a message that shares a connection with other groups, whose messages would wait
+// for a longer one.
 const maxStreamBytes = 64 << 10
 
-// wayOf is the connection that carries a question: for groups of keys a stream, unless it has many entries. Heartbeats
-// never wait behind entries.
+// wayOf returns how a question is carried: for groups of keys by a stream, unless it has many entries. Heartbeats never
+// wait for entries before them.
 func (t *Transport) wayOf(target raft.ServerAddress, question any) way {
 	args, hasEntries := question.(*raft.AppendEntriesRequest)
 	hasEntries = hasEntries && len(args.Entries) > 0
@@ -105,7 +106,7 @@ func bytesOf(entries []*raft.Log) (size int) {
 	return size
 }
 
-// fitting are the first entries, as many as one message takes.
+// fitting returns as many of the first entries as one message takes.
 func fitting(entries []*raft.Log) []*raft.Log {
 	size := 0
 	for i := range entries {

@@ -20,7 +20,7 @@ import (
 	"github.com/stintdb/stint/internal/testnet"
 )
 
-// node has the transport of a group of which a test is the Raft.
+// node has the transport of a group whose Raft is played by a test.
 type node struct {
 	*Transport
 	links *Links
@@ -119,7 +119,7 @@ func askAll(t *testing.T, a, b *node) {
 	}
 }
 
-// The messages after those that are lost reach a node that was started again.
+// After some messages are lost, the next reach a node that was started again.
 func TestNodeIsStartedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := testnet.New()
@@ -187,7 +187,7 @@ func TestHeartbeatsDoNotWait(t *testing.T) {
 	})
 }
 
-// A message that nobody sends closes its connection, with a line in the log; a group that is not here is refused.
+// A malformed message closes its connection, with a line in the log; a group that is not here is refused.
 func TestMessagesThatNobodySends(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := testnet.New()
@@ -292,8 +292,7 @@ func TestGroupsShareConnections(t *testing.T) {
 	})
 }
 
-// Connections that were once needed at the same time are closed when they are not any longer, and those that are used
-// stay.
+// Connections that are no longer needed at the same time are closed, and connections in use stay.
 func TestConnectionsThatAreTooMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := testnet.New()
@@ -333,7 +332,8 @@ func TestConnectionsThatAreTooMany(t *testing.T) {
 	})
 }
 
-// A connection that is too many may lead to a node that takes nothing: its end delays no message to another node.
+// A connection that is no longer needed may lead to a node that reads nothing: its end delays no message to another
+// node.
 func TestEndOfAConnectionDelaysNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := testnet.New()
@@ -377,7 +377,7 @@ func TestEndOfAConnectionDelaysNothing(t *testing.T) {
 	})
 }
 
-// Streams that ended with the other node's process are not tried: the next message goes by a new connection.
+// Streams that ended with the other node's process are not tried again: the next message uses a new connection.
 func TestStreamsOfAnEndedProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := testnet.New()
