@@ -160,8 +160,8 @@ func (n *Node) Await(ctx context.Context, f func() error) error {
 	}
 }
 
-// LetAnswer gives Raft a moment for its outstanding answers: after its shutdown some futures never complete. asking
-// counts the goroutines that still ask.
+// LetAnswer gives Raft a moment for its outstanding answers: some futures never complete after its shutdown. asking
+// counts the goroutines that still wait for answers.
 func (n *Node) LetAnswer(asking *sync.WaitGroup) {
 	n.mu.Lock()
 	n.ending = true
@@ -180,14 +180,14 @@ func (n *Node) LetAnswer(asking *sync.WaitGroup) {
 	if n.entries == nil {
 		return
 	}
-	n.entries.Stop() // some may wait for the disk
+	n.entries.Stop() // some questions may wait for the disk
 	select {
 	case <-answered:
 	case <-time.After(100 * time.Millisecond):
 	}
 }
 
-// NodeName is the name in a server id.
+// NodeName returns the node's name in a server id.
 func NodeName(id raft.ServerID) string {
 	name, _, _ := strings.Cut(string(id), "#")
 	return name

@@ -20,16 +20,16 @@ type stableStore struct {
 func (n *Node) votes(stable raft.StableStore, logs raft.LogStore) raft.StableStore {
 	kept := retryingVotes{durableTerms{stable, n.entries}, n, n.log}
 	if last, err := logs.LastIndex(); err == nil && last == 0 {
-		return kept // it has confirmed nothing
+		return kept // the node has confirmed nothing
 	}
 	return stableStore{kept, n.heartbeat, n}
 }
 
-// lastVoteTerm is the key under which Raft keeps the term of a vote, before it gives it.
+// lastVoteTerm is the key under which Raft keeps the term of a vote, before it gives the vote.
 const lastVoteTerm = "LastVoteTerm"
 
-// SetUint64 implements raft.StableStore. A candidate votes for itself: so soon it is one only because the leader
-// offered it leadership, and has given up its lease.
+// SetUint64 implements raft.StableStore. A candidate votes for itself at once: it only stands so soon because the
+// leader offered it leadership, and has given up its lease.
 func (s stableStore) SetUint64(key []byte, value uint64) error {
 	if string(key) == lastVoteTerm && s.raft.clock.Mono() < s.votesFrom && s.raft.State() != raft.Candidate {
 		return errJustStarted

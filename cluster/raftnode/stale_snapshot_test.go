@@ -29,7 +29,7 @@ func (m *lastOf) Restore(from io.ReadCloser) error {
 	return binary.Read(from, binary.LittleEndian, &m.number)
 }
 
-// fed is a messenger whose messages come from the test, as from connections that are served in any order.
+// fed is a messenger whose messages come from the test, as they would from connections that are served in any order.
 type fed struct {
 	*raft.InmemTransport
 	came chan raft.RPC
@@ -132,9 +132,9 @@ func (f *follower) state() uint64 {
 	return f.machine.number
 }
 
-// A leader that has waited too long for an answer sends its snapshot once more, on another connection. The first one
-// may be served last, even after entries that follow: then it changes nothing, and no entry is forgotten that this node
-// has confirmed.
+// A leader that has waited too long for an answer sends its snapshot once more, on another connection. The first
+// snapshot may be served last, even after later entries: then it changes nothing, and no entry is forgotten that this
+// node has confirmed.
 func TestStaleSnapshotChangesNothing(t *testing.T) {
 	for name, committed := range map[string]uint64{"applied": 12, "confirmed": 10} {
 		t.Run(name, func(t *testing.T) {

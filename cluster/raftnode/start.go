@@ -12,7 +12,7 @@ import (
 	"github.com/stintdb/stint/cluster/transport"
 )
 
-// MinTrailing is how many entries Raft leaves in the log behind a snapshot, at least.
+// MinTrailing is how many entries Raft leaves at least in the log when it takes a snapshot.
 const MinTrailing = 64
 
 // MessageTimeout bounds one message of Raft's.
@@ -24,10 +24,10 @@ type StartConfig struct {
 	Logs      raft.LogStore
 	Stable    raft.StableStore
 	Snapshots raft.SnapshotStore
-	Messenger transport.Messenger // to and from the group's other members, which do not arrive yet
-	// at whose multiples this and other groups send messages that can wait; 0 for a group that is alone
+	Messenger transport.Messenger // carries messages between the group's members; none arrive before Start
+	// Beats is the time at whose multiples this group and others send messages that can wait; 0 for a group that is alone.
 	Beats   time.Duration
-	Observe func(*raft.Observation) bool // a filter of Raft's observations that delivers none
+	Observe func(*raft.Observation) bool // a filter of Raft's observations, which sees each one and delivers none
 }
 
 // NewLinks returns a node's connections for Raft's messages, of all its groups.
@@ -48,7 +48,7 @@ func (n *Node) Start(s StartConfig) error {
 	config.SnapshotInterval = time.Hour
 	config.TrailingLogs = MinTrailing
 	config.NoLegacyTelemetry = true
-	config.ShutdownOnRemove = false // it would leave a node without Raft, which joins again and is given a vote
+	config.ShutdownOnRemove = false // otherwise a node without Raft would be left, which joins again and is given a vote
 	n.Transport.Messenger = s.Messenger
 	cache, err := raft.NewLogCache(64, n.Readable(s.Logs))
 	if err != nil {

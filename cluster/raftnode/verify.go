@@ -9,9 +9,9 @@ import (
 	"github.com/stintdb/stint/cluster/clock"
 )
 
-// Verify asks a majority whether this node still leads a term, and returns the moment before. Raft counts any answer
-// that comes after that, also to a message that was sent long before. So the moment is no later than a quarter of the
-// heartbeat timeout after those were sent that a majority agreed to.
+// Verify asks a majority whether this node still leads a term, and returns the moment before it asked. Raft counts
+// every answer that comes after that moment, even to a message that was sent long before. So the moment returned is at
+// most a quarter of the heartbeat timeout after a majority was sent the messages that it agreed to.
 func (n *Node) Verify(term uint64) (asked clock.Moment, err error) {
 	asked = n.clock.Moment()
 	if err := n.VerifyLeader().Error(); err != nil {

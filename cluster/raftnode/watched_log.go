@@ -10,20 +10,20 @@ import (
 )
 
 // WatchedLog is the log on disk with measurements of its writes. While a write of the leader hangs, Raft's heartbeats
-// go on: it would lead for ever without deciding anything. So the watch is outside Raft.
+// go on, and the leader would stay leader without deciding anything. So the watch is outside Raft.
 type WatchedLog struct {
 	raft.LogStore
 	began   atomic.Int64 // when the write under way began, nanoseconds of mono +1; 0 when none is
 	mono    func() time.Duration
-	late    time.Duration // how long a write may take that is not slow
-	slow    atomic.Int64  // when the last slow one ended, on the monotonic clock, or neverSlow
+	late    time.Duration // a write that takes longer is slow
+	slow    atomic.Int64  // when the last slow write ended, on the monotonic clock, or neverSlow
 	Bytes   atomic.Int64  // written since the last snapshot
 	Entries atomic.Int64
 
-	failed atomic.Pointer[error] // the error of the last write, nil for none
+	failed atomic.Pointer[error] // the error of the last write; nil if it succeeded
 }
 
-// Err is the error of the last write of entries, nil if it succeeded.
+// Err returns the error of the last write of entries; nil if it succeeded.
 func (w *WatchedLog) Err() error {
 	if err := w.failed.Load(); err != nil {
 		return *err
@@ -34,14 +34,14 @@ func (w *WatchedLog) Err() error {
 // neverSlow is a time before any on the monotonic clock.
 const neverSlow = -1
 
-// NewWatchedLog watches a log whose writes are late when they take longer than late.
+// NewWatchedLog watches a log. A write that takes longer than late is slow.
 func NewWatchedLog(log raft.LogStore, mono func() time.Duration, late time.Duration) *WatchedLog {
 	w := &WatchedLog{LogStore: log, mono: mono, late: late}
 	w.slow.Store(neverSlow)
 	return w
 }
 
-// IsSlow reports whether a write was late that ended within a time, or is.
+// IsSlow reports whether a slow write is under way, or has ended within a time.
 func (w *WatchedLog) IsSlow(within time.Duration) bool {
 	at := w.slow.Load()
 	return at != neverSlow && w.mono()-time.Duration(at) < within || w.Stalled() > w.late
@@ -74,7 +74,7 @@ func (w *WatchedLog) StoreLogs(logs []*raft.Log) error {
 	return err
 }
 
-// Syncs is how often the file was synced for entries; 0 if the log does not count it.
+// Syncs returns how often the file was synced for entries; 0 if the log does not count it.
 func (w *WatchedLog) Syncs() int64 {
 	if log, counts := w.LogStore.(interface{ Syncs() int64 }); counts {
 		return log.Syncs()

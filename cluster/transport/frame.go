@@ -11,14 +11,14 @@ import (
 // A frame is a length of four bytes, little-endian, and that many bytes. Every reader has a maximum.
 const (
 	maxJSONBytes  = 64 << 10
-	MaxFrameBytes = 64 << 20 // of a frame of calls
+	MaxFrameBytes = 64 << 20 // the most for a frame of calls
 )
 
 // firstFrameBytes is the largest buffer that is allocated before any byte of a frame has arrived.
 const firstFrameBytes = 64 << 10
 
-// ReadFrame reads a frame of at most that many bytes into buf, or into a larger buffer. The buffer grows with the bytes
-// that arrive, whatever length the frame claims.
+// ReadFrame reads a frame of at most most bytes into buf, or into a larger buffer. The buffer grows with the bytes that
+// arrive, whatever length the frame claims.
 func ReadFrame(r io.Reader, buf []byte, most int) ([]byte, error) {
 	var head [4]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
@@ -50,7 +50,7 @@ func KeepFrame(buf []byte) []byte {
 // keepFrameBytes is the largest buffer that is kept for the next frame.
 const keepFrameBytes = 1 << 20
 
-// SealFrame fills in the length of a frame built behind room for it.
+// SealFrame fills in the length of a frame, for which four bytes of room were left.
 func SealFrame(b []byte) []byte {
 	binary.LittleEndian.PutUint32(b, uint32(len(b)-4))
 	return b

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// A frame takes memory as its bytes come and not as its length says, and a large one is not kept for the next.
+// A frame takes memory as its bytes arrive and not as its length says, and a large buffer is not kept for the next
+// frame.
 func TestFramesAreBelievedAsTheyCome(t *testing.T) {
 	head := binary.LittleEndian.AppendUint32(nil, MaxFrameBytes)
 	for _, came := range []int{0, 10, 100_000, 1 << 20} {

@@ -10,8 +10,8 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// A connection between nodes begins with eight bytes, the last of which is the connection's purpose, followed by a
-// hello in each direction.
+// A connection between nodes begins with eight bytes, of which the last is the connection's purpose, and a hello in
+// each direction.
 const peerMagic = "STINT\x00\x01"
 
 // Purpose is the purpose of a connection between nodes.
@@ -27,16 +27,16 @@ const (
 // Hello is the first message in each direction.
 type Hello struct {
 	From    raft.ServerID `json:"from"`
-	To      raft.ServerID `json:"to,omitempty"` // whom it expects to reach, if it knows
+	To      raft.ServerID `json:"to,omitempty"` // the node that it expects to reach, if it knows
 	Cluster string        `json:"cluster,omitempty"`
 	Refused string        `json:"refused,omitempty"` // in the answer: the reason for a refusal
-	Formats uint32        `json:"formats,omitempty"` // the newest that the node knows
+	Formats uint32        `json:"formats,omitempty"` // the newest version of the formats that the node knows
 
-	// Frames is 1 from a node that speaks with Raft in frames, as all do since version 0.2.0. One that does not is
-	// refused.
+	// Frames is 1 from a node that carries Raft's messages in frames, as all nodes do since version 0.2.0. Other nodes
+	// are refused.
 	Frames uint32 `json:"frames,omitempty"`
 
-	Groups uint32 `json:"groups,omitempty"` // the node's groups of keys, 0 where one group has all
+	Groups uint32 `json:"groups,omitempty"` // the number of groups of keys; 0 where one group has all keys
 	Group  uint32 `json:"-"`                // of calls: the group that they are for
 
 	Streams bool `json:"streams,omitempty"` // the connection carries the streams of groups of keys
@@ -115,7 +115,7 @@ func (p *Peers) dialHandshake(conn net.Conn, address string, purpose Purpose, ab
 	return theirs, conn.SetDeadline(time.Time{})
 }
 
-// checkPeer has the node check another one's hello. RPCs stay open to all, for its status.
+// checkPeer lets the node check another node's hello. Every node may ask for its status by RPC.
 func (p *Peers) checkPeer(theirs Hello, purpose Purpose) error {
 	if purpose == ForRPC || p.Check == nil {
 		return nil

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A connection to a name about which the resolver is silent ends with its context, and Listen likewise.
+// A connection to a name that the resolver does not answer for ends with its context, and so does Listen.
 func TestSilentResolver(t *testing.T) {
 	before := net.DefaultResolver
 	defer func() { net.DefaultResolver = before }()

@@ -1,5 +1,5 @@
-// Package transport connects the nodes of a cluster: connections with a handshake, for Raft, for calls and for RPCs,
-// and Raft's transport over them.
+// Package transport connects the nodes of a cluster, by connections with a handshake for Raft, for calls and for RPCs,
+// and hides failures of Raft's messages from Raft.
 package transport
 
 import (
@@ -18,14 +18,14 @@ type Network interface {
 	Dial(ctx context.Context, address string) (net.Conn, error)
 }
 
-// TCP is a Network over TCP, inside TLS if there is a configuration for it. Connections are closed at once, also if the
+// TCP is a Network over TCP, with TLS if there is a configuration for it. Connections are closed at once, even if the
 // other node hangs.
 type TCP struct {
 	TLS         *tls.Config
-	Authorities func() *x509.CertPool // by which the other side of a new connection has to be signed; nil for those of TLS
+	Authorities func() *x509.CertPool // have to have signed the other side's certificate; nil for the authorities in TLS
 }
 
-// config is the configuration for a new connection.
+// config returns the configuration for a new connection.
 func (t TCP) config() *tls.Config {
 	if t.Authorities == nil {
 		return t.TLS

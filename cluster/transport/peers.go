@@ -32,15 +32,15 @@ const (
 // Config is what peers need to know of their node.
 type Config struct {
 	Network Network
-	Address string // the node's own, in the form that the others know
+	Address string // the node's own address, as the others know it
 	Hello   func(to raft.ServerID) Hello
-	Known   func(address string) raft.ServerID // the node expected at an address, "" if unknown
+	Known   func(address string) raft.ServerID // returns the node expected at an address; "" if unknown
 	Leads   func() bool
 	Check   func(theirs Hello) error                      // an error refuses a connection for Raft or calls; may be nil
-	Serve   map[Purpose]func(conn net.Conn, theirs Hello) // serves a connection until it closes; not those for Raft
+	Serve   map[Purpose]func(conn net.Conn, theirs Hello) // serves a connection, except for Raft, until it closes
 	Log     *slog.Logger
 
-	// MaxUnauthenticated bounds the unauthenticated connections from members' addresses, and once more those from
+	// MaxUnauthenticated bounds the unauthenticated connections from members' addresses, and separately those from
 	// elsewhere; 0 for 64.
 	MaxUnauthenticated int
 	OnConnect          func(from raft.ServerID) // called after a handshake with another node; may be nil
@@ -55,17 +55,17 @@ type Peers struct {
 
 	mu          sync.Mutex
 	conns       map[net.Conn]Purpose
-	hosts       map[string]string // the network of each address that was dialed
+	hosts       map[string]string // the host of each address that was dialed
 	fromMembers unauthenticated.Conns[net.Conn]
 	fromOthers  unauthenticated.Conns[net.Conn]
 	closed      bool
-	isolations  int         // groups that isolate this node
-	isolated    atomic.Bool // some do
+	isolations  int         // the number of groups that isolate this node
+	isolated    atomic.Bool // some group does
 	leaving     atomic.Bool // refuse connections for calls, unless this node leads
 	refused     unauthenticated.Refusals
 	stop        chan struct{}
 	streams     map[streamsTo]*sharedDial
-	dials       context.Context // ends those that are being made
+	dials       context.Context // ends connections that are being made
 	endDials    context.CancelFunc
 	ended       sync.WaitGroup
 }
@@ -95,7 +95,7 @@ func (p *Peers) accept() {
 			select {
 			case <-p.stop:
 				return
-			case <-time.After(50 * time.Millisecond): // out of descriptors, most likely
+			case <-time.After(50 * time.Millisecond): // most likely the process has no descriptors left
 				if times := p.refused.Note("", err, time.Now()); times > 0 {
 					p.Log.Warn("cannot accept connections from other nodes", "error", err, "times", times)
 				}
@@ -110,8 +110,8 @@ func (p *Peers) accept() {
 	}
 }
 
-// admit registers a connection before its handshake. At the bound it closes the one that has been silent longest; the
-// members' addresses and all others have separate bounds.
+// admit registers a connection before its handshake. At the bound it closes the connection that has been silent
+// longest. Members' addresses and all others have separate bounds.
 func (p *Peers) admit(conn net.Conn) bool {
 	evicted, isAdmitted := p.register(conn)
 	if evicted != nil {
@@ -171,18 +171,17 @@ func (p *Peers) serveConn(conn net.Conn) {
 	p.Serve[purpose](conn, theirs)
 }
 
-// EndDials gives up the connections that are being made, and refuses to make others. It is for the end of the node:
-// Raft waits for them, and a resolver may be silent about a name.
+// EndDials gives up the connections that are being made, and refuses to make others. It is called when the node ends:
+// Raft waits for these connections, and a resolver may not answer for a name.
 func (p *Peers) EndDials() { p.endDials() }
 
-// Dial connects to the node at an address and returns its hello. It takes [DialTimeout] at most, with the look-up of a
-// name.
+// Dial connects to the node at an address and returns its hello. It takes [DialTimeout] at most, including the look-up
+// of a name.
 func (p *Peers) Dial(ctx context.Context, address string, purpose Purpose) (net.Conn, Hello, error) {
 	return p.dial(ctx, address, purpose, Hello{})
 }
 
-// DialCalls connects to the node at an address for calls to one of its groups. Those of groups of keys share a
-// connection.
+// DialCalls connects to the node at an address for calls to one of its groups. Groups of keys share a connection.
 func (p *Peers) DialCalls(ctx context.Context, address string, group uint32) (net.Conn, error) {
 	if group > 0 {
 		s, err := p.OpenStream(ctx, address, CallsLane, group)
@@ -195,7 +194,7 @@ func (p *Peers) DialCalls(ctx context.Context, address string, group uint32) (ne
 	return conn, err
 }
 
-// dial connects, and says Frames and Streams of about.
+// dial connects. Its hello has Frames and Streams as about has them.
 func (p *Peers) dial(ctx context.Context, address string, purpose Purpose, about Hello) (net.Conn, Hello, error) {
 	if p.isolated.Load() && purpose != ForRPC {
 		return nil, Hello{}, errIsolated
@@ -225,7 +224,7 @@ func (p *Peers) dial(ctx context.Context, address string, purpose Purpose, about
 	return &peerConn{conn, p}, theirs, nil
 }
 
-// noteHost remembers the network of a member's address: connections from there are most likely that node's.
+// noteHost remembers the host of a member's address: connections from there are most likely from that node.
 func (p *Peers) noteHost(address string, conn net.Conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -256,8 +255,8 @@ func (p *Peers) close(conn net.Conn) {
 	delete(p.conns, conn)
 }
 
-// Isolate closes the connections for Raft and for calls, and refuses new ones in both directions, or ends that: once
-// for each time that it was begun.
+// Isolate closes the connections for Raft and for calls, and refuses new ones in both directions. With false it ends
+// that, after as many calls as began it.
 func (p *Peers) Isolate(muted bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -281,8 +280,8 @@ func (p *Peers) IsIsolated() bool { return p.isolated.Load() }
 // Leave refuses connections for calls from now on, unless this node leads.
 func (p *Peers) Leave() { p.leaving.Store(true) }
 
-// NoteRefusal notes an error on another node's connection. It returns how often that has happened since it was to be
-// logged last, or 0 if it is not to be logged now.
+// NoteRefusal notes an error on another node's connection. It returns how often the error has happened since it was
+// last to be logged, or 0 if it is not to be logged now.
 func (p *Peers) NoteRefusal(from string, err error) (times int) {
 	return p.refused.Note(from, err, time.Now())
 }

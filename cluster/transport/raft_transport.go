@@ -12,13 +12,13 @@ import (
 	"github.com/stintdb/stint/cluster/notifier"
 )
 
-// Messenger sends Raft's messages, and delivers those of others.
+// Messenger sends Raft's messages, and delivers messages of other nodes.
 type Messenger interface {
 	raft.Transport
 	raft.WithPreVote
 	raft.WithClose
-	// Inspect has f see what leaders send before Raft does, but for heartbeats. Its error is the answer, and then Raft
-	// does not see the message.
+	// Inspect passes messages of leaders, except heartbeats, to f before Raft. If f returns an error, that is the
+	// answer, and Raft does not see the message.
 	Inspect(f func(*raft.AppendEntriesRequest) error)
 }
 
@@ -28,9 +28,9 @@ type Messenger interface {
 type RaftTransport struct {
 	Messenger                  // set before use
 	Ctx        context.Context // ends with the node
-	RetryEvery time.Duration   // to a follower that is not heard of
+	RetryEvery time.Duration   // the pause between attempts to reach a silent follower
 	Now        func() clock.Moment
-	// IsDue reports whether a message of a leader of a term is still to be delivered.
+	// IsDue reports whether a message of the leader of a term is still to be delivered.
 	IsDue func(id raft.ServerID, target raft.ServerAddress, term uint64) bool
 
 	mu        sync.Mutex
@@ -40,18 +40,18 @@ type RaftTransport struct {
 // Follower is a leader's view of another node, from the messages to it.
 type Follower struct {
 	reached notifier.Notifier // broadcasts when it has answered a message or made a connection
-	unsure  notifier.Notifier // broadcasts when it may have forgotten the commit index, which no disk has
+	unsure  notifier.Notifier // broadcasts when it may have forgotten the commit index, which is on no disk
 
 	mu     sync.Mutex
-	term   uint64        // of the leader that the next four are about
-	match  uint64        // index up to which its log is known to be the leader's
-	commit uint64        // index that it knows to be committed, 0 when it is unsure
+	term   uint64        // of the leader to which the next fields apply
+	match  uint64        // the index up to which its log is known to equal the leader's
+	commit uint64        // the index that it knows to be committed; 0 if that is unsure
 	agreed clock.Moment  // when the last message was sent that it has agreed to
 	heard  time.Duration // when it last answered, on the monotonic clock
 	lost   bool          // the last message has failed
 }
 
-// maxFollowers bounds the number of entries, which include former members.
+// maxFollowers bounds the number of followers that are remembered, which may be former members.
 const maxFollowers = 1024
 
 // Follower returns the view of a node.
@@ -69,8 +69,8 @@ func (t *RaftTransport) Follower(id raft.ServerID) *Follower {
 	return f
 }
 
-// succeeded notes that the follower answered a message of a leader of a term: it has the log up to match, and knows
-// that this is committed up to commit. sent is when the message left, if the follower has agreed to it, or zero.
+// succeeded notes that the follower answered a message of the leader of a term: it has the log up to match, and knows
+// that the log is committed up to commit. sent is when the message left if the follower agreed to it, otherwise zero.
 func (f *Follower) succeeded(now, sent clock.Moment, term, match, commit uint64) {
 	f.mu.Lock()
 	if f.term < term {
@@ -120,14 +120,15 @@ func (f *Follower) isLost() bool {
 // Reached returns a channel that is closed when the follower next answers a message or makes a connection.
 func (f *Follower) Reached() <-chan struct{} { return f.reached.Wait() }
 
-// Progress is up to where the follower has the log of the leader of a term, and whether that one has heard of it since.
+// Progress returns the index up to which the follower has the log of the leader of a term, and whether the leader has
+// heard of it since a time.
 func (f *Follower) Progress(term uint64, since time.Duration) (match uint64, heard bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.match, f.term == term && f.heard >= since && !f.lost
 }
 
-// Heard is when the follower last answered the leader of a term, 0 if it did not.
+// Heard returns when the follower last answered the leader of a term; 0 if it did not.
 func (f *Follower) Heard(term uint64) time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -137,7 +138,7 @@ func (f *Follower) Heard(term uint64) time.Duration {
 	return f.heard
 }
 
-// Agreed is when the last message was sent that the follower has agreed to in a term, zero if there is none.
+// Agreed returns when the last message was sent to which the follower agreed in a term; zero if there is none.
 func (f *Follower) Agreed(term uint64) clock.Moment {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -215,13 +216,13 @@ func (t *RaftTransport) InstallSnapshot(id raft.ServerID, target raft.ServerAddr
 	return nil
 }
 
-// IsHeartbeat reports whether a message is one of the heartbeats that Raft sends beside the entries.
+// IsHeartbeat reports whether a message is one of the heartbeats that Raft sends independently of entries.
 func IsHeartbeat(args *raft.AppendEntriesRequest) bool {
 	return args.PrevLogEntry == 0 && args.PrevLogTerm == 0 && len(args.Entries) == 0 && args.LeaderCommitIndex == 0
 }
 
-// matched returns the index up to which a follower's log equals the leader's according to its answer, 0 if the answer
-// does not show it.
+// matched returns the index up to which a follower's log equals the leader's by its answer; 0 if the answer does not
+// tell.
 func matched(args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) uint64 {
 	switch n := len(args.Entries); {
 	case !resp.Success:

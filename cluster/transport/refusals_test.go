@@ -12,8 +12,8 @@ import (
 	"github.com/stintdb/stint/internal/unauthenticated"
 )
 
-// A node that still calls for the incarnation another was before it was wiped is refused each time, which is logged
-// once a minute.
+// A node that still calls another node by its incarnation from before it was wiped is refused each time, which is
+// logged once a minute.
 func TestCallsForAWipedNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		net, log := testnet.New(), &testlog.Log{}

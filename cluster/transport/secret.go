@@ -12,12 +12,13 @@ import (
 	"time"
 )
 
-// secretName is the name in the certificates of nodes that share a secret: which node it is does not matter.
+// secretName is the name in the certificates of nodes that share a secret: the certificate need not tell which node it
+// is.
 const secretName = "node.stint.invalid"
 
 // SecretTLS makes the configuration for TLS between nodes that share a secret, without files. The key of an authority
 // is derived from the secret; each process signs a certificate with it for a key that it keeps in memory, and accepts
-// those that are signed alike. Whoever connects can try secrets without asking again, so it has to be random.
+// certificates with the same signer. Whoever connects once can try secrets offline, so the secret has to be random.
 func SecretTLS(secret []byte) (*tls.Config, error) {
 	seed, err := hkdf.Key(sha256.New, secret, nil, "stint: authority of a cluster's nodes, version 1", ed25519.SeedSize)
 	if err != nil {
@@ -52,8 +53,8 @@ func SecretTLS(secret []byte) (*tls.Config, error) {
 	}, nil
 }
 
-// issue signs a certificate that is always valid: nodes with wrong clocks know each other too. The one without a signer
-// signs itself.
+// issue signs a certificate that is always valid, so nodes with wrong clocks accept each other too. A certificate
+// without a signer signs itself.
 func issue(c, signer *x509.Certificate, by ed25519.PrivateKey, public any) (*x509.Certificate, error) {
 	c.SerialNumber, c.NotBefore, c.NotAfter = big.NewInt(1), time.Unix(0, 0), time.Date(9999, 12, 31, 23, 59, 59, 0,
 		time.UTC)

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Nodes with one secret know each other, under any name. Nobody else gets a byte through: another secret, certificates
-// of an authority, a certificate that nobody signed, none, or no TLS.
+// Nodes with the same secret accept each other, under any name. Nobody else gets a byte through: not with another
+// secret, certificates of an authority, an unsigned certificate, no certificate, or no TLS.
 func TestNodesWithASecret(t *testing.T) {
 	secretNetwork := func(text string) TCP {
 		secrets, err := SecretTLS([]byte(text))
@@ -99,7 +99,7 @@ func passByte(conn net.Conn, first bool) bool {
 	return true
 }
 
-// Neither end sends a closing alert, for which it would wait while the other one hangs.
+// Neither end sends a closing alert: sending it would wait while the other end hangs.
 func TestNodesSendNoAlert(t *testing.T) {
 	secrets, err := SecretTLS([]byte("the secret of the cluster's nodes"))
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 	"github.com/stintdb/stint/cluster/mux"
 )
 
-// Groups of keys have their calls and Raft's messages in streams: all that go to one node share a connection for each
+// Groups of keys send their calls and Raft's messages in streams: all streams to one node share a connection for each
 // lane.
 
-// Lane is one of the connections between two nodes that carry streams: a message waits for others of its lane at most.
+// Lane is one of the connections between two nodes that carry streams: a message waits only for others in its lane.
 type Lane byte
 
 // The lanes.
@@ -37,12 +37,12 @@ type streamsTo struct {
 
 // sharedDial is a connection with streams, or the attempt to make one.
 type sharedDial struct {
-	done chan struct{} // closed when the next two are set
+	done chan struct{} // closed when the next two fields are set
 	conn *mux.Conn
 	err  error
 }
 
-// hasEnded reports whether a new one is needed.
+// hasEnded reports whether a new connection is needed.
 func (d *sharedDial) hasEnded() bool {
 	select {
 	case <-d.done:
@@ -72,7 +72,7 @@ func (p *Peers) OpenStream(ctx context.Context, address string, lane Lane, group
 	return d.conn.Open(ctx, group)
 }
 
-// shareDial returns the connection that there is, or begins to make one.
+// shareDial returns the existing connection, or begins to make one.
 func (p *Peers) shareDial(to streamsTo) (*sharedDial, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -109,7 +109,7 @@ func (p *Peers) dialStreams(to streamsTo, d *sharedDial) {
 	p.NoteBroken(conn, brokenStreams, d.conn.Run())
 }
 
-// forgetStreams forgets a connection that has ended, unless there is another by now.
+// forgetStreams forgets a connection that has ended, unless another has replaced it.
 func (p *Peers) forgetStreams(to streamsTo, d *sharedDial) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -157,7 +157,7 @@ func (p *Peers) NoteBroken(conn net.Conn, message string, err error) {
 	}
 }
 
-// Buffered returns a reader of a connection that takes much at once; a stream has its own buffer.
+// Buffered returns a buffered reader of a connection; a stream has its own buffer.
 func Buffered(conn net.Conn) io.Reader {
 	if s, isStream := conn.(*mux.Stream); isStream {
 		return s

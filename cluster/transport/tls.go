@@ -40,8 +40,8 @@ func LoadTLS(certFile, keyFile, authorityFile string, log *slog.Logger) (TCP, er
 	}, nil
 }
 
-// failureLog logs why this node has no certificate for a connection, once for each reason: the other side hears of an
-// internal error only.
+// failureLog logs why this node has no certificate for a connection, once for each reason: the other side only hears of
+// an internal error.
 type failureLog struct {
 	log  *slog.Logger
 	mu   sync.Mutex

@@ -123,7 +123,7 @@ func talkTo(t *testing.T, address string, n Network) error {
 		return err
 	}
 	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))         // for one who is never answered
+	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))         // so that a node that is never answered fails
 	if _, err := conn.Write([]byte("x\n\n\n\n\n\n")); err != nil { // more than a TLS record's head
 		return err
 	}
@@ -160,8 +160,8 @@ func TestTLSBetweenNodes(t *testing.T) {
 	}
 }
 
-// An authority is replaced while the nodes run: first both are trusted, then certificates by the next one are used,
-// then it alone is trusted.
+// An authority is replaced while the nodes run: first both are trusted, then certificates of the new one are used, then
+// only the new one is trusted.
 func TestAuthoritiesAreRotated(t *testing.T) {
 	first, next := newAuthority(t), newAuthority(t)
 	first.sign("node", time.Now().Add(time.Hour), bothUsages...)

@@ -14,8 +14,8 @@ import (
 	"github.com/stintdb/stint/internal/testnet"
 )
 
-// However many sockets are kept open to the cluster's port without a word, nodes are answered: those at other addresses
-// over slow links too, and one at the same address.
+// However many silent sockets are open to the cluster's port, nodes are answered: nodes at other addresses, also over
+// slow links, and a node at the same address.
 func TestSilentSocketsKeepNobodyApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const silent, redial, greetings = 160, 10 * time.Millisecond, 20
