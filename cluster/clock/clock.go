@@ -14,9 +14,9 @@ import (
 // the leader's own wall clock: half a part in a thousand. A leader with a wrong clock can change a rate by no more.
 const SlewPartsPerMillion = 500
 
-// A follower's clock that is ahead of the leader's falls back by followPartsPerMillion: faster than the leader's own
-// does when it is pulled back. It is ahead when the leader has sent no time as late as its own for followAfter;
-// messages are always a little late.
+// A follower's clock that is ahead of the leader's falls back by followPartsPerMillion, which is faster than the
+// leader's own clock when it is pulled back. A follower's clock counts as ahead when the leader has sent no time as
+// late as the clock's for followAfter: messages are always a little late.
 const (
 	followPartsPerMillion = 2 * SlewPartsPerMillion
 	followAfter           = time.Second
@@ -25,23 +25,23 @@ const (
 // Clock is the cluster's time as this node knows it, in nanoseconds since the Unix epoch.
 //
 // It is the last time seen in the log or received from the leader, plus the real time that has passed here since. A
-// node that becomes leader continues from there: its own wall clock, which may be hours off, only pulls at it, by
-// [slewPartsPerMillion]. A follower's wall clock has no influence, and its clock falls back to the leader's: if it ran
-// ahead, time would leap when this node leads.
+// node that becomes leader continues from there: its own wall clock, which may be hours off, only pulls the time
+// towards it, by [SlewPartsPerMillion]. A follower's wall clock has no influence, and a follower that runs ahead falls
+// back to the leader: otherwise time would leap when this node becomes leader.
 type Clock struct {
 	wall  func() time.Time
 	Leads func() bool
 	start time.Time // of the monotonic readings
-	// Passed is the time that has passed here, as points count it: the monotonic reading, but where a test moves the time.
+	// Passed is the time that has passed here, as points count it: the monotonic reading, unless a test moves the time.
 	Passed func() time.Duration
 
 	point     atomic.Pointer[point]
-	mu        sync.Mutex // one change of point at a time
-	confirmed bool       // see isConfirmed
+	mu        sync.Mutex // held while point changes
+	confirmed bool       // see IsConfirmed
 	// reached is when the time from a leader was last as late as this clock's, by the monotonic clock.
 	reached time.Duration
 	up      func() time.Duration // see [Clock.CountSuspends]; nil for a clock that counts none
-	// up minus Passed when a suspend was last counted, or more: the least that any reading since then has allowed
+	// upAhead is up minus Passed when a suspend was last counted, or more: the least that any reading since has allowed.
 	upAhead time.Duration
 }
 
@@ -73,14 +73,14 @@ func New(wall func() time.Time) *Clock {
 	return c
 }
 
-// Mono is the time since the clock was made, which nothing sets.
+// Mono returns the time since the clock was made, which nothing can set.
 func (c *Clock) Mono() time.Duration { return time.Since(c.start) }
 
-// Moment is a reading of two clocks, in nanoseconds: the monotonic one, which may stand still while the machine sleeps,
-// and that of the time of day, which may be set.
+// Moment is a reading of two clocks, in nanoseconds: the monotonic clock, which may stand still while the machine
+// sleeps, and the wall clock, which may be set.
 type Moment struct{ Mono, Wall int64 }
 
-// Since is the time since an earlier moment, by the clock that shows more.
+// Since returns the time since an earlier moment, by the clock that shows more.
 func (m Moment) Since(earlier Moment) time.Duration {
 	return time.Duration(max(m.Mono-earlier.Mono, m.Wall-earlier.Wall))
 }
@@ -94,8 +94,8 @@ type Reading struct {
 	Cluster int64
 }
 
-// CountSuspends has the clock count the time while the machine is suspended, when the monotonic clock stands still. up
-// is the time since the machine's boot, asleep or not, which nobody can set.
+// CountSuspends makes the clock count the time while the machine is suspended, when the monotonic clock stands still.
+// up returns the time since the machine's boot, asleep or not, which nobody can set.
 func (c *Clock) CountSuspends(up func() time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -109,21 +109,21 @@ func (c *Clock) readUp() clockpair.Pair {
 
 func (c *Clock) passedNanos() int64 { return int64(c.Passed()) }
 
-// NoteSuspend moves the time forward by as long as the machine was suspended since the last call.
+// NoteSuspend moves the time forward by the time that the machine was suspended since the last call.
 func (c *Clock) NoteSuspend() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.noteSuspend()
 }
 
-// noteSuspend is [Clock.NoteSuspend]. The caller holds mu, and calls it before it takes another's time that is far from
-// this clock's: added later, the suspend would count twice, because that time may include it.
+// noteSuspend is [Clock.NoteSuspend]. The caller holds mu, and calls it before it takes over a time of another node
+// that is far from this clock's: that time may include the suspend, which would count twice if it were added later.
 func (c *Clock) noteSuspend() {
 	if c.up == nil {
 		return
 	}
 	clocks := c.readUp()
-	// it is too much if the process was paused at the reading it is from
+	// upAhead is too large if the process was paused during its reading
 	c.upAhead = min(c.upAhead, time.Duration(clocks.Most()))
 	slept := time.Duration(clocks.Ahead(int64(c.upAhead))) - c.upAhead
 	if slept < leastSuspend {
@@ -138,7 +138,7 @@ func (c *Clock) noteSuspend() {
 // leastSuspend is more than the time between two readings of clocks.
 const leastSuspend = 100 * time.Millisecond
 
-// Ahead is how far the cluster's time is ahead of this node's wall clock, 0 while nothing is known of it.
+// Ahead returns how far the cluster's time is ahead of this node's wall clock; 0 while the time is unknown.
 func (c *Clock) Ahead() time.Duration {
 	p := c.point.Load()
 	if p == nil {
@@ -148,7 +148,7 @@ func (c *Clock) Ahead() time.Duration {
 	return -behind
 }
 
-// Now is the cluster's time, or 0 while nothing is known of it. It never goes back.
+// Now returns the cluster's time, or 0 while it is unknown. The time never goes back.
 func (c *Clock) Now() int64 {
 	p := c.point.Load()
 	if p == nil {
@@ -157,7 +157,7 @@ func (c *Clock) Now() int64 {
 	return p.read(c.Passed())
 }
 
-// NowOrWall is now, or this node's own clock while nothing is known of the cluster's time.
+// NowOrWall is Now, or this node's own clock while the cluster's time is unknown.
 func (c *Clock) NowOrWall() int64 {
 	if now := c.Now(); now > 0 {
 		return now
@@ -186,8 +186,8 @@ func (c *Clock) current(at int64) (*point, time.Duration) {
 	return c.point.Load(), mono
 }
 
-// ObserveLeader receives a time that the leader sent a moment ago. The first one replaces an earlier guess, later ones
-// advance the clock, or slow it down.
+// ObserveLeader receives a time that the leader sent a moment ago. The first such time replaces an earlier guess; later
+// times advance the clock, or slow it down.
 func (c *Clock) ObserveLeader(at int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -201,7 +201,7 @@ func (c *Clock) ObserveLeader(at int64) {
 	}
 }
 
-// Follow ends the pull of a wall clock, on a node that no longer leads.
+// Follow ends the pull of the wall clock, on a node that no longer leads.
 func (c *Clock) Follow() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -209,7 +209,7 @@ func (c *Clock) Follow() {
 	c.setSlew(0)
 }
 
-// setSlew has the clock run on from its present time, if it has one, with another slew. The caller holds mu.
+// setSlew lets the clock run on from its present time, if it has one, with another slew. The caller holds mu.
 func (c *Clock) setSlew(slew int64) {
 	if p, mono := c.point.Load(), c.Passed(); p != nil && p.slew != slew {
 		c.point.Store(&point{p.read(mono), mono, slew})
@@ -240,15 +240,15 @@ func (c *Clock) CapAt(at int64) {
 	}
 }
 
-// Stamp is the time of an entry, like now: the wall clock begins it if no time is known yet, and that of a leader pulls
-// at it otherwise.
+// Stamp returns the time for an entry. It is Now, but if no time is known yet the wall clock begins it, and otherwise
+// the leader's wall clock pulls it.
 func (c *Clock) Stamp() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p := c.point.Load()
 	if p == nil {
 		ahead := clockpair.FirstAhead(c.passedNanos, c.wallNanos)
-		// the wall clock includes it; a suspend after the reading of that may be left out, but never counts twice
+		// the wall clock includes the suspend; a suspend after its reading may be left out, but never counts twice
 		c.noteSuspend()
 		mono := c.Passed()
 		c.point.Store(&point{ahead + int64(mono), mono, 0})
@@ -271,10 +271,10 @@ func (c *Clock) Stamp() int64 {
 
 func (c *Clock) wallNanos() int64 { return c.wall().UnixNano() }
 
-// slewFrom is how far the wall clock has to be away to pull.
+// slewFrom is how far off the wall clock has to be to pull.
 const slewFrom = time.Millisecond
 
-// Sleep waits, or until ctx is done.
+// Sleep waits for d, or until ctx is done.
 func Sleep(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
@@ -282,8 +282,8 @@ func Sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// UntilNext is the time until the time of day is a multiple of period: what all groups of a node do again and again,
-// they do together, and the process is woken once.
+// UntilNext returns the time until the time of day is a multiple of period. So all groups of a node do their periodic
+// work at the same time, and the process is woken once.
 func UntilNext(period time.Duration) time.Duration {
 	return period - time.Duration(time.Now().UnixNano()%int64(period))
 }

@@ -23,7 +23,7 @@ func TestClock(t *testing.T) {
 		if got := c.Now(); got != 1010*second {
 			t.Errorf("old news moved the clock to %d", got/second)
 		}
-		// The first word of a leader replaces a guess, even backwards; from then on time only goes forward.
+		// The first time from a leader replaces a guess, even backwards; from then on time only goes forward.
 		c.ObserveLeader(1002 * second)
 		c.ObserveLeader(1001 * second)
 		if got := c.Now(); got != 1002*second {
@@ -161,9 +161,9 @@ func TestPauseBetweenReadings(t *testing.T) {
 	}
 }
 
-// A moment never counts time short that has passed since an earlier one: whether the machine was suspended in between,
-// for which the monotonic clock stands still, or its wall clock was set back, and wherever the process is stopped
-// around a reading of the wall clock.
+// The time between two moments is never too short: not if the machine was suspended in between, when the monotonic
+// clock stands still, not if its wall clock was set back, and wherever the process is stopped around a reading of the
+// wall clock.
 func TestPauseInAMoment(t *testing.T) {
 	for at := range 5 {
 		for _, moved := range []time.Duration{0, time.Minute, -time.Hour} { // the wall clock against the monotonic one

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A machine is suspended before each reading of a clock in turn: the night counts once at most, so the time is never
+// A machine is suspended before each reading of a clock in turn: the night counts at most once, so the time is never
 // ahead.
 func TestSuspendAtEachReading(t *testing.T) {
 	const night = 8 * time.Hour

@@ -17,15 +17,15 @@ type Task struct {
 
 	mu    sync.Mutex
 	timer *time.Timer // nil before the first pause
-	runs  bool        // a step is under way, or the last one has been
+	runs  bool        // a step is under way, or the task has ended
 	again bool        // another step follows at once
 }
 
-// Never is the pause before a step that only [Task.Now] brings.
+// Never is a pause that only [Task.Now] ends.
 const Never time.Duration = math.MaxInt64
 
-// Repeat has step called at once, and again each time after the pause that it returned, until ctx is done. Then ended
-// goes on, once no step is under way.
+// Repeat calls step at once, and again each time after the pause that step returned, until ctx is done. ended waits for
+// the step under way.
 func Repeat(ctx context.Context, ended *sync.WaitGroup, step func(context.Context) (pause time.Duration)) *Task {
 	t := &Task{ctx: ctx, step: step, ended: ended}
 	ended.Add(1)
@@ -34,7 +34,8 @@ func Repeat(ctx context.Context, ended *sync.WaitGroup, step func(context.Contex
 	return t
 }
 
-// Every has step called again and again, with all others of the same period, until ctx is done, as [Repeat] does.
+// Every calls step at every multiple of period until ctx is done, as [Repeat] does: tasks with the same period have
+// their steps at the same time.
 func Every(ctx context.Context, ended *sync.WaitGroup, period time.Duration, step func(context.Context)) {
 	begun := false
 	Repeat(ctx, ended, func(ctx context.Context) time.Duration {

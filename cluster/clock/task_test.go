@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// Steps follow each other after their pauses. Now ends a pause, and has another step follow one that is under way,
-// once.
+// Steps follow each other after their pauses. Now ends a pause, or makes one more step follow the step under way.
 func TestTask(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -72,7 +71,7 @@ func TestTaskThatPauses(t *testing.T) {
 			Every(ctx, &ended, time.Hour, func(context.Context) { t.Error("it is not due") })
 		}
 		synctest.Wait()
-		// the count is off by up to 33 for each processor that hands on ended ones
+		// the count is off by up to 33 for each processor, which keeps ended goroutines
 		if more := runtime.NumGoroutine() - before; more > 1000 {
 			t.Errorf("2000 tasks have %d goroutines", more)
 		}
@@ -86,7 +85,7 @@ func TestTaskThatPauses(t *testing.T) {
 	})
 }
 
-// Tasks of the same period have their steps together, and one that waits for long holds up no other.
+// Tasks with the same period have their steps at the same time, and a task that waits for long delays no other.
 func TestEvery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -21,7 +21,7 @@ import (
 	_ "github.com/stintdb/stint/server/command/all" // the table
 )
 
-// Snapshots carry the version, and those of version 1 are written as release 0.1.0 did.
+// Snapshots carry the version, and snapshots of version 1 are written as release 0.1.0 did.
 func TestSnapshotsCarryTheFormatVersion(t *testing.T) {
 	f := newTestFSM(t)
 	f.Knows = 2
@@ -98,7 +98,7 @@ func TestAdditionsAreListed(t *testing.T) {
 	}
 	for a := limits.Concurrency + 1; exists(func() { _ = a.String() }); a++ {
 		if !slices.Contains(limits.Algorithms(), a) {
-			continue // no operation has it as its limit: other operations make it
+			continue // no operation has it as its limit: it results from other operations
 		}
 		limit := limits.Limit{Algorithm: a}
 		mustBeListed("the algorithm "+a.String(), engine.Op{Limit: limit})
@@ -156,7 +156,7 @@ func TestAdditionsAreListed(t *testing.T) {
 	}
 }
 
-// exists reports whether f finds its row in a table of the engine.
+// exists reports whether f finds a row in a table of the engine.
 func exists(f func()) (found bool) {
 	defer func() { found = recover() == nil }()
 	f()

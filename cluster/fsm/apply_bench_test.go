@@ -14,7 +14,7 @@ import (
 	"github.com/stintdb/stint/engine/store"
 )
 
-// BenchmarkApply applies an entry of another process: calls of so many operations, on 100,000 keys.
+// BenchmarkApply applies an entry of another process, with calls of several operations, on 100,000 keys.
 func BenchmarkApply(b *testing.B) {
 	for _, size := range []struct{ calls, ops int }{{100, 1}, {16, 2}, {50, 16}} {
 		b.Run(fmt.Sprintf("calls=%d/ops=%d", size.calls, size.ops), func(b *testing.B) {

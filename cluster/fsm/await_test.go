@@ -11,7 +11,7 @@ import (
 	"github.com/stintdb/stint/internal/testwake"
 )
 
-// An applied entry wakes those that wait for it at once, and costs no allocation while nobody waits.
+// An applied entry wakes its waiters at once, and costs no allocation while nobody waits.
 func TestAwaitApplied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &Machine{}

@@ -6,16 +6,16 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// The JSON of entries that are no decisions.
+// The JSON of entries other than decisions.
 type (
-	// BootstrapBody is that of a KindBootstrap entry.
+	// BootstrapBody is the JSON of a KindBootstrap entry.
 	BootstrapBody struct {
 		ClusterID  string        `json:"cluster"`
-		Formats    FormatVersion `json:"formats,omitempty"` // that all first members report
+		Formats    FormatVersion `json:"formats,omitempty"` // the newest that all first members report
 		Groups     int           `json:"groups,omitempty"`  // see Cluster
 		ImportName string        `json:"import,omitempty"`  // see Cluster
 	}
-	// MemberBody is that of a KindMember entry.
+	// MemberBody is the JSON of a KindMember entry.
 	MemberBody struct {
 		ID     raft.ServerID `json:"id"`
 		Member *Member       `json:"member"` // nil: it has left

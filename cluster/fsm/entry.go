@@ -27,7 +27,7 @@ const (
 	KindTick      = 4 // time has passed
 	KindVersion   = 5 // the cluster's format version; proposed only when all members know version 2 or a later one
 	KindAllowance = 6 // whether the leader takes tokens in its memory
-	KindProcess   = 7 // which process of a member runs
+	KindProcess   = 7 // which process of a member is running
 	KindGroups    = 8 // the founders of the groups of keys
 	KindPlacement = 9 // which nodes have replicas of these groups
 )
@@ -37,7 +37,7 @@ var (
 	errNewerEntry = errors.New("an entry of a newer version of Stint; start that version on this node")
 )
 
-// StampEntry fills in an entry's head, for which room was left.
+// StampEntry fills in the head of an entry, for which room was left.
 func StampEntry(b []byte, kind byte, now int64, proposer, number uint64) {
 	b[0], b[1] = entryVersion, kind
 	binary.LittleEndian.PutUint64(b[2:], uint64(now))
@@ -45,7 +45,7 @@ func StampEntry(b []byte, kind byte, now int64, proposer, number uint64) {
 	binary.LittleEndian.PutUint64(b[18:], number)
 }
 
-// entryView is an entry as it is read.
+// entryView is an entry that is being read. It refers to the entry's bytes.
 type entryView struct {
 	kind             byte
 	now              int64

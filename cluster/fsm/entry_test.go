@@ -41,7 +41,7 @@ func TestEntriesThatDoNotRead(t *testing.T) {
 	}
 }
 
-// A node that meets an entry of a newer version stops with a sentence and carries out nothing more.
+// A node that comes to an entry of a newer version stops with a sentence and carries out nothing more.
 func TestNewerEntryStopsTheNode(t *testing.T) {
 	f := newTestFSM(t)
 	var told error
@@ -73,7 +73,7 @@ func newTestFSM(t testing.TB) *Machine {
 		Knows: NewFormats(Additions).Newest, Fail: func(error) {}})
 }
 
-// FuzzApply has the fsm carry out any bytes: it takes them or fails with a reason.
+// FuzzApply applies arbitrary bytes: the state machine takes them or fails with a reason.
 func FuzzApply(f *testing.F) {
 	entry := call.AppendGroup(make([]byte, EntryHead), &opcodec.Writer{}, sampleBatch(), nil)
 	StampEntry(entry, KindDecisions, time.Now().UnixNano(), 6, 8)

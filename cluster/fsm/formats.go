@@ -12,28 +12,28 @@ import (
 )
 
 // FormatVersion is a version of the bytes in the log and between nodes: operations, with their options and algorithms,
-// and kinds of entries. Version 1 is that of release 0.1.0, version 2 that of 0.2.0, version 3 that of 0.3.0, and once
-// CHANGELOG.md has a day for it, additions begin the next: TestReleasedFormats holds it. Where nodes write a version
-// down, 0 stands for 1: release 0.1.0 writes nothing.
+// and kinds of entries. Release 0.1.0 has version 1, 0.2.0 has version 2, and 0.3.0 has version 3. Once CHANGELOG.md
+// has a date for a release, additions begin the next version, which TestReleasedFormats checks. Where nodes write a
+// version down, 0 stands for 1: release 0.1.0 writes nothing.
 type FormatVersion uint32
 
-// OrFirst is the version, or the first in place of 0.
+// OrFirst returns the version, or the first version in place of 0.
 func (v FormatVersion) OrFirst() FormatVersion { return max(v, 1) }
 
 // Addition is one thing that a version added.
 type Addition struct {
 	Version FormatVersion
 	Name    string                   // in errors, such as "the algorithm cooldown"
-	IsUsed  func(op *engine.Op) bool // reads no keys; nil for an addition that is no operation
+	IsUsed  func(op *engine.Op) bool // reads no keys; nil for an addition other than operations
 	kind    byte                     // a kind of entry; 0 for none
 }
 
-// ImportOfOneGroup is the version from which on a cluster awaits the import that it begins with also where one group
-// has all keys. It is in the first entry.
+// ImportOfOneGroup is the version from which on a cluster with one group awaits the import that it begins with, too.
+// The version is in the first entry.
 const ImportOfOneGroup FormatVersion = 3
 
-// Additions lists everything that was added after version 1; algorithms state theirs in the table of package limits. A
-// node knows the highest version in its list. It proposes nothing that some member does not know: see [versionGate].
+// Additions lists everything that was added after version 1. The versions of algorithms are in the table of package
+// limits. A node knows the highest version in its list, and proposes nothing that some member does not know.
 var Additions = append([]Addition{
 	{Version: 2, Name: "commands on Redis data", IsUsed: usesVerb(engine.Command)},
 	{Version: 2, Name: "scripts", IsUsed: usesVerb(engine.Script, engine.KeepScript, engine.DropScripts)},
@@ -121,13 +121,13 @@ func inAnyLimit(has func(op *engine.Op) bool) func(*engine.Op) bool {
 	}
 }
 
-// usesCalendar is Addition.IsUsed of windows of the calendar that version 1 does not have. The zones of the table at
-// that version belong to it.
+// usesCalendar is Addition.IsUsed of calendar windows that version 1 does not have. The time zones in its table are
+// part of that version.
 func usesCalendar(op *engine.Op) bool {
 	return op.Limit.Anchor != calendar.Anchor{} || op.Limit.Span > limits.EachMonth
 }
 
-// beginsAtTime is Addition.IsUsed of beginnings that version 2 does not have.
+// beginsAtTime is Addition.IsUsed of beginnings of windows that version 2 does not have.
 func beginsAtTime(op *engine.Op) bool {
 	unit, is := op.Limit.Span.Unit()
 	return is && op.Limit.Anchor.From.HasTime(unit)
@@ -146,7 +146,7 @@ func queuesAmongSeveral(op *engine.Op) bool {
 	return slices.ContainsFunc(op.Parts, func(p engine.Op) bool { return p.Limit.Algorithm == limits.LeakyQueue })
 }
 
-// mayComeToName is Addition.IsUsed of policies' keys that begin as names do: version 1 knows no names.
+// mayComeToName is Addition.IsUsed of policies' keys that begin like names of databases: version 1 knows no such names.
 func mayComeToName(op *engine.Op) bool {
 	switch op.Verb {
 	case engine.Check:
@@ -157,7 +157,7 @@ func mayComeToName(op *engine.Op) bool {
 	return false
 }
 
-// Formats is the list of additions that a node knows.
+// Formats has the additions that a node knows.
 type Formats struct {
 	additions []Addition
 	Newest    FormatVersion
@@ -172,7 +172,7 @@ func NewFormats(additions []Addition) Formats {
 	return f
 }
 
-// Stated is the newest version as the node states it to others.
+// Stated returns the newest version as the node states it to others.
 func (f *Formats) Stated() FormatVersion {
 	if f.Newest == 1 {
 		return 0
@@ -180,7 +180,7 @@ func (f *Formats) Stated() FormatVersion {
 	return f.Newest
 }
 
-// NewestIn returns the newest addition that some of the operations use, nil for none.
+// NewestIn returns the newest addition that one of the operations uses; nil for none.
 func (f *Formats) NewestIn(ops []engine.Op) (newest *Addition) {
 	for i := range f.additions {
 		a := &f.additions[i]
@@ -197,7 +197,7 @@ func (f *Formats) NewestIn(ops []engine.Op) (newest *Addition) {
 	return newest
 }
 
-// OfKind returns the version that a kind of entry was added in.
+// OfKind returns the version in which a kind of entry was added.
 func (f *Formats) OfKind(kind byte) FormatVersion {
 	for _, a := range f.additions {
 		if a.IsUsed == nil && a.kind == kind {
@@ -229,6 +229,6 @@ func checkUsed(used, knows FormatVersion) error {
 	return fmt.Errorf("the cluster uses format version %d, and this node knows version %d: %w", used, knows, errNewerEntry)
 }
 
-// Version is the cluster's format version: every member knows it, and none that does not know it can join. It never
+// Version returns the cluster's format version. Every member knows it, and no node can join that does not. It never
 // goes back.
 func (r *Cluster) Version() FormatVersion { return r.Formats.OrFirst() }

@@ -21,12 +21,12 @@ import (
 )
 
 // Machine is the state machine that applies the log: the store, the cluster's id and time, and the members' details.
-// Raft calls Apply, Snapshot and Restore one at a time, so that everything but the atomics belongs to that goroutine.
+// Raft calls Apply, Snapshot and Restore one at a time, from one goroutine, which owns everything but the atomics.
 type Machine struct {
 	Config
 
 	Now atomic.Int64 // the cluster's time at the last entry applied; only Apply moves it
-	// Applied is the index of the last entry applied that is no no-op. Raft's own AppliedIndex moves earlier: when
+	// Applied is the index of the last entry applied, no-ops of Raft aside. Raft's own AppliedIndex moves earlier, when
 	// entries are handed to Apply's goroutine.
 	Applied      atomic.Uint64
 	appliedMoved notifier.Notifier
@@ -41,7 +41,7 @@ type Machine struct {
 	results []engine.Result
 	joined  []joinedGroup // of ops
 	done    []*call.Call
-	own     []*call.Call // those behind an entry of this process, while it is applied
+	own     []*call.Call // the calls in an entry of this process, while it is applied
 }
 
 // Config connects a state machine with the rest of its group.
@@ -49,11 +49,11 @@ type Config struct {
 	Store     *store.Store
 	Clock     *clock.Clock
 	OwnID     uint64                             // of this process, in its entries
-	TakeCalls func(number uint64) []*call.Call   // the calls behind an entry of this process, nil if they have ended
-	Fail      func(error)                        // called once when the log cannot be applied further
+	TakeCalls func(number uint64) []*call.Call   // returns the calls in an entry of this process; nil if they have ended
+	Fail      func(error)                        // called once, when the log cannot be applied further
 	OnCluster func(before, now *Cluster)         // receives each new state of the cluster itself
 	OnApplied func([]engine.Op, []engine.Result) // receives operations that were carried out; nil if nobody asks
-	Knows     FormatVersion                      // the newest that this node knows
+	Knows     FormatVersion                      // the newest version that this node knows
 }
 
 // New returns a state machine of a cluster without members.
@@ -67,33 +67,33 @@ func New(c Config) *Machine {
 type Cluster struct {
 	ClusterID string                   `json:"cluster"`
 	Members   map[raft.ServerID]Member `json:"members"`
-	// its state began with that of a server alone, or of a backup
+	// Imported says that the state began with the state of a single server, or of a backup.
 	Imported  bool                     `json:"imported,omitempty"`
-	Formats   FormatVersion            `json:"formats,omitempty"`   // the newest that may be proposed
-	Processes map[raft.ServerID]string `json:"processes,omitempty"` // that runs of each member
+	Formats   FormatVersion            `json:"formats,omitempty"`   // the newest version that may be proposed
+	Processes map[raft.ServerID]string `json:"processes,omitempty"` // the process of each member that is running
 	Allowance bool                     `json:"share,omitempty"`     // leaders may take tokens in their memory
-	Groups    int                      `json:"groups,omitempty"`    // of keys; 0 where this group has all
-	// the import that the cluster begins with, "" for none
+	Groups    int                      `json:"groups,omitempty"`    // of keys; 0 where this group has all keys
+	// ImportName is the name of the import that the cluster begins with; "" for none.
 	ImportName string    `json:"import,omitempty"`
-	Founders   []Founder `json:"founders,omitempty"` // of these groups, once they may begin
-	// of their replicas; nil if every node has one of each
+	Founders   []Founder `json:"founders,omitempty"` // of the groups of keys, once they may begin
+	// Placement is the table of their replicas; nil if every node has a replica of each group.
 	Placement *placement.Table `json:"placement,omitempty"`
-	// by an operator, the last maxRemoved: none joins until it is added
+	// Removed are the last maxRemoved nodes that an operator has removed. None joins until it is added again.
 	Removed []raft.ServerID `json:"removed,omitempty"`
 }
 
 // AwaitsImport reports whether the cluster does not have the state yet that it begins with. Until then it decides
-// nothing. With groups of keys, group 0 is the last that gets its part.
+// nothing. With groups of keys, group 0 is the last to get its part.
 func (r *Cluster) AwaitsImport() bool { return r.ImportName != "" && !r.Imported }
 
 // Member is the description that a node sends when it joins.
 type Member struct {
 	Node   string `json:"node"`   // the name it was started under
 	Client string `json:"client"` // where clients reach it
-	// in group 0: a nonvoter by configuration, in all groups, which has the state but no vote
+	// Nonvoter, in group 0, says that an operator wants the member to have the state but no vote, in all groups.
 	Nonvoter bool `json:"spare"`
 
-	Formats FormatVersion `json:"formats,omitempty"` // the newest that it knows
+	Formats FormatVersion `json:"formats,omitempty"` // the newest version that it knows
 }
 
 // maxRemoved bounds Cluster.Removed.
@@ -137,7 +137,8 @@ func (f *Machine) Apply(l *raft.Log) any {
 	return nil
 }
 
-// StoreConfiguration implements raft.ConfigurationStore. Raft keeps the configuration itself; its entry only counts.
+// StoreConfiguration implements raft.ConfigurationStore. Raft keeps the configuration itself; its entry only counts as
+// applied.
 func (f *Machine) StoreConfiguration(index uint64, _ raft.Configuration) { f.noteApplied(index) }
 
 func (f *Machine) noteApplied(index uint64) {
@@ -145,7 +146,7 @@ func (f *Machine) noteApplied(index uint64) {
 	f.appliedMoved.Broadcast()
 }
 
-// AwaitApplied waits until an entry is applied. It reports false if ctx is done before.
+// AwaitApplied waits until an entry is applied. It returns false if ctx is done before.
 func (f *Machine) AwaitApplied(ctx context.Context, index uint64) bool {
 	for f.Applied.Load() < index {
 		moved := f.appliedMoved.Wait()
@@ -191,8 +192,9 @@ func (f *Machine) apply(index uint64, e entryView) error {
 	return nil
 }
 
-// applyDecisions applies the groups of an entry. Results of this process's own waiting calls are exchanged with those
-// of their batches, and the calls are added to f.done: the whole entry is applied before the first call is answered.
+// applyDecisions applies the groups of an entry. Results for this process's own waiting calls are exchanged with the
+// results in their batches, and the calls are added to f.done: the whole entry is applied before the first call is
+// answered.
 func (f *Machine) applyDecisions(now int64, e entryView) error {
 	if e.proposer == f.OwnID {
 		f.own = f.TakeCalls(e.number)
@@ -262,7 +264,7 @@ func (f *Machine) applyOps(now int64, atomic bool, results []engine.Result) {
 	}
 }
 
-// scratch returns n results that are discarded.
+// scratch returns n results to be discarded.
 func (f *Machine) scratch(n int) []engine.Result {
 	if len(f.results) < n {
 		f.results = make([]engine.Result, max(n, 64))

@@ -11,7 +11,7 @@ import (
 	"github.com/stintdb/stint/engine/store"
 )
 
-// FuzzEntry reads entries of the log, and frames between nodes, such as an attacker at the port could send: nothing
+// FuzzEntry reads entries of the log, and frames between nodes, as an attacker at the port could send them: nothing
 // panics, nothing is read out of bounds, and every accepted operation can be applied.
 func FuzzEntry(f *testing.F) {
 	var w opcodec.Writer

@@ -19,7 +19,7 @@ type GroupsBody struct {
 	Founders []Founder `json:"founders"`
 }
 
-// applyGroups takes the founders of the groups. They never change: the first entry counts.
+// applyGroups stores the founders of the groups. They never change: only the first entry counts.
 func (f *Machine) applyGroups(text []byte) error {
 	var body GroupsBody
 	if err := json.Unmarshal(text, &body); err != nil {
@@ -33,7 +33,7 @@ func (f *Machine) applyGroups(text []byte) error {
 	return nil
 }
 
-// FirstPlacement is the table with which the groups of keys begin.
+// FirstPlacement returns the table with which the groups of keys begin.
 func (r *Cluster) FirstPlacement(founders []raft.ServerID, replicas int) *placement.Table {
 	if r.ImportName != "" {
 		return placement.Everywhere(founders, r.Groups, replicas)
@@ -41,7 +41,8 @@ func (r *Cluster) FirstPlacement(founders []raft.ServerID, replicas int) *placem
 	return placement.First(founders, r.Groups, replicas)
 }
 
-// applyPlacement takes the next table of the groups' replicas. One that was made from an older table changes nothing.
+// applyPlacement stores the next table of the groups' replicas. A table that was made from an older one changes
+// nothing.
 func (f *Machine) applyPlacement(text []byte) error {
 	var next placement.Table
 	if err := json.Unmarshal(text, &next); err != nil {

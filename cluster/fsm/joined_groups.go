@@ -5,7 +5,7 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// joinedGroup is a group that is applied with others, and its call, nil if nobody waits for the results.
+// joinedGroup is a group that is applied with others, and its call; nil if nobody waits for the results.
 type joinedGroup struct {
 	call  *call.Call
 	count int
@@ -15,11 +15,11 @@ const (
 	// shortGroup is how many operations a group has at most to be applied with others. The store looks up the keys of
 	// 16 side by side.
 	shortGroup = 15
-	// mostJoined is the number of operations with which no other group joins them.
+	// mostJoined is the number of operations at which no more groups join.
 	mostJoined = 64
 )
 
-// isShort reports whether a group is applied with others. What its operations refer to stays valid while the next group
+// isShort reports whether a group is applied with others. The memory of its operations stays valid while the next group
 // is read.
 func isShort(g call.Group, ops []engine.Op) bool {
 	if g.Count > shortGroup || g.Atomic && g.Count > 1 {
@@ -48,7 +48,7 @@ func (f *Machine) applyJoined(now int64) {
 	f.joined, f.ops = f.joined[:0], f.ops[:0]
 }
 
-// applyAlone applies a single group. c is its call, nil if nobody waits for the results.
+// applyAlone applies a single group. c is its call; nil if nobody waits for the results.
 func (f *Machine) applyAlone(now int64, g call.Group, c *call.Call) {
 	f.refuseLends()
 	if c == nil {
@@ -67,8 +67,8 @@ func (f *Machine) applyAlone(now int64, g call.Group, c *call.Call) {
 	}
 }
 
-// giveResults exchanges the results of a call's unanswered operations with others, as results keep room for their
-// parts. Without a call they are only discarded.
+// giveResults exchanges the results of a call's unanswered operations with others, because results keep the memory of
+// their parts. Without a call the results are only discarded.
 func giveResults(c *call.Call, results []engine.Result) {
 	i := 0
 	if c != nil {

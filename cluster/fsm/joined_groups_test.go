@@ -27,7 +27,7 @@ func newOwning(t *testing.T) *owning {
 	return o
 }
 
-// apply applies an entry of these calls. Those that were given up are left to nobody.
+// apply applies an entry of these calls. Nobody waits for calls that were given up.
 func (o *owning) apply(t *testing.T, now int64, calls ...*call.Call) {
 	t.Helper()
 	entry := make([]byte, EntryHead)
@@ -41,7 +41,7 @@ func (o *owning) apply(t *testing.T, now int64, calls ...*call.Call) {
 	}
 }
 
-// Calls have the same results, and the state is the same, whether they are in one entry or in an entry each.
+// Calls have the same results and effect whether they are in one entry or in an entry each.
 func TestCallsOfOneEntry(t *testing.T) {
 	rng := rand.New(rand.NewPCG(testsize.Seed(), 1))
 	for range 300 {

@@ -12,15 +12,15 @@ import (
 )
 
 // A node's process is known by a random name, which it reports to the leader, and the leader writes into the log. Two
-// processes of one node do not run at the same time, because they share a directory that each one locks. So the name of
-// the next one means that the one before has ended. A report states which name it is to replace: a late report of the
-// one before does not come back.
+// processes of one node do not run at the same time, because each locks the directory that they share. So the name of a
+// new process means that the one before has ended. A report states which name it is to replace, so a late report of an
+// earlier process changes nothing.
 
 // ProcessBody is the JSON of a KindProcess entry.
 type ProcessBody struct {
 	ID      raft.ServerID `json:"id"`
 	Process string        `json:"process"`
-	After   string        `json:"after"` // the node's process before; otherwise nothing is changed
+	After   string        `json:"after"` // the node's process before; with another one nothing is changed
 }
 
 // withProcess returns a copy with another process of a member.
@@ -45,8 +45,8 @@ func (r *Cluster) withoutProcess(id raft.ServerID) {
 	}
 }
 
-// refuseLends has a Lend for a process bring nothing that is not its node's any longer: its loans are voided, or were.
-// It still states the tokens which that process has spent.
+// refuseLends makes a Lend bring nothing to a process that is no longer its node's: its loans have been voided, or will
+// be. The Lend still states the tokens that the process has spent.
 func (f *Machine) refuseLends() {
 	for i := range f.ops {
 		if f.ops[i].Verb != engine.Lend {
@@ -58,12 +58,12 @@ func (f *Machine) refuseLends() {
 	}
 }
 
-// HolderName is the name of a node's process as a holder of loans.
+// HolderName returns the name of a node's process as a holder of loans.
 func HolderName(id raft.ServerID, process string) []byte {
 	return fmt.Appendf(nil, "%s%s/%s", keyspace.NodeHolder, id, process)
 }
 
-// SplitHolder is the node and the process that holderName made the name of.
+// SplitHolder returns the node and the process from which HolderName made a name.
 func SplitHolder(name []byte) (id raft.ServerID, process string, ok bool) {
 	rest, ok := strings.CutPrefix(string(name), keyspace.NodeHolder)
 	at := strings.LastIndexByte(rest, '/')

@@ -11,8 +11,8 @@ import (
 	"github.com/stintdb/stint/engine/store"
 )
 
-// Who observes the store of a node that installs a snapshot hears that all keys changed: once the old ones are gone,
-// and once the new ones are there.
+// An observer of the store of a node that installs a snapshot hears that all keys changed: once when the old keys are
+// gone, and once when the new keys are there.
 func TestSnapshotsChangeAllKeys(t *testing.T) {
 	limit := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 9, Rate: limits.Rate{Tokens: 1, Period: 3600e9}}
 	from := newTestFSM(t)

@@ -16,7 +16,7 @@ import (
 	"github.com/stintdb/stint/persistence"
 )
 
-// A snapshot of the fsm is a head and, behind it, the store in the format of package persistence:
+// A snapshot of the state machine is a head, followed by the store in the format of package persistence:
 //
 //	8  "STINTFSM"
 //	4  version of this head
@@ -87,15 +87,15 @@ func (h *SnapshotHead) encode() ([]byte, error) {
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli)), nil
 }
 
-// ImportedHead is the text before an imported state, in the format of package persistence, in a snapshot of the cluster
-// at a time.
+// ImportedHead returns the head of a snapshot of the cluster at a time, to be followed by an imported state in the
+// format of package persistence.
 func (f *Machine) ImportedHead(now int64) ([]byte, error) {
 	head := SnapshotHead{*f.Cluster.Load(), now, f.Applied.Load()}
 	head.Imported = true
 	return head.encode()
 }
 
-// ReadSnapshotHead reads the head of a snapshot, behind which the store follows.
+// ReadSnapshotHead reads the head of a snapshot. The store follows.
 func ReadSnapshotHead(from io.Reader) (head SnapshotHead, err error) {
 	fixed := make([]byte, 16)
 	if _, err := io.ReadFull(from, fixed); err != nil {

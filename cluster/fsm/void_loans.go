@@ -11,7 +11,7 @@ import (
 	"github.com/stintdb/stint/persistence"
 )
 
-// WriteBackup writes those entries of the states of several groups that keep accepts, and the policies of the first, in
+// WriteBackup writes the entries that keep accepts of the states of several groups, and the policies of the first, in
 // the format of package persistence. Tokens lent to nodes and groups count as spent. It returns the number of keys
 // written.
 func WriteBackup(to io.Writer, states []io.Reader, keep func(e *keyspace.Entry) bool) (keys int64, err error) {
@@ -30,7 +30,7 @@ func WriteBackup(to io.Writer, states []io.Reader, keep func(e *keyspace.Entry) 
 // loanVoider charges the tokens that are lent to nodes and to groups, in the entries of a backup.
 type loanVoider struct{ store *store.Store } // empty between calls
 
-// newLoanVoider returns one, to be closed.
+// newLoanVoider returns a loanVoider, to be closed.
 func newLoanVoider() *loanVoider {
 	return &loanVoider{store: store.New(store.Config{Shards: 1})}
 }
@@ -41,7 +41,7 @@ func (v *loanVoider) close() { v.store.Close() }
 // void returns an entry without loans of nodes and groups, whose tokens count as spent at now.
 func (v *loanVoider) void(now int64, e keyspace.Entry) (keyspace.Entry, error) {
 	if !e.Limit.Algorithm.IsLent() {
-		return e, nil // it has no loans
+		return e, nil // the entry has no loans
 	}
 	if err := v.store.Load(now, e); err != nil {
 		return e, err

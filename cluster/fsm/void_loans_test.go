@@ -8,7 +8,7 @@ import (
 	"github.com/stintdb/stint/engine/store"
 )
 
-// Loans of clients stay: they go on to spend.
+// Loans of clients stay, because clients go on spending them.
 func TestBackupKeepsLoansOfClients(t *testing.T) {
 	kept := store.New(store.Config{Shards: 1})
 	defer kept.Close()

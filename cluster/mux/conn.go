@@ -17,13 +17,13 @@ import (
 
 // A connection carries chunks, all numbers little-endian:
 //
-//	4  number of the stream, which the dialing end gives
+//	4  number of the stream, given by the dialing end
 //	1  kind
 //	4  length
 //	…  bytes of that length
 const (
 	kindOpen   = 1 // bytes: 4, the group that the stream is for
-	kindOpened = 2 // answers it
+	kindOpened = 2 // answers kindOpen
 	kindData   = 3
 	kindClose  = 4 // bytes: why the stream was refused
 )
@@ -32,10 +32,10 @@ const (
 	chunkHead = 4 + 1 + 4
 	// maxChunkBytes bounds the bytes of a chunk, so a long message of one stream lets others through.
 	maxChunkBytes = 64 << 10
-	// maxWaitingBytes bounds the chunks that wait for the write under way; then their senders wait, too.
+	// maxWaitingBytes bounds the chunks that wait for the write under way. Beyond it their senders wait too.
 	maxWaitingBytes = 1 << 20
-	// maxUnreadBytes bounds the bytes of a stream that were not read; then the other end can send nothing more, on any
-	// stream.
+	// maxUnreadBytes bounds the bytes of a stream that have not been read. Beyond it the other end can send nothing
+	// more, on any stream.
 	maxUnreadBytes = 4 << 20
 	// maxStreams bounds the streams that the other end opens.
 	maxStreams = 1024
@@ -50,23 +50,23 @@ const (
 type Conn struct {
 	conn  net.Conn
 	began time.Time
-	heard atomic.Int64                  // when something arrived last, nanoseconds since began
-	serve func(s *Stream, group uint32) // serves a stream that the other end opened; nil where none may be
+	heard atomic.Int64                  // when something last arrived, in nanoseconds since began
+	serve func(s *Stream, group uint32) // serves a stream that the other end opened; nil if it may open none
 	admit func(group uint32) error
 
 	mu      sync.Mutex
-	room    sync.Cond // waiting has become shorter, or the connection has ended
+	room    sync.Cond // signals that waiting has become shorter, or the connection has ended
 	waiting []byte    // chunks to be written
-	spare   []byte    // a buffer for the next
+	spare   []byte    // a buffer for the next chunks to wait
 	writing bool
 	streams map[uint32]*Stream
-	last    uint32 // number of a stream
+	last    uint32 // the last number of a stream
 	err     error  // why the connection has ended
 
 	served sync.WaitGroup
 }
 
-// errSilent ends a connection on which a stream waits in vain, and nothing else arrives either.
+// errSilent ends a connection on which a stream waits in vain and nothing else arrives.
 var errSilent = errors.New("nothing arrives on the connection")
 
 // New returns the dialing end of a connection, whose streams work while Run runs.
@@ -117,7 +117,7 @@ func (c *Conn) read(in *bufio.Reader) error {
 		return nil
 	case kind == kindData:
 		b, err := in.Peek(size)
-		if err == nil && s != nil { // or it was closed here
+		if err == nil && s != nil { // otherwise it was closed here
 			s.take(b)
 		}
 		_, _ = in.Discard(len(b))
@@ -174,7 +174,7 @@ func (c *Conn) stream(number uint32) *Stream {
 	return c.streams[number]
 }
 
-// Err is why the connection has ended, nil before.
+// Err returns why the connection has ended; nil before.
 func (c *Conn) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -199,7 +199,7 @@ func (c *Conn) end(err error) {
 	}
 }
 
-// send sends a chunk with the others that wait. The caller that finds nobody writing writes for all.
+// send sends a chunk together with the others that wait. A caller that finds nobody writing writes for all.
 func (c *Conn) send(number uint32, kind byte, b []byte) error {
 	c.mu.Lock()
 	for c.err == nil && len(c.waiting) > maxWaitingBytes {
@@ -221,7 +221,7 @@ func (c *Conn) send(number uint32, kind byte, b []byte) error {
 	}
 	runtime.Gosched() // streams that are woken together send together, too
 	if c.write() {
-		go func() { // the first caller does not write for those that come later
+		go func() { // the first caller does not write for callers that come later
 			for c.write() {
 			}
 		}()

@@ -19,10 +19,10 @@ import (
 	"github.com/stintdb/stint/internal/testsize"
 )
 
-// gatedConn counts writes, and holds them while it is closed.
+// gatedConn counts writes, and blocks them while its gate is closed.
 type gatedConn struct {
 	net.Conn
-	gate   chan struct{} // holds one while writes are to wait
+	gate   chan struct{} // full while writes are to wait
 	mu     sync.Mutex
 	writes int
 	bytes  int
@@ -73,7 +73,7 @@ func open(t *testing.T, c *Conn, group uint32) *Stream {
 	return s
 }
 
-// echo returns the input of a stream, behind the number of its group.
+// echo sends back the number of a stream's group, and then the stream's input.
 func echo(s *Stream, group uint32) {
 	_, _ = s.Write([]byte{byte(group)})
 	_, _ = io.Copy(s, struct{ io.Reader }{s})
@@ -157,7 +157,8 @@ func TestStreamsShareWrites(t *testing.T) {
 	})
 }
 
-// A stream that the other end does not serve says why; one that ends there reads to its end, and the others go on.
+// A stream that the other end does not serve says why. A stream that ends there is read to its end, and the others go
+// on.
 func TestStreamsEndAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := pair(t, func(s *Stream, group uint32) {
@@ -199,7 +200,7 @@ func TestStreamsEndAlone(t *testing.T) {
 }
 
 // A stream that waits too long fails alone if others are answered, and with the connection if nothing arrives: the next
-// attempt makes another.
+// attempt makes another connection.
 func TestSilence(t *testing.T) {
 	for _, othersSpeak := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -227,7 +228,7 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// A stream that is not read stops its sender, and a write that does not end stops all.
+// A stream that is not read stops its sender, and a write that does not end stops all senders.
 func TestBoundsOfBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		read := make(chan struct{})
@@ -273,7 +274,7 @@ func TestStuckWrites(t *testing.T) {
 	})
 }
 
-// Bytes that no end sends end the connection.
+// Malformed chunks end the connection.
 func TestChunksThatNobodySends(t *testing.T) {
 	opens := func(number uint32) string { return chunk(number, kindOpen, 4) + "\x01\x00\x00\x00" }
 	for want, sent := range map[string]string{

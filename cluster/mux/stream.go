@@ -12,20 +12,20 @@ import (
 	"time"
 )
 
-// Stream is one stream of a connection. Its write deadline is that of the connection, and it does not fail alone.
+// Stream is one stream of a connection. It has the connection's write deadline: a write that fails ends all streams.
 type Stream struct {
 	conn   *Conn
 	number uint32
 
 	mu     sync.Mutex
-	unread []byte // from read on
+	unread []byte // the bytes from read on
 	read   int
 	until  time.Time
-	asked  atomic.Int64 // when until was set, nanoseconds since the connection began
+	asked  atomic.Int64 // when until was set, in nanoseconds since the connection began
 	opened bool
-	ended  error // what reading returns behind unread
+	ended  error // the error of reading after unread
 	moved  chan struct{}
-	room   sync.Cond // unread has become shorter, or the stream has ended
+	room   sync.Cond // signals that unread has become shorter, or the stream has ended
 	timer  *time.Timer
 }
 
@@ -165,7 +165,7 @@ func (s *Stream) readNow(b []byte) (n int, until time.Time, err error) {
 	return n, s.until, nil
 }
 
-// Write implements net.Conn. Bytes that it took are lost if the connection fails before they are sent.
+// Write implements net.Conn. Bytes that were written are lost if the connection fails before they are sent.
 func (s *Stream) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	ended := s.ended

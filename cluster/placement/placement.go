@@ -8,17 +8,17 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// Table is where the replicas of the groups of keys are. It is replaced, never changed.
+// Table says where the replicas of the groups of keys are. It is replaced, never changed.
 type Table struct {
 	Version  uint64            `json:"version"`  // counts the changes, from 1 on
 	Replicas int               `json:"replicas"` // of each group
 	Groups   [][]raft.ServerID `json:"groups"`   // the nodes of each group, from group 1 on
 }
 
-// First is the table of a new cluster: each group is on the nodes that follow one another in the order of their ids,
-// and begins one further than the group before. So the nodes have the same number of replicas, but for one, and there
-// are as many sets of nodes as nodes: the loss of some nodes stops fewer groups than if every combination of nodes had
-// one.
+// First returns the table of a new cluster. Each group is on nodes that follow one another in the order of their ids,
+// and begins one node after the group before. So the nodes have the same number of replicas, give or take one, and
+// there are as many sets of nodes as nodes: the loss of some nodes stops fewer groups than if every combination of
+// nodes had a group.
 func First(nodes []raft.ServerID, groups, replicas int) *Table {
 	nodes = slices.Sorted(slices.Values(nodes))
 	t := &Table{Version: 1, Replicas: replicas}
@@ -32,15 +32,15 @@ func First(nodes []raft.ServerID, groups, replicas int) *Table {
 	return t
 }
 
-// Everywhere is the table of a new cluster that begins with an import: any node may bring each group its part, so each
-// group is on all nodes. [Next] leaves it on so many.
+// Everywhere returns the table of a new cluster that begins with an import: any node may bring each group its part, so
+// each group is on all nodes. Later [Next] removes replicas until the given number is left.
 func Everywhere(nodes []raft.ServerID, groups, replicas int) *Table {
 	t := First(nodes, groups, len(nodes))
 	t.Replicas = replicas
 	return t
 }
 
-// Count is the number of replicas of each group, 0 where every node has one.
+// Count returns the number of replicas of each group; 0 where every node has one.
 func (t *Table) Count() int {
 	if t == nil {
 		return 0
@@ -48,7 +48,7 @@ func (t *Table) Count() int {
 	return t.Replicas
 }
 
-// Number is the version, 0 without a table.
+// Number returns the version; 0 without a table.
 func (t *Table) Number() uint64 {
 	if t == nil {
 		return 0
@@ -56,7 +56,7 @@ func (t *Table) Number() uint64 {
 	return t.Version
 }
 
-// Of are the nodes of a group, nil where the table does not say: every node has a replica then.
+// Of returns the replicas of a group; nil if the table does not say, and every node has one.
 func (t *Table) Of(number int) []raft.ServerID {
 	if t == nil || number < 1 || number > len(t.Groups) {
 		return nil

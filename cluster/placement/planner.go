@@ -10,16 +10,16 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// A group moves by three changes: the table names one replica more; that one gets the state and a vote; the table names
-// one fewer. One that the table no longer names is removed from the group, and only then frees its directory. A replica
-// that begins has an id that no other had before it, so a vote that the node gave in the group earlier, and has
-// forgotten, does not count twice.
+// A group moves in three steps: the table names one replica more; that replica gets the state and a vote; the table
+// names one replica fewer. A replica that the table no longer names is removed from the group, and only then removes
+// its directory. A new replica has an id that no replica had before, so a vote that the node gave in the group earlier,
+// and has forgotten, does not count twice.
 
 // maxUnsettled bounds the groups whose members change at a time.
 const maxUnsettled = 2
 
-// Node is the id of the node in that of a replica, to which the version of the table is added in which it began. A
-// founder's replica has the node's.
+// Node returns the id of a replica's node. The id of a replica is that of its node, followed by the version of the
+// table in which the replica began; a founder's replica has the id of the node.
 func Node(replica raft.ServerID) raft.ServerID {
 	name, incarnation, _ := strings.Cut(string(replica), "#")
 	incarnation, _, _ = strings.Cut(incarnation, ".")
@@ -32,8 +32,8 @@ type View struct {
 	Voters func(group int) []raft.ServerID // as the group's leader reports them; nil if none does
 }
 
-// Next is the next table, nil if there is nothing to change now: no replica is missing, all nodes have the same number,
-// but for one, or some group is not ready. It never changes more than one replica.
+// Next returns the next table. It is nil if there is nothing to change now, because no replica is missing and all nodes
+// have the same number, give or take one, or because some group is not ready. It never changes more than one replica.
 func Next(t *Table, v View) *Table {
 	if len(v.Nodes) < t.Replicas {
 		return nil
@@ -85,13 +85,13 @@ func Next(t *Table, v View) *Table {
 	return nil
 }
 
-// planner is a table that is to be changed.
+// planner is a table that is being changed.
 type planner struct {
 	*Table
-	load map[raft.ServerID]int // replicas of each member
+	load map[raft.ServerID]int // the number of replicas of each member
 }
 
-// nodes are the members, those with the fewest replicas first.
+// nodes returns the members, the ones with the fewest replicas first.
 func (p planner) nodes() []raft.ServerID {
 	return slices.SortedFunc(maps.Keys(p.load), func(a, b raft.ServerID) int {
 		return cmp.Or(cmp.Compare(p.load[a], p.load[b]), cmp.Compare(a, b))
@@ -102,7 +102,8 @@ func (p planner) isOn(replicas []raft.ServerID, node raft.ServerID) bool {
 	return slices.ContainsFunc(replicas, func(r raft.ServerID) bool { return Node(r) == node })
 }
 
-// sameName is the member with the name of a node that is none: it has lost its disk.
+// sameName returns the member with the same name as the node of a replica that is no member: the node has lost its
+// disk.
 func (p planner) sameName(replica raft.ServerID) raft.ServerID {
 	name, _, _ := strings.Cut(string(replica), "#")
 	for _, n := range p.nodes() {
@@ -113,13 +114,14 @@ func (p planner) sameName(replica raft.ServerID) raft.ServerID {
 	return ""
 }
 
-// least is the member with the fewest replicas among those without one of a group.
+// least returns the member with the fewest replicas among the members without a replica of a group.
 func (p planner) least(on []raft.ServerID) raft.ServerID {
 	nodes := p.nodes()
 	return nodes[slices.IndexFunc(nodes, func(n raft.ServerID) bool { return !p.isOn(on, n) })]
 }
 
-// surplus is the replica that a group has too many: of a node that is no member, or else that of the one with the most.
+// surplus returns the replica to remove from a group that has too many: one whose node is no member, or else the one of
+// the member with the most replicas.
 func (p planner) surplus(on []raft.ServerID) raft.ServerID {
 	return slices.MaxFunc(on, func(a, b raft.ServerID) int { return cmp.Compare(p.weight(a), p.weight(b)) })
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/stintdb/stint/internal/testsize"
 )
 
-// model is a cluster whose groups follow its table, as leaders have them do it.
+// model is a cluster whose groups follow its table, as leaders make them.
 type model struct {
 	nodes  []raft.ServerID
 	table  *Table
@@ -23,7 +23,7 @@ func (m *model) view() View {
 	return View{Nodes: m.nodes, Voters: func(g int) []raft.ServerID { return m.voters[g-1] }}
 }
 
-// settle has one group's members follow the table.
+// settle makes the members of one group follow the table.
 func (m *model) settle(from int) {
 	for i := range m.voters {
 		g := (from + i) % len(m.voters)
@@ -46,7 +46,7 @@ func (m *model) unsettled() (n int) {
 	return n
 }
 
-// disturb has a node join, leave, or lose its disk.
+// disturb lets a node join, leave, or lose its disk.
 func (m *model) disturb(r *rand.Rand) {
 	switch at := r.IntN(len(m.nodes)); r.IntN(3) {
 	case 0:
@@ -68,7 +68,8 @@ func (m *model) disturb(r *rand.Rand) {
 }
 
 // From any state, by changes of one replica and two groups at a time, every group comes to have its replicas on
-// members, all with the same number but for one. No group has fewer than before, and no replica an id that another had.
+// members, and all members the same number, give or take one. No group has fewer than before, and no replica an id that
+// another had.
 func TestTablesConverge(t *testing.T) {
 	r := rand.New(rand.NewPCG(testsize.Seed(), 7))
 	for round := range 300 {

@@ -1,4 +1,4 @@
-// Package remote is a Raft group as a node has it that has no replica of it.
+// Package remote lets a node use a Raft group of which it has no replica.
 package remote
 
 import (
@@ -16,8 +16,8 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// Group is a group of which this node has no replica. It decides nothing from memory and knows no key: its leader is
-// asked, as the statuses of other nodes name it.
+// Group is a group of which this node has no replica. It decides nothing from memory and knows no key, but asks the
+// leader that the statuses of other nodes name.
 type Group struct {
 	opt      group.Config
 	clock    *clock.Clock
@@ -35,14 +35,14 @@ type Group struct {
 	ended  sync.WaitGroup
 }
 
-// Statuses are those of the group's members.
+// Statuses are the statuses of the group's members.
 type Statuses interface {
 	group.Statuses
-	// Leader is the status of the node that reports to lead, in the highest term; false while there is none.
+	// Leader returns the status of the node that reports to lead, in the highest term; false while no node does.
 	Leader() (group.MemberStatus, bool)
 }
 
-// New returns one that is not started.
+// New returns a group that has not been started.
 func New(c group.Config, peers *transport.Peers, statuses Statuses) *Group {
 	r := &Group{opt: c, clock: clock.New(c.Wall), statuses: statuses, forwarder: forward.NewClient()}
 	f := r.forwarder
@@ -56,7 +56,7 @@ func New(c group.Config, peers *transport.Peers, statuses Statuses) *Group {
 	return r
 }
 
-// Start has calls forwarded until Close, or the end of ctx.
+// Start forwards calls until Close, or the end of ctx.
 func (r *Group) Start(ctx context.Context) {
 	ctx, r.cancel = context.WithCancel(ctx)
 	r.ended.Go(func() { r.forwarder.Run(ctx) })
@@ -66,7 +66,7 @@ func (r *Group) Start(ctx context.Context) {
 	clock.Every(ctx, &r.ended, r.opt.Heartbeat/6, r.follow)
 }
 
-// Close ends it, and answers all calls.
+// Close ends the forwarding, and answers all calls.
 func (r *Group) Close() {
 	r.cancel()
 	r.ended.Wait()
@@ -75,7 +75,7 @@ func (r *Group) Close() {
 	}
 }
 
-// follow notices another leader, for which it asks all nodes while calls wait.
+// follow notices when the leader changes. While calls wait, it asks all nodes.
 func (r *Group) follow(ctx context.Context) {
 	if l, known := r.statuses.Leader(); known {
 		if last := r.last.Swap(&l); last == nil || last.Address != l.Address {
@@ -92,7 +92,7 @@ func (r *Group) follow(ctx context.Context) {
 	}
 }
 
-// leader is the address of the presumed leader, "" if it is unknown.
+// leader returns the address of the presumed leader; "" if it is unknown.
 func (r *Group) leader() string {
 	l, _ := r.statuses.Leader()
 	return l.Address
@@ -123,7 +123,7 @@ func (r *Group) Leads() (leads bool, client string) {
 	return false, l.Client
 }
 
-// LeaderStatus is that of the leader, or while there is none, of the last one known.
+// LeaderStatus returns the status of the leader, or of the last known leader while there is none.
 func (r *Group) LeaderStatus() (l group.MemberStatus, leads bool) {
 	if l, leads = r.statuses.Leader(); !leads {
 		if last := r.last.Load(); last != nil {
@@ -149,10 +149,11 @@ func (r *Group) ask(ctx context.Context, o group.AdminRequest) error {
 	})
 }
 
-// counts are the calls without an answer.
+// counts counts the calls that got no answer.
 type counts struct{ uncertain, noLeader atomic.Int64 }
 
-// Counts are those since the start, and the calls that were sent.
+// Counts returns how many calls were forwarded since the start, and how many had an uncertain outcome or found no
+// leader.
 func (r *Group) Counts() (forwarded, uncertain, noLeader int64) {
 	return r.forwarder.Forwarded.Load(), r.counts.uncertain.Load(), r.counts.noLeader.Load()
 }

@@ -55,7 +55,7 @@ type Peers struct {
 
 	mu          sync.Mutex
 	conns       map[net.Conn]Purpose
-	hosts       map[string]string // the host of each address that was dialed
+	hosts       map[string]string // the network of each address that was dialed
 	fromMembers unauthenticated.Conns[net.Conn]
 	fromOthers  unauthenticated.Conns[net.Conn]
 	closed      bool
@@ -224,7 +224,7 @@ func (p *Peers) dial(ctx context.Context, address string, purpose Purpose, about
 	return &peerConn{conn, p}, theirs, nil
 }
 
-// noteHost remembers the host of a member's address: connections from there are most likely from that node.
+// noteHost remembers the network of a member's address: connections from there are most likely from that node.
 func (p *Peers) noteHost(address string, conn net.Conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
