@@ -1,5 +1,5 @@
-// Package asynclog is the log of a Raft node whose disk writes entries of its own term as leader while it already sends
-// them to others.
+// Package asynclog is the log of a Raft node that, as leader, sends its entries to others while its own disk still
+// writes them.
 package asynclog
 
 import (
@@ -16,18 +16,18 @@ import (
 	"github.com/stintdb/stint/cluster/notifier"
 )
 
-// Log is a log for Raft before another one, which is durable. It takes commands of the leader at once and writes them
-// in order. All else waits until it is on the disk, and everything before it. What rests on an entry of the leader asks
-// [Log.Durable].
+// Log is a log for Raft in front of a durable one. It takes commands of the leader at once and writes them in order. A
+// call with any other entry waits until the entry is on the disk, with everything before it. Code that relies on an
+// entry of the leader asks [Log.Durable].
 type Log struct {
 	raft.LogStore
-	leads func() bool // this node's Raft
+	leads func() bool // reports whether this node's Raft leads
 	log   *slog.Logger
 
 	mu      sync.Mutex
 	pending []*raft.Log // taken and not yet durable, in order
-	failed  error       // of the last attempt to write them
-	batch   []*raft.Log // that the writer writes
+	failed  error       // the error of the last attempt to write them
+	batch   []*raft.Log // the entries that the writer writes
 
 	durable atomic.Uint64     // index of the last entry on the disk
 	moved   notifier.Notifier // broadcasts when durable, failed or stopped has changed
@@ -39,7 +39,8 @@ type Log struct {
 }
 
 const (
-	// maxPending bounds the entries that are taken before the disk has them. The next waits with them.
+	// maxPending bounds the entries that are taken before the disk has them. The next one waits until all are on the
+	// disk.
 	maxPending = 16
 	// retryEvery is the pause between two attempts to write the same entries.
 	retryEvery = 100 * time.Millisecond
@@ -47,7 +48,7 @@ const (
 
 var errStopped = errors.New("this node is being closed")
 
-// New returns a log before a durable one, until Close. leads reports whether this node leads.
+// New returns a log in front of a durable one, to be closed. leads reports whether this node leads.
 func New(durable raft.LogStore, leads func() bool, log *slog.Logger) (*Log, error) {
 	last, err := durable.LastIndex()
 	if err != nil {
@@ -60,10 +61,10 @@ func New(durable raft.LogStore, leads func() bool, log *slog.Logger) (*Log, erro
 	return l, nil
 }
 
-// Stop has nobody wait any longer. Entries that the writer has not begun to write are lost, as in a crash.
+// Stop ends all waits. Entries that the writer has not begun to write are lost, as in a crash.
 func (l *Log) Stop() { l.stop() }
 
-// Close is Stop, and waits for the write under way.
+// Close is Stop, and then waits for the write under way.
 func (l *Log) Close() {
 	l.Stop()
 	l.ended.Wait()
@@ -72,7 +73,7 @@ func (l *Log) Close() {
 // Came returns a channel that is closed when this leader next takes an entry.
 func (l *Log) Came() <-chan struct{} { return l.came.Wait() }
 
-// Durable is the index of the last entry on the disk.
+// Durable returns the index of the last entry on the disk.
 func (l *Log) Durable() uint64 { return l.durable.Load() }
 
 // StoreLog implements raft.LogStore.
@@ -95,8 +96,8 @@ func (l *Log) StoreLogs(entries []*raft.Log) error {
 	return err
 }
 
-// take takes commands of the leader. It looks under the lock whether this node leads: once it does not and [Log.Drain]
-// has returned, there is nothing pending, and there will not be.
+// take takes commands of the leader. It checks under the lock that this node leads: so once the node does not lead and
+// [Log.Drain] has returned, nothing is pending, nor will be.
 func (l *Log) take(entries []*raft.Log) bool {
 	for _, e := range entries {
 		if e.Type != raft.LogCommand {
@@ -132,7 +133,7 @@ func (l *Log) Drain() error {
 	}
 }
 
-// AwaitDurable waits until an entry is on the disk. It reports false if the log is stopped before.
+// AwaitDurable waits until an entry is on the disk. It returns false if the log is stopped before.
 func (l *Log) AwaitDurable(index uint64) bool {
 	for l.durable.Load() < index {
 		moved := l.moved.Wait()
@@ -176,7 +177,7 @@ func (l *Log) LastIndex() (uint64, error) {
 	return l.LogStore.LastIndex()
 }
 
-// DeleteRange implements raft.LogStore. The end of the log is cut off behind the writes under way.
+// DeleteRange implements raft.LogStore. The end of the log is cut off after the writes under way.
 func (l *Log) DeleteRange(from, to uint64) error {
 	last, err := l.LastIndex()
 	if err != nil {

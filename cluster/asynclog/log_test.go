@@ -60,7 +60,7 @@ func store(t *testing.T, l *Log, all []*raft.Log) time.Duration {
 	return time.Since(began)
 }
 
-// Commands of the leader are taken at once, and can be read; but they are durable when the disk has them.
+// Commands of the leader are taken at once, and can be read, but are durable only when the disk has them.
 func TestCommandsOfTheLeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, d, _ := start(t)
@@ -93,7 +93,7 @@ func TestCommandsOfTheLeader(t *testing.T) {
 	})
 }
 
-// Everything else is on the disk when StoreLogs returns, behind all that was taken before.
+// Everything else is on the disk when StoreLogs returns, after all that was taken before.
 func TestAllElseWaits(t *testing.T) {
 	for _, kind := range []raft.LogType{raft.LogCommand, raft.LogNoop, raft.LogBarrier, raft.LogConfiguration} {
 		synctest.Test(t, func(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"github.com/stintdb/stint/cluster/clock"
 )
 
-// write writes the pending entries, in order. A write that fails is repeated until it succeeds: others may have it by
-// then, so it must not leave this node's log, and nothing rests on it before.
+// write writes the pending entries, in order. A write that fails is repeated until it succeeds: other nodes may have
+// the entries by then, so they must not leave this node's log. Nothing relies on them before they are written.
 func (l *Log) write(context.Context) (pause time.Duration) {
 	l.mu.Lock()
 	l.batch = append(l.batch[:0], l.pending...)

@@ -1,4 +1,4 @@
-// Package bloom has a set of keys with false positives.
+// Package bloom has a set of keys that may report keys which were not added.
 package bloom
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/stintdb/stint/engine/database"
 )
 
-// Filter is the set of the keys of operations. The zero value is empty. All calls must have one seed.
+// Filter is a set of the keys of operations. The zero value is empty. All calls must pass the same seed.
 type Filter struct {
 	any, all bool
 	bits     [32]uint64
@@ -49,7 +49,7 @@ func (t *Filter) hasKey(seed maphash.Seed, key []byte) bool {
 	return t.bits[h/64]&(1<<(h%64)) != 0
 }
 
-// MayContain reports whether an operation may touch a key that was added. It may be wrong only if it is true.
+// MayContain reports whether an operation may touch a key that was added. Only true may be wrong.
 func (t *Filter) MayContain(seed maphash.Seed, op *engine.Op) bool {
 	switch {
 	case !t.any:

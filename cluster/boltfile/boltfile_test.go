@@ -25,7 +25,7 @@ func contents(data []byte) (all map[string]string, whole bool, err error) {
 	return all, whole, err
 }
 
-// Files of bbolt are read, after any changes.
+// Files of bbolt can be read after any changes.
 func TestReadWhatBboltWrites(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	path := filepath.Join(t.TempDir(), "test.bolt")
@@ -96,8 +96,8 @@ func TestReadWhatBboltWrites(t *testing.T) {
 	}
 }
 
-// A bit that flips in a page in use is noticed, or changes a key or a value only, which the owner of the file seals; or
-// the file is as it was before the last write, which is said.
+// A bit that flips in a page in use is noticed, unless it only changes a key or a value, which the owner of the file
+// seals, or Read says that the file is as it was before the last write.
 func TestEveryByteOfPages(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.bolt")
 	s, err := Create(path)
@@ -134,7 +134,7 @@ func TestEveryByteOfPages(t *testing.T) {
 	noticed, isUsed := 0, false
 	for i := range data {
 		if at := i % pageSize; at > 0 && (!isUsed || at > 300 && at%13 > 0) {
-			continue // every byte of what says where others are
+			continue // every byte of the fields that say where others are
 		}
 		changed, at = 0, 0
 		data[i] ^= 1 << (i % 8)
@@ -215,7 +215,7 @@ func isPartOf(part, whole map[string]string) bool {
 	return true
 }
 
-// Where a panic or a file that ends before its pages meet bbolt, there is an error.
+// A panic in bbolt, or a file that ends before its pages do, becomes an error.
 func TestGuard(t *testing.T) {
 	if err := guard(func() error { panic("a page") }); !errors.Is(err, ErrDamaged) {
 		t.Error(err)
@@ -237,7 +237,7 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// A page that is in two places is noticed: a write in one would change the other.
+// A page that is in two places of the tree is noticed: a write in one would change the other.
 func TestPageInTwoPlaces(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.bolt")
 	s, err := Create(path)
@@ -254,7 +254,7 @@ func TestPageInTwoPlaces(t *testing.T) {
 	}
 	patched := 0
 	for at := bytes.Index(data, []byte(Values)); at >= 0 && at+40 < len(data); {
-		if string(data[at+20:at+24]) == Logs { // behind each name is the number of the bucket's page
+		if string(data[at+20:at+24]) == Logs { // after each name comes the number of the bucket's page
 			patched += copy(data[at+24:at+32], data[at+4:at+12])
 		}
 		next := bytes.Index(data[at+1:], []byte(Values))

@@ -25,11 +25,11 @@ import (
 // and one of a leaf
 //
 //	4  1 if the value is a bucket
-//	4  where its key is, and behind it the value
+//	4  where its key is, followed by the value
 //	4  length of the key
 //	4  length of the value
 //
-// A bucket is the number of its first page, 8 bytes that are not used, and if the number is 0, that page itself.
+// A bucket is the number of its first page, 8 unused bytes, and, if the number is 0, that page itself.
 const (
 	pageSize   = 4096
 	pageHead   = 16
@@ -58,7 +58,7 @@ const (
 	noFreelist = 1<<64 - 1
 )
 
-// ErrDamaged is wrapped by the errors of a file that is not as it was written.
+// ErrDamaged is wrapped by errors about a file that is not as it was written.
 var ErrDamaged = errors.New("damaged")
 
 func damaged(format string, args ...any) error {
@@ -74,8 +74,8 @@ func Transaction(file io.ReaderAt) (uint64, error) {
 	return newest.transaction, err
 }
 
-// readMeta reads the beginning of the newest transaction. Whole is false unless those of the last two are there: then a
-// write was torn, or is lost.
+// readMeta reads the beginning of the newest transaction. whole is false unless the last two transactions are there:
+// otherwise a write was torn, or is lost.
 func readMeta(file io.ReaderAt) (newest meta, whole bool, err error) {
 	var found []uint64
 	for at := range int64(2) {
@@ -110,15 +110,15 @@ func parseMeta(b []byte) (m meta, ok bool) {
 	return meta{root: number(16), free: number(32), pages: number(40), transaction: number(48)}, ok
 }
 
-// item is an element of a page: below for a branch, the others for a leaf.
+// item is an element of a page. below belongs to a branch, the other fields to a leaf.
 type item struct {
 	key, value []byte
 	isBucket   bool
 	below      uint64
 }
 
-// parseItems reads the elements of a page, which must lie as bbolt writes them: so a change of any length, place or
-// count is noticed. Used is the number of bytes that the page fills.
+// parseItems reads the elements of a page, which must lie exactly as bbolt writes them, so a change of any length,
+// place or count is noticed. used is the number of bytes that the page fills.
 func parseItems(page []byte, kind uint16) (items []item, used int, err error) {
 	count := int(binary.LittleEndian.Uint16(page[10:]))
 	used = pageHead + count*element

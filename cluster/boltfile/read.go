@@ -16,10 +16,10 @@ type reader struct {
 }
 
 // Read checks the pages of a file that raft-boltdb made, and calls visit for every key, in the order of the keys of
-// each bucket. Nobody may write to the file meanwhile. bbolt relies on its pages, which have no checksums: where they
-// are damaged it panics, in goroutines of its own too, or reads for ever. So a file is read here before bbolt opens it.
-// Keys and values are not checked but for their lengths and order. Whole is false if the last transaction may be
-// missing, because it was torn, or its page at the beginning is damaged. An error of visit ends the reading.
+// each bucket. Nobody may write to the file meanwhile. bbolt trusts its pages, which have no checksums: if they are
+// damaged it panics, in goroutines of its own too, or reads for ever. So a file is read here before bbolt opens it. Of
+// keys and values only lengths and order are checked. whole is false if the last transaction may be missing, because it
+// was torn, or because its page at the beginning is damaged. An error of visit ends the reading.
 func Read(file io.ReaderAt, size int64, visit func(bucket string, key, value []byte) error) (whole bool, err error) {
 	m, whole, err := readMeta(file)
 	if err != nil {
@@ -61,7 +61,7 @@ const (
 	Logs   = "logs"
 )
 
-// bucket reads a bucket, whose only page may lie in its value.
+// bucket reads a bucket, whose only page may be inside its value.
 func (r *reader) bucket(name string, value []byte) error {
 	if len(value) < bucketHead {
 		return damaged("the bucket %s", name)
@@ -88,10 +88,10 @@ func (r *reader) bucket(name string, value []byte) error {
 	return r.leaf(name, items)
 }
 
-// maxDepth bounds the branches above a leaf: with two keys a page, as many pages as no disk has.
+// maxDepth bounds the branches above a leaf: with two keys in each page, no disk has so many pages.
 const maxDepth = 64
 
-// tree reads a page and those below it, and returns their first key.
+// tree reads a page and the pages below it, and returns their first key.
 func (r *reader) tree(bucket string, id uint64, depth int) (first []byte, err error) {
 	page, kind, err := r.page(id)
 	if err != nil {
@@ -135,7 +135,7 @@ func (r *reader) leaf(bucket string, items []item) error {
 	return nil
 }
 
-// page reads a page, which is in one place of the tree.
+// page reads a page, which may be in one place of the tree only.
 func (r *reader) page(id uint64) (page []byte, kind uint16, err error) {
 	head := make([]byte, pageHead)
 	if id < 2 || id >= r.pages {
@@ -159,7 +159,7 @@ func (r *reader) page(id uint64) (page []byte, kind uint16, err error) {
 	return page, kind, err
 }
 
-// itemsOf reads the elements of a page, which takes no more pages than they need.
+// itemsOf reads the elements of a page, which may have no more pages than they need.
 func itemsOf(page []byte, kind uint16) ([]item, error) {
 	items, used, err := parseItems(page, kind)
 	if err == nil && (used+pageSize-1)/pageSize != len(page)/pageSize {

@@ -1,5 +1,5 @@
-// Package boltfile opens the files of raft-boltdb with more care than it takes: it checks their pages, and what panics
-// in it, or meets an error of the disk, is answered with an error.
+// Package boltfile opens the files of raft-boltdb with more care than raft-boltdb itself: it checks their pages, and
+// turns panics and faults of the disk into errors.
 package boltfile
 
 import (
@@ -18,7 +18,8 @@ import (
 // Store is an open file of raft-boltdb. Its methods may be called from any goroutine.
 type Store struct{ bolt *raftboltdb.BoltStore }
 
-// lockTimeout is how long another process may have the file open: the caller has locked the directory.
+// lockTimeout bounds the wait for another process that has the file open. It is short, because the caller has locked
+// the directory.
 const lockTimeout = 100 * time.Millisecond
 
 // ErrInUse is the error for a file that a running server has open.
@@ -32,8 +33,8 @@ func Open(path string) (*Store, error) {
 	return open(path, false)
 }
 
-// Settle makes the contents of a file durable, after a write that failed, perhaps in an earlier process: the kernel may
-// show a page that it did not write, and never will. bbolt writes the first two pages when the others are on the disk.
+// Settle makes the contents of a file durable after a write that failed, perhaps in an earlier process: the kernel may
+// show a page that it has not written and never will. bbolt writes the first two pages once the others are on the disk.
 func Settle(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -46,7 +47,7 @@ func Settle(path string) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// Create begins a file. The caller makes its name durable.
+// Create makes a file. The caller makes its name durable.
 func Create(path string) (*Store, error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -54,7 +55,7 @@ func Create(path string) (*Store, error) {
 	return open(path, false)
 }
 
-// View opens a file for reading alone, good or not: it relies on the first two pages only.
+// View opens a file only for reading, damaged or not: it relies on the first two pages only.
 func View(path string) (*Store, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, err
@@ -81,7 +82,7 @@ func open(path string, readOnly bool) (s *Store, err error) {
 	return s, nil
 }
 
-// guard turns a panic into an error, also that of memory behind a file which cannot be read.
+// guard turns a panic into an error, also the fault of mapped memory whose file cannot be read.
 func guard(f func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -97,7 +98,7 @@ func (s *Store) Set(key, value []byte) error {
 	return guard(func() error { return s.bolt.Set(key, value) })
 }
 
-// Get reads a value, nil if there is none.
+// Get reads a value; nil if there is none.
 func (s *Store) Get(key []byte) (value []byte, err error) {
 	err = guard(func() error {
 		value, err = s.bolt.Get(key)

@@ -21,7 +21,7 @@ import (
 
 const at = int64(1_800_000_000_000_000_000)
 
-// state is a store with a policy and the keys 0 to 8, of each of which as many tokens are taken and one more.
+// state returns a store with a policy and the keys 0 to 8. Of key i, i+1 tokens are taken.
 func state(t *testing.T) *store.Store {
 	t.Helper()
 	s := store.New(store.Config{Shards: 2})
@@ -145,7 +145,7 @@ func TestPartsAreTriedAgain(t *testing.T) {
 	if _, _, err := p.Open(1); err == nil || errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), path(dir, 0)) {
 		t.Errorf("without a directory: %v", err)
 	}
-	if err := os.MkdirAll(path(dir, 1), 0o700); err != nil { // the second file cannot be made, behind the first
+	if err := os.MkdirAll(path(dir, 1), 0o700); err != nil { // the second file cannot be made, after the first
 		t.Fatal(err)
 	}
 	if _, _, err := p.Open(1); err == nil || errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), path(dir, 1)) {

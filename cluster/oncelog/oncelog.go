@@ -12,7 +12,7 @@ type Log struct {
 	*slog.Logger
 
 	mu   sync.Mutex
-	said map[string]time.Time // when once said what
+	said map[string]time.Time // when Once last logged what
 }
 
 // New returns a log that writes to another.
@@ -20,7 +20,8 @@ func New(to *slog.Logger) *Log {
 	return &Log{Logger: to, said: map[string]time.Time{}}
 }
 
-// Once logs what would otherwise be repeated all the time, once a minute.
+// Once logs a message that would otherwise be repeated all the time at most once a minute. what says which messages are
+// the same.
 func (l *Log) Once(what, message string, fields ...any) {
 	if l.isDue(what) {
 		l.Info(message, fields...)

@@ -2,9 +2,9 @@ package router
 
 import "github.com/stintdb/stint/engine"
 
-// decideAgain decides checks that a group has refused because a key of the policy is not its own: the policy may have
-// been set a moment ago, by another node. Where this node then finds the same group, the policy's keys are of several.
-// It returns true if it does nothing.
+// decideAgain decides checks that a group has refused because it does not own a key of the policy: another node may
+// have set the policy a moment ago. If this node finds the same group again once it knows the policy, the policy's keys
+// are in several groups. It returns true if it does nothing.
 func (r *Router) decideAgain(b *engine.Batch, checks []check) (finished bool) {
 	select {
 	case r.again <- struct{}{}:
@@ -28,7 +28,7 @@ func (r *Router) decideAgain(b *engine.Batch, checks []check) (finished bool) {
 	return false
 }
 
-// decideOne has a group decide an operation, and waits for its result.
+// decideOne lets a group decide an operation, and waits for its result.
 func (r *Router) decideOne(at int, op engine.Op, res *engine.Result) {
 	done := make(chan struct{})
 	one := engine.Batch{Ops: []engine.Op{op}, Results: make([]engine.Result, 1), Done: func() { close(done) }}

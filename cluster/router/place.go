@@ -10,12 +10,12 @@ import (
 
 // Places of an operation other than a group's number.
 const (
-	anywhere   = 0  // no keys: group 0, or in an atomic batch the group of the others
+	anywhere   = 0  // no keys: group 0, or in an atomic batch the group of the other operations
 	everywhere = -1 // each group carries it out
-	crossing   = -2 // the keys are of several groups
+	crossing   = -2 // the keys are in several groups
 )
 
-// Place is the number of the group that decides an operation: 0 without keys, and below that if it is not one group.
+// Place returns the number of the group that decides an operation: 0 without keys, and below 0 if it is not one group.
 func (r *Router) Place(op *engine.Op) int {
 	switch op.Verb {
 	case engine.Flush, engine.SetPolicy, engine.DropPolicy, engine.SetOverride, engine.Restrict, engine.KeepOverflow,
@@ -56,8 +56,8 @@ func isScriptCommand(op *engine.Op) bool {
 	return len(op.Args) > 0 && bytes.EqualFold(op.Args[0], []byte("script"))
 }
 
-// ofCheck is the group of the policy's first key, as far as this node knows the policy. The group itself refuses a
-// check of which it does not own every key.
+// ofCheck returns the group of the policy's first key, as far as this node knows the policy. The group itself refuses a
+// check if it does not own every key.
 func (r *Router) ofCheck(op *engine.Op) int {
 	var room [64]byte
 	var fields [][]byte
@@ -86,7 +86,7 @@ func (r *Router) ofName(name []byte) int { return r.groupOf(database.KeyOf(name)
 
 func (r *Router) groupOf(key []byte) int { return slot.GroupOf(slot.Of(key), r.count) }
 
-// meet is the place of two operations that belong together.
+// meet returns the place of two operations that belong together.
 func meet(a, b int) int {
 	switch {
 	case a == b, b == anywhere:

@@ -1,4 +1,4 @@
-// Package router has batches decided by the groups of a cluster that have their keys.
+// Package router divides batches among the groups of a cluster that have their keys.
 package router
 
 import (
@@ -14,15 +14,15 @@ type Group interface {
 	Decide(b *engine.Batch) (finished bool)
 }
 
-// Policies are those that this node knows, which may be behind.
+// Policies are the policies that this node knows, which may be out of date.
 type Policies interface {
 	AppendPolicyKey(b, policy, id []byte, fields [][]byte, part int) []byte
 }
 
-// Router divides batches among groups. Operations of one batch on one key stay in order, and so do those that every
-// group carries out.
+// Router divides batches among groups. Operations of one batch on one key stay in order, and so do operations that
+// every group carries out.
 type Router struct {
-	count    int      // of the groups that have keys
+	count    int      // the number of groups that have keys
 	shared   []string // patterns of keys whose limits may be asked in any group
 	policies Policies
 	// catchUp waits until this node knows every policy that was acknowledged before.
@@ -31,20 +31,20 @@ type Router struct {
 
 	groups atomic.Pointer[[]Group]
 	splits sync.Pool     // of *split
-	again  chan struct{} // holds one for each call of decideAgain under way
+	again  chan struct{} // has an element for each call of decideAgain under way
 }
 
 // againAtOnce bounds the checks that wait until this node knows a policy.
 const againAtOnce = 64
 
-// New returns a router to a number of groups. Until Begin, batches are answered that there is no leader.
+// New returns a router to a number of groups. Until Begin, batches get the answer that there is no leader.
 func New(ctx context.Context, count int, policies Policies, catchUp func(ctx context.Context) error) *Router {
 	r := &Router{ctx: ctx, count: count, policies: policies, catchUp: catchUp, again: make(chan struct{}, againAtOnce)}
 	r.splits.New = func() any { return newSplit(r) }
 	return r
 }
 
-// Begin has batches decided by the groups, from group 0 on.
+// Begin gives the router the groups that decide batches, from group 0 on. It may be called again.
 func (r *Router) Begin(groups []Group) { r.groups.Store(&groups) }
 
 // Decide is [Group.Decide], by all groups.
@@ -77,7 +77,7 @@ func (r *Router) Decide(b *engine.Batch) (finished bool) {
 	return r.split(*groups, b)
 }
 
-// placeAtomic is the group of all operations of a batch, below 0 if there is none.
+// placeAtomic returns the group of all operations of a batch; below 0 if they have no common one.
 func (r *Router) placeAtomic(b *engine.Batch) int {
 	at := anywhere
 	for i := range b.Ops {

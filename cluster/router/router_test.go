@@ -14,7 +14,7 @@ import (
 
 const groups = 4
 
-// fakeGroup answers operations with their position among all that it was given, at once or when the test lets it.
+// fakeGroup answers each operation with its position among all that it was given, at once or when the test lets it.
 type fakeGroup struct {
 	mu     sync.Mutex
 	number int
@@ -66,7 +66,7 @@ func newTestRouter(p *policyOf, catchUp func(context.Context) error) (*Router, [
 	return r, fakes
 }
 
-// in is a key of a group.
+// in returns a key of a group.
 func in(group, i int) []byte {
 	for try := 0; ; try++ {
 		if key := fmt.Appendf(nil, "k%d.%d.%d", group, i, try); slot.GroupOf(slot.Of(key), groups) == group {
@@ -120,8 +120,8 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// A batch over several groups is divided, results come back at their places, and every group carries out an operation
-// for all at its place.
+// A batch for several groups is divided, and its results come back in their places. Every group carries out an
+// operation for all groups in its place.
 func TestSplit(t *testing.T) {
 	for _, later := range []bool{false, true} {
 		r, fakes := newTestRouter(&policyOf{}, nil)
@@ -166,7 +166,7 @@ func TestTransactionsAreNotSplit(t *testing.T) {
 	publish.KeyCount = 0
 	for _, c := range []struct {
 		ops   []engine.Op
-		group int // -1 for none
+		group int // -1 if no group decides
 	}{
 		{[]engine.Op{take(2, 0), take(2, 1)}, 2},
 		{[]engine.Op{take(2, 0), publish}, 2},
@@ -212,12 +212,12 @@ func TestEveryGroup(t *testing.T) {
 	}
 }
 
-// A check of a policy that this node does not know yet is decided once it does; where it knows it, the group's refusal
-// stands.
+// A check of a policy that this node does not know yet is decided once the node knows it; if it knew the policy before,
+// the group's refusal stands.
 func TestChecksOfUnknownPolicies(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		known  bool // before
+		known  bool // before the check
 		learns bool
 		err    error
 		want   engine.Status

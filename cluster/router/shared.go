@@ -6,10 +6,10 @@ import (
 	"github.com/stintdb/stint/engine/glob"
 )
 
-// Share has limits of keys that match one of these patterns asked in any group. It is called before Begin.
+// Share lets any group be asked for limits of keys that match one of these patterns. It is called before Begin.
 func (r *Router) Share(patterns []string) { r.shared = patterns }
 
-// isShared reports whether a limit of a key may be asked in another group than the key's own.
+// isShared reports whether another group than the key's own may be asked for a limit of the key.
 func (r *Router) isShared(key []byte) bool {
 	for _, pattern := range r.shared {
 		if matches, _ := glob.MatchWithin(pattern, string(key), maxSteps); matches {
@@ -22,8 +22,8 @@ func (r *Router) isShared(key []byte) bool {
 // maxSteps bounds the work of one pattern on one key.
 const maxSteps = 1 << 16
 
-// Gather is the group that decides a request for several limits, one of whose keys at least is shared and of another
-// group. It returns false for any other request.
+// Gather returns the group that decides a request for several limits, if at least one of its keys is shared and in
+// another group. It returns false for any other request.
 func (r *Router) Gather(parts []engine.Op) (at int, ok bool) {
 	g := gathering{router: r}
 	for i := range parts {
@@ -32,10 +32,10 @@ func (r *Router) Gather(parts []engine.Op) (at int, ok bool) {
 	return g.place(), g.spreads && g.place() > 0
 }
 
-// Home is the group of a key.
+// Home returns the group of a key.
 func (r *Router) Home(name []byte) (at int) { return r.ofName(name) }
 
-// DecideIn has a group decide a batch, whatever its keys.
+// DecideIn lets a group decide a batch, whatever its keys.
 func (r *Router) DecideIn(at int, b *engine.Batch) (finished bool) {
 	groups := r.groups.Load()
 	if groups == nil {
@@ -45,13 +45,13 @@ func (r *Router) DecideIn(at int, b *engine.Batch) (finished bool) {
 	return (*groups)[at].Decide(b)
 }
 
-// gathering finds the group of a request for several limits: that of the keys which are not shared, or else of the
-// first one.
+// gathering finds the group of a request for several limits: the group of the keys that are not shared, or else of the
+// first key.
 type gathering struct {
 	router  *Router
 	first   int
 	own     int
-	spreads bool // keys are of several groups
+	spreads bool // the keys are in several groups
 }
 
 func (g *gathering) add(key []byte) {

@@ -6,20 +6,20 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// split is a batch that several groups decide, each a part of it.
+// split is a batch of which several groups decide a part each.
 type split struct {
 	router *Router
 	whole  *engine.Batch
 	places []int  // of the operations
 	parts  []part // of the groups, from group 0 on
 	checks []check
-	left   atomic.Int32 // parts that are being decided, and one for the division itself
+	left   atomic.Int32 // the number of parts that are being decided, and one for the division itself
 }
 
 // check is a check of a policy that may have to be decided again.
 type check struct {
 	op    engine.Op // its own copy
-	at    int       // in the whole
+	at    int       // its position in the whole batch
 	place int       // where it was decided
 }
 
@@ -37,7 +37,7 @@ func newSplit(r *Router) *split {
 	return s
 }
 
-// split has the groups decide their parts of a batch.
+// split lets the groups decide their parts of a batch.
 func (r *Router) split(groups []Group, b *engine.Batch) (finished bool) {
 	s := r.splits.Get().(*split)
 	s.whole = b
@@ -59,8 +59,7 @@ func (r *Router) split(groups []Group, b *engine.Batch) (finished bool) {
 	return s.join()
 }
 
-// keepChecks copies the checks of a part that may have to be decided again: their keys are in memory that is used
-// again.
+// keepChecks copies the checks of a part that may have to be decided again: the memory of their keys will be reused.
 func (s *split) keepChecks(p *part, finished bool) {
 	for i, at := range p.at {
 		if op := &s.whole.Ops[at]; op.Request().Verb == engine.Check &&
@@ -77,7 +76,7 @@ func (s *split) partDone() {
 	}
 }
 
-// divide makes the parts. Operations that every group carries out are in all of them, at their place among the others.
+// divide makes the parts. Operations that every group carries out are in all of them, in their place among the others.
 func (s *split) divide() {
 	b := s.whole
 	s.places = s.places[:0]
@@ -110,7 +109,7 @@ func (p *part) add(b *engine.Batch, i int) {
 	p.batch.Ops, p.at = append(p.batch.Ops, b.Ops[i]), append(p.at, i)
 }
 
-// join puts the results together. It returns false if something is left to be decided, which calls Done later.
+// join puts the results together. It returns false if something is left to be decided: then Done is called later.
 func (s *split) join() (finished bool) {
 	b := s.whole
 	for g := range s.parts {
@@ -119,7 +118,7 @@ func (s *split) join() (finished bool) {
 		for i, at := range p.at {
 			switch res := &p.batch.Results[i]; {
 			case s.places[at] != everywhere || g == 0:
-				b.Results[at], *res = *res, b.Results[at] // each keeps its room
+				b.Results[at], *res = *res, b.Results[at] // each keeps its memory
 			default:
 				merge(&b.Results[at], res)
 			}
@@ -148,7 +147,7 @@ func merge(res, other *engine.Result) {
 	}
 }
 
-// release has the memory used again.
+// release gives the memory back for the next split.
 func (s *split) release() {
 	const keepOps = 256
 	clear(s.checks)
