@@ -18,7 +18,7 @@ import (
 	"github.com/stintdb/stint/internal/testsize"
 )
 
-// moment is a node's directory, with those of two groups, and the node's promises until then.
+// moment is a node's directory, with the directories of two groups, and the node's promises until then.
 type moment struct {
 	what  string
 	files map[string]fileOf // by their paths within it
@@ -67,7 +67,7 @@ func writeFiles(t *testing.T, all map[string]fileOf) (dir string) {
 	return dir
 }
 
-// startAll opens a node's directory and those of its groups.
+// startAll opens a node's directory and its groups' directories.
 func startAll(dir string, kind LogKind, isNew bool) (all []*Dir, err error) {
 	node, err := Open(dir, kind, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -89,7 +89,8 @@ func startAll(dir string, kind LogKind, isNew bool) (all []*Dir, err error) {
 	return all, nil
 }
 
-// promised is a text of all that a node must not forget: its votes, and the entries of its logs, or a snapshot of those before.
+// promised describes all that a node must not forget: its votes, and the entries of its logs, or a snapshot of the
+// entries before.
 func promised(all []*Dir) (string, error) {
 	var text strings.Builder
 	for i, d := range all {
@@ -109,7 +110,7 @@ func promised(all []*Dir) (string, error) {
 			covered = s.Index
 		}
 		fmt.Fprintf(&text, "group %d: up to %d, from the beginning: %t\n", i, last, first <= covered+1)
-		for at := max(first, 9); at <= last; at++ { // behind the snapshots
+		for at := max(first, 9); at <= last; at++ { // after the snapshots
 			var e raft.Log
 			if err := d.Logs().GetLog(at, &e); err != nil {
 				return "", err
@@ -120,7 +121,7 @@ func promised(all []*Dir) (string, error) {
 	return text.String(), nil
 }
 
-// moments are those of a node that votes, writes entries and snapshots, is killed, and is stopped.
+// moments returns moments of a node that votes, writes entries and snapshots, is killed, and is stopped.
 func moments(t *testing.T, kind LogKind, named string) (all []moment) {
 	t.Helper()
 	dir := t.TempDir()
@@ -141,7 +142,8 @@ func moments(t *testing.T, kind LogKind, named string) (all []moment) {
 			term := uint64(2*life + 1)
 			err := d.Stable().SetUint64(termKey, term)
 			for index := next; index < next+6; index++ {
-				err = errors.Join(err, d.Logs().StoreLog(&raft.Log{Index: index, Term: term, Data: fmt.Appendf(nil, "%s of group %d", named, i)}))
+				err = errors.Join(err,
+					d.Logs().StoreLog(&raft.Log{Index: index, Term: term, Data: fmt.Appendf(nil, "%s of group %d", named, i)}))
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -157,7 +159,8 @@ func moments(t *testing.T, kind LogKind, named string) (all []moment) {
 					t.Fatal(err)
 				}
 			}
-			err := errors.Join(d.Stable().SetUint64(termKey, uint64(2*life+2)), d.Stable().SetUint64(voteTermKey, uint64(2*life+2)), d.Stable().Set(voteKey, []byte("b")))
+			err := errors.Join(d.Stable().SetUint64(termKey, uint64(2*life+2)), d.Stable().SetUint64(voteTermKey,
+				uint64(2*life+2)), d.Stable().Set(voteKey, []byte("b")))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -204,8 +207,8 @@ func carryOut(now map[string]fileOf, all ...change) map[string]fileOf {
 	return next
 }
 
-// Whichever file, or two files, of a node's directory and its groups' are missing, older than the others, or those of another directory: a start names the
-// fault and the remedy, or the node has all that it has promised.
+// Any file, or any two, of a node's directory and its groups' may be missing, older than the others, or from another
+// directory: a start names the fault and the remedy, or the node has all that it has promised.
 func TestAbsence(t *testing.T) {
 	for _, kind := range logKinds {
 		t.Run(string(kind), func(t *testing.T) {
@@ -230,7 +233,8 @@ func TestAbsence(t *testing.T) {
 							continue
 						}
 						tried++
-						if checkAbsence(t, fmt.Sprintf("%s, %s and %s, %s and %s", own[at].what, first.how, second.how, first.name, second.name), kind, files, own[at].facts) {
+						if checkAbsence(t, fmt.Sprintf("%s, %s and %s, %s and %s", own[at].what, first.how, second.how, first.name,
+							second.name), kind, files, own[at].facts) {
 							refused++
 						}
 					}
@@ -241,9 +245,11 @@ func TestAbsence(t *testing.T) {
 	}
 }
 
-// isLogOfLate reports whether a log and its own manifest are both older. The manifest of the node notes how far a log has come only with a vote, the clock, a start and a stop.
+// isLogOfLate reports whether a log and its own manifest are both older. The manifest of the node notes how far a log
+// has come only with a vote, the clock, a start and a stop.
 func isLogOfLate(first, second change) bool {
-	return first.how == "aged" && second.how == "aged" && filepath.Dir(first.name) == filepath.Dir(second.name) && filepath.Base(filepath.Dir(first.name)) == LogDir
+	return first.how == "aged" && second.how == "aged" && filepath.Dir(first.name) == filepath.Dir(second.name) &&
+		filepath.Base(filepath.Dir(first.name)) == LogDir
 }
 
 // checkAbsence reports whether a start refuses files. If it does not, it must have all promises.

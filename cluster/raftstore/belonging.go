@@ -9,14 +9,14 @@ import (
 	"github.com/stintdb/stint/persistence/disk"
 )
 
-// The files of a directory belong together by the votes, which have the incarnation that [IdentityFile] names, and the identities of the
-// directory's manifest and of the log's. Snapshots and the clock repeat the incarnation. The manifest has how far the votes and the log had come, so that older copies are
-// noticed, and the log's directory has a manifest too.
+// The votes tie the files of a directory together: they have the incarnation that [IdentityFile] names, and the
+// identities of the directory's manifest and of the log's manifest. Snapshots and the clock repeat the incarnation. The
+// manifest notes how far the votes and the log had come, so that older copies are noticed.
 
 // logKey is the key, beside the votes, of the identity of the log.
 var logKey = []byte("stint/log")
 
-// openManifest opens the manifest of a directory with votes that have been read, and refuses those that are older.
+// openManifest opens the manifest of a directory whose votes have been read, and refuses votes that are older than it.
 func (d *Dir) openManifest(found records) error {
 	if d.incarnation == "" {
 		return nil
@@ -34,7 +34,8 @@ func (d *Dir) openManifest(found records) error {
 // checkVotes refuses votes that are older than a manifest says.
 func checkVotes(m *disk.Manifest, found records) error {
 	if least, _ := m.Raised(); found.last() < least {
-		return fmt.Errorf("%s and %s are older copies: their last write is number %d, and number %d was on disk", votesFiles[0], votesFiles[1], found.last(), least)
+		return fmt.Errorf("%s and %s are older copies: their last write is number %d, and number %d was on disk",
+			votesFiles[0], votesFiles[1], found.last(), least)
 	}
 	return nil
 }
@@ -46,7 +47,7 @@ func (d *Dir) closeManifest() error {
 	return d.manifest.Close()
 }
 
-// bind writes into the votes what belongs to them, once the node has an incarnation.
+// bind writes into the votes the identities of the files that belong to them, once the node has an incarnation.
 func (d *Dir) bind(incarnation string) (err error) {
 	d.incarnation, d.snapshots.incarnation = incarnation, incarnation
 	if d.manifest == nil {
@@ -56,7 +57,8 @@ func (d *Dir) bind(incarnation string) (err error) {
 	}
 	d.votes.noted = d.note
 	d.note(0)
-	return errors.Join(d.votes.SetUint64(directoryKey, d.manifest.Identity()), d.votes.SetUint64(logKey, d.log.Identity()), d.votes.Set(incarnationKey, []byte(incarnation)))
+	return errors.Join(d.votes.SetUint64(directoryKey, d.manifest.Identity()), d.votes.SetUint64(logKey, d.log.Identity()),
+		d.votes.Set(incarnationKey, []byte(incarnation)))
 }
 
 // note notes in the manifest how far the votes and the log have come.
@@ -65,11 +67,12 @@ func (d *Dir) note(votes uint64) {
 		return
 	}
 	if err := d.manifest.Raise(votes, d.log.Position()); err != nil {
-		d.to.Warn("cannot note how far the log and the votes have come; that they are older later may not be noticed", "dir", d.dir, "error", err)
+		d.to.Warn("cannot note how far the log and the votes have come; that they are older later may not be noticed", "dir",
+			d.dir, "error", err)
 	}
 }
 
-// checkLog refuses a log that is another directory's, or older than the manifest says.
+// checkLog refuses a log of another directory, or a log that is older than the manifest says.
 func (d *Dir) checkLog() error {
 	path := filepath.Join(d.dir, LogDir)
 	if known, err := d.votes.GetUint64(logKey); err == nil && known != d.log.Identity() {
@@ -85,7 +88,7 @@ func (d *Dir) checkLog() error {
 func (d *Dir) checkUnused(damage []error) error {
 	has := ""
 	for key := range d.votes.records {
-		if key != string(groupKey) { // which is there before the identity
+		if key != string(groupKey) { // written before the identity
 			has = votesFiles[0]
 		}
 	}
@@ -100,13 +103,15 @@ func (d *Dir) checkUnused(damage []error) error {
 	if has == "" {
 		return nil
 	}
-	return fmt.Errorf("%s is missing, although %s shows that a node has been in use; %w", filepath.Join(d.dir, IdentityFile), filepath.Join(d.dir, has), ErrLostState)
+	return fmt.Errorf("%s is missing, although %s shows that a node has been in use; %w",
+		filepath.Join(d.dir, IdentityFile), filepath.Join(d.dir, has), ErrLostState)
 }
 
 // homeKey is the key, beside the votes of a group, of the incarnation of the node whose directory it is in.
 var homeKey = []byte("stint/home")
 
-// checkHome refuses the directory of a group that was in that of another node, or an earlier one of the same name.
+// checkHome refuses a group's directory that was in the directory of another node, or of an earlier node of the same
+// name.
 func (d *Dir) checkHome(node string) error {
 	home, err := readIdentity(node)
 	if err != nil { // the node's own reader reports it

@@ -17,7 +17,7 @@ import (
 	"github.com/stintdb/stint/persistence/disk"
 )
 
-// boltLogFile is the log in LogDir if raft-boltdb keeps it. Behind the extensions of each entry are
+// boltLogFile is the log in LogDir if raft-boltdb keeps it. The extensions of each entry are followed by
 //
 //	1  version
 //	4  CRC-32C of the entry's other fields, as [EncodeEntry] orders them behind the index, and of the version
@@ -35,10 +35,11 @@ type boltLog struct {
 	pages    *os.File       // the file, to read the number of its last transaction
 	manifest *disk.Manifest // of its directory; nil if the log is only inspected
 	writing  sync.Mutex
-	failed   bool // the last write: the file's contents may not be on the disk
+	failed   bool // the last write failed: the file's contents may not be on the disk
 }
 
-// openBoltLog opens a log in a directory and reads all its entries, or begins one if create is set and there is none that is whole.
+// openBoltLog opens a log in a directory and reads all its entries. If create is set and there is no whole log, it
+// begins one.
 func openBoltLog(dir string, create bool) (*boltLog, error) {
 	l := &boltLog{path: filepath.Join(dir, boltLogFile)}
 	err := checkBoltLog(l.path)
@@ -59,8 +60,8 @@ func openBoltLog(dir string, create bool) (*boltLog, error) {
 	return l, nil
 }
 
-// directoryKey is the key, in a log of raft-boltdb and beside the votes, of the identity of their directory. Logs and votes that no newer version than 0.2.0
-// has opened lack it.
+// directoryKey is the key, in a log of raft-boltdb and beside the votes, of the identity of their directory. Logs and
+// votes that no newer version than 0.2.0 has opened lack it.
 var directoryKey = []byte("stint/directory")
 
 // openManifest compares the log with the manifest of its directory.
@@ -80,7 +81,8 @@ func (l *boltLog) openManifest(dir string) error {
 		return err
 	}
 	if _, least := l.manifest.Raised(); has < least {
-		return fmt.Errorf("%w: it is older than its directory's manifest: it has the transaction %d, and %d was on disk", errDamaged, has, least)
+		return fmt.Errorf("%w: it is older than its directory's manifest: it has the transaction %d, and %d was on disk",
+			errDamaged, has, least)
 	}
 	if known == nil {
 		return l.write(func() error {
@@ -98,10 +100,10 @@ func identityOf(value []byte) uint64 {
 	return binary.BigEndian.Uint64(value)
 }
 
-// Identity is the identity of the log's directory.
+// Identity returns the identity of the log's directory.
 func (l *boltLog) Identity() uint64 { return l.manifest.Identity() }
 
-// Position is how much has been written, in a measure that only grows.
+// Position returns how much has been written, in a measure that only grows.
 func (l *boltLog) Position() uint64 { return l.manifest.Position() }
 
 // each reads all entries.
@@ -116,7 +118,7 @@ func (l *boltLog) each(visit func(*raft.Log) error) error {
 	return err
 }
 
-// checkBoltLog checks all of a log but the contents of its entries.
+// checkBoltLog checks all of a log except the contents of its entries.
 func checkBoltLog(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -180,7 +182,7 @@ func (l *boltLog) GetLog(index uint64, entry *raft.Log) error {
 	return nil
 }
 
-// sumEntry is the checksum of an entry.
+// sumEntry returns the checksum of an entry.
 func sumEntry(l *raft.Log, version byte) uint32 {
 	head := append(binary.LittleEndian.AppendUint64(nil, l.Index), version)
 	head = appendEntryHead(head, l)
@@ -191,8 +193,8 @@ func sumEntry(l *raft.Log, version byte) uint32 {
 // StoreLog implements raft.LogStore.
 func (l *boltLog) StoreLog(entry *raft.Log) error { return l.StoreLogs([]*raft.Log{entry}) }
 
-// StoreLogs implements raft.LogStore. As in a [entrylog.Log], an entry replaces those in conflict with it: the old one of its index and
-// all behind, or all, if it leaves a gap.
+// StoreLogs implements raft.LogStore. As in a [entrylog.Log], an entry replaces those in conflict with it: the
+// old one of its index and all behind, or all, if it leaves a gap.
 func (l *boltLog) StoreLogs(entries []*raft.Log) error {
 	sealed := make([]*raft.Log, len(entries))
 	for i, e := range entries {
@@ -216,7 +218,7 @@ func (l *boltLog) StoreLogs(entries []*raft.Log) error {
 	})
 }
 
-// write makes a change, after what an earlier one that failed has left is on the disk.
+// write makes a change. If the change before failed, the file is first made durable as it is.
 func (l *boltLog) write(change func() error) (err error) {
 	l.writing.Lock()
 	defer l.writing.Unlock()

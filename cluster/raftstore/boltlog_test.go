@@ -15,10 +15,11 @@ import (
 )
 
 func boltEntry(index uint64) *raft.Log {
-	return &raft.Log{Index: index, Term: 2, Type: raft.LogCommand, Data: bytes.Repeat([]byte{byte(0xE0 + index)}, 40), Extensions: []byte("more"), AppendedAt: time.Unix(9, 8)}
+	return &raft.Log{Index: index, Term: 2, Type: raft.LogCommand, Data: bytes.Repeat([]byte{byte(0xE0 + index)}, 40),
+		Extensions: []byte("more"), AppendedAt: time.Unix(9, 8)}
 }
 
-// boltLogOf is the file of a log with three entries.
+// boltLogOf returns the file of a log with three entries.
 func boltLogOf(t *testing.T) (dir string, data []byte) {
 	t.Helper()
 	dir = t.TempDir()
@@ -40,7 +41,8 @@ func boltLogOf(t *testing.T) (dir string, data []byte) {
 	return dir, data
 }
 
-// Whatever byte of an entry changes, the log is not opened, or the entry is read as it was: msgpack has several ways to write some things.
+// Whatever byte of an entry changes, the log is not opened, or the entry is read as it was, because msgpack has several
+// ways to write some values.
 func TestEveryByteOfBoltEntry(t *testing.T) {
 	dir, data := boltLogOf(t)
 	var found []byte

@@ -20,7 +20,7 @@ import (
 
 var flips = flag.Int("flips", 4, "how many random bits of the files of a node's directory are changed, one at a time")
 
-// nodeFacts is all that a node goes by at its start.
+// nodeFacts is everything that a node relies on at its start.
 type nodeFacts struct {
 	incarnation string
 	values      records
@@ -31,7 +31,7 @@ type nodeFacts struct {
 	clockErr    bool
 }
 
-// factsOf starts with a node's directory as far as its disk goes.
+// factsOf starts a node's disk from a directory.
 func factsOf(dir string, kind LogKind) (f nodeFacts, err error) {
 	disk, err := Open(dir, kind, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -64,7 +64,8 @@ func factsOf(dir string, kind LogKind) (f nodeFacts, err error) {
 	return f, nil
 }
 
-var nodeConfiguration = raft.Configuration{Servers: []raft.Server{{Suffrage: raft.Voter, ID: "a#1", Address: "127.0.0.1:1"}}}
+var nodeConfiguration = raft.Configuration{Servers: []raft.Server{{Suffrage: raft.Voter, ID: "a#1",
+	Address: "127.0.0.1:1"}}}
 
 // snapshotTo writes a snapshot that ends with an entry.
 func snapshotTo(t *testing.T, store raft.SnapshotStore, index uint64) {
@@ -81,7 +82,7 @@ func snapshotTo(t *testing.T, store raft.SnapshotStore, index uint64) {
 	}
 }
 
-// fullDir is the directory of a node with two snapshots, the older one of which ends before the log begins.
+// fullDir makes the directory of a node with two snapshots, of which the older ends before the log begins.
 func fullDir(t *testing.T, kind LogKind) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -128,22 +129,23 @@ func files(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// checkDamaged starts with a damaged directory: it is refused with a sentence that names the file and the way on, or nothing
-// that the node goes by has changed.
+// checkDamaged starts with a damaged directory: it is refused with a sentence that names the file and the remedy, or
+// nothing that the node relies on has changed.
 func checkDamaged(t *testing.T, dir string, kind LogKind, path, what string, want nodeFacts) {
 	t.Helper()
 	got, err := factsOf(dir, kind)
 	if err != nil {
-		if !strings.Contains(err.Error(), filepath.Base(path)) || !strings.Contains(err.Error(), "start with an empty --dir") {
+		if !strings.Contains(err.Error(), filepath.Base(path)) || !strings.Contains(err.Error(),
+			"start with an empty --dir") {
 			t.Errorf("%s of %s: %v", what, path, err)
 		}
 		return
 	}
 	if filepath.Base(path) == clockFile && got.clockErr {
-		got.clock, got.clockErr = want.clock, false // it is said, and goes on without
+		got.clock, got.clockErr = want.clock, false // the start says so, and goes on without the clock
 	}
 	if filepath.Base(path) == boltLogFile && got.last == want.last-1 {
-		got.last++ // the last write counts as torn by a crash, as in the other log
+		got.last++ // the last write counts as torn by a crash, as it does in the other log
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%s of %s is not noticed: %+v, want %+v", what, path, got, want)
@@ -193,7 +195,7 @@ func damageDirectory(t *testing.T, kind LogKind) {
 		try("everything", nil)
 		try("the end", whole[:r.IntN(used)])
 		if filepath.Base(path) == clockFile {
-			continue // without it the node goes on as one that never kept it
+			continue // without it the node goes on as if it had never been written
 		}
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
@@ -210,12 +212,13 @@ func damageDirectory(t *testing.T, kind LogKind) {
 	if err := os.RemoveAll(filepath.Join(dir, snapshotsDir)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := factsOf(dir, kind); err == nil || !strings.Contains(err.Error(), "the snapshot before the log is missing") {
+	if _, err := factsOf(dir, kind); err == nil || !strings.Contains(err.Error(),
+		"the snapshot before the log is missing") {
 		t.Errorf("without snapshots: %v", err)
 	}
 }
 
-// Every byte of what holds little is tried, and every bit with more -flips.
+// Every byte of small files is tried, and every bit with more -flips.
 func TestEveryBitOfSmallFiles(t *testing.T) {
 	dir := fullDir(t, OwnLog)
 	want, err := factsOf(dir, OwnLog)
@@ -232,7 +235,7 @@ func TestEveryBitOfSmallFiles(t *testing.T) {
 			continue // package persistence tests it
 		}
 		if strings.HasSuffix(path, ".bolt") {
-			continue // they are larger: TestEveryBitOfVotes
+			continue // these files are larger: TestEveryBitOfVotes tries them
 		}
 		for at := 0; at < len(whole)*8; at += max(1, 9-*flips/10) {
 			damaged := bytes.Clone(whole)
@@ -259,7 +262,7 @@ func TestEveryBitOfSmallFiles(t *testing.T) {
 	}
 }
 
-// Of each copy of the votes every byte is tried, and every bit with more -flips.
+// Every byte of each copy of the votes is tried, and every bit with more -flips.
 func TestEveryBitOfVotes(t *testing.T) {
 	dir := fullDir(t, OwnLog)
 	for _, name := range votesFiles {
@@ -289,7 +292,7 @@ func TestEveryBitOfVotes(t *testing.T) {
 	}
 }
 
-// Where the log goes on from the older snapshot, a damaged newer one costs nothing.
+// If the log goes on from the older snapshot, damage to the newer one costs nothing.
 func TestOlderSnapshot(t *testing.T) {
 	dir := fullDir(t, OwnLog)
 	for _, path := range files(t, filepath.Join(dir, snapshotsDir)) {
@@ -303,9 +306,9 @@ func TestOlderSnapshot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.newest = nil // those that follow are older
+	s.newest = nil // the next snapshots are older
 	snapshotTo(t, s, 8)
-	snapshotTo(t, s, 9) // of the three, the first goes
+	snapshotTo(t, s, 9) // the first of three snapshots is removed
 	var log bytes.Buffer
 	for _, path := range files(t, s.dir) {
 		if strings.HasPrefix(filepath.Base(path), "3-10-") {
@@ -332,7 +335,8 @@ func TestOlderSnapshot(t *testing.T) {
 func TestLeftOverFilesAreRemoved(t *testing.T) {
 	dir := fullDir(t, OwnLog)
 	want := files(t, dir)
-	for _, name := range []string{"clock.json.123.tmp", "snapshots/2-18-1.stint.99.tmp", "snapshots/2-18-1.tmp/state.bin", "import-7.tmp"} {
+	for _, name := range []string{"clock.json.123.tmp", "snapshots/2-18-1.stint.99.tmp", "snapshots/2-18-1.tmp/state.bin",
+		"import-7.tmp"} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
 			t.Fatal(err)
 		}

@@ -1,5 +1,5 @@
-// Package raftstore is a node's directory: Raft's log, votes and snapshots, the node's identity and its clock, all under
-// checksums. [Open] checks every file, and that the files fit together.
+// Package raftstore is a node's directory: Raft's log, votes and snapshots, the node's identity and its clock, all
+// under checksums. [Open] checks every file, and that the files fit together.
 package raftstore
 
 import (
@@ -20,15 +20,16 @@ import (
 	"github.com/stintdb/stint/persistence/disk"
 )
 
-// SavedClock is a reading of the cluster's clock and this node's own, taken at one moment.
+// SavedClock is a reading of the cluster's clock and this node's own clocks, taken at one moment.
 type SavedClock struct {
 	Cluster int64         `json:"cluster_ns"` // since the Unix epoch, as is
 	Wall    int64         `json:"wall_ns"`
-	Boot    string        `json:"boot"` // of the machine, "" if not known
+	Boot    string        `json:"boot"` // the name of the machine's boot; "" if not known
 	Up      time.Duration `json:"up_ns"`
 }
 
-// Passed is how long ago c was saved, by the time since boot if the machine is still up, or else by the wall clock.
+// Passed returns how long ago c was saved: by the time since boot if the machine is still up, or else by the wall
+// clock.
 func (c SavedClock) Passed(now SavedClock) time.Duration {
 	if c.Boot != "" && c.Boot == now.Boot {
 		return max(0, now.Up-c.Up)
@@ -55,20 +56,20 @@ type Dir struct {
 	dir         string
 	to          *slog.Logger
 	incarnation string         // "" before it has one
-	hasState    bool           // a log or a snapshot, at its start
+	hasState    bool           // it had a log or a snapshot when it was opened
 	manifest    *disk.Manifest // nil before it has an incarnation
 	log         nodeLog
 	votes       *votes
 	snapshots   *snapshotStore
 }
 
-// Open opens a node's directory, which the caller has locked and whose log is of a kind, and checks all files in it. It logs repairs and damage that costs
-// nothing to the given logger.
+// Open opens a node's directory, which the caller has locked, with a log of a kind. It checks all files, and logs
+// repairs and harmless damage to to.
 func Open(dir string, kind LogKind, to *slog.Logger) (*Dir, error) {
 	return open(dir, to, func(isUsed bool) (nodeLog, error) { return openLog(dir, kind, isUsed) })
 }
 
-// open is Open, with a log that a function opens, which hears whether the node has been started before.
+// open is Open, with a log opened by openLog, which is told whether the node has been started before.
 func open(dir string, to *slog.Logger, openLog func(isUsed bool) (nodeLog, error)) (*Dir, error) {
 	if err := refuseStandalone(dir); err != nil {
 		return nil, err
@@ -138,7 +139,7 @@ func refuseStandalone(dir string) error {
 	return nil
 }
 
-// HoldsNode names a file of a node in a directory, "" if there is none.
+// HoldsNode returns the name of a file of a node in a directory; "" if there is none.
 func HoldsNode(dir string) string {
 	for _, name := range []string{IdentityFile, votesFiles[0], votesFiles[1], oldVotesFile, clockFile} {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
@@ -148,7 +149,7 @@ func HoldsNode(dir string) string {
 	return ""
 }
 
-// isUsed reports whether a directory is that of a node that has been started before.
+// isUsed reports whether a directory belongs to a node that has been started before.
 func isUsed(dir string) (bool, error) {
 	_, err := os.Stat(filepath.Join(dir, IdentityFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -157,13 +158,14 @@ func isUsed(dir string) (bool, error) {
 	return err == nil, err
 }
 
-// Logs is Raft's log.
+// Logs returns Raft's log.
 func (d *Dir) Logs() raft.LogStore { return d.log }
 
-// Stable is the store of Raft's term and vote, and of small values that the node must never forget, such as [ClusterIDKey].
+// Stable returns the store of Raft's term and vote, and of small values that the node must never forget, such as
+// [ClusterIDKey].
 func (d *Dir) Stable() raft.StableStore { return d.votes }
 
-// Snapshots is the store of Raft's snapshots.
+// Snapshots returns the store of Raft's snapshots.
 func (d *Dir) Snapshots() raft.SnapshotStore { return d.snapshots }
 
 // Close closes all files.
@@ -185,8 +187,8 @@ func readIdentity(dir string) (known identity, err error) {
 	return known, nil
 }
 
-// Incarnation returns the incarnation of the node with a name, which is generated at its first start in an empty directory. It
-// refuses the directory of a node with another name.
+// Incarnation returns the incarnation of the node with a name, which is generated at its first start in an empty
+// directory. It refuses the directory of a node with another name.
 func (d *Dir) Incarnation(node string) (string, error) {
 	known, err := readIdentity(d.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -200,7 +202,9 @@ func (d *Dir) Incarnation(node string) (string, error) {
 		return "", err
 	}
 	if known.Node != node {
-		return "", fmt.Errorf("%s belongs to the node '%s', and --node-id says '%s': give the node its own name, or another --dir", d.dir, known.Node, node)
+		return "",
+			fmt.Errorf("%s belongs to the node '%s', and --node-id says '%s': give the node its own name, or another --dir",
+				d.dir, known.Node, node)
 	}
 	return known.Incarnation, d.bind(known.Incarnation)
 }
@@ -221,7 +225,7 @@ type clockContent struct {
 	Incarnation string `json:"incarnation,omitempty"` // of the node; files of earlier versions lack it
 }
 
-// LoadClock returns the clocks saved last, or zeros. That a node which has a log lacks them is an error.
+// LoadClock returns the clocks saved last, or zeros. It is an error if a node with a log lacks them.
 func (d *Dir) LoadClock() (c SavedClock, err error) {
 	path := filepath.Join(d.dir, clockFile)
 	text, err := os.ReadFile(path)

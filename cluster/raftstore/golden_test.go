@@ -16,12 +16,13 @@ var update = flag.Bool("update", false, "write the golden files of this version"
 var goldenFacts = nodeFacts{
 	incarnation: "golden", clock: SavedClock{1 << 60, 1 << 60, "boot", 12345}, state: "the state at 10",
 	values: records{
-		"CurrentTerm": {1, []byte{0, 0, 0, 0, 0, 0, 0, 3}}, "LastVoteTerm": {1, []byte{0, 0, 0, 0, 0, 0, 0, 3}}, "LastVoteCand": {1, []byte("127.0.0.1:2")},
+		"CurrentTerm": {1, []byte{0, 0, 0, 0, 0, 0, 0, 3}}, "LastVoteTerm": {1, []byte{0, 0, 0, 0, 0, 0, 0, 3}},
+		"LastVoteCand":  {1, []byte("127.0.0.1:2")},
 		"stint/cluster": {1, []byte("the-cluster")},
 	},
 }
 
-// goldenDir is a copy of a golden directory, with an empty log if it has none: one of ours takes 8 MiB.
+// goldenDir returns a copy of a golden directory, with an empty log if it has none, because a log of ours takes 8 MiB.
 func goldenDir(t *testing.T, name string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -44,8 +45,8 @@ func goldenDir(t *testing.T, name string) (dir string) {
 	return dir
 }
 
-// The files of every released version are read, and never written again once the version is released. That without votes.stint has a
-// log of raft-boltdb.
+// The files of every released version are read, and never written again once the version is released. That without
+// votes.stint has a log of raft-boltdb.
 func TestGoldenFiles(t *testing.T) {
 	if *update {
 		writeGolden(t, filepath.Join("testdata", "node-v4"))
@@ -59,7 +60,7 @@ func TestGoldenFiles(t *testing.T) {
 			t.Errorf("%s: its snapshot is %+v", name, got.newest)
 		}
 		want := goldenFacts
-		if name == "node-v4" { // the first whose files have an identity
+		if name == "node-v4" { // the first version whose files have an identity
 			want.incarnation = got.incarnation
 			for _, key := range [][]byte{directoryKey, incarnationKey, logKey} {
 				if _, is := got.values[string(key)]; !is {
@@ -101,7 +102,8 @@ func TestUnsealedFilesAreRefused(t *testing.T) {
 
 func writeGolden(t *testing.T, dir string) {
 	if _, err := os.Stat(dir); err == nil {
-		t.Fatalf("%s is there: files of a released version stay as they are; remove them first if no release writes them", dir)
+		t.Fatalf("%s is there: files of a released version stay as they are; remove them first if no release writes them",
+			dir)
 	}
 	if err := os.CopyFS(dir, os.DirFS(fullDir(t, BoltLog))); err != nil {
 		t.Fatal(err)

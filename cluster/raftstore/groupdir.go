@@ -12,15 +12,16 @@ import (
 	"github.com/stintdb/stint/persistence/entrylog"
 )
 
-// groupsDir is where a node's directory has those of its groups of keys.
+// groupsDir is the part of a node's directory with the directories of its groups of keys.
 const groupsDir = "groups"
 
-// GroupDir is the directory of a group of keys in that of a node.
+// GroupDir returns the directory of a group of keys in a node's directory.
 func GroupDir(dir string, number int) string {
 	return filepath.Join(dir, groupsDir, fmt.Sprintf("%02d", number))
 }
 
-// GroupDirs are the directories of a node's groups of keys. Their logs are one [entrylog.Shared], unless they are raft-boltdb's.
+// GroupDirs are the directories of a node's groups of keys. Their logs are one [entrylog.Shared], unless they are
+// raft-boltdb's.
 type GroupDirs struct {
 	dir  string // of the node
 	kind LogKind
@@ -28,15 +29,16 @@ type GroupDirs struct {
 	logs *entrylog.Shared // nil until the first is opened; the last Dir closes it
 }
 
-// NewGroupDirs returns the directories in that of a node, whose logs are of a kind.
+// NewGroupDirs returns the directories in a node's directory, with logs of a kind.
 func NewGroupDirs(dir string, kind LogKind, to *slog.Logger) *GroupDirs {
 	return &GroupDirs{dir: dir, kind: kind, to: to}
 }
 
-// SharedLogDir is the directory of the log of all groups of keys, in that of a node.
+// SharedLogDir is the directory of the log of all groups of keys, in a node's directory.
 const SharedLogDir = groupsDir + "/" + LogDir
 
-// Open is [Open] of a group's directory. Unless it is new, it must be there: the group's votes are in it. It is called from one goroutine.
+// Open is [Open] for a group's directory, which must be there unless it is new: the group's votes are in it. It is
+// called from one goroutine.
 func (g *GroupDirs) Open(number int, isNew bool) (*Dir, error) {
 	path := GroupDir(g.dir, number)
 	if isNew {
@@ -72,10 +74,12 @@ func (g *GroupDirs) Open(number int, isNew bool) (*Dir, error) {
 	return d, nil
 }
 
-// groupKey is the key, beside the votes, of the number of their group. Directories that no newer version than 0.2.0 has opened lack it.
+// groupKey is the key, beside the votes, of the number of their group. Directories that no newer version than 0.2.0 has
+// opened lack it.
 var groupKey = []byte("stint/group")
 
-// CheckGroup returns an error if a group's directory in that of a node holds the state of another group, and changes nothing.
+// CheckGroup returns an error if a group's directory in a node's directory holds the state of another group. It changes
+// nothing.
 func CheckGroup(dir string, number int) error {
 	path := GroupDir(dir, number)
 	value, err := ReadValue(path, groupKey)
@@ -100,7 +104,7 @@ func (d *Dir) Remove() error {
 	return errors.Join(d.Close(), os.RemoveAll(d.dir), disk.Dir(filepath.Dir(d.dir)).SyncDir())
 }
 
-// checkKind refuses logs of the other kind, which lie elsewhere.
+// checkKind refuses logs of the other kind, which would be in another place.
 func (g *GroupDirs) checkKind(path string) error {
 	other, is := filepath.Join(path, LogDir), BoltLog
 	if g.kind == BoltLog {
@@ -112,7 +116,8 @@ func (g *GroupDirs) checkKind(path string) error {
 	return errKind(other, is, g.kind)
 }
 
-// Clear removes the rest of a group that has left this node, whose [Dir.Remove] was interrupted, before it begins again.
+// Clear removes the rest of a group that has left this node, before it begins again: its [Dir.Remove] may have been
+// interrupted.
 func (g *GroupDirs) Clear(number int) error {
 	if err := os.RemoveAll(GroupDir(g.dir, number)); err != nil || g.kind == BoltLog {
 		return err
@@ -124,7 +129,7 @@ func (g *GroupDirs) Clear(number int) error {
 	return errors.Join(log.Forget(), log.Close())
 }
 
-// openShared opens the log of all groups, unless it is open.
+// openShared opens the log of all groups, unless it is open already.
 func (g *GroupDirs) openShared(path string, isNew bool) error {
 	if g.logs != nil && !g.logs.HasEnded() {
 		return nil
@@ -142,7 +147,7 @@ func (g *GroupDirs) openShared(path string, isNew bool) error {
 	return nil
 }
 
-// openLog returns a group's part of the log, which is opened, or begun where the groups are new, for the first of them.
+// openLog returns a group's part of the log. For the first group the log is opened, or begun if the groups are new.
 func (g *GroupDirs) openLog(number int, isUsed, isNew bool) (nodeLog, error) {
 	path := filepath.Join(g.dir, SharedLogDir)
 	if err := g.openShared(path, isNew); err != nil {
@@ -150,7 +155,8 @@ func (g *GroupDirs) openLog(number int, isUsed, isNew bool) (nodeLog, error) {
 	}
 	log := g.logs.Group(uint32(number))
 	if _, last := log.Range(); last > 0 && !isUsed {
-		return nil, errors.Join(fmt.Errorf("%s is missing, although %s holds a log; %w", filepath.Join(GroupDir(g.dir, number), IdentityFile), path, ErrLostState), log.Close())
+		return nil, errors.Join(fmt.Errorf("%s is missing, although %s holds a log; %w",
+			filepath.Join(GroupDir(g.dir, number), IdentityFile), path, ErrLostState), log.Close())
 	}
 	return logStore{log}, nil
 }

@@ -57,7 +57,7 @@ func usedGroups(t *testing.T, kind LogKind) (dir string) {
 	return dir
 }
 
-// Each group has its own entries after a start, in one log or in one of raft-boltdb each.
+// Each group has its own entries after a start, in a common log or in a log of raft-boltdb each.
 func TestGroupDirs(t *testing.T) {
 	for _, kind := range logKinds {
 		dir := usedGroups(t, kind)
@@ -80,7 +80,8 @@ func TestGroupDirs(t *testing.T) {
 		if kind == OwnLog {
 			other = BoltLog
 		}
-		if _, err := openGroups(dir, other, false); err == nil || !strings.Contains(err.Error(), "was written with --cluster-log "+string(kind)) {
+		if _, err := openGroups(dir, other, false); err == nil || !strings.Contains(err.Error(),
+			"was written with --cluster-log "+string(kind)) {
 			t.Errorf("%s, opened as %s: %v", kind, other, err)
 		}
 	}
@@ -94,7 +95,8 @@ func TestGroupDirsThatLostSomething(t *testing.T) {
 	}{
 		{"the log", SharedLogDir, "missing or empty", os.RemoveAll},
 		{"a file of the log", SharedLogDir + "/log-00000000000000000001.stint", "is missing", os.Remove},
-		{"the end of a file", SharedLogDir + "/log-00000000000000000001.stint", "bytes belong to it", func(path string) error { return os.Truncate(path, 1<<20) }},
+		{"the end of a file", SharedLogDir + "/log-00000000000000000001.stint", "bytes belong to it",
+			func(path string) error { return os.Truncate(path, 1<<20) }},
 		{"a group", groupsDir + "/02", "missing or empty", os.RemoveAll},
 		{"a group's identity", groupsDir + "/02/" + IdentityFile, "missing or empty", os.Remove},
 		{"a group's votes", groupsDir + "/02/" + votesFiles[0], "", func(path string) error {
@@ -118,8 +120,8 @@ func TestGroupDirsThatLostSomething(t *testing.T) {
 	}
 }
 
-// A directory that was copied over that of another group is refused, by a start and by an inspection. One of an earlier version, which has no number, is not, and does
-// from its first start on.
+// A directory that was copied over that of another group is refused, by a start and by an inspection. A directory of an
+// earlier version, which has no number, is not refused, and has a number from its first start on.
 func TestGroupDirOfAnotherGroup(t *testing.T) {
 	const want = "02 holds the state of group 1, not of group 2"
 	for _, kind := range logKinds {
@@ -144,7 +146,8 @@ func TestGroupDirOfAnotherGroup(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := errors.Join(os.RemoveAll(GroupDir(dir, 2)), os.CopyFS(GroupDir(dir, 2), os.DirFS(GroupDir(dir, 1)))); err != nil {
+			if err := errors.Join(os.RemoveAll(GroupDir(dir, 2)),
+				os.CopyFS(GroupDir(dir, 2), os.DirFS(GroupDir(dir, 1)))); err != nil {
 				t.Fatal(err)
 			}
 			if err := CheckGroup(dir, 2); (err != nil) != hasStarted {
@@ -161,8 +164,8 @@ func TestGroupDirOfAnotherGroup(t *testing.T) {
 	}
 }
 
-// A group that has left the node, and is back, begins with nothing: at once, after a start between the two, and where an end of the process left its
-// directory.
+// A group that has left the node, and is back, begins with nothing: if it is back at once, after a restart in between,
+// or if the process ended before its directory was removed.
 func TestGroupThatLeftAndIsBack(t *testing.T) {
 	for _, kind := range []LogKind{OwnLog, BoltLog} {
 		for _, how := range []string{"at once", "after a start", "interrupted", "the only one"} {

@@ -21,16 +21,16 @@ type Finding struct {
 	Damaged bool
 }
 
-// ReadValue reads the value of a key in the stable store of a directory, nil without one, and changes nothing.
+// ReadValue reads the value of a key in the stable store of a directory; nil if there is none. It changes nothing.
 func ReadValue(dir string, key []byte) ([]byte, error) {
 	found, err := readVotes(dir, "")
 	return found.records[string(key)].value, err
 }
 
 // Inspect reads all files that a node reads at its start, except the log, for which there is
-// [entrylog.Inspect]. It changes nothing, and the directory may be in use: files that are removed during
-// the inspection are skipped. The error wraps fs.ErrNotExist if the directory is not a node's. describe reads the state in a
-// snapshot.
+// [entrylog.Inspect]. It changes nothing, and the directory may be in use: files that are removed during the
+// inspection are skipped. The error wraps fs.ErrNotExist if the directory is not a node's. describe reads the state in
+// a snapshot.
 func Inspect(dir string, describe func(state io.Reader) (string, error)) (found []Finding, err error) {
 	if _, err := os.Stat(filepath.Join(dir, IdentityFile)); err != nil {
 		return nil, err
@@ -56,7 +56,8 @@ func Inspect(dir string, describe func(state io.Reader) (string, error)) (found 
 		add(snapshotsDir, "", err)
 	}
 	for _, name := range temporary {
-		add(filepath.Join(snapshotsDir, name), "not read by a server: a snapshot that is not complete; the next start removes it", nil)
+		add(filepath.Join(snapshotsDir, name),
+			"not read by a server: a snapshot that is not complete; the next start removes it", nil)
 	}
 	for _, name := range names {
 		text, err := inspectSnapshot(filepath.Join(dir, snapshotsDir, name), known.Incarnation, describe)
@@ -83,7 +84,8 @@ func inspectVotes(dir, incarnation string) (found []Finding) {
 		if err != nil {
 			return []Finding{{oldVotesFile, strings.TrimPrefix(err.Error(), oldVotesFile+": "), true}}
 		}
-		return []Finding{{oldVotesFile, describeVotes(v.records) + "; of an earlier build: a start writes them to " + votesFiles[0] + " and " + votesFiles[1], false}}
+		return []Finding{{oldVotesFile, describeVotes(v.records) + "; of an earlier build: a start writes them to " +
+			votesFiles[0] + " and " + votesFiles[1], false}}
 	}
 	for i, name := range votesFiles {
 		switch {
@@ -92,7 +94,8 @@ func inspectVotes(dir, incarnation string) (found []Finding) {
 		case err != nil: // a newer version
 			found = append(found, Finding{name, err.Error(), true})
 		case v.copies[i] == nil:
-			found = append(found, Finding{name, "a copy of the votes that is damaged, or is being written: a start makes it anew", false})
+			found = append(found,
+				Finding{name, "a copy of the votes that is damaged, or is being written: a start makes it anew", false})
 		default:
 			found = append(found, Finding{name, describeVotes(v.copies[i]), false})
 		}
@@ -100,7 +103,8 @@ func inspectVotes(dir, incarnation string) (found []Finding) {
 	return found
 }
 
-// inspectManifest compares the manifest with the votes. That it is missing in a directory of an earlier version is no damage.
+// inspectManifest compares the manifest with the votes. In a directory of an earlier version a missing manifest is no
+// damage.
 func inspectManifest(dir, incarnation string) (found []Finding) {
 	m, err := disk.ReadManifest(disk.Dir(dir)) // before the votes, which may grow
 	v, votesErr := readVotes(dir, incarnation)
@@ -117,7 +121,8 @@ func inspectManifest(dir, incarnation string) (found []Finding) {
 	return nil
 }
 
-// checkLogOf compares the log's own manifest with the votes and the manifest of a directory, or of the node whose group it is.
+// checkLogOf compares the log's own manifest with the votes and the manifest of a directory, which for a group is the
+// node's.
 func checkLogOf(dir string, m *disk.Manifest, found records) error {
 	for _, path := range []string{filepath.Join(dir, LogDir), filepath.Join(filepath.Dir(dir), LogDir)} {
 		has, err := disk.ReadManifest(disk.Dir(path))

@@ -13,11 +13,11 @@ import (
 var ErrLostState = errors.New("the node cannot continue with incomplete state: while a majority of the other nodes runs, move the directory away and start with an empty --dir, and the node joins as a new one with the state of the others")
 
 // snapshotKey is the key, beside the votes, of the newest snapshot's index: without it the loss of all snapshots
-// together with the log behind them would go unnoticed.
+// together with the log after them would go unnoticed.
 var snapshotKey = []byte("stint/snapshot")
 
-// checkIntegrity refuses a directory whose parts are intact but do not fit together: a snapshot is missing between
-// the older one and the log, or the term is lower than the log's. Damage lists the errors of unusable snapshots.
+// checkIntegrity refuses a directory whose parts are intact but do not fit together: a snapshot is missing between the
+// older one and the log, or the term is lower than the log's. damage lists the errors of unusable snapshots.
 func (d *Dir) checkIntegrity(damage []error) error {
 	if err := d.checkLog(); err != nil {
 		return err
@@ -64,7 +64,8 @@ func (d *Dir) checkTerm(last uint64) error {
 		needs = max(needs, entry.Term)
 	}
 	if term < needs {
-		return fmt.Errorf("%s is older than the log: it has the term %d, and the log has the term %d; %w", filepath.Join(d.dir, votesFiles[0]), term, needs, ErrLostState)
+		return fmt.Errorf("%s is older than the log: it has the term %d, and the log has the term %d; %w",
+			filepath.Join(d.dir, votesFiles[0]), term, needs, ErrLostState)
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// usedDir is the directory of a node that has a log of some size.
+// usedDir makes the directory of a node with a log of a kind.
 func usedDir(t *testing.T, kind LogKind) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -40,14 +40,15 @@ func usedDir(t *testing.T, kind LogKind) (dir string) {
 	return dir
 }
 
-// A truncated file is refused with a clear error, wherever it was cut off, and never read as a new one; votes are, where both of their files
-// are.
+// A truncated file is refused with a clear error, wherever it was cut off, and never taken for a new file. Votes are
+// refused if both of their files are truncated.
 func TestTornDirectoryIsRefused(t *testing.T) {
 	for _, c := range []struct {
 		kind  LogKind
 		names []string
 	}{
-		{OwnLog, votesFiles[:]}, {OwnLog, []string{filepath.Join(LogDir, "log-00000000000000000001.stint")}}, {BoltLog, []string{filepath.Join(LogDir, boltLogFile)}},
+		{OwnLog, votesFiles[:]}, {OwnLog, []string{filepath.Join(LogDir, "log-00000000000000000001.stint")}},
+		{BoltLog, []string{filepath.Join(LogDir, boltLogFile)}},
 	} {
 		dir := usedDir(t, c.kind)
 		whole := map[string][]byte{}
@@ -98,10 +99,12 @@ func TestTornDirectoryIsRefused(t *testing.T) {
 	}
 }
 
-// A log stays with what keeps it.
+// A log stays with the kind of store that keeps it.
 func TestOtherLogIsRefused(t *testing.T) {
 	for i, kind := range logKinds {
-		refused(t, usedDir(t, kind), logKinds[1-i], "was written with --cluster-log "+string(kind), func() error { return nil })
+		refused(t, usedDir(t, kind), logKinds[1-i], "was written with --cluster-log "+string(kind), func() error {
+			return nil
+		})
 	}
 }
 

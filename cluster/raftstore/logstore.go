@@ -65,7 +65,8 @@ func DecodeEntry(index uint64, b []byte, l *raft.Log) error {
 	}
 	rest := b[logHead:]
 	n := binary.LittleEndian.Uint32(b[17:])
-	*l = raft.Log{Index: index, Term: binary.LittleEndian.Uint64(b), Type: raft.LogType(b[8]), Extensions: rest[:n:n], Data: rest[n:]}
+	*l = raft.Log{Index: index, Term: binary.LittleEndian.Uint64(b), Type: raft.LogType(b[8]), Extensions: rest[:n:n],
+		Data: rest[n:]}
 	if at := int64(binary.LittleEndian.Uint64(b[9:])); at != 0 {
 		l.AppendedAt = time.Unix(0, at)
 	}
@@ -84,7 +85,7 @@ func (s logStore) StoreLogs(logs []*raft.Log) error {
 	return s.log.Append(entries)
 }
 
-// Syncs is how often the file was synced for entries.
+// Syncs returns how often the file was synced for entries.
 func (s logStore) Syncs() int64 { return s.log.Syncs() }
 
 // EncodeEntry returns an entry as the log on disk holds it.
@@ -103,8 +104,8 @@ func appendEntryHead(b []byte, l *raft.Log) []byte {
 	return binary.LittleEndian.AppendUint32(b, uint32(len(l.Extensions)))
 }
 
-// DeleteRange implements raft.LogStore: Raft drops the beginning of the log behind a snapshot, its end where a leader has
-// another, or all of it.
+// DeleteRange implements raft.LogStore: Raft drops the beginning of the log when there is a snapshot of it, the end if
+// a leader has another, or all of it.
 func (s logStore) DeleteRange(from, to uint64) error {
 	first, last := s.log.Range()
 	switch {
@@ -130,10 +131,10 @@ func errMiddle(from, to, first, last uint64) error {
 // log must not have a gap.
 func (s logStore) IsMonotonic() bool { return true }
 
-// Identity is the identity of the directory of the log.
+// Identity returns the identity of the log's directory.
 func (s logStore) Identity() uint64 { return s.log.Identity() }
 
-// Position is how much has been written, in a measure that only grows.
+// Position returns how much has been written, in a measure that only grows.
 func (s logStore) Position() uint64 { return s.log.Position() }
 
 // Close closes the files.

@@ -9,7 +9,7 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// An entry keeps all its fields, also after the log was reopened; and entries that Raft drops are gone.
+// An entry keeps all its fields, also after the log was reopened, and entries that Raft drops are gone.
 func TestLogStore(t *testing.T) {
 	for _, kind := range logKinds {
 		t.Run(string(kind), func(t *testing.T) { useLog(t, kind) })
@@ -27,7 +27,8 @@ func useLog(t *testing.T, kind LogKind) {
 	}
 	s := open()
 	entries := []*raft.Log{
-		{Index: 1, Term: 1, Type: raft.LogConfiguration, Data: []byte("who"), Extensions: []byte("more"), AppendedAt: time.Unix(5, 6)},
+		{Index: 1, Term: 1, Type: raft.LogConfiguration, Data: []byte("who"), Extensions: []byte("more"),
+			AppendedAt: time.Unix(5, 6)},
 		{Index: 2, Term: 1, Type: raft.LogNoop, Data: []byte{}, Extensions: []byte{}},
 		{Index: 3, Term: 1 << 60, Type: raft.LogCommand, Data: make([]byte, 100_000), Extensions: []byte{}},
 		{Index: 4, Term: 1 << 60, Type: raft.LogCommand, Data: []byte{7}, Extensions: []byte{}},
@@ -84,11 +85,11 @@ func useLog(t *testing.T, kind LogKind) {
 	if err := s.StoreLogs(entries); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.StoreLog(entries[1]); err != nil { // in place of the old one and those behind it
+	if err := s.StoreLog(entries[1]); err != nil { // in place of the old entry and those after it
 		t.Fatal(err)
 	}
 	check(1, 2)
-	entries[3].Index = 9 // as behind a snapshot from elsewhere
+	entries[3].Index = 9 // as after a snapshot from another node
 	if err := s.StoreLog(entries[3]); err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +100,8 @@ func useLog(t *testing.T, kind LogKind) {
 
 // The id of a snapshot tells when it was begun.
 func TestSnapshotTime(t *testing.T) {
-	for id, want := range map[string]time.Time{"3-8-1767225600500": time.UnixMilli(1767225600500), "": {}, "3-8": {}, "3-8-x": {}} {
+	for id, want := range map[string]time.Time{"3-8-1767225600500": time.UnixMilli(1767225600500), "": {}, "3-8": {},
+		"3-8-x": {}} {
 		if at := SnapshotTime(id); !at.Equal(want) {
 			t.Errorf("%q: %v, not %v", id, at, want)
 		}

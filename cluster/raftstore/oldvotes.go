@@ -11,8 +11,8 @@ import (
 	"github.com/stintdb/stint/persistence/disk"
 )
 
-// oldVotesFile held the votes before raft-boltdb did: all of them twice, in two slots of equal size, of which a write filled and synced the first,
-// then the second. Where both are whole, the one of the later write counts. A slot is
+// oldVotesFile held the votes before raft-boltdb did: all of them twice, in two slots of equal size, of which a write
+// filled and synced the first, then the second. Where both are whole, the one of the later write counts. A slot is
 //
 //	8  "STINTVTS"
 //	4  version

@@ -14,7 +14,7 @@ import (
 	"github.com/stintdb/stint/persistence/entrylog"
 )
 
-// LogKind is what keeps Raft's log, in the words of the setting cluster-log.
+// LogKind says what keeps Raft's log, in the words of the setting cluster-log.
 type LogKind string
 
 // The kinds of logs.
@@ -49,7 +49,8 @@ func openLog(dir string, kind LogKind, isUsed bool) (nodeLog, error) {
 		return nil, logError(path, isUsed, err)
 	}
 	if last, err := log.LastIndex(); (last > 0 || err != nil) && !isUsed {
-		return nil, errors.Join(fmt.Errorf("%s is missing, although %s holds a log; %w", filepath.Join(dir, IdentityFile), path, ErrLostState), err, log.Close())
+		return nil, errors.Join(fmt.Errorf("%s is missing, although %s holds a log; %w", filepath.Join(dir, IdentityFile),
+			path, ErrLostState), err, log.Close())
 	}
 	return log, nil
 }
@@ -72,7 +73,8 @@ func logError(path string, isUsed bool, err error) error {
 	case errors.Is(err, disk.ErrNewer):
 		return fmt.Errorf("%s: %w", path, err)
 	case isUsed && (errors.Is(err, entrylog.ErrNoLog) || errors.Is(err, fs.ErrNotExist)):
-		return fmt.Errorf("%s is missing or empty, although %s shows that the node has been in use; %w", path, IdentityFile, ErrLostState)
+		return fmt.Errorf("%s is missing or empty, although %s shows that the node has been in use; %w", path, IdentityFile,
+			ErrLostState)
 	case isDamaged || errors.Is(err, errDamaged):
 		return fmt.Errorf("%s: %w; %w", path, err, ErrLostState)
 	}
@@ -94,7 +96,7 @@ func openKind(path string, kind LogKind, create bool) (nodeLog, error) {
 	return logStore{log}, nil
 }
 
-// logKind is the kind of the log in a directory, "" if there is none.
+// logKind returns the kind of the log in a directory; "" if there is none.
 func logKind(path string) (LogKind, error) {
 	names, err := disk.Dir(path).List()
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -114,8 +116,9 @@ func logKind(path string) (LogKind, error) {
 // ErrLogInUse is the error for a log that cannot be read while a server writes to it.
 var ErrLogInUse = boltfile.ErrInUse
 
-// InspectLog reads the log in LogDir, and changes nothing. It returns the indexes of the first and the last entry, 0 if there is none, and the
-// number of files, and a [disk.DamageError] if data is missing. It calls visit for every entry, as [EncodeEntry] encodes it; an error of visit ends it.
+// InspectLog reads the log in LogDir, and changes nothing. It returns the indexes of the first and the last entry, 0 if
+// there is none, and the number of files, and a [disk.DamageError] if data is missing. It calls visit for every
+// entry, as [EncodeEntry] encodes it; an error of visit ends it.
 func InspectLog(path string, visit func(entrylog.Entry) error) (first, last uint64, files int, err error) {
 	switch kind, err := logKind(path); {
 	case err != nil:

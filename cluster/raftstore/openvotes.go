@@ -15,12 +15,13 @@ import (
 // foundVotes are the votes in a directory.
 type foundVotes struct {
 	records records
-	copies  [2]records // the contents of each file, nil if it does not count
-	damage  [2]error   // why it does not
-	isOld   bool       // an earlier build left its file, and while it is there, the others may not be complete
+	copies  [2]records // the contents of each file; nil if it does not count
+	damage  [2]error   // why it does not count
+	isOld   bool       // the file of an earlier build is there; as long as it is, the others may be incomplete
 }
 
-// readVotes reads the votes of a node, which may be running, and changes nothing. A copy of another incarnation does not count, unless incarnation is "".
+// readVotes reads the votes of a node, which may be running, and changes nothing. A copy of another incarnation does
+// not count, unless incarnation is "".
 func readVotes(dir, incarnation string) (v foundVotes, err error) {
 	v.records, err = readOldVotes(disk.Dir(dir))
 	switch {
@@ -39,28 +40,31 @@ func readVotes(dir, incarnation string) (v foundVotes, err error) {
 		case err != nil:
 			v.damage[i] = err
 		case isForeign(has, incarnation):
-			v.damage[i] = fmt.Errorf("%w: it is of the incarnation %s, and %s names %s", errDamaged, has[string(incarnationKey)].value, IdentityFile, incarnation)
+			v.damage[i] = fmt.Errorf("%w: it is of the incarnation %s, and %s names %s", errDamaged,
+				has[string(incarnationKey)].value, IdentityFile, incarnation)
 		default:
 			v.copies[i] = has
 			v.records.add(has)
 		}
 	}
 	if v.damage[0] != nil && v.damage[1] != nil && !v.isOld {
-		return v, fmt.Errorf("neither copy of the votes can be read: %s: %w; %s: %w", votesFiles[0], v.damage[0], votesFiles[1], v.damage[1])
+		return v, fmt.Errorf("neither copy of the votes can be read: %s: %w; %s: %w", votesFiles[0], v.damage[0],
+			votesFiles[1], v.damage[1])
 	}
 	return v, nil
 }
 
-// incarnationKey is the key, beside the votes, of the incarnation that [IdentityFile] names. Directories that no newer version than 0.2.0 has opened lack it.
+// incarnationKey is the key, beside the votes, of the incarnation that [IdentityFile] names. Directories that no newer
+// version than 0.2.0 has opened lack it.
 var incarnationKey = []byte("stint/incarnation")
 
-// isForeign reports whether votes are those of another incarnation.
+// isForeign reports whether votes belong to another incarnation.
 func isForeign(has records, incarnation string) bool {
 	r, is := has[string(incarnationKey)]
 	return is && incarnation != "" && string(r.value) != incarnation
 }
 
-// makeCopy makes one of the files anew, durably. Its old one, if any, stays until then.
+// makeCopy makes one of the files anew, durably. The old file, if there is one, stays until then.
 func (v *votes) makeCopy(i int) error {
 	path := filepath.Join(v.dir, votesFiles[i])
 	temporary := path + atomicfile.TempSuffix
@@ -84,7 +88,8 @@ func (v *votes) makeCopy(i int) error {
 	return nil
 }
 
-// open makes both files hold the votes, and opens them. A file that does not count, or lacks the last write because of a crash, is made anew.
+// open opens both files, with the same votes in both. A file that does not count, or lacks the last write because of a
+// crash, is made anew.
 func (found foundVotes) open(dir string) (v *votes, err error) {
 	v = &votes{dir: dir, number: found.records.last(), records: found.records, noted: func(uint64) {}}
 	for i, name := range votesFiles {
@@ -112,8 +117,8 @@ func removeOldVotes(dir string) error {
 	return errors.Join(err, disk.Dir(dir).SyncDir())
 }
 
-// loadVotes opens the votes in a node's directory, or begins them if the node is new. Damage is that of a file which it made anew from the other.
-// Check may refuse the values, before a file is changed.
+// loadVotes opens the votes in a node's directory, or begins them if the node is new. damage is the error of a file
+// that it made anew from the other. check may refuse the values before a file is changed.
 func loadVotes(dir, incarnation string, check func(records) error) (v *votes, damage error, err error) {
 	found, err := readVotes(dir, incarnation)
 	if err == nil {
@@ -132,7 +137,7 @@ func loadVotes(dir, incarnation string, check func(records) error) (v *votes, da
 	switch used, usedErr := isUsed(dir); {
 	case usedErr != nil:
 		return nil, nil, usedErr
-	case !used: // a crash may have torn the making of the files, and nothing was built on them
+	case !used: // a crash may have interrupted the making of the files, and nothing relies on them
 		v, err = foundVotes{records: records{}}.open(dir)
 		return v, nil, err
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, errDamaged):

@@ -14,7 +14,7 @@ import (
 
 // record is a value of the votes with the number of its write. In a file it is
 //
-//	4  CRC-32C of the key, a zero, and all behind
+//	4  CRC-32C of the key, a zero, and all that follows
 //	1  version
 //	8  number of the write, the same in both copies
 //	   value
@@ -52,7 +52,7 @@ func unsealRecord(key string, b []byte) (r record, err error) {
 // records are the votes by their keys.
 type records map[string]record
 
-// add takes what others has of later writes.
+// add takes over the values of others that were written later.
 func (r records) add(others records) {
 	for key, other := range others {
 		if own, is := r[key]; !is || other.number > own.number {
@@ -61,7 +61,7 @@ func (r records) add(others records) {
 	}
 }
 
-// last is the number of the newest write.
+// last returns the number of the newest write.
 func (r records) last() (number uint64) {
 	for one := range maps.Values(r) {
 		number = max(number, one.number)
@@ -70,7 +70,10 @@ func (r records) last() (number uint64) {
 }
 
 func (r records) equal(other records) bool {
-	return maps.EqualFunc(r, other, func(a, b record) bool { return a.number == b.number && bytes.Equal(a.value, b.value) })
+	return maps.EqualFunc(r, other, func(a, b record) bool {
+		return a.number == b.number &&
+			bytes.Equal(a.value, b.value)
+	})
 }
 
 // readRecords reads one copy of the votes, and checks all of it.

@@ -18,7 +18,7 @@ var errDamaged = boltfile.ErrDamaged
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// seal is a value as a sealed file holds it.
+// seal returns a value as a sealed file holds it.
 func seal(value any) ([]byte, error) {
 	text, err := json.Marshal(value)
 	if err != nil {

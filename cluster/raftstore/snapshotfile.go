@@ -31,7 +31,7 @@ import (
 //	8  length of the state
 //	4  CRC-32C of all before
 //
-// It is complete once it has its name, which the meta data repeats.
+// The file is complete once it has its name, which the meta data repeats.
 const (
 	snapshotFileMagic   = "STINTRSN"
 	snapshotFileVersion = 1
@@ -47,15 +47,18 @@ type snapshotMeta struct {
 	Term               uint64             `json:"term"`
 	Configuration      raft.Configuration `json:"configuration"`
 	ConfigurationIndex uint64             `json:"configuration_index"`
-	Incarnation        string             `json:"incarnation,omitempty"` // of the node that has it; files of earlier versions lack it
+	// Incarnation is the incarnation of the node that has the snapshot. Files of earlier versions lack it.
+	Incarnation string `json:"incarnation,omitempty"`
 }
 
-// raftMeta is m as Raft takes it.
+// raftMeta returns m in Raft's form.
 func (m *snapshotMeta) raftMeta(size int64) *raft.SnapshotMeta {
-	return &raft.SnapshotMeta{Version: raft.SnapshotVersionMax, ID: m.ID, Index: m.Index, Term: m.Term, Configuration: m.Configuration, ConfigurationIndex: m.ConfigurationIndex, Size: size}
+	return &raft.SnapshotMeta{Version: raft.SnapshotVersionMax, ID: m.ID, Index: m.Index, Term: m.Term,
+		Configuration: m.Configuration, ConfigurationIndex: m.ConfigurationIndex, Size: size}
 }
 
-// snapshotID is a snapshot's name, as Raft's own stores write it. The number is the time when it was begun, in Unix milliseconds.
+// snapshotID is a snapshot's name, as Raft's own stores write it. The number is the time when it was begun, in Unix
+// milliseconds.
 type snapshotID struct{ term, index, number uint64 }
 
 func (id snapshotID) String() string { return fmt.Sprintf("%d-%d-%d", id.term, id.index, id.number) }
@@ -74,7 +77,7 @@ func parseSnapshotID(text string) (id snapshotID, ok bool) {
 	return id, id.String() == text
 }
 
-// SnapshotTime returns when the snapshot with an id was begun, the zero time if the id does not read.
+// SnapshotTime returns when the snapshot with an id was begun; the zero time if the id cannot be read.
 func SnapshotTime(id string) time.Time {
 	parsed, ok := parseSnapshotID(id)
 	if !ok {
@@ -130,7 +133,8 @@ func (w *snapshotWriter) finish() error {
 	return w.file.Commit()
 }
 
-// openSnapshotFile opens a snapshot's file and checks all of it. One of another incarnation is refused, unless incarnation is "". The reader returned reads the state.
+// openSnapshotFile opens a snapshot's file and checks all of it. It refuses a file of another incarnation, unless
+// incarnation is "". The returned reader reads the state.
 func openSnapshotFile(path, incarnation string) (meta *raft.SnapshotMeta, state io.ReadCloser, err error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -141,7 +145,8 @@ func openSnapshotFile(path, incarnation string) (meta *raft.SnapshotMeta, state 
 		err = fmt.Errorf("%w: it is the snapshot %s by its own account", errDamaged, head.ID)
 	}
 	if err == nil && incarnation != "" && head.Incarnation != "" && head.Incarnation != incarnation {
-		err = fmt.Errorf("%w: it is of the incarnation %s, and %s names %s", errDamaged, head.Incarnation, IdentityFile, incarnation)
+		err = fmt.Errorf("%w: it is of the incarnation %s, and %s names %s", errDamaged, head.Incarnation, IdentityFile,
+			incarnation)
 	}
 	var size int64
 	if err == nil {
@@ -171,7 +176,8 @@ func readSnapshotFileHead(file io.ReaderAt) (meta snapshotMeta, state int64, err
 	if _, err := file.ReadAt(rest, 16); err != nil {
 		return meta, 0, cutShort(err)
 	}
-	if crc32.Update(crc32.Checksum(fixed, castagnoli), castagnoli, rest[:size]) != binary.LittleEndian.Uint32(rest[size:]) {
+	if crc32.Update(crc32.Checksum(fixed, castagnoli), castagnoli,
+		rest[:size]) != binary.LittleEndian.Uint32(rest[size:]) {
 		return meta, 0, fmt.Errorf("%w in its meta data", errDamaged)
 	}
 	if version := binary.LittleEndian.Uint32(fixed[8:]); version > snapshotFileVersion {
@@ -204,7 +210,7 @@ func checkSnapshotFile(file *os.File, state int64) (size int64, err error) {
 	return size, nil
 }
 
-// cutShort is the error of a file that ends too early, or err if that is another.
+// cutShort returns the error of a file that ends too early, or err if that is another error.
 func cutShort(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("%w: it has been cut short", errDamaged)

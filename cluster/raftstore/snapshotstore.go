@@ -20,27 +20,27 @@ import (
 
 const snapshotsDir = "snapshots"
 
-// snapshotsKept is how many snapshots stay on disk: the second is for the case that the newest is damaged.
+// snapshotsKept is how many snapshots stay on disk: the second is needed if the newest is damaged.
 const snapshotsKept = 2
 
-// snapshotStore is a raft.SnapshotStore of files in a directory. Raft sees the newest one that is whole; an older one would do
-// only where the log goes on from it, which [Open] checks.
+// snapshotStore is a raft.SnapshotStore of files in a directory. Raft sees the newest snapshot that is whole. An older
+// one is of use only if the log goes on from it, which [Open] checks.
 type snapshotStore struct {
 	dir         string
-	incarnation string             // of the node, "" before it has one
+	incarnation string             // of the node; "" before it has one
 	kept        func(index uint64) // told of each snapshot once it is durable
 
 	closing sync.Mutex // held while a snapshot becomes the newest
 
 	mu     sync.Mutex
-	newest *raft.SnapshotMeta // nil if there is none; changes under both locks
+	newest *raft.SnapshotMeta // nil if there is none; changed under both locks
 }
 
 // path returns the path of a snapshot.
 func (s *snapshotStore) path(name string) string { return filepath.Join(s.dir, name) }
 
-// openSnapshots opens the directory of a node's snapshots. It removes the unfinished snapshots of a crash. damage lists the errors of the
-// snapshots that are newer than the one in use.
+// openSnapshots opens the directory of a node's snapshots. It removes the unfinished snapshots of a crash. damage lists
+// the errors of the snapshots that are newer than the one in use.
 func openSnapshots(dir, incarnation string, to *slog.Logger) (s *snapshotStore, damage []error, err error) {
 	s = &snapshotStore{dir: filepath.Join(dir, snapshotsDir), incarnation: incarnation, kept: func(uint64) {}}
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
@@ -61,7 +61,8 @@ func openSnapshots(dir, incarnation string, to *slog.Logger) (s *snapshotStore, 
 		case err == nil:
 			s.newest = meta
 			for _, d := range damage {
-				to.Warn("a snapshot of the cluster's state is damaged; the node goes on from the one before, and the log", "reason", d, "snapshot", name)
+				to.Warn("a snapshot of the cluster's state is damaged; the node goes on from the one before, and the log", "reason",
+					d, "snapshot", name)
 			}
 			return s, damage, nil
 		case errors.Is(err, disk.ErrNewer), errors.Is(err, os.ErrPermission):
@@ -129,12 +130,14 @@ func (s *snapshotStore) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, erro
 }
 
 // Create implements raft.SnapshotStore.
-func (s *snapshotStore) Create(version raft.SnapshotVersion, index, term uint64, configuration raft.Configuration, configurationIndex uint64, _ raft.Transport) (raft.SnapshotSink, error) {
+func (s *snapshotStore) Create(version raft.SnapshotVersion, index, term uint64, configuration raft.Configuration,
+	configurationIndex uint64, _ raft.Transport) (raft.SnapshotSink, error) {
 	if version != raft.SnapshotVersionMax {
 		return nil, fmt.Errorf("a snapshot of version %d is not known here", version)
 	}
 	id := snapshotID{term, index, uint64(time.Now().UnixMilli())}
-	meta := snapshotMeta{ID: id.String(), Index: index, Term: term, Configuration: configuration, ConfigurationIndex: configurationIndex, Incarnation: s.incarnation}
+	meta := snapshotMeta{ID: id.String(), Index: index, Term: term, Configuration: configuration,
+		ConfigurationIndex: configurationIndex, Incarnation: s.incarnation}
 	w, err := createSnapshotFile(s.dir, meta)
 	if err != nil {
 		return nil, err
@@ -163,8 +166,9 @@ func (k *snapshotSink) Cancel() error {
 	return nil
 }
 
-// Close implements raft.SnapshotSink: the snapshot is durable when it returns nil. One that is older than the newest is dropped, with an error, so that Raft
-// forgets it too: a node's own may end behind one that it has just installed, and a leader's may arrive late.
+// Close implements raft.SnapshotSink: the snapshot is durable when it returns nil. A snapshot older than the newest is
+// dropped, with an error, so that Raft forgets it too: a node's own snapshot may end after it has installed a newer
+// one, and a leader's snapshot may arrive late.
 func (k *snapshotSink) Close() error {
 	if k.ended {
 		return nil
@@ -187,7 +191,7 @@ func (k *snapshotSink) Close() error {
 	return s.removeOld()
 }
 
-// removeOld removes all snapshots but the newest.
+// removeOld removes all snapshots except the newest ones.
 func (s *snapshotStore) removeOld() error {
 	names, _, err := listSnapshots(s.dir)
 	for _, name := range names[min(snapshotsKept, len(names)):] {

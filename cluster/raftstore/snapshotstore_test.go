@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A node installs the leader's snapshot while it writes its own. This one ends last, and is older: as leader the node would send other nodes
-// a state that its log does not go on from.
+// A node installs the leader's snapshot while it writes its own. Its own ends last, and is older: as leader the node
+// would send other nodes a state from which its log does not go on.
 func TestOlderSnapshotIsDropped(t *testing.T) {
 	s, _, err := openSnapshots(t.TempDir(), "", slog.New(slog.DiscardHandler))
 	if err != nil {

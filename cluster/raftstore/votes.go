@@ -11,10 +11,10 @@ import (
 	"github.com/stintdb/stint/cluster/boltfile"
 )
 
-// votesFiles hold the values that a node must never forget: its term, its vote, and further values of Raft and this package, each under
-// a key. They are two files of raft-boltdb with the same contents. bbolt keeps each of them whole in a crash, and both are written before a write is
-// acknowledged: so one that is whole has every acknowledged write, and where only one is whole, that one counts. Where both are, the later
-// write of a key counts.
+// votesFiles hold the values that a node must never forget: its term, its vote, and further values of Raft and this
+// package, each under a key. They are two files of raft-boltdb with the same contents. bbolt keeps each of them whole
+// in a crash, and both are written before a write is acknowledged. So a file that is whole has every acknowledged
+// write. If only one is whole, that one counts; if both are, the later write of each key counts.
 var votesFiles = [2]string{"votes-1.bolt", "votes-2.bolt"}
 
 // The keys of Raft's values.
@@ -24,36 +24,36 @@ var (
 	voteKey     = []byte("LastVoteCand")
 )
 
-// ClusterIDKey is the key of the cluster's id. A node must know it before its log has been replayed, or it might join another
-// cluster.
+// ClusterIDKey is the key of the cluster's id. A node must know it before its log has been replayed, or it might join
+// another cluster.
 var ClusterIDKey = []byte("stint/cluster")
 
-// FormatsKey is the key of the cluster's format version. A node must know it before its log has been replayed, or it would
-// refuse newer operations after its start.
+// FormatsKey is the key of the cluster's format version. A node must know it before its log has been replayed, or it
+// would refuse newer operations after its start.
 var FormatsKey = []byte("stint/formats")
 
-// errNoValue is Raft's word for a key without a value: it knows that error by its text.
+// errNoValue is the error for a key without a value. Raft recognizes it by its text.
 var errNoValue = errors.New("not found")
 
 // votes is a raft.StableStore in votesFiles. Methods may be called from any goroutine.
 type votes struct {
 	mu      sync.Mutex
 	dir     string
-	copies  [2]*boltfile.Store  // nil for one whose last write failed: it is written again
+	copies  [2]*boltfile.Store  // nil for a file whose last write failed: it is made anew
 	number  uint64              // of the last write
-	noted   func(number uint64) // told of each write once it is durable
+	noted   func(number uint64) // called for each write once it is durable
 	records records
 }
 
-// write keeps the value of a key in both files, durably. After an error the value may or may not be found at the next start; the write
-// has to be repeated before anything is built on it.
+// write keeps the value of a key in both files, durably. After an error the value may or may not be found at the next
+// start; the write has to be repeated before anything is built on it.
 func (v *votes) write(key string, value []byte) error {
-	v.number++ // counts attempts: the remains of a failed one never look like a later write
+	v.number++ // counts attempts, so the remains of a failed write never look like a later write
 	before := v.records
 	v.records = maps.Clone(before)
 	v.records[key] = record{v.number, value}
 	var errs [2]error
-	var both sync.WaitGroup // at the same time, as each is whole by itself
+	var both sync.WaitGroup // written at the same time, because each file is whole by itself
 	for i := range v.copies {
 		both.Go(func() { errs[i] = v.writeCopy(i, key) })
 	}
@@ -66,8 +66,8 @@ func (v *votes) write(key string, value []byte) error {
 	return nil
 }
 
-// writeCopy writes the value of a key to one of the files. After a failed write another file replaces it, because its contents may differ from
-// those on the disk.
+// writeCopy writes the value of a key to one of the files. After a failed write another file replaces it, because its
+// contents may differ from those on the disk.
 func (v *votes) writeCopy(i int, key string) error {
 	if v.copies[i] == nil {
 		return v.makeCopy(i)

@@ -28,7 +28,7 @@ func openTestVotes(t *testing.T, dir string) *votes {
 	return v
 }
 
-// newVotes are votes in a new directory.
+// newVotes opens votes in a new directory.
 func newVotes(t *testing.T) *votes {
 	t.Helper()
 	dir := t.TempDir()
@@ -53,8 +53,8 @@ func readCopies(t *testing.T, dir string) (copies [2][]byte) {
 	return copies
 }
 
-// crashes returns the files that a crash may leave of one that a write of bbolt changed: it syncs the pages behind the first two, and then the one of those
-// two that it writes, whose first sector is written whole, or not.
+// crashes returns the files that a crash may leave of a file that a write of bbolt changed. bbolt syncs the pages after
+// the first two, and then one of the first two, whose first sector is written whole or not at all.
 func crashes(before, after []byte) (left [][]byte) {
 	const page = 4096
 	before = append(bytes.Clone(before), make([]byte, max(0, len(after)-len(before)))...)
@@ -83,8 +83,8 @@ func crashes(before, after []byte) (left [][]byte) {
 	return append(left, after)
 }
 
-// Wherever a crash ends the writes of both copies, the next start finds the value before or the new one, and every other value; and after an
-// acknowledged write, it finds that, also if one copy is lost.
+// Wherever a crash ends the writes of both copies, the next start finds the old or the new value, and every other
+// value. After a write was acknowledged it finds the new value, even if one copy is lost.
 func TestVotesCrash(t *testing.T) {
 	v := newVotes(t)
 	for term := uint64(1); term < 8; term++ {
@@ -105,7 +105,8 @@ func TestVotesCrash(t *testing.T) {
 		}
 		dir := t.TempDir()
 		for i := range max(len(one), len(other)) {
-			for _, pair := range [][2][]byte{{one[i%len(one)], other[0]}, {one[0], other[i%len(other)]}, {one[i%len(one)], other[len(other)-1-i%len(other)]}} {
+			for _, pair := range [][2][]byte{{one[i%len(one)], other[0]}, {one[0], other[i%len(other)]},
+				{one[i%len(one)], other[len(other)-1-i%len(other)]}} {
 				checkCrash(t, dir, pair, want, v.records)
 			}
 		}
@@ -131,7 +132,8 @@ func checkCrash(t *testing.T, dir string, copies [2][]byte, before, after record
 	}
 }
 
-// Where both copies have lost their last write, because the pages with it are damaged, the votes are refused: one may be forgotten.
+// If both copies have lost their last write, because the pages with it are damaged, the votes are refused: a vote may
+// be forgotten.
 func TestBothCopiesLack(t *testing.T) {
 	v := newVotes(t)
 	for term := range uint64(5) {
@@ -176,8 +178,8 @@ func oldVotes(t *testing.T) (dir string, want records) {
 	return dir, found.records
 }
 
-// The file of an earlier build is carried over, and a crash at each step of that is harmless: from the states that it may leave, the next start reaches
-// the end.
+// The file of an earlier build is carried over, and a crash at any step of that is harmless: the next start completes
+// it from every state that the crash may leave.
 func TestMigration(t *testing.T) {
 	dir, want := oldVotes(t)
 	old, err := os.ReadFile(filepath.Join(dir, oldVotesFile))
@@ -193,7 +195,8 @@ func TestMigration(t *testing.T) {
 	}
 	whole := readCopies(t, dir)
 	torn, behind := whole[0][:5000], t.TempDir()
-	fewer := &votes{dir: behind, records: records{string(termKey): want[string(termKey)]}} // one that the names of later pages never reached
+	// one that the names of later pages never reached
+	fewer := &votes{dir: behind, records: records{string(termKey): want[string(termKey)]}}
 	if err := fewer.makeCopy(0); err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +211,8 @@ func TestMigration(t *testing.T) {
 	for _, state := range []map[string][]byte{
 		{temporary[0]: nil}, {temporary[0]: torn}, {temporary[0]: whole[0]},
 		{votesFiles[0]: whole[0]}, {votesFiles[0]: whole[0], temporary[1]: torn}, {votesFiles[0]: torn, votesFiles[1]: torn},
-		{votesFiles[0]: part}, {votesFiles[0]: part, votesFiles[1]: part}, {votesFiles[1]: whole[1]}, {votesFiles[0]: whole[0], votesFiles[1]: whole[1]},
+		{votesFiles[0]: part}, {votesFiles[0]: part, votesFiles[1]: part}, {votesFiles[1]: whole[1]},
+		{votesFiles[0]: whole[0], votesFiles[1]: whole[1]},
 		{votesFiles[0]: whole[0], votesFiles[1]: whole[1], oldVotesFile: nil},
 	} {
 		dir := t.TempDir()
@@ -230,13 +234,14 @@ func TestMigration(t *testing.T) {
 		if err := errors.Join(v.SetUint64(termKey, 9), v.Close()); err != nil {
 			t.Fatal(err)
 		}
-		if found, err := readVotes(dir, ""); err != nil || found.damage[0] != nil || found.damage[1] != nil || found.isOld || binary.BigEndian.Uint64(found.records[string(termKey)].value) != 9 {
+		if found, err := readVotes(dir, ""); err != nil || found.damage[0] != nil || found.damage[1] != nil || found.isOld ||
+			binary.BigEndian.Uint64(found.records[string(termKey)].value) != 9 {
 			t.Errorf("after the migration: %+v, %v", found, err)
 		}
 	}
 }
 
-// An old file that comes back, as from a backup, takes no newer vote away.
+// An old file that comes back, as from a backup, removes no newer vote.
 func TestOldVotesComeBack(t *testing.T) {
 	dir, _ := oldVotes(t)
 	old, err := os.ReadFile(filepath.Join(dir, oldVotesFile))
@@ -244,7 +249,8 @@ func TestOldVotesComeBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := openTestVotes(t, dir)
-	if err := errors.Join(v.SetUint64(termKey, 9), v.Close(), os.WriteFile(filepath.Join(dir, oldVotesFile), old, 0o600)); err != nil {
+	if err := errors.Join(v.SetUint64(termKey, 9), v.Close(), os.WriteFile(filepath.Join(dir, oldVotesFile), old,
+		0o600)); err != nil {
 		t.Fatal(err)
 	}
 	v = openTestVotes(t, dir)
@@ -268,7 +274,8 @@ func TestDamagedOldVotes(t *testing.T) {
 		if err := os.WriteFile(path, damaged, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := loadVotes(dir, "", func(records) error { return nil }); err != nil && (!strings.Contains(err.Error(), oldVotesFile) || !errors.Is(err, ErrLostState)) {
+		if _, _, err := loadVotes(dir, "", func(records) error { return nil }); err != nil &&
+			(!strings.Contains(err.Error(), oldVotesFile) || !errors.Is(err, ErrLostState)) {
 			t.Fatal(err)
 		} else if err == nil {
 			t.Fatalf("byte %d is not noticed", at)
@@ -276,14 +283,16 @@ func TestDamagedOldVotes(t *testing.T) {
 	}
 }
 
-// A copy whose write failed is written again by the next write, and no value that was acknowledged is missing from either.
+// A copy whose write failed is written again by the next write, and no value that was acknowledged is missing from
+// either.
 func TestVotesAfterAFailedWrite(t *testing.T) {
 	v := newVotes(t)
 	for i := range 2 {
 		if err := v.SetUint64(termKey, uint64(i+1)); err != nil {
 			t.Fatal(err)
 		}
-		blocked := filepath.Join(v.dir, votesFiles[i]+atomicfile.TempSuffix) // a directory that is not empty, where the file is to be made
+		// a directory that is not empty, where the file is to be made
+		blocked := filepath.Join(v.dir, votesFiles[i]+atomicfile.TempSuffix)
 		if err := os.MkdirAll(filepath.Join(blocked, "x"), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -308,7 +317,7 @@ func TestVotesAfterAFailedWrite(t *testing.T) {
 	}
 }
 
-// A copy that a crash left behind gets the last write at the next start: the other one may be lost later.
+// A copy that lacks the last write after a crash gets it at the next start, because the other copy may be lost later.
 func TestCopyThatLagsBehind(t *testing.T) {
 	for i := range votesFiles {
 		v := newVotes(t)
@@ -316,7 +325,8 @@ func TestCopyThatLagsBehind(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := readCopies(t, v.dir)
-		if err := errors.Join(v.SetUint64(termKey, 2), v.Close(), os.WriteFile(filepath.Join(v.dir, votesFiles[i]), before[i], 0o600)); err != nil {
+		if err := errors.Join(v.SetUint64(termKey, 2), v.Close(), os.WriteFile(filepath.Join(v.dir, votesFiles[i]), before[i],
+			0o600)); err != nil {
 			t.Fatal(err)
 		}
 		again := openTestVotes(t, v.dir)
