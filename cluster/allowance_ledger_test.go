@@ -12,30 +12,30 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// allowanceLedger is the grants of limits that are full again soon, with the times at which they were asked and
-// answered. In no span of time may they come to more than one exact limiter would have granted.
+// allowanceLedger has the grants of limits that are full again soon, with the times at which they were asked for and
+// answered. In no span of time may they add up to more than one exact limiter would have granted.
 type allowanceLedger struct {
 	limits []limits.Limit
 	ids    int            // keys of each limit
-	common []limits.Limit // of all callers together; not the capacities of the others
+	common []limits.Limit // of all callers together; their capacities differ from those of the others
 	// slack is how far the cluster's clock may move forward at once: as far as it has fallen behind before, while
 	// leaders changed.
 	slack time.Duration
 
 	mu      sync.Mutex
 	grants  map[string][]allowanceGrant
-	checked int64 // spans that ended before were checked, in Unix nanoseconds
+	checked int64 // spans that ended before this time were checked; Unix nanoseconds
 }
 
 const longestCall = 2 * time.Second // any call is answered within it
 
 type allowanceGrant struct {
 	asked, answered int64 // Unix nanoseconds
-	tokens          int64 // given back, if below zero
+	tokens          int64 // below zero if they were given back
 	limit           *limits.Limit
 }
 
-// slowLimits take up to ten seconds, so that a change of the leader costs them most.
+// slowLimits are full again after up to ten seconds, so a change of the leader costs them most.
 var slowLimits = []limits.Limit{
 	{Algorithm: limits.TokenBucket, Capacity: 40, Rate: limits.Rate{Tokens: 4, Period: int64(time.Second)}},
 	{Algorithm: limits.TokenBucket, Capacity: 400, Rate: limits.Rate{Tokens: 40, Period: int64(time.Second)}},
@@ -49,7 +49,8 @@ func (l *allowanceLedger) op(i, id int, tokens int64) engine.Op {
 	return engine.Op{Verb: engine.Acquire, Key: fmt.Append(nil, "share", i, ":", id), Limit: l.limits[i], Tokens: tokens}
 }
 
-// randomOp asks some of the limits for tokens, and lists the questions to each; of a policy only the answer shows them.
+// randomOp asks some of the limits for tokens, and lists the questions to each. Only the answer shows which limits a
+// policy has asked.
 func (l *allowanceLedger) randomOp(r *rand.Rand) (op engine.Op, asks []engine.Op) {
 	i, id, tokens := r.IntN(len(l.limits)), r.IntN(l.ids), 1+r.Int64N(4)
 	if r.IntN(6) == 0 {
@@ -70,7 +71,8 @@ func (l *allowanceLedger) randomOp(r *rand.Rand) (op engine.Op, asks []engine.Op
 	return op, []engine.Op{op}
 }
 
-// every is all limits of a caller. Which of them a policy has asked shows in the capacities of the answer.
+// every returns questions to all limits of a caller. The capacities in the answer show which of them a policy has
+// asked.
 func (l *allowanceLedger) every(id int) (ops []engine.Op) {
 	for i := range l.limits {
 		ops = append(ops, l.op(i, id, 0))

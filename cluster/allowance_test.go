@@ -13,7 +13,7 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// quickLimits are full again within four seconds, so that a leader has all of its allowance a second after it began.
+// quickLimits are full again within four seconds, so a leader has all of its allowance a second after it began.
 var quickLimits = []limits.Limit{
 	{Algorithm: limits.TokenBucket, Capacity: 160, Rate: limits.Rate{Tokens: 40, Period: int64(time.Second)}},
 	{Algorithm: limits.TokenBucket, Capacity: 800, Rate: limits.Rate{Tokens: 200, Period: int64(time.Second)}},
@@ -33,7 +33,7 @@ func TestAllowanceIsNeverExceeded(t *testing.T) {
 	}
 }
 
-// exceedAllowance has clients take tokens while leaders come and go. begin makes a cluster's ledger and starts further
+// exceedAllowance lets clients take tokens while leaders come and go. begin makes a cluster's ledger and starts further
 // clients.
 func exceedAllowance(t *testing.T, begin func(w *world, seed uint64)) (inMemory, granted int64) {
 	const perCluster = 50
@@ -97,7 +97,7 @@ func (w *world) allowanceClient(seed uint64) {
 	}
 }
 
-// ask has a node decide one random question.
+// ask asks a node one random question.
 func (l *allowanceLedger) ask(n *Node, r *rand.Rand) {
 	op, keys := l.randomOp(r)
 	asked := time.Now()
@@ -105,7 +105,7 @@ func (l *allowanceLedger) ask(n *Node, r *rand.Rand) {
 	l.note(asked, keys, &results[0])
 }
 
-// count is the number of grants.
+// count returns the number of grants.
 func (l *allowanceLedger) count() (grants int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -115,7 +115,7 @@ func (l *allowanceLedger) count() (grants int) {
 	return grants
 }
 
-// policy is one that asks two of the limits for a caller.
+// policy returns an operation that sets a policy, which asks two of the limits for a caller.
 func (l *allowanceLedger) policy(r *rand.Rand) engine.Op {
 	policy := engine.Op{Verb: engine.SetPolicy, Key: []byte("shared")}
 	first := r.IntN(len(l.limits))
@@ -135,7 +135,8 @@ func TestAllowanceWaitsForTheLog(t *testing.T) {
 		time.Sleep(15 * time.Second) // earlier leaders' tokens are back
 		limit := quickLimits[0]
 		take := func(tokens int64) int64 {
-			// The tokens that are left, because a leader without its lease for a moment decides the many that come later before.
+			// It takes the tokens that are left: a leader without its lease for a moment decides the many later
+			// operations first.
 			return do(leader, engine.Op{Verb: engine.Acquire, Key: []byte("k"), Limit: limit, Tokens: tokens,
 				Options: engine.UpTo})[0].Granted
 		}
@@ -178,7 +179,7 @@ func TestAllowanceWaitsForTheLog(t *testing.T) {
 	})
 }
 
-// What commands on a key answer does not depend on where its tokens are taken.
+// The answers of commands on a key do not depend on where its tokens are taken.
 func TestCommandsOnKeysOfTheAllowance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t, "a", "b", "c")
@@ -232,7 +233,7 @@ func TestCommandsOnKeysOfTheAllowance(t *testing.T) {
 	})
 }
 
-// That leaders may take tokens stays in the log until all are back, also those of an earlier leader.
+// The log says that leaders may take tokens until all tokens are back, also those of an earlier leader.
 func TestAllowanceIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t, "a", "b", "c")

@@ -11,14 +11,14 @@ import (
 	"github.com/stintdb/stint/persistence"
 )
 
-// look is a key as it is in a store that is no cluster's.
+// look looks at a key in the store of a single server.
 func look(from *store.Store, key []byte) engine.Result {
 	results := make([]engine.Result, 1)
 	from.Apply(time.Now().UnixNano(), []engine.Op{{Verb: engine.Look, Key: key}}, results)
 	return results[0]
 }
 
-// readSource is the state in a backup as an import takes it.
+// readSource reads the state in a backup, for an import.
 func readSource(t *testing.T, file []byte) Source {
 	t.Helper()
 	from := Source{Store: store.New(store.Config{Shards: 4}), Scratch: t.TempDir()}
@@ -31,8 +31,8 @@ func readSource(t *testing.T, file []byte) Source {
 	return from
 }
 
-// usedGroups is the backup of a cluster of four groups with a shared limit whose tokens some groups hold, and the
-// number of tokens granted. It is made once for all tests.
+// usedGroups returns the backup of a cluster of four groups with a shared limit of which some groups hold tokens, and
+// the number of tokens granted. It is made once for all tests.
 func usedGroups(t *testing.T) (file []byte, granted int64) {
 	t.Helper()
 	if used.file == nil {

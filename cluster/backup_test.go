@@ -13,7 +13,7 @@ import (
 	"github.com/stintdb/stint/persistence"
 )
 
-// backup is a backup of a node, read into a store.
+// backup makes a backup of a node, and reads it into a store.
 func backup(t *testing.T, n *Node) *store.Store {
 	t.Helper()
 	var file bytes.Buffer

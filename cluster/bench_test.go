@@ -16,8 +16,8 @@ import (
 	"github.com/stintdb/stint/internal/testserver"
 )
 
-// BenchmarkThreeNodes has three nodes in this process, over TCP and on disk, decide batches as 50 connections with
-// pipelines of 16 would bring them. An operation is one decision on the leader.
+// BenchmarkThreeNodes measures three nodes in this process, over TCP and on disk, which decide batches as 50
+// connections with pipelines of 16 would bring them. An operation is one decision on the leader.
 func BenchmarkThreeNodes(b *testing.B) {
 	addresses := testserver.ReserveAddresses(b, 3)
 	var nodes []*Node

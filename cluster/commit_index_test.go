@@ -10,9 +10,9 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// A leader is cut off with an entry that no other node has. The next leader has another in its place, and before it
-// sends that one, it sends a message without entries and with a commit index that counts it. The former leader must not
-// take its own entry for committed.
+// A leader is cut off with an entry that no other node has. The next leader has another entry in its place. Before it
+// sends that entry, it sends a message without entries whose commit index counts it. The former leader must not take
+// its own entry for committed.
 func TestCommitIndexBeyondAMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{simulated: simulate(t, "a", "b", "c"), began: time.Now()}

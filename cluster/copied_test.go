@@ -36,8 +36,8 @@ func (d *memDisk) copied(t *testing.T) *memDisk {
 	return to
 }
 
-// A copy of a node's directory that runs elsewhere has the node's vote, which would then count twice: it does not take
-// the node's place while that one answers, and does once it has ended.
+// A copy of a node's directory that runs elsewhere has the node's vote, which would then count twice. So it does not
+// take the node's place while the node answers, and does once the node has ended.
 func TestCopiedDirectory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t)

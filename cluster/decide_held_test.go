@@ -10,7 +10,7 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// A policy all of whose limits have tokens at a node is decided there. A change of it comes into force.
+// A policy is decided at a node that holds tokens of all its limits. A change of the policy comes into force.
 func TestPolicyOfHeldKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, leader, others := simulateHeld(t)
@@ -51,8 +51,8 @@ func TestPolicyOfHeldKeys(t *testing.T) {
 	})
 }
 
-// While the leader is replaced, tokens held are spent at every other node, also at the one that becomes leader and has
-// no lease yet.
+// While the leader is replaced, tokens held are spent at every other node, also at the next leader while it has no
+// lease yet.
 func TestHeldTokensAreSpentWhileTheLeaderIsReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, leader, others := simulateHeld(t)

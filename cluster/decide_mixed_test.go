@@ -23,8 +23,8 @@ func userAndAll(user int, capacity, tokens int64) engine.Op {
 		Limit: userLimit, Tokens: tokens}, acquire("all", capacity, tokens)}}
 }
 
-// The leader grants from the tokens that it holds of a key in demand and from its allowance of another, also what other
-// nodes are asked. Of both keys exactly the granted tokens are taken.
+// The leader grants requests from the tokens that it holds of a key in demand and from its allowance of another key,
+// also requests to other nodes. Exactly the granted tokens are taken of both keys.
 func TestTokensOfTwoPlacesAreTakenTogether(t *testing.T) {
 	for _, forwarded := range []bool{false, true} {
 		t.Run(fmt.Sprintf("forwarded %v", forwarded), func(t *testing.T) {
@@ -71,7 +71,7 @@ func TestTokensOfTwoPlacesAreTakenTogether(t *testing.T) {
 	}
 }
 
-// A request that one limit denies takes nothing of the other, and a refund into the tokens held is not lost.
+// A request that one limit denies takes nothing from the other, and a refund into the tokens held is not lost.
 func TestNothingIsTakenOfADeniedRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, leader, others := simulateMixed(t)
@@ -106,8 +106,8 @@ func TestNothingIsTakenOfADeniedRequest(t *testing.T) {
 	})
 }
 
-// Requests that ask for more than tokens, and checks of a policy in shadow or a strict one, are decided in the log,
-// also if tokens are held.
+// Requests that ask for more than tokens, and checks of a policy that is in shadow or strict, are decided in the log,
+// even if tokens are held.
 func TestOptionsAreLeftToTheLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, leader, _ := simulateMixed(t)

@@ -28,8 +28,8 @@ func TestPeerListWithoutItself(t *testing.T) {
 	}
 }
 
-// Nodes of fewer than the number expected wait, and name those that do not answer; the last one makes the cluster, of
-// all of them and once.
+// Fewer nodes than the number expected wait, and name the nodes that do not answer. When the last one is there, they
+// form one cluster of all.
 func TestClusterWaitsForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t)
@@ -100,7 +100,7 @@ func TestTwoClustersMeet(t *testing.T) {
 		other.leader()
 		id, otherID := s.nodes["a"].Group().Status().ClusterID, other.nodes["x"].Group().Status().ClusterID
 		other.kill("z")
-		other.names = []string{"x", "y", "z", "a"} // a stranger in its list
+		other.names = []string{"x", "y", "z", "a"} // a node of the other cluster in its list
 		other.start("z")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
@@ -207,7 +207,7 @@ func TestHangingDisk(t *testing.T) {
 	})
 }
 
-// A cluster is formed when as many have met as are expected, whichever they are; the others join it.
+// A cluster is formed when as many nodes have met as are expected, whichever they are; the others join it.
 func TestClusterFormsOfThoseExpected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t)
@@ -234,8 +234,8 @@ func TestClusterFormsOfThoseExpected(t *testing.T) {
 	})
 }
 
-// Whichever links are cut and whichever nodes end while the nodes meet, they form one cluster, and do form it when all
-// are well again.
+// Whichever links are cut and whichever nodes end while the nodes meet, they form at most one cluster, and they form it
+// when all are well again.
 func TestOneClusterIsFormed(t *testing.T) {
 	for seed := range uint64(max(testsize.Pick(4, 16), *simFaults/200)) {
 		synctest.Test(t, func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// failingDisk is a memDisk that takes no votes or entries, or whose log does not read, for as long as that is set.
+// failingDisk is a memDisk that refuses votes or entries, or whose log cannot be read, as long as that is set.
 type failingDisk struct {
 	*memDisk
 	votesFail, logFails, writesFail atomic.Bool
@@ -58,7 +58,7 @@ func startFailing(t *testing.T, s *simulated, n *Node) (*Node, *failingDisk) {
 	return n, disk
 }
 
-// A node whose disk takes no votes neither ends nor votes: the others decide, and it is back when its disk is.
+// A node whose disk refuses votes neither ends nor votes: the others decide, and the node is back when its disk is.
 func TestVotesCannotBeWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t, "a", "b", "c")
@@ -91,11 +91,11 @@ func TestVotesCannotBeWritten(t *testing.T) {
 				delete(s.nodes, name)
 			}
 		}
-		time.Sleep(5 * time.Second) // it would stand for election, and is ended while it waits
+		time.Sleep(5 * time.Second) // n wants to stand for election, and is ended while it waits
 	})
 }
 
-// A node whose log does not read ends with a sentence.
+// A node whose log cannot be read ends with a sentence.
 func TestLogDoesNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t, "a", "b", "c")
@@ -111,7 +111,7 @@ func TestLogDoesNotRead(t *testing.T) {
 	})
 }
 
-// While Raft starts, what does not read is an error of Open's and no panic.
+// A log that cannot be read while Raft starts is an error of Open, and no panic.
 func TestLogDoesNotReadAtTheStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t, "a", "b", "c")

@@ -14,7 +14,7 @@ import (
 	"github.com/stintdb/stint/internal/testsize"
 )
 
-// drain has clients at every node ask for tokens of a limit that does not refill, until nothing has been granted for a
+// drain lets clients at every node ask for tokens of a limit that does not refill, until nothing has been granted for a
 // while, and returns the tokens granted.
 func (s *simulated) drain(seed uint64, ask func(r *rand.Rand, node *Node, tokens int64) engine.Result) int64 {
 	const clients, silence = 4, 2500 * time.Millisecond
@@ -24,7 +24,7 @@ func (s *simulated) drain(seed uint64, ask func(r *rand.Rand, node *Node, tokens
 	for i := range clients {
 		asking.Go(func() {
 			r := rand.New(rand.NewPCG(seed, uint64(i)))
-			sizes := []int64{1, 2, 5, 9} // a denial takes the largest away
+			sizes := []int64{1, 2, 5, 9} // a denial removes the largest size
 			for time.Now().UnixNano()-last.Load() < int64(silence) {
 				tokens := sizes[r.IntN(len(sizes))]
 				res := ask(r, s.nodes[s.names[i%len(s.names)]], tokens)
@@ -46,7 +46,7 @@ func (s *simulated) drain(seed uint64, ask func(r *rand.Rand, node *Node, tokens
 	return granted.Load()
 }
 
-// drainShared is drain of a shared limit, beside users' limits in any group.
+// drainShared is drain for a shared limit, beside users' limits in any group.
 func (s *simulated) drainShared(seed uint64, shared engine.Op) int64 {
 	const users = 300
 	return s.drain(seed, func(r *rand.Rand, node *Node, tokens int64) engine.Result {
@@ -57,8 +57,8 @@ func (s *simulated) drainShared(seed uint64, shared engine.Op) int64 {
 	})
 }
 
-// A limit that does not refill grants as many tokens as it has, not one fewer, however many nodes and groups ask for
-// the last ones at once, with tokens held by nodes too, and after leaders have moved.
+// A limit that does not refill grants all the tokens that it has, however many nodes and groups ask for the last ones
+// at once, even if nodes hold tokens, and after leaders have moved.
 func TestSharedLimitIsDrained(t *testing.T) {
 	for at, of := range []struct {
 		groups, replicas int
@@ -102,7 +102,7 @@ func TestSharedLimitIsDrained(t *testing.T) {
 	}
 }
 
-// moveLeaders has the leaders of some groups hand over to others.
+// moveLeaders lets the leaders of some groups hand over to others.
 func (s *simulated) moveLeaders(r *rand.Rand) {
 	for number := range s.groups + 1 {
 		if r.IntN(2) == 0 {
@@ -120,7 +120,7 @@ var drained = []limits.Limit{
 	{Algorithm: limits.LeakyBucket, Capacity: 700, Rate: limits.Rate{Tokens: 1, Period: int64(24 * time.Hour)}},
 }
 
-// A limit whose home is another server grants as many tokens as it has, when the nodes of a region and clients at home
+// A limit whose home is another server grants all the tokens that it has when the nodes of a region and clients at home
 // ask for the last ones at once.
 func TestRegionDrainsALimit(t *testing.T) {
 	for _, groups := range []int{0, 3, 12} {
@@ -157,9 +157,9 @@ func TestRegionDrainsALimit(t *testing.T) {
 	}
 }
 
-// Home has nothing to lend to a region, which spends a token and has to state the lower number. First the region has
-// home end the operation, because the same one of another node, which may be on its way, could be lent tokens that
-// nobody knows of.
+// The home has nothing to lend to a region, which spends a token and has to state the lower number. First the region
+// makes the home end the operation, because the same operation from another node, which may be on its way, could be
+// lent tokens that nobody knows of.
 func TestRegionEndsAnOperation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ended atomic.Int32
@@ -196,8 +196,7 @@ func TestRegionEndsAnOperation(t *testing.T) {
 		for inPurse() > 3 {
 			ask(1)
 		}
-		// more than there is, so that an operation with nothing to state stays prepared; then a token is spent beside
-		// it
+		// more than there is, so an operation with nothing to state stays prepared; then a token is spent beside it
 		for _, tokens := range []int64{5, 5, 5, 1, 5, 5, 5, 1} {
 			time.Sleep(300 * time.Millisecond) // until home is asked for loans again
 			ask(tokens)

@@ -12,8 +12,8 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// beside is a cluster whose leader has an entry under way that its own disk does not finish to write, and that one
-// other node has.
+// beside is a cluster whose leader has an entry under way that its own disk does not finish writing, and that one other
+// node has.
 type beside struct {
 	*world
 	leader, has, without string // names of nodes
@@ -22,7 +22,7 @@ type beside struct {
 	release              func() // lets the disk finish
 }
 
-// newBeside has a token taken of a bucket of one.
+// newBeside takes the token of a bucket of one.
 func newBeside(t *testing.T) *beside {
 	w := &beside{world: &world{simulated: simulate(t, "a", "b", "c"), began: time.Now()}}
 	w.whole()
@@ -69,7 +69,7 @@ func TestEntryOnOneDiskIsNotGranted(t *testing.T) {
 		}
 		w.cut(w.has, true, true, true)
 		w.crash(w.leader)
-		w.cut(w.has, true, true, true) // from that one again
+		w.cut(w.has, true, true, true) // the node that has the entry
 		w.start(w.leader)
 		w.ask(w.simulated.leader())
 		if n := w.granted.Load(); n != 1 {
@@ -111,7 +111,7 @@ func TestNoOtherTermBeforeTheLogIsOnDisk(t *testing.T) {
 	})
 }
 
-// A leader whose disk refuses an entry gives up leadership. The others go on; it is back when its disk is.
+// A leader whose disk refuses an entry gives up leadership. The others go on, and it is back when its disk is.
 func TestDiskRefusesTheLeadersEntries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t, "a", "b", "c")
@@ -125,7 +125,7 @@ func TestDiskRefusesTheLeadersEntries(t *testing.T) {
 			time.Sleep(10 * time.Millisecond)
 		}
 		disk.writesFail.Store(true)
-		go do(n, acquire("k", 1, 1)) // which the next leader may grant
+		go do(n, acquire("k", 1, 1)) // the next leader may grant it
 		began := time.Now()
 		for n.Group().OwnStatus().Leads {
 			time.Sleep(10 * time.Millisecond)

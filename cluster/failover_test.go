@@ -19,7 +19,7 @@ import (
 var simFailovers = flag.Int("sim-failovers", testsize.Pick(5, 30),
 	"leaders that TestFailoverTime loses in each way; figures take 1000")
 
-// plenty takes a token of a limit that is never reached: every answer has been through the log.
+// plenty takes a token of a limit that is never reached. Every answer has been through the log.
 var plenty = engine.Op{Verb: engine.Acquire, Key: []byte("k"), Tokens: 1,
 	Limit: limits.Limit{Algorithm: limits.TokenBucket, Capacity: 1_000_000, Rate: limits.Rate{Tokens: 1_000_000,
 		Period: int64(time.Second)}}}
@@ -46,8 +46,8 @@ func (s *silence) note(res engine.Result) {
 	}
 }
 
-// loseLeaders has a cluster of three lose its leader again and again, in simulated time, with half a millisecond on
-// every link and two for a write to disk, under load, and returns how long the clients of the other nodes had no
+// loseLeaders lets a cluster of three lose its leader again and again, in simulated time, under load, with half a
+// millisecond on every link and two for a write to disk. It returns how long the clients of the other nodes had no
 // answers, and how many of their requests failed.
 func loseLeaders(t *testing.T, times int,
 	lose func(s *simulated, leader string) (mend func())) (silences []time.Duration, failed int64) {
@@ -140,7 +140,7 @@ func TestFailoverTime(t *testing.T) {
 		}
 		share := 0.99
 		if len(silences) < 300 {
-			share = 0.9 // one of a hundred elections is repeated, and of thirty, two may be
+			share = 0.9 // one of a hundred elections is repeated, and two of thirty may be
 		}
 		if rank(share) >= way.most {
 			t.Errorf("the leader %s: %v at p%.0f, which is to be below %v", way.name, rank(share), 100*share, way.most)
@@ -148,8 +148,8 @@ func TestFailoverTime(t *testing.T) {
 	}
 }
 
-// A leader sends the heartbeats of its lease's renewals and no others. When it follows again, its timeouts are those of
-// a follower.
+// A leader sends no heartbeats except with the renewals of its lease. When it follows again, it has the timeouts of a
+// follower.
 func TestTimeoutsOfALeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t, "a", "b", "c")

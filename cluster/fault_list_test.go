@@ -199,7 +199,7 @@ var faults = []fault{
 	}},
 }
 
-// some returns a node's name: most often the leader's.
+// some returns a node's name, most often the leader's.
 func (w *world) some() string {
 	if w.r.IntN(4) > 0 {
 		return w.leader().opt.Node
@@ -218,7 +218,7 @@ func (w *world) kill(name string) {
 	}
 }
 
-// crash ends a node as a loss of power does: what its disk had not finished to write is gone.
+// crash ends a node as a loss of power does: what its disk had not finished writing is gone.
 func (w *world) crash(name string) {
 	w.cut(name, true, true, true)
 	restore := w.disks[name].losePower()

@@ -27,9 +27,9 @@ import (
 
 var (
 	simFaults = flag.Int("faults", 20, "faults that the simulation goes through; more in CI, far more every night")
-	// simGroupFaults are those of clusters with groups of keys, of three nodes and of five by turns.
+	// simGroupFaults is for clusters with groups of keys, of three nodes and of five by turns.
 	simGroupFaults = flag.Int("group-faults", 10, "faults that the simulation of several groups goes through")
-	// simSharedFaults are those of clusters of five nodes and four groups, whose limits all groups share.
+	// simSharedFaults is for clusters of five nodes and four groups, whose limits all groups share.
 	simSharedFaults = flag.Int("shared-faults", 10, "faults that the simulation of shared limits goes through")
 	simSeed         = flag.Uint64("sim-seed", testsize.Seed(),
 		"seed of the faults and the load; goroutines are still scheduled as they come")
@@ -44,10 +44,10 @@ type world struct {
 	r     *rand.Rand
 	began time.Time
 
-	mu        sync.RWMutex // of nodes, which clients use while faults replace them
+	mu        sync.RWMutex // guards nodes, which clients use while faults replace them
 	granted   [simKeys]atomic.Int64
 	answers   [5]atomic.Int64 // granted, denied, uncertain, no leader, other
-	scripts   [3]atomic.Int64 // that ended, that were not known, that failed
+	scripts   [3]atomic.Int64 // ended, not known, failed
 	hot       hotKeys
 	stopped   atomic.Bool
 	allowance allowanceLedger
@@ -62,7 +62,7 @@ const (
 	simClients  = 6
 )
 
-// simRate is how many tokens an hour a key gets: from nearly none to one that is granted all the time.
+// simRate returns how many tokens an hour a key gets: from nearly none to enough for grants all the time.
 func simRate(key int) int64 { return []int64{1, 60, 600, 3600, 3600, 36_000}[key] }
 
 func simOp(key int, tokens int64) engine.Op {
@@ -71,7 +71,7 @@ func simOp(key int, tokens int64) engine.Op {
 	return op
 }
 
-// anyOp is an operation of any other kind, on separate keys, so that all of a node's state is compared.
+// anyOp returns an operation of any other kind, on separate keys, so that all of a node's state is compared.
 func anyOp(r *rand.Rand) engine.Op {
 	key := []byte(fmt.Sprint("other", r.IntN(8)))
 	limit := limits.Limit{Algorithm: limits.SlidingLog, Capacity: 20, Rate: limits.Rate{Period: int64(time.Minute)}}
@@ -110,8 +110,8 @@ func anyOp(r *rand.Rand) engine.Op {
 	return engine.Op{Verb: engine.Acquire, Key: key, Tokens: 1, Limit: limit}
 }
 
-// randomLoan is an operation on the loans of a few limiters. Numbers are few, so that many operations follow the last
-// one.
+// randomLoan returns an operation on the loans of a few limiters. There are few numbers, so many operations follow the
+// last one.
 func randomLoan(r *rand.Rand) engine.Op {
 	number := 1 + r.Uint64N(4)
 	op := acquire(fmt.Sprint("meter", r.IntN(4)), 20, 1+r.Int64N(4))
@@ -133,7 +133,7 @@ func randomLoan(r *rand.Rand) engine.Op {
 	return op
 }
 
-// toAsk is a random node, or nil after a moment if that one is down, or clients pause.
+// toAsk returns a random node, or nil after a moment if the node is down or clients pause.
 func (w *world) toAsk(r *rand.Rand) *Node {
 	w.mu.RLock()
 	n := w.nodes[w.names[r.IntN(len(w.names))]]
@@ -189,7 +189,7 @@ func (w *world) client(seed uint64) {
 	}
 }
 
-// check compares the grants with those that one exact limiter could have given in the elapsed real time.
+// check compares the grants with what one exact limiter could have granted in the elapsed real time.
 func (w *world) check() error {
 	passed := time.Since(w.began)
 	for name, n := range w.nodes {
@@ -268,7 +268,7 @@ func (w *world) agreeIn(number uint32) error {
 	return fmt.Errorf("the nodes do not come to rest at one entry")
 }
 
-// withReplica are the nodes that have a replica of a group, or are to have one.
+// withReplica returns the nodes that have a replica of a group, or are to have one.
 func (w *world) withReplica(number uint32) (names []string) {
 	on := w.leaderOf(0).first.Cluster().Placement.Of(int(number))
 	if on == nil {
@@ -280,7 +280,7 @@ func (w *world) withReplica(number uint32) (names []string) {
 	return names
 }
 
-// storeOf is a node's store of a group.
+// storeOf returns a node's store of a group.
 func (w *world) storeOf(name string, number uint32) *store.Store {
 	if number == 0 {
 		return w.nodes[name].opt.Store
@@ -288,8 +288,8 @@ func (w *world) storeOf(name string, number uint32) *store.Store {
 	return w.nodes[name].opt.KeyStores[number-1]
 }
 
-// later shows each replica's indexes in Raft's log and its state, at once and 5 s later: replicas that then agree only
-// lacked entries, and others have applied another log.
+// later shows each replica's indexes in Raft's log and its state, at once and 5 s later: replicas that agree then only
+// lacked entries, and others have applied a different log.
 func (w *world) later(number uint32) (text string) {
 	for range 2 {
 		for _, name := range w.withReplica(number) {
@@ -327,9 +327,9 @@ func difference(a, b *store.Store, now int64) (text string) {
 	return text
 }
 
-// whole waits until every node votes in every group and has the entry about that: one that is wiped before leaves no
-// majority that remembers. The leader may be the only one that has it, or have a voter less than the others. Raft
-// refuses its vote to a candidate that is no voter in its own, older, configuration.
+// whole waits until every node votes in every group and has the entry that says so: a node that is wiped before would
+// leave no majority that remembers. The leader may be the only node with that entry, or have one voter fewer than the
+// others. Raft refuses its vote to a candidate that is no voter in its own, older, configuration.
 func (w *world) whole() {
 	for number := range w.groups + 1 {
 		w.wholeIn(uint32(number))
@@ -356,7 +356,7 @@ func (w *world) wholeIn(number uint32) {
 	w.t.Fatal("not every node votes after a minute without faults")
 }
 
-// live has one simulated cluster live through faults.
+// live lets one simulated cluster live through faults.
 func live(t *testing.T, seed uint64, count int, hot *hotKeys) (struck map[string]int, answers [5]int64,
 	scripts [3]int64) {
 	struck = map[string]int{}
@@ -412,7 +412,7 @@ func live(t *testing.T, seed uint64, count int, hot *hotKeys) (struck map[string
 				t.Errorf("at the end, after '%s' (seed %d): %v", last, seed, err)
 			}
 		}
-		w.stop() // which counts voided tokens
+		w.stop() // counts voided tokens
 		hot.add(&w.hot)
 		for i := range w.answers {
 			answers[i] = w.answers[i].Load()
@@ -432,7 +432,7 @@ func (w *world) describe() {
 	}
 }
 
-// settleAndCompare holds clients up and compares the nodes.
+// settleAndCompare stops the clients for a moment and compares the nodes.
 func (w *world) settleAndCompare() error {
 	w.paused.Store(true)
 	defer w.paused.Store(false)

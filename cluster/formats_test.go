@@ -18,7 +18,7 @@ import (
 	"github.com/stintdb/stint/engine/store"
 )
 
-// forceIsNew is the list of a version 2 that added an option.
+// forceIsNew is the list of additions of a version 2 that added an option.
 var forceIsNew = []fsm.Addition{{Version: 2, Name: "the option FORCE", IsUsed: func(op *engine.Op) bool {
 	return op.Options&engine.Force != 0
 }}}
@@ -29,14 +29,14 @@ func force(key string) engine.Op {
 	return op
 }
 
-// mixed starts a cluster of three in which c states an older version, and has another node lead.
+// mixed starts a cluster of three in which c states an older version and another node leads.
 func mixed(t *testing.T) (s *simulated, leader *Node) {
 	s = simulate(t)
 	s.known["a"], s.known["b"], s.known["c"] = forceIsNew, forceIsNew, []fsm.Addition{}
 	return s, s.mixed()
 }
 
-// mixed starts a, b and c, and has another node than c lead.
+// mixed starts a, b and c, and moves leadership away from c.
 func (s *simulated) mixed() (leader *Node) {
 	s.names = []string{"a", "b", "c"}
 	for _, name := range s.names {
@@ -179,7 +179,8 @@ func TestNewClusterBeginsWithTheNewestVersion(t *testing.T) {
 	}
 }
 
-// Once the cluster uses a version, an older node is neither given its log nor taken in, and runs on without a leader.
+// Once the cluster uses a version, an older node neither gets its log nor becomes a member, and runs on without a
+// leader.
 func TestOlderNodeIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := mixed(t)
@@ -298,8 +299,8 @@ func TestCommandsWaitForAllMembers(t *testing.T) {
 	})
 }
 
-// Beside a member that does not know named fields, policies that need them, and checks with fields, are refused; all
-// others are taken, also with {} in them.
+// While a member does not know named fields, policies that need them, and checks with fields, are refused. All others
+// are taken, even with {} in them.
 func TestNamedFieldsWaitForAllMembers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t)
@@ -343,7 +344,7 @@ func TestNamedFieldsWaitForAllMembers(t *testing.T) {
 }
 
 // A node that has only just started does not know the cluster's version. It keeps an operation of a later version until
-// it does, and does not answer that there is no leader.
+// then, and does not answer that there is no leader.
 func TestNewOperationsWaitForTheVersion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t, "a", "b", "c")

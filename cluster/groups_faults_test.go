@@ -24,10 +24,10 @@ import (
 
 const (
 	faultGroups = 4
-	groupKeys   = 3 // with a ledger, of each group
+	groupKeys   = 3 // keys of each group with a ledger
 )
 
-// groupLedger is what clients were granted by a cluster with groups of keys.
+// groupLedger has what a cluster with groups of keys granted to clients.
 type groupLedger struct {
 	keys    [faultGroups][groupKeys][]byte
 	granted [faultGroups][groupKeys]atomic.Int64
@@ -148,7 +148,7 @@ func (l *groupLedger) exceeded(passed time.Duration) error {
 	return nil
 }
 
-// shown returns why the ledger shows nothing.
+// shown returns an error if the ledger shows nothing, because too little happened.
 func (l *groupLedger) shown(leaderChanges int64) error {
 	for g := range faultGroups {
 		all := int64(0)
@@ -174,7 +174,7 @@ func (l *groupLedger) shown(leaderChanges int64) error {
 	return nil
 }
 
-// throughFaults has faults happen to a world of groups until the count is reached or a check fails, and then ends its
+// throughFaults lets faults happen to a world of groups until the count is reached or a check fails, and then ends its
 // clients.
 func (w *world) throughFaults(seed uint64, count int, exceeded func(passed time.Duration) error) (err error) {
 	for i := 0; i < count && err == nil; i++ {
@@ -203,7 +203,7 @@ func (w *world) throughFaults(seed uint64, count int, exceeded func(passed time.
 	return err
 }
 
-// moveReplica has a group get a replica on another node, after which the placer removes one, and moves others until all
+// moveReplica gives a group a replica on another node. The placer then removes a replica, and moves others until all
 // nodes have the same number.
 func (w *world) moveReplica() {
 	first := w.leader().first
@@ -231,8 +231,8 @@ func (w *world) moveReplica() {
 	_ = group.Place(ctx, first, &next)
 }
 
-// staysPlaced has a node end for so long that the others notice, and checks that a replica which is to move waits for
-// it.
+// staysPlaced ends a node for so long that the others notice, and checks that a replica which is to move waits for the
+// node.
 func (w *world) staysPlaced() error {
 	w.whole() // with another node wiped a moment ago, a group may have no majority meanwhile
 	name := w.some()
@@ -249,7 +249,7 @@ func (w *world) staysPlaced() error {
 	return nil
 }
 
-// moved is how many replicas have begun since the cluster was formed.
+// moved returns how many replicas have begun since the cluster was formed.
 func (w *world) moved() (begun uint64) {
 	if w.replicas > 0 {
 		begun = (w.leader().first.Cluster().Placement.Version - 1) / 2
@@ -257,7 +257,7 @@ func (w *world) moved() (begun uint64) {
 	return begun
 }
 
-// liveInGroups is live for a cluster with groups of keys, and some replicas of each, or 0 for one on every node.
+// liveInGroups is live for a cluster with groups of keys, and a number of replicas of each; 0 for one on every node.
 func liveInGroups(t *testing.T, seed uint64, count, replicas int, names ...string) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{simulated: simulateReplicas(t, replicas, nil, faultGroups, names...), r: rand.New(rand.NewPCG(seed, 1)),

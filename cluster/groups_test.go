@@ -15,7 +15,7 @@ import (
 	"github.com/stintdb/stint/internal/testsize"
 )
 
-// simulateGroups is simulate with groups of keys, once these have leaders.
+// simulateGroups is simulate with groups of keys. It returns once the groups have leaders.
 func simulateGroups(t *testing.T, groups int, names ...string) *simulated {
 	t.Helper()
 	return simulateShared(t, nil, groups, names...)
@@ -45,7 +45,7 @@ func (s *simulated) awaitGroups() {
 	}
 }
 
-// keyOf is key number i of a group.
+// keyOf returns key number i of a group.
 func keyOf(group, groups, i int) []byte {
 	for try := 0; ; try++ {
 		if key := fmt.Appendf(nil, "g%d:%d:%d", group, i, try); slot.GroupOf(slot.Of(key), groups) == group {
@@ -197,7 +197,7 @@ func TestNodesThatLostGroups(t *testing.T) {
 	})
 }
 
-// awaitSimulated looks again, in the time of the simulation, until something is so.
+// awaitSimulated waits, in the time of the simulation, until something holds.
 func awaitSimulated(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for range 600 {
@@ -244,7 +244,7 @@ func TestNodeLeavesAllGroups(t *testing.T) {
 	})
 }
 
-// A grant in a group that was quiet waits for the answer of a follower once, though a message to each is held then.
+// A grant in a quiet group waits only once for the answer of a follower, although a message to each is held back then.
 func TestGrantAfterSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulateGroups(t, 2, "a", "b", "c")

@@ -14,8 +14,8 @@ import (
 	"github.com/stintdb/stint/internal/clusterstatus"
 )
 
-// decideAt has a node asked for a token every few milliseconds of simulated time, until the function it returns is
-// called. Entries are larger than any other message.
+// decideAt asks a node for a token every few milliseconds of simulated time, until the returned function is called. Its
+// entries are larger than any other message.
 func decideAt(n *Node) (stop func()) {
 	wide := plenty
 	wide.Key = bytes.Repeat([]byte("k"), largestSmall)
@@ -31,10 +31,10 @@ func decideAt(n *Node) (stop func()) {
 	return func() { stopped.Store(true); <-ended }
 }
 
-// largestSmall is how long messages are at most that are not entries.
+// largestSmall is the largest size of messages without entries.
 const largestSmall = 600
 
-// others are the running nodes beside one, in the order of their names.
+// others returns all running nodes except one, in the order of their names.
 func (s *simulated) others(than *Node) (others []*Node) {
 	for _, name := range s.names {
 		if n := s.nodes[name]; n != nil && n != than {
@@ -68,7 +68,7 @@ func TestReturningNodeIsSentEntriesAtOnce(t *testing.T) {
 	}
 }
 
-// A node whose Raft has ended says so, counts for nothing, and has its process ended.
+// A node whose Raft has ended says so, is not counted, and ends its process.
 func TestNodeWithoutRaft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t, "a", "b", "c")
@@ -105,7 +105,7 @@ func TestNodeWithoutRaft(t *testing.T) {
 }
 
 // A node reports that it is healthy once it has caught up with the leader, and no sooner; and only for a moment after
-// it stops receiving entries, even if it still hears that there is a leader.
+// it stops receiving entries, even if it still hears from a leader.
 func TestHealthyWhenCaughtUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t, "a", "b", "c")
@@ -145,8 +145,8 @@ func TestHealthyWhenCaughtUp(t *testing.T) {
 	})
 }
 
-// A leader whose entries are committed too late, but who is heard of, gives way to another and does not come back soon.
-// When all are as slow, leadership does not go round.
+// A leader whose entries are committed too late, but whose heartbeats arrive, gives way to another and does not come
+// back soon. When all nodes are as slow, leadership does not go round.
 func TestSlowLeaderWithdraws(t *testing.T) {
 	slowDisk := func(delay time.Duration, all bool) func(s *simulated, leader *Node) {
 		return func(s *simulated, leader *Node) {
@@ -213,7 +213,7 @@ func TestSlowLeaderWithdraws(t *testing.T) {
 	}
 }
 
-// A follower has not applied an entry that its state machine is still busy with, though Raft's index says it has.
+// A follower has not applied an entry while its state machine is still busy with it, although Raft's index says so.
 func TestBarrierWaitsForTheStateMachine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t, "a", "b", "c")

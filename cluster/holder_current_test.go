@@ -17,7 +17,7 @@ func (s *simulated) cutOff(name string, cut bool) {
 	}
 }
 
-// lentTo is the tokens of a key that the state of a node shows as lent to a process.
+// lentTo returns the tokens of a key that are lent to a process by the state of a node.
 func lentTo(n, process *Node, key string) (tokens int64) {
 	for i := range n.opt.Store.Shards() {
 		n.opt.Store.ScanLoans(i, func(k, holder []byte, lent int64) {
@@ -30,8 +30,8 @@ func lentTo(n, process *Node, key string) (tokens int64) {
 }
 
 // The loans of processes that run are never voided: while they are silent or cut off for a while, when the leader
-// changes and looks at all loans again, and when the loans of another process are voided. At every moment the log has
-// lent a process what it holds.
+// changes and looks at all loans again, and when the loans of another process are voided. At every moment a process
+// holds no more than the log has lent it.
 func TestLoansOfRunningProcessesAreKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, leader, others := simulateHeld(t)
@@ -111,8 +111,8 @@ func TestLeaderThatWakesHasNoLease(t *testing.T) {
 	})
 }
 
-// A node denies from its own state while it hears from the leader. Once it has not for the heartbeat timeout, a denial
-// needs the log.
+// A node denies from its own state while it hears from the leader. When it has not heard for a heartbeat timeout, a
+// denial needs the log.
 func TestDenialsNeedTheLeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, leader, others := simulateHeld(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// simulateHeld is a cluster of three whose nodes hold tokens. It returns the leader and the others.
+// simulateHeld starts a cluster of three whose nodes hold tokens. It returns the leader and the others.
 func simulateHeld(t *testing.T) (s *simulated, leader *Node, others []*Node) {
 	t.Helper()
 	s = simulate(t, "a", "b", "c")
@@ -24,7 +24,7 @@ func simulateHeld(t *testing.T) (s *simulated, leader *Node, others []*Node) {
 	return s, leader, others
 }
 
-// hold has all nodes hold tokens, now and after their next start, and waits until they may.
+// hold makes all nodes hold tokens, now and after their next start, and waits until they may.
 func (s *simulated) hold(ahead time.Duration) {
 	s.t.Helper()
 	s.ahead = ahead
@@ -277,7 +277,7 @@ func TestProcessThatIsCutOffStops(t *testing.T) {
 			t.Error("it grants nothing although it holds tokens")
 		}
 		removed := make(chan error, 1)
-		// it takes longer than the silence after which tokens go back
+		// the removal takes longer than the silence after which tokens go back
 		go func() { removed <- leader.Group().Remove(t.Context(), n.opt.Node, false) }()
 		last, began := time.Duration(0), time.Now()
 		for time.Since(began) < 2*loans.VoidRemovedAfter {

@@ -14,9 +14,9 @@ import (
 // hotKeys are keys in such demand that nodes hold tokens of them: one under its limit, one far above it, and one whose
 // limit changes. Some grants are refunded.
 type hotKeys struct {
-	granted, refunded [hotCount]atomic.Int64 // tokens; of refunds with an unknown outcome all count
+	granted, refunded [hotCount]atomic.Int64 // tokens; refunds with an unknown outcome count too
 
-	grants, local     atomic.Int64 // of the key under its limit, and those that were decided where they were asked
+	grants, local     atomic.Int64 // of the key under its limit, and how many of them were decided where they were asked
 	refunds, localRef atomic.Int64
 	changes           atomic.Int64
 	voided            atomic.Int64 // by nodes that have ended
@@ -33,7 +33,7 @@ var (
 	hotCapacities = [hotCount]int64{4000, 800, 2000}
 )
 
-// hotOp asks for a token. now is real time, which decides on the limit of the last key.
+// hotOp asks for tokens. The limit of the last key depends on the time that has passed.
 func hotOp(key int, tokens int64, passed time.Duration) engine.Op {
 	op := acquire(fmt.Sprint("hot", key), hotCapacities[key], tokens)
 	op.Limit.Rate = limits.Rate{Tokens: hotRates[key], Period: int64(time.Second)}
@@ -80,7 +80,7 @@ func (w *world) hotClient(seed uint64) {
 	}
 }
 
-// refund gives a token of a hot key back.
+// refund gives back a token of a hot key.
 func (w *world) refund(n *Node, key int) {
 	op := hotOp(key, 1, 0)
 	op.Verb, op.Limit = engine.Refund, limits.Limit{}
@@ -96,8 +96,8 @@ func (w *world) refund(n *Node, key int) {
 	}
 }
 
-// tryDo has an operation decided, and reports whether that was done before Decide returned: at a node that does not
-// lead, or for a grant, from tokens held.
+// tryDo asks a node for a decision, and reports whether it was there before Decide returned: at a node that does not
+// lead, or for a grant, then from tokens held.
 func tryDo(n *Node, op engine.Op) (res engine.Result, atOnce bool) {
 	done := make(chan struct{})
 	b := &engine.Batch{Ops: []engine.Op{op}, Results: make([]engine.Result, 1), Done: func() { close(done) }}
@@ -109,7 +109,7 @@ func tryDo(n *Node, op engine.Op) (res engine.Result, atOnce bool) {
 	return b.Results[0], false
 }
 
-// checkHot compares the grants of hot keys with those that one exact limiter could have given.
+// checkHot compares the grants of hot keys with what one exact limiter could have granted.
 func (w *world) checkHot(passed time.Duration) error {
 	for key := range hotCount {
 		most := float64(hotCapacities[key]) + float64(hotRates[key])*passed.Seconds()*(1+clock.SlewPartsPerMillion/1e6) + 1

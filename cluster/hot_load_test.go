@@ -11,7 +11,7 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// hotLoad is the outcome of a load on one key, of a token bucket of 10,000 at 10,000/s, from three nodes alike.
+// hotLoad is the outcome of a load on one key, a token bucket of 10,000 at 10,000/s, with the same load at three nodes.
 type hotLoad struct {
 	granted, failed int64
 	asked           int64

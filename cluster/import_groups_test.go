@@ -16,7 +16,7 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// importingCluster is a cluster whose node b brings an import.
+// importingCluster starts a cluster whose node b brings an import.
 func importingCluster(t *testing.T, groups int) *simulated {
 	s := simulate(t)
 	s.names, s.imports = []string{"a", "b", "c"}, map[string]string{"b": "then"}
@@ -86,14 +86,14 @@ func (a *askers) restart(name string) {
 	a.s.start(name)
 }
 
-// A backup of groups starts a cluster with another number of them, also if all nodes end after any step of the import,
-// of which each part that is on its disk is one, and each group that has its own. Nothing is decided before all groups
-// have theirs, and no limit grants more than was left.
+// A backup of groups starts a cluster with another number of groups, even if all nodes end after any step of the
+// import: the steps are the parts on disk, and the groups that have their part. Nothing is decided before all groups
+// have their parts, and no limit grants more than was left.
 func TestImportIntoGroups(t *testing.T) {
 	file, granted := usedGroups(t)
 	for _, groups := range []int{1, 3} {
 		steps := 2 * (&Options{Groups: groups}).partsOfImport()
-		for end := range steps + 1 { // the last is not ended
+		for end := range steps + 1 { // after the last step no node ends
 			synctest.Test(t, func(t *testing.T) { endImport(t, groups, end, steps, file, granted) })
 		}
 	}
@@ -181,7 +181,7 @@ func TestImportIntoReplicas(t *testing.T) {
 			s.start(name)
 		}
 		s.leader()
-		time.Sleep(10 * time.Second) // nothing moves before
+		time.Sleep(10 * time.Second) // no replica moves earlier
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		if err := importAt(t, s, "b", file, ctx); err != nil {
@@ -199,7 +199,7 @@ func TestImportIntoReplicas(t *testing.T) {
 	})
 }
 
-// An import of any length replaces nothing, and another node may end it.
+// An import replaces nothing however long it takes, and another node may complete it.
 func TestImportIntoGroupsLate(t *testing.T) {
 	file, granted := usedGroups(t)
 	for _, groups := range []int{1, 2} {
@@ -251,7 +251,7 @@ func importLate(t *testing.T, groups int, file []byte, granted int64) {
 	s.mustNotFail()
 }
 
-// A cluster that was formed with another import, or with none, takes none, whether it has been used or not.
+// A cluster that was formed with another import, or without one, refuses an import, whether it has been used or not.
 func TestImportIntoGroupsInUse(t *testing.T) {
 	file, _ := usedGroups(t)
 	for _, groups := range []int{1, 2} {
@@ -287,7 +287,7 @@ func TestImportIntoGroupsInUse(t *testing.T) {
 	}
 }
 
-// What hinders an import for a time only delays it: all requests wait for it.
+// A fault that passes only delays an import, for which all requests wait.
 func TestImportIntoGroupsTriesAgain(t *testing.T) {
 	file, _ := usedGroups(t)
 	synctest.Test(t, func(t *testing.T) {

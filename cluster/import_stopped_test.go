@@ -14,7 +14,7 @@ import (
 	"github.com/stintdb/stint/engine/keyspace"
 )
 
-// endOf is a reader that says when it has been read.
+// endOf is a reader that says when it has been read to its end.
 type endOf struct {
 	io.ReadCloser
 	reached func()

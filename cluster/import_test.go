@@ -15,7 +15,7 @@ import (
 	"github.com/stintdb/stint/engine/store"
 )
 
-// importedStore is a store of which the keys k0 to k4 have 700 of 100,000 tokens left.
+// importedStore returns a store in which the keys k0 to k4 have 700 of 100,000 tokens left.
 func importedStore(t *testing.T) *store.Store {
 	t.Helper()
 	from := store.New(store.Config{Shards: 4})
@@ -26,9 +26,9 @@ func importedStore(t *testing.T) *store.Store {
 	return from
 }
 
-// A cluster that is asked from its first moment on, at every node, decides nothing before it has the state that it
-// begins with, although other things hold tokens elsewhere: nodes' purses, the leader's allowance, and reads of the
-// state of a node alone. Afterwards no more is granted than the state has left.
+// A cluster that is asked at every node from its first moment on decides nothing before it has the state that it begins
+// with: not from nodes' purses, not from the leader's allowance, and not from a node's own state. Afterwards no more is
+// granted than the state has left.
 func TestImportUnderLoad(t *testing.T) {
 	for _, sharing := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) { importUnderLoad(t, sharing) })
@@ -100,7 +100,7 @@ func importUnderLoad(t *testing.T, sharing bool) {
 	s.mustNotFail()
 }
 
-// doLocally has one node answer from the state that it has, as after READONLY.
+// doLocally asks one node to answer from its own state, as after READONLY.
 func doLocally(n *Node, ops ...engine.Op) []engine.Result {
 	b := &engine.Batch{Ops: ops, Results: make([]engine.Result, len(ops)), Local: true}
 	done := make(chan struct{})
@@ -111,9 +111,9 @@ func doLocally(n *Node, ops ...engine.Op) []engine.Result {
 	return b.Results
 }
 
-// Every founder has the name of the import on its disk before the cluster has a leader: any of them may lead first,
-// also one that has not heard of the node that brings the state. A pledge that was given before that node was met takes
-// the name later.
+// Every founder has the name of the import on its disk before the cluster has a leader: any of them may be the first
+// leader, even one that has not heard of the node that brings the state. A pledge that was given before that node was
+// met gets the name later.
 func TestEveryFounderKnowsTheImport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t)

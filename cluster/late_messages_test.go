@@ -11,10 +11,10 @@ import (
 	"github.com/stintdb/stint/cluster/transport"
 )
 
-// lateMessages makes of some messages what Raft would have sent if its goroutine had been held up after it had read the
-// end of the log, and before it read the commit index: a part of the entries, after a while, with a commit index that
-// may be far beyond them. It waits where no lock is held: in a bubble of synctest time does not go on while a goroutine
-// waits for a lock.
+// lateMessages changes some messages into what Raft would have sent if its goroutine had been delayed between reading
+// the end of the log and reading the commit index: a part of the entries, after a while, with a commit index that may
+// be far beyond them. It waits where no lock is held, because in a bubble of synctest time stands still while a
+// goroutine waits for a lock.
 type lateMessages struct {
 	transport.Messenger
 	group *group.Group
@@ -35,7 +35,7 @@ func (m *lateMessages) AppendEntries(id raft.ServerID, target raft.ServerAddress
 	resp *raft.AppendEntriesResponse) error {
 	if n := len(args.Entries); n > 0 {
 		m.mu.Lock()
-		isFirst := m.terms[id] != args.Term // whose follower may have entries of an earlier leader
+		isFirst := m.terms[id] != args.Term // the follower may have entries of an earlier leader
 		m.terms[id] = args.Term
 		isLate, sent, late := m.r.IntN(8) == 0, m.r.IntN(n), time.Duration(m.r.IntN(60))*time.Millisecond
 		if isFirst {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// An answer that comes late is not believed in place of one that was asked for after it.
+// A late answer does not replace one that was asked for after it.
 func TestLateStatus(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t, "a", "b", "c")

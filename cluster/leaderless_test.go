@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Two of five nodes that lose their disks take two groups' majorities with them. Every node's log names these groups,
-// also those of the two nodes, and every node says of each that has replicas of them that it is not healthy, and why.
+// When two of five nodes lose their disks, two groups lose their majorities. The log of every node names these groups,
+// even on the two nodes, and every node reports that the nodes with replicas of them are not healthy, and why.
 func TestLostGroupsAreNamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const groups, replicas = 4, 3 // on abc, bcd, cde and dea

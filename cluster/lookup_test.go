@@ -26,7 +26,7 @@ func (n namedNet) Dial(ctx context.Context, address string) (net.Conn, error) {
 	return n.Network.Dial(ctx, address)
 }
 
-// slowLookup is more than the time in which nodes ask each other after a silence.
+// slowLookup is longer than the time after which nodes ask each other following a silence.
 const slowLookup = 100 * time.Millisecond
 
 // resolvers answer late, or not at all about z, a member that is gone.
@@ -57,7 +57,7 @@ var resolvers = map[string]func(ctx context.Context, name string) error{
 }
 
 // One of four members is gone, and a resolver does not answer about its name, or about all names late. The other three,
-// all of which must vote, elect a leader as fast as otherwise, but for the look-ups of a moment; and none of them waits
+// which must all vote, elect a leader as fast as otherwise, apart from the look-ups under way; and none of them waits
 // for the name when it ends.
 func TestNothingWaitsForAName(t *testing.T) {
 	const mostElection, mostEnd = 2 * time.Second, 500 * time.Millisecond // of simulated time

@@ -9,16 +9,16 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// memSnapshots keeps the newest snapshot that is whole, in memory. Raft's own store for tests also keeps the part of
-// one that was cut off, and takes the last one that has begun for the newest.
+// memSnapshots keeps the newest snapshot that is whole, in memory. Raft's own store for tests also keeps a part of a
+// snapshot that was cut off, and takes the last snapshot that was begun for the newest.
 type memSnapshots struct {
 	mu         sync.Mutex
 	newest     *memSnapshot
-	unreadable error // why none can be opened; nil if it can
+	unreadable error // why no snapshot can be opened; nil if it can
 }
 
 type memSnapshot struct {
-	*raft.InmemSnapshotStore // of this one only
+	*raft.InmemSnapshotStore // for this snapshot only
 	raft.SnapshotSink
 	index, term uint64
 	store       *memSnapshots

@@ -5,7 +5,7 @@ import (
 	"testing/synctest"
 )
 
-// shownVersion is the format version of a member as a node shows it, 0 without such a member.
+// shownVersion returns the format version of a member as a node shows it; 0 without such a member.
 func shownVersion(n *Node, member string) uint32 {
 	for _, m := range n.Group().Status().Members {
 		if m.ID == member {
@@ -15,9 +15,8 @@ func shownVersion(n *Node, member string) uint32 {
 	return 0
 }
 
-// The log's record of a member's version is newer than the last answer of the process before. A node that does not
-// reach the upgraded member shows it with the version that it has, from the moment at which the cluster uses that
-// version.
+// The log's record of a member's version is newer than the last answer of the member's earlier process. A node that
+// does not reach the upgraded member shows its new version from the moment at which the cluster uses it.
 func TestRecordedVersionIsShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, leader := mixed(t)

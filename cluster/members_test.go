@@ -13,7 +13,7 @@ import (
 	"github.com/stintdb/stint/internal/clusterstatus"
 )
 
-// voters are the names of the members that vote.
+// voters returns the names of the members that vote.
 func voters(n *Node) (names []string) {
 	for _, m := range n.Group().Status().Members {
 		if m.Voter {
@@ -24,9 +24,9 @@ func voters(n *Node) (names []string) {
 	return names
 }
 
-// A leader that is to be removed hands over first, and another removes it. Its process goes on, and stays away, also
-// when it is started again, until it is added: then its vote counts when another node dies. Asked of the leader itself
-// and of another node.
+// A leader that is to be removed hands over first, and the next leader removes it. Its process goes on, and stays away,
+// also when it is started again, until it is added: then its vote counts when another node dies. The removal is asked
+// of the leader itself and of another node.
 func TestLeaderIsRemoved(t *testing.T) {
 	for _, names := range [][]string{{"a", "b"}, {"a", "b", "c"}} {
 		for _, askLeader := range []bool{true, false} {
@@ -110,7 +110,7 @@ func TestRestartedFollowerVotesLater(t *testing.T) {
 	})
 }
 
-// Leadership that is offered to nodes that cannot take it stays, and the leader goes on deciding.
+// A leader that offers leadership to nodes that cannot take it goes on deciding.
 func TestTransferToNodeThatCannotLead(t *testing.T) {
 	for name, strike := range map[string]func(s *simulated, leader *Node, node string){
 		"dead": func(s *simulated, _ *Node, node string) { s.kill(node) },
@@ -147,7 +147,7 @@ func TestTransferToNodeThatCannotLead(t *testing.T) {
 	}
 }
 
-// staysAway checks that a removed node which runs is no member, nor healthy, and does not disturb the others.
+// staysAway checks that a removed node that runs is no member, is not healthy, and does not disturb the others.
 func (s *simulated) staysAway(removed string) {
 	s.t.Helper()
 	leader := s.leader()

@@ -11,16 +11,17 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// commonLimits are in such demand that nodes hold tokens of them: one below its limit, the others beyond.
+// commonLimits are in such demand that nodes hold tokens of them: the demand of one is below its limit, of the others
+// beyond.
 var commonLimits = []limits.Limit{
 	{Algorithm: limits.TokenBucket, Capacity: 410, Rate: limits.Rate{Tokens: 200, Period: int64(time.Second)}},
-	// no allowance of it
+	// leaders have no allowance of it
 	{Algorithm: limits.TokenBucket, Capacity: 450, Rate: limits.Rate{Tokens: 30, Period: int64(time.Second)}},
 	{Algorithm: limits.FixedWindow, Capacity: 70, Rate: limits.Rate{Period: int64(2 * time.Second)}},
 }
 
-// mixedCounts are requests for a limit of a caller and a common one: granted by the leader, and by it at once; refunds
-// of the common one.
+// mixedCounts counts requests for a limit of a caller and a common one: those that the leader granted, and granted at
+// once, and refunds of the common limit.
 type mixedCounts struct{ granted, atOnce, refunded atomic.Int64 }
 
 // Leaders come and go while clients take tokens of callers who seldom ask and of all, also by a policy, and give some
@@ -51,8 +52,8 @@ func (l *allowanceLedger) mixedPolicy() engine.Op {
 		Parts: []engine.Op{{Key: []byte("share0:{}"), Limit: l.limits[0]}, {Key: []byte("common0"), Limit: l.common[0]}}}
 }
 
-// mixedOp asks a limit of a caller and a common one, and lists the questions to each. Of the callers one half asks
-// often, and for much.
+// mixedOp asks a limit of a caller and a common one, and lists the questions to each. Half of the callers ask often,
+// and for much.
 func (l *allowanceLedger) mixedOp(r *rand.Rand) (op engine.Op, asks []engine.Op) {
 	i, id, common, tokens := r.IntN(len(l.limits)), r.IntN(l.ids), r.IntN(len(l.common)), 1+r.Int64N(2)
 	if r.IntN(2) == 0 {
@@ -106,7 +107,8 @@ func (w *world) mixedClient(seed uint64) {
 	}
 }
 
-// giveBack gives a token of a part back. The ledger counts it from when it was asked, and until it was answered.
+// giveBack gives back a token of a part. In the ledger the refund lasts from when it was asked for until it was
+// answered.
 func (w *world) giveBack(n *Node, part engine.Op) {
 	asked := time.Now()
 	res, _ := tryDo(n, engine.Op{Verb: engine.Refund, Key: part.Key, Tokens: 1})

@@ -14,7 +14,7 @@ import (
 	"github.com/stintdb/stint/engine/store"
 )
 
-// mixedLoad is a load of requests that ask a limit of their user, who asks seldom, and one of all users.
+// mixedLoad is a load of requests for a limit of their user, who asks seldom, and a limit of all users.
 type mixedLoad struct {
 	global    limits.Limit
 	perSecond int
@@ -27,11 +27,11 @@ type mixedOutcome struct {
 	asked, granted, failed atomic.Int64
 	ideal                  int64  // the grants of one exact limiter that is asked at the same times
 	logged                 int64  // operations in the log for 1,000 grants
-	terms                  uint64 // that began under the load
+	terms                  uint64 // terms that began under the load
 }
 
 const (
-	mixedFor   = 3 * time.Second // in which a slow bucket at 90 % is used up but for a tenth
+	mixedFor   = 3 * time.Second // in which a slow bucket at 90 % is used up to a tenth
 	mixedWarm  = time.Second     // before operations in the log are counted
 	mixedUsers = 20_000
 )
@@ -46,7 +46,7 @@ func mixedOp(user int, global limits.Limit, tokens int64) engine.Op {
 	}}
 }
 
-// nodes are those that the load is put on.
+// nodes returns the nodes that the load is put on.
 func (l *mixedLoad) nodes(leader *Node, others []*Node) []*Node {
 	switch l.at {
 	case "leader":
@@ -121,7 +121,7 @@ func (l *mixedLoad) run(t *testing.T, syncTime time.Duration) (out *mixedOutcome
 	return out
 }
 
-// ask has a node decide a request, and counts the answer when it comes.
+// ask sends a request to a node, and counts the answer when it comes.
 func (out *mixedOutcome) ask(n *Node, op engine.Op, open *atomic.Int64) {
 	b := &engine.Batch{Ops: []engine.Op{op}, Results: make([]engine.Result, 1)}
 	open.Add(1)
@@ -140,8 +140,8 @@ func (out *mixedOutcome) ask(n *Node, op engine.Op, open *atomic.Int64) {
 	}
 }
 
-// Bounds on the work of the log for the commonest policy: a limit of each user and one of all, where the nodes hold
-// tokens of the one and the leader has its allowance of the others.
+// Bounds on the work of the log for the most common policy: a limit of each user and one of all users, of which the
+// nodes hold tokens, while the leader has its allowance of the users' limits.
 func TestLogOperationsOfAHotKeyAndItsUsers(t *testing.T) {
 	bucket := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 3000, Rate: limits.Rate{Tokens: 3000,
 		Period: int64(time.Second)}}

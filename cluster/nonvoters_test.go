@@ -46,9 +46,9 @@ func (s *simulated) leadsNothing(name string) {
 	}
 }
 
-// A nonvoter of a cluster is one in every group: it decides every key, also from tokens that it holds, leads nothing
-// and counts in no majority, also after it has lost its disk. With NONVOTER a leader becomes one, and without it one
-// becomes a voter.
+// A nonvoter of a cluster is a nonvoter in every group: it decides every key, also from tokens that it holds, leads
+// nothing and counts in no majority, even after it has lost its disk. With NONVOTER a leader becomes a nonvoter, and
+// without it a nonvoter becomes a voter.
 func TestNonvoters(t *testing.T) {
 	for _, groups := range []int{0, 2} {
 		synctest.Test(t, func(t *testing.T) {
@@ -157,7 +157,7 @@ func TestNonvoterOfSomeGroups(t *testing.T) {
 	})
 }
 
-// A nonvoter that has lost its disk is one still, whenever the leader ends that takes it in.
+// A nonvoter that has lost its disk stays a nonvoter, whenever the leader that takes it in ends.
 func TestNonvoterIsReplacedByHalves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const delay = 30 * time.Millisecond
@@ -194,8 +194,8 @@ func TestNonvoterIsReplacedByHalves(t *testing.T) {
 	})
 }
 
-// Where replicas are on some nodes, a nonvoter has none: they leave one that becomes a nonvoter, and come to one that
-// becomes a voter. It answers every key, and stops no move while it is silent.
+// Where replicas are on some nodes, a nonvoter has none: they leave a node that becomes a nonvoter, and come to a node
+// that becomes a voter. It answers every key, and stops no move while it is silent.
 func TestNonvoterHasNoReplicas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const groups, replicas = 4, 3

@@ -12,8 +12,8 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// randomShared asks a fair share, a tree of classes or an adaptive rate, or reports to one. kind is its place in
-// sharedKinds, -1 if it asks for no tokens.
+// randomShared returns a request to a fair share, a tree of classes or an adaptive rate, or a report to one. kind is
+// its index in sharedKinds; -1 if it asks for no tokens.
 func randomShared(r *rand.Rand) (op engine.Op, kind int) {
 	limit := func(a limits.Algorithm, capacity int64) limits.Limit {
 		l := limits.Limit{Algorithm: a, Capacity: capacity, Rate: limits.Rate{Tokens: capacity,
@@ -67,7 +67,7 @@ const sharedCapacity = 30
 var sharedKinds = [...]string{"fair share", "tree of classes", "adaptive rate"}
 
 // Nodes that decide fair shares, trees and adaptive rates, also after one has died and come back, have the same state;
-// and no root grants more than one bucket.
+// and no root grants more than one bucket would.
 func TestSharedLimitsAreTheSameOnAllNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(18, 18))

@@ -47,7 +47,7 @@ var scriptBodies = func() (bodies []string) {
 	return bodies
 }()
 
-// randomScript is a call of a random script, or an operation on the scripts themselves.
+// randomScript returns a call of a random script, or an operation on the scripts themselves.
 func randomScript(r *rand.Rand) engine.Op {
 	body := scriptBodies[r.IntN(len(scriptBodies))]
 	words := []string{"EVAL", body, "2", fmt.Sprint("data", r.IntN(8)), fmt.Sprint("data", r.IntN(8)),
@@ -60,7 +60,7 @@ func randomScript(r *rand.Rand) engine.Op {
 	case 3:
 		words[0] = "EVAL_RO"
 	case 4:
-		words[1] += " -- " + fmt.Sprint(r.IntN(10_000)) // one of many bodies, which push out each other
+		words[1] += " -- " + fmt.Sprint(r.IntN(10_000)) // one of many bodies, which displace each other
 	case 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19:
 		words[0], words[1] = "EVALSHA", scriptcache.Digest([]byte(body))
 	}
@@ -82,7 +82,7 @@ func (w *world) countScripts(ops []engine.Op, results []engine.Result) {
 	}
 }
 
-// scriptCounts are the scripts that ended, that were not known and that failed.
+// scriptCounts returns how many scripts ended, were not known, and failed.
 func (w *world) scriptCounts() (counts [3]int64) {
 	for i := range counts {
 		counts[i] = w.scripts[i].Load()

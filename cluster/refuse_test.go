@@ -12,8 +12,8 @@ import (
 	"github.com/stintdb/stint/engine/opcodec"
 )
 
-// What no node could read from the log is refused, by the node that is asked, before it is proposed or forwarded. The
-// cluster goes on.
+// The node that is asked refuses an operation that no node could read from the log, before it is proposed or forwarded.
+// The cluster goes on.
 func TestWhatCannotBeCarriedOutIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t, "a", "b", "c")

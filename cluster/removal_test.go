@@ -9,7 +9,7 @@ import (
 	"github.com/stintdb/stint/cluster/raftnode"
 )
 
-// A removal that has ended half-way is ended by the leader of group 0: here only group 0 has removed the node.
+// The leader of group 0 completes a removal that stopped half-way: here only group 0 has removed the node.
 func TestRemovalsAreEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulateGroups(t, 2, "a", "b", "c", "d")
@@ -46,7 +46,7 @@ func TestLastVoterStays(t *testing.T) {
 func TestRequestsAwaitALeader(t *testing.T) {
 	for _, request := range []struct {
 		name   string
-		number uint32 // of the group whose leader has ended
+		number uint32 // the group whose leader has ended
 		ask    func(n *Node, ended string) error
 	}{
 		{"add", 0, func(n *Node, _ string) error { return n.Add(n.ctx, n.opt.Node, n.opt.Advertise, true) }},

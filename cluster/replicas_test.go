@@ -31,8 +31,8 @@ func simulateReplicas(t *testing.T, replicas int, shared []string, groups int, n
 	return s
 }
 
-// Each group has as many replicas as were asked for, and every node answers for every key: also when one has ended, has
-// come back, and has lost its disk.
+// Each group has as many replicas as were asked for, and every node answers for every key: also when a node has ended,
+// has come back, and has lost its disk.
 func TestReplicasOnSomeNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const groups, replicas = 4, 3
@@ -168,8 +168,8 @@ func TestBackupErrorsOfOtherNodes(t *testing.T) {
 	})
 }
 
-// placed reports what is wrong with the replicas, once a group's members are those of the table, and none is here and
-// there.
+// placed returns an error unless the members of each group are the replicas in the table, no node has any others, and
+// all nodes have the same number, give or take one.
 func (s *simulated) placed(groups, replicas int) error {
 	t := s.leaderOf(0).first.Cluster().Placement
 	load := map[string]int{}
@@ -243,8 +243,8 @@ func (s *simulated) awaitPlaced(groups, replicas int) {
 	}
 }
 
-// Replicas move to a node that is added, and from one that is removed; one that has lost its disk gets others in their
-// place. Nothing is forgotten, and no request fails.
+// Replicas move to a node that is added, and from a node that is removed; a node that has lost its disk gets new ones.
+// Nothing is forgotten, and no request fails.
 func TestReplicasMove(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const groups, replicas = 4, 3
@@ -303,7 +303,7 @@ func TestReplicasMove(t *testing.T) {
 	})
 }
 
-// While a member does not answer, no replica moves, and the log names it. It may be removed, and then they move.
+// While a member does not answer, no replica moves, and the log names the member. If it is removed, they move.
 func TestNoReplicaMovesWhileANodeIsSilent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const groups, replicas = 4, 3
@@ -335,8 +335,8 @@ func TestNoReplicaMovesWhileANodeIsSilent(t *testing.T) {
 	})
 }
 
-// A group that has lost its majority silences its own keys: the other nodes stay healthy, because none could answer for
-// more, and know the policies.
+// A group that has lost its majority answers for none of its keys. The nodes without replicas of it stay healthy,
+// because they answer for all other keys, and know the policies.
 func TestGroupWithoutAMajority(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const groups, replicas = 4, 3 // on abc, bcd, cde and dea

@@ -11,7 +11,7 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// reserveTokens is a request with an id for several limits.
+// reserveTokens returns a request with an id for several limits.
 func reserveTokens(id string, tokens int64) engine.Op {
 	request := engine.Op{Verb: engine.AcquireAll, Tokens: tokens, Parts: []engine.Op{acquire("meter", 1000, tokens),
 		acquire("other", 500, tokens)}}
@@ -102,7 +102,7 @@ func TestReservationsOutliveLeaders(t *testing.T) {
 	})
 }
 
-// Beside a member that does not know reservations, they are refused by every node, and nothing is taken.
+// While a member does not know reservations, every node refuses them, and nothing is taken.
 func TestReservationsWaitForAllMembers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t)

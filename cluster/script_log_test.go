@@ -20,8 +20,8 @@ if tat - now > 10 then return {0, tostring(tat - now - 10)} end
 redis.call('SET', KEYS[1], tat + 10, 'EX', 60)
 return {1, '0'}`
 
-// A script that changes nothing makes no entry of the log, on the leader or forwarded to it: so denials of a GCRA
-// script cost none. One that is called for the first time does, because its body is kept.
+// A script that changes nothing makes no entry of the log, on the leader or forwarded to it, so denials of a GCRA
+// script cost none. The first call of a script makes an entry, because its body is kept.
 func TestScriptThatChangesNothingMakesNoEntry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t, "a", "b", "c")
@@ -63,7 +63,8 @@ func TestScriptThatChangesNothingMakesNoEntry(t *testing.T) {
 	})
 }
 
-// Long arguments reach the leader, and long replies come back. What does not fit an entry, or a frame, is refused.
+// Long arguments reach the leader, and long replies come back. A call that does not fit an entry, or a frame, is
+// refused.
 func TestLongScriptsAreForwarded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t, "a", "b", "c")
@@ -139,8 +140,8 @@ func TestScriptsInATransaction(t *testing.T) {
 	})
 }
 
-// A node that is started again knows the cluster's version before it has its log: it forwards scripts at once. One that
-// joins refuses them until it knows it, as a node without a leader does.
+// A node that is started again knows the cluster's version before it has its log: it forwards scripts at once. A node
+// that joins refuses scripts until it knows the version, as a node without a leader does.
 func TestScriptsAfterAStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t, "a", "b", "c")
@@ -170,7 +171,7 @@ func TestScriptsAfterAStart(t *testing.T) {
 	})
 }
 
-// Which keys a script may not read is decided with it, whichever node is asked.
+// Which keys a script may not read is decided with the script, whichever node is asked.
 func TestScriptsMayChangeAndNotReadOnEveryNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t, "a", "b", "c")

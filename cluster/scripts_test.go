@@ -15,7 +15,7 @@ import (
 	"github.com/stintdb/stint/server/command/data"
 )
 
-// operation is the operation that the server makes of a client's command.
+// operation returns the operation that the server makes of a client's command.
 func operation(words ...string) engine.Op {
 	args := make([][]byte, len(words))
 	for i, word := range words {
@@ -33,7 +33,7 @@ func operation(words ...string) engine.Op {
 	return r.Ops[0].Clone()
 }
 
-// laterDialect carries out scripts of a dialect 2, as those of dialect 1 are.
+// laterDialect carries out scripts of a dialect 2 like scripts of dialect 1.
 type laterDialect struct{ data.Executor }
 
 func (l *laterDialect) Run(tx *transaction.Tx, op *engine.Op, res *engine.Result) {
@@ -94,7 +94,7 @@ func TestNewerDialectWaitsForAllMembers(t *testing.T) {
 	})
 }
 
-// Beside a member that does not know scripts none is run, and none stands in a snapshot.
+// While a member does not know scripts none is run, and none is in a snapshot.
 func TestScriptsWaitForAllMembers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t)

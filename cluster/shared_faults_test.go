@@ -16,7 +16,7 @@ import (
 	"github.com/stintdb/stint/internal/testsize"
 )
 
-// sharedLimits are limits of keys of all kinds: that refill hardly, slowly and all the time, and small ones.
+// sharedLimits are limits of all kinds: some refill hardly, slowly or all the time, and some are small.
 var sharedLimits = []limits.Limit{
 	acquire("", 100, 0).Limit,
 	{Algorithm: limits.TokenBucket, Capacity: simCapacity, Rate: limits.Rate{Tokens: 36_000, Period: int64(time.Hour)}},
@@ -27,7 +27,7 @@ var sharedLimits = []limits.Limit{
 
 const sharedUsers = 2 // of each group
 
-// sharedLedger is what clients were granted under limits that all groups share.
+// sharedLedger has what clients were granted under limits that all groups share.
 type sharedLedger struct {
 	keys      [][]byte
 	granted   []atomic.Int64 // of each shared limit
@@ -56,7 +56,7 @@ func (l *sharedLedger) limit(i int, tokens int64) engine.Op {
 	return engine.Op{Verb: engine.Acquire, Key: l.keys[i], Limit: sharedLimits[i], Tokens: tokens}
 }
 
-// user is a limit with hardly any refill, so that its state shows the sum of its charges.
+// user returns a request to a limit with hardly any refill, so that its state shows the sum of its charges.
 func (l *sharedLedger) user(group, user int, tokens int64) engine.Op {
 	return acquire(string(keyOf(group+1, faultGroups, user)), 100_000, tokens)
 }
@@ -100,7 +100,7 @@ func (l *sharedLedger) client(w *world, seed uint64) {
 	}
 }
 
-// reset resets a shared limit, while no requests are under way, so that all that follow are after it.
+// reset resets a shared limit while no requests are under way, so that all later requests are after it.
 func (l *sharedLedger) reset(w *world, n *Node, i int) {
 	for range simClients {
 		select {
@@ -110,7 +110,7 @@ func (l *sharedLedger) reset(w *world, n *Node, i int) {
 			return
 		}
 	}
-	l.resets[i].Add(1) // whatever comes of it
+	l.resets[i].Add(1) // whatever its outcome
 	l.freshAt[i].Store(0)
 	now := min(time.Now().UnixNano(), w.logTime(l.keys[i]))
 	if res := do(n, engine.Op{Verb: engine.Delete, Key: l.keys[i]})[0]; res.Status == engine.OK ||
@@ -121,7 +121,7 @@ func (l *sharedLedger) reset(w *world, n *Node, i int) {
 }
 
 // logTime is the time of the last entry in the log of a key's group that some node has applied. It may be seconds
-// behind the true time, where the leader's clock is behind and a later leader's is not: limits then refill for these
+// behind the true time, if the leader's clock is behind and a later leader's is not: limits then refill for these
 // seconds too.
 func (w *world) logTime(key []byte) (last int64) {
 	w.mu.RLock()
@@ -167,7 +167,7 @@ func (l *sharedLedger) pipeline(n *Node, r *rand.Rand) {
 	}
 }
 
-// sharedCounts are those of all nodes since they were started.
+// sharedCounts returns the counts of all nodes since they were started.
 func (w *world) sharedCounts() (all clusterstatus.SharedLimits) {
 	for _, n := range w.everStarted {
 		c := n.shared.Counts()
@@ -226,7 +226,7 @@ func (l *sharedLedger) exceeded(passed time.Duration) error {
 	return nil
 }
 
-// mostOf is the tokens that one limiter grants at most in a time, with some resets in it.
+// mostOf returns the most tokens that one limiter grants in a time, with some resets in it.
 func mostOf(limit *limits.Limit, passed time.Duration, resets int64) float64 {
 	passed += time.Duration(float64(passed) * clock.SlewPartsPerMillion / 1e6)
 	most := float64(limit.Capacity) * float64(1+resets)
@@ -281,7 +281,7 @@ func (l *sharedLedger) comesToRest(w *world) (err error) {
 	return err
 }
 
-// shown returns why the ledger shows nothing.
+// shown returns an error if the ledger shows nothing, because too little happened.
 func (l *sharedLedger) shown(leaderChanges int64, c clusterstatus.SharedLimits) error {
 	for i := range l.granted {
 		if l.granted[i].Load() == 0 {
@@ -348,7 +348,7 @@ func liveShared(t *testing.T, seed uint64, count, replicas int, names ...string)
 		}
 		if err != nil {
 			w.describe()
-			for name, n := range w.nodes { // the time by which limits refill may have been behind, and caught up
+			for name, n := range w.nodes { // the time by which limits refill may have been behind, and then caught up
 				for number, g := range n.KeyGroups() {
 					t.Logf("%s, group %d: applied %v and knows %v after the time", name, number,
 						time.Until(time.Unix(0, g.Status().Time)), time.Until(time.Unix(0, g.Now())))

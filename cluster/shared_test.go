@@ -12,7 +12,7 @@ import (
 	"github.com/stintdb/stint/engine/slot"
 )
 
-// userAnd is a request for a limit of a group's own and a shared one.
+// userAnd returns a request for a limit of one group and a shared limit.
 func userAnd(group int, shared engine.Op, tokens int64) engine.Op {
 	own := acquire(string(keyOf(group, faultGroups, 7)), 1000, tokens)
 	shared.Tokens = tokens
@@ -57,7 +57,7 @@ func TestDifferentPatterns(t *testing.T) {
 }
 
 // Requests of all groups share a limit at any node, one token at a time: nothing is exceeded, nothing denied too early,
-// and what nobody uses goes back.
+// and unused tokens go back.
 func TestSharedLimits(t *testing.T) {
 	for _, limit := range []limits.Limit{
 		acquire("", 100, 0).Limit,
@@ -108,8 +108,8 @@ func TestSharedLimits(t *testing.T) {
 	}
 }
 
-// A policy's shared limit is asked wherever the caller's key is, by a node that does not know the policy yet too; other
-// algorithms are refused.
+// A policy's shared limit is asked wherever the caller's key is, even by a node that does not know the policy yet.
+// Other algorithms are refused.
 func TestPolicyWithSharedLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulateShared(t, []string{"global:*"}, faultGroups, "a", "b", "c")
@@ -152,7 +152,7 @@ func TestPolicyWithSharedLimit(t *testing.T) {
 	})
 }
 
-// A limit that is changed is the one that counts, in every group.
+// A changed limit applies in every group.
 func TestSharedLimitIsChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulateShared(t, []string{"global:*"}, faultGroups, "a", "b", "c")
@@ -219,7 +219,7 @@ func TestSharedLimitIsReset(t *testing.T) {
 	})
 }
 
-// Tokens that groups have when the cluster is started without patterns go back as they do otherwise.
+// Tokens that groups have when the cluster is started without patterns go back as usual.
 func TestSharedPatternsAreRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulateShared(t, []string{"global:*"}, faultGroups, "a", "b", "c")
@@ -250,7 +250,7 @@ func TestSharedPatternsAreRemoved(t *testing.T) {
 	})
 }
 
-// A denial states the time until its own tokens are there: home's, and those that the purse has.
+// A denial states the time until its own tokens are there, from the home and the purse together.
 func TestWaitForSharedLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulateShared(t, []string{"global:*"}, faultGroups, "a", "b", "c")

@@ -41,7 +41,7 @@ type memDisk struct {
 	*raft.InmemStore
 	snapshots memSnapshots
 	node      string
-	run       int // of wipes: a wiped disk is another incarnation
+	run       int // the number of wipes: a wiped disk is another incarnation
 	clock     raftstore.SavedClock
 
 	groups map[int]*memDisk // the directories of the groups of keys
@@ -49,9 +49,9 @@ type memDisk struct {
 
 	mu      sync.Mutex
 	delay   time.Duration
-	hanging chan struct{} // closed when it no longer hangs; nil if it does not
+	hanging chan struct{} // closed when the disk no longer hangs; nil if it does not hang
 	isOff   bool
-	losses  int // of power
+	losses  int // the number of losses of power
 }
 
 func newMemDisk(run int) *memDisk {
@@ -153,14 +153,14 @@ func (d *memDisk) clearGroup(number int) error {
 	return nil
 }
 
-// parts are the directories of the groups of keys, which are on the same disk.
+// parts returns the directories of the groups of keys, which are on the same disk.
 func (d *memDisk) parts() []*memDisk {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Collect(maps.Values(d.groups))
 }
 
-// losePower has the disk lose its unfinished writes, and take nothing more until the function it returns is called.
+// losePower makes the disk lose its unfinished writes, and take nothing more until the returned function is called.
 func (d *memDisk) losePower() (restore func()) {
 	var restores []func()
 	for _, part := range d.parts() {
@@ -198,7 +198,7 @@ func (d *memDisk) SetDelay(delay time.Duration) {
 	d.delay = delay
 }
 
-// hang has every write from now on wait until the function it returns is called.
+// hang makes every write from now on wait until the returned function is called.
 func (d *memDisk) hang() (release func()) {
 	var releases []func()
 	for _, part := range d.parts() {
@@ -225,7 +225,7 @@ type simulated struct {
 	t           *testing.T
 	net         *testnet.Net
 	names       []string
-	expect      int // of which form the cluster; 0 for all
+	expect      int // the number of nodes that form the cluster; 0 for all
 	groups      int // of keys
 	replicas    int // of each; 0 for one on every node
 	shared      []string
@@ -260,7 +260,7 @@ func simulate(t *testing.T, names ...string) *simulated {
 	return simulateWith(t, func(*simulated) {}, names...)
 }
 
-// simulateWith is simulate of a cluster that is made ready before its nodes start.
+// simulateWith is simulate for a cluster that prepare changes before its nodes start.
 func simulateWith(t *testing.T, prepare func(s *simulated), names ...string) *simulated {
 	t.Helper()
 	s := &simulated{t: t, net: testnet.New(), names: names, nodes: map[string]*Node{}, disks: map[string]*memDisk{}, known: map[string][]fsm.Addition{}, commands: map[string]transaction.Commands{}, skew: map[string]time.Duration{}, boots: map[string]int{}}
@@ -329,7 +329,7 @@ func (s *simulated) options(name, address string, disk Disk) Options {
 	return o
 }
 
-// networkOf is the network as a node sees it, with names to look up if the test has a resolver.
+// networkOf returns the network as a node sees it, with names to look up if the test has a resolver.
 func (s *simulated) networkOf(address string) transport.Network {
 	if s.lookup == nil {
 		return s.net.Of(address)
@@ -337,7 +337,7 @@ func (s *simulated) networkOf(address string) transport.Network {
 	return namedNet{s.net.Of(address), s.lookup}
 }
 
-// reboot has a node's machine forget how long it has been up.
+// reboot makes a node's machine forget how long it has been up.
 func (s *simulated) reboot(name string) {
 	s.skewMu.Lock()
 	defer s.skewMu.Unlock()
@@ -384,14 +384,14 @@ func (s *simulated) stop() {
 	}
 }
 
-// leader waits for one that has its lease. One that was offered to another node may go without for long, as everything
-// then goes through the log: after a while it will do too.
+// leader waits for a leader with its lease. A leader that has offered leadership to another node may be without a lease
+// for long, because everything goes through the log then: after a while it is returned too.
 func (s *simulated) leader() *Node {
 	s.t.Helper()
 	return s.leaderOf(0)
 }
 
-// leaderOf is leader of a group.
+// leaderOf is leader for a group.
 func (s *simulated) leaderOf(number uint32) *Node {
 	s.t.Helper()
 	for round := range 3000 {
@@ -417,7 +417,7 @@ func (s *simulated) leaderOf(number uint32) *Node {
 	return nil
 }
 
-// do has operations decided at a node and returns the results.
+// do asks a node to decide operations, and returns the results.
 func do(n *Node, ops ...engine.Op) []engine.Result { return doBatch(n, &engine.Batch{Ops: ops}) }
 
 // doBatch is do for a batch without results.
@@ -432,7 +432,7 @@ func doBatch(n *Node, b *engine.Batch) []engine.Result {
 	return b.Results
 }
 
-// decide has a node decide a batch of a session, which uses the memory of the operations again once Decide has
+// decide asks a node to decide a batch like a session, which reuses the memory of the operations once Decide has
 // returned.
 func decide(n *Node, b *engine.Batch) (finished bool) {
 	own := *b
@@ -449,8 +449,8 @@ func decide(n *Node, b *engine.Batch) (finished bool) {
 
 const usedAgain = '#' // in all of a key
 
-// keyReadLate is a key of a store that is in memory used again, "" if there is none. It also finds keys that have
-// expired.
+// keyReadLate returns a key of a store that was read from reused memory; "" if there is none. It also finds keys that
+// have expired.
 func keyReadLate(kept *store.Store) (key string) {
 	kept.Scan(0, math.MaxInt, 1, func(e keyspace.Entry) {
 		if len(e.Key) > 0 && len(bytes.Trim(e.Key, string(usedAgain))) == 0 {
@@ -472,8 +472,8 @@ func useAgain(op *engine.Op) {
 	}
 }
 
-// within panics, with what every goroutine is doing, unless the function it returns is called in time. In a bubble time
-// goes on while something waits for ever.
+// within panics, and shows what every goroutine is doing, unless the returned function is called in time. In a bubble
+// time goes on while something waits for ever.
 func within(limit time.Duration, otherwise string) (stop func() bool) {
 	return time.AfterFunc(limit, func() { panic(fmt.Sprintf("after %v %s", limit, otherwise)) }).Stop
 }

@@ -89,7 +89,7 @@ func TestStatusHasCountsWhileSomebodyLooks(t *testing.T) {
 	})
 }
 
-// Leaders is the same number while the same nodes lead, and another number once one of them is another.
+// Leaders returns the same number while the same nodes lead, and another number once a leader changes.
 func TestLeaders(t *testing.T) {
 	for _, groups := range []int{1, 4} {
 		synctest.Test(t, func(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"github.com/stintdb/stint/internal/testlog"
 )
 
-// Leadership goes from node to node, whose clocks are an hour ahead and an hour behind: the grants are those that one
-// limiter would have given in the elapsed real time.
+// Leadership goes from node to node, whose clocks are an hour ahead and an hour behind: no more is granted than one
+// limiter would have granted in the elapsed real time.
 func TestLeadersAnHourAheadAndBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t, "a", "b", "c")
@@ -114,7 +114,7 @@ func TestNoLeapBetweenLeaders(t *testing.T) {
 }
 
 // What a leader answered from its state is not in the log. The next leader, which knows the time from late messages,
-// still answers with no earlier time. When the first one leads again, time moves ahead by no more than the messages
+// still answers with no earlier time. When the first leader leads again, time moves ahead by no more than the messages
 // were late.
 func TestLeaderThatKnowsTheTimeLate(t *testing.T) {
 	const late = 50 * time.Millisecond

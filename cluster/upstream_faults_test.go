@@ -22,7 +22,7 @@ import (
 	"github.com/stintdb/stint/server/upstream"
 )
 
-// homeKeys are keys with their home at another server, in different groups, of buckets that refill hardly or all the
+// homeKeys are keys with their home at another server, in different groups. Their buckets refill hardly or all the
 // time.
 var homeKeys = []engine.Op{homeKey(0, 6000, 1), homeKey(1, 400, 36_000), homeKey(2, 3000, 3600), homeKey(3, 40, 3600),
 	homeKey(4, 200, 7200)}
@@ -33,7 +33,7 @@ func homeKey(i int, capacity, tokensPerHour int64) engine.Op {
 	return op
 }
 
-// homeServer is a server alone, in memory, which lends tokens of homeKeys.
+// homeServer is a single server, in memory, which lends tokens of homeKeys.
 type homeServer struct {
 	mu      sync.Mutex
 	store   *store.Store
@@ -153,7 +153,7 @@ func (r *region) close() {
 	r.home.store.Close()
 }
 
-// upstreamOf is that of a node, which begins with it; nil when the node has ended.
+// upstreamOf returns the upstream client of a node, which begins with the node; nil when the node has ended.
 func (r *region) upstreamOf(n *Node) *upstream.Upstream {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -220,7 +220,7 @@ func (r *region) client(seed uint64) {
 	}
 }
 
-// rests reports whether the region does not ask for a key: until its tokens are being returned.
+// rests reports whether the region stops asking for a key for now, so that its tokens are returned.
 func (r *region) rests(i int) bool {
 	const silence = 10500 * time.Millisecond
 	return (int(time.Since(r.began)/silence)+i)%2 == 0
@@ -308,7 +308,7 @@ func (r *region) returned() error {
 	return err
 }
 
-// lendLate has home lend tokens for a request that was on its way while its loan was returned.
+// lendLate makes the home lend tokens for a request that was on its way while its loan was returned.
 func (r *region) lendLate(i int) {
 	op := homeKeys[i].Clone()
 	op.Verb, op.Tokens, op.Who, op.Loan = engine.Lend, 1, []byte(r.leader().Group().Status().ClusterID),
@@ -341,7 +341,7 @@ func (r *region) rest() {
 	}
 }
 
-// shown returns why the ledger shows nothing.
+// shown returns an error if the ledger shows nothing, because too little happened.
 func (r *region) shown(leaderChanges int64) error {
 	for status := range r.other {
 		switch engine.Status(status) {
@@ -362,7 +362,7 @@ func (r *region) shown(leaderChanges int64) error {
 	return nil
 }
 
-// liveAsRegion is liveInGroups of a region.
+// liveAsRegion is liveInGroups for a region.
 func liveAsRegion(t *testing.T, seed uint64, count, replicas int, names ...string) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{simulated: simulateReplicas(t, replicas, nil, faultGroups, names...), r: rand.New(rand.NewPCG(seed, 1)),
@@ -402,7 +402,7 @@ func liveAsRegion(t *testing.T, seed uint64, count, replicas int, names ...strin
 				}
 			}
 			moved := w.moved()
-			w.stop() // which counts
+			w.stop() // counts
 			t.Logf("%d leader changes, %d replicas moved, %d requests granted from lent tokens, %d tokens lent, %d returned, %d dropped, %d granted at home", changes, moved, r.local.Load(), r.lent.Load(), r.back.Load(), r.dropped.Load(), r.atHome.Load())
 			err = r.shown(changes)
 		}
@@ -413,8 +413,8 @@ func liveAsRegion(t *testing.T, seed uint64, count, replicas int, names ...strin
 	})
 }
 
-// Of a region with several groups, and a home far away, both together grant no more than one exact limiter would, after
-// any fault in the region and between both, and in the end all tokens come back.
+// A region with several groups and its home, far away, together grant no more than one exact limiter would, after any
+// fault in the region and between both, and in the end all tokens come back.
 func TestFaultsOfARegion(t *testing.T) {
 	for round := range max(2, *simGroupFaults/faultsPerCluster) {
 		liveAsRegion(t, testsize.Seed()+uint64(round), min(*simGroupFaults, faultsPerCluster), round%2*3, "a", "b", "c", "d",

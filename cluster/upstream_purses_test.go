@@ -11,7 +11,7 @@ import (
 	"github.com/stintdb/stint/engine/store"
 )
 
-// bringTokens has each of some keys hold 5 tokens that another cluster has lent.
+// bringTokens gives each of some keys 5 tokens that another cluster has lent.
 func bringTokens(decide func(op engine.Op) engine.Result, keys int) {
 	for i := range keys {
 		op := acquire(fmt.Sprint("key", i), 1000, 0)

@@ -15,13 +15,13 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// warnedWindow is a window of a key. Limits without windows have 0, and another key in each span of that length.
+// warnedWindow is a window of a key. Limits without windows have 0, and a different key in each span of that length.
 type warnedWindow struct {
 	key   string
 	start int64
 }
 
-// name is that of the limit.
+// name returns the name of the limit.
 func (w warnedWindow) name() string {
 	name, _, _ := strings.Cut(w.key, ":")
 	return name
@@ -48,7 +48,7 @@ var warnLimits = map[string]limits.Limit{
 		Rate: limits.Rate{Period: int64(warnWindow)}, Warn: 80},
 	"seldom": {Algorithm: limits.FixedWindow, Span: limits.Aligned, Capacity: warnCapacity,
 		Rate: limits.Rate{Period: int64(warnWindow)}, Warn: 50},
-	// the leader takes tokens of it in its memory
+	// The leader takes tokens of it in its memory.
 	"first": {Algorithm: limits.FixedWindow, Capacity: warnCapacity, Rate: limits.Rate{Period: int64(4 * time.Second)},
 		Warn: 20},
 	"slides": {Algorithm: limits.SlidingWindow, Capacity: warnCapacity, Rate: limits.Rate{Period: int64(warnWindow)},
@@ -61,7 +61,7 @@ var warnLimits = map[string]limits.Limit{
 	"places": {Algorithm: limits.Concurrency, Capacity: 40, Rate: limits.Rate{Period: int64(time.Hour)}, Warn: 25},
 }
 
-// withoutWindows are the limits that have none.
+// withoutWindows are the limits without windows.
 var withoutWindows = []string{"gcra", "queue", "log", "places"}
 
 // begin returns the function that takes the warnings of a process that starts.
@@ -112,7 +112,8 @@ func (l *warnLedger) ask(n *Node, name string, tokens int64) {
 	}
 }
 
-// check reports whether all processes have warned of the same windows at the same times, and of those that they had to.
+// check checks that all processes have warned of the same windows at the same times, and of every window that they had
+// to warn of.
 func (l *warnLedger) check(t *testing.T) (warned int) {
 	for _, err := range l.errs {
 		t.Error(err)

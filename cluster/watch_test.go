@@ -23,7 +23,7 @@ type watcher struct {
 	expect engine.Op
 }
 
-// decide has an atomic batch decided, a moment later.
+// decide asks for the decision of an atomic batch, a moment later.
 func (c *watcher) decide(ops ...engine.Op) (results []engine.Result, o testwatch.Outcome) {
 	time.Sleep(time.Duration(c.r.IntN(60)) * time.Millisecond)
 	c.w.mu.RLock()
@@ -85,7 +85,7 @@ func (c *watcher) Exec(commands [][]string) (reply string, o testwatch.Outcome) 
 	return "[" + replies(ops[1:], results[1:]) + "]", o
 }
 
-// replies are those of commands, in the form in which a client reads them.
+// replies returns the replies of commands, in the form in which a client reads them.
 func replies(ops []engine.Op, results []engine.Result) string {
 	var all []string
 	for i := range results {
