@@ -27,11 +27,10 @@ func isProduct(dir string) bool {
 }
 
 var largerPackages = map[string]int{
-	"engine/algorithm":    3400,
-	"engine/keyspace":     3400,
-	"server/admin":        3200,
-	"server/command/data": 5800,
-	"server/conn":         4200,
+	"engine/algorithm": 3400,
+	"engine/keyspace":  3400,
+	"server/admin":     3200,
+	"server/conn":      4200,
 }
 
 var largerTypes = map[string]int{
@@ -45,8 +44,6 @@ var largerTypes = map[string]int{
 	"engine/store.Store":           78,
 	"server.Server":                56,
 	"server.observer":              73,
-	"server/command/data.Call":     43,
-	"server/command/data.increx":   51,
 	"server/conn.Session":          138,
 	"server/conn.callerSession":    84,
 	"engine/transaction.Tx":        43,

@@ -2,6 +2,7 @@ package data
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
@@ -26,8 +27,8 @@ type Call struct {
 	digits   [20]byte      // room for a number
 }
 
-// dataOp makes one operation of a data command.
-func dataOp(r *command.Request, row *command.Row) error {
+// DataOp makes one operation of a data command.
+func DataOp(r *command.Request, row *command.Row) error {
 	keys, args := row.Keys.Of(r.Args), r.KeepArgs(r.Args)
 	switch { // an operation has its keys side by side
 	case row.Keys.Pairs:
@@ -48,7 +49,7 @@ func dataOp(r *command.Request, row *command.Row) error {
 		op.Options = engine.Peek
 	}
 	r.Ops = append(r.Ops, op)
-	if r.Shape = row.Shape; r.Shape == resp.Scored && !hasWord(r.Args[keys.To:], "WITHSCORES") {
+	if r.Shape = row.Shape; r.Shape == resp.Scored && !HasWord(r.Args[keys.To:], "WITHSCORES") {
 		r.Shape = resp.Same
 	}
 	if row.ShapeOf != nil {
@@ -72,8 +73,8 @@ func keysFirst(pairs [][]byte) (keys int) {
 	return keys
 }
 
-// replyData answers a data command.
-func replyData(w *resp.Writer, _ []engine.Op, results []engine.Result) {
+// ReplyData answers a data command.
+func ReplyData(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 	res := &results[0]
 	if command.WriteFailure(w, res) {
 		return
@@ -85,7 +86,7 @@ func replyData(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 	w.FromRESP2(res.Reply, w.Shape)
 }
 
-func hasWord(args [][]byte, word string) bool {
+func HasWord(args [][]byte, word string) bool {
 	for _, a := range args {
 		if command.IsWord(a, word) {
 			return true
@@ -94,53 +95,96 @@ func hasWord(args [][]byte, word string) bool {
 	return false
 }
 
-// fail writes an error.
-func (c *Call) fail(err error) { c.Writer.Error(err.Error()) }
+// Name is the command's name in lower case, as errors show it.
+func (c *Call) Name() string { return strings.ToLower(string(c.Args[0])) }
 
-// get returns the value of a key that must be of a kind. Otherwise it writes the error, the value is zero, and ok is false.
-func (c *Call) get(key []byte, kind limits.Algorithm) (v engine.Value, found, ok bool) {
+// Fail writes an error.
+func (c *Call) Fail(err error) { c.Writer.Error(err.Error()) }
+
+// Get returns the value of a key that must be of a kind. Otherwise it writes the error, the value is zero, and ok is false.
+func (c *Call) Get(key []byte, kind limits.Algorithm) (v engine.Value, found, ok bool) {
 	v, found = c.Tx.Get(key)
 	if found && v.Kind != kind {
-		c.fail(command.ErrDataType)
+		c.Fail(command.ErrDataType)
 		return engine.Value{}, found, false
 	}
 	return v, found, true
 }
 
-// fits reports whether a value of this many bytes can be kept, and writes the error if not.
-func (c *Call) fits(bytes int) bool {
+// Fits reports whether a value of this many bytes can be kept, and writes the error if not.
+func (c *Call) Fits(bytes int) bool {
 	if bytes > engine.MaxValueBytes {
-		c.fail(errValueTooBig.With(engine.MaxValueBytes, bytes))
+		c.Fail(errValueTooBig.With(engine.MaxValueBytes, bytes))
 		return false
 	}
 	return true
 }
 
-// integer reads an argument as Redis reads integers: no sign but '-', no leading zeros, no blanks. It writes the error.
-func (c *Call) integer(arg []byte) (n int64, ok bool) {
+// FailTooBig writes the error of a reply that is too big, in place of what was written of it since start.
+func (c *Call) FailTooBig(start int) {
+	c.Writer.Buf = c.Writer.Buf[:start]
+	c.Fail(ErrReplyTooBig.With(MaxRepeatedBytes))
+}
+
+// Integer reads an argument as Redis reads integers: no sign but '-', no leading zeros, no blanks. It writes the error.
+func (c *Call) Integer(arg []byte) (n int64, ok bool) {
 	if n, ok = command.ParseRedisInt(arg); !ok {
-		c.fail(command.ErrNotInteger)
+		c.Fail(command.ErrNotInteger)
 	}
 	return n, ok
 }
 
-// positiveArg reads a number that must not be negative.
-func positiveArg(c *Call, arg []byte) (n int64, ok bool) { return c.atLeast(arg, errNotPositive) }
+// Positive reads a number that must not be negative.
+func (c *Call) Positive(arg []byte) (n int64, ok bool) { return c.AtLeast(arg, errNotPositive) }
 
-// atLeast reads a number of at least 0, and writes the error of another.
-func (c *Call) atLeast(arg []byte, err error) (n int64, ok bool) {
+// AtLeast reads a number of at least 0, and writes the error of another.
+func (c *Call) AtLeast(arg []byte, err error) (n int64, ok bool) {
 	if n, ok = command.ParseRedisInt(arg); !ok || n < 0 {
-		c.fail(err)
+		c.Fail(err)
 		return 0, false
 	}
 	return n, true
 }
 
-// addInts adds, and reports whether the sum is within 64 bits.
-func addInts(a, b int64) (sum int64, ok bool) {
+// AddInts adds, and reports whether the sum is within 64 bits.
+func AddInts(a, b int64) (sum int64, ok bool) {
 	sum = a + b
 	return sum, (sum > a) == (b > 0)
 }
 
-// bulkInt writes a number as a bulk string.
-func (c *Call) bulkInt(n int64) { c.Writer.Bulk(strconv.AppendInt(c.digits[:0], n, 10)) }
+// FormatInt writes a number into the call's own buffer, which the next one overwrites.
+func (c *Call) FormatInt(n int64) []byte { return strconv.AppendInt(c.digits[:0], n, 10) }
+
+// BulkInt writes a number as a bulk string.
+func (c *Call) BulkInt(n int64) { c.Writer.Bulk(c.FormatInt(n)) }
+
+// ByClient reports whether a client made the call, not a script. An operation by a client has its keys side by side, see dataOp.
+func (c *Call) ByClient() bool { return c.op != nil }
+
+// Databases is the number of databases, 0 in a cluster, which has one.
+func (c *Call) Databases() int { return c.executor.Databases }
+
+// MayReplace reports whether a key holds no limiter, and writes the error if it does.
+func (c *Call) MayReplace(key []byte) bool {
+	if v, found := c.Tx.Get(key); found && !v.Kind.IsValue() {
+		c.Fail(command.ErrDataType)
+		return false
+	}
+	return true
+}
+
+func (c *Call) BulkOrNull(b []byte, found bool) {
+	if found {
+		c.Writer.Bulk(b)
+	} else {
+		c.Writer.Null()
+	}
+}
+
+// Integers reads two integers.
+func (c *Call) Integers(first, second []byte) (a, b int64, ok bool) {
+	if a, ok = c.Integer(first); ok {
+		b, ok = c.Integer(second)
+	}
+	return a, b, ok
+}

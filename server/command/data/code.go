@@ -5,8 +5,8 @@ import "github.com/stintdb/stint/server/command"
 // functions carry out the commands, by [command.Row.Data] less 1.
 var functions []func(c *Call)
 
-// code returns the Data of a row whose command a function carries out.
-func code(f func(c *Call)) int {
+// Code returns the Data of a row whose command a function carries out.
+func Code(f func(c *Call)) int {
 	functions = append(functions, f)
 	return len(functions)
 }

@@ -1,4 +1,4 @@
-package data
+package data_test
 
 import (
 	"bytes"
@@ -9,6 +9,8 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server/command"
+	_ "github.com/stintdb/stint/server/command/all" // the table
+	"github.com/stintdb/stint/server/command/data"
 )
 
 // dataStore carries out data commands.
@@ -18,7 +20,7 @@ type dataStore struct {
 }
 
 func newDataStore(t testing.TB) *dataStore {
-	s := &dataStore{store.New(store.Config{Commands: &Executor{}}), t}
+	s := &dataStore{store.New(store.Config{Commands: &data.Executor{}}), t}
 	t.Cleanup(s.Close)
 	return s
 }
@@ -81,7 +83,7 @@ func TestCollectionsAreBounded(t *testing.T) {
 	exact := strings.Repeat("x", engine.MaxValueBytes-head)
 	s.want(":1\r\n", "SADD k", exact)
 	s.want(":0\r\n", "SADD k", exact)
-	s.wantError(errValueTooBig.With(engine.MaxValueBytes, engine.MaxValueBytes+1), "SADD other", exact+"x")
+	s.wantError(data.ErrValueTooBig.With(engine.MaxValueBytes, engine.MaxValueBytes+1), "SADD other", exact+"x")
 	s.want(":-2\r\n", "EXPIRETIME other")
 
 	s.want(":1\r\n", "HSET full f", large)
@@ -98,14 +100,14 @@ func TestRepeatedValuesAreBounded(t *testing.T) {
 	if reply := s.do("HMGET h f f f"); !strings.HasPrefix(reply, "*3\r\n$524288\r\n") {
 		t.Errorf("%.100q", reply)
 	}
-	s.wantError(errReplyTooBig.With(2*engine.MaxValueBytes), "HMGET h", strings.Split(strings.Repeat("f", 1000), "")...)
+	s.wantError(data.ErrReplyTooBig.With(2*engine.MaxValueBytes), "HMGET h", strings.Split(strings.Repeat("f", 1000), "")...)
 	s.want("+OK\r\n", "SET s", large)
-	s.wantError(errReplyTooBig.With(2*engine.MaxValueBytes), "MGET", strings.Split(strings.Repeat("s", 1000), "")...)
+	s.wantError(data.ErrReplyTooBig.With(2*engine.MaxValueBytes), "MGET", strings.Split(strings.Repeat("s", 1000), "")...)
 
 	s.want(":1\r\n", "SADD a", large)
 	s.want(":1\r\n", "SUNIONSTORE to a")
-	s.wantError(errSetsTooBig.With(engine.MaxValueBytes), "SUNIONSTORE to a a")
-	s.wantError(errSetsTooBig.With(engine.MaxValueBytes), "SDIFFSTORE to a a")
+	s.wantError(data.ErrSetsTooBig.With(engine.MaxValueBytes), "SUNIONSTORE to a a")
+	s.wantError(data.ErrSetsTooBig.With(engine.MaxValueBytes), "SDIFFSTORE to a a")
 	s.want(":1\r\n", "SCARD to")
 }
 

@@ -44,9 +44,9 @@ func (e *Executor) Run(tx *transaction.Tx, op *engine.Op, res *engine.Result) {
 	*c = Call{Tx: tx, Args: op.Args, op: op, executor: e, Writer: resp.Writer{Buf: res.Reply}, script: c.script}
 	switch row, err := command.Find(op.Args); {
 	case err != nil: // of a log that another version wrote
-		c.fail(err)
+		c.Fail(err)
 	case row.Data == 0:
-		c.fail(command.UnknownCommand(op.Args))
+		c.Fail(command.UnknownCommand(op.Args))
 	default:
 		run(c, row)
 		if op.Verb == engine.Command { // the prices within scripts belong to their dialect
@@ -88,7 +88,7 @@ func (s *scriptCaller) Call(reply []byte, args [][]byte) (out []byte, steps int)
 	*c = Call{Tx: s.call.Tx, Args: args, executor: s.call.executor, Writer: resp.Writer{Buf: reply}}
 	switch err := s.check(row, args); {
 	case err != nil:
-		c.fail(err)
+		c.Fail(err)
 	case row.Data != 0:
 		run(c, row)
 	default:
@@ -184,18 +184,18 @@ func (s *scriptCaller) mayDo(op *engine.Op) bool {
 func (s *scriptCaller) limit(row *command.Row, c *Call) {
 	r := command.Request{Args: c.Args, Bounds: command.Bounds{MaxKeyBytes: engine.MaxKeyBytes, MaxLogLimit: limits.MaxLogLimit}}
 	if err := row.Parse(&r); err != nil {
-		c.fail(err)
+		c.Fail(err)
 		return
 	}
 	results := make([]engine.Result, len(r.Ops))
 	for i := range r.Ops {
 		if !s.mayDo(&r.Ops[i]) {
-			c.fail(ErrNoKeyInScript)
+			c.Fail(ErrNoKeyInScript)
 			return
 		}
 		r.Ops[i].MaxWait = min(r.Ops[i].MaxWait, 0) // granted now or denied
 		if !c.Tx.Apply(&r.Ops[i], &results[i]) {
-			c.fail(ErrSeveralInScript.With(wideName(row, &r.Ops[i])))
+			c.Fail(ErrSeveralInScript.With(wideName(row, &r.Ops[i])))
 			return
 		}
 		c.Tx.Spend(results[i].Work)

@@ -2,7 +2,7 @@
 
 // The race detector makes sync.Pool drop items at random, so code under it allocates.
 
-package data
+package data_test
 
 import (
 	"bytes"
@@ -11,11 +11,12 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/scriptcache"
 	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/server/command/data"
 )
 
 // A script of a limiter allocates the values that it makes, and little else.
 func TestScriptsAllocateLittle(t *testing.T) {
-	s := store.New(store.Config{Commands: &Executor{}})
+	s := store.New(store.Config{Commands: &data.Executor{}})
 	defer s.Close()
 	load := engine.Op{Verb: engine.Script, Tokens: scriptcache.Dialect, Args: [][]byte{[]byte("SCRIPT"), []byte("LOAD"), []byte(gcra)}}
 	op := load
@@ -35,7 +36,7 @@ func TestScriptsAllocateLittle(t *testing.T) {
 
 // The commands of most limiters allocate nothing on a key that exists.
 func TestDataCommandsDoNotAllocate(t *testing.T) {
-	s := store.New(store.Config{Commands: &Executor{}})
+	s := store.New(store.Config{Commands: &data.Executor{}})
 	defer s.Close()
 	for _, line := range []string{"SET k 41", "GET k", "INCR k", "INCRBY k 7", "DECR k", "SET k 42 EX 100", "SET k 43 XX", "EXPIRE k 60 NX", "PEXPIRETIME k", "SETEX k 10 5", "MGET k k none", "INCRBY k none",
 		"ZADD z 1 a 1.5 b", "ZADD z XX CH 2 a", "ZINCRBY z 1 a", "ZCARD z", "ZCOUNT z (1 +inf", "ZSCORE z a", "ZREM z none", "ZREMRANGEBYSCORE z 0 1", "ZRANGE z 0 0 WITHSCORES",

@@ -1,4 +1,4 @@
-package data
+package data_test
 
 import (
 	"testing"
@@ -7,6 +7,7 @@ import (
 	"github.com/stintdb/stint/engine/scriptcache"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/command/data"
 )
 
 // gcra is a script of the kind that limiter libraries send: a GCRA on the server's clock.
@@ -37,7 +38,7 @@ func BenchmarkExecutor(b *testing.B) {
 		{"GCRA", []string{"EVALSHA", scriptcache.Digest([]byte(gcra)), "1", "r", "1000000", "1000000", "1", "1"}},
 	} {
 		b.Run(run.name, func(b *testing.B) {
-			keys := store.New(store.Config{Shards: 16, Commands: &Executor{}})
+			keys := store.New(store.Config{Shards: 16, Commands: &data.Executor{}})
 			defer keys.Close()
 			ask := func(r *command.Request, results []engine.Result, now int64, args [][]byte) {
 				row, err := command.Find(args)

@@ -1,4 +1,4 @@
-package data
+package data_test
 
 import (
 	"testing"
@@ -7,14 +7,15 @@ import (
 	"github.com/stintdb/stint/engine/scriptcache"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/command/data"
 )
 
 // A script of a dialect that this version does not know is not run as one of another dialect.
 func TestUnknownDialectIsRefused(t *testing.T) {
-	kept := store.New(store.Config{Shards: 1, Commands: &Executor{}})
+	kept := store.New(store.Config{Shards: 1, Commands: &data.Executor{}})
 	defer kept.Close()
 	r := command.Request{Args: [][]byte{[]byte("EVAL"), []byte("return redis.call('SET', 'k', 1)"), []byte("0")}}
-	if err := parseScript(&r); err != nil {
+	if err := data.ParseScript(&r); err != nil {
 		t.Fatal(err)
 	}
 	results := make([]engine.Result, 1)

@@ -1,4 +1,4 @@
-package data
+package data_test
 
 import (
 	"fmt"
@@ -13,6 +13,7 @@ import (
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/internal/testsize"
 	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/command/data"
 )
 
 const dataEpoch = int64(1_800_000_000_000_000_000)
@@ -35,7 +36,7 @@ func doAt(s *store.Store, at int64, words ...string) string {
 }
 
 func newNumberStore(t testing.TB) *store.Store {
-	s := store.New(store.Config{Shards: 4, Commands: &Executor{}})
+	s := store.New(store.Config{Shards: 4, Commands: &data.Executor{}})
 	t.Cleanup(s.Close)
 	return s
 }

@@ -1,4 +1,4 @@
-package data
+package data_test
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/internal/testsize"
 	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/command/data"
 )
 
 const (
@@ -24,7 +25,7 @@ const (
 func bulks(a, b string) string { return fmt.Sprintf("*2 $%d %s $%d %s", len(a), a, len(b), b) }
 
 func TestIncrex(t *testing.T) {
-	large := strings.Trim(string(appendLongDouble(nil, maxLongDouble)), " ")
+	large := strings.Trim(string(data.AppendLongDouble(nil, data.MaxLongDouble)), " ")
 	for _, calls := range [][]keyCall{
 		{{0, "INCREX", "*2 1 1"}, {0, "INCREX", "*2 2 1"}, {0, "TTL", "-1"}, {0, "TYPE", "+string"}},
 		{{0, "SET 10", "+OK"}, {0, "INCREX EX 60", "*2 11 1"}, {0, "TTL", "60"}},

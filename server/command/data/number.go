@@ -19,16 +19,16 @@ const (
 	longDoubleChars  = 5 << 10 // of its text
 )
 
-// maxLongDouble is the largest number that is not infinite.
-var maxLongDouble = newLongDouble().SetMantExp(newLongDouble().SetInt(new(big.Int).SetUint64(math.MaxUint64)), longDoubleMaxExp-longDoubleBits)
+// MaxLongDouble is the largest number that is not infinite.
+var MaxLongDouble = NewLongDouble().SetMantExp(NewLongDouble().SetInt(new(big.Int).SetUint64(math.MaxUint64)), longDoubleMaxExp-longDoubleBits)
 
-func newLongDouble() *big.Float { return new(big.Float).SetPrec(longDoubleBits) }
+func NewLongDouble() *big.Float { return new(big.Float).SetPrec(longDoubleBits) }
 
-// isInfinite reports whether a sum would be infinite as a long double.
-func isInfinite(f *big.Float) bool { return f.IsInf() || f.MantExp(nil) > longDoubleMaxExp }
+// IsInfinite reports whether a sum would be infinite as a long double.
+func IsInfinite(f *big.Float) bool { return f.IsInf() || f.MantExp(nil) > longDoubleMaxExp }
 
-// parseLongDouble reads a number as strtold does, without blanks in front.
-func parseLongDouble(b []byte, f *big.Float) bool {
+// ParseLongDouble reads a number as strtold does, without blanks in front.
+func ParseLongDouble(b []byte, f *big.Float) bool {
 	if len(b) == 0 || len(b) >= longDoubleChars {
 		return false
 	}
@@ -60,16 +60,16 @@ func parseLongDouble(b []byte, f *big.Float) bool {
 	return !f.IsInf() && exponent > longDoubleMinExp && exponent <= longDoubleMaxExp
 }
 
-// addLongDouble adds to a number, and reports whether both and the sum are finite.
-func addLongDouble(sum, by *big.Float) (ok bool) {
+// AddLongDouble adds to a number, and reports whether both and the sum are finite.
+func AddLongDouble(sum, by *big.Float) (ok bool) {
 	if sum.IsInf() || by.IsInf() {
 		return false
 	}
 	return sum.Add(sum, by).MantExp(nil) <= longDoubleMaxExp
 }
 
-// appendLongDouble writes a number with at most 17 digits behind the point, as Redis does for people.
-func appendLongDouble(b []byte, f *big.Float) []byte {
+// AppendLongDouble writes a number with at most 17 digits behind the point, as Redis does for people.
+func AppendLongDouble(b []byte, f *big.Float) []byte {
 	start := len(b)
 	b = f.Append(b, 'f', 17)
 	if bytes.IndexByte(b[start:], '.') >= 0 {
@@ -82,18 +82,18 @@ func appendLongDouble(b []byte, f *big.Float) []byte {
 	return b
 }
 
-// parseScore reads a number as Redis reads scores: the whole of it, without blanks, and neither too large nor too small.
-func parseScore(b []byte) (score float64, ok bool) {
+// ParseScore reads a number as Redis reads scores: the whole of it, without blanks, and neither too large nor too small.
+func ParseScore(b []byte) (score float64, ok bool) {
 	if n, ok := command.ParseRedisInt(b); ok {
 		return float64(n), true
 	}
-	score, exact, ok := parseDouble(string(b))
+	score, exact, ok := ParseDouble(string(b))
 	return score, ok && exact
 }
 
-// parseDouble reads a number as strtod does, in decimals or hexadecimals, without blanks in front. It is not exact if it
+// ParseDouble reads a number as strtod does, in decimals or hexadecimals, without blanks in front. It is not exact if it
 // is too large, and then infinite, or too small, and then 0.
-func parseDouble(text string) (f float64, exact, ok bool) {
+func ParseDouble(text string) (f float64, exact, ok bool) {
 	text = strings.ToLower(text)
 	digits := strings.TrimPrefix(strings.TrimPrefix(text, "-"), "+")
 	if unsigned := len(text) - len(digits); unsigned > 1 || digits == "" || strings.Contains(text, "_") {
@@ -115,17 +115,4 @@ func parseDouble(text string) (f float64, exact, ok bool) {
 	}
 	mantissa, _, _ := strings.Cut(digits, exponent)
 	return f, err == nil && (f != 0 || strings.Trim(mantissa, "0.") == ""), true
-}
-
-// appendScore writes a number with 17 significant digits, as Redis 7.0 writes scores.
-func appendScore(b []byte, f float64) []byte {
-	switch {
-	case math.IsInf(f, 1):
-		return append(b, "inf"...)
-	case math.IsInf(f, -1):
-		return append(b, "-inf"...)
-	case f == math.Trunc(f) && math.Abs(f) < 1e15 && f != 0:
-		return strconv.AppendInt(b, int64(f), 10)
-	}
-	return strconv.AppendFloat(b, f, 'g', 17, 64)
 }

@@ -12,12 +12,12 @@ var publishRows = []command.Row{{
 	Summary: "Send a message to the subscribers of a channel, on every node of a cluster. Nothing of it is kept: connections that are not subscribed now miss it.",
 	Returns: "the number of receivers; in a cluster, those connected to the node that decides. Within a script 0, because every node runs the script.",
 	Example: "news hello",
-	Cost:    command.ValueCopy, Flags: command.Write | command.Fast | command.PubSub, Data: code(publish), Reply: replyPublish,
+	Cost:    command.ValueCopy, Flags: command.Write | command.Fast | command.PubSub, Data: Code(publish), Reply: replyPublish,
 }}
 
 func publish(c *Call) {
 	if !c.Tx.Publish(c.Args[1], c.Args[2]) {
-		c.fail(errManyMessages.With(transaction.MaxPublished, transaction.MaxPublishedBytes))
+		c.Fail(errManyMessages.With(transaction.MaxPublished, transaction.MaxPublishedBytes))
 		return
 	}
 	c.Writer.Int(0)
@@ -29,5 +29,5 @@ func replyPublish(w *resp.Writer, ops []engine.Op, results []engine.Result) {
 		w.Int(res.Remaining)
 		return
 	}
-	replyData(w, ops, results)
+	ReplyData(w, ops, results)
 }

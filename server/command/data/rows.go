@@ -10,42 +10,27 @@ import (
 	"github.com/stintdb/stint/server/command"
 )
 
-// Rows returns the rows of the commands on data and scripts, in the order of the handbook.
-func Rows() []command.Row {
-	return complete(slices.Concat(
-		keyRows,
-		databaseRows,
-		expireRows, renameRows, objectRows,
-		stringRows, increxRows, readAndChangeRows, substringRows,
-		hashRows,
-		sortedSetRows, placeRows, popRows, blockingSortedSetRows, combineScoredRows,
-		listRows, elementRows, blockingListRows,
-		setRows, combineRows,
-		gcraRows,
-		randomRows, scanRows,
-		scriptRows,
-		publishRows,
-		timeRows,
-	))
-}
+// Rows returns the rows of scripts, and of commands that are about no kind of data.
+func Rows() []command.Row { return Complete(scriptRows, publishRows, timeRows) }
 
-// complete makes the Parse and Reply of rows that have a Data alone: one operation, which the store has carried out by an [Executor].
-func complete(rows []command.Row) []command.Row {
+// Complete joins rows, and makes the Parse and Reply of rows that have a Data alone: one operation, which the store has carried out by an [Executor].
+func Complete(families ...[]command.Row) []command.Row {
+	rows := slices.Concat(families...)
 	for i := range rows {
 		r := &rows[i]
-		complete(r.Sub)
+		r.Sub = Complete(r.Sub)
 		if r.Data == 0 || r.Run != nil {
 			continue
 		}
 		if r.Parse == nil {
 			own := *r
-			r.Parse = func(q *command.Request) error { return dataOp(q, &own) }
+			r.Parse = func(q *command.Request) error { return DataOp(q, &own) }
 			if r.Waits != limits.NoAlgorithm {
-				r.Parse = func(q *command.Request) error { return waitOp(q, &own) }
+				r.Parse = func(q *command.Request) error { return WaitOp(q, &own) }
 			}
 		}
 		if r.Reply == nil {
-			r.Reply = replyData
+			r.Reply = ReplyData
 		}
 	}
 	return rows

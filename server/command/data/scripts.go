@@ -14,35 +14,35 @@ var scriptRows = []command.Row{{
 	Name: "eval", Syntax: "script numkeys [key ...] [arg ...]", Group: "scripting",
 	Summary: "Run a Lua script, as Redis does, and keep it for EVALSHA.",
 	Example: "return(redis.call('GET',KEYS[1])) 1 counter",
-	Cost:    command.ScriptRun, Flags: command.Write | command.MovableKeys | command.NotInScripts, Parse: parseScript, Reply: replyData, Data: code(runBody),
+	Cost:    command.ScriptRun, Flags: command.Write | command.MovableKeys | command.NotInScripts, Parse: parseScript, Reply: ReplyData, Data: Code(runBody),
 }, {
 	Name: "eval_ro", Syntax: "script numkeys [key ...] [arg ...]", Group: "scripting",
 	Summary: "Run a Lua script that changes nothing.",
 	Example: "return(redis.call('GET',KEYS[1])) 1 counter",
-	Cost:    command.ScriptRun, Flags: command.ReadOnly | command.MovableKeys | command.NotInScripts, Parse: parseScript, Reply: replyData, Data: code(runBody),
+	Cost:    command.ScriptRun, Flags: command.ReadOnly | command.MovableKeys | command.NotInScripts, Parse: parseScript, Reply: ReplyData, Data: Code(runBody),
 }, {
 	Name: "evalsha", Syntax: "sha1 numkeys [key ...] [arg ...]", Group: "scripting",
 	Summary: "Run a Lua script that was loaded, or called, before.",
 	Example: "e0e1f9fabfc9d4800c877a703b823ac0578ff8db 0",
-	Cost:    command.ScriptRun, Flags: command.Write | command.MovableKeys | command.NotInScripts, Parse: parseScript, Reply: replyData, Data: code(runDigest),
+	Cost:    command.ScriptRun, Flags: command.Write | command.MovableKeys | command.NotInScripts, Parse: parseScript, Reply: ReplyData, Data: Code(runDigest),
 }, {
 	Name: "evalsha_ro", Syntax: "sha1 numkeys [key ...] [arg ...]", Group: "scripting",
 	Summary: "Run a Lua script that was loaded, or called, before, and that changes nothing.",
 	Example: "e0e1f9fabfc9d4800c877a703b823ac0578ff8db 0",
-	Cost:    command.ScriptRun, Flags: command.ReadOnly | command.MovableKeys | command.NotInScripts, Parse: parseScript, Reply: replyData, Data: code(runDigest),
+	Cost:    command.ScriptRun, Flags: command.ReadOnly | command.MovableKeys | command.NotInScripts, Parse: parseScript, Reply: ReplyData, Data: Code(runDigest),
 }, {
 	Name: "script", Group: "scripting", Summary: "Commands on the scripts that are kept.",
 	Sub: []command.Row{{
 		Name: "load", Syntax: "script", Group: "scripting", Summary: "Keep a script until SCRIPT FLUSH.",
 		Example: "return(1)",
-		Cost:    command.ScriptRun, Flags: command.Write | command.NotInScripts, Parse: parseScriptCommand, Reply: replyData, Data: code(loadScript),
+		Cost:    command.ScriptRun, Flags: command.Write | command.NotInScripts, Parse: parseScriptCommand, Reply: ReplyData, Data: Code(loadScript),
 	}, {
 		Name: "exists", Syntax: "sha1 ...", Group: "scripting", Summary: "Whether scripts are kept.",
 		Example: "e0e1f9fabfc9d4800c877a703b823ac0578ff8db",
-		Cost:    command.ValueCopy, Flags: command.Observes | command.NotInScripts, Parse: parseScriptCommand, Reply: replyData, Data: code(existScripts),
+		Cost:    command.ValueCopy, Flags: command.Observes | command.NotInScripts, Parse: parseScriptCommand, Reply: ReplyData, Data: Code(existScripts),
 	}, {
 		Name: "flush", Syntax: "[ASYNC | SYNC]", Group: "scripting", Summary: "Forget all scripts.",
-		Cost: command.ValueCopy, Flags: command.Write | command.NotInScripts, Parse: parseScriptCommand, Reply: replyData, Data: code(flushScripts),
+		Cost: command.ValueCopy, Flags: command.Write | command.NotInScripts, Parse: parseScriptCommand, Reply: ReplyData, Data: Code(flushScripts),
 	}, {
 		Name: "kill", Group: "scripting",
 		Summary: "Always an error: a script ends by itself after its budget of steps.",
@@ -59,7 +59,7 @@ func parseScript(r *command.Request) error {
 	case count < 0:
 		return errNegativeKeys
 	case count > int64(len(r.Args)-3):
-		return errManyScriptKeys
+		return ErrManyScriptKeys
 	}
 	for _, key := range r.Args[3 : 3+count] {
 		if err := r.Key(key); err != nil {
@@ -93,17 +93,17 @@ func runBody(c *Call) {
 	body := c.Args[1]
 	program, err := c.executor.programs.compile(body)
 	if err != nil {
-		c.fail(err)
+		c.Fail(err)
 		return
 	}
-	c.runScript(program)
+	runScript(c, program)
 	if !c.Tx.ReadOnly() {
-		c.keepScript(program, body)
+		keepScript(c, program, body)
 	}
 }
 
 // keepScript keeps a script that was called with its body.
-func (c *Call) keepScript(program *script.Program, body []byte) {
+func keepScript(c *Call, program *script.Program, body []byte) {
 	var digest scriptDigest
 	copy(digest[:], program.SHA1())
 	if _, kept := c.Tx.Script(digest[:]); !kept {
@@ -115,23 +115,23 @@ func runDigest(c *Call) {
 	var digest scriptDigest
 	body, found := c.Tx.Script(digest.read(c.Args[1]))
 	if !found {
-		c.fail(errNoScript)
+		c.Fail(errNoScript)
 		return
 	}
 	program := c.executor.programs.ofDigest(digest[:])
 	if program == nil {
 		var err error
 		if program, err = c.executor.programs.compile(body); err != nil {
-			c.fail(err)
+			c.Fail(err)
 			return
 		}
 	}
-	c.runScript(program)
+	runScript(c, program)
 }
 
-func (c *Call) runScript(program *script.Program) {
+func runScript(c *Call, program *script.Program) {
 	if isReadOnlyScript(c.Args[0]) && program.DeclaresWrites() {
-		c.fail(errScriptWrites)
+		c.Fail(errScriptWrites)
 		return
 	}
 	caller := c.caller()
@@ -160,11 +160,11 @@ func loadScript(c *Call) {
 	body := c.Args[2]
 	program, err := c.executor.programs.compile(body)
 	if err != nil {
-		c.fail(err)
+		c.Fail(err)
 		return
 	}
 	if !c.Tx.KeepScript(body, true) {
-		c.fail(errManyScripts.With(scriptcache.MaxLoaded, engine.MaxScriptBytes))
+		c.Fail(errManyScripts.With(scriptcache.MaxLoaded, engine.MaxScriptBytes))
 		return
 	}
 	c.Writer.BulkString(program.SHA1())
@@ -181,7 +181,7 @@ func existScripts(c *Call) {
 
 func flushScripts(c *Call) {
 	if len(c.Args) > 3 || len(c.Args) == 3 && !command.IsWord(c.Args[2], "ASYNC") && !command.IsWord(c.Args[2], "SYNC") {
-		c.fail(errScriptFlush)
+		c.Fail(errScriptFlush)
 		return
 	}
 	c.Tx.DropScripts()

@@ -1,4 +1,4 @@
-package data
+package data_test
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"github.com/stintdb/stint/engine/script"
 	"github.com/stintdb/stint/engine/scriptcache"
 	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/server/command/data"
 )
 
 // A script lists the grants of a sliding log.
@@ -74,7 +75,7 @@ func TestSeveralLimitsInScripts(t *testing.T) {
 func TestScriptThatTakesTooLong(t *testing.T) {
 	const body = "redis.call('SET', KEYS[1], 1) for i = 1, 1e4 do end return 2"
 	for _, replicated := range []bool{false, true} {
-		kept := store.New(store.Config{Shards: 16, Replicated: replicated, Commands: &Executor{ScriptTime: -1}})
+		kept := store.New(store.Config{Shards: 16, Replicated: replicated, Commands: &data.Executor{ScriptTime: -1}})
 		op := engine.Op{Verb: engine.Script, Tokens: scriptcache.Dialect, Args: [][]byte{[]byte("EVAL"), []byte(body), []byte("1"), []byte("k")}, KeyFrom: 3, KeyCount: 1}
 		var res engine.Result
 		if done := kept.TryReadOnly(1, &op, &res); !done || string(res.Reply) != "-"+script.TimeError+"\r\n" || kept.Len() != 0 {

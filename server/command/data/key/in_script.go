@@ -1,0 +1,97 @@
+package key
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/command/data"
+)
+
+func deleteKeys(c *data.Call) {
+	n := int64(0)
+	for _, key := range c.Args[1:] {
+		if c.Tx.Delete(key) {
+			n++
+		}
+	}
+	c.Writer.Int(n)
+}
+
+func existKeys(c *data.Call) {
+	n := int64(0)
+	for _, key := range c.Args[1:] {
+		if _, found := c.Tx.Get(key); found {
+			n++
+		}
+	}
+	c.Writer.Int(n)
+}
+
+func typeOfKey(c *data.Call) {
+	v, found := c.Tx.Get(c.Args[1])
+	if !found {
+		v.Kind = limits.NoAlgorithm
+	}
+	c.Writer.Status(v.Kind.String())
+}
+
+// maxScriptKeys bounds the keys that one KEYS or SCAN of a script looks at. That many take about 10 ms.
+const maxScriptKeys = 100_000
+
+// matchingKeys returns the keys that match, or writes the error.
+func matchingKeys(c *data.Call, pattern, typ string) (keys [][]byte, ok bool) {
+	f := command.Finder{Pattern: pattern}
+	keys, ok = c.Tx.Keys(maxScriptKeys, func(key []byte, kind limits.Algorithm) bool {
+		return (typ == "" || typ == kind.String()) && f.Steps < command.MaxScanSteps && f.Matches(key)
+	})
+	switch {
+	case !ok:
+		c.Fail(errManyKeysInScript.With(maxScriptKeys))
+	case f.TooManySteps || f.Steps >= command.MaxScanSteps:
+		ok = false
+		c.Fail(command.ErrPattern)
+	}
+	return keys, ok
+}
+
+func keysInScript(c *data.Call) {
+	if keys, ok := matchingKeys(c, string(c.Args[1]), ""); ok {
+		command.WriteKeys(&c.Writer, keys)
+	}
+}
+
+func sizeInScript(c *data.Call) {
+	if keys, ok := matchingKeys(c, "*", ""); ok {
+		c.Writer.Int(int64(len(keys)))
+	}
+}
+
+// scanInScript returns all keys in one step, whatever COUNT says.
+func scanInScript(c *data.Call) {
+	if _, err := strconv.ParseUint(string(c.Args[1]), 10, 64); err != nil {
+		c.Fail(command.ErrInvalidCursor)
+		return
+	}
+	pattern, typ := "*", ""
+	for words := c.Args[2:]; len(words) > 0; words = words[2:] {
+		switch {
+		case len(words) < 2:
+			c.Fail(command.ErrSyntax)
+			return
+		case command.IsWord(words[0], "MATCH"):
+			pattern = string(words[1])
+		case command.IsWord(words[0], "TYPE"):
+			typ = strings.ToLower(string(words[1]))
+		case !command.IsWord(words[0], "COUNT"):
+			c.Fail(command.ErrSyntax)
+			return
+		}
+	}
+	if keys, ok := matchingKeys(c, pattern, typ); ok {
+		c.Writer.Array(2)
+		c.Writer.BulkString("0")
+		command.WriteKeys(&c.Writer, keys)
+	}
+}

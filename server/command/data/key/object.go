@@ -1,0 +1,121 @@
+package key
+
+import (
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/datatype"
+	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/command/data"
+)
+
+var objectRows = []command.Row{{
+	Name: "object", Group: "generic", Summary: "How data is kept.",
+	Sub: []command.Row{{
+		Name: "encoding", Syntax: "key", Group: "generic",
+		Summary: "The encoding that Redis 7.0 would give the data: some programs learn from it how much there is. Stint has one for each kind.",
+		Returns: "a word such as listpack, and raw for a limiter; null if the key does not exist.", Example: "counter",
+		Cost: command.ValuePass, Flags: command.ReadOnly, Keys: objectKey, Data: data.Code(objectEncoding),
+	}, {
+		Name: "refcount", Syntax: "key", Group: "generic", Summary: "The number of references to the data: always 1.",
+		Returns: "1; null if the key does not exist.", Example: "counter",
+		Cost: command.ValueCopy, Flags: command.ReadOnly, Keys: objectKey, Data: data.Code(func(c *data.Call) {
+			if _, ok := readObject(c); ok {
+				c.Writer.Int(1)
+			}
+		}),
+	}, {
+		Name: "freq", Syntax: "key", Group: "generic", Summary: "An error: how often keys are used is not counted, because none is ever evicted. RL.TOP lists the keys that are denied most.",
+		Returns: "null if the key does not exist.", Example: "counter",
+		Cost: command.ValueCopy, Flags: command.ReadOnly, Keys: objectKey, Data: data.Code(func(c *data.Call) {
+			if _, ok := readObject(c); ok {
+				c.Fail(errNoFrequency)
+			}
+		}),
+	}, {
+		Name: "idletime", Syntax: "key", Group: "generic", Summary: "An error: when a key was last used is not kept, because none is ever evicted.",
+		Returns: "null if the key does not exist.", Example: "counter",
+		Cost: command.ValueCopy, Flags: command.ReadOnly, Keys: objectKey, Data: data.Code(func(c *data.Call) {
+			if _, ok := readObject(c); ok {
+				c.Fail(errNoIdleTime)
+			}
+		}),
+	}},
+}}
+
+var objectKey = command.Keys{First: 2, Last: 2, Access: command.Reads}
+
+// readObject reads the key of OBJECT, and writes null if it does not exist.
+func readObject(c *data.Call) (v engine.Value, found bool) {
+	if v, found = c.Tx.Get(c.Args[2]); !found {
+		c.Writer.Null()
+	}
+	return v, found
+}
+
+// Up to these, Redis 7.0 keeps a collection in a compact form.
+const (
+	compactStrings = 128
+	compactBytes   = 64 // of each string
+	compactNumbers = 512
+	embeddedBytes  = 44
+)
+
+func objectEncoding(c *data.Call) {
+	if v, found := readObject(c); found {
+		c.Tx.Spend(command.CopyWork(v.Data))
+		c.Writer.BulkString(encodingOf(v))
+	}
+}
+
+func encodingOf(v engine.Value) string {
+	switch v.Kind {
+	case limits.HashValue:
+		h := datatype.Hash(v.Data)
+		return compactOr("hashtable", h.Len(), func(i int) int { return max(len(h.Field(i)), len(h.Value(i))) })
+	case limits.SortedSetValue:
+		s := datatype.SortedSet(v.Data)
+		return compactOr("skiplist", s.Len(), func(i int) int { return len(s.Member(i)) })
+	case limits.ListValue:
+		return "quicklist"
+	case limits.SetValue:
+		return encodingOfSet(v.Data)
+	case limits.StringValue:
+		return encodingOfString(v.Data)
+	}
+	return "raw"
+}
+
+// compactOr is the encoding of n elements; size returns the bytes of an element's longest string.
+func compactOr(other string, n int, size func(i int) int) string {
+	if n > compactStrings {
+		return other
+	}
+	for i := range n {
+		if size(i) > compactBytes {
+			return other
+		}
+	}
+	return "listpack"
+}
+
+func encodingOfSet(s datatype.Set) string {
+	if s.Len() > compactNumbers {
+		return "hashtable"
+	}
+	for i := range s.Len() {
+		if _, ok := command.ParseRedisInt(s.At(i)); !ok {
+			return "hashtable"
+		}
+	}
+	return "intset"
+}
+
+func encodingOfString(text []byte) string {
+	if _, ok := command.ParseRedisInt(text); ok {
+		return "int"
+	}
+	if len(text) > embeddedBytes {
+		return "raw"
+	}
+	return "embstr"
+}

@@ -1,0 +1,12 @@
+// Package key has the commands on keys of all kinds: what Redis calls generic commands, and those on databases.
+package key
+
+import (
+	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/command/data"
+)
+
+// Rows returns the rows of the commands, in the order of the handbook.
+func Rows() []command.Row {
+	return data.Complete(keyRows, databaseRows, expireRows, renameRows, objectRows)
+}

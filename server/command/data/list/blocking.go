@@ -1,0 +1,55 @@
+package list
+
+import (
+	"github.com/stintdb/stint/engine/datatype"
+	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/command/data"
+)
+
+var blockingListRows = []command.Row{{
+	Name: "blpop", Syntax: "key ... timeout", Group: "list", Summary: "Remove an element at the head of the first list that has one." + data.UntilTimeout,
+	Example: "log 1", Cost: command.ValuePass, Flags: command.Write | command.Blocking | command.NotInScripts, Keys: data.WaitedKeys, Waits: limits.ListValue,
+	Data: data.Code(func(c *data.Call) { popFirst(c, head) }),
+}, {
+	Name: "brpop", Syntax: "key ... timeout", Group: "list", Summary: "Remove an element at the tail of the first list that has one." + data.UntilTimeout,
+	Example: "log 1", Cost: command.ValuePass, Flags: command.Write | command.Blocking | command.NotInScripts, Keys: data.WaitedKeys, Waits: limits.ListValue,
+	Data: data.Code(func(c *data.Call) { popFirst(c, tail) }),
+}, {
+	Name: "blmove", Syntax: "key destination from to timeout", Group: "list",
+	Summary: "Move an element from one end of a list to an end of another list, or of the same." + data.UntilTimeout,
+	Example: "log other LEFT RIGHT 1", Cost: command.ValueCopy, Flags: command.Write | command.DenyOOM | command.Blocking | command.NotInScripts, Keys: command.MovedKey, Waits: limits.ListValue,
+	Parse: parseBlockingMove, Data: data.Code(moveBetweenEnds),
+}, {
+	Name: "brpoplpush", Syntax: "key destination timeout", Group: "list",
+	Summary: "Move the element at the tail of a list to the head of another list, or of the same." + data.UntilTimeout,
+	Example: "log other 1", Cost: command.ValueCopy, Flags: command.Write | command.DenyOOM | command.Blocking | command.NotInScripts, Keys: command.MovedKey, Waits: limits.ListValue,
+	Data: data.Code(func(c *data.Call) { moveElement(c, tail, head) }),
+}}
+
+// parseBlockingMove makes the operation of BLMOVE. Like Redis, it looks at the ends before the timeout.
+func parseBlockingMove(r *command.Request) error {
+	_, ok1 := endOf(r.Args[3])
+	_, ok2 := endOf(r.Args[4])
+	if !ok1 || !ok2 {
+		return command.ErrSyntax
+	}
+	return data.WaitOp(r, command.LookUp(r.Args[0]))
+}
+
+func popFirst(c *data.Call, end listEnd) {
+	for _, key := range c.Args[1 : len(c.Args)-1] {
+		v, found, ok := c.Get(key, limits.ListValue)
+		if !ok {
+			return
+		}
+		if found {
+			c.Writer.Array(2)
+			c.Writer.Bulk(key)
+			c.Writer.Bulk(datatype.List(v.Data).At(end.first(v.Data, 1)))
+			dropElements(c, key, v, end, 1)
+			return
+		}
+	}
+	c.Writer.NullArray()
+}

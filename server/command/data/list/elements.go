@@ -1,0 +1,267 @@
+package list
+
+import (
+	"math"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/datatype"
+	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/command/data"
+)
+
+var elementRows = []command.Row{{
+	Name: "lindex", Syntax: "key index", Group: "list",
+	Summary: "An element of a list: 0 is the head, -1 the tail.",
+	Example: "log -1",
+	Cost:    command.ValueCopy, Flags: command.ReadOnly, Keys: command.ReadKey, Data: data.Code(elementAt),
+}, {
+	Name: "lrange", Syntax: "key start stop", Group: "list",
+	Summary: "Elements of a list from one index to another, both included: 0 is the head, -1 the tail.",
+	Example: "log 0 -1",
+	Cost:    command.ValuePass, Flags: command.ReadOnly, Keys: command.ReadKey, Data: data.Code(elementsBetween),
+}, {
+	Name: "lpos", Syntax: "key element [RANK rank] [COUNT count] [MAXLEN len]", Group: "list",
+	Summary: "The index of the first element that equals a value; of the rank-th, from the tail on if that is negative. COUNT asks for as many indexes, 0 for all.",
+	Example: "log 1",
+	Cost:    command.ValuePass, Flags: command.ReadOnly, Keys: command.ReadKey, ReadsAll: true, Data: data.Code(findElements),
+}, {
+	Name: "lset", Syntax: "key index element", Group: "list", Summary: "Replace an element of a list.",
+	Example: "log 0 1",
+	Cost:    command.ValueCopy, Flags: command.Write | command.DenyOOM, Keys: command.ChangedKey, Data: data.Code(setElement),
+}, {
+	Name: "linsert", Syntax: "key where pivot element", Group: "list",
+	Summary: "Insert an element BEFORE or AFTER the first one that equals the pivot.",
+	Example: "log BEFORE 1 0",
+	Cost:    command.ValuePass, Flags: command.Write | command.DenyOOM, Keys: command.ChangedKey, Data: data.Code(insertElement),
+}, {
+	Name: "lrem", Syntax: "key count element", Group: "list",
+	Summary: "Remove elements that equal a value: at most count from the head on, or with a negative number from the tail on, with 0 all.",
+	Example: "log 0 1",
+	Cost:    command.ValuePass, Flags: command.Write, Keys: command.ChangedKey, Data: data.Code(removeElements),
+}, {
+	Name: "ltrim", Syntax: "key start stop", Group: "list",
+	Summary: "Remove all elements of a list but those from one index to another, both included.",
+	Example: "log 0 99",
+	Cost:    command.ValueCopy, Flags: command.Write, Keys: command.ChangedKey, Data: data.Code(trimList),
+}}
+
+// listPlace is the place that an index means, and false if the list has none such.
+func listPlace(l datatype.List, index int64) (place int, ok bool) {
+	n := int64(l.Len())
+	if index < 0 {
+		index += n
+	}
+	return int(index), index >= 0 && index < n
+}
+
+func elementAt(c *data.Call) {
+	v, found, ok := c.Get(c.Args[1], limits.ListValue)
+	if !ok {
+		return
+	}
+	if !found {
+		c.Writer.Null() // even if the index is none
+		return
+	}
+	i, ok := c.Integer(c.Args[2])
+	if !ok {
+		return
+	}
+	if at, ok := listPlace(v.Data, i); ok {
+		c.Writer.Bulk(datatype.List(v.Data).At(at))
+	} else {
+		c.Writer.Null()
+	}
+}
+
+func setElement(c *data.Call) {
+	v, found, ok := c.Get(c.Args[1], limits.ListValue)
+	if !ok {
+		return
+	}
+	if !found {
+		c.Fail(data.ErrNoSuchKey)
+		return
+	}
+	i, ok := c.Integer(c.Args[2])
+	if !ok {
+		return
+	}
+	at, ok := listPlace(v.Data, i)
+	if !ok {
+		c.Fail(errIndexRange)
+		return
+	}
+	if spliceList(c, v, at, at+1, c.Args[3:]) {
+		c.Writer.Status("OK")
+	}
+}
+
+// spliceList puts elements in the place of those from from to to-1.
+func spliceList(c *data.Call, v engine.Value, from, to int, elements [][]byte) (ok bool) {
+	return c.Change(v, limits.ListValue, datatype.Size(elements), command.CopyWork(v.Data), func(data []byte) []byte {
+		return datatype.List(data).Splice(from, to, elements)
+	})
+}
+
+func insertElement(c *data.Call) {
+	after := command.IsWord(c.Args[2], "AFTER")
+	if !after && !command.IsWord(c.Args[2], "BEFORE") {
+		c.Fail(command.ErrSyntax)
+		return
+	}
+	v, found, ok := c.Get(c.Args[1], limits.ListValue)
+	if !ok {
+		return
+	}
+	l := datatype.List(v.Data)
+	c.Tx.Spend(l.Len() * command.LookWork)
+	at := l.Find(c.Args[3], 0, 1)
+	switch length := l.Len() + 1; {
+	case !found:
+		c.Writer.Int(0)
+	case at < 0:
+		c.Writer.Int(-1)
+	default:
+		if after {
+			at++
+		}
+		if spliceList(c, v, at, at, c.Args[4:]) {
+			c.Writer.Int(int64(length))
+		}
+	}
+}
+
+func removeElements(c *data.Call) {
+	most, ok := c.Integer(c.Args[2])
+	if !ok {
+		return
+	}
+	v, _, ok := c.Get(c.Args[1], limits.ListValue)
+	if !ok {
+		return
+	}
+	l, removed := datatype.List(v.Data), 0
+	c.Tx.Spend(l.Len() * command.LookWork)
+	if l.Find(c.Args[3], 0, 1) >= 0 {
+		c.Change(v, limits.ListValue, 0, l.Len()*command.LookWork, func(data []byte) []byte {
+			l, n := datatype.List(data).Remove(c.Args[3], int(most))
+			removed = n
+			return l
+		})
+	}
+	c.Writer.Int(int64(removed))
+}
+
+// findOptions are the options of LPOS.
+type findOptions struct {
+	rank, count, most int64
+	counts            bool
+}
+
+func readFindOptions(c *data.Call) (o findOptions, ok bool) {
+	o.rank = 1
+	for words := c.Args[3:]; len(words) > 0; words = words[2:] {
+		switch {
+		case len(words) == 1:
+			c.Fail(command.ErrSyntax)
+			return o, false
+		case command.IsWord(words[0], "RANK"):
+			if o.rank, ok = c.Integer(words[1]); ok && o.rank == 0 {
+				c.Fail(errRank)
+				return o, false
+			}
+		case command.IsWord(words[0], "COUNT"):
+			o.counts = true
+			o.count, ok = c.AtLeast(words[1], errFindCount)
+		case command.IsWord(words[0], "MAXLEN"):
+			o.most, ok = c.AtLeast(words[1], errFindLength)
+		default:
+			c.Fail(command.ErrSyntax)
+			return o, false
+		}
+		if !ok {
+			return o, false
+		}
+	}
+	return o, true
+}
+
+func findElements(c *data.Call) {
+	o, ok := readFindOptions(c)
+	if !ok {
+		return
+	}
+	v, _, ok := c.Get(c.Args[1], limits.ListValue)
+	if !ok {
+		return
+	}
+	l := datatype.List(v.Data)
+	c.Tx.Spend(l.Len() * command.LookWork)
+	places := o.places(l, c.Args[2])
+	switch {
+	case o.counts:
+		c.Tx.Spend(len(places) * command.WriteWork)
+		c.Writer.Array(len(places))
+		c.Writer.Ints(places...)
+	case len(places) == 0:
+		c.Writer.Null()
+	default:
+		c.Writer.Int(places[0])
+	}
+}
+
+// places lists the places of the elements that LPOS asks for.
+func (o *findOptions) places(l datatype.List, element []byte) (places []int64) {
+	at, step, skip := 0, 1, o.rank-1
+	if o.rank < 0 {
+		at, step, skip = l.Len()-1, -1, -(o.rank + 1)
+	}
+	looked := func(i int) int64 { return int64(max(i-at, at-i)) } // elements, before that at i
+	most := o.most
+	if most == 0 {
+		most = math.MaxInt64
+	}
+	for i := l.Find(element, at, step); i >= 0 && looked(i) < most; i = l.Find(element, i+step, step) {
+		if skip > 0 {
+			skip--
+			continue
+		}
+		places = append(places, int64(i))
+		if !o.counts || int64(len(places)) == o.count {
+			break
+		}
+	}
+	return places
+}
+
+// readRange reads the list of a key, and the indexes start and stop: the elements from from to to-1 are meant.
+func readRange(c *data.Call) (v engine.Value, from, to int, ok bool) {
+	start, stop, ok := c.Integers(c.Args[2], c.Args[3])
+	if !ok {
+		return v, 0, 0, false
+	}
+	if v, _, ok = c.Get(c.Args[1], limits.ListValue); !ok {
+		return v, 0, 0, false
+	}
+	from, to = data.Places(start, stop, datatype.List(v.Data).Len())
+	return v, from, to, true
+}
+
+func elementsBetween(c *data.Call) {
+	if v, from, to, ok := readRange(c); ok {
+		data.WriteParts(c, from, to, datatype.List(v.Data).At)
+	}
+}
+
+func trimList(c *data.Call) {
+	v, from, to, ok := readRange(c)
+	if !ok {
+		return
+	}
+	if from > 0 || to < datatype.List(v.Data).Len() {
+		c.Change(v, limits.ListValue, 0, command.CopyWork(v.Data), func(data []byte) []byte { return datatype.List(data).Keep(from, to) })
+	}
+	c.Writer.Status("OK")
+}

@@ -1,0 +1,142 @@
+package set
+
+import (
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/datatype"
+	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/command/data"
+	"github.com/stintdb/stint/server/resp"
+)
+
+var combineRows = []command.Row{{
+	Name: "sinter", Syntax: "key ...", Group: "set", Summary: "The members that are in all of the sets.",
+	Example: "seen other",
+	Cost:    command.ValueSort, Flags: command.ReadOnly, Keys: command.ReadKeys, Shape: resp.Set, Data: data.Code(combines(intersect)),
+}, {
+	Name: "sunion", Syntax: "key ...", Group: "set", Summary: "The members that are in any of the sets.",
+	Example: "seen other",
+	Cost:    command.ValueSort, Flags: command.ReadOnly, Keys: command.ReadKeys, Shape: resp.Set, Data: data.Code(combines(unite)),
+}, {
+	Name: "sdiff", Syntax: "key ...", Group: "set", Summary: "The members that are in the first set and in none of the others.",
+	Example: "seen other",
+	Cost:    command.ValueSort, Flags: command.ReadOnly, Keys: command.ReadKeys, Shape: resp.Set, Data: data.Code(combines(subtract)),
+}, {
+	Name: "sinterstore", Syntax: "destination key ...", Group: "set",
+	Summary: "Keep the members that are in all of the sets, in place of data at the destination.",
+	Example: "other seen",
+	Cost:    command.ValueSort, Flags: command.Write | command.DenyOOM, Keys: command.StoredKey, Data: data.Code(stores(intersect)),
+}, {
+	Name: "sunionstore", Syntax: "destination key ...", Group: "set",
+	Summary: "Keep the members that are in any of the sets, in place of data at the destination.",
+	Example: "other seen",
+	Cost:    command.ValueSort, Flags: command.Write | command.DenyOOM, Keys: command.StoredKey, Data: data.Code(stores(unite)),
+}, {
+	Name: "sdiffstore", Syntax: "destination key ...", Group: "set",
+	Summary: "Keep the members that are in the first set and in none of the others, in place of data at the destination.",
+	Example: "other seen",
+	Cost:    command.ValueSort, Flags: command.Write | command.DenyOOM, Keys: command.StoredKey, Data: data.Code(stores(subtract)),
+}, {
+	Name: "sintercard", Syntax: "numkeys key ... [LIMIT limit]", Group: "set",
+	Summary: "The number of members that are in all of the sets, at most the limit.",
+	Example: "2 seen other",
+	Cost:    command.ValueSort, Flags: command.ReadOnly | command.MovableKeys, Keys: data.NumberedKeys, Data: data.Code(countIntersection),
+}}
+
+func intersect(sets []datatype.Set) datatype.Set {
+	all := sets[0]
+	for _, s := range sets[1:] {
+		all = all.Inter(s)
+	}
+	return all
+}
+
+func unite(sets []datatype.Set) datatype.Set { return datatype.SetOf(membersOf(sets)) }
+
+func subtract(sets []datatype.Set) datatype.Set {
+	return sets[0].Diff(datatype.SetOf(membersOf(sets[1:])))
+}
+
+// combines is the Data of a row that replies with a combination of its sets.
+func combines(combine func([]datatype.Set) datatype.Set) func(*data.Call) {
+	return func(c *data.Call) {
+		if sets, ok := readSets(c, c.Args[1:]); ok {
+			getSet(c, combine(sets))
+		}
+	}
+}
+
+// stores is the Data of a row that keeps a combination of its sets.
+func stores(combine func([]datatype.Set) datatype.Set) func(*data.Call) {
+	return func(c *data.Call) {
+		if sets, ok := readSets(c, c.Args[2:]); ok {
+			storeSet(c, combine(sets))
+		}
+	}
+}
+
+// readNumberedKeys returns the keys that the first argument counts, and the words behind them.
+func readNumberedKeys(c *data.Call) (keys, words [][]byte, ok bool) {
+	n, ok := command.ParseRedisInt(c.Args[1])
+	switch {
+	case !ok || n < 1:
+		c.Fail(errFewKeys)
+		return nil, nil, false
+	case n > int64(len(c.Args)-2):
+		c.Fail(data.ErrManyScriptKeys)
+		return nil, nil, false
+	}
+	return c.Args[2 : 2+n], c.Args[2+n:], true
+}
+
+func countIntersection(c *data.Call) {
+	keys, words, ok := readNumberedKeys(c)
+	if !ok {
+		return
+	}
+	limit, ok := data.ReadLimit(c, words)
+	if !ok {
+		return
+	}
+	if sets, ok := readSets(c, keys); ok {
+		data.WriteUpTo(c, intersect(sets).Len(), limit)
+	}
+}
+
+// readSets reads the sets to be combined; a key that does not exist is an empty one. Together they are no larger than one
+// may be, so that combining many is no more work than changing one.
+func readSets(c *data.Call, keys [][]byte) (sets []datatype.Set, ok bool) {
+	size, members := 0, 0
+	for _, key := range keys {
+		v, _, ok := c.Get(key, limits.SetValue)
+		if !ok {
+			return nil, false
+		}
+		if size += len(v.Data); size > engine.MaxValueBytes {
+			c.Fail(data.ErrSetsTooBig.With(engine.MaxValueBytes))
+			return nil, false
+		}
+		if members += datatype.Set(v.Data).Len(); !c.MayCombine(members) {
+			return nil, false
+		}
+		sets = append(sets, v.Data)
+	}
+	c.Tx.Spend(members * (command.SortWork + command.WalkWork))
+	return sets, true
+}
+
+func membersOf(sets []datatype.Set) (members [][]byte) {
+	for _, s := range sets {
+		for i := range s.Len() {
+			members = append(members, s.At(i))
+		}
+	}
+	return members
+}
+
+// storeSet keeps a set in the first key, in place of its data.
+func storeSet(c *data.Call, s datatype.Set) {
+	if data.StoreValue(c, c.Args[1], limits.SetValue, s) {
+		c.Writer.Int(int64(s.Len()))
+	}
+}

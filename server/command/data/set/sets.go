@@ -1,0 +1,145 @@
+package set
+
+import (
+	"bytes"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/datatype"
+	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/command/data"
+	"github.com/stintdb/stint/server/resp"
+)
+
+var setRows = []command.Row{{
+	Name: "sadd", Syntax: "key member ...", Group: "set", Summary: "Add members to a set.",
+	Example: "seen a b",
+	Cost:    command.ValuePass, Flags: command.Write | command.DenyOOM | command.Fast, Keys: command.ChangedKey, Data: data.Code(addToSet),
+}, {
+	Name: "srem", Syntax: "key member ...", Group: "set", Summary: "Remove members from a set.",
+	Example: "seen a b",
+	Cost:    command.ValuePass, Flags: command.Write | command.Fast, Keys: command.ChangedKey, Data: data.Code(removeFromSet),
+}, {
+	Name: "smove", Syntax: "key destination member", Group: "set", Summary: "Move a member from a set to another.",
+	Example: "seen other a",
+	Cost:    command.ValueCopy, Flags: command.Write | command.Fast, Keys: command.MovedKey, Data: data.Code(moveMember),
+}, {
+	Name: "scard", Syntax: "key", Group: "set", Summary: "The number of members of a set.",
+	Example: "seen",
+	Cost:    command.ValueCopy, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Data: data.Code(data.Reads(limits.SetValue, sizeOfSet)),
+}, {
+	Name: "sismember", Syntax: "key member", Group: "set", Summary: "Whether a set has a member.",
+	Example: "seen a",
+	Cost:    command.ValueCopy, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Data: data.Code(data.Reads(limits.SetValue, isInSet)),
+}, {
+	Name: "smismember", Syntax: "key member ...", Group: "set", Summary: "Whether a set has each of several members.",
+	Example: "seen a b",
+	Cost:    command.ValueCopy, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Data: data.Code(data.Reads(limits.SetValue, areInSet)),
+}, {
+	Name: "smembers", Syntax: "key", Group: "set",
+	Summary: "All members of a set, in the order of their bytes. Redis has another order.",
+	Example: "seen",
+	Cost:    command.ValuePass, Flags: command.ReadOnly, Keys: command.ReadKey, ReadsAll: true, Shape: resp.Set, Data: data.Code(data.Reads(limits.SetValue, getSet)),
+}}
+
+func addToSet(c *data.Call) {
+	v, found, ok := c.Get(c.Args[1], limits.SetValue)
+	if !ok {
+		return
+	}
+	members, added := c.Args[2:], 0
+	if found && len(members) == 1 && datatype.Set(v.Data).Has(members[0]) {
+		c.Writer.Int(0)
+		return
+	}
+	if c.Change(v, limits.SetValue, datatype.Size(members), workOnSet(v.Data, len(members)), func(data []byte) []byte {
+		s, n := datatype.Set(data).Add(members)
+		added = n
+		return s
+	}) {
+		c.Writer.Int(int64(added))
+	}
+}
+
+func removeFromSet(c *data.Call) {
+	v, _, ok := c.Get(c.Args[1], limits.SetValue)
+	if !ok {
+		return
+	}
+	there, removed := false, 0
+	for _, member := range c.Args[2:] {
+		there = there || datatype.Set(v.Data).Has(member)
+	}
+	if there {
+		removed = dropMembers(c, v, c.Args[2:])
+	}
+	c.Writer.Int(int64(removed))
+}
+
+// dropMembers removes members of the set v of the command's key, and counts those that there were.
+func dropMembers(c *data.Call, v engine.Value, members [][]byte) (removed int) {
+	c.Change(v, limits.SetValue, 0, workOnSet(v.Data, len(members)), func(data []byte) []byte {
+		s, n := datatype.Set(data).Remove(members)
+		removed = n
+		return s
+	})
+	return removed
+}
+
+// moveMember adds the member there before it removes it here, so that nothing is changed if it does not fit.
+func moveMember(c *data.Call) {
+	source, destination, member := c.Args[1], c.Args[2], c.Args[3:]
+	v, found, ok := c.Get(source, limits.SetValue)
+	if !ok {
+		return
+	}
+	if !found {
+		c.Writer.Int(0)
+		return
+	}
+	target, _, ok := c.Get(destination, limits.SetValue)
+	if !ok {
+		return
+	}
+	has := datatype.Set(v.Data).Has(member[0])
+	if has && !bytes.Equal(source, destination) {
+		if !c.ChangeKey(destination, target, limits.SetValue, datatype.Size(member), workOnSet(target.Data, 1), func(data []byte) []byte {
+			s, _ := datatype.Set(data).Add(member)
+			return s
+		}) {
+			return
+		}
+		c.ChangeKey(source, v, limits.SetValue, 0, workOnSet(v.Data, 1), func(data []byte) []byte {
+			s, _ := datatype.Set(data).Remove(member)
+			return s
+		})
+	}
+	c.Writer.Bool(has)
+}
+
+// workOnSet is the work of adding members to a set, or of removing them.
+func workOnSet(s datatype.Set, members int) int {
+	if members <= datatype.FewMembers {
+		return members * command.CopyWork(s)
+	}
+	return s.Len()*command.WalkWork + members*command.SortWork
+}
+
+func sizeOfSet(c *data.Call, s datatype.Set) {
+	c.Writer.Int(int64(s.Len()))
+}
+
+func isInSet(c *data.Call, s datatype.Set) {
+	c.Writer.Bool(s.Has(c.Args[2]))
+}
+
+func areInSet(c *data.Call, s datatype.Set) {
+	c.Writer.Array(len(c.Args) - 2)
+	for _, member := range c.Args[2:] {
+		c.Writer.Bool(s.Has(member))
+	}
+}
+
+func getSet(c *data.Call, s datatype.Set) {
+	data.WriteParts(c, 0, s.Len(), s.At)
+}

@@ -1,0 +1,122 @@
+package zset
+
+import (
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/datatype"
+	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/command/data"
+)
+
+// memberEdit is a sorted set while a command changes its members: in place where they are few, or where they are many
+// in a table.
+type memberEdit struct {
+	c       *data.Call
+	before  engine.Value
+	set     datatype.SortedSet
+	edited  *engine.Value // nil before the first change
+	table   *datatype.Scores
+	changed bool
+}
+
+// foundMember is a member as find found it.
+type foundMember struct {
+	name   []byte
+	exists bool
+	score  float64
+	place  int // in the set
+}
+
+// manyChanges is the number of changes from which a table is faster: it takes time for each member of the set, but each
+// change in place looks at all of them too.
+const manyChanges = 32
+
+// editMembers begins changes of members of the command's key, which are each step-th of the words. They add at most that many
+// bytes.
+func editMembers(c *data.Call, words [][]byte, step, bytes int) (e memberEdit, ok bool) {
+	v, found, ok := c.Get(c.Args[1], limits.SortedSetValue)
+	if !ok {
+		return e, false
+	}
+	if !found {
+		v.Kind = limits.SortedSetValue
+	}
+	changes := (len(words) + step - 1) / step
+	e = memberEdit{c: c, before: v, set: v.Data}
+	if changes >= manyChanges || len(v.Data)+bytes > engine.MaxValueBytes-datatype.ScoredBytes {
+		e.table = datatype.ScoresOf(e.set, words, step)
+		c.Tx.Spend(e.set.Len()*command.IndexWork + changes*command.SortWork)
+	}
+	return e, true
+}
+
+func (e *memberEdit) find(name []byte) (m foundMember) {
+	m.name = name
+	if e.table != nil {
+		m.score, m.exists = e.table.Score(name)
+		return m
+	}
+	e.c.Tx.Spend(command.CopyWork(e.set) / 4)
+	if m.place, m.exists = e.set.Find(name); m.exists {
+		m.score = e.set.Score(m.place)
+	}
+	return m
+}
+
+// put gives a member a score.
+func (e *memberEdit) put(m foundMember, score float64) {
+	e.changed = true
+	score += 0 // no negative zero, as in Redis's small sets
+	if e.table != nil {
+		e.table.Put(m.name, score)
+		return
+	}
+	if m.exists {
+		e.remove(m)
+	}
+	e.edit()
+	e.c.Tx.Spend(command.CopyWork(e.set))
+	e.set = e.set.Insert(m.name, score)
+}
+
+// remove drops a member that exists.
+func (e *memberEdit) remove(m foundMember) {
+	e.changed = true
+	if e.table != nil {
+		e.table.Remove(m.name)
+		return
+	}
+	e.edit()
+	e.c.Tx.Spend(command.CopyWork(e.set))
+	e.set = e.set.Remove(m.place, m.place+1)
+}
+
+// edit makes the set one that may be changed.
+func (e *memberEdit) edit() {
+	if e.edited == nil {
+		e.edited = e.c.Tx.Edit(e.c.Args[1], limits.SortedSetValue)
+		e.set = e.edited.Data
+	}
+}
+
+// keep ends the changes. It writes an error, and changes nothing, if the set is too large.
+func (e *memberEdit) keep() (ok bool) {
+	key := e.c.Args[1]
+	if e.table != nil {
+		if !e.changed {
+			return true
+		}
+		if !e.c.Fits(e.table.Bytes()) {
+			return false
+		}
+		e.before.Data = e.table.Pack()
+		e.set = e.before.Data
+		e.c.Tx.Set(key, e.before)
+	} else if e.edited != nil {
+		e.edited.Data = e.set
+	}
+	if e.changed && e.set.Len() == 0 {
+		e.c.Tx.Delete(key)
+	}
+	return true
+}

@@ -1,0 +1,110 @@
+package zset
+
+import (
+	"github.com/stintdb/stint/engine/datatype"
+	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/command/data"
+	"github.com/stintdb/stint/server/resp"
+)
+
+var placeRows = []command.Row{{
+	Name: "zrank", Syntax: "key member", Group: "sorted-set", Summary: "The place of a member, the lowest score first.",
+	Example: "hits request", Cost: command.ValueCopy, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey,
+	Data: data.Code(data.Reads(limits.SortedSetValue, func(c *data.Call, s datatype.SortedSet) { placeOfMember(c, s, false) })),
+}, {
+	Name: "zrevrank", Syntax: "key member", Group: "sorted-set", Summary: "The place of a member, the highest score first.",
+	Example: "hits request", Cost: command.ValueCopy, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey,
+	Data: data.Code(data.Reads(limits.SortedSetValue, func(c *data.Call, s datatype.SortedSet) { placeOfMember(c, s, true) })),
+}, {
+	Name: "zmscore", Syntax: "key member ...", Group: "sorted-set", Summary: "The scores of several members.",
+	Example: "hits request other", Cost: command.ValuePass, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Shape: resp.Doubles,
+	Data: data.Code(data.Reads(limits.SortedSetValue, scoresOfMembers)),
+}, {
+	Name: "zrevrangebyscore", Syntax: "key max min [WITHSCORES] [LIMIT offset count]", Group: "sorted-set",
+	Summary: "The members in a range of scores, the highest score first.",
+	Example: "hits +inf (1", Cost: command.ValuePass, Flags: command.ReadOnly, Keys: command.ReadKey, Shape: resp.Scored,
+	Data: data.Code(func(c *data.Call) { listMembers(c, rangeOptions{by: byScore, reverse: true}, false) }),
+}, {
+	Name: "zrangebylex", Syntax: "key min max [LIMIT offset count]", Group: "sorted-set",
+	Summary: "The members in a range of bytes, where all scores are equal.",
+	Example: "hits [a (b", Cost: command.ValuePass, Flags: command.ReadOnly, Keys: command.ReadKey,
+	Data: data.Code(func(c *data.Call) { listMembers(c, rangeOptions{by: byMember}, false) }),
+}, {
+	Name: "zrevrangebylex", Syntax: "key max min [LIMIT offset count]", Group: "sorted-set",
+	Summary: "The members in a range of bytes, where all scores are equal, the last first.",
+	Example: "hits (b [a", Cost: command.ValuePass, Flags: command.ReadOnly, Keys: command.ReadKey,
+	Data: data.Code(func(c *data.Call) { listMembers(c, rangeOptions{by: byMember, reverse: true}, false) }),
+}, {
+	Name: "zlexcount", Syntax: "key min max", Group: "sorted-set",
+	Summary: "The number of members in a range of bytes, where all scores are equal.",
+	Example: "hits [a (b", Cost: command.ValuePass, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Data: data.Code(countBytes),
+}, {
+	Name: "zremrangebylex", Syntax: "key min max", Group: "sorted-set",
+	Summary: "Remove the members in a range of bytes, where all scores are equal.",
+	Example: "hits [a (b", Cost: command.ValuePass, Flags: command.Write, Keys: command.ChangedKey, Data: data.Code(removeBytes),
+}}
+
+func placeOfMember(c *data.Call, s datatype.SortedSet, reverse bool) {
+	at, found := s.Find(c.Args[2])
+	switch {
+	case !found:
+		c.Writer.Null()
+	case reverse:
+		c.Writer.Int(int64(s.Len() - 1 - at))
+	default:
+		c.Writer.Int(int64(at))
+	}
+}
+
+func scoresOfMembers(c *data.Call, s datatype.SortedSet) {
+	members := c.Args[2:]
+	find := func(member []byte) (score float64, found bool) {
+		at, found := s.Find(member)
+		if found {
+			score = s.Score(at)
+		}
+		return score, found
+	}
+	if len(members) >= manyChanges {
+		find = datatype.ScoresOf(s, members, 1).Score
+		c.Tx.Spend(s.Len()*command.IndexWork + len(members)*command.SortWork)
+	} else {
+		c.Tx.Spend(len(members) * command.CopyWork(s) / 4)
+	}
+	c.Writer.Array(len(members))
+	for _, member := range members {
+		if score, found := find(member); found {
+			writeScore(c, score)
+		} else {
+			c.Writer.Null()
+		}
+	}
+}
+
+// bytesRange reads the key's sorted set, and the places of its members in a range of bytes.
+func bytesRange(c *data.Call) (from, to int, ok bool) {
+	within, ok := readLexRange(c, c.Args[2], c.Args[3])
+	if !ok {
+		return 0, 0, false
+	}
+	s, ok := readSortedSet(c, c.Args[1])
+	if !ok {
+		return 0, 0, false
+	}
+	c.Tx.Spend(s.Len() * command.WalkWork)
+	from, n := (&rangeOptions{count: -1}).window(s, within)
+	return from, from + n, true
+}
+
+func countBytes(c *data.Call) {
+	if from, to, ok := bytesRange(c); ok {
+		c.Writer.Int(int64(to - from))
+	}
+}
+
+func removeBytes(c *data.Call) {
+	if from, to, ok := bytesRange(c); ok {
+		writeRemoved(c, from, to)
+	}
+}
