@@ -7,39 +7,41 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// Access is the use that a command makes of a key, and so the permission on it that a user needs.
+// Access says how a command uses a key, and so which permission on the key a user needs.
 type Access uint8
 
 // The kinds of access. Redis's key specifications call Reads ACCESS, and Changes INSERT, UPDATE or DELETE.
 const (
-	Reads   Access = 1 << iota // returns data of the key, or uses it: %R
-	Changes                    // %W; a limiter's decision is the answer to a change
+	Reads   Access = 1 << iota // the reply or the result depends on the key's data: %R
+	Changes                    // %W; includes the decision of a limiter, which is the reply to a change
 )
 
-// Keys says which arguments are keys, counted from 1, and how they are used; Last counts from the end when negative. The zero
-// value is none.
+// Keys says which arguments of a command are keys, and how the command uses them. Positions count from 1; a negative
+// Last counts from the end. The zero value stands for no keys.
 type Keys struct {
 	First, Last int
-	Number      int  // the argument with the number of keys, which follow it; First is then a key in front of it, or 0
-	Pairs       bool // every second argument from the first key on is one
+	Number      int  // the argument that says how many keys follow it; First is then a key before it, or 0
+	Pairs       bool // keys alternate with values
 
-	Access Access // to the first key, and to the others without an Others
-	Others Access
+	Access Access // to the first key, and to all keys if Others is 0
+	Others Access // to the other keys
 }
 
-// The usual keys. With PEEK, and wherever a limiter's operation does not write, a change is a read.
+// The usual keys. If a limiter's operation does not write, as with PEEK, it needs Reads in place of Changes.
 var (
 	ReadKey      = Keys{First: 1, Last: 1, Access: Reads}
 	ChangedKey   = Keys{First: 1, Last: 1, Access: Changes}
 	UsedKey      = Keys{First: 1, Last: 1, Access: Reads | Changes}
 	ReadKeys     = Keys{First: 1, Last: -1, Access: Reads}
 	ChangedKeys  = Keys{First: 1, Last: -1, Access: Changes}
-	StoredKey    = Keys{First: 1, Last: -1, Access: Changes, Others: Reads} // made of the others
+	NumberedKeys = Keys{Number: 1, Access: Reads}
+	StoredKey    = Keys{First: 1, Last: -1, Access: Changes, Others: Reads} // its data is computed from the others
 	ChangedPairs = Keys{First: 1, Last: -1, Pairs: true, Access: Changes}
 	MovedKey     = Keys{First: 1, Last: 2, Access: Reads | Changes, Others: Changes}
 )
 
-// mustHaveAccess ends the process at its start if a command does not say how it uses its keys: users could do it without the permission.
+// mustHaveAccess panics at startup if a command does not say how it uses its keys: users could run it without the
+// permission.
 func (r *Row) mustHaveAccess() {
 	all := r.Keys.Access | r.Keys.Others
 	says := r.Keys.Access != 0 && (r.Flags&Write != 0) == (all&Changes != 0)
@@ -48,7 +50,7 @@ func (r *Row) mustHaveAccess() {
 	}
 }
 
-// Access returns the use that a command on data makes of its key number i.
+// Access returns how a command on data uses its i-th key.
 func (r *Row) Access(args [][]byte, i int) Access {
 	switch {
 	case i > 0 && r.Keys.Others != 0:
@@ -59,24 +61,24 @@ func (r *Row) Access(args [][]byte, i int) Access {
 	return r.Keys.Access
 }
 
-// AccessOf returns the use that an operation makes of its keys; of a Command or Script, that of its declared key number i. EVAL may
-// change keys; those that the user may not read are marked by [engine.WriteOnly].
+// AccessOf returns how an operation uses its keys; for a Command or Script, how it uses its i-th declared key. EVAL may
+// change keys; keys that the user may not read are marked by [engine.WriteOnly].
 func AccessOf(op *engine.Op, i int) Access {
 	switch {
 	case op.Verb == engine.Command:
 		return RowOf(op.Args).Access(op.Args, i)
 	case !op.Writes():
 		return Reads
-	case op.Verb == engine.Acquire && op.Tokens == 0: // it only asks how many are left
+	case op.Verb == engine.Acquire && op.Tokens == 0: // only asks how many tokens are left
 		return Reads | Changes
 	}
 	return Changes
 }
 
-// keyRange is the positions of keys among arguments: from is the first, to is behind the last.
+// keyRange is the positions of keys among arguments, from From up to but not including To.
 type keyRange struct {
 	From, To, step int
-	First          int // a key in front of these, 0 for none
+	First          int // a key before these, 0 for none
 }
 
 // In returns the keys among arguments.
@@ -94,7 +96,8 @@ func (r keyRange) In(args [][]byte) (keys [][]byte) {
 	return keys
 }
 
-// Of returns which arguments are keys; none if their number is no number, which the command will refuse.
+// Of returns which arguments are keys. If the number of keys is invalid it returns none, and the command will be
+// refused.
 func (k Keys) Of(args [][]byte) keyRange {
 	n, r := len(args), keyRange{step: 1}
 	if k.Pairs {
@@ -117,7 +120,7 @@ func (k Keys) Of(args [][]byte) keyRange {
 	return r
 }
 
-// Step is the number of arguments from key to key, 0 for none.
+// Step is the distance between two keys in the arguments, 0 if there are no keys.
 func (k Keys) Step() int {
 	if k.Pairs {
 		return 2
@@ -125,7 +128,8 @@ func (k Keys) Step() int {
 	return min(k.First, 1)
 }
 
-// LastShown is the last key as COMMAND has it. Of keys at several places, which clients find by COMMAND GETKEYS, it is the first one.
+// LastShown is the last key as COMMAND shows it. If the arguments say how many keys there are, it is the first one:
+// clients find the others by COMMAND GETKEYS.
 func (k Keys) LastShown() int {
 	if k.Number > 0 {
 		return k.First
@@ -138,7 +142,7 @@ func (r *Row) InScripts() bool {
 	return r.Flags&NotInScripts == 0 && (r.Data != 0 || r.Parse != nil && r.Group == "limiter" && r.FullName == r.Name)
 }
 
-// NamesItsKeys reports whether all keys of a command are among its arguments, at places that the row states.
+// NamesItsKeys reports whether all keys that a command uses are arguments whose positions the row states.
 func (r *Row) NamesItsKeys() bool {
 	return (r.Flags&MovableKeys == 0 || r.Keys.Number > 0) && !(r.Keys == Keys{} && r.touchesAllKeys())
 }
@@ -148,7 +152,8 @@ func (r *Row) touchesAllKeys() bool {
 	return r.Group == "generic" || r.Group == "server" && r.Name != "time"
 }
 
-// KeysOf returns the keys among a command's arguments; none if an error in the arguments hides movable keys.
+// KeysOf returns the keys among a command's arguments. If they are movable and the arguments are wrong, it returns
+// none.
 func (r *Row) KeysOf(args [][]byte) (keys [][]byte) {
 	if r.Flags&MovableKeys != 0 {
 		request := Request{Args: args, Bounds: Bounds{MaxKeyBytes: math.MaxInt, MaxLogLimit: math.MaxInt}}
@@ -167,7 +172,7 @@ func (r *Row) KeysOf(args [][]byte) (keys [][]byte) {
 	return r.Keys.Of(args).In(args)
 }
 
-// ChannelsOf returns the arguments that are channels which a user needs a right to.
+// ChannelsOf returns the arguments that are channels for which a user needs permission.
 func (r *Row) ChannelsOf(args [][]byte) [][]byte {
 	switch r.Name {
 	case "publish":
@@ -178,13 +183,13 @@ func (r *Row) ChannelsOf(args [][]byte) [][]byte {
 	return nil
 }
 
-// NeedsConnection reports whether the row makes no sense in a request without a connection in RESP.
+// NeedsConnection reports whether a command makes sense only on a RESP connection.
 func (r *Row) NeedsConnection() bool {
 	const kinds, notQueued = Connection | PubSub, NoMulti | NotInMulti
 	return r.Flags&kinds != 0 && r.Flags&notQueued != 0 || r.FullName == "monitor"
 }
 
-// AllowedSubscribed reports whether a connection in RESP2 may use the row while it is subscribed to channels.
+// AllowedSubscribed reports whether a RESP2 connection that is subscribed to channels may use the command.
 func (r *Row) AllowedSubscribed() bool {
 	switch r.FullName {
 	case "subscribe", "unsubscribe", "ping", "quit", "reset":
@@ -196,13 +201,13 @@ func (r *Row) AllowedSubscribed() bool {
 // IsClient reports whether the row is a subcommand of CLIENT.
 func (r *Row) IsClient() bool { return strings.HasPrefix(r.FullName, "client|") }
 
-// ReadsKeys reports whether the command, or a script that it runs, may read keys that it names.
+// ReadsKeys reports whether the command, or a script that it runs, may read its keys.
 func (r *Row) ReadsKeys() bool { return r.Flags&ReadOnly != 0 || r.Cost == ScriptRun }
 
-// ScriptCommands lists the commands that scripts may call, and that may allows, as [engine.Op.Who] of a Script has them.
-// It is nil if may allows all.
+// ScriptCommands lists the commands that scripts may call and that may permits, in the format of [engine.Op.Who]. It is
+// nil if may permits all of them.
 func ScriptCommands(may func(*Row) bool) []byte {
-	list, all := []byte("-"), true // no command's name, so that a list of none is not empty
+	list, all := []byte("-"), true // "-" is no command, and keeps an empty list from being nil
 	for _, row := range All {
 		switch {
 		case !row.InScripts():
@@ -218,5 +223,5 @@ func ScriptCommands(may func(*Row) bool) []byte {
 	return list
 }
 
-// ClientCaching is the full name of CLIENT CACHING, which decides whether the keys that the next command reads are tracked.
+// ClientCaching is the full name of CLIENT CACHING, which says whether the keys read by the next command are tracked.
 const ClientCaching = "client|caching"

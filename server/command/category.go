@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// classes are the words COMMAND has for the flags, and the ACL categories that follow from them.
+// classes are the words of COMMAND for the flags, and the ACL categories that follow from them.
 var classes = []struct {
 	flag     Flag
 	name     string
-	category string // without its @
+	category string // without @
 }{
 	{Write, "write", "write"},
 	{ReadOnly, "readonly", "read"},
@@ -29,12 +29,12 @@ var classes = []struct {
 	{PubSub, "pubsub", "pubsub"},
 }
 
-// categorySlow follows from the absence of a flag.
+// categorySlow is the category of commands without the flag Fast.
 const categorySlow = "slow"
 
-// Groups lists the groups of commands that are ACL categories as well. A command for operators on keys is in its group but not in the category, because the users
-// who have a category may use keys, not administer them.
-var Groups = []struct{ name, Category string }{
+// groups lists the groups of commands that are ACL categories as well. An operator's command on keys is in its group
+// but not in the category, because a user who is given the category may use keys, not administer them.
+var groups = []struct{ name, category string }{
 	{"limiter", "limiter"},
 	{"generic", "keyspace"},
 	{"string", "string"},
@@ -46,7 +46,7 @@ var Groups = []struct{ name, Category string }{
 	{"scripting", "scripting"},
 }
 
-// Categories lists the ACL categories there are, without their @.
+// Categories lists all ACL categories, without @.
 func Categories() (names []string) {
 	for _, c := range classes {
 		if c.category != "" {
@@ -54,13 +54,13 @@ func Categories() (names []string) {
 		}
 	}
 	names = append(names, categorySlow)
-	for _, g := range Groups {
-		names = append(names, g.Category)
+	for _, g := range groups {
+		names = append(names, g.category)
 	}
 	return names
 }
 
-// Words lists what COMMAND calls the row's flags.
+// Words lists the row's flags in the words of COMMAND.
 func (r *Row) Words() (flags []string) {
 	for _, c := range classes {
 		has := r.Flags&c.flag != 0 || c.flag == NotInScripts && !r.IsContainer() && !r.InScripts()
@@ -71,7 +71,7 @@ func (r *Row) Words() (flags []string) {
 	return flags
 }
 
-// Categories lists the ACL categories a command is in, without their @.
+// Categories lists the ACL categories of a command, without @.
 func (r *Row) Categories() (names []string) {
 	for _, c := range classes {
 		if c.category != "" && r.Flags&c.flag != 0 {
@@ -81,26 +81,25 @@ func (r *Row) Categories() (names []string) {
 	if r.Flags&Fast == 0 {
 		names = append(names, categorySlow)
 	}
-	for _, g := range Groups {
-		isIn := g.name == r.Group || g.Category == "keyspace" && r.Flags&AllKeys != 0
+	for _, g := range groups {
+		isIn := g.name == r.Group || g.category == "keyspace" && r.Flags&AllKeys != 0
 		if isIn && !(r.Flags&Admin != 0 && r.Keys != Keys{}) {
-			names = append(names, g.Category)
+			names = append(names, g.category)
 		}
 	}
 	return names
 }
 
-// In reports whether a command is in an ACL category, named without its @ in lower case.
+// In reports whether a command is in an ACL category, which is named in lower case without @.
 func (r *Row) In(category string) bool { return slices.Contains(r.Categories(), category) }
 
 // IsContainer reports whether only the row's subcommands can be called.
 func (r *Row) IsContainer() bool { return r.Run == nil && r.Parse == nil }
 
-// rights are the flags that distinguish users.
+// rights are the flags by which a command is permitted to some users and not to others.
 const rights = Write | ReadOnly | Admin | Connection | Dangerous | Transaction | Harmless | PubSub | Observes
 
-// mustHaveCategory ends the process at its start if a command has no category: it would be open to users with all rights
-// except the dangerous ones.
+// mustHaveCategory panics at startup if a command has none of these flags: a user with +@all -@dangerous could run it.
 func (r *Row) mustHaveCategory() {
 	if !r.IsContainer() && r.Flags&rights == 0 {
 		panic("command: " + strings.ToUpper(r.FullName) + " has none of the flags that say who may use it; see rights in category.go")

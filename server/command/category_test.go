@@ -19,16 +19,17 @@ func TestDataIsNoLimiter(t *testing.T) {
 	}
 }
 
-// The right to a key and to the limiters is not that of an operator on the key: ending the loan of another process, say. Such commands are
-// only in categories that their flags make. Those without a key need the right to all keys, or show only readable ones.
+// The right to a key and to the limiters is not that of an operator on the key: ending the loan of another process,
+// say. Such commands are only in categories that their flags make. Those without a key need the right to all keys, or
+// show only readable ones.
 func TestOperatorsCommandsOnKeys(t *testing.T) {
 	for _, row := range command.All {
 		if row.Flags&command.Admin == 0 || row.Keys == (command.Keys{}) {
 			continue
 		}
-		for _, g := range command.Groups {
-			if row.In(g.Category) {
-				t.Errorf("%s is in @%s", row.FullName, g.Category)
+		for _, category := range command.GroupCategories() {
+			if row.In(category) {
+				t.Errorf("%s is in @%s", row.FullName, category)
 			}
 		}
 		if !row.In("admin") {
@@ -55,7 +56,8 @@ func TestCategoriesAreThoseOfRedis(t *testing.T) {
 	}
 }
 
-// Within MULTI, every command is queued or refused, as in Redis, but for those that end it, and WATCH, whose error leaves it as it is: any other reply would be out of step with that of EXEC.
+// Within MULTI, every command is queued or refused, as in Redis, but for those that end it, and WATCH, whose error
+// leaves it as it is: any other reply would be out of step with that of EXEC.
 func TestCommandsAtOnceWithinMulti(t *testing.T) {
 	var names []string
 	for _, row := range command.All {

@@ -6,8 +6,8 @@ import (
 	"github.com/stintdb/stint/engine/store"
 )
 
-// Cost is the class of a command's cost in the worst case, with the largest state that a user can make. Every row of the table
-// declares one.
+// Cost classifies what a command costs in the worst case, with the largest state that a user can create. Every row of
+// the table declares one.
 type Cost uint8
 
 // The classes.
@@ -15,34 +15,35 @@ const (
 	undeclared     Cost = iota
 	Light               // a limit, a key or a few words
 	HolderLookup        // looks through the holders of a concurrency limit
-	EntryList           // lists them, the members of a fair share, or the grants of a sliding log
+	EntryList           // lists holders, the members of a fair share, or the grants of a sliding log
 	ValueCopy           // copies a value of data
 	ValuePass           // looks at every string in a value
 	ValueSort           // sorts the strings of values
 	ScriptRun           // runs a script
 	LogCopy             // may copy a sliding log, or a fair share
 	PolicyCheck         // asks several limits
-	PolicyChange        // keeps the limits of a policy or a caller
+	PolicyChange        // stores the limits of a policy or a caller
 	PolicyList          // looks at every policy
-	ShardPass           // looks at every shard, and at some keys at most
-	KeyStep             // looks at a bounded number of keys
-	KeyPass             // has to do with every key
+	ShardPass           // looks at every shard, and at few keys
+	KeyStep             // looks at a limited number of keys
+	KeyPass             // concerns every key
 	ConnectionPass      // looks at every connection
 	UserList            // looks at every user
-	Report              // writes a text or a list whose length the server's own bounds set
-	LongText            // the table of commands, or measurements of each
+	Report              // writes a text or a list whose length the server limits
+	LongText            // writes the table of commands, or measurements of each
 	Information         // a report on the whole server
 )
 
-// MaxBatchWork is the work after which a batch is decided, and about the work of a connection's turn, 10 ms at most. A command that costs as much is decided alone.
+// MaxBatchWork is the work after which a batch is decided, and about what a connection may use in one turn: 10 ms at
+// most. A command that costs this much is decided alone.
 const MaxBatchWork = 64 * limits.MaxHolders
 
-// MaxExecWork is the most that the commands of one transaction may take together.
+// MaxExecWork limits the work of all commands in one transaction.
 const MaxExecWork = 4 * MaxBatchWork
 
-// maxWork is the most work of each class; the comments have the most bytes of a reply, and the reason. Work is in units of
-// [engine.Result.Work], 3 to 15 ns. It is for each operation or limit of a command, or for the whole command if it has none.
-// FLUSHALL alone is not held to it.
+// maxWork is the maximum work of each class, in units of [engine.Result.Work], which take 3 to 15 ns. It applies to
+// each operation or limit of a command, or to the whole command if it has none. Only FLUSHALL may exceed it. The
+// comments have the maximum size of a reply, and the reason.
 var maxWork = [...]int{
 	Light:          store.OpWork,                             // 2 KiB; nothing grows
 	HolderLookup:   store.MaxHolderWork,                      // 1 KiB; a concurrency limit has at most engine.MaxHolders
@@ -52,7 +53,7 @@ var maxWork = [...]int{
 	ValueSort:      MaxBatchWork,                             // 2 MiB; maxCombined members
 	ScriptRun:      MaxBatchWork,                             // 16 MiB; a script ends after its budget of steps; decided alone
 	LogCopy:        store.MaxLogWork,                         // 1 KiB; a log is copied when it grows, or is changed during a snapshot
-	PolicyCheck:    4 * store.MaxHolderWork,                  // 4 KiB; a policy has at most 64 limits; of concurrency limits, 4 are reckoned with
+	PolicyCheck:    4 * store.MaxHolderWork,                  // 4 KiB; a policy has at most 64 limits; 4 of them are assumed to be concurrency limits
 	PolicyChange:   5_000,                                    // 1 KiB; 64 limits; during a snapshot the first change copies all policies
 	PolicyList:     MaxBatchWork,                             // 300 KiB; at most 1000 policies of 64 limits, or the ids of 100,000 overrides
 	ShardPass:      5_000,                                    // 5 KiB; 1024 shards, and 100 keys at random or 1000 keys in all
@@ -61,36 +62,36 @@ var maxWork = [...]int{
 	ConnectionPass: MaxBatchWork,                             // 4 MiB; at most --max-clients; a long CLIENT LIST leaves the event loop
 	UserList:       MaxBatchWork,                             // 4 MiB; users are made by operators
 	Report:         5_000,                                    // 256 KiB; the server bounds its lists
-	LongText:       20_000,                                   // 512 KiB; the number of commands, or of keys that are counted as denied
-	Information:    100_000,                                  // 512 KiB; every counter, and figures of the system
+	LongText:       20_000,                                   // 512 KiB; limited by the number of commands, or of keys whose denials are counted
+	Information:    100_000,                                  // 512 KiB; all counters, and measurements of the system
 }
 
-// The work of data commands for each string of a value, beyond that of copying the value. BenchmarkLargestValues and
-// BenchmarkScriptsOnLargestValues show whether they are right.
+// The work of data commands for each string in a value, in addition to copying the value. BenchmarkLargestValues and
+// BenchmarkScriptsOnLargestValues check these numbers.
 const (
-	LookWork  = 2  // a string is compared with another
-	WalkWork  = 6  // a string is looked at, in a loop over all
-	IndexWork = 10 // it is put into an index of strings
-	SortWork  = 20 // it is sorted among others
-	WriteWork = 2  // it is written to the reply
-	WordWork  = 6  // and, where no script has called the command, what writing it takes beyond that
+	LookWork  = 2  // comparing a string with another
+	WalkWork  = 6  // visiting a string in a loop over all
+	IndexWork = 10 // adding a string to an index
+	SortWork  = 20 // sorting a string among others
+	WriteWork = 2  // writing a string to the reply
+	WordWork  = 6  // what writing it costs in addition if a client called the command, not a script
 
-	answerWork = 30 // it is looked up, removed and written
+	answerWork = 30 // looking up, removing and writing a string
 )
 
-// CopyWork is the work of moving the bytes of a value.
+// CopyWork is the work of copying a value.
 func CopyWork(data []byte) int { return len(data) / 64 }
 
-// WeighsData reports whether the work of the row is weighed by the keys it is about: see [Executor.Weigh].
+// WeighsData reports whether the work of the row depends on what its keys hold: see [store.Commands].
 func (r *Row) WeighsData() bool { return r.Cost >= ValuePass && r.Cost <= ScriptRun }
 
-// WeighData is about the most work of a data command on keys that hold a number of bytes, in short strings.
+// WeighData estimates the maximum work of a data command on keys that hold a number of bytes in short strings.
 func (r *Row) WeighData(args [][]byte, held int) int {
 	times := 2
 	switch {
 	case r.Cost == ValueSort:
 		times = 200
-	case r.Cost == ValuePass && r.Flags&Fast != 0 && len(args) <= 6: // for a few fields or members, the value is copied for each
+	case r.Cost == ValuePass && r.Flags&Fast != 0 && len(args) <= 6: // the value is copied for each of a few members
 		times = len(args)
 	case r.Cost == ValuePass:
 		times = 40
@@ -102,16 +103,16 @@ func (r *Row) WeighData(args [][]byte, held int) int {
 	return min(work, MaxBatchWork)
 }
 
-// A write does no more work with many connections in a table that concerns it, such as trackers or subscribers, than with one: server/DESIGN.md
-// has the steps of each table. Only a client that waits for keys has to be weighed by their number.
+// The work of a write does not grow with the number of connections that it concerns, such as trackers or subscribers:
+// see server/DESIGN.md. Only a client that waits for keys is charged for their number.
 
-// waitWork is the work of a client for each key that it waits for: it enters the line, looks at the key, and leaves the line.
+// waitWork is the work for each key that a client waits for: joining the queue, looking at the key, leaving the queue.
 const waitWork = 60
 
-// WaitWork is the work of a wait for a number of keys, beyond the work of its attempts.
+// WaitWork is the work of waiting for a number of keys, without the work of the attempts.
 func WaitWork(keys int) int { return waitWork * keys }
 
-// ReplyBytes is about the most that a command replies with which weighs that much, beside what a short reply takes.
+// ReplyBytes estimates the maximum reply of a command with this much work. It is 0 if the reply is short.
 func (r *Row) ReplyBytes(work int) int {
 	switch {
 	case work < replyWork:
@@ -124,13 +125,13 @@ func (r *Row) ReplyBytes(work int) int {
 	return 64 * work / 40
 }
 
-// replyWork is the work below which replies are short: 64 KiB are copied, and copied back, for as much.
+// replyWork is the work below which replies are short. It is enough to copy 64 KiB twice.
 const replyWork = 2 * (64 << 10) / 64
 
-// Work is the most that each operation of the row takes, or the whole command if it has none.
+// Work is the maximum work of each operation of the row, or of the whole command if it has none.
 func (r *Row) Work() int { return r.work }
 
-// WorkOf is the maximum work of the row's operations: for several limits in one request, the sum over them.
+// WorkOf is the maximum work of a command's operations. For several limits in one request, it is their sum.
 func (r *Row) WorkOf(ops []engine.Op) (work int) {
 	if len(ops) != 1 || ops[0].Request().Verb != engine.AcquireAll {
 		return r.work * len(ops)
@@ -149,7 +150,7 @@ func (r *Row) mustHaveCost() {
 	r.work = maxWork[r.Cost]
 }
 
-// AcquireCost is the cost of a request for a limit of an algorithm.
+// AcquireCost is the cost of asking a limit of this algorithm.
 func AcquireCost(a limits.Algorithm) Cost {
 	switch a {
 	case limits.Concurrency, limits.Class:

@@ -11,7 +11,7 @@ import (
 	"github.com/stintdb/stint/server/resp"
 )
 
-// WrongArity has Redis's text. For a command that Redis does not know, it goes on with the usage.
+// WrongArity returns Redis's error, followed by the usage if Redis does not have the command.
 func WrongArity(r *Row) error {
 	if r.isStints() {
 		return errArityUsage.With(r.FullName, r.Usage())
@@ -19,11 +19,11 @@ func WrongArity(r *Row) error {
 	return ErrArity.With(r.FullName)
 }
 
-// IsHTTP reports whether a command's name is the first word of a line of an HTTP request. A web page can make a browser send
-// such a request here, with commands in its body.
+// IsHTTP reports whether a command's name is the first word of a line of an HTTP request. A web page can make a browser
+// send such a request to this port, with commands in its body.
 func IsHTTP(name []byte) bool { return IsWord(name, "POST") || IsWord(name, "Host:") }
 
-// UnknownCommand is the error of a command that does not exist, with the one that was probably meant.
+// UnknownCommand is the error for a command that does not exist. It suggests a command with a similar name.
 func UnknownCommand(args [][]byte) error {
 	name, beginning := Truncate(args[0], 128), beginningOf(args[1:])
 	if meant := meantCommand(args[0]); meant != "" {
@@ -32,9 +32,9 @@ func UnknownCommand(args [][]byte) error {
 	return errUnknownCommand.With(name, beginning)
 }
 
-// meantCommand returns the command in capitals that was probably meant by an unknown one, or "". Of Redis's commands, Stint
-// lacks some with names like those of others: LREM is no mistake for ZREM. So a mistake in one of Redis's names is only one
-// that swapped or doubled letters.
+// meantCommand returns the command that was probably meant by an unknown one, in capitals, or "". Stint lacks some of
+// Redis's commands, and their names resemble others that it has, without being typing errors. So for a name of Redis's
+// it only accepts swapped or doubled letters.
 func meantCommand(name []byte) string {
 	meant := nearest(name, tableNames)
 	if row := byName[meant]; row != nil && (row.isStints() || spelling.SameLetters(strings.ToLower(string(name)), meant)) {
@@ -66,7 +66,7 @@ func unknownSubcommand(r *Row, name []byte) error {
 	return errUnknownSubcommand.With(Truncate(name, 128), container)
 }
 
-// nearest returns the name that was probably meant by an unknown one, or "".
+// nearest returns the most similar name, or "" if none is similar.
 func nearest(name []byte, names []string) string {
 	if len(name) > longestName {
 		return ""
@@ -74,20 +74,20 @@ func nearest(name []byte, names []string) string {
 	return spelling.Nearest(strings.ToLower(string(name)), names)
 }
 
-// UnknownOption is the error of an option that the command r does not take; known lists those that it takes.
+// UnknownOption is the error for an option that the command r does not take. known lists the options that it takes.
 func UnknownOption(r string, option []byte, known string) error {
 	return errUnknownOption.With(r, Truncate(option, 64), known)
 }
 
-// Truncate returns the first n bytes of text from a client, for an error.
+// Truncate returns at most the first n bytes of text from a client, for use in an error.
 func Truncate(b []byte, n int) []byte { return b[:min(len(b), max(n, 0))] }
 
-// ArgumentError names the wrong argument, its allowed values and the received one.
+// ArgumentError names the wrong argument, the allowed values and the received value.
 func ArgumentError(name, must string, got []byte) error {
 	return errArgument.With(name, must, Truncate(got, 64))
 }
 
-// WriteFailure writes the error of a result that has one, and reports whether it did.
+// WriteFailure writes the error of a failed operation. It reports false if the operation did not fail.
 func WriteFailure(w *resp.Writer, res *engine.Result) bool {
 	switch res.Status {
 	case engine.WrongType:
@@ -140,21 +140,21 @@ func WriteFailure(w *resp.Writer, res *engine.Result) bool {
 	return true
 }
 
-// ReplyOK is the Reply of a row that answers OK.
+// ReplyOK is the Reply of commands that answer OK.
 func ReplyOK(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 	if !WriteFailure(w, &results[0]) {
 		w.Status("OK")
 	}
 }
 
-// ReplyCount is the Reply of a row that answers with the number of operations that found their key.
+// ReplyCount is the Reply of commands that answer with the number of keys they found.
 func ReplyCount(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 	n := int64(0)
 	for i := range results {
 		switch results[i].Status {
 		case engine.OK:
 			n++
-		case engine.NotDurable: // of several keys too: how many of them are gone for certain is not known
+		case engine.NotDurable: // then it is not known for certain how many keys are gone
 			w.Error(ErrNotKept.Error())
 			return
 		}
@@ -162,7 +162,7 @@ func ReplyCount(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 	w.Int(n)
 }
 
-// ClusterError gives an error of the cluster the code that clients look for.
+// ClusterError returns an error of the cluster with the code that clients look for.
 func ClusterError(err error) error {
 	switch {
 	case err == nil:

@@ -62,6 +62,6 @@ var (
 var ErrDataType = DataErrors.Add("WRONGTYPE Operation against a key holding the wrong kind of value",
 	"The key holds another kind of data, or a limiter. Give each its own keys, or `DEL` the key first.")
 
-// ErrManyWaits is that of a wait for several keys.
+// ErrManyWaits is the error of a wait for several keys, when all clients together already wait for many.
 var ErrManyWaits = DataErrors.Add("ERR all clients together wait for %d keys, so a command can wait for one key only",
 	"A key counts for every client that waits for it. Wait for fewer keys at a time, or for a shorter time.")

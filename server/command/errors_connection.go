@@ -3,15 +3,15 @@ package command
 // The errors of [ConnectionErrors]. Other packages return the exported ones.
 var (
 	ErrMaxClients = ConnectionErrors.Add("ERR max number of clients reached",
-		"More connections than `--max-clients`. This one is closed. Share connections through a pool, or raise `--max-clients`.")
+		"There are `--max-clients` connections already. The new one is closed. Share connections through a pool, or raise `--max-clients`.")
 	ErrMaxPerAddress = ConnectionErrors.Add("ERR max number of clients of one address reached (--max-clients-per-address)",
-		"This one is closed. Share connections through a pool, or raise the setting, as behind a proxy.")
+		"The new connection is closed. Share connections through a pool, or raise the setting, for example if clients connect through a proxy.")
 	ErrNoProto = ConnectionErrors.Add("NOPROTO unsupported protocol version",
 		"`HELLO` with another version than 2 or 3.")
 	ErrDBIndex = ConnectionErrors.Add("ERR DB index is out of range",
-		"There are `--databases`, from 0 on.")
+		"Databases are numbered from 0. `--databases` sets their number.")
 	errSelectInCluster = ConnectionErrors.Add("ERR SELECT is not allowed in cluster mode",
-		"A cluster has database 0 alone. Set the client's database to 0.")
+		"A cluster only has database 0. Set the client's database to 0.")
 	ErrProtected = ConnectionErrors.Add("DENIED Stint is running in protected mode because protected mode is enabled and no password is set for the default user. In this mode connections are only accepted from the loopback interface. To connect from elsewhere, do one of these: 1) Set a password: start the server with --requirepass or --acl-file, or send CONFIG SET requirepass from the same machine. 2) If the network keeps everybody else out, turn protected mode off: --protected-mode no, or CONFIG SET protected-mode no from the same machine.",
 		"The connection comes from another machine, and no password is set. The server closes it.")
 	ErrNoAuth = ConnectionErrors.Add("NOAUTH Authentication required.",
@@ -25,13 +25,13 @@ var (
 	ErrTooManyMonitors = ConnectionErrors.Add("ERR too many connections in MONITOR, at most 10",
 		"Close another monitor: `CLIENT LIST` shows them with the flag `O`.")
 	ErrSubscribed = ConnectionErrors.Add("ERR Can't execute '%s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context",
-		"The connection is subscribed to channels. Use another one, or RESP3. Of these commands, Stint has those without P or S in front.")
+		"The connection is subscribed to channels. Use another one, or RESP3. Stint has none of these commands with P or S in front.")
 	ErrNeedsConnection = ConnectionErrors.Add("ERR '%s' is about a connection: it needs one in the Redis protocol",
 		"The request came over HTTP, where connections have no state. Log in with `Authorization`, and use the Redis port for messages and `MONITOR`.")
 	ErrNoCommand = ConnectionErrors.Add("ERR empty command",
 		"")
 	ErrRequest = ConnectionErrors.Add("ERR cannot read the request: %s",
-		"The body of a request over HTTP is none of [Upstash's dialect](http.md#upstashs-rest-dialect).")
+		"The body of a request over HTTP is not in [Upstash's dialect](http.md#upstashs-rest-dialect).")
 	ErrUnblocked = ConnectionErrors.Add("UNBLOCKED client unblocked via CLIENT UNBLOCK",
 		"An operator ended the wait.")
 	ErrNoRedirect = ConnectionErrors.Add("ERR The client ID you want redirect to does not exist",
@@ -66,8 +66,8 @@ var (
 		"")
 )
 
-// ErrTimeoutNegative is the error of a wait for less than no time.
+// ErrTimeoutNegative is the error of a wait with a negative timeout.
 var ErrTimeoutNegative = DataErrors.Add("ERR timeout is negative", "")
 
-// ErrRange is the error of a number outside of 32 bits.
+// ErrRange is the error of a number outside the allowed range, such as 32 bits.
 var ErrRange = DataErrors.Add("ERR value is out of range, value must between %d and %d", "")

@@ -56,7 +56,8 @@ func errorsPage() []byte {
 	return out.Bytes()
 }
 
-// The page names every limiter command that no script may call, because it asks several limits, and the errors that come before this one.
+// The page names every limiter command that no script may call, because it asks several limits, and the errors that
+// come before this one.
 func TestPageNamesLimitsNoScriptMayAsk(t *testing.T) {
 	for _, row := range command.Table {
 		if !row.InScripts() || row.Data != 0 {

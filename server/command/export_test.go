@@ -6,6 +6,14 @@ const (
 	LongestName  = longestName
 )
 
+// GroupCategories are the ACL categories of groups.
+func GroupCategories() (names []string) {
+	for _, g := range groups {
+		names = append(names, g.category)
+	}
+	return names
+}
+
 var (
 	ParseSyntax = parseSyntax
 	ArityOf     = arityOf

@@ -7,18 +7,19 @@ import (
 	"github.com/stintdb/stint/server/resp"
 )
 
-// Field is an entry of a map in a reply: a name, and one of the values that WriteFields knows.
+// Field is an entry of a map in a reply: a name, and a value of one of the types that WriteFields knows.
 type Field struct {
 	Name  string
 	Value any
 }
 
-// TextSet is a value that is written as a set of texts.
+// TextSet is written as a set of texts.
 type TextSet []string
 
-// Statuses is a value that is written as a set of simple strings.
+// Statuses is written as a set of simple strings.
 type Statuses []string
 
+// Write writes the set.
 func (s Statuses) Write(w *resp.Writer) {
 	w.Set(len(s))
 	for _, text := range s {
@@ -65,7 +66,7 @@ func WriteTexts(w *resp.Writer, all []string) {
 	}
 }
 
-// Texts returns arguments as strings.
+// Texts converts arguments to strings.
 func Texts(args [][]byte) []string {
 	out := make([]string, len(args))
 	for i, a := range args {
@@ -74,5 +75,5 @@ func Texts(args [][]byte) []string {
 	return out
 }
 
-// FormatInt returns a number in decimal digits.
+// FormatInt formats a number in decimal.
 func FormatInt(n int64) string { return strconv.FormatInt(n, 10) }

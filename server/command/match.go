@@ -9,31 +9,31 @@ import (
 	"github.com/stintdb/stint/server/resp"
 )
 
-// The bounds of a search for keys.
+// The limits of a search for keys.
 const (
-	MaxScanSteps  = 1 << 20   // of matching, in one step of SCAN
-	MaxKeysBytes  = 3_500_000 // of the reply to KEYS, so that it fits the default --output-buffer-size
-	maxKeysReply  = 100_000   // keys in that reply
-	maxMatchSteps = 1 << 22   // of matching one key; a pattern that takes more is refused
-	keysStride    = 1000      // keys that KEYS passes over before it lets others at the shards
-	bulkOverhead  = 9         // bytes of the reply for a key, without the key
+	MaxScanSteps  = 1 << 20   // matching steps in one step of SCAN
+	MaxKeysBytes  = 3_500_000 // bytes in a reply to KEYS, so that it fits the default --output-buffer-size
+	maxKeysReply  = 100_000   // keys in a reply to KEYS
+	maxMatchSteps = 1 << 22   // matching steps for one key; a pattern that takes more is refused
+	keysStride    = 1000      // keys that KEYS visits before it lets other requests use the shards
+	bulkOverhead  = 9         // bytes of the reply for a key, without the key itself
 )
 
-// Finder lists keys that match and that a user may look at.
+// Finder lists the keys that match a pattern and that a user may look at.
 type Finder struct {
 	Reader        KeyReader
 	Database      uint8
 	Pattern, Type string
-	MaxBytes      int // where a step ends
-	Most          int // keys of the database after which it ends, 0 for no bound
+	MaxBytes      int // bytes of reply after which a step ends
+	Most          int // keys of the database after which a step ends, 0 for no limit
 
 	own          int // keys of the database in this step
 	Keys         [][]byte
 	bytes, Steps int
-	TooManySteps bool // on one key
+	TooManySteps bool // matching a single key took too many steps
 }
 
-// Step passes over at most count keys from a cursor on, and fewer where they are long or hard to match.
+// Step visits at most count keys from a cursor on. It visits fewer if they are long or hard to match.
 func (f *Finder) Step(s Server, cursor uint64, count int) (next uint64) {
 	f.Steps, f.own = 0, 0
 	return s.Keys().ScanWhile(cursor, count, s.Now(), func(e keyspace.Entry) bool {
@@ -50,7 +50,8 @@ func (f *Finder) Step(s Server, cursor uint64, count int) (next uint64) {
 	})
 }
 
-// Matches reports whether a key matches the pattern. A pattern that takes too many steps on one key ends the search: see TooManySteps.
+// Matches reports whether a key matches the pattern. If matching takes too many steps, it sets TooManySteps, which ends
+// the search.
 func (f *Finder) Matches(key []byte) bool {
 	if f.Pattern == "*" {
 		return true
@@ -69,10 +70,11 @@ func WriteKeys(w *resp.Writer, keys [][]byte) {
 	}
 }
 
-// Listing lets one KEYS or CLIENT LIST at a time render a long list.
+// Listing is held while KEYS or CLIENT LIST renders a long list, so that only one does at a time.
 var Listing sync.Mutex
 
-// All goes through all keys. Its error is the reply to the caller: a pattern that takes more than maxSteps, or more keys than KEYS may return.
+// All visits all keys. If matching takes more than maxSteps, or more keys match than KEYS may return, it returns the
+// error for the caller.
 func (f *Finder) All(s Server, maxSteps int) error {
 	steps := 0
 	for cursor, more := uint64(0), true; more; more = cursor != 0 {

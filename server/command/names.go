@@ -7,8 +7,8 @@ import (
 	"github.com/stintdb/stint/engine/database"
 )
 
-// NameKeys puts the names of keys, in the request's database, into the places of the keys of operations on limiters. A policy and its limits are
-// the server's: they are in database 0.
+// NameKeys replaces the keys of operations on limiters by their names in the request's database, see package database.
+// A policy and its limits belong to the server, so they are always in database 0.
 func (r *Request) NameKeys(ops []engine.Op) {
 	if r.Database != 0 || r.isMarked {
 		r.nameKeys(ops)
@@ -29,14 +29,14 @@ func (r *Request) nameKeys(ops []engine.Op) {
 	}
 }
 
-// nameOf is the name of a key, for as long as the batch lasts.
+// nameOf returns the name of a key. It is valid until the batch ends.
 func (r *Request) nameOf(key []byte) []byte {
 	at := len(r.names)
 	r.names = database.Append(r.names, r.Database, key)
 	return r.names[at:len(r.names):len(r.names)]
 }
 
-// ReadDatabase reads the number of a database. databases is their count, 0 in a cluster.
+// ReadDatabase parses the number of a database. databases is how many there are, 0 in a cluster.
 func ReadDatabase(text []byte, databases int) (number uint8, err error) {
 	n, ok := ParseRedisInt(text)
 	switch {
@@ -54,7 +54,8 @@ func ReadDatabase(text []byte, databases int) (number uint8, err error) {
 	return uint8(n), nil
 }
 
-// SelectsDatabase returns the number that a command selects, if it is a SELECT that succeeds with this number of databases.
+// SelectsDatabase returns the database that a command selects. ok is false if it is not a SELECT, or one that will
+// fail.
 func (r *Row) SelectsDatabase(args [][]byte, databases int) (number uint8, ok bool) {
 	if r.Run == nil || r.FullName != "select" {
 		return 0, false

@@ -2,31 +2,31 @@ package command
 
 // Observer gives operators the server's records of slow commands, latency events, denials and memory.
 type Observer interface {
-	// MostDenied is the n keys denied most in the last minutes, most first, as --top-keys shows them, of those that u may
-	// look at. A key of which only the beginning is kept is left out unless u may look at all.
+	// MostDenied returns the n keys that were denied most in the last minutes, most denied first, among the keys that u
+	// may look at. --top-keys sets how keys are shown. Truncated keys are left out unless u may look at all keys.
 	MostDenied(n int, u KeyReader) []DeniedKey
-	// SlowCommands is the n latest commands that took too long, the latest first; n < 0 is all.
+	// SlowCommands returns the n latest commands that took too long, latest first. A negative n returns all.
 	SlowCommands(n int) []SlowCommand
 	SlowCount() int
 	ResetSlowlog()
-	// LatencyEvents is, for every event, its latest and its longest latency; LatencyHistory up to 160 of one event's, oldest first.
+	// LatencyEvents returns the latest and the longest latency of every event.
 	LatencyEvents() []LatencySummary
+	// LatencyHistory returns up to 160 latencies of an event, oldest first.
 	LatencyHistory(event string) []LatencyEvent
-	// ResetLatency forgets events, or with none of all, and returns of how many.
+	// ResetLatency forgets the named events, or all if none is named, and returns how many it forgot.
 	ResetLatency(events []string) int
-	// Latencies is how long commands took, of those named or with none of all that came.
+	// Latencies returns how long the named commands took, or all that were called if none is named.
 	Latencies(names []string) []LatencyHistogram
-	// Memory is the memory usage by category.
+	// Memory returns the memory usage by category.
 	Memory() MemoryUse
-	// ReleaseMemory has memory that is not in use given back to the system, and calls done when it has been, from another
-	// goroutine.
+	// ReleaseMemory gives unused memory back to the system, and then calls done from another goroutine.
 	ReleaseMemory(done func())
 }
 
-// LatencyEvent is a latency of an event that was beyond --latency-monitor-threshold: the longest of its second.
+// LatencyEvent is a latency above --latency-monitor-threshold, the longest in its second.
 type LatencyEvent struct{ UnixSec, Millis int64 }
 
-// LatencyHistogram is how long a command took: Counts[i] is how many calls took at most Micros[i] microseconds.
+// LatencyHistogram says how long calls of a command took: Counts[i] calls took at most Micros[i] microseconds.
 type LatencyHistogram struct {
 	Command string
 	Calls   int64
@@ -34,21 +34,21 @@ type LatencyHistogram struct {
 	Counts  []int64
 }
 
-// LatencySummary is what there is of an event.
+// LatencySummary is the latest and the longest latency of an event.
 type LatencySummary struct {
 	Event   string
 	Latest  LatencyEvent
 	Longest int64 // milliseconds
 }
 
-// MemoryUse is where memory goes, in bytes.
+// MemoryUse is the server's memory usage, in bytes.
 type MemoryUse struct {
-	Keys, KeysLimit int64 // what limiters take, and may take
+	Keys, KeysLimit int64 // used by keys, and the limit for them
 	Heap, HeapIdle  int64 // objects in Go's heap, and idle heap that could be returned to the system
 	Resident        int64
-	ClientBuffers   int64 // part of Heap: replies not read and commands not finished
+	ClientBuffers   int64 // part of Heap: replies not yet read and commands not yet complete
 	Startup         int64 // Used when the server started
-	Peak            int64 // the most Used was, of readings ten times a second
+	Peak            int64 // the maximum of Used, which is read ten times a second
 }
 
 // SlowCommand is a command that took too long.
@@ -58,7 +58,7 @@ type SlowCommand struct {
 	Micros  int64
 	Args    []string // shortened
 	Addr    string
-	Name    string // of the client
+	Name    string // the client's name
 }
 
 // Users manages users and permissions for the ACL commands. Errors are complete replies.
@@ -66,11 +66,11 @@ type Users interface {
 	Set(name string, rules []string) error
 	Describe(name string) (UserDescription, bool)
 	Delete(name string) (existed bool, err error)
-	Lines() []string // as in a file of users
+	Lines() []string // as in an ACL file
 	Names() []string
 	Load() error
 	Save() error
-	Denials(n int) []Denial // the latest first
+	Denials(n int) []Denial // latest first
 	ResetDenials()
 	GeneratePassword(bits int) string
 }
@@ -80,7 +80,7 @@ type UserDescription struct {
 	Flags                    []string
 	Passwords                []string // hashes
 	Commands, Keys, Channels string
-	MaxKeys, MaxRate         int64 // 0 is no cap
+	MaxKeys, MaxRate         int64 // 0 is no limit
 }
 
 // Denial is one entry of ACL LOG.
@@ -90,16 +90,16 @@ type Denial struct {
 	Context       string // toplevel or multi
 	Object        string // the command or key
 	User          string
-	Client        string // its line of CLIENT LIST
+	Client        string // the client's line of CLIENT LIST
 	ID            int64
 	Created, Last int64 // nanoseconds since the Unix epoch
 }
 
-// DeniedKey is a key and how often it was denied: at most Count times, and at least Count-Error.
+// DeniedKey is a key that was denied at most Count times, and at least Count-Error times.
 type DeniedKey struct {
 	Key          []byte
 	Count, Error int64
 }
 
-// Used is the memory in use: of keys, and of Go's heap.
+// Used is the memory used by keys and by objects in Go's heap.
 func (m *MemoryUse) Used() int64 { return m.Keys + m.Heap }

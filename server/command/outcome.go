@@ -4,9 +4,9 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// Undecided returns the status of a whole command or transaction: engine.OK if all its operations were decided, with any
-// outcome. If only some were decided, and may have changed anything, it is engine.Uncertain: the other statuses mean that
-// nothing was taken.
+// Undecided returns the status of a whole command or transaction. It is engine.OK if all operations were decided, with
+// any outcome. If only some were decided, and they may have changed something, it is engine.Uncertain, because the
+// other statuses promise that nothing was taken.
 func Undecided(ops []engine.Op, results []engine.Result) engine.Status {
 	for i := range results {
 		if undecided(results[i].Status) {
@@ -34,8 +34,8 @@ func fold(ops []engine.Op, results []engine.Result, first engine.Status) engine.
 	return first
 }
 
-// UndecidedError is the wire error of a status of Undecided that is not engine.OK. The slot and the leader's address are
-// those of a redirect, "" if no leader is known.
+// UndecidedError is the error for a status of Undecided other than engine.OK. For a redirect, slot and leader say where
+// to; leader is "" if none is known.
 func UndecidedError(status engine.Status, slot int, leader string) error {
 	switch {
 	case status == engine.Uncertain:

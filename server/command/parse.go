@@ -11,7 +11,7 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// ParseInteger reads a signed 64-bit decimal: an optional sign and digits, nothing else.
+// ParseInteger parses a signed 64-bit decimal: an optional sign and digits, nothing else.
 func ParseInteger(text []byte) (value int64, ok bool) {
 	digits := text
 	negative := false
@@ -38,7 +38,7 @@ func ParseInteger(text []byte) (value int64, ok bool) {
 	return 0, false
 }
 
-// ParseIntegerBetween reads an argument that must be an integer in a range.
+// ParseIntegerBetween parses an argument that must be an integer from least to most.
 func ParseIntegerBetween(name string, text []byte, least, most int64) (int64, error) {
 	n, ok := ParseInteger(text)
 	if !ok || n < least || n > most {
@@ -47,7 +47,7 @@ func ParseIntegerBetween(name string, text []byte, least, most int64) (int64, er
 	return n, nil
 }
 
-// ParseRate reads an argument that must be a rate, such as 10/s.
+// ParseRate parses a rate, such as 10/s.
 func ParseRate(name string, text []byte) (limits.Rate, error) {
 	r, err := limits.ParseRate(string(text))
 	if err != nil {
@@ -56,7 +56,7 @@ func ParseRate(name string, text []byte) (limits.Rate, error) {
 	return r, nil
 }
 
-// ParseDuration reads an argument that must be a duration, such as 5m. The result is in nanoseconds.
+// ParseDuration parses a duration, such as 5m. The result is in nanoseconds.
 func ParseDuration(name string, text []byte) (int64, error) {
 	d, err := limits.ParseDuration(string(text))
 	if err != nil {
@@ -74,20 +74,20 @@ func (r *Request) Key(key []byte) error {
 	return nil
 }
 
-// Option is one word a command may end with. set stores it; value is nil but for options that take one.
+// Option is an option of a command. Set stores it in the operation.
 type Option struct {
 	Name     string
 	HasValue bool
-	IsText   bool // the value is no number and no percentage
+	IsText   bool // the value is neither a number nor a percentage
 	Set      func(r *Request, op *engine.Op, value []byte) error
-	SetRest  func(r *Request, op *engine.Op, words [][]byte) error // in place of set: all words behind it are its own
+	SetRest  func(r *Request, op *engine.Op, words [][]byte) error // in place of Set, if all words that follow belong to it
 }
 
 // excluded are the pairs of options that contradict each other.
 var excluded = [][2]string{{"FORCE", "UPTO"}, {"FORCE", "MAXWAIT"}, {"FORCE", "BLOCK"}, {"MAXWAIT", "BLOCK"}, {"KEEP", "FORCE"}, {"KEEP", "MAXWAIT"}, {"KEEP", "BLOCK"},
 	{"AS", "PEEK"}, {"AS", "BLOCK"}}
 
-// Options reads the words a command ends with.
+// Options parses the options at the end of a command.
 func (r *Request) Options(op *engine.Op, words [][]byte, known []Option) error {
 	rest, err := r.LeadingOptions(op, words, known)
 	if err == nil && len(rest) > 0 {
@@ -96,7 +96,7 @@ func (r *Request) Options(op *engine.Op, words [][]byte, known []Option) error {
 	return err
 }
 
-// LeadingOptions reads options up to the first word that is none.
+// LeadingOptions parses options up to the first word that is not an option.
 func (r *Request) LeadingOptions(op *engine.Op, words [][]byte, known []Option) (rest [][]byte, err error) {
 	var given uint64 // positions in known
 	for len(words) > 0 {
@@ -127,7 +127,7 @@ func (r *Request) LeadingOptions(op *engine.Op, words [][]byte, known []Option) 
 	return words, nil
 }
 
-// checkGiven returns an error if an option was given before, or contradicts one that was.
+// checkGiven returns an error if an option was given before, or contradicts an earlier option.
 func checkGiven(known []Option, given uint64, at int) error {
 	if given == 0 {
 		return nil
@@ -149,7 +149,7 @@ func checkGiven(known []Option, given uint64, at int) error {
 	return nil
 }
 
-// findOption returns the position of an option, -1 if the word is none.
+// findOption returns the position of an option, -1 if the word is not an option.
 func findOption(known []Option, word []byte) int {
 	for i := range known {
 		if IsWord(word, known[i].Name) {
@@ -159,7 +159,7 @@ func findOption(known []Option, word []byte) int {
 	return -1
 }
 
-// Command is the name of the request's command as clients write it, such as RL.POLICY SET.
+// Command is the name of the request's command in capitals, such as RL.POLICY SET.
 func (r *Request) Command() string {
 	name := string(r.Args[0])
 	if row := LookUp(r.Args[0]); row != nil && len(row.Sub) > 0 {
@@ -185,7 +185,7 @@ func LooksLikeNumber(word []byte) bool {
 	return len(word) == 0 || strings.IndexByte("0123456789+-. ", word[0]) >= 0
 }
 
-// ParseRedisInt reads an integer as Redis's commands on data do: no sign but '-', no leading zeros, no blanks.
+// ParseRedisInt parses an integer as Redis's commands on data do: no '+', no leading zeros, no blanks.
 func ParseRedisInt(b []byte) (n int64, ok bool) {
 	digits, negative := b, false
 	if len(b) > 1 && b[0] == '-' {
@@ -210,7 +210,7 @@ func ParseRedisInt(b []byte) (n int64, ok bool) {
 	return int64(u), true
 }
 
-// EachKey is the Parse of a row whose arguments are keys: it makes one operation of each.
+// EachKey makes the Parse of a command whose arguments are keys: one operation for each key.
 func EachKey(verb engine.Verb) func(*Request) error {
 	return func(r *Request) error {
 		for _, key := range r.Args[1:] {
@@ -223,7 +223,8 @@ func EachKey(verb engine.Verb) func(*Request) error {
 	}
 }
 
-// Millis rounds nanoseconds up, so that a client that waits this long is not denied again for being early.
+// Millis rounds nanoseconds up to milliseconds, so that a client that waits this long is not denied again for being
+// early.
 func Millis(nanos int64) int64 {
 	if nanos < 0 {
 		return nanos

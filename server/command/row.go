@@ -23,91 +23,91 @@ const (
 	Blocking                      // may delay its reply
 	Connection                    // about the connection itself
 	Dangerous                     // not for every user
-	MovableKeys                   // its keys are where its arguments say
+	MovableKeys                   // its arguments say which of them are keys
 	Decides                       // grants or denies
-	NoAuth                        // for unauthenticated connections and for every user
+	NoAuth                        // for every user, and without authentication
 	Transaction                   // about MULTI … EXEC
 	Harmless                      // reveals no data of users
 	NotInScripts                  // scripts may not call it
 	PubSub                        // about channels and messages
-	AllKeys                       // about all keys of a database, whatever its group
-	Observes                      // looks at state of the server that is no key, and needs no more than the right to it
-	DenyOOM                       // may need memory, as Redis's clients know it
+	AllKeys                       // concerns all keys of a database, although its group is not generic
+	Observes                      // looks at the server's state and at no keys
+	DenyOOM                       // may need more memory
 )
 
 // Row describes one command. Arity and the argument tree of COMMAND DOCS come from Syntax.
 type Row struct {
-	Name      string // lower case; of a subcommand without its container's
-	Syntax    string // arguments: lower-case words are values, upper-case words stand for themselves, [optional], a | b, and ... repeats
+	Name      string // lower case, without the container's name
+	Syntax    string // lower-case words are values, upper-case words are literal; [optional], a | b, and ... repeats
 	Summary   string
-	Returns   string // the reply when there is no error, in Markdown; empty for what Redis documents
+	Returns   string // the reply if there is no error, in Markdown; empty if it is as in Redis
 	Example   string // the arguments of a call, for docs/commands.md and for server.TestAccess, which explains its names
-	Since     string // the first version that has it; empty for the first of all
+	Since     string // the first version that has it, if not FirstVersion
 	Group     string
 	Flags     Flag
 	Cost      Cost
 	Keys      Keys
-	AlsoReads func(args [][]byte) bool // whether these arguments have it read its first key, beyond what Keys says
+	AlsoReads func(args [][]byte) bool // whether, with these arguments, the command reads its first key although Keys does not say so
 
-	Parse    func(r *Request) error                                         // limiter commands: append to r.Ops
-	Reply    func(w *resp.Writer, ops []engine.Op, results []engine.Result) // limiter commands: answer r.Ops
-	Run      func(s Session, w *resp.Writer, args [][]byte)                 // all others
-	Data     int                                                            // data commands, and others within a script: a function of package data, 0 for none
-	Shape    resp.Shape                                                     // of a data command's reply in RESP3
-	ShapeOf  func(args [][]byte) resp.Shape                                 // in place of Shape where the arguments decide
-	ReadsAll bool                                                           // of a data command that looks at all that its key holds
-	Waits    limits.Algorithm                                               // of a data command that waits until a key has a value of this kind
+	Parse    func(r *Request) error                                         // limiter commands: appends to r.Ops
+	Reply    func(w *resp.Writer, ops []engine.Op, results []engine.Result) // limiter commands: replies to r.Ops
+	Run      func(s Session, w *resp.Writer, args [][]byte)                 // all other commands
+	Data     int                                                            // data commands, and commands within a script: see package data; 0 is none
+	Shape    resp.Shape                                                     // the shape of a data command's reply in RESP3
+	ShapeOf  func(args [][]byte) resp.Shape                                 // in place of Shape, if it depends on the arguments
+	ReadsAll bool                                                           // a data command looks at everything that its key holds
+	Waits    limits.Algorithm                                               // a data command waits until a key has a value of this kind
 	Sub      []Row                                                          // containers, such as CLIENT
 
-	Answers func(args [][]byte, held int) int // the elements that a data command answers with, where its arguments say how many
+	Answers func(args [][]byte, held int) int // the number of elements in a data command's reply, if its arguments say so
 
-	FullName string // with the container's: client|setname
+	FullName string // with the container's name: client|setname
 	Number   int    // its position in All
 	arity    int
 	Args     []Argument
 	work     int // see Work
 }
 
-// Request is a command being parsed. Parse appends to Ops; on an error the appended operations are dropped.
+// Request is a command being parsed. Parse appends to Ops; if it returns an error, the appended operations are dropped.
 type Request struct {
 	Args     [][]byte
 	Ops      []engine.Op
-	Database uint8      // of the keys
-	Shape    resp.Shape // of the reply to the command parsed last
-	Hold     bool       // keep the reply back until the wait of the last op is over (BLOCK)
-	Wait     *Wait      // for a key, if the reply is null; nil if the command does not wait
+	Database uint8
+	Shape    resp.Shape // the shape of the reply
+	Hold     bool       // hold the reply back until the wait of the last operation is over (BLOCK)
+	Wait     *Wait      // what to wait for if the reply is null; nil if the command does not wait
 	Bounds   Bounds
 
 	HasID    bool   // AS was given
-	ID       []byte // with it
-	Remember int64  // with FOR: nanoseconds
+	ID       []byte // the value of AS
+	Remember int64  // the value of FOR, in nanoseconds
 
-	isMarked bool   // a key of the command parsed last begins as names do: see package database
-	names    []byte // room for names of keys
+	isMarked bool   // a key of the command begins as names do: see package database
+	names    []byte // buffer for names of keys
 
-	Parts   []engine.Op // room for the parts of Ops
-	args    [][]byte    // room for their Args
-	Assured []byte      // room for the assured rates of classes
+	Parts   []engine.Op // buffer for the Parts of Ops
+	args    [][]byte    // buffer for the Args of Ops
+	Assured []byte      // buffer for the assured rates of classes
 	Last    [4]CachedLimit
 }
 
 // Bounds are the limits that settings put on the arguments of commands.
 type Bounds struct {
 	MaxKeyBytes int
-	MaxLogLimit int       // of a sliding log
-	Databases   int       // that there are
-	Groups      int       // of keys in the cluster; below 2 one group has all
-	Shared      *[]string // patterns of the keys whose limits requests of all groups may ask; nil for none
+	MaxLogLimit int       // the largest limit of a sliding log
+	Databases   int       // the number of databases
+	Groups      int       // the number of groups of keys in the cluster; below 2, one group has all keys
+	Shared      *[]string // patterns of keys whose limits are shared among groups; nil for none
 }
 
-// SetBounds holds the requests from here on to bounds.
+// SetBounds sets the bounds of the requests from here on.
 func (r *Request) SetBounds(b Bounds) {
 	if r.Bounds != b {
 		r.Bounds, r.Last = b, [4]CachedLimit{}
 	}
 }
 
-// Begin makes the request ready for a command, whose operations are appended to ops.
+// Begin prepares the request for a command, whose operations are appended to ops.
 func (r *Request) Begin(args [][]byte, ops []engine.Op) {
 	r.Args, r.Ops, r.Hold, r.Wait, r.Shape, r.isMarked = args, ops, false, nil, resp.Same, false
 }
@@ -117,26 +117,26 @@ func (r *Request) Reset() {
 	if cap(r.args) > keptArgs {
 		r.args = nil
 	}
-	clear(r.args) // they lie in the input
+	clear(r.args) // they point into the input buffer
 	if cap(r.names) > keptNames {
 		r.names = nil
 	}
 	r.Parts, r.args, r.Assured, r.names = r.Parts[:0], r.args[:0], r.Assured[:0], r.names[:0]
 }
 
-// The bounds of the list of arguments, and of the bytes of names, that are kept for the next batch.
+// Larger buffers for arguments and names are not kept for the next batch.
 const (
 	keptArgs  = 4096
 	keptNames = 64 << 10
 )
 
-// Bytes is about the memory of the lists of arguments, without the arguments, and of the names of keys.
+// Bytes estimates the memory of the buffers for lists of arguments and for names of keys.
 func (r *Request) Bytes() int { return cap(r.args)*int(unsafe.Sizeof([]byte(nil))) + cap(r.names) }
 
-// Arity is the number of arguments, the command's name included; negative when it is the least.
+// Arity is the number of arguments, including the command's name. If it is negative, it is a minimum.
 func (r *Row) Arity() int { return r.arity }
 
-// Accepts reports whether n arguments, the name included, can be right.
+// Accepts reports whether the command can have n arguments, including its name.
 func (r *Row) Accepts(n int) bool {
 	return n == r.arity || r.arity < 0 && n >= -r.arity
 }
@@ -156,7 +156,7 @@ func (r *Row) Usage() string {
 	return r.Title() + " " + strings.Join(names, " | ")
 }
 
-// isStints reports whether Redis has no such command.
+// isStints reports whether only Stint has the command, and Redis does not.
 func (r *Row) isStints() bool {
 	return strings.Contains(r.FullName, ".") || strings.HasPrefix(r.FullName, "raft")
 }
@@ -172,11 +172,11 @@ var Table []Row
 // All holds every row by its Number, subcommands included.
 var All []*Row
 
-// longestName bounds the length of a command that is looked up.
+// longestName limits the length of a name that is looked up.
 const longestName = 64
 
-// Find returns the row for a command's arguments, or an error in Redis's own words: then the row is that of the command
-// that was meant, nil if there is none.
+// Find returns the row for a command's arguments. If they are wrong it returns an error in Redis's words, and the row
+// only if the name is right.
 func Find(args [][]byte) (*Row, error) {
 	named := LookUp(args[0])
 	row := named
@@ -194,7 +194,7 @@ func Find(args [][]byte) (*Row, error) {
 	return row, nil
 }
 
-// LookUp returns the row of a name, in lower or upper case, nil if there is none.
+// LookUp returns the row of a name in lower or upper case, nil if there is none.
 func LookUp(name []byte) *Row {
 	var lower [longestName]byte
 	if len(name) > longestName {
@@ -232,8 +232,8 @@ func (r *Row) Subcommand(name []byte) *Row {
 	return nil
 }
 
-// Is reports whether args name this row in lower or upper case and are a right number of arguments for it. It is a
-// shortcut for the command that came last; a container's subcommands are not recognised.
+// Is reports whether args call this row: by its name, in lower or upper case, with a right number of arguments. It is a
+// shortcut for a command that comes again, and never recognises a subcommand.
 func (r *Row) Is(args [][]byte) bool {
 	name := args[0]
 	if len(r.FullName) != len(name) || !r.Accepts(len(args)) || r.FullName != r.Name || len(r.Sub) > 0 {
@@ -250,32 +250,32 @@ func (r *Row) Is(args [][]byte) bool {
 	return true
 }
 
-// KeepArgs returns a copy of a list of arguments, for as long as the batch lasts: the next command's list takes the
-// place of this one.
+// KeepArgs returns a copy of a list of arguments that is valid until the batch ends. The next command overwrites the
+// original list.
 func (r *Request) KeepArgs(args [][]byte) [][]byte {
 	at := len(r.args)
 	r.args = append(r.args, args...)
 	return r.args[at:len(r.args):len(r.args)]
 }
 
-// Wait is the event that a command waits for if its reply is null.
+// Wait says what a command waits for if its reply is null: that one of its keys gets a value.
 type Wait struct {
-	Keys    int              // the number of its arguments that are such keys, the first ones
-	Kind    limits.Algorithm // of value that one of them must get
+	Keys    int              // the number of keys, which are the first arguments
+	Kind    limits.Algorithm // the kind of value
 	Timeout int64            // nanoseconds, 0 for none
 }
 
-// CachedLimit caches the text of a limit's parameters with the parsed limit.
+// CachedLimit caches a parsed limit with the text of its parameters.
 type CachedLimit struct {
-	word  string   // that begins the limit, "" for no limit
-	text  [48]byte // the parameters one after the other
+	word  string   // the limit's first word, "" if nothing is cached
+	text  [48]byte // the parameters, concatenated
 	ends  [4]int
 	Limit limits.Limit
 
 	Assured limits.Limit
 }
 
-// Matches reports whether the cached limit is the one that a word and its parameters state.
+// Matches reports whether the cached limit has this word and these parameters.
 func (m *CachedLimit) Matches(word string, a [][]byte) bool {
 	if m.word != word {
 		return false
@@ -291,7 +291,7 @@ func (m *CachedLimit) Matches(word string, a [][]byte) bool {
 	return true
 }
 
-// Store keeps a limit, and its text if that fits: otherwise nothing matches.
+// Store caches a limit. If its text is too long, nothing will match.
 func (m *CachedLimit) Store(word string, a [][]byte, limit, assured limits.Limit) {
 	m.word, m.Limit, m.Assured = "", limit, assured
 	at := 0

@@ -4,7 +4,7 @@ package command
 func HasSecrets(args [][]byte) bool {
 	row, err := Find(args)
 	if row == nil && err != nil {
-		return true // a mistyped AUTH is one too
+		return true // it may be a mistyped AUTH
 	}
 	switch row.FullName {
 	case "auth", "hello", "acl|setuser", "config|set":

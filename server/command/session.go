@@ -8,37 +8,36 @@ import (
 	"github.com/stintdb/stint/server/tracking"
 )
 
-// Session is what commands other than the limiters may see and change: the connection they arrived on, and through it
-// the server.
+// Session is what commands other than limiters may use: their connection, and through it the server.
 type Session interface {
 	Client() *Client
 	// ID is the connection's number, unique for the life of the server.
 	ID() int64
-	// CloseAfterReply closes the connection after the pending replies have been sent.
+	// CloseAfterReply closes the connection once the pending replies are sent.
 	CloseAfterReply()
 	// Reset returns the connection to the state of a new one.
 	Reset()
 	// ReplyMode turns replies on, off, or off for the next command.
 	ReplyMode(mode ReplyMode)
 
-	// User is the user the connection is logged in as, "" if none.
+	// User is the user that the connection is logged in as, "" if none.
 	User() string
-	// Login logs the connection in and has answer write the reply, at once or, after failed logins, when it is due.
+	// Login logs the connection in. answer writes the reply, which is delayed after failed logins.
 	Login(name, password []byte, answer func(w *resp.Writer, err error), w *resp.Writer)
 	KeyReader
 
-	// Await keeps the reply back, and everything behind it, until start's done is called, from any goroutine: then it is
-	// OK or the error.
+	// Await holds back this reply and all later ones until start's done is called, from any goroutine. The reply is
+	// then OK, or the error.
 	Await(start func(done func(error)))
-	// AwaitReply is Await for a reply of any kind, which done is given a function to write.
+	// AwaitReply is Await for any reply, which the function given to done writes.
 	AwaitReply(start func(done func(write func(*resp.Writer))))
-	// MayAwait reports whether a reply may be awaited: not among those of an EXEC, which come at once.
+	// MayAwait reports whether a reply may be awaited. Within EXEC it may not.
 	MayAwait() bool
 
-	// Decide has a batch decided. It reports whether that is done; if not, its Done is called, from another goroutine.
+	// Decide decides a batch. If done is false, the batch's Done is called later, from another goroutine.
 	Decide(b *engine.Batch) (done bool)
 
-	// Unblock ends the wait of a connection for keys, if it waits for any.
+	// Unblock ends the wait of a connection for keys. It reports whether the connection was waiting.
 	Unblock(id int64, withError bool) (waited bool)
 
 	// Begin, Discard and Exec are MULTI, DISCARD and EXEC.
@@ -48,7 +47,7 @@ type Session interface {
 	// Unwatch is UNWATCH.
 	Unwatch()
 
-	// Monitor has the connection sent every command from here on.
+	// Monitor sends the connection every command from here on.
 	Monitor() error
 
 	// Databases is the number of databases; 0 in a cluster, which has one.
@@ -62,45 +61,49 @@ type Session interface {
 	Server() Server
 }
 
-// Subscriptions are the channels that a connection is subscribed to. Their messages come by themselves, after the replies that
-// are written before.
+// Subscriptions are the channels that a connection is subscribed to. Messages are sent after the replies that are
+// written before.
 type Subscriptions interface {
-	// Subscribe adds a channel; it reports false if there are too many.
+	// Subscribe adds a channel. It reports false if there are too many.
 	Subscribe(channel string) (ok bool)
 	// Unsubscribe ends the subscription to a channel, if there is one.
 	Unsubscribe(channel string)
-	// Channels lists the channels, in the order of subscription, until the next change.
+	// Channels lists the channels in the order of subscription. The list is valid until the next change.
 	Channels() []string
-	// Number is the number of all connections that are subscribed to a channel.
+	// Number is the number of connections that are subscribed to a channel.
 	Number(channel string) int
-	// Names lists the channels to which any connection is subscribed, in no order; ok is false if they are more than a number.
+	// Names lists the channels to which any connection is subscribed, in no order. ok is false if there are more than
+	// most.
 	Names(most int) (names []string, ok bool)
-	// WriteMessages writes the messages that have come.
+	// WriteMessages writes the messages that have arrived.
 	WriteMessages(w *resp.Writer)
 }
 
 // Tracking is a connection's part in client-side caching.
 type Tracking interface {
-	// Client is how the connection tracks, nil if it does not.
+	// Client describes how the connection tracks keys, nil if it does not.
 	Client() *tracking.Client
-	// Start has it track from here on, and Stop no longer.
+	// Start starts tracking.
 	Start(o tracking.Options, prefixes []string) error
+	// Stop stops tracking.
 	Stop()
-	// Caching reports whether SetCaching was called for the command that comes now.
+	// Caching reports whether SetCaching was called for this command.
 	Caching() bool
+	// SetCaching says that the keys read by the next command are tracked.
 	SetCaching()
 	// Knows reports whether there is a connection with an id.
 	Knows(id int64) bool
 }
 
-// KeyReader is a user, as far as looking at keys goes.
+// KeyReader says which keys a user may look at.
 type KeyReader interface {
-	// Reaches reports whether the user may look at a key; ReachesAll whether at every key there is or could be.
+	// Reaches reports whether the user may look at a key.
 	Reaches(key []byte) bool
+	// ReachesAll reports whether the user may look at every possible key.
 	ReachesAll() bool
 }
 
-// ReplyMode is what CLIENT REPLY chose.
+// ReplyMode is the mode of CLIENT REPLY.
 type ReplyMode uint8
 
 // The reply modes.
@@ -110,7 +113,7 @@ const (
 	ReplySkip
 )
 
-// Client is the state that a client set for its connection; CLIENT LIST shows it.
+// Client is what a client has set for its connection, as CLIENT LIST shows it.
 type Client struct {
 	RESP3      bool
 	User       string
@@ -123,7 +126,7 @@ type Client struct {
 	Database   uint8
 }
 
-// Protocol is the version of RESP the client chose, 2 or 3.
+// Protocol is the client's version of RESP, 2 or 3.
 func (c *Client) Protocol() int {
 	if c.RESP3 {
 		return 3
@@ -131,42 +134,43 @@ func (c *Client) Protocol() int {
 	return 2
 }
 
-// Server is what commands may ask of the server as a whole.
+// Server is what commands may use of the server as a whole.
 type Server interface {
 	// Now is the server's clock in nanoseconds since the Unix epoch.
 	Now() int64
 	Keys() Keyspace
-	// Info renders the named INFO sections, all of the usual ones when none is named.
+	// Info renders the named INFO sections, or the usual ones if none is named.
 	Info(sections []string) string
-	// ClientList counts the connections that match; render, from any goroutine, returns their lines of CLIENT LIST.
+	// ClientList counts the connections that match. render returns their lines of CLIENT LIST; it may be called from
+	// any goroutine.
 	ClientList(match func(ClientInfo) bool) (connections int, render func() string)
 	// ClientLine returns the line of one connection.
 	ClientLine(id int64) string
 	// Kill closes the connections that match and returns how many there were.
 	Kill(match func(ClientInfo) bool) int
-	// ConfigGet returns the settings whose names match any of the glob patterns, as names and values in turn.
+	// ConfigGet returns the settings whose names match any of the glob patterns, as alternating names and values.
 	ConfigGet(patterns []string) []string
-	// ConfigSet changes settings, given as names and values in turn, all or none.
+	// ConfigSet changes settings, given as alternating names and values, all or none.
 	ConfigSet(pairs []string) error
 	ConfigRewrite() error
 	ResetStats()
 	Observer() Observer
 	Users() Users
-	// Shutdown starts a drain and returns at once; with now, connections are closed without waiting for slow readers; with
-	// noSave no last snapshot is written.
+	// Shutdown starts a drain and returns at once. With now, connections are closed without waiting for slow readers.
+	// With noSave, no final snapshot is written.
 	Shutdown(now, noSave bool)
-	// Save starts a snapshot and calls done, from another goroutine, when it is complete or has failed. An error means
-	// that none was started; done is not called then.
+	// Save starts a snapshot, and calls done from another goroutine when it is complete or has failed. If Save returns
+	// an error, no snapshot was started and done is not called.
 	Save(done func(error)) error
 	// SaveAlone starts a snapshot unless one is being written.
 	SaveAlone() error
-	// LastSave is the time of the last complete snapshot, in Unix seconds; without one, when the server started.
+	// LastSave is the time of the last complete snapshot in Unix seconds, or of the server's start if there is none.
 	LastSave() int64
-	// Membership is the cluster this server is a node of, nil if it stands alone.
+	// Membership is the cluster that this server is a node of, nil for a standalone server.
 	Membership() Membership
 }
 
-// Keyspace is the local store, read without going through the Decider.
+// Keyspace reads the local store, bypassing the Decider.
 type Keyspace interface {
 	Len() int
 	DatabaseLen(number uint8) int
@@ -183,7 +187,7 @@ type Keyspace interface {
 	PolicyKeys(name, id []byte, fields [][]byte, visit func(key []byte) (more bool)) (found bool)
 }
 
-// ClientInfo is what CLIENT KILL and CLIENT LIST select connections by.
+// ClientInfo is what CLIENT KILL and CLIENT LIST can select connections by.
 type ClientInfo struct {
 	ID         int64
 	Addr       string
@@ -193,7 +197,7 @@ type ClientInfo struct {
 	Subscribed bool // to channels
 }
 
-// Kind is the TYPE that CLIENT LIST and CLIENT KILL know the connection by.
+// Kind is the connection's TYPE for CLIENT LIST and CLIENT KILL.
 func (c ClientInfo) Kind() string {
 	if c.Subscribed {
 		return "pubsub"

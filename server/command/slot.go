@@ -6,7 +6,7 @@ import (
 	"github.com/stintdb/stint/engine/slot"
 )
 
-// SlotOf is the slot of an operation's first key, 0 where it has none.
+// SlotOf is the slot of an operation's first key, 0 if it has none.
 func SlotOf(op *engine.Op) int {
 	op = op.Request()
 	switch {

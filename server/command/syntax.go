@@ -12,7 +12,7 @@ type Argument struct {
 	Sub      []Argument
 }
 
-// IntegerArguments are the values that are numbers; every other is a string, but for key.
+// IntegerArguments are the names of arguments that are integers. Others are strings, except for key.
 var IntegerArguments = map[string]bool{
 	"max_burst": true, "count": true, "period": true, "quantity": true, "capacity": true, "tokens": true,
 	"max-burst": true, "tokens-per-period": true, "tat": true,
@@ -20,7 +20,7 @@ var IntegerArguments = map[string]bool{
 	"cursor": true, "index": true, "protover": true, "numreplicas": true, "timeout": true, "client-id": true,
 }
 
-// parseSyntax reads a row's Syntax.
+// parseSyntax parses a row's Syntax.
 func parseSyntax(syntax string) []Argument {
 	for _, mark := range []string{"[", "]", "|"} {
 		syntax = strings.ReplaceAll(syntax, mark, " "+mark+" ")
@@ -32,8 +32,7 @@ func parseSyntax(syntax string) []Argument {
 	return args
 }
 
-// parseWords reads up to a closing bracket or the end. Words and alternatives come in sequence; a token is joined with
-// the value that follows it.
+// parseWords parses words up to a closing bracket or the end. A token is joined with the value that follows it.
 func parseWords(words []string) (args []Argument, rest []string) {
 	var alternatives [][]Argument
 	for len(words) > 0 {
@@ -93,14 +92,14 @@ func block(args []Argument) Argument {
 	return Argument{Name: args[0].Name, Kind: "block", Sub: args}
 }
 
-// optional makes a bracket's content one argument. "key [key ...]" is written with the repeated word inside.
+// optional makes one argument of what is in brackets.
 func optional(args []Argument) Argument {
 	a := block(args)
 	a.Optional = true
 	return a
 }
 
-// arityOf counts the required arguments, the fixed words of the name included.
+// arityOf returns the arity. fixed is the number of words in the command's name.
 func arityOf(args []Argument, fixed int) int {
 	open := false
 	for _, a := range args {
@@ -116,7 +115,7 @@ func arityOf(args []Argument, fixed int) int {
 	return fixed
 }
 
-// width is the number of words an argument takes at least.
+// width is the least number of words of an argument.
 func width(a Argument) int {
 	words := 0
 	switch a.Kind {

@@ -8,7 +8,7 @@ import (
 	"github.com/stintdb/stint/server/resp"
 )
 
-// Register fills the table, and gives HELP to every container. It panics if a row lacks something, and is called once.
+// Register fills the table, and adds HELP to every container. It is called once, and panics if a row is incomplete.
 func Register(families ...[]Row) {
 	Table = slices.Concat(families...)
 	for i := range Table {
@@ -45,7 +45,7 @@ func (r *Row) complete(container string) {
 	r.mustHaveAccess()
 }
 
-// helpRow answers HELP of a container from its own rows.
+// helpRow is the row of a container's HELP.
 func helpRow(container *Row) Row {
 	return Row{Name: "help", Since: container.Since, Group: "server", Summary: "List the subcommands.",
 		Returns: "an array of lines.",

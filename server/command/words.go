@@ -6,26 +6,26 @@ import (
 	"strings"
 )
 
-// Words is a command that is made for callers of another protocol than Redis's. Each method is for a kind of value, so that none can be
-// read as another: words of the grammar come from the program alone, a number is digits, and data stands only where a command
-// takes any text. The first mistake is kept, and is that of [Words.Err].
+// Words builds a command for a caller of another protocol than Redis's. Each method appends one kind of value, so that
+// no value can be mistaken for another: words of the grammar come from the program alone, numbers must be digits, and
+// other data is only allowed where a command takes any text. [Words.Err] returns the first mistake.
 type Words struct {
 	list [][]byte
-	text []byte // room for the words
+	text []byte // buffer for the words
 	err  error
-	with bool // fields have begun: nothing else may follow
+	with bool // fields have begun, and nothing else may follow
 }
 
-// Keyword is a word of the grammar: a constant of the program. No text from outside may become one.
+// Keyword is a word of the grammar. It must be a constant of the program, never text from outside.
 type Keyword string
 
-// The room that most commands need.
+// The size that most commands need.
 const (
 	usualWords = 8
 	usualText  = 64
 )
 
-// NewWords begins a command of a name and, as data, the arguments that stand at fixed places behind it.
+// NewWords begins a command with its name and its positional arguments.
 func NewWords(name Keyword, arguments ...string) Words {
 	w := Words{list: make([][]byte, 0, usualWords), text: make([]byte, 0, usualText)}
 	w.Add(string(name))
@@ -35,23 +35,23 @@ func NewWords(name Keyword, arguments ...string) Words {
 	return w
 }
 
-// AsWritten is a command in the words of a caller whose protocol has commands.
+// AsWritten takes a command as the caller wrote it, for protocols that have commands.
 func AsWritten(words ...[]byte) Words { return Words{list: words} }
 
-// List is the words. They must not be used once there is an error.
+// List returns the words. They must not be used if there is an error.
 func (w *Words) List() [][]byte { return w.list }
 
-// Err is the first mistake among the values, nil if there is none.
+// Err returns the first mistake in the values, nil if there is none.
 func (w *Words) Err() error { return w.err }
 
-// Note keeps the first error: see [Words.Err].
+// Note records an error for [Words.Err], which returns the first.
 func (w *Words) Note(err error) {
 	if w.err == nil {
 		w.err = err
 	}
 }
 
-// Add appends a word. All lie in one piece, unless there is no room: those before stay where they are.
+// Add appends a word.
 func (w *Words) Add(word string) {
 	if w.with {
 		w.Note(fmt.Errorf("command: %q behind the fields would be one of them", Truncate([]byte(word), 64)))
@@ -64,19 +64,20 @@ func (w *Words) Add(word string) {
 // Option appends a word of the grammar.
 func (w *Words) Option(word Keyword) { w.Add(string(word)) }
 
-// Value appends an option, and its value, which the command reads as such in any case.
+// Value appends an option and its value. The command takes any text as the value.
 func (w *Words) Value(option Keyword, value string) {
 	w.Add(string(option))
 	w.Add(value)
 }
 
-// Number appends a number that stands where an option could, so it must be digits. Name is the caller's for it.
+// Number appends a number where the command could take an option, so it must be digits. name is what the caller calls
+// it.
 func (w *Words) Number(name, value string) {
 	w.MustBeDigits(name, value)
 	w.Add(value)
 }
 
-// MustBeDigits notes an error if the value of a parameter is no integer in digits.
+// MustBeDigits records an error unless the value of a parameter is a sequence of digits.
 func (w *Words) MustBeDigits(name, value string) {
 	if value == "" || strings.Trim(value, "0123456789") != "" {
 		w.Note(fmt.Errorf("%s: must be an integer, in digits, got %q", name, Truncate([]byte(value), 64)))
@@ -91,13 +92,13 @@ func (w *Words) Amount(option Keyword, value string) {
 	w.Value(option, value)
 }
 
-// Count is Number of a number of the program.
+// Count appends a number that the program computed.
 func (w *Words) Count(n uint64) {
 	var digits [20]byte
 	w.Add(string(strconv.AppendUint(digits[:0], n, 10)))
 }
 
-// With appends the value of a field. Nothing else may follow the fields.
+// With appends a field and its value. Nothing else may follow the fields.
 func (w *Words) With(field, value string) {
 	if !w.with {
 		w.Add("WITH")

@@ -148,8 +148,8 @@ func largeCases() []largeCase {
 	}
 }
 
-// BenchmarkLargestValues shows the CPU time of commands on the largest values. No command takes more than some 5 ms, and a
-// unit of work no more than some 12 ns.
+// BenchmarkLargestValues shows the CPU time of commands on the largest values. No command takes more than some 5 ms,
+// and a unit of work no more than some 12 ns.
 func BenchmarkLargestValues(b *testing.B) {
 	s := newDataStore(b)
 	s.fill()

@@ -7,18 +7,19 @@ import (
 	"github.com/stintdb/stint/server/command"
 )
 
-// Commands that wait for an element. Their Data is an attempt that does not wait: null says that there is nothing, and within MULTI that is the
-// reply. Otherwise the connection attempts again once a key has changed.
+// Commands that wait for an element. Their function does not wait: it tries once and replies null if there is no
+// element. Within MULTI that is the reply; otherwise the connection tries again when one of the keys changes.
 
-const UntilTimeout = " Wait for one if there is none, at most for timeout seconds; 0 is for ever."
+// UntilTimeout ends the summaries of these commands.
+const UntilTimeout = " Wait for one if there is none, for at most timeout seconds; 0 is no limit."
 
-// WaitedKeys are the keys of a command that waits for any of them; behind them is the timeout.
+// WaitedKeys are the keys of a command that waits for any of them. The timeout follows the keys.
 var WaitedKeys = command.Keys{First: 1, Last: -2, Access: command.Reads | command.Changes}
 
-// MaxWaitKeys bounds the keys that one command waits for.
+// MaxWaitKeys limits the keys that one command waits for.
 const MaxWaitKeys = 1000
 
-// WaitOp makes one operation of a data command that waits.
+// WaitOp parses a data command that waits into one operation.
 func WaitOp(r *command.Request, row *command.Row) error {
 	keys := 1
 	if row.Keys == WaitedKeys {
@@ -35,7 +36,7 @@ func WaitOp(r *command.Request, row *command.Row) error {
 	return DataOp(r, row)
 }
 
-// parseTimeout reads seconds, which Redis rounds up to milliseconds.
+// parseTimeout parses seconds and, like Redis, rounds them up to milliseconds.
 func parseTimeout(b []byte) (nanos int64, err error) {
 	var f big.Float
 	if !ParseLongDouble(b, f.SetPrec(longDoubleBits)) {

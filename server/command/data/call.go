@@ -11,26 +11,23 @@ import (
 	"github.com/stintdb/stint/server/resp"
 )
 
-// Commands on data: strings, hashes, sorted sets, lists and sets, as Redis 7.0 has them. They exist so that limiters
-// built from Redis commands and scripts run here. Each is a Row with a Data function.
-
-// Call is a data command being carried out: its keys, its arguments and the RESP2 reply. It has no other input,
-// because every node of a cluster carries it out, with the same outcome.
+// Call is a data command being carried out: its arguments, the keys of the store, and the RESP2 reply. It has no other
+// input, because every node of a cluster carries it out and must come to the same result.
 type Call struct {
 	Tx     *transaction.Tx
-	Args   [][]byte // the name included
+	Args   [][]byte // including the name
 	Writer resp.Writer
 
-	op       *engine.Op // of a call by a client, not by a script
+	op       *engine.Op // nil if a script makes the call
 	executor *Executor
-	script   *scriptCaller // kept from call to call
-	digits   [20]byte      // room for a number
+	script   *scriptCaller // reused by later calls
+	digits   [20]byte      // buffer for a number
 }
 
-// DataOp makes one operation of a data command.
+// DataOp parses a data command into one operation.
 func DataOp(r *command.Request, row *command.Row) error {
 	keys, args := row.Keys.Of(r.Args), r.KeepArgs(r.Args)
-	switch { // an operation has its keys side by side
+	switch { // the keys of an operation are next to each other
 	case row.Keys.Pairs:
 		keys.To = keys.From + keysFirst(args[keys.From:])
 	case row.Keys.First > 0 && row.Keys.Number > 0:
@@ -58,7 +55,7 @@ func DataOp(r *command.Request, row *command.Row) error {
 	return nil
 }
 
-// keysFirst puts the keys of pairs of keys and values in front of the values, and counts them.
+// keysFirst reorders pairs of keys and values so that all keys come first, and returns the number of keys.
 func keysFirst(pairs [][]byte) (keys int) {
 	values := make([][]byte, 0, len(pairs)/2)
 	for i, word := range pairs {
@@ -73,7 +70,7 @@ func keysFirst(pairs [][]byte) (keys int) {
 	return keys
 }
 
-// ReplyData answers a data command.
+// ReplyData writes the reply of a data command.
 func ReplyData(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 	res := &results[0]
 	if command.WriteFailure(w, res) {
@@ -101,7 +98,7 @@ func (c *Call) Name() string { return strings.ToLower(string(c.Args[0])) }
 // Fail writes an error.
 func (c *Call) Fail(err error) { c.Writer.Error(err.Error()) }
 
-// Get returns the value of a key that must be of a kind. Otherwise it writes the error, the value is zero, and ok is false.
+// Get returns the value of a key. If the value is of another kind, Get writes the error and returns ok = false.
 func (c *Call) Get(key []byte, kind limits.Algorithm) (v engine.Value, found, ok bool) {
 	v, found = c.Tx.Get(key)
 	if found && v.Kind != kind {
@@ -111,7 +108,7 @@ func (c *Call) Get(key []byte, kind limits.Algorithm) (v engine.Value, found, ok
 	return v, found, true
 }
 
-// Fits reports whether a value of this many bytes can be kept, and writes the error if not.
+// Fits reports whether a value of this many bytes can be stored, and writes the error if not.
 func (c *Call) Fits(bytes int) bool {
 	if bytes > engine.MaxValueBytes {
 		c.Fail(errValueTooBig.With(engine.MaxValueBytes, bytes))
@@ -120,13 +117,13 @@ func (c *Call) Fits(bytes int) bool {
 	return true
 }
 
-// FailTooBig writes the error of a reply that is too big, in place of what was written of it since start.
+// FailTooBig replaces what was written since start by the error that the reply is too big.
 func (c *Call) FailTooBig(start int) {
 	c.Writer.Buf = c.Writer.Buf[:start]
 	c.Fail(ErrReplyTooBig.With(MaxRepeatedBytes))
 }
 
-// Integer reads an argument as Redis reads integers: no sign but '-', no leading zeros, no blanks. It writes the error.
+// Integer parses an argument as Redis parses integers: no '+', no leading zeros, no blanks. It writes the error.
 func (c *Call) Integer(arg []byte) (n int64, ok bool) {
 	if n, ok = command.ParseRedisInt(arg); !ok {
 		c.Fail(command.ErrNotInteger)
@@ -137,7 +134,7 @@ func (c *Call) Integer(arg []byte) (n int64, ok bool) {
 // Positive reads a number that must not be negative.
 func (c *Call) Positive(arg []byte) (n int64, ok bool) { return c.AtLeast(arg, errNotPositive) }
 
-// AtLeast reads a number of at least 0, and writes the error of another.
+// AtLeast parses a number of at least 0, and writes err if it is anything else.
 func (c *Call) AtLeast(arg []byte, err error) (n int64, ok bool) {
 	if n, ok = command.ParseRedisInt(arg); !ok || n < 0 {
 		c.Fail(err)
@@ -146,25 +143,26 @@ func (c *Call) AtLeast(arg []byte, err error) (n int64, ok bool) {
 	return n, true
 }
 
-// AddInts adds, and reports whether the sum is within 64 bits.
+// AddInts adds two numbers. If one of them is not 0, ok reports whether the sum fits in 64 bits.
 func AddInts(a, b int64) (sum int64, ok bool) {
 	sum = a + b
 	return sum, (sum > a) == (b > 0)
 }
 
-// FormatInt writes a number into the call's own buffer, which the next one overwrites.
+// FormatInt formats a number in a buffer that the next call of FormatInt overwrites.
 func (c *Call) FormatInt(n int64) []byte { return strconv.AppendInt(c.digits[:0], n, 10) }
 
 // BulkInt writes a number as a bulk string.
 func (c *Call) BulkInt(n int64) { c.Writer.Bulk(c.FormatInt(n)) }
 
-// ByClient reports whether a client made the call, not a script. An operation by a client has its keys side by side, see dataOp.
+// ByClient reports whether a client made the call, not a script. [DataOp] reorders the arguments of a client's call.
 func (c *Call) ByClient() bool { return c.op != nil }
 
 // Databases is the number of databases, 0 in a cluster, which has one.
 func (c *Call) Databases() int { return c.executor.Databases }
 
-// MayReplace reports whether a key holds no limiter, and writes the error if it does.
+// MayReplace reports whether a key may be overwritten: it must not hold a limiter. If it does, MayReplace writes the
+// error.
 func (c *Call) MayReplace(key []byte) bool {
 	if v, found := c.Tx.Get(key); found && !v.Kind.IsValue() {
 		c.Fail(command.ErrDataType)
@@ -181,7 +179,7 @@ func (c *Call) BulkOrNull(b []byte, found bool) {
 	}
 }
 
-// Integers reads two integers.
+// Integers parses two integers, and writes the error.
 func (c *Call) Integers(first, second []byte) (a, b int64, ok bool) {
 	if a, ok = c.Integer(first); ok {
 		b, ok = c.Integer(second)

@@ -2,14 +2,14 @@ package data
 
 import "github.com/stintdb/stint/server/command"
 
-// functions carry out the commands, by [command.Row.Data] less 1.
+// functions are the functions of the commands. A row's Data is the index of its function plus 1, so that 0 means none.
 var functions []func(c *Call)
 
-// Code returns the Data of a row whose command a function carries out.
+// Code registers the function of a command and returns the Data of its row.
 func Code(f func(c *Call)) int {
 	functions = append(functions, f)
 	return len(functions)
 }
 
-// run carries out the command of a row.
+// run calls the function of a row.
 func run(c *Call, row *command.Row) { functions[row.Data-1](c) }

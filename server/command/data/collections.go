@@ -8,7 +8,8 @@ import (
 	"github.com/stintdb/stint/server/command"
 )
 
-// Reads is the Data of a row that reads the hash, list, set or sorted set of its key, empty if the key does not exist.
+// Reads makes a command's function of one that reads a hash, list, set or sorted set. It is empty if the key does not
+// exist.
 func Reads[T ~[]byte](kind limits.Algorithm, read func(*Call, T)) func(*Call) {
 	return func(c *Call) {
 		if v, _, ok := c.Get(c.Args[1], kind); ok {
@@ -17,7 +18,7 @@ func Reads[T ~[]byte](kind limits.Algorithm, read func(*Call, T)) func(*Call) {
 	}
 }
 
-// WriteParts replies with the parts from from to to-1 of a collection: its elements, members, fields or values.
+// WriteParts replies with part(from) to part(to-1): elements, members, fields or values of a collection.
 func WriteParts(c *Call, from, to int, part func(i int) []byte) {
 	c.Tx.Spend((to - from) * command.WriteWork)
 	c.Writer.Array(to - from)
@@ -26,14 +27,14 @@ func WriteParts(c *Call, from, to int, part func(i int) []byte) {
 	}
 }
 
-// Change makes or changes the hash, list or set of the command's first key, and drops the key if the result is empty. The caller has read v
-// from the key; the change adds most bytes at most, and is work beyond the copying of the value. If the result is too large for a value, change writes the error, and
-// nothing is changed.
+// Change creates or changes the hash, list or set of the command's first key, and deletes the key if the result is
+// empty. v is the key's present value, most the number of bytes that the change adds at most, and work what it costs in
+// addition to copying the value. If the result is too large for a value, Change writes the error and changes nothing.
 func (c *Call) Change(v engine.Value, kind limits.Algorithm, most, work int, change func(data []byte) []byte) (ok bool) {
 	return c.ChangeKey(c.Args[1], v, kind, most, work, change)
 }
 
-// ChangeKey is change of any key.
+// ChangeKey is Change for a key other than the first.
 func (c *Call) ChangeKey(key []byte, v engine.Value, kind limits.Algorithm, most, work int, change func(data []byte) []byte) (ok bool) {
 	c.Tx.Spend(work)
 	if len(v.Data)+most > engine.MaxValueBytes {
@@ -51,8 +52,8 @@ func (c *Call) ChangeKey(key []byte, v engine.Value, kind limits.Algorithm, most
 	return true
 }
 
-// Places returns the places from one up to another that start and stop mean in a sorted set or list: negative ones count from
-// its end.
+// Places turns the indexes start and stop of a sorted set or list into places from (included) and to (not included).
+// Negative indexes count from the end.
 func Places(start, stop int64, size int) (from, to int) {
 	n := int64(size)
 	if start < 0 {
@@ -67,5 +68,6 @@ func Places(start, stop int64, size int) (from, to int) {
 	return int(start), int(stop) + 1
 }
 
-// MaxRepeatedBytes bounds the reply of a command that can name the same value many times; one value may go beyond it.
+// MaxRepeatedBytes limits the reply of a command that can ask for the same value many times. The last value may exceed
+// it.
 const MaxRepeatedBytes = 2 * engine.MaxValueBytes

@@ -6,9 +6,7 @@ import (
 	"github.com/stintdb/stint/server/command"
 )
 
-var NumberedKeys = command.Keys{Number: 1, Access: command.Reads}
-
-// ReadLimit reads the LIMIT of SINTERCARD and ZINTERCARD, 0 for none.
+// ReadLimit parses the LIMIT of SINTERCARD and ZINTERCARD, and returns 0 if there is none.
 func ReadLimit(c *Call, words [][]byte) (limit int64, ok bool) {
 	for ; len(words) > 0; words = words[2:] {
 		if len(words) == 1 || !command.IsWord(words[0], "LIMIT") {
@@ -22,7 +20,7 @@ func ReadLimit(c *Call, words [][]byte) (limit int64, ok bool) {
 	return limit, true
 }
 
-// WriteUpTo writes a number, at most the limit.
+// WriteUpTo replies with n, or with the limit if that is smaller. A limit of 0 is none.
 func WriteUpTo(c *Call, n int, limit int64) {
 	if limit == 0 {
 		limit = int64(n)
@@ -30,10 +28,10 @@ func WriteUpTo(c *Call, n int, limit int64) {
 	c.Writer.Int(min(int64(n), limit))
 }
 
-// maxCombined bounds the members of the sets, or sorted sets, that one command combines: it sorts them all.
+// maxCombined limits the members of all sets that one command combines, because the command sorts them.
 const maxCombined = 20_000
 
-// MayCombine reports whether a command may combine sets of that many members, and writes the error.
+// MayCombine reports whether a command may combine sets with this many members in total, and writes the error if not.
 func (c *Call) MayCombine(members int) bool {
 	if members > maxCombined {
 		c.Fail(errManyMembers.With(maxCombined))
@@ -42,7 +40,8 @@ func (c *Call) MayCombine(members int) bool {
 	return true
 }
 
-// StoreValue keeps a value in a key, in place of its data, or nothing if it is empty. It writes the error if a limiter has the key.
+// StoreValue replaces a key's data, or deletes the key if the new data is empty. It writes the error if the key holds a
+// limiter.
 func StoreValue(c *Call, to []byte, kind limits.Algorithm, data []byte) (ok bool) {
 	if !c.MayReplace(to) {
 		return false

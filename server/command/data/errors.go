@@ -5,7 +5,7 @@ import (
 	"github.com/stintdb/stint/server/command"
 )
 
-// The errors of [command.DataErrors].
+// The errors of several kinds of data, and of scripts.
 var (
 	errValueTooBig = command.DataErrors.Add("ERR value: at most %d bytes in one key, got %d",
 		"The value, or the hash, list or set as a whole, would be larger than Stint keeps in one key. Nothing was changed.")
@@ -14,7 +14,7 @@ var (
 	ErrSetsTooBig = command.DataErrors.Add("ERR sets: at most %d bytes in the sets of one command, got more",
 		"Sets that one command combines, such as `SUNIONSTORE`, are too large together. Nothing was changed.")
 	errManyMembers = command.DataErrors.Add("ERR sets: at most %d members in the sets of one command, got more",
-		"Sets that one command combines, such as `SUNIONSTORE` or `ZUNION`, have too many members together: it would hold others up. Nothing was changed.")
+		"Sets that one command combines, such as `SUNIONSTORE` or `ZUNION`, have too many members together: combining them would delay other clients. Nothing was changed.")
 	errNotPositive = command.DataErrors.Add("ERR value is out of range, must be positive", "")
 	ErrExpireTime  = command.DataErrors.Add("ERR invalid expire time in '%s' command", "")
 	ErrOverflow    = command.DataErrors.Add("ERR increment or decrement would overflow", "")
@@ -25,16 +25,16 @@ var (
 	errManyScripts = command.DataErrors.Add("ERR too many scripts: at most %d are kept, of at most %d bytes each and 8 MiB in all",
 		"Scripts with values in their texts? Give the values as arguments. `SCRIPT FLUSH` forgets all.")
 	_ = command.DataErrors.Add(script.TimeError,
-		"The script was ended, and nothing that it wrote is kept. In a cluster it was not proposed. Its steps had not used up the budget: do less in one call.")
+		"The script ran too long and was ended, although it had steps left in its budget. Nothing that it wrote is kept, and in a cluster it was not proposed. Do less in one call.")
 	_ = command.DataErrors.Add(script.BudgetError,
-		"The script was ended, and what it had written before stays, as after any error of a script. Split the work into several calls. A loop over all keys is too much for a script.")
+		"The script was ended. What it had already written stays, as after any error in a script. Split the work into several calls. A loop over all keys is too much for a script.")
 	errNotBusy = command.DataErrors.Add("NOTBUSY No scripts in execution right now.",
 		"The answer to `SCRIPT KILL`: a script ends by itself after its budget of steps.")
 	errNegativeKeys     = command.DataErrors.Add("ERR Number of keys can't be negative", "")
 	ErrManyScriptKeys   = command.DataErrors.Add("ERR Number of keys can't be greater than number of args", "")
 	errScriptFlush      = command.DataErrors.Add("ERR SCRIPT FLUSH only support SYNC|ASYNC option", "")
 	ErrNotOwnedInScript = command.DataErrors.Add("ERR Script attempted to access a non local key in a cluster node",
-		"A cluster with [`--groups`](cluster.md#groups): a key that the script does not declare is of another group than those that it does, or the command looks at keys that it does not name. A script without keys may use none. `RL.ALL`, `AS` and others that no script may call get it too. Give all one hash tag, as in `{user1}:a` and `{user1}:b`.")
+		"A cluster with [`--groups`](cluster.md#groups): a key that the script does not declare is in another group than its declared keys, or the command looks at keys that it does not name. A script without declared keys may use none. `RL.ALL`, `AS` and other commands that no script may call also get this error. Give all keys one hash tag, as in `{user1}:a` and `{user1}:b`.")
 	errUnknownInScript = command.DataErrors.Add("ERR Unknown Redis command called from script",
 		"Stint has the commands that limiters use: [commands.md](commands.md).")
 	errArityInScript = command.DataErrors.Add("ERR Wrong number of args calling Redis command from script", "")
@@ -49,14 +49,11 @@ var (
 	errNoCommandInScript = command.DataErrors.Add("ERR The user executing the script can't run this command or subcommand",
 		"The user may run scripts, but not a command that this one calls: `ACL SETUSER name +command`.")
 	ErrNoKeyInScript = command.DataErrors.Add("ERR The user executing the script can't access at least one of the keys mentioned in the command arguments",
-		"The user may not use all keys. The scripts of such a user may use the keys that they declare, and no others, and read only those that the user may read. `RL.ALL`, `AS` and others that no script may call get it too.")
+		"The user may not use all keys. Such a user's scripts may only use the keys that they declare, and only read keys that the user may read. `RL.ALL`, `AS` and other commands that no script may call also get this error.")
 	ErrNoSuchKey     = command.DataErrors.Add("ERR no such key", "")
 	errRandomPairs   = command.DataErrors.Add("ERR value is out of range", "")
 	errNegativeLimit = command.DataErrors.Add("ERR LIMIT can't be negative", "")
 )
 
-// The errors of KEYS and of databases, in other sections of the page.
-var (
-	errManyMessages = command.DataErrors.Add("ERR a command or script publishes at most %d messages, of at most %d bytes together",
-		"`PUBLISH` of a long text, or a script that publishes many. A message is for waking others up: put the data in keys.")
-)
+var errManyMessages = command.DataErrors.Add("ERR a command or script publishes at most %d messages, of at most %d bytes together",
+	"`PUBLISH` of a long text, or a script that publishes many messages. Use messages to wake subscribers up, and put the data in keys.")

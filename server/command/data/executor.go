@@ -16,15 +16,17 @@ import (
 	"github.com/stintdb/stint/server/resp"
 )
 
-// Executor carries out commands on data, and scripts, on a store's keys: the [transaction.Commands] of every store. The zero
+// Executor carries out data commands and scripts on a store's keys. It is the [transaction.Commands] of every store. The zero
 // value is ready for use.
 type Executor struct {
 	// Databases is the number of databases, 0 in a cluster, which has one.
 	Databases int
-	// ScriptTime bounds the time of a script where only this node runs it: on a server alone, and before it is proposed to a cluster.
-	// It is for work that has no price yet in steps. 0 is no bound, as in tests, which must not depend on time.
+	// ScriptTime limits how long a script runs where only this node runs it: on a single server, and before the script
+	// is proposed to a cluster. It catches work that the count of steps misses. 0 means no limit, as in tests, which
+	// must not depend on time.
 	ScriptTime time.Duration
-	// Owns reports whether a script may use a key; nil if it may use every key. The keys that an operation declares are not asked for.
+	// Owns reports whether a script may use a key that its operation does not declare. If it is nil, a script may use
+	// every key.
 	Owns func(key []byte) bool
 
 	programs programs
@@ -43,33 +45,33 @@ func (e *Executor) Run(tx *transaction.Tx, op *engine.Op, res *engine.Result) {
 	}
 	*c = Call{Tx: tx, Args: op.Args, op: op, executor: e, Writer: resp.Writer{Buf: res.Reply}, script: c.script}
 	switch row, err := command.Find(op.Args); {
-	case err != nil: // of a log that another version wrote
+	case err != nil: // another version wrote the log
 		c.Fail(err)
 	case row.Data == 0:
 		c.Fail(command.UnknownCommand(op.Args))
 	default:
 		run(c, row)
-		if op.Verb == engine.Command { // the prices within scripts belong to their dialect
+		if op.Verb == engine.Command { // what a command costs within a script belongs to the script's dialect
 			tx.Spend(c.Writer.Words * command.WordWork)
 		}
 	}
 	res.Reply = c.Writer.Buf
-	*c = Call{script: c.script} // it must not hold on to the buffers of a connection
+	*c = Call{script: c.script} // do not keep a connection's buffers alive
 	e.calls.Put(c)
 }
 
 // scriptCaller carries out the commands that a script calls.
 type scriptCaller struct {
-	call  *Call // of the script
-	inner Call  // of the command that the script calls
+	call  *Call // the script
+	inner Call  // the command that the script calls
 
-	noWrites bool          // the script's first line says so
-	most     time.Duration // that the script may take, 0 for no bound
+	noWrites bool          // the script's first line has the flag no-writes
+	most     time.Duration // how long the script may run; 0 is no limit
 	began    time.Time
-	expired  bool // the script was ended
+	expired  bool // the script ran too long and was ended
 }
 
-// ScriptTime is [Executor.ScriptTime] of a server: long enough for a machine on which much else runs.
+// ScriptTime is a server's [Executor.ScriptTime], long enough for a machine that is busy with other work.
 const ScriptTime = time.Second
 
 // Expired implements [script.Caller].
@@ -98,10 +100,10 @@ func (s *scriptCaller) Call(reply []byte, args [][]byte) (out []byte, steps int)
 	return out, (s.call.Tx.Work() - before) / workOfStep
 }
 
-// workOfStep is the work, in units of [engine.Result.Work], that takes as long as a step of a script: some 40 ns.
+// workOfStep is the work, in units of [engine.Result.Work], that takes as long as a step of a script, about 40 ns.
 const workOfStep = 4
 
-// check returns why a script may not call a command.
+// check returns an error if a script may not call a command.
 func (s *scriptCaller) check(row *command.Row, args [][]byte) error {
 	switch {
 	case row == nil:
@@ -122,7 +124,7 @@ func (s *scriptCaller) check(row *command.Row, args [][]byte) error {
 	return nil
 }
 
-// owns reports whether all keys of a command are of the group that carries out the script.
+// owns reports whether all keys of a command belong to the group of keys that runs the script.
 func (s *scriptCaller) owns(row *command.Row, args [][]byte) bool {
 	owns := s.call.executor.Owns
 	if owns == nil {
@@ -136,8 +138,8 @@ func (s *scriptCaller) owns(row *command.Row, args [][]byte) bool {
 	return row.NamesItsKeys()
 }
 
-// mayCall reports whether the script's user may use a command. The operation lists the commands of a user that may not
-// use all.
+// mayCall reports whether the script's user may use a command. If the user may not use all commands, the operation
+// lists the permitted ones.
 func (s *scriptCaller) mayCall(row *command.Row) bool {
 	if len(s.call.op.Who) == 0 {
 		return true
@@ -150,7 +152,7 @@ func (s *scriptCaller) mayCall(row *command.Row) bool {
 	return false
 }
 
-// mayTouch reports whether the script's user may use the keys of a command as it does.
+// mayTouch reports whether the script's user may read and change the keys of a command as it does.
 func (s *scriptCaller) mayTouch(row *command.Row, args [][]byte) bool {
 	if s.call.op.Options&engine.DeclaredOnly == 0 {
 		return true
@@ -163,15 +165,15 @@ func (s *scriptCaller) mayTouch(row *command.Row, args [][]byte) bool {
 	return row.NamesItsKeys()
 }
 
-// mayUse reports whether a user that may not use all keys may use one. It must be declared, and that the user may change it was checked before
-// the script ran. A read-only script declares keys that the user may read, and changes none.
+// mayUse reports whether a user who may not use all keys may use this one. The script must declare it; before the
+// script ran, it was checked that the user may change every declared key, or, for a read-only script, read it.
 func (s *scriptCaller) mayUse(key []byte, access command.Access) bool {
 	op := s.call.op
 	i := slices.IndexFunc(op.DeclaredKeys(), func(k []byte) bool { return bytes.Equal(k, key) })
 	return i >= 0 && (access&command.Reads == 0 || !op.IsWriteOnly(i))
 }
 
-// mayDo reports whether the script's user may do an operation to its key, and to its member's, as mayTouch does for arguments.
+// mayDo is mayTouch for an operation: it checks its key, and the key of its member.
 func (s *scriptCaller) mayDo(op *engine.Op) bool {
 	if s.call.op.Options&engine.DeclaredOnly == 0 {
 		return true
@@ -180,7 +182,7 @@ func (s *scriptCaller) mayDo(op *engine.Op) bool {
 	return (!op.Verb.HasOneKey() || s.mayUse(op.Key, access)) && (member == nil || s.mayUse(member, access))
 }
 
-// limit carries out a limiter command.
+// limit carries out a command on a limiter.
 func (s *scriptCaller) limit(row *command.Row, c *Call) {
 	r := command.Request{Args: c.Args, Bounds: command.Bounds{MaxKeyBytes: engine.MaxKeyBytes, MaxLogLimit: limits.MaxLogLimit}}
 	if err := row.Parse(&r); err != nil {
@@ -193,7 +195,7 @@ func (s *scriptCaller) limit(row *command.Row, c *Call) {
 			c.Fail(ErrNoKeyInScript)
 			return
 		}
-		r.Ops[i].MaxWait = min(r.Ops[i].MaxWait, 0) // granted now or denied
+		r.Ops[i].MaxWait = min(r.Ops[i].MaxWait, 0) // a script does not wait for tokens
 		if !c.Tx.Apply(&r.Ops[i], &results[i]) {
 			c.Fail(ErrSeveralInScript.With(wideName(row, &r.Ops[i])))
 			return
@@ -203,7 +205,7 @@ func (s *scriptCaller) limit(row *command.Row, c *Call) {
 	row.Reply(&c.Writer, r.Ops, results)
 }
 
-// wideName is the word by which a limiter command is about more than one limiter.
+// wideName is the word that makes a command concern more than one limiter.
 func wideName(row *command.Row, op *engine.Op) string {
 	if op.Verb == engine.Reserve && op.Request().Verb == engine.Acquire {
 		return "AS"
@@ -211,7 +213,7 @@ func wideName(row *command.Row, op *engine.Op) string {
 	return strings.ToUpper(row.Name)
 }
 
-// manyAnswers is the number of elements that take much longer to look up than the value takes to be copied.
+// manyAnswers is a number of elements that take much longer to look up than the value takes to copy.
 const manyAnswers = 1000
 
 // ReadsAll implements [transaction.Commands].
@@ -220,7 +222,7 @@ func (e *Executor) ReadsAll(op *engine.Op, held int) bool {
 	return row != nil && (row.ReadsAll || row.Answers != nil && row.Answers(op.Args, held) >= manyAnswers)
 }
 
-// Weigh implements [transaction.Commands]: a script is taken to need as many steps as before.
+// Weigh implements [transaction.Commands]. It assumes that a script needs as many steps as last time.
 func (e *Executor) Weigh(op *engine.Op, held int) (work int) {
 	if len(op.Args) == 0 {
 		return store.OpWork

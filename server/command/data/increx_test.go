@@ -100,7 +100,8 @@ func TestIncrexErrors(t *testing.T) {
 
 func TestIncrexDenialsChangeNothing(t *testing.T) { checkDenial(t, "INCREX k UBOUND 1 EX 60 ENX") }
 
-// checkDenial carries out a command that is granted once. The denial after it changes nothing, so a cluster's leader answers it without an entry.
+// checkDenial carries out a command that is granted once. The denial after it changes nothing, so a cluster's leader
+// answers it without an entry.
 func checkDenial(t *testing.T, command string) {
 	t.Helper()
 	s := newNumberStore(t)
@@ -117,7 +118,8 @@ func checkDenial(t *testing.T, command string) {
 	}
 }
 
-// increxModel is a key of INCREX in the words of the contract. Its numbers are multiples of 1/8, which are exact everywhere.
+// increxModel is a key of INCREX in the words of the contract. Its numbers are multiples of 1/8, which are exact
+// everywhere.
 type increxModel struct {
 	value   *big.Rat // nil for no key
 	expires int64    // ms; 0 for never

@@ -10,24 +10,25 @@ import (
 	"github.com/stintdb/stint/server/command"
 )
 
-// A long double of C, on x86, in which Redis counts fractions: its digits in bits, and the exponents between which it is
-// neither infinite nor 0.
+// Redis computes fractions in a C long double, which on x86 has 64 bits of mantissa and these exponents. Numbers above
+// are infinite, and numbers below are 0.
 const (
 	longDoubleBits   = 64
 	longDoubleMinExp = -16445
 	longDoubleMaxExp = 16384
-	longDoubleChars  = 5 << 10 // of its text
+	longDoubleChars  = 5 << 10 // the longest text of a number
 )
 
-// MaxLongDouble is the largest number that is not infinite.
+// MaxLongDouble is the largest long double that is not infinite.
 var MaxLongDouble = NewLongDouble().SetMantExp(NewLongDouble().SetInt(new(big.Int).SetUint64(math.MaxUint64)), longDoubleMaxExp-longDoubleBits)
 
+// NewLongDouble returns a zero with the precision of a long double.
 func NewLongDouble() *big.Float { return new(big.Float).SetPrec(longDoubleBits) }
 
-// IsInfinite reports whether a sum would be infinite as a long double.
+// IsInfinite reports whether a number is infinite as a long double.
 func IsInfinite(f *big.Float) bool { return f.IsInf() || f.MantExp(nil) > longDoubleMaxExp }
 
-// ParseLongDouble reads a number as strtold does, without blanks in front.
+// ParseLongDouble parses a number as strtold does, but without leading blanks.
 func ParseLongDouble(b []byte, f *big.Float) bool {
 	if len(b) == 0 || len(b) >= longDoubleChars {
 		return false
@@ -42,13 +43,13 @@ func ParseLongDouble(b []byte, f *big.Float) bool {
 		return true
 	}
 	hexadecimal := strings.HasPrefix(unsigned, "0x")
-	if strings.ContainsRune(text, '_') || !hexadecimal && strings.ContainsAny(text, "bop") { // as only Go writes numbers
+	if strings.ContainsRune(text, '_') || !hexadecimal && strings.ContainsAny(text, "bop") { // only Go has such numbers
 		return false
 	}
 	if _, _, err := f.Parse(text, 0); err != nil {
 		return false
 	}
-	if f.Sign() == 0 { // it may be too small even for a big.Float
+	if f.Sign() == 0 { // a number too small for a big.Float is an error, and 0 is not
 		exponent := "e"
 		if hexadecimal {
 			exponent = "p"
@@ -60,7 +61,7 @@ func ParseLongDouble(b []byte, f *big.Float) bool {
 	return !f.IsInf() && exponent > longDoubleMinExp && exponent <= longDoubleMaxExp
 }
 
-// AddLongDouble adds to a number, and reports whether both and the sum are finite.
+// AddLongDouble adds by to sum, and reports whether both numbers and the result are finite.
 func AddLongDouble(sum, by *big.Float) (ok bool) {
 	if sum.IsInf() || by.IsInf() {
 		return false
@@ -68,7 +69,7 @@ func AddLongDouble(sum, by *big.Float) (ok bool) {
 	return sum.Add(sum, by).MantExp(nil) <= longDoubleMaxExp
 }
 
-// AppendLongDouble writes a number with at most 17 digits behind the point, as Redis does for people.
+// AppendLongDouble formats a number with at most 17 digits after the point, as Redis does.
 func AppendLongDouble(b []byte, f *big.Float) []byte {
 	start := len(b)
 	b = f.Append(b, 'f', 17)
@@ -82,7 +83,7 @@ func AppendLongDouble(b []byte, f *big.Float) []byte {
 	return b
 }
 
-// ParseScore reads a number as Redis reads scores: the whole of it, without blanks, and neither too large nor too small.
+// ParseScore parses a number as Redis parses scores: no blanks, nothing after the number, no overflow or underflow.
 func ParseScore(b []byte) (score float64, ok bool) {
 	if n, ok := command.ParseRedisInt(b); ok {
 		return float64(n), true
@@ -91,8 +92,8 @@ func ParseScore(b []byte) (score float64, ok bool) {
 	return score, ok && exact
 }
 
-// ParseDouble reads a number as strtod does, in decimals or hexadecimals, without blanks in front. It is not exact if it
-// is too large, and then infinite, or too small, and then 0.
+// ParseDouble parses a decimal or hexadecimal number as strtod does, but without leading blanks. exact is false if the
+// number is too large, so f is infinite, or too small, so f is 0.
 func ParseDouble(text string) (f float64, exact, ok bool) {
 	text = strings.ToLower(text)
 	digits := strings.TrimPrefix(strings.TrimPrefix(text, "-"), "+")

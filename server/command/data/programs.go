@@ -10,31 +10,30 @@ import (
 	"github.com/stintdb/stint/server/command"
 )
 
-//nolint:gosec // Redis names scripts by it
-
-// programs are compiled scripts. They are a cache: the store keeps the bodies. Used ones stay: when the young generation has
-// grown to half of the bound, the old one goes, and the young one becomes it.
+// programs is a cache of compiled scripts; the store keeps their texts. It has two generations. When the young one has
+// grown to half of the limit, it replaces the old one. Scripts in use move from the old generation to the young, so
+// they stay.
 type programs struct {
 	mu         sync.RWMutex
 	young, old generation
-	bytes      int // of the young ones
-	// last is the script that was found last, if it is a young one: most servers run one script again and again.
+	bytes      int // of the young generation
+	// last is the young script that was found last: most servers run the same script again and again.
 	last atomic.Pointer[script.Program]
 }
 
-// generation is compiled scripts.
+// generation is a part of the compiled scripts.
 type generation struct {
 	byDigest map[string]*script.Program
-	byBody   map[string]*script.Program // the same ones, since a digest takes longer than a look into a map
+	byBody   map[string]*script.Program // the same scripts: computing a digest takes longer than a lookup by the text
 }
 
-// maxProgramBytes bounds the memory of compiled scripts.
+// maxProgramBytes limits the memory of compiled scripts.
 const maxProgramBytes = 4 << 20
 
-// scriptDigest is the name of a script in lower case.
+// scriptDigest is the SHA-1 of a script in lower case, by which Redis names it.
 type scriptDigest [2 * sha1.Size]byte
 
-// read reads a digest as a client writes it, and returns nil for one that no script has.
+// read converts a digest from a client to lower case. It returns nil if the length is wrong.
 func (d *scriptDigest) read(arg []byte) []byte {
 	if len(arg) != len(d) {
 		return nil
@@ -48,7 +47,7 @@ func (d *scriptDigest) read(arg []byte) []byte {
 	return d[:]
 }
 
-// ofDigest returns a script by its digest in lower case, nil if it is not compiled.
+// ofDigest returns the script with a digest in lower case, nil if it is not in the cache.
 func (p *programs) ofDigest(digest []byte) *script.Program {
 	if last := p.last.Load(); last != nil && last.SHA1() == string(digest) {
 		return last
@@ -56,17 +55,17 @@ func (p *programs) ofDigest(digest []byte) *script.Program {
 	return p.find(func(g *generation) *script.Program { return g.byDigest[string(digest)] })
 }
 
-// ofName is ofDigest for a digest as a client sends it.
+// ofName is ofDigest for a digest from a client.
 func (p *programs) ofName(name []byte) *script.Program {
 	return p.ofDigest(new(scriptDigest).read(name))
 }
 
-// ofBody returns a script by its body, nil if it is not compiled.
+// ofBody returns the script with a text, nil if it is not in the cache.
 func (p *programs) ofBody(body []byte) *script.Program {
 	return p.find(func(g *generation) *script.Program { return g.byBody[string(body)] })
 }
 
-// find looks into the young generation, and then into the old one, and moves a script from there.
+// find looks in the young generation, then in the old one. It moves a script from the old generation to the young.
 func (p *programs) find(in func(g *generation) *script.Program) *script.Program {
 	p.mu.RLock()
 	found, isOld := in(&p.young), false
@@ -74,7 +73,7 @@ func (p *programs) find(in func(g *generation) *script.Program) *script.Program 
 		found = in(&p.old)
 		isOld = found != nil
 	} else if p.last.Load() != found {
-		p.last.Store(found) // with the lock: it stays young until keep or clear forget it
+		p.last.Store(found) // under the lock, so that keep and clear see it when they drop the generation
 	}
 	p.mu.RUnlock()
 	if isOld {
@@ -83,7 +82,7 @@ func (p *programs) find(in func(g *generation) *script.Program) *script.Program 
 	return found
 }
 
-// compile compiles a body, unless that is done.
+// compile returns the cached script of a text, or compiles it.
 func (p *programs) compile(body []byte) (*script.Program, error) {
 	if known := p.ofBody(body); known != nil {
 		return known, nil
@@ -104,7 +103,7 @@ func (p *programs) clear() {
 	p.last.Store(nil)
 }
 
-// keep puts a script into the young generation.
+// keep adds a script to the young generation.
 func (p *programs) keep(compiled *script.Program) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -119,7 +118,7 @@ func (p *programs) keep(compiled *script.Program) {
 	p.young.byDigest[compiled.SHA1()], p.young.byBody[compiled.Body()] = compiled, compiled
 }
 
-// programOf is the compiled script of a call, nil if there is none.
+// programOf returns the cached script of a call, nil if there is none.
 func (e *Executor) programOf(call *command.Row, named []byte) *script.Program {
 	if strings.HasPrefix(call.Name, "evalsha") {
 		return e.programs.ofName(named)

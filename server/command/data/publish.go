@@ -9,8 +9,8 @@ import (
 
 var publishRows = []command.Row{{
 	Name: "publish", Syntax: "channel message", Group: "pubsub",
-	Summary: "Send a message to the subscribers of a channel, on every node of a cluster. Nothing of it is kept: connections that are not subscribed now miss it.",
-	Returns: "the number of receivers; in a cluster, those connected to the node that decides. Within a script 0, because every node runs the script.",
+	Summary: "Send a message to the subscribers of a channel, on every node of a cluster. Messages are not stored: a connection that subscribes later misses it.",
+	Returns: "the number of receivers; in a cluster, only receivers connected to the node that decides count. Within a script 0, because every node runs the script.",
 	Example: "news hello",
 	Cost:    command.ValueCopy, Flags: command.Write | command.Fast | command.PubSub, Data: Code(publish), Reply: replyPublish,
 }}
@@ -23,7 +23,7 @@ func publish(c *Call) {
 	c.Writer.Int(0)
 }
 
-// replyPublish answers with the number of receivers, which the node that decides knows.
+// replyPublish replies with the number of receivers, which only the node that decides knows.
 func replyPublish(w *resp.Writer, ops []engine.Op, results []engine.Result) {
 	if res := &results[0]; res.Remaining > 0 {
 		w.Int(res.Remaining)

@@ -9,10 +9,10 @@ import (
 	"github.com/stintdb/stint/server/command"
 )
 
-// Commands that choose at random. Every node chooses alike: a choice follows from the time of the command, its key, and how many there are to
-// choose from.
+// Commands that choose at random. Every node must choose the same elements, so a choice is computed from the time of
+// the command, its key, and the number of elements to choose from.
 
-// CountedElements is the number of elements that a count after the key asks for, at most all.
+// CountedElements is the number of elements that a count after the key asks for, at most as many as the value can hold.
 func CountedElements(args [][]byte, held int) int {
 	if len(args) < 3 {
 		return 0
@@ -21,7 +21,8 @@ func CountedElements(args [][]byte, held int) int {
 	return int(min(max(count, 0), int64(held/2)))
 }
 
-// ChosenElements is the number of elements that a count asks for: a negative one as many, even if the value has fewer.
+// ChosenElements is CountedElements for a count that may be negative: then elements may repeat, so it is not limited by
+// the size of the value.
 func ChosenElements(args [][]byte, held int) int {
 	if len(args) < 3 || held == 0 {
 		return 0
@@ -33,10 +34,10 @@ func ChosenElements(args [][]byte, held int) int {
 	return CountedElements(args, held)
 }
 
-// choice is a source of numbers that differ from command to command.
+// choice is a source of random numbers that differ for each command.
 type choice uint64
 
-// NewChoice begins the choices among size things in the command's key.
+// NewChoice returns the source for choosing among size elements of the command's key.
 func NewChoice(c *Call, size int) choice {
 	key := fnv.New64a()
 	_, _ = key.Write(c.Args[1])
@@ -56,13 +57,13 @@ func (r *choice) next() uint64 {
 	return z ^ z>>31
 }
 
-// below is a number from 0 to n-1.
+// below returns a number from 0 to n-1.
 func (r *choice) below(n int) int {
 	high, _ := bits.Mul64(r.next(), uint64(n))
 	return int(high)
 }
 
-// Distinct calls chosen with count different places among size, in order.
+// Distinct chooses count different numbers below size, and calls chosen with each in ascending order.
 func (r *choice) Distinct(count, size int, chosen func(i int)) {
 	for i := 0; count > 0; i++ {
 		if r.below(size-i) < count {
@@ -72,7 +73,8 @@ func (r *choice) Distinct(count, size int, chosen func(i int)) {
 	}
 }
 
-// writeChosen writes count random elements of size, each of a number of words: different ones, or with a negative count any.
+// writeChosen replies with count random elements of size, each as a number of words. With a negative count, elements
+// may repeat.
 func writeChosen(c *Call, count int64, size, words int, write func(i int)) {
 	start := len(c.Writer.Buf)
 	r := NewChoice(c, size)
@@ -97,7 +99,7 @@ func writeChosen(c *Call, count int64, size, words int, write func(i int)) {
 	}
 }
 
-// randomCount reads the count of a command that may have one word behind it.
+// randomCount parses the count, and the word that may follow it. With the word, an element is two words of the reply.
 func randomCount(c *Call, word string) (count int64, words int, ok bool) {
 	count, ok = command.ParseRedisInt(c.Args[2])
 	switch {
@@ -117,8 +119,8 @@ func randomCount(c *Call, word string) (count int64, words int, ok bool) {
 	return 0, 0, false
 }
 
-// AnswerRandom answers a command that reads random elements of a value: of size(data) the element i is what write writes, with its second word if
-// that is asked for.
+// AnswerRandom answers a command that reads random elements of a value. size returns the number of elements; write
+// writes element i, and its second word if the command asks for both.
 func AnswerRandom(c *Call, kind limits.Algorithm, word string, size func(data []byte) int, write func(data []byte, i int, both bool)) {
 	count, words := int64(0), 1
 	if len(c.Args) > 2 {

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Two servers that carry out the same commands at the same times choose alike, and every element is chosen at some time.
+// Two servers that carry out the same commands at the same times choose alike, and every element is chosen at some
+// time.
 func TestChoicesAreAlike(t *testing.T) {
 	a, b := newDataStore(t), newDataStore(t)
 	both := func(line string) string {

@@ -1,6 +1,8 @@
-// Package data has the commands on data and scripts: strings, hashes, sorted sets, lists and sets as Redis 7.0 has them, so that limiters built from Redis
-// commands and scripts run here. A row names the function that carries the command out on a [Call]. The [Executor] calls these functions in the store, on every node of a
-// cluster with the same outcome.
+// Package data runs the commands on data as Redis 7.0 has them, and scripts, so that limiters built from Redis commands
+// and scripts run here. The commands themselves are in the packages below, one for each kind of data.
+//
+// A row names the function that carries the command out on a [Call]. The [Executor] calls this function in the store,
+// on every node of a cluster, and on each with the same result.
 package data
 
 import (
@@ -10,10 +12,10 @@ import (
 	"github.com/stintdb/stint/server/command"
 )
 
-// Rows returns the rows of scripts, and of commands that are about no kind of data.
+// Rows returns the rows of scripts, and of the commands PUBLISH and TIME, which scripts use too.
 func Rows() []command.Row { return Complete(scriptRows, publishRows, timeRows) }
 
-// Complete joins rows, and makes the Parse and Reply of rows that have a Data alone: one operation, which the store has carried out by an [Executor].
+// Complete joins rows. Rows that only have Data get a Parse, which makes one operation for an [Executor], and a Reply.
 func Complete(families ...[]command.Row) []command.Row {
 	rows := slices.Concat(families...)
 	for i := range rows {

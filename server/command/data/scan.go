@@ -9,11 +9,12 @@ import (
 	"github.com/stintdb/stint/server/command"
 )
 
-// HSCAN, SSCAN and ZSCAN. A value is small enough to be read in one step, as Redis does with small ones: the next cursor is always 0.
+// HSCAN, SSCAN and ZSCAN return everything in one step, as Redis does with small values. The next cursor is always 0.
 
+// ScanNote ends the summaries of these commands.
 const ScanNote = " One step returns all of them."
 
-// isCursor reports whether a word is a cursor, as strtoul reads it.
+// isCursor reports whether a word is a cursor. Redis parses it by strtoul.
 func isCursor(word []byte) bool {
 	text, _, _ := strings.Cut(string(word), "\x00")
 	if text == "" {
@@ -23,7 +24,8 @@ func isCursor(word []byte) bool {
 	return err == nil && !strings.HasPrefix(text, "-+")
 }
 
-// BeginScan begins a scan of the command's key, and returns its data and what matches. Without a key the options are not looked at.
+// BeginScan parses the options of a scan and returns the data of the command's key and the pattern to match. Like
+// Redis, it ignores the options if the key does not exist.
 func BeginScan(c *Call, kind limits.Algorithm) (data []byte, f command.Finder, ok bool) {
 	f = command.Finder{Pattern: "*", MaxBytes: math.MaxInt}
 	if !isCursor(c.Args[2]) {
@@ -59,14 +61,15 @@ func BeginScan(c *Call, kind limits.Algorithm) (data []byte, f command.Finder, o
 	return v.Data, f, true
 }
 
-// writeScanned writes the head of a reply with this number of words.
+// writeScanned writes the start of a reply, up to its words.
 func writeScanned(c *Call, words int) {
 	c.Writer.Array(2)
 	c.Writer.BulkString("0")
 	c.Writer.Array(words)
 }
 
-// ScanElements writes the elements of size whose names match, each of a number of words.
+// ScanElements replies with the elements whose names match. size is the number of elements; an element is one word, its
+// name, or two: second writes the other.
 func ScanElements(c *Call, f command.Finder, size, words int, name func(i int) []byte, second func(i int)) {
 	c.Tx.Spend(size * command.LookWork)
 	places := make([]int32, 0, size)

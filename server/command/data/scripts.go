@@ -50,7 +50,7 @@ var scriptRows = []command.Row{{
 	}},
 }}
 
-// parseScript makes one operation of a call of a script.
+// parseScript parses EVAL and EVALSHA into one operation.
 func parseScript(r *command.Request) error {
 	count, ok := command.ParseRedisInt(r.Args[2])
 	switch {
@@ -74,12 +74,12 @@ func parseScript(r *command.Request) error {
 	return nil
 }
 
-// isReadOnlyScript reports whether a command calls a script that must not write.
+// isReadOnlyScript reports whether a command is EVAL_RO or EVALSHA_RO, whose script must not write.
 func isReadOnlyScript(name []byte) bool {
 	return command.IsWord(name, "EVAL_RO") || command.IsWord(name, "EVALSHA_RO")
 }
 
-// parseScriptCommand makes one operation of a command on scripts.
+// parseScriptCommand parses SCRIPT LOAD, EXISTS and FLUSH into one operation.
 func parseScriptCommand(r *command.Request) error {
 	op := engine.Op{Verb: engine.Script, Tokens: scriptcache.Dialect, Args: r.KeepArgs(r.Args)}
 	if command.IsWord(r.Args[1], "EXISTS") {
@@ -102,7 +102,7 @@ func runBody(c *Call) {
 	}
 }
 
-// keepScript keeps a script that was called with its body.
+// keepScript stores a script that was called with its text, for EVALSHA.
 func keepScript(c *Call, program *script.Program, body []byte) {
 	var digest scriptDigest
 	copy(digest[:], program.SHA1())
@@ -147,7 +147,7 @@ func runScript(c *Call, program *script.Program) {
 	c.script.call = nil
 }
 
-// caller is what carries out the commands of the script; it is kept for the next one.
+// caller returns what carries out the commands of the script. The next script reuses it.
 func (c *Call) caller() *scriptCaller {
 	if c.script == nil {
 		c.script = &scriptCaller{}

@@ -70,8 +70,8 @@ func TestSeveralLimitsInScripts(t *testing.T) {
 	}
 }
 
-// A script that takes too long although its steps are not used up ends where only this node runs it, and changes nothing. A script in a
-// cluster's log runs to its end on every node.
+// A script that takes too long although its steps are not used up ends where only this node runs it, and changes
+// nothing. A script in a cluster's log runs to its end on every node.
 func TestScriptThatTakesTooLong(t *testing.T) {
 	const body = "redis.call('SET', KEYS[1], 1) for i = 1, 1e4 do end return 2"
 	for _, replicated := range []bool{false, true} {

@@ -7,7 +7,8 @@ import (
 	"github.com/stintdb/stint/server/command"
 )
 
-// limitSpecs has a row for each way of writing a limit. Commands that acquire, RL.ALL and policies all read limits through it.
+// limitSpecs has a row for each way of writing a limit. Commands that acquire, RL.ALL and policies all read limits
+// through it.
 var limitSpecs = []limitSpec{
 	{word: "CL", algorithm: limits.GCRA, params: []string{"max_burst", "count", "period"}, read: readThrottle},
 	{word: "TB", algorithm: limits.TokenBucket, params: []string{"capacity", "rate"}, amount: "tokens", read: readBucket},
@@ -109,7 +110,8 @@ func readFixedWindow(_ *command.Request, a [][]byte) (l limits.Limit, err error)
 	return l, nil
 }
 
-// countedBy reads a limit, at most that large, and the duration for which each of its tokens counts, which has this name.
+// countedBy reads a limit, at most that large, and the duration for which each of its tokens counts, which has this
+// name.
 func countedBy(span string, most int64) func(*command.Request, [][]byte) (limits.Limit, error) {
 	return func(_ *command.Request, a [][]byte) (l limits.Limit, err error) {
 		if l.Capacity, err = command.ParseIntegerBetween("limit", a[0], 1, most); err != nil {

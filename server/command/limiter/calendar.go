@@ -9,7 +9,8 @@ import (
 	"github.com/stintdb/stint/server/command"
 )
 
-// The names of the options of fixed windows of the calendar, which are those of its fields in [limits.Limit.Params] too.
+// The names of the options of fixed windows of the calendar, which are those of its fields in [limits.Limit.Params]
+// too.
 const (
 	zoneWord = "TZ"
 	fromWord = "FROM"

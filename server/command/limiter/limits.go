@@ -56,7 +56,8 @@ func SpecWords() (words []string) {
 
 func specWords() string { return strings.Join(SpecWords(), " ") }
 
-// SpecArguments are the names of the arguments behind the word of a limit: its key, its parameters, and its holder or member.
+// SpecArguments are the names of the arguments behind the word of a limit: its key, its parameters, and its holder or
+// member.
 func SpecArguments(word string) (names []string, known bool) {
 	k := findSpec([]byte(word))
 	if k == nil {
@@ -107,8 +108,8 @@ func specSyntax() string {
 	return strings.Join(words, "; ")
 }
 
-// readSpec reads a key, the parameters of its limit and the holder or member, if it has one, into op. It returns the words behind them.
-// position is that among a command's limits.
+// readSpec reads a key, the parameters of its limit and the holder or member, if it has one, into op. It returns the
+// words behind them. position is that among a command's limits.
 func readSpec(r *command.Request, op *engine.Op, k *limitSpec, words [][]byte, position int) (rest [][]byte, err error) {
 	op.Key, op.Tokens = words[0], 1
 	if err = r.Key(op.Key); err != nil {

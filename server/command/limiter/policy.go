@@ -117,8 +117,8 @@ func policyName(name []byte) error {
 	return nil
 }
 
-// policySpecs parses a policy's limits into op and checks that their keys and holders are valid templates. Only limits that need it
-// get NamedFields: nodes of earlier versions take the others.
+// policySpecs parses a policy's limits into op and checks that their keys and holders are valid templates. Only limits
+// that need it get NamedFields: nodes of earlier versions take the others.
 func policySpecs(r *command.Request, op *engine.Op, words [][]byte) (rest [][]byte, err error) {
 	parts, rest, err := readSpecs(r, words)
 	if err != nil {
@@ -214,7 +214,8 @@ func whenCurrent(s command.Session, w *resp.Writer, answer func(w *resp.Writer))
 	})
 }
 
-// seesPolicy reports whether there is a policy and the user may look at all its keys, {} and {name} taken as they stand there.
+// seesPolicy reports whether there is a policy and the user may look at all its keys, {} and {name} taken as they stand
+// there.
 func seesPolicy(s command.Session, name string) bool {
 	sees := true
 	found := s.Server().Keys().PolicyTemplates(name, func(key []byte) bool {
@@ -224,7 +225,8 @@ func seesPolicy(s command.Session, name string) bool {
 	return found && sees
 }
 
-// seesCaller reports whether the user may look at every key that a policy comes to for a caller, {name} taken as it stands there.
+// seesCaller reports whether the user may look at every key that a policy comes to for a caller, {name} taken as it
+// stands there.
 func seesCaller(s command.Session, policy, id string) bool {
 	sees := true
 	s.Server().Keys().PolicyKeys([]byte(policy), []byte(id), nil, func(key []byte) bool {

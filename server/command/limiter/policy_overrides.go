@@ -92,8 +92,8 @@ func writeOverrides(s command.Session, w *resp.Writer, name, from string, count 
 	}
 }
 
-// seenOverrides lists the first callers with an override whom the user may see, in the order of their ids, from an id on. The others show in
-// nothing, so that the id to go on from is none of theirs.
+// seenOverrides lists the first callers with an override whom the user may see, in the order of their ids, from an id
+// on. The others show in nothing, so that the id to go on from is none of theirs.
 func seenOverrides(s command.Session, name, from string, most int) (ids []string) {
 	all := overriddenFrom(s, name, from, most)
 	isWhole := len(all) < most

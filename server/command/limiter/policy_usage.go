@@ -49,8 +49,8 @@ func runPolicyUsage(s command.Session, w *resp.Writer, args [][]byte) {
 	})
 }
 
-// askPolicyUsage has the limits of a policy looked at. The check finds mistakes in the name and the fields, and knows the limits of keys
-// that do not exist.
+// askPolicyUsage has the limits of a policy looked at. The check finds mistakes in the name and the fields, and knows
+// the limits of keys that do not exist.
 func askPolicyUsage(s command.Session, check engine.Op, done func(write func(*resp.Writer))) {
 	keys, ops, sees := s.Server().Keys(), []engine.Op{check}, true
 	found := keys.PolicyKeys(check.Key, check.Who, check.Args, func(key []byte) bool {

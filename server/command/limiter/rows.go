@@ -1,5 +1,6 @@
-// Package limiter has the commands on limiters: one or more for each algorithm, several limits at once, policies, reservations and loans. A row has Parse, which turns
-// arguments into operations of the engine, and Reply, which writes their results.
+// Package limiter has the commands on limiters: one or more for each algorithm, several limits at once, policies,
+// reservations and loans. A row has Parse, which turns arguments into operations of the engine, and Reply, which writes
+// their results.
 package limiter
 
 import (

@@ -42,8 +42,8 @@ func LimitWords(limit limits.Limit) (word string, params []string) {
 	return specOf(limit.Algorithm).word, paramWords(nil, limit)
 }
 
-// wordText writes a word as it is, or in quotes if it is empty or contains a space, a quote, a backslash, or a byte that is not
-// printable ASCII.
+// wordText writes a word as it is, or in quotes if it is empty or contains a space, a quote, a backslash, or a byte
+// that is not printable ASCII.
 func wordText(word []byte) string {
 	isPlain := len(word) > 0
 	quoted := []byte{'"'}
@@ -63,8 +63,8 @@ func wordText(word []byte) string {
 	return string(append(quoted, '"'))
 }
 
-// AppendLimit appends a limit as RL.ALL takes it: the word of its algorithm, which may come from outside, and its key, parameters, and holder or
-// member as [SpecArguments] names them.
+// AppendLimit appends a limit as RL.ALL takes it: the word of its algorithm, which may come from outside, and its key,
+// parameters, and holder or member as [SpecArguments] names them.
 func AppendLimit(w *command.Words, algorithm string, arguments ...string) {
 	names, known := SpecArguments(algorithm)
 	switch {

@@ -16,7 +16,8 @@ const warnWord = "WARN"
 
 var optWarn = command.Option{Name: warnWord, HasValue: true, Set: setWarn}
 
-// optShowWarn asks a check for the field of the limits that warn: callers of a policy from before it warned do not expect one.
+// optShowWarn asks a check for the field of the limits that warn: callers of a policy from before it warned do not
+// expect one.
 var optShowWarn = command.Option{Name: warnWord, Set: func(r *command.Request, _ *engine.Op, _ []byte) error { r.Shape = resp.Warning; return nil }}
 
 func setWarn(_ *command.Request, op *engine.Op, value []byte) error {

@@ -85,8 +85,8 @@ func HostPort(addr string) (host string, port int64) {
 }
 
 // isMaster reports whether a node is the leader, or was the last. Slots stay with a leader that is gone until there is
-// another, as in Redis Cluster: a client that asked in between would else find them served by nobody, and some don't ask
-// again.
+// another, as in Redis Cluster: a client that asked in between would else find them served by nobody, and some don't
+// ask again.
 func isMaster(st *clusterstatus.Status, m clusterstatus.Member) bool { return m.ID == st.LastLeaderID }
 
 // serving lists the nodes clients can be sent to, the master first; none if no leader has ever been known.

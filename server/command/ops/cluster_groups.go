@@ -10,8 +10,8 @@ import (
 	"github.com/stintdb/stint/server/resp"
 )
 
-// Where a cluster has groups of keys, each node is the master of the slots whose groups it leads, and a replica of none: clients do not expect
-// that a node is both.
+// Where a cluster has groups of keys, each node is the master of the slots whose groups it leads, and a replica of
+// none: clients do not expect that a node is both.
 
 // ledBy are the groups that a node leads, or was the last to lead.
 func ledBy(st *clusterstatus.Status, id string) (led []clusterstatus.Group) {

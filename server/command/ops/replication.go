@@ -9,8 +9,8 @@ import (
 	"github.com/stintdb/stint/server/resp"
 )
 
-// Clients see a cluster in Redis's terms of replication: the leader is the master, every other node a replica of it, and an
-// offset is an index of the Raft log.
+// Clients see a cluster in Redis's terms of replication: the leader is the master, every other node a replica of it,
+// and an offset is an index of the Raft log.
 
 // ModeAndRole are the mode and the role of a server in Redis's terms; m is nil for a standalone server.
 func ModeAndRole(m command.Membership) (mode, role string) {
@@ -108,8 +108,8 @@ func runWait(s command.Session, w *resp.Writer, args [][]byte) {
 	}
 }
 
-// acknowledgedBy is the number of other nodes that certainly store everything acknowledged so far: a majority of the voters has, this node
-// perhaps among them.
+// acknowledgedBy is the number of other nodes that certainly store everything acknowledged so far: a majority of the
+// voters has, this node perhaps among them.
 func acknowledgedBy(m command.Membership) int64 {
 	st, voters := m.Status(), 0
 	for _, n := range st.Members {

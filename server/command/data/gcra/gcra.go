@@ -10,11 +10,9 @@ import (
 	"github.com/stintdb/stint/server/command/data"
 )
 
-// GCRA as Redis's source has it, and its clients send it: see redis/redis#14826. Its keys are data, and no limiter's.
-
 var gcraRows = []command.Row{{
 	Name: "gcra", Syntax: "key max-burst tokens-per-period period [TOKENS count]", Group: "rate_limit",
-	Summary: "Limit by GCRA, as Redis's command of that name: in whole microseconds, on a clock of milliseconds. `NUM_REQUESTS` is an older name of `TOKENS`. The key is no limiter's of Stint: [CL.THROTTLE](#clthrottle) is exact.",
+	Summary: "Limit by GCRA, as Redis's command of that name: in whole microseconds, on a clock of milliseconds. `NUM_REQUESTS` is an older name of `TOKENS`. The key is not one of Stint's limiters: [CL.THROTTLE](#clthrottle) is exact.",
 	Returns: "limited, 0 or 1; max-burst + 1; tokens left; seconds until the request would be granted, -1 if it was, or never will be; seconds until all tokens are back.",
 	Example: "hits 15 30 60",
 	Cost:    command.ValueCopy, Flags: command.Write | command.DenyOOM | command.Fast, Keys: command.UsedKey, Data: data.Code(func(c *data.Call) { gcraCall{c}.take() }),
@@ -26,7 +24,7 @@ var gcraRows = []command.Row{{
 	Cost:    command.ValueCopy, Flags: command.Write | command.DenyOOM | command.Fast, Keys: command.ChangedKey, Data: data.Code(func(c *data.Call) { gcraCall{c}.setValue() }),
 }}
 
-// gcraCall is a call of these commands.
+// gcraCall is a call of one of these commands.
 type gcraCall struct{ *data.Call }
 
 func (c gcraCall) take() {
@@ -42,7 +40,7 @@ func (c gcraCall) take() {
 	if !ok {
 		return
 	}
-	nowUs := c.Tx.Now() / 1e6 * 1e3 // Redis's clock of a command has milliseconds
+	nowUs := c.Tx.Now() / 1e6 * 1e3 // within a command, Redis's clock has milliseconds
 	arrivalUs := nowUs
 	if found {
 		arrivalUs = datatype.GCRA(v.Data).ArrivalTime()
@@ -66,7 +64,7 @@ func (c gcraCall) take() {
 	}
 }
 
-// request reads the arguments of GCRA, in Redis's order, or writes the error.
+// request parses the arguments of GCRA in Redis's order, and writes the error.
 func (c gcraCall) request() (r datatype.GCRARequest, ok bool) {
 	burst, ok := c.Positive(c.Args[2])
 	if !ok {
@@ -102,7 +100,8 @@ func (c gcraCall) request() (r datatype.GCRARequest, ok bool) {
 	return r, ok
 }
 
-// gcraTokensWord is the option for the number of tokens that a word is: TOKENS, or as Redis called it at first. "" if it is another.
+// gcraTokensWord returns the option for the number of tokens: TOKENS, or NUM_REQUESTS as Redis first called it. It
+// returns "" for any other word.
 func gcraTokensWord(arg []byte) string {
 	for _, word := range []string{"TOKENS", "NUM_REQUESTS"} {
 		if command.IsWord(arg, word) {
@@ -112,7 +111,7 @@ func gcraTokensWord(arg []byte) string {
 	return ""
 }
 
-// atLeastOne reads an integer, and writes the error of one that is less than 1.
+// atLeastOne parses an integer of at least 1, and writes the error.
 func (c gcraCall) atLeastOne(arg []byte) (n int64, ok bool) {
 	n, ok = c.Integer(arg)
 	if ok && n < 1 {
@@ -122,7 +121,8 @@ func (c gcraCall) atLeastOne(arg []byte) (n int64, ok bool) {
 	return n, ok
 }
 
-// set writes the arrival time of the key. It expires with the millisecond of that time, so one in the past is gone at once.
+// set stores the arrival time of the key. The key expires after the millisecond of that time, so a time in the past
+// deletes it.
 func (c gcraCall) set(arrivalUs int64) {
 	ms := arrivalUs / 1000
 	if ms < c.Tx.Now()/1e6 {

@@ -1,4 +1,5 @@
-// Package gcra has the GCRA as Redis's source has it, and its clients send it: see redis/redis#14826. Its keys are data, and no limiter's.
+// Package gcra has the commands of Redis's own rate limiter, see redis/redis#14826. To Stint, its keys are data, not
+// limiters.
 package gcra
 
 import (

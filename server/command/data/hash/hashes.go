@@ -88,7 +88,7 @@ func setFields(c *data.Call) (added int, ok bool) {
 	return setPairs(c, v, pairs)
 }
 
-// workOnHash is the work of finding or changing fields of a hash.
+// workOnHash is the work of finding or changing a number of fields in a hash.
 func workOnHash(h datatype.Hash, fields int) int {
 	if fields <= datatype.FewFields {
 		return fields * command.CopyWork(h)
@@ -96,7 +96,8 @@ func workOnHash(h datatype.Hash, fields int) int {
 	return (h.Len() + fields) * command.IndexWork
 }
 
-// setPairs sets fields of the hash v that the command has read, given each before its value, and counts those that are new.
+// setPairs sets fields of the command's hash, whose present value is v, and returns the number of new fields. pairs
+// alternates fields and values.
 func setPairs(c *data.Call, v engine.Value, pairs [][]byte) (added int, ok bool) {
 	ok = c.Change(v, limits.HashValue, datatype.Size(pairs), 2*workOnHash(v.Data, len(pairs)/2), func(data []byte) []byte {
 		h, n := datatype.Hash(data).Set(pairs)
@@ -119,7 +120,7 @@ func setFieldIfAbsent(c *data.Call) {
 	}
 }
 
-// writeField writes the value of a field by its position, null for -1.
+// writeField writes the value of the field at a position, null for -1.
 func writeField(c *data.Call, h datatype.Hash, at int) {
 	if at < 0 {
 		c.Writer.Null()

@@ -28,7 +28,7 @@ func randomFields(c *data.Call) {
 	})
 }
 
-// shapeOfFields is the form of a reply of HRANDFIELD.
+// shapeOfFields is the shape of HRANDFIELD's reply: pairs with WITHVALUES.
 func shapeOfFields(args [][]byte) resp.Shape {
 	if len(args) > 3 {
 		return resp.Pairs

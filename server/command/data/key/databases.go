@@ -6,19 +6,19 @@ import (
 	"github.com/stintdb/stint/server/resp"
 )
 
-// Databases are separate key spaces for data and limiters. A cluster has one, as Redis Cluster has.
+// Databases are separate sets of keys for data and limiters. A cluster has one, like Redis Cluster.
 
 var databaseRows = []command.Row{{
 	Name: "select", Syntax: "index", Group: "connection",
-	Summary: "Choose a database: from 0 to one below `--databases`, in a cluster 0.",
+	Summary: "Choose a database: from 0 to `--databases` - 1, in a cluster 0.",
 	Returns: "`OK`.", Example: "0",
 	Cost: command.Light, Flags: command.Fast | command.Connection, Run: runSelect, Data: data.Code(selectInScript),
 }, {
-	Name: "move", Syntax: "key db", Group: "generic", Summary: "Give data to another database, if that has no such key.",
-	Returns: "1, or 0 if the key does not exist or the other database has one of that name.",
+	Name: "move", Syntax: "key db", Group: "generic", Summary: "Move data to another database, unless the key exists there.",
+	Returns: "1, or 0 if the key does not exist, or exists in the other database.",
 	Example: "counter 1", Cost: command.ValueCopy, Flags: command.Write | command.Fast, Keys: command.UsedKey, Data: data.Code(move),
 }, {
-	Name: "swapdb", Syntax: "index1 index2", Group: "server", Summary: "Always an error: databases keep their numbers.",
+	Name: "swapdb", Syntax: "index1 index2", Group: "server", Summary: "Always an error: databases cannot be swapped.",
 	Returns: "an error.", Example: "0 1",
 	Cost: command.Light, Flags: command.Write | command.Fast | command.Dangerous | command.AllKeys, Run: runSwapDB,
 }}
@@ -41,7 +41,7 @@ func runSwapDB(s command.Session, w *resp.Writer, _ [][]byte) {
 	w.Error(errSwapDB.Error())
 }
 
-// selectInScript has the rest of the script use another database. That of the connection stays.
+// selectInScript selects a database for the rest of the script. The connection's database does not change.
 func selectInScript(c *data.Call) {
 	number, err := command.ReadDatabase(c.Args[1], c.Databases())
 	if err != nil {

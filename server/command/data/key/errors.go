@@ -8,7 +8,7 @@ var (
 	errExpireGTLT        = command.DataErrors.Add("ERR GT and LT options at the same time are not compatible", "")
 	errUnsupportedOption = command.DataErrors.Add("ERR Unsupported option %s", "")
 	errManyKeysInScript  = command.DataErrors.Add("ERR a script looks at no more than %d keys: use SCAN from outside",
-		"`KEYS`, `SCAN` or `DBSIZE` in a script holds up everybody while it looks at all keys.")
+		"`KEYS`, `SCAN` or `DBSIZE` in a script delays all clients while it looks at all keys.")
 	errNoFrequency = command.DataErrors.Add("ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust.",
 		"`OBJECT FREQ`, which `redis-cli` asks for hot keys. No key is evicted, so there is no such policy to select; `RL.TOP` lists the keys that are denied most.")
 	errNoIdleTime  = command.DataErrors.Add("ERR idle time is not tracked: no key is ever evicted", "`OBJECT IDLETIME`.")
@@ -20,5 +20,5 @@ var (
 	errSwapInCluster = command.ConnectionErrors.Add("ERR SWAPDB is not allowed in cluster mode",
 		"")
 	errSwapDB = command.ConnectionErrors.Add("ERR SWAPDB is not supported: databases keep their numbers",
-		"Have the clients select the other database.")
+		"Let the clients select the other database.")
 )

@@ -7,19 +7,19 @@ import (
 
 var expireRows = []command.Row{{
 	Name: "expire", Syntax: "key seconds [NX | XX | GT | LT]", Group: "generic",
-	Summary: "Have data expire after a time.", Returns: "1 if the expiry was set, 0 if the key does not exist or an option kept it from being set.",
+	Summary: "Let data expire after a time.", Returns: "1 if the expiry was set, 0 if the key does not exist or an option prevented it.",
 	Example: "counter 60", Cost: command.ValueCopy, Flags: command.Write | command.Fast, Keys: command.ChangedKey, Data: data.Code(func(c *data.Call) { expire(c, data.InSeconds) }),
 }, {
 	Name: "pexpire", Syntax: "key milliseconds [NX | XX | GT | LT]", Group: "generic",
-	Summary: "Have data expire after a time.", Returns: "as EXPIRE.",
+	Summary: "Let data expire after a time.", Returns: "as EXPIRE.",
 	Example: "counter 60000", Cost: command.ValueCopy, Flags: command.Write | command.Fast, Keys: command.ChangedKey, Data: data.Code(func(c *data.Call) { expire(c, data.InMillis) }),
 }, {
 	Name: "expireat", Syntax: "key unix-seconds [NX | XX | GT | LT]", Group: "generic",
-	Summary: "Have data expire at a time.", Returns: "as EXPIRE.",
+	Summary: "Let data expire at a time.", Returns: "as EXPIRE.",
 	Example: "counter 4102444800", Cost: command.ValueCopy, Flags: command.Write | command.Fast, Keys: command.ChangedKey, Data: data.Code(func(c *data.Call) { expire(c, data.AtSeconds) }),
 }, {
 	Name: "pexpireat", Syntax: "key unix-milliseconds [NX | XX | GT | LT]", Group: "generic",
-	Summary: "Have data expire at a time.", Returns: "as EXPIRE.",
+	Summary: "Let data expire at a time.", Returns: "as EXPIRE.",
 	Example: "counter 4102444800000", Cost: command.ValueCopy, Flags: command.Write | command.Fast, Keys: command.ChangedKey, Data: data.Code(func(c *data.Call) { expire(c, data.AtMillis) }),
 }, {
 	Name: "expiretime", Syntax: "key", Group: "generic", Summary: "The time at which a key expires.",
@@ -30,8 +30,8 @@ var expireRows = []command.Row{{
 	Returns: "Unix milliseconds; -1 if it never expires, -2 if it does not exist.",
 	Example: "counter", Cost: command.ValueCopy, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Data: data.Code(func(c *data.Call) { expireTime(c, 1) }),
 }, {
-	Name: "persist", Syntax: "key", Group: "generic", Summary: "Have data never expire.",
-	Returns: "1 if it would have expired, 0 if not, or if the key does not exist.",
+	Name: "persist", Syntax: "key", Group: "generic", Summary: "Remove the expiry of data.",
+	Returns: "1 if the data had an expiry, 0 if it had none or the key does not exist.",
 	Example: "counter", Cost: command.ValueCopy, Flags: command.Write | command.Fast, Keys: command.ChangedKey, Data: data.Code(persist),
 }}
 
@@ -95,7 +95,8 @@ func readExpireOptions(c *data.Call) (o expireOptions, ok bool) {
 	return o, false
 }
 
-// allow reports whether an expiry in Unix milliseconds may replace one in nanoseconds, 0 for never.
+// allow reports whether an expiry in Unix milliseconds may replace the present one, which is in nanoseconds, or 0 for
+// never.
 func (o expireOptions) allow(before, ms int64) bool {
 	expiry := data.ExpiryNanos(ms) / 1e6
 	switch {
@@ -115,7 +116,8 @@ func timeToLive(c *data.Call, unit int64) {
 	writeExpiry(c, func(at int64) int64 { return (command.Millis(max(0, at-c.Tx.Now())) + unit/2) / unit })
 }
 
-// writeExpiry writes what shown makes of the time at which the key expires, in nanoseconds, or that there is none.
+// writeExpiry replies with what shown returns for the key's expiry in nanoseconds, or that there is no key or no
+// expiry.
 func writeExpiry(c *data.Call, shown func(at int64) int64) {
 	v, found := c.Tx.Get(c.Args[1])
 	switch {

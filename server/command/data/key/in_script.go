@@ -37,10 +37,10 @@ func typeOfKey(c *data.Call) {
 	c.Writer.Status(v.Kind.String())
 }
 
-// maxScriptKeys bounds the keys that one KEYS or SCAN of a script looks at. That many take about 10 ms.
+// maxScriptKeys limits the keys that one KEYS or SCAN in a script looks at. Looking at this many takes about 10 ms.
 const maxScriptKeys = 100_000
 
-// matchingKeys returns the keys that match, or writes the error.
+// matchingKeys returns the keys that match a pattern and a type, or writes the error.
 func matchingKeys(c *data.Call, pattern, typ string) (keys [][]byte, ok bool) {
 	f := command.Finder{Pattern: pattern}
 	keys, ok = c.Tx.Keys(maxScriptKeys, func(key []byte, kind limits.Algorithm) bool {
@@ -68,7 +68,7 @@ func sizeInScript(c *data.Call) {
 	}
 }
 
-// scanInScript returns all keys in one step, whatever COUNT says.
+// scanInScript returns all keys in one step and ignores COUNT.
 func scanInScript(c *data.Call) {
 	if _, err := strconv.ParseUint(string(c.Args[1]), 10, 64); err != nil {
 		c.Fail(command.ErrInvalidCursor)

@@ -113,8 +113,8 @@ func replyTTL(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 
 func replyPTTL(w *resp.Writer, _ []engine.Op, results []engine.Result) { w.Int(expiresIn(&results[0])) }
 
-// expiresIn is the milliseconds until a key expires, or noExpiry or noSuchKey. A limiter of which nothing but loans is taken expires when
-// they end, which is not known. So does one whose closed windows are kept, later than that.
+// expiresIn returns the milliseconds until a key expires, or noExpiry or noSuchKey. A limiter expires when its loans
+// end and its closed windows are forgotten, which is not known here.
 func expiresIn(res *engine.Result) int64 {
 	switch {
 	case res.Status == engine.NotFound:
@@ -133,7 +133,7 @@ func replyType(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 	w.Status(algorithm.String())
 }
 
-// typeNames lists what TYPE answers, in Markdown.
+// typeNames lists the replies of TYPE, in Markdown.
 func typeNames() string {
 	var names []string
 	for _, k := range append(append(limits.Algorithms(), limits.Reservation), limits.ValueKinds()...) {

@@ -12,7 +12,7 @@ var objectRows = []command.Row{{
 	Name: "object", Group: "generic", Summary: "How data is kept.",
 	Sub: []command.Row{{
 		Name: "encoding", Syntax: "key", Group: "generic",
-		Summary: "The encoding that Redis 7.0 would give the data: some programs learn from it how much there is. Stint has one for each kind.",
+		Summary: "The encoding that Redis 7.0 would use for the data, from which some programs conclude how much there is. Stint has one encoding for each kind.",
 		Returns: "a word such as listpack, and raw for a limiter; null if the key does not exist.", Example: "counter",
 		Cost: command.ValuePass, Flags: command.ReadOnly, Keys: objectKey, Data: data.Code(objectEncoding),
 	}, {
@@ -24,7 +24,7 @@ var objectRows = []command.Row{{
 			}
 		}),
 	}, {
-		Name: "freq", Syntax: "key", Group: "generic", Summary: "An error: how often keys are used is not counted, because none is ever evicted. RL.TOP lists the keys that are denied most.",
+		Name: "freq", Syntax: "key", Group: "generic", Summary: "An error: Stint does not count how often keys are used, because none is ever evicted. RL.TOP lists the keys that are denied most.",
 		Returns: "null if the key does not exist.", Example: "counter",
 		Cost: command.ValueCopy, Flags: command.ReadOnly, Keys: objectKey, Data: data.Code(func(c *data.Call) {
 			if _, ok := readObject(c); ok {
@@ -32,7 +32,7 @@ var objectRows = []command.Row{{
 			}
 		}),
 	}, {
-		Name: "idletime", Syntax: "key", Group: "generic", Summary: "An error: when a key was last used is not kept, because none is ever evicted.",
+		Name: "idletime", Syntax: "key", Group: "generic", Summary: "An error: Stint does not record when a key was last used, because none is ever evicted.",
 		Returns: "null if the key does not exist.", Example: "counter",
 		Cost: command.ValueCopy, Flags: command.ReadOnly, Keys: objectKey, Data: data.Code(func(c *data.Call) {
 			if _, ok := readObject(c); ok {
@@ -52,10 +52,10 @@ func readObject(c *data.Call) (v engine.Value, found bool) {
 	return v, found
 }
 
-// Up to these, Redis 7.0 keeps a collection in a compact form.
+// Up to these sizes, Redis 7.0 stores a collection in a compact form.
 const (
 	compactStrings = 128
-	compactBytes   = 64 // of each string
+	compactBytes   = 64 // bytes of each string
 	compactNumbers = 512
 	embeddedBytes  = 44
 )
@@ -85,7 +85,8 @@ func encodingOf(v engine.Value) string {
 	return "raw"
 }
 
-// compactOr is the encoding of n elements; size returns the bytes of an element's longest string.
+// compactOr returns the encoding of n elements, which is other if they are too many or too long. size returns the
+// length of an element's longest string.
 func compactOr(other string, n int, size func(i int) int) string {
 	if n > compactStrings {
 		return other

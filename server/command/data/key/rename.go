@@ -8,15 +8,15 @@ import (
 	"github.com/stintdb/stint/server/command/data"
 )
 
-// Data under another key. A limiter's key keeps its name: nodes, regions and processes hold its loans, leases and purses by it, and a copy would grant its
-// tokens twice.
+// Only data can be renamed or copied. Nodes, regions and processes know a limiter's loans, leases and purses by its
+// key, and a copy would grant its tokens twice.
 
 var renameRows = []command.Row{{
-	Name: "rename", Syntax: "key newkey", Group: "generic", Summary: "Give data another key, in place of data at that key.",
+	Name: "rename", Syntax: "key newkey", Group: "generic", Summary: "Move data to another key, replacing data there.",
 	Returns: "`OK`.",
 	Example: "counter other", Cost: command.ValueCopy, Flags: command.Write, Keys: command.MovedKey, Data: data.Code(rename),
 }, {
-	Name: "renamenx", Syntax: "key newkey", Group: "generic", Summary: "Give data another key, unless that exists.",
+	Name: "renamenx", Syntax: "key newkey", Group: "generic", Summary: "Move data to another key, unless that exists.",
 	Returns: "1, or 0 if the other key exists.",
 	Example: "counter other", Cost: command.ValueCopy, Flags: command.Write | command.Fast, Keys: command.MovedKey, Data: data.Code(renameIfAbsent),
 }, {
@@ -44,7 +44,7 @@ func renameIfAbsent(c *data.Call) {
 	c.Writer.Bool(!taken)
 }
 
-// renamed reads the first key, which must hold data.
+// renamed returns the value of the first key, which must hold data.
 func renamed(c *data.Call) (v engine.Value, ok bool) {
 	v, found := c.Tx.Get(c.Args[1])
 	if !found {
@@ -54,7 +54,7 @@ func renamed(c *data.Call) (v engine.Value, ok bool) {
 	return v, c.MayReplace(c.Args[1])
 }
 
-// moveKey gives the value of the first key to the second.
+// moveKey moves the value of the first key to the second.
 func moveKey(c *data.Call, v engine.Value) {
 	if from, to := c.Args[1], c.Args[2]; !bytes.Equal(from, to) {
 		c.Tx.Set(to, v)

@@ -1,4 +1,4 @@
-// Package key has the commands on keys of all kinds: what Redis calls generic commands, and those on databases.
+// Package key has the commands on keys of any kind, which Redis calls generic, and on databases.
 package key
 
 import (

@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	scanCount = 10 // entries a SCAN passes over when COUNT is not given, as Redis does
+	scanCount = 10 // the default COUNT, as in Redis
 
 	// A step of SCAN ends at the first of these.
-	maxScanCount = 10_000    // entries passed over
-	maxScanBytes = 256 << 10 // of the reply
+	maxScanCount = 10_000    // keys visited
+	maxScanBytes = 256 << 10 // bytes of the reply
 )
 
 func runScan(s command.Session, w *resp.Writer, args [][]byte) {
@@ -56,7 +56,7 @@ func runScan(s command.Session, w *resp.Writer, args [][]byte) {
 	f := command.Finder{Reader: s, Database: s.Client().Database, Pattern: pattern, Type: typ, MaxBytes: maxScanBytes, Most: int(min(count, maxScanCount))}
 	passed := f.Most
 	if s.Server().Keys().LastDatabase() > 0 {
-		passed = maxScanCount // most may be those of other databases
+		passed = maxScanCount // most keys may be in other databases
 	}
 	next := f.Step(s.Server(), cursor, passed)
 	if f.TooManySteps {
@@ -69,12 +69,12 @@ func runScan(s command.Session, w *resp.Writer, args [][]byte) {
 }
 
 const (
-	keysAtOnce  = 10_000 // keys, up to which KEYS looks through them on the event loop
-	stepsAtOnce = 1 << 22
-	maxSteps    = 1 << 28 // of one KEYS
+	keysAtOnce  = 10_000  // the most keys through which KEYS looks on the event loop
+	stepsAtOnce = 1 << 22 // matching steps on the event loop
+	maxSteps    = 1 << 28 // matching steps of one KEYS
 )
 
-// runKeys looks through a few keys at once, and through many beside the event loop, while the connection waits.
+// runKeys looks through few keys on the event loop, and through many in another goroutine while the connection waits.
 func runKeys(s command.Session, w *resp.Writer, args [][]byte) {
 	server, pattern, many := s.Server(), string(args[1]), s.Server().Keys().Len() > keysAtOnce
 	if many && !s.MayAwait() {
@@ -104,10 +104,11 @@ func newKeysFinder(s command.Session, pattern string) *command.Finder {
 
 const (
 	randomTries = 100  // places where RANDOMKEY looks for a key that the user may look at
-	randomAll   = 1000 // keys, up to which it looks at all of them
+	randomAll   = 1000 // the most keys through all of which RANDOMKEY looks
 )
 
-// runRandomKey takes a key from a random place. It gives up after some tries: a user's keys, or those of the database, may be few among millions.
+// runRandomKey takes a key from a random place. It gives up after some tries, because few among millions of keys may be
+// in the database and open to the user.
 func runRandomKey(s command.Session, w *resp.Writer, _ [][]byte) {
 	var found []byte
 	keys, own := s.Server().Keys(), s.Client().Database

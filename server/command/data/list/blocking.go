@@ -17,17 +17,17 @@ var blockingListRows = []command.Row{{
 	Data: data.Code(func(c *data.Call) { popFirst(c, tail) }),
 }, {
 	Name: "blmove", Syntax: "key destination from to timeout", Group: "list",
-	Summary: "Move an element from one end of a list to an end of another list, or of the same." + data.UntilTimeout,
+	Summary: "Move an element from one end of a list to an end of the same or another list." + data.UntilTimeout,
 	Example: "log other LEFT RIGHT 1", Cost: command.ValueCopy, Flags: command.Write | command.DenyOOM | command.Blocking | command.NotInScripts, Keys: command.MovedKey, Waits: limits.ListValue,
 	Parse: parseBlockingMove, Data: data.Code(moveBetweenEnds),
 }, {
 	Name: "brpoplpush", Syntax: "key destination timeout", Group: "list",
-	Summary: "Move the element at the tail of a list to the head of another list, or of the same." + data.UntilTimeout,
+	Summary: "Move the element at the tail of a list to the head of the same or another list." + data.UntilTimeout,
 	Example: "log other 1", Cost: command.ValueCopy, Flags: command.Write | command.DenyOOM | command.Blocking | command.NotInScripts, Keys: command.MovedKey, Waits: limits.ListValue,
 	Data: data.Code(func(c *data.Call) { moveElement(c, tail, head) }),
 }}
 
-// parseBlockingMove makes the operation of BLMOVE. Like Redis, it looks at the ends before the timeout.
+// parseBlockingMove parses BLMOVE. Like Redis, it checks the ends before the timeout.
 func parseBlockingMove(r *command.Request) error {
 	_, ok1 := endOf(r.Args[3])
 	_, ok2 := endOf(r.Args[4])

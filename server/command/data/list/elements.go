@@ -22,7 +22,7 @@ var elementRows = []command.Row{{
 	Cost:    command.ValuePass, Flags: command.ReadOnly, Keys: command.ReadKey, Data: data.Code(elementsBetween),
 }, {
 	Name: "lpos", Syntax: "key element [RANK rank] [COUNT count] [MAXLEN len]", Group: "list",
-	Summary: "The index of the first element that equals a value; of the rank-th, from the tail on if that is negative. COUNT asks for as many indexes, 0 for all.",
+	Summary: "The index of the first element that equals a value, or of the rank-th; a negative rank counts from the tail. COUNT asks for several indexes, 0 for all.",
 	Example: "log 1",
 	Cost:    command.ValuePass, Flags: command.ReadOnly, Keys: command.ReadKey, ReadsAll: true, Data: data.Code(findElements),
 }, {
@@ -36,17 +36,17 @@ var elementRows = []command.Row{{
 	Cost:    command.ValuePass, Flags: command.Write | command.DenyOOM, Keys: command.ChangedKey, Data: data.Code(insertElement),
 }, {
 	Name: "lrem", Syntax: "key count element", Group: "list",
-	Summary: "Remove elements that equal a value: at most count from the head on, or with a negative number from the tail on, with 0 all.",
+	Summary: "Remove elements that equal a value: the first count elements from the head, or from the tail if count is negative; all if it is 0.",
 	Example: "log 0 1",
 	Cost:    command.ValuePass, Flags: command.Write, Keys: command.ChangedKey, Data: data.Code(removeElements),
 }, {
 	Name: "ltrim", Syntax: "key start stop", Group: "list",
-	Summary: "Remove all elements of a list but those from one index to another, both included.",
+	Summary: "Keep only the elements of a list from one index to another, both included.",
 	Example: "log 0 99",
 	Cost:    command.ValueCopy, Flags: command.Write, Keys: command.ChangedKey, Data: data.Code(trimList),
 }}
 
-// listPlace is the place that an index means, and false if the list has none such.
+// listPlace turns an index, which may count from the end, into a place. ok is false if it is out of range.
 func listPlace(l datatype.List, index int64) (place int, ok bool) {
 	n := int64(l.Len())
 	if index < 0 {
@@ -61,7 +61,7 @@ func elementAt(c *data.Call) {
 		return
 	}
 	if !found {
-		c.Writer.Null() // even if the index is none
+		c.Writer.Null() // even if the index is invalid
 		return
 	}
 	i, ok := c.Integer(c.Args[2])
@@ -98,7 +98,7 @@ func setElement(c *data.Call) {
 	}
 }
 
-// spliceList puts elements in the place of those from from to to-1.
+// spliceList replaces the elements from from to to-1.
 func spliceList(c *data.Call, v engine.Value, from, to int, elements [][]byte) (ok bool) {
 	return c.Change(v, limits.ListValue, datatype.Size(elements), command.CopyWork(v.Data), func(data []byte) []byte {
 		return datatype.List(data).Splice(from, to, elements)
@@ -212,13 +212,13 @@ func findElements(c *data.Call) {
 	}
 }
 
-// places lists the places of the elements that LPOS asks for.
+// places returns the places that LPOS asks for.
 func (o *findOptions) places(l datatype.List, element []byte) (places []int64) {
 	at, step, skip := 0, 1, o.rank-1
 	if o.rank < 0 {
 		at, step, skip = l.Len()-1, -1, -(o.rank + 1)
 	}
-	looked := func(i int) int64 { return int64(max(i-at, at-i)) } // elements, before that at i
+	looked := func(i int) int64 { return int64(max(i-at, at-i)) } // the number of elements before i
 	most := o.most
 	if most == 0 {
 		most = math.MaxInt64
@@ -236,7 +236,7 @@ func (o *findOptions) places(l datatype.List, element []byte) (places []int64) {
 	return places
 }
 
-// readRange reads the list of a key, and the indexes start and stop: the elements from from to to-1 are meant.
+// readRange returns the list of the command's key, and the range from from to to-1 that start and stop name.
 func readRange(c *data.Call) (v engine.Value, from, to int, ok bool) {
 	start, stop, ok := c.Integers(c.Args[2], c.Args[3])
 	if !ok {

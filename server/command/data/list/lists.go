@@ -36,12 +36,12 @@ var listRows = []command.Row{{
 	Cost:    command.ValuePass, Flags: command.Write | command.Fast, Keys: command.UsedKey, Answers: data.CountedElements, Data: data.Code(func(c *data.Call) { pop(c, tail) }),
 }, {
 	Name: "lmove", Syntax: "key destination from to", Group: "list",
-	Summary: "Move an element from one end of a list to an end of another list, or of the same. LEFT is the head, RIGHT the tail.",
+	Summary: "Move an element from one end of a list to an end of the same or another list. LEFT is the head, RIGHT the tail.",
 	Example: "log other LEFT RIGHT",
 	Cost:    command.ValueCopy, Flags: command.Write | command.DenyOOM, Keys: command.MovedKey, Data: data.Code(moveBetweenEnds),
 }, {
 	Name: "rpoplpush", Syntax: "key destination", Group: "list",
-	Summary: "Move the element at the tail of a list to the head of another list, or of the same.",
+	Summary: "Move the element at the tail of a list to the head of the same or another list.",
 	Example: "log other",
 	Cost:    command.ValueCopy, Flags: command.Write | command.DenyOOM, Keys: command.MovedKey, Data: data.Code(func(c *data.Call) { moveElement(c, tail, head) }),
 }, {
@@ -58,7 +58,7 @@ const (
 	tail listEnd = true
 )
 
-// push adds elements at the end, one after the other. It changes l.
+// push adds elements at this end, one after the other. It changes l.
 func (e listEnd) push(l datatype.List, elements [][]byte) datatype.List {
 	if e == head {
 		return l.PushHead(elements)
@@ -66,7 +66,7 @@ func (e listEnd) push(l datatype.List, elements [][]byte) datatype.List {
 	return l.PushTail(elements)
 }
 
-// first is the place of the first of n elements at the end of a list.
+// first returns the place of the first of the n elements at this end of a list.
 func (e listEnd) first(l datatype.List, n int) int {
 	if e == head {
 		return 0
@@ -91,7 +91,7 @@ func pushIfThere(c *data.Call, end listEnd) {
 	}
 }
 
-// pushTo adds elements to the list v of a key, and writes the error if they are too much for it.
+// pushTo adds elements to a key's list, whose present value is v. It writes the error if the list becomes too large.
 func pushTo(c *data.Call, key []byte, v engine.Value, end listEnd, elements [][]byte) (ok bool) {
 	return c.ChangeKey(key, v, limits.ListValue, datatype.Size(elements), len(elements)*command.WalkWork, func(data []byte) []byte {
 		return end.push(data, elements)
@@ -120,7 +120,7 @@ func pop(c *data.Call, end listEnd) {
 	}
 }
 
-// popCount reads the number that may follow the key; without one it is 1.
+// popCount parses the count that may follow the key. The default is 1.
 func popCount(c *data.Call) (count int64, counts, ok bool) {
 	switch len(c.Args) {
 	case 2:
@@ -133,7 +133,7 @@ func popCount(c *data.Call) (count int64, counts, ok bool) {
 	return 0, false, false
 }
 
-// writePopped writes the n elements at an end of a list, the outermost first.
+// writePopped replies with the n elements at an end of a list, the outermost first.
 func writePopped(c *data.Call, l datatype.List, end listEnd, n int) {
 	if end == head {
 		data.WriteParts(c, 0, n, l.At)
@@ -146,7 +146,7 @@ func writePopped(c *data.Call, l datatype.List, end listEnd, n int) {
 	}
 }
 
-// dropElements removes n elements at an end of the list v of a key.
+// dropElements removes n elements at an end of a key's list, whose present value is v.
 func dropElements(c *data.Call, key []byte, v engine.Value, end listEnd, n int) {
 	if n == 0 {
 		return
@@ -167,14 +167,14 @@ func moveBetweenEnds(c *data.Call) {
 	moveElement(c, from, to)
 }
 
-// endOf is the end that a word names.
+// endOf returns the end that a word names.
 func endOf(word []byte) (end listEnd, ok bool) {
 	end = listEnd(command.IsWord(word, "RIGHT"))
 	return end, end == tail || command.IsWord(word, "LEFT")
 }
 
-// moveElement moves an element from the list of the first key to that of the second. It is added there before it is removed here, so that
-// nothing is changed if it does not fit.
+// moveElement moves an element from the first key's list to the second key's list. It adds the element before it
+// removes it, so that nothing changes if the element does not fit.
 func moveElement(c *data.Call, from, to listEnd) {
 	source, destination := c.Args[1], c.Args[2]
 	v, found, ok := c.Get(source, limits.ListValue)

@@ -23,24 +23,24 @@ var combineRows = []command.Row{{
 	Cost:    command.ValueSort, Flags: command.ReadOnly, Keys: command.ReadKeys, Shape: resp.Set, Data: data.Code(combines(subtract)),
 }, {
 	Name: "sinterstore", Syntax: "destination key ...", Group: "set",
-	Summary: "Keep the members that are in all of the sets, in place of data at the destination.",
+	Summary: "Store the members that are in all of the sets, replacing data at the destination.",
 	Example: "other seen",
 	Cost:    command.ValueSort, Flags: command.Write | command.DenyOOM, Keys: command.StoredKey, Data: data.Code(stores(intersect)),
 }, {
 	Name: "sunionstore", Syntax: "destination key ...", Group: "set",
-	Summary: "Keep the members that are in any of the sets, in place of data at the destination.",
+	Summary: "Store the members that are in any of the sets, replacing data at the destination.",
 	Example: "other seen",
 	Cost:    command.ValueSort, Flags: command.Write | command.DenyOOM, Keys: command.StoredKey, Data: data.Code(stores(unite)),
 }, {
 	Name: "sdiffstore", Syntax: "destination key ...", Group: "set",
-	Summary: "Keep the members that are in the first set and in none of the others, in place of data at the destination.",
+	Summary: "Store the members that are in the first set and in none of the others, replacing data at the destination.",
 	Example: "other seen",
 	Cost:    command.ValueSort, Flags: command.Write | command.DenyOOM, Keys: command.StoredKey, Data: data.Code(stores(subtract)),
 }, {
 	Name: "sintercard", Syntax: "numkeys key ... [LIMIT limit]", Group: "set",
 	Summary: "The number of members that are in all of the sets, at most the limit.",
 	Example: "2 seen other",
-	Cost:    command.ValueSort, Flags: command.ReadOnly | command.MovableKeys, Keys: data.NumberedKeys, Data: data.Code(countIntersection),
+	Cost:    command.ValueSort, Flags: command.ReadOnly | command.MovableKeys, Keys: command.NumberedKeys, Data: data.Code(countIntersection),
 }}
 
 func intersect(sets []datatype.Set) datatype.Set {
@@ -57,7 +57,7 @@ func subtract(sets []datatype.Set) datatype.Set {
 	return sets[0].Diff(datatype.SetOf(membersOf(sets[1:])))
 }
 
-// combines is the Data of a row that replies with a combination of its sets.
+// combines makes the function of a command that replies with a combination of sets.
 func combines(combine func([]datatype.Set) datatype.Set) func(*data.Call) {
 	return func(c *data.Call) {
 		if sets, ok := readSets(c, c.Args[1:]); ok {
@@ -66,7 +66,7 @@ func combines(combine func([]datatype.Set) datatype.Set) func(*data.Call) {
 	}
 }
 
-// stores is the Data of a row that keeps a combination of its sets.
+// stores makes the function of a command that stores a combination of sets.
 func stores(combine func([]datatype.Set) datatype.Set) func(*data.Call) {
 	return func(c *data.Call) {
 		if sets, ok := readSets(c, c.Args[2:]); ok {
@@ -75,7 +75,7 @@ func stores(combine func([]datatype.Set) datatype.Set) func(*data.Call) {
 	}
 }
 
-// readNumberedKeys returns the keys that the first argument counts, and the words behind them.
+// readNumberedKeys returns the keys whose number is the first argument, and the words after them.
 func readNumberedKeys(c *data.Call) (keys, words [][]byte, ok bool) {
 	n, ok := command.ParseRedisInt(c.Args[1])
 	switch {
@@ -103,8 +103,8 @@ func countIntersection(c *data.Call) {
 	}
 }
 
-// readSets reads the sets to be combined; a key that does not exist is an empty one. Together they are no larger than one
-// may be, so that combining many is no more work than changing one.
+// readSets reads the sets to combine; a key that does not exist is an empty set. Together they may not be larger than
+// one set may be, so that combining many sets is no more work than changing one.
 func readSets(c *data.Call, keys [][]byte) (sets []datatype.Set, ok bool) {
 	size, members := 0, 0
 	for _, key := range keys {
@@ -134,7 +134,7 @@ func membersOf(sets []datatype.Set) (members [][]byte) {
 	return members
 }
 
-// storeSet keeps a set in the first key, in place of its data.
+// storeSet stores a set in the first key, replacing its data.
 func storeSet(c *data.Call, s datatype.Set) {
 	if data.StoreValue(c, c.Args[1], limits.SetValue, s) {
 		c.Writer.Int(int64(s.Len()))

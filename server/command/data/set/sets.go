@@ -37,7 +37,7 @@ var setRows = []command.Row{{
 	Cost:    command.ValueCopy, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Data: data.Code(data.Reads(limits.SetValue, areInSet)),
 }, {
 	Name: "smembers", Syntax: "key", Group: "set",
-	Summary: "All members of a set, in the order of their bytes. Redis has another order.",
+	Summary: "All members of a set, ordered by their bytes, unlike in Redis.",
 	Example: "seen",
 	Cost:    command.ValuePass, Flags: command.ReadOnly, Keys: command.ReadKey, ReadsAll: true, Shape: resp.Set, Data: data.Code(data.Reads(limits.SetValue, getSet)),
 }}
@@ -76,7 +76,7 @@ func removeFromSet(c *data.Call) {
 	c.Writer.Int(int64(removed))
 }
 
-// dropMembers removes members of the set v of the command's key, and counts those that there were.
+// dropMembers removes members of the command's set, whose present value is v, and returns how many it removed.
 func dropMembers(c *data.Call, v engine.Value, members [][]byte) (removed int) {
 	c.Change(v, limits.SetValue, 0, workOnSet(v.Data, len(members)), func(data []byte) []byte {
 		s, n := datatype.Set(data).Remove(members)
@@ -86,7 +86,7 @@ func dropMembers(c *data.Call, v engine.Value, members [][]byte) (removed int) {
 	return removed
 }
 
-// moveMember adds the member there before it removes it here, so that nothing is changed if it does not fit.
+// moveMember adds the member before it removes it, so that nothing changes if the member does not fit.
 func moveMember(c *data.Call) {
 	source, destination, member := c.Args[1], c.Args[2], c.Args[3:]
 	v, found, ok := c.Get(source, limits.SetValue)
@@ -117,7 +117,7 @@ func moveMember(c *data.Call) {
 	c.Writer.Bool(has)
 }
 
-// workOnSet is the work of adding members to a set, or of removing them.
+// workOnSet is the work of adding a number of members to a set, or removing them.
 func workOnSet(s datatype.Set, members int) int {
 	if members <= datatype.FewMembers {
 		return members * command.CopyWork(s)

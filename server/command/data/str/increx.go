@@ -16,7 +16,7 @@ var increxRows = []command.Row{{
 	Name: "increx",
 	Syntax: "key [BYFLOAT float | BYINT integer] [LBOUND lowerbound] [UBOUND upperbound] [SATURATE] " +
 		"[EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds | PERSIST] [ENX] [NX | XX]",
-	Group: "string", Summary: "Add to a number within bounds, and have it expire, as Redis 8.8 does; a denial writes nothing.",
+	Group: "string", Summary: "Add to a number within bounds, and set its expiry, as in Redis 8.8; a denial writes nothing.",
 	Example: "counter UBOUND 100 EX 60 ENX",
 	Cost:    command.ValueCopy, Flags: command.Write | command.DenyOOM | command.Fast, Keys: command.UsedKey, Shape: resp.Doubles, Data: data.Code(incrementWithin),
 }}
@@ -64,7 +64,7 @@ func incrementWithin(c *data.Call) {
 	}
 }
 
-// expiryAfter is the expiry of a key that had another one; 0 is never.
+// expiryAfter returns the new expiry of a key, given its expiry before; 0 is never.
 func (x *increx) expiryAfter(before int64) int64 {
 	switch {
 	case x.persist:
@@ -75,7 +75,7 @@ func (x *increx) expiryAfter(before int64) int64 {
 	return before
 }
 
-// addInt adds to a number, writes the reply, and returns the text of the sum if it is to be kept.
+// addInt adds to a number, writes the reply, and returns the text of the sum. changed reports whether to store it.
 func (x *increx) addInt(text []byte, blocked bool) (sumText []byte, changed bool) {
 	old, ok := x.Integer(text)
 	if !ok {
@@ -145,7 +145,7 @@ func (x *increx) replyFloats(value []byte, applied *big.Float) {
 	x.Writer.Bulk(data.AppendLongDouble(nil, applied))
 }
 
-// readOptions reads the options and their values in Redis's order: the increment with the words, then the bounds, then the expiry. It
+// readOptions parses the options in Redis's order: the words and the increment, then the bounds, then the expiry. It
 // writes the error.
 func (x *increx) readOptions() (ok bool) {
 	if !x.readWords() || x.floats && !x.readFloatBounds() || !x.floats && !x.readIntBounds() {
@@ -162,7 +162,7 @@ func (x *increx) readOptions() (ok bool) {
 	return true
 }
 
-// readWords reads the options, each of which may stand there once.
+// readWords parses the options, each of which may be given once.
 func (x *increx) readWords() (ok bool) {
 	for words := x.Args[2:]; len(words) > 0; {
 		used := x.flag(words[0])
@@ -182,7 +182,8 @@ func (x *increx) readWords() (ok bool) {
 	return true
 }
 
-// flag reads an option without a value. It returns the number of words read, 0 if this is none, or may not stand here.
+// flag parses an option without a value. It returns the number of words it used, 0 if the word is no such option or not
+// allowed.
 func (x *increx) flag(word []byte) (used int) {
 	switch {
 	case command.IsWord(word, "SATURATE") && !x.saturate:
@@ -201,7 +202,7 @@ func (x *increx) flag(word []byte) (used int) {
 	return 1
 }
 
-// option is flag for a bound and an expiry, whose values are read later.
+// option is flag for bounds and expiries, whose values are parsed later.
 func (x *increx) option(word, value []byte) (used int) {
 	unit := data.ExpiryUnitOf(word)
 	switch {
@@ -217,12 +218,12 @@ func (x *increx) option(word, value []byte) (used int) {
 	return 2
 }
 
-// isIncrement reports whether a word is that of the increment, the first there is.
+// isIncrement reports whether a word is BYINT or BYFLOAT, and the first of them.
 func (x *increx) isIncrement(word []byte) bool {
 	return !x.integers && !x.floats && (command.IsWord(word, "BYINT") || command.IsWord(word, "BYFLOAT"))
 }
 
-// readIncrement reads the value of BYINT or BYFLOAT, or writes the error.
+// readIncrement parses the value of BYINT or BYFLOAT, and writes the error.
 func (x *increx) readIncrement(word, value []byte) (ok bool) {
 	if command.IsWord(word, "BYINT") {
 		x.integers = true
@@ -243,7 +244,7 @@ func (x *increx) readIncrement(word, value []byte) (ok bool) {
 	return false
 }
 
-// readIntBounds reads the bounds of an integer, or writes the error.
+// readIntBounds parses the bounds of an integer, and writes the error.
 func (x *increx) readIntBounds() (ok bool) {
 	x.least, x.most = math.MinInt64, math.MaxInt64
 	if x.hasLower {

@@ -9,10 +9,10 @@ import (
 	"github.com/stintdb/stint/server/resp"
 )
 
-// MGET in a cluster with several groups of keys. Each key is read in its own group: there is no moment at which all of the
-// values were as in the reply.
+// In a cluster with several groups of keys, MGET reads each key in its own group. The reply need not show the values of
+// any single moment.
 
-// parseGetStrings makes one operation of MGET, or where there are groups one for each key.
+// parseGetStrings makes one operation of MGET, or one for each key if there are groups.
 func parseGetStrings(r *command.Request) error {
 	row, all := command.LookUp(r.Args[0]), r.Args
 	if r.Bounds.Groups < 2 {
@@ -28,7 +28,7 @@ func parseGetStrings(r *command.Request) error {
 	return nil
 }
 
-// oneValue begins the reply of MGET to one key.
+// oneValue begins MGET's reply for one key.
 var oneValue = []byte("*1\r\n")
 
 func replyGetStrings(w *resp.Writer, ops []engine.Op, results []engine.Result) {

@@ -18,11 +18,11 @@ var readAndChangeRows = []command.Row{{
 	Cost:    command.ValueCopy, Flags: command.Write | command.Fast, Keys: command.UsedKey, Data: data.Code(getAndDelete),
 }, {
 	Name: "getex", Syntax: "key [EX seconds | PX milliseconds | EXAT unix-seconds | PXAT unix-milliseconds | PERSIST]", Group: "string",
-	Summary: "The value of a string, whose expiry is changed.",
+	Summary: "The value of a string. The options change its expiry.",
 	Example: "counter EX 60",
 	Cost:    command.ValueCopy, Flags: command.Write | command.Fast, Keys: command.UsedKey, Data: data.Code(getAndExpire),
 }, {
-	Name: "mset", Syntax: "key value [key value ...]", Group: "string", Summary: "Set several strings, whatever the keys held before, but not a limiter's.",
+	Name: "mset", Syntax: "key value [key value ...]", Group: "string", Summary: "Set several strings, replacing data of any kind, but not limiters.",
 	Example: "counter 1 other 2",
 	Cost:    command.ValueCopy, Flags: command.Write | command.DenyOOM, Keys: command.ChangedPairs, Data: data.Code(setStrings),
 }, {
@@ -72,7 +72,7 @@ func getAndExpire(c *data.Call) {
 	}
 }
 
-// readGetexOptions reads the options of GETEX: a time and its unit, or PERSIST, or neither.
+// readGetexOptions parses the options of GETEX: a time and its unit, or PERSIST, or neither.
 func readGetexOptions(c *data.Call) (unit data.ExpiryUnit, text []byte, persists, ok bool) {
 	for words := c.Args[2:]; len(words) > 0; words = words[1:] {
 		next := data.ExpiryUnitOf(words[0])
@@ -90,7 +90,7 @@ func readGetexOptions(c *data.Call) (unit data.ExpiryUnit, text []byte, persists
 	return unit, text, persists, true
 }
 
-// pairsOf returns the keys of MSET, and their values. In an operation the keys come first.
+// pairsOf returns the keys of MSET and their values. If a client made the call, all keys come first.
 func pairsOf(c *data.Call) (keys, values [][]byte) {
 	words := c.Args[1:]
 	if c.ByClient() {
@@ -102,7 +102,7 @@ func pairsOf(c *data.Call) (keys, values [][]byte) {
 	return keys, values
 }
 
-// newStrings returns the keys of MSET and their values, if the keys may be set to them.
+// newStrings returns the keys of MSET and their values. It writes the error if one of the keys cannot be set.
 func newStrings(c *data.Call) (keys, values [][]byte, ok bool) {
 	if len(c.Args)%2 == 0 {
 		c.Fail(command.ErrArity.With(c.Name()))

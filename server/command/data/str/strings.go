@@ -16,7 +16,7 @@ var stringRows = []command.Row{{
 }, {
 	Name:   "set",
 	Syntax: "key value [NX | XX] [GET] [EX seconds | PX milliseconds | EXAT unix-seconds | PXAT unix-milliseconds | KEEPTTL]",
-	Group:  "string", Summary: "Set a string, whatever the key held before, but not a limiter's.",
+	Group:  "string", Summary: "Set a string, replacing data of any kind, but not a limiter.",
 	Example: "counter 1 EX 60",
 	Cost:    command.ValueCopy, Flags: command.Write | command.DenyOOM, Keys: command.ChangedKey, AlsoReads: func(args [][]byte) bool { return data.HasWord(args[3:], "GET") }, Data: data.Code(setString),
 }, {
@@ -44,11 +44,11 @@ var stringRows = []command.Row{{
 	Example: "counter 5",
 	Cost:    command.ValueCopy, Flags: command.Write | command.DenyOOM | command.Fast, Keys: command.UsedKey, Data: data.Code(incrementBy),
 }, {
-	Name: "decr", Syntax: "key", Group: "string", Summary: "Take one from a number.",
+	Name: "decr", Syntax: "key", Group: "string", Summary: "Subtract one from a number.",
 	Example: "counter",
 	Cost:    command.ValueCopy, Flags: command.Write | command.DenyOOM | command.Fast, Keys: command.UsedKey, Data: data.Code(func(c *data.Call) { increment(c, -1) }),
 }, {
-	Name: "decrby", Syntax: "key decrement", Group: "string", Summary: "Take from a number.",
+	Name: "decrby", Syntax: "key decrement", Group: "string", Summary: "Subtract from a number.",
 	Example: "counter 5",
 	Cost:    command.ValueCopy, Flags: command.Write | command.DenyOOM | command.Fast, Keys: command.UsedKey, Data: data.Code(decrementBy),
 }, {
@@ -114,7 +114,7 @@ func setString(c *data.Call) {
 	putString(c, key, value, o.expiresAt)
 }
 
-// putString sets a string. One that has expired already is gone at once.
+// putString sets a string, or deletes the key if the expiry is in the past.
 func putString(c *data.Call, key, value []byte, expiresAt int64) {
 	if expiresAt != 0 && expiresAt <= c.Tx.Now() {
 		c.Tx.Delete(key)

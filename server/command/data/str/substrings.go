@@ -46,7 +46,8 @@ func appendString(c *data.Call) {
 	c.Writer.Int(int64(len(edited.Data)))
 }
 
-// bytesBetween differs from LRANGE: an end in front of the first byte is the first byte, unless both ends say so from the end on.
+// bytesBetween differs from LRANGE: an end before the first byte stands for the first byte, unless both indexes are
+// negative and start is after end.
 func bytesBetween(c *data.Call) {
 	start, end, ok := c.Integers(c.Args[2], c.Args[3])
 	if !ok {
@@ -102,5 +103,5 @@ func overwriteBytes(c *data.Call) {
 	c.Writer.Int(int64(len(edited.Data)))
 }
 
-// maxOffset is beyond every value, and far from the largest integer.
+// maxOffset is larger than any value, and small enough that adding to it does not overflow.
 const maxOffset = 1 << 40

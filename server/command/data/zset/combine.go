@@ -23,34 +23,34 @@ var (
 var combineScoredRows = []command.Row{{
 	Name: "zunion", Syntax: "numkeys key ..." + weightsSyntax + " [WITHSCORES]", Group: "sorted-set",
 	Summary: "The members of several sorted sets, or of sets, whose members score 1," + sumNote,
-	Example: "2 hits other", Cost: command.ValueSort, Flags: command.ReadOnly | command.MovableKeys, Keys: data.NumberedKeys, Shape: resp.Scored, Data: data.Code(combinesScored(uniteScored)),
+	Example: "2 hits other", Cost: command.ValueSort, Flags: command.ReadOnly | command.MovableKeys, Keys: command.NumberedKeys, Shape: resp.Scored, Data: data.Code(combinesScored(uniteScored)),
 }, {
 	Name: "zinter", Syntax: "numkeys key ..." + weightsSyntax + " [WITHSCORES]", Group: "sorted-set",
 	Summary: "The members that are in all of several sorted sets, or sets," + sumNote,
-	Example: "2 hits other", Cost: command.ValueSort, Flags: command.ReadOnly | command.MovableKeys, Keys: data.NumberedKeys, Shape: resp.Scored, Data: data.Code(combinesScored(intersectScored)),
+	Example: "2 hits other", Cost: command.ValueSort, Flags: command.ReadOnly | command.MovableKeys, Keys: command.NumberedKeys, Shape: resp.Scored, Data: data.Code(combinesScored(intersectScored)),
 }, {
 	Name: "zdiff", Syntax: "numkeys key ... [WITHSCORES]", Group: "sorted-set",
 	Summary: "The members of the first sorted set that are in none of the others.",
-	Example: "2 hits other", Cost: command.ValueSort, Flags: command.ReadOnly | command.MovableKeys, Keys: data.NumberedKeys, Shape: resp.Scored, Data: data.Code(combinesScored(nil)),
+	Example: "2 hits other", Cost: command.ValueSort, Flags: command.ReadOnly | command.MovableKeys, Keys: command.NumberedKeys, Shape: resp.Scored, Data: data.Code(combinesScored(nil)),
 }, {
 	Name: "zunionstore", Syntax: "destination numkeys key ..." + weightsSyntax, Group: "sorted-set",
-	Summary: "Keep what ZUNION replies, in place of data at the destination.",
+	Summary: "Store what ZUNION replies, replacing data at the destination.",
 	Example: "other 1 hits", Cost: command.ValueSort, Flags: command.Write | command.DenyOOM | command.MovableKeys, Keys: combinedKeys, Data: data.Code(storesScored(uniteScored)),
 }, {
 	Name: "zinterstore", Syntax: "destination numkeys key ..." + weightsSyntax, Group: "sorted-set",
-	Summary: "Keep what ZINTER replies, in place of data at the destination.",
+	Summary: "Store what ZINTER replies, replacing data at the destination.",
 	Example: "other 1 hits", Cost: command.ValueSort, Flags: command.Write | command.DenyOOM | command.MovableKeys, Keys: combinedKeys, Data: data.Code(storesScored(intersectScored)),
 }, {
 	Name: "zdiffstore", Syntax: "destination numkeys key ...", Group: "sorted-set",
-	Summary: "Keep what ZDIFF replies, in place of data at the destination.",
+	Summary: "Store what ZDIFF replies, replacing data at the destination.",
 	Example: "other 1 hits", Cost: command.ValueSort, Flags: command.Write | command.DenyOOM | command.MovableKeys, Keys: combinedKeys, Data: data.Code(storesScored(nil)),
 }, {
 	Name: "zintercard", Syntax: "numkeys key ... [LIMIT limit]", Group: "sorted-set",
 	Summary: "The number of members that are in all of several sorted sets, or sets, at most the limit.",
-	Example: "2 hits other", Cost: command.ValueSort, Flags: command.ReadOnly | command.MovableKeys, Keys: data.NumberedKeys, Data: data.Code(countScoredIntersection),
+	Example: "2 hits other", Cost: command.ValueSort, Flags: command.ReadOnly | command.MovableKeys, Keys: command.NumberedKeys, Data: data.Code(countScoredIntersection),
 }}
 
-// combination makes the scores of members of several inputs; nil is a difference, which has no weights.
+// combination combines several inputs into a set with scores. nil stands for the difference, which has no weights.
 type combination func(inputs []combineInput, aggregate func(a, b float64) float64) datatype.SortedSet
 
 func combinesScored(combine combination) func(*data.Call) {
@@ -64,7 +64,7 @@ func combinesScored(combine combination) func(*data.Call) {
 func storesScored(combine combination) func(*data.Call) {
 	return func(c *data.Call) {
 		destination, words := c.Args[1], c.Args[2:]
-		if c.ByClient() { // the number of keys comes first, so that the keys are side by side
+		if c.ByClient() { // then the number of keys comes before the destination
 			destination, words = c.Args[2], append([][]byte{c.Args[1]}, c.Args[3:]...)
 		}
 		set, _, ok := combineScored(c, combine, words, combineOptions{})
@@ -74,7 +74,7 @@ func storesScored(combine combination) func(*data.Call) {
 	}
 }
 
-// combineScored reads the inputs and options of a command, and combines the inputs.
+// combineScored parses the inputs and options of a command, and combines the inputs.
 func combineScored(c *data.Call, combine combination, words [][]byte, o combineOptions) (set datatype.SortedSet, _ combineOptions, ok bool) {
 	inputs, words, ok := readInputs(c, words)
 	if !ok {
@@ -87,12 +87,12 @@ func combineScored(c *data.Call, combine combination, words [][]byte, o combineO
 	if combine == nil {
 		return subtractScored(inputs), o, true
 	}
-	// Sums of numbers with fractions depend on the order: Redis begins with the smallest set.
+	// Sums of floats depend on the order: Redis begins with the smallest set.
 	slices.SortStableFunc(inputs, func(a, b combineInput) int { return cmp.Compare(a.len(), b.len()) })
 	return combine(inputs, o.aggregate), o, true
 }
 
-// mayCombineInputs reports whether inputs are few enough, and writes the error.
+// mayCombineInputs reports whether the inputs are small enough to combine, and writes the error if not.
 func mayCombineInputs(c *data.Call, inputs []combineInput) bool {
 	size, members := 0, 0
 	for i := range inputs {
@@ -155,7 +155,7 @@ func subtractScored(inputs []combineInput) datatype.SortedSet {
 	return packScores(inputs[0], func(member []byte, score float64) (float64, bool) { return score, !gone[string(member)] })
 }
 
-// packScores returns the members of an input that are kept, with the scores that they are to have.
+// packScores returns the members of an input that keep selects, with the scores that it returns.
 func packScores(in combineInput, keep func(member []byte, score float64) (float64, bool)) datatype.SortedSet {
 	kept := datatype.NewScores(in.len())
 	for i := range in.len() {

@@ -8,8 +8,7 @@ import (
 	"github.com/stintdb/stint/server/command/data"
 )
 
-// memberEdit is a sorted set while a command changes its members: in place where they are few, or where they are many
-// in a table.
+// memberEdit is a sorted set while a command changes its members: few in place, many in a table.
 type memberEdit struct {
 	c       *data.Call
 	before  engine.Value
@@ -19,7 +18,7 @@ type memberEdit struct {
 	changed bool
 }
 
-// foundMember is a member as find found it.
+// foundMember is the result of find.
 type foundMember struct {
 	name   []byte
 	exists bool
@@ -27,12 +26,12 @@ type foundMember struct {
 	place  int // in the set
 }
 
-// manyChanges is the number of changes from which a table is faster: it takes time for each member of the set, but each
-// change in place looks at all of them too.
+// manyChanges is the number of changes from which a table is faster. Building it visits every member of the set, but so
+// does each change in place.
 const manyChanges = 32
 
-// editMembers begins changes of members of the command's key, which are each step-th of the words. They add at most that many
-// bytes.
+// editMembers begins changes of the command's key. The members are every step-th of the words; the changes add at most
+// this many bytes.
 func editMembers(c *data.Call, words [][]byte, step, bytes int) (e memberEdit, ok bool) {
 	v, found, ok := c.Get(c.Args[1], limits.SortedSetValue)
 	if !ok {
@@ -66,7 +65,7 @@ func (e *memberEdit) find(name []byte) (m foundMember) {
 // put gives a member a score.
 func (e *memberEdit) put(m foundMember, score float64) {
 	e.changed = true
-	score += 0 // no negative zero, as in Redis's small sets
+	score += 0 // turns -0 into 0, as Redis does in small sets
 	if e.table != nil {
 		e.table.Put(m.name, score)
 		return
@@ -79,7 +78,7 @@ func (e *memberEdit) put(m foundMember, score float64) {
 	e.set = e.set.Insert(m.name, score)
 }
 
-// remove drops a member that exists.
+// remove removes a member that exists.
 func (e *memberEdit) remove(m foundMember) {
 	e.changed = true
 	if e.table != nil {
@@ -91,7 +90,7 @@ func (e *memberEdit) remove(m foundMember) {
 	e.set = e.set.Remove(m.place, m.place+1)
 }
 
-// edit makes the set one that may be changed.
+// edit makes the set writable.
 func (e *memberEdit) edit() {
 	if e.edited == nil {
 		e.edited = e.c.Tx.Edit(e.c.Args[1], limits.SortedSetValue)
@@ -99,7 +98,7 @@ func (e *memberEdit) edit() {
 	}
 }
 
-// keep ends the changes. It writes an error, and changes nothing, if the set is too large.
+// keep ends the changes. If the set has become too large, it writes the error and changes nothing.
 func (e *memberEdit) keep() (ok bool) {
 	key := e.c.Args[1]
 	if e.table != nil {

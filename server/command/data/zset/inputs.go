@@ -9,10 +9,10 @@ import (
 	"github.com/stintdb/stint/server/command/data"
 )
 
-// combineInput is a set that is combined with others.
+// combineInput is a set to combine with others.
 type combineInput struct {
 	scored datatype.SortedSet
-	plain  datatype.Set // in place of the above: every member has the score 1
+	plain  datatype.Set // in place of scored; every member has the score 1
 	weight float64
 }
 
@@ -27,15 +27,16 @@ func (in *combineInput) at(i int) (member []byte, score float64) {
 	return in.scored.Member(i), in.scored.Score(i)
 }
 
-// combineOptions are the options of ZUNION and its kin.
+// combineOptions are the options of ZUNION and similar commands.
 type combineOptions struct {
-	mayWeigh, mayShow bool // whether WEIGHTS and AGGREGATE, and WITHSCORES, are options
+	mayWeigh bool // WEIGHTS and AGGREGATE are allowed
+	mayShow  bool // WITHSCORES is allowed
 
 	aggregate func(a, b float64) float64
 	scores    bool
 }
 
-// notNaN is a number, 0 in place of one that is none.
+// notNaN returns 0 in place of NaN.
 func notNaN(f float64) float64 {
 	if math.IsNaN(f) {
 		return 0
@@ -43,7 +44,7 @@ func notNaN(f float64) float64 {
 	return f
 }
 
-// readInputs reads the keys, which follow their number, and returns the words behind them.
+// readInputs reads the keys, which follow their number, and returns the words after them.
 func readInputs(c *data.Call, args [][]byte) (inputs []combineInput, words [][]byte, ok bool) {
 	n, ok := c.Integer(args[0])
 	switch {
@@ -65,7 +66,7 @@ func readInputs(c *data.Call, args [][]byte) (inputs []combineInput, words [][]b
 	return inputs, args[1+n:], true
 }
 
-// readInput returns the set of a key, or the sorted set.
+// readInput returns the set or sorted set of a key.
 func readInput(c *data.Call, key []byte) (in combineInput, ok bool) {
 	in.weight = 1
 	switch v, found := c.Tx.Get(key); {
@@ -116,7 +117,8 @@ var aggregates = []struct {
 	{"MAX", func(a, b float64) float64 { return -smaller(-a, -b) }},
 }
 
-// smaller is the first of two equal numbers: zeros may differ by their sign.
+// smaller returns the smaller number. Of two equal numbers it returns the first, because zeros may differ in their
+// sign.
 func smaller(a, b float64) float64 {
 	if b < a {
 		return b

@@ -82,7 +82,7 @@ func scoresOfMembers(c *data.Call, s datatype.SortedSet) {
 	}
 }
 
-// bytesRange reads the key's sorted set, and the places of its members in a range of bytes.
+// bytesRange returns the places of the members in a range of bytes.
 func bytesRange(c *data.Call) (from, to int, ok bool) {
 	within, ok := readLexRange(c, c.Args[2], c.Args[3])
 	if !ok {

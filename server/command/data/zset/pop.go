@@ -17,7 +17,7 @@ var popRows = []command.Row{{
 	Data: data.Code(func(c *data.Call) { popMembers(c, highest) }),
 }}
 
-// shapeOfPop is the form of a reply of ZPOPMIN and ZPOPMAX, which is an array of arrays only where a number is given.
+// shapeOfPop is the shape of the reply of ZPOPMIN and ZPOPMAX: an array of arrays only if a count is given.
 func shapeOfPop(args [][]byte) resp.Shape {
 	if len(args) > 2 {
 		return resp.Scored
@@ -51,7 +51,7 @@ func popMembers(c *data.Call, end setEnd) {
 	}
 }
 
-// popEnd writes n members at an end of the sorted set of a key, the outermost first, and removes them.
+// popEnd replies with n members at an end of a key's sorted set, the outermost first, and removes them.
 func popEnd(c *data.Call, key []byte, s datatype.SortedSet, end setEnd, n int) {
 	from, step, first := 0, 1, 0
 	if end == highest {

@@ -9,7 +9,7 @@ import (
 	"github.com/stintdb/stint/server/command/data"
 )
 
-// rangeBy is the kind of the ends of a range.
+// rangeBy is what a range is about.
 type rangeBy uint8
 
 const (
@@ -18,7 +18,7 @@ const (
 	byMember
 )
 
-// rangeOptions are the options of ZRANGE and its kin.
+// rangeOptions are the options of ZRANGE and similar commands.
 type rangeOptions struct {
 	by            rangeBy
 	reverse       bool
@@ -26,7 +26,7 @@ type rangeOptions struct {
 	offset, count int64 // a negative count is no limit
 }
 
-// readRangeOptions reads the words behind a range. Only ZRANGE chooses the kind of range and its direction by them.
+// readRangeOptions parses the options after a range. choose permits BYSCORE, BYLEX and REV, which only ZRANGE has.
 func readRangeOptions(c *data.Call, o rangeOptions, choose bool) (_ rangeOptions, ok bool) {
 	o.count = -1
 	chooseBy := choose
@@ -110,7 +110,7 @@ func (o *rangeOptions) step() int {
 	return 1
 }
 
-// window returns the place of the first member of a range, in the direction of the options and behind their offset, and
+// window returns the place of the first member of a range, in the direction of the options and after their offset, and
 // the number of members from there on.
 func (o *rangeOptions) window(s datatype.SortedSet, within memberRange) (first, n int) {
 	size := s.Len()
@@ -133,7 +133,7 @@ func (o *rangeOptions) window(s datatype.SortedSet, within memberRange) (first, 
 	return first, n
 }
 
-// writeMembers writes n members of a set, from a place on.
+// writeMembers replies with n members of a set, starting at a place.
 func writeMembers(c *data.Call, s datatype.SortedSet, place, step, n int, scores bool) {
 	c.Tx.Spend(n * command.WriteWork)
 	if scores {
@@ -154,15 +154,15 @@ func writeMembers(c *data.Call, s datatype.SortedSet, place, step, n int, scores
 // memberRange is a range of members, of their scores or of their bytes.
 type memberRange interface {
 	begun(s datatype.SortedSet, place int) bool   // the member is not before the range
-	notOver(s datatype.SortedSet, place int) bool // the member is not behind it
-	first(s datatype.SortedSet) int               // no member in front of this place is in the range
-	last(s datatype.SortedSet) int                // no member behind this place is in the range
+	notOver(s datatype.SortedSet, place int) bool // the member is not after the range
+	first(s datatype.SortedSet) int               // no member before this place is in the range
+	last(s datatype.SortedSet) int                // no member after this place is in the range
 }
 
 // scoreRange is a range of scores.
 type scoreRange struct{ min, max scoreEnd }
 
-// scoreEnd is an end of a range: a score that is part of it, or not.
+// scoreEnd is an end of a range: a score, which is not part of the range if it is open.
 type scoreEnd struct {
 	score float64
 	open  bool
@@ -182,7 +182,7 @@ func (r scoreRange) first(s datatype.SortedSet) int { return s.Below(r.min.score
 
 func (r scoreRange) last(s datatype.SortedSet) int { return s.Below(r.max.score, !r.max.open) - 1 }
 
-// places returns the places of the range, from one up to another.
+// places returns the places from (included) and to (not included) of the range.
 func (r scoreRange) places(s datatype.SortedSet) (from, to int) {
 	if from, to = r.first(s), r.last(s)+1; from > to {
 		return 0, 0
@@ -190,7 +190,7 @@ func (r scoreRange) places(s datatype.SortedSet) (from, to int) {
 	return from, to
 }
 
-// readScoreRange reads a range of scores, and writes the error.
+// readScoreRange parses a range of scores, and writes the error.
 func readScoreRange(c *data.Call, least, most []byte) (r scoreRange, ok bool) {
 	low, ok1 := readScoreEnd(least)
 	high, ok2 := readScoreEnd(most)
@@ -201,7 +201,7 @@ func readScoreRange(c *data.Call, least, most []byte) (r scoreRange, ok bool) {
 	return scoreRange{low, high}, true
 }
 
-// readScoreEnd reads an end of a range as Redis does: up to a zero byte, with blanks in front, and nothing is 0.
+// readScoreEnd parses an end of a range as Redis does: up to a zero byte, with leading blanks allowed, and "" is 0.
 func readScoreEnd(b []byte) (e scoreEnd, ok bool) {
 	text, _, _ := strings.Cut(string(b), "\x00")
 	if e.open = strings.HasPrefix(text, "("); e.open {
@@ -214,15 +214,15 @@ func readScoreEnd(b []byte) (e scoreEnd, ok bool) {
 	return e, ok
 }
 
-// lexRange is a range of bytes. It means something only where all scores are equal; of others it is what Redis has of
-// small sets.
+// lexRange is a range of bytes. It makes sense only if all scores are equal. Otherwise the result is what Redis returns
+// for small sets.
 type lexRange struct{ min, max lexEnd }
 
-// lexEnd is an end of a range: a member that is part of it or not, or beyond every member.
+// lexEnd is an end of a range: a member, which is not part of the range if it is open, or beyond all members.
 type lexEnd struct {
 	member []byte
 	open   bool
-	beyond int // -1 before all members, 1 behind them
+	beyond int // -1 before all members, 1 after all members
 }
 
 // compare compares a member with an end.
@@ -247,7 +247,7 @@ func (r *lexRange) first(datatype.SortedSet) int { return 0 }
 
 func (r *lexRange) last(s datatype.SortedSet) int { return s.Len() - 1 }
 
-// readLexRange reads a range of bytes, and writes the error.
+// readLexRange parses a range of bytes, and writes the error.
 func readLexRange(c *data.Call, least, most []byte) (r *lexRange, ok bool) {
 	low, ok1 := readLexEnd(least)
 	high, ok2 := readLexEnd(most)

@@ -62,7 +62,7 @@ var sortedSetRows = []command.Row{{
 // addOptions are the options of ZADD.
 type addOptions struct{ nx, xx, gt, lt, changes, increment bool }
 
-// readAddOptions reads the words before the first score, and returns the pairs of scores and members behind them.
+// readAddOptions parses the options before the first score, and returns the pairs of scores and members after them.
 func readAddOptions(c *data.Call, o addOptions) (_ addOptions, pairs [][]byte, ok bool) {
 	at := 2
 	for ; at < len(c.Args) && o.take(c.Args[at]); at++ {
@@ -111,7 +111,7 @@ func (o *addOptions) take(word []byte) bool {
 	return true
 }
 
-// allow reports whether the options let a member have a score. An existing member has had another.
+// allow reports whether the options permit a member to get a score. before is the score of a member that exists.
 func (o *addOptions) allow(exists bool, before, score float64) bool {
 	if !exists {
 		return !o.xx
@@ -143,7 +143,7 @@ func addMembers(c *data.Call, increment bool) {
 		if o.increment && m.exists && !o.nx {
 			score += m.score
 		}
-		if math.IsNaN(score) { // of the only pair
+		if math.IsNaN(score) { // then there is only one pair
 			c.Fail(errScoreNaN)
 			return
 		}
@@ -194,7 +194,8 @@ func removeMembers(c *data.Call) {
 	c.Writer.Int(n)
 }
 
-// readSortedSet returns a key's sorted set, empty if the key does not exist. It writes the error of a key of another kind.
+// readSortedSet returns a key's sorted set, which is empty if the key does not exist. It writes the error if the key
+// holds something else.
 func readSortedSet(c *data.Call, key []byte) (s datatype.SortedSet, ok bool) {
 	v, _, ok := c.Get(key, limits.SortedSetValue)
 	return v.Data, ok
@@ -243,13 +244,13 @@ func removePlaces(c *data.Call) {
 	}
 }
 
-// writeRemoved removes the members at places from one up to another, and writes their number.
+// writeRemoved removes the members at the places from to to-1, and replies with their number.
 func writeRemoved(c *data.Call, from, to int) {
 	c.Writer.Int(int64(to - from))
 	dropPlaces(c, c.Args[1], from, to)
 }
 
-// dropPlaces removes the members at places from one up to another of a key's sorted set.
+// dropPlaces removes the members at the places from to to-1 from a key's sorted set.
 func dropPlaces(c *data.Call, key []byte, from, to int) {
 	if from == to {
 		return
