@@ -7,8 +7,8 @@ import (
 	"github.com/stintdb/stint/server/command"
 )
 
-// limitSpecs has a row for each way of writing a limit. Commands that acquire, RL.ALL and policies all read limits
-// through it.
+// limitSpecs has a row for each way to write a limit. Commands that acquire, RL.ALL and policies all parse limits by
+// it.
 var limitSpecs = []limitSpec{
 	{word: "CL", algorithm: limits.GCRA, params: []string{"max_burst", "count", "period"}, read: readThrottle},
 	{word: "TB", algorithm: limits.TokenBucket, params: []string{"capacity", "rate"}, amount: "tokens", read: readBucket},
@@ -34,7 +34,7 @@ var acquireRows = []command.Row{
 		"Pour an amount (default 1) into a leaky bucket used as a meter. Decides exactly as TB.ACQUIRE and does not smooth traffic; LB.QUEUE does.",
 		optPeek, optUpTo, optForce, optKeep, optMaxWait, optBlock, optAs, optFor, optWarn),
 	acquireRow("lb.queue", limits.LeakyQueue, "key capacity rate [amount] [PEEK] [BLOCK duration] [WARN percentage]", "alice:3 5 1/h",
-		"Take a place in a leaky-bucket queue that releases one request every 1/rate and holds at most capacity requests. wait_ms is the time until this request's turn.",
+		"Take a place in a leaky-bucket queue that releases one request every 1/rate and holds at most capacity requests. wait_ms is the time until it is this request's turn.",
 		optPeek, optBlock, optWarn),
 	acquireRow("fw.acquire", limits.FixedWindow, "key limit window [tokens] [PEEK] [UPTO | FORCE] [KEEP amount] [AS id FOR duration] [TZ zone] [FROM beginning] [HISTORY windows] [WARN percentage]", "alice:4 5 1h",
 		"Count tokens (default 1) in a fixed window: a duration that starts with the first request, @duration aligned to the clock, or @minute, @hour, @day, @week, @month, @quarter, @year in UTC, the last five also in the zone of TZ and from the beginning FROM. HISTORY keeps that many closed windows for RL.USAGE.",
@@ -77,7 +77,7 @@ func readThrottle(_ *command.Request, a [][]byte) (l limits.Limit, err error) {
 	return l, err
 }
 
-// bucketNamed reads a capacity and a rate, two arguments from at on, that have these names.
+// bucketNamed makes a function that parses a capacity and a rate, the arguments at and at+1, under these names.
 func bucketNamed(capacity, tokensPerTime string, at int) func(*command.Request, [][]byte) (limits.Limit, error) {
 	return func(_ *command.Request, a [][]byte) (l limits.Limit, err error) {
 		if l.Capacity, err = command.ParseIntegerBetween(capacity, a[at], 1, limits.MaxTokens); err != nil {
@@ -95,7 +95,7 @@ func readQueue(_ *command.Request, a [][]byte) (l limits.Limit, err error) {
 	if err != nil {
 		return l, err
 	}
-	l.Capacity = waiting + 1 // and the one that leaves at once
+	l.Capacity = waiting + 1 // one request leaves at once
 	l.Rate, err = command.ParseRate("rate", a[1])
 	return l, err
 }
@@ -110,8 +110,8 @@ func readFixedWindow(_ *command.Request, a [][]byte) (l limits.Limit, err error)
 	return l, nil
 }
 
-// countedBy reads a limit, at most that large, and the duration for which each of its tokens counts, which has this
-// name.
+// countedBy makes a function that parses a limit of at most most, and the duration for which each token counts, an
+// argument named span.
 func countedBy(span string, most int64) func(*command.Request, [][]byte) (limits.Limit, error) {
 	return func(_ *command.Request, a [][]byte) (l limits.Limit, err error) {
 		if l.Capacity, err = command.ParseIntegerBetween("limit", a[0], 1, most); err != nil {
@@ -122,7 +122,7 @@ func countedBy(span string, most int64) func(*command.Request, [][]byte) (limits
 	}
 }
 
-// readLog bounds the limit further: the log keeps a time for every granted request.
+// readLog has a lower maximum for the limit, because the log keeps the time of every granted request.
 func readLog(r *command.Request, a [][]byte) (l limits.Limit, err error) {
 	most := int64(r.Bounds.MaxLogLimit)
 	if n, ok := command.ParseInteger(a[0]); ok && n > most {

@@ -13,8 +13,8 @@ var adaptiveRows = []command.Row{acquireRow("ad.acquire", limits.Adaptive, "key 
 	"Take tokens (default 1) from a token bucket whose rate follows the reports of AD.REPORT, between the rates min and max. It begins with max.",
 	optPeek, optMaxWait, optBlock), {
 	Name: "ad.report", Syntax: "key good bad [EVERY duration] [DOWN percent] [UP percent] [PAUSE duration]", Group: "limiter",
-	Summary: "Report calls of the backend that went well, and that did not, to the limit of AD.ACQUIRE. Once in EVERY (default 1s): after any bad call the rate falls to DOWN of itself (default 80%); else, if at least half of it was used, it rises by UP of max (default 5%). With PAUSE, such as a Retry-After, nothing is granted for that time; the longest wins. With 0 0 it changes nothing. An unused key forgets its rate after ten minutes.",
-	Returns: "an array of the rate in tokens a second, as text rounded down to nine decimals, and the milliseconds of the pause that are left; null for a key without a limiter.",
+	Summary: "Report good and bad calls of the backend to the limit of AD.ACQUIRE. At most once in EVERY (default 1s), the rate changes: after any bad call it falls to DOWN (default 80%) of its value; otherwise, if at least half of it was used, it rises by UP (default 5%) of max. PAUSE, such as a Retry-After, stops grants for that time; the longest pause wins. 0 0 changes nothing. An unused key forgets its rate after ten minutes.",
+	Returns: "an array of the rate in tokens per second, as text rounded down to nine decimals, and the remaining milliseconds of the pause; null for a key without a limiter.",
 	Example: "alice:12 5 0",
 	Cost:    command.Light, Flags: command.Write | command.Fast | command.NotInScripts, Keys: command.ChangedKey, Parse: parseReport, Reply: replyReport,
 }}
@@ -45,7 +45,7 @@ var reportOptions = []command.Option{
 	}},
 }
 
-// percent reads a percentage above 0 as thousandths of a percent.
+// percent parses a percentage above 0 and returns thousandths of a percent.
 func percent(name string, text []byte, most int64) (int64, error) {
 	share, ok := parseKeep(text)
 	if thousandths := -int64(share); ok && strings.HasSuffix(string(text), "%") && thousandths > 0 && thousandths <= most {
@@ -90,7 +90,7 @@ func replyReport(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 	w.Int(command.Millis(res.Wait))
 }
 
-// readAdaptive reads the capacity and both rates, and writes these with one period.
+// readAdaptive parses the capacity and both rates, and gives the rates one period.
 func readAdaptive(_ *command.Request, a [][]byte) (l limits.Limit, err error) {
 	if l.Capacity, err = command.ParseIntegerBetween("capacity", a[0], 1, limits.MaxTokens); err != nil {
 		return l, err

@@ -11,8 +11,8 @@ import (
 var allRows = []command.Row{{
 	Name: "rl.all", Syntax: "spec ... [TOKENS tokens] [PEEK] [MAXWAIT duration | BLOCK duration] [AS id FOR duration]", Group: "limiter",
 	Summary: "Check several limits atomically, all or nothing. Each spec is one of: " + specSyntax() + ". " +
-		"Behind a spec may stand COST tokens, the number of tokens asked of this limit, KEEP amount, what must remain of it, and WARN percentage, at which it warns. " +
-		"With MAXWAIT or BLOCK, buckets and queues may be waited for; windows, leases and limits with a KEEP must have room now.",
+		"After a spec, COST tokens sets how many tokens are asked of this limit, KEEP amount what must remain of it, and WARN percentage where it warns. " +
+		"With MAXWAIT or BLOCK, the request may wait for buckets and queues; windows, leases and limits with a KEEP must have room now.",
 	Returns: "an array of granted, binding (the 0-based position of the limit that denied with the longest wait, -1 if granted), wait_ms (of a granted request, the longest among its limits), " +
 		"and an array of limit, remaining and reset_ms for each limit, and with WARN warn.",
 	Example: "TB mine:1 5 1/h CC alice:1 5 1m me",
@@ -45,7 +45,7 @@ var (
 	specOptions = []command.Option{optCost, optKeep, optWeight, optZone, optFrom, optHistory, optWarn}
 )
 
-// readSpecs reads limits up to the first word that begins none.
+// readSpecs parses limits up to the first word that does not begin one.
 func readSpecs(r *command.Request, words [][]byte) (parts []engine.Op, rest [][]byte, err error) {
 	first := len(r.Parts)
 	for len(words) > 0 {
@@ -74,7 +74,7 @@ func readSpecs(r *command.Request, words [][]byte) (parts []engine.Op, rest [][]
 	return parts[:len(parts):len(parts)], words, nil
 }
 
-// appendSpec appends the limit whose words these are, without the first, to those of the request from first on.
+// appendSpec parses a limit after its first word, and appends it to r.Parts. The request's limits begin at first.
 func appendSpec(r *command.Request, k *limitSpec, words [][]byte, first int) (rest [][]byte, err error) {
 	size := 1 + len(k.params)
 	if k.who != "" {

@@ -9,8 +9,7 @@ import (
 	"github.com/stintdb/stint/server/command"
 )
 
-// The names of the options of fixed windows of the calendar, which are those of its fields in [limits.Limit.Params]
-// too.
+// The options of fixed windows that follow the calendar. [limits.Limit.Params] uses the same names.
 const (
 	zoneWord = "TZ"
 	fromWord = "FROM"
@@ -44,7 +43,7 @@ func setFrom(_ *command.Request, op *engine.Op, value []byte) error {
 	return nil
 }
 
-// unitOf is the unit of a limit's windows, or the error of an option that needs one.
+// unitOf returns the unit of a limit's windows. If they do not follow the calendar, it returns the error of the option.
 func unitOf(option string, limit *limits.Limit) (calendar.Unit, error) {
 	unit, ok := limit.Span.Unit()
 	if !ok {
@@ -54,7 +53,7 @@ func unitOf(option string, limit *limits.Limit) (calendar.Unit, error) {
 	return unit, nil
 }
 
-// paramWords appends the parameters of a limit that stand behind its key.
+// paramWords appends the parameters of a limit that follow its key.
 func paramWords(words []string, limit limits.Limit) []string {
 	limit.Anchor, limit.History, limit.Warn = calendar.Anchor{}, 0, 0
 	for _, p := range limit.Params() {
@@ -63,7 +62,7 @@ func paramWords(words []string, limit limits.Limit) []string {
 	return words
 }
 
-// limitOptions appends the options of a limit that are in its parameters.
+// limitOptions appends the parameters of a limit that are written as options.
 func limitOptions(words []string, limit limits.Limit) []string {
 	for _, p := range limit.Params() {
 		if isLimitOption(p.Name) {

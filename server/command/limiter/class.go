@@ -12,13 +12,14 @@ import (
 var classRows = []command.Row{{
 	Name: "ht.acquire", Syntax: "class rate_capacity rate ceil_capacity ceil UNDER parent capacity rate [UNDER parent capacity rate ...] [TOKENS tokens] [PEEK]",
 	Group: "limiter",
-	Summary: "Take tokens (default 1) of a class in a tree: those that it is assured, or those that its ancestors, at most 3, have beyond " +
-		"the assured capacities of their classes. A class is registered with its ancestors for 10 minutes after a request. Ancestors stand in order, the root last.",
+	Summary: "Take tokens (default 1) of a class in a tree: from its assured tokens, or from what its ancestors, at most 3, have in addition to " +
+		"the assured capacities of their classes. A class is registered with its ancestors for 10 minutes after a request. The ancestors are given in order, the root last.",
 	Returns: "[five integers](rate-limits.md#the-reply) of the class.", Example: "alice:10 5 1/h 10 2/h UNDER alice:11 20 4/h",
 	Cost: command.HolderLookup, Flags: command.Write | command.Fast | command.MovableKeys | command.Decides, Parse: parseTree, Reply: replyTree,
 }}
 
-// A class is the limit of its ceiling, with its assured rate beside it. The limits of its ancestors follow.
+// A class is represented by the limit of its ceiling, together with its assured rate. The limits of its ancestors
+// follow.
 var readAssured, readCeiling = bucketNamed("rate_capacity", "rate", 0), bucketNamed("ceil_capacity", "ceil", 2)
 
 func parseTree(r *command.Request) error {
@@ -47,7 +48,7 @@ func parseTree(r *command.Request) error {
 
 var treeOptions = []command.Option{optTokens, optPeek}
 
-// checkTrees reports trees of classes that are not complete. A COST behind one of its nodes is that of the whole tree.
+// checkTrees refuses incomplete trees of classes. A COST at any node of a tree applies to the whole tree.
 func checkTrees(parts []engine.Op) error {
 	for first := 0; first < len(parts); {
 		if parts[first].Limit.Algorithm != limits.Class {
@@ -82,7 +83,7 @@ func checkTrees(parts []engine.Op) error {
 	return nil
 }
 
-// isAncestor reports whether a limit is that of an ancestor of a class.
+// isAncestor reports whether a limit belongs to an ancestor of a class.
 func isAncestor(op *engine.Op) bool { return op.Limit.Algorithm == limits.Class && len(op.Who) == 0 }
 
 func replyTree(w *resp.Writer, _ []engine.Op, results []engine.Result) {

@@ -20,7 +20,7 @@ var concurrencyRows = []command.Row{acquireRow("cc.acquire", limits.Concurrency,
 	Cost: command.EntryList, Flags: command.ReadOnly, Keys: command.ReadKey, Parse: parseHolders, Reply: replyHolders,
 }}
 
-// leaseOp is an operation that only a concurrency limit knows.
+// leaseOp appends an operation that only concurrency limits have.
 func leaseOp(r *command.Request, verb engine.Verb, who []byte) error {
 	op := engine.Op{Verb: verb, Key: r.Args[1], Who: who}
 	op.Limit.Algorithm = limits.Concurrency
@@ -53,5 +53,5 @@ func replyHolders(w *resp.Writer, ops []engine.Op, results []engine.Result) {
 		w.Bulk(l.Holder)
 		w.Int(command.Millis(l.Remaining))
 	}
-	results[0].Leases = nil // up to 3 MB, which results that are used again would hold on to
+	results[0].Leases = nil // results are reused, and must not keep up to 3 MB alive
 }

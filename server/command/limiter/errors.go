@@ -7,13 +7,13 @@ var (
 	errKeepsNothing = command.LimiterErrors.Add("ERR KEEP: does not apply to %s",
 		"")
 	errWarnsNothing = command.LimiterErrors.Add("ERR WARN: does not apply to %s: %s",
-		"Which part of such a limit is used says nothing.")
+		"How much of such a limit is used says nothing.")
 	errWeighsNothing = command.LimiterErrors.Add("ERR WEIGHT: does not apply to %s",
 		"")
 	errNotOfCalendar = command.LimiterErrors.Add("ERR %s: needs FW and a window @day, @week, @month, @quarter or @year, got '%s'",
 		"Other windows have no zone, and begin with the first request or at a multiple of their length.")
 	errZone = command.LimiterErrors.Add("ERR TZ: must be a time zone such as Europe/Berlin, got '%s'",
-		"Names are those of the [IANA database](https://www.iana.org/time-zones), which the server brings with it. `UTC` is the default.")
+		"Names are those of the [IANA database](https://www.iana.org/time-zones), which is part of the server. `UTC` is the default.")
 	errKeepsNoWindows = command.LimiterErrors.Add("ERR HISTORY: needs FW, got %s",
 		"Other limits have no windows that end.")
 	errAsWithoutFor = command.LimiterErrors.Add("ERR AS: needs FOR and a duration, for which the request is remembered",
@@ -25,7 +25,7 @@ var (
 	errNotLent = command.LimiterErrors.Add("ERR spec: tokens of '%s' cannot be lent: expected one of %s",
 		"Tokens can be set aside for a holder only from the limits that the error lists. In the others, a request takes a place in a queue, a lease or a share rather than plain tokens.")
 	errNotHeld = command.LimiterErrors.Add("ERR the holder states more tokens than the %d that are set aside for it",
-		"`LEFT` of `RL.LEND`, or the tokens of `RL.RETURN`. The holder counts wrongly, or shares its name with another.")
+		"In `LEFT` of `RL.LEND`, or in `RL.RETURN`. The holder counts wrongly, or shares its name with another.")
 	errNodeHolder = command.LimiterErrors.Add("ERR holder: names that begin with %s are those of a cluster's nodes and groups",
 		"Give the holder in `RL.LEND` and `RL.RETURN` another name. `RL.VOID` takes these names too.")
 	errLogLimit = command.LimiterErrors.Add("ERR limit: a sliding log keeps a time for every request, so its limit is at most %d (--max-sliding-log), got '%s'; SW.ACQUIRE needs no log and takes more",
@@ -49,15 +49,15 @@ var (
 	errTooManySpecs = command.PolicyErrors.Add("ERR spec: at most %d limits at once",
 		"")
 	errMeetingKeys = command.PolicyErrors.Add("ERR spec: the keys '%s' and '%s' would be the same for some callers or fields; each limit needs a different text before {}, such as user: and all:",
-		"With such a policy a caller could choose an id, or a field, that makes the key of one limit that of another. The id `all` would do so with `user:{}` and `user:all`.")
+		"With such a policy, a caller could choose an id or a field that turns the key of one limit into the key of another. With `user:{}` and `user:all`, the id `all` does.")
 	errDividedKeys = command.PolicyErrors.Add("ERR spec: the keys '%s' and '%s' would be in different groups of the cluster for some callers or fields; begin all keys with one hash tag, as in {{{}}}:a and {{{}}}:b, or name those that all callers share in --cluster-shared",
-		"A cluster with [`--groups`](cluster.md#groups), where one group decides a check: it would answer these callers with `CROSSSLOT`. A hash tag counts if no `{}` or `{name}` stands before it. A key that matches `--cluster-shared` may be in another group if its limit is `TB`, `CL`, `LB` or `FW`, without `KEEP` and `HISTORY`.")
+		"A cluster with [`--groups`](cluster.md#groups), where one group decides a check. These callers would get `CROSSSLOT`. A hash tag counts only if no `{}` or `{name}` comes before it. A key that matches `--cluster-shared` may be in another group if its limit is `TB`, `CL`, `LB` or `FW`, without `KEEP` and `HISTORY`.")
 	errDividedTags = command.PolicyErrors.Add("ERR spec: ids with : or %% would put the keys '%s' and '%s' in different groups of the cluster; use a field as the hash tag of both, as in {{{tenant}}}:a and {{{tenant}}}:b",
 		"As above: `{}` is the id as it is, but escaped in a key with a field, [so that no value has a `:`](rate-limits.md#several-names).")
 	errTemplate = command.PolicyErrors.Add("ERR spec: %s, got '%s'",
 		"The key or the holder of a policy's limit has `{` or `}` without the other, the same `{name}` twice, or names with no `:` between them. [rate-limits.md](rate-limits.md#several-names) has the rules.")
 	errFieldValue = command.PolicyErrors.Add("ERR WITH: must be the last option, followed by the names of fields, each with a value",
-		"`WITH` without a field, or a field without a value. `WITH` comes last, behind all options.")
+		"`WITH` without a field, or a field without a value. `WITH` comes last, after all options.")
 	errTooManyFields = command.PolicyErrors.Add("ERR WITH: at most %d fields",
 		"")
 	errFieldName = command.PolicyErrors.Add("ERR WITH: a field's name must be 1 to %d letters, digits, _ and -, got '%s'",

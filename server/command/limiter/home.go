@@ -9,9 +9,9 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// The keys of these commands are given by their names.
+// The keys below are names, see package database.
 
-// AcquireWords is the command that asks another server for tokens of a limit, with PEEK or UPTO.
+// AcquireWords returns the command that asks another server for tokens of a limit. options may be PEEK or UPTO.
 func AcquireWords(key []byte, limit limits.Limit, tokens int64, options engine.Option) []string {
 	name := strings.ToUpper(throttleRows[0].Name)
 	if limit.Algorithm != limits.GCRA {
@@ -28,7 +28,7 @@ func AcquireWords(key []byte, limit limits.Limit, tokens int64, options engine.O
 	return words
 }
 
-// LendWords is RL.LEND, the command that asks another server to carry out a Lend.
+// LendWords returns the RL.LEND that asks another server to set tokens of a limit aside for a holder.
 func LendWords(op engine.Op) []string {
 	words := []string{"RL.LEND", string(database.KeyOf(op.Key)), specOf(op.Limit.Algorithm).word}
 	words = paramWords(words, op.Limit)
@@ -44,7 +44,7 @@ func LendWords(op engine.Op) []string {
 	return limitOptions(words, op.Limit)
 }
 
-// ReturnWords is RL.RETURN, the command that asks another server to carry out a Return.
+// ReturnWords returns the RL.RETURN that ends a loan at another server, or reduces it to the tokens of KEEP.
 func ReturnWords(op engine.Op) []string {
 	words := []string{"RL.RETURN", string(database.KeyOf(op.Key)), string(op.Who)}
 	words = append(words, numberWord(op.Loan.Number), numberWord(op.Loan.Previous), strconv.FormatInt(op.Loan.Left, 10))

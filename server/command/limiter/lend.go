@@ -12,23 +12,23 @@ import (
 	"github.com/stintdb/stint/server/resp"
 )
 
-const loanReply = "limit, remaining (for everybody else), held (the holder's tokens that are set aside now) and number (of the last operation on them that was carried out, 0 if none are left)."
+const loanReply = "limit, remaining (for everybody else), held (the tokens that are now set aside for the holder) and number (of the last operation on them that was executed, 0 if none are left)."
 
 var lendRows = []command.Row{{
 	Name: "rl.lend", Syntax: "key spec tokens holder number previous [ALL] [LEFT tokens] [FOR duration] [TZ zone] [FROM beginning] [HISTORY windows] [WARN percentage]", Group: "limiter",
-	Summary: "Set tokens of a limiter aside for a holder, which then grants requests alone: at most an eighth of those that are left, with ALL up to all of them, and none under another limit than the key's. The spec is TB, CL or LB with capacity and rate, or FW with limit and window. Number is another one, above 0, for each of the holder's operations on any key; previous is the number in the last answer for this key, 0 at first: any other is ignored, so that no answer that was lost can make tokens count twice. LEFT states the tokens that the holder has not spent; the others are charged. With FOR the loan ends after that time, unless an operation on it comes before; all of it then counts as spent. The same operation again changes nothing and is answered alike.",
+	Summary: "Set tokens of a limiter aside for a holder, which then grants requests by itself: at most an eighth of the remaining tokens, with ALL up to all of them, and none if the spec is not the key's present limit. The spec is TB, CL or LB with capacity and rate, or FW with limit and window. number must be above 0 and different for each of the holder's operations on any key; previous is the number in the last reply for this key, 0 at first. An operation with any other previous is ignored, so that a lost reply never makes tokens count twice. LEFT states the tokens that the holder has not spent; the others are charged. With FOR, the loan ends after that time unless another operation on it comes before, and all of it then counts as spent. Repeating an operation changes nothing and returns the same reply.",
 	Returns: "an array of granted, " + loanReply,
 	Example: "alice:1 TB 10 1/h 1 worker 1 0",
 	Cost:    command.HolderLookup, Flags: command.Write | command.Fast | command.NotInScripts, Keys: command.ChangedKey, Parse: parseLend, Reply: replyLoan,
 }, {
 	Name: "rl.return", Syntax: "key holder number previous tokens [KEEP tokens]", Group: "limiter",
-	Summary: "End a holder's loan: give back the tokens that it has not spent, and charge the others. With KEEP the loan goes on with so many tokens, which are neither given back nor charged.",
+	Summary: "End a holder's loan: give back the tokens that it has not spent, and charge the others. With KEEP, the loan goes on with that many tokens, which are neither given back nor charged.",
 	Returns: "an array of returned, " + loanReply,
 	Example: "alice:1 worker 2 1 0",
 	Cost:    command.HolderLookup, Flags: command.Write | command.Fast | command.NotInScripts, Keys: command.ChangedKey, Parse: parseReturn, Reply: replyLoan,
 }, {
 	Name: "rl.void", Syntax: "key holder [FORCE]", Group: "limiter",
-	Summary: "End the loan of a holder that is gone: all of it counts as spent. Without FORCE it only reports the loan, because a holder that still spends its tokens would exceed the limit by at most these; a loan with FOR ends anyway.",
+	Summary: "End the loan of a holder that is gone: all of it counts as spent. Without FORCE it only reports the loan, because a holder that is not gone could still spend its tokens and exceed the limit by that much. A loan with FOR ends by itself.",
 	Returns: "an array of voided, " + loanReply,
 	Example: "alice:1 worker",
 	Cost:    command.HolderLookup, Flags: command.Write | command.Admin | command.NotInScripts, Keys: command.ChangedKey, Parse: parseVoid, Reply: replyLoan,
@@ -41,7 +41,7 @@ var lendRows = []command.Row{{
 }}
 
 var (
-	optAll     = command.Option{Name: "ALL", Set: func(_ *command.Request, op *engine.Op, _ []byte) error { op.Options |= engine.Whole; return nil }}
+	optAll     = flag("ALL", engine.Whole)
 	optLeft    = command.Option{Name: "LEFT", HasValue: true, Set: setLeft}
 	optKept    = command.Option{Name: "KEEP", HasValue: true, Set: setKept}
 	optLendFor = command.Option{Name: "FOR", HasValue: true, Set: setLendFor}
@@ -92,7 +92,7 @@ func parseLend(r *command.Request) error {
 	return nil
 }
 
-// readLoan reads the holder and the numbers of an operation on a loan.
+// readLoan parses the holder and the numbers of an operation on a loan.
 func readLoan(r *command.Request, op *engine.Op, who, number, previous []byte) error {
 	if err := holder(who); err != nil {
 		return err
@@ -117,7 +117,7 @@ func readLoan(r *command.Request, op *engine.Op, who, number, previous []byte) e
 	return nil
 }
 
-// lentWords lists the limits of which tokens can be lent.
+// lentWords lists the limits whose tokens can be lent.
 func lentWords() string {
 	var words []string
 	for _, k := range limitSpecs {
@@ -146,7 +146,7 @@ func parseReturn(r *command.Request) error {
 	return nil
 }
 
-// left reads the tokens that a holder has not spent.
+// left parses the number of tokens that a holder has not spent.
 func left(op *engine.Op, name string, text []byte) (err error) {
 	op.Loan.Left, err = command.ParseIntegerBetween(name, text, 0, limits.MaxTokens)
 	return err

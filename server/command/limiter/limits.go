@@ -10,19 +10,19 @@ import (
 	"github.com/stintdb/stint/server/resp"
 )
 
-// limitSpec is one way of writing a limit: its parameters, which follow the key, and its algorithm.
+// limitSpec is one way to write a limit: its algorithm, and its parameters, which follow the key.
 type limitSpec struct {
-	word      string // in RL.ALL and policies
+	word      string // the word in RL.ALL and policies
 	algorithm limits.Algorithm
 	params    []string // the arguments between the key and the holder, or the end
-	who       string   // the name of the argument behind the parameters that names a holder or a member; "" if there is none
-	options   string   // those that RL.ALL and policies take for this limit alone
-	amount    string   // the name of the argument for a number of tokens, in the algorithm's own command; "" if it has none
+	who       string   // the argument after the parameters, for a holder or member; "" if there is none
+	options   string   // the options that RL.ALL and policies take for this limit only
+	amount    string   // the argument of the algorithm's own command for a number of tokens; "" if there is none
 	read      func(r *command.Request, a [][]byte) (limits.Limit, error)
 
-	noWarn     string                                                     // why a threshold means nothing here; "" if it warns
-	assured    func(r *command.Request, a [][]byte) (limits.Limit, error) // of a class: reads its assured rate
-	isAncestor bool                                                       // it is that of a class, and follows its limit or that of another ancestor
+	noWarn     string                                                     // why WARN makes no sense; "" if it does
+	assured    func(r *command.Request, a [][]byte) (limits.Limit, error) // parses the assured rate of a class
+	isAncestor bool                                                       // the limit of an ancestor, which follows a class or another ancestor
 }
 
 func specOf(algorithm limits.Algorithm) *limitSpec {
@@ -56,8 +56,8 @@ func SpecWords() (words []string) {
 
 func specWords() string { return strings.Join(SpecWords(), " ") }
 
-// SpecArguments are the names of the arguments behind the word of a limit: its key, its parameters, and its holder or
-// member.
+// SpecArguments returns the names of the arguments after the word of a limit: its key, its parameters, and its holder
+// or member.
 func SpecArguments(word string) (names []string, known bool) {
 	k := findSpec([]byte(word))
 	if k == nil {
@@ -77,10 +77,10 @@ func (k *limitSpec) arguments() []string {
 // SpecOption is an option that may follow a limit.
 type SpecOption struct {
 	Word   command.Keyword
-	IsText bool // its value is no number and no percentage
+	IsText bool // the value is neither a number nor a percentage
 }
 
-// SpecOptions are the options that may follow a limit.
+// SpecOptions returns the options that may follow a limit.
 func SpecOptions() (all []SpecOption) {
 	for _, o := range specOptions {
 		all = append(all, SpecOption{command.Keyword(o.Name), o.IsText})
@@ -88,12 +88,12 @@ func SpecOptions() (all []SpecOption) {
 	return all
 }
 
-// specSyntax lists how limits are written in RL.ALL and policies. Words with the same parameters stand together.
+// specSyntax lists how limits are written in RL.ALL and policies. It joins words with the same parameters.
 func specSyntax() string {
 	var words, params []string
 	for _, k := range limitSpecs {
 		if k.isAncestor {
-			continue // it stands behind its class
+			continue // part of the syntax of a class
 		}
 		p := strings.Join(k.arguments(), " ") + k.options
 		if at := slices.Index(params, p); at >= 0 {
@@ -108,8 +108,8 @@ func specSyntax() string {
 	return strings.Join(words, "; ")
 }
 
-// readSpec reads a key, the parameters of its limit and the holder or member, if it has one, into op. It returns the
-// words behind them. position is that among a command's limits.
+// readSpec parses a key, the parameters of its limit and, if it has one, the holder or member into op. It returns the
+// remaining words. position counts the limits of the command.
 func readSpec(r *command.Request, op *engine.Op, k *limitSpec, words [][]byte, position int) (rest [][]byte, err error) {
 	op.Key, op.Tokens = words[0], 1
 	if err = r.Key(op.Key); err != nil {
@@ -136,8 +136,8 @@ func readSpec(r *command.Request, op *engine.Op, k *limitSpec, words [][]byte, p
 	return words[end:], err
 }
 
-// readLimits reads a limit's parameters, those of a class with its assured rate. A limit is cached, because most
-// commands repeat the parameters of the command before. The result is valid until the next call.
+// readLimits parses a limit's parameters, including the assured rate of a class. It caches the limit, because most
+// commands repeat the parameters of the previous command. The result is valid until the next call.
 func readLimits(r *command.Request, k *limitSpec, a [][]byte, position int) (*command.CachedLimit, error) {
 	last := &r.Last[position%len(r.Last)]
 	if last.Matches(k.word, a) {
@@ -170,7 +170,7 @@ func parseLimit(r *command.Request, k *limitSpec, a [][]byte) (limits.Limit, err
 	return l, checkLimit(&l, a[0])
 }
 
-// checkLimit refuses a limit whose parameters do not fit each other. first is the first of them.
+// checkLimit refuses a limit whose parameters contradict each other. first is the text of the first parameter.
 func checkLimit(l *limits.Limit, first []byte) error {
 	if err := l.Check(); err != nil {
 		return command.ArgumentError(l.Params()[0].Name, err.Error(), first)
@@ -195,7 +195,7 @@ func appendAcquire(r *command.Request, k *limitSpec, known []command.Option) err
 	return reserveIfAsked(r)
 }
 
-// The names of arguments for those who ask.
+// The names of arguments that say who asks.
 const (
 	holderName = "holder"
 	memberName = "member"
@@ -204,7 +204,7 @@ const (
 // holder checks the name of a lease's holder.
 func holder(name []byte) error { return holderOrMember(holderName, name) }
 
-// holderOrMember checks the name of a lease's holder, or that of a member of a fair share.
+// holderOrMember checks the name of a lease's holder or of a fair share's member.
 func holderOrMember(argument string, name []byte) error {
 	switch {
 	case len(name) > 0 && len(name) <= engine.MaxHolderBytes:
@@ -216,12 +216,12 @@ func holderOrMember(argument string, name []byte) error {
 	}
 }
 
-// notSwapped refuses a holder that is a duration with a unit behind a ttl without one: the ttl was meant.
+// notSwapped refuses a holder that is a duration with a unit if the ttl has no unit: they were probably swapped.
 func notSwapped(ttl, holder []byte) error {
 	_, noUnit := command.ParseInteger(ttl)
 	last := holder[len(holder)-1]
 	if !noUnit || last < 'A' || holder[0] < '0' || holder[0] > '9' {
-		return nil // the usual case costs no more than this
+		return nil // the usual case, decided at little cost
 	}
 	if _, err := limits.ParseDuration(string(holder)); err != nil {
 		return nil
@@ -229,7 +229,7 @@ func notSwapped(ttl, holder []byte) error {
 	return errSwapped.With(command.Truncate(holder, 64), command.Truncate(ttl, 64))
 }
 
-// replyAcquire writes the five integers every acquire answers, and a sixth with WARN.
+// replyAcquire writes the five integers that all commands that acquire reply with, and a sixth with WARN.
 func replyAcquire(w *resp.Writer, ops []engine.Op, results []engine.Result) {
 	res := &results[0]
 	if command.WriteFailure(w, res) {

@@ -9,29 +9,28 @@ import (
 	"github.com/stintdb/stint/server/command"
 )
 
-var optPeek = command.Option{Name: "PEEK", Set: func(_ *command.Request, op *engine.Op, _ []byte) error { op.Options |= engine.Peek; return nil }}
-
-var optUpTo = command.Option{Name: "UPTO", Set: func(_ *command.Request, op *engine.Op, _ []byte) error { op.Options |= engine.UpTo; return nil }}
-
-var optForce = command.Option{Name: "FORCE", Set: func(_ *command.Request, op *engine.Op, _ []byte) error { op.Options |= engine.Force; return nil }}
-
-var optMaxWait = command.Option{Name: "MAXWAIT", HasValue: true, Set: setMaxWait}
-
-var optShadow = command.Option{Name: "SHADOW", Set: func(_ *command.Request, op *engine.Op, _ []byte) error { op.Options |= engine.Shadow; return nil }}
-
-var optStrict = command.Option{Name: "STRICT", Set: func(_ *command.Request, op *engine.Op, _ []byte) error { op.Options |= engine.Strict; return nil }}
-
-var optTokens = command.Option{Name: "TOKENS", HasValue: true, Set: setTokens}
-
-var optBlock = command.Option{Name: "BLOCK", HasValue: true, Set: setBlock}
-
-var optCost = command.Option{Name: "COST", HasValue: true, Set: setCost}
-
 var (
-	optKeep = command.Option{Name: "KEEP", HasValue: true, Set: setKeep}
+	optPeek   = flag("PEEK", engine.Peek)
+	optUpTo   = flag("UPTO", engine.UpTo)
+	optForce  = flag("FORCE", engine.Force)
+	optShadow = flag("SHADOW", engine.Shadow)
+	optStrict = flag("STRICT", engine.Strict)
+
+	optTokens  = command.Option{Name: "TOKENS", HasValue: true, Set: setTokens}
+	optMaxWait = command.Option{Name: "MAXWAIT", HasValue: true, Set: setMaxWait}
+	optBlock   = command.Option{Name: "BLOCK", HasValue: true, Set: setBlock}
+	optCost    = command.Option{Name: "COST", HasValue: true, Set: setCost}
+	optKeep    = command.Option{Name: "KEEP", HasValue: true, Set: setKeep}
+	optWith    = command.Option{Name: "WITH", SetRest: setWith}
 )
 
-var optWith = command.Option{Name: "WITH", SetRest: setWith}
+// flag is an option without a value.
+func flag(name string, option engine.Option) command.Option {
+	return command.Option{Name: name, Set: func(_ *command.Request, op *engine.Op, _ []byte) error {
+		op.Options |= option
+		return nil
+	}}
+}
 
 func setTokens(_ *command.Request, op *engine.Op, value []byte) (err error) {
 	op.Tokens, err = command.ParseIntegerBetween("TOKENS", value, 1, limits.MaxTokens)
@@ -73,7 +72,7 @@ func setKeep(_ *command.Request, op *engine.Op, value []byte) error {
 	return nil
 }
 
-// parseKeep reads a number of tokens, such as 50, or a share of the capacity, such as 12.5%.
+// parseKeep parses a number of tokens, such as 50, or a share of the capacity, such as 12.5%.
 func parseKeep(text []byte) (engine.Keep, bool) {
 	share, isShare := bytes.CutSuffix(text, []byte("%"))
 	if !isShare {
@@ -96,7 +95,7 @@ func parseKeep(text []byte) (engine.Keep, bool) {
 	return engine.KeepPercent(thousandths), ok && isDigit && thousandths <= engine.MaxKeepPercent
 }
 
-// tokens reads the number of tokens that may come first among the words behind a limit, and returns the rest.
+// tokens parses the optional number of tokens after a limit, and returns the remaining words.
 func tokens(op *engine.Op, name string, words [][]byte) (rest [][]byte, err error) {
 	if len(words) == 0 || !command.LooksLikeNumber(words[0]) {
 		return words, nil

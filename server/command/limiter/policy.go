@@ -13,8 +13,8 @@ import (
 
 var policyRows = []command.Row{{
 	Name: "rl.check", Syntax: "name id [tokens] [PEEK] [KEEP amount] [MAXWAIT duration | BLOCK duration] [AS id FOR duration] [WARN] [WITH field value [field value ...]]", Group: "limiter",
-	Summary: "Check the limits of a policy for a caller, all or nothing. KEEP applies to every limit of the policy that has no KEEP, but not to LQ and CC. WARN adds the field warn of the limits that have one to the reply. WITH gives the fields that {name} in the limits' keys stands for.",
-	Returns: "that of [`RL.ALL`](#rlall). In SHADOW, granted is always the number of requested tokens, and binding is the limit that would have denied.",
+	Summary: "Check the limits of a policy for a caller, all or nothing. KEEP applies to every limit of the policy that has no KEEP of its own, except LQ and CC. WARN adds the field warn to the reply for limits that have a WARN. WITH gives the fields that {name} in the limits' keys stands for.",
+	Returns: "as [`RL.ALL`](#rlall). In SHADOW, granted is always the number of requested tokens, and binding is the limit that would have denied.",
 	Example: "private 1",
 	Cost:    command.PolicyCheck, Flags: command.Write | command.Fast | command.Decides | command.Blocking, Parse: parseCheck, Reply: replyCheck,
 }, {
@@ -22,7 +22,7 @@ var policyRows = []command.Row{{
 	Summary: "Manage policies: limits that the server stores under a name.",
 	Sub: []command.Row{
 		{Name: "set", Syntax: "name spec ... [SHADOW] [STRICT]", Group: "limiter",
-			Summary: "Store limits under a name; the next check uses them. {} in a key stands for the caller's id, {name} for a field that the check gives behind WITH. SHADOW denies nothing and only counts denials. STRICT has a cluster decide each check, and each request for the keys of these limits, through its log, never from tokens that a node holds.",
+			Summary: "Store limits under a name; the next check uses them. {} in a key stands for the caller's id, {name} for a field that the check gives after WITH. SHADOW denies nothing and only counts denials. STRICT makes a cluster decide each check, and each request for the keys of these limits, through its log, never from tokens that a node holds.",
 			Returns: "`OK`.", Example: "private TB mine:{} 1 1/h",
 			Cost: command.PolicyChange, Flags: command.Write | command.Admin, Parse: parsePolicySet, Reply: replyPolicy},
 		{Name: "get", Syntax: "name [id]", Group: "limiter",
@@ -35,7 +35,7 @@ var policyRows = []command.Row{{
 			Returns: "1, or 0 if the policy did not exist.", Example: "private",
 			Cost: command.PolicyList, Flags: command.Write | command.Admin, Parse: parsePolicyDel, Reply: command.ReplyCount},
 		{Name: "list", Group: "limiter", Summary: "The names of the policies.",
-			Returns: "an array of the names of those policies whose keys the user may read.",
+			Returns: "an array of the names of the policies whose keys the user may read.",
 			Cost:    command.PolicyList, Flags: command.ReadOnly, Run: runPolicyList},
 		{Name: "override", Syntax: "name id spec ...", Group: "limiter",
 			Summary: "Give one caller other limits than the policy's; NONE instead of limits removes the override.",
@@ -66,7 +66,7 @@ func parseCheck(r *command.Request) error {
 	return reserveIfAsked(r)
 }
 
-// setWith reads the fields of a call that replace {name} in a policy's limits.
+// setWith parses the fields that replace {name} in a policy's limits.
 func setWith(r *command.Request, op *engine.Op, words [][]byte) error {
 	if len(words) == 0 || len(words)%2 != 0 {
 		return errFieldValue
@@ -117,8 +117,8 @@ func policyName(name []byte) error {
 	return nil
 }
 
-// policySpecs parses a policy's limits into op and checks that their keys and holders are valid templates. Only limits
-// that need it get NamedFields: nodes of earlier versions take the others.
+// policySpecs parses a policy's limits into op and checks that their keys and holders are valid templates. It sets
+// NamedFields only if a limit needs it, because nodes of earlier versions do not know it.
 func policySpecs(r *command.Request, op *engine.Op, words [][]byte) (rest [][]byte, err error) {
 	parts, rest, err := readSpecs(r, words)
 	if err != nil {
@@ -195,8 +195,8 @@ func replyPolicy(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 	}
 }
 
-// whenCurrent answers from the local store once that holds all that was acknowledged anywhere before the command came.
-// After READONLY, and within EXEC, the reply comes from the local store.
+// whenCurrent answers from the local store as soon as it has every policy that was acknowledged anywhere before the
+// command came. After READONLY and within EXEC, it answers at once.
 func whenCurrent(s command.Session, w *resp.Writer, answer func(w *resp.Writer)) {
 	m := s.Server().Membership()
 	if m == nil || s.Client().ReadOnly || !s.MayAwait() {
@@ -204,18 +204,22 @@ func whenCurrent(s command.Session, w *resp.Writer, answer func(w *resp.Writer))
 		return
 	}
 	s.AwaitReply(func(done func(func(*resp.Writer))) {
-		m.Barrier(func(err error) {
-			if err = command.ClusterError(err); err != nil {
-				done(func(w *resp.Writer) { w.Error(err.Error()) })
-				return
-			}
-			done(answer)
-		})
+		awaitBarrier(m, done, func() { done(answer) })
 	})
 }
 
-// seesPolicy reports whether there is a policy and the user may look at all its keys, {} and {name} taken as they stand
-// there.
+// awaitBarrier calls then when this node knows all policies, or gives done the error.
+func awaitBarrier(m command.Membership, done func(func(*resp.Writer)), then func()) {
+	m.Barrier(func(err error) {
+		if err = command.ClusterError(err); err != nil {
+			done(func(w *resp.Writer) { w.Error(err.Error()) })
+			return
+		}
+		then()
+	})
+}
+
+// seesPolicy reports whether a policy exists and the user may look at all its keys, taking {} and {name} literally.
 func seesPolicy(s command.Session, name string) bool {
 	sees := true
 	found := s.Server().Keys().PolicyTemplates(name, func(key []byte) bool {
@@ -225,8 +229,7 @@ func seesPolicy(s command.Session, name string) bool {
 	return found && sees
 }
 
-// seesCaller reports whether the user may look at every key that a policy comes to for a caller, {name} taken as it
-// stands there.
+// seesCaller reports whether the user may look at every key of a policy for a caller, taking {name} literally.
 func seesCaller(s command.Session, policy, id string) bool {
 	sees := true
 	s.Server().Keys().PolicyKeys([]byte(policy), []byte(id), nil, func(key []byte) bool {
@@ -250,7 +253,7 @@ func runPolicyGet(s command.Session, w *resp.Writer, args [][]byte) {
 		w.Error(command.ErrSyntax.Error())
 		return
 	}
-	words := command.Texts(args[2:]) // the arguments are gone when a reply is awaited
+	words := command.Texts(args[2:]) // the arguments are overwritten while a reply is awaited
 	whenCurrent(s, w, func(w *resp.Writer) { writePolicy(s, w, words) })
 }
 

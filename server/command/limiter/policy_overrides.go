@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	usualOverrides = 100       // that RL.POLICY OVERRIDES lists without COUNT
-	mostOverrides  = 1000      // at once
-	overridesBytes = 256 << 10 // of limits and ids, after which a list ends, behind its first override
+	usualOverrides = 100       // the default COUNT
+	mostOverrides  = 1000      // the largest COUNT
+	overridesBytes = 256 << 10 // bytes of limits and ids after which a list ends, but not before its first override
 )
 
 var policyOverridesRow = command.Row{
@@ -43,7 +43,7 @@ func runPolicyOverrides(s command.Session, w *resp.Writer, args [][]byte) {
 			return
 		}
 	}
-	name := string(args[2]) // the arguments are gone when a reply is awaited
+	name := string(args[2]) // the arguments are overwritten while a reply is awaited
 	whenCurrent(s, w, func(w *resp.Writer) { writeOverrides(s, w, name, from, int(count)) })
 }
 
@@ -60,7 +60,7 @@ func writeOverrides(s command.Session, w *resp.Writer, name, from string, count 
 	var (
 		shown []override
 		bytes int
-		next  = -1 // the place of the id to go on from
+		next  = -1 // the place of the next FROM in ids
 	)
 	for i, id := range ids {
 		if i == count || bytes > overridesBytes {
@@ -69,7 +69,7 @@ func writeOverrides(s command.Session, w *resp.Writer, name, from string, count 
 		}
 		own, _ := s.Server().Keys().PolicyOf(name, []byte(id))
 		if !own.IsOwn {
-			continue // it was removed since
+			continue // it was removed in between
 		}
 		o := override{id: id, specs: specTexts(own.Parts)}
 		bytes += len(id)
@@ -93,7 +93,7 @@ func writeOverrides(s command.Session, w *resp.Writer, name, from string, count 
 }
 
 // seenOverrides lists the first callers with an override whom the user may see, in the order of their ids, from an id
-// on. The others show in nothing, so that the id to go on from is none of theirs.
+// on. Nothing must reveal other callers, so the next FROM is not the id of one of them either.
 func seenOverrides(s command.Session, name, from string, most int) (ids []string) {
 	all := overriddenFrom(s, name, from, most)
 	isWhole := len(all) < most
@@ -122,7 +122,7 @@ func overriddenFrom(s command.Session, name, from string, most int) (ids []strin
 		if id < from {
 			return
 		}
-		if ids = append(ids, id); len(ids) >= 2*most { // now and then, so that sorting costs little
+		if ids = append(ids, id); len(ids) >= 2*most { // not each time, so that sorting costs little
 			slices.Sort(ids)
 			ids = ids[:most]
 		}

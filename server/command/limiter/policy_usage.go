@@ -12,14 +12,14 @@ import (
 var policyUsageRow = command.Row{
 	Name: "usage", Syntax: "name id [WITH field value [field value ...]]", Group: "limiter",
 	Summary: "Show how much a caller has used of each limit of a policy.",
-	Returns: "an array of the maps of [`RL.USAGE`](#rlusage), each with the key in front. Limits of which nothing was used are there too.",
+	Returns: "an array of maps as in [`RL.USAGE`](#rlusage), each beginning with the key. Unused limits are listed too.",
 	Example: "private 1",
 	Cost:    command.PolicyCheck, Flags: command.ReadOnly | command.NotInMulti, Run: runPolicyUsage,
 }
 
-// runPolicyUsage waits until this node knows the policies that were set before, and has the limits' keys looked at.
+// runPolicyUsage waits until this node knows all policies that were set before, and then looks at the limits' keys.
 func runPolicyUsage(s command.Session, w *resp.Writer, args [][]byte) {
-	words := make([][]byte, len(args)) // the arguments are gone when the reply is due
+	words := make([][]byte, len(args)) // the arguments are overwritten while a reply is awaited
 	for i, arg := range args {
 		words[i] = append([]byte{}, arg...)
 	}
@@ -39,18 +39,12 @@ func runPolicyUsage(s command.Session, w *resp.Writer, args [][]byte) {
 			askPolicyUsage(s, check, done)
 			return
 		}
-		m.Barrier(func(err error) {
-			if err = command.ClusterError(err); err != nil {
-				done(func(w *resp.Writer) { w.Error(err.Error()) })
-				return
-			}
-			askPolicyUsage(s, check, done)
-		})
+		awaitBarrier(m, done, func() { askPolicyUsage(s, check, done) })
 	})
 }
 
-// askPolicyUsage has the limits of a policy looked at. The check finds mistakes in the name and the fields, and knows
-// the limits of keys that do not exist.
+// askPolicyUsage looks at the limits of a policy. The check finds mistakes in the name and the fields, and returns the
+// limits of keys that do not exist.
 func askPolicyUsage(s command.Session, check engine.Op, done func(write func(*resp.Writer))) {
 	keys, ops, sees := s.Server().Keys(), []engine.Op{check}, true
 	found := keys.PolicyKeys(check.Key, check.Who, check.Args, func(key []byte) bool {
@@ -82,7 +76,7 @@ func writePolicyUsage(w *resp.Writer, ops []engine.Op, results []engine.Result) 
 		return
 	case command.WriteFailure(w, check):
 		return
-	case len(check.Parts) != len(ops)-1: // it was changed in between
+	case len(check.Parts) != len(ops)-1: // the policy was changed in between
 		w.Error(errPolicyChanged.Error())
 		return
 	}

@@ -7,16 +7,16 @@ import (
 	"github.com/stintdb/stint/server/resp"
 )
 
-const settlementReply = "an array of charged, limit, remaining (below zero in debt) and reset_ms for each limit in the order of the request; null if the id is not known, or no longer."
+const settlementReply = "an array of charged, limit, remaining (below zero in debt) and reset_ms for each limit in the order of the request; null if the id is unknown or forgotten."
 
 var reservationRows = []command.Row{{
 	Name: "rl.settle", Syntax: "key [tokens] [COSTS amount ...]", Group: "limiter",
-	Summary: "Charge the limits of a request that was granted AS an id, its key, other amounts than it asked for: tokens for each limit without a COST, or with COSTS an amount for each limit, - for the one it asked for. Less goes back; more is taken, if need be as debt. Its leases end. Sent again, it changes nothing and is answered alike; other amounts are an error.",
+	Summary: "Charge a request that was granted AS an id, which is the key here, other amounts than it asked for: tokens for each limit without a COST, or with COSTS an amount for each limit, where - is the amount that was asked for. If that is less, tokens go back; if it is more, tokens are taken, if necessary as debt. The request's leases end. Repeating the command changes nothing and returns the same reply; repeating it with other amounts is an error.",
 	Returns: settlementReply, Example: "call:1 1",
 	Cost: command.LogCopy, Flags: command.Write | command.Fast, Keys: command.ChangedKey, Parse: parseSettle, Reply: replySettle,
 }, {
 	Name: "rl.cancel", Syntax: "key", Group: "limiter",
-	Summary: "Give back all that a request took that was granted AS an id, its key, and end its leases.",
+	Summary: "Give back all that a request took that was granted AS an id, which is the key here, and end its leases.",
 	Returns: settlementReply, Example: "call:1",
 	Cost: command.LogCopy, Flags: command.Write | command.Fast, Keys: command.ChangedKey, Parse: parseCancel, Reply: replySettle,
 }}
@@ -42,7 +42,7 @@ func setFor(r *command.Request, _ *engine.Op, value []byte) (err error) {
 // beginReservable prepares the request for a command that may have AS and FOR.
 func beginReservable(r *command.Request) { r.HasID, r.ID, r.Remember = false, nil, 0 }
 
-// reserveIfAsked makes the last operation one that is remembered, if AS and FOR say so.
+// reserveIfAsked turns the last operation into a reservation if AS and FOR were given.
 func reserveIfAsked(r *command.Request) error {
 	switch {
 	case !r.HasID && r.Remember == 0:
@@ -119,10 +119,6 @@ func replySettle(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 	w.Array(len(res.Parts))
 	for i := range res.Parts {
 		p := &res.Parts[i]
-		w.Array(4)
-		w.Int(p.Granted)
-		w.Int(p.Limit)
-		w.Int(p.Remaining)
-		w.Int(command.Millis(p.Reset))
+		w.Integers(p.Granted, p.Limit, p.Remaining, command.Millis(p.Reset))
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/stintdb/stint/server/command"
 )
 
-// SpecText writes a limit as RL.POLICY SET takes it. Words that need quotes are quoted as redis-cli does.
+// SpecText formats a limit as RL.POLICY SET takes it. Words that need quotes are quoted as in redis-cli.
 func SpecText(op engine.Op) string {
 	k := specOf(op.Limit.Algorithm)
 	if isAncestor(&op) {
@@ -37,12 +37,12 @@ func SpecText(op engine.Op) string {
 	return strings.Join(words, " ")
 }
 
-// LimitWords are the word of a limit's algorithm and the parameters behind the key, as RL.ALL takes them.
+// LimitWords returns the word of a limit's algorithm, and the parameters that follow its key in RL.ALL.
 func LimitWords(limit limits.Limit) (word string, params []string) {
 	return specOf(limit.Algorithm).word, paramWords(nil, limit)
 }
 
-// wordText writes a word as it is, or in quotes if it is empty or contains a space, a quote, a backslash, or a byte
+// wordText returns a word as it is, or in quotes if it is empty or contains a space, a quote, a backslash, or a byte
 // that is not printable ASCII.
 func wordText(word []byte) string {
 	isPlain := len(word) > 0
@@ -63,8 +63,8 @@ func wordText(word []byte) string {
 	return string(append(quoted, '"'))
 }
 
-// AppendLimit appends a limit as RL.ALL takes it: the word of its algorithm, which may come from outside, and its key,
-// parameters, and holder or member as [SpecArguments] names them.
+// AppendLimit appends a limit as RL.ALL takes it: the word of its algorithm, which may come from outside, and the
+// arguments that [SpecArguments] names.
 func AppendLimit(w *command.Words, algorithm string, arguments ...string) {
 	names, known := SpecArguments(algorithm)
 	switch {

@@ -12,14 +12,14 @@ import (
 
 var usageRows = []command.Row{{
 	Name: "rl.usage", Syntax: "key", Group: "limiter",
-	Summary: "Show the usage of a key's limit, in the open window and in the closed ones that HISTORY keeps.",
-	Returns: "a map of limit, used, reserved (charged to requests with an id that were not settled), lent and remaining, which add up to the limit unless it is in debt; start_ms and end_ms of the open window, in Unix milliseconds; and history, an array of start_ms, end_ms, used and reserved of each closed window with usage, the newest first. " +
-		"Without HISTORY reserved is null, because used has it too. start_ms and end_ms are null for limits without windows, and before the first request of a window that begins with it. null if the key does not exist or has expired.",
+	Summary: "Show the usage of a key's limit, in the open window and in the closed windows that HISTORY keeps.",
+	Returns: "a map of limit, used, reserved (charged to requests with an id that are not settled), lent and remaining, which add up to the limit unless it is in debt; start_ms and end_ms of the open window, in Unix milliseconds; and history, an array of start_ms, end_ms, used and reserved of each closed window with usage, newest first. " +
+		"Without HISTORY, reserved is null and is included in used. start_ms and end_ms are null for limits without windows, and before the first request if the window begins with it. null if the key does not exist or has expired.",
 	Example: "alice:4",
 	Cost:    command.HolderLookup, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Parse: command.EachKey(engine.ListWindows), Reply: replyUsage,
 }}
 
-// historyWord is the name of the option, and of its field in [limits.Limit.Params].
+// historyWord is the name of the option, and of the parameter in [limits.Limit.Params].
 const historyWord = "HISTORY"
 
 var optHistory = command.Option{Name: historyWord, HasValue: true, Set: setHistory}
@@ -42,7 +42,7 @@ func replyUsage(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 	}
 }
 
-// writeUsage writes the windows that were listed, behind other fields.
+// writeUsage writes other fields and then the windows of a result.
 func writeUsage(w *resp.Writer, fields []command.Field, res *engine.Result) {
 	open, closed := res.Windows()
 	null := func(w *resp.Writer) { w.Null() }
@@ -66,10 +66,10 @@ func writeClosed(w *resp.Writer, closed []engine.Window) {
 	}
 }
 
-// unixMillis is a time in milliseconds since the Unix epoch, rounded down.
+// unixMillis rounds a time down to milliseconds.
 func unixMillis(nanos int64) int64 { return nanos / int64(time.Millisecond) }
 
-// isLimitOption reports whether a parameter of a limit is written as an option, behind the others.
+// isLimitOption reports whether a parameter of a limit is written as an option, after the other parameters.
 func isLimitOption(name string) bool {
 	switch strings.ToUpper(name) {
 	case zoneWord, fromWord, historyWord, warnWord:

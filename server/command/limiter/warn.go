@@ -11,13 +11,13 @@ import (
 	"github.com/stintdb/stint/server/resp"
 )
 
-// warnWord is the option of a limit that warns, and its field in [limits.Limit.Params].
+// warnWord is the name of the option, and of the parameter in [limits.Limit.Params].
 const warnWord = "WARN"
 
 var optWarn = command.Option{Name: warnWord, HasValue: true, Set: setWarn}
 
-// optShowWarn asks a check for the field of the limits that warn: callers of a policy from before it warned do not
-// expect one.
+// optShowWarn asks a check for the field warn. Without it the reply has no such field, because callers may be older
+// than a policy's WARN.
 var optShowWarn = command.Option{Name: warnWord, Set: func(r *command.Request, _ *engine.Op, _ []byte) error { r.Shape = resp.Warning; return nil }}
 
 func setWarn(_ *command.Request, op *engine.Op, value []byte) error {
@@ -34,7 +34,7 @@ func setWarn(_ *command.Request, op *engine.Op, value []byte) error {
 	return nil
 }
 
-// percentOf is the threshold of limit i of a reply, 0 if that has no field for it.
+// percentOf returns the threshold of the i-th limit of a reply, 0 if the reply has no field warn for it.
 func percentOf(op *engine.Op, res *engine.Result, i int, shape resp.Shape) uint8 {
 	switch op = op.Request(); {
 	case op.Verb == engine.AcquireAll:
@@ -45,7 +45,7 @@ func percentOf(op *engine.Op, res *engine.Result, i int, shape resp.Shape) uint8
 	return 0
 }
 
-// warnField is 1 if the use of a limit has reached its threshold.
+// warnField returns 1 if the use of a limit has reached its threshold, otherwise 0.
 func warnField(res *engine.Result, percent uint8) int64 {
 	if res.Warns(percent) {
 		return 1
