@@ -22,12 +22,12 @@ var clientRows = []command.Row{{
 		{Name: "setname", Syntax: "name", Group: "connection", Summary: "Name this connection.",
 			Returns: "`OK`.", Example: "x",
 			Cost: command.Light, Flags: command.Fast | command.Connection,
-			Run: func(s command.Session, w *resp.Writer, args [][]byte) { okOrText(w, setName(s, string(args[2]))) }},
+			Run: func(s command.Session, w *resp.Writer, args [][]byte) { okOrError(w, setName(s, string(args[2]))) }},
 		{Name: "setinfo", Syntax: "attribute value", Group: "connection", Summary: "Set the client library's name or version.",
 			Returns: "`OK`.", Example: "LIB-NAME x",
 			Cost: command.Light, Flags: command.Fast | command.Connection, Run: runSetInfo},
 		{Name: "info", Group: "connection", Summary: "Describe this connection.",
-			Returns: "text: one line of Redis's names with their values. The values for buffers and traffic (`qbuf`, `qbuf-free`, `multi`, `multi-mem`, `obl`, `omem`, `tot-mem`, `tot-net-in`, `tot-net-out`) are from the last time the connection was served. There is no `fd`. Fields of features that Stint does not have are 0 (`psub`, `ssub`, `argv-mem`, `rbs`, `rbp`, `oll`).",
+			Returns: "text: one line of names and values, as in Redis. The values for buffers and traffic (`qbuf`, `qbuf-free`, `multi`, `multi-mem`, `obl`, `omem`, `tot-mem`, `tot-net-in`, `tot-net-out`) are from the last time the connection was served. There is no `fd`. Fields of features that Stint does not have are 0 (`psub`, `ssub`, `argv-mem`, `rbs`, `rbp`, `oll`).",
 			Cost:    command.Report, Flags: command.Connection,
 			Run: func(s command.Session, w *resp.Writer, _ [][]byte) { w.Verbatim(s.Server().ClientLine(s.ID()) + "\n") }},
 		{Name: "list", Syntax: "[TYPE type] [ID client-id ...]", Group: "connection", Summary: "Describe all connections.",
@@ -38,8 +38,8 @@ var clientRows = []command.Row{{
 			Example: "ID 1",
 			Cost:    command.ConnectionPass, Flags: command.Admin | command.Connection | command.Dangerous, Run: runClientKill},
 		{Name: "unblock", Syntax: "client-id [TIMEOUT | ERROR]", Group: "connection",
-			Summary: "End the wait of a connection for a key, such as that of BLPOP, as if its time had passed or, with ERROR, by an error.",
-			Returns: "1 if the connection waited, 0 if not, an integer.",
+			Summary: "End a connection's wait for a key, such as in BLPOP, as if it had timed out, or with ERROR by an error.",
+			Returns: "1 if the connection was waiting, 0 if not, an integer.",
 			Example: "1",
 			Cost:    command.Light, Flags: command.Admin | command.Connection | command.Dangerous, Run: runClientUnblock},
 		{Name: "no-evict", Syntax: "ON | OFF", Group: "connection", Summary: "Accepted without effect: connections are not evicted for memory.",
@@ -56,14 +56,6 @@ var clientRows = []command.Row{{
 			Run: runClientReply},
 	}, trackingRows...),
 }}
-
-func okOrText(w *resp.Writer, err string) {
-	if err != "" {
-		w.Error(err)
-		return
-	}
-	w.Status("OK")
-}
 
 func runGetName(s command.Session, w *resp.Writer, _ [][]byte) {
 	if name := s.Client().Name; name != "" {
@@ -85,16 +77,14 @@ func runSetInfo(s command.Session, w *resp.Writer, args [][]byte) {
 		w.Error(errClientAttribute.With(command.Truncate(args[2], 64)).Error())
 		return
 	}
-	if len(value) <= maxClientText && checkClientText(value) != "" {
-		w.Error(errClientText.With(strings.ToLower(string(args[2]))).Error())
-		return
+	err := checkClientText(value)
+	switch {
+	case err == nil:
+		*field = value
+	case len(value) <= maxClientText:
+		err = errClientText.With(strings.ToLower(string(args[2])))
 	}
-	if err := checkClientText(value); err != "" {
-		w.Error(err)
-		return
-	}
-	*field = value
-	w.Status("OK")
+	okOrError(w, err)
 }
 
 func onOff(set func(s command.Session, on bool)) func(command.Session, *resp.Writer, [][]byte) {
@@ -165,7 +155,7 @@ func runClientList(s command.Session, w *resp.Writer, args [][]byte) {
 	})
 }
 
-// clientType is a type of connections by the word for it.
+// clientType parses a type of connection.
 func clientType(word []byte) (string, error) {
 	switch kind := strings.ToLower(string(word)); kind {
 	case "normal", "master", "replica", "slave", "pubsub":
@@ -231,7 +221,7 @@ func killFilter(s command.Session, words [][]byte) (func(command.ClientInfo) boo
 			if numErr != nil {
 				return nil, errKillAge
 			}
-			if number < 1 { // all connections are as old
+			if number < 1 { // it would match all connections
 				return nil, errKillNoAge
 			}
 			tests = append(tests, func(c command.ClientInfo) bool { return c.AgeSec >= number })

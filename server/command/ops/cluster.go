@@ -14,20 +14,19 @@ import (
 	"github.com/stintdb/stint/server/resp"
 )
 
-// clusterRows answer clients that look for the node to ask: the leader, which has every slot, with the other nodes as
-// its replicas. A server that stands alone answers as a Redis without cluster mode does, in the words by which clients
-// decide to talk to one node.
+// clusterRows tell clients which node to ask: the leader, which serves every slot, with the other nodes as its
+// replicas. A standalone server answers like a Redis without cluster mode, so that clients decide to talk to one node.
 var clusterRows = []command.Row{{
 	Name: "cluster", Syntax: "subcommand", Group: "cluster", Summary: "Cluster topology, for clients that look for the leader.",
 	Sub: []command.Row{
-		{Name: "slots", Group: "cluster", Cost: command.Report, Flags: command.Connection, Summary: "The nodes that serve the slots: the leader serves all of them, the other nodes are its replicas; with --groups, each node serves those that it leads.",
-			Returns: "an array of one array: 0, 16383, and for the leader and then each other node that is up an array of host, port, id and an empty map. An error while no leader is known. With --groups an array for each range of slots, with one node.",
+		{Name: "slots", Group: "cluster", Cost: command.Report, Flags: command.Connection, Summary: "The nodes that serve the slots: the leader serves all of them, and the other nodes are its replicas; with --groups, each node serves the slots that it leads.",
+			Returns: "an array of one array: 0, 16383, and for the leader and then each other node that is up an array of host, port, id and an empty map. An error while no leader is known. With --groups, an array for each range of slots, with one node.",
 			Run:     ofCluster(runClusterSlots)},
 		{Name: "shards", Group: "cluster", Cost: command.Report, Flags: command.Connection, Summary: "The same as SLOTS, in another form.",
 			Returns: "an array of one map of slots and nodes, each a map of id, ip, endpoint, role, health (`online`, or with --groups also `fail`), port and replication-offset, the applied index. An error while no leader is known.",
 			Run:     ofCluster(runClusterShards)},
 		{Name: "nodes", Group: "cluster", Cost: command.Report, Flags: command.Connection, Summary: "A line for each node.",
-			Returns: "text, a line for each node as Redis Cluster writes it, with times in Unix milliseconds and the term as the epoch.",
+			Returns: "text, a line for each node as in Redis Cluster, with times in Unix milliseconds and the term as the epoch.",
 			Run: ofCluster(func(st *clusterstatus.Status, s command.Session, w *resp.Writer, _ [][]byte) {
 				w.Verbatim(nodeLines(st, s.Server().Now()))
 			})},
@@ -42,7 +41,7 @@ var clusterRows = []command.Row{{
 			Run: ofCluster(func(st *clusterstatus.Status, _ command.Session, w *resp.Writer, _ [][]byte) {
 				w.BulkString(NodeHash(st.NodeID))
 			})},
-		{Name: "myshardid", Group: "cluster", Cost: command.Light, Flags: command.Connection, Summary: "The id of the cluster's only shard, or with --groups of the node's.",
+		{Name: "myshardid", Group: "cluster", Cost: command.Light, Flags: command.Connection, Summary: "The id of the cluster's only shard, or with --groups of the node's shard.",
 			Returns: "40 hexadecimal digits.",
 			Run: ofCluster(func(st *clusterstatus.Status, _ command.Session, w *resp.Writer, _ [][]byte) {
 				if len(st.Groups) > 0 {
@@ -58,7 +57,7 @@ var clusterRows = []command.Row{{
 	},
 }}
 
-// ofCluster is a command that only a node of a cluster can answer.
+// ofCluster makes the Run of a command that only a node of a cluster can answer.
 func ofCluster(run func(st *clusterstatus.Status, s command.Session, w *resp.Writer, args [][]byte)) func(command.Session, *resp.Writer, [][]byte) {
 	return func(s command.Session, w *resp.Writer, args [][]byte) {
 		m := s.Server().Membership()
@@ -71,25 +70,25 @@ func ofCluster(run func(st *clusterstatus.Status, s command.Session, w *resp.Wri
 	}
 }
 
-// NodeHash is the form in which Redis Cluster shows an id: 40 hexadecimal digits, the same for the same id.
+// NodeHash turns an id into the form of Redis Cluster: 40 hexadecimal digits.
 func NodeHash(id string) string {
 	sum := sha1.Sum([]byte(id))
 	return hex.EncodeToString(sum[:])
 }
 
-// HostPort splits a node's address; of one that is not known both are empty.
+// HostPort splits a node's address. If it is not known, host is "" and port 0.
 func HostPort(addr string) (host string, port int64) {
 	host, text, _ := net.SplitHostPort(addr)
 	port, _ = strconv.ParseInt(text, 10, 64)
 	return host, port
 }
 
-// isMaster reports whether a node is the leader, or was the last. Slots stay with a leader that is gone until there is
-// another, as in Redis Cluster: a client that asked in between would else find them served by nobody, and some don't
-// ask again.
+// isMaster reports whether a node is the leader, or was the last one. As in Redis Cluster, a leader that is gone keeps
+// the slots until there is another. Otherwise a client that asks in between would find the slots served by nobody, and
+// some clients do not ask again.
 func isMaster(st *clusterstatus.Status, m clusterstatus.Member) bool { return m.ID == st.LastLeaderID }
 
-// serving lists the nodes clients can be sent to, the master first; none if no leader has ever been known.
+// serving lists the nodes that clients can use, the master first. It is empty if no leader was ever known.
 func serving(st *clusterstatus.Status) (nodes []clusterstatus.Member) {
 	for _, m := range st.Members {
 		switch {
@@ -113,7 +112,7 @@ func runClusterSlots(st *clusterstatus.Status, _ command.Session, w *resp.Writer
 	}
 	nodes := serving(st)
 	if nodes == nil {
-		w.Error(command.ErrNoLeader.Error()) // clients then keep their old topology, or ask another node
+		w.Error(command.ErrNoLeader.Error()) // so that clients keep their old topology, or ask another node
 		return
 	}
 	w.Array(1)
@@ -121,13 +120,18 @@ func runClusterSlots(st *clusterstatus.Status, _ command.Session, w *resp.Writer
 	w.Int(0)
 	w.Int(slot.Count - 1)
 	for _, m := range nodes {
-		host, port := HostPort(m.ClientAddr)
-		w.Array(4)
-		w.BulkString(host)
-		w.Int(port)
-		w.BulkString(NodeHash(m.ID))
-		w.Map(0)
+		writeSlotNode(w, m)
 	}
+}
+
+// writeSlotNode writes a node of CLUSTER SLOTS.
+func writeSlotNode(w *resp.Writer, m clusterstatus.Member) {
+	host, port := HostPort(m.ClientAddr)
+	w.Array(4)
+	w.BulkString(host)
+	w.Int(port)
+	w.BulkString(NodeHash(m.ID))
+	w.Map(0)
 }
 
 func runClusterShards(st *clusterstatus.Status, _ command.Session, w *resp.Writer, _ [][]byte) {
@@ -149,12 +153,17 @@ func runClusterShards(st *clusterstatus.Status, _ command.Session, w *resp.Write
 	w.BulkString("nodes")
 	w.Array(len(nodes))
 	for _, m := range nodes {
-		host, port := HostPort(m.ClientAddr)
-		command.WriteFields(w, []command.Field{
-			{Name: "id", Value: NodeHash(m.ID)}, {Name: "ip", Value: host}, {Name: "endpoint", Value: host}, {Name: "role", Value: roleOf(st, m)}, {Name: "health", Value: "online"},
-			{Name: "port", Value: port}, {Name: "replication-offset", Value: int64(m.AppliedIndex)},
-		})
+		writeShardNode(w, m, roleOf(st, m), "online")
 	}
+}
+
+// writeShardNode writes a node of CLUSTER SHARDS.
+func writeShardNode(w *resp.Writer, m clusterstatus.Member, role, health string) {
+	host, port := HostPort(m.ClientAddr)
+	command.WriteFields(w, []command.Field{
+		{Name: "id", Value: NodeHash(m.ID)}, {Name: "ip", Value: host}, {Name: "endpoint", Value: host}, {Name: "role", Value: role},
+		{Name: "health", Value: health}, {Name: "port", Value: port}, {Name: "replication-offset", Value: int64(m.AppliedIndex)},
+	})
 }
 
 func roleOf(st *clusterstatus.Status, m clusterstatus.Member) string {
@@ -164,7 +173,8 @@ func roleOf(st *clusterstatus.Status, m clusterstatus.Member) string {
 	return "replica"
 }
 
-// nodeLines is CLUSTER NODES: id, address, flags, master, times of the last ping and pong, epoch, link and slots.
+// nodeLines is the reply of CLUSTER NODES: id, address, flags, master, times of the last ping and pong, epoch, link,
+// slots.
 func nodeLines(st *clusterstatus.Status, now int64) string {
 	var out strings.Builder
 	for _, m := range st.Members {

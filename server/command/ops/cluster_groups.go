@@ -10,10 +10,10 @@ import (
 	"github.com/stintdb/stint/server/resp"
 )
 
-// Where a cluster has groups of keys, each node is the master of the slots whose groups it leads, and a replica of
-// none: clients do not expect that a node is both.
+// In a cluster with groups of keys, each node is shown as the master of the slots whose groups it leads, and as a
+// replica of none, because clients do not expect a node to be both.
 
-// ledBy are the groups that a node leads, or was the last to lead.
+// ledBy returns the groups that a node leads, or was the last to lead.
 func ledBy(st *clusterstatus.Status, id string) (led []clusterstatus.Group) {
 	for _, g := range st.Groups {
 		if g.LastLeaderID == id {
@@ -23,7 +23,7 @@ func ledBy(st *clusterstatus.Status, id string) (led []clusterstatus.Group) {
 	return led
 }
 
-// masters are the members that clients reach and that lead groups.
+// masters returns the members that clients can reach and that lead groups.
 func masters(st *clusterstatus.Status) (all []clusterstatus.Member) {
 	for _, m := range st.Members {
 		if m.ClientAddr != "" && len(ledBy(st, m.ID)) > 0 {
@@ -40,16 +40,11 @@ func writeGroupSlots(st *clusterstatus.Status, w *resp.Writer) {
 	}
 	w.Array(ranges)
 	for _, m := range masters(st) {
-		host, port := HostPort(m.ClientAddr)
 		for _, g := range ledBy(st, m.ID) {
 			w.Array(3)
 			w.Int(int64(g.FirstSlot))
 			w.Int(int64(g.LastSlot))
-			w.Array(4)
-			w.BulkString(host)
-			w.Int(port)
-			w.BulkString(NodeHash(m.ID))
-			w.Map(0)
+			writeSlotNode(w, m)
 		}
 	}
 }
@@ -59,7 +54,6 @@ func writeGroupShards(st *clusterstatus.Status, w *resp.Writer) {
 	w.Array(len(all))
 	for _, m := range all {
 		led := ledBy(st, m.ID)
-		host, port := HostPort(m.ClientAddr)
 		health := "online"
 		if !m.Reachable {
 			health = "fail"
@@ -73,14 +67,11 @@ func writeGroupShards(st *clusterstatus.Status, w *resp.Writer) {
 		}
 		w.BulkString("nodes")
 		w.Array(1)
-		command.WriteFields(w, []command.Field{
-			{Name: "id", Value: NodeHash(m.ID)}, {Name: "ip", Value: host}, {Name: "endpoint", Value: host}, {Name: "role", Value: "master"}, {Name: "health", Value: health},
-			{Name: "port", Value: port}, {Name: "replication-offset", Value: int64(m.AppliedIndex)},
-		})
+		writeShardNode(w, m, "master", health)
 	}
 }
 
-// slotRanges are those of CLUSTER NODES, each behind a blank.
+// slotRanges lists a node's slots as CLUSTER NODES does, with a blank before each range.
 func slotRanges(st *clusterstatus.Status, id string) string {
 	var out strings.Builder
 	for _, g := range ledBy(st, id) {

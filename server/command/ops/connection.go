@@ -72,7 +72,7 @@ func runPing(s command.Session, w *resp.Writer, args [][]byte) {
 }
 
 const (
-	serverName = "redis" // clients look for it in HELLO
+	serverName = "redis" // clients check it in the reply to HELLO
 	// RedisVersion is the version of Redis whose client-visible behaviour this server follows.
 	RedisVersion = "7.4.0"
 )
@@ -106,8 +106,8 @@ func runHello(s command.Session, w *resp.Writer, args [][]byte) {
 			}
 		}
 	}
-	if err := checkClientText(name); err != "" {
-		w.Error(err)
+	if err := checkClientText(name); err != nil {
+		w.Error(err.Error())
 		return
 	}
 	greet := func(w *resp.Writer, err error) {
@@ -156,23 +156,24 @@ func runAuth(s command.Session, w *resp.Writer, args [][]byte) {
 	s.Login(user, password, okOrError, w)
 }
 
-// setName stores a client's name if it is one: no spaces, no line ends, nothing unprintable.
-func setName(s command.Session, name string) string {
-	if err := checkClientText(name); err != "" {
-		return err
+// setName sets the client's name if it is valid.
+func setName(s command.Session, name string) error {
+	err := checkClientText(name)
+	if err == nil {
+		s.Client().Name = name
 	}
-	s.Client().Name = name
-	return ""
+	return err
 }
 
-func checkClientText(text string) string {
+// checkClientText refuses blanks, line ends and characters that are not printable ASCII.
+func checkClientText(text string) error {
 	if len(text) > maxClientText {
-		return errNameTooLong.With(maxClientText, len(text)).Error()
+		return errNameTooLong.With(maxClientText, len(text))
 	}
 	if strings.IndexFunc(text, func(r rune) bool { return r < '!' || r > '~' }) >= 0 {
-		return errNameCharacters.Error()
+		return errNameCharacters
 	}
-	return ""
+	return nil
 }
 
 const maxClientText = 256

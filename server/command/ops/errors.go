@@ -11,12 +11,12 @@ var (
 	errHelloOption = command.ConnectionErrors.Add("ERR Syntax error in HELLO option '%s'",
 		"`HELLO` takes `AUTH` and `SETNAME` after the version.")
 	errHelloNoAuth = command.ConnectionErrors.Add("NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time",
-		"The same error of a `HELLO` without `AUTH`.")
+		"A `HELLO` without `AUTH` on an unauthenticated connection.")
 	errAuthNoPassword = command.ConnectionErrors.Add("ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?",
-		"The user `default` needs no password. Take it out of the client's settings, or name the user it is for.")
+		"The user `default` needs no password. Remove the password from the client's settings, or name the user it belongs to.")
 	errManyChannels = command.ConnectionErrors.Add("ERR a connection subscribes to at most %d channels, with names of at most %d bytes together",
-		"Use another connection for more. Those before stay, and the error is the reply for this channel and those behind it.")
-	errListedChannels = command.ConnectionErrors.Add("ERR PUBSUB CHANNELS lists channels where there are at most %d", "Ask for the channels that you know, by `PUBSUB NUMSUB`.")
+		"Use another connection for more. Subscriptions to earlier channels stay; the error is the reply for this channel and all later ones.")
+	errListedChannels = command.ConnectionErrors.Add("ERR PUBSUB CHANNELS lists channels where there are at most %d", "Ask for channels by name, with `PUBSUB NUMSUB`.")
 	errUnblockReason  = command.ConnectionErrors.Add("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR",
 		"")
 	errSlowlogCount = command.ConnectionErrors.Add("ERR count should be greater than or equal to -1",
@@ -77,7 +77,7 @@ var (
 	errGetKeysNone = command.ServerErrors.Add("ERR The command has no key arguments",
 		"")
 	errGroupsForming = command.ClusterErrors.Add("ERR the groups of keys have not begun yet: ask again in a moment",
-		"The cluster with `--groups` forms.")
+		"The cluster with `--groups` is still forming.")
 	errNotTracked = command.ClusterErrors.Add("ERR nodes of a cluster with cluster-replicas do not see every key change: keep no copies of keys here",
 		"`CLIENT TRACKING ON` in a cluster with [`--cluster-replicas`](cluster.md#groups).")
 	errUnknownNode = command.ClusterErrors.Add("ERR Unknown node %s",

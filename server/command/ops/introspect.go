@@ -45,7 +45,7 @@ func tableRows() []*command.Row {
 	return rows
 }
 
-// NamedRows looks commands up by name, container|subcommand included; an unknown one is nil.
+// NamedRows looks commands up by name, including container|subcommand. Unknown commands are nil.
 func NamedRows(names [][]byte) []*command.Row {
 	rows := make([]*command.Row, len(names))
 	for i, name := range names {
@@ -91,7 +91,7 @@ func writeRow(w *resp.Writer, r *command.Row) {
 	w.Int(int64(r.Keys.Step()))
 	categories.Write(w)
 	w.Array(0) // tips
-	w.Array(0) // key specifications: the positions above say all
+	w.Array(0) // key specifications: the positions above suffice
 	w.Array(len(r.Sub))
 	for i := range r.Sub {
 		writeRow(w, &r.Sub[i])

@@ -45,7 +45,7 @@ func replyMemoryUsage(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 	w.Int(results[0].Bytes)
 }
 
-// runMemoryStats calls a value as Redis does where Redis has it, and gives the others names of their own.
+// runMemoryStats uses Redis's names for values that Redis has.
 func runMemoryStats(s command.Session, w *resp.Writer, _ [][]byte) {
 	count, m := int64(s.Server().Keys().Len()), s.Server().Observer().Memory()
 	used := m.Used()
@@ -59,7 +59,7 @@ func runMemoryStats(s command.Session, w *resp.Writer, _ [][]byte) {
 	})
 }
 
-// runMemoryPurge answers when it is done, which takes a while. In a transaction it answers at once.
+// runMemoryPurge replies when the memory is released, which takes a while. In a transaction it replies at once.
 func runMemoryPurge(s command.Session, w *resp.Writer, _ [][]byte) {
 	release := s.Server().Observer().ReleaseMemory
 	if !s.MayAwait() {
@@ -70,7 +70,7 @@ func runMemoryPurge(s command.Session, w *resp.Writer, _ [][]byte) {
 	s.Await(func(done func(error)) { release(func() { done(nil) }) })
 }
 
-// percentage is at most 100: a heap that is smaller than at the start leaves more than all to the keys.
+// percentage is at most 100. When the heap is smaller than at the start, keys would have more than that.
 func percentage(part, whole int64) float64 {
 	return min(100*float64(part)/float64(max(whole, 1)), 100)
 }

@@ -10,19 +10,19 @@ import (
 
 var pubSubRows = []command.Row{{
 	Name: "subscribe", Syntax: "channel ...", Group: "pubsub",
-	Summary: "Receive the messages of channels. With RESP2 the connection is then for SUBSCRIBE, UNSUBSCRIBE, PING, QUIT and RESET alone. " +
+	Summary: "Receive the messages of channels. With RESP2, the connection may then only use SUBSCRIBE, UNSUBSCRIBE, PING, QUIT and RESET. " +
 		"A connection that does not read its messages is closed.",
 	Returns: "for each channel, `subscribe`, the channel and the number of the connection's channels. Then, for each message, `message`, the channel and the message. With RESP3 they are push messages.",
 	Example: "news",
 	Cost:    command.Report, Flags: command.PubSub | command.NotInMulti | command.NotInScripts, Run: runSubscribe,
 }, {
 	Name: "unsubscribe", Syntax: "[channel ...]", Group: "pubsub",
-	Summary: "Receive no more messages of channels, by default of all.",
-	Returns: "for each channel, `unsubscribe`, the channel and the number of channels that are left.",
+	Summary: "Stop receiving the messages of channels, by default of all.",
+	Returns: "for each channel, `unsubscribe`, the channel and the number of remaining channels.",
 	Example: "news",
 	Cost:    command.Report, Flags: command.PubSub | command.NotInMulti | command.NotInScripts, Run: runUnsubscribe,
 }, {
-	Name: "pubsub", Group: "pubsub", Summary: "Inspect channels and subscriptions. They are those of the connections to this node.",
+	Name: "pubsub", Group: "pubsub", Summary: "Inspect channels and subscriptions of connections to this node.",
 	Sub: []command.Row{{
 		Name: "channels", Syntax: "[pattern]", Group: "pubsub", Summary: "The channels that have subscribers.",
 		Returns: "an array of channels.", Example: "*",
@@ -51,7 +51,7 @@ func runSubscribe(s command.Session, w *resp.Writer, args [][]byte) {
 
 func runUnsubscribe(s command.Session, w *resp.Writer, args [][]byte) {
 	subscriptions := s.Subscriptions()
-	subscriptions.WriteMessages(w) // none comes after the reply
+	subscriptions.WriteMessages(w) // because no message may come after the reply
 	channels := args[1:]
 	if len(channels) == 0 {
 		for _, channel := range subscriptions.Channels() {
@@ -67,7 +67,7 @@ func runUnsubscribe(s command.Session, w *resp.Writer, args [][]byte) {
 	}
 }
 
-// writeSubscription writes what SUBSCRIBE and UNSUBSCRIBE answer for one channel, nil for none.
+// writeSubscription writes the reply of SUBSCRIBE and UNSUBSCRIBE for one channel, or for none if channel is nil.
 func writeSubscription(w *resp.Writer, kind string, channel []byte, subscriptions command.Subscriptions) {
 	w.Push(3)
 	w.BulkString(kind)
@@ -79,7 +79,7 @@ func writeSubscription(w *resp.Writer, kind string, channel []byte, subscription
 	w.Int(int64(len(subscriptions.Channels())))
 }
 
-// maxListedChannels bounds the channels that PUBSUB CHANNELS looks through.
+// maxListedChannels limits the channels through which PUBSUB CHANNELS looks.
 const maxListedChannels = 10_000
 
 func runPubSubChannels(s command.Session, w *resp.Writer, args [][]byte) {

@@ -17,13 +17,13 @@ var raftRows = []command.Row{{
 			Cost:    command.Report, Flags: command.Admin | command.Dangerous,
 			Run: inRaft(runRaftInfo)},
 		{Name: "nodes", Group: "cluster", Summary: "The nodes and their replication progress.",
-			Returns: "an array with a map for each node of id, addr, client_addr, role (`leader`, with --groups that of group 0, `follower` or `nonvoter`), reachable, healthy (it leads and its entries are committed in time, or it follows and recently had all that the leader had applied), applied_index, last_contact_ms, format_version (the newest that the node knows) and unhealthy_groups (the numbers of the groups of keys, separated by commas, that have a replica there and no leader, or whose replica is not healthy; then the node is not healthy).",
+			Returns: "an array with a map for each node of id, addr, client_addr, role (`leader`, with --groups the leader of group 0, `follower` or `nonvoter`), reachable, healthy (it leads and its entries are committed in time, or it follows and recently had everything that the leader had applied), applied_index, last_contact_ms, format_version (the newest that the node knows) and unhealthy_groups (the numbers, separated by commas, of groups of keys with a replica on the node that have no leader, or whose replica is not healthy; then the node is not healthy either).",
 			Cost:    command.Report, Flags: command.Admin | command.Dangerous, Run: inRaft(runRaftNodes)},
 		{Name: "groups", Group: "cluster", Summary: "The groups of keys of a cluster with --groups, and who leads them.",
-			Returns: "an array with a map for each group of group (its number), slots (the first and the last), leader_id (empty while none is known), term, commit_index, applied_index, log_bytes and healthy (here, or by the report of the leader where there is no replica), voters (those that are reachable), nonvoters (the ids of its other members, separated by commas), and with --cluster-replicas also replicas (those of all that vote); empty where one leader decides all keys.",
+			Returns: "an array with a map for each group: group (its number), slots (the first and the last), leader_id (empty while none is known), term, commit_index, applied_index, log_bytes and healthy (on this node, or as the leader reports if this node has no replica), voters (the number of reachable voters), nonvoters (the ids of the other members, separated by commas), and with --cluster-replicas also replicas (the ids of all voters). Empty if one leader decides all keys.",
 			Cost:    command.Report, Flags: command.Admin | command.Dangerous, Run: inRaft(runRaftGroups)},
 		{Name: "add", Syntax: "id addr [NONVOTER]", Group: "cluster",
-			Summary: "Add a member to the cluster; can be sent to any node. A NONVOTER (learner) has the state and serves requests, but counts in no majority and never leads; with --cluster-replicas it has no replicas. Adding it again without NONVOTER makes it a voter, and adding a voter with NONVOTER a nonvoter.",
+			Summary: "Add a member to the cluster; can be sent to any node. A NONVOTER (learner) has the state and serves requests, but does not count for majorities and never leads; with --cluster-replicas it has no replicas. Adding it again without NONVOTER makes it a voter; adding a voter with NONVOTER makes it a nonvoter.",
 			Returns: "`OK`. Sent when a majority has stored the change.", Example: "x 127.0.0.1:1",
 			Cost: command.Light, Flags: command.Admin | command.Dangerous | command.NotInMulti, Run: inRaft(runRaftAdd)},
 		{Name: "remove", Syntax: "id", Group: "cluster", Summary: "Remove a member from the cluster; can be sent to any node. It stays removed, also after a restart, until `RAFT ADD` or a start with an empty directory. Rejected if the remaining nodes would have no majority that is up.",
@@ -51,7 +51,7 @@ func inRaft(run func(m command.Membership, s command.Session, w *resp.Writer, ar
 	}
 }
 
-// awaitCluster awaits what only the cluster can finish.
+// awaitCluster waits for a change that the cluster has to make.
 func awaitCluster(s command.Session, start func(done func(error))) {
 	s.Await(func(done func(error)) {
 		start(func(err error) { done(command.ClusterError(err)) })
@@ -91,7 +91,7 @@ func runRaftInfo(m command.Membership, _ command.Session, w *resp.Writer, _ [][]
 	})
 }
 
-// numbers are separated by commas.
+// numbers joins numbers by commas.
 func numbers(all []int) string {
 	return strings.Trim(strings.ReplaceAll(fmt.Sprint(all), " ", ","), "[]")
 }

@@ -9,13 +9,12 @@ import (
 	"github.com/stintdb/stint/server/resp"
 )
 
-// Clients see a cluster in Redis's terms of replication: the leader is the master, every other node a replica of it,
-// and an offset is an index of the Raft log.
+// Clients see a cluster in terms of Redis's replication: the leader is the master, every other node is its replica, and
+// offsets are indexes of the Raft log.
 
-// ModeAndRole are the mode and the role of a server in Redis's terms; m is nil for a standalone server.
+// ModeAndRole returns the mode and the role of a server in Redis's terms. m is nil for a standalone server.
 func ModeAndRole(m command.Membership) (mode, role string) {
-	switch {
-	case m == nil:
+	if m == nil {
 		return "standalone", "master"
 	}
 	if st := m.Status(); st.State == clusterstatus.Leader || len(st.Groups) > 0 {
@@ -53,7 +52,7 @@ func runRole(s command.Session, w *resp.Writer, _ [][]byte) {
 		return
 	}
 	link := "connected"
-	if st.LeaderClientAddr == "" { // there is no leader, or it has not told the cluster yet where clients reach it
+	if st.LeaderClientAddr == "" { // there is no leader, or it has not yet announced the address for clients
 		link = "connect"
 	}
 	host, port := HostPort(st.LeaderClientAddr)
@@ -65,7 +64,7 @@ func runRole(s command.Session, w *resp.Writer, _ [][]byte) {
 	w.Int(int64(st.AppliedIndex))
 }
 
-// Followers are the nodes that follow the leader and can be reached.
+// Followers returns the nodes that follow the leader and can be reached.
 func Followers(st *clusterstatus.Status) (followers []clusterstatus.Member) {
 	for _, m := range st.Members {
 		if !m.Leader && m.Reachable {
@@ -75,7 +74,7 @@ func Followers(st *clusterstatus.Status) (followers []clusterstatus.Member) {
 	return followers
 }
 
-// longestWaitMillis is beyond any life of a connection.
+// longestWaitMillis is longer than any connection lasts.
 const longestWaitMillis = math.MaxInt64 / int64(time.Millisecond)
 
 func runWait(s command.Session, w *resp.Writer, args [][]byte) {
@@ -109,7 +108,7 @@ func runWait(s command.Session, w *resp.Writer, args [][]byte) {
 }
 
 // acknowledgedBy is the number of other nodes that certainly store everything acknowledged so far: a majority of the
-// voters has, this node perhaps among them.
+// voters does, which may include this node.
 func acknowledgedBy(m command.Membership) int64 {
 	st, voters := m.Status(), 0
 	for _, n := range st.Members {

@@ -1,5 +1,5 @@
-// Package ops has the commands about connections, users, the server and the cluster. A row has Run, which answers at
-// once through its [command.Session].
+// Package ops has the commands about connections, users, the server and the cluster. A row has Run, which replies
+// through its [command.Session].
 package ops
 
 import (

@@ -9,7 +9,7 @@ import (
 
 var serverRows = []command.Row{{
 	Name: "info", Syntax: "[section ...]", Group: "server", Summary: "Report the state of the server, in sections.",
-	Returns: "text: lines of names and values under section headings. `# Policies` has a line for each policy: `policy_<name>:shadow=0,granted=…,denied=…,shadow_denied=…`, the checks that this node answered since it started; names with other characters than letters, digits and `_ . -` are quoted.",
+	Returns: "text: lines of names and values under section headings. `# Policies` has a line for each policy with the checks that this node answered since it started: `policy_<name>:shadow=0,granted=…,denied=…,shadow_denied=…`. Names with characters other than letters, digits and `_ . -` are quoted.",
 	Cost:    command.Information, Flags: command.Dangerous, Run: runInfo,
 }, {
 	Name: "config", Syntax: "subcommand", Group: "server", Summary: "Read and change settings.",
@@ -32,7 +32,7 @@ var serverRows = []command.Row{{
 }, {
 	Name: "module", Group: "server", Summary: "Modules: Stint has none.",
 	Sub: []command.Row{{
-		Name: "list", Group: "server", Summary: "The modules that are loaded: none. Programs that show a server's data ask.",
+		Name: "list", Group: "server", Summary: "The loaded modules: none. For programs that ask every server.",
 		Returns: "an empty array.",
 		Cost:    command.Light, Flags: command.Harmless, Run: func(_ command.Session, w *resp.Writer, _ [][]byte) { w.Array(0) },
 	}},
@@ -45,7 +45,7 @@ var serverRows = []command.Row{{
 	Returns: "`Background saving started`.",
 	Cost:    command.Light, Flags: command.Admin | command.Dangerous, Run: runBackgroundSave,
 }, {
-	Name: "lastsave", Group: "server", Summary: "Unix time in seconds of the last complete snapshot; without one, when the server started.",
+	Name: "lastsave", Group: "server", Summary: "Unix time in seconds of the last complete snapshot, or of the server's start if there is none.",
 	Returns: "an integer.",
 	Cost:    command.Light, Flags: command.Fast | command.Admin | command.Dangerous, Run: func(s command.Session, w *resp.Writer, _ [][]byte) { w.Int(s.Server().LastSave()) },
 }, {
@@ -54,8 +54,8 @@ var serverRows = []command.Row{{
 	Cost:    command.Light, Flags: command.Admin | command.Fast | command.Dangerous, Run: runRole,
 }, {
 	Name: "wait", Syntax: "numreplicas timeout", Group: "generic",
-	Summary: "Wait until numreplicas other nodes have acknowledged all earlier writes, at most timeout ms; 0 is without a bound.",
-	Returns: "the number of other nodes that have acknowledged, an integer; 0 on a standalone server. Within EXEC it does not wait and returns the number known for certain, half of the voters.",
+	Summary: "Wait until numreplicas other nodes have acknowledged all earlier writes, at most timeout ms; 0 is no limit.",
+	Returns: "the number of other nodes that have acknowledged, an integer; 0 on a standalone server. Within EXEC it does not wait and returns the number that is certain, half of the voters.",
 	Example: "0 0",
 	Cost:    command.Light, Flags: command.Blocking | command.Connection, Run: runWait,
 }, {

@@ -7,12 +7,12 @@ import (
 
 var topRows = []command.Row{{
 	Name: "rl.top", Syntax: "[n]", Group: "limiter",
-	Summary: "The keys with the most denials in the last 4 to 5 minutes, the highest count first. Counts begin with the process. n is 10 by default.",
-	Returns: "an array with one array of key, denied and error for each key. The true count is between denied - error and denied. At high rates denials are sampled: then the true count is between denied - error and denied + error, in all but 3 of 1000 cases.",
+	Summary: "The keys with the most denials in the last 4 to 5 minutes, the highest count first. Counting starts with the process. n is 10 by default.",
+	Returns: "an array with one array of key, denied and error for each key. The true count is between denied - error and denied. At high rates, denials are sampled, and in all but 3 of 1000 cases the true count is between denied - error and denied + error.",
 	Cost:    command.LongText, Flags: command.ReadOnly | command.Admin | command.Dangerous, Run: runTop,
 }}
 
-// maxTopReply bounds what RL.TOP answers.
+// maxTopReply limits the keys in a reply of RL.TOP.
 const maxTopReply = 1000
 
 func runTop(s command.Session, w *resp.Writer, args [][]byte) {

@@ -8,16 +8,16 @@ import (
 	"github.com/stintdb/stint/server/tracking"
 )
 
-// trackingRows are those of CLIENT about client-side caching.
+// trackingRows are the subcommands of CLIENT about client-side caching.
 var trackingRows = []command.Row{
 	{Name: "tracking", Syntax: "status [REDIRECT client-id] [PREFIX prefix ...] [BCAST] [OPTIN] [OPTOUT] [NOLOOP]", Group: "connection",
-		Summary: "Receive an invalidation for each key that this connection read, once it changes; with BCAST for all keys, or those with a PREFIX.",
-		Returns: "`OK`. Then, for a key that changed, `invalidate` and an array with it, or with null when all keys may have: push messages of RESP3, or messages on the channel `__redis__:invalidate` of the connection of REDIRECT. The refill of a limiter is no change, and neither are its tokens that nodes hold. The invalidations that NOLOOP leaves out are those of the connection's own data commands, but not scripts.",
+		Summary: "Receive an invalidation when a key changes that this connection has read; with BCAST, when any key changes, or any key with a PREFIX.",
+		Returns: "`OK`. Then, for each key that changed, `invalidate` and an array with the key, or null if all keys may have changed: push messages of RESP3, or with REDIRECT messages on the channel `__redis__:invalidate` of that connection. The refill of a limiter does not count as a change, and neither do tokens that nodes hold. NOLOOP leaves out changes by the connection's own data commands, but not by its scripts.",
 		Example: "ON",
 		Cost:    command.ConnectionPass, Flags: command.Connection | command.NotInMulti,
 		Run: runTracking},
 	{Name: "caching", Syntax: "YES | NO", Group: "connection",
-		Summary: "Whether CLIENT TRACKING is to remember the keys that the next command reads: YES with OPTIN, NO with OPTOUT.",
+		Summary: "Whether CLIENT TRACKING tracks the keys that the next command reads: YES with OPTIN, NO with OPTOUT.",
 		Returns: "`OK`.", Example: "YES",
 		Cost: command.Light, Flags: command.Connection,
 		Run: runCaching},
@@ -26,7 +26,7 @@ var trackingRows = []command.Row{
 		Cost:    command.Report, Flags: command.Connection,
 		Run: runTrackingInfo},
 	{Name: "getredir", Group: "connection", Summary: "The connection to which invalidations go.",
-		Returns: "its number; 0 for this one, -1 without CLIENT TRACKING.",
+		Returns: "its number; 0 for this connection, -1 without CLIENT TRACKING.",
 		Cost:    command.Light, Flags: command.Connection,
 		Run: func(s command.Session, w *resp.Writer, _ [][]byte) { w.Int(redirectOf(s)) }},
 }
@@ -84,7 +84,7 @@ func trackingOptions(t command.Tracking, words [][]byte) (o tracking.Options, pr
 	return o, prefixes, nil
 }
 
-// checkTracking returns why options contradict each other, or those in force.
+// checkTracking returns an error if options contradict each other or the connection's present options.
 func checkTracking(t command.Tracking, o tracking.Options, prefixes []string) error {
 	before, on := t.Client().Options()
 	switch {
@@ -106,7 +106,7 @@ func checkTracking(t command.Tracking, o tracking.Options, prefixes []string) er
 	return checkPrefixes(prefixes, existing)
 }
 
-// checkPrefixes returns why prefixes overlap: of two, one begins with the other.
+// checkPrefixes returns an error if one prefix begins with another.
 func checkPrefixes(prefixes, existing []string) error {
 	if len(prefixes) > tracking.MaxClientPrefixes {
 		return command.ErrManyPrefixes.With(tracking.MaxClientPrefixes, tracking.MaxPrefixBytes, tracking.MaxPrefixes, tracking.MaxNestedPrefixes)
@@ -135,7 +135,7 @@ func runCaching(s command.Session, w *resp.Writer, args [][]byte) {
 	okOrError(w, err)
 }
 
-// SetsCaching returns why CLIENT CACHING is refused, nil if it is not.
+// SetsCaching returns the error of a CLIENT CACHING that is refused.
 func SetsCaching(t command.Tracking, args [][]byte) error {
 	o, on := t.Client().Options()
 	switch yes, no := command.IsWord(args[2], "YES"), command.IsWord(args[2], "NO"); {
@@ -161,9 +161,9 @@ func redirectOf(s command.Session) int64 {
 func runTrackingInfo(s command.Session, w *resp.Writer, _ [][]byte) {
 	c := s.Tracking().Client()
 	o, on := c.Options()
-	flags, prefixes := []string{"off"}, []string(nil)
+	flags, prefixes := command.TextSet{"off"}, []string(nil)
 	if on {
-		flags, prefixes = []string{"on"}, c.Prefixes()
+		flags, prefixes = command.TextSet{"on"}, c.Prefixes()
 	}
 	caching := s.Tracking().Caching()
 	for _, f := range []struct {
@@ -177,17 +177,5 @@ func runTrackingInfo(s command.Session, w *resp.Writer, _ [][]byte) {
 			flags = append(flags, f.name)
 		}
 	}
-	w.Map(3)
-	w.BulkString("flags")
-	w.Set(len(flags))
-	for _, f := range flags {
-		w.BulkString(f)
-	}
-	w.BulkString("redirect")
-	w.Int(redirectOf(s))
-	w.BulkString("prefixes")
-	w.Array(len(prefixes))
-	for _, p := range prefixes {
-		w.BulkString(p)
-	}
+	command.WriteFields(w, []command.Field{{Name: "flags", Value: flags}, {Name: "redirect", Value: redirectOf(s)}, {Name: "prefixes", Value: prefixes}})
 }

@@ -21,12 +21,12 @@ var transactionRows = []command.Row{{
 	Cost:    command.Light, Flags: command.Fast | command.NoMulti | command.Transaction, Run: func(s command.Session, w *resp.Writer, _ [][]byte) { okOrError(w, s.Discard()) },
 }, {
 	Name: "watch", Syntax: "key ...", Group: "transactions", Since: "0.2.0",
-	Summary: "Have the next EXEC do nothing if one of the keys has changed by then. States are compared, expiries included: a key that is as it was " +
-		"again counts as unchanged, and so does a limiter of which only tokens of loans were spent.",
+	Summary: "Make the next EXEC do nothing if one of the keys has changed by then. The states of keys are compared, including expiries: a key that is " +
+		"as it was counts as unchanged, and so does a limiter if only tokens of its loans were spent.",
 	Returns: "`OK`; EXEC replies null if a key has changed. A connection watches at most 1024 keys.", Example: "alice:1",
 	Cost: command.ValuePass, Flags: command.ReadOnly | command.Fast | command.NoMulti | command.Transaction, Keys: command.ReadKeys, Parse: command.EachKey(engine.Fingerprint), Reply: command.ReplyOK,
 }, {
-	Name: "unwatch", Group: "transactions", Summary: "Watch no keys any longer, as after EXEC and DISCARD.", Since: "0.2.0",
+	Name: "unwatch", Group: "transactions", Summary: "Stop watching keys, as EXEC and DISCARD do.", Since: "0.2.0",
 	Returns: "`OK`.",
 	Cost:    command.Light, Flags: command.Fast | command.Transaction, Run: func(s command.Session, w *resp.Writer, _ [][]byte) { s.Unwatch(); w.Status("OK") },
 }}
