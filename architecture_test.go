@@ -141,6 +141,7 @@ var within = map[string][]string{
 	"server/command/data/set":   {"engine", "engine/datatype", "server/command", "server/command/data", "server/resp"},
 	"server/command/data/str":   {"engine", "server/command", "server/command/data", "server/resp"},
 	"server/command/data/zset":  {"engine", "engine/datatype", "server/command", "server/command/data", "server/resp"},
+	"server/admin/traffic":      {"internal/clusterstatus"},
 }
 
 // ofEngine are the packages that go with "engine" in the rules: a rule that permits it permits them.

@@ -26,7 +26,7 @@ var moreUp = map[string]int{
 	"engine/script":             5,
 	"engine/script/interpreter": 10,
 	"server":                    8,
-	"server/admin":              16,
+	"server/admin":              13,
 	"server/command":            7,
 	"server/command/limiter":    11,
 	"server/config":             13,

@@ -29,7 +29,6 @@ func isProduct(dir string) bool {
 var largerPackages = map[string]int{
 	"engine/algorithm": 3400,
 	"engine/keyspace":  3400,
-	"server/admin":     3200,
 	"server/conn":      4200,
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/stintdb/stint/server/topkeys"
 )
 
-// answer makes a handler of a function that answers in JSON.
+// answer makes a handler that replies with the result of a function, in JSON.
 func (a *Admin) answer(f func(context.Context, *server.Server, *http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), readTimeout)
@@ -36,7 +36,7 @@ func (a *Admin) answer(f func(context.Context, *server.Server, *http.Request) (a
 	}
 }
 
-// fail answers with a reason.
+// fail replies with an error.
 func fail(w http.ResponseWriter, status int, reason string) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(status)
@@ -51,16 +51,17 @@ func (e userError) Unwrap() error { return errUser }
 
 const starting = "starting: state is being recovered"
 
-// errUser is wrapped by errors that the request is to blame for.
+// errUser is wrapped by errors that are the fault of the request.
 var errUser = errors.New("bad request")
 
-// The reasons why the body of a request is not read.
+// The errors of a body that is not read.
 var (
 	errTooLarge = fmt.Errorf("the body may have at most %d bytes", maxBodyBytes)
 	errNotJSON  = errors.New("the body must be of the type application/json")
 )
 
-// readJSON reads the body of a request. Its type must be stated: a form, which any site's page can send without asking, has another one.
+// readJSON reads the body of a request. It requires the content type of JSON, because a browser asks before it sends
+// that to another site, unlike a form.
 func readJSON(r *http.Request, into any, has string) error {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return errNotJSON
@@ -86,9 +87,9 @@ func readJSON(r *http.Request, into any, has string) error {
 // ownShare is the part of a key's own requests that was denied.
 type ownShare struct {
 	Part     float64 `json:"part"`     // 0 to 1
-	Error    float64 `json:"error"`    // most by which Part is off; 0 if every request was counted
-	Requests int64   `json:"requests"` // counted
-	WithinMs int64   `json:"withinMs"` // since when
+	Error    float64 `json:"error"`    // the largest error of Part; 0 if every request was counted
+	Requests int64   `json:"requests"` // the requests that were counted
+	WithinMs int64   `json:"withinMs"` // how long ago counting began
 }
 
 func ownShareOf(e topkeys.Entry, now int64) *ownShare {

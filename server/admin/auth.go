@@ -16,22 +16,22 @@ import (
 
 const tokenBytes = sha256.Size
 
-// hashOf reads the hash of a token as settings have it: # and hexadecimal digits, "" for none.
+// hashOf parses the hash of a token in a setting: # and hexadecimal digits, "" for none.
 func hashOf(setting string) *[tokenBytes]byte {
 	if setting == "" {
 		return nil
 	}
 	var hash [tokenBytes]byte
-	_, _ = hex.Decode(hash[:], []byte(setting[1:])) // the setting lets nothing else through
+	_, _ = hex.Decode(hash[:], []byte(setting[1:])) // the setting permits nothing else
 	return &hash
 }
 
-// contentPolicy lets the page run its own script and load nothing from elsewhere.
+// contentPolicy lets the page run its own script, and load nothing from elsewhere.
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// guard keeps other sites' pages away: those a browser shows must not be able to read or change anything here, and a name
-// that somebody else's name server points here is not one of ours.
+// guard keeps pages of other sites from reading or changing anything here. It refuses unknown host names, because
+// anybody's name server can point a name at this address.
 func (a *Admin) guard(next http.Handler) http.Handler {
 	checked := http.NewCrossOriginProtection().Handler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -59,7 +59,7 @@ func (a *Admin) knows(hostPort string) bool {
 	return net.ParseIP(host) != nil || strings.EqualFold(host, "localhost") || strings.EqualFold(host, a.host)
 }
 
-// secured asks for the token, if there is one. Guesses are limited and logged as those of passwords are.
+// secured asks for the token, if there is one. Guesses are limited and logged like guesses of passwords.
 func (a *Admin) secured(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if a.token == nil {
@@ -97,7 +97,7 @@ func (a *Admin) secured(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// isToken compares hashes in constant time, so that neither the token nor its length can be found out by timing.
+// isToken compares hashes in constant time, so that timing reveals neither the token nor its length.
 func (a *Admin) isToken(given string) bool {
 	hash := sha256.Sum256([]byte(given))
 	return subtle.ConstantTimeCompare(hash[:], a.token[:]) == 1
@@ -109,7 +109,8 @@ func (a *Admin) logWrongToken(r *http.Request) {
 	}
 }
 
-// withPassword refuses where clients need a password and there is no token: what clients may not know is not told here.
+// withPassword refuses requests if clients need a password and there is no token: without a password, nobody may learn
+// here what clients may not.
 func (a *Admin) withPassword(next http.HandlerFunc) http.HandlerFunc {
 	return a.secured(func(w http.ResponseWriter, r *http.Request) {
 		s := a.about.Load()

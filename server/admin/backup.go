@@ -12,13 +12,13 @@ import (
 	"github.com/stintdb/stint/server/resp"
 )
 
-// The client of a backup reads backupChunk bytes in backupChunkTimeout, or the backup ends.
+// The client of a backup must read backupChunk bytes within backupChunkTimeout, or the backup ends.
 const backupChunk = 256 << 10
 
 var backupChunkTimeout = 15 * time.Second // changed by a test
 
-// backup streams the state. It is a POST, so that pages of other sites cannot start one. Before the first bytes an error is
-// an answer; afterwards the connection is cut, and the client finds the backup incomplete.
+// backup streams the state. It is a POST, so that pages of other sites cannot start one. Before the first byte, an
+// error is an ordinary reply; later, the connection is cut, and the client notices that the backup is incomplete.
 func (a *Admin) backup(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
@@ -38,7 +38,7 @@ func (a *Admin) backup(w http.ResponseWriter, r *http.Request) {
 	}
 	defer context.AfterFunc(a.ending, cancel)()
 	controller := http.NewResponseController(w)
-	_ = controller.SetReadDeadline(time.Time{}) // there is nothing more to read, and the time for that would end the request
+	_ = controller.SetReadDeadline(time.Time{}) // the deadline would end the request, although there is nothing more to read
 	to := &backupWriter{ResponseWriter: w, ctx: ctx, controller: controller, touch: connOf(r).touch}
 	out := bufio.NewWriterSize(to, backupChunk)
 	started := time.Now()
@@ -59,7 +59,7 @@ func (a *Admin) backup(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// backupWriter writes to a client that has a bounded time for each write.
+// backupWriter writes to a client, with a deadline for each write.
 type backupWriter struct {
 	http.ResponseWriter
 	ctx        context.Context
@@ -81,7 +81,7 @@ func (w *backupWriter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// withBackupRights asks for the token. If there is none, it asks for a user with the right to see everything.
+// withBackupRights asks for the token, or if there is none, for a user who may see everything.
 func (a *Admin) withBackupRights(next http.HandlerFunc) http.HandlerFunc {
 	return a.secured(func(w http.ResponseWriter, r *http.Request) {
 		s := a.about.Load()

@@ -44,7 +44,8 @@ func endless(ended chan<- error) server.Backup {
 	}
 }
 
-// An error is an answer as long as nothing was sent; afterwards the client is left with a broken answer, not a short one.
+// An error is an answer as long as nothing was sent; afterwards the client is left with a broken answer, not a short
+// one.
 func TestBackupErrors(t *testing.T) {
 	failing := errors.New("no leader")
 	sent := 0

@@ -12,23 +12,23 @@ import (
 	"github.com/stintdb/stint/server/topkeys"
 )
 
-// What bounds the search for the limits of the keys denied most.
 const (
-	bitesKeys  = 500
-	bitesShown = 10
-	bitesFor   = 5 * time.Second
+	bitesKeys  = 500             // the most denied keys, whose limits are looked for
+	bitesShown = 10              // limits
+	bitesFor   = 5 * time.Second // how long a result is kept
 )
 
-// bites keeps the last answer for a while, because the search goes through the keys of all policies.
+// bites finds the limits that deny most. It keeps the result for a while, because the search goes through the keys of
+// all policies.
 type bites struct {
 	mu      sync.Mutex
 	at      time.Time
 	last    []clusterstatus.Bite
-	keys    map[string][]topkeys.Entry // by the limit that denies them; of that time
+	keys    map[string][]topkeys.Entry // the keys that each limit denied, when last was found
 	denials denialHistories
 }
 
-// look lists the limits that deny most, none if keys are not shown as they are.
+// look lists the limits that deny most, or none if --top-keys hides keys.
 func (b *bites) look(s *server.Server) []clusterstatus.Bite {
 	b.mu.Lock()
 	defer b.mu.Unlock()

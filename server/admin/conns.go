@@ -11,11 +11,12 @@ import (
 	"github.com/stintdb/stint/server/netio"
 )
 
-// boundedListener bounds its connections. One more without the token takes the place of one that is idle, so that a
-// health check gets through however many are kept open; those that have shown the token are apart.
+// boundedListener limits its connections. If there are too many without the token, a new one replaces an idle one, so
+// that a health check succeeds no matter how many are kept open. Connections that have shown the token are limited
+// separately.
 type boundedListener struct {
 	net.Listener
-	most            int // without the token, and a quarter of it with the token
+	most            int // the connections without the token; a quarter as many may have shown it
 	unauthenticated unauthenticated.Conns[*boundedConn]
 	authenticated   atomic.Int64
 }
@@ -41,7 +42,8 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// CloseWrite ends the stream of answers in good order: net/http calls it after an answer to a request that it did not read to its end.
+// CloseWrite ends the stream of replies properly. net/http calls it after the reply to a request that it did not read
+// completely.
 func (c *boundedConn) CloseWrite() error { return netio.HalfClose(c.Conn) }
 
 // Close implements net.Conn.

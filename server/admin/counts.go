@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// countedBytes bounds the names and limits that a node sends to others: in JSON they may become six times as long, and an answer between
-	// nodes has 64 KiB at most.
+	// countedBytes limits the names and limits that a node sends to others. In JSON they may become six times as long,
+	// and a reply between nodes has at most 64 KiB.
 	countedBytes = 6 << 10
 	policyBytes  = countedBytes * 3 / 8
 	biteBytes    = countedBytes * 3 / 8
@@ -23,19 +23,19 @@ const (
 	watchedFor = 10 * time.Second // the page asks every second
 )
 
-// counts keeps the last answer for a moment, because several nodes may ask.
+// counts keeps the last result for a moment, because several nodes may ask.
 type counts struct {
 	mu   sync.Mutex
 	at   time.Time
 	last *clusterstatus.Counts
 }
 
-// Watched reports whether somebody looks at this node's page.
+// Watched reports whether somebody is looking at this node's page.
 func (a *Admin) Watched() bool {
 	return a != nil && time.Since(time.Unix(0, a.watched.Load())) < watchedFor
 }
 
-// Counts are the numbers that the pages of other nodes add to theirs; nil before there is a server.
+// Counts returns the numbers that the pages of other nodes add to their own. It is nil until there is a server.
 func (a *Admin) Counts() *clusterstatus.Counts {
 	if a == nil || a.about.Load() == nil {
 		return nil
@@ -51,7 +51,7 @@ func (a *Admin) Counts() *clusterstatus.Counts {
 	return a.counts.last
 }
 
-// policyCounts are those of the first policies by name.
+// policyCounts returns the counts of the first policies by name.
 func policyCounts(s *server.Server) (all []clusterstatus.PolicyCount) {
 	names := s.Keys().PolicyNames()
 	for _, name := range names[:min(len(names), policiesShown)] {
@@ -62,7 +62,7 @@ func policyCounts(s *server.Server) (all []clusterstatus.PolicyCount) {
 	return all
 }
 
-// bounded leaves out what does not fit.
+// bounded leaves out names and limits that do not fit.
 func bounded(policies []clusterstatus.PolicyCount, bites []clusterstatus.Bite) *clusterstatus.Counts {
 	left := policyBytes
 	fits := func(text string) bool {
@@ -86,8 +86,8 @@ func bounded(policies []clusterstatus.PolicyCount, bites []clusterstatus.Bite) *
 
 // nodesView says whose counts are added up.
 type nodesView struct {
-	All     int      `json:"all"`     // members of the cluster, 1 for a server alone
-	Without []string `json:"without"` // those that have not told their counts
+	All     int      `json:"all"`     // members of the cluster, 1 for a standalone server
+	Without []string `json:"without"` // members that have not reported their counts
 }
 
 // sum adds the counts of other members to this node's.
@@ -128,7 +128,7 @@ func sum(own *clusterstatus.Counts, c *clusterstatus.Status) (all clusterstatus.
 	return all, nodes
 }
 
-// together is a limit at two nodes, the first of which may not have it.
+// together adds up the denials of a limit at two nodes. a is empty if the first node does not have it.
 func together(a, b clusterstatus.Bite) clusterstatus.Bite {
 	sum := clusterstatus.Bite{Limit: b.Limit, Denied: a.Denied + b.Denied, Keys: max(a.Keys, b.Keys),
 		Since: b.Since, Last: max(a.Last, b.Last), PerSecond: a.PerSecond + b.PerSecond, Recent: slices.Clone(b.Recent)}

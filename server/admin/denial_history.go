@@ -10,28 +10,28 @@ import (
 	"github.com/stintdb/stint/server/topkeys"
 )
 
-// A history has five minutes in spans of ten seconds.
+// A history covers five minutes in spans of ten seconds.
 const (
 	denialSpan          = int64(10 * time.Second)
 	denialSpans         = 30
-	denialPause         = int64(time.Minute) // a limit that denied nothing for so long begins again
+	denialPause         = int64(time.Minute) // after a pause this long, a limit counts as denying anew
 	denialHistoriesKept = 50                 // limits
-	countedMinutes      = 2                  // minutes that can have grown since the look before
+	countedMinutes      = 2                  // the minutes whose counts may still have grown since the last look
 )
 
 // denialHistory is the denials of one limit over time.
 type denialHistory struct {
-	since, last int64 // when it began to deny without a pause, and when it last did
+	since, last int64 // when it began to deny, without a pause since, and when it last denied
 	spans       [denialSpans]int64
 	at          int64           // the number of the newest span
 	counted     map[int64]int64 // denials by minute, at the last look
 }
 
-// add takes in the minutes of a limit's keys, added up, at a time.
+// add records the denials of a limit's keys by minute.
 func (c *denialHistory) add(now int64, counted map[int64]int64) {
 	more := int64(0)
 	for minute, n := range counted {
-		more += max(0, n-c.counted[minute]) // keys may have left the list
+		more += max(0, n-c.counted[minute]) // it can be less, because keys leave the list
 	}
 	c.counted = counted
 	c.turn(now)
@@ -45,7 +45,7 @@ func (c *denialHistory) add(now int64, counted map[int64]int64) {
 	c.spans[c.at%denialSpans] += more
 }
 
-// turn empties the spans that begin up to a time.
+// turn begins new spans up to now.
 func (c *denialHistory) turn(now int64) {
 	newest := now / denialSpan
 	for c.at = max(c.at, newest-denialSpans); c.at < newest; {
@@ -54,7 +54,7 @@ func (c *denialHistory) turn(now int64) {
 	}
 }
 
-// describe completes a limit with its history.
+// describe adds the history to a limit.
 func (c *denialHistory) describe(now int64, b *clusterstatus.Bite) {
 	c.turn(now)
 	b.Since, b.Last = c.since/int64(time.Millisecond), c.last/int64(time.Millisecond)
@@ -66,10 +66,10 @@ func (c *denialHistory) describe(now int64, b *clusterstatus.Bite) {
 	b.PerSecond = float64(b.Recent[denialSpans-1]+b.Recent[denialSpans-2]) / passed.Seconds()
 }
 
-// denialHistories are those of the limits that deny most.
+// denialHistories are the histories of the limits that deny most.
 type denialHistories map[string]*denialHistory
 
-// add takes in the keys denied most, by the limits that deny them.
+// add records the most denied keys, by the limits that deny them.
 func (all denialHistories) add(now int64, keys map[string][]topkeys.Entry) {
 	for limit, entries := range keys {
 		counted := map[int64]int64{}
@@ -91,7 +91,7 @@ func (all denialHistories) add(now int64, keys map[string][]topkeys.Entry) {
 	all.thin()
 }
 
-// thin keeps the limits that denied last.
+// thin only keeps the limits that denied most recently.
 func (all denialHistories) thin() {
 	limits := slices.SortedFunc(maps.Keys(all), func(a, b string) int {
 		return cmp.Or(cmp.Compare(all[b].last, all[a].last), cmp.Compare(a, b))

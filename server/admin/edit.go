@@ -21,19 +21,19 @@ import (
 	"github.com/stintdb/stint/server/resp"
 )
 
-// draft is a policy somebody thinks of: limits as RL.POLICY SET takes them, with line breaks where they like.
+// draft is a policy that an operator is writing: limits as RL.POLICY SET takes them, with line breaks anywhere.
 type draft struct {
 	Name   string `json:"name"`
 	Limits string `json:"limits"`
 	Shadow bool   `json:"shadow"`
 	Strict bool   `json:"strict"`
-	Of     string `json:"of"` // the policy whose recent requests a preview replays, "" for that of the draft
+	Of     string `json:"of"` // the policy whose recent requests a preview replays, "" for the draft's own policy
 
-	Version string `json:"version"` // of the policy that the draft is to replace, from a preview; "" for any
-	Remove  bool   `json:"remove"`  // there is to be no policy of that name, as before it was made
+	Version string `json:"version"` // the version that the draft replaces, from a preview; "" for any
+	Remove  bool   `json:"remove"`  // remove the policy, which undoes its creation
 }
 
-// versionOf is a text that differs for policies that differ in their limits or options.
+// versionOf returns a text that changes with the limits and options of a policy.
 func versionOf(p *policy.Policy, known bool) string {
 	if !known {
 		return "none"
@@ -50,13 +50,13 @@ func readDraft(r *http.Request) (d draft, err error) {
 	if err = readJSON(r, &d, "name, limits, shadow, strict, of, version and remove"); err != nil {
 		return d, err
 	}
-	if strings.ContainsRune(d.Name+d.Limits+d.Of, utf8.RuneError) { // in place of bytes that are no UTF-8
+	if strings.ContainsRune(d.Name+d.Limits+d.Of, utf8.RuneError) { // stands for bytes that are not UTF-8
 		return d, userError{"the request must be in UTF-8, without halves of surrogate pairs"}
 	}
 	return d, nil
 }
 
-// words is the draft as a command, without SHADOW and STRICT.
+// words returns the draft as a command, without SHADOW and STRICT.
 func (d *draft) words() ([]string, error) { return limitWords(d.Limits, "RL.POLICY", "SET", d.Name) }
 
 // limitWords appends limits to the words of a command.
@@ -73,7 +73,7 @@ func limitWords(limits string, words ...string) ([]string, error) {
 	return words, nil
 }
 
-// limits reads the draft's limits, with the errors a client would get.
+// limits parses the draft's limits. Errors are the same as for a client.
 func (d *draft) limits(s *server.Server) ([]engine.Op, error) {
 	words, err := d.words()
 	if err != nil {
@@ -89,7 +89,7 @@ func (d *draft) limits(s *server.Server) ([]engine.Op, error) {
 	return op.Parts, nil
 }
 
-// parsed is what a command would do, with the errors a client would get.
+// parsed returns the operation of a command. Errors are the same as for a client.
 func parsed(s *server.Server, words []string) (*engine.Op, error) {
 	request := command.Request{Bounds: s.Bounds()}
 	for _, w := range words {
@@ -105,21 +105,21 @@ func parsed(s *server.Server, words []string) (*engine.Op, error) {
 	return &request.Ops[0], nil
 }
 
-// The bounds of a preview.
+// The limits of a preview.
 const (
-	previewScan     = 50_000
-	previewCallers  = 1_000
+	previewScan     = 50_000 // keys looked through
+	previewCallers  = 1_000  // callers of each limit
 	previewExamples = 10
 )
 
-// effect is the change that a draft would make for the current callers.
+// effect is what a draft would change for the current callers.
 type effect struct {
-	Looked int  `json:"looked"` // keys, of Keys
+	Looked int  `json:"looked"` // how many of Keys were looked through
 	Keys   int  `json:"keys"`
-	New    bool `json:"new"` // there is no policy of that name
+	New    bool `json:"new"` // there is no policy of this name
 
-	Version string   `json:"version"` // of the policy that there is
-	Removed []string `json:"removed"` // its limits on keys that the draft has no limit on
+	Version string   `json:"version"` // of the present policy
+	Removed []string `json:"removed"` // its limits on keys for which the draft has no limit
 
 	Limits []limitEffect `json:"limits"`
 	Replay *replayed     `json:"replay"` // null if no request is recorded
@@ -127,11 +127,11 @@ type effect struct {
 
 type limitEffect struct {
 	Spec       string    `json:"spec"`
-	Before     string    `json:"before"` // the limit the policy has for the same keys, "" if none
+	Before     string    `json:"before"` // the present limit for the same keys, "" if there is none
 	Callers    int       `json:"callers"`
-	DeniedNow  int       `json:"deniedNow"`  // whose next request for a token would be denied, as things are
-	DeniedThen int       `json:"deniedThen"` // and with the draft
-	WrongType  int       `json:"wrongType"`  // callers whose key belongs to another algorithm: they would get errors until it expires
+	DeniedNow  int       `json:"deniedNow"`  // callers whose next request for a token would be denied by the present policy
+	DeniedThen int       `json:"deniedThen"` // the same with the draft
+	WrongType  int       `json:"wrongType"`  // callers whose key has another algorithm, so they would get errors until it expires
 	Examples   []example `json:"examples"`
 }
 
@@ -142,7 +142,7 @@ type example struct {
 	ThenAllowed   bool   `json:"thenAllowed"`
 	NowRemaining  int64  `json:"nowRemaining"`
 	ThenRemaining int64  `json:"thenRemaining"`
-	WaitMs        int64  `json:"waitMs"` // with the draft, until a token would be granted; -1 never
+	WaitMs        int64  `json:"waitMs"` // until the draft would grant a token; -1 for never
 }
 
 func (a *Admin) preview(ctx context.Context, s *server.Server, r *http.Request) (any, error) {
@@ -173,7 +173,7 @@ func (a *Admin) preview(ctx context.Context, s *server.Server, r *http.Request) 
 	return e, err
 }
 
-// removed are the limits of a policy on keys that a draft has no limit on.
+// removed returns the limits of a policy on keys for which a draft has no limit.
 func removed(before, draft []engine.Op) []string {
 	gone := []string{}
 	for _, old := range before {
@@ -184,7 +184,8 @@ func removed(before, draft []engine.Op) []string {
 	return gone
 }
 
-// limitChange asks, for every caller, the limit that the policy has for the same keys and limit i of the draft for a token.
+// limitChange asks for a token on behalf of every caller, both the present limit on the same keys and limit i of the
+// draft.
 func limitChange(ctx context.Context, s *server.Server, old policy.Policy, limits []engine.Op, i int, callers []caller) (limitEffect, error) {
 	limit := limits[i]
 	l := limitEffect{Spec: limiter.SpecText(limit), Callers: len(callers), Examples: []example{}}
@@ -194,7 +195,7 @@ func limitChange(ctx context.Context, s *server.Server, old policy.Policy, limit
 	}
 	now := make([]engine.Result, len(callers))
 	for i := range now {
-		now[i].Allowed = true // nothing holds them back
+		now[i].Allowed = true // there is no limit
 	}
 	at := slices.IndexFunc(old.Parts, func(p engine.Op) bool { return string(p.Key) == string(limit.Key) })
 	if at >= 0 {
@@ -223,13 +224,13 @@ func limitChange(ctx context.Context, s *server.Server, old policy.Policy, limit
 	return l, nil
 }
 
-// applied is the reply to a draft that was kept.
+// applied is the reply after a draft was applied.
 type applied struct {
-	Version string `json:"version"`          // of the policy from now on
-	Before  *draft `json:"before,omitempty"` // the policy as it was, to undo the change
+	Version string `json:"version"`          // of the new policy
+	Before  *draft `json:"before,omitempty"` // the old policy, to undo the change
 }
 
-// command is the command that keeps a draft, and the limits that the policy then has.
+// command returns the command that applies a draft, and the limits of the new policy.
 func (d *draft) command(s *server.Server) (words []string, limits []engine.Op, err error) {
 	if d.Remove {
 		if d.Limits != "" || d.Shadow || d.Strict {
@@ -250,7 +251,7 @@ func (d *draft) command(s *server.Server) (words []string, limits []engine.Op, e
 	return words, limits, err
 }
 
-// setPolicy keeps a draft.
+// setPolicy applies a draft.
 func (a *Admin) setPolicy(ctx context.Context, s *server.Server, r *http.Request) (any, error) {
 	d, err := readDraft(r)
 	if err != nil {
@@ -280,7 +281,7 @@ func (a *Admin) setPolicy(ctx context.Context, s *server.Server, r *http.Request
 	return applied{now, draftOf(d.Name, &before, known, now)}, nil
 }
 
-// draftOf is a policy as it was, to replace the one of now.
+// draftOf returns a draft of an old policy that replaces the present version.
 func draftOf(name string, p *policy.Policy, known bool, now string) *draft {
 	d := &draft{Name: name, Shadow: p.Shadow, Strict: p.Strict, Version: now, Remove: !known}
 	for _, part := range p.Parts {

@@ -12,7 +12,8 @@ import (
 	"github.com/stintdb/stint/server/servertest"
 )
 
-// A word of the grammar in a field of the editor is a name, is part of a limit, or is refused; it is no option, which has a box.
+// A word of the grammar in a field of the editor is a name, is part of a limit, or is refused; it is no option, which
+// has a box.
 func TestDraftsHoldNoOptions(t *testing.T) {
 	h := newHost(t, nil)
 	h.serve()

@@ -8,14 +8,14 @@ import (
 
 	"github.com/stintdb/stint/internal/clusterstatus"
 	"github.com/stintdb/stint/server"
+	"github.com/stintdb/stint/server/admin/traffic"
 	"github.com/stintdb/stint/server/metrics"
 )
 
 const (
 	historySize  = 300
-	daySize      = 24 * 60
 	sampleEvery  = time.Second
-	minuteEvery  = 60 // samples of the history for one of a minute
+	minuteEvery  = 60 // samples of a second for one sample of a minute
 	medianPart   = 0.5
 	slowestParts = 0.99
 )
@@ -26,21 +26,21 @@ type sample struct {
 	Granted int64   `json:"granted"`
 	Denied  int64   `json:"denied"`
 	Median  float64 `json:"median"` // latency in seconds, 0 without commands
-	Tail    float64 `json:"tail"`   // latency that 99 % do not exceed
+	Tail    float64 `json:"tail"`   // latency at the 99th percentile
 }
 
 // history is a ring of the last samples.
 type history struct {
 	mu      sync.Mutex
 	samples []sample
-	added   int64 // since the start
-	at      int64 // the last moment
+	added   int64 // the number of samples since the start
+	at      int64 // the time of the last sample
 	counted metrics.Decisions
 }
 
 func newHistory(size int) *history { return &history{samples: make([]sample, size)} }
 
-// add takes a sample: the decisions counted up to a moment, less those of the last moment.
+// add adds a sample: the decisions since the last sample. now counts all decisions up to at.
 func (h *history) add(at int64, now metrics.Decisions) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -58,8 +58,8 @@ func (h *history) add(at int64, now metrics.Decisions) {
 	h.added++
 }
 
-// since returns the samples behind the first n, as far as they are kept, and how many there have been. A larger n than that
-// is of an earlier process: all are returned.
+// since returns the samples after the first n, as far as they are kept, and the number of samples so far. If n is
+// larger than that, it comes from an earlier process, and since returns all samples.
 func (h *history) since(n int64) (samples []sample, added int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -73,7 +73,7 @@ func (h *history) since(n int64) (samples []sample, added int64) {
 	return samples, h.added
 }
 
-// last is the newest sample, nil if there is none.
+// last returns the newest sample, nil if there is none.
 func (h *history) last() *sample {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -84,7 +84,7 @@ func (h *history) last() *sample {
 	return &last
 }
 
-// totals are the decisions counted up to the last moment, nil if there was none.
+// totals returns the decisions counted up to the last sample, nil if there is none.
 func (h *history) totals() *clusterstatus.Totals {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -94,7 +94,7 @@ func (h *history) totals() *clusterstatus.Totals {
 	return &clusterstatus.Totals{At: h.at, Granted: h.counted.Granted, Denied: h.counted.Denied}
 }
 
-// decided is the number of decisions in the samples that are kept.
+// decided returns the number of decisions in the samples that are kept.
 func (h *history) decided() (sum int64) {
 	samples, _ := h.since(0)
 	for i := range samples {
@@ -105,14 +105,14 @@ func (h *history) decided() (sum int64) {
 
 // dayHistory is the reply to a page that shows more than the last minutes.
 type dayHistory struct {
-	History []point `json:"history"` // one a minute
+	History []traffic.Point `json:"history"` // one per minute
 }
 
 func (a *Admin) lastDay(_ context.Context, _ *server.Server, r *http.Request) (any, error) {
-	return dayHistory{a.traffic.points(&a.traffic.minutes, 0, r.URL.Query().Get("node"))}, nil
+	return dayHistory{a.traffic.Minutes(r.URL.Query().Get("node"))}, nil
 }
 
-// Report is the traffic of this node's own clients in the last second; nil before there is a server.
+// Report returns the traffic of this node's own clients in the last second. It is nil until there is a server.
 func (a *Admin) Report() *clusterstatus.Report {
 	if a == nil || a.about.Load() == nil {
 		return nil
@@ -135,7 +135,7 @@ func (a *Admin) Report() *clusterstatus.Report {
 	return r
 }
 
-// record samples a server until the end, and looks for problems now and then.
+// record samples a server until Close, and sometimes looks for problems.
 func (a *Admin) record(s *server.Server) {
 	tick := time.NewTicker(sampleEvery)
 	defer tick.Stop()
@@ -144,7 +144,7 @@ func (a *Admin) record(s *server.Server) {
 		if n%minuteEvery == 0 {
 			a.minute.add(s.Now(), s.Decisions())
 		}
-		a.traffic.look(s.Now(), a.members(s))
+		a.traffic.Look(s.Now(), a.members(s))
 		if n%problemsEvery == 0 {
 			a.lookAround(s, s.MetricsSnapshot())
 		}
@@ -157,4 +157,19 @@ func (a *Admin) record(s *server.Server) {
 		case <-tick.C:
 		}
 	}
+}
+
+// members returns the last reports of all members of the cluster. A standalone server is a member named "".
+func (a *Admin) members(s *server.Server) map[string]*clusterstatus.Totals {
+	all := map[string]*clusterstatus.Totals{}
+	if cluster := s.Membership(); cluster != nil {
+		for _, m := range cluster.Status().Members {
+			if all[m.ID] = nil; m.Report != nil {
+				all[m.ID] = m.Report.Totals
+			}
+		}
+		return all
+	}
+	all[""] = a.Report().Totals
+	return all
 }

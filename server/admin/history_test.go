@@ -1,11 +1,15 @@
 package admin
 
 import (
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/stintdb/stint/internal/clusterstatus"
+	"github.com/stintdb/stint/server"
+	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/metrics"
 )
 
@@ -66,5 +70,16 @@ func TestHistoryOfAServer(t *testing.T) {
 	})
 	if status, got := h.get("/api/overview?since=yesterday"); status != 400 || !strings.Contains(got, "yesterday") {
 		t.Errorf("%d %s", status, got)
+	}
+}
+
+// A member whose report has no totals, like a node of 0.1.0, is listed without traffic.
+func TestMembersWithoutTotals(t *testing.T) {
+	n, totals := &nodes{}, &clusterstatus.Totals{At: 1}
+	h := newHost(t, func(_ *config.Config, o *server.Options) { o.Cluster = n })
+	n.status.Store(&clusterstatus.Status{Members: []clusterstatus.Member{
+		{ID: "a", Report: &clusterstatus.Report{Totals: totals}}, {ID: "old", Report: &clusterstatus.Report{}}, {ID: "silent"}}})
+	if got, want := h.members(h.server), map[string]*clusterstatus.Totals{"a": totals, "old": nil, "silent": nil}; !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }

@@ -68,7 +68,8 @@ func newHost(t *testing.T, change func(*config.Config, *server.Options)) *host {
 	return &host{T: t, Admin: a, server: server.New(o)}
 }
 
-// serve has the server accept connections until the end of the test. It returns the addresses in use: the first is that of Redis clients, those of services are last.
+// serve has the server accept connections until the end of the test. It returns the addresses in use: the first is that
+// of Redis clients, those of services are last.
 func (h *host) serve() (addresses []string) {
 	h.Attach(h.server)
 	addresses, h.stop = servertest.Serve(h.T, h.server)

@@ -15,7 +15,7 @@ import (
 // keyView is the state of a key.
 type keyView struct {
 	Key       string            `json:"key"`
-	Hash      string            `json:"hash"` // by which the key is listed with --top-keys hashed
+	Hash      string            `json:"hash"` // as --top-keys hashed shows the key
 	Found     bool              `json:"found"`
 	Algorithm string            `json:"algorithm,omitempty"`
 	Params    map[string]string `json:"params,omitempty"`
@@ -25,10 +25,10 @@ type keyView struct {
 	Bytes     int64             `json:"bytes"`
 	Lent      int64             `json:"lent"`
 	Loans     []loanView        `json:"loans,omitempty"`
-	Windows   []windowView      `json:"windows,omitempty"` // the open one, and the closed ones that are kept, the newest first
-	Denied    int64             `json:"denied"`            // times in the last minutes
-	DeniedAll int64             `json:"deniedAll"`         // times of all keys
-	Decided   int64             `json:"decided"`           // requests of all keys
+	Windows   []windowView      `json:"windows,omitempty"` // the open window and the closed ones that are kept, newest first
+	Denied    int64             `json:"denied"`            // denials in the last minutes
+	DeniedAll int64             `json:"deniedAll"`         // denials of all keys
+	Decided   int64             `json:"decided"`           // requests for all keys
 	Own       *ownShare         `json:"own"`
 	Recent    *keyRecent        `json:"recent"` // null if nothing is known
 	Policies  []keyPolicy       `json:"policies"`
@@ -39,7 +39,7 @@ type keyView struct {
 type loanView struct {
 	Holder string `json:"holder"`
 	Tokens int64  `json:"tokens"`
-	LeftMs int64  `json:"leftMs"` // until they count as spent, 0 if that has no end
+	LeftMs int64  `json:"leftMs"` // until they count as spent, 0 for never
 }
 
 func loanViews(all []engine.LoanOf) (views []loanView) {
@@ -51,7 +51,7 @@ func loanViews(all []engine.LoanOf) (views []loanView) {
 
 // windowView is the usage in a window.
 type windowView struct {
-	StartMs  int64 `json:"startMs"` // since the Unix epoch, 0 of a window that begins with its first request
+	StartMs  int64 `json:"startMs"` // since the Unix epoch; 0 if the window begins with its first request
 	Used     int64 `json:"used"`
 	Reserved int64 `json:"reserved"`
 }

@@ -14,26 +14,26 @@ import (
 	"github.com/stintdb/stint/server/events"
 )
 
-// keyChange is a change by an operator: the caller's limits of a policy, or a reset, which needs the key alone.
+// keyChange is a change by an operator: of a caller's limits in a policy, or a reset, which only needs the key.
 type keyChange struct {
 	Key     string `json:"key"`
 	Policy  string `json:"policy"`
 	ID      string `json:"id"`
-	Limits  string `json:"limits"`  // "" for those of the policy
-	Version string `json:"version"` // of the limits that the caller had as the operator saw them
+	Limits  string `json:"limits"`  // "" for the policy's own limits
+	Version string `json:"version"` // of the caller's limits that the operator saw
 }
 
 func readKeyChange(r *http.Request) (c keyChange, err error) {
 	if err = readJSON(r, &c, "key, or policy, id, limits and version"); err != nil {
 		return c, err
 	}
-	if strings.ContainsRune(c.Key+c.Policy+c.ID+c.Limits, utf8.RuneError) { // in place of bytes that are no UTF-8
+	if strings.ContainsRune(c.Key+c.Policy+c.ID+c.Limits, utf8.RuneError) { // stands for bytes that are not UTF-8
 		return c, userError{"the request must be in UTF-8: change keys with other bytes by DEL and RL.POLICY OVERRIDE"}
 	}
 	return c, nil
 }
 
-// carryOut executes a command with the page's rights. An error of the command is shown to the operator.
+// carryOut executes a command with the page's rights. Its error is shown to the operator.
 func carryOut(ctx context.Context, r *http.Request, s *server.Server, words ...string) error {
 	_, err := s.Do(ctx, r.RemoteAddr, words...)
 	var refused server.ErrReply
@@ -70,7 +70,7 @@ func (a *Admin) resetKey(ctx context.Context, s *server.Server, r *http.Request)
 	return struct{}{}, nil
 }
 
-// override holds a caller to other limits than the policy's.
+// override gives a caller other limits than the policy's.
 func (a *Admin) override(ctx context.Context, s *server.Server, r *http.Request) (any, error) {
 	c, err := readKeyChange(r)
 	if err != nil {

@@ -11,11 +11,11 @@ import (
 
 // keyRecent counts the requests for a key that came to this node in the last five minutes.
 type keyRecent struct {
-	Granted []int64 `json:"granted"` // in spans of EveryMs, the newest last
+	Granted []int64 `json:"granted"` // in spans of EveryMs, newest last
 	Denied  []int64 `json:"denied"`
 	EveryMs int64   `json:"everyMs"`
-	KnownMs int64   `json:"knownMs"` // how far back they are known
-	OneIn   int64   `json:"oneIn"`   // those of one caller of this number
+	KnownMs int64   `json:"knownMs"` // how far back the counts go
+	OneIn   int64   `json:"oneIn"`   // one in this many callers is recorded
 }
 
 func newKeyRecent(every time.Duration) *keyRecent {
@@ -23,7 +23,7 @@ func newKeyRecent(every time.Duration) *keyRecent {
 	return &keyRecent{Granted: make([]int64, spans), Denied: make([]int64, spans), EveryMs: every.Milliseconds(), OneIn: 1}
 }
 
-// count counts requests that came some nanoseconds ago.
+// count counts requests. ago is in nanoseconds.
 func (v *keyRecent) count(ago, granted, denied int64) {
 	if at := int64(len(v.Granted)) - 1 - max(0, ago)/(v.EveryMs*int64(time.Millisecond)); at >= 0 {
 		v.Granted[at] += granted
@@ -31,7 +31,8 @@ func (v *keyRecent) count(ago, granted, denied int64) {
 	}
 }
 
-// recentOf counts the recorded requests on the policies that have a key, or takes the counts of a key that was denied; nil without either.
+// recentOf counts the recorded requests on the policies of a key. If there are none, it returns the counts of the key's
+// denials, or nil.
 func recentOf(s *server.Server, key []byte, policies []keyPolicy, denied topkeys.Entry) *keyRecent {
 	if s.Config().TopKeys == "off" {
 		return nil
@@ -51,7 +52,7 @@ func recentOf(s *server.Server, key []byte, policies []keyPolicy, denied topkeys
 	return v
 }
 
-// recordedOf is recentOf from the record of requests, which has those of all callers, or all of some callers.
+// recordedOf is recentOf from the record of requests, which has all requests of all callers, or of some callers.
 func recordedOf(s *server.Server, key []byte, policies []keyPolicy, now int64) *keyRecent {
 	v, found := newKeyRecent(time.Duration(denialSpan)), false
 	v.KnownMs = recent.Window.Milliseconds()
@@ -81,9 +82,9 @@ func recordedOf(s *server.Server, key []byte, policies []keyPolicy, now int64) *
 	return v
 }
 
-// asksFor reports whether a request on the policy took from a key, or was to.
+// asksFor reports whether a request on the policy asked for tokens of a key.
 func (p *keyPolicy) asksFor(key []byte, q *recent.Request) bool {
-	if p.id != nil && !bytes.Equal(p.id, q.ID) { // which is faster than to make the key
+	if p.id != nil && !bytes.Equal(p.id, q.ID) { // faster than making the key
 		return false
 	}
 	for i := range p.templates {

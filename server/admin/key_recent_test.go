@@ -16,8 +16,8 @@ func sumOf(all []int64) (sum int64) {
 	return sum
 }
 
-// The last minutes of a key are those of the requests that it limits: of its caller, of all callers, or, without a policy, those counted since
-// it was denied.
+// The last minutes of a key are those of the requests that it limits: of its caller, of all callers, or, without a
+// policy, those counted since it was denied.
 func TestLastMinutesOfAKey(t *testing.T) {
 	h := newHost(t, nil)
 	h.serve()

@@ -16,6 +16,7 @@ import (
 	"github.com/stintdb/stint/internal/clusterstatus"
 	"github.com/stintdb/stint/internal/unauthenticated"
 	"github.com/stintdb/stint/server"
+	"github.com/stintdb/stint/server/admin/traffic"
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/events"
 	"github.com/stintdb/stint/server/netio"
@@ -24,55 +25,56 @@ import (
 // Admin is the HTTP server for operators.
 type Admin struct {
 	log      *slog.Logger
-	token    *[tokenBytes]byte // the hash of the token, nil if none is asked for
-	host     string            // of the address, which requests may name
+	token    *[tokenBytes]byte // the hash of the token, nil if there is none
+	host     string            // the host in the address, which requests may name
 	address  string
 	secure   bool                          // with TLS
-	about    atomic.Pointer[server.Server] // nil until it is there
+	about    atomic.Pointer[server.Server] // nil before Attach
 	scraper  http.Handler
 	fills    fills
-	history  *history // five minutes
-	minute   *history // the last one
-	traffic  *traffic
+	history  *history // the last five minutes
+	minute   *history // the last minute
+	traffic  *traffic.Traffic
 	bites    bites
 	counts   counts
-	watched  atomic.Int64 // when the page asked last, in nanoseconds since the Unix epoch
+	watched  atomic.Int64 // when the page last asked, in nanoseconds since the Unix epoch
 	problems problems
 	watch    watch
 
-	setting   sync.Mutex // one policy at a time, so that nothing changes it between the check of its version and the change
-	replaying sync.Mutex // one replay at a time: it takes a processor
+	setting   sync.Mutex // held from the check of a policy's version to its change
+	replaying sync.Mutex // one replay at a time, because it uses a whole processor
 
 	http  *http.Server
 	ended chan struct{}
 
-	recording sync.Once      // begins with the first Attach
-	recorder  sync.WaitGroup // of the goroutine that does
+	recording sync.Once      // the first Attach begins recording
+	recorder  sync.WaitGroup // the goroutine that records
 	stop      chan struct{}  // closed by Close, once
 	stopped   sync.Once
 
 	backingUp sync.Mutex      // held while a backup is being sent
-	ending    context.Context // ends with Close
+	ending    context.Context // canceled by Close
 	end       context.CancelFunc
 
 	wrongTokens unauthenticated.Refusals
 }
 
-// The bounds of the HTTP server.
+// The limits of the HTTP server.
 const (
 	maxHeaderBytes  = 16 << 10
-	slopBytes       = 4 << 10 // that net/http adds to its bound of a header
+	slopBytes       = 4 << 10 // net/http adds this to its limit for headers
 	maxBodyBytes    = 64 << 10
 	headerTimeout   = 5 * time.Second
 	readTimeout     = 10 * time.Second
-	writeTimeout    = 2 * time.Minute // a profile takes long
+	writeTimeout    = 2 * time.Minute // long enough for a profile
 	idleTimeout     = 5 * time.Second
 	shutdownTimeout = time.Second
 )
 
-// Listen starts the HTTP server at the address the settings name. It is nil without an error if they name none, or if the
-// address is the default and taken: nobody asked for it, and two servers on a machine must not stand in each other's way.
-// Connections bounds those that have not shown the token; a quarter as many that have come on top.
+// Listen starts the HTTP server at the address in the settings. It returns nil, nil if there is no address, or if the
+// address is the default and in use: nobody asked for it, and two servers on a machine must not get in each other's
+// way. connections limits the connections that have not shown the token; a quarter as many that have are allowed in
+// addition.
 func Listen(cfg *config.Config, connections int, log *slog.Logger) (*Admin, error) {
 	address := cfg.AdminAddress()
 	if address == "" {
@@ -97,7 +99,7 @@ func Listen(cfg *config.Config, connections int, log *slog.Logger) (*Admin, erro
 		return nil, fmt.Errorf("cannot listen on %s: %w; choose another address with --admin", address, err)
 	}
 	host, _, _ := net.SplitHostPort(address)
-	a := &Admin{log: log, token: hashOf(cfg.AdminToken), host: host, address: listener.Addr().String(), history: newHistory(historySize), minute: newHistory(1), traffic: newTraffic(), ended: make(chan struct{}), stop: make(chan struct{})}
+	a := &Admin{log: log, token: hashOf(cfg.AdminToken), host: host, address: listener.Addr().String(), history: newHistory(historySize), minute: newHistory(1), traffic: traffic.New(), ended: make(chan struct{}), stop: make(chan struct{})}
 	a.scraper = a.newScraper()
 	a.ending, a.end = context.WithCancel(context.Background())
 	a.http = &http.Server{
@@ -117,8 +119,8 @@ func Listen(cfg *config.Config, connections int, log *slog.Logger) (*Admin, erro
 	return a, nil
 }
 
-// withTLS uses the certificate of the attached server. Before a server is attached, it uses first. Clients show the token in place of a
-// certificate, so that health checks and browsers need none.
+// withTLS uses the certificate of the attached server, or first before a server is attached. It asks for no client
+// certificate, so that health checks and browsers need none: clients show the token instead.
 func (a *Admin) withTLS(first *tls.Config) *tls.Config {
 	return &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
 		current := first
@@ -131,7 +133,7 @@ func (a *Admin) withTLS(first *tls.Config) *tls.Config {
 	}}
 }
 
-// Address is where the server listens, with the port it got.
+// Address is the address at which the server listens, with the actual port.
 func (a *Admin) Address() string { return a.address }
 
 // URL is the address of the page.
@@ -153,7 +155,7 @@ func (a *Admin) Attach(s *server.Server) {
 	}
 }
 
-// Close ends it: requests being answered have a second, and backups end at once.
+// Close stops the HTTP server. Requests in progress have a second to complete; backups end at once.
 func (a *Admin) Close() {
 	if a == nil {
 		return
@@ -166,7 +168,7 @@ func (a *Admin) Close() {
 	}
 	a.stopped.Do(func() { close(a.stop) })
 	a.recorder.Wait()
-	a.backingUp.Lock() // a backup reads the store, which ends next; later ones find that ending is over
+	a.backingUp.Lock() // wait for a backup, because the store that it reads is closed next; later backups see ending
 	defer a.backingUp.Unlock()
 	<-a.ended
 }

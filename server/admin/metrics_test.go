@@ -188,7 +188,8 @@ func (h *host) happen() (stop func()) {
 	return func() { close(end); deny.Close(); <-ended }
 }
 
-// Prometheus gets native histograms if it asks for them: as many as the classic ones count, in buckets of the same counts.
+// Prometheus gets native histograms if it asks for them: as many as the classic ones count, in buckets of the same
+// counts.
 func TestNativeHistograms(t *testing.T) {
 	h := newHost(t, nil)
 	h.serve()

@@ -12,6 +12,7 @@ import (
 	"github.com/stintdb/stint/internal/bytetext"
 	"github.com/stintdb/stint/internal/clusterstatus"
 	"github.com/stintdb/stint/server"
+	"github.com/stintdb/stint/server/admin/traffic"
 	"github.com/stintdb/stint/server/metrics"
 	"github.com/stintdb/stint/server/topkeys"
 )
@@ -23,17 +24,17 @@ type overview struct {
 	Problems []problem                   `json:"problems"`
 	UnixNano int64                       `json:"unixNano"`
 	Metrics  map[string][]metrics.Sample `json:"metrics"`
-	Node     string                      `json:"node"`    // whose the history is, "" for all
+	Node     string                      `json:"node"`    // the node of the history, "" for all nodes
 	Last     *sample                     `json:"last"`    // of this node; null if there is none yet
-	History  []point                     `json:"history"` // behind those that the page has, and the last of these, which may have changed
-	Events   []clusterstatus.Event       `json:"events"`  // the newest first
+	History  []traffic.Point             `json:"history"` // new points, and the last ones that the page has, which may have changed
+	Events   []clusterstatus.Event       `json:"events"`  // newest first
 	Bites    bitesView                   `json:"bites"`
 	Top      topDenied                   `json:"top"`
 	Lent     []lentKey                   `json:"lent"`
-	Cluster  *clusterView                `json:"cluster"` // null for a server alone
+	Cluster  *clusterView                `json:"cluster"` // null for a standalone server
 }
 
-// bitesView is the limits that deny most, of all nodes.
+// bitesView is the limits that deny most at all nodes together.
 type bitesView struct {
 	Limits  []clusterstatus.Bite `json:"limits"`
 	Denials int64                `json:"denials"` // of all keys
@@ -51,13 +52,13 @@ type topKey struct {
 	Key   string `json:"key"`
 	Count int64  `json:"count"`
 	Error int64  `json:"error"`
-	By    string `json:"by"`    // policy and limit, "" if none is known
-	Whole bool   `json:"whole"` // Key is the key itself, and can be asked for
+	By    string `json:"by"`    // policy and limit, "" if unknown
+	Whole bool   `json:"whole"` // Key is the key itself, so the page can ask for it
 
-	Own *ownShare `json:"own"` // null if it is not known
+	Own *ownShare `json:"own"` // null if unknown
 }
 
-// lentKey is a key of which tokens are lent.
+// lentKey is a key with lent tokens.
 type lentKey struct {
 	Key    string     `json:"key"`
 	Whole  bool       `json:"whole"` // as in topKey
@@ -71,7 +72,7 @@ type clusterView struct {
 	Term    uint64       `json:"term"`
 	Leader  string       `json:"leader"`
 	Members []memberView `json:"members"`
-	Groups  []groupView  `json:"groups"` // of keys; empty where one leader decides all keys
+	Groups  []groupView  `json:"groups"` // of keys; empty if one leader decides all keys
 }
 
 type groupView struct {
@@ -79,9 +80,9 @@ type groupView struct {
 	Slots    string   `json:"slots"`
 	Leader   string   `json:"leader"` // "" while none is known
 	Term     uint64   `json:"term"`
-	Lag      float64  `json:"lag"` // entries, here
+	Lag      float64  `json:"lag"` // of this node, in entries
 	LogBytes int64    `json:"logBytes"`
-	Replicas []string `json:"replicas"` // the nodes that vote
+	Replicas []string `json:"replicas"` // the voters
 }
 
 type memberView struct {
@@ -91,7 +92,7 @@ type memberView struct {
 	Voter     bool    `json:"voter"`
 	Leader    bool    `json:"leader"`
 	Reachable bool    `json:"reachable"`
-	Lag       float64 `json:"lag"` // entries
+	Lag       float64 `json:"lag"` // in entries
 	ContactMs float64 `json:"contactMs"`
 
 	Traffic *clusterstatus.Report `json:"traffic"` // null if the node reports none
@@ -99,11 +100,11 @@ type memberView struct {
 
 const (
 	topShown    = 20
-	pointsAgain = 15 // seconds: reports that are later have no place in the charts
+	pointsAgain = 15 // seconds after which a point no longer changes, because later reports are ignored
 )
 
-// topKeyOf is the view of an entry. by names the limit that denies a key: it is only asked where the key is whole, because it
-// reads the keys of all policies.
+// topKeyOf is the view of an entry. by returns the limit that denies a key. It is only called if the key is whole,
+// because it reads the keys of all policies.
 func topKeyOf(e topkeys.Entry, mode string, now int64, by func(key []byte) string) topKey {
 	k := topKey{Key: bytetext.Shown(string(e.Key)), Count: e.Count, Error: e.Error, Own: ownShareOf(e, now), Whole: isWhole(e, mode)}
 	if k.Whole {
@@ -112,7 +113,7 @@ func topKeyOf(e topkeys.Entry, mode string, now int64, by func(key []byte) strin
 	return k
 }
 
-// isWhole reports whether an entry has its key as it is, in UTF-8, so that the page can ask for it.
+// isWhole reports whether an entry has the whole key in UTF-8, so that the page can ask for it.
 func isWhole(e topkeys.Entry, mode string) bool {
 	return mode == "plain" && len(e.Key) == e.Size && utf8.Valid(e.Key)
 }
@@ -129,7 +130,7 @@ func (a *Admin) overview(_ context.Context, s *server.Server, request *http.Requ
 	r := s.MetricsSnapshot()
 	o := overview{Version: r.Version, Ready: "ready", UnixNano: s.Now(), Metrics: metrics.Samples(r)}
 	o.Node, o.Last = query.Get("node"), a.history.last()
-	o.History = a.traffic.points(&a.traffic.seconds, since-pointsAgain, o.Node)
+	o.History = a.traffic.Seconds(since-pointsAgain, o.Node)
 	if err := s.Ready(); err != nil {
 		o.Ready = err.Error()
 	}
@@ -158,7 +159,7 @@ func clusterViewOf(c *clusterstatus.Status) *clusterView {
 	}
 	v := &clusterView{NodeID: c.NodeID, State: string(c.State), Term: c.Term, Leader: c.LeaderID, Groups: []groupView{}}
 	for _, m := range c.Members {
-		if m.Report != nil { // their counts are added up
+		if m.Report != nil { // without its counts, which are added up elsewhere
 			report := *m.Report
 			report.Counts, m.Report = nil, &report
 		}

@@ -14,16 +14,16 @@ import (
 	"github.com/stintdb/stint/server/command/limiter"
 )
 
-// Bounds on the policies that the page shows.
+// The limits of the policies that the page shows.
 const (
 	policiesShown = 50
-	fillScan      = 5_000 // keys looked through for fill levels
-	fillCallers   = 500   // callers of a limit whose level is asked for
-	fillFor       = 2 * time.Second
+	fillScan      = 5_000           // keys looked through for fill levels
+	fillCallers   = 500             // callers of a limit whose fill level is looked up
+	fillFor       = 2 * time.Second // how long a result is kept
 )
 
 type policiesView struct {
-	Count    int          `json:"count"` // of all policies; the first by name are listed
+	Count    int          `json:"count"` // the number of all policies; the first by name are listed
 	Looked   int          `json:"looked"`
 	Keys     int          `json:"keys"`
 	Policies []policyView `json:"policies"`
@@ -36,26 +36,26 @@ type policyView struct {
 	Shadow       bool        `json:"shadow"`
 	Strict       bool        `json:"strict"`
 	Overrides    int         `json:"overrides"`
-	Here         bool        `json:"here"` // only this node's are counted, because names are long
+	Here         bool        `json:"here"` // the counts are only this node's, because names are too long to send
 	Granted      int64       `json:"granted"`
 	Denied       int64       `json:"denied"`
 	ShadowDenied int64       `json:"shadowDenied"`
 	Limits       []limitView `json:"limits"`
 }
 
-// limitView is a limit and how much of it is taken, of those callers that were looked at.
+// limitView is a limit and how much of it is taken by the callers that were looked at.
 type limitView struct {
 	Spec    string  `json:"spec"`
 	Shared  bool    `json:"shared"`
 	Callers int     `json:"callers"`
-	Full    int     `json:"full"` // callers that nothing is left for
-	Mean    float64 `json:"mean"` // 0 nothing is taken to 1 all
+	Full    int     `json:"full"` // callers with nothing left
+	Mean    float64 `json:"mean"` // from 0, nothing is taken, to 1, everything
 	Most    float64 `json:"most"`
 	MostKey string  `json:"mostKey"`
-	Bins    [10]int `json:"bins"` // callers by how much they have taken, in tenths
+	Bins    [10]int `json:"bins"` // callers by the tenths that they have taken
 }
 
-// fills keeps the last answer for a while, as going through keys has a price and several may look.
+// fills keeps the last result for a while, because going through keys is costly and several operators may look.
 type fills struct {
 	mu   sync.Mutex
 	at   time.Time
@@ -130,7 +130,7 @@ func (a *Admin) level(s *server.Server, v *limitView, limit limits.Limit, caller
 	}
 }
 
-// shown is a key as the settings let it be shown.
+// shown returns a key in the form in which --top-keys permits to show it.
 func shown(s *server.Server, key []byte) string {
 	if s.Config().TopKeys == "plain" {
 		return string(key)

@@ -11,20 +11,20 @@ import (
 	"github.com/stintdb/stint/server"
 )
 
-// templateOf reads the key of a policy's limit. Those of policies in the store, and of drafts, can be read.
+// templateOf parses the key of a policy's limit, which was checked when the policy was set or the draft was parsed.
 func templateOf(text []byte) engine.Template {
 	t, _ := engine.ParseTemplate(text)
 	return t
 }
 
-// caller is one key that a limit of a policy is asked for, and the id and the fields that make it.
+// caller is a key of a policy's limit, and the id and fields that make it.
 type caller struct {
 	id, key []byte
 	fields  [][]byte
 }
 
-// findCallers looks through at most scan keys, which are in an order that has nothing to do with their names, for those of
-// the limits; at most most of each limit. A key shared by all callers is looked for in any case.
+// findCallers looks through at most scan keys, in an order that has nothing to do with their names, for keys of the
+// limits, at most most for each limit. If all callers share a key, it is always included.
 func findCallers(s *server.Server, limits []engine.Op, scan, most int) (callers [][]caller, looked int) {
 	callers = make([][]caller, len(limits))
 	templates := make([]engine.Template, len(limits))
@@ -41,7 +41,7 @@ func findCallers(s *server.Server, limits []engine.Op, scan, most int) (callers 
 	if !open {
 		return callers, 0
 	}
-	const stride = 1000 // a lock is held for that long
+	const stride = 1000 // keys visited while a lock is held
 	for cursor := uint64(0); looked < scan; {
 		cursor = s.Keys().Scan(cursor, stride, s.Now(), func(e keyspace.Entry) {
 			number, name := database.Split(e.Key)
@@ -64,7 +64,7 @@ func findCallers(s *server.Server, limits []engine.Op, scan, most int) (callers 
 	return callers, min(looked, s.Keys().Len())
 }
 
-// peek asks limit i for tokens on behalf of callers, without taking any. A class is asked with its ancestors.
+// peek asks limit i for tokens on behalf of callers without taking any. It asks a class together with its ancestors.
 func peek(ctx context.Context, s *server.Server, limits []engine.Op, i int, callers []caller, tokens int64) ([]engine.Result, error) {
 	if len(callers) == 0 {
 		return nil, nil
@@ -95,7 +95,7 @@ func peek(ctx context.Context, s *server.Server, limits []engine.Op, i int, call
 	return results, err
 }
 
-// overridden lists the callers that are held to other limits than the policy's.
+// overridden returns the ids of callers with other limits than the policy's.
 func overridden(p *policy.Policy) map[string]bool {
 	apart := map[string]bool{}
 	for _, o := range p.Overrides {

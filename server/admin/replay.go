@@ -14,29 +14,30 @@ import (
 )
 
 const (
-	replayPoints = 60 // of the chart
+	replayPoints = 60 // points in the chart
 	replayShards = 64
 )
 
-// replayed is the result of the recent requests on a policy: decided then, and decided by other limits. Those begin with nothing taken.
+// replayed says how the recent requests on a policy were decided, and how other limits would have decided them. These
+// begin with nothing taken.
 type replayed struct {
 	Of       string `json:"of"`       // the policy
-	WithinMs int64  `json:"withinMs"` // the requests came within
-	OneIn    int64  `json:"oneIn"`    // one caller of this number was recorded
-	LeftOut  int64  `json:"leftOut"`  // requests without a field that the draft asks for, or too long to be recorded
-	Unsent   string `json:"-"`        // a field that the draft asks for and none of the requests has
+	WithinMs int64  `json:"withinMs"` // how far back the requests go
+	OneIn    int64  `json:"oneIn"`    // one in this many callers was recorded
+	LeftOut  int64  `json:"leftOut"`  // requests without a field that the draft needs, or too long to be recorded
+	Unsent   string `json:"-"`        // a field that the draft needs and no request has
 	Requests int64  `json:"requests"`
 	Callers  int    `json:"callers"`
 
 	Happened replayedLimits  `json:"happened"`
-	Before   *replayedLimits `json:"before"` // with the limits that the policy has now; null if none of them can be replayed
+	Before   *replayedLimits `json:"before"` // with the present limits of the policy; null if none of them can be replayed
 	Then     *replayedLimits `json:"then"`   // with the draft
 }
 
 type replayedLimits struct {
 	Denied  int64               `json:"denied"`
-	Callers int                 `json:"callers"` // that were denied
-	Points  [replayPoints]int64 `json:"points"`  // denials, over time
+	Callers int                 `json:"callers"` // callers that were denied
+	Points  [replayPoints]int64 `json:"points"`  // denials over time
 	Without []string            `json:"without"` // limits that cannot be replayed
 
 	denied map[string]bool // callers
@@ -52,7 +53,8 @@ func (l *replayedLimits) count(q *recent.Request, point int) {
 	l.Callers = len(l.denied)
 }
 
-// replay decides the recorded requests on a policy with its limits and with those of a draft; nil if there are none.
+// replay decides the recorded requests on a policy by its limits and by the limits of a draft. It is nil if there are
+// no requests.
 func (a *Admin) replay(s *server.Server, of string, draft []engine.Op) (*replayed, error) {
 	if s.Config().TopKeys == "off" {
 		return nil, nil
@@ -87,7 +89,7 @@ func (a *Admin) replay(s *server.Server, of string, draft []engine.Op) (*replaye
 		}
 		v.Requests++
 		callers[string(q.ID)] = true
-		last = max(last, q.At) // the engine's clock does not go back
+		last = max(last, q.At) // the engine's clock never goes back
 		point := min(replayPoints-1, max(0, int(replayPoints*(int64(recent.Window)-(now-q.At))/int64(recent.Window))))
 		if q.Denied {
 			v.Happened.count(q, point)
@@ -106,12 +108,12 @@ func (a *Admin) replay(s *server.Server, of string, draft []engine.Op) (*replaye
 // run is the replay of some limits.
 type run struct {
 	trial  *trial.Trial // nil if no limit can be replayed
-	names  []string     // fields that the limits ask for
+	names  []string     // fields that the limits need
 	counts replayedLimits
 }
 
-// newRun leaves out the limits that the record cannot answer: those of requests at a time, of which it has no end, and, if it has not all
-// callers, those that several callers share.
+// newRun leaves out limits that cannot be replayed: concurrency limits, because the end of a request is not recorded,
+// and, if not all callers are recorded, limits that several callers share.
 func newRun(ops []engine.Op, oneIn int64) (*run, error) {
 	r := &run{counts: replayedLimits{Without: []string{}}}
 	var kept []engine.Op
@@ -133,7 +135,7 @@ func newRun(ops []engine.Op, oneIn int64) (*run, error) {
 	return r, nil
 }
 
-// unsent is a field that a limit asks for and none of the requests has.
+// unsent returns a field that a limit needs and no request has.
 func (r *run) unsent(all []recent.Request) string {
 	for _, name := range r.names {
 		if !slices.ContainsFunc(all, func(q recent.Request) bool { return hasField(&q, name) }) {
@@ -152,7 +154,7 @@ func hasField(q *recent.Request, name string) bool {
 	return false
 }
 
-// lacksField reports whether a request lacks a field that a limit asks for.
+// lacksField reports whether a request lacks a field that a limit needs.
 func (r *run) lacksField(q *recent.Request) bool {
 	return slices.ContainsFunc(r.names, func(name string) bool { return !hasField(q, name) })
 }

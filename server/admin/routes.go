@@ -47,7 +47,7 @@ func (a *Admin) handler(profiles bool) http.Handler {
 	}
 	mux.HandleFunc("POST /api/backup", a.withBackupRights(knownParameters(a.backup)))
 	if profiles {
-		mux.HandleFunc("GET /debug/pprof/", a.withPassword(pprof.Index)) // without cmdline, which may hold passwords
+		mux.HandleFunc("GET /debug/pprof/", a.withPassword(pprof.Index)) // without cmdline, which may contain passwords
 		mux.HandleFunc("GET /debug/pprof/profile", a.withPassword(pprof.Profile))
 		mux.HandleFunc("GET /debug/pprof/symbol", a.withPassword(pprof.Symbol))
 		mux.HandleFunc("GET /debug/pprof/trace", a.withPassword(pprof.Trace))
@@ -55,10 +55,10 @@ func (a *Admin) handler(profiles bool) http.Handler {
 	return a.guard(mux)
 }
 
-// parametersOf are the parameters of the paths that have some, each with a text.
+// parametersOf are the parameters of paths.
 var parametersOf = map[string][]string{"/api/overview": {"since", "node"}, "/api/history": {"node"}, "/api/key": {"key"}, "/api/limit": {"limit"}, "/api/backup": {"stale"}}
 
-// knownParameters refuses requests with other parameters than the path has: they would be passed over.
+// knownParameters refuses requests with parameters that the path does not have, which would be ignored.
 func knownParameters(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		query, err := url.ParseQuery(r.URL.RawQuery)
@@ -75,7 +75,7 @@ func knownParameters(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// ready is the readiness check of load balancers and clients: it reports whether this server answers requests.
+// ready is the readiness check for load balancers and clients: it reports whether this server answers requests.
 func (a *Admin) ready(w http.ResponseWriter, _ *http.Request) {
 	s := a.about.Load()
 	reason := starting
@@ -99,7 +99,7 @@ func (a *Admin) scrape(w http.ResponseWriter, r *http.Request) {
 	a.scraper.ServeHTTP(w, r)
 }
 
-// maxScrapes bounds how many scrapes are answered at a time.
+// maxScrapes limits the scrapes that are answered at the same time.
 const maxScrapes = 4
 
 func (a *Admin) newScraper() http.Handler {

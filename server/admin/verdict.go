@@ -12,10 +12,10 @@ import (
 	"github.com/stintdb/stint/server/metrics"
 )
 
-// problem is something that asks for an operator. The page shows all of them on top.
+// problem is something that an operator should look at. The page shows all problems at the top.
 type problem struct {
 	Text    string `json:"text"`
-	Grave   bool   `json:"grave"`   // requests are not answered, or a promise is not kept; otherwise it may come to that
+	Grave   bool   `json:"grave"`   // requests are not answered, or a promise is not kept; otherwise that may happen later
 	Since   int64  `json:"since"`   // when it was first seen, in milliseconds since the Unix epoch
 	Runbook string `json:"runbook"` // the heading in docs/operations.md
 
@@ -29,12 +29,12 @@ const (
 	runbookCluster = "the-cluster"
 )
 
-// The bounds are those of the alerts in docker/prometheus/stint.rules.yml, where they have one.
+// The thresholds, which are the same as for the alerts in docker/prometheus/stint.rules.yml.
 const (
 	memoryAlmostFull = 0.9
 	lagTooLong       = 100 * time.Millisecond
 	clockTooFar      = time.Minute
-	problemsEvery    = 10 // samples of the history
+	problemsEvery    = 10 // samples between two looks for problems
 )
 
 const (
@@ -42,13 +42,13 @@ const (
 	lostNodesKind = "lost nodes"
 )
 
-// seen is what problems are found in: what metrics show, and why the server is not ready.
+// seen is what checks look at: metrics, and why the server is not ready.
 type seen struct {
 	*metrics.Snapshot
 	notReady error
 }
 
-// check is a kind of problem. Its text is empty while there is none.
+// check finds one kind of problem. text returns "" if there is no problem.
 type check struct {
 	kind    string
 	grave   bool
@@ -56,7 +56,7 @@ type check struct {
 	text    func(s seen) string
 }
 
-// checks are in the order in which the page lists them: the grave ones first.
+// checks are in the order in which the page lists problems: grave ones first.
 var checks = []check{
 	{notReadyKind, true, runbookCluster, func(s seen) string {
 		if s.notReady == nil {
@@ -128,7 +128,8 @@ var checks = []check{
 	}},
 }
 
-// lostNodes names the members of a cluster that do not take part, and the number of other failures at which decisions stop, of one group at least.
+// lostNodes names the members of a cluster that do not take part, and says how many more failures stop the decisions of
+// at least one group.
 func lostNodes(c *clusterstatus.Status) string {
 	var lost, late []string
 	voters, here := 0, 0
@@ -142,7 +143,7 @@ func lostNodes(c *clusterstatus.Status) string {
 		if m.Voter {
 			voters++
 		}
-		if m.Voter && m.Reachable { // one that catches up stores entries and votes too
+		if m.Voter && m.Reachable { // a voter that is catching up also stores entries and votes
 			here++
 		}
 	}
@@ -164,7 +165,7 @@ func lostNodes(c *clusterstatus.Status) string {
 	}
 }
 
-// named is a sentence about nodes, nothing about none.
+// named returns a sentence about nodes, or nothing if there are none.
 func named(ids []string, one, several string) []string {
 	switch len(ids) {
 	case 0:
@@ -175,13 +176,13 @@ func named(ids []string, one, several string) []string {
 	return []string{"Nodes " + strings.Join(ids, ", ") + " " + several}
 }
 
-// problems remembers since when there is which kind of problem.
+// problems remembers when each problem began.
 type problems struct {
 	mu    sync.Mutex
-	since map[int]int64 // by the place in checks
+	since map[int]int64 // by the index in checks
 }
 
-// at returns the problems that there are at a time, in nanoseconds since the Unix epoch.
+// at returns the present problems. now is in nanoseconds since the Unix epoch.
 func (p *problems) at(now int64, s seen) []problem {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -203,7 +204,7 @@ func (p *problems) at(now int64, s seen) []problem {
 	return all
 }
 
-// look returns the problems that a server has now.
+// look returns a server's present problems.
 func (p *problems) look(s *server.Server, r *metrics.Snapshot) []problem {
 	return p.at(s.Now(), seen{r, s.Ready()})
 }

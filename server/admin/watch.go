@@ -13,16 +13,16 @@ import (
 	"github.com/stintdb/stint/server/metrics"
 )
 
-// watch makes events of what differs from one look to the next.
+// watch makes events of what changes from one look to the next.
 type watch struct {
 	mu       sync.Mutex
 	wasReady bool
 	problems map[string]problem // by kind
-	leaders  map[int]string     // by group of keys; 0 is that of the whole cluster
-	lost     map[string]bool    // members, and whether they cannot be reached; nil before there are any
+	leaders  map[int]string     // by group of keys; 0 is the leader of the whole cluster
+	lost     map[string]bool    // whether each member cannot be reached; nil until there are members
 }
 
-// look takes in how things are at a time, in nanoseconds since the Unix epoch, and adds the events to a log.
+// look compares the present state with the last one and logs events. now is in nanoseconds since the Unix epoch.
 func (w *watch) look(now int64, all []problem, c *clusterstatus.Status, log *events.Log) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -40,7 +40,7 @@ func (w *watch) lookAtProblems(now int64, all []problem, add func(kind, text str
 	here := map[string]problem{}
 	w.wasReady = w.wasReady || !slices.ContainsFunc(all, func(p problem) bool { return p.kind == notReadyKind })
 	for _, p := range all {
-		if p.kind == lostNodesKind || p.kind == notReadyKind && !w.wasReady { // each node has its events, and so has the start
+		if p.kind == lostNodesKind || p.kind == notReadyKind && !w.wasReady { // nodes and the start have events of their own
 			continue
 		}
 		here[p.kind] = p
@@ -114,7 +114,8 @@ func (a *Admin) lookAround(s *server.Server, r *metrics.Snapshot) []problem {
 	return all
 }
 
-// eventsView is the last events of all nodes, the newest first: those of others are changes by users alone, because every node sees the rest.
+// eventsView returns the last events of all nodes, newest first. From other nodes it only has changes by users, because
+// this node sees everything else itself.
 func eventsView(own []clusterstatus.Event, c *clusterstatus.Status) []clusterstatus.Event {
 	all := slices.Clone(own)
 	if c != nil {
@@ -132,7 +133,7 @@ func eventsView(own []clusterstatus.Event, c *clusterstatus.Status) []clustersta
 	return all[:min(len(all), events.Kept)]
 }
 
-// eventsToSend are the newest changes by users, which a node sends to the others.
+// eventsToSend returns the newest changes by users, which a node sends to the others.
 func eventsToSend(all []clusterstatus.Event) (own []clusterstatus.Event) {
 	left := eventBytes
 	for _, e := range all {

@@ -66,7 +66,8 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// An event names the user who changed limits and the address, which is the browser's if the page did it. A command that changes nothing makes no event.
+// An event names the user who changed limits and the address, which is the browser's if the page did it. A command that
+// changes nothing makes no event.
 func TestEventsOfChanges(t *testing.T) {
 	h := newHost(t, nil)
 	h.serve()

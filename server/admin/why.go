@@ -11,7 +11,7 @@ import (
 	"github.com/stintdb/stint/server/command/limiter"
 )
 
-// policiesMatched bounds the policies among which those of a key are searched: the first by name.
+// policiesMatched limits the policies that are searched for a key, in the order of their names.
 const policiesMatched = 1000
 
 // policyKey is the key of a limit of a policy.
@@ -32,7 +32,7 @@ func policyKeys(s *server.Server) (keys []policyKey) {
 	return keys
 }
 
-// deniedBy names the policy and the limit that a key belongs to: the first by name, "" if none.
+// deniedBy names the policy and the limit to which a key belongs: the first by name, "" if there is none.
 func deniedBy(s *server.Server, keys []policyKey, key []byte) string {
 	for i := range keys {
 		id, fields, is := keys[i].template.Values(key)
@@ -49,13 +49,13 @@ func deniedBy(s *server.Server, keys []policyKey, key []byte) string {
 	return ""
 }
 
-// partsOf is the limits to which a policy holds a caller.
+// partsOf returns the limits of a policy for a caller.
 func partsOf(s *server.Server, policy string, id []byte) []engine.Op {
 	p, _ := s.Keys().PolicyOf(policy, id)
 	return p.Parts
 }
 
-// keyOf is the key of a limit for a caller, nil if the caller's id or a field is not known.
+// keyOf returns the key of a limit for a caller, nil if the caller's id or a field is unknown.
 func keyOf(limit *engine.Op, c caller) []byte {
 	template := templateOf(limit.Key)
 	key, missing := template.AppendTo(nil, c.id, c.fields)
@@ -65,22 +65,22 @@ func keyOf(limit *engine.Op, c caller) []byte {
 	return key
 }
 
-// keyPolicy is a policy that a key belongs to, and its limits for the same caller.
+// keyPolicy is a policy to which a key belongs, and its limits for the same caller.
 type keyPolicy struct {
 	Name   string     `json:"name"`
 	Shadow bool       `json:"shadow"`
 	Limits []keyLimit `json:"limits"`
 
-	ID         string   `json:"id"`         // of the caller, "" if all callers have the key
+	ID         string   `json:"id"`         // of the caller, "" if all callers share the key
 	Overridden bool     `json:"overridden"` // the caller has other limits than the policy's
-	Own        []string `json:"own"`        // the limits to which the caller is held
+	Own        []string `json:"own"`        // the caller's limits
 	Version    string   `json:"version"`    // of these limits
 
 	id        []byte
-	templates []engine.Template // of these limits' keys
+	templates []engine.Template // the keys of these limits
 }
 
-// viewOf is a policy with the limits to which it holds a caller, before they are asked.
+// viewOf returns the view of a policy for a caller, without what its limits leave.
 func viewOf(s *server.Server, known *policy.Policy, id []byte) keyPolicy {
 	view := keyPolicy{Name: known.Name, ID: string(id), Shadow: known.Shadow, Version: versionOf(known, true), Limits: []keyLimit{}, id: id}
 	for i := range known.Parts {
@@ -92,17 +92,17 @@ func viewOf(s *server.Server, known *policy.Policy, id []byte) keyPolicy {
 	return view
 }
 
-// keyLimit is the rest that a limit leaves a caller.
+// keyLimit is what a limit leaves for a caller.
 type keyLimit struct {
 	Spec   string `json:"spec"`
 	Key    string `json:"key"`
 	Left   int64  `json:"left"`
 	Limit  int64  `json:"limit"`
-	Denies bool   `json:"denies"` // the next request of the tokens that a check asks for
-	WaitMs int64  `json:"waitMs"` // until it would be granted; -1 never
+	Denies bool   `json:"denies"` // it would deny the next check
+	WaitMs int64  `json:"waitMs"` // until it would grant the next check; -1 for never
 }
 
-// policiesOf lists the policies that a key belongs to. Each limit is asked, without taking a token.
+// policiesOf lists the policies to which a key belongs. It asks each limit without taking a token.
 func policiesOf(ctx context.Context, s *server.Server, key []byte) (policies []keyPolicy, err error) {
 	policies = []keyPolicy{}
 	last := ""

@@ -62,8 +62,8 @@ func TestPoliciesAreReadForDeniedKeysOnly(t *testing.T) {
 	}
 }
 
-// A key's share counts its requests from its first denial on: granted alone or with other keys, by a policy, and denied because of
-// another key.
+// A key's share counts its requests from its first denial on: granted alone or with other keys, by a policy, and denied
+// because of another key.
 func TestOwnShareOfAKey(t *testing.T) {
 	h := newHost(t, nil)
 	h.serve()

@@ -1,4 +1,4 @@
-package admin
+package traffic
 
 import (
 	"maps"
@@ -9,31 +9,31 @@ import (
 
 // span counts a node's decisions in a span of time, as far as they are known.
 type span struct {
-	member          bool    // the node belonged to the cluster then
-	covered         float32 // nanoseconds of it that are known
-	granted, denied float32 // in these
+	member          bool    // the node was a member of the cluster
+	covered         float32 // how many nanoseconds of the span are known
+	granted, denied float32 // decisions in this time
 	median, tail    float32
 }
 
-// keepLongest keeps the longest latencies: the sum of nodes has no longer ones.
+// keepLongest keeps the longest latencies. The latency of all nodes is the longest of any node.
 func (s *span) keepLongest(median, tail float64) {
 	s.median, s.tail = max(s.median, float32(median)), max(s.tail, float32(tail))
 }
 
 // spans is a ring of the last spans of each node.
 type spans struct {
-	every  int64 // nanoseconds
+	every  int64 // the length of a span in nanoseconds
 	size   int64
-	newest int64 // number
+	newest int64 // the number of the newest span
 	nodes  map[string][]span
-	beyond map[string]int64 // since when a member has no place in nodes: it is in no sum, and named
+	beyond map[string]int64 // members for which nodes has no room, and since when: they are named, but not added up
 }
 
 func newSpans(every time.Duration, size int64) spans {
 	return spans{every: int64(every), size: size, nodes: map[string][]span{}, beyond: map[string]int64{}}
 }
 
-// turn empties the spans that begin up to a time, and forgets nodes of which nothing is left.
+// turn begins new spans up to now, and forgets nodes that were not members in any span.
 func (all *spans) turn(now int64) {
 	newest := now / all.every
 	for all.newest = max(all.newest, newest-all.size); all.newest < newest; {
@@ -47,10 +47,10 @@ func (all *spans) turn(now int64) {
 	})
 }
 
-// expect notes that a node is a member from one time to another.
+// expect notes that a node was a member between two times.
 func (all *spans) expect(node string, from, to int64) {
 	if all.nodes[node] == nil {
-		if len(all.nodes) == trafficNodes {
+		if len(all.nodes) == mostNodes {
 			if all.beyond[node] == 0 {
 				all.beyond[node] = from
 			}
@@ -62,7 +62,7 @@ func (all *spans) expect(node string, from, to int64) {
 	all.each(node, from, to+1, func(s *span, _ int64) { s.member = true })
 }
 
-// each calls f with a node's spans between two times, and how much of each lies between them.
+// each calls f with a node's spans between two times, and how much of each span lies between them.
 func (all *spans) each(node string, from, to int64, f func(s *span, nanos int64)) {
 	of := all.nodes[node]
 	for n := max(from/all.every, all.newest-all.size+1); of != nil && n <= min((to-1)/all.every, all.newest); n++ {
@@ -70,9 +70,9 @@ func (all *spans) each(node string, from, to int64, f func(s *span, nanos int64)
 	}
 }
 
-// points are the spans that begin later than some second and of which enough has passed at a time.
-func (all *spans) points(now, after int64, node string) []point {
-	points := []point{}
+// points returns the spans that begin later than a second and of which enough has passed by now.
+func (all *spans) points(now, after int64, node string) []Point {
+	points := []Point{}
 	names := slices.Concat(slices.Collect(maps.Keys(all.nodes)), slices.Collect(maps.Keys(all.beyond)))
 	slices.Sort(names)
 	if node != "" {
@@ -90,9 +90,9 @@ func (all *spans) points(now, after int64, node string) []point {
 	return points
 }
 
-// sum adds up the nodes of a span. Those of which less than half is known are not in the sum.
-func (all *spans) sum(n, passed int64, names []string) point {
-	p := point{At: n * all.every / int64(time.Second)}
+// sum adds up the nodes of a span, except nodes for which less than half of the span is known.
+func (all *spans) sum(n, passed int64, names []string) Point {
+	p := Point{At: n * all.every / int64(time.Second)}
 	for _, name := range names {
 		of, since := all.nodes[name], all.beyond[name]
 		switch {

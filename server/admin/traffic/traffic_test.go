@@ -1,4 +1,4 @@
-package admin
+package traffic
 
 import (
 	"fmt"
@@ -8,20 +8,18 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/internal/clusterstatus"
-	"github.com/stintdb/stint/server"
-	"github.com/stintdb/stint/server/config"
 )
 
 // fed is traffic whose nodes decide at a steady rate. A node's report is of half a second before the look.
 type fed struct {
-	*traffic
+	*Traffic
 	now int64
 }
 
-func newFed() *fed { return &fed{newTraffic(), int64(1000 * time.Minute)} }
+func newFed() *fed { return &fed{New(), int64(1000 * time.Minute)} }
 
-// pass has some seconds pass, in which each member grants that many requests a second and denies half as many. A rate of -1 is of a node
-// without a report.
+// pass has some seconds pass, in which each member grants that many requests a second and denies half as many. A rate
+// of -1 is of a node without a report.
 func (f *fed) pass(seconds int, rates map[string]int64) {
 	for range seconds {
 		f.now += int64(time.Second)
@@ -32,7 +30,7 @@ func (f *fed) pass(seconds int, rates map[string]int64) {
 				members[node] = &clusterstatus.Totals{At: at, Granted: rate * at / int64(time.Second/2) / 2, Denied: rate * at / int64(time.Second), Median: 0.001 * float64(rate), Tail: 0.002 * float64(rate)}
 			}
 		}
-		f.look(f.now, members)
+		f.Look(f.now, members)
 	}
 }
 
@@ -52,15 +50,15 @@ func TestTrafficOfAllNodes(t *testing.T) {
 		t.Fatalf("from %+v to %+v", got[0], got[len(got)-1])
 	}
 	for _, p := range got {
-		want := point{At: p.At, Nodes: 2, Granted: 300, Denied: 300, Median: 0.2, Tail: 0.4}
+		want := Point{At: p.At, Nodes: 2, Granted: 300, Denied: 300, Median: 0.2, Tail: 0.4}
 		switch second := p.At - start; {
 		case second > 38 && second < 58:
-			want = point{At: p.At, Nodes: 1, Granted: 100, Denied: 100, Median: 0.1, Tail: 0.2, Without: []string{"b"}}
+			want = Point{At: p.At, Nodes: 1, Granted: 100, Denied: 100, Median: 0.1, Tail: 0.2, Without: []string{"b"}}
 		case second == 78:
 			want.Without, want.Nodes = p.Without, p.Nodes // the node went in it
 			want.Granted, want.Denied, want.Median, want.Tail = p.Granted, p.Denied, p.Median, p.Tail
 		case second > 78:
-			want = point{At: p.At, Nodes: 1, Granted: 100, Denied: 100, Median: 0.1, Tail: 0.2}
+			want = Point{At: p.At, Nodes: 1, Granted: 100, Denied: 100, Median: 0.1, Tail: 0.2}
 		}
 		if !reflect.DeepEqual(p, want) {
 			t.Errorf("second %d: %+v, want %+v", p.At-start, p, want)
@@ -76,14 +74,14 @@ func TestTrafficOfAllNodes(t *testing.T) {
 // A node more than there is place for is named, from when it came.
 func TestTrafficNamesFurtherNodes(t *testing.T) {
 	f, all := newFed(), map[string]int64{}
-	for i := range trafficNodes {
+	for i := range mostNodes {
 		all[fmt.Sprintf("n%02d", i)] = 1
 	}
 	f.pass(20, all)
 	came := f.now / int64(time.Second)
 	all["further"] = 1
 	f.pass(20, all)
-	for node, nodes := range map[string]int{"": trafficNodes, "further": 0} {
+	for node, nodes := range map[string]int{"": mostNodes, "further": 0} {
 		points := f.points(&f.seconds, came, node)
 		if len(points) == 0 {
 			t.Errorf("%q: no points", node)
@@ -94,7 +92,7 @@ func TestTrafficNamesFurtherNodes(t *testing.T) {
 			}
 		}
 	}
-	if before := f.points(&f.seconds, came-10, "")[0]; before.Nodes != trafficNodes || before.Without != nil {
+	if before := f.points(&f.seconds, came-10, "")[0]; before.Nodes != mostNodes || before.Without != nil {
 		t.Errorf("before it came: %+v", before)
 	}
 	delete(all, "further")
@@ -104,24 +102,13 @@ func TestTrafficNamesFurtherNodes(t *testing.T) {
 	}
 }
 
-// A member whose report has no totals, as of a node of 0.1.0, is a member without a report of its traffic.
-func TestMembersWithoutTotals(t *testing.T) {
-	n, totals := &nodes{}, &clusterstatus.Totals{At: 1}
-	h := newHost(t, func(_ *config.Config, o *server.Options) { o.Cluster = n })
-	n.status.Store(&clusterstatus.Status{Members: []clusterstatus.Member{
-		{ID: "a", Report: &clusterstatus.Report{Totals: totals}}, {ID: "old", Report: &clusterstatus.Report{}}, {ID: "silent"}}})
-	if got, want := h.members(h.server), map[string]*clusterstatus.Totals{"a": totals, "old": nil, "silent": nil}; !reflect.DeepEqual(got, want) {
-		t.Errorf("%v, want %v", got, want)
-	}
-}
-
 // Memory is bounded, however many nodes come and go and however far the clock jumps.
 func TestTrafficIsBounded(t *testing.T) {
 	f := newFed()
-	for i := range 3 * trafficNodes {
+	for i := range 3 * mostNodes {
 		f.pass(1, map[string]int64{"a": 1, fmt.Sprint("n", i): 1})
 	}
-	if n := len(f.minutes.nodes); n != trafficNodes {
+	if n := len(f.minutes.nodes); n != mostNodes {
 		t.Errorf("%d nodes are kept", n)
 	}
 	f.now += int64(48 * time.Hour)
@@ -129,8 +116,8 @@ func TestTrafficIsBounded(t *testing.T) {
 	if len(f.minutes.nodes) != 1 || len(f.seconds.nodes) != 1 || len(f.last) != 1 {
 		t.Errorf("%d nodes are kept after two days", len(f.minutes.nodes))
 	}
-	f.pass(2*daySize, map[string]int64{"a": 1})
-	if all := f.points(&f.seconds, 0, ""); len(all) != historySize-1 { // the newest has just begun
+	f.pass(2*minutesKept, map[string]int64{"a": 1})
+	if all := f.points(&f.seconds, 0, ""); len(all) != secondsKept-1 { // the newest has just begun
 		t.Errorf("%d points", len(all))
 	}
 	if newer := f.points(&f.seconds, f.now/int64(time.Second)-10, "a"); len(newer) != 9 {
