@@ -17,8 +17,8 @@ const typeAddresses = "addresses"
 
 const allowedHostPort = "HOST:PORT with a port between 0 and 65535, such as 127.0.0.1:6379 (0 picks a free one)"
 
-// SplitAddress turns an address as settings have it into the arguments of net.Listen: unix:/path into unix and the
-// path, HOST:PORT into tcp and itself.
+// SplitAddress turns an address in a setting into the arguments of net.Listen: unix:/path into unix and the path,
+// HOST:PORT into tcp and HOST:PORT.
 func SplitAddress(text string) (network, address string) {
 	if path, found := strings.CutPrefix(text, UnixPrefix); found {
 		return "unix", path
@@ -29,7 +29,7 @@ func SplitAddress(text string) (network, address string) {
 // addresses is a list of HOST:PORT and unix:/path, separated by commas in its text form.
 type addresses struct {
 	field    *[]string
-	optional bool // there may be none
+	optional bool // the list may be empty
 }
 
 func (v *addresses) String() string  { return strings.Join(*v.field, ",") }

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// adminSettings are about looking at a server that runs.
+// adminSettings are about observing a running server.
 var adminSettings = []Setting{
 	{
 		Name: "admin", Group: groupOperators, Placeholder: "HOST:PORT",
@@ -24,7 +24,7 @@ var adminSettings = []Setting{
 	},
 	{
 		Name: "health-listen", Group: groupOperators, Placeholder: "ADDRESS",
-		Help:  "Address for HTTP health checks alone, in the syntax of --listen, open to all: /healthcheck and /readyz, /healthz. None is off. May be repeated.",
+		Help:  "Address only for HTTP health checks, in the syntax of --listen, open to all: /healthcheck, /readyz and /healthz. None is off. May be repeated.",
 		value: func(c *Config) Value { return &addresses{&c.HealthListen, true} },
 	},
 	{
@@ -59,12 +59,12 @@ var adminSettings = []Setting{
 	},
 }
 
-// AdminIsDefault reports whether the HTTP server for operators is where it is if nothing is said about it. Nobody asked
-// for that address, so any other use of the address takes precedence.
+// AdminIsDefault reports whether the HTTP server for operators has its default address. Nobody asked for that address,
+// so any other use of it takes precedence.
 func (c *Config) AdminIsDefault() bool { return c.Admin == Default().Admin && !c.AdminTLS }
 
-// AdminAddress is where the HTTP server for operators listens, "" if nowhere: off, or at an address by default that this
-// server needs for something else.
+// AdminAddress is the address of the HTTP server for operators. It is "" if that is off, or if its default address is
+// needed for something else.
 func (c *Config) AdminAddress() string {
 	needed := slices.Concat(c.Listen, c.TLSListen, c.HTTPAddresses(), c.GRPCAddresses(), c.HealthListen)
 	if c.ClusterListen != "" {
@@ -76,7 +76,7 @@ func (c *Config) AdminAddress() string {
 	return c.Admin
 }
 
-// checkAdmin keeps strangers from the HTTP server for operators.
+// checkAdmin keeps strangers away from the HTTP server for operators.
 func checkAdmin(c *Config) error {
 	host, _, _ := net.SplitHostPort(c.Admin)
 	if err := checkPorts(c, "health-listen", c.HealthListen, slices.Concat(c.Listen, c.TLSListen, c.HTTPAddresses(), c.GRPCAddresses())); err != nil {

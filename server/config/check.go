@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// contradictions are asked in turn by Check; each looks at settings that must agree.
+// conflicts are the checks of settings that must agree with each other.
 var conflicts = []func(*Config) error{checkBuffers, checkClientMemory, checkAddresses, checkDir, checkUsers, checkTLS, checkHTTP, checkGRPC, checkCluster, checkUpstream, checkAdmin}
 
-// Check returns the first error in c, with its remedy: an [*InvalidError] for a value out of its range, an error wrapping
-// [ErrConflict] for settings that contradict each other. It reads the file system only if Dir is set.
+// Check returns the first error in c, with its remedy: an [*InvalidError] for a value out of range, or an error
+// wrapping [ErrConflict] for settings that contradict each other. It only reads the file system if Dir is set.
 func (c *Config) Check() error {
 	for i := range Settings {
 		scratch := *c
@@ -42,11 +42,11 @@ func checkBuffers(c *Config) error {
 	return nil
 }
 
-// maxClientShare is the largest part of all memory for clients' buffers: their need with garbage, the program
-// and keys must have room beside each other.
+// maxClientShare limits clients' buffers to a quarter of all memory. The buffers cause garbage as well, and the program
+// and the keys need the rest.
 const maxClientShare = 4
 
-// checkClientMemory asks whether the buffers of clients fit the memory there is. Without --max-memory there is enough.
+// checkClientMemory checks that the buffers of clients fit into --max-memory.
 func checkClientMemory(c *Config) error {
 	if most := c.MaxMemoryBytes / maxClientShare; most > 0 && c.ClientBytes > most {
 		return conflictf("client-memory (%s) is more than a quarter of max-memory (%s), which is about the whole process: lower "+

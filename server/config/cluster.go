@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// clusterSettings make a server a node of a cluster: all of them rest on cluster-listen.
+// clusterSettings make a server a node of a cluster. All of them need cluster-listen.
 var clusterSettings = []Setting{
 	{
 		Name: "cluster-listen", Group: groupCluster, Placeholder: "HOST:PORT",
-		Help:  "Be a node of a cluster, and accept connections of the other nodes here. Needs --node-id, --cluster-peers and --dir.",
+		Help:  "Be a node of a cluster, and accept connections from other nodes at this address. Needs --node-id, --cluster-peers and --dir.",
 		value: func(c *Config) Value { return &textValue{&c.ClusterListen, addressForm} },
 	},
 	{
@@ -52,7 +52,7 @@ var clusterSettings = []Setting{
 	},
 	{
 		Name: "cluster-shared", Group: groupCluster, Placeholder: "PATTERNS",
-		Help:  "With --groups: patterns in the syntax of KEYS, separated by commas, such as global:*. RL.ALL and RL.CHECK may ask limits of these keys together with those of any group. Must be the same on every node.",
+		Help:  "With --groups: patterns in the syntax of KEYS, separated by commas, such as global:*. RL.ALL and RL.CHECK may combine limits of these keys with limits of any group. Must be the same on every node.",
 		value: func(c *Config) Value { return &listValue{&c.ClusterShared, patternsForm, maxPatterns} },
 	},
 	{
@@ -67,7 +67,7 @@ var clusterSettings = []Setting{
 	},
 	{
 		Name: "shutdown-grace", Group: groupCluster, Placeholder: "DURATION", Mutable: true,
-		Help:  "At shutdown, time in which a node still serves its connections. It closes each one after the reply to a limiter command, and the others at the end. 0 is not at all.",
+		Help:  "At shutdown, time in which a node still serves its connections. It closes each one after a reply to a limiter command, and the rest at the end. 0 is not at all.",
 		value: func(c *Config) Value { return &duration{&c.ShutdownGrace, time.Hour, "not at all"} },
 	},
 	{
@@ -92,17 +92,17 @@ var clusterSettings = []Setting{
 	},
 	{
 		Name: "cluster-ahead", Group: groupCluster, Placeholder: "DURATION", Mutable: true,
-		Help:  "Have this node hold tokens of keys that clients ask it for often, as many as it expects to grant in this time, and at most an eighth of those left at once; it grants them from memory. 0 is off.",
+		Help:  "For keys that clients often ask this node for, let it hold as many tokens as it expects to grant in this time, but at most an eighth of the remaining tokens at once; it grants them from memory. 0 is off.",
 		value: func(c *Config) Value { return &duration{&c.ClusterAhead, 5 * time.Second, "off"} },
 	},
 	{
 		Name: "cluster-import", Group: groupCluster, Placeholder: "PATH",
-		Help:  "Start a new cluster with the state of a standalone server from this directory, or with a backup from this file. Set it on one node only, of those that form the cluster. Requests are answered with LOADING until the state is there.",
+		Help:  "Start a new cluster with the state of a standalone server from this directory, or with a backup from this file. Set it on only one of the nodes that form the cluster. Requests are answered with LOADING until the state is there.",
 		value: func(c *Config) Value { return &textValue{&c.ClusterImport, pathForm} },
 	},
 	{
 		Name: "cluster-secret", Group: groupCluster, Placeholder: "SECRET",
-		Help:  "Nodes use TLS, and accept only nodes with the same secret: 32 or more random characters. In place of certificates.",
+		Help:  "Nodes use TLS, and accept only nodes with the same secret, of 32 or more random characters. Replaces certificates.",
 		value: func(c *Config) Value { return &joinSecret{secret{&c.ClusterSecret}} },
 	},
 	{
@@ -117,7 +117,7 @@ var clusterSettings = []Setting{
 	},
 	{
 		Name: "cluster-tls-ca", Group: groupCluster, Placeholder: "FILE",
-		Help:  "The CA certificates that sign the nodes' certificates, in PEM. Peers with other certificates are rejected. A change of the file counts for new connections.",
+		Help:  "The CA certificates that sign the nodes' certificates, in PEM. Peers with other certificates are rejected. A changed file applies to new connections.",
 		value: func(c *Config) Value { return &textValue{&c.ClusterTLSCA, pathForm} },
 	},
 	{
@@ -127,13 +127,13 @@ var clusterSettings = []Setting{
 	},
 }
 
-// MaxPeers bounds the nodes of a cluster.
+// MaxPeers limits the nodes of a cluster.
 const MaxPeers = 64
 
 // IsCluster reports whether the server is a node of a cluster.
 func (c *Config) IsCluster() bool { return c.ClusterListen != "" }
 
-// PeerAddress is where other nodes reach this one.
+// PeerAddress is the address at which other nodes reach this one.
 func (c *Config) PeerAddress() string {
 	if c.ClusterAdvertise != "" {
 		return c.ClusterAdvertise
@@ -141,8 +141,8 @@ func (c *Config) PeerAddress() string {
 	return c.ClusterListen
 }
 
-// ClientAddress is the address that the cluster announces to clients for this node; "" if it only listens on unix sockets.
-// Listen is used as it was when the server was started: a port of 0 cannot be announced.
+// ClientAddress is the address that the cluster announces to clients for this node, "" if it only listens on unix
+// sockets. It comes from the settings, so a port of 0 cannot be announced.
 func (c *Config) ClientAddress() string {
 	if c.Advertise != "" {
 		return c.Advertise
@@ -161,8 +161,8 @@ func (c *Config) ClientAddress() string {
 	return ""
 }
 
-// AnnouncedAdmin is where the page at an address is reached from other nodes' pages; "" if only this machine reaches it, and
-// other nodes are not all on this machine.
+// AnnouncedAdmin is the address at which other nodes' pages can link to this node's page, which listens at address. It
+// is "" if only this machine can reach the page, and other nodes are on other machines.
 func (c *Config) AnnouncedAdmin(address string) string {
 	peer, _, _ := net.SplitHostPort(c.PeerAddress())
 	host, port, err := net.SplitHostPort(address)
@@ -192,7 +192,7 @@ func samePeer(a, b string) bool {
 	return portA == portB && sameHost(strings.ToLower(hostA), strings.ToLower(hostB))
 }
 
-// checkCluster checks that a node has the settings it needs and a standalone server has none of them.
+// checkCluster checks that a node has the settings it needs, and that a standalone server has none of them.
 func checkCluster(c *Config) error {
 	if !c.IsCluster() {
 		return checkStandalone(c)
@@ -213,7 +213,7 @@ func checkCluster(c *Config) error {
 	return nil
 }
 
-// checkStandalone refuses settings that are only good in a cluster.
+// checkStandalone refuses settings that only apply to a cluster.
 func checkStandalone(c *Config) error {
 	if s := firstGiven(c, clusterSettings); s != nil {
 		return conflictf("%s is a setting of a cluster's node: make this server one with cluster-listen, or leave %s out", s.Name, s.Name)
@@ -221,7 +221,7 @@ func checkStandalone(c *Config) error {
 	return nil
 }
 
-// firstGiven returns the first of some settings that differs from its default, nil if none does.
+// firstGiven returns the first setting that differs from its default, nil if none does.
 func firstGiven(c *Config, of []Setting) *Setting {
 	defaults := Default()
 	for i := range of {
@@ -246,7 +246,7 @@ func checkPeers(c *Config) error {
 			return conflictf("cluster-peers names %s twice: remove one of them", p)
 		}
 	}
-	if !slices.Contains(c.ClusterPeers, self) { // byte by byte: nodes identify each other by this text
+	if !slices.Contains(c.ClusterPeers, self) { // compared as text, because nodes identify each other by the text
 		return conflictf("cluster-peers (%s) does not name this node, which others reach at %s: add it, or correct cluster-advertise", strings.Join(c.ClusterPeers, ","), self)
 	}
 	switch n, expect := len(c.ClusterPeers), c.BootstrapExpect; {
@@ -262,7 +262,7 @@ func checkClusterPorts(c *Config) error {
 	return checkPorts(c, "cluster-listen", []string{c.ClusterListen}, slices.Concat(c.Listen, c.TLSListen, c.HTTPAddresses(), c.GRPCAddresses()))
 }
 
-// checkUnused refuses what governs the files of a server alone.
+// checkUnused refuses settings that have no effect in this cluster.
 func checkUnused(c *Config) error {
 	defaults := Default()
 	switch {
@@ -290,7 +290,7 @@ func checkUnused(c *Config) error {
 	return nil
 }
 
-// formingNodes is the number of nodes that form the cluster, at least.
+// formingNodes is the least number of nodes that form the cluster.
 func formingNodes(c *Config) int { return cmp.Or(c.BootstrapExpect, len(c.ClusterPeers)) }
 
 func checkPeerTLS(c *Config) error {

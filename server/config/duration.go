@@ -8,7 +8,7 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// duration is a time span, written as clients write theirs in commands; the shortest is limits.MinDuration.
+// duration is a duration as in commands, of at least limits.MinDuration.
 type duration struct {
 	field *time.Duration
 	max   time.Duration
@@ -24,7 +24,7 @@ func (v *duration) String() string {
 	return limits.FormatDuration(int64(*v.field))
 }
 
-// plain rounds up, so that a short timeout is not shown as none.
+// plain rounds up, so that a short timeout is not shown as 0.
 func (v *duration) plain() string {
 	return strconv.FormatInt(int64((*v.field+time.Second-1)/time.Second), 10)
 }

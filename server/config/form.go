@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// form is what a text must look like, or each item of a list.
+// form says what a text, or each item of a list, must look like.
 type form struct {
 	kind    string // the type of the setting
 	allowed string
@@ -56,7 +56,7 @@ func isPattern(text string) bool {
 	return text != "" && len(text) <= maxPatternBytes && printable(text)
 }
 
-// textValue is a text of one form.
+// textValue is a text with a form.
 type textValue struct {
 	field *string
 	form
@@ -74,7 +74,7 @@ func (v *textValue) Set(text string) error {
 	return nil
 }
 
-// listValue is texts of one form, separated by commas in its text form; empty is none.
+// listValue is a list of texts with a form, separated by commas in its text form.
 type listValue struct {
 	field *[]string
 	form

@@ -2,7 +2,7 @@ package config
 
 import "slices"
 
-// grpcSettings are about Envoy and others that ask its rate limit service.
+// grpcSettings are about Envoy and other clients of its rate limit service.
 var grpcSettings = []Setting{
 	{
 		Name: "grpc-listen", Group: groupGRPC, Placeholder: "ADDRESS",
@@ -16,17 +16,17 @@ var grpcSettings = []Setting{
 	},
 	{
 		Name: "rls-config", Group: groupGRPC, Placeholder: "PATH",
-		Help:  "Directory with the rules for --grpc-listen, files NAME.yaml in the format of envoyproxy/ratelimit. They are read again when they change.",
+		Help:  "Directory with the rules for --grpc-listen, files NAME.yaml in the format of envoyproxy/ratelimit. Changed files are read again.",
 		value: func(c *Config) Value { return &textValue{&c.RLSConfig, pathForm} },
 	},
 	{
 		Name: "rls-headers", Group: groupGRPC, Placeholder: "YES",
-		Help:  "Have Envoy add the fields of --ratelimit-fields to its responses, and Retry-After to those that deny.",
+		Help:  "Let Envoy add the fields of --ratelimit-fields to responses, and Retry-After to denials.",
 		value: func(c *Config) Value { return &toggle{&c.RLSHeaders} },
 	},
 }
 
-// GRPCAddresses are those of --grpc-listen and --grpc-tls-listen.
+// GRPCAddresses returns the addresses of --grpc-listen and --grpc-tls-listen.
 func (c *Config) GRPCAddresses() []string { return slices.Concat(c.GRPCListen, c.GRPCTLSListen) }
 
 func checkGRPC(c *Config) error {

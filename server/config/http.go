@@ -7,7 +7,7 @@ import (
 	"github.com/stintdb/stint/server/ratefields"
 )
 
-// httpSettings are about clients and proxies that speak HTTP.
+// httpSettings are about clients and proxies that use HTTP.
 var httpSettings = []Setting{
 	{
 		Name: "http-listen", Group: groupHTTP, Placeholder: "ADDRESS",
@@ -21,7 +21,7 @@ var httpSettings = []Setting{
 	},
 	{
 		Name: "http-hosts", Group: groupHTTP, Placeholder: "NAME",
-		Help:  "Names that requests without a password may have as the Host, besides addresses and localhost, separated by commas.",
+		Help:  "Names that requests without a password may have as the Host, in addition to addresses and localhost, separated by commas.",
 		value: func(c *Config) Value { return &listValue{&c.HTTPHosts, namesForm("stint.internal"), maxPatterns} },
 	},
 	{
@@ -33,7 +33,7 @@ var httpSettings = []Setting{
 	},
 	{
 		Name: "ratelimit-fields", Group: groupHTTP, Placeholder: "STYLES",
-		Help:  "Fields of responses with the rest of a limit. By default draft-10 over HTTP, and draft-6 to Envoy with --rls-headers.",
+		Help:  "Response fields that say what is left of a limit. By default draft-10 over HTTP, and draft-6 to Envoy with --rls-headers.",
 		value: func(c *Config) Value { return &textValue{&c.RateLimitFields, fieldsForm} },
 	},
 }
@@ -44,7 +44,7 @@ var fieldsForm = form{typePatterns, strings.Join(ratefields.Names(), ", ") + "; 
 	return ok || text == ""
 }}
 
-// RateLimitStyles are those of RateLimitFields, or the default ones.
+// RateLimitStyles returns the styles of RateLimitFields, or otherwise if there are none.
 func (c *Config) RateLimitStyles(otherwise ratefields.Styles) ratefields.Styles {
 	if styles, ok := ratefields.Parse(c.RateLimitFields); ok {
 		return styles
@@ -52,7 +52,7 @@ func (c *Config) RateLimitStyles(otherwise ratefields.Styles) ratefields.Styles 
 	return otherwise
 }
 
-// HTTPAddresses are those of --http-listen and --http-tls-listen.
+// HTTPAddresses returns the addresses of --http-listen and --http-tls-listen.
 func (c *Config) HTTPAddresses() []string { return slices.Concat(c.HTTPListen, c.HTTPTLSListen) }
 
 func checkHTTP(c *Config) error {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// overlap reports whether two valid addresses cannot both be listened on: the same socket path, or the same port on
-// the same host or on every interface. Port 0 is a different free port each time.
+// overlap reports whether a server cannot listen on both of two valid addresses: the same socket path, or the same port
+// on the same host or on every interface. Port 0 is a different free port each time.
 func overlap(a, b string) bool {
 	networkA, a := SplitAddress(a)
 	networkB, b := SplitAddress(b)
@@ -32,7 +32,7 @@ func sameHost(a, b string) bool {
 	return a == b || ipA != nil && ipA.Equal(ipB)
 }
 
-// covers reports whether host stands for every interface and other is one of them. A name counts as one: it may be any.
+// covers reports whether host stands for every interface, and other may be one of them. A name may be any of them.
 func covers(host, other string) bool {
 	switch host {
 	case "", "::":
@@ -44,7 +44,7 @@ func covers(host, other string) bool {
 	return false
 }
 
-// checkPorts refuses addresses of a setting, own, that take the port of one another, of other settings or of admin.
+// checkPorts refuses addresses of a setting, own, that use the same port as each other, as other settings or as admin.
 func checkPorts(c *Config, setting string, own, others []string) error {
 	for i, a := range own {
 		for _, b := range slices.Concat(own[:i], others) {

@@ -16,7 +16,7 @@ func isPeer(text string) bool {
 	return err == nil && isHostPort(text) && !isEveryInterface(host) && strings.Trim(port, "0") != ""
 }
 
-// MaxNodeIDBytes is the longest name of a node.
+// MaxNodeIDBytes is the length of the longest name of a node.
 const MaxNodeIDBytes = 64
 
 func isName(text string) bool {
@@ -28,7 +28,7 @@ func isAlphanumeric(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
 }
 
-// period is a duration that can't be 0.
+// period is a duration with a minimum.
 type period struct {
 	field    *time.Duration
 	min, max time.Duration

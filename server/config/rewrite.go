@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Rewrite writes a configuration file with every setting of c that differs from the default, for CONFIG REWRITE.
-// Reading it back gives c again, File apart. Comments and order of the file it replaces are not kept.
+// Rewrite makes the configuration file of CONFIG REWRITE, with every setting of c that differs from the default.
+// Reading it gives c again, except for File. It does not keep comments and the order of an earlier file.
 func Rewrite(c *Config) []byte {
 	defaults := Default()
 	var out bytes.Buffer
@@ -23,8 +23,7 @@ func Rewrite(c *Config) []byte {
 	return out.Bytes()
 }
 
-// toml writes a value's text form as TOML. Values hold no control characters, so Go's quoting escapes nothing that
-// TOML would escape differently.
+// toml writes a value's text form in TOML. Go's quoting works, because values have no control characters.
 func (s *Setting) toml(text string) string {
 	switch {
 	case s.IsList():

@@ -9,7 +9,7 @@ import (
 
 const typeSecret = "secret"
 
-// secret is a password. Only its hash is kept: # and 64 hexadecimal digits, which is also a way to write it.
+// secret is a password. Only its hash is kept: # and 64 hexadecimal digits, which is also accepted as a value.
 type secret struct{ field *string }
 
 func (v *secret) String() string  { return *v.field }
@@ -32,10 +32,12 @@ func (v *secret) Set(text string) error {
 	return nil
 }
 
-// minJoinSecret is the least length of a text with which nodes know each other. Who reaches a node can try guesses without asking it.
+// minJoinSecret is the shortest secret of nodes. It is long because guesses can be tested offline, without asking a
+// node.
 const minJoinSecret = 32
 
-// joinSecret is a secret of nodes. Its hash is another than that of the same text as a password, which is in more files.
+// joinSecret is a secret of nodes. Its hash differs from the hash of the same text as a password, which is in more
+// files.
 type joinSecret struct{ secret }
 
 func (v *joinSecret) Allowed() string {
@@ -55,7 +57,8 @@ func (v *joinSecret) Set(text string) error {
 	return nil
 }
 
-// headerSecret is a secret that clients send in a field of HTTP, which has no line ends: one from echo, in a secret of Kubernetes, would let nobody in.
+// headerSecret is a secret that clients send in an HTTP header. It refuses line ends, which echo adds, because no
+// client could send them.
 type headerSecret struct{ secret }
 
 func (v *headerSecret) Allowed() string {
@@ -69,7 +72,7 @@ func (v *headerSecret) Set(text string) error {
 	return v.secret.Set(text)
 }
 
-// JoinSecret is the hash of the secret of --cluster-secret, nil if there is none.
+// JoinSecret is the hash of --cluster-secret, nil if there is none.
 func (c *Config) JoinSecret() *[sha256.Size]byte { return hashOf(c.ClusterSecret) }
 
 // Password is the hash of the default user's password, nil if it has none.
@@ -80,11 +83,11 @@ func hashOf(secret string) *[sha256.Size]byte {
 		return nil
 	}
 	var h [sha256.Size]byte
-	_, _ = hex.Decode(h[:], []byte(secret[1:])) // what Set let through is hexadecimal
+	_, _ = hex.Decode(h[:], []byte(secret[1:])) // Set only permits hexadecimal digits
 	return &h
 }
 
-// checkUsers keeps the default user's password from being in two places.
+// checkUsers refuses a password of the default user in two places.
 func checkUsers(c *Config) error {
 	if c.ACLFile != "" && c.RequirePass != "" {
 		return conflictf("requirepass and acl-file (%s) both say who may log in: give the user default its password in the file", c.ACLFile)

@@ -22,7 +22,7 @@ const (
 	groupOperators = "For operators"
 )
 
-// Settings is the one table of settings, in the order people read it; rows of one group stand together.
+// Settings is the table of all settings, in the order of the handbook. Rows of one group are together.
 var Settings = slices.Concat(serverSettings, httpSettings, grpcSettings, xdsSettings, clusterSettings, upstreamSettings, adminSettings, logSettings)
 
 var serverSettings = []Setting{
@@ -53,7 +53,7 @@ var serverSettings = []Setting{
 	},
 	{
 		Name: "loops", Group: groupNetwork, Placeholder: "N",
-		Help:  "Event loops that serve connections; 0 is one less than there are cores, but at least one.",
+		Help:  "Event loops that serve connections; 0 is one less than the number of cores, but at least one.",
 		value: func(c *Config) Value { return &integer{&c.Loops, 0, 1024} },
 	},
 	{
@@ -83,12 +83,12 @@ var serverSettings = []Setting{
 	},
 	{
 		Name: "repair", Group: groupState, Placeholder: "YES",
-		Help:  "With --dir: start in spite of a damaged file, without its unreadable part. A copy of the file is kept.",
+		Help:  "With --dir: start although a file is damaged, without its unreadable part. A copy of the file is kept.",
 		value: func(c *Config) Value { return &toggle{&c.Repair} },
 	},
 	{
 		Name: "rewind", Group: groupState, Placeholder: "YES",
-		Help:  "With --dir or --cluster-import: start with a state whose time is more than 10m ahead of the machine's clock, because that clock was ahead once. All times in the state are turned back.",
+		Help:  "With --dir or --cluster-import: start with a state whose time is more than 10m ahead of the machine's clock, because the clock was once wrong. All times in the state are set back.",
 		value: func(c *Config) Value { return &toggle{&c.Rewind} },
 	},
 	{
@@ -115,7 +115,7 @@ var serverSettings = []Setting{
 	},
 	{
 		Name: "prefix-quotas", Group: groupState, Placeholder: "PREFIX=N", Mutable: true,
-		Help:  "Maximum number of keys that begin with PREFIX; further new keys are treated as --when-full says. May be repeated.",
+		Help:  "Maximum number of keys that begin with PREFIX; --when-full applies to further new keys. May be repeated.",
 		value: func(c *Config) Value { return &quotas{&c.PrefixQuotas} },
 	},
 	{
@@ -160,7 +160,7 @@ var serverSettings = []Setting{
 	},
 	{
 		Name: "max-clients", Redis: "maxclients", Group: groupClients, Placeholder: "N", Mutable: true,
-		Help:  "Maximum number of connections; a further one gets an error and is closed.",
+		Help:  "Maximum number of connections; further ones get an error and are closed.",
 		value: func(c *Config) Value { return &integer{&c.MaxClients, 1, 1_000_000} },
 	},
 	{
@@ -170,7 +170,7 @@ var serverSettings = []Setting{
 	},
 	{
 		Name: "max-unauthenticated", Group: groupClients, Placeholder: "N", Mutable: true,
-		Help:  "Maximum number of unauthenticated connections; a further one closes the oldest of them.",
+		Help:  "Maximum number of unauthenticated connections; each further one closes the oldest of them.",
 		value: func(c *Config) Value { return &integer{&c.MaxStrangers, 1, 1_000_000} },
 	},
 	{
@@ -202,7 +202,7 @@ var serverSettings = []Setting{
 	},
 	{
 		Name: "max-args", Group: groupClients, Placeholder: "N", Mutable: true,
-		Help:  "Maximum number of arguments in one command, its name included.",
+		Help:  "Maximum number of arguments in one command, including its name.",
 		value: func(c *Config) Value { return &integer{&c.MaxArgs, 16, 1 << 20} },
 	},
 	{
@@ -217,7 +217,7 @@ var serverSettings = []Setting{
 	},
 	{
 		Name: "tracking-table-max-keys", Group: groupClients, Placeholder: "N", Mutable: true,
-		Help:  "Maximum number of keys in the table of CLIENT TRACKING; its memory is at most a quarter of --client-memory. A full table invalidates a key for each new one. 0 bounds the memory alone.",
+		Help:  "Maximum number of keys in the table of CLIENT TRACKING; its memory is at most a quarter of --client-memory. A full table invalidates a key for each new one. 0 limits only the memory.",
 		value: func(c *Config) Value { return &integer{&c.TrackingKeys, 0, 100_000_000} },
 	},
 	{
@@ -227,12 +227,12 @@ var serverSettings = []Setting{
 	},
 	{
 		Name: "query-buffer-size", Redis: "client-query-buffer-limit", Group: groupClients, Placeholder: "SIZE", Mutable: true,
-		Help:  "Maximum size of an unfinished command of a connection, which is refused above it; a connection that sends more commands than that while an earlier one waits is closed.",
+		Help:  "Maximum size of an unfinished command, which is refused if it is larger. A connection that sends more than this while an earlier command waits is closed.",
 		value: func(c *Config) Value { return &size[int]{&c.QueryBufferBytes, 4 << 10, 1 << 30, ""} },
 	},
 	{
 		Name: "output-buffer-size", Group: groupClients, Placeholder: "SIZE", Mutable: true,
-		Help:  "Maximum size of the unread replies of a client: above half of it no further commands are executed until the client has read; messages beyond all of it close the connection.",
+		Help:  "Maximum size of the unread replies of a client. Above half of it, no further commands are executed until the client has read some; messages that exceed it close the connection.",
 		value: func(c *Config) Value { return &size[int]{&c.OutputBufferBytes, 16 << 10, 1 << 30, ""} },
 	},
 }

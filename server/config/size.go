@@ -48,9 +48,9 @@ var sizeUnits = []struct {
 	{"b", 1}, {"", 1},
 }
 
-// ParseSize reads a number of bytes as redis.conf writes it, in any case: 1kb is 1024 bytes, 1k is 1000, and likewise
-// for m, g and t; a bare number is bytes. No sign, no decimals, no spaces. It is false for anything else and for more
-// than 2^63-1 bytes.
+// ParseSize parses a number of bytes as in redis.conf, in lower or upper case: 1kb is 1024 bytes, 1k is 1000, and
+// likewise for m, g and t; a bare number is bytes. It reports false for anything else, such as a sign, decimals or
+// spaces, and for more than 2^63-1 bytes.
 func ParseSize(text string) (int64, bool) {
 	lower := strings.ToLower(text)
 	for _, unit := range sizeUnits {
@@ -67,7 +67,7 @@ func ParseSize(text string) (int64, bool) {
 	return 0, false
 }
 
-// FormatSize writes a number of bytes in the largest binary unit that divides it, in the form [ParseSize] reads.
+// FormatSize formats a number of bytes for [ParseSize], in the largest binary unit that divides it.
 func FormatSize(bytes int64) string {
 	for _, unit := range sizeUnits[:4] {
 		if bytes != 0 && bytes%unit.bytes == 0 {

@@ -6,13 +6,13 @@ import (
 	"github.com/stintdb/stint/internal/spelling"
 )
 
-// renamed are names of redis.conf, and of other servers, whose setting has another name in Stint.
+// renamed are names in redis.conf and of other servers whose setting has another name in Stint.
 var renamed = map[string]string{
 	"port": "listen", "bind": "listen", "unixsocket": "listen", "loglevel": "log-level", "tls-port": "tls-listen",
 	"metrics": "admin", "join": "cluster-peers", "node-name": "node-id",
 }
 
-// Suggest returns the name of the setting someone probably meant by an unknown name, or "".
+// Suggest returns the setting that was probably meant by an unknown name, or "".
 func Suggest(name string) string {
 	name = strings.ToLower(strings.ReplaceAll(name, "_", "-"))
 	if s, found := Lookup(name); found {
@@ -37,8 +37,8 @@ func Suggest(name string) string {
 	return ""
 }
 
-// nearestByWords returns the name that has the most words in common with another, and nearly half of them at least, or "". Of equal ones it is
-// that with the same first word: admin-listen is rather admin than admin-token, though that takes fewer letters.
+// nearestByWords returns the candidate that has most words in common with a name, and nearly half of them at least, or
+// "". It prefers the same first word: for admin-listen it returns admin, although admin-token takes fewer changes.
 func nearestByWords(name string, names []string) (best string) {
 	words, most := strings.Split(name, "-"), 0.0
 	for _, candidate := range names {
@@ -67,5 +67,5 @@ func nearestByWords(name string, names []string) (best string) {
 	return best
 }
 
-// plain is a name without the dashes that people add or forget.
+// plain returns a name without dashes, which people add or forget.
 func plain(name string) string { return strings.ReplaceAll(name, "-", "") }

@@ -7,11 +7,11 @@ import (
 	"github.com/stintdb/stint/engine/glob"
 )
 
-// upstreamSettings name the cluster that is the home of some keys' limits: all of them rest on upstream.
+// upstreamSettings are about the cluster that is the home of some keys' limits. All of them need upstream.
 var upstreamSettings = []Setting{
 	{
 		Name: "upstream", Group: groupUpstream, Placeholder: "ADDRESSES",
-		Help:  "HOST:PORT of the nodes of another cluster, or of a server, separated by commas: the home of the limits of --upstream-keys, which lends tokens of them to this one. Must be the same on every node.",
+		Help:  "HOST:PORT of the nodes of another cluster, or of a server, separated by commas: the home of the limits of --upstream-keys, which lends their tokens to this server. Must be the same on every node.",
 		value: func(c *Config) Value { return &listValue{&c.Upstream, peersForm, MaxPeers} },
 	},
 	{
@@ -21,7 +21,7 @@ var upstreamSettings = []Setting{
 	},
 	{
 		Name: "upstream-user", Group: groupUpstream, Placeholder: "NAME",
-		Help:  "User that this server logs in as at home. Without one, the user default, with a password if --upstream-password-file names one.",
+		Help:  "User that this server logs in as at home. By default, the user default, with a password if --upstream-password-file names one.",
 		value: func(c *Config) Value { return &textValue{&c.UpstreamUser, nodeNameForm} },
 	},
 	{
@@ -36,7 +36,7 @@ var upstreamSettings = []Setting{
 	},
 	{
 		Name: "upstream-tls-ca", Group: groupUpstream, Placeholder: "FILE",
-		Help:  "With --upstream-tls: CA certificates that sign home's certificate, in PEM. A change of the file counts for new connections. Default: those of the system.",
+		Help:  "With --upstream-tls: CA certificates that sign home's certificate, in PEM. A changed file applies to new connections. Default: the CAs of the system.",
 		value: func(c *Config) Value { return &textValue{&c.UpstreamTLSCA, pathForm} },
 	},
 	{
@@ -46,7 +46,7 @@ var upstreamSettings = []Setting{
 	},
 }
 
-// HasUpstream reports whether some limits have their home in another cluster.
+// HasUpstream reports whether the home of some limits is another cluster.
 func (c *Config) HasUpstream() bool { return len(c.Upstream) > 0 }
 
 func checkUpstream(c *Config) error {

@@ -10,12 +10,12 @@ import (
 	"unicode/utf8"
 )
 
-// Value reads and writes one field of a Config as text. It has the methods of a pflag.Value and one more.
+// Value parses and formats one field of a Config. It has the methods of pflag.Value, and one more.
 type Value interface {
 	String() string        // the text form, which Set reads back to the same value
 	Set(text string) error // replaces the value, or returns an error with the allowed values and keeps the old one
 	Type() string          // the kind of value, see [Setting.Type]
-	Allowed() string       // what Set takes, to stand after "must be"
+	Allowed() string       // what Set takes, a phrase that can follow "must be"
 }
 
 // must makes the error that lists the allowed values.
@@ -40,7 +40,7 @@ func (v *integer) Set(text string) error {
 	return nil
 }
 
-// toggle is yes or no. As a flag it needs no value.
+// toggle is yes or no. As a flag, it needs no value.
 type toggle struct{ field *bool }
 
 // TypeToggle is the type of settings that are yes or no.
@@ -91,7 +91,7 @@ func (v *word) Set(text string) error {
 	return nil
 }
 
-// printable keeps out what cannot be written back to a configuration file or shown in one line of an error.
+// printable reports whether a text can be written to a configuration file and shown in an error of one line.
 func printable(text string) bool {
 	return utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl)
 }

@@ -1,10 +1,10 @@
 package config
 
-// xdsSettings are about the control plane that pushes rules for grpc-listen: all of them rest on rls-xds.
+// xdsSettings are about the control plane that pushes rules for grpc-listen. All of them need rls-xds.
 var xdsSettings = []Setting{
 	{
 		Name: "rls-xds", Group: groupGRPC, Placeholder: "HOST:PORT",
-		Help:  "Control plane that pushes the rules for --grpc-listen by xDS, in place of --rls-config: ADS, state of the world. With --dir, the last good rules are kept for the next start.",
+		Help:  "Control plane that pushes the rules for --grpc-listen by xDS (ADS, state of the world), in place of --rls-config. With --dir, the last valid rules are kept for the next start.",
 		value: func(c *Config) Value { return &textValue{&c.RLSXDS, controlForm} },
 	},
 	{
@@ -14,7 +14,7 @@ var xdsSettings = []Setting{
 	},
 	{
 		Name: "rls-xds-wait", Group: groupGRPC, Placeholder: "YES",
-		Help:  "Be ready only once there are rules of --rls-xds, pushed or kept. Otherwise requests are granted until then.",
+		Help:  "Become ready only when there are rules of --rls-xds, pushed or kept. Otherwise requests are granted until then.",
 		value: func(c *Config) Value { return &toggle{&c.RLSXDSWait} },
 	},
 	{
@@ -34,7 +34,7 @@ var xdsSettings = []Setting{
 	},
 	{
 		Name: "rls-xds-tls-ca", Group: groupGRPC, Placeholder: "FILE",
-		Help:  "CA certificates that sign that of --rls-xds, in PEM. Default: those of the system.",
+		Help:  "CA certificates that sign the certificate of --rls-xds, in PEM. Default: the CAs of the system.",
 		value: func(c *Config) Value { return &textValue{&c.RLSXDSTLSCA, pathForm} },
 	},
 	{
@@ -44,7 +44,7 @@ var xdsSettings = []Setting{
 	},
 }
 
-// checkXDS asks whether the settings of the control plane go together.
+// checkXDS checks that the settings of the control plane agree.
 func checkXDS(c *Config) error {
 	if c.RLSXDS == "" {
 		if s := firstGiven(c, xdsSettings); s != nil {
