@@ -12,19 +12,19 @@ import (
 	"google.golang.org/grpc/tap"
 )
 
-// requests bounds the requests under way on all connections, and the time that each may take. gRPC bounds those of one connection,
-// and starts a goroutine for each as soon as its header is there.
+// requests limits the requests in progress on all connections, and the time that each may take. gRPC only limits the
+// requests of one connection, and starts a goroutine for each as soon as it has the header.
 type requests struct {
 	count   atomic.Int64
 	most    atomic.Int64
 	timeout func() time.Duration
 }
 
-// begin is a [tap.ServerInHandle]. The end of the request's context ends the count.
+// begin is a [tap.ServerInHandle]. It counts a request until the request's context ends.
 func (r *requests) begin(ctx context.Context, info *tap.Info) (context.Context, error) {
 	switch info.FullMethodName {
 	case grpc_health_v1.Health_Watch_FullMethodName, quota.RateLimitQuotaService_StreamRateLimitQuotas_FullMethodName:
-		return ctx, nil // lasts as long as the client likes; healthServer and quotas bound them
+		return ctx, nil // a stream without end; healthServer and quotas limit those
 	}
 	if most := r.most.Load(); r.count.Add(1) > most {
 		r.count.Add(-1)

@@ -89,7 +89,8 @@ func TestWatchers(t *testing.T) {
 	}
 }
 
-// A client that begins requests and resets them at once, as fast as it can, keeps few goroutines busy, and others are served.
+// A client that begins requests and resets them at once, as fast as it can, keeps few goroutines busy, and others are
+// served.
 func TestRapidReset(t *testing.T) {
 	h := newHost(t, nil)
 	client := h.client()

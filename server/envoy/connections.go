@@ -12,10 +12,10 @@ import (
 	"github.com/stintdb/stint/server/gateway"
 )
 
-// connections hands the gateway's connection of a request to its handler. The listeners see to TLS.
+// connections passes the gateway's connection of a request to its handler. TLS is done by the listeners.
 type connections struct{}
 
-// connInfo is what gRPC keeps about a connection.
+// connInfo is what gRPC stores about a connection.
 type connInfo struct {
 	credentials.CommonAuthInfo
 	conn *gateway.Conn
@@ -52,7 +52,7 @@ func (c connections) Clone() credentials.TransportCredentials { return c }
 // OverrideServerName implements [credentials.TransportCredentials].
 func (connections) OverrideServerName(string) error { return nil }
 
-// connOf is the connection that a request came by.
+// connOf returns the connection of a request.
 func connOf(ctx context.Context) *gateway.Conn {
 	p, _ := peer.FromContext(ctx)
 	return p.AuthInfo.(connInfo).conn

@@ -16,8 +16,8 @@ import (
 	"github.com/stintdb/stint/server/config"
 )
 
-// parse makes a request of "DOMAIN KEY=VALUE,KEY=VALUE KEY=VALUE": one word for each descriptor. HITS@ before a descriptor are its
-// own hits; +HITS is a word for those of the request.
+// parse makes a request of "DOMAIN KEY=VALUE,KEY=VALUE KEY=VALUE": one word for each descriptor. HITS@ before a
+// descriptor are its own hits; +HITS is a word for those of the request.
 func parse(t testing.TB, line string) *ratelimit.RateLimitRequest {
 	words := strings.Fields(line)
 	in := &ratelimit.RateLimitRequest{Domain: words[0]}
@@ -47,7 +47,8 @@ func number(t testing.TB, text string) int {
 	return n
 }
 
-// show writes an answer: the overall code, and "CODE REMAINING/LIMIT UNIT reset SECONDS" of each descriptor, with - for no limit.
+// show writes an answer: the overall code, and "CODE REMAINING/LIMIT UNIT reset SECONDS" of each descriptor, with - for
+// no limit.
 func show(out *ratelimit.RateLimitResponse) string {
 	parts := []string{out.OverallCode.String()}
 	for _, s := range out.Statuses {
@@ -86,7 +87,8 @@ func (h *host) play(steps []step) {
 	}
 }
 
-// The answers to the same requests that envoyproxy/ratelimit gives with the same rules. Its README and its code describe them.
+// The answers to the same requests that envoyproxy/ratelimit gives with the same rules. Its README and its code
+// describe them.
 func TestAnswersOfEnvoyproxyRatelimit(t *testing.T) {
 	for name, steps := range map[string][]step{
 		"a value before no value": {
@@ -208,8 +210,8 @@ func TestAnswersOfStint(t *testing.T) {
 	}
 }
 
-// A request that no wait would let through has a reset that is far away, whether the bucket is full, partly used or used up: at 0, or soon, an obedient
-// client would ask again for ever.
+// A request that no wait would let through has a reset that is far away, whether the bucket is full, partly used or
+// used up: at 0, or soon, an obedient client would ask again for ever.
 func TestNeverGranted(t *testing.T) {
 	h := newHost(t, func(cfg *config.Config, _ *server.Options) { cfg.RLSHeaders = true })
 	h.do("RL.POLICY SET plans TB plan:{} 2 1/h FW day:{} 50 @day")

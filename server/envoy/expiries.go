@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// maxHeldBytes bounds the reservations whose end this server waits for: some 16,000 of them. Reservations beyond it stay taken if nobody
-// commits them.
+// maxHeldBytes limits the reservations whose expiry this server waits for, to about 16,000. Further reservations stay
+// taken if nobody commits them.
 const (
 	maxHeldBytes = 8 << 20
-	heldBytes    = 448 // of one, with its timer, beside its own
+	heldBytes    = 448 // the overhead of one reservation, including its timer
 )
 
-// expiries calls functions when the time of a reservation is over, if it has not ended before.
+// expiries calls a function when a reservation expires, unless it ended before.
 type expiries struct {
 	mu    sync.Mutex
 	byID  map[string]expiry
 	bytes int
-	over  bool // no more begin
+	over  bool // nothing more is added
 }
 
 type expiry struct {
@@ -25,7 +25,7 @@ type expiry struct {
 	bytes int
 }
 
-// add calls end after a duration, unless the id is removed before. Bytes is the memory that end takes.
+// add calls end after a duration, unless the id is removed before. bytes is the memory that end uses.
 func (e *expiries) add(id string, bytes int, after time.Duration, end func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -44,7 +44,7 @@ func (e *expiries) add(id string, bytes int, after time.Duration, end func()) {
 	})}
 }
 
-// remove reports whether the id was there.
+// remove reports whether the id was still there.
 func (e *expiries) remove(id string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -57,7 +57,7 @@ func (e *expiries) remove(id string) bool {
 	return is
 }
 
-// stop forgets all.
+// stop forgets all reservations.
 func (e *expiries) stop() {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// checkFields refuses a request with a field that would change its meaning and is not supported: [requestOf] translates all others. So it does
-// with fields of a later version of the protocol, whose meaning nobody here knows.
+// checkFields refuses a request with a field that would change its meaning and that [requestOf] does not translate. It
+// also refuses fields of later versions of the protocol, whose meaning is unknown.
 func checkFields(in *ratelimit.RateLimitRequest) error {
 	if err := checkKnown(in); err != nil {
 		return err

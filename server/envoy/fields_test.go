@@ -15,8 +15,8 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
-// fieldCase is a change of one field of a request. The changed request is refused with the error refused or, if that is empty, honoured: its
-// answers differ from those of the request as it was.
+// fieldCase is a change of one field of a request. The changed request is refused with the error refused or, if that is
+// empty, honoured: its answers differ from those of the request as it was.
 type fieldCase struct {
 	change  func(in *ratelimit.RateLimitRequest)
 	refused string
@@ -147,8 +147,8 @@ func TestFieldsOfLaterVersions(t *testing.T) {
 	}
 }
 
-// A policy's caller, or field, that is empty or missing is denied, like an empty header by HTTP: it is no limit for all of them, nor an error, at which
-// Envoy may grant.
+// A policy's caller, or field, that is empty or missing is denied, like an empty header by HTTP: it is no limit for all
+// of them, nor an error, at which Envoy may grant.
 func TestEmptyValuesOfAPolicy(t *testing.T) {
 	h := newHost(t, nil)
 	h.do("RL.POLICY SET plans TB plan:{} 2 1/h")

@@ -13,7 +13,8 @@ import (
 	"github.com/stintdb/stint/server/servertest"
 )
 
-// A word of the grammar in any text of a request is data like any other: the answers, up to a denial, are those of a word that no command knows.
+// A word of the grammar in any text of a request is data like any other: the answers, up to a denial, are those of a
+// word that no command knows.
 func TestNoTextIsAWordOfTheGrammar(t *testing.T) {
 	h := newHost(t, nil)
 	client := h.client()

@@ -51,10 +51,11 @@ func (s *Service) answer(ctx context.Context, in *ratelimit.RateLimitRequest, pl
 	return s.response(answer), nil
 }
 
-// current is the rules in use.
+// current returns the rules in use.
 func (s *Service) current() *rls.Rules { return s.rules.Load().Rules() }
 
-// callerOf is the client of a request, which is refused as long as there are no rules. The error is that of gRPC, as those of the functions below.
+// callerOf returns the client of a request, which is refused while there are no rules. Errors of this function and of
+// the ones below are gRPC's.
 func (s *Service) callerOf(ctx context.Context) (caller gateway.Caller, err error) {
 	if err := s.Ready(); err != nil {
 		return caller, status.Error(codes.Unavailable, err.Error())
@@ -64,7 +65,7 @@ func (s *Service) callerOf(ctx context.Context) (caller gateway.Caller, err erro
 	return gateway.Caller{User: user, Address: c.Address()}, err
 }
 
-// execute has commands executed.
+// execute executes commands as a caller.
 func (s *Service) execute(ctx context.Context, caller gateway.Caller, commands []command.Words) (replies []redcon.RESP, err error) {
 	if len(commands) > 0 {
 		replies, err = s.gateway.DoAll(ctx, caller, commands...)
@@ -78,7 +79,7 @@ func (s *Service) execute(ctx context.Context, caller gateway.Caller, commands [
 	return replies, nil
 }
 
-// failureOf is gRPC's error for that of a plan.
+// failureOf turns the error of a plan into gRPC's.
 func failureOf(err error) error {
 	var reply rls.ErrorReply
 	if errors.As(err, &reply) {
@@ -87,7 +88,7 @@ func failureOf(err error) error {
 	return status.Error(codes.Internal, err.Error())
 }
 
-// requestOf translates a request. A descriptor has its own hits, or those of the request, of which 0 means 1.
+// requestOf translates a request. A descriptor has its own number of hits, or the request's, where 0 means 1.
 func requestOf(in *ratelimit.RateLimitRequest) *rls.Request {
 	req := &rls.Request{Domain: in.GetDomain(), Descriptors: descriptorsOf(in.GetDescriptors())}
 	for i, d := range in.GetDescriptors() {
@@ -138,7 +139,7 @@ func (s *Service) response(a *rls.Answer) *ratelimit.RateLimitResponse {
 	return out
 }
 
-// shownOf is the limits that fields show: the nearest, and each other that warns.
+// shownOf returns the limits that header fields show: the one nearest to its limit, and all others that warn.
 func shownOf(a *rls.Answer) []ratefields.Limit {
 	all := []ratefields.Limit{fieldOf(&a.Statuses[a.Nearest])}
 	for i := range a.Statuses {
@@ -153,7 +154,7 @@ func shownOf(a *rls.Answer) []ratefields.Limit {
 	return all
 }
 
-// fieldOf is the limit of a status as fields show it.
+// fieldOf returns the limit of a status as header fields show it.
 func fieldOf(s *rls.Status) ratefields.Limit {
 	l := ratefields.Limit{
 		Name: ratefields.Escape(s.Limit.Name), Quota: int64(s.Limit.Requests), Remaining: int64(s.Remaining), Window: ratefields.Unknown, More: ratefields.Unknown, Reset: s.Reset, Warns: s.Warns,
@@ -170,7 +171,7 @@ func fieldOf(s *rls.Status) ratefields.Limit {
 	return l
 }
 
-// unnamed is the name in fields of a limit whose rule has none.
+// unnamed is the name in header fields of a limit whose rule has no name.
 const unnamed = "default"
 
 func codeOf(over bool) ratelimit.RateLimitResponse_Code {
@@ -180,7 +181,7 @@ func codeOf(over bool) ratelimit.RateLimitResponse_Code {
 	return ratelimit.RateLimitResponse_OK
 }
 
-// wireUnits are the units as the protocol numbers them.
+// wireUnits are the protocol's numbers of the units.
 var wireUnits = [...]ratelimit.RateLimitResponse_RateLimit_Unit{
 	rls.NoUnit: ratelimit.RateLimitResponse_RateLimit_UNKNOWN,
 	rls.Second: ratelimit.RateLimitResponse_RateLimit_SECOND,
@@ -192,7 +193,7 @@ var wireUnits = [...]ratelimit.RateLimitResponse_RateLimit_Unit{
 	rls.Year:   ratelimit.RateLimitResponse_RateLimit_YEAR,
 }
 
-// unitOf is the unit with a number of the protocol. The units of overrides have the same numbers as those of answers.
+// unitOf returns the unit with a number in the protocol. Overrides and answers number units alike.
 func unitOf(wire ratelimit.RateLimitResponse_RateLimit_Unit) rls.Unit {
 	for u, w := range wireUnits {
 		if w == wire {

@@ -14,7 +14,7 @@ import (
 	"github.com/stintdb/stint/server/gateway"
 )
 
-// healthServer answers gRPC's health checks, without a password, from whether the server is ready.
+// healthServer answers gRPC's health checks by whether the server is ready. It asks for no password.
 type healthServer struct {
 	*health.Server
 	gateway  *gateway.Gateway
@@ -30,7 +30,7 @@ func newHealthServer(g *gateway.Gateway) *healthServer {
 	return h
 }
 
-// update sends the state to the clients that watch it.
+// update sends the state to clients that watch it.
 func (h *healthServer) update() {
 	state := grpc_health_v1.HealthCheckResponse_SERVING
 	if h.gateway.Ready() != nil {

@@ -17,7 +17,8 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
-// Descriptors that no Envoy sends are answered, without a limit, or are an error; none makes a key that another one has.
+// Descriptors that no Envoy sends are answered, without a limit, or are an error; none makes a key that another one
+// has.
 func TestHostileDescriptors(t *testing.T) {
 	h := newHost(t, nil)
 	entry := func(key, value string) *extension.RateLimitDescriptor_Entry {
@@ -59,7 +60,8 @@ func TestHostileDescriptors(t *testing.T) {
 	}
 }
 
-// A web page can have a browser ask whether it may send a request, and send requests of types that need no question: all are refused.
+// A web page can have a browser ask whether it may send a request, and send requests of types that need no question:
+// all are refused.
 func TestWebPages(t *testing.T) {
 	h := newHost(t, nil)
 	message, err := proto.Marshal(parse(t, "shop table=orders"))

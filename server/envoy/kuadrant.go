@@ -18,13 +18,13 @@ import (
 // kuadrantService is the name of Kuadrant's rate limit service, which asks, books and reserves in separate calls.
 const kuadrantService = "kuadrant.service.ratelimit.v1.RateLimitService"
 
-// kuadrant answers it, by the rules of Envoy's service.
+// kuadrant answers Kuadrant's service by the rules of Envoy's service.
 type kuadrant struct {
 	*Service
 	held expiries
 }
 
-// kuadrantMethods has the service for gRPC.
+// kuadrantMethods describes the service to gRPC.
 var kuadrantMethods = grpc.ServiceDesc{
 	ServiceName: kuadrantService, HandlerType: (*any)(nil),
 	Methods: []grpc.MethodDesc{
@@ -50,7 +50,7 @@ func (k *kuadrant) check(ctx context.Context, in *ratelimit.RateLimitRequest) (*
 	return k.answer(ctx, in, k.current().PlanCheck)
 }
 
-// report books the hits of a request, whether there is room or not.
+// report books the hits of a request, even if there is no room.
 func (k *kuadrant) report(ctx context.Context, in *ratelimit.RateLimitRequest) (*ratelimit.RateLimitResponse, error) {
 	caller, err := k.callerOf(ctx)
 	if err != nil {
@@ -73,10 +73,10 @@ func (k *kuadrant) report(ctx context.Context, in *ratelimit.RateLimitRequest) (
 	return &ratelimit.RateLimitResponse{OverallCode: ratelimit.RateLimitResponse_OK}, nil
 }
 
-// usualTTL is the time of a reservation that names none.
+// usualTTL is the time of a reservation that states none.
 const usualTTL = time.Minute
 
-// reserve takes an amount from the limits of a request. Without a commit it goes back after its time.
+// reserve takes an amount from the limits of a request. If it is not committed in time, it goes back.
 func (k *kuadrant) reserve(ctx context.Context, in *reserveRequest) (*reserveResponse, error) {
 	caller, req, err := k.read(ctx, in.domain, in.descriptors, max(in.amount, 1))
 	if err != nil {
@@ -98,13 +98,13 @@ func (k *kuadrant) reserve(ctx context.Context, in *reserveRequest) (*reserveRes
 	giveBack := func() { k.giveBack(caller, held) }
 	switch {
 	case err != nil:
-		giveBack() // it may have been taken, and the client does not know the id
+		giveBack() // tokens may have been taken, and the client does not know the id
 		return nil, err
 	case !answer.OverLimit:
 		k.held.add(r.ID, held.Bytes(), ttl, giveBack)
 		return &reserveResponse{ratelimit.RateLimitResponse_OK, r.ID}, nil
 	case len(r.Commands) > 1:
-		giveBack() // the tokens from other limits
+		giveBack() // other limits may have granted theirs
 	}
 	return &reserveResponse{code: ratelimit.RateLimitResponse_OVER_LIMIT}, nil
 }
@@ -130,7 +130,7 @@ func (k *kuadrant) giveBack(caller gateway.Caller, held rls.Held) {
 	}
 }
 
-// commit books the amount that a request took, in place of its reservation.
+// commit books the actual amount of a request, and ends its reservation.
 func (k *kuadrant) commit(ctx context.Context, in *commitRequest) (*commitResponse, error) {
 	caller, req, err := k.read(ctx, in.domain, in.descriptors, in.amount)
 	if err != nil {
@@ -160,7 +160,7 @@ func (k *kuadrant) commit(ctx context.Context, in *commitRequest) (*commitRespon
 	return &commitResponse{released}, nil
 }
 
-// read finds the caller of a request, and translates it.
+// read finds the caller of a request, and translates the request.
 func (k *kuadrant) read(ctx context.Context, domain string, descriptors []*extension.RateLimitDescriptor, amount uint64) (gateway.Caller, *rls.Request, error) {
 	caller, err := k.callerOf(ctx)
 	if err != nil {

@@ -60,7 +60,7 @@ func (m *commitResponse) write() (b []byte) {
 	return b
 }
 
-// readFields reads a message into its fields by their numbers, and refuses others.
+// readFields parses a message into fields by their numbers. It refuses unknown fields.
 func readFields(b []byte, fields map[protowire.Number]any) error {
 	for len(b) > 0 {
 		number, kind, n := protowire.ConsumeTag(b)
@@ -81,7 +81,7 @@ func readFields(b []byte, fields map[protowire.Number]any) error {
 	return nil
 }
 
-// readField reads one value, and returns its length.
+// readField parses one value, and returns its length.
 func readField(b []byte, kind protowire.Type, to any) (n int, err error) {
 	if number, is := to.(*uint64); is {
 		if kind != protowire.VarintType {
@@ -114,7 +114,7 @@ func readField(b []byte, kind protowire.Type, to any) (n int, err error) {
 	return n, err
 }
 
-// codec is gRPC's for messages of protobuf, and for those above.
+// codec is gRPC's codec for protobuf, extended by the messages above.
 type codec struct{ encoding.CodecV2 }
 
 func newCodec() codec { return codec{encoding.GetCodecV2("proto")} }

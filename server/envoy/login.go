@@ -15,7 +15,7 @@ import (
 	"github.com/stintdb/stint/server/resp"
 )
 
-// login finds the user of a request by its metadata authorization. The error is that of gRPC.
+// login finds the user of a request by the metadata authorization. Errors are gRPC's.
 func login(ctx context.Context, c *gateway.Conn) (*acl.User, error) {
 	user, err := c.Authorize(ctx, metadata.ValueFromIncomingContext(ctx, "authorization"))
 	switch {
@@ -31,7 +31,8 @@ func login(ctx context.Context, c *gateway.Conn) (*acl.User, error) {
 	return nil, status.Error(codes.ResourceExhausted, resp.WithoutCode(err)) // too many failed logins
 }
 
-// codeOfReply are the codes of gRPC for the codes of error replies. The others are about the state of the server and may pass.
+// codeOfReply has gRPC's codes for the codes of error replies. All other errors are about the server's state and may
+// pass.
 var codeOfReply = map[string]codes.Code{
 	wordOf(command.ErrNoAuth):      codes.Unauthenticated,
 	wordOf(command.ErrNoKeyAccess): codes.PermissionDenied,
@@ -39,13 +40,13 @@ var codeOfReply = map[string]codes.Code{
 	wordOf(command.ErrDataType):    codes.FailedPrecondition,
 }
 
-// wordOf is the code of an error reply, its first word.
+// wordOf returns the code of an error reply, which is its first word.
 func wordOf(err error) string {
 	word, _, _ := strings.Cut(err.Error(), " ")
 	return word
 }
 
-// errorOf is gRPC's error for an error reply.
+// errorOf turns an error reply into gRPC's error.
 func errorOf(reply error) error {
 	code, known := codeOfReply[wordOf(reply)]
 	if !known {

@@ -21,7 +21,7 @@ func (s *Service) Measure(r *metrics.Snapshot) {
 	} else {
 		m.Refused = rules.Refused.Load()
 	}
-	at := map[string]int{} // positions in m.Counts, since shortened paths can be the same
+	at := map[string]int{} // positions in m.Counts, because shortened paths can be equal
 	rules.Rules().VisitCounts(func(path string, c *rls.Counts) {
 		m.Rules++
 		name := metrics.Label(path)

@@ -16,8 +16,8 @@ import (
 	"github.com/stintdb/stint/server/rls"
 )
 
-// carryOut has operations on loans carried out as commands of the caller. An operation whose outcome is not known is sent again later; an error
-// reply that asking again does not mend ends the stream.
+// carryOut executes operations on loans as commands of the caller. An operation whose outcome is unknown is sent again
+// later. An error reply ends the stream if sending again would not help.
 func (s *quotaSession) carryOut(ctx context.Context, caller gateway.Caller, all []rlqs.Operation) error {
 	if len(all) == 0 {
 		return nil
@@ -37,9 +37,9 @@ func (s *quotaSession) carryOut(ctx context.Context, caller gateway.Caller, all 
 		var words []redcon.RESP
 		if at[i] < len(replies) {
 			reply := replies[at[i]]
-			if words = listOf(reply); all[i].Empty && len(words) == 3 { // of EXEC
+			if words = rls.Elements(reply); all[i].Empty && len(words) == 3 { // the reply of EXEC
 				reply = words[2]
-				words = listOf(reply)
+				words = rls.Elements(reply)
 			}
 			if reply.Type == redcon.Error {
 				failed = errors.Join(failed, rls.ErrorReply(reply.Data))
@@ -55,8 +55,8 @@ func (s *quotaSession) carryOut(ctx context.Context, caller gateway.Caller, all 
 	return s.failure(failed)
 }
 
-// failure is the error that ends a stream on which no operation has been carried out yet, unless the state of the server is the reason, which may
-// pass. Later a failure concerns one bucket, whose id a client may have made up.
+// failure returns the error that ends a stream: an error reply before any operation succeeded, unless the server's
+// state is the reason, which may pass. Later, a failure only concerns one bucket, whose id a client may have made up.
 func (s *quotaSession) failure(failed error) error {
 	var reply rls.ErrorReply
 	if !errors.As(failed, &reply) {
@@ -70,7 +70,7 @@ func (s *quotaSession) failure(failed error) error {
 	return nil
 }
 
-// appendWords appends the commands of an operation. The reply of the last one is its answer.
+// appendWords appends the commands of an operation. The last reply is its answer.
 func appendWords(commands []command.Words, holder string, o *rlqs.Operation) []command.Words {
 	if !o.Set {
 		return append(commands, lendWords(holder, o))

@@ -13,11 +13,13 @@ import (
 	"github.com/stintdb/stint/server/rlqs"
 )
 
-// The filter cannot say that a bucket does not refill. A token in a year is none, while assignments live for seconds.
+// The protocol cannot express that a bucket does not refill. One token per year is none, because assignments live for
+// seconds.
 const yearSeconds = 365 * 86400
 
-// quotaResponse translates assignments. Before a changed bucket all requests are denied, in the same message: so the filter throws the old bucket
-// away, and the new one begins full. Some versions fill it only as far as the old one was.
+// quotaResponse translates assignments. Before a changed bucket it denies all requests in the same message, so that
+// Envoy's filter drops the old bucket and the new one begins full. Otherwise some versions only fill it as far as the
+// old one was.
 func quotaResponse(all []rlqs.Assignment) *quota.RateLimitQuotaResponse {
 	out := &quota.RateLimitQuotaResponse{}
 	add := func(id *quota.BucketId, strategy *kind.RateLimitStrategy) {
@@ -65,7 +67,7 @@ func bucketOf(a *rlqs.Assignment) *kind.RateLimitStrategy {
 	}}}
 }
 
-// idOf is a text that stands for the pairs of a bucket's id, and for no others.
+// idOf returns a text that is unique for the pairs of a bucket's id.
 func idOf(pairs map[string]string) string {
 	var b []byte
 	for _, key := range slices.Sorted(maps.Keys(pairs)) {

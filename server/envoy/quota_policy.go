@@ -14,12 +14,13 @@ import (
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/gateway"
 	"github.com/stintdb/stint/server/rlqs"
+	"github.com/stintdb/stint/server/rls"
 )
 
 // lookEvery is the time between two looks at the policy of a bucket.
 const lookEvery = 10 * time.Second
 
-// policyLimits are the limits of policies that a stream has looked up, by policy and caller.
+// policyLimits caches the limits of policies that a stream looked up, by policy and caller.
 type policyLimits struct {
 	of map[[2]string]policyLimit
 }
@@ -30,7 +31,7 @@ type policyLimit struct {
 	at    time.Duration // when it was looked up
 }
 
-// errPolicy is the error of a policy that cannot be divided.
+// errPolicy is the error of a policy whose limit cannot be divided among Envoys.
 var errPolicy = errors.New("a policy of quotas must have one limit, of the algorithms CL FW LB SL SW TB")
 
 // find returns the limit of a caller in a policy.
@@ -51,7 +52,7 @@ func (p *policyLimits) find(ctx context.Context, s *quotaSession, caller gateway
 	return found, found.err
 }
 
-// lookUp reads a policy as the caller sees it.
+// lookUp reads a policy with the caller's rights.
 func (s *quotaSession) lookUp(ctx context.Context, caller gateway.Caller, policy, id string) (rlqs.Limit, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.quotas.service.gateway.Config().CommandTimeout)
 	defer cancel()
@@ -63,28 +64,18 @@ func (s *quotaSession) lookUp(ctx context.Context, caller gateway.Caller, policy
 	case reply.Type == redcon.Error:
 		return rlqs.Limit{}, errors.New(string(reply.Data))
 	}
-	fields := listOf(reply)
+	fields := rls.Elements(reply)
 	if len(fields) < 2 {
 		return rlqs.Limit{}, command.ErrNoPolicy.With(policy)
 	}
-	specs := listOf(fields[1])
+	specs := rls.Elements(fields[1])
 	if len(specs) != 1 {
 		return rlqs.Limit{}, fmt.Errorf("%w: it has %d", errPolicy, len(specs))
 	}
 	return limitOf(string(specs[0].Data))
 }
 
-func listOf(reply redcon.RESP) (all []redcon.RESP) {
-	if reply.Type == redcon.Array {
-		reply.ForEach(func(one redcon.RESP) bool {
-			all = append(all, one)
-			return true
-		})
-	}
-	return all
-}
-
-// limitOf reads a limit as RL.POLICY GET writes it: algorithm, key, capacity, and rate or window.
+// limitOf parses a limit in the reply of RL.POLICY GET: algorithm, key, capacity, and rate or window.
 func limitOf(spec string) (l rlqs.Limit, err error) {
 	words := strings.Fields(afterKey(spec))
 	algorithm, _, _ := strings.Cut(spec, " ")
@@ -113,7 +104,7 @@ func limitOf(spec string) (l rlqs.Limit, err error) {
 	return l, nil
 }
 
-// afterKey is the text behind the algorithm and the key, which may be quoted.
+// afterKey returns the text after the algorithm and the key, which may be quoted.
 func afterKey(spec string) string {
 	_, rest, _ := strings.Cut(spec, " ")
 	if !strings.HasPrefix(rest, `"`) {

@@ -39,13 +39,13 @@ func (s *quotaSession) usages(ctx context.Context, caller gateway.Caller, r *rep
 	return all, nil
 }
 
-// maxKeySuffix is the length of the text behind a rule's key in the keys of its quota.
+// maxKeySuffix is the length of the longest text that a quota appends to its rule's key.
 const maxKeySuffix = 8
 
-// count is a number of requests as reported, within what can be one.
+// count limits a reported number of requests to a plausible one.
 func count(n uint64) int64 { return int64(min(n, 1<<40)) }
 
-// rule applies a rule. It reports false if the bucket gets no answer: its no_assignment_behavior holds.
+// rule applies a rule. It reports false if the bucket gets no answer, so that its no_assignment_behavior applies.
 func (s *quotaSession) rule(ctx context.Context, caller gateway.Caller, now time.Duration, found *rls.Quota, u *rlqs.Usage) bool {
 	rule := found.Rule
 	if len(found.Key)+maxKeySuffix > s.quotas.service.gateway.Config().MaxKeyBytes {
@@ -61,7 +61,7 @@ func (s *quotaSession) rule(ctx context.Context, caller gateway.Caller, now time
 		u.Kind = rlqs.Allow
 	case rule.Policy != "":
 		if found.ID == "" {
-			u.Kind = rlqs.Deny // it names nobody
+			u.Kind = rlqs.Deny // the bucket names no caller
 			break
 		}
 		limit, err := s.known.find(ctx, s, caller, now, rule.Policy, found.ID)

@@ -19,16 +19,16 @@ import (
 	"github.com/stintdb/stint/server/rlqs"
 )
 
-// quotas is the rate limit quota service. Package rlqs divides the limits, and this one has streams and finds the rules.
+// quotas is the rate limit quota service. It serves streams and finds the rules; package rlqs divides the limits.
 type quotas struct {
 	quota.UnimplementedRateLimitQuotaServiceServer
 
 	service *Service
 	table   *rlqs.Table
 	begun   time.Time
-	ended   <-chan struct{} // when the service stops
-	streams chan struct{}   // as many as there may be
-	warned  atomic.Int64    // when a warning was logged last
+	ended   <-chan struct{} // closed when the service stops
+	streams chan struct{}   // limits the open streams
+	warned  atomic.Int64    // when the last warning was logged
 
 	unanswered atomic.Int64
 }
@@ -41,7 +41,7 @@ func (q *quotas) start(s *Service, ctx context.Context) {
 	q.streams = make(chan struct{}, rlqs.MaxStreams)
 }
 
-// warn logs a trouble with quotas, at most once a minute.
+// warn logs a problem with quotas, at most once a minute.
 func (q *quotas) warn(message string, args ...any) {
 	now := int64(q.now())
 	if last := q.warned.Load(); last != 0 && now < last+int64(time.Minute) || !q.warned.CompareAndSwap(last, now) {
@@ -56,20 +56,21 @@ func (q *quotas) measure() metrics.EnvoyQuotas {
 		Abandoned: c.Refused, Unanswered: q.unanswered.Load()}
 }
 
-// againEvery is the time between two looks at buckets that should have more than they have.
+// againEvery is the time between two attempts to give more to buckets that have too little.
 const againEvery = time.Second
 
-// mostSending is how long an assignment may wait for an Envoy that does not read. Beyond it, its time to live would begin too late.
+// mostSending is how long an assignment may wait for an Envoy that does not read. After a longer wait, its time to live
+// would begin too late.
 const mostSending = time.Second
 
-// report is a message of an Envoy, or the error in its place.
+// report is a message of an Envoy, or the error of reading it.
 type report struct {
 	at  time.Duration
 	in  *quota.RateLimitQuotaUsageReports
 	err error
 }
 
-// now is the time since the service began, which goes on evenly.
+// now is the time since the service began, on a monotonic clock.
 func (q *quotas) now() time.Duration { return time.Since(q.begun) }
 
 // StreamRateLimitQuotas implements [quota.RateLimitQuotaServiceServer].
@@ -93,7 +94,7 @@ func (q *quotas) StreamRateLimitQuotas(out quotaStream) error {
 // quotaStream is the server's side of a stream.
 type quotaStream = grpc.BidiStreamingServer[quota.RateLimitQuotaUsageReports, quota.RateLimitQuotaResponse]
 
-// receive reads the messages of a stream, the next one while one is answered. It ends with the stream.
+// receive reads the messages of a stream until it ends. It reads the next message while one is being answered.
 func (q *quotas) receive(ctx context.Context, in quotaStream) <-chan report {
 	reports := make(chan report)
 	go func() {
@@ -119,7 +120,7 @@ type quotaSession struct {
 	stream *rlqs.Stream
 	out    quotaStream
 	domain string
-	works  bool // an operation was carried out
+	works  bool // an operation succeeded
 	known  policyLimits
 }
 
@@ -139,7 +140,7 @@ func (s *quotaSession) serve(ctx context.Context, reports <-chan report) error {
 			err = s.answer(ctx, &r)
 		case <-again.C:
 			err = s.again(ctx)
-		case <-ctx.Done(): // receive has ended without a word
+		case <-ctx.Done(): // then receive sends nothing
 			return ctx.Err()
 		case <-s.quotas.ended:
 			return status.Error(codes.Unavailable, "the server is shutting down: open the stream again, elsewhere if you can")
@@ -171,7 +172,7 @@ func (s *quotaSession) answer(ctx context.Context, r *report) error {
 	return s.assign(ctx, caller)
 }
 
-// again gives more to the buckets that wait for it, and returns free tokens to their home.
+// again gives more tokens to buckets that wait for them, and returns free tokens to their home.
 func (s *quotaSession) again(ctx context.Context) error {
 	if !s.stream.Waits(s.quotas.now()) {
 		return nil
@@ -186,7 +187,7 @@ func (s *quotaSession) again(ctx context.Context) error {
 	return s.assign(ctx, caller)
 }
 
-// caller is the stream's user, whose password is looked at again: streams last long.
+// caller returns the stream's user. It checks the password again, because streams last long.
 func (s *quotaSession) caller(ctx context.Context) (gateway.Caller, error) {
 	user, err := login(ctx, s.conn)
 	return gateway.Caller{User: user, Address: s.conn.Address()}, err
@@ -194,7 +195,7 @@ func (s *quotaSession) caller(ctx context.Context) (gateway.Caller, error) {
 
 // assign asks home for tokens, and sends the assignments.
 func (s *quotaSession) assign(ctx context.Context, caller gateway.Caller) error {
-	for range 2 { // again if the first was an operation whose outcome had not been known
+	for range 2 { // twice, because the first time may repeat operations whose outcome was unknown
 		if err := s.carryOut(ctx, caller, s.stream.Loans(s.quotas.now())); err != nil {
 			return err
 		}
@@ -206,7 +207,8 @@ func (s *quotaSession) assign(ctx context.Context, caller gateway.Caller) error 
 	return s.send(quotaResponse(all))
 }
 
-// send ends the stream if the Envoy does not read: so it returns while gRPC waits for room, whose wait ends with the stream.
+// send sends a message, and returns an error if the Envoy does not read. gRPC's Send then still waits until the stream
+// ends.
 func (s *quotaSession) send(m *quota.RateLimitQuotaResponse) error {
 	sent := make(chan error, 1)
 	go func() { sent <- s.out.Send(m) }()

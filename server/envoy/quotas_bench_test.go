@@ -11,7 +11,8 @@ import (
 	"github.com/stintdb/stint/server/rlqs"
 )
 
-// BenchmarkQuotaReport is a report over a connection and its answer, of one bucket and of a hundred; both ends run here.
+// BenchmarkQuotaReport is a report over a connection and its answer, of one bucket and of a hundred; both ends run
+// here.
 func BenchmarkQuotaReport(b *testing.B) {
 	for _, buckets := range []int{1, 100} {
 		b.Run(fmt.Sprint(buckets), func(b *testing.B) {
@@ -39,7 +40,8 @@ func heap() float64 {
 	return float64(m.HeapAlloc + m.StackInuse)
 }
 
-// BenchmarkQuotaStreams prints the bytes of an Envoy's connection with a stream and one bucket, those of its own end among them.
+// BenchmarkQuotaStreams prints the bytes of an Envoy's connection with a stream and one bucket, those of its own end
+// among them.
 func BenchmarkQuotaStreams(b *testing.B) {
 	const streams = 100
 	h, before := newHost(b, nil), heap()

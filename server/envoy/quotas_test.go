@@ -18,6 +18,7 @@ import (
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/acl"
 	"github.com/stintdb/stint/server/config"
+	"github.com/stintdb/stint/server/rls"
 )
 
 // envoyStream is an Envoy's side of a stream.
@@ -74,7 +75,8 @@ func showAction(a *quota.RateLimitQuotaResponse_BucketAction) string {
 	return strategy.GetBlanketRule().String()
 }
 
-// A bucket's limit is that of the rule that its pairs find, in any order; and an assignment that has not changed is refreshed by an equal one.
+// A bucket's limit is that of the rule that its pairs find, in any order; and an assignment that has not changed is
+// refreshed by an equal one.
 func TestQuotas(t *testing.T) {
 	h := newHost(t, nil)
 	h.do("RL.POLICY SET plans TB plan:{} 800 100/s")
@@ -117,14 +119,14 @@ func TestChangedQuota(t *testing.T) {
 		if _, err := h.quotas(context.Background()).ask("stint", usage); err != nil { // it looks the policy up, and the first stream does not
 			t.Fatal(err)
 		}
-		if got := listOf(h.do("RL.LEND rls.stint:plan=ann|tokens TB 1 1/s 1 nobody 1 0"))[1].Int(); got != limit {
+		if got := rls.Elements(h.do("RL.LEND rls.stint:plan=ann|tokens TB 1 1/s 1 nobody 1 0"))[1].Int(); got != limit {
 			t.Errorf("the limit at home is %d, want %d", got, limit)
 		}
 		if _, err := first.ask("stint", usage); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if lent := listOf(h.do("RL.LENT rls.stint:plan=ann|tokens")); len(lent) != 1 {
+	if lent := rls.Elements(h.do("RL.LENT rls.stint:plan=ann|tokens")); len(lent) != 1 {
 		t.Errorf("%v is lent", lent)
 	}
 }

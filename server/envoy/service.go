@@ -1,5 +1,5 @@
-// Package envoy answers requests of Envoy's rate limit service, version 3, over gRPC, and of gRPC's health checks. It is a
-// [gateway.Service]. Package rls decides; this one listens, finds the user of a request, and translates.
+// Package envoy serves Envoy's rate limit service, version 3, and health checks over gRPC. It is a [gateway.Service].
+// It listens, finds the user of a request, and translates; package rls decides.
 package envoy
 
 import (
@@ -26,35 +26,35 @@ type Service struct {
 	ratelimit.UnimplementedRateLimitServiceServer
 
 	gateway   *gateway.Gateway
-	rules     atomic.Pointer[rls.InUse]  // nil before Start; metrics ask at any time
-	control   atomic.Pointer[xds.Client] // that pushes rules; nil without --rls-xds
-	directory *rls.Directory             // with the files of rules; nil without --rls-config
-	now       func() time.Time           // of limits that grant nothing; time.Now if nil
-	headers   bool                       // answers carry header fields for the client
-	styles    ratefields.Styles          // of these
+	rules     atomic.Pointer[rls.InUse]  // nil before Start; metrics may ask before
+	control   atomic.Pointer[xds.Client] // the control plane that pushes rules; nil without --rls-xds
+	directory *rls.Directory             // the files of rules; nil without --rls-config
+	now       func() time.Time           // time.Now if nil
+	headers   bool                       // replies have header fields for the client
+	styles    ratefields.Styles          // the styles of these fields
 	health    *healthServer
 	grpc      *grpc.Server
 	kuadrant  kuadrant
 	serving   sync.WaitGroup
-	requests  requests // under way
+	requests  requests
 	quotas    quotas
-	stop      context.CancelFunc // of what runs beside the requests
+	stop      context.CancelFunc // stops background work
 }
 
-// The bounds of a connection. Together with --max-clients they bound what all of them may hold.
+// The limits of a connection. Together with --max-clients they limit the memory of all connections.
 const (
 	maxMessageBytes = 64 << 10
-	maxStreams      = 250  // requests at once on one connection
-	maxRequests     = 4096 // and on all
-	maxWatchers     = 64   // of health
+	maxStreams      = 250  // requests in progress on one connection
+	maxRequests     = 4096 // requests in progress on all connections
+	maxWatchers     = 64   // clients that watch the health
 	maxHeaderBytes  = 16 << 10
 	minPingTime     = 10 * time.Second // between two pings of a client
-	pingTime        = time.Minute      // between two of ours, without an answer to which a connection is closed
+	pingTime        = time.Minute      // between two of our pings; a connection that does not answer is closed
 	pingTimeout     = 20 * time.Second
 	bufferBytes     = 16 << 10
 )
 
-// pollEvery is the time between two looks at the files of rules, and at whether this server is ready.
+// pollEvery is how often the files of rules and the server's readiness are checked.
 const pollEvery = time.Second
 
 // Start implements [gateway.Service].
@@ -129,7 +129,7 @@ func (s *Service) Stop(ctx context.Context) {
 	s.serving.Wait()
 }
 
-// poll reads the rules again when their files have changed, and reports readiness to those that watch it.
+// poll reads the rules again when their files change, and reports readiness to clients that watch it.
 func (s *Service) poll(ctx context.Context) {
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()

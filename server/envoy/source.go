@@ -8,7 +8,7 @@ import (
 	"github.com/stintdb/stint/server/xds"
 )
 
-// openRules reads the rules: of a directory, or those that are kept of a control plane.
+// openRules reads the rules of a directory, or the rules that were kept from a control plane.
 func (s *Service) openRules(cfg *config.Config) (err error) {
 	if cfg.RLSXDS == "" {
 		if s.directory, err = rls.Open(cfg.RLSConfig); err != nil {
@@ -34,7 +34,7 @@ func (s *Service) openRules(cfg *config.Config) (err error) {
 	return nil
 }
 
-// Ready is nil if there are rules, or the reason why there are none yet.
+// Ready returns an error if the service has no rules yet and is to wait for them.
 func (s *Service) Ready() error {
 	if control := s.control.Load(); control != nil && !control.Has() && s.gateway.Config().RLSXDSWait {
 		return fmt.Errorf("there are no rules yet: the control plane of --rls-xds (%s) has pushed none", s.gateway.Config().RLSXDS)
@@ -42,7 +42,7 @@ func (s *Service) Ready() error {
 	return nil
 }
 
-// reload reads the files of rules again if they have changed.
+// reload reads the files of rules again if they changed.
 func (s *Service) reload() {
 	changed, err := s.directory.Reload()
 	if err != nil {

@@ -29,7 +29,8 @@ func newPushed(t *testing.T, wait bool) (*testxds.Control, *host) {
 	})
 }
 
-// A server is ready once there are rules, and uses new ones for the next request. Refused ones leave the limits and their counts.
+// A server is ready once there are rules, and uses new ones for the next request. Refused ones leave the limits and
+// their counts.
 func TestPushedRules(t *testing.T) {
 	control, h := newPushed(t, true)
 	client, health := h.client(), grpc_health_v1.NewHealthClient(h.dial())

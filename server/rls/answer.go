@@ -14,8 +14,8 @@ import (
 type Answer struct {
 	OverLimit bool
 	Statuses  []Status
-	Nearest   int   // the position of the status that is next to its limit, or over it; -1 if none has a limit
-	Wait      int64 // seconds until a denied request would be granted; 0 if that is not known or never comes
+	Nearest   int   // the position of the status that is nearest to its limit, or over it; -1 if none has a limit
+	Wait      int64 // seconds until a denied request would be granted; 0 if unknown or never
 }
 
 // Status is the answer about one descriptor.
@@ -23,8 +23,8 @@ type Status struct {
 	OverLimit bool
 	Limit     *Limit // nil if none applies
 	Remaining uint32
-	Reset     int64 // seconds until the limit is whole again, rounded up; 0 if none applies
-	Wait      int64 // seconds until a denied request would be granted, rounded up; 0 if it is not known
+	Reset     int64 // seconds until the limit is full again, rounded up; 0 if none applies
+	Wait      int64 // seconds until a denied request would be granted, rounded up; 0 if unknown
 	Warns     bool  // the use of one of a policy's limits has reached its threshold
 }
 
@@ -32,12 +32,12 @@ type Status struct {
 type Limit struct {
 	Name     string
 	Requests uint32
-	Unit     Unit  // NoUnit of a policy
-	Window   int64 // seconds of a fixed window, 0 of other algorithms
+	Unit     Unit  // NoUnit for a policy
+	Window   int64 // seconds of a fixed window, 0 for other algorithms
 }
 
-// Never is the Reset, in seconds, of a request that no wait would let through: ten years, the longest duration that a limit can have. The protocol
-// has no word for it, and clients take a reset that is missing for 0.
+// Never is the Reset, in seconds, of a request that will never be granted: ten years, the longest duration of a limit.
+// The protocol cannot express it, and clients take a missing reset for 0.
 const Never = limits.MaxDuration / int64(time.Second)
 
 // level is a command's report about one limit.
@@ -45,7 +45,7 @@ type level struct {
 	granted                   bool
 	limit, remaining, resetMs int64
 	waitMs                    int64 // of a denied request
-	never                     bool  // no wait would let the request through
+	never                     bool  // the request will never be granted
 	warns                     bool
 }
 
@@ -86,7 +86,7 @@ func (p *Plan) failure(replies []redcon.RESP) error {
 	return ErrorReply(replies[0].Data)
 }
 
-// preset writes the status that stands without a command.
+// preset writes the part of a status that needs no command.
 func (p *Plan) preset(i int, s *Status) {
 	rule := p.matches[i].rule
 	switch {
@@ -112,7 +112,7 @@ func (p *Plan) preset(i int, s *Status) {
 
 // read writes a reply into the statuses of its descriptors.
 func (p *Plan) read(of *ask, reply redcon.RESP, a *Answer) error {
-	words := elements(reply)
+	words := Elements(reply)
 	if of.kind == askOne {
 		if len(words) != 5 {
 			return ErrorReply(reply.Data)
@@ -123,12 +123,12 @@ func (p *Plan) read(of *ask, reply redcon.RESP, a *Answer) error {
 	if len(words) != 4 {
 		return ErrorReply(reply.Data)
 	}
-	granted, list := words[0].Int() > 0, elements(words[3])
+	granted, list := words[0].Int() > 0, Elements(words[3])
 	if of.kind == askPolicy {
 		l := lowest(list, granted)
 		l.waitMs, l.never = words[2].Int(), words[2].Int() < 0
 		if granted && p.request.Descriptors[of.descriptors[0]].Hits == 0 {
-			l.remaining++ // PEEK reports what would remain without the one that was asked for
+			l.remaining++ // PEEK reports what would remain after taking the one token that was asked for
 		}
 		p.set(of.descriptors[0], l, a)
 		return nil
@@ -160,14 +160,14 @@ func (p *Plan) set(i int, l level, a *Answer) {
 		s.Wait = (max(l.waitMs, 0) + 999) / 1000
 	}
 	if rule.Algorithm == limits.NoAlgorithm && rule.Policy == "" && s.Reset == 0 {
-		s.Reset = rule.Unit.untilEnd(p.now) // nothing is counted, but the window has an end
+		s.Reset = rule.Unit.untilEnd(p.now) // nothing is counted, but the window ends
 	}
 	if rule.Policy != "" {
 		s.Limit.Name, s.Limit.Requests, s.Warns = rule.Policy, uint32(min(l.limit, math.MaxUint32)), l.warns
 	}
 }
 
-// lowest is the level of a policy's limit with the fewest tokens left, which warns if any of them does.
+// lowest returns the level of the policy's limit with the fewest tokens left. It warns if any limit does.
 func lowest(all []redcon.RESP, granted bool) level {
 	var least level
 	warns := false
@@ -183,7 +183,7 @@ func lowest(all []redcon.RESP, granted bool) level {
 }
 
 func levelOf(reply redcon.RESP) (l level) {
-	words := elements(reply)
+	words := Elements(reply)
 	if len(words) < 3 {
 		return l
 	}
@@ -192,7 +192,8 @@ func levelOf(reply redcon.RESP) (l level) {
 	return l
 }
 
-func elements(reply redcon.RESP) (all []redcon.RESP) {
+// Elements returns the elements of a reply, none if it is not an array.
+func Elements(reply redcon.RESP) (all []redcon.RESP) {
 	if reply.Type != redcon.Array {
 		return nil
 	}
@@ -203,10 +204,10 @@ func elements(reply redcon.RESP) (all []redcon.RESP) {
 	return all
 }
 
-// sum finds whether the request as a whole is denied, how long it would have to wait, and the limit to show for it.
+// sum finds whether the request as a whole is denied, how long it would have to wait, and which limit to show.
 func (p *Plan) sum(a *Answer) {
 	quotas, used := 0, 0
-	first, never := int64(0), false // of the quotas; of the other limits
+	first, never := int64(0), false // the shortest wait of a quota; whether another limit never grants
 	for i := range a.Statuses {
 		s, rule := &a.Statuses[i], p.matches[i].rule
 		wait := s.untilGranted()
@@ -236,12 +237,12 @@ func (p *Plan) sum(a *Answer) {
 	}
 }
 
-// untilGranted is the number of seconds until a limit that denies would grant, 0 if that is not known or never comes.
+// untilGranted is the number of seconds until a limit that denies would grant, 0 if unknown or never.
 func (s *Status) untilGranted() int64 {
 	switch {
 	case !s.OverLimit:
 		return 0
-	case s.Wait == 0 && s.Limit.Window > 0 && s.Limit.Requests > 0 && s.Reset < Never: // it was only asked whether the limit is used up
+	case s.Wait == 0 && s.Limit.Window > 0 && s.Limit.Requests > 0 && s.Reset < Never: // the request only asked whether the limit is used up
 		return s.Reset
 	}
 	return s.Wait

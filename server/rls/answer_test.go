@@ -2,7 +2,8 @@ package rls
 
 import "testing"
 
-// A denied request waits for each limit that denied it. Limits in quota_mode deny together, so it waits for the first of them.
+// A denied request waits for each limit that denied it. Limits in quota_mode deny together, so it waits for the first
+// of them.
 func TestWaitIsThatOfTheLimitsThatDenied(t *testing.T) {
 	const quota, room = true, int64(-1)
 	type one struct {

@@ -8,8 +8,8 @@ import (
 	"github.com/stintdb/stint/server/command/limiter"
 )
 
-// writeCommands writes a command for each descriptor. Those whose rule names an algorithm share one RL.ALL, so that a denied
-// request takes from none of them.
+// writeCommands writes a command for each descriptor. Descriptors whose rules name an algorithm share one RL.ALL, so
+// that a denied request takes from none of their limits.
 func (p *Plan) writeCommands() {
 	together := -1 // the position of the shared RL.ALL among the commands
 	used := map[string]bool(nil)
@@ -47,7 +47,7 @@ func (p *Plan) writeCommands() {
 			p.asks[together].descriptors = append(p.asks[together].descriptors, i)
 		}
 	}
-	if denied && together >= 0 { // by a rule that grants nothing
+	if denied && together >= 0 { // a rule grants nothing, so nothing must be taken
 		p.Commands[together].Option("PEEK")
 	}
 }
@@ -56,8 +56,9 @@ func (p *Plan) add(kind askKind, i int, words command.Words) {
 	p.asks, p.Commands = append(p.asks, ask{kind, []int{i}}), append(p.Commands, words)
 }
 
-// addWindow counts in a fixed window as envoyproxy/ratelimit does. Several hits count even if they are denied: Envoy reports the
-// consumption of a request, such as the tokens of a language model, at its end. A single hit is just denied.
+// addWindow counts in a fixed window like envoyproxy/ratelimit. Several hits count even if they are denied, because
+// Envoy reports what a request consumed, such as the tokens of a language model, at its end. A single hit is simply
+// denied.
 func (p *Plan) addWindow(i int, rule *Rule, key string, hits uint64) {
 	if hits == 0 {
 		p.add(askAll, i, oneLimit(rule, key, 0))
@@ -83,7 +84,7 @@ func addLimit(words *command.Words, rule *Rule, key string, hits uint64) {
 	words.Count(hits)
 }
 
-// policyWords checks a policy for the value of the last entry. Options may follow, and then the fields.
+// policyWords checks a policy for the caller that is the value of the last entry. Options and then fields may follow.
 func (p *Plan) policyWords(i int, hits uint64) command.Words {
 	entries := p.request.Descriptors[i].Entries
 	words := command.NewWords("RL.CHECK", p.matches[i].rule.Policy, entries[len(entries)-1].Value)
@@ -92,15 +93,16 @@ func (p *Plan) policyWords(i int, hits uint64) command.Words {
 	return words
 }
 
-// addFields appends the values of the entries that the rule of a policy names as fields.
+// addFields appends the values of the entries that the policy's rule names as fields.
 func (p *Plan) addFields(words *command.Words, i int) {
 	for _, name := range p.matches[i].rule.With {
 		words.With(name, valueOf(p.request.Descriptors[i].Entries, name))
 	}
 }
 
-// key is that of a descriptor's limit: rls.DOMAIN:KEY=VALUE|KEY=VALUE, and |WORD behind it if the rule names an algorithm, since one
-// key has one algorithm. Bytes that separate are written as in URLs, so that no two descriptors have the same.
+// key returns the key of a descriptor's limit: rls.DOMAIN:KEY=VALUE|KEY=VALUE, followed by |WORD if the rule names an
+// algorithm, because a key has one algorithm. Separators in the parts are escaped as in URLs, so that no two
+// descriptors have the same key.
 func (p *Plan) key(i int) string {
 	var b strings.Builder
 	b.WriteString("rls.")
@@ -123,7 +125,7 @@ func (p *Plan) key(i int) string {
 	return b.String()
 }
 
-// escape writes text with some bytes as a percent sign and two hexadecimal digits.
+// escape writes text, with some bytes as a percent sign and two hexadecimal digits.
 func escape(b *strings.Builder, text, bytes string) {
 	if !strings.ContainsAny(text, bytes) {
 		b.WriteString(text)

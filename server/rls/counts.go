@@ -5,10 +5,10 @@ import "sync/atomic"
 // Counts are the decisions of a rule since the server started.
 type Counts struct {
 	Granted, Denied atomic.Int64
-	ShadowDenied    atomic.Int64 // granted in shadow mode where the limit would have denied
+	ShadowDenied    atomic.Int64 // granted in shadow mode although the limit would have denied
 }
 
-// add counts a decision. Nil counts nothing.
+// add counts a decision. A nil c counts nothing.
 func (c *Counts) add(over, shadow bool) {
 	switch {
 	case c == nil:
@@ -21,7 +21,7 @@ func (c *Counts) add(over, shadow bool) {
 	}
 }
 
-// setCounts gives each rule its counts: those that a rule with the same path had before, or new ones.
+// setCounts gives each rule the counts of the earlier rule with the same path, or new ones.
 func (r *Rules) setCounts(before *Rules) {
 	known := make(map[string]*Counts, len(before.all))
 	for _, rule := range before.all {

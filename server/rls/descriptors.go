@@ -10,7 +10,7 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// descriptors reads a list of descriptors into their parent, whose path is given.
+// descriptors parses a list of descriptors below parent, whose path is given.
 func (r *reader) descriptors(parent *node, list *yaml.Node, path string, depth int) {
 	elements := r.list(list, "descriptors")
 	if len(elements) > 0 && depth > maxDepth {
@@ -24,7 +24,7 @@ func (r *reader) descriptors(parent *node, list *yaml.Node, path string, depth i
 	}
 }
 
-// descriptor reads one. detailed_metric, value_to_metric and metadata are accepted: they change no decision.
+// descriptor parses a descriptor. It accepts detailed_metric, value_to_metric and metadata, which change no decision.
 func (r *reader) descriptor(parent *node, at *yaml.Node, path string, depth int) {
 	f := r.fields(at, "key", "value", "rate_limit", "descriptors", "shadow_mode", "quota_mode", "share_threshold", "detailed_metric", "value_to_metric", "metadata")
 	key, value := r.text(f["key"]), r.text(f["value"])
@@ -56,7 +56,7 @@ func (r *reader) descriptor(parent *node, at *yaml.Node, path string, depth int)
 	r.descriptors(child, f["descriptors"], path, depth+1)
 }
 
-// add makes child a descriptor of n. It reports false if there is one with the key and value.
+// add makes child a descriptor of n. It reports false if n has one with the same key and value.
 func (n *node) add(key, value string, child *node) bool {
 	if n.children == nil {
 		n.children = map[string]*values{}
@@ -83,7 +83,7 @@ func (n *node) add(key, value string, child *node) bool {
 	return true
 }
 
-// rateLimit reads the block rate_limit.
+// rateLimit parses the block rate_limit.
 func (r *reader) rateLimit(rule *Rule, at *yaml.Node) {
 	f := r.fields(at, "unit", "requests_per_unit", "unlimited", "name", "replaces", "algorithm", "policy", "with")
 	rule.Name, rule.Policy, rule.Unlimited = r.text(f["name"]), r.text(f["policy"]), r.toggle(f["unlimited"], "unlimited")
@@ -118,7 +118,7 @@ func (r *reader) rateLimit(rule *Rule, at *yaml.Node) {
 	}
 }
 
-// none refuses fields that another one makes pointless.
+// none refuses fields that have no effect because of another one.
 func (r *reader) none(f map[string]*yaml.Node, besides string, names ...string) {
 	for _, name := range names {
 		if f[name] != nil && f[name].Tag != "!!null" {
@@ -127,7 +127,7 @@ func (r *reader) none(f map[string]*yaml.Node, besides string, names ...string) 
 	}
 }
 
-// with reads the names of a policy's fields.
+// with parses the names of a policy's fields.
 func (r *reader) with(rule *Rule, list *yaml.Node) {
 	for _, e := range r.list(list, "with") {
 		name := r.text(r.resolve(e))

@@ -8,30 +8,30 @@ import (
 	"strings"
 )
 
-// The bounds of a directory.
+// The limits of a directory.
 const (
 	MaxFiles      = 1000
 	MaxTotalBytes = 16 << 20
 )
 
-// Directory is a directory with files of rules, NAME.yaml or NAME.yml, one domain in each.
+// Directory is a directory with files of rules, NAME.yaml or NAME.yml, each with one domain.
 type Directory struct {
 	*InUse
 	path   string
 	read   func(path string) ([]byte, error)
-	seen   string // the files as they were when they were read last
-	unread string // the error of the last look, if a file could not be read
+	seen   string // the state of the files when they were last read
+	unread string // the last error, if a file could not be read
 }
 
-// Open reads a directory. A mistake in a file is an error.
+// Open reads a directory. It returns an error if a file is wrong.
 func Open(path string) (*Directory, error) {
 	d := &Directory{InUse: new(InUse), path: path, read: os.ReadFile}
 	_, err := d.Reload()
 	return d, err
 }
 
-// Reload reads the files again if one was changed, added or removed since the last call. On an error, which is returned once for
-// the same files, the rules stay as they are. Its calls must not overlap.
+// Reload reads the files again if one was changed, added or removed since the last call. After an error, which it
+// returns once for the same files, the rules stay as they are. Calls must not overlap.
 func (d *Directory) Reload() (changed bool, err error) {
 	defer func() {
 		if err != nil {
@@ -64,7 +64,8 @@ func (d *Directory) Reload() (changed bool, err error) {
 	return true, nil
 }
 
-// retry has the files read again at the next call, because a file may become readable without a change. It returns the error unless the last call did.
+// retry makes the next call read the files again, because a file may become readable without a change. It returns the
+// error unless the last call returned the same.
 func (d *Directory) retry(err error) error {
 	before := d.unread
 	d.seen, d.unread = "", err.Error()
@@ -74,7 +75,7 @@ func (d *Directory) retry(err error) error {
 	return err
 }
 
-// list returns the names of the files in alphabetical order, and a text that differs when they do.
+// list returns the names of the files in alphabetical order, and a text that changes when the files change.
 func (d *Directory) list() (names []string, seen string, err error) {
 	entries, err := os.ReadDir(d.path)
 	if err != nil {
@@ -88,10 +89,10 @@ func (d *Directory) list() (names []string, seen string, err error) {
 		if ext := filepath.Ext(name); strings.HasPrefix(name, ".") || (ext != ".yaml" && ext != ".yml") {
 			continue
 		}
-		info, err := os.Stat(filepath.Join(d.path, name)) // follows links, as in a directory of Kubernetes
+		info, err := os.Stat(filepath.Join(d.path, name)) // follows links, which Kubernetes uses
 		switch {
 		case errors.Is(err, os.ErrNotExist):
-			continue // it was removed since
+			continue // it was just removed
 		case err != nil:
 			return nil, "", fmt.Errorf("the rules cannot be read: %w", err)
 		case info.IsDir():

@@ -8,13 +8,14 @@ import (
 	"github.com/stintdb/stint/server/command/limiter"
 )
 
-// decidesNow reports whether an algorithm answers a request of one descriptor: a place in a queue has to be waited for, and a lease
-// has to be released, which the protocol cannot say, nor the member of a fair share, nor the ancestors of a class.
+// decidesNow reports whether rules can have an algorithm. The protocol cannot express the wait in a queue, the release
+// of a lease, the member of a fair share, or the ancestors of a class.
 func decidesNow(a limits.Algorithm) bool {
 	return a != limits.LeakyQueue && a != limits.Class && !a.NeedsWho()
 }
 
-// algorithmOf is the algorithm with a name as TYPE answers it, also with underscores; NoAlgorithm if rules cannot have it.
+// algorithmOf returns the algorithm with a name as in the reply of TYPE, or with underscores. It returns NoAlgorithm if
+// rules cannot have it.
 func algorithmOf(name string) limits.Algorithm {
 	for _, a := range limits.Algorithms() {
 		if decidesNow(a) && a.String() == strings.ReplaceAll(name, "_", "-") {
@@ -35,7 +36,7 @@ func algorithmNames() string {
 	return strings.Join(names, ", ")
 }
 
-// setLimit prepares the words of the rule's limit. The rule has a unit.
+// setLimit prepares the words of the rule's limit. The rule must have a unit.
 func (r *Rule) setLimit() error {
 	if r.Requests == 0 {
 		return nil // decided without a command
@@ -54,7 +55,7 @@ func (r *Rule) setLimit() error {
 	return l.Check()
 }
 
-// alone reports whether the rule is decided by a separate command, so that its denial leaves other limits as they are.
+// alone reports whether the rule is decided by a separate command, so that its denial does not affect other limits.
 func (r *Rule) alone() bool {
 	return r.Algorithm == limits.NoAlgorithm || r.Policy != "" || r.Shadow || r.Quota
 }

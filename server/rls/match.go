@@ -11,8 +11,8 @@ type match struct {
 	shared map[int]string // patterns that stand for the values of entries, by position; nil for none
 }
 
-// namesNobody reports whether the rule is a policy, and the entries lack the caller's id or a field of it: the value is empty, or there is no such
-// entry. An empty value must not lead to a limit that others share, nor to none.
+// namesNobody reports whether the rule is a policy, and the entries lack the caller's id or a field, or their value is
+// empty. An empty value must lead neither to a limit that others share, nor to no limit.
 func (m *match) namesNobody(entries []Entry) bool {
 	if m.rule == nil || m.rule.Policy == "" {
 		return false
@@ -28,7 +28,7 @@ func (m *match) namesNobody(entries []Entry) bool {
 	return false
 }
 
-// valueOf is the value of the last entry with a key, "" if there is none.
+// valueOf returns the value of the last entry with a key, "" if there is none.
 func valueOf(entries []Entry, key string) (value string) {
 	for _, e := range entries {
 		if e.Key == key {
@@ -38,7 +38,8 @@ func valueOf(entries []Entry, key string) (value string) {
 	return value
 }
 
-// match finds the rule of a descriptor: level by level, an exact value before a wildcard, and that before no value.
+// match finds the rule of a descriptor level by level. It prefers an exact value to a wildcard, and a wildcard to no
+// value.
 func (d *domain) match(entries []Entry) (m match) {
 	at := &d.node
 	for i, e := range entries {
@@ -74,7 +75,7 @@ func (v *values) find(value string) *node {
 	return v.any
 }
 
-// matches reports whether the parts stand in the value, in their order, the first at its begin and the last at its end.
+// matches reports whether the value consists of the parts in their order, with anything in between.
 func (w *wildcard) matches(value string) bool {
 	first, last := w.parts[0], w.parts[len(w.parts)-1]
 	if len(value) < len(first)+len(last) || !strings.HasPrefix(value, first) || !strings.HasSuffix(value, last) {

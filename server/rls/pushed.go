@@ -8,8 +8,8 @@ import (
 	config "github.com/envoyproxy/go-control-plane/ratelimit/config/ratelimit/v3"
 )
 
-// AddPushed adds the domain of a resource that a control plane pushed. After an error, which names the resource and the descriptor, the
-// rules are not to be used.
+// AddPushed adds the domain of a resource that a control plane pushed. The error names the resource and the descriptor.
+// After an error, the rules must not be used.
 func (r *Rules) AddPushed(c *config.RateLimitConfig) error {
 	name := c.GetDomain()
 	if name == "" {
@@ -30,11 +30,11 @@ func (r *Rules) AddPushed(c *config.RateLimitConfig) error {
 
 // pushed reads one resource.
 type pushed struct {
-	nodes int // looked at, with those of the resources before
+	nodes int // descriptors so far, including earlier resources
 	rules []*Rule
 }
 
-// descriptors reads a list of descriptors into their parent, whose path is given.
+// descriptors parses a list of descriptors below parent, whose path is given.
 func (p *pushed) descriptors(parent *node, list []*config.RateLimitDescriptor, path string, depth int) error {
 	if p.nodes += len(list); p.nodes > maxNodes {
 		return fmt.Errorf("there are more than %d descriptors", maxNodes)
@@ -64,7 +64,7 @@ func (p *pushed) descriptors(parent *node, list []*config.RateLimitDescriptor, p
 	return nil
 }
 
-// limit reads the limit of a descriptor, if it has one.
+// limit parses the limit of a descriptor, if it has one.
 func (p *pushed) limit(to *node, d *config.RateLimitDescriptor, path string) error {
 	limit := d.GetRateLimit()
 	if limit == nil {

@@ -8,7 +8,8 @@ import (
 	config "github.com/envoyproxy/go-control-plane/ratelimit/config/ratelimit/v3"
 )
 
-// A push has as many descriptors as a file has values, however many resources they are divided among: each takes more memory than its few bytes.
+// A push has as many descriptors as a file has values, however many resources they are divided among: each takes more
+// memory than its few bytes.
 func TestDescriptorsOfAPushAreBounded(t *testing.T) {
 	r := new(Rules)
 	for i := range 2 {

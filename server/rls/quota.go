@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// The bounds of a bucket's id.
+// The limits of a bucket's id.
 const (
 	MaxPairs   = 16
-	mostOrders = 256 // descriptors that are tried for one id
+	mostOrders = 256 // the descriptors that are tried for one id
 )
 
 // Quota is the rule of a bucket of the rate limit quota service.
@@ -19,11 +19,11 @@ type Quota struct {
 	// NoDomain reports that the domain has no rules.
 	NoDomain bool
 	Key      string
-	ID       string            // of the caller of a policy, "" if the bucket names nobody
-	With     map[string]string // fields of a policy
+	ID       string            // the id of a policy's caller, "" if the bucket names no caller
+	With     map[string]string // the fields of a policy
 }
 
-// Quota finds the rule of a bucket. The pairs of its id are the entries of a descriptor, in the order in which the rules have them.
+// Quota finds the rule of a bucket. The pairs of its id are the entries of a descriptor, in the order of the rules.
 func (r *Rules) Quota(name string, pairs map[string]string) (q Quota) {
 	d := r.domains[name]
 	q.NoDomain = d == nil
@@ -51,7 +51,7 @@ func (r *Rules) Quota(name string, pairs map[string]string) (q Quota) {
 	return q
 }
 
-// order finds an order of all pairs in which a descriptor of the rules has a limit, nil if there is none.
+// order finds an order of the pairs for which the rules have a limit, nil if there is none.
 func (d *domain) order(entries []Entry, keys []string, pairs map[string]string, left *int) []Entry {
 	if len(keys) == 0 {
 		if d.match(entries).rule == nil {
@@ -94,7 +94,7 @@ func (r *Rule) Report(allowed, denied int64) {
 	}
 }
 
-// mostReported is as far as reports can move a count, so that those that lie do not turn it negative.
+// mostReported is the maximum of a count, so that false reports cannot make it negative.
 const mostReported = 1 << 61
 
 func addReported(to *atomic.Int64, n int64) {

@@ -29,7 +29,8 @@ func TestPairsAreBounded(t *testing.T) {
 	}
 }
 
-// The orders that are tried for one id are bounded: these rules have half a million of them, none of which ends at a limit.
+// The orders that are tried for one id are bounded: these rules have half a million of them, none of which ends at a
+// limit.
 func TestOrdersAreBounded(t *testing.T) {
 	const keys = 9
 	pairs := map[string]string{}

@@ -13,14 +13,14 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// The bounds of a configuration.
+// The limits of a configuration.
 const (
 	MaxFileBytes = 4 << 20
-	maxNodes     = 200_000 // of YAML, in one file, where those that an alias stands for count each time; and descriptors of one push
+	maxNodes     = 200_000 // YAML nodes in a file, counting the target of an alias each time; and descriptors in a push
 	maxDepth     = 64      // of nested descriptors
 )
 
-// Add reads a file, and adds its domain. A mistake is an error that begins with FILE:LINE, and the rules are not to be used then.
+// Add reads a file and adds its domain. An error begins with FILE:LINE. After an error, the rules must not be used.
 func (r *Rules) Add(file string, text []byte) error {
 	d, name, all, err := read(file, text)
 	if err != nil {
@@ -33,15 +33,15 @@ func (r *Rules) Add(file string, text []byte) error {
 	return nil
 }
 
-// reader reads one file. The first mistake ends it.
+// reader reads one file, up to the first error.
 type reader struct {
 	file  string
-	nodes int // looked at
+	nodes int // visited nodes
 	rules []*Rule
 	err   error
 }
 
-// read returns a file's domain, the name of it, and its rules.
+// read returns a file's domain, its name, and its rules.
 func read(file string, text []byte) (*domain, string, []*Rule, error) {
 	if len(text) > MaxFileBytes {
 		return nil, "", nil, fmt.Errorf("%s: %d bytes are too many: a file has at most %d", file, len(text), MaxFileBytes)
@@ -80,7 +80,7 @@ func syntaxError(file string, err error) error {
 	return fmt.Errorf("%s:1: %s", file, what)
 }
 
-// fail notes a mistake at a node, if it is the first.
+// fail records an error at a node, if it is the first.
 func (r *reader) fail(n *yaml.Node, format string, args ...any) {
 	if r.err == nil {
 		r.err = fmt.Errorf("%s:%d: %s", r.file, max(n.Line, 1), fmt.Sprintf(format, args...))
@@ -99,7 +99,7 @@ func (r *reader) resolve(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// fields are the values of a mapping by their keys, which must be known ones. Nil or empty gives none.
+// fields returns the values of a mapping by their keys, which must be known.
 func (r *reader) fields(n *yaml.Node, known ...string) map[string]*yaml.Node {
 	found := map[string]*yaml.Node{}
 	r.addFields(found, n, known, 0)
@@ -144,7 +144,7 @@ func (r *reader) addFields(found map[string]*yaml.Node, n *yaml.Node, known []st
 	}
 }
 
-// list is a sequence's elements; none of nil or null.
+// list returns the elements of a sequence, none if it is nil or null.
 func (r *reader) list(n *yaml.Node, name string) []*yaml.Node {
 	if n == nil || n.Tag == "!!null" {
 		return nil
@@ -156,7 +156,7 @@ func (r *reader) list(n *yaml.Node, name string) []*yaml.Node {
 	return n.Content
 }
 
-// text is a scalar; "" of nil or null.
+// text returns a scalar, "" if it is nil or null.
 func (r *reader) text(n *yaml.Node) string {
 	if n == nil || n.Tag == "!!null" {
 		return ""
@@ -189,7 +189,7 @@ func (r *reader) number(n *yaml.Node, name string) uint32 {
 	return uint32(value)
 }
 
-// shape names the kind of a node for a message.
+// shape names the kind of a node for an error.
 func shape(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:

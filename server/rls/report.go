@@ -9,10 +9,10 @@ import (
 	"github.com/stintdb/stint/server/command"
 )
 
-// reportFor is the time for which a limit is held between the two commands that book in it.
+// reportFor is how long a reservation lasts between the two commands of bookBySettlement.
 const reportFor = "10s"
 
-// PlanReport writes the commands that book the hits of a request whether there is room for them or not. Their replies go to Booked.
+// PlanReport writes the commands that book the hits of a request, even if there is no room. Their replies go to Booked.
 func (r *Rules) PlanReport(req *Request, now time.Time) (*Plan, error) {
 	p, err := r.plan(req, now)
 	if err != nil {
@@ -49,8 +49,8 @@ func (p *Plan) report(descriptors []int) (commands []command.Words) {
 	return commands
 }
 
-// bookBySettlement reserves as little as there can be and settles it with the hits of a descriptor, for limits that have no FORCE: more
-// than was reserved becomes debt.
+// bookBySettlement books the hits of a descriptor in a limit that has no FORCE. It reserves as little as possible and
+// settles the reservation with all hits: what exceeds the reservation becomes debt.
 func (p *Plan) bookBySettlement(i int, key string) []command.Words {
 	var reserve command.Words
 	rule, settle := p.matches[i].rule, command.NewWords("RL.SETTLE", key)
@@ -69,7 +69,7 @@ func (p *Plan) bookBySettlement(i int, key string) []command.Words {
 	return []command.Words{reserve, settle}
 }
 
-// Booked is the error of the commands of PlanReport, and of those of Unsettled.
+// Booked returns the error in the replies to the commands of PlanReport or Unsettled.
 func (p *Plan) Booked(replies []redcon.RESP) error {
 	for i := range replies {
 		if replies[i].Type == redcon.Error {

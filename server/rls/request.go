@@ -10,10 +10,10 @@ import (
 	"github.com/stintdb/stint/server/command"
 )
 
-// MaxDescriptors is the most descriptors of one request: as many as RL.ALL takes limits.
+// MaxDescriptors is the maximum number of descriptors in a request, which is what RL.ALL takes.
 const MaxDescriptors = engine.MaxParts
 
-// MaxHits is the most tokens that a descriptor can ask for.
+// MaxHits is the maximum number of tokens that a descriptor can ask for.
 const MaxHits = limits.MaxTokens
 
 // Request is one request of Envoy.
@@ -26,7 +26,7 @@ type Request struct {
 type Descriptor struct {
 	Entries  []Entry
 	Hits     uint64    // tokens to take; 0 asks whether the limit is used up
-	Override *Override // a limit in place of that of the rules; nil for none
+	Override *Override // a limit that replaces the rules; nil for none
 }
 
 // Override is a limit that comes with a request.
@@ -45,7 +45,7 @@ func invalid(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrRequest, fmt.Sprintf(format, args...))
 }
 
-// check finds mistakes in a request that no rule could mend.
+// check refuses requests that are wrong regardless of the rules.
 func (r *Request) check() error {
 	switch {
 	case r.Domain == "":
@@ -67,7 +67,8 @@ func (r *Request) check() error {
 	return nil
 }
 
-// rulesOf finds the rule of each descriptor: nil if it has none, or if the rule is replaced by that of another descriptor.
+// rulesOf finds the rule of each descriptor. It is nil if there is none, or if the rule of another descriptor replaces
+// it.
 func (r *Rules) rulesOf(req *Request) []match {
 	found := make([]match, len(req.Descriptors))
 	d := r.domains[req.Domain]
@@ -101,7 +102,7 @@ func (r *Rules) rulesOf(req *Request) []match {
 
 func (o *Override) rule() *Rule {
 	rule := &Rule{Requests: o.Requests, Unit: o.Unit}
-	_ = rule.setLimit() // every number of requests and every unit is in the engine's bounds
+	_ = rule.setLimit() // it cannot fail: every number of requests and every unit is valid
 	return rule
 }
 
@@ -114,7 +115,7 @@ type Plan struct {
 	now      time.Time
 }
 
-// ask is one command: RL.ALL with the limits of one or several descriptors, or another.
+// ask is one command: RL.ALL with the limits of one or several descriptors, or another command for one descriptor.
 type ask struct {
 	kind        askKind
 	descriptors []int // positions in the request
@@ -128,7 +129,7 @@ const (
 	askPolicy                // RL.CHECK
 )
 
-// Plan finds the rules of a request and writes the commands that decide it, none if nothing is to be decided.
+// Plan finds the rules of a request and writes the commands that decide it, none if no limit has to be asked.
 func (r *Rules) Plan(req *Request, now time.Time) (*Plan, error) {
 	p, err := r.plan(req, now)
 	if err == nil {

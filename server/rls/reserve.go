@@ -13,16 +13,18 @@ import (
 	"github.com/stintdb/stint/server/command/limiter"
 )
 
-// Reservation takes the hits of a request ahead of its work. The settlement, by the same id, books the tokens that the work took.
+// Reservation takes the hits of a request before its work begins. The settlement with the same id books what the work
+// used.
 type Reservation struct {
 	*Plan
-	ID string // a new one for each; "" if nothing can be taken
+	ID string // unique; "" if nothing can be taken
 }
 
 // MaxTTL is the longest time for which a request can be reserved.
 const MaxTTL = 24 * time.Hour
 
-// settleLate is the time beyond that of a reservation in which it is known that it has been returned.
+// settleLate is how long after its end a reservation is remembered, so that a late settlement finds that it was
+// returned.
 const settleLate = time.Minute
 
 const idBytes = 16
@@ -33,13 +35,14 @@ func newID() string {
 	return hex.EncodeToString(random)
 }
 
-// isID reports whether a text can be one of newID.
+// isID reports whether a text has the form of newID.
 func isID(text string) bool {
 	raw, err := hex.DecodeString(text)
 	return err == nil && len(raw) == idBytes
 }
 
-// Reserve writes the commands that take the hits of a request under a new id. If a rule denies the request anyway, they take nothing.
+// Reserve writes the commands that take the hits of a request under a new id. If a rule denies the request in any case,
+// they take nothing.
 func (r *Rules) Reserve(req *Request, ttl time.Duration, now time.Time) (*Reservation, error) {
 	if ttl <= 0 || ttl > MaxTTL {
 		return nil, invalid("its ttl is %v; it must be more than 0 and at most %v", ttl, MaxTTL)
@@ -69,13 +72,13 @@ func (r *Rules) Reserve(req *Request, ttl time.Duration, now time.Time) (*Reserv
 	return s, nil
 }
 
-// Held has all that is needed to give a reservation back, without the request.
+// Held has what is needed to give a reservation back. It does not keep the request alive.
 type Held struct {
 	domain, id string
-	firsts     []int // descriptors, of each command that reserved
+	firsts     []int // the first descriptor of each command that reserved
 }
 
-// Held returns it; empty if nothing can be taken.
+// Held returns what is needed to give the reservation back. It is empty if nothing can be taken.
 func (s *Reservation) Held() Held {
 	h := Held{domain: strings.Clone(s.request.Domain), id: s.ID}
 	if s.ID != "" {
@@ -86,7 +89,7 @@ func (s *Reservation) Held() Held {
 	return h
 }
 
-// Bytes is about the memory that it takes.
+// Bytes estimates the memory that h uses.
 func (h Held) Bytes() int { return len(h.domain) + len(h.id) + 8*len(h.firsts) }
 
 // Cancel returns the commands that give back all that was taken.
@@ -97,12 +100,13 @@ func (h Held) Cancel() (commands []command.Words) {
 	return commands
 }
 
-// Settlement books the tokens that the work of a request took.
+// Settlement books the tokens that the work of a request used.
 type Settlement struct {
 	*Plan
 }
 
-// Settle writes the commands that book the hits of a request, which was reserved under an id. Their replies go to Unsettled.
+// Settle writes the commands that book the hits of a request that was reserved under an id. Their replies go to
+// Unsettled.
 func (r *Rules) Settle(req *Request, id string, now time.Time) (*Settlement, error) {
 	p, err := r.plan(req, now)
 	if err != nil {
@@ -115,13 +119,13 @@ func (r *Rules) Settle(req *Request, id string, now time.Time) (*Settlement, err
 		p.Commands[n].Count(req.Descriptors[first].Hits)
 	}
 	if !isID(id) {
-		p.Commands = nil // nothing can be reserved under it
+		p.Commands = nil // nothing can be reserved under this id
 	}
 	return &Settlement{p}, nil
 }
 
-// Unsettled returns the commands that book in limits without a reservation, or whose reservation has been given back; their replies go to Booked. Released is whether
-// anything was reserved.
+// Unsettled returns the commands that book in limits that had no reservation, or whose reservation was given back.
+// Their replies go to Booked. released reports whether anything was reserved.
 func (s *Settlement) Unsettled(replies []redcon.RESP) (report []command.Words, released bool, err error) {
 	var rest []int
 	if len(replies) < len(s.Commands) {

@@ -7,14 +7,14 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// Rules are the rules of all domains. They do not change.
+// Rules are the rules of all domains. Once in use, they do not change.
 type Rules struct {
 	domains map[string]*domain
 	all     []*Rule // of all domains, by file and line
-	pushed  int     // descriptors of resources
+	pushed  int     // the number of descriptors in pushed resources
 }
 
-// Counts are the number of domains, and of rules in them.
+// Counts returns the number of domains, and of rules in them.
 func (r *Rules) Counts() (domains, rules int) { return len(r.domains), len(r.all) }
 
 // put adds a domain with its rules.
@@ -35,45 +35,45 @@ type domain struct {
 type node struct {
 	rule     *Rule              // nil if descriptors that end here have no limit
 	children map[string]*values // by key
-	shared   string             // of a wildcard with share_threshold: the pattern, which stands in keys for the value
+	shared   string             // for a wildcard with share_threshold: the pattern, which replaces the value in keys
 }
 
 // values are the descriptors with one key at one level.
 type values struct {
 	exact     map[string]*node
-	wildcards []wildcard // in the order of the file: the first that matches applies
-	any       *node      // without a value; nil if there is none
+	wildcards []wildcard // in the order of the file; the first match applies
+	any       *node      // the descriptor without a value; nil if there is none
 }
 
 // wildcard is a value with stars.
 type wildcard struct {
-	parts []string // between the stars
+	parts []string // the texts between the stars
 	node  *node
 }
 
 // Rule is the limit of a descriptor.
 type Rule struct {
-	Name     string // "" for none; other rules replace it by its name
+	Name     string // by which other rules can replace it; "" for none
 	Path     string // DOMAIN.KEY_VALUE.KEY
 	Replaces []string
 
-	Requests  uint32 // per unit; nothing is granted with 0
+	Requests  uint32 // per unit; 0 grants nothing
 	Unit      Unit
 	Unlimited bool
-	Shadow    bool // a denial is counted, and answered with OK
-	Quota     bool // a request is denied when all its quotas are used up, and not before
+	Shadow    bool // a denial is counted, but answered with OK
+	Quota     bool // a request is only denied when all its quotas are used up
 
-	// Algorithm decides in place of envoyproxy/ratelimit's fixed window; [limits.NoAlgorithm] for that.
+	// Algorithm is the limit's algorithm; [limits.NoAlgorithm] is the fixed window of envoyproxy/ratelimit.
 	Algorithm limits.Algorithm
-	Policy    string   // decides in place of Requests and Unit; "" for none
+	Policy    string   // a policy that decides in place of Requests and Unit; "" for none
 	With      []string // keys of the entries whose values are fields of the policy
 
-	counts *Counts  // nil if nobody asks for them
-	word   string   // of the limit in RL.ALL
-	params []string // of the limit
+	counts *Counts  // nil for the rule of an override
+	word   string   // the limit's word in RL.ALL
+	params []string // the limit's parameters
 }
 
-// Unit is the time for which a rule's number of requests is.
+// Unit is the time in which a rule grants its number of requests.
 type Unit uint8
 
 // The units. Windows begin at multiples of their length since 1970.
@@ -99,10 +99,10 @@ var units = [...]struct {
 // IsValid reports whether a limit can have the unit.
 func (u Unit) IsValid() bool { return u > NoUnit && int(u) < len(units) }
 
-// untilEnd is the number of seconds until the unit's window at a time ends, rounded up.
+// untilEnd returns the number of seconds until the present window of the unit ends, rounded up.
 func (u Unit) untilEnd(now time.Time) int64 { return units[u].seconds - now.Unix()%units[u].seconds }
 
-// unitOf is the unit with a name; NoUnit if there is none.
+// unitOf returns the unit with a name, NoUnit if there is none.
 func unitOf(word string) Unit {
 	for u := Second; u.IsValid(); u++ {
 		if strings.EqualFold(units[u].word, word) {

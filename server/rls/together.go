@@ -18,8 +18,8 @@ func (r *Rules) PlanCheck(req *Request, now time.Time) (*Plan, error) {
 	return p, err
 }
 
-// writeTogether writes a command for all limits that are taken together or not at all. Others are a policy, whose command has only
-// it, and a rule whose denial does not deny the request. The options are those of [Plan.finish].
+// writeTogether writes one command for all limits that are taken together or not at all. A policy has its own command,
+// and so has a rule whose denial does not deny the request. [Plan.finish] adds options.
 func (p *Plan) writeTogether(add func(words *command.Words, rule *Rule, key string, hits uint64)) {
 	together, used := -1, map[string]bool{}
 	for i := range p.matches {
@@ -57,7 +57,7 @@ func (p *Plan) finish(options func(n int, words *command.Words)) {
 	}
 }
 
-// isCounted reports whether a command is needed to decide a descriptor.
+// isCounted reports whether deciding a descriptor needs a command.
 func (p *Plan) isCounted(i int) bool {
 	rule := p.matches[i].rule
 	if rule == nil || rule.Unlimited || p.matches[i].namesNobody(p.request.Descriptors[i].Entries) {
@@ -66,7 +66,7 @@ func (p *Plan) isCounted(i int) bool {
 	return rule.Policy != "" || rule.Requests > 0
 }
 
-// isDenied reports whether a rule denies the request with any replies of the commands.
+// isDenied reports whether a rule denies the request regardless of the commands.
 func (p *Plan) isDenied() bool {
 	for i := range p.matches {
 		rule := p.matches[i].rule
@@ -77,7 +77,8 @@ func (p *Plan) isDenied() bool {
 	return false
 }
 
-// reservationKey is the key of one of the commands that reserve, by its first descriptor. No limit has it: each of those has a = in it.
+// reservationKey returns the key of a reservation, made by the command whose first descriptor is given. It is never the
+// key of a limit, because those contain =.
 func reservationKey(domain, id string, first int) string {
 	var b strings.Builder
 	b.WriteString("rls.")

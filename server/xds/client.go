@@ -1,5 +1,6 @@
-// Package xds gets the rules of Envoy's rate limit service from a control plane: the Aggregated Discovery Service, state of the world, of
-// resources RateLimitConfig. Rules that are refused, and a control plane that is gone, leave the last good ones in use.
+// Package xds gets the rules of Envoy's rate limit service from a control plane, by the Aggregated Discovery Service
+// (state of the world), as resources RateLimitConfig. If rules are refused, or the control plane is gone, the last
+// valid rules stay in use.
 package xds
 
 import (
@@ -13,16 +14,17 @@ import (
 	"github.com/stintdb/stint/server/rls"
 )
 
-// Options make a client.
+// Options are the options of a client.
 type Options struct {
 	Address string // HOST:PORT of the control plane
-	Node    string // the name that it knows this server by
-	TLS     *Files // nil for none
-	Dir     string // of the file with the last good rules; "" keeps none
+	Node    string // this server's name for the control plane
+	TLS     *Files // nil for no TLS
+	Dir     string // directory for a file with the last valid rules; "" keeps none
 	Log     *slog.Logger
-	Changed func() // called after rules have been pushed that are in use now; nil for nothing
+	Changed func() // called after pushed rules came into use; may be nil
 
-	// FirstRetry and LastRetry bound the wait before another attempt; 0 is a second, and half a minute.
+	// FirstRetry and LastRetry are the shortest and longest wait before another attempt; 0 is a second, and half a
+	// minute.
 	FirstRetry, LastRetry time.Duration
 }
 
@@ -42,7 +44,7 @@ const (
 	lastRetry  = 30 * time.Second
 )
 
-// Open reads the rules that were kept, and the files of TLS, whose mistakes are errors. [Client.Run] does the rest.
+// Open reads the kept rules and the TLS files. It returns an error if the TLS files are wrong. [Client.Run] connects.
 func Open(o Options) (*Client, error) {
 	if o.FirstRetry == 0 {
 		o.FirstRetry, o.LastRetry = firstRetry, lastRetry
@@ -60,7 +62,7 @@ func Open(o Options) (*Client, error) {
 // Has reports whether there are rules, pushed or kept.
 func (c *Client) Has() bool { return c.since.Load() != 0 }
 
-// Age is the time since the rules in use were pushed, and 0 without any.
+// Age is the time since the rules in use were pushed, 0 if there are none.
 func (c *Client) Age(now time.Time) time.Duration {
 	if since := c.since.Load(); since != 0 {
 		return max(0, now.Sub(time.Unix(0, since)))
@@ -68,7 +70,7 @@ func (c *Client) Age(now time.Time) time.Duration {
 	return 0
 }
 
-// Run connects again and again, until ctx ends.
+// Run follows the control plane until ctx ends. It connects again after errors.
 func (c *Client) Run(ctx context.Context) {
 	wait := pause{c.o.FirstRetry, c.o.LastRetry, 0}
 	for ctx.Err() == nil {
@@ -86,8 +88,8 @@ func (c *Client) Run(ctx context.Context) {
 	}
 }
 
-// pause is the wait between attempts: twice as long each time, and by chance down to half of that, so that many servers do not return at
-// once.
+// pause is the wait between attempts. It doubles each time, with a random factor between a half and 1, so that many
+// servers do not return at the same moment.
 type pause struct {
 	first, last time.Duration
 	times       int
@@ -102,7 +104,7 @@ func (p *pause) next() time.Duration {
 	return d/2 + rand.N(d/2+1)
 }
 
-// sleep waits, or until ctx ends.
+// sleep waits for d, or until ctx ends.
 func sleep(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -112,12 +114,12 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// keptFile is the file with the last good rules.
+// keptFile is the file with the last valid rules.
 const keptFile = "rls-xds.rules"
 
 func (c *Client) keptPath() string { return filepath.Join(c.o.Dir, keptFile) }
 
-// useKept has the rules of the file used, if there are any.
+// useKept uses the rules in the file, if there are any.
 func (c *Client) useKept() {
 	kept, at, err := readKept(c.keptPath())
 	if err == nil && kept != nil {

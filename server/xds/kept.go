@@ -14,10 +14,10 @@ import (
 	"github.com/stintdb/stint/server/rls"
 )
 
-// keptMagic begins the file: a line with the version of its format. The SHA-256 of the rest follows, which is the push.
+// keptMagic begins the file: a line with the version of the format. Then come the SHA-256 of the push, and the push.
 const keptMagic = "stint rls-xds 1\n"
 
-// writeKept keeps a push.
+// writeKept writes a push to a file.
 func writeKept(path string, push *discovery.DiscoveryResponse) error {
 	text, err := proto.Marshal(push)
 	if err != nil {
@@ -27,7 +27,7 @@ func writeKept(path string, push *discovery.DiscoveryResponse) error {
 	return atomicfile.Write(path, append(append([]byte(keptMagic), hash[:]...), text...))
 }
 
-// readKept returns the push that a file keeps, and when it came; nil if there is no file.
+// readKept returns the push in a file and when it came, nil if there is no file.
 func readKept(path string) (*discovery.DiscoveryResponse, time.Time, error) {
 	info, err := os.Stat(path)
 	switch {

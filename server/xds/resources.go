@@ -17,7 +17,7 @@ import (
 // typeURL is the type of the resources.
 const typeURL = "type.googleapis.com/ratelimit.config.ratelimit.v3.RateLimitConfig"
 
-// rulesOf reads resources. Those of an error are not to be used.
+// rulesOf parses resources.
 func rulesOf(resources []*anypb.Any) (*rls.Rules, error) {
 	rules := new(rls.Rules)
 	for i, r := range resources {
@@ -35,10 +35,10 @@ func rulesOf(resources []*anypb.Any) (*rls.Rules, error) {
 	return rules, nil
 }
 
-// maxNesting bounds messages within messages: more than the descriptors that rules may nest.
+// maxNesting limits messages within messages. It is more than the depth to which rules may nest descriptors.
 const maxNesting = 100
 
-// checkKnown refuses a message with a field that this version does not know: it may change the meaning of a limit.
+// checkKnown refuses a message with an unknown field, which might change the meaning of a limit.
 func checkKnown(m protoreflect.Message) (err error) {
 	if unknown := m.GetUnknown(); len(unknown) > 0 {
 		number, _, _ := protowire.ConsumeTag(unknown)
@@ -59,7 +59,7 @@ func checkKnown(m protoreflect.Message) (err error) {
 	return err
 }
 
-// hashOf is different for pushes with different resources.
+// hashOf returns a hash of the resources of a push.
 func hashOf(push *discovery.DiscoveryResponse) (hash [hashBytes]byte) {
 	h := sha256.New()
 	for _, r := range push.GetResources() {

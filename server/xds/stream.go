@@ -21,13 +21,13 @@ import (
 
 const (
 	hashBytes = sha256.Size
-	// pingEvery is longer than the five minutes that servers of gRPC require between pings.
+	// pingEvery is more than five minutes, which gRPC servers require between pings.
 	pingEvery   = 6 * time.Minute
 	pingTimeout = 20 * time.Second
 )
 
-// follow connects and answers pushes, until an error. The first request names no version: a control plane that has started again may count
-// its versions from the beginning, and is to send its rules.
+// follow connects and answers pushes until an error. The first request names no version, so that the control plane
+// sends its rules: if it restarted, it may count versions from the beginning.
 func (c *Client) follow(ctx context.Context) error {
 	secure, err := c.o.TLS.config()
 	if err != nil {
@@ -60,13 +60,13 @@ func (c *Client) follow(ctx context.Context) error {
 // pushStream is the client's side of a stream.
 type pushStream = grpc.BidiStreamingClient[discovery.DiscoveryRequest, discovery.DiscoveryResponse]
 
-// received is a push, or the error in its place.
+// received is a push, or the error of receiving it.
 type received struct {
 	push *discovery.DiscoveryResponse
 	err  error
 }
 
-// receive reads the pushes of a stream, until an error or the end of ctx.
+// receive reads the pushes of a stream until an error, or until ctx ends.
 func receive(ctx context.Context, stream pushStream) <-chan received {
 	pushes := make(chan received)
 	go func() {
@@ -85,12 +85,13 @@ func receive(ctx context.Context, stream pushStream) <-chan received {
 	return pushes
 }
 
-// answer answers pushes until an error, or the end of ctx. While the answer to one waits, the next is used, and answered in its place.
+// answer answers pushes until an error, or until ctx ends. A push that comes while an answer is delayed is used, and
+// answered instead.
 func (c *Client) answer(ctx context.Context, stream pushStream) error {
 	version, wait := "", pause{c.o.FirstRetry, c.o.LastRetry, 0}
 	pushes := receive(ctx, stream)
 	var reply *discovery.DiscoveryRequest
-	var due <-chan time.Time // of a reply that waits
+	var due <-chan time.Time // when a delayed reply is due
 	for {
 		select {
 		case in := <-pushes:
@@ -105,7 +106,7 @@ func (c *Client) answer(ctx context.Context, stream pushStream) error {
 				version, wait.times = in.push.GetVersionInfo(), 0
 			}
 			reply.VersionInfo = version
-			if again { // control planes answer a refusal at once, with the same
+			if again { // control planes answer a refusal by pushing the same rules at once
 				due = time.After(wait.next())
 				continue
 			}
@@ -120,7 +121,8 @@ func (c *Client) answer(ctx context.Context, stream pushStream) error {
 	}
 }
 
-// take has pushed rules used, or returns why not. Again is whether the same were refused before.
+// take uses pushed rules, or returns why it refuses them. again reports whether the last push was refused and was the
+// same.
 func (c *Client) take(push *discovery.DiscoveryResponse) (again bool, why error) {
 	rules, why := rulesOf(push.GetResources())
 	if push.GetTypeUrl() != typeURL {

@@ -7,14 +7,14 @@ import (
 	"github.com/stintdb/stint/internal/keypair"
 )
 
-// Files are those of TLS, in PEM.
+// Files are TLS files in PEM.
 type Files struct {
-	Cert, Key string // of this client; "" shows none
-	CA        string // of the control plane's certificate; "" is the system's
-	Name      string // that its certificate must have, "" is that of the address
+	Cert, Key string // of this client; "" is none
+	CA        string // the CAs of the control plane's certificate; "" is the system's CAs
+	Name      string // the name that the control plane's certificate must have, "" is the host of its address
 }
 
-// config reads the files, so that each connection has those of its time.
+// config reads the files. It is called for each connection, so that changed files are used.
 func (f *Files) config() (*tls.Config, error) {
 	if f == nil {
 		return nil, nil
