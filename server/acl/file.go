@@ -12,11 +12,11 @@ import (
 	"github.com/stintdb/stint/server/command"
 )
 
-// maxFileBytes bounds a file of users.
+// maxFileBytes limits a file of users.
 const maxFileBytes = 16 << 20
 
-// Load reads the file of users again. Its users get the rights in it; others are deleted. If anything in the
-// file is wrong, nothing changes.
+// Load reads the file of users again. Users in the file get the rights that it states; all others are deleted. If
+// anything in the file is wrong, nothing changes.
 func (u *Users) Load() error {
 	if u.file == "" {
 		return command.ErrNoACLFile
@@ -79,8 +79,8 @@ func readFile(name string) ([]byte, error) {
 	return text, err
 }
 
-// parse reads a file of users: a line "user name rule …" for each. Empty lines and lines that begin with # are passed
-// over, and a byte order mark in front, which some editors write. Errors name the line.
+// parse parses a file of users: a line "user name rule …" for each. It ignores empty lines, lines that begin with #,
+// and a byte order mark at the start, which some editors write. Errors name the line.
 func parse(text []byte) (map[string]*rights, error) {
 	users := map[string]*rights{}
 	for i, line := range bytes.Split(bytes.TrimPrefix(text, []byte("\ufeff")), []byte{'\n'}) {
@@ -103,8 +103,8 @@ func parse(text []byte) (map[string]*rights, error) {
 	return users, nil
 }
 
-// isBlank reports whether a character separates words of a line, so that names and patterns cannot contain it. What else
-// Unicode counts as space is a character like any other.
+// isBlank reports whether a character separates words of a line, so that names and patterns cannot contain it.
+// Unicode's other spaces are ordinary characters.
 func isBlank(c rune) bool { return c <= ' ' }
 
 func parseLine(words []string) (*rights, error) {
@@ -127,7 +127,7 @@ func parseLine(words []string) (*rights, error) {
 	return &r, nil
 }
 
-// Save writes the users to their file, which is whole at any time and can be read by the server's own account only.
+// Save writes the users to their file. The file is replaced atomically, and only the server's own account can read it.
 func (u *Users) Save() error {
 	if u.file == "" {
 		return command.ErrNoACLFile

@@ -7,16 +7,16 @@ import (
 	"github.com/stintdb/stint/server/command"
 )
 
-// Log is the last denials, for ACL LOG. Like ones that follow each other within a minute are one entry with a count, so
-// that an attack does not push out everything else.
+// Log is the last denials, for ACL LOG. Equal denials within a minute are one entry with a count, so that an attack
+// does not push out everything else.
 type Log struct {
 	mu      sync.Mutex
-	entries []command.Denial // the latest first
+	entries []command.Denial // latest first
 	length  int
 	last    int64
 }
 
-// sameWithin is how long after the last like one a denial still counts as the same, in nanoseconds.
+// sameWithin is how long after the last equal denial another one is counted in the same entry, in nanoseconds.
 const sameWithin = 60_000_000_000
 
 // SetLength changes how many entries are kept.
@@ -27,7 +27,7 @@ func (l *Log) SetLength(n int) {
 	l.entries = l.entries[:min(n, len(l.entries))]
 }
 
-// Add notes a denial.
+// Add records a denial.
 func (l *Log) Add(d command.Denial) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -47,7 +47,7 @@ func (l *Log) Add(d command.Denial) {
 	l.entries = l.entries[:min(l.length, len(l.entries))]
 }
 
-// Entries returns at most n denials, the latest first.
+// Entries returns at most n denials, latest first.
 func (l *Log) Entries(n int) []command.Denial {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -8,9 +8,9 @@ import (
 	"errors"
 )
 
-// Hash is the stored form of a password: its SHA-256, as in Redis's ACL files. It is not salted and not slow, so that files
-// and clients of Redis go on working and a flood of logins costs little; passwords should therefore be long and random,
-// as ACL GENPASS makes them.
+// Hash is the stored form of a password: its SHA-256, as in Redis's ACL files. It is neither salted nor slow, so that
+// Redis's files and clients work unchanged and a flood of logins costs little. Passwords should therefore be long and
+// random, like the output of ACL GENPASS.
 type Hash [sha256.Size]byte
 
 // HashOf returns the hash of a password.
@@ -18,7 +18,7 @@ func HashOf(password []byte) Hash { return sha256.Sum256(password) }
 
 var errHash = errors.New("a hash must be 64 hexadecimal digits")
 
-// ParseHash reads a hash from 64 hexadecimal digits.
+// ParseHash parses a hash of 64 hexadecimal digits.
 func ParseHash(text string) (h Hash, err error) {
 	if len(text) != 2*len(h) {
 		return h, errHash
@@ -29,10 +29,10 @@ func ParseHash(text string) (h Hash, err error) {
 	return h, nil
 }
 
-// String is the hash in hexadecimal digits.
+// String returns the hash in hexadecimal digits.
 func (h Hash) String() string { return hex.EncodeToString(h[:]) }
 
-// among reports whether h is one of all. How long that takes depends on their number alone.
+// among reports whether h is one of all. The time that it takes only depends on their number.
 func (h Hash) among(all []Hash) bool {
 	found := 0
 	for i := range all {
@@ -41,9 +41,10 @@ func (h Hash) among(all []Hash) bool {
 	return found == 1
 }
 
-// GeneratePassword implements [command.Users]: it returns a random password of the given number of bits, rounded up to a hexadecimal digit.
+// GeneratePassword implements [command.Users]. It returns a random password of a number of bits, rounded up to a whole
+// hexadecimal digit.
 func (*Users) GeneratePassword(bits int) string {
 	raw := make([]byte, (bits+7)/8)
-	_, _ = rand.Read(raw) // never fails: the runtime ends the process instead
+	_, _ = rand.Read(raw) // never fails: the runtime would end the process
 	return hex.EncodeToString(raw)[:(bits+3)/4]
 }

@@ -18,15 +18,15 @@ type rights struct {
 	allowed   []uint64 // a bit for each row of the table of commands
 	patterns  []pattern
 	channels  []string // patterns
-	maxKeys   int64    // keys that begin as the patterns do; 0 is no cap
-	maxRate   int64    // requests a second; 0 is no cap
+	maxKeys   int64    // the most keys that match the patterns; 0 is no cap
+	maxRate   int64    // requests per second; 0 is no cap
 
-	writePatterns [][]byte // of the keys that may be changed
+	writePatterns [][]byte // the patterns of keys that may be changed
 	everything    bool     // every command, every key
-	unlimited     bool     // every command, every key, no caps: nothing needs to be checked
+	unlimited     bool     // every command, every key, no caps: nothing has to be checked
 }
 
-// pattern is one rule on keys: the user may read, write, or do both to, the keys that match it.
+// pattern is one rule on keys: the user may read or write matching keys, or both.
 type pattern struct {
 	glob        string
 	read, write bool
@@ -63,12 +63,12 @@ func (r *rights) set(row int, allowed bool) {
 	}
 }
 
-// allKeys reports whether one pattern lets the user read and write every key.
+// allKeys reports whether a pattern permits the user to read and write every key.
 func (r *rights) allKeys() bool {
 	return slices.ContainsFunc(r.patterns, func(p pattern) bool { return p.glob == "*" && p.read && p.write })
 }
 
-// reaches reports whether the user may write a key, or read it.
+// reaches reports whether the user may write a key, or with write false read it.
 func (r *rights) reaches(key []byte, write bool) bool {
 	for i := range r.patterns {
 		p := &r.patterns[i]
@@ -94,8 +94,8 @@ func (r *rights) derive() {
 	r.unlimited = r.everything && r.maxKeys == 0 && r.maxRate == 0
 }
 
-// allChannels reports whether the user may use every channel. A user with every command and key may: ACL SETUSER could
-// give it every channel.
+// allChannels reports whether the user may use every channel. A user with every command and key may, because it could
+// give itself every channel by ACL SETUSER.
 func (r *rights) allChannels() bool { return r.everything || slices.Contains(r.channels, "*") }
 
 // reachesChannel reports whether the user may publish and subscribe to a channel.
@@ -103,7 +103,7 @@ func (r *rights) reachesChannel(channel []byte) bool {
 	return r.allChannels() || slices.ContainsFunc(r.channels, func(pattern string) bool { return glob.Match(pattern, string(channel)) })
 }
 
-// describeCommands is the rules about commands in one line, without those that later rules made void.
+// describeCommands returns the rules about commands in one line, without rules that later ones override.
 func (r *rights) describeCommands() string { return strings.Join(r.commands, " ") }
 
 func (r *rights) describeKeys() string {

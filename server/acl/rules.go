@@ -11,7 +11,7 @@ import (
 	_ "github.com/stintdb/stint/server/command/all" // the table
 )
 
-// Bounds on what can be set.
+// The limits of what can be set.
 const (
 	maxPasswords     = 64
 	maxPatterns      = 256
@@ -22,7 +22,7 @@ const (
 	maxCap           = 1_000_000_000_000
 )
 
-// Errors of rules. They stand behind the rule they are about.
+// Errors of rules. They follow the rule in the reply.
 var (
 	errSyntax        = errors.New("Syntax error")
 	errUnknown       = errors.New("Unknown command or category name in ACL")
@@ -37,7 +37,8 @@ var (
 	errKeyCapPattern = errors.New("max-keys counts the keys that begin as the user's key patterns do, so these must be texts that end in one *, such as ~tenant7:*")
 )
 
-// narrows refuses a pattern for a user with all keys or channels: it would change nothing, and is meant to allow fewer. Files may have it, since earlier versions wrote it.
+// narrows refuses a pattern for a user with all keys or channels. It would change nothing, although it is probably
+// meant to allow fewer. Files may have such patterns, because earlier versions wrote them.
 func (r *rights) narrows(rule string) error {
 	switch all := (pattern{"*", true, true}); {
 	case rule == "" || rule == "~*" || rule == "&*":
@@ -49,7 +50,8 @@ func (r *rights) narrows(rule string) error {
 	return nil
 }
 
-// apply changes r as one rule says. The syntax is that of Redis's ACL SETUSER; max-keys=N and max-rate=N are our own.
+// apply applies a rule to r. The syntax is the same as in Redis's ACL SETUSER; only max-keys=N and max-rate=N are our
+// own.
 func (r *rights) apply(rule string) error {
 	switch word := strings.ToLower(rule); word {
 	case "on":
@@ -73,7 +75,7 @@ func (r *rights) apply(rule string) error {
 	case "resetchannels":
 		r.channels = nil
 	case "sanitize-payload", "skip-sanitize-payload", "clearselectors":
-		// of Redis: there are no payloads and selectors here
+		// Redis has these; there are no payloads and selectors here
 	case "reset":
 		*r = newRights()
 	default:
@@ -163,7 +165,7 @@ func (r *rights) removePassword(kind byte, text string) error {
 	return nil
 }
 
-// permission is %R~pattern, %W~pattern or %RW~pattern.
+// permission applies %R~pattern, %W~pattern or %RW~pattern.
 func (r *rights) permission(text string) error {
 	letters, glob, found := strings.Cut(text, "~")
 	p := pattern{glob: glob}
@@ -219,12 +221,12 @@ func (r *rights) addChannel(glob string) error {
 	return nil
 }
 
-// command is +command, +container|subcommand, +@category and the same with a minus.
+// command applies +command, +container|subcommand, +@category, and the same with a minus.
 func (r *rights) command(rule string) error {
 	allow, name := rule[0] == '+', strings.ToLower(rule[1:])
 	rule = rule[:1] + name
 	if name == "@all" {
-		r.commands = nil // earlier rules no longer count
+		r.commands = nil // it overrides all earlier rules
 	}
 	found := false
 	for _, row := range command.All {
@@ -247,7 +249,7 @@ func (r *rights) command(rule string) error {
 	return nil
 }
 
-// matches reports whether a rule's name means a row: itself, its container, or a category it is in.
+// matches reports whether a rule's name includes a row: it is the row's name, its container, or one of its categories.
 func matches(row *command.Row, name string) bool {
 	if category, found := strings.CutPrefix(name, "@"); found {
 		return category == "all" || row.In(category)
@@ -256,7 +258,7 @@ func matches(row *command.Row, name string) bool {
 	return row.FullName == name || container == name
 }
 
-// check refuses what only the whole shows.
+// check refuses rights that are wrong as a whole.
 func (r *rights) check() error {
 	if r.maxKeys == 0 {
 		return nil
@@ -267,7 +269,7 @@ func (r *rights) check() error {
 	return nil
 }
 
-// Prefixes lists the beginnings of keys that the patterns stand for, where they are a text and one * at its end.
+// Prefixes lists the prefixes of keys that the patterns stand for, if a pattern is a text followed by one *.
 func (r *rights) Prefixes() (prefixes []string) {
 	for _, p := range r.patterns {
 		text, found := strings.CutSuffix(p.glob, "*")

@@ -7,7 +7,7 @@ import (
 	"github.com/stintdb/stint/server/command"
 )
 
-// User is one user. It stays the same while its rights change, so a connection can hold on to it.
+// User is one user. It stays the same object while its rights change, so a connection can keep it.
 type User struct {
 	name   string
 	rights atomic.Pointer[rights]
@@ -16,7 +16,7 @@ type User struct {
 // Name is the user's name.
 func (u *User) Name() string { return u.name }
 
-// IsUnlimited reports whether nothing the user does needs to be checked.
+// IsUnlimited reports whether nothing that the user does has to be checked.
 func (u *User) IsUnlimited() bool { return u.rights.Load().unlimited }
 
 // May reports whether the user may use a command.
@@ -24,14 +24,14 @@ func (u *User) May(row *command.Row) bool {
 	return row.Flags&command.NoAuth != 0 || u.rights.Load().may(row.Number)
 }
 
-// Reaches reports whether the user may change a key, or with write false look at it.
+// Reaches reports whether the user may change a key, or with write false read it.
 func (u *User) Reaches(key []byte, write bool) bool { return u.rights.Load().reaches(key, write) }
 
 // ReachesAll reports whether the user may change every key.
 func (u *User) ReachesAll() bool { return u.rights.Load().allKeys() }
 
-// WritePatterns are the patterns of the keys that the user may change, as package glob matches them. They are not to be
-// changed.
+// WritePatterns returns the patterns of keys that the user may change, for package glob. The caller must not change
+// them.
 func (u *User) WritePatterns() [][]byte { return u.rights.Load().writePatterns }
 
 // ReachesChannel reports whether the user may publish and subscribe to a channel.
@@ -40,10 +40,10 @@ func (u *User) ReachesChannel(channel []byte) bool { return u.rights.Load().reac
 // ReachesAllChannels reports whether the user may publish and subscribe to every channel.
 func (u *User) ReachesAllChannels() bool { return u.rights.Load().allChannels() }
 
-// MaxRate is the user's cap on requests a second, 0 for none.
+// MaxRate is the user's cap on requests per second, 0 for none.
 func (u *User) MaxRate() int64 { return u.rights.Load().maxRate }
 
-// NeedsNoPassword reports whether a connection is this user's without logging in.
+// NeedsNoPassword reports whether a connection can be this user without logging in.
 func (u *User) NeedsNoPassword() bool {
 	r := u.rights.Load()
 	return r.enabled && r.noPass

@@ -11,19 +11,19 @@ import (
 	"github.com/stintdb/stint/server/command"
 )
 
-// DefaultName is the user of connections that have not logged in, as long as it has no password.
+// DefaultName is the user of connections that are not logged in, as long as that user has no password.
 const DefaultName = "default"
 
-// MaxUsers bounds how many users there may be.
+// MaxUsers limits the number of users.
 const MaxUsers = 10_000
 
-// Users are all users. It is safe for concurrent use.
+// Users is the set of all users. It is safe for concurrent use.
 type Users struct {
 	Log Log
 
 	file    string
-	initial rights           // of the default user when nothing else is said
-	gone    func(*User)      // called for a user that is deleted
+	initial rights           // of the default user, unless the file states others
+	gone    func(*User)      // called for each deleted user
 	changed func([]KeyQuota) // called with all caps on keys after a change
 
 	byName atomic.Pointer[map[string]*User]
@@ -31,22 +31,21 @@ type Users struct {
 	def    *User
 }
 
-// KeyQuota is a user's cap on keys: at most MaxKeys that begin with any of Prefixes.
+// KeyQuota is a user's cap on keys: at most MaxKeys may begin with any of Prefixes.
 type KeyQuota struct {
 	User     string
 	Prefixes []string
 	MaxKeys  int64
 }
 
-// Settings are what Users are made with.
+// Settings are the settings of New.
 type Settings struct {
-	File            string // of users, "" for none
-	DefaultPassword *Hash  // of the default user, nil for none
-	LogLength       int    // entries the log keeps
+	File            string // file of users, "" for none
+	DefaultPassword *Hash  // the default user's password, nil for none
+	LogLength       int    // entries that the log keeps
 }
 
-// New returns the users at the start: those of the file, and the default user, who may do everything unless the file
-// restricts it.
+// New returns the users in the file, and the default user, who may do everything unless the file restricts it.
 func New(o Settings) (*Users, error) {
 	u := &Users{file: o.File, def: &User{name: DefaultName}, gone: func(*User) {}, changed: func([]KeyQuota) {}}
 	u.Log.SetLength(o.LogLength)
@@ -68,7 +67,8 @@ func New(o Settings) (*Users, error) {
 	return u, u.load()
 }
 
-// Watch has gone called for every user that is deleted, and changed with the caps on keys, now and after every change.
+// Watch sets gone, which is called for every deleted user, and changed, which is called with all caps on keys, now and
+// after every change.
 func (u *Users) Watch(gone func(*User), changed func([]KeyQuota)) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -76,11 +76,11 @@ func (u *Users) Watch(gone func(*User), changed func([]KeyQuota)) {
 	changed(u.quotas())
 }
 
-// Default is the default user.
+// Default returns the default user.
 func (u *Users) Default() *User { return u.def }
 
-// Authenticate returns the user of a name if it is enabled and has the password. The time it takes depends
-// neither on the correct part of the password nor on whether the user exists.
+// Authenticate returns the user with a name if it is enabled and the password is right. The time that it takes reveals
+// neither how much of the password is right nor whether the user exists.
 func (u *Users) Authenticate(name string, password []byte) (*User, bool) {
 	h := HashOf(password)
 	user := (*u.byName.Load())[name]
@@ -93,8 +93,8 @@ func (u *Users) Authenticate(name string, password []byte) (*User, bool) {
 	return user, r.enabled && (r.noPass || right)
 }
 
-// Set changes a user as rules say, all of them or none, and makes it if need be: off, without passwords, commands and
-// keys.
+// Set applies rules to a user, all of them or none. It creates the user if necessary: off, and without passwords,
+// commands and keys.
 func (u *Users) Set(name string, rules []string) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -134,7 +134,7 @@ func (u *Users) Set(name string, rules []string) error {
 	return nil
 }
 
-// SetDefaultPassword makes a password the only one of the default user; nil lets it in without.
+// SetDefaultPassword replaces the default user's passwords by one; with nil, it needs no password.
 func (u *Users) SetDefaultPassword(h *Hash) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -145,7 +145,8 @@ func (u *Users) SetDefaultPassword(h *Hash) {
 	u.def.rights.Store(&next)
 }
 
-// DefaultPassword is # and the hash of a password of the default user, likely if it is one, or empty if it has none.
+// DefaultPassword returns # and the hash of a password of the default user, "" if it has none. If likely is one of
+// them, it returns that.
 func (u *Users) DefaultPassword(likely string) (password string) {
 	for _, p := range u.def.rights.Load().passwords {
 		if password = "#" + p.String(); password == likely {
@@ -195,10 +196,10 @@ func (u *Users) drop(user *User) {
 	u.gone(user)
 }
 
-// Names lists the users in order.
+// Names lists the users in alphabetical order.
 func (u *Users) Names() []string { return slices.Sorted(maps.Keys(*u.byName.Load())) }
 
-// Lines describes the users as a file of users has them.
+// Lines describes the users as lines of an ACL file.
 func (u *Users) Lines() (lines []string) {
 	all := *u.byName.Load()
 	for _, name := range u.Names() {

@@ -1,4 +1,5 @@
-// Package events keeps the last events of a server for operators: changes of limits and by whom, leaders, lost nodes, problems.
+// Package events keeps the last events of a server for operators: changes of limits and by whom, leaders, lost nodes,
+// problems.
 package events
 
 import (
@@ -21,22 +22,22 @@ const (
 	Start   = "start"
 )
 
-// Bounds of a log.
+// The limits of a log.
 const (
 	Kept         = 50
 	maxTextBytes = 300
-	// OneWithin is how soon after an event of the same kind by the same user another one is only counted: a script that sets many policies must
-	// not push everything else out.
+	// OneWithin is how long after an event of the same kind by the same user another one is only counted, so that a
+	// script that sets many policies does not push everything else out.
 	OneWithin = time.Minute
 )
 
 // Log is the last events. Its methods may be called from any goroutine.
 type Log struct {
 	mu  sync.Mutex
-	all []clusterstatus.Event // the oldest first
+	all []clusterstatus.Event // oldest first
 }
 
-// Add adds an event of a time, in nanoseconds since the Unix epoch. Its texts are cut if they are long.
+// Add adds an event. now is in nanoseconds since the Unix epoch. Long texts are cut.
 func (l *Log) Add(now int64, e clusterstatus.Event) {
 	e.At = now / int64(time.Millisecond)
 	e.Text, e.User, e.From = cut(e.Text), cut(e.User), cut(e.From)
@@ -54,8 +55,8 @@ func (l *Log) Add(now int64, e clusterstatus.Event) {
 	}
 }
 
-// drop deletes the oldest of the changes by users, or of the other events, whichever are more: many leaders of groups must not push out who
-// changed a limit.
+// drop deletes the oldest change by a user, or the oldest other event, whichever there are more of, so that many
+// changes of leaders do not push out who changed a limit.
 func (l *Log) drop() {
 	byUsers := 0
 	for _, e := range l.all {
@@ -67,7 +68,7 @@ func (l *Log) drop() {
 	l.all = slices.Delete(l.all, i, i+1)
 }
 
-// List returns the events, the newest first.
+// List returns the events, newest first.
 func (l *Log) List() []clusterstatus.Event {
 	l.mu.Lock()
 	defer l.mu.Unlock()

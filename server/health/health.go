@@ -1,4 +1,5 @@
-// Package health answers HTTP health checks at addresses that are open to all, and nothing else. It is a [gateway.Service].
+// Package health answers HTTP health checks at addresses that are open to all, and nothing else. It is a
+// [gateway.Service].
 package health
 
 import (
@@ -22,7 +23,7 @@ type Service struct {
 	open    atomic.Int64 // connections
 }
 
-// The bounds of the connections. A check is one short request.
+// The limits of the connections. A check is one short request.
 const (
 	maxConnections = 64
 	maxHeaderBytes = 4 << 10
@@ -61,7 +62,7 @@ func (s *Service) Start(g *gateway.Gateway) (addresses []string, err error) {
 	return addresses, nil
 }
 
-// count closes connections beyond the bound.
+// count closes connections above the maximum.
 func (s *Service) count(c net.Conn, now http.ConnState) {
 	switch now {
 	case http.StateNew:

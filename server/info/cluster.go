@@ -8,7 +8,7 @@ import (
 	"github.com/stintdb/stint/server/command/ops"
 )
 
-// replication describes a cluster by Redis's fields for replication.
+// replication describes a cluster in Redis's fields for replication.
 func (s *Source) replication() []field {
 	if s.Env.Cluster == nil {
 		return []field{{"role", "master"}, {"connected_slaves", 0}, {"master_repl_offset", 0}}

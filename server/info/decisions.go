@@ -6,7 +6,7 @@ import (
 	"github.com/stintdb/stint/server/metrics"
 )
 
-// stint is the section that Redis does not have: decisions.
+// stint is the section about decisions, which Redis does not have.
 func (s *Source) stint() []field {
 	commands := s.Env.Stats.Commands()
 	t := metrics.TotalsOf(commands)
@@ -32,7 +32,7 @@ func (s *Source) stint() []field {
 
 func micros(nanos int64) string { return fmt.Sprintf("%.1f", float64(nanos)/1000) }
 
-// commandStats is a line for each command that came, as in Redis.
+// commandStats has a line for each command that was called, as in Redis.
 func (s *Source) commandStats() (fields []field) {
 	for _, c := range s.Env.Stats.Commands() {
 		if n := c.Latency.Count; n > 0 {
@@ -43,7 +43,7 @@ func (s *Source) commandStats() (fields []field) {
 	return fields
 }
 
-// latencyStats is how long each command took, as in Redis.
+// latencyStats has the latencies of each command, as in Redis.
 func (s *Source) latencyStats() (fields []field) {
 	for _, c := range s.Env.Stats.Commands() {
 		if c.Latency.Count > 0 {

@@ -23,7 +23,7 @@ import (
 	"github.com/stintdb/stint/server/upstream"
 )
 
-// Source is all that INFO shows.
+// Source is where INFO gets its values.
 type Source struct {
 	Env         *conn.Env
 	Memory      *memlimit.Limiter
@@ -62,7 +62,7 @@ type field struct {
 	value any
 }
 
-// sections is the one table of INFO.
+// table has the sections of INFO.
 var table = []struct {
 	name   string
 	fields func(s *Source) []field
@@ -83,10 +83,10 @@ var table = []struct {
 	{"Keyspace", (*Source).keyspace},
 }
 
-// longSections are left out unless they, all or everything are asked for, as in Redis.
+// longSections are left out unless they, "all" or "everything" are asked for, as in Redis.
 var longSections = map[string]bool{"Commandstats": true, "Latencystats": true}
 
-// Text renders the named sections, all of the usual ones when none is named.
+// Text renders the named sections, or the usual ones if none is named.
 func (s *Source) Text(sections []string) string {
 	long := slices.Contains(sections, "all") || slices.Contains(sections, "everything")
 	all := len(sections) == 0
@@ -162,7 +162,7 @@ func (s *Source) keyspace() (fields []field) {
 	return fields
 }
 
-// policies is a line for each policy: whether it is enforced, and its decisions since the server started.
+// policies has a line for each policy: whether it is in shadow mode, and its decisions since the server started.
 func (s *Source) policies() (fields []field) {
 	s.Keys.PolicyCounts(func(p policy.Policy) {
 		fields = append(fields, field{"policy_" + oneWord(p.Name), fmt.Sprintf("shadow=%d,granted=%d,denied=%d,shadow_denied=%d",
@@ -173,7 +173,7 @@ func (s *Source) policies() (fields []field) {
 
 var plainName = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
 
-// oneWord quotes a name that would not pass as one word of an INFO line.
+// oneWord quotes a name that is not a plain word.
 func oneWord(name string) string {
 	if plainName.MatchString(name) {
 		return name

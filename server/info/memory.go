@@ -19,7 +19,7 @@ func (s *Source) memory() []field {
 	}, s.forced()...)
 }
 
-// human writes bytes as Redis does in the fields of INFO that are named so.
+// human formats bytes as in Redis's fields that end in _human.
 func human(bytes int64) string {
 	for _, unit := range []struct {
 		letter string
@@ -32,7 +32,7 @@ func human(bytes int64) string {
 	return fmt.Sprintf("%dB", bytes)
 }
 
-// forced is what INFO memory shows of it.
+// forced has the decisions on new keys without room.
 func (s *Source) forced() []field {
 	f := s.Keys.NewKeyCounts()
 	return []field{
@@ -42,7 +42,7 @@ func (s *Source) forced() []field {
 	}
 }
 
-// quotas is a line for each quota.
+// quotas has a line for each quota.
 func (s *Source) quotas() (fields []field) {
 	s.Keys.QuotaCounts(func(q admission.Quota, keys int64) {
 		fields = append(fields, field{"quota_" + oneWord(q.Name), keys})

@@ -1,6 +1,6 @@
 package info
 
-// upstream is the state of the tokens of the home cluster.
+// upstream has the state of the home cluster's tokens.
 func (s *Source) upstream() []field {
 	if s.Upstream == nil {
 		return []field{{"upstream_enabled", 0}}

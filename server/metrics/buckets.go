@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// Latencies are counted in cells. The bounds of the cells are those of a native histogram of Prometheus, eight to each
-// power of two, and those of the classic buckets: so both histograms are exact sums of cells.
+// Latencies are counted in cells. A cell ends at every bound of Prometheus's native histogram, which has eight buckets
+// for each power of two, and at every bound of the classic buckets, so that both histograms are exact sums of cells.
 const (
-	nativeSchema = 3       // 2^3 buckets to a power of two: each is 9 % wide
+	nativeSchema = 3       // 2^3 buckets for each power of two, so each is 9 % wide
 	firstNative  = -20 * 8 // bucket of 2^-20 s, just under a microsecond; shorter times are in the zero bucket
-	lastNative   = 6 * 8   // bucket of 64 s; longer times are counted there
-	maxCells     = 256     // more than there are, so that a histogram is an array
+	lastNative   = 6 * 8   // bucket of 64 s; it also counts longer times
+	maxCells     = 256     // more than there are, so that a histogram can be an array
 	nanosPerSec  = 1_000_000_000
 )
 
@@ -24,9 +24,9 @@ var classicBounds = []int64{
 }
 
 var (
-	cellBounds  = makeCellBounds() // most nanoseconds of each cell, ascending
-	cellNative  [maxCells]int      // native bucket of each cell; of the first, firstNative, which stands for zero
-	cellGuesses = makeGuesses()    // by length and the three bits below the first: the lowest cell
+	cellBounds  = makeCellBounds() // the upper bound of each cell in nanoseconds, ascending
+	cellNative  [maxCells]int      // the native bucket of each cell; firstNative stands for the zero bucket
+	cellGuesses = makeGuesses()    // the lowest possible cell, by bit length and the three bits after the first
 )
 
 // nativeBound is the upper bound of a native bucket in seconds.
@@ -59,7 +59,7 @@ func makeGuesses() (guesses [64 * 8]uint8) {
 	return guesses
 }
 
-// cellOf returns the cell of a latency. It looks up the lowest cell it can be, and at most the next few.
+// cellOf returns the cell of a latency. It begins with the lowest possible cell, and looks at most at the next few.
 func cellOf(nanos int64) int {
 	if nanos <= cellBounds[0] {
 		return 0

@@ -8,13 +8,13 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// Collector shows the readings of a server to Prometheus, by the rows of [Table].
+// Collector exports a server's metrics to Prometheus, by the rows of [Table].
 type Collector struct {
 	read  func() *Snapshot
 	descs []*prometheus.Desc
 }
 
-// NewCollector returns a collector that takes a reading for every scrape.
+// NewCollector returns a collector that calls read for every scrape.
 func NewCollector(read func() *Snapshot) *Collector {
 	c := &Collector{read: read}
 	for i := range Table {
@@ -51,7 +51,7 @@ func (c *Collector) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// histogramMetric is one histogram, with classic buckets and, where they are known, native ones.
+// histogramMetric is a histogram with classic buckets and, if they are known, native ones.
 type histogramMetric struct {
 	desc   *prometheus.Desc
 	labels []*dto.LabelPair
@@ -76,9 +76,9 @@ func (m *histogramMetric) Write(out *dto.Metric) error {
 	return nil
 }
 
-// writeNative adds the cells up to native buckets.
+// writeNative sums the cells into native buckets.
 func (l *Latencies) writeNative(h *dto.Histogram) {
-	var counts [lastNative - firstNative + 1]int64 // the first is the bucket of zero
+	var counts [lastNative - firstNative + 1]int64 // the first is the zero bucket
 	for i := range cellBounds {
 		counts[cellNative[i]-firstNative] += l.cells[i]
 	}
@@ -99,7 +99,7 @@ func (l *Latencies) writeNative(h *dto.Histogram) {
 		h.PositiveDelta = append(h.PositiveDelta, n-last)
 		last = n
 	}
-	if len(h.PositiveSpan) == 0 { // says that the histogram is native although it is empty
+	if len(h.PositiveSpan) == 0 { // marks an empty histogram as native
 		h.PositiveSpan = []*dto.BucketSpan{{Offset: new(int32(0)), Length: new(uint32(0))}}
 	}
 }
@@ -115,7 +115,7 @@ type Sample struct {
 	P999  float64 `json:"p999,omitempty"`
 }
 
-// Samples are the values of every row of [Table] in a reading, by the metrics' names.
+// Samples returns the values of every row of [Table] by the metrics' names.
 func Samples(r *Snapshot) map[string][]Sample {
 	samples := map[string][]Sample{}
 	for i := range Table {

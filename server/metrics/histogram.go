@@ -13,7 +13,7 @@ func (h *histogram) add(nanos, times int64) {
 	h.sum.Add(nanos * times)
 }
 
-// Latencies are latencies counted up to one instant.
+// Latencies are latencies counted up to an instant.
 type Latencies struct {
 	Count    int64
 	SumNanos int64
@@ -29,7 +29,7 @@ func (l *Latencies) add(h *histogram) {
 	l.SumNanos += h.sum.Load()
 }
 
-// Merge adds the latencies of another.
+// Merge adds other latencies.
 func (l *Latencies) Merge(other *Latencies) {
 	for i, n := range other.cells {
 		l.cells[i] += n
@@ -38,7 +38,7 @@ func (l *Latencies) Merge(other *Latencies) {
 	l.SumNanos += other.SumNanos
 }
 
-// Since returns the latencies less those of an earlier instant.
+// Since returns the latencies counted since an earlier instant.
 func (l Latencies) Since(earlier *Latencies) Latencies {
 	for i, n := range earlier.cells {
 		l.cells[i] -= n
@@ -48,8 +48,8 @@ func (l Latencies) Since(earlier *Latencies) Latencies {
 	return l
 }
 
-// AtMost is the number of latencies up to the given nanoseconds. It is exact for the bounds of buckets, otherwise those
-// of the bucket in which nanos lies are all in.
+// AtMost returns the number of latencies up to nanos. It is exact if nanos is the bound of a bucket; otherwise it
+// includes the whole bucket.
 func (l *Latencies) AtMost(nanos int64) (count int64) {
 	for i := range cellOf(nanos) + 1 {
 		count += l.cells[i]
@@ -57,8 +57,8 @@ func (l *Latencies) AtMost(nanos int64) (count int64) {
 	return count
 }
 
-// Quantile is a latency in nanoseconds that the given part of all does not exceed, 0 to 1: the upper bound of a bucket
-// of 9 % width; 0 without any.
+// Quantile returns the latency in nanoseconds at quantile q, from 0 to 1: the upper bound of a bucket that is 9 % wide.
+// It is 0 if there are no latencies.
 func (l *Latencies) Quantile(q float64) int64 {
 	rank, count := int64(q*float64(l.Count)), int64(0)
 	for i, n := range l.cells {

@@ -7,11 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// maxLabel bounds the characters of a label's value that comes from a client.
+// maxLabel limits the characters of a label's value that comes from a client.
 const maxLabel = 64
 
-// Label makes text that comes from a client fit for a label: as it is if it is printable, quoted if it is not, and
-// shortened.
+// Label turns text from a client into a label's value: it quotes text that is not printable, and shortens it.
 func Label(text string) string {
 	if !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		text = strconv.QuoteToASCII(text)

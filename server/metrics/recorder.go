@@ -7,7 +7,7 @@ import (
 )
 
 // Recorder counts the commands of all sessions. Its counters exist several times, in stripes, so that processors do not
-// wait for each other; a reading adds them up.
+// wait for each other. Read adds them up.
 type Recorder struct {
 	names   []string
 	decides []bool
@@ -18,19 +18,19 @@ type Recorder struct {
 type stripe struct {
 	commands       []counters
 	received, sent atomic.Int64
-	_              [64]byte // the next stripe's bytes are on another cache line
+	_              [64]byte // puts the next stripe's bytes on another cache line
 }
 
-// counters are those of one command.
+// counters are the counters of one command.
 type counters struct {
 	errors                      atomic.Int64
 	granted, denied, failed     atomic.Int64
 	tokensGranted, tokensDenied atomic.Int64
-	latency                     atomic.Pointer[histogram] // nil until the command first came
+	latency                     atomic.Pointer[histogram] // nil until the command is first called
 }
 
-// NewRecorder counts commands by their position in names; decides says which of them grant or deny. One more counts those
-// that do not exist.
+// NewRecorder returns a recorder that counts commands by their position in names, and unknown commands after them.
+// decides says which commands grant or deny.
 func NewRecorder(names []string, decides []bool) *Recorder {
 	count := 1
 	for count < 2*runtime.GOMAXPROCS(0) && count < 64 {
@@ -45,14 +45,14 @@ func NewRecorder(names []string, decides []bool) *Recorder {
 	return r
 }
 
-// UnknownCommand is the name under which commands that do not exist are counted.
+// UnknownCommand is the name under which unknown commands are counted.
 const UnknownCommand = "(unknown)"
 
-// Tally counts one turn of one session; one goroutine uses it at a time. Turns that are not over are not in readings.
+// Tally counts one turn of a session. Only one goroutine may use it at a time. Counts are visible after Flush.
 type Tally struct {
 	stripe  *stripe
 	turn    []turnCounters
-	touched []int // the commands counted
+	touched []int // the commands that were counted
 }
 
 type turnCounters struct {
@@ -66,7 +66,7 @@ func (r *Recorder) NewTally() Tally {
 	return Tally{stripe: &r.stripes[int(n)%len(r.stripes)], turn: make([]turnCounters, len(r.names)), touched: make([]int, 0, len(r.names))}
 }
 
-// Unknown is the number of commands that do not exist.
+// Unknown is the position of unknown commands.
 func (r *Recorder) Unknown() int { return len(r.names) - 1 }
 
 // command counts a command, by its position among the names.
@@ -87,7 +87,7 @@ func (t *Tally) Command(number int, isError bool) {
 	}
 }
 
-// Granted counts a command that was granted tokens, of those asked for; the others it was denied.
+// Granted counts a command that was granted tokens. It was denied the rest of the tokens that it asked for.
 func (t *Tally) Granted(number int, tokens, asked int64) {
 	c := t.command(number)
 	c.Granted++
@@ -104,7 +104,7 @@ func (t *Tally) Denied(number int, tokens int64) {
 	c.TokensDenied += tokens
 }
 
-// Failed counts a command that was to be decided and could not be: its reply was an error.
+// Failed counts a command that should have been decided, but whose reply was an error.
 func (t *Tally) Failed(number int) {
 	c := t.command(number)
 	c.Errors++
@@ -114,7 +114,8 @@ func (t *Tally) Failed(number int) {
 // IsEmpty reports whether no command was counted since the last Flush.
 func (t *Tally) IsEmpty() bool { return len(t.touched) == 0 }
 
-// Flush ends the turn: its replies go out together, so all its commands took the same time. It returns how many they were.
+// Flush ends the turn and returns the number of its commands. Their replies are sent together, so all took the same
+// time.
 func (t *Tally) Flush(nanos int64) (commands int64) {
 	for _, number := range t.touched {
 		from, to := &t.turn[number], &t.stripe.commands[number]
@@ -137,7 +138,7 @@ func (t *Tally) Flush(nanos int64) (commands int64) {
 	return commands
 }
 
-// addTo spares the counters that do not change: most turns change two of them.
+// addTo skips counters that do not change, because most turns only change two.
 func addTo(counter *atomic.Int64, n int64) {
 	if n != 0 {
 		counter.Add(n)
@@ -150,14 +151,14 @@ func (t *Tally) Bytes(received, sent int) {
 	addTo(&t.stripe.sent, int64(sent))
 }
 
-// Outcomes are the counts of what became of commands.
+// Outcomes counts the outcomes of commands.
 type Outcomes struct {
 	Errors                      int64 // replies that were errors
 	Granted, Denied, Failed     int64 // decisions
 	TokensGranted, TokensDenied int64
 }
 
-// add adds others as often as times says.
+// add adds others the given number of times.
 func (o *Outcomes) add(others *Outcomes, times int64) {
 	o.Errors += times * others.Errors
 	o.Granted += times * others.Granted
@@ -170,13 +171,13 @@ func (o *Outcomes) add(others *Outcomes, times int64) {
 // Command is the counters of one command.
 type Command struct {
 	Name    string
-	Decides bool // it is one that grants or denies
+	Decides bool // the command grants or denies
 	Outcomes
-	Latency Latencies // its Count is that of the commands
+	Latency Latencies // its Count is the number of calls
 }
 
-// Read adds up the stripes: the counts of every command that was called or decides, and the bytes. Counts that are added at the
-// same time may be included in part.
+// Read adds up the stripes. It returns the counts of every command that was called or decides, and the bytes. A Flush
+// at the same time may be included in part.
 func (r *Recorder) Read() (commands []Command, received, sent int64) {
 	for number, name := range r.names {
 		c := Command{Name: name, Decides: r.decides[number]}
@@ -203,7 +204,7 @@ func (r *Recorder) Read() (commands []Command, received, sent int64) {
 	return commands, received, sent
 }
 
-// Decisions are the counts of all commands that decide, up to one instant.
+// Decisions are the counts of all commands that decide, up to an instant.
 type Decisions struct {
 	Granted, Denied int64
 	Latency         Latencies
@@ -244,7 +245,8 @@ func TotalsOf(commands []Command) (t Totals) {
 	return t
 }
 
-// Rates are the two counters that are looked at many times a second: the commands and the denials so far.
+// Rates returns the number of commands and of denials so far. It is cheaper than Read, for callers that ask many times
+// a second.
 func (r *Recorder) Rates() (commands, denied int64) {
 	for i := range r.stripes {
 		for number := range r.stripes[i].commands {
@@ -260,7 +262,7 @@ func (r *Recorder) Rates() (commands, denied int64) {
 	return commands, denied
 }
 
-// Since is the difference between two readings.
+// Since returns the difference between two results of Read.
 func Since(now, before []Command) (between []Command) {
 	old := map[string]*Command{}
 	for i := range before {

@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// Kind is what Prometheus calls a metric's type.
+// Kind is a metric's type in Prometheus.
 type Kind string
 
 // The kinds.
@@ -14,31 +14,32 @@ const (
 	Histogram Kind = "histogram"
 )
 
-// Row is one metric. Its unit is the last part of its name, but for _total.
+// Row is one metric. The last part of its name, except _total, is its unit.
 type Row struct {
 	Name   string
 	Kind   Kind
 	Help   string
 	Labels []string
-	Bound  string // how many values the labels can have, and why no more
-	When   string // on which servers there is the metric; "" is all
+	Bound  string // what limits the number of values of the labels
+	When   string // which servers have the metric; "" is all
 
-	// values passes on each value with its labels' values, in the order of Labels. Rows of histograms have distributions.
+	// values calls emit with each value and its labels' values, in the order of Labels. Histograms have distributions
+	// instead.
 	values        func(r *Snapshot, emit func(value float64, labels ...string))
 	distributions func(r *Snapshot, emit func(d Distribution, labels ...string))
 }
 
-// Distribution is the content of a histogram: Counts[i] at most Bounds[i] and more than the bound before; the last of Counts
-// has no bound.
+// Distribution is the content of a histogram. Counts[i] is the number of values up to Bounds[i] and above the previous
+// bound; the last of Counts has no bound.
 type Distribution struct {
 	Bounds []time.Duration
 	Counts []int64
 	Sum    time.Duration
 
-	latencies *Latencies // for native buckets; nil if only the classic ones are known
+	latencies *Latencies // for native buckets; nil if only the classic buckets are known
 }
 
-// distribution adds the cells up to classic buckets.
+// distribution sums the cells into classic buckets.
 func (l *Latencies) distribution() Distribution {
 	d := Distribution{Bounds: make([]time.Duration, len(classicBounds)), Counts: make([]int64, len(classicBounds)+1), Sum: time.Duration(l.SumNanos), latencies: l}
 	bucket := 0
@@ -61,12 +62,13 @@ func (d *Distribution) count() (n int64) {
 	return n
 }
 
-// one is the values of a metric without labels.
+// one makes the values of a metric without labels.
 func one(value func(r *Snapshot) float64) func(*Snapshot, func(float64, ...string)) {
 	return func(r *Snapshot, emit func(float64, ...string)) { emit(value(r)) }
 }
 
-// of is the value of a metric of a part that not every server has: it is nil where there is none.
+// of makes the value of a metric about a part that not every server has. part returns nil if the server does not have
+// it.
 func of[Part any](part func(r *Snapshot) *Part) func(func(p *Part) float64) func(*Snapshot, func(float64, ...string)) {
 	return func(value func(p *Part) float64) func(*Snapshot, func(float64, ...string)) {
 		return func(r *Snapshot, emit func(float64, ...string)) {
@@ -77,7 +79,7 @@ func of[Part any](part func(r *Snapshot) *Part) func(func(p *Part) float64) func
 	}
 }
 
-// each is the values of a metric with the label command.
+// each makes the values of a metric with the label command.
 func each(value func(c *Command) int64) func(*Snapshot, func(float64, ...string)) {
 	return func(r *Snapshot, emit func(float64, ...string)) {
 		for i := range r.Commands {
@@ -86,7 +88,7 @@ func each(value func(c *Command) int64) func(*Snapshot, func(float64, ...string)
 	}
 }
 
-// emitChecks passes on the counts of policies or rules, with the labels name and outcome.
+// emitChecks emits the counts of policies or rules, with the labels name and outcome.
 func emitChecks(counts []PolicyCounts, emit func(float64, ...string)) {
 	for _, c := range counts {
 		emit(float64(c.Granted), c.Name, "granted")

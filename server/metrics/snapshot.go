@@ -10,15 +10,15 @@ import (
 	"github.com/stintdb/stint/server/warn"
 )
 
-// Snapshot is everything a server knows about itself at one instant.
+// Snapshot is everything that a server knows about itself at one instant.
 type Snapshot struct {
 	Version   string
 	GoVersion string
 	Uptime    time.Duration
 	Ready     bool
-	Ahead     time.Duration // of the time of decisions, before the machine's clock
+	Ahead     time.Duration // how far the time of decisions is ahead of the machine's clock
 
-	Commands       []Command // those that came or decide, in the order of the table of commands
+	Commands       []Command // commands that were called or decide, in the order of the table of commands
 	Received, Sent int64     // bytes
 
 	Connections         int64
@@ -27,8 +27,8 @@ type Snapshot struct {
 	SlowReaders         int64 // connections closed because replies were not read
 	Rejections          []Rejection
 	Blocked             int64 // connections whose reply is held back
-	Channels            int64 // that have subscribers
-	Subscriptions       int64 // to them
+	Channels            int64 // channels with subscribers
+	Subscriptions       int64 // subscriptions to channels
 
 	Monitors       int64
 	MonitorDropped int64 // lines
@@ -36,35 +36,35 @@ type Snapshot struct {
 
 	Keys         int64
 	KeyBytes     int64
-	MaxBytes     int64   // bound on KeyBytes, 0 is none
-	DatabaseKeys []int64 // of Keys, by the numbers of the databases
+	MaxBytes     int64   // the limit of KeyBytes, 0 is none
+	DatabaseKeys []int64 // the keys in each database
 	Expired      int64
 	LentKeys     int64
 	Resident     int64 // bytes of the process
 
-	MaxMemory int64                  // bound on the process's memory in bytes, 0 is none
+	MaxMemory int64                  // the limit of the process's memory in bytes, 0 is none
 	Forced    admission.NewKeyCounts // decisions on new keys without room
 	Quotas    []QuotaUsage           // at most MaxQuotas
 
-	Policies    []PolicyCounts // at most MaxPolicies, and the sum of the others
+	Policies    []PolicyCounts // at most MaxPolicies, and the sum of the rest
 	PolicyCount int64
 
 	Warnings warn.Counts
 
 	TopDenied []DeniedKey // at most MaxTop
-	TopWeight int64       // how many denials each one looked at stands for
+	TopWeight int64       // one in this many denials is counted
 
 	Loops   int64
-	LoopLag time.Duration // the longest of the loops'
+	LoopLag time.Duration // the longest lag of any loop
 
 	Persistence *persistencestatus.Status // nil if nothing is kept on disk
-	Cluster     *clusterstatus.Status     // nil if the server stands alone
+	Cluster     *clusterstatus.Status     // nil for a standalone server
 	Upstream    *upstream.Status          // nil without a home cluster
-	HTTP        []HTTPCount               // of requests over HTTP, where there were any
+	HTTP        []HTTPCount               // requests over HTTP, by path and status
 	Envoy       *EnvoyRules               // nil without Envoy's rate limit service
 }
 
-// What bounds the labels whose values come from clients.
+// The limits of labels whose values come from clients.
 const (
 	MaxPolicies = 100
 	MaxTop      = 10
@@ -72,7 +72,7 @@ const (
 	MaxRules    = 100
 )
 
-// OtherPolicies is the name under which the policies beyond MaxPolicies are added up.
+// OtherPolicies is the name under which further policies than MaxPolicies are added up.
 const OtherPolicies = "(other)"
 
 // PolicyCounts is the counters of a policy.
@@ -81,10 +81,10 @@ type PolicyCounts struct {
 	Granted, Denied, ShadowDenied int64
 }
 
-// OtherPaths stands for the paths that the server does not have.
+// OtherPaths stands for all paths that the server does not have.
 const OtherPaths = "(other)"
 
-// HTTPCount is how many requests to a path were answered with a status.
+// HTTPCount is the number of requests to a path that were answered with a status.
 type HTTPCount struct {
 	Path     string
 	Status   int
@@ -94,17 +94,17 @@ type HTTPCount struct {
 // EnvoyRules are the rules of Envoy's rate limit service.
 type EnvoyRules struct {
 	Rules   int64
-	Refused int64          // changes of the files
-	Counts  []PolicyCounts // of at most MaxRules, and the sum of the others
+	Refused int64          // refused changes of the files
+	Counts  []PolicyCounts // at most MaxRules, and the sum of the rest
 	Control *ControlPlane  // nil if rules are in files
 	Quotas  EnvoyQuotas
 }
 
-// ControlPlane is what pushes rules.
+// ControlPlane is the state of the control plane that pushes rules.
 type ControlPlane struct {
 	Accepted, Refused int64 // pushes
 	Connected         bool
-	Age               time.Duration // of the rules in use, 0 without any
+	Age               time.Duration // of the rules in use, 0 if there are none
 }
 
 // EnvoyQuotas are the streams of Envoy's rate limit quota service.
@@ -114,19 +114,19 @@ type EnvoyQuotas struct {
 	Abandoned, Unanswered      int64
 }
 
-// QuotaUsage is how many keys a quota counts.
+// QuotaUsage is the number of keys that a quota counts.
 type QuotaUsage struct {
 	Name string // printable
 	Keys int64
 }
 
-// DeniedKey is a key and how often it was denied in the last minutes.
+// DeniedKey is a key and the number of its denials in the last minutes.
 type DeniedKey struct {
 	Key          string // printable, or its hash
 	Count, Error int64
 }
 
-// Rejection is a way in which somebody was kept out, and how often.
+// Rejection is a reason for which clients were rejected, and how often.
 type Rejection struct {
 	Reason string
 	Count  int64

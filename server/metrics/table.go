@@ -12,8 +12,8 @@ var parts = []struct {
 	{"Envoy's rate limit service", envoyRows},
 }
 
-// Table holds every metric, in the order of the handbook. Those of the Go runtime and the process
-// come from client_golang's collectors.
+// Table holds every metric, in the order of the handbook. Metrics of the Go runtime and the process come from
+// client_golang's collectors.
 var Table = func() (all []Row) {
 	for _, part := range parts {
 		all = append(all, part.rows...)
@@ -32,7 +32,7 @@ var serverRows = []Row{{
 	values: one(func(r *Snapshot) float64 { return r.Uptime.Seconds() }),
 }, {
 	Name: "stint_clock_ahead_seconds", Kind: Gauge,
-	Help:   "Time by which the time of decisions, in a cluster the cluster's time, is ahead of the machine's clock. Above some seconds, that clock is wrong, or was.",
+	Help:   "How far the time of decisions, which in a cluster is the cluster's time, is ahead of the machine's clock. If it is more than some seconds, that clock is or was wrong.",
 	values: one(func(r *Snapshot) float64 { return r.Ahead.Seconds() }),
 }, {
 	Name: "stint_ready", Kind: Gauge, Help: "1 if the server is ready: recovered, not shutting down and, in a cluster, with a leader.",
@@ -73,7 +73,7 @@ var decisionRows = []Row{{
 	},
 }, {
 	Name: "stint_policy_decisions_total", Kind: Counter, Labels: []string{"policy", "outcome"}, Bound: "the first 100 policies by name and (other), times granted, denied and shadow_denied",
-	Help:   "Checks of policies that this node answered since it started; all nodes together answered their sum. shadow_denied are checks that SHADOW granted and the limits would have denied.",
+	Help:   "Checks of policies that this node answered since it started; the sum over all nodes is the total. shadow_denied are checks that SHADOW granted although the limits would have denied them.",
 	values: func(r *Snapshot, emit func(float64, ...string)) { emitChecks(r.Policies, emit) },
 }, {
 	Name: "stint_policies", Kind: Gauge, Help: "Stored policies.",
@@ -157,7 +157,7 @@ var keyRows = []Row{{
 	values: one(func(r *Snapshot) float64 { return float64(r.Keys) }),
 }, {
 	Name: "stint_database_keys", Kind: Gauge, Labels: []string{"database"}, Bound: "the databases that have keys",
-	Help: "Of stint_keys, those in each database.",
+	Help: "Stored keys in each database.",
 	values: func(r *Snapshot, emit func(float64, ...string)) {
 		for number, keys := range r.DatabaseKeys {
 			if keys > 0 {
@@ -166,7 +166,7 @@ var keyRows = []Row{{
 		}
 	},
 }, {
-	Name: "stint_lent_keys", Kind: Gauge, Help: "Keys with tokens set aside for holders (RL.LEND), including keys whose loans have ended and that have not been removed yet.",
+	Name: "stint_lent_keys", Kind: Gauge, Help: "Keys with tokens set aside for holders (RL.LEND), including keys whose loans have ended but that have not been removed yet.",
 	values: one(func(r *Snapshot) float64 { return float64(r.LentKeys) }),
 }, {
 	Name: "stint_keys_bytes", Kind: Gauge, Help: "Memory used by keys.",
@@ -182,7 +182,7 @@ var keyRows = []Row{{
 	values: one(func(r *Snapshot) float64 { return float64(r.MaxMemory) }),
 }, {
 	Name: "stint_forced_decisions_total", Kind: Counter, Labels: []string{"mode"}, Bound: "refused, allowed, shared, shared_denied",
-	Help: "Decisions on new keys when memory was full, by their treatment under --when-full; shared_denied is the part of shared that was denied. In a cluster, each node counts those that it carried out from the log, and the leader the denials that it answered. No key is ever evicted.",
+	Help: "Decisions on new keys when memory was full, by their treatment under --when-full; shared_denied is the part of shared that was denied. In a cluster, each node counts the decisions that it applied from the log, and the leader also the denials that it answered without the log. No key is ever evicted.",
 	values: func(r *Snapshot, emit func(float64, ...string)) {
 		emit(float64(r.Forced.Denied), "refused")
 		emit(float64(r.Forced.Allowed), "allowed")

@@ -4,10 +4,10 @@ import (
 	"github.com/stintdb/stint/internal/clusterstatus"
 )
 
-// raft is the value of a metric of a cluster's node.
+// raft makes the value of a metric about a cluster's node.
 var raft = of(func(r *Snapshot) *clusterstatus.Status { return r.Cluster })
 
-// members is the values of a metric with the label member.
+// members makes the values of a metric with the label member.
 func members(value func(c *clusterstatus.Status, m *clusterstatus.Member) float64) func(*Snapshot, func(float64, ...string)) {
 	return func(r *Snapshot, emit func(float64, ...string)) {
 		if r.Cluster == nil {
@@ -36,7 +36,7 @@ var clusterRows = []Row{{
 		}
 	},
 }, {
-	Name: "stint_raft_has_leader", Kind: Gauge, When: inCluster, Help: "1 if this node knows a leader; with --groups, one of every group.",
+	Name: "stint_raft_has_leader", Kind: Gauge, When: inCluster, Help: "1 if this node knows a leader; with --groups, a leader of every group.",
 	values: raft(func(c *clusterstatus.Status) float64 { return zeroOrOne(c.HasLeader() && len(c.Leaderless()) == 0) }),
 }, {
 	Name: "stint_raft_healthy", Kind: Gauge, When: inCluster, Help: "1 if this node is the leader, or a follower that is up to date; with --groups, in every group that has a leader.",
@@ -62,13 +62,13 @@ var clusterRows = []Row{{
 	Name: "stint_raft_entries_total", Kind: Counter, When: inCluster, Help: "Log entries proposed by this node.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.Entries) }),
 }, {
-	Name: "stint_raft_rounds_total", Kind: Counter, When: inCluster, Help: "Times that this node proposed entries: one entry, or with --groups those of several groups together.",
+	Name: "stint_raft_rounds_total", Kind: Counter, When: inCluster, Help: "Times that this node proposed entries: one entry, or with --groups the entries of several groups together.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.Rounds) }),
 }, {
 	Name: "stint_raft_log_syncs_total", Kind: Counter, When: inCluster, Help: "Writes to the Raft log that were synced, each with the entries of one or more groups. 0 with --cluster-log boltdb.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.LogSyncs) }),
 }, {
-	Name: "stint_raft_decisions_total", Kind: Counter, When: inCluster, Help: "Operations in the log entries that this node has applied since its start, whichever node proposed them. On a leader, its rate divided by that of stint_raft_entries_total is the mean number of operations per entry.",
+	Name: "stint_raft_decisions_total", Kind: Counter, When: inCluster, Help: "Operations in the log entries that this node has applied since its start, whichever node proposed them. On a leader, its rate divided by the rate of stint_raft_entries_total is the mean number of operations per entry.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.Decisions) }),
 }, {
 	Name: "stint_raft_denied_locally_total", Kind: Counter, When: inCluster, Help: "Operations that this node answered as the leader, without a log entry, because they change nothing: denials and reads.",
@@ -83,19 +83,19 @@ var clusterRows = []Row{{
 	Name: "stint_lent_tokens", Kind: Gauge, When: inCluster, Help: "Tokens that this node holds and has not spent.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.LentTokens) }),
 }, {
-	Name: "stint_held_keys", Kind: Gauge, When: inCluster, Help: "Keys of which this node holds tokens, or did a moment ago.",
+	Name: "stint_held_keys", Kind: Gauge, When: inCluster, Help: "Keys whose tokens this node holds, or held a moment ago.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.HeldKeys) }),
 }, {
-	Name: "stint_lends_total", Kind: Counter, When: inCluster, Help: "Times that this node has taken tokens of a key, or given them back.",
+	Name: "stint_lends_total", Kind: Counter, When: inCluster, Help: "Times that this node took tokens of a key to hold them, or gave them back.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.Lends) }),
 }, {
-	Name: "stint_voided_tokens_total", Kind: Counter, When: inCluster, Help: "Tokens that count as spent because the node that held them has ended without giving them back, while this node led.",
+	Name: "stint_voided_tokens_total", Kind: Counter, When: inCluster, Help: "Tokens that count as spent because the node that held them ended without giving them back, while this node was the leader.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.VoidedTokens) }),
 }, {
-	Name: "stint_raft_forwarded_total", Kind: Counter, When: inCluster, Help: "Calls that this node sent to the leader. A call is a group of operations that a client sent together; one that is sent again is counted again.",
+	Name: "stint_raft_forwarded_total", Kind: Counter, When: inCluster, Help: "Calls that this node sent to the leader. A call is a group of operations that a client sent together; a call that is sent again is counted again.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.Forwarded) }),
 }, {
-	Name: "stint_raft_uncertain_total", Kind: Counter, When: inCluster, Help: "Calls answered UNCERTAIN: they may have been executed. A call is a group of operations that a client sent together. The leader counts calls of other nodes that it answers so.",
+	Name: "stint_raft_uncertain_total", Kind: Counter, When: inCluster, Help: "Calls answered UNCERTAIN: they may have been executed. A call is a group of operations that a client sent together. The leader also counts calls of other nodes that it answers so.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.UncertainOutcomes) }),
 }, {
 	Name: "stint_raft_no_leader_total", Kind: Counter, When: inCluster, Help: "Calls answered CLUSTERDOWN, counted as in stint_raft_uncertain_total.",
@@ -110,7 +110,7 @@ var clusterRows = []Row{{
 	Name: "stint_raft_applied_lag", Kind: Gauge, When: inCluster, Help: "Committed log entries not yet applied on this node.",
 	values: raft(func(c *clusterstatus.Status) float64 { return Lag(c.CommitIndex, c.AppliedIndex) }),
 }, {
-	Name: "stint_raft_log_bytes", Kind: Gauge, When: inCluster, Help: "Bytes written to the Raft log since the last snapshot, or since the start of this node if that is later. The files are larger: part of the log stays behind a snapshot.",
+	Name: "stint_raft_log_bytes", Kind: Gauge, When: inCluster, Help: "Bytes written to the Raft log since the last snapshot, or since the start of this node if that is later. The files are larger, because part of the log before a snapshot is kept.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.LogBytes) }),
 }, {
 	Name: "stint_raft_snapshot_index", Kind: Gauge, When: inCluster, Help: "Index of the last log entry in the last snapshot.",
@@ -139,7 +139,8 @@ var clusterRows = []Row{{
 	}),
 }}
 
-// Lag is the number of entries behind: 0 if applied is ahead of the commit index that this node knows.
+// Lag is the number of committed entries that are not applied. It is 0 if applied is ahead of the commit index that
+// this node knows.
 func Lag(committed, applied uint64) float64 {
 	if applied >= committed {
 		return 0

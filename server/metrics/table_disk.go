@@ -2,7 +2,7 @@ package metrics
 
 import "github.com/stintdb/stint/internal/persistencestatus"
 
-// kept is the value of a metric of servers that keep state on disk.
+// kept makes the value of a metric about state on disk.
 var kept = of(func(r *Snapshot) *persistencestatus.Status { return r.Persistence })
 
 const withDir = "with --dir, not in a cluster"

@@ -1,9 +1,9 @@
 package metrics
 
-// fromEnvoy is the value of a metric of a server with Envoy's rate limit service.
+// fromEnvoy makes the value of a metric about Envoy's rate limit service.
 var fromEnvoy = of(func(r *Snapshot) *EnvoyRules { return r.Envoy })
 
-// fromControl is the value of a metric of a server whose rules a control plane pushes.
+// fromControl makes the value of a metric about the control plane that pushes rules.
 var fromControl = of(func(r *Snapshot) *ControlPlane {
 	if r.Envoy == nil {
 		return nil
@@ -18,7 +18,7 @@ const (
 
 var envoyRows = []Row{{
 	Name: "stint_envoy_decisions_total", Kind: Counter, When: withEnvoy, Labels: []string{"rule", "outcome"}, Bound: "the first 100 rules by file and line, shortened to 64 characters, and (other), times granted, denied and shadow_denied",
-	Help: "Descriptors of Envoy by the rule that decided them, DOMAIN.KEY_VALUE.KEY; shadow_denied are those that shadow_mode granted and the limit would have denied.",
+	Help: "Descriptors of Envoy by the rule that decided them, DOMAIN.KEY_VALUE.KEY; shadow_denied are descriptors that shadow_mode granted although the limit would have denied them.",
 	values: func(r *Snapshot, emit func(float64, ...string)) {
 		if r.Envoy != nil {
 			emitChecks(r.Envoy.Counts, emit)
@@ -55,13 +55,13 @@ var envoyRows = []Row{{
 	Name: "stint_envoy_quota_reports_total", Kind: Counter, When: withEnvoy, Help: "Reports of these streams.",
 	values: fromEnvoy(func(e *EnvoyRules) float64 { return float64(e.Quotas.Reports) }),
 }, {
-	Name: "stint_envoy_quota_changes_total", Kind: Counter, When: withEnvoy, Help: "Assignments of other tokens or another rate than before. Each takes tokens of the limit.",
+	Name: "stint_envoy_quota_changes_total", Kind: Counter, When: withEnvoy, Help: "Assignments that changed the tokens or the rate. Each takes tokens of the limit.",
 	values: fromEnvoy(func(e *EnvoyRules) float64 { return float64(e.Quotas.Changes) }),
 }, {
 	Name: "stint_envoy_quota_orphaned_total", Kind: Counter, When: withEnvoy, Help: "Buckets of streams that ended. Their tokens count as spent when their time to live is over.",
 	values: fromEnvoy(func(e *EnvoyRules) float64 { return float64(e.Quotas.Orphaned) }),
 }, {
-	Name: "stint_envoy_quota_abandoned_total", Kind: Counter, When: withEnvoy, Help: "Buckets that Envoy had to forget, because a stream or this node had too many, or for too long an id.",
+	Name: "stint_envoy_quota_abandoned_total", Kind: Counter, When: withEnvoy, Help: "Buckets that Envoy had to forget, because a stream or this node had too many, or because an id was too long.",
 	values: fromEnvoy(func(e *EnvoyRules) float64 { return float64(e.Quotas.Abandoned) }),
 }, {
 	Name: "stint_envoy_quota_unanswered_total", Kind: Counter, When: withEnvoy, Help: "Times that a bucket got no assignment because its policy is missing or cannot be divided. The log has the reason.",

@@ -6,7 +6,7 @@ import (
 	"github.com/stintdb/stint/internal/clusterstatus"
 )
 
-// groups is the values of a metric with the label group.
+// groups makes the values of a metric with the label group.
 func groups(value func(c *clusterstatus.Status, g *clusterstatus.Group) float64) func(*Snapshot, func(float64, ...string)) {
 	return func(r *Snapshot, emit func(float64, ...string)) {
 		if r.Cluster == nil {
@@ -36,13 +36,13 @@ var groupRows = []Row{{
 	values: groups(func(_ *clusterstatus.Status, g *clusterstatus.Group) float64 { return float64(g.Term) }),
 }, {
 	Name: "stint_group_applied_lag", Kind: Gauge, When: inGroups, Labels: []string{"group"}, Bound: boundGroups,
-	Help: "As stint_raft_applied_lag, of the group.",
+	Help: "The same as stint_raft_applied_lag, for the group.",
 	values: groups(func(_ *clusterstatus.Status, g *clusterstatus.Group) float64 {
 		return Lag(g.CommitIndex, g.AppliedIndex)
 	}),
 }, {
 	Name: "stint_group_log_bytes", Kind: Gauge, When: inGroups, Labels: []string{"group"}, Bound: boundGroups,
-	Help:   "As stint_raft_log_bytes, of the group.",
+	Help:   "The same as stint_raft_log_bytes, for the group.",
 	values: groups(func(_ *clusterstatus.Status, g *clusterstatus.Group) float64 { return float64(g.LogBytes) }),
 }, {
 	Name: "stint_shared_requests_total", Kind: Counter, When: inCluster, Help: "Requests of clients of this node that asked a limit of another group: see --cluster-shared.",
@@ -57,6 +57,6 @@ var groupRows = []Row{{
 	Name: "stint_shared_lent_tokens_total", Kind: Counter, When: inCluster, Help: "Tokens lent between groups at the request of this node.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.Shared.Lent) }),
 }, {
-	Name: "stint_shared_returned_tokens_total", Kind: Counter, When: inCluster, Help: "Those that nobody used, given back by this node.",
+	Name: "stint_shared_returned_tokens_total", Kind: Counter, When: inCluster, Help: "Tokens lent between groups that nobody used and that this node gave back.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.Shared.Returned) }),
 }}

@@ -2,7 +2,7 @@ package metrics
 
 import "github.com/stintdb/stint/server/upstream"
 
-// fromHome is the value of a metric of a server with a home cluster.
+// fromHome makes the value of a metric about the home cluster.
 var fromHome = of(func(r *Snapshot) *upstream.Status { return r.Upstream })
 
 const withUpstream = "with `--upstream`"
@@ -11,7 +11,7 @@ var upstreamRows = []Row{{
 	Name: "stint_upstream_connected", Kind: Gauge, When: withUpstream, Help: "1 while this server is connected to the home cluster.",
 	values: fromHome(func(s *upstream.Status) float64 { return zeroOrOne(s.Connected) }),
 }, {
-	Name: "stint_upstream_keys", Kind: Gauge, When: withUpstream, Help: "Keys with a loan of the home cluster.",
+	Name: "stint_upstream_keys", Kind: Gauge, When: withUpstream, Help: "Keys with a loan from the home cluster.",
 	values: fromHome(func(s *upstream.Status) float64 { return float64(s.Purses) }),
 }, {
 	Name: "stint_upstream_requests_total", Kind: Counter, When: withUpstream, Labels: []string{"outcome"}, Bound: "local, home, denied-again, failed, uncertain",
@@ -26,7 +26,7 @@ var upstreamRows = []Row{{
 		}
 	},
 }, {
-	Name: "stint_upstream_lends_total", Kind: Counter, When: withUpstream, Help: "Operations on loans that the home cluster has carried out for this server.",
+	Name: "stint_upstream_lends_total", Kind: Counter, When: withUpstream, Help: "Operations on loans that the home cluster has executed for this server.",
 	values: fromHome(func(s *upstream.Status) float64 { return float64(s.Lends) }),
 }, {
 	Name: "stint_upstream_tokens_total", Kind: Counter, When: withUpstream, Labels: []string{"kind"}, Bound: "lent, returned, dropped",

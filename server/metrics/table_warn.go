@@ -2,7 +2,7 @@ package metrics
 
 import "github.com/stintdb/stint/server/warn"
 
-// ofWebhook is the value of a metric of a server with a webhook.
+// ofWebhook makes the value of a metric about the webhook.
 var ofWebhook = of(func(r *Snapshot) *warn.Counts {
 	if !r.Warnings.HasWebhook {
 		return nil
@@ -17,7 +17,7 @@ var warnRows = []Row{{
 	values: one(func(r *Snapshot) float64 { return float64(r.Warnings.Given) }),
 }, {
 	Name: "stint_warn_webhook_total", Kind: Counter, When: withWebhook, Labels: []string{"outcome"}, Bound: "posted, failed, lost",
-	Help: "Warnings that the webhook took (posted), attempts that failed, and warnings that were given up (lost). In a cluster the leader posts, and a new leader posts those of the last 10 minutes again.",
+	Help: "Warnings that the webhook took (posted), attempts that failed, and warnings that were given up (lost). In a cluster, the leader posts, and a new leader posts the warnings of the last 10 minutes again.",
 	values: func(r *Snapshot, emit func(float64, ...string)) {
 		if c := r.Warnings; c.HasWebhook {
 			emit(float64(c.Posted), "posted")
@@ -26,6 +26,6 @@ var warnRows = []Row{{
 		}
 	},
 }, {
-	Name: "stint_warn_webhook_queue", Kind: Gauge, When: withWebhook, Help: "Warnings that wait for the webhook; on a node that does not lead, those of the last 10 minutes.",
+	Name: "stint_warn_webhook_queue", Kind: Gauge, When: withWebhook, Help: "Warnings that wait for the webhook; on a node that is not the leader, the warnings of the last 10 minutes.",
 	values: ofWebhook(func(c *warn.Counts) float64 { return float64(c.Queued) }),
 }}

@@ -7,21 +7,22 @@ import (
 	"time"
 )
 
-// Unknown is a number of seconds that is not known.
+// Unknown stands for an unknown number of seconds.
 const Unknown = -1
 
 // Limit is the state of one limit.
 type Limit struct {
-	Name      string // that no other limit of the response has, as [Escape] writes it
+	Name      string // unique in the response, and as returned by [Escape]
 	Quota     int64
 	Remaining int64
 	Window    int64 // seconds in which it refills, or Unknown
-	More      int64 // seconds until there is more quota, or Unknown. Nobody can use more than Remaining before, which is what draft-11 says of it
-	Reset     int64 // seconds until the limit is whole, or Unknown if a request can never be granted
+	More      int64 // seconds until there is more quota, or Unknown; until then, as draft-11 requires, only Remaining can be used
+	Reset     int64 // seconds until the limit is full, or Unknown if a request can never be granted
 	Warns     bool  // its use has reached its threshold
 }
 
-// Seconds rounds milliseconds up, so that a client that waits so long is not too early. Negative ones, which mean never, are Unknown.
+// Seconds rounds milliseconds up to seconds, so that a client that waits this long is not too early. Negative
+// milliseconds, which mean never, are Unknown.
 func Seconds(ms int64) int64 {
 	if ms < 0 {
 		return Unknown
@@ -29,10 +30,12 @@ func Seconds(ms int64) int64 {
 	return (ms + 999) / 1000
 }
 
-// maxField is the length of a field after which no more limits are added to it: proxies bound the header of a response, nginx at 4 KiB.
+// maxField is the length of a field after which no more limits are added, because proxies limit the header of a
+// response: nginx at 4 KiB.
 const maxField = 1000
 
-// Write sets the fields of limits, of which the tightest is the first. Only those of Draft10 show the others.
+// Write sets the fields for limits, of which the tightest must be the first. Only the fields of Draft10 show the
+// others.
 func (s Styles) Write(limits []Limit, now time.Time, set func(field, value string)) {
 	if len(limits) == 0 {
 		return
@@ -62,7 +65,7 @@ func (s Styles) Write(limits []Limit, now time.Time, set func(field, value strin
 	}
 }
 
-// Fields are the names of the fields that Write can set.
+// Fields returns the names of the fields that Write can set.
 func (s Styles) Fields() (all []string) {
 	l := Limit{}
 	s.Write([]Limit{l}, time.Time{}, func(field, _ string) { all = append(all, field) })
@@ -93,7 +96,8 @@ func setLists(limits []Limit, set func(field, value string)) {
 	set("RateLimit", both[:len(state)])
 }
 
-// warned is a parameter of RateLimit that no draft has. They want the name of others to begin with that of the product.
+// warned is a parameter of RateLimit that no draft defines. The drafts want such a name to begin with the product's
+// name.
 const warned = ";stint-warn"
 
 func appendParameter(b []byte, name string, n int64) []byte {
@@ -103,7 +107,7 @@ func appendParameter(b []byte, name string, n int64) []byte {
 	return strconv.AppendInt(append(b, name...), n, 10)
 }
 
-// appendName appends a string of structured fields.
+// appendName appends a name as a string of structured fields.
 func appendName(b []byte, name string) []byte {
 	b = append(b, '"')
 	for i := range len(name) {
@@ -118,7 +122,8 @@ func appendName(b []byte, name string) []byte {
 // IsPlain reports whether [Escape] leaves a byte as it is.
 func IsPlain(c byte) bool { return c >= ' ' && c <= '~' && c != '%' }
 
-// Escape writes the bytes of a name that a string of structured fields cannot hold as in URLs, and so %: no two names look alike.
+// Escape writes bytes that a string of structured fields cannot contain as in URLs, and also %, so that no two names
+// become the same.
 func Escape(name string) string {
 	var b strings.Builder
 	for i := range len(name) {

@@ -1,5 +1,5 @@
-// Package ratefields writes the fields of HTTP responses with the rest of a limit, for the HTTP API and for Envoy. The clients write the
-// same, by clients/vectors/fields.json.
+// Package ratefields writes the fields of HTTP responses that say what is left of a limit, for the HTTP API and for
+// Envoy. The clients write the same fields, as clients/vectors/fields.json tests.
 package ratefields
 
 import "strings"
@@ -9,8 +9,8 @@ type Styles uint8
 
 // The styles.
 const (
-	Draft10        Styles = 1 << iota // RateLimit and RateLimit-Policy of draft-ietf-httpapi-ratelimit-headers-10; what -11 says of them holds, too
-	Draft6                            // RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset of the drafts up to -06, and of envoyproxy/ratelimit
+	Draft10        Styles = 1 << iota // RateLimit and RateLimit-Policy of draft-ietf-httpapi-ratelimit-headers-10, also as in -11
+	Draft6                            // RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset of drafts up to -06 and envoyproxy/ratelimit
 	XRateLimit                        // X-RateLimit-Limit, X-RateLimit-Remaining and X-RateLimit-Reset in seconds
 	XRateLimitDate                    // the same with X-RateLimit-Reset as a Unix time
 )
@@ -20,7 +20,7 @@ var names = []struct {
 	style Styles
 }{{"draft-10", Draft10}, {"draft-11", Draft10}, {"draft-6", Draft6}, {"x-ratelimit", XRateLimit}, {"x-ratelimit-date", XRateLimitDate}, {"none", 0}}
 
-// Names are the names of styles, and none.
+// Names returns the names of the styles, and "none".
 func Names() (all []string) {
 	for _, n := range names {
 		all = append(all, n.name)
@@ -28,7 +28,8 @@ func Names() (all []string) {
 	return all
 }
 
-// Parse reads names of styles, separated by commas. ok is false for any other text: none stands alone, and X-RateLimit-Reset has one meaning.
+// Parse parses names of styles, separated by commas. ok is false for any other text. "none" must be alone, and
+// x-ratelimit and x-ratelimit-date exclude each other.
 func Parse(text string) (s Styles, ok bool) {
 	words := strings.Split(text, ",")
 	for _, word := range words {

@@ -12,8 +12,8 @@ import (
 
 var grammarWord = regexp.MustCompile(`[A-Z][A-Z0-9]+`)
 
-// GrammarWords are all words that stand for themselves in some command, in upper and lower case, and the signs that stand in place of a value. A
-// door that is sent one of them as a value must not hand it on as a word of the grammar.
+// GrammarWords returns all literal words of commands, in upper and lower case, and signs that replace a value. A server
+// of another protocol that receives one of them as a value must not pass it on as a word of the grammar.
 func GrammarWords() (words []string) {
 	words = limiter.SpecWords()
 	for _, row := range command.All {

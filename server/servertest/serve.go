@@ -10,8 +10,8 @@ import (
 	"github.com/stintdb/stint/server"
 )
 
-// Serve has a server accept connections until the end of the test, or until stop, which waits for the server's end and may be called again. The
-// addresses are those in use, HOST:PORT: first those of Redis clients, last those of services.
+// Serve runs a server until the end of the test, or until stop, which waits for the server's end and may be called
+// again. The addresses are HOST:PORT, first the ones for Redis clients, last the ones of services.
 func Serve(t testing.TB, s *server.Server) (addresses []string, stop func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())

@@ -1,5 +1,5 @@
-// Package transcripttest plays recorded conversations between clients and a server, and checks every reply. The same file
-// is played by different players: on the state machine alone, over a socket, or on a cluster.
+// Package transcripttest plays recorded conversations between clients and a server, and checks every reply. Different
+// players play the same file: on the state machine alone, over a socket, or on a cluster.
 //
 // A transcript is text:
 //
@@ -16,16 +16,16 @@
 //	a< [1 1 0 0 1000]
 //	hangup a
 //
-// A line "name> command" sends a command on the connection of that name, which it opens when needed, and the lines below
-// are the reply. Words are separated by spaces; one with other bytes in it is written as a Go string, "a\x00b". Instead
-// of a reply there may be
+// A line "name> command" sends a command on the connection with that name, which it opens if necessary, and the lines
+// below are the reply. Words are separated by spaces; a word with other bytes is written as a Go string, "a\x00b".
+// Instead of a reply there may be
 //
-//	(held)    the server keeps the reply back, or has not come to the command because of one it keeps back
+//	(held)    the server holds the reply back, or has not reached the command because it holds an earlier reply back
 //	(none)    the command gets no reply
 //	(closed)  the server has closed the connection
 //
-// "name< reply" is a reply that comes later, "advance 12s" moves the server's clock, "hangup name" closes a connection
-// from the client's side, and # starts a comment.
+// "name< reply" is a reply that comes later, "advance 12s" advances the server's clock, "hangup name" closes a
+// connection from the client's side, and # starts a comment.
 //
 // Replies are written so that their types show:
 //
@@ -37,5 +37,5 @@
 //	txt"text"    verbatim string      ,1.5         double
 //	push[a b]    push message
 //
-// Where a reply cannot be known, … in it stands for any text.
+// In a reply, … stands for any text that cannot be known.
 package transcripttest

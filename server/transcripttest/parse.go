@@ -13,10 +13,10 @@ type step struct {
 	line    int    // in the file, from 1
 	source  string // the line itself
 	conn    string
-	send    [][]byte      // a command to be sent, or
+	send    [][]byte      // a command to send, or
 	later   bool          // a reply that comes now, or
-	hangUp  bool          // the client hanging up, or
-	advance time.Duration // time passing, or a comment
+	hangUp  bool          // the client hangs up, or
+	advance time.Duration // time passes, or a comment
 	want    string        // the reply in the file
 }
 
@@ -26,7 +26,7 @@ var (
 	hangUpLine = regexp.MustCompile(`^hangup (\w+)$`)
 )
 
-// parse reads a transcript.
+// parse parses a transcript.
 func parse(text string) (steps []step, err error) {
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	for i := 0; i < len(lines); i++ {
@@ -72,7 +72,7 @@ func startsStep(line string) bool {
 		strings.HasPrefix(line, "advance ") || strings.HasPrefix(line, "hangup ")
 }
 
-// continuesReply recognises the lines of a reply after its first: they are indented, or close it.
+// continuesReply recognises the lines of a reply after the first: they are indented, or close it.
 func continuesReply(line string) bool {
 	return strings.HasPrefix(line, "  ") || line == "]" || line == "}" || line == "…"
 }

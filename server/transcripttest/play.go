@@ -17,24 +17,24 @@ const (
 	Closed = "(closed)"
 )
 
-// Player is a server with its clients, fresh for each transcript.
+// Player is a server with its clients, new for each transcript.
 type Player interface {
-	// Do sends a command on the named connection, opening it if need be, and returns the reply as [ReadReply] does, or
-	// Held, None or Closed. A player that cannot know whether a reply will come may rely on want, the reply in the
-	// transcript.
+	// Do sends a command on the named connection, which it opens if necessary, and returns the reply as [ReadReply]
+	// does, or Held, None or Closed. A player that cannot know whether a reply will come may rely on want, the reply in
+	// the transcript.
 	Do(conn string, command [][]byte, want string) (got string, err error)
 	// Next returns a reply that comes without a new command.
 	Next(conn string) (got string, err error)
 	// HangUp closes a connection from the client's side. It returns once the server knows.
 	HangUp(conn string) error
-	// Advance moves the server's clock.
+	// Advance advances the server's clock.
 	Advance(d time.Duration)
-	// Close ends the server. It reports replies that nobody has asked for.
+	// Close ends the server. It reports replies that nobody asked for.
 	Close() error
 }
 
-// Play plays every transcript of a directory, each on a new player. With update the replies in the files are replaced
-// by those the player gave.
+// Play plays every transcript in a directory, each on a new player. With update, it replaces the replies in the files
+// by the player's.
 func Play(t *testing.T, dir string, update bool, open func(t *testing.T) Player) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.txt"))
 	if err != nil || len(files) == 0 {
@@ -79,8 +79,7 @@ func playFile(t *testing.T, file string, update bool, p Player) {
 	}
 }
 
-// Replay plays a transcript and returns it with the player's replies. Replies in the text that match are left as they
-// are.
+// Replay plays a transcript and returns it with the player's replies. Replies that match stay as they are.
 func Replay(text string, p Player) (got string, err error) {
 	steps, err := parse(text)
 	if err != nil {
@@ -99,7 +98,7 @@ func Replay(text string, p Player) (got string, err error) {
 	return format(steps), nil
 }
 
-// Commands returns the commands of every transcript of a directory, for all connections: input for fuzzing.
+// Commands returns the commands of every transcript in a directory, of all connections, as input for fuzzing.
 func Commands(dir string) (scripts [][][][]byte, err error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.txt"))
 	for _, file := range files {
@@ -136,7 +135,7 @@ func (s *step) play(p Player) (got string, err error) {
 	return "", nil
 }
 
-// matches compares a reply with the one in the transcript, in which … is any text.
+// matches compares a reply with the reply in the transcript, where … stands for any text.
 func matches(want, got string) bool {
 	if !strings.Contains(want, "…") {
 		return want == got
@@ -145,7 +144,7 @@ func matches(want, got string) bool {
 	return regexp.MustCompile(`^(?s:` + pattern + `)$`).MatchString(got)
 }
 
-// format writes a transcript as parse reads it.
+// format writes a transcript in the form that parse reads.
 func format(steps []step) string {
 	var out strings.Builder
 	for _, s := range steps {

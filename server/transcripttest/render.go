@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// maxLine is the longest reply written on one line, in bytes.
+// maxLine is the length of the longest reply on one line, in bytes.
 const maxLine = 160
 
-// node is a reply: a leaf has text, an aggregate has an opening and a closing and its elements.
+// node is a reply: a leaf has text; an aggregate has elements, and signs that open and close it.
 type node struct {
 	text        string
 	open, close string
 	elements    []node
-	pairs       bool // the elements are keys and values in turn
+	pairs       bool // the elements alternate keys and values
 }
 
 // ReadReply reads one reply from the wire and returns it in the notation of transcripts.
@@ -106,13 +106,13 @@ func readElements(r *bufio.Reader, n node, count int) (node, error) {
 	return n, nil
 }
 
-// plain shows the text of a simple string or an error; bytes that are not printable are escaped as in a Go string.
+// plain returns the text of a simple string or an error, with bytes that are not printable escaped as in a Go string.
 func plain(s string) string {
 	quoted := strconv.QuoteToASCII(s)
 	return strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(quoted[1 : len(quoted)-1])
 }
 
-// render writes a reply on one line, or, when that gets too long, one element a line.
+// render writes a reply on one line, or if that is too long, one element per line.
 func (n node) render(indent string) string {
 	if line := n.line(); n.open == "" || len(indent)+len(line) <= maxLine {
 		return line

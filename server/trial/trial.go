@@ -1,5 +1,5 @@
-// Package trial decides requests of the past: it asks limits at the times that the requests had, in a separate store, which begins
-// with full limits.
+// Package trial decides requests of the past: it asks limits at the times of the requests, in a separate store that
+// begins with full limits.
 package trial
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/stintdb/stint/server/command/limiter"
 )
 
-// Limits are the limits of a policy, whose keys hold {} for the caller and {name} for a field.
+// Limits are the limits of a policy, whose keys have {} for the caller and {name} for a field.
 type Limits struct {
 	parts []part
 	specs []string
@@ -39,13 +39,13 @@ func NewLimits(ops []engine.Op) (l Limits, err error) {
 	return l, nil
 }
 
-// Specs are the limits as RL.POLICY GET shows them.
+// Specs returns the limits as RL.POLICY GET shows them.
 func (l *Limits) Specs() []string { return l.specs }
 
-// ErrNames is the error of limits whose keys ask for more fields than a policy may.
+// ErrNames is the error of limits whose keys need more fields than a policy may have.
 var ErrNames = errors.New("a limit asks for more fields than a policy may")
 
-// Names lists the fields that the keys ask for.
+// Names lists the fields that the keys need.
 func (l *Limits) Names() (names []string, err error) {
 	var fields [][]byte
 	for _, p := range l.parts {
@@ -64,7 +64,7 @@ func (l *Limits) Names() (names []string, err error) {
 	return names, nil
 }
 
-// missing is the first field that a key asks for and a request lacks, "" if it has all.
+// missing returns the first field that a key needs and a request lacks, "" if it has all.
 func (p *part) missing(id []byte, fields [][]byte) string {
 	_, missing := p.key.AppendTo(nil, id, fields)
 	if missing == "" {
@@ -73,14 +73,14 @@ func (p *part) missing(id []byte, fields [][]byte) string {
 	return missing
 }
 
-// Trial is the state of limits during a replay. One goroutine uses it.
+// Trial is the state of limits during a replay. Only one goroutine may use it.
 type Trial struct {
 	limits *Limits
 	store  *store.Store
 	op     [1]engine.Op
 	result [1]engine.Result
 	parts  []engine.Op
-	keys   []byte // and holders, of the parts, one after the other
+	keys   []byte // the keys and holders of the parts, concatenated
 	ends   [][2]int
 }
 
@@ -89,8 +89,8 @@ func (l *Limits) Begin(shards int) *Trial {
 	return &Trial{limits: l, store: store.New(store.Config{Shards: shards}), parts: make([]engine.Op, len(l.parts)), ends: make([][2]int, len(l.parts))}
 }
 
-// Ask decides on a request for tokens at a time, in nanoseconds since 1970 that do not go back. fields are names and values by turns. If it is
-// denied, binding is the position of the limit with the longest wait.
+// Ask decides a request for tokens. now is in nanoseconds since the Unix epoch and must not go back; fields alternates
+// names and values. If the request is denied, binding is the position of the limit with the longest wait.
 func (t *Trial) Ask(now, tokens int64, id []byte, fields [][]byte) (allowed bool, binding int) {
 	t.keys = t.keys[:0]
 	for i := range t.limits.parts {
@@ -127,7 +127,7 @@ func (t *Trial) Ask(now, tokens int64, id []byte, fields [][]byte) (allowed bool
 // Bytes is the memory of the state.
 func (t *Trial) Bytes() int64 { return t.store.Bytes() }
 
-// Sweep drops some of the keys at their full limit. A server does so too.
+// Sweep removes some of the keys at their full limit, as a server does.
 func (t *Trial) Sweep(now int64) { t.store.Sweep(now, max(t.store.Len()/50, 2000)) }
 
 // Close frees the state.

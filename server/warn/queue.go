@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// queued is a warning that waits.
+// queued is a warning that waits to be posted.
 type queued struct {
 	id    string
 	at    int64 // nanoseconds since the Unix epoch, by the clock of the limits
 	came  time.Time
 	text  []byte
-	tries int       // the tries that failed
-	next  time.Time // after a try that failed: when the next one is due
+	tries int       // failed attempts
+	next  time.Time // when the next attempt is due, after a failed one
 }
 
 func (one *queued) isOld(now time.Time) bool { return now.UnixNano()-one.at >= int64(KeptFor) }
@@ -34,7 +34,7 @@ func (q *queue) add(one *queued) {
 	q.bytes += len(one.text)
 }
 
-// toMakeRoom returns the warning that is given up if there are too many.
+// toMakeRoom returns the warning to give up if there are too many.
 func (q *queue) toMakeRoom() *queued {
 	if len(q.tried) > 0 {
 		return q.tried[0]
@@ -42,7 +42,7 @@ func (q *queue) toMakeRoom() *queued {
 	return q.untried[0]
 }
 
-// again notes that a try of a warning failed. The warning will be tried again, unless it was given up meanwhile.
+// again notes a failed attempt. The warning will be tried again, unless it was given up in between.
 func (q *queue) again(one *queued) {
 	one.tries++
 	if i := slices.Index(q.untried, one); i >= 0 {
@@ -65,7 +65,7 @@ func (q *queue) remove(one *queued) {
 	}
 }
 
-// firstDue returns the warning that is to be tried again first, nil if none was tried yet.
+// firstDue returns the warning that is first due to be tried again, nil if none was tried yet.
 func (q *queue) firstDue() (first *queued) {
 	for _, one := range q.tried {
 		if first == nil || one.next.Before(first.next) {

@@ -1,4 +1,4 @@
-// Package warn passes on the warnings of limits with WARN: to the subscribers of a channel, and to a webhook.
+// Package warn sends the warnings of limits with WARN to the subscribers of a channel, and to a webhook.
 package warn
 
 import (
@@ -16,21 +16,21 @@ import (
 // Channel is the channel on which warnings are published.
 const Channel = "__stint__:warn"
 
-// Options are the parts of [Warnings].
+// Options are the options of [New].
 type Options struct {
 	Publish func(channel, text []byte) (receivers int)
 	Webhook string // the URL, "" for none
 	Log     *slog.Logger
 }
 
-// Warnings passes warnings on. Create one with [New].
+// Warnings publishes and posts warnings. Create one with [New].
 type Warnings struct {
 	publish func(channel, text []byte) (receivers int)
 	webhook *webhook // nil for none
 	given   atomic.Int64
 }
 
-// New returns one that publishes at once, and posts to the webhook while its Run runs.
+// New returns a Warnings that publishes at once, and posts to the webhook while Run runs.
 func New(o Options) *Warnings {
 	w := &Warnings{publish: o.Publish}
 	if o.Webhook != "" {
@@ -39,13 +39,13 @@ func New(o Options) *Warnings {
 	return w
 }
 
-// Counts are those since the start.
+// Counts are the counts since the start.
 type Counts struct {
 	Given  int64 // warnings
-	Posted int64 // of them, those that the webhook took
-	Failed int64 // attempts to post one that failed
+	Posted int64 // warnings that the webhook took
+	Failed int64 // failed attempts to post a warning
 	Lost   int64 // warnings that were given up
-	Queued int64 // warnings that wait to be posted, or to be forgotten on a node that does not lead
+	Queued int64 // warnings that wait to be posted, or on a node that does not lead, to be forgotten
 
 	HasWebhook bool
 }
@@ -59,7 +59,7 @@ func (w *Warnings) Counts() Counts {
 	return c
 }
 
-// Note takes a warning from the store, which holds locks: it does not wait, and keeps nothing of w.
+// Note takes a warning from the store, which holds locks. So it does not block, and it does not keep the warning.
 func (w *Warnings) Note(of *engine.Warning) {
 	w.given.Add(1)
 	text := message(of)
@@ -76,7 +76,7 @@ func message(w *engine.Warning) []byte {
 	body := struct {
 		ID        string  `json:"id"`
 		Key       *string `json:"key,omitempty"`
-		KeyBase64 []byte  `json:"key_base64,omitempty"` // in place of key if it is not UTF-8
+		KeyBase64 []byte  `json:"key_base64,omitempty"` // replaces key if that is not UTF-8
 		Database  uint8   `json:"database,omitempty"`
 		Algorithm string  `json:"algorithm"`
 		Limit     int64   `json:"limit"`
@@ -93,7 +93,7 @@ func message(w *engine.Warning) []byte {
 	}
 	written, err := json.Marshal(body)
 	if err != nil {
-		panic(err) // texts and numbers can always be written
+		panic(err) // texts and numbers can always be marshaled
 	}
 	return written
 }

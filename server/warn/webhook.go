@@ -13,28 +13,28 @@ import (
 	"time"
 )
 
-// Bounds of the webhook.
+// The limits and times of the webhook.
 const (
-	// MaxQueued and MaxQueuedBytes bound the warnings that wait to be posted.
+	// MaxQueued and MaxQueuedBytes limit the warnings that wait to be posted.
 	MaxQueued      = 1024
 	MaxQueuedBytes = 4 << 20
-	// KeptFor is the time for which a warning is tried, and remembered by nodes that do not lead.
+	// KeptFor is how long a warning is tried, or remembered by nodes that do not lead.
 	KeptFor = 10 * time.Minute
 
 	timeout    = 5 * time.Second // of one attempt
-	firstPause = time.Second     // after a failure; each further one doubles it
-	longPause  = time.Minute
-	askAgain   = time.Second // whether this node leads
-	logAgain   = time.Minute // the lost ones, and failures in a row
+	firstPause = time.Second     // after a failure; it doubles with each further one
+	longPause  = time.Minute     // the longest pause
+	askAgain   = time.Second     // how often a node asks whether it leads
+	logAgain   = time.Minute     // how often losses, and failures in a row, are logged
 
-	// After severalFailures in a row the endpoint itself is taken to fail. Then warnings that failed before are tried less and less often,
-	// and new warnings with newPause between them, which is short enough for each to have a try before it is too old.
+	// After severalFailures in a row, the endpoint itself is assumed to fail. Then warnings that failed before are
+	// tried less and less often, and new warnings newPause apart, so that each is tried once before it is too old.
 	severalFailures = 3
 	newPause        = KeptFor / 2 / MaxQueued
 )
 
-// webhook posts warnings, one at a time. In a cluster each node has the warnings of the last minutes, and the leader posts them. A new leader posts them again,
-// because the leader before it may not have posted all.
+// webhook posts warnings, one at a time. In a cluster, each node has the warnings of the last minutes, and the leader
+// posts them. A new leader posts them again, because the previous one may not have posted all.
 type webhook struct {
 	url    string
 	client http.Client
@@ -47,12 +47,12 @@ type webhook struct {
 	queue queue
 	leads bool // this node posts them
 
-	failures   int       // in a row, of any warnings
-	newFrom    time.Time // when the next new warning may be tried, after several failures
-	againFrom  time.Time // and the next that failed before
+	failures   int       // failures in a row, of any warnings
+	newFrom    time.Time // after several failures: when a new warning may be tried
+	againFrom  time.Time // after several failures: when a warning that failed before may be tried
 	lastPosted time.Time
-	lossLogged time.Time // when a loss was logged last
-	failLogged time.Time
+	lossLogged time.Time // when a loss was last logged
+	failLogged time.Time // when a failure was last logged
 }
 
 func newWebhook(url string, log *slog.Logger) *webhook {
@@ -68,8 +68,8 @@ func (h *webhook) length() int64 {
 	return int64(h.queue.length())
 }
 
-// add queues a warning, unless it is too old: a node that starts reads old warnings in its log. If too many wait, the oldest that has been tried is given
-// up, or, if none has been tried, the oldest.
+// add queues a warning, unless it is too old: a node that starts reads old warnings in its log. If too many wait, it
+// gives up the oldest one that was tried, or if none was tried, the oldest.
 func (h *webhook) add(id string, at int64, text []byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -87,7 +87,7 @@ func (h *webhook) add(id string, at int64, text []byte) {
 	}
 }
 
-// drop gives a warning up. A node that does not lead only forgets it.
+// drop gives up a warning. On a node that does not lead, it only forgets it.
 func (h *webhook) drop(one *queued, why string) {
 	h.queue.remove(one)
 	if !h.leads {
@@ -100,11 +100,11 @@ func (h *webhook) drop(one *queued, why string) {
 	}
 }
 
-// dropOld gives up the warnings that are too old. A warning without any try is kept if another one was posted after it came: then the
-// endpoint works, and the warning will have its turn.
+// dropOld gives up warnings that are too old. It keeps an untried warning if another one was posted after it came: then
+// the endpoint works, and the warning will have its turn.
 func (h *webhook) dropOld(now time.Time) {
 	for _, list := range [][]*queued{h.queue.tried, h.queue.untried} {
-		fresh := slices.IndexFunc(list, func(one *queued) bool { return !one.isOld(now) }) // those after it came later
+		fresh := slices.IndexFunc(list, func(one *queued) bool { return !one.isOld(now) }) // later ones are not old either
 		if fresh < 0 {
 			fresh = len(list)
 		}
@@ -116,7 +116,8 @@ func (h *webhook) dropOld(now time.Time) {
 	}
 }
 
-// next returns the warning to be tried now. If there is none, it returns how long to wait, unless another warning is added: 0 if no warning is left.
+// next returns the warning to try now. If there is none, it returns how long to wait unless another warning is added,
+// or 0 if no warning is left.
 func (h *webhook) next(leads bool) (one *queued, wait time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -167,7 +168,7 @@ func (h *webhook) done(one *queued, isFinal bool, err error) {
 		return
 	case isFinal:
 		h.failed.Add(1)
-		if h.queue.has(one) { // it may have been given up meanwhile
+		if h.queue.has(one) { // it may have been given up in between
 			h.drop(one, err.Error())
 		}
 		return
@@ -185,12 +186,12 @@ func (h *webhook) done(one *queued, isFinal bool, err error) {
 	}
 }
 
-// pauseAfter is the pause after a failure, by the number of failures before it.
+// pauseAfter returns the pause after a failure, given the number of earlier failures.
 func pauseAfter(failures int) time.Duration {
 	return min(firstPause<<min(failures, 10), longPause)
 }
 
-// Run posts warnings to the webhook until ctx is done, while leads says that this process is to.
+// Run posts warnings to the webhook until ctx is done, whenever leads reports that this process leads.
 func (w *Warnings) Run(ctx context.Context, leads func() bool) {
 	h := w.webhook
 	if h == nil {
@@ -227,7 +228,7 @@ func (h *webhook) post(ctx context.Context, one *queued) (isFinal bool, err erro
 		return false, err
 	}
 	defer answer.Body.Close()
-	_, _ = io.CopyN(io.Discard, answer.Body, 4096) // so that the connection can be used again
+	_, _ = io.CopyN(io.Discard, answer.Body, 4096) // so that the connection can be reused
 	switch status := answer.StatusCode; {
 	case status >= 200 && status < 300:
 		return false, nil
@@ -238,7 +239,7 @@ func (h *webhook) post(ctx context.Context, one *queued) (isFinal bool, err erro
 	}
 }
 
-// sleep waits for a time, or for ever if that is 0, but at most until it is woken.
+// sleep waits for d, or forever if d is 0, until wake or the end of ctx.
 func sleep(ctx context.Context, d time.Duration, wake <-chan struct{}) {
 	var over <-chan time.Time
 	if d > 0 {
