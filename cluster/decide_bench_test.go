@@ -18,8 +18,9 @@ func benchNodes(b *testing.B, ahead time.Duration, allowance bool, names ...stri
 	s := &simulated{names: names, net: net}
 	for _, name := range names {
 		n, err := Open(Options{
-			Node: name, Listen: name, Advertise: name, Peers: names, BootstrapExpect: len(names), Network: s.networkOf(name), Disk: newMemDisk(0),
-			Store: store.New(store.Config{Replicated: true}), Log: slog.New(slog.DiscardHandler), Ahead: ahead, Allowance: func() bool { return allowance },
+			Node: name, Listen: name, Advertise: name, Peers: names, BootstrapExpect: len(names), Network: s.networkOf(name),
+			Store: store.New(store.Config{Replicated: true}), Disk: newMemDisk(0), Log: slog.New(slog.DiscardHandler),
+			Ahead: ahead, Allowance: func() bool { return allowance },
 			Heartbeat: time.Second, DecideTimeout: 5 * time.Second, DiskTimeout: 5 * time.Second, LogBytes: 64 << 20,
 		})
 		if err != nil {
@@ -39,12 +40,16 @@ func benchNodes(b *testing.B, ahead time.Duration, allowance bool, names ...stri
 	}
 }
 
-// BenchmarkDecide has one client ask one node after the other way of deciding, alone and in pipelines. An operation is one batch.
+// BenchmarkDecide measures each way of deciding, for one client, with single requests and with pipelines. An operation
+// is one batch.
 func BenchmarkDecide(b *testing.B) {
-	const capacity = limits.MaxTokens
-	plenty := limits.Limit{Algorithm: limits.TokenBucket, Capacity: capacity, Rate: limits.Rate{Tokens: 1_000_000_000, Period: int64(time.Second)}}
-	few := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 1, Rate: limits.Rate{Tokens: 1, Period: int64(time.Hour)}}
-	cold := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 100_000, Rate: limits.Rate{Tokens: 100_000_000, Period: int64(time.Second)}}
+	limit := func(capacity, tokens int64, period time.Duration) limits.Limit {
+		rate := limits.Rate{Tokens: tokens, Period: int64(period)}
+		return limits.Limit{Algorithm: limits.TokenBucket, Capacity: capacity, Rate: rate}
+	}
+	plenty := limit(limits.MaxTokens, 1_000_000_000, time.Second)
+	few := limit(1, 1, time.Hour)
+	cold := limit(100_000, 100_000_000, time.Second)
 	for _, c := range []struct {
 		name      string
 		ahead     time.Duration
@@ -73,7 +78,8 @@ func BenchmarkDecide(b *testing.B) {
 
 func benchBatches(b *testing.B, n *Node, limit limits.Limit, size int, inMemory bool) {
 	done := make(chan struct{}, 1)
-	batch := &engine.Batch{Ops: make([]engine.Op, size), Results: make([]engine.Result, size), Done: func() { done <- struct{}{} }}
+	batch := &engine.Batch{Ops: make([]engine.Op, size), Results: make([]engine.Result, size)}
+	batch.Done = func() { done <- struct{}{} }
 	for i := range batch.Ops {
 		batch.Ops[i] = engine.Op{Verb: engine.Acquire, Key: fmt.Append(nil, "key:", i), Tokens: 1, Limit: limit}
 	}

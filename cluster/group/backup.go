@@ -13,10 +13,10 @@ import (
 // LeaderTimeout bounds the wait of a backup for a leader. It covers an election.
 const LeaderTimeout = 10 * time.Second
 
-// OpenState returns the group's state as it was at one entry of the log, behind everything acknowledged before the call, in the
-// format of package persistence. This node writes a snapshot to its disk, which is that.
+// OpenState returns the group's state at one entry of the log, after everything acknowledged before the call, in the
+// format of package persistence. This node writes it to its disk as a snapshot.
 //
-// With stale, which needs no leader, it is the state that this node has: the last entries may be missing.
+// With stale, which needs no leader, it returns the state that this node has: the last entries may be missing.
 func (g *Group) OpenState(ctx context.Context, stale bool) (io.ReadCloser, error) {
 	if !stale {
 		asking, cancel := context.WithTimeout(ctx, LeaderTimeout)

@@ -16,22 +16,25 @@ import (
 // Config has the settings of a group, and the machine's store, disk and clocks.
 type Config struct {
 	Number    uint32        // of the group
-	Groups    int           // of keys, that the cluster has when it forms; below 2 this group has all keys
-	Replicas  int           // of each group of keys, likewise; 0 for one on every node
+	Groups    int           // of keys in a new cluster; below 2 this group has all keys
+	Replicas  int           // of each group of keys in a new cluster; 0 for one on every node
 	ID        raft.ServerID // of this member: the node's name and its incarnation
 	Advertise string        // how other nodes reach this one
 	Client    string        // where clients reach it
 
-	ImportName   func() string // of the state that the cluster begins with when it forms, "" for none; nil for a group of keys
-	AwaitsImport func() bool   // reports whether the cluster does not have that state yet, and so decides nothing
+	// ImportName returns the name of the state with which a new cluster begins, "" for none; nil for a group of keys.
+	ImportName   func() string
+	AwaitsImport func() bool // reports whether the cluster still lacks that state, and so decides nothing
 
 	Store *store.Store // empty
 	Disk  Storage
 	Log   *oncelog.Log
 	Fail  func(error) // called when this node cannot apply the log further
 
-	Heartbeat     time.Duration // followers elect another leader when they have not heard of it for this long, at least
-	Beats         time.Duration // at whose multiples this and other groups send messages that can wait; 0 for a group that is alone
+	Heartbeat time.Duration // followers elect another leader when they have not heard of it for this long, at least
+	// Beats is the period at whose multiples the groups of a node send the messages that can wait; 0 for a group that is
+	// alone.
+	Beats         time.Duration
 	DecideTimeout time.Duration // no call takes longer
 	DiskTimeout   time.Duration // a leader whose log takes longer for one write gives up
 	LogBytes      int64         // of the log before a snapshot takes its place
@@ -45,14 +48,14 @@ type Config struct {
 	Report func() *clusterstatus.Report
 
 	Wall func() time.Time // this node's own clock
-	// Passed returns the time that has passed on this node; nil except in tests that move the time.
+	// Passed returns the time that has passed on this node; nil outside tests that move the time.
 	Passed func() time.Duration
 	// SinceBoot is how long the machine has been up, and a name of this boot.
 	SinceBoot func() (boot string, up time.Duration)
 
 	Additions []fsm.Addition                // that this node knows
 	IsRemoved func(node raft.ServerID) bool // reports whether an operator removed a node from the cluster
-	// IsToVote reports whether a member is to have a vote, and whether that is known; nil if the group's own log has it.
+	// IsToVote reports whether a member is to have a vote, and whether that is known; nil if the group's own log says so.
 	IsToVote func(member raft.ServerID) (votes, known bool)
 
 	Rounds *propose.Rounds // of this node's groups of keys; nil without any
@@ -60,7 +63,7 @@ type Config struct {
 	Turns Turns // of clients that wait for keys; nil if none do
 }
 
-// report is Report, or nil.
+// report returns what Report returns, or nil without it.
 func (c *Config) report() *clusterstatus.Report {
 	if c.Report == nil {
 		return nil

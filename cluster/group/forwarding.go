@@ -11,7 +11,7 @@ import (
 )
 
 // connectForwarding connects both ends of forwarding with this node.
-func (g *Group) connectForwarding() {
+func connectForwarding(g *Group) {
 	g.forwarded = &forward.Server{Ctx: g.raft.Ctx, Decide: g.decider.DecideForwarded, Now: func() int64 {
 		if g.role.current.Load() == nil {
 			return 0
@@ -50,5 +50,6 @@ func (g *Group) connectForwarding() {
 	}
 }
 
-// Patience is how long calls wait for a leader in vain, together, before each is answered at once. It is longer than an election takes.
+// Patience is how long a leader may be missing before calls are answered at once in place of waiting for one. It is
+// longer than an election takes.
 func Patience(decideTimeout time.Duration) time.Duration { return max(5*time.Second, decideTimeout) }

@@ -18,7 +18,7 @@ import (
 // caught up with it. It asks the leader for the applied index, because Raft sends a follower the leader's commit
 // index only with entries, which may not arrive.
 
-// health is whether this node serves its clients.
+// health knows whether this node serves its clients.
 type health struct {
 	opt      *Config
 	raft     *raftnode.Node
@@ -32,11 +32,13 @@ type health struct {
 	role     *leaderRole
 	proposer *propose.Proposer
 
-	caughtUp atomic.Int64 // when, on the monotonic clock, the leader had no more than this node had soon after, or never
+	// caughtUp is when the leader had applied no more than this node had soon afterwards, on the monotonic clock, or
+	// never.
+	caughtUp atomic.Int64
 }
 
-// look compares this node's applied index with the leader's: at once after a start or a change of leader,
-// and then with every round of status requests.
+// look compares this node's applied index with the leader's: at once after a start or a change of leader, and then in
+// every round of status requests.
 func (h *health) look(ctx context.Context) (pause time.Duration) {
 	h.compareToLeader(ctx)
 	if !h.hasCaughtUp() && h.role.current.Load() == nil {
@@ -45,7 +47,8 @@ func (h *health) look(ctx context.Context) (pause time.Duration) {
 	return clock.UntilNext(h.opt.MeetEvery)
 }
 
-// compareToLeader asks the leader for its applied index, and notes that this node has caught up if it reaches that index soon.
+// compareToLeader asks the leader for its applied index, and notes that this node has caught up if it reaches that
+// index soon.
 func (h *health) compareToLeader(ctx context.Context) {
 	address := h.leader.address()
 	if address == "" || h.role.current.Load() != nil {
@@ -58,7 +61,7 @@ func (h *health) compareToLeader(ctx context.Context) {
 	if err != nil || !leader.Leads || leader.Term < h.raft.CurrentTerm() || leader.ClusterID != h.saved.clusterID() {
 		return
 	}
-	wait := h.opt.Heartbeat // then it asks again: the leader's index has moved
+	wait := h.opt.Heartbeat // after which it asks again, because the leader's index has moved
 	if h.hasCaughtUp() {
 		wait = h.opt.MeetEvery // a follower with a slow disk is always a little behind
 	}

@@ -25,8 +25,8 @@ type Source struct {
 	At   int64 // its time, in nanoseconds since the Unix epoch
 }
 
-// Import initializes the group with a state that the cluster awaits. It waits until the cluster has been bootstrapped and this node leads the group. If an
-// import was done before, it does nothing and returns false.
+// Import initializes the group with a state that the cluster awaits. It waits until the cluster is bootstrapped and
+// this node leads the group. If an import was done before, it does nothing and returns false.
 func (g *Group) Import(ctx context.Context, from Source) (imported bool, err error) {
 	return (&stateImport{g, from}).run(ctx)
 }
@@ -64,7 +64,8 @@ func (i *stateImport) run(ctx context.Context) (imported bool, err error) {
 	}
 }
 
-// begin makes every node restore a snapshot with the state. Meanwhile calls wait, and nothing is read from a state in part.
+// begin makes every node restore a snapshot with the state. Meanwhile calls wait, and nobody reads a state that is
+// there in part.
 func (i *stateImport) begin() error {
 	state, size, err := i.from.Open()
 	if err != nil {
@@ -77,10 +78,13 @@ func (i *stateImport) begin() error {
 	}
 	defer resume()
 	head, err := i.fsm.ImportedHead(max(i.Now(), i.from.At))
-	if err != nil || i.fsm.Cluster.Load().Imported { // another node has been faster: the next round sees that
+	if err != nil || i.fsm.Cluster.Load().Imported { // another node was faster, as the next round sees
 		return cmp.Or(err, ErrNoLeader)
 	}
-	meta := &raft.SnapshotMeta{Version: raft.SnapshotVersionMax, Index: i.raft.AppliedIndex(), Term: i.raft.CurrentTerm(), Size: int64(len(head)) + size}
+	meta := &raft.SnapshotMeta{
+		Version: raft.SnapshotVersionMax, Index: i.raft.AppliedIndex(), Term: i.raft.CurrentTerm(),
+		Size: int64(len(head)) + size,
+	}
 	switch err := i.raft.Restore(meta, io.MultiReader(bytes.NewReader(head), state), importTimeout); {
 	case err == nil:
 		return nil
@@ -91,16 +95,18 @@ func (i *stateImport) begin() error {
 	}
 }
 
-// tryAgain are Raft's errors after which the import may have been done, or not.
-var tryAgain = []error{raft.ErrNotLeader, raft.ErrLeadershipLost, raft.ErrLeadershipTransferInProgress, raft.ErrEnqueueTimeout}
+// tryAgain has Raft's errors after which it is unknown whether the import was done.
+var tryAgain = []error{
+	raft.ErrNotLeader, raft.ErrLeadershipLost, raft.ErrLeadershipTransferInProgress, raft.ErrEnqueueTimeout,
+}
 
-// suspend has calls wait until resume, as for a transfer of leadership.
+// suspend makes calls wait until resume, as for a transfer of leadership.
 func (i *stateImport) suspend() (resume func(), err error) {
 	r := i.role.current.Load()
 	if r == nil {
 		return nil, ErrNoLeader
 	}
-	i.role.offers.Add(1) // while one is open, the lease is not renewed
+	i.role.offers.Add(1) // the lease is not renewed while an offer is open
 	r.leaseUntil.Store(0)
 	r.transferring.Store(true)
 	i.proposer.AddOther(fsm.KindTick, nil)

@@ -11,7 +11,7 @@ import (
 	"github.com/stintdb/stint/cluster/transport"
 )
 
-// leaderFinder tells where the leader is, by this node's Raft and by the status of other nodes.
+// leaderFinder finds the leader, by this node's Raft and by the statuses of other nodes.
 type leaderFinder struct {
 	opt      *Config
 	raft     *raftnode.Node
@@ -19,7 +19,7 @@ type leaderFinder struct {
 	statuses Statuses
 	saved    *savedState
 
-	changed notifier.Notifier      // broadcasts when another node leads, or none
+	changed notifier.Notifier      // broadcasts when the leader changes, or is lost
 	last    atomic.Pointer[string] // where the last known leader was
 }
 
@@ -32,9 +32,9 @@ func (f *leaderFinder) address() string {
 	return address
 }
 
-// elected returns the address of the leader that this node's Raft follows, "" if there is none. Clients may be sent there:
-// no earlier term leads than the one in which this node heard of it, so that redirects never go in circles. A node that claims
-// to lead may have ceased to.
+// elected returns the address of the leader that this node's Raft follows, "" if there is none. Clients may be sent
+// there: no node leads in an earlier term than the one in which this node heard of the leader, so redirects never go in
+// circles. A node that only claims to lead may have ceased to.
 func (f *leaderFinder) elected() string {
 	address, _ := f.raft.LeaderWithID()
 	if string(address) == f.opt.Advertise || f.peers.IsIsolated() {
@@ -68,10 +68,10 @@ func (f *leaderFinder) find() string {
 	return f.claimed()
 }
 
-// claimed returns the address of the node that reports to lead, in the highest term.
+// claimed returns the address of the node that reports to lead in the highest term.
 func (f *leaderFinder) claimed() string { return f.statuses.ClaimedLeader(f.saved.clusterID()) }
 
-// observe is a filter of Raft's observations, which is called at once and takes no time: nothing is to be delivered.
+// observe is called by Raft as a filter of its observations, at once. It delivers none of them.
 func (f *leaderFinder) observe(o *raft.Observation) bool {
 	switch o.Data.(type) {
 	case raft.LeaderObservation, raft.RaftState:

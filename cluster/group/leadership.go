@@ -35,7 +35,7 @@ func (r *leadership) Holds(now clock.Moment) bool {
 	return now.Mono < r.leaseUntil.Load() && now.Wall < r.leaseUntilWall.Load()
 }
 
-// leaderRole is this node as a leader: it takes up leadership, keeps the lease, and steps down.
+// leaderRole is this node as a leader. It takes up leadership, keeps the lease, and steps down.
 type leaderRole struct {
 	opt       *Config
 	raft      *raftnode.Node
@@ -51,32 +51,33 @@ type leaderRole struct {
 	log       *oncelog.Log
 
 	current atomic.Pointer[leadership] // while this node leads
-	// After leadership was offered to another node, that one may be elected before the others' time is out. So while an
-	// offer is open, which Raft may only carry out when this node leads the next time, and until barred on the monotonic
-	// clock, the lease is not renewed.
+	// A node to which leadership was offered may be elected before the timeout of the others is over. So the lease is not
+	// renewed while an offer is open, which Raft may carry out only when this node leads the next time, nor before
+	// leaseBarredUntil on the monotonic clock.
 	offers           atomic.Int64
 	leaseBarredUntil atomic.Int64
 
 	stop          atomic.Pointer[context.CancelFunc] // of the context of look
-	term          uint64                             // that look has begun, 0 for none
-	due           time.Duration                      // when it renews the lease again, on the monotonic clock
+	term          uint64                             // the term that look has begun, 0 for none
+	due           time.Duration                      // when look renews the lease again, on the monotonic clock
 	entriesAtTick int64                              // of proposeTick
 }
 
-// The lease lasts half of the time that followers wait, at least, before they elect another leader. It is counted
-// from before they were asked, and renewed three times within its duration, at least. The other half is a margin for clocks
-// that run at different speeds, and half of it for answers that come late.
+// The lease lasts half of the time that followers wait, at least, before they elect another leader. It is counted from
+// before the followers were asked, and renewed at least three times within its duration. The other half is a margin:
+// for clocks that run at different speeds, and half of it for answers that come late.
 func (l *leaderRole) leaseDuration() time.Duration { return l.opt.Heartbeat / 2 }
 func (l *leaderRole) leaseRenewal() time.Duration  { return l.opt.Heartbeat / raftnode.BeatsOfTimeout }
 
-// noteChange ends what look waits for, if this node no longer leads. Raft calls it as it changes its state.
+// noteChange ends what look waits for, if this node no longer leads. Raft calls it when it changes its state.
 func (l *leaderRole) noteChange() {
 	if stop := l.stop.Load(); stop != nil && l.raft.State() != raft.Leader {
 		(*stop)()
 	}
 }
 
-// look begins this node's leadership of a term, renews its lease, and ends it, as Raft leads.
+// look begins this node's leadership of a term when Raft leads, renews the lease, and ends the leadership when Raft no
+// longer leads.
 func (l *leaderRole) look(ctx context.Context) (pause time.Duration) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -103,7 +104,7 @@ func (l *leaderRole) look(ctx context.Context) (pause time.Duration) {
 	return pause
 }
 
-// stepDown stops this node from deciding.
+// stepDown ends this node's leadership.
 func (l *leaderRole) stepDown() {
 	if r := l.current.Swap(nil); r != nil {
 		r.leaseUntil.Store(0)
@@ -115,9 +116,10 @@ func (l *leaderRole) stepDown() {
 	l.leader.changed.Broadcast()
 }
 
-// begin waits until the state contains everything committed in earlier terms, and starts to decide.
+// begin waits until the state contains everything that was committed in earlier terms, and takes up leadership.
 func (l *leaderRole) begin(ctx context.Context, term uint64) bool {
-	if err := l.raft.Await(ctx, func() error { return l.raft.Barrier(0).Error() }); err != nil || l.raft.CurrentTerm() != term || l.peers.IsIsolated() {
+	err := l.raft.Await(ctx, func() error { return l.raft.Barrier(0).Error() })
+	if err != nil || l.raft.CurrentTerm() != term || l.peers.IsIsolated() {
 		return false
 	}
 	if !l.clock.IsConfirmed() {
@@ -138,13 +140,14 @@ func (l *leaderRole) begin(ctx context.Context, term uint64) bool {
 		return false
 	}
 	l.log.Info("leader", "term", term)
-	l.proposer.AddOther(fsm.KindTick, nil) // Raft's no-op of this term is not applied; this entry shows that it is committed
+	// Raft's no-op of this term is not applied. This entry shows that it is committed.
+	l.proposer.AddOther(fsm.KindTick, nil)
 	l.leader.changed.Broadcast()
 	return true
 }
 
-// proposeTick makes a leader write the time into the log when nothing else is written and there are limiters that
-// may expire: then every node drops the expired ones, and knows the time in case it becomes leader.
+// proposeTick writes the time into the log when a leader writes nothing else and there are limiters that may expire.
+// Every node then drops those that have expired, and knows the time in case it becomes leader.
 func (l *leaderRole) proposeTick(context.Context) {
 	entries := l.fsm.Entries.Load()
 	if l.active() != nil && entries == l.entriesAtTick && l.opt.Store.Len() > 0 {
@@ -155,7 +158,7 @@ func (l *leaderRole) proposeTick(context.Context) {
 
 const tickEvery = time.Second
 
-// formCluster gives a new cluster its id, and the groups of keys their founders: the members of this moment.
+// formCluster gives a new cluster its id, and the groups of keys their founders, which are the members at this moment.
 func (l *leaderRole) formCluster(ctx context.Context) error {
 	if l.fsm.Cluster.Load().ClusterID == "" {
 		first := fsm.BootstrapBody{ClusterID: strings.ToLower(rand.Text()[:16]), Formats: l.formats.first()}
@@ -179,7 +182,8 @@ func (l *leaderRole) formCluster(ctx context.Context) error {
 	var founders fsm.GroupsBody
 	var nodes []raft.ServerID
 	for _, s := range l.raft.Servers() {
-		founders.Founders, nodes = append(founders.Founders, fsm.Founder{ID: s.ID, Address: string(s.Address)}), append(nodes, s.ID)
+		founders.Founders = append(founders.Founders, fsm.Founder{ID: s.ID, Address: string(s.Address)})
+		nodes = append(nodes, s.ID)
 	}
 	if l.opt.Replicas > 0 && known.Placement == nil {
 		if len(nodes) < l.opt.Replicas {
@@ -213,8 +217,16 @@ func (l *leaderRole) active() *leadership {
 	return nil
 }
 
-// awaitActive returns this node's leadership, or nil on a node that does not lead. It waits up to one heartbeat
-// timeout while leadership is being taken up or transferred, so that callers need not retry.
+// activeTerm is the term of this node's leadership, 0 if [leaderRole.active] is nil.
+func (l *leaderRole) activeTerm() uint64 {
+	if r := l.active(); r != nil {
+		return r.term
+	}
+	return 0
+}
+
+// awaitActive returns this node's leadership, or nil on a node that does not lead. While leadership is being taken up
+// or transferred, it waits for up to one heartbeat timeout, so that callers need not try again.
 func (l *leaderRole) awaitActive() *leadership {
 	for until := l.clock.Mono() + l.opt.Heartbeat; ; {
 		moved := l.leader.changed.Wait()
@@ -241,9 +253,9 @@ func (l *leaderRole) renewLease(ctx context.Context, term uint64) {
 	}
 }
 
-// syncClock lowers this node's clock to the earliest time reported by reachable members. It runs when the clock was
-// only restored from disk: this node's own clock may have been set while it was down. If no member answers, the time
-// that this node was down does not count.
+// syncClock lowers this node's clock to the earliest time that a reachable member reports. It is called when the clock
+// was only restored from disk: this node's own clock may have been set while it was down. If no member answers, the
+// time for which this node was down does not count.
 func (l *leaderRole) syncClock(ctx context.Context) {
 	applied := l.fsm.Now.Load()
 	if applied == 0 || len(l.raft.Servers()) == 1 {

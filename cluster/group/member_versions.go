@@ -8,8 +8,8 @@ import (
 	"github.com/stintdb/stint/cluster/fsm"
 )
 
-// updateFormats runs on the leader. It records the versions that members report, and raises the cluster's version once all
-// members know a newer one.
+// updateFormats runs on the leader. It records the versions that members report, and raises the cluster's version once
+// all members know a newer one.
 func (ms *membership) updateFormats(ctx context.Context) {
 	for _, s := range ms.raft.Servers() {
 		if err := ms.recordFormats(ctx, s.ID); err != nil {
@@ -80,7 +80,9 @@ func (ms *membership) recordProcesses(ctx context.Context) {
 			told = fsm.ProcessBody{ID: s.ID, Process: r.Process, After: r.ProcessBefore}
 		}
 		known := ms.fsm.Cluster.Load()
-		if _, isMember := known.Members[s.ID]; !isMember || told.Process == "" || told.Process == known.Processes[s.ID] || known.Processes[s.ID] != told.After {
+		_, isMember := known.Members[s.ID]
+		is := known.Processes[s.ID]
+		if !isMember || told.Process == "" || told.Process == is || told.After != is {
 			continue
 		}
 		if err := ms.formats.propose(ctx, fsm.KindProcess, told); err != nil {

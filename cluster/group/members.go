@@ -33,10 +33,10 @@ type membership struct {
 	changing chan struct{} // holds one token while members are being changed
 }
 
-// join makes a node a member, or records its new address. It starts without a vote; promote gives it one once
-// it has the state. A node that comes back under the same name without its disk is a new member and takes the old
-// one's place, unless that one is alive: then two nodes have the same name, or copies of one disk. A node that an operator removed joins
-// when an operator adds it, and only an operator changes whether it is a nonvoter.
+// join makes a node a member, or records its new address. The node has no vote at first; promote gives it one when it
+// has the state. A node that comes back under the same name without its disk is a new member, which takes the place of
+// the old one, unless that one is alive: then two nodes have the same name, or copies of one disk. A node that an
+// operator removed joins only after an operator has added it, and only an operator changes whether it is a nonvoter.
 func (ms *membership) join(ctx context.Context, j JoinRequest, isAdded bool) error {
 	if err := ms.beginChange(ctx); err != nil {
 		return err
@@ -79,20 +79,25 @@ func (ms *membership) join(ctx context.Context, j JoinRequest, isAdded bool) err
 	if vote {
 		change = ms.raft.AddVoter
 	}
-	if err := ms.raft.Await(ctx, func() error { return change(j.ID, raft.ServerAddress(j.Address), 0, changeTimeout).Error() }); err != nil {
+	err := ms.raft.Await(ctx, func() error {
+		return change(j.ID, raft.ServerAddress(j.Address), 0, changeTimeout).Error()
+	})
+	if err != nil {
 		return err
 	}
 	ms.log.Info("member", "id", j.ID, "address", j.Address)
 	return ms.write(ctx, j.ID, &j.Member)
 }
 
-// replace removes a member whose place a node of the same name takes.
+// replace removes a member when a node of the same name takes its place.
 func (ms *membership) replace(ctx context.Context, old raft.Server, j JoinRequest) error {
 	ms.log.Warn("a member has come back without its state; it joins as a new one", "id", old.ID, "new_id", j.ID)
-	if err := ms.write(ctx, j.ID, &j.Member); err != nil { // before that of the old one goes, or a nonvoter becomes a voter
+	// The description is written before the old one is forgotten, or a nonvoter would become a voter.
+	if err := ms.write(ctx, j.ID, &j.Member); err != nil {
 		return err
 	}
-	if err := ms.raft.Await(ctx, func() error { return ms.raft.RemoveServer(old.ID, 0, changeTimeout).Error() }); err != nil {
+	err := ms.raft.Await(ctx, func() error { return ms.raft.RemoveServer(old.ID, 0, changeTimeout).Error() })
+	if err != nil {
 		return err
 	}
 	return ms.formats.propose(ctx, fsm.KindMember, fsm.MemberBody{ID: old.ID})
@@ -108,7 +113,8 @@ func (ms *membership) write(ctx context.Context, id raft.ServerID, m *fsm.Member
 	return ms.formats.propose(ctx, fsm.KindMember, fsm.MemberBody{ID: id, Member: m})
 }
 
-// promote gives a vote to members that have the state, takes it from nonvoters, and keeps the cluster's format version, while this node leads.
+// promote gives a vote to members that have the state, takes it from nonvoters, and raises the cluster's format
+// version, while this node leads.
 func (ms *membership) promote(ctx context.Context) {
 	if ms.role.current.Load() == nil {
 		return
@@ -125,14 +131,15 @@ func (ms *membership) promote(ctx context.Context) {
 			}
 			ms.log.Info("member has the state and votes", "id", s.ID)
 		case s.Suffrage == raft.Voter && known && !votes:
-			if err := ms.change(ctx, func(ctx context.Context) error { return ms.takeVote(ctx, s.ID) }); err != nil && !errors.Is(err, errHandedOver) {
+			err := ms.change(ctx, func(ctx context.Context) error { return ms.takeVote(ctx, s.ID) })
+			if err != nil && !errors.Is(err, errHandedOver) {
 				ms.log.Once("nonvoter "+string(s.ID)+err.Error(), "a nonvoter still votes", "id", s.ID, "error", err)
 			}
 		}
 	}
 }
 
-// isToVote reports whether a member is to have a vote, if that is known.
+// isToVote reports whether a member is to have a vote, and whether that is known.
 func (ms *membership) isToVote(id raft.ServerID) (votes, known bool) {
 	m, known := ms.fsm.Cluster.Load().Members[id]
 	if known && ms.opt.IsToVote != nil {
@@ -147,7 +154,7 @@ func (ms *membership) giveVote(ctx context.Context, s raft.Server) error {
 	})
 }
 
-// change runs one change of members, in its turn and within a bound of time.
+// change runs one change of members, in its turn and within a bounded time.
 func (ms *membership) change(ctx context.Context, run func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, RPCTimeout)
 	defer cancel()
@@ -170,15 +177,17 @@ func (ms *membership) beginChange(ctx context.Context) error {
 
 func (ms *membership) endChange() { <-ms.changing }
 
-// isNearlyCaughtUp reports whether a node could vote at once: its Raft runs, it has nearly all of the log, and knows the cluster's format version.
+// isNearlyCaughtUp reports whether a node could vote at once: its Raft runs, and it has nearly all of the log and knows
+// the cluster's format version.
 func (ms *membership) isNearlyCaughtUp(r MemberStatus) bool {
-	return ms.statuses.IsAlive(r) && ms.formats.check(r.ID, r.Formats) == nil && r.Applied+readyWithin >= ms.fsm.Applied.Load()
+	return ms.statuses.IsAlive(r) && ms.formats.check(r.ID, r.Formats) == nil &&
+		r.Applied+readyWithin >= ms.fsm.Applied.Load()
 }
 
-// readyWithin is the largest number of entries that a node may lack when it gets its vote; the rest arrives within moments.
+// readyWithin is the largest number of entries that a node may lack when it gets its vote; these arrive within moments.
 const readyWithin = 1000
 
-// add asks the node at an address to be a member, and changes whether it is to vote.
+// add makes the node at an address a member, or changes whether a member is to vote.
 func (ms *membership) add(ctx context.Context, o AdminRequest) error {
 	short, cancel := context.WithTimeout(ctx, transport.DialTimeout)
 	defer cancel()
@@ -198,15 +207,16 @@ func (ms *membership) add(ctx context.Context, o AdminRequest) error {
 			return err
 		}
 	}
-	err = ms.join(ctx, JoinRequest{ID: r.ID, Address: o.Address, Member: fsm.Member{Node: o.Node, Client: r.Client, Nonvoter: o.Nonvoter, Formats: r.Formats}}, true)
+	member := fsm.Member{Node: o.Node, Client: r.Client, Nonvoter: o.Nonvoter, Formats: r.Formats}
+	err = ms.join(ctx, JoinRequest{ID: r.ID, Address: o.Address, Member: member}, true)
 	if err != nil || !o.Nonvoter {
 		return err
 	}
 	return ms.change(ctx, func(ctx context.Context) error { return ms.takeVote(ctx, r.ID) })
 }
 
-// takeVote has a member vote no longer, unless the remaining voters could not decide. A leader first transfers leadership to another node, which then
-// does it.
+// takeVote takes a member's vote, unless the remaining voters could not decide. A leader first transfers leadership to
+// another node, which then takes the vote.
 func (ms *membership) takeVote(ctx context.Context, id raft.ServerID) error {
 	s, err := ms.raft.Member(string(id))
 	if err != nil || s.Suffrage != raft.Voter {
@@ -257,8 +267,8 @@ func (ms *membership) remove(ctx context.Context, o AdminRequest) error {
 	return ms.raft.Await(ctx, func() error { return ms.raft.RemoveServer(s.ID, 0, changeTimeout).Error() })
 }
 
-// leaveToNext transfers leadership to another node, which then removes this one, or takes its vote: errHandedOver sends the
-// caller there. A leader that removed itself could not make sure that the others learn of it.
+// leaveToNext transfers leadership to another node, which then removes this node, or takes its vote: errHandedOver
+// sends the caller there. A leader that removed itself could not make sure that the others learn of it.
 func (ms *membership) leaveToNext(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()
@@ -280,7 +290,7 @@ var errHandedOver = errors.New("this leader has transferred leadership before th
 // canRemoveVoter returns an error if the remaining voters that answer and have the state would be no majority.
 func (ms *membership) canRemoveVoter(ctx context.Context, id raft.ServerID) error {
 	if s, err := ms.raft.Member(string(id)); err != nil || s.Suffrage != raft.Voter {
-		return nil // who is no member has no vote
+		return nil // a node that is no member has no vote
 	}
 	useful := map[raft.ServerID]bool{ms.raft.ID: true}
 	for _, r := range ms.statuses.FetchAll(ctx, transport.DialTimeout) {

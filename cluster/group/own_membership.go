@@ -27,7 +27,8 @@ func (g *Group) Cluster() *fsm.Cluster { return g.fsm.Cluster.Load() }
 // Members are the group's members, by this node's log.
 func (g *Group) Members() []raft.Server { return g.raft.Servers() }
 
-// Bootstrap has the group begin with its first members. All do it alike, or one of them does.
+// Bootstrap begins the group with its first members. Either all of these call it, with the same members, or one of
+// them.
 func (g *Group) Bootstrap(first raft.Configuration) error {
 	return g.raft.BootstrapCluster(first).Error()
 }
@@ -38,9 +39,9 @@ func (g *Group) IsMember() bool {
 	return listed && g.saved.clusterID() != ""
 }
 
-// HasToAnnounce reports whether a member has to announce itself. The cluster does not know its current addresses; or another node leads
-// this cluster and does not replicate to this one. Then this node may have been removed without learning of it from its log, and has to
-// join again.
+// HasToAnnounce reports whether a member has to announce itself: because the cluster does not know its current
+// addresses, or because another node leads this cluster and does not replicate to this one. In the second case this
+// node may have been removed without learning of it from its log, and has to join again.
 func (g *Group) HasToAnnounce() bool {
 	own, listed := g.raft.Own()
 	m, known := g.fsm.Cluster.Load().Members[g.raft.ID]
@@ -51,12 +52,14 @@ func (g *Group) HasToAnnounce() bool {
 	return leader == "" && g.leader.claimed() != ""
 }
 
-// Announce asks the leader to make this node a member, or to record its new addresses. presumed is the address of a leader that another node
-// reports, or "": a node without members in its state knows only those of --cluster-peers, which need not name the leader.
+// Announce asks the leader to make this node a member, or to record its new addresses. presumed is the address of a
+// leader that another node reports, or "": a node whose state has no members knows only --cluster-peers, which need not
+// name the leader.
 func (g *Group) Announce(ctx context.Context, presumed string) error {
 	me := fsm.Member{Node: raftnode.NodeName(g.raft.ID), Client: g.opt.Client, Formats: g.formats.Stated()}
 	me.Nonvoter = g.fsm.Cluster.Load().Members[g.raft.ID].Nonvoter
-	return g.members.ask(ctx, cmp.Or(g.members.leaderAddress(), presumed), Request{Join: &JoinRequest{ID: g.raft.ID, Address: g.opt.Advertise, Member: me}})
+	join := JoinRequest{ID: g.raft.ID, Address: g.opt.Advertise, Member: me}
+	return g.members.ask(ctx, cmp.Or(g.members.leaderAddress(), presumed), Request{Join: &join})
 }
 
 // Handle carries out another node's request, if this node leads.
@@ -67,9 +70,10 @@ func Place(ctx context.Context, g *Group, next *placement.Table) error {
 	return g.formats.propose(ctx, fsm.KindPlacement, next)
 }
 
-// HasLeft reports whether a replica has left for good: a leader knows it once an entry behind the change has been applied. A barrier of
-// Raft's would not do, since it does not wait for this node's disk.
+// HasLeft reports whether a replica has left for good. A leader knows this once an entry after the change has been
+// applied. A barrier of Raft's would not do, since it does not wait for this node's disk.
 func HasLeft(ctx context.Context, g *Group, id raft.ServerID) bool {
 	isMember := slices.ContainsFunc(g.raft.Servers(), func(s raft.Server) bool { return s.ID == id })
-	return !isMember && len(g.raft.Servers()) > 0 && g.role.active() != nil && g.formats.propose(ctx, fsm.KindTick, nil) == nil
+	return !isMember && len(g.raft.Servers()) > 0 && g.role.active() != nil &&
+		g.formats.propose(ctx, fsm.KindTick, nil) == nil
 }

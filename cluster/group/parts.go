@@ -26,7 +26,8 @@ type Parts struct {
 // Parts returns the group's parts, for tests.
 func (g *Group) Parts() Parts {
 	return Parts{
-		Raft: g.raft.Raft, Transport: g.raft.Transport, Log: g.raft.Readable(g.logs), Machine: g.fsm, Allowance: g.allowance, Forwarder: g.forwarder,
+		Raft: g.raft.Raft, Transport: g.raft.Transport, Log: g.raft.Readable(g.logs), Machine: g.fsm,
+		Allowance: g.allowance, Forwarder: g.forwarder,
 		Changing: g.members.changing, CouldVote: g.members.isNearlyCaughtUp, OpenOffers: g.role.offers.Load(),
 	}
 }

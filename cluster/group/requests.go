@@ -30,7 +30,7 @@ type MemberStatus struct {
 	Started   bool          `json:"started"` // it has a log: it was a member of some cluster
 	Client    string        `json:"client"`
 	Leads     bool          `json:"leads"`
-	Leased    bool          `json:"leased"` // no other node can lead: it has applied everything acknowledged
+	Leased    bool          `json:"leased"` // no other node can lead: this one has applied everything acknowledged
 	Leader    string        `json:"leader"` // the presumed leader's address
 	Term      uint64        `json:"term"`
 	Applied   uint64        `json:"applied"`
@@ -45,7 +45,7 @@ type MemberStatus struct {
 	Formats    fsm.FormatVersion `json:"formats,omitempty"`   // the newest that the node knows
 	ImportName string            `json:"import,omitempty"`    // the state that the node brings to a new cluster
 	Full       bool              `json:"full,omitempty"`      // the node's keys take all the memory that they may
-	Shared     *string           `json:"shared,omitempty"`    // its patterns of shared limits, sorted; nil from an older version
+	Shared     *string           `json:"shared,omitempty"`    // its patterns of shared limits, sorted; nil if older
 
 	// Process is the name of the node's process, and ProcessBefore that of its process as far as the node knows the log.
 	Process       string `json:"process,omitempty"`
@@ -137,7 +137,8 @@ func (ms *membership) ask(ctx context.Context, address string, q Request) error 
 	})
 }
 
-// Ask sends a request to a node that may lead, and where that one sends it. It returns [ErrNoLeader] if that ends at no leader.
+// Ask sends a request to a node that may lead, and where that one sends it. It returns [ErrNoLeader] if that ends at no
+// leader.
 func Ask(address string, send func(address string) (Response, error)) error {
 	for tries := 0; address != "" && tries < 3; tries++ {
 		a, err := send(address)

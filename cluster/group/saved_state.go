@@ -80,8 +80,8 @@ func (s *savedState) clusterID() string {
 	return s.clusterIDBefore
 }
 
-// saveClock saves the cluster's time together with this node's own clocks. The next start continues from them. A saved pair stays
-// valid until one of the clocks is moved.
+// saveClock saves the cluster's time together with this node's own clocks, from which the next start continues. What
+// was saved stays valid until one of the clocks is moved.
 func (s *savedState) saveClock() {
 	now, applied := s.clock.Now(), s.fsm.Now.Load()
 	if now == 0 || applied == s.lastTime || !s.clock.IsConfirmed() {
@@ -89,7 +89,8 @@ func (s *savedState) saveClock() {
 	}
 	clocks := s.ownClocks(now)
 	apart := func(c raftstore.SavedClock) int64 { return c.Cluster - c.Wall }
-	if moved := apart(clocks) - apart(s.lastClock); now-s.lastClock.Cluster < int64(keepClockEvery) && max(moved, -moved) < int64(clockMoved) {
+	moved := apart(clocks) - apart(s.lastClock)
+	if now-s.lastClock.Cluster < int64(keepClockEvery) && max(moved, -moved) < int64(clockMoved) {
 		return
 	}
 	if err := s.disk.SaveClock(clocks); err != nil {
@@ -104,7 +105,7 @@ const (
 	clockMoved     = 100 * time.Millisecond
 )
 
-// restoreClock continues from the saved time, plus the time that has passed since by this node's own clocks.
+// restoreClock continues from the saved time, plus the time that has passed since then by this node's own clocks.
 func (s *savedState) restoreClock() {
 	saved, err := s.disk.LoadClock()
 	if err != nil {
@@ -121,7 +122,7 @@ func (s *savedState) ownClocks(now int64) raftstore.SavedClock {
 	return raftstore.SavedClock{Cluster: now, Wall: s.opt.Wall().UnixNano(), Boot: boot, Up: up}
 }
 
-// watchClock notes suspends of the machine, and warns while the cluster's time is far ahead of its clock.
+// watchClock notes suspends of the machine, and warns while the cluster's time is far ahead of the machine's clock.
 func (s *savedState) watchClock(context.Context) {
 	s.clock.NoteSuspend()
 	if ahead := s.clock.Ahead(); ahead > persistence.MaxAhead {

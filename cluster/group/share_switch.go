@@ -22,15 +22,15 @@ type allowanceSwitch struct {
 	log       *oncelog.Log
 
 	// Of look:
-	closed time.Duration // since when nothing is taken in this term
+	closed time.Duration // since when nothing was taken in this term, on the monotonic clock
 	term   *allowance.Term
 }
 
 // allowanceEvery is the time between two looks at the setting, and between two sweeps.
 const allowanceEvery = 100 * time.Millisecond
 
-// look follows the setting. That leaders may take tokens stands in the log before the first is taken, and until all are back after
-// the last.
+// look follows the setting. The log says that leaders may take tokens before the first is taken, and until all are back
+// after the last was taken.
 func (w *allowanceSwitch) look(ctx context.Context) (pause time.Duration) {
 	if w.role.active() == nil {
 		return clock.UntilNext(tickEvery)

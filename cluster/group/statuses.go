@@ -19,11 +19,13 @@ type Statuses interface {
 	IsFresh(r MemberStatus) bool
 	// Fetch asks the node at an address for its status.
 	Fetch(ctx context.Context, address string) (MemberStatus, error)
-	// OtherAt reports whether a member's node answers at its address, by another process than at a second address.
+	// OtherAt reports whether a member's node answers at its address, and is another process than the one at a second
+	// address.
 	OtherAt(ctx context.Context, member raft.Server, second string) bool
 	// FetchAll asks all other nodes for their status, and stores the answers.
 	FetchAll(ctx context.Context, timeout time.Duration) []MemberStatus
-	// ClaimedLeader returns the address of the node that reports to lead a cluster, or any if cluster is "", in the highest term.
+	// ClaimedLeader returns the address of the node that reports to lead a cluster in the highest term; any cluster if it
+	// is "".
 	ClaimedLeader(cluster string) (address string)
 	// NoteFormats takes a new version of a member from the log.
 	NoteFormats(id raft.ServerID, newest fsm.FormatVersion)

@@ -43,8 +43,8 @@ func (t *transfers) handOver(ctx context.Context) error {
 }
 
 // awaitSuccessor waits until another node leads, for which this one may have to vote, and until all others have
-// received their answers and closed the connections over which they forwarded calls. It gives up when the others may
-// start an election.
+// received their answers and closed the connections over which they forwarded calls. It gives up at the time at which
+// the others may start an election.
 func (t *transfers) awaitSuccessor(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, t.opt.Heartbeat)
 	defer cancel()
@@ -85,9 +85,9 @@ func (t *transfers) transfer(node string) error {
 	return t.transferLeadership(s)
 }
 
-// bestSuccessor returns the voter that is most suitable to lead in place of this node: among those that have answered
-// within the heartbeat timeout the one with the longest log; one with a slow disk only if there is no other. Raft
-// alone might choose a node that is down.
+// bestSuccessor returns the voter that is most suitable to lead in place of this node: the one with the longest log
+// among the voters that have answered within the heartbeat timeout, and one with a slow disk only if there is no other.
+// Raft by itself might choose a node that is down.
 func (t *transfers) bestSuccessor() (best raft.Server, found bool) {
 	var most uint64
 	bestIsSlow := false
@@ -111,8 +111,8 @@ func (t *transfers) canLead(s raft.Server) bool {
 	return heard && match+readyWithin >= t.raft.LastIndex()
 }
 
-// transferWhenCaughtUp has Raft transfer leadership once the target has all of the log. To a target that lacks
-// entries Raft would send them first; if the target did not take them, Raft would never accept an entry again.
+// transferWhenCaughtUp transfers leadership once the target has all of the log. Raft would first send the entries that
+// the target lacks; if the target did not take them, Raft would never accept an entry again.
 func (t *transfers) transferWhenCaughtUp(s raft.Server) error {
 	ctx, cancel := context.WithTimeout(t.raft.Ctx, t.opt.Heartbeat)
 	defer cancel()
@@ -129,9 +129,9 @@ func (t *transfers) transferWhenCaughtUp(s raft.Server) error {
 	}
 }
 
-// transferLeadership gives up the lease before Raft has another node elected, and puts the time into the log: no answer of the
-// next leader shows an earlier one than an answer given under this lease. If the transfer fails, the lease is not taken up
-// again before the offer can no longer arrive.
+// transferLeadership gives up the lease before Raft lets another node be elected, and writes the time into the log, so
+// that no answer of the next leader shows an earlier time than an answer given under this lease. If the transfer fails,
+// the lease is taken up again only when the offer can no longer arrive.
 func (t *transfers) transferLeadership(to raft.Server) error {
 	r := t.role.current.Load()
 	if r == nil {
@@ -150,7 +150,7 @@ func (t *transfers) transferLeadership(to raft.Server) error {
 	defer t.proposer.Resume()
 	t.awaitProposed((*propose.Proposer).HasNoneInFlight)
 	err := t.transferWhenCaughtUp(to)
-	if err != nil { // it still leads, unless it has lost leadership in another way
+	if err != nil { // this node still leads, unless it has lost leadership in another way
 		r.transferring.Store(false)
 		t.leader.changed.Broadcast()
 	}
@@ -160,7 +160,8 @@ func (t *transfers) transferLeadership(to raft.Server) error {
 // awaitProposed waits until the proposer is done, but no longer than an election would take: entries that Raft has not
 // committed when another node takes over have an unknown outcome for their clients.
 func (t *transfers) awaitProposed(done func(p *propose.Proposer) bool) {
-	for until := t.clock.Mono() + t.opt.Heartbeat; !done(t.proposer) && t.clock.Mono() < until && t.raft.Ctx.Err() == nil; {
+	until := t.clock.Mono() + t.opt.Heartbeat
+	for !done(t.proposer) && t.clock.Mono() < until && t.raft.Ctx.Err() == nil {
 		clock.Sleep(t.raft.Ctx, time.Millisecond)
 	}
 }

@@ -14,7 +14,7 @@ type Turns interface {
 	Taken(op *engine.Op, got bool)
 }
 
-// noTurns are the turns where nobody waits.
+// noTurns are the turns of a server where nobody waits.
 type noTurns struct{}
 
 func (noTurns) Begin(int64)                    {}

@@ -14,7 +14,7 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// versionGate keeps additions that some member does not know out of the log.
+// versionGate keeps additions out of the log that some member does not know.
 type versionGate struct {
 	fsm.Formats
 	fsm      *fsm.Machine
@@ -81,8 +81,8 @@ func (g *versionGate) common() fsm.FormatVersion {
 	return common
 }
 
-// first is the version of a new cluster: the newest that all its members reported before it was bootstrapped. None of them
-// is recorded yet, and none joins before it has a leader.
+// first is the version of a new cluster: the newest one that all its members reported before it was bootstrapped. None
+// of them is recorded yet, and no other joins before the cluster has a leader.
 func (g *versionGate) first() fsm.FormatVersion {
 	common := g.Stated()
 	for _, s := range g.raft.Servers() {

@@ -14,10 +14,10 @@ import (
 	"github.com/stintdb/stint/cluster/transport"
 )
 
-// A leader can be too slow to serve the others and still reach all of them: its disk takes a second for each write,
-// or its network drops large packets and lets heartbeats pass. Raft then elects no other node. So a leader whose
-// entries are late, one after the other, withdraws: it isolates itself from the others until one of them leads.
-// Raft's own transfer of leadership needs the disk and the path that are slow.
+// A leader can be too slow to serve the others and still reach all of them: its disk takes a second for each write, or
+// its network drops large packets and lets heartbeats pass. Raft then elects no other node. So a leader whose entries
+// are late, one after the other, withdraws: it isolates itself from the others until one of them leads. Raft's own
+// transfer of leadership would need the disk and the path that are slow.
 
 // withdrawal takes leadership from this node while it is too slow.
 type withdrawal struct {
@@ -33,11 +33,11 @@ type withdrawal struct {
 	log      *oncelog.Log
 
 	began    atomic.Int64 // when this node last withdrew from leadership, on the monotonic clock, or never
-	isolates atomic.Bool  // this group isolates the node; other groups of the node may, too
+	isolates atomic.Bool  // this group isolates the node; other groups of the node may do so too
 }
 
-// watchDisk isolates this node while its disk does not answer, so that the others elect another leader, and ends that
-// when the disk answers again.
+// watchDisk isolates this node while its disk does not answer, so that the others elect another leader, and ends the
+// isolation when the disk answers again.
 func (w *withdrawal) watchDisk(ctx context.Context) (pause time.Duration) {
 	switch stalled := w.logs.Stalled(); {
 	case w.isolates.Load():
@@ -74,8 +74,8 @@ func (w *withdrawal) watchEntries(ctx context.Context) (pause time.Duration) {
 	return pause
 }
 
-// othersCanLead reports whether the other voters that answer and have fast disks are a majority. They can elect
-// another leader without this node, and that one would be faster.
+// othersCanLead reports whether the other voters that answer and have fast disks are a majority. They can elect another
+// leader without this node, and that leader would be faster.
 func (w *withdrawal) othersCanLead() bool {
 	voters, fit := 0, 0
 	for _, s := range w.raft.Servers() {
@@ -100,7 +100,7 @@ func (w *withdrawal) withdraw() {
 	}
 }
 
-// end ends the isolation when another node leads, or no node can be elected without this one.
+// end ends the isolation when another node leads, or when no node can be elected without this one.
 func (w *withdrawal) end(ctx context.Context) {
 	if w.raft.State() == raft.Leader || w.logs.Stalled() > 0 {
 		return
@@ -117,7 +117,7 @@ func (w *withdrawal) end(ctx context.Context) {
 const maxWithdrawn = 10
 
 // isSlow reports whether this node withdrew, or a write of its log was late, within slowFor. Leadership is not
-// transferred to a slow node, and a leader that considers withdrawing does not count other slow nodes: so leadership
+// transferred to a slow node, and a leader that considers withdrawing does not count other slow nodes. So leadership
 // does not go in circles.
 func (w *withdrawal) isSlow() bool {
 	began := w.began.Load()

@@ -46,13 +46,15 @@ type Lease interface {
 	Holds(now clock.Moment) bool
 }
 
-// Turns lets the clients of several nodes that wait for a key take from it in the order in which they came. It is asked on the leader.
+// Turns lets the clients of several nodes that wait for a key take from it in the order in which they came. It is asked
+// on the leader.
 type Turns interface {
 	// IsAttempt reports whether an operation is an attempt of a client that waits.
 	IsAttempt(op *engine.Op) bool
 	// Attempt notes the claim of such an attempt.
 	Attempt(now int64, op *engine.Op)
-	// MayTake reports whether an operation that would take something may do so: if not, it is an attempt, and another client's turn.
+	// MayTake reports whether an operation that would take something may do so: if not, it is an attempt, and another
+	// client's turn.
 	MayTake(now int64, op *engine.Op) bool
 }
 

@@ -1,8 +1,9 @@
-// Package decide takes a batch of operations to its answers on one node of a group: from what the node has in memory where that is
-// certain to be right, and otherwise through the log.
+// Package decide takes a batch of operations to its answers on one node of a group: from what the node has in memory
+// where that is certain to be right, and otherwise through the log.
 //
-// This file is the whole way, to be read from top to bottom: the lists of steps, the loop that goes through them, and the steps in the
-// order of the lists. The other files have what a step may wait for, and the parts of the group that a Decider is made of.
+// This file is the whole way, to be read from top to bottom: the lists of steps, the loop that goes through them, and
+// the steps in the order of the lists. The other files have what a step may wait for, and the parts of the group that a
+// Decider is made of.
 package decide
 
 import (
@@ -20,7 +21,8 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// Decider decides batches of operations: those of this node's clients, those about loans, and on the leader those of other nodes.
+// Decider decides batches of operations: those of this node's clients, those about loans, and on the leader those of
+// other nodes.
 type Decider struct {
 	Config
 	seed        maphash.Seed  // of the filters of keys
@@ -40,42 +42,49 @@ const (
 	waits                   // a batch is answered later; an operation may wait for tokens, unless a later step answers it
 )
 
+// A batchStep sees a batch, or those of its operations that have no answer yet. An opStep sees one operation.
+type (
+	batchStep func(*request) outcome
+	opStep    func(*request, *engine.Op, *engine.Result) outcome
+)
+
 // steps are the way of a batch.
 type steps struct {
-	whole []func(*request) outcome                             // see the batch as a whole
-	each  []func(*request, *engine.Op, *engine.Result) outcome // are tried for each operation, until one answers it
-	rest  []func(*request) outcome                             // see the operations without an answer; the last never passes
+	whole []batchStep // for the whole batch, until one answers it or makes it wait
+	each  []opStep    // for each operation, until one answers it
+	rest  []batchStep // for the operations without an answer; the last step never passes
 }
 
 // The ways of a batch.
 var (
 	// A leader answers its own clients from its memory while its lease lasts.
 	onLeader = &steps{
-		whole: []func(*request) outcome{awaitState, awaitVersion, boundScripts, checkWatchedKeys, noteAttempts},
-		each:  []func(*request, *engine.Op, *engine.Result) outcome{fromAllowance, fromPurse, fromState, outOfTurn},
-		rest:  []func(*request) outcome{confirmLease, finish, fromOwnState, waitForTokens, toLog},
+		whole: []batchStep{refuseBeforeImport, awaitVersion, boundScripts, checkWatchedKeys, noteAttempts},
+		each:  []opStep{fromAllowance, fromPurse, fromState, outOfTurn},
+		rest:  []batchStep{confirmLease, finish, fromOwnState, waitForTokens, toLog},
 	}
 	// A follower has tokens of its own at most.
 	onFollower = &steps{
-		whole: []func(*request) outcome{awaitState, awaitVersion},
-		each:  []func(*request, *engine.Op, *engine.Result) outcome{fromPurse},
-		rest:  []func(*request) outcome{finish, fromOwnState, waitForTokens, toLeader},
+		whole: []batchStep{refuseBeforeImport, awaitVersion},
+		each:  []opStep{fromPurse},
+		rest:  []batchStep{finish, fromOwnState, waitForTokens, toLeader},
 	}
-	// What another node forwards has passed that node's purse. It never waits here, because its keys are in the connection's memory.
+	// Operations that another node forwards have passed that node's purse. They do not wait for tokens of the leader's
+	// purse, which are for the leader's own clients.
 	forwarded = &steps{
-		whole: []func(*request) outcome{refuseTooNew, awaitState, boundScripts, checkWatchedKeys, noteAttempts},
-		each:  []func(*request, *engine.Op, *engine.Result) outcome{fromAllowance, fromPurseWithAllowance, fromState, outOfTurn},
-		rest:  []func(*request) outcome{confirmLease, finish, toLog},
+		whole: []batchStep{refuseTooNew, refuseBeforeImport, boundScripts, checkWatchedKeys, noteAttempts},
+		each:  []opStep{fromAllowance, fromPurseWithAllowance, fromState, outOfTurn},
+		rest:  []batchStep{confirmLease, finish, toLog},
 	}
 	// Requests that have waited for tokens in vain are decided without the purse.
 	afterWaiting = &steps{
-		each: []func(*request, *engine.Op, *engine.Result) outcome{fromAllowance, fromState},
-		rest: []func(*request) outcome{confirmLease, finish, toLogOrLeader},
+		each: []opStep{fromAllowance, fromState},
+		rest: []batchStep{confirmLease, finish, toLogOrLeader},
 	}
 )
 
-// Decide decides a batch. It either fills in the results and returns true, or returns false at once and calls b.Done later, within
-// [Config.Timeout]. It never waits. The operations' keys are only read until it returns.
+// Decide decides a batch. It either fills in the results and returns true, or returns false at once and calls b.Done
+// later, within [Config.Timeout]. It never waits. The operations' keys are only read until it returns.
 func (d *Decider) Decide(b *engine.Batch) (finished bool) {
 	return d.begin(b, d.Leads()).decide()
 }
@@ -87,8 +96,8 @@ func (r *request) decide() (finished bool) {
 	return r.follow(onFollower)
 }
 
-// DecideForwarded decides a call of another node. It waits while this node takes up or hands over leadership. It reports false for taken
-// if this node does not lead: then the call is certainly not decided.
+// DecideForwarded decides a call of another node. It waits while this node takes up or hands over leadership. It
+// reports false for taken if this node does not lead: then the call is certainly not decided.
 func (d *Decider) DecideForwarded(c *call.Call) (taken, finished bool) {
 	lease := d.AwaitLead()
 	if lease == nil {
@@ -105,16 +114,16 @@ type request struct {
 	batch *engine.Batch
 	call  *call.Call // of the batch: another node's from the beginning, otherwise made by the first step that needs it
 
-	// The clocks and the lease are read once, when the batch begins.
-	at      clock.Reading
-	now     int64           // the time at which state is read: the cluster's, but not before the last entry applied
-	lease   Lease           // nil on a follower
-	isLed   bool            // the lease holds
-	term    *allowance.Term // of the leader's allowance; nil without a lease that holds, or without an allowance
-	spends  bool            // the tokens held here may be spent
-	retried bool            // the batch has waited for the cluster's version
+	// What is read once, when the batch begins.
+	at       clock.Reading   // when the batch began
+	now      int64           // the time at which state is read: the cluster's, or that of the last entry applied if later
+	lease    Lease           // nil on a follower
+	hasLease bool            // the lease holds
+	term     *allowance.Term // of the leader's allowance; nil without a lease that holds, or without an allowance
+	spends   bool            // the tokens held here may be spent
+	retried  bool            // the batch has waited for the cluster's version
 
-	decided    []uint32 // the positions of the operations that awaitVersion has not refused, nil for all
+	asked      []uint32 // the positions of the operations that awaitVersion did not refuse, nil for all
 	open       []uint32 // the positions of the operations without an answer, nil for all
 	left       int      // how many these are
 	needsLease bool     // some answers are right only if the lease still holds
@@ -123,7 +132,8 @@ type request struct {
 	byAllowance, readOnly int64 // answers
 }
 
-// requests are used again: the lists of steps are called by pointer, so that a request would be allocated for each batch.
+// requests has requests to be used again. Steps are called through function values, so the compiler would allocate a
+// request for each batch.
 var requests = sync.Pool{New: func() any { return new(request) }}
 
 // begin reads the clocks and what the steps of a batch may use. lease is nil on a follower.
@@ -134,7 +144,7 @@ func (d *Decider) begin(b *engine.Batch, lease Lease) *request {
 	r.at = clock.Reading{Mono: time.Duration(now.Mono), Cluster: d.Clock.NowOrWall()}
 	r.now = max(r.at.Cluster, d.Machine.Now.Load())
 	r.spends = d.Holder.MaySpend(now)
-	if r.isLed = lease != nil && lease.Holds(now); r.isLed {
+	if r.hasLease = lease != nil && lease.Holds(now); r.hasLease {
 		r.term = d.Allowance.Term.Load()
 	}
 	return r
@@ -169,8 +179,9 @@ func (r *request) run(s *steps) outcome {
 	panic("decide: the last step has left operations without an answer")
 }
 
-// tryEach tries to answer each operation. One that comes after an operation without an answer on the same key goes with it, so that
-// operations on one key keep their order. Nothing may come between the operations of a transaction: it stays whole.
+// tryEach tries to answer each operation. One that comes after an operation without an answer on the same key goes with
+// it, so that operations on one key keep their order. Nothing may come between the operations of a transaction: it
+// stays whole.
 func (r *request) tryEach(s *steps) {
 	ops := r.batch.Ops
 	switch {
@@ -236,16 +247,16 @@ func (r *request) refuse(i uint32, status engine.Status) {
 	r.batch.Results[i].Status, r.batch.Results[i].Allowed = status, false
 }
 
-// awaitState rejects what comes before the cluster has the state that it begins with.
-func awaitState(r *request) outcome {
+// refuseBeforeImport rejects a batch while the cluster lacks the state that it is to begin with.
+func refuseBeforeImport(r *request) outcome {
 	if !r.AwaitsImport() {
 		return passed
 	}
 	return r.reject(engine.Importing)
 }
 
-// awaitVersion refuses operations that are newer than the cluster's format version; of a transaction all. While this node does not know the
-// version, because it has just joined or started, the batch waits.
+// awaitVersion refuses operations that are newer than the cluster's format version; of a transaction all. While this
+// node does not know the version, because it has just joined or started, the batch waits.
 func awaitVersion(r *request) outcome {
 	b := r.batch
 	if !r.IsTooNew(b.Ops) {
@@ -265,13 +276,14 @@ func awaitVersion(r *request) outcome {
 			known = append(known, uint32(i))
 		}
 	}
-	if r.decided, r.open, r.left = known, known, len(known); r.left == 0 {
+	if r.asked, r.open, r.left = known, known, len(known); r.left == 0 {
 		return answered
 	}
 	return passed
 }
 
-// refuseTooNew rejects a call with operations that are newer than the cluster's format version. Nodes forward none that know it.
+// refuseTooNew rejects a call with operations that are newer than the cluster's format version. Nodes forward none that
+// know it.
 func refuseTooNew(r *request) outcome {
 	if !r.IsTooNew(r.batch.Ops) {
 		return passed
@@ -287,10 +299,11 @@ func boundScripts(r *request) outcome {
 	return r.reject(engine.Overloaded)
 }
 
-// checkWatchedKeys answers a transaction whose watched keys have changed in the applied state: it is decided before the entries under way.
+// checkWatchedKeys answers a transaction whose watched keys have changed in the applied state: it is decided before the
+// entries under way.
 func checkWatchedKeys(r *request) outcome {
 	b := r.batch
-	if !r.isLed || !b.Atomic || len(b.Ops) == 0 || b.Ops[0].Verb != engine.Expect {
+	if !r.hasLease || !b.Atomic || len(b.Ops) == 0 || b.Ops[0].Verb != engine.Expect {
 		return passed
 	}
 	r.Store.TryReadOnly(r.now, &b.Ops[0], &b.Results[0])
@@ -325,7 +338,8 @@ func fromAllowance(r *request, op *engine.Op, res *engine.Result) outcome {
 	return answered
 }
 
-// fromPurse answers from the tokens held here. A request for one key that is held, or was a moment ago, may wait for more of its tokens.
+// fromPurse answers from the tokens held here. A request for one key that is held, or was a moment ago, may wait for
+// more of its tokens.
 func fromPurse(r *request, op *engine.Op, res *engine.Result) outcome {
 	if !r.spends {
 		return passed
@@ -337,7 +351,8 @@ func fromPurse(r *request, op *engine.Op, res *engine.Result) outcome {
 	case engine.AcquireAll:
 		done = r.spendAll(op, op.Parts, res)
 	case engine.Check: // the policy is that of this node's state
-		done = !r.Machine.Loading.Load() && r.Store.CheckBy(op, res, func(parts []engine.Op) bool { return r.spendAll(op, parts, res) })
+		spend := func(parts []engine.Op) bool { return r.spendAll(op, parts, res) }
+		done = !r.Machine.Loading.Load() && r.Store.CheckBy(op, res, spend)
 	case engine.Refund:
 		done = r.Holder.Table.Refund(r.at.Cluster, op, res)
 	}
@@ -347,8 +362,9 @@ func fromPurse(r *request, op *engine.Op, res *engine.Result) outcome {
 	return answered
 }
 
-// fromPurseWithAllowance is fromPurse for what another node asks, which has spent its own tokens. Only requests for several limits, of some of
-// which the tokens are held here and of others in the leader's allowance, can be answered here alone; and refunds of such requests.
+// fromPurseWithAllowance is fromPurse for what another node asks, which has spent its own tokens. Only requests for
+// several limits, of some of which the tokens are held here and of others in the leader's allowance, can be answered
+// here alone; and refunds of such requests.
 func fromPurseWithAllowance(r *request, op *engine.Op, res *engine.Result) outcome {
 	if r.term == nil || !op.IsRequest() && op.Verb != engine.Refund {
 		return passed
@@ -374,13 +390,13 @@ func (r *request) spend(op *engine.Op, res *engine.Result) outcome {
 	return passed
 }
 
-// denies denies a request that this node's own state denies. On a follower that state is older than the leader's, so only keys that are held, or
-// were a moment ago, are denied from it, and only while the follower hears from the leader.
+// denies denies a request that this node's own state denies. On a follower that state is older than the leader's, so
+// only keys that are held, or were a moment ago, are denied from it, and only while the follower hears from the leader.
 func (r *request) denies(op *engine.Op, res *engine.Result) bool {
 	switch {
 	case r.Machine.Loading.Load(), op.Options&engine.Peek != 0:
 		return false
-	case r.lease != nil && !r.isLed, r.lease == nil && !r.HearsLeader():
+	case r.lease != nil && !r.hasLease, r.lease == nil && !r.HearsLeader():
 		return false
 	case !r.Store.TryReadOnly(r.now, op, res), res.Status != engine.OK, res.Allowed:
 		return false
@@ -390,7 +406,8 @@ func (r *request) denies(op *engine.Op, res *engine.Result) bool {
 	return true
 }
 
-// spendAll answers a request for several limits if there are enough tokens of each: held here, or on the leader in its allowance.
+// spendAll answers a request for several limits if there are enough tokens of each: held here, or on the leader in its
+// allowance.
 func (r *request) spendAll(op *engine.Op, parts []engine.Op, res *engine.Result) (done bool) {
 	if op.Options&^(engine.Peek|engine.NamedFields) != 0 || op.MaxWait != 0 || r.Store.IsStrict(op) {
 		return false
@@ -418,10 +435,10 @@ func (r *request) spendAll(op *engine.Op, parts []engine.Op, res *engine.Result)
 	return done
 }
 
-// fromState answers what changes nothing in the applied state, such as denials: entries under way can only take more tokens, so a denial stays
-// right.
+// fromState answers what changes nothing in the applied state, such as denials: entries under way can only take more
+// tokens, so a denial stays right.
 func fromState(r *request, op *engine.Op, res *engine.Result) outcome {
-	if !r.isLed || r.term != nil && r.isHidden(op) || !r.Store.TryReadOnly(r.now, op, res) {
+	if !r.hasLease || r.term != nil && r.isHidden(op) || !r.Store.TryReadOnly(r.now, op, res) {
 		return passed
 	}
 	r.needsLease = true
@@ -429,7 +446,8 @@ func fromState(r *request, op *engine.Op, res *engine.Result) outcome {
 	return answered
 }
 
-// isHidden reports whether the log's state does not know the keys of an operation yet, because their tokens are taken in the leader's memory.
+// isHidden reports whether the log's state does not know the keys of an operation yet, because their tokens are taken
+// in the leader's memory.
 func (r *request) isHidden(op *engine.Op) bool {
 	switch op.Verb {
 	case engine.Delete, engine.Fingerprint, engine.Refund:
@@ -440,8 +458,8 @@ func (r *request) isHidden(op *engine.Op) bool {
 	return false
 }
 
-// outOfTurn answers an attempt of a client that waits for a key as if there were nothing to take, if it is another client's turn. That is no
-// wrong answer by a node that leads no more.
+// outOfTurn answers an attempt of a client that waits for a key as if there were nothing to take, if it is another
+// client's turn. That is no wrong answer by a node that leads no more.
 func outOfTurn(r *request, op *engine.Op, res *engine.Result) outcome {
 	if op.Verb != engine.Command || r.Turns.MayTake(r.now, op) {
 		return passed
@@ -451,12 +469,12 @@ func outOfTurn(r *request, op *engine.Op, res *engine.Result) outcome {
 	return answered
 }
 
-// confirmLease takes the answers back if the lease has ended since the batch began: they are right only if the lease shows, after the state was
-// read, that no other node could lead.
+// confirmLease takes the answers back if the lease has ended since the batch began: they are right only if the lease
+// shows, after the state was read, that no other node could lead.
 func confirmLease(r *request) outcome {
 	if r.needsLease && !r.lease.Holds(r.Clock.Moment()) {
-		r.open, r.left = r.decided, len(r.decided)
-		if r.decided == nil {
+		r.open, r.left = r.asked, len(r.asked)
+		if r.asked == nil {
 			r.left = len(r.batch.Ops)
 		}
 	}

@@ -31,8 +31,8 @@ import (
 	"github.com/stintdb/stint/server/transcripttest"
 )
 
-// player is the two nodes a and b without Raft: the transcript says which of them leads, whether the lease holds, and when entries are
-// committed. It runs in a bubble, whose time is the test's.
+// player is the two nodes a and b without Raft: the transcript says which of them leads, whether the lease holds, and
+// when entries are committed. It runs in a bubble, whose time is the test's.
 type player struct {
 	t       *testing.T
 	log     fakeLog
@@ -85,16 +85,22 @@ func (p *player) start(ctx context.Context, name string) *node {
 	state := store.New(store.Config{Shards: 1, Replicated: true})
 	forwarder := forward.NewClient()
 	proposer := propose.New(propose.Config{
-		Apply: func(b []byte) raft.ApplyFuture { return p.log.propose(b, p.leads(name)) }, Stamp: c.Stamp, Requeue: forwarder.Requeue, Weigh: state.Weigh,
+		Apply: func(b []byte) raft.ApplyFuture { return p.log.propose(b, p.leads(name)) },
+		Stamp: c.Stamp, Requeue: forwarder.Requeue, Weigh: state.Weigh,
 		CountFailure: func(engine.Status) {}, LateAfter: time.Minute, Outstanding: &p.ended,
 	})
-	machine := fsm.New(fsm.Config{Store: state, Clock: c, TakeCalls: proposer.TakeCalls, OwnID: proposer.ID, Fail: func(err error) { p.t.Error(err) }, Knows: 2,
+	machine := fsm.New(fsm.Config{
+		Store: state, Clock: c, TakeCalls: proposer.TakeCalls, OwnID: proposer.ID, Knows: 2,
+		Fail: func(err error) { p.t.Error(err) },
 		OnCluster: func(_, now *fsm.Cluster) {
 			n.Holder.NoteCluster(now)
 			n.NoteCluster()
-		}})
-	holder := loans.New(loans.Config{ID: raft.ServerID(name), Process: "of-" + name, Timeout: time.Second, Store: state, Clock: c, Machine: machine,
-		Decide: func(b *engine.Batch) bool { return n.Decide(b) }, Serve: func(s purses.Served) { n.Serve(s) }})
+		},
+	})
+	holder := loans.New(loans.Config{
+		ID: raft.ServerID(name), Process: "of-" + name, Timeout: time.Second, Store: state, Clock: c, Machine: machine,
+		Decide: func(b *engine.Batch) bool { return n.Decide(b) }, Serve: func(s purses.Served) { n.Serve(s) },
+	})
 	leads := func() Lease {
 		if !p.leads(name) {
 			return nil
@@ -102,7 +108,8 @@ func (p *player) start(ctx context.Context, name string) *node {
 		return n
 	}
 	n.Decider = New(Config{
-		Store: state, Clock: c, Timeout: time.Second, Machine: machine, IsTooNew: n.isTooNew, AwaitsImport: p.imports.Load, Turns: noTurns{},
+		Store: state, Clock: c, Timeout: time.Second, Machine: machine, IsTooNew: n.isTooNew,
+		AwaitsImport: p.imports.Load, Turns: noTurns{},
 		Leads: leads, AwaitLead: leads, HearsLeader: func() bool { return !p.leads("") },
 		Allowance: allowance.New(state, machine.Now.Load, func() int64 { return max(c.NowOrWall(), machine.Now.Load()) }),
 		Holder:    holder, Proposer: proposer, Forwarder: forwarder, CountFailure: func(engine.Status) {},
@@ -118,8 +125,11 @@ func (p *player) start(ctx context.Context, name string) *node {
 // connect connects the node's ends of what is forwarded.
 func (n *node) connect(ctx context.Context) {
 	p, f := n.play, n.Forwarder
-	n.server = &forward.Server{Ctx: ctx, Decide: n.DecideForwarded, Now: n.Clock.Now, Refused: func(_ net.Addr, err error) { p.t.Error(err) }}
-	f.LeaderChanged, f.ObserveTime, f.Grace, f.Leads = &p.changed, func(int64) {}, 10*time.Millisecond, func() bool { return p.leads(n.name) }
+	n.server = &forward.Server{
+		Ctx: ctx, Decide: n.DecideForwarded, Now: n.Clock.Now, Refused: func(_ net.Addr, err error) { p.t.Error(err) },
+	}
+	f.LeaderChanged, f.ObserveTime, f.Grace = &p.changed, func(int64) {}, 10*time.Millisecond
+	f.Leads = func() bool { return p.leads(n.name) }
 	f.Leader = func() string {
 		if p.leads(n.name) {
 			return ""
@@ -145,7 +155,8 @@ func (n *node) connect(ctx context.Context) {
 
 // isTooNew says that requests for keys that begin with "new" came with format version 2.
 func (n *node) isTooNew(ops []engine.Op) bool {
-	return n.Machine.Cluster.Load().Version() < 2 && slices.ContainsFunc(ops, func(op engine.Op) bool { return strings.HasPrefix(string(op.Key), "new") })
+	isNew := func(op engine.Op) bool { return strings.HasPrefix(string(op.Key), "new") }
+	return n.Machine.Cluster.Load().Version() < 2 && slices.ContainsFunc(ops, isNew)
 }
 
 // Do carries out a command of a session, or without one a change of the cluster.
@@ -300,7 +311,8 @@ func (p *player) Next(session string) (string, error) {
 	return text, nil
 }
 
-// count says what the counters have counted since the last time: who has answered how many operations, and which calls were forwarded.
+// count says what the counters have counted since the last time: who has answered how many operations, and which calls
+// were forwarded.
 func (p *player) count() string {
 	var by []string
 	for _, name := range []string{"a", "b"} {
@@ -309,7 +321,8 @@ func (p *player) count() string {
 			what string
 			n    int64
 		}{
-			{"allowance", n.ByAllowance.Load()}, {"purse", n.Holder.Table.Decisions.Load()}, {"state", n.ReadOnly.Load()}, {"calls forwarded", n.Forwarder.Forwarded.Load()},
+			{"allowance", n.ByAllowance.Load()}, {"purse", n.Holder.Table.Decisions.Load()},
+			{"state", n.ReadOnly.Load()}, {"calls forwarded", n.Forwarder.Forwarded.Load()},
 		} {
 			of := name + "'s " + c.what
 			if more := c.n - p.counts[of]; more > 0 {

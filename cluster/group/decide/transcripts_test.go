@@ -21,8 +21,8 @@ import (
 
 var update = flag.Bool("update", false, "write the answers into the transcripts instead of comparing them")
 
-// The transcripts say who decides an operation: a node's purse, allowance, state or log, or the leader; what waits for what; and what becomes
-// of it when the lease or the leader is lost meanwhile.
+// The transcripts say who decides an operation: a node's purse, allowance, state or log, or the leader; what waits for
+// what; and what becomes of it when the lease or the leader is lost meanwhile.
 func TestTranscripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) < 5 {
@@ -118,7 +118,8 @@ func (l *fakeLog) fail(err error) {
 	}
 }
 
-// read adds the operation of some words to a batch: its kind, its keys and its tokens. The words atomic and local are about the batch.
+// read adds the operation of some words to a batch: its kind, its keys and its tokens. The words atomic and local are
+// about the batch.
 func (b *batch) read(words [][]byte) error {
 	switch kind := string(words[0]); {
 	case kind == "atomic":
@@ -164,10 +165,11 @@ func (b *batch) read(words [][]byte) error {
 	return nil
 }
 
-// limitOf is the limit of a key: 1,000 tokens a second, of which the leader's allowance is 250; for keys that begin with "slow" 1,000 tokens an
-// hour, without an allowance, and for those that begin with "few" 3 an hour.
+// limitOf is the limit of a key: 1,000 tokens a second, of which the leader's allowance is 250; for keys that begin
+// with "slow" 1,000 tokens an hour, without an allowance, and for those that begin with "few" 3 an hour.
 func limitOf(key []byte) limits.Limit {
-	l := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 1000, Rate: limits.Rate{Tokens: 1000, Period: int64(time.Second)}}
+	l := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 1000}
+	l.Rate = limits.Rate{Tokens: 1000, Period: int64(time.Second)}
 	switch {
 	case strings.HasPrefix(string(key), "slow"):
 		l.Rate.Period = int64(time.Hour)
@@ -178,7 +180,8 @@ func limitOf(key []byte) limits.Limit {
 }
 
 var statusNames = map[engine.Status]string{
-	engine.NotFound: "none", engine.NoLeader: "no leader", engine.Uncertain: "uncertain", engine.TooNew: "too new", engine.Importing: "importing", engine.Overloaded: "overloaded",
+	engine.NotFound: "none", engine.NoLeader: "no leader", engine.Uncertain: "uncertain",
+	engine.TooNew: "too new", engine.Importing: "importing", engine.Overloaded: "overloaded",
 }
 
 // answers are the answers of a batch.

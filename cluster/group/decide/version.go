@@ -9,8 +9,8 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// maxVersionless bounds the batches that wait until this node knows the cluster's version; further ones are refused. A connection of a
-// client has one batch at a time.
+// maxVersionless bounds the batches that wait until this node knows the cluster's version; further ones are refused. A
+// connection of a client has one batch at a time.
 const maxVersionless = 10_000
 
 // versionless are batches with operations of a newer format, which wait until this node knows the cluster's version.
@@ -26,7 +26,8 @@ type versionlessBatch struct {
 	until time.Duration // on the monotonic clock
 }
 
-// knowsVersion reports whether this node knows the cluster's version: one that has just joined or started does not know it yet.
+// knowsVersion reports whether this node knows the cluster's version: one that has just joined or started does not know
+// it yet.
 func (d *Decider) knowsVersion() bool { return d.Machine.Cluster.Load().ClusterID != "" }
 
 // waitForVersion puts off a batch until this node knows the cluster's version.
@@ -58,7 +59,7 @@ func (v *versionless) look() {
 	}
 }
 
-// NoteCluster takes notice of a new state of the cluster.
+// NoteCluster is called with each new state of the cluster, which may make its version known.
 func (d *Decider) NoteCluster() {
 	v := &d.versionless
 	v.mu.Lock()
@@ -74,7 +75,8 @@ func (d *Decider) startVersionless(ctx context.Context, ended *sync.WaitGroup) {
 	d.versionless.looks = clock.Repeat(ctx, ended, d.decideVersionless)
 }
 
-// decideVersionless decides the batches that wait, if the version is known by now. Otherwise it refuses those whose time is over.
+// decideVersionless decides the batches that wait, if the version is known by now. Otherwise it refuses those whose
+// time is over.
 func (d *Decider) decideVersionless(context.Context) (pause time.Duration) {
 	now, all := d.Clock.Mono(), d.knowsVersion()
 	due, pause := d.versionless.take(func(b versionlessBatch) bool { return all || b.until <= now })
@@ -91,7 +93,8 @@ func (d *Decider) decideVersionless(context.Context) (pause time.Duration) {
 	return pause
 }
 
-// take removes and returns the first batches, as far as isDue. next is the deadline of the first one left, [clock.Never] if there is none.
+// take removes and returns the first batches, as far as isDue. next is the deadline of the first one left,
+// [clock.Never] if there is none.
 func (v *versionless) take(isDue func(versionlessBatch) bool) (due []versionlessBatch, next time.Duration) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

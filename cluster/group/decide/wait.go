@@ -9,8 +9,8 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// wait has the operations without an answer wait for tokens of one key, if they are alike. If they are not, none waits, and the tokens
-// are asked for all the same.
+// wait has the operations without an answer wait for tokens of one key, if they are alike. If they are not, none waits,
+// and the tokens are asked for all the same.
 func (r *request) wait() outcome {
 	first := &r.batch.Ops[r.position(0)]
 	if !r.areAlike(first) {
@@ -31,7 +31,8 @@ func (r *request) wait() outcome {
 	return r.track(c)
 }
 
-// areAlike reports whether all operations without an answer ask for as many tokens of the same key, and can wait for them.
+// areAlike reports whether all operations without an answer ask for as many tokens of the same key, and can wait for
+// them.
 func (r *request) areAlike(first *engine.Op) bool {
 	for n := range r.left {
 		op := &r.batch.Ops[r.position(n)]
@@ -60,11 +61,14 @@ func (d *Decider) Serve(served purses.Served) {
 	}()
 }
 
-// decideWaited decides the requests of a call that has waited in vain, and is claimed. They are a batch of their own, because the memory of
-// their keys is the session's, which uses it again.
+// decideWaited decides the requests of a call that has waited in vain, and is claimed. They are a batch of their own,
+// because the memory of their keys is the session's, which uses it again.
 func (d *Decider) decideWaited(w *purses.Waiter) (finished bool) {
 	c, n := w.Call, w.Call.Ops
-	rest := &engine.Batch{Local: c.Batch.Local, InOrder: c.Batch.InOrder, Ops: slices.Repeat([]engine.Op{w.Op}, n), Results: make([]engine.Result, n)}
+	rest := &engine.Batch{
+		Local: c.Batch.Local, InOrder: c.Batch.InOrder,
+		Ops: slices.Repeat([]engine.Op{w.Op}, n), Results: make([]engine.Result, n),
+	}
 	rest.Done = func() {
 		deliver(c, rest)
 		c.Batch.Done()

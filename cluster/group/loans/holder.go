@@ -1,5 +1,5 @@
-// Package loans is the part of a process in the tokens that its group's log lends: [Holder] has those lent to this process, and [Voids] ends the
-// loans of processes that have ended.
+// Package loans has the two sides of a process in what its group's log lends: [Holder] has the tokens that were lent to
+// this process, and [Voids] ends the loans of processes that have ended.
 package loans
 
 import (
@@ -20,9 +20,9 @@ import (
 
 const (
 	lendsAtOnce  = 512              // operations on loans in one batch
-	adoptEvery   = 30 * time.Second // between two searches for loans of this process that it does not know
-	closedFor    = 10 * time.Second // after a shutdown was begun that may not come to its end
-	holderSpends = 15 * time.Second // the time for which tokens are spent after this node was seen to be up to date
+	adoptEvery   = 30 * time.Second // between two searches for loans of this process that the table does not know
+	closedFor    = 10 * time.Second // how long nothing is spent after a shutdown has begun, which may come to nothing
+	holderSpends = 15 * time.Second // how long tokens are spent after this node was last seen to be up to date
 )
 
 // Holder has tokens that were lent to this process.
@@ -30,10 +30,10 @@ type Holder struct {
 	Config
 	Table *purses.Table
 
-	isCurrent   atomic.Bool // the log knows this process as the node's
-	imported    atomic.Bool // the state was replaced
-	current     atomic.Pointer[clock.Moment]
-	closedUntil atomic.Int64 // on the monotonic clock
+	isCurrent   atomic.Bool                  // the log knows this process as the node's
+	imported    atomic.Bool                  // the state was replaced
+	current     atomic.Pointer[clock.Moment] // when this node was last seen to be up to date
+	closedUntil atomic.Int64                 // on the monotonic clock
 
 	tuned, adopted time.Duration // when Tend last did so
 }
@@ -63,8 +63,8 @@ func New(c Config) *Holder {
 // name is the name of this process as a holder.
 func (h *Holder) name() []byte { return fsm.HolderName(h.ID, h.Process) }
 
-// MaySpend reports whether tokens may be spent: this process is the node's, and has applied the leader's entries lately. A process that was
-// removed or replaced unnoticed stops long before its loans are voided.
+// MaySpend reports whether tokens may be spent: this process is the node's, and has applied the leader's entries
+// lately. A process that was removed or replaced unnoticed stops long before its loans are voided.
 func (h *Holder) MaySpend(now clock.Moment) bool {
 	if h.Table.Ahead() == 0 || !h.isCurrent.Load() {
 		return false
@@ -73,7 +73,7 @@ func (h *Holder) MaySpend(now clock.Moment) bool {
 	return now.Mono >= h.closedUntil.Load() && seen != nil && now.Since(*seen) < holderSpends
 }
 
-// NoteCluster takes a new state of the cluster.
+// NoteCluster takes note of a new state of the cluster.
 func (h *Holder) NoteCluster(c *fsm.Cluster) {
 	is := c.Processes[h.ID] == h.Process
 	if was := h.isCurrent.Swap(is); was && !is {
@@ -84,7 +84,7 @@ func (h *Holder) NoteCluster(c *fsm.Cluster) {
 	}
 }
 
-// Tend keeps the loans.
+// Tend sends what is due without a request, and returns the time until it should be called again.
 func (h *Holder) Tend(context.Context) (pause time.Duration) {
 	h.checkCurrent()
 	if h.Table.IsIdle() {
@@ -105,7 +105,8 @@ func (h *Holder) Tend(context.Context) (pause time.Duration) {
 	return clock.UntilNext(h.Table.Tick())
 }
 
-// checkCurrent notes that this node is up to date, or drops the tokens if it has not been for too long: they may have been voided.
+// checkCurrent notes that this node is up to date. If it has not been for too long, the tokens are dropped: they may
+// have been voided.
 func (h *Holder) checkCurrent() {
 	now, seen := h.Clock.Moment(), h.current.Load()
 	if seen != nil && now.Since(*seen) >= holderSpends {
@@ -116,8 +117,8 @@ func (h *Holder) checkCurrent() {
 	}
 }
 
-// adopt finds loans of this process that it does not know: an operation that was repeated may be carried out once more after the
-// loan has ended.
+// adopt finds loans of this process that the table does not know: an operation that was repeated may be carried out
+// once more after the loan has ended.
 func (h *Holder) adopt() {
 	if h.Store.LentKeys() == 0 || h.Machine.Loading.Load() {
 		return
@@ -132,7 +133,7 @@ func (h *Holder) adopt() {
 	}
 }
 
-// Send has operations on loans carried out, each after its delay.
+// Send decides operations on loans, each after its delay.
 func (h *Holder) Send(due []*purses.Operation) {
 	now := due[:0]
 	for _, o := range due {
@@ -150,7 +151,8 @@ func (h *Holder) Send(due []*purses.Operation) {
 	}
 }
 
-// SendLater has an operation on a loan carried out, if not nil, by another goroutine: its answer may end calls that are being begun.
+// SendLater is [Holder.Send] in another goroutine, for one operation or nil: the answer may end calls that are just
+// beginning to wait.
 func (h *Holder) SendLater(o *purses.Operation) {
 	if o != nil {
 		go h.Send([]*purses.Operation{o})
@@ -179,7 +181,7 @@ func (h *Holder) sendBatch(due []*purses.Operation) {
 	}
 }
 
-// ReturnAll gives everything back, before this node ends.
+// ReturnAll gives all tokens back, before this node ends.
 func (h *Holder) ReturnAll(ctx context.Context) {
 	h.closedUntil.Store(int64(h.Clock.Mono() + closedFor))
 	ctx, cancel := context.WithTimeout(ctx, h.Timeout)

@@ -12,7 +12,8 @@ import (
 	"github.com/stintdb/stint/engine/store"
 )
 
-// VoidRemovedAfter is the time after which the loans of a removed member are voided. It stops to spend them long before.
+// VoidRemovedAfter is the time after which the loans of a removed member are voided. The member stops spending them
+// long before.
 const VoidRemovedAfter = 60 * time.Second
 
 // Voids ends the loans of processes that have ended, while this node leads: all of their tokens count as spent.
