@@ -1,4 +1,5 @@
-// Package allowance is the tokens that the leader takes in its memory, and how operations through the log learn of them.
+// Package allowance has the tokens that the leader takes in its memory, and tells the operations in the log what was
+// taken.
 package allowance
 
 import (
@@ -11,36 +12,38 @@ import (
 	"github.com/stintdb/stint/engine/store"
 )
 
-// Allowance is the tokens that the leader takes in its memory: of each key without a limiter in the log's state, up to
-// [limits.Limit.LeaderAllowance]. They are answered under the lease, without an entry.
+// Allowance is the tokens that the leader takes in its memory: up to [limits.Limit.LeaderAllowance] of each key that
+// has no limiter in the log's state. The leader answers such requests under its lease, without an entry.
 //
-// Tokens of a key are taken either here or in the log's state, never in both. While an operation on a key is on its way through
-// the log, nothing is taken here, and a Carry before the operation, in the same entry, hands over the tokens taken. A later leader does not know
-// them: until all would be back, its operations count the whole allowance as taken when its term began.
+// The tokens of a key are taken either here or in the log's state, never in both. While an operation on a key is under
+// way in the log, nothing is taken here, and a Carry in the same entry, before the operation, hands over the tokens
+// that were taken. A later leader does not know these tokens. Until all of them would be back, its operations count the
+// whole allowance as taken at the beginning of its term.
 type Allowance struct {
-	taken   *store.Store // the tokens taken of each key; not replicated
+	taken   *store.Store // the tokens taken from each key; not replicated
 	log     *store.Store // the log's state
 	applied func() int64 // the time of the last entry applied
 	now     func() int64 // the cluster's time, not before that of the log's state
 
 	Term atomic.Pointer[Term] // nil while nothing may have been taken, by this leader or an earlier one
 
-	// order is held to read while operations are prepared for the log and queued, and to write for those that change policies:
-	// so a check queued before knows the policies, and one queued behind knows that they change.
+	// order is locked for reading while operations are prepared for the log and queued, and for writing if they change
+	// policies. So a check that is queued before the change knows the policies, and a check queued after it knows that
+	// they change.
 	order    sync.RWMutex
-	policies atomic.Int32                                                 // changes of policies on their way
-	blocking atomic.Int32                                                 // operations on their way whose keys are not known
+	policies atomic.Int32                                                 // changes of policies under way in the log
+	blocking atomic.Int32                                                 // operations under way whose keys are unknown
 	slots    [slotCount / slotsOfBlock]atomic.Pointer[[slotsOfBlock]slot] // a block is nil until one of its slots is used
 }
 
 // Term is one term of this node as leader.
 type Term struct {
-	Earlier int64       // when earlier leaders may have taken the allowance of every key, 0 if they have not
+	Earlier int64       // when earlier leaders may last have taken the allowance of every key, 0 if they have not
 	IsOpen  atomic.Bool // tokens may be taken
 }
 
 const (
-	// slotCount is the number of locks over the keys. With many, an operation on its way seldom blocks another key.
+	// slotCount is the number of locks over the keys. With many, an operation under way seldom blocks another key.
 	slotCount = 1 << 14
 	// slotsOfBlock is the number of slots that are allocated together.
 	slotsOfBlock = 1 << 8
@@ -51,15 +54,16 @@ const maxBytes = 128 << 20
 
 type slot struct {
 	mu       sync.Mutex
-	underWay int32 // operations on keys of this slot that are on their way through the log
+	underWay int32 // operations on keys of this slot in the log
 }
 
-// New returns an allowance of the keys of log, the state of the log. applied and now are the times of the last entry applied, and of the cluster.
+// New returns an allowance for the keys of log, the log's state. applied returns the time of the last entry applied,
+// and now the cluster's time.
 func New(log *store.Store, applied, now func() int64) *Allowance {
 	return &Allowance{applied: applied, now: now, taken: log.Beside(store.Config{MaxBytes: maxBytes}), log: log}
 }
 
-// newTerm is a term that begins at the cluster's time now. used says that an earlier leader may have taken tokens.
+// newTerm begins a term at the cluster's time now. used says that an earlier leader may have taken tokens.
 func (s *Allowance) newTerm(now int64, used bool) *Term {
 	t := &Term{}
 	if used {
@@ -69,7 +73,7 @@ func (s *Allowance) newTerm(now int64, used bool) *Term {
 	return t
 }
 
-// priorAt is the PriorAt of a key of which nothing is taken here.
+// priorAt is the PriorAt of operations on a key from which nothing is taken here.
 func (t *Term) priorAt(now int64) int64 {
 	if t.Earlier == 0 || now-t.Earlier >= int64(limits.MaxAllowanceTime) {
 		return 0
@@ -118,7 +122,8 @@ func (s *Allowance) Decide(t *Term, now int64, op *engine.Op, res *engine.Result
 		slot := s.slot(slotOf(hash))
 		slot.mu.Lock()
 		defer slot.mu.Unlock()
-		return s.isOpen(t, slot, op) && s.log.TakeAllowance(s.taken, hash, s.logTime(now, op), now, t.priorAt(now), op, res)
+		return s.isOpen(t, slot, op) &&
+			s.log.TakeAllowance(s.taken, hash, s.logTime(now, op), now, t.priorAt(now), op, res)
 	case engine.AcquireAll:
 		return s.TakeAll(t, now, op, op.Parts, 0, res) == 0
 	case engine.Check:
@@ -139,9 +144,12 @@ func (s *Allowance) apply(now int64, op *engine.Op, res *engine.Result) {
 	*res = results[0]
 }
 
-// TakeAll answers a request for several limits from memory, all or nothing, but for the parts in held: their tokens are taken elsewhere if nothing
-// is missing. It returns parts of which there is too little here, and then res has no meaning.
-func (s *Allowance) TakeAll(t *Term, now int64, op *engine.Op, parts []engine.Op, held engine.PartSet, res *engine.Result) (missing engine.PartSet) {
+// TakeAll answers a request for several limits from memory, all or nothing. The tokens of the parts in held are taken
+// elsewhere, if nothing is missing here. It returns the parts for which there are too few tokens here; then res has no
+// meaning.
+func (s *Allowance) TakeAll(
+	t *Term, now int64, op *engine.Op, parts []engine.Op, held engine.PartSet, res *engine.Result,
+) (missing engine.PartSet) {
 	var room [engine.MaxParts]uint16
 	numbers := room[:0]
 	for i := range parts {
@@ -164,7 +172,11 @@ func (s *Allowance) TakeAll(t *Term, now int64, op *engine.Op, parts []engine.Op
 		defer slot.mu.Unlock()
 	}
 	for i := range parts {
-		if !held.Has(i) && (!s.isOpen(t, s.slot(s.slotOf(parts[i].Key)), &parts[i]) || !s.log.AdmitsNew(s.logTime(now, &parts[i]), parts[i].Key)) {
+		part := &parts[i]
+		if held.Has(i) {
+			continue
+		}
+		if !s.isOpen(t, s.slot(s.slotOf(part.Key)), part) || !s.log.AdmitsNew(s.logTime(now, part), part.Key) {
 			missing.Add(i)
 		}
 	}
@@ -179,8 +191,8 @@ func (s *Allowance) isOpen(t *Term, slot *slot, op *engine.Op) bool {
 	return (t.IsOpen.Load() || op.Options&engine.Peek != 0) && slot.underWay == 0 && s.blocking.Load() == 0
 }
 
-// logTime is the time at which a limiter in the log's state must have expired. A window must have ended by the time of the last
-// entry: a later leader's clock may begin there, and would count in it again.
+// logTime is the time at which a limiter in the log's state must have expired. A window must have ended by the time of
+// the last entry: a later leader's clock may begin there, and would count in it again.
 func (s *Allowance) logTime(now int64, op *engine.Op) int64 {
 	if op.Limit.Algorithm == limits.FixedWindow {
 		return s.applied()
@@ -188,5 +200,6 @@ func (s *Allowance) logTime(now int64, op *engine.Op) int64 {
 	return now
 }
 
-// Sweep drops keys whose tokens are all back, slowly: a key that is asked again needs no new record.
+// Sweep drops keys whose tokens are all back. It is slow on purpose: a key that is asked again then needs no new
+// record.
 func (s *Allowance) Sweep() { s.taken.Sweep(s.now(), s.taken.Len()/128+64) }

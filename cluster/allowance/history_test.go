@@ -14,7 +14,8 @@ import (
 
 const sec = int64(time.Second)
 
-// In no history of requests, entries on their way, lost entries and changes of the leader is anything granted that one exact limiter would have denied.
+// In no history of requests, entries on their way, lost entries and changes of the leader is anything granted that one
+// exact limiter would have denied.
 func TestHistories(t *testing.T) {
 	inMemory, inLog := 0, 0
 	for seed := range uint64(testsize.Pick(400, 20_000)) {
@@ -63,7 +64,8 @@ type queued struct {
 	res   []engine.Result
 }
 
-// historyLimits have no windows: those of two leaders begin at different times, and so at other times than those of one limiter.
+// historyLimits have no windows: those of two leaders begin at different times, and so at other times than those of one
+// limiter.
 var historyLimits = []limits.Limit{
 	{Algorithm: limits.TokenBucket, Capacity: 40, Rate: limits.Rate{Tokens: 4, Period: sec}},
 	{Algorithm: limits.GCRA, Capacity: 20, Rate: limits.Rate{Tokens: 2, Period: sec}},

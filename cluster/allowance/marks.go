@@ -8,19 +8,20 @@ import (
 	"github.com/stintdb/stint/engine/database"
 )
 
-// marks are those that the operations of one call leave in the leader's allowance while they are on their way through the log.
+// marks records the keys that the operations of one call touch, from the moment at which the call is prepared for the
+// log until its outcome is known. Meanwhile the allowance grants nothing of these keys.
 type marks struct {
 	allowance *Allowance
 	slots     []uint16
-	carries   []engine.Op // to be carried out before the operations
+	carries   []engine.Op // what was taken in memory, to be carried out before the operations
 	carried   []engine.Result
 	flushes   bool
 	blocks    int32
 	policies  int32
 }
 
-// enter prepares operations for the log: those at the positions in which, or all if which is nil. The caller holds order until they
-// are queued behind the carries, in one entry, to write if changesPolicies says so.
+// enter prepares operations for the log: those at the positions in which, or all if which is nil. The caller holds
+// order, for writing if changesPolicies says so, until the carries and then the operations are queued, in one entry.
 func (s *Allowance) enter(t *Term, now int64, ops []engine.Op, which []uint32) *marks {
 	m := &marks{allowance: s}
 	if which == nil {
@@ -63,7 +64,7 @@ func (m *marks) enter(t *Term, now int64, op *engine.Op) {
 		m.mark(op.Key)
 		m.enter(t, now, &op.Parts[0])
 	case engine.Settle:
-		// The reservation may be on its way itself. Until then its keys are marked, and afterwards blocked.
+		// The reservation may be under way itself: then its keys are not known yet, and all keys are blocked.
 		m.mark(op.Key)
 		m.block()
 		op.PriorAt = t.priorAt(now)
@@ -92,7 +93,7 @@ func (m *marks) enter(t *Term, now int64, op *engine.Op) {
 	}
 }
 
-// key marks a key, has its tokens carried, and returns the PriorAt of operations on it.
+// key marks a key, adds the Carry of the tokens taken from it, and returns the PriorAt of operations on it.
 func (m *marks) key(t *Term, now int64, key []byte) (priorAt int64) {
 	m.mark(key) // nothing is taken from here on
 	carry, found := m.allowance.taken.Taken(now, key)
@@ -116,7 +117,8 @@ func (m *marks) block() {
 	m.blocks++
 }
 
-// handOver returns the marks of the carries, apart from those of the operations behind them, or nil if there are none.
+// handOver returns the marks of the carries alone, or nil if there are none: the carries are a call of their own,
+// before the operations.
 func (m *marks) handOver() *marks {
 	if len(m.carries) == 0 {
 		return nil

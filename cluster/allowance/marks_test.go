@@ -7,8 +7,8 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// While an operation whose keys are not known is on its way, nothing is taken of any key. The log counts all that may have been taken of a script's; those
-// of a reservation are handed over, or nothing is taken of them.
+// While an operation whose keys are not known is on its way, nothing is taken of any key. The log counts all that may
+// have been taken of a script's; those of a reservation are handed over, or nothing is taken of them.
 func TestMarksOfUnknownKeys(t *testing.T) {
 	s, term, now := open(t)
 	take := func(key string) bool {
@@ -40,7 +40,8 @@ func TestMarksOfUnknownKeys(t *testing.T) {
 	}
 }
 
-// Of keys of which nothing is taken in memory, operations behind tokens of other keys, or of a key that was reserved, count nothing as taken.
+// Of keys of which nothing is taken in memory, operations behind tokens of other keys, or of a key that was reserved,
+// count nothing as taken.
 func TestOnlyTakenTokensAreCounted(t *testing.T) {
 	s, term, now := open(t)
 	taken, other := part("taken", 1), part("other", 1)

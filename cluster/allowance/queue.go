@@ -7,7 +7,8 @@ import (
 	"github.com/stintdb/stint/engine/opcodec"
 )
 
-// Queue prepares the operations of a call for the log, those at the positions in which or all if which is nil, and queues it.
+// Queue prepares the operations of a call for the log, those at the positions in which or all if which is nil, and
+// queues the call.
 func (s *Allowance) Queue(p *propose.Proposer, c *call.Call, b *engine.Batch, which []uint32) engine.Status {
 	if changesPolicies(b.Ops) {
 		s.order.Lock()
@@ -44,7 +45,7 @@ func (s *Allowance) Queue(p *propose.Proposer, c *call.Call, b *engine.Batch, wh
 	return status
 }
 
-// Requeue is queue for a call that comes back as a group, perhaps in another term.
+// Requeue is [Allowance.Queue] for a call that comes back as a group, perhaps in another term.
 func (s *Allowance) Requeue(p *propose.Proposer, c *call.Call) engine.Status {
 	g, _, err := call.NextGroup(c.Group)
 	if err != nil {
@@ -64,8 +65,8 @@ func (s *Allowance) StartTerm(used bool) {
 	s.Term.Store(s.newTerm(s.now(), used))
 }
 
-// Begin begins a term of the allowance; the state contains everything that earlier leaders have written. Calls queued before are
-// prepared again.
+// Begin begins a term of the allowance, when the state contains everything that earlier leaders have written. Calls
+// that were queued before are prepared again.
 func (s *Allowance) Begin(p *propose.Proposer, wanted, used bool) {
 	s.order.Lock()
 	s.Term.Store(nil)

@@ -33,7 +33,8 @@ func (s *Allowance) takenOf(now int64, key string) int64 {
 	return carry.Tokens
 }
 
-// Of a part that is held elsewhere nothing is taken, whatever its limit is and wherever its key is on its way; of the others all or nothing.
+// Of a part that is held elsewhere nothing is taken, whatever its limit is and wherever its key is on its way; of the
+// others all or nothing.
 func TestTakeAllBesideTokensHeld(t *testing.T) {
 	s, term, now := open(t)
 	slow := part("all", 5)
@@ -109,7 +110,8 @@ func TestCheckFromMemory(t *testing.T) {
 	}
 }
 
-// While it is found out whether tokens may be taken, and taken, no operation on the key can begin its way through the log.
+// While it is found out whether tokens may be taken, and taken, no operation on the key can begin its way through the
+// log.
 func TestTakeAllLocksItsKeys(t *testing.T) {
 	s, term, now := open(t)
 	request := engine.Op{Verb: engine.AcquireAll, Tokens: 1, Parts: []engine.Op{part("user", 1), part("all", 1)}}
@@ -131,7 +133,8 @@ func TestTakeAllLocksItsKeys(t *testing.T) {
 	}
 }
 
-// Requests with the same keys in another order neither wait for each other for ever nor take more than they are granted.
+// Requests with the same keys in another order neither wait for each other for ever nor take more than they are
+// granted.
 func TestTakeAllSideBySide(t *testing.T) {
 	s, term, now := open(t)
 	const each = 2000

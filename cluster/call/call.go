@@ -13,7 +13,7 @@ import (
 )
 
 // Call is a batch on its way to a decision. Exactly one party claims and answers it. After that nobody else may touch
-// the batch: it belongs to its session again.
+// the batch, which belongs to its session again.
 type Call struct {
 	Batch       *engine.Batch
 	Unanswered  []uint32 // positions of the operations without an answer, nil for all
@@ -21,14 +21,14 @@ type Call struct {
 	ID          uint64   // on the connection it was forwarded on
 	Began       time.Duration
 	state       atomic.Uint32
-	BrokenConns int // connections that broke while its answer was owed
+	BrokenConns int // connections that broke while the call waited for its answer
 
-	// A summary of the batch, which is valid even after the batch was given back.
+	// A summary of the batch, which stays valid after the batch was given back.
 	Ops     int  // not answered yet
 	Changes bool // some of them may change something
 
-	// Requeue is called for a call that was proposed but certainly not taken. It is nil for this node's own calls,
-	// which are forwarded to the next leader.
+	// Requeue is called for a call that was proposed, but certainly not taken. It is nil for this node's own calls, which
+	// are forwarded to the next leader.
 	Requeue func(*Call)
 
 	// Outcome is called once, if not nil, when it is known whether the call was carried out.
@@ -45,7 +45,7 @@ func (c *Call) Settle(applied bool) {
 
 // The states of a call.
 const (
-	stateWaiting = iota // nothing of it has left this node, nor will before it is marked as sent
+	stateWaiting = iota // nothing of it has left this node, nor will until it is marked as sent
 	stateSent           // it is proposed, or on its way to the leader
 	stateClaimed        // somebody answers it
 )
@@ -56,7 +56,8 @@ func (c *Call) Send() bool { return c.state.CompareAndSwap(stateWaiting, stateSe
 // Unsend marks a call that was sent, but certainly not taken, as waiting again.
 func (c *Call) Unsend() bool { return c.state.CompareAndSwap(stateSent, stateWaiting) }
 
-// Claim makes the caller the one that answers. sent reports whether the call may have been decided.
+// Claim makes the caller the party that answers, if nobody was yet. sent reports whether the call may have been
+// decided.
 func (c *Call) Claim() (won, sent bool) {
 	before := c.state.Swap(stateClaimed)
 	return before != stateClaimed, before == stateSent
@@ -65,8 +66,8 @@ func (c *Call) Claim() (won, sent bool) {
 // IsOpen reports whether nobody answers the call yet.
 func (c *Call) IsOpen() bool { return c.state.Load() != stateClaimed }
 
-// Fail answers a call with an error if nobody has answered it: with status if certainly nothing of it was decided, or
-// else with Uncertain. It returns the status of the answer, or OK if the call was answered already.
+// Fail answers a call with an error if nobody has answered it: with status if certainly nothing of it was decided, and
+// otherwise with Uncertain. It returns the status of the answer, or OK if the call was answered already.
 func (c *Call) Fail(status engine.Status) engine.Status {
 	told := c.FailUnpublished(status)
 	if told != engine.OK {
@@ -107,7 +108,8 @@ func (c *Call) Each(visit func(op *engine.Op, res *engine.Result)) {
 	}
 }
 
-// Summarize counts the unanswered operations and whether they change anything, before the call is handed on.
+// Summarize counts the unanswered operations, and notes whether any of them changes something, before the call is
+// handed on.
 func (c *Call) Summarize() {
 	c.Ops, c.Changes = 0, false
 	c.Each(func(op *engine.Op, _ *engine.Result) {
@@ -116,14 +118,14 @@ func (c *Call) Summarize() {
 	})
 }
 
-// WaitList holds the calls under way in the order of their start, so that slow ones can be expired.
+// WaitList has the calls under way in the order in which they were added, so that slow calls can be expired.
 type WaitList struct {
 	mu     sync.Mutex
 	calls  []*Call
 	first  int
 	closed bool
 	looks  *clock.Task // of Expire
-	asleep bool        // it looks again when the next Add wakes it
+	asleep bool        // looks pauses until the next Add
 }
 
 // Add registers a call. It returns false after Close: then nobody would expire the call.
@@ -187,9 +189,11 @@ func (w *WaitList) Expired(before time.Duration) (late []*Call) {
 	return late
 }
 
-// Expire calls expired for each open call that is older than a timeout, until ctx is done; ended waits for that. now is the clock of
-// [Call.Began]. While no call is under way it sleeps.
-func (w *WaitList) Expire(ctx context.Context, ended *sync.WaitGroup, timeout time.Duration, now func() time.Duration, expired func(*Call)) {
+// Expire calls expired for each open call that is older than a timeout, until ctx is done; ended waits for that. now is
+// the clock of [Call.Began]. While no call is under way it sleeps.
+func (w *WaitList) Expire(
+	ctx context.Context, ended *sync.WaitGroup, timeout time.Duration, now func() time.Duration, expired func(*Call),
+) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.looks = clock.Repeat(ctx, ended, func(context.Context) time.Duration {

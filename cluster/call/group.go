@@ -62,7 +62,7 @@ func putPaddedUvarint(b []byte, n uint64) {
 const MaxBytes = 32 << 20
 
 // PackGroup is AppendGroup with the checks that proposed and forwarded groups need. A group that some reader would
-// refuse is left out, and the status is the reason: it would stay in the log, and no node could continue behind it.
+// refuse is left out, and the status is the reason: the group would stay in the log, and no node could get past it.
 func PackGroup(buf []byte, w *opcodec.Writer, b *engine.Batch, which []uint32) ([]byte, engine.Status) {
 	if len(b.Ops) > MaxGroupOps {
 		return buf, engine.TooBig
@@ -113,8 +113,9 @@ func ReadGroup(r *opcodec.Reader, g Group, ops []engine.Op) ([]engine.Op, error)
 	return ops, nil
 }
 
-// Pack makes a call ready to be forwarded. The leader answers reads from its applied state, which can be behind that of this node: those of a batch
-// in order go into an entry, because nothing may come between two operations.
+// Pack makes a call ready to be forwarded. The leader answers reads from its applied state, which may be older than
+// this node's. The reads of a batch in order therefore go into an entry, as two or more operations do between which
+// nothing may come.
 func (c *Call) Pack() (status engine.Status) {
 	b := *c.Batch
 	if b.InOrder {

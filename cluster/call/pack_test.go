@@ -6,7 +6,8 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// Reads in order reach the leader as operations between which nothing may come: it answers these in the log, never from its applied state.
+// Reads in order reach the leader as operations between which nothing may come: it answers these in the log, never from
+// its applied state.
 func TestReadsInOrderAreForwardedTogether(t *testing.T) {
 	look := engine.Op{Verb: engine.Look, Key: []byte("k")}
 	for _, ops := range [][]engine.Op{{look}, {look, look, look}} {

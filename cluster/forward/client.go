@@ -1,5 +1,5 @@
-// Package forward takes calls from a follower to the leader, and the answers back: [Client] is the follower's end, [Server]
-// the leader's.
+// Package forward takes calls from a follower to the leader, and the answers back: [Client] is the follower's end, and
+// [Server] the leader's.
 package forward
 
 import (
@@ -19,20 +19,20 @@ const (
 	maxWaitingBytes = 64 << 20
 	// fullFrameBytes is where a frame is sent and another begun.
 	fullFrameBytes = 256 << 10
-	// connTimeout bounds the silence on a connection to the leader; the leader sends its time far more often.
+	// connTimeout bounds the silence on a connection to the leader.
 	connTimeout = 2 * time.Second
-	// maxResends bounds how often a read-only call is sent again after its connection broke: the call itself may
-	// break it.
-	maxResends = 4
-	// connKeepalive is how often it does.
+	// connKeepalive is how often the leader sends its time over a connection without answers.
 	connKeepalive = 100 * time.Millisecond
+	// maxResends bounds how often a read-only call is sent again after its connection broke: the call itself may be what
+	// breaks it.
+	maxResends = 4
 	// redialDelay is the pause before the same leader is dialed again; another one is dialed at once.
 	redialDelay = 20 * time.Millisecond
 	// idleLook is the time between two looks for a leader while no call waits for one.
 	idleLook = 500 * time.Millisecond
 )
 
-// Client takes calls to the leader, many in a frame, and their answers back.
+// Client takes calls to the leader, many in a frame, and the answers back.
 type Client struct {
 	Dial          func(ctx context.Context, address string) (net.Conn, error)
 	Leader        func() (address string)         // "" while none is known, or while it is this node
@@ -41,11 +41,11 @@ type Client struct {
 	Fail          func(*call.Call, engine.Status) // answers a call with an error
 	ObserveTime   func(nanos int64)               // receives the cluster's time from the leader
 	Grace         time.Duration                   // how long an earlier leader may take for its outstanding answers
-	Patience      time.Duration                   // after so long in vain, calls no longer wait for a leader; 0 has them wait always
+	Patience      time.Duration                   // how long calls wait in vain for a leader; 0 for as long as it takes
 	Leads         func() bool                     // whether this node is the leader
 
 	Forwarded atomic.Int64 // calls sent to a leader
-	GivenUp   atomic.Int64 // calls that did not wait for one
+	GivenUp   atomic.Int64 // calls that waited for a leader in vain
 
 	mu      sync.Mutex
 	waiting []*call.Call // for a leader, or for the writer
@@ -74,7 +74,7 @@ func (f *Client) Add(c *call.Call) bool {
 	return true
 }
 
-// Requeue queues a call again that was certainly not decided.
+// Requeue queues a call again that certainly was not decided.
 func (f *Client) Requeue(c *call.Call) {
 	if !f.Add(c) {
 		f.Fail(c, engine.Overloaded)
@@ -135,8 +135,9 @@ func (f *Client) pause(ctx context.Context, moved <-chan struct{}) {
 	}
 }
 
-// giveUp answers the calls that wait if no leader was reached for Patience, and returns since when calls wait in vain. A client's connection answers
-// in order: each call that waited for a group without a leader would hold up those for other groups that follow it.
+// giveUp answers the calls that wait if no leader was reached for Patience, and returns since when calls wait in vain.
+// A client's connection answers in order, so each call that waited for a group without a leader would hold up later
+// calls for other groups.
 func (f *Client) giveUp(inVain time.Time) time.Time {
 	if f.Patience == 0 || f.Leads() {
 		return time.Time{}
@@ -159,7 +160,7 @@ func (f *Client) giveUp(inVain time.Time) time.Time {
 	return inVain
 }
 
-// dialLeader connects to the leader. It gives up as soon as another node leads: a dead one may not answer for long.
+// dialLeader connects to the leader. It gives up as soon as another node leads: dialing a dead node may take long.
 func (f *Client) dialLeader(ctx context.Context, moved <-chan struct{}, address string) (net.Conn, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

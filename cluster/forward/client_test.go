@@ -78,8 +78,8 @@ func TestLooksForALeaderAreSeldomWithoutCalls(t *testing.T) {
 	})
 }
 
-// Calls wait for a leader. When none was reached for longer than an election takes, they are answered at once, until there is one: requests for other
-// groups wait for the answers.
+// Calls wait for a leader. When none was reached for longer than an election takes, they are answered at once, until
+// there is one: requests for other groups wait for the answers.
 func TestCallsDoNotWaitForALostLeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const patience = 5 * time.Second

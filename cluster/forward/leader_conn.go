@@ -80,7 +80,7 @@ func (f *Client) stopSending(r *leaderConn) {
 	}
 }
 
-// checkDrained closes drained when no answer is outstanding. The caller holds the lock.
+// checkDrained closes drained if the connection is closing and no answer is outstanding. The caller holds the lock.
 func (f *Client) checkDrained(r *leaderConn) {
 	if r.closing && len(r.pending) == 0 {
 		select {
@@ -258,8 +258,8 @@ func (f *Client) readResults(c *call.Call, b []byte) (rest []byte, err error) {
 	return b, nil
 }
 
-// failPending handles the calls whose answers were lost with their connection: those that may have been decided are
-// uncertain, read-only ones are sent again a few times.
+// failPending handles the calls whose answers were lost with their connection. A call that may have changed something
+// is uncertain, and a read-only call is sent again, a few times.
 func (f *Client) failPending(r *leaderConn) {
 	f.mu.Lock()
 	pending := r.pending

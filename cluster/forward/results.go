@@ -7,8 +7,8 @@ import (
 	"github.com/stintdb/stint/engine/opcodec"
 )
 
-// appendResults writes the results of a call. What would make the frame longer than the other node takes is left out: lists
-// and long replies first, and if there are none, the results themselves.
+// appendResults appends the results of a call. What would make the frame longer than the other node accepts is left
+// out: lists and long replies first, and if there are none, the results themselves.
 func (r *forwardedCall) appendResults(frame []byte, most int) []byte {
 	start := len(frame)
 	for i := range r.batch.Results {

@@ -31,8 +31,8 @@ func replying(n int, changes int64) *forwardedCall {
 	return r
 }
 
-// An answer that would not fit a frame is sent without its lists, or in the end as unknown: never as a frame that the other
-// node refuses, with everybody else's answers in it.
+// An answer that would not fit a frame is sent without its lists, or in the end as unknown: never as a frame that the
+// other node refuses, with everybody else's answers in it.
 func TestLongAnswersFitAFrame(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

@@ -19,8 +19,8 @@ import (
 // Server decides what other nodes forward to this one. Its fields are set before use.
 type Server struct {
 	Ctx context.Context // ends with the node
-	// Decide decides a call. It reports false for taken if this node does not lead: then the call is certainly not decided. If
-	// finished is false, the batch's Done is called later.
+	// Decide decides a call. It reports false for taken if this node does not lead: then the call certainly is not
+	// decided. If finished is false, the batch's Done is called later.
 	Decide  func(c *call.Call) (taken, finished bool)
 	Now     func() int64                   // the cluster's time, 0 on a node that does not lead
 	Refused func(from net.Addr, err error) // a connection was closed because it sent something that does not read
@@ -77,7 +77,9 @@ func (s *Server) Serve(conn net.Conn) {
 		s.conns.Add(-1)
 		s.connEnded.Broadcast()
 	}()
-	l := &followerConn{server: s, conn: conn, wake: make(chan struct{}, 1), stop: make(chan struct{}), writerEnded: make(chan struct{})}
+	l := &followerConn{
+		server: s, conn: conn, wake: make(chan struct{}, 1), stop: make(chan struct{}), writerEnded: make(chan struct{}),
+	}
 	var writer sync.WaitGroup
 	writer.Go(l.write)
 	l.read()

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// Notifier wakes all waiting goroutines after a change. Its zero value is ready. A broadcast that nobody waits for allocates
-// nothing.
+// Notifier wakes all waiting goroutines after a change. Its zero value is ready to use. A broadcast that nobody waits
+// for allocates nothing.
 type Notifier struct {
 	mu     sync.Mutex
 	next   chan struct{}
 	called []func()
 }
 
-// Call has f called now, and by each later broadcast, which waits for it.
+// Call calls f now, and again in each later broadcast, which waits for f.
 func (n *Notifier) Call(f func()) {
 	n.mu.Lock()
 	n.called = append(n.called, f)

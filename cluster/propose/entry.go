@@ -14,15 +14,15 @@ type entry struct {
 	buf    []byte
 	calls  []*call.Call
 	work   int        // of scripts
-	began  time.Time  // when it was proposed
-	done   chan error // of an entry that is no decision
+	began  time.Time  // when the entry was proposed
+	done   chan error // receives the outcome of an entry that is no decision
 	behind int        // calls that waited when it was applied
 }
 
 // isFull reports whether no call is added.
 func (e *entry) isFull() bool { return len(e.buf) >= fullEntryBytes || e.work >= maxEntryWork }
 
-// drop marks the calls as sent and removes those that were given up while they waited: they were answered as not
+// drop marks the calls as sent, and removes calls that were given up while they waited: these were answered as not
 // taken.
 func (e *entry) drop() {
 	if e.kind != fsm.KindDecisions {

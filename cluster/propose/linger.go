@@ -13,19 +13,21 @@ const (
 	maxSkipped = 64
 )
 
-// linger has the next entry wait for the callers of the one before, of which most call again at once. Otherwise half of them are in the
-// entry under way and half wait for the next, and an entry costs about the same, full or not. Its methods are called with the proposer's mu held.
+// linger delays an entry until the callers of the entry before have called again, as most of them do at once. Without
+// the delay, half of the callers are in the entry under way and half wait for the next one, and an entry costs about
+// the same, full or not. The methods are called with the proposer's mu held.
 type linger struct {
-	target  int           // calls that end the wait; 0 while there is none
-	enough  int           // calls with which it was worth it
-	timer   *time.Timer   // ends the wait, too
+	target  int           // calls that end the wait; 0 while nothing waits
+	enough  int           // calls for which the wait was worth it
+	timer   *time.Timer   // also ends the wait
 	latency time.Duration // of an entry, about
-	skip    int           // so many entries do not wait
-	skipped int           // so many did not behind the last wait in vain, less the waits since that were worth it
+	skip    int           // entries that do not wait, from now on
+	// skipped is how many entries did not wait after the last wait in vain, less the waits since then that were worth it.
+	skipped int
 }
 
-// begin begins a wait behind an entry that was applied. It is not so long that callers who come at any time could look like those that call again:
-// of these, two thirds do within one and a half times the time that entries take.
+// begin begins a wait after an entry was applied. The wait is short enough to tell callers who call again from callers
+// who come at any time: two thirds of the former call within one and a half times the time that an entry takes.
 func (l *linger) begin(e *entry, ended func()) {
 	l.latency += (time.Since(e.began) - l.latency) / 8
 	wait := min(l.latency*3/2, maxLinger)
@@ -43,20 +45,22 @@ func (l *linger) begin(e *entry, ended func()) {
 	}
 }
 
-// holds reports whether the first entry waits. It does not once it has nearly as many calls as there were lately.
+// holds reports whether the first entry waits. The wait is over once the entry has nearly as many calls as there were
+// lately.
 func (l *linger) holds(queue []*entry) bool {
 	if l.target == 0 {
 		return false
 	}
-	if len(queue) > 1 || len(queue) == 1 && (queue[0].kind != fsm.KindDecisions || queue[0].isFull() || len(queue[0].calls) >= l.target) {
+	isReady := func(e *entry) bool { return e.kind != fsm.KindDecisions || e.isFull() || len(e.calls) >= l.target }
+	if len(queue) > 1 || len(queue) == 1 && isReady(queue[0]) {
 		l.timer.Stop()
 		l.target, l.skipped = 0, max(0, l.skipped-1)
 	}
 	return l.target > 0
 }
 
-// endLinger ends a wait that has lasted long enough. If it was in vain, these callers do not call again at once, and the next waits would only
-// delay others.
+// endLinger ends a wait that has lasted long enough. If the wait was in vain, these callers do not call again at once,
+// and further waits would only delay others.
 func (p *Proposer) endLinger() {
 	p.mu.Lock()
 	if l := &p.linger; l.target > 0 {

@@ -15,7 +15,8 @@ import (
 
 const entryTakes = 4 * time.Millisecond
 
-// lingering is the proposer of a single group, each of whose entries takes entryTakes. A call that is added has its done called when it is answered.
+// lingering is the proposer of a single group, each of whose entries takes entryTakes. A call that is added has its
+// done called when it is answered.
 type lingering struct {
 	*Proposer
 	asked sync.WaitGroup

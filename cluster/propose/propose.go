@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// An entry is full at fullEntryBytes, some 800 decisions. With syncs that take 5 ms and 3200 requests under way, 24 KiB
-	// brought a fifth more than 16, 32 or 128 would; with syncs of 0.15 ms it made no difference.
+	// An entry is full at fullEntryBytes, some 800 decisions. With syncs that take 5 ms and 3200 requests under way, 24
+	// KiB brought a fifth more than 16, 32 or 128 would; with syncs of 0.15 ms it made no difference.
 	fullEntryBytes = 24 << 10
 	// entriesInFlight is how many entries are proposed and not yet decided. A second one is written while the first is
 	// being replicated, which is worth it on slow disks; but it is proposed only when it is full. Otherwise both would be
@@ -30,21 +30,22 @@ const (
 	// maxQueuedBytes bounds the calls that wait to be proposed, in bytes; further calls are refused.
 	maxQueuedBytes = 64 << 20
 	// maxEntryWork and maxQueuedWork bound the work of scripts in an entry, and in all that wait, in units of
-	// [engine.Result.Work]: some 10 and 300 ms. Every node carries them out one after the other, and a leader that is
-	// behind for longer would be taken for dead.
+	// [engine.Result.Work]: some 10 and 300 ms. Every node carries scripts out one after the other, and a leader that
+	// falls behind by more would be taken for dead.
 	maxEntryWork  = 640_000
 	maxQueuedWork = 30 * maxEntryWork
 )
 
-// Proposer packs calls into entries. Calls wait in the open entry while earlier ones are under way, so entries grow with
-// the load; a call that comes alone is proposed at once.
+// Proposer packs calls into entries. Calls wait in the open entry while earlier ones are under way, so entries grow
+// with the load; a call that comes alone is proposed at once.
 type Proposer struct {
 	Config
 	ID uint64 // of this process, to recognise its own entries in the log
 
 	Proposed atomic.Int64 // entries
-	Begun    atomic.Int64 // rounds: entries that were proposed without others, and the first of each that several groups proposed together
-	Latency  Histogram    // from proposing an entry to having applied it
+	// Begun counts rounds: entries that were proposed alone, and once the entries that several groups proposed together.
+	Begun   atomic.Int64
+	Latency Histogram // from proposing an entry to having applied it
 
 	mu         sync.Mutex
 	queue      []*entry // the last one is open
@@ -57,8 +58,8 @@ type Proposer struct {
 	last       uint64
 	proposedAt []time.Time // when each entry was proposed that is not yet decided
 
-	// lateInRow is how many entries were late, one behind the other, until the last decided, and lateSince when the first of them was
-	// proposed.
+	// lateInRow is how many entries up to the last one decided were late, one after the other, and lateSince when the
+	// first of them was proposed.
 	lateInRow int
 	lateSince time.Time
 
@@ -78,7 +79,7 @@ type Proposer struct {
 type Config struct {
 	Apply        func(entry []byte) raft.ApplyFuture
 	Stamp        func() int64     // the time of an entry
-	Requeue      func(*call.Call) // receives calls that were certainly not decided
+	Requeue      func(*call.Call) // receives calls that certainly were not decided
 	Weigh        func(ops []engine.Op) (work int)
 	CountFailure func(status engine.Status) // counts the error of a call's answer; OK is none
 	LateAfter    time.Duration              // an entry is late that takes longer
@@ -86,7 +87,7 @@ type Config struct {
 	Outstanding  *sync.WaitGroup            // Raft's futures without a result
 }
 
-// New returns a proposer, which proposes from [Proposer.Start] on.
+// New returns a proposer, which proposes nothing before [Proposer.Start].
 func New(c Config) *Proposer {
 	p := &Proposer{Config: c, ID: rand.Uint64(), inFlight: map[uint64]*entry{}}
 	p.ctx, p.stop = context.WithCancel(context.Background())
@@ -96,7 +97,8 @@ func New(c Config) *Proposer {
 // Add queues a call. A status other than OK says why it is not taken.
 func (p *Proposer) Add(c *call.Call) engine.Status { return p.AddBehind(nil, c) }
 
-// AddBehind queues a call directly behind another one, which is new: in one entry, so that both are carried out or neither. first may be nil.
+// AddBehind queues a call directly after first, a new call, in the same entry: both are carried out, or neither. first
+// may be nil.
 func (p *Proposer) AddBehind(first, c *call.Call) engine.Status {
 	status, due := p.pack(first, c)
 	if due {
@@ -105,14 +107,14 @@ func (p *Proposer) AddBehind(first, c *call.Call) engine.Status {
 	return status
 }
 
-// Refuses reports whether there is a script among operations while too much work of scripts waits. The leader asks before it tries the
-// script on its own state: a refusal must not cost as much as the script.
+// Refuses reports whether there is a script among operations while too much work of scripts waits. The leader asks
+// before it tries the script on its own state: a refusal must not cost as much as the script.
 func (p *Proposer) Refuses(ops []engine.Op) bool {
 	return p.work.Load() >= maxQueuedWork && p.scriptWork(ops) > 0
 }
 
-// pack appends a call to the open entry, behind another one if that is not nil. due reports that an entry may be proposed now: to look for one for a call that only waits with
-// others would cost two switches of goroutines.
+// pack appends a call to the open entry, after first if that is not nil. due reports whether an entry may be proposed
+// now. For a call that only waits with others the proposer is not woken, which would cost two switches of goroutines.
 func (p *Proposer) pack(first, c *call.Call) (status engine.Status, due bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -186,7 +188,7 @@ func (p *Proposer) AddOther(kind byte, body []byte) (done <-chan error) {
 	return e.done
 }
 
-// Start has entries proposed until [Proposer.Halt].
+// Start begins to propose entries, until [Proposer.Halt].
 func (p *Proposer) Start() {
 	p.proposes = clock.Repeat(p.ctx, &p.Ended, func(context.Context) time.Duration {
 		p.propose()
@@ -250,7 +252,7 @@ func (p *Proposer) next() *entry {
 	return nil
 }
 
-// Pause has everything wait in the queue, until resume.
+// Pause keeps everything in the queue until [Proposer.Resume].
 func (p *Proposer) Pause() { p.setPaused(true) }
 
 // Resume ends a pause.
@@ -285,7 +287,7 @@ func (p *Proposer) TakeCalls(number uint64) []*call.Call {
 	return nil
 }
 
-// finish is called once Raft has reported an entry's outcome, which may be unknown.
+// finish is called when Raft has reported the outcome of an entry, which may be unknown.
 func (p *Proposer) finish(e *entry, err error) {
 	e2 := p.takeEntry(e.number) // nil if the fsm has answered its calls
 	if e.done != nil {
@@ -293,7 +295,7 @@ func (p *Proposer) finish(e *entry, err error) {
 	}
 	switch {
 	case e2 == nil:
-	case err == nil: // it was applied by restoring a snapshot, and with it the results are gone
+	case err == nil: // it was applied by restoring a snapshot, which has no results
 		p.failAll(e, engine.Uncertain)
 	case notTaken(err):
 		e.eachGroup(func(c *call.Call, group []byte) {
@@ -322,12 +324,13 @@ func (p *Proposer) failAll(e *entry, status engine.Status) {
 	}
 }
 
-// notTaken reports whether an entry that could not be proposed is certain not to be in any log.
+// notTaken reports whether an entry that could not be proposed is certainly in no log.
 func notTaken(err error) bool {
-	return errors.Is(err, raft.ErrNotLeader) || errors.Is(err, raft.ErrLeadershipTransferInProgress) || errors.Is(err, raft.ErrEnqueueTimeout)
+	return errors.Is(err, raft.ErrNotLeader) || errors.Is(err, raft.ErrLeadershipTransferInProgress) ||
+		errors.Is(err, raft.ErrEnqueueTimeout)
 }
 
-// Halt ends the proposing and fails what still waits.
+// Halt proposes nothing more, and fails what still waits.
 func (p *Proposer) Halt() {
 	p.stop()
 	p.mu.Lock()
@@ -342,7 +345,7 @@ func (p *Proposer) Halt() {
 	}
 }
 
-// Expel hands all waiting calls back, to be prepared for another term.
+// Expel hands all waiting calls to Requeue, to be prepared for another term.
 func (p *Proposer) Expel() {
 	var others, expelled []*entry
 	p.mu.Lock()

@@ -137,8 +137,8 @@ func TestWorkOfScriptsIsBounded(t *testing.T) {
 	})
 }
 
-// While leadership is transferred, what is queued waits: an entry that Raft gets then may be decided without this node hearing
-// of it.
+// While leadership is transferred, what is queued waits: an entry that Raft gets then may be decided without this node
+// hearing of it.
 func TestNothingIsProposedDuringAPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		entries, question := 0, openQuestion{answer: make(chan error)}

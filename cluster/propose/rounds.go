@@ -7,8 +7,9 @@ import (
 	"github.com/stintdb/stint/cluster/fsm"
 )
 
-// Rounds has the groups of a node propose together. An entry costs about the same, full or not, so several groups under load
-// each wait a little for more calls, and for one another: their entries then share writes, syncs and wakes.
+// Rounds lets the groups of a node propose together. An entry costs about the same, full or not, so each of several
+// groups under load waits a little for more calls, and for the other groups: their entries then share writes, syncs and
+// wakes.
 type Rounds struct {
 	mu      sync.Mutex
 	waiting []*Proposer
@@ -16,7 +17,7 @@ type Rounds struct {
 }
 
 const (
-	// busyCalls is how many calls an entry has at least where it is worth waiting for more.
+	// busyCalls is the least number of calls of an entry for which it is worth waiting for more.
 	busyCalls = 4
 	// maxRoundWait bounds the wait for a round.
 	maxRoundWait = 5 * time.Millisecond
@@ -32,9 +33,10 @@ func (r *Rounds) observe(took time.Duration) {
 	r.latency += (took - r.latency) / 8
 }
 
-// joinsRound has the first entry wait for the next round, and reports whether it does. The caller holds p.mu.
+// joinsRound puts the first entry off until the next round, and reports whether it did. The caller holds p.mu.
 func (p *Proposer) joinsRound() bool {
-	if p.Rounds == nil || p.isDue || len(p.queue) > 1 || p.queue[0].kind != fsm.KindDecisions || max(p.lastSize, len(p.queue[0].calls)) < busyCalls {
+	if p.Rounds == nil || p.isDue || len(p.queue) > 1 || p.queue[0].kind != fsm.KindDecisions ||
+		max(p.lastSize, len(p.queue[0].calls)) < busyCalls {
 		return false
 	}
 	p.inRound = p.inRound || p.Rounds.join(p)
@@ -56,7 +58,7 @@ func (r *Rounds) join(p *Proposer) bool {
 	return true
 }
 
-// begin has all that wait propose.
+// begin lets all proposers that wait propose.
 func (r *Rounds) begin() {
 	r.mu.Lock()
 	due := r.waiting
