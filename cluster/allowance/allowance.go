@@ -23,7 +23,7 @@ type Allowance struct {
 	taken   *store.Store // the tokens taken from each key; not replicated
 	log     *store.Store // the log's state
 	applied func() int64 // the time of the last entry applied
-	now     func() int64 // the cluster's time, not before that of the log's state
+	now     func() int64 // the cluster's time, not before the last entry applied
 
 	Term atomic.Pointer[Term] // nil while nothing may have been taken, by this leader or an earlier one
 

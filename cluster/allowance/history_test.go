@@ -14,8 +14,8 @@ import (
 
 const sec = int64(time.Second)
 
-// In no history of requests, entries on their way, lost entries and changes of the leader is anything granted that one
-// exact limiter would have denied.
+// Whatever the history of requests, entries under way, lost entries and changes of the leader, nothing is granted that
+// one exact limiter would have denied.
 func TestHistories(t *testing.T) {
 	inMemory, inLog := 0, 0
 	for seed := range uint64(testsize.Pick(400, 20_000)) {
@@ -64,8 +64,7 @@ type queued struct {
 	res   []engine.Result
 }
 
-// historyLimits have no windows: those of two leaders begin at different times, and so at other times than those of one
-// limiter.
+// historyLimits have no windows: the windows of two leaders begin at other times than the windows of one limiter.
 var historyLimits = []limits.Limit{
 	{Algorithm: limits.TokenBucket, Capacity: 40, Rate: limits.Rate{Tokens: 4, Period: sec}},
 	{Algorithm: limits.GCRA, Capacity: 20, Rate: limits.Rate{Tokens: 2, Period: sec}},
@@ -115,7 +114,7 @@ func (h *history) step() {
 	}
 }
 
-// rest has most limits be full again.
+// rest waits until most limits are full again.
 func (h *history) rest() {
 	h.apply(len(h.queue))
 	h.now, h.pause = h.now+h.r.Int64N(25*sec), sec/[]int64{1000, 200, 20}[h.r.IntN(3)]
@@ -158,7 +157,7 @@ func (h *history) op() engine.Op {
 	return op
 }
 
-// compare has the exact limiter carry out an operation too.
+// compare carries out an operation by the exact limiter too.
 func (h *history) compare(op *engine.Op, res *engine.Result, where string, count *int) {
 	isGrant := op.Verb == engine.Acquire || op.Verb == engine.AcquireAll || op.Verb == engine.Check || op.Verb == engine.Reserve
 	if res.Status != engine.OK || isGrant && (!res.Allowed || op.Options&engine.Peek != 0) {
@@ -171,7 +170,7 @@ func (h *history) compare(op *engine.Op, res *engine.Result, where string, count
 	}
 }
 
-// add queues an operation, as Allowance.Queue does, behind what hands over the tokens taken. The queue may refuse both.
+// add queues an operation, as Allowance.Queue does, after its Carry. The queue may refuse both.
 func (h *history) add(op engine.Op) {
 	ops := []engine.Op{op.Clone()}
 	m := h.leader.enter(h.term, h.now, ops, nil)
@@ -219,7 +218,7 @@ func (q *queued) leave(now int64, applied bool) {
 	q.marks.leave(now, applied)
 }
 
-// change has one of the nodes lead next. Of the entries on their way, it has the first ones.
+// change makes one of the nodes the next leader. It has the first of the entries under way.
 func (h *history) change() {
 	h.apply(h.r.IntN(len(h.queue) + 1))
 	for _, q := range h.queue {

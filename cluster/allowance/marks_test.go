@@ -7,8 +7,8 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// While an operation whose keys are not known is on its way, nothing is taken of any key. The log counts all that may
-// have been taken of a script's; those of a reservation are handed over, or nothing is taken of them.
+// While an operation whose keys are unknown is under way, nothing is taken from any key. The log counts all that may
+// have been taken from a script's keys. What was taken from a reservation's keys is handed over.
 func TestMarksOfUnknownKeys(t *testing.T) {
 	s, term, now := open(t)
 	take := func(key string) bool {
@@ -40,8 +40,8 @@ func TestMarksOfUnknownKeys(t *testing.T) {
 	}
 }
 
-// Of keys of which nothing is taken in memory, operations behind tokens of other keys, or of a key that was reserved,
-// count nothing as taken.
+// Operations on keys from which nothing was taken in memory count nothing as taken, also after the tokens of other
+// keys, or of a key that was reserved, were handed over.
 func TestOnlyTakenTokensAreCounted(t *testing.T) {
 	s, term, now := open(t)
 	taken, other := part("taken", 1), part("other", 1)
@@ -127,7 +127,7 @@ func TestTokensLeave(t *testing.T) {
 	}
 }
 
-// Each group of a cluster has an allowance: until tokens may be taken of a key it has no slots.
+// Each group of a cluster has an allowance. It has no slots until tokens may be taken from a key.
 func TestUnusedAllowanceIsSmall(t *testing.T) {
 	if size := unsafe.Sizeof(Allowance{}); size > 4<<10 {
 		t.Errorf("an unused allowance has %d bytes", size)

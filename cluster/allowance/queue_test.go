@@ -16,8 +16,8 @@ func callOf(ops []engine.Op, done func()) *call.Call {
 	return c
 }
 
-// An operation is queued behind a Carry of the tokens taken of its key, also while another operation's Carry is on its
-// way, which may be lost.
+// An operation is queued after a Carry of the tokens taken from its key, also while another operation's Carry is under
+// way, because that may be lost.
 func TestEachOperationIsQueuedBehindItsCarry(t *testing.T) {
 	s, term, now := open(t)
 	s.Term.Store(term)

@@ -27,14 +27,14 @@ func part(key string, tokens int64) engine.Op {
 	return engine.Op{Key: []byte(key), Limit: limit, Tokens: tokens}
 }
 
-// takenOf is the tokens taken of a key.
+// takenOf is the tokens taken from a key.
 func (s *Allowance) takenOf(now int64, key string) int64 {
 	carry, _ := s.taken.Taken(now, []byte(key))
 	return carry.Tokens
 }
 
-// Of a part that is held elsewhere nothing is taken, whatever its limit is and wherever its key is on its way; of the
-// others all or nothing.
+// Nothing is taken for a part that is held elsewhere, whatever its limit is, and whether or not its key is under way.
+// All or nothing is taken for the other parts.
 func TestTakeAllBesideTokensHeld(t *testing.T) {
 	s, term, now := open(t)
 	slow := part("all", 5)
@@ -66,7 +66,7 @@ func TestTakeAllBesideTokensHeld(t *testing.T) {
 	}
 }
 
-// A key with an operation on its way, or a limiter in the log's state, is missing, and nothing of the others is taken.
+// A key with an operation under way, or a limiter in the log's state, is missing, and nothing is taken from the others.
 func TestTakeAllLeavesToTheLog(t *testing.T) {
 	s, term, now := open(t)
 	request := engine.Op{Verb: engine.AcquireAll, Tokens: 1, Parts: []engine.Op{part("user", 1), part("all", 1)}}
@@ -110,8 +110,7 @@ func TestCheckFromMemory(t *testing.T) {
 	}
 }
 
-// While it is found out whether tokens may be taken, and taken, no operation on the key can begin its way through the
-// log.
+// No operation on a key can enter the log between the look whether its tokens may be taken, and the taking.
 func TestTakeAllLocksItsKeys(t *testing.T) {
 	s, term, now := open(t)
 	request := engine.Op{Verb: engine.AcquireAll, Tokens: 1, Parts: []engine.Op{part("user", 1), part("all", 1)}}
@@ -133,7 +132,7 @@ func TestTakeAllLocksItsKeys(t *testing.T) {
 	}
 }
 
-// Requests with the same keys in another order neither wait for each other for ever nor take more than they are
+// Requests with the same keys in another order do not block each other for ever, and take no more than they are
 // granted.
 func TestTakeAllSideBySide(t *testing.T) {
 	s, term, now := open(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/stintdb/stint/engine/opcodec"
 )
 
-// FuzzAnswers has a client take in any bytes as answers.
+// FuzzAnswers gives a client any bytes as answers.
 func FuzzAnswers(f *testing.F) {
 	var res engine.Result
 	good := append(make([]byte, 8), 1, outcomeDecided)

@@ -71,7 +71,7 @@ func connectRole(g *Group) {
 	}
 }
 
-// connectDecider creates the parts that decide batches, and those that hold and void loans.
+// connectDecider creates the parts that decide batches, and hold and void loans.
 func connectDecider(g *Group) {
 	lease := func(r *leadership) decide.Lease {
 		if r == nil {

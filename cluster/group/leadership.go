@@ -147,7 +147,7 @@ func (l *leaderRole) begin(ctx context.Context, term uint64) bool {
 }
 
 // proposeTick writes the time into the log when a leader writes nothing else and there are limiters that may expire.
-// Every node then drops those that have expired, and knows the time in case it becomes leader.
+// Every node then drops expired limiters, and knows the time in case it becomes leader.
 func (l *leaderRole) proposeTick(context.Context) {
 	entries := l.fsm.Entries.Load()
 	if l.active() != nil && entries == l.entriesAtTick && l.opt.Store.Len() > 0 {

@@ -47,13 +47,14 @@ type MemberStatus struct {
 	Full       bool              `json:"full,omitempty"`      // the node's keys take all the memory that they may
 	Shared     *string           `json:"shared,omitempty"`    // its patterns of shared limits, sorted; nil if older
 
-	// Process is the name of the node's process, and ProcessBefore that of its process as far as the node knows the log.
+	// Process is the name of the node's process, and ProcessBefore the name that the log has, as far as the node knows it.
 	Process       string `json:"process,omitempty"`
 	ProcessBefore string `json:"processBefore,omitempty"`
 
 	Report *clusterstatus.Report `json:"traffic,omitempty"`
 
-	// Members are those of a group of keys with replicas on some nodes, as its leader has them, and whether each votes.
+	// Members are the members of a group of keys with replicas on some nodes, as its leader knows them, and whether each
+	// votes.
 	Members map[raft.ServerID]bool `json:"members,omitempty"`
 
 	Address string    `json:"-"` // where it was asked

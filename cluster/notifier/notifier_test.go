@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A broadcast wakes all that wait at once, and only them; it allocates nothing while nobody waits.
+// A broadcast wakes all goroutines that wait, at once, and no others. It allocates nothing while nobody waits.
 func TestBroadcast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var n Notifier

@@ -16,7 +16,7 @@ type entry struct {
 	work   int        // of scripts
 	began  time.Time  // when the entry was proposed
 	done   chan error // receives the outcome of an entry that is no decision
-	behind int        // calls that waited when it was applied
+	behind int        // calls that waited for the next entry when this one was applied
 }
 
 // isFull reports whether no call is added.

@@ -35,8 +35,8 @@ func (p *Proposer) OldestAge() time.Duration {
 	return time.Since(p.proposedAt[0])
 }
 
-// LateEntries is how many entries were late, one behind the other, up to the oldest that is under way, and since when;
-// 0 if that one is not.
+// LateEntries returns how many entries in a row are late, up to the oldest one under way, and since when; 0 if that
+// entry is not late.
 func (p *Proposer) LateEntries() (since time.Time, inRow int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

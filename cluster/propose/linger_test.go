@@ -80,7 +80,7 @@ func TestCallersThatDoNot(t *testing.T) {
 		defer l.end()
 		for range 200 {
 			l.add(func() {})
-			synctest.Wait() // it is alone in an entry, and the next ten are in the one behind it
+			synctest.Wait() // it is alone in an entry, and the next ten are in the entry after it
 			for range 10 {
 				l.add(func() {})
 			}
@@ -102,7 +102,7 @@ func TestCallersThatDoNot(t *testing.T) {
 	})
 }
 
-// Neither does a full entry wait, nor one about the cluster itself, nor any behind few calls.
+// A full entry does not wait, nor an entry about the cluster itself, nor one that follows an entry of few calls.
 func TestEntriesThatDoNotLinger(t *testing.T) {
 	for name, add := range map[string]func(l *lingering){
 		"full": func(l *lingering) {

@@ -305,7 +305,7 @@ func (p *Proposer) finish(e *entry, err error) {
 			}
 		})
 	default:
-		p.failAll(e, engine.NoLeader) // which is Uncertain to those that may have been decided
+		p.failAll(e, engine.NoLeader) // which is Uncertain for calls that may have been decided
 	}
 }
 

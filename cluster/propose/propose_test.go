@@ -77,7 +77,7 @@ func TestOnlyFullEntriesAreProposedTogether(t *testing.T) {
 	})
 }
 
-// A call that only waits with others behind an entry under way wakes nobody.
+// A call that only waits with others for an entry under way wakes nobody.
 func TestCallsThatWaitWakeNobody(t *testing.T) {
 	p := newTestProposer(nil, nil, nil)
 	wakes := func() (woken bool) {
@@ -161,7 +161,7 @@ func TestNothingIsProposedDuringAPause(t *testing.T) {
 	})
 }
 
-// An entry is not decided if the state machine says that it was not applied, though Raft does not.
+// An entry is not decided if the state machine says that it was not applied, even if Raft does not.
 func TestEntryThatIsNotApplied(t *testing.T) {
 	var asked sync.WaitGroup
 	question := openQuestion{answer: make(chan error, 1), response: raft.ErrRaftShutdown}

@@ -21,8 +21,8 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// Decider decides batches of operations: those of this node's clients, those about loans, and on the leader those of
-// other nodes.
+// Decider decides batches: those of this node's clients, operations on its loans, and on the leader the calls of other
+// nodes.
 type Decider struct {
 	Config
 	seed        maphash.Seed  // of the filters of keys
@@ -42,7 +42,7 @@ const (
 	waits                   // a batch is answered later; an operation may wait for tokens, unless a later step answers it
 )
 
-// A batchStep sees a batch, or those of its operations that have no answer yet. An opStep sees one operation.
+// A batchStep sees a batch, or what of it has no answer yet. An opStep sees one operation.
 type (
 	batchStep func(*request) outcome
 	opStep    func(*request, *engine.Op, *engine.Result) outcome
@@ -116,7 +116,7 @@ type request struct {
 
 	// What is read once, when the batch begins.
 	at       clock.Reading   // when the batch began
-	now      int64           // the time at which state is read: the cluster's, or that of the last entry applied if later
+	now      int64           // the cluster's time at which state is read, not before the last entry applied
 	lease    Lease           // nil on a follower
 	hasLease bool            // the lease holds
 	term     *allowance.Term // of the leader's allowance; nil without a lease that holds, or without an allowance
@@ -185,10 +185,12 @@ func (r *request) run(s *steps) outcome {
 func (r *request) tryEach(s *steps) {
 	ops := r.batch.Ops
 	switch {
-	case r.batch.Atomic && len(ops) > 1, r.lease == nil && !r.spends: // no step could answer anything
+	case r.batch.Atomic && len(ops) > 1:
+		return
+	case r.lease == nil && !r.spends: // no step could answer anything
 		return
 	case len(ops) == 1:
-		if r.answers(s, 0) {
+		if r.answers(s, &ops[0], &r.batch.Results[0]) {
 			r.left = 0
 		}
 		return
@@ -197,13 +199,14 @@ func (r *request) tryEach(s *steps) {
 	var open []uint32
 	for n := range r.left {
 		i := r.position(n)
-		if !touched.MayContain(r.seed, &ops[i]) && r.answers(s, i) {
+		op := &ops[i]
+		if !touched.MayContain(r.seed, op) && r.answers(s, op, &r.batch.Results[i]) {
 			continue
 		}
 		if open == nil {
 			open = make([]uint32, 0, r.left-n)
 		}
-		touched.Add(r.seed, &ops[i])
+		touched.Add(r.seed, op)
 		open = append(open, i)
 	}
 	if r.left = len(open); r.left < len(ops) {
@@ -212,10 +215,10 @@ func (r *request) tryEach(s *steps) {
 }
 
 // answers tries to answer one operation.
-func (r *request) answers(s *steps, i uint32) bool {
+func (r *request) answers(s *steps, op *engine.Op, res *engine.Result) bool {
 	canWait := false
 	for _, step := range s.each {
-		switch step(r, &r.batch.Ops[i], &r.batch.Results[i]) {
+		switch step(r, op, res) {
 		case answered:
 			return true
 		case waits:
@@ -350,7 +353,7 @@ func fromPurse(r *request, op *engine.Op, res *engine.Result) outcome {
 		return r.spend(op, res)
 	case engine.AcquireAll:
 		done = r.spendAll(op, op.Parts, res)
-	case engine.Check: // the policy is that of this node's state
+	case engine.Check: // of the policy in this node's state
 		spend := func(parts []engine.Op) bool { return r.spendAll(op, parts, res) }
 		done = !r.Machine.Loading.Load() && r.Store.CheckBy(op, res, spend)
 	case engine.Refund:

@@ -166,7 +166,7 @@ func (b *batch) read(words [][]byte) error {
 }
 
 // limitOf is the limit of a key: 1,000 tokens a second, of which the leader's allowance is 250; for keys that begin
-// with "slow" 1,000 tokens an hour, without an allowance, and for those that begin with "few" 3 an hour.
+// with "slow" 1,000 tokens an hour, without an allowance, and with "few" 3 an hour.
 func limitOf(key []byte) limits.Limit {
 	l := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 1000}
 	l.Rate = limits.Rate{Tokens: 1000, Period: int64(time.Second)}
