@@ -13,8 +13,8 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// askedByThree has requests for a token of a limit come to each of three nodes, with a pause before each, while other goes on. It returns how often
-// operations were carried out, in all or since other ended.
+// askedByThree sends requests for a token of a limit to each of three nodes, with a pause before each, while other
+// runs. It returns how often each operation was carried out, unless other has cleared the numbers.
 func askedByThree(t *testing.T, latency time.Duration, limit limits.Limit, requests int, pause time.Duration, answered func(granted int64), other func(g *groups)) map[engine.Verb]int {
 	g := newGroups(t)
 	defer g.close()
@@ -39,7 +39,7 @@ func askedByThree(t *testing.T, latency time.Duration, limit limits.Limit, reque
 	return maps.Clone(g.applied)
 }
 
-// onLoans is how many of the operations were on loans.
+// onLoans returns how many of the operations were on loans.
 func onLoans(applied map[engine.Verb]int) int {
 	return applied[engine.Prepare] + applied[engine.Lend] + applied[engine.Deposit]
 }
@@ -47,7 +47,8 @@ func onLoans(applied map[engine.Verb]int) int {
 // latencies of each operation.
 var latencies = map[string]time.Duration{"fast": 3 * time.Millisecond, "slow": 20 * time.Millisecond}
 
-// Three nodes take tokens of one purse, far below the limit: none is denied, and a loan is seldom needed, whose tokens come before the purse is empty.
+// Three nodes take tokens of one purse, far below the limit. None is denied, and loans are few: their tokens come
+// before the purse is empty.
 func TestLoansUnderSteadyLoad(t *testing.T) {
 	steady := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 10_000, Rate: limits.Rate{Tokens: 10_000, Period: int64(time.Second)}}
 	for name, latency := range latencies {
@@ -72,8 +73,8 @@ func TestLoansUnderSteadyLoad(t *testing.T) {
 	}
 }
 
-// Three nodes ask three times as much as refills. What refills is granted, no request fails, and a grant does not cost three operations on loans: mostly
-// it costs half of one, seldom almost two.
+// Three nodes ask for three times as much as refills. What refills is granted, no request fails, and a grant costs
+// fewer than three operations on loans: mostly half of one, seldom almost two.
 func TestLoansBeyondTheLimit(t *testing.T) {
 	const rate, seconds = 200, 5
 	scarce := limits.Limit{Algorithm: limits.TokenBucket, Capacity: rate, Rate: limits.Rate{Tokens: rate, Period: int64(time.Second)}}

@@ -27,7 +27,7 @@ type Router interface {
 	Home(name []byte) (at int)
 }
 
-// Policies are those that this node knows, which may be behind.
+// Policies returns the limits that an operation asks for under the policies known here, which may be out of date.
 type Policies interface {
 	Asked(op *engine.Op) []engine.Op
 }
@@ -69,7 +69,7 @@ type Limits struct {
 
 type counts struct{ requests, short, denied atomic.Int64 }
 
-// Counts are those of this process, since it began.
+// Counts returns the counts of this process since it began.
 func (l *Limits) Counts() clusterstatus.SharedLimits {
 	c, of := &l.counts, l.keeper.Counts()
 	return clusterstatus.SharedLimits{

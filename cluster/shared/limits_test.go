@@ -24,10 +24,10 @@ const (
 	timeout  = 10 * time.Second
 )
 
-// limit is the shared one. It refills hardly.
+// limit is the shared limit. It hardly refills.
 var limit = limits.Limit{Algorithm: limits.TokenBucket, Capacity: capacity, Rate: limits.Rate{Tokens: 1, Period: int64(24 * time.Hour)}}
 
-// groups are those of a cluster, decided at once, but for operations that are held up.
+// groups are the groups of a cluster. They decide operations at once, except those that are held up.
 type groups struct {
 	t      *testing.T
 	stores [3]*store.Store
@@ -41,7 +41,7 @@ type groups struct {
 	purses  func(loans.Store) loans.Store // as nodes see them; nil for as they are
 }
 
-// holdUp holds the next operation of a verb up, or the answer to it.
+// holdUp holds up the next operation of a verb, or the answer to it.
 type holdUp struct {
 	verb     engine.Verb
 	isAnswer bool
@@ -67,7 +67,7 @@ func homeOf(key []byte) int {
 	return away
 }
 
-// node is the limits of one node, until the end of the context. The first one leads all groups.
+// node returns the limits of one node, until the end of the context. The first node leads all groups.
 func (g *groups) node(ctx context.Context) *Limits {
 	replicas, leads := []Replica{}, g.leader == nil
 	for number := home; number <= away; number++ {
@@ -90,7 +90,7 @@ func (g *groups) close() {
 	}
 }
 
-// holdUp has the next operation of a verb wait, before it is carried out or before its answer.
+// holdUp makes the next operation of a verb wait, before it is carried out or before its answer.
 func (g *groups) holdUp(verb engine.Verb, isAnswer bool) *holdUp {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -195,7 +195,7 @@ func ask(l *Limits, key string, limit limits.Limit, tokens int64) engine.Result 
 	return b.Results[0]
 }
 
-// takeBeside takes tokens, for which an operation on the loan is held up until other requests have been granted.
+// takeBeside takes tokens while an operation on the loan is held up until other requests are decided.
 func (g *groups) takeBeside(t *testing.T, l *Limits, tokens int64, verb engine.Verb, isAnswer bool, others func() int64) (granted int64) {
 	h, late := g.holdUp(verb, isAnswer), make(chan int64)
 	go func() { late <- g.take(l, tokens) }()
@@ -205,7 +205,8 @@ func (g *groups) takeBeside(t *testing.T, l *Limits, tokens int64, verb engine.V
 	return granted + <-late
 }
 
-// A denial counts for requests that came before home was asked: later ones may have tokens that have come home since.
+// A denial counts for requests that came before home was asked. Later ones may be granted tokens that have come home
+// since.
 func TestLateDenial(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGroups(t)
@@ -241,7 +242,7 @@ func (g *groups) all(l *Limits) (granted int64) {
 	return granted
 }
 
-// lend has tokens lent that nobody has asked for.
+// lend brings tokens into the purse that nobody has asked for.
 func (g *groups) lend(l *Limits, tokens int64) { g.lendOf(l, "shared", limit, tokens) }
 
 func (g *groups) lendOf(l *Limits, name string, limit limits.Limit, tokens int64) {
@@ -257,7 +258,8 @@ func (g *groups) lendOf(l *Limits, name string, limit limits.Limit, tokens int64
 	l.do(away, p.Answered([]byte(name), lent.Granted, lent.Number))
 }
 
-// Whatever two nodes do at the same time on the loan of one limit, and however late, no token is granted twice, and none is lost.
+// Whatever two nodes do at the same time on the loan of one limit, and however late, no token is granted twice, and
+// none is lost.
 func TestOperationsOnALoanAtTheSameTime(t *testing.T) {
 	for name, disturb := range map[string]func(t *testing.T, g *groups, a, b *Limits) (granted int64){
 		"requests while tokens go back": func(t *testing.T, g *groups, a, b *Limits) int64 {
@@ -311,7 +313,7 @@ func TestOperationsOnALoanAtTheSameTime(t *testing.T) {
 	}
 }
 
-// A purse of a key in the key's own group has tokens of another cluster: they stay when nobody uses them.
+// A purse in the group that owns its key has tokens of another cluster. They stay when nobody uses them.
 func TestTokensOfAnotherClusterStay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGroups(t)
@@ -335,7 +337,8 @@ func TestTokensOfAnotherClusterStay(t *testing.T) {
 	})
 }
 
-// Home has nothing for an operation, which stays prepared. The tokens that are spent since are stated soon, and refill.
+// Home has nothing to lend for an operation, which stays prepared. Tokens that are spent meanwhile are stated soon, and
+// refill.
 func TestTokensSpentBesideAPendingOperation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGroups(t)

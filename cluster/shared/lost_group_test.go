@@ -13,7 +13,8 @@ import (
 	"github.com/stintdb/stint/internal/loans"
 )
 
-// While one group has no leader, the loans of its keys are asked for in vain. Those of other groups' keys are not held up.
+// A group without a leader does not answer operations on loans of its keys. They hold up no loans of other groups'
+// keys.
 func TestAGroupWithoutALeaderHoldsUpNoOtherLoan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGroups(t)
@@ -40,7 +41,8 @@ func (g *groups) lose(isLost bool) {
 	g.isLost = isLost
 }
 
-// While one group has no leader, its tokens cannot be returned to it, however many purses have some. Those of other groups are returned as ever.
+// A group without a leader does not take its tokens back. However many purses have some, the tokens of other groups go
+// back as ever.
 func TestAGroupWithoutALeaderHoldsUpNoReturns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGroups(t)

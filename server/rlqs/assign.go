@@ -2,7 +2,8 @@ package rlqs
 
 import "time"
 
-// plan is the bucket that a share should have, if there is enough at home. wants is false if the one that it has is good enough.
+// plan returns the bucket that a share should have, if there is enough at home. wants is false if its present bucket is
+// good enough.
 func (q *quota) plan(s *share) (b bucket, wants bool) {
 	if !s.hasSlot {
 		return bucket{}, s.now.lives()
@@ -18,7 +19,7 @@ func (q *quota) plan(s *share) (b bucket, wants bool) {
 	return b, wants
 }
 
-// planTokens is plan for a limit that refills slowly: the bucket has tokens until two reports later, and no rate.
+// planTokens is plan for a limit that refills slowly: the bucket has tokens for the time of two reports, and no rate.
 func (q *quota) planTokens(s *share) (b bucket, wants bool) {
 	part, home := q.part(s.demand), float64(q.tokens.free+q.spareTokens())
 	need := max(s.demand*ahead.Seconds(), part*float64(q.limit.Capacity)/8, 1)
@@ -35,14 +36,15 @@ func (q *quota) planTokens(s *share) (b bucket, wants bool) {
 	return b, !s.now.lives() || !lasts && float64(b.tokens) > s.left || tooMany
 }
 
-// planRate is plan for a limit that refills quickly. Buckets have up to five eighths of the tokens, by demand; the others are for newcomers and for
-// changes, each of which takes a full bucket.
+// planRate is plan for a limit that refills quickly. Buckets have up to five eighths of the tokens, by demand. The
+// others are for newcomers and for changes, each of which takes a full bucket.
 func (q *quota) planRate(s *share) (b bucket, wants bool) {
 	have, home := &s.now, q.tokens.free+q.spareTokens()
 	expects := s.demand
 	if s.demand > 0 && q.inSlots > 0 {
 		most := 2*s.demand*float64(q.by.interval) + float64(q.by.units.Capacity)/16
-		if isAlone := q.part(s.demand) == 1; isAlone && !s.known { // its first report tells no demand: the other half is for newcomers
+		if isAlone := q.part(s.demand) == 1; isAlone && !s.known {
+			// its first report tells no demand, and the other half is for newcomers
 			most = max(most, float64(q.by.units.Capacity)/2)
 			expects = max(expects, most/float64(q.by.interval)/8)
 		}
@@ -72,7 +74,7 @@ func (q *quota) planRate(s *share) (b bucket, wants bool) {
 // lowers reports whether a bucket has clearly less rate than another.
 func lowers(b, than bucket) bool { return 10*b.units < 9*than.units }
 
-// Kind is that of an assignment.
+// Kind is the kind of an assignment.
 type Kind uint8
 
 // The kinds of assignments.
@@ -80,20 +82,20 @@ const (
 	Deny    Kind = iota // all requests
 	Allow               // all requests
 	Bucket              // a token bucket
-	Abandon             // the Envoy forgets the bucket until the next request
+	Abandon             // the Envoy is to forget the bucket until its next request
 )
 
 // Assignment is the answer about one bucket of an Envoy.
 type Assignment struct {
 	Pairs    map[string]string
 	Kind     Kind
-	Changed  bool  // a Bucket is to be a new one, which begins full
-	Tokens   int64 // of a Bucket, at most and at the begin
+	Changed  bool  // the Bucket is a new one, which begins full
+	Tokens   int64 // that a Bucket has at most, and at the beginning
 	Units    int64 // tokens that refill in Interval; 0 for none
 	Interval int64 // seconds
 }
 
-// assign decides the share's assignment by the loans. ok is false if the Envoy is to hear nothing.
+// assign decides the share's assignment by the loans. ok is false if the Envoy is to be sent nothing.
 func (q *quota) assign(now time.Duration, s *share) (a Assignment, ok bool) {
 	if s.now.lives() && now+2*Margin > s.now.until { // it may end before this arrives, and would begin again full
 		s.replace(now, bucket{})
@@ -106,17 +108,19 @@ func (q *quota) assign(now time.Duration, s *share) (a Assignment, ok bool) {
 	a = Assignment{Pairs: s.pairs, Kind: Deny}
 	if s.now.lives() {
 		if !q.tokens.outlives(now) || s.now.units > 0 && !q.units.outlives(now) {
-			return a, false // home was not heard of: the Envoy's bucket ends
+			return a, false // home does not answer: the Envoy's bucket ends
 		}
 		s.now.until = now + TTL + Margin
-		a.Kind, a.Tokens, a.Units, a.Interval, a.Changed = Bucket, s.now.tokens, s.now.units, rateInterval, s.changed == now
+		a.Kind, a.Changed = Bucket, s.changed == now
+		a.Tokens, a.Units, a.Interval = s.now.tokens, s.now.units, rateInterval
 	}
 	return a, a.Kind != Deny || now >= s.mayHave
 }
 
 // change replaces the share's bucket, if there is enough.
 func (q *quota) change(now time.Duration, s *share, want bucket) {
-	b := bucket{tokens: min(want.tokens, q.spareTokens(), maxTokens), units: min(want.units, s.now.units+q.spareUnits(), maxTokens)}
+	b := bucket{tokens: min(want.tokens, q.spareTokens(), maxTokens)}
+	b.units = min(want.units, s.now.units+q.spareUnits(), maxTokens)
 	b.held, b.until = b.tokens, now+TTL+Margin
 	least := int64(1)
 	if q.by.interval > 0 && !lowers(want, s.now) {
@@ -146,5 +150,5 @@ func (q *quota) change(now time.Duration, s *share, want bucket) {
 	q.usedTokens += s.held() - usedTokens
 }
 
-// maxTokens is the most that the protocol can say.
+// maxTokens is the largest number in the protocol.
 const maxTokens = 1<<32 - 1

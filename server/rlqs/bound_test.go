@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// uneven are demands of Envoys of which some have ten times as much as others, with a sum.
+// uneven returns demands with a sum, of which some are ten times as large as others.
 func uneven(envoys int, sum float64) (rates []float64) {
 	total := 0.0
 	for i := range envoys {
@@ -20,8 +20,9 @@ func uneven(envoys int, sum float64) (rates []float64) {
 	return rates
 }
 
-// Under steady uneven demand a hundred Envoys grant at least nine tenths of the limit, or of their demand, after 15 seconds. With few tokens for each Envoy it is
-// less: a bucket of one or two tokens is often full, and requests that come at random times are often too close to each other.
+// Under steady uneven demand a hundred Envoys grant at least nine tenths of the limit, or of their demand, after 15
+// seconds. With few tokens for each Envoy they grant less: a bucket of one or two tokens is often full, and requests
+// that come at random times are often too close to each other.
 func TestUtilisation(t *testing.T) {
 	for _, kind := range []struct {
 		limit         Limit
@@ -61,7 +62,8 @@ func TestUtilisation(t *testing.T) {
 	}
 }
 
-// After 15 seconds three Envoys that began together use the limit, though the first to report was given nearly all of it.
+// After 15 seconds three Envoys that began together use the limit, though the first to report was given nearly all of
+// it.
 func TestUtilisationAfterABegin(t *testing.T) {
 	limit := Limit{300, 300, time.Second}
 	for _, random := range []bool{false, true} {
@@ -78,14 +80,15 @@ func TestUtilisationAfterABegin(t *testing.T) {
 	}
 }
 
-// grantedIn is the rate at which an Envoy grants, per second.
+// grantedIn returns the rate at which an Envoy grants, per second.
 func (w *world) grantedIn(f *filter, span time.Duration) float64 {
 	before := f.granted
 	w.run(span)
 	return float64(f.granted-before) / span.Seconds()
 }
 
-// A newcomer gets its part within two reports, though others have used the whole limit up; and an idle Envoy gives its part back.
+// A newcomer gets its part within two reports, though others have used up the whole limit. An idle Envoy gives its part
+// back.
 func TestNewcomer(t *testing.T) {
 	limit := Limit{1000, 1000, time.Second}
 	w := newWorld(1, limit, 3, slices.Repeat([]float64{500}, 5)...)
@@ -105,7 +108,7 @@ func TestNewcomer(t *testing.T) {
 	}
 }
 
-// A limit that was changed is used as one that never was.
+// A limit that was changed is used as well as one that never was.
 func TestChangedLimitIsUsed(t *testing.T) {
 	w := newWorld(1, Limit{1000, 1000, time.Second}, 3, uneven(20, 10_000)...)
 	for _, l := range []Limit{{100, 100, time.Second}, {5000, 2000, time.Second}, {6000, 6000, time.Minute}, {2000, 1000, time.Second}} {
@@ -139,8 +142,8 @@ func TestSmallLimit(t *testing.T) {
 	}
 }
 
-// An Envoy that is alone may use nearly half of the rate from its first report on, before a second one tells its demand; others that begin
-// with it get a part of the rest.
+// An Envoy that is alone may use nearly half of the rate from its first report on, before a second report tells its
+// demand. Others that begin at the same time get a part of the rest.
 func TestFirstShare(t *testing.T) {
 	for _, limit := range []Limit{{20, 20, time.Second}, {1000, 1000, time.Second}} {
 		for envoys := 1; envoys <= 4; envoys++ {

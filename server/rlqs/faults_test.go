@@ -7,7 +7,7 @@ import (
 	"github.com/stintdb/stint/internal/testsize"
 )
 
-// trouble has streams cut, nodes killed, home silent for as long as most says, and demands changed, at random.
+// trouble cuts streams, kills nodes, silences home for at most a time and changes demands, at random.
 func (w *world) trouble(most time.Duration) {
 	for range 60 {
 		w.run(time.Duration(1+w.r.IntN(2500)) * time.Millisecond)
@@ -35,7 +35,7 @@ func (w *world) trouble(most time.Duration) {
 	}
 }
 
-// envoysOf are the Envoys of a history: twelve, and in the first a hundred.
+// envoysOf returns the number of Envoys in a history: a hundred in the first, twelve in others.
 func envoysOf(seed uint64) int {
 	if seed == 0 {
 		return 100
@@ -43,8 +43,8 @@ func envoysOf(seed uint64) int {
 	return 12
 }
 
-// beyond is the largest part of a limit's capacity that Envoys have granted in an interval, beyond its rate, in random histories; and the largest
-// part of it that they had and home had not set aside.
+// beyond runs random histories. It returns the largest part of a limit's capacity that Envoys have granted in an
+// interval beyond its rate, and the largest part that they had and home had not set aside.
 func beyond(t *testing.T, limit Limit, seeds int, change func(*world)) (most, unlent float64) {
 	used := 0.0
 	for seed := range uint64(seeds) {
@@ -63,7 +63,7 @@ func beyond(t *testing.T, limit Limit, seeds int, change func(*world)) (most, un
 	return most, unlent
 }
 
-// changes has the limit changed, down and up, and from one that is divided by rates to one that is divided by tokens.
+// changes changes the limit down and up, and from a limit that is divided by rates to one that is divided by tokens.
 func (w *world) changes() {
 	first := w.limit
 	for range 12 {
@@ -89,7 +89,8 @@ func (w *world) changes() {
 	w.run(time.Minute)
 }
 
-// While a limit is changed, all Envoys together grant no more than the largest that was in force shortly before; and after that, no more than the new one.
+// While a limit changes, all Envoys together grant no more than the largest limit that was in force shortly before.
+// After that they grant no more than the new one.
 func TestChangedLimits(t *testing.T) {
 	for _, limit := range faultLimits {
 		most, unlent := 0.0, 0.0
@@ -109,7 +110,8 @@ func TestChangedLimits(t *testing.T) {
 
 var faultLimits = []Limit{{1000, 1000, time.Second}, {100, 100, time.Second}, {40, 10, time.Second}, {1200, 1200, time.Minute}, {3000, 3000, time.Hour}, {3, 1, time.Second}}
 
-// All Envoys together grant no more than the limit in any interval, whatever streams, nodes and the home of the limit do.
+// All Envoys together grant no more than the limit in any interval, whatever streams, nodes and the home of the limit
+// do.
 func TestNeverBeyondTheLimit(t *testing.T) {
 	for _, limit := range faultLimits {
 		if most, unlent := beyond(t, limit, testsize.Pick(5, 300), nil); most > 1+1e-9 || unlent > 1e-9 {

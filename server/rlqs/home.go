@@ -7,7 +7,7 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// mostDemand is the most that a node states, so that the demands of all have room beside each other.
+// mostDemand is the most that a node states, so that there is room for the demands of all nodes.
 const mostDemand = limits.MaxTokens / 32
 
 // The least times between two operations on a loan.
@@ -16,20 +16,21 @@ const (
 	demandEvery = 500 * time.Millisecond
 )
 
-// demands states the demands of the quotas of some shares.
+// demands returns operations that state the demands for the quotas of some shares.
 func (t *Table) demands(now time.Duration, touched []*share) (all []Operation) {
 	for q := range byQuota(touched) {
 		q.count(now)
 		stated, l := int64(min(q.ownDemand*1000, mostDemand)), &q.demand
 		more := stated - l.Tokens
-		if differs := max(more, -more) > l.Tokens/50; now >= l.renewed+renewEvery || differs && now >= l.renewed+demandEvery || l.renewed == 0 {
+		differs := max(more, -more) > l.Tokens/50
+		if now >= l.renewed+renewEvery || differs && now >= l.renewed+demandEvery || l.renewed == 0 {
 			all = t.lend(all, now, q, l, max(0, more), stated)
 		}
 	}
 	return all
 }
 
-// loans asks for what some shares should have, and gives the rest back.
+// loans returns operations that ask for what some shares should have, and give the rest back.
 func (t *Table) loans(now time.Duration, touched []*share) (all []Operation) {
 	for q, shares := range byQuota(touched) {
 		q.count(now)
@@ -56,7 +57,7 @@ func (t *Table) loans(now time.Duration, touched []*share) (all []Operation) {
 	return all
 }
 
-// byQuota has some shares by their quotas, in order.
+// byQuota groups shares by their quotas, in order.
 func byQuota(touched []*share) iter.Seq2[*quota, []*share] {
 	all := map[*quota][]*share{}
 	var order []*quota
@@ -75,7 +76,7 @@ func byQuota(touched []*share) iter.Seq2[*quota, []*share] {
 	}
 }
 
-// lend appends the operation on a loan, if one is due and none is on its way.
+// lend appends an operation on a loan, if one is due and none is on its way.
 func (t *Table) lend(all []Operation, now time.Duration, q *quota, l *loan, ask, left int64) []Operation {
 	switch {
 	case l.isAway:
@@ -99,7 +100,7 @@ func (t *Table) lend(all []Operation, now time.Duration, q *quota, l *loan, ask,
 	return append(all, l.operation(q))
 }
 
-// wantedTokens are those for the buckets that some shares should have.
+// wantedTokens returns the tokens for the buckets that some shares should have.
 func (q *quota) wantedTokens(now time.Duration, some []*share) (tokens int64) {
 	for _, s := range some {
 		if b, wants := q.plan(s); wants && s.mayChange(now) {
@@ -109,7 +110,7 @@ func (q *quota) wantedTokens(now time.Duration, some []*share) (tokens int64) {
 	return tokens
 }
 
-// wantedUnits are those that shares on this node are due and do not have.
+// wantedUnits returns the units that shares on this node should have and do not have.
 func (q *quota) wantedUnits() (units int64) {
 	for _, s := range q.shares {
 		if b, wants := q.plan(s); wants && !s.isGone {
@@ -119,7 +120,7 @@ func (q *quota) wantedUnits() (units int64) {
 	return units
 }
 
-// Answer takes home's answer to an operation; nil if its outcome is not known.
+// Answer takes home's answer to an operation, nil if the outcome is not known.
 func (t *Table) Answer(o Operation, a *Answer) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -143,14 +144,14 @@ func (t *Table) Answer(o Operation, a *Answer) {
 	}
 }
 
-// lose ends all buckets: home has taken the tokens back; an operator can do that by RL.VOID.
+// lose ends all buckets, because home has taken the tokens back, as an operator can do by RL.VOID.
 func (q *quota) lose() {
 	for _, s := range q.shares {
 		s.now, s.before = bucket{}, bucket{}
 	}
 }
 
-// loseUnits ends the buckets with a rate. Their tokens stay lent, as those of a bucket that is replaced.
+// loseUnits ends the buckets with a rate. Their tokens stay lent, like the tokens of a bucket that is replaced.
 func (q *quota) loseUnits(now time.Duration) {
 	for _, s := range q.shares {
 		if s.now.units > 0 {
@@ -160,5 +161,5 @@ func (q *quota) loseUnits(now time.Duration) {
 	}
 }
 
-// isFull reports that nobody has taken anything of the limit, so that a bucket can be forgotten.
+// isFull reports whether nobody has taken anything of the limit, so that a bucket can be forgotten.
 func (q *quota) isFull() bool { return q.tokens.free+q.tokens.Tokens >= q.limit.Capacity }

@@ -9,7 +9,7 @@ import (
 	"github.com/stintdb/stint/internal/testsize"
 )
 
-// Reports that lie, of numbers that no Envoy can have, do not have others granted more than the limit.
+// Reports that lie, with numbers that no Envoy can have, do not let others grant more than the limit.
 func TestReportsThatLie(t *testing.T) {
 	for _, limit := range faultLimits {
 		most, unlent := 0.0, 0.0
@@ -36,7 +36,7 @@ func TestReportsThatLie(t *testing.T) {
 	}
 }
 
-// A bucket that stands twice in a report is answered once.
+// A bucket that is in a report twice is answered once.
 func TestBucketTwiceInAReport(t *testing.T) {
 	s := NewTable("a", 1).NewStream()
 	usage := usagesOf(1, 1, 10)[0]
@@ -46,7 +46,8 @@ func TestBucketTwiceInAReport(t *testing.T) {
 	}
 }
 
-// Envoys can have many buckets of one limit, by ids that their clients choose. A node has 4096 of them, so that the work for a report stays small.
+// Envoys can have many buckets of one limit, by ids that their clients choose. A node keeps 4096 of them, so that a
+// report costs little.
 func TestBucketsOfALimitAreBounded(t *testing.T) {
 	table, joined := NewTable("a", 1), 0
 	for i := range 20 {

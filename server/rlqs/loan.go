@@ -8,45 +8,52 @@ import (
 	"github.com/stintdb/stint/engine/purse"
 )
 
-// loan is the tokens of one key that home has lent to all streams of this node.
+// loan has the tokens of one key that home has lent to all streams of this node.
 type loan struct {
 	purse.Purse
 	key     string
 	limit   limits.Limit
-	free    int64         // left at home, by the last answer
-	renewed time.Duration // the begin of the last operation that home has answered
-	begun   time.Duration // when the operation on its way was sent first
-	asked   int64         // by that operation
+	free    int64         // tokens left at home, by the last answer
+	renewed time.Duration // when the last operation began that home has answered
+	begun   time.Duration // when the operation on its way was first sent
+	asked   int64         // tokens that it asks for
 	back    int64         // tokens that it gives back
 	stated  int64         // the tokens that home has set aside
-	charged int64         // by that operation; back at once if these are units
-	isAway  bool
+	charged int64         // tokens that the operation states as spent; units are back at once
+	isAway  bool          // an operation is on its way
 
 	isOther bool          // another limit is in force at home, or may be
 	set     time.Duration // when home was last told
-	debt    time.Duration // until then tokens that were spent under a larger limit may be charged
+	debt    time.Duration // until then, tokens that were spent under a larger limit may be charged
 }
 
-// Operation is one on a loan, for home.
+// Operation is an operation on a loan that home is to carry out.
 type Operation struct {
-	Key    string
-	Limit  limits.Limit
-	Set    bool // TB.ACQUIRE of a token with FORCE, which puts Limit into force
-	Empty  bool // in a transaction with DEL before it, and UPTO the capacity after it: nothing is left, and tokens spent under a larger limit are no debt
-	Return bool // RL.RETURN of Loan.Left tokens, with KEEP Tokens; else RL.LEND of Tokens, with ALL and FOR LoanTTL
+	Key   string
+	Limit limits.Limit
+
+	// Set is TB.ACQUIRE of a token with FORCE, which puts Limit into force.
+	Set bool
+	// Empty has DEL before the Set and TB.ACQUIRE of the capacity with UPTO after it, in a transaction. So nothing is
+	// left, and tokens that were spent under a larger limit are no debt.
+	Empty bool
+	// Return is RL.RETURN of Loan.Left tokens, with KEEP Tokens. Without Return and Set the operation is RL.LEND of
+	// Tokens, with ALL and FOR LoanTTL.
+	Return bool
 	Tokens int64
 	Loan   engine.Loan
 	of     *loan
 	quota  *quota
 }
 
-// Answer is home's.
+// Answer is home's answer to an operation on a loan.
 type Answer struct{ Granted, Limit, Remaining, Number int64 }
 
-// setEvery is the time between two operations that put a limit into force. Nodes that know different limits would take turns.
+// setEvery is the least time between two operations that put a limit into force. Otherwise nodes that know different
+// limits would take turns without end.
 const setEvery = 5 * time.Second
 
-// change gives the loan's key another limit, of which home hears next.
+// change gives the loan's key another limit. Home hears of it next.
 func (l *loan) change(now time.Duration, limit limits.Limit) {
 	if limit.Capacity < l.limit.Capacity {
 		l.debt = now + debtTime
@@ -54,10 +61,11 @@ func (l *loan) change(now time.Duration, limit limits.Limit) {
 	l.isOther, l.set, l.limit = true, 0, limit
 }
 
-// debtTime is as long as assignments of an earlier limit are in use: up to the next report, and then until their time is over.
+// debtTime is how long assignments of an earlier limit can be in use: until the next report, and then for their time to
+// live.
 const debtTime = reportsEvery + TTL + 2*Margin
 
-// setLimit is the operation that puts the limit into force. A lower one begins empty.
+// setLimit returns the operation that puts the limit into force. A lower limit begins empty.
 func (l *loan) setLimit(now time.Duration, q *quota) Operation {
 	l.isAway, l.set = true, now
 	return Operation{Key: l.key, Limit: l.limit, Set: true, Empty: now < l.debt, of: l, quota: q}
@@ -66,7 +74,8 @@ func (l *loan) setLimit(now time.Duration, q *quota) Operation {
 // lend begins an operation that asks for tokens and states how many are left.
 func (l *loan) lend(now time.Duration, number uint64, ask int64) {
 	l.Prepare(number, false)
-	l.asked, l.back, l.charged, l.begun = ask, 0, l.stated-l.Left, now // home may carry it out now, so the loan may end so early
+	l.asked, l.back, l.charged = ask, 0, l.stated-l.Left
+	l.begun = now // if home carries it out at once, the loan ends LoanTTL from now
 }
 
 // giveBack begins an operation that gives tokens back, which nobody may spend from now on.
@@ -76,7 +85,7 @@ func (l *loan) giveBack(number uint64, tokens int64) {
 	l.asked, l.back, l.charged = 0, tokens, l.stated-l.Left-tokens
 }
 
-// operation is the one that was begun. It is sent again if its outcome is not known.
+// operation returns the operation that was begun, which is sent again if its outcome is not known.
 func (l *loan) operation(q *quota) Operation {
 	l.isAway = true
 	o := Operation{Key: l.key, Limit: l.limit, Tokens: l.asked, Loan: l.Loan(), of: l, quota: q}
@@ -86,13 +95,13 @@ func (l *loan) operation(q *quota) Operation {
 	return o
 }
 
-// take takes home's answer. It reports whether home has ended the loan, so that nothing is left of it.
+// take takes home's answer. It reports whether home has ended the loan and nothing is left of it.
 func (l *loan) take(a Answer) (ended bool) {
 	if l.back == 0 && l.asked > 0 && a.Granted == 0 {
 		if a.Limit > l.limit.Capacity {
 			l.debt = l.begun + debtTime
 		}
-		l.isOther = l.isOther || a.Remaining > 0 || l.begun < l.debt // home lends nothing under another limit than that in force
+		l.isOther = l.isOther || a.Remaining > 0 || l.begun < l.debt // home lends only under the limit in force
 	}
 	had, left := l.Tokens, l.Left
 	if l.back > 0 {
@@ -106,7 +115,7 @@ func (l *loan) take(a Answer) (ended bool) {
 	return drops && had > 0
 }
 
-// isIdle reports that no operation is begun.
+// isIdle reports whether no operation has begun.
 func (l *loan) isIdle() bool { return !l.Prepared && !l.isAway }
 
 // outlives reports whether the loan lasts longer than an assignment that is sent now.

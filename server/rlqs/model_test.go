@@ -10,8 +10,8 @@ import (
 	"github.com/stintdb/stint/engine/store"
 )
 
-// filter is one Envoy as its filter for quotas works: one bucket id, reports every 5 seconds, no_assignment_behavior denies, and so does an expired
-// assignment.
+// filter is one Envoy, as its filter for quotas works: it has one bucket id and reports every 5 seconds. It denies
+// without an assignment, and once its assignment has expired.
 type filter struct {
 	rate float64 // of requests per second
 	due  float64 // of the next one
@@ -135,7 +135,8 @@ func (w *world) run(span time.Duration) {
 	}
 }
 
-// outlive is the time after which nothing of an earlier limit is in use: a report, and then all of an assignment's time.
+// outlive is the time after which nothing of an earlier limit is in use: a report, and then all of an assignment's
+// time.
 const outlive = 2*reportsEvery + TTL + 2*Margin
 
 // change gives the quota another limit.

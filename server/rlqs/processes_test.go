@@ -57,7 +57,8 @@ type realEnvoy struct {
 // The filters report more often than Envoy does, so that the test is short.
 const realReports = Margin + 100*time.Millisecond
 
-// longPause is the time without a step after which assignments are thrown away: they may have come later than the margin.
+// longPause is the time without a step after which assignments are thrown away: they may have come later than the
+// margin.
 const longPause = Margin / 2
 
 // run steps the filters until the context ends.
@@ -171,7 +172,7 @@ func assignmentOf(a *wire.RateLimitQuotaResponse_BucketAction) Assignment {
 	strategy := a.GetQuotaAssignmentAction().GetRateLimitStrategy()
 	b := strategy.GetTokenBucket()
 	switch {
-	case b != nil && b.GetFillInterval().AsDuration() > time.Hour: // a rate that is none
+	case b != nil && b.GetFillInterval().AsDuration() > time.Hour: // so the bucket does not refill
 		return Assignment{Kind: Bucket, Tokens: int64(b.GetMaxTokens())}
 	case b != nil:
 		return Assignment{Kind: Bucket, Tokens: int64(b.GetMaxTokens()), Units: int64(b.GetTokensPerFill().GetValue()), Interval: b.GetFillInterval().GetSeconds()}
@@ -224,7 +225,8 @@ func (e *realEnvoys) revive(nodes []*testserver.Process) {
 	e.listen(nodes)
 }
 
-// Envoys on three server processes grant no more than their limits in any interval, while a follower and a leader are killed, the leader changes, and the limits are lowered.
+// Envoys on three server processes grant no more than their limits in any interval, while a follower and a leader are
+// killed, the leader changes, and the limits are lowered.
 func TestQuotasOfProcesses(t *testing.T) {
 	rules := t.TempDir()
 	write := func(text string) {

@@ -9,7 +9,7 @@ import (
 type quota struct {
 	key     string
 	limit   Limit
-	learned time.Duration // when the limit was
+	learned time.Duration // when the limit was learned
 	lowered time.Duration // when it was last lowered to less than smallLimit
 	by      division
 	tokens  loan
@@ -21,7 +21,7 @@ type quota struct {
 	ownDemand             float64 // of the shares on this node
 	allDemand             float64 // of all nodes
 	slots                 int     // shares on this node that can have a bucket
-	inSlots               float64 // demand of those
+	inSlots               float64 // demand of the shares that have a slot
 }
 
 func newQuota(key string, l Limit) *quota {
@@ -32,7 +32,8 @@ func newQuota(key string, l Limit) *quota {
 	return q
 }
 
-// learn takes a limit that was learned at a time. If it is another one, home learns it, and buckets that are too large for it are replaced.
+// learn takes a limit that was learned at a time. If the limit has changed, home learns it, and buckets that are too
+// large for it are replaced.
 func (q *quota) learn(now time.Duration, l Limit, at time.Duration) {
 	if at <= q.learned && q.learned != 0 {
 		return
@@ -53,7 +54,7 @@ func (q *quota) learn(now time.Duration, l Limit, at time.Duration) {
 	}
 }
 
-// usualDemand is the average of the shares whose demand is known: a guess at that of a newcomer.
+// usualDemand returns the average demand of the shares whose demand is known, as a guess at the demand of a newcomer.
 func (q *quota) usualDemand() float64 {
 	sum, n := 0.0, 0
 	for _, s := range q.shares {
@@ -68,7 +69,7 @@ func (q *quota) usualDemand() float64 {
 	return sum / float64(n)
 }
 
-// end counts a bucket as spent, but for its unspent tokens.
+// end ends a bucket, and counts all but its unspent tokens as spent.
 func (q *quota) end(b *bucket, unspent int64) {
 	q.spend(b, b.held-unspent)
 	*b = bucket{}
@@ -81,7 +82,7 @@ func (q *quota) spend(b *bucket, tokens int64) {
 	q.tokens.Tokens -= min(tokens, q.tokens.Tokens)
 }
 
-// count settles all shares, and sums them up.
+// count settles all shares and sums up what they have.
 func (q *quota) count(now time.Duration) {
 	q.usedTokens, q.usedUnits, q.ownDemand = 0, 0, 0
 	q.shares = slices.DeleteFunc(q.shares, func(s *share) bool {
@@ -101,7 +102,7 @@ func (q *quota) count(now time.Duration) {
 	q.choose()
 }
 
-// choose gives the slots to the shares with most demand, those that have a bucket first.
+// choose gives the slots to the shares with the most demand. Shares with a bucket come first.
 func (q *quota) choose() {
 	for _, s := range q.shares {
 		s.hasSlot = true
@@ -127,8 +128,8 @@ func (q *quota) choose() {
 	}
 }
 
-// weight puts shares into order for the slots. One that has a bucket keeps it for a while, even without requests: otherwise tokens of a small limit
-// would go from Envoy to Envoy, and never be used.
+// weight orders shares for the slots. A share keeps its bucket for a while, even without requests: otherwise the tokens
+// of a small limit would go from Envoy to Envoy and never be used.
 func (s *share) weight() float64 {
 	const rare = 1.0 / 60
 	switch {
@@ -142,7 +143,7 @@ func (s *share) weight() float64 {
 	return s.demand
 }
 
-// part is the part of the limit that a demand on this node is due.
+// part returns the part of the limit that a demand on this node should have.
 func (q *quota) part(demand float64) float64 {
 	total := max(0, q.allDemand-float64(q.demand.Tokens)/1000) + q.ownDemand
 	if total == 0 {
@@ -151,9 +152,9 @@ func (q *quota) part(demand float64) float64 {
 	return demand / total
 }
 
-// spareTokens and spareUnits are lent to this node, and in no bucket.
+// spareTokens and spareUnits return what is lent to this node and in no bucket.
 func (q *quota) spareTokens() int64 { return max(0, q.tokens.Tokens-q.usedTokens) }
 func (q *quota) spareUnits() int64  { return max(0, q.units.Tokens-q.usedUnits) }
 
-// perSecond is the rate of units.
+// perSecond returns the rate of units.
 func perSecond(units int64) float64 { return float64(units) / rateInterval }

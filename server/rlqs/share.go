@@ -5,9 +5,9 @@ import "time"
 // bucket is the content of one assignment: tokens at once, and a rate in units.
 type bucket struct {
 	tokens  int64 // as assigned
-	held    int64 // of them, those that may be unspent
+	held    int64 // tokens of these that may be unspent
 	units   int64
-	until   time.Duration // an Envoy cannot have it any longer; 0 for no bucket
+	until   time.Duration // the Envoy has it no longer than until then; 0 for no bucket
 	allowed int64         // requests that the Envoy reported since it was assigned
 	isThere bool          // the Envoy has surely received it
 }
@@ -20,30 +20,30 @@ type share struct {
 	pairs    map[string]string
 	bytes    int    // of the bucket's id
 	mayKeep  bool   // the Envoy may still have an assignment of an earlier stream
-	inReport uint64 // number of the stream's last report that named it
+	inReport uint64 // number of the last report of the stream that named the share
 	demand   float64
 	known    bool // the demand is measured, not guessed
 
-	now, before bucket // assigned; and the one before it, until the Envoy has surely replaced it
+	now, before bucket // the assigned one, and the one before it until the Envoy has surely replaced that
 	changed     time.Duration
 	mayHave     time.Duration // until then the Envoy may have an assignment of an earlier stream
 	left        float64
 	denied      bool // requests in the last report
 	reported    time.Duration
 	busy        time.Duration // the last report with requests
-	hasSlot     bool          // of those that can have a bucket
+	hasSlot     bool          // it can have a bucket
 	isGone      bool          // the stream ended, or the bucket was abandoned
 	waits       bool          // it should have more than it has
-	isOld       bool          // its bucket is of an earlier limit, or of the time after that was lowered
+	isOld       bool          // its bucket is from an earlier limit, or from just after the limit was lowered
 }
 
-// units are those that the Envoy may use: it has one bucket or the other.
+// units returns the units that the Envoy may use: it has one bucket or the other.
 func (s *share) units() int64 { return max(s.now.units, s.before.units) }
 
-// held are the tokens of both: the Envoy can spend the first bucket, and then gets the second full.
+// held returns the tokens of both buckets: the Envoy can spend the first one, and then gets the second one full.
 func (s *share) held() int64 { return s.now.held + s.before.held }
 
-// measure takes a report into the estimates of demand and of tokens left.
+// measure updates the estimates of demand and of tokens left with a report.
 func (s *share) measure(now, elapsed time.Duration, allowed, denied int64, perSecond float64) {
 	span := (now - s.reported).Seconds()
 	asked := float64(allowed) + float64(denied)
@@ -78,7 +78,7 @@ func (s *share) measure(now, elapsed time.Duration, allowed, denied int64, perSe
 	s.denied, s.reported = denied > 0, now
 }
 
-// mayChange reports whether the share's bucket can be replaced: the Envoy has replaced the one before.
+// mayChange reports whether the share's bucket can be replaced, because the Envoy has replaced the one before.
 func (s *share) mayChange(now time.Duration) bool {
 	return !s.before.lives() || now >= s.changed+Margin
 }
@@ -88,12 +88,14 @@ func (s *share) isDue(now time.Duration) bool {
 	return s.waits || s.before.units > 0 && s.mayChange(now)
 }
 
-// isTooLarge reports whether the share's bucket is of an earlier limit and has more than it should by this one, or of the time after the limit was lowered to few tokens.
+// isTooLarge reports whether the share's bucket is from an earlier limit and has more than it should have under this
+// one, or is from before the limit was lowered to few tokens.
 func (s *share) isTooLarge(b bucket) bool {
 	return s.isOld && s.now.lives() && (b.tokens < s.now.tokens || b.units < s.now.units || s.changed < s.quota.lowered)
 }
 
-// replace gives the share another bucket. Tokens of the ones before are held until a report says how many requests they have granted together.
+// replace gives the share another bucket. The tokens of the buckets before it are held until a report says how many
+// requests they have granted together.
 func (s *share) replace(now time.Duration, b bucket) {
 	old := s.now
 	if s.before.lives() {
@@ -107,8 +109,8 @@ func (s *share) replace(now time.Duration, b bucket) {
 	s.isOld = now < s.quota.units.debt // its rate may still be too large: not all demands are known
 }
 
-// settle ends buckets whose time is over, and after a report the one that was replaced long enough before. Its tokens beyond the requests since are
-// unspent: they were thrown away at the Envoy.
+// settle ends buckets whose time is over, and after a report the bucket that was replaced long enough before. Tokens of
+// that one beyond the requests since then are unspent: the Envoy has thrown them away.
 func (s *share) settle(now time.Duration, reported bool) {
 	if now >= s.changed+Margin && !s.isGone { // the assignment may have been lost with the stream
 		s.before.units = 0

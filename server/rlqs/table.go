@@ -9,13 +9,13 @@ import (
 const (
 	MaxStreams     = 1024
 	MaxBuckets     = 65536
-	MaxOfLimit     = 4096     // buckets of one limit, all of which are looked through for each report
-	MaxStreamBytes = 40 << 10 // of the ids of a stream's buckets, so that a report of all of them is no message that is too long
-	mostEnded      = 64       // quotas that are ended at once
+	MaxOfLimit     = 4096     // buckets of one limit: each report looks through all of them
+	MaxStreamBytes = 40 << 10 // of the ids of a stream's buckets, so that a report of all is not too long
+	mostEnded      = 64       // quotas that end in one round
 	bucketBytes    = 48       // of a report beside the id
 )
 
-// Table has the quotas of a node. Its methods may be called at once.
+// Table has the quotas of a node. It is safe for concurrent use.
 type Table struct {
 	mu      sync.Mutex
 	holder  string
@@ -27,19 +27,19 @@ type Table struct {
 	counts  Counts
 }
 
-// Counts are about all streams since the start, but for Buckets.
+// Counts count for all streams since the start, except for Buckets, which is the number now.
 type Counts struct {
 	Buckets                             int
 	Reports, Changed, Refused, Orphaned int64
 }
 
-// NewTable returns one that lends under the name of a holder. Numbers of its loans begin above a number that no earlier process with the
-// name has reached.
+// NewTable returns a table that borrows under the name of a holder. The numbers of its loans begin above a number that
+// no earlier process with the name has reached.
 func NewTable(holder string, above uint64) *Table {
 	return &Table{holder: holder, number: above, quotas: map[string]*quota{}}
 }
 
-// Holder is the name of the loans' holder.
+// Holder returns the name under which the table borrows.
 func (t *Table) Holder() string { return t.holder }
 
 // Counts returns the counts so far.
@@ -67,23 +67,23 @@ type Stream struct {
 // NewStream returns a stream, which ends by Cut.
 func (t *Table) NewStream() *Stream { return &Stream{table: t, shares: map[string]*share{}} }
 
-// Refused is the number of its buckets that were beyond the bounds.
+// Refused returns how many of the stream's buckets were beyond the bounds.
 func (s *Stream) Refused() int64 { return s.refused }
 
 // Usage is one bucket of a report.
 type Usage struct {
-	ID              string // a text for Pairs that is that of no others
+	ID              string // a text for Pairs; others have another
 	Pairs           map[string]string
 	Kind            Kind // Bucket if Limit decides
 	Key             string
 	Limit           Limit
-	Learned         time.Duration // when Limit was: the last one counts
+	Learned         time.Duration // when Limit was learned: the latest limit counts
 	Elapsed         time.Duration // since the Envoy has first or last reported the bucket
 	Allowed, Denied int64
 }
 
-// Report takes a report in. Its operations, and then those of Loans, are to be carried out at home and answered by [Table.Answer]; then Assign has
-// the assignments.
+// Report takes a report. The operations that it returns, and then the operations of Loans, are to be carried out at
+// home, and their answers given to [Table.Answer]. Then Assign returns the assignments.
 func (s *Stream) Report(now time.Duration, all []Usage) []Operation {
 	t := s.table
 	t.mu.Lock()
@@ -108,9 +108,9 @@ func (s *Stream) Loans(now time.Duration) []Operation {
 func (s *Stream) usage(now time.Duration, u *Usage) {
 	one := s.shares[u.ID]
 	if one != nil && one.inReport == s.reports {
-		return // it stands twice in this report, which no Envoy sends
+		return // it is in the report twice, which no Envoy does
 	}
-	if s.bytesIn += len(u.ID) + bucketBytes; s.bytesIn > MaxStreamBytes || u.Kind == Abandon { // otherwise its reports become too long
+	if s.bytesIn += len(u.ID) + bucketBytes; s.bytesIn > MaxStreamBytes || u.Kind == Abandon { // reports stay short
 		s.refuse(u, one)
 		return
 	}
@@ -138,7 +138,7 @@ func (s *Stream) usage(now time.Duration, u *Usage) {
 	s.touched = append(s.touched, one)
 }
 
-// refuse has the Envoy forget a bucket beyond the bounds.
+// refuse makes the Envoy forget a bucket beyond the bounds.
 func (s *Stream) refuse(u *Usage, one *share) {
 	if one != nil {
 		s.leave(u.ID, one)
@@ -148,7 +148,7 @@ func (s *Stream) refuse(u *Usage, one *share) {
 	s.plain = append(s.plain, Assignment{Pairs: u.Pairs, Kind: Abandon})
 }
 
-// join gives the stream a share of a quota, nil beyond the bounds.
+// join gives the stream a share of a quota. It returns nil beyond the bounds.
 func (s *Stream) join(u *Usage) *share {
 	t, bytes := s.table, len(u.ID)+bucketBytes
 	q := t.quotas[u.Key]
@@ -175,7 +175,8 @@ func (s *Stream) leave(id string, one *share) {
 	s.table.buckets--
 }
 
-// sweep forgets quotas without shares, once a second. Their spare tokens go back to home first, if a stream is there to ask for it.
+// sweep forgets quotas without shares, once a second. Their spare tokens first go back to home, if there is a stream
+// whose calls can carry that out.
 func (t *Table) sweep(now time.Duration) {
 	if now < t.swept+time.Second {
 		return
@@ -206,7 +207,7 @@ func (s *Stream) Cut() {
 	}
 }
 
-// Waits reports whether some bucket should have more than it has, or a rate is free that others wait for.
+// Waits reports whether some bucket should have more than it has, or has a rate to spare for which others wait.
 func (s *Stream) Waits(now time.Duration) bool {
 	s.table.mu.Lock()
 	defer s.table.mu.Unlock()
@@ -218,7 +219,7 @@ func (s *Stream) Waits(now time.Duration) bool {
 	return false
 }
 
-// Waiting is Report without a report. It is for shares that wait.
+// Waiting is Report for shares that wait, without a report.
 func (s *Stream) Waiting(now time.Duration) []Operation {
 	t := s.table
 	t.mu.Lock()
@@ -232,7 +233,7 @@ func (s *Stream) Waiting(now time.Duration) []Operation {
 	return t.demands(now, s.touched)
 }
 
-// Assign returns the assignments after a Report or Waiting, the same after Waiting only if they have changed.
+// Assign returns the assignments after Report or Waiting.
 func (s *Stream) Assign(now time.Duration) []Assignment {
 	t := s.table
 	t.mu.Lock()

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// usagesOf are reports of n new buckets, with ids of a length, different for each stream.
+// usagesOf returns reports of n new buckets, whose ids have a length and are different for each stream.
 func usagesOf(stream, n, length int) (all []Usage) {
 	for i := range n {
 		id := fmt.Sprint(stream, " ", i)
@@ -17,7 +17,7 @@ func usagesOf(stream, n, length int) (all []Usage) {
 	return all
 }
 
-// abandons takes a report in, and returns the number of its buckets that are abandoned.
+// abandons takes a report, and returns how many of its buckets are abandoned.
 func (s *Stream) abandons(all []Usage) (n int) {
 	s.Report(time.Second, all)
 	for _, a := range s.Assign(time.Second) {
@@ -28,7 +28,8 @@ func (s *Stream) abandons(all []Usage) (n int) {
 	return n
 }
 
-// A stream's buckets have room for 40 KiB: their ids, and bucketBytes for each. A bucket that has left makes room again.
+// A stream's buckets have room for 40 KiB: their ids, and bucketBytes for each. A bucket that has left makes room
+// again.
 func TestIDsOfAStreamAreBounded(t *testing.T) {
 	const fit = 40 << 10 / 128
 	table := NewTable("a", 1)
@@ -76,8 +77,8 @@ func TestBucketsAreBounded(t *testing.T) {
 	}
 }
 
-// An Envoy that comes back on a new stream keeps its assignment while no tokens are free for it. An assignment of the same stream without a limit,
-// or by another rule, ends at once with a denial.
+// An Envoy that comes back on a new stream keeps its assignment while no tokens are free for it. An assignment of the
+// same stream without a limit, or by another rule, ends at once with a denial.
 func TestOnlyWhatAnEarlierStreamGaveIsKept(t *testing.T) {
 	s := NewTable("a", 1).NewStream()
 	now := time.Duration(0)

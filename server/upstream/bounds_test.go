@@ -15,7 +15,7 @@ import (
 	"github.com/stintdb/stint/internal/loans"
 )
 
-// asked has requests sent to home, and counts those that are refused because too many are under way.
+// asked sends requests to home, and returns how many are refused because too many are under way.
 func asked(h *home, n int, words ...string) (refused int) {
 	for range n {
 		h.send(time.Hour, words, func(_ reply, err error) {
@@ -27,7 +27,8 @@ func asked(h *home, n int, words ...string) (refused int) {
 	return refused
 }
 
-// 4096 requests may be without an answer, before the first connection and on one, or a mebibyte of them that the network has not taken.
+// Before the first connection and on a connection, 4096 requests may wait for an answer, and a mebibyte of requests may
+// wait for the network.
 func TestRequestsToHomeAreBounded(t *testing.T) {
 	const most = 4096
 	connected := func() *home { return &home{current: newLink(nil)} }

@@ -9,17 +9,17 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// kind is the treatment of an operation.
+// kind says how an operation is treated.
 type kind int
 
 const (
-	handOn    kind = iota // it is not about keys of home
+	handOn    kind = iota // the operation is not about keys of home
 	fromPurse             // an acquire of a key of home
 	declare               // a script, which may touch only the keys that it declares
-	refuse                // it is not possible on a key of home
+	refuse                // the operation is not possible on a key of home
 )
 
-// ofHome reports whether the limit of the key of a name has its home upstream: one in database 0.
+// ofHome reports whether the limit of a key, which has a name, has its home upstream. All such keys are in database 0.
 func (u *Upstream) ofHome(name []byte) bool {
 	number, key := database.Split(name)
 	return number == 0 && u.isLikeHome(key)
@@ -37,14 +37,16 @@ func (u *Upstream) isLikeHome(key []byte) bool {
 
 const maxSteps = 1 << 20
 
-// classify says how an operation is treated. Those that could let a limiter here grant requests for a key of home are refused.
+// classify says how an operation is treated. It refuses operations that could let a limiter here grant requests for a
+// key of home.
 func (u *Upstream) classify(op *engine.Op) kind {
 	switch op.Verb {
 	case engine.Acquire:
 		switch {
 		case !u.ofHome(op.Key):
 			return handOn
-		case op.Limit.Algorithm.Purse() == limits.NoAlgorithm, op.Options&^(engine.Peek|engine.UpTo) != 0, op.Keep != 0, op.MaxWait > 0:
+		case op.Limit.Algorithm.Purse() == limits.NoAlgorithm, op.Options&^(engine.Peek|engine.UpTo) != 0,
+			op.Keep != 0, op.MaxWait > 0:
 			return refuse
 		}
 		return fromPurse
@@ -56,7 +58,8 @@ func (u *Upstream) classify(op *engine.Op) kind {
 		return refuseIf(u.ofHome(op.Key) || u.classify(op.Request()) != handOn)
 	case engine.SetPolicy, engine.SetOverride:
 		return refuseIf(u.mayNameHome(op.Parts))
-	case engine.Delete, engine.Refund, engine.Release, engine.Lend, engine.Return, engine.Void, engine.Prepare, engine.Deposit:
+	case engine.Delete, engine.Refund, engine.Release, engine.Lend, engine.Return, engine.Void, engine.Prepare,
+		engine.Deposit:
 		return refuseIf(u.ofHome(op.Key))
 	case engine.Command:
 		return refuseIf(op.Writes() && u.declaresHome(op))
@@ -85,7 +88,8 @@ func (u *Upstream) anyOfHome(parts []engine.Op) bool {
 	return false
 }
 
-// declaresHome reports whether an operation on data is about a key of home, or of that name in another database: it may move it.
+// declaresHome reports whether an operation on data is about a key of home, or about a key of the same name in another
+// database, because it may move the key.
 func (u *Upstream) declaresHome(op *engine.Op) bool {
 	for _, key := range op.DeclaredKeys() {
 		if u.isLikeHome(key) {
@@ -95,7 +99,8 @@ func (u *Upstream) declaresHome(op *engine.Op) bool {
 	return false
 }
 
-// mayNameHome reports whether a policy's key could be one of home: the literal beginnings of a key and a pattern do not differ.
+// mayNameHome reports whether a policy's key could be a key of home: it could if the literal beginnings of key and
+// pattern do not differ.
 func (u *Upstream) mayNameHome(parts []engine.Op) bool {
 	for i := range parts {
 		key, _, _ := strings.Cut(string(parts[i].Key), "{")

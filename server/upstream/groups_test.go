@@ -13,8 +13,8 @@ import (
 	"github.com/stintdb/stint/internal/testwait"
 )
 
-// A region and its home are clusters with groups of keys, and a node of each is killed: no token of any group's keys is granted twice, and in the end
-// all are home.
+// A region and its home are clusters with groups of keys, and a node of each is killed: no token of any group's keys is
+// granted twice, and in the end all are home.
 func TestRegionOfGroups(t *testing.T) {
 	program := testserver.Build(t, "../..")
 	start := func(options ...string) (nodes []*testserver.Process, addresses []string) {

@@ -13,10 +13,11 @@ import (
 	"github.com/stintdb/stint/internal/atomicfile"
 )
 
-// holderFile is the file with the name of a server alone at home.
+// holderFile is the file with the name under which home knows a server without a cluster.
 const holderFile = "upstream.id"
 
-// HolderID is the name of a server alone at home: of its directory, or of this process if it has none.
+// HolderID returns the name under which home knows a server without a cluster. The name belongs to the directory, or to
+// this process if there is none.
 func HolderID(dir string) (string, error) {
 	random := make([]byte, 16)
 	_, _ = rand.Read(random) // never fails: the runtime ends the process instead

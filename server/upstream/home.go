@@ -15,13 +15,13 @@ import (
 
 // Bounds of the connection to home.
 const (
-	maxAsked    = 4096            // requests without an answer
-	linkTimeout = 3 * time.Second // without any answer to a request, the connection is closed
+	maxAsked    = 4096            // requests that have no answer yet
+	linkTimeout = 3 * time.Second // a connection is closed after this time without any answer
 	pingEvery   = time.Second
 	firstPause  = 100 * time.Millisecond // after a failed attempt to connect, doubled up to lastPause
 	lastPause   = 2 * time.Second
-	lookEvery   = 10 * time.Millisecond // for requests whose time is over
-	maxOutgoing = 1 << 20               // bytes of requests that the network has not taken
+	lookEvery   = 10 * time.Millisecond // requests whose time is over are looked for
+	maxOutgoing = 1 << 20               // bytes of requests that the network has not taken yet
 	maxRefusal  = 200                   // bytes of an error that are kept
 )
 
@@ -32,12 +32,12 @@ type home struct {
 	login     []string // the words of AUTH, nil for none
 	log       *slog.Logger
 	turns     loans.Turns // of steps of operations on loans
-	gone      func()      // called when attempts to connect have failed for so long that there are no more; nil to go on
+	gone      func()      // called when this gives up connecting; nil to go on for ever
 
 	mu      sync.Mutex
 	current *link  // nil while there is none
 	down    bool   // the last attempt to connect has failed
-	waiting []*ask // for the first connection
+	waiting []*ask // requests until the first connection
 	failure string // of the last attempt, or the last error that home has answered
 
 	background sync.WaitGroup
@@ -48,7 +48,7 @@ type home struct {
 type ask struct {
 	words  []string
 	until  time.Time
-	answer func(reply, error) // called once; nil when it was
+	answer func(reply, error) // called once; nil afterwards
 }
 
 func (h *home) start() {
@@ -181,7 +181,7 @@ func (h *home) fail(err error) (wasDown bool) {
 	return wasDown
 }
 
-// expire ends requests whose time is over, and connections without answers.
+// expire ends requests whose time is over, and connections that do not answer.
 func (h *home) expire(ctx context.Context) {
 	ticks := time.NewTicker(lookEvery)
 	defer ticks.Stop()
@@ -224,7 +224,7 @@ func expired(all *[]*ask, now time.Time) (late []*ask) {
 	return late
 }
 
-// connected reports whether there is a connection, and the last failure.
+// status reports whether there is a connection, and the last failure.
 func (h *home) status() (connected bool, failure string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -234,7 +234,7 @@ func (h *home) status() (connected bool, failure string) {
 // Dial connects to an address.
 type Dial func(ctx context.Context, address string) (net.Conn, error)
 
-// Dialer connects by TCP, with TLS if secrets is not nil: it makes the configuration for each connection.
+// Dialer returns a Dial by TCP, with TLS if secrets is not nil. secrets makes the configuration of each connection.
 func Dialer(secrets func() *tls.Config) Dial {
 	plain := &net.Dialer{KeepAlive: pingEvery}
 	if secrets == nil {

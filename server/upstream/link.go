@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// link is a connection to home that stands.
+// link is an open connection to home.
 type link struct {
 	conn net.Conn
 	in   *bufio.Reader
 
 	mu    sync.Mutex
 	out   []byte
-	sent  []*ask // in order; those that have expired wait for their answers
+	sent  []*ask // in order; expired ones stay until their answers come
 	heard time.Time
 	wake  chan struct{} // closed by end
 	ended bool
@@ -25,7 +25,7 @@ func newLink(conn net.Conn) *link {
 	return &link{conn: conn, in: bufio.NewReader(conn), heard: time.Now(), wake: make(chan struct{}, 1)}
 }
 
-// open logs in, and makes sure that home answers.
+// open logs in and makes sure that home answers.
 func (l *link) open(login []string) error {
 	_ = l.conn.SetDeadline(time.Now().Add(linkTimeout))
 	defer l.conn.SetDeadline(time.Time{})
@@ -115,7 +115,7 @@ func (l *link) read(refused func(string)) error {
 	}
 }
 
-// expire answers requests whose time is over, and closes a connection without answers.
+// expire answers requests whose time is over, and closes a connection that does not answer.
 func (l *link) expire(now time.Time) {
 	var late []func(reply, error)
 	l.mu.Lock()
@@ -135,7 +135,7 @@ func (l *link) expire(now time.Time) {
 	}
 }
 
-// takeAll returns the requests without an answer.
+// takeAll ends the link and returns its requests that have no answer.
 func (l *link) takeAll() (all []*ask) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -65,7 +65,7 @@ func (c *client) do(command string) (ints []int64, failure string) {
 	return ints, ""
 }
 
-// text is the bulk that a command is answered by.
+// text returns the bulk string that answers a command.
 func (c *client) text(command string) string {
 	if _, err := c.conn.Write([]byte(command + "\r\n")); err != nil {
 		return ""
@@ -77,7 +77,7 @@ func (c *client) text(command string) string {
 	return string(text)
 }
 
-// load is callers of one limit, which hardly refills.
+// load has callers of one limit, which hardly refills.
 type load struct {
 	t        testing.TB
 	capacity int64
@@ -90,7 +90,7 @@ type load struct {
 	ended                                      atomic.Bool
 }
 
-// begin has a caller ask a server again and again. It connects again after a failure.
+// begin starts a caller that asks a server again and again, and connects again after a failure.
 func (l *load) begin(address string, pause time.Duration) {
 	random := rand.New(rand.NewPCG(testsize.Seed(), l.begun.Add(1)))
 	l.callers.Go(func() {

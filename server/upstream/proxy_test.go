@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// proxy is a long way to a server, which may be cut. Data in transit while it is cut arrives once it is mended, unless the connection
-// was closed.
+// proxy is a long way to a server, which may be cut. Data in transit while it is cut arrives once it is mended, unless
+// the connection was closed.
 type proxy struct {
 	to       string
 	listener net.Listener
@@ -41,7 +41,7 @@ func startProxy(t *testing.T, to string) *proxy {
 
 func (p *proxy) address() string { return p.listener.Addr().String() }
 
-// closeAll closes the connections of now.
+// closeAll closes all present connections.
 func (p *proxy) closeAll() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -16,8 +16,8 @@ import (
 	"github.com/stintdb/stint/internal/testwait"
 )
 
-// A cluster and a server alone share a limit of a home far away. Links are cut, the cluster's leader and the server alone are
-// killed: no token is granted twice, and requests are granted from lent tokens.
+// A cluster and a server alone share a limit of a home far away. Links are cut, the cluster's leader and the server
+// alone are killed: no token is granted twice, and requests are granted from lent tokens.
 func TestRegionsOfProcesses(t *testing.T) {
 	program := testserver.Build(t, "../..")
 	home := testserver.Start(t, program, "--admin", "")
@@ -102,7 +102,7 @@ func TestRegionsOfProcesses(t *testing.T) {
 	}
 }
 
-// infoOf is a number of INFO. It waits for a server that has just been started.
+// infoOf returns a number of INFO. It waits for a server that has just been started.
 func infoOf(t *testing.T, address, field string) int64 {
 	t.Helper()
 	testwait.UntilNil(t, address+" serves", func() error {

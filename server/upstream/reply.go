@@ -18,24 +18,24 @@ const (
 	maxReplyItems = 64
 )
 
-// Why a request to home has no answer.
+// Why a request to home has no answer of use.
 var (
 	errNotSent = errors.New("home is not connected")                      // home has not seen it
 	errUnknown = errors.New("home did not answer in time")                // it may have been carried out
 	errFull    = errors.New("too many requests wait for answers of home") // home has not seen it
 	errReply   = errors.New("home sent a reply that is not one to the request")
-	errRefused = errors.New("home has refused the request")                 // its answer: nothing was carried out
+	errRefused = errors.New("home has refused the request")                 // an error of home, which has done nothing
 	errNoLogin = errors.New("home did not accept the user or the password") // the connection is of no use
 )
 
-// reply is one of home: integers, or an error, or the text of anything else.
+// reply is a reply of home: integers, an error, or the text of anything else.
 type reply struct {
 	ints    []int64
 	refusal string // the text of an error
 	text    string
 }
 
-// refused returns the error of a reply that is one.
+// refused returns the error that a reply is, or nil.
 func (r *reply) refused() error {
 	switch {
 	case r.refusal == "":
@@ -46,7 +46,7 @@ func (r *reply) refused() error {
 	return errRefused
 }
 
-// codeOf is the first word of an error.
+// codeOf returns the first word of an error.
 func codeOf(text string) string {
 	code, _, _ := strings.Cut(text, " ")
 	return code
@@ -55,7 +55,7 @@ func codeOf(text string) string {
 // movedCode begins the error of a node that names another.
 var movedCode = codeOf(command.UndecidedError(engine.Moved, 0, "home").Error())
 
-// movedTo is the address of the node that a reply names as the one that decides, "" for none.
+// movedTo returns the address of the node that a reply names as the one that decides, "" for none.
 func (r *reply) movedTo() string {
 	if words := strings.Fields(r.refusal); len(words) == 3 && words[0] == movedCode {
 		return words[2]

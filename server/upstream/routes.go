@@ -8,7 +8,7 @@ import (
 	"github.com/stintdb/stint/engine/slot"
 )
 
-// routes are the connections to home: one that is always kept, and one for the slots of each node that a MOVED has named.
+// routes has the connections to home: one that is always kept, and one to each node that a MOVED has named.
 type routes struct {
 	first *home
 
@@ -18,10 +18,10 @@ type routes struct {
 	ended  bool
 }
 
-// Bounds of other nodes than the first.
+// Bounds of nodes other than the first.
 const (
-	maxNamed = 64 // whose connections are kept
-	maxMoves = 3  // of a request
+	maxNamed = 64 // nodes whose connections are kept
+	maxMoves = 3  // how often a request goes on to another node
 )
 
 // send asks home about a key. answer is called once, perhaps before send returns.
@@ -30,7 +30,8 @@ func (r *routes) send(timeout time.Duration, key []byte, words []string, answer 
 	r.ask(r.of(at), at, time.Now().Add(timeout), words, maxMoves, answer)
 }
 
-// ask asks a node, and where that does not decide the slot's keys or is gone, another one: nothing was carried out.
+// ask asks a node. If the node does not decide the slot's keys, or is gone, it has carried nothing out, and another one
+// is asked.
 func (r *routes) ask(to *home, at int, until time.Time, words []string, moves int, answer func(reply, error)) {
 	to.send(time.Until(until), words, func(got reply, err error) {
 		var next *home
@@ -47,7 +48,7 @@ func (r *routes) ask(to *home, at int, until time.Time, words []string, moves in
 	})
 }
 
-// of is the node that decides the keys of a slot, as far as it is known.
+// of returns the node that decides the keys of a slot, as far as it is known.
 func (r *routes) of(at int) *home {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -57,7 +58,8 @@ func (r *routes) of(at int) *home {
 	return r.first
 }
 
-// move has the node at an address asked about a slot's keys from now on. It returns nil if there are too many nodes.
+// move directs requests about a slot's keys to the node at an address from now on. It returns nil if there are too many
+// nodes.
 func (r *routes) move(at int, address string) *home {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -79,7 +81,7 @@ func (r *routes) move(at int, address string) *home {
 	return h
 }
 
-// status reports whether there is the first connection, and the last failure.
+// status reports whether the first node is connected, and the last failure.
 func (r *routes) status() (connected bool, failure string) {
 	connected, failure = r.first.status()
 	r.mu.Lock()

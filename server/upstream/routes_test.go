@@ -64,7 +64,8 @@ func readCommand(in *bufio.Reader) (words []string) {
 	return words
 }
 
-// Each key of home is asked for at the node that decides its slot, which the first one names once for each slot. If that node is gone, the first one is asked again.
+// Each key of home is asked for at the node that decides its slot, which the first one names once for each slot. If
+// that node is gone, the first one is asked again.
 func TestHomeOfSeveralLeaders(t *testing.T) {
 	leaders := []*running{start(t, "", nil), start(t, "", nil)}
 	var isGone atomic.Bool

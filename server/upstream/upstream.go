@@ -27,16 +27,16 @@ type Options struct {
 	Policies Policies
 	Replicas func() []Replica // the keys that this process has
 	Holder   func() string    // the name of this cluster at home; "" while it is not known
-	Alone    bool             // the store is this process's, and may have lost its last changes
+	Alone    bool             // the store belongs to this process alone, and may have lost its last changes
 	Log      *slog.Logger
 }
 
-// Policies are those that this process knows, which may be behind.
+// Policies returns the limits that an operation asks for under the policies known here, which may be out of date.
 type Policies interface {
 	Asked(op *engine.Op) []engine.Op
 }
 
-// Replica is all keys, or in a cluster with groups of keys those of one group.
+// Replica has all keys, or the keys of one group in a cluster with several groups.
 type Replica = loans.Replica
 
 // Times and bounds of loans. Home is far, so the tokens of a second are held.
@@ -58,7 +58,7 @@ type Upstream struct {
 	counts counts
 }
 
-// counts are those of Status, beside the keeper's.
+// counts are the counts of Status that the keeper does not have.
 type counts struct{ local, asked, repeated, failed, uncertain, dropped atomic.Int64 }
 
 // New connects to home. Close ends it.
@@ -84,7 +84,7 @@ func New(o Options) *Upstream {
 	return u
 }
 
-// loans are the options of the keeper.
+// loans returns the options of the keeper.
 func (u *Upstream) loans() loans.Options {
 	return loans.Options{
 		Home: u.lend, HomeIsReachable: u.isConnected, HomeDecides: true,
@@ -168,7 +168,7 @@ type Status struct {
 	Lends     int64 // loans and renewals by this process
 	Lent      int64 // tokens that they brought
 	Returned  int64 // tokens given back
-	Dropped   int64 // tokens not spent, though home counts them: after a restart, or a loan that home has ended
+	Dropped   int64 // tokens not spent that home counts as spent: after a restart, or a loan that home has ended
 }
 
 func (u *Upstream) purseCount() (sum int64) {

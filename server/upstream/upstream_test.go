@@ -29,7 +29,7 @@ type running struct {
 	end      func()
 }
 
-// replicaOf is the keys of a server alone.
+// replicaOf returns the replica of a server without a cluster.
 func replicaOf(s *store.Store, c *clock.Clock) func() []upstream.Replica {
 	return func() []upstream.Replica {
 		return []upstream.Replica{{Store: s, Now: c.Now, Leads: func() bool { return true }}}
@@ -90,9 +90,9 @@ func startImpatient(t *testing.T, home string, timeout time.Duration, fault func
 	return r
 }
 
-// Two regions far from home grant requests from lent tokens, and with home no more than the limit: of a bucket that hardly
-// refills, every token is granted at most once, while links are cut and connections end. How many requests home decides
-// depends on how fast they come, and is logged.
+// Two regions far from home grant requests from lent tokens, and with home no more than the limit: of a bucket that
+// hardly refills, every token is granted at most once, while links are cut and connections end. How many requests home
+// decides depends on how fast they come, and is logged.
 func TestRegionsShareALimit(t *testing.T) {
 	t.Parallel() // it waits
 	l, regions := shareALimit(t, 10_000, testsize.Pick(4, 6), nil)
@@ -107,7 +107,8 @@ func TestRegionsShareALimit(t *testing.T) {
 	}
 }
 
-// The same with a store that forgets some of the spent tokens: more than the limit is granted, and the test above would show it.
+// The same with a store that forgets some of the spent tokens: more than the limit is granted, and the test above would
+// show it.
 func TestForgottenTokensShow(t *testing.T) {
 	t.Parallel() // it waits
 	l, regions := shareALimit(t, 5000, 0, func(d decider.Decider) decider.Decider { return &forgetful{Decider: d} })
@@ -134,8 +135,8 @@ func (f *forgetful) Decide(b *engine.Batch) bool {
 	return f.Decider.Decide(b)
 }
 
-// shareALimit has callers of two regions and of home ask for the tokens of a limit until some are granted, many of them from lent
-// tokens of each region. Links are cut some times.
+// shareALimit starts callers of two regions and of home, which ask for the tokens of a limit until some are granted,
+// many of them from lent tokens of each region. Links are cut some times.
 func shareALimit(t *testing.T, tokens int64, cuts int, fault func(decider.Decider) decider.Decider) (*load, []*running) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(testsize.Seed(), 0))
