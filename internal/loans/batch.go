@@ -6,7 +6,7 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// Do has operations decided as one batch, and waits for the results.
+// Do decides operations as one batch and waits for the results.
 func Do(decide func(b *engine.Batch) (finished bool), ops ...engine.Op) []engine.Result {
 	b := &engine.Batch{Ops: ops, Results: make([]engine.Result, len(ops))}
 	done := make(chan struct{})
@@ -23,8 +23,8 @@ type Batch struct {
 	open  atomic.Int64 // requests that wait, and one for the batch itself
 }
 
-// Decide has a batch decided in the place of the whole one. Then settle takes its results: it calls Add for each
-// request that waits, which calls Done at its end.
+// Decide decides another batch in place of the whole one. Then settle takes the results: it calls Add for each request
+// that waits, and Done is called at the end of its wait.
 func (b *Batch) Decide(whole, as *engine.Batch, decide func(b *engine.Batch) bool, settle func()) (finished bool) {
 	b.whole = whole
 	b.open.Store(1)
@@ -44,7 +44,7 @@ func (b *Batch) Decide(whole, as *engine.Batch, decide func(b *engine.Batch) boo
 // Add notes that a request waits.
 func (b *Batch) Add() { b.open.Add(1) }
 
-// Done ends the wait of a request, and with the last one the batch.
+// Done notes that a request no longer waits. The last one ends the whole batch.
 func (b *Batch) Done() {
 	if b.open.Add(-1) == 0 {
 		b.whole.Done()

@@ -8,8 +8,9 @@ import (
 	"github.com/stintdb/stint/engine/purse"
 )
 
-// exchange is one operation on the loan of a key: it is prepared in the purse, carried out at home, and its answer is
-// deposited in the purse. If a step fails, or home has nothing to lend, the next operation goes on with this one.
+// exchange is one operation on the loan of a key. It is prepared in the purse and carried out at home, and the answer
+// is deposited in the purse. If a step fails, or home has nothing to lend, the operation stays prepared in the purse,
+// and the next exchange, of this process or another, goes on with it.
 type exchange struct {
 	key       *Key
 	returning bool // all tokens go back
@@ -17,12 +18,13 @@ type exchange struct {
 	limit   limits.Limit
 	holder  []byte
 	purse   purse.Purse // with the prepared operation
-	want    int64       // tokens
+	want    int64       // tokens to borrow
 	waiting int64       // tokens that the first waiting request asks for
 	asked   time.Time   // when home was asked
 	brought int64       // tokens that came into the purse
 }
 
+// run carries out all steps.
 func (x *exchange) run() Outcome {
 	if refusal := x.prepare(); refusal.Status != engine.OK {
 		return Outcome{Refusal: refusal}
@@ -41,7 +43,7 @@ func (x *exchange) run() Outcome {
 	return x.learn(answers)
 }
 
-// atHome has home carry out operations on the key.
+// atHome carries out operations on the key at home.
 func (x *exchange) atHome(ops ...engine.Op) []engine.Result {
 	o := &x.key.keeper.opt
 	return o.HomeTurns(ops[0].Key).take(o.Timeout, ops, o.Home)
@@ -54,7 +56,7 @@ func (x *exchange) inPurse(op engine.Op) engine.Result {
 	return o.PurseTurns(at).take(o.Timeout, []engine.Op{op}, do)[0]
 }
 
-// prepare prepares the operation in the purse, unless one is prepared there, and settles how many tokens to ask for.
+// prepare prepares the operation in the purse, unless one is prepared there, and decides how many tokens to ask for.
 func (x *exchange) prepare() (refusal engine.Result) {
 	k, o := x.key, &x.key.keeper.opt
 	k.mu.Lock()
@@ -85,8 +87,8 @@ func (x *exchange) prepare() (refusal engine.Result) {
 	return engine.Result{}
 }
 
-// ask returns the operation as home takes it. If a request waits that home does not decide by itself, home also looks
-// at when it could grant the request, and at the limit that it holds the key to.
+// ask returns the operation as home takes it. If requests wait that home does not decide by itself, it is also asked
+// when it could grant the first one, and to which limit it holds the key.
 func (x *exchange) ask() []engine.Op {
 	key, loan := []byte(x.key.name), x.purse.Loan()
 	if x.purse.Returning {
@@ -104,7 +106,7 @@ func (x *exchange) ask() []engine.Op {
 	}
 }
 
-// deposit brings home's answer to the purse. An operation that home had nothing to lend for is closed first, which
+// deposit brings home's answer to the purse. If home had nothing to lend, the operation is closed first, which
 // completes the answer.
 func (x *exchange) deposit(answer *engine.Result) (refusal engine.Result) {
 	op, ok := x.depositOf(answer)
@@ -149,7 +151,7 @@ func (x *exchange) depositOf(answer *engine.Result) (op engine.Op, ok bool) {
 	return op, false
 }
 
-// close has home end an operation that it had nothing to lend for, and completes its answer.
+// close closes the operation at home if home had nothing to lend, and completes the answer.
 func (x *exchange) close(answer *engine.Result) {
 	op, ok := x.purse.Close([]byte(x.key.name), x.holder)
 	if !ok || !x.purse.IsOpen(answer.Granted, answer.Number) {
@@ -162,7 +164,7 @@ func (x *exchange) close(answer *engine.Result) {
 	*answer = closed
 }
 
-// learn keeps what home's answers say about the requests to come.
+// learn keeps what home's answers say about the next requests.
 func (x *exchange) learn(answers []engine.Result) (o Outcome) {
 	o.Asked = x.asked
 	k, p, now := x.key, &x.purse, time.Now()
@@ -185,7 +187,7 @@ func (x *exchange) learn(answers []engine.Result) (o Outcome) {
 	}
 	look, inForce := &answers[1], &answers[2]
 	if look.Allowed && inForce.ShowsHeld() && inForce.Held != x.limit {
-		// a limit comes into force with a grant, which costs one token
+		// the limit of the request is not in force: a grant puts it into force, and costs one token
 		k.mu.Unlock()
 		k.keeper.opt.Home(engine.Op{Verb: engine.Acquire, Key: []byte(k.name), Limit: x.limit, Tokens: 1})
 		k.mu.Lock()

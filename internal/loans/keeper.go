@@ -11,17 +11,17 @@ import (
 	"github.com/stintdb/stint/engine/purse"
 )
 
-// Options configure a Keeper. The purses of several holders are told apart by the number of the place where they are.
+// Options configure a Keeper. Each holder has its purses at a place, which is a number.
 type Options struct {
-	// Home carries out operations on one key at home and returns their results in order. It returns after a time in
-	// any case. A result of status Refused says that home does not carry the operation out.
+	// Home carries out operations on one key at home and returns their results in order, after a bounded time. The
+	// status Refused says that home has answered with an error of its own.
 	Home func(ops ...engine.Op) []engine.Result
 	// HomeTurns returns the turns of the node or group that decides a key at home.
 	HomeTurns func(key []byte) Turns
 	// HomeIsReachable reports whether tokens can go back now.
 	HomeIsReachable func() bool
-	// HomeDecides says that home decides a request by itself when there is no loan. Otherwise all requests wait for
-	// loans: home then also says when the first of them could be granted, and keeps most of its tokens for others.
+	// HomeDecides says that home decides requests by itself when a loan is not worth it. Otherwise all requests wait
+	// for loans. Home then also says when the first of them could be granted, and keeps most of its tokens for others.
 	HomeDecides bool
 
 	// Purses carries out operations on the purses of a place and returns their results in order.
@@ -34,24 +34,25 @@ type Options struct {
 	InPurse func(limit limits.Limit) (kept limits.Limit, ok bool)
 	// Replicas returns what this process has of the places.
 	Replicas func() []Replica
-	// Count returns the purses in a store, and IsKept reports whether one is the Keeper's.
-	Count  func(of Store) int64
+	// Count returns how many purses in a store may belong to the Keeper. If there are none, the store is not searched.
+	Count func(of Store) int64
+	// IsKept reports whether the purse of a key at a place belongs to the Keeper.
 	IsKept func(at int, name []byte) bool
 
-	Timeout    time.Duration // a step waits no longer for its turn, and a request no longer for a loan
-	Ahead      time.Duration // the purse is to have the tokens that are used in this time
-	IdleAfter  time.Duration // tokens go back that were not used for this time
-	EmptyAfter time.Duration // a purse ends that home has lent nothing for this time
-	RestFor    time.Duration // home decides requests for this time, once it has lent nothing
-	TidyEvery  time.Duration // unused tokens are looked for
+	Timeout    time.Duration // the longest that a step waits for its turn, and a request for a loan
+	Ahead      time.Duration // purses are to have the tokens that are used in this time
+	IdleAfter  time.Duration // tokens that were not used for this time go back
+	EmptyAfter time.Duration // a purse without a loan ends when it was not used for this time
+	RestFor    time.Duration // after home has lent nothing, it decides requests for this time
+	TidyEvery  time.Duration // the time between two looks for unused tokens
 
-	Low        float64 // a part of the tokens used in Ahead: if the purse has fewer, more are borrowed
-	LowLeading float64 // the same in the process that leads the place, which so borrows before others
+	Low        float64 // more is borrowed if the purse has less than this part of the tokens used in Ahead
+	LowLeading float64 // the same in the process that leads the place, so that it borrows before others
 	MaxReturns int     // purses whose tokens go back in one round
 }
 
-// Refused is the status of an operation that home answers with an error of its own. No step follows it: the operation
-// stays prepared, and is tried again later.
+// Refused is the status of an operation that home has answered with an error of its own. Nothing is deposited: the
+// operation stays prepared, and the next exchange tries it again.
 const Refused = engine.NotPermitted
 
 // Replica is a replica of a place in this process.
@@ -72,12 +73,12 @@ type Store interface {
 	ScanLoans(shard int, visit func(key, holder []byte, tokens int64))
 }
 
-// Bounds of a Keeper.
+// Bounds of all Keepers.
 const (
-	maxKeys      = purse.Max        // whose demand is known
+	maxKeys      = purse.Max        // keys whose demand is known
 	maxWaiters   = 4096             // requests that wait for tokens of one key
-	forgetAfter  = 10 * time.Second // a key without requests
-	decideAtOnce = 512              // requests that have waited
+	forgetAfter  = 10 * time.Second // a key without requests is forgotten
+	decideAtOnce = 512              // requests that have waited are decided together
 )
 
 // Keeper keeps the loans of some holders.
@@ -99,10 +100,10 @@ type counts struct{ operations, lent, returned, dropped atomic.Int64 }
 
 // Counts are what a Keeper has done since it began.
 type Counts struct {
-	Operations int64 // on loans, carried out by home
+	Operations int64 // operations on loans that were carried out
 	Lent       int64 // tokens that they brought
 	Returned   int64 // tokens that went back
-	Dropped    int64 // tokens that were in a purse when home had ended the loan: nobody is granted them
+	Dropped    int64 // tokens of loans that home has ended: nobody is granted them
 }
 
 // Counts returns the counts.
@@ -118,7 +119,7 @@ func New(ctx context.Context, o Options) *Keeper {
 	return k
 }
 
-// Close waits until nothing is under way. The context of New has ended.
+// Close waits until nothing is under way. The context of New must have ended.
 func (k *Keeper) Close() {
 	k.ending.Lock()
 	k.ended = true

@@ -13,9 +13,9 @@ import (
 type Request interface {
 	// Op returns the operation that takes the tokens from purses.
 	Op() engine.Op
-	// Tokens returns how many tokens of the key it asks for.
+	// Tokens returns how many tokens of the key the request asks for.
 	Tokens() int64
-	// Until returns when it stops waiting.
+	// Until returns when the request stops waiting. It is within Timeout.
 	Until() time.Time
 	// Decided takes the result of the operation, which was carried out again after an operation on the loan. The
 	// request may wait again.
@@ -24,10 +24,10 @@ type Request interface {
 	Expired()
 }
 
-// Outcome says what came of an operation on a loan.
+// Outcome is the outcome of an operation on a loan.
 type Outcome struct {
-	Refusal engine.Result // why it was not carried out; of status OK if it was
-	IsDry   bool          // home has lent less than was asked for
+	Refusal engine.Result // why the operation was not carried out; of status OK if it was
+	IsDry   bool          // home had fewer tokens than were asked for
 	Asked   time.Time     // when home was asked
 }
 
@@ -53,7 +53,7 @@ type Key struct {
 	waiters    []Request
 	exchanging bool // an operation on the loan is under way
 	home       AtHome
-	isDry      bool // home had less than was asked for, at its last answer
+	isDry      bool // home had fewer tokens than were asked for, at its last answer
 	denied     Denial
 	rests      time.Time // no tokens are borrowed ahead of requests until then
 
@@ -68,8 +68,8 @@ func newKey(k *Keeper, id keyID, now time.Time) *Key {
 // Name returns the name of the key.
 func (k *Key) Name() string { return k.name }
 
-// Wait has a request wait for an operation on the loan, and begins one if none is under way. It returns OK, or why the
-// request does not wait: Overloaded if too many do, NoLeader at the end of the Keeper.
+// Wait makes a request wait for an operation on the loan, and begins one if none is under way. It returns OK, or why
+// the request does not wait: Overloaded if too many do, NoLeader at the end of the Keeper.
 func (k *Key) Wait(now time.Time, limit limits.Limit, r Request) engine.Status {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -85,14 +85,14 @@ func (k *Key) Wait(now time.Time, limit limits.Limit, r Request) engine.Status {
 	return engine.OK
 }
 
-// Granted notes that the purse has granted a request tokens, and how many it has left. More are borrowed if it is soon
-// empty.
+// Granted notes that the purse has granted a request some tokens and has some left. If the purse is low, more are
+// borrowed. Granted returns what home had left.
 func (k *Key) Granted(now time.Time, limit limits.Limit, tokens, left int64) AtHome {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.limit, k.seen = limit, now
 	k.demand.use(tokens)
-	if !k.keeper.opt.HomeDecides { // nodes that home decides for each borrow for their own demand
+	if !k.keeper.opt.HomeDecides { // otherwise each node borrows for its own demand
 		k.demand.see(left)
 	}
 	k.demand.measure(now)
@@ -102,7 +102,7 @@ func (k *Key) Granted(now time.Time, limit limits.Limit, tokens, left int64) AtH
 	return k.home
 }
 
-// Answered notes home's own answer to a request that it was asked at a time.
+// Answered notes home's answer to a request that home has decided by itself. asked is when home was asked.
 func (k *Key) Answered(op *engine.Op, asked time.Time, res *engine.Result) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -138,8 +138,8 @@ func (k *Key) AtHome() AtHome {
 	return k.home
 }
 
-// IsWorthLoan reports whether a request for some tokens had better wait for a loan than be decided by home: at least
-// two such requests are expected soon, and home has not just lent nothing.
+// IsWorthLoan reports whether a request for some tokens should wait for a loan rather than be decided by home: at least
+// two such requests are expected in the time ahead, and home has not just lent nothing.
 func (k *Key) IsWorthLoan(now time.Time, limit limits.Limit, tokens int64) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -167,10 +167,10 @@ func (k *Key) leads() bool {
 	return slices.ContainsFunc(k.keeper.opt.Replicas(), func(r Replica) bool { return r.Number == k.at && r.Leads() })
 }
 
-// Parts that home keeps where requests always wait for loans.
+// Bounds of a loan where home does not decide requests by itself.
 const (
-	homeKeeps = 8  // divides what home has left: as much of it is lent ahead of requests
-	restShare = 16 // divides the limit's capacity: as much refills between operations on a loan that find home dry
+	homeKeeps = 8  // divides what home has left: no more is borrowed ahead of requests
+	restShare = 16 // divides the capacity: as much is borrowed from a home that was dry, to use what refills
 )
 
 // want returns how many tokens to borrow: those of the waiting requests and of the time ahead, without those that are
@@ -180,7 +180,7 @@ func (k *Key) want(left int64) int64 {
 	tokens := int64(min(k.demand.in(o.Ahead), float64(capacity)))
 	if !o.HomeDecides {
 		most := max(0, k.home.Remaining) / homeKeeps
-		if k.isDry { // what refills is used at once
+		if k.isDry {
 			most = max(most, capacity/restShare)
 		}
 		tokens = min(max(tokens, k.demand.rising(o.Ahead)), most)
@@ -191,8 +191,8 @@ func (k *Key) want(left int64) int64 {
 	return max(0, min(tokens-left, capacity))
 }
 
-// exchange begins an operation on the loan, unless one is under way. With returning it ends the loan. It returns false
-// at the end of the Keeper. k.mu is held.
+// exchange begins an operation on the loan, unless one is under way. With returning the operation ends the loan. It
+// returns false at the end of the Keeper. k.mu is held.
 func (k *Key) exchange(returning bool) bool {
 	if k.exchanging {
 		return true

@@ -22,7 +22,7 @@ const (
 	byRateBelow  = 20 * time.Second // a limit that refills in less is divided by rates
 	homePart     = 24               // divides such a rate: this part refills the tokens at home, and pays for changes
 	smallLimit   = 16               // tokens: the one token that each node may keep in a bucket can exceed a smaller limit
-	rateInterval = 60               // seconds in which a unit is one token of any limit: old units so count against a new rate
+	rateInterval = 60               // seconds in which a unit is one token of any limit, so old units count after a change
 	idleTime     = time.Minute      // a bucket without requests is abandoned then, if nothing of the limit is taken
 )
 

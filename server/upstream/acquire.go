@@ -127,7 +127,8 @@ func (a *acquire) askHome(key *loans.Key) {
 // acquireInts is the number of integers in the reply to a request.
 const acquireInts = 5
 
-// answered is the result of home's reply: five integers, which CL.THROTTLE has in another order and in seconds.
+// answered returns the result that home's reply states in five integers. CL.THROTTLE has them in another order and in
+// seconds.
 func answered(algorithm limits.Algorithm, n []int64) engine.Result {
 	res := engine.Result{Granted: n[0], Limit: n[1], Remaining: n[2], Wait: n[3], Reset: n[4]}
 	unit := time.Millisecond
@@ -148,7 +149,7 @@ func answered(algorithm limits.Algorithm, n []int64) engine.Result {
 	return res
 }
 
-// fail answers a request that home has not decided, or perhaps has.
+// fail answers a request that home has not decided, as far as is known.
 func (a *acquire) fail(err error) {
 	switch {
 	case errors.Is(err, errUnknown):

@@ -36,7 +36,7 @@ type Policies interface {
 	Asked(op *engine.Op) []engine.Op
 }
 
-// Replica has all keys, or the keys of one group in a cluster with several groups.
+// Replica has all keys, or the keys of one group in a cluster with several groups. Its Number is always 0.
 type Replica = loans.Replica
 
 // Times and bounds of loans. Home is far, so the tokens of a second are held.
