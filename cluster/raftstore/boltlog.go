@@ -20,7 +20,7 @@ import (
 // boltLogFile is the log in LogDir if raft-boltdb keeps it. The extensions of each entry are followed by
 //
 //	1  version
-//	4  CRC-32C of the entry's other fields, as [EncodeEntry] orders them behind the index, and of the version
+//	4  CRC-32C of the entry's other fields, in the order of [EncodeEntry] after the index, and of the version
 const boltLogFile = "log.bolt"
 
 const (
@@ -193,8 +193,8 @@ func sumEntry(l *raft.Log, version byte) uint32 {
 // StoreLog implements raft.LogStore.
 func (l *boltLog) StoreLog(entry *raft.Log) error { return l.StoreLogs([]*raft.Log{entry}) }
 
-// StoreLogs implements raft.LogStore. As in a [entrylog.Log], an entry replaces those in conflict with it: the
-// old one of its index and all behind, or all, if it leaves a gap.
+// StoreLogs implements raft.LogStore. As in a [entrylog.Log], an entry replaces the entries in conflict with
+// it: the old entry of its index and all later ones, or all entries if it would leave a gap.
 func (l *boltLog) StoreLogs(entries []*raft.Log) error {
 	sealed := make([]*raft.Log, len(entries))
 	for i, e := range entries {
