@@ -181,18 +181,15 @@ func (n *Node) groupOf(number uint32) *group.Group {
 }
 
 // groups returns the groups with a replica here that has the state.
-func (n *Node) groups() []*group.Group {
-	all := []*group.Group{n.first}
-	for _, g := range n.keys.WithState() {
-		all = append(all, g)
-	}
-	return all
-}
+func (n *Node) groups() []*group.Group { return n.withFirst(n.keys.WithState()) }
 
 // everyGroup returns all groups with a replica here.
-func (n *Node) everyGroup() []*group.Group {
+func (n *Node) everyGroup() []*group.Group { return n.withFirst(n.keys.Here()) }
+
+// withFirst returns group 0 and some groups of keys.
+func (n *Node) withFirst(keys iter.Seq2[int, *group.Group]) []*group.Group {
 	all := []*group.Group{n.first}
-	for _, g := range n.keys.Here() {
+	for _, g := range keys {
 		all = append(all, g)
 	}
 	return all
