@@ -16,9 +16,7 @@ import (
 // The methods here do for all groups of a node what the methods of a group do for one.
 
 // each calls f for all groups at once, and returns their errors.
-func (n *Node) each(f func(g *group.Group) error) error { return eachOf(n.groups(), f) }
-
-func eachOf(groups []*group.Group, f func(g *group.Group) error) error {
+func each(groups []*group.Group, f func(g *group.Group) error) error {
 	errs, called := make([]error, len(groups)), sync.WaitGroup{}
 	for i, g := range groups {
 		called.Go(func() { errs[i] = f(g) })
@@ -29,7 +27,7 @@ func eachOf(groups []*group.Group, f func(g *group.Group) error) error {
 
 // HandOver is [group.Group.HandOver].
 func (n *Node) HandOver(ctx context.Context) error {
-	return eachOf(n.everyGroup(), func(g *group.Group) error { return g.HandOver(ctx) })
+	return each(n.everyGroup(), func(g *group.Group) error { return g.HandOver(ctx) })
 }
 
 // Barrier is [group.Group.Barrier] of group 0, which has all policies. Its error is [ErrImporting] while the cluster
@@ -44,7 +42,7 @@ func (n *Node) Barrier(ctx context.Context) error {
 
 // Snapshot is [group.Group.Snapshot].
 func (n *Node) Snapshot(ctx context.Context) error {
-	return n.each(func(g *group.Group) error { return g.Snapshot(ctx) })
+	return each(n.groups(), func(g *group.Group) error { return g.Snapshot(ctx) })
 }
 
 // SetAhead is [group.Group.SetAhead].

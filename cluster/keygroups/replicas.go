@@ -15,7 +15,7 @@ import (
 // group's leader to make it a member; until it has the state, the leader decides. A replica that the table no longer
 // names stays until it has left the group for good.
 
-// placedHere are the replicas that a table gives this node, by the numbers of their groups.
+// placedHere returns the replicas that a table gives this node, by the numbers of their groups.
 func (k *Groups) placedHere(t *placement.Table) map[int]raft.ServerID {
 	if t == nil {
 		return nil
@@ -57,7 +57,7 @@ func (k *Groups) follow(ctx context.Context, t *placement.Table) error {
 	return nil
 }
 
-// followed is the version of the last table that changed the replicas here.
+// followed returns the version of the last table that changed the replicas here.
 func (k *Groups) followed() uint64 {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -125,7 +125,7 @@ func (k *Groups) pause(d time.Duration) (ended bool) {
 	}
 }
 
-// IsLeaving reports whether a replica here has left its group, and ends.
+// IsLeaving reports whether a replica here has left its group, and has not ended yet.
 func (k *Groups) IsLeaving(number int) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
