@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestByteOrderMark: editors of Windows begin files with one, which is no part of the first line.
+// Editors on Windows begin files with a byte order mark, which is not part of the first line.
 func TestByteOrderMark(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "users.acl")
 	for text, want := range map[string]int{"\ufeffuser ann on nopass ~* +@all\nuser bob off\n": 3, "\ufeff# nobody yet\n": 1, "\ufeff": 1} {

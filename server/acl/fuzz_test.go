@@ -12,8 +12,8 @@ import (
 	"github.com/stintdb/stint/server/command"
 )
 
-// FuzzUserFile reads files of users with any contents: they are read or refused, and a file written from the users read
-// means the same.
+// FuzzUserFile reads files of users with any contents. They are accepted or refused, and writing and reading the
+// accepted users again changes nothing.
 func FuzzUserFile(f *testing.F) {
 	for _, text := range []string{
 		"", "# nobody\n", "user default on nopass ~* +@all\n", "user a on >b ~c* %R~d %W~e* -@all +get +config|get -@dangerous max-rate=5\n",
@@ -63,7 +63,7 @@ func FuzzSavedUsers(f *testing.F) {
 	})
 }
 
-// wantReadBack writes users as a file has them and wants the same back.
+// wantReadBack writes users to a file and expects to read the same users.
 func wantReadBack(t *testing.T, users map[string]*rights) {
 	t.Helper()
 	var lines bytes.Buffer

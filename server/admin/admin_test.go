@@ -13,7 +13,7 @@ import (
 	"github.com/stintdb/stint/server/config"
 )
 
-// Readiness says when requests are answered, and why not when they are not.
+// Readiness says whether requests are answered, and if not, why.
 func TestReadiness(t *testing.T) {
 	n := &nodes{}
 	n.status.Store(&clusterstatus.Status{Healthy: true, LeaderID: "a"})
@@ -76,7 +76,7 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// Pages of other sites, and names that point here, get nothing.
+// Pages of other sites, and requests to foreign host names, get nothing.
 func TestOtherSites(t *testing.T) {
 	t.Parallel() // it waits
 	h := newHost(t, nil)
@@ -118,7 +118,7 @@ func TestOtherSites(t *testing.T) {
 	}
 }
 
-// A form of another site changes nothing, also from a browser that names neither its site nor its origin.
+// A form of another site changes nothing, even from a browser that states neither site nor origin.
 func TestForms(t *testing.T) {
 	h := newHost(t, nil)
 	h.serve()
@@ -189,7 +189,7 @@ func TestPreview(t *testing.T) {
 	}
 }
 
-// A class is asked with its ancestors, which keep the assured tokens of other classes.
+// A class is asked together with its ancestors, which keep the assured tokens of other classes.
 func TestPreviewOfTrees(t *testing.T) {
 	h := newHost(t, nil)
 	h.serve()
@@ -212,7 +212,7 @@ func TestPreviewOfTrees(t *testing.T) {
 
 func quote(text string) string { return `"` + strings.ReplaceAll(text, `"`, `\"`) + `"` }
 
-// The default address gives way; one that was chosen does not.
+// The default address gives way to other uses; a chosen address does not.
 func TestTakenAddress(t *testing.T) {
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
 	taken, err := net.Listen("tcp", "127.0.0.1:0")

@@ -44,8 +44,8 @@ func endless(ended chan<- error) server.Backup {
 	}
 }
 
-// An error is an answer as long as nothing was sent; afterwards the client is left with a broken answer, not a short
-// one.
+// Before anything is sent, an error is an ordinary reply. Later, the client gets a broken reply, not one that looks
+// complete.
 func TestBackupErrors(t *testing.T) {
 	failing := errors.New("no leader")
 	sent := 0
@@ -94,7 +94,7 @@ func TestBackupOfASlowClient(t *testing.T) {
 	backupChunkTimeout = time.Millisecond
 	ended := make(chan error, 1)
 	h := backupHost(t, endless(ended))
-	client, err := net.Dial("tcp", h.Address()) // the head of the response may not leave within that time either
+	client, err := net.Dial("tcp", h.Address()) // the head of the response may not be sent in that time either
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ func set(t *testing.T, cfg *config.Config, name, value string) {
 	}
 }
 
-// However many connections are kept open idle, health checks are answered, and so is who has shown the token.
+// No matter how many idle connections are open, health checks are answered, and so are clients that showed the token.
 func TestIdleConnectionsKeepNobodyAway(t *testing.T) {
 	h := newHost(t, func(cfg *config.Config, _ *server.Options) { set(t, cfg, "admin-token", "secret") })
 	h.serve()
@@ -73,7 +73,7 @@ func TestIdleConnectionsKeepNobodyAway(t *testing.T) {
 	}
 }
 
-// Guesses of the token are limited as those of passwords are, and logged once a minute.
+// Guesses of the token are limited like guesses of passwords, and logged once a minute.
 func TestGuessedTokens(t *testing.T) {
 	var log testlog.Log
 	h := newHost(t, func(cfg *config.Config, o *server.Options) {
@@ -105,7 +105,7 @@ func TestGuessedTokens(t *testing.T) {
 	}
 }
 
-// Where clients need a password, profiles need a token, and the command line, which may hold one, is in none.
+// If clients need a password, profiles need a token. No profile has the command line, which may contain a password.
 func TestProfilesNeedAToken(t *testing.T) {
 	h := newHost(t, func(cfg *config.Config, _ *server.Options) {
 		set(t, cfg, "requirepass", "tea")

@@ -13,7 +13,7 @@ import (
 	"github.com/stintdb/stint/server/config"
 )
 
-// The page adds up the counts of all nodes, and names those that have not told theirs.
+// The page adds up the counts of all nodes, and names nodes that have not reported.
 func TestCountsOfAllNodes(t *testing.T) {
 	told := func(granted, denied int64, keys int) *clusterstatus.Report {
 		return &clusterstatus.Report{Counts: &clusterstatus.Counts{
@@ -55,7 +55,7 @@ func TestCountsOfAllNodes(t *testing.T) {
 	}
 }
 
-// What a node tells others is bounded, however many policies there are and however long their names.
+// What a node sends to others is limited, no matter how many policies there are and how long their names are.
 func TestCountsAreBounded(t *testing.T) {
 	var policies []clusterstatus.PolicyCount
 	var bites []clusterstatus.Bite

@@ -11,12 +11,12 @@ import (
 	"github.com/stintdb/stint/server/topkeys"
 )
 
-// minutesOf are keys that a limit denies, of one minute.
+// minutesOf returns a limit's denials in one minute.
 func minutesOf(limit string, start, denied int64) map[string][]topkeys.Entry {
 	return map[string][]topkeys.Entry{limit: {{Minutes: []topkeys.Minute{{Start: start, Denied: denied}}}}}
 }
 
-// A limit began to deny when it first did after a pause, and its denials are in the spans in which they came.
+// A limit begins to deny with its first denial after a pause, and its denials are in the spans in which they came.
 func TestCourse(t *testing.T) {
 	all := denialHistories{}
 	second := int64(time.Second)
@@ -52,7 +52,7 @@ func TestCourse(t *testing.T) {
 	}
 }
 
-// However many limits deny, the memory for them is bounded.
+// The memory for limits that deny is limited, no matter how many there are.
 func TestCoursesAreBounded(t *testing.T) {
 	all := denialHistories{}
 	for i := range 10 * denialHistoriesKept {

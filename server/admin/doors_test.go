@@ -21,7 +21,7 @@ import (
 	"github.com/stintdb/stint/server/httpapi"
 )
 
-// Requests by HTTP and gRPC are counted like those of Redis clients: among the denied keys, by command and by policy.
+// Requests by HTTP and gRPC are counted like requests of Redis clients: among the denied keys, by command and by policy.
 func TestOtherProtocolsCount(t *testing.T) {
 	rules := t.TempDir()
 	text := "domain: shop\ndescriptors:\n  - {key: user, rate_limit: {policy: api}}\n"

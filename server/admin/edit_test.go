@@ -12,8 +12,8 @@ import (
 	"github.com/stintdb/stint/server/servertest"
 )
 
-// A word of the grammar in a field of the editor is a name, is part of a limit, or is refused; it is no option, which
-// has a box.
+// A word of the grammar in a field of the editor is a name or part of a limit, or is refused. It is never an option,
+// because options have boxes.
 func TestDraftsHoldNoOptions(t *testing.T) {
 	h := newHost(t, nil)
 	h.serve()
@@ -37,7 +37,7 @@ func TestDraftsHoldNoOptions(t *testing.T) {
 	}
 }
 
-// A request with more than the fields of a draft, or with text that is none, is refused by name.
+// A request with other fields than a draft's, or with invalid text, is refused, and the error names the field.
 func TestStrangeDrafts(t *testing.T) {
 	h := newHost(t, nil)
 	h.serve()
@@ -75,7 +75,7 @@ func TestLongestHeader(t *testing.T) {
 	}
 }
 
-// Parameters that a path does not have are refused by name.
+// Parameters that a path does not have are refused, and the error names them.
 func TestUnknownParameters(t *testing.T) {
 	h := newHost(t, nil)
 	h.serve()

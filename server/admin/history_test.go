@@ -48,7 +48,7 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// A server counts the decisions and the latencies that the history is made of.
+// A server counts the decisions and latencies of which the history consists.
 func TestHistoryOfAServer(t *testing.T) {
 	t.Parallel() // it waits
 	h := newHost(t, nil)

@@ -26,10 +26,10 @@ import (
 	"github.com/stintdb/stint/server/warn"
 )
 
-// giveUp is how long a test waits for what must come. It is only reached when the test fails.
+// giveUp is how long a test waits for an event that must come. It is only reached if the test fails.
 const giveUp = testwait.Limit
 
-// maxConnections is how many a host takes without the token.
+// maxConnections is how many connections without the token a host accepts.
 const maxConnections = 256
 
 // host is a server with its HTTP server for operators.
@@ -37,11 +37,11 @@ type host struct {
 	*testing.T
 	*Admin
 	server *server.Server
-	addr   string // once it serves
+	addr   string // set once the server serves
 	stop   func() error
 }
 
-// newHost starts the HTTP server about a server that does not serve yet.
+// newHost starts the HTTP server for a server that does not serve yet.
 func newHost(t *testing.T, change func(*config.Config, *server.Options)) *host {
 	cfg := config.Default()
 	cfg.Listen, cfg.Admin, cfg.Loops = []string{"127.0.0.1:0"}, "127.0.0.1:0", 2
@@ -68,8 +68,8 @@ func newHost(t *testing.T, change func(*config.Config, *server.Options)) *host {
 	return &host{T: t, Admin: a, server: server.New(o)}
 }
 
-// serve has the server accept connections until the end of the test. It returns the addresses in use: the first is that
-// of Redis clients, those of services are last.
+// serve runs the server until the end of the test. It returns the addresses in use: first the one for Redis clients,
+// last the ones of services.
 func (h *host) serve() (addresses []string) {
 	h.Attach(h.server)
 	addresses, h.stop = servertest.Serve(h.T, h.server)
@@ -77,7 +77,7 @@ func (h *host) serve() (addresses []string) {
 	return addresses
 }
 
-// get asks for a path; headers are names and values in turn.
+// get requests a path. headers alternates names and values.
 func (h *host) get(path string, headers ...string) (status int, body string) {
 	h.Helper()
 	return h.send(http.MethodGet, path, "", headers...)
@@ -109,7 +109,7 @@ func (h *host) send(method, path, body string, headers ...string) (int, string) 
 	return response.StatusCode, string(text)
 }
 
-// scrape sums up each metric over its series.
+// scrape returns the sum of each metric over its series.
 func (h *host) scrape() map[string]float64 {
 	h.Helper()
 	sums := map[string]float64{}
@@ -121,7 +121,7 @@ func (h *host) scrape() map[string]float64 {
 	return sums
 }
 
-// series is all there is of each metric, as text.
+// series returns all series of each metric, as text.
 func (h *host) series() map[string]string {
 	h.Helper()
 	texts := map[string]string{}
@@ -157,7 +157,7 @@ func (h *host) dial() net.Conn {
 	return conn
 }
 
-// do has commands carried out on a connection and waits for their replies, which it returns.
+// do executes commands on a connection, and returns their replies.
 func (h *host) do(conn net.Conn, commands ...string) string {
 	h.Helper()
 	_ = conn.SetDeadline(time.Now().Add(giveUp))

@@ -21,7 +21,7 @@ func (h *host) viewed(key string) (v keyView) {
 	return v
 }
 
-// A reset gives a key its full limit again. An override holds one caller to other limits until it is taken back, and is
+// A reset gives a key its full limit again. An override gives one caller other limits until it is undone, and is
 // refused if somebody else was faster.
 func TestChangesOfAKey(t *testing.T) {
 	h := newHost(t, nil)
@@ -67,8 +67,8 @@ func TestChangesOfAKey(t *testing.T) {
 	}
 }
 
-// Changes are refused to pages of other sites and without the token. Where there is no token, they need the rights of a
-// client that has not logged in.
+// Changes are refused to pages of other sites and without the token. If there is no token, they need the permissions of
+// a client that is not logged in.
 func TestRightsToChangeKeys(t *testing.T) {
 	withToken := func(cfg *config.Config, _ *server.Options) { set(t, cfg, "admin-token", "secret") }
 	restricted := func(_ *config.Config, o *server.Options) {

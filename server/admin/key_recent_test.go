@@ -16,8 +16,8 @@ func sumOf(all []int64) (sum int64) {
 	return sum
 }
 
-// The last minutes of a key are those of the requests that it limits: of its caller, of all callers, or, without a
-// policy, those counted since it was denied.
+// A key's last minutes show the requests that it limits: of its caller, of all callers, or without a policy, the
+// requests since it was first denied.
 func TestLastMinutesOfAKey(t *testing.T) {
 	h := newHost(t, nil)
 	h.serve()
@@ -50,7 +50,7 @@ func TestLastMinutesOfAKey(t *testing.T) {
 	}
 }
 
-// A request is counted in the span in which it came, and one of before the window is left out.
+// A request is counted in the span in which it came, and left out if it is older than the window.
 func TestSpansOfAKey(t *testing.T) {
 	v := newKeyRecent(time.Duration(denialSpan))
 	for _, ago := range []int64{-1, 0, denialSpan - 1, denialSpan, 30*denialSpan - 1, 30 * denialSpan} {

@@ -54,7 +54,7 @@ type home struct {
 
 func (h *home) Status() upstream.Status { return *h.status.Load() }
 
-// services is a service with the metrics of Envoy's rules and of HTTP.
+// services is a service that has the metrics of Envoy's rules and of HTTP.
 type services struct {
 	gateway.Service
 	rules    atomic.Pointer[metrics.EnvoyRules]
@@ -68,7 +68,7 @@ func (s *services) Measure(r *metrics.Snapshot) {
 	r.HTTP = []metrics.HTTPCount{{Path: "/v1/check", Status: 200, Requests: s.requests.Load()}}
 }
 
-// still are the metrics that a server cannot move while it runs.
+// still are the metrics that do not change while a server runs.
 var still = map[string]string{"stint_build_info": "it says what is running"}
 
 // Every metric of the table is exported, and changes on the events that it counts.
@@ -137,8 +137,8 @@ func inTable(name string) bool {
 	return false
 }
 
-// happen has everything happen that a client can cause. What only shows while it goes on goes on until the function
-// returned is called.
+// happen does everything that a client can cause. Things that only show while they last go on until the returned
+// function is called.
 func (h *host) happen() (stop func()) {
 	c := h.dial()
 	h.do(c, "CONFIG SET slowlog-log-slower-than 0", "CONFIG SET prefix-quotas q:=2 max-memory 512mb",
@@ -188,8 +188,7 @@ func (h *host) happen() (stop func()) {
 	return func() { close(end); deny.Close(); <-ended }
 }
 
-// Prometheus gets native histograms if it asks for them: as many as the classic ones count, in buckets of the same
-// counts.
+// Prometheus gets native histograms if it asks for them, with the same counts as the classic ones.
 func TestNativeHistograms(t *testing.T) {
 	h := newHost(t, nil)
 	h.serve()
@@ -229,7 +228,7 @@ func TestNativeHistograms(t *testing.T) {
 	}
 }
 
-// The number of series is bounded, for any number of policies and keys.
+// The number of series is limited, for any number of policies and keys.
 func TestLabelsAreBounded(t *testing.T) {
 	h := newHost(t, nil)
 	h.serve()

@@ -11,7 +11,8 @@ import (
 	"github.com/stintdb/stint/server/config"
 )
 
-// A preview replays the requests of the last minutes: as they were decided, with the limits of now, and with the draft.
+// A preview replays the requests of the last minutes: as they were decided, with the present limits, and with the
+// draft.
 func TestPreviewReplays(t *testing.T) {
 	h := newHost(t, nil)
 	h.serve()

@@ -11,8 +11,8 @@ import (
 	"github.com/stintdb/stint/server/config"
 )
 
-// With --admin-tls the answers come over TLS before the server is there, then with the certificate that it has, and
-// from clients without one.
+// With --admin-tls, replies come over TLS already before there is a server, then with the server's certificate, and
+// also to clients without a certificate.
 func TestTLS(t *testing.T) {
 	first, renewed := testtls.New(t), testtls.New(t)
 	h := newHost(t, func(cfg *config.Config, _ *server.Options) {

@@ -84,7 +84,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// A problem keeps its beginning while it lasts, also with another text, and has another one after its end.
+// A problem keeps its beginning while it lasts, even if its text changes. After its end, it begins anew.
 func TestProblemsBegin(t *testing.T) {
 	var p problems
 	for _, step := range []struct {

@@ -15,7 +15,7 @@ import (
 	"github.com/stintdb/stint/server/events"
 )
 
-// texts are those of events, the oldest first.
+// texts returns the texts of events, oldest first.
 func texts(all []clusterstatus.Event) (texts []string) {
 	for _, e := range all {
 		texts = append([]string{e.Text}, texts...)
@@ -23,7 +23,7 @@ func texts(all []clusterstatus.Event) (texts []string) {
 	return texts
 }
 
-// What differs from one look to the next is an event: leaders, nodes, problems.
+// What changes from one look to the next is an event: leaders, nodes, problems.
 func TestWatch(t *testing.T) {
 	member := func(id string, reachable bool) clusterstatus.Member {
 		return clusterstatus.Member{ID: id, Voter: true, Reachable: reachable}
@@ -66,8 +66,8 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// An event names the user who changed limits and the address, which is the browser's if the page did it. A command that
-// changes nothing makes no event.
+// An event names the user who changed limits, and the user's address, which is the browser's if the page did it. A
+// command that changes nothing makes no event.
 func TestEventsOfChanges(t *testing.T) {
 	h := newHost(t, nil)
 	h.serve()
@@ -105,7 +105,7 @@ func TestEventsOfChanges(t *testing.T) {
 	last("Policy api was deleted", 0, c.LocalAddr().String())
 }
 
-// With hashed keys events name no key and no caller.
+// If keys are hashed, events name no key and no caller.
 func TestEventsHideKeys(t *testing.T) {
 	h := newHost(t, func(cfg *config.Config, _ *server.Options) { set(t, cfg, "top-keys", "hashed") })
 	h.serve()
@@ -116,7 +116,7 @@ func TestEventsHideKeys(t *testing.T) {
 	}
 }
 
-// A node tells others what its users did, within bounds, and the page sorts the events of all nodes.
+// A node tells others what its users did, within limits, and the page sorts the events of all nodes.
 func TestEventsOfAllNodes(t *testing.T) {
 	long := strings.Repeat("x", 300)
 	var many []clusterstatus.Event

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A key shows the policies it belongs to, and which of their limits deny its caller.
+// A key shows the policies to which it belongs, and which of their limits deny its caller.
 func TestWhyAKeyIsDenied(t *testing.T) {
 	h := newHost(t, nil)
 	h.serve()
@@ -17,7 +17,7 @@ func TestWhyAKeyIsDenied(t *testing.T) {
 		"RL.CHECK api a WITH tenant x", "RL.CHECK api a WITH tenant x", "RL.CHECK api a WITH tenant x", "RL.CHECK api vip WITH tenant x", "TB.ACQUIRE alone 1 1/h", "TB.ACQUIRE alone 1 1/h", "TB.ACQUIRE alone 1 1/h")
 	for key, wants := range map[string][]string{
 		"u:a": {`"denied":1,"deniedAll":3,`, `"policies":[{"name":"api","shadow":false,"limits":[{"spec":"TB u:{} 2 1/1h","key":"u:a","left":0,"limit":2,"denies":true,"waitMs":3`,
-			`{"spec":"TB all 100 1/1h","key":"all","left":97,"limit":100,"denies":false,"waitMs":0}],"id":"a"`}, // without the tenant, whom the key does not tell
+			`{"spec":"TB all 100 1/1h","key":"all","left":97,"limit":100,"denies":false,"waitMs":0}],"id":"a"`}, // without the tenant, which the key does not reveal
 		"u:vip": {`{"spec":"TB u:{} 9 1/1h","key":"u:vip","left":8,"limit":9,"denies":false,"waitMs":0}`},
 		"u:new": {`"found":false`, `{"spec":"TB u:{} 2 1/1h","key":"u:new","left":2,"limit":2,"denies":false,"waitMs":0}`},
 		"all":   {`"policies":[{"name":"api","shadow":false,"limits":[{"spec":"TB all 100 1/1h"`, `{"name":"watch","shadow":true,`},
@@ -36,7 +36,7 @@ func TestWhyAKeyIsDenied(t *testing.T) {
 	}
 }
 
-// The keys of policies are only read for an answer that lists a denied key: the page asks every second.
+// The keys of policies are only read for a reply that lists a denied key, because the page asks every second.
 func TestPoliciesAreReadForDeniedKeysOnly(t *testing.T) {
 	h := newHost(t, nil)
 	h.serve()
@@ -62,7 +62,7 @@ func TestPoliciesAreReadForDeniedKeysOnly(t *testing.T) {
 	}
 }
 
-// A key's share counts its requests from its first denial on: granted alone or with other keys, by a policy, and denied
+// A key's share counts its requests since its first denial: granted alone, with other keys, or by a policy, and denied
 // because of another key.
 func TestOwnShareOfAKey(t *testing.T) {
 	h := newHost(t, nil)
@@ -83,7 +83,7 @@ func TestOwnShareOfAKey(t *testing.T) {
 	}
 }
 
-// The limits of the keys denied most, with their denials added up.
+// The limits of the most denied keys are listed, with their denials added up.
 func TestLimitsThatDenyMost(t *testing.T) {
 	h := newHost(t, nil)
 	h.serve()

@@ -7,7 +7,7 @@ import (
 	"github.com/stintdb/stint/server/command"
 )
 
-// A user with the limiters alone gets no command on data: those are in separate categories.
+// A user who may only use limiters has no command on data, because these are in separate categories.
 func TestDataIsNoLimiter(t *testing.T) {
 	for _, row := range command.All {
 		switch {
@@ -19,9 +19,9 @@ func TestDataIsNoLimiter(t *testing.T) {
 	}
 }
 
-// The right to a key and to the limiters is not that of an operator on the key: ending the loan of another process,
-// say. Such commands are only in categories that their flags make. Those without a key need the right to all keys, or
-// show only readable ones.
+// The permission for a key and for limiters does not include operators' commands on the key, such as ending the loan of
+// another process. These commands are only in categories that follow from their flags. Operators' commands without a
+// key need the permission for all keys, or only show readable ones.
 func TestOperatorsCommandsOnKeys(t *testing.T) {
 	for _, row := range command.All {
 		if row.Flags&command.Admin == 0 || row.Keys == (command.Keys{}) {
@@ -56,8 +56,8 @@ func TestCategoriesAreThoseOfRedis(t *testing.T) {
 	}
 }
 
-// Within MULTI, every command is queued or refused, as in Redis, but for those that end it, and WATCH, whose error
-// leaves it as it is: any other reply would be out of step with that of EXEC.
+// Within MULTI, every command is queued or refused, as in Redis, except commands that end it, and WATCH, whose error
+// does not affect it. Any other reply would be out of step with the reply of EXEC.
 func TestCommandsAtOnceWithinMulti(t *testing.T) {
 	var names []string
 	for _, row := range command.All {

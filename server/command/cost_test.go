@@ -9,7 +9,7 @@ import (
 	"github.com/stintdb/stint/server/command"
 )
 
-// Operations whose work grows with the state of a key are declared so, in every command that makes them.
+// Every command declares the cost of operations whose work grows with the state of a key.
 func TestCostsCoverOperations(t *testing.T) {
 	for _, row := range command.All {
 		if row.Parse == nil {

@@ -25,7 +25,7 @@ func TestHandbookIsCurrent(t *testing.T) {
 	testgenerated.Check(t, handbook, handbookPage(), *update, "go generate ./server/command")
 }
 
-// Every command that can answer has its reply described, and an example if it takes arguments.
+// Every command that can answer has a description of its reply, and an example if it takes arguments.
 func TestHandbookDescribesReplies(t *testing.T) {
 	for _, row := range command.All {
 		if row.Summary == "" || row.Since == "" || row.Group == "" {
@@ -115,7 +115,7 @@ func handbookPage() []byte {
 	return out.Bytes()
 }
 
-// handbookRows is every row, a container's own before those of its subcommands.
+// handbookRows returns every row, a container before its subcommands.
 func handbookRows(table []command.Row) (rows []*command.Row) {
 	for i := range table {
 		rows = append(append(rows, &table[i]), handbookRows(table[i].Sub)...)
@@ -134,7 +134,7 @@ func exampleCall(row *command.Row) [][]byte {
 	return bytes.Fields([]byte(row.Title() + " " + row.Example))
 }
 
-// handbookAnchor is the anchor that Markdown renderers give a heading.
+// handbookAnchor returns the anchor that Markdown renderers make for a heading.
 func handbookAnchor(heading string) string {
 	return strings.NewReplacer(" ", "-", ".", "").Replace(strings.ToLower(heading))
 }
@@ -142,10 +142,10 @@ func handbookAnchor(heading string) string {
 // isHelp reports whether the row is a HELP subcommand, which the introduction describes.
 func isHelp(row *command.Row) bool { return strings.HasSuffix(row.FullName, "|help") }
 
-// plainReply is the reply of a command for which the page shows none.
+// plainReply is the reply of commands for which the page shows none.
 const plainReply = "`OK`."
 
-// writeHandbookLine writes a command of which Redis's documentation has the details.
+// writeHandbookLine writes a command that Redis's documentation describes in detail.
 func writeHandbookLine(out *bytes.Buffer, row *command.Row) {
 	if !isHelp(row) && !row.IsContainer() {
 		since := ""

@@ -6,34 +6,25 @@ var (
 		"[commands.md](commands.md) lists all commands.")
 	errUnknownCommandNear = CommandErrors.Add("ERR unknown command '%s', with args beginning with: %s(did you mean %s?)",
 		"The same, and one command has a similar name.")
-	errUnknownSubcommand = CommandErrors.Add("ERR unknown subcommand '%s'. Try %s HELP.",
-		"")
-	errUnknownSubcommandNear = CommandErrors.Add("ERR unknown subcommand '%s'. Try %s HELP. Did you mean %s %s?",
-		"")
-	ErrArity = CommandErrors.Add("ERR wrong number of arguments for '%s' command",
-		"")
-	errArityUsage = CommandErrors.Add("ERR wrong number of arguments for '%s' command; usage: %s",
-		"")
-	ErrSyntax = CommandErrors.Add("ERR syntax error",
-		"")
-	ErrNotInteger = CommandErrors.Add("ERR value is not an integer or out of range",
-		"")
+	errUnknownSubcommand     = CommandErrors.Add("ERR unknown subcommand '%s'. Try %s HELP.", "")
+	errUnknownSubcommandNear = CommandErrors.Add("ERR unknown subcommand '%s'. Try %s HELP. Did you mean %s %s?", "")
+	ErrArity                 = CommandErrors.Add("ERR wrong number of arguments for '%s' command", "")
+	errArityUsage            = CommandErrors.Add("ERR wrong number of arguments for '%s' command; usage: %s", "")
+	ErrSyntax                = CommandErrors.Add("ERR syntax error", "")
+	ErrNotInteger            = CommandErrors.Add("ERR value is not an integer or out of range", "")
 )
 
 // The errors of [KeyErrors]. Other packages return the exported ones.
 var (
 	ErrInvalidCursor = KeyErrors.Add("ERR invalid cursor",
 		"Start `SCAN` with cursor 0 and continue with the cursor it returned.")
-	errManyKeys = KeyErrors.Add("ERR KEYS found more than %d keys, or more than %d bytes: use SCAN",
-		"")
-	ErrTooCostly = KeyErrors.Add("ERR the keys hold too much state for one command: use fewer keys",
-		"")
+	errManyKeys      = KeyErrors.Add("ERR KEYS found more than %d keys, or more than %d bytes: use SCAN", "")
+	ErrTooCostly     = KeyErrors.Add("ERR the keys hold too much state for one command: use fewer keys", "")
 	ErrExecTooCostly = KeyErrors.Add("ERR the transaction would take too long: nothing was executed, split it",
 		"`EXEC` with hundreds of commands on such limits, with many commands that read all keys, or with more than four scripts that did not run before or take long.")
 	errListTooLong = KeyErrors.Add("ERR the holders, members or grants listed in one transaction take more than %d bytes: ask for fewer keys at once",
 		"`CC.HOLDERS` or `SL.LOG` between `MULTI` and `EXEC`, more often than one reply may hold.")
-	ErrPattern = KeyErrors.Add("ERR pattern: it takes too many steps to match; use fewer * and shorter [sets]",
-		"")
+	ErrPattern = KeyErrors.Add("ERR pattern: it takes too many steps to match; use fewer * and shorter [sets]", "")
 )
 
 // The errors of [TransactionErrors]. Other packages return the exported ones.
@@ -42,9 +33,8 @@ var (
 		"`MULTI` after `MULTI`. The transaction stays open.")
 	ErrExecNoMulti = TransactionErrors.Add("ERR EXEC without MULTI",
 		"No transaction is open: the connection is new, or the transaction has ended.")
-	ErrDiscardNoMult = TransactionErrors.Add("ERR DISCARD without MULTI",
-		"")
-	ErrNotInMulti = TransactionErrors.Add("ERR Command not allowed inside a transaction",
+	ErrDiscardNoMult = TransactionErrors.Add("ERR DISCARD without MULTI", "")
+	ErrNotInMulti    = TransactionErrors.Add("ERR Command not allowed inside a transaction",
 		"`SAVE`, `SHUTDOWN`, `SUBSCRIBE`, `UNSUBSCRIBE`, `HELLO`, `AUTH`, `CLIENT REPLY`, `CLIENT TRACKING`, `MONITOR` and changes by `RAFT` are not allowed between `MULTI` and `EXEC`; `BGSAVE` is. `EXEC` will fail.")
 	ErrMultiTooLong = TransactionErrors.Add("ERR too many commands between MULTI and EXEC",
 		"More than 10,000 commands, or more bytes of them than `--query-buffer-size`. `EXEC` will fail.")

@@ -20,22 +20,19 @@ var (
 		"The password is wrong, the user does not exist, or it is `off`. The server does not reveal which.")
 	ErrTooManyLogins = ConnectionErrors.Add("ERR too many failed logins from this address, try again in %d s",
 		"The attempt's turn did not come within 10 seconds; the password was not checked: [security.md](security.md#guessing).")
-	ErrNoSuchClient = ConnectionErrors.Add("ERR No such client",
-		"")
+	ErrNoSuchClient    = ConnectionErrors.Add("ERR No such client", "")
 	ErrTooManyMonitors = ConnectionErrors.Add("ERR too many connections in MONITOR, at most 10",
 		"Close another monitor: `CLIENT LIST` shows them with the flag `O`.")
 	ErrSubscribed = ConnectionErrors.Add("ERR Can't execute '%s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context",
 		"The connection is subscribed to channels. Use another one, or RESP3. Stint has none of these commands with P or S in front.")
 	ErrNeedsConnection = ConnectionErrors.Add("ERR '%s' is about a connection: it needs one in the Redis protocol",
 		"The request came over HTTP, where connections have no state. Log in with `Authorization`, and use the Redis port for messages and `MONITOR`.")
-	ErrNoCommand = ConnectionErrors.Add("ERR empty command",
-		"")
-	ErrRequest = ConnectionErrors.Add("ERR cannot read the request: %s",
+	ErrNoCommand = ConnectionErrors.Add("ERR empty command", "")
+	ErrRequest   = ConnectionErrors.Add("ERR cannot read the request: %s",
 		"The body of a request over HTTP is not in [Upstash's dialect](http.md#upstashs-rest-dialect).")
 	ErrUnblocked = ConnectionErrors.Add("UNBLOCKED client unblocked via CLIENT UNBLOCK",
 		"An operator ended the wait.")
-	ErrNoRedirect = ConnectionErrors.Add("ERR The client ID you want redirect to does not exist",
-		"")
+	ErrNoRedirect   = ConnectionErrors.Add("ERR The client ID you want redirect to does not exist", "")
 	ErrManyPrefixes = ConnectionErrors.Add("ERR a client tracks at most %d prefixes of at most %d bytes, and all clients together %d, of which one key begins with %d at most",
 		"Use fewer and shorter prefixes.")
 )
@@ -52,18 +49,15 @@ var (
 		"The user's `max-rate`. Nothing was carried out.")
 	ErrACLRule = UserErrors.Add("ERR Error in ACL SETUSER modifier '%s': %w",
 		"An invalid rule; the rest is the reason. The user is unchanged. `max-keys` needs key patterns by which keys can be counted.")
-	ErrUsername = UserErrors.Add("ERR Usernames can't contain spaces or null characters, and have 1 to 64 bytes",
-		"")
-	ErrTooManyUsers = UserErrors.Add("ERR there may be %d users, and there are",
-		"")
-	ErrDefaultUser = UserErrors.Add("ERR The 'default' user cannot be removed",
+	ErrUsername     = UserErrors.Add("ERR Usernames can't contain spaces or null characters, and have 1 to 64 bytes", "")
+	ErrTooManyUsers = UserErrors.Add("ERR there may be %d users, and there are", "")
+	ErrDefaultUser  = UserErrors.Add("ERR The 'default' user cannot be removed",
 		"Turn it off instead: `ACL SETUSER default off`.")
 	ErrNoACLFile = UserErrors.Add("ERR This Stint instance is not configured to use an ACL file. Start it with --acl-file PATH; without, users last until the server ends.",
 		"")
 	ErrACLLoad = UserErrors.Add("ERR %w; the users stay as they were",
 		"The file cannot be read, or a line in it is wrong.")
-	ErrACLSave = UserErrors.Add("ERR the file of users cannot be written: %w",
-		"")
+	ErrACLSave = UserErrors.Add("ERR the file of users cannot be written: %w", "")
 )
 
 // ErrTimeoutNegative is the error of a wait with a negative timeout.

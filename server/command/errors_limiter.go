@@ -6,9 +6,8 @@ var (
 		"The error names the argument, the allowed values and the received value. [rate-limits.md](rate-limits.md#bounds) has the bounds.")
 	errUnknownOption = LimiterErrors.Add("ERR syntax error: %s does not take '%s' here; it takes %s",
 		"An unknown option, or a malformed number.")
-	errGivenTwice = LimiterErrors.Add("ERR %s: given twice",
-		"")
-	errCombined = LimiterErrors.Add("ERR %s: cannot be combined with %s",
+	errGivenTwice = LimiterErrors.Add("ERR %s: given twice", "")
+	errCombined   = LimiterErrors.Add("ERR %s: cannot be combined with %s",
 		"Two options that contradict each other. Choose one.")
 	errReservationDiffers = LimiterErrors.Add("ERR AS: the id was used for a request with other parameters; nothing was taken",
 		"An id names one request. To send a request again, send it unchanged; for another one, use another id.")
@@ -18,15 +17,13 @@ var (
 		"The amounts stand in the order of the limits in the request, or in its policy at that time.")
 	errNotReservation = LimiterErrors.Add("WRONGTYPE the key holds a %s, this command needs a reservation",
 		"The id is the key of something else. Give requests ids that nothing else uses as its key.")
-	ErrNoValue = LimiterErrors.Add("ERR %s: needs a value",
-		"")
+	ErrNoValue        = LimiterErrors.Add("ERR %s: needs a value", "")
 	errTooManyMembers = LimiterErrors.Add("ERR member: the pool has %d active members, the most it can have",
 		"A member is active while it has taken tokens that the refill has not given back to it yet. Nothing was taken. Ask again later, with fewer names, or divide the members among several pools.")
 	errSharesNotRefundable = LimiterErrors.Add("ERR key: RL.REFUND names no member of this fair share",
 		"Ask with `AS id FOR duration` in `RL.ALL`; `RL.SETTLE` and `RL.CANCEL` then give tokens back to their member.")
-	errNotRefundable = LimiterErrors.Add("ERR key: leases are ended by CC.RELEASE, not refunded",
-		"")
-	errKeyTooLong = LimiterErrors.Add("ERR key: at most %d bytes (--max-key-size), got %d",
+	errNotRefundable = LimiterErrors.Add("ERR key: leases are ended by CC.RELEASE, not refunded", "")
+	errKeyTooLong    = LimiterErrors.Add("ERR key: at most %d bytes (--max-key-size), got %d",
 		"The key is too long. Send a hash of it, or raise `--max-key-size`.")
 	ErrWrongType = LimiterErrors.Add("WRONGTYPE the key belongs to a %s limiter, this command needs a %s",
 		"Another algorithm's command was used on the key. Give each its own keys, or `DEL` the key first.")

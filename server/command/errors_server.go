@@ -16,14 +16,11 @@ var (
 		"Raise the limit of [file descriptors](operations.md#file-descriptors) (`ulimit -n`, `LimitNOFILE`) and restart.")
 	ErrNoConfigFile = ServerErrors.Add("ERR The server is running without a config file",
 		"`CONFIG REWRITE` writes to the file of `--config`.")
-	ErrConfigRewrite = ServerErrors.Add("ERR Rewriting config file: %w",
-		"")
-	ErrNoDir = ServerErrors.Add("ERR this server keeps nothing on disk: start it with --dir",
-		"")
-	ErrSaveBusy = ServerErrors.Add("ERR Background save already in progress",
+	ErrConfigRewrite = ServerErrors.Add("ERR Rewriting config file: %w", "")
+	ErrNoDir         = ServerErrors.Add("ERR this server keeps nothing on disk: start it with --dir", "")
+	ErrSaveBusy      = ServerErrors.Add("ERR Background save already in progress",
 		"The answer to `BGSAVE` while a snapshot is being written. `SAVE` waits and writes another one.")
-	ErrSaveFailed = ServerErrors.Add("ERR the snapshot could not be written: %w",
-		"")
+	ErrSaveFailed = ServerErrors.Add("ERR the snapshot could not be written: %w", "")
 	ErrClusterOff = ServerErrors.Add("ERR This instance has cluster support disabled",
 		"A `CLUSTER` command to a standalone server. Use a client for a single node.")
 )
@@ -54,8 +51,7 @@ var (
 		"A limit of a key that matches [`--cluster-shared`](cluster.md#groups).")
 	errMoved = ClusterErrors.Add("MOVED %d %s",
 		"With `--redirect moved`, from a node that is not the leader: nothing was taken. The slot of the first key, and the leader's address. Clients for Redis Cluster follow it automatically.")
-	ErrNoCluster = ClusterErrors.Add("ERR this server is not a node of a cluster: start it with --cluster-listen",
-		"")
-	ErrRaft = ClusterErrors.Add("ERR %w",
+	ErrNoCluster = ClusterErrors.Add("ERR this server is not a node of a cluster: start it with --cluster-listen", "")
+	ErrRaft      = ClusterErrors.Add("ERR %w",
 		"The reply to a `RAFT` command that was rejected: the reason, and the remedy. For example, the last voter cannot be removed.")
 )

@@ -10,7 +10,7 @@ import (
 	"github.com/stintdb/stint/server/command"
 )
 
-// Every error in the transcripts, which are what servers answered, is one of the table.
+// Every error in the transcripts, which servers have sent, is in the table.
 func TestErrorsOfTranscriptsAreInTheTable(t *testing.T) {
 	var rows []string
 	for _, s := range errorSections {

@@ -1,6 +1,6 @@
 package command
 
-// What the tests of the whole table need, which are outside of this package because package all imports it.
+// For the tests of the whole table, which are outside this package because package all imports it.
 const (
 	FirstVersion = firstVersion
 	LongestName  = longestName

@@ -68,7 +68,7 @@ func TestSyntax(t *testing.T) {
 	}
 }
 
-// Arities are those of Redis or, for Stint's commands, those of the contract.
+// Arities are the same as in Redis or, for Stint's commands, as documented.
 func TestArities(t *testing.T) {
 	for name, arity := range map[string]int{
 		"cl.throttle": -5, "tb.acquire": -4, "rl.info": 2, "rl.refund": 3,
@@ -99,7 +99,7 @@ func TestUnbalancedSyntax(t *testing.T) {
 	command.ParseSyntax("key] [value")
 }
 
-// Every row is whole: a limiter command has Parse and Reply, every other has Run, a container has its subcommands.
+// Every row is complete: a limiter command has Parse and Reply, a container has subcommands, and all others have Run.
 func TestTable(t *testing.T) {
 	seen := map[string]bool{}
 	var check func(r *command.Row, container string)
@@ -127,7 +127,7 @@ func TestTable(t *testing.T) {
 		if r.Flags&command.Write != 0 && r.Flags&command.ReadOnly != 0 {
 			complain("both writes and does not")
 		}
-		if hasKey := strings.Contains(" "+r.Syntax+" ", " key "); hasKey != (r.Keys != command.Keys{}) && r.FullName != "cluster|keyslot" { // which looks at the name alone
+		if hasKey := strings.Contains(" "+r.Syntax+" ", " key "); hasKey != (r.Keys != command.Keys{}) && r.FullName != "cluster|keyslot" { // which only looks at the name
 			complain("its keys are %v, its syntax is %q", r.Keys, r.Syntax)
 		}
 		if r.Parse != nil && r.Flags&(command.Write|command.ReadOnly|command.Observes) == 0 {

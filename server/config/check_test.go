@@ -114,7 +114,7 @@ func TestWhatGoesTogether(t *testing.T) {
 	}
 }
 
-// A Config filled in by hand is held to the same ranges as one that was read.
+// A Config that was filled in by hand must satisfy the same ranges as one that was read.
 func TestCheckRanges(t *testing.T) {
 	for name, change := range map[string]func(*Config){
 		"listen":           func(c *Config) { c.Listen = nil },

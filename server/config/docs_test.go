@@ -67,13 +67,13 @@ func handbookPage() []byte {
 	return out.Bytes()
 }
 
-// examples removes from the allowed values the parts that the introduction has.
+// examples removes the parts of the allowed values that the introduction explains.
 var examples = strings.NewReplacer(", such as 250ms, 10s or 1.5m (a bare number is seconds)", "", ", such as 250ms or 1.5s (a bare number is seconds)", "",
 	", such as 64kb or 1gb", "", "a path without control characters", "", "yes or no", "")
 
 var ranges = regexp.MustCompile(`an? (?:integer|duration|size) between (\S+) and (\S+)`)
 
-// notes are the allowed values of a setting, its default, its name in Redis, and when it can change.
+// notes returns the allowed values of a setting, its default, its name in Redis, and when it can change.
 func notes(s *Setting, byDefault string) (all string) {
 	if allowed := ranges.ReplaceAllString(examples.Replace(s.Allowed()), "$1 to $2"); allowed != "" {
 		all += ": " + allowed

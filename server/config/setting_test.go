@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// joined is the hash of a secret of nodes.
+// joined returns the hash of a secret of nodes.
 func joined(secret string) string {
 	sum := sha256.Sum256([]byte("nodes of a cluster: " + secret))
 	return "#" + hex.EncodeToString(sum[:])
 }
 
-// Every setting: texts it takes, with what Get then says, and texts it refuses. Below, at and above each bound.
+// Every setting takes some texts, with the result of Get, and refuses others: below, at and above each bound.
 var settingCases = []struct {
 	name    string
 	takes   map[string]string

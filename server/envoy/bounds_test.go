@@ -36,7 +36,7 @@ func (h *host) eventually(name string, is func() bool) {
 	testwait.Until(h, name, is)
 }
 
-// Requests without a message are bounded in number, and their places become free when the clients give up.
+// The number of requests without a message is limited, and their places become free when the clients give up.
 func TestRequestsUnderWay(t *testing.T) {
 	h := newHost(t, func(_ *config.Config, o *server.Options) {})
 	const most = 10
@@ -64,7 +64,7 @@ func TestSlowMessage(t *testing.T) {
 	}
 }
 
-// Clients that watch health are bounded, and do not keep requests out.
+// The number of clients that watch the health is limited, and they do not displace requests.
 func TestWatchers(t *testing.T) {
 	h := newHost(t, nil)
 	client := grpc_health_v1.NewHealthClient(h.dial())
@@ -117,20 +117,20 @@ func TestRapidReset(t *testing.T) {
 		}
 		most = max(most, runtime.NumGoroutine()-before)
 	}
-	if most > 10*maxStreams { // one for each request under way, and those that end
+	if most > 10*maxStreams { // one for each request in progress, and some that are ending
 		t.Errorf("%d goroutines for 20,000 requests", most)
 	}
 	h.expect(context.Background(), client, parse(t, "shop table=orders"), codes.OK, "")
 	h.eventually("no request is under way", func() bool { return h.Service.requests.count.Load() == 0 })
 }
 
-// frame is one of HTTP/2.
+// frame returns an HTTP/2 frame.
 func frame(kind, flags byte, stream uint32, payload []byte) []byte {
 	b := []byte{byte(len(payload) >> 16), byte(len(payload) >> 8), byte(len(payload)), kind, flags}
 	return append(binary.BigEndian.AppendUint32(b, stream), payload...)
 }
 
-// header is that of a request, in HPACK without a table or Huffman codes.
+// header returns the header of a request, in HPACK without a table or Huffman codes.
 func header() []byte {
 	b := []byte{0x83, 0x86} // :method POST, :scheme http
 	for _, field := range [][2]string{

@@ -16,8 +16,8 @@ import (
 	"github.com/stintdb/stint/server/config"
 )
 
-// parse makes a request of "DOMAIN KEY=VALUE,KEY=VALUE KEY=VALUE": one word for each descriptor. HITS@ before a
-// descriptor are its own hits; +HITS is a word for those of the request.
+// parse makes a request from "DOMAIN KEY=VALUE,KEY=VALUE KEY=VALUE", one word for each descriptor. HITS@ before a
+// descriptor is its own number of hits; the word +HITS is the request's number.
 func parse(t testing.TB, line string) *ratelimit.RateLimitRequest {
 	words := strings.Fields(line)
 	in := &ratelimit.RateLimitRequest{Domain: words[0]}
@@ -47,8 +47,8 @@ func number(t testing.TB, text string) int {
 	return n
 }
 
-// show writes an answer: the overall code, and "CODE REMAINING/LIMIT UNIT reset SECONDS" of each descriptor, with - for
-// no limit.
+// show formats an answer: the overall code, and "CODE REMAINING/LIMIT UNIT reset SECONDS" for each descriptor, with -
+// for no limit.
 func show(out *ratelimit.RateLimitResponse) string {
 	parts := []string{out.OverallCode.String()}
 	for _, s := range out.Statuses {
@@ -87,8 +87,8 @@ func (h *host) play(steps []step) {
 	}
 }
 
-// The answers to the same requests that envoyproxy/ratelimit gives with the same rules. Its README and its code
-// describe them.
+// The answers are the same as envoyproxy/ratelimit gives to the same requests with the same rules, according to its
+// README and its code.
 func TestAnswersOfEnvoyproxyRatelimit(t *testing.T) {
 	for name, steps := range map[string][]step{
 		"a value before no value": {
@@ -172,7 +172,7 @@ func TestAnswersOfEnvoyproxyRatelimit(t *testing.T) {
 	}
 }
 
-// The answers where Stint differs on purpose, and those of its additions.
+// Stint differs on purpose in some answers, and has additions.
 func TestAnswersOfStint(t *testing.T) {
 	for name, steps := range map[string][]step{
 		"a limit that is just used up is reported as over": {
@@ -210,8 +210,8 @@ func TestAnswersOfStint(t *testing.T) {
 	}
 }
 
-// A request that no wait would let through has a reset that is far away, whether the bucket is full, partly used or
-// used up: at 0, or soon, an obedient client would ask again for ever.
+// A request that will never be granted has a reset far in the future, whether the bucket is full, partly used or used
+// up. If the reset were 0 or soon, an obedient client would ask again forever.
 func TestNeverGranted(t *testing.T) {
 	h := newHost(t, func(cfg *config.Config, _ *server.Options) { cfg.RLSHeaders = true })
 	h.do("RL.POLICY SET plans TB plan:{} 2 1/h FW day:{} 50 @day")

@@ -16,7 +16,7 @@ import (
 )
 
 // fieldCase is a change of one field of a request. The changed request is refused with the error refused or, if that is
-// empty, honoured: its answers differ from those of the request as it was.
+// empty, honoured: its answers differ from the answers to the original request.
 type fieldCase struct {
 	change  func(in *ratelimit.RateLimitRequest)
 	refused string
@@ -69,7 +69,7 @@ var fieldCases = map[protoreflect.FullName][]fieldCase{
 	"google.protobuf.UInt32Value.value": {{change: func(in *ratelimit.RateLimitRequest) { overridden(in).UnitMultiplier = wrapperspb.UInt32(2) }, refused: "unit_multiplier 2"}},
 }
 
-// Each field of a request's messages has a case, in which it is honoured or refused.
+// Each field of a request's messages has a case in which it is honoured or refused.
 func TestFieldsAreHonouredOrRefused(t *testing.T) {
 	h := newHost(t, nil)
 	client := h.client()
@@ -106,7 +106,7 @@ func TestFieldsAreHonouredOrRefused(t *testing.T) {
 	}
 }
 
-// fieldsOf lists the fields of a message, and of those within it.
+// fieldsOf lists the fields of a message, and of messages within it.
 func fieldsOf(m protoreflect.MessageDescriptor) map[protoreflect.FullName]bool {
 	found := map[protoreflect.FullName]bool{}
 	for i := range m.Fields().Len() {
@@ -147,8 +147,8 @@ func TestFieldsOfLaterVersions(t *testing.T) {
 	}
 }
 
-// A policy's caller, or field, that is empty or missing is denied, like an empty header by HTTP: it is no limit for all
-// of them, nor an error, at which Envoy may grant.
+// A request whose caller or field for a policy is empty or missing is denied, like an empty header over HTTP. It does
+// not lead to a limit that all such requests share, or to an error, on which Envoy may grant.
 func TestEmptyValuesOfAPolicy(t *testing.T) {
 	h := newHost(t, nil)
 	h.do("RL.POLICY SET plans TB plan:{} 2 1/h")

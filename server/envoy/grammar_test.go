@@ -13,7 +13,7 @@ import (
 	"github.com/stintdb/stint/server/servertest"
 )
 
-// A word of the grammar in any text of a request is data like any other: the answers, up to a denial, are those of a
+// A word of the grammar in any text of a request is ordinary data: the answers, up to a denial, are the same as for a
 // word that no command knows.
 func TestNoTextIsAWordOfTheGrammar(t *testing.T) {
 	h := newHost(t, nil)
@@ -29,7 +29,7 @@ func TestNoTextIsAWordOfTheGrammar(t *testing.T) {
 	}
 }
 
-// answersTo are the answers of a new server to a request, four times.
+// answersTo returns the answers of a new server to a request that is sent four times.
 func (h *host) answersTo(client ratelimit.RateLimitServiceClient, request, word string) string {
 	for _, command := range []string{"FLUSHALL", "RL.POLICY SET plans TB plan:{} 2 1/h", "RL.POLICY SET fields TB {tenant}:{} 2 1/h"} {
 		h.do(command)
@@ -53,7 +53,7 @@ func (h *host) answersTo(client ratelimit.RateLimitServiceClient, request, word 
 	return strings.Join(all, ", ")
 }
 
-// The same for Kuadrant's calls, of which each follows the others.
+// The same holds for Kuadrant's calls, made one after the other.
 func TestNoTextIsAWordOfTheGrammarForKuadrant(t *testing.T) {
 	h := newHost(t, nil)
 	c, ctx := h.kuadrant(), context.Background()

@@ -23,7 +23,7 @@ import (
 // begin is when the clocks of tests start: 25 seconds after a full minute, 3:04 hours after midnight.
 var begin = time.Unix(1767323065, 0)
 
-// host is a server with the service, on a clock that stands still.
+// host is a server with the service, on a clock that does not advance by itself.
 type host struct {
 	testing.TB
 	*Service

@@ -17,8 +17,7 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
-// Descriptors that no Envoy sends are answered, without a limit, or are an error; none makes a key that another one
-// has.
+// Descriptors that no Envoy sends are granted without a limit, or are an error. No two of them make the same key.
 func TestHostileDescriptors(t *testing.T) {
 	h := newHost(t, nil)
 	entry := func(key, value string) *extension.RateLimitDescriptor_Entry {
@@ -60,8 +59,7 @@ func TestHostileDescriptors(t *testing.T) {
 	}
 }
 
-// A web page can have a browser ask whether it may send a request, and send requests of types that need no question:
-// all are refused.
+// A web page can make a browser send requests, and preflight requests for other types. All are refused.
 func TestWebPages(t *testing.T) {
 	h := newHost(t, nil)
 	message, err := proto.Marshal(parse(t, "shop table=orders"))
@@ -81,7 +79,7 @@ func TestWebPages(t *testing.T) {
 		{http.MethodPost, "text/plain", body, false},
 		{http.MethodPost, "application/x-www-form-urlencoded", body, false},
 		{http.MethodPost, "application/grpc-web", body, false},
-		{http.MethodPost, "application/grpc", body, true}, // for which a browser asks first
+		{http.MethodPost, "application/grpc", body, true}, // a browser sends a preflight request first
 	} {
 		r, err := http.NewRequest(step.method, "http://"+h.addr+ratelimit.RateLimitService_ShouldRateLimit_FullMethodName, strings.NewReader(step.body))
 		if err != nil {
@@ -113,7 +111,7 @@ func TestWebPages(t *testing.T) {
 	}
 }
 
-// A client that speaks HTTP/1.1, or sends a message that ends early or is none, gets no answer, and others are served.
+// A client that uses HTTP/1.1, or sends an incomplete or invalid message, gets no answer, and others are served.
 func TestHostileBytes(t *testing.T) {
 	h := newHost(t, nil)
 	for _, bytes := range []string{

@@ -13,8 +13,8 @@ import (
 	"github.com/stintdb/stint/server/rls"
 )
 
-// Amounts that no limit can have are refused, and the largest leave each limit used up, also if they come again and
-// again; by Report, Commit and Envoy.
+// Amounts that no limit can have are refused. The largest possible amounts leave each limit used up, even if they are
+// repeated, by Report, Commit and Envoy.
 func TestHugeAmounts(t *testing.T) {
 	for _, request := range []string{"shop kind=mail", "stint bucket=a", "stint window=a", "stint gcra=a", "stint plan=ann", "stint tenant=acme,plan=ann"} {
 		h := newKuadrant(t)

@@ -23,7 +23,7 @@ import (
 
 func (h *host) kuadrant() testkuadrant.Client { return testkuadrant.Client{ClientConn: h.dial()} }
 
-// left is the answer of CheckRateLimit, which takes nothing.
+// left returns the answer of CheckRateLimit, which takes nothing.
 func (h *host) left(request string) string {
 	h.Helper()
 	out, err := h.kuadrant().Check(context.Background(), parse(h, request))
@@ -40,7 +40,7 @@ func (h *host) expectLeft(request, want string) {
 	}
 }
 
-// reserve reserves an amount; the id is "" if it is denied.
+// reserve reserves an amount. The id is "" if that is denied.
 func (h *host) reserve(request string, amount uint64, ttl time.Duration) string {
 	h.Helper()
 	code, id, err := h.kuadrant().Reserve(context.Background(), parse(h, request), amount, ttl)
@@ -64,7 +64,8 @@ func newKuadrant(t *testing.T) *host {
 	return h
 }
 
-// The tokens left of each kind of limit after each call. A check counts the one it asks for as taken.
+// Each kind of limit has the right number of tokens left after each call. A check counts the token that it asks for as
+// taken.
 func TestKuadrant(t *testing.T) {
 	for request, want := range map[string]struct{ before, reserved, committed, reported string }{
 		"shop kind=mail":                 {"OK 2/3 DAY", "OK 0/3 DAY", "OK 1/3 DAY", "OVER_LIMIT 0/3 DAY"},
@@ -93,7 +94,7 @@ func TestKuadrant(t *testing.T) {
 				amount = 1
 			}
 			id := h.reserve(request, amount, 0)
-			if request == "shop backend=a" { // two are more than the one that there is
+			if request == "shop backend=a" { // it asks for two, and there is one
 				if id != "" {
 					t.Error("granted")
 				}
@@ -112,7 +113,7 @@ func TestKuadrant(t *testing.T) {
 	}
 }
 
-// A reservation that one of several limits denies takes nothing from the others.
+// If one of several limits denies a reservation, it takes nothing from the others.
 func TestReserveIsAllOrNothing(t *testing.T) {
 	h := newKuadrant(t)
 	h.do("FW.ACQUIRE rls.shop:table=users 2 @1m 2")
@@ -124,7 +125,8 @@ func TestReserveIsAllOrNothing(t *testing.T) {
 	h.expectLeft("shop kind=mail table=items backend=a backend=b", "OK | OK 2/3 DAY 75335s | OK 1/2 MINUTE 35s | OK 0/1 MINUTE 35s | OK 1/2 MINUTE 35s")
 }
 
-// An id that is not known, or no longer, or committed, books the amount. The same commit again books nothing.
+// A commit with an id that is unknown, forgotten or already committed books the amount. Repeating a commit books
+// nothing.
 func TestCommitBooksAlways(t *testing.T) {
 	h := newKuadrant(t)
 	const request = "stint plan=ann"
@@ -160,7 +162,7 @@ func TestReservationEnds(t *testing.T) {
 	}
 }
 
-// The memory of reservations that this server waits for is bounded; those beyond stay taken.
+// The memory of reservations whose end this server waits for is limited. Further reservations stay taken.
 func TestHeldReservationsAreBounded(t *testing.T) {
 	var e expiries
 	const own = 1000
@@ -222,7 +224,7 @@ func TestKuadrantErrors(t *testing.T) {
 	}
 }
 
-// Bytes that are no message, or one with fields of a later version, are refused.
+// Bytes that are not a message, and messages with fields of a later version, are refused.
 func TestKuadrantHostileBytes(t *testing.T) {
 	h := newKuadrant(t)
 	c := h.dial()
@@ -254,7 +256,7 @@ func TestKuadrantHostileBytes(t *testing.T) {
 	}
 }
 
-// Each call is that of a user.
+// Each call is made as a user.
 func TestKuadrantUsers(t *testing.T) {
 	h := newHost(t, func(_ *config.Config, o *server.Options) {
 		users, err := acl.New(acl.Settings{LogLength: 10})

@@ -37,7 +37,7 @@ func TestCounts(t *testing.T) {
 	expect("shop.table_orders", metrics.PolicyCounts{})
 }
 
-// The number of series is bounded, and none is there twice.
+// The number of series is limited, and no series appears twice.
 func TestSeriesAreBounded(t *testing.T) {
 	dir, text := t.TempDir(), "domain: d\ndescriptors:\n"
 	for i := range 150 {
@@ -55,7 +55,7 @@ func TestSeriesAreBounded(t *testing.T) {
 		}
 		seen[c.Name] = true
 	}
-	if m.Rules != 150 || len(m.Counts) != 76 { // 75 short paths, and one that all long ones are shortened to
+	if m.Rules != 150 || len(m.Counts) != 76 { // 75 short paths, and one to which all long paths are shortened
 		t.Errorf("%d rules in %d series", m.Rules, len(m.Counts))
 	}
 }

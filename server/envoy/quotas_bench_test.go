@@ -11,7 +11,7 @@ import (
 	"github.com/stintdb/stint/server/rlqs"
 )
 
-// BenchmarkQuotaReport is a report over a connection and its answer, of one bucket and of a hundred; both ends run
+// BenchmarkQuotaReport is a report over a connection and the answer, for one bucket and for a hundred. Both ends run
 // here.
 func BenchmarkQuotaReport(b *testing.B) {
 	for _, buckets := range []int{1, 100} {
@@ -32,7 +32,7 @@ func BenchmarkQuotaReport(b *testing.B) {
 	}
 }
 
-// heap is the bytes of Go's heap and of stacks in use.
+// heap returns the bytes of Go's heap and stacks in use.
 func heap() float64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -40,8 +40,7 @@ func heap() float64 {
 	return float64(m.HeapAlloc + m.StackInuse)
 }
 
-// BenchmarkQuotaStreams prints the bytes of an Envoy's connection with a stream and one bucket, those of its own end
-// among them.
+// BenchmarkQuotaStreams prints the bytes of an Envoy's connection with a stream and one bucket, including Envoy's end.
 func BenchmarkQuotaStreams(b *testing.B) {
 	const streams = 100
 	h, before := newHost(b, nil), heap()
@@ -53,7 +52,7 @@ func BenchmarkQuotaStreams(b *testing.B) {
 	b.ReportMetric((heap()-before)/streams, "B/stream")
 }
 
-// BenchmarkQuotaMemory prints the bytes of a bucket with a limit, beside its loans at home.
+// BenchmarkQuotaMemory prints the bytes of a bucket with a limit, without its loans at home.
 func BenchmarkQuotaMemory(b *testing.B) {
 	const streams = 100
 	for b.Loop() {

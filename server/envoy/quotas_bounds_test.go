@@ -11,9 +11,9 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// As many streams as server/DESIGN.md says are served. The next one is refused, until one of them ends.
+// The server serves as many streams as server/DESIGN.md says. The next one is refused until one of them ends.
 func TestQuotaStreamsAreBounded(t *testing.T) {
-	const most, real = 1024, 16 // the others have only a place
+	const most, real = 1024, 16 // the others only occupy a place
 	h := newHost(t, nil)
 	places := h.Service.quotas.streams
 	if cap(places) != most {
@@ -42,7 +42,7 @@ func TestQuotaStreamsAreBounded(t *testing.T) {
 	}
 }
 
-// A stream whose Envoy does not read ends, with its buckets.
+// A stream ends, together with its buckets, if its Envoy does not read.
 func TestUnreadAssignments(t *testing.T) {
 	t.Parallel() // it waits
 	h := newHost(t, nil)
@@ -60,7 +60,7 @@ func TestUnreadAssignments(t *testing.T) {
 	}()
 	h.eventually("the stream has ended", func() bool { return len(h.Service.quotas.streams) == 0 })
 	for {
-		if _, err := s.Recv(); err != nil { // the end comes behind the answers
+		if _, err := s.Recv(); err != nil { // the end comes after the answers
 			if got := status.Convert(err); got.Code() != codes.ResourceExhausted || !strings.Contains(got.Message(), "the stream was not read for 1s") {
 				t.Error(err)
 			}

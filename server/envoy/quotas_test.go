@@ -36,7 +36,7 @@ func (h *host) quotas(ctx context.Context) *envoyStream {
 	return &envoyStream{h, s}
 }
 
-// usageOf reads KEY=VALUE,KEY=VALUE.
+// usageOf parses KEY=VALUE,KEY=VALUE.
 func usageOf(id string, seconds int64, allowed, denied uint64) *quota.RateLimitQuotaUsageReports_BucketQuotaUsage {
 	u := &quota.RateLimitQuotaUsageReports_BucketQuotaUsage{BucketId: &quota.BucketId{Bucket: map[string]string{}}, TimeElapsed: &durationpb.Duration{Seconds: seconds},
 		NumRequestsAllowed: allowed, NumRequestsDenied: denied}
@@ -47,7 +47,7 @@ func usageOf(id string, seconds int64, allowed, denied uint64) *quota.RateLimitQ
 	return u
 }
 
-// ask sends a report, and shows the answer to it.
+// ask sends a report, and returns the answer as text.
 func (s *envoyStream) ask(domain string, all ...*quota.RateLimitQuotaUsageReports_BucketQuotaUsage) (answer string, err error) {
 	s.Helper()
 	if err := s.Send(&quota.RateLimitQuotaUsageReports{Domain: domain, BucketQuotaUsages: all}); err != nil && !errors.Is(err, io.EOF) { // the stream has ended: Recv has the reason
@@ -75,8 +75,8 @@ func showAction(a *quota.RateLimitQuotaResponse_BucketAction) string {
 	return strategy.GetBlanketRule().String()
 }
 
-// A bucket's limit is that of the rule that its pairs find, in any order; and an assignment that has not changed is
-// refreshed by an equal one.
+// A bucket's limit comes from the rule that its pairs find in any order. An unchanged assignment is refreshed by an
+// equal one.
 func TestQuotas(t *testing.T) {
 	h := newHost(t, nil)
 	h.do("RL.POLICY SET plans TB plan:{} 800 100/s")
@@ -106,7 +106,7 @@ func TestQuotas(t *testing.T) {
 	}
 }
 
-// A changed limit takes the place of the old one at home, under which tokens stay lent.
+// A changed limit replaces the old one at home, although tokens are still lent under the old one.
 func TestChangedQuota(t *testing.T) {
 	h := newHost(t, nil)
 	h.do("RL.POLICY SET plans TB plan:{} 800 100/s")
@@ -116,7 +116,7 @@ func TestChangedQuota(t *testing.T) {
 	}
 	for _, limit := range []int64{80, 900} {
 		h.do(fmt.Sprintf("RL.POLICY SET plans TB plan:{} %d 10/s", limit))
-		if _, err := h.quotas(context.Background()).ask("stint", usage); err != nil { // it looks the policy up, and the first stream does not
+		if _, err := h.quotas(context.Background()).ask("stint", usage); err != nil { // this stream looks the policy up, and the first one does not
 			t.Fatal(err)
 		}
 		if got := rls.Elements(h.do("RL.LEND rls.stint:plan=ann|tokens TB 1 1/s 1 nobody 1 0"))[1].Int(); got != limit {
@@ -131,7 +131,7 @@ func TestChangedQuota(t *testing.T) {
 	}
 }
 
-// Streams share a limit: what all have together is at most the limit.
+// Streams share a limit: all together have at most its tokens.
 func TestQuotasAreShared(t *testing.T) {
 	h := newHost(t, nil)
 	tokens := 0
@@ -193,7 +193,7 @@ func TestQuotaErrors(t *testing.T) {
 	}
 }
 
-// Buckets beyond the bounds are abandoned, and counts that are no counts harm nobody.
+// Buckets beyond the limits are abandoned, and impossible counts do no harm.
 func TestQuotaBounds(t *testing.T) {
 	h := newHost(t, nil)
 	s := h.quotas(context.Background())
@@ -221,7 +221,7 @@ func TestQuotaBounds(t *testing.T) {
 	}
 }
 
-// Streams end with the server, and do not keep it from ending.
+// Streams end with the server, and do not delay its end.
 func TestQuotasEndWithTheServer(t *testing.T) {
 	h := newHost(t, nil)
 	s := h.quotas(context.Background())

@@ -28,10 +28,10 @@ import (
 	"github.com/stintdb/stint/server/config"
 )
 
-// giveUp is how long a test waits for an event that must come. It is only reached when the test fails.
+// giveUp is how long a test waits for an event that must come. It is only reached if the test fails.
 const giveUp = testwait.Limit
 
-// expect sends a request and compares the status of gRPC and the message.
+// expect sends a request and compares gRPC's status and message.
 func (h *host) expect(ctx context.Context, client ratelimit.RateLimitServiceClient, in *ratelimit.RateLimitRequest, code codes.Code, says string) {
 	h.Helper()
 	_, err := client.ShouldRateLimit(ctx, in)
@@ -44,7 +44,7 @@ func bearer(token string) context.Context {
 	return metadata.AppendToOutgoingContext(context.Background(), "authorization", token)
 }
 
-// A request is that of a user, and has its permissions.
+// A request is made as a user, with the user's permissions.
 func TestUsers(t *testing.T) {
 	h := newHost(t, func(_ *config.Config, o *server.Options) {
 		users, err := acl.New(acl.Settings{LogLength: 10})
@@ -73,7 +73,7 @@ func TestUsers(t *testing.T) {
 	h.expect(bearer("Bearer envoy:secret"), client, parse(t, "shop unknown=1"), codes.OK, "") // needs no command
 }
 
-// Requests that cannot be answered have a status that Envoy can tell apart from a denial.
+// Requests that cannot be answered get a status that Envoy can distinguish from a denial.
 func TestErrors(t *testing.T) {
 	h := newHost(t, nil)
 	client := h.client()
@@ -100,7 +100,7 @@ func TestErrors(t *testing.T) {
 	h.expect(ctx, client, limited, codes.InvalidArgument, "has no unit")
 }
 
-// A limit that comes with a request takes the place of the rule.
+// A limit that comes with a request replaces the rule.
 func TestOverrides(t *testing.T) {
 	h := newHost(t, nil)
 	client := h.client()
@@ -119,7 +119,7 @@ func TestOverrides(t *testing.T) {
 	}
 }
 
-// With --rls-headers, the limit nearest to its end is for the client to see.
+// With --rls-headers, the client sees the limit that is nearest to being used up.
 func TestHeaders(t *testing.T) {
 	h := newHost(t, func(cfg *config.Config, _ *server.Options) { cfg.RLSHeaders = true })
 	for _, tc := range []struct{ request, want string }{
@@ -148,7 +148,7 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// A policy of which a limit warns is among the fields, also if another limit is nearer to its end.
+// A policy with a limit that warns is among the fields, even if another limit is nearer to being used up.
 func TestHeadersOfWarnings(t *testing.T) {
 	h := newHost(t, func(cfg *config.Config, _ *server.Options) { cfg.RLSHeaders, cfg.RateLimitFields = true, "draft-11" })
 	h.do("RL.POLICY SET plans FW plan:{} 5 @day WARN 40% TB burst:{} 3 1/h")
@@ -230,7 +230,7 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// With TLS and --tls-client-ca, only clients with a certificate are heard.
+// With TLS and --tls-client-ca, only clients with a certificate are served.
 func TestTLS(t *testing.T) {
 	c := testtls.New(t)
 	h := newHost(t, func(cfg *config.Config, _ *server.Options) {
@@ -249,7 +249,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// In protected mode, clients from elsewhere are let in where they must show a certificate, and nowhere else.
+// In protected mode, clients from other machines are only accepted at addresses that require a certificate.
 func TestProtectedMode(t *testing.T) {
 	elsewhere, c := otherAddress(t), testtls.New(t)
 	shows := credentials.NewTLS(&tls.Config{RootCAs: c.Pool, Certificates: []tls.Certificate{c.Client}, ServerName: "127.0.0.1"})
@@ -281,7 +281,7 @@ func TestProtectedMode(t *testing.T) {
 	}
 }
 
-// otherAddress is one of this machine's addresses that is not of the loopback.
+// otherAddress returns one of this machine's addresses that is not a loopback address.
 func otherAddress(t *testing.T) string {
 	all, err := net.InterfaceAddrs()
 	if err != nil {

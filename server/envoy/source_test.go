@@ -29,8 +29,8 @@ func newPushed(t *testing.T, wait bool) (*testxds.Control, *host) {
 	})
 }
 
-// A server is ready once there are rules, and uses new ones for the next request. Refused ones leave the limits and
-// their counts.
+// A server is ready as soon as there are rules, and uses new rules for the next request. Refused rules leave the limits
+// and their counts as they are.
 func TestPushedRules(t *testing.T) {
 	control, h := newPushed(t, true)
 	client, health := h.client(), grpc_health_v1.NewHealthClient(h.dial())
@@ -72,7 +72,7 @@ func TestNoPushedRules(t *testing.T) {
 	}
 }
 
-// Files of TLS that cannot be read are an error at the start.
+// TLS files that cannot be read are an error at startup.
 func TestPushedRulesWithoutCA(t *testing.T) {
 	s := new(Service)
 	h := newHost(t, nil)

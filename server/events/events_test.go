@@ -10,7 +10,7 @@ import (
 	"github.com/stintdb/stint/internal/clusterstatus"
 )
 
-// A log keeps the last events, and their texts within bounds.
+// A log keeps the last events, and shortens their texts.
 func TestLogIsBounded(t *testing.T) {
 	var l Log
 	for i := range 3 * Kept {
@@ -25,7 +25,7 @@ func TestLogIsBounded(t *testing.T) {
 	}
 }
 
-// Events without a user, such as new leaders of many groups, leave changes by users half of the log.
+// Events without a user, such as new leaders of many groups, leave half of the log to changes by users.
 func TestChangesByUsersStay(t *testing.T) {
 	var l Log
 	for i := range int64(2 * Kept) {
@@ -40,7 +40,7 @@ func TestChangesByUsersStay(t *testing.T) {
 	}
 }
 
-// Many changes by one user within a minute are one event with their number; others stand apart.
+// Many changes by one user within a minute are one event with a count; others are separate events.
 func TestChangesByOneUser(t *testing.T) {
 	var l Log
 	add := func(at int64, kind, user string) {

@@ -28,7 +28,7 @@ func (waiting) Start(*gateway.Gateway) ([]string, error) { return nil, nil }
 func (waiting) Stop(context.Context)                     {}
 func (waiting) Ready() error                             { return errors.New("there are no rules") }
 
-// newHost returns the address of health checks of a server that needs a password.
+// newHost returns the address for health checks of a server that needs a password.
 func newHost(t *testing.T, s *Service, more ...gateway.Service) string {
 	cfg := config.Default()
 	cfg.Listen, cfg.HealthListen, cfg.Loops, cfg.IdleTimeout = []string{"127.0.0.1:0"}, []string{"127.0.0.1:0"}, 1, 0
@@ -64,7 +64,7 @@ func get(t *testing.T, method, url string) string {
 	return response.Status[:3] + " " + strings.TrimSpace(string(body))
 }
 
-// Checks need no password; other paths have nothing.
+// Checks need no password, and there are no other paths.
 func TestHealth(t *testing.T) {
 	url := "http://" + newHost(t, new(Service))
 	for path, want := range map[string]string{
@@ -78,7 +78,7 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// A server that lacks something is alive, and not ready.
+// A server that lacks something is alive but not ready.
 func TestNotReady(t *testing.T) {
 	url := "http://" + newHost(t, new(Service), waiting{})
 	for path, want := range map[string]string{"/healthcheck": "503 there are no rules", "/readyz": "503 there are no rules", "/healthz": "200 ok"} {
@@ -88,7 +88,7 @@ func TestNotReady(t *testing.T) {
 	}
 }
 
-// Connections are bounded, and those that end make room for others.
+// The number of connections is limited, and connections that end make room for others.
 func TestConnectionsAreBounded(t *testing.T) {
 	s := new(Service)
 	address := newHost(t, s)

@@ -66,7 +66,7 @@ var (
 	helpForm = regexp.MustCompile(`^[A-Z].*\.$|^[01] .*\.$`)
 )
 
-// Names follow Prometheus's conventions, every label has a bound, and no two rows have a name.
+// Names follow Prometheus's conventions and are unique, and every label has a bound.
 func TestTableIsSound(t *testing.T) {
 	seen := map[string]bool{}
 	for _, row := range Table {

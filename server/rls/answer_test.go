@@ -8,7 +8,7 @@ func TestWaitIsThatOfTheLimitsThatDenied(t *testing.T) {
 	const quota, room = true, int64(-1)
 	type one struct {
 		quota bool
-		wait  int64 // seconds; 0 if it is not known, room if the limit grants
+		wait  int64 // seconds; 0 if unknown, room if the limit grants
 	}
 	for name, tc := range map[string]struct {
 		limits []one

@@ -82,7 +82,7 @@ func TestCountsStay(t *testing.T) {
 	}
 }
 
-// A directory that is not there is an error at the start.
+// A directory that does not exist is an error at startup.
 func TestNoDirectory(t *testing.T) {
 	if _, err := Open(filepath.Join(t.TempDir(), "none")); err == nil || !strings.Contains(err.Error(), "--rls-config") {
 		t.Error(err)

@@ -8,8 +8,8 @@ import (
 	config "github.com/envoyproxy/go-control-plane/ratelimit/config/ratelimit/v3"
 )
 
-// A push has as many descriptors as a file has values, however many resources they are divided among: each takes more
-// memory than its few bytes.
+// A push may have as many descriptors as a file has values, no matter among how many resources they are divided,
+// because a descriptor takes more memory than its few bytes in the push.
 func TestDescriptorsOfAPushAreBounded(t *testing.T) {
 	r := new(Rules)
 	for i := range 2 {

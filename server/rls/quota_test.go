@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// chain is descriptors nested that number of levels, with the keys k00, k01 and so on, and a limit at the end.
+// chain returns descriptors nested a number of levels deep, with the keys k00, k01 and so on, and a limit at the end.
 func chain(levels int) string {
 	text := "rate_limit: {unit: day, requests_per_unit: 1}"
 	for i := levels - 1; i >= 0; i-- {
@@ -16,7 +16,7 @@ func chain(levels int) string {
 	return "domain: d\n" + text + "\n"
 }
 
-// A bucket of 16 pairs finds its rule, and one of 17 has none, though the rules have such a descriptor.
+// A bucket with 16 pairs finds its rule, but a bucket with 17 does not, although the rules have such a descriptor.
 func TestPairsAreBounded(t *testing.T) {
 	for n, want := range map[int]bool{1: true, 16: true, 17: false} {
 		pairs := map[string]string{}
@@ -29,7 +29,7 @@ func TestPairsAreBounded(t *testing.T) {
 	}
 }
 
-// The orders that are tried for one id are bounded: these rules have half a million of them, none of which ends at a
+// The number of orders that are tried for an id is limited. These rules have half a million orders, and none ends at a
 // limit.
 func TestOrdersAreBounded(t *testing.T) {
 	const keys = 9
@@ -57,7 +57,7 @@ func TestNesting(t *testing.T) {
 	}
 }
 
-// Counts of reports that lie do not become negative.
+// False reports do not make counts negative.
 func TestReportedCountsEnd(t *testing.T) {
 	r := &Rule{counts: new(Counts)}
 	for range 8 {

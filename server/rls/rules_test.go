@@ -8,7 +8,7 @@ import (
 
 const header = "domain: d\ndescriptors:\n"
 
-// A mistake is refused with the line of it and a remedy.
+// A mistake is refused with its line and a remedy.
 func TestMistakes(t *testing.T) {
 	for _, tc := range []struct{ name, text, want string }{
 		{"empty file", "", "f.yaml:1: the file is empty"},
@@ -72,12 +72,12 @@ func bomb() string {
 	return text
 }
 
-// deep is descriptors nested that number of levels.
+// deep returns descriptors nested a number of levels deep.
 func deep(levels int) string {
 	return "  - " + strings.Repeat("{key: a, descriptors: [", levels) + strings.Repeat("]}", levels) + "\n"
 }
 
-// Two files with one domain are refused, with both names.
+// Two files with the same domain are refused, and the error names both.
 func TestDomainTwice(t *testing.T) {
 	r := &Rules{}
 	if err := r.Add("a.yaml", []byte("domain: d\n")); err != nil {
@@ -89,7 +89,7 @@ func TestDomainTwice(t *testing.T) {
 	}
 }
 
-// Anchors, aliases and merges mean the values that they stand for.
+// Anchors, aliases and merges are replaced by their values.
 func TestAliases(t *testing.T) {
 	r := rules(t, `
 domain: d
@@ -124,7 +124,7 @@ func rules(t *testing.T, text string) *Rules {
 	return r
 }
 
-// A star stands for any bytes, also none.
+// A star stands for any bytes, including none.
 func TestStars(t *testing.T) {
 	for pattern, values := range map[string]map[string]bool{
 		"a*":      {"a": true, "ab": true, "b": false, "": false},

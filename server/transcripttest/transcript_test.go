@@ -55,7 +55,7 @@ func (e *echo) HangUp(conn string) error { e.log = append(e.log, "hangup "+conn)
 func (e *echo) Advance(d time.Duration)  { e.log = append(e.log, d.String()) }
 func (e *echo) Close() error             { return nil }
 
-// Steps reach the player as written, and with update the answers reach the file.
+// The player gets the steps as written, and with update the file gets the answers.
 func TestPlay(t *testing.T) {
 	const before = "# title\n\n> a \"b \\x00\"  c\nadvance 1m\nx1> d\n…d…\n\nx1< wrong\nhangup x1\n> e\n[\n  old\n]\n# end\n"
 	const after = "# title\n\n> a \"b \\x00\"  c\n[\"a\" \"b \\x00\" \"c\"]\nadvance 1m\nx1> d\n…d…\n\nx1< later\nhangup x1\n> e\n[\"e\"]\n# end\n"

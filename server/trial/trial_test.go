@@ -28,7 +28,7 @@ func limits(t *testing.T, words ...string) Limits {
 	return l
 }
 
-// Requests are decided by all limits together, at their own times, and the limit with the longest wait is named.
+// Requests are decided by all limits together, at their own times, and the limit with the longest wait is returned.
 func TestAsk(t *testing.T) {
 	const hour = int64(3600e9)
 	l := limits(t, "TB", "user:{}", "2", "1/h", "TB", "all", "100", "1000/h", "FW", "of:{tenant}", "5", "2h", "COST", "2")

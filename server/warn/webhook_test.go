@@ -19,7 +19,7 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// receiver answers by the function answer, and notes the requests.
+// receiver answers by the function answer, and records the requests.
 type receiver struct {
 	answer func(attempt int, r *http.Request) (status int, err error)
 
@@ -113,7 +113,7 @@ func TestWebhookIsTriedAgain(t *testing.T) {
 			case 4:
 				return http.StatusFound, nil // a redirect is not followed
 			case 5:
-				return http.StatusUnauthorized, nil // the settings may be mended
+				return http.StatusUnauthorized, nil // the settings may be corrected
 			}
 			return http.StatusOK, nil
 		})
@@ -157,7 +157,7 @@ func poisoned(_ int, r *http.Request) (int, error) {
 	return http.StatusOK, nil
 }
 
-// A warning that the endpoint does not take holds up no other, and only itself is lost.
+// A warning that the endpoint does not accept delays no other, and only this warning is lost.
 func TestWebhookPassesAWarningThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, v := start(t, leading(true), poisoned)
@@ -185,7 +185,7 @@ func TestWebhookPassesAWarningThatFails(t *testing.T) {
 	})
 }
 
-// However many warnings fail or hang, each new one has its try soon, and none is lost without one.
+// No matter how many warnings fail or hang, each new one is soon tried, and none is lost without having been tried.
 func TestWebhookTriesEveryWarning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, v := start(t, leading(true), poisoned)
@@ -224,7 +224,7 @@ func TestWebhookTriesEveryWarning(t *testing.T) {
 	})
 }
 
-// An endpoint that fails for all is tried less and less: each warning once, and then one each minute.
+// An endpoint that fails for all warnings is tried less and less often: each warning once, and then one per minute.
 func TestWebhookSparesAnEndpointThatIsDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var isUp atomic.Bool
@@ -251,7 +251,7 @@ func TestWebhookSparesAnEndpointThatIsDown(t *testing.T) {
 	})
 }
 
-// Warnings that are tried for too long, refused as they are, or more than are kept, are lost, and counted.
+// Warnings that are tried for too long, refused for good, or too many to keep are lost, and counted.
 func TestWebhookLoses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var status atomic.Int32
@@ -309,7 +309,8 @@ func TestWebhookQueueIsBoundedInBytes(t *testing.T) {
 	})
 }
 
-// A node that does not lead posts nothing, and forgets; once it leads, it posts those that it remembers.
+// A node that does not lead posts nothing, and forgets warnings. When it becomes the leader, it posts the ones it
+// remembers.
 func TestWebhookOfAFollower(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		leads := leading(false)
@@ -332,7 +333,7 @@ func TestWebhookOfAFollower(t *testing.T) {
 	})
 }
 
-// The entries that a node finds in its log when it starts are not posted again if they are old.
+// Old entries that a node finds in its log when it starts are not posted again.
 func TestWebhookOfARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, v := start(t, leading(true), ok)
@@ -347,7 +348,7 @@ func TestWebhookOfARestart(t *testing.T) {
 	})
 }
 
-// Keys that are not UTF-8 are told apart.
+// Keys that are not UTF-8 remain distinct.
 func TestKeysOfBytes(t *testing.T) {
 	for key, want := range map[string]string{"\xff\xfek": `"key_base64":"//5r",`, "\xfe\xffk": `"key_base64":"/v9r",`, "k\u00e9\n": `"key":"ké\n",`} {
 		if text := string(message(warning(key))); !strings.Contains(text, want) || strings.Count(text, `"key`) != 1 {
@@ -356,7 +357,7 @@ func TestKeysOfBytes(t *testing.T) {
 	}
 }
 
-// The message of a key has its id, and that of the same window, limit and key the same one.
+// Each message has an id, which is the same for the same window, limit and key.
 func TestID(t *testing.T) {
 	ids := map[string]bool{}
 	add := func(change func(w *engine.Warning)) {

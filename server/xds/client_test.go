@@ -90,7 +90,7 @@ func (c *Client) awaitDomains(t testing.TB, want int) {
 	})
 }
 
-// Rules are used as they are pushed; none is a set of rules too.
+// Pushed rules are used at once; no rules are also a valid set.
 func TestPushes(t *testing.T) {
 	control := testxds.Start(t, "127.0.0.1:0")
 	c, _ := run(t, Options{Address: control.Address}, io.Discard)
@@ -113,7 +113,7 @@ func TestPushes(t *testing.T) {
 	}
 }
 
-// A push that is refused changes nothing, and the control plane gets the reason.
+// A refused push changes nothing, and the control plane gets the reason.
 func TestRefusedPushes(t *testing.T) {
 	control := testxds.Start(t, "127.0.0.1:0")
 	var said log
@@ -185,7 +185,7 @@ func TestRepeatedRefusal(t *testing.T) {
 	c.awaitDomains(t, 1)
 }
 
-// While the answer to a repeated refusal waits, other rules are used as soon as they come.
+// While the answer to a repeated push is delayed, other rules are used as soon as they come.
 func TestPushDuringTheWaitOfARefusal(t *testing.T) {
 	control := testxds.Start(t, "127.0.0.1:0")
 	control.Repeat = true
@@ -206,14 +206,14 @@ func TestPushDuringTheWaitOfARefusal(t *testing.T) {
 	c.awaitDomains(t, 1)
 }
 
-// A push has room in 16 MiB. A longer one ends the connection, with the reason in the log, and the rules stay.
+// A push may have 16 MiB. A longer one ends the connection, with the reason in the log, and the rules stay.
 func TestPushesAreBounded(t *testing.T) {
 	control := testxds.Start(t, "127.0.0.1:0")
 	var said log
 	c, _ := run(t, Options{Address: control.Address}, &said)
 	const most = 16 << 20
 	long := domain(t, "a")
-	long.Descriptors[0].Key = strings.Repeat("k", most-1000) // there is more than the key
+	long.Descriptors[0].Key = strings.Repeat("k", most-1000) // the push has more than the key
 	if answer := control.Answer(control.Push(long)); answer.GetErrorDetail() != nil {
 		t.Error(answer)
 	}
@@ -227,7 +227,7 @@ func TestPushesAreBounded(t *testing.T) {
 	c.awaitDomains(t, 2)
 }
 
-// The wait grows to its bound, and is never the same for all.
+// The wait grows to its maximum, and differs between clients.
 func TestPause(t *testing.T) {
 	p := pause{time.Second, 30 * time.Second, 0}
 	for i := range 100 {
@@ -289,7 +289,7 @@ func (o Options) with(_ testing.TB, to io.Writer) Options {
 	return o
 }
 
-// By TLS both sides show certificates, which are read again for each connection.
+// With TLS, both sides show certificates, which are read again for each connection.
 func TestTLS(t *testing.T) {
 	own, other := testtls.New(t), testtls.New(t)
 	cert, err := tls.LoadX509KeyPair(own.Cert, own.Key)

@@ -27,13 +27,13 @@ var axe = sync.OnceValues(func() (string, error) {
 	return string(text), err
 })
 
-// finding is a rule of axe-core that elements of the page break.
+// finding is a rule of axe-core that elements of the page violate.
 type finding struct {
 	ID, Help string
 	Nodes    []struct{ HTML, FailureSummary string }
 }
 
-// accessible checks the page as it stands by all rules of axe-core.
+// accessible checks the page in its present state against all rules of axe-core.
 func (b *tab) accessible(state string) {
 	b.Helper()
 	text, err := axe()

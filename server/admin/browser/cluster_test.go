@@ -9,7 +9,7 @@ import (
 	"github.com/stintdb/stint/internal/testserver"
 )
 
-// The page of a cluster's node shows who leads, and goes on through the loss of the leader.
+// The page of a cluster's node shows who leads, and keeps working when the leader is lost.
 func TestFailover(t *testing.T) {
 	nodes := startCluster(t)
 	for id, p := range nodes {

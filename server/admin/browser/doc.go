@@ -1,7 +1,8 @@
 // Package browser tests the page for operators in a headless Chromium, against a running server. It is a separate
 // module so that the driver of the browser stays out of the server's dependencies.
 //
-// With SCREENSHOTS, a folder, the tests keep pictures there. This makes those of the handbook, in twelve minutes:
+// If SCREENSHOTS names a folder, the tests save pictures there. This makes the pictures of the handbook, in twelve
+// minutes:
 //
 //	SCREENSHOTS=../../../docs PICTURE_SECONDS=300 go test -run TestPicture
 package browser

@@ -7,7 +7,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// A limit that bites says since when and how much; a click lists its keys alone.
+// A limit that denies shows since when and how much; a click lists only its keys.
 func TestLimitsThatBite(t *testing.T) {
 	p := start(t)
 	load(t, p.listen)
@@ -26,7 +26,8 @@ func TestLimitsThatBite(t *testing.T) {
 	b.until(`document.querySelector('#top [data-look="user:u0"]')`)
 }
 
-// An operator looks at a key's last minutes, copies a command, resets the key, overrides its caller's limits and takes that back.
+// An operator looks at a key's last minutes, copies a command, resets the key, overrides its caller's limits and undoes
+// that.
 func TestWhatIsDoneToAKey(t *testing.T) {
 	p := start(t)
 	do(t, p.listen, "RL.POLICY SET api TB user:{} 2 1/h", "RL.CHECK api a", "RL.CHECK api a", "RL.CHECK api a", "TB.ACQUIRE other 1 1/h")
@@ -95,7 +96,8 @@ func TestEvents(t *testing.T) {
 	b.accessible("events")
 }
 
-// Each table can be had as a file: exact numbers, and keys that no spreadsheet program takes for formulas.
+// Each table can be saved as a file with exact numbers, and with keys that no spreadsheet program mistakes for
+// formulas.
 func TestFilesOfTables(t *testing.T) {
 	p := start(t)
 	load(t, p.listen)

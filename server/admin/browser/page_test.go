@@ -28,7 +28,7 @@ func load(t *testing.T, address string) {
 	do(t, address, commands...)
 }
 
-// Numbers on the page are those of /metrics.
+// Numbers on the page are the same as in /metrics.
 func TestNumbersAreThoseOfMetrics(t *testing.T) {
 	p := start(t)
 	load(t, p.listen)
@@ -76,7 +76,7 @@ func TestNumbersAreThoseOfMetrics(t *testing.T) {
 	}
 }
 
-// Numbers are written out, without exponents and with no more than three digits where they are rounded.
+// Numbers are written without exponents, and with at most three digits if they are rounded.
 func TestNumbersAreReadable(t *testing.T) {
 	p := start(t)
 	b := open(t, p.admin)
@@ -104,14 +104,14 @@ func TestAddressAndRanges(t *testing.T) {
 	b.until(`document.querySelector('[data-bite="api: TB user:{} 20 10/1h"]')?.innerText === "657"`)
 	b.run(b.click(`[data-look="user:u1"]`))
 	b.until(`location.hash === "#key=user%3Au1"`)
-	// The shortest is the last: the longer ones have no value for the present yet.
+	// The shortest range comes last: the longer ones have no value for the present yet.
 	for _, tc := range []struct{ minutes, label string }{{"60", "an hour ago"}, {"1440", "24 hours ago"}, {"5", "5 min ago"}} {
 		b.run(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`(range => { range.value = %q; range.dispatchEvent(new Event("change")) })(document.getElementById("range"))`, tc.minutes)))
 		b.until(fmt.Sprintf(`document.querySelector("#rates svg").textContent.includes(%q)`, tc.label))
 	}
 	b.run(chromedp.Evaluate[chromedp.Void](`(drawing => { const box = drawing.getBoundingClientRect();
 		drawing.dispatchEvent(new PointerEvent("pointermove", { clientX: box.right - 1 })) })(document.querySelector("#rates svg"))`))
-	b.until(`/^[0-9]+ s ago: [0-9.]+, [0-9.]+$/.test(document.querySelector("#rates svg .at").textContent)`) // also once the chart is drawn again
+	b.until(`/^[0-9]+ s ago: [0-9.]+, [0-9.]+$/.test(document.querySelector("#rates svg .at").textContent)`) // also after the chart is drawn again
 	b.until(`/, up [0-9]+ s$/.test(document.getElementById("about").textContent)`)
 	b.screenshot("address")
 }
@@ -172,7 +172,7 @@ func TestPolicyEditor(t *testing.T) {
 	b.run(b.click("#apply-shadow"))
 	b.until(`document.querySelector('[data-policy="api"] .pill')?.innerText === "shadow"`)
 
-	// To undo a new policy removes it.
+	// Undoing a new policy removes it.
 	b.run(b.click("#new-policy"), chromedp.SendKeys(chromedp.CSS("#draft-name"), "brief"), chromedp.SendKeys(chromedp.CSS("#draft-limits"), "TB brief:{} 2 10/h"), b.click("#preview"))
 	b.until(`!document.getElementById("apply").disabled`)
 	b.run(b.click("#apply"))
@@ -272,7 +272,7 @@ func TestLooks(t *testing.T) {
 	b.screenshot("phone")
 }
 
-// With a token the page asks for it, and without the right one shows nothing.
+// If there is a token, the page asks for it, and shows nothing without it.
 func TestToken(t *testing.T) {
 	p := start(t, "--admin-token", "open sesame")
 	b := open(t, p.admin)

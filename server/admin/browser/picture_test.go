@@ -15,13 +15,14 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// callers are those of the picture, with the requests that each makes in a second.
+// callers are the callers in the picture, with the requests that each makes per second.
 var callers = []struct {
 	id        string
 	perSecond float64
 }{{"globex", 31}, {"initech", 24}, {"hooli", 17}, {"umbrella", 14}, {"acme", 12}, {"stark", 9}, {"wayne", 8}, {"tyrell", 7}, {"cyberdyne", 5}, {"wonka", 4}, {"soylent", 3}, {"oscorp", 2}, {"gekko", 1}}
 
-// drive has the callers make requests until stop is closed, a tenth of a second's at a time: more and fewer by turns, so that there is something to see.
+// drive lets the callers make requests until stop is closed, in steps of a tenth of a second. Their rate varies, so
+// that there is something to see.
 func drive(t *testing.T, address string, phase float64, stop <-chan struct{}) {
 	conn, err := net.DialTimeout("tcp", address, giveUp)
 	if err != nil {
@@ -64,7 +65,7 @@ func letTrafficFlow() (seconds int) {
 
 const pictureLimits = "TB user:{} 60 40/s TB everybody 5000 500/s"
 
-// The picture of the handbook: traffic, a cluster, the keys denied most, one of them in detail, and policies.
+// The picture in the handbook: traffic, a cluster, the most denied keys, one of them in detail, and policies.
 func TestPicture(t *testing.T) {
 	nodes := startCluster(t)
 	for id, p := range nodes {
@@ -90,7 +91,7 @@ func TestPicture(t *testing.T) {
 	b.accessible("the picture")
 }
 
-// The picture of the README: the effect of a change that has not been applied.
+// The picture in the README: the effect of a change that is not applied yet.
 func TestPictureOfAnEffect(t *testing.T) {
 	p := start(t)
 	do(t, p.listen, "RL.POLICY SET api "+pictureLimits)

@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// smaller reduces a picture to its 256 most frequent colours: others become the nearest of them, which is hardly seen and takes a third.
+// smaller reduces a picture to its 256 most frequent colours and replaces others by the nearest one. It is hardly
+// visible, and the file has a third of the size.
 func smaller(t *testing.T, picture []byte) []byte {
 	t.Helper()
 	from, err := png.Decode(bytes.NewReader(picture))

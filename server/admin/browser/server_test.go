@@ -21,7 +21,7 @@ import (
 	"github.com/stintdb/stint/internal/testserver"
 )
 
-// giveUp is how long a test waits for what must come. It is only reached when the test fails.
+// giveUp is how long a test waits for an event that must come. It is only reached if the test fails.
 const giveUp = time.Minute
 
 var build = sync.OnceValues(func() (string, error) {
@@ -40,7 +40,7 @@ var build = sync.OnceValues(func() (string, error) {
 	return binary, nil
 })
 
-// toolTimeout bounds what several tests need and the first one does: a build, and an installation that may have to download.
+// toolTimeout limits the build, and an installation that may have to download, which the first test does for all.
 const toolTimeout = 5 * time.Minute
 
 func TestMain(m *testing.M) {
@@ -68,7 +68,7 @@ func start(t *testing.T, options ...string) *process {
 	return &process{p, p.Address, p.Admin(t)}
 }
 
-// do has commands carried out, and returns the first line of the last reply.
+// do executes commands, and returns the first line of the last reply.
 func do(t *testing.T, address string, commands ...string) string {
 	t.Helper()
 	conn, err := net.DialTimeout("tcp", address, giveUp)
@@ -101,7 +101,7 @@ func do(t *testing.T, address string, commands ...string) string {
 	return ""
 }
 
-// labelled are the values of a metric by those of one of its labels.
+// labelled returns the values of a metric by the values of a label.
 func labelled(t *testing.T, address, name, label string) map[string]float64 {
 	t.Helper()
 	values := map[string]float64{}
@@ -130,7 +130,8 @@ func families(t *testing.T, address string) map[string]*dto.MetricFamily {
 	return families
 }
 
-// sums are the metrics of a server: each summed over its series, and over those with each value of the label outcome.
+// sums returns a server's metrics, each summed over all series, and over the series with each value of the label
+// outcome.
 func sums(t *testing.T, address string) map[string]float64 {
 	t.Helper()
 	sums := map[string]float64{}

@@ -88,7 +88,7 @@ func call[P, R any](b *tab, command cdp.Command[P, R], params P) {
 	}
 }
 
-// value is the result of an expression in the page, as text.
+// value returns the result of an expression in the page, as text.
 func (b *tab) value(expression string) string {
 	b.Helper()
 	text, err := b.evaluate(expression)
@@ -118,8 +118,8 @@ func (b *tab) until(expression string) {
 	})
 }
 
-// click waits until the first element of a selector can be clicked, and clicks it in the same step. chromedp.Click clicks at coordinates, which
-// are another element's when the page shifts after they were read.
+// click waits until the first element of a selector can be clicked, and clicks it in the same step. chromedp.Click
+// clicks at coordinates, where another element is if the page shifts after they were read.
 func (b *tab) click(selector string) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(context.Context, *chromedp.Target) error {
 		b.Helper()
@@ -136,14 +136,14 @@ func (b *tab) click(selector string) chromedp.Action[chromedp.Void] {
 	})
 }
 
-// answers waits until the page has shown an answer asked for from here on.
+// answers waits until the page shows an answer that was requested after this call.
 func (b *tab) answers() {
 	b.Helper()
 	n, _ := strconv.Atoi(b.value("document.body.dataset.answers ?? 0"))
 	b.until(fmt.Sprintf("Number(document.body.dataset.answers) > %d", n+1))
 }
 
-// screenshot keeps a picture in the folder SCREENSHOTS, if that is set.
+// screenshot saves a picture in the folder SCREENSHOTS, if that is set.
 func (b *tab) screenshot(name string) {
 	b.Helper()
 	b.keep(name, b.take(chromedp.FullScreenshot(100)))
@@ -170,7 +170,7 @@ func (b *tab) keep(name string, picture []byte) {
 	}
 }
 
-// scheme has the page drawn light or dark.
+// scheme draws the page light or dark.
 func (b *tab) scheme(name string) {
 	b.Helper()
 	call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}}})

@@ -7,7 +7,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// The charts are those of the whole cluster at every node; a node that is lost is named and shaded, and can be looked at alone.
+// Every node shows the charts of the whole cluster. A lost node is named and shaded, and can be shown alone.
 func TestChartsOfTheCluster(t *testing.T) {
 	nodes := startCluster(t)
 	for id, p := range nodes {
@@ -30,7 +30,7 @@ func TestChartsOfTheCluster(t *testing.T) {
 	b.until(`document.getElementById("in-sum").textContent.startsWith("Node a alone.") && ` + granted)
 	choose("")
 	b.until(`document.getElementById("in-sum").textContent.startsWith("All 3 nodes in the sum.")`)
-	// The node that is chosen is removed: its points are not taken for those of all nodes.
+	// The chosen node is removed: its points are not mistaken for the points of all nodes.
 	b.run(chromedp.Evaluate[chromedp.Void](`import("./traffic.js").then((m) => {
 		document.getElementById("node").value = "c";
 		m.showWhose({ cluster: { members: [{ id: "a" }, { id: "b" }] } });

@@ -10,7 +10,7 @@ import (
 	"github.com/stintdb/stint/internal/clusterstatus"
 )
 
-// fed is traffic whose nodes decide at a steady rate. A node's report is of half a second before the look.
+// fed is traffic whose nodes decide at a steady rate. A node's report is half a second old at each look.
 type fed struct {
 	*Traffic
 	now int64
@@ -18,8 +18,8 @@ type fed struct {
 
 func newFed() *fed { return &fed{New(), int64(1000 * time.Minute)} }
 
-// pass has some seconds pass, in which each member grants that many requests a second and denies half as many. A rate
-// of -1 is of a node without a report.
+// pass lets some seconds pass, in which each member grants its rate of requests per second and denies half as many. A
+// rate of -1 stands for a node without a report.
 func (f *fed) pass(seconds int, rates map[string]int64) {
 	for range seconds {
 		f.now += int64(time.Second)
@@ -34,14 +34,14 @@ func (f *fed) pass(seconds int, rates map[string]int64) {
 	}
 }
 
-// The charts add up the nodes that are known, name those that are not, and have nothing where there is nothing.
+// The charts add up the nodes about which something is known, name the others, and have gaps if nothing is known.
 func TestTrafficOfAllNodes(t *testing.T) {
 	f := newFed()
 	all := map[string]int64{"a": 100, "b": 200}
 	f.pass(30, all)
 	f.pass(8, map[string]int64{"a": 100, "b": -1}) // lost, and back
 	f.pass(1, all)
-	f.pass(19, map[string]int64{"a": 100, "b": -1}) // for so long that nothing is known
+	f.pass(19, map[string]int64{"a": 100, "b": -1}) // long enough that nothing is known
 	f.pass(20, all)
 	f.pass(10, map[string]int64{"a": 100}) // removed
 	start := int64(1000 * 60)
@@ -55,7 +55,7 @@ func TestTrafficOfAllNodes(t *testing.T) {
 		case second > 38 && second < 58:
 			want = Point{At: p.At, Nodes: 1, Granted: 100, Denied: 100, Median: 0.1, Tail: 0.2, Without: []string{"b"}}
 		case second == 78:
-			want.Without, want.Nodes = p.Without, p.Nodes // the node went in it
+			want.Without, want.Nodes = p.Without, p.Nodes // the node left in this second
 			want.Granted, want.Denied, want.Median, want.Tail = p.Granted, p.Denied, p.Median, p.Tail
 		case second > 78:
 			want = Point{At: p.At, Nodes: 1, Granted: 100, Denied: 100, Median: 0.1, Tail: 0.2}
@@ -71,7 +71,7 @@ func TestTrafficOfAllNodes(t *testing.T) {
 	}
 }
 
-// A node more than there is place for is named, from when it came.
+// If there are too many nodes, a further one is named from when it came.
 func TestTrafficNamesFurtherNodes(t *testing.T) {
 	f, all := newFed(), map[string]int64{}
 	for i := range mostNodes {
@@ -102,7 +102,7 @@ func TestTrafficNamesFurtherNodes(t *testing.T) {
 	}
 }
 
-// Memory is bounded, however many nodes come and go and however far the clock jumps.
+// Memory is limited, no matter how many nodes come and go and how far the clock jumps.
 func TestTrafficIsBounded(t *testing.T) {
 	f := newFed()
 	for i := range 3 * mostNodes {

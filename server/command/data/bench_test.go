@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// words returns the words that each returns for n numbers.
+// words concatenates what each returns for n numbers.
 func words(from, n int, each func(i int) []string) (all []string) {
 	for i := from; i < from+n; i++ {
 		all = append(all, each(i)...)
@@ -28,7 +28,7 @@ func pair(i int) []string { return []string{strconv.Itoa(i), "1"} }
 
 func reversedPair(i int) []string { return []string{"1", strconv.Itoa(i)} }
 
-// fill makes values of about 1 MiB, of as many short strings as they hold.
+// fill makes values of about 1 MiB, of as many short strings as possible.
 func (s *dataStore) fill() {
 	const step = 500
 	for _, v := range []struct {
@@ -148,8 +148,8 @@ func largeCases() []largeCase {
 	}
 }
 
-// BenchmarkLargestValues shows the CPU time of commands on the largest values. No command takes more than some 5 ms,
-// and a unit of work no more than some 12 ns.
+// BenchmarkLargestValues shows the CPU time of commands on the largest values. A command should take at most about 5
+// ms, and a unit of work at most about 12 ns.
 func BenchmarkLargestValues(b *testing.B) {
 	s := newDataStore(b)
 	s.fill()
@@ -185,12 +185,13 @@ func threadTime() time.Duration {
 	return time.Duration(t.Nano())
 }
 
-// rescored is ZADD of members with other scores than before.
+// rescored returns a ZADD of members with other scores than before.
 func rescored(from, n int) []string {
 	return append([]string{"ZADD sorted"}, words(from, n, func(i int) []string { return []string{strconv.Itoa(i * 3), strconv.Itoa(i)} })...)
 }
 
-// BenchmarkScriptsOnLargestValues shows how long a script may repeat the same commands: no more than some 50 ms.
+// BenchmarkScriptsOnLargestValues shows how long a script can repeat the same commands: it should be at most about 50
+// ms.
 func BenchmarkScriptsOnLargestValues(b *testing.B) {
 	s := newDataStore(b)
 	s.fill()

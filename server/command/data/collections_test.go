@@ -13,7 +13,7 @@ import (
 	"github.com/stintdb/stint/server/command/data"
 )
 
-// dataStore carries out data commands.
+// dataStore executes data commands.
 type dataStore struct {
 	*store.Store
 	t testing.TB
@@ -25,7 +25,7 @@ func newDataStore(t testing.TB) *dataStore {
 	return s
 }
 
-// do carries out a command, with as many words more as given, and returns the reply.
+// do executes a command, to which it appends more words, and returns the reply.
 func (s *dataStore) do(line string, more ...string) string {
 	s.t.Helper()
 	res := s.run(line, more...)
@@ -63,9 +63,10 @@ func (s *dataStore) wantError(err error, line string, more ...string) {
 	s.want("-"+err.Error()+"\r\n", line, more...)
 }
 
-// What does not fit a value is refused, and leaves all as it was; what replaces as much as it adds fits.
+// A command that would make a value too large is refused and changes nothing. Replacing as many bytes as are added is
+// fine.
 func TestCollectionsAreBounded(t *testing.T) {
-	const head = 4 + 4 // of a sequence of one string
+	const head = 4 + 4 // bytes of overhead of a sequence of one string
 	large := strings.Repeat("x", engine.MaxValueBytes-100)
 	s := newDataStore(t)
 	small := strings.Repeat("y", 100)
@@ -92,7 +93,7 @@ func TestCollectionsAreBounded(t *testing.T) {
 	s.want(":42\r\n", "HINCRBY full f 41")
 }
 
-// One command does not make the server repeat a large value without bound, or combine many large sets.
+// One command cannot make the server repeat a large value without limit, or combine many large sets.
 func TestRepeatedValuesAreBounded(t *testing.T) {
 	s := newDataStore(t)
 	large := strings.Repeat("x", engine.MaxValueBytes/2)
@@ -111,7 +112,7 @@ func TestRepeatedValuesAreBounded(t *testing.T) {
 	s.want(":1\r\n", "SCARD to")
 }
 
-// Fields and elements by the thousand in one command, as limits and Traefik send them.
+// Commands can have thousands of fields and elements, as limits and Traefik send them.
 func TestManyAtOnce(t *testing.T) {
 	s := newDataStore(t)
 	var pairs, numbers []string

@@ -9,9 +9,8 @@ import (
 var (
 	errValueTooBig = command.DataErrors.Add("ERR value: at most %d bytes in one key, got %d",
 		"The value, or the hash, list or set as a whole, would be larger than Stint keeps in one key. Nothing was changed.")
-	ErrReplyTooBig = command.DataErrors.Add("ERR reply: more than %d bytes; ask for fewer values at once",
-		"")
-	ErrSetsTooBig = command.DataErrors.Add("ERR sets: at most %d bytes in the sets of one command, got more",
+	ErrReplyTooBig = command.DataErrors.Add("ERR reply: more than %d bytes; ask for fewer values at once", "")
+	ErrSetsTooBig  = command.DataErrors.Add("ERR sets: at most %d bytes in the sets of one command, got more",
 		"Sets that one command combines, such as `SUNIONSTORE`, are too large together. Nothing was changed.")
 	errManyMembers = command.DataErrors.Add("ERR sets: at most %d members in the sets of one command, got more",
 		"Sets that one command combines, such as `SUNIONSTORE` or `ZUNION`, have too many members together: combining them would delay other clients. Nothing was changed.")

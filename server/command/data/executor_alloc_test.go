@@ -14,7 +14,7 @@ import (
 	"github.com/stintdb/stint/server/command/data"
 )
 
-// A script of a limiter allocates the values that it makes, and little else.
+// A limiter's script allocates the values that it makes, and little else.
 func TestScriptsAllocateLittle(t *testing.T) {
 	s := store.New(store.Config{Commands: &data.Executor{}})
 	defer s.Close()

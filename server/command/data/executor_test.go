@@ -10,7 +10,7 @@ import (
 	"github.com/stintdb/stint/server/command/data"
 )
 
-// A script of a dialect that this version does not know is not run as one of another dialect.
+// A script in an unknown dialect is not run in another dialect.
 func TestUnknownDialectIsRefused(t *testing.T) {
 	kept := store.New(store.Config{Shards: 1, Commands: &data.Executor{}})
 	defer kept.Close()

@@ -18,7 +18,7 @@ import (
 
 const dataEpoch = int64(1_800_000_000_000_000_000)
 
-// doAt carries out a command at a time, and returns its reply with a blank between its elements.
+// doAt executes a command at a time, and returns its reply with a blank between its elements.
 func doAt(s *store.Store, at int64, words ...string) string {
 	op := engine.Op{Verb: engine.Command}
 	for _, w := range words {
@@ -43,7 +43,7 @@ func newNumberStore(t testing.TB) *store.Store {
 
 // A call is a command on the key k, and its reply.
 type keyCall struct {
-	waits int64 // milliseconds before it
+	waits int64 // milliseconds before the call
 	words string
 	want  string
 }
@@ -62,7 +62,7 @@ func playCalls(t *testing.T, calls []keyCall) {
 	}
 }
 
-// The replies are those of the arithmetic in Redis's source.
+// The replies follow the arithmetic in Redis's source.
 func TestGCRA(t *testing.T) {
 	for _, calls := range [][]keyCall{
 		{{0, "GCRA 5 10 60", "*5 0 6 5 -1 6"}, {0, "PTTL", "6000"}, {0, "TYPE", "+gcra"}},
@@ -138,7 +138,7 @@ func TestGCRAErrors(t *testing.T) {
 
 func TestGCRADenialsChangeNothing(t *testing.T) { checkDenial(t, "GCRA k 0 1 60") }
 
-// A store whose times are turned back goes on as before, at earlier times.
+// A store whose times are set back goes on as before, at earlier times.
 func TestGCRAIsRewound(t *testing.T) {
 	const by = 3600 * int64(1e9)
 	s := newNumberStore(t)
@@ -156,7 +156,7 @@ func TestGCRAIsRewound(t *testing.T) {
 	}
 }
 
-// gcraModel is a key of GCRA in the words of the contract, with numbers of any size.
+// gcraModel is a key of GCRA, modelled as documented, with numbers of any size.
 type gcraModel struct {
 	arrival *big.Int // µs; nil for no key
 	expires int64    // ms; 0 for never
@@ -170,7 +170,7 @@ func (m *gcraModel) at(nowMs int64) {
 
 var maxInt64 = big.NewInt(math.MaxInt64)
 
-// up is a number of seconds, rounded up in doubles.
+// up rounds microseconds up to seconds, in doubles.
 func up(us *big.Int) *big.Int {
 	f := new(big.Float).SetPrec(53).SetInt(us)
 	q, accuracy := f.Quo(f, big.NewFloat(1e6)).Int(nil)
@@ -227,7 +227,7 @@ func (m *gcraModel) take(nowMs, maxBurst, perPeriod int64, period string, tokens
 	return fmt.Sprintf("*5 %d %d %d %d %d", limited, burst, left, retry, up(full))
 }
 
-// Random calls, with random parameters and at random times, are answered as the model says.
+// Random calls, with random parameters and at random times, get the model's replies.
 func TestGCRAIsThatOfTheModel(t *testing.T) {
 	seed := testsize.Seed()
 	r, s := rand.New(rand.NewPCG(seed, 14826)), newNumberStore(t)

@@ -21,7 +21,7 @@ const (
 	leastInt = "-9223372036854775808"
 )
 
-// bulks is an array of two bulk strings.
+// bulks returns an array of two bulk strings.
 func bulks(a, b string) string { return fmt.Sprintf("*2 $%d %s $%d %s", len(a), a, len(b), b) }
 
 func TestIncrex(t *testing.T) {
@@ -100,8 +100,8 @@ func TestIncrexErrors(t *testing.T) {
 
 func TestIncrexDenialsChangeNothing(t *testing.T) { checkDenial(t, "INCREX k UBOUND 1 EX 60 ENX") }
 
-// checkDenial carries out a command that is granted once. The denial after it changes nothing, so a cluster's leader
-// answers it without an entry.
+// checkDenial executes a command that is granted once. The following denial changes nothing, so a cluster's leader
+// answers it without a log entry.
 func checkDenial(t *testing.T, command string) {
 	t.Helper()
 	s := newNumberStore(t)
@@ -118,14 +118,14 @@ func checkDenial(t *testing.T, command string) {
 	}
 }
 
-// increxModel is a key of INCREX in the words of the contract. Its numbers are multiples of 1/8, which are exact
-// everywhere.
+// increxModel is a key of INCREX, modelled as documented. Its numbers are multiples of 1/8, which are exact in any
+// format.
 type increxModel struct {
 	value   *big.Rat // nil for no key
 	expires int64    // ms; 0 for never
 }
 
-// add is the number and the added amount after an INCREX, as text, and whether it was carried out.
+// add returns the reply to an INCREX, the number and the added amount, and whether it changed the key.
 func (m *increxModel) add(by, least, most *big.Rat, floats, saturate, blocked bool) (reply string, done bool) {
 	old := new(big.Rat)
 	if m.value != nil {
@@ -163,7 +163,7 @@ func decimal(r *big.Rat) string {
 
 func intRat(n int64) *big.Rat { return new(big.Rat).SetInt64(n) }
 
-// Random calls are answered as by the model, and leave the same expiry.
+// Random calls get the model's replies, and leave the model's expiry.
 func TestIncrexIsThatOfTheModel(t *testing.T) {
 	seed := testsize.Seed()
 	r, s := rand.New(rand.NewPCG(seed, 15045)), newNumberStore(t)

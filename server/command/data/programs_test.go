@@ -30,7 +30,7 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// Compiled scripts are bounded by the memory that they take. Those that are used stay.
+// The memory of compiled scripts is limited. Scripts in use stay.
 func TestProgramsAreBoundedByTheirMemory(t *testing.T) {
 	var p programs
 	heap := func() int64 {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Two servers that carry out the same commands at the same times choose alike, and every element is chosen at some
-// time.
+// Two servers that execute the same commands at the same times choose the same elements, and every element is chosen at
+// some time.
 func TestChoicesAreAlike(t *testing.T) {
 	a, b := newDataStore(t), newDataStore(t)
 	both := func(line string) string {
@@ -36,7 +36,7 @@ func TestChoicesAreAlike(t *testing.T) {
 	}
 }
 
-// Choices of different elements are different ones, and others are as many as are asked for.
+// A positive count returns different elements, and a negative count as many as it says.
 func TestCountsOfChoices(t *testing.T) {
 	s := newDataStore(t)
 	s.do("ZADD z 1 a 2 b 3 c")

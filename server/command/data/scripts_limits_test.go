@@ -26,7 +26,7 @@ func TestLogInScripts(t *testing.T) {
 	}
 }
 
-// A list in a script counts towards the bound of this script alone.
+// A list in a script only counts towards the limit of this script.
 func TestListsInScripts(t *testing.T) {
 	s := newDataStore(t)
 	const fill = "for i = 1, 200 do redis.call('CC.ACQUIRE', KEYS[1], 1000, '1h', ARGV[1] .. i) end"
@@ -39,7 +39,7 @@ func TestListsInScripts(t *testing.T) {
 	}
 }
 
-// A look through many holders takes steps of the script's budget.
+// Looking through many holders uses steps of the script's budget.
 func TestHoldersTakeSteps(t *testing.T) {
 	s := newDataStore(t)
 	s.do("EVAL", "for i = 1, 1000 do redis.call('CC.ACQUIRE', KEYS[1], 1000, '1h', i) end", "1", "key")
@@ -70,7 +70,7 @@ func TestSeveralLimitsInScripts(t *testing.T) {
 	}
 }
 
-// A script that takes too long although its steps are not used up ends where only this node runs it, and changes
+// If only this node runs a script, a script that takes too long is ended although it has steps left, and changes
 // nothing. A script in a cluster's log runs to its end on every node.
 func TestScriptThatTakesTooLong(t *testing.T) {
 	const body = "redis.call('SET', KEYS[1], 1) for i = 1, 1e4 do end return 2"

@@ -26,7 +26,7 @@ func (o *ownCommands) Run(tx *transaction.Tx, op *engine.Op, res *engine.Result)
 	tx.Set(op.Args[1], engine.Value{Kind: limits.SetValue, Data: datatype.SetOf([][]byte{[]byte("a"), []byte("b")})})
 }
 
-// doWords carries out a command on a store, and returns its reply.
+// doWords executes a command on a store, and returns its reply.
 func doWords(s *store.Store, words ...string) string {
 	op := engine.Op{Verb: engine.Command, KeyFrom: 1}
 	for _, w := range words {
@@ -103,7 +103,8 @@ func TestSortedSetIsBounded(t *testing.T) {
 	}
 }
 
-// BenchmarkSlidingWindow takes a request of a limiter with 300 in its window, the making of the commands included.
+// BenchmarkSlidingWindow is a request to a limiter with 300 requests in its window, including the making of the
+// commands.
 func BenchmarkSlidingWindow(b *testing.B) {
 	s := store.New(store.Config{Shards: 1, Commands: &data.Executor{}})
 	defer s.Close()

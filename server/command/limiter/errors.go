@@ -4,12 +4,10 @@ import "github.com/stintdb/stint/server/command"
 
 // The errors that only commands on limiters have.
 var (
-	errKeepsNothing = command.LimiterErrors.Add("ERR KEEP: does not apply to %s",
-		"")
+	errKeepsNothing = command.LimiterErrors.Add("ERR KEEP: does not apply to %s", "")
 	errWarnsNothing = command.LimiterErrors.Add("ERR WARN: does not apply to %s: %s",
 		"How much of such a limit is used says nothing.")
-	errWeighsNothing = command.LimiterErrors.Add("ERR WEIGHT: does not apply to %s",
-		"")
+	errWeighsNothing = command.LimiterErrors.Add("ERR WEIGHT: does not apply to %s", "")
 	errNotOfCalendar = command.LimiterErrors.Add("ERR %s: needs FW and a window @day, @week, @month, @quarter or @year, got '%s'",
 		"Other windows have no zone, and begin with the first request or at a multiple of their length.")
 	errZone = command.LimiterErrors.Add("ERR TZ: must be a time zone such as Europe/Berlin, got '%s'",
@@ -20,9 +18,8 @@ var (
 		"Add `FOR 10m`: longer than the call and its retries take.")
 	errEmptyID = command.LimiterErrors.Add("ERR AS: the id must not be empty",
 		"All requests with an empty id would be one, and all but the first free. Give each request its own id.")
-	errForWithoutAs = command.LimiterErrors.Add("ERR FOR: needs AS and an id",
-		"")
-	errNotLent = command.LimiterErrors.Add("ERR spec: tokens of '%s' cannot be lent: expected one of %s",
+	errForWithoutAs = command.LimiterErrors.Add("ERR FOR: needs AS and an id", "")
+	errNotLent      = command.LimiterErrors.Add("ERR spec: tokens of '%s' cannot be lent: expected one of %s",
 		"Tokens can be set aside for a holder only from the limits that the error lists. In the others, a request takes a place in a queue, a lease or a share rather than plain tokens.")
 	errNotHeld = command.LimiterErrors.Add("ERR the holder states more tokens than the %d that are set aside for it",
 		"In `LEFT` of `RL.LEND`, or in `RL.RETURN`. The holder counts wrongly, or shares its name with another.")
@@ -30,25 +27,17 @@ var (
 		"Give the holder in `RL.LEND` and `RL.RETURN` another name. `RL.VOID` takes these names too.")
 	errLogLimit = command.LimiterErrors.Add("ERR limit: a sliding log keeps a time for every request, so its limit is at most %d (--max-sliding-log), got '%s'; SW.ACQUIRE needs no log and takes more",
 		"Use `SW.ACQUIRE`, or raise `--max-sliding-log`.")
-	errHolder = command.LimiterErrors.Add("ERR holder: must be 1 to %d bytes, got %d",
-		"")
+	errHolder  = command.LimiterErrors.Add("ERR holder: must be 1 to %d bytes, got %d", "")
 	errSwapped = command.LimiterErrors.Add("ERR holder: '%s' is a duration, and the ttl '%s' has no unit; the ttl comes before the holder",
 		"")
-	errMember = command.LimiterErrors.Add("ERR member: must be 1 to %d bytes, got %d",
-		"")
-	errTreeLevels = command.LimiterErrors.Add("ERR UNDER: a class has 1 to %d ancestors, got %d",
-		"")
-	errTreeWithoutClass = command.LimiterErrors.Add("ERR UNDER: must follow HT or another UNDER",
-		"")
-	errTreeCircle = command.LimiterErrors.Add("ERR UNDER: '%s' stands twice on the way from the class to the root",
-		"")
-	errSpecWord = command.PolicyErrors.Add("ERR spec: must begin with one of %s, got '%s'",
-		"")
-	errSpecShort = command.PolicyErrors.Add("ERR spec: %s needs %d arguments, %s, got %d",
-		"")
-	errTooManySpecs = command.PolicyErrors.Add("ERR spec: at most %d limits at once",
-		"")
-	errMeetingKeys = command.PolicyErrors.Add("ERR spec: the keys '%s' and '%s' would be the same for some callers or fields; each limit needs a different text before {}, such as user: and all:",
+	errMember           = command.LimiterErrors.Add("ERR member: must be 1 to %d bytes, got %d", "")
+	errTreeLevels       = command.LimiterErrors.Add("ERR UNDER: a class has 1 to %d ancestors, got %d", "")
+	errTreeWithoutClass = command.LimiterErrors.Add("ERR UNDER: must follow HT or another UNDER", "")
+	errTreeCircle       = command.LimiterErrors.Add("ERR UNDER: '%s' stands twice on the way from the class to the root", "")
+	errSpecWord         = command.PolicyErrors.Add("ERR spec: must begin with one of %s, got '%s'", "")
+	errSpecShort        = command.PolicyErrors.Add("ERR spec: %s needs %d arguments, %s, got %d", "")
+	errTooManySpecs     = command.PolicyErrors.Add("ERR spec: at most %d limits at once", "")
+	errMeetingKeys      = command.PolicyErrors.Add("ERR spec: the keys '%s' and '%s' would be the same for some callers or fields; each limit needs a different text before {}, such as user: and all:",
 		"With such a policy, a caller could choose an id or a field that turns the key of one limit into the key of another. With `user:{}` and `user:all`, the id `all` does.")
 	errDividedKeys = command.PolicyErrors.Add("ERR spec: the keys '%s' and '%s' would be in different groups of the cluster for some callers or fields; begin all keys with one hash tag, as in {{{}}}:a and {{{}}}:b, or name those that all callers share in --cluster-shared",
 		"A cluster with [`--groups`](cluster.md#groups), where one group decides a check. These callers would get `CROSSSLOT`. A hash tag counts only if no `{}` or `{name}` comes before it. A key that matches `--cluster-shared` may be in another group if its limit is `TB`, `CL`, `LB` or `FW`, without `KEEP` and `HISTORY`.")
@@ -58,22 +47,18 @@ var (
 		"The key or the holder of a policy's limit has `{` or `}` without the other, the same `{name}` twice, or names with no `:` between them. [rate-limits.md](rate-limits.md#several-names) has the rules.")
 	errFieldValue = command.PolicyErrors.Add("ERR WITH: must be the last option, followed by the names of fields, each with a value",
 		"`WITH` without a field, or a field without a value. `WITH` comes last, after all options.")
-	errTooManyFields = command.PolicyErrors.Add("ERR WITH: at most %d fields",
-		"")
-	errFieldName = command.PolicyErrors.Add("ERR WITH: a field's name must be 1 to %d letters, digits, _ and -, got '%s'",
+	errTooManyFields = command.PolicyErrors.Add("ERR WITH: at most %d fields", "")
+	errFieldName     = command.PolicyErrors.Add("ERR WITH: a field's name must be 1 to %d letters, digits, _ and -, got '%s'",
 		"No policy can ask for such a field.")
-	errFieldTwice = command.PolicyErrors.Add("ERR WITH: the field '%s' is given twice",
-		"")
+	errFieldTwice  = command.PolicyErrors.Add("ERR WITH: the field '%s' is given twice", "")
 	errEmptyCaller = command.PolicyErrors.Add("ERR id: the caller's id must not be empty",
 		"All callers without a name would share one limit. If that is meant, give them one, such as `anonymous`.")
 	errEmptyField = command.PolicyErrors.Add("ERR WITH: the value of the field '%s' must not be empty",
 		"As for an empty id.")
 	errFieldTooLong = command.PolicyErrors.Add("ERR WITH: the value of the field '%s': at most %d bytes (--max-key-size), got %d",
 		"The value is too long. Send a hash of it, or raise `--max-key-size`.")
-	errPolicyName = command.PolicyErrors.Add("ERR name: must be 1 to %d bytes, got %d",
-		"")
+	errPolicyName      = command.PolicyErrors.Add("ERR name: must be 1 to %d bytes, got %d", "")
 	errTooManyPolicies = command.PolicyErrors.Add("ERR name: at most %d policies, and %d overrides in all, of together %d bytes, are kept",
 		"")
-	errPolicyChanged = command.PolicyErrors.Add("TRYAGAIN the policy changed meanwhile; ask again",
-		"")
+	errPolicyChanged = command.PolicyErrors.Add("TRYAGAIN the policy changed meanwhile; ask again", "")
 )

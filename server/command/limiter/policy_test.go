@@ -7,7 +7,7 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// A limit of a policy is shown so that it can be typed again.
+// A policy's limit is shown in a form that can be typed again.
 func TestSpecText(t *testing.T) {
 	limit := limits.Limit{Algorithm: limits.Concurrency, Capacity: 2, Rate: limits.Rate{Period: 60e9}}
 	for _, c := range []struct{ key, who, want string }{

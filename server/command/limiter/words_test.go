@@ -7,7 +7,7 @@ import (
 	"github.com/stintdb/stint/server/command"
 )
 
-// Wrong numbers, wrong algorithms and words behind the fields are mistakes, and the first is kept.
+// Wrong numbers, wrong algorithms and words after the fields are errors, and Err returns the first.
 func TestWords(t *testing.T) {
 	w := command.NewWords("RL.CHECK", "PEEK", "WITH")
 	w.Number("tokens", "20")

@@ -15,10 +15,8 @@ var (
 	errSameKey     = command.DataErrors.Add("ERR source and destination objects are the same", "")
 	errKeysInMulti = command.KeyErrors.Add("ERR KEYS in a transaction looks through at most %d keys, and there are more: use SCAN, or KEYS by itself",
 		"")
-	errMoveInCluster = command.ConnectionErrors.Add("ERR MOVE is not allowed in cluster mode",
-		"")
-	errSwapInCluster = command.ConnectionErrors.Add("ERR SWAPDB is not allowed in cluster mode",
-		"")
-	errSwapDB = command.ConnectionErrors.Add("ERR SWAPDB is not supported: databases keep their numbers",
+	errMoveInCluster = command.ConnectionErrors.Add("ERR MOVE is not allowed in cluster mode", "")
+	errSwapInCluster = command.ConnectionErrors.Add("ERR SWAPDB is not allowed in cluster mode", "")
+	errSwapDB        = command.ConnectionErrors.Add("ERR SWAPDB is not supported: databases keep their numbers",
 		"Let the clients select the other database.")
 )
