@@ -2,10 +2,12 @@ package algorithm
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/layout"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -14,7 +16,9 @@ type step struct {
 	at     time.Duration
 	tokens int64
 	want   string
-	who    string // the holder, of a lease
+	who    string // the holder of a lease, the member of a fair share
+	weight int64  // of the member, 0 for 1
+	report *engine.Report
 }
 
 // took is a limiter on which the steps of a table are taken, one after the other: a state, without a store around it.
@@ -29,8 +33,15 @@ func testSteps(t *testing.T, limit limits.Limit, steps []step) {
 	const began = 1_700_000_000 * int64(time.Second)
 	var l took
 	for i, s := range steps {
-		op := engine.Op{Verb: engine.Acquire, Key: []byte("key"), Limit: limit, Tokens: s.tokens, Who: []byte(s.who)}
-		if got := l.ask(began+int64(s.at), &op); got != s.want {
+		now := began + int64(s.at)
+		if s.report != nil {
+			if got := l.hear(now, s.report); got != s.want {
+				t.Errorf("step %d, a report after %v: %s; want %s", i, s.at, got, s.want)
+			}
+			continue
+		}
+		op := engine.Op{Verb: engine.Acquire, Key: []byte("key"), Limit: limit, Tokens: s.tokens, Who: []byte(s.who), Weight: s.weight}
+		if got := l.ask(now, &op); got != s.want {
 			t.Errorf("step %d, %d tokens after %v: %s; want %s", i, s.tokens, s.at, got, s.want)
 		}
 	}
@@ -61,6 +72,11 @@ func (l *took) ask(now int64, op *engine.Op) string {
 }
 
 func (l *took) keep(c *Call) {
+	if c.Wrapped {
+		limit, state := c.WrappedState(c.Next[:])
+		l.limit, l.state = limit, slices.Clone(state)
+		return
+	}
 	state := make([]byte, c.Size())
 	if row := &Table[c.Limit.Algorithm]; row.Bytes != 0 {
 		copy(state, c.Next[:])
@@ -68,7 +84,25 @@ func (l *took) keep(c *Call) {
 		if !c.IsNew {
 			copy(state, l.state)
 		}
+		layout.SetVariableSize(state, len(state))
 		row.Write(c, state)
 	}
 	l.limit, l.state = c.Limit, state
+}
+
+// hear takes a report on the backend of an adaptive limiter, and returns its rate.
+func (l *took) hear(now int64, report *engine.Report) string {
+	var c Call
+	var res engine.Result
+	c.Begin(now, &engine.Op{Verb: engine.Adapt, Key: []byte("key"), Report: report}, &res)
+	c.Open(&l.limit, l.state)
+	a := c.Adaptive(&c.Prev)
+	before := a.PresentRate(&c.Prev)
+	a.Hear(report, &c.Prev, now)
+	after := a.PresentRate(&c.Prev)
+	state := slices.Clone(l.state)
+	layout.MeterAfter(now, layout.CarryOver(layout.LoadMeter(l.state).Taken(now, before), before, after), after).Store(state)
+	a.Store(state)
+	l.state = state
+	return string(after.AppendPerSecond(nil)) + " a second"
 }
