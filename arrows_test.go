@@ -33,7 +33,7 @@ var moreUp = map[string]int{
 	"server/conn":               28,
 	"server/envoy":              8,
 	"server/info":               5,
-	"server/netio":              5,
+	"server/netio":              4,
 	"server/rlqs":               5,
 }
 

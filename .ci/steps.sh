@@ -31,7 +31,7 @@ readonly steps=(
     "night   groups-nodes: nodes of a cluster with --groups that join, lose their disk and leave, five times"
     "night   envoys:     three Envoys with one limit, while streams are cut, nodes killed and the limit halved"
     "night   envoy-gateway: the container and the rules that Envoy Gateway's code makes of our resource and of its tests"
-    "night   gnet:       the tests of the server on the event loops of other systems"
+    "night   goroutines: the tests of the server as it serves connections on systems other than Linux"
     "night   attacks:    the attacks of docs/performance.md at full size"
     "night   targets:    the program for each processor of each system of a release"
     "night   flips:      every bit of a node's files"
@@ -360,7 +360,7 @@ step_envoys() { watched go test -tags e2e ./docs -run TestEnvoyQuotasThroughFaul
 
 step_envoy_gateway() { watched go test -tags e2e ./clients/compattest -run TestEnvoyGateway -envoy-gateway v1.8.0 -timeout 1h; }
 
-step_gnet() { watched go test -tags gnet ./server -timeout 1h; }
+step_goroutines() { watched go test -tags goroutines ./server -timeout 1h; }
 
 step_attacks() {
     watched go test -tags e2e ./cmd/stint -timeout 1h -attack-scale 10 \

@@ -1,4 +1,4 @@
-//go:build linux && !gnet
+//go:build linux && !goroutines
 
 package netio
 
@@ -23,7 +23,7 @@ type epollLoop struct {
 	epoll   int
 	eventfd int                // wakes the loop out of its wait
 	conns   map[int]*epollConn // by file descriptor
-	input   [readBufferBytes]byte
+	input   [conn.MaxInputBytes]byte
 	writes  pendingWrites
 	failed  []*epollConn // nothing could be sent; to be closed at the end of the turn
 	ended   chan struct{}

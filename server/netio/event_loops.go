@@ -16,7 +16,7 @@ type EventLoops struct {
 	handoffs chan struct{} // holds one for each connection on its way to a loop
 }
 
-// eventLoop serves many connections on one thread. On Linux it is ours, elsewhere gnet's.
+// eventLoop serves many connections: on Linux on one thread by epoll, elsewhere by a goroutine for each.
 type eventLoop interface {
 	// assign has the loop serve a connection, without waiting for it. done is called when the loop has it, or with the reason
 	// why the connection was closed instead.
@@ -25,11 +25,8 @@ type eventLoop interface {
 	stop() error
 }
 
-const (
-	readBufferBytes = conn.MaxInputBytes
-	// MaxHandoffs bounds the connections on their way to a loop unless the options do. More are not accepted.
-	MaxHandoffs = 256
-)
+// MaxHandoffs bounds the connections on their way to a loop unless the options do. More are not accepted.
+const MaxHandoffs = 256
 
 // StartEventLoops starts count event loops. At most handoffs connections are on their way to a
 // loop at a time. With keepProcessors each may keep a processor of Go's runtime while it waits, so there must be others.

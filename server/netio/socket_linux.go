@@ -1,16 +1,17 @@
-//go:build linux && !gnet
+//go:build linux && !goroutines
 
 package netio
 
 import (
 	"unsafe"
 
+	"github.com/stintdb/stint/server/conn"
 	"golang.org/x/sys/unix"
 )
 
 // The runtime need not hear of system calls that never wait: telling it costs a good part of a short one. It does hear of a
 // large copy, for which the garbage collector would have to wait.
-const maxRawBytes = readBufferBytes
+const maxRawBytes = conn.MaxInputBytes
 
 // sendNow sends as much as the kernel takes at once.
 func sendNow(fd int, b []byte) (n int, err error) {

@@ -4,11 +4,9 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"net"
 	"os"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -19,39 +17,22 @@ import (
 	"github.com/stintdb/stint/server/stats"
 )
 
-// tlsConn is a connection over TLS. One goroutine reads it and passes the bytes to the session; a wake-up calls the
-// session from another goroutine. Writes block, so a client that does not read is not read from either.
+// tlsConn is a connection over TLS.
 type tlsConn struct {
-	of  *TLSServer
-	env *conn.Env
-	tls *tls.Conn
-	s   *conn.Session
-
+	blockingConn
+	of        *TLSServer
+	tls       *tls.Conn
 	handshake *handshakeConn
-
-	mu    sync.Mutex // one turn at a time
-	over  bool
-	woken atomic.Bool
-
-	served chan struct{} // holds an item after a turn without input, until the reader looks whether to read on
-
-	writing atomic.Bool
-	cut     atomic.Bool // a write failed, so the client could not read an alert after it
 }
 
 // TLSServer serves connections over TLS.
 type TLSServer struct {
 	env    *conn.Env
-	inputs sync.Pool                  // of *[tlsReadBytes]byte
 	config atomic.Pointer[tls.Config] // certificates in use; replaced as a whole
 }
 
 // NewTLSServer returns a server without certificates.
-func NewTLSServer(env *conn.Env) *TLSServer {
-	s := &TLSServer{env: env}
-	s.inputs.New = func() any { return new([tlsReadBytes]byte) }
-	return s
-}
+func NewTLSServer(env *conn.Env) *TLSServer { return &TLSServer{env: env} }
 
 // Reload reads certificate, key and client CA again; the next connections have them. On an error those in use stay. A certificate that is not valid
 // now is logged, and used: clients may not check it.
@@ -106,9 +87,10 @@ func (s *TLSServer) Listen() (listeners []net.Listener, err error) {
 // Serve serves a connection from then on.
 func (s *TLSServer) Serve(client net.Conn) {
 	fresh := func(*tls.ClientHelloInfo) (*tls.Config, error) { return s.config.Load(), nil }
-	c := &tlsConn{of: s, env: s.env, served: make(chan struct{}, 1)}
+	c := &tlsConn{of: s}
 	c.handshake = &handshakeConn{Conn: client, of: c}
 	c.tls = tls.Server(c.handshake, &tls.Config{GetConfigForClient: fresh})
+	c.begin(s.env, c.tls)
 	c.s = s.env.NewSession(RemoteOf(client), client.LocalAddr().String(), c.wake)
 	c.s.Attach(c, nil)
 	if err := s.env.Registry.Admit(c.s); err != nil {
@@ -128,7 +110,7 @@ func RemoteOf(conn net.Conn) string {
 
 // serve shakes hands and reads until the connection is over.
 func (c *tlsConn) serve() {
-	defer c.end()
+	defer c.end(func() { closenotify.Within(time.Second, c.tls) })
 	hurry, cancel := context.WithTimeout(context.Background(), c.env.Settings.Load().AuthTimeout)
 	err := c.tls.HandshakeContext(hurry)
 	cancel()
@@ -138,28 +120,7 @@ func (c *tlsConn) serve() {
 		return
 	}
 	c.handshake.end()
-	in := c.of.inputs.Get().(*[tlsReadBytes]byte)
-	defer c.of.inputs.Put(in)
-	for {
-		n, err := c.tls.Read(in[:])
-		if n > 0 && c.turn(in[:n]) {
-			return
-		}
-		for !c.takesInput(err != nil) {
-			<-c.served
-		}
-		if err != nil {
-			return
-		}
-	}
-}
-
-// takesInput reports whether to read on: the session takes input, or the connection is over, which the next read reports. With the end of the input,
-// it reports whether the commands before the end are executed.
-func (c *tlsConn) takesInput(ended bool) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.over || c.s.TakesInput() && !(ended && c.s.Awaits(conn.HoldsInput))
+	c.read()
 }
 
 // handshakeConn is a connection whose handshake counts as its buffers: TLS keeps all of it, about twice, until it is over.
@@ -193,70 +154,4 @@ func (c *tlsConn) countHandshake(bytes int) (tooMuch bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.s.CountHandshake(bytes)
-}
-
-// tlsReadBytes is the most that one read of a TLS connection takes: the size of a TLS record.
-const tlsReadBytes = 16 << 10
-
-func (c *tlsConn) turn(in []byte) (over bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.over = c.over || c.s.ServeInput(in); c.over {
-		_ = c.tls.SetReadDeadline(time.Now()) // the reader may be waiting
-	}
-	return c.over
-}
-
-// wake has the session go on soon. It is called under locks, and by many at a time.
-func (c *tlsConn) wake() {
-	if c.writing.Load() && c.s.IsKilled() {
-		_ = c.tls.SetWriteDeadline(time.Now()) // its client may not be reading
-	}
-	if !c.woken.Swap(true) {
-		go func() {
-			c.woken.Store(false)
-			c.turn(nil)
-			select {
-			case c.served <- struct{}{}:
-			default:
-			}
-		}()
-	}
-}
-
-// Write implements conn.ReplyConn.
-func (c *tlsConn) Write(b []byte) (int, error) {
-	defer c.s.EndWrite(b)
-	if c.s.BeginWrite(b) {
-		return 0, conn.ErrClientMemory
-	}
-	_ = c.tls.SetWriteDeadline(time.Now().Add(c.env.Settings.Load().OutputTimeout))
-	c.writing.Store(true)
-	defer c.writing.Store(false)
-	n, err := c.tls.Write(b)
-	if err != nil {
-		c.cut.Store(true)
-	}
-	if errors.Is(err, os.ErrDeadlineExceeded) && !c.s.IsKilled() {
-		c.s.DropSlowReader(len(b) - n)
-	}
-	return n, err
-}
-
-// WriteFinal implements conn.ReplyConn; TLS's closing alert follows in end.
-func (c *tlsConn) WriteFinal(b []byte) (int, error) { return c.Write(b) }
-
-// Unsent implements conn.ReplyConn: Write returns once the kernel has the bytes.
-func (c *tlsConn) Unsent() int { return 0 }
-
-func (c *tlsConn) end() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.over = true
-	c.env.Registry.Unregister(c.s)
-	if c.cut.Load() {
-		_ = c.tls.NetConn().Close()
-		return
-	}
-	closenotify.Within(time.Second, c.tls)
 }
