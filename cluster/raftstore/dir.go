@@ -141,7 +141,7 @@ func refuseStandalone(dir string) error {
 
 // HoldsNode returns the name of a file of a node in a directory; "" if there is none.
 func HoldsNode(dir string) string {
-	for _, name := range []string{IdentityFile, votesFiles[0], votesFiles[1], oldVotesFile, clockFile} {
+	for _, name := range []string{IdentityFile, votesFiles[0], votesFiles[1], clockFile} {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
 			return name
 		}

@@ -22,37 +22,24 @@ var goldenFacts = nodeFacts{
 	},
 }
 
-// goldenDir returns a copy of a golden directory, with an empty log if it has none, because a log of ours takes 8 MiB.
+// goldenDir is a copy of a golden directory.
 func goldenDir(t *testing.T, name string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata", name))); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.MkdirAll(filepath.Join(dir, LogDir), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if kind, err := logKind(filepath.Join(dir, LogDir)); err != nil || kind != "" {
-		return dir
-	}
-	log, err := openKind(filepath.Join(dir, LogDir), OwnLog, true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := log.Close(); err != nil {
-		t.Fatal(err)
-	}
 	return dir
 }
 
-// The files of every released version are read, and never written again once the version is released. That without
-// votes.stint has a log of raft-boltdb.
+// The files of every released version are read, and never written again once the version is released. node-v3 is of
+// release 0.2.0.
 func TestGoldenFiles(t *testing.T) {
 	if *update {
 		writeGolden(t, filepath.Join("testdata", "node-v4"))
 	}
-	for name, kind := range map[string]LogKind{"node-v2": OwnLog, "node-v3": BoltLog, "node-v4": BoltLog} {
-		got, err := factsOf(goldenDir(t, name), kind)
+	for _, name := range []string{"node-v3", "node-v4"} {
+		got, err := factsOf(goldenDir(t, name), BoltLog)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,10 +56,8 @@ func TestGoldenFiles(t *testing.T) {
 				delete(got.values, string(key))
 			}
 		}
-		if want.newest = got.newest; kind == BoltLog {
-			want.first, want.last = 8, 20
-			maps.DeleteFunc(got.values, func(key string, _ record) bool { return key == string(snapshotKey) })
-		}
+		want.newest, want.first, want.last = got.newest, 8, 20
+		maps.DeleteFunc(got.values, func(key string, _ record) bool { return key == string(snapshotKey) })
 		for key, r := range got.values {
 			got.values[key] = record{1, r.value}
 		}
@@ -85,7 +70,7 @@ func TestGoldenFiles(t *testing.T) {
 // Files without a checksum, as a build before 0.2.0 wrote them, are refused.
 func TestUnsealedFilesAreRefused(t *testing.T) {
 	for _, file := range []string{IdentityFile, clockFile} {
-		dir := goldenDir(t, "node-v2")
+		dir := goldenDir(t, "node-v3")
 		text, err := os.ReadFile(filepath.Join(dir, file))
 		if err != nil {
 			t.Fatal(err)
@@ -94,7 +79,7 @@ func TestUnsealedFilesAreRefused(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, file), text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := factsOf(dir, OwnLog); err == nil && !got.clockErr {
+		if got, err := factsOf(dir, BoltLog); err == nil && !got.clockErr {
 			t.Errorf("%s is read as %+v", file, got)
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/stintdb/stint/persistence/disk"
@@ -80,13 +79,6 @@ func inspectIdentity(dir string) (string, error) {
 
 func inspectVotes(dir, incarnation string) (found []Finding) {
 	v, err := readVotes(dir, incarnation)
-	if _, statErr := os.Stat(filepath.Join(dir, oldVotesFile)); statErr == nil {
-		if err != nil {
-			return []Finding{{oldVotesFile, strings.TrimPrefix(err.Error(), oldVotesFile+": "), true}}
-		}
-		return []Finding{{oldVotesFile, describeVotes(v.records) + "; of an earlier build: a start writes them to " +
-			votesFiles[0] + " and " + votesFiles[1], false}}
-	}
 	for i, name := range votesFiles {
 		switch {
 		case err != nil && v.damage[i] != nil:

@@ -15,23 +15,14 @@ import (
 // foundVotes are the votes in a directory.
 type foundVotes struct {
 	records records
-	copies  [2]records // the contents of each file; nil if it does not count
-	damage  [2]error   // why it does not count
-	isOld   bool       // the file of an earlier build is there; as long as it is, the others may be incomplete
+	copies  [2]records // the contents of each file, nil if it does not count
+	damage  [2]error   // why it does not
 }
 
 // readVotes reads the votes of a node, which may be running, and changes nothing. A copy of another incarnation does
 // not count, unless incarnation is "".
 func readVotes(dir, incarnation string) (v foundVotes, err error) {
-	v.records, err = readOldVotes(disk.Dir(dir))
-	switch {
-	case err == nil:
-		v.isOld = true
-	case errors.Is(err, fs.ErrNotExist):
-		v.records = records{}
-	default:
-		return v, fmt.Errorf("%s: %w", oldVotesFile, err)
-	}
+	v.records = records{}
 	for i, name := range votesFiles {
 		has, err := readRecords(filepath.Join(dir, name))
 		switch {
@@ -47,9 +38,8 @@ func readVotes(dir, incarnation string) (v foundVotes, err error) {
 			v.records.add(has)
 		}
 	}
-	if v.damage[0] != nil && v.damage[1] != nil && !v.isOld {
-		return v, fmt.Errorf("neither copy of the votes can be read: %s: %w; %s: %w", votesFiles[0], v.damage[0],
-			votesFiles[1], v.damage[1])
+	if v.damage[0] != nil && v.damage[1] != nil {
+		return v, fmt.Errorf("neither copy of the votes can be read: %s: %w; %s: %w", votesFiles[0], v.damage[0], votesFiles[1], v.damage[1])
 	}
 	return v, nil
 }
@@ -102,23 +92,11 @@ func (found foundVotes) open(dir string) (v *votes, err error) {
 			return nil, errors.Join(err, v.Close())
 		}
 	}
-	if err := removeOldVotes(dir); err != nil {
-		return nil, errors.Join(err, v.Close())
-	}
 	return v, nil
 }
 
-// removeOldVotes removes the file of an earlier build, durably: it will lack the votes to come.
-func removeOldVotes(dir string) error {
-	err := os.Remove(filepath.Join(dir, oldVotesFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return errors.Join(err, disk.Dir(dir).SyncDir())
-}
-
-// loadVotes opens the votes in a node's directory, or begins them if the node is new. damage is the error of a file
-// that it made anew from the other. check may refuse the values before a file is changed.
+// loadVotes opens the votes in a node's directory, or begins them if the node is new. Damage is that of a file which it made anew from the other.
+// Check may refuse the values, before a file is changed.
 func loadVotes(dir, incarnation string, check func(records) error) (v *votes, damage error, err error) {
 	found, err := readVotes(dir, incarnation)
 	if err == nil {
@@ -127,7 +105,7 @@ func loadVotes(dir, incarnation string, check func(records) error) (v *votes, da
 		}
 		v, err = found.open(dir)
 		for i, name := range votesFiles {
-			if found.damage[i] != nil && !found.isOld {
+			if found.damage[i] != nil {
 				damage = fmt.Errorf("%s: %w", name, found.damage[i])
 			}
 		}

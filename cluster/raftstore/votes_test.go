@@ -2,13 +2,11 @@ package raftstore
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
-	"strings"
 	"testing"
 
 	"github.com/stintdb/stint/internal/atomicfile"
@@ -160,131 +158,7 @@ func TestBothCopiesLack(t *testing.T) {
 	}
 }
 
-// oldVotes begins a directory with the file of an earlier build.
-func oldVotes(t *testing.T) (dir string, want records) {
-	t.Helper()
-	dir = t.TempDir()
-	data, err := os.ReadFile(filepath.Join("testdata", "node-v2", oldVotesFile))
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, oldVotesFile), data, 0o600)
-	}
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, IdentityFile), nil, 0o600)
-	}
-	found, readErr := readVotes(dir, "")
-	if err = errors.Join(err, readErr); err != nil || len(found.records) != 4 {
-		t.Fatalf("%v, %v", found.records, err)
-	}
-	return dir, found.records
-}
-
-// The file of an earlier build is carried over, and a crash at any step of that is harmless: the next start completes
-// it from every state that the crash may leave.
-func TestMigration(t *testing.T) {
-	dir, want := oldVotes(t)
-	old, err := os.ReadFile(filepath.Join(dir, oldVotesFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	done := openTestVotes(t, dir)
-	if !done.records.equal(want) {
-		t.Fatalf("%v, want %v", done.records, want)
-	}
-	if _, err := os.Stat(filepath.Join(dir, oldVotesFile)); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the old file is there: %v", err)
-	}
-	whole := readCopies(t, dir)
-	torn, behind := whole[0][:5000], t.TempDir()
-	// one that the names of later pages never reached
-	fewer := &votes{dir: behind, records: records{string(termKey): want[string(termKey)]}}
-	if err := fewer.makeCopy(0); err != nil {
-		t.Fatal(err)
-	}
-	if err := fewer.Close(); err != nil {
-		t.Fatal(err)
-	}
-	part, err := os.ReadFile(filepath.Join(behind, votesFiles[0]))
-	if err != nil {
-		t.Fatal(err)
-	}
-	temporary := [2]string{votesFiles[0] + atomicfile.TempSuffix, votesFiles[1] + atomicfile.TempSuffix}
-	for _, state := range []map[string][]byte{
-		{temporary[0]: nil}, {temporary[0]: torn}, {temporary[0]: whole[0]},
-		{votesFiles[0]: whole[0]}, {votesFiles[0]: whole[0], temporary[1]: torn}, {votesFiles[0]: torn, votesFiles[1]: torn},
-		{votesFiles[0]: part}, {votesFiles[0]: part, votesFiles[1]: part}, {votesFiles[1]: whole[1]},
-		{votesFiles[0]: whole[0], votesFiles[1]: whole[1]},
-		{votesFiles[0]: whole[0], votesFiles[1]: whole[1], oldVotesFile: nil},
-	} {
-		dir := t.TempDir()
-		if _, gone := state[oldVotesFile]; !gone {
-			state[oldVotesFile] = old
-		}
-		for name, data := range state {
-			if name == oldVotesFile && data == nil {
-				continue
-			}
-			if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		v := openTestVotes(t, dir)
-		if !v.records.equal(want) {
-			t.Errorf("%v, want %v", v.records, want)
-		}
-		if err := errors.Join(v.SetUint64(termKey, 9), v.Close()); err != nil {
-			t.Fatal(err)
-		}
-		if found, err := readVotes(dir, ""); err != nil || found.damage[0] != nil || found.damage[1] != nil || found.isOld ||
-			binary.BigEndian.Uint64(found.records[string(termKey)].value) != 9 {
-			t.Errorf("after the migration: %+v, %v", found, err)
-		}
-	}
-}
-
-// An old file that comes back, as from a backup, removes no newer vote.
-func TestOldVotesComeBack(t *testing.T) {
-	dir, _ := oldVotes(t)
-	old, err := os.ReadFile(filepath.Join(dir, oldVotesFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	v := openTestVotes(t, dir)
-	if err := errors.Join(v.SetUint64(termKey, 9), v.Close(), os.WriteFile(filepath.Join(dir, oldVotesFile), old,
-		0o600)); err != nil {
-		t.Fatal(err)
-	}
-	v = openTestVotes(t, dir)
-	if term, err := v.GetUint64(termKey); term != 9 || err != nil {
-		t.Errorf("the term is %d, %v", term, err)
-	}
-}
-
-// An old file that is damaged is refused, with its name, even with others beside it.
-func TestDamagedOldVotes(t *testing.T) {
-	dir, _ := oldVotes(t)
-	path := filepath.Join(dir, oldVotesFile)
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for at := range bytes.TrimRight(whole[:oldVotesSlot], "\x00") {
-		damaged := bytes.Clone(whole)
-		damaged[at] ^= 1 << (at % 8)
-		damaged[oldVotesSlot+at] ^= 1 << (at % 8)
-		if err := os.WriteFile(path, damaged, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if _, _, err := loadVotes(dir, "", func(records) error { return nil }); err != nil &&
-			(!strings.Contains(err.Error(), oldVotesFile) || !errors.Is(err, ErrLostState)) {
-			t.Fatal(err)
-		} else if err == nil {
-			t.Fatalf("byte %d is not noticed", at)
-		}
-	}
-}
-
-// A copy whose write failed is written again by the next write, and no value that was acknowledged is missing from
-// either.
+// A copy whose write failed is written again by the next write, and no value that was acknowledged is missing from either.
 func TestVotesAfterAFailedWrite(t *testing.T) {
 	v := newVotes(t)
 	for i := range 2 {

@@ -18,7 +18,8 @@ import (
 func TestInspectNode(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"node.json": `{"node":"a","incarnation":"x1","crc32c":"78b31ade"}`, "votes.stint": "12345", "snapshots/2-18-1.stint": "STINTRSN",
+		"node.json": `{"node":"a","incarnation":"x1","crc32c":"78b31ade"}`, "votes-1.bolt": "12345", "votes-2.bolt": "1",
+		"snapshots/2-18-1.stint": "STINTRSN",
 		"snapshots/2-19-1.stint": "a snapshot, it seems", "log/log-00000000000000000001.stint": "12345",
 	} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
@@ -30,12 +31,13 @@ func TestInspectNode(t *testing.T) {
 	}
 	var out, errs strings.Builder
 	code := (&process{stdout: &out, stderr: &errs}).run(t.Context(), []string{"inspect", dir})
-	for _, want := range []string{"the node a of a cluster (incarnation x1)", "votes.stint: DAMAGED: both copies of the votes are damaged", "log/log-00000000000000000001.stint: DAMAGED at offset 0", "snapshots/2-18-1.stint: DAMAGED: damaged: it has been cut short", "snapshots/2-19-1.stint: DAMAGED: damaged: it does not begin as a snapshot does"} {
+	for _, want := range []string{"the node a of a cluster (incarnation x1)", "votes-1.bolt: DAMAGED", "votes-2.bolt: DAMAGED",
+		"log/log-00000000000000000001.stint: DAMAGED at offset 0", "snapshots/2-18-1.stint: DAMAGED: damaged: it has been cut short", "snapshots/2-19-1.stint: DAMAGED: damaged: it does not begin as a snapshot does"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("it does not say %q:\n%s", want, out.String())
 		}
 	}
-	if code != exitFailed || !strings.Contains(errs.String(), "4 of 5 files are damaged") {
+	if code != exitFailed || !strings.Contains(errs.String(), "5 of 6 files are damaged") {
 		t.Errorf("exit code %d: %s", code, errs.String())
 	}
 	if err := os.RemoveAll(filepath.Join(dir, "log")); err != nil {
