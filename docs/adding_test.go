@@ -80,8 +80,9 @@ func (c *changed) passes(t *testing.T) {
 	}
 }
 
-// run runs a command. The question is whether another file has to change, so tests do at the quick size, without vet, and with results of
-// the cache. Compiled as its own tests are, and without the path of the copy, packages come from the build cache.
+// run runs a command. The question is whether another file has to change, so tests do at the quick size, without vet,
+// and with results of the cache. Compiled as its own tests are, and without the path of the copy, packages come from
+// the build cache.
 func (c *changed) run(t *testing.T, line string) {
 	t.Helper()
 	words := strings.Fields(line)
@@ -95,7 +96,7 @@ func (c *changed) run(t *testing.T, line string) {
 	t.Logf("%.0f s of CPU: %s", (command.ProcessState.UserTime() + command.ProcessState.SystemTime()).Seconds(), line)
 }
 
-// transcripts are the names of those that are new or changed.
+// transcripts are the names of the transcripts that are new or changed.
 func (c *changed) transcripts(t *testing.T) (names []string) {
 	t.Helper()
 	const folder = "server/testdata/transcripts"
@@ -148,7 +149,8 @@ const newTranscript = `# RL.LEFT shows the tokens that are left.
 > RL.LEFT
 `
 
-// TestAdding adds a command and an algorithm to a copy of the source. Both stand in one copy because most of the time goes into building it.
+// TestAdding adds a command and an algorithm to a copy of the source. Both stand in one copy because most of the time
+// goes into building it.
 func TestAdding(t *testing.T) {
 	t.Parallel()
 	c := copySource(t)
@@ -178,8 +180,8 @@ func (c *changed) has(t *testing.T, path, want string) {
 	}
 }
 
-// addAlgorithm takes the steps of the page: whole files are written, and pieces inserted after the line that the page names, or at the end of
-// the file.
+// addAlgorithm takes the steps of the page: whole files are written, and pieces inserted after the line that the page
+// names, or at the end of the file.
 func (c *changed) addAlgorithm(t *testing.T) {
 	t.Helper()
 	p := readPage(t, addingPage)

@@ -60,7 +60,8 @@ func TestClusterExamples(t *testing.T) {
 	}
 }
 
-// awaitHealth waits until each node reports that it has caught up: a follower does so a moment after the first decision.
+// awaitHealth waits until each node reports that it has caught up: a follower does so a moment after the first
+// decision.
 func (e *examples) awaitHealth(ports map[string]string) {
 	e.Helper()
 	for page, port := range ports {
@@ -73,8 +74,8 @@ func (e *examples) awaitHealth(ports map[string]string) {
 	}
 }
 
-// startCluster runs a block: an assignment, servers in the background, and then commands, which are run once the servers
-// have met.
+// startCluster runs a block: an assignment, servers in the background, and then commands, which are run once the
+// servers have met.
 func (e *examples) startCluster(b block) (servers int) {
 	e.Helper()
 	assignment := b.lines[0]

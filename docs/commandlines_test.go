@@ -66,7 +66,8 @@ func TestCommandLines(t *testing.T) {
 
 var otherMachine = regexp.MustCompile(`10\.0\.0\.\d:\d+`)
 
-// serve starts a server with the command of a line and waits until it is ready. For … in the line it adds the required settings of a node.
+// serve starts a server with the command of a line and waits until it is ready. For … in the line it adds the required
+// settings of a node.
 func (c *commandLines) serve(line string) {
 	line = strings.TrimPrefix(strings.TrimPrefix(line, "go run ./cmd/stint"), "stint server")
 	line = regexp.MustCompile(`--listen \S+`).ReplaceAllString(line, "") // a free one is chosen

@@ -14,7 +14,7 @@ const anything = "…"
 // timed is the least number that may be a time in milliseconds and so may have run down.
 const timed = 1000
 
-// compare says where got differs from want, or nothing. Times in want are those of a reader who types infinitely fast.
+// compare says where got differs from want, or nothing. Times in want are right for a reader who types infinitely fast.
 func compare(got, want string, passed time.Duration) string {
 	gots, wants := strings.Split(got, "\n"), strings.Split(want, "\n")
 	for i := range max(len(gots), len(wants)) {

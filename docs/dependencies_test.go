@@ -15,8 +15,8 @@ const pageTests = "server/admin/browser/package.json"
 // artifact is a dependency in a pom.xml.
 var artifact = regexp.MustCompile(`<dependency>\s*<groupId>([^<]+)</groupId>\s*<artifactId>([^<]+)</artifactId>`)
 
-// TestDependencies holds docs/dependencies.md to one line for each module that a go.mod requires directly, for each artifact of
-// clients/java, and for each package of pageTests.
+// TestDependencies holds docs/dependencies.md to one line for each module that a go.mod requires directly, for each
+// artifact of clients/java, and for each package of pageTests.
 func TestDependencies(t *testing.T) {
 	listed := map[string]bool{}
 	for _, line := range readPage(t, "docs/dependencies.md").lines {

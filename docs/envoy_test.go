@@ -33,7 +33,8 @@ var envoyTypes = map[string]func() proto.Message{
 	"name:":                    func() proto.Message { return &connections.HttpFilter{} },
 }
 
-// TestEnvoyConfiguration reads the rules of the page as the server does, and the configuration of Envoy by Envoy's types.
+// TestEnvoyConfiguration reads the rules of the page as the server does, and the configuration of Envoy by Envoy's
+// types.
 func TestEnvoyConfiguration(t *testing.T) {
 	found := map[string]int{}
 	for _, b := range readPage(t, envoyPage).blocks() {

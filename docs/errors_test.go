@@ -14,10 +14,10 @@ import (
 // errorCode is the beginning of an error reply.
 var errorCode = regexp.MustCompile(`^(ERR|OOM|WRONGTYPE|NOPROTO|EXECABORT|MISCONF|WRONGPASS|NOAUTH|NOPERM|LIMITED|DENIED|UNCERTAIN|CLUSTERDOWN|BUSY|MOVED|NOSCRIPT|NOTBUSY|Protocol error:)( |$)`)
 
-// TestErrors checks that every error reply is a row of the table that docs/errors.md is made from: in all that the server
-// is made of, texts that begin with an error's code stand only in calls of ErrorSection.Add, and resp.Writer.Error is
-// never given a text, only that of an error. Errors within a script are Redis's, with its texts. A row
-// with an advice has a place in the page, which TestErrorsPageIsCurrent compares.
+// TestErrors checks that every error reply is a row of the table that docs/errors.md is made from: in all that the
+// server is made of, texts that begin with an error's code stand only in calls of ErrorSection.Add, and
+// resp.Writer.Error is never given a text, only an error's. Errors within a script are Redis's, with its texts. A
+// row with an advice has a place in the page, which TestErrorsPageIsCurrent compares.
 func TestErrors(t *testing.T) {
 	rows := 0
 	for _, path := range findFiles(t, "*.go") {

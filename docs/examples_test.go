@@ -12,8 +12,8 @@ const clusterPage = "docs/cluster.md"
 // redisTools is how to install redis-cli.
 const redisTools = "the tools of Redis or Valkey (Debian: redis-tools)"
 
-// languages are those of the blocks that tests run, with the program that a block needs. TestTranscripts runs transcripts;
-// TestExamples, behind the tag e2e, runs the others.
+// languages are the languages of the blocks that tests run, with the program that a block needs. TestTranscripts runs
+// transcripts; TestExamples, with the tag e2e, runs the others.
 var languages = map[string]struct{ program, install string }{
 	"console":    {"redis-cli", redisTools},
 	"redis":      {"redis-cli", redisTools},

@@ -25,7 +25,8 @@ type proxy struct {
 	program string
 	install string
 	write   func(dir string, blocks map[string][]string) (args []string)
-	// deny is a change of the configuration, as its page describes it, by which the proxy denies while Stint does not answer, with a status.
+	// deny is a change of the configuration, as its page describes it, by which the proxy denies while Stint does not
+	// answer, with a status.
 	deny    [2]string
 	status  string
 	missing string // status while the policy is missing
@@ -69,7 +70,8 @@ func envoyArgs(config string) []string {
 	return []string{"--disable-hot-restart", "--concurrency", "1", "--log-level", "warning", "-c", config}
 }
 
-// patient lengthens the proxies' timeouts for Stint: a busy machine exceeds those of the page, and then they forward everything.
+// patient lengthens the proxies' timeouts for Stint: a busy machine exceeds the page's, and then they forward
+// everything.
 var patient = strings.NewReplacer("50ms", "50s", "100ms", "50s", "timeout: 0.1s", "timeout: 50s", "timeout: 0.02s", "timeout: 50s")
 
 func save(dir, name, text string) (path string) {
@@ -109,8 +111,9 @@ func startApplication(t *testing.T) (address string) {
 	return strings.TrimPrefix(app.URL, "http://")
 }
 
-// TestGateways runs the proxies of the page in front of an application: two requests of an address are forwarded and the third is denied; while Stint is
-// stopped, and when it is gone, they are forwarded, or denied by another line. Only then must the timeouts of the page end, so only then do the proxies have them.
+// TestGateways runs the proxies of the page in front of an application: two requests of an address are forwarded and
+// the third is denied; while Stint is stopped, and when it is gone, they are forwarded, or denied by another line. Only
+// then must the timeouts of the page end, so only then do the proxies have them.
 func TestGateways(t *testing.T) {
 	binary, blocks := buildServer(t), blocksOf(t, gatewaysPage)
 	for _, p := range proxies {

@@ -40,7 +40,8 @@ func startHTTP(t *testing.T) (url string) {
 	return "http://" + address
 }
 
-// TestHTTPExamples sends the requests of the page about HTTP and compares the responses: the status, the fields shown and the body.
+// TestHTTPExamples sends the requests of the page about HTTP and compares the responses: the status, the fields shown
+// and the body.
 func TestHTTPExamples(t *testing.T) {
 	p, url, requests := readPage(t, "docs/http.md"), startHTTP(t), 0
 	for _, b := range p.blocks() {

@@ -7,7 +7,8 @@ import (
 
 var reservationID = regexp.MustCompile(`\bAS (\S+) FOR\b|"as": ?"([^"]+)"`)
 
-// TestReservationIDs: a reader who tries one page after the other gets no error because an id was used for another request.
+// TestReservationIDs: a reader who tries one page after the other gets no error because an id was used for another
+// request.
 func TestReservationIDs(t *testing.T) {
 	pages := map[string]string{}
 	for _, p := range handbookPages(t) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestLimitTexts asks the server for the limits that the clients read from text, and for those that they refuse.
+// TestLimitTexts asks the server for the limits that the clients read from text, and for limits that they refuse.
 func TestLimitTexts(t *testing.T) {
 	text, err := os.ReadFile("../clients/vectors/limits.json")
 	if err != nil {
@@ -38,7 +38,8 @@ func TestLimitTexts(t *testing.T) {
 	}
 }
 
-// algorithmName is the form of the words that name algorithms in RL.ALL; the server refuses those that it does not know.
+// algorithmName is the form of the words that name algorithms in RL.ALL; the server refuses those that it does not
+// know.
 var algorithmName = regexp.MustCompile(`^[A-Z]{2}$`)
 
 // askLimit asks for one token of a limit, as RL.ALL takes it, or of a rate.
@@ -61,7 +62,8 @@ func (p *player) askLimit(t *testing.T, limit string) string {
 	return reply
 }
 
-// TestNumberTexts asks the server for the numbers that the clients read as programs print them: it keeps each as the decimal that it states.
+// TestNumberTexts asks the server for the numbers that the clients read as programs print them: it keeps each as the
+// decimal that it states.
 func TestNumberTexts(t *testing.T) {
 	text, err := os.ReadFile("../clients/vectors/numbers.json")
 	if err != nil {

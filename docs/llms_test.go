@@ -13,7 +13,8 @@ import (
 
 var linkOfIndex = regexp.MustCompile(`\[([^\]]+)\]\(([^)]+)\)`)
 
-// TestLLMsText compares llms.txt (llmstxt.org), the index that programs read, with the handbook's. With -update it writes it.
+// TestLLMsText compares llms.txt (llmstxt.org), the index that programs read, with the handbook's. With -update it
+// writes it.
 func TestLLMsText(t *testing.T) {
 	read := func(path string) string {
 		text, err := os.ReadFile(path)

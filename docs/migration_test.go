@@ -55,8 +55,8 @@ func headingAbove(p page, line int) (found string) {
 	return found
 }
 
-// TestScriptsDecideAlike sends the same traffic to each script of the page, on a Redis server, and to the command beside
-// it, on Stint, and compares the grants.
+// TestScriptsDecideAlike sends the same traffic to each script of the page, on a Redis server, and to the command
+// beside it, on Stint, and compares the grants.
 func TestScriptsDecideAlike(t *testing.T) {
 	require(t, installed("redis-server"), "redis-server", "Redis or Valkey (Debian: redis-server)")
 	redis := startRedis(t)
@@ -162,8 +162,8 @@ func words(command string) (all [][]byte) {
 	return all
 }
 
-// redisServer is a Redis server that a test talks to. Its clock is the machine's; to let keys expire by the test's clock,
-// their ends are taken down and carried out here.
+// redisServer is a Redis server that a test talks to. Its clock is the machine's; to let keys expire by the test's
+// clock, their ends are taken down and carried out here.
 type redisServer struct {
 	conn   net.Conn
 	unread *bufio.Reader

@@ -185,7 +185,7 @@ func TestWithBlocks(t *testing.T) {
 	}
 }
 
-// prose returns the page's lines with those of fenced blocks empty.
+// prose returns the page's lines, with empty ones in place of fenced blocks.
 func (p page) prose() []string {
 	lines := append([]string{}, p.lines...)
 	for _, b := range p.blocks() {

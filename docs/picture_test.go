@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestCPUPicture ties the figures in the picture to the first rows of the table beside it: go run -C bench . -docs writes both.
+// TestCPUPicture ties the figures in the picture to the first rows of the table beside it: go run -C bench . -docs
+// writes both.
 func TestCPUPicture(t *testing.T) {
 	picture, err := os.ReadFile("cpu.svg")
 	if err != nil {

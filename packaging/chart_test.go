@@ -25,8 +25,8 @@ func loadChart(t *testing.T) *chart.Chart {
 	return c
 }
 
-// render is what helm install sends to Kubernetes: the text of each template that is not empty, by its file's name. A value
-// that the chart does not have is an error.
+// render is what helm install sends to Kubernetes: the text of each template that is not empty, by its file's name. A
+// value that the chart does not have is an error.
 func render(t *testing.T, release, values string) (files map[string]string, err error) {
 	t.Helper()
 	given, err := chartutil.ReadValues([]byte(values))

@@ -32,7 +32,7 @@ type composeService struct {
 	Networks    any `json:"networks"`
 }
 
-// networks are those of a service, each with the names that it has there alone.
+// networks are a service's networks, each with the names that it has there alone.
 func (s *composeService) networks() map[string][]string {
 	all := map[string][]string{}
 	switch given := s.Networks.(type) {
@@ -96,7 +96,7 @@ func TestComposeFiles(t *testing.T) {
 	for _, file := range []string{"docker/compose.yaml", "docker/compose.cluster.yaml"} {
 		t.Run(file, func(t *testing.T) {
 			var c compose
-			// Compose knows many fields; those of other names are not for this test.
+			// Compose knows many fields; the others are not for this test.
 			unmarshalLoosely(t, read(t, file), &c)
 			nodes := 0
 			for name, service := range c.Services {
@@ -139,8 +139,8 @@ func TestComposeFiles(t *testing.T) {
 	}
 }
 
-// checkComposeNode holds a node to be reached by nodes alone: it listens on a name that it has on a network of nodes only, and asks for
-// a secret that the file requires.
+// checkComposeNode holds a node to be reached by nodes alone: it listens on a name that it has on a network of nodes
+// only, and asks for a secret that the file requires.
 func checkComposeNode(t *testing.T, c *compose, name string, cfg *config.Config) {
 	t.Helper()
 	service := c.Services[name]
@@ -199,7 +199,8 @@ func TestNodesNeedMoreThanReach(t *testing.T) {
 	}
 }
 
-// TestProvisioning holds Prometheus to scrape every node with the token, and Grafana to find Prometheus and the dashboard.
+// TestProvisioning holds Prometheus to scrape every node with the token, and Grafana to find Prometheus and the
+// dashboard.
 func TestProvisioning(t *testing.T) {
 	for file, must := range map[string][]string{
 		"docker/prometheus/cluster.yml":                          {`"a:6380", "b:6380", "c:6380"`, "credentials_file: /run/stint-token", "stint.rules.yml"},

@@ -65,8 +65,9 @@ func TestRelease(t *testing.T) {
 	}
 }
 
-// TestReleaseTargets compiles the program for every processor of every system of a release by night. For a change it takes one processor of
-// each system, and of systems other than this one it checks the types alone: to compile for them takes minutes without a cache.
+// TestReleaseTargets compiles the program for every processor of every system of a release by night. For a change it
+// takes one processor of each system, and of systems other than this one it checks the types alone: to compile for them
+// takes minutes without a cache.
 func TestReleaseTargets(t *testing.T) {
 	build := release(t).Builds[0]
 	if len(build.Goos) < 2 || len(build.Goos) < len(build.Goarch) {
@@ -93,7 +94,8 @@ func TestReleaseTargets(t *testing.T) {
 	}
 }
 
-// typeErrors returns the errors in the types of a program and its dependencies, for the system and the processor of env.
+// typeErrors returns the errors in the types of a program and its dependencies, for the system and the processor of
+// env.
 func typeErrors(t *testing.T, program string, env []string) (found []packages.Error) {
 	t.Helper()
 	loaded, err := packages.Load(&packages.Config{Mode: packages.LoadAllSyntax, Dir: root, Env: env}, program)

@@ -203,7 +203,7 @@ func (k *kubernetes) checkVolumes() {
 	}
 }
 
-// checkMonitors holds each monitor to one service, whose port is that of --admin, and to the secret with its token.
+// checkMonitors holds each monitor to one service, whose port is the port of --admin, and to the secret with its token.
 func (k *kubernetes) checkMonitors() {
 	for _, monitor := range k.monitors {
 		endpoint, ports := monitor.Spec.Endpoints[0], []string{}

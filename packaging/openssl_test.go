@@ -16,8 +16,8 @@ import (
 	"github.com/stintdb/stint/internal/testwait"
 )
 
-// makeCertificates runs the lines with openssl of docs/kubernetes.md, which are four, and returns the folder of their files. The
-// names in the certificates are replaced unless names is empty.
+// makeCertificates runs the lines with openssl of docs/kubernetes.md, which are four, and returns the folder of their
+// files. The names in the certificates are replaced unless names is empty.
 func makeCertificates(t *testing.T, names string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -69,7 +69,8 @@ func TestOpenSSLNames(t *testing.T) {
 	}
 }
 
-// TestOpenSSL starts a cluster with the certificates of openssl. Clients that trust the authority are served, others are not.
+// TestOpenSSL starts a cluster with the certificates of openssl. Clients that trust the authority are served, others
+// are not.
 func TestOpenSSL(t *testing.T) {
 	dir := makeCertificates(t, "IP:127.0.0.1") // where the nodes of this test are
 	file := func(name string) string { return filepath.Join(dir, name) }

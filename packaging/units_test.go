@@ -15,9 +15,9 @@ import (
 	"github.com/stintdb/stint/internal/testwait"
 )
 
-// TestUnitsCommands carries out every command of the units as systemd would: it starts a server, reloads it twice, backs it up, stops
-// it by systemd's signal and starts it again. No command ends the server, and no reload forgets a request, in any configuration
-// that /etc/stint/stint.env may give it.
+// TestUnitsCommands carries out every command of the units as systemd would: it starts a server, reloads it twice,
+// backs it up, stops it by systemd's signal and starts it again. No command ends the server, and no reload forgets a
+// request, in any configuration that /etc/stint/stint.env may give it.
 func TestUnitsCommands(t *testing.T) {
 	program, tls, peer := buildServer(t), testtls.New(t), testserver.ReserveAddress(t)
 	for name, environment := range map[string][]string{
@@ -49,8 +49,8 @@ func TestUnitsCommands(t *testing.T) {
 	}
 }
 
-// systemd starts a server again for as long as it takes, as one whose machine's clock or disk is not ready yet. Go's panics have the exit code of wrong
-// settings, so no code may prevent that.
+// systemd starts a server again for as long as it takes, as one whose machine's clock or disk is not ready yet. Go's
+// panics have the exit code of wrong settings, so no code may prevent that.
 func TestUnitStartsAgain(t *testing.T) {
 	text := read(t, "packaging/systemd/stint.service")
 	for _, want := range []string{"StartLimitIntervalSec=0", "Restart=on-failure"} {
@@ -63,7 +63,7 @@ func TestUnitStartsAgain(t *testing.T) {
 	}
 }
 
-// units are those of the server and of backups, with paths of this test.
+// units are the units of the server and of backups, with paths of this test.
 type units struct {
 	commands, backup map[string]string
 	server           *testserver.Process
@@ -94,7 +94,8 @@ func absolute(t *testing.T, path string) string {
 	return path
 }
 
-// unitCommands are the commands of a unit by their settings, which must be those named: any other would need a case here.
+// unitCommands are the commands of a unit by their settings, which must be those named: any other would need a case
+// here.
 func unitCommands(t *testing.T, unit string, names ...string) map[string]string {
 	t.Helper()
 	commands := map[string]string{}

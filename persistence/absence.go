@@ -139,8 +139,8 @@ func (c *contents) isEarlier(number uint64) bool {
 	return c.manifest != nil && number < c.manifest.Claims().First
 }
 
-// foreign lists the files of other directories. A file without an identity may have been written by an earlier version, before there was a manifest or
-// after the manifest was last written.
+// foreign lists the files of other directories. A file without an identity may have been written by an earlier version,
+// before there was a manifest or after the manifest was last written.
 func (c *contents) foreign() (names []string) {
 	for _, name := range c.read() {
 		head, is := c.heads[name]
@@ -154,7 +154,8 @@ func (c *contents) foreign() (names []string) {
 	return names
 }
 
-// isMixed reports whether some files do not have the identity of the manifest, so that a new manifest has to begin after them.
+// isMixed reports whether some files do not have the identity of the manifest, so that a new manifest has to begin
+// after them.
 func (c *contents) isMixed() bool {
 	if c.manifest == nil {
 		return true

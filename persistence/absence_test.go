@@ -24,8 +24,8 @@ type moment struct {
 	state string
 }
 
-// moments are those of a directory whose server is killed, saves, and is stopped, with keys of a name in two databases. In the mode snapshot only saved changes
-// count.
+// moments are copies of a directory while its server is killed, saves, and is stopped, with keys of a name in two
+// databases. In the mode snapshot only saved changes count.
 func moments(t *testing.T, mode Mode, named string) (all []moment) {
 	t.Helper()
 	d, keys := testdisk.Of(nil), 0
@@ -90,7 +90,8 @@ type change struct {
 	file      []byte // nil if it is removed
 }
 
-// changes lists what can happen to the files of a directory: each is removed, is the older one of its name, or that of another directory.
+// changes lists what can happen to the files of a directory: each is removed, is the older one of its name, or that of
+// another directory.
 func changes(now, older, other map[string][]byte) (all []change) {
 	for _, name := range slices.Sorted(maps.Keys(now)) {
 		all = append(all, change{"removed", name, nil})
@@ -115,12 +116,14 @@ func carryOut(now map[string][]byte, all ...change) map[string][]byte {
 	return next
 }
 
-// isWhole reports whether files are all those of some moment: nothing distinguishes them from a directory that was never changed later.
+// isWhole reports whether files are all the files of some moment: nothing distinguishes them from a directory that was
+// never changed later.
 func isWhole(files map[string][]byte, of ...[]moment) bool {
 	return len(files) == 0 || slices.ContainsFunc(slices.Concat(of...), func(m moment) bool { return maps.EqualFunc(m.files, files, bytes.Equal) })
 }
 
-// Whichever file, or two files, of a directory are missing, older than the others, or those of another directory: a start names one of them, or has all that was acknowledged.
+// Whichever file, or two files, of a directory are missing, older than the others, or those of another directory: a
+// start names one of them, or has all that was acknowledged.
 func TestAbsence(t *testing.T) {
 	for _, mode := range []Mode{Interval, Always, SnapshotOnly} {
 		own, others := moments(t, mode, "own"), moments(t, mode, "other")
@@ -149,13 +152,15 @@ func TestAbsence(t *testing.T) {
 	}
 }
 
-// blindsManifest reports whether the manifest is older, and the newest file of which only it would know is changed, too: as if both had never been written.
+// blindsManifest reports whether the manifest is older, and the newest file of which only it would know is changed,
+// too: as if both had never been written.
 func blindsManifest(first, second change) bool {
 	return first.how == "aged" && disk.IsManifest(first.name) && second.name != first.name && second.how != "swapped" ||
 		second.how == "aged" && disk.IsManifest(second.name) && first.name != second.name && first.how != "swapped"
 }
 
-// checkAbsence reports whether a start refuses files. If it does not, it must have a state. With repair, and by inspection, the same is found.
+// checkAbsence reports whether a start refuses files. If it does not, it must have a state. With repair, and by
+// inspection, the same is found.
 func checkAbsence(t *testing.T, what string, files map[string][]byte, state string) (refused bool) {
 	t.Helper()
 	s := store.New(store.Config{Shards: 1})
@@ -191,7 +196,8 @@ func checkAbsence(t *testing.T, what string, files map[string][]byte, state stri
 	return true
 }
 
-// The files of an earlier version have no identity. A directory of them starts, has one from then on, and starts after the earlier version has added files to it.
+// The files of an earlier version have no identity. A directory of them starts, has one from then on, and starts after
+// the earlier version has added files to it.
 func TestAbsenceInEarlierVersions(t *testing.T) {
 	d := testdisk.Of(nil)
 	start := func() (Recovered, *Manager, *store.Store) {

@@ -19,9 +19,9 @@ func CopyState(to io.Writer, from io.Reader) (states, bytes int64, err error) {
 	return CopyStates(to, []io.Reader{from}, func(_ int64, e keyspace.Entry) (keyspace.Entry, bool, error) { return e, true, nil })
 }
 
-// CopyStates copies several states as one, and writes the result of edit for each entry, which is valid during the call and keeps the time of its block.
-// Edit may leave the entry out: no key may be in two of them. Policies and scripts are those of the first
-// state; all have the same.
+// CopyStates copies several states as one, and writes the result of edit for each entry, which is valid during the call
+// and keeps the time of its block. Edit may leave the entry out: no key may be in two of them. Policies and scripts are
+// those of the first state; all have the same.
 func CopyStates(to io.Writer, from []io.Reader, edit func(now int64, e keyspace.Entry) (edited keyspace.Entry, keep bool, err error)) (states, bytes int64, err error) {
 	c := &copier{out: blockWriter{to: to}, edit: edit}
 	sources, keys := make([]*disk.BlockReader, len(from)), int64(0)

@@ -106,7 +106,8 @@ type harm struct {
 	data   []byte
 }
 
-// harms returns a file with a bit of every byte flipped in turn, and cut off at every offset: of every thirteenth at the quick size.
+// harms returns a file with a bit of every byte flipped in turn, and cut off at every offset: of every thirteenth at
+// the quick size.
 func harms(file []byte) (all []harm) {
 	for i := 0; i < len(file); i += testsize.Pick(13, 1) {
 		flipped := bytes.Clone(file)

@@ -104,7 +104,7 @@ const (
 )
 
 // While a disk fails, decisions go on; that they are not kept shows, and is logged once when it begins and once when it
-// ends; then everything is on disk, those of the meantime too.
+// ends; then everything is on disk, also what was decided meanwhile.
 func TestDiskFailsAndRecovers(t *testing.T) {
 	for i, fault := range faults[:6] {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
@@ -377,7 +377,8 @@ func TestStartOnAFullDisk(t *testing.T) {
 	}
 }
 
-// A large state is written as often as its size allows, and no later than that; nothing of it is missing when the server ends.
+// A large state is written as often as its size allows, and no later than that; nothing of it is missing when the
+// server ends.
 func TestLargeStatesAreWrittenSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := run(t, Interval)
@@ -547,7 +548,7 @@ func TestStopDuringAFailure(t *testing.T) {
 	}
 }
 
-// Tokens come back while the server is down as usual, but not while the clock is behind.
+// Tokens come back while the server is down as usual, but not while the clock is late.
 func TestTimeSpentDown(t *testing.T) {
 	limit := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 10, Rate: limits.Rate{Tokens: 1, Period: second}}
 	s := store.New(store.Config{Shards: 1})

@@ -11,8 +11,9 @@ import (
 	"github.com/stintdb/stint/persistence/disk"
 )
 
-// In the mode always a full disk may still take grants: into room that was written ahead, and is the journal's. Each of them that was
-// acknowledged is found after a power loss, however the file system finds out that it is full. When there is room again, all is kept again.
+// In the mode always a full disk may still take grants: into room that was written ahead, and is the journal's. Each of
+// them that was acknowledged is found after a power loss, however the file system finds out that it is full. When there
+// is room again, all is kept again.
 func TestFullDiskInAlways(t *testing.T) {
 	large := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 1_000_000, Rate: limits.Rate{Tokens: 1000, Period: int64(24 * time.Hour)}}
 	for name, tc := range map[string]struct {

@@ -91,8 +91,8 @@ type inspection struct {
 	isBad  bool   // a block with a correct checksum cannot be decoded, so it was not torn
 }
 
-// Inspect reads one file, checks every block and calls visit for every record in those that are whole. It takes no lock
-// and changes nothing, so it may read the files of a running server. The error is visit's or that of a failed read; the
+// Inspect reads one file, checks every block and calls visit for every record in the whole ones. It takes no lock
+// and changes nothing, so it may read the files of a running server. The error is visit's or a failed read's; the
 // report lists the file's damage.
 func Inspect(dir disk.FS, name string, visit func(Record) error) (Report, error) {
 	in := &inspection{report: Report{Name: name}, visit: visit}
@@ -147,11 +147,11 @@ func (i *inspection) read(dir disk.FS) error {
 		return err
 	}
 	r.Damage = damage
-	return i.behind(dir, blocks, journals, &dec)
+	return i.afterDamage(dir, blocks, journals, &dec)
 }
 
-// behind inspects the bytes after damage.
-func (i *inspection) behind(dir disk.FS, blocks *disk.BlockReader, journals journalChain, dec *decoder) error {
+// afterDamage inspects the bytes after damage.
+func (i *inspection) afterDamage(dir disk.FS, blocks *disk.BlockReader, journals journalChain, dec *decoder) error {
 	r := &i.report
 	tail, err := disk.ReadFrom(dir, r.Name, r.Damage.Offset)
 	if err != nil {

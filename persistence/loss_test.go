@@ -101,7 +101,7 @@ func (w *world) start() bool {
 	w.acked = map[int]bool{}
 	w.flushed, w.safe, w.syncing, w.failing, w.gapped = 0, 0, 0, 0, false
 	if w.mode != SnapshotOnly {
-		w.safe, w.flushed = w.seq, w.seq // a journal was made behind it
+		w.safe, w.flushed = w.seq, w.seq // a journal was made after it
 	}
 	return true
 }

@@ -127,8 +127,8 @@ func NewManager(o Options, found Recovered) (*Manager, error) {
 	return m, nil
 }
 
-// openManifest opens the manifest of a directory that has been read, or begins one. Where a full disk has no room for one, the files that follow have no
-// identity until the next start.
+// openManifest opens the manifest of a directory that has been read, or begins one. Where a full disk has no room for
+// one, the files that follow have no identity until the next start.
 func (r Recovered) openManifest(dir disk.FS) (*disk.Manifest, error) {
 	c := disk.Claims{First: r.next, Snapshot: r.newest}
 	if r.last.Ended > 0 {

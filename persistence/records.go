@@ -38,8 +38,8 @@ const (
 	recForget
 )
 
-// newerPolicy on the verb of a recPolicy says that builds from before [engine.NamedFields] would not understand it: they would
-// take {name} for text. They refuse the verb instead.
+// newerPolicy on the verb of a recPolicy says that builds from before [engine.NamedFields] would not understand it:
+// they would take {name} for text. They refuse the verb instead.
 const newerPolicy = 0x80
 
 // partsWithCosts among the options of a recPolicy says that some part has a COST, a KEEP or a WEIGHT.

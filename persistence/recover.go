@@ -52,9 +52,9 @@ type recovery struct {
 }
 
 // Recover reads the newest snapshot, and the journals begun since, into an empty store. now is the time of the wall
-// clock: entries expired by then are left out. A journal's end that a crash has torn is cut off with a warning.
-// Any other damage is a [DamageError], unless repair is set: then a copy of the damaged file is kept and its whole part
-// is read.
+// clock: entries expired by then are left out. A journal's end that a crash has torn is cut off with a warning. Any
+// other damage is a [disk.DamageError], unless repair is set: then a copy of the damaged file is kept and its whole
+// part is read.
 func Recover(fs disk.FS, keys *store.Store, now int64, repair bool, log *slog.Logger) (Recovered, error) {
 	r := &recovery{fs: fs, store: keys, now: now, repair: repair, log: log, ends: map[uint64]int64{}}
 	held, err := contentsOf(fs)
@@ -254,8 +254,8 @@ func (r *recovery) end(int64) error {
 	return nil
 }
 
-// missing refuses a directory in which a file is missing, or is another directory's. With repair such a file is left out, and keeps its contents under
-// another name.
+// missing refuses a directory in which a file is missing, or is another directory's. With repair such a file is left
+// out, and keeps its contents under another name.
 func (r *recovery) missing(c *contents) error {
 	damage, err := c.damage()
 	if err != nil || len(damage) == 0 {

@@ -25,7 +25,8 @@ func meterOf(limit limits.Limit, key string) keyspace.Change {
 	return keyspace.Change{Entry: keyspace.Entry{Key: []byte(key), Limit: limit, State: state}}
 }
 
-// refusedFile is a snapshot or a journal of one block: states of the keys a and z, one of the key between, and a policy.
+// refusedFile is a snapshot or a journal of one block: states of the keys a and z, one of the key between, and a
+// policy.
 func refusedFile(journal bool, between, policy limits.Limit) (name string, file []byte) {
 	magic, prefix := disk.SnapshotMagic, disk.SnapshotPrefix
 	if journal {
@@ -44,8 +45,8 @@ func refusedFile(journal bool, between, policy limits.Limit) (name string, file 
 	return disk.FileName(prefix, 1), append(head, disk.SealBlock(e.buf, 1, int64(len(head)))...)
 }
 
-// A record that cannot be carried out is not taken for the torn end of a journal: the server does not start, an inspection
-// says so too and names it, and a repair leaves out this record alone.
+// A record that cannot be carried out is not taken for the torn end of a journal: the server does not start, an
+// inspection says so too and names it, and a repair leaves out this record alone.
 func TestRecordsThatCannotBeApplied(t *testing.T) {
 	for _, journal := range []bool{false, true} {
 		for what, list := range map[string][2]limits.Limit{`key "between"`: {badLimit, tokenLimits[0]}, `"p"`: {tokenLimits[0], badLimit}} {

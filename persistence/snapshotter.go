@@ -73,7 +73,8 @@ func (m *Manager) wantsSnapshot() bool {
 	return m.snapshotNeeded || m.journal != nil && m.oldJournalBytes+m.journal.size > max(m.JournalBytes, m.Status().SnapshotBytes)
 }
 
-// startSnapshot begins a snapshot with a new journal. While one is being written, later requests wait for another after it.
+// startSnapshot begins a snapshot with a new journal. While one is being written, later requests wait for another after
+// it.
 func (m *Manager) startSnapshot() {
 	asked := m.takeRequests()
 	m.snapshotWaiters = append(m.snapshotWaiters, asked...)

@@ -13,7 +13,7 @@ import (
 // stateName stands for a file's name in the errors of [ReadState].
 const stateName = "the state"
 
-// WriteState writes the entries that have not expired at now, Unix nanoseconds, and the policies of an
+// WriteState writes the entries that have not expired at now, Unix nanoseconds, and the policies of a
 // [store.Snapshot], in the format of a snapshot with the number 0. It rests between blocks, so that decisions do not
 // wait for the core, and does not release the snapshot. It returns the number of entries and of bytes written.
 func WriteState(w io.Writer, frozen *store.Snapshot, now int64) (states, bytes int64, err error) {
@@ -23,8 +23,9 @@ func WriteState(w io.Writer, frozen *store.Snapshot, now int64) (states, bytes i
 	return s.end()
 }
 
-// DivideState writes several states in one scan, in the format of [WriteState]: each has all policies, and those entries of which place returns its
-// number. Entries of a number below 0 are in none. It keeps one block of each state in memory.
+// DivideState writes several states in one scan, in the format of [WriteState]: each has all policies, and those
+// entries of which place returns its number. Entries of a number below 0 are in none. It keeps one block of each state
+// in memory.
 func DivideState(to []io.Writer, frozen *store.Snapshot, now int64, place func(keyspace.Entry) int) error {
 	states := make([]*stateWriter, len(to))
 	for i, w := range to {
@@ -81,8 +82,8 @@ func (s *stateWriter) end() (states, bytes int64, err error) {
 
 // ReadState reads the output of [WriteState], to the end of in, into an empty store. Entries expired at now, Unix
 // nanoseconds, are left out; 0 leaves out none. It returns the time the state was written at, and the number of entries
-// read. Damage is a [DamageError] with the offset; one that [errors.Is] [ErrNewer] was written by a newer version.
-// After an error the store has a part of the state, and must be cleared.
+// read. Damage is a [disk.DamageError] with the offset; one that [errors.Is] [disk.ErrNewer] was written by a newer
+// version. After an error the store has a part of the state, and must be cleared.
 func ReadState(in io.Reader, keys *store.Store, now int64) (stateTime, states int64, err error) {
 	found, err := ReadBackup(stateName, in, keys, now)
 	return found.Time, found.Keys, err

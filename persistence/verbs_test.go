@@ -20,7 +20,7 @@ func TestRecordsKeepAnyVerb(t *testing.T) {
 		e.start(someTime)
 		at := len(e.buf)
 		e.policy(&engine.Op{Verb: engine.Verb(verb), Key: []byte("p"), Who: []byte("who")})
-		d := decoder{PartReader: engine.PartReader{Rest: e.buf[at+1:]}} // behind the record's kind
+		d := decoder{PartReader: engine.PartReader{Rest: e.buf[at+1:]}} // after the record's kind
 		if op := d.policy(); op == nil || int(op.Verb) != verb || string(op.Key) != "p" || string(op.Who) != "who" {
 			t.Errorf("verb %d is read as %+v", verb, op)
 		}
@@ -32,7 +32,7 @@ func TestRecordsKeepNamedFields(t *testing.T) {
 	limit := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 5, Rate: limits.Rate{Tokens: 1, Period: 1000}}
 	for _, c := range []struct {
 		options engine.Option
-		record  string // behind the limit
+		record  string // after the limit
 		key     string // of the caller 7 of acme
 		fields  [][]byte
 	}{

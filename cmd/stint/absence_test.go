@@ -42,7 +42,8 @@ func stoppedDir(t *testing.T) string {
 	return dir
 }
 
-// A start names the file that is missing, and the remedies; so does the inspection. What is no file of the state does not matter.
+// A start names the file that is missing, and the remedies; so does the inspection. What is no file of the state does
+// not matter.
 func TestStartWithoutAFile(t *testing.T) {
 	dir := stoppedDir(t)
 	for _, other := range []string{"lost+found", "rls-xds.rules.d"} {

@@ -99,8 +99,8 @@ func (p *process) adminClient(f *adminFlags) (*adminClient, error) {
 	return c, nil
 }
 
-// ask sends a request without a body. bearer is the token, or a user and password with a colon in between; "" for neither. The caller closes the
-// body of the response.
+// ask sends a request without a body. bearer is the token, or a user and password with a colon in between; "" for
+// neither. The caller closes the body of the response.
 func (c *adminClient) ask(ctx context.Context, method, path, bearer string) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, method, c.url+path, nil)
 	if err != nil {

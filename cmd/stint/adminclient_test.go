@@ -52,7 +52,8 @@ func TestAdminTLS(t *testing.T) {
 	}
 }
 
-// A server on another machine has to show a certificate for its name; one here need not, unless there is a CA to check it.
+// A server on another machine has to show a certificate for its name; one here need not, unless there is a CA to check
+// it.
 func TestAdminCertificateIsChecked(t *testing.T) {
 	p := &process{readFile: readRegularFile}
 	certificates := testtls.New(t)

@@ -56,7 +56,7 @@ func beFloor() {
 	}
 }
 
-// startRedis starts a Redis, with bounds like those that Stint is given.
+// startRedis starts a Redis, with the same bounds as Stint.
 func startRedis(b testing.TB, args ...string) *target {
 	b.Helper()
 	return startLikeRedis(b, "redis-server", "install Redis 7.0 (Debian: redis-server)", args...)

@@ -28,7 +28,8 @@ type memoryFlood struct {
 	full    bool                       // at full size only
 }
 
-// memoryFloods is the list of the caches, buffers and pools that requests fill, each by its worst input. A new one is a new row.
+// memoryFloods is the list of the caches, buffers and pools that requests fill, each by its worst input. A new one is a
+// new row.
 var memoryFloods = []memoryFlood{
 	{name: "unfinished commands of a user without rights", do: func(a *target, scale int) { unfinished(a, "AUTH none none\r\n", 19*scale) }},
 	{name: "unfinished commands before a login", do: func(a *target, scale int) { unfinished(a, "", 100*scale) }},
@@ -108,7 +109,8 @@ func manyFunctions(a *target, scale int) {
 	c.ask("SCRIPT FLUSH") // loaded scripts are kept until then
 }
 
-// logsAndRecords fills the ACL log, the slow log, the recent requests on policies and the keys that are denied most, with long texts.
+// logsAndRecords fills the ACL log, the slow log, the recent requests on policies and the keys that are denied most,
+// with long texts.
 func logsAndRecords(a *target, scale int) {
 	c := a.lines()
 	defer c.conn.Close()

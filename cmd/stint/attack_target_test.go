@@ -37,8 +37,8 @@ func launch(t testing.TB, as string, args ...string) *target {
 // resident is the server's resident memory in bytes.
 func (a *target) resident() int64 { return a.memory("VmRSS") }
 
-// room is the memory for keys and for the program's own pages. The system reads a page when it is first used, and then keys
-// have that much less. A test's first look may come before many pages or few have been read, so it adds them.
+// room is the memory for keys and for the program's own pages. The system reads a page when it is first used, and then
+// keys have that much less. A test's first look may come before many pages or few have been read, so it adds them.
 func (a *target) room() int64 { return a.info("keys_memory_limit") + a.memory("RssFile") }
 
 // memory is a size in bytes from the server's /proc/PID/status.
@@ -101,8 +101,8 @@ func stepBack(t testing.TB) (forward func()) {
 	return func() { renice(0) }
 }
 
-// during runs an attack until the good client has asked often enough, and logs its latencies. The server's memory was base
-// before, and is to stay below a limit.
+// during runs an attack until the good client has asked often enough, and logs its latencies. The server's memory was
+// base before, and is to stay below a limit.
 func (a *target) during(g *good, do attack, base, limit int64) {
 	a.t.Helper()
 	var resident, buffers int64

@@ -15,9 +15,9 @@ import (
 )
 
 // Attacks on a server in a separate process, while a good client continues to ask. Here they are small and quick, and
-// the test asserts answers, and the memory that the server accounts for. -attack-scale 10 makes them as large as those in
-// docs/performance.md, and then the test asserts resident memory too, which depends on when Go collects garbage. Latencies are
-// logged.
+// the test asserts answers, and the memory that the server accounts for. -attack-scale 10 makes them as large as those
+// in docs/performance.md, and then the test asserts resident memory too, which depends on when Go collects garbage.
+// Latencies are logged.
 var (
 	attackScale = flag.Int("attack-scale", 1, "how large attacks are; at 10 as large as in docs/performance.md")
 	attackNice  = flag.Bool("attack-nice", false, "have the attackers take the processor only when others leave it some; needs root")
@@ -103,7 +103,8 @@ func TestFloodOfKeys(t *testing.T) {
 	t.Logf("%v without, %v under the flood of %.0f keys a second (p99 %.1f times)", quiet, loud, float64(keys)/took.Seconds(), float64(loud.p99)/float64(quiet.p99))
 }
 
-// isFullSize reports whether attacks are as large as in docs/performance.md: only then are they judged by resident memory.
+// isFullSize reports whether attacks are as large as in docs/performance.md: only then are they judged by resident
+// memory.
 func isFullSize() bool { return *attackScale >= 10 }
 
 // flat is the memory bound of connections in all of the attacks below, far below the memory that they try to take.

@@ -74,7 +74,7 @@ func reconnects(perSecond int) attack {
 	}
 }
 
-// visit connects, asks something, and leaves once it is answered, without a port behind in TIME_WAIT.
+// visit connects, asks something, and leaves once it is answered, so that no port stays in TIME_WAIT.
 func (a *target) visit() bool {
 	conn, err := net.Dial("tcp", a.address)
 	if err != nil {

@@ -22,8 +22,8 @@ import (
 	"github.com/stintdb/stint/server/transcripttest"
 )
 
-// connect returns a function that sends a command to a server on one connection, and returns the reply in the notation of
-// transcripts.
+// connect returns a function that sends a command to a server on one connection, and returns the reply in the notation
+// of transcripts.
 func connect(t *testing.T, address string) func(command string) string {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
@@ -60,8 +60,8 @@ func remaining(t *testing.T, reply string) int {
 	return n
 }
 
-// A backup that is made while clients take tokens has of each key the state of a moment between the begin and the end, and a
-// server that is started with it continues there.
+// A backup that is made while clients take tokens has of each key the state of a moment between the begin and the end,
+// and a server that is started with it continues there.
 func TestBackupUnderLoad(t *testing.T) {
 	const keys, workers = 200, 4
 	for _, dir := range []string{"", t.TempDir()} {

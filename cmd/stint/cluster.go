@@ -26,7 +26,8 @@ import (
 	"github.com/stintdb/stint/server/upstream"
 )
 
-// openDisk locks and opens the directory of a node. A cluster that has not begun is refused an import with policies that its groups would divide.
+// openDisk locks and opens the directory of a node. A cluster that has not begun is refused an import with policies
+// that its groups would divide.
 func openDisk(cfg *config.Config, imported *imported, log *slog.Logger) (dir *raftstore.Dir, unlock func(), err error) {
 	if unlock, err = disk.Lock(cfg.Dir); err != nil {
 		return nil, nil, err

@@ -204,7 +204,7 @@ func taken(t *testing.T, v *victim) (all [crashKeys]int64) {
 	return all
 }
 
-// A server that is killed at any moment gives back no granted tokens, except those that its mode may lose: in the mode
+// A server that is killed at any moment gives back no granted tokens, except as many as its mode may lose: in the mode
 // interval those since the last flush that the server has reported, in the mode snapshot those since the last snapshot.
 func TestKilledServerGivesNothingBack(t *testing.T) {
 	if testing.Short() {

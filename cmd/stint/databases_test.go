@@ -43,7 +43,8 @@ func checkDatabases(t *testing.T, address string) {
 	}
 }
 
-// Databases survive a crash, by the journal, and a restart, by a snapshot; a backup has them; and a server with fewer does not start.
+// Databases survive a crash, by the journal, and a restart, by a snapshot; a backup has them; and a server with fewer
+// does not start.
 func TestDatabasesAreKept(t *testing.T) {
 	dir, crashed, file, restored := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "b.stint"), filepath.Join(t.TempDir(), "new")
 	t.Run("first", func(t *testing.T) {

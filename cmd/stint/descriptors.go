@@ -7,7 +7,8 @@ import (
 	"github.com/stintdb/stint/server/config"
 )
 
-// descriptors divides the file descriptors of this process, so that no part of it can use up those of another.
+// descriptors divides the file descriptors of this process, so that no part of it can use up the descriptors of
+// another.
 type descriptors struct {
 	clients         int // connections of clients
 	accepting       int // connections of clients not yet assigned to an event loop, which take two each

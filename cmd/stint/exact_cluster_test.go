@@ -96,8 +96,8 @@ func TestExactOnThreeNodes(t *testing.T) {
 	}
 }
 
-// Three nodes, of which the leader takes tokens in its memory, give the model's answers while every call is part of a transaction: tokens that were taken in
-// memory are handed over to the log, and no others are counted as taken.
+// Three nodes, of which the leader takes tokens in its memory, give the model's answers while every call is part of a
+// transaction: tokens that were taken in memory are handed over to the log, and no others are counted as taken.
 func TestExactInTransactions(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")

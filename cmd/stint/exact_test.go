@@ -32,7 +32,8 @@ type player struct {
 	policiesLag bool // a node may know policies later than others; RL.POLICY LIST waits for them
 }
 
-// keepIdle are the flags of a server whose time moves by years between two commands: no connection is idle for too long.
+// keepIdle are the flags of a server whose time moves by years between two commands: no connection is idle for too
+// long.
 var keepIdle = []string{"--idle-timeout", "0"}
 
 func newPlayer(t *testing.T) *player {

@@ -100,7 +100,7 @@ var listFamily = family{
 
 var side = oneOf(word("LEFT"), word("RIGHT"))
 
-// counted is some keys behind their number, which is wrong at times.
+// counted is some keys after their number, which is wrong at times.
 func counted(key argument) argument {
 	return func(g *generator) []string {
 		keys := times(1, 3, key)(g)

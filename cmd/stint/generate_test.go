@@ -97,12 +97,13 @@ func (g *generator) any() generated {
 	return c
 }
 
-// neverSpoiled would choose at random what later commands see, or without an end in Redis; the last has own texts for other words.
+// neverSpoiled would choose at random what later commands see, or without an end in Redis; the last has own texts for
+// other words.
 var neverSpoiled = []string{"SPOP", "SRANDMEMBER", "HRANDFIELD", "ZRANDMEMBER", "OBJECT"}
 
 // spoil makes a command one that is likely to be refused.
 func (g *generator) spoil(c *generated) {
-	at := 1 + g.IntN(len(c.words)) // behind the name; it may be the end
+	at := 1 + g.IntN(len(c.words)) // after the name; it may be the end
 	switch g.IntN(4) {
 	case 0:
 		c.words = c.words[:at]
@@ -213,7 +214,7 @@ func integer(g *generator) []string {
 	return []string{strconv.Itoa(g.IntN(200) - 100)}
 }
 
-// aTime is a number of seconds that differs by at least a minute from that of any other call, so that clocks which
+// aTime is a number of seconds that differs by at least a minute from the time of any other call, so that clocks which
 // differ a little do not change which of two expiries is the later.
 func (g *generator) aTime() int64 {
 	g.times++

@@ -16,8 +16,9 @@ import (
 	"github.com/stintdb/stint/server/upstream"
 )
 
-// groupKeys are the stores of a node's groups as one. The first, of group 0, has the policies and no keys. Commands on all keys (SCAN, KEYS, DBSIZE,
-// RANDOMKEY) see the keys of the groups that this node leads, as a master in Redis Cluster shows its own.
+// groupKeys are the stores of a node's groups as one. The first, of group 0, has the policies and no keys. What clients
+// see of all keys (SCAN, KEYS, DBSIZE, RANDOMKEY) are those of the groups that this node leads, as of a master in Redis
+// Cluster.
 type groupKeys struct {
 	server.Sweeper // group 0's store, for what no method here answers
 	first          *store.Store
@@ -44,7 +45,7 @@ func (k groupKeys) LentKeys() int64      { return k.sum((*store.Store).LentKeys)
 
 // NewKeyCounts implements [memlimit.Keys].
 func (k groupKeys) NewKeyCounts() admission.NewKeyCounts {
-	sum := k.first.NewKeyCounts() // the restrictions are those of every group
+	sum := k.first.NewKeyCounts() // restrictions are the same in every group
 	for _, s := range k.keys {
 		c := s.NewKeyCounts()
 		sum.Denied, sum.Allowed, sum.Shared, sum.SharedDenied = sum.Denied+c.Denied, sum.Allowed+c.Allowed, sum.Shared+c.Shared, sum.SharedDenied+c.SharedDenied
@@ -92,7 +93,7 @@ func (k groupKeys) TopLent(now int64, n int) (top []keyspace.LentKey) {
 	return top[:min(len(top), n)]
 }
 
-// of is the store with the keys of an operation; of one for every group, or none, that of group 0.
+// of is the store with the keys of an operation; for an operation of every group, or of none, the store of group 0.
 func (k groupKeys) of(op *engine.Op) *store.Store {
 	if at := k.node.Place(op); at > 0 {
 		return k.keys[at-1]
@@ -164,7 +165,7 @@ func (k groupKeys) ofGroup(number int, visit func(keyspace.Entry) (more bool)) f
 	}
 }
 
-// A cursor has the number of the group above that of its store.
+// A cursor has the number of the group above the cursor of its store.
 const groupCursorBits = 56
 
 // Scan implements [command.Keyspace].
@@ -177,7 +178,7 @@ func (k groupKeys) ScanWhile(cursor uint64, count int, _ int64, visit func(keysp
 	from, at := int(cursor>>groupCursorBits), cursor&(1<<groupCursorBits-1)
 	k.led(from, func(number int, s *store.Store, now int64) bool {
 		switch {
-		case next != 0: // this is the group behind the one that was scanned to its end
+		case next != 0: // this group follows the one that was scanned to its end
 			next = uint64(number) << groupCursorBits
 			return false
 		case number != from:

@@ -12,8 +12,8 @@ import (
 	"github.com/stintdb/stint/internal/testwait"
 )
 
-// A backup of one group starts four, and one of these three, and a server alone: keys, policies, overrides, scripts and reservations are those
-// of before, no limit grants more than was left, and tokens lent between groups count as used.
+// A backup of one group starts four, and one of these three, and a server alone: keys, policies, overrides, scripts and
+// reservations are those of before, no limit grants more than was left, and tokens lent between groups count as used.
 func TestBackupChangesTheNumberOfGroups(t *testing.T) {
 	program := testserver.Build(t, filepath.Join("..", ".."))
 	const keys = 40

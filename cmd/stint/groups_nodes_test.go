@@ -15,8 +15,8 @@ import (
 	"github.com/stintdb/stint/internal/testwait"
 )
 
-// A fourth node joins every group by being started, one that has lost its disk comes back by being started, and one that was removed leaves every
-// group: nothing is forgotten, and every limit counts on.
+// A fourth node joins every group by being started, one that has lost its disk comes back by being started, and one
+// that was removed leaves every group: nothing is forgotten, and every limit counts on.
 func TestNodesOfGroupsComeAndGo(t *testing.T) {
 	const groups = 4
 	program := testserver.Build(t, filepath.Join("..", ".."))

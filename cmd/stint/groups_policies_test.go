@@ -13,7 +13,8 @@ import (
 	"github.com/stintdb/stint/internal/testserver"
 )
 
-// A policy whose limits are in several groups is refused by every door, with the remedy, and one that is taken is decided for every caller.
+// A policy whose limits are in several groups is refused by every door, with the remedy, and one that is taken is
+// decided for every caller.
 func TestPoliciesOfSeveralGroups(t *testing.T) {
 	program := testserver.Build(t, filepath.Join("..", ".."))
 	nodes := testserver.StartNodes(t, program, 3, "--groups", "3", "--cluster-shared", "global:*", "--admin", "127.0.0.1:0", "--http-listen", "127.0.0.1:0")
@@ -61,7 +62,8 @@ func TestPoliciesOfSeveralGroups(t *testing.T) {
 	}
 }
 
-// A backup with a policy that groups would divide does not start a cluster with groups, until its key is shared. It starts one with one group.
+// A backup with a policy that groups would divide does not start a cluster with groups, until its key is shared. It
+// starts one with one group.
 func TestImportOfDividedPolicies(t *testing.T) {
 	program := testserver.Build(t, filepath.Join("..", ".."))
 	alone := testserver.StartServer(t, program, "--dir", t.TempDir(), "--admin", "127.0.0.1:0")

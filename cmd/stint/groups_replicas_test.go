@@ -14,8 +14,8 @@ import (
 	"github.com/stintdb/stint/internal/testwait"
 )
 
-// Each group is on three of five nodes. Any node answers any key, waits for any and backs up all, a node that is killed takes nothing with it, and one that
-// is added gets replicas.
+// Each group is on three of five nodes. Any node answers any key, waits for any and backs up all, a node that is killed
+// takes nothing with it, and one that is added gets replicas.
 func TestReplicasOnSomeNodes(t *testing.T) {
 	const groups, keys, decideTimeout = 4, 16, "10s" // a replica that leaves waits for twice that
 	program := testserver.Build(t, filepath.Join("..", ".."))

@@ -13,8 +13,8 @@ import (
 	"github.com/stintdb/stint/internal/testwait"
 )
 
-// awaitGroups waits until a node knows a leader of every group, and takes no killed node for one: a request sent to a killed node can be answered
-// with UNCERTAIN.
+// awaitGroups waits until a node knows a leader of every group, and takes no killed node for one: a request sent to a
+// killed node can be answered with UNCERTAIN.
 func awaitGroups(t *testing.T, node string, killed ...string) {
 	t.Helper()
 	testwait.Until(t, "all groups have leaders", func() bool {

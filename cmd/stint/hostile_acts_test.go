@@ -16,7 +16,7 @@ import (
 // legal; smaller sizes are for tests of every change.
 type act struct {
 	name   string
-	rules  string // of the user, behind its name and password
+	rules  string // of the user, after its name and password
 	repeat int    // number of commands that a connection sends at once
 	// prepare sets up the act, with the rights of an administrator.
 	prepare func(h *campaign)

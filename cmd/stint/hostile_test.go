@@ -19,8 +19,8 @@ import (
 )
 
 // Hostile users with the smallest rights attack a server in a separate process, while a bystander continues to ask. The
-// test asserts the bystander's answers, which must be the exact model's, and at full size the server's resident memory; it
-// prints the bystander's waits like a benchmark.
+// test asserts the bystander's answers, which must be the exact model's, and at full size the server's resident memory;
+// it prints the bystander's waits like a benchmark.
 var (
 	hostileScale = flag.Int("hostile-scale", 5, "percent of the largest sizes that hostile users send; 100 every night")
 	hostileFor   = flag.Duration("hostile-for", 50*time.Millisecond, "how long each act of the hostile users goes on; 10s every night")

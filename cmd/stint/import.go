@@ -67,7 +67,7 @@ func readImport(cfg *config.Config, log *slog.Logger, line *progress.Line) (*imp
 	return i, nil
 }
 
-// warnOfReservations names those that groups of keys leave out.
+// warnOfReservations names the reservations that groups of keys leave out.
 func (i *imported) warnOfReservations(groups int, log *slog.Logger) {
 	if groups < 2 {
 		return

@@ -9,8 +9,8 @@ import (
 	"github.com/stintdb/stint/server/config"
 )
 
-// checkPolicies returns an error if the groups of a new cluster would divide limits of a policy: some callers would only get CROSSSLOT. Nothing
-// is imported then, since policies that are left out would be missed by all callers.
+// checkPolicies returns an error if the groups of a new cluster would divide limits of a policy: some callers would
+// only get CROSSSLOT. Nothing is imported then, since policies that are left out would be missed by all callers.
 func (i *imported) checkPolicies(cfg *config.Config) error {
 	groups := grouping.Groups{Count: cfg.Groups, Shared: cfg.ClusterShared}
 	count, first := 0, ""

@@ -31,7 +31,8 @@ descriptors:
     rate_limit: {policy: plans}
 `
 
-// A reservation of one node is committed by another one after the leader was killed; a commit that comes again there changes nothing.
+// A reservation of one node is committed by another one after the leader was killed; a commit that comes again there
+// changes nothing.
 func TestKuadrantFailover(t *testing.T) {
 	rules := t.TempDir()
 	if err := os.WriteFile(filepath.Join(rules, "llm.yaml"), []byte(kuadrantRules), 0o600); err != nil {

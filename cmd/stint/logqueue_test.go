@@ -60,7 +60,8 @@ func TestLogOfAReaderThatIsGone(t *testing.T) {
 	})
 }
 
-// A writer that fails for a time, such as a full disk, loses no line silently, and does not make the queue write about its own losses.
+// A writer that fails for a time, such as a full disk, loses no line silently, and does not make the queue write about
+// its own losses.
 func TestLogOfAWriterThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		to := &failing{isFull: true}

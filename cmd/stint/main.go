@@ -45,7 +45,7 @@ type process struct {
 	environ        []string
 	readFile       func(name string) ([]byte, error)
 	stdout, stderr io.Writer
-	signals        <-chan os.Signal       // those that do not end the process
+	signals        <-chan os.Signal       // that do not end the process
 	beginNode      func(environ []string) // before a node of a cluster does anything; nil in tests
 
 	addProcessors func(environ []string, cfg *config.Config) bool // before a server serves; nil in tests

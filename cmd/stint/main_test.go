@@ -118,7 +118,8 @@ func TestIdentifyBuild(t *testing.T) {
 	}
 }
 
-// Wherever a version stands that is released with the server, it is the one in version.go. With -update it is written there, but for the changelog.
+// Wherever a version stands that is released with the server, it is the one in version.go. With -update it is written
+// there, except for the changelog.
 func TestOneVersion(t *testing.T) {
 	patterns := map[string]string{
 		"CHANGELOG.md":                      `(?m)^## (\d+\.\d+\.\d+) `,

@@ -39,8 +39,8 @@ func mostTimerSlack(t *testing.T, p *testserver.Process) (most time.Duration) {
 	return most
 }
 
-// TestNodesKeepMonitorAwake looks at the environment of processes: a node has started its program again, and a server alone, or a node whose
-// environment says otherwise, has not.
+// TestNodesKeepMonitorAwake looks at the environment of processes: a node has started its program again, and a server
+// alone, or a node whose environment says otherwise, has not.
 func TestNodesKeepMonitorAwake(t *testing.T) {
 	program := testserver.Build(t, "../..")
 	hasSchedTrace := func(p *testserver.Process) bool {

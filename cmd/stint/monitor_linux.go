@@ -9,12 +9,13 @@ import (
 	"github.com/stintdb/stint/internal/timerslack"
 )
 
-// schedTrace has Go's system monitor sleep 10 ms at most, and not until it is woken. With this value the line on stderr that it is made for comes
-// every 24 days. Decision 0036 has the reasons.
+// schedTrace has Go's system monitor sleep 10 ms at most, and not until it is woken. With this value the line on stderr
+// that it is made for comes every 24 days. Decision 0036 has the reasons.
 const schedTrace = "schedtrace=2147483647"
 
-// calmMonitor starts this program again in the same process, if its environment does not say yet how Go's system monitor sleeps: nothing else
-// reaches that setting, nor the monitor's thread. If that fails, a node is slower, not wrong.
+// calmMonitor starts this program again in the same process, if its environment does not say yet how Go's system
+// monitor sleeps: nothing else reaches that setting, nor the monitor's thread. If that fails, a node is slower, not
+// wrong.
 func calmMonitor(environ []string) {
 	changed, isChanged := withSchedTrace(environ)
 	if !isChanged {

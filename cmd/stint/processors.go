@@ -7,8 +7,9 @@ import (
 	"github.com/stintdb/stint/server/config"
 )
 
-// addProcessors raises GOMAXPROCS by the number of event loops, so that they may keep a processor while they wait and leave as many as there are
-// cores to everything else. It returns false, and changes nothing, where they may not: decision 0044 has the reasons.
+// addProcessors raises GOMAXPROCS by the number of event loops, so that they may keep a processor while they wait and
+// leave as many as there are cores to everything else. It returns false, and changes nothing, where they may not:
+// decision 0044 has the reasons.
 func addProcessors(environ []string, cfg *config.Config) bool {
 	if !mayKeepProcessors(environ, cfg) {
 		return false

@@ -21,8 +21,9 @@ import (
 	"github.com/stintdb/stint/server/transcripttest"
 )
 
-// The promises of docs/durability.md, docs/cluster.md and docs/regions.md, held by every kind of server: a promise that holds in one configuration only is
-// none. Each kind is real processes, on which the promises are tried one after the other.
+// The promises of docs/durability.md, docs/cluster.md and docs/regions.md, held by every kind of server: a promise that
+// holds in one configuration only is none. Each kind is real processes, on which the promises are tried one after the
+// other.
 
 // kind is a kind of server.
 type kind struct {
@@ -296,7 +297,8 @@ func (d *deployment) backup(node *testserver.Process) (file string) {
 	return file
 }
 
-// begin begins servers of a kind with a backup. Every node is asked from its first moment on, and must grant nothing that is used up.
+// begin begins servers of a kind with a backup. Every node is asked from its first moment on, and must grant nothing
+// that is used up.
 func (d *deployment) begin(k kind, file string) {
 	d.t.Helper()
 	other := newDeployment(d.t, k, d.program)

@@ -16,7 +16,7 @@ import (
 	"github.com/stintdb/stint/internal/testwait"
 )
 
-// commandDifferences are those of COMMAND on purpose, each a pattern of commands and one of facts.
+// commandDifferences are the deliberate differences of COMMAND, each a pattern of commands and one of facts.
 var commandDifferences = []struct{ commands, fact, reason string }{
 	{"*", "+noscript", "scripts may not call as many commands, see docs/migrate/redis.md"},
 	{"*|help", "*", "HELP needs no right here"},
@@ -127,7 +127,7 @@ func skipReply(t *testing.T, in *bufio.Reader) {
 	}
 }
 
-// COMMAND says of the commands that Redis has too what Redis 7.0 says, but for the differences with a reason.
+// COMMAND says of the commands that Redis has too what Redis 7.0 says, except for differences with a reason.
 func TestCommandsAreThoseOfRedis(t *testing.T) {
 	redis := testserver.StartRedis(t)
 	if version := ask(t, redis.Address, "INFO server"); !strings.Contains(version, "redis_version:7.0.") {

@@ -116,8 +116,9 @@ func numbersAlike(reply string) string {
 	})
 }
 
-// readOtherwise reports whether Valkey reads a command otherwise than Redis 7.0, so that the two have other data from there on: it takes fewer words for
-// scores, an option more of ZRANK, a number less in LREM and LPOS, and of an index in a small list the lowest 32 bits.
+// readOtherwise reports whether Valkey reads a command otherwise than Redis 7.0, so that the two have other data from
+// there on: it takes fewer words for scores, an option more of ZRANK, a number less in LREM and LPOS, and of an index
+// in a small list the lowest 32 bits.
 func readOtherwise(words []string) bool {
 	switch name := strings.ToUpper(words[0]); {
 	case name == "LSET" || name == "LINDEX":
@@ -177,7 +178,8 @@ func shape(reply string) (types []string) {
 	return []string{reply[:1]}
 }
 
-// sameScan reports whether two steps through a collection are the same but for the order. Redis takes several steps through a large one, and Stint one.
+// sameScan reports whether two steps through a collection are the same except for the order. Redis takes several steps
+// through a large one, and Stint one.
 func sameScan(redis, stint string) bool {
 	a, b := elements(redis), elements(stint)
 	if len(a) != 2 || len(b) != 2 || b[0] != "$1\r\n0\r\n" {
@@ -186,8 +188,8 @@ func sameScan(redis, stint string) bool {
 	return a[0] != b[0] || slices.Equal(sortedElements(a[1], 1), sortedElements(b[1], 1))
 }
 
-// sortedElements is the elements of an array, in groups of this number, in the order of their bytes. A reply of another kind
-// is one element.
+// sortedElements is the elements of an array, in groups of this number, in the order of their bytes. A reply of another
+// kind is one element.
 func sortedElements(reply string, size int) (groups []string) {
 	all := elements(reply)
 	if len(all)%size != 0 || len(all) == 0 {

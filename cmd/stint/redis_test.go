@@ -13,8 +13,8 @@ import (
 	"github.com/stintdb/stint/internal/testsize"
 )
 
-// The test sends random commands on data to a server and to Redis 7.0, and compares the bytes of every reply. Then it does so with Valkey 9.1: where
-// the two differ, Stint follows Redis.
+// The test sends random commands on data to a server and to Redis 7.0, and compares the bytes of every reply. Then it
+// does so with Valkey 9.1: where the two differ, Stint follows Redis.
 var (
 	redisCommands = flag.Int("redis-commands", 20_000, "commands whose replies are compared with those of each server; 200,000 in CI and a million every night")
 	redisSeed     = flag.Uint64("redis-seed", testsize.Seed(), "seed of the commands compared with Redis")
@@ -36,7 +36,7 @@ type exchange struct {
 	reply string
 }
 
-// Random commands on data have Redis's replies, byte for byte, but for the documented differences.
+// Random commands on data have Redis's replies, byte for byte, except for the documented differences.
 func TestRepliesAreThoseOfRedis(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")

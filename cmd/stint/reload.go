@@ -14,8 +14,8 @@ import (
 // certificatesEvery is the time between looks at the files of the certificates.
 const certificatesEvery = 10 * time.Second
 
-// reloadCertificates makes a server reload its certificates on SIGHUP, and when their files have changed. It logs other signals.
-// stop ends that.
+// reloadCertificates makes a server reload its certificates on SIGHUP, and when their files have changed. It logs other
+// signals. stop ends that.
 func reloadCertificates(s *server.Server, cfg *config.Config, signals <-chan os.Signal, log *slog.Logger) (stop func()) {
 	end := make(chan struct{})
 	files := watchFiles(cfg.TLSCert, cfg.TLSKey, cfg.TLSClientCA)
@@ -33,8 +33,8 @@ func reloadCertificates(s *server.Server, cfg *config.Config, signals <-chan os.
 	return func() { close(end) }
 }
 
-// reloadLoop calls reload after each SIGHUP and each change of the files, until end is closed. One that fails is tried again: that a file may be read
-// now is no change of it.
+// reloadLoop calls reload after each SIGHUP and each change of the files, until end is closed. One that fails is tried
+// again: that a file may be read now is no change of it.
 func reloadLoop(files *watchedFiles, signals <-chan os.Signal, end <-chan struct{}, log *slog.Logger, reload func() error) {
 	look := time.NewTicker(certificatesEvery)
 	defer look.Stop()
@@ -86,8 +86,8 @@ func watchFiles(paths ...string) *watchedFiles {
 	return w
 }
 
-// changed reports whether a file has changed since the last call. It follows symbolic links, by which Kubernetes replaces
-// the files of a secret.
+// changed reports whether a file has changed since the last call. It follows symbolic links, by which Kubernetes
+// replaces the files of a secret.
 func (w *watchedFiles) changed() bool {
 	var now []fileStamp
 	for _, path := range w.paths {

@@ -11,7 +11,8 @@ import (
 	"github.com/stintdb/stint/internal/testserver"
 )
 
-// TestZonesWithoutDatabase: stint replay knows time zones in a root directory that has nothing but the program, as in the image.
+// TestZonesWithoutDatabase: stint replay knows time zones in a root directory that has nothing but the program, as in
+// the image.
 func TestZonesWithoutDatabase(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root to change the root directory")

@@ -9,8 +9,8 @@ import (
 	"github.com/stintdb/stint/persistence"
 )
 
-// fitTime compares the time of a recovered state with the machine's clock. A state that is a little ahead is followed. One that is further
-// ahead is an error, or rewound if that is asked for.
+// fitTime compares the time of a recovered state with the machine's clock. A state that is a little ahead is followed.
+// One that is further ahead is an error, or rewound if that is asked for.
 func fitTime(path string, keys *store.Store, found *persistence.Recovered, clock time.Time, rewind bool, log *slog.Logger) (rewound bool, err error) {
 	ahead := time.Duration(found.Time - clock.UnixNano())
 	switch {

@@ -22,7 +22,8 @@ import (
 
 const year = 365 * 24 * time.Hour
 
-// writeAhead writes a backup of a server whose clock is ahead: a policy, a string, and a key with 3 of 10 tokens of a day taken.
+// writeAhead writes a backup of a server whose clock is ahead: a policy, a string, and a key with 3 of 10 tokens of a
+// day taken.
 func writeAhead(t *testing.T, path string, ahead time.Duration) {
 	t.Helper()
 	keys, at := store.New(store.Config{}), time.Now().Add(ahead).UnixNano()

@@ -192,8 +192,8 @@ func anyRate(r *rand.Rand) string {
 	return text
 }
 
-// Whatever rate is let in survives everything that writes and reads it. Among the rates are those that ended a cluster and
-// kept a server from starting, when the parser let in what no reader did.
+// Whatever rate is let in survives everything that writes and reads it. Among the rates are some that ended a cluster
+// and kept a server from starting, when the parser let in what no reader did.
 func TestRatesSurviveEveryWriting(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 4))
 	carriedOut := 0

@@ -41,8 +41,8 @@ func (s *scripted) ask(want string, words ...string) {
 	}
 }
 
-// kill kills the server under load and starts it again. Before the kill it waits until the calls so far are durable in the
-// server's mode. The server must then have counted all durable calls, and no more calls than were made.
+// kill kills the server under load and starts it again. Before the kill it waits until the calls so far are durable in
+// the server's mode. The server must then have counted all durable calls, and no more calls than were made.
 func (s *scripted) kill() {
 	s.t.Helper()
 	began := s.answered.Load()
@@ -90,8 +90,8 @@ func (s *scripted) kill() {
 	s.answered.Store(counted)
 }
 
-// Scripts, and the data they write, survive a kill as limiters do: in mode always from the reply on, in mode interval from
-// the next flush on, in mode snapshot from the next save on. SCRIPT FLUSH survives in the same way.
+// Scripts, and the data they write, survive a kill as limiters do: in mode always from the reply on, in mode interval
+// from the next flush on, in mode snapshot from the next save on. SCRIPT FLUSH survives in the same way.
 func TestScriptsThroughKills(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")

@@ -87,7 +87,7 @@ func TestBanner(t *testing.T) {
 	}
 }
 
-// The whole program, with its state on disk: a second run continues where the first one stopped. The tests behind the
+// The whole program, with its state on disk: a second run continues where the first one stopped. The tests with the
 // tag e2e run it in separate processes.
 func TestServer(t *testing.T) {
 	dir := t.TempDir()

@@ -136,8 +136,8 @@ func services(cfg *config.Config) (all []gateway.Service) {
 	return all
 }
 
-// newLogger returns the log, and its level, which can be changed while the server runs. flush writes the lines so far; after that at the end nothing
-// more is written.
+// newLogger returns the log, and its level, which can be changed while the server runs. flush writes the lines so far;
+// after that at the end nothing more is written.
 func newLogger(cfg config.Config, to io.Writer) (log *slog.Logger, level *slog.LevelVar, flush func(end bool)) {
 	level = new(slog.LevelVar)
 	level.Set(logLevel(&cfg))

@@ -67,7 +67,7 @@ type serverSignal struct {
 	end bool
 }
 
-// serverSignals are those of the table, and SIGPIPE.
+// serverSignals are the signals of the table, and SIGPIPE.
 func serverSignals() []serverSignal {
 	all := []serverSignal{{syscall.SIGPIPE, false}}
 	for _, row := range signals.Table {
@@ -170,8 +170,8 @@ func readyAddress(t *testing.T, out io.Reader) string {
 	}
 }
 
-// TestSignalsToCommands ends commands that would wait for long, by each signal that is to end them: they end gracefully, so that
-// they can remove their files.
+// TestSignalsToCommands ends commands that would wait for long, by each signal that is to end them: they end
+// gracefully, so that they can remove their files.
 func TestSignalsToCommands(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -220,7 +220,8 @@ func TestSignalsToCommands(t *testing.T) {
 	}
 }
 
-// TestSignalsFromTheFirstMoment has Go show the order in which it initializes packages: signals are received before the slow ones.
+// TestSignalsFromTheFirstMoment has Go show the order in which it initializes packages: signals are received before the
+// slow ones.
 func TestSignalsFromTheFirstMoment(t *testing.T) {
 	cmd := testserver.Command(t, os.Args[0], "version")
 	cmd.Env = append(os.Environ(), asServer+"=1", "GODEBUG=inittrace=1")

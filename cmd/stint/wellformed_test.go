@@ -34,7 +34,7 @@ var hostileWords = []string{"k", "k2", "m:1", "", "0", "1", "-1", "5", "100", "1
 	"18446744073709551616", "1h", "@day", "@month", "PEEK", "COST", "KEEP", "90%", "UPTO", "AS", "FOR", "WITH", "COUNT", "MATCH", "*", "?", "[", "TB", "SL", "FW", "CC", "NX", "XX",
 	"EX", "GET", "LIMIT", "WITHSCORES", "-inf", "+inf", "(1", "return 1", "while true do end", "\x00\xff", strings.Repeat("x", 300)}
 
-// notRandom are commands after which a connection no longer answers each command by one reply, and those that wait.
+// notRandom are commands after which a connection no longer answers each command by one reply, and commands that wait.
 var notRandom = regexp.MustCompile(`subscribe|^b[lrz]|^(quit|hello|reset|client|monitor|auth|multi|exec|discard|watch|wait|readonly|readwrite)`)
 
 // randomCommand is a command of the table with about as many arguments as it takes.
@@ -47,8 +47,8 @@ func randomCommand(r *rand.Rand, rows []*table.Row) []string {
 	return words
 }
 
-// Requests that the parsers accept, with contents that nobody would send, are all answered, within the bound on memory. Random bytes alone,
-// of which a parser refuses almost all, would test little else.
+// Requests that the parsers accept, with contents that nobody would send, are all answered, within the bound on memory.
+// Random bytes alone, of which a parser refuses almost all, would test little else.
 func TestWellFormedRequests(t *testing.T) {
 	rules := t.TempDir()
 	if err := os.WriteFile(filepath.Join(rules, "shop.yaml"), []byte("domain: shop\ndescriptors:\n  - key: k\n    rate_limit: {unit: hour, requests_per_unit: 20}\n"), 0o600); err != nil {

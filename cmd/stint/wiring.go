@@ -87,7 +87,7 @@ func (s *state) failing(ctx context.Context) (context.Context, context.CancelCau
 	return ctx, cancel
 }
 
-// isNode reports whether a directory is that of a cluster's node.
+// isNode reports whether a directory belongs to a cluster's node.
 func isNode(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, raftstore.IdentityFile))
 	return err == nil

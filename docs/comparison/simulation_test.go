@@ -1,6 +1,7 @@
-// Package comparison puts the same traffic through every algorithm, in virtual time and with the engine alone, and measures how far
-// the sliding window counter's estimate is off. Its tests hold tables.txt, and the claims in docs/algorithms.md and
-// beside the pictures. Nothing in it depends on a clock or on chance, so the same source always gives the same figures.
+// Package comparison puts the same traffic through every algorithm, in virtual time and with the engine alone, and
+// measures how far the sliding window counter's estimate is off. Its tests hold tables.txt, and the claims in
+// docs/algorithms.md and beside the pictures. Nothing in it depends on a clock or on chance, so the same source always
+// gives the same figures.
 package comparison
 
 import (

@@ -115,8 +115,8 @@ func play(picture string, callers []caller) timeline {
 	return t
 }
 
-// adaptiveTimeline is of two fleets in front of a backend that refuses calls beyond its capacity, each with its own adaptive rate. Every tenth of
-// a second each fleet makes as many calls as it may, and reports them.
+// adaptiveTimeline is of two fleets in front of a backend that refuses calls beyond its capacity, each with its own
+// adaptive rate. Every tenth of a second each fleet makes as many calls as it may, and reports them.
 func adaptiveTimeline() timeline {
 	keys := store.New(store.Config{Shards: 1})
 	defer keys.Close()
@@ -153,9 +153,10 @@ func adaptiveTimeline() timeline {
 	return t
 }
 
-// TestTimelines checks the claims of the page beside the pictures: from a second after each change on, each caller of a fair share and each class
-// gets its ideal within 2 % of the rate. Fleets get it on average, within 15 % of the backend, from eight seconds after each change on; 4 s after half of the
-// backend has failed they are at most a step of 5 % each above it.
+// TestTimelines checks the claims of the page beside the pictures: from a second after each change on, each caller of a
+// fair share and each class gets its ideal within 2 % of the rate. Fleets get it on average, within 15 % of the
+// backend, from eight seconds after each change on; 4 s after half of the backend has failed they are at most a step of
+// 5 % each above it.
 func TestTimelines(t *testing.T) {
 	for _, p := range timelines() {
 		settled, near := 1.0, 0.02*timelineRate

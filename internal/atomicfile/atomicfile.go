@@ -1,5 +1,5 @@
-// Package atomicfile replaces files that may be read at the same time. Even after a crash a file holds either its complete
-// old content or its complete new content.
+// Package atomicfile replaces files that may be read at the same time. Even after a crash a file holds either its
+// complete old content or its complete new content.
 package atomicfile
 
 import (
@@ -13,8 +13,8 @@ const TempSuffix = ".tmp"
 
 var errNoFile = errors.New("it is not a regular file")
 
-// Write makes a file hold content, durably, and readable by the server's own account only. After an error the file is as it
-// was, unless only making the new name durable failed.
+// Write makes a file hold content, durably, and readable by the server's own account only. After an error the file is
+// as it was, unless only making the new name durable failed.
 func Write(path string, content []byte) error {
 	f, err := Create(path)
 	if err != nil {
@@ -33,8 +33,8 @@ type File struct {
 	path string
 }
 
-// Create begins the new content of the file at path, or of the one that a symbolic link there names, which stays as it is until Commit. Either Commit
-// or Abort ends it.
+// Create begins the new content of the file at path, or of the one that a symbolic link there names, which stays as it
+// is until Commit. Either Commit or Abort ends it.
 func Create(path string) (*File, error) {
 	if file, err := filepath.EvalSymlinks(path); err == nil {
 		path = file
@@ -49,8 +49,8 @@ func Create(path string) (*File, error) {
 	return &File{temp, path}, nil
 }
 
-// Commit makes the content durable and then gives it the name. After an error the file at the path is as it was, unless only
-// making the new name durable failed.
+// Commit makes the content durable and then gives it the name. After an error the file at the path is as it was, unless
+// only making the new name durable failed.
 func (f *File) Commit() error {
 	err := errors.Join(f.Sync(), f.Close())
 	if err == nil {

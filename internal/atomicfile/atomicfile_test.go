@@ -13,7 +13,7 @@ import (
 	"github.com/stintdb/stint/internal/testserver"
 )
 
-// size is that of the files: enough to be killed in the middle of.
+// size is the size of the files: enough that a process is killed while it writes one.
 const size = 4 << 20
 
 func filled(with byte) []byte { return bytes.Repeat([]byte{with}, size) }
@@ -139,7 +139,8 @@ func TestCannotBeReplaced(t *testing.T) {
 	}
 }
 
-// A symbolic link stays, and the file it names has the new content: it may be in a volume that outlives the link's directory.
+// A symbolic link stays, and the file it names has the new content: it may be in a volume that outlives the link's
+// directory.
 func TestSymbolicLink(t *testing.T) {
 	dir := t.TempDir()
 	file, link := filepath.Join(dir, "volume", "users.acl"), filepath.Join(dir, "users.acl")

@@ -1,5 +1,5 @@
-// Package bytetext writes keys, holders and other bytes of clients as text. They may be no UTF-8, and JSON would make the same
-// text of different ones.
+// Package bytetext writes keys, holders and other bytes of clients as text. They may be no UTF-8, and JSON would make
+// the same text of different ones.
 package bytetext
 
 import (
@@ -9,8 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// JSON returns the values of two fields of which one is left out: the text of b, or, if b is not UTF-8, the bytes, which encoding/json writes
-// in base64. By convention the second field's name is that of the first and _base64.
+// JSON returns the values of two fields of which one is left out: the text of b, or, if b is not UTF-8, the bytes,
+// which encoding/json writes in base64. By convention the second field has the name of the first with _base64 at its
+// end.
 func JSON(b []byte) (text *string, binary []byte) {
 	if !utf8.Valid(b) {
 		return nil, b

@@ -1,9 +1,9 @@
 // Package clockpair compares two clocks of a machine.
 //
 // Clocks are read one after the other, and the process may be stopped between two readings: it is frozen, the machine
-// suspends it, or the CPU goes to others. Each clock then goes on by the length of that pause, but the pause also shows in
-// their difference, as if one of them had been set. A program that moves its time by that difference moves it for good.
-// So one clock is read before and after the other: a pause can only be where it makes the two differ less.
+// suspends it, or the CPU goes to others. Each clock then goes on by the length of that pause, but the pause also shows
+// in their difference, as if one of them had been set. A program that moves its time by that difference moves it for
+// good. So one clock is read before and after the other: a pause can only be where it makes the two differ less.
 package clockpair
 
 // Pair is a reading of one clock between two readings of another one, in nanoseconds.
@@ -15,8 +15,9 @@ func Read(outer, inner func() int64) Pair {
 	return Pair{before, inner(), outer()}
 }
 
-// Ahead returns by how much the inner clock is ahead of the outer one, if it was ahead by known before: of all differences
-// that the readings allow, the one that is nearest to known. A pause between the readings does not change it.
+// Ahead returns by how much the inner clock is ahead of the outer one, if it was ahead by known before: of all
+// differences that the readings allow, the one that is nearest to known. A pause between the readings does not change
+// it.
 func (p Pair) Ahead(known int64) int64 {
 	return min(max(known, p.Between-p.After), p.Most())
 }

@@ -1,5 +1,5 @@
-// Package closenotify ends TLS connections without the wait of crypto/tls: tls.Conn.Close sends the alert close_notify, and waits up to five
-// seconds for a peer that does not read.
+// Package closenotify ends TLS connections without the wait of crypto/tls: tls.Conn.Close sends the alert close_notify,
+// and waits up to five seconds for a peer that does not read.
 package closenotify
 
 import (
@@ -15,8 +15,8 @@ func Within(wait time.Duration, c *tls.Conn) {
 	_ = c.Close()
 }
 
-// Without returns a connection that is closed without the alert, at once. It is for protocols that mark the end of each message: to them an alert says
-// nothing. Others could not tell an end from a connection that was cut.
+// Without returns a connection that is closed without the alert, at once. It is for protocols that mark the end of each
+// message: to them an alert says nothing. Others could not tell an end from a connection that was cut.
 func Without(c *tls.Conn) net.Conn { return abrupt{c} }
 
 type abrupt struct{ *tls.Conn }
@@ -24,7 +24,7 @@ type abrupt struct{ *tls.Conn }
 // Close implements net.Conn.
 func (a abrupt) Close() error { return a.NetConn().Close() }
 
-// Listen returns a listener whose connections are inside TLS, and closed as those of [Without].
+// Listen returns a listener whose connections are inside TLS, and closed as [Without] does.
 func Listen(l net.Listener, config *tls.Config) net.Listener { return listener{l, config} }
 
 type listener struct {

@@ -1,5 +1,5 @@
-// Package clusterstatus is the status of a cluster as plain values: package cluster fills them in, package server shows them, and
-// neither knows the other.
+// Package clusterstatus is the status of a cluster as plain values: package cluster fills them in, package server shows
+// them, and neither knows the other.
 package clusterstatus
 
 import (
@@ -22,7 +22,8 @@ const (
 // States returns all states.
 func States() []State { return []State{Starting, Follower, Candidate, Leader, Gone} }
 
-// Status is the cluster as one node sees it. Counters are the node's own, since it was started. A call is a batch of operations.
+// Status is the cluster as one node sees it. Counters are the node's own, since it was started. A call is a batch of
+// operations.
 type Status struct {
 	ClusterID string // the same on every node, "" until the cluster has been bootstrapped
 	NodeID    string // --node-id
@@ -99,7 +100,7 @@ type Group struct {
 	Healthy             bool     // here
 	Voters              int      // that are reachable
 	Replicas            []string // the nodes that vote
-	Nonvoters           []string // its other members: nonvoters, and those that do not have the state yet
+	Nonvoters           []string // its other members: nonvoters, and members that do not have the state yet
 }
 
 // Member is one node of the cluster.
@@ -174,7 +175,7 @@ type PolicyCount struct {
 	ShadowDenied int64  `json:"shadowDenied"`
 }
 
-// Bite is a limit with the denials of the last minutes that a node knows of: those of the keys denied most.
+// Bite is a limit with the denials of the last minutes that a node knows of, for the keys denied most.
 type Bite struct {
 	Limit  string `json:"limit"` // policy and limit
 	Denied int64  `json:"denied"`
@@ -186,8 +187,8 @@ type Bite struct {
 	Recent    []int64 `json:"recent,omitempty"` // denials in spans of ten seconds, the newest last
 }
 
-// Latency counts durations: Counts[i] of them were at most Bounds[i] and longer than the bound before. The last of Counts, which
-// has no bound, counts all longer ones.
+// Latency counts durations: Counts[i] of them were at most Bounds[i] and longer than the bound before. The last of
+// Counts, which has no bound, counts all longer ones.
 type Latency struct {
 	Bounds []time.Duration
 	Counts []int64 // one more than Bounds

@@ -1,5 +1,5 @@
-// Package flakiness finds tests that pass or fail by chance. It has nothing but tests: rules, one for each way in which chance
-// comes in, the places that they permit, and snippets of code which each rule must find or accept.
+// Package flakiness finds tests that pass or fail by chance. It has nothing but tests: rules, one for each way in which
+// chance comes in, the places that they permit, and snippets of code which each rule must find or accept.
 package flakiness
 
 import (
@@ -44,7 +44,7 @@ var rules = []rule{
 // A permit is a place that a rule does not apply to.
 type permit struct {
 	rules  string // with spaces between
-	place  string // file, file:function, or a folder with / behind
+	place  string // file, file:function, or a folder with / at its end
 	reason string
 }
 

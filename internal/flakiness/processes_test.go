@@ -119,8 +119,8 @@ func freePortsInText(f textFile, report func(line int, what string)) {
 // endsEarly are programs that may end before they have read all that a pipe brings them.
 var endsEarly = regexp.MustCompile(`\|\s*(head\b|grep\s+(-\S+\s+)*-(\w*[qm]|-quiet|-max-count)|sed\b[^|]*\bq\b|awk\b[^|]*\bexit\b)`)
 
-// readersThatEnd finds pipes in shell scripts whose writer may be ended by its reader. It accepts those whose failure is
-// ignored in the same line.
+// readersThatEnd finds pipes in shell scripts whose writer may be ended by its reader. It accepts those whose failure
+// is ignored in the same line.
 func readersThatEnd(f textFile, report func(line int, what string)) {
 	if f.language() != ".sh" {
 		return

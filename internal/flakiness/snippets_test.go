@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// A snippet of test code, which the rule must find something in or accept. The name of the file decides on the language.
+// A snippet of test code, which the rule must find something in or accept. The name of the file decides on the
+// language.
 type snippet struct {
 	rule, file string
 	found      bool

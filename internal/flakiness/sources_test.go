@@ -14,7 +14,8 @@ import (
 	"sync"
 )
 
-// bubbleTypes exist in synctest bubbles only, also where functions that have one as an argument are made outside of them.
+// bubbleTypes exist in synctest bubbles only, also where functions that have one as an argument are made outside of
+// them.
 var bubbleTypes = []string{"cluster.simulated", "cluster.world", "cluster.memDisk"}
 
 // goPackage is the test code of one directory: its tests, or all of a package that only tests import.
@@ -170,8 +171,9 @@ func (f *function) body() ast.Node {
 	return f.node
 }
 
-// markReal finds the functions that run by the machine's clock: those that tests reach outside of synctest bubbles. A function that
-// makes a value of a type reaches all methods of the type, because they may be called through an interface.
+// markReal finds the functions that run by the machine's clock: the ones that tests reach outside of synctest bubbles.
+// A function that makes a value of a type reaches all methods of the type, because they may be called through an
+// interface.
 func (p *goPackage) markReal() {
 	named, methods := map[[2]string][]*function{}, map[string][]*function{}
 	var next []*function
@@ -232,8 +234,8 @@ func typeNameOf(f *types.Func) string {
 	return ""
 }
 
-// resolve finds the declarations of the names in a package. Other packages are left out, and with them the names that depend on
-// them.
+// resolve finds the declarations of the names in a package. Other packages are left out, and with them the names that
+// depend on them.
 func (p *goPackage) resolve() (uses map[*ast.Ident]types.Object) {
 	uses = map[*ast.Ident]types.Object{}
 	byName := map[string][]*ast.File{} // a test may be in the package or beside it

@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// A goroutine that ends on a locked thread ends the thread, and Linux then kills the children that this thread has started
-// (internal/testprocess): another test of the process loses its server. So who locks a thread gives it back, also outside of tests.
+// A goroutine that ends on a locked thread ends the thread, and Linux then kills the children that this thread has
+// started (internal/testprocess): another test of the process loses its server. So who locks a thread gives it back,
+// also outside of tests.
 func TestThreadsAreGivenBack(t *testing.T) {
 	locked := 0
 	err := filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {

@@ -155,7 +155,8 @@ func (m *measures) isSpan(e ast.Expr) bool {
 	return m.spans[exprName(e)]
 }
 
-// measuresCPU finds CPU time that is measured outside of benchmarks, which read it in functions that have the benchmark.
+// measuresCPU finds CPU time that is measured outside of benchmarks, which read it in functions that have the
+// benchmark.
 func measuresCPU(_ *goPackage, f *function, report func(at token.Pos, what string)) {
 	if strings.HasPrefix(f.name, "Benchmark") {
 		return

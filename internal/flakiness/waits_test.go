@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// pollingHelpers are the functions that wait for conditions: one for each module, and in clients/go one for each kind of process,
-// because its servers are started without a test.
+// pollingHelpers are the functions that wait for conditions: one for each module, and in clients/go one for each kind
+// of process, because its servers are started without a test.
 var pollingHelpers = []string{
 	"internal/testwait/testwait.go:Poll",
 	"clients/go/down_test.go:waitFor",
@@ -110,7 +110,8 @@ func shortTimeouts(p *goPackage, f *function, report func(at token.Pos, what str
 	})
 }
 
-// leastOfClients is the shortest time-out of a client that a test of something else may have: one below it is the subject.
+// leastOfClients is the shortest time-out of a client that a test of something else may have: one below it is the
+// subject.
 const leastOfClients = 100 * time.Millisecond
 
 // clientTimeouts find the time-outs that tests give clients: from leastOfClients to less than leastTimeout.

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// Authorities are the CA certificates of a file in PEM, read again when it changes: an authority is replaced by a file with both, and later by one with the
-// new one alone, without a restart.
+// Authorities are the CA certificates of a file in PEM, read again when it changes: an authority is replaced by a file
+// with both, and later by one with the new one alone, without a restart.
 type Authorities struct {
 	setting, file string
 	log           *slog.Logger
@@ -26,8 +26,8 @@ func LoadAuthorities(setting, file string, log *slog.Logger) (*Authorities, erro
 	return a, a.reload()
 }
 
-// Pool returns the certificates for a new connection. It reads the file if it has changed since; while that fails, which is logged once, the
-// certificates read before stay in use.
+// Pool returns the certificates for a new connection. It reads the file if it has changed since; while that fails,
+// which is logged once, the certificates read before stay in use.
 func (a *Authorities) Pool() *x509.CertPool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -10,7 +10,8 @@ import (
 	"github.com/stintdb/stint/internal/testtls"
 )
 
-// A file of CA certificates is read again when it is another one, and only then; while it cannot be read, the certificates before stay.
+// A file of CA certificates is read again when it is another one, and only then; while it cannot be read, the
+// certificates before stay.
 func TestAuthoritiesAreReplaced(t *testing.T) {
 	first, second := testtls.New(t), testtls.New(t)
 	file := filepath.Join(t.TempDir(), "ca.pem")

@@ -1,4 +1,5 @@
-// Package keypair loads certificates and their private keys, and those of authorities, with errors that name the file and the mistake.
+// Package keypair loads certificates and their private keys, and certificates of authorities, with errors that name the
+// file and the mistake.
 package keypair
 
 import (
@@ -9,7 +10,8 @@ import (
 	"time"
 )
 
-// Load reads a certificate and its key from the files that two settings name. The error names both settings, both files and the remedy.
+// Load reads a certificate and its key from the files that two settings name. The error names both settings, both files
+// and the remedy.
 func Load(certSetting, cert, keySetting, key string) (tls.Certificate, error) {
 	pair, err := tls.LoadX509KeyPair(cert, key)
 	if err == nil {
@@ -22,7 +24,8 @@ func Load(certSetting, cert, keySetting, key string) (tls.Certificate, error) {
 	return pair, fmt.Errorf("--%s %s and --%s %s cannot be used: %w%s", certSetting, cert, keySetting, key, err, remedy)
 }
 
-// OutOfDate is the error for a certificate that is not valid at a time, with its dates and the remedy. It is nil for one that is valid.
+// OutOfDate is the error for a certificate that is not valid at a time, with its dates and the remedy. It is nil for
+// one that is valid.
 func OutOfDate(setting, file string, c *x509.Certificate, now time.Time) error {
 	from, until := c.NotBefore.UTC().Format(time.DateTime), c.NotAfter.UTC().Format(time.DateTime)
 	switch {

@@ -1,5 +1,5 @@
-// Package persistencestatus is the status of snapshots and the journal as plain values: package persistence fills them in, package
-// server shows them, and neither knows the other.
+// Package persistencestatus is the status of snapshots and the journal as plain values: package persistence fills them
+// in, package server shows them, and neither knows the other.
 package persistencestatus
 
 // Status is the state on disk of a standalone server.

@@ -1,7 +1,7 @@
 // Package signals receives the signals of operators from the first moment of the program on.
 //
-// It imports almost nothing, so that Go initializes it before most other packages of the program: a signal that arrived before a
-// handler would end the process by Go's default, as process 1 of a container with exit code 2.
+// It imports almost nothing, so that Go initializes it before most other packages of the program: a signal that arrived
+// before a handler would end the process by Go's default, as process 1 of a container with exit code 2.
 package signals
 
 import (
@@ -21,8 +21,8 @@ const (
 	None                 // nothing, as if the signal had not been sent
 )
 
-// Table has every signal that the program handles, with the reactions of a server and of the other commands. Signals that are not
-// in it have Go's defaults; SIGABRT is for a dump of all goroutines.
+// Table has every signal that the program handles, with the reactions of a server and of the other commands. Signals
+// that are not in it have Go's defaults; SIGABRT is for a dump of all goroutines.
 var Table = []struct {
 	Signal         syscall.Signal
 	Server, Others Reaction
@@ -48,8 +48,9 @@ func receive() chan os.Signal {
 	return c
 }
 
-// Handle reacts to signals as a server does or as other commands do, also to those that came before the call. The context ends with
-// the first signal to End. The channel has the signals to Tell; without a reader, the newest are dropped.
+// Handle reacts to signals as a server does or as other commands do, also to signals that came before the call. The
+// context ends with the first signal to End. The channel has the signals to Tell; without a reader, the newest are
+// dropped.
 //
 // A server does not end by SIGPIPE, when nobody reads its log any longer: it goes on without one.
 func Handle(isServer bool) (context.Context, <-chan os.Signal) {

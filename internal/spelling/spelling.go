@@ -7,8 +7,9 @@ import (
 )
 
 // Nearest returns the candidate that word is a beginning of or a misspelling of, or "" if none is near: at most one
-// letter in three may be wrong, missing, or too many, or two be swapped. Of several equally near it is the first. Letters in upper and in
-// lower case differ. The cost is a few microseconds for the 200 names of commands: clients can cause it.
+// letter in three may be wrong, missing, or too many, or two be swapped. Of several equally near it is the first.
+// Letters in upper and in lower case differ. The cost is a few microseconds for the 200 names of commands: clients can
+// cause it.
 func Nearest(word string, candidates []string) string {
 	best, bestDistance := "", len(word)/3+1
 	for _, candidate := range candidates {

@@ -7,10 +7,10 @@ import (
 	"syscall"
 )
 
-// Reserve returns an address of IPv4 that the system gives to nobody until it is released. Until then a socket that never
-// listens is bound to it: no other bind to port 0 and no outgoing connection gets its port. A server that asks for the
-// address can listen on it, again and again, if it sets SO_REUSEADDR, which servers do: Linux allows that unless another
-// socket listens there.
+// Reserve returns an address of IPv4 that the system gives to nobody until it is released. Until then a socket that
+// never listens is bound to it: no other bind to port 0 and no outgoing connection gets its port. A server that asks
+// for the address can listen on it, again and again, if it sets SO_REUSEADDR, which servers do: Linux allows that
+// unless another socket listens there.
 func Reserve() (address string, release func(), err error) {
 	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {

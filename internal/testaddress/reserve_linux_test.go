@@ -36,8 +36,8 @@ func dial(t *testing.T, address string) net.Conn {
 	return conn
 }
 
-// A reserved address refuses connections until a server listens on it. Servers can do so one after the other, even while
-// connections of the one before are open.
+// A reserved address refuses connections until a server listens on it. Servers can do so one after the other, even
+// while connections of the one before are open.
 func TestReservedAddressIsListenedOnAgainAndAgain(t *testing.T) {
 	address := reserve(t)
 	for range 3 {

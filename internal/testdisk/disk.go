@@ -419,8 +419,8 @@ func (d *Disk) LosePower() *Disk {
 	return found
 }
 
-// AfterKill returns the disk as it is found when only the process has died: the kernel still holds all it was given. The process,
-// whose goroutines go on in a test, can no longer use its own.
+// AfterKill returns the disk as it is found when only the process has died: the kernel still holds all it was given.
+// The process, whose goroutines go on in a test, can no longer use its own.
 func (d *Disk) AfterKill() *Disk {
 	defer d.Lock()()
 	d.Off = true

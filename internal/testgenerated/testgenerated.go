@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Check fails the test unless a file has the generated content; with update it writes the file. remedy is the command that
-// updates it.
+// Check fails the test unless a file has the generated content; with update it writes the file. remedy is the command
+// that updates it.
 func Check(t testing.TB, path string, want []byte, update bool, remedy string) {
 	t.Helper()
 	if update {

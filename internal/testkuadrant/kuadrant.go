@@ -1,5 +1,5 @@
-// Package testkuadrant is a client of Kuadrant's rate limit service for tests. Its messages are made from the field names and numbers of Kuadrant's
-// proto, without the server's code for them.
+// Package testkuadrant is a client of Kuadrant's rate limit service for tests. Its messages are made from the field
+// names and numbers of Kuadrant's proto, without the server's code for them.
 package testkuadrant
 
 import (

@@ -10,7 +10,7 @@ import (
 	_ "time/tzdata" // for machines without a database
 )
 
-// zones are those that random calls name.
+// zones are the zones that random calls name.
 var zones = []string{"UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "Africa/Cairo", "Australia/Lord_Howe", "Pacific/Apia"}
 
 var weekdays = []string{"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"}
@@ -110,7 +110,8 @@ func minutesOf(text string) (minutes int, ok bool) {
 
 func clockText(minutes int) string { return fmt.Sprintf("%02d:%02d", minutes/60, minutes%60) }
 
-// dateOf is a date as it is shown, "" if there is no such day. That of a quarter is in the first month that has the day.
+// dateOf is a date as it is shown, "" if there is no such day. The date of a quarter is in the first month that has the
+// day.
 func (l *limit) dateOf(text string) string {
 	at, err := time.Parse("2006-1-2", "2028-"+text) // a leap year
 	if err != nil {
@@ -171,7 +172,8 @@ func (l limit) calendarWindow(now int64) (start, end int64) {
 	}
 }
 
-// firstShowing is the first of each five minutes at which the clocks of a place show a time or a later one, which is written as in UTC.
+// firstShowing is the first of each five minutes at which the clocks of a place show a time or a later one, which is
+// written as in UTC.
 func firstShowing(location *time.Location, clock time.Time) int64 {
 	for at := clock.Add(-15 * time.Hour); ; at = at.Add(5 * time.Minute) {
 		_, offset := at.In(location).Zone()

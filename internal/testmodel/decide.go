@@ -13,13 +13,13 @@ type request struct {
 	isReturn          bool     // RL.RETURN: KEEP is the tokens of the loan that goes on
 	whole             bool     // RL.LEND: up to all available tokens, not an eighth
 	keep              *kept    // nil without KEEP
-	fields            []string // names and values behind WITH, by turns
-	id                *string  // behind AS
-	length            int64    // behind FOR
+	fields            []string // names and values after WITH, by turns
+	id                *string  // after AS
+	length            int64    // after FOR
 	asked             string   // of a call with an id: see describe
 	single            bool     // a call for one limit
 	undelayed         bool     // a call of a policy in shadow
-	left              int64    // behind LEFT
+	left              int64    // after LEFT
 	showWarn          bool     // RL.CHECK: the field of limits that warn
 	lent              int64    // tokens that are set aside for holders
 	ends              []loan   // those among them that end, the first one first

@@ -8,8 +8,8 @@ import (
 // past is a closed window with usage.
 type past struct{ start, end, used, reserved int64 }
 
-// record is the part of a fixed window beside its count, of a limit with a history: the closed windows, the newest first, and the tokens of the
-// open one that were granted to ids that are not settled.
+// record is the part of a fixed window beside its count, of a limit with a history: the closed windows, the newest
+// first, and the tokens of the open one that were granted to ids that are not settled.
 type record struct {
 	closed   []past
 	reserved int64
@@ -33,7 +33,8 @@ func (r record) first(n int) record {
 	return r
 }
 
-// remembered is how long closed windows are kept after the end of the last: as many windows as are kept, each as long as one can be.
+// remembered is how long closed windows are kept after the end of the last: as many windows as are kept, each as long
+// as one can be.
 func (l limit) remembered() int64 {
 	const longestDay = 25 * hour
 	longest := map[string]int64{"@minute": minute, "@hour": hour, "@day": longestDay, "@week": 7 * longestDay, "@month": 31 * longestDay, "@quarter": 92 * longestDay, "@year": 366 * longestDay}[l.window]

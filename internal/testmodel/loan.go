@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// loan is tokens that are set aside for a holder, until an end unless that is 0. The number is that of the last operation on it.
+// loan is tokens that are set aside for a holder, until an end unless that is 0. The number is that of the last
+// operation on it.
 type loan struct {
 	holder string
 	tokens int64
@@ -51,7 +52,8 @@ func tokensOf(all []loan) (tokens int64) {
 	return tokens
 }
 
-// meterWait is the time until there are tokens for a denied request, if nobody else comes: a loan that ends is spent then.
+// meterWait is the time until there are tokens for a denied request, if nobody else comes: a loan that ends is spent
+// then.
 func (r *request) meterWait(now int64, taken, most *big.Rat) int64 {
 	taken, at, least := plus(taken, ratio(r.undated())), now, ratio(r.least())
 	for ends := r.ends; ; ends = ends[1:] {

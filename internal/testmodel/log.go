@@ -90,7 +90,7 @@ func decideLog(held state, r *request, now int64, a answer) (answer, state, erro
 	return a, &log{limit: r.limit, entries: g.add(inside, entry{now, a.tokens}, r.limit.most), room: g.room}, nil
 }
 
-// add puts an entry behind those that are kept: with the newest at the same time, or when there is no room.
+// add puts an entry after the ones that are kept: with the newest at the same time, or when there is no room.
 func (g *log) add(kept []entry, e entry, most int64) []entry {
 	kept = slices.Clone(kept)
 	n := len(kept)

@@ -40,7 +40,8 @@ func (m *meter) boundaries() (times []int64) {
 	return []int64{m.at + full, m.at + one, m.at + full - one}
 }
 
-// takenUnder is the number of tokens taken at a time, in multiples of 1/P of a token. P is the period of the requested limit.
+// takenUnder is the number of tokens taken at a time, in multiples of 1/P of a token. P is the period of the requested
+// limit.
 func takenUnder(held state, l limit, now int64) *big.Rat {
 	m, ok := held.(*meter)
 	if !ok {

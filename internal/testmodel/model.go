@@ -135,7 +135,7 @@ func checkKey(key string) error {
 	return nil
 }
 
-// readRequest reads a key, a limit and a lease's holder, and returns the words behind them.
+// readRequest reads a key, a limit and a lease's holder, and returns the words after them.
 func readRequest(f *form, words []string) (r request, rest []string, err error) {
 	r = request{key: words[0], tokens: 1}
 	if err = checkKey(r.key); err != nil {
@@ -155,7 +155,7 @@ func readRequest(f *form, words []string) (r request, rest []string, err error) 
 	return r, words[end:], err
 }
 
-// isSwapped reports whether a holder is a duration with a unit behind a ttl that is a whole number.
+// isSwapped reports whether a holder is a duration with a unit after a ttl that is a whole number.
 func isSwapped(ttl, holder string) bool {
 	_, hasNoUnit := wholeNumber(ttl)
 	_, isDuration := nanoseconds(holder)

@@ -44,7 +44,7 @@ func (m *Model) policy(words []string) (string, error) {
 	return c.do(m, words)
 }
 
-// readTemplates reads a policy's limits, with an id those of an override. Their keys and holders are templates.
+// readTemplates reads a policy's limits, or with an id an override's. Their keys and holders are templates.
 func readTemplates(words []string, id *string) (all []request, rest []string, err error) {
 	if all, rest, err = readSpecs(words); err != nil {
 		return nil, nil, err

@@ -142,7 +142,7 @@ func (c *Calls) remember(command []string, reply string) {
 	}
 }
 
-// blocked is a BLOCK that waits, mostly. Afterwards the model's time is that of the reply.
+// blocked is a BLOCK that waits, mostly. Afterwards the model's time is the time of the reply.
 func (c *Calls) blocked() (s Step, ok bool) {
 	command := c.blocking()
 	if command == nil {

@@ -114,7 +114,7 @@ func (c *Calls) acquire(k *randomKey) []string {
 	return c.as(words, nil)
 }
 
-// options are some of those that an algorithm has.
+// options are some of the options that an algorithm has.
 func (c *Calls) options(algorithm string) (words []string) {
 	if c.chance(8) {
 		words = append(words, "PEEK")
@@ -205,8 +205,8 @@ func (c *Calls) keyed(word string) bool {
 	return slices.ContainsFunc(c.keys, func(k *randomKey) bool { return k.name == word })
 }
 
-// spoil makes bad input of a call: one word is replaced, left out or added. A BLOCK keeps its PEEK, without which the reply
-// would be held.
+// spoil makes bad input of a call: one word is replaced, left out or added. A BLOCK keeps its PEEK, without which the
+// reply would be held.
 func (c *Calls) spoil(call []string) []string {
 	words := c.spoilWord(slices.Clone(call))
 	if slices.Contains(call, "BLOCK") && !slices.Contains(words, "PEEK") && !c.Model.inMulti {

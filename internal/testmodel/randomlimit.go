@@ -4,7 +4,7 @@ import (
 	"strconv"
 )
 
-// limit is the words of a key's limit: those of its last call, or others.
+// limit is the words of a key's limit: the same as in its last call, or others.
 func (c *Calls) limit(k *randomKey) []string {
 	if k.words == nil || c.chance(12) {
 		for k.words = nil; k.words == nil; { // only few of them are invalid

@@ -24,7 +24,7 @@ func (c *Calls) as(words, rest []string) []string {
 	return slices.Concat(words, rest)
 }
 
-// pickWords puts two pairs of words one behind the other, in either order; now and then one is missing.
+// pickWords puts two pairs of words one after the other, in either order; now and then one is missing.
 func (c *Calls) pickWords(one, other []string) []string {
 	switch c.random.IntN(40) {
 	case 0:
@@ -49,7 +49,7 @@ func (c *Calls) again() []string {
 	return words
 }
 
-// settlement settles or cancels an id: with amounts near those that it is charged, mostly.
+// settlement settles or cancels an id: with amounts near the charged ones, mostly.
 func (c *Calls) settlement() []string {
 	id := c.pick(reservationIDs...)
 	if c.chance(20) {

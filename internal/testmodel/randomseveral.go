@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// ids are the callers of policies, and values those of the field that the policies ask for.
+// ids are the callers of policies, and values are values of the field that the policies ask for.
 var ids, values = []string{"1", "2", "3", "", "{}"}, []string{"acme", "a:b%", ""}
 
 // several is a call for several keys.
@@ -92,7 +92,7 @@ func (c *Calls) with(name, id string) (words []string) {
 	return words
 }
 
-// specs are limits of different keys, mostly; with a prefix, those of a policy.
+// specs are limits of different keys, mostly; with a prefix, limits of a policy.
 func (c *Calls) specs(n int, prefix string) (words []string) {
 	for _, k := range c.different(n) {
 		name, holder := k.name, c.holder()

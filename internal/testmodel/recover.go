@@ -15,7 +15,8 @@ func (c *Calls) Certain() {
 	}
 }
 
-// pastStates are the states of keys since some moment, the first that of the moment; a state is nil if the key had none.
+// pastStates are the states of keys since some moment, the first that of the moment; a state is nil if the key had
+// none.
 type pastStates map[string][]state
 
 // add records a new state. Policies make keys that no call names.

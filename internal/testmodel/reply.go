@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Replies are texts in RESP2, like those of the server.
+// Replies are texts in RESP2, as the server sends them.
 
 func integer(n int64) string { return ":" + strconv.FormatInt(n, 10) + "\r\n" }
 

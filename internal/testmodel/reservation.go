@@ -100,7 +100,7 @@ func (m *Model) reserve(name string, r request) (string, error) {
 	return integers(a.withWarn(o.tokens, a.limit, a.remaining, millis(o.wait), millis(a.reset))...), nil
 }
 
-// checkLimiter returns an error if a state is not that of a limiter.
+// checkLimiter returns an error if a state is no limiter's.
 func checkLimiter(s state) error {
 	if _, is := s.(*reservation); is {
 		return refuse("WRONGTYPE the key holds a reservation, this command needs a limiter")

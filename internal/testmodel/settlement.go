@@ -130,8 +130,8 @@ func (m *Model) takeMore(before, after *reservation) error {
 	return nil
 }
 
-// giveBack returns tokens to where they were taken, at most those that still count there, or ends a lease. Of a closed window they are those that were
-// reserved.
+// giveBack returns tokens to where they were taken, at most as many as still count there, or ends a lease. Of a closed
+// window they are the reserved ones.
 func (m *Model) giveBack(p *booked, tokens, reserved int64) {
 	held := m.held(p.key)
 	if tokens <= 0 && p.limit.history == 0 || held == nil || algorithmOf(held) != p.limit.algorithm {

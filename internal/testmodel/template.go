@@ -132,7 +132,7 @@ func (r *request) readFields(words []string) error {
 	return nil
 }
 
-// asks are the fields that the policy's own limits, or those of a caller, ask for.
+// asks are the fields that the policy's own limits, or a caller's limits, ask for.
 func (p *policy) asks(id string) (names []string) {
 	for _, r := range slices.Concat(p.limits, p.limitsFor(id)) {
 		for _, text := range []string{r.key, r.holder} {
@@ -157,7 +157,8 @@ func (p *policy) checkFields(id string, fields []string) error {
 	return nil
 }
 
-// symbols are the bytes of a template, and -1 for a place of any bytes, -2 for one of bytes without a colon. With an id, its bytes are in its place.
+// symbols are the bytes of a template, and -1 for a place of any bytes, -2 for one of bytes without a colon. With an
+// id, its bytes are in its place.
 func symbols(template string, id *string) (all []int) {
 	parts, _ := pieces(template)
 	hasFields := slices.ContainsFunc(parts, func(p piece) bool { return p.place && p.text != "" })

@@ -18,7 +18,7 @@ type pipe struct {
 	chunks    []chunk
 	size      int
 	closed    bool
-	stuck     bool      // something was too large: nothing behind it arrives
+	stuck     bool      // something was too large: nothing after it arrives
 	aborted   bool      // by the reader's end, whose reads fail at once
 	readUntil time.Time // deadlines
 	sendUntil time.Time

@@ -43,7 +43,7 @@ func (m *Net) SetDelay(from, to string, d time.Duration) {
 	m.delay[[2]string{from, to}] = d
 }
 
-// SetLargest makes the network lose writes of more bytes, and all data behind them on the same connection, as
+// SetLargest makes the network lose writes of more bytes, and all data after them on the same connection, as
 // TCP does on a path that drops large packets; 0 ends that for later writes.
 func (m *Net) SetLargest(from, to string, bytes int) {
 	m.mu.Lock()

@@ -11,9 +11,9 @@ import (
 // outputDelay is how long the output of a process that has ended may stay open: a process that it left behind holds it.
 const outputDelay = 5 * time.Second
 
-// Command is [exec.CommandContext] for a process that does not outlive this one. It leads a process group, and the end of the
-// context kills the whole group: also the processes of a shell, npm or go run. Once it has ended, Wait waits no longer than
-// some seconds for the end of its output.
+// Command is [exec.CommandContext] for a process that does not outlive this one. It leads a process group, and the end
+// of the context kills the whole group: also the processes of a shell, npm or go run. Once it has ended, Wait waits no
+// longer than some seconds for the end of its output.
 func Command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.SysProcAttr = bound()
@@ -22,8 +22,8 @@ func Command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// KillGroup kills a process that [Command] has started, and those of its group. It does nothing if the process has ended and
-// was waited for, because its number may be that of another one by then.
+// KillGroup kills a process that [Command] has started, and its group. It does nothing if the process has
+// ended and was waited for, because another one may have its number by then.
 func KillGroup(cmd *exec.Cmd) error {
 	if err := cmd.Process.Signal(syscall.Signal(0)); err != nil {
 		return err
@@ -31,7 +31,8 @@ func KillGroup(cmd *exec.Cmd) error {
 	return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 }
 
-// Wait waits until a process that [Command] has started has ended, and kills those of its group that it has left behind.
+// Wait waits until a process that [Command] has started has ended, and kills processes of its group that it has left
+// behind.
 func Wait(cmd *exec.Cmd) error {
 	err := cmd.Wait()
 	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // an error means that there are none

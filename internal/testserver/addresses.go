@@ -6,9 +6,9 @@ import (
 	"github.com/stintdb/stint/internal/testaddress"
 )
 
-// ReserveAddress returns an address of the loopback interface that nobody else is given before the test's end, and on which
-// servers can listen one after the other: see [testaddress.Reserve]. Most servers need none. They listen on port 0, and
-// [Process.Listening] and [Process.Admin] return the addresses that they print.
+// ReserveAddress returns an address of the loopback interface that nobody else is given before the test's end, and on
+// which servers can listen one after the other: see [testaddress.Reserve]. Most servers need none. They listen on port
+// 0, and [Process.Listening] and [Process.Admin] return the addresses that they print.
 func ReserveAddress(t testing.TB) string {
 	t.Helper()
 	return ReserveAddresses(t, 1)[0]

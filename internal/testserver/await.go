@@ -34,8 +34,8 @@ func (p *Process) Await(t testing.TB, what string, condition func() bool) {
 
 var errNotYet = errors.New("not yet")
 
-// AwaitOutput waits until the process has printed something that a pattern matches since it was started last, and returns the
-// match and those of its groups.
+// AwaitOutput waits until the process has printed something that a pattern matches since it was started last, and
+// returns the match and the matches of its groups.
 func (p *Process) AwaitOutput(t testing.TB, pattern *regexp.Regexp) (match []string) {
 	t.Helper()
 	p.Await(t, "it has printed "+pattern.String(), func() bool {
@@ -63,7 +63,7 @@ var (
 )
 
 // AwaitReady waits until a server of this checkout says that it is ready, and returns where it accepts connections: its
-// addresses for clients as they are, the others with a protocol behind them.
+// addresses for clients as they are, the others followed by a protocol.
 func (p *Process) AwaitReady(t testing.TB) (addresses []string) {
 	t.Helper()
 	return strings.Split(p.AwaitOutput(t, readyLine)[1], ", ")

@@ -10,7 +10,8 @@ import (
 	"github.com/stintdb/stint/internal/testprocess"
 )
 
-// reporting is how long before the end of go test's patience a command is killed, so that the test can report its output.
+// reporting is how long before the end of go test's patience a command is killed, so that the test can report its
+// output.
 const reporting = 10 * time.Second
 
 // Context is the test's, but ends when go test is about to give up.

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// GetText returns the body of the answer at a URL, such as that of /metrics.
+// GetText returns the body of the answer at a URL, such as /metrics.
 func GetText(t testing.TB, url string) string {
 	t.Helper()
 	response, err := http.Get(url)

@@ -19,12 +19,12 @@ import (
 // endTimeout bounds the wait for the end of a process. It is only reached when a test fails.
 const endTimeout = 20 * time.Second
 
-// Process is a program that runs until it is ended, or the test ends. It can be started again with the same arguments in the
-// same directory. All of its runs write one log.
+// Process is a program that runs until it is ended, or the test ends. It can be started again with the same arguments
+// in the same directory. All of its runs write one log.
 type Process struct {
 	Address string   // where clients reach it, if it is a server of this checkout
 	Dir     string   // where it runs: a new directory
-	Env     []string // its environment; that of the tests without the settings of a server, if it is nil
+	Env     []string // its environment; if nil, the environment of the tests without the settings of a server
 
 	program string
 	args    []string

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// StartRedis starts a redis-server that keeps nothing on disk, and returns it once it accepts connections at its address.
+// StartRedis starts a redis-server that keeps nothing on disk, and returns it once it accepts connections at its
+// address.
 func StartRedis(t testing.TB, options ...string) *Process {
 	t.Helper()
 	return StartLikeRedis(t, "redis-server", options...)

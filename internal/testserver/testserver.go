@@ -1,5 +1,5 @@
-// Package testserver builds and runs the server of this checkout, and other programs, for tests from outside. Nothing that it
-// starts outlives the test.
+// Package testserver builds and runs the server of this checkout, and other programs, for tests from outside. Nothing
+// that it starts outlives the test.
 package testserver
 
 import (
@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Build returns the path of this checkout's server: that in SERVER_BINARY, which .ci/run builds once, or one that it builds from the
-// checkout's root.
+// Build returns the path of this checkout's server: that in SERVER_BINARY, which .ci/run builds once, or one that it
+// builds from the checkout's root.
 func Build(t testing.TB, root string) (program string) {
 	t.Helper()
 	if program = os.Getenv("SERVER_BINARY"); program != "" {
@@ -37,8 +37,8 @@ func Start(t testing.TB, program string, options ...string) (address string) {
 	return StartServer(t, program, options...).Address
 }
 
-// StartServer is Start for tests that need more than the address. The server would choose another port if it were started
-// again: [NewServer] is for that.
+// StartServer is Start for tests that need more than the address. The server would choose another port if it were
+// started again: [NewServer] is for that.
 func StartServer(t testing.TB, program string, options ...string) *Process {
 	t.Helper()
 	p := NewProcess(t, program, append([]string{"server", "--listen", "127.0.0.1:0"}, options...)...)
@@ -48,7 +48,8 @@ func StartServer(t testing.TB, program string, options ...string) *Process {
 	return p
 }
 
-// NewServer describes a server with no settings but the options, at an address for clients that stays when it is started again.
+// NewServer describes a server with no settings but the options, at an address for clients that stays when it is
+// started again.
 func NewServer(t testing.TB, program string, options ...string) *Process {
 	t.Helper()
 	address := ReserveAddress(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// Outcome is that of a request, as far as it is known.
+// Outcome is the outcome of a request, as far as it is known.
 type Outcome int
 
 // The outcomes.
@@ -70,7 +70,7 @@ func (h *History) enter(c *client) bool {
 	return true
 }
 
-// now is a time later than all before: that of the order in which requests are sent and answered.
+// now is a time later than all before: it counts requests and answers in their order.
 func (h *History) now() int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -193,7 +193,8 @@ type Counts struct{ Requests, Executed, Refused, Unknown, Skipped int }
 // maxUnknown is how many requests of unknown outcome may be in a history: with each, twice as many states are possible.
 const maxUnknown = 4
 
-// Check fails the test if no order explains the history, and adds to the counts. It skips a history that would take too long.
+// Check fails the test if no order explains the history, and adds to the counts. It skips a history that would take too
+// long.
 func (h *History) Check(t *testing.T, sum *Counts) {
 	t.Helper()
 	if h.unknown > maxUnknown {

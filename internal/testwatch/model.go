@@ -8,7 +8,7 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// Keys is the number of keys of a history, and maxClients that of its clients.
+// Keys is the number of keys of a history, and maxClients the number of its clients.
 const (
 	Keys       = 3
 	maxClients = 24
@@ -24,7 +24,7 @@ type key struct {
 	expiry int8 // in expiries
 }
 
-// state is that of the server: the keys, and as each client saw those that it watches.
+// state is the server's state: the keys, and how each client saw the keys that it watches.
 type state struct {
 	keys    [Keys]key
 	watched [maxClients][Keys]struct {
@@ -41,7 +41,7 @@ type command struct {
 	expiry int8
 }
 
-// words are those of the command on a key of a name.
+// words are the words of the command on the key with a name.
 func (c *command) words(name string) []string {
 	switch c.name {
 	case "SET":
@@ -86,7 +86,7 @@ func (s *state) carryOut(c *command) string {
 	return "0"
 }
 
-// request is that of a client: a WATCH of keys, a transaction, or one command alone.
+// request is a client's request: a WATCH of keys, a transaction, or one command alone.
 type request struct {
 	client   int
 	watch    []int
@@ -141,8 +141,8 @@ func (s state) step(in request, out answer) []state {
 	return nil
 }
 
-// maxSteps bounds the search for an order: requests that all overlap have more orders than can be tried. Usual histories take some
-// thousand steps.
+// maxSteps bounds the search for an order: requests that all overlap have more orders than can be tried. Usual
+// histories take some thousand steps.
 const maxSteps = 20_000
 
 // isLinearizable reports whether some order explains a history, and whether that was found out within maxSteps.

@@ -15,7 +15,7 @@ import (
 	"github.com/stintdb/stint/internal/testwait"
 )
 
-// TypeURL is that of the rules.
+// TypeURL is the type of the rules.
 const TypeURL = "type.googleapis.com/ratelimit.config.ratelimit.v3.RateLimitConfig"
 
 // Control is a control plane.

@@ -1,4 +1,5 @@
-// Package timerslack sets by how much Linux may prolong the sleeps of a thread, and those that it starts. Decision 0036 has the reasons.
+// Package timerslack sets by how much Linux may prolong the sleeps of a thread, and of threads that it starts. Decision
+// 0036 has the reasons.
 package timerslack
 
 import (
@@ -7,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Long is that of Go's system monitor in a node of a cluster, and usual that of other threads.
+// Long is the slack of Go's system monitor in a node of a cluster, and usual the slack of other threads.
 const (
 	Long  = time.Millisecond
 	usual = 50 * time.Microsecond
@@ -23,8 +24,8 @@ func Set(slack time.Duration) {
 // NoteLong notes that the program has begun with a long one, before it has other goroutines.
 func NoteLong() { isLong = true }
 
-// Reset has this thread sleep as usual. It is called where work of a node begins, now and again in each thread that runs goroutines: the system
-// monitor starts some of these, and they sleep while they look for work.
+// Reset has this thread sleep as usual. It is called where work of a node begins, now and again in each thread that
+// runs goroutines: the system monitor starts some of these, and they sleep while they look for work.
 func Reset() {
 	if isLong {
 		Set(usual)

@@ -8,7 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A thread that has begun with a long slack sleeps as usual behind Reset. Where no program began with one, Reset leaves what a thread has.
+// A thread that has begun with a long slack sleeps as usual after Reset. Where no program began with one, Reset leaves
+// what a thread has.
 func TestReset(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

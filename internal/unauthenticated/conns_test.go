@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A newcomer is never the one that loses, an address that holds more than its share loses first, and of equals the longest
-// idle loses.
+// A newcomer is never the one that loses, an address that holds more than its share loses first, and of equals the
+// longest idle loses.
 func TestConns(t *testing.T) {
 	var u Conns[int]
 	add := func(c int, address string, wantEvicted int) {

@@ -5,11 +5,11 @@ import "net/netip"
 // Local is the network of unix sockets.
 const Local = "local"
 
-// nat64 is the prefix of RFC 6052. Behind it stands an IPv4 address, and each is another client.
+// nat64 is the prefix of RFC 6052. An IPv4 address follows, and each is another client.
 var nat64 = netip.MustParsePrefix("64:ff9b::/96")
 
-// Network is the part of a client's HOST:PORT that the client cannot change at will: an IPv4 address, also behind NAT64, the /64 network of
-// an IPv6 address, the usual size of one customer's network, or Local for anything else.
+// Network is the part of a client's HOST:PORT that the client cannot change at will: an IPv4 address, also behind
+// NAT64, the /64 network of an IPv6 address, the usual size of one customer's network, or Local for anything else.
 func Network(address string) string { return Prefix(address, 32, 64) }
 
 // Prefix is the network of a client's HOST:PORT with the given number of bits of an IPv4 or an IPv6 address.

@@ -20,10 +20,11 @@ type nodes struct {
 
 const nodesPassword = "of clients"
 
-// clusterSettings is the example of settings for three machines, which are those of the first.
+// clusterSettings is the example of settings for three machines, as the first has them.
 var clusterSettings = regexp.MustCompile("(?s)```toml\n(listen = .*?)```")
 
-// bootNodes boots three machines, which are reachable as the example has them, and installs a package with the example's settings.
+// bootNodes boots three machines, which are reachable as the example has them, and installs a package with the
+// example's settings.
 func bootNodes(t *testing.T, file string) *nodes {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/cluster.md")
@@ -73,8 +74,9 @@ func (n *nodes) take(t *testing.T, from *machine, i int) {
 	}
 }
 
-// TestInstalledCluster makes a cluster of three machines with the last release's package and the settings of docs/cluster.md. A machine
-// is lost and comes back, and then all are upgraded, one after the other. What clients have used of a limit stays used.
+// TestInstalledCluster makes a cluster of three machines with the last release's package and the settings of
+// docs/cluster.md. A machine is lost and comes back, and then all are upgraded, one after the other. What clients have
+// used of a limit stays used.
 func TestInstalledCluster(t *testing.T) {
 	file := part(t, "stint_*_"+runtime.GOARCH+".deb")
 	n := bootNodes(t, earlierPackage(t, file))

@@ -80,8 +80,9 @@ func TestInstalledCompose(t *testing.T) {
 	}
 }
 
-// TestInstalledComposeCluster starts the nodes of compose.cluster.yaml and Prometheus. A node is killed: the others go on, and the
-// rules of the repository raise the alert for that node alone, until it is back. Grafana's image is not to be had here.
+// TestInstalledComposeCluster starts the nodes of compose.cluster.yaml and Prometheus. A node is killed: the others go
+// on, and the rules of the repository raise the alert for that node alone, until it is back. Grafana's image is not to
+// be had here.
 func TestInstalledComposeCluster(t *testing.T) {
 	p := compose(t, "compose.cluster.yaml")
 	output(t, "promtool", "check", "rules", "../../docker/prometheus/stint.rules.yml")
@@ -111,7 +112,8 @@ func TestInstalledComposeCluster(t *testing.T) {
 
 var prometheusImage = regexp.MustCompile(`image: (prom/prometheus:\S+)`)
 
-// importPrometheus makes the image that the compose file names of a Prometheus of the same version, because no registry is at hand.
+// importPrometheus makes the image that the compose file names of a Prometheus of the same version, because no registry
+// is at hand.
 func (p *project) importPrometheus(t *testing.T) {
 	t.Helper()
 	text, err := os.ReadFile(p.file)

@@ -16,7 +16,8 @@ import (
 	"github.com/stintdb/stint/internal/testserver"
 )
 
-// earlier is the version of packages of the last release here: below that of this one, which may be its own while it has no tag.
+// earlier is the version of packages of the last release here: below this one's, which may be its own while it
+// has no tag.
 const earlier = "0.0.1"
 
 // host is a machine with the package, and a limit of ten tokens on its server.
@@ -35,7 +36,7 @@ func (h *host) take(t *testing.T) {
 	}
 }
 
-// checkVersion checks that of the running server.
+// checkVersion checks the version of the running server.
 func (h *host) checkVersion(t *testing.T, want string) {
 	t.Helper()
 	if got := h.run(t, "redis-cli INFO server"); !strings.Contains(got, "stint_version:"+want+"\r\n") {
@@ -43,8 +44,9 @@ func (h *host) checkVersion(t *testing.T, want string) {
 	}
 }
 
-// TestInstalledDebianPackage takes the last release's package through its life, and this one's: installed, started, restarted, upgraded,
-// reloaded, killed, purged, and installed again. What clients have used of a limit stays used all the time.
+// TestInstalledDebianPackage takes the last release's package through its life, and this one's: installed, started,
+// restarted, upgraded, reloaded, killed, purged, and installed again. What clients have used of a limit stays used all
+// the time.
 func TestInstalledDebianPackage(t *testing.T) {
 	file := part(t, "stint_*_"+runtime.GOARCH+".deb")
 	h := &host{boot(t), 10}
@@ -163,7 +165,8 @@ func earlierPackage(t *testing.T, file string) string {
 // ofLastRelease is a line of the earlier package's settings that this one's does not have.
 const ofLastRelease = "# of the last release\n"
 
-// intoLastRelease puts the program, the unit and the settings of the last release into an unpacked package, and returns its source.
+// intoLastRelease puts the program, the unit and the settings of the last release into an unpacked package, and returns
+// its source.
 func intoLastRelease(t *testing.T, folder string) (source string) {
 	t.Helper()
 	source = lastRelease(t)

@@ -1,4 +1,5 @@
-// Package installed tests the files of a release as their users have them: installed by dpkg under systemd, run by Docker, unpacked.
+// Package installed tests the files of a release as their users have them: installed by dpkg under systemd, run by
+// Docker, unpacked.
 //
 //	.ci/run release # builds dist/ and runs these tests, by night
 //

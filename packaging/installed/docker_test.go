@@ -21,8 +21,8 @@ type docker struct {
 	daemon  *testserver.Process
 }
 
-// startDocker starts a daemon that leaves the machine's network alone, in other namespaces than the machine's: that of processes, and those
-// given, such as --net. It ends with the test, and with it all of its containers.
+// startDocker starts a daemon that leaves the machine's network alone, in other namespaces than the machine's: that of
+// processes, and those given, such as --net. It ends with the test, and with it all of its containers.
 func startDocker(t *testing.T, namespaces ...string) docker {
 	t.Helper()
 	folder := t.TempDir()
@@ -65,13 +65,14 @@ func (d docker) runAs(t *testing.T, program string, args ...string) string {
 func (d docker) try(t *testing.T, program string, args ...string) (string, error) {
 	t.Helper()
 	cmd := testserver.Command(t, program, args...)
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "DOCKER_HOST=" + d.address, "DOCKER_API_VERSION=1.41", // that of Debian's daemon, which the command may be newer than
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "DOCKER_HOST=" + d.address, "DOCKER_API_VERSION=1.41", // the version of Debian's daemon, which may be older than the command
 		"HOME=" + t.TempDir(), "STINT_PASSWORD=" + password, "STINT_TOKEN=token", "STINT_SECRET=" + strings.Repeat("0123456789abcdef", 4)}
 	out, err := cmd.CombinedOutput()
 	return strings.TrimSpace(string(out)), err
 }
 
-// TestInstalledImage runs the image: it becomes healthy, keeps its state in its volume, stops when asked to, and comes back after it was killed.
+// TestInstalledImage runs the image: it becomes healthy, keeps its state in its volume, stops when asked to, and comes
+// back after it was killed.
 func TestInstalledImage(t *testing.T) {
 	d := startDocker(t)
 	const name = "stint:latest"

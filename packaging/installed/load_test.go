@@ -62,7 +62,8 @@ func (l *load) stop() {
 	l.running.Wait()
 }
 
-// take asks for tokens, on a new connection, and takes fewer if there are no more. It is an error if the server has refused to decide.
+// take asks for tokens, on a new connection, and takes fewer if there are no more. It is an error if the server has
+// refused to decide.
 func (l *load) take(client int, key string, tokens int64) error {
 	reply, err := ask(l.addresses[client%len(l.addresses)], "TB.ACQUIRE", key, strconv.Itoa(capacity), "1/365d", fmt.Sprint(tokens), "UPTO")
 	l.mu.Lock()
@@ -99,8 +100,8 @@ func (l *load) awaitRound(t *testing.T) {
 	l.round.Add(1)
 }
 
-// check takes the rest of every limit, at all servers in turn: then each has granted all of its tokens and no more, but for requests of
-// unknown outcome.
+// check takes the rest of every limit, at all servers in turn: then each has granted all of its tokens and no more, but
+// for requests of unknown outcome.
 func (l *load) check(t *testing.T) {
 	t.Helper()
 	l.stop()

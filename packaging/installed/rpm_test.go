@@ -19,8 +19,9 @@ import (
 // rpmProgram is rpm, which Debian asks to be used for packages of others on purpose only.
 const rpmProgram = "rpm --force-debian "
 
-// TestInstalledRPM takes the last release's package through its life with the real rpm, and this one's, in a Debian with systemd: installed,
-// started, upgraded, reloaded, removed, and installed again. dnf and a system of Red Hat's are not to be had here.
+// TestInstalledRPM takes the last release's package through its life with the real rpm, and this one's, in a Debian
+// with systemd: installed, started, upgraded, reloaded, removed, and installed again. dnf and a system of Red Hat's are
+// not to be had here.
 func TestInstalledRPM(t *testing.T) {
 	file := part(t, "stint_*_"+runtime.GOARCH+".rpm")
 	h := &host{boot(t), 10}
@@ -34,7 +35,7 @@ func TestInstalledRPM(t *testing.T) {
 	h.run(t, rpmProgram+"--erase stint")
 	h.checkStopped(t)
 	if left := strings.Fields(h.run(t, "find /etc /usr -name '*stint*' | sort")); strings.Join(left, " ") != "/etc/stint /etc/stint/stint.toml.rpmnew /etc/stint/stint.toml.rpmsave" {
-		t.Errorf("it leaves %s", left) // rpm keeps settings that were changed, and those that an upgrade did not install
+		t.Errorf("it leaves %s", left) // rpm keeps settings that were changed, or that an upgrade did not install
 	}
 	h.run(t, "ls /var/lib/stint/snapshot-*")
 	if said := h.run(t, rpmProgram+"--install "+file); !strings.Contains(said, "systemctl enable --now stint") {

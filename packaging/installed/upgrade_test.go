@@ -12,8 +12,8 @@ import (
 	"github.com/stintdb/stint/internal/testserver"
 )
 
-// firstToGoBackTo stands for the last release while there is none: the commit from which on nodes have kept their votes in today's files. A
-// build before it refuses the directory of a newer one.
+// firstToGoBackTo stands for the last release while there is none: the commit from which on nodes have kept their votes
+// in today's files. A build before it refuses the directory of a newer one.
 const firstToGoBackTo = "4d42a07f17abab638145c8b67e1a43729724bcd6"
 
 // lastRelease is a folder with the source of the release before this commit.
@@ -26,7 +26,8 @@ func lastRelease(t *testing.T) (source string) {
 	return source
 }
 
-// lastReleaseIn is the newest release before the checked-out commit of a repository: its tag, or its commit in a clone without tags.
+// lastReleaseIn is the newest release before the checked-out commit of a repository: its tag, or its commit in a clone
+// without tags.
 func lastReleaseIn(t *testing.T, repository string) (commit string) {
 	t.Helper()
 	git := func(args ...string) []string {
@@ -46,7 +47,8 @@ func lastReleaseIn(t *testing.T, repository string) (commit string) {
 	return firstToGoBackTo
 }
 
-// The release before a commit is the newest one before it, and not the commit's own. A clone without tags finds the same.
+// The release before a commit is the newest one before it, and not the commit's own. A clone without tags finds the
+// same.
 func TestInstalledLastRelease(t *testing.T) {
 	repository := t.TempDir()
 	git := func(args ...string) string {

@@ -18,8 +18,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
-// image writes an image for each processor of Linux, and an index of them, in OCI layout: what docker/Dockerfile builds, without Docker.
-// `skopeo copy oci:FOLDER:VERSION docker-daemon:stint:VERSION` gives it to Docker.
+// image writes an image for each processor of Linux, and an index of them, in OCI layout: what docker/Dockerfile
+// builds, without Docker. `skopeo copy oci:FOLDER:VERSION docker-daemon:stint:VERSION` gives it to Docker.
 func (r *release) image(targets []target) error {
 	said, err := os.ReadFile(filepath.Join(r.root, "docker/Dockerfile"))
 	if err != nil {
@@ -54,7 +54,7 @@ func (r *release) imageFor(t target, settings v1.Config) (v1.Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	const user = 65532 // that of the Dockerfile
+	const user = 65532 // as in the Dockerfile
 	files, err := packed([]entry{{"stint", 0o755, 0, program}, {"data/", 0o755, user, nil}}, r.moment)
 	if err != nil {
 		return nil, err
@@ -79,7 +79,8 @@ func (r *release) imageFor(t target, settings v1.Config) (v1.Image, error) {
 // instruction is a line of a Dockerfile.
 var instruction = regexp.MustCompile(`(?m)^([A-Z]+) (.+)$`)
 
-// lastStage reads the settings of containers in the last stage of a Dockerfile. It knows the instructions of docker/Dockerfile, and refuses others.
+// lastStage reads the settings of containers in the last stage of a Dockerfile. It knows the instructions of
+// docker/Dockerfile, and refuses others.
 func lastStage(text string) (c v1.Config, err error) {
 	at := strings.LastIndex(text, "\nFROM scratch\n")
 	if at < 0 {

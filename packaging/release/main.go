@@ -1,6 +1,7 @@
-// Command release builds all parts of a release into a folder, without publishing anything: archives, Debian and RPM packages, an
-// image in OCI layout, the Helm chart, and a list of the modules in the program (CycloneDX). The same commit and the same Go give the
-// same bytes. `.ci/run release` adds the packages of Python and npm, and checksums. .goreleaser.yaml says what belongs to archives and packages, docker/Dockerfile describes the image.
+// Command release builds all parts of a release into a folder, without publishing anything: archives, Debian and RPM
+// packages, an image in OCI layout, the Helm chart, and a list of the modules in the program (CycloneDX). The same
+// commit and the same Go give the same bytes. `.ci/run release` adds the packages of Python and npm, and checksums.
+// .goreleaser.yaml says what belongs to archives and packages, docker/Dockerfile describes the image.
 //
 //	go run -C packaging ./release -out ../dist
 //	go run -C packaging ./release -tag # first, in a clone: cuts the version of cmd/stint/version.go; pushing it is up to you
@@ -133,7 +134,7 @@ func (r *release) git(args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// path is that of a file of the release.
+// path is the path of a file of the release.
 func (r *release) path(name string) string { return filepath.Join(r.out, name) }
 
 // programs builds the program for each target.

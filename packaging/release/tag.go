@@ -14,8 +14,9 @@ import (
 // unreleased is what a heading of CHANGELOG.md says in place of the day, until the version is released.
 const unreleased = "not released yet"
 
-// cut dates the version's section of CHANGELOG.md in a commit, and gives that an annotated tag, whose message is the section. It pushes nothing.
-// Where that commit is there without its tag, as in a clone that has no tags, the commit gets it.
+// cut dates the version's section of CHANGELOG.md in a commit, and gives that an annotated tag, whose message is the
+// section. It pushes nothing. Where that commit is there without its tag, as in a clone that has no tags, the commit
+// gets it.
 func cut(root string, day time.Time) (tag string, err error) {
 	r := &release{root: root}
 	if err := r.readVersion(); err != nil {
@@ -38,7 +39,7 @@ func cut(root string, day time.Time) (tag string, err error) {
 	return tag, r.annotate(tag, commit)
 }
 
-// subject is that of the commit that cuts the version.
+// subject is the subject of the commit that cuts the version.
 func (r *release) subject() string { return "release: " + r.version }
 
 // cutAt is the commit that cut the version, "" before.

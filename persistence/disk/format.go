@@ -58,7 +58,8 @@ type Predecessor struct {
 	Ended   int64  // bytes that are durable once the header of this journal is
 }
 
-// JournalHeader returns the header of a journal. The snapshot is the number of the newest complete one, and 1; 0 if there was none.
+// JournalHeader returns the header of a journal. The snapshot is the number of the newest complete one, and 1; 0 if
+// there was none.
 func JournalHeader(number uint64, l Predecessor, identity, snapshot uint64) []byte {
 	return Header(JournalMagic, number, l.Durable, l.Ended, int64(l.Before), int64(identity), int64(snapshot))
 }
@@ -87,7 +88,7 @@ type HeaderFields struct {
 	Fields [5]int64
 }
 
-// Identity is that of the directory in which the file was written, 0 without one.
+// Identity is the identity of the directory in which the file was written, 0 without one.
 func (h HeaderFields) Identity() uint64 { return uint64(h.Fields[3]) }
 
 // Snapshot is the snapshot that a journal needs, and 1; 0 for none.
@@ -126,16 +127,16 @@ func blockSum(number uint64, offset int64, payload []byte) uint32 {
 	return crc32.Update(crc32.Checksum(place[:], castagnoli), castagnoli, payload)
 }
 
-// SealBlock fills in the head of the block b, whose payload begins at b[BlockHead:], and adds zeros up to the place of the
-// next block.
+// SealBlock fills in the head of the block b, whose payload begins at b[BlockHead:], and adds zeros up to the place of
+// the next block.
 func SealBlock(b []byte, number uint64, offset int64) []byte {
 	binary.LittleEndian.PutUint32(b, uint32(len(b)-BlockHead))
 	binary.LittleEndian.PutUint32(b[4:], blockSum(number, offset, b[BlockHead:]))
 	return append(b, make([]byte, AlignBlock(int64(len(b)))-int64(len(b)))...)
 }
 
-// PayloadHead is the size of what a block's payload begins with: its time in a snapshot or journal, or the index of an entry of a log,
-// and the offset up to which the file was durable when the block was written.
+// PayloadHead is the size of what a block's payload begins with: its time in a snapshot or journal, or the index of an
+// entry of a log, and the offset up to which the file was durable when the block was written.
 const PayloadHead = 16
 
 // PayloadHeader returns a payload's time and the offset up to which the journal was durable.

@@ -10,8 +10,9 @@ import (
 	"sync"
 )
 
-// ManifestFile is the name of the file with the identity of a directory, and with claims about its other files. It has two copies of one header, at the offsets
-// 0 and manifestSlot. The copy with the larger number counts; a crash during a write leaves the other copy:
+// ManifestFile is the name of the file with the identity of a directory, and with claims about its other files. It has
+// two copies of one header, at the offsets 0 and manifestSlot. The copy with the larger number counts; a crash during a
+// write leaves the other copy:
 //
 //	0    8   "STINTMAN"
 //	8    2   version of the format
@@ -20,8 +21,8 @@ import (
 //	32   32  claims, 8 bytes each
 //	124  4   CRC-32C of the 124 bytes before
 //
-// Every claim is about data that was on disk when the claim was written, and files only grow. So a manifest that is older than the files does no harm, and
-// most of its writes need no sync.
+// Every claim is about data that was on disk when the claim was written, and files only grow. So a manifest that is
+// older than the files does no harm, and most of its writes need no sync.
 const (
 	ManifestFile  = "manifest" + suffix
 	manifestMagic = "STINTMAN"
@@ -47,7 +48,7 @@ type Manifest struct {
 	claims Claims
 }
 
-// IsManifest reports whether a name is that of a manifest.
+// IsManifest reports whether a file with this name is a manifest.
 func IsManifest(name string) bool { return name == ManifestFile }
 
 // Adopt begins the manifest of a directory that has only a snapshot, which may have the identity of another directory.
@@ -72,7 +73,8 @@ func DescribeManifest(dir FS) (string, error) {
 	return text, nil
 }
 
-// ReadManifest reads the manifest of a directory, which may be in use. The error is a [DamageError] unless reading failed.
+// ReadManifest reads the manifest of a directory, which may be in use. The error is a [DamageError] unless reading
+// failed.
 func ReadManifest(dir FS) (*Manifest, error) {
 	in, err := dir.Open(ManifestFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -187,7 +189,8 @@ func (m *Manifest) Close() error {
 	return errors.Join(m.file.Sync(), m.file.Close())
 }
 
-// OpenManifest opens the manifest of a directory whose other files have an identity. If they have none yet, which is 0, and there is no manifest, it begins one.
+// OpenManifest opens the manifest of a directory whose other files have an identity. If they have none yet, which is 0,
+// and there is no manifest, it begins one.
 func OpenManifest(dir FS, identity uint64) (*Manifest, error) {
 	m, err := ReadManifest(dir)
 	switch {

@@ -12,13 +12,13 @@ import (
 	"github.com/stintdb/stint/persistence/disk"
 )
 
-// Errors of an [Log].
+// Errors of a [Log].
 var (
 	ErrNoEntry = errors.New("no such entry in the log")
 	ErrNoLog   = errors.New("there is no log")
 )
 
-// Entry is an entry of an [Log].
+// Entry is an entry of a [Log].
 type Entry struct {
 	Index uint64
 	Data  []byte

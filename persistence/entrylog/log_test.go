@@ -24,7 +24,7 @@ const testSegment = 64 << 10
 // noVisit is for logs whose entries nobody wants to see while they are read.
 func noVisit(uint64, []byte) {}
 
-// entryLog is an [Log], or that of a group.
+// entryLog is a [Log] or a [Group].
 type entryLog interface {
 	Range() (first, last uint64)
 	Get(index uint64) ([]byte, error)
@@ -45,7 +45,7 @@ type logWorld struct {
 	first, last uint64            // of the expected entries; last+1 == first if there are none
 	must        map[uint64]string // it
 	was         map[uint64]string // the last acknowledged entry of each index ever
-	behind      map[string]bool   // what may be there behind last: dropped, or not acknowledged, since the last acknowledged Append
+	behind      map[string]bool   // what may be there after last: dropped, or not acknowledged, since the last acknowledged Append
 	appended    int
 	done        struct{ powerLost, killed, failed int }
 }
@@ -131,7 +131,7 @@ func (w *logWorld) append() {
 // batch makes entries to append. note is to be called with the outcome.
 func (w *logWorld) batch() (batch []Entry, note func(err error)) {
 	next, anew := w.last+1, w.rand.IntN(30) == 0
-	if anew { // as behind a snapshot from elsewhere
+	if anew { // as after a snapshot from elsewhere
 		next += 10
 	}
 	for i := range uint64(1 + w.rand.IntN(4)) {

@@ -8,12 +8,13 @@ import (
 )
 
 // Open opens the log in a directory, which the caller has locked, or begins a new one if there is none and
-// create is set. It returns a [DamageError] if durable data is missing.
+// create is set. It returns a [disk.DamageError] if durable data is missing.
 func Open(dir disk.FS, create bool) (*Log, error) {
 	return open(dir, create, segmentBytes, func(uint64, []byte) {})
 }
 
-// open is Open with segments of a size. It calls visit for every entry as it is read, with bytes that are only valid during the call.
+// open is Open with segments of a size. It calls visit for every entry as it is read, with bytes that are only valid
+// during the call.
 func open(dir disk.FS, create bool, segmentBytes int64, visit func(index uint64, entry []byte)) (*Log, error) {
 	l := &Log{fs: dir, segmentBytes: segmentBytes}
 	names, err := dir.List()
@@ -52,8 +53,8 @@ func open(dir disk.FS, create bool, segmentBytes int64, visit func(index uint64,
 	return l, nil
 }
 
-// Inspect reads the log in a directory, which may be in use, and changes nothing. It returns the indexes of the
-// first and the last entry, 0 if there is none, and the number of files, and a [DamageError] if data is missing. It
+// Inspect reads the log in a directory, which may be in use, and changes nothing. It returns the indexes of the first
+// and the last entry, 0 if there is none, and the number of files, and a [disk.DamageError] if data is missing. It
 // calls visit for every entry; an error of visit ends it.
 func Inspect(dir disk.FS, visit func(Entry) error) (first, last uint64, files int, err error) {
 	names, err := dir.List()
@@ -82,7 +83,7 @@ func InspectFile(dir disk.FS, name string) (first, last uint64, err error) {
 	return first, last, errors.Join(err, l.Close())
 }
 
-// IsFile reports whether a name is that of a file of a log.
+// IsFile reports whether a file with this name belongs to a log.
 func IsFile(name string) bool { return len(disk.Numbers([]string{name}, disk.LogPrefix)) == 1 }
 
 // read reads the segments of some numbers, which must be all, and returns the contents of the last file.

@@ -18,7 +18,7 @@ const (
 	fillBytes = 256 << 10
 )
 
-// segment is a part of an [Log]: a header and blocks with one entry each, whose payload is
+// segment is a part of a [Log]: a header and blocks with one entry each, whose payload is
 //
 //	8  index of the entry
 //	8  offset in this segment up to which everything had been synced to disk
@@ -37,7 +37,8 @@ type segment struct {
 	before int64  // offset up to which the previous segment holds the log; 0 if there was none
 }
 
-// createSegment makes a segment, reusing the file of recycled if it is not nil. It is durable, with its name, before it is returned.
+// createSegment makes a segment, reusing the file of recycled if it is not nil. It is durable, with its name, before it
+// is returned.
 func createSegment(fs disk.FS, identity, number uint64, size, before int64, recycled *segment) (*segment, error) {
 	s := &segment{name: disk.FileName(disk.LogPrefix, number), number: number, size: size, end: disk.HeaderBytes, in: identity, before: before}
 	from := s.name + disk.RecycledSuffix
@@ -126,7 +127,7 @@ func (s *segment) read(ended int64, visit func(offset int64, index uint64, entry
 	return data, nil
 }
 
-// syncTail makes the entries read from the last segment durable, and clears the bytes behind them: the writes of a
+// syncTail makes the entries read from the last segment durable, and clears the bytes after them: the writes of a
 // process that died before its sync must not be lost once later entries depend on them, and must not be found after new
 // entries.
 func (s *segment) syncTail(data []byte) error {

@@ -11,19 +11,19 @@ import (
 	"github.com/stintdb/stint/persistence/disk"
 )
 
-// Shared is one [Log] with the entries of several groups: entries that groups append at the same time leave in one write, and one
-// sync makes them durable. Methods may be called from any goroutine.
+// Shared is one [Log] with the entries of several groups: entries that groups append at the same time leave in one
+// write, and one sync makes them durable. Methods may be called from any goroutine.
 //
-// A record of the file is an entry of a group, behind
+// A record of the file is an entry of a group, after this head:
 //
 //	4  number of the group
 //	8  index of the entry in the group's log
 //	8  order: the number of the record in which the entry was first
 //	8  order of the entry before it, 0 if there was none
 //
-// A group's log is the entry of the highest order, the one before it, and so on, until one is missing. A record that is copied to the end,
-// so that the files before it can be removed, keeps its order, so it does not matter when that happens, nor which records are left that
-// nobody needs.
+// A group's log is the entry of the highest order, the one before it, and so on, until one is missing. A record that is
+// copied to the end, so that the files before it can be removed, keeps its order, so it does not matter when that
+// happens, nor which records are left that nobody needs.
 type Shared struct {
 	file *Log
 	log  *slog.Logger
@@ -44,7 +44,7 @@ type Shared struct {
 // sharedRoom is [Shared.room] in use: some files.
 const sharedRoom = 4 * segmentBytes
 
-// Group is the log of one group in a [Shared], with the methods of an [Log].
+// Group is the log of one group in a [Shared], with the methods of a [Log].
 type Group struct {
 	shared *Shared
 	number uint32
@@ -119,7 +119,8 @@ func (g *Group) Range() (first, last uint64) {
 	return g.first, g.first + uint64(len(g.places)) - 1
 }
 
-// Syncs is how often this group has made its and others' entries durable: all groups together, as often as the file was synced.
+// Syncs is how often this group has made its and others' entries durable: all groups together, as often as the file was
+// synced.
 func (g *Group) Syncs() int64 { return g.syncs.Load() }
 
 // Identity is [Log.Identity].
@@ -192,8 +193,8 @@ func (w *sharedWrite) add(record []byte, e sharedEntry) {
 	w.records, w.entries = append(w.records, Entry{Data: record}), append(w.entries, e)
 }
 
-// append has records written, and returns when they are durable. The caller that finds nobody writing writes for all that wait; those that
-// come meanwhile are written by the first of them.
+// append has records written, and returns when they are durable. The caller that finds nobody writing writes for all
+// that wait; the first of the callers that come meanwhile writes for them.
 func (l *Shared) append(w *sharedWrite) error {
 	l.mu.Lock()
 	l.queue = append(l.queue, w)
@@ -216,7 +217,8 @@ func (l *Shared) append(w *sharedWrite) error {
 	return <-w.done
 }
 
-// take takes the writes that leave together, one of each group: the next one needs the order of its entries. The caller holds mu.
+// take takes the writes that leave together, one of each group: the next one needs the order of its entries. The caller
+// holds mu.
 func (l *Shared) take() []*sharedWrite {
 	n, size, groups := 0, 0, map[*Group]bool{}
 	for ; n < len(l.queue) && (n == 0 || size < fullSharedWrite); n++ {
@@ -236,8 +238,8 @@ func (l *Shared) take() []*sharedWrite {
 	return taken
 }
 
-// write appends records to the file, and tells their callers. After an error the first of them are durable and others not: each caller hears
-// what happened to its own.
+// write appends records to the file, and tells their callers. After an error the first of them are durable and others
+// not: each caller hears what happened to its own.
 func (l *Shared) write(all []*sharedWrite) {
 	var records []Entry
 	number := l.next // only writers change it, one at a time
@@ -285,7 +287,8 @@ func (l *Shared) write(all []*sharedWrite) {
 // sharedEntryAt is an entry and its order.
 type sharedEntryAt struct{ index, order uint64 }
 
-// link writes into new records their order and that of the entry before. tails are the last new entries of this write so far.
+// link writes into new records their order and the order of the entry before. tails are the last new entries of this
+// write so far.
 func (l *Shared) link(w *sharedWrite, tails map[*Group]sharedEntryAt) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -296,7 +299,7 @@ func (l *Shared) link(w *sharedWrite, tails map[*Group]sharedEntryAt) {
 		before := uint64(0)
 		if tail, ok := tails[e.group]; ok && tail.index == e.index-1 {
 			before = tail.order
-		} else if p := e.group.place(e.index - 1); p != nil && !ok { // behind a gap there is none
+		} else if p := e.group.place(e.index - 1); p != nil && !ok { // after a gap there is none
 			before = p.order
 		}
 		r := w.records[i]
@@ -306,7 +309,8 @@ func (l *Shared) link(w *sharedWrite, tails map[*Group]sharedEntryAt) {
 	}
 }
 
-// put notes the record of an entry. A copy counts if the entry is still in the record that it was copied from. The caller holds mu.
+// put notes the record of an entry. A copy counts if the entry is still in the record that it was copied from. The
+// caller holds mu.
 func (l *Shared) put(e sharedEntry, p sharedPlace) {
 	g := e.group
 	if e.from > 0 {

@@ -28,8 +28,8 @@ func openShared(dir disk.FS, create bool, log *slog.Logger, segmentBytes, room i
 	return l, nil
 }
 
-// InspectShared is [Inspect] for a log of several groups. It returns the first and the last entry of each group, and calls visit in
-// the order of the file.
+// InspectShared is [Inspect] for a log of several groups. It returns the first and the last entry of each group, and
+// calls visit in the order of the file.
 func InspectShared(dir disk.FS, visit func(group uint32, e Entry) error) (ranges map[uint32][2]uint64, files int, err error) {
 	l := &Shared{next: 1, groups: map[uint32]*Group{}}
 	found := &sharedRecords{log: l}

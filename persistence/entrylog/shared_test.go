@@ -15,7 +15,8 @@ import (
 // sharedTestRoom is room for a few files of the size here.
 const sharedTestRoom = 4 * testSegment
 
-// sharedWorld is a log of groups on a disk that may fail and lose power. Each group has its expected contents; the last one writes little.
+// sharedWorld is a log of groups on a disk that may fail and lose power. Each group has its expected contents; the last
+// one writes little.
 type sharedWorld struct {
 	*logWorld // the disk, and what happens to it
 	shared    *Shared
@@ -124,7 +125,8 @@ func (w *sharedWorld) life() {
 	w.disk = w.disk.AfterKill()
 }
 
-// After disk failures, kills of the process and power losses, each group's log has every acknowledged entry and none that was never written.
+// After disk failures, kills of the process and power losses, each group's log has every acknowledged entry and none
+// that was never written.
 func TestSharedKeepsAcknowledgedEntries(t *testing.T) {
 	killed, lost, failed, copied := 0, 0, 0, 0
 	for seed := range uint64(*testdisk.Seeds) {
@@ -148,7 +150,7 @@ func TestSharedKeepsAcknowledgedEntries(t *testing.T) {
 	}
 }
 
-// A group that writes nothing does not keep the files of those that do, and keeps its entries.
+// A group that writes nothing does not keep the files of others, and keeps its entries.
 func TestQuietGroupKeepsNoFiles(t *testing.T) {
 	d := testdisk.New(rand.New(rand.NewPCG(1, 1)))
 	open := func() (l *Shared, quiet, busy *Group) {
@@ -196,7 +198,8 @@ func TestQuietGroupKeepsNoFiles(t *testing.T) {
 	_ = l
 }
 
-// The oldest records may be entries that nobody needs, which a later one has replaced: their rest does not hide the log.
+// The oldest records may be entries that nobody needs, which a later one has replaced: their rest does not hide the
+// log.
 func TestReplacedEntriesHideNothing(t *testing.T) {
 	d := testdisk.New(rand.New(rand.NewPCG(1, 1)))
 	l, err := openShared(d, true, slog.New(slog.DiscardHandler), testSegment, sharedTestRoom)

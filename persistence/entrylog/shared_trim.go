@@ -30,8 +30,8 @@ func (g *Group) DropBefore(index uint64) error {
 	return nil
 }
 
-// Forget drops all entries durably: the group has left this node, and if it comes back, its log begins anew. A record of index 0, which no entry has,
-// stands before what follows.
+// Forget drops all entries durably: the group has left this node, and if it comes back, its log begins anew. A record
+// of index 0, which no entry has, stands before what follows.
 func (g *Group) Forget() error {
 	w, err := g.newWrite([]Entry{{}})
 	if err != nil {
@@ -43,7 +43,8 @@ func (g *Group) Forget() error {
 	return g.DropBefore(0)
 }
 
-// trim retires the files that hold no entry. If entries of groups that write little keep too many, it first copies these entries to the end.
+// trim retires the files that hold no entry. If entries of groups that write little keep too many, it first copies
+// these entries to the end.
 func (l *Shared) trim() error {
 	if !l.trimming.TryLock() {
 		return nil // the next drop does it
@@ -60,8 +61,8 @@ func (l *Shared) trim() error {
 	return l.file.DropBefore(oldest)
 }
 
-// oldest is the number of the first record with an entry, at most the last record, so that the numbers go on behind it; the bytes before
-// it; and those of all entries.
+// oldest is the number of the first record with an entry, at most the last record, so that the numbers go on after it;
+// the bytes before it; and the bytes of all entries.
 func (l *Shared) oldest() (number uint64, at, live int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -76,8 +77,8 @@ func (l *Shared) oldest() (number uint64, at, live int64) {
 	return number, at, live
 }
 
-// pinning is the entries that keep more old files than are allowed: more than twice the bytes of all entries, and room. Less is then
-// copied than removed.
+// pinning is the entries that keep more old files than are allowed: more than twice the bytes of all entries, and room.
+// Less is then copied than removed.
 func (l *Shared) pinning() (copies []sharedEntry) {
 	_, at, live := l.oldest()
 	l.mu.Lock()

@@ -1,4 +1,5 @@
-// Package cli has what the commands of the program stint have in common: the form of their flags, and the errors of wrong arguments.
+// Package cli has what the commands of the program stint have in common: the form of their flags, and the errors of
+// wrong arguments.
 package cli
 
 import (

@@ -18,7 +18,8 @@ import (
 	"github.com/stintdb/stint/persistence/entrylog"
 )
 
-// node describes the directory of a cluster's node, with those of its groups of keys. It reports false for any other directory.
+// node describes the directory of a cluster's node, with the directories of its groups of keys. It reports false for
+// any other directory.
 func (i *inspector) node(path string) (is bool, err error) {
 	if is, err := i.member(path, ""); !is || err != nil {
 		if has := raftstore.HoldsNode(path); err == nil && has != "" {
@@ -75,7 +76,7 @@ func (i *inspector) damagedFile(name, text string) error {
 	return err
 }
 
-// member describes the directory of a node in one group, whose name in that of the node is "" for the node's own.
+// member describes the directory of a node in one group, whose name is "" for the node's own directory.
 func (i *inspector) member(path, name string) (is bool, err error) {
 	found, err := fsm.Inspect(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -131,7 +132,7 @@ type inspectedLog struct {
 	refused string
 }
 
-// entry looks at an entry. of is the group's name behind a space, if there is one.
+// entry looks at an entry. of is a space and the group's name, if there is one.
 func (l *inspectedLog) entry(of string, e entrylog.Entry) error {
 	if err := fsm.InspectEntry(e.Index, e.Data); err != nil && l.refused == "" {
 		l.refused = fmt.Sprintf("%s: CANNOT BE APPLIED: entry %d%s: %v. Every node of this version stops at it. Start all nodes with the newest version, "+

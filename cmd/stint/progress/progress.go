@@ -57,7 +57,8 @@ func IsTerminal(out io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// Show replaces the line, at most every progressEvery. Keep the text short: a line that wraps is not cleared as a whole.
+// Show replaces the line, at most every progressEvery. Keep the text short: a line that wraps is not cleared as a
+// whole.
 func (l *Line) Show(text func() string) {
 	if l == nil || l.out == nil {
 		return

@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// busy follows the keys with the most requests over time. A key that comes to be one of them later is followed from then on.
+// busy follows the keys with the most requests over time. A key that comes to be one of them later is followed from
+// then on.
 type busy struct {
 	keys   []*busyKey
 	places map[int]*busyKey // by the number of the key
@@ -19,14 +20,14 @@ type busyKey struct {
 	denied   []series // by candidate
 }
 
-// The keys that are followed, and those that a report shows.
+// How many keys are followed, and how many of them a report shows.
 const (
 	mostBusy  = 32
 	shownBusy = 6
 )
 
-// of returns the place of a key, which has come count times, or nil. A key takes the place of the least busy one only if it has clearly more
-// requests, because that one's history is lost.
+// of returns the place of a key, which has come count times, or nil. A key takes the place of the least busy one only
+// if it has clearly more requests, because that one's history is lost.
 func (b *busy) of(key int, count uint64, candidates int, requests func(key int) uint64) *busyKey {
 	if count < b.least {
 		return nil
@@ -64,8 +65,8 @@ type KeySeries struct {
 	Denied  []int64 `json:"denied_per_interval"`
 }
 
-// overTime lists the series of the keys with the most requests that are followed, and that of all others: all of them together are the requests of
-// the log. last is the second of the last request.
+// overTime lists the series of the keys with the most requests that are followed, and one series of all others: all of
+// them together are the requests of the log. last is the second of the last request.
 func (r *replay) overTime(candidate int, last uint32, slots int) (list []KeySeries) {
 	keys := slices.SortedFunc(slices.Values(r.busy.keys), func(x, y *busyKey) int {
 		return cmp.Or(cmp.Compare(*r.requests.get(y.key), *r.requests.get(x.key)), cmp.Compare(x.key, y.key))

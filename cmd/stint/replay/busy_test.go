@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Who got what over time: the rows of the busiest keys and that of all others add up to the log.
+// Who got what over time: the rows of the busiest keys and the row of all others add up to the log.
 func TestOverTime(t *testing.T) {
 	var lines []string
 	for second := range 100 {

@@ -23,7 +23,7 @@ type candidate struct {
 	series  series
 }
 
-// denials are those of one key.
+// denials are the denials of one key.
 type denials struct {
 	denied uint64
 	run    uint32 // denials since the last grant

@@ -5,13 +5,14 @@ import (
 	"slices"
 )
 
-// combinedFields are the fields of a line in the combined format of nginx and Apache. The common format has those up to bytes.
+// combinedFields are the fields of a line in the combined format of nginx and Apache. The common format has those up to
+// bytes.
 var combinedFields = []string{"ip", "ident", "user", "method", "uri", "path", "protocol", "status", "bytes", "referer", "agent"}
 
 type combined struct {
 	clock  *clock
 	fields []string
-	inTail bool // some field lies behind the time
+	inTail bool // some field follows the time
 }
 
 func newCombined(fields []string, _ string, c *clock) parser {
@@ -66,7 +67,7 @@ func (p *combined) parse(line []byte, values [][]byte) (int64, error) {
 	return now, nil
 }
 
-// combinedTail is the part of a line behind the time.
+// combinedTail is the part of a line after the time.
 type combinedTail struct{ request, status, bytes, referer, agent []byte }
 
 func readTail(text []byte) (t combinedTail, ok bool) {

@@ -10,8 +10,8 @@ import (
 
 // parser reads lines of one format. It allocates nothing for a line.
 type parser interface {
-	// parse returns the time of a line and sets the values of the fields that the parser was made for. They are valid until the next
-	// line is read.
+	// parse returns the time of a line and sets the values of the fields that the parser was made for. They are valid
+	// until the next line is read.
 	parse(line []byte, values [][]byte) (now int64, err error)
 }
 
@@ -90,8 +90,8 @@ func request(text []byte, field string) []byte {
 	return uri
 }
 
-// quoted returns the text between the quote that text begins with and the next, and the text behind it. A backslash protects
-// the byte behind it.
+// quoted returns the text between the quote that text begins with and the next, and the text after it. A backslash
+// protects the byte after it.
 func quoted(text []byte) (inside, rest []byte, ok bool) {
 	if len(text) == 0 || text[0] != '"' {
 		return nil, nil, false

@@ -122,7 +122,7 @@ func FuzzLines(f *testing.F) {
 	})
 }
 
-// FuzzTime compares times as in RFC 3339 with those of package time.
+// FuzzTime compares times as in RFC 3339 with what package time reads.
 func FuzzTime(f *testing.F) {
 	f.Add("2026-11-22T21:24:25.123+02:00")
 	f.Add("1999-02-29T23:59:59Z")

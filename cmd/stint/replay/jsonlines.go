@@ -49,7 +49,7 @@ func (p *jsonLines) parse(line []byte, values [][]byte) (int64, error) {
 // deepest bounds the objects within objects that are read.
 const deepest = 32
 
-// object reads an object, whose fields have names that begin with prefix, and returns the text behind it.
+// object reads an object, whose fields have names that begin with prefix, and returns the text after it.
 func (p *jsonLines) object(text []byte, prefix string, depth int) (rest []byte, ok bool) {
 	if len(text) == 0 || text[0] != '{' || depth == deepest {
 		return nil, false
@@ -140,7 +140,7 @@ func (p *jsonLines) leadsTo(prefix string, name []byte) (inner string, is bool) 
 	return "", false
 }
 
-// skipNested returns the text behind an object or array.
+// skipNested returns the text after an object or array.
 func skipNested(text []byte) (rest []byte, ok bool) {
 	depth := 0
 	for len(text) > 0 {
@@ -169,7 +169,7 @@ func blank(text []byte) []byte {
 	return text
 }
 
-// unescape resolves backslashes. The result lies in scratch, behind those of the same line.
+// unescape resolves backslashes. The result is in scratch, after earlier ones of the same line.
 func (p *jsonLines) unescape(text []byte) []byte {
 	start := len(p.scratch)
 	for len(text) > 0 {

@@ -5,8 +5,8 @@ import (
 	"hash/maphash"
 )
 
-// keyTable numbers keys in the order in which they come, and holds their text. Its tables hold few pointers, and those of the text grow by
-// blocks, so that nothing is copied but the slots.
+// keyTable numbers keys in the order in which they come, and holds their text. Its tables hold few pointers, and those
+// of the text grow by blocks, so that nothing is copied but the slots.
 type keyTable struct {
 	seed  maphash.Seed
 	slots []uint64 // the number + 1, and above it 32 bits of the hash; 0 if free
@@ -34,7 +34,8 @@ func newKeyTable() *keyTable {
 
 func (t *keyTable) len() int { return t.at.len }
 
-// number returns the number of a key, from 0, which is the next one for a key that is new. The key is at most maxKey bytes.
+// number returns the number of a key, from 0, which is the next one for a key that is new. The key is at most maxKey
+// bytes.
 func (t *keyTable) number(key []byte) int {
 	h := maphash.Bytes(t.seed, key)
 	mask := uint64(len(t.slots) - 1)

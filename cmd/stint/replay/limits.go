@@ -20,8 +20,8 @@ type Limits struct {
 
 const limitsExample = "write limits as in RL.POLICY SET, such as 'TB {} 100 10/s'"
 
-// ParseLimits reads limits as they follow the name in RL.POLICY SET, such as TB {} 100 10/s. {} in a key stands for the key of the
-// replay, and {name} for the field of that name.
+// ParseLimits reads limits as they follow the name in RL.POLICY SET, such as TB {} 100 10/s. {} in a key stands for the
+// key of the replay, and {name} for the field of that name.
 func ParseLimits(text string) (*Limits, error) {
 	words := [][]byte{[]byte("RL.POLICY"), []byte("SET"), []byte("replayed")}
 	for word := range strings.FieldsSeq(text) {

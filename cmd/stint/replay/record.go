@@ -8,7 +8,8 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// record holds the time of every request, so that [Plan.Suggest] reads the log once, and not once for each size of bucket.
+// record holds the time of every request, so that [Plan.Suggest] reads the log once, and not once for each size of
+// bucket.
 type record struct {
 	keys  blocks[uint32] // of the requests, in the order of the log
 	times blocks[int64]  // in nanoseconds
@@ -33,7 +34,8 @@ func (r *record) add(key int, now int64) {
 // giveUp frees the memory.
 func (r *record) giveUp() { *r = record{full: true} }
 
-// sort puts the times in the order of their keys, of which there are some, but for those excepted. requests counts those of a key.
+// sort puts the times in the order of their keys, of which there are some, but for those excepted. requests counts
+// those of a key.
 func (r *record) sort(keys int, requests func(key int) uint64, except []int) {
 	r.byKey = make([][]int64, keys)
 	for n := range r.byKey {
@@ -50,15 +52,16 @@ func (r *record) sort(keys int, requests func(key int) uint64, except []int) {
 	r.keys, r.times = blocks[uint32]{}, blocks[int64]{}
 }
 
-// canDecide reports whether all requests were recorded, and the arithmetic of [record.deniedShare] holds for buckets and all smaller ones.
+// canDecide reports whether all requests were recorded, and the arithmetic of [record.deniedShare] holds for buckets
+// and all smaller ones.
 func (r *record) canDecide(buckets []Bucket) bool {
 	return !r.full && !slices.ContainsFunc(buckets, func(b Bucket) bool { return b.Capacity >= math.MaxInt64/2/longestPeriod })
 }
 
-// longestPeriod is that of the rates of [rateText].
+// longestPeriod is the longest period of a rate in [rateText].
 const longestPeriod = int64(time.Hour)
 
-// shares are those of the requests that each limit denies, or any share of at least most.
+// shares are the parts of the requests that each limit denies, or any share of at least most.
 func (r *record) shares(tried []*Limits, most float64) (shares []float64) {
 	for _, l := range tried {
 		shares = append(shares, r.deniedShare(l.first.Rate, l.first.Capacity, most))
@@ -66,8 +69,9 @@ func (r *record) shares(tried []*Limits, most float64) (shares []float64) {
 	return shares
 }
 
-// deniedShare is the share of the requests that token buckets would have denied, one for each key, or any share of at least most. It counts in
-// the engine's ticks, 1/N ns for a rate of N tokens per period, in which a token takes a period to refill: so it decides as the engine does.
+// deniedShare is the share of the requests that token buckets would have denied, one for each key, or any share of at
+// least most. It counts in the engine's ticks, 1/N ns for a rate of N tokens per period, in which a token takes a
+// period to refill: so it decides as the engine does.
 func (r *record) deniedShare(rate limits.Rate, capacity int64, most float64) float64 {
 	var denied int64
 	room := (capacity - 1) * rate.Period // what may be taken before a request that is granted

@@ -189,7 +189,7 @@ func (r *replay) request(now int64) {
 	}
 }
 
-// memory is that of the keys and the states of limits.
+// memory is how many bytes the keys and the states of limits take.
 func (r *replay) memory() int64 {
 	sum := r.keys.bytes + r.bytes
 	for _, c := range r.candidates {

@@ -285,7 +285,8 @@ func BenchmarkReplay(b *testing.B) {
 	b.ReportMetric(float64(requests)/b.Elapsed().Seconds(), "requests/s")
 }
 
-// A class is denied beyond its assured rate while others are assured the rest, and begins with the tokens that its ancestor has left.
+// A class is denied beyond its assured rate while others are assured the rest, and begins with the tokens that its
+// ancestor has left.
 func TestTrees(t *testing.T) {
 	o, err := replayed(t, Plan{}, jsonLog("a / 0", "b / 0", "a / 0", "a / 0", "b / 0"), "HT key:{} 2 1/h 4 1/h UNDER all 4 1/h", "HT key:{} 2 1/h 4 1/h UNDER all 5 1/h")
 	if err != nil || o.Limits[0].Denied != 2 || o.Limits[1].Denied != 1 {

@@ -15,7 +15,7 @@ type Report struct {
 	FirstUnread  string    `json:"first_unread,omitempty"`
 	Requests     int64     `json:"requests"`
 	Keys         int       `json:"keys"`
-	Backwards    int64     `json:"backwards"` // lines with a time before that of an earlier line
+	Backwards    int64     `json:"backwards"` // lines with an earlier time than a line before them
 	FurthestBack int64     `json:"furthest_back_ns"`
 	From         time.Time `json:"from"`
 	To           time.Time `json:"to"`
@@ -131,7 +131,8 @@ func (r *replay) rest(c *candidate) (denied int64, of float64) {
 	return denied, share(denied, requests)
 }
 
-// top lists up to most keys, those with the highest values, without those whose value is 0. Of equal ones the key decides.
+// top lists up to most keys, those with the highest values, without those whose value is 0. Of equal ones the key
+// decides.
 func (r *replay) top(c *candidate, most int, value func(n int) (first, second int64)) (lines []KeyLine) {
 	type ranked struct {
 		n             int

@@ -1,6 +1,7 @@
 package replay
 
-// series counts over time in at most seriesSlots intervals of equal length. When the log is longer, intervals are joined in pairs.
+// series counts over time in at most seriesSlots intervals of equal length. When the log is longer, intervals are
+// joined in pairs.
 type series struct {
 	width  uint32 // seconds; 0 until the first
 	counts [seriesSlots]int64

@@ -90,7 +90,8 @@ func (s *source) open() error {
 	return nil
 }
 
-// next returns the next line without its end. It is valid until the next call. first reports whether it is the first of its log.
+// next returns the next line without its end. It is valid until the next call. first reports whether it is the first of
+// its log.
 func (s *source) next() (line []byte, first bool, err error) {
 	for {
 		if s.lines == nil {

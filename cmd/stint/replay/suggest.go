@@ -42,10 +42,10 @@ var errTwice = errors.New("a suggestion reads the log several times; name a file
 // suggestRates are the rates tried, as multiples of the average rate of the busiest key that is not excepted.
 var suggestRates = []float64{1, 2, 4, 10}
 
-// Suggest finds the smallest token bucket with which less than the share most of the requests would have been denied, those of the Except keys with
-// the most requests left out. It tries several rates, and for each the smallest capacity, by halving. The log is read once, or some 15 times if the
-// times of its requests do not fit into MaxMemory.
-// Of these buckets it chooses the one that grants a key least within a minute, and adds it to the plan's limits.
+// Suggest finds the smallest token bucket with which less than the share most of the requests would have been denied,
+// those of the Except keys with the most requests left out. It tries several rates, and for each the smallest capacity,
+// by halving. The log is read once, or some 15 times if the times of its requests do not fit into MaxMemory. Of these
+// buckets it chooses the one that grants a key least within a minute, and adds it to the plan's limits.
 func (p *Plan) Suggest(ctx context.Context, most float64) (*Suggestion, error) {
 	return p.suggest(ctx, most, &record{})
 }
@@ -103,7 +103,8 @@ func (p *Plan) sharesByReading(ctx context.Context, tried []*Limits) (shares []f
 	return shares, nil
 }
 
-// narrow finds the smallest capacity of each bucket, whose capacities are large enough. The shares that limits deny need be right below most only.
+// narrow finds the smallest capacity of each bucket, whose capacities are large enough. The shares that limits deny
+// need be right below most only.
 func narrow(found []Bucket, most float64, shares func(tried []*Limits) ([]float64, error)) error {
 	small := make([]int64, len(found)) // too small
 	for round := 0; ; round++ {

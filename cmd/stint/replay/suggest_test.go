@@ -115,7 +115,8 @@ func TestRecordDecidesAsTheEngine(t *testing.T) {
 	}
 }
 
-// randomLog has bursts and pauses of all lengths, of a few keys, with fractions of seconds, and now and then a time that goes back.
+// randomLog has bursts and pauses of all lengths, of a few keys, with fractions of seconds, and now and then a time
+// that goes back.
 func randomLog(r *rand.Rand) []byte {
 	var log bytes.Buffer
 	pause := math.Pow(10, 8*r.Float64()-4) // seconds

@@ -8,8 +8,8 @@ import (
 
 var errTime = errors.New("the time is not readable")
 
-// clock reads times as nanoseconds since the Unix epoch. It keeps the last second that it read, because most lines have the second
-// of the line before.
+// clock reads times as nanoseconds since the Unix epoch. It keeps the last second that it read, because most lines have
+// the second of the line before.
 type clock struct {
 	zone   *time.Location // of times that name none
 	last   [len(commonLayout)]byte
@@ -42,8 +42,8 @@ func (c *clock) common(text []byte) (int64, error) {
 	return c.cached, nil
 }
 
-// any reads a time as in RFC 3339, whose zone may be missing, or a number of seconds, milliseconds, microseconds or nanoseconds since the
-// Unix epoch, told apart by their size, or the time of nginx and Apache.
+// any reads a time as in RFC 3339, whose zone may be missing, or a number of seconds, milliseconds, microseconds or
+// nanoseconds since the Unix epoch, told apart by their size, or the time of nginx and Apache.
 func (c *clock) any(text []byte) (int64, error) {
 	switch {
 	case len(text) >= 19 && text[4] == '-':
@@ -120,7 +120,7 @@ func epoch(text []byte) (int64, error) {
 	return nanos, nil
 }
 
-// fraction reads the decimals of a second as nanoseconds, and returns the text behind them.
+// fraction reads the decimals of a second as nanoseconds, and returns the text after them.
 func fraction(text []byte) (nanos int64, rest []byte) {
 	scale := int64(time.Second)
 	for len(text) > 0 && isDigit(text[0]) {

@@ -50,8 +50,8 @@ func readConfigFile(name string, readFile func(string) ([]byte, error)) ([]assig
 	return found, nil
 }
 
-// linesOfKeys returns the line of every key at the top level. The library reports positions only of keys without a field,
-// so it gets a struct without fields.
+// linesOfKeys returns the line of every key at the top level. The library reports positions only of keys without a
+// field, so it gets a struct without fields.
 func linesOfKeys(text []byte) map[string]int {
 	lines := map[string]int{}
 	err := toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields().Decode(&struct{}{})

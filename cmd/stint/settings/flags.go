@@ -10,7 +10,7 @@ import (
 	"github.com/stintdb/stint/server/config"
 )
 
-// readFlags reads the server's flags. Values are checked later, together with those of other sources.
+// readFlags reads the server's flags. Values are checked later, together with the values of other sources.
 func readFlags(args []string) ([]assignment, error) {
 	set := cli.NewFlags("server")
 	var found []assignment
@@ -29,7 +29,8 @@ func readFlags(args []string) ([]assignment, error) {
 	return found, nil
 }
 
-// joinToggles makes --protected-mode no, as Redis has it, --protected-mode=no: pflag takes the value of a flag that needs none only in this form.
+// joinToggles makes --protected-mode no, as Redis has it, --protected-mode=no: pflag takes the value of a flag that
+// needs none only in this form.
 func joinToggles(args []string) (joined []string) {
 	for i := 0; i < len(args); i++ {
 		arg := args[i]

@@ -14,8 +14,8 @@ import (
 	"github.com/stintdb/stint/server/config"
 )
 
-// ratelimitProgram is the program of envoyproxy/ratelimit. Called by its name or with its variable CONFIG_TYPE, a server
-// reads the variables of that program.
+// ratelimitProgram is the program of envoyproxy/ratelimit. Called by its name or with its variable CONFIG_TYPE, a
+// server reads the variables of that program.
 const ratelimitProgram = "ratelimit"
 
 const configType = "CONFIG_TYPE"
@@ -88,7 +88,7 @@ func (r *ratelimitEnv) is(variable string) bool {
 	return on
 }
 
-// addresses are those of the gRPC service and of the health check, with the files of TLS.
+// addresses reads the addresses of the gRPC service and of the health check, with the files of TLS.
 func (r *ratelimitEnv) addresses() {
 	r.set("health-listen", net.JoinHostPort(cmp.Or(r.values["HOST"], "0.0.0.0"), cmp.Or(r.values["PORT"], "8080")), "HOST and PORT")
 	address, from := net.JoinHostPort(cmp.Or(r.values["GRPC_HOST"], "0.0.0.0"), cmp.Or(r.values["GRPC_PORT"], "8081")), "GRPC_HOST and GRPC_PORT"
@@ -149,7 +149,8 @@ func (r *ratelimitEnv) headers() {
 	}
 }
 
-// decisions refuses variables that would change decisions: without them, requests would be denied that are let through there.
+// decisions refuses variables that would change decisions: without them, requests would be denied that are let through
+// there.
 func (r *ratelimitEnv) decisions() {
 	for variable, field := range map[string]string{"SHADOW_MODE": "shadow_mode: true", "QUOTA_MODE": "quota_mode: true"} {
 		if r.is(variable) && r.err == nil {
@@ -161,8 +162,8 @@ func (r *ratelimitEnv) decisions() {
 // imageDir is the directory that docker/Dockerfile names.
 const imageDir = "/data"
 
-// fit goes on without the directory of the image where nothing can be written, as in the deployments of that program, and warns of clients
-// that are not let in.
+// fit goes on without the directory of the image where nothing can be written, as in the deployments of that program,
+// and warns of clients that are not let in.
 func (r *ratelimitEnv) fit(cfg *config.Config) {
 	if cfg.Dir == imageDir && !canWrite(imageDir) {
 		cfg.Dir = ""

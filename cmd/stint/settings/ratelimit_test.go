@@ -17,7 +17,7 @@ CONFIG_GRPC_XDS_NODE_ID=envoy-ratelimit CONFIG_GRPC_XDS_SERVER_URL=envoy-gateway
 CONFIG_GRPC_XDS_SERVER_TLS_CACERT=/xca.pem CONFIG_GRPC_XDS_SERVER_TLS_SAN=control.example.com RUNTIME_ROOT=/rules RUNTIME_SUBDIRECTORY=ratelimit RUNTIME_APPDIRECTORY=limits RUNTIME_IGNOREDOTFILES=true
 RUNTIME_WATCH_ROOT=false LIMIT_RESPONSE_HEADERS_ENABLED=true SHADOW_MODE=false QUOTA_MODE=false`
 
-// settingsOf are the settings that variables give, but for those with the default.
+// settingsOf are the settings that variables give and that are not the defaults.
 func settingsOf(t *testing.T, environ ...string) (given map[string]string, r *ratelimitEnv) {
 	t.Helper()
 	r = readRatelimit(environ)
@@ -48,8 +48,8 @@ func TestRatelimitVariables(t *testing.T) {
 	}
 }
 
-// variablesFile has the variables of envoyproxy/ratelimit of July 2026, those of Envoy Gateway, and one of OpenTelemetry, each with a value that is not the default.
-// clients/compattest compares it with that program.
+// variablesFile has the variables of envoyproxy/ratelimit of July 2026, those of Envoy Gateway, and one of
+// OpenTelemetry, each with a value that is not the default. clients/compattest compares it with that program.
 const variablesFile = "testdata/ratelimit-variables.txt"
 
 // asAlways are values that ask for the behaviour that Stint always has.
@@ -58,7 +58,8 @@ var asAlways = map[string]string{
 	"RUNTIME_WATCH_ROOT":     "false", // each file is read again, however it was replaced
 }
 
-// No variable is ignored silently: each changes a setting, alone or beside some that give it its meaning, is an error, or is named in one warning.
+// No variable is ignored silently: each changes a setting, alone or beside some that give it its meaning, is an error,
+// or is named in one warning.
 func TestNoRatelimitVariableIsIgnored(t *testing.T) {
 	text, err := os.ReadFile(variablesFile)
 	if err != nil {
@@ -80,7 +81,7 @@ func TestNoRatelimitVariableIsIgnored(t *testing.T) {
 	}
 }
 
-// Without variables, the addresses and the directory are those of that program; ours take precedence.
+// Without variables, the addresses and the directory are the ones of that program; ours take precedence.
 func TestRatelimitDefaults(t *testing.T) {
 	got, r := settingsOf(t, "USE_STATSD=false", "TRACING_ENABLED=", "GRPC_PORT=", "DATABASE_URL=a")
 	want := map[string]string{"health-listen": "0.0.0.0:8080", "grpc-listen": "0.0.0.0:8081", "rls-config": "/srv/runtime_data/current/config"}

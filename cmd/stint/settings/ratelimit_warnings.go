@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// withoutEffect are the variables of envoyproxy/ratelimit that change nothing here, and what there is instead. A name that ends with _ stands
-// for all that begin with it.
+// withoutEffect are the variables of envoyproxy/ratelimit that change nothing here, and what there is instead. A name
+// that ends with _ stands for all that begin with it.
 var withoutEffect = []struct{ names, instead string }{
 	{"REDIS_ MEMCACHE_ BACKEND_TYPE LOCAL_CACHE_SIZE_IN_BYTES CACHE_KEY_PREFIX EXPIRATION_JITTER_MAX_SECONDS STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT",
 		"limits are in this server; --dir keeps them over a restart"},

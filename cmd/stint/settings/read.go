@@ -6,10 +6,11 @@ import (
 	"github.com/stintdb/stint/server/config"
 )
 
-// Read reads the settings of a server. A flag wins over an environment variable, which wins over the configuration file, which
-// wins over the default; but a wrong value is an error even if another one wins. A program called ratelimit, or with the variable
-// CONFIG_TYPE, also reads the variables of envoyproxy/ratelimit, below all of these; warnings name those without effect. The error is a
-// sentence with the remedy, or wraps pflag.ErrHelp if the flags ask for help.
+// Read reads the settings of a server. A flag wins over an environment variable, which wins over the configuration
+// file, which wins over the default; but a wrong value is an error even if another one wins. A program called
+// ratelimit, or with the variable CONFIG_TYPE, also reads the variables of envoyproxy/ratelimit, below all of these;
+// warnings name those without effect. The error is a sentence with the remedy, or wraps pflag.ErrHelp if the flags ask
+// for help.
 func Read(program string, args, environ []string, readFile func(name string) ([]byte, error)) (cfg config.Config, warnings []Warning, err error) {
 	if !readsRatelimit(program, environ) {
 		cfg, err = loadOver(nil, args, environ, readFile)

@@ -53,7 +53,7 @@ func TestPrecedence(t *testing.T) {
 	}
 }
 
-// A toggle's value may follow behind a space, as in Redis and in this server's own messages.
+// A toggle's value may follow after a space, as in Redis and in this server's own messages.
 func TestToggle(t *testing.T) {
 	for _, tc := range []struct {
 		args []string
