@@ -94,7 +94,7 @@ var within = map[string][]string{
 	"server/decider":            {"engine", "server/clock"},
 	"server/fairqueue":          {"engine"},
 	"server/info":               {"engine", "internal/clusterstatus", "internal/persistencestatus", "server/command", "server/conn", "server/memlimit", "server/metrics", "server/netio", "server/upstream"},
-	"server/conn":               {"engine", "internal/clusterstatus", "internal/unauthenticated", "server/acl", "server/blocking", "server/clock", "server/command", "server/config", "server/decider", "server/events", "server/fairqueue", "server/fanout", "server/keyevents", "server/latency", "server/loginlimit", "server/memlimit", "server/metrics", "server/pubsub", "server/recent", "server/resp", "server/slowlog", "server/stats", "server/topkeys", "server/tracking", "server/waitqueue"},
+	"server/conn":               {"engine", "internal/clusterstatus", "internal/unauthenticated", "server/acl", "server/blocking", "server/clock", "server/command", "server/config", "server/decider", "server/events", "server/fairqueue", "server/fanout", "server/keyevents", "server/latency", "server/loginlimit", "server/conn/clientcache", "server/conn/keywait", "server/conn/registry", "server/conn/share", "server/conn/wait", "server/memlimit", "server/metrics", "server/monitor", "server/pubsub", "server/recent", "server/resp", "server/slowlog", "server/stats", "server/topkeys", "server/tracking", "server/waitqueue"},
 	"server/gateway":            {"server/acl", "server/command", "server/config", "server/conn", "server/loginlimit", "server/metrics", "server/netio", "server/stats"},
 	"server/httpapi":            {"engine", "server/acl", "server/command", "server/gateway", "server/metrics", "server/ratefields", "server/resp", "internal/bytetext"},
 	"server/rls":                {"engine", "server/command"},
@@ -102,7 +102,7 @@ var within = map[string][]string{
 	"server/envoy":              {"engine", "server/acl", "server/command", "server/config", "server/gateway", "server/metrics", "server/ratefields", "server/resp", "server/rls", "server/rlqs", "server/xds"},
 	"server/health":             {"server/gateway", "server/netio"},
 	"server/rlqs":               {"engine", "engine/purse"},
-	"server/netio":              {"internal/closenotify", "internal/keypair", "server/clock", "server/config", "server/conn", "server/stats"},
+	"server/netio":              {"internal/closenotify", "internal/keypair", "server/clock", "server/config", "server/conn", "server/conn/share", "server/conn/wait", "server/stats"},
 	"server/slowlog":            {"server/command", "server/config", "server/resp"},
 	"server/latency":            {"server/clock", "server/command", "server/config"},
 	"server/memlimit":           {"engine", "server/clock", "server/command", "server/config", "server/sysmem"},
@@ -142,6 +142,12 @@ var within = map[string][]string{
 	"server/command/data/str":   {"engine", "server/command", "server/command/data", "server/resp"},
 	"server/command/data/zset":  {"engine", "engine/datatype", "server/command", "server/command/data", "server/resp"},
 	"server/admin/traffic":      {"internal/clusterstatus"},
+	"server/conn/clientcache":   {"engine", "server/acl", "server/command", "server/fanout", "server/resp", "server/tracking"},
+	"server/conn/keywait":       {"engine", "server/blocking", "server/clock", "server/command", "server/waitqueue"},
+	"server/conn/registry":      {"internal/unauthenticated", "server/acl", "server/blocking", "server/clock", "server/command", "server/config", "server/conn/clientcache", "server/conn/wait", "server/fanout", "server/memlimit", "server/stats", "server/tracking"},
+	"server/monitor":            {"server/command"},
+	"server/conn/share":         {"engine", "server/acl", "server/command", "server/conn/wait", "server/resp"},
+	"server/conn/wait":          {},
 }
 
 // ofEngine are the packages that go with "engine" in the rules: a rule that permits it permits them.

@@ -29,7 +29,6 @@ func isProduct(dir string) bool {
 var largerPackages = map[string]int{
 	"engine/algorithm": 3400,
 	"engine/keyspace":  3400,
-	"server/conn":      4200,
 }
 
 var largerTypes = map[string]int{
@@ -43,8 +42,7 @@ var largerTypes = map[string]int{
 	"engine/store.Store":           78,
 	"server.Server":                56,
 	"server.observer":              73,
-	"server/conn.Session":          138,
-	"server/conn.callerSession":    84,
+	"server/conn.Session":          103,
 	"engine/transaction.Tx":        43,
 }
 

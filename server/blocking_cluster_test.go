@@ -14,7 +14,7 @@ import (
 	"github.com/stintdb/stint/internal/clusterstatus"
 	"github.com/stintdb/stint/internal/testsize"
 	"github.com/stintdb/stint/server/command"
-	"github.com/stintdb/stint/server/conn"
+	"github.com/stintdb/stint/server/conn/wait"
 	"github.com/stintdb/stint/server/transcripttest"
 )
 
@@ -248,22 +248,22 @@ func (l *lossTest) node() int {
 }
 
 func (l *lossTest) step(step int) {
-	wait := time.Duration(l.r.IntN(20)) * 5 * time.Millisecond
+	pause := time.Duration(l.r.IntN(20)) * 5 * time.Millisecond
 	switch choice := l.r.IntN(12); {
 	case choice < 6:
 		name := fmt.Sprint("c", step)
 		l.waits[name] = []string{"BLPOP k 0", "BRPOP k j 1", "BRPOP j 2", "BLPOP j k 0"}[l.r.IntN(4)]
-		l.note(l.send(l.node(), name, l.waits[name], wait))
+		l.note(l.send(l.node(), name, l.waits[name], pause))
 	case choice < 11:
 		l.pushed++
 		v := fmt.Sprint("v", l.pushed)
-		reply := l.send(l.node(), fmt.Sprint("p", step), "RPUSH "+[]string{"k", "j"}[l.r.IntN(2)]+" "+v, wait+time.Second)
+		reply := l.send(l.node(), fmt.Sprint("p", step), "RPUSH "+[]string{"k", "j"}[l.r.IntN(2)]+" "+v, pause+time.Second)
 		l.optional[v] = reply == "" || reply[0] == '-'
 	case l.dead < 0 && step > 20:
 		node := l.leader()
 		l.cut(node)
 		for name, client := range l.servers[node].conns {
-			if l.waits[name] != "" && client.Awaits(conn.ForKey|conn.ForDecision) {
+			if l.waits[name] != "" && client.Public().Awaits(wait.ForKey|wait.ForDecision) {
 				l.mayLack++
 			}
 		}
@@ -317,7 +317,7 @@ func (l *lossTest) check(seed uint64) {
 	for i, s := range l.servers {
 		for name, client := range s.conns {
 			for _, key := range []string{"k", "j"} {
-				if i != l.dead && client.Awaits(conn.ForKey) && strings.Contains(l.waits[name], key) && lists[key] != "[]" {
+				if i != l.dead && client.Public().Awaits(wait.ForKey) && strings.Contains(l.waits[name], key) && lists[key] != "[]" {
 					l.t.Errorf("seed %d: client %s waits with %s, and there is %s", seed, name, l.waits[name], lists[key])
 				}
 			}

@@ -255,7 +255,7 @@ func (w *waitTest) pop() {
 }
 
 func (w *waitTest) unblock(c *waitingClient) {
-	words, reply := []string{"CLIENT", "UNBLOCK", strconv.FormatInt(w.p.conns[c.name].ID(), 10)}, "nil[]"
+	words, reply := []string{"CLIENT", "UNBLOCK", strconv.FormatInt(w.p.conns[c.name].Public().ID(), 10)}, "nil[]"
 	if w.r.IntN(2) == 0 {
 		words, reply = append(words, "ERROR"), "-UNBLOCKED client unblocked via CLIENT UNBLOCK"
 	}

@@ -11,7 +11,7 @@ import (
 func (p *sessionPlayer) fields(t *testing.T, name string) map[string]string {
 	t.Helper()
 	fields := map[string]string{}
-	for f := range strings.FieldsSeq(p.ClientLine(p.conns[name].Session.ID())) {
+	for f := range strings.FieldsSeq(p.ClientLine(p.conns[name].Session.Public().ID())) {
 		key, value, _ := strings.Cut(f, "=")
 		fields[key] = value
 	}

@@ -25,7 +25,7 @@ import (
 	"github.com/stintdb/stint/server/clock/clocktest"
 	"github.com/stintdb/stint/server/command/data"
 	"github.com/stintdb/stint/server/config"
-	"github.com/stintdb/stint/server/conn"
+	"github.com/stintdb/stint/server/conn/wait"
 	"github.com/stintdb/stint/server/keyevents"
 	"github.com/stintdb/stint/server/pubsub"
 	"github.com/stintdb/stint/server/transcripttest"
@@ -162,7 +162,7 @@ func (p *clusterTimePlayer) rest() {
 		synctest.Wait()
 		undecided := false
 		for _, c := range p.conns {
-			undecided = undecided || !c.closed && c.Awaits(conn.ForDecision) && !c.IsDue(conn.ForDecision)
+			undecided = undecided || !c.closed && c.Public().Awaits(wait.ForDecision) && !c.Public().IsDue(wait.ForDecision)
 		}
 		if !undecided {
 			return

@@ -10,7 +10,8 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/server/config"
-	"github.com/stintdb/stint/server/conn"
+	"github.com/stintdb/stint/server/conn/registry"
+	"github.com/stintdb/stint/server/conn/wait"
 )
 
 // A client that never reads its replies is paused when too many are waiting, and closed later; until then the server's memory is
@@ -35,7 +36,7 @@ func TestClientThatDoesNotRead(t *testing.T) {
 				}
 			}()
 			eventually(t, "it is paused", func() bool {
-				return slices.ContainsFunc(h.env.Registry.All(), func(c *conn.Session) bool { return c.Awaits(conn.ForReader) })
+				return slices.ContainsFunc(h.env.Registry.All(), func(c *registry.Connection) bool { return c.Awaits(wait.ForReader) })
 			})
 			expect(t, other, frames("PING"), "+PONG\r\n")
 			// What the server allocates while garbage is collected counts, until it has come to rest.

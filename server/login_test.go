@@ -15,7 +15,7 @@ import (
 	"github.com/stintdb/stint/server/acl"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/config"
-	"github.com/stintdb/stint/server/conn"
+	"github.com/stintdb/stint/server/conn/wait"
 	"github.com/stintdb/stint/server/loginlimit"
 	"github.com/stintdb/stint/server/stats"
 )
@@ -153,7 +153,7 @@ func TestRightPasswordAmongGuesses(t *testing.T) {
 	}
 	guess := func() {
 		for i, c := range guessing {
-			if c.reply(t) != "" || !c.Awaits(conn.ForLogin) {
+			if c.reply(t) != "" || !c.Public().Awaits(wait.ForLogin) {
 				c.deliver(frames(fmt.Sprintf("AUTH guess%d", i)))
 			}
 		}
@@ -176,7 +176,7 @@ func TestRightPasswordAmongGuesses(t *testing.T) {
 			t.Errorf("login %d is answered %q", i, got)
 		}
 		c.hangUp()
-		delete(p.conns, c.Addr())
+		delete(p.conns, c.Public().Addr())
 	}
 	minutes := int(p.clock.Uptime()/time.Minute) + 1
 	if looked := int(p.env.Stats.RejectionCount(stats.WrongPassword)); looked > perMinute*(minutes+1) {
@@ -197,7 +197,7 @@ func TestRightPasswordAmongNewConnections(t *testing.T) {
 	}
 	leave := func(c *pipe) {
 		c.hangUp()
-		delete(p.conns, c.Addr())
+		delete(p.conns, c.Public().Addr())
 	}
 	var guessing []*pipe
 	for range guessers {

@@ -9,7 +9,7 @@ import (
 	"github.com/stintdb/stint/internal/testlog"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/config"
-	"github.com/stintdb/stint/server/conn"
+	"github.com/stintdb/stint/server/monitor"
 )
 
 // do executes commands on a separate connection and returns the replies.
@@ -43,7 +43,7 @@ func TestMonitorIsBounded(t *testing.T) {
 	for range 40 {
 		p.do(t, "client", "ECHO "+strings.Repeat("x", 60_000))
 	}
-	if n := watcher.Usage().Backlog; n > conn.MaxMonitorBytes || n < conn.MaxMonitorBytes/2 {
+	if n := watcher.Usage().Backlog; n > monitor.MaxBacklogBytes || n < monitor.MaxBacklogBytes/2 {
 		t.Errorf("a backlog of %d bytes", n)
 	}
 	dropped := p.env.Monitors.Dropped()
@@ -71,11 +71,11 @@ type stuckLink struct{}
 
 func (stuckLink) Write(b []byte) (int, error)      { return len(b), nil }
 func (stuckLink) WriteFinal(b []byte) (int, error) { return len(b), nil }
-func (stuckLink) Unsent() int                      { return conn.MonitorUnsent + 1 }
+func (stuckLink) Unsent() int                      { return monitor.MaxUnsent + 1 }
 
 func TestMonitorsAreFew(t *testing.T) {
 	p := newSessionPlayer(t, 0)
-	for i := range conn.MaxMonitors {
+	for i := range monitor.MaxMonitors {
 		if reply := p.do(t, fmt.Sprint("watcher", i), "MONITOR", "MONITOR"); reply != "+OK\r\n+OK\r\n" {
 			t.Fatal(reply)
 		}
@@ -121,6 +121,7 @@ func TestNoKeysInLogs(t *testing.T) {
 	var log testlog.Log
 	h := newHost(t, nil, func(cfg *config.Config) { cfg.MaxClients = 2 })
 	h.env.Log = log.Logger()
+	h.env.Registry.Log = h.env.Log
 	h.memory.Log = h.env.Log
 	stop := h.start(t)
 	const key = "a-key-of-a-user"

@@ -12,7 +12,7 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server/command"
-	"github.com/stintdb/stint/server/conn"
+	"github.com/stintdb/stint/server/conn/share"
 	"github.com/stintdb/stint/server/decider"
 )
 
@@ -44,7 +44,7 @@ func (d *loopDecider) Decide(b *engine.Batch) bool {
 // hostileLoop is an event loop with forty connections of one user, and one of another.
 type hostileLoop struct {
 	*sessionPlayer
-	passes  conn.Passes
+	passes  share.Passes
 	decider *loopDecider
 	hostile []*countedReplies
 	other   *pipe
@@ -78,7 +78,7 @@ func (c *countedReplies) Write(b []byte) (int, error) {
 
 func (l *hostileLoop) join(name string) *pipe {
 	c := l.open(name)
-	l.passes.Serve(c.Session, func() { c.traffic(nil) })
+	c.JoinLoop(&l.passes, func() { c.traffic(nil) })
 	return c
 }
 

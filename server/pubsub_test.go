@@ -129,7 +129,7 @@ func TestSubscriptionsEnd(t *testing.T) {
 		t.Errorf("%s", stats)
 	}
 	p.conns["closed"].hangUp()
-	p.do(t, "client", fmt.Sprintf("CLIENT KILL ID %d", p.conns["killed"].ID()))
+	p.do(t, "client", fmt.Sprintf("CLIENT KILL ID %d", p.conns["killed"].Public().ID()))
 	p.do(t, "reset", "RESET")
 	if reply := p.do(t, "client", "PUBLISH c x"); reply != ":1\r\n" {
 		t.Error(reply)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/conn"
+	"github.com/stintdb/stint/server/conn/wait"
 	"github.com/stintdb/stint/server/transcripttest"
 )
 
@@ -46,7 +47,7 @@ func (p *sessionPlayer) open(name string) *pipe {
 	c.unread = bufio.NewReader(&c.sent)
 	c.Session = p.env.NewSession(name, "server", func() { c.woken.Store(true) })
 	c.Attach(c, nil)
-	if err := p.env.Registry.Admit(c.Session); err != nil {
+	if err := p.env.Registry.Admit(c.Public()); err != nil {
 		panic("sessionPlayer: " + err.Error())
 	}
 	p.conns[name] = c
@@ -89,7 +90,7 @@ func (c *pipe) Unsent() int { return 0 }
 
 func (c *pipe) hangUp() {
 	c.closed = true
-	c.player.env.Registry.Unregister(c.Session)
+	c.Session.Unregister()
 }
 
 // settle lets everything happen that does not need time to pass.
@@ -142,7 +143,7 @@ func (c *pipe) next() (string, error) {
 		return reply, err
 	case c.closed:
 		return transcripttest.Closed, nil
-	case c.Awaits(conn.ForDueTime | conn.ForKey):
+	case c.Public().Awaits(wait.ForDueTime | wait.ForKey):
 		return transcripttest.Held, nil
 	}
 	return transcripttest.None, nil

@@ -10,7 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stintdb/stint/server/conn"
+	"github.com/stintdb/stint/server/conn/registry"
+	"github.com/stintdb/stint/server/conn/wait"
 	"github.com/stintdb/stint/server/decider"
 	"github.com/stintdb/stint/server/transcripttest"
 )
@@ -56,7 +57,7 @@ func newTLSPlayer(t, all *testing.T) *socketPlayer {
 }
 
 // sessionOf is the server's side of a client, nil once it is closed.
-func (p *socketPlayer) sessionOf(c *socketClient) *conn.Session {
+func (p *socketPlayer) sessionOf(c *socketClient) *registry.Connection {
 	for _, s := range p.env.Registry.All() {
 		if s.Addr() == c.LocalAddr().String() {
 			return s
@@ -82,7 +83,7 @@ func (p *socketPlayer) Do(name string, command [][]byte, want string) (string, e
 	case transcripttest.Held:
 		eventually(p.t, "the reply is held", func() bool {
 			s := p.sessionOf(c)
-			return s != nil && s.Awaits(conn.ForDueTime|conn.ForAnswer|conn.ForKey)
+			return s != nil && s.Awaits(wait.ForDueTime|wait.ForAnswer|wait.ForKey)
 		})
 		return want, nil
 	}

@@ -108,6 +108,7 @@ func TestOutdatedCertificatesAreLogged(t *testing.T) {
 		valid := newCertificates(t)
 		h := newHost(t, nil, (&certificates{c}).use)
 		h.env.Log = log.Logger()
+		h.env.Registry.Log = h.env.Log
 		stop := h.start(t)
 		unchecked := (&certificates{c}).dial(t, h, &tls.Config{InsecureSkipVerify: true})
 		expect(t, unchecked, frames("PING"), "+PONG\r\n")

@@ -9,7 +9,7 @@ import (
 	"github.com/stintdb/stint/internal/testlog"
 	"github.com/stintdb/stint/server/acl"
 	"github.com/stintdb/stint/server/config"
-	"github.com/stintdb/stint/server/conn"
+	"github.com/stintdb/stint/server/conn/registry"
 )
 
 // Connections that do not log in keep nobody out who does: not those of another address, though they come faster than
@@ -43,7 +43,7 @@ func TestUnauthenticatedKeepNobodyOut(t *testing.T) {
 			if got := late.reply(t); !strings.HasSuffix(got, "+PONG\r\n") {
 				t.Errorf("a login from the same address is answered %q", got)
 			}
-			if n := p.env.Registry.Count(); n > 32+conn.MaxLeaving+21 {
+			if n := p.env.Registry.Count(); n > 32+registry.MaxLeaving+21 {
 				t.Errorf("%d clients are connected", n)
 			}
 			if n := p.env.Registry.Unauthenticated(); n > 32 {
@@ -58,6 +58,7 @@ func TestClosedConnectionsAreLoggedOnceAMinute(t *testing.T) {
 	var log testlog.Log
 	p := newLoginPlayer(t)
 	p.Server.env.Log = log.Logger()
+	p.Server.env.Registry.Log = p.Server.env.Log
 	for _, in := range []string{"POST / HTTP/1.1\r\n\r\n", "\x16\x03\x01\x00\x05hello\n"} {
 		for i := range 200 {
 			p.open(fmt.Sprintf("203.0.113.7:%d", i)).deliver([]byte(in))

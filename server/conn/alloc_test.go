@@ -58,7 +58,6 @@ func TestNoAllocations(t *testing.T) {
 		in := bytes.Repeat(frames(pipeline...), 64)
 		feed := func() {
 			batch.out.Buf = batch.out.Buf[:0]
-			s.ownShare.work = 0
 			s.receive(in, batch, cfg)
 		}
 		feed()

@@ -6,6 +6,9 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/config"
+	"github.com/stintdb/stint/server/conn/clientcache"
+	"github.com/stintdb/stint/server/conn/keywait"
+	"github.com/stintdb/stint/server/conn/share"
 	"github.com/stintdb/stint/server/metrics"
 	"github.com/stintdb/stint/server/resp"
 	"github.com/stintdb/stint/server/topkeys"
@@ -17,16 +20,16 @@ type commandBatch struct {
 	request  command.Request
 	decision engine.Batch
 	replies  []reply
-	exec     bool     // the replies are those of one EXEC
-	tracked  bool     // some of them are
-	own      []ownKey // of a client with NOLOOP
-	quiet    bool     // whose reply is to be dropped
-	slot     uint16   // of its first key, where clients are redirected
-	weight   int      // the most work that the batch may take, in units of engine.Result.Work
-	weighed  int      // the part of weight that was computed from what the keys hold now
-	declared int      // the part of weight that depends on what keys hold, and was not computed from it
-	lists    bool     // some of it lists the entries of keys
-	held     int      // the most bytes that the weighed part may reply with
+	exec     bool                // the replies are those of one EXEC
+	tracked  bool                // some of them are
+	own      clientcache.OwnKeys // of a client with NOLOOP
+	quiet    bool                // whose reply is to be dropped
+	slot     uint16              // of its first key, where clients are redirected
+	weight   int                 // the most work that the batch may take, in units of engine.Result.Work
+	weighed  int                 // the part of weight that was computed from what the keys hold now
+	declared int                 // the part of weight that depends on what keys hold, and was not computed from it
+	lists    bool                // some of it lists the entries of keys
+	held     int                 // the most bytes that the weighed part may reply with
 
 	tally      metrics.Tally   // of this turn
 	sampler    topkeys.Sampler // of denials
@@ -44,9 +47,9 @@ type reply struct {
 	row     *command.Row
 	first   int // of its operations in the batch
 	count   int
-	keyWait *keyWait // nil unless the command waits for keys
-	err     error    // in place of an answer
-	args    [][]byte // of a command without operations, inside EXEC
+	keyWait *keywait.Wait // nil unless the command waits for keys
+	err     error         // in place of an answer
+	args    [][]byte      // of a command without operations, inside EXEC
 	shape   resp.Shape
 	block   bool
 	quiet   bool   // to be dropped: CLIENT REPLY
@@ -127,7 +130,7 @@ func (batch *commandBatch) isFull() bool {
 
 // loopWork is the work, 1 to 2 ms, from which on a batch is decided beside the event loop. Leaving the loop costs as much CPU as a dozen
 // small scripts.
-const loopWork = command.MaxBatchWork / 4
+const loopWork = share.PassWork
 
 // isLong reports whether the batch is to be decided beside the event loop.
 func (batch *commandBatch) isLong(keys Keys) bool {

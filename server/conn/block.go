@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server/conn/wait"
 	"github.com/stintdb/stint/server/waitqueue"
 )
 
@@ -13,10 +14,10 @@ func (s *Session) block(r *reply, op engine.Op, result engine.Result) {
 	h := &blockedReply{row: r.row, shape: r.shape, quiet: r.quiet, op: op, result: result, asked: s.env.Keys.Asked(&op), since: s.env.Clock.Now()}
 	s.blocked = h
 	h.wait = s.env.waitFor(&op, &result, func() {
-		s.wait.happen(ForDueTime)
-		s.fanout.Call(1) // with all others that are due now
+		s.public.Wait.Happen(wait.ForDueTime)
+		s.public.Fanout.Call(1) // with all others that are due now
 	})
-	s.wait.begin(ForDueTime) // only now: a test that sees the wait, and moves the clock, must find the reply in the queue
+	s.public.Wait.Begin(wait.ForDueTime) // only now: a test that sees the wait, and moves the clock, must find the reply in the queue
 }
 
 // waitFor queues a granted reservation until it is due. A reservation of several limits is in no key's line: it does not become due
@@ -35,7 +36,7 @@ func (e *Env) waitFor(op *engine.Op, result *engine.Result, wake func()) *waitqu
 func (s *Session) unblock(batch *commandBatch) {
 	h := s.blocked
 	s.blocked, s.limiterReplied = nil, true
-	s.wait.end(ForDueTime)
+	s.public.Wait.End(wait.ForDueTime)
 	if h.quiet {
 		return
 	}
@@ -56,21 +57,19 @@ func (s *Session) onDisconnect() {
 		s.env.Logins.Cancel(a.attempt)
 	}
 	s.stopMonitor()
-	tracked{s}.Stop()
-	subscriptions{s}.end()
-	if s.wait.has(ForDecision) && s.wait.happenAfter(hangUp, ForDecision) {
+	s.public.Cache.Stop()
+	s.subscriptions.end()
+	if s.public.Wait.Has(wait.ForDecision) && s.public.Wait.HappenAfter(wait.HangUp, wait.ForDecision) {
 		s.refundUndecided()
 	}
-	keyWaiter{s}.hangUp()
-	s.fanout.Pause()
-	if s.passes != nil {
-		s.passes.leave(s)
-	}
+	s.endKeyWait(false)
+	s.public.Fanout.Pause()
+	s.turn.Leave()
 	h := s.blocked
 	if h == nil || !s.env.WaitQueue.Cancel(h.wait) {
 		return
 	}
 	s.blocked = nil
-	s.wait.end(ForDueTime)
+	s.public.Wait.End(wait.ForDueTime)
 	s.env.refund(&h.op, h.asked, &h.result, s.env.Clock.Now()-h.since)
 }

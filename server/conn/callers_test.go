@@ -14,12 +14,13 @@ import (
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server/clock"
 	"github.com/stintdb/stint/server/clock/clocktest"
+	"github.com/stintdb/stint/server/conn/share"
 	"github.com/stintdb/stint/server/decider"
 )
 
 // A session that is used again has nothing of the caller before: no field is left but those that no client's commands change.
 func TestResetLeavesNothing(t *testing.T) {
-	kept := map[string]bool{"env": true, "wake": true, "onDecided": true, "args": true, "by": true, "owner": true}
+	kept := map[string]bool{"env": true, "registry": true, "wake": true, "onDecided": true, "args": true, "by": true, "owner": true}
 	s := &Session{}
 	fields := 0
 	visit(reflect.ValueOf(s).Elem(), func(name string, v reflect.Value) {
@@ -156,8 +157,9 @@ func TestCallersTakeTurns(t *testing.T) {
 		if s == before {
 			again++
 		}
-		if before = s; s.user != user || s.client.User != name || s.addr != name || s.line() == "" {
-			t.Fatalf("a session of %s is of %q at %q", name, s.client.User, s.addr)
+		of := &s.session
+		if before = s; of.user != user || of.client.User != name || of.public.Addr() != name || of.public.Line() == "" {
+			t.Fatalf("a session of %s is of %q at %q", name, of.client.User, of.public.Addr())
 		}
 		h.putCaller(s, false)
 		for key, want := range map[string]string{mine: "*5", theirs: "-NOPERM"} {
@@ -201,7 +203,7 @@ func TestTurnsOfCallers(t *testing.T) {
 			}()
 			synctest.Wait()
 		}
-		var p Passes
+		var p share.Passes
 		s, link := newPassSession(t, h, &p)
 		if s.ServeInput(frames("PING")); link.lines != 1 {
 			t.Errorf("a session of a loop got %d replies", link.lines)

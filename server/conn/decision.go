@@ -3,7 +3,8 @@ package conn
 import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/store"
-	"github.com/stintdb/stint/server/acl"
+	"github.com/stintdb/stint/server/conn/share"
+	"github.com/stintdb/stint/server/conn/wait"
 )
 
 // flush has the batch decided and writes the replies, unless the decider needs longer.
@@ -19,16 +20,14 @@ func (s *Session) flush(batch *commandBatch) {
 		b.Results = b.Results[:len(b.Ops)]
 		b.Local = s.client.ReadOnly
 		b.Done, b.Worked = s.onDecided, 0
-		if c := s.tracker.Load(); c != nil {
-			tracked{s}.begin(c, batch)
-		}
+		s.beginCaching(batch)
 		if !s.decide(batch) {
 			s.deciding, batch.started, batch.waits = batch, s.started, s.env.Clock.Now()
-			s.wait.begin(ForDecision)
+			s.public.Wait.Begin(wait.ForDecision)
 			batch.copiedKeys.copyFrom(b.Ops, batch.first)
 			return
 		}
-		s.share.chargeDecided(b)
+		s.turn.ChargeDecided(b)
 	}
 	s.writeReplies(batch, batch)
 }
@@ -36,39 +35,31 @@ func (s *Session) flush(batch *commandBatch) {
 // decide has a batch decided. It returns false if the decider needs longer.
 func (s *Session) decide(batch *commandBatch) (finished bool) {
 	if batch.isLong(s.env.Keys) {
-		s.env.longWork.Decide(ownerName(s.user, s.network), &batch.decision)
-		s.share.charge(store.OpWork * len(batch.decision.Ops))
+		s.env.longWork.Decide(share.Owner(s.user, s.public.Network()), &batch.decision)
+		s.turn.Charge(store.OpWork * len(batch.decision.Ops))
 		return false
 	}
 	return s.env.Decider.Decide(&batch.decision)
 }
 
-// ownerName names the user and the network whose sessions share their turns; the user is nil before a session has logged in.
-func ownerName(user *acl.User, network string) string {
-	if user == nil {
-		return network
-	}
-	return user.Name() + "@" + network
-}
-
 // decided is the Done of this session's batches; it may run on any goroutine.
 func (s *Session) decided() {
-	if s.wait.happenAfter(ForDecision, hangUp) {
+	if s.public.Wait.HappenAfter(wait.ForDecision, wait.HangUp) {
 		s.env.cleanup.run(s.refundUndecided) // it calls Decide, which the goroutine of the decider must not do
 	}
-	s.wake()
+	s.public.Wake()
 }
 
 // finishDecision writes the replies of a batch whose decider needed longer.
 func (s *Session) finishDecision(out *commandBatch) {
 	decided := s.deciding
 	s.deciding = nil
-	s.wait.end(ForDecision)
+	s.public.Wait.End(wait.ForDecision)
 	s.timed += max(0, s.started-decided.waits-decided.decision.Worked) // waiting is not part of the execution
 	s.writeReplies(decided, out)
 	out.first = decided.copiedKeys.command
 	s.record(out, decided.started)
-	s.publish(&s.client)
+	s.public.Publish(&s.client)
 	s.closeIfKilled()
 	s.env.putBatch(decided)
 }

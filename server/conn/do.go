@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/server/acl"
+	"github.com/stintdb/stint/server/conn/wait"
 )
 
 // Caller is a client whose commands come by another protocol than RESP.
@@ -26,10 +27,11 @@ var (
 // afterwards. It returns the replies in RESP2, all of them. If ctx or the caller's timeout ends first, a reply that was still to wait is given
 // up, and its tokens are refunded. A node of a cluster never redirects the caller: it forwards.
 func (e *Env) Do(ctx context.Context, caller Caller, in []byte) (replies []byte, err error) {
-	s, waited := e.getCaller(caller), true // until the end is seen, also one by a panic
+	c, waited := e.getCaller(caller), true // until the end is seen, also one by a panic
+	s := &c.session
 	defer func() {
 		s.onDisconnect()
-		e.putCaller(s, waited)
+		e.putCaller(c, waited)
 	}()
 	var late <-chan time.Time
 	for turn := 1; ; turn++ {
@@ -39,19 +41,19 @@ func (e *Env) Do(ctx context.Context, caller Caller, in []byte) (replies []byte,
 		e.count(batch)
 		replies = append(replies, batch.out.Buf...)
 		batch.out.Buf = batch.out.Buf[:0]
-		e.putUnlessDeciding(&s.Session, batch)
+		e.putUnlessDeciding(s, batch)
 		switch {
 		case len(replies) > cfg.OutputBufferBytes:
 			return nil, ErrRepliesTooBig
-		case s.wait.has(ForTurn): // this goroutine is nobody's but the caller's
-			if (subscriptions{&s.Session}).outruns() {
+		case s.public.Wait.Has(wait.ForTurn): // this goroutine is nobody's but the caller's
+			if s.subscriptions.outruns() {
 				time.Sleep(publisherPause)
 			}
-			s.wait.happen(ForTurn)
+			s.public.Wait.Happen(wait.ForTurn)
 			continue
 		case more:
 			continue
-		case s.ready() || s.wait.has(ForClose):
+		case s.ready() || s.public.Wait.Has(wait.ForClose):
 			if len(replies) == 0 {
 				err = ErrNoReply
 			}
@@ -64,7 +66,7 @@ func (e *Env) Do(ctx context.Context, caller Caller, in []byte) (replies []byte,
 			late = timer.C
 		}
 		select {
-		case <-s.woken:
+		case <-c.woken:
 		case <-late:
 			return nil, context.DeadlineExceeded
 		case <-ctx.Done():

@@ -1,31 +1,31 @@
 package conn
 
 import (
-	"context"
-	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/store"
-	"github.com/stintdb/stint/internal/unauthenticated"
 	"github.com/stintdb/stint/server/acl"
 	"github.com/stintdb/stint/server/blocking"
 	"github.com/stintdb/stint/server/clock"
 	"github.com/stintdb/stint/server/command"
 	_ "github.com/stintdb/stint/server/command/all" // the table
 	"github.com/stintdb/stint/server/config"
+	"github.com/stintdb/stint/server/conn/keywait"
+	"github.com/stintdb/stint/server/conn/registry"
 	"github.com/stintdb/stint/server/decider"
 	"github.com/stintdb/stint/server/events"
 	"github.com/stintdb/stint/server/fairqueue"
-	"github.com/stintdb/stint/server/fanout"
 	"github.com/stintdb/stint/server/keyevents"
 	"github.com/stintdb/stint/server/latency"
 	"github.com/stintdb/stint/server/loginlimit"
 	"github.com/stintdb/stint/server/memlimit"
+	"github.com/stintdb/stint/server/monitor"
 	"github.com/stintdb/stint/server/pubsub"
 	"github.com/stintdb/stint/server/recent"
 	"github.com/stintdb/stint/server/slowlog"
@@ -48,7 +48,6 @@ type Env struct {
 	Redirect bool               // as a node of a cluster it may answer MOVED
 
 	WaitQueue *waitqueue.Queue
-	Fanout    fanout.Queue  // wakes the sessions that one event concerns, a few at a time
 	Blocked   blocking.Keys // that commands wait for
 	Logins    *loginlimit.Limiter
 	Stats     *stats.Stats
@@ -58,8 +57,8 @@ type Env struct {
 	Latency   *latency.Monitor
 	Buffers   *memlimit.Buffers
 
-	Registry  Registry
-	Monitors  Monitors
+	Registry  registry.Registry
+	Monitors  monitor.Monitors
 	Events    events.Log
 	Channels  *pubsub.Channels
 	KeyEvents *keyevents.Hub  // changes of keys
@@ -73,10 +72,10 @@ type Env struct {
 	batches   sync.Pool
 	callers   sync.Pool // of sessions, see getCaller
 	cleanup   cleanup
-	longWork  *fairqueue.Queue         // beside the event loops
-	turns     *fairqueue.Turns         // of sessions without an event loop
-	userRates *store.Store             // of users with a cap on requests a second
-	closeLog  unauthenticated.Refusals // connections, as logged
+	keyWaits  keywait.Env
+	longWork  *fairqueue.Queue // beside the event loops
+	turns     *fairqueue.Turns // of sessions without an event loop
+	userRates *store.Store     // of users with a cap on requests a second
 }
 
 // Keys is the local store as sessions ask it beside the decider.
@@ -92,14 +91,16 @@ type Keys interface {
 
 // Start makes the environment ready for sessions.
 func (e *Env) Start() {
-	e.Registry.start(e)
 	e.longWork = fairqueue.New(func(b *engine.Batch) bool { return e.Decider.Decide(b) }, e.Clock.Now)
 	e.turns = fairqueue.NewTurns(e.config().LoopCount() + 1) // with as many as loops, connections by TLS took 15 % more CPU
 	e.userRates = store.New(store.Config{Shards: 16})
 	waits := e.KeyEvents.NewListener(e.Blocked.Changed)
+	e.keyWaits = keywait.Env{Blocked: &e.Blocked, Queue: e.WaitQueue, Clock: e.Clock, Look: e.look}
 	e.Blocked.Start(waits.Listen, waits.Stop)
 	tracks := e.KeyEvents.NewListener(func(key []byte) { e.Tracking.Changed(key) })
-	e.Tracking = tracking.NewTable(&e.Fanout, e.trackingBounds, tracks.Listen, tracks.Stop)
+	e.Tracking = tracking.NewTable(&e.Registry.Fanout, e.trackingBounds, tracks.Listen, tracks.Stop)
+	e.Registry.Start(registry.Env{Settings: e.Settings, Clock: e.Clock, Log: e.Log, Counts: e.Stats, Buffers: e.Buffers,
+		Tracking: e.Tracking, Later: e.cleanup.run, SessionBytes: int(unsafe.Sizeof(Session{}))})
 	e.batches.New = func() any { return &commandBatch{tally: e.Stats.Recorder.NewTally()} }
 }
 
@@ -129,14 +130,6 @@ func (e *Env) End() {
 }
 
 func (e *Env) config() *config.Config { return e.Settings.Load() }
-
-// logClosed logs why a connection was closed, once a minute for each reason: clients that have not logged in can bring it
-// about as often as they like.
-func (e *Env) logClosed(level slog.Level, why string, fields ...any) {
-	if times := e.closeLog.Note("", errors.New(why), time.Unix(0, e.Clock.Now())); times > 0 {
-		e.Log.Log(context.Background(), level, why, append(fields, "times", times)...)
-	}
-}
 
 // logDenial adds an entry to ACL LOG.
 func (e *Env) logDenial(d command.Denial) {

@@ -3,20 +3,20 @@ package conn
 import (
 	"log/slog"
 
-	"github.com/stintdb/stint/internal/unauthenticated"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/config"
+	"github.com/stintdb/stint/server/conn/wait"
 )
 
 // execute takes one command. It reports false if the batch must be answered first: the command must be offered again then.
 func (s *Session) execute(args [][]byte, batch *commandBatch) (taken bool) {
-	row, err := s.find(args)
+	row, err := s.public.Find(args)
 	if err == nil && row.Run != nil && len(batch.replies) > 0 {
 		return false
 	}
 	if err != nil && command.IsHTTP(args[0]) {
-		s.wait.begin(ForClose)
-		s.env.logClosed(slog.LevelWarn, "closed a connection that sent an HTTP request, perhaps a web page's attempt to send commands", "client", s.id, "addr", s.addr)
+		s.public.Wait.Begin(wait.ForClose)
+		s.env.Registry.LogClosed(slog.LevelWarn, "closed a connection that sent an HTTP request, perhaps a web page's attempt to send commands", "client", s.public.ID(), "addr", s.public.Addr())
 		return true
 	}
 	if s.user == nil || !s.user.IsUnlimited() {
@@ -30,11 +30,11 @@ func (s *Session) execute(args [][]byte, batch *commandBatch) (taken bool) {
 	if s.multi.open && err == nil && row.Flags&command.NotInMulti != 0 {
 		err = command.ErrNotInMulti
 	}
-	if err == nil && s.subscriber != nil && !s.client.RESP3 && len(s.subscriber.Channels()) > 0 && !row.AllowedSubscribed() {
+	if err == nil && !s.client.RESP3 && len(s.subscriptions.Channels()) > 0 && !row.AllowedSubscribed() {
 		err = command.ErrSubscribed.With(row.FullName)
 	}
-	if err == nil && s.env.Monitors.count.Load() > 0 {
-		s.feedMonitors(row, args)
+	if err == nil && s.env.Monitors.Count() > 0 {
+		s.env.Monitors.Show(row, args, s.env.Clock.Now(), s.client.Database, s.public.Addr())
 	}
 	switch {
 	case s.multi.open && (err != nil || row.Flags&command.NoMulti == 0):
@@ -48,15 +48,13 @@ func (s *Session) execute(args [][]byte, batch *commandBatch) (taken bool) {
 		}
 		batch.add(s, row, args, err, s.takeReplyMode())
 		s.redirect(batch)
-		if s.tracker.Load() != nil {
-			tracked{s}.mark(batch, s.caching)
-		}
+		s.markCached(batch, s.public.Cache.Caching())
 		if batch.request.Wait != nil {
-			keyWaiter{s}.begin(batch, row, args)
+			s.beginKeyWait(batch, row, args)
 		}
 	}
-	if s.caching && !s.multi.open && (row == nil || !row.IsClient()) {
-		s.caching = false
+	if s.public.Cache.Caching() && !s.multi.open && (row == nil || !row.IsClient()) {
+		s.public.Cache.EndCaching()
 	}
 	return true
 }
@@ -64,26 +62,26 @@ func (s *Session) execute(args [][]byte, batch *commandBatch) (taken bool) {
 // resume continues after a wake-up: it writes replies that have become ready and executes the input behind them.
 func (s *Session) resume(batch *commandBatch, cfg *config.Config) (more bool) {
 	batch.out.RESP3 = s.client.RESP3
-	if s.wait.isDue(replyEvents) {
-		s.lastActive.Store(s.started) // it was made to wait, so it was not idle
+	if s.public.Wait.IsDue(wait.ReplyEvents) {
+		s.public.TouchAt(s.started) // it was made to wait, so it was not idle
 	}
-	if s.wait.isDue(ForDecision) {
+	if s.public.Wait.IsDue(wait.ForDecision) {
 		s.finishDecision(batch)
 	}
-	if s.wait.isDue(ForDueTime) {
+	if s.public.Wait.IsDue(wait.ForDueTime) {
 		s.unblock(batch)
 	}
-	if s.wait.isDue(ForAnswer | ForLogin) {
+	if s.public.Wait.IsDue(wait.ForAnswer | wait.ForLogin) {
 		s.writePending(batch)
 	}
-	if s.wait.isDue(ForKey) {
-		keyWaiter{s}.goOn(batch)
+	if s.public.Wait.IsDue(wait.ForKey) {
+		s.resumeKeyWait(batch)
 	}
-	if s.monitor != nil {
+	if s.backlog != nil {
 		s.writeMonitored(batch)
 	}
-	tracked{s}.write(batch)
-	subscriptions{s}.WriteMessages(&batch.out)
+	s.writeInvalidations(batch)
+	s.subscriptions.WriteMessages(&batch.out)
 	if !s.ready() {
 		return false
 	}
@@ -100,13 +98,13 @@ func (s *Session) ServeInput(in []byte) (over bool) {
 	batch, cfg := s.env.getBatch(), s.env.config()
 	defer s.env.putUnlessDeciding(s, batch)
 	s.limiterReplied = false
-	waited := s.wait.has(ForTurn)
+	waited := s.public.Wait.Has(wait.ForTurn)
 	s.unpause(cfg)
 	more := s.receive(in, batch, cfg)
 	for {
 		s.env.count(batch)
-		s.connStats.sent(len(batch.out.Buf))
-		if n := len(batch.out.Buf); n > outputChunk && s.env.Registry.overMemoryLimit(s, s.bufferBytes(s.conn.Unsent())+n) {
+		s.public.Stats.Sent(len(batch.out.Buf))
+		if n := len(batch.out.Buf); n > outputChunk && s.public.OverMemoryLimit(s.bufferBytes(s.conn.Unsent())+n) {
 			return true // before the connection keeps a copy, or its client has to be waited for
 		}
 		wrote := len(batch.out.Buf) > 0
@@ -122,33 +120,34 @@ func (s *Session) ServeInput(in []byte) (over bool) {
 		}
 		unsent := s.conn.Unsent()
 		if wrote && dropsUnread(s) && unsent > s.outputBuffer(cfg) {
-			s.DropSlowReader(unsent)
+			s.public.DropSlowReader(unsent)
 			return true
 		}
 		s.pause(unsent, cfg)
-		if !more || s.wait.has(ForReader|ForTurn) {
+		if !more || s.public.Wait.Has(wait.ForReader|wait.ForTurn) {
 			break
 		}
 		more = s.feed(nil, batch, cfg)
 	}
-	if s.wait.has(ForTurn) && (!waited || s.hasTurn) { // this turn has begun the wait
-		s.passes.goOnLater(s)
+	if s.public.Wait.Has(wait.ForTurn) && (!waited || s.turn.HasTurn()) { // this turn has begun the wait
+		s.goOnLater()
 	}
 	unsent := s.conn.Unsent()
-	s.updateConnStats(unsent)
-	if s.env.Registry.overMemoryLimit(s, s.bufferBytes(unsent)) {
+	s.updateStats(unsent)
+	if s.public.OverMemoryLimit(s.bufferBytes(unsent)) {
 		return true
 	}
-	return s.killed.Load() || s.wait.has(ForClose) || s.shouldClose(unsent)
+	return s.public.IsKilled() || s.public.Wait.Has(wait.ForClose) || s.shouldClose(unsent)
 }
 
 // NewSession returns the session of a connection from a client at addr to laddr.
 func (e *Env) NewSession(addr, laddr string, wake func()) *Session {
-	n := &Session{public: public{env: e, addr: addr, laddr: laddr, network: unauthenticated.Network(addr), opened: e.Clock.Now(), wake: wake}}
-	n.onDecided, n.share = n.decided, &n.ownShare
-	n.initFanout()
+	n := &Session{public: e.Registry.NewConnection(addr, laddr, wake), env: e}
+	n.public.Init()
+	n.onDecided = n.decided
+	n.turn.Init(&n.public.Wait)
+	n.subscriptions.init(n)
 	n.resetToDefaultUser()
-	n.published.Store(&command.Client{User: n.client.User})
-	n.lastActive.Store(n.opened)
+	n.public.Publish(&n.client)
 	return n
 }

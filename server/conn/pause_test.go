@@ -8,6 +8,7 @@ import (
 
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server/clock"
+	"github.com/stintdb/stint/server/conn/wait"
 )
 
 // deafLink is a client that reads nothing.
@@ -37,7 +38,7 @@ func TestPausedIsLookedAtSeldom(t *testing.T) {
 		s.conn = link
 		start := time.Now()
 		s.ServeInput(frames("PING"))
-		if !s.wait.has(ForReader) {
+		if !s.public.Wait.Has(wait.ForReader) {
 			t.Fatal("not paused")
 		}
 		for time.Since(start) < 10*time.Second {
@@ -51,7 +52,7 @@ func TestPausedIsLookedAtSeldom(t *testing.T) {
 		}
 		link.unsent = 0
 		read := time.Now()
-		for s.wait.has(ForReader) {
+		for s.public.Wait.Has(wait.ForReader) {
 			<-wake
 			s.ServeInput(nil)
 		}

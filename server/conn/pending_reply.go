@@ -2,6 +2,7 @@ package conn
 
 import (
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server/conn/wait"
 	"github.com/stintdb/stint/server/resp"
 )
 
@@ -9,10 +10,10 @@ import (
 func (s *Session) writePending(batch *commandBatch) {
 	a, w := s.pending, &batch.out
 	s.pending = nil
-	s.wait.end(ForAnswer | ForLogin)
+	s.public.Wait.End(wait.ForAnswer | wait.ForLogin)
 	mark := len(w.Buf)
 	a.finish(w)
-	s.publish(&s.client)
+	s.public.Publish(&s.client)
 	if a.quiet {
 		w.Buf = w.Buf[:mark]
 	}
@@ -37,11 +38,11 @@ func (s commandSession) Await(start func(done func(error))) {
 func (s commandSession) AwaitReply(start func(done func(finish func(*resp.Writer)))) {
 	a := &pendingReply{quiet: s.silent}
 	s.pending = a
-	s.wait.begin(ForAnswer)
+	s.public.Wait.Begin(wait.ForAnswer)
 	start(func(finish func(*resp.Writer)) {
 		a.finish = finish
-		s.wait.happen(ForAnswer)
-		s.wake()
+		s.public.Wait.Happen(wait.ForAnswer)
+		s.public.Wake()
 	})
 }
 

@@ -19,9 +19,7 @@ func (s *Session) resetToDefaultUser() {
 	if d := s.env.Users.Default(); d.NeedsNoPassword() {
 		s.user, s.client.User = d, d.Name()
 	}
-	if was := s.loggedIn.Swap(s.user != nil); s.id != 0 && was != (s.user != nil) {
-		s.env.Registry.countLogin(s, was)
-	}
+	s.public.SetLoggedIn(s.user != nil)
 }
 
 // permit returns the error of a command that is not permitted, or err if it is unknown. Unauthenticated clients do not
@@ -172,7 +170,7 @@ func (s *Session) logDenial(reason, object string) {
 	if s.user != nil {
 		name = s.user.Name()
 	}
-	s.env.logDenial(command.Denial{Reason: reason, Context: context, Object: truncate(object), User: name, Client: s.line()})
+	s.env.logDenial(command.Denial{Reason: reason, Context: context, Object: truncate(object), User: name, Client: s.public.Line()})
 }
 
 // truncate bounds the text that ACL LOG keeps from a client.
@@ -197,8 +195,8 @@ func (s *Session) queryBuffer(cfg *config.Config) int {
 }
 
 // outputBuffer bounds the replies a client may leave unread.
-func (s *public) outputBuffer(cfg *config.Config) int {
-	if !s.loggedIn.Load() {
+func (s *Session) outputBuffer(cfg *config.Config) int {
+	if !s.public.IsLoggedIn() {
 		return cfg.PreauthBytes
 	}
 	return cfg.OutputBufferBytes

@@ -5,32 +5,30 @@ import (
 	"log/slog"
 
 	"github.com/stintdb/stint/server/config"
+	"github.com/stintdb/stint/server/conn/wait"
 	"github.com/stintdb/stint/server/resp"
 )
 
 // receive executes bytes that arrived. The connection's owner calls it, without bytes after a wake-up.
 // The result is that of feed.
 func (s *Session) receive(in []byte, batch *commandBatch, cfg *config.Config) (more bool) {
-	if s.passes == nil {
-		s.env.BeginTurn(s.user, s.addr)
+	if !s.turn.HasLoop() {
+		s.env.BeginTurn(s.user, s.public.Addr())
 		defer s.env.EndTurn()
 	}
 	s.started = s.env.Clock.Now()
-	s.passes.beginTurn(s)
-	s.fanout.BeginTurn()
-	if s.hasTurn = s.wait.isDue(ForTurn); s.hasTurn {
-		s.wait.end(ForTurn)
+	s.turn.BeginTurn(s.user, s.public.Network())
+	s.public.Fanout.BeginTurn()
+	if s.public.Cache.IsUsed() {
+		s.writeInvalidations(batch) // before the replies to the commands that come now
 	}
-	if s.inbox.HasMail() || s.tracker.Load() != nil {
-		tracked{s}.write(batch) // before the replies to the commands that come now
-	}
-	if len(in) == 0 || s.wait.has(replyEvents) {
+	if len(in) == 0 || s.public.Wait.Has(wait.ReplyEvents) {
 		more = s.resume(batch, cfg)
 	}
 	if len(in) > 0 {
-		s.lastActive.Store(s.started)
+		s.public.TouchAt(s.started)
 		batch.tally.Bytes(len(in), 0)
-		s.connStats.received(len(in))
+		s.public.Stats.Received(len(in))
 		more = s.feed(in, batch, cfg)
 	}
 	return more
@@ -53,8 +51,8 @@ func (s *Session) feed(in []byte, batch *commandBatch, cfg *config.Config) (more
 	batch.request.SetBounds(Bounds(cfg))
 	used, more, err := s.executeAll(buf, batch)
 	s.flush(batch)
-	if s.inbox.HasMail() || s.tracker.Load() != nil {
-		tracked{s}.write(batch)
+	if s.public.Cache.IsUsed() {
+		s.writeInvalidations(batch)
 	}
 	s.noteTurn(batch)
 	if err != nil && s.ready() { // otherwise the bytes stay in rest, and are refused after the replies to the commands before them
@@ -73,8 +71,8 @@ func (s *Session) executeAll(in []byte, batch *commandBatch) (used int, more boo
 		if len(batch.out.Buf) >= outputChunk {
 			return used, true, nil
 		}
-		if used < len(in) && (s.share.holdsUp(s) || subscriptions{s}.outruns()) {
-			s.wait.begin(ForTurn)
+		if used < len(in) && (s.turn.HoldsUp() || s.subscriptions.outruns()) {
+			s.public.Wait.Begin(wait.ForTurn)
 			break
 		}
 		args, length, err := s.reader.Next(in[used:])
@@ -96,22 +94,22 @@ func (s *Session) executeAll(in []byte, batch *commandBatch) (used int, more boo
 		}
 		if taken {
 			used += length
-			s.share.charge(parseWork + length/64)
+			s.turn.ChargeCommand(length)
 		}
 		if !taken || batch.isFull() || used-first >= MaxBatchBytes {
 			s.flush(batch)
-			s.share.chargeTime(s.env.Clock.Now()-s.started, s.charged)
+			s.turn.ChargeTime(s.env.Clock.Now() - s.started)
 		}
 	}
 	return used, false, nil
 }
 
 // ready reports whether the next command can be executed.
-func (s *Session) ready() bool { return s.wait.isOver() }
+func (s *Session) ready() bool { return s.public.Wait.IsOver() }
 
 // refuse answers a command that the reader skipped because it was beyond a bound.
 func (batch *commandBatch) refuse(s *Session, err error) {
-	s.partialSince.Store(0) // it has arrived
+	s.public.PartialSince.Store(0) // it has arrived
 	if s.multi.open {
 		s.flush(batch)
 		s.queue(nil, nil, err, batch)
@@ -123,25 +121,25 @@ func (batch *commandBatch) refuse(s *Session, err error) {
 // protocolError refuses input that is not a command, and closes.
 func (s *Session) protocolError(batch *commandBatch, err error) {
 	if errors.Is(err, resp.ErrTLS) {
-		s.env.logClosed(slog.LevelWarn, "closed a connection by TLS on a port without; TLS is for --tls-listen", "client", s.id, "addr", s.addr)
+		s.env.Registry.LogClosed(slog.LevelWarn, "closed a connection by TLS on a port without; TLS is for --tls-listen", "client", s.public.ID(), "addr", s.public.Addr())
 	}
 	batch.out.Error(err.Error())
-	s.wait.begin(ForClose)
+	s.public.Wait.Begin(wait.ForClose)
 }
 
 func (s *Session) keepRest(rest []byte, limit int, batch *commandBatch) {
 	switch {
-	case s.wait.has(ForClose) || len(rest) == 0:
+	case s.public.Wait.Has(wait.ForClose) || len(rest) == 0:
 		if s.rest = s.rest[:0]; cap(s.rest) > KeepRestBytes || s.reader.Bytes() > KeepRestBytes {
 			s.rest = nil
 			s.reader.Forget()
 		}
 	case len(rest) > limit:
-		if s.wait.has(ForReader) {
-			s.DropSlowReader(s.conn.Unsent())
+		if s.public.Wait.Has(wait.ForReader) {
+			s.public.DropSlowReader(s.conn.Unsent())
 		}
 		batch.out.Error(resp.ErrQueryTooBig.With(limit).Error())
-		s.wait.begin(ForClose)
+		s.public.Wait.Begin(wait.ForClose)
 		s.rest = nil
 	case len(rest) == len(s.rest):
 		// nothing was consumed, so nothing moves: a client that sends byte by byte costs no more than it sends

@@ -20,7 +20,7 @@ func (s *Session) count(r *reply, batch, out *commandBatch, failed bool) {
 	if r.row.Flags&command.Decides == 0 {
 		t.Command(number, failed)
 		if r.row.Flags&command.Admin != 0 && !failed {
-			s.env.noteChange(r, batch, &s.client, s.addr)
+			s.env.noteChange(r, batch, &s.client, s.public.Addr())
 		}
 		return
 	}
@@ -72,14 +72,15 @@ func (s *Session) record(batch *commandBatch, since int64) (now int64) {
 // noteTurn records a turn, or the part of it since it was recorded last, and charges the time.
 func (s *Session) noteTurn(batch *commandBatch) {
 	now := s.record(batch, s.started)
-	s.share.chargeTime(now-s.started, s.charged)
-	s.started, s.charged = now, s.share.work
+	s.turn.ChargeTime(now - s.started)
+	s.turn.Settle()
+	s.started = now
 }
 
 // noteLatency records that carrying out commands has taken some time, which ends now. The commands that are listed may go to the slow log, with these arguments.
 func (s *Session) noteLatency(now, nanos int64, listed bool, args func() []string) {
 	if listed && s.env.SlowLog.IsSlow(nanos) {
-		s.env.SlowLog.Note(command.SlowCommand{UnixSec: now / 1e9, Micros: nanos / 1000, Addr: s.addr, Name: s.client.Name, Args: args()})
+		s.env.SlowLog.Note(command.SlowCommand{UnixSec: now / 1e9, Micros: nanos / 1000, Addr: s.public.Addr(), Name: s.client.Name, Args: args()})
 	}
 	if nanos >= int64(time.Millisecond) {
 		s.env.Latency.Note(latency.Command, nanos)

@@ -10,8 +10,8 @@ func (s *Session) writeReplies(batch, out *commandBatch) {
 	s.limiterReplied = s.limiterReplied || len(batch.decision.Ops) > 0
 	w := &out.out
 	start, words := len(w.Buf), w.Words
-	if c := s.tracker.Load(); c != nil {
-		tracked{s}.end(c, batch)
+	if s.public.Cache.Client() != nil {
+		s.public.Cache.EndDecision(batch.own, batch.decision.Results)
 	}
 	if batch.exec && s.writeNotExecuted(batch, out) {
 		return
@@ -39,12 +39,12 @@ func (s *Session) writeReplies(batch, out *commandBatch) {
 		}
 	}
 	s.inExec = false
-	s.share.chargeWritten(w, words, start)
+	s.turn.ChargeWritten(w, words, start)
 	if len(w.Buf)-start > outputChunk {
 		batch.decision.Results = nil // they hold lists as long, and would keep the room for them
 	}
 	if s.env.Channels.HasSubscribers() && len(batch.replies) > 0 {
-		subscriptions{s}.notePublished(batch)
+		s.subscriptions.notePublished(batch)
 	}
 	batch.clear()
 }
@@ -84,11 +84,11 @@ func (s *Session) writeReply(r *reply, batch, out *commandBatch) {
 		err = noteWatch(s, batch, r, err)
 	}
 	switch {
-	case r.keyWait != nil && keyWaiter{s}.answer(r, results, err):
+	case r.keyWait != nil && s.answerKeyWait(r, results, err):
 	case err != nil:
 		out.out.Error(err.Error())
 	case r.args != nil:
-		s.share.charge(r.row.Work())
+		s.turn.Charge(r.row.Work())
 		r.row.Run(commandSession{s}, &out.out, r.args)
 	case r.block && results[0].Allowed && results[0].Wait > 0:
 		s.block(r, ops[0], results[0])

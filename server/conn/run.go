@@ -2,13 +2,14 @@ package conn
 
 import (
 	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/conn/wait"
 	"github.com/stintdb/stint/server/slowlog"
 )
 
 // run executes a command that is answered at once.
 func (s *Session) run(row *command.Row, args [][]byte, batch *commandBatch) {
 	mark := len(batch.out.Buf)
-	s.share.charge(row.Work())
+	s.turn.Charge(row.Work())
 	s.shared = true
 	s.silent = s.takeReplyMode()
 	if row.Flags&command.Fast != 0 {
@@ -17,7 +18,7 @@ func (s *Session) run(row *command.Row, args [][]byte, batch *commandBatch) {
 		s.runTimed(row, args, batch)
 	}
 	batch.tally.Command(row.Number, isError(batch.out.Buf, mark))
-	s.publish(&s.client)
+	s.public.Publish(&s.client)
 	if s.silent {
 		batch.out.Buf, s.silent = batch.out.Buf[:mark], false
 	}
@@ -49,7 +50,7 @@ func (s *Session) takeReplyMode() (quiet bool) {
 
 // closeIfKilled has a connection that killed itself execute nothing more.
 func (s *Session) closeIfKilled() {
-	if s.killed.Load() {
-		s.wait.begin(ForClose)
+	if s.public.IsKilled() {
+		s.public.Wait.Begin(wait.ForClose)
 	}
 }

@@ -6,30 +6,28 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/acl"
 	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/conn/keywait"
+	"github.com/stintdb/stint/server/conn/registry"
+	"github.com/stintdb/stint/server/conn/share"
 	"github.com/stintdb/stint/server/loginlimit"
-	"github.com/stintdb/stint/server/pubsub"
+	"github.com/stintdb/stint/server/monitor"
 	"github.com/stintdb/stint/server/resp"
 	"github.com/stintdb/stint/server/waitqueue"
 )
 
 // Session is the state machine of one connection. It does no I/O: feed takes bytes that arrived and leaves replies in
-// the batch; the owner of the connection moves the bytes. All methods but those of public, and decided, are called by one
-// goroutine at a time.
+// the batch; the owner of the connection moves the bytes. All methods but Public and decided are called by one goroutine at a time.
 type Session struct {
-	public
-	conn ReplyConn
-	backpressure
+	public         registry.Connection // what other goroutines may use
+	env            *Env
+	conn           ReplyConn
+	rechecking     atomic.Bool // it will be woken while it is paused
+	handshakeBytes int         // bytes of a TLS handshake
 
 	runLater func(f func()) // calls f after the other connections of the event loop had their turn; nil if wake does so anyway
-	passes   *Passes        // of its event loop, nil without one
-	serve    func()         // is a turn without input, for passes
-	share    *share         // of its owner in a pass, or ownShare
-	ownShare share
-	charged  int       // the work of the share at the time started
-	sharesAs *acl.User // whose share it is
-	hasTurn  bool      // its input has waited for this turn
+	turn     share.Member   // its part in the passes of its event loop
 
-	publishesTo string // the channel of the last message, until its subscribers have had their turns
+	subscriptions subscriptions
 
 	reader         resp.Reader
 	rest           []byte // input not consumed yet
@@ -38,12 +36,10 @@ type Session struct {
 	client         command.Client
 	user           *acl.User // nil before the connection has logged in
 	multi          transaction
-	watched        *watchedKeys       // nil if there are none
-	forwards       bool               // never answers MOVED
-	caching        bool               // CLIENT CACHING was the command before
-	inExec         bool               // the replies of an EXEC are being written
-	monitor        *monitor           // nil unless the connection watches
-	subscriber     *pubsub.Subscriber // nil if the connection never subscribed
+	watched        *watchedKeys     // nil if there are none
+	forwards       bool             // never answers MOVED
+	inExec         bool             // the replies of an EXEC are being written
+	backlog        *monitor.Backlog // nil unless the connection watches
 	failedLogins   int
 	limiterReplied bool // a limiter command, in this turn
 	shared         bool // it was given to a command, which may have kept it
@@ -56,7 +52,7 @@ type Session struct {
 	onDecided func()        // the Done of every batch, made once
 	blocked   *blockedReply // a granted reply that waits for its time
 	pending   *pendingReply // a reply that waits for something outside
-	keyWait   *keyWait      // a command that waits for a key, its attempts under way included
+	keyWait   *keywait.Wait // a command that waits for a key, its attempts under way included
 }
 
 const (
@@ -70,6 +66,9 @@ const (
 	// KeepRestBytes is the largest input buffer an idle session holds on to.
 	KeepRestBytes = 4 << 10
 )
+
+// Public is what other goroutines may know of the connection, and ask it for.
+func (s *Session) Public() *registry.Connection { return &s.public }
 
 // Attach gives a session the connection by which its replies leave. later, if there is one, calls a function after the
 // other connections of the event loop had their turn.
@@ -104,15 +103,6 @@ type pendingReply struct {
 	finish func(w *resp.Writer) // writes the reply; set before the event
 
 	attempt *loginlimit.Attempt // what finishes it, if that is a login whose turn comes later
-}
-
-// backpressure is the state of a connection with unsent replies or unfinished input.
-type backpressure struct {
-	pausedSince    atomic.Int64 // clock; 0 while it is not
-	rechecking     atomic.Bool  // it will be woken while it is paused
-	partialSince   atomic.Int64 // clock: when the command that is not whole yet began; 0 if there is none
-	handshakeBytes int          // bytes of a TLS handshake
-	buffered       atomic.Int64 // bytes they take, as last counted
 }
 
 // ReplyConn is the way by which a session's replies leave. It belongs to the connection's owner.

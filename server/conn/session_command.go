@@ -3,6 +3,7 @@ package conn
 import (
 	"github.com/stintdb/stint/server/acl"
 	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/conn/wait"
 )
 
 // commandSession is a session as its commands see it: it implements [command.Session].
@@ -10,25 +11,26 @@ type commandSession struct{ *Session }
 
 // The rest of [command.Session]: properties of the connection that its commands read and change.
 
+// ID implements [command.Session].
+func (s commandSession) ID() int64 { return s.public.ID() }
+
 // Client implements [command.Session].
 func (s commandSession) Client() *command.Client { return &s.client }
 
 // Identify shows others whose requests come by a connection that executes none itself, and counts it as logged in.
 func (s *Session) Identify(user *acl.User) {
-	s.publish(&command.Client{User: user.Name()})
-	if !s.loggedIn.Swap(true) {
-		s.env.Registry.countLogin(s, false)
-	}
+	s.public.Publish(&command.Client{User: user.Name()})
+	s.public.SetLoggedIn(true)
 }
 
 // CloseAfterReply implements [command.Session].
-func (s commandSession) CloseAfterReply() { s.wait.begin(ForClose) }
+func (s commandSession) CloseAfterReply() { s.public.Wait.Begin(wait.ForClose) }
 
 // Reset implements [command.Session].
 func (s commandSession) Reset() {
 	s.stopMonitor()
-	subscriptions{s.Session}.end()
-	tracked{s.Session}.Stop()
+	s.subscriptions.end()
+	s.public.Cache.Stop()
 	s.client, s.multi, s.watched = command.Client{}, transaction{}, nil
 	s.resetToDefaultUser()
 	s.ReplyMode(command.ReplyOn)

@@ -8,15 +8,17 @@ import (
 
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server/clock"
+	"github.com/stintdb/stint/server/conn/share"
+	"github.com/stintdb/stint/server/conn/wait"
 	"github.com/stintdb/stint/server/pubsub"
 )
 
 // newPassSession returns a session of a loop with passes, as the default user, whose client takes all replies.
-func newPassSession(t *testing.T, h *Env, p *Passes) (*Session, *takingLink) {
+func newPassSession(t *testing.T, h *Env, p *share.Passes) (*Session, *takingLink) {
 	s, link := h.NewSession("127.0.0.1:1", "server", func() {}), &takingLink{}
 	s.Attach(link, nil)
-	p.Serve(s, func() { s.ServeInput(nil) })
-	if err := h.Registry.Admit(s); err != nil {
+	s.JoinLoop(p, func() { s.ServeInput(nil) })
+	if err := h.Registry.Admit(&s.public); err != nil {
 		t.Fatal(err)
 	}
 	return s, link
@@ -43,7 +45,7 @@ func (l *takingLink) Unsent() int {
 }
 
 // goOn begins passes until no input waits for them.
-func (p *Passes) goOn() {
+func goOn(p *share.Passes) {
 	for n := 0; p.Waits() && n < 1000; n++ {
 		p.Begin()
 	}
@@ -56,7 +58,7 @@ func TestUserChangesInLine(t *testing.T) {
 	if err := h.Users.Set("mal", []string{"on", ">tea", "+@all"}); err != nil {
 		t.Fatal(err)
 	}
-	var p Passes
+	var p share.Passes
 	s, link := newPassSession(t, h, &p)
 	s.ServeInput(frames("AUTH mal tea"))
 	if s.user == nil || s.user.Name() != "mal" {
@@ -65,25 +67,25 @@ func TestUserChangesInLine(t *testing.T) {
 	link.lines = 0
 	const pings = 20_000
 	s.ServeInput(append(frames("RESET"), bytes.Repeat(frames("PING"), pings)...))
-	if !s.Awaits(ForTurn) || s.user.Name() == "mal" {
+	if !s.public.Awaits(wait.ForTurn) || s.user.Name() == "mal" {
 		t.Fatal("the input does not wait, or the user is as before")
 	}
 	s.ServeInput(nil)
-	p.goOn()
-	if s.Awaits(ForTurn) || link.lines != 1+pings {
-		t.Errorf("the input waits: %v, after %d lines of replies of %d", s.Awaits(ForTurn), link.lines, 1+pings)
+	goOn(&p)
+	if s.public.Awaits(wait.ForTurn) || link.lines != 1+pings {
+		t.Errorf("the input waits: %v, after %d lines of replies of %d", s.public.Awaits(wait.ForTurn), link.lines, 1+pings)
 	}
 }
 
 // newLaggingChannel returns subscribers of the channel news that have not had their turns for so many messages that its publishers pause.
-func newLaggingChannel(t *testing.T, h *Env, p *Passes) (subscribers []*Session) {
+func newLaggingChannel(t *testing.T, h *Env, p *share.Passes) (subscribers []*Session) {
 	h.Channels = &pubsub.Channels{}
 	for range 100 {
 		s, _ := newPassSession(t, h, p)
 		s.ServeInput(frames("SUBSCRIBE news"))
 		subscribers = append(subscribers, s)
 	}
-	p.goOn()
+	goOn(p)
 	for range 3 {
 		h.Channels.Publish([]byte("news"), make([]byte, pubsub.MaxQueuedBytes/8))
 	}
@@ -95,22 +97,22 @@ func newLaggingChannel(t *testing.T, h *Env, p *Passes) (subscribers []*Session)
 func TestPauseEndsInATurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newEnv(t, store.New(store.Config{Shards: 16}), clock.New(0))
-		var p Passes
+		var p share.Passes
 		subscribers := newLaggingChannel(t, h, &p)
 		s, link := newPassSession(t, h, &p)
-		s.publishesTo = "news"
+		s.subscriptions.publishesTo = "news"
 		s.ServeInput(frames("PING"))
-		if !s.Awaits(ForTurn) {
+		if !s.public.Awaits(wait.ForTurn) {
 			t.Fatal("the publisher does not pause")
 		}
-		s.wait.begin(ForReader)
+		s.public.Wait.Begin(wait.ForReader)
 		link.unsent = func() int {
 			time.Sleep(2 * publisherPause)
 			return 0
 		}
 		s.ServeInput(nil)
 		link.unsent = nil
-		if !s.Awaits(ForTurn) {
+		if !s.public.Awaits(wait.ForTurn) {
 			t.Fatal("the publisher goes on before its subscribers have had their turns")
 		}
 		for _, s := range subscribers {
@@ -118,7 +120,7 @@ func TestPauseEndsInATurn(t *testing.T) {
 		}
 		time.Sleep(2 * publisherPause)
 		s.ServeInput(nil)
-		if p.goOn(); link.lines != 1 {
+		if goOn(&p); link.lines != 1 {
 			t.Error("the publisher waits for ever")
 		}
 	})
@@ -128,7 +130,7 @@ func TestPauseEndsInATurn(t *testing.T) {
 func TestCallersPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newEnv(t, store.New(store.Config{Shards: 16}), clock.New(0))
-		var p Passes
+		var p share.Passes
 		subscribers := newLaggingChannel(t, h, &p)
 		go func() {
 			time.Sleep(10 * publisherPause)

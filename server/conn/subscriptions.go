@@ -4,61 +4,69 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/conn/registry"
+	"github.com/stintdb/stint/server/conn/share"
+	"github.com/stintdb/stint/server/conn/wait"
 	"github.com/stintdb/stint/server/pubsub"
 	"github.com/stintdb/stint/server/resp"
 )
 
-// subscriptions are a session's channels. They implement [command.Subscriptions].
-type subscriptions struct{ session *Session }
+// subscriptions are the channels that a session reads, and the channel to which it publishes. They implement
+// [command.Subscriptions].
+type subscriptions struct {
+	all         *pubsub.Channels
+	conn        *registry.Connection
+	turn        *share.Member
+	subscriber  *pubsub.Subscriber // nil if the connection never subscribed
+	publishesTo string             // the channel of the last message, until its subscribers have had their turns
+}
+
+func (u *subscriptions) init(s *Session) { u.all, u.conn, u.turn = s.env.Channels, &s.public, &s.turn }
 
 // Subscriptions implements [command.Session].
-func (s commandSession) Subscriptions() command.Subscriptions { return subscriptions{s.Session} }
+func (s commandSession) Subscriptions() command.Subscriptions { return &s.subscriptions }
 
 // Subscribe implements [command.Subscriptions].
-func (u subscriptions) Subscribe(channel string) (ok bool) {
-	s := u.session
-	if s.subscriber == nil {
-		s.subscriber = s.env.Channels.NewSubscriber(&s.fanout)
+func (u *subscriptions) Subscribe(channel string) (ok bool) {
+	if u.subscriber == nil {
+		u.subscriber = u.all.NewSubscriber(&u.conn.Fanout)
 	}
-	ok = s.subscriber.Subscribe(channel)
-	s.channels.Store(int64(len(u.Channels())))
+	ok = u.subscriber.Subscribe(channel)
+	u.conn.Channels.Store(int64(len(u.Channels())))
 	return ok
 }
 
 // Unsubscribe implements [command.Subscriptions].
-func (u subscriptions) Unsubscribe(channel string) {
-	if s := u.session; s.subscriber != nil {
-		s.subscriber.Unsubscribe(channel)
-		s.channels.Store(int64(len(u.Channels())))
+func (u *subscriptions) Unsubscribe(channel string) {
+	if u.subscriber != nil {
+		u.subscriber.Unsubscribe(channel)
+		u.conn.Channels.Store(int64(len(u.Channels())))
 	}
 }
 
 // Channels implements [command.Subscriptions].
-func (u subscriptions) Channels() []string {
-	if u.session.subscriber == nil {
+func (u *subscriptions) Channels() []string {
+	if u.subscriber == nil {
 		return nil
 	}
-	return u.session.subscriber.Channels()
+	return u.subscriber.Channels()
 }
 
 // Number implements [command.Subscriptions].
-func (u subscriptions) Number(channel string) int { return u.session.env.Channels.Number(channel) }
+func (u *subscriptions) Number(channel string) int { return u.all.Number(channel) }
 
 // Names implements [command.Subscriptions].
-func (u subscriptions) Names(most int) (names []string, ok bool) {
-	return u.session.env.Channels.Names(most)
-}
+func (u *subscriptions) Names(most int) (names []string, ok bool) { return u.all.Names(most) }
 
 // WriteMessages implements [command.Subscriptions]. A connection that did not take its messages in time closes.
-func (u subscriptions) WriteMessages(w *resp.Writer) {
-	s := u.session
-	if s.subscriber == nil {
+func (u *subscriptions) WriteMessages(w *resp.Writer) {
+	if u.subscriber == nil {
 		return
 	}
-	messages, ok := s.subscriber.Take()
-	if !ok && !s.wait.has(ForClose) {
-		s.DropSlowReader(pubsub.MaxQueuedBytes)
-		s.wait.begin(ForClose)
+	messages, ok := u.subscriber.Take()
+	if !ok && !u.conn.Wait.Has(wait.ForClose) {
+		u.conn.DropSlowReader(pubsub.MaxQueuedBytes)
+		u.conn.Wait.Begin(wait.ForClose)
 	}
 	words, before := w.Words, len(w.Buf)
 	for _, m := range messages {
@@ -67,12 +75,12 @@ func (u subscriptions) WriteMessages(w *resp.Writer) {
 		w.Bulk(m.Channel)
 		w.Bulk(m.Text)
 	}
-	s.share.chargeWritten(w, words, before)
+	u.turn.ChargeWritten(w, words, before)
 }
 
-// notePublished notes to which channel the last command of a decided batch published, or may have published. A script is taken to publish to the channel
-// that its first key names.
-func (u subscriptions) notePublished(batch *commandBatch) {
+// notePublished notes to which channel the last command of a decided batch published, or may have published. A script is
+// taken to publish to the channel that its first key names.
+func (u *subscriptions) notePublished(batch *commandBatch) {
 	last := &batch.replies[len(batch.replies)-1]
 	if last.row == nil || last.count == 0 {
 		return
@@ -80,33 +88,33 @@ func (u subscriptions) notePublished(batch *commandBatch) {
 	op := &batch.decision.Ops[last.first]
 	switch keys := op.DeclaredKeys(); {
 	case last.row.Name == "publish":
-		u.session.publishesTo = string(op.Args[1])
+		u.publishesTo = string(op.Args[1])
 	case last.row.Cost == command.ScriptRun && len(keys) > 0:
-		u.session.publishesTo = string(keys[0])
+		u.publishesTo = string(keys[0])
 	}
 }
 
 // publisherPause is the time after which a publisher that was too quick for its subscribers goes on.
 const publisherPause = time.Millisecond
 
-// outruns reports whether the session has published so much more than the subscribers have taken in their turns that messages would soon be lost.
-func (u subscriptions) outruns() bool {
-	s := u.session
-	if s.publishesTo == "" {
+// outruns reports whether the session has published so much more than the subscribers have taken in their turns that
+// messages would soon be lost.
+func (u *subscriptions) outruns() bool {
+	if u.publishesTo == "" {
 		return false
 	}
-	lags := s.env.Channels.Lags(s.publishesTo)
+	lags := u.all.Lags(u.publishesTo)
 	if !lags {
-		s.publishesTo = ""
+		u.publishesTo = ""
 	}
 	return lags
 }
 
 // end ends all subscriptions, and drops the messages that have come.
-func (u subscriptions) end() {
-	if s := u.session; s.subscriber != nil {
-		s.subscriber.Close()
-		s.subscriber = nil
-		s.channels.Store(0)
+func (u *subscriptions) end() {
+	if u.subscriber != nil {
+		u.subscriber.Close()
+		u.subscriber = nil
+		u.conn.Channels.Store(0)
 	}
 }

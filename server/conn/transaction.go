@@ -140,16 +140,16 @@ func (s commandSession) Exec(w *resp.Writer) {
 	batch.first = execCommand
 	batch.request.SetBounds(Bounds(s.env.config()))
 	batch.request.Database = s.client.Database
-	caching := s.caching
+	caching := s.public.Cache.Caching()
 	if watched != nil {
 		batch.decision.Ops = append(batch.decision.Ops, watched.expect)
 		batch.weight = command.MaxExecWork + 1 // so that it is weighed
 	}
 	for _, q := range multi.queued {
 		if !batch.addQueued(s.Session, q.row, q.args) {
-			caching = caching || q.row.FullName == command.ClientCaching && ops.SetsCaching(tracked{s.Session}, q.args) == nil
-		} else if s.tracker.Load() != nil {
-			tracked{s.Session}.mark(batch, caching)
+			caching = caching || q.row.FullName == command.ClientCaching && ops.SetsCaching(&s.public.Cache, q.args) == nil
+		} else {
+			s.markCached(batch, caching)
 		}
 	}
 	switch {

@@ -68,7 +68,7 @@ func (l *listener) Accept() (net.Conn, error) {
 		if l.certified {
 			admit = l.gateway.env.Registry.AdmitCertified
 		}
-		if admit(c.session) == nil {
+		if admit(c.session.Public()) == nil {
 			return c, nil
 		}
 		_ = nc.Close()
@@ -93,13 +93,13 @@ func ConnOf(c net.Conn) *Conn {
 }
 
 // Address is the client's, HOST:PORT; "" of a unix socket.
-func (c *Conn) Address() string { return c.session.Addr() }
+func (c *Conn) Address() string { return c.session.Public().Addr() }
 
 // Read implements net.Conn.
 func (c *Conn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	if n > 0 {
-		c.session.Touch()
+		c.session.Public().Touch()
 	}
 	return n, err
 }
@@ -109,22 +109,22 @@ func (c *Conn) CloseWrite() error { return netio.HalfClose(c.Conn) }
 
 // Close implements net.Conn.
 func (c *Conn) Close() error {
-	if !c.session.IsKilled() {
+	if !c.session.Public().IsKilled() {
 		netio.EndStream(c.Conn)
 	}
-	c.closed.Do(func() { c.of.gateway.env.Registry.Unregister(c.session) })
+	c.closed.Do(func() { c.session.Unregister() })
 	return c.Conn.Close()
 }
 
 // wake is called under locks. It closes a connection that was killed; reads and writes under way end with an error.
 func (c *Conn) wake() {
-	if c.session.IsKilled() {
+	if c.session.Public().IsKilled() {
 		go func() { _ = c.Close() }()
 	}
 }
 
 // Hold counts the bytes of a request as the connection's buffers, until Release. It reports whether there is room for them.
-func (c *Conn) Hold(request []byte) bool { return !c.session.BeginWrite(request) }
+func (c *Conn) Hold(request []byte) bool { return !c.session.Public().BeginWrite(request) }
 
 // Release ends a Hold.
-func (c *Conn) Release(request []byte) { c.session.EndWrite(request) }
+func (c *Conn) Release(request []byte) { c.session.Public().EndWrite(request) }

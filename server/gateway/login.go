@@ -57,7 +57,7 @@ func (c *Conn) Login(ctx context.Context, name, password string) (user *acl.User
 	}
 	now := login{name, password}
 	if before := c.login.Load(); before == nil || *before != now || !check() {
-		if err := c.of.gateway.TryLogin(ctx, c.session.Addr(), check); err != nil {
+		if err := c.of.gateway.TryLogin(ctx, c.session.Public().Addr(), check); err != nil {
 			return nil, err
 		}
 		c.login.Store(&now)

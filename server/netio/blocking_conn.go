@@ -62,7 +62,7 @@ func (c *blockingConn) read() {
 func (c *blockingConn) takesInput(ended bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.over || c.s.TakesInput() && !(ended && c.s.Awaits(conn.HoldsInput))
+	return c.over || c.s.TakesInput() && !(ended && c.s.HoldsInput())
 }
 
 func (c *blockingConn) turn(in []byte) (over bool) {
@@ -76,7 +76,7 @@ func (c *blockingConn) turn(in []byte) (over bool) {
 
 // wake has the session go on soon. It is called under locks, and by many at a time.
 func (c *blockingConn) wake() {
-	if c.writing.Load() && c.s.IsKilled() {
+	if c.writing.Load() && c.s.Public().IsKilled() {
 		_ = c.stream.SetWriteDeadline(time.Now()) // its client may not be reading
 	}
 	if !c.woken.Swap(true) {
@@ -98,8 +98,8 @@ func (c *blockingConn) readOn() {
 
 // Write implements conn.ReplyConn.
 func (c *blockingConn) Write(b []byte) (int, error) {
-	defer c.s.EndWrite(b)
-	if c.s.BeginWrite(b) {
+	defer c.s.Public().EndWrite(b)
+	if c.s.Public().BeginWrite(b) {
 		return 0, conn.ErrClientMemory
 	}
 	_ = c.stream.SetWriteDeadline(time.Now().Add(c.env.Settings.Load().OutputTimeout))
@@ -109,8 +109,8 @@ func (c *blockingConn) Write(b []byte) (int, error) {
 	if err != nil {
 		c.cut.Store(true)
 	}
-	if errors.Is(err, os.ErrDeadlineExceeded) && !c.s.IsKilled() {
-		c.s.DropSlowReader(len(b) - n)
+	if errors.Is(err, os.ErrDeadlineExceeded) && !c.s.Public().IsKilled() {
+		c.s.Public().DropSlowReader(len(b) - n)
 	}
 	return n, err
 }
@@ -126,7 +126,7 @@ func (c *blockingConn) end(finish func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.over = true
-	c.env.Registry.Unregister(c.s)
+	c.s.Unregister()
 	if c.cut.Load() {
 		c.abort()
 		return

@@ -7,7 +7,6 @@ import (
 	"net"
 	"sync/atomic"
 
-	"github.com/stintdb/stint/server/conn"
 	"golang.org/x/sys/unix"
 )
 
@@ -18,9 +17,9 @@ type epollConn struct {
 	session interface {
 		ServeInput(in []byte) (over bool)
 		TakesInput() bool
-		Awaits(conn.WaitEvent) bool
+		HoldsInput() bool
 	}
-	sendsMore func(sent int) bool // see conn.Passes.SendsMore
+	sendsMore func(sent int) bool // see conn.Session.SendsMore
 	onClose   func()
 	pending   int         // bytes among the loop's pending writes
 	unsent    unsent      // before the pending ones
@@ -53,7 +52,7 @@ func (c *epollConn) happen(events uint32) {
 		return
 	}
 	// A client may send all that it has to say, close its side of the stream, and read: the end of its input comes after the commands before.
-	mustWait := !c.session.TakesInput() || events&unix.EPOLLRDHUP != 0 && c.session.Awaits(conn.HoldsInput)
+	mustWait := !c.session.TakesInput() || events&unix.EPOLLRDHUP != 0 && c.session.HoldsInput()
 	if mustWait && events&(unix.EPOLLERR|unix.EPOLLHUP) == 0 {
 		c.rest(true)
 		return

@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/stintdb/stint/server/conn"
+	"github.com/stintdb/stint/server/conn/share"
 	"golang.org/x/sys/unix"
 )
 
@@ -28,7 +29,7 @@ type epollLoop struct {
 	failed  []*epollConn // nothing could be sent; to be closed at the end of the turn
 	ended   chan struct{}
 
-	passes  conn.Passes
+	passes  share.Passes
 	wakeful wakeful
 	waiting atomic.Bool // it waits in epoll, or is about to: work for it needs the eventfd
 
@@ -183,9 +184,9 @@ func (l *epollLoop) open(fd int, from origin) error {
 		_, _ = sendNow(fd, refusal(err))
 		return unix.Close(fd)
 	}
-	l.passes.Serve(s, func() { c.serve(nil) })
-	c.sendsMore = func(sent int) bool { return l.passes.SendsMore(s, sent) }
-	c.session, c.onClose = s, func() { l.env.Registry.Unregister(s) }
+	s.JoinLoop(&l.passes, func() { c.serve(nil) })
+	c.sendsMore = s.SendsMore
+	c.session, c.onClose = s, func() { s.Unregister() }
 	return l.add(c)
 }
 

@@ -16,7 +16,6 @@ import (
 
 	"github.com/stintdb/stint/internal/testprocess"
 	"github.com/stintdb/stint/internal/testwait"
-	"github.com/stintdb/stint/server/conn"
 	"golang.org/x/sys/unix"
 )
 
@@ -29,7 +28,7 @@ func (f fakeSession) ServeInput(in []byte) bool { return f.serve(in) }
 
 func (f fakeSession) TakesInput() bool { return true }
 
-func (f fakeSession) Awaits(conn.WaitEvent) bool { return false }
+func (f fakeSession) HoldsInput() bool { return false }
 
 // peer is the other end of a connection.
 type peer struct {

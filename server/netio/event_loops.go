@@ -73,7 +73,7 @@ func openSession(env *conn.Env, from origin, link conn.ReplyConn, wake func(), l
 	}
 	s := env.NewSession(from.remote, from.local, wake)
 	s.Attach(link, later)
-	return s, env.Registry.Admit(s)
+	return s, env.Registry.Admit(s.Public())
 }
 
 // refusal is the error for a client whose connection is closed then.

@@ -93,7 +93,7 @@ func (s *TLSServer) Serve(client net.Conn) {
 	c.begin(s.env, c.tls)
 	c.s = s.env.NewSession(RemoteOf(client), client.LocalAddr().String(), c.wake)
 	c.s.Attach(c, nil)
-	if err := s.env.Registry.Admit(c.s); err != nil {
+	if err := s.env.Registry.Admit(c.s.Public()); err != nil {
 		client.Close() // an error needs a handshake first, which costs too much here
 		return
 	}
@@ -116,7 +116,7 @@ func (c *tlsConn) serve() {
 	cancel()
 	if err != nil {
 		c.env.Stats.Reject(stats.HandshakeFailed)
-		c.env.Log.Debug("TLS handshake failed", "client", c.s.ID(), "addr", c.s.Addr(), "error", err)
+		c.env.Log.Debug("TLS handshake failed", "client", c.s.Public().ID(), "addr", c.s.Public().Addr(), "error", err)
 		return
 	}
 	c.handshake.end()

@@ -1,4 +1,4 @@
-package conn
+package registry
 
 import (
 	"github.com/stintdb/stint/internal/unauthenticated"
@@ -15,7 +15,7 @@ const MaxLeaving = 16
 
 // makeRoom reports an error if there is no room for one more connection, of its address or of all. Where all are taken, one
 // that has not logged in is closed for it. The caller holds mu.
-func (r *Registry) makeRoom(n *Session, cfg *config.Config) (evicted *Session, err error) {
+func (r *Registry) makeRoom(n *Connection, cfg *config.Config) (evicted *Connection, err error) {
 	if n.network != unauthenticated.Local && r.perNetwork[n.network] >= cfg.AddressClients {
 		return nil, command.ErrMaxPerAddress
 	}
@@ -32,7 +32,7 @@ func (r *Registry) makeRoom(n *Session, cfg *config.Config) (evicted *Session, e
 }
 
 // countOpened counts a new connection, and returns one that has to go for it, of those that have not logged in.
-func (r *Registry) countOpened(n *Session, cfg *config.Config) (evicted *Session) {
+func (r *Registry) countOpened(n *Connection, cfg *config.Config) (evicted *Connection) {
 	r.perNetwork[n.network]++
 	if n.loggedIn.Load() {
 		return nil
@@ -42,7 +42,7 @@ func (r *Registry) countOpened(n *Session, cfg *config.Config) (evicted *Session
 }
 
 // countClosed counts a connection that is closed.
-func (r *Registry) countClosed(n *Session) {
+func (r *Registry) countClosed(n *Connection) {
 	if r.perNetwork[n.network]--; r.perNetwork[n.network] <= 0 {
 		delete(r.perNetwork, n.network)
 	}
@@ -50,19 +50,19 @@ func (r *Registry) countClosed(n *Session) {
 }
 
 // countLogin counts a registered connection that has logged in or, with out, gone back to before.
-func (r *Registry) countLogin(n *Session, out bool) {
+func (r *Registry) countLogin(n *Connection, out bool) {
 	if !out {
 		r.unauthenticated.Remove(n)
 		return
 	}
-	cfg := r.env.config()
+	cfg := r.Settings.Load()
 	if evicted, is := r.unauthenticated.Add(n, n.network, min(cfg.MaxStrangers, cfg.MaxClients)); is {
 		r.evict(evicted)
 	}
 }
 
 // evict closes a connection that has not logged in, to make room for another.
-func (r *Registry) evict(n *Session) {
-	r.env.Stats.Reject(stats.UnauthenticatedDropped)
+func (r *Registry) evict(n *Connection) {
+	r.Counts.Reject(stats.UnauthenticatedDropped)
 	n.Kill()
 }

@@ -1,0 +1,173 @@
+// Package keywait has the commands that wait for a key to get an element, such as BLPOP.
+//
+// A client joins the lines of its keys before the first attempt, so that no change is missed. It tries to take an element
+// of a key only while it is the first in the line of that key. An attempt is an operation like any other, whose reply is
+// null if there is no element.
+package keywait
+
+import (
+	"bytes"
+	"math"
+	"slices"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/database"
+	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/server/blocking"
+	"github.com/stintdb/stint/server/clock"
+	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/waitqueue"
+)
+
+// Env is what the waits of all connections share.
+type Env struct {
+	Blocked *blocking.Keys
+	Queue   *waitqueue.Queue
+	Clock   *clock.Clock
+	// Look returns the kind of a value in this node's state, by the name of its key. known is false if the key's group has no
+	// replica here.
+	Look func(name []byte) (kind limits.Algorithm, known bool)
+}
+
+// Wait is a command that waits for keys, its attempts under way included.
+type Wait struct {
+	Row    *command.Row
+	Args   [][]byte // as the client sent them
+	Memory int      // of Args, in bytes
+	Quiet  bool     // its reply is to be dropped
+
+	env    *Env
+	kind   limits.Algorithm // of the values waited for
+	names  [][]byte         // in the keyspace (see package database), of the keys waited for, which follow the command's name
+	waiter *blocking.Waiter
+	due    *waitqueue.Waiter
+	asked  []string // the names in the attempt under way
+	tries  int      // attempts in a row that found nothing although this node's state had something
+}
+
+// Begin puts the client of a command into the lines of its keys in the database of a number, at a time by the clock. Wake is called when
+// there is something to do; alone tells whether no other client is woken with it. The result is nil if the client would be
+// in too many lines. The Wait keeps the arguments.
+func (e *Env) Begin(w Wait, asks *command.Wait, number uint8, now int64, wake func(alone bool)) *Wait {
+	w.env, w.kind, w.names = e, asks.Kind, namesOf(w.Args[1:1+asks.Keys], number)
+	if w.waiter = e.Blocked.Add(now, w.names, wake); w.waiter == nil {
+		return nil
+	}
+	due := int64(math.MaxInt64)
+	if asks.Timeout > 0 && asks.Timeout < math.MaxInt64-now {
+		due = now + asks.Timeout
+	}
+	waiter := w.waiter
+	w.due = e.Queue.After(due, func() { waiter.Finish(blocking.TimedOut) })
+	return &w
+}
+
+// namesOf returns the names of keys in the keyspace.
+func namesOf(keys [][]byte, number uint8) [][]byte {
+	names := make([][]byte, len(keys))
+	for i, key := range keys {
+		if names[i] = key; number != 0 || database.IsMarked(key) {
+			names[i] = database.Append(nil, number, key)
+		}
+	}
+	return names
+}
+
+// Waiter is the client's place in the lines.
+func (w *Wait) Waiter() *blocking.Waiter { return w.waiter }
+
+// First prepares the first attempt: it asks the keys for which the client is the first in line. It reports whether there
+// are any, and whether the command is an error because of the kind of another key: then it has to name all its keys.
+func (w *Wait) First() (isAny, isError bool) {
+	w.asked = w.waiter.Turns()
+	asked := w.asked
+	for _, name := range w.names {
+		if len(asked) > 0 && asked[0] == string(name) {
+			asked = asked[1:]
+		} else if kind, _ := w.env.Look(name); kind != limits.NoAlgorithm && kind != w.kind {
+			return true, true
+		}
+	}
+	return len(w.asked) > 0, false
+}
+
+// Restrict makes an operation name only the keys that are asked, unless it also names keys that are not waited for, and
+// say for how long its client waits.
+func (w *Wait) Restrict(op *engine.Op, now int64) {
+	args := slices.Clone(w.Args)
+	if len(w.asked) < len(w.names) && int(op.KeyCount) == len(w.names) {
+		for i, name := range w.asked {
+			args[1+i] = database.KeyOf([]byte(name))
+		}
+		args = slices.Delete(args, 1+len(w.asked), 1+len(w.names))
+		op.KeyCount = uint32(len(w.asked))
+	}
+	args[len(args)-1] = w.waiter.Claim(now, w.asked...)
+	op.Args = args
+}
+
+// Found reports whether the results of an attempt have something for the client.
+func Found(results []engine.Result) bool { return len(results) > 0 && !isNull(&results[0]) }
+
+// isNull reports whether a command found nothing to take.
+func isNull(res *engine.Result) bool {
+	return res.Status == engine.OK && (bytes.Equal(res.Reply, nullArray) || bytes.Equal(res.Reply, nullBulk))
+}
+
+var nullArray, nullBulk = []byte("*-1\r\n"), []byte("$-1\r\n")
+
+// The time between two attempts while this node's state has an element and the leader's has none, which lasts a moment
+// only.
+const (
+	firstRetry = int64(1e6)
+	lastRetry  = int64(100e6)
+)
+
+// Miss is called after an attempt that found nothing. The state of this node may have been ahead of the leader's, and had
+// the change already when the client began to wait, so the keys are asked again.
+func (w *Wait) Miss() {
+	asked := w.asked
+	again := func() { w.waiter.Again(asked...) }
+	if w.tries == 0 {
+		again()
+		return
+	}
+	w.env.Queue.After(w.env.Clock.Now()+min(firstRetry<<min(w.tries, 30), lastRetry), again)
+}
+
+// Next says how the wait goes on after a wake-up: it has ended, there is a key to ask now, or the client waits on.
+func (w *Wait) Next() (end blocking.End, attempts bool) {
+	for {
+		name, restate, end, ok := w.waiter.Next()
+		switch {
+		case end != blocking.Waiting:
+			return end, false
+		case !ok:
+			return blocking.Waiting, false
+		case restate || w.mayTake(name):
+			w.asked = []string{name}
+			w.tries++
+			return blocking.Waiting, true
+		}
+		w.tries = 0
+	}
+}
+
+// mayTake reports whether a key has an element, or this node cannot see whether it has: then the leader is asked from time
+// to time.
+func (w *Wait) mayTake(name string) bool {
+	kind, known := w.env.Look([]byte(name))
+	return !known || kind == w.kind
+}
+
+// Cancel ends the wait for the timeout. The client is still in the lines.
+func (w *Wait) Cancel() { w.env.Queue.Cancel(w.due) }
+
+// Leave takes the client out of the lines. Clients after it have their turn.
+func (w *Wait) Leave() { w.waiter.Leave() }
+
+// Lines is the number of lines that the client is in.
+func (w *Wait) Lines() int { return w.waiter.Len() }
+
+// Bytes is the memory of the wait, with the arguments of its command.
+func (w *Wait) Bytes() int { return w.Memory + w.waiter.Bytes() }
