@@ -93,8 +93,8 @@ var within = map[string][]string{
 	"server/transcripttest":     {},
 	"server/decider":            {"engine", "server/clock"},
 	"server/fairqueue":          {"engine"},
-	"server/info":               {"engine", "internal/clusterstatus", "internal/persistencestatus", "server/command", "server/conn", "server/memlimit", "server/metrics", "server/netio", "server/upstream"},
-	"server/conn":               {"engine", "internal/clusterstatus", "internal/unauthenticated", "server/acl", "server/blocking", "server/clock", "server/command", "server/config", "server/decider", "server/events", "server/fairqueue", "server/fanout", "server/keyevents", "server/latency", "server/loginlimit", "server/conn/clientcache", "server/conn/keywait", "server/conn/registry", "server/conn/share", "server/conn/wait", "server/memlimit", "server/metrics", "server/monitor", "server/pubsub", "server/recent", "server/resp", "server/slowlog", "server/stats", "server/topkeys", "server/tracking", "server/waitqueue"},
+	"server/info":               {"engine", "internal/clusterstatus", "internal/persistencestatus", "server/command", "server/conn", "server/localstore", "server/memlimit", "server/metrics", "server/netio", "server/upstream"},
+	"server/conn":               {"engine", "internal/clusterstatus", "internal/unauthenticated", "server/acl", "server/blocking", "server/clock", "server/command", "server/config", "server/decider", "server/events", "server/fairqueue", "server/fanout", "server/keyevents", "server/latency", "server/loginlimit", "server/conn/clientcache", "server/conn/keywait", "server/conn/registry", "server/conn/share", "server/conn/wait", "server/localstore", "server/memlimit", "server/metrics", "server/monitor", "server/pubsub", "server/recent", "server/resp", "server/slowlog", "server/stats", "server/topkeys", "server/tracking", "server/waitqueue"},
 	"server/gateway":            {"server/acl", "server/command", "server/config", "server/conn", "server/loginlimit", "server/metrics", "server/netio", "server/stats"},
 	"server/httpapi":            {"engine", "server/acl", "server/command", "server/gateway", "server/metrics", "server/ratefields", "server/resp", "internal/bytetext"},
 	"server/rls":                {"engine", "server/command"},
@@ -105,11 +105,11 @@ var within = map[string][]string{
 	"server/netio":              {"internal/closenotify", "internal/keypair", "server/clock", "server/config", "server/conn", "server/conn/share", "server/conn/wait", "server/stats"},
 	"server/slowlog":            {"server/command", "server/config", "server/resp"},
 	"server/latency":            {"server/clock", "server/command", "server/config"},
-	"server/memlimit":           {"engine", "server/clock", "server/command", "server/config", "server/sysmem"},
+	"server/memlimit":           {"engine", "server/clock", "server/command", "server/config", "server/localstore", "server/sysmem"},
 	"server/stats":              {"server/command", "server/metrics"},
 	"server/config":             {"engine", "engine/glob", "internal/spelling", "server/ratefields"},
 	"server/upstream":           {"engine", "engine/glob", "engine/purse", "engine/slot", "internal/atomicfile", "internal/closenotify", "internal/loans", "server/command", "server/decider"},
-	"server/command":            {"engine", "engine/glob", "engine/slot", "server/resp", "server/tracking", "internal/clusterstatus", "internal/spelling"},
+	"server/command":            {"engine", "engine/glob", "engine/slot", "server/localstore", "server/resp", "server/tracking", "internal/clusterstatus", "internal/spelling"},
 	"server/command/all":        {"server/command"},
 	"server/command/data":       {"engine", "engine/datatype", "engine/script", "engine/scriptcache", "server/command", "server/resp"},
 	"server/command/limiter":    {"engine", "engine/grouping", "server/command", "server/resp"},
@@ -148,6 +148,7 @@ var within = map[string][]string{
 	"server/monitor":            {"server/command"},
 	"server/conn/share":         {"engine", "server/acl", "server/command", "server/conn/wait", "server/resp"},
 	"server/conn/wait":          {},
+	"server/localstore":         {"engine"},
 }
 
 // ofEngine are the packages that go with "engine" in the rules: a rule that permits it permits them.

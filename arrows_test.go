@@ -25,7 +25,7 @@ var moreUp = map[string]int{
 	"engine/algorithm":          9,
 	"engine/script":             5,
 	"engine/script/interpreter": 10,
-	"server":                    8,
+	"server":                    7,
 	"server/admin":              13,
 	"server/command":            7,
 	"server/command/limiter":    11,

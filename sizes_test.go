@@ -40,8 +40,7 @@ var largerTypes = map[string]int{
 	"engine/script/syntax.builder": 42,
 	"engine/script/syntax.parser":  71,
 	"engine/store.Store":           78,
-	"server.Server":                56,
-	"server.observer":              73,
+	"server.Server":                49,
 	"server/conn.Session":          103,
 	"engine/transaction.Tx":        43,
 }

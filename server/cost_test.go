@@ -11,30 +11,31 @@ import (
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/decider"
+	"github.com/stintdb/stint/server/localstore"
 )
 
 // countedKeys counts the entries that commands are shown.
 type countedKeys struct {
-	Sweeper
+	localstore.Store
 	visited int
 }
 
 func (k *countedKeys) Scan(cursor uint64, count int, now int64, visit func(keyspace.Entry)) uint64 {
-	return k.Sweeper.Scan(cursor, count, now, func(e keyspace.Entry) { k.visited++; visit(e) })
+	return k.Store.Scan(cursor, count, now, func(e keyspace.Entry) { k.visited++; visit(e) })
 }
 
 func (k *countedKeys) ScanWhile(cursor uint64, count int, now int64, visit func(keyspace.Entry) bool) uint64 {
-	return k.Sweeper.ScanWhile(cursor, count, now, func(e keyspace.Entry) bool { k.visited++; return visit(e) })
+	return k.Store.ScanWhile(cursor, count, now, func(e keyspace.Entry) bool { k.visited++; return visit(e) })
 }
 
 func (k *countedKeys) Random(tries int, now int64, intN func(int) int, visit func(keyspace.Entry) bool) {
-	k.Sweeper.Random(tries, now, intN, func(e keyspace.Entry) bool { k.visited++; return visit(e) })
+	k.Store.Random(tries, now, intN, func(e keyspace.Entry) bool { k.visited++; return visit(e) })
 }
 
 // newCostPlayer has keys that begin as given in a store, and a user, me, that may use those that begin with mine:.
 func newCostPlayer(t *testing.T, keys int, format string) (*sessionPlayer, *countedKeys) {
 	p := newSessionPlayer(t, 0)
-	counted := &countedKeys{Sweeper: p.keys}
+	counted := &countedKeys{Store: p.keys}
 	p.keys = counted
 	var op engine.Op
 	op.Limit = limits.Limit{Algorithm: limits.TokenBucket, Capacity: 5, Rate: limits.Rate{Tokens: 1, Period: 3600e9}}

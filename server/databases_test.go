@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stintdb/stint/engine/admission"
 	"github.com/stintdb/stint/internal/testsize"
 	"github.com/stintdb/stint/server/config"
 )
@@ -304,5 +305,20 @@ func TestSharedLimitersAreThoseOfADatabase(t *testing.T) {
 	}
 	if want := []bool{true, false, true, false, true, false}; !slices.Equal(granted, want) {
 		t.Errorf("granted %t, not %t: %q", granted, want, got)
+	}
+}
+
+// The quota of the last user that has one ends with the user.
+func TestLastQuotaEnds(t *testing.T) {
+	p := newSessionPlayer(t, 0)
+	quotas := func() (names []string) {
+		p.keys.QuotaCounts(func(q admission.Quota, _ int64) { names = append(names, q.Name) })
+		return names
+	}
+	if p.doWords("ACL", "SETUSER", "one", "on", "nopass", "~u:*", "+@all", "max-keys=3"); len(quotas()) != 1 {
+		t.Fatalf("the quotas are %v", quotas())
+	}
+	if p.doWords("ACL", "DELUSER", "one"); len(quotas()) != 0 {
+		t.Errorf("without the user the quotas are %v", quotas())
 	}
 }

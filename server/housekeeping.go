@@ -14,6 +14,7 @@ const housekeepingInterval = 100 * time.Millisecond
 func (s *Server) housekeep(ctx context.Context) {
 	tick := time.NewTicker(housekeepingInterval)
 	defer tick.Stop()
+	sweeper := sweeper{keys: s.keys, memory: s.memory}
 	for {
 		select {
 		case <-ctx.Done():
@@ -24,7 +25,7 @@ func (s *Server) housekeep(ctx context.Context) {
 			s.env.Log.Warn("time went on with the machine's clock: the machine was suspended or frozen, or its clock was set", "by", step)
 		}
 		start := s.env.Clock.Now()
-		dropped := s.sweep()
+		dropped := sweeper.sweep(start)
 		s.env.Latency.Note(latency.ExpireKey, s.env.Clock.Now()-start)
 		s.env.Stats.Expired.Add(int64(dropped))
 		if commands, denied, since := s.env.Stats.Sample(s.env.Clock.Now()); since > 0 {

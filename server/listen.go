@@ -39,7 +39,7 @@ func (s *Server) listen() (addresses []string, err error) {
 		more, err := service.Start(s.gateway)
 		if err != nil {
 			s.acceptor.Close()
-			s.stopServices(s.services[:i], 0)
+			stopServices(s.services[:i], 0)
 			return nil, errors.Join(err, s.eventLoops.Stop())
 		}
 		addresses = append(addresses, more...)
@@ -48,7 +48,7 @@ func (s *Server) listen() (addresses []string, err error) {
 }
 
 // stopServices stops the servers of other protocols, at the same time. They may take the timeout for requests under way.
-func (s *Server) stopServices(services []gateway.Service, timeout time.Duration) {
+func stopServices(services []gateway.Service, timeout time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	var stopping sync.WaitGroup

@@ -1,20 +1,15 @@
 package server
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"math"
 	"runtime"
 
 	"github.com/stintdb/stint/engine/admission"
-	"github.com/stintdb/stint/engine/database"
-	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/policy"
+
 	"github.com/stintdb/stint/server/gateway"
+	"github.com/stintdb/stint/server/localstore"
 	"github.com/stintdb/stint/server/metrics"
-	"github.com/stintdb/stint/server/topkeys"
 )
 
 // MetricsSnapshot is everything metrics show, at this instant.
@@ -36,7 +31,7 @@ func (s *Server) MetricsSnapshot() *metrics.Snapshot {
 	})
 	r.Monitors, r.MonitorDropped, r.SlowCommands = int64(s.env.Monitors.Count()), s.env.Monitors.Dropped(), s.env.SlowLog.Count()
 	r.Commands, r.Received, r.Sent = s.env.Stats.Recorder.Read()
-	r.Policies, r.PolicyCount = s.policyCounts()
+	r.Policies, r.PolicyCount = policyCounts(s.keys)
 	r.LentKeys, r.Warnings = s.keys.LentKeys(), s.warnings.Counts()
 	r.MaxMemory, r.Forced = s.memory.MaxMemory(), s.keys.NewKeyCounts()
 	quotas := map[string]bool{}
@@ -112,8 +107,8 @@ func (s *Server) Ready() error {
 }
 
 // policyCounts are the decisions of the first policies by name, and the sum of the others.
-func (s *Server) policyCounts() (policies []metrics.PolicyCounts, count int64) {
-	s.keys.PolicyCounts(func(p policy.Policy) {
+func policyCounts(keys localstore.Counts) (policies []metrics.PolicyCounts, count int64) {
+	keys.PolicyCounts(func(p policy.Policy) {
 		name := metrics.Label(p.Name)
 		if len(policies) > 0 && count >= metrics.MaxPolicies {
 			name = metrics.OtherPolicies
@@ -155,67 +150,11 @@ func (s *Server) topDeniedLabels() (denied []metrics.DeniedKey) {
 	return denied
 }
 
-// TopDenied is the n keys denied most in the last minutes, by their hashes if that is set, and how many denials there
-// were of all keys.
-func (s *Server) TopDenied(n int) (entries []topkeys.Entry, total int64) {
-	entries, total = s.env.TopKeys.Top(n, s.env.Clock.Now())
-	return s.shownKeys(entries), total
-}
-
 // Connections is the number of open connections of clients.
 func (s *Server) Connections() int64 { return int64(s.env.Registry.Count()) }
 
 // Decisions are the decisions so far.
 func (s *Server) Decisions() metrics.Decisions { return s.env.Stats.Recorder.Decisions() }
 
-// DeniedOf is how often a key was denied in the last minutes, 0 if it is not among those denied most, and how many denials
-// there were of all keys.
-func (s *Server) DeniedOf(key []byte) (denied topkeys.Entry, total int64) {
-	entries, total := s.env.TopKeys.Top(math.MaxInt, s.env.Clock.Now())
-	kept := key[:min(len(key), topkeys.MaxKeyBytes)]
-	for _, e := range entries {
-		if e.Size == len(key) && bytes.Equal(e.Key, kept) {
-			return e, total
-		}
-	}
-	return denied, total
-}
-
-// TopLent is the n keys of which most tokens are lent on this node, as [Server.TopDenied] shows keys; none if it shows none.
-func (s *Server) TopLent(n int) (keys []keyspace.LentKey) {
-	if s.Config().TopKeys == "off" {
-		return nil
-	}
-	keys = s.keys.TopLent(s.env.Clock.Now(), n)
-	for i := range keys {
-		keys[i].Key = database.KeyOf(keys[i].Key)
-	}
-	if s.Config().TopKeys == "hashed" {
-		for i := range keys {
-			keys[i].Key = []byte(s.HashKey(keys[i].Key))
-		}
-	}
-	return keys
-}
-
-// shownKeys puts hashes in the place of keys, if that is set.
-func (s *Server) shownKeys(entries []topkeys.Entry) []topkeys.Entry {
-	if s.Config().TopKeys == "hashed" {
-		for i := range entries {
-			entries[i].Key = []byte(s.HashKey(entries[i].Key))
-			entries[i].Size = len(entries[i].Key)
-		}
-	}
-	return entries
-}
-
 // NeedsPassword reports whether a client that has not logged in may do nothing.
 func (s *Server) NeedsPassword() bool { return !s.env.Users.Default().NeedsNoPassword() }
-
-// HashKey is the hash shown in place of a key where --top-keys is hashed. It is stable until the server restarts.
-func (s *Server) HashKey(key []byte) string {
-	h := sha256.New()
-	h.Write([]byte(s.keySalt))
-	h.Write(key)
-	return "hash:" + hex.EncodeToString(h.Sum(nil)[:8])
-}

@@ -41,7 +41,7 @@ func (p *clusterTimePlayer) counted(t *testing.T, policy string) countsOf {
 	if info := countsIn(t, p.said(t, "INFO", "policies")); info != got {
 		t.Errorf("INFO has %v, RL.POLICY GET %v", info, got)
 	}
-	policies, _ := p.policyCounts()
+	policies, _ := policyCounts(p.keys)
 	if m := policies[0]; (countsOf{m.Granted, m.Denied, m.ShadowDenied}) != got || m.Name != metrics.Label(policy) {
 		t.Errorf("the metrics have %+v, RL.POLICY GET %v", m, got)
 	}

@@ -10,10 +10,8 @@ import (
 	"sync/atomic"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/admission"
-	"github.com/stintdb/stint/engine/keyspace"
-	"github.com/stintdb/stint/engine/policy"
 	"github.com/stintdb/stint/engine/transaction"
+
 	"github.com/stintdb/stint/server/acl"
 	"github.com/stintdb/stint/server/clock"
 	"github.com/stintdb/stint/server/command"
@@ -25,6 +23,7 @@ import (
 	"github.com/stintdb/stint/server/info"
 	"github.com/stintdb/stint/server/keyevents"
 	"github.com/stintdb/stint/server/latency"
+	"github.com/stintdb/stint/server/localstore"
 	"github.com/stintdb/stint/server/loginlimit"
 	"github.com/stintdb/stint/server/memlimit"
 	"github.com/stintdb/stint/server/netio"
@@ -42,8 +41,7 @@ type Server struct {
 	env            conn.Env
 	settings       atomic.Pointer[config.Config]
 	setMu          sync.Mutex // one CONFIG SET at a time
-	keys           Sweeper
-	pace           sweepPace                       // of housekeeping
+	keys           localstore.Store
 	persistence    Persistence                     // nil if nothing is kept on disk
 	handLeadership func(ctx context.Context) error // nil for nothing
 	backup         Backup                          // nil for none
@@ -52,8 +50,7 @@ type Server struct {
 	handoffLimit   int
 	keepProcessors bool
 
-	quotaMu      sync.Mutex
-	userQuotas   []acl.KeyQuota
+	quotas       quotas
 	tls          *netio.TLSServer
 	gateway      *gateway.Gateway
 	services     []gateway.Service
@@ -75,30 +72,11 @@ type Server struct {
 	stopMu       sync.Mutex
 }
 
-// Sweeper is the store as the server looks after it.
-type Sweeper interface {
-	command.Keyspace
-	memlimit.Keys
-	Sweep(now int64, count int) (looked, dropped int)
-	Weigh(ops []engine.Op) (work int)
-	MayBeLarge(op *engine.Op) bool
-	TryReadOnly(now int64, op *engine.Op, res *engine.Result) (done bool)
-	SetRules(r admission.Rules)
-	SetQuotas(q *admission.Quotas)
-	QuotaCounts(visit func(q admission.Quota, keys int64))
-	PolicyCounts(visit func(policy.Policy))
-	CountCheck(policy []byte, res *engine.Result)
-	AppendPolicyKey(b, policy, id []byte, fields [][]byte, part int) []byte
-	Asked(op *engine.Op) []engine.Op
-	LentKeys() int64
-	TopLent(now int64, n int) []keyspace.LentKey
-}
-
 // Options are the parts a server is made of.
 type Options struct {
 	Config      config.Config
 	Decider     decider.Decider
-	Keys        Sweeper // the local store, for SCAN, INFO and expiry
+	Keys        localstore.Store // the local store, for SCAN, INFO and expiry
 	Clock       *clock.Clock
 	Log         *slog.Logger
 	Version     string
@@ -144,8 +122,9 @@ func New(o Options) *Server {
 		Version: o.Version, Commit: o.Commit, RunID: newRunID(),
 	}
 	s.keys.SetRules(memlimit.RulesOf(&o.Config))
-	s.setQuotas([]acl.KeyQuota{})
-	s.env.Users.Watch(s.env.Registry.CloseUser, s.setQuotas)
+	s.quotas.keys, s.quotas.settings = s.keys, &s.settings
+	s.quotas.setOfSettings()
+	s.env.Users.Watch(s.env.Registry.CloseUser, s.quotas.setOfUsers)
 	return s
 }
 
@@ -227,7 +206,7 @@ func (s *Server) Serve(ctx context.Context, ready func(addresses []string)) erro
 func (s *Server) Now() int64 { return s.env.Clock.Now() }
 
 // Keys implements [command.Server].
-func (s *Server) Keys() command.Keyspace { return s.keys }
+func (s *Server) Keys() localstore.Keyspace { return s.keys }
 
 // Membership implements [command.Server].
 func (s *Server) Membership() command.Membership { return s.env.Cluster }

@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/stintdb/stint/engine/admission"
 	"github.com/stintdb/stint/engine/glob"
@@ -11,6 +13,7 @@ import (
 	"github.com/stintdb/stint/server/acl"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/config"
+	"github.com/stintdb/stint/server/localstore"
 	"github.com/stintdb/stint/server/memlimit"
 )
 
@@ -75,7 +78,7 @@ func (s *Server) ConfigSet(pairs []string) error {
 	s.env.Users.Log.SetLength(next.ACLLogLength)
 	before := s.settings.Swap(&next)
 	if !slices.Equal(before.PrefixQuotas, next.PrefixQuotas) {
-		s.setQuotas(nil)
+		s.quotas.setOfSettings()
 	}
 	s.memory.ForgetPeak()
 	if s.changed != nil {
@@ -116,22 +119,38 @@ func (s *Server) ConfigRewrite() error {
 	return nil
 }
 
-// setQuotas counts keys by the quotas of settings and users.
-func (s *Server) setQuotas(ofUsers []acl.KeyQuota) {
-	s.quotaMu.Lock()
-	defer s.quotaMu.Unlock()
-	if ofUsers != nil {
-		if s.userQuotas != nil && reflect.DeepEqual(s.userQuotas, ofUsers) {
-			return // no change, and counting all keys again is dear
-		}
-		s.userQuotas = ofUsers
+// quotas has a store count keys by the quotas of settings and users.
+type quotas struct {
+	mu       sync.Mutex
+	keys     localstore.Store
+	settings *atomic.Pointer[config.Config]
+	ofUsers  []acl.KeyQuota
+}
+
+// setOfUsers counts keys anew if the quotas of users have changed. Counting all keys again is dear.
+func (q *quotas) setOfUsers(ofUsers []acl.KeyQuota) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(ofUsers) != len(q.ofUsers) || len(ofUsers) > 0 && !reflect.DeepEqual(q.ofUsers, ofUsers) {
+		q.ofUsers = ofUsers
+		q.set()
 	}
+}
+
+// setOfSettings counts keys anew by the quotas of the settings, which have changed.
+func (q *quotas) setOfSettings() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.set()
+}
+
+func (q *quotas) set() {
 	var all []admission.Quota
-	for _, q := range s.Config().PrefixQuotas {
-		all = append(all, admission.Quota{Name: q.Prefix, Prefixes: []string{q.Prefix}, MaxKeys: q.MaxKeys})
+	for _, p := range q.settings.Load().PrefixQuotas {
+		all = append(all, admission.Quota{Name: p.Prefix, Prefixes: []string{p.Prefix}, MaxKeys: p.MaxKeys})
 	}
-	for _, q := range s.userQuotas {
-		all = append(all, admission.Quota{Name: "user " + q.User, Prefixes: q.Prefixes, MaxKeys: q.MaxKeys})
+	for _, u := range q.ofUsers {
+		all = append(all, admission.Quota{Name: "user " + u.User, Prefixes: u.Prefixes, MaxKeys: u.MaxKeys})
 	}
-	s.keys.SetQuotas(admission.NewQuotas(all))
+	q.keys.SetQuotas(admission.NewQuotas(all))
 }

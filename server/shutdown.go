@@ -14,7 +14,7 @@ func (s *Server) shutdown() error {
 	s.acceptor.Close()
 	s.transferLeadership()
 	var services sync.WaitGroup
-	services.Go(func() { s.stopServices(s.services, s.Config().ShutdownTimeout) })
+	services.Go(func() { stopServices(s.services, s.Config().ShutdownTimeout) })
 	s.closeAfterReplies()
 	clean := s.drain()
 	s.killAll()

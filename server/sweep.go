@@ -2,6 +2,8 @@ package server
 
 import (
 	"github.com/stintdb/stint/engine/admission"
+	"github.com/stintdb/stint/server/localstore"
+	"github.com/stintdb/stint/server/memlimit"
 )
 
 const (
@@ -39,15 +41,22 @@ func (p *sweepPace) note(looked, dropped int) {
 	}
 }
 
+// sweeper drops expired keys of a store.
+type sweeper struct {
+	keys   localstore.Store
+	memory *memlimit.Limiter
+	pace   sweepPace
+}
+
 // sweep drops expired keys, and returns their number.
-func (s *Server) sweep() (dropped int) {
-	looked, dropped := s.keys.Sweep(s.env.Clock.Now(), s.pace.next(s.keys.Len(), s.isRoomScarce()))
+func (s *sweeper) sweep(now int64) (dropped int) {
+	looked, dropped := s.keys.Sweep(now, s.pace.next(s.keys.Len(), s.isRoomScarce()))
 	s.pace.note(looked, dropped)
 	return dropped
 }
 
 // isRoomScarce reports whether keys take more than half of their memory, or users have quotas of keys.
-func (s *Server) isRoomScarce() (scarce bool) {
+func (s *sweeper) isRoomScarce() (scarce bool) {
 	s.keys.QuotaCounts(func(admission.Quota, int64) { scarce = true })
 	return scarce || s.keys.Bytes() > s.memory.MaxKeyBytes()/2
 }

@@ -19,10 +19,10 @@ import (
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/persistence/disk"
 
-	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/admin"
 	"github.com/stintdb/stint/server/blocking"
 	"github.com/stintdb/stint/server/config"
+	"github.com/stintdb/stint/server/localstore"
 	"github.com/stintdb/stint/server/upstream"
 )
 
@@ -130,16 +130,16 @@ func peerNetwork(cfg *config.Config, log *slog.Logger) (transport.TCP, error) {
 // clusterKeys is a node's store for the server's maintenance. Keys expire by the cluster's time, not by this node's
 // clock.
 type clusterKeys struct {
-	server.Sweeper // the store
-	group          *group.Group
+	localstore.Store // the store
+	group            *group.Group
 }
 
-// Sweep implements [server.Sweeper].
+// Sweep implements [localstore.Store].
 func (k clusterKeys) Sweep(now int64, count int) (looked, dropped int) {
 	return k.group.Sweep(now, count)
 }
 
-// Scan implements [command.Keyspace].
+// Scan implements [localstore.Store].
 func (k clusterKeys) Scan(cursor uint64, count int, _ int64, visit func(keyspace.Entry)) (next uint64) {
-	return k.Sweeper.Scan(cursor, count, k.group.Now(), visit)
+	return k.Store.Scan(cursor, count, k.group.Now(), visit)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/slot"
 	"github.com/stintdb/stint/engine/store"
-	"github.com/stintdb/stint/server"
+	"github.com/stintdb/stint/server/localstore"
 	"github.com/stintdb/stint/server/upstream"
 )
 
@@ -20,10 +20,10 @@ import (
 // see of all keys (SCAN, KEYS, DBSIZE, RANDOMKEY) are those of the groups that this node leads, as of a master in Redis
 // Cluster.
 type groupKeys struct {
-	server.Sweeper // group 0's store, for what no method here answers
-	first          *store.Store
-	node           *cluster.Node
-	keys           []*store.Store // of the groups of keys, from group 1 on
+	localstore.Store // group 0's store, for what no method here answers
+	first            *store.Store
+	node             *cluster.Node
+	keys             []*store.Store // of the groups of keys, from group 1 on
 }
 
 func (k groupKeys) sum(of func(s *store.Store) int64) (sum int64) {
@@ -43,7 +43,7 @@ func (k groupKeys) IdleBytes() int64 {
 func (k groupKeys) ReservedBytes() int64 { return k.sum((*store.Store).ReservedBytes) }
 func (k groupKeys) LentKeys() int64      { return k.sum((*store.Store).LentKeys) }
 
-// NewKeyCounts implements [memlimit.Keys].
+// NewKeyCounts implements [localstore.Store].
 func (k groupKeys) NewKeyCounts() admission.NewKeyCounts {
 	sum := k.first.NewKeyCounts() // restrictions are the same in every group
 	for _, s := range k.keys {
@@ -54,7 +54,7 @@ func (k groupKeys) NewKeyCounts() admission.NewKeyCounts {
 	return sum
 }
 
-// SetRules implements [server.Sweeper].
+// SetRules implements [localstore.Store].
 func (k groupKeys) SetRules(r admission.Rules) {
 	k.first.SetRules(r)
 	for _, s := range k.keys {
@@ -62,7 +62,7 @@ func (k groupKeys) SetRules(r admission.Rules) {
 	}
 }
 
-// SetQuotas implements [server.Sweeper]: one count for the keys of all groups.
+// SetQuotas implements [localstore.Store]: one count for the keys of all groups.
 func (k groupKeys) SetQuotas(q *admission.Quotas) {
 	k.first.SetQuotas(q)
 	for _, s := range k.keys {
@@ -70,12 +70,12 @@ func (k groupKeys) SetQuotas(q *admission.Quotas) {
 	}
 }
 
-// Pressure implements [memlimit.Keys].
+// Pressure implements [localstore.Store].
 func (k groupKeys) Pressure(rules admission.Rules, full bool) []engine.Op {
 	return cluster.Pressure(k.node, rules, full)
 }
 
-// Sweep implements [server.Sweeper].
+// Sweep implements [localstore.Store].
 func (k groupKeys) Sweep(now int64, count int) (looked, dropped int) {
 	for _, g := range k.node.KeyGroups() {
 		l, d := g.Sweep(now, max(1, count/len(k.keys)))
@@ -84,7 +84,7 @@ func (k groupKeys) Sweep(now int64, count int) (looked, dropped int) {
 	return looked, dropped
 }
 
-// TopLent implements [server.Sweeper].
+// TopLent implements [localstore.Store].
 func (k groupKeys) TopLent(now int64, n int) (top []keyspace.LentKey) {
 	for _, s := range k.keys {
 		top = append(top, s.TopLent(now, n)...)
@@ -101,7 +101,7 @@ func (k groupKeys) of(op *engine.Op) *store.Store {
 	return k.first
 }
 
-// Weigh implements [server.Sweeper]. The operations of a transaction are of one group; others are weighed one by one.
+// Weigh implements [localstore.Store]. The operations of a transaction are of one group; others are weighed one by one.
 func (k groupKeys) Weigh(ops []engine.Op) (work int) {
 	for len(ops) > 0 {
 		of, n := k.of(&ops[0]), 1
@@ -114,10 +114,10 @@ func (k groupKeys) Weigh(ops []engine.Op) (work int) {
 	return work
 }
 
-// MayBeLarge implements [server.Sweeper].
+// MayBeLarge implements [localstore.Store].
 func (k groupKeys) MayBeLarge(op *engine.Op) bool { return k.of(op).MayBeLarge(op) }
 
-// TryReadOnly implements [server.Sweeper].
+// TryReadOnly implements [localstore.Store].
 func (k groupKeys) TryReadOnly(now int64, op *engine.Op, res *engine.Result) (done bool) {
 	if at := k.node.Place(op); at > 0 && !k.node.HasReplica(at) {
 		return false
@@ -149,7 +149,7 @@ func replicaOf(g *group.Group, keys *store.Store) upstream.Replica {
 	return upstream.Replica{Store: keys, Now: g.Now, Leads: func() bool { leads, _ := g.Leads(); return leads }}
 }
 
-// DatabaseLen implements [command.Keyspace].
+// DatabaseLen implements [localstore.Store].
 func (k groupKeys) DatabaseLen(number uint8) (sum int) {
 	k.led(1, func(_ int, s *store.Store, _ int64) bool {
 		sum += s.DatabaseLen(number) - int(s.AwayPurseCount())
@@ -168,12 +168,12 @@ func (k groupKeys) ofGroup(number int, visit func(keyspace.Entry) (more bool)) f
 // A cursor has the number of the group above the cursor of its store.
 const groupCursorBits = 56
 
-// Scan implements [command.Keyspace].
+// Scan implements [localstore.Store].
 func (k groupKeys) Scan(cursor uint64, count int, now int64, visit func(keyspace.Entry)) (next uint64) {
 	return k.ScanWhile(cursor, count, now, func(e keyspace.Entry) bool { visit(e); return true })
 }
 
-// ScanWhile implements [command.Keyspace]. A step looks at one group. Keys expire by the group's time.
+// ScanWhile implements [localstore.Store]. A step looks at one group. Keys expire by the group's time.
 func (k groupKeys) ScanWhile(cursor uint64, count int, _ int64, visit func(keyspace.Entry) (more bool)) (next uint64) {
 	from, at := int(cursor>>groupCursorBits), cursor&(1<<groupCursorBits-1)
 	k.led(from, func(number int, s *store.Store, now int64) bool {
@@ -200,7 +200,7 @@ func (k groupKeys) ScanWhile(cursor uint64, count int, _ int64, visit func(keysp
 // scannedGroup is no cursor: no group has number 255.
 const scannedGroup = 1<<64 - 1
 
-// Random implements [command.Keyspace].
+// Random implements [localstore.Store].
 func (k groupKeys) Random(tries int, _ int64, intN func(int) int, visit func(keyspace.Entry) (more bool)) {
 	type ledKeys struct {
 		keys   *store.Store

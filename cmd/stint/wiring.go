@@ -17,13 +17,14 @@ import (
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/decider"
 	"github.com/stintdb/stint/server/info"
+	"github.com/stintdb/stint/server/localstore"
 	"github.com/stintdb/stint/server/upstream"
 )
 
 // state is the decider and its storage: of this process alone, or of the cluster that it is a node of.
 type state struct {
 	decider            decider.Decider
-	keys               server.Sweeper
+	keys               localstore.Store
 	clock              *clock.Clock
 	persistence        server.Persistence              // nil if the state is only in memory, or in a cluster
 	cluster            server.Membership               // nil without a cluster

@@ -2,8 +2,8 @@ package command
 
 import (
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/keyspace"
-	"github.com/stintdb/stint/engine/policy"
+
+	"github.com/stintdb/stint/server/localstore"
 	"github.com/stintdb/stint/server/resp"
 	"github.com/stintdb/stint/server/tracking"
 )
@@ -138,8 +138,8 @@ func (c *Client) Protocol() int {
 type Server interface {
 	// Now is the server's clock in nanoseconds since the Unix epoch.
 	Now() int64
-	Keys() Keyspace
-	// Info renders the named INFO sections, or the usual ones if none is named.
+	Keys() localstore.Keyspace
+	// Info renders the named INFO sections, all of the usual ones when none is named.
 	Info(sections []string) string
 	// ClientList counts the connections that match. render returns their lines of CLIENT LIST; it may be called from
 	// any goroutine.
@@ -170,24 +170,7 @@ type Server interface {
 	Membership() Membership
 }
 
-// Keyspace reads the local store, bypassing the Decider.
-type Keyspace interface {
-	Len() int
-	DatabaseLen(number uint8) int
-	LastDatabase() int
-	Bytes() int64
-	Scan(cursor uint64, count int, now int64, visit func(keyspace.Entry)) (next uint64)
-	ScanWhile(cursor uint64, count int, now int64, visit func(keyspace.Entry) (more bool)) (next uint64)
-	Random(tries int, now int64, intN func(int) int, visit func(keyspace.Entry) (more bool))
-	PolicyNames() []string
-	Policy(name string) (policy.Policy, bool) // with all its overrides
-	PolicyOf(name string, id []byte) (policy.Policy, bool)
-	Overridden(name string, visit func(id string))
-	PolicyTemplates(name string, visit func(key []byte) (more bool)) (found bool)
-	PolicyKeys(name, id []byte, fields [][]byte, visit func(key []byte) (more bool)) (found bool)
-}
-
-// ClientInfo is what CLIENT KILL and CLIENT LIST can select connections by.
+// ClientInfo is what CLIENT KILL and CLIENT LIST select connections by.
 type ClientInfo struct {
 	ID         int64
 	Addr       string

@@ -9,6 +9,7 @@ import (
 	"github.com/stintdb/stint/server/conn/clientcache"
 	"github.com/stintdb/stint/server/conn/keywait"
 	"github.com/stintdb/stint/server/conn/share"
+	"github.com/stintdb/stint/server/localstore"
 	"github.com/stintdb/stint/server/metrics"
 	"github.com/stintdb/stint/server/resp"
 	"github.com/stintdb/stint/server/topkeys"
@@ -104,7 +105,7 @@ func (batch *commandBatch) add(s *Session, row *command.Row, args [][]byte, err 
 }
 
 // weigh notes where the work of a command comes from, and returns the most that it may take.
-func (batch *commandBatch) weigh(keys Keys, row *command.Row, ops []engine.Op, most int) int {
+func (batch *commandBatch) weigh(keys localstore.Requests, row *command.Row, ops []engine.Op, most int) int {
 	switch {
 	case batch.exec: // a transaction is weighed as a whole
 		batch.declared += most
@@ -133,7 +134,7 @@ func (batch *commandBatch) isFull() bool {
 const loopWork = share.PassWork
 
 // isLong reports whether the batch is to be decided beside the event loop.
-func (batch *commandBatch) isLong(keys Keys) bool {
+func (batch *commandBatch) isLong(keys localstore.Requests) bool {
 	if batch.weighed < loopWork && batch.declared < command.MaxBatchWork {
 		return false
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/stintdb/stint/server/fairqueue"
 	"github.com/stintdb/stint/server/keyevents"
 	"github.com/stintdb/stint/server/latency"
+	"github.com/stintdb/stint/server/localstore"
 	"github.com/stintdb/stint/server/loginlimit"
 	"github.com/stintdb/stint/server/memlimit"
 	"github.com/stintdb/stint/server/monitor"
@@ -41,7 +42,7 @@ type Env struct {
 	Clock    *clock.Clock
 	Log      *slog.Logger
 	Decider  decider.Decider
-	Keys     Keys
+	Keys     localstore.Store
 	Users    *acl.Users
 	Server   command.Server     // for commands that are not limiters
 	Cluster  command.Membership // nil if the server stands alone
@@ -76,17 +77,6 @@ type Env struct {
 	longWork  *fairqueue.Queue // beside the event loops
 	turns     *fairqueue.Turns // of sessions without an event loop
 	userRates *store.Store     // of users with a cap on requests a second
-}
-
-// Keys is the local store as sessions ask it beside the decider.
-type Keys interface {
-	Weigh(ops []engine.Op) (work int)
-	MayBeLarge(op *engine.Op) bool
-	TryReadOnly(now int64, op *engine.Op, res *engine.Result) (done bool)
-	Asked(op *engine.Op) []engine.Op
-	PolicyKeys(name, id []byte, fields [][]byte, visit func(key []byte) (more bool)) (found bool)
-	CountCheck(policy []byte, res *engine.Result)
-	AppendPolicyKey(b, policy, id []byte, fields [][]byte, part int) []byte
 }
 
 // Start makes the environment ready for sessions.

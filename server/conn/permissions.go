@@ -7,6 +7,7 @@ import (
 	"github.com/stintdb/stint/server/acl"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/config"
+	"github.com/stintdb/stint/server/localstore"
 	"github.com/stintdb/stint/server/resp"
 	"github.com/stintdb/stint/server/stats"
 )
@@ -83,7 +84,7 @@ func (s *Session) denyKey(key []byte) {
 
 // reach looks at the keys that a user may use.
 type reach struct {
-	keys Keys
+	keys localstore.Policies
 	user *acl.User
 }
 

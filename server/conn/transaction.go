@@ -6,6 +6,7 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/command/ops"
+	"github.com/stintdb/stint/server/localstore"
 	"github.com/stintdb/stint/server/resp"
 )
 
@@ -189,7 +190,7 @@ var execCommand = []byte("*1\r\n$4\r\nEXEC\r\n")
 
 // isTooCostly reports whether a transaction would take too long at one stretch. It compares the commands' declared
 // costs first, and only where they are too high the cost with the keys as they are.
-func (batch *commandBatch) isTooCostly(keys Keys) bool {
+func (batch *commandBatch) isTooCostly(keys localstore.Requests) bool {
 	atOnce := 0
 	for i := range batch.replies {
 		if r := &batch.replies[i]; r.args != nil {

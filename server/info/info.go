@@ -12,11 +12,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/stintdb/stint/engine/admission"
 	"github.com/stintdb/stint/engine/policy"
+
 	"github.com/stintdb/stint/internal/persistencestatus"
 	"github.com/stintdb/stint/server/command/ops"
 	"github.com/stintdb/stint/server/conn"
+	"github.com/stintdb/stint/server/localstore"
 	"github.com/stintdb/stint/server/memlimit"
 	"github.com/stintdb/stint/server/metrics"
 	"github.com/stintdb/stint/server/netio"
@@ -28,7 +29,7 @@ type Source struct {
 	Env         *conn.Env
 	Memory      *memlimit.Limiter
 	Lag         *netio.LoopLag
-	Keys        Keys
+	Keys        localstore.Store
 	Persistence Persistence  // nil if nothing is kept on disk
 	Upstream    Upstream     // nil without a home cluster
 	LastSave    func() int64 // Unix seconds
@@ -39,17 +40,6 @@ type Source struct {
 
 // Upstream is the client of the home cluster.
 type Upstream interface{ Status() upstream.Status }
-
-// Keys is the local store.
-type Keys interface {
-	Len() int
-	DatabaseLen(number uint8) int
-	LastDatabase() int
-	NewKeyCounts() admission.NewKeyCounts
-	LentKeys() int64
-	QuotaCounts(visit func(q admission.Quota, keys int64))
-	PolicyCounts(visit func(policy.Policy))
-}
 
 // Persistence is the state of snapshots and the journal.
 type Persistence interface {

@@ -12,6 +12,7 @@ import (
 	"github.com/stintdb/stint/server/clock"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/config"
+	"github.com/stintdb/stint/server/localstore"
 	"github.com/stintdb/stint/server/sysmem"
 )
 
@@ -21,25 +22,12 @@ type Buffers struct {
 	Most  atomic.Int64 // their bound: --client-memory, or its default by --max-memory
 }
 
-// Keys is the store whose keys are held to their part.
-type Keys interface {
-	Len() int
-	Bytes() int64
-	IdleBytes() int64
-	ReservedBytes() int64
-	NewKeyCounts() admission.NewKeyCounts
-	SetMaxBytes(bytes int64)
-	// Pressure returns the operations by which the nodes of a cluster refuse new keys, or take them again. Every node calls it, with whether its own
-	// keys have no room, and the leader proposes them.
-	Pressure(rules admission.Rules, full bool) []engine.Op
-}
-
 // Env has the parts of the server that a [Limiter] works with.
 type Env struct {
 	Settings *atomic.Pointer[config.Config] // may be replaced at any time
 	Clock    *clock.Clock
 	Log      *slog.Logger
-	Keys     Keys
+	Keys     localstore.Memory
 	// IsLeader reports whether this node has all nodes of its cluster carry out what Propose is given. Nil if the server
 	// stands alone.
 	IsLeader func() bool

@@ -1,0 +1,124 @@
+package server
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"math"
+	"slices"
+	"sync/atomic"
+
+	"github.com/stintdb/stint/engine/database"
+	"github.com/stintdb/stint/engine/keyspace"
+	"github.com/stintdb/stint/server/clock"
+	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/config"
+	"github.com/stintdb/stint/server/latency"
+	"github.com/stintdb/stint/server/memlimit"
+	"github.com/stintdb/stint/server/slowlog"
+	"github.com/stintdb/stint/server/stats"
+	"github.com/stintdb/stint/server/topkeys"
+)
+
+// topKeys are the keys denied most, as --top-keys shows them.
+type topKeys struct {
+	sketch   *topkeys.Sketch
+	settings *atomic.Pointer[config.Config]
+	clock    *clock.Clock
+	salt     string // of hash
+}
+
+// observer implements [command.Observer] with the parts of a server.
+type observer struct {
+	*slowlog.Log
+	*latency.Monitor
+	*memlimit.Limiter
+	stats *stats.Stats
+	top   topKeys
+}
+
+// Observer implements [command.Server].
+func (s *Server) Observer() command.Observer {
+	return observer{s.env.SlowLog, s.env.Latency, s.memory, s.env.Stats, s.topKeys()}
+}
+
+// Latencies implements [command.Observer].
+func (o observer) Latencies(names []string) []command.LatencyHistogram {
+	return o.stats.Latencies(names)
+}
+
+// MostDenied implements [command.Observer].
+func (o observer) MostDenied(n int, u command.KeyReader) (keys []command.DeniedKey) {
+	all, _ := o.top.sketch.Top(math.MaxInt, o.top.clock.Now())
+	all = slices.DeleteFunc(all, func(e topkeys.Entry) bool {
+		return !u.ReachesAll() && (e.Size > len(e.Key) || !u.Reaches(e.Key))
+	})
+	for _, e := range o.top.shown(all[:min(n, len(all))]) {
+		keys = append(keys, command.DeniedKey{Key: e.Key, Count: e.Count, Error: e.Error})
+	}
+	return keys
+}
+
+func (s *Server) topKeys() topKeys {
+	return topKeys{s.env.TopKeys, &s.settings, s.env.Clock, s.keySalt}
+}
+
+// shown puts hashes in the place of keys, if that is set.
+func (t topKeys) shown(entries []topkeys.Entry) []topkeys.Entry {
+	if t.settings.Load().TopKeys == "hashed" {
+		for i := range entries {
+			entries[i].Key = []byte(t.hash(entries[i].Key))
+			entries[i].Size = len(entries[i].Key)
+		}
+	}
+	return entries
+}
+
+// hash returns what is shown in place of a key where --top-keys is hashed. It is stable until the server restarts.
+func (t topKeys) hash(key []byte) string {
+	h := sha256.New()
+	h.Write([]byte(t.salt))
+	h.Write(key)
+	return "hash:" + hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+// HashKey returns the hash that is shown in place of a key where --top-keys is hashed. It is stable until the server
+// restarts.
+func (s *Server) HashKey(key []byte) string { return s.topKeys().hash(key) }
+
+// TopDenied is the n keys denied most in the last minutes, by their hashes if that is set, and how many denials there
+// were of all keys.
+func (s *Server) TopDenied(n int) (entries []topkeys.Entry, total int64) {
+	entries, total = s.env.TopKeys.Top(n, s.env.Clock.Now())
+	return s.topKeys().shown(entries), total
+}
+
+// DeniedOf is how often a key was denied in the last minutes, 0 if it is not among those denied most, and how many denials
+// there were of all keys.
+func (s *Server) DeniedOf(key []byte) (denied topkeys.Entry, total int64) {
+	entries, total := s.env.TopKeys.Top(math.MaxInt, s.env.Clock.Now())
+	kept := key[:min(len(key), topkeys.MaxKeyBytes)]
+	for _, e := range entries {
+		if e.Size == len(key) && bytes.Equal(e.Key, kept) {
+			return e, total
+		}
+	}
+	return denied, total
+}
+
+// TopLent is the n keys of which most tokens are lent on this node, as [Server.TopDenied] shows keys; none if it shows none.
+func (s *Server) TopLent(n int) (keys []keyspace.LentKey) {
+	if s.Config().TopKeys == "off" {
+		return nil
+	}
+	keys = s.keys.TopLent(s.env.Clock.Now(), n)
+	for i := range keys {
+		keys[i].Key = database.KeyOf(keys[i].Key)
+	}
+	if s.Config().TopKeys == "hashed" {
+		for i := range keys {
+			keys[i].Key = []byte(s.HashKey(keys[i].Key))
+		}
+	}
+	return keys
+}
