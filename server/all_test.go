@@ -33,8 +33,8 @@ func (s *speaker) ask(command string) (string, error) {
 	return transcripttest.ReadReply(s.replies)
 }
 
-// sharedLimits are limits on which many clients meet, of every kind, in any order. Time stands still, so that of each as
-// many tokens are granted in all as it has.
+// sharedLimits are limits on which many clients meet, of every kind, in any order. Time stands still, so that of each
+// as many tokens are granted in all as it has.
 var sharedLimits = []struct{ spec, single string }{
 	{"TB k0 200 1/h", "TB.ACQUIRE k0 200 1/h"},
 	{"LB k1 220 1/h", "LB.ACQUIRE k1 220 1/h"},
@@ -46,8 +46,8 @@ var sharedLimits = []struct{ spec, single string }{
 	{"SL k7 340 1h", "SL.ACQUIRE k7 340 1h"},
 }
 
-// 16 connections ask overlapping limits together, in any order, while some ask single ones and some within EXEC. In the end each
-// limit holds the sum of its grants, and none granted more than it has.
+// 16 connections ask overlapping limits together, in any order, while some ask single ones and some within EXEC. In the
+// end each limit holds the sum of its grants, and none granted more than it has.
 func TestAllOverSockets(t *testing.T) {
 	h := serve(t)
 	taken := make([]atomic.Int64, len(sharedLimits))

@@ -10,8 +10,9 @@ import (
 	_ "github.com/stintdb/stint/server/command/all" // the table
 )
 
-// Backup writes the state of a server, or of the cluster it is a node of, as package persistence reads backups. It returns the number of keys written. It ends with an error when ctx does, or a write fails. A node of a cluster first waits until its state is
-// current, unless stale is set.
+// Backup writes the state of a server, or of the cluster it is a node of, as package persistence reads backups. It
+// returns the number of keys written. It ends with an error when ctx does, or a write fails. A node of a cluster first
+// waits until its state is current, unless stale is set.
 type Backup func(ctx context.Context, to io.Writer, stale bool) (keys int64, err error)
 
 var errNoBackup = errors.New("this server has no state to back up")
@@ -27,9 +28,9 @@ func (s *Server) Backup(ctx context.Context, to io.Writer, stale bool) (keys int
 // ErrMayNotBackUp is the error of a user without the rights that a backup needs.
 var ErrMayNotBackUp = errors.New("a backup has every key: it needs a user with +save and ~*")
 
-// AuthorizeBackup checks that a client at an address HOST:PORT may make a backup: authorization is Bearer with USER:PASSWORD, or
-// "" for the default user, if that needs no password. The error is ErrMayNotBackUp, [ErrNoAuth], ErrWrongLogin, or that of a login
-// that was rejected unchecked.
+// AuthorizeBackup checks that a client at an address HOST:PORT may make a backup: authorization is Bearer with
+// USER:PASSWORD, or "" for the default user, if that needs no password. The error is ErrMayNotBackUp, [ErrNoAuth],
+// ErrWrongLogin, or that of a login that was rejected unchecked.
 func (s *Server) AuthorizeBackup(ctx context.Context, address, authorization string) error {
 	user := s.env.Users.Default()
 	scheme, token, _ := strings.Cut(authorization, " ")

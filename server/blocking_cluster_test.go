@@ -138,8 +138,8 @@ func (c *waitCluster) cut(node int) {
 	}
 }
 
-// Clients of three nodes are served in the order in which they came, through whichever node elements come, also after another node has begun to
-// lead.
+// Clients of three nodes are served in the order in which they came, through whichever node elements come, also after
+// another node has begun to lead.
 func TestWaitingAcrossNodes(t *testing.T) {
 	for seed := range uint64(testsize.Pick(3, 30)) {
 		synctest.Test(t, func(t *testing.T) {
@@ -183,7 +183,8 @@ func TestWaitingAcrossNodes(t *testing.T) {
 	}
 }
 
-// A node that is gone holds up those that came after its clients no longer than a heartbeat or so, and so does one whose client has left.
+// A node that is gone holds up those that came after its clients no longer than a heartbeat or so, and so does one
+// whose client has left.
 func TestWaitersOfALostNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newWaitCluster(t)
@@ -209,8 +210,8 @@ func TestWaitersOfALostNode(t *testing.T) {
 	})
 }
 
-// Whichever node is lost, each element goes to one client. None is lost, but with an error in its place, or with the node of its client. And
-// nobody waits for an element that is there.
+// Whichever node is lost, each element goes to one client. None is lost, but with an error in its place, or with the
+// node of its client. And nobody waits for an element that is there.
 func TestWaitingLosesNothing(t *testing.T) {
 	for seed := range uint64(testsize.Pick(3, 30)) {
 		synctest.Test(t, func(t *testing.T) {

@@ -29,7 +29,8 @@ type waitingClient struct {
 	waiting bool
 }
 
-// take carries out a command for a client on one key, which has an element. It returns the reply, and a key that got an element.
+// take carries out a command for a client on one key, which has an element. It returns the reply, and a key that got an
+// element.
 func (m *waitModel) take(c *waitingClient, key string) (reply, pushed string) {
 	list := m.lists[key]
 	take := func(head bool) (element string) {
@@ -96,8 +97,8 @@ func (m *waitModel) serve(keys ...string) {
 	}
 }
 
-// Many clients wait for lists at random, while others push, pop and delete, and some give up, are unblocked or hang up. The replies are those of
-// Redis: elements go once, to those that wait longest.
+// Many clients wait for lists at random, while others push, pop and delete, and some give up, are unblocked or hang up.
+// The replies are those of Redis: elements go once, to those that wait longest.
 func TestWaitingIsAsInRedis(t *testing.T) {
 	for seed := range uint64(testsize.Pick(30, 3000)) {
 		p := newSessionPlayer(t, 0)
@@ -131,8 +132,8 @@ type waitTest struct {
 
 func (w *waitTest) key() string { return []string{"a", "b", "c"}[w.r.IntN(3)] }
 
-// destination is a key that elements are moved to. Nobody waits for it and for others: where two of a client's keys get elements at once, Redis
-// takes from the one that got it first, and not from the one that the client named first.
+// destination is a key that elements are moved to. Nobody waits for it and for others: where two of a client's keys get
+// elements at once, Redis takes from the one that got it first, and not from the one that the client named first.
 const destination = "d"
 
 // anyKey is one of all keys.

@@ -32,8 +32,9 @@ import (
 	"github.com/stintdb/stint/server/warn"
 )
 
-// A cluster of three gives the same replies as a standalone server: every transcript is played on three nodes, whose network is in
-// memory and whose time is the test's, through another node than the leader, and every third through the leader, too; all by night.
+// A cluster of three gives the same replies as a standalone server: every transcript is played on three nodes, whose
+// network is in memory and whose time is the test's, through another node than the leader, and every third through the
+// leader, too; all by night.
 func TestTranscriptsOnThreeNodes(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(transcripts, "*.txt"))
 	if err != nil || len(files) == 0 {
@@ -88,8 +89,8 @@ type clusterTimePlayer struct {
 	own      *cluster.Node // of the server that is played on
 }
 
-// soon is the heartbeat of tests of the waiting itself. Transcripts have minutes in which nothing but heartbeats passes, which cost more
-// than most commands: theirs is longer.
+// soon is the heartbeat of tests of the waiting itself. Transcripts have minutes in which nothing but heartbeats
+// passes, which cost more than most commands: theirs is longer.
 const (
 	soon = 600 * time.Millisecond
 	late = 3 * time.Second
@@ -140,8 +141,8 @@ func (p *clusterTimePlayer) leaders(node int) func() uint64 {
 	return func() uint64 { return cluster.Leaders(p.nodes[node]) }
 }
 
-// sinceBootOfTest passes like the test's time. The machine's own does not: where a test took longer than its time, nodes took the difference for
-// a suspend, moved their time forward, and ran slower until it was right again.
+// sinceBootOfTest passes like the test's time. The machine's own does not: where a test took longer than its time,
+// nodes took the difference for a suspend, moved their time forward, and ran slower until it was right again.
 func sinceBootOfTest() (boot string, up time.Duration) {
 	return "test", time.Since(testStart.Add(-formingBeats * late))
 }

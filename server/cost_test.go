@@ -187,8 +187,8 @@ func fillSemaphore(p *sessionPlayer, key, format string) {
 	}
 }
 
-// fillLog gives a key a sliding log with n grants, one every nanosecond from now on: earlier ones would have one time, in the shard of a key that was
-// used before.
+// fillLog gives a key a sliding log with n grants, one every nanosecond from now on: earlier ones would have one time,
+// in the shard of a key that was used before.
 func fillLog(p *sessionPlayer, key string, n int) {
 	res := make([]engine.Result, 1)
 	for i := range n {
@@ -236,8 +236,8 @@ func repeated(n int, command string) []string {
 	return all
 }
 
-// However many commands a client sends at once, they are decided in batches of bounded work and bytes, and after bounded
-// work others have their turn.
+// However many commands a client sends at once, they are decided in batches of bounded work and bytes, and after
+// bounded work others have their turn.
 func TestPipelinesAreCutByWork(t *testing.T) {
 	p, _ := newCostPlayer(t, 0, "")
 	fillSemaphore(p, "big", "%0248d")

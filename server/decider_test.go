@@ -36,7 +36,8 @@ func (s *spy) Decide(b *engine.Batch) bool {
 	return s.Local.Decide(b)
 }
 
-// A pipeline is one batch, up to the first command that must see its results; EXEC is one atomic batch; READONLY allows local reads.
+// A pipeline is one batch, up to the first command that must see its results; EXEC is one atomic batch; READONLY allows
+// local reads.
 func TestBatches(t *testing.T) {
 	for _, c := range []struct{ name, commands, want string }{
 		{"a pipeline", "TTL a|TTL b|EXISTS c d", "[a+b+c+d]"},
@@ -83,7 +84,8 @@ func TestLongPipeline(t *testing.T) {
 	}
 }
 
-// A pipeline of large commands goes to the decider in batches of bounded bytes. Commands without operations do not count.
+// A pipeline of large commands goes to the decider in batches of bounded bytes. Commands without operations do not
+// count.
 func TestPipelineOfLargeCommands(t *testing.T) {
 	var s *spy
 	p := &sessionPlayer{conns: map[string]*pipe{}}

@@ -20,8 +20,8 @@ func (e ErrReply) Error() string { return string(e) }
 // FromPage is the prefix of the browser's address in the address of a command from the operators' page.
 const FromPage = "admin/"
 
-// Do executes a command for the operators' page and returns its reply in RESP2; from is the browser's address. An error of the command is
-// an [ErrReply]. With --admin-token everything is permitted, without it what the user default may do.
+// Do executes a command for the operators' page and returns its reply in RESP2; from is the browser's address. An error
+// of the command is an [ErrReply]. With --admin-token everything is permitted, without it what the user default may do.
 func (s *Server) Do(ctx context.Context, from string, words ...string) (redcon.RESP, error) {
 	in := redcon.AppendArray(nil, len(words))
 	for _, w := range words {

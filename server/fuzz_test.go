@@ -46,8 +46,8 @@ func pieces(in []byte, random *rand.Rand) (cut [][]byte) {
 	return cut
 }
 
-// unpredictable are commands whose replies differ from one server to the next, or, because they change settings that hold
-// from the next read on, with the way the bytes arrive.
+// unpredictable are commands whose replies differ from one server to the next, or, because they change settings that
+// hold from the next read on, with the way the bytes arrive.
 var unpredictable = regexp.MustCompile(`(?i)info|randomkey|scan|keys|memory|config`)
 
 // No bytes make a session panic, answer without bound or leave anything behind, and its replies depend neither on

@@ -207,7 +207,8 @@ func TestServiceConnectionsAreBounded(t *testing.T) {
 	}
 }
 
-// A node of a cluster that redirects clients of RESP forwards the requests of others, which cannot follow, transactions among them.
+// A node of a cluster that redirects clients of RESP forwards the requests of others, which cannot follow, transactions
+// among them.
 func TestServiceIsNeverRedirected(t *testing.T) {
 	p := newClusterPlayer(t, &fakeCluster{status: threeNodes("b"), moved: true})
 	if got, _ := p.Do("c", bytesOf([]string{"INCR", "n"}), ""); !strings.HasPrefix(got, "-MOVED ") {

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// A server that shuts down transfers leadership while it still serves: requests that it then forwards are decided there.
+// A server that shuts down transfers leadership while it still serves: requests that it then forwards are decided
+// there.
 func TestHandsOverBeforeItDrains(t *testing.T) {
 	h, stop := serveUntil(t)
 	conn := h.dial(t)

@@ -47,7 +47,8 @@ func (s *Server) listen() (addresses []string, err error) {
 	return addresses, nil
 }
 
-// stopServices stops the servers of other protocols, at the same time. They may take the timeout for requests under way.
+// stopServices stops the servers of other protocols, at the same time. They may take the timeout for requests under
+// way.
 func stopServices(services []gateway.Service, timeout time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()

@@ -149,8 +149,8 @@ func (g *llmGateway) deny(c *caller, now int64, reply []any) {
 
 func (g *llmGateway) span(most time.Duration) int64 { return 1 + g.random.Int64N(int64(most)) }
 
-// checkBudget holds a tenant to its budget, in every span that begins with a call. Unused reservations that come back in a span
-// are of calls before it.
+// checkBudget holds a tenant to its budget, in every span that begins with a call. Unused reservations that come back
+// in a span are of calls before it.
 func (g *llmGateway) checkBudget(tenant string) (used int64) {
 	calls := slices.DeleteFunc(slices.Clone(g.calls), func(c *modelCall) bool { return c.tenant != tenant })
 	for i, first := range calls {
@@ -178,8 +178,8 @@ func (g *llmGateway) checkBudget(tenant string) (used int64) {
 	return used
 }
 
-// 50 callers of three tenants play the recipe for minutes. Two tenants want more than their budgets and never get over it;
-// the third is never denied. Then a call that costs more than it reserved is charged all of it.
+// 50 callers of three tenants play the recipe for minutes. Two tenants want more than their budgets and never get over
+// it; the third is never denied. Then a call that costs more than it reserved is charged all of it.
 func TestLLMTokensRecipe(t *testing.T) {
 	g := newGateway(t)
 	var callers []*caller

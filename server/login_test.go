@@ -109,8 +109,8 @@ func TestLoginWaits(t *testing.T) {
 	}
 }
 
-// However many addresses fail to log in, the table of them stays within its bound, they are still slowed down, and a right
-// password from an address that made no mistakes is not.
+// However many addresses fail to log in, the table of them stays within its bound, they are still slowed down, and a
+// right password from an address that made no mistakes is not.
 func TestManyAddresses(t *testing.T) {
 	for name, address := range map[string]func(i int) string{
 		"of one /48":   func(i int) string { return fmt.Sprintf("[2001:db8:1:%x::1]:1", i&0xffff) },

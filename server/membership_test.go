@@ -302,7 +302,8 @@ func TestSlotsBeforeTheLeadersAddressIsKnown(t *testing.T) {
 	}
 }
 
-// Before a cluster has the state that it begins with, no command tells of keys or policies: there may be none yet of those that were acknowledged.
+// Before a cluster has the state that it begins with, no command tells of keys or policies: there may be none yet of
+// those that were acknowledged.
 func TestNothingIsToldBeforeTheState(t *testing.T) {
 	status := threeNodes("a")
 	status.AwaitsImport = true

@@ -76,8 +76,8 @@ var (
 	errNotHealthy = errors.New("not healthy: this node has not caught up with the leader, or leads and its entries are not committed in time")
 )
 
-// Ready says why the server cannot answer requests, nil if it can: it accepts connections, is not shutting down and, in a
-// cluster, knows a leader and is healthy; and its services are ready.
+// Ready says why the server cannot answer requests, nil if it can: it accepts connections, is not shutting down and, in
+// a cluster, knows a leader and is healthy; and its services are ready.
 func (s *Server) Ready() error {
 	switch {
 	case s.shuttingDown.Load():
@@ -128,8 +128,8 @@ func policyCounts(keys localstore.Counts) (policies []metrics.PolicyCounts, coun
 	return policies, count
 }
 
-// topDeniedLabels is the keys denied most, as labels: as hashes also if clients need a password to learn about keys and scrapes
-// none.
+// topDeniedLabels is the keys denied most, as labels: as hashes also if clients need a password to learn about keys and
+// scrapes none.
 func (s *Server) topDeniedLabels() (denied []metrics.DeniedKey) {
 	entries, _ := s.TopDenied(metrics.MaxTop)
 	known := map[string]int{}

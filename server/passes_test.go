@@ -16,7 +16,8 @@ import (
 	"github.com/stintdb/stint/server/decider"
 )
 
-// loopDecider adds up the work that is decided on the event loop. What is decided beside it is refused, which takes no time.
+// loopDecider adds up the work that is decided on the event loop. What is decided beside it is refused, which takes no
+// time.
 type loopDecider struct {
 	decider.Decider
 	mu           sync.Mutex
@@ -82,7 +83,8 @@ func (l *hostileLoop) join(name string) *pipe {
 	return c
 }
 
-// pass is a pass of the loop, in which all have sent commands. It returns the work that was decided before the other's reply.
+// pass is a pass of the loop, in which all have sent commands. It returns the work that was decided before the other's
+// reply.
 func (l *hostileLoop) pass(t *testing.T, input []byte) (work int) {
 	t.Helper()
 	l.decider.work = 0
@@ -130,8 +132,8 @@ func fillMasters(t *testing.T, p *sessionPlayer) {
 	p.do(t, "owner", "SETRANGE big:string 1048000 x", "ACL SETUSER mal on >tea ~* &* +@all")
 }
 
-// dearestCalls has the most expensive calls of the commands whose example is cheap. K is a key with the largest value, and "tiny" a key with
-// little in it. The words after "each" are repeated, and # in them is a number.
+// dearestCalls has the most expensive calls of the commands whose example is cheap. K is a key with the largest value,
+// and "tiny" a key with little in it. The words after "each" are repeated, and # in them is a number.
 var dearestCalls = map[string][]string{
 	"hrandfield":       {"K -100000 WITHVALUES", "tiny -100000 WITHVALUES", "K 100000 WITHVALUES"},
 	"srandmember":      {"K -100000", "K 100000"},
@@ -202,8 +204,8 @@ func dearest(t *testing.T, p *sessionPlayer, row *command.Row) (lines []string) 
 // passBound is the most work of a user in a pass: a share, and the batch that used it up.
 const passBound = command.MaxBatchWork/4 + command.MaxBatchWork
 
-// Forty connections of a user with the dearest calls of any command on data take bounded work of a pass of their event loop, whether they
-// send one or many: another user's command waits no longer.
+// Forty connections of a user with the dearest calls of any command on data take bounded work of a pass of their event
+// loop, whether they send one or many: another user's command waits no longer.
 func TestPassesAreDividedByUsers(t *testing.T) {
 	p := newSessionPlayer(t, 0)
 	fillMasters(t, p)
@@ -238,7 +240,8 @@ func (l *hostileLoop) tryPasses(t *testing.T, line string) {
 	}
 }
 
-// As TestPassesAreDividedByUsers for limiters with the largest state, transactions, and commands that are no operations.
+// As TestPassesAreDividedByUsers for limiters with the largest state, transactions, and commands that are no
+// operations.
 func TestOtherPassesAreDivided(t *testing.T) {
 	p := newSessionPlayer(t, 0)
 	fillMasters(t, p)
@@ -273,7 +276,8 @@ func TestOtherPassesAreDivided(t *testing.T) {
 	}
 }
 
-// Commands that cost less than a batch share a pass of their user too, in long pipelines, and each connection of the user has its turn.
+// Commands that cost less than a batch share a pass of their user too, in long pipelines, and each connection of the
+// user has its turn.
 func TestLightCommandsShareAPass(t *testing.T) {
 	p := newSessionPlayer(t, 0)
 	p.do(t, "owner", "ACL SETUSER mal on >tea ~* +@all")

@@ -24,8 +24,8 @@ var strangers = []struct{ name, login string }{
 const accessFile = "testdata/access.txt"
 
 // TestAccess sends the Example of every command as users without the rights to it. It compares the replies with
-// testdata/access.txt, and the server's state before and after. The examples name what belongs to somebody else: the key
-// alice:1, the policy private, and the client and the user alice. Only keys that begin with mine: are the user's.
+// testdata/access.txt, and the server's state before and after. The examples name what belongs to somebody else: the
+// key alice:1, the policy private, and the client and the user alice. Only keys that begin with mine: are the user's.
 func TestAccess(t *testing.T) {
 	var got bytes.Buffer
 	got.WriteString("# What a client without rights is answered, command by command; made by go test ./server -run TestAccess -update.\n")
@@ -194,8 +194,8 @@ func TestPermissionsOfMembers(t *testing.T) {
 	}
 }
 
-// The keys of a check are looked at with its fields in them, and values cannot lead out of a pattern. A field that is missing
-// stays as it stands, so that nobody learns the fields of policies out of reach.
+// The keys of a check are looked at with its fields in them, and values cannot lead out of a pattern. A field that is
+// missing stays as it stands, so that nobody learns the fields of policies out of reach.
 func TestPermissionsOfChecksWithFields(t *testing.T) {
 	p := prepared(t, "ACL SETUSER acme on >tea ~tpm:acme:* +@all", "ACL SETUSER models on >tea ~tpm:* +@all", "RL.POLICY SET llm TB tpm:{tenant}:{} 5 1/h")
 	const denied, granted = "-NOPERM no such policy", "*4\r\n:1\r\n"

@@ -49,7 +49,8 @@ func (k *idleKeeper) finish(t *testing.T, c *pipe, err error) {
 	c.player.settle()
 }
 
-// SAVE answers when its snapshot is complete, later commands are answered after that, and CLIENT REPLY holds for it too.
+// SAVE answers when its snapshot is complete, later commands are answered after that, and CLIENT REPLY holds for it
+// too.
 func TestSaveAnswersLater(t *testing.T) {
 	p, k := newKeepingPlayer(t, "interval")
 	c := p.open("")

@@ -13,7 +13,8 @@ import (
 	"github.com/stintdb/stint/server/conn"
 )
 
-// A client that reads all the time gets every reply, however large and many they are, and however much it sends meanwhile.
+// A client that reads all the time gets every reply, however large and many they are, and however much it sends
+// meanwhile.
 func TestClientThatReads(t *testing.T) {
 	h := serve(t)
 	setup := h.dial(t)
@@ -119,7 +120,8 @@ func TestClientThatReadsSlowly(t *testing.T) {
 	}
 }
 
-// A client that sends more while the server decides, or while its turn is still to come, is held up: it did nothing wrong.
+// A client that sends more while the server decides, or while its turn is still to come, is held up: it did nothing
+// wrong.
 func TestInputBeyondTheBufferWaits(t *testing.T) {
 	p := newLaterPlayer(t, 0)
 	c := p.open("a")
@@ -160,7 +162,8 @@ func TestInputWhileRepliesAreRead(t *testing.T) {
 	}
 }
 
-// A client may send all its commands, close its side of the connection and read, as "cat commands | nc" does: every command is executed and answered.
+// A client may send all its commands, close its side of the connection and read, as "cat commands | nc" does: every
+// command is executed and answered.
 func TestCommandsBeforeTheEndOfInput(t *testing.T) {
 	certs := newCertificates(t)
 	h := serve(t, certs.use)

@@ -64,8 +64,9 @@ func argsOf(words []string) (args [][]byte) {
 	return args
 }
 
-// Each check is counted once: by the node that answered it, whichever decided it, from its allowance, from tokens held, by the log or without an
-// entry. So a node's counts are those of its answers, and all nodes' counts together those of all answers.
+// Each check is counted once: by the node that answered it, whichever decided it, from its allowance, from tokens held,
+// by the log or without an entry. So a node's counts are those of its answers, and all nodes' counts together those of
+// all answers.
 func TestPolicyCountsOfACluster(t *testing.T) {
 	for _, options := range [][]string{nil, {"STRICT"}, {"SHADOW"}} {
 		t.Run(fmt.Sprint(options), func(t *testing.T) {

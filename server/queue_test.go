@@ -108,10 +108,10 @@ func TestQueueShapes(t *testing.T) {
 	}
 }
 
-// limitReq is nginx's limit_req as its documentation and its source describe it: excess, in thousandths of a request, is
-// by how much a client is ahead of its rate. It falls with every millisecond, and a request adds 1000 to it; one that
-// would bring it beyond burst is turned away and changes nothing, any other is held until the excess beyond delay is
-// worked off. nginx keeps rates in thousandths of a request per second and drops fractions of a millisecond.
+// limitReq is nginx's limit_req as its documentation and its source describe it: excess, in thousandths of a request,
+// is by how much a client is ahead of its rate. It falls with every millisecond, and a request adds 1000 to it; one
+// that would bring it beyond burst is turned away and changes nothing, any other is held until the excess beyond delay
+// is worked off. nginx keeps rates in thousandths of a request per second and drops fractions of a millisecond.
 type limitReq struct {
 	rate, burst int64 // requests per 1000 s, requests
 	known       bool

@@ -9,8 +9,8 @@ import (
 	"github.com/stintdb/stint/server/stats"
 )
 
-// A settlement needs the rights to the id and to the keys of all its limits, alone, in a transaction, and behind the request
-// in one batch.
+// A settlement needs the rights to the id and to the keys of all its limits, alone, in a transaction, and behind the
+// request in one batch.
 func TestPermissionsOfReservations(t *testing.T) {
 	const noKey = "-NOPERM No permissions to access a key"
 	for _, c := range []struct {
@@ -58,8 +58,9 @@ func TestPermissionsOfReservations(t *testing.T) {
 	}
 }
 
-// On a node that is behind the leader, a user with some keys settles what it has just reserved there, and what others reserved
-// on keys of its own; and it settles nothing on other keys, also where the node knows the id with limits on its own.
+// On a node that is behind the leader, a user with some keys settles what it has just reserved there, and what others
+// reserved on keys of its own; and it settles nothing on other keys, also where the node knows the id with limits on
+// its own.
 func TestPermissionsOfReservationsOnANodeBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newClusterTimePlayer(t, false, soon, 0)

@@ -11,9 +11,10 @@ import (
 	"github.com/stintdb/stint/server/command"
 )
 
-// keyRights has the permissions that each command needs on its keys: R to return or use its data, W to change it. Those of
-// Redis's commands are its key specifications (ACCESS is R; INSERT, UPDATE and DELETE are W), but for commands that only look: each needs R here. A
-// limiter's decision is the answer to a change: W. Commands that came later state it in their row alone.
+// keyRights has the permissions that each command needs on its keys: R to return or use its data, W to change it. Those
+// of Redis's commands are its key specifications (ACCESS is R; INSERT, UPDATE and DELETE are W), but for commands that
+// only look: each needs R here. A limiter's decision is the answer to a change: W. Commands that came later state it in
+// their row alone.
 var keyRights = map[string]string{
 	"cl.throttle": "W", "tb.acquire": "W", "lb.acquire": "W", "lb.queue": "W", "fw.acquire": "W", "sw.acquire": "W", "sl.acquire": "W", "cc.acquire": "W",
 	"fs.acquire": "W", "ad.acquire": "W", "ht.acquire": "W", "rl.all": "W", "rl.check": "W", "ad.report": "W", "cc.release": "W",
@@ -30,7 +31,8 @@ var keyRights = map[string]string{
 	"zcard": "R", "zcount": "R", "zscore": "R", "zrange": "R", "zrevrange": "R", "zrangebyscore": "R", "zunion": "R",
 }
 
-// variants are calls that need other rights than their command in general, or different ones on a first and a second key.
+// variants are calls that need other rights than their command in general, or different ones on a first and a second
+// key.
 var variants = []struct{ line, first, second string }{
 	{"SET counter 1 GET", "RW", ""},
 	{"SET counter 1 EX 60 get", "RW", ""},
@@ -52,8 +54,8 @@ var variants = []struct{ line, first, second string }{
 	{"HT.ACQUIRE alice:1 5 1/s 5 1/s UNDER alice:2 5 1/s PEEK", "R", "R"},
 }
 
-// A right is checked where a key is used: for each command with a key, a user that may read it, change it, or do both, is refused for want of a
-// right directly, in a transaction and in a script alike.
+// A right is checked where a key is used: for each command with a key, a user that may read it, change it, or do both,
+// is refused for want of a right directly, in a transaction and in a script alike.
 func TestRightsOnKeys(t *testing.T) {
 	p := prepared(t, "TB.ACQUIRE alice:1 5 1/h", "SET counter 1", "RPUSH jobs 1", "RL.POLICY SET private TB alice:{} 5 1/h")
 	for _, rights := range []string{"R", "W", "RW"} {
@@ -103,8 +105,8 @@ func TestRightsOfVariants(t *testing.T) {
 
 func wordsOf(line string) [][]byte { return bytes.Fields([]byte(line)) }
 
-// tryRights sends a command directly, in a transaction and in a script, and looks whether it is refused for want of a right on a key. EVAL
-// itself needs the right to change the keys that it declares.
+// tryRights sends a command directly, in a transaction and in a script, and looks whether it is refused for want of a
+// right on a key. EVAL itself needs the right to change the keys that it declares.
 func tryRights(t *testing.T, p *sessionPlayer, user string, row *command.Row, line [][]byte, refused, mayEval bool) {
 	t.Helper()
 	try := func(way string, refused bool, sent []byte) {
@@ -133,7 +135,8 @@ func tryRights(t *testing.T, p *sessionPlayer, user string, row *command.Row, li
 	}
 }
 
-// A script names each key that it uses, among others that its user may use otherwise: marks go with their keys, on a cluster too.
+// A script names each key that it uses, among others that its user may use otherwise: marks go with their keys, on a
+// cluster too.
 func TestRightsOnManyKeysOfAScript(t *testing.T) {
 	p := prepared(t, "ACL SETUSER me on >tea ~rw:* %W~w:* +@all")
 	p.as(t, "default", frames("SET w:9 secret", "SET rw:9 open"))

@@ -83,8 +83,8 @@ type Options struct {
 	Commit      string      // of the source, or "" if unknown
 	Persistence Persistence // nil if nothing is kept on disk
 	Cluster     Membership  // nil if this server stands alone
-	// TransferLeadership has another node of the cluster lead, if this one does. It is called before the server drains, while
-	// connections are still served. Nil for nothing.
+	// TransferLeadership has another node of the cluster lead, if this one does. It is called before the server drains,
+	// while connections are still served. Nil for nothing.
 	TransferLeadership func(ctx context.Context) error
 	Backup             Backup               // nil for none
 	Upstream           info.Upstream        // nil without a home cluster
@@ -165,8 +165,8 @@ func (s *Server) newMemoryLimiter() *memlimit.Limiter {
 // Config returns the settings in force.
 func (s *Server) Config() *config.Config { return s.settings.Load() }
 
-// Serve listens and answers until ctx is done, then ends in steps, as [Server.shutdown] says. ready is called once connections
-// are accepted, with the addresses in use.
+// Serve listens and answers until ctx is done, then ends in steps, as [Server.shutdown] says. ready is called once
+// connections are accepted, with the addresses in use.
 func (s *Server) Serve(ctx context.Context, ready func(addresses []string)) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

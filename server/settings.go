@@ -87,7 +87,8 @@ func (s *Server) ConfigSet(pairs []string) error {
 	return nil
 }
 
-// settingsToChange are the settings of names and values by turns, each of which may be there once, also under the name that Redis has for it.
+// settingsToChange are the settings of names and values by turns, each of which may be there once, also under the name
+// that Redis has for it.
 func settingsToChange(pairs []string) (rows []*config.Setting, err error) {
 	for i := 0; i < len(pairs); i += 2 {
 		row, known := config.Lookup(pairs[i])

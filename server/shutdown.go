@@ -6,9 +6,10 @@ import (
 	"time"
 )
 
-// shutdown ends the server in steps. From now on it is not ready and refuses connections. It transfers leadership to another
-// node of the cluster. Connections of protocols other than RESP close after the request under way. For --shutdown-grace it still answers connected clients of RESP and closes each between two requests. Last,
-// it drains: commands already read are answered, and every connection is closed.
+// shutdown ends the server in steps. From now on it is not ready and refuses connections. It transfers leadership to
+// another node of the cluster. Connections of protocols other than RESP close after the request under way. For
+// --shutdown-grace it still answers connected clients of RESP and closes each between two requests. Last, it drains:
+// commands already read are answered, and every connection is closed.
 func (s *Server) shutdown() error {
 	s.shuttingDown.Store(true)
 	s.acceptor.Close()
@@ -26,8 +27,8 @@ func (s *Server) shutdown() error {
 	return err
 }
 
-// closeAfterReplies has connections to a node of a cluster close just after they have been answered, when a client that waits for its
-// replies has nothing on its way, and those that are not asked anything stay for the time of grace.
+// closeAfterReplies has connections to a node of a cluster close just after they have been answered, when a client that
+// waits for its replies has nothing on its way, and those that are not asked anything stay for the time of grace.
 func (s *Server) closeAfterReplies() {
 	if s.env.Cluster == nil {
 		return // there is nobody else to ask: the sooner a server alone is back, the better
@@ -66,7 +67,8 @@ func (s *Server) Shutdown(now, noSave bool) {
 	}
 }
 
-// drain asks every connection to close once its replies are out, until the shutdown timeout. It reports whether all did.
+// drain asks every connection to close once its replies are out, until the shutdown timeout. It reports whether all
+// did.
 func (s *Server) drain() (clean bool) {
 	s.env.Draining.Store(true)
 	deadline := s.env.Clock.Now() + int64(s.Config().ShutdownTimeout)

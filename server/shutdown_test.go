@@ -20,8 +20,8 @@ func newNode(t *testing.T, grace time.Duration) *testHost {
 }
 
 // A node that shuts down is not ready from then on, and refuses new connections. It still answers clients that are
-// connected until the grace is over: a connection closes just after a limiter command on it has been answered, so that a client
-// that waits for its replies loses nothing; the commands with which a client introduces itself come before.
+// connected until the grace is over: a connection closes just after a limiter command on it has been answered, so that
+// a client that waits for its replies loses nothing; the commands with which a client introduces itself come before.
 func TestEndingNodeAnswers(t *testing.T) {
 	h := newNode(t, time.Minute)
 	stop := h.start(t)

@@ -107,7 +107,8 @@ func (p *socketPlayer) next(c *socketClient) (string, error) {
 	return reply, err
 }
 
-// awaitEnd waits until the server has ended the session of a closed connection: the tokens that it waited for are back by then.
+// awaitEnd waits until the server has ended the session of a closed connection: the tokens that it waited for are back
+// by then.
 func (p *socketPlayer) awaitEnd(c *socketClient) {
 	eventually(p.t, "the session has ended", func() bool { return p.sessionOf(c) == nil })
 }

@@ -16,8 +16,9 @@ const (
 	expiredShare    = 10
 )
 
-// sweepPace is the number of keys that a round of the sweep looks at. To look at a key costs a fifth of a decision, and with
-// millions of keys hardly any may have expired: so the sweep slows down while it finds few, and hurries when it finds many.
+// sweepPace is the number of keys that a round of the sweep looks at. To look at a key costs a fifth of a decision, and
+// with millions of keys hardly any may have expired: so the sweep slows down while it finds few, and hurries when it
+// finds many.
 type sweepPace struct{ keys int }
 
 // next returns the number for the next round. Where room for keys is scarce, an expired key may keep a new one out, so

@@ -97,7 +97,8 @@ func TestTLSReload(t *testing.T) {
 	expect(t, before, frames("PING"), "+PONG\r\n")
 }
 
-// A certificate that is not valid now is used, for clients that do not check it, and logged: at the start and whenever it is read again.
+// A certificate that is not valid now is used, for clients that do not check it, and logged: at the start and whenever
+// it is read again.
 func TestOutdatedCertificatesAreLogged(t *testing.T) {
 	now := time.Now()
 	for says, c := range map[string]*testtls.Certificates{

@@ -93,8 +93,8 @@ func (s *Server) TopDenied(n int) (entries []topkeys.Entry, total int64) {
 	return s.topKeys().shown(entries), total
 }
 
-// DeniedOf is how often a key was denied in the last minutes, 0 if it is not among those denied most, and how many denials
-// there were of all keys.
+// DeniedOf is how often a key was denied in the last minutes, 0 if it is not among those denied most, and how many
+// denials there were of all keys.
 func (s *Server) DeniedOf(key []byte) (denied topkeys.Entry, total int64) {
 	entries, total := s.env.TopKeys.Top(math.MaxInt, s.env.Clock.Now())
 	kept := key[:min(len(key), topkeys.MaxKeyBytes)]
@@ -106,7 +106,8 @@ func (s *Server) DeniedOf(key []byte) (denied topkeys.Entry, total int64) {
 	return denied, total
 }
 
-// TopLent is the n keys of which most tokens are lent on this node, as [Server.TopDenied] shows keys; none if it shows none.
+// TopLent is the n keys of which most tokens are lent on this node, as [Server.TopDenied] shows keys; none if it shows
+// none.
 func (s *Server) TopLent(n int) (keys []keyspace.LentKey) {
 	if s.Config().TopKeys == "off" {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"github.com/stintdb/stint/internal/testsize"
 )
 
-// A client of another node than the leader reads and caches there, while the leader has changes under way. Once the node has applied them, nothing in
-// the cache differs from the state.
+// A client of another node than the leader reads and caches there, while the leader has changes under way. Once the
+// node has applied them, nothing in the cache differs from the state.
 func TestCachesOnFollowers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newClusterTimePlayer(t, false, soon, 0)

@@ -14,7 +14,8 @@ import (
 	"github.com/stintdb/stint/server/transcripttest"
 )
 
-// With NOLOOP a connection gets no invalidation for its own changes, but for those of others: also where its own command changed nothing.
+// With NOLOOP a connection gets no invalidation for its own changes, but for those of others: also where its own
+// command changed nothing.
 func TestOwnChangesWithoutLoop(t *testing.T) {
 	const script = `
 a> HELLO 3
@@ -79,7 +80,8 @@ type cacheClient struct {
 	cached map[string]string
 }
 
-// do sends commands in one piece, and returns the replies without the push messages, which it obeys: those before a reply are older.
+// do sends commands in one piece, and returns the replies without the push messages, which it obeys: those before a
+// reply are older.
 func (c *cacheClient) do(t *testing.T, commands ...string) (replies []string) {
 	c.deliver(frames(commands...))
 	for len(replies) < len(commands) {
@@ -113,8 +115,8 @@ func (c *cacheClient) obey(reply string) bool {
 	return true
 }
 
-// A cache that obeys its invalidations is never stale: whatever connections do, once a change is answered and a PING behind it, the client
-// has nothing that differs from the server.
+// A cache that obeys its invalidations is never stale: whatever connections do, once a change is answered and a PING
+// behind it, the client has nothing that differs from the server.
 func TestCachesAreNeverStale(t *testing.T) {
 	for _, mode := range []string{"", " BCAST", " BCAST PREFIX k1 PREFIX k2 PREFIX k3 PREFIX k4", " BCAST NOLOOP", " NOLOOP", " OPTOUT"} {
 		for _, later := range []bool{false, true} {
@@ -196,7 +198,8 @@ func valueOf(t *testing.T, c *cacheClient, key string) string {
 	return "null"
 }
 
-// While other connections count a key up, a client that was sent a count and has its PING answered has no smaller one in its cache.
+// While other connections count a key up, a client that was sent a count and has its PING answered has no smaller one
+// in its cache.
 func TestCachesUnderLoad(t *testing.T) {
 	h := serve(t)
 	counts, ended := make(chan int64), make(chan struct{})
@@ -256,7 +259,8 @@ func TestCachesUnderLoad(t *testing.T) {
 	t.Logf("%d reads by the cache", cachedReads)
 }
 
-// A client that does not read its invalidations costs a bounded amount of memory: beyond it, it learns once that any key may have changed.
+// A client that does not read its invalidations costs a bounded amount of memory: beyond it, it learns once that any
+// key may have changed.
 func TestUnreadInvalidationsAreBounded(t *testing.T) {
 	p := newSessionPlayer(t, 0)
 	c, writer := p.open("c"), p.open("writer")

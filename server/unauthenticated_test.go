@@ -74,7 +74,8 @@ func TestClosedConnectionsAreLoggedOnceAMinute(t *testing.T) {
 	}
 }
 
-// CONFIG GET requirepass shows the password in force, no matter which command has set it, and CONFIG SET replaces any value.
+// CONFIG GET requirepass shows the password in force, no matter which command has set it, and CONFIG SET replaces any
+// value.
 func TestRequirePassIsTheOneInForce(t *testing.T) {
 	p := newLoginPlayer(t)
 	c := p.open("203.0.113.7:1")

@@ -113,8 +113,8 @@ func (p *pool) run(span time.Duration) {
 	}
 }
 
-// The recipe's commands keep to a provider's quota, or not, according to the page: with workers that want more than there is,
-// after pauses that fill every bucket, and with requests that take up to the jitter on their way.
+// The recipe's commands keep to a provider's quota, or not, according to the page: with workers that want more than
+// there is, after pauses that fill every bucket, and with requests that take up to the jitter on their way.
 func TestWorkerPoolRecipe(t *testing.T) {
 	page, err := os.ReadFile("../docs/recipes/worker-pool.md")
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package blocking keeps the clients of this process that wait for keys to get elements. The clients of each key are in a line, in the order of their
-// arrival. The package wakes them, and takes no elements itself.
+// Package blocking keeps the clients of this process that wait for keys to get elements. The clients of each key are in
+// a line, in the order of their arrival. The package wakes them, and takes no elements itself.
 package blocking
 
 import (
@@ -9,7 +9,8 @@ import (
 	"sync/atomic"
 )
 
-// Keys are the keys that clients wait for. The zero value, after Start, has none. Its methods may be called from any goroutine.
+// Keys are the keys that clients wait for. The zero value, after Start, has none. Its methods may be called from any
+// goroutine.
 type Keys struct {
 	begin, end func()
 
@@ -25,8 +26,8 @@ type Keys struct {
 
 const numMarks = 4096
 
-// MaxTurns bounds the keys of all waits; a key counts for every client that waits for it. A client that waits for a single key is never refused: the bound
-// on connections bounds these.
+// MaxTurns bounds the keys of all waits; a key counts for every client that waits for it. A client that waits for a
+// single key is never refused, since the number of connections bounds such clients.
 const MaxTurns = 1 << 20
 
 // line is the turns of a key in the order of arrival; the first may take.
@@ -41,10 +42,10 @@ type turn struct {
 	line       *line
 	prev, next *turn
 	place      int  // of the key in the waiter's list
-	ready      bool // it is its turn, and the key may have got something since the waiter looked
+	ready      bool // the turn has come, and the key may have got something since the waiter looked
 }
 
-// End says why a client waits no longer.
+// End says why a client no longer waits.
 type End uint8
 
 // The ends.
@@ -54,8 +55,8 @@ const (
 	Unblocked            // CLIENT UNBLOCK with ERROR
 )
 
-// Waiter is a client that waits. It looks at a key only when Next returns the key: then it is the first in the line of the key. Keys.mu guards
-// its fields, except the constant ones.
+// Waiter is a client that waits. It looks at a key only when Next returns the key: then it is the first in the line of
+// the key. Keys.mu guards its fields, except the constant ones.
 type Waiter struct {
 	of      *Keys
 	turns   []turn           // of its keys, each once; constant in number
@@ -70,8 +71,8 @@ type Waiter struct {
 	gone    bool
 }
 
-// Start makes the keys ready for use. begin is called when the first client begins to wait, and end when none is left: between the two,
-// Changed must be called with each key that changes.
+// Start makes the keys ready for use. begin is called when the first client begins to wait, and end when none is left:
+// between the two, Changed must be called with each key that changes.
 func (k *Keys) Start(begin, end func()) {
 	k.begin, k.end, k.seed, k.byKey, k.node = begin, end, maphash.MakeSeed(), map[string]*line{}, rand.Text()
 }
@@ -80,9 +81,10 @@ func (k *Keys) mark(key string) *atomic.Int32 {
 	return &k.marks[maphash.String(k.seed, key)%numMarks]
 }
 
-// Add adds a client at the end of the line of each key. It returns nil, and adds nothing, if all lines together would have more than MaxTurns turns.
-// wake is called, from any goroutine, as soon as Next has something to return after it had nothing; until it has had nothing once, the client is taken
-// to be busy with its first look. wake must return at once. alone is false if many clients may be woken at the same time.
+// Add adds a client at the end of the line of each key. It returns nil, and adds nothing, if all lines together would
+// have more than MaxTurns turns. wake is called, from any goroutine, as soon as Next has something to return after it
+// had nothing; until it has had nothing once, the client is taken to be busy with its first look. wake must return at
+// once. alone is false if many clients may be woken at the same time.
 func (k *Keys) Add(now int64, keys [][]byte, wake func(alone bool)) *Waiter {
 	w := &Waiter{of: k, turns: make([]turn, 0, len(keys)), arrived: now, wake: wake, bytes: waiterBytes}
 	k.mu.Lock()
@@ -116,7 +118,8 @@ func (k *Keys) Add(now int64, keys [][]byte, wake func(alone bool)) *Waiter {
 	return w
 }
 
-// Changed notes that a key has changed, nil for all keys, and wakes the client that waits for it longest. It does not wait.
+// Changed notes that a key has changed, nil for all keys, and wakes the client that has waited for it longest. It
+// returns at once.
 func (k *Keys) Changed(key []byte) {
 	if key != nil && k.marks[maphash.Bytes(k.seed, key)%numMarks].Load() == 0 {
 		return
@@ -144,7 +147,8 @@ func (k *Keys) Restate() {
 	}
 }
 
-// call wakes the first client in the line of a key, to look at the key. alone is false if the clients of many keys are called.
+// call wakes the first client in the line of a key, to look at the key. alone is false if the clients of many keys are
+// called.
 func (t *turn) call(alone bool) {
 	t.ready = true
 	t.of.ready = min(t.of.ready, t.place)
@@ -166,8 +170,9 @@ func (k *Keys) Len() int {
 	return k.waiters
 }
 
-// Next returns a key to look at, the first in the client's order for which it is the client's turn, or why the client waits no longer. If there is
-// neither, ok is false, and the client will be woken later. With restate, the client has to try to take an element even if it sees none.
+// Next returns a key to look at, the first in the client's order for which it is the client's turn, or why the client
+// no longer waits. If there is neither, ok is false, and the client will be woken later. With restate, the client has
+// to try to take an element even if it sees none.
 func (w *Waiter) Next() (key string, restate bool, end End, ok bool) {
 	w.of.mu.Lock()
 	defer w.of.mu.Unlock()
@@ -228,10 +233,12 @@ func (w *Waiter) Finish(end End) bool {
 	return true
 }
 
-// leftAtOnce is the number of lines that a client leaves under one hold of the lock, which holds up other clients and changes of their keys.
+// leftAtOnce is the number of lines that a client leaves under one hold of the lock, which holds up other clients and
+// changes of their keys.
 const leftAtOnce = 64
 
-// Leave takes a client out of all lines: it was served, gave up or hung up. Where it was the first, the next client has its turn.
+// Leave takes a client out of all lines: it was served, gave up or hung up. Where it was the first, the next client has
+// its turn.
 func (w *Waiter) Leave() {
 	k := w.of
 	k.mu.Lock()
@@ -276,7 +283,7 @@ func (t *turn) leave() {
 // Len is the number of keys that the client waits for.
 func (w *Waiter) Len() int { return len(w.turns) }
 
-// Memory, about.
+// The memory of a wait, roughly.
 const (
 	waiterBytes = 160
 	turnBytes   = 160 // with the line of the key

@@ -7,15 +7,15 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// claim is the place of a node's clients in the line of a key: the times at which the first and the second of them came. It stands in an attempt in
-// place of the timeout, which is for the client's own node.
+// claim is the place of a node's clients in the line of a key: the times at which the first and the second of them
+// came. It stands in an attempt in place of the timeout, which is for the client's own node.
 type claim struct {
 	node    string
 	arrived int64 // in nanoseconds of the leader's time
 	next    int64 // the same of the second client, or none
 
-	challenged int64 // since when other nodes' clients have had to wait because of it, 0 if none has
-	again      int64 // when one had to last
+	challenged int64 // since when clients of other nodes have had to wait because of it, 0 if none does
+	again      int64 // when one last had to
 }
 
 const (
@@ -39,7 +39,7 @@ func (w *Waiter) Claim(now int64, keys ...string) []byte {
 	return b
 }
 
-// readClaims reads the last word of an attempt: a claim for each of its keys. It returns none of another operation.
+// readClaims reads the last word of an attempt: a claim for each of its keys. An operation that is no attempt has none.
 func readClaims(now int64, op *engine.Op) (keys [][]byte, claims []claim) {
 	if !isAttempt(op) {
 		return nil, nil
@@ -63,7 +63,8 @@ func readClaims(now int64, op *engine.Op) (keys [][]byte, claims []claim) {
 	return keys, claims
 }
 
-// isAttempt reports whether an operation is an attempt of a client that may wait. No other command that begins with a b has such a last word.
+// isAttempt reports whether an operation is an attempt of a client that may wait. No other command that begins with a b
+// has such a last word.
 func isAttempt(op *engine.Op) bool {
 	return len(op.Args) > 2 && op.KeyFrom == 1 && bytes.HasPrefix(op.Args[len(op.Args)-1], []byte(claimWord)) && len(op.Args[0]) > 0 && op.Args[0][0]|0x20 == 'b'
 }

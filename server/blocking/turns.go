@@ -8,9 +8,10 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// Turns has clients of a whole cluster take from keys in the order in which they came: on the leader, it knows of each key and node the client that
-// waits there longest. It is no part of the replicated state. A new leader learns it from the nodes, whose clients attempt again, and until then none of them
-// takes. A node that does not take when it is its turn, because it is gone or its client is, holds up others no longer than patience.
+// Turns lets the clients of a whole cluster take from keys in the order in which they came. The leader has them: for
+// each key and node, it knows which client has waited there longest. They are not part of the replicated state: a new
+// leader learns of the clients as they attempt again, and until then none of them takes. A node that does not take in
+// its turn, because the node or its client is gone, holds up others no longer than patience.
 type Turns struct {
 	patience time.Duration
 
@@ -18,7 +19,7 @@ type Turns struct {
 	since int64 // this node leads
 	byKey map[string][]claim
 	count int
-	taken map[taker]int64 // when the clients came that had their turn last, until it is known whether they got something
+	taken map[taker]int64 // the arrivals of clients that have had their turn, until it is known whether they got something
 }
 
 // taker is an attempt that had its turn at a key.
@@ -34,7 +35,8 @@ const maxClaims = 1 << 16
 // restateTime is the time beyond patience in which the clients of all nodes attempt at a new leader.
 const restateTime = 200 * time.Millisecond
 
-// NewTurns returns the turns of a node that has not led yet. Within patience, a node follows the leader and has its client attempt.
+// NewTurns returns the turns of a node that has not led yet. Within patience, a node follows the leader, and its client
+// attempts.
 func NewTurns(patience time.Duration) *Turns {
 	return &Turns{patience: patience, byKey: map[string][]claim{}, taken: map[taker]int64{}}
 }
@@ -66,7 +68,8 @@ func (t *Turns) Attempt(now int64, op *engine.Op) {
 	}
 }
 
-// sameArrival is by how much the times differ that a node states of one client, because its words take some time to come.
+// sameArrival is the most by which the arrivals that a node states for one client differ, because its messages take
+// some time.
 const sameArrival = int64(20 * time.Millisecond)
 
 func (t *Turns) note(key string, c claim) {
@@ -87,8 +90,8 @@ func (t *Turns) note(key string, c claim) {
 	}
 }
 
-// MayTake reports whether an operation that would take something is no attempt, or that of the client that came first. If so, its node's next one
-// takes its place.
+// MayTake reports whether an operation may take something: it is no attempt, or its client came first. Then the next
+// client of the node takes its place in the line.
 func (t *Turns) MayTake(now int64, op *engine.Op) bool {
 	keys, claims := readClaims(now, op)
 	if keys == nil {
@@ -132,7 +135,8 @@ func (t *Turns) claimOf(key, node string) int {
 	return slices.IndexFunc(t.byKey[key], func(c claim) bool { return c.node == node })
 }
 
-// Taken notes the outcome of an attempt that had its turn. If it got nothing, because another client's was under way, its client has the turn again.
+// Taken notes the outcome of an attempt that had its turn. If it got nothing, because an attempt of another client was
+// under way, its client has the turn again.
 func (t *Turns) Taken(op *engine.Op, got bool) {
 	keys, claims := readClaims(0, op)
 	t.mu.Lock()
@@ -153,8 +157,9 @@ func (t *Turns) Taken(op *engine.Op, got bool) {
 	}
 }
 
-// isFirst reports whether no client of another node came to a key before that of a node. With challenge, another one loses its place once it has
-// held this one up for long enough: it is known that there is something to take.
+// isFirst reports whether no client of another node came to a key before the client of this node. With challenge,
+// another client loses its place once it has held this one up for long enough: it is known that there is something to
+// take.
 func (t *Turns) isFirst(now int64, key, node string, challenge bool) bool {
 	all := t.byKey[key]
 	own := t.claimOf(key, node)

@@ -58,7 +58,8 @@ func TestTurnsOfNodes(t *testing.T) {
 	}
 }
 
-// A client that had its turn and got nothing, because another one's attempt was under way, keeps its place before clients of other nodes.
+// A client that had its turn and got nothing, because another one's attempt was under way, keeps its place before
+// clients of other nodes.
 func TestTurnWithNothing(t *testing.T) {
 	const ms = int64(time.Millisecond)
 	turns, one, two := NewTurns(100*time.Millisecond), startKeys(), startKeys()

@@ -9,15 +9,15 @@ import (
 	"github.com/stintdb/stint/internal/clockpair"
 )
 
-// Clock starts at the wall clock's time and goes on by the monotonic clock, and follows the wall clock forward: see [Clock.Follow]. A
-// wall clock that is set back takes no tokens away and adds none.
+// Clock starts at the wall clock's time and goes on by the monotonic clock, and follows the wall clock forward: see
+// [Clock.Follow]. A wall clock that is set back takes no tokens away and adds none.
 type Clock struct {
 	wall      func() int64
 	mono      func() int64 // nanoseconds since start
 	start     time.Time
 	startNano int64        // the time at start
 	followed  atomic.Int64 // nanoseconds by which it has followed the wall clock
-	source    func() int64 // the time in place of the system's, nil for that
+	source    func() int64 // the time in place of the system's; nil for the system's
 	ahead     int64        // of the source
 
 	mu       sync.Mutex
@@ -60,13 +60,13 @@ func (c *Clock) Ahead() time.Duration {
 	return time.Duration(ahead - clockpair.Read(c.mono, c.wall).Ahead(ahead))
 }
 
-// followFrom is how far the wall clock has to be ahead to be followed. NTP corrects smaller differences by running faster, and
-// the monotonic clock with it.
+// followFrom is how far the wall clock has to be ahead to be followed. NTP corrects smaller differences by running
+// faster, and the monotonic clock with it.
 const followFrom = time.Second
 
-// Follow moves the clock forward to the wall clock if that is more than a second ahead, and returns by how much: the machine was suspended or
-// frozen, for which the monotonic clock stands still, or its clock was set. A pause of this process is no reason: both clocks show it. It
-// has to be called regularly.
+// Follow moves the clock forward to the wall clock if that is more than a second ahead, and returns by how much: the
+// machine was suspended or frozen, for which the monotonic clock stands still, or its clock was set. A pause of this
+// process is no reason: both clocks show it. It has to be called regularly.
 func (c *Clock) Follow() (step time.Duration) {
 	if c.source != nil {
 		return 0
@@ -89,8 +89,9 @@ func (c *Clock) Started() int64 { return c.startNano }
 // Uptime is the time since the clock was started.
 func (c *Clock) Uptime() time.Duration { return time.Duration(c.Now() - c.startNano) }
 
-// NewFromSource returns a clock for tests. Its time is that of read, in nanoseconds since the Unix epoch; if least is later
-// at the start, it stays ahead of read by the difference. The caller calls [Clock.Moved] after each change of the time.
+// NewFromSource returns a clock for tests. Its time is that of read, in nanoseconds since the Unix epoch; if least is
+// later at the start, it stays ahead of read by the difference. The caller calls [Clock.Moved] after each change of the
+// time.
 func NewFromSource(read func() int64, least int64) *Clock {
 	c := &Clock{wall: read, source: read, ahead: max(0, least-read())}
 	c.startNano = c.Now()
@@ -107,8 +108,8 @@ func (c *Clock) Moved() {
 	}
 }
 
-// OnMove registers f, which is called after each step of the time. It returns false if time also passes without steps: f then needs a
-// timer as well.
+// OnMove registers f, which is called after each step of the time. It returns false if time also passes without steps:
+// f then needs a timer as well.
 func (c *Clock) OnMove(f func()) (onlySteps bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

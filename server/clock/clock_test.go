@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// TestFollowTheWallClock suspends the machine and sets its clock: the clock goes forward with the wall clock, and never back.
+// TestFollowTheWallClock suspends the machine and sets its clock: the clock goes forward with the wall clock, and never
+// back.
 func TestFollowTheWallClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var apart time.Duration // of the wall clock and the monotonic one

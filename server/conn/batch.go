@@ -129,8 +129,8 @@ func (batch *commandBatch) isFull() bool {
 		batch.held >= outputChunk
 }
 
-// loopWork is the work, 1 to 2 ms, from which on a batch is decided beside the event loop. Leaving the loop costs as much CPU as a dozen
-// small scripts.
+// loopWork is the work, 1 to 2 ms, from which on a batch is decided beside the event loop. Leaving the loop costs as
+// much CPU as a dozen small scripts.
 const loopWork = share.PassWork
 
 // isLong reports whether the batch is to be decided beside the event loop.

@@ -20,8 +20,8 @@ func (s *Session) block(r *reply, op engine.Op, result engine.Result) {
 	s.public.Wait.Begin(wait.ForDueTime) // only now: a test that sees the wait, and moves the clock, must find the reply in the queue
 }
 
-// waitFor queues a granted reservation until it is due. A reservation of several limits is in no key's line: it does not become due
-// earlier if a client before it hangs up.
+// waitFor queues a granted reservation until it is due. A reservation of several limits is in no key's line: it does
+// not become due earlier if a client before it hangs up.
 func (e *Env) waitFor(op *engine.Op, result *engine.Result, wake func()) *waitqueue.Waiter {
 	due := e.Clock.Now() + result.Wait
 	if op.Verb != engine.Acquire {
@@ -50,8 +50,8 @@ func (s *Session) unblock(batch *commandBatch) {
 	h.row.Reply(&batch.out, []engine.Op{h.op}, []engine.Result{h.result})
 }
 
-// onDisconnect cancels everything that the session waits for. It refunds the tokens of a blocked reply, also of one that
-// is still being decided, and the replies after it in the queue become due earlier.
+// onDisconnect cancels everything that the session waits for. It refunds the tokens of a blocked reply, also of one
+// that is still being decided, and the replies after it in the queue become due earlier.
 func (s *Session) onDisconnect() {
 	if a := s.pending; a != nil && a.attempt != nil {
 		s.env.Logins.Cancel(a.attempt)

@@ -37,8 +37,8 @@ func (s *Session) beginCaching(batch *commandBatch) {
 }
 
 // writeInvalidations writes the messages about changes of keys. While commands of the client are being decided, the
-// messages wait. A client that got one before the reply of a read could believe that the reply already has the change; and
-// messages about the client's own changes come after the reply.
+// messages wait. A client that got one before the reply of a read could believe that the reply already has the change;
+// and messages about the client's own changes come after the reply.
 func (s *Session) writeInvalidations(out *commandBatch) {
 	if !s.public.Cache.Pull() || s.deciding != nil || s.public.Wait.Has(wait.ForReader|wait.ForClose) {
 		return

@@ -35,8 +35,9 @@ func (e *Env) getCaller(caller Caller) *callerSession {
 	return c
 }
 
-// putCaller keeps a session for the next caller if nothing else refers to it. A session that waited is not kept, since the decider or a timer may
-// still call it; nor is a session that was given to a command, as limiter commands never are.
+// putCaller keeps a session for the next caller if nothing else refers to it. A session that waited is not kept, since
+// the decider or a timer may still call it; nor is a session that was given to a command, as limiter commands never
+// are.
 func (e *Env) putCaller(c *callerSession, waited bool) {
 	if !waited && !c.session.shared {
 		c.session.reset()
@@ -44,7 +45,8 @@ func (e *Env) putCaller(c *callerSession, waited bool) {
 	}
 }
 
-// reset makes a session that nobody else knows like a new one of nobody. It keeps only the means by which it is woken, and room.
+// reset makes a session that nobody else knows like a new one of nobody. It keeps only the means by which it is woken,
+// and room.
 func (s *Session) reset() {
 	s.reader.Reset()
 	*s = Session{public: s.public.Renewed(), env: s.env, onDecided: s.onDecided, reader: s.reader}

@@ -18,7 +18,8 @@ import (
 	"github.com/stintdb/stint/server/decider"
 )
 
-// A session that is used again has nothing of the caller before: no field is left but those that no client's commands change.
+// A session that is used again has nothing of the caller before: no field is left but those that no client's commands
+// change.
 func TestResetLeavesNothing(t *testing.T) {
 	kept := map[string]bool{"env": true, "registry": true, "wake": true, "onDecided": true, "args": true, "by": true, "owner": true}
 	s := &Session{}
@@ -109,7 +110,8 @@ func (l later) Decide(b *engine.Batch) bool {
 	return false
 }
 
-// Sessions that others may still know are not used again: of commands that are given the session, and of those that waited.
+// Sessions that others may still know are not used again: of commands that are given the session, and of those that
+// waited.
 func TestSharedSessionsAreNotUsedAgain(t *testing.T) {
 	h := newEnv(t, store.New(store.Config{Shards: 16}), clocktest.New(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)).Clock)
 	caller := Caller{User: h.Users.Default(), Address: "127.0.0.1:1", Timeout: time.Minute}

@@ -64,8 +64,8 @@ func (s *Session) finishDecision(out *commandBatch) {
 	s.env.putBatch(decided)
 }
 
-// refundUndecided refunds the reservations of a batch whose client disconnected before the decision. The later of the two
-// events, the decision and the hang-up, brings it about.
+// refundUndecided refunds the reservations of a batch whose client disconnected before the decision. The later of the
+// two events, the decision and the hang-up, brings it about.
 func (s *Session) refundUndecided() {
 	batch := s.deciding
 	for i := range batch.replies {

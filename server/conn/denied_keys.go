@@ -7,7 +7,8 @@ import (
 	"github.com/stintdb/stint/server/topkeys"
 )
 
-// offerTopKey offers the key of a denial to the list of the most denied ones: of several limits, that of the one that binds.
+// offerTopKey offers the key of a denial to the list of the most denied ones: of several limits, that of the one that
+// binds.
 func (s *Session) offerTopKey(number int, batch, out *commandBatch) {
 	if s.env.config().TopKeys == "off" {
 		return
@@ -103,7 +104,8 @@ type copiedKeys struct {
 	first   []int // of each operation's keys in ends
 }
 
-// copyFrom copies the keys by which a denial is listed, those of a WATCH, the names in a change of a policy, and the first command.
+// copyFrom copies the keys by which a denial is listed, those of a WATCH, the names in a change of a policy, and the
+// first command.
 func (k *copiedKeys) copyFrom(ops []engine.Op, first []byte) {
 	k.inUse = true
 	k.command = append(k.command[:0], first[:min(len(first), slowlog.MaxRawBytes)]...)

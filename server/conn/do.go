@@ -19,13 +19,15 @@ type Caller struct {
 var (
 	// ErrNoReply is the error of commands that have no reply.
 	ErrNoReply = errors.New("the command has no reply")
-	// ErrRepliesTooBig is the error of commands whose replies are longer than --output-buffer-size. They were carried out.
+	// ErrRepliesTooBig is the error of commands whose replies are longer than --output-buffer-size. They were carried
+	// out.
 	ErrRepliesTooBig = errors.New("the replies are longer than --output-buffer-size; the commands were carried out")
 )
 
-// Do executes commands, in RESP, as a connection of the caller would, but on a separate session: nothing of the session's state is left
-// afterwards. It returns the replies in RESP2, all of them. If ctx or the caller's timeout ends first, a reply that was still to wait is given
-// up, and its tokens are refunded. A node of a cluster never redirects the caller: it forwards.
+// Do executes commands, in RESP, as a connection of the caller would, but on a separate session: nothing of the
+// session's state is left afterwards. It returns the replies in RESP2, all of them. If ctx or the caller's timeout ends
+// first, a reply that was still to wait is given up, and its tokens are refunded. A node of a cluster never redirects
+// the caller: it forwards.
 func (e *Env) Do(ctx context.Context, caller Caller, in []byte) (replies []byte, err error) {
 	c, waited := e.getCaller(caller), true // until the end is seen, also one by a panic
 	s := &c.session

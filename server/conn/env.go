@@ -127,8 +127,8 @@ func (e *Env) logDenial(d command.Denial) {
 	e.Users.Log.Add(d)
 }
 
-// refund returns those tokens of a reservation, or of the limits that it asked, that are still taken after a time. If the
-// cluster cannot decide, they stay taken, which grants too little and never too much.
+// refund returns those tokens of a reservation, or of the limits that it asked, that are still taken after a time. If
+// the cluster cannot decide, they stay taken, which grants too little and never too much.
 func (e *Env) refund(reserved *engine.Op, asked []engine.Op, granted *engine.Result, elapsed int64) {
 	var ops []engine.Op
 	if reserved.Verb == engine.Acquire {

@@ -8,7 +8,8 @@ import (
 	"github.com/stintdb/stint/server/conn/wait"
 )
 
-// execute takes one command. It reports false if the batch must be answered first: the command must be offered again then.
+// execute takes one command. It reports false if the batch must be answered first: the command must be offered again
+// then.
 func (s *Session) execute(args [][]byte, batch *commandBatch) (taken bool) {
 	row, err := s.public.Find(args)
 	if err == nil && row.Run != nil && len(batch.replies) > 0 {

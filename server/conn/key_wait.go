@@ -12,8 +12,8 @@ import (
 // itemsOfKey is how many items of a log can be written in the time in which a client leaves the line of one key.
 const itemsOfKey = 2
 
-// beginKeyWait puts the client of the command parsed last into the lines of its keys. The first attempt is about the keys
-// for which the client is the first in line.
+// beginKeyWait puts the client of the command parsed last into the lines of its keys. The first attempt is about the
+// keys for which the client is the first in line.
 func (s *Session) beginKeyWait(batch *commandBatch, row *command.Row, args [][]byte) {
 	r, asks := &batch.replies[len(batch.replies)-1], batch.request.Wait
 	if r.err != nil {
@@ -69,8 +69,8 @@ func (s *Session) answerKeyWait(r *reply, results []engine.Result, err error) (w
 	return true
 }
 
-// resumeKeyWait goes on with the wait after a wake-up: it ends it, attempts to take from a key that has something now, or
-// waits on.
+// resumeKeyWait goes on with the wait after a wake-up: it ends it, attempts to take from a key that has something now,
+// or waits on.
 func (s *Session) resumeKeyWait(out *commandBatch) {
 	s.public.Wait.End(wait.ForKey)
 	k := s.keyWait

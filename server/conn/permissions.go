@@ -177,7 +177,8 @@ func (s *Session) logDenial(reason, object string) {
 // truncate bounds the text that ACL LOG keeps from a client.
 func truncate(text string) string { return strings.Clone(text[:min(len(text), 128)]) }
 
-// maxSkippedBytes is how much of a command beyond a bound is read so that the connection can be kept: what Redis takes as one argument.
+// maxSkippedBytes is how much of a command beyond a bound is read so that the connection can be kept: what Redis takes
+// as one argument.
 const maxSkippedBytes = 512 << 20
 
 // inputLimits bounds a command, more tightly before the connection has logged in.
@@ -203,8 +204,8 @@ func (s *Session) outputBuffer(cfg *config.Config) int {
 	return cfg.OutputBufferBytes
 }
 
-// limitOps writes the rights of a user into calls of scripts and into settlements, because these are decided where nobody
-// knows the user, and only there it is known which keys they are about.
+// limitOps writes the rights of a user into calls of scripts and into settlements, because these are decided where
+// nobody knows the user, and only there it is known which keys they are about.
 func limitOps(u *acl.User, ops []engine.Op) {
 	for i := range ops {
 		op := &ops[i]

@@ -63,8 +63,8 @@ func (s *Session) feed(in []byte, batch *commandBatch, cfg *config.Config) (more
 	return more && s.ready()
 }
 
-// executeAll executes the commands at the front of the input, up to the first that has to wait or is not whole. more means
-// the same as in feed. The replies of the last commands may still be in the batch.
+// executeAll executes the commands at the front of the input, up to the first that has to wait or is not whole. more
+// means the same as in feed. The replies of the last commands may still be in the batch.
 func (s *Session) executeAll(in []byte, batch *commandBatch) (used int, more bool, err error) {
 	first := 0 // where the commands in the batch begin
 	for s.ready() {

@@ -52,8 +52,8 @@ func (s *Session) count(r *reply, batch, out *commandBatch, failed bool) {
 }
 
 // record ends a turn: it adds the batch's tally to the server's counters and records a slow turn. The latency of each
-// command is the time since all of them arrived, because their replies leave together. A turn is slow by the time in which it was carried
-// out: a wait for a majority, for a disk or for a turn among users does not count.
+// command is the time since all of them arrived, because their replies leave together. A turn is slow by the time in
+// which it was carried out: a wait for a majority, for a disk or for a turn among users does not count.
 func (s *Session) record(batch *commandBatch, since int64) (now int64) {
 	first := batch.first
 	batch.first = nil // it lies in the input
@@ -77,7 +77,8 @@ func (s *Session) noteTurn(batch *commandBatch) {
 	s.started = now
 }
 
-// noteLatency records that carrying out commands has taken some time, which ends now. The commands that are listed may go to the slow log, with these arguments.
+// noteLatency records that carrying out commands has taken some time, which ends now. The commands that are listed may
+// go to the slow log, with these arguments.
 func (s *Session) noteLatency(now, nanos int64, listed bool, args func() []string) {
 	if listed && s.env.SlowLog.IsSlow(nanos) {
 		s.env.SlowLog.Note(command.SlowCommand{UnixSec: now / 1e9, Micros: nanos / 1000, Addr: s.public.Addr(), Name: s.client.Name, Args: args()})

@@ -8,8 +8,8 @@ import (
 	"github.com/stintdb/stint/server/clock"
 )
 
-// BenchmarkTurn measures a turn of a connection, with one command and with a pipeline of them, of which all are granted or
-// all denied: what recording costs is the difference to the same turns without it.
+// BenchmarkTurn measures a turn of a connection, with one command and with a pipeline of them, of which all are granted
+// or all denied: what recording costs is the difference to the same turns without it.
 func BenchmarkTurn(b *testing.B) {
 	for _, commands := range []int{1, 16, 64} {
 		for _, mode := range []struct{ name, command string }{{"granted", "TB.ACQUIRE key:%d 1000000000 1000000000"}, {"denied", "TB.ACQUIRE key:%d 1 1/365d"}} {

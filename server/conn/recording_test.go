@@ -35,7 +35,8 @@ func (m *majority) Decide(b *engine.Batch) bool {
 	return false
 }
 
-// A command that waits for others is slow only by the time in which it is carried out, where it begins and where it ends.
+// A command that waits for others is slow only by the time in which it is carried out, where it begins and where it
+// ends.
 func TestWaitIsNoExecution(t *testing.T) {
 	for _, c := range []struct {
 		name          string

@@ -11,8 +11,8 @@ import (
 // Replies of a cluster node to commands that another node must decide.
 
 // redirects reports whether clients are sent to the leader with operations, and where it is. While the leader is
-// unknown the decider gets them, and waits for a leader at most --decide-timeout. A connection after READONLY has reads answered
-// here.
+// unknown the decider gets them, and waits for a leader at most --decide-timeout. A connection after READONLY has reads
+// answered here.
 func (s *Session) redirects(ops []engine.Op) (leader string, redirect bool) {
 	if leader, redirect = s.env.Cluster.Redirects(&ops[0]); !redirect || leader == "" {
 		return "", false

@@ -16,7 +16,8 @@ import (
 )
 
 // Session is the state machine of one connection. It does no I/O: feed takes bytes that arrived and leaves replies in
-// the batch; the owner of the connection moves the bytes. All methods but Public and decided are called by one goroutine at a time.
+// the batch; the owner of the connection moves the bytes. All methods but Public and decided are called by one
+// goroutine at a time.
 type Session struct {
 	public         registry.Connection // what other goroutines may use
 	env            *Env

@@ -7,21 +7,21 @@ import (
 	"github.com/stintdb/stint/server/conn/wait"
 )
 
-// A paused connection is looked at again after recheckMin, and then whenever an eighth of the time has passed that it has
-// been paused, but after recheckMax at most: there may be many that never read.
+// A paused connection is looked at again after recheckMin, and then whenever an eighth of the time has passed that it
+// has been paused, but after recheckMax at most: there may be many that never read.
 const (
 	recheckMin = 5 * time.Millisecond
 	recheckMax = 250 * time.Millisecond
 )
 
-// dropsUnread reports whether the connection closes if its unread replies exceed their bound. A client that has logged in is paused first, at
-// half of the bound, since a single batch of replies may be longer than the other half.
+// dropsUnread reports whether the connection closes if its unread replies exceed their bound. A client that has logged
+// in is paused first, at half of the bound, since a single batch of replies may be longer than the other half.
 func dropsUnread(s *Session) bool {
 	return s.user == nil || s.public.Wait.Has(wait.ForReader) && !s.public.Wait.Has(wait.ForClose)
 }
 
-// pause stops executing commands once the unread replies exceed half of their bound. Until the client has read some of them, the server takes little more
-// of its input: see TakesInput.
+// pause stops executing commands once the unread replies exceed half of their bound. Until the client has read some of
+// them, the server takes little more of its input: see TakesInput.
 func (s *Session) pause(unsent int, cfg *config.Config) {
 	if s.public.Wait.Has(wait.ForReader) || unsent <= s.outputBuffer(cfg)/2 {
 		return
@@ -60,8 +60,9 @@ func (s *Session) unpause(cfg *config.Config) {
 // MaxInputBytes is the most that the owner of a connection reads at a time.
 const MaxInputBytes = 64 << 10
 
-// TakesInput reports whether the owner of the connection is to read from it. While the session waits for the server, for a decision or for its
-// turn, or for its client to read, it holds little input, and the rest stays with the kernel: a client that sends more is held up, and not closed.
+// TakesInput reports whether the owner of the connection is to read from it. While the session waits for the server,
+// for a decision or for its turn, or for its client to read, it holds little input, and the rest stays with the kernel:
+// a client that sends more is held up, and not closed.
 func (s *Session) TakesInput() bool {
 	return !s.public.Wait.Has(wait.HoldsInput) || len(s.rest)+MaxInputBytes <= min(2*MaxInputBytes, s.env.config().QueryBufferBytes)
 }
@@ -70,9 +71,9 @@ func (s *Session) TakesInput() bool {
 // [wait.HoldsInput].
 func (s *Session) HoldsInput() bool { return s.public.Awaits(wait.HoldsInput) }
 
-// trackPartialCommand records when the unfinished command at the front of the input began. More bytes of it do not reset
-// that time. Bytes of a command that is skipped are consumed before the command is over.
-// If there is more to execute once the output is sent, the front is none.
+// trackPartialCommand records when the unfinished command at the front of the input began. More bytes of it do not
+// reset that time. Bytes of a command that is skipped are consumed before the command is over. If there is more to
+// execute once the output is sent, the front is none.
 func (s *Session) trackPartialCommand(left, consumed int, wasSkipping, more bool) {
 	isSkipping := s.reader.IsSkipping()
 	switch {

@@ -51,8 +51,8 @@ func goOn(p *share.Passes) {
 	}
 }
 
-// A session that becomes another user's while its input waits in the line of the user before goes on, although it has turns for other reasons
-// meanwhile.
+// A session that becomes another user's while its input waits in the line of the user before goes on, although it has
+// turns for other reasons meanwhile.
 func TestUserChangesInLine(t *testing.T) {
 	h := newEnv(t, store.New(store.Config{Shards: 16}), clock.New(0))
 	if err := h.Users.Set("mal", []string{"on", ">tea", "+@all"}); err != nil {
@@ -77,7 +77,8 @@ func TestUserChangesInLine(t *testing.T) {
 	}
 }
 
-// newLaggingChannel returns subscribers of the channel news that have not had their turns for so many messages that its publishers pause.
+// newLaggingChannel returns subscribers of the channel news that have not had their turns for so many messages that its
+// publishers pause.
 func newLaggingChannel(t *testing.T, h *Env, p *share.Passes) (subscribers []*Session) {
 	h.Channels = &pubsub.Channels{}
 	for range 100 {
@@ -92,8 +93,8 @@ func newLaggingChannel(t *testing.T, h *Env, p *share.Passes) (subscribers []*Se
 	return subscribers
 }
 
-// The pause of a publisher may end at the beginning of a turn that has another reason. If the publisher has to pause again then, it goes on after
-// that pause.
+// The pause of a publisher may end at the beginning of a turn that has another reason. If the publisher has to pause
+// again then, it goes on after that pause.
 func TestPauseEndsInATurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newEnv(t, store.New(store.Config{Shards: 16}), clock.New(0))
@@ -126,7 +127,8 @@ func TestPauseEndsInATurn(t *testing.T) {
 	})
 }
 
-// A caller that publishes too quickly leaves the processor to others while it pauses: without that, the time of the test would stand still.
+// A caller that publishes too quickly leaves the processor to others while it pauses: without that, the time of the
+// test would stand still.
 func TestCallersPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newEnv(t, store.New(store.Config{Shards: 16}), clock.New(0))

@@ -78,8 +78,8 @@ func (u *subscriptions) WriteMessages(w *resp.Writer) {
 	u.turn.ChargeWritten(w, words, before)
 }
 
-// notePublished notes to which channel the last command of a decided batch published, or may have published. A script is
-// taken to publish to the channel that its first key names.
+// notePublished notes to which channel the last command of a decided batch published, or may have published. A script
+// is taken to publish to the channel that its first key names.
 func (u *subscriptions) notePublished(batch *commandBatch) {
 	last := &batch.replies[len(batch.replies)-1]
 	if last.row == nil || last.count == 0 {

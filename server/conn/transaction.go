@@ -71,8 +71,8 @@ func (s *Session) checkQueued(row *command.Row, args [][]byte) error {
 	return nil
 }
 
-// queuedBytes is about the memory that a copy of a command takes: what Go rounds sizes up to, and the room that a growing
-// list has, included.
+// queuedBytes is about the memory that a copy of a command takes: what Go rounds sizes up to, and the room that a
+// growing list has, included.
 func queuedBytes(args [][]byte) (bytes int) {
 	bytes = 2 * int(unsafe.Sizeof(queuedCommand{}))
 	for _, a := range args {
@@ -166,7 +166,8 @@ func (s commandSession) Exec(w *resp.Writer) {
 	s.env.putUnlessDeciding(s.Session, batch)
 }
 
-// addQueued adds a command of a transaction to its batch. It reports whether the command has operations, or an error in place of them.
+// addQueued adds a command of a transaction to its batch. It reports whether the command has operations, or an error in
+// place of them.
 func (batch *commandBatch) addQueued(s *Session, row *command.Row, args [][]byte) (isDecided bool) {
 	var err error
 	if !s.user.IsUnlimited() { // the user's rights may have changed since

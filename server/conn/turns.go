@@ -10,7 +10,8 @@ import (
 )
 
 // BeginTurn waits until the owner of a session without an event loop may work: by TLS or HTTP, each connection has a
-// goroutine, and so many would hold up the event loops. A turn waits for nobody, neither for a decision nor for a client.
+// goroutine, and so many would hold up the event loops. A turn waits for nobody, neither for a decision nor for a
+// client.
 func (e *Env) BeginTurn(user *acl.User, address string) {
 	if !e.turns.TryBegin() {
 		e.turns.Begin(share.Owner(user, unauthenticated.Network(address)))
@@ -23,12 +24,12 @@ func (e *Env) EndTurn() { e.turns.End() }
 // JoinLoop adds the session to those of an event loop with passes. turn gives it a turn without input.
 func (s *Session) JoinLoop(p *share.Passes, turn func()) { p.Join(&s.turn, turn) }
 
-// SendsMore is called after bytes were sent that the kernel had not taken at once. It reports whether more may be sent in
-// this pass.
+// SendsMore is called after bytes were sent that the kernel had not taken at once. It reports whether more may be sent
+// in this pass.
 func (s *Session) SendsMore(sent int) bool { return s.turn.SendsMore(sent) }
 
-// goOnLater lets the session go on with its input after others have had their turn, or after a pause if it publishes too
-// quickly.
+// goOnLater lets the session go on with its input after others have had their turn, or after a pause if it publishes
+// too quickly.
 func (s *Session) goOnLater() {
 	goOn := func() {
 		s.public.Wait.Happen(wait.ForTurn)

@@ -8,8 +8,8 @@ import (
 	"github.com/stintdb/stint/server/command"
 )
 
-// watchedKeys are the keys that a connection watches, with their fingerprints when they were first watched. The keys are those of the
-// operations of WATCH, which a row's Parse makes.
+// watchedKeys are the keys that a connection watches, with their fingerprints when they were first watched. The keys
+// are those of the operations of WATCH, which a row's Parse makes.
 type watchedKeys struct {
 	expect engine.Op // of the keys
 	bytes  int       // of them

@@ -9,10 +9,9 @@ import (
 
 // Decider is the door through which sessions have operations decided, in order and at one reading of its clock.
 //
-// Decide either fills in the results and returns true, or returns false at once and calls b.Done later; it never
-// waits. Key, Who, Args and those of Parts in b.Ops are only good until Decide
-// returns: a Decider that needs them longer copies them. The batch
-// itself stays untouched until Done.
+// Decide either fills in the results and returns true, or returns false at once and calls b.Done later; it never waits.
+// Key, Who and Args in b.Ops, also of their Parts, are valid until Decide returns: a Decider that needs them longer
+// copies them. The batch itself stays untouched until Done.
 type Decider interface {
 	Decide(b *engine.Batch) (finished bool)
 }

@@ -1,10 +1,9 @@
-// Package fairqueue has batches that take long decided beside the event loops, one at a time. Their owners take turns by the
-// time that their batches have taken, as in start-time fair queueing (Goyal, Vin and Cheng, 1996): an owner with many
-// connections gets no more of it than one with a single connection.
+// Package fairqueue has batches that take long decided beside the event loops, one at a time. Their owners take turns
+// by the time that their batches have taken, as in start-time fair queueing (Goyal, Vin and Cheng, 1996): an owner with
+// many connections gets no more of it than one with a single connection.
 package fairqueue
 
 import (
-	"slices"
 	"sync"
 	"time"
 
@@ -18,23 +17,15 @@ type Queue struct {
 
 	working sync.WaitGroup
 	mu      sync.Mutex
-	owners  []*owner // with batches, in the order in which they came
-	started int64    // the least time with which an owner begins: that of the batch which was begun last
+	owners  owners[*engine.Batch]
+	started int64 // the time with which an owner begins: the one of the owner whose batch was begun last
 	running bool
 	undone  int // batches whose Done has not returned
 }
 
-// patience is how long the queue waits for the decision of a batch that others are asked for, such as the majority of a cluster. The batch then holds up
-// its owner's next ones only: its group may have no leader.
+// patience is how long the queue waits for the decision of a batch that others are asked for, such as the majority of a
+// cluster. The batch then holds up its owner's next ones only: its group may have no leader.
 const patience = 100 * time.Millisecond
-
-// owner takes turns with others.
-type owner struct {
-	name    string
-	used    int64 // nanoseconds of batches, from the time with which it began
-	waiting []*engine.Batch
-	isLate  bool // the decision of its batch has taken patience
-}
 
 // New returns a queue in front of a decider's Decide; now is a monotonic clock, in nanoseconds.
 func New(decide func(b *engine.Batch) (finished bool), now func() int64) *Queue {
@@ -50,12 +41,7 @@ func (q *Queue) Decide(name string, b *engine.Batch) {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	i := slices.IndexFunc(q.owners, func(o *owner) bool { return o.name == name })
-	if i < 0 {
-		i = len(q.owners)
-		q.owners = append(q.owners, &owner{name: name, used: q.started})
-	}
-	q.owners[i].waiting = append(q.owners[i].waiting, copied)
+	q.owners.add(name, copied, q.started)
 	q.undone++
 	q.run()
 }
@@ -86,7 +72,7 @@ func (q *Queue) work() {
 }
 
 // next takes the first batch of the owner that has used the least time. It returns nil if there is none.
-func (q *Queue) next() (least *owner, b *engine.Batch) {
+func (q *Queue) next() (least *owner[*engine.Batch], b *engine.Batch) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, o := range q.owners {
@@ -99,12 +85,11 @@ func (q *Queue) next() (least *owner, b *engine.Batch) {
 		return nil, nil
 	}
 	q.started = least.used
-	b, least.waiting = least.waiting[0], least.waiting[1:]
-	return least, b
+	return least, least.take()
 }
 
 // finish has a batch decided. It waits until that is done, or for patience.
-func (q *Queue) finish(o *owner, b *engine.Batch) {
+func (q *Queue) finish(o *owner[*engine.Batch], b *engine.Batch) {
 	done, decided := b.Done, make(chan struct{})
 	b.Done = func() { close(decided) }
 	began := q.now()
@@ -112,11 +97,9 @@ func (q *Queue) finish(o *owner, b *engine.Batch) {
 	worked := q.now() - began
 	end := func() {
 		b.Worked += worked
-		q.end(o, max(q.now()-began, 1))
+		took := max(q.now()-began, 1)
 		done()
-		q.mu.Lock()
-		q.undone--
-		q.mu.Unlock()
+		q.end(o, took)
 	}
 	if finished {
 		end()
@@ -138,14 +121,15 @@ func (q *Queue) finish(o *owner, b *engine.Batch) {
 	}
 }
 
-// end notes that an owner's batch was decided after a time.
-func (q *Queue) end(o *owner, took int64) {
+// end notes that an owner's batch took some time, and that its Done has returned.
+func (q *Queue) end(o *owner[*engine.Batch], took int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.undone--
 	o.used += took
 	o.isLate = false
 	if len(o.waiting) == 0 {
-		q.owners = slices.DeleteFunc(q.owners, func(other *owner) bool { return other == o })
+		q.owners.remove(o)
 		return
 	}
 	q.run()

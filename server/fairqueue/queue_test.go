@@ -32,8 +32,8 @@ func (d *slow) Decide(b *engine.Batch) bool {
 	return !d.later
 }
 
-// play queues the batches of owners at once, and returns the order in which they were decided. An owner's batch is its name and
-// how many milliseconds it takes.
+// play queues the batches of owners at once, and returns the order in which they were decided. An owner's batch is its
+// name and how many milliseconds it takes.
 func play(t *testing.T, d *slow, batches ...string) (order string) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
@@ -96,7 +96,8 @@ func TestOwnerThatComesBack(t *testing.T) {
 	})
 }
 
-// A batch whose decision takes long, because its group has no leader for example, holds up the other batches of its owner. It does not hold up other owners.
+// A batch whose decision takes long, because its group has no leader for example, holds up the other batches of its
+// owner. It does not hold up other owners.
 func TestABatchThatWaitsHoldsUpNoOtherOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var stuck []*engine.Batch

@@ -60,7 +60,8 @@ func (l *loop) pass() (served int) {
 
 func sizeOne(int) int { return 1 }
 
-// An item costs the same for one reader as for ten thousand: at most one of them is woken at once, and few of them have turns in one pass.
+// An item costs the same for one reader as for ten thousand: at most one of them is woken at once, and few of them have
+// turns in one pass.
 func TestCostOfAnItem(t *testing.T) {
 	const readers = 10_000
 	allocations := map[int]float64{}
@@ -94,7 +95,8 @@ func TestCostOfAnItem(t *testing.T) {
 	}
 }
 
-// Every reader gets each item that is added while it is there, in order, and is woken for it. Others join, leave and are away meanwhile.
+// Every reader gets each item that is added while it is there, in order, and is woken for it. Others join, leave and
+// are away meanwhile.
 func TestReadersAgainstModel(t *testing.T) {
 	random := rand.New(rand.NewPCG(testsize.Seed(), 3))
 	for range testsize.Pick(30, 300) {
@@ -181,7 +183,8 @@ func TestAwayReader(t *testing.T) {
 	}
 }
 
-// A reader that is far behind learns that it has lost items, and the others lose none. One item may be larger than the bound.
+// A reader that is far behind learns that it has lost items, and the others lose none. One item may be larger than the
+// bound.
 func TestBoundOfALog(t *testing.T) {
 	l := &loop{}
 	log := NewLog(&l.queue, 100, func(item int) int { return item })
@@ -210,7 +213,8 @@ func TestBoundOfALog(t *testing.T) {
 	}
 }
 
-// A log whose readers read all the time, of which one is always an item behind, loses nothing to logs whose readers are stuck.
+// A log whose readers read all the time, of which one is always an item behind, loses nothing to logs whose readers are
+// stuck.
 func TestBusyLogLosesNothing(t *testing.T) {
 	l := &loop{}
 	const most = MaxLoggedBytes / 4
@@ -234,7 +238,8 @@ func TestBusyLogLosesNothing(t *testing.T) {
 	}
 }
 
-// Readers that are far behind in many logs, until all logs together keep as much as they may, take no items from readers of other logs.
+// Readers that are far behind in many logs, until all logs together keep as much as they may, take no items from
+// readers of other logs.
 func TestOldestIsDropped(t *testing.T) {
 	l := &loop{}
 	const most = MaxLoggedBytes / 8

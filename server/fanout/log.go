@@ -7,13 +7,13 @@ import (
 	"sync/atomic"
 )
 
-// MaxLoggedBytes bounds the items that all logs of a queue keep. Beyond it, the log that has had unread items for the longest time drops them: its
-// readers are stuck, and readers of other logs must not lose items for them.
+// MaxLoggedBytes bounds the items that all logs of a queue keep. Beyond it, the log that has had unread items for the
+// longest time drops them: its readers are stuck, and readers of other logs must not lose items for them.
 const MaxLoggedBytes = 16 << 20
 
-// Log is a list of items, each for every reader that joined before the item was added. It keeps an item until all of these readers have read it. If the
-// items take more than a number of bytes, the log drops the older half, and [Place.Read] reports the loss. Make a log with [NewLog]. Its methods may be
-// called from any goroutine.
+// Log is a list of items, each for every reader that joined before the item was added. It keeps an item until all of
+// these readers have read it. If the items take more than a number of bytes, the log drops the older half, and
+// [Place.Read] reports the loss. Make a log with [NewLog]. Its methods may be called from any goroutine.
 type Log[T any] struct {
 	queue *Queue
 	size  func(T) int
@@ -42,7 +42,8 @@ type Place[T any] struct {
 	index  int    // in log.places
 }
 
-// NewLog returns an empty log that keeps at most a number of bytes, or a single item that is larger. size returns the bytes of an item.
+// NewLog returns an empty log that keeps at most a number of bytes, or a single item that is larger. size returns the
+// bytes of an item.
 func NewLog[T any](q *Queue, most int, size func(T) int) *Log[T] {
 	return &Log[T]{queue: q, most: most, size: size}
 }
@@ -63,14 +64,15 @@ func (l *Log[T]) Len() int {
 	return len(l.places)
 }
 
-// Lags reports whether a quarter of the bytes that the log keeps at most are unread because readers have not been woken yet.
+// Lags reports whether readers that have not been woken yet leave more than a quarter of the log's bytes unread.
 func (l *Log[T]) Lags() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.isDue && l.bytes > l.most/4
 }
 
-// Add adds an item and returns the number of readers that it is for. It wakes at most one of them; the queue wakes the others later.
+// Add adds an item and returns the number of readers that it is for. It wakes at most one of them; the queue wakes the
+// others later.
 func (l *Log[T]) Add(item T) (readers int) {
 	l.mu.Lock()
 	readers = len(l.places)
@@ -102,7 +104,7 @@ func (l *Log[T]) Add(item T) (readers int) {
 	return readers
 }
 
-// dropUnread implements dropper. If every reader has read some of the items since they were looked at last, only those go.
+// dropUnread implements dropper. If every reader has read some of the items, only these are dropped.
 func (l *Log[T]) dropUnread() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -120,7 +122,8 @@ func (l *Log[T]) dropUnread() {
 	}
 }
 
-// drop removes the oldest items until at most a number of bytes is left, or a single item that is larger, unless the number is 0.
+// drop removes the oldest items until at most a number of bytes is left, or a single item that is larger, unless the
+// number is 0.
 func (l *Log[T]) drop(to int) {
 	n := 0
 	for left := l.bytes; n < len(l.items) && left > to && (to == 0 || n < len(l.items)-1); n++ {
@@ -176,7 +179,8 @@ func (l *Log[T]) Next() (r *Reader, items int, more bool) {
 // IsBehind reports whether Read would return something.
 func (p *Place[T]) IsBehind() bool { return p.next != p.log.last.Load() }
 
-// Read returns the items that the reader has not read. They must not be changed. isLost reports that the log has dropped others before them.
+// Read returns the items that the reader has not read. They must not be changed. isLost reports that the log has
+// dropped others before them.
 func (p *Place[T]) Read() (items []T, isLost bool) {
 	l := p.log
 	if !p.IsBehind() {

@@ -1,5 +1,6 @@
-// Package fanout passes changes and messages of one connection on to many others. The cost for the one connection does not depend on the number
-// of the others: it adds an item to a [Log], each of them reads the log in its own turn, and a [Queue] wakes a few of them at a time.
+// Package fanout passes changes and messages of one connection on to many others. The cost for the one connection does
+// not depend on how many others there are: it adds an item to a [Log], the others read the log in their own turns, and
+// a [Queue] wakes a few of them at a time.
 package fanout
 
 import (
@@ -9,13 +10,14 @@ import (
 	"sync/atomic"
 )
 
-// Queue wakes readers one after the other. A reader takes a part of the window from the moment it is woken until its turn begins, and no reader is woken
-// while the window is full. So an event loop never has to serve many of them before other connections.
+// Queue wakes readers one after the other. A reader takes a part of the window from the moment it is woken until its
+// turn begins, and no reader is woken while the window is full. So an event loop never has to serve many of them before
+// other connections.
 type Queue struct {
 	logged atomic.Int64 // bytes in all logs
 
 	logs   sync.Mutex
-	unread list.List // the logs with items, each a dropper, the one that has had some for the longest time first
+	unread list.List // the logs with items, each a dropper; first the log that has had items for the longest time
 
 	mu    sync.Mutex
 	due   []Source // whose readers are to be woken, from the place begin on
@@ -45,7 +47,7 @@ func (q *Queue) noteRead(log *list.Element) {
 	q.unread.Remove(log)
 }
 
-// dropOldest has logs drop their items while all logs keep more than they may. The caller holds the lock of none.
+// dropOldest has logs drop their items while all logs keep more than they may. The caller holds the lock of no log.
 func (q *Queue) dropOldest() {
 	for q.logged.Load() > MaxLoggedBytes {
 		q.logs.Lock()
@@ -60,8 +62,8 @@ func (q *Queue) dropOldest() {
 
 // Source has readers that are to be woken.
 type Source interface {
-	// Next returns a reader to be woken now, nil if there is none, and about how many items it will write in its turn. If more is true, the queue
-	// asks the source again, after the other sources.
+	// Next returns a reader to be woken now, nil if there is none, and about how many items it will write in its turn.
+	// If more is true, the queue asks the source again, after the other sources.
 	Next() (r *Reader, items int, more bool)
 }
 
@@ -79,7 +81,8 @@ func (q *Queue) Add(s Source) {
 	q.wake(1)
 }
 
-// wake takes a number of sources while the window has room, and more if no reader is awake then: the turn of a reader that is awake calls wake again.
+// wake takes a number of sources while the window has room, and more if no reader is awake then: a reader that is awake
+// calls wake again in its turn.
 func (q *Queue) wake(most int) {
 	for ; ; most-- {
 		q.mu.Lock()
@@ -126,13 +129,15 @@ type Reader struct {
 	missed atomic.Bool  // it was woken while it was paused
 }
 
-// Init makes a reader ready. The queue calls wake from any goroutine, with locks held. It must return at once, and bring about a turn soon.
+// Init makes a reader ready. The queue calls wake from any goroutine, with locks held. It must return at once, and
+// bring about a turn soon.
 func (r *Reader) Init(q *Queue, wake func()) { r.by, r.wake = q, wake }
 
 // Queue returns the queue that wakes the reader.
 func (r *Reader) Queue() *Queue { return r.by }
 
-// Call adds the reader to the queue, unless it is there already. items says how long its turn will take: about as long as writing so many items.
+// Call adds the reader to the queue, unless it is there already. items says how long its turn will take: about as long
+// as writing so many items.
 func (r *Reader) Call(items int) {
 	if r.called.CompareAndSwap(0, int32(1+min(items, window))) {
 		r.by.Add(r)
@@ -142,7 +147,8 @@ func (r *Reader) Call(items int) {
 // Next implements [Source].
 func (r *Reader) Next() (_ *Reader, items int, more bool) { return r, int(r.called.Swap(0)) - 1, false }
 
-// BeginTurn notes that the connection's turn has begun, in which it reads everything new. The queue then wakes other readers.
+// BeginTurn notes that the connection's turn has begun, in which it reads everything new. The queue then wakes other
+// readers.
 func (r *Reader) BeginTurn() {
 	if r.part.Load() == 0 {
 		return
@@ -168,7 +174,8 @@ func (r *Reader) wakeNow() {
 	}
 }
 
-// Pause gives the reader's part of the window to others, because its connection is closed, or because a write to it may block.
+// Pause gives the reader's part of the window to others, because its connection is closed, or because a write to it may
+// block.
 func (r *Reader) Pause() {
 	r.away.Store(true)
 	r.BeginTurn()

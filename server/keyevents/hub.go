@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// Hub passes the changes of a store's keys on to its listeners. Without any, the store does not call it. The zero value has no store.
-// Its methods may be called from any goroutine.
+// Hub passes the changes of a store's keys on to its listeners. Without any, the store does not call it. The zero value
+// has no store. Its methods may be called from any goroutine.
 type Hub struct {
 	listening atomic.Pointer[[]*Listener]
 
@@ -17,7 +17,7 @@ type Hub struct {
 	count   int // of the reasons to listen
 }
 
-// Attach connects the hub with its store, whose configuration has Changed, by the function that turns its calls on and off.
+// Attach connects the hub with its store, which calls Changed. observe turns these calls on and off.
 func (h *Hub) Attach(observe func(on bool)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -25,7 +25,8 @@ func (h *Hub) Attach(observe func(on bool)) {
 	observe(h.count > 0)
 }
 
-// Changed is for the store: key was written, deleted or dropped as expired; all keys were if it is nil. The store calls it with locks held.
+// Changed is called by the store, with locks held, when a key was written, deleted or dropped as expired. A nil key
+// stands for all keys.
 func (h *Hub) Changed(key []byte) {
 	if all := h.listening.Load(); all != nil {
 		for _, l := range *all {
@@ -41,14 +42,14 @@ type Listener struct {
 	count   int // guarded by hub.mu
 }
 
-// NewListener returns a listener that does not listen yet. changed is called while the store holds locks: it must not wait, nor use the
-// store, nor keep the key, which is nil if all keys changed.
+// NewListener returns a listener that does not listen yet. changed is called while the store holds locks: it must not
+// wait, nor use the store, nor keep the key, which is nil if all keys changed.
 func (h *Hub) NewListener(changed func(key []byte)) *Listener {
 	return &Listener{hub: h, changed: changed}
 }
 
-// Listen has the listener told of every change from here on, until Stop was called as often. A key that is looked at after Listen is as it
-// was left by the last change that was not told.
+// Listen starts calls of changed for every change, until Stop has been called as often as Listen. A key that is looked
+// at after Listen is as the last change before it left it.
 func (l *Listener) Listen() {
 	h := l.hub
 	h.mu.Lock()
@@ -61,7 +62,7 @@ func (l *Listener) Listen() {
 	}
 }
 
-// Stop ends one Listen. Calls of changed that are under way may still end later.
+// Stop ends one Listen. Calls of changed that are under way may end after Stop has returned.
 func (l *Listener) Stop() {
 	h := l.hub
 	h.mu.Lock()

@@ -10,7 +10,8 @@ import (
 	"github.com/stintdb/stint/server/keyevents"
 )
 
-// Each listener hears of the changes between its first Listen and its last Stop, and the store is observed only meanwhile.
+// Each listener hears of the changes between its first Listen and its last Stop, and the store is observed only
+// meanwhile.
 func TestListenersAreTold(t *testing.T) {
 	hub, on := new(keyevents.Hub), false
 	keys := store.New(store.Config{Shards: 4, Changed: hub.Changed})

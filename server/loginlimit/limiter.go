@@ -15,14 +15,14 @@ import (
 )
 
 // Limiter limits failed logins by address. Each attempt takes a token of its address; a correct password refunds it.
-// Without a token, attempts wait in a queue. The connection with the fewest failures goes first, and among equals a random
-// one, so that no number of guesses can surely keep out a correct password.
+// Without a token, attempts wait in a queue. The connection with the fewest failures goes first, and among equals a
+// random one, so that no number of guesses can surely keep out a correct password.
 type Limiter struct {
 	clock    *clock.Clock
 	waits    *waitqueue.Queue
 	accounts *store.Store // by address
-	networks *store.Store // by network, of addresses that accounts has no room for
-	widest   *store.Store // by the largest networks, of those that networks has no room for
+	networks *store.Store // by network, for addresses that accounts has no room for
+	widest   *store.Store // by the largest networks, for networks that networks has no room for
 
 	mu    sync.Mutex
 	queue map[string]*queue // by address
@@ -61,7 +61,8 @@ const (
 	sweepKeys = 2_000
 )
 
-// The bits of addresses that are counted together while there is no room for each alone. There are 131,072 of the widest at most.
+// The bits of addresses that are counted together while there is no room for each alone. There are 131,072 of the
+// widest at most.
 const (
 	networkBits4, networkBits6 = 24, 48
 	widestBits4, widestBits6   = 16, 16
@@ -133,7 +134,7 @@ func (l *Limiter) arm(network string, q *queue, wait int64) {
 	q.timer = l.waits.After(q.next, func() { l.serve(network) })
 }
 
-// serve gives those their turn for whom there are tokens.
+// serve gives attempts their turn while there are tokens.
 func (l *Limiter) serve(network string) {
 	type served struct {
 		*Attempt
@@ -176,7 +177,7 @@ func (q *queue) pick() (at int) {
 	return at
 }
 
-// remove takes an attempt out of its queue, and the queue away with the last. The caller holds mu.
+// remove takes an attempt out of its queue, and drops an empty queue. The caller holds mu.
 func (l *Limiter) remove(network string, q *queue, at int) {
 	l.waits.Cancel(q.waiting[at].timeout)
 	last := len(q.waiting) - 1

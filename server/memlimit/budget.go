@@ -8,19 +8,19 @@ import (
 	"github.com/stintdb/stint/server/sysmem"
 )
 
-// budget divides --max-memory, which is about the whole process, between keys and everything else: the program itself, and
-// Go's heap, in which connections have their buffers.
+// budget divides --max-memory, which is about the whole process, between keys and everything else: the program itself,
+// and Go's heap, in which connections have their buffers.
 type budget struct {
 	total   int64      // --max-memory, or the default in its place
-	machine int64      // that default
+	machine int64      // the default of total
 	program int64      // resident memory outside of keys and Go's heap
 	others  int64      // the part of it that is in no file, at the start
-	heap    recentHeap // Go's need of late
+	heap    recentHeap // Go's need in the last seconds
 	part    int64      // the rest, which is the keys'
 	keys    int64      // the most that they may take now: of the part, what garbage leaves free
 	growth  int64      // room that garbage leaves free for keys until the next round
 
-	startup, peak int64 // memory in use when the server started, and the most of it seen
+	startup, peak int64 // memory in use when the server started, and at most
 
 	full       bool // a replicated store's keys have reached it
 	forced     admission.NewKeyCounts
@@ -55,10 +55,11 @@ func (b *budget) noteProgram(mapped int64) { b.program = max(b.program, b.others
 // available is the memory for keys and heap.
 func (b *budget) available() int64 { return b.total - b.total/spareShare - b.program }
 
-// divide works out the most that keys may take. Room for full buffers of clients is set aside before there are any: keys
-// that are kept cannot give it back when an attacker fills them. Free memory of the heap is part of that room, because Go does
-// not always return all of it to the system. Garbage has to make way for keys, so that nobody's large replies have new keys of
-// others refused: keys take the rest at once, and the collector makes more room by the next round.
+// divide works out the most that keys may take. Room for full buffers of clients is set aside before there are any:
+// keys that are kept cannot give it back when an attacker fills them. Free memory of the heap is part of that room,
+// because Go does not always return all of it to the system. Garbage has to make way for keys, so that nobody's large
+// replies have new keys of others refused: keys take the rest at once, and the collector makes more room by the next
+// round.
 func (b *budget) divide(cfg *config.Config, now, keys int64, of goMemory, buffered int64) {
 	if b.total = cfg.MaxMemoryBytes; b.total == 0 {
 		b.total = b.machine

@@ -24,7 +24,8 @@ func budgetAt(cfg *config.Config, readings ...[4]int64) *budget {
 	return b
 }
 
-// A peak of the heap takes room from keys while it lasts and for a few seconds; a minute later they have all of it again.
+// A peak of the heap takes room from keys while it lasts and for a few seconds; a minute later they have all of it
+// again.
 func TestBudgetForgetsPeaks(t *testing.T) {
 	cfg := config.Default()
 	cfg.MaxMemoryBytes = 128 * mb
@@ -86,8 +87,8 @@ func TestBudgetCountsFreeMemoryOnce(t *testing.T) {
 	}
 }
 
-// Garbage, such as the large replies that somebody asks for, leaves new keys their room: at any moment some of it, and all of
-// it within a few rounds of the collector.
+// Garbage, such as the large replies that somebody asks for, leaves new keys their room: at any moment some of it, and
+// all of it within a few rounds of the collector.
 func TestBudgetHasGarbageMakeWay(t *testing.T) {
 	cfg := config.Default()
 	cfg.MaxMemoryBytes = 128 * mb
@@ -129,8 +130,8 @@ func TestRecentHeap(t *testing.T) {
 	}
 }
 
-// Memory that Go holds and does not need is returned, at most once every scavengeInterval; the limit that is set follows
-// what keys leave, and is never so low that it does nothing but collect.
+// Memory that Go holds and does not need is returned, at most once every scavengeInterval; the limit that is set
+// follows what keys leave, and is never so low that it does nothing but collect.
 func TestCollector(t *testing.T) {
 	freed, limits := 0, []int64(nil)
 	var percents []int

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// collector has Go's garbage collector keep to the part of --max-memory that is the heap's, and give a peak's memory back
-// to the system when it is over. Go's default is to let the heap grow to twice the live memory, and to collect an idle process every two
-// minutes.
+// collector has Go's garbage collector keep to the part of --max-memory that is the heap's, and give a peak's memory
+// back to the system when it is over. Go's default is to let the heap grow to twice the live memory, and to collect an
+// idle process every two minutes.
 type collector struct {
 	set  func(limit int64) // debug.SetMemoryLimit
 	rate func(percent int) // debug.SetGCPercent
@@ -26,18 +26,19 @@ type collector struct {
 
 const (
 	scavengeInterval = 20 * time.Second
-	// Memory is given back while Go takes 1/scavengeShare of all, and scavengeMin, more than the floor. That may be needed, and is
-	// looked at again and again all the same: in the middle of an attack it seems to be.
+	// Memory is given back while Go takes 1/scavengeShare of all, and scavengeMin, more than the floor. That memory may
+	// be in use; Go looks again and again all the same, since in the middle of an attack it seems to be.
 	scavengeShare = 64
 	scavengeMin   = 4 << 20
-	// limitStep is the smallest change of the limit that is applied (a fraction of it): setting it stops the process for a moment.
+	// limitStep is the smallest change of the limit that is applied (a fraction of it): setting it stops the process
+	// for a moment.
 	limitStep = 64
 	// gcRoom is the least garbage between two collections, even beyond the limit: with less, collecting would take half
 	// of the processor's time.
 	gcRoom = 8 << 20
-	// gcGarbage is the garbage between two collections of a small heap, or 1/gcShare of the room if that is less. A script
-	// leaves 4 KB; with Go's 4 MB between collections, a call of a GCRA script took 8.4 us in place of 6.5. Replies of a megabyte leave several;
-	// each collection stops the event loops for a moment.
+	// gcGarbage is the garbage between two collections of a small heap, or 1/gcShare of the room if that is less. A
+	// script leaves 4 KB; with Go's 4 MB between collections, a call of a GCRA script took 8.4 us in place of 6.5.
+	// Replies of a megabyte leave several; each collection stops the event loops for a moment.
 	gcGarbage  = 48 << 20
 	gcShare    = 64
 	goPercent  = 100 // Go's own: garbage as large as the live memory
@@ -102,11 +103,11 @@ func (c *collector) start(done func()) {
 	})
 }
 
-// recentHeap is the memory that Go needed at the most and, without free memory and the buffers of clients, at the least in
-// the last seconds.
+// recentHeap is the memory that Go needed at the most and, without free memory and the buffers of clients, at the least
+// in the last seconds.
 type recentHeap struct {
 	spans [heapSpans]heapSpan
-	at    int   // of the span that is now
+	at    int   // of the current span
 	until int64 // clock: its end
 }
 

@@ -2,9 +2,10 @@ package memlimit
 
 import "runtime/metrics"
 
-// goMemory is what Go's runtime has of memory, in bytes. Reading it stops nobody, as runtime.ReadMemStats would.
+// goMemory is the memory of Go's runtime, in bytes. Reading it does not stop the program, as runtime.ReadMemStats
+// would.
 type goMemory struct {
-	objects int64 // in the heap, those included that are garbage already
+	objects int64 // in the heap, garbage included
 	idle    int64 // of the heap, free and not given back to the system
 	taken   int64 // heap, stacks and tables, less memory returned to the system
 	live    int64 // in the heap and in use, as of the last collection

@@ -1,5 +1,5 @@
-// Package memlimit keeps the process within --max-memory: it divides it between keys and Go's heap, and has Go's garbage
-// collector keep to the heap's part.
+// Package memlimit keeps the process within --max-memory: it divides it between keys and Go's heap, and has Go's
+// garbage collector keep to the heap's part.
 package memlimit
 
 import (
@@ -28,8 +28,8 @@ type Env struct {
 	Clock    *clock.Clock
 	Log      *slog.Logger
 	Keys     localstore.Memory
-	// IsLeader reports whether this node has all nodes of its cluster carry out what Propose is given. Nil if the server
-	// stands alone.
+	// IsLeader reports whether this node has all nodes of its cluster carry out what Propose is given. Nil if the
+	// server stands alone.
 	IsLeader func() bool
 	Propose  func(ops []engine.Op)
 }
@@ -53,8 +53,8 @@ func New(env Env) *Limiter {
 	return m
 }
 
-// Enforce holds keys to their part. A standalone store enforces the bound directly; in a cluster the leader proposes it to
-// all replicas.
+// Enforce holds keys to their part. A standalone store enforces the bound directly; in a cluster the leader proposes it
+// to all replicas.
 func (m *Limiter) Enforce() {
 	cfg := m.Settings.Load()
 	m.mu.Lock()
@@ -127,7 +127,8 @@ func (m *Limiter) ReleaseMemory(done func()) {
 // Wait returns when no collection is under way.
 func (m *Limiter) Wait() { m.collector.running.Wait() }
 
-// reportForced logs, now and then, the number of decisions that were made without room for their keys. The caller holds mu.
+// reportForced logs, now and then, the number of decisions that were made without room for their keys. The caller holds
+// mu.
 func (m *Limiter) reportForced() {
 	b, now := &m.budget, m.Clock.Now()
 	f := m.Keys.NewKeyCounts()

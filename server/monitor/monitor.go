@@ -45,8 +45,8 @@ func (m *Monitors) Count() int { return int(m.count.Load()) }
 // Dropped is the number of lines left out because a connection did not keep up.
 func (m *Monitors) Dropped() int64 { return m.dropped.Load() }
 
-// Add begins a backlog for a connection, which is woken when there is something in it. The error says that there are too
-// many.
+// Add begins a backlog for a connection, which is woken when there is something in it. The error says that there are
+// too many.
 func (m *Monitors) Add(wake func()) (*Backlog, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -67,8 +67,8 @@ func (m *Monitors) Remove(b *Backlog) {
 	m.count.Store(int32(len(m.all)))
 }
 
-// Show adds a command of a client at an address to all backlogs, as Redis writes it. What operators do is not shown, nor
-// are passwords.
+// Show adds a command of a client at an address to all backlogs, as Redis writes it. What operators do is not shown,
+// nor are passwords.
 func (m *Monitors) Show(row *command.Row, args [][]byte, now int64, database uint8, address string) {
 	if row.Flags&command.Admin != 0 || command.HasSecrets(args) {
 		return
@@ -107,8 +107,8 @@ func (b *Backlog) Bytes() (memory, lines int) {
 	return cap(b.lines), len(b.lines)
 }
 
-// Take appends whole lines of the backlog to a buffer, with a number of bytes at most. isRest reports that some are left;
-// if not, the connection is woken for the next line.
+// Take appends whole lines of the backlog to a buffer, with a number of bytes at most. isRest reports that some are
+// left; if not, the connection is woken for the next line.
 func (b *Backlog) Take(to []byte, most int, now int64) (out []byte, isRest bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package pubsub hands messages to the connections of this process that are subscribed to their channels. No message is kept for later
-// subscribers: it goes to the connections that are subscribed when it is published.
+// Package pubsub hands messages to the connections of this process that are subscribed to their channels. No message is
+// kept for later subscribers: it goes to the connections that are subscribed when it is published.
 package pubsub
 
 import (
@@ -19,7 +19,7 @@ const (
 	MaxQueuedBytes  = 4 << 20   // of the messages of a channel that some subscriber has not taken yet
 )
 
-// Memory, about.
+// The memory of messages and subscriptions, roughly.
 const (
 	messageBytes = 64  // of a queued message beside its text
 	channelBytes = 128 // of a subscription beside the name
@@ -31,7 +31,8 @@ type Message struct {
 	number        int64 // among the messages of all channels
 }
 
-// Channels are the channels that have subscribers. The zero value has none. Its methods may be called from any goroutine.
+// Channels are the channels that have subscribers. The zero value has none. Its methods may be called from any
+// goroutine.
 type Channels struct {
 	count atomic.Int64 // of subscriptions
 
@@ -40,8 +41,8 @@ type Channels struct {
 	last   int64 // the number of the last message
 }
 
-// Publish hands a message to the subscribers of its channel, and returns their number. The cost does not depend on the number. The message
-// must not be changed afterwards. All subscribers get messages in the same order.
+// Publish hands a message to the subscribers of its channel, and returns how many there are; the cost does not depend
+// on it. The message must not be changed afterwards. All subscribers get messages in the same order.
 func (c *Channels) Publish(channel, text []byte) (receivers int) {
 	if c.count.Load() == 0 {
 		return 0
@@ -56,7 +57,8 @@ func (c *Channels) Publish(channel, text []byte) (receivers int) {
 	return to.Add(Message{channel, text, c.last})
 }
 
-// Lags reports whether publishers of a channel are to wait, because its subscribers have not had their turns for earlier messages.
+// Lags reports whether publishers of a channel are to wait, because its subscribers have not had their turns for
+// earlier messages.
 func (c *Channels) Lags(channel string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -64,7 +66,7 @@ func (c *Channels) Lags(channel string) bool {
 	return to != nil && to.Lags()
 }
 
-// HasSubscribers reports whether any channel has subscribers; of nil, none has.
+// HasSubscribers reports whether any channel has subscribers. It may be called on nil.
 func (c *Channels) HasSubscribers() bool { return c != nil && c.count.Load() > 0 }
 
 // Counts returns the number of channels that have subscribers, and of subscriptions to them.
@@ -84,7 +86,7 @@ func (c *Channels) Number(channel string) int {
 	return 0
 }
 
-// Names returns the channels that have subscribers, and false if they are more than a number.
+// Names returns the channels that have subscribers, and false if there are more than most.
 func (c *Channels) Names(most int) (names []string, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -164,8 +166,8 @@ func (s *Subscriber) Close() {
 // Channels lists the channels, in the order of subscription. The list is valid until the next change.
 func (s *Subscriber) Channels() []string { return s.channels }
 
-// Take returns the messages since the last call, of all channels up to the same moment. ok is false if some are lost because the subscriber did not
-// take them in time.
+// Take returns the messages since the last call, of all channels up to the same moment. ok is false if some are lost
+// because the subscriber did not take them in time.
 func (s *Subscriber) Take() (messages []Message, ok bool) {
 	if s.failed || !s.hasMessages() {
 		return nil, !s.failed

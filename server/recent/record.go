@@ -12,7 +12,8 @@ import (
 const (
 	// Window is how far back a record goes.
 	Window = 5 * time.Minute
-	// MaxPolicies is how many policies have a record: the first, until one of them was not asked for the length of a window.
+	// MaxPolicies is how many policies have a record. The first ones keep theirs until one of them has not been asked
+	// for the length of a window.
 	MaxPolicies = 32
 	// MaxBytes is the memory of one policy's requests.
 	MaxBytes = maxChunks * chunkBytes
@@ -69,7 +70,7 @@ func (r *Record) setLeast() {
 	r.least.Store(least)
 }
 
-// isKept reports whether the requests of a caller are kept at a level: those of one caller in 2^level are.
+// isKept reports whether the requests of a caller are kept at a level, at which one caller in 2^level is recorded.
 func isKept(hash uint64, level int) bool { return hash&(1<<level-1) == 0 }
 
 // add makes room for a policy, or returns nil.
@@ -105,9 +106,9 @@ func (r *Record) Policies() (names []string) {
 	return names
 }
 
-// Requests are those of one policy that a record has.
+// Requests are the recorded requests of one policy.
 type Requests struct {
-	From    int64 // all requests of the recorded callers from then on are there, but for those left out
+	From    int64 // nanoseconds: from then on, all requests of the recorded callers are there, except those left out
 	OneIn   int64 // one caller of this number is recorded
 	LeftOut int64 // requests that were too long
 	All     []Request
@@ -122,7 +123,8 @@ type Request struct {
 	Fields [][]byte // names and values by turns
 }
 
-// Requests returns the requests of a policy in the window up to now, in the order in which they came; none for a policy that has no record.
+// Requests returns the requests of a policy in the window up to now, in the order in which they came; none for a policy
+// that has no record.
 func (r *Record) Requests(policy string, now int64) Requests {
 	of := (*r.policies.Load())[policy]
 	if of == nil {

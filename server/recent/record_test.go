@@ -39,8 +39,8 @@ func TestRequestsComeBackAsTheyWere(t *testing.T) {
 	}
 }
 
-// complete checks that a record has every request, from its beginning on, of the callers that it has. Caller i makes requests numbered
-// by their tokens.
+// complete checks that a record has every request, from its beginning on, of the callers that it has. Caller i makes
+// requests numbered by their tokens.
 func complete(t *testing.T, l Requests, asked map[string][]int64) (callers int) {
 	t.Helper()
 	next := map[string]int{}
@@ -65,8 +65,8 @@ func complete(t *testing.T, l Requests, asked map[string][]int64) (callers int) 
 	return len(next)
 }
 
-// The record stays in its bounds under any load, and has all requests of the callers that it has: a part of many callers, and a shorter
-// time if there are few.
+// The record stays in its bounds under any load, and has all requests of the callers that it has: a part of many
+// callers, and a shorter time if there are few.
 func TestBounds(t *testing.T) {
 	for _, tc := range []struct {
 		name              string

@@ -20,8 +20,9 @@ type requests struct {
 	leftOut int64
 }
 
-// chunk holds requests, one after the other: the time since the first in nanoseconds, the tokens, shifted by one bit, which is set if they were
-// denied, the id, the number of fields, and the fields. Numbers are uvarints, and the length is before every text.
+// chunk holds requests, one after the other: the time since the first in nanoseconds, the tokens, shifted by one bit,
+// which is set if they were denied, the id, the number of fields, and the fields. Numbers are uvarints, and the length
+// is before every text.
 type chunk struct {
 	level   int // at which it began
 	first   int64
@@ -109,8 +110,8 @@ func appendText(b, text []byte) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
 }
 
-// makeRoom drops the chunks before the window. Where that is not enough, it leaves out half of the callers, or with few of them the oldest
-// chunk. With room to spare it records twice as many callers from here on.
+// makeRoom drops the chunks before the window. Where that is not enough, it leaves out half of the callers, or with few
+// of them the oldest chunk. With room to spare it records twice as many callers from here on.
 func (r *requests) makeRoom(seed maphash.Seed, now int64) {
 	old := 0
 	for old < len(r.chunks) && r.chunks[old].last < now-int64(Window) {
@@ -141,7 +142,7 @@ func (r *requests) drop(count int) {
 	}
 }
 
-// callers is about how many there are, and never more.
+// callers estimates how many callers there are, and is never too high.
 func (r *requests) callers() (count int) {
 	var all [callerBits / 64]uint64
 	for _, c := range r.chunks {
@@ -214,7 +215,7 @@ func (r *requests) idleSince(from int64) bool {
 	return c == nil || c.last < from
 }
 
-// list returns the requests from a time on, of the callers that were recorded all the time.
+// list returns the requests since a time from callers that were recorded the whole time.
 func (r *requests) list(seed maphash.Seed, from int64) (l Requests) {
 	r.mu.Lock()
 	var chunks []*chunk

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// Shape is the form of a reply where RESP3 has another than RESP2.
+// Shape is the form of a reply that differs between RESP2 and RESP3.
 type Shape uint8
 
 // The shapes.
@@ -69,7 +69,7 @@ func (w *Writer) FromRESP2(reply []byte, shape Shape) {
 	}
 }
 
-// element writes the element at the front of a RESP2 reply, of an array its head alone, and returns the rest.
+// element writes the element at the front of a RESP2 reply, only the head if it is an array, and returns the rest.
 func (w *Writer) element(reply []byte) (rest []byte) {
 	end := bytes.IndexByte(reply, '\n') + 1
 	if reply[0] == '$' || reply[0] == '*' {
@@ -95,7 +95,7 @@ func (w *Writer) double(reply []byte) (rest []byte) {
 	return text[n+2:]
 }
 
-// splitCount returns the number in the head of a bulk string or an array, and the bytes behind the head.
+// splitCount returns the number in the head of a bulk string or an array, and the bytes after the head.
 func splitCount(reply []byte) (n int, rest []byte) {
 	end := bytes.IndexByte(reply, '\n')
 	n, _ = strconv.Atoi(string(reply[1 : end-1]))

@@ -6,7 +6,7 @@ var ProtocolErrors = ErrorSection{Heading: "The protocol", Before: "After these 
 	"that talks to the port, such as a browser or a health check.\n"}
 
 // ErrTLS refuses a TLS handshake. Parts of it that an attacker can choose, such as the server's name, would otherwise
-// be read as inline commands. ErrQueryTooBig is for the caller of a Reader.
+// be read as inline commands. The caller of a Reader returns ErrQueryTooBig itself.
 var (
 	errMultibulkLength = ProtocolErrors.Add("ERR Protocol error: invalid multibulk length",
 		"The number of arguments is not a number.")
@@ -57,7 +57,8 @@ var (
 		"The sum of its arguments counts, with 5 bytes or more for the length of each. Send fewer or shorter ones at a time.")
 )
 
-// refusal holds two answers to a command beyond a bound: kept, if the command is skipped and the connection kept, and fatal, if the connection closes.
+// refusal holds two answers to a command beyond a bound: kept, if the command is skipped and the connection kept, and
+// fatal, if the connection closes.
 type refusal struct{ kept, fatal error }
 
 func tooManyArgs(count int64, l Limits) refusal {

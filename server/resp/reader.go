@@ -39,9 +39,9 @@ type Reader struct {
 }
 
 // Next reads the command at the front of b. It returns its arguments, as slices of b, and its length in bytes. A length
-// of 0 without an error asks for more bytes. A length above 0 without arguments is the length of bytes to pass over: an empty command,
-// or a part of a command that is skipped. An error with a length above 0 is the answer to a skipped command, and the next command may follow.
-// After an error with a length of 0 nothing more can be read.
+// of 0 without an error asks for more bytes. A length above 0 without arguments is the length of bytes to pass over: an
+// empty command, or a part of a command that is skipped. An error with a length above 0 is the answer to a skipped
+// command, and the next command may follow. After an error with a length of 0 nothing more can be read.
 func (r *Reader) Next(b []byte) (args [][]byte, length int, err error) {
 	switch {
 	case r.IsSkipping():
@@ -138,7 +138,8 @@ func (r *Reader) arguments(b []byte, at int, count int64) ([][]byte, int, error)
 	return args, at, nil
 }
 
-// incomplete asks for a command of at least need bytes. Its arguments before b[at:] are whole, and left is the number of arguments from there on.
+// incomplete asks for a command of at least need bytes. Its arguments before b[at:] are whole, and left is the number
+// of arguments from there on.
 func (r *Reader) incomplete(b []byte, need, at int, left int64) ([][]byte, int, error) {
 	if r.need, r.at, r.left = need, at, left; r.isTooLong(b) {
 		return r.skipFrom(b, at, tooLongUnfinished(r.Limits), left, 0)

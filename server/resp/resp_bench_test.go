@@ -43,7 +43,8 @@ func pingOf(length int) string {
 	panic("no PING has this length")
 }
 
-// BenchmarkWrite writes the replies to a pipeline of CL.THROTTLE, and those to PINGs with a payload that makes them as long.
+// BenchmarkWrite writes the replies to a pipeline of CL.THROTTLE, and those to PINGs with a payload that makes them as
+// long.
 func BenchmarkWrite(b *testing.B) {
 	throttle := func(w *Writer) {
 		w.Integers(0, 16, 12, -1, 6)

@@ -2,7 +2,8 @@ package resp
 
 import "bytes"
 
-// skip is what is still to come of a command beyond a bound. It is read and not kept, so that the command after it can be executed.
+// skip is what is still to come of a command beyond a bound. It is read and not kept, so that the command after it can
+// be executed.
 type skip struct {
 	why   refusal // zero if nothing is skipped
 	line  bool    // the command is in the inline form
@@ -18,7 +19,8 @@ const leastArgBytes = int64(len("$0\r\n\r\n"))
 // IsSkipping reports whether the input is in the middle of a command that is skipped.
 func (r *Reader) IsSkipping() bool { return r.skip.why.kept != nil }
 
-// skipFrom begins to skip arguments at b[at:]. If the length of the first one has been read already, it is size, and otherwise size is 0. The result is as in Next.
+// skipFrom begins to skip arguments at b[at:]. If the length of the first one has been read already, it is size, and
+// otherwise size is 0. The result is as in Next.
 func (r *Reader) skipFrom(b []byte, at int, why refusal, args, size int64) ([][]byte, int, error) {
 	room := int64(r.Limits.MaxSkip)
 	if size > room || args > (room-size)/leastArgBytes {

@@ -17,7 +17,7 @@ func (e *WireError) Error() string { return e.Text }
 // With fills in the values.
 func (e *WireError) With(values ...any) error { return fmt.Errorf(e.Text, values...) }
 
-// WithoutCode returns the message of an error reply without its code, for readers that are no clients.
+// WithoutCode returns the message of an error reply without its code, for readers other than clients.
 func WithoutCode(err error) string {
 	_, message, _ := strings.Cut(err.Error(), " ")
 	return message

@@ -58,7 +58,8 @@ func (w *Writer) Ints(values ...int64) {
 	w.Buf = b[:at]
 }
 
-// decimal returns the digits of n < 10^8 as bytes, the first one lowest. It divides all parts of the number at once, each by a multiplication:
+// decimal returns the digits of n < 10^8 as bytes, the first one lowest. It divides all parts of the number at once,
+// each by a multiplication:
 // https://pvk.ca/Blog/2017/12/22/appnexus-common-framework-its-out-also-how-to-print-integers-faster/
 func decimal(n uint64) (text uint64, length int) {
 	const hundredth, tenth = 10486, 103 // of 2^20 and of 2^10: exact for four and for two digits

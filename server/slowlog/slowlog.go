@@ -11,8 +11,8 @@ import (
 	"github.com/stintdb/stint/server/resp"
 )
 
-// Log keeps the latest --slowlog-max-len commands that took at least --slowlog-log-slower-than. Its methods may be called
-// from any goroutine.
+// Log keeps the latest --slowlog-max-len commands that took at least --slowlog-log-slower-than. Its methods may be
+// called from any goroutine.
 type Log struct {
 	settings *atomic.Pointer[config.Config]
 
@@ -86,8 +86,8 @@ func (l *Log) ResetSlowlog() {
 	l.entries = nil
 }
 
-// TurnArgs describes a turn that took long by its first command, in RESP, and the number of its commands: those of a
-// pipeline are decided together.
+// TurnArgs describes a turn that took long by its first command, in RESP, and the number of its commands, since the
+// commands of a pipeline are decided together.
 func TurnArgs(first []byte, limits resp.Limits, commands int64) []string {
 	reader := resp.Reader{Limits: limits}
 	args, _, _ := reader.Next(first)

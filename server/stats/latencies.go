@@ -7,7 +7,8 @@ import (
 	"github.com/stintdb/stint/server/command"
 )
 
-// Latencies implements [command.Observer]: in powers of two, as Redis shows them.
+// Latencies is how long the named commands took, or with no names all commands that came: in powers of two, as Redis
+// shows them.
 func (s *Stats) Latencies(names []string) (latencies []command.LatencyHistogram) {
 	for _, c := range s.Commands() {
 		if c.Latency.Count == 0 || !isNamed(c.Name, names) {

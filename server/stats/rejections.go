@@ -1,6 +1,6 @@
 package stats
 
-// Rejection is a way in which the server keeps somebody out or holds somebody back. Each is counted.
+// Rejection is a way in which the server keeps somebody out or holds somebody back. Each kind is counted.
 type Rejection int
 
 // The rejections.
@@ -40,7 +40,8 @@ func (s *Stats) Reject(why Rejection) { s.rejections[why].Add(1) }
 // RejectionCount is the number of rejections of one kind since the start.
 func (s *Stats) RejectionCount(why Rejection) int64 { return s.rejections[why].Load() }
 
-// Rejections calls visit for each kind, with its name in INFO, its count since the start and since the last CONFIG RESETSTAT.
+// Rejections calls visit for each kind, with its name in INFO, its count since the start and since the last CONFIG
+// RESETSTAT.
 func (s *Stats) Rejections(visit func(name string, count, sinceReset int64)) {
 	for i := range s.rejections {
 		visit(names[i], s.rejections[i].Load(), s.rejections[i].SinceReset())

@@ -9,7 +9,7 @@ import (
 	"github.com/stintdb/stint/server/metrics"
 )
 
-// Stats are the counters of a server. Its methods may be called from any goroutine, but for [Stats.Sample].
+// Stats are the counters of a server. Its methods may be called from any goroutine, except [Stats.Sample].
 type Stats struct {
 	Recorder    *metrics.Recorder // of commands
 	Connections Counter           // accepted
@@ -55,7 +55,7 @@ func (s *Stats) ResetStats() {
 	s.base.Store(&commands)
 }
 
-// Commands are the counts of each command since the last CONFIG RESETSTAT.
+// Commands returns the counts of each command since the last CONFIG RESETSTAT.
 func (s *Stats) Commands() []metrics.Command {
 	commands, _, _ := s.Recorder.Read()
 	base := s.base.Load()
@@ -65,8 +65,8 @@ func (s *Stats) Commands() []metrics.Command {
 	return metrics.Since(commands, *base)
 }
 
-// Sample works out the rate of commands since the last call, and returns the numbers of commands and of denials since then and the
-// nanoseconds in which they came, 0 at the first call. One goroutine calls it.
+// Sample works out the rate of commands since the last call, and returns the numbers of commands and of denials since
+// then and the nanoseconds in which they came, 0 at the first call. One goroutine calls it.
 func (s *Stats) Sample(now int64) (commands, denied, since int64) {
 	allCommands, allDenied := s.Recorder.Rates()
 	if since = now - s.lastSample; s.lastSample > 0 && since > 0 {

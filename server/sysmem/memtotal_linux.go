@@ -20,8 +20,9 @@ func Total() int64 {
 	return groupLimit(os.DirFS("/"), machine)
 }
 
-// groupLimit is the least limit of the process's control group and of those around it, or the machine's memory if that is less. Both versions of cgroups(7)
-// are looked at. In a container the root is often its own group, whatever path the process has outside.
+// groupLimit is the least limit of the process's control group and of those around it, or the machine's memory if that
+// is less. Both versions of cgroups(7) are looked at. In a container the root is often its own group, whatever path the
+// process has outside.
 func groupLimit(root fs.FS, machine int64) int64 {
 	least := machine
 	look := func(mount, group, file string) {

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// Share is what became of the requests of one key from Since on: Since is the beginning of the window, or later where the key got its
-// counter later. The zero value is that of a key without a counter.
+// Share is what became of the requests of one key from Since on: Since is the beginning of the window, or later where
+// the key got its counter later. The zero value is that of a key without a counter.
 type Share struct {
 	Since  int64 // in nanoseconds by the clock of [Sketch.Offer]
 	Denied int64
@@ -22,7 +22,8 @@ func (s Share) Part() float64 {
 	return float64(s.Denied) / float64(s.Denied+s.Passed)
 }
 
-// Pass counts a request for a key that was due at a time and was not denied because of it. It only counts for keys that have a counter.
+// Pass counts a request for a key that was due at a time and was not denied because of it. It only counts for keys that
+// have a counter.
 func (s *Sketch) Pass(key []byte, now int64, at *Sampler) {
 	if !s.counting.Load() {
 		return
@@ -51,7 +52,8 @@ func (s *Sketch) AdaptPassed(occurrences, nanos int64) {
 	}
 }
 
-// share adds up the panes, from the current one back, in which a key has had a counter without a break. The caller holds mu.
+// share adds up the panes, from the current one back, in which a key has had a counter without a break. The caller
+// holds mu.
 func (s *Sketch) share(hash uint64, now int64) (sum Share) {
 	var denied, passed float64 // variances
 	for back := range panes {

@@ -85,7 +85,8 @@ func TestMinutes(t *testing.T) {
 	}
 }
 
-// A counter that changes hands begins again at zero, and keys of earlier minutes make room for new ones without an error.
+// A counter that changes hands begins again at zero, and keys of earlier minutes make room for new ones without an
+// error.
 func TestShareOfTakenCounters(t *testing.T) {
 	s, denied, passed := NewSketch(), Sampler{}, Sampler{}
 	for i := range Counters {

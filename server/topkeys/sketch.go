@@ -14,11 +14,12 @@ import (
 const (
 	panes    = 5
 	paneTime = int64(time.Minute)
-	// Window is how far back a sketch looks, and at least Window less a minute: older counts are dropped a minute at a time.
+	// Window is how far back a sketch looks, and at least Window less a minute: older counts are dropped a minute at a
+	// time.
 	Window = panes * time.Minute
 
-	// wholePerSecond is up to how many occurrences all are looked at. Of more, each looked at stands for several, and no more
-	// than sampledPerSecond are: looking at one takes as long as deciding another.
+	// Up to wholePerSecond, every occurrence is looked at. Beyond it, at most sampledPerSecond are, and each stands for
+	// several: looking at one takes as long as deciding another.
 	wholePerSecond   = 50_000
 	sampledPerSecond = 12_500
 	maxWeight        = 1 << 14
@@ -46,7 +47,8 @@ func NewSketch() *Sketch {
 	return s
 }
 
-// Sampler is where a caller is among the occurrences it has. The zero value is ready for [Sketch.Follow]; one goroutine uses it.
+// Sampler chooses which of a caller's occurrences are offered. The zero value is ready for [Sketch.Follow]; one
+// goroutine uses it.
 type Sampler struct {
 	weight int64
 	mean   float64 // -1/ln(1-1/weight): the exponential distribution of that mean, rounded down, is how many to pass over
@@ -81,7 +83,7 @@ func (s *Sketch) Offer(key []byte, now int64, at *Sampler) {
 	s.mu.Unlock()
 }
 
-// skips is how many occurrences to pass over, so that each is looked at with a probability of 1 in weight.
+// skips returns how many occurrences to pass over, so that each is offered with a probability of 1 in weight.
 func (s *Sketch) skips(at *Sampler) int {
 	if at.weight == 1 {
 		return 0
@@ -119,7 +121,8 @@ func (s *Sketch) Adapt(occurrences, nanos int64) {
 	}
 }
 
-// weightFor is how many occurrences each that is looked at stands for, where that many come in a span of nanoseconds.
+// weightFor returns how many occurrences each offered one stands for, at a rate of occurrences in a span of
+// nanoseconds.
 func weightFor(occurrences, nanos int64) int64 {
 	rate := float64(occurrences) * 1e9 / float64(nanos)
 	weight := int64(1)
@@ -131,7 +134,7 @@ func weightFor(occurrences, nanos int64) int64 {
 	return weight
 }
 
-// Weight is how many occurrences each that is looked at stands for; 1 counts all of them.
+// Weight is how many occurrences each offered one stands for; with 1, all are counted.
 func (s *Sketch) Weight() int64 { return s.weight.Load() }
 
 // Entry is a key and how often it came. Without sampling, Count-Error ≤ the true number ≤ Count. Where some of the
@@ -208,9 +211,10 @@ func (s *Sketch) Top(n int, now int64) (entries []Entry, total int64) {
 }
 
 // samplingError is by how much the true number n is off an estimate in no more than 3 of 1000 cases. The variance of an
-// estimate is r·n, where r is the weight of each occurrence less one. The estimate of r is variance/estimate, so that n is
-// where |n - estimate| ≤ 3·√(r·n), three standard deviations of what would have been drawn were n the truth: Wilson's
-// score interval, which holds for keys of which few occurrences were looked at too. It reaches farther up than down.
+// estimate is r·n, where r is the weight of each occurrence less one. The estimate of r is variance/estimate, so that n
+// is where |n - estimate| ≤ 3·√(r·n), three standard deviations of what would have been drawn were n the truth:
+// Wilson's score interval, which holds for keys of which few occurrences were looked at too. It reaches farther up than
+// down.
 func samplingError(estimate, variance int64) int64 {
 	if variance == 0 {
 		return 0

@@ -1,9 +1,11 @@
 package topkeys
 
 const (
-	// Counters is how many keys a summary counts. Every key that comes more often than one time in Counters is among them.
+	// Counters is how many keys a summary counts. Every key that comes more often than one time in Counters is among
+	// them.
 	Counters = 1024
-	// MaxKeyBytes is the length of the prefix of a key that is kept to show it; a 64-bit hash of the whole key identifies it.
+	// MaxKeyBytes is the length of the prefix of a key that is kept to show it; a 64-bit hash of the whole key
+	// identifies it.
 	MaxKeyBytes = 256
 
 	indexSize = 4 * Counters // a power of two
@@ -27,7 +29,7 @@ type counter struct {
 	size     int   // of the key, all of it
 
 	passed         int64 // requests that passed, from since on
-	passedVariance int64 // of that estimate
+	passedVariance int64 // of the estimate of passed
 	since          int64 // when the key got the counter
 	idle           int8  // panes before this one in which the key had a counter and did not come
 	at             int   // in the heap
@@ -77,8 +79,8 @@ func (s *summary) take(number int, hash uint64, key []byte, weight, now int64) {
 	copy(s.keys[number*MaxKeyBytes:(number+1)*MaxKeyBytes], key)
 }
 
-// follow gives a counter of 0 to the keys that came in one of the panes before, so that what passes is counted for them from here on. A
-// key that comes for the first time takes such a counter over without an error.
+// follow gives a counter of 0 to the keys that came in one of the panes before, so that what passes is counted for them
+// from here on. A key that comes for the first time takes such a counter over without an error.
 func (s *summary) follow(before *summary, now int64) {
 	s.follows = true
 	for number := range before.counters {
@@ -133,7 +135,7 @@ func (s *summary) find(hash uint64) int {
 	}
 }
 
-// forget takes a hash out of the index and moves those behind it up.
+// forget takes a hash out of the index and moves up the hashes after it.
 func (s *summary) forget(hash uint64) {
 	hole := s.find(hash)
 	for slot := (hole + 1) % indexSize; s.index[slot] != 0; slot = (slot + 1) % indexSize {

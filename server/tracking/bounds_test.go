@@ -50,7 +50,8 @@ func (all *crowd) pass() (turns, keys int) {
 // most is how many clients have a turn in one pass of an event loop.
 const most = 16
 
-// cost returns the number of allocations when a key changes that all clients have read, or for which all clients have a prefix.
+// cost returns the number of allocations when a key changes that all clients have read, or for which all clients have a
+// prefix.
 func (all *crowd) cost(t *testing.T) float64 {
 	const rounds = maxDepartures // AllocsPerRun runs it once before
 	for i := range rounds {
@@ -83,7 +84,8 @@ func (all *crowd) cost(t *testing.T) float64 {
 	return allocations
 }
 
-// A change costs the same however many clients broadcast, or have read the key: it makes as many messages and wakes as few of them.
+// A change costs the same however many clients broadcast, or have read the key: it makes as many messages and wakes as
+// few of them.
 func TestCostOfAChange(t *testing.T) {
 	for _, test := range []struct {
 		name string

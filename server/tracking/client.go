@@ -8,7 +8,7 @@ import (
 	"github.com/stintdb/stint/server/fanout"
 )
 
-// Options are those of CLIENT TRACKING ON.
+// Options are the options of CLIENT TRACKING ON.
 type Options struct {
 	Broadcast bool // tracks keys by prefixes, not the keys that were read
 	OptIn     bool // only the keys read after CLIENT CACHING YES
@@ -65,7 +65,7 @@ func (c *Client) Prefixes() (all []string) {
 	return all
 }
 
-// IsBroken reports whether a message could not be redirected because its connection is gone.
+// IsBroken reports whether a message could not be redirected because the other connection is gone.
 func (c *Client) IsBroken() bool { return c.broken.Load() }
 
 // Bytes is the memory of the keys and prefixes that the client tracks.
@@ -74,8 +74,8 @@ func (c *Client) Bytes() int { return int(c.bytes.Load()) }
 // Items is the number of keys that the client tracks.
 func (c *Client) Items() int { return int(c.items.Load()) }
 
-// Pull makes messages about the changed keys that begin with one of the client's prefixes, and about the departures that concern the client. The
-// connection calls it in its turn.
+// Pull makes messages about the changed keys that begin with one of the client's prefixes, and about the departures
+// that concern the client. The connection calls it in its turn.
 func (c *Client) Pull() {
 	s := c.state.Load()
 	if s == nil {
@@ -113,8 +113,8 @@ func (c *Client) BeginDecision() (noLoop bool) {
 	return true
 }
 
-// EndDecision sends messages about the keys that changed since BeginDecision, except the keys for which isOwn reports that the connection's own
-// commands changed them.
+// EndDecision sends messages about the keys that changed since BeginDecision, except the keys for which isOwn reports
+// that the connection's own commands changed them.
 func (c *Client) EndDecision(isOwn func(key []byte) bool) {
 	if o, _ := c.Options(); !o.NoLoop {
 		return
@@ -135,10 +135,12 @@ func (c *Client) EndDecision(isOwn func(key []byte) bool) {
 	}
 }
 
-// maxHeld bounds the changes that wait for EndDecision. If there are more, one message replaces them, which says that any key may have changed.
+// maxHeld bounds the changes that wait for EndDecision. If there are more, one message replaces them, which says that
+// any key may have changed.
 const maxHeld = 1000
 
-// tell sends a message about keys that changed, now or after EndDecision. Like send, it returns the connection to be called.
+// tell sends a message about keys that changed, now or after EndDecision. Like send, it returns the connection to be
+// called.
 func (c *Client) tell(m Message) *fanout.Reader {
 	if c.hold(m) {
 		return nil
@@ -164,8 +166,9 @@ func (c *Client) hold(m Message) bool {
 	return true
 }
 
-// send puts a message into the inbox that the client chose: its own, or the inbox of the connection that it redirects to. It returns the connection
-// that has to be woken for the message, or nil. A client in its own turn need not wake itself, because it takes its messages in that turn.
+// send puts a message into the inbox that the client chose: its own, or the inbox of the connection that it redirects
+// to. It returns the connection that has to be woken for the message, or nil. A client in its own turn need not wake
+// itself, because it takes its messages in that turn.
 func (c *Client) send(m Message) *fanout.Reader {
 	s := c.state.Load()
 	if s == nil {

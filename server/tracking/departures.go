@@ -8,8 +8,9 @@ import (
 	"github.com/stintdb/stint/server/fanout"
 )
 
-// departures are the changed keys that many clients have read and are still to be told of. The queue tells one client after the other. A client whose
-// turn comes earlier tells itself, so that it learns of the change before it gets another reply.
+// departures are changed keys that many clients have read and still have to be told of. The queue tells one client
+// after the other. A client whose turn comes earlier tells itself, so that it learns of the change before it gets
+// another reply.
 type departures struct {
 	number atomic.Int32 // the length of the list
 
@@ -70,8 +71,8 @@ func (t *Table) departs(d *departure) bool {
 	return true
 }
 
-// tell sends a message to one client and removes its item. The stripe is locked, so that the client's own turn finds either the item or the
-// message.
+// tell sends a message to one client and removes its item. The stripe is locked, so that the client's own turn finds
+// either the item or the message.
 func (d *departure) tell(i *item) *fanout.Reader {
 	d.stripe.unlink(i)
 	d.of.removed(0, 1, i.bytes())

@@ -1,4 +1,5 @@
-// Package tracking is the server's side of caches in clients: it keeps track of which connections have read which keys, and tells them of changes.
+// Package tracking is the server's side of caches in clients: it keeps track of which connections have read which keys,
+// and tells them of changes.
 package tracking
 
 import (
@@ -23,7 +24,8 @@ type Message struct {
 	Kind   Kind
 	Keys   [][]byte // shared with other connections: they must not be changed
 	Target int64    // of Broken: the id of the connection that is gone
-	// IsRedirected says that another connection tracks. A receiver in RESP2 can have the message if it is subscribed to channels.
+	// IsRedirected says that another connection tracks. A receiver in RESP2 can have the message if it is subscribed to
+	// channels.
 	IsRedirected bool
 	pattern      *pattern // the prefix by which broadcast keys came; nil for keys that were read
 }
@@ -31,12 +33,12 @@ type Message struct {
 // IsBroadcast reports whether the keys came by their prefix, and not because the connection had read them.
 func (m *Message) IsBroadcast() bool { return m.pattern != nil }
 
-// MaxQueuedBytes bounds the messages that a connection has not taken. If there are more, one message replaces them, which says that any key may have
-// changed.
+// MaxQueuedBytes bounds the messages that a connection has not taken. If there are more, one message replaces them,
+// which says that any key may have changed.
 const MaxQueuedBytes = 1 << 20
 
-// maxUnreadBytes bounds, for each prefix, the changed keys that some client has not read. Beyond it, such a client gets one message which says that any key
-// may have changed: its turn would take too long otherwise.
+// maxUnreadBytes bounds, for each prefix, the changed keys that some client has not read. Beyond it, such a client gets
+// one message which says that any key may have changed: its turn would take too long otherwise.
 const maxUnreadBytes = 256 << 10
 
 // messageBytes is about the memory of a queued message beside its keys.

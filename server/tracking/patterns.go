@@ -24,8 +24,8 @@ type row struct {
 // rows are all prefixes, in order. A list is never changed once others see it.
 type rows []row
 
-// each visits the rows whose prefixes a key begins with. In the order, all of them come before the key, and each is a prefix of every row between
-// itself and the key. So they are the last row before the key, or among its parents.
+// each visits the rows whose prefixes a key begins with. In the order, all of them come before the key, and each is a
+// prefix of every row between itself and the key. So they are the last row before the key, or among its parents.
 func (all rows) each(key []byte, visit func(*row)) {
 	at, _ := slices.BinarySearchFunc(all, key, func(r row, key []byte) int {
 		if r.prefix <= string(key) {

@@ -24,14 +24,15 @@ type pair struct {
 	entry  *entry
 }
 
-// item records that a client has read a key. Each item is in two lists: the clients of the key, and the keys of the client.
+// item records that a client has read a key. Each item is in two lists: the clients of the key, and the keys of the
+// client.
 type item struct {
 	pair
 	keyPrev, keyNext *item
 	ownPrev, ownNext *item
 }
 
-// Memory, about.
+// The memory of an item and of a key, roughly.
 const (
 	itemBytes  = 160
 	entryBytes = 120
@@ -110,7 +111,8 @@ func (s *stripe) unlinkOwn(i *item) {
 	}
 }
 
-// forget removes some items of a client, and the keys that nobody else has read. It reports whether the client has more.
+// forget removes some items of a client, and the keys that nobody else has read. It reports whether the client has
+// more.
 func (s *stripe) forget(c *Client, most int) (keys, items int, bytes int64, more bool) {
 	for ; items < most; items++ {
 		i := s.own[c]
@@ -138,7 +140,7 @@ func (s *stripe) other(than []byte) (key string, found bool) {
 	return "", false
 }
 
-// clear removes everything, and returns the bytes of it.
+// clear removes everything, and returns how many bytes it took.
 func (s *stripe) clear() (bytes int64) {
 	for c, i := range s.own {
 		for ; i != nil; i = i.ownNext {

@@ -14,8 +14,8 @@ import (
 	"github.com/stintdb/stint/server/fanout"
 )
 
-// Table holds all clients that track, with the keys that they have read and the prefixes that they asked for. Its methods may be called from any
-// goroutine, but methods about the same client by one goroutine at a time.
+// Table holds all clients that track, with the keys that they have read and the prefixes that they asked for. Its
+// methods may be called from any goroutine, but by only one at a time for the same client.
 type Table struct {
 	queue   *fanout.Queue
 	bounds  func() Bounds
@@ -25,7 +25,7 @@ type Table struct {
 	stripes [64]stripe
 	keys    atomic.Int64
 	items   atomic.Int64
-	bytes   atomic.Int64 // of keys and items, about
+	bytes   atomic.Int64 // of keys and items, roughly
 
 	rows atomic.Pointer[rows]
 
@@ -37,7 +37,7 @@ type Table struct {
 	departures
 }
 
-// Bounds of a table.
+// Bounds are the bounds of a table.
 type Bounds struct {
 	Keys  int64 // that clients have read; 0 for as many as the bytes allow
 	Bytes int64 // of them
@@ -47,15 +47,15 @@ type Bounds struct {
 const (
 	MaxClientPrefixes = 256
 	MaxPrefixes       = 10_000 // of all clients, each counted for every client that has it
-	MaxPrefixBytes    = 4096   // of one
+	MaxPrefixBytes    = 4096   // of one prefix
 	MaxNestedPrefixes = 32     // that one key begins with: a change is noted for each
 )
 
-// ErrManyPrefixes says that there would be more prefixes than there may be.
+// ErrManyPrefixes is the error of a client with prefixes beyond the bounds.
 var ErrManyPrefixes = errors.New("more prefixes than there may be")
 
-// NewTable returns a table without clients, which a queue will wake. After listen, [Table.Changed] is called for changes of keys, until stop has been
-// called as often as listen.
+// NewTable returns a table without clients, which a queue will wake. After listen, [Table.Changed] is called for
+// changes of keys, until stop has been called as often as listen.
 func NewTable(queue *fanout.Queue, bounds func() Bounds, listen, stop func()) *Table {
 	t := &Table{queue: queue, bounds: bounds, listen: listen, stop: stop, seed: maphash.MakeSeed(), clients: map[*Client]struct{}{}}
 	for i := range t.stripes {
@@ -70,7 +70,8 @@ func (t *Table) Counts() (clients, keys, items, prefixes int64) {
 	return t.count.Load(), t.keys.Load(), t.items.Load(), int64(len(*t.rows.Load()))
 }
 
-// Start makes a client track, or changes how it tracks. Its messages go to an inbox. The prefixes are added to the client's earlier ones.
+// Start makes a client track, or changes how it tracks. Its messages go to an inbox. The prefixes are added to the
+// client's earlier ones.
 func (t *Table) Start(c *Client, o Options, to *Inbox, prefixes []string) error {
 	before := c.state.Load()
 	next := &state{Options: o, to: to}
@@ -131,7 +132,8 @@ func (t *Table) addPatterns(c *Client, next *state, prefixes []string) error {
 // patternBytes is about the memory of a prefix of a client.
 const patternBytes = 128
 
-// Stop ends the tracking of a client. The table still remembers which keys the client has read, until Forget frees that memory.
+// Stop ends the tracking of a client. The table still remembers which keys the client has read, until Forget frees that
+// memory.
 func (t *Table) Stop(c *Client) {
 	before := c.state.Swap(nil)
 	if before == nil {
@@ -177,7 +179,8 @@ func (t *Table) Forget(c *Client) {
 	}
 }
 
-// Track notes that a client is about to read a key. From then on, until the key changes, the client is taken to hold it.
+// Track notes that a client is about to read a key. From then on, until the key changes, the client is taken to hold
+// it.
 func (t *Table) Track(c *Client, key []byte) {
 	s := t.stripeOf(key)
 	s.mu.Lock()
@@ -193,10 +196,12 @@ func (t *Table) Track(c *Client, key []byte) {
 	t.shrink(shrinkAtOnce, key)
 }
 
-// shrinkAtOnce is the most keys that are removed when one is added. It is more than one, so that the table shrinks if its bound is lowered.
+// shrinkAtOnce is the most keys that are removed when one is added. It is more than one, so that the table shrinks if
+// its bound is lowered.
 const shrinkAtOnce = 4
 
-// Shrink removes keys of a table that is beyond its bounds, up to a number of them, and sends messages as if they had changed.
+// Shrink removes keys of a table that is beyond its bounds, up to a number of them, and sends messages as if they had
+// changed.
 func (t *Table) Shrink(most int) { t.shrink(most, nil) }
 
 // shrink is Shrink, but keeps a key.
@@ -222,8 +227,8 @@ func (t *Table) evict(newest []byte) bool {
 	return false
 }
 
-// Changed notes that a key has changed, given by its name in the keyspace, or, if that is nil, that all keys may have changed. As in Redis, a client that
-// has read a key in one database hears of its namesakes in others too.
+// Changed notes that a key has changed, given by its name in the keyspace, or, if that is nil, that all keys may have
+// changed. As in Redis, a client that has read a key in one database hears of its namesakes in others too.
 func (t *Table) Changed(name []byte) {
 	if name == nil {
 		t.changedAll()

@@ -11,8 +11,8 @@ import (
 	"github.com/stintdb/stint/server/clock"
 )
 
-// Queue orders blocked replies by due time, and for each key by their order in line. A connection has at most one waiter, so
-// the bound on connections bounds the queue.
+// Queue orders blocked replies by due time, and for each key by their order in line. A connection has at most one
+// waiter, so the bound on connections bounds the queue.
 type Queue struct {
 	clock *clock.Clock
 
@@ -37,9 +37,9 @@ type Waiter struct {
 	tokens int64
 	wake   func()
 
-	line       *line // nil of a timer
+	line       *line // nil for a timer
 	prev, next *Waiter
-	due        int64 // of a timer, and of the first in a line, by the clock; of any other, how long after the one before it
+	due        int64 // clock, for a timer and the first in a line; for others, the time after the one before
 	index      int   // in the heap
 	gone       bool
 }
@@ -100,7 +100,7 @@ func (w *Queue) replaceFirst(l *line, n *Waiter) {
 	heap.Fix(&w.due, n.index)
 }
 
-// After calls wake, once, when due has come.
+// After calls wake, once, at the time due.
 func (w *Queue) After(due int64, wake func()) *Waiter {
 	n := &Waiter{due: due, wake: wake}
 	w.mu.Lock()
@@ -111,8 +111,8 @@ func (w *Queue) After(due int64, wake func()) *Waiter {
 	return n
 }
 
-// Cancel removes a waiter, and reports false if the waiter's time had already come. The waiters after it in the line of the key become due earlier, by the
-// time in which the limit of the next one refills the tokens of the removed one.
+// Cancel removes a waiter, and reports false if the waiter's time had already come. The waiters after it in the line of
+// the key become due earlier, by the time in which the limit of the next one refills the tokens of the removed one.
 func (w *Queue) Cancel(n *Waiter) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -211,14 +211,14 @@ func (h dueHeap) Swap(i, j int) {
 	h[i].index, h[j].index = i, j
 }
 
-// Push and Pop implement heap.Interface.
+// Push implements heap.Interface.
 func (h *dueHeap) Push(x any) {
 	n := x.(*Waiter)
 	n.index = len(*h)
 	*h = append(*h, n)
 }
 
-// Pop removes the last.
+// Pop implements heap.Interface.
 func (h *dueHeap) Pop() any {
 	old := *h
 	n := old[len(old)-1]

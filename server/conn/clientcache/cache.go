@@ -103,8 +103,8 @@ func (c *Cache) Bytes() int {
 	return bytes
 }
 
-// Holds reports whether the client will hold the keys that a command reads. caching tells whether CLIENT CACHING was the
-// command before.
+// Holds reports whether the client will hold the keys that a command reads. caching tells whether CLIENT CACHING was
+// the command before.
 func (c *Cache) Holds(row *command.Row, caching bool) bool {
 	o, _ := c.Client().Options()
 	return row.ReadsKeys() && !o.Broadcast && (!o.OptIn || caching) && (!o.OptOut || !caching)

@@ -20,8 +20,8 @@ func (c *Cache) Pull() (hasMail bool) {
 	return c.inbox.HasMail()
 }
 
-// Write writes the messages for a connection of a user, which may be subscribed to channels. It returns the number of keys
-// that they are about.
+// Write writes the messages for a connection of a user, which may be subscribed to channels. It returns the number of
+// keys that they are about.
 func (c *Cache) Write(w *resp.Writer, user *acl.User, isSubscribed bool) (keys int) {
 	for _, m := range c.inbox.Take() {
 		switch {

@@ -16,7 +16,8 @@ type ownKey struct {
 	keys int64 // the number of keys that the operation may change; 0 for the deletion of a key
 }
 
-// BeginDecision notes the keys that a batch of the client may change. No message about them is written until EndDecision.
+// BeginDecision notes the keys that a batch of the client may change. No message about them is written until
+// EndDecision.
 func (c *Cache) BeginDecision(own *OwnKeys, ops []engine.Op) {
 	*own = (*own)[:0]
 	if c.Client().BeginDecision() {
@@ -42,8 +43,8 @@ func (c *Cache) EndDecision(own OwnKeys, results []engine.Result) {
 	})
 }
 
-// add adds the keys of an operation whose result will show whether it changed them. The result of a script does not show
-// it, and a limiter may be decided without a change.
+// add adds the keys of an operation whose result will show whether it changed them. The result of a script does not
+// show it, and a limiter may be decided without a change.
 func (own *OwnKeys) add(at int, op *engine.Op) {
 	switch op.Verb {
 	case engine.Delete:

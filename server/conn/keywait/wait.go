@@ -1,8 +1,8 @@
 // Package keywait has the commands that wait for a key to get an element, such as BLPOP.
 //
-// A client joins the lines of its keys before the first attempt, so that no change is missed. It tries to take an element
-// of a key only while it is the first in the line of that key. An attempt is an operation like any other, whose reply is
-// null if there is no element.
+// A client joins the lines of its keys before the first attempt, so that no change is missed. It tries to take an
+// element of a key only while it is the first in the line of that key. An attempt is an operation like any other, whose
+// reply is null if there is no element.
 package keywait
 
 import (
@@ -24,8 +24,8 @@ type Env struct {
 	Blocked *blocking.Keys
 	Queue   *waitqueue.Queue
 	Clock   *clock.Clock
-	// Look returns the kind of a value in this node's state, by the name of its key. known is false if the key's group has no
-	// replica here.
+	// Look returns the kind of a value in this node's state, by the name of its key. known is false if the key's group
+	// has no replica here.
 	Look func(name []byte) (kind limits.Algorithm, known bool)
 }
 
@@ -45,9 +45,9 @@ type Wait struct {
 	tries  int      // attempts in a row that found nothing although this node's state had something
 }
 
-// Begin puts the client of a command into the lines of its keys in the database of a number, at a time by the clock. Wake is called when
-// there is something to do; alone tells whether no other client is woken with it. The result is nil if the client would be
-// in too many lines. The Wait keeps the arguments.
+// Begin puts the client of a command into the lines of its keys in the database of a number, at a time by the clock.
+// Wake is called when there is something to do; alone tells whether no other client is woken with it. The result is nil
+// if the client would be in too many lines. The Wait keeps the arguments.
 func (e *Env) Begin(w Wait, asks *command.Wait, number uint8, now int64, wake func(alone bool)) *Wait {
 	w.env, w.kind, w.names = e, asks.Kind, namesOf(w.Args[1:1+asks.Keys], number)
 	if w.waiter = e.Blocked.Add(now, w.names, wake); w.waiter == nil {
@@ -76,8 +76,9 @@ func namesOf(keys [][]byte, number uint8) [][]byte {
 // Waiter is the client's place in the lines.
 func (w *Wait) Waiter() *blocking.Waiter { return w.waiter }
 
-// First prepares the first attempt: it asks the keys for which the client is the first in line. It reports whether there
-// are any, and whether the command is an error because of the kind of another key: then it has to name all its keys.
+// First prepares the first attempt: it asks the keys for which the client is the first in line. It reports whether
+// there are any, and whether the command is an error because of the kind of another key: then it has to name all its
+// keys.
 func (w *Wait) First() (isAny, isError bool) {
 	w.asked = w.waiter.Turns()
 	asked := w.asked
@@ -123,8 +124,8 @@ const (
 	lastRetry  = int64(100e6)
 )
 
-// Miss is called after an attempt that found nothing. The state of this node may have been ahead of the leader's, and had
-// the change already when the client began to wait, so the keys are asked again.
+// Miss is called after an attempt that found nothing. The state of this node may have been ahead of the leader's, and
+// had the change already when the client began to wait, so the keys are asked again.
 func (w *Wait) Miss() {
 	asked := w.asked
 	again := func() { w.waiter.Again(asked...) }
@@ -153,8 +154,8 @@ func (w *Wait) Next() (end blocking.End, attempts bool) {
 	}
 }
 
-// mayTake reports whether a key has an element, or this node cannot see whether it has: then the leader is asked from time
-// to time.
+// mayTake reports whether a key has an element, or this node cannot see whether it has: then the leader is asked from
+// time to time.
 func (w *Wait) mayTake(name string) bool {
 	kind, known := w.env.Look([]byte(name))
 	return !known || kind == w.kind

@@ -11,8 +11,8 @@ import (
 // minShare is what every connection may have buffered however many there are.
 const minShare = 2 << 10
 
-// OverMemoryLimit updates the total size of all buffers and reports whether to close this connection: the total exceeds its
-// bound, and the connection uses more than its share.
+// OverMemoryLimit updates the total size of all buffers and reports whether to close this connection: the total exceeds
+// its bound, and the connection uses more than its share.
 func (c *Connection) OverMemoryLimit(bytes int) bool {
 	r := c.registry
 	if before := c.buffered.Load(); int64(bytes) != before {

@@ -8,9 +8,9 @@ import (
 	"github.com/stintdb/stint/server/conn/wait"
 )
 
-// Line is the connection's line of CLIENT LIST. What Redis shows and is left out here would not be true: there are no file
-// descriptors to name with TLS in between. There is no reply buffer for each connection (rbs, rbp), because all connections
-// share the buffers in which replies are written; unsent bytes are in one piece (oll).
+// Line is the connection's line of CLIENT LIST. What Redis shows and is left out here would not be true: there are no
+// file descriptors to name with TLS in between. There is no reply buffer for each connection (rbs, rbp), because all
+// connections share the buffers in which replies are written; unsent bytes are in one piece (oll).
 func (c *Connection) Line() string {
 	seen, now, f := c.published.Load(), c.registry.Clock.Now(), &c.Stats
 	name := "NULL"

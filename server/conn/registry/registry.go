@@ -1,5 +1,5 @@
-// Package registry has the open connections: what others may know of each and ask it for, which may be opened, and which
-// have to go.
+// Package registry has the open connections: what others may know of each and ask it for, which may be opened, and
+// which have to go.
 package registry
 
 import (
@@ -76,7 +76,8 @@ func (r *Registry) Admit(n *Connection) error {
 	return r.AdmitCertified(n)
 }
 
-// AdmitCertified is Admit of a connection on which nothing is heard before the client has shown a certificate that is trusted.
+// AdmitCertified is Admit of a connection on which nothing is heard before the client has shown a certificate that is
+// trusted.
 func (r *Registry) AdmitCertified(n *Connection) error {
 	evicted, err := r.add(n, r.Settings.Load())
 	if err != nil {
@@ -204,8 +205,8 @@ func (r *Registry) Unblock(id int64, withError bool) (waited bool) {
 	return waiter != nil && waiter.Finish(end)
 }
 
-// LogClosed logs why a connection was closed, once a minute for each reason: clients that have not logged in can bring it
-// about as often as they like.
+// LogClosed logs why a connection was closed, once a minute for each reason: clients that have not logged in can bring
+// it about as often as they like.
 func (r *Registry) LogClosed(level slog.Level, why string, fields ...any) {
 	if times := r.closed.Note("", errors.New(why), time.Unix(0, r.Clock.Now())); times > 0 {
 		r.Log.Log(context.Background(), level, why, append(fields, "times", times)...)

@@ -2,8 +2,8 @@ package registry
 
 import "sync/atomic"
 
-// Stats are the buffer sizes and byte counts that CLIENT LIST shows, as of the connection's last turn. One goroutine at a
-// time writes them, any may read them.
+// Stats are the buffer sizes and byte counts that CLIENT LIST shows, as of the connection's last turn. One goroutine at
+// a time writes them, any may read them.
 type Stats struct {
 	input     atomic.Int64 // bytes that came and are not executed yet
 	inputFree atomic.Int64 // bytes there is room for after them
@@ -20,8 +20,8 @@ func (f *Stats) Received(bytes int) { f.in.Store(f.in.Load() + int64(bytes)) }
 // Sent counts bytes of replies.
 func (f *Stats) Sent(bytes int) { f.out.Store(f.out.Load() + int64(bytes)) }
 
-// SetBuffers notes the bytes of the input buffer, in use and free, and of the replies that the client has not taken. Most
-// often they are as before: a load costs far less than a store.
+// SetBuffers notes the bytes of the input buffer, in use and free, and of the replies that the client has not taken.
+// Most often they are as before: a load costs far less than a store.
 func (f *Stats) SetBuffers(input, inputFree, unsent int) {
 	storeIfChanged(&f.input, input)
 	storeIfChanged(&f.inputFree, inputFree)

@@ -5,7 +5,8 @@ import (
 	"github.com/stintdb/stint/server/stats"
 )
 
-// CloseIdle closes connections that have been silent for too long. A connection that waits for a reply, or for messages, is not idle.
+// CloseIdle closes connections that have been silent for too long. A connection that waits for a reply, or for
+// messages, is not idle.
 func (r *Registry) CloseIdle() {
 	limit := r.Settings.Load().IdleTimeout
 	if limit == 0 {

@@ -13,8 +13,8 @@ func (r *Registry) Unauthenticated() int { return r.unauthenticated.Len() }
 // MaxLeaving bounds the connections beyond --max-clients that were closed for others and have not left yet.
 const MaxLeaving = 16
 
-// makeRoom reports an error if there is no room for one more connection, of its address or of all. Where all are taken, one
-// that has not logged in is closed for it. The caller holds mu.
+// makeRoom reports an error if there is no room for one more connection, of its address or of all. Where all are taken,
+// one that has not logged in is closed for it. The caller holds mu.
 func (r *Registry) makeRoom(n *Connection, cfg *config.Config) (evicted *Connection, err error) {
 	if n.network != unauthenticated.Local && r.perNetwork[n.network] >= cfg.AddressClients {
 		return nil, command.ErrMaxPerAddress

@@ -8,8 +8,8 @@ import (
 	"github.com/stintdb/stint/server/conn/wait"
 )
 
-// Passes divides each pass of one event loop between the owners of its sessions: see [Owner]. In a pass, the commands of
-// an owner take a bounded amount of work, however many connections it has. Once that is used up, the input of its
+// Passes divides each pass of one event loop between the owners of its sessions: see [Owner]. In a pass, the commands
+// of an owner take a bounded amount of work, however many connections it has. Once that is used up, the input of its
 // sessions waits in a line for the next passes. Only the goroutine of the loop uses it.
 type Passes struct {
 	number int64
@@ -17,7 +17,8 @@ type Passes struct {
 	lines  []*Share // the shares with a line, in the order in which they take turns
 }
 
-// Owner names the user and the network whose sessions share their turns; the user is nil before a session has logged in.
+// Owner names the user and the network whose sessions share their turns; the user is nil before a session has logged
+// in.
 func Owner(user *acl.User, network string) string {
 	if user == nil {
 		return network
@@ -47,8 +48,8 @@ func (p *Passes) Join(m *Member, serve func()) { m.passes, m.serve = p, serve }
 // HasLoop reports whether the session is one of an event loop with passes.
 func (m *Member) HasLoop() bool { return m.passes != nil }
 
-// Begin begins a pass. One owner after the other, the sessions whose input waits go on until the share of their owner is
-// used up.
+// Begin begins a pass. One owner after the other, the sessions whose input waits go on until the share of their owner
+// is used up.
 func (p *Passes) Begin() {
 	p.number++
 	for range p.lines {
@@ -151,8 +152,8 @@ func (m *Member) Leave() (waited bool) {
 	return i >= 0
 }
 
-// HoldsUp reports whether the session's input has to wait for another pass: the share is used up, or other sessions have
-// waited for longer.
+// HoldsUp reports whether the session's input has to wait for another pass: the share is used up, or other sessions
+// have waited for longer.
 func (m *Member) HoldsUp() bool {
 	return m.share.isUsedUp() || len(m.share.line) > 0 && !m.hasTurn
 }

@@ -26,8 +26,8 @@ const (
 	parseWork = store.OpWork / 2
 	// wordWork is the work of writing a word of a reply.
 	wordWork = 2
-	// sentBytes is the number of bytes of a reply whose work is 1: each byte is copied to the connection, to the kernel,
-	// and to the client.
+	// sentBytes is the number of bytes of a reply whose work is 1: each byte is copied to the connection, to the
+	// kernel, and to the client.
 	sentBytes = 16
 	// workNanos is about the time that one unit of work takes.
 	workNanos = 10

@@ -16,8 +16,8 @@ import "sync/atomic"
 //	ForReader    pause: too many bytes of replies are unread    –                   unpause
 //	ForClose     an error, QUIT, or a CLIENT KILL of itself     –                   never
 //
-// At most one of ReplyEvents is awaited at a time, because nothing is executed meanwhile. The others can come on top. An
-// event may happen before its wait begins: a decider may finish before Decide has returned.
+// At most one of ReplyEvents is awaited at a time, because nothing is executed meanwhile. The others can come on top.
+// An event may happen before its wait begins: a decider may finish before Decide has returned.
 type State struct {
 	awaited  atomic.Uint32 // an Event
 	happened atomic.Uint32 // an Event
@@ -43,8 +43,8 @@ const (
 // ReplyEvents are the events after which the reply of an earlier command is written.
 const ReplyEvents = ForDecision | BlockedEvents
 
-// HoldsInput are the events of sessions that go on by themselves: soon, or as soon as their clients have read. Until then little input is taken, and not
-// its end, after which nothing more would be executed.
+// HoldsInput are the events of sessions that go on by themselves: soon, or as soon as their clients have read. Until
+// then little input is taken, and not its end, after which nothing more would be executed.
 const HoldsInput = ForDecision | ForTurn | ForReader
 
 // BlockedEvents are those of commands that wait by design: CLIENT LIST shows a client that waits as blocked.
@@ -76,8 +76,8 @@ func (w *State) End(e Event) {
 // Happen notes that an event has happened.
 func (w *State) Happen(e Event) { w.happened.Or(uint32(e)) }
 
-// HappenAfter notes that an event has happened, and reports whether another one had happened before. Where two goroutines
-// note one of two events each, exactly one of them sees both.
+// HappenAfter notes that an event has happened, and reports whether another one had happened before. Where two
+// goroutines note one of two events each, exactly one of them sees both.
 func (w *State) HappenAfter(e, before Event) bool {
 	return Event(w.happened.Or(uint32(e)))&before != 0
 }
