@@ -11,8 +11,8 @@ import (
 )
 
 // Backup writes the state of a server, or of the cluster it is a node of, as package persistence reads backups. It
-// returns the number of keys written. It ends with an error when ctx does, or a write fails. A node of a cluster first
-// waits until its state is current, unless stale is set.
+// returns the number of keys written. It fails when ctx ends or a write fails. A node of a cluster first waits until
+// its state is current, unless stale is set.
 type Backup func(ctx context.Context, to io.Writer, stale bool) (keys int64, err error)
 
 var errNoBackup = errors.New("this server has no state to back up")

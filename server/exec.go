@@ -42,7 +42,7 @@ func (s *Server) Do(ctx context.Context, from string, words ...string) (redcon.R
 	return parsed, nil
 }
 
-// DecideReadOnly has operations decided that change nothing, and waits for the answer.
+// DecideReadOnly decides operations that change nothing, and waits for the results.
 func (s *Server) DecideReadOnly(ctx context.Context, ops []engine.Op) ([]engine.Result, error) {
 	done := make(chan struct{})
 	b := &engine.Batch{Ops: ops, Results: make([]engine.Result, len(ops)), Local: true, Done: func() { close(done) }}

@@ -15,10 +15,13 @@ import (
 // MetricsSnapshot is everything metrics show, at this instant.
 func (s *Server) MetricsSnapshot() *metrics.Snapshot {
 	r := &metrics.Snapshot{
-		Version: s.info.Version, GoVersion: runtime.Version(), Uptime: s.env.Clock.Uptime(), Ready: s.Ready() == nil, Ahead: s.env.Clock.Ahead(),
+		Version: s.info.Version, GoVersion: runtime.Version(), Uptime: s.env.Clock.Uptime(), Ready: s.Ready() == nil,
+		Ahead:       s.env.Clock.Ahead(),
 		Connections: s.Connections(), Blocked: int64(s.env.WaitQueue.Len()),
-		ConnectionsAccepted: s.env.Stats.Connections.Load(), ConnectionsRejected: s.env.Stats.Rejected.Load(), SlowReaders: s.env.Stats.SlowReaders.Load(),
-		Keys: int64(s.keys.Len()), KeyBytes: s.keys.Bytes(), MaxBytes: s.memory.MaxKeyBytes(), Expired: s.env.Stats.Expired.Load(),
+		ConnectionsAccepted: s.env.Stats.Connections.Load(), ConnectionsRejected: s.env.Stats.Rejected.Load(),
+		SlowReaders: s.env.Stats.SlowReaders.Load(),
+		Keys:        int64(s.keys.Len()), KeyBytes: s.keys.Bytes(), MaxBytes: s.memory.MaxKeyBytes(),
+		Expired:   s.env.Stats.Expired.Load(),
 		TopWeight: s.env.TopKeys.Weight(),
 	}
 	for number := range s.keys.LastDatabase() + 1 {
@@ -29,7 +32,8 @@ func (s *Server) MetricsSnapshot() *metrics.Snapshot {
 	s.env.Stats.Rejections(func(name string, count, _ int64) {
 		r.Rejections = append(r.Rejections, metrics.Rejection{Reason: name, Count: count})
 	})
-	r.Monitors, r.MonitorDropped, r.SlowCommands = int64(s.env.Monitors.Count()), s.env.Monitors.Dropped(), s.env.SlowLog.Count()
+	r.Monitors, r.MonitorDropped, r.SlowCommands = int64(s.env.Monitors.Count()), s.env.Monitors.Dropped(),
+		s.env.SlowLog.Count()
 	r.Commands, r.Received, r.Sent = s.env.Stats.Recorder.Read()
 	r.Policies, r.PolicyCount = policyCounts(s.keys)
 	r.LentKeys, r.Warnings = s.keys.LentKeys(), s.warnings.Counts()
@@ -128,8 +132,8 @@ func policyCounts(keys localstore.Counts) (policies []metrics.PolicyCounts, coun
 	return policies, count
 }
 
-// topDeniedLabels is the keys denied most, as labels: as hashes also if clients need a password to learn about keys and
-// scrapes none.
+// topDeniedLabels returns the keys denied most, as labels. They are hashes also if clients need a password to learn
+// about keys, and scrapes need none.
 func (s *Server) topDeniedLabels() (denied []metrics.DeniedKey) {
 	entries, _ := s.TopDenied(metrics.MaxTop)
 	known := map[string]int{}

@@ -99,26 +99,33 @@ type Options struct {
 	ClientLimit  int // bounds --max-clients, for want of file descriptors; 0 for no bound
 	HandoffLimit int // connections on their way to an event loop at a time; 0 for 256
 
-	KeepProcessors bool // each event loop may keep a processor of the Go runtime while it waits; GOMAXPROCS must count one more for each loop
+	// KeepProcessors lets each event loop keep a processor of the Go runtime while it waits; GOMAXPROCS must count one
+	// more for each loop.
+	KeepProcessors bool
 }
 
 // New returns a server that listens to nothing yet.
 func New(o Options) *Server {
-	s := &Server{keys: o.Keys, persistence: o.Persistence, handLeadership: o.TransferLeadership, changed: o.Changed, backup: o.Backup, warnings: o.Warnings, keySalt: newRunID()}
+	s := &Server{keys: o.Keys, persistence: o.Persistence, handLeadership: o.TransferLeadership,
+		changed: o.Changed, backup: o.Backup, warnings: o.Warnings, keySalt: newRunID()}
 	if s.warnings == nil {
 		s.warnings = warn.New(warn.Options{})
 	}
 	s.settings.Store(&o.Config)
-	s.clientLimit, s.handoffLimit, s.keepProcessors = o.ClientLimit, cmp.Or(o.HandoffLimit, netio.MaxHandoffs), o.KeepProcessors
+	s.clientLimit, s.handoffLimit, s.keepProcessors = o.ClientLimit, cmp.Or(o.HandoffLimit, netio.MaxHandoffs),
+		o.KeepProcessors
 	if o.Users == nil {
-		o.Users, _ = acl.New(acl.Settings{DefaultPassword: (*acl.Hash)(o.Config.Password()), LogLength: o.Config.ACLLogLength}) // fails for a file only
+		// It fails only for a file.
+		o.Users, _ = acl.New(acl.Settings{DefaultPassword: (*acl.Hash)(o.Config.Password()),
+			LogLength: o.Config.ACLLogLength})
 	}
 	operators, _ := acl.New(acl.Settings{})
 	s.operatorUser = operators.Default()
 	s.gateway, s.services = gateway.New(&s.env, s), o.Services
 	s.setEnv(&o)
 	s.info = info.Source{
-		Env: &s.env, Memory: s.memory, Lag: &s.lag, Keys: s.keys, Persistence: o.Persistence, Upstream: o.Upstream, LastSave: s.LastSave, Ready: s.Ready,
+		Env: &s.env, Memory: s.memory, Lag: &s.lag, Keys: s.keys, Persistence: o.Persistence, Upstream: o.Upstream,
+		LastSave: s.LastSave, Ready: s.Ready,
 		Version: o.Version, Commit: o.Commit, RunID: newRunID(),
 	}
 	s.keys.SetRules(memlimit.RulesOf(&o.Config))
@@ -153,9 +160,10 @@ func (s *Server) setEnv(o *Options) {
 
 // newMemoryLimiter returns the limiter of the process's memory. The leader of a cluster proposes changes to all nodes.
 func (s *Server) newMemoryLimiter() *memlimit.Limiter {
-	env := memlimit.Env{Settings: &s.settings, Clock: s.env.Clock, Log: s.env.Log, Keys: s.keys, Propose: func(ops []engine.Op) {
-		s.env.Decider.Decide(&engine.Batch{Ops: ops, Results: make([]engine.Result, len(ops)), Done: func() {}})
-	}}
+	env := memlimit.Env{Settings: &s.settings, Clock: s.env.Clock, Log: s.env.Log, Keys: s.keys,
+		Propose: func(ops []engine.Op) {
+			s.env.Decider.Decide(&engine.Batch{Ops: ops, Results: make([]engine.Result, len(ops)), Done: func() {}})
+		}}
 	if s.env.Cluster != nil {
 		env.IsLeader = s.env.Cluster.Leads
 	}

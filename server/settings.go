@@ -17,7 +17,7 @@ import (
 	"github.com/stintdb/stint/server/memlimit"
 )
 
-// redisConstants are settings Redis clients and tools ask for that have only one value here.
+// redisConstants are settings that clients and tools of Redis ask for, and that have only one value here.
 var redisConstants = [][2]string{
 	{"appendonly", "no"}, {"replica-read-only", "yes"}, {"save", ""}, {"slave-read-only", "yes"},
 }
@@ -87,8 +87,8 @@ func (s *Server) ConfigSet(pairs []string) error {
 	return nil
 }
 
-// settingsToChange are the settings of names and values by turns, each of which may be there once, also under the name
-// that Redis has for it.
+// settingsToChange returns the settings of names and values in turn. A setting may occur once, also under Redis's name
+// for it.
 func settingsToChange(pairs []string) (rows []*config.Setting, err error) {
 	for i := 0; i < len(pairs); i += 2 {
 		row, known := config.Lookup(pairs[i])

@@ -22,13 +22,14 @@ func (s *Server) shutdown() error {
 	services.Wait()
 	err := s.eventLoops.Stop()
 	if !clean {
-		s.env.Log.Warn("connections were closed before they had read all their replies", "shutdown_timeout", s.Config().ShutdownTimeout)
+		s.env.Log.Warn("connections were closed before they had read all their replies", "shutdown_timeout",
+			s.Config().ShutdownTimeout)
 	}
 	return err
 }
 
-// closeAfterReplies has connections to a node of a cluster close just after they have been answered, when a client that
-// waits for its replies has nothing on its way, and those that are not asked anything stay for the time of grace.
+// closeAfterReplies makes connections to a node of a cluster close as soon as they have been answered, when a client
+// that waits for its replies has nothing on its way. Idle connections stay for --shutdown-grace.
 func (s *Server) closeAfterReplies() {
 	if s.env.Cluster == nil {
 		return // there is nobody else to ask: the sooner a server alone is back, the better
@@ -40,7 +41,7 @@ func (s *Server) closeAfterReplies() {
 	}
 }
 
-// transferLeadership has another node lead before this one ends, so that clients need not wait for an election.
+// transferLeadership lets another node lead before this one ends, so that clients need not wait for an election.
 func (s *Server) transferLeadership() {
 	if s.handLeadership == nil {
 		return

@@ -63,7 +63,7 @@ func (s *Server) topKeys() topKeys {
 	return topKeys{s.env.TopKeys, &s.settings, s.env.Clock, s.keySalt}
 }
 
-// shown puts hashes in the place of keys, if that is set.
+// shown puts hashes in the place of keys if --top-keys says so.
 func (t topKeys) shown(entries []topkeys.Entry) []topkeys.Entry {
 	if t.settings.Load().TopKeys == "hashed" {
 		for i := range entries {
@@ -86,15 +86,15 @@ func (t topKeys) hash(key []byte) string {
 // restarts.
 func (s *Server) HashKey(key []byte) string { return s.topKeys().hash(key) }
 
-// TopDenied is the n keys denied most in the last minutes, by their hashes if that is set, and how many denials there
-// were of all keys.
+// TopDenied returns the n keys denied most in the last minutes, by their hashes if --top-keys says so, and the number
+// of denials of all keys.
 func (s *Server) TopDenied(n int) (entries []topkeys.Entry, total int64) {
 	entries, total = s.env.TopKeys.Top(n, s.env.Clock.Now())
 	return s.topKeys().shown(entries), total
 }
 
-// DeniedOf is how often a key was denied in the last minutes, 0 if it is not among those denied most, and how many
-// denials there were of all keys.
+// DeniedOf returns how often a key was denied in the last minutes, 0 if it is not among the keys denied most, and the
+// number of denials of all keys.
 func (s *Server) DeniedOf(key []byte) (denied topkeys.Entry, total int64) {
 	entries, total := s.env.TopKeys.Top(math.MaxInt, s.env.Clock.Now())
 	kept := key[:min(len(key), topkeys.MaxKeyBytes)]
@@ -106,8 +106,8 @@ func (s *Server) DeniedOf(key []byte) (denied topkeys.Entry, total int64) {
 	return denied, total
 }
 
-// TopLent is the n keys of which most tokens are lent on this node, as [Server.TopDenied] shows keys; none if it shows
-// none.
+// TopLent returns the n keys of which most tokens are lent on this node, shown as by [Server.TopDenied]; none with
+// --top-keys off.
 func (s *Server) TopLent(n int) (keys []keyspace.LentKey) {
 	if s.Config().TopKeys == "off" {
 		return nil

@@ -14,9 +14,11 @@ import (
 type Keys struct {
 	begin, end func()
 
-	node  string // a name of this process among those of a cluster
-	seed  maphash.Seed
-	marks [numMarks]atomic.Int32 // the number of turns, by the hash of the key: nobody waits for most keys that change, and Changed need not lock for these
+	node string // a name of this process among those of a cluster
+	seed maphash.Seed
+	// The number of turns, by the hash of the key. Nobody waits for most keys that change, and Changed need not lock
+	// for these.
+	marks [numMarks]atomic.Int32
 
 	mu      sync.Mutex
 	byKey   map[string]*line

@@ -66,5 +66,6 @@ func readClaims(now int64, op *engine.Op) (keys [][]byte, claims []claim) {
 // isAttempt reports whether an operation is an attempt of a client that may wait. No other command that begins with a b
 // has such a last word.
 func isAttempt(op *engine.Op) bool {
-	return len(op.Args) > 2 && op.KeyFrom == 1 && bytes.HasPrefix(op.Args[len(op.Args)-1], []byte(claimWord)) && len(op.Args[0]) > 0 && op.Args[0][0]|0x20 == 'b'
+	return len(op.Args) > 2 && op.KeyFrom == 1 && bytes.HasPrefix(op.Args[len(op.Args)-1], []byte(claimWord)) &&
+		len(op.Args[0]) > 0 && op.Args[0][0]|0x20 == 'b'
 }

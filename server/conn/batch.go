@@ -15,7 +15,8 @@ import (
 	"github.com/stintdb/stint/server/topkeys"
 )
 
-// commandBatch is the scratch of one feed: operations on their way to the decider and replies on their way out.
+// commandBatch has the commands that are executed together: operations on their way to the decider, and replies on
+// their way out.
 type commandBatch struct {
 	out      resp.Writer
 	request  command.Request
@@ -73,7 +74,8 @@ func (batch *commandBatch) add(s *Session, row *command.Row, args [][]byte, err 
 	r.NameKeys(r.Ops[first:])
 	weight := 0
 	if err == nil {
-		if weight = row.WorkOf(r.Ops[first:]); weight > command.MaxExecWork && s.env.Keys.Weigh(r.Ops[first:]) > command.MaxExecWork {
+		weight = row.WorkOf(r.Ops[first:])
+		if weight > command.MaxExecWork && s.env.Keys.Weigh(r.Ops[first:]) > command.MaxExecWork {
 			err = command.ErrTooCostly
 		}
 		if row.Cost != command.Light || batch.exec {
@@ -101,15 +103,18 @@ func (batch *commandBatch) add(s *Session, row *command.Row, args [][]byte, err 
 	}
 	batch.decision.Ops = r.Ops
 	batch.weight += weight
-	batch.replies = append(batch.replies, reply{row: row, first: first, count: len(r.Ops) - first, block: r.Hold, shape: r.Shape, quiet: quiet, err: err})
+	batch.replies = append(batch.replies, reply{row: row, first: first, count: len(r.Ops) - first, block: r.Hold,
+		shape: r.Shape, quiet: quiet, err: err})
 }
 
-// weigh notes where the work of a command comes from, and returns the most that it may take.
+// weigh notes where the work of a command comes from, and returns the most work that it may take.
 func (batch *commandBatch) weigh(keys localstore.Requests, row *command.Row, ops []engine.Op, most int) int {
 	switch {
 	case batch.exec: // a transaction is weighed as a whole
 		batch.declared += most
-	case row.WeighsData() || row.Cost == command.KeyPass || row.Cost == command.ValueCopy && len(ops) == 1 && keys.MayBeLarge(&ops[0]): // the copy of a small value costs no more than looking its key up
+	case row.WeighsData() || row.Cost == command.KeyPass ||
+		// The copy of a small value costs no more than looking its key up.
+		row.Cost == command.ValueCopy && len(ops) == 1 && keys.MayBeLarge(&ops[0]):
 		work := keys.Weigh(ops)
 		batch.weighed += work
 		batch.held += row.ReplyBytes(work)
@@ -123,13 +128,15 @@ func (batch *commandBatch) weigh(keys localstore.Requests, row *command.Row, ops
 	return most
 }
 
-// isFull reports whether no other command may be added before the batch is answered. One that may block is the last.
+// isFull reports whether the batch has to be answered before another command is added. A command that may block is the
+// last.
 func (batch *commandBatch) isFull() bool {
-	return batch.request.Hold || batch.request.Wait != nil || len(batch.decision.Ops) >= MaxBatchOps || batch.weight >= command.MaxBatchWork ||
+	return batch.request.Hold || batch.request.Wait != nil || len(batch.decision.Ops) >= MaxBatchOps ||
+		batch.weight >= command.MaxBatchWork ||
 		batch.held >= outputChunk
 }
 
-// loopWork is the work, 1 to 2 ms, from which on a batch is decided beside the event loop. Leaving the loop costs as
+// loopWork is the work, 1 to 2 ms, beyond which a batch is decided beside the event loop. Leaving the loop costs as
 // much CPU as a dozen small scripts.
 const loopWork = share.PassWork
 
@@ -148,7 +155,7 @@ func (batch *commandBatch) isLong(keys localstore.Requests) bool {
 	return work >= loopWork
 }
 
-// entryWork is the work of listing an entry of a key; only looking at the entry is a work of 1.
+// entryWork is the work of listing an entry of a key; looking at the entry alone is a work of 1.
 const entryWork = 20
 
 func (batch *commandBatch) clear() {
@@ -171,7 +178,8 @@ func (batch *commandBatch) memory() int {
 
 // Bounds are the bounds that the settings put on arguments of commands.
 func Bounds(cfg *config.Config) command.Bounds {
-	return command.Bounds{MaxKeyBytes: cfg.MaxKeyBytes, MaxLogLimit: cfg.MaxSlidingLog, Databases: cfg.DatabaseCount(), Groups: cfg.Groups, Shared: &cfg.ClusterShared}
+	return command.Bounds{MaxKeyBytes: cfg.MaxKeyBytes, MaxLogLimit: cfg.MaxSlidingLog,
+		Databases: cfg.DatabaseCount(), Groups: cfg.Groups, Shared: &cfg.ClusterShared}
 }
 
 // The most room a batch keeps for its next use.

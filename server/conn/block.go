@@ -11,13 +11,15 @@ import (
 // block keeps a reply back until its wait is over.
 func (s *Session) block(r *reply, op engine.Op, result engine.Result) {
 	result.Parts = slices.Clone(result.Parts) // the batch's are used again
-	h := &blockedReply{row: r.row, shape: r.shape, quiet: r.quiet, op: op, result: result, asked: s.env.Keys.Asked(&op), since: s.env.Clock.Now()}
+	h := &blockedReply{row: r.row, shape: r.shape, quiet: r.quiet, op: op, result: result,
+		asked: s.env.Keys.Asked(&op), since: s.env.Clock.Now()}
 	s.blocked = h
 	h.wait = s.env.waitFor(&op, &result, func() {
 		s.public.Wait.Happen(wait.ForDueTime)
 		s.public.Fanout.Call(1) // with all others that are due now
 	})
-	s.public.Wait.Begin(wait.ForDueTime) // only now: a test that sees the wait, and moves the clock, must find the reply in the queue
+	// Only now: a test that sees the wait, and moves the clock, must find the reply in the queue.
+	s.public.Wait.Begin(wait.ForDueTime)
 }
 
 // waitFor queues a granted reservation until it is due. A reservation of several limits is in no key's line: it does
@@ -50,8 +52,8 @@ func (s *Session) unblock(batch *commandBatch) {
 	h.row.Reply(&batch.out, []engine.Op{h.op}, []engine.Result{h.result})
 }
 
-// onDisconnect cancels everything that the session waits for. It refunds the tokens of a blocked reply, also of one
-// that is still being decided, and the replies after it in the queue become due earlier.
+// onDisconnect cancels everything that the session waits for. It refunds the tokens of a blocked reply, even if the
+// reply is still being decided, and the replies after it in the queue become due earlier.
 func (s *Session) onDisconnect() {
 	if a := s.pending; a != nil && a.attempt != nil {
 		s.env.Logins.Cancel(a.attempt)

@@ -22,7 +22,8 @@ type Usage struct {
 
 // Usage returns the sizes of the session's buffers. The owner of the connection calls it.
 func (s *Session) Usage() Usage {
-	u := Usage{Input: cap(s.rest), Arguments: s.reader.Bytes(), Transaction: s.multi.memoryBytes + s.watched.memory(), Handshake: s.handshakeBytes, Queued: len(s.multi.queued)}
+	u := Usage{Input: cap(s.rest), Arguments: s.reader.Bytes(),
+		Transaction: s.multi.memoryBytes + s.watched.memory(), Handshake: s.handshakeBytes, Queued: len(s.multi.queued)}
 	if s.deciding != nil {
 		u.Decision = s.deciding.memory()
 	}

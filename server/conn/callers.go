@@ -45,8 +45,8 @@ func (e *Env) putCaller(c *callerSession, waited bool) {
 	}
 }
 
-// reset makes a session that nobody else knows like a new one of nobody. It keeps only the means by which it is woken,
-// and room.
+// reset makes a session that nobody else knows like a new one without a user. It keeps only the means by which it is
+// woken, and its scratch space.
 func (s *Session) reset() {
 	s.reader.Reset()
 	*s = Session{public: s.public.Renewed(), env: s.env, onDecided: s.onDecided, reader: s.reader}

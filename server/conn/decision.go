@@ -7,7 +7,7 @@ import (
 	"github.com/stintdb/stint/server/conn/wait"
 )
 
-// flush has the batch decided and writes the replies, unless the decider needs longer.
+// flush sends the batch to the decider and writes the replies, unless the decider needs longer.
 func (s *Session) flush(batch *commandBatch) {
 	if len(batch.replies) == 0 && !batch.exec || s.deciding != nil {
 		return
@@ -32,7 +32,7 @@ func (s *Session) flush(batch *commandBatch) {
 	s.writeReplies(batch, batch)
 }
 
-// decide has a batch decided. It returns false if the decider needs longer.
+// decide sends a batch to the decider. It returns false if the decision comes later.
 func (s *Session) decide(batch *commandBatch) (finished bool) {
 	if batch.isLong(s.env.Keys) {
 		s.env.longWork.Decide(share.Owner(s.user, s.public.Network()), &batch.decision)
@@ -64,8 +64,8 @@ func (s *Session) finishDecision(out *commandBatch) {
 	s.env.putBatch(decided)
 }
 
-// refundUndecided refunds the reservations of a batch whose client disconnected before the decision. The later of the
-// two events, the decision and the hang-up, brings it about.
+// refundUndecided refunds the reservations of a batch whose client disconnected before the decision. It is called by
+// the later of the two events, the decision and the hang-up.
 func (s *Session) refundUndecided() {
 	batch := s.deciding
 	for i := range batch.replies {

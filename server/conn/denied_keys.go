@@ -7,8 +7,8 @@ import (
 	"github.com/stintdb/stint/server/topkeys"
 )
 
-// offerTopKey offers the key of a denial to the list of the most denied ones: of several limits, that of the one that
-// binds.
+// offerTopKey offers the key of a denial to the list of keys denied most. Of several limits, it offers the key of the
+// limit that binds.
 func (s *Session) offerTopKey(number int, batch, out *commandBatch) {
 	if s.env.config().TopKeys == "off" {
 		return
@@ -20,7 +20,8 @@ func (s *Session) offerTopKey(number int, batch, out *commandBatch) {
 	case engine.AcquireAll:
 		key = database.KeyOf(batch.key(number, binding))
 	case engine.Check:
-		out.policyKey = s.env.Keys.AppendPolicyKey(out.policyKey[:0], batch.key(number, 0), batch.key(number, 1), batch.fields(number), binding)
+		out.policyKey = s.env.Keys.AppendPolicyKey(out.policyKey[:0], batch.key(number, 0), batch.key(number, 1),
+			batch.fields(number), binding)
 		if key = out.policyKey; len(key) == 0 {
 			return // the leader has decided, and this node has not applied the policy yet
 		}
@@ -40,7 +41,7 @@ func (s *Session) offerGranted(number int, batch, out *commandBatch) {
 	s.countPassed(number, noBinding, batch, out, &out.passes)
 }
 
-// countPassed counts a request for the keys of its limits but the one that binds.
+// countPassed counts a request for the keys of its limits, except the limit that binds.
 func (s *Session) countPassed(number, binding int, batch, out *commandBatch, at *topkeys.Sampler) {
 	if s.env.config().TopKeys == "off" {
 		return
@@ -58,7 +59,8 @@ func (s *Session) countPassed(number, binding int, batch, out *commandBatch, at 
 			if i == binding {
 				continue
 			}
-			if out.policyKey = s.env.Keys.AppendPolicyKey(out.policyKey[:0], batch.key(number, 0), id, fields, i); len(out.policyKey) > 0 {
+			out.policyKey = s.env.Keys.AppendPolicyKey(out.policyKey[:0], batch.key(number, 0), id, fields, i)
+			if len(out.policyKey) > 0 {
 				s.env.TopKeys.Pass(out.policyKey, s.started, at)
 			}
 		}
@@ -82,7 +84,7 @@ func (batch *commandBatch) key(number, which int) []byte {
 	}
 }
 
-// fields are those of a Check.
+// fields returns the fields of a Check.
 func (batch *commandBatch) fields(number int) [][]byte {
 	fields := batch.decision.Ops[number].Request().Args
 	if !batch.copiedKeys.inUse || len(fields) == 0 {

@@ -25,9 +25,8 @@ var (
 )
 
 // Do executes commands, in RESP, as a connection of the caller would, but on a separate session: nothing of the
-// session's state is left afterwards. It returns the replies in RESP2, all of them. If ctx or the caller's timeout ends
-// first, a reply that was still to wait is given up, and its tokens are refunded. A node of a cluster never redirects
-// the caller: it forwards.
+// session's state is left afterwards. It returns all replies, in RESP2. If ctx or the caller's timeout ends first, a
+// blocked reply is given up, and its tokens are refunded. A node of a cluster never redirects the caller: it forwards.
 func (e *Env) Do(ctx context.Context, caller Caller, in []byte) (replies []byte, err error) {
 	c, waited := e.getCaller(caller), true // until the end is seen, also one by a panic
 	s := &c.session

@@ -82,7 +82,8 @@ type Env struct {
 // Start makes the environment ready for sessions.
 func (e *Env) Start() {
 	e.longWork = fairqueue.New(func(b *engine.Batch) bool { return e.Decider.Decide(b) }, e.Clock.Now)
-	e.turns = fairqueue.NewTurns(e.config().LoopCount() + 1) // with as many as loops, connections by TLS took 15 % more CPU
+	// With as many turns as loops, connections by TLS took 15 % more CPU.
+	e.turns = fairqueue.NewTurns(e.config().LoopCount() + 1)
 	e.userRates = store.New(store.Config{Shards: 16})
 	waits := e.KeyEvents.NewListener(e.Blocked.Changed)
 	e.keyWaits = keywait.Env{Blocked: &e.Blocked, Queue: e.WaitQueue, Clock: e.Clock, Look: e.look}
@@ -94,7 +95,7 @@ func (e *Env) Start() {
 	e.batches.New = func() any { return &commandBatch{tally: e.Stats.Recorder.NewTally()} }
 }
 
-// trackingBounds are those of the keys that clients keep: of --client-memory, a quarter.
+// trackingBounds are the bounds of the keys that clients keep: a quarter of --client-memory.
 func (e *Env) trackingBounds() tracking.Bounds {
 	return tracking.Bounds{Keys: int64(e.config().TrackingKeys), Bytes: e.Buffers.Most.Load() / 4}
 }
@@ -102,7 +103,8 @@ func (e *Env) trackingBounds() tracking.Bounds {
 // DoesLongWork reports whether something is being decided beside the event loops.
 func (e *Env) DoesLongWork() bool { return e.longWork.IsRunning() }
 
-// FollowLeader has the clients that wait for keys attempt again if another node leads now, which does not know of them.
+// FollowLeader makes the clients that wait for keys attempt again if another node leads now, which does not know of
+// them.
 func (e *Env) FollowLeader() {
 	if e.Cluster == nil {
 		return
@@ -127,8 +129,8 @@ func (e *Env) logDenial(d command.Denial) {
 	e.Users.Log.Add(d)
 }
 
-// refund returns those tokens of a reservation, or of the limits that it asked, that are still taken after a time. If
-// the cluster cannot decide, they stay taken, which grants too little and never too much.
+// refund returns the tokens of a reservation, or of the limits that it asked, as far as they are still taken after a
+// time. If the cluster cannot decide, they stay taken, which grants too little and never too much.
 func (e *Env) refund(reserved *engine.Op, asked []engine.Op, granted *engine.Result, elapsed int64) {
 	var ops []engine.Op
 	if reserved.Verb == engine.Acquire {
@@ -154,7 +156,8 @@ func (e *Env) takeRequest(u *acl.User) error {
 	if perSecond == 0 {
 		return nil
 	}
-	limit := limits.Limit{Algorithm: limits.TokenBucket, Capacity: perSecond, Rate: limits.Rate{Tokens: perSecond, Period: int64(time.Second)}}
+	limit := limits.Limit{Algorithm: limits.TokenBucket, Capacity: perSecond,
+		Rate: limits.Rate{Tokens: perSecond, Period: int64(time.Second)}}
 	results := [1]engine.Result{}
 	e.userRates.Apply(e.Clock.Now(), []engine.Op{{Key: []byte("user " + u.Name()), Limit: limit, Tokens: 1}}, results[:])
 	r := &results[0]
@@ -184,7 +187,7 @@ func (l *cleanup) run(f func()) {
 	}
 }
 
-// end waits for all that was started and lets nothing more start.
+// end waits for everything that was started, and starts nothing more.
 func (l *cleanup) end() {
 	l.mu.Lock()
 	l.ended = true

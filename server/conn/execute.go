@@ -25,7 +25,8 @@ func (s *Session) execute(args [][]byte, batch *commandBatch) (taken bool) {
 			err = s.permitChannels(row, args)
 		}
 	}
-	if err == nil && row.Run != nil && row.Flags&command.ReadOnly != 0 && s.env.Cluster != nil && s.env.Cluster.AwaitsImport() {
+	if err == nil && row.Run != nil && row.Flags&command.ReadOnly != 0 && s.env.Cluster != nil &&
+		s.env.Cluster.AwaitsImport() {
 		err = command.ErrImporting
 	}
 	if s.multi.open && err == nil && row.Flags&command.NotInMulti != 0 {
@@ -60,7 +61,7 @@ func (s *Session) execute(args [][]byte, batch *commandBatch) (taken bool) {
 	return true
 }
 
-// resume continues after a wake-up: it writes replies that have become ready and executes the input behind them.
+// resume continues after a wake-up: it writes replies that have become ready, and executes the input that follows.
 func (s *Session) resume(batch *commandBatch, cfg *config.Config) (more bool) {
 	batch.out.RESP3 = s.client.RESP3
 	if s.public.Wait.IsDue(wait.ReplyEvents) {

@@ -40,7 +40,8 @@ func (s *Session) login(name, password []byte, t *loginlimit.Outcome) error {
 	if !right {
 		s.failedLogins++
 		s.env.Stats.Reject(stats.WrongPassword)
-		s.env.logDenial(command.Denial{Reason: "auth", Context: "toplevel", Object: "AUTH", User: truncate(string(name)), Client: s.public.Line()})
+		s.env.logDenial(command.Denial{Reason: "auth", Context: "toplevel", Object: "AUTH",
+			User: truncate(string(name)), Client: s.public.Line()})
 		return command.ErrWrongPass
 	}
 	s.env.Logins.Refund(t)

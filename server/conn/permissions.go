@@ -115,12 +115,13 @@ func (r reach) allOf(op *engine.Op) (key []byte, ok bool) {
 	return r.one(op, command.AccessOf(op, 0))
 }
 
-// has reports whether the user may use a key so.
+// has reports whether the user may use a key in a way.
 func (r reach) has(key []byte, access command.Access) bool {
-	return (access&command.Reads == 0 || r.user.Reaches(key, false)) && (access&command.Changes == 0 || r.user.Reaches(key, true))
+	return (access&command.Reads == 0 || r.user.Reaches(key, false)) &&
+		(access&command.Changes == 0 || r.user.Reaches(key, true))
 }
 
-// one looks at the key of a limit, and at that of its member.
+// one looks at the key of a limit, and at the key of its member.
 func (r reach) one(op *engine.Op, access command.Access) (key []byte, ok bool) {
 	key, ok = op.Key, r.has(op.Key, access)
 	if member := op.MemberKey(); ok && member != nil {
@@ -129,8 +130,8 @@ func (r reach) one(op *engine.Op, access command.Access) (key []byte, ok bool) {
 	return key, ok
 }
 
-// policy looks at the keys that a policy comes to for a caller. A policy that is not there counts as one out of
-// reach, so that nobody can find out the names of others' policies.
+// policy looks at the keys that a policy comes to for a caller. A policy that does not exist counts as out of reach, so
+// that nobody can find out the names of other users' policies.
 func (r reach) policy(check *engine.Op) (key []byte, ok bool) {
 	ok = true
 	found := r.keys.PolicyKeys(check.Key, check.Who, check.Args, func(k []byte) bool {
@@ -171,7 +172,8 @@ func (s *Session) logDenial(reason, object string) {
 	if s.user != nil {
 		name = s.user.Name()
 	}
-	s.env.logDenial(command.Denial{Reason: reason, Context: context, Object: truncate(object), User: name, Client: s.public.Line()})
+	s.env.logDenial(command.Denial{Reason: reason, Context: context, Object: truncate(object), User: name,
+		Client: s.public.Line()})
 }
 
 // truncate bounds the text that ACL LOG keeps from a client.
@@ -184,9 +186,11 @@ const maxSkippedBytes = 512 << 20
 // inputLimits bounds a command, more tightly before the connection has logged in.
 func (s *Session) inputLimits(cfg *config.Config) resp.Limits {
 	if s.user == nil {
-		return resp.Limits{MaxArgs: cfg.PreauthArgs, MaxBulk: cfg.PreauthBytes, MaxInline: cfg.PreauthBytes, MaxUnfinished: cfg.PreauthBytes, BeforeLogin: true}
+		return resp.Limits{MaxArgs: cfg.PreauthArgs, MaxBulk: cfg.PreauthBytes, MaxInline: cfg.PreauthBytes,
+			MaxUnfinished: cfg.PreauthBytes, BeforeLogin: true}
 	}
-	return resp.Limits{MaxArgs: cfg.MaxArgs, MaxBulk: cfg.MaxBulkBytes, MaxInline: cfg.MaxBulkBytes, MaxUnfinished: cfg.QueryBufferBytes, MaxSkip: maxSkippedBytes}
+	return resp.Limits{MaxArgs: cfg.MaxArgs, MaxBulk: cfg.MaxBulkBytes, MaxInline: cfg.MaxBulkBytes,
+		MaxUnfinished: cfg.QueryBufferBytes, MaxSkip: maxSkippedBytes}
 }
 
 func (s *Session) queryBuffer(cfg *config.Config) int {
@@ -204,8 +208,8 @@ func (s *Session) outputBuffer(cfg *config.Config) int {
 	return cfg.OutputBufferBytes
 }
 
-// limitOps writes the rights of a user into calls of scripts and into settlements, because these are decided where
-// nobody knows the user, and only there it is known which keys they are about.
+// limitOps writes the rights of a user into calls of scripts and into settlements. These are decided where the user is
+// not known, and only there is it known which keys they are about.
 func limitOps(u *acl.User, ops []engine.Op) {
 	for i := range ops {
 		op := &ops[i]

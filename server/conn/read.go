@@ -10,7 +10,7 @@ import (
 )
 
 // receive executes bytes that arrived. The connection's owner calls it, without bytes after a wake-up.
-// The result is that of feed.
+// It returns what feed returns.
 func (s *Session) receive(in []byte, batch *commandBatch, cfg *config.Config) (more bool) {
 	if !s.turn.HasLoop() {
 		s.env.BeginTurn(s.user, s.public.Addr())
@@ -55,7 +55,8 @@ func (s *Session) feed(in []byte, batch *commandBatch, cfg *config.Config) (more
 		s.writeInvalidations(batch)
 	}
 	s.noteTurn(batch)
-	if err != nil && s.ready() { // otherwise the bytes stay in rest, and are refused after the replies to the commands before them
+	// If it waits, the bytes stay in rest, and are refused after the replies to the commands before them.
+	if err != nil && s.ready() {
 		s.protocolError(batch, err)
 	}
 	s.trackPartialCommand(len(buf)-used, used, wasSkipping, more)
@@ -63,8 +64,8 @@ func (s *Session) feed(in []byte, batch *commandBatch, cfg *config.Config) (more
 	return more && s.ready()
 }
 
-// executeAll executes the commands at the front of the input, up to the first that has to wait or is not whole. more
-// means the same as in feed. The replies of the last commands may still be in the batch.
+// executeAll executes the commands at the front of the input, up to the first that has to wait or is not whole. more is
+// as in feed. The replies of the last commands may still be in the batch.
 func (s *Session) executeAll(in []byte, batch *commandBatch) (used int, more bool, err error) {
 	first := 0 // where the commands in the batch begin
 	for s.ready() {

@@ -32,7 +32,8 @@ func (s *Session) count(r *reply, batch, out *commandBatch, failed bool) {
 	if request := op.Request(); request.Verb == engine.Check && op.Options&engine.Peek == 0 {
 		s.env.Keys.CountCheck(batch.key(r.first, 0), res)
 		if s.env.config().TopKeys != "off" {
-			s.env.Recent.Note(batch.key(r.first, 0), batch.key(r.first, 1), batch.fields(r.first), s.started, request.Tokens, !res.Allowed)
+			s.env.Recent.Note(batch.key(r.first, 0), batch.key(r.first, 1), batch.fields(r.first), s.started,
+				request.Tokens, !res.Allowed)
 		}
 	}
 	switch {
@@ -52,8 +53,8 @@ func (s *Session) count(r *reply, batch, out *commandBatch, failed bool) {
 }
 
 // record ends a turn: it adds the batch's tally to the server's counters and records a slow turn. The latency of each
-// command is the time since all of them arrived, because their replies leave together. A turn is slow by the time in
-// which it was carried out: a wait for a majority, for a disk or for a turn among users does not count.
+// command is the time since all of them arrived, because their replies leave together. Only the time of execution makes
+// a turn slow: a wait for a majority, for a disk or for a turn among users does not count.
 func (s *Session) record(batch *commandBatch, since int64) (now int64) {
 	first := batch.first
 	batch.first = nil // it lies in the input
@@ -64,7 +65,8 @@ func (s *Session) record(batch *commandBatch, since int64) (now int64) {
 	nanos := now - since
 	commands := batch.tally.Flush(nanos)
 	nanos -= s.timed
-	s.noteLatency(now, nanos, commands > s.timedCount, func() []string { return slowlog.TurnArgs(first, s.reader.Limits, commands) })
+	s.noteLatency(now, nanos, commands > s.timedCount,
+		func() []string { return slowlog.TurnArgs(first, s.reader.Limits, commands) })
 	s.timed, s.timedCount = 0, 0
 	return now
 }
@@ -77,11 +79,12 @@ func (s *Session) noteTurn(batch *commandBatch) {
 	s.started = now
 }
 
-// noteLatency records that carrying out commands has taken some time, which ends now. The commands that are listed may
-// go to the slow log, with these arguments.
+// noteLatency records that the execution of commands took some time until now. Listed commands may go to the slow log,
+// with these arguments.
 func (s *Session) noteLatency(now, nanos int64, listed bool, args func() []string) {
 	if listed && s.env.SlowLog.IsSlow(nanos) {
-		s.env.SlowLog.Note(command.SlowCommand{UnixSec: now / 1e9, Micros: nanos / 1000, Addr: s.public.Addr(), Name: s.client.Name, Args: args()})
+		s.env.SlowLog.Note(command.SlowCommand{UnixSec: now / 1e9, Micros: nanos / 1000, Addr: s.public.Addr(),
+			Name: s.client.Name, Args: args()})
 	}
 	if nanos >= int64(time.Millisecond) {
 		s.env.Latency.Note(latency.Command, nanos)

@@ -10,9 +10,9 @@ import (
 
 // Replies of a cluster node to commands that another node must decide.
 
-// redirects reports whether clients are sent to the leader with operations, and where it is. While the leader is
-// unknown the decider gets them, and waits for a leader at most --decide-timeout. A connection after READONLY has reads
-// answered here.
+// redirects reports whether clients are sent to the leader with operations, and the address of the leader. While the
+// leader is unknown the decider gets them, and waits for a leader at most --decide-timeout. A connection after READONLY
+// has reads answered here.
 func (s *Session) redirects(ops []engine.Op) (leader string, redirect bool) {
 	if leader, redirect = s.env.Cluster.Redirects(&ops[0]); !redirect || leader == "" {
 		return "", false
@@ -21,7 +21,7 @@ func (s *Session) redirects(ops []engine.Op) (leader string, redirect bool) {
 	return leader, !reads
 }
 
-// redirect answers the command parsed last with MOVED, if that is this node's part.
+// redirect answers the command parsed last with MOVED if another node has to decide it.
 func (s *Session) redirect(batch *commandBatch) {
 	last := &batch.replies[len(batch.replies)-1]
 	if !s.env.Redirect || s.forwards || last.count == 0 {

@@ -49,8 +49,8 @@ func (s *Session) writeReplies(batch, out *commandBatch) {
 	batch.clear()
 }
 
-// writeNotExecuted answers a transaction as a whole, which is all or nothing, if it was not decided, or not for
-// certain, or if a watched key has changed.
+// writeNotExecuted answers a transaction as a whole if it was not decided, or not for certain, or if a watched key has
+// changed.
 func (s *Session) writeNotExecuted(batch, out *commandBatch) bool {
 	results := batch.decision.Results
 	err := s.env.undecided(batch.decision.Ops, results, batch.slot)

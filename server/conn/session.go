@@ -25,8 +25,9 @@ type Session struct {
 	rechecking     atomic.Bool // it will be woken while it is paused
 	handshakeBytes int         // bytes of a TLS handshake
 
-	runLater func(f func()) // calls f after the other connections of the event loop had their turn; nil if wake does so anyway
-	turn     share.Member   // its part in the passes of its event loop
+	// runLater calls f after the other connections of the event loop had their turn; nil if wake does so anyway.
+	runLater func(f func())
+	turn     share.Member // its part in the passes of its event loop
 
 	subscriptions subscriptions
 
@@ -47,7 +48,9 @@ type Session struct {
 
 	started int64 // clock: when the commands of this turn arrived
 
-	timed, timedCount int64 // nanoseconds of this turn spent in commands that were timed separately, or waited; and the number of these commands
+	// Nanoseconds of this turn spent in commands that were timed separately, or waited; and the number of these
+	// commands.
+	timed, timedCount int64
 
 	deciding  *commandBatch // a batch the decider has not finished
 	onDecided func()        // the Done of every batch, made once
@@ -75,13 +78,13 @@ func (s *Session) Public() *registry.Connection { return &s.public }
 // other connections of the event loop had their turn.
 func (s *Session) Attach(conn ReplyConn, later func(f func())) { s.conn, s.runLater = conn, later }
 
-// transaction is the commands that a session collects between MULTI and EXEC.
+// transaction has the commands that a session collects between MULTI and EXEC.
 type transaction struct {
 	open        bool
 	broken      bool // a command could not be queued: EXEC aborts
 	queued      []queuedCommand
 	bytes       int // of the arguments, counted as their bound counts them
-	memoryBytes int // memory of all of it
+	memoryBytes int // the memory of the queued commands
 }
 
 // blockedReply is a granted reservation whose reply waits for its time (BLOCK). Until then the
@@ -103,7 +106,7 @@ type pendingReply struct {
 	quiet  bool
 	finish func(w *resp.Writer) // writes the reply; set before the event
 
-	attempt *loginlimit.Attempt // what finishes it, if that is a login whose turn comes later
+	attempt *loginlimit.Attempt // the login that finishes it, if its turn comes later
 }
 
 // ReplyConn is the way by which a session's replies leave. It belongs to the connection's owner.

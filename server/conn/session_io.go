@@ -64,7 +64,8 @@ const MaxInputBytes = 64 << 10
 // for a decision or for its turn, or for its client to read, it holds little input, and the rest stays with the kernel:
 // a client that sends more is held up, and not closed.
 func (s *Session) TakesInput() bool {
-	return !s.public.Wait.Has(wait.HoldsInput) || len(s.rest)+MaxInputBytes <= min(2*MaxInputBytes, s.env.config().QueryBufferBytes)
+	return !s.public.Wait.Has(wait.HoldsInput) ||
+		len(s.rest)+MaxInputBytes <= min(2*MaxInputBytes, s.env.config().QueryBufferBytes)
 }
 
 // HoldsInput reports whether the session goes on by itself, soon or as soon as its client has read: see
@@ -73,7 +74,7 @@ func (s *Session) HoldsInput() bool { return s.public.Awaits(wait.HoldsInput) }
 
 // trackPartialCommand records when the unfinished command at the front of the input began. More bytes of it do not
 // reset that time. Bytes of a command that is skipped are consumed before the command is over. If there is more to
-// execute once the output is sent, the front is none.
+// execute once the output is sent, no command is unfinished.
 func (s *Session) trackPartialCommand(left, consumed int, wasSkipping, more bool) {
 	isSkipping := s.reader.IsSkipping()
 	switch {

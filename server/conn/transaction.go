@@ -18,7 +18,7 @@ type queuedCommand struct {
 // MaxQueuedCommands bounds a transaction, beside the query buffer's bound on its bytes.
 const MaxQueuedCommands = 10_000
 
-// queue keeps a copy of a command for EXEC, or notes why it can't be.
+// queue keeps a copy of a command for EXEC, or notes why it cannot.
 func (s *Session) queue(row *command.Row, args [][]byte, err error, batch *commandBatch) {
 	mark, quiet := len(batch.out.Buf), s.takeReplyMode()
 	for _, a := range args {
@@ -71,8 +71,8 @@ func (s *Session) checkQueued(row *command.Row, args [][]byte) error {
 	return nil
 }
 
-// queuedBytes is about the memory that a copy of a command takes: what Go rounds sizes up to, and the room that a
-// growing list has, included.
+// queuedBytes estimates the memory of a copy of a command, with the sizes that Go rounds up to and the spare room of a
+// growing list.
 func queuedBytes(args [][]byte) (bytes int) {
 	bytes = 2 * int(unsafe.Sizeof(queuedCommand{}))
 	for _, a := range args {

@@ -40,11 +40,12 @@ func (w *watchedKeys) add(key, seen []byte, mostBytes int) (ok bool) {
 		return false
 	}
 	w.bytes += len(key) + watchOverhead
-	op.Verb, op.Args, op.KeyCount, op.Who = engine.Expect, append(op.Args, bytes.Clone(key)), op.KeyCount+1, append(op.Who, seen...)
+	op.Verb, op.Args, op.KeyCount, op.Who = engine.Expect, append(op.Args, bytes.Clone(key)), op.KeyCount+1,
+		append(op.Who, seen...)
 	return true
 }
 
-// count is the number of keys; of nil, none.
+// count is the number of keys, 0 for nil.
 func (w *watchedKeys) count() int {
 	if w == nil {
 		return 0
@@ -52,7 +53,7 @@ func (w *watchedKeys) count() int {
 	return len(w.expect.Args)
 }
 
-// memory is that of the keys, in bytes; of nil, none.
+// memory is the memory of the keys in bytes, 0 for nil.
 func (w *watchedKeys) memory() int {
 	if w == nil {
 		return 0

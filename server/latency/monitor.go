@@ -75,7 +75,8 @@ func (m *Monitor) LatencyEvents() (summaries []command.LatencySummary) {
 	defer m.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(m.events)) {
 		e := m.events[name]
-		summaries = append(summaries, command.LatencySummary{Event: name, Latest: e.history[len(e.history)-1], Longest: e.longest})
+		summaries = append(summaries, command.LatencySummary{Event: name, Latest: e.history[len(e.history)-1],
+			Longest: e.longest})
 	}
 	return summaries
 }

@@ -85,7 +85,8 @@ func (l *Limiter) Sweep(now int64) {
 
 // limitOf lets an address fail n times in a minute: all at once, then evenly.
 func limitOf(n int) limits.Limit {
-	return limits.Limit{Algorithm: limits.TokenBucket, Capacity: int64(n), Rate: limits.Rate{Tokens: int64(n), Period: int64(time.Minute)}}
+	return limits.Limit{Algorithm: limits.TokenBucket, Capacity: int64(n),
+		Rate: limits.Rate{Tokens: int64(n), Period: int64(time.Minute)}}
 }
 
 // Acquire takes a token for an attempt, without waiting. If there is no room for the address, its network counts.

@@ -46,7 +46,8 @@ const (
 )
 
 func newCollector() collector {
-	return collector{set: func(limit int64) { debug.SetMemoryLimit(limit) }, rate: func(percent int) { debug.SetGCPercent(percent) }, free: freeMemory, floor: readGoMemory().taken}
+	return collector{set: func(limit int64) { debug.SetMemoryLimit(limit) },
+		rate: func(percent int) { debug.SetGCPercent(percent) }, free: freeMemory, floor: readGoMemory().taken}
 }
 
 // freeMemory collects twice: buffers in pools outlive the first time.

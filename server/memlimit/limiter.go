@@ -106,7 +106,8 @@ func (m *Limiter) MaxMemory() int64 {
 func (m *Limiter) Memory() command.MemoryUse {
 	of := readGoMemory()
 	use := command.MemoryUse{
-		Keys: m.Keys.Bytes(), Heap: of.objects, HeapIdle: of.idle, Resident: sysmem.RSS(), ClientBuffers: m.Buffers.Bytes.Load(),
+		Keys: m.Keys.Bytes(), Heap: of.objects, HeapIdle: of.idle, Resident: sysmem.RSS(),
+		ClientBuffers: m.Buffers.Bytes.Load(),
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -132,10 +133,12 @@ func (m *Limiter) Wait() { m.collector.running.Wait() }
 func (m *Limiter) reportForced() {
 	b, now := &m.budget, m.Clock.Now()
 	f := m.Keys.NewKeyCounts()
-	if f.Denied+f.Allowed+f.Shared == b.forced.Denied+b.forced.Allowed+b.forced.Shared || now-b.lastReport < int64(reportEvery) {
+	if f.Denied+f.Allowed+f.Shared == b.forced.Denied+b.forced.Allowed+b.forced.Shared ||
+		now-b.lastReport < int64(reportEvery) {
 		return
 	}
-	m.Log.Warn("there was no room for new keys", "when_full", m.Settings.Load().WhenFull, "refused", f.Denied-b.forced.Denied,
+	m.Log.Warn("there was no room for new keys", "when_full", m.Settings.Load().WhenFull,
+		"refused", f.Denied-b.forced.Denied,
 		"allowed_unlimited", f.Allowed-b.forced.Allowed, "shared_a_limiter", f.Shared-b.forced.Shared,
 		"denied_by_it", f.SharedDenied-b.forced.SharedDenied, "keys_memory", m.Keys.Bytes(), "keys", m.Keys.Len())
 	b.forced, b.lastReport = f, now
@@ -143,6 +146,7 @@ func (m *Limiter) reportForced() {
 
 // RulesOf are the settings' rules for new keys when memory is full.
 func RulesOf(cfg *config.Config) admission.Rules {
-	modes := map[string]engine.NewKeys{"deny-new": engine.DenyNew, "allow-new": engine.AllowNew, "overflow": engine.OverflowNew}
+	modes := map[string]engine.NewKeys{"deny-new": engine.DenyNew, "allow-new": engine.AllowNew,
+		"overflow": engine.OverflowNew}
 	return admission.Rules{NewKeys: modes[cfg.WhenFull], Delimiters: cfg.PrefixDelimiters}
 }

@@ -129,7 +129,8 @@ func (s *Subscriber) Subscribe(channel string) (ok bool) {
 	}
 	to := c.byName[channel]
 	if to == nil {
-		to = fanout.NewLog(s.owner.Queue(), MaxQueuedBytes, func(m Message) int { return messageBytes + len(m.Channel) + len(m.Text) })
+		to = fanout.NewLog(s.owner.Queue(), MaxQueuedBytes,
+			func(m Message) int { return messageBytes + len(m.Channel) + len(m.Text) })
 		c.byName[channel] = to
 	}
 	s.places[channel] = to.Join(s.owner)

@@ -39,7 +39,8 @@ const (
 )
 
 // note keeps a request, and reports whether the level has changed.
-func (r *requests) note(seed maphash.Seed, hash uint64, id []byte, fields [][]byte, now, tokens int64, denied bool) (changed bool) {
+func (r *requests) note(seed maphash.Seed, hash uint64, id []byte, fields [][]byte, now, tokens int64,
+	denied bool) (changed bool) {
 	size := 4*binary.MaxVarintLen64 + len(id)
 	for _, f := range fields {
 		size += binary.MaxVarintLen16 + len(f)

@@ -10,12 +10,14 @@ import (
 
 // Limits bounds one command. All are counts of bytes except MaxArgs. MaxUnfinished is no bound if it is 0.
 type Limits struct {
-	MaxArgs       int  // arguments of one command, its name included
-	MaxBulk       int  // one argument
-	MaxInline     int  // a command in the inline form
-	MaxUnfinished int  // a command whose end has not arrived
-	MaxSkip       int  // what is skipped of a command beyond another bound, so that the next command can be read; 0 to skip nothing
-	BeforeLogin   bool // the connection has not logged in: errors name the settings of the bounds before a login
+	MaxArgs       int // arguments of one command, its name included
+	MaxBulk       int // one argument
+	MaxInline     int // a command in the inline form
+	MaxUnfinished int // a command whose end has not arrived
+	// MaxSkip bounds what is skipped of a command beyond another bound, so that the next command can be read; with 0,
+	// nothing is skipped.
+	MaxSkip     int
+	BeforeLogin bool // the connection has not logged in: errors name the settings of the bounds before a login
 }
 
 // tlsHandshake is the first byte of a connection by TLS.

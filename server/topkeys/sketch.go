@@ -199,7 +199,8 @@ func (s *Sketch) Top(n int, now int64) (entries []Entry, total int64) {
 		entries = append(entries, k.Entry)
 	}
 	slices.SortFunc(entries, func(a, b Entry) int {
-		return cmp.Or(cmp.Compare(b.Count-b.Error, a.Count-a.Error), cmp.Compare(b.Count, a.Count), slices.Compare(a.Key, b.Key))
+		return cmp.Or(cmp.Compare(b.Count-b.Error, a.Count-a.Error), cmp.Compare(b.Count, a.Count),
+			slices.Compare(a.Key, b.Key))
 	})
 	entries = entries[:min(n, len(entries))]
 	s.mu.Lock()

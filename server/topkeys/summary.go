@@ -36,7 +36,8 @@ type counter struct {
 }
 
 func newSummary() *summary {
-	return &summary{counters: make([]counter, 0, Counters), heap: make([]uint16, 0, Counters), keys: make([]byte, Counters*MaxKeyBytes)}
+	return &summary{counters: make([]counter, 0, Counters), heap: make([]uint16, 0, Counters),
+		keys: make([]byte, Counters*MaxKeyBytes)}
 }
 
 func (s *summary) reset() {

@@ -41,7 +41,9 @@ func (all rows) each(key []byte, visit func(*row)) {
 }
 
 func (all rows) find(prefix string) (at int, found bool) {
-	return slices.BinarySearchFunc(all, prefix, func(r row, prefix string) int { return strings.Compare(r.prefix, prefix) })
+	return slices.BinarySearchFunc(all, prefix, func(r row, prefix string) int {
+		return strings.Compare(r.prefix, prefix)
+	})
 }
 
 // with returns a list with more prefixes.

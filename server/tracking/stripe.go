@@ -38,7 +38,8 @@ const (
 	entryBytes = 120
 )
 
-func (i *item) bytes() int64 { return itemBytes + entryBytes + int64(len(i.entry.key)) } // as if it were the only one of the key
+// bytes is the memory of an item, and of its key, as if no other client had read it.
+func (i *item) bytes() int64 { return itemBytes + entryBytes + int64(len(i.entry.key)) }
 
 func (s *stripe) init() {
 	s.keys, s.items, s.own = map[string]*entry{}, map[pair]*item{}, map[*Client]*item{}

@@ -57,7 +57,8 @@ var ErrManyPrefixes = errors.New("more prefixes than there may be")
 // NewTable returns a table without clients, which a queue will wake. After listen, [Table.Changed] is called for
 // changes of keys, until stop has been called as often as listen.
 func NewTable(queue *fanout.Queue, bounds func() Bounds, listen, stop func()) *Table {
-	t := &Table{queue: queue, bounds: bounds, listen: listen, stop: stop, seed: maphash.MakeSeed(), clients: map[*Client]struct{}{}}
+	t := &Table{queue: queue, bounds: bounds, listen: listen, stop: stop, seed: maphash.MakeSeed(),
+		clients: map[*Client]struct{}{}}
 	for i := range t.stripes {
 		t.stripes[i].init()
 	}
@@ -99,7 +100,8 @@ func (t *Table) addPatterns(c *Client, next *state, prefixes []string) error {
 	var added []string
 	total := 0
 	for _, prefix := range prefixes {
-		if slices.ContainsFunc(next.patterns, func(p *pattern) bool { return p.prefix == prefix }) || slices.Contains(added, prefix) {
+		if slices.ContainsFunc(next.patterns, func(p *pattern) bool { return p.prefix == prefix }) ||
+			slices.Contains(added, prefix) {
 			continue
 		}
 		added = append(added, prefix)
@@ -114,7 +116,8 @@ func (t *Table) addPatterns(c *Client, next *state, prefixes []string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	all := t.rows.Load().with(added, t.queue)
-	if len(next.patterns)+len(added) > MaxClientPrefixes || t.patterns+len(added) > MaxPrefixes || all.depth() >= MaxNestedPrefixes {
+	if len(next.patterns)+len(added) > MaxClientPrefixes || t.patterns+len(added) > MaxPrefixes ||
+		all.depth() >= MaxNestedPrefixes {
 		return ErrManyPrefixes
 	}
 	t.rows.Store(&all)

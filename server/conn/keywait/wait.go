@@ -36,9 +36,10 @@ type Wait struct {
 	Memory int      // of Args, in bytes
 	Quiet  bool     // its reply is to be dropped
 
-	env    *Env
-	kind   limits.Algorithm // of the values waited for
-	names  [][]byte         // in the keyspace (see package database), of the keys waited for, which follow the command's name
+	env  *Env
+	kind limits.Algorithm // of the values waited for
+	// In the keyspace (see package database), of the keys waited for, which follow the command's name.
+	names  [][]byte
 	waiter *blocking.Waiter
 	due    *waitqueue.Waiter
 	asked  []string // the names in the attempt under way

@@ -27,7 +27,8 @@ func (c *Connection) OverMemoryLimit(bytes int) bool {
 		return true // and counted
 	}
 	r.Counts.Reject(stats.ClientMemory)
-	r.LogClosed(slog.LevelInfo, "closed a client whose buffers were more than its share", "client", c.id, "bytes", bytes, "of_all_clients", total)
+	r.LogClosed(slog.LevelInfo, "closed a client whose buffers were more than its share",
+		"client", c.id, "bytes", bytes, "of_all_clients", total)
 	return true
 }
 

@@ -28,8 +28,10 @@ func (c *Connection) Line() string {
 	return fmt.Sprintf("id=%d addr=%s laddr=%s name=%s age=%d idle=%d flags=%s db=%d sub=%d psub=0 ssub=0 multi=%d watch=%d "+
 		"qbuf=%d qbuf-free=%d argv-mem=0 multi-mem=%d rbs=0 rbp=0 obl=%d oll=0 omem=%d tot-mem=%d events=%s cmd=%s user=%s redir=%d resp=%d "+
 		"lib-name=%s lib-ver=%s tot-net-in=%d tot-net-out=%d",
-		c.id, c.addr, c.laddr, seen.Name, (now-c.opened)/1e9, (now-c.lastActive.Load())/1e9, c.flags(), seen.Database, c.Channels.Load(), f.queued.Load()-1, f.watched.Load(),
-		input, free, queued, unsent, unsent, input+free+queued+unsent+int64(c.registry.SessionBytes), events, name, cmp.Or(seen.User, "(none)"), redirect, seen.Protocol(),
+		c.id, c.addr, c.laddr, seen.Name, (now-c.opened)/1e9, (now-c.lastActive.Load())/1e9, c.flags(),
+		seen.Database, c.Channels.Load(), f.queued.Load()-1, f.watched.Load(),
+		input, free, queued, unsent, unsent, input+free+queued+unsent+int64(c.registry.SessionBytes), events, name,
+		cmp.Or(seen.User, "(none)"), redirect, seen.Protocol(),
 		seen.LibName, seen.LibVersion, f.in.Load(), f.out.Load())
 }
 
@@ -41,8 +43,10 @@ func (c *Connection) flags() (flags string) {
 		letter string
 		is     bool
 	}{
-		{"O", c.Monitoring.Load()}, {"P", c.Channels.Load() > 0}, {"x", c.Stats.queued.Load() > 0}, {"b", c.Wait.Has(wait.BlockedEvents)},
-		{"t", on}, {"R", on && tracker.IsBroken()}, {"B", tracks.Broadcast}, {"r", seen.ReadOnly}, {"e", seen.NoEvict}, {"T", seen.NoTouch},
+		{"O", c.Monitoring.Load()}, {"P", c.Channels.Load() > 0}, {"x", c.Stats.queued.Load() > 0},
+		{"b", c.Wait.Has(wait.BlockedEvents)},
+		{"t", on}, {"R", on && tracker.IsBroken()}, {"B", tracks.Broadcast}, {"r", seen.ReadOnly},
+		{"e", seen.NoEvict}, {"T", seen.NoTouch},
 	} {
 		if f.is {
 			flags += f.letter
@@ -52,5 +56,6 @@ func (c *Connection) flags() (flags string) {
 }
 
 func (c *Connection) info() command.ClientInfo {
-	return command.ClientInfo{ID: c.id, Addr: c.addr, LocalAddr: c.laddr, AgeSec: (c.registry.Clock.Now() - c.opened) / 1e9, User: c.published.Load().User, Subscribed: c.Channels.Load() > 0}
+	return command.ClientInfo{ID: c.id, Addr: c.addr, LocalAddr: c.laddr,
+		AgeSec: (c.registry.Clock.Now() - c.opened) / 1e9, User: c.published.Load().User, Subscribed: c.Channels.Load() > 0}
 }

@@ -45,7 +45,8 @@ type Connection struct {
 // NewConnection returns a connection from a client at addr to laddr, to be placed where it stays and then given to
 // [Connection.Init]. wake asks its owner for a turn.
 func (r *Registry) NewConnection(addr, laddr string, wake func()) Connection {
-	return Connection{registry: r, addr: addr, laddr: laddr, network: unauthenticated.Network(addr), opened: r.Clock.Now(), wake: wake}
+	return Connection{registry: r, addr: addr, laddr: laddr, network: unauthenticated.Network(addr),
+		opened: r.Clock.Now(), wake: wake}
 }
 
 // Init makes the connection one of the many that may be woken together.
@@ -131,5 +132,6 @@ func (c *Connection) SetLoggedIn(is bool) {
 // DropSlowReader counts and logs that the connection closes because its client does not read replies.
 func (c *Connection) DropSlowReader(unsent int) {
 	c.registry.Counts.SlowReaders.Add(1)
-	c.registry.LogClosed(slog.LevelInfo, "closed a client that does not read its replies", "client", c.id, "unread_bytes", unsent)
+	c.registry.LogClosed(slog.LevelInfo, "closed a client that does not read its replies",
+		"client", c.id, "unread_bytes", unsent)
 }

@@ -76,8 +76,7 @@ func (r *Registry) Admit(n *Connection) error {
 	return r.AdmitCertified(n)
 }
 
-// AdmitCertified is Admit of a connection on which nothing is heard before the client has shown a certificate that is
-// trusted.
+// AdmitCertified is Admit for a connection that is not read before its client has shown a trusted certificate.
 func (r *Registry) AdmitCertified(n *Connection) error {
 	evicted, err := r.add(n, r.Settings.Load())
 	if err != nil {
@@ -109,7 +108,8 @@ func isLocal(addr string) bool {
 	return err != nil || at.Addr().Unmap().IsLoopback()
 }
 
-// add registers a session and gives it its id, unless there are too many already; others may have to go for it.
+// add registers a connection and gives it its id, unless there are too many already; others may have to be closed for
+// it.
 func (r *Registry) add(s *Connection, cfg *config.Config) (evicted []*Connection, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -213,7 +213,7 @@ func (r *Registry) LogClosed(level slog.Level, why string, fields ...any) {
 	}
 }
 
-// CloseUser closes the connections of a user who is no more.
+// CloseUser closes the connections of a user who was deleted.
 func (r *Registry) CloseUser(u *acl.User) {
 	r.Kill(func(c command.ClientInfo) bool { return c.User == u.Name() })
 }

@@ -31,7 +31,8 @@ func (r *Registry) makeRoom(n *Connection, cfg *config.Config) (evicted *Connect
 	return evicted, nil
 }
 
-// countOpened counts a new connection, and returns one that has to go for it, of those that have not logged in.
+// countOpened counts a new connection, and returns a connection that has not logged in and has to be closed for it, if
+// any.
 func (r *Registry) countOpened(n *Connection, cfg *config.Config) (evicted *Connection) {
 	r.perNetwork[n.network]++
 	if n.loggedIn.Load() {
@@ -49,7 +50,7 @@ func (r *Registry) countClosed(n *Connection) {
 	r.unauthenticated.Remove(n)
 }
 
-// countLogin counts a registered connection that has logged in or, with out, gone back to before.
+// countLogin counts a registered connection that has logged in or, with out, has no user any more.
 func (r *Registry) countLogin(n *Connection, out bool) {
 	if !out {
 		r.unauthenticated.Remove(n)
