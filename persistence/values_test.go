@@ -6,19 +6,18 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/datatype"
-	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/engine/transaction"
 )
 
 // valueOf is a value of each kind, which expires after a day.
-var valueOf = map[limits.Algorithm][]byte{
-	limits.StringValue:    []byte("text"),
-	limits.HashValue:      firstOf(datatype.Hash(nil).Set(words("field", "value"))),
-	limits.SortedSetValue: datatype.SortedSet(nil).Insert([]byte("member"), 1.5),
-	limits.ListValue:      datatype.List(nil).PushTail(words("head", "tail")),
-	limits.SetValue:       datatype.SetOf(words("member")),
-	limits.GCRAValue:      datatype.GCRAOf(someTime/1000 + 6_000_001),
+var valueOf = map[engine.Kind][]byte{
+	engine.StringKind:    []byte("text"),
+	engine.HashKind:      firstOf(datatype.Hash(nil).Set(words("field", "value"))),
+	engine.SortedSetKind: datatype.SortedSet(nil).Insert([]byte("member"), 1.5),
+	engine.ListKind:      datatype.List(nil).PushTail(words("head", "tail")),
+	engine.SetKind:       datatype.SetOf(words("member")),
+	engine.GCRAKind:      datatype.GCRAOf(someTime/1000 + 6_000_001),
 }
 
 func firstOf(h datatype.Hash, _ int) []byte { return h }
@@ -34,7 +33,7 @@ func words(all ...string) (b [][]byte) {
 type setValues struct{}
 
 func (setValues) Run(tx *transaction.Tx, op *engine.Op, _ *engine.Result) {
-	for _, kind := range limits.ValueKinds() {
+	for _, kind := range engine.DataKinds() {
 		tx.Set(fmt.Appendf(nil, "%s-%d", op.Args[1], kind), engine.Value{Kind: kind, ExpiresAt: someTime + 24*3600*second, Data: valueOf[kind]})
 	}
 }
@@ -49,7 +48,7 @@ func setAllValues(prefix string) engine.Op {
 
 // Every kind of value is in the golden files.
 func TestEveryKindHasAValue(t *testing.T) {
-	for _, kind := range limits.ValueKinds() {
+	for _, kind := range engine.DataKinds() {
 		if valueOf[kind] == nil {
 			t.Errorf("no value of kind %d, a %s", kind, kind)
 		}

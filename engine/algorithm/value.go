@@ -93,7 +93,7 @@ func ValueSize(v *engine.Value, had int) int {
 	switch {
 	case need <= had && (need >= had/4 || had <= 4*valueHead):
 		return had
-	case v.Kind == limits.StringValue, v.Kind == limits.GCRAValue:
+	case v.Kind == engine.StringKind, v.Kind == engine.GCRAKind:
 		return need
 	}
 	return engine.Align(valueHead + len(v.Data) + len(v.Data)/4) // a collection grows element by element

@@ -62,7 +62,7 @@ func TestSegments(t *testing.T) {
 				if r.IntN(3) == 0 {
 					v.until = now + r.Int64N(5*second)
 				}
-				p := Update{Key: key, Value: engine.Value{Kind: limits.StringValue, ExpiresAt: v.until, Data: v.data}, Limit: limits.Limit{Algorithm: limits.StringValue}}
+				p := Update{Key: key, Value: engine.Value{Kind: engine.StringKind, ExpiresAt: v.until, Data: v.data}, Limit: limits.Limit{Algorithm: limits.StringValue}}
 				_, tag := s.Locate(key)
 				if p.Size = algorithm.ValueSize(&p.Value, 0); !sh.Reserve(now, 1, RecordBytes(p.Size, len(key))) {
 					refused++

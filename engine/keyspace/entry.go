@@ -41,5 +41,5 @@ func (e *Entry) Value() (engine.Value, error) {
 	if err != nil {
 		return engine.Value{}, err
 	}
-	return engine.Value{Kind: e.Limit.Algorithm, ExpiresAt: algorithm.ExpiryOf(state), Data: algorithm.DataOf(state)}, nil
+	return engine.Value{Kind: engine.KindOf(e.Limit.Algorithm), ExpiresAt: algorithm.ExpiryOf(state), Data: algorithm.DataOf(state)}, nil
 }

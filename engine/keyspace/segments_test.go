@@ -13,7 +13,7 @@ import (
 // writeValue writes a string as a transaction does: it makes room, then writes.
 func writeValue(s *Keyspace, now int64, key string, size int) bool {
 	sh, tag := s.Locate([]byte(key))
-	p := Update{Key: []byte(key), Value: engine.Value{Kind: limits.StringValue, Data: make([]byte, size)}, Limit: limits.Limit{Algorithm: limits.StringValue}}
+	p := Update{Key: []byte(key), Value: engine.Value{Kind: engine.StringKind, Data: make([]byte, size)}, Limit: limits.Limit{Algorithm: limits.StringValue}}
 	if p.Size = algorithm.ValueSize(&p.Value, 0); !sh.Reserve(now, 1, RecordBytes(p.Size, len(key))) {
 		return false
 	}

@@ -46,7 +46,7 @@ func (s *Shard) Write(now int64, tag uint32, p *Update, res *engine.Result) (cha
 	if at.Found {
 		couldGrow = s.growable(r)
 	}
-	if p.Kind.IsValue() {
+	if p.Kind.IsData() {
 		algorithm.StoreValue(state, &p.Value)
 	} else {
 		copy(state, p.Data)

@@ -20,7 +20,7 @@ const (
 	SlidingLog              // SL.ACQUIRE
 	Concurrency             // CC.ACQUIRE
 
-	// Kinds of keys that hold data, and no limiter. They share the table, because a key is one or the other.
+	// The numbers under which keys are kept that hold data, and no limiter: see Kind in package engine.
 	StringValue
 	HashValue
 	SortedSetValue
@@ -45,7 +45,7 @@ const (
 	Class     // HT.ACQUIRE
 	Adaptive  // AD.ACQUIRE
 
-	GCRAValue // a kind of data: the state of Redis's command GCRA
+	GCRAValue // as StringValue: the state of Redis's command GCRA
 
 	HistoryFixedWindow // a fixed window whose limit has a [Limit.History]
 )
@@ -116,17 +116,8 @@ func (a Algorithm) String() string { return propertiesOf[a].name }
 
 // Algorithms lists all algorithms of limiters.
 func Algorithms() (all []Algorithm) {
-	return rows(func(row *properties) bool { return row.decides && row.home == NoAlgorithm })
-}
-
-// ValueKinds lists the kinds of keys that hold data.
-func ValueKinds() (all []Algorithm) {
-	return rows(func(row *properties) bool { return row.value })
-}
-
-func rows(has func(row *properties) bool) (all []Algorithm) {
-	for a := NoAlgorithm + 1; int(a) < len(propertiesOf); a++ {
-		if has(&propertiesOf[a]) {
+	for a := NoAlgorithm + 1; a.Known(); a++ {
+		if row := &propertiesOf[a]; row.decides && row.home == NoAlgorithm {
 			all = append(all, a)
 		}
 	}

@@ -106,7 +106,7 @@ func randomOps(s *Store, r *rand.Rand, batches int) {
 // putValue writes a string as a transaction does: it makes room, then writes. The caller holds the lock.
 func putValue(s *Store, now int64, key string, size int) {
 	sh, tag := s.keys.Locate([]byte(key))
-	u := keyspace.Update{Key: []byte(key), Value: engine.Value{Kind: limits.StringValue, Data: make([]byte, size)}, Limit: limits.Limit{Algorithm: limits.StringValue}}
+	u := keyspace.Update{Key: []byte(key), Value: engine.Value{Kind: engine.StringKind, Data: make([]byte, size)}, Limit: limits.Limit{Algorithm: limits.StringValue}}
 	if u.Size = algorithm.ValueSize(&u.Value, 0); sh.Reserve(now, 1, keyspace.RecordBytes(u.Size, len(key))) {
 		sh.Write(now, tag, &u, new(engine.Result))
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/transaction"
 )
 
@@ -35,7 +34,7 @@ func txStep(tx *transaction.Tx, word string, key []byte, value string, res *engi
 		res.Reply = fmt.Appendf(res.Reply, "%t ", tx.Delete(key))
 		return
 	}
-	if found && !v.Kind.IsValue() { // a limiter is for others to change
+	if found && !v.Kind.IsData() { // a limiter is for others to change
 		res.Reply = fmt.Appendf(res.Reply, "%v ", v.Kind)
 		return
 	}
@@ -49,9 +48,9 @@ func txStep(tx *transaction.Tx, word string, key []byte, value string, res *engi
 	case "publish":
 		res.Reply = fmt.Appendf(res.Reply, "%t ", tx.Publish(key, []byte(value)))
 	case "set":
-		tx.Set(key, engine.Value{Kind: limits.StringValue, Data: []byte(value)})
+		tx.Set(key, engine.Value{Kind: engine.StringKind, Data: []byte(value)})
 	case "add":
-		e := tx.Edit(key, limits.StringValue)
+		e := tx.Edit(key, engine.StringKind)
 		e.Data = append(e.Data, value...)
 	case "expire":
 		if found {

@@ -41,7 +41,7 @@ func (t *Tx) loadLimiter(c *algorithm.Call, op *engine.Op, res *engine.Result) b
 		c.Begin(t.now, op, res)
 		switch {
 		case p.Gone:
-		case p.Kind.IsValue():
+		case p.Kind.IsData():
 			c.Prev, c.State, c.IsNew = p.Limit, p.Data, false
 		default:
 			c.Open(&p.Limit, p.Data)
@@ -110,7 +110,7 @@ func (t *Tx) keepLimiter(c *algorithm.Call, state []byte) {
 	}
 	p := t.changed(c.Op.Key)
 	p.Gone = algorithm.Table[limit.Algorithm].Expired(state, &limit, t.now)
-	p.Limit, p.Value = limit, engine.Value{Kind: limit.Algorithm, Data: append(p.Data[:0], state...)}
+	p.Limit, p.Value = limit, engine.Value{Kind: engine.KindOf(limit.Algorithm), Data: append(p.Data[:0], state...)}
 }
 
 // change carries out the other verbs, on a key that has a state.

@@ -135,7 +135,7 @@ func (t *Tx) makeRoom(changed []*pending) engine.Status {
 			}
 		}
 		p.Size = len(p.Data)
-		if p.Kind.IsValue() {
+		if p.Kind.IsData() {
 			p.Size = algorithm.ValueSize(&p.Value, had)
 		}
 		if p.Size != had {

@@ -99,7 +99,7 @@ func (t *Tx) get(key []byte) (v engine.Value, found bool) {
 		return t.limiter(*limit, state), true
 	}
 	t.work += len(state) / keyspace.WorkBytes
-	return engine.Value{Kind: limit.Algorithm, ExpiresAt: algorithm.ExpiryOf(state), Data: algorithm.DataOf(state)}, true
+	return engine.Value{Kind: engine.KindOf(limit.Algorithm), ExpiresAt: algorithm.ExpiryOf(state), Data: algorithm.DataOf(state)}, true
 }
 
 // stateOf is the limit and the state of a key that is not changed; the limit is nil if there is none, or if the transaction is stopped.
@@ -123,7 +123,7 @@ func (t *Tx) stateOf(key []byte) (limit *limits.Limit, state []byte) {
 
 // shown is a changed key as Get returns it.
 func (t *Tx) shown(p *pending) engine.Value {
-	if p.Kind.IsValue() {
+	if p.Kind.IsData() {
 		return p.Value
 	}
 	return t.limiter(p.Limit, p.Data)
@@ -138,9 +138,9 @@ func (t *Tx) limiter(limit limits.Limit, state []byte) engine.Value {
 	c.Limit = c.Prev
 	algorithm.Table[c.Limit.Algorithm].Look(c)
 	if t.result.Reset == 0 && c.Lent > 0 || limit.Algorithm.Home() != limits.NoAlgorithm {
-		return engine.Value{Kind: limit.Algorithm}
+		return engine.Value{Kind: engine.KindOf(limit.Algorithm)}
 	}
-	return engine.Value{Kind: limit.Algorithm, ExpiresAt: t.now + t.result.Reset}
+	return engine.Value{Kind: engine.KindOf(limit.Algorithm), ExpiresAt: t.now + t.result.Reset}
 }
 
 // transactions are those that are not under way, which all runners share.
@@ -152,11 +152,11 @@ var lookOp = engine.Op{Verb: engine.Look}
 // Edit returns the value of a key to be changed in place: its Data is the caller's to append to and to write to. A key
 // that does not exist begins empty, of the given kind, and never expires. The caller has made sure that an existing
 // key is of that kind. Data must not exceed [engine.MaxValueBytes].
-func (t *Tx) Edit(key []byte, kind limits.Algorithm) *engine.Value {
+func (t *Tx) Edit(key []byte, kind engine.Kind) *engine.Value {
 	key = t.nameOf(key)
 	if p := t.find(key); p != nil {
 		if p.Gone {
-			p.Gone, p.Limit, p.Value = false, limits.Limit{Algorithm: kind}, engine.Value{Kind: kind, Data: p.Data[:0]}
+			p.Gone, p.Limit, p.Value = false, limits.Limit{Algorithm: kind.Algorithm()}, engine.Value{Kind: kind, Data: p.Data[:0]}
 		}
 		t.work += len(p.Data) / keyspace.WorkBytes
 		return &p.Value
@@ -166,14 +166,14 @@ func (t *Tx) Edit(key []byte, kind limits.Algorithm) *engine.Value {
 	if !found {
 		v = engine.Value{Kind: kind}
 	}
-	p.Limit, p.Value = limits.Limit{Algorithm: v.Kind}, engine.Value{Kind: v.Kind, ExpiresAt: v.ExpiresAt, Data: append(p.Data[:0], v.Data...)}
+	p.Limit, p.Value = limits.Limit{Algorithm: v.Kind.Algorithm()}, engine.Value{Kind: v.Kind, ExpiresAt: v.ExpiresAt, Data: append(p.Data[:0], v.Data...)}
 	return &p.Value
 }
 
 // Set replaces the value of a key. It copies the data.
 func (t *Tx) Set(key []byte, v engine.Value) {
 	p := t.changed(t.nameOf(key))
-	p.Gone, p.Limit = false, limits.Limit{Algorithm: v.Kind}
+	p.Gone, p.Limit = false, limits.Limit{Algorithm: v.Kind.Algorithm()}
 	p.Value = engine.Value{Kind: v.Kind, ExpiresAt: v.ExpiresAt, Data: append(p.Data[:0], v.Data...)}
 }
 
@@ -185,10 +185,10 @@ func (t *Tx) delete(key []byte) (existed bool) {
 	if !existed {
 		return false
 	}
-	if v.Kind.Home() != limits.NoAlgorithm {
+	if v.Kind.Algorithm().Home() != limits.NoAlgorithm {
 		return false // it would not be reset at home
 	}
-	if v.Kind.IsLent() {
+	if v.Kind.Algorithm().IsLent() {
 		c := &t.call
 		if t.loadLimiter(c, &engine.Op{Verb: engine.Delete, Key: key}, &t.result); c.Lent > 0 {
 			c.Limit = c.Prev

@@ -56,7 +56,7 @@ type Row struct {
 	Shape    resp.Shape                                                     // the shape of a data command's reply in RESP3
 	ShapeOf  func(args [][]byte) resp.Shape                                 // in place of Shape, if it depends on the arguments
 	ReadsAll bool                                                           // a data command looks at everything that its key holds
-	Waits    limits.Algorithm                                               // a data command waits until a key has a value of this kind
+	Waits    engine.Kind                                                    // a data command waits until a key has a value of this kind
 	Sub      []Row                                                          // containers, such as CLIENT
 
 	Answers func(args [][]byte, held int) int // the number of elements in a data command's reply, if its arguments say so
@@ -260,9 +260,9 @@ func (r *Request) KeepArgs(args [][]byte) [][]byte {
 
 // Wait says what a command waits for if its reply is null: that one of its keys gets a value.
 type Wait struct {
-	Keys    int              // the number of keys, which are the first arguments
-	Kind    limits.Algorithm // the kind of value
-	Timeout int64            // nanoseconds, 0 for none
+	Keys    int         // the number of keys, which are the first arguments
+	Kind    engine.Kind // the kind of value
+	Timeout int64       // nanoseconds, 0 for none
 }
 
 // CachedLimit caches a parsed limit with the text of its parameters.

@@ -2,7 +2,7 @@ package conn
 
 import (
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/limits"
+
 	"github.com/stintdb/stint/server/blocking"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/conn/keywait"
@@ -48,12 +48,12 @@ func (s *Session) beginKeyWait(batch *commandBatch, row *command.Row, args [][]b
 }
 
 // look is that of [keywait.Env].
-func (e *Env) look(name []byte) (kind limits.Algorithm, known bool) {
+func (e *Env) look(name []byte) (kind engine.Kind, known bool) {
 	op, res := engine.Op{Verb: engine.Look, Key: name}, engine.Result{}
 	if known = e.Keys.TryReadOnly(e.Clock.Now(), &op, &res); !known || res.Status != engine.OK {
-		return limits.NoAlgorithm, known
+		return engine.NoKind, known
 	}
-	return res.Held.Algorithm, true
+	return engine.KindOf(res.Held.Algorithm), true
 }
 
 // answerKeyWait handles the outcome of an attempt. It reports false if there is something to be answered.

@@ -150,9 +150,9 @@ func dataOf(e *keyspace.Entry) (*data, error) {
 	}
 	d := &data{Bytes: len(v.Data)}
 	switch v.Kind {
-	case limits.StringValue:
+	case engine.StringKind:
 		d.Value, d.ValueBase64 = bytetext.Printable(v.Data)
-	case limits.GCRAValue:
+	case engine.GCRAKind:
 		arrival := time.UnixMicro(datatype.GCRA(v.Data).ArrivalTime()).UTC().Format(time.RFC3339Nano)
 		d.Value = &arrival
 	}

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/transaction"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/resp"
@@ -99,7 +98,7 @@ func (c *Call) Name() string { return strings.ToLower(string(c.Args[0])) }
 func (c *Call) Fail(err error) { c.Writer.Error(err.Error()) }
 
 // Get returns the value of a key. If the value is of another kind, Get writes the error and returns ok = false.
-func (c *Call) Get(key []byte, kind limits.Algorithm) (v engine.Value, found, ok bool) {
+func (c *Call) Get(key []byte, kind engine.Kind) (v engine.Value, found, ok bool) {
 	v, found = c.Tx.Get(key)
 	if found && v.Kind != kind {
 		c.Fail(command.ErrDataType)
@@ -164,7 +163,7 @@ func (c *Call) Databases() int { return c.executor.Databases }
 // MayReplace reports whether a key may be overwritten: it must not hold a limiter. If it does, MayReplace writes the
 // error.
 func (c *Call) MayReplace(key []byte) bool {
-	if v, found := c.Tx.Get(key); found && !v.Kind.IsValue() {
+	if v, found := c.Tx.Get(key); found && !v.Kind.IsData() {
 		c.Fail(command.ErrDataType)
 		return false
 	}

@@ -4,13 +4,12 @@ import (
 	"bytes"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/command"
 )
 
 // Reads makes a command's function of one that reads a hash, list, set or sorted set. It is empty if the key does not
 // exist.
-func Reads[T ~[]byte](kind limits.Algorithm, read func(*Call, T)) func(*Call) {
+func Reads[T ~[]byte](kind engine.Kind, read func(*Call, T)) func(*Call) {
 	return func(c *Call) {
 		if v, _, ok := c.Get(c.Args[1], kind); ok {
 			read(c, v.Data)
@@ -30,12 +29,12 @@ func WriteParts(c *Call, from, to int, part func(i int) []byte) {
 // Change creates or changes the hash, list or set of the command's first key, and deletes the key if the result is
 // empty. v is the key's present value, most the number of bytes that the change adds at most, and work what it costs in
 // addition to copying the value. If the result is too large for a value, Change writes the error and changes nothing.
-func (c *Call) Change(v engine.Value, kind limits.Algorithm, most, work int, change func(data []byte) []byte) (ok bool) {
+func (c *Call) Change(v engine.Value, kind engine.Kind, most, work int, change func(data []byte) []byte) (ok bool) {
 	return c.ChangeKey(c.Args[1], v, kind, most, work, change)
 }
 
 // ChangeKey is Change for a key other than the first.
-func (c *Call) ChangeKey(key []byte, v engine.Value, kind limits.Algorithm, most, work int, change func(data []byte) []byte) (ok bool) {
+func (c *Call) ChangeKey(key []byte, v engine.Value, kind engine.Kind, most, work int, change func(data []byte) []byte) (ok bool) {
 	c.Tx.Spend(work)
 	if len(v.Data)+most > engine.MaxValueBytes {
 		data := change(bytes.Clone(v.Data))

@@ -2,7 +2,6 @@ package data
 
 import (
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/command"
 )
 
@@ -42,7 +41,7 @@ func (c *Call) MayCombine(members int) bool {
 
 // StoreValue replaces a key's data, or deletes the key if the new data is empty. It writes the error if the key holds a
 // limiter.
-func StoreValue(c *Call, to []byte, kind limits.Algorithm, data []byte) (ok bool) {
+func StoreValue(c *Call, to []byte, kind engine.Kind, data []byte) (ok bool) {
 	if !c.MayReplace(to) {
 		return false
 	}

@@ -5,7 +5,7 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/command"
 )
 
@@ -121,7 +121,7 @@ func randomCount(c *Call, word string) (count int64, words int, ok bool) {
 
 // AnswerRandom answers a command that reads random elements of a value. size returns the number of elements; write
 // writes element i, and its second word if the command asks for both.
-func AnswerRandom(c *Call, kind limits.Algorithm, word string, size func(data []byte) int, write func(data []byte, i int, both bool)) {
+func AnswerRandom(c *Call, kind engine.Kind, word string, size func(data []byte) int, write func(data []byte, i int, both bool)) {
 	count, words := int64(0), 1
 	if len(c.Args) > 2 {
 		var ok bool

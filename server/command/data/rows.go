@@ -8,7 +8,7 @@ package data
 import (
 	"slices"
 
-	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/command"
 )
 
@@ -27,7 +27,7 @@ func Complete(families ...[]command.Row) []command.Row {
 		if r.Parse == nil {
 			own := *r
 			r.Parse = func(q *command.Request) error { return DataOp(q, &own) }
-			if r.Waits != limits.NoAlgorithm {
+			if r.Waits != engine.NoKind {
 				r.Parse = func(q *command.Request) error { return WaitOp(q, &own) }
 			}
 		}

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/command"
 )
 
@@ -26,7 +26,7 @@ func isCursor(word []byte) bool {
 
 // BeginScan parses the options of a scan and returns the data of the command's key and the pattern to match. Like
 // Redis, it ignores the options if the key does not exist.
-func BeginScan(c *Call, kind limits.Algorithm) (data []byte, f command.Finder, ok bool) {
+func BeginScan(c *Call, kind engine.Kind) (data []byte, f command.Finder, ok bool) {
 	f = command.Finder{Pattern: "*", MaxBytes: math.MaxInt}
 	if !isCursor(c.Args[2]) {
 		c.Fail(command.ErrInvalidCursor)

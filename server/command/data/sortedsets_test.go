@@ -8,7 +8,6 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/datatype"
-	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/engine/transaction"
 	"github.com/stintdb/stint/server/command"
@@ -23,7 +22,7 @@ func (o *ownCommands) Run(tx *transaction.Tx, op *engine.Op, res *engine.Result)
 		o.Executor.Run(tx, op, res)
 		return
 	}
-	tx.Set(op.Args[1], engine.Value{Kind: limits.SetValue, Data: datatype.SetOf([][]byte{[]byte("a"), []byte("b")})})
+	tx.Set(op.Args[1], engine.Value{Kind: engine.SetKind, Data: datatype.SetOf([][]byte{[]byte("a"), []byte("b")})})
 }
 
 // doWords executes a command on a store, and returns its reply.

@@ -12,7 +12,6 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/database"
-	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/blocking"
 	"github.com/stintdb/stint/server/clock"
 	"github.com/stintdb/stint/server/command"
@@ -26,7 +25,7 @@ type Env struct {
 	Clock   *clock.Clock
 	// Look returns the kind of a value in this node's state, by the name of its key. known is false if the key's group
 	// has no replica here.
-	Look func(name []byte) (kind limits.Algorithm, known bool)
+	Look func(name []byte) (kind engine.Kind, known bool)
 }
 
 // Wait is a command that waits for keys, its attempts under way included.
@@ -37,7 +36,7 @@ type Wait struct {
 	Quiet  bool     // its reply is to be dropped
 
 	env  *Env
-	kind limits.Algorithm // of the values waited for
+	kind engine.Kind // of the values waited for
 	// In the keyspace (see package database), of the keys waited for, which follow the command's name.
 	names  [][]byte
 	waiter *blocking.Waiter
@@ -86,7 +85,7 @@ func (w *Wait) First() (isAny, isError bool) {
 	for _, name := range w.names {
 		if len(asked) > 0 && asked[0] == string(name) {
 			asked = asked[1:]
-		} else if kind, _ := w.env.Look(name); kind != limits.NoAlgorithm && kind != w.kind {
+		} else if kind, _ := w.env.Look(name); kind != engine.NoKind && kind != w.kind {
 			return true, true
 		}
 	}

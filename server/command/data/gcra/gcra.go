@@ -5,7 +5,6 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/datatype"
-	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/command/data"
 )
@@ -36,7 +35,7 @@ func (c gcraCall) take() {
 	if !ok {
 		return
 	}
-	v, found, ok := c.Get(c.Args[1], limits.GCRAValue)
+	v, found, ok := c.Get(c.Args[1], engine.GCRAKind)
 	if !ok {
 		return
 	}
@@ -129,11 +128,11 @@ func (c gcraCall) set(arrivalUs int64) {
 		c.Tx.Delete(c.Args[1])
 		return
 	}
-	c.Tx.Set(c.Args[1], engine.Value{Kind: limits.GCRAValue, ExpiresAt: data.ExpiryNanos(ms), Data: datatype.GCRAOf(arrivalUs)})
+	c.Tx.Set(c.Args[1], engine.Value{Kind: engine.GCRAKind, ExpiresAt: data.ExpiryNanos(ms), Data: datatype.GCRAOf(arrivalUs)})
 }
 
 func (c gcraCall) setValue() {
-	if _, _, ok := c.Get(c.Args[1], limits.GCRAValue); !ok {
+	if _, _, ok := c.Get(c.Args[1], engine.GCRAKind); !ok {
 		return
 	}
 	arrivalUs, ok := command.ParseRedisInt(c.Args[2])

@@ -3,7 +3,6 @@ package hash
 import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/datatype"
-	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/command/data"
 	"github.com/stintdb/stint/server/resp"
@@ -32,35 +31,35 @@ var hashRows = []command.Row{{
 }, {
 	Name: "hget", Syntax: "key field", Group: "hash", Summary: "The value of a field of a hash.",
 	Example: "bucket tokens",
-	Cost:    command.ValueCopy, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Data: data.Code(data.Reads(limits.HashValue, getField)),
+	Cost:    command.ValueCopy, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Data: data.Code(data.Reads(engine.HashKind, getField)),
 }, {
 	Name: "hmget", Syntax: "key field ...", Group: "hash", Summary: "The values of several fields of a hash.",
 	Example: "bucket tokens time",
-	Cost:    command.ValuePass, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Data: data.Code(data.Reads(limits.HashValue, getFields)),
+	Cost:    command.ValuePass, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Data: data.Code(data.Reads(engine.HashKind, getFields)),
 }, {
 	Name: "hgetall", Syntax: "key", Group: "hash", Summary: "All fields of a hash and their values, in the order in which the fields came.",
 	Example: "bucket",
-	Cost:    command.ValuePass, Flags: command.ReadOnly, Keys: command.ReadKey, ReadsAll: true, Shape: resp.Map, Data: data.Code(data.Reads(limits.HashValue, getHash)),
+	Cost:    command.ValuePass, Flags: command.ReadOnly, Keys: command.ReadKey, ReadsAll: true, Shape: resp.Map, Data: data.Code(data.Reads(engine.HashKind, getHash)),
 }, {
 	Name: "hkeys", Syntax: "key", Group: "hash", Summary: "All fields of a hash, in the order in which they came.",
 	Example: "bucket",
-	Cost:    command.ValuePass, Flags: command.ReadOnly, Keys: command.ReadKey, ReadsAll: true, Data: data.Code(data.Reads(limits.HashValue, getFieldNames)),
+	Cost:    command.ValuePass, Flags: command.ReadOnly, Keys: command.ReadKey, ReadsAll: true, Data: data.Code(data.Reads(engine.HashKind, getFieldNames)),
 }, {
 	Name: "hvals", Syntax: "key", Group: "hash", Summary: "All values of a hash, in the order in which the fields came.",
 	Example: "bucket",
-	Cost:    command.ValuePass, Flags: command.ReadOnly, Keys: command.ReadKey, ReadsAll: true, Data: data.Code(data.Reads(limits.HashValue, getFieldValues)),
+	Cost:    command.ValuePass, Flags: command.ReadOnly, Keys: command.ReadKey, ReadsAll: true, Data: data.Code(data.Reads(engine.HashKind, getFieldValues)),
 }, {
 	Name: "hlen", Syntax: "key", Group: "hash", Summary: "The number of fields of a hash.",
 	Example: "bucket",
-	Cost:    command.ValueCopy, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Data: data.Code(data.Reads(limits.HashValue, countFields)),
+	Cost:    command.ValueCopy, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Data: data.Code(data.Reads(engine.HashKind, countFields)),
 }, {
 	Name: "hexists", Syntax: "key field", Group: "hash", Summary: "Whether a hash has a field.",
 	Example: "bucket tokens",
-	Cost:    command.ValueCopy, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Data: data.Code(data.Reads(limits.HashValue, hasField)),
+	Cost:    command.ValueCopy, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Data: data.Code(data.Reads(engine.HashKind, hasField)),
 }, {
 	Name: "hstrlen", Syntax: "key field", Group: "hash", Summary: "The bytes of the value of a field of a hash.",
 	Example: "bucket tokens",
-	Cost:    command.ValueCopy, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Data: data.Code(data.Reads(limits.HashValue, getFieldLength)),
+	Cost:    command.ValueCopy, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Data: data.Code(data.Reads(engine.HashKind, getFieldLength)),
 }, {
 	Name: "hincrby", Syntax: "key field increment", Group: "hash", Summary: "Add to a number in a field of a hash.",
 	Example: "bucket tokens -1",
@@ -81,7 +80,7 @@ func setFields(c *data.Call) (added int, ok bool) {
 		c.Fail(command.ErrArity.With(c.Name()))
 		return 0, false
 	}
-	v, _, ok := c.Get(c.Args[1], limits.HashValue)
+	v, _, ok := c.Get(c.Args[1], engine.HashKind)
 	if !ok {
 		return 0, false
 	}
@@ -99,7 +98,7 @@ func workOnHash(h datatype.Hash, fields int) int {
 // setPairs sets fields of the command's hash, whose present value is v, and returns the number of new fields. pairs
 // alternates fields and values.
 func setPairs(c *data.Call, v engine.Value, pairs [][]byte) (added int, ok bool) {
-	ok = c.Change(v, limits.HashValue, datatype.Size(pairs), 2*workOnHash(v.Data, len(pairs)/2), func(data []byte) []byte {
+	ok = c.Change(v, engine.HashKind, datatype.Size(pairs), 2*workOnHash(v.Data, len(pairs)/2), func(data []byte) []byte {
 		h, n := datatype.Hash(data).Set(pairs)
 		added = n
 		return h
@@ -108,7 +107,7 @@ func setPairs(c *data.Call, v engine.Value, pairs [][]byte) (added int, ok bool)
 }
 
 func setFieldIfAbsent(c *data.Call) {
-	v, _, ok := c.Get(c.Args[1], limits.HashValue)
+	v, _, ok := c.Get(c.Args[1], engine.HashKind)
 	switch {
 	case !ok:
 	case datatype.Hash(v.Data).Find(c.Args[2]) >= 0:
@@ -178,7 +177,7 @@ func incrementField(c *data.Call) {
 	if !ok {
 		return
 	}
-	v, _, ok := c.Get(c.Args[1], limits.HashValue)
+	v, _, ok := c.Get(c.Args[1], engine.HashKind)
 	if !ok {
 		return
 	}
@@ -210,7 +209,7 @@ func incrementFieldByFloat(c *data.Call) {
 		c.Fail(errInfinite)
 		return
 	}
-	v, _, ok := c.Get(c.Args[1], limits.HashValue)
+	v, _, ok := c.Get(c.Args[1], engine.HashKind)
 	if !ok {
 		return
 	}
@@ -230,7 +229,7 @@ func incrementFieldByFloat(c *data.Call) {
 }
 
 func deleteFields(c *data.Call) {
-	v, _, ok := c.Get(c.Args[1], limits.HashValue)
+	v, _, ok := c.Get(c.Args[1], engine.HashKind)
 	if !ok {
 		return
 	}
@@ -239,7 +238,7 @@ func deleteFields(c *data.Call) {
 	datatype.Hash(v.Data).FindAll(fields, func(at int) { there = there || at >= 0 })
 	deleted := 0
 	if there {
-		c.Change(v, limits.HashValue, 0, workOnHash(v.Data, len(fields)), func(data []byte) []byte {
+		c.Change(v, engine.HashKind, 0, workOnHash(v.Data, len(fields)), func(data []byte) []byte {
 			h, n := datatype.Hash(data).Delete(fields)
 			deleted = n
 			return h

@@ -1,8 +1,8 @@
 package hash
 
 import (
+	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/datatype"
-	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/command/data"
 	"github.com/stintdb/stint/server/resp"
@@ -20,7 +20,7 @@ var randomRows = []command.Row{{
 }}
 
 func randomFields(c *data.Call) {
-	data.AnswerRandom(c, limits.HashValue, "WITHVALUES", func(data []byte) int { return datatype.Hash(data).Len() }, func(data []byte, i int, both bool) {
+	data.AnswerRandom(c, engine.HashKind, "WITHVALUES", func(data []byte) int { return datatype.Hash(data).Len() }, func(data []byte, i int, both bool) {
 		c.Writer.Bulk(datatype.Hash(data).Field(i))
 		if both {
 			c.Writer.Bulk(datatype.Hash(data).Value(i))
@@ -37,7 +37,7 @@ func shapeOfFields(args [][]byte) resp.Shape {
 }
 
 func scanHash(c *data.Call) {
-	if value, f, ok := data.BeginScan(c, limits.HashValue); ok {
+	if value, f, ok := data.BeginScan(c, engine.HashKind); ok {
 		h := datatype.Hash(value)
 		data.ScanElements(c, f, h.Len(), 2, h.Field, func(i int) { c.Writer.Bulk(h.Value(i)) })
 	}

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/command/data"
 )
@@ -32,7 +32,7 @@ func existKeys(c *data.Call) {
 func typeOfKey(c *data.Call) {
 	v, found := c.Tx.Get(c.Args[1])
 	if !found {
-		v.Kind = limits.NoAlgorithm
+		v.Kind = engine.NoKind
 	}
 	c.Writer.Status(v.Kind.String())
 }
@@ -43,7 +43,7 @@ const maxScriptKeys = 100_000
 // matchingKeys returns the keys that match a pattern and a type, or writes the error.
 func matchingKeys(c *data.Call, pattern, typ string) (keys [][]byte, ok bool) {
 	f := command.Finder{Pattern: pattern}
-	keys, ok = c.Tx.Keys(maxScriptKeys, func(key []byte, kind limits.Algorithm) bool {
+	keys, ok = c.Tx.Keys(maxScriptKeys, func(key []byte, kind engine.Kind) bool {
 		return (typ == "" || typ == kind.String()) && f.Steps < command.MaxScanSteps && f.Matches(key)
 	})
 	switch {

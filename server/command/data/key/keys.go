@@ -126,9 +126,9 @@ func expiresIn(res *engine.Result) int64 {
 }
 
 func replyType(w *resp.Writer, _ []engine.Op, results []engine.Result) {
-	algorithm := limits.NoAlgorithm
+	algorithm := engine.NoKind
 	if results[0].Status == engine.OK {
-		algorithm = results[0].Held.Algorithm
+		algorithm = engine.KindOf(results[0].Held.Algorithm)
 	}
 	w.Status(algorithm.String())
 }
@@ -136,10 +136,16 @@ func replyType(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 // typeNames lists the replies of TYPE, in Markdown.
 func typeNames() string {
 	var names []string
-	for _, k := range append(append(limits.Algorithms(), limits.Reservation), limits.ValueKinds()...) {
-		if name := "`" + k.String() + "`"; !slices.Contains(names, name) {
+	add := func(kind engine.Kind) {
+		if name := "`" + kind.String() + "`"; !slices.Contains(names, name) {
 			names = append(names, name)
 		}
+	}
+	for _, a := range append(limits.Algorithms(), limits.Reservation) {
+		add(engine.KindOf(a))
+	}
+	for _, kind := range engine.DataKinds() {
+		add(kind)
 	}
 	return strings.Join(names, ", ")
 }

@@ -3,7 +3,6 @@ package key
 import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/datatype"
-	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/command/data"
 )
@@ -69,17 +68,17 @@ func objectEncoding(c *data.Call) {
 
 func encodingOf(v engine.Value) string {
 	switch v.Kind {
-	case limits.HashValue:
+	case engine.HashKind:
 		h := datatype.Hash(v.Data)
 		return compactOr("hashtable", h.Len(), func(i int) int { return max(len(h.Field(i)), len(h.Value(i))) })
-	case limits.SortedSetValue:
+	case engine.SortedSetKind:
 		s := datatype.SortedSet(v.Data)
 		return compactOr("skiplist", s.Len(), func(i int) int { return len(s.Member(i)) })
-	case limits.ListValue:
+	case engine.ListKind:
 		return "quicklist"
-	case limits.SetValue:
+	case engine.SetKind:
 		return encodingOfSet(v.Data)
-	case limits.StringValue:
+	case engine.StringKind:
 		return encodingOfString(v.Data)
 	}
 	return "raw"

@@ -1,29 +1,29 @@
 package list
 
 import (
+	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/datatype"
-	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/command/data"
 )
 
 var blockingListRows = []command.Row{{
 	Name: "blpop", Syntax: "key ... timeout", Group: "list", Summary: "Remove an element at the head of the first list that has one." + data.UntilTimeout,
-	Example: "log 1", Cost: command.ValuePass, Flags: command.Write | command.Blocking | command.NotInScripts, Keys: data.WaitedKeys, Waits: limits.ListValue,
+	Example: "log 1", Cost: command.ValuePass, Flags: command.Write | command.Blocking | command.NotInScripts, Keys: data.WaitedKeys, Waits: engine.ListKind,
 	Data: data.Code(func(c *data.Call) { popFirst(c, head) }),
 }, {
 	Name: "brpop", Syntax: "key ... timeout", Group: "list", Summary: "Remove an element at the tail of the first list that has one." + data.UntilTimeout,
-	Example: "log 1", Cost: command.ValuePass, Flags: command.Write | command.Blocking | command.NotInScripts, Keys: data.WaitedKeys, Waits: limits.ListValue,
+	Example: "log 1", Cost: command.ValuePass, Flags: command.Write | command.Blocking | command.NotInScripts, Keys: data.WaitedKeys, Waits: engine.ListKind,
 	Data: data.Code(func(c *data.Call) { popFirst(c, tail) }),
 }, {
 	Name: "blmove", Syntax: "key destination from to timeout", Group: "list",
 	Summary: "Move an element from one end of a list to an end of the same or another list." + data.UntilTimeout,
-	Example: "log other LEFT RIGHT 1", Cost: command.ValueCopy, Flags: command.Write | command.DenyOOM | command.Blocking | command.NotInScripts, Keys: command.MovedKey, Waits: limits.ListValue,
+	Example: "log other LEFT RIGHT 1", Cost: command.ValueCopy, Flags: command.Write | command.DenyOOM | command.Blocking | command.NotInScripts, Keys: command.MovedKey, Waits: engine.ListKind,
 	Parse: parseBlockingMove, Data: data.Code(moveBetweenEnds),
 }, {
 	Name: "brpoplpush", Syntax: "key destination timeout", Group: "list",
 	Summary: "Move the element at the tail of a list to the head of the same or another list." + data.UntilTimeout,
-	Example: "log other 1", Cost: command.ValueCopy, Flags: command.Write | command.DenyOOM | command.Blocking | command.NotInScripts, Keys: command.MovedKey, Waits: limits.ListValue,
+	Example: "log other 1", Cost: command.ValueCopy, Flags: command.Write | command.DenyOOM | command.Blocking | command.NotInScripts, Keys: command.MovedKey, Waits: engine.ListKind,
 	Data: data.Code(func(c *data.Call) { moveElement(c, tail, head) }),
 }}
 
@@ -39,7 +39,7 @@ func parseBlockingMove(r *command.Request) error {
 
 func popFirst(c *data.Call, end listEnd) {
 	for _, key := range c.Args[1 : len(c.Args)-1] {
-		v, found, ok := c.Get(key, limits.ListValue)
+		v, found, ok := c.Get(key, engine.ListKind)
 		if !ok {
 			return
 		}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/datatype"
-	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/command/data"
 )
@@ -56,7 +55,7 @@ func listPlace(l datatype.List, index int64) (place int, ok bool) {
 }
 
 func elementAt(c *data.Call) {
-	v, found, ok := c.Get(c.Args[1], limits.ListValue)
+	v, found, ok := c.Get(c.Args[1], engine.ListKind)
 	if !ok {
 		return
 	}
@@ -76,7 +75,7 @@ func elementAt(c *data.Call) {
 }
 
 func setElement(c *data.Call) {
-	v, found, ok := c.Get(c.Args[1], limits.ListValue)
+	v, found, ok := c.Get(c.Args[1], engine.ListKind)
 	if !ok {
 		return
 	}
@@ -100,7 +99,7 @@ func setElement(c *data.Call) {
 
 // spliceList replaces the elements from from to to-1.
 func spliceList(c *data.Call, v engine.Value, from, to int, elements [][]byte) (ok bool) {
-	return c.Change(v, limits.ListValue, datatype.Size(elements), command.CopyWork(v.Data), func(data []byte) []byte {
+	return c.Change(v, engine.ListKind, datatype.Size(elements), command.CopyWork(v.Data), func(data []byte) []byte {
 		return datatype.List(data).Splice(from, to, elements)
 	})
 }
@@ -111,7 +110,7 @@ func insertElement(c *data.Call) {
 		c.Fail(command.ErrSyntax)
 		return
 	}
-	v, found, ok := c.Get(c.Args[1], limits.ListValue)
+	v, found, ok := c.Get(c.Args[1], engine.ListKind)
 	if !ok {
 		return
 	}
@@ -138,14 +137,14 @@ func removeElements(c *data.Call) {
 	if !ok {
 		return
 	}
-	v, _, ok := c.Get(c.Args[1], limits.ListValue)
+	v, _, ok := c.Get(c.Args[1], engine.ListKind)
 	if !ok {
 		return
 	}
 	l, removed := datatype.List(v.Data), 0
 	c.Tx.Spend(l.Len() * command.LookWork)
 	if l.Find(c.Args[3], 0, 1) >= 0 {
-		c.Change(v, limits.ListValue, 0, l.Len()*command.LookWork, func(data []byte) []byte {
+		c.Change(v, engine.ListKind, 0, l.Len()*command.LookWork, func(data []byte) []byte {
 			l, n := datatype.List(data).Remove(c.Args[3], int(most))
 			removed = n
 			return l
@@ -193,7 +192,7 @@ func findElements(c *data.Call) {
 	if !ok {
 		return
 	}
-	v, _, ok := c.Get(c.Args[1], limits.ListValue)
+	v, _, ok := c.Get(c.Args[1], engine.ListKind)
 	if !ok {
 		return
 	}
@@ -242,7 +241,7 @@ func readRange(c *data.Call) (v engine.Value, from, to int, ok bool) {
 	if !ok {
 		return v, 0, 0, false
 	}
-	if v, _, ok = c.Get(c.Args[1], limits.ListValue); !ok {
+	if v, _, ok = c.Get(c.Args[1], engine.ListKind); !ok {
 		return v, 0, 0, false
 	}
 	from, to = data.Places(start, stop, datatype.List(v.Data).Len())
@@ -261,7 +260,7 @@ func trimList(c *data.Call) {
 		return
 	}
 	if from > 0 || to < datatype.List(v.Data).Len() {
-		c.Change(v, limits.ListValue, 0, command.CopyWork(v.Data), func(data []byte) []byte { return datatype.List(data).Keep(from, to) })
+		c.Change(v, engine.ListKind, 0, command.CopyWork(v.Data), func(data []byte) []byte { return datatype.List(data).Keep(from, to) })
 	}
 	c.Writer.Status("OK")
 }

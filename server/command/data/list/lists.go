@@ -5,7 +5,6 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/datatype"
-	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/command/data"
 )
@@ -47,7 +46,7 @@ var listRows = []command.Row{{
 }, {
 	Name: "llen", Syntax: "key", Group: "list", Summary: "The length of a list.",
 	Example: "log",
-	Cost:    command.ValueCopy, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Data: data.Code(data.Reads(limits.ListValue, listLength)),
+	Cost:    command.ValueCopy, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Data: data.Code(data.Reads(engine.ListKind, listLength)),
 }}
 
 // listEnd is an end of a list.
@@ -75,7 +74,7 @@ func (e listEnd) first(l datatype.List, n int) int {
 }
 
 func push(c *data.Call, end listEnd) {
-	v, _, ok := c.Get(c.Args[1], limits.ListValue)
+	v, _, ok := c.Get(c.Args[1], engine.ListKind)
 	elements := c.Args[2:]
 	length := datatype.List(v.Data).Len() + len(elements)
 	if ok && pushTo(c, c.Args[1], v, end, elements) {
@@ -84,7 +83,7 @@ func push(c *data.Call, end listEnd) {
 }
 
 func pushIfThere(c *data.Call, end listEnd) {
-	if _, found, ok := c.Get(c.Args[1], limits.ListValue); ok && !found {
+	if _, found, ok := c.Get(c.Args[1], engine.ListKind); ok && !found {
 		c.Writer.Int(0)
 	} else if ok {
 		push(c, end)
@@ -93,7 +92,7 @@ func pushIfThere(c *data.Call, end listEnd) {
 
 // pushTo adds elements to a key's list, whose present value is v. It writes the error if the list becomes too large.
 func pushTo(c *data.Call, key []byte, v engine.Value, end listEnd, elements [][]byte) (ok bool) {
-	return c.ChangeKey(key, v, limits.ListValue, datatype.Size(elements), len(elements)*command.WalkWork, func(data []byte) []byte {
+	return c.ChangeKey(key, v, engine.ListKind, datatype.Size(elements), len(elements)*command.WalkWork, func(data []byte) []byte {
 		return end.push(data, elements)
 	})
 }
@@ -103,7 +102,7 @@ func pop(c *data.Call, end listEnd) {
 	if !ok {
 		return
 	}
-	v, found, ok := c.Get(c.Args[1], limits.ListValue)
+	v, found, ok := c.Get(c.Args[1], engine.ListKind)
 	switch {
 	case !ok:
 	case !found && counts:
@@ -151,7 +150,7 @@ func dropElements(c *data.Call, key []byte, v engine.Value, end listEnd, n int) 
 	if n == 0 {
 		return
 	}
-	c.ChangeKey(key, v, limits.ListValue, 0, command.CopyWork(v.Data), func(data []byte) []byte {
+	c.ChangeKey(key, v, engine.ListKind, 0, command.CopyWork(v.Data), func(data []byte) []byte {
 		first := end.first(data, n)
 		return datatype.List(data).Splice(first, first+n, nil)
 	})
@@ -177,7 +176,7 @@ func endOf(word []byte) (end listEnd, ok bool) {
 // removes it, so that nothing changes if the element does not fit.
 func moveElement(c *data.Call, from, to listEnd) {
 	source, destination := c.Args[1], c.Args[2]
-	v, found, ok := c.Get(source, limits.ListValue)
+	v, found, ok := c.Get(source, engine.ListKind)
 	if !ok {
 		return
 	}
@@ -185,14 +184,14 @@ func moveElement(c *data.Call, from, to listEnd) {
 		c.Writer.Null()
 		return
 	}
-	target, _, ok := c.Get(destination, limits.ListValue)
+	target, _, ok := c.Get(destination, engine.ListKind)
 	if !ok {
 		return
 	}
 	at := from.first(v.Data, 1)
 	element := [][]byte{bytes.Clone(datatype.List(v.Data).At(at))}
 	if bytes.Equal(source, destination) {
-		ok = c.Change(v, limits.ListValue, datatype.Size(element), 2*command.CopyWork(v.Data), func(data []byte) []byte {
+		ok = c.Change(v, engine.ListKind, datatype.Size(element), 2*command.CopyWork(v.Data), func(data []byte) []byte {
 			return to.push(datatype.List(data).Splice(at, at+1, nil), element)
 		})
 	} else if ok = pushTo(c, destination, target, to, element); ok {

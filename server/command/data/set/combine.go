@@ -3,7 +3,6 @@ package set
 import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/datatype"
-	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/command/data"
 	"github.com/stintdb/stint/server/resp"
@@ -108,7 +107,7 @@ func countIntersection(c *data.Call) {
 func readSets(c *data.Call, keys [][]byte) (sets []datatype.Set, ok bool) {
 	size, members := 0, 0
 	for _, key := range keys {
-		v, _, ok := c.Get(key, limits.SetValue)
+		v, _, ok := c.Get(key, engine.SetKind)
 		if !ok {
 			return nil, false
 		}
@@ -136,7 +135,7 @@ func membersOf(sets []datatype.Set) (members [][]byte) {
 
 // storeSet stores a set in the first key, replacing its data.
 func storeSet(c *data.Call, s datatype.Set) {
-	if data.StoreValue(c, c.Args[1], limits.SetValue, s) {
+	if data.StoreValue(c, c.Args[1], engine.SetKind, s) {
 		c.Writer.Int(int64(s.Len()))
 	}
 }

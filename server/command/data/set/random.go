@@ -3,8 +3,8 @@ package set
 import (
 	"bytes"
 
+	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/datatype"
-	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/command/data"
 	"github.com/stintdb/stint/server/resp"
@@ -26,7 +26,7 @@ var randomRows = []command.Row{{
 }}
 
 func randomMembers(c *data.Call) {
-	data.AnswerRandom(c, limits.SetValue, "", func(data []byte) int { return datatype.Set(data).Len() }, func(data []byte, i int, _ bool) {
+	data.AnswerRandom(c, engine.SetKind, "", func(data []byte) int { return datatype.Set(data).Len() }, func(data []byte, i int, _ bool) {
 		c.Writer.Bulk(datatype.Set(data).At(i))
 	})
 }
@@ -43,7 +43,7 @@ func popRandomMembers(c *data.Call) {
 			return
 		}
 	}
-	v, found, ok := c.Get(c.Args[1], limits.SetValue)
+	v, found, ok := c.Get(c.Args[1], engine.SetKind)
 	if !ok {
 		return
 	}
@@ -69,7 +69,7 @@ func popRandomMembers(c *data.Call) {
 }
 
 func scanSet(c *data.Call) {
-	if value, f, ok := data.BeginScan(c, limits.SetValue); ok {
+	if value, f, ok := data.BeginScan(c, engine.SetKind); ok {
 		s := datatype.Set(value)
 		data.ScanElements(c, f, s.Len(), 1, s.At, nil)
 	}

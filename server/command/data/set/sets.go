@@ -5,7 +5,6 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/datatype"
-	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/command/data"
 	"github.com/stintdb/stint/server/resp"
@@ -26,24 +25,24 @@ var setRows = []command.Row{{
 }, {
 	Name: "scard", Syntax: "key", Group: "set", Summary: "The number of members of a set.",
 	Example: "seen",
-	Cost:    command.ValueCopy, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Data: data.Code(data.Reads(limits.SetValue, sizeOfSet)),
+	Cost:    command.ValueCopy, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Data: data.Code(data.Reads(engine.SetKind, sizeOfSet)),
 }, {
 	Name: "sismember", Syntax: "key member", Group: "set", Summary: "Whether a set has a member.",
 	Example: "seen a",
-	Cost:    command.ValueCopy, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Data: data.Code(data.Reads(limits.SetValue, isInSet)),
+	Cost:    command.ValueCopy, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Data: data.Code(data.Reads(engine.SetKind, isInSet)),
 }, {
 	Name: "smismember", Syntax: "key member ...", Group: "set", Summary: "Whether a set has each of several members.",
 	Example: "seen a b",
-	Cost:    command.ValueCopy, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Data: data.Code(data.Reads(limits.SetValue, areInSet)),
+	Cost:    command.ValueCopy, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Data: data.Code(data.Reads(engine.SetKind, areInSet)),
 }, {
 	Name: "smembers", Syntax: "key", Group: "set",
 	Summary: "All members of a set, ordered by their bytes, unlike in Redis.",
 	Example: "seen",
-	Cost:    command.ValuePass, Flags: command.ReadOnly, Keys: command.ReadKey, ReadsAll: true, Shape: resp.Set, Data: data.Code(data.Reads(limits.SetValue, getSet)),
+	Cost:    command.ValuePass, Flags: command.ReadOnly, Keys: command.ReadKey, ReadsAll: true, Shape: resp.Set, Data: data.Code(data.Reads(engine.SetKind, getSet)),
 }}
 
 func addToSet(c *data.Call) {
-	v, found, ok := c.Get(c.Args[1], limits.SetValue)
+	v, found, ok := c.Get(c.Args[1], engine.SetKind)
 	if !ok {
 		return
 	}
@@ -52,7 +51,7 @@ func addToSet(c *data.Call) {
 		c.Writer.Int(0)
 		return
 	}
-	if c.Change(v, limits.SetValue, datatype.Size(members), workOnSet(v.Data, len(members)), func(data []byte) []byte {
+	if c.Change(v, engine.SetKind, datatype.Size(members), workOnSet(v.Data, len(members)), func(data []byte) []byte {
 		s, n := datatype.Set(data).Add(members)
 		added = n
 		return s
@@ -62,7 +61,7 @@ func addToSet(c *data.Call) {
 }
 
 func removeFromSet(c *data.Call) {
-	v, _, ok := c.Get(c.Args[1], limits.SetValue)
+	v, _, ok := c.Get(c.Args[1], engine.SetKind)
 	if !ok {
 		return
 	}
@@ -78,7 +77,7 @@ func removeFromSet(c *data.Call) {
 
 // dropMembers removes members of the command's set, whose present value is v, and returns how many it removed.
 func dropMembers(c *data.Call, v engine.Value, members [][]byte) (removed int) {
-	c.Change(v, limits.SetValue, 0, workOnSet(v.Data, len(members)), func(data []byte) []byte {
+	c.Change(v, engine.SetKind, 0, workOnSet(v.Data, len(members)), func(data []byte) []byte {
 		s, n := datatype.Set(data).Remove(members)
 		removed = n
 		return s
@@ -89,7 +88,7 @@ func dropMembers(c *data.Call, v engine.Value, members [][]byte) (removed int) {
 // moveMember adds the member before it removes it, so that nothing changes if the member does not fit.
 func moveMember(c *data.Call) {
 	source, destination, member := c.Args[1], c.Args[2], c.Args[3:]
-	v, found, ok := c.Get(source, limits.SetValue)
+	v, found, ok := c.Get(source, engine.SetKind)
 	if !ok {
 		return
 	}
@@ -97,19 +96,19 @@ func moveMember(c *data.Call) {
 		c.Writer.Int(0)
 		return
 	}
-	target, _, ok := c.Get(destination, limits.SetValue)
+	target, _, ok := c.Get(destination, engine.SetKind)
 	if !ok {
 		return
 	}
 	has := datatype.Set(v.Data).Has(member[0])
 	if has && !bytes.Equal(source, destination) {
-		if !c.ChangeKey(destination, target, limits.SetValue, datatype.Size(member), workOnSet(target.Data, 1), func(data []byte) []byte {
+		if !c.ChangeKey(destination, target, engine.SetKind, datatype.Size(member), workOnSet(target.Data, 1), func(data []byte) []byte {
 			s, _ := datatype.Set(data).Add(member)
 			return s
 		}) {
 			return
 		}
-		c.ChangeKey(source, v, limits.SetValue, 0, workOnSet(v.Data, 1), func(data []byte) []byte {
+		c.ChangeKey(source, v, engine.SetKind, 0, workOnSet(v.Data, 1), func(data []byte) []byte {
 			s, _ := datatype.Set(data).Remove(member)
 			return s
 		})

@@ -4,7 +4,7 @@ import (
 	"math"
 	"math/big"
 
-	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/command/data"
 	"github.com/stintdb/stint/server/resp"
@@ -45,7 +45,7 @@ func incrementWithin(c *data.Call) {
 	if !x.readOptions() {
 		return
 	}
-	v, found, ok := c.Get(c.Args[1], limits.StringValue)
+	v, found, ok := c.Get(c.Args[1], engine.StringKind)
 	if !ok {
 		return
 	}

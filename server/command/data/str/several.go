@@ -1,7 +1,7 @@
 package str
 
 import (
-	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/command/data"
 )
@@ -33,7 +33,7 @@ var readAndChangeRows = []command.Row{{
 }}
 
 func getAndSet(c *data.Call) {
-	v, found, ok := c.Get(c.Args[1], limits.StringValue)
+	v, found, ok := c.Get(c.Args[1], engine.StringKind)
 	if ok && c.Fits(len(c.Args[2])) {
 		c.BulkOrNull(v.Data, found)
 		putString(c, c.Args[1], c.Args[2], 0)
@@ -41,7 +41,7 @@ func getAndSet(c *data.Call) {
 }
 
 func getAndDelete(c *data.Call) {
-	if v, found, ok := c.Get(c.Args[1], limits.StringValue); ok {
+	if v, found, ok := c.Get(c.Args[1], engine.StringKind); ok {
 		c.BulkOrNull(v.Data, found)
 		c.Tx.Delete(c.Args[1])
 	}
@@ -52,7 +52,7 @@ func getAndExpire(c *data.Call) {
 	if !ok {
 		return
 	}
-	v, found, ok := c.Get(c.Args[1], limits.StringValue)
+	v, found, ok := c.Get(c.Args[1], engine.StringKind)
 	if !ok {
 		return
 	}
@@ -68,7 +68,7 @@ func getAndExpire(c *data.Call) {
 	case unit.IsGiven() && expiresAt <= c.Tx.Now():
 		c.Tx.Delete(c.Args[1])
 	case unit.IsGiven(), persists && v.ExpiresAt != 0:
-		c.Tx.Edit(c.Args[1], limits.StringValue).ExpiresAt = expiresAt
+		c.Tx.Edit(c.Args[1], engine.StringKind).ExpiresAt = expiresAt
 	}
 }
 

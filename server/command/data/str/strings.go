@@ -4,7 +4,6 @@ import (
 	"strconv"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/command/data"
 )
@@ -58,7 +57,7 @@ var stringRows = []command.Row{{
 }}
 
 func getString(c *data.Call) {
-	if v, found, ok := c.Get(c.Args[1], limits.StringValue); ok {
+	if v, found, ok := c.Get(c.Args[1], engine.StringKind); ok {
 		c.BulkOrNull(v.Data, found)
 	}
 }
@@ -72,7 +71,7 @@ func getStrings(c *data.Call) {
 			return
 		}
 		v, found := c.Tx.Get(key)
-		c.BulkOrNull(v.Data, found && v.Kind == limits.StringValue)
+		c.BulkOrNull(v.Data, found && v.Kind == engine.StringKind)
 	}
 }
 
@@ -89,7 +88,7 @@ func setString(c *data.Call) {
 	}
 	key, value := c.Args[1], c.Args[2]
 	old, found := c.Tx.Get(key)
-	if found && (!old.Kind.IsValue() || o.get && old.Kind != limits.StringValue) {
+	if found && (!old.Kind.IsData() || o.get && old.Kind != engine.StringKind) {
 		c.Fail(command.ErrDataType)
 		return
 	}
@@ -120,7 +119,7 @@ func putString(c *data.Call, key, value []byte, expiresAt int64) {
 		c.Tx.Delete(key)
 		return
 	}
-	c.Tx.Set(key, engine.Value{Kind: limits.StringValue, ExpiresAt: expiresAt, Data: value})
+	c.Tx.Set(key, engine.Value{Kind: engine.StringKind, ExpiresAt: expiresAt, Data: value})
 }
 
 func readSetOptions(c *data.Call) (o setOptions, ok bool) {
@@ -190,7 +189,7 @@ func decrementBy(c *data.Call) {
 }
 
 func increment(c *data.Call, by int64) {
-	v, found, ok := c.Get(c.Args[1], limits.StringValue)
+	v, found, ok := c.Get(c.Args[1], engine.StringKind)
 	if !ok {
 		return
 	}
@@ -205,13 +204,13 @@ func increment(c *data.Call, by int64) {
 		c.Fail(data.ErrOverflow)
 		return
 	}
-	edited := c.Tx.Edit(c.Args[1], limits.StringValue)
+	edited := c.Tx.Edit(c.Args[1], engine.StringKind)
 	edited.Data = strconv.AppendInt(edited.Data[:0], sum, 10)
 	c.Writer.Int(sum)
 }
 
 func incrementByFloat(c *data.Call) {
-	v, found, ok := c.Get(c.Args[1], limits.StringValue)
+	v, found, ok := c.Get(c.Args[1], engine.StringKind)
 	if !ok {
 		return
 	}
@@ -229,7 +228,7 @@ func incrementByFloat(c *data.Call) {
 		c.Fail(data.ErrNaN)
 		return
 	}
-	edited := c.Tx.Edit(c.Args[1], limits.StringValue)
+	edited := c.Tx.Edit(c.Args[1], engine.StringKind)
 	edited.Data = data.AppendLongDouble(edited.Data[:0], sum)
 	c.Writer.Bulk(edited.Data)
 }

@@ -1,7 +1,7 @@
 package str
 
 import (
-	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/command/data"
 )
@@ -31,17 +31,17 @@ var substringRows = []command.Row{{
 }}
 
 func stringLength(c *data.Call) {
-	if v, _, ok := c.Get(c.Args[1], limits.StringValue); ok {
+	if v, _, ok := c.Get(c.Args[1], engine.StringKind); ok {
 		c.Writer.Int(int64(len(v.Data)))
 	}
 }
 
 func appendString(c *data.Call) {
-	v, _, ok := c.Get(c.Args[1], limits.StringValue)
+	v, _, ok := c.Get(c.Args[1], engine.StringKind)
 	if !ok || !c.Fits(len(v.Data)+len(c.Args[2])) {
 		return
 	}
-	edited := c.Tx.Edit(c.Args[1], limits.StringValue)
+	edited := c.Tx.Edit(c.Args[1], engine.StringKind)
 	edited.Data = append(edited.Data, c.Args[2]...)
 	c.Writer.Int(int64(len(edited.Data)))
 }
@@ -53,7 +53,7 @@ func bytesBetween(c *data.Call) {
 	if !ok {
 		return
 	}
-	v, _, ok := c.Get(c.Args[1], limits.StringValue)
+	v, _, ok := c.Get(c.Args[1], engine.StringKind)
 	if !ok {
 		return
 	}
@@ -83,7 +83,7 @@ func overwriteBytes(c *data.Call) {
 		c.Fail(errOffset)
 		return
 	}
-	v, _, ok := c.Get(c.Args[1], limits.StringValue)
+	v, _, ok := c.Get(c.Args[1], engine.StringKind)
 	if !ok {
 		return
 	}
@@ -95,7 +95,7 @@ func overwriteBytes(c *data.Call) {
 	if !c.Fits(int(min(offset, maxOffset)) + len(value)) {
 		return
 	}
-	edited := c.Tx.Edit(c.Args[1], limits.StringValue)
+	edited := c.Tx.Edit(c.Args[1], engine.StringKind)
 	for end := int(offset) + len(value); len(edited.Data) < end; {
 		edited.Data = append(edited.Data, make([]byte, end-len(edited.Data))...)
 	}

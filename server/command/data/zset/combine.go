@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/datatype"
-	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/command/data"
 	"github.com/stintdb/stint/server/resp"
@@ -68,7 +68,7 @@ func storesScored(combine combination) func(*data.Call) {
 			destination, words = c.Args[2], append([][]byte{c.Args[1]}, c.Args[3:]...)
 		}
 		set, _, ok := combineScored(c, combine, words, combineOptions{})
-		if ok && data.StoreValue(c, destination, limits.SortedSetValue, set) {
+		if ok && data.StoreValue(c, destination, engine.SortedSetKind, set) {
 			c.Writer.Int(int64(set.Len()))
 		}
 	}

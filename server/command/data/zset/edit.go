@@ -3,7 +3,6 @@ package zset
 import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/datatype"
-	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/command/data"
 )
@@ -33,12 +32,12 @@ const manyChanges = 32
 // editMembers begins changes of the command's key. The members are every step-th of the words; the changes add at most
 // this many bytes.
 func editMembers(c *data.Call, words [][]byte, step, bytes int) (e memberEdit, ok bool) {
-	v, found, ok := c.Get(c.Args[1], limits.SortedSetValue)
+	v, found, ok := c.Get(c.Args[1], engine.SortedSetKind)
 	if !ok {
 		return e, false
 	}
 	if !found {
-		v.Kind = limits.SortedSetValue
+		v.Kind = engine.SortedSetKind
 	}
 	changes := (len(words) + step - 1) / step
 	e = memberEdit{c: c, before: v, set: v.Data}
@@ -93,7 +92,7 @@ func (e *memberEdit) remove(m foundMember) {
 // edit makes the set writable.
 func (e *memberEdit) edit() {
 	if e.edited == nil {
-		e.edited = e.c.Tx.Edit(e.c.Args[1], limits.SortedSetValue)
+		e.edited = e.c.Tx.Edit(e.c.Args[1], engine.SortedSetKind)
 		e.set = e.edited.Data
 	}
 }

@@ -3,8 +3,8 @@ package zset
 import (
 	"math"
 
+	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/datatype"
-	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/command/data"
 )
@@ -71,9 +71,9 @@ func readInput(c *data.Call, key []byte) (in combineInput, ok bool) {
 	in.weight = 1
 	switch v, found := c.Tx.Get(key); {
 	case !found:
-	case v.Kind == limits.SortedSetValue:
+	case v.Kind == engine.SortedSetKind:
 		in.scored = v.Data
-	case v.Kind == limits.SetValue:
+	case v.Kind == engine.SetKind:
 		in.plain = v.Data
 	default:
 		c.Fail(command.ErrDataType)

@@ -1,8 +1,8 @@
 package zset
 
 import (
+	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/datatype"
-	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/command/data"
 	"github.com/stintdb/stint/server/resp"
@@ -11,15 +11,15 @@ import (
 var placeRows = []command.Row{{
 	Name: "zrank", Syntax: "key member", Group: "sorted-set", Summary: "The place of a member, the lowest score first.",
 	Example: "hits request", Cost: command.ValueCopy, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey,
-	Data: data.Code(data.Reads(limits.SortedSetValue, func(c *data.Call, s datatype.SortedSet) { placeOfMember(c, s, false) })),
+	Data: data.Code(data.Reads(engine.SortedSetKind, func(c *data.Call, s datatype.SortedSet) { placeOfMember(c, s, false) })),
 }, {
 	Name: "zrevrank", Syntax: "key member", Group: "sorted-set", Summary: "The place of a member, the highest score first.",
 	Example: "hits request", Cost: command.ValueCopy, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey,
-	Data: data.Code(data.Reads(limits.SortedSetValue, func(c *data.Call, s datatype.SortedSet) { placeOfMember(c, s, true) })),
+	Data: data.Code(data.Reads(engine.SortedSetKind, func(c *data.Call, s datatype.SortedSet) { placeOfMember(c, s, true) })),
 }, {
 	Name: "zmscore", Syntax: "key member ...", Group: "sorted-set", Summary: "The scores of several members.",
 	Example: "hits request other", Cost: command.ValuePass, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Shape: resp.Doubles,
-	Data: data.Code(data.Reads(limits.SortedSetValue, scoresOfMembers)),
+	Data: data.Code(data.Reads(engine.SortedSetKind, scoresOfMembers)),
 }, {
 	Name: "zrevrangebyscore", Syntax: "key max min [WITHSCORES] [LIMIT offset count]", Group: "sorted-set",
 	Summary: "The members in a range of scores, the highest score first.",

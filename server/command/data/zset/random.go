@@ -3,8 +3,8 @@ package zset
 import (
 	"math"
 
+	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/datatype"
-	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/command/data"
 	"github.com/stintdb/stint/server/resp"
@@ -22,7 +22,7 @@ var randomRows = []command.Row{{
 }}
 
 func randomScored(c *data.Call) {
-	data.AnswerRandom(c, limits.SortedSetValue, "WITHSCORES", func(data []byte) int { return datatype.SortedSet(data).Len() }, func(data []byte, i int, both bool) {
+	data.AnswerRandom(c, engine.SortedSetKind, "WITHSCORES", func(data []byte) int { return datatype.SortedSet(data).Len() }, func(data []byte, i int, both bool) {
 		c.Writer.Bulk(datatype.SortedSet(data).Member(i))
 		if both {
 			writeScore(c, datatype.SortedSet(data).Score(i))
@@ -31,7 +31,7 @@ func randomScored(c *data.Call) {
 }
 
 func scanSortedSet(c *data.Call) {
-	if value, f, ok := data.BeginScan(c, limits.SortedSetValue); ok {
+	if value, f, ok := data.BeginScan(c, engine.SortedSetKind); ok {
 		s := datatype.SortedSet(value)
 		data.ScanElements(c, f, s.Len(), 2, s.Member, func(i int) { writeScannedScore(c, s.Score(i)) })
 	}

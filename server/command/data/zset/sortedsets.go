@@ -4,8 +4,8 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/datatype"
-	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/command/data"
 	"github.com/stintdb/stint/server/resp"
@@ -26,14 +26,14 @@ var sortedSetRows = []command.Row{{
 	Example: "hits request", Cost: command.ValuePass, Flags: command.Write | command.Fast, Keys: command.ChangedKey, Data: data.Code(removeMembers),
 }, {
 	Name: "zcard", Syntax: "key", Group: "sorted-set", Summary: "The number of members of a sorted set.",
-	Example: "hits", Cost: command.ValueCopy, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Data: data.Code(data.Reads(limits.SortedSetValue, countAllMembers)),
+	Example: "hits", Cost: command.ValueCopy, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Data: data.Code(data.Reads(engine.SortedSetKind, countAllMembers)),
 }, {
 	Name: "zcount", Syntax: "key min max", Group: "sorted-set",
 	Summary: "The number of members whose scores are in a range.",
 	Example: "hits (1 +inf", Cost: command.ValueCopy, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Data: data.Code(countMembers),
 }, {
 	Name: "zscore", Syntax: "key member", Group: "sorted-set", Summary: "The score of a member.",
-	Example: "hits request", Cost: command.ValueCopy, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Shape: resp.Double, Data: data.Code(data.Reads(limits.SortedSetValue, scoreOfMember)),
+	Example: "hits request", Cost: command.ValueCopy, Flags: command.ReadOnly | command.Fast, Keys: command.ReadKey, Shape: resp.Double, Data: data.Code(data.Reads(engine.SortedSetKind, scoreOfMember)),
 }, {
 	Name: "zrange", Syntax: "key start stop [BYSCORE | BYLEX] [REV] [LIMIT offset count] [WITHSCORES]", Group: "sorted-set",
 	Summary: "The members in a range of places, of scores, or of bytes where all scores are equal.",
@@ -197,7 +197,7 @@ func removeMembers(c *data.Call) {
 // readSortedSet returns a key's sorted set, which is empty if the key does not exist. It writes the error if the key
 // holds something else.
 func readSortedSet(c *data.Call, key []byte) (s datatype.SortedSet, ok bool) {
-	v, _, ok := c.Get(key, limits.SortedSetValue)
+	v, _, ok := c.Get(key, engine.SortedSetKind)
 	return v.Data, ok
 }
 
@@ -255,7 +255,7 @@ func dropPlaces(c *data.Call, key []byte, from, to int) {
 	if from == to {
 		return
 	}
-	v := c.Tx.Edit(key, limits.SortedSetValue)
+	v := c.Tx.Edit(key, engine.SortedSetKind)
 	if v.Data = datatype.SortedSet(v.Data).Remove(from, to); len(v.Data) == 0 {
 		c.Tx.Delete(key)
 	}
